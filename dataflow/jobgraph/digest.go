@@ -1,0 +1,102 @@
+package jobgraph
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// ErrInvalid is the cause of every fault that Validate finds.
+var ErrInvalid = errors.New("invalid job graph")
+
+func sortEdges(edges []Edge, end func(Edge) (VertexID, int)) {
+	slices.SortFunc(edges, func(a, b Edge) int {
+		_, i := end(a)
+		_, j := end(b)
+		return cmp.Compare(i, j)
+	})
+}
+
+// ComputeDigest gives the digest of the graph's shape, lower-case hex of
+// SHA-256. It leaves out splits, config, arguments and the name shown to people.
+func (g *JobGraph) ComputeDigest() string {
+	type vertex struct {
+		Operators   []string
+		Parallelism int
+		Source      bool
+		Collect     string
+	}
+	shape := struct {
+		ProtocolVersion int
+		Job             string
+		Vertices        []vertex
+		Edges           []Edge
+	}{g.ProtocolVersion, g.Job, make([]vertex, len(g.Vertices)), g.Edges}
+	for i, v := range g.Vertices {
+		shape.Vertices[i] = vertex{v.Operators, v.Parallelism, v.Source, v.Collect}
+	}
+	text, err := json.Marshal(shape)
+	if err != nil { // strings and numbers only: cannot fail
+		panic(fmt.Sprintf("jobgraph: marshal shape: %v", err))
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// Validate checks all that a JobMaster relies on, as the graph comes from
+// another process. Every fault wraps ErrInvalid.
+func (g *JobGraph) Validate() error {
+	if g.ProtocolVersion != ProtocolVersion {
+		return fmt.Errorf("%w: protocol version %d, this build speaks %d", ErrInvalid, g.ProtocolVersion, ProtocolVersion)
+	}
+	if len(g.Vertices) == 0 {
+		return fmt.Errorf("%w: no vertices", ErrInvalid)
+	}
+	for i, v := range g.Vertices {
+		switch {
+		case v.Parallelism < 1:
+			return fmt.Errorf("%w: vertex %d %q has parallelism %d", ErrInvalid, i, v.Name, v.Parallelism)
+		case v.Source == (len(g.Inputs(VertexID(i))) > 0):
+			return fmt.Errorf("%w: vertex %d %q must read either splits or edges", ErrInvalid, i, v.Name)
+		case v.Collect != "" && v.Parallelism != 1:
+			return fmt.Errorf("%w: vertex %d %q collects with parallelism %d", ErrInvalid, i, v.Name, v.Parallelism)
+		}
+		if err := g.validatePorts(VertexID(i)); err != nil {
+			return err
+		}
+	}
+	for _, e := range g.Edges {
+		if e.From < 0 || e.From >= e.To || int(e.To) >= len(g.Vertices) {
+			return fmt.Errorf("%w: edge %d -> %d is not in topological order", ErrInvalid, e.From, e.To)
+		}
+		if e.Pattern == Pointwise && g.Vertices[e.From].Parallelism != g.Vertices[e.To].Parallelism {
+			return fmt.Errorf("%w: pointwise edge %d -> %d between different parallelisms", ErrInvalid, e.From, e.To)
+		}
+		if e.Pattern != Pointwise && e.Pattern != AllToAll {
+			return fmt.Errorf("%w: edge %d -> %d has unknown pattern %q", ErrInvalid, e.From, e.To, e.Pattern)
+		}
+	}
+	if digest := g.ComputeDigest(); digest != g.Digest {
+		return fmt.Errorf("%w: digest %s does not match the graph's %s", ErrInvalid, g.Digest, digest)
+	}
+	return nil
+}
+
+// validatePorts checks that a vertex's inputs and outputs are numbered 0, 1, ….
+func (g *JobGraph) validatePorts(v VertexID) error {
+	for i, e := range g.Inputs(v) {
+		if e.Input != i {
+			return fmt.Errorf("%w: inputs of vertex %d are not numbered from 0", ErrInvalid, v)
+		}
+	}
+	for i, e := range g.Outputs(v) {
+		if e.Output != i {
+			return fmt.Errorf("%w: outputs of vertex %d are not numbered from 0", ErrInvalid, v)
+		}
+	}
+	return nil
+}

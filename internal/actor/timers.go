@@ -1,0 +1,108 @@
+package actor
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Timers turns SetTimer effects into events. A timer is named by a comparable
+// key; setting it again moves it. A fired timer's event is checked by the core
+// against its state, as it may be stale.
+type Timers[K comparable] struct {
+	fire func(K)
+
+	mu      sync.Mutex // guards timers, stopped
+	timers  map[K]*time.Timer
+	stopped bool
+}
+
+// NewTimers makes timers that call fire, each in a goroutine of its own; fire
+// posts to the loop and gives up when the loop has ended.
+func NewTimers[K comparable](fire func(K)) *Timers[K] {
+	return &Timers[K]{fire: fire, timers: make(map[K]*time.Timer)}
+}
+
+// Set (re)arms the timer of this key.
+func (t *Timers[K]) Set(key K, after time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stopped {
+		return
+	}
+	if old := t.timers[key]; old != nil {
+		old.Stop()
+	}
+	var self *time.Timer
+	self = time.AfterFunc(after, func() {
+		t.mu.Lock()
+		current := t.timers[key] == self && !t.stopped
+		if current {
+			delete(t.timers, key)
+		}
+		t.mu.Unlock()
+		if current {
+			t.fire(key)
+		}
+	})
+	t.timers[key] = self
+}
+
+// Cancel disarms the timer of this key, if it is armed.
+func (t *Timers[K]) Cancel(key K) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if old := t.timers[key]; old != nil {
+		old.Stop()
+		delete(t.timers, key)
+	}
+}
+
+// Stop disarms all timers for good.
+func (t *Timers[K]) Stop() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stopped = true
+	for key, timer := range t.timers {
+		timer.Stop()
+		delete(t.timers, key)
+	}
+}
+
+// Outbox hands work to one goroutine in order, so that a loop never waits for
+// a peer. A full outbox means that the peer is unhealthy: Put reports it and
+// the caller treats the peer as lost.
+type Outbox[T any] struct {
+	queue chan T
+	done  chan struct{}
+}
+
+// NewOutbox starts the goroutine; it ends when ctx does, and Wait waits for it.
+func NewOutbox[T any](ctx context.Context, size int, deliver func(context.Context, T)) *Outbox[T] {
+	o := &Outbox[T]{queue: make(chan T, size), done: make(chan struct{})}
+	go func() {
+		defer close(o.done)
+		for {
+			select {
+			case item := <-o.queue:
+				deliver(ctx, item)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return o
+}
+
+// Put queues an item and says whether there was room.
+func (o *Outbox[T]) Put(item T) bool {
+	select {
+	case o.queue <- item:
+		return true
+	default:
+		return false
+	}
+}
+
+// Wait waits for the goroutine to end.
+func (o *Outbox[T]) Wait() { <-o.done }

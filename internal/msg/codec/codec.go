@@ -1,0 +1,78 @@
+// Package codec is the one encoding of role messages, on streams between roles
+// and on control sockets: the kind's name and the message's fields, both CBOR.
+// It keeps message structs free of tags and of generated twins.
+package codec
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// MaxMessage bounds one encoded message, in bytes: the largest are a JobGraph
+// with its splits and the deployment of a large vertex.
+const MaxMessage = 64 << 20
+
+// ErrTooLarge says that a message exceeds MaxMessage.
+var ErrTooLarge = errors.New("message exceeds 64 MiB")
+
+type envelope struct {
+	_    struct{} `cbor:",toarray"`
+	Kind string
+	Body cbor.RawMessage
+}
+
+// Limits keep a hostile peer from making the decoder allocate much more than it
+// sent.
+var decoding = func() cbor.DecMode { //nolint:gochecknoglobals // immutable after start
+	mode, err := cbor.DecOptions{
+		MaxArrayElements: 1 << 24,
+		MaxMapPairs:      1 << 16,
+		MaxNestedLevels:  16,
+		DupMapKey:        cbor.DupMapKeyEnforcedAPF,
+	}.DecMode()
+	if err != nil {
+		panic(fmt.Sprintf("codec: decoding options: %v", err))
+	}
+	return mode
+}()
+
+// Times keep their nanoseconds, so that what is decoded compares equal.
+var encoding = func() cbor.EncMode { //nolint:gochecknoglobals // immutable after start
+	mode, err := cbor.EncOptions{Time: cbor.TimeRFC3339Nano}.EncMode()
+	if err != nil {
+		panic(fmt.Sprintf("codec: encoding options: %v", err))
+	}
+	return mode
+}()
+
+// Encode gives a message's bytes.
+func Encode(m msg.Message) ([]byte, error) {
+	body, err := encoding.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode message %s: %w", msg.Kind(m), err)
+	}
+	data, err := encoding.Marshal(envelope{Kind: msg.Kind(m), Body: body})
+	if err != nil {
+		return nil, fmt.Errorf("encode message %s: %w", msg.Kind(m), err)
+	}
+	if len(data) > MaxMessage {
+		return nil, fmt.Errorf("encode message %s of %d bytes: %w", msg.Kind(m), len(data), ErrTooLarge)
+	}
+	return data, nil
+}
+
+// Decode reads what Encode wrote. It does not keep data.
+func Decode(data []byte) (msg.Message, error) {
+	if len(data) > MaxMessage {
+		return nil, fmt.Errorf("decode message of %d bytes: %w", len(data), ErrTooLarge)
+	}
+	var e envelope
+	if err := decoding.Unmarshal(data, &e); err != nil {
+		return nil, fmt.Errorf("decode message: %w", err)
+	}
+	return msg.Decode(e.Kind, func(into any) error { return decoding.Unmarshal(e.Body, into) })
+}

@@ -1,0 +1,65 @@
+package codec_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
+)
+
+// TestMessagesSurviveTheWire would catch a field that is dropped, renamed or
+// changed on its way between two processes.
+func TestMessagesSurviveTheWire(t *testing.T) {
+	modified := time.Date(2024, 2, 3, 4, 5, 6, 789_000_000, time.UTC)
+	execution := ids.ExecutionAttemptID{Vertex: 1, Subtask: 2, Attempt: 3}
+	messages := []msg.Message{
+		msg.Heartbeat{},
+		msg.TaskExecutorRegistered{Instance: "i", ResourceManager: "r", HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second},
+		msg.SlotReport{Slots: []msg.SlotStatus{{Index: 0}, {Index: 1, Allocation: "a", Job: "j"}}},
+		msg.TaskStateChanged{Execution: execution, State: msg.ExecutionFailed, Failure: msg.NewFailure("boom", "stack"), Counters: map[string]int64{"words": 7}},
+		msg.SplitAssigned{Execution: execution, Split: &jobgraph.Split{URI: "hdfs://n/a", Length: 5, FileModTime: modified, Hosts: []string{"h"}}},
+		msg.SplitAssigned{Execution: execution},
+		msg.CollectBatch{Execution: execution, Sequence: 4, Records: []byte{1, 0}},
+		msg.ExecuteJob{Graph: jobgraph.JobGraph{ProtocolVersion: 1, Vertices: []jobgraph.Vertex{{Name: "v", Parallelism: 2}}}},
+	}
+	for _, want := range messages {
+		t.Run(msg.Kind(want), func(t *testing.T) {
+			data, err := codec.Encode(want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := codec.Decode(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("decoded message differs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// FuzzDecode would catch bytes from a peer that crash a role.
+func FuzzDecode(f *testing.F) {
+	for _, m := range []msg.Message{msg.Heartbeat{}, msg.OfferSlots{Offers: []msg.SlotOffer{{Index: 1, Allocation: "a"}}}} {
+		data, err := codec.Encode(m)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := codec.Decode(data)
+		if err != nil {
+			return
+		}
+		if _, err := codec.Encode(m); err != nil {
+			t.Errorf("decoded %s does not encode: %v", msg.Kind(m), err)
+		}
+	})
+}

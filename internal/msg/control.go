@@ -1,0 +1,110 @@
+package msg
+
+import (
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+// Messages of the control socket between a TaskExecutor and a task host, beside
+// those about tasks that are passed through from the JobMaster.
+
+// HostHello is a host's first message.
+type HostHello struct{ ProtocolVersion int }
+
+// StartHost tells a host what it is: the job, and what it needs to reach files
+// and other hosts.
+type StartHost struct {
+	Host          ids.HostID
+	Job           JobSpec
+	Resource      ids.ResourceID
+	ListenHost    string // address the data plane binds to
+	HadoopConf    []byte // hadoopconf's marshalled site settings, or nil
+	User          string // on an open cluster
+	Certificates  Certificates
+	MemoryMB      int
+	LocalDirs     []string
+	LogDir        string
+	NetworkBuffer int // bytes of network buffers
+}
+
+// Certificates are a host's TLS identity, all PEM; empty in local mode.
+type Certificates struct {
+	Chain     []byte
+	Key       Secret
+	Authority []byte
+}
+
+// Secret is bytes that must not reach logs or error texts.
+type Secret []byte
+
+func (Secret) String() string   { return "(secret)" }
+func (Secret) GoString() string { return "(secret)" }
+
+// SetMemory changes the host's memory limit as slots come and go.
+type SetMemory struct{ MemoryMB int }
+
+// StopHost tells a host to end; its tasks are cancelled.
+type StopHost struct{ Cause string }
+
+func (HostHello) isMessage() {}
+func (StartHost) isMessage() {}
+func (SetMemory) isMessage() {}
+func (StopHost) isMessage()  {}
+
+// Messages of the control socket between the client and a driver.
+
+// DriverHello is a driver's first message: it tells the client's build from the
+// program's.
+type DriverHello struct {
+	ProtocolVersion int
+}
+
+// DriverStart answers DriverHello with what the driver plans under.
+type DriverStart struct {
+	Config map[string]string // parallelism.default and the -D options
+	// Detached says that Execute returns once the job runs.
+	Detached bool
+}
+
+// DriverFailed tells that planning failed before any job was executed, in place
+// of ExecuteJob: the text is for people.
+type DriverFailed struct {
+	Message string
+	Stack   string
+}
+
+// ExecuteJob hands a JobGraph over.
+type ExecuteJob struct{ Graph jobgraph.JobGraph }
+
+// JobAccepted answers ExecuteJob once the cluster runs the job.
+type JobAccepted struct {
+	Job         ids.JobID
+	Application string // application id
+}
+
+// CollectedRecords carries collected results to the driver, batch by batch,
+// before JobEnded. A new Epoch voids what came before.
+type CollectedRecords struct {
+	Name    string // of the collect sink
+	Epoch   int
+	Records []byte
+}
+
+// JobEnded is the last answer to ExecuteJob. A nil Failure means FINISHED.
+type JobEnded struct {
+	Job      ids.JobID
+	Status   JobStatus
+	Duration time.Duration
+	Counters map[string]int64
+	Failure  *Failure
+}
+
+func (DriverHello) isMessage()      {}
+func (DriverStart) isMessage()      {}
+func (DriverFailed) isMessage()     {}
+func (ExecuteJob) isMessage()       {}
+func (JobAccepted) isMessage()      {}
+func (CollectedRecords) isMessage() {}
+func (JobEnded) isMessage()         {}

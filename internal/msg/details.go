@@ -1,0 +1,79 @@
+package msg
+
+import (
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+// JobDetails is a job as people see it: REST renders it in Flink's shapes, and
+// the Dispatcher keeps it when the job has ended.
+type JobDetails struct {
+	ID         ids.JobID
+	Name       string
+	Status     JobStatus
+	Start      time.Time
+	End        time.Time               // zero while it runs
+	Timestamps map[JobStatus]time.Time // when each state was entered last
+	Vertices   []VertexDetails
+	// Restarts counts restarts of the job's regions.
+	Restarts int
+	// Root is why the job failed or last restarted, or nil.
+	Root       *ExceptionEntry
+	Exceptions []ExceptionEntry // newest first, at most 16 (web.exception-history-size)
+	Counters   map[string]int64 // of finished tasks
+}
+
+// VertexDetails is one vertex of a job.
+type VertexDetails struct {
+	ID          string // 32 hex digits, as Flink's vertex ids
+	Name        string
+	Parallelism int
+	Status      ExecutionState // the state that says most about its tasks
+	Start, End  time.Time
+	Tasks       map[ExecutionState]int
+	Traffic     Traffic
+}
+
+// ExceptionEntry is a failure in a job's history.
+type ExceptionEntry struct {
+	Time     time.Time
+	Failure  Failure
+	Task     string         // "name (2/4)", or "" for a failure of the whole job
+	Location string         // host of the worker
+	Resource ids.ResourceID // worker
+}
+
+// JobOverview is a job in a list.
+type JobOverview struct {
+	ID         ids.JobID
+	Name       string
+	Status     JobStatus
+	Start, End time.Time
+	Tasks      map[ExecutionState]int
+	TotalTasks int
+}
+
+// TaskExecutorDetails is a registered worker as people see it.
+type TaskExecutorDetails struct {
+	Resource      ids.ResourceID
+	Host          string
+	SlotsTotal    int
+	SlotsFree     int
+	MemoryMB      int
+	VCores        int
+	LastHeartbeat time.Time
+}
+
+// CollectPage is a piece of a job's collected result.
+type CollectPage struct {
+	// Epoch changes when the collecting task is restarted: what a client read
+	// under another epoch is void.
+	Epoch int
+	// Next is the cursor of the next page.
+	Next int64
+	// Records are whole records, each with a uvarint length before it.
+	Records []byte
+	// End says that no page follows.
+	End bool
+}

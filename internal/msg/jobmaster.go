@@ -1,0 +1,168 @@
+package msg
+
+import (
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+// Messages between a TaskExecutor and a JobMaster, over one stream for each job
+// that has a slot there. The TaskExecutor passes those about tasks on to and
+// from the job's host over its control socket, unchanged.
+
+// RegisterAtJobMaster is the first message of a TaskExecutor to a JobMaster.
+type RegisterAtJobMaster struct {
+	Resource ids.ResourceID
+	Host     string
+}
+
+// RegisteredAtJobMaster admits a TaskExecutor and tells what its host needs to
+// build the job's tasks.
+type RegisteredAtJobMaster struct {
+	JobMaster         ids.JobMasterID
+	Job               JobSpec
+	HeartbeatInterval time.Duration
+	HeartbeatTimeout  time.Duration
+}
+
+// JobSpec lets a task host build the tasks of a job: it decodes the arguments,
+// runs the plan function and compares the digests.
+type JobSpec struct {
+	ID     ids.JobID
+	Job    string // name of the plan function
+	Name   string
+	Args   []byte // JSON
+	Digest string
+	// Parallelism is the default that the plan was made with.
+	Parallelism int
+	Config      map[string]string
+}
+
+// OfferSlots offers granted slots to their JobMaster.
+type OfferSlots struct{ Offers []SlotOffer }
+
+// SlotOffer is one slot granted by the ResourceManager.
+type SlotOffer struct {
+	Index      int
+	Allocation ids.AllocationID
+}
+
+// SlotOffersAnswered says which offers the JobMaster takes; the rest are freed.
+type SlotOffersAnswered struct{ Accepted, Rejected []ids.AllocationID }
+
+// FreeSlots gives slots back; the last one of a job ends its host.
+type FreeSlots struct {
+	Allocations []ids.AllocationID
+	Cause       string
+}
+
+// HostReady says that the job's host on this worker has built the job's tasks
+// and takes connections of other hosts at DataAddress.
+type HostReady struct {
+	Host        ids.HostID
+	DataAddress string // host:port
+}
+
+// HostLost says that a host has ended though its job has not: all its tasks are
+// gone. The TaskExecutor starts another, which a new HostReady announces, unless
+// Failure is permanent (the program cannot build the job).
+type HostLost struct {
+	Host    ids.HostID
+	Failure Failure // how it ended, with its last lines of output
+}
+
+// DeployTasks starts tasks in a host. Placements names the producers of every
+// input of these tasks.
+type DeployTasks struct {
+	Host       ids.HostID
+	Tasks      []TaskDeployment
+	Placements []VertexPlacement
+	Hosts      []HostAddress
+}
+
+// TaskDeployment is one subtask to start.
+type TaskDeployment struct {
+	Execution  ids.ExecutionAttemptID
+	Allocation ids.AllocationID
+	// MemoryMB is what the task's operators may hold.
+	MemoryMB int
+}
+
+// HostAddress is a host and where its data plane listens.
+type HostAddress struct {
+	Host        ids.HostID
+	DataAddress string
+}
+
+// VertexPlacement tells where the subtasks of a vertex run: subtask i is
+// attempt Attempts[i] in the host DeployTasks.Hosts[HostIndex[i]].
+type VertexPlacement struct {
+	Vertex    int
+	Attempts  []int
+	HostIndex []int
+}
+
+// CancelTasks ends tasks; each reports a final state.
+type CancelTasks struct{ Executions []ids.ExecutionAttemptID }
+
+// TaskStateChanged reports a task's new state; Failure only with FAILED,
+// Counters and traffic only with final states.
+type TaskStateChanged struct {
+	Execution ids.ExecutionAttemptID
+	State     ExecutionState
+	Failure   *Failure
+	Counters  map[string]int64
+	Traffic   Traffic
+}
+
+// Traffic counts what a task read and wrote.
+type Traffic struct {
+	ReadRecords, WriteRecords int64
+	ReadBytes, WriteBytes     int64
+}
+
+// TaskProgress reports counters of running tasks, now and then.
+type TaskProgress struct {
+	Execution ids.ExecutionAttemptID
+	Traffic   Traffic
+}
+
+// RequestSplit asks for the next split of a source task.
+type RequestSplit struct{ Execution ids.ExecutionAttemptID }
+
+// SplitAssigned answers RequestSplit; no Split means that none is left.
+type SplitAssigned struct {
+	Execution ids.ExecutionAttemptID
+	Split     *jobgraph.Split
+}
+
+// CollectBatch carries records of a collect sink on their way to the client.
+type CollectBatch struct {
+	Execution ids.ExecutionAttemptID
+	Sequence  int64 // from 0 in each attempt
+	Records   []byte
+}
+
+// CollectAcknowledged says that the JobMaster holds or has passed on the batch
+// and has room for another.
+type CollectAcknowledged struct {
+	Execution ids.ExecutionAttemptID
+	Sequence  int64
+}
+
+func (RegisterAtJobMaster) isMessage()   {}
+func (RegisteredAtJobMaster) isMessage() {}
+func (OfferSlots) isMessage()            {}
+func (SlotOffersAnswered) isMessage()    {}
+func (FreeSlots) isMessage()             {}
+func (HostReady) isMessage()             {}
+func (HostLost) isMessage()              {}
+func (DeployTasks) isMessage()           {}
+func (CancelTasks) isMessage()           {}
+func (TaskStateChanged) isMessage()      {}
+func (TaskProgress) isMessage()          {}
+func (RequestSplit) isMessage()          {}
+func (SplitAssigned) isMessage()         {}
+func (CollectBatch) isMessage()          {}
+func (CollectAcknowledged) isMessage()   {}

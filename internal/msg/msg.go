@@ -1,0 +1,57 @@
+// Package msg holds what roles tell each other: plain data, no behaviour. Cores
+// take these as parts of their events and put them into effects; rolerpc and
+// control carry them between processes.
+//
+// Control runs down (Dispatcher → JobMaster → TaskExecutor → task host) and
+// facts run up. A message that crosses a stream between roles travels with the
+// fencing token of the leader's grant, which the stream's ends compare before a
+// core sees the message. The package imports ids and jobgraph only.
+package msg
+
+// Message is one of the message types of this package.
+//
+//sumtype:decl
+type Message interface{ isMessage() }
+
+// Heartbeat says that the sender is alive, on any stream and in both
+// directions, when there was nothing else to say for an interval.
+type Heartbeat struct{}
+
+// Disconnect ends a stream on purpose and says why. Its receiver does not count
+// it as a failure.
+type Disconnect struct{ Cause string }
+
+// Failure is an error on its way to people: what happened, where, and the stack
+// of the user's code where there is one. Bounded by NewFailure.
+type Failure struct {
+	Message string // what happened; the first line stands alone
+	Stack   string // the panicking goroutine's stack, or ""
+	// Permanent says that another attempt would fail the same way (an input
+	// that changed, an output that exists): the restart strategy is not asked.
+	Permanent bool
+}
+
+// Bounds of a Failure's texts, in bytes: they go through REST and end in YARN's
+// diagnostics.
+const (
+	maxFailureMessage = 8 << 10
+	maxFailureStack   = 16 << 10
+)
+
+// NewFailure makes a Failure with its texts cut to their bounds.
+func NewFailure(message, stack string) *Failure {
+	return &Failure{Message: clip(message, maxFailureMessage), Stack: clip(stack, maxFailureStack)}
+}
+
+func (f *Failure) Error() string { return f.Message }
+
+func clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	const cut = " … (cut)"
+	return s[:limit-len(cut)] + cut
+}
+
+func (Heartbeat) isMessage()  {}
+func (Disconnect) isMessage() {}

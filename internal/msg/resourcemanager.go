@@ -1,0 +1,128 @@
+package msg
+
+import (
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+// Messages between a TaskExecutor and the ResourceManager, over one stream.
+
+// RegisterTaskExecutor is the first message of a TaskExecutor, sent again after
+// each reconnection.
+type RegisterTaskExecutor struct {
+	ProtocolVersion int
+	Resource        ids.ResourceID
+	Host            string // the node's name as YARN knows it
+	PID             int    // for people, in logs and REST
+	Slots           []SlotStatus
+	MemoryMB        int // of the container
+	VCores          int
+}
+
+// TaskExecutorRegistered admits a TaskExecutor.
+type TaskExecutorRegistered struct {
+	Instance          ids.InstanceID
+	ResourceManager   ids.ResourceManagerID
+	HeartbeatInterval time.Duration
+	HeartbeatTimeout  time.Duration
+}
+
+// RegistrationRejected refuses a TaskExecutor for good: it ends itself.
+type RegistrationRejected struct{ Reason string }
+
+// SlotReport is what the TaskExecutor holds, sent with every heartbeat.
+type SlotReport struct{ Slots []SlotStatus }
+
+// SlotStatus is one slot as the TaskExecutor knows it; a free slot has no
+// allocation.
+type SlotStatus struct {
+	Index      int
+	Allocation ids.AllocationID
+	Job        ids.JobID
+}
+
+// RequestSlot grants a slot of the TaskExecutor to a job: it starts the job's
+// host, connects to the JobMaster and offers the slot there.
+type RequestSlot struct {
+	Index      int
+	Allocation ids.AllocationID
+	Job        ids.JobID
+	JobMaster  ids.JobMasterID
+	Program    Program
+	// MemoryMB is the share of the container's memory that comes with the slot.
+	MemoryMB int
+}
+
+// Program names the executable of a job.
+type Program struct {
+	Name   string // file name, for people
+	SHA256 string // lower-case hex
+	URI    string // where it is staged; "" in local mode
+}
+
+// SlotRequestAnswered tells whether the TaskExecutor took the allocation;
+// Refused is the reason, or "".
+type SlotRequestAnswered struct {
+	Index      int
+	Allocation ids.AllocationID
+	Refused    string
+}
+
+// SlotFreed says that a slot is free again.
+type SlotFreed struct {
+	Index      int
+	Allocation ids.AllocationID
+}
+
+// ReleaseTaskExecutor tells an idle or unwanted TaskExecutor to end itself.
+type ReleaseTaskExecutor struct{ Cause string }
+
+func (RegisterTaskExecutor) isMessage()   {}
+func (TaskExecutorRegistered) isMessage() {}
+func (RegistrationRejected) isMessage()   {}
+func (SlotReport) isMessage()             {}
+func (RequestSlot) isMessage()            {}
+func (SlotRequestAnswered) isMessage()    {}
+func (SlotFreed) isMessage()              {}
+func (ReleaseTaskExecutor) isMessage()    {}
+
+// Messages between a JobMaster and the ResourceManager, within the AM.
+
+// RegisterJobMaster makes a job known to the ResourceManager.
+type RegisterJobMaster struct {
+	Job       ids.JobID
+	JobMaster ids.JobMasterID
+	Program   Program
+}
+
+// JobMasterRegistered admits a JobMaster.
+type JobMasterRegistered struct{ ResourceManager ids.ResourceManagerID }
+
+// DeclareRequirements is the total number of slots that a job needs now; it
+// replaces the last one, and 0 gives all back.
+type DeclareRequirements struct {
+	Job       ids.JobID
+	JobMaster ids.JobMasterID
+	Slots     int
+}
+
+// NotEnoughResources says that a job's requirements cannot be met, ever: a
+// worker would exceed YARN's maximum, say.
+type NotEnoughResources struct {
+	Job    ids.JobID
+	Reason string
+}
+
+// TaskExecutorTerminated tells JobMasters that a worker is gone, and why as far
+// as YARN knows.
+type TaskExecutorTerminated struct {
+	Resource ids.ResourceID
+	Cause    string
+}
+
+func (RegisterJobMaster) isMessage()      {}
+func (JobMasterRegistered) isMessage()    {}
+func (DeclareRequirements) isMessage()    {}
+func (NotEnoughResources) isMessage()     {}
+func (TaskExecutorTerminated) isMessage() {}

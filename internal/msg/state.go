@@ -1,0 +1,55 @@
+package msg
+
+// ExecutionState is the state of one execution of a subtask, by Flink's names.
+type ExecutionState string
+
+// The states of an execution.
+const (
+	ExecutionCreated   ExecutionState = "CREATED"
+	ExecutionScheduled ExecutionState = "SCHEDULED"
+	ExecutionDeploying ExecutionState = "DEPLOYING"
+	ExecutionRunning   ExecutionState = "RUNNING"
+	ExecutionFinished  ExecutionState = "FINISHED"
+	ExecutionCanceling ExecutionState = "CANCELING"
+	ExecutionCanceled  ExecutionState = "CANCELED"
+	ExecutionFailed    ExecutionState = "FAILED"
+)
+
+// Final tells whether an execution in this state has ended.
+func (s ExecutionState) Final() bool {
+	return s == ExecutionFinished || s == ExecutionCanceled || s == ExecutionFailed
+}
+
+// JobStatus is the state of a job, by Flink's names.
+type JobStatus string
+
+// The states of a job.
+const (
+	JobInitializing JobStatus = "INITIALIZING"
+	JobCreated      JobStatus = "CREATED"
+	JobRunning      JobStatus = "RUNNING"
+	JobFailing      JobStatus = "FAILING"
+	JobFailed       JobStatus = "FAILED"
+	JobCancelling   JobStatus = "CANCELLING"
+	JobCanceled     JobStatus = "CANCELED"
+	JobFinished     JobStatus = "FINISHED"
+	JobRestarting   JobStatus = "RESTARTING"
+	JobSuspended    JobStatus = "SUSPENDED"
+)
+
+// GloballyTerminal tells whether the job has ended for good, for every attempt
+// of the AM.
+func (s JobStatus) GloballyTerminal() bool {
+	return s == JobFinished || s == JobCanceled || s == JobFailed
+}
+
+// ApplicationStatus is how a cluster ends; Flink's name and YARN's final status.
+type ApplicationStatus string
+
+// The ways a cluster ends.
+const (
+	ApplicationSucceeded ApplicationStatus = "SUCCEEDED"
+	ApplicationFailed    ApplicationStatus = "FAILED"
+	ApplicationCanceled  ApplicationStatus = "CANCELED"
+	ApplicationUnknown   ApplicationStatus = "UNKNOWN"
+)
