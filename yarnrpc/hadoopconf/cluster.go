@@ -1,0 +1,194 @@
+package hadoopconf
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+)
+
+// Default ports of Hadoop 3.
+const (
+	nameNodePort       = "8020"
+	clientPort         = "8032"
+	schedulerPort      = "8030"
+	adminPort          = "8033"
+	webappPort         = "8088"
+	webappHTTPSPort    = "8090"
+	httpsOnlyPolicy    = "HTTPS_ONLY"
+	kerberosAuthMethod = "kerberos"
+)
+
+// DefaultFS is the URI that paths without a scheme belong to (fs.defaultFS),
+// with a scheme always: "file:///" where nothing is configured. A bare
+// "host:port" of old configurations becomes hdfs://host:port.
+func (c *Conf) DefaultFS() (string, error) {
+	value, _, err := c.Lookup("fs.defaultFS")
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case value == "" || value == "local":
+		return "file:///", nil
+	case !strings.Contains(value, ":/"):
+		value = "hdfs://" + value
+	}
+	u, err := url.Parse(value)
+	if err != nil || u.Scheme == "" {
+		return "", c.valueError("fs.defaultFS", value, "a URI such as hdfs://namenode:8020")
+	}
+	return value, nil
+}
+
+// NameNodes gives the RPC addresses (host:port) of the NameNodes behind the
+// authority of an hdfs URI: those of a nameservice that dfs.nameservices names
+// (dfs.ha.namenodes.NS, dfs.namenode.rpc-address.NS[.NN]), else the one at the
+// authority itself, on port 8020 where it has none. logical says that the
+// authority is a nameservice.
+func (c *Conf) NameNodes(authority string) (addresses []string, logical bool, err error) {
+	services, err := c.Strings("dfs.nameservices")
+	if err != nil {
+		return nil, false, err
+	}
+	for _, service := range services {
+		if service == authority {
+			addresses, err = c.nameservice(service)
+			return addresses, true, err
+		}
+	}
+	if authority == "" {
+		return nil, false, fmt.Errorf("find NameNode: the hdfs URI names no host and no nameservice")
+	}
+	return []string{withPort(authority, nameNodePort)}, false, nil
+}
+
+func (c *Conf) nameservice(service string) ([]string, error) {
+	ids, err := c.Strings("dfs.ha.namenodes." + service)
+	if err != nil {
+		return nil, err
+	}
+	suffixes := []string{"." + service}
+	if len(ids) > 0 {
+		suffixes = nil
+		for _, id := range ids {
+			suffixes = append(suffixes, "."+service+"."+id)
+		}
+	}
+	var addresses []string
+	for _, suffix := range suffixes {
+		address, err := c.required("dfs.namenode.rpc-address"+suffix, "find NameNodes of "+service)
+		if err != nil {
+			return nil, err
+		}
+		addresses = append(addresses, withPort(address, nameNodePort))
+	}
+	return addresses, nil
+}
+
+// ResourceManager has the addresses of one YARN ResourceManager.
+type ResourceManager struct {
+	ID        string // "rm1"; "" where there is no high availability
+	Client    string // host:port of ApplicationClientProtocol, port 8032
+	Scheduler string // host:port of ApplicationMasterProtocol, port 8030
+	Admin     string // host:port of the administration protocol, port 8033
+	Webapp    string // base URL of web UI and REST, such as http://rm:8088
+}
+
+// ResourceManagers lists YARN's ResourceManagers: one, or with
+// yarn.resourcemanager.ha.enabled those that yarn.resourcemanager.ha.rm-ids
+// names, in that order. An address that is not set is made of
+// yarn.resourcemanager.hostname (0.0.0.0 by default, which is this machine)
+// and Hadoop's port.
+func (c *Conf) ResourceManagers() ([]ResourceManager, error) {
+	ha, err := c.Bool("yarn.resourcemanager.ha.enabled")
+	if err != nil {
+		return nil, err
+	}
+	if !ha {
+		rm, err := c.resourceManager("")
+		if err != nil {
+			return nil, err
+		}
+		return []ResourceManager{rm}, nil
+	}
+	ids, err := c.Strings("yarn.resourcemanager.ha.rm-ids")
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) == 0 {
+		return nil, fmt.Errorf("find ResourceManagers: yarn.resourcemanager.ha.enabled is true (%s) but yarn.resourcemanager.ha.rm-ids is not set",
+			c.SourceOf("yarn.resourcemanager.ha.enabled"))
+	}
+	var rms []ResourceManager
+	for _, id := range ids {
+		rm, err := c.resourceManager(id)
+		if err != nil {
+			return nil, err
+		}
+		rms = append(rms, rm)
+	}
+	return rms, nil
+}
+
+func (c *Conf) resourceManager(id string) (ResourceManager, error) {
+	suffix := ""
+	if id != "" {
+		suffix = "." + id
+	}
+	address := func(name, port string) (string, error) {
+		name = "yarn.resourcemanager." + name + suffix
+		value, _, err := c.Lookup(name)
+		if err != nil {
+			return "", err
+		}
+		if value == "" {
+			host, err := c.required("yarn.resourcemanager.hostname"+suffix, "find ResourceManager "+id+": "+name+" is not set, and")
+			return withPort(host, port), err
+		}
+		return withPort(value, port), nil
+	}
+
+	webapp, webPort, scheme := "webapp.address", webappPort, "http://"
+	if c.Get("yarn.http.policy") == httpsOnlyPolicy {
+		webapp, webPort, scheme = "webapp.https.address", webappHTTPSPort, "https://"
+	}
+	rm := ResourceManager{ID: id}
+	for _, field := range []struct {
+		to         *string
+		name, port string
+	}{
+		{&rm.Client, "address", clientPort},
+		{&rm.Scheduler, "scheduler.address", schedulerPort},
+		{&rm.Admin, "admin.address", adminPort},
+		{&rm.Webapp, webapp, webPort},
+	} {
+		var err error
+		if *field.to, err = address(field.name, field.port); err != nil {
+			return ResourceManager{}, err
+		}
+	}
+	rm.Webapp = scheme + rm.Webapp
+	return rm, nil
+}
+
+// SecurityEnabled says whether the cluster wants Kerberos
+// (hadoop.security.authentication = kerberos; simple by default).
+func (c *Conf) SecurityEnabled() bool {
+	return strings.EqualFold(c.Get("hadoop.security.authentication"), kerberosAuthMethod)
+}
+
+func (c *Conf) required(name, purpose string) (string, error) {
+	value, _, err := c.Lookup(name)
+	if err == nil && value == "" {
+		err = fmt.Errorf("%s %s is not set: add it to the Hadoop configuration", purpose, name)
+	}
+	return value, err
+}
+
+// withPort adds the port to an address that has none.
+func withPort(address, port string) string {
+	if _, _, err := net.SplitHostPort(address); err == nil {
+		return address
+	}
+	return net.JoinHostPort(strings.Trim(address, "[]"), port)
+}

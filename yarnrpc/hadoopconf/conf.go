@@ -1,0 +1,153 @@
+// Package hadoopconf reads a Hadoop client configuration: core-site.xml,
+// hdfs-site.xml and yarn-site.xml of one directory, over the few defaults of
+// Hadoop that this module relies on.
+//
+// It follows org.apache.hadoop.conf.Configuration: later files override
+// earlier ones unless a property is final, deprecated names stand for their
+// successors, ${name} and ${env.NAME} are substituted when a value is read,
+// xi:include pulls in local files. Unlike Java it refuses a malformed value
+// instead of quietly taking the default, and each error names file and line.
+//
+// A Conf is immutable: any number of goroutines may read it. The package
+// starts no goroutine, opens no connection and never reads the process
+// environment by itself: entry points pass it in.
+package hadoopconf
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Environment is what ${…} may refer to outside the files. The zero value
+// knows no variable, so that such references stay as they are written.
+type Environment struct {
+	// LookupEnv resolves ${env.NAME}; os.LookupEnv in an entry point.
+	LookupEnv func(name string) (string, bool)
+	// Properties stand for Java's system properties, such as user.name,
+	// user.home and java.io.tmpdir. They win over properties of the files.
+	Properties map[string]string
+}
+
+// Source says where a value was set. The zero Source is Hadoop's own default.
+type Source struct {
+	File string // path as it was opened
+	Line int    // of the property's first tag, from 1; 0 where there are no lines
+}
+
+// String is "file:line", "file", or "default".
+func (s Source) String() string {
+	switch {
+	case s.File == "":
+		return "default"
+	case s.Line == 0:
+		return s.File
+	default:
+		return fmt.Sprintf("%s:%d", s.File, s.Line)
+	}
+}
+
+// Conf is a loaded configuration. The zero Conf holds Hadoop's defaults.
+type Conf struct {
+	env    Environment
+	values map[string]property
+}
+
+// Find returns the configuration directory an environment names:
+// HADOOP_CONF_DIR, else YARN_CONF_DIR. It is an error when neither is set or
+// the directory is not there (errors.Is fs.ErrNotExist in both cases).
+func Find(getenv func(string) string) (string, error) {
+	for _, name := range []string{"HADOOP_CONF_DIR", "YARN_CONF_DIR"} {
+		dir := getenv(name)
+		if dir == "" {
+			continue
+		}
+		info, err := os.Stat(dir)
+		if err != nil {
+			return "", fmt.Errorf("find Hadoop configuration %s=%s: %w", name, dir, err)
+		}
+		if !info.IsDir() {
+			return "", fmt.Errorf("find Hadoop configuration %s=%s: not a directory", name, dir)
+		}
+		return dir, nil
+	}
+	return "", fmt.Errorf("find Hadoop configuration: neither HADOOP_CONF_DIR nor YARN_CONF_DIR is set;"+
+		" set HADOOP_CONF_DIR to the directory that holds core-site.xml and yarn-site.xml: %w", fs.ErrNotExist)
+}
+
+// Load reads the site files of a directory. A file that is absent is passed
+// over; a directory without any of the three is an error (errors.Is
+// fs.ErrNotExist), and so is a file that cannot be parsed (*ParseError).
+func Load(dir string, env Environment) (*Conf, error) {
+	c := &Conf{env: env, values: make(map[string]property)}
+	found := false
+	for _, name := range siteFiles() {
+		properties, err := parseFile(filepath.Join(dir, name), 0)
+		if errors.Is(err, errAbsent) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read Hadoop configuration: %w", err)
+		}
+		found = true
+		for _, p := range properties {
+			c.set(p)
+		}
+	}
+	if !found {
+		return nil, fmt.Errorf("read Hadoop configuration: no core-site.xml, hdfs-site.xml or yarn-site.xml in %s: %w",
+			dir, fs.ErrNotExist)
+	}
+	return c, nil
+}
+
+// siteFiles is the order in which Hadoop's clients add their resources: a
+// later file overrides an earlier one.
+func siteFiles() []string {
+	return []string{"core-site.xml", "hdfs-site.xml", "yarn-site.xml"}
+}
+
+// set applies one property in file order: the last one wins, but nothing
+// overrides a final one.
+func (c *Conf) set(p property) {
+	p.name = canonicalName(p.name)
+	if old, ok := c.values[p.name]; ok && old.final {
+		return
+	}
+	c.values[p.name] = p
+}
+
+// With returns a copy of the configuration in which the given properties are
+// set as if by a last file named source. Final properties are overridden too:
+// what a user states for one run wins over the administrator's file, as it
+// does in a Java program that calls Configuration.set.
+func (c *Conf) With(source string, properties map[string]string) *Conf {
+	d := &Conf{env: c.env, values: make(map[string]property, len(c.values)+len(properties))}
+	for name, p := range c.values {
+		d.values[name] = p
+	}
+	for name, value := range properties {
+		name = canonicalName(name)
+		d.values[name] = property{name: name, value: value, source: Source{File: source}}
+	}
+	return d
+}
+
+// Names returns the names of all properties that the files set, sorted.
+func (c *Conf) Names() []string {
+	names := make([]string, 0, len(c.values))
+	for name := range c.values {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// SourceOf says which file and line set a property; the zero Source when none
+// did.
+func (c *Conf) SourceOf(name string) Source {
+	return c.values[canonicalName(name)].source
+}

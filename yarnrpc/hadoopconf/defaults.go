@@ -1,0 +1,132 @@
+package hadoopconf
+
+// builtin is the part of Hadoop's core-default.xml, hdfs-default.xml and
+// yarn-default.xml (3.4.3) that this module reads. What is not here has no
+// default for us.
+func builtin(name string) (string, bool) {
+	for _, table := range []func(string) string{coreDefault, hdfsDefault, yarnDefault} {
+		if value := table(name); value != "" {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+func coreDefault(name string) string {
+	switch name {
+	case "fs.defaultFS":
+		return "file:///"
+	case "fs.permissions.umask-mode":
+		return "022"
+	case "hadoop.tmp.dir":
+		return "/tmp/hadoop-${user.name}"
+	case "hadoop.security.authentication":
+		return "simple"
+	case "hadoop.security.authorization":
+		return "false"
+	case "hadoop.security.token.service.use_ip":
+		return "true"
+	case "hadoop.rpc.protection":
+		return "authentication"
+	case "ipc.client.connect.timeout": // ms
+		return "20000"
+	case "ipc.client.connection.maxidletime": // ms
+		return "10000"
+	case "ipc.ping.interval": // ms
+		return "60000"
+	case "ipc.client.rpc-timeout.ms":
+		return "120000"
+	case "ipc.maximum.response.length": // bytes
+		return "134217728"
+	case "ipc.client.fallback-to-simple-auth-allowed":
+		return "false"
+	default:
+		return ""
+	}
+}
+
+func hdfsDefault(name string) string {
+	switch name {
+	case "dfs.replication":
+		return "3"
+	case "dfs.blocksize": // bytes
+		return "134217728"
+	case "dfs.client.use.datanode.hostname":
+		return "false"
+	case "dfs.encrypt.data.transfer":
+		return "false"
+	case "dfs.client.socket-timeout": // ms
+		return "60000"
+	case "dfs.datanode.socket.write.timeout": // ms
+		return "480000"
+	default:
+		return ""
+	}
+}
+
+func yarnDefault(name string) string {
+	switch name {
+	case "yarn.resourcemanager.hostname":
+		return "0.0.0.0"
+	case "yarn.resourcemanager.ha.enabled":
+		return "false"
+	case "yarn.resourcemanager.connect.max-wait.ms":
+		return "900000"
+	case "yarn.resourcemanager.connect.retry-interval.ms":
+		return "30000"
+	case "yarn.http.policy":
+		return "HTTP_ONLY"
+	case "yarn.client.application-client-protocol.poll-interval-ms":
+		return "200"
+	case "yarn.am.liveness-monitor.expiry-interval-ms":
+		return "900000"
+	case "yarn.scheduler.include-port-in-node-name":
+		return "false"
+	case "yarn.rpc.nm-command-timeout": // ms
+		return "60000"
+	case "yarn.client.nodemanager-connect.max-wait-ms":
+		return "180000"
+	case "yarn.client.nodemanager-connect.retry-interval-ms":
+		return "10000"
+	case "yarn.nodemanager.remote-app-log-dir":
+		return "/tmp/logs"
+	case "yarn.nodemanager.remote-app-log-dir-suffix":
+		return "logs"
+	case "yarn.log-aggregation-enable":
+		return "false"
+	case "yarn.log-aggregation.file-formats":
+		return "TFile"
+	default:
+		return ""
+	}
+}
+
+// canonicalName maps a deprecated property name to its successor (Hadoop's
+// Configuration, HdfsConfiguration and YarnConfiguration deprecations), as far
+// as old client configurations are likely to hold them.
+func canonicalName(name string) string {
+	switch name {
+	case "fs.default.name":
+		return "fs.defaultFS"
+	case "dfs.umaskmode":
+		return "fs.permissions.umask-mode"
+	case "dfs.federation.nameservices":
+		return "dfs.nameservices"
+	case "dfs.federation.nameservice.id":
+		return "dfs.nameservice.id"
+	case "dfs.block.size":
+		return "dfs.blocksize"
+	case "dfs.http.address":
+		return "dfs.namenode.http-address"
+	case "dfs.https.address":
+		return "dfs.namenode.https-address"
+	case "dfs.socket.timeout":
+		return "dfs.client.socket-timeout"
+	case "yarn.client.app-submission.poll-interval":
+		return "yarn.client.application-client-protocol.poll-interval-ms"
+	case "yarn.resourcemanager.zk-address":
+		return "hadoop.zk.address"
+	default:
+		return name
+	}
+}

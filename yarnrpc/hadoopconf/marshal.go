@@ -1,0 +1,91 @@
+package hadoopconf
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Marshal writes the properties that differ from Hadoop's defaults as one XML
+// document which Parse reads and Java would read too. Variables are
+// substituted, so that every process sees the values the caller saw, and the
+// sources are kept for error messages. Properties that hold secrets are left
+// out: the document travels where others can read it.
+func (c *Conf) Marshal() ([]byte, error) {
+	type element struct {
+		XMLName xml.Name `xml:"property"`
+		Name    string   `xml:"name"`
+		Value   string   `xml:"value"`
+		Source  string   `xml:"source"`
+	}
+	var b bytes.Buffer
+	b.WriteString("<configuration>\n")
+	encoder := xml.NewEncoder(&b)
+	for _, name := range c.Names() {
+		if isSensitive(name) {
+			continue
+		}
+		value, err := c.expand(c.values[name].value)
+		if err != nil {
+			return nil, c.valueError(name, c.values[name].value, err.Error())
+		}
+		if text, ok := builtin(name); ok && text == value {
+			continue
+		}
+		if err := encoder.Encode(element{Name: name, Value: value, Source: c.values[name].source.String()}); err != nil {
+			return nil, fmt.Errorf("write Hadoop configuration: property %s: %w", name, err)
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("</configuration>\n")
+	return b.Bytes(), nil
+}
+
+// Parse reads a document that Marshal wrote. Includes are refused. The zero
+// Environment leaves ${…} in values alone: Marshal has substituted what the
+// first process knew.
+func Parse(data []byte) (*Conf, error) {
+	if len(data) > maxFileBytes {
+		return nil, fmt.Errorf("read Hadoop configuration: larger than %d bytes", maxFileBytes)
+	}
+	properties, err := parse("configuration", data, func(string) ([]property, error) {
+		return nil, errors.New("xi:include is not allowed here")
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read Hadoop configuration: %w", err)
+	}
+	c := &Conf{values: make(map[string]property, len(properties))}
+	for _, p := range properties {
+		c.set(p)
+	}
+	return c, nil
+}
+
+// parseSource reads back Source.String; what is not of that form gives
+// fallback, as Java's <source> elements hold class and file names alone.
+func parseSource(text string, fallback Source) Source {
+	i := strings.LastIndexByte(text, ':')
+	if i < 0 {
+		return fallback
+	}
+	line, err := strconv.Atoi(text[i+1:])
+	if err != nil {
+		return fallback
+	}
+	return Source{File: text[:i], Line: line}
+}
+
+// isSensitive says whether a property's value may be a secret: the names that
+// hadoop.security.sensitive-config-keys lists by default, a little widened.
+func isSensitive(name string) bool {
+	name = strings.ToLower(name)
+	for _, part := range []string{"secret", "password", "credential", "keystore.pass", "account.key", "access.key", "oauth"} {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return false
+}

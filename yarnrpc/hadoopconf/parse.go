@@ -1,0 +1,336 @@
+package hadoopconf
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Limits of the reader. A configuration of a large site has some hundred
+// properties in less than 200 KiB.
+const (
+	maxFileBytes    = 8 << 20
+	maxProperties   = 100_000 // over all included files of one file
+	maxIncludeDepth = 10
+	maxNesting      = 64 // elements within elements
+)
+
+// ParseError is a configuration file that cannot be read as Hadoop's XML.
+type ParseError struct {
+	File string
+	Line int // 0 when the file could not be read at all
+	Err  error
+}
+
+// Error is "file:line: reason".
+func (e *ParseError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %v", e.File, e.Err)
+	}
+	return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err)
+}
+
+// Unwrap gives the cause.
+func (e *ParseError) Unwrap() error { return e.Err }
+
+// errAbsent marks a file that is not there at all, which an include with a
+// fallback and Load may forgive.
+var errAbsent = errors.New("no such file")
+
+// property is one <property> as it is written: name trimmed, value raw.
+type property struct {
+	name   string
+	value  string
+	final  bool
+	source Source
+}
+
+// parseFile reads one file and what it includes. depth counts the includes
+// that led here. An absent file gives an error that is errAbsent.
+func parseFile(path string, depth int) ([]property, error) {
+	data, err := readBounded(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &ParseError{File: path, Err: errAbsent}
+	}
+	if err != nil {
+		return nil, &ParseError{File: path, Err: err}
+	}
+	return parse(path, data, func(href string) ([]property, error) {
+		if depth >= maxIncludeDepth {
+			return nil, fmt.Errorf("xi:include nested deeper than %d: does %s include itself?", maxIncludeDepth, href)
+		}
+		target, err := includePath(path, href)
+		if err != nil {
+			return nil, err
+		}
+		return parseFile(target, depth+1)
+	})
+}
+
+func readBounded(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxFileBytes {
+		return nil, fmt.Errorf("larger than %d bytes", maxFileBytes)
+	}
+	return data, nil
+}
+
+// includePath resolves the href of an xi:include against the including file.
+func includePath(from, href string) (string, error) {
+	if u, err := url.Parse(href); err == nil && u.Scheme != "" {
+		if u.Scheme != "file" {
+			return "", fmt.Errorf("xi:include of %s: only local files can be included", href)
+		}
+		href = u.Path
+	}
+	if filepath.IsAbs(href) {
+		return href, nil
+	}
+	return filepath.Join(filepath.Dir(from), href), nil
+}
+
+// parse reads the properties of one document in file order. include loads the
+// target of an xi:include.
+func parse(file string, data []byte, include func(href string) ([]property, error)) ([]property, error) {
+	p := &parser{file: file, include: include, decoder: xml.NewDecoder(bytes.NewReader(data))}
+	p.decoder.CharsetReader = latinReader
+	if err := p.document(); err != nil {
+		var inner *ParseError
+		if errors.As(err, &inner) { // of an included file: names its own line
+			return nil, err
+		}
+		line, _ := p.decoder.InputPos()
+		return nil, &ParseError{File: file, Line: line, Err: withoutLine(err)}
+	}
+	return p.properties, nil
+}
+
+// withoutLine drops the line number that encoding/xml puts into its messages,
+// as ours stands before the message already.
+func withoutLine(err error) error {
+	var syntax *xml.SyntaxError
+	if errors.As(err, &syntax) {
+		return errors.New(syntax.Msg)
+	}
+	return err
+}
+
+type parser struct {
+	file       string
+	include    func(href string) ([]property, error)
+	decoder    *xml.Decoder
+	properties []property
+	depth      int
+}
+
+func (p *parser) document() error {
+	rooted := false
+	for {
+		token, err := p.decoder.Token()
+		if err == io.EOF {
+			if !rooted {
+				return errors.New("no <configuration> element")
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		start, ok := token.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		if start.Name.Local != "configuration" {
+			return fmt.Errorf("root element is <%s>, want <configuration>", start.Name.Local)
+		}
+		rooted = true
+		if err := p.configuration(); err != nil {
+			return err
+		}
+	}
+}
+
+// configuration reads up to the end tag that closes the current element:
+// <configuration>, one nested in it, or <xi:fallback>. Java looks for
+// properties inside elements it does not know, and so does this.
+func (p *parser) configuration() error {
+	if p.depth++; p.depth > maxNesting {
+		return fmt.Errorf("elements nested deeper than %d", maxNesting)
+	}
+	defer func() { p.depth-- }()
+	for {
+		token, err := p.decoder.Token()
+		if err != nil {
+			return err
+		}
+		switch t := token.(type) {
+		case xml.EndElement:
+			return nil
+		case xml.StartElement:
+			switch t.Name.Local {
+			case "property":
+				err = p.property(t)
+			case "include":
+				err = p.xinclude(t)
+			default:
+				err = p.configuration()
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// property reads one <property>, whose parts may be elements or attributes. As
+// in Java a property whose value is empty does not count: what an earlier file
+// set stands.
+func (p *parser) property(start xml.StartElement) error {
+	line, _ := p.decoder.InputPos()
+	prop := property{source: Source{File: p.file, Line: line}}
+	assign := func(part, text string) {
+		switch part {
+		case "name":
+			prop.name = strings.TrimSpace(text)
+		case "value":
+			prop.value = text
+		case "final":
+			prop.final = text == "true"
+		case "source": // written by Marshal: where the value came from
+			prop.source = parseSource(text, prop.source)
+		}
+	}
+	for _, a := range start.Attr {
+		assign(a.Name.Local, a.Value)
+	}
+	for {
+		token, err := p.decoder.Token()
+		if err != nil {
+			return err
+		}
+		switch t := token.(type) {
+		case xml.EndElement:
+			if prop.name == "" || prop.value == "" {
+				return nil
+			}
+			return p.add(prop)
+		case xml.StartElement:
+			text, err := p.text()
+			if err != nil {
+				return err
+			}
+			assign(t.Name.Local, text)
+		}
+	}
+}
+
+func (p *parser) add(properties ...property) error {
+	if len(p.properties)+len(properties) > maxProperties {
+		return fmt.Errorf("more than %d properties", maxProperties)
+	}
+	p.properties = append(p.properties, properties...)
+	return nil
+}
+
+// text reads the character data of an element up to its end tag.
+func (p *parser) text() (string, error) {
+	var b strings.Builder
+	for {
+		token, err := p.decoder.Token()
+		if err != nil {
+			return "", err
+		}
+		switch t := token.(type) {
+		case xml.CharData:
+			b.Write(t)
+		case xml.StartElement:
+			if err := p.decoder.Skip(); err != nil {
+				return "", err
+			}
+		case xml.EndElement:
+			return b.String(), nil
+		}
+	}
+}
+
+// xinclude reads <xi:include href="…">, whose <xi:fallback> stands in for a
+// file that is not there. Any other trouble with the file is an error.
+func (p *parser) xinclude(start xml.StartElement) error {
+	href := ""
+	for _, a := range start.Attr {
+		if a.Name.Local == "href" {
+			href = a.Value
+		}
+	}
+	if href == "" {
+		return errors.New("xi:include without href")
+	}
+	included, err := p.include(href)
+	missing := errors.Is(err, errAbsent)
+	if err != nil && !missing {
+		return err
+	}
+	if err := p.add(included...); err != nil {
+		return err
+	}
+	for {
+		token, err := p.decoder.Token()
+		if err != nil {
+			return err
+		}
+		switch t := token.(type) {
+		case xml.EndElement:
+			if missing {
+				return fmt.Errorf("xi:include of %s: no such file, and there is no xi:fallback", href)
+			}
+			return nil
+		case xml.StartElement:
+			if t.Name.Local != "fallback" || !missing {
+				if err := p.decoder.Skip(); err != nil {
+					return err
+				}
+				continue
+			}
+			missing = false
+			if err := p.configuration(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// latinReader decodes the encodings besides UTF-8 that configuration files
+// are met in.
+func latinReader(charset string, input io.Reader) (io.Reader, error) {
+	switch strings.ToLower(charset) {
+	case "utf8", "us-ascii", "ascii":
+		return input, nil
+	case "iso-8859-1", "latin1":
+		data, err := io.ReadAll(input)
+		if err != nil {
+			return nil, err
+		}
+		runes := make([]rune, len(data))
+		for i, b := range data {
+			runes[i] = rune(b)
+		}
+		return strings.NewReader(string(runes)), nil
+	default:
+		return nil, fmt.Errorf("encoding %s is not supported: save the file as UTF-8", charset)
+	}
+}
