@@ -1,0 +1,144 @@
+// Package launch is what a process needs to know when YARN starts it: what the
+// client tells the AM, and what the AM tells a TaskExecutor. It travels in the
+// container's environment under one variable, so a container localizes nothing
+// for it. No secret belongs here: those go into the container's Credentials.
+package launch
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// Variable is the environment variable that carries the encoded structs.
+const Variable = "BOBBIN_LAUNCH"
+
+// ErrMalformed is the cause of every decoding fault.
+var ErrMalformed = errors.New("malformed " + Variable)
+
+// maxDecoded bounds what a variable may unpack to, in bytes. The kernel bounds
+// the variable itself at 128 KiB.
+const maxDecoded = 8 << 20
+
+// Names of the files that a container of ours finds in its working directory.
+const (
+	BobbinLink  = "bobbin"  // our own binary
+	ProgramLink = "program" // the job's program, in TaskExecutor containers
+)
+
+// Names of the files in an application's staging directory.
+const (
+	JobFile    = "job.json"    // the JobGraph and what the client learned about the cluster (Job)
+	AccessFile = "access.json" // written by the AM, 0600: how its owner reaches REST (Access)
+	RefsFile   = "refs"        // the entries of the cache that this application uses, one hash a line
+)
+
+// AppMaster is what the client tells the AM.
+type AppMaster struct {
+	StagingDir string            // URI of .bobbin/<application id>
+	User       string            // who runs the application, on an open cluster
+	HadoopConf []byte            // the client's site settings, as hadoopconf marshals them
+	Config     map[string]string // options that the client was given, by key
+	Bobbin     Resource          // our own binary, for the TaskExecutors
+	Program    Resource          // the job's program
+	ProgramRef msg.Program
+	Attached   bool // a client waits for the result
+}
+
+// Resource is a staged file as a container localizes it.
+type Resource struct {
+	URI       string
+	Size      int64
+	Timestamp int64 // modification time, ms; YARN compares it exactly
+}
+
+// Job is the content of JobFile.
+type Job struct {
+	ID    ids.JobID
+	Graph json.RawMessage // jobgraph.JobGraph
+	Nodes []Node          // running nodes, for asks that name hosts
+}
+
+// Node is a node of the cluster when the client looked.
+type Node struct {
+	Host string // as requests must name it
+	Rack string
+}
+
+// Access is the content of AccessFile.
+type Access struct {
+	Address   string // host:port of REST
+	Authority []byte // PEM of the CA that REST's certificate is checked against
+	Token     string // bearer token of the application's owner
+	AMStart   int64  // ms, when the AM process began
+}
+
+// TaskExecutor is what the AM tells a TaskExecutor.
+type TaskExecutor struct {
+	Application string
+	AMAddress   string // host:port of the AM's role RPC
+	Host        string // the node's name as YARN knows it
+	MemoryMB    int    // of the container
+	VCores      int
+	Slots       int
+	User        string
+	HadoopConf  []byte
+	Config      map[string]string
+	// Programs maps the SHA-256 of localized programs to their links.
+	Programs map[string]string
+}
+
+// Aliases of the secrets in a TaskExecutor's Credentials; all PEM.
+const (
+	SecretChain     = "bobbin.tls.chain"
+	SecretKey       = "bobbin.tls.key"
+	SecretAuthority = "bobbin.tls.authority"
+)
+
+// Encode gives the variable's value for an AppMaster or a TaskExecutor. It holds
+// letters, digits and "+/=" only, so that it passes the launch script unquoted.
+func Encode[T AppMaster | TaskExecutor](v T) (string, error) {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if err := json.NewEncoder(w).Encode(v); err != nil {
+		return "", fmt.Errorf("encode %s: %w", Variable, err)
+	}
+	if err := w.Close(); err != nil {
+		return "", fmt.Errorf("encode %s: %w", Variable, err)
+	}
+	return base64.StdEncoding.EncodeToString(packed.Bytes()), nil
+}
+
+// Decode reads what Encode wrote. Every fault wraps ErrMalformed.
+func Decode[T AppMaster | TaskExecutor](value string) (T, error) {
+	var v T
+	if value == "" {
+		return v, fmt.Errorf("%w: not set; this process is started by YARN, not by hand", ErrMalformed)
+	}
+	packed, err := base64.StdEncoding.DecodeString(value)
+	if err != nil {
+		return v, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return v, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	text, err := io.ReadAll(io.LimitReader(r, maxDecoded+1))
+	if err != nil {
+		return v, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	if len(text) > maxDecoded {
+		return v, fmt.Errorf("%w: more than %d bytes", ErrMalformed, maxDecoded)
+	}
+	if err := json.Unmarshal(text, &v); err != nil {
+		return v, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	return v, nil
+}

@@ -1,0 +1,43 @@
+package launch_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+)
+
+// TestLaunchSurvivesTheLaunchScript would catch a value that bash expands.
+func TestLaunchSurvivesTheLaunchScript(t *testing.T) {
+	want := launch.TaskExecutor{
+		Application: "application_1_0001", AMAddress: "127.0.0.2:4711", MemoryMB: 1024, Slots: 2,
+		HadoopConf: []byte(strings.Repeat(`<a b="$PWD">`, 1000)), Config: map[string]string{"k": "a,b=$x`"},
+	}
+	value, err := launch.Encode(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := strings.IndexAny(value, "$`\\\"'{}<> \n"); i >= 0 {
+		t.Errorf("value has %q at %d", value[i], i)
+	}
+	got, err := launch.Decode[launch.TaskExecutor](value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("decoded differs (-want +got):\n%s", diff)
+	}
+}
+
+// TestMalformedLaunchIsNamed would catch a process that starts on half a
+// configuration.
+func TestMalformedLaunchIsNamed(t *testing.T) {
+	for _, value := range []string{"", "%", "QUJD", "H4sIAAAAAAAA/w=="} {
+		if _, err := launch.Decode[launch.AppMaster](value); !errors.Is(err, launch.ErrMalformed) {
+			t.Errorf("Decode(%q) = %v, want ErrMalformed", value, err)
+		}
+	}
+}
