@@ -1,0 +1,170 @@
+// Package artifacts brings the jars of a Hadoop release from Maven onto this
+// machine, once for each version, into the user's cache directory.
+//
+// It owns the folders <user cache>/bobbin/hadoop-<version>. Several processes may
+// fetch at once: a lock file lets one of them work while the others wait, and a
+// folder appears under its final name only when it is complete. It starts no
+// goroutines and must never import anything of ours.
+package artifacts
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"text/template"
+)
+
+// DefaultVersion is the Hadoop release that tests run against when nothing else is asked for.
+const DefaultVersion = "3.4.3"
+
+// ErrMissingTool is wrapped by the errors of FindJava and Fetch when a program that they need is not
+// installed. The error's text holds the command that installs it.
+var ErrMissingTool = errors.New("missing tool")
+
+// Jars is the folder with the jars of one Hadoop release.
+type Jars struct {
+	Version string // such as "3.4.3"
+	Dir     string // absolute; holds nothing but jars
+}
+
+// Classpath is what java's -classpath takes: all jars, with any further entries (folders with
+// configuration files, say) before them.
+func (j Jars) Classpath(before ...string) string {
+	path := ""
+	for _, entry := range before {
+		path += entry + string(filepath.ListSeparator)
+	}
+	return path + filepath.Join(j.Dir, "*")
+}
+
+// hadoopArtifacts are the direct dependencies: what daemons and commands start from. The timeline service is
+// among them because the ResourceManager does not start without its classes.
+var hadoopArtifacts = [...]string{
+	"hadoop-common",
+	"hadoop-hdfs",
+	"hadoop-hdfs-client",
+	"hadoop-yarn-server-resourcemanager",
+	"hadoop-yarn-server-nodemanager",
+	"hadoop-yarn-server-timelineservice",
+	"hadoop-yarn-server-web-proxy",
+	"hadoop-yarn-client",
+	"hadoop-mapreduce-client-jobclient",
+	"hadoop-mapreduce-client-shuffle",
+	"hadoop-mapreduce-client-app",
+}
+
+//go:embed pom.xml.tmpl
+var pomTemplate string
+
+var versionPattern = regexp.MustCompile(`^[0-9]+(\.[0-9]+)+[0-9A-Za-z.-]*$`)
+
+// Fetch returns the jars of a Hadoop release, with Maven's help if this machine has not got them yet.
+// An empty version means DefaultVersion. The first call takes a minute or so, later ones no time.
+func Fetch(ctx context.Context, version string) (Jars, error) {
+	if version == "" {
+		version = DefaultVersion
+	}
+	if !versionPattern.MatchString(version) {
+		return Jars{}, fmt.Errorf("hadoop version %q is not a version such as %s", version, DefaultVersion)
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return Jars{}, fmt.Errorf("find the cache directory for hadoop's jars: %w", err)
+	}
+	jars := Jars{Version: version, Dir: filepath.Join(cache, "bobbin", "hadoop-"+version)}
+	if present(jars.Dir) {
+		return jars, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(jars.Dir), 0o755); err != nil {
+		return Jars{}, fmt.Errorf("make the cache directory for hadoop's jars: %w", err)
+	}
+	unlock, err := lock(ctx, jars.Dir+".lock")
+	if err != nil {
+		return Jars{}, err
+	}
+	defer unlock()
+	if present(jars.Dir) { // another process was faster
+		return jars, nil
+	}
+	if err := download(ctx, jars); err != nil {
+		return Jars{}, fmt.Errorf("fetch hadoop %s with maven: %w", version, err)
+	}
+	return jars, nil
+}
+
+// FindJava returns the path of the java program.
+func FindJava() (string, error) {
+	return find("java", "openjdk-17-jdk-headless")
+}
+
+func find(tool, debianPackage string) (string, error) {
+	path, err := exec.LookPath(tool)
+	if err != nil {
+		return "", fmt.Errorf("%w: %s is not on the PATH; install it with: apt-get install -y --no-install-recommends %s", ErrMissingTool, tool, debianPackage)
+	}
+	return path, nil
+}
+
+func present(dir string) bool {
+	info, err := os.Stat(dir)
+	return err == nil && info.IsDir()
+}
+
+// download has Maven copy the class path into a temporary folder beside the final one, which then gets its
+// name in one step.
+func download(ctx context.Context, jars Jars) error {
+	if _, err := FindJava(); err != nil {
+		return err
+	}
+	mvn, err := find("mvn", "maven")
+	if err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(jars.Dir), ".hadoop-"+jars.Version+"-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp) //nolint:errcheck // a leftover is only clutter in a cache folder
+	pom, err := renderPOM(jars.Version)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(tmp, "pom.xml"), pom, 0o644); err != nil {
+		return err
+	}
+	done := filepath.Join(tmp, "jars")
+	cmd := exec.CommandContext(ctx, mvn, "--batch-mode", "--quiet", "--file", filepath.Join(tmp, "pom.xml"),
+		"dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+done)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, tail(out, 2000))
+	}
+	if !present(done) {
+		return fmt.Errorf("maven ended well but copied no jar\n%s", tail(out, 2000))
+	}
+	return os.Rename(done, jars.Dir)
+}
+
+func renderPOM(version string) ([]byte, error) {
+	t, err := template.New("pom.xml").Parse(pomTemplate)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = t.Execute(&b, struct {
+		Version   string
+		Artifacts []string
+	}{version, hadoopArtifacts[:]})
+	return b.Bytes(), err
+}
+
+// tail is the last n bytes of a program's output: where Maven says what went wrong.
+func tail(out []byte, n int) []byte {
+	return out[max(0, len(out)-n):]
+}

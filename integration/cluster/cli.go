@@ -1,0 +1,38 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+)
+
+// Hadoop's own commands, for CLI and Command.
+const (
+	FsShell        = "org.apache.hadoop.fs.FsShell"                     // hadoop fs
+	LogsCLI        = "org.apache.hadoop.yarn.client.cli.LogsCLI"        // yarn logs
+	ApplicationCLI = "org.apache.hadoop.yarn.client.cli.ApplicationCLI" // yarn application
+	NodeCLI        = "org.apache.hadoop.yarn.client.cli.NodeCLI"        // yarn node
+)
+
+// CLI runs a Java command with the cluster's client configuration and returns what it printed on standard
+// output. The error of a command that fails holds the end of what it said on standard error.
+func (c *Cluster) CLI(ctx context.Context, mainClass string, args ...string) (string, error) {
+	var stdout, stderr bytes.Buffer
+	cmd := c.Command(ctx, mainClass, args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return stdout.String(), fmt.Errorf("run %s %v: %w\n%s", mainClass, args, err, lastLines(stderr.Bytes(), 10))
+	}
+	return stdout.String(), nil
+}
+
+// Command is what CLI runs, for callers that set more: Env (HADOOP_USER_NAME, say), Stdin.
+func (c *Cluster) Command(ctx context.Context, mainClass string, args ...string) *exec.Cmd {
+	flags := append(openPackages(),
+		"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true",
+		"-classpath", c.spec.Jars.Classpath(c.ConfDir()), mainClass)
+	cmd := exec.CommandContext(ctx, c.spec.Java, append(flags, args...)...)
+	cmd.Env = environment("HADOOP_CONF_DIR=" + c.ConfDir())
+	return cmd
+}

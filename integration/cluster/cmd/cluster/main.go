@@ -1,0 +1,151 @@
+// Command cluster starts, stops and describes a real Hadoop on this machine, for a
+// person or a script; scripts/cluster builds and runs it. It composes package
+// cluster and does nothing of its own. It starts no goroutines.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/sirupsen/logrus"
+	"github.com/urfave/cli/v2"
+
+	"github.com/bobbin-yarn/bobbin/integration/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/cluster/artifacts"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is the program: exit code 0, or 1 with one line on stderr.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	app := &cli.App{
+		Name:      "cluster",
+		Usage:     "a real HDFS and YARN on this machine",
+		Writer:    stdout,
+		ErrWriter: stderr,
+		Commands: []*cli.Command{
+			{
+				Name:   "up",
+				Usage:  "start a cluster; return when it is healthy",
+				Flags:  append([]cli.Flag{dirFlag()}, sizeFlags()...),
+				Action: up,
+			},
+			{Name: "down", Usage: "stop a cluster and remove its data", Flags: []cli.Flag{dirFlag()}, Action: down},
+			{Name: "status", Usage: "say whether a cluster runs, and where", Flags: []cli.Flag{dirFlag()}, Action: status},
+			{Name: "env", Usage: "print the shell commands that point clients at a cluster", Flags: []cli.Flag{dirFlag()}, Action: env},
+		},
+		ExitErrHandler: func(*cli.Context, error) {}, // the exit is main's
+	}
+	if err := app.RunContext(ctx, args); err != nil {
+		fmt.Fprintln(stderr, "cluster:", err) //nolint:errcheck // nobody is left to tell
+		return 1
+	}
+	return 0
+}
+
+func dirFlag() cli.Flag {
+	return &cli.StringFlag{Name: "dir", Usage: "the cluster's `FOLDER`", Value: defaultDir(), DefaultText: "bobbin/cluster in the user's cache directory"}
+}
+
+func sizeFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.IntFlag{Name: "nodemanagers", Usage: "their `NUMBER`", Value: 2},
+		&cli.IntFlag{Name: "memory", Usage: "`MB` that each NodeManager offers", Value: 4096},
+		&cli.IntFlag{Name: "vcores", Usage: "`NUMBER` of cores that each NodeManager offers", Value: 8},
+		&cli.StringFlag{Name: "version", Usage: "Hadoop `RELEASE`", Value: artifacts.DefaultVersion, EnvVars: []string{"HADOOP_VERSION"}},
+		&cli.StringSliceFlag{Name: "user", Usage: "`NAME` of a user to make a home folder for on HDFS; may be repeated"},
+		&cli.StringSliceFlag{Name: "yarn", Usage: "further `PROPERTY=VALUE` of yarn-site.xml; may be repeated"},
+	}
+}
+
+func defaultDir() string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "" // up then asks for one
+	}
+	return filepath.Join(cache, "bobbin", "cluster")
+}
+
+func up(c *cli.Context) error {
+	properties := map[string]string{}
+	for _, p := range c.StringSlice("yarn") {
+		name, value, ok := strings.Cut(p, "=")
+		if !ok {
+			return fmt.Errorf("--yarn %s: want PROPERTY=VALUE", p)
+		}
+		properties[name] = value
+	}
+	log := logrus.New()
+	log.SetOutput(c.App.ErrWriter)
+	running, err := cluster.StartDetached(c.Context, cluster.Config{
+		Dir:          c.String("dir"),
+		Version:      c.String("version"),
+		NodeManagers: c.Int("nodemanagers"),
+		MemoryMB:     c.Int("memory"),
+		VCores:       c.Int("vcores"),
+		Users:        c.StringSlice("user"),
+		YARN:         properties,
+		Log:          log,
+	})
+	if err != nil {
+		return err
+	}
+	describe(c.App.Writer, running)
+	return running.Close()
+}
+
+func down(c *cli.Context) error {
+	err := cluster.Down(c.String("dir"))
+	if errors.Is(err, cluster.ErrNotRunning) {
+		fmt.Fprintln(c.App.Writer, "no cluster in", c.String("dir")) //nolint:errcheck // only a remark
+		return nil
+	}
+	return err
+}
+
+func status(c *cli.Context) error {
+	running, err := cluster.Attach(c.Context, c.String("dir"))
+	if err != nil {
+		return err
+	}
+	describe(c.App.Writer, running)
+	return running.Close()
+}
+
+func env(c *cli.Context) error {
+	running, err := cluster.Attach(c.Context, c.String("dir"))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "export HADOOP_CONF_DIR=%s\n", quote(running.ConfDir()))
+	return errors.Join(err, running.Close())
+}
+
+// quote makes a word of the shell of any text.
+func quote(text string) string {
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+func describe(w io.Writer, c *cluster.Cluster) {
+	//nolint:errcheck // a reader that has gone away does not make the cluster worse
+	fmt.Fprintf(w, `hadoop           %s
+resourcemanager  %s, http://%s
+namenode         hdfs://%s, http://%s
+nodemanagers     %s
+logs             %s
+HADOOP_CONF_DIR  %s
+`, c.Version(), c.RMAddress(), c.RMWebAddress(), c.NameNodeAddress(), c.NameNodeWebAddress(),
+		strings.Join(c.NodeManagers(), ", "), c.LogDir(), c.ConfDir())
+}

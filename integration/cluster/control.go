@@ -1,0 +1,86 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+)
+
+// Stop ends a daemon in the orderly way (SIGTERM) and waits for its end. A NodeManager's containers live on.
+func (c *Cluster) Stop(ctx context.Context, name string) error {
+	return c.terminate(ctx, name, syscall.SIGTERM)
+}
+
+// Kill ends a daemon with SIGKILL and waits for its end. A NodeManager's containers live on.
+func (c *Cluster) Kill(ctx context.Context, name string) error {
+	return c.terminate(ctx, name, syscall.SIGKILL)
+}
+
+func (c *Cluster) terminate(ctx context.Context, name string, sig syscall.Signal) error {
+	d, err := c.spec.daemon(name)
+	if err != nil {
+		return err
+	}
+	if err := c.signal(d, sig); err != nil {
+		return err
+	}
+	return c.waitGone(ctx, d)
+}
+
+// Pause stops a daemon's process in its tracks (SIGSTOP): its connections stay open and nothing answers.
+func (c *Cluster) Pause(name string) error {
+	d, err := c.spec.daemon(name)
+	if err != nil {
+		return err
+	}
+	return c.signal(d, syscall.SIGSTOP)
+}
+
+// Resume lets a paused daemon go on.
+func (c *Cluster) Resume(name string) error {
+	d, err := c.spec.daemon(name)
+	if err != nil {
+		return err
+	}
+	return c.signal(d, syscall.SIGCONT)
+}
+
+// Restart ends a daemon in the orderly way if it is alive, starts it anew with its ports and data, and waits until it is
+// healthy again.
+func (c *Cluster) Restart(ctx context.Context, name string) error {
+	d, err := c.spec.daemon(name)
+	if err != nil {
+		return err
+	}
+	if _, ok := c.pid(d); ok {
+		if err := c.Stop(ctx, name); err != nil {
+			return fmt.Errorf("restart %s: %w", name, err)
+		}
+	}
+	if err := c.launch(ctx, d); err != nil {
+		return fmt.Errorf("restart %s: %w", name, err)
+	}
+	if err := c.waitReady(ctx, d); err != nil {
+		return fmt.Errorf("restart %s: %w", name, err)
+	}
+	return nil
+}
+
+// Running says whether a daemon's process is alive; a paused one is.
+func (c *Cluster) Running(name string) bool {
+	d, err := c.spec.daemon(name)
+	if err != nil {
+		return false
+	}
+	_, ok := c.pid(d)
+	return ok
+}
+
+// Daemons returns the names of the cluster's daemons.
+func (c *Cluster) Daemons() []string {
+	var names []string
+	for _, d := range c.spec.Daemons {
+		names = append(names, d.Name)
+	}
+	return names
+}

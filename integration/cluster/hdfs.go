@@ -1,0 +1,95 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os/user"
+	"path"
+)
+
+// HDFS asks the NameNode's WebHDFS API, a second way to see the filesystem beside the code under test. It acts as
+// the superuser: the one who started the cluster.
+type HDFS struct {
+	http webClient
+	base string
+	user string
+}
+
+// FileStatus is a file or directory, in the names of WebHDFS.
+type FileStatus struct {
+	Name        string `json:"pathSuffix"`
+	Type        string `json:"type"` // FILE, DIRECTORY, SYMLINK
+	Length      int64  `json:"length"`
+	Owner       string `json:"owner"`
+	Permission  string `json:"permission"` // octal
+	BlockSize   int64  `json:"blockSize"`
+	Replication int    `json:"replication"`
+}
+
+// HDFS returns the WebHDFS API.
+func (c *Cluster) HDFS() (HDFS, error) {
+	u, err := user.Current()
+	if err != nil {
+		return HDFS{}, err
+	}
+	return HDFS{http: c.http, base: "http://" + c.NameNodeWebAddress() + "/webhdfs/v1", user: u.Username}, nil
+}
+
+// List returns what lies in a directory, or the one file of that path. The error is a *ErrHTTPStatus with status 404 if
+// there is nothing.
+func (h HDFS) List(ctx context.Context, dir string) ([]FileStatus, error) {
+	var answer struct {
+		FileStatuses struct{ FileStatus []FileStatus }
+	}
+	err := h.http.getJSON(ctx, h.url(dir, "LISTSTATUS", nil), &answer)
+	return answer.FileStatuses.FileStatus, err
+}
+
+// Read returns a file's content.
+func (h HDFS) Read(ctx context.Context, file string) ([]byte, error) {
+	return h.http.do(ctx, http.MethodGet, h.url(file, "OPEN", nil))
+}
+
+// Mkdir makes a directory and those above it, with an owner and a permission in octal for the last.
+func (h HDFS) Mkdir(ctx context.Context, dir, owner, permission string) error {
+	for _, call := range []struct {
+		op   string
+		args url.Values
+	}{
+		{"MKDIRS", nil},
+		{"SETPERMISSION", url.Values{"permission": {permission}}}, // MKDIRS would apply the umask to it
+		{"SETOWNER", url.Values{"owner": {owner}}},
+	} {
+		if _, err := h.http.do(ctx, http.MethodPut, h.url(dir, call.op, call.args)); err != nil {
+			return fmt.Errorf("make hdfs directory %s: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+func (h HDFS) url(file, op string, args url.Values) string {
+	query := url.Values{"op": {op}, "user.name": {h.user}}
+	for name, values := range args {
+		query[name] = values
+	}
+	return h.base + (&url.URL{Path: path.Clean("/" + file)}).EscapedPath() + "?" + query.Encode()
+}
+
+// makeHomes makes the directories that an administrator makes on a new filesystem.
+func (c *Cluster) makeHomes(ctx context.Context, users []string) error {
+	h, err := c.HDFS()
+	if err != nil {
+		return err
+	}
+	if err := h.Mkdir(ctx, "/tmp", h.user, "1777"); err != nil {
+		return err
+	}
+	for _, name := range append([]string{h.user}, users...) {
+		if err := h.Mkdir(ctx, "/user/"+name, name, "755"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+)
+
+// waitReady waits until the daemons do their work. It ends at once when one of them has ended.
+func (c *Cluster) waitReady(ctx context.Context, daemons ...daemon) error {
+	for _, d := range daemons {
+		err := poll(ctx, d.Name+" to be ready", func(ctx context.Context) error {
+			err := c.ready(ctx, d)
+			if err == nil {
+				return nil
+			}
+			if _, ok := c.pid(d); !ok {
+				return fmt.Errorf("%w: it has ended", errGivenUp)
+			}
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("%w\n%s ends with:\n%s", err, c.spec.logFile(d), c.logEnd(d))
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) logEnd(d daemon) []byte {
+	text, err := os.ReadFile(c.spec.logFile(d))
+	if err != nil {
+		return []byte(err.Error())
+	}
+	return lastLines(text, 12)
+}
+
+// ready is nil when the daemon does its work, and otherwise says what is missing.
+func (c *Cluster) ready(ctx context.Context, d daemon) error {
+	switch d.Kind {
+	case nameNode:
+		return c.nameNodeReady(ctx, d)
+	case dataNode:
+		return c.dataNodeReady(ctx, d)
+	case resourceManager:
+		return c.resourceManagerReady(ctx)
+	case nodeManager:
+		return c.nodeManagerReady(ctx, d)
+	default:
+		return fmt.Errorf("%w: kind of daemon %q is unknown", errGivenUp, d.Kind)
+	}
+}
+
+func (c *Cluster) nameNodeReady(ctx context.Context, d daemon) error {
+	var answer jmx[struct{ Safemode string }]
+	if err := c.http.getJSON(ctx, jmxURL(d.Web, "Hadoop:service=NameNode,name=NameNodeInfo"), &answer); err != nil {
+		return err
+	}
+	bean, err := answer.bean()
+	if err != nil {
+		return err
+	}
+	if bean.Safemode != "" {
+		return fmt.Errorf("in safe mode: %s", bean.Safemode)
+	}
+	return nil
+}
+
+// dataNodeReady asks the DataNode itself: the NameNode goes on naming a dead one for ten minutes.
+func (c *Cluster) dataNodeReady(ctx context.Context, d daemon) error {
+	var answer jmx[struct{ BPServiceActorInfo string }]
+	if err := c.http.getJSON(ctx, jmxURL(d.Web, "Hadoop:service=DataNode,name=DataNodeInfo"), &answer); err != nil {
+		return err
+	}
+	bean, err := answer.bean()
+	if err != nil {
+		return err
+	}
+	var actors []struct{ ActorState, BlockPoolID string }
+	if err := json.Unmarshal([]byte(bean.BPServiceActorInfo), &actors); err != nil {
+		return fmt.Errorf("state of the link to the namenode: %w", err)
+	}
+	for _, a := range actors {
+		if a.ActorState != "RUNNING" || a.BlockPoolID == "" {
+			return fmt.Errorf("link to the namenode is %s", a.ActorState)
+		}
+	}
+	if len(actors) == 0 {
+		return fmt.Errorf("no link to the namenode")
+	}
+	return nil
+}
+
+func (c *Cluster) resourceManagerReady(ctx context.Context) error {
+	info, err := c.RM().Info(ctx)
+	if err != nil {
+		return err
+	}
+	if info.State != "STARTED" {
+		return fmt.Errorf("state is %s", info.State)
+	}
+	return nil
+}
+
+// nodeManagerReady asks the ResourceManager, which is the one that must know it. A report from before the process's
+// start does not count: it is of its predecessor.
+func (c *Cluster) nodeManagerReady(ctx context.Context, d daemon) error {
+	started, err := os.Stat(c.spec.pidFile(d))
+	if err != nil {
+		return err
+	}
+	nodes, err := c.RM().Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		if n.Host != d.Host || n.State != "RUNNING" {
+			continue
+		}
+		if time.UnixMilli(n.LastHealthUpdate).After(started.ModTime()) {
+			return nil
+		}
+	}
+	return fmt.Errorf("the resourcemanager does not know it as running")
+}

@@ -1,0 +1,91 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/sirupsen/logrus"
+)
+
+const (
+	requestLimit = 10 * time.Second
+	answerLimit  = 64 << 20 // bytes; the largest answers are lists of applications
+)
+
+// ErrHTTPStatus is what a server answered that was not 2xx.
+type ErrHTTPStatus struct {
+	URL    string
+	Status int
+	Body   string // its first KB
+}
+
+func (e *ErrHTTPStatus) Error() string {
+	return fmt.Sprintf("%s answered %d %s: %s", e.URL, e.Status, http.StatusText(e.Status), e.Body)
+}
+
+// webClient speaks to the daemons' HTTP servers.
+type webClient struct{ *http.Client }
+
+func newWebClient() webClient {
+	// No proxy: the environment's is for the world outside, the daemons are on loopback.
+	return webClient{&http.Client{Timeout: requestLimit, Transport: &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 2}}}
+}
+
+// getJSON decodes the answer to a GET into v.
+func (w webClient) getJSON(ctx context.Context, url string, v any) error {
+	body, err := w.do(ctx, http.MethodGet, url)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, v); err != nil {
+		return fmt.Errorf("answer of %s: %w", url, err)
+	}
+	return nil
+}
+
+func (w webClient) do(ctx context.Context, method, url string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	resp, err := w.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, answerLimit))
+	if err := errors.Join(err, resp.Body.Close()); err != nil {
+		return nil, fmt.Errorf("answer of %s: %w", url, err)
+	}
+	if resp.StatusCode/100 != 2 {
+		return nil, &ErrHTTPStatus{URL: url, Status: resp.StatusCode, Body: string(body[:min(len(body), 1024)])}
+	}
+	return body, nil
+}
+
+// jmx is the answer of a daemon's /jmx for one bean.
+type jmx[T any] struct{ Beans []T }
+
+func jmxURL(host, bean string) string {
+	return "http://" + host + "/jmx?qry=" + url.QueryEscape(bean)
+}
+
+func (j jmx[T]) bean() (T, error) {
+	if len(j.Beans) == 0 {
+		var none T
+		return none, errors.New("the bean is not there yet")
+	}
+	return j.Beans[0], nil
+}
+
+func discard() logrus.FieldLogger {
+	l := logrus.New()
+	l.SetOutput(io.Discard)
+	return l
+}

@@ -1,0 +1,154 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// pollInterval is how often a condition is looked at again.
+const pollInterval = 50 * time.Millisecond
+
+// launch starts a daemon in a session of its own and leaves it to itself: it outlives ctx, and is found again by its pid file.
+func (c *Cluster) launch(ctx context.Context, d daemon) error {
+	cmd := c.javaCommand(context.WithoutCancel(ctx), d, d.Kind.mainClass())
+	log, err := os.OpenFile(c.spec.logFile(d), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close() //nolint:errcheck // the daemon has its own copy
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", d.Name, err)
+	}
+	pid := strconv.Itoa(cmd.Process.Pid)
+	if err := os.WriteFile(c.spec.pidFile(d), []byte(pid+"\n"), 0o644); err != nil {
+		return err
+	}
+	return cmd.Process.Release()
+}
+
+// format makes the NameNode's folder, unless it is there.
+func (c *Cluster) format(ctx context.Context, d daemon) error {
+	if _, err := os.Stat(filepath.Join(c.spec.Dir, d.Name, "name", "current", "VERSION")); err == nil {
+		return nil
+	}
+	out, err := c.javaCommand(ctx, d, d.Kind.mainClass(), "-format", "-force", "-nonInteractive").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("format %s: %w\n%s", d.Name, err, lastLines(out, 10))
+	}
+	return nil
+}
+
+// javaCommand runs a class with a daemon's configuration, environment and JVM flags.
+func (c *Cluster) javaCommand(ctx context.Context, d daemon, class string, args ...string) *exec.Cmd {
+	flags := append(jvmFlags(c.spec, d), "-classpath", c.spec.Jars.Classpath(c.spec.daemonConf(d)), class)
+	cmd := exec.CommandContext(ctx, c.spec.Java, append(flags, args...)...)
+	cmd.Dir = filepath.Join(c.spec.Dir, d.Name)
+	cmd.Env = environment(mark(c.spec.Dir), "HADOOP_CONF_DIR="+c.spec.daemonConf(d))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return cmd
+}
+
+// pid is the daemon's process, if it is alive and really is the daemon's.
+func (c *Cluster) pid(d daemon) (int, bool) {
+	text, err := os.ReadFile(c.spec.pidFile(d))
+	if err != nil {
+		return 0, false
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0, false
+	}
+	// If it is this process's child and dead, this lets it go; otherwise it does nothing.
+	_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) //nolint:errcheck // ECHILD for other processes' children
+	return pid, marked(pid, c.spec.Dir)
+}
+
+// marked says whether a live process belongs to the cluster in dir.
+func marked(pid int, dir string) bool {
+	env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ")) // empty for a dead process
+	if err != nil {
+		return false
+	}
+	for entry := range bytes.SplitSeq(env, []byte{0}) {
+		if string(entry) == mark(dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// Processes returns the pids of all live processes of the cluster: daemons, containers and their children.
+func (c *Cluster) Processes() ([]int, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	var pids []int
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil && marked(pid, c.spec.Dir) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}
+
+// signal sends a signal to a daemon that must be alive.
+func (c *Cluster) signal(d daemon, sig syscall.Signal) error {
+	pid, ok := c.pid(d)
+	if !ok {
+		return fmt.Errorf("send %s to %s: it is not running", sig, d.Name)
+	}
+	if err := syscall.Kill(pid, sig); err != nil {
+		return fmt.Errorf("send %s to %s (pid %d): %w", sig, d.Name, pid, err)
+	}
+	return nil
+}
+
+// waitGone waits for a daemon's end.
+func (c *Cluster) waitGone(ctx context.Context, d daemon) error {
+	return poll(ctx, d.Name+" to end", func(context.Context) error {
+		if pid, ok := c.pid(d); ok {
+			return fmt.Errorf("pid %d is alive", pid)
+		}
+		return nil
+	})
+}
+
+// errGivenUp is wrapped by what a condition returns to end poll at once.
+var errGivenUp = errors.New("given up")
+
+// poll asks a condition until it returns nil.
+func poll(ctx context.Context, what string, condition func(context.Context) error) error {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		err := condition(ctx)
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, errGivenUp) {
+			return fmt.Errorf("wait for %s: %w", what, err)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %s: %w (last seen: %w)", what, context.Cause(ctx), err)
+		}
+	}
+}
+
+func lastLines(text []byte, n int) []byte {
+	text = bytes.TrimSpace(text)
+	lines := bytes.Split(text, []byte("\n"))
+	return bytes.Join(lines[max(0, len(lines)-n):], []byte("\n"))
+}

@@ -1,0 +1,207 @@
+package cluster
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// master is where the NameNode and the ResourceManager listen. The name rather than the address, since
+// that is what Kerberos principals hold.
+const master = "localhost"
+
+// hdfsProperties are the clients' core-site.xml and hdfs-site.xml.
+func hdfsProperties(dir string, ports *ports) (core, hdfs map[string]string) {
+	nn := ports.on(master)
+	core = map[string]string{
+		"fs.defaultFS":   "hdfs://" + nn,
+		"hadoop.tmp.dir": filepath.Join(dir, "tmp"),
+	}
+	hdfs = map[string]string{
+		"dfs.namenode.rpc-address":  nn,
+		"dfs.namenode.http-address": ports.on(master),
+		"dfs.replication":           "1", // there is one DataNode
+	}
+	return core, hdfs
+}
+
+// yarnProperties are the clients' yarn-site.xml. What is absent here has YARN's default, on purpose: the heartbeats of
+// 1 s and the one container per NodeManager heartbeat are what users have.
+func yarnProperties(cfg Config, ports *ports) map[string]string {
+	return map[string]string{
+		"yarn.resourcemanager.hostname":                 master,
+		"yarn.resourcemanager.address":                  ports.on(master),
+		"yarn.resourcemanager.scheduler.address":        ports.on(master),
+		"yarn.resourcemanager.resource-tracker.address": ports.on(master),
+		"yarn.resourcemanager.admin.address":            ports.on(master),
+		"yarn.resourcemanager.webapp.address":           ports.on(master),
+		"yarn.scheduler.minimum-allocation-mb":          "128",
+		"yarn.scheduler.maximum-allocation-mb":          strconv.Itoa(cfg.MemoryMB),
+		"yarn.scheduler.maximum-allocation-vcores":      strconv.Itoa(cfg.VCores),
+		"yarn.nodemanager.resource.memory-mb":           strconv.Itoa(cfg.MemoryMB),
+		"yarn.nodemanager.resource.cpu-vcores":          strconv.Itoa(cfg.VCores),
+		"yarn.log-aggregation-enable":                   "true",
+		"yarn.nodemanager.remote-app-log-dir":           "/tmp/logs",
+		// Queue ACLs need the switch for all ACLs. With everybody an administrator it changes nothing but
+		// who may submit to which queue.
+		"yarn.acl.enable": "true",
+		"yarn.admin.acl":  "*",
+	}
+}
+
+// schedulerProperties are capacity-scheduler.xml: the queue default for all, and the queue small, to which only a user of
+// that name may submit.
+func schedulerProperties() map[string]string {
+	const prefix = "yarn.scheduler.capacity."
+	return map[string]string{
+		prefix + "maximum-am-resource-percent":          "0.9",
+		prefix + "resource-calculator":                  "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
+		prefix + "root.queues":                          "default,small",
+		prefix + "root.acl_submit_applications":         " ", // nobody: a queue's own list adds to its parent's
+		prefix + "root.acl_administer_queue":            " ",
+		prefix + "root.default.capacity":                "90",
+		prefix + "root.default.maximum-capacity":        "100",
+		prefix + "root.default.user-limit-factor":       "10", // one user may have all of it
+		prefix + "root.default.acl_submit_applications": "*",
+		prefix + "root.small.capacity":                  "10",
+		prefix + "root.small.maximum-capacity":          "20",
+		prefix + "root.small.acl_submit_applications":   "small",
+	}
+}
+
+// patience makes a daemon that came up before the one it calls try again soon. Clients keep Hadoop's own defaults.
+func patience() map[string]string {
+	return map[string]string{
+		"ipc.client.connect.max.retries":    "600",
+		"ipc.client.connect.retry.interval": "200",
+	}
+}
+
+func nameNodeDaemon(s *spec) daemon {
+	d := daemon{Name: string(nameNode), Kind: nameNode, Host: master, Web: s.HDFS["dfs.namenode.http-address"]}
+	d.Core = map[string]string{}
+	d.YARN = map[string]string{}
+	d.HDFS = map[string]string{
+		"dfs.namenode.name.dir":                                fileURI(s.Dir, d.Name, "name"),
+		"dfs.namenode.safemode.extension":                      "0",
+		"dfs.namenode.fs-limits.min-block-size":                "1024", // small files with many blocks
+		"dfs.namenode.datanode.registration.ip-hostname-check": "false",
+		"dfs.namenode.edits.dir.minimum":                       "1",
+		"dfs.namenode.resource.du.reserved":                    "1048576",
+		"dfs.namenode.decommission.interval":                   "5",
+		"dfs.namenode.checkpoint.txns":                         "1000000",
+	}
+	return d
+}
+
+// dataNodeDaemon reports the first NodeManager's host as its own, so that there are local blocks on one
+// NodeManager and only remote ones on the others.
+func dataNodeDaemon(s *spec, ports *ports) daemon {
+	const host = "127.0.0.1" // as the NameNode sees the connection's other end, which is what it tells clients
+	d := daemon{Name: string(dataNode), Kind: dataNode, Host: host, Web: ports.on(host)}
+	d.Core = patience()
+	d.YARN = map[string]string{}
+	d.HDFS = map[string]string{
+		"dfs.datanode.data.dir":     fileURI(s.Dir, d.Name, "data"),
+		"dfs.datanode.address":      ports.on(host),
+		"dfs.datanode.http.address": d.Web,
+		"dfs.datanode.ipc.address":  ports.on(host),
+		"dfs.datanode.hostname":     nodeManagerHost(0),
+		"dfs.datanode.du.reserved":  "0",
+	}
+	return d
+}
+
+func resourceManagerDaemon(s *spec) daemon {
+	d := daemon{Name: string(resourceManager), Kind: resourceManager, Host: master, Web: s.YARN["yarn.resourcemanager.webapp.address"]}
+	d.Core = patience()
+	d.HDFS = map[string]string{}
+	d.YARN = map[string]string{
+		"yarn.resourcemanager.scheduler.class":                             "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler",
+		"yarn.resourcemanager.recovery.enabled":                            "true",
+		"yarn.resourcemanager.store.class":                                 "org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore",
+		"yarn.resourcemanager.fs.state-store.uri":                          fileURI(s.Dir, d.Name, "state"),
+		"yarn.resourcemanager.work-preserving-recovery.enabled":            "true",
+		"yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms": "1000",
+	}
+	return d
+}
+
+func nodeManagerHost(i int) string { return fmt.Sprintf("127.0.0.%d", i+2) }
+
+func nodeManagerDaemon(s *spec, i int, ports *ports) daemon {
+	d := daemon{Name: fmt.Sprintf("%s%d", nodeManager, i+1), Kind: nodeManager, Host: nodeManagerHost(i)}
+	d.Web = ports.on(d.Host)
+	d.Core = patience()
+	d.HDFS = map[string]string{}
+	d.YARN = map[string]string{
+		// With a bind host, the NodeId holds the address as it stands here, not a name looked up for it.
+		"yarn.nodemanager.bind-host":                                                    d.Host,
+		"yarn.nodemanager.address":                                                      ports.on(d.Host),
+		"yarn.nodemanager.localizer.address":                                            ports.on(d.Host),
+		"yarn.nodemanager.collector-service.address":                                    ports.on(d.Host),
+		"yarn.nodemanager.webapp.address":                                               d.Web,
+		"yarn.nodemanager.local-dirs":                                                   filepath.Join(s.Dir, d.Name, "local"),
+		"yarn.nodemanager.log-dirs":                                                     filepath.Join(s.Dir, d.Name, "userlogs"),
+		"yarn.nodemanager.recovery.enabled":                                             "true",
+		"yarn.nodemanager.recovery.supervised":                                          "true", // a stop, too, keeps the containers
+		"yarn.nodemanager.recovery.dir":                                                 filepath.Join(s.Dir, d.Name, "recovery"),
+		"yarn.nodemanager.vmem-check-enabled":                                           "false",
+		"yarn.nodemanager.pmem-check-enabled":                                           "true",
+		"yarn.nodemanager.container-monitor.interval-ms":                                "500",
+		"yarn.nodemanager.delete.debug-delay-sec":                                       "0",
+		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99",
+		"yarn.nodemanager.admin-env":                                                    "MALLOC_ARENA_MAX=$MALLOC_ARENA_MAX," + mark(s.Dir),
+		"yarn.resourcemanager.connect.retry-interval.ms":                                "200",
+	}
+	return d
+}
+
+// mark is the environment entry that every process of the cluster in dir has.
+func mark(dir string) string { return markVariable + "=" + dir }
+
+const markVariable = "BOBBIN_CLUSTER_DIR"
+
+func fileURI(elem ...string) string { return "file://" + filepath.Join(elem...) }
+
+// heapMB is the largest heap of a kind of daemon; the JVM takes less while it needs less.
+func (k kind) heapMB() int {
+	if k == resourceManager {
+		return 512
+	}
+	return 256
+}
+
+// jvmFlags are for start-up time and small memory first, throughput last.
+func jvmFlags(s *spec, d daemon) []string {
+	own := filepath.Join(s.Dir, d.Name)
+	return append(openPackages(),
+		fmt.Sprintf("-Xmx%dm", d.Kind.heapMB()),
+		"-Xshare:auto", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
+		"-Djava.net.preferIPv4Stack=true",
+		"-Djava.io.tmpdir="+filepath.Join(own, "tmp"),
+		"-Dhadoop.log.dir="+filepath.Join(s.Dir, "logs"),
+		"-Dyarn.log.dir="+filepath.Join(s.Dir, "logs"),
+	)
+}
+
+// openPackages lets Hadoop reach into the JDK as it does on Java 8.
+func openPackages() []string {
+	var flags []string
+	for _, pkg := range []string{"java.lang", "java.util", "java.io", "java.net", "java.nio"} {
+		flags = append(flags, "--add-opens=java.base/"+pkg+"=ALL-UNNAMED")
+	}
+	return append(flags, "--add-exports=java.security.jgss/sun.security.krb5=ALL-UNNAMED")
+}
+
+// environment is a daemon's: enough to find programs, and nothing of the tests' own HADOOP_* settings. mark may be empty.
+func environment(entries ...string) []string {
+	env := entries
+	for _, name := range []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "JAVA_HOME"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}

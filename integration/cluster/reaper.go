@@ -1,0 +1,62 @@
+package cluster
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"syscall"
+)
+
+//go:embed reaper.sh
+var reaperScript string
+
+// reaper is a small process that ends the cluster's processes when this one is gone, however it ended:
+// Ctrl-C, a test's time limit, SIGKILL.
+type reaper struct {
+	cmd   *exec.Cmd
+	stdin io.WriteCloser // open for as long as the cluster may run
+	says  bytes.Buffer
+}
+
+func startReaper(dir string) (*reaper, error) {
+	r := &reaper{cmd: reaperCommand(dir)}
+	r.cmd.Stderr = &r.says
+	// A session of its own: signals from the terminal are for the tests, and end it only by way of them.
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	var err error
+	if r.stdin, err = r.cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("start reaper: %w", err)
+	}
+	if err := r.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start reaper: %w", err)
+	}
+	return r, nil
+}
+
+// stop ends the cluster's processes and returns when they are gone.
+func (r *reaper) stop() error {
+	if err := r.stdin.Close(); err != nil {
+		return fmt.Errorf("stop reaper: %w", err)
+	}
+	return reaperResult(r.cmd.Wait(), r.says.String())
+}
+
+// reap ends the processes of the cluster in dir now.
+func reap(dir string) error {
+	out, err := reaperCommand(dir).CombinedOutput()
+	return reaperResult(err, string(out))
+}
+
+func reaperCommand(dir string) *exec.Cmd {
+	return exec.Command("/bin/sh", "-c", reaperScript, "reaper", mark(dir)) //nolint:noctx // must outlive every context
+}
+
+func reaperResult(err error, says string) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("end the cluster's processes: %w: %s", err, strings.TrimSpace(says))
+}

@@ -1,0 +1,115 @@
+package cluster
+
+import (
+	"context"
+	"strings"
+)
+
+// RM asks the ResourceManager's REST API (/ws/v1/cluster), which is how tests see what YARN itself believes.
+type RM struct {
+	http webClient
+	base string
+}
+
+// RM returns the ResourceManager's REST API.
+func (c *Cluster) RM() RM {
+	return RM{http: c.http, base: "http://" + c.RMWebAddress() + "/ws/v1/cluster"}
+}
+
+// RMInfo is the ResourceManager's own state.
+type RMInfo struct {
+	State         string `json:"state"` // STARTED when it takes calls
+	HadoopVersion string `json:"hadoopVersion"`
+}
+
+// RMMetrics are the cluster's totals.
+type RMMetrics struct {
+	ActiveNodes         int `json:"activeNodes"`
+	LostNodes           int `json:"lostNodes"`
+	ContainersAllocated int `json:"containersAllocated"`
+	ContainersPending   int `json:"containersPending"`
+	AppsRunning         int `json:"appsRunning"`
+	AppsPending         int `json:"appsPending"`
+	AvailableMB         int `json:"availableMB"`
+	TotalMB             int `json:"totalMB"`
+	TotalVCores         int `json:"totalVirtualCores"`
+}
+
+// RMNode is a NodeManager as the ResourceManager knows it.
+type RMNode struct {
+	ID               string `json:"id"` // host:port
+	Host             string `json:"nodeHostName"`
+	State            string `json:"state"`
+	LastHealthUpdate int64  `json:"lastHealthUpdate"` // Unix time, ms
+	Containers       int    `json:"numContainers"`
+	UsedMemoryMB     int    `json:"usedMemoryMB"`
+	AvailMemoryMB    int    `json:"availMemoryMB"`
+}
+
+// RMApp is an application as the ResourceManager knows it.
+type RMApp struct {
+	ID                string `json:"id"`
+	Name              string `json:"name"`
+	User              string `json:"user"`
+	Queue             string `json:"queue"`
+	Type              string `json:"applicationType"`
+	State             string `json:"state"`       // NEW … FINISHED, FAILED, KILLED
+	FinalStatus       string `json:"finalStatus"` // UNDEFINED, SUCCEEDED, FAILED, KILLED
+	Diagnostics       string `json:"diagnostics"`
+	TrackingURL       string `json:"trackingUrl"`
+	AMHostHTTPAddress string `json:"amHostHttpAddress"`
+	RunningContainers int    `json:"runningContainers"`
+	AllocatedMB       int    `json:"allocatedMB"`
+	LogAggregation    string `json:"logAggregationStatus"` // SUCCEEDED when yarn logs can print them
+	StartedTime       int64  `json:"startedTime"`          // Unix time, ms
+	LaunchTime        int64  `json:"launchTime"`
+	FinishedTime      int64  `json:"finishedTime"`
+}
+
+// Get decodes the answer to GET /ws/v1/cluster/path into v, a pointer.
+func (r RM) Get(ctx context.Context, path string, v any) error {
+	return r.http.getJSON(ctx, r.base+"/"+strings.TrimPrefix(path, "/"), v)
+}
+
+// Info returns the ResourceManager's own state.
+func (r RM) Info(ctx context.Context) (RMInfo, error) {
+	var answer struct{ ClusterInfo RMInfo }
+	err := r.Get(ctx, "info", &answer)
+	return answer.ClusterInfo, err
+}
+
+// Metrics returns the cluster's totals.
+func (r RM) Metrics(ctx context.Context) (RMMetrics, error) {
+	var answer struct{ ClusterMetrics RMMetrics }
+	err := r.Get(ctx, "metrics", &answer)
+	return answer.ClusterMetrics, err
+}
+
+// Nodes returns the NodeManagers in all states.
+func (r RM) Nodes(ctx context.Context) ([]RMNode, error) {
+	var answer struct {
+		Nodes *struct{ Node []RMNode } // null while there is none
+	}
+	if err := r.Get(ctx, "nodes", &answer); err != nil || answer.Nodes == nil {
+		return nil, err
+	}
+	return answer.Nodes.Node, nil
+}
+
+// App returns one application. The error is a *ErrHTTPStatus with status 404 if there is none of that id.
+func (r RM) App(ctx context.Context, id string) (RMApp, error) {
+	var answer struct{ App RMApp }
+	err := r.Get(ctx, "apps/"+id, &answer)
+	return answer.App, err
+}
+
+// Apps returns the applications that the ResourceManager remembers.
+func (r RM) Apps(ctx context.Context) ([]RMApp, error) {
+	var answer struct {
+		Apps *struct{ App []RMApp } // null while there is none
+	}
+	if err := r.Get(ctx, "apps", &answer); err != nil || answer.Apps == nil {
+		return nil, err
+	}
+	return answer.Apps.App, nil
+}

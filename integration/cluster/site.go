@@ -1,0 +1,84 @@
+package cluster
+
+import (
+	"bytes"
+	"encoding/xml"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// siteFiles is the content of one configuration folder.
+type siteFiles struct {
+	core, hdfs, yarn map[string]string
+	scheduler        map[string]string // none for clients
+}
+
+// write makes the folder. logLevel is the lowest that goes to the program's standard error.
+func (f siteFiles) write(dir, logLevel string) error {
+	files := map[string][]byte{"log4j.properties": log4j(logLevel)}
+	for name, properties := range map[string]map[string]string{
+		"core-site.xml":          f.core,
+		"hdfs-site.xml":          f.hdfs,
+		"yarn-site.xml":          f.yarn,
+		"capacity-scheduler.xml": f.scheduler,
+	} {
+		if properties == nil {
+			continue
+		}
+		text, err := siteXML(properties)
+		if err != nil {
+			return err
+		}
+		files[name] = text
+	}
+	// HDFS daemons want a folder for each web application on the class path; their pages are not in the jars' way.
+	for _, app := range []string{"hdfs", "datanode"} {
+		files[filepath.Join("webapps", app, "WEB-INF", "web.xml")] = []byte("<web-app/>\n")
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, files[name], 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// siteXML is Hadoop's format, properties in the order of their names.
+func siteXML(properties map[string]string) ([]byte, error) {
+	type property struct {
+		Name  string `xml:"name"`
+		Value string `xml:"value"`
+	}
+	var file struct {
+		XMLName    xml.Name   `xml:"configuration"`
+		Properties []property `xml:"property"`
+	}
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		file.Properties = append(file.Properties, property{name, properties[name]})
+	}
+	var b bytes.Buffer
+	b.WriteString(xml.Header)
+	enc := xml.NewEncoder(&b)
+	enc.Indent("", "  ")
+	if err := enc.Encode(file); err != nil {
+		return nil, err
+	}
+	b.WriteByte('\n')
+	return b.Bytes(), nil
+}
+
+func log4j(level string) []byte {
+	return []byte("log4j.rootLogger=" + level + `, stderr
+log4j.appender.stderr=org.apache.log4j.ConsoleAppender
+log4j.appender.stderr.target=System.err
+log4j.appender.stderr.layout=org.apache.log4j.PatternLayout
+log4j.appender.stderr.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
+log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
+`)
+}

@@ -1,0 +1,190 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/bobbin-yarn/bobbin/integration/cluster/artifacts"
+)
+
+// kind tells daemons apart by what they are.
+type kind string
+
+const (
+	nameNode        kind = "namenode"
+	dataNode        kind = "datanode"
+	resourceManager kind = "resourcemanager"
+	nodeManager     kind = "nodemanager"
+)
+
+// mainClass is the Java class that a kind of daemon is started by.
+func (k kind) mainClass() string {
+	switch k {
+	case nameNode:
+		return "org.apache.hadoop.hdfs.server.namenode.NameNode"
+	case dataNode:
+		return "org.apache.hadoop.hdfs.server.datanode.DataNode"
+	case resourceManager:
+		return "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
+	case nodeManager:
+		return "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
+	default:
+		panic(fmt.Sprintf("kind of daemon %q has no class", string(k)))
+	}
+}
+
+// daemon is one JVM of the cluster.
+type daemon struct {
+	Name string // the kind, with a number from 1 for NodeManagers
+	Kind kind
+	Host string // the loopback address or name it listens on
+	Web  string // host:port of its HTTP server
+	// HDFS and YARN are the properties that this daemon has beside the clients'.
+	Core, HDFS, YARN map[string]string
+}
+
+// spec is everything that was decided when the cluster was made. It lies in the cluster's folder, so that
+// another process can attach to the cluster.
+type spec struct {
+	Dir          string
+	Version      string
+	Java         string // path of the program
+	Jars         artifacts.Jars
+	NodeManagers int
+	// The clients' configuration, the caller's additions included.
+	Core, HDFS, YARN, Scheduler map[string]string
+	Daemons                     []daemon
+}
+
+// newSpec chooses addresses and settings.
+func newSpec(cfg Config, dir, java string, jars artifacts.Jars) (*spec, error) {
+	s := &spec{Dir: dir, Version: jars.Version, Java: java, Jars: jars, NodeManagers: cfg.NodeManagers}
+	ports := newPorts()
+	s.Core, s.HDFS = hdfsProperties(dir, ports)
+	s.YARN = yarnProperties(cfg, ports)
+	s.Scheduler = schedulerProperties()
+	s.Daemons = []daemon{
+		nameNodeDaemon(s),
+		dataNodeDaemon(s, ports),
+		resourceManagerDaemon(s),
+	}
+	for i := range cfg.NodeManagers {
+		s.Daemons = append(s.Daemons, nodeManagerDaemon(s, i, ports))
+	}
+	if ports.err != nil {
+		return nil, ports.err
+	}
+	override(s.Core, cfg.Core)
+	override(s.HDFS, cfg.HDFS)
+	override(s.YARN, cfg.YARN)
+	override(s.Scheduler, cfg.Scheduler)
+	for _, d := range s.Daemons {
+		override(d.Core, cfg.Core)
+		override(d.HDFS, cfg.HDFS)
+		override(d.YARN, cfg.YARN)
+	}
+	return s, nil
+}
+
+func (s *spec) confDir() string            { return filepath.Join(s.Dir, "conf") }
+func (s *spec) daemonConf(d daemon) string { return filepath.Join(s.Dir, d.Name, "conf") }
+func (s *spec) logFile(d daemon) string    { return filepath.Join(s.Dir, "logs", d.Name+".log") }
+func (s *spec) pidFile(d daemon) string    { return filepath.Join(s.Dir, "run", d.Name+".pid") }
+func specFile(dir string) string           { return filepath.Join(dir, "cluster.json") }
+
+// daemon returns the daemon of that name.
+func (s *spec) daemon(name string) (daemon, error) {
+	for _, d := range s.Daemons {
+		if d.Name == name {
+			return d, nil
+		}
+	}
+	var names []string
+	for _, d := range s.Daemons {
+		names = append(names, d.Name)
+	}
+	return daemon{}, fmt.Errorf("no daemon is named %q; there are %v", name, names)
+}
+
+// write makes the folder's content: configuration for clients and daemons, and the spec itself, last.
+func (s *spec) write() error {
+	for _, sub := range []string{"logs", "run"} {
+		if err := os.MkdirAll(filepath.Join(s.Dir, sub), 0o755); err != nil {
+			return err
+		}
+	}
+	client := siteFiles{core: s.Core, hdfs: s.HDFS, yarn: s.YARN}
+	if err := client.write(s.confDir(), "WARN"); err != nil {
+		return err
+	}
+	for _, d := range s.Daemons {
+		own := siteFiles{
+			core:      merged(s.Core, d.Core),
+			hdfs:      merged(s.HDFS, d.HDFS),
+			yarn:      merged(s.YARN, d.YARN),
+			scheduler: s.Scheduler,
+		}
+		if err := own.write(s.daemonConf(d), "INFO"); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Join(s.Dir, d.Name, "tmp"), 0o755); err != nil {
+			return err
+		}
+	}
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(specFile(s.Dir), append(text, '\n'), 0o644)
+}
+
+// readSpec reads what write wrote. The error is os.ErrNotExist if there is no cluster in that folder.
+func readSpec(dir string) (*spec, error) {
+	text, err := os.ReadFile(specFile(dir))
+	if err != nil {
+		return nil, err
+	}
+	var s spec
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, fmt.Errorf("read %s: %w", specFile(dir), err)
+	}
+	if abs, err := filepath.Abs(dir); err != nil || abs != s.Dir {
+		return nil, errors.Join(err, fmt.Errorf("%s is of a cluster made in %s: a cluster's folder cannot be moved", specFile(dir), s.Dir))
+	}
+	return &s, nil
+}
+
+// removeData removes what the daemons stored.
+func (s *spec) removeData() error {
+	errs := []error{os.RemoveAll(filepath.Join(s.Dir, "run"))}
+	for _, d := range s.Daemons {
+		errs = append(errs, os.RemoveAll(filepath.Join(s.Dir, d.Name)))
+	}
+	return errors.Join(errs...)
+}
+
+// removeAll removes everything that a cluster puts into its folder, and nothing else.
+func (s *spec) removeAll() error {
+	return errors.Join(
+		s.removeData(),
+		os.RemoveAll(filepath.Join(s.Dir, "logs")),
+		os.RemoveAll(s.confDir()),
+		os.Remove(specFile(s.Dir)),
+	)
+}
+
+func override(properties, with map[string]string) {
+	for name, value := range with {
+		properties[name] = value
+	}
+}
+
+func merged(base, with map[string]string) map[string]string {
+	all := make(map[string]string, len(base)+len(with))
+	override(all, base)
+	override(all, with)
+	return all
+}

@@ -1,0 +1,106 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// verifySettings reads a daemon's effective configuration back and compares each property that it was given: a setting
+// that did not arrive (a misspelt file, a folder missing from the class path) must not go unnoticed.
+func (c *Cluster) verifySettings(ctx context.Context, d daemon) error {
+	var answer struct {
+		Properties []struct{ Key, Value string }
+	}
+	if err := c.http.getJSON(ctx, "http://"+d.Web+"/conf?format=json", &answer); err != nil {
+		return fmt.Errorf("read back the settings of %s: %w", d.Name, err)
+	}
+	effective := make(map[string]string, len(answer.Properties))
+	for _, p := range answer.Properties {
+		effective[p.Key] = p.Value
+	}
+	given := merged(c.spec.Core, d.Core)
+	switch d.Kind {
+	case nameNode, dataNode:
+		override(given, c.spec.HDFS)
+		override(given, d.HDFS)
+	case resourceManager, nodeManager:
+		override(given, c.spec.YARN)
+		override(given, d.YARN)
+	}
+	if diff := differences(given, effective); len(diff) > 0 {
+		return fmt.Errorf("%s runs with other settings than it was given: %s", d.Name, strings.Join(diff, "; "))
+	}
+	return nil
+}
+
+// differences names the properties of want that got has not, or has with another value. The servers hide what may be secret.
+func differences(want, got map[string]string) []string {
+	const redacted = "<redacted>"
+	var diff []string
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if value := got[name]; value != want[name] && value != redacted {
+			diff = append(diff, fmt.Sprintf("%s is %q, not %q", name, value, want[name]))
+		}
+	}
+	return diff
+}
+
+// verifyCluster checks what only the running whole can tell: the nodes with their size, and the queues.
+func (c *Cluster) verifyCluster(ctx context.Context) error {
+	nodes, err := c.RM().Nodes(ctx)
+	if err != nil {
+		return fmt.Errorf("read back the nodes: %w", err)
+	}
+	if len(nodes) != c.spec.NodeManagers {
+		return fmt.Errorf("the resourcemanager has %d nodes, not %d", len(nodes), c.spec.NodeManagers)
+	}
+	memory, err := strconv.Atoi(c.spec.YARN["yarn.nodemanager.resource.memory-mb"])
+	if err != nil {
+		return fmt.Errorf("yarn.nodemanager.resource.memory-mb: %w", err)
+	}
+	for _, n := range nodes {
+		if n.AvailMemoryMB+n.UsedMemoryMB != memory {
+			return fmt.Errorf("node %s has %d MB, not %d", n.ID, n.AvailMemoryMB+n.UsedMemoryMB, memory)
+		}
+	}
+	return c.verifyQueues(ctx)
+}
+
+func (c *Cluster) verifyQueues(ctx context.Context) error {
+	var answer struct {
+		Scheduler struct {
+			SchedulerInfo struct {
+				Type   string
+				Queues struct {
+					Queue []struct {
+						QueueName string
+						Capacity  float64
+					}
+				}
+			}
+		}
+	}
+	if err := c.RM().Get(ctx, "scheduler", &answer); err != nil {
+		return fmt.Errorf("read back the queues: %w", err)
+	}
+	got := map[string]string{}
+	for _, q := range answer.Scheduler.SchedulerInfo.Queues.Queue {
+		got[q.QueueName] = strconv.FormatFloat(q.Capacity, 'f', -1, 64)
+	}
+	want := map[string]string{}
+	for name := range strings.SplitSeq(c.spec.Scheduler["yarn.scheduler.capacity.root.queues"], ",") {
+		want[name] = c.spec.Scheduler["yarn.scheduler.capacity.root."+name+".capacity"]
+	}
+	if len(want) == 0 {
+		return errors.New("no queue is configured")
+	}
+	if diff := differences(want, got); len(diff) > 0 {
+		return fmt.Errorf("capacities of the queues: %s", strings.Join(diff, "; "))
+	}
+	return nil
+}
