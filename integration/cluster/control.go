@@ -28,12 +28,15 @@ func (c *Cluster) terminate(ctx context.Context, name string, sig syscall.Signal
 }
 
 // Pause stops a daemon's process in its tracks (SIGSTOP): its connections stay open and nothing answers.
-func (c *Cluster) Pause(name string) error {
+func (c *Cluster) Pause(ctx context.Context, name string) error {
 	d, err := c.spec.daemon(name)
 	if err != nil {
 		return err
 	}
-	return c.signal(d, syscall.SIGSTOP)
+	if err := c.signal(d, syscall.SIGSTOP); err != nil {
+		return err
+	}
+	return c.waitStopped(ctx, d)
 }
 
 // Resume lets a paused daemon go on.

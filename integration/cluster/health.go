@@ -11,7 +11,7 @@ import (
 // waitReady waits until the daemons do their work. It ends at once when one of them has ended.
 func (c *Cluster) waitReady(ctx context.Context, daemons ...daemon) error {
 	for _, d := range daemons {
-		err := poll(ctx, d.Name+" to be ready", func(ctx context.Context) error {
+		err := poll(ctx, d.Name+" to be ready", func() error {
 			err := c.ready(ctx, d)
 			if err == nil {
 				return nil

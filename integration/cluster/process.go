@@ -116,9 +116,34 @@ func (c *Cluster) signal(d daemon, sig syscall.Signal) error {
 
 // waitGone waits for a daemon's end.
 func (c *Cluster) waitGone(ctx context.Context, d daemon) error {
-	return poll(ctx, d.Name+" to end", func(context.Context) error {
+	return poll(ctx, d.Name+" to end", func() error {
 		if pid, ok := c.pid(d); ok {
 			return fmt.Errorf("pid %d is alive", pid)
+		}
+		return nil
+	})
+}
+
+// waitStopped waits until SIGSTOP has reached every thread of a daemon; until then one may still answer a call.
+func (c *Cluster) waitStopped(ctx context.Context, d daemon) error {
+	return poll(ctx, d.Name+" to stop", func() error {
+		pid, ok := c.pid(d)
+		if !ok {
+			return fmt.Errorf("%w: it has ended", errGivenUp)
+		}
+		threads, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*", "stat"))
+		if err != nil {
+			return err
+		}
+		for _, file := range threads {
+			stat, err := os.ReadFile(file)
+			if err != nil {
+				continue // the thread has ended
+			}
+			// "PID (NAME) STATE …", where NAME may hold anything.
+			if end := bytes.LastIndexByte(stat, ')'); end < 0 || !bytes.HasPrefix(stat[end+1:], []byte(" T")) {
+				return fmt.Errorf("a thread runs: %s", stat)
+			}
 		}
 		return nil
 	})
@@ -128,11 +153,11 @@ func (c *Cluster) waitGone(ctx context.Context, d daemon) error {
 var errGivenUp = errors.New("given up")
 
 // poll asks a condition until it returns nil.
-func poll(ctx context.Context, what string, condition func(context.Context) error) error {
+func poll(ctx context.Context, what string, condition func() error) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
-		err := condition(ctx)
+		err := condition()
 		if err == nil {
 			return nil
 		}

@@ -1,0 +1,83 @@
+package artifacts
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestPOMNamesEachArtifactWithTheVersion would catch a template that Maven reads otherwise than meant.
+func TestPOMNamesEachArtifactWithTheVersion(t *testing.T) {
+	text, err := renderPOM("3.3.6")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pom struct {
+		Dependencies []struct {
+			Group    string `xml:"groupId"`
+			Artifact string `xml:"artifactId"`
+			Version  string `xml:"version"`
+		} `xml:"dependencies>dependency"`
+	}
+	if err := xml.Unmarshal(text, &pom); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, d := range pom.Dependencies {
+		got = append(got, d.Artifact)
+		if d.Group != "org.apache.hadoop" || d.Version != "3.3.6" {
+			t.Errorf("dependency %+v", d)
+		}
+	}
+	if diff := cmp.Diff(hadoopArtifacts[:], got); diff != "" {
+		t.Errorf("artifacts (-want +got):\n%s", diff)
+	}
+}
+
+func TestFetchRefusesWhatIsNoVersion(t *testing.T) {
+	for _, version := range []string{"../3.4.3", "3.4.3</version>", "latest", "3"} {
+		if _, err := Fetch(t.Context(), version); err == nil {
+			t.Errorf("version %q is taken", version)
+		}
+	}
+}
+
+// TestFetchNamesTheCommandThatInstallsAMissingTool would catch an error that leaves a newcomer alone.
+func TestFetchNamesTheCommandThatInstallsAMissingTool(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	_, err := Fetch(t.Context(), DefaultVersion)
+	if !errors.Is(err, ErrMissingTool) || !strings.Contains(err.Error(), "apt-get install") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestLockIsHeldByOneAtATime would catch two processes that fill the cache together.
+func TestLockIsHeldByOneAtATime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	unlock, err := lock(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := lock(ctx, path); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("second lock while the first is held: %v", err)
+	}
+	unlock()
+	again, err := lock(t.Context(), path)
+	if err != nil {
+		t.Fatalf("lock after unlock: %v", err)
+	}
+	again()
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("the lock file is gone: a waiting process would lock another file: %v", err)
+	}
+}

@@ -1,0 +1,162 @@
+package cluster
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// holderVariable tells the test binary to be the process that holds a cluster; its value is the folder.
+const holderVariable = "BOBBIN_TEST_HOLD_CLUSTER"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(holderVariable); dir != "" {
+		if err := holdCluster(dir); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// holdCluster starts a reaper and one process for it to reap, prints that one's pid, and waits to be killed.
+func holdCluster(dir string) error {
+	if _, err := startReaper(dir); err != nil {
+		return err
+	}
+	cmd, err := startMarked(dir)
+	if err != nil {
+		return err
+	}
+	fmt.Println(cmd.Process.Pid)
+	select {}
+}
+
+func startMarked(dir string) (*exec.Cmd, error) {
+	cmd := exec.Command("sleep", "1000")
+	cmd.Env = environment(mark(dir))
+	return cmd, cmd.Start()
+}
+
+// TestClusterEndsWithTheProcessThatStartedItEvenBySIGKILL would catch daemons that stay behind a test which panicked, ran out
+// of time or was killed.
+func TestClusterEndsWithTheProcessThatStartedItEvenBySIGKILL(t *testing.T) {
+	dir := t.TempDir()
+	holder := exec.Command(os.Args[0]) //nolint:gosec // this test's own binary
+	holder.Env = environment(holderVariable + "=" + dir)
+	out, err := holder.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := holder.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !marked(pid, dir) {
+		t.Fatalf("process %d of the cluster is not alive", pid)
+	}
+	if err := holder.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = holder.Wait() // says that it was killed
+	err = poll(t.Context(), "the cluster's end", func() error {
+		if marked(pid, dir) {
+			return fmt.Errorf("process %d is alive", pid)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReapSparesOtherClusters would catch a mark that is compared by prefix.
+func TestReapSparesOtherClusters(t *testing.T) {
+	dir := t.TempDir()
+	mine, err := startMarked(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	others, err := startMarked(dir + "2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = others.Process.Kill()
+		_ = others.Wait()
+	}()
+	if err := reap(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := mine.Wait(); err == nil || mine.ProcessState.Success() {
+		t.Errorf("process of the cluster ended with %v, want killed", err)
+	}
+	if !marked(others.Process.Pid, dir+"2") {
+		t.Error("process of another cluster was killed")
+	}
+}
+
+// TestStartRefusesAFolderThatIsNotAClusters would catch a start that wipes what a person keeps in the folder.
+func TestStartRefusesAFolderThatIsNotAClusters(t *testing.T) {
+	dir := t.TempDir()
+	precious := filepath.Join(dir, "precious")
+	if err := os.WriteFile(precious, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := claimDir(dir); err == nil || !strings.Contains(err.Error(), "no cluster") {
+		t.Errorf("error %v, want one that says the folder holds no cluster", err)
+	}
+	if _, err := os.Stat(precious); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDifferences would catch a read-back that lets a lost setting pass.
+func TestDifferences(t *testing.T) {
+	want := map[string]string{"same": "1", "changed": "2", "lost": "3", "hidden": "secret"}
+	got := map[string]string{"same": "1", "changed": "20", "hidden": "<redacted>", "further": "4"}
+	diff := strings.Join(differences(want, got), "; ")
+	if diff != `changed is "20", not "2"; lost is "", not "3"` {
+		t.Errorf("got %s", diff)
+	}
+}
+
+// TestSiteXMLKeepsValuesThatXMLWouldNot would catch values written without escapes or trimmed: a queue's ACL of one blank
+// means nobody, an empty one everybody.
+func TestSiteXMLKeepsValuesThatXMLWouldNot(t *testing.T) {
+	text, err := siteXML(map[string]string{"b": " ", "a": "x<y&z"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"<value>x&lt;y&amp;z</value>", "<value> </value>"} {
+		if !bytes.Contains(text, []byte(want)) {
+			t.Errorf("%s is not in\n%s", want, text)
+		}
+	}
+}
+
+// TestPortsAreHandedOutOnce would catch two servers that are given one address.
+func TestPortsAreHandedOutOnce(t *testing.T) {
+	p := newPorts()
+	seen := map[string]bool{}
+	for range 200 {
+		address := p.on("127.0.0.1")
+		if address == "" || seen[address] {
+			t.Fatalf("address %q after %d others, %v", address, len(seen), p.err)
+		}
+		seen[address] = true
+	}
+}
