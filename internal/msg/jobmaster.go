@@ -96,7 +96,8 @@ type HostAddress struct {
 }
 
 // VertexPlacement tells where the subtasks of a vertex run: subtask i is
-// attempt Attempts[i] in the host DeployTasks.Hosts[HostIndex[i]].
+// attempt Attempts[i] in the host DeployTasks.Hosts[HostIndex[i]]. HostIndex[i]
+// is -1 for a subtask that none of the tasks reads from.
 type VertexPlacement struct {
 	Vertex    int
 	Attempts  []int

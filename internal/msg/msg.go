@@ -8,6 +8,8 @@
 // core sees the message. The package imports ids and jobgraph only.
 package msg
 
+import "github.com/bobbin-yarn/bobbin/internal/ids"
+
 // Message is one of the message types of this package.
 //
 //sumtype:decl
@@ -29,6 +31,10 @@ type Failure struct {
 	// Permanent says that another attempt would fail the same way (an input
 	// that changed, an output that exists): the restart strategy is not asked.
 	Permanent bool
+	// PeerLost names the host whose loss, as the task sees it (its connection
+	// broke, it never answered), made the task fail; "" for any other failure.
+	// What became of that host is the root cause, not this.
+	PeerLost ids.HostID
 }
 
 // Bounds of a Failure's texts, in bytes: they go through REST and end in YARN's

@@ -1,0 +1,19 @@
+package msg
+
+import "errors"
+
+// Answers of a role to a question about a job; REST turns them into its status
+// codes.
+var (
+	// ErrJobNotFound says that the cluster never had this job.
+	ErrJobNotFound = errors.New("job not found")
+	// ErrJobExists says that a job of this id runs or has run.
+	ErrJobExists = errors.New("job exists already")
+	// ErrJobEnded says that the job is past what was asked of it.
+	ErrJobEnded = errors.New("job has ended")
+	// ErrResultNotFound says that the job collects no result of this name.
+	ErrResultNotFound = errors.New("result not found")
+	// ErrResultGone says that the page was read before: the pages behind it have
+	// taken its place.
+	ErrResultGone = errors.New("result page was read already")
+)
