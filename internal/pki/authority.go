@@ -1,0 +1,145 @@
+package pki
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+// Lifetimes of certificates.
+const (
+	// Lifetime of every certificate but the authority's. A process that lives
+	// longer keeps the connections it has and needs a new certificate for new
+	// ones; nothing renews them yet.
+	Lifetime = 7 * 24 * time.Hour
+	// authorityLifetime outlasts every application; the key dies with it.
+	authorityLifetime = 10 * 365 * 24 * time.Hour
+	// clockSkew is how far behind a node's clock may be.
+	clockSkew = time.Hour
+)
+
+// Authority is an application's certificate authority: an ECDSA P-256 key and
+// its self-signed certificate. It may be used from any goroutine.
+type Authority struct {
+	application string
+	issuer      issuer
+}
+
+// issuer is a key that vouches for others, and the certificates that vouch for
+// it up to the authority's, its own first.
+type issuer struct {
+	key   *ecdsa.PrivateKey
+	chain []*x509.Certificate
+}
+
+// NewAuthority makes the authority of an application.
+func NewAuthority(application string, now time.Time) (*Authority, error) {
+	if !plain(application) {
+		return nil, fmt.Errorf("make authority of application %q: %w", application, ErrIdentity)
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("make authority of %s: %w", application, err)
+	}
+	template := &x509.Certificate{
+		Subject:               pkix.Name{CommonName: application},
+		NotBefore:             now.Add(-clockSkew),
+		NotAfter:              now.Add(authorityLifetime),
+		KeyUsage:              x509.KeyUsageCertSign,
+		BasicConstraintsValid: true,
+		IsCA:                  true,
+		MaxPathLen:            1, // one TaskExecutor between it and a host
+	}
+	certificate, err := sign(template, template, &key.PublicKey, key)
+	if err != nil {
+		return nil, fmt.Errorf("make authority of %s: %w", application, err)
+	}
+	return &Authority{application, issuer{key, []*x509.Certificate{certificate}}}, nil
+}
+
+// IssueApplicationMaster issues the certificate of the AM's own end of the
+// streams between roles.
+func (a *Authority) IssueApplicationMaster(now time.Time) (*Credentials, error) {
+	return a.issuer.issue(Identity{Application: a.application, Role: RoleApplicationMaster}, nil, now)
+}
+
+// IssueREST issues the certificate of the REST endpoint. hosts are the names and
+// addresses under which clients other than ours may check it; our own check the
+// identity.
+func (a *Authority) IssueREST(hosts []string, now time.Time) (*Credentials, error) {
+	return a.issuer.issue(Identity{Application: a.application, Role: RoleREST}, hosts, now)
+}
+
+// IssueTaskExecutor issues the certificate of the TaskExecutor in a container,
+// which can issue those of its task hosts.
+func (a *Authority) IssueTaskExecutor(container ids.ResourceID, now time.Time) (*Credentials, error) {
+	return a.issuer.issue(Identity{Application: a.application, Role: RoleTaskExecutor, Resource: container}, nil, now)
+}
+
+// ErrNotIssuer says that these credentials are not those of a TaskExecutor, the
+// only ones that issue others.
+var ErrNotIssuer = errors.New("credentials may not issue certificates")
+
+// IssueTaskHost issues, with a TaskExecutor's credentials, those of its host for
+// a job.
+func (c *Credentials) IssueTaskHost(job ids.JobID, now time.Time) (*Credentials, error) {
+	if c.identity.Role != RoleTaskExecutor {
+		return nil, fmt.Errorf("issue task host of job %s as %s: %w", job, c.identity, ErrNotIssuer)
+	}
+	host := Identity{Application: c.identity.Application, Role: RoleTaskHost, Job: job, Resource: c.identity.Resource}
+	return c.issuer().issue(host, nil, now)
+}
+
+func (i issuer) issue(id Identity, hosts []string, now time.Time) (*Credentials, error) {
+	if _, err := ParseIdentity(id.String()); err != nil {
+		return nil, fmt.Errorf("issue certificate: %w", err)
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("issue certificate of %s: %w", id, err)
+	}
+	template := &x509.Certificate{
+		Subject:               pkix.Name{CommonName: string(id.Role)},
+		URIs:                  []*url.URL{id.url()},
+		NotBefore:             now.Add(-clockSkew),
+		NotAfter:              now.Add(Lifetime),
+		KeyUsage:              x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		BasicConstraintsValid: true,
+	}
+	if id.Role == RoleTaskExecutor {
+		template.IsCA, template.MaxPathLenZero = true, true
+		template.KeyUsage |= x509.KeyUsageCertSign
+	}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, host)
+		}
+	}
+	certificate, err := sign(template, i.chain[0], &key.PublicKey, i.key)
+	if err != nil {
+		return nil, fmt.Errorf("issue certificate of %s: %w", id, err)
+	}
+	return &Credentials{identity: id, key: key, chain: append([]*x509.Certificate{certificate}, i.chain...)}, nil
+}
+
+// sign leaves the serial number to x509, which draws it at random (RFC 5280
+// §4.1.2.2).
+func sign(template, parent *x509.Certificate, public *ecdsa.PublicKey, key *ecdsa.PrivateKey) (*x509.Certificate, error) {
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, public, key)
+	if err != nil {
+		return nil, err
+	}
+	return x509.ParseCertificate(der)
+}
