@@ -6,7 +6,8 @@
 // Paths are URIs (hdfs://nn:8020/a, file:///tmp/a) or plain paths, which are on
 // the default file system of the Hadoop configuration, or on the local disk
 // where there is none. Every FileInfo carries the fully qualified URI, and only
-// qualified URIs travel from the planner to the tasks.
+// qualified URIs travel from the planner to the tasks. What follows the authority
+// is the path, byte for byte, as in Hadoop's Path: nothing is percent-encoded.
 package filesystem
 
 import (
@@ -31,6 +32,9 @@ var (
 // methods may be called from any goroutine. Errors wrap the cause and name the
 // operation and the URI.
 type FileSystem interface {
+	// Qualify gives the fully qualified, cleaned form of a URI or path
+	// (scheme://authority/path), whether or not it exists; no I/O.
+	Qualify(uri string) (string, error)
 	// Stat describes one file or directory; fs.ErrNotExist where there is none.
 	Stat(ctx context.Context, uri string) (FileInfo, error)
 	// List describes the entries of a directory, sorted by name.

@@ -1,0 +1,96 @@
+package jobgraph_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+)
+
+func wordCount() jobgraph.JobGraph {
+	g := jobgraph.JobGraph{
+		ProtocolVersion: jobgraph.ProtocolVersion, Job: "wordcount", Name: "my words",
+		Vertices: []jobgraph.Vertex{
+			{Name: "read -> split", Operators: []string{"read", "split"}, Parallelism: 4, Source: true},
+			{Name: "count -> write", Operators: []string{"count", "write"}, Parallelism: 2},
+			{Name: "commit", Operators: []string{"commit"}, Parallelism: 1},
+		},
+		Edges: []jobgraph.Edge{
+			{From: 0, To: 1, Pattern: jobgraph.AllToAll, Type: "kv[bytes,int64]"},
+			{From: 1, To: 2, Pattern: jobgraph.AllToAll, Type: "string"},
+		},
+	}
+	g.Digest = g.ComputeDigest()
+	return g
+}
+
+// TestDigestIsOfTheShape would catch a host that refuses its own job, or takes
+// another.
+func TestDigestIsOfTheShape(t *testing.T) {
+	original := wordCount()
+	for _, c := range []struct {
+		name   string
+		change func(*jobgraph.JobGraph)
+		same   bool
+	}{
+		{"splits do not count", func(g *jobgraph.JobGraph) { g.Vertices[0].Splits = []jobgraph.Split{{URI: "x"}} }, true},
+		{"config does not count", func(g *jobgraph.JobGraph) { g.Config = map[string]string{"a": "b"} }, true},
+		{"arguments do not count", func(g *jobgraph.JobGraph) { g.Args = []byte("{}") }, true},
+		{"parallelism counts", func(g *jobgraph.JobGraph) { g.Vertices[1].Parallelism = 3 }, false},
+		{"operators count", func(g *jobgraph.JobGraph) { g.Vertices[1].Operators[0] = "sum" }, false},
+		{"types count", func(g *jobgraph.JobGraph) { g.Edges[0].Type = "kv[bytes,int32]" }, false},
+		{"the plan function counts", func(g *jobgraph.JobGraph) { g.Job = "other" }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := wordCount()
+			c.change(&g)
+			if same := g.ComputeDigest() == original.Digest; same != c.same {
+				t.Errorf("same digest = %v, want %v", same, c.same)
+			}
+		})
+	}
+}
+
+// TestValidateRefusesWhatAJobMasterCannotRun would catch a graph from another
+// process that panics the AM.
+func TestValidateRefusesWhatAJobMasterCannotRun(t *testing.T) {
+	good := wordCount()
+	if err := good.Validate(); err != nil {
+		t.Fatalf("good graph: %v", err)
+	}
+	text, err := json.Marshal(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*jobgraph.JobGraph){
+		"no vertices":                 func(g *jobgraph.JobGraph) { g.Vertices, g.Edges = nil, nil },
+		"another protocol version":    func(g *jobgraph.JobGraph) { g.ProtocolVersion++ },
+		"parallelism 0":               func(g *jobgraph.JobGraph) { g.Vertices[1].Parallelism = 0 },
+		"a vertex with no input":      func(g *jobgraph.JobGraph) { g.Edges = g.Edges[:1] },
+		"a source with an input":      func(g *jobgraph.JobGraph) { g.Vertices[1].Source = true },
+		"an edge backwards":           func(g *jobgraph.JobGraph) { g.Edges[1].From, g.Edges[1].To = 2, 1 },
+		"an edge to nowhere":          func(g *jobgraph.JobGraph) { g.Edges[1].To = 9 },
+		"an edge from below nowhere":  func(g *jobgraph.JobGraph) { g.Edges[0].From = -1 },
+		"ports with a gap":            func(g *jobgraph.JobGraph) { g.Edges[1].Output = 1 },
+		"pointwise of different size": func(g *jobgraph.JobGraph) { g.Edges[0].Pattern = jobgraph.Pointwise },
+		"an unknown pattern":          func(g *jobgraph.JobGraph) { g.Edges[0].Pattern = "star" },
+		"collecting in parallel":      func(g *jobgraph.JobGraph) { g.Vertices[1].Collect = "words" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var g jobgraph.JobGraph
+			if err := json.Unmarshal(text, &g); err != nil {
+				t.Fatal(err)
+			}
+			change(&g)
+			g.Digest = g.ComputeDigest()
+			if err := g.Validate(); !errors.Is(err, jobgraph.ErrInvalid) {
+				t.Errorf("Validate = %v, want ErrInvalid", err)
+			}
+		})
+	}
+	good.Digest = "0"
+	if err := good.Validate(); !errors.Is(err, jobgraph.ErrInvalid) {
+		t.Errorf("another digest: Validate = %v, want ErrInvalid", err)
+	}
+}
