@@ -1,0 +1,119 @@
+// Package control carries role messages between a process and the one that
+// started it: a task host and its TaskExecutor, a driver and its client. Between
+// processes that is a socketpair, within one process a net.Pipe; each message is
+// one frame:
+//
+//	┌──────────────┬───────────────────┐
+//	│ length, u32  │ message, as codec │   big endian, 1 ≤ length ≤ codec.MaxMessage
+//	└──────────────┴───────────────────┘
+//
+// End of file means that the other side is gone, and nothing else: each side
+// says so in a message first when it ends on purpose.
+//
+// The package starts no goroutines. It imports of ours only msg and its codec.
+package control
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"syscall"
+
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
+)
+
+// ErrFrame says that the other side sent something that is no frame.
+var ErrFrame = errors.New("malformed control frame")
+
+const lengthSize = 4 // bytes before each message
+
+// Conn is one end of a control connection. Send may be called from any
+// goroutine, Receive from one at a time.
+type Conn struct {
+	conn    net.Conn
+	reader  *bufio.Reader
+	frame   bytes.Buffer // the last frame, owned by Receive
+	sending sync.Mutex   // keeps frames whole
+}
+
+// New makes the end of a connection that carries nothing but frames. Close
+// closes it.
+func New(conn net.Conn) *Conn {
+	return &Conn{conn: conn, reader: bufio.NewReader(conn)}
+}
+
+// Send writes a message. It blocks while the other side reads nothing and its
+// buffers are full; Close ends it. After an error of the connection the other
+// side is gone; codec.ErrTooLarge leaves the connection as it was.
+func (c *Conn) Send(m msg.Message) error {
+	data, err := codec.Encode(m)
+	if err != nil {
+		return err
+	}
+	frame := net.Buffers{binary.BigEndian.AppendUint32(nil, uint32(len(data))), data} //nolint:gosec // at most MaxMessage
+	c.sending.Lock()
+	defer c.sending.Unlock()
+	if _, err := frame.WriteTo(c.conn); err != nil {
+		return fmt.Errorf("send %s on control socket: %w", msg.Kind(m), err)
+	}
+	return nil
+}
+
+// Receive reads the next message. It gives io.EOF when the other side has closed
+// its end or died, net.ErrClosed after Close; ErrFrame and the errors of codec
+// mean that the two sides don't speak the same protocol, and no further message
+// can be read.
+func (c *Conn) Receive() (msg.Message, error) {
+	var length [lengthSize]byte
+	if n, err := io.ReadFull(c.reader, length[:]); err != nil {
+		if n == 0 && gone(err) {
+			return nil, io.EOF
+		}
+		return nil, fmt.Errorf("receive on control socket: %w", err)
+	}
+	size := binary.BigEndian.Uint32(length[:])
+	if size == 0 || size > codec.MaxMessage {
+		return nil, fmt.Errorf("receive frame of %d bytes on control socket, want 1 to %d: %w", size, codec.MaxMessage, ErrFrame)
+	}
+	// The buffer grows with what arrives, not with what was announced.
+	c.frame.Reset()
+	if _, err := io.CopyN(&c.frame, c.reader, int64(size)); err != nil {
+		if gone(err) {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, fmt.Errorf("receive frame of %d bytes on control socket: %w", size, err)
+	}
+	m, err := codec.Decode(c.frame.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("receive on control socket: %w", err)
+	}
+	if c.frame.Cap() > keptFrame {
+		c.frame = bytes.Buffer{}
+	}
+	return m, nil
+}
+
+// keptFrame is the largest receive buffer that is kept for the next message, in
+// bytes: few messages are larger.
+const keptFrame = 64 << 10
+
+// Close closes this end; the other receives what was sent and then io.EOF. It
+// ends a blocked Send or Receive, and may be called more than once.
+func (c *Conn) Close() error {
+	if err := c.conn.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		return fmt.Errorf("close control socket: %w", err)
+	}
+	return nil
+}
+
+// gone tells whether an error of a read says that the other side is no more. A
+// process that dies with unread messages in its socket resets the connection.
+func gone(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)
+}

@@ -1,0 +1,253 @@
+package control_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
+)
+
+// TestMain is also the child of the tests that need one: it echoes messages
+// until the other side is gone.
+func TestMain(m *testing.M) {
+	if value, set := os.LookupEnv(control.Variable); set {
+		os.Exit(child(value))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func child(value string) int {
+	role, fd, err := control.Parse(value)
+	if err != nil || role != control.RoleTaskHost {
+		return 10
+	}
+	conn, err := control.FromFD(fd)
+	if err != nil {
+		return 11
+	}
+	c := control.New(conn)
+	for {
+		m, err := c.Receive()
+		if errors.Is(err, io.EOF) {
+			return 42
+		}
+		if err != nil {
+			return 12
+		}
+		if stop, is := m.(msg.StopHost); is && stop.Cause == "die" {
+			return 13 // with whatever was not read
+		}
+		if err := c.Send(m); err != nil {
+			return 14
+		}
+	}
+}
+
+func startChild(t *testing.T) (*control.Conn, *exec.Cmd) {
+	t.Helper()
+	parent, file, err := control.Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), control.Variable+"="+control.Value(control.RoleTaskHost, control.ChildFD))
+	cmd.ExtraFiles = []*os.File{file}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return control.New(parent), cmd
+}
+
+// TestChildAnswersAndSeesEndOfFile would catch an end that leaks into the child
+// or the parent, which hides the other's death.
+func TestChildAnswersAndSeesEndOfFile(t *testing.T) {
+	conn, cmd := startChild(t)
+	want := msg.StopHost{Cause: "test"}
+	if err := conn.Send(want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := conn.Receive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(msg.Message(want), got); diff != "" {
+		t.Errorf("echo differs (-want +got):\n%s", diff)
+	}
+	if err := conn.Close(); err != nil {
+		t.Error(err)
+	}
+	if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 42 {
+		t.Errorf("child exits with %d, want 42", cmd.ProcessState.ExitCode())
+	}
+}
+
+// TestDeathOfTheChildIsEndOfFile would catch a reset, which the kernel sends for
+// a process that dies with unread messages, taken for a fault of the protocol.
+func TestDeathOfTheChildIsEndOfFile(t *testing.T) {
+	conn, cmd := startChild(t)
+	defer conn.Close()
+	if err := conn.Send(msg.StopHost{Cause: "die"}); err != nil {
+		t.Fatal(err)
+	}
+	for conn.Send(msg.Heartbeat{}) == nil { // until the child is dead, some unread
+	}
+	if _, err := conn.Receive(); !errors.Is(err, io.EOF) {
+		t.Errorf("receive from a dead child gives %v, want io.EOF", err)
+	}
+	if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 13 {
+		t.Errorf("child exits with %d, want 13", cmd.ProcessState.ExitCode())
+	}
+}
+
+// TestSendersDoNotMixFrames would catch frames of two goroutines that interleave.
+func TestSendersDoNotMixFrames(t *testing.T) {
+	a, b := net.Pipe()
+	from, to := control.New(a), control.New(b)
+	const senders, each = 4, 50
+	var wg sync.WaitGroup
+	for s := range senders {
+		wg.Go(func() {
+			for i := range each {
+				if err := from.Send(msg.CollectBatch{Sequence: int64(s*each + i), Records: bytes.Repeat([]byte{byte(s)}, 1000*i)}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	seen := make(map[int64]bool)
+	for range senders * each {
+		m, err := to.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[m.(msg.CollectBatch).Sequence] = true
+	}
+	wg.Wait()
+	if len(seen) != senders*each {
+		t.Errorf("%d different messages arrive, want %d", len(seen), senders*each)
+	}
+	if err := from.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := to.Receive(); !errors.Is(err, io.EOF) {
+		t.Errorf("receive after the other side closed gives %v, want io.EOF", err)
+	}
+}
+
+// TestReceiveRefusesWhatIsNoFrame would catch an allocation by an announced
+// length, and a cut frame taken for a clean end.
+func TestReceiveRefusesWhatIsNoFrame(t *testing.T) {
+	for name, test := range map[string]struct {
+		bytes []byte
+		want  error
+	}{
+		"a length of zero":            {[]byte{0, 0, 0, 0, 1}, control.ErrFrame},
+		"a length above the limit":    {binary.BigEndian.AppendUint32(nil, codec.MaxMessage+1), control.ErrFrame},
+		"a length cut short":          {[]byte{0, 0}, io.ErrUnexpectedEOF},
+		"a frame cut short":           {[]byte{3, 255, 255, 255, 'x'}, io.ErrUnexpectedEOF},
+		"nothing":                     {nil, io.EOF},
+		"a closed end of one's own":   {nil, net.ErrClosed},
+		"text in place of an address": {[]byte("GET / HTTP/1.1\r\n\r\n"), control.ErrFrame},
+	} {
+		t.Run(name, func(t *testing.T) {
+			parent, file, err := control.Pair()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := file.Write(test.bytes); err != nil {
+				t.Fatal(err)
+			}
+			conn := control.New(parent)
+			if errors.Is(test.want, net.ErrClosed) {
+				conn.Close()
+			}
+			file.Close()
+			if _, err := conn.Receive(); !errors.Is(err, test.want) {
+				t.Errorf("receive gives %v, want %v", err, test.want)
+			}
+			conn.Close()
+		})
+	}
+}
+
+// TestParseReadsWhatValueWrites would catch a program that takes a foreign
+// variable for its role.
+func TestParseReadsWhatValueWrites(t *testing.T) {
+	for _, role := range []control.Role{control.RoleTaskHost, control.RoleDriver} {
+		got, fd, err := control.Parse(control.Value(role, 7))
+		if err != nil || got != role || fd != 7 {
+			t.Errorf("parse of %s:7 gives %s, %d, %v", role, got, fd, err)
+		}
+	}
+	for _, bad := range []string{"", "taskhost", "taskhost:", "taskhost:x", "taskhost:2", "taskhost:-1", "appmaster:3", "driver:3:4"} {
+		t.Run(fmt.Sprintf("%q", bad), func(t *testing.T) {
+			if _, _, err := control.Parse(bad); !errors.Is(err, control.ErrVariable) {
+				t.Errorf("parse gives %v, want ErrVariable", err)
+			}
+		})
+	}
+}
+
+// TestFromFDLeavesOtherFilesAlone would catch a program, started by hand in an
+// environment with a left-over variable, that closes a descriptor of the runtime.
+func TestFromFDLeavesOtherFilesAlone(t *testing.T) {
+	file, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := control.FromFD(int(file.Fd())); err == nil {
+		t.Error("a file is taken for a control socket")
+	}
+	if _, err := file.Stat(); err != nil {
+		t.Errorf("the file is closed: %v", err)
+	}
+}
+
+// FuzzReceive would catch bytes that crash the reader of a control socket.
+func FuzzReceive(f *testing.F) {
+	for _, m := range []msg.Message{msg.Heartbeat{}, msg.HostHello{ProtocolVersion: 1}} {
+		data, err := codec.Encode(m)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(append(binary.BigEndian.AppendUint32(nil, uint32(len(data))), data...))
+	}
+	f.Add([]byte("GET / HTTP/1.1\r\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		conn := control.New(&input{Reader: bytes.NewReader(data)})
+		for {
+			m, err := conn.Receive()
+			if err != nil {
+				return
+			}
+			if _, err := codec.Encode(m); err != nil {
+				t.Errorf("received %s does not encode: %v", msg.Kind(m), err)
+			}
+		}
+	})
+}
+
+// input is a connection that gives bytes and takes none.
+type input struct {
+	net.Conn
+	io.Reader
+}
+
+func (in *input) Read(p []byte) (int, error) { return in.Reader.Read(p) }
