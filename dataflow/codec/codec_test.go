@@ -1,0 +1,228 @@
+package codec_test
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/codec"
+)
+
+// Every value must come back from its encoding, also behind other bytes in the
+// same buffer. Catches wrong widths, signs and lengths.
+func TestValuesComeBackFromTheirEncoding(t *testing.T) {
+	t.Parallel()
+	t.Run("bytes", roundTrip(rapid.SliceOf(rapid.Byte())))
+	t.Run("string", roundTrip(rapid.String()))
+	t.Run("bool", roundTrip(rapid.Bool()))
+	t.Run("int", roundTrip(rapid.Int()))
+	t.Run("int8", roundTrip(rapid.Int8()))
+	t.Run("int16", roundTrip(rapid.Int16()))
+	t.Run("int32", roundTrip(rapid.Int32()))
+	t.Run("int64", roundTrip(rapid.Int64()))
+	t.Run("uint", roundTrip(rapid.Uint()))
+	t.Run("uint8", roundTrip(rapid.Uint8()))
+	t.Run("uint16", roundTrip(rapid.Uint16()))
+	t.Run("uint32", roundTrip(rapid.Uint32()))
+	t.Run("uint64", roundTrip(rapid.Uint64()))
+	t.Run("float32", roundTrip(rapid.Float32()))
+	t.Run("float64", roundTrip(rapid.Float64()))
+	t.Run("a type that encodes itself", roundTrip(rapid.Custom(drawAddr)))
+	t.Run("pair", roundTrip(rapid.Custom(func(t *rapid.T) codec.KV[string, int64] {
+		return codec.KV[string, int64]{
+			Key:   strings.Repeat(rapid.StringN(0, 4, -1).Draw(t, "key"), rapid.SampledFrom([]int{0, 1, 40, 9000}).Draw(t, "times")),
+			Value: rapid.Int64().Draw(t, "value"),
+		}
+	})))
+	t.Run("pair of pairs", roundTrip(rapid.Custom(func(t *rapid.T) codec.KV[codec.KV[bool, []byte], netip.Addr] {
+		return codec.KV[codec.KV[bool, []byte], netip.Addr]{
+			Key: codec.KV[bool, []byte]{
+				Key:   rapid.Bool().Draw(t, "bool"),
+				Value: rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(t, "bytes"),
+			},
+			Value: drawAddr(t),
+		}
+	})))
+}
+
+func drawAddr(t *rapid.T) netip.Addr {
+	return netip.AddrFrom4([4]byte(rapid.SliceOfN(rapid.Byte(), 4, 4).Draw(t, "address")))
+}
+
+func roundTrip[T any](values *rapid.Generator[T]) func(*testing.T) {
+	return func(t *testing.T) {
+		t.Parallel()
+		c, err := codec.For[T]()
+		if err != nil {
+			t.Fatal(err)
+		}
+		rapid.Check(t, func(t *rapid.T) {
+			want := values.Draw(t, "value")
+			encoded, err := c.Append([]byte("before"), want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			record, ok := bytes.CutPrefix(encoded, []byte("before"))
+			if !ok {
+				t.Fatalf("Append changed the bytes before it: % x", encoded)
+			}
+			if view, err := c.Encode([]byte("scratch"), want); err != nil || !bytes.Equal(view, record) {
+				t.Fatalf("Encode = % x, %v, want % x", view, err, record)
+			}
+			got, err := c.Decode(record)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Own != nil {
+				if got, err = c.Own(got); err != nil {
+					t.Fatal(err)
+				}
+				clear(encoded) // an owned value must not notice
+			}
+			if !cmp.Equal(want, got, cmp.Comparer(func(a, b netip.Addr) bool { return a == b }),
+				cmp.Comparer(func(a, b []byte) bool { return bytes.Equal(a, b) })) {
+				t.Fatalf("got %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+func TestFloatsKeepTheirBits(t *testing.T) {
+	t.Parallel()
+	c, err := codec.For[float64]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []float64{math.Copysign(0, -1), math.Inf(1), math.NaN()} {
+		encoded, err := c.Append(nil, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.Decode(encoded)
+		if err != nil || math.Float64bits(got) != math.Float64bits(want) {
+			t.Errorf("got %x, %v, want %x", math.Float64bits(got), err, math.Float64bits(want))
+		}
+	}
+}
+
+type point struct{ x, y int }
+
+type broken struct{}
+
+func (broken) AppendBinary([]byte) ([]byte, error) { return nil, errors.New("cannot be encoded") }
+func (*broken) UnmarshalBinary([]byte) error       { return errors.New("cannot be decoded") }
+
+func TestTypesWithoutACodecAreNamedWithTheRemedy(t *testing.T) {
+	t.Parallel()
+	_, plain := codec.For[point]()
+	_, pointer := codec.For[*netip.Addr]()
+	_, nested := codec.For[codec.KV[string, map[string]int]]()
+	_, inter := codec.For[any]()
+	for typ, err := range map[string]error{
+		"codec_test.point": plain, "*netip.Addr": pointer, "map[string]int": nested, "interface {}": inter,
+	} {
+		if !errors.Is(err, codec.ErrNoCodec) || !strings.Contains(err.Error(), "type "+typ+":") || !strings.Contains(err.Error(), "WithCodec") {
+			t.Errorf("type %s: error %v, want ErrNoCodec that names the type and the remedy", typ, err)
+		}
+	}
+}
+
+func TestErrorsOfAUsersCodecAreKept(t *testing.T) {
+	t.Parallel()
+	c, err := codec.For[codec.KV[broken, int]]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Append(nil, codec.KV[broken, int]{}); err == nil || !strings.Contains(err.Error(), "encode codec_test.broken: cannot be encoded") {
+		t.Errorf("Append: %v", err)
+	}
+	if _, err := c.Decode([]byte{0, 0}); !errors.Is(err, codec.ErrCorrupt) || !strings.Contains(err.Error(), "cannot be decoded") {
+		t.Errorf("Decode: %v", err)
+	}
+}
+
+// A decoder must refuse what its encoder would not write: else two encodings of
+// one key would count as two keys.
+func TestDecodersRefuseOtherEncodings(t *testing.T) {
+	t.Parallel()
+	for name, check := range map[string]func([]byte) error{
+		"int8":   decodeError[int8],
+		"int64":  decodeError[int64],
+		"uint16": decodeError[uint16],
+		"bool":   decodeError[bool],
+		"float":  decodeError[float64],
+		"pair":   decodeError[codec.KV[[]byte, uint8]],
+	} {
+		for _, record := range [][]byte{
+			{}, {0x80}, {0x80, 0x00}, {1, 2, 3, 4, 5},
+			{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f},
+			{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 'k'},
+		} {
+			if err := check(record); !errors.Is(err, codec.ErrCorrupt) {
+				t.Errorf("%s from % x: error %v, want ErrCorrupt", name, record, err)
+			}
+		}
+	}
+}
+
+func decodeError[T any](record []byte) error {
+	c, err := codec.For[T]()
+	if err != nil {
+		return err
+	}
+	_, err = c.Decode(record)
+	return err
+}
+
+// FuzzDecode feeds every built-in decoder with bytes from outside: none may
+// panic, and what one accepts must be what its encoder writes.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte{0x80, 0x80, 0x01})
+	f.Add([]byte("\x03the\x02"))
+	f.Add([]byte("\x04\x01a\x02b\x00"))
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
+	f.Fuzz(func(t *testing.T, record []byte) {
+		reencode[[]byte](t, record)
+		reencode[string](t, record)
+		reencode[bool](t, record)
+		reencode[int](t, record)
+		reencode[int8](t, record)
+		reencode[int16](t, record)
+		reencode[int32](t, record)
+		reencode[int64](t, record)
+		reencode[uint](t, record)
+		reencode[uint8](t, record)
+		reencode[uint16](t, record)
+		reencode[uint32](t, record)
+		reencode[uint64](t, record)
+		reencode[float32](t, record)
+		reencode[float64](t, record)
+		reencode[codec.KV[[]byte, int64]](t, record)
+		reencode[codec.KV[codec.KV[string, bool], codec.KV[uint16, []byte]]](t, record)
+	})
+}
+
+func reencode[T any](t *testing.T, record []byte) {
+	c, err := codec.For[T]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := c.Decode(record)
+	if err != nil {
+		if !errors.Is(err, codec.ErrCorrupt) {
+			t.Errorf("%s: error %v is not ErrCorrupt", c.Name, err)
+		}
+		return
+	}
+	again, err := c.Append(nil, v)
+	if err != nil || !bytes.Equal(again, record) {
+		t.Errorf("%s: % x became % x, %v", c.Name, record, again, err)
+	}
+}

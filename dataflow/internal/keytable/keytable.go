@@ -1,0 +1,215 @@
+// Package keytable is the hash table behind keyed aggregation: values under keys
+// that are byte strings, with no allocation per lookup and a stated bound on its
+// memory.
+//
+// Keys lie one behind the other in chunks of an arena, records (hash, key,
+// value) in pages, and an open-addressed array of slots points at them. Chunks
+// and pages never move, so that growing a table copies its slots only.
+//
+// The package has no goroutines and does no I/O; a Table belongs to one
+// goroutine. It imports nothing of ours.
+package keytable
+
+import (
+	"math"
+	"unsafe"
+)
+
+const (
+	pageRecords = 1 << 10
+	firstSlots  = 1 << 8
+	firstChunk  = 4 << 10
+	largeChunk  = 1 << 20
+	tagMask     = math.MaxUint32 << 32
+	maxRecords  = math.MaxUint32 - 1
+)
+
+// Table holds one value of type V under each key. The zero value is not usable;
+// see New.
+type Table[V any] struct {
+	// slots holds, for each record, the upper half of its hash and its index
+	// plus one, at the first free place from the hash's lower bits on. Zero is
+	// free. Its length is a power of two, at most three quarters in use.
+	slots  []uint64
+	pages  []*[pageRecords]record[V]
+	chunks [][]byte // len: used, cap: allocated; the last in use is chunks[chunk]
+	chunk  int
+	count  int
+	bytes  int64 // allocated by the table, and charged to it
+	charge int64 // the part of bytes that Charge added
+	limit  int64
+}
+
+type record[V any] struct {
+	hash                  uint64
+	chunk, offset, length uint32
+	value                 V
+}
+
+// New makes an empty table that holds at most limit bytes.
+func New[V any](limit int64) *Table[V] {
+	return &Table[V]{limit: limit}
+}
+
+// Len is the number of keys.
+func (t *Table[V]) Len() int { return t.count }
+
+// Bytes is what the table holds: its own memory and what Charge added.
+func (t *Table[V]) Bytes() int64 { return t.bytes }
+
+// Over tells whether charges have brought the table over its limit.
+func (t *Table[V]) Over() bool { return t.bytes > t.limit }
+
+// Charge adds to the table's bytes what its values hold outside the table;
+// negative when they shrink.
+func (t *Table[V]) Charge(n int64) {
+	t.bytes += n
+	t.charge += n
+}
+
+// Upsert finds the value under key, and makes a zero one where there is none:
+// fresh tells which. It copies the key. The value is nil if the table has no
+// room for a new key within its limit; otherwise it stays where it is until
+// Reset.
+//
+// The hash must be the same for the same key. Its lower bits choose the place
+// and its upper half tells keys apart cheaply, so both must be well mixed.
+func (t *Table[V]) Upsert(hash uint64, key []byte) (value *V, fresh bool) {
+	if slots := t.slots; len(slots) > 0 {
+		tag := hash & tagMask
+		mask := uint64(len(slots) - 1)
+		for i := hash & mask; slots[i&mask] != 0; i++ {
+			s := slots[i&mask]
+			if s&tagMask != tag {
+				continue
+			}
+			r := t.record(int(uint32(s)) - 1)
+			if string(t.key(r)) == string(key) {
+				return &r.value, false
+			}
+		}
+	}
+	return t.insert(hash, key)
+}
+
+// At gives the i-th key in the order of their first Upsert, 0 ≤ i < Len. The key
+// is valid until Reset and has no spare capacity.
+func (t *Table[V]) At(i int) (hash uint64, key []byte, value *V) {
+	r := t.record(i)
+	return r.hash, t.key(r), &r.value
+}
+
+// Reset forgets all keys and values and keeps the memory for the next ones.
+func (t *Table[V]) Reset() {
+	clear(t.slots)
+	for i := 0; i*pageRecords < t.count; i++ {
+		clear(t.pages[i][:min(pageRecords, t.count-i*pageRecords)])
+	}
+	kept := t.chunks[:0]
+	for _, c := range t.chunks {
+		if cap(c) > largeChunk { // made for one large key
+			t.bytes -= int64(cap(c))
+			continue
+		}
+		kept = append(kept, c[:0])
+	}
+	clear(t.chunks[len(kept):])
+	t.chunks, t.chunk = kept, 0
+	t.bytes -= t.charge
+	t.count, t.charge = 0, 0
+}
+
+func (t *Table[V]) record(i int) *record[V] {
+	return &t.pages[i/pageRecords][i%pageRecords]
+}
+
+func (t *Table[V]) key(r *record[V]) []byte {
+	return t.chunks[r.chunk][r.offset : r.offset+r.length : r.offset+r.length]
+}
+
+func (t *Table[V]) insert(hash uint64, key []byte) (*V, bool) {
+	if t.count == maxRecords || int64(len(key)) > math.MaxUint32 || !t.reserve(len(key)) {
+		return nil, false
+	}
+	c := t.chunks[t.chunk]
+	i := t.count
+	r := t.record(i)
+	r.hash = hash
+	r.chunk, r.offset, r.length = uint32(t.chunk), uint32(len(c)), uint32(len(key))
+	t.chunks[t.chunk] = append(c, key...)
+	t.count++
+	t.link(i, hash)
+	return &r.value, true
+}
+
+// link puts record i into the first free slot of its hash.
+func (t *Table[V]) link(i int, hash uint64) {
+	mask := uint64(len(t.slots) - 1)
+	at := hash & mask
+	for t.slots[at] != 0 {
+		at = (at + 1) & mask
+	}
+	t.slots[at] = hash&tagMask | uint64(i+1)
+}
+
+// reserve makes room for one more record with a key of this length, or tells
+// that the limit forbids it and changes nothing.
+func (t *Table[V]) reserve(keyLength int) bool {
+	slots, page, chunk := 0, false, 0
+	need := int64(0)
+	if (t.count+1)*4 > len(t.slots)*3 {
+		slots = max(firstSlots, 2*len(t.slots))
+		need += int64(slots) * 8 // the old ones count too while both are held
+	}
+	if t.count == len(t.pages)*pageRecords {
+		page = true
+		need += int64(unsafe.Sizeof([pageRecords]record[V]{}))
+	}
+	at := t.room(keyLength)
+	if at == len(t.chunks) {
+		chunk = max(keyLength, t.nextChunk())
+		need += int64(chunk)
+	}
+	if t.bytes+need > t.limit {
+		return false
+	}
+	t.bytes += need
+	if page {
+		t.pages = append(t.pages, new([pageRecords]record[V]))
+	}
+	if chunk > 0 {
+		t.chunks = append(t.chunks, make([]byte, 0, chunk))
+	}
+	t.chunk = at
+	if slots > 0 {
+		t.rehash(slots)
+	}
+	return true
+}
+
+// room gives the first chunk from the current one on that has room for a key,
+// or len(t.chunks).
+func (t *Table[V]) room(keyLength int) int {
+	at := t.chunk
+	for at < len(t.chunks) && cap(t.chunks[at])-len(t.chunks[at]) < keyLength {
+		at++
+	}
+	return at
+}
+
+// nextChunk doubles the arena until chunks have their full size, so that a small
+// table stays small.
+func (t *Table[V]) nextChunk() int {
+	if n := len(t.chunks); n < 8 {
+		return firstChunk << n
+	}
+	return largeChunk
+}
+
+func (t *Table[V]) rehash(slots int) {
+	t.bytes -= int64(len(t.slots)) * 8
+	t.slots = make([]uint64, slots)
+	for i := range t.count {
+		t.link(i, t.record(i).hash)
+	}
+}
