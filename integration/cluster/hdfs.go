@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os/user"
@@ -71,9 +72,7 @@ func (h HDFS) Mkdir(ctx context.Context, dir, owner, permission string) error {
 
 func (h HDFS) url(file, op string, args url.Values) string {
 	query := url.Values{"op": {op}, "user.name": {h.user}}
-	for name, values := range args {
-		query[name] = values
-	}
+	maps.Copy(query, args)
 	return h.base + (&url.URL{Path: path.Clean("/" + file)}).EscapedPath() + "?" + query.Encode()
 }
 

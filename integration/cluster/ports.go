@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -33,15 +32,11 @@ func (p *ports) on(host string) string {
 	if p.err != nil {
 		return ""
 	}
-	var listen net.ListenConfig
 	for p.left > 0 {
 		p.left--
 		p.next = (p.next + 1) % (lastPort - firstPort)
 		address := net.JoinHostPort(host, strconv.Itoa(firstPort+p.next))
-		l, err := listen.Listen(context.Background(), "tcp4", address)
-		if err == nil {
-			err = l.Close()
-		}
+		err := tryListen(address)
 		if err == nil {
 			return address
 		}
@@ -52,4 +47,16 @@ func (p *ports) on(host string) string {
 	}
 	p.err = fmt.Errorf("find a free port on %s: %w", host, errors.New("all are taken"))
 	return ""
+}
+
+func tryListen(address string) error {
+	resolved, err := net.ResolveTCPAddr("tcp4", address)
+	if err != nil {
+		return err
+	}
+	l, err := net.ListenTCP("tcp4", resolved)
+	if err != nil {
+		return err
+	}
+	return l.Close()
 }

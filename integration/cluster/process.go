@@ -24,7 +24,7 @@ func (c *Cluster) launch(ctx context.Context, d daemon) error {
 	if err != nil {
 		return err
 	}
-	defer log.Close() //nolint:errcheck // the daemon has its own copy
+	defer log.Close()
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", d.Name, err)
@@ -69,7 +69,7 @@ func (c *Cluster) pid(d daemon) (int, bool) {
 		return 0, false
 	}
 	// If it is this process's child and dead, this lets it go; otherwise it does nothing.
-	_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) //nolint:errcheck // ECHILD for other processes' children
+	_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) // ECHILD for other processes' children
 	return pid, marked(pid, c.spec.Dir)
 }
 

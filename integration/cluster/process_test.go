@@ -48,7 +48,7 @@ func startMarked(dir string) (*exec.Cmd, error) {
 // of time or was killed.
 func TestClusterEndsWithTheProcessThatStartedItEvenBySIGKILL(t *testing.T) {
 	dir := t.TempDir()
-	holder := exec.Command(os.Args[0]) //nolint:gosec // this test's own binary
+	holder := exec.Command(os.Args[0])
 	holder.Env = environment(holderVariable + "=" + dir)
 	out, err := holder.StdoutPipe()
 	if err != nil {

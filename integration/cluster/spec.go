@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -77,14 +78,14 @@ func newSpec(cfg Config, dir, java string, jars artifacts.Jars) (*spec, error) {
 	if ports.err != nil {
 		return nil, ports.err
 	}
-	override(s.Core, cfg.Core)
-	override(s.HDFS, cfg.HDFS)
-	override(s.YARN, cfg.YARN)
-	override(s.Scheduler, cfg.Scheduler)
+	maps.Copy(s.Core, cfg.Core)
+	maps.Copy(s.HDFS, cfg.HDFS)
+	maps.Copy(s.YARN, cfg.YARN)
+	maps.Copy(s.Scheduler, cfg.Scheduler)
 	for _, d := range s.Daemons {
-		override(d.Core, cfg.Core)
-		override(d.HDFS, cfg.HDFS)
-		override(d.YARN, cfg.YARN)
+		maps.Copy(d.Core, cfg.Core)
+		maps.Copy(d.HDFS, cfg.HDFS)
+		maps.Copy(d.YARN, cfg.YARN)
 	}
 	return s, nil
 }
@@ -176,15 +177,10 @@ func (s *spec) removeAll() error {
 	)
 }
 
-func override(properties, with map[string]string) {
-	for name, value := range with {
-		properties[name] = value
-	}
-}
-
+// merged is base with some properties added or changed.
 func merged(base, with map[string]string) map[string]string {
 	all := make(map[string]string, len(base)+len(with))
-	override(all, base)
-	override(all, with)
+	maps.Copy(all, base)
+	maps.Copy(all, with)
 	return all
 }

@@ -73,10 +73,10 @@ func (s *Shared) Run(m *testing.M) int {
 	}
 	if code != 0 {
 		s.c.Keep()
-		fmt.Fprintf(os.Stderr, "logs of the cluster: %s\n", s.c.LogDir()) //nolint:errcheck // nobody is left to tell
+		fmt.Fprintf(os.Stderr, "logs of the cluster: %s\n", s.c.LogDir())
 	}
 	if err := s.c.Close(); err != nil {
-		fmt.Fprintf(os.Stderr, "close cluster: %v\n", err) //nolint:errcheck // as above
+		fmt.Fprintf(os.Stderr, "close cluster: %v\n", err)
 		return 1
 	}
 	return code

@@ -26,11 +26,11 @@ func (c *Cluster) verifySettings(ctx context.Context, d daemon) error {
 	given := merged(c.spec.Core, d.Core)
 	switch d.Kind {
 	case nameNode, dataNode:
-		override(given, c.spec.HDFS)
-		override(given, d.HDFS)
+		maps.Copy(given, c.spec.HDFS)
+		maps.Copy(given, d.HDFS)
 	case resourceManager, nodeManager:
-		override(given, c.spec.YARN)
-		override(given, d.YARN)
+		maps.Copy(given, c.spec.YARN)
+		maps.Copy(given, d.YARN)
 	}
 	if diff := differences(given, effective); len(diff) > 0 {
 		return fmt.Errorf("%s runs with other settings than it was given: %s", d.Name, strings.Join(diff, "; "))

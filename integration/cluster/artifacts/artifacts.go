@@ -17,6 +17,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"text/template"
 )
 
@@ -36,11 +38,8 @@ type Jars struct {
 // Classpath is what java's -classpath takes: all jars, with any further entries (folders with
 // configuration files, say) before them.
 func (j Jars) Classpath(before ...string) string {
-	path := ""
-	for _, entry := range before {
-		path += entry + string(filepath.ListSeparator)
-	}
-	return path + filepath.Join(j.Dir, "*")
+	entries := append(slices.Clone(before), filepath.Join(j.Dir, "*"))
+	return strings.Join(entries, string(filepath.ListSeparator))
 }
 
 // hadoopArtifacts are the direct dependencies: what daemons and commands start from. The timeline service is
@@ -100,7 +99,7 @@ func Fetch(ctx context.Context, version string) (Jars, error) {
 
 // FindJava returns the path of the java program.
 func FindJava() (string, error) {
-	return find("java", "openjdk-17-jdk-headless")
+	return find("java", "default-jdk-headless")
 }
 
 func find(tool, debianPackage string) (string, error) {
@@ -130,7 +129,7 @@ func download(ctx context.Context, jars Jars) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(tmp) //nolint:errcheck // a leftover is only clutter in a cache folder
+	defer os.RemoveAll(tmp)
 	pom, err := renderPOM(jars.Version)
 	if err != nil {
 		return err

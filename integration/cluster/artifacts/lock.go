@@ -23,16 +23,16 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			return func() { f.Close() }, nil //nolint:errcheck // nothing was written; closing gives the lock back
+			return func() { f.Close() }, nil
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			f.Close() //nolint:errcheck // the error that counts is the lock's
+			f.Close()
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			f.Close() //nolint:errcheck // the error that counts is the lock's
+			f.Close()
 			return nil, fmt.Errorf("lock %s, which another process holds: %w", path, context.Cause(ctx))
 		}
 	}

@@ -42,6 +42,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 				Flags:  append([]cli.Flag{dirFlag()}, sizeFlags()...),
 				Action: up,
 			},
+			{Name: "fetch", Usage: "bring Hadoop's jars onto this machine", Flags: []cli.Flag{versionFlag()}, Action: fetch},
 			{Name: "down", Usage: "stop a cluster and remove its data", Flags: []cli.Flag{dirFlag()}, Action: down},
 			{Name: "status", Usage: "say whether a cluster runs, and where", Flags: []cli.Flag{dirFlag()}, Action: status},
 			{Name: "env", Usage: "print the shell commands that point clients at a cluster", Flags: []cli.Flag{dirFlag()}, Action: env},
@@ -49,7 +50,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		ExitErrHandler: func(*cli.Context, error) {}, // the exit is main's
 	}
 	if err := app.RunContext(ctx, args); err != nil {
-		fmt.Fprintln(stderr, "cluster:", err) //nolint:errcheck // nobody is left to tell
+		fmt.Fprintln(stderr, "cluster:", err)
 		return 1
 	}
 	return 0
@@ -64,10 +65,14 @@ func sizeFlags() []cli.Flag {
 		&cli.IntFlag{Name: "nodemanagers", Usage: "their `NUMBER`", Value: 2},
 		&cli.IntFlag{Name: "memory", Usage: "`MB` that each NodeManager offers", Value: 4096},
 		&cli.IntFlag{Name: "vcores", Usage: "`NUMBER` of cores that each NodeManager offers", Value: 8},
-		&cli.StringFlag{Name: "version", Usage: "Hadoop `RELEASE`", Value: artifacts.DefaultVersion, EnvVars: []string{"HADOOP_VERSION"}},
+		versionFlag(),
 		&cli.StringSliceFlag{Name: "user", Usage: "`NAME` of a user to make a home folder for on HDFS; may be repeated"},
 		&cli.StringSliceFlag{Name: "yarn", Usage: "further `PROPERTY=VALUE` of yarn-site.xml; may be repeated"},
 	}
+}
+
+func versionFlag() cli.Flag {
+	return &cli.StringFlag{Name: "version", Usage: "Hadoop `RELEASE`", Value: artifacts.DefaultVersion, EnvVars: []string{cluster.VersionVariable}}
 }
 
 func defaultDir() string {
@@ -106,10 +111,19 @@ func up(c *cli.Context) error {
 	return running.Close()
 }
 
+func fetch(c *cli.Context) error {
+	jars, err := artifacts.Fetch(c.Context, c.String("version"))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "hadoop %s: %s\n", jars.Version, jars.Dir)
+	return err
+}
+
 func down(c *cli.Context) error {
 	err := cluster.Down(c.String("dir"))
 	if errors.Is(err, cluster.ErrNotRunning) {
-		fmt.Fprintln(c.App.Writer, "no cluster in", c.String("dir")) //nolint:errcheck // only a remark
+		fmt.Fprintln(c.App.Writer, "no cluster in", c.String("dir"))
 		return nil
 	}
 	return err
@@ -139,7 +153,6 @@ func quote(text string) string {
 }
 
 func describe(w io.Writer, c *cluster.Cluster) {
-	//nolint:errcheck // a reader that has gone away does not make the cluster worse
 	fmt.Fprintf(w, `hadoop           %s
 resourcemanager  %s, http://%s
 namenode         hdfs://%s, http://%s
