@@ -1,0 +1,155 @@
+// Package lint holds the repository to the rules that no compiler checks: which
+// layer may import which, what pure code must not touch, a comment for each
+// package, files of a size that can be read, nothing in them that belongs to one
+// machine.
+//
+// The rules are functions from imports or source text to a list of complaints;
+// the tests run them over the repository, and over examples that break them. It
+// starts no goroutines. Nothing imports it.
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Module is the path that all our imports start with.
+const Module = "github.com/bobbin-yarn/bobbin"
+
+// Package is what the import rules know of a package. Paths of ours are relative to the module ("." is its root).
+type Package struct {
+	Path    string
+	Imports []string // of ours, by the code itself, not its tests
+	Deps    []string // of ours, direct and indirect
+}
+
+// floors, from the ground up: a package imports its own floor and those below.
+var floors = [...][]string{
+	{"hadoopproto"},
+	{"yarnrpc"},
+	{"internal"},
+	{"appmaster", "taskrunner"},
+	{".", "client"},
+	{"examples", "integration", "scripts"},
+}
+
+// roles never import one another; they share plain data from internal/msg.
+var roles = [...]string{
+	"appmaster/resourcemanager",
+	"appmaster/dispatcher",
+	"appmaster/jobmaster",
+	"taskrunner",
+}
+
+// Imports checks the packages' imports of one another.
+func Imports(packages []Package) []string {
+	var complaints []string
+	for _, p := range packages {
+		for _, imported := range p.Imports {
+			if why := forbidden(p.Path, imported); why != "" {
+				complaints = append(complaints, fmt.Sprintf("%s imports %s: %s", p.Path, imported, why))
+			}
+		}
+		if why := reaches(p); why != "" {
+			complaints = append(complaints, why)
+		}
+	}
+	return complaints
+}
+
+// forbidden says why from must not import to, or nothing.
+func forbidden(from, to string) string {
+	switch {
+	case within(from, "dataflow"):
+		if !within(to, "dataflow") {
+			return "the SDK imports nothing of ours outside dataflow"
+		}
+		return ""
+	case within(from, "yarnrpc") && !within(to, "yarnrpc") && !within(to, "hadoopproto"):
+		return "yarnrpc imports nothing of ours but hadoopproto"
+	case within(from, "hadoopproto") && !within(to, "hadoopproto"):
+		return "hadoopproto imports nothing of ours"
+	case within(to, "dataflow"):
+		return ""
+	}
+	if why := forbiddenUser(from, to); why != "" {
+		return why
+	}
+	lower, upper := floor(to), floor(from)
+	switch {
+	case upper < 0:
+		return "its folder has no floor; name it in internal/lint"
+	case lower < 0:
+		return "the imported folder has no floor; name it in internal/lint"
+	case lower > upper:
+		return "arrows point downward only"
+	}
+	if a, b := role(from), role(to); a != "" && b != "" && a != b {
+		return "a role never imports another role"
+	}
+	if within(from, "appmaster") && within(to, "taskrunner") {
+		return "a role never imports another role"
+	}
+	if within(from, "taskrunner") && within(to, "appmaster") {
+		return "a role never imports another role"
+	}
+	return ""
+}
+
+// forbiddenUser holds the packages that only certain others may import.
+func forbiddenUser(from, to string) string {
+	const driver = "appmaster/resourcemanager/yarndriver"
+	top := within(from, "integration") || within(from, "examples")
+	switch {
+	case within(to, "integration") && !within(from, "integration"):
+		return "only tests use the harness"
+	case within(to, "yarnrpc/yarnfake") && !within(from, "yarnrpc/yarnfake") && !top:
+		return "only tests use the fake cluster"
+	case within(to, "internal/lint"):
+		return "the house rules are for their own tests"
+	case (within(to, "yarnrpc/amrm") || within(to, "yarnrpc/nmclient")) &&
+		!within(from, "yarnrpc") && !within(from, driver) && !top:
+		return "only yarndriver speaks to YARN for the ApplicationMaster"
+	case within(from, "taskrunner") && within(to, "yarnrpc"):
+		return "taskrunner reaches hdfs, credentials and configuration only through internal/dfs"
+	}
+	return ""
+}
+
+// reaches checks what a package must not depend on even indirectly.
+func reaches(p Package) string {
+	if !within(p.Path, "taskrunner") {
+		return ""
+	}
+	for _, dep := range p.Deps {
+		for _, protocol := range []string{"yarnrpc/yarnclient", "yarnrpc/amrm", "yarnrpc/nmclient"} {
+			if within(dep, protocol) {
+				return fmt.Sprintf("%s depends on %s: workers do not speak to YARN", p.Path, dep)
+			}
+		}
+	}
+	return ""
+}
+
+// within says whether path is folder or below it. Only "." itself is within ".".
+func within(path, folder string) bool {
+	return path == folder || strings.HasPrefix(path, folder+"/")
+}
+
+// floor is the index in floors, or -1.
+func floor(path string) int {
+	return slices.IndexFunc(floors[:], func(folders []string) bool {
+		return slices.ContainsFunc(folders, func(folder string) bool { return within(path, folder) })
+	})
+}
+
+// role is the folder in roles that path is within, or nothing.
+func role(path string) string {
+	for _, r := range roles {
+		if within(path, r) {
+			return r
+		}
+	}
+	return ""
+}

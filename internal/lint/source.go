@@ -1,0 +1,160 @@
+package lint
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Longest files, in lines; generated ones are exempt.
+const (
+	maxLines     = 800
+	maxTestLines = 1200
+)
+
+// pureFolders are packages without I/O, clock, goroutine or chance, whole; elsewhere that holds of the files
+// core*.go and events.go.
+var pureFolders = [...]string{"executiongraph", "slotpool", "failover", "slotmanager"}
+
+// impureImports must not be imported by pure code; what lies below them neither.
+var impureImports = [...]string{
+	"net", "os", "sync", "context", "io/fs", "math/rand", "crypto/rand", "log",
+	"github.com/sirupsen/logrus", "google.golang.org/protobuf", "google.golang.org/grpc",
+}
+
+// clockFunctions of package time read or wait for the clock; pure code gets the time as an argument.
+var clockFunctions = [...]string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
+
+var (
+	generatedLine = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
+	// machinePath is an absolute path that only one machine has. It must not match inside a longer path: /user/root/ is HDFS's.
+	machinePath  = regexp.MustCompile("(^|[\\s\"'`=:(,])/(work|root|home/[a-z]+|tmp/brief)/")
+	registryHost = compileHosts()
+)
+
+// compileHosts matches the names of servers that packages come from: the ordinary clients know where to ask. The names are
+// given in pieces, so that this file does not break its own rule.
+func compileHosts() *regexp.Regexp {
+	var names []string
+	for _, labels := range [][]string{
+		{"proxy", "golang", "org"},
+		{"sum", "golang", "org"},
+		{"repo", "maven", "apache", "org"},
+		{"repo1", "maven", "org"},
+		{"deb", "debian", "org"},
+		{"registry", "npmjs", "org"},
+		{"index", "crates", "io"},
+		{"pypi", "org"},
+	} {
+		names = append(names, strings.Join(labels, `\.`))
+	}
+	return regexp.MustCompile(`\b(` + strings.Join(names, "|") + `)\b`)
+}
+
+// Source checks one Go file; name is its path from the module's root, with slashes.
+func Source(name string, src []byte) []string {
+	if generatedLine.Match(src) {
+		return nil
+	}
+	var complaints []string
+	complain := func(format string, args ...any) {
+		complaints = append(complaints, name+": "+fmt.Sprintf(format, args...))
+	}
+	test := strings.HasSuffix(name, "_test.go")
+	limit := maxLines
+	if test {
+		limit = maxTestLines
+	}
+	if lines := bytes.Count(src, []byte("\n")); lines > limit {
+		complain("%d lines: split it, %d are the limit", lines, limit)
+	}
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
+	if err != nil {
+		complain("%v", err)
+		return complaints
+	}
+	at := func(n ast.Node) int { return fset.Position(n.Pos()).Line }
+	if test {
+		forEachCall(file, func(call *ast.CallExpr, on, function string) {
+			if slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, function) && (on == "t" || on == "b" || on == "tb") {
+				complain("line %d: a skipped test looks green; let it fail and say what is missing", at(call))
+			}
+		})
+		return complaints
+	}
+	if !pure(name) {
+		return complaints
+	}
+	for _, spec := range file.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err == nil && slices.ContainsFunc(impureImports[:], func(banned string) bool { return within(imported, banned) }) {
+			complain("line %d: pure code imports %s", at(spec), imported)
+		}
+	}
+	forEachCall(file, func(call *ast.CallExpr, on, function string) {
+		if on == "time" && slices.Contains(clockFunctions[:], function) {
+			complain("line %d: pure code calls time.%s; the time comes as an argument", at(call), function)
+		}
+	})
+	ast.Inspect(file, func(n ast.Node) bool {
+		if _, ok := n.(*ast.GoStmt); ok {
+			complain("line %d: pure code starts a goroutine", at(n))
+		}
+		return true
+	})
+	return complaints
+}
+
+// pure says whether a file is one that must hold a pure core.
+func pure(name string) bool {
+	base := path.Base(name)
+	if strings.HasPrefix(base, "core") || base == "events.go" {
+		return true
+	}
+	return slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(folder string) bool {
+		return slices.Contains(pureFolders[:], folder)
+	})
+}
+
+// forEachCall visits the calls of the form on.function(…).
+func forEachCall(file *ast.File, visit func(call *ast.CallExpr, on, function string)) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		if selector, ok := call.Fun.(*ast.SelectorExpr); ok {
+			if on, ok := selector.X.(*ast.Ident); ok {
+				visit(call, on.Name, selector.Sel.Name)
+			}
+		}
+		return true
+	})
+}
+
+// Documented says whether a Go file has a comment for its package.
+func Documented(src []byte) bool {
+	file, err := parser.ParseFile(token.NewFileSet(), "", src, parser.PackageClauseOnly|parser.ParseComments)
+	return err == nil && file.Doc != nil
+}
+
+// Text checks a file of any kind for what belongs to one machine or workplace.
+func Text(name string, content []byte) []string {
+	var complaints []string
+	for i, line := range bytes.Split(content, []byte("\n")) {
+		for _, pattern := range []*regexp.Regexp{machinePath, registryHost} {
+			if found := pattern.Find(line); found != nil {
+				complaints = append(complaints, fmt.Sprintf("%s:%d: %q is of no use elsewhere", name, i+1, found))
+			}
+		}
+	}
+	return complaints
+}
