@@ -1,0 +1,71 @@
+# `make` alone lists the targets.
+
+EXAMPLES := $(notdir $(wildcard examples/*))
+UNIT     := go list ./... | grep -v /integration/ | xargs
+BINARIES := bin/bobbin $(EXAMPLES:%=bin/examples/%)
+GOBUILD  := CGO_ENABLED=0 go build -trimpath -ldflags '-s -w'
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build $(BINARIES)
+build: $(BINARIES) ## build static binaries: bin/bobbin and bin/examples/*
+
+bin/bobbin:
+	$(GOBUILD) -o $@ ./client/cmd/bobbin
+
+bin/examples/%:
+	$(GOBUILD) -o $@ ./examples/$*
+
+.PHONY: test
+test: build ## fetch what the tests need, then run unit and integration tests
+	scripts/test
+
+.PHONY: unit
+unit: ## run the unit tests with the race detector
+	scripts/test unit
+
+.PHONY: integration
+integration: build ## run the tests against a real Hadoop, which it starts and stops
+	scripts/test integration
+
+.PHONY: race
+race: ## run the unit tests ten times over, in changing order, with the race detector
+	$(UNIT) go test -race -shuffle=on -count=10
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (20s)
+	scripts/fuzz $(or $(FUZZTIME),20s)
+
+.PHONY: cover
+cover: ## show which lines the unit tests reach: coverage.html
+	$(UNIT) go test -coverprofile=coverage.out
+	go tool cover -html=coverage.out -o coverage.html
+	go tool cover -func=coverage.out | tail -n 1
+
+.PHONY: lint
+lint: ## run the linters
+	scripts/lint
+
+.PHONY: generate
+generate: ## regenerate the code for messages
+	go generate ./...
+
+.PHONY: verify-generate
+verify-generate: ## check that generated code is current
+	scripts/verify-generate
+
+.PHONY: cluster-up
+cluster-up: ## start a real HDFS and YARN on this machine
+	scripts/cluster up
+
+.PHONY: cluster-down
+cluster-down: ## stop it and remove its data
+	scripts/cluster down
+
+.PHONY: clean
+clean: ## remove what the build and the tests made
+	rm -rf bin out coverage.out coverage.html
