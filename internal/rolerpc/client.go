@@ -1,0 +1,176 @@
+package rolerpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// ErrConnClosed says that the connection was closed at this end.
+var ErrConnClosed = errors.New("connection is closed")
+
+// Client times. A node that died is found by TCP keep-alive in less than 10 s, a
+// process that hangs by gRPC's pings, which cannot come more often than every
+// 10 s.
+const (
+	clientPing     = 10 * time.Second
+	connectTimeout = 5 * time.Second
+	reconnectFirst = 100 * time.Millisecond
+	reconnectMost  = 2 * time.Second // callers back off further themselves
+)
+
+// Conn is the dialing end: a TaskExecutor's one connection to its
+// ApplicationMaster. It connects when a stream is opened, and again after it was
+// lost.
+type Conn struct {
+	address string
+	grpc    *grpc.ClientConn
+	logger  logrus.FieldLogger
+	streams sync.WaitGroup
+
+	mu     sync.Mutex // guards closed, and streams.Add against Close
+	closed bool
+}
+
+// NewConn makes a connection to "host:port". No byte is sent before the first
+// Open.
+func NewConn(address string, config Config) (*Conn, error) {
+	dialer := &net.Dialer{
+		Timeout:         connectTimeout,
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: pingInterval, Interval: time.Second, Count: 5},
+	}
+	conn, err := grpc.NewClient("passthrough:///"+address,
+		grpc.WithTransportCredentials(credentials.NewTLS(config.TLS)),
+		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "tcp", address)
+		}),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(rawCodec{}), grpc.MaxCallRecvMsgSize(maxFrame), grpc.MaxCallSendMsgSize(maxFrame)),
+		grpc.WithReadBufferSize(bufferSize), grpc.WithWriteBufferSize(bufferSize), grpc.WithSharedWriteBuffer(true),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: clientPing, Timeout: pingTimeout, PermitWithoutStream: true}),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: reconnectFirst, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectMost},
+			MinConnectTimeout: connectTimeout,
+		}),
+		grpc.WithIdleTimeout(0), // a connection without streams is kept
+		grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", address, err)
+	}
+	return &Conn{address: address, grpc: conn, logger: config.Logger}, nil
+}
+
+// Open opens a stream to a role, connecting first where need be, and returns
+// when the role has taken it in. ErrUnknownTarget where there is no such role
+// (now), ErrConnClosed after Close; ctx bounds the opening only. The handler may
+// be called before Open returns.
+func (c *Conn) Open(ctx context.Context, target string, h Handler) (*Stream, error) {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil, fmt.Errorf("open stream to %s at %s: %w", target, c.address, ErrConnClosed)
+	}
+	c.streams.Add(1) // kept until the stream has ended, or was not opened
+	c.mu.Unlock()
+
+	// A caller who asks again asks for an attempt now, not after gRPC's pause.
+	if c.grpc.GetState() == connectivity.TransientFailure {
+		c.grpc.ResetConnectBackoff()
+	}
+	lifetime, cancel := context.WithCancel(metadata.AppendToOutgoingContext(context.WithoutCancel(ctx), targetHeader, target))
+	release := context.AfterFunc(ctx, cancel)
+	w, from, err := c.dial(lifetime, cancel)
+	if err == nil && !release() {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		cancel()
+		c.streams.Done()
+		return nil, fmt.Errorf("open stream to %s at %s: %w", target, c.address, err)
+	}
+	stream := newStream(from, target, w, c.logger)
+	go func() {
+		defer c.streams.Done()
+		defer cancel()
+		stream.run(h)
+	}()
+	return stream, nil
+}
+
+// dial opens the gRPC stream and waits for the server's header, which says that
+// the target took it.
+func (c *Conn) dial(ctx context.Context, cancel context.CancelFunc) (*clientWire, Peer, error) {
+	desc := &grpc.StreamDesc{StreamName: methodName, ServerStreams: true, ClientStreams: true}
+	stream, err := c.grpc.NewStream(ctx, desc, "/"+serviceName+"/"+methodName)
+	if err != nil {
+		return nil, Peer{}, refused(err)
+	}
+	header, err := stream.Header()
+	if err == nil && header == nil { // refused: the status comes in place of a message
+		var none []byte
+		err = stream.RecvMsg(&none)
+	}
+	if err != nil {
+		return nil, Peer{}, refused(err)
+	}
+	from, err := peerOf(stream.Context())
+	if err != nil {
+		return nil, Peer{}, err
+	}
+	return &clientWire{stream: stream, cancel: cancel}, from, nil
+}
+
+// refused gives the server's refusal its identity back.
+func refused(err error) error {
+	if status.Code(err) == codes.NotFound {
+		return fmt.Errorf("%w: %s", ErrUnknownTarget, status.Convert(err).Message())
+	}
+	return err
+}
+
+// Close cuts the connection and waits for the streams' handlers. It must not be
+// called from one.
+func (c *Conn) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	err := c.grpc.Close()
+	c.streams.Wait()
+	if err != nil && !errors.Is(err, grpc.ErrClientConnClosing) {
+		return fmt.Errorf("close connection to %s: %w", c.address, err)
+	}
+	return nil
+}
+
+// clientWire is a stream that this end opened.
+type clientWire struct {
+	stream grpc.ClientStream
+	cancel context.CancelFunc
+}
+
+func (w *clientWire) send(f frame) error {
+	data, err := encodeFrame(f)
+	if err != nil {
+		return err
+	}
+	return w.stream.SendMsg(data)
+}
+
+func (w *clientWire) closeSend() error { return w.stream.CloseSend() }
+
+func (w *clientWire) receive() (frame, error) { return receiveFrame(w.stream.RecvMsg) }
+
+func (w *clientWire) shut() { w.cancel() }

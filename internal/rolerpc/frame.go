@@ -1,0 +1,75 @@
+package rolerpc
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc/mem"
+
+	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
+)
+
+// ErrFrame says that a peer sent bytes that are no frame.
+var ErrFrame = errors.New("malformed frame")
+
+// maxToken bounds a fencing token, in bytes; ours have 32.
+const maxToken = 128
+
+// maxFrame bounds one gRPC message.
+const maxFrame = codec.MaxMessage + binary.MaxVarintLen16 + maxToken
+
+// encodeFrame gives a frame's bytes:
+//
+//	┌────────────────┬───────┬───────────────┐
+//	│ uvarint length │ token │ codec message │
+//	└────────────────┴───────┴───────────────┘
+func encodeFrame(f frame) ([]byte, error) {
+	if len(f.token) > maxToken {
+		return nil, fmt.Errorf("encode frame with a token of %d bytes: %w", len(f.token), ErrFrame)
+	}
+	body, err := codec.Encode(f.message)
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, 0, binary.MaxVarintLen16+len(f.token)+len(body))
+	data = binary.AppendUvarint(data, uint64(len(f.token)))
+	data = append(data, f.token...)
+	return append(data, body...), nil
+}
+
+// decodeFrame reads what encodeFrame wrote. It does not keep data.
+func decodeFrame(data []byte) (frame, error) {
+	length, n := binary.Uvarint(data)
+	if n <= 0 || length > maxToken || uint64(len(data)-n) < length {
+		return frame{}, fmt.Errorf("decode frame of %d bytes: %w", len(data), ErrFrame)
+	}
+	end := n + int(length)
+	message, err := codec.Decode(data[end:])
+	if err != nil {
+		return frame{}, err
+	}
+	return frame{string(data[n:end]), message}, nil
+}
+
+// rawCodec hands bytes to gRPC as they are.
+type rawCodec struct{}
+
+func (rawCodec) Name() string { return "bobbin" }
+
+func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
+	data, ok := v.([]byte)
+	if !ok {
+		return nil, fmt.Errorf("marshal %T: %w", v, ErrFrame)
+	}
+	return mem.BufferSlice{mem.SliceBuffer(data)}, nil
+}
+
+func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	into, ok := v.(*[]byte)
+	if !ok {
+		return fmt.Errorf("unmarshal into %T: %w", v, ErrFrame)
+	}
+	*into = data.Materialize()
+	return nil
+}

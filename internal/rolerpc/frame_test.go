@@ -1,0 +1,55 @@
+package rolerpc
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+func TestFrameKeepsTokenAndMessage(t *testing.T) {
+	t.Parallel()
+	for _, want := range []frame{
+		{"", msg.Heartbeat{}},
+		{strings.Repeat("t", maxToken), msg.SlotFreed{Index: 3, Allocation: "a"}},
+	} {
+		data, err := encodeFrame(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := decodeFrame(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(frame{})); diff != "" {
+			t.Errorf("decoded frame differs (-want +got):\n%s", diff)
+		}
+	}
+	if _, err := encodeFrame(frame{strings.Repeat("t", maxToken+1), msg.Heartbeat{}}); !errors.Is(err, ErrFrame) {
+		t.Errorf("token over the bound: got error %v", err)
+	}
+}
+
+// FuzzDecodeFrame would catch bytes of a peer that crash a role.
+func FuzzDecodeFrame(f *testing.F) {
+	for _, seed := range []frame{{"", msg.Heartbeat{}}, {"token", msg.OfferSlots{Offers: []msg.SlotOffer{{Index: 1, Allocation: "a"}}}}} {
+		data, err := encodeFrame(seed)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := decodeFrame(data)
+		if err != nil {
+			return
+		}
+		if _, err := encodeFrame(got); err != nil {
+			t.Errorf("decoded frame does not encode: %v", err)
+		}
+	})
+}

@@ -1,0 +1,203 @@
+package rolerpc
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+)
+
+// The one gRPC method, and the header that names the target.
+const (
+	serviceName  = "bobbin.RoleService"
+	methodName   = "Stream"
+	targetHeader = "bobbin-target"
+)
+
+// bufferSize of a connection's reads and writes, in bytes: the default of 32 KiB
+// each, doubled by TLS, is what most of an idle connection's memory would be.
+const bufferSize = 8 << 10
+
+// Server times. A peer whose node died or whose process hangs is lost after
+// their sum; a process that ends is lost at once.
+const (
+	pingInterval = 4 * time.Second
+	pingTimeout  = 5 * time.Second
+	// minPing is how often a client may ping; ours do every 10 s, gRPC's least.
+	minPing = 5 * time.Second
+	// handshakeTimeout bounds what an unproven peer can hold.
+	handshakeTimeout = 20 * time.Second
+	// maxStreams bounds the streams of one connection: one for the
+	// ResourceManager and one for each job with a slot there.
+	maxStreams = 1024
+)
+
+// Config is what both ends of a connection need.
+type Config struct {
+	// TLS is Credentials.ServerTLS or ClientTLS, which check the peer's role.
+	TLS    *tls.Config
+	Logger logrus.FieldLogger
+}
+
+// Server is the listening end: the ApplicationMaster's.
+type Server struct {
+	mux     *Mux
+	grpc    *grpc.Server
+	logger  logrus.FieldLogger
+	streams sync.WaitGroup
+}
+
+// NewServer makes a server whose streams go to the roles in mux.
+func NewServer(config Config, mux *Mux) *Server {
+	return newServer(config, mux, keepalive.ServerParameters{Time: pingInterval, Timeout: pingTimeout})
+}
+
+func newServer(config Config, mux *Mux, alive keepalive.ServerParameters) *Server {
+	s := &Server{mux: mux, logger: config.Logger}
+	s.grpc = grpc.NewServer(
+		grpc.Creds(credentials.NewTLS(config.TLS)),
+		grpc.ForceServerCodecV2(rawCodec{}),
+		grpc.MaxRecvMsgSize(maxFrame), grpc.MaxSendMsgSize(maxFrame),
+		grpc.ReadBufferSize(bufferSize), grpc.WriteBufferSize(bufferSize), grpc.SharedWriteBuffer(true),
+		grpc.ConnectionTimeout(handshakeTimeout),
+		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.WaitForHandlers(true), // so that no stream starts after Close has looked
+		grpc.KeepaliveParams(alive),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
+	)
+	s.grpc.RegisterService(&grpc.ServiceDesc{
+		ServiceName: serviceName,
+		HandlerType: (*any)(nil),
+		Streams: []grpc.StreamDesc{{
+			StreamName: methodName, ServerStreams: true, ClientStreams: true,
+			Handler: func(_ any, stream grpc.ServerStream) error { return s.serve(stream) },
+		}},
+	}, s)
+	return s
+}
+
+// Serve takes connections until Close, and then returns nil. It closes the
+// listener.
+func (s *Server) Serve(listener net.Listener) error {
+	if err := s.grpc.Serve(listener); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+		return fmt.Errorf("serve roles on %s: %w", listener.Addr(), err)
+	}
+	return nil
+}
+
+// Close cuts all connections and waits for the handlers. It must not be called
+// from one. Roles that have something to say close their streams first.
+func (s *Server) Close() {
+	s.grpc.Stop()
+	s.streams.Wait()
+}
+
+// serve runs one stream. To return from here is what ends it for gRPC, so the
+// stream's own goroutines run beside.
+func (s *Server) serve(transport grpc.ServerStream) error {
+	from, err := peerOf(transport.Context())
+	if err != nil {
+		return status.Error(codes.Unauthenticated, err.Error())
+	}
+	target := targetOf(transport.Context())
+	accept, err := s.mux.find(target)
+	if err != nil {
+		return refusal(err)
+	}
+	w := &serverWire{stream: transport, done: make(chan struct{})}
+	stream := newStream(from, target, w, s.logger)
+	handler, err := accept(stream)
+	if err != nil {
+		return refusal(err)
+	}
+	if err := transport.SendHeader(metadata.MD{}); err != nil {
+		stream.end(fmt.Errorf("accept stream: %w", err))
+	}
+	s.streams.Go(func() { stream.run(handler) })
+	<-w.done
+	return nil
+}
+
+func refusal(err error) error {
+	if errors.Is(err, ErrUnknownTarget) {
+		return status.Error(codes.NotFound, err.Error())
+	}
+	return status.Error(codes.FailedPrecondition, err.Error())
+}
+
+// peerOf says who is at the other end of a stream.
+func peerOf(ctx context.Context) (Peer, error) {
+	from, ok := peer.FromContext(ctx)
+	if !ok {
+		return Peer{}, fmt.Errorf("stream without a peer: %w", pki.ErrIdentity)
+	}
+	info, ok := from.AuthInfo.(credentials.TLSInfo)
+	if !ok {
+		return Peer{}, fmt.Errorf("stream of %s without TLS: %w", from.Addr, pki.ErrIdentity)
+	}
+	identity, err := pki.PeerIdentity(info.State)
+	if err != nil {
+		return Peer{}, fmt.Errorf("stream of %s: %w", from.Addr, err)
+	}
+	return Peer{Identity: identity, Address: from.Addr.String()}, nil
+}
+
+// targetOf is what the peer asked for: "" where it did not say.
+func targetOf(ctx context.Context) string {
+	if values := metadata.ValueFromIncomingContext(ctx, targetHeader); len(values) == 1 {
+		return values[0]
+	}
+	return ""
+}
+
+// serverWire is a stream that a peer opened.
+type serverWire struct {
+	stream grpc.ServerStream
+	once   sync.Once
+	done   chan struct{} // closed by shut: the gRPC handler returns
+}
+
+func (w *serverWire) send(f frame) error {
+	data, err := encodeFrame(f)
+	if err != nil {
+		return err
+	}
+	return w.stream.SendMsg(data)
+}
+
+// closeSend ends both directions: gRPC knows no half-closed server stream, and
+// sends what is queued before the stream's end.
+func (w *serverWire) closeSend() error {
+	w.shut()
+	return nil
+}
+
+func (w *serverWire) receive() (frame, error) { return receiveFrame(w.stream.RecvMsg) }
+
+func (w *serverWire) shut() { w.once.Do(func() { close(w.done) }) }
+
+func receiveFrame(receive func(any) error) (frame, error) {
+	var data []byte
+	switch err := receive(&data); {
+	case errors.Is(err, io.EOF):
+		return frame{}, ErrPeerGone
+	case err != nil:
+		return frame{}, fmt.Errorf("%w: %w", ErrPeerGone, err)
+	}
+	return decodeFrame(data)
+}

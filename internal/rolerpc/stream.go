@@ -1,0 +1,275 @@
+package rolerpc
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+)
+
+// Causes with which a stream ends, beside DisconnectError and those of the
+// network.
+var (
+	// ErrOutboxFull says that the peer did not take messages as fast as they
+	// were sent: it counts as lost.
+	ErrOutboxFull = errors.New("outbox is full: peer does not keep up")
+	// ErrPeerGone says that the other end closed without a word: its process
+	// ended.
+	ErrPeerGone = errors.New("peer is gone")
+)
+
+// DisconnectError says that one end closed the stream on purpose.
+type DisconnectError struct{ Cause string }
+
+func (e *DisconnectError) Error() string { return "disconnected: " + e.Cause }
+
+const (
+	// outboxSize bounds the messages that wait to be sent on one stream.
+	outboxSize = 1024
+	// closeGrace is how long a closed stream may take to send what waits and to
+	// hear that the peer closed as well.
+	closeGrace = time.Second
+)
+
+// Peer is the process at the other end.
+type Peer struct {
+	pki.Identity
+	Address string // host:port; empty in one process
+}
+
+// Handler takes what comes in on a stream. All its calls come from one
+// goroutine.
+type Handler interface {
+	// Receive takes the next message. While it blocks, the peer is held back.
+	Receive(m msg.Message)
+	// Closed is called exactly once, after the last Receive, whichever end
+	// closed the stream and whatever ended it.
+	Closed(cause error)
+}
+
+// Stream is one end of a stream of messages. Its methods may be called from any
+// goroutine, and none of them blocks.
+type Stream struct {
+	peer   Peer
+	target string
+	wire   wire
+	logger logrus.FieldLogger
+
+	outbox  chan frame    // from any sender to write; never closed
+	closing chan struct{} // closed by Close
+	ended   chan struct{} // closed by end
+	token   atomic.Pointer[string]
+	dropped atomic.Int64
+
+	mu    sync.Mutex  // guards cause and grace
+	cause error       // why the stream ended or is closing; set once
+	grace *time.Timer // ends a closed stream whose peer does not answer
+}
+
+// frame is a message on its way, with its sender's fencing token.
+type frame struct {
+	token   string
+	message msg.Message
+}
+
+// wire moves the frames of one stream. send and closeSend are called from one
+// goroutine, receive from another, shut from anywhere and more than once.
+type wire interface {
+	send(f frame) error
+	// closeSend says that no frame follows; what was sent still arrives.
+	closeSend() error
+	// receive gives the next frame; ErrPeerGone when the other end has closed.
+	receive() (frame, error)
+	// shut ends the stream at once and lets blocked calls return.
+	shut()
+}
+
+func newStream(peer Peer, target string, w wire, logger logrus.FieldLogger) *Stream {
+	return &Stream{
+		peer: peer, target: target, wire: w,
+		logger:  logger.WithFields(logrus.Fields{"peer": peer.Identity.String(), "target": target}),
+		outbox:  make(chan frame, outboxSize),
+		closing: make(chan struct{}),
+		ended:   make(chan struct{}),
+	}
+}
+
+// Peer is the process at the other end, as its certificate says.
+func (s *Stream) Peer() Peer { return s.peer }
+
+// Target is what the dialing end asked for: "resourcemanager", "jobmaster/<id>".
+func (s *Stream) Target() string { return s.target }
+
+// Dropped counts the messages that were not delivered for their fencing token.
+func (s *Stream) Dropped() int64 { return s.dropped.Load() }
+
+// SetToken sets the leader's fencing token: of its own grant at the leader's
+// end, as learned from the answer to the registration at the other. Messages
+// sent from now on carry it; messages that carry another are dropped, and those
+// that carry none unless they begin a registration. Without a token set, all
+// are delivered.
+func (s *Stream) SetToken(token string) { s.token.Store(&token) }
+
+func (s *Stream) currentToken() string {
+	if token := s.token.Load(); token != nil {
+		return *token
+	}
+	return ""
+}
+
+// Send queues a message, which must not be changed afterwards, and says whether
+// it was queued. A full outbox ends the stream with ErrOutboxFull.
+func (s *Stream) Send(m msg.Message) bool {
+	select {
+	case <-s.ended:
+		return false
+	case <-s.closing:
+		return false
+	default:
+	}
+	select {
+	case s.outbox <- frame{s.currentToken(), m}:
+		return true
+	default:
+		s.end(ErrOutboxFull)
+		return false
+	}
+}
+
+// Close sends what is queued, tells the peer the cause, and ends the stream. It
+// does not wait: the handler's Closed tells when it is done.
+func (s *Stream) Close(cause string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cause != nil {
+		return
+	}
+	s.cause = &DisconnectError{cause}
+	close(s.closing)
+	s.grace = time.AfterFunc(closeGrace, func() { s.end(nil) })
+}
+
+// end ends the stream now; the first cause counts.
+func (s *Stream) end(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cause == nil {
+		s.cause = cause
+	}
+	select {
+	case <-s.ended:
+		return
+	default:
+		close(s.ended)
+	}
+	if s.grace != nil {
+		s.grace.Stop()
+	}
+	s.wire.shut()
+}
+
+// run serves the stream until it has ended.
+func (s *Stream) run(h Handler) {
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		s.write()
+	}()
+	s.read(h)
+	<-written
+	s.mu.Lock()
+	cause := s.cause
+	s.mu.Unlock()
+	h.Closed(cause)
+}
+
+func (s *Stream) read(h Handler) {
+	for {
+		f, err := s.wire.receive()
+		if err != nil {
+			s.end(err)
+			return
+		}
+		if !s.admits(f) {
+			s.dropped.Add(1)
+			s.logger.WithField("message", msg.Kind(f.message)).Debug("message under another fencing token dropped")
+			continue
+		}
+		h.Receive(f.message)
+		if disconnect, is := f.message.(msg.Disconnect); is {
+			s.end(&DisconnectError{disconnect.Cause})
+			return
+		}
+	}
+}
+
+// admits compares fencing tokens. A peer that begins a registration has not
+// learned the token yet, and a farewell concerns this stream only.
+func (s *Stream) admits(f frame) bool {
+	own := s.currentToken()
+	if own == "" || f.token == own {
+		return true
+	}
+	switch f.message.(type) {
+	case msg.RegisterTaskExecutor, msg.RegisterAtJobMaster:
+		return f.token == ""
+	case msg.Disconnect:
+		return true
+	}
+	return false
+}
+
+func (s *Stream) write() {
+	for {
+		select {
+		case f := <-s.outbox:
+			if !s.sent(f) {
+				return
+			}
+		case <-s.closing:
+			s.farewell()
+			return
+		case <-s.ended:
+			return
+		}
+	}
+}
+
+// farewell sends what was queued before Close, then the cause.
+func (s *Stream) farewell() {
+	for {
+		select {
+		case f := <-s.outbox:
+			if !s.sent(f) {
+				return
+			}
+			continue
+		default:
+		}
+		break
+	}
+	s.mu.Lock()
+	var disconnect *DisconnectError
+	known := errors.As(s.cause, &disconnect)
+	s.mu.Unlock()
+	if !known || !s.sent(frame{s.currentToken(), msg.Disconnect{Cause: disconnect.Cause}}) {
+		return
+	}
+	if err := s.wire.closeSend(); err != nil {
+		s.end(fmt.Errorf("close stream to %s: %w", s.peer, err))
+	}
+}
+
+func (s *Stream) sent(f frame) bool {
+	if err := s.wire.send(f); err != nil {
+		s.end(fmt.Errorf("send %s to %s: %w", msg.Kind(f.message), s.peer, err))
+		return false
+	}
+	return true
+}

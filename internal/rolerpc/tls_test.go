@@ -1,0 +1,205 @@
+package rolerpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/keepalive"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+)
+
+// TestOnlyTaskExecutorsOfTheApplicationGetIn would catch a server that asks for
+// a certificate but not whose.
+func TestOnlyTaskExecutorsOfTheApplicationGetIn(t *testing.T) {
+	t.Parallel()
+	certificates, others := newCluster(t), newCluster(t)
+	role := newAccepting("")
+	var mux Mux
+	mux.Handle("resourcemanager", role.accept)
+	address := serve(t, NewServer(certificates.server(t), &mux))
+
+	toAM := pki.OnlyRole(pki.RoleApplicationMaster)
+	host, err := certificates.worker(t, "container_2").IssueTaskHost(ids.JobID("feed"), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	anyone := func(pki.Identity) error { return nil }
+	for name, config := range map[string]Config{
+		"another authority's TaskExecutor": others.client(t),
+		"a task host":                      {TLS: host.ClientTLS(toAM), Logger: logger()},
+		"a client that wants another role": {TLS: certificates.worker(t, "container_2").ClientTLS(pki.OnlyRole(pki.RoleREST)), Logger: logger()},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		if _, err := dial(t, address, config).Open(ctx, "resourcemanager", newRecorder()); err == nil || ctx.Err() != nil {
+			t.Errorf("%s: got error %v", name, err)
+		}
+		cancel()
+	}
+	open(t, dial(t, address, Config{TLS: certificates.worker(t, "container_2").ClientTLS(anyone), Logger: logger()}), "resourcemanager", newRecorder())
+	if got := len(role.streams); got != 1 {
+		t.Errorf("%d streams reached the role, want the proper one alone", got)
+	}
+}
+
+func TestOpenAtNobodyFailsAndLaterSucceeds(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	listener.Close()
+	certificates := newCluster(t)
+	conn := dial(t, address, certificates.client(t))
+	if _, err := conn.Open(t.Context(), "resourcemanager", newRecorder()); err == nil {
+		t.Fatal("opened a stream to nobody")
+	}
+	role := newAccepting("")
+	var mux Mux
+	mux.Handle("resourcemanager", role.accept)
+	server := NewServer(certificates.server(t), &mux)
+	if listener, err = net.Listen("tcp", address); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(listener) }()
+	defer func() {
+		server.Close()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	for {
+		if _, err = conn.Open(t.Context(), "resourcemanager", newRecorder()); err == nil {
+			return
+		}
+		if t.Context().Err() != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestFrozenPeerIsFound would catch keep-alive that is off: a peer whose kernel
+// answers while its process does not.
+func TestFrozenPeerIsFound(t *testing.T) {
+	t.Parallel()
+	certificates := newCluster(t)
+	role := newAccepting("")
+	var mux Mux
+	mux.Handle("resourcemanager", role.accept)
+	fast := keepalive.ServerParameters{Time: time.Second, Timeout: 200 * time.Millisecond} // gRPC's least
+	relay := newRelay(t, serve(t, newServer(certificates.server(t), &mux, fast)))
+	worker := newRecorder()
+	stream := open(t, dial(t, relay.address, certificates.client(t)), "resourcemanager", worker)
+	stream.Send(msg.Heartbeat{})
+	role.wait(t, 1)
+	relay.freeze()
+	if err := role.cause(t); !errors.Is(err, ErrPeerGone) {
+		t.Errorf("role was told %v, want ErrPeerGone", err)
+	}
+	relay.cut()
+	if err := worker.cause(t); !errors.Is(err, ErrPeerGone) {
+		t.Errorf("worker was told %v, want ErrPeerGone", err)
+	}
+}
+
+// TestServerThatStopsIsLostAtOnce would catch a worker that waits for a
+// heartbeat's timeout though its connection is closed.
+func TestServerThatStopsIsLostAtOnce(t *testing.T) {
+	t.Parallel()
+	certificates := newCluster(t)
+	role, worker := newAccepting(""), newRecorder()
+	var mux Mux
+	mux.Handle("resourcemanager", role.accept)
+	server := NewServer(certificates.server(t), &mux)
+	open(t, dial(t, serve(t, server), certificates.client(t)), "resourcemanager", worker)
+	server.Close()
+	for name, r := range map[string]*recorder{"worker": worker, "role": role.recorder} {
+		if err := r.cause(t); !errors.Is(err, ErrPeerGone) {
+			t.Errorf("%s was told %v, want ErrPeerGone", name, err)
+		}
+	}
+}
+
+// relay stands between the two ends of a connection and can stop moving bytes
+// while both sockets stay open.
+type relay struct {
+	address string
+	frozen  chan struct{}
+	once    sync.Once
+
+	mu    sync.Mutex // guards conns
+	conns []net.Conn
+}
+
+func newRelay(t *testing.T, to string) *relay {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &relay{address: listener.Addr().String(), frozen: make(chan struct{})}
+	var running sync.WaitGroup
+	running.Go(func() {
+		near, err := listener.Accept()
+		listener.Close() // one connection: the client must not come back
+		if err != nil {
+			return
+		}
+		far, err := net.Dial("tcp", to)
+		if err != nil {
+			near.Close()
+			return
+		}
+		r.mu.Lock()
+		r.conns = []net.Conn{near, far}
+		r.mu.Unlock()
+		running.Go(func() { r.move(near, far) })
+		r.move(far, near)
+	})
+	t.Cleanup(func() {
+		listener.Close()
+		r.freeze()
+		running.Wait()
+	})
+	return r
+}
+
+func (r *relay) move(from, to net.Conn) {
+	buffer := make([]byte, 4096)
+	for {
+		n, err := from.Read(buffer)
+		select {
+		case <-r.frozen:
+			_, _ = io.Copy(io.Discard, from)
+			return
+		default:
+		}
+		if err != nil {
+			to.Close()
+			return
+		}
+		if _, err := to.Write(buffer[:n]); err != nil {
+			from.Close()
+			return
+		}
+	}
+}
+
+func (r *relay) freeze() { r.once.Do(func() { close(r.frozen) }) }
+
+func (r *relay) cut() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, conn := range r.conns {
+		conn.Close()
+	}
+}
