@@ -1,0 +1,193 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ErrInvalid is the cause of every fault in names and values of options.
+var ErrInvalid = errors.New("invalid configuration")
+
+// Layer is a set of options from one place.
+type Layer struct {
+	// Source says where, for people: a file's path, "-D", "-tm".
+	Source string
+	Values map[string]string
+	// Lines gives the line of each value, where the source has lines.
+	Lines map[string]int
+}
+
+func (l Layer) at(name string) string {
+	if line, known := l.Lines[name]; known {
+		return fmt.Sprintf("%s:%d", l.Source, line)
+	}
+	return l.Source
+}
+
+// Config is what a process runs under. The zero value holds the defaults. It is
+// immutable and may be read from any goroutine.
+type Config struct {
+	set map[string]setting // what a layer gave; the rest are defaults
+}
+
+type setting struct {
+	text   string
+	value  any // parsed, of the type that the key's kind gives
+	source string
+}
+
+// New makes a Config of layers; of an option that several give, the last one
+// counts. The error wraps ErrInvalid and tells all faults, each with its source.
+func New(layers ...Layer) (Config, error) {
+	c := Config{set: make(map[string]setting)}
+	var faults []error
+	for _, layer := range layers {
+		for _, name := range slices.Sorted(maps.Keys(layer.Values)) {
+			text := layer.Values[name]
+			value, err := parse(name, text)
+			if err != nil {
+				faults = append(faults, fmt.Errorf("%s: %w", layer.at(name), err))
+				continue
+			}
+			c.set[name] = setting{text, value, layer.at(name)}
+		}
+	}
+	if len(faults) > 0 {
+		return Config{}, errors.Join(faults...)
+	}
+	return c, nil
+}
+
+// With gives a Config with one more layer.
+func (c Config) With(layer Layer) (Config, error) {
+	added, err := New(layer)
+	if err != nil {
+		return Config{}, err
+	}
+	set := maps.Clone(added.set)
+	for name, s := range c.set {
+		if _, overridden := set[name]; !overridden {
+			set[name] = s
+		}
+	}
+	return Config{set}, nil
+}
+
+// Set gives the options that differ from their defaults because a layer gave
+// them, as text: what travels to another process, which makes its Config of it.
+func (c Config) Set() map[string]string {
+	values := make(map[string]string, len(c.set))
+	for name, s := range c.set {
+		values[name] = s.text
+	}
+	return values
+}
+
+// Source says where an option's value comes from: a layer's source, with the
+// line where there is one, or "default".
+func (c Config) Source(key Key) string {
+	if s, given := c.set[key.Name()]; given {
+		return s.source
+	}
+	return "default"
+}
+
+// IsSet tells whether a layer gave the option.
+func (c Config) IsSet(key Key) bool {
+	_, given := c.set[key.Name()]
+	return given
+}
+
+// Under gives the options of a prefix, without it: the variables of
+// ContainerMasterEnv, say.
+func (c Config) Under(prefix PrefixKey) map[string]string {
+	values := make(map[string]string)
+	for name, s := range c.set {
+		if rest, under := strings.CutPrefix(name, string(prefix)); under {
+			values[rest] = s.text
+		}
+	}
+	return values
+}
+
+// String gives the value of an option that is text.
+func (c Config) String(key StringKey) string { return get[string](c, key) }
+
+// Int gives the value of an option that is a whole number.
+func (c Config) Int(key IntKey) int { return get[int](c, key) }
+
+// Fraction gives the value of an option that is a number with a fraction.
+func (c Config) Fraction(key FractionKey) float64 { return get[float64](c, key) }
+
+// Bool gives the value of an option that is true or false.
+func (c Config) Bool(key BoolKey) bool { return get[bool](c, key) }
+
+// Duration gives the value of an option that is a length of time.
+func (c Config) Duration(key DurationKey) time.Duration { return get[time.Duration](c, key) }
+
+// Memory gives the value of an option that is a size.
+func (c Config) Memory(key MemoryKey) Bytes { return get[Bytes](c, key) }
+
+// Ports gives the value of an option that is a port, a range or a list of them.
+func (c Config) Ports(key PortsKey) Ports { return get[Ports](c, key) }
+
+func get[T any](c Config, key Key) T {
+	if s, given := c.set[key.Name()]; given {
+		return s.value.(T)
+	}
+	d, known := find(key.Name())
+	if !known {
+		panic(fmt.Sprintf("config: option %s is not in the table", key.Name()))
+	}
+	value, err := key.parse(d.Default, d)
+	if err != nil {
+		panic(fmt.Sprintf("config: default of %s: %v", key.Name(), err))
+	}
+	return value.(T)
+}
+
+// parse checks one option as a layer gives it.
+func parse(name, text string) (any, error) {
+	if d, known := find(name); known {
+		value, err := d.Key.parse(text, d)
+		if err != nil {
+			return nil, fmt.Errorf("option %s: %w", name, err)
+		}
+		return value, nil
+	}
+	for _, d := range table {
+		if prefix, is := d.Key.(PrefixKey); is && strings.HasPrefix(name, string(prefix)) && len(name) > len(prefix) {
+			return text, nil
+		}
+	}
+	return nil, fmt.Errorf("unknown option %s, did you mean %s?: %w", name, Nearest(name, names()), ErrInvalid)
+}
+
+func find(name string) (Definition, bool) {
+	i, found := slices.BinarySearchFunc(sorted, name, func(d Definition, name string) int { return cmp.Compare(d.Key.Name(), name) })
+	if !found {
+		return Definition{}, false
+	}
+	if _, prefix := sorted[i].Key.(PrefixKey); prefix {
+		return Definition{}, false // a prefix alone is no option
+	}
+	return sorted[i], true
+}
+
+// sorted is the table by name.
+var sorted = slices.SortedFunc(slices.Values(table), func(a, b Definition) int { //nolint:gochecknoglobals // a constant table
+	return cmp.Compare(a.Key.Name(), b.Key.Name())
+})
+
+func names() []string {
+	all := make([]string, 0, len(sorted))
+	for _, d := range sorted {
+		all = append(all, d.Key.Name())
+	}
+	return all
+}

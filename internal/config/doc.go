@@ -1,0 +1,12 @@
+// Package config holds Bobbin's options: their one table (keys.go), their
+// syntax, and the Config that a process runs under. Names, types and syntax are
+// Flink's where the meaning is; defaults differ where the table says so.
+//
+// A Config is immutable and checked as a whole when it is made: an unknown name,
+// with the nearest known one, and a value that does not parse are errors then,
+// and reading an option never fails. Hadoop's own options are not here but in
+// hadoopconf.
+//
+// The package starts no goroutine, reads no environment and imports nothing of
+// ours.
+package config

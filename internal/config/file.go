@@ -1,0 +1,86 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// FileName is the file of options in the directory of the configuration.
+const FileName = "bobbin.yaml"
+
+// maxFile bounds the file of options, in bytes.
+const maxFile = 1 << 20
+
+// ReadFile reads a YAML file of options: "a.b: v", or nested mappings, which
+// are the same. A missing file is fs.ErrNotExist; anything but mappings of
+// single values is an error that names file and line.
+func ReadFile(path string) (Layer, error) {
+	data, err := os.ReadFile(path) //nolint:gosec // the caller's own choice of file
+	if err != nil {
+		return Layer{}, fmt.Errorf("read options: %w", err)
+	}
+	return ParseFile(path, data)
+}
+
+// ParseFile is ReadFile for content that was read already.
+func ParseFile(path string, data []byte) (Layer, error) {
+	if len(data) > maxFile {
+		return Layer{}, fmt.Errorf("read options %s: %d bytes, more than %d: %w", path, len(data), maxFile, ErrInvalid)
+	}
+	layer := Layer{Source: path, Values: make(map[string]string), Lines: make(map[string]int)}
+	var document yaml.Node
+	if err := yaml.Unmarshal(data, &document); err != nil {
+		return Layer{}, fmt.Errorf("read options %s: %w: %w", path, ErrInvalid, err)
+	}
+	if len(document.Content) == 0 { // empty, or comments only
+		return layer, nil
+	}
+	var faults []error
+	flatten(document.Content[0], "", func(name string, node *yaml.Node, err error) {
+		switch _, twice := layer.Values[name]; {
+		case err != nil:
+			faults = append(faults, fmt.Errorf("%s:%d: %w", path, node.Line, err))
+		case twice:
+			faults = append(faults, fmt.Errorf("%s:%d: option %s is given twice, first in line %d: %w", path, node.Line, name, layer.Lines[name], ErrInvalid))
+		default:
+			layer.Values[name], layer.Lines[name] = node.Value, node.Line
+		}
+	})
+	if len(faults) > 0 {
+		return Layer{}, errors.Join(faults...)
+	}
+	return layer, nil
+}
+
+// flatten visits the single values under a node with their dotted names.
+func flatten(node *yaml.Node, name string, visit func(name string, node *yaml.Node, err error)) {
+	switch {
+	case node.Kind == yaml.ScalarNode && name != "":
+		visit(name, node, nil)
+	case node.Kind == yaml.MappingNode:
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			key := node.Content[i]
+			if key.Kind != yaml.ScalarNode || key.Value == "" {
+				visit(name, key, fmt.Errorf("a mapping's key must be a name: %w", ErrInvalid))
+				continue
+			}
+			flatten(node.Content[i+1], strings.TrimPrefix(name+"."+key.Value, "."), visit)
+		}
+	default: // lists and aliases: an option is one value
+		visit(name, node, fmt.Errorf("want \"name: value\" here: %w", ErrInvalid))
+	}
+}
+
+// ParseDefinition reads the "key=value" of a -D option. The value may be empty
+// and may hold anything.
+func ParseDefinition(text string) (name, value string, err error) {
+	name, value, found := strings.Cut(text, "=")
+	if name = strings.TrimSpace(name); !found || name == "" {
+		return "", "", fmt.Errorf("-D %s: want key=value: %w", text, ErrInvalid)
+	}
+	return name, value, nil
+}

@@ -1,0 +1,127 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Key names an option and says what its value is. The types below are all there
+// are.
+type Key interface {
+	// Name is the option's name in files and on command lines.
+	Name() string
+	// kind is the name of the type in the reference.
+	kind() string
+	// parse gives the value, of the type that Config's method for this key
+	// returns.
+	parse(text string, d Definition) (any, error)
+}
+
+// The kinds of options.
+type (
+	StringKey   string // any text
+	IntKey      string // a whole number
+	FractionKey string // a number such as 0.4
+	BoolKey     string // true or false
+	DurationKey string // "10 s", "100 ms", "5 min"; a bare number counts Definition.Unit
+	MemoryKey   string // "512m", "1g", "64 kb"; a bare number counts bytes
+	PortsKey    string // "0", "50100-50200", "8081,9000-9010"
+	PrefixKey   string // ends with "."; any text under any name that begins with it
+)
+
+// Definition is a row of the table.
+type Definition struct {
+	Key     Key
+	Default string
+	Unit    time.Duration // what a bare number counts in a duration; 0 means ms
+	Least   int           // the smallest whole number allowed
+	Choices []string      // the only texts allowed, where there are any
+	Origin  string        // whose option it is, and Flink's default where ours differs
+	Doc     string
+}
+
+// Name is the option's name.
+func (k StringKey) Name() string { return string(k) }
+
+// Name is the option's name.
+func (k IntKey) Name() string { return string(k) }
+
+// Name is the option's name.
+func (k FractionKey) Name() string { return string(k) }
+
+// Name is the option's name.
+func (k BoolKey) Name() string { return string(k) }
+
+// Name is the option's name.
+func (k DurationKey) Name() string { return string(k) }
+
+// Name is the option's name.
+func (k MemoryKey) Name() string { return string(k) }
+
+// Name is the option's name.
+func (k PortsKey) Name() string { return string(k) }
+
+// Name is the prefix, with a star for what follows.
+func (k PrefixKey) Name() string { return string(k) + "*" }
+
+func (StringKey) kind() string   { return "text" }
+func (IntKey) kind() string      { return "integer" }
+func (FractionKey) kind() string { return "number" }
+func (BoolKey) kind() string     { return "boolean" }
+func (DurationKey) kind() string { return "duration" }
+func (MemoryKey) kind() string   { return "memory" }
+func (PortsKey) kind() string    { return "ports" }
+func (PrefixKey) kind() string   { return "text" }
+
+func (StringKey) parse(text string, d Definition) (any, error) {
+	if len(d.Choices) == 0 {
+		return text, nil
+	}
+	for _, choice := range d.Choices {
+		if strings.EqualFold(choice, text) {
+			return choice, nil
+		}
+	}
+	return nil, fmt.Errorf("%q is none of %s: %w", text, strings.Join(d.Choices, ", "), ErrInvalid)
+}
+
+func (IntKey) parse(text string, d Definition) (any, error) {
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 32) // as Flink's integers
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a whole number: %w", text, ErrInvalid)
+	}
+	if int(n) < d.Least {
+		return nil, fmt.Errorf("%d is less than %d: %w", n, d.Least, ErrInvalid)
+	}
+	return int(n), nil
+}
+
+func (FractionKey) parse(text string, _ Definition) (any, error) {
+	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || !(x >= 0) { // NaN is not
+		return nil, fmt.Errorf("%q is not a number from 0 up: %w", text, ErrInvalid)
+	}
+	return x, nil
+}
+
+func (BoolKey) parse(text string, _ Definition) (any, error) {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return nil, fmt.Errorf("%q is neither true nor false: %w", text, ErrInvalid)
+}
+
+func (DurationKey) parse(text string, d Definition) (any, error) {
+	return parseDuration(text, max(d.Unit, time.Millisecond))
+}
+
+func (MemoryKey) parse(text string, _ Definition) (any, error) { return ParseMemory(text, Byte) }
+
+func (PortsKey) parse(text string, _ Definition) (any, error) { return ParsePorts(text) }
+
+func (PrefixKey) parse(text string, _ Definition) (any, error) { return text, nil }

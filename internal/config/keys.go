@@ -1,0 +1,163 @@
+package config
+
+import "time"
+
+// The options. Each has a row in the table below.
+const (
+	ExecutionTarget    StringKey   = "execution.target"
+	ExecutionAttached  BoolKey     = "execution.attached"
+	ClientTimeout      DurationKey = "client.timeout"
+	ParallelismDefault IntKey      = "parallelism.default"
+	BufferTimeout      DurationKey = "execution.buffer-timeout"
+
+	YarnApplicationID       StringKey = "yarn.application.id"
+	YarnApplicationName     StringKey = "yarn.application.name"
+	YarnApplicationType     StringKey = "yarn.application.type"
+	YarnApplicationQueue    StringKey = "yarn.application.queue"
+	YarnApplicationPriority IntKey    = "yarn.application.priority"
+	YarnTags                StringKey = "yarn.tags"
+	YarnApplicationAttempts IntKey    = "yarn.application-attempts"
+	YarnAppMasterVCores     IntKey    = "yarn.appmaster.vcores"
+	YarnContainersVCores    IntKey    = "yarn.containers.vcores"
+	YarnStagingDirectory    StringKey = "yarn.staging-directory"
+	YarnFileReplication     IntKey    = "yarn.file-replication"
+	YarnMasterPort          PortsKey  = "yarn.application-master.port"
+
+	YarnHeartbeatInterval        DurationKey = "yarn.heartbeat.interval"
+	YarnContainerRequestInterval DurationKey = "yarn.heartbeat.container-request-interval"
+
+	ContainerMasterEnv PrefixKey = "containerized.master.env."
+	ContainerWorkerEnv PrefixKey = "containerized.taskmanager.env."
+	HadoopOptions      PrefixKey = "flink.hadoop."
+	YarnOptions        PrefixKey = "flink.yarn."
+	JavaOptions        PrefixKey = "env.java.opts."
+
+	JobManagerProcessSize   MemoryKey   = "jobmanager.memory.process.size"
+	RESTBindPort            PortsKey    = "rest.bind-port"
+	ServicesShutdownTimeout DurationKey = "cluster.services.shutdown-timeout"
+	LoggingLevel            StringKey   = "logging.level"
+	SSLInternalEnabled      BoolKey     = "security.ssl.internal.enabled"
+
+	HeartbeatInterval          DurationKey = "heartbeat.interval"
+	HeartbeatTimeout           DurationKey = "heartbeat.timeout"
+	RegistrationInitialTimeout DurationKey = "cluster.registration.initial-timeout"
+	RegistrationMaxTimeout     DurationKey = "cluster.registration.max-timeout"
+
+	WorkerIdleTimeout         DurationKey = "resourcemanager.taskmanager-timeout"
+	WorkerRegistrationTimeout DurationKey = "resourcemanager.taskmanager-registration.timeout"
+	StartWorkerMaxFailureRate FractionKey = "resourcemanager.start-worker.max-failure-rate"
+	StartWorkerRetryInterval  DurationKey = "resourcemanager.start-worker.retry-interval"
+	PreviousWorkerTimeout     DurationKey = "resourcemanager.previous-worker.recovery.timeout"
+	JobTimeout                DurationKey = "resourcemanager.job.timeout"
+	SlotsMin                  IntKey      = "slotmanager.number-of-slots.min"
+	SlotsMax                  IntKey      = "slotmanager.number-of-slots.max"
+	RedundantWorkers          IntKey      = "slotmanager.redundant-taskmanager-num"
+	SlotRequestTimeout        DurationKey = "slot.request.timeout"
+	SlotIdleTimeout           DurationKey = "slot.idle.timeout"
+
+	RestartStrategy           StringKey   = "restart-strategy.type"
+	FixedDelayAttempts        IntKey      = "restart-strategy.fixed-delay.attempts"
+	FixedDelayDelay           DurationKey = "restart-strategy.fixed-delay.delay"
+	FailureRateMaxFailures    IntKey      = "restart-strategy.failure-rate.max-failures-per-interval"
+	FailureRateInterval       DurationKey = "restart-strategy.failure-rate.failure-rate-interval"
+	FailureRateDelay          DurationKey = "restart-strategy.failure-rate.delay"
+	ExponentialInitialBackoff DurationKey = "restart-strategy.exponential-delay.initial-backoff"
+	ExponentialMaxBackoff     DurationKey = "restart-strategy.exponential-delay.max-backoff"
+	ExponentialMultiplier     FractionKey = "restart-strategy.exponential-delay.backoff-multiplier"
+	ExponentialResetThreshold DurationKey = "restart-strategy.exponential-delay.reset-backoff-threshold"
+	ExponentialJitter         FractionKey = "restart-strategy.exponential-delay.jitter-factor"
+	ExponentialMaxAttempts    IntKey      = "restart-strategy.exponential-delay.attempts-before-reset-backoff"
+
+	TaskManagerProcessSize         MemoryKey   = "taskmanager.memory.process.size"
+	TaskManagerManagedFraction     FractionKey = "taskmanager.memory.managed.fraction"
+	TaskManagerNetworkFraction     FractionKey = "taskmanager.memory.network.fraction"
+	TaskManagerNetworkMin          MemoryKey   = "taskmanager.memory.network.min"
+	TaskManagerNetworkMax          MemoryKey   = "taskmanager.memory.network.max"
+	TaskSlots                      IntKey      = "taskmanager.numberOfTaskSlots"
+	TaskManagerSlotTimeout         DurationKey = "taskmanager.slot.timeout"
+	TaskManagerRegistrationTimeout DurationKey = "taskmanager.registration.timeout"
+	TaskCancellationTimeout        DurationKey = "task.cancellation.timeout"
+)
+
+// Origins.
+const (
+	flink = "Flink"
+	ours  = "Bobbin"
+)
+
+const unlimited = "2147483647" // Integer.MAX_VALUE, Flink's "no limit"
+
+// table is every option, in the order of the reference.
+var table = []Definition{ //nolint:gochecknoglobals // a constant table
+	{Key: ExecutionTarget, Default: "local", Choices: []string{"local", "yarn-per-job"}, Origin: flink + ": none", Doc: "Where `bobbin run` runs a program; the flag `-t`."},
+	{Key: ExecutionAttached, Default: "true", Origin: flink + ": set by its CLI", Doc: "Whether `bobbin run` follows the job to its end; `-d` sets it to false."},
+	{Key: ClientTimeout, Default: "60 s", Origin: flink, Doc: "How long the client waits for one answer of the cluster."},
+	{Key: ParallelismDefault, Default: "1", Least: 1, Origin: flink, Doc: "Parallelism of operators that set none; the flag `-p`."},
+	{Key: BufferTimeout, Default: "100 ms", Origin: flink, Doc: "After this time a buffer is sent though it is not full."},
+
+	{Key: YarnApplicationID, Origin: flink, Doc: "The running application that a command means."},
+	{Key: YarnApplicationName, Origin: flink, Doc: "The application's name in YARN; the job's where none is given. The flag `-nm`."},
+	{Key: YarnApplicationType, Default: "Bobbin", Origin: flink + ": none", Doc: "The application's type in YARN."},
+	{Key: YarnApplicationQueue, Origin: flink, Doc: "The queue; YARN's default where none is given. The flag `-qu`."},
+	{Key: YarnApplicationPriority, Default: "-1", Least: -1, Origin: flink, Doc: "The application's priority; -1 leaves it to YARN."},
+	{Key: YarnTags, Origin: flink, Doc: "Tags of the application, separated by commas."},
+	{Key: YarnApplicationAttempts, Default: "1", Least: 1, Origin: flink, Doc: "How often YARN starts the ApplicationMaster; YARN has a limit of its own."},
+	{Key: YarnAppMasterVCores, Default: "1", Least: 1, Origin: flink, Doc: "Virtual cores of the ApplicationMaster's container."},
+	{Key: YarnContainersVCores, Default: "-1", Least: -1, Origin: flink, Doc: "Virtual cores of a TaskExecutor's container; -1 means one for each slot."},
+	{Key: YarnStagingDirectory, Origin: flink, Doc: "Where `.bobbin` is made for staged files; the user's home directory where none is given."},
+	{Key: YarnFileReplication, Default: "-1", Least: -1, Origin: flink, Doc: "Replication of staged files; -1 leaves it to HDFS."},
+	{Key: YarnMasterPort, Default: "0", Origin: flink, Doc: "Ports on which the ApplicationMaster takes TaskExecutors' connections; 0 is any."},
+	{Key: YarnHeartbeatInterval, Default: "5 s", Unit: time.Second, Origin: flink, Doc: "Time between heartbeats of the ApplicationMaster to YARN while nothing is asked for."},
+	{Key: YarnContainerRequestInterval, Default: "100 ms", Origin: flink + ": 500 ms", Doc: "Time between heartbeats while containers are asked for."},
+	{Key: ContainerMasterEnv, Origin: flink, Doc: "Environment variables of the ApplicationMaster."},
+	{Key: ContainerWorkerEnv, Origin: flink, Doc: "Environment variables of TaskExecutors and task hosts."},
+	{Key: HadoopOptions, Origin: flink, Doc: "Options for Hadoop, over those of `HADOOP_CONF_DIR`."},
+	{Key: YarnOptions, Origin: flink, Doc: "Options for YARN, over those of `HADOOP_CONF_DIR`."},
+	{Key: JavaOptions, Origin: flink, Doc: "Accepted so that a configuration of Flink loads; there is no JVM to give it to."},
+
+	{Key: JobManagerProcessSize, Default: "512m", Origin: flink + ": 1600m", Doc: "Memory of the ApplicationMaster's container; the flag `-jm`."},
+	{Key: RESTBindPort, Default: "0", Origin: flink + ": 8081", Doc: "Ports of the REST endpoint; 0 is any."},
+	{Key: ServicesShutdownTimeout, Default: "30 s", Origin: flink, Doc: "How long the parts of an ending cluster may take."},
+	{Key: LoggingLevel, Default: "info", Choices: []string{"debug", "info", "warn", "error"}, Origin: ours, Doc: "Which events go to the logs."},
+	{Key: SSLInternalEnabled, Default: "true", Origin: flink + ": false", Doc: "Whether records between task hosts are encrypted; control always is."},
+
+	{Key: HeartbeatInterval, Default: "10 s", Origin: flink, Doc: "Time between heartbeats of roles."},
+	{Key: HeartbeatTimeout, Default: "50 s", Origin: flink, Doc: "A role that is not heard of for so long is dead; a lost connection is noticed at once."},
+	{Key: RegistrationInitialTimeout, Default: "100 ms", Origin: flink, Doc: "First pause between attempts to register at a role; it doubles."},
+	{Key: RegistrationMaxTimeout, Default: "30 s", Origin: flink, Doc: "Longest pause between attempts to register at a role."},
+
+	{Key: WorkerIdleTimeout, Default: "30 s", Origin: flink, Doc: "A TaskExecutor without work for so long is released."},
+	{Key: WorkerRegistrationTimeout, Default: "5 min", Origin: flink, Doc: "A container whose TaskExecutor does not register for so long is released."},
+	{Key: StartWorkerMaxFailureRate, Default: "10", Origin: flink, Doc: "Failed starts of TaskExecutors a minute, beyond which starts pause."},
+	{Key: StartWorkerRetryInterval, Default: "3 s", Origin: flink, Doc: "Length of that pause."},
+	{Key: PreviousWorkerTimeout, Default: "0 s", Origin: flink, Doc: "How long a new ApplicationMaster waits for TaskExecutors of its predecessor before it asks for others."},
+	{Key: JobTimeout, Default: "5 min", Origin: flink, Doc: "After this time without its JobMaster, a job's slots are free."},
+	{Key: SlotsMin, Default: "0", Origin: flink, Doc: "Slots that are kept even without work."},
+	{Key: SlotsMax, Default: unlimited, Least: 1, Origin: flink, Doc: "Most slots of the cluster."},
+	{Key: RedundantWorkers, Default: "0", Origin: flink, Doc: "TaskExecutors that are kept spare."},
+	{Key: SlotRequestTimeout, Default: "5 min", Origin: flink, Doc: "A job that does not get its slots for so long fails."},
+	{Key: SlotIdleTimeout, Default: "50 s", Origin: flink, Doc: "A slot that a job holds without using it for so long is given back."},
+
+	{Key: RestartStrategy, Default: "fixed-delay", Choices: []string{"none", "fixed-delay", "failure-rate", "exponential-delay"}, Origin: flink + ": none without checkpoints", Doc: "What happens when a task fails."},
+	{Key: FixedDelayAttempts, Default: "3", Origin: flink + ": 1", Doc: "Restarts before the job fails."},
+	{Key: FixedDelayDelay, Default: "1 s", Origin: flink, Doc: "Pause before a restart; the first one of a region comes at once."},
+	{Key: FailureRateMaxFailures, Default: "1", Origin: flink, Doc: "Failures in an interval before the job fails."},
+	{Key: FailureRateInterval, Default: "1 min", Origin: flink, Doc: "The interval in which failures are counted."},
+	{Key: FailureRateDelay, Default: "1 s", Origin: flink, Doc: "Pause before a restart."},
+	{Key: ExponentialInitialBackoff, Default: "1 s", Origin: flink, Doc: "First pause before a restart."},
+	{Key: ExponentialMaxBackoff, Default: "1 min", Origin: flink, Doc: "Longest pause before a restart."},
+	{Key: ExponentialMultiplier, Default: "1.5", Origin: flink, Doc: "Factor from one pause to the next."},
+	{Key: ExponentialResetThreshold, Default: "1 h", Origin: flink, Doc: "After this time without a failure the pause is the first one again."},
+	{Key: ExponentialJitter, Default: "0.1", Origin: flink, Doc: "Part of the pause by which it varies at random."},
+	{Key: ExponentialMaxAttempts, Default: unlimited, Origin: flink, Doc: "Restarts before the job fails."},
+
+	{Key: TaskManagerProcessSize, Default: "1g", Origin: flink + ": 1728m", Doc: "Memory of a TaskExecutor's container, its task hosts included; the flag `-tm`."},
+	{Key: TaskManagerManagedFraction, Default: "0.4", Origin: flink, Doc: "Part of a slot's memory that operators may hold in tables and buffers of their own."},
+	{Key: TaskManagerNetworkFraction, Default: "0.1", Origin: flink, Doc: "Part of a slot's memory for buffers between tasks."},
+	{Key: TaskManagerNetworkMin, Default: "8m", Origin: flink + ": 64m", Doc: "Least memory of a task host for buffers between tasks."},
+	{Key: TaskManagerNetworkMax, Default: "1g", Origin: flink + ": unlimited", Doc: "Most memory of a task host for buffers between tasks."},
+	{Key: TaskSlots, Default: "1", Least: 1, Origin: flink, Doc: "Slots of a TaskExecutor; the flag `-s`."},
+	{Key: TaskManagerSlotTimeout, Default: "10 s", Origin: flink, Doc: "A slot that its job does not take for so long is free again."},
+	{Key: TaskManagerRegistrationTimeout, Default: "5 min", Origin: flink, Doc: "A TaskExecutor that cannot register for so long ends itself."},
+	{Key: TaskCancellationTimeout, Default: "30 s", Origin: flink + ": 180 s", Doc: "A task that does not end for so long after it was cancelled ends with its task host."},
+}

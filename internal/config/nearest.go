@@ -1,0 +1,38 @@
+package config
+
+// Nearest gives the candidate that differs from name in the fewest letters
+// added, left out, changed or swapped with their neighbour: what a person
+// probably meant. The first counts where several are as near; "" without
+// candidates.
+func Nearest(name string, candidates []string) string {
+	best, least := "", -1
+	for _, candidate := range candidates {
+		if d := distance(name, candidate); least < 0 || d < least {
+			best, least = candidate, d
+		}
+	}
+	return best
+}
+
+// distance is the optimal string alignment distance, over bytes.
+func distance(a, b string) int {
+	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range above {
+		above[j] = j
+	}
+	for i := range len(a) {
+		row[0] = i + 1
+		for j := range len(b) {
+			change := above[j]
+			if a[i] != b[j] {
+				change++
+			}
+			row[j+1] = min(change, above[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, above, row = above, row, before
+	}
+	return above[len(b)]
+}

@@ -1,0 +1,40 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Reference gives the page of all options, Markdown.
+func Reference() string {
+	var page strings.Builder
+	page.WriteString("# Options\n\n" +
+		"Given in `conf/bobbin.yaml` (`name: value`), or with `-D name=value`, which counts more.\n" +
+		"Durations are a number and `ns`, `µs`, `ms`, `s`, `min`, `h` or `d`; sizes a number and `b`, `k`, `m`, `g` or `t`.\n\n" +
+		"| option | type | default | meaning | origin |\n| --- | --- | --- | --- | --- |\n")
+	for _, d := range table {
+		fmt.Fprintf(&page, "| `%s` | %s | %s | %s | %s |\n", d.Key.Name(), d.Key.kind(), defaultText(d), cell(d.describe()), cell(d.Origin))
+	}
+	return page.String()
+}
+
+func (d Definition) describe() string {
+	text := d.Doc
+	if len(d.Choices) > 0 {
+		text += " One of `" + strings.Join(d.Choices, "`, `") + "`."
+	}
+	if d.Unit != 0 {
+		text += " A bare number counts " + strings.TrimPrefix(FormatDuration(d.Unit), "1 ") + "."
+	}
+	return text
+}
+
+func defaultText(d Definition) string {
+	if d.Default == "" {
+		return "none"
+	}
+	return "`" + d.Default + "`"
+}
+
+// cell keeps a text within its column.
+func cell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }
