@@ -1,0 +1,201 @@
+package yarnrpc
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"math"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
+)
+
+// Conn is a connection to one server. Any number of goroutines call through it at
+// once; answers come in the order the server likes. A Conn that nobody uses closes
+// itself after Options.MaxIdle, and one that breaks stays broken: a Proxy makes new
+// ones.
+type Conn struct {
+	address  string
+	o        Options
+	log      logrus.FieldLogger
+	identity *identity
+	net      net.Conn
+
+	room  chan struct{}     // holds one for each call that waits for its answer
+	queue chan *pendingCall // from callers to the writer; as many as room has, so that only full rooms block
+	ended chan struct{}     // closed with err set, by end
+	gone  chan struct{}     // closed when the reader and the writer have returned
+
+	mu       sync.Mutex // guards what follows
+	pending  map[int32]*pendingCall
+	err      error     // why the connection takes no calls any more
+	writeErr error     // why the writer has given up; the reader then finds out why
+	retired  bool      // ends when the last pending call has its answer
+	heard    time.Time // when the last answer came
+	used     time.Time // when the last call left those pending
+}
+
+// identity numbers the calls of a client. Servers that remember calls know them by
+// client and number, over all connections and tries.
+type identity struct {
+	client [wire.ClientIDLength]byte
+	last   atomic.Uint32
+}
+
+func newIdentity() *identity {
+	id := &identity{}
+	rand.Read(id.client[:]) //nolint:errcheck // never fails
+	return id
+}
+
+// call numbers a new call, from 0 up, as negative numbers mean other frames.
+func (id *identity) call(protocol, method string) wire.Call {
+	return wire.Call{
+		ID:       int32(id.last.Add(1) & math.MaxInt32),
+		ClientID: id.client[:],
+		Protocol: protocol,
+		Method:   method,
+	}
+}
+
+// Dial connects to a server and authenticates. A server that is told a user, rather
+// than shown a token, may still refuse the connection when the first call comes.
+func Dial(ctx context.Context, address string, o Options) (*Conn, error) {
+	return dial(ctx, address, o.withDefaults(), newIdentity())
+}
+
+func dial(ctx context.Context, address string, o Options, id *identity) (*Conn, error) {
+	if o.ConnectTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, o.ConnectTimeout, ErrConnectTimeout)
+		defer cancel()
+	}
+	var token *creds.Token
+	if o.Token != nil {
+		var err error
+		if token, err = o.Token(address); err != nil {
+			return nil, fmt.Errorf("choose token for %s: %w", address, err)
+		}
+	}
+	raw, err := o.Dial(ctx, "tcp", address)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = contextError(ctx)
+		}
+		return nil, fmt.Errorf("connect to %s: %w", address, err)
+	}
+	opened, err := Handshake(ctx, raw, HandshakeOptions{
+		Protocol:            o.Protocol,
+		ClientID:            id.client[:],
+		User:                o.User,
+		Token:               token,
+		QOPs:                o.QOPs,
+		AllowSimpleFallback: o.AllowSimpleFallback,
+	})
+	if err != nil {
+		raw.Close() //nolint:errcheck // the handshake's error says more
+		return nil, fmt.Errorf("connect to %s: %w", address, err)
+	}
+	return newConn(opened, address, o, id), nil
+}
+
+func newConn(opened net.Conn, address string, o Options, id *identity) *Conn {
+	now := time.Now()
+	c := &Conn{
+		address:  address,
+		o:        o,
+		log:      o.Logger.WithField("address", address),
+		identity: id,
+		net:      opened,
+		room:     make(chan struct{}, o.MaxCalls),
+		queue:    make(chan *pendingCall, o.MaxCalls),
+		ended:    make(chan struct{}),
+		gone:     make(chan struct{}),
+		pending:  make(map[int32]*pendingCall),
+		heard:    now,
+		used:     now,
+	}
+	written := make(chan struct{})
+	go func() { // ends when the connection does
+		defer close(written)
+		c.write()
+	}()
+	go func() { // ends when the connection does, which reading finds out
+		defer close(c.gone)
+		c.read()
+		<-written
+	}()
+	c.log.Debug("connection opened")
+	return c
+}
+
+// Call makes a call. See Caller.
+func (c *Conn) Call(ctx context.Context, method string, request, response proto.Message) error {
+	return c.call(ctx, c.identity.call(c.o.Protocol, method), request, response)
+}
+
+// Close ends the connection and the calls on it, and waits for its goroutines.
+func (c *Conn) Close() error {
+	c.end(ErrClosed, true)
+	<-c.gone
+	return nil
+}
+
+// finished reports whether the goroutines are gone.
+func (c *Conn) finished() bool {
+	select {
+	case <-c.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// Done is closed when the connection takes no more calls.
+func (c *Conn) Done() <-chan struct{} { return c.ended }
+
+// Err says why the connection takes no more calls; nil while it does.
+func (c *Conn) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// retire lets the calls that wait have their answers and then ends the connection.
+func (c *Conn) retire() {
+	c.mu.Lock()
+	c.retired = true
+	empty := len(c.pending) == 0
+	c.mu.Unlock()
+	if empty {
+		c.end(ErrClosed, false)
+	}
+}
+
+// end makes the connection take no more calls, and fails those that wait with cause.
+// executed: the server may have executed those of them that were sent.
+func (c *Conn) end(cause error, executed bool) {
+	c.mu.Lock()
+	if c.err != nil {
+		c.mu.Unlock()
+		return
+	}
+	c.err = cause
+	orphans := c.pending
+	c.pending = nil
+	c.mu.Unlock()
+
+	close(c.ended)
+	c.net.Close() //nolint:errcheck // cause says more
+	for _, call := range orphans {
+		call.outcome <- outcome{err: cause, maybeSent: executed && call.sent}
+	}
+	c.log.WithError(cause).WithField("calls", len(orphans)).Debug("connection ended")
+}

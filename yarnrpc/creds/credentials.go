@@ -1,0 +1,202 @@
+package creds
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/writable"
+)
+
+// ErrFormat is in the error for bytes that are not credentials, or not a token.
+var ErrFormat = errors.New("bad credentials format")
+
+// maxSize bounds the credentials that are read into memory. Real ones have a few
+// kilobytes.
+const maxSize = 16 << 20
+
+// The head of credentials (org.apache.hadoop.security.Credentials).
+const (
+	magic          = "HDTS"
+	formatWritable = 0
+	formatProtobuf = 1
+)
+
+// Credentials are tokens and secret keys by alias. The zero value is empty and
+// ready to be read; make the maps, or use New, to add. Not safe for concurrent
+// use while it changes.
+type Credentials struct {
+	Tokens  map[string]*Token
+	Secrets map[string][]byte
+}
+
+// New gives empty credentials.
+func New() *Credentials {
+	return &Credentials{Tokens: make(map[string]*Token), Secrets: make(map[string][]byte)}
+}
+
+// ReadFile reads a credentials file, such as the one that YARN names to a
+// container in HADOOP_TOKEN_FILE_LOCATION.
+func ReadFile(path string) (*Credentials, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read credentials file: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	c, err := Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("read credentials file %s: %w", path, err)
+	}
+	return c, nil
+}
+
+// Read reads credentials to the end of r, at most 16 MiB.
+func Read(r io.Reader) (*Credentials, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("read credentials: %w", err)
+	}
+	if len(b) > maxSize {
+		return nil, fmt.Errorf("read credentials: %w: longer than %d bytes", ErrFormat, maxSize)
+	}
+	return Parse(b)
+}
+
+// Parse reads credentials of either of Hadoop's formats.
+func Parse(b []byte) (*Credentials, error) {
+	if len(b) <= len(magic) || string(b[:len(magic)]) != magic {
+		return nil, fmt.Errorf("parse credentials: %w: they do not begin with %q", ErrFormat, magic)
+	}
+	format, body := b[len(magic)], b[len(magic)+1:]
+	var (
+		c   *Credentials
+		err error
+	)
+	switch format {
+	case formatWritable:
+		c, err = parseWritable(body)
+	case formatProtobuf:
+		c, err = parseProtobuf(body)
+	default:
+		err = fmt.Errorf("%w: unknown format %d", ErrFormat, format)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("parse credentials: %w", err)
+	}
+	return c, nil
+}
+
+func parseWritable(body []byte) (*Credentials, error) {
+	c := New()
+	r := writable.NewReader(body)
+	for range r.Count() {
+		alias, token := r.Text(), readToken(r)
+		if r.Err() != nil {
+			break
+		}
+		c.Tokens[alias] = token
+	}
+	for range r.Count() {
+		alias, secret := r.Text(), r.Bytes()
+		if r.Err() != nil {
+			break
+		}
+		c.Secrets[alias] = secret
+	}
+	if err := r.End(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	return c, nil
+}
+
+func parseProtobuf(body []byte) (*Credentials, error) {
+	message, n := protowire.ConsumeBytes(body)
+	if n < 0 {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, protowire.ParseError(n))
+	}
+	if n != len(body) {
+		return nil, fmt.Errorf("%w: %d bytes after the end", ErrFormat, len(body)-n)
+	}
+	var p commonpb.CredentialsProto
+	if err := proto.Unmarshal(message, &p); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	c := New()
+	for _, kv := range p.GetTokens() {
+		t := kv.GetToken()
+		c.Tokens[kv.GetAlias()] = &Token{
+			Identifier: t.GetIdentifier(),
+			Password:   t.GetPassword(),
+			Kind:       t.GetKind(),
+			Service:    t.GetService(),
+		}
+	}
+	for _, kv := range p.GetSecrets() {
+		c.Secrets[kv.GetAlias()] = kv.GetSecret()
+	}
+	return c, nil
+}
+
+// Marshal gives the Writable format, which every Hadoop reads: the bytes of
+// ContainerLaunchContext.Tokens and of a credentials file. Aliases are sorted, so
+// that equal credentials give equal bytes.
+func (c *Credentials) Marshal() []byte {
+	b := append([]byte(magic), formatWritable)
+	b = writable.AppendVLong(b, int64(len(c.Tokens)))
+	for _, alias := range slices.Sorted(maps.Keys(c.Tokens)) {
+		b = writable.AppendText(b, alias)
+		b = appendToken(b, c.Tokens[alias])
+	}
+	b = writable.AppendVLong(b, int64(len(c.Secrets)))
+	for _, alias := range slices.Sorted(maps.Keys(c.Secrets)) {
+		b = writable.AppendText(b, alias)
+		b = writable.AppendBytes(b, c.Secrets[alias])
+	}
+	return b
+}
+
+// Select finds the token of a kind for a service; of several, the one with the
+// first alias. Nil if there is none.
+func (c *Credentials) Select(kind, service string) *Token {
+	return c.find(func(t *Token) bool { return t.Kind == kind && t.For(service) })
+}
+
+// ByKind finds the token of a kind whatever its service, as the AMRM token of an
+// ApplicationMaster, whose service is empty in the file that YARN writes. Nil if
+// there is none.
+func (c *Credentials) ByKind(kind string) *Token {
+	return c.find(func(t *Token) bool { return t.Kind == kind })
+}
+
+func (c *Credentials) find(match func(*Token) bool) *Token {
+	for _, alias := range slices.Sorted(maps.Keys(c.Tokens)) {
+		if t := c.Tokens[alias]; match(t) {
+			return t
+		}
+	}
+	return nil
+}
+
+// Format prints how much there is and nothing of it, under every verb.
+func (c Credentials) Format(f fmt.State, _ rune) {
+	fmt.Fprintf(f, "credentials(%d tokens, %d secrets)", len(c.Tokens), len(c.Secrets))
+}
+
+// String is what Format prints.
+func (c Credentials) String() string { return fmt.Sprint(c) }
+
+// MarshalJSON gives the tokens without identifiers and passwords, and of secrets the aliases.
+func (c Credentials) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Tokens  map[string]*Token
+		Secrets []string
+	}{c.Tokens, slices.Sorted(maps.Keys(c.Secrets))})
+}

@@ -1,0 +1,112 @@
+package creds
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/writable"
+)
+
+// Kinds of tokens, as Hadoop's servers name them.
+const (
+	KindAMRM            = "YARN_AM_RM_TOKEN"          // ApplicationMaster to ResourceManager
+	KindNM              = "NMToken"                   // ApplicationMaster to one NodeManager
+	KindContainer       = "ContainerToken"            // proof of an allocation; not a login
+	KindClientToAM      = "YARN_CLIENT_TOKEN"         // client to ApplicationMaster
+	KindRMDelegation    = "RM_DELEGATION_TOKEN"       // user to ResourceManager
+	KindHDFSDelegation  = "HDFS_DELEGATION_TOKEN"     // user to NameNode
+	KindTimelineService = "TIMELINE_DELEGATION_TOKEN" // user to timeline server
+)
+
+// Token is a login that a server has issued (org.apache.hadoop.security.token.Token).
+type Token struct {
+	// Identifier says for whom and by which key the token was made. It goes back to
+	// the server byte for byte; package identifier tells what is in it.
+	Identifier []byte
+	// Password is secret: the HMAC of Identifier under the server's key.
+	Password []byte
+	Kind     string
+	// Service is the server that takes the token: ip:port, a name, a comma-separated
+	// list or empty, depending on Kind.
+	Service string
+}
+
+// Clone is a copy that shares nothing.
+func (t *Token) Clone() *Token {
+	return &Token{
+		Identifier: bytes.Clone(t.Identifier),
+		Password:   bytes.Clone(t.Password),
+		Kind:       t.Kind,
+		Service:    t.Service,
+	}
+}
+
+// WithService is a copy for another service, as when an ApplicationMaster enters
+// the addresses of the schedulers into the token it was given.
+func (t *Token) WithService(service string) *Token {
+	c := t.Clone()
+	c.Service = service
+	return c
+}
+
+// Fixed serves t for every address: the token source of a client with one token.
+func Fixed(t *Token) func(address string) (*Token, error) {
+	return func(string) (*Token, error) { return t, nil }
+}
+
+// For reports whether the token is meant for service, alone or in a list.
+func (t *Token) For(service string) bool {
+	for one := range strings.SplitSeq(t.Service, ",") {
+		if one == service {
+			return true
+		}
+	}
+	return false
+}
+
+// Format prints kind and service under every verb, and no byte of identifier or password.
+func (t Token) Format(f fmt.State, _ rune) {
+	fmt.Fprintf(f, "token(%s, service %q, identifier of %d bytes)", t.Kind, t.Service, len(t.Identifier))
+}
+
+// String is what Format prints.
+func (t Token) String() string { return fmt.Sprint(t) }
+
+// MarshalJSON gives kind and service alone.
+func (t Token) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct{ Kind, Service string }{t.Kind, t.Service})
+}
+
+// EncodeURL is the token as Hadoop's tools write it into one line of text: its
+// Writable form in base64, secret like the token.
+func (t *Token) EncodeURL() string {
+	return base64.RawURLEncoding.EncodeToString(appendToken(nil, t))
+}
+
+// DecodeURL reads what EncodeURL, or a Hadoop tool, wrote. Padding may be there or not.
+func DecodeURL(s string) (*Token, error) {
+	b, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(s, "="))
+	if err != nil {
+		return nil, fmt.Errorf("decode token: %w: not URL-safe base64", ErrFormat)
+	}
+	r := writable.NewReader(b)
+	t := readToken(r)
+	if err := r.End(); err != nil {
+		return nil, fmt.Errorf("decode token: %w: %w", ErrFormat, err)
+	}
+	return t, nil
+}
+
+func appendToken(b []byte, t *Token) []byte {
+	b = writable.AppendBytes(b, t.Identifier)
+	b = writable.AppendBytes(b, t.Password)
+	b = writable.AppendText(b, t.Kind)
+	return writable.AppendText(b, t.Service)
+}
+
+func readToken(r *writable.Reader) *Token {
+	return &Token{Identifier: r.Bytes(), Password: r.Bytes(), Kind: r.Text(), Service: r.Text()}
+}

@@ -1,0 +1,15 @@
+// Package yarnrpc is a client of Hadoop RPC, as YARN and HDFS speak it.
+//
+//	Conn      one connection: calls multiplexed, pings, idle close
+//	Proxy     a service at one or several addresses: dials when needed, retries, fails over
+//	Handshake the opening of a connection over any net.Conn, for other protocols' clients
+//
+// An error says what a caller needs to know before it tries again: RemoteError is an
+// exception that the server answered with, CallError a call without an answer, and
+// whether it may have been executed; Classify says what would help.
+//
+// A Conn has two goroutines, one that reads and one that writes, pings and closes
+// when idle; a Proxy has one for each address while it dials. Close waits for them.
+// Callers' goroutines decode answers. The package imports of ours hadoopproto and
+// what lies under yarnrpc, never the typed clients that are built on it.
+package yarnrpc

@@ -1,0 +1,148 @@
+package yarnrpc
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
+)
+
+// What a server's exception means, for errors.Is. Each stands for one or a few Java
+// classes; RemoteError.Class has the exact one.
+var (
+	ErrStandby                         = errors.New("server is not the active one")
+	ErrRetriable                       = errors.New("server asks to try again later")
+	ErrInvalidToken                    = errors.New("token is unknown, expired or made with another key")
+	ErrAccessControl                   = errors.New("access denied")
+	ErrSASL                            = errors.New("authentication failed")
+	ErrNoSuchMethod                    = errors.New("server does not have the method")
+	ErrNoSuchProtocol                  = errors.New("server does not speak the protocol")
+	ErrVersionMismatch                 = errors.New("server speaks another version")
+	ErrApplicationNotFound             = errors.New("application is not known")
+	ErrApplicationAttemptNotFound      = errors.New("application attempt is not known")
+	ErrContainerNotFound               = errors.New("container is not known")
+	ErrApplicationMasterNotRegistered  = errors.New("application master is not registered")
+	ErrInvalidApplicationMasterRequest = errors.New("application master broke the protocol")
+	ErrInvalidResourceRequest          = errors.New("resource request is not allowed")
+	ErrInvalidBlacklistRequest         = errors.New("blacklist request is not allowed")
+	ErrInvalidContainerRelease         = errors.New("container is not the caller's to release")
+	ErrNMNotYetReady                   = errors.New("node manager is not ready yet")
+	ErrInvalidContainer                = errors.New("node manager does not take the container")
+	ErrInvalidAuxService               = errors.New("node manager does not have the auxiliary service")
+	ErrYarn                            = errors.New("yarn refused the request")
+)
+
+// What else can become of a call, for errors.Is.
+var (
+	// ErrClosed is a Conn or Proxy that was closed, or a Conn that closed itself when idle.
+	ErrClosed = errors.New("connection is closed")
+	// ErrTimeout is Options.RPCTimeout passing without an answer.
+	ErrTimeout = errors.New("no answer in time")
+	// ErrConnectTimeout is Options.ConnectTimeout passing before a connection is ready.
+	ErrConnectTimeout = errors.New("no connection in time")
+	// ErrNoCommonAuth is a server with none of the ways to authenticate that the
+	// client has, plain trust among them unless Options.AllowSimpleFallback.
+	ErrNoCommonAuth = errors.New("no common way to authenticate")
+)
+
+// RemoteError is an exception that the server answered with.
+type RemoteError struct {
+	Address string
+	Method  string // empty: the server refused the connection
+	Class   string // Java class name, inner classes after $ or, from inside messages, after a dot
+	Message string // its first line
+	Detail  commonpb.RpcResponseHeaderProto_RpcErrorCodeProto
+}
+
+func (e *RemoteError) Error() string {
+	text := e.Class[strings.LastIndex(e.Class, ".")+1:] + ": " + e.Message
+	if e.Method == "" {
+		return text
+	}
+	return fmt.Sprintf("%s on %s: %s", e.Method, e.Address, text)
+}
+
+// Is reports whether target is one of the conditions that the class stands for.
+func (e *RemoteError) Is(target error) bool {
+	switch strings.ReplaceAll(e.Class, "$", ".") {
+	case "org.apache.hadoop.ipc.StandbyException",
+		"org.apache.hadoop.ipc.ObserverRetryOnActiveException":
+		return target == ErrStandby
+	case "org.apache.hadoop.ipc.RetriableException":
+		return target == ErrRetriable
+	case "org.apache.hadoop.security.token.SecretManager.InvalidToken":
+		return target == ErrInvalidToken
+	case "org.apache.hadoop.security.AccessControlException",
+		"org.apache.hadoop.security.authorize.AuthorizationException":
+		return target == ErrAccessControl || target == fs.ErrPermission
+	case "javax.security.sasl.SaslException":
+		return target == ErrSASL
+	case "org.apache.hadoop.ipc.RpcNoSuchMethodException":
+		return target == ErrNoSuchMethod
+	case "org.apache.hadoop.ipc.RpcNoSuchProtocolException":
+		return target == ErrNoSuchProtocol
+	case "org.apache.hadoop.ipc.RPC.VersionMismatch":
+		return target == ErrVersionMismatch
+	case "java.io.FileNotFoundException":
+		return target == fs.ErrNotExist
+	case "org.apache.hadoop.fs.FileAlreadyExistsException":
+		return target == fs.ErrExist
+	}
+	yarn, isYarn := strings.CutPrefix(e.Class, "org.apache.hadoop.yarn.exceptions.")
+	if !isYarn {
+		return false
+	}
+	if target == ErrYarn {
+		return true
+	}
+	switch yarn {
+	case "ApplicationNotFoundException":
+		return target == ErrApplicationNotFound
+	case "ApplicationAttemptNotFoundException":
+		return target == ErrApplicationAttemptNotFound
+	case "ContainerNotFoundException":
+		return target == ErrContainerNotFound
+	case "ApplicationMasterNotRegisteredException":
+		return target == ErrApplicationMasterNotRegistered
+	case "InvalidApplicationMasterRequestException":
+		return target == ErrInvalidApplicationMasterRequest
+	case "InvalidResourceRequestException", "InvalidLabelResourceRequestException",
+		"SchedulerInvalidResoureRequestException": // Hadoop's spelling
+		return target == ErrInvalidResourceRequest
+	case "InvalidResourceBlacklistRequestException":
+		return target == ErrInvalidBlacklistRequest
+	case "InvalidContainerReleaseException":
+		return target == ErrInvalidContainerRelease
+	case "NMNotYetReadyException":
+		return target == ErrNMNotYetReady
+	case "InvalidContainerException":
+		return target == ErrInvalidContainer
+	case "InvalidAuxServiceException":
+		return target == ErrInvalidAuxService
+	default:
+		return false
+	}
+}
+
+// CallError is a call that got no answer.
+type CallError struct {
+	Address   string // the server's, or those of all that were tried
+	Method    string
+	MaybeSent bool // the server may have executed the call
+	Err       error
+}
+
+func (e *CallError) Error() string {
+	return fmt.Sprintf("%s on %s: %v", e.Method, e.Address, e.Err)
+}
+
+func (e *CallError) Unwrap() error { return e.Err }
+
+// MaybeSent reports whether the server may have executed the call that err is of
+// without our knowing. It is false for a RemoteError: the server has told.
+func MaybeSent(err error) bool {
+	var call *CallError
+	return errors.As(err, &call) && call.MaybeSent
+}

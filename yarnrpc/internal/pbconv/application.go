@@ -1,0 +1,176 @@
+package pbconv
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// Prefixes of enumeration values in protobuf.
+const (
+	attemptPrefix = "APP_ATTEMPT_"
+	finalPrefix   = "APP_"
+	logsPrefix    = "LOG_"
+)
+
+// ApplicationStateProto converts a state, as filters send it; nil for one that YARN does not have.
+func ApplicationStateProto(s records.ApplicationState) *yarnpb.YarnApplicationStateProto {
+	return stateProto[yarnpb.YarnApplicationStateProto](s, "", yarnpb.YarnApplicationStateProto_value)
+}
+
+// FinalApplicationStatusProto converts the outcome of an application; nil for one that YARN does not have.
+func FinalApplicationStatusProto(s records.FinalApplicationStatus) *yarnpb.FinalApplicationStatusProto {
+	return stateProto[yarnpb.FinalApplicationStatusProto](s, finalPrefix, yarnpb.FinalApplicationStatusProto_value)
+}
+
+// FinalApplicationStatus converts the outcome of an application.
+func FinalApplicationStatus(p *yarnpb.FinalApplicationStatusProto) records.FinalApplicationStatus {
+	return state[records.FinalApplicationStatus](p, finalPrefix)
+}
+
+// SubmissionContextProto converts an application to be submitted.
+func SubmissionContextProto(c records.SubmissionContext) *yarnpb.ApplicationSubmissionContextProto {
+	p := &yarnpb.ApplicationSubmissionContextProto{
+		ApplicationId:                           ApplicationIDProto(c.ID),
+		ApplicationName:                         proto.String(c.Name),
+		AmContainerSpec:                         ContainerLaunchContextProto(c.Container),
+		CancelTokensWhenComplete:                proto.Bool(!c.KeepTokens),
+		UnmanagedAm:                             proto.Bool(c.Unmanaged),
+		MaxAppAttempts:                          proto.Int32(clamp(c.MaxAttempts)),
+		Resource:                                ResourceProto(c.Resource),
+		ApplicationTags:                         c.Tags,
+		LogAggregationContext:                   logAggregationProto(c.Logs),
+		AttemptFailuresValidityInterval:         proto.Int64(validityMillis(c.FailuresValidity)),
+		KeepContainersAcrossApplicationAttempts: proto.Bool(c.KeepContainers),
+	}
+	if c.Queue != "" {
+		p.Queue = proto.String(c.Queue)
+	}
+	if c.Priority != nil {
+		p.Priority = PriorityProto(*c.Priority)
+	}
+	if c.Type != "" {
+		p.ApplicationType = proto.String(c.Type)
+	}
+	if c.NodeLabel != "" {
+		p.NodeLabelExpression = proto.String(c.NodeLabel)
+	}
+	if c.Lifetime > 0 {
+		p.ApplicationTimeouts = []*yarnpb.ApplicationTimeoutMapProto{{
+			ApplicationTimeoutType: yarnpb.ApplicationTimeoutTypeProto_APP_TIMEOUT_LIFETIME.Enum(),
+			Timeout:                proto.Int64(int64((c.Lifetime + time.Second - 1) / time.Second)),
+		}}
+	}
+	return p
+}
+
+// SubmissionContext converts a submitted application, for servers in tests.
+func SubmissionContext(p *yarnpb.ApplicationSubmissionContextProto) records.SubmissionContext {
+	if p == nil {
+		return records.SubmissionContext{}
+	}
+	c := records.SubmissionContext{
+		ID:               ApplicationID(p.GetApplicationId()),
+		Name:             p.GetApplicationName(),
+		Queue:            p.GetQueue(),
+		Container:        ContainerLaunchContext(p.GetAmContainerSpec()),
+		Resource:         Resource(p.GetResource()),
+		NodeLabel:        p.GetNodeLabelExpression(),
+		KeepTokens:       !p.GetCancelTokensWhenComplete(),
+		Unmanaged:        p.GetUnmanagedAm(),
+		MaxAttempts:      int(p.GetMaxAppAttempts()),
+		FailuresValidity: validity(p.GetAttemptFailuresValidityInterval()),
+		Type:             p.GetApplicationType(),
+		KeepContainers:   p.GetKeepContainersAcrossApplicationAttempts(),
+		Tags:             p.GetApplicationTags(),
+		Logs:             logAggregation(p.GetLogAggregationContext()),
+	}
+	if p.Priority != nil {
+		priority := Priority(p.GetPriority())
+		c.Priority = &priority
+	}
+	for _, t := range p.GetApplicationTimeouts() {
+		c.Lifetime = time.Duration(t.GetTimeout()) * time.Second
+	}
+	return c
+}
+
+// ApplicationReport converts what is told of an application.
+func ApplicationReport(p *yarnpb.ApplicationReportProto) records.ApplicationReport {
+	if p == nil {
+		return records.ApplicationReport{}
+	}
+	return records.ApplicationReport{
+		ID:                  ApplicationID(p.GetApplicationId()),
+		Attempt:             ApplicationAttemptID(p.GetCurrentApplicationAttemptId()),
+		User:                p.GetUser(),
+		Queue:               p.GetQueue(),
+		Name:                p.GetName(),
+		Type:                p.GetApplicationType(),
+		Tags:                p.GetApplicationTags(),
+		Host:                p.GetHost(),
+		RPCPort:             int(p.GetRpcPort()),
+		TrackingURL:         p.GetTrackingUrl(),
+		OriginalTrackingURL: p.GetOriginalTrackingUrl(),
+		State:               state[records.ApplicationState](p.YarnApplicationState, ""),
+		FinalStatus:         FinalApplicationStatus(p.FinalApplicationStatus),
+		Diagnostics:         p.GetDiagnostics(),
+		Progress:            p.GetProgress(),
+		Priority:            Priority(p.GetPriority()),
+		Started:             Time(p.GetStartTime()),
+		Submitted:           Time(p.GetSubmitTime()),
+		Launched:            Time(p.GetLaunchTime()),
+		Finished:            Time(p.GetFinishTime()),
+		Usage:               resourceUsage(p.GetAppResource_Usage()),
+		Logs:                state[records.LogAggregationStatus](p.LogAggregationStatus, logsPrefix),
+		Unmanaged:           p.GetUnmanagedApplication(),
+		ClientToAMToken:     Token(p.GetClientToAmToken()),
+		AMRMToken:           Token(p.GetAmRmToken()),
+	}
+}
+
+// ApplicationReports converts a list.
+func ApplicationReports(ps []*yarnpb.ApplicationReportProto) []records.ApplicationReport {
+	return each(ps, ApplicationReport)
+}
+
+func resourceUsage(p *yarnpb.ApplicationResourceUsageReportProto) records.ResourceUsage {
+	return records.ResourceUsage{
+		UsedContainers:     int(p.GetNumUsedContainers()),
+		ReservedContainers: int(p.GetNumReservedContainers()),
+		Used:               Resource(p.GetUsedResources()),
+		Reserved:           Resource(p.GetReservedResources()),
+		Needed:             Resource(p.GetNeededResources()),
+		MemoryMBSeconds:    p.GetMemorySeconds(),
+		VCoreSeconds:       p.GetVcoreSeconds(),
+		QueuePercentage:    p.GetQueueUsagePercentage(),
+		ClusterPercentage:  p.GetClusterUsagePercentage(),
+	}
+}
+
+// AttemptReport converts what is told of an attempt.
+func AttemptReport(p *yarnpb.ApplicationAttemptReportProto) records.AttemptReport {
+	if p == nil {
+		return records.AttemptReport{}
+	}
+	return records.AttemptReport{
+		ID:                  ApplicationAttemptID(p.GetApplicationAttemptId()),
+		Host:                p.GetHost(),
+		RPCPort:             int(p.GetRpcPort()),
+		TrackingURL:         p.GetTrackingUrl(),
+		OriginalTrackingURL: p.GetOriginalTrackingUrl(),
+		Diagnostics:         p.GetDiagnostics(),
+		State:               state[records.AttemptState](p.YarnApplicationAttemptState, attemptPrefix),
+		MasterContainer:     ContainerID(p.GetAmContainerId()),
+		Started:             Time(p.GetStartTime()),
+		Finished:            Time(p.GetFinishTime()),
+	}
+}
+
+// AttemptReports converts a list.
+func AttemptReports(ps []*yarnpb.ApplicationAttemptReportProto) []records.AttemptReport {
+	return each(ps, AttemptReport)
+}

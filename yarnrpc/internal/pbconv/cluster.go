@@ -1,0 +1,127 @@
+package pbconv
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// Prefixes of enumeration values in protobuf.
+const (
+	nodePrefix     = "NS_"
+	queuePrefix    = "Q_"
+	queueACLPrefix = "QACL_"
+)
+
+// NodeStateProto converts a state, as filters send it; nil for one that YARN does not have.
+func NodeStateProto(s records.NodeState) *yarnpb.NodeStateProto {
+	return stateProto[yarnpb.NodeStateProto](s, nodePrefix, yarnpb.NodeStateProto_value)
+}
+
+// NodeReport converts what is told of a node.
+func NodeReport(p *yarnpb.NodeReportProto) records.NodeReport {
+	if p == nil {
+		return records.NodeReport{}
+	}
+	return records.NodeReport{
+		ID:                     NodeID(p.GetNodeId()),
+		HTTPAddress:            p.GetHttpAddress(),
+		Rack:                   p.GetRackName(),
+		Used:                   Resource(p.GetUsed()),
+		Capability:             Resource(p.GetCapability()),
+		Containers:             int(p.GetNumContainers()),
+		State:                  state[records.NodeState](p.NodeState, nodePrefix),
+		HealthReport:           p.GetHealthReport(),
+		LastHealthReport:       Time(p.GetLastHealthReportTime()),
+		Labels:                 p.GetNodeLabels(),
+		DecommissioningTimeout: time.Duration(p.GetDecommissioningTimeout()) * time.Second,
+	}
+}
+
+// NodeReports converts a list.
+func NodeReports(ps []*yarnpb.NodeReportProto) []records.NodeReport { return each(ps, NodeReport) }
+
+// NodeReportProto converts what is told of a node, for servers in tests.
+func NodeReportProto(n records.NodeReport) *yarnpb.NodeReportProto {
+	return &yarnpb.NodeReportProto{
+		NodeId:                 NodeIDProto(n.ID),
+		HttpAddress:            proto.String(n.HTTPAddress),
+		RackName:               proto.String(n.Rack),
+		Used:                   ResourceProto(n.Used),
+		Capability:             ResourceProto(n.Capability),
+		NumContainers:          proto.Int32(clamp(n.Containers)),
+		NodeState:              NodeStateProto(n.State),
+		HealthReport:           proto.String(n.HealthReport),
+		LastHealthReportTime:   proto.Int64(Millis(n.LastHealthReport)),
+		NodeLabels:             n.Labels,
+		DecommissioningTimeout: proto.Uint32(uint32(clamp(int(n.DecommissioningTimeout / time.Second)))),
+	}
+}
+
+// ClusterMetrics converts the counts of nodes.
+func ClusterMetrics(p *yarnpb.YarnClusterMetricsProto) records.ClusterMetrics {
+	return records.ClusterMetrics{
+		NodeManagers:    int(p.GetNumNodeManagers()),
+		Decommissioned:  int(p.GetNumDecommissionedNms()),
+		Active:          int(p.GetNumActiveNms()),
+		Lost:            int(p.GetNumLostNms()),
+		Unhealthy:       int(p.GetNumUnhealthyNms()),
+		Rebooted:        int(p.GetNumRebootedNms()),
+		Decommissioning: int(p.GetNumDecommissioningNms()),
+		Shutdown:        int(p.GetNumShutdownNms()),
+	}
+}
+
+// QueueInfo converts what is told of a queue and of those below it.
+func QueueInfo(p *yarnpb.QueueInfoProto) records.QueueInfo {
+	if p == nil {
+		return records.QueueInfo{}
+	}
+	return records.QueueInfo{
+		Name:            p.GetQueueName(),
+		Path:            p.GetQueuePath(),
+		Capacity:        p.GetCapacity(),
+		MaximumCapacity: p.GetMaximumCapacity(),
+		CurrentCapacity: p.GetCurrentCapacity(),
+		State:           state[records.QueueState](p.State, queuePrefix),
+		Children:        each(p.GetChildQueues(), QueueInfo),
+		Applications:    ApplicationReports(p.GetApplications()),
+		Labels:          p.GetAccessibleNodeLabels(),
+		SchedulerType:   p.GetSchedulerType(),
+		Statistics:      queueStatistics(p.GetQueueStatistics()),
+	}
+}
+
+func queueStatistics(p *yarnpb.QueueStatisticsProto) records.QueueStatistics {
+	return records.QueueStatistics{
+		AppsSubmitted:       p.GetNumAppsSubmitted(),
+		AppsRunning:         p.GetNumAppsRunning(),
+		AppsPending:         p.GetNumAppsPending(),
+		AppsCompleted:       p.GetNumAppsCompleted(),
+		AppsKilled:          p.GetNumAppsKilled(),
+		AppsFailed:          p.GetNumAppsFailed(),
+		ActiveUsers:         p.GetNumActiveUsers(),
+		Available:           records.Resource{MemoryMB: p.GetAvailableMemoryMB(), VCores: int(p.GetAvailableVCores())},
+		Allocated:           records.Resource{MemoryMB: p.GetAllocatedMemoryMB(), VCores: int(p.GetAllocatedVCores())},
+		Pending:             records.Resource{MemoryMB: p.GetPendingMemoryMB(), VCores: int(p.GetPendingVCores())},
+		Reserved:            records.Resource{MemoryMB: p.GetReservedMemoryMB(), VCores: int(p.GetReservedVCores())},
+		AllocatedContainers: p.GetAllocatedContainers(),
+		PendingContainers:   p.GetPendingContainers(),
+		ReservedContainers:  p.GetReservedContainers(),
+	}
+}
+
+// QueueUserACLs converts what the caller may do with queues.
+func QueueUserACLs(ps []*yarnpb.QueueUserACLInfoProto) []records.QueueUserACL {
+	return each(ps, func(p *yarnpb.QueueUserACLInfoProto) records.QueueUserACL {
+		return records.QueueUserACL{
+			Queue: p.GetQueueName(),
+			ACLs: each(p.GetUserAcls(), func(acl yarnpb.QueueACLProto) records.QueueACL {
+				return state[records.QueueACL](&acl, queueACLPrefix)
+			}),
+		}
+	})
+}

@@ -1,0 +1,130 @@
+package pbconv
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// Prefixes of enumeration values in protobuf.
+const (
+	containerPrefix    = "C_"
+	containerSubPrefix = "CSS_"
+)
+
+// ExecutionType converts how a container holds its resources; nil is guaranteed.
+func ExecutionType(p *yarnpb.ExecutionTypeProto) records.ExecutionType {
+	if p == nil {
+		return records.ExecutionGuaranteed
+	}
+	return state[records.ExecutionType](p, "")
+}
+
+// ExecutionTypeProto converts how a container holds its resources; empty is guaranteed.
+func ExecutionTypeProto(t records.ExecutionType) *yarnpb.ExecutionTypeProto {
+	if t == "" {
+		t = records.ExecutionGuaranteed
+	}
+	return stateProto[yarnpb.ExecutionTypeProto](t, "", yarnpb.ExecutionTypeProto_value)
+}
+
+// Container converts a promise of room.
+func Container(p *yarnpb.ContainerProto) records.Container {
+	if p == nil {
+		return records.Container{}
+	}
+	return records.Container{
+		ID:                  ContainerID(p.GetId()),
+		Node:                NodeID(p.GetNodeId()),
+		NodeHTTPAddress:     p.GetNodeHttpAddress(),
+		Resource:            Resource(p.GetResource()),
+		Priority:            Priority(p.GetPriority()),
+		Token:               Token(p.GetContainerToken()),
+		ExecutionType:       ExecutionType(p.ExecutionType),
+		AllocationRequestID: p.GetAllocationRequestId(),
+		Version:             int(p.GetVersion()),
+		AllocationTags:      p.GetAllocationTags(),
+	}
+}
+
+// Containers converts a list.
+func Containers(ps []*yarnpb.ContainerProto) []records.Container { return each(ps, Container) }
+
+// ContainerProto converts a promise of room.
+func ContainerProto(c records.Container) *yarnpb.ContainerProto {
+	return &yarnpb.ContainerProto{
+		Id:                  ContainerIDProto(c.ID),
+		NodeId:              NodeIDProto(c.Node),
+		NodeHttpAddress:     proto.String(c.NodeHTTPAddress),
+		Resource:            ResourceProto(c.Resource),
+		Priority:            PriorityProto(c.Priority),
+		ContainerToken:      TokenProto(c.Token),
+		ExecutionType:       ExecutionTypeProto(c.ExecutionType),
+		AllocationRequestId: proto.Int64(c.AllocationRequestID),
+		Version:             proto.Int32(clamp(c.Version)),
+		AllocationTags:      c.AllocationTags,
+	}
+}
+
+// ContainerState converts how far a container has come.
+func ContainerState(p *yarnpb.ContainerStateProto) records.ContainerState {
+	return state[records.ContainerState](p, containerPrefix)
+}
+
+// ContainerStatus converts what became of a container.
+func ContainerStatus(p *yarnpb.ContainerStatusProto) records.ContainerStatus {
+	if p == nil {
+		return records.ContainerStatus{ExitStatus: records.ExitUnknown}
+	}
+	return records.ContainerStatus{
+		ID:            ContainerID(p.GetContainerId()),
+		State:         ContainerState(p.State),
+		SubState:      state[records.ContainerSubState](p.ContainerSubState, containerSubPrefix),
+		ExitStatus:    records.ExitStatus(p.GetExitStatus()),
+		Diagnostics:   p.GetDiagnostics(),
+		Capability:    Resource(p.GetCapability()),
+		ExecutionType: ExecutionType(p.ExecutionType),
+		Attributes:    stringMap(p.GetContainerAttributes()),
+	}
+}
+
+// ContainerStatuses converts a list.
+func ContainerStatuses(ps []*yarnpb.ContainerStatusProto) []records.ContainerStatus {
+	return each(ps, ContainerStatus)
+}
+
+// ContainerStatusProto converts what became of a container.
+func ContainerStatusProto(s records.ContainerStatus) *yarnpb.ContainerStatusProto {
+	return &yarnpb.ContainerStatusProto{
+		ContainerId:         ContainerIDProto(s.ID),
+		State:               stateProto[yarnpb.ContainerStateProto](s.State, containerPrefix, yarnpb.ContainerStateProto_value),
+		ContainerSubState:   stateProto[yarnpb.ContainerSubStateProto](s.SubState, containerSubPrefix, yarnpb.ContainerSubStateProto_value),
+		ExitStatus:          proto.Int32(int32(s.ExitStatus)),
+		Diagnostics:         proto.String(s.Diagnostics),
+		Capability:          ResourceProto(s.Capability),
+		ExecutionType:       ExecutionTypeProto(s.ExecutionType),
+		ContainerAttributes: stringMapProto(s.Attributes),
+	}
+}
+
+// ContainerReport converts what is remembered of a container.
+func ContainerReport(p *yarnpb.ContainerReportProto) records.ContainerReport {
+	if p == nil {
+		return records.ContainerReport{}
+	}
+	return records.ContainerReport{
+		ID:              ContainerID(p.GetContainerId()),
+		Resource:        Resource(p.GetResource()),
+		Node:            NodeID(p.GetNodeId()),
+		NodeHTTPAddress: p.GetNodeHttpAddress(),
+		Priority:        Priority(p.GetPriority()),
+		Created:         Time(p.GetCreationTime()),
+		Finished:        Time(p.GetFinishTime()),
+		State:           ContainerState(p.ContainerState),
+		ExitStatus:      records.ExitStatus(p.GetContainerExitStatus()),
+		Diagnostics:     p.GetDiagnosticsInfo(),
+		LogURL:          p.GetLogUrl(),
+		ExecutionType:   ExecutionType(p.ExecutionType),
+	}
+}

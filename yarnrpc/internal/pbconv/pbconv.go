@@ -1,0 +1,141 @@
+// Package pbconv converts between Hadoop's protobuf messages and the plain types
+// of records and creds. X turns a message into the record X, XProto the other way.
+//
+// The functions are total. A message that is missing or lacks fields gives zero
+// values: whoever needs a field checks it where it means something. Fields of a
+// message are set explicitly even where they equal the default, as Hadoop asks for
+// presence. The package is pure; only packages under yarnrpc can import it.
+package pbconv
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
+	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+)
+
+// Token converts a token; nil stays nil.
+func Token(p *commonpb.TokenProto) *creds.Token {
+	if p == nil {
+		return nil
+	}
+	return &creds.Token{
+		Identifier: p.GetIdentifier(),
+		Password:   p.GetPassword(),
+		Kind:       p.GetKind(),
+		Service:    p.GetService(),
+	}
+}
+
+// TokenProto converts a token; nil stays nil.
+func TokenProto(t *creds.Token) *commonpb.TokenProto {
+	if t == nil {
+		return nil
+	}
+	return &commonpb.TokenProto{
+		Identifier: slices.Concat([]byte{}, t.Identifier), // required: empty, never nil
+		Password:   slices.Concat([]byte{}, t.Password),
+		Kind:       proto.String(t.Kind),
+		Service:    proto.String(t.Service),
+	}
+}
+
+// Time converts milliseconds since 1970; none is the zero time.
+func Time(millis int64) time.Time {
+	if millis <= 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(millis)
+}
+
+// Millis converts a time to milliseconds since 1970, the zero time to 0.
+func Millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// clamp converts a number to a field of 32 bits. What does not fit becomes the
+// nearest that does, which no server accepts as an amount of anything.
+func clamp(n int) int32 {
+	return int32(max(math.MinInt32, min(math.MaxInt32, n)))
+}
+
+// enum is a generated enumeration type.
+type enum interface {
+	~int32
+	protoreflect.Enum
+	String() string
+}
+
+// state converts an enumeration value to Hadoop's name of it, without the prefix
+// that keeps the names apart in protobuf. Nil, a value that was not sent or is
+// newer than our .proto files, is the empty string.
+func state[S ~string, E enum](value *E, prefix string) S {
+	if value == nil {
+		return ""
+	}
+	return S(strings.TrimPrefix((*value).String(), prefix))
+}
+
+// stateProto is the inverse of state, given the generated map of names. A name
+// that it does not have becomes nil.
+func stateProto[E enum, S ~string](s S, prefix string, values map[string]int32) *E {
+	number, known := values[prefix+string(s)]
+	if !known {
+		return nil
+	}
+	e := E(number)
+	return &e
+}
+
+func each[P, R any](ps []P, convert func(P) R) []R {
+	if len(ps) == 0 {
+		return nil
+	}
+	out := make([]R, len(ps))
+	for i, p := range ps {
+		out[i] = convert(p)
+	}
+	return out
+}
+
+// stringMap converts a list of pairs; of several with one key the last counts, as in Java.
+func stringMap(ps []*yarnpb.StringStringMapProto) map[string]string {
+	if len(ps) == 0 {
+		return nil
+	}
+	m := make(map[string]string, len(ps))
+	for _, p := range ps {
+		m[p.GetKey()] = p.GetValue()
+	}
+	return m
+}
+
+// entries converts a map to a list in the order of its keys, so that equal maps
+// give equal bytes.
+func entries[V, P any](m map[string]V, entry func(key string, value V) P) []P {
+	if len(m) == 0 {
+		return nil
+	}
+	out := make([]P, 0, len(m))
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, entry(key, m[key]))
+	}
+	return out
+}
+
+func stringMapProto(m map[string]string) []*yarnpb.StringStringMapProto {
+	return entries(m, func(key, value string) *yarnpb.StringStringMapProto {
+		return &yarnpb.StringStringMapProto{Key: proto.String(key), Value: proto.String(value)}
+	})
+}

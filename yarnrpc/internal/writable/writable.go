@@ -1,0 +1,139 @@
+// Package writable is Hadoop's encoding of numbers, texts and byte strings outside
+// protobuf (org.apache.hadoop.io.WritableUtils), as credentials files and HDFS'
+// token identifiers use it. It is pure and imports nothing of ours.
+//
+// A number from -112 to 127 is one byte. For others the first byte, seen as signed,
+// tells sign and length, and that many bytes follow, big-endian:
+//
+//	-113 … -120   -112 - b bytes of a positive number
+//	-121 … -128   -120 - b bytes of the complement of a negative number
+package writable
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// ErrMalformed is in the error for bytes that are no such encoding.
+var ErrMalformed = errors.New("malformed writable")
+
+// AppendVLong adds a number, also where Hadoop calls it VInt.
+func AppendVLong(b []byte, n int64) []byte {
+	if n >= -112 && n <= 127 {
+		return append(b, byte(n))
+	}
+	first := -112
+	if n < 0 {
+		first, n = -120, ^n
+	}
+	size := (bits.Len64(uint64(n)) + 7) / 8
+	b = append(b, byte(first-size))
+	var big [8]byte
+	binary.BigEndian.PutUint64(big[:], uint64(n))
+	return append(b, big[8-size:]...)
+}
+
+// AppendBytes adds a length and the bytes.
+func AppendBytes(b, p []byte) []byte { return append(AppendVLong(b, int64(len(p))), p...) }
+
+// AppendText adds a length and the text (org.apache.hadoop.io.Text).
+func AppendText(b []byte, s string) []byte { return append(AppendVLong(b, int64(len(s))), s...) }
+
+// Reader takes values from the front of bytes. After the first that is cut short or
+// wrong, everything reads as zero, and End tells what it was.
+type Reader struct {
+	rest []byte
+	err  error
+}
+
+// NewReader reads b.
+func NewReader(b []byte) *Reader { return &Reader{rest: b} }
+
+// VLong reads a number.
+func (r *Reader) VLong() int64 {
+	head := r.take(1)
+	if head == nil {
+		return 0
+	}
+	first := int(int8(head[0]))
+	if first >= -112 {
+		return int64(first)
+	}
+	size, negative := -112-first, false
+	if first < -120 {
+		size, negative = -120-first, true
+	}
+	var n uint64
+	for _, digit := range r.take(size) {
+		n = n<<8 | uint64(digit)
+	}
+	if negative {
+		n = ^n
+	}
+	return int64(n)
+}
+
+// VInt reads a number of at most 32 bits.
+func (r *Reader) VInt() int32 {
+	n := r.VLong()
+	if n < math.MinInt32 || n > math.MaxInt32 {
+		r.fail("number %d needs more than 32 bits", n)
+		return 0
+	}
+	return int32(n)
+}
+
+// Count reads how many entries follow. Each takes at least a byte, which bounds
+// what a false count can cost.
+func (r *Reader) Count() int {
+	n := r.VLong()
+	if n < 0 || n > int64(len(r.rest)) {
+		r.fail("%d entries in %d bytes", n, len(r.rest))
+		return 0
+	}
+	return int(n)
+}
+
+// Bytes reads a length and as many bytes, which it copies.
+func (r *Reader) Bytes() []byte {
+	n := r.VLong()
+	if n < 0 || n > int64(len(r.rest)) {
+		r.fail("length %d with %d bytes left", n, len(r.rest))
+		return nil
+	}
+	return append([]byte{}, r.take(int(n))...)
+}
+
+// Text reads what AppendText wrote.
+func (r *Reader) Text() string { return string(r.Bytes()) }
+
+// Err is the first fault so far.
+func (r *Reader) Err() error { return r.err }
+
+// End is the first fault, bytes that are left over among them.
+func (r *Reader) End() error {
+	if r.err == nil && len(r.rest) > 0 {
+		r.fail("%d bytes after the end", len(r.rest))
+	}
+	return r.err
+}
+
+func (r *Reader) take(n int) []byte {
+	if n > len(r.rest) {
+		r.fail("%d bytes wanted, %d left", n, len(r.rest))
+		return nil
+	}
+	p := r.rest[:n]
+	r.rest = r.rest[n:]
+	return p
+}
+
+func (r *Reader) fail(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
+		r.rest = nil
+	}
+}

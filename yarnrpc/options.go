@@ -1,0 +1,102 @@
+package yarnrpc
+
+import (
+	"context"
+	"io"
+	"net"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
+)
+
+// Caller makes calls of one protocol. It is what the typed clients are built on.
+type Caller interface {
+	// Call sends request and waits for the answer, which it decodes into response.
+	// The error is a *RemoteError, a *CallError, or one that says why request or
+	// answer could not be encoded. Any number of goroutines may call.
+	Call(ctx context.Context, method string, request, response proto.Message) error
+}
+
+// UserInformation says who speaks on a connection that SASL does not authenticate.
+type UserInformation struct {
+	Effective string
+	Real      string // who acts for Effective, if somebody else
+}
+
+// Options of a Conn or Proxy. The zero value of each but Protocol has a meaning;
+// durations of 0 are Hadoop's defaults, negative ones switch off.
+type Options struct {
+	// Protocol is the wire name, such as ApplicationClientProtocol.
+	Protocol string
+	// User is told to servers that trust their clients.
+	User UserInformation
+	// Token is asked for the token of each new connection, so that one which was
+	// rolled over serves from the next connection on. Nil, or a nil token: none, and
+	// the server is told User.
+	Token func(address string) (*creds.Token, error)
+	// QOPs are the qualities of protection that will do with a token, best first
+	// (hadoop.rpc.protection). None: authentication alone.
+	QOPs []sasl.QOP
+	// AllowSimpleFallback accepts a server that wants no token
+	// (ipc.client.fallback-to-simple-auth-allowed).
+	AllowSimpleFallback bool
+	// Dial opens connections. Nil: TCP with keep-alive.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// ConnectTimeout bounds dialling and authentication together
+	// (ipc.client.connect.timeout, 20 s).
+	ConnectTimeout time.Duration
+	// PingInterval is how long a server that owes an answer may be silent before a
+	// ping finds out whether the connection is alive (ipc.ping.interval, 60 s).
+	PingInterval time.Duration
+	// MaxIdle closes a connection that nobody has used for so long
+	// (ipc.client.connection.maxidletime, 10 s).
+	MaxIdle time.Duration
+	// RPCTimeout bounds each try of a call, beside its context
+	// (ipc.client.rpc-timeout.ms, 120 s).
+	RPCTimeout time.Duration
+	// MaxResponse bounds the frames that servers send, in bytes
+	// (ipc.maximum.response.length). 0: 128 MiB.
+	MaxResponse int
+	// MaxCalls bounds the calls that wait for answers on a connection; more wait
+	// for room. 0: 100.
+	MaxCalls int
+	// Logger gets connections at debug level and retries at warning level. Nil: nothing is logged.
+	Logger logrus.FieldLogger
+}
+
+// withDefaults replaces what is 0. Durations that are off stay negative.
+func (o Options) withDefaults() Options {
+	for _, d := range []struct {
+		value *time.Duration
+		zero  time.Duration
+	}{
+		{&o.ConnectTimeout, 20 * time.Second},
+		{&o.PingInterval, 60 * time.Second},
+		{&o.MaxIdle, 10 * time.Second},
+		{&o.RPCTimeout, 120 * time.Second},
+	} {
+		if *d.value == 0 {
+			*d.value = d.zero
+		}
+	}
+	if o.MaxResponse <= 0 {
+		o.MaxResponse = wire.MaxFrame
+	}
+	if o.MaxCalls <= 0 {
+		o.MaxCalls = 100
+	}
+	if o.Dial == nil {
+		o.Dial = (&net.Dialer{}).DialContext // keep-alive every 15 s is its default
+	}
+	if o.Logger == nil {
+		silent := logrus.New()
+		silent.SetOutput(io.Discard)
+		o.Logger = silent
+	}
+	return o
+}

@@ -1,0 +1,102 @@
+package yarnrpc
+
+import (
+	"fmt"
+	"net"
+	"sync"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
+)
+
+// protectedConn passes a byte stream through a SASL layer: what is written goes out
+// in frames of wrapped bytes, what is read was unwrapped from such frames. A frame of
+// the stream may share a wrapper with others or span several.
+//
+// After an error in the middle of a wrapper the rest cannot be read, so a direction
+// that has failed once stays failed.
+type protectedConn struct {
+	net.Conn
+	layer sasl.Layer
+
+	writing  sync.Mutex // guards writeErr and the order of wrapped frames
+	writeErr error
+
+	reading sync.Mutex // guards plain and readErr
+	plain   []byte     // unwrapped and not read yet
+	readErr error
+}
+
+func newProtectedConn(conn net.Conn, layer sasl.Layer) *protectedConn {
+	return &protectedConn{Conn: conn, layer: layer}
+}
+
+func (c *protectedConn) Write(p []byte) (n int, err error) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	for len(p) > 0 && c.writeErr == nil {
+		part := p[:min(len(p), c.layer.MaxMessage())]
+		if c.writeErr = c.writeWrapped(part); c.writeErr == nil {
+			p = p[len(part):]
+			n += len(part)
+		}
+	}
+	return n, c.writeErr
+}
+
+func (c *protectedConn) writeWrapped(part []byte) error {
+	token, err := c.layer.Wrap(part)
+	if err != nil {
+		return err
+	}
+	frame, err := wire.AppendSASL(nil, &commonpb.RpcSaslProto{
+		State: commonpb.RpcSaslProto_WRAP.Enum(),
+		Token: token,
+	})
+	if err != nil {
+		return err
+	}
+	_, err = c.Conn.Write(frame)
+	return err
+}
+
+func (c *protectedConn) Read(p []byte) (int, error) {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	for len(c.plain) == 0 && c.readErr == nil {
+		c.plain, c.readErr = c.readWrapped()
+	}
+	if len(c.plain) == 0 {
+		return 0, c.readErr
+	}
+	n := copy(p, c.plain)
+	c.plain = c.plain[n:]
+	return n, nil
+}
+
+// readWrapped reads a wrapper. Servers put each answer into one, however long.
+func (c *protectedConn) readWrapped() ([]byte, error) {
+	frame, err := wire.ReadFrame(c.Conn, wire.MaxFrame)
+	if err != nil {
+		return nil, err
+	}
+	response, err := wire.ParseResponse(frame)
+	if err != nil {
+		return nil, err
+	}
+	if response.Failure != nil {
+		return nil, remoteError(c.RemoteAddr().String(), "", response.Failure)
+	}
+	var wrapped commonpb.RpcSaslProto
+	if response.CallID != wire.CallSASL {
+		return nil, fmt.Errorf("%w: an unprotected answer on a protected connection", wire.ErrMalformed)
+	}
+	if err := response.Decode(&wrapped); err != nil {
+		return nil, err
+	}
+	if wrapped.GetState() != commonpb.RpcSaslProto_WRAP {
+		return nil, unexpectedState(&wrapped)
+	}
+	return c.layer.Unwrap(wrapped.GetToken())
+}

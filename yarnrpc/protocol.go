@@ -1,0 +1,44 @@
+package yarnrpc
+
+// Wire names of protocols: Java classes, which servers look up and check rights for.
+const (
+	// ApplicationClientProtocol is spoken by the ResourceManager, port 8032.
+	ApplicationClientProtocol = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
+	// ApplicationMasterProtocol is spoken by the ResourceManager, port 8030, to
+	// those with an AMRM token.
+	ApplicationMasterProtocol = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB"
+	// ContainerManagementProtocol is spoken by NodeManagers, at the address of their
+	// id, to those with an NM token.
+	ContainerManagementProtocol = "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB"
+	// HDFSClientProtocol is spoken by the NameNode, port 8020.
+	HDFSClientProtocol = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
+)
+
+// repeatable reports whether a call does no harm when it is made again without
+// knowing what became of the first try: Hadoop's annotations @Idempotent and
+// @AtMostOnce. Methods that are not listed are not repeated.
+func repeatable(protocol, method string) bool {
+	switch protocol {
+	case ApplicationClientProtocol:
+		switch method {
+		case "getNewApplication", "submitApplication", "getApplicationReport", "forceKillApplication",
+			"getApplications", "getClusterMetrics", "getClusterNodes", "getQueueInfo", "getQueueUserAcls",
+			"getApplicationAttemptReport", "getApplicationAttempts", "getContainerReport", "getContainers",
+			"getDelegationToken", "renewDelegationToken", "cancelDelegationToken":
+			return true
+		}
+	case ApplicationMasterProtocol:
+		// The ResourceManager tells a repeated allocate by its response id.
+		switch method {
+		case "registerApplicationMaster", "allocate", "finishApplicationMaster":
+			return true
+		}
+	case HDFSClientProtocol:
+		switch method {
+		case "getBlockLocations", "getServerDefaults", "getListing", "getFileInfo",
+			"getDelegationToken", "renewDelegationToken", "cancelDelegationToken":
+			return true
+		}
+	}
+	return false
+}

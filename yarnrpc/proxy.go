@@ -1,0 +1,285 @@
+package yarnrpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
+)
+
+// Proxy makes calls of a service that has one or several addresses, one of which is
+// the active one. It connects when there is something to say, stays with an address
+// while that answers, and goes on to the next when it does not. A call keeps its
+// number over all its tries, so that servers which remember calls know it again.
+//
+// A call that may have been executed is tried again only if that does no harm. Where
+// it was given up, MaybeSent tells what may have become of it.
+type Proxy struct {
+	addresses []string
+	o         Options
+	policy    Policy
+	identity  *identity
+
+	dialling chan struct{} // holds one while a caller dials
+
+	mu      sync.Mutex              // guards what follows
+	link    *link                   // the last connection, or the last that could not be made; nil: none since the address changed
+	current int                     // index of the address to dial
+	resets  int                     // calls of Reset
+	old     []*Conn                 // retired by Reset, some of which may still answer calls
+	cancel  context.CancelCauseFunc // ends the dialling that goes on; nil: none does
+	closed  bool
+}
+
+// link is what became of dialling an address.
+type link struct {
+	address string
+	conn    *Conn
+	err     error
+}
+
+// NewProxy makes a client of the service at addresses, host:port each. The first is
+// tried first.
+func NewProxy(addresses []string, o Options, p Policy) *Proxy {
+	return &Proxy{
+		addresses: slices.Clone(addresses),
+		o:         o.withDefaults(),
+		policy:    p,
+		identity:  newIdentity(),
+		dialling:  make(chan struct{}, 1),
+	}
+}
+
+// errNoAddress is a Proxy that was given none.
+var errNoAddress = errors.New("no address is configured")
+
+// Call makes a call, with as many tries as the policy allows. See Caller.
+func (p *Proxy) Call(ctx context.Context, method string, request, response proto.Message) error {
+	if len(p.addresses) == 0 {
+		return &CallError{Address: "no server", Method: method, Err: errNoAddress}
+	}
+	id := p.identity.call(p.o.Protocol, method)
+	state := tries{policy: p.policy, addresses: len(p.addresses), began: time.Now()}
+	failed := failures{method: method, last: make(map[string]error)}
+	for {
+		l, err := p.try(ctx, id, request, response)
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, ErrClosed) && !MaybeSent(err) && !p.isClosed() {
+			continue // the connection had just gone idle, or was reset
+		}
+		failed.add(l.address, err)
+		if p.isClosed() || MaybeSent(err) && !repeatable(p.o.Protocol, method) {
+			return failed.report(err, state)
+		}
+		action := Classify(err)
+		wait, again := state.next(action, time.Now())
+		if !again {
+			return failed.report(err, state)
+		}
+		if action == FailOver {
+			p.leave(l)
+		}
+		p.o.Logger.WithFields(logrus.Fields{"method": method, "address": l.address, "wait": wait}).
+			WithError(err).Warn("call failed and will be tried again")
+		if !sleep(ctx, wait) {
+			failed.add(l.address, contextError(ctx))
+			return failed.report(nil, state)
+		}
+		id.Retry++
+	}
+}
+
+// try makes one try of a call.
+func (p *Proxy) try(ctx context.Context, id wire.Call, request, response proto.Message) (*link, error) {
+	l := p.connect(ctx)
+	if l.err != nil {
+		return l, &CallError{Address: l.address, Method: id.Method, Err: l.err}
+	}
+	return l, l.conn.call(ctx, id, request, response)
+}
+
+// connect gives the connection in use, or makes one. Callers that wait for the same
+// connection share what becomes of it; one whose context ends leaves the rest alone.
+func (p *Proxy) connect(ctx context.Context) *link {
+	p.mu.Lock()
+	before, address := p.link, p.addresses[p.current]
+	p.mu.Unlock()
+	if before.usable() {
+		return before
+	}
+	select {
+	case p.dialling <- struct{}{}:
+		defer func() { <-p.dialling }()
+	case <-ctx.Done():
+		return &link{address: address, err: contextError(ctx)}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+
+	p.mu.Lock()
+	if p.link != before && p.link != nil {
+		defer p.mu.Unlock()
+		return p.link // somebody else was here
+	}
+	if p.closed {
+		p.mu.Unlock()
+		return &link{address: address, err: ErrClosed}
+	}
+	p.retireLink()
+	address = p.addresses[p.current]
+	p.cancel = cancel
+	resets := p.resets
+	p.mu.Unlock()
+
+	l := &link{address: address}
+	l.conn, l.err = dial(ctx, address, p.o, p.identity)
+
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cancel = nil
+	switch {
+	case l.err != nil && ctx.Err() != nil:
+		// Our caller has left, or Close came: no news of the server.
+	case p.closed || p.resets != resets:
+		if l.conn != nil {
+			l.conn.retire()
+			p.old = append(p.old, l.conn)
+		}
+		l.conn, l.err = nil, ErrClosed
+	default:
+		p.link = l
+	}
+	return l
+}
+
+func (l *link) usable() bool { return l != nil && l.err == nil && l.conn.Err() == nil }
+
+// leave goes on to the next address, unless somebody who met the same failure has
+// done so already.
+func (p *Proxy) leave(failed *link) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.link == failed {
+		p.retireLink()
+		p.current = (p.current + 1) % len(p.addresses)
+	}
+}
+
+// Reset makes the next call use a new connection, as after a token has been rolled
+// over. Calls that wait for answers get them on the old one.
+func (p *Proxy) Reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.resets++
+	p.retireLink()
+}
+
+// retireLink forgets the link, and of the old connections those that have ended.
+// p.mu is held.
+func (p *Proxy) retireLink() {
+	p.old = slices.DeleteFunc(p.old, (*Conn).finished)
+	if p.link != nil && p.link.conn != nil {
+		p.link.conn.retire()
+		p.old = append(p.old, p.link.conn)
+	}
+	p.link = nil
+}
+
+func (p *Proxy) isClosed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closed
+}
+
+// Close ends all connections and the calls on them, and waits for their goroutines.
+func (p *Proxy) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	if p.cancel != nil {
+		p.cancel(ErrClosed)
+	}
+	p.mu.Unlock()
+
+	p.dialling <- struct{}{} // whoever dials has done so now, and nobody dials again
+	<-p.dialling
+
+	p.mu.Lock()
+	p.retireLink()
+	conns := p.old
+	p.old = nil
+	p.mu.Unlock()
+	var errs []error
+	for _, c := range conns {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// failures collects what became of a call's tries, the last of each address.
+type failures struct {
+	method    string
+	maybeSent bool
+	last      map[string]error
+}
+
+// add notes a failure. That time is up says little by itself: what went before stays with it.
+func (f *failures) add(address string, err error) {
+	f.maybeSent = f.maybeSent || MaybeSent(err)
+	var call *CallError
+	if errors.As(err, &call) {
+		err = call.Err // the report says the rest
+	}
+	before := f.last[address]
+	if before != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		err = fmt.Errorf("%w, after: %w", err, before)
+	}
+	f.last[address] = err
+}
+
+// report is the error of a call that is given up: err, that of the last try, where it
+// says all there is to say, or else what each server said last.
+func (f *failures) report(err error, state tries) error {
+	var remote *RemoteError
+	if err != nil && (state.failed <= 1 || errors.As(err, &remote)) {
+		return err
+	}
+	addresses := slices.Sorted(maps.Keys(f.last))
+	causes := make([]any, len(addresses))
+	for i, address := range addresses {
+		causes[i] = f.last[address]
+		if len(addresses) > 1 {
+			causes[i] = fmt.Errorf("%s: %w", address, f.last[address])
+		}
+	}
+	format := strings.TrimSuffix(strings.Repeat("%w; ", len(causes)), "; ")
+	return &CallError{
+		Address:   strings.Join(addresses, ", "),
+		Method:    f.method,
+		MaybeSent: f.maybeSent,
+		Err: fmt.Errorf("given up after %d tries in %v: %w",
+			state.failed, time.Since(state.began).Round(time.Millisecond), fmt.Errorf(format, causes...)),
+	}
+}
+
+// sleep waits, or reports false where ctx ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

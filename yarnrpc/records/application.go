@@ -1,0 +1,100 @@
+package records
+
+import (
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+)
+
+// SubmissionContext is an application as it is handed to YARN
+// (ApplicationSubmissionContext).
+type SubmissionContext struct {
+	ID        ApplicationID
+	Name      string
+	Queue     string // empty: default
+	Priority  *Priority
+	Container ContainerLaunchContext // of the ApplicationMaster
+	Resource  Resource               // of the ApplicationMaster
+	// NodeLabel chooses nodes for the ApplicationMaster and, as a default, for its
+	// containers. Empty: the queue's default.
+	NodeLabel string
+	// KeepTokens leaves the delegation tokens of Container alive when the
+	// application ends, for tokens that other applications share.
+	KeepTokens bool
+	Unmanaged  bool
+	// MaxAttempts bounds the starts of the ApplicationMaster; the cluster's
+	// yarn.resourcemanager.am.max-attempts caps it. 0: that limit.
+	MaxAttempts int
+	// FailuresValidity makes attempts that failed longer ago not count. 0: all count.
+	FailuresValidity time.Duration
+	Type             string // at most 20 characters; empty: YARN
+	// KeepContainers leaves containers running between attempts.
+	KeepContainers bool
+	Tags           []string       // at most 10, each of at most 100 printable ASCII characters
+	Lifetime       time.Duration  // YARN kills the application after it, in whole seconds; 0: never
+	Logs           LogAggregation // zero: everything, at the end
+}
+
+// ApplicationReport is what YARN tells of an application. To somebody who may not
+// view it, YARN sends "N/A" for texts and -1 for numbers.
+type ApplicationReport struct {
+	ID      ApplicationID
+	Attempt ApplicationAttemptID // the current one
+	User    string
+	Queue   string
+	Name    string
+	Type    string
+	Tags    []string
+	// Host and RPCPort are what the ApplicationMaster registered: "N/A" and -1 before.
+	Host    string
+	RPCPort int
+	// TrackingURL leads through YARN's proxy; OriginalTrackingURL is the
+	// ApplicationMaster's own. "N/A" before it registers.
+	TrackingURL         string
+	OriginalTrackingURL string
+	State               ApplicationState
+	FinalStatus         FinalApplicationStatus
+	Diagnostics         string
+	Progress            float32 // 0 to 1
+	Priority            Priority
+	Started             time.Time
+	Submitted           time.Time
+	Launched            time.Time // zero until the first ApplicationMaster starts
+	Finished            time.Time // zero until it has ended
+	Usage               ResourceUsage
+	Logs                LogAggregationStatus
+	Unmanaged           bool
+	// ClientToAMToken proves to the ApplicationMaster who asks; on secure clusters
+	// only, and for those who may view the application.
+	ClientToAMToken *creds.Token
+	// AMRMToken is for the owner of an unmanaged ApplicationMaster that has not
+	// registered yet.
+	AMRMToken *creds.Token
+}
+
+// ResourceUsage is what an application holds and has used up.
+type ResourceUsage struct {
+	UsedContainers     int
+	ReservedContainers int
+	Used               Resource
+	Reserved           Resource
+	Needed             Resource
+	MemoryMBSeconds    int64
+	VCoreSeconds       int64
+	QueuePercentage    float32
+	ClusterPercentage  float32
+}
+
+// AttemptReport is what YARN tells of one attempt (ApplicationAttemptReport).
+type AttemptReport struct {
+	ID                  ApplicationAttemptID
+	Host                string
+	RPCPort             int
+	TrackingURL         string
+	OriginalTrackingURL string
+	Diagnostics         string
+	State               AttemptState
+	MasterContainer     ContainerID
+	Started             time.Time
+	Finished            time.Time // zero while it runs
+}

@@ -1,0 +1,101 @@
+package records
+
+import "fmt"
+
+// ExitStatus says how a container ended: the exit code of its process, or, below
+// zero, YARN's own reason, which hides the code
+// (org.apache.hadoop.yarn.api.records.ContainerExitStatus).
+type ExitStatus int32
+
+const (
+	ExitSuccess ExitStatus = 0
+	// ExitUnknown is the status of a container that still runs, or never ran.
+	ExitUnknown                    ExitStatus = -1000
+	ExitAborted                    ExitStatus = -100
+	ExitDisksFailed                ExitStatus = -101
+	ExitPreempted                  ExitStatus = -102
+	ExitExceededVirtualMemory      ExitStatus = -103
+	ExitExceededPhysicalMemory     ExitStatus = -104
+	ExitKilledByAppMaster          ExitStatus = -105
+	ExitKilledByResourceManager    ExitStatus = -106
+	ExitKilledAfterAppCompletion   ExitStatus = -107
+	ExitKilledByContainerScheduler ExitStatus = -108
+	ExitKilledForExcessLogs        ExitStatus = -109
+	// ExitForceKilled is 128 + SIGKILL: also what the kernel's out-of-memory killer leaves.
+	ExitForceKilled ExitStatus = 137
+	// ExitTerminated is 128 + SIGTERM.
+	ExitTerminated ExitStatus = 143
+	// ExitLost is a container that a restarted NodeManager did not find again.
+	ExitLost ExitStatus = 154
+)
+
+// Name is Hadoop's name of a status of YARN's own, and empty for exit codes.
+func (s ExitStatus) Name() string {
+	name, _ := s.describe()
+	return name
+}
+
+// Reason says in words how the container ended.
+func (s ExitStatus) Reason() string {
+	_, reason := s.describe()
+	if reason == "" {
+		return fmt.Sprintf("the process exited with code %d", int32(s))
+	}
+	return reason
+}
+
+// String gives the name, or the number of an exit code.
+func (s ExitStatus) String() string {
+	if name := s.Name(); name != "" {
+		return name
+	}
+	return fmt.Sprintf("%d", int32(s))
+}
+
+// Countable reports whether an ApplicationMaster that ended so has used up one of
+// the application's attempts: not when the platform took its container away.
+func (s ExitStatus) Countable() bool {
+	switch s {
+	case ExitPreempted, ExitAborted, ExitDisksFailed, ExitKilledByResourceManager:
+		return false
+	default:
+		return true
+	}
+}
+
+func (s ExitStatus) describe() (name, reason string) {
+	switch s {
+	case ExitSuccess:
+		return "SUCCESS", "the process ended well"
+	case ExitUnknown:
+		return "INVALID", "the container runs, or never ran"
+	case ExitAborted:
+		return "ABORTED", "released, lost with its node, or not started in time"
+	case ExitDisksFailed:
+		return "DISKS_FAILED", "the node's disks failed"
+	case ExitPreempted:
+		return "PREEMPTED", "taken away by the scheduler"
+	case ExitExceededVirtualMemory:
+		return "KILLED_EXCEEDED_VMEM", "killed for using more virtual memory than it may"
+	case ExitExceededPhysicalMemory:
+		return "KILLED_EXCEEDED_PMEM", "killed for using more memory than it asked for"
+	case ExitKilledByAppMaster:
+		return "KILLED_BY_APPMASTER", "stopped by its ApplicationMaster"
+	case ExitKilledByResourceManager:
+		return "KILLED_BY_RESOURCEMANAGER", "killed by YARN's ResourceManager"
+	case ExitKilledAfterAppCompletion:
+		return "KILLED_AFTER_APP_COMPLETION", "killed because its application has ended"
+	case ExitKilledByContainerScheduler:
+		return "KILLED_BY_CONTAINER_SCHEDULER", "an opportunistic container that had to make room"
+	case ExitKilledForExcessLogs:
+		return "KILLED_FOR_EXCESS_LOGS", "killed for writing more logs than it may"
+	case ExitForceKilled:
+		return "", "the process was killed (SIGKILL), by the kernel if the node is out of memory"
+	case ExitTerminated:
+		return "", "the process was asked to end (SIGTERM)"
+	case ExitLost:
+		return "", "lost while the NodeManager restarted"
+	default:
+		return "", ""
+	}
+}

@@ -1,0 +1,182 @@
+package sasl
+
+import (
+	"crypto/cipher"
+	"crypto/des" //nolint:gosec // RFC 2831 offers nothing better
+	"crypto/hmac"
+	"crypto/md5" //nolint:gosec // RFC 2831 knows no other hash
+	"crypto/rc4" //nolint:gosec // RFC 2831 offers nothing better
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+)
+
+// Names of the ciphers of RFC 2831 §2.4 that are implemented. DES and the short RC4
+// keys are left out: every Java that has them has these.
+const (
+	cipher3DES = "3des"
+	cipherRC4  = "rc4"
+)
+
+// A protected message, RFC 2831 §2.3 and §2.4:
+//
+//	auth-int    message                     │ mac: 10 │ 00 01 │ sequence: 4
+//	auth-conf   cipher(message │ pad │ mac) │           00 01 │ sequence: 4
+//
+// mac is the front of HMAC-MD5 over sequence and message.
+const (
+	macLength     = 10
+	trailerLength = 2 + 4
+	messageType   = 1
+	// layerOverhead is the most that protection adds to a message, in bytes.
+	layerOverhead = des.BlockSize + macLength + trailerLength
+)
+
+// digestLayer is the protection after a DIGEST-MD5 login.
+type digestLayer struct {
+	send, receive half
+	maxMessage    int
+}
+
+// half is one direction of a layer.
+type half struct {
+	signing  [md5.Size]byte
+	sequence uint32
+	seal     sealing // nil: integrity alone
+}
+
+// sealing encrypts or decrypts one message after the other; ciphers chain across them.
+type sealing interface {
+	// block is the multiple of bytes that crypt takes.
+	block() int
+	crypt(b []byte)
+}
+
+// newLayer gives the protection that a login agreed on, nil for none. maxBuffer is
+// the peer's, in bytes.
+func newLayer(l login, send, receive direction, maxBuffer int) Layer {
+	if l.qop == QOPAuthentication {
+		return nil
+	}
+	layer := &digestLayer{
+		send:       half{signing: l.signingKey(send)},
+		receive:    half{signing: l.signingKey(receive)},
+		maxMessage: maxBuffer - layerOverhead,
+	}
+	if l.qop == QOPPrivacy {
+		layer.send.seal = newSealing(l.cipher, l.sealingKey(send), cipher.NewCBCEncrypter)
+		layer.receive.seal = newSealing(l.cipher, l.sealingKey(receive), cipher.NewCBCDecrypter)
+	}
+	return layer
+}
+
+func (d *digestLayer) MaxMessage() int { return d.maxMessage }
+
+func (d *digestLayer) Wrap(message []byte) ([]byte, error) {
+	h := &d.send
+	mac := h.mac(message)
+	token := make([]byte, 0, len(message)+layerOverhead)
+	token = append(token, message...)
+	if h.seal != nil {
+		token = appendPad(token, h.seal.block())
+	}
+	token = append(token, mac...)
+	if h.seal != nil {
+		h.seal.crypt(token)
+	}
+	token = binary.BigEndian.AppendUint16(token, messageType)
+	token = binary.BigEndian.AppendUint32(token, h.sequence)
+	h.sequence++
+	return token, nil
+}
+
+func (d *digestLayer) Unwrap(token []byte) ([]byte, error) {
+	h := &d.receive
+	body := len(token) - trailerLength
+	if body < macLength || h.seal != nil && body%h.seal.block() != 0 {
+		return nil, fmt.Errorf("unwrap message: %w: length %d", ErrTampered, len(token))
+	}
+	trailer := binary.BigEndian.AppendUint16(nil, messageType)
+	trailer = binary.BigEndian.AppendUint32(trailer, h.sequence)
+	if got := token[body:]; string(got) != string(trailer) {
+		return nil, fmt.Errorf("unwrap message: %w: trailer %x instead of %x", ErrTampered, got, trailer)
+	}
+	plain := append([]byte(nil), token[:body]...)
+	padding := 0
+	if h.seal != nil {
+		h.seal.crypt(plain)
+		if h.seal.block() > 1 {
+			padding = int(plain[body-macLength-1])
+		}
+	}
+	message := plain[:max(body-macLength-padding, 0)]
+	if !hmac.Equal(plain[body-macLength:], h.mac(message)) {
+		return nil, fmt.Errorf("unwrap message: %w: checksum", ErrTampered)
+	}
+	h.sequence++
+	return message, nil
+}
+
+func (h *half) mac(message []byte) []byte {
+	m := hmac.New(md5.New, h.signing[:])
+	m.Write(binary.BigEndian.AppendUint32(nil, h.sequence)) //nolint:errcheck // hashes do not fail
+	m.Write(message)                                        //nolint:errcheck // hashes do not fail
+	return m.Sum(nil)[:macLength]
+}
+
+// appendPad fills a message so that with the mac it is a multiple of block: 1 to
+// block bytes, each of which is their number. Stream ciphers have none.
+func appendPad(message []byte, block int) []byte {
+	if block == 1 {
+		return message
+	}
+	pad := block - (len(message)+macLength)%block
+	for range pad {
+		message = append(message, byte(pad))
+	}
+	return message
+}
+
+type stream struct{ *rc4.Cipher }
+
+func (stream) block() int       { return 1 }
+func (s stream) crypt(b []byte) { s.XORKeyStream(b, b) }
+
+type chained struct{ cipher.BlockMode }
+
+func (chained) block() int       { return des.BlockSize }
+func (c chained) crypt(b []byte) { c.CryptBlocks(b, b) }
+
+func newSealing(name string, key [md5.Size]byte, chain func(cipher.Block, []byte) cipher.BlockMode) sealing {
+	if name == cipherRC4 {
+		c, err := rc4.NewCipher(key[:])
+		if err != nil {
+			panic(fmt.Sprintf("rc4 refuses a key of %d bytes: %v", len(key), err))
+		}
+		return stream{c}
+	}
+	// Two-key triple DES: the third key is the first.
+	first, second := desKey(key[0:7]), desKey(key[7:14])
+	c, err := des.NewTripleDESCipher(append(append(append([]byte(nil), first...), second...), first...))
+	if err != nil {
+		panic(fmt.Sprintf("triple DES refuses a key of 24 bytes: %v", err))
+	}
+	return chained{chain(c, key[8:16])}
+}
+
+// desKey spreads 56 bits over 8 bytes, whose lowest bits give them odd parity.
+func desKey(seven []byte) []byte {
+	var bits56 uint64
+	for _, b := range seven {
+		bits56 = bits56<<8 | uint64(b)
+	}
+	key := make([]byte, 8)
+	for i := range key {
+		b := byte(bits56>>(49-7*i)) << 1
+		if bits.OnesCount8(b)%2 == 0 {
+			b |= 1
+		}
+		key[i] = b
+	}
+	return key
+}

@@ -1,0 +1,94 @@
+// Package sasl has the mechanisms by which Hadoop's clients authenticate, and the
+// protection of what follows that they may agree on. It knows tokens of bytes
+// only: the messages that carry them, and the connection, are yarnrpc's.
+//
+// DIGEST-MD5 (RFC 2831) is here, which Hadoop uses with tokens; GSSAPI would be a
+// second implementation of Mechanism. The package does no I/O, starts no goroutine
+// and imports nothing of ours.
+package sasl
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+var (
+	// ErrChallenge is in the error for a message of the peer that breaks the
+	// mechanism's rules.
+	ErrChallenge = errors.New("bad sasl message")
+	// ErrMismatch is in the error for a peer that could not prove that it knows the
+	// shared secret.
+	ErrMismatch = errors.New("the peer does not know the token's password")
+	// ErrProtection is in the error where client and server have no quality of
+	// protection in common.
+	ErrProtection = errors.New("no common quality of protection")
+	// ErrTampered is in the error for a message whose checksum or place in the
+	// sequence is wrong. Nothing after it can be trusted.
+	ErrTampered = errors.New("protected message was changed, lost or repeated")
+)
+
+// Mechanism is the client's side of one authentication. Its methods are called in
+// the order they stand, by one goroutine.
+type Mechanism interface {
+	// Start gives the first message. challenge is what the server sent along with
+	// its offer, or nil.
+	Start(challenge []byte) (response []byte, err error)
+	// Next answers one more challenge.
+	Next(challenge []byte) (response []byte, err error)
+	// Finish checks what the server sent with its success. The layer protects
+	// everything from then on; nil means no protection.
+	Finish(token []byte) (Layer, error)
+}
+
+// Layer protects messages in both directions. Wrap and Unwrap may each be used by
+// one goroutine at a time; the order of Wrap is the order on the wire.
+type Layer interface {
+	// Wrap gives the protected form of a message of at most MaxMessage bytes.
+	Wrap(message []byte) ([]byte, error)
+	// Unwrap gives the message in a token, of whatever size.
+	Unwrap(token []byte) ([]byte, error)
+	// MaxMessage is what the peer lets one token hold, in bytes.
+	MaxMessage() int
+}
+
+// QOP is a quality of protection.
+type QOP string
+
+const (
+	QOPAuthentication QOP = "auth"      // none after the login
+	QOPIntegrity      QOP = "auth-int"  // checksums
+	QOPPrivacy        QOP = "auth-conf" // encryption and checksums
+)
+
+// ParseProtection reads the value of hadoop.rpc.protection or
+// dfs.data.transfer.protection: a list of authentication, integrity and privacy
+// in order of preference.
+func ParseProtection(value string) ([]QOP, error) {
+	var qops []QOP
+	for name := range strings.SplitSeq(value, ",") {
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case "authentication":
+			qops = append(qops, QOPAuthentication)
+		case "integrity":
+			qops = append(qops, QOPIntegrity)
+		case "privacy":
+			qops = append(qops, QOPPrivacy)
+		default:
+			return nil, fmt.Errorf("parse protection %q: want authentication, integrity or privacy, separated by commas", value)
+		}
+	}
+	return qops, nil
+}
+
+// choose gives the first of ours that the peer offers.
+func choose(ours []QOP, offered []string) (QOP, error) {
+	for _, q := range ours {
+		for _, o := range offered {
+			if string(q) == o {
+				return q, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("%w: ours %v, the server's %v (see hadoop.rpc.protection)", ErrProtection, ours, offered)
+}

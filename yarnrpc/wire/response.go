@@ -1,0 +1,73 @@
+package wire
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
+)
+
+// Response is a server's answer to the call, or to the other frame, of its CallID.
+type Response struct {
+	CallID   int32
+	ClientID []byte // the caller's; empty in answers to SASL and to refused connections
+	Failure  *Failure
+	body     []byte
+}
+
+// Failure is the exception that a server answers with.
+type Failure struct {
+	Class   string // Java class name, inner classes after $
+	Message string // often with a stack trace after the first line
+	Detail  commonpb.RpcResponseHeaderProto_RpcErrorCodeProto
+	// Fatal: the server closes the connection, and no other call is answered.
+	Fatal bool
+}
+
+// ParseResponse reads a server's frame.
+func ParseResponse(frame []byte) (Response, error) {
+	var header commonpb.RpcResponseHeaderProto
+	rest, err := takeDelimited(frame, &header)
+	if err != nil {
+		return Response{}, fmt.Errorf("parse rpc response: %w", err)
+	}
+	r := Response{CallID: int32(header.GetCallId()), ClientID: header.GetClientId(), body: rest}
+	if header.GetStatus() == commonpb.RpcResponseHeaderProto_SUCCESS {
+		return r, nil
+	}
+	if len(rest) > 0 {
+		return Response{}, fmt.Errorf("parse rpc response: %w: %d bytes after an error", ErrMalformed, len(rest))
+	}
+	r.Failure = &Failure{
+		Class:   header.GetExceptionClassName(),
+		Message: header.GetErrorMsg(),
+		Detail:  header.GetErrorDetail(),
+		Fatal:   header.GetStatus() == commonpb.RpcResponseHeaderProto_FATAL,
+	}
+	return r, nil
+}
+
+// Decode reads the answer of a call that succeeded into m.
+func (r Response) Decode(m proto.Message) error { return decodeBody(r.body, m) }
+
+// AppendResponse adds a server's frame: message, or failure if that is not nil.
+func AppendResponse(b []byte, callID int32, clientID []byte, message proto.Message, failure *Failure) ([]byte, error) {
+	header := &commonpb.RpcResponseHeaderProto{
+		CallId:              proto.Uint32(uint32(callID)),
+		Status:              commonpb.RpcResponseHeaderProto_SUCCESS.Enum(),
+		ServerIpcVersionNum: proto.Uint32(version),
+		ClientId:            clientID,
+	}
+	if failure == nil {
+		return appendFrame(b, header, message)
+	}
+	header.Status = commonpb.RpcResponseHeaderProto_ERROR.Enum()
+	if failure.Fatal {
+		header.Status = commonpb.RpcResponseHeaderProto_FATAL.Enum()
+	}
+	header.ExceptionClassName = proto.String(failure.Class)
+	header.ErrorMsg = proto.String(failure.Message)
+	header.ErrorDetail = failure.Detail.Enum()
+	return appendFrame(b, header)
+}

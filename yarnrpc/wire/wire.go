@@ -1,0 +1,178 @@
+// Package wire is the bytes of Hadoop RPC version 9: the preamble that opens a
+// connection and the frames that follow, both sides of them.
+//
+//	client → server   preamble, then frames: SASL…, connection context, calls and pings
+//	server → client   frames: SASL…, responses in any order
+//
+//	frame     ┌────────────┬────────────────────────────────────────────┐
+//	          │ length: 4  │ protobuf messages, each after its varint    │
+//	          │ big-endian │ length: a header, then what it announces    │
+//	          └────────────┴────────────────────────────────────────────┘
+//	call      RpcRequestHeaderProto, RequestHeaderProto, the request
+//	context   RpcRequestHeaderProto (callId -3), IpcConnectionContextProto
+//	ping      RpcRequestHeaderProto (callId -4); nobody answers it
+//	SASL      RpcRequestHeaderProto (callId -33), RpcSaslProto
+//	response  RpcResponseHeaderProto, and the response if the call succeeded
+//
+// The package is pure: it reads from readers and appends to slices, opens no
+// connection, starts no goroutine and imports of ours hadoopproto alone. It
+// allocates no more than the peer has sent and the caller's limit allows.
+//
+// Source: org.apache.hadoop.ipc.{Client,Server,RpcConstants}, Hadoop 3.4.
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+)
+
+// Ids of frames that are not calls (RpcConstants, Server.AuthProtocol). Ids of
+// calls are 0 and up.
+const (
+	CallAuthorizationFailed int32 = -1 // in a server's answer to a refused connection
+	CallInvalid             int32 = -2
+	CallContext             int32 = -3
+	CallPing                int32 = -4
+	CallSASL                int32 = -33
+)
+
+// ClientIDLength is what servers that remember calls across retries want of a
+// client's id, in bytes.
+const ClientIDLength = 16
+
+// MaxFrame is Hadoop's default limit of a frame in either direction, in bytes
+// (ipc.maximum.data.length, ipc.maximum.response.length).
+const MaxFrame = 128 << 20
+
+// ErrMalformed is in the error for bytes that are not what the protocol has there.
+var ErrMalformed = errors.New("malformed rpc message")
+
+// appendFrame adds a frame of messages. A frame over MaxFrame, which servers answer
+// by closing the connection, is an error and b comes back as it was.
+func appendFrame(b []byte, messages ...proto.Message) ([]byte, error) {
+	start := len(b)
+	out := append(b, 0, 0, 0, 0)
+	for _, m := range messages {
+		var err error
+		if out, err = appendDelimited(out, m); err != nil {
+			return b, err
+		}
+	}
+	length := len(out) - start - 4
+	if length > MaxFrame {
+		return b, fmt.Errorf("encode frame: %w", &FrameError{Length: int64(length), Limit: MaxFrame})
+	}
+	binary.BigEndian.PutUint32(out[start:], uint32(length))
+	return out, nil
+}
+
+func appendDelimited(b []byte, m proto.Message) ([]byte, error) {
+	options := proto.MarshalOptions{Deterministic: true}
+	b = protowire.AppendVarint(b, uint64(options.Size(m)))
+	b, err := options.MarshalAppend(b, m)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", m.ProtoReflect().Descriptor().Name(), err)
+	}
+	return b, nil
+}
+
+// takeDelimited decodes the message at the front of b and gives what follows it.
+func takeDelimited(b []byte, m proto.Message) ([]byte, error) {
+	name := m.ProtoReflect().Descriptor().Name()
+	body, n := protowire.ConsumeBytes(b)
+	if n < 0 {
+		return nil, fmt.Errorf("decode %s: %w: %w", name, ErrMalformed, protowire.ParseError(n))
+	}
+	if err := proto.Unmarshal(body, m); err != nil {
+		return nil, fmt.Errorf("decode %s: %w: %w", name, ErrMalformed, err)
+	}
+	return b[n:], nil
+}
+
+// ReadFrame reads one frame, without its length, of at most limit bytes. It gives
+// io.EOF where r ends before a frame begins and io.ErrUnexpectedEOF where it ends
+// within one.
+func ReadFrame(r io.Reader, limit int) ([]byte, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, err
+	}
+	length := binary.BigEndian.Uint32(head[:])
+	if length == 0 || int64(length) > int64(limit) {
+		return nil, &FrameError{Length: int64(length), Limit: limit, Head: head[:]}
+	}
+	return readGrowing(r, int(length))
+}
+
+// chunk is how far ReadFrame trusts a length that the peer has not backed with
+// bytes yet.
+const chunk = 64 << 10
+
+// readGrowing reads n bytes into a slice that grows as they come.
+func readGrowing(r io.Reader, n int) ([]byte, error) {
+	b := make([]byte, 0, min(n, chunk))
+	for len(b) < n {
+		if len(b) == cap(b) {
+			b = append(make([]byte, 0, min(n, 2*cap(b))), b...)
+		}
+		got, err := io.ReadFull(r, b[len(b):min(n, cap(b))])
+		b = b[:len(b)+got]
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// FrameError is a frame whose length cannot be.
+type FrameError struct {
+	Length int64
+	Limit  int
+	Head   []byte // the bytes that were read as the length; nil for a frame of our own
+}
+
+func (e *FrameError) Error() string {
+	if e.Head == nil {
+		return fmt.Sprintf("frame of %d bytes is over the limit of %d", e.Length, e.Limit)
+	}
+	text := fmt.Sprintf("frame length %d is not from 1 to %d (bytes %q)", e.Length, e.Limit, e.Head)
+	if guess := e.guess(); guess != "" {
+		text += ": " + guess
+	}
+	return text
+}
+
+// guess says what the peer may be, going by the bytes in place of a length.
+func (e *FrameError) guess() string {
+	switch {
+	case string(e.Head) == "HTTP":
+		return "the peer speaks HTTP; is this the port of a web server?"
+	case e.Head[0] == 0x15 && e.Head[1] == 3:
+		return "the peer sent a TLS alert; is this the port of an HTTPS server?"
+	case e.Head[0] == 0x16 && e.Head[1] == 3:
+		return "the peer speaks TLS"
+	case string(e.Head) == "SSH-":
+		return "the peer is an SSH server"
+	case printable(e.Head):
+		return "the peer answers in text, so it is no Hadoop RPC server"
+	default:
+		return "the peer is no Hadoop RPC server, or the limit is too low"
+	}
+}
+
+func printable(b []byte) bool {
+	for _, c := range b {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,118 @@
+package yarnrpc
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
+)
+
+// write sends what callers queue, and what keeps the connection healthy.
+func (c *Conn) write() {
+	w := bufio.NewWriter(timedWriter{c.net, c.o.RPCTimeout})
+	wake := time.NewTimer(c.upkeepInterval())
+	defer wake.Stop()
+	for {
+		var err error
+		select {
+		case call := <-c.queue:
+			if c.departs(call) {
+				_, err = w.Write(call.frame)
+			}
+		case <-wake.C:
+			var next time.Duration
+			next, err = c.upkeep(w)
+			wake.Reset(next)
+		case <-c.ended:
+			return
+		}
+		if err == nil && len(c.queue) == 0 {
+			err = w.Flush()
+		}
+		if err != nil {
+			c.stopWriting(err)
+			return
+		}
+	}
+}
+
+// timedWriter gives each write a time limit, if that is more than 0.
+type timedWriter struct {
+	net.Conn
+	limit time.Duration
+}
+
+func (w timedWriter) Write(p []byte) (int, error) {
+	if w.limit > 0 {
+		if err := w.SetWriteDeadline(time.Now().Add(w.limit)); err != nil {
+			return 0, err
+		}
+	}
+	return w.Conn.Write(p)
+}
+
+// departs notes that a call is about to be sent; false if its caller has left.
+func (c *Conn) departs(call *pendingCall) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	call.sent = c.pending[call.id] == call
+	return call.sent
+}
+
+// lastWords is how long a server that does not take our bytes any more has for
+// saying why.
+const lastWords = time.Second
+
+// stopWriting leaves the end of the connection to the reader, as a server that
+// refuses us says so before it closes.
+func (c *Conn) stopWriting(err error) {
+	c.mu.Lock()
+	c.writeErr = err
+	c.mu.Unlock()
+	if deadlineErr := c.net.SetReadDeadline(time.Now().Add(lastWords)); deadlineErr != nil {
+		c.end(fmt.Errorf("write: %w", err), true)
+	}
+}
+
+// upkeepInterval is the longest the writer may leave the connection alone.
+func (c *Conn) upkeepInterval() time.Duration {
+	interval := time.Duration(math.MaxInt64)
+	for _, d := range []time.Duration{c.o.PingInterval, c.o.MaxIdle} {
+		if d > 0 {
+			interval = min(interval, d)
+		}
+	}
+	return interval
+}
+
+// upkeep pings a server that owes answers and is silent, and ends a connection that
+// nobody uses. It says when to look again.
+func (c *Conn) upkeep(w io.Writer) (next time.Duration, err error) {
+	c.mu.Lock()
+	waiting, idle, silent := len(c.pending), time.Since(c.used), time.Since(c.heard)
+	c.mu.Unlock()
+	next = c.upkeepInterval()
+	switch {
+	case waiting == 0 && c.o.MaxIdle > 0:
+		if idle >= c.o.MaxIdle {
+			c.retire()
+			return next, nil
+		}
+		return min(next, c.o.MaxIdle-idle), nil
+	case waiting > 0 && c.o.PingInterval > 0 && silent >= c.o.PingInterval:
+		ping, err := wire.AppendPing(nil, c.identity.client[:])
+		if err != nil {
+			return next, err
+		}
+		_, err = w.Write(ping)
+		return next, err
+	case waiting > 0 && c.o.PingInterval > 0:
+		return min(next, c.o.PingInterval-silent), nil
+	default:
+		return next, nil
+	}
+}
