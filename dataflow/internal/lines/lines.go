@@ -1,0 +1,207 @@
+// Package lines reads the lines of text files, split by split, so that several
+// readers share one file and each line is read exactly once.
+//
+// The rule: a split owns the lines whose first byte lies in it. A reader begins
+// one byte before its split and skips through the first newline, and it reads
+// past the end of its split to finish the last line that it owns. Lines end with
+// "\n" or with the file; one "\r" before that is dropped; nothing else is
+// changed, a byte order mark included.
+//
+// Each Read owns one goroutine, which reads ahead while lines are processed and
+// ends before Read returns.
+package lines
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+)
+
+// Errors of Read that no other attempt would escape. They are permanent
+// failures too (operator.ErrPermanent).
+var (
+	// ErrChanged says that a file is not what it was when it was listed.
+	ErrChanged = errors.New("input changed since the job was planned; run the job again")
+	// ErrLineTooLong says that a line exceeds Options.MaxLine.
+	ErrLineTooLong = errors.New("line is too long")
+)
+
+// Options bound a Reader's memory. Zero values take the defaults.
+type Options struct {
+	// Buffer is the size of one read in bytes, 1 MiB by default. A reader holds
+	// three: one being processed, one ready, one being filled.
+	Buffer int
+	// MaxLine is the length of the longest line in bytes, 64 MiB by default.
+	MaxLine int
+}
+
+// afterSplit is the size of reads past a split's end, in bytes: what is left of
+// one line is short.
+const afterSplit = 64 << 10
+
+const buffers = 3
+
+// Reader reads splits, one after the other. It belongs to one goroutine.
+type Reader struct {
+	fs      filesystem.FileSystem
+	options Options
+	free    chan []byte // buffers not in use; nil ones are not yet allocated
+	line    []byte      // a line that began in an earlier buffer
+}
+
+// NewReader makes a reader of files in fsys.
+func NewReader(fsys filesystem.FileSystem, o Options) *Reader {
+	if o.Buffer == 0 {
+		o.Buffer = 1 << 20
+	}
+	if o.MaxLine == 0 {
+		o.MaxLine = 64 << 20
+	}
+	r := &Reader{fs: fsys, options: o, free: make(chan []byte, buffers)}
+	for range buffers {
+		r.free <- nil
+	}
+	return r
+}
+
+// Read calls line for each line that the split owns, without its end. The line
+// belongs to the callee until it returns; the first error it gives ends Read.
+func (r *Reader) Read(ctx context.Context, split jobgraph.Split, line func([]byte) error) error {
+	if split.Length <= 0 {
+		return nil
+	}
+	if err := r.checkUnchanged(ctx, split); err != nil {
+		return err
+	}
+	file, err := r.fs.Open(ctx, split.URI)
+	if err != nil {
+		return fmt.Errorf("read input: %w", err)
+	}
+	ahead := r.readAhead(file, split)
+	defer ahead.stop()
+	s := scan{reader: r, split: split, line: line, skipping: split.Offset > 0}
+	s.position = s.begin()
+	for {
+		buffer, err := ahead.next(ctx)
+		switch {
+		case errors.Is(err, io.EOF):
+			return s.endOfFile()
+		case err != nil:
+			return err
+		}
+		done, err := s.buffer(buffer)
+		r.free <- buffer[:cap(buffer)]
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+func (r *Reader) checkUnchanged(ctx context.Context, split jobgraph.Split) error {
+	info, err := r.fs.Stat(ctx, split.URI)
+	if errors.Is(err, fs.ErrNotExist) {
+		return operator.Permanent(fmt.Errorf("read %s: %w: it is gone", split.URI, ErrChanged))
+	}
+	if err != nil {
+		return fmt.Errorf("read input: %w", err)
+	}
+	if info.Size != split.FileLength || info.ModTime.UnixMilli() != split.FileModTime.UnixMilli() {
+		return operator.Permanent(fmt.Errorf("read %s: %w: it had %d bytes, modified %s, now %d bytes, modified %s", split.URI, ErrChanged,
+			split.FileLength, split.FileModTime.UTC().Format(timeFormat), info.Size, info.ModTime.UTC().Format(timeFormat)))
+	}
+	return nil
+}
+
+const timeFormat = "2006-01-02T15:04:05.000Z07:00"
+
+// scan is the state of one Read.
+type scan struct {
+	reader   *Reader
+	split    jobgraph.Split
+	line     func([]byte) error
+	position int64 // of the next buffer's first byte in the file
+	skipping bool  // within a line that the split does not own
+	first    int64 // position of the current line's first byte, unless skipping
+	held     bool  // reader.line has the current line's beginning
+}
+
+// begin is where a split's reader begins in the file.
+func (s *scan) begin() int64 { return max(0, s.split.Offset-1) }
+
+// buffer passes on the lines that end in b, and tells when the split owns no
+// more.
+func (s *scan) buffer(b []byte) (done bool, err error) {
+	rest := b
+	for {
+		i := bytes.IndexByte(rest, '\n')
+		if i < 0 {
+			s.position += int64(len(b))
+			return false, s.hold(rest)
+		}
+		if !s.skipping {
+			if err := s.emit(rest[:i]); err != nil {
+				return false, err
+			}
+		}
+		rest = rest[i+1:]
+		s.skipping = false
+		s.first = s.position + int64(len(b)-len(rest))
+		if s.first >= s.split.Offset+s.split.Length {
+			return true, nil
+		}
+	}
+}
+
+// emit passes on the current line, whose last bytes are end.
+func (s *scan) emit(end []byte) error {
+	if s.held {
+		if err := s.hold(end); err != nil {
+			return err
+		}
+		end = s.reader.line
+		s.held = false
+	}
+	if n := len(end); n > 0 && end[n-1] == '\r' {
+		end = end[:n-1]
+	}
+	if len(end) > s.reader.options.MaxLine {
+		return s.tooLong()
+	}
+	return s.line(end[:len(end):len(end)])
+}
+
+// hold keeps a part of the current line until its end is read.
+func (s *scan) hold(part []byte) error {
+	if s.skipping || len(part) == 0 {
+		return nil
+	}
+	if !s.held {
+		s.reader.line = s.reader.line[:0]
+		s.held = true
+	}
+	if len(s.reader.line)+len(part) > s.reader.options.MaxLine+1 { // 1 for "\r"
+		return s.tooLong()
+	}
+	s.reader.line = append(s.reader.line, part...)
+	return nil
+}
+
+// endOfFile passes on a last line that no newline ends.
+func (s *scan) endOfFile() error {
+	if !s.held {
+		return nil
+	}
+	return s.emit(nil)
+}
+
+func (s *scan) tooLong() error {
+	return operator.Permanent(fmt.Errorf("read %s: %w: the one at byte %d has more than %d bytes",
+		s.split.URI, ErrLineTooLong, s.first, s.reader.options.MaxLine))
+}

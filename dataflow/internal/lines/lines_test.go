@@ -1,0 +1,259 @@
+package lines_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/lines"
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/memfs"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// naive is what the lines of a text are, said in another way.
+func naive(text string) []string {
+	if text == "" {
+		return nil
+	}
+	var all []string
+	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+		all = append(all, strings.TrimSuffix(line, "\r"))
+	}
+	return all
+}
+
+// Whatever the text, the cuts and the size of reads, the splits together give
+// each line once, in order within a split. Catches lines lost or doubled at the
+// border of splits and buffers, "\r\n" torn apart, and a missing last newline.
+func TestEachLineIsReadExactlyOnce(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{
+			"\n", "\r\n", "\r", "a", "bc", "\ufeff", " ", strings.Repeat("long", 9),
+		})).Draw(t, "text"), "")
+		f := memfs.New(map[string]string{"/f": text})
+		size := int64(len(text))
+		cuts := append(rapid.SliceOf(rapid.Int64Range(0, size)).Draw(t, "cuts"), 0, size)
+		slices.Sort(cuts)
+		reader := lines.NewReader(f, lines.Options{Buffer: rapid.IntRange(1, 20).Draw(t, "buffer")})
+		var got []string
+		for i := range cuts[1:] {
+			split := splitOf(t, f, "/f", cuts[i], cuts[i+1]-cuts[i])
+			err := reader.Read(context.Background(), split, func(line []byte) error {
+				got = append(got, string(line))
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(naive(text), got); diff != "" {
+			t.Fatalf("lines of %q cut at %v (-want +got):\n%s", text, cuts, diff)
+		}
+	})
+}
+
+// Users may change a line in place, and append to it: neither may reach the next.
+func TestALineMayBeChangedInPlace(t *testing.T) {
+	t.Parallel()
+	f := memfs.New(map[string]string{"/f": "one\ntwo\r\nthree"})
+	var got []string
+	err := lines.NewReader(f, lines.Options{Buffer: 6}).Read(t.Context(), whole(t, f, "/f"), func(line []byte) error {
+		got = append(got, string(line))
+		for i := range line {
+			line[i] = '\n'
+		}
+		_ = append(line, "!!"...)
+		return nil
+	})
+	if diff := cmp.Diff([]string{"one", "two", "three"}, got); err != nil || diff != "" {
+		t.Errorf("error %v, lines (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestLongLines(t *testing.T) {
+	t.Parallel()
+	const longest = 300 << 10
+	for name, c := range map[string]struct {
+		text string
+		want error
+	}{
+		"as long as the bound":            {"a\n" + strings.Repeat("x", longest) + "\r\nb", nil},
+		"longer by a byte":                {"a\n" + strings.Repeat("x", longest+1) + "\nb", lines.ErrLineTooLong},
+		"longer, at the end of the file":  {"a\n" + strings.Repeat("x", longest+2), lines.ErrLineTooLong},
+		"much longer than all the memory": {strings.Repeat("x", 10*longest), lines.ErrLineTooLong},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := memfs.New(map[string]string{"/f": c.text})
+			var got []string
+			err := lines.NewReader(f, lines.Options{Buffer: 64 << 10, MaxLine: longest}).Read(t.Context(), whole(t, f, "/f"), func(line []byte) error {
+				got = append(got, string(line))
+				return nil
+			})
+			if !errors.Is(err, c.want) {
+				t.Fatalf("error %v, want %v", err, c.want)
+			}
+			if c.want != nil && !errors.Is(err, operator.ErrPermanent) {
+				t.Errorf("error %v is not permanent", err)
+			}
+			if c.want == nil && !slices.Equal(got, naive(c.text)) {
+				t.Errorf("got %d lines", len(got))
+			}
+		})
+	}
+}
+
+// A job must not mix two versions of a file, nor take a cut-off one for whole.
+func TestAChangedFileIsAPermanentError(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*memfs.FS, *jobgraph.Split){
+		"another length":            func(f *memfs.FS, _ *jobgraph.Split) { f.Write("/f", "one\ntwo\nthree\n") },
+		"same length, written anew": func(f *memfs.FS, _ *jobgraph.Split) { f.Write("/f", "one\nTWO\n") },
+		"removed": func(f *memfs.FS, _ *jobgraph.Split) {
+			if err := f.RemoveAll(context.Background(), "/f"); err != nil {
+				panic(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := memfs.New(map[string]string{"/f": "one\ntwo\n"})
+			split := whole(t, f, "/f")
+			change(f, &split)
+			err := lines.NewReader(f, lines.Options{}).Read(t.Context(), split, func([]byte) error { return nil })
+			if !errors.Is(err, lines.ErrChanged) || !errors.Is(err, operator.ErrPermanent) || !strings.Contains(err.Error(), "mem:///f") {
+				t.Errorf("error %v, want a permanent ErrChanged that names the file", err)
+			}
+		})
+	}
+}
+
+// shrinking is a file that ends before the length that Stat gives.
+type shrinking struct{ *memfs.FS }
+
+func (s shrinking) Open(ctx context.Context, uri string) (filesystem.File, error) {
+	if err := s.Rename(ctx, uri, uri+".whole"); err != nil {
+		return nil, err
+	}
+	s.Write(uri, "one\nt")
+	return s.FS.Open(ctx, uri)
+}
+
+func TestAFileThatShrinksWhileItIsReadIsAPermanentError(t *testing.T) {
+	t.Parallel()
+	f := memfs.New(map[string]string{"/f": "one\ntwo\n"})
+	err := lines.NewReader(shrinking{f}, lines.Options{}).Read(t.Context(), whole(t, f, "/f"), func([]byte) error { return nil })
+	if !errors.Is(err, lines.ErrChanged) || !errors.Is(err, operator.ErrPermanent) {
+		t.Errorf("error %v, want a permanent ErrChanged", err)
+	}
+}
+
+// Each failing call must come out, and end the goroutine that reads ahead.
+func TestFailuresOfTheFileSystemAreReported(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("datanode is gone")
+	for _, op := range []string{"Stat", "Open", "Read"} {
+		f := memfs.New(map[string]string{"/f": "one\ntwo\n"})
+		split := whole(t, f, "/f")
+		f.Fault = func(c memfs.Call) error {
+			if c.Op == op {
+				return broken
+			}
+			return nil
+		}
+		err := lines.NewReader(f, lines.Options{}).Read(t.Context(), split, func([]byte) error { return nil })
+		if !errors.Is(err, broken) || errors.Is(err, operator.ErrPermanent) {
+			t.Errorf("%s fails: error %v, want a passing one that wraps the cause", op, err)
+		}
+	}
+}
+
+func TestAnErrorOfTheCalleeEndsTheRead(t *testing.T) {
+	t.Parallel()
+	f := memfs.New(map[string]string{"/f": strings.Repeat("line\n", 10_000)})
+	reader := lines.NewReader(f, lines.Options{Buffer: 100})
+	enough := errors.New("enough")
+	for range 5 { // more often than there are buffers: none may be lost
+		calls := 0
+		err := reader.Read(t.Context(), whole(t, f, "/f"), func([]byte) error {
+			calls++
+			return enough
+		})
+		if !errors.Is(err, enough) || calls != 1 {
+			t.Fatalf("error %v after %d calls, want the callee's own after one", err, calls)
+		}
+	}
+}
+
+// stuck is a file whose reads end only when it is closed, as with a peer that
+// sends nothing.
+type stuck struct{ closed chan struct{} }
+
+func (s stuck) Read([]byte) (int, error)     { <-s.closed; return 0, io.ErrClosedPipe }
+func (stuck) Seek(int64, int) (int64, error) { return 0, nil }
+func (s stuck) Close() error                 { close(s.closed); return nil }
+
+type stuckFS struct{ *memfs.FS }
+
+func (s stuckFS) Open(context.Context, string) (filesystem.File, error) {
+	return stuck{make(chan struct{})}, nil
+}
+
+func TestCancellingEndsABlockedRead(t *testing.T) {
+	t.Parallel()
+	f := memfs.New(map[string]string{"/f": "one\n"})
+	cause := errors.New("job is cancelled")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(time.Millisecond, func() { cancel(cause) })
+	err := lines.NewReader(stuckFS{f}, lines.Options{}).Read(ctx, whole(t, f, "/f"), func([]byte) error { return nil })
+	if !errors.Is(err, cause) {
+		t.Errorf("error %v, want the cause of the cancellation", err)
+	}
+}
+
+func whole(t testing.TB, f *memfs.FS, uri string) jobgraph.Split {
+	t.Helper()
+	s := splitOf(t, f, uri, 0, 0)
+	s.Length = s.FileLength
+	return s
+}
+
+func splitOf(t interface{ Fatal(...any) }, f *memfs.FS, uri string, offset, length int64) jobgraph.Split {
+	info, err := f.Stat(context.Background(), uri)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return jobgraph.Split{URI: info.URI, Offset: offset, Length: length, FileLength: info.Size, FileModTime: info.ModTime}
+}
+
+func BenchmarkRead(b *testing.B) {
+	for _, length := range []int{20, 80, 1000} {
+		b.Run(fmt.Sprintf("lines of %d bytes", length), func(b *testing.B) {
+			text := strings.Repeat(strings.Repeat("x", length-1)+"\n", 64<<20/length)
+			f := memfs.New(map[string]string{"/f": text})
+			split := whole(b, f, "/f")
+			reader := lines.NewReader(f, lines.Options{})
+			b.SetBytes(split.Length)
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := reader.Read(b.Context(), split, func([]byte) error { return nil }); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

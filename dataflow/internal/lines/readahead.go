@@ -1,0 +1,108 @@
+package lines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+)
+
+// readAhead is the goroutine that fills buffers while earlier ones are
+// processed.
+type readAhead struct {
+	file   filesystem.File
+	free   chan []byte   // shared with the Reader, which gives buffers back
+	filled chan []byte   // sent and closed by the goroutine; never full, as there are no more buffers
+	quit   chan struct{} // closed by stop
+	done   chan struct{} // closed when the goroutine has ended
+	err    error         // why filled was closed, or nil at the file's end; read after that
+}
+
+// readAhead starts reading the split's file, in order, from the byte before the
+// split to the end of the file or until it is stopped.
+func (r *Reader) readAhead(file filesystem.File, split jobgraph.Split) *readAhead {
+	a := &readAhead{
+		file: file, free: r.free,
+		filled: make(chan []byte, buffers),
+		quit:   make(chan struct{}), done: make(chan struct{}),
+	}
+	go func() { // ends at the file's end or by stop
+		defer close(a.done)
+		defer close(a.filled)
+		a.err = a.run(split, r.options.Buffer)
+	}()
+	return a
+}
+
+// next gives the next buffer, or io.EOF at the file's end.
+func (a *readAhead) next(ctx context.Context) ([]byte, error) {
+	select {
+	case buffer, ok := <-a.filled:
+		if !ok && a.err != nil {
+			return nil, a.err
+		}
+		if !ok {
+			return nil, io.EOF
+		}
+		return buffer, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// stop ends the goroutine, waits for it and closes the file. Closing comes first
+// as it ends a read that is under way.
+func (a *readAhead) stop() {
+	close(a.quit)
+	_ = a.file.Close() // nothing was written
+	<-a.done
+	for buffer := range a.filled {
+		a.free <- buffer[:cap(buffer)]
+	}
+}
+
+func (a *readAhead) run(split jobgraph.Split, size int) error {
+	position, end := max(0, split.Offset-1), split.Offset+split.Length
+	if position > 0 {
+		if _, err := a.file.Seek(position, io.SeekStart); err != nil {
+			return fmt.Errorf("read %s at %d: %w", split.URI, position, err)
+		}
+	}
+	for position < split.FileLength {
+		var buffer []byte
+		select {
+		case buffer = <-a.free:
+		case <-a.quit:
+			return nil
+		}
+		if buffer == nil {
+			buffer = make([]byte, size)
+		}
+		n := min(int64(size), split.FileLength-position)
+		if position < end {
+			n = min(n, end-position)
+		} else {
+			n = min(n, afterSplit)
+		}
+		read, err := io.ReadFull(a.file, buffer[:n])
+		if err != nil {
+			a.free <- buffer
+			return readError(split, position+int64(read), err)
+		}
+		a.filled <- buffer[:n]
+		position += n
+	}
+	return nil
+}
+
+func readError(split jobgraph.Split, position int64, err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return operator.Permanent(fmt.Errorf("read %s: %w: it had %d bytes, now it ends at %d",
+			split.URI, ErrChanged, split.FileLength, position))
+	}
+	return fmt.Errorf("read %s at %d: %w", split.URI, position, err)
+}

@@ -1,0 +1,60 @@
+package memfs
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+)
+
+// reader is an open file. Its content is never changed, only replaced.
+type reader struct {
+	*bytes.Reader
+	fs  *FS
+	uri string
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if err := r.fs.fault(Call{Op: "Read", URI: r.uri}); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
+}
+
+func (r *reader) Close() error {
+	return r.fs.fault(Call{Op: "CloseRead", URI: r.uri})
+}
+
+// writer is a file being written. It fails once the file is removed, as an HDFS
+// client's does.
+type writer struct {
+	fs    *FS
+	uri   string
+	entry *entry
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	if err := w.do("Write", func() { w.entry.data = append(w.entry.data, p...) }); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func (w *writer) Close() error {
+	return w.do("Close", func() { w.entry.mod = w.fs.tick() })
+}
+
+func (w *writer) do(op string, work func()) error {
+	if err := w.fs.fault(Call{Op: op, URI: w.uri}); err != nil {
+		return err
+	}
+	w.fs.mu.Lock()
+	removed := w.entry.removed
+	if !removed {
+		work()
+	}
+	w.fs.mu.Unlock()
+	if removed {
+		return fmt.Errorf("write %s: %w", w.uri, fs.ErrNotExist)
+	}
+	return w.fs.fault(Call{Op: op, URI: w.uri, Done: true})
+}

@@ -1,0 +1,304 @@
+// Package memfs is a file system in memory that keeps to the contract of package
+// filesystem as HDFS does: blocks with hosts, no rename onto what exists, no
+// parents made unasked. Tests run jobs against it, and make single calls fail.
+//
+// It has no goroutines. It is for tests only and imports nothing of ours but
+// package filesystem.
+package memfs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+)
+
+// scheme begins every qualified URI: mem:///dir/file.
+const scheme = "mem://"
+
+// Call is one call of a method, as a fault function sees it.
+type Call struct {
+	Op   string // the method's name, or Read, Write, Close of an open file
+	URI  string // qualified; the source of a Rename
+	Done bool   // false before the call does its work, true after it
+}
+
+// FS is a file system in memory. Its methods may be called from any goroutine;
+// the exported fields are set before the first call.
+type FS struct {
+	// BlockSize is the size of a file's blocks; 0 makes each file one block.
+	BlockSize int64
+	// Hosts gives the hosts of the block with this number; nil for none.
+	Hosts func(uri string, block int) []string
+	// Fault is asked before and after the work of each call and makes it fail
+	// with the error it gives; nil for no faults.
+	Fault func(Call) error
+
+	*tree
+}
+
+// tree is what all views of a file system share.
+type tree struct {
+	mu      sync.Mutex // guards entries, clock and what the entries hold
+	entries map[string]*entry
+	clock   int64 // milliseconds, advanced by each change
+}
+
+type entry struct {
+	dir     bool
+	data    []byte
+	mod     int64 // milliseconds
+	removed bool  // a writer that still has it open must fail
+}
+
+var _ filesystem.FileSystem = (*FS)(nil)
+
+// New makes a file system with these files, content by path.
+func New(files map[string]string) *FS {
+	f := &FS{tree: &tree{entries: map[string]*entry{"/": {dir: true}}, clock: 1_700_000_000_000}}
+	for name, content := range files {
+		f.Write(name, content)
+	}
+	return f
+}
+
+// View gives the same files to a caller of its own, whose calls alone fault sees.
+func (f *FS) View(fault func(Call) error) *FS {
+	return &FS{BlockSize: f.BlockSize, Hosts: f.Hosts, Fault: fault, tree: f.tree}
+}
+
+// Write makes or replaces a file and its parents, as by another program.
+func (f *FS) Write(name, content string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := clean(strings.TrimPrefix(name, scheme))
+	f.mkdirAll(path.Dir(p))
+	f.entries[p] = &entry{data: []byte(content), mod: f.tick()}
+}
+
+// Files gives the content of all files by path; directories without files end
+// with a slash and hold nothing.
+func (f *FS) Files() map[string]string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	files := map[string]string{}
+	for p, e := range f.entries {
+		switch {
+		case !e.dir:
+			files[p] = string(e.data)
+		case p != "/" && len(f.below(p)) == 0:
+			files[p+"/"] = ""
+		}
+	}
+	return files
+}
+
+// Qualify implements filesystem.FileSystem.
+func (f *FS) Qualify(uri string) (string, error) {
+	if rest, ok := strings.CutPrefix(uri, scheme); ok {
+		return scheme + clean(rest), nil
+	}
+	if strings.Contains(uri, "://") {
+		return "", fmt.Errorf("qualify %s: scheme: %w", uri, errors.ErrUnsupported)
+	}
+	return scheme + clean(uri), nil
+}
+
+// Stat implements filesystem.FileSystem.
+func (f *FS) Stat(_ context.Context, uri string) (info filesystem.FileInfo, err error) {
+	err = f.call("Stat", uri, func(p string) error {
+		e, ok := f.entries[p]
+		if !ok {
+			return fs.ErrNotExist
+		}
+		info = e.info(p)
+		return nil
+	})
+	return info, err
+}
+
+// List implements filesystem.FileSystem.
+func (f *FS) List(_ context.Context, dir string) (infos []filesystem.FileInfo, err error) {
+	err = f.call("List", dir, func(p string) error {
+		e, ok := f.entries[p]
+		if !ok {
+			return fs.ErrNotExist
+		}
+		if !e.dir {
+			return errors.New("not a directory")
+		}
+		for _, child := range f.below(p) {
+			if path.Dir(child) == p {
+				infos = append(infos, f.entries[child].info(child))
+			}
+		}
+		return nil
+	})
+	return infos, err
+}
+
+// Blocks implements filesystem.FileSystem.
+func (f *FS) Blocks(_ context.Context, uri string) (blocks []filesystem.Block, err error) {
+	err = f.call("Blocks", uri, func(p string) error {
+		e, ok := f.entries[p]
+		if !ok || e.dir {
+			return fs.ErrNotExist
+		}
+		size := int64(len(e.data))
+		step := f.BlockSize
+		if step == 0 {
+			step = max(size, 1)
+		}
+		for offset := int64(0); offset < size; offset += step {
+			b := filesystem.Block{Offset: offset, Length: min(step, size-offset)}
+			if f.Hosts != nil {
+				b.Hosts = f.Hosts(scheme+p, len(blocks))
+			}
+			blocks = append(blocks, b)
+		}
+		return nil
+	})
+	return blocks, err
+}
+
+// Open implements filesystem.FileSystem. The reader sees the content as it is
+// now.
+func (f *FS) Open(_ context.Context, uri string) (file filesystem.File, err error) {
+	err = f.call("Open", uri, func(p string) error {
+		e, ok := f.entries[p]
+		if !ok || e.dir {
+			return fs.ErrNotExist
+		}
+		file = &reader{Reader: bytes.NewReader(e.data), fs: f, uri: scheme + p}
+		return nil
+	})
+	return file, err
+}
+
+// Create implements filesystem.FileSystem.
+func (f *FS) Create(_ context.Context, uri string, parents filesystem.Parents) (w io.WriteCloser, err error) {
+	err = f.call("Create", uri, func(p string) error {
+		if _, ok := f.entries[p]; ok {
+			return fs.ErrExist
+		}
+		if parents == filesystem.MakeParents {
+			f.mkdirAll(path.Dir(p))
+		}
+		if parent, ok := f.entries[path.Dir(p)]; !ok || !parent.dir {
+			return fs.ErrNotExist
+		}
+		e := &entry{mod: f.tick()}
+		f.entries[p] = e
+		w = &writer{fs: f, uri: scheme + p, entry: e}
+		return nil
+	})
+	return w, err
+}
+
+// Rename implements filesystem.FileSystem.
+func (f *FS) Rename(_ context.Context, from, to string) error {
+	return f.call("Rename", from, func(p string) error {
+		target := clean(strings.TrimPrefix(to, scheme))
+		if _, ok := f.entries[p]; !ok {
+			return fs.ErrNotExist
+		}
+		if _, ok := f.entries[target]; ok {
+			return fs.ErrExist
+		}
+		if parent, ok := f.entries[path.Dir(target)]; !ok || !parent.dir || strings.HasPrefix(target, p+"/") {
+			return fs.ErrNotExist
+		}
+		for _, old := range append(f.below(p), p) {
+			f.entries[target+strings.TrimPrefix(old, p)] = f.entries[old]
+			delete(f.entries, old)
+		}
+		return nil
+	})
+}
+
+// MkdirAll implements filesystem.FileSystem.
+func (f *FS) MkdirAll(_ context.Context, dir string) error {
+	return f.call("MkdirAll", dir, func(p string) error {
+		f.mkdirAll(p)
+		return nil
+	})
+}
+
+// RemoveAll implements filesystem.FileSystem.
+func (f *FS) RemoveAll(_ context.Context, uri string) error {
+	return f.call("RemoveAll", uri, func(p string) error {
+		for _, old := range append(f.below(p), p) {
+			if e, ok := f.entries[old]; ok && old != "/" {
+				e.removed = true
+				delete(f.entries, old)
+			}
+		}
+		return nil
+	})
+}
+
+// call does the work of a method between the two moments at which it may fail.
+func (f *FS) call(op, uri string, work func(path string) error) error {
+	qualified, err := f.Qualify(uri)
+	if err != nil {
+		return err
+	}
+	if err := f.fault(Call{Op: op, URI: qualified}); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	err = work(strings.TrimPrefix(qualified, scheme))
+	f.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", strings.ToLower(op), qualified, err)
+	}
+	return f.fault(Call{Op: op, URI: qualified, Done: true})
+}
+
+func (f *FS) fault(c Call) error {
+	if f.Fault == nil {
+		return nil
+	}
+	return f.Fault(c)
+}
+
+func (t *tree) mkdirAll(p string) {
+	for ; ; p = path.Dir(p) {
+		if _, ok := t.entries[p]; ok {
+			return
+		}
+		t.entries[p] = &entry{dir: true, mod: t.tick()}
+	}
+}
+
+// below gives the paths under a directory, sorted.
+func (t *tree) below(dir string) []string {
+	var paths []string
+	for p := range t.entries {
+		if p != dir && strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/") {
+			paths = append(paths, p)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+func (t *tree) tick() int64 {
+	t.clock++
+	return t.clock
+}
+
+func (e *entry) info(p string) filesystem.FileInfo {
+	return filesystem.FileInfo{URI: scheme + p, Size: int64(len(e.data)), ModTime: time.UnixMilli(e.mod), IsDir: e.dir}
+}
+
+func clean(p string) string { return path.Clean("/" + p) }
