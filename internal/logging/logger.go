@@ -1,0 +1,76 @@
+package logging
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/sirupsen/logrus"
+)
+
+// fieldOrder is the order in which fields stand in a line, after time, level and
+// message; others follow by name.
+var fieldOrder = []string{ //nolint:gochecknoglobals // a constant table
+	logrus.FieldKeyTime, logrus.FieldKeyLevel, logrus.FieldKeyMsg,
+	"app", "attempt", "role", "container", "node", "job", "vertex", "execution", "host", "slot", "allocation", "method", "call",
+}
+
+// lastField ends a line, as it is the longest.
+const lastField = "err"
+
+// New makes a logger that writes one line for each event of level ("debug",
+// "info", "warn", "error") or above:
+//
+//	time=2026-01-02T15:04:05.000Z level=info msg="slot granted" job=… slot=0 err=…
+func New(out io.Writer, level string) (*logrus.Logger, error) {
+	parsed, err := logrus.ParseLevel(level)
+	if err != nil {
+		return nil, fmt.Errorf("make logger: %w", err)
+	}
+	l := logrus.New()
+	l.SetOutput(out)
+	l.SetLevel(parsed)
+	l.SetFormatter(&logrus.TextFormatter{
+		DisableColors:   true,
+		TimestampFormat: "2006-01-02T15:04:05.000Z07:00",
+		SortingFunc:     sortFields,
+	})
+	return l, nil
+}
+
+func sortFields(fields []string) {
+	slices.SortFunc(fields, func(a, b string) int {
+		if rank := rankOf(a) - rankOf(b); rank != 0 {
+			return rank
+		}
+		if a < b {
+			return -1
+		}
+		return 1
+	})
+}
+
+func rankOf(field string) int {
+	if field == lastField {
+		return len(fieldOrder) + 1
+	}
+	if i := slices.Index(fieldOrder, field); i >= 0 {
+		return i
+	}
+	return len(fieldOrder)
+}
+
+// Open makes a logger that writes to the file "<name>.log" of a directory. The
+// closer closes the file; what is logged later is lost.
+func Open(dir, name, level string) (*logrus.Logger, io.Closer, error) {
+	file, err := OpenFile(dir, name+".log")
+	if err != nil {
+		return nil, nil, err
+	}
+	logger, err := New(file, level)
+	if err != nil {
+		return nil, nil, errors.Join(err, file.Close())
+	}
+	return logger, file, nil
+}
