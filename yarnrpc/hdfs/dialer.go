@@ -1,0 +1,191 @@
+// Package hdfs is what HDFS access needs beside colinmarc/hdfs: the connections
+// that library is handed, and the ClientProtocol calls it does not make.
+//
+// The library never gives up on a silent server and goes on using a connection
+// whose read has failed, on which it would take an old answer for a new one.
+// Its connections therefore come from a Dialer, which bounds their silence and
+// makes their first failure final. The package starts no goroutine, and knows
+// nothing of users' files: paths, retries and file handles are internal/dfs's.
+package hdfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// ErrDialerClosed is the failure of connections after Dialer.Close.
+var ErrDialerClosed = errors.New("HDFS access is closed")
+
+// Defaults of DialerOptions.
+const (
+	defaultConnectTimeout = 20 * time.Second // ipc.client.connect.timeout
+	defaultSilence        = 60 * time.Second // dfs.client.socket-timeout
+	keepAlive             = 30 * time.Second
+)
+
+// DialerOptions configure a Dialer. The zero value is ready to use.
+type DialerOptions struct {
+	// ConnectTimeout bounds one TCP connect; 20 s by default, as Hadoop's
+	// ipc.client.connect.timeout.
+	ConnectTimeout time.Duration
+	// Silence ends a connection over which no byte has moved for so long; 60 s
+	// by default, as dfs.client.socket-timeout. A NameNode connection is never
+	// idle, as the library renews its lease each second; a DataNode connection
+	// is when its consumer pauses, and is then opened anew.
+	Silence time.Duration
+	// Dial replaces the TCP dialer.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Dialer opens the connections of one HDFS client: its methods are the
+// NamenodeDialFunc and DatanodeDialFunc of hdfs.ClientOptions. It may be used
+// from any goroutine.
+type Dialer struct {
+	options DialerOptions
+
+	mu          sync.Mutex // guards what follows
+	open        map[*conn]struct{}
+	closed      bool
+	unreachable error // why the last connect to a NameNode failed; nil after one that did not
+}
+
+// NewDialer makes a Dialer without connections.
+func NewDialer(o DialerOptions) *Dialer {
+	if o.ConnectTimeout == 0 {
+		o.ConnectTimeout = defaultConnectTimeout
+	}
+	if o.Silence == 0 {
+		o.Silence = defaultSilence
+	}
+	if o.Dial == nil {
+		o.Dial = (&net.Dialer{KeepAlive: keepAlive}).DialContext
+	}
+	return &Dialer{options: o, open: make(map[*conn]struct{})}
+}
+
+// DialNameNode connects to a NameNode's RPC port.
+func (d *Dialer) DialNameNode(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := d.dial(ctx, network, address)
+	d.mu.Lock()
+	d.unreachable = err
+	d.mu.Unlock()
+	return c, err
+}
+
+// DialDataNode connects to a DataNode's data transfer port.
+func (d *Dialer) DialDataNode(ctx context.Context, network, address string) (net.Conn, error) {
+	return d.dial(ctx, network, address)
+}
+
+// Unreachable is why the last connect to a NameNode failed, nil when it did
+// not: the library passes such errors on as text alone.
+func (d *Dialer) Unreachable() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.unreachable
+}
+
+// Close ends all connections and refuses new ones. It may be called twice.
+func (d *Dialer) Close() {
+	d.mu.Lock()
+	d.closed = true
+	open := make([]*conn, 0, len(d.open))
+	for c := range d.open {
+		open = append(open, c)
+	}
+	d.mu.Unlock()
+	for _, c := range open {
+		c.fail(ErrDialerClosed)
+	}
+}
+
+func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.options.ConnectTimeout)
+	defer cancel()
+	raw, err := d.options.Dial(ctx, network, address)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", address, err)
+	}
+	c := &conn{Conn: raw, dialer: d, address: address}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, errors.Join(ErrDialerClosed, raw.Close())
+	}
+	d.open[c] = struct{}{}
+	c.silence = time.AfterFunc(d.options.Silence, c.silent)
+	return c, nil
+}
+
+func (d *Dialer) forget(c *conn) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.open, c)
+}
+
+// conn is a connection whose first failure is final: every later read and
+// write gives that error again.
+type conn struct {
+	net.Conn
+	dialer  *Dialer
+	address string
+	silence *time.Timer
+
+	mu  sync.Mutex // guards err
+	err error
+}
+
+// Read reads what has arrived.
+func (c *conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	return n, c.moved(n, err)
+}
+
+// Write sends all of b or fails.
+func (c *conn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	return n, c.moved(n, err)
+}
+
+// Close ends the connection. Closing twice is no error: the library closes
+// connections that have failed.
+func (c *conn) Close() error {
+	c.fail(net.ErrClosed)
+	return nil
+}
+
+func (c *conn) moved(n int, err error) error {
+	if err != nil {
+		return c.fail(err)
+	}
+	if n > 0 {
+		c.silence.Reset(c.dialer.options.Silence)
+	}
+	return nil
+}
+
+func (c *conn) silent() {
+	c.fail(fmt.Errorf("no byte to or from %s in %s: %w", c.address, c.dialer.options.Silence, os.ErrDeadlineExceeded))
+}
+
+// fail ends the connection and returns the error that ended it first.
+func (c *conn) fail(err error) error {
+	c.mu.Lock()
+	first := c.err == nil
+	if first {
+		c.err = err
+	}
+	err = c.err
+	c.mu.Unlock()
+	if first {
+		c.silence.Stop()
+		c.dialer.forget(c)
+		c.Conn.Close() //nolint:errcheck // nothing is left to lose: err says why it ends
+	}
+	return err
+}

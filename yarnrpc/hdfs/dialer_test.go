@@ -1,0 +1,118 @@
+package hdfs
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// pipe is a Dialer whose connections end at server.
+func pipe(t *testing.T) (d *Dialer, client, server net.Conn) {
+	t.Helper()
+	var far net.Conn
+	d = NewDialer(DialerOptions{Dial: func(context.Context, string, string) (net.Conn, error) {
+		var near net.Conn
+		near, far = net.Pipe()
+		return near, nil
+	}})
+	client, err := d.DialDataNode(t.Context(), "tcp", "dn:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, client, far
+}
+
+// Without this the library would send its next call on a connection whose
+// last answer may still arrive.
+func TestAFailedReadEndsTheConnectionForWritesToo(t *testing.T) {
+	t.Parallel()
+	_, client, server := pipe(t)
+	server.Close()
+	if _, err := client.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Fatalf("read: %v, want io.EOF", err)
+	}
+	if _, err := client.Write([]byte("x")); !errors.Is(err, io.EOF) {
+		t.Errorf("write after a failed read: %v, want the first failure", err)
+	}
+}
+
+func TestASilentServerIsGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, client, server := pipe(t)
+		go func() {
+			server.Read(make([]byte, 1)) //nolint:errcheck // ends with the test
+			time.Sleep(defaultSilence - time.Second)
+			server.Write([]byte("x")) //nolint:errcheck // seen by the client
+		}()
+		if _, err := client.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		started := time.Now()
+		if _, err := client.Read(make([]byte, 1)); err != nil {
+			t.Fatalf("an answer within the limit was not waited for: %v", err)
+		}
+		_, err := client.Read(make([]byte, 1))
+		if !errors.Is(err, os.ErrDeadlineExceeded) || !strings.Contains(err.Error(), "dn:1") {
+			t.Errorf("read from a silent server: %v", err)
+		}
+		if waited := time.Since(started); waited != 2*defaultSilence-time.Second {
+			t.Errorf("gave up after %s", waited)
+		}
+		server.Close()
+	})
+}
+
+func TestCloseEndsOpenConnectionsAndRefusesNewOnes(t *testing.T) {
+	t.Parallel()
+	d, client, server := pipe(t)
+	defer server.Close()
+	d.Close()
+	d.Close()
+	if _, err := client.Read(make([]byte, 1)); !errors.Is(err, ErrDialerClosed) {
+		t.Errorf("read after Close: %v", err)
+	}
+	if _, err := d.DialNameNode(t.Context(), "tcp", "nn:1"); !errors.Is(err, ErrDialerClosed) {
+		t.Errorf("dial after Close: %v", err)
+	}
+	if err := client.Close(); err != nil {
+		t.Errorf("closing a failed connection: %v", err)
+	}
+}
+
+func TestUnreachableKeepsTheCauseOfTheLastConnect(t *testing.T) {
+	t.Parallel()
+	fail := os.ErrPermission
+	d := NewDialer(DialerOptions{Dial: func(context.Context, string, string) (net.Conn, error) {
+		if fail != nil {
+			return nil, fail
+		}
+		near, far := net.Pipe()
+		far.Close()
+		return near, nil
+	}})
+	defer d.Close()
+	if _, err := d.DialNameNode(t.Context(), "tcp", "nn:8020"); err == nil {
+		t.Fatal("no error")
+	}
+	if err := d.Unreachable(); !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), "nn:8020") {
+		t.Errorf("Unreachable = %v", err)
+	}
+	fail = nil
+	if _, err := d.DialNameNode(t.Context(), "tcp", "nn:8020"); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Unreachable(); err != nil {
+		t.Errorf("Unreachable after a connect = %v", err)
+	}
+}

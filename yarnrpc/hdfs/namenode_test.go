@@ -1,0 +1,80 @@
+package hdfs
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
+	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
+)
+
+// callerFunc answers every call.
+type callerFunc func(method string, request, response proto.Message) error
+
+func (f callerFunc) Call(_ context.Context, method string, request, response proto.Message) error {
+	return f(method, request, response)
+}
+
+func TestLayoutAsksForTheWholeFileAndKeepsTheOrderOfHosts(t *testing.T) {
+	t.Parallel()
+	nn := NewNameNode(callerFunc(func(method string, request, response proto.Message) error {
+		asked := request.(*hdfspb.GetBlockLocationsRequestProto)
+		if method != "getBlockLocations" || asked.GetSrc() != "/f" || asked.GetOffset() != 0 || asked.GetLength() < 1<<60 {
+			t.Errorf("asked %s %v", method, asked)
+		}
+		proto.Merge(response, &hdfspb.GetBlockLocationsResponseProto{Locations: &hdfspb.LocatedBlocksProto{
+			FileLength: proto.Uint64(130),
+			Blocks: []*hdfspb.LocatedBlockProto{
+				located(0, 100, false, "b", "a"),
+				located(100, 30, true),
+			},
+			UnderConstruction:   proto.Bool(false),
+			IsLastBlockComplete: proto.Bool(true),
+		}})
+		return nil
+	}))
+	got, err := nn.Layout(t.Context(), "/f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Layout{Length: 130, Complete: true, Blocks: []Block{
+		{Offset: 0, Length: 100, Hosts: []string{"b", "a"}},
+		{Offset: 100, Length: 30, Corrupt: true},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("layout (-want +got):\n%s", diff)
+	}
+}
+
+func located(offset, length uint64, corrupt bool, hosts ...string) *hdfspb.LocatedBlockProto {
+	b := &hdfspb.LocatedBlockProto{
+		B: &hdfspb.ExtendedBlockProto{
+			PoolId: proto.String("p"), BlockId: proto.Uint64(offset), GenerationStamp: proto.Uint64(1), NumBytes: &length,
+		},
+		Offset:  &offset,
+		Corrupt: &corrupt,
+		BlockToken: &commonpb.TokenProto{
+			Identifier: []byte{}, Password: []byte{}, Kind: proto.String(""), Service: proto.String(""),
+		},
+	}
+	for _, host := range hosts {
+		b.Locs = append(b.Locs, &hdfspb.DatanodeInfoProto{Id: &hdfspb.DatanodeIDProto{
+			IpAddr: proto.String("10.0.0.1"), HostName: proto.String(host), DatanodeUuid: proto.String(host),
+			XferPort: proto.Uint32(1), InfoPort: proto.Uint32(2), IpcPort: proto.Uint32(3),
+		}})
+	}
+	return b
+}
+
+func TestLayoutOfAFileThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	nn := NewNameNode(callerFunc(func(string, proto.Message, proto.Message) error { return nil }))
+	if _, err := nn.Layout(t.Context(), "/f"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error is %v, want fs.ErrNotExist", err)
+	}
+}
