@@ -1,0 +1,251 @@
+package amrm
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// anyPlace is the resource name that every ask has: its count is how many
+// containers are outstanding, whatever the counts of hosts and racks
+// (ResourceRequest#ANY).
+const anyPlace = "*"
+
+// AskKey tells asks apart. YARN keeps one capability for each key: asks of
+// different sizes need keys of their own.
+type AskKey struct {
+	Priority  records.Priority // the lower number is served first
+	RequestID int64            // comes back in Container.AllocationRequestID
+}
+
+func compareKeys(a, b AskKey) int {
+	return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.RequestID, b.RequestID))
+}
+
+// Ask is what is wanted under one key: Count more containers of one size.
+type Ask struct {
+	Key        AskKey
+	Capability records.Resource
+	// Count is how many containers are still wanted; 0 cancels the ask.
+	Count int
+	// Hosts are where they are wanted; see Spread. The counts may add up to more
+	// than Count, which is the limit. Without hosts any place will do, but then
+	// the scheduler gives one container per NodeManager heartbeat.
+	Hosts []HostAsk
+	// Strict keeps containers off other hosts than those named.
+	Strict bool
+	// NodeLabel chooses a partition of the cluster; empty: the application's.
+	NodeLabel string
+}
+
+// HostAsk is the part of an ask that names a host.
+type HostAsk struct {
+	Host  string // as in records.NodeID
+	Rack  string // as in records.NodeReport; empty: the host's rack is not named
+	Count int
+}
+
+// resourceRequest is one entry of YARN's table: an absolute count for a place.
+type resourceRequest struct {
+	key        AskKey
+	place      string // host, rack or "*"
+	capability records.Resource
+	count      int
+	relax      bool
+	label      string // on "*" only
+}
+
+// askTable mirrors the ResourceManager's table of what this application still
+// wants (AppSchedulingInfo): key → place → count. The ResourceManager counts
+// down by itself with each container it gives, so the mirror does the same
+// and sends nothing for it; what is sent is absolute, and always the whole of
+// a key that has changed.
+type askTable struct {
+	keys map[AskKey]*asked
+}
+
+type asked struct {
+	ask         Ask // with Count as wanted at the last set
+	outstanding int
+	hosts       map[string]HostAsk
+	racks       map[string]int
+	told        map[string]bool // places that the ResourceManager may have a count for
+	version     int             // grows with each set
+	changed     bool            // to be sent
+}
+
+func newAskTable() askTable { return askTable{keys: make(map[AskKey]*asked)} }
+
+// set replaces what is wanted under a key.
+func (t *askTable) set(ask Ask) {
+	a, ok := t.keys[ask.Key]
+	if !ok {
+		if ask.Count <= 0 {
+			return
+		}
+		a = &asked{told: make(map[string]bool)}
+		t.keys[ask.Key] = a
+	}
+	next := asked{ask: ask, outstanding: max(ask.Count, 0), hosts: make(map[string]HostAsk), racks: make(map[string]int)}
+	if next.outstanding > 0 {
+		for _, h := range ask.Hosts {
+			h.Count = min(h.Count, next.outstanding)
+			if h.Count > 0 {
+				next.hosts[h.Host] = h
+			}
+		}
+		for _, h := range next.hosts {
+			if h.Rack != "" {
+				next.racks[h.Rack] = min(next.racks[h.Rack]+h.Count, next.outstanding)
+			}
+		}
+	}
+	if ok && a.same(next) {
+		return
+	}
+	a.ask, a.outstanding, a.hosts, a.racks = next.ask, next.outstanding, next.hosts, next.racks
+	a.version++
+	a.changed = true
+}
+
+func (a *asked) same(b asked) bool {
+	return a.outstanding == b.outstanding && a.ask.Capability == b.ask.Capability &&
+		a.ask.Strict == b.ask.Strict && a.ask.NodeLabel == b.ask.NodeLabel &&
+		maps.Equal(a.hosts, b.hosts) && maps.Equal(a.racks, b.racks)
+}
+
+func (t *askTable) outstanding(key AskKey) int {
+	if a, ok := t.keys[key]; ok {
+		return a.outstanding
+	}
+	return 0
+}
+
+func (t *askTable) pending() bool {
+	for _, a := range t.keys {
+		if a.changed {
+			return true
+		}
+	}
+	return false
+}
+
+// changes lists the entries to send, and the version of each key in them. A
+// place that is wanted no more is sent with 0.
+func (t *askTable) changes() (entries []resourceRequest, versions map[AskKey]int) {
+	versions = make(map[AskKey]int)
+	for _, key := range slices.SortedFunc(maps.Keys(t.keys), compareKeys) {
+		if a := t.keys[key]; a.changed {
+			entries = append(entries, a.entries()...)
+			versions[key] = a.version
+		}
+	}
+	return entries, versions
+}
+
+func (a *asked) entries() []resourceRequest {
+	entry := func(place string, count int) resourceRequest {
+		return resourceRequest{key: a.ask.Key, place: place, capability: a.ask.Capability, count: count, relax: true}
+	}
+	whole := entry(anyPlace, a.outstanding)
+	whole.relax, whole.label = !a.ask.Strict, a.ask.NodeLabel
+	entries := []resourceRequest{whole}
+	for _, rack := range slices.Sorted(maps.Keys(a.racks)) {
+		e := entry(rack, a.racks[rack])
+		e.relax = !a.ask.Strict
+		entries = append(entries, e)
+	}
+	for _, host := range slices.Sorted(maps.Keys(a.hosts)) {
+		entries = append(entries, entry(host, a.hosts[host].Count))
+	}
+	for _, place := range slices.Sorted(maps.Keys(a.told)) {
+		_, isHost := a.hosts[place]
+		_, isRack := a.racks[place]
+		if place != anyPlace && !isHost && !isRack {
+			entries = append(entries, entry(place, 0))
+		}
+	}
+	return entries
+}
+
+// sent records that the ResourceManager has taken over entries that changes
+// listed with these versions. A key that was set again since stays to be sent.
+func (t *askTable) sent(entries []resourceRequest, versions map[AskKey]int) {
+	for _, e := range entries {
+		if a, ok := t.keys[e.key]; ok && e.count == 0 {
+			delete(a.told, e.place)
+		}
+	}
+	for key, version := range versions {
+		a, ok := t.keys[key]
+		if !ok || a.version != version {
+			continue
+		}
+		a.changed = false
+		if a.outstanding == 0 && len(a.told) == 0 {
+			delete(t.keys, key)
+		}
+	}
+}
+
+// sending records that a request with these entries leaves, and may arrive
+// whatever becomes of its answer: from now on the places in it have to be
+// cancelled by name.
+func (t *askTable) sending(entries []resourceRequest) {
+	for _, e := range entries {
+		if a, ok := t.keys[e.key]; ok && e.count > 0 {
+			a.told[e.place] = true
+		}
+	}
+}
+
+// forget starts over with a ResourceManager that knows nothing: everything is
+// to be sent.
+func (t *askTable) forget() {
+	for key, a := range t.keys {
+		clear(a.told)
+		a.changed = a.outstanding > 0
+		a.version++
+		if a.outstanding == 0 {
+			delete(t.keys, key)
+		}
+	}
+}
+
+// allocated counts down for a container, as the ResourceManager has done
+// (LocalityAppPlacementAllocator#allocate): host, rack and "*" where the host was
+// asked for, rack and "*" where its rack was, else "*" alone. It reports false
+// for a container that nothing was outstanding for.
+//
+// A container on a host that the ask does not name may have counted for its
+// rack there. Counts of racks then differ until the key is sent again, which
+// costs nothing: "*" is what limits.
+//
+// Where the request that the container answers carried this key itself, YARN
+// counted down first and took the new count second: it would give this
+// container once more, so the key is sent again.
+func (t *askTable) allocated(c records.Container, request map[AskKey]int) bool {
+	key := AskKey{Priority: c.Priority, RequestID: c.AllocationRequestID}
+	a, ok := t.keys[key]
+	if !ok || a.outstanding == 0 {
+		return false
+	}
+	a.outstanding--
+	if _, crossed := request[key]; crossed {
+		a.version++
+		a.changed = true
+	}
+	if h, ok := a.hosts[c.Node.Host]; ok {
+		if h.Count--; h.Count > 0 {
+			a.hosts[h.Host] = h
+		} else {
+			delete(a.hosts, h.Host)
+		}
+		if a.racks[h.Rack]--; a.racks[h.Rack] <= 0 {
+			delete(a.racks, h.Rack)
+		}
+	}
+	return true
+}

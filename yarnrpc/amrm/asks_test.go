@@ -1,0 +1,171 @@
+package amrm
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// script drives a table and writes what it would send, one line per exchange.
+type script struct {
+	table askTable
+	lines []string
+}
+
+func (s *script) ask(count int, hosts ...HostAsk) {
+	s.table.set(Ask{Key: AskKey{Priority: 1}, Capability: records.Resource{MemoryMB: 512, VCores: 1}, Count: count, Hosts: hosts})
+}
+
+// send is an exchange that succeeds.
+func (s *script) send() {
+	entries, versions := s.leave()
+	s.table.sent(entries, versions)
+}
+
+// leave is a request whose answer is outstanding.
+func (s *script) leave() ([]resourceRequest, map[AskKey]int) {
+	entries, versions := s.table.changes()
+	s.table.sending(entries)
+	var places []string
+	for _, e := range entries {
+		places = append(places, fmt.Sprintf("%s:%d", e.place, e.count))
+	}
+	s.lines = append(s.lines, strings.Join(places, " "))
+	return entries, versions
+}
+
+func (s *script) comes(host string) bool {
+	return s.table.allocated(records.Container{Priority: 1, Node: records.NodeID{Host: host, Port: 1}}, nil)
+}
+
+func host(name, rack string, count int) HostAsk { return HostAsk{Host: name, Rack: rack, Count: count} }
+
+func TestAskTableSendsWholeKeysOnceAndCancelsByName(t *testing.T) {
+	t.Parallel()
+	s := &script{table: newAskTable()}
+	s.ask(3, host("a", "/r", 2), host("b", "/r", 2))
+	s.send()
+	s.send() // nothing has changed
+
+	s.comes("a") // YARN counts down by itself: nothing to send
+	s.send()
+
+	s.ask(1, host("b", "/r", 1)) // fewer, and not on a
+	s.send()
+
+	s.ask(0)
+	s.send()
+	s.send()
+	want := []string{
+		"*:3 /r:3 a:2 b:2",
+		"",
+		"",
+		"*:1 /r:1 b:1 a:0",
+		"*:0 /r:0 b:0",
+		"",
+	}
+	if diff := cmp.Diff(want, s.lines); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	if len(s.table.keys) != 0 {
+		t.Errorf("a cancelled key is kept: %v", s.table.keys)
+	}
+}
+
+func TestAskTableCountsDownAsYarnDoes(t *testing.T) {
+	t.Parallel()
+	s := &script{table: newAskTable()}
+	s.ask(3, host("a", "/r", 1), host("b", "/q", 2))
+	s.send()
+	for _, h := range []string{"a", "elsewhere", "b"} {
+		if !s.comes(h) {
+			t.Errorf("the container on %s was outstanding", h)
+		}
+	}
+	if s.comes("b") {
+		t.Error("a fourth container counts as wanted")
+	}
+	if s.table.pending() {
+		t.Error("counting down is sent")
+	}
+	// The next change of the key corrects what an unnamed host has made differ.
+	s.ask(2, host("b", "/q", 2))
+	s.send()
+	want := []string{"*:3 /q:2 /r:1 a:1 b:2", "*:2 /q:2 b:2 /r:0 a:0"}
+	if diff := cmp.Diff(want, s.lines); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+// Clearing changes when the request leaves, not when it has arrived, loses the
+// asks made in between.
+func TestAskTableKeepsChangesMadeWhileARequestIsOnItsWay(t *testing.T) {
+	t.Parallel()
+	s := &script{table: newAskTable()}
+	s.ask(2, host("a", "/r", 2))
+	entries, versions := s.leave()
+	s.ask(5, host("b", "/r", 5))
+	s.table.sent(entries, versions)
+	if !s.table.pending() {
+		t.Fatal("the later ask is lost")
+	}
+	s.send()
+	want := []string{"*:2 /r:2 a:2", "*:5 /r:5 b:5 a:0"}
+	if diff := cmp.Diff(want, s.lines); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+// YARN takes a count as it is, though it has just given a container for the
+// count before: without another send it would give that one twice.
+func TestAskTableSendsAgainWhatCrossedWithAContainer(t *testing.T) {
+	t.Parallel()
+	s := &script{table: newAskTable()}
+	s.ask(1, host("a", "/r", 1))
+	s.send()
+	s.ask(3, host("a", "/r", 3))
+	_, versions := s.leave()
+	s.table.sent(nil, versions)
+	s.table.allocated(records.Container{Priority: 1, Node: records.NodeID{Host: "a"}}, versions)
+	s.send()
+	want := []string{"*:1 /r:1 a:1", "*:3 /r:3 a:3", "*:2 /r:2 a:2"}
+	if diff := cmp.Diff(want, s.lines); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+func TestAskTableSendsEverythingAfterARestart(t *testing.T) {
+	t.Parallel()
+	s := &script{table: newAskTable()}
+	s.ask(2, host("a", "/r", 2))
+	s.send()
+	s.comes("a")
+	s.table.forget()
+	s.send()
+	want := []string{"*:2 /r:2 a:2", "*:1 /r:1 a:1"}
+	if diff := cmp.Diff(want, s.lines); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+func TestAskTableStrictAsksStayOnTheirHosts(t *testing.T) {
+	t.Parallel()
+	table := newAskTable()
+	table.set(Ask{Count: 1, Hosts: []HostAsk{host("a", "/r", 1)}, Strict: true, NodeLabel: "gpu"})
+	entries, _ := table.changes()
+	relax := map[string]bool{}
+	labels := map[string]string{}
+	for _, e := range entries {
+		relax[e.place], labels[e.place] = e.relax, e.label
+	}
+	if diff := cmp.Diff(map[string]bool{"*": false, "/r": false, "a": true}, relax); diff != "" {
+		t.Errorf("relax locality (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"*": "gpu", "/r": "", "a": ""}, labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+}

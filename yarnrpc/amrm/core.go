@@ -1,0 +1,187 @@
+package amrm
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// core is the ApplicationMaster's side of the allocate protocol: what is to be
+// sent, what was sent without an answer, and what the ResourceManager has to be
+// told again when it has forgotten. It does no I/O.
+//
+// The rules it keeps (ApplicationMasterService#allocate):
+//   - A request carries the id of the last response. The id of the one before
+//     makes the ResourceManager repeat its last response and ignore the
+//     request's content; any other is refused. So one request is in flight at a
+//     time, and one whose answer was lost is repeated as it was, not rebuilt.
+//   - A request that is refused with an exception has changed nothing.
+//   - A request acknowledges the completed containers of the response before it.
+//   - After a restart the ResourceManager wants a registration, the id 0, and
+//     everything anew.
+type core struct {
+	asks       askTable
+	responseID int32
+	unanswered *allocation // sent, and perhaps executed
+
+	releases  map[records.ContainerID]bool // until YARN says they have completed; true: YARN has been told
+	blacklist map[string]bool              // hosts to avoid; true: YARN has been told
+	cleared   map[string]bool              // hosts to avoid no more, to be told
+}
+
+// allocation is one allocate request.
+type allocation struct {
+	responseID       int32
+	progress         float32
+	asks             []resourceRequest
+	versions         map[AskKey]int // of the keys in asks
+	release          []records.ContainerID
+	avoid, dontAvoid []string
+}
+
+func newCore() *core {
+	return &core{
+		asks:      newAskTable(),
+		releases:  make(map[records.ContainerID]bool),
+		blacklist: make(map[string]bool),
+		cleared:   make(map[string]bool),
+	}
+}
+
+func (c *core) release(ids []records.ContainerID) {
+	for _, id := range ids {
+		if _, ok := c.releases[id]; !ok {
+			c.releases[id] = false
+		}
+	}
+}
+
+func (c *core) avoid(hosts []string) {
+	for _, host := range hosts {
+		delete(c.cleared, host)
+		if _, ok := c.blacklist[host]; !ok {
+			c.blacklist[host] = false
+		}
+	}
+}
+
+func (c *core) dontAvoid(hosts []string) {
+	for _, host := range hosts {
+		if _, ok := c.blacklist[host]; ok {
+			delete(c.blacklist, host)
+			c.cleared[host] = true
+		}
+	}
+}
+
+// pending reports whether the next request has more to say than that the
+// application lives.
+func (c *core) pending() bool {
+	return c.unanswered != nil || c.asks.pending() || len(c.cleared) > 0 ||
+		len(untold(c.releases)) > 0 || len(untold(c.blacklist)) > 0
+}
+
+func untold[K comparable](told map[K]bool) []K {
+	var keys []K
+	for key, done := range told {
+		if !done {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// next is the request to send: the unanswered one, or a new one.
+func (c *core) next(progress float32) *allocation {
+	if c.unanswered != nil {
+		return c.unanswered
+	}
+	a := &allocation{responseID: c.responseID, progress: progress}
+	a.asks, a.versions = c.asks.changes()
+	a.release = slices.SortedFunc(slices.Values(untold(c.releases)), compareContainers)
+	a.avoid = slices.Sorted(slices.Values(untold(c.blacklist)))
+	a.dontAvoid = slices.Sorted(maps.Keys(c.cleared))
+	c.asks.sending(a.asks)
+	c.unanswered = a
+	return a
+}
+
+// answer is what the core needs of a response.
+type answer struct {
+	responseID int32
+	allocated  []records.Container
+	completed  []records.ContainerStatus
+}
+
+// answered takes the response to the unanswered request. It parts the new
+// containers into those that were outstanding and the surplus.
+func (c *core) answered(r answer) (wanted, surplus []records.Container) {
+	a := c.unanswered
+	c.unanswered = nil
+	c.responseID = r.responseID
+	c.asks.sent(a.asks, a.versions)
+	for _, id := range a.release {
+		c.releases[id] = true
+	}
+	for _, host := range a.avoid {
+		if _, ok := c.blacklist[host]; ok {
+			c.blacklist[host] = true
+		} else { // taken back while the request was on its way
+			c.cleared[host] = true
+		}
+	}
+	for _, host := range a.dontAvoid {
+		delete(c.cleared, host)
+		if _, ok := c.blacklist[host]; ok {
+			c.blacklist[host] = false
+		}
+	}
+	for _, status := range r.completed {
+		delete(c.releases, status.ID)
+	}
+	for _, container := range r.allocated {
+		if c.asks.allocated(container, a.versions) {
+			wanted = append(wanted, container)
+		} else {
+			surplus = append(surplus, container)
+		}
+	}
+	return wanted, surplus
+}
+
+// refused takes an exception in answer to the unanswered request: nothing of it
+// was applied, and its content is to be sent again.
+func (c *core) refused() { c.unanswered = nil }
+
+// dropForeignReleases forgets releases of containers that other attempts were
+// given: a request that names one is refused as a whole, for ever.
+func (c *core) dropForeignReleases(own records.ApplicationAttemptID) {
+	maps.DeleteFunc(c.releases, func(id records.ContainerID, told bool) bool {
+		return !told && id.Attempt != own
+	})
+}
+
+// expect takes over the response id that the ResourceManager says it expects.
+// What it has missed is not known, so everything is sent again.
+func (c *core) expect(responseID int32) {
+	c.forgotten()
+	c.responseID = responseID
+}
+
+// forgotten starts over with a ResourceManager that knows nothing of this
+// application but its registration.
+func (c *core) forgotten() {
+	c.unanswered = nil
+	c.responseID = 0
+	c.asks.forget()
+	for id := range c.releases {
+		c.releases[id] = false
+	}
+	for host := range c.blacklist {
+		c.blacklist[host] = false
+	}
+	clear(c.cleared)
+}
+
+func compareContainers(a, b records.ContainerID) int { return a.Compare(b) }

@@ -1,0 +1,307 @@
+package amrm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+var testAttempt = records.ApplicationAttemptID{Application: records.ApplicationID{ClusterTimestamp: 1, ID: 1}, Attempt: 1}
+
+// rmModel is a ResourceManager as simple as can be: its table of asks, its
+// response ids, and no scheduler but the test, which grants what is asked.
+type rmModel struct {
+	t          *rapid.T
+	registered bool
+	lastID     int32
+	last       *yarnpb.AllocateResponseProto
+	table      map[AskKey]map[string]int
+	granted    []records.Container       // to be told
+	completed  []records.ContainerStatus // to be told
+	told       []records.Container       // told with the last response
+	live       map[records.ContainerID]bool
+	released   map[records.ContainerID]bool
+	sequence   int64
+
+	// What becomes of the next call.
+	loseRequest, loseResponse bool
+}
+
+func newModel(t *rapid.T) *rmModel {
+	return &rmModel{t: t, table: map[AskKey]map[string]int{}, live: map[records.ContainerID]bool{}, released: map[records.ContainerID]bool{}}
+}
+
+func (m *rmModel) Reset()       {}
+func (m *rmModel) Close() error { return nil }
+
+func (m *rmModel) Call(_ context.Context, method string, request, response proto.Message) error {
+	lost := &yarnrpc.CallError{Address: "rm:8030", Method: method, MaybeSent: true, Err: io.ErrUnexpectedEOF}
+	if m.loseRequest {
+		m.loseRequest = false
+		return lost
+	}
+	var err error
+	switch r := request.(type) {
+	case *yarnpb.RegisterApplicationMasterRequestProto:
+		err = m.register()
+	case *yarnpb.AllocateRequestProto:
+		err = m.allocate(r, response)
+	default:
+		m.t.Fatalf("unexpected call %s", method)
+	}
+	if m.loseResponse {
+		m.loseResponse = false
+		return lost
+	}
+	return err
+}
+
+func exception(class, message string) error {
+	return &yarnrpc.RemoteError{Address: "rm:8030", Class: "org.apache.hadoop.yarn.exceptions." + class, Message: message}
+}
+
+func (m *rmModel) register() error {
+	if m.registered {
+		return exception("InvalidApplicationMasterRequestException", "Application Master is already registered : "+testAttempt.Application.String())
+	}
+	m.registered, m.lastID, m.last = true, 0, nil
+	return nil
+}
+
+func (m *rmModel) allocate(r *yarnpb.AllocateRequestProto, response proto.Message) error {
+	if !m.registered {
+		return exception("ApplicationMasterNotRegisteredException", "AM is not registered")
+	}
+	switch id := r.GetResponseId(); {
+	case id == m.lastID-1 && m.last != nil:
+		proto.Merge(response, m.last)
+		return nil
+	case id != m.lastID:
+		return exception("InvalidApplicationMasterRequestException", fmt.Sprintf(
+			"Invalid responseId in AllocateRequest from application attempt: %s, expect responseId to be %d, but get %d",
+			testAttempt, m.lastID, id))
+	}
+	for _, ask := range r.GetAsk() {
+		key := AskKey{Priority: pbconv.Priority(ask.GetPriority()), RequestID: ask.GetAllocationRequestId()}
+		if ask.GetNumContainers() < 0 {
+			m.t.Fatalf("negative ask %v", ask)
+		}
+		if m.table[key] == nil {
+			m.table[key] = map[string]int{}
+		}
+		m.table[key][ask.GetResourceName()] = int(ask.GetNumContainers())
+	}
+	for _, p := range r.GetRelease() {
+		if id := pbconv.ContainerID(p); m.live[id] {
+			m.complete(id, records.ExitAborted)
+			m.released[id] = true
+		}
+	}
+	m.lastID++
+	m.last = &yarnpb.AllocateResponseProto{ResponseId: proto.Int32(m.lastID)}
+	for _, c := range m.granted {
+		m.last.AllocatedContainers = append(m.last.AllocatedContainers, pbconv.ContainerProto(c))
+	}
+	for _, s := range m.completed {
+		m.last.CompletedContainerStatuses = append(m.last.CompletedContainerStatuses, pbconv.ContainerStatusProto(s))
+	}
+	m.told, m.granted, m.completed = m.granted, nil, nil
+	proto.Merge(response, m.last)
+	return nil
+}
+
+// grant gives one outstanding container on a host, and counts down.
+func (m *rmModel) grant(key AskKey, host string) {
+	places := m.table[key]
+	if places["*"] == 0 {
+		return
+	}
+	places["*"]--
+	if places[host] > 0 {
+		places[host]--
+		places[rackOf(host)] = max(0, places[rackOf(host)]-1)
+	} else if places[rackOf(host)] > 0 {
+		places[rackOf(host)]--
+	}
+	m.sequence++
+	c := records.Container{
+		ID:       records.ContainerID{Attempt: testAttempt, ID: m.sequence},
+		Node:     records.NodeID{Host: host, Port: 1},
+		Priority: key.Priority, AllocationRequestID: key.RequestID, Resource: records.Resource{MemoryMB: 1, VCores: 1},
+		Token: &creds.Token{Kind: creds.KindContainer},
+	}
+	m.granted = append(m.granted, c)
+	m.live[c.ID] = true
+}
+
+func (m *rmModel) complete(id records.ContainerID, status records.ExitStatus) {
+	delete(m.live, id)
+	m.completed = append(m.completed, records.ContainerStatus{ID: id, State: records.ContainerComplete, ExitStatus: status})
+}
+
+// restart forgets all but running containers: those that the application has
+// been told of, and has had time to start.
+func (m *rmModel) restart() {
+	m.registered, m.last, m.lastID = false, nil, 0
+	for _, c := range slices.Concat(m.granted, m.told) {
+		delete(m.live, c.ID)
+	}
+	m.table, m.granted, m.completed, m.told = map[AskKey]map[string]int{}, nil, nil, nil
+}
+
+func rackOf(host string) string { return "/rack" + host[1:2] }
+
+// A client's asks are met exactly, whatever is lost and whenever the
+// ResourceManager restarts: nothing is asked for twice, no container is
+// overlooked or told twice, and every release arrives.
+func TestClientAgainstAModelOfTheResourceManager(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		rm := newModel(t)
+		c := newClient(testAttempt, rm, new(atomic.Pointer[creds.Token]), silentLogger())
+		if _, err := c.Register(t.Context(), RegisterRequest{Host: "h", RPCPort: -1}); err != nil {
+			t.Fatal(err)
+		}
+		need := map[AskKey]int{} // what the caller still wants
+		held := map[records.ContainerID]bool{}
+		seen := map[records.ContainerID]bool{}
+		given := map[records.ContainerID]bool{} // released by the caller
+		hosts := []string{"h1a", "h1b", "h2a"}
+		keys := rapid.SampledFrom([]AskKey{{1, 0}, {1, 7}, {2, 0}})
+
+		allocate := func(t *rapid.T) error {
+			r, err := c.Allocate(t.Context(), 0.5)
+			for _, container := range slices.Concat(r.Allocated, r.Surplus) {
+				if seen[container.ID] {
+					t.Fatalf("%s is told twice", container.ID)
+				}
+				seen[container.ID], held[container.ID] = true, true
+			}
+			for _, container := range r.Allocated {
+				key := AskKey{container.Priority, container.AllocationRequestID}
+				if need[key]--; need[key] < 0 {
+					t.Fatalf("%s was not wanted", container.ID)
+				}
+			}
+			for _, status := range r.Completed {
+				delete(held, status.ID)
+			}
+			return err
+		}
+
+		t.Repeat(map[string]func(*rapid.T){
+			"ask": func(t *rapid.T) {
+				key, n := keys.Draw(t, "key"), rapid.IntRange(0, 5).Draw(t, "count")
+				var asks []HostAsk
+				for _, h := range rapid.SliceOfDistinct(rapid.SampledFrom(hosts), rapid.ID).Draw(t, "hosts") {
+					asks = append(asks, HostAsk{Host: h, Rack: rackOf(h), Count: rapid.IntRange(0, 3).Draw(t, "on host")})
+				}
+				c.SetAsk(Ask{Key: key, Count: n, Hosts: asks, Capability: records.Resource{MemoryMB: 1, VCores: 1}})
+				need[key] = n
+			},
+			"release": func(t *rapid.T) {
+				for _, id := range slices.SortedFunc(maps.Keys(held), compareContainers) {
+					if rapid.Bool().Draw(t, "give back") {
+						c.Release(id)
+						given[id] = true
+					}
+				}
+			},
+			"grant": func(t *rapid.T) {
+				rm.grant(keys.Draw(t, "key"), rapid.SampledFrom(hosts).Draw(t, "host"))
+			},
+			"complete": func(t *rapid.T) {
+				for _, id := range slices.SortedFunc(maps.Keys(rm.live), compareContainers) {
+					if seen[id] && rapid.Bool().Draw(t, "ends") {
+						rm.complete(id, 0)
+					}
+				}
+			},
+			"allocate": func(t *rapid.T) {
+				if err := allocate(t); err != nil {
+					t.Fatalf("allocate without a fault: %v", err)
+				}
+			},
+			"lost request": func(t *rapid.T) {
+				rm.loseRequest = true
+				if err := allocate(t); !errors.Is(err, io.ErrUnexpectedEOF) {
+					t.Fatalf("error is %v", err)
+				}
+			},
+			"lost response": func(t *rapid.T) {
+				rm.loseResponse = true
+				if err := allocate(t); !errors.Is(err, io.ErrUnexpectedEOF) {
+					t.Fatalf("error is %v", err)
+				}
+			},
+			"restart": func(*rapid.T) { rm.restart() },
+			"": func(t *rapid.T) {
+				for key, n := range need {
+					if got := c.Outstanding(key); got != n {
+						t.Fatalf("outstanding %v is %d, the caller wants %d", key, got, n)
+					}
+				}
+			},
+		})
+
+		// Without further faults both sides agree after three exchanges: one repeats
+		// what was lost, one sends what was left, one what that crossed with.
+		for range 3 {
+			if err := allocate(t); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if c.Changed() {
+			t.Fatal("something still waits to be sent")
+		}
+		for key, n := range need {
+			if got := rm.table[key]["*"]; got != n {
+				t.Errorf("YARN has %d outstanding for %v, the caller wants %d", got, key, n)
+			}
+		}
+		for id := range given {
+			if rm.live[id] {
+				t.Errorf("%s was released and lives", id)
+			}
+		}
+	})
+}
+
+func TestExpectedResponseID(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		err  error
+		want int32
+		ok   bool
+	}{
+		"Hadoop's words": {exception("X", "Invalid responseId in AllocateRequest from application attempt: "+
+			"appattempt_1_0001_000001, expect responseId to be 12, but get 9"), 12, true},
+		"no number":   {exception("X", "expect responseId to be twelve, but"), 0, false},
+		"other words": {exception("X", "Application Master is already registered"), 0, false},
+		"too large":   {exception("X", "expect responseId to be 99999999999, but get 0"), 0, false},
+		"no answer":   {io.EOF, 0, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, ok := expectedResponseID(test.err)
+			if ok != test.ok || ok && got != test.want {
+				t.Errorf("expectedResponseID = %d, %v", got, ok)
+			}
+		})
+	}
+}
