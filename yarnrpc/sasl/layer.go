@@ -23,7 +23,8 @@ const (
 //	auth-int    message                     │ mac: 10 │ 00 01 │ sequence: 4
 //	auth-conf   cipher(message │ pad │ mac) │           00 01 │ sequence: 4
 //
-// mac is the front of HMAC-MD5 over sequence and message.
+// mac is the front of HMAC-MD5 over sequence and message. An empty message is an empty
+// token and takes no place in the sequence, as in Java.
 const (
 	macLength     = 10
 	trailerLength = 2 + 4
@@ -73,6 +74,9 @@ func newLayer(l login, send, receive direction, maxBuffer int) Layer {
 func (d *digestLayer) MaxMessage() int { return d.maxMessage }
 
 func (d *digestLayer) Wrap(message []byte) ([]byte, error) {
+	if len(message) == 0 {
+		return nil, nil
+	}
 	h := &d.send
 	mac := h.mac(message)
 	token := make([]byte, 0, len(message)+layerOverhead)
@@ -91,6 +95,9 @@ func (d *digestLayer) Wrap(message []byte) ([]byte, error) {
 }
 
 func (d *digestLayer) Unwrap(token []byte) ([]byte, error) {
+	if len(token) == 0 {
+		return nil, nil
+	}
 	h := &d.receive
 	body := len(token) - trailerLength
 	if body < macLength || h.seal != nil && body%h.seal.block() != 0 {

@@ -1,0 +1,357 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
+	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+)
+
+const applicationClient = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB"
+
+func recorded(t testing.TB, name string) *bytes.Reader {
+	b, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.NewReader(b)
+}
+
+func readFrame(t *testing.T, r io.Reader) []byte {
+	t.Helper()
+	frame, err := ReadFrame(r, MaxFrame)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return frame
+}
+
+// What Hadoop's client sends is understood, and what we would send in its place is
+// the same, but for the caller context, which we leave out.
+func TestWeSendWhatHadoopsClientSends(t *testing.T) {
+	r := recorded(t, "client.bin")
+	auth, err := ReadPreamble(r)
+	if err != nil || auth != AuthNone {
+		t.Fatalf("preamble: %v, %v", auth, err)
+	}
+
+	frame := readFrame(t, r)
+	context, err := ParseRequest(frame)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Context{ClientID: context.Context.ClientID, Protocol: applicationClient, User: "alice"}
+	if diff := cmp.Diff(want, context.Context); diff != "" {
+		t.Error(diff)
+	}
+	ours, err := AppendContext(nil, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameMessages(t, frame, ours[4:], &commonpb.IpcConnectionContextProto{})
+
+	frame = readFrame(t, r)
+	call, err := ParseRequest(frame)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if call.Call.Method != "getApplicationReport" || call.Call.Protocol != applicationClient || call.ID != 0 || call.Call.Retry != 0 {
+		t.Errorf("call: %+v", call.Call)
+	}
+	var request yarnpb.GetApplicationReportRequestProto
+	if err := call.Decode(&request); err != nil {
+		t.Fatal(err)
+	}
+	if got := request.GetApplicationId().GetId(); got != 9999 {
+		t.Errorf("application %d, want 9999", got)
+	}
+	ours, err = AppendCall(nil, call.Call, &request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameMessages(t, frame, ours[4:], &commonpb.RequestHeaderProto{}, &yarnpb.GetApplicationReportRequestProto{})
+	if r.Len() != 0 {
+		t.Errorf("%d bytes left", r.Len())
+	}
+}
+
+// sameMessages compares the messages of two frames after their headers, and the
+// headers without the caller context.
+func sameMessages(t *testing.T, theirs, ours []byte, rest ...proto.Message) {
+	t.Helper()
+	for i, m := range append([]proto.Message{&commonpb.RpcRequestHeaderProto{}}, rest...) {
+		our := proto.Clone(m)
+		var err error
+		if theirs, err = takeDelimited(theirs, m); err != nil {
+			t.Fatal(err)
+		}
+		if ours, err = takeDelimited(ours, our); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			m.(*commonpb.RpcRequestHeaderProto).CallerContext = nil
+		}
+		if diff := cmp.Diff(m, our, protocmp.Transform()); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestWeUnderstandWhatHadoopsServerAnswers(t *testing.T) {
+	r := recorded(t, "server.bin")
+	response, err := ParseResponse(readFrame(t, r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := response.Failure
+	if f == nil {
+		t.Fatal("an exception was taken for success")
+	}
+	if response.CallID != 0 || len(response.ClientID) != ClientIDLength || f.Fatal ||
+		f.Class != "org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException" ||
+		!strings.HasPrefix(f.Message, "Application with id 'application_1795248863750_9999' doesn't exist in RM.") {
+		t.Errorf("got %+v, %+v", response, f)
+	}
+}
+
+func TestResponsesAreReadAsTheyWereWritten(t *testing.T) {
+	answer := &yarnpb.KillApplicationResponseProto{IsKillCompleted: proto.Bool(true)}
+	for name, tc := range map[string]struct {
+		id      int32
+		failure *Failure
+	}{
+		"success":         {7, nil},
+		"error":           {7, &Failure{Class: "c", Message: "m", Detail: commonpb.RpcResponseHeaderProto_ERROR_APPLICATION}},
+		"refused context": {CallContext, &Failure{Class: "c", Detail: commonpb.RpcResponseHeaderProto_FATAL_UNAUTHORIZED, Fatal: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, err := AppendResponse(nil, tc.id, []byte("client"), answer, tc.failure)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := ParseResponse(readFrame(t, bytes.NewReader(b)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.CallID != tc.id || string(got.ClientID) != "client" {
+				t.Errorf("got %+v", got)
+			}
+			if diff := cmp.Diff(tc.failure, got.Failure); diff != "" {
+				t.Error(diff)
+			}
+			var decoded yarnpb.KillApplicationResponseProto
+			if tc.failure == nil && (got.Decode(&decoded) != nil || !decoded.GetIsKillCompleted()) {
+				t.Errorf("answer became %v", &decoded)
+			}
+		})
+	}
+}
+
+// Frames of 0 bytes and over the limit end a connection with a hint of what the peer is.
+func TestLengthsThatCannotBeAreExplained(t *testing.T) {
+	for name, tc := range map[string]struct {
+		bytes string
+		want  string
+	}{
+		"nothing":        {"\x00\x00\x00\x00", "no Hadoop RPC server"},
+		"over the limit": {"\x7f\xff\xff\xff", "the limit is too low"},
+		"HTTP":           {"HTTP/1.1 400 Bad Request", "speaks HTTP"},
+		"TLS alert":      {"\x15\x03\x01\x00\x02\x02\x46", "TLS alert"},
+		"TLS":            {"\x16\x03\x01\x00\x02", "speaks TLS"},
+		"SSH":            {"SSH-2.0-OpenSSH", "SSH server"},
+		"SMTP":           {"220 mail", "answers in text"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := ReadFrame(strings.NewReader(tc.bytes), 1<<20)
+			var frame *FrameError
+			if !errors.As(err, &frame) || frame.Limit != 1<<20 || string(frame.Head) != tc.bytes[:4] {
+				t.Fatalf("got %#v", err)
+			}
+			if !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%q does not say %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestFramesThatEndEarlyAreTold(t *testing.T) {
+	for name, tc := range map[string]struct {
+		bytes string
+		want  error
+	}{
+		"before a frame": {"", io.EOF},
+		"in the length":  {"\x00\x00", io.ErrUnexpectedEOF},
+		"in the body":    {"\x00\x00\x00\x05abc", io.ErrUnexpectedEOF},
+		"after length":   {"\x00\x00\x00\x05", io.ErrUnexpectedEOF},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if frame, err := ReadFrame(strings.NewReader(tc.bytes), MaxFrame); !errors.Is(err, tc.want) {
+				t.Errorf("got %q, %v, want %v", frame, err, tc.want)
+			}
+		})
+	}
+}
+
+// A peer that announces 100 MB and sends 3 bytes costs us a chunk, not 100 MB.
+func TestMemoryFollowsTheBytesThatCome(t *testing.T) {
+	head := binary.BigEndian.AppendUint32(nil, 100<<20)
+	allocated := testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := ReadFrame(io.MultiReader(bytes.NewReader(head), strings.NewReader("abc")), MaxFrame); err == nil {
+				b.Fatal("a cut frame was accepted")
+			}
+		}
+	}).AllocedBytesPerOp()
+	if allocated > 4*chunk {
+		t.Errorf("%d bytes allocated for 3 bytes received", allocated)
+	}
+}
+
+func TestLongFramesArriveWhole(t *testing.T) {
+	for _, n := range []int{1, chunk - 1, chunk, chunk + 1, 5*chunk + 17} {
+		body := bytes.Repeat([]byte{byte(n)}, n)
+		framed := append(binary.BigEndian.AppendUint32(nil, uint32(n)), body...)
+		got, err := ReadFrame(iotest.HalfReader(bytes.NewReader(framed)), MaxFrame)
+		if err != nil || !bytes.Equal(got, body) {
+			t.Errorf("%d bytes became %d, %v", n, len(got), err)
+		}
+	}
+}
+
+func TestRequestsOverTheLimitAreNotMade(t *testing.T) {
+	before := []byte("before")
+	b, err := AppendCall(before, Call{ClientID: []byte{}}, &commonpb.CredentialsKVProto{
+		Alias:  proto.String("a"),
+		Secret: make([]byte, MaxFrame),
+	})
+	var frame *FrameError
+	if !errors.As(err, &frame) || string(b) != "before" {
+		t.Errorf("got %d bytes, %v", len(b), err)
+	}
+	if _, err := AppendCall(nil, Call{}, &commonpb.TokenProto{}); err == nil {
+		t.Error("a request without its required fields was encoded")
+	}
+}
+
+func TestMalformedRequestsAreErrors(t *testing.T) {
+	call, err := AppendCall(nil, Call{ClientID: []byte{}}, &yarnpb.GetNewApplicationRequestProto{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ping, err := AppendPing(nil, []byte{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unknown, err := appendFrame(nil, requestHeader(-77, []byte{}, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, frame := range map[string][]byte{
+		"empty":                 {},
+		"length beyond the end": {0x7f},
+		"header cut short":      call[4:8],
+		"no method":             ping[4 : len(ping)-1],
+		"bytes after a ping":    append(bytes.Clone(ping[4:]), 0),
+		"unknown negative id":   unknown[4:],
+	} {
+		if r, err := ParseRequest(frame); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%s: got %+v, %v, want ErrMalformed", name, r, err)
+		}
+	}
+	if _, err := ReadPreamble(strings.NewReader("GET / HTTP/1.1")); !errors.Is(err, ErrMalformed) {
+		t.Errorf("preamble: got %v, want ErrMalformed", err)
+	}
+}
+
+func FuzzParseRequest(f *testing.F) {
+	r := recorded(f, "client.bin")
+	if _, err := ReadPreamble(r); err != nil {
+		f.Fatal(err)
+	}
+	for range 2 {
+		frame, err := ReadFrame(r, MaxFrame)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(frame)
+	}
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		r, err := ParseRequest(frame)
+		if err != nil || r.ID < 0 {
+			return
+		}
+		var m yarnpb.GetApplicationReportRequestProto
+		if r.Decode(&m) != nil {
+			return
+		}
+		again, err := AppendCall(nil, r.Call, &m)
+		if err != nil {
+			t.Skip("strings that are not UTF-8")
+		}
+		got, err := ParseRequest(again[4:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(r.Call, got.Call); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func FuzzParseResponse(f *testing.F) {
+	frame, err := ReadFrame(recorded(f, "server.bin"), MaxFrame)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(frame)
+	success, err := AppendResponse(nil, 1, nil, &yarnpb.KillApplicationResponseProto{}, nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(success[4:])
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		r, err := ParseResponse(frame)
+		if err != nil {
+			return
+		}
+		var m yarnpb.KillApplicationResponseProto
+		if r.Failure == nil && r.Decode(&m) != nil {
+			return
+		}
+		again, err := AppendResponse(nil, r.CallID, r.ClientID, &m, r.Failure)
+		if err != nil {
+			t.Skip("strings that are not UTF-8")
+		}
+		got, err := ParseResponse(again[4:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(r.Failure, got.Failure); diff != "" || got.CallID != r.CallID {
+			t.Errorf("call %d became %d: %s", r.CallID, got.CallID, diff)
+		}
+	})
+}
+
+func FuzzReadFrame(f *testing.F) {
+	f.Add([]byte("\x00\x00\x00\x03abcrest"))
+	f.Add([]byte("HTTP/1.1 404"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		frame, err := ReadFrame(bytes.NewReader(b), 1<<16)
+		if err == nil && !bytes.Equal(append(binary.BigEndian.AppendUint32(nil, uint32(len(frame))), frame...), b[:4+len(frame)]) {
+			t.Errorf("frame %x of %x", frame, b)
+		}
+	})
+}
