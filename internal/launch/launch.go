@@ -95,12 +95,9 @@ type TaskExecutor struct {
 	Programs map[string]string
 }
 
-// Aliases of the secrets in a TaskExecutor's Credentials; all PEM.
-const (
-	SecretChain     = "bobbin.tls.chain"
-	SecretKey       = "bobbin.tls.key"
-	SecretAuthority = "bobbin.tls.authority"
-)
+// SecretCredentials is the alias of a TaskExecutor's TLS credentials among the
+// secrets of its container, PEM.
+const SecretCredentials = "bobbin.credentials"
 
 // Encode gives the variable's value for an AppMaster or a TaskExecutor. It holds
 // letters, digits and "+/=" only, so that it passes the launch script unquoted.

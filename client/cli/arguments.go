@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+)
+
+// ErrUsage is the cause of every fault in a command line.
+var ErrUsage = errors.New("usage")
+
+// splitArguments separates a command's own flags from its arguments: the first
+// word that is neither a flag nor a flag's value ends the flags, and all behind
+// it is left as it is. -Dk=v becomes -D k=v, as the flag package knows only the
+// latter. An unknown flag is an error that offers the nearest known one.
+func splitArguments(flags []cli.Flag, words []string) (options, rest []string, err error) {
+	takesValue := make(map[string]bool)
+	for _, flag := range flags {
+		documented, ok := flag.(cli.DocGenerationFlag)
+		for _, name := range flag.Names() {
+			takesValue[name] = ok && documented.TakesValue()
+		}
+	}
+	takesValue["h"], takesValue["help"] = false, false
+	for len(words) > 0 {
+		word := words[0]
+		if word == "--" {
+			return options, words[1:], nil
+		}
+		if len(word) < 2 || word[0] != '-' {
+			return options, words, nil
+		}
+		words = words[1:]
+		if definition, ok := strings.CutPrefix(word, "-D"); ok && definition != "" && takesValue["D"] {
+			options = append(options, "-D", definition)
+			continue
+		}
+		name, _, hasValue := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		needsValue, known := takesValue[name]
+		if !known {
+			return nil, nil, unknownFlag(word, name, takesValue)
+		}
+		options = append(options, word)
+		if needsValue && !hasValue {
+			if len(words) == 0 {
+				return nil, nil, fmt.Errorf("%w: flag %s needs a value", ErrUsage, word)
+			}
+			options, words = append(options, words[0]), words[1:]
+		}
+	}
+	return options, nil, nil
+}
+
+func unknownFlag(word, name string, known map[string]bool) error {
+	names := make([]string, 0, len(known))
+	for k := range known {
+		names = append(names, k)
+	}
+	slices.Sort(names)
+	if nearest := config.Nearest(name, names); nearest != "" {
+		return fmt.Errorf("%w: unknown flag %s: did you mean %s?", ErrUsage, word, dashed(nearest))
+	}
+	return fmt.Errorf("%w: unknown flag %s: see --help", ErrUsage, word)
+}
+
+func dashed(name string) string {
+	if len(name) <= 2 {
+		return "-" + name
+	}
+	return "--" + name
+}

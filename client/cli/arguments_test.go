@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestProgramArgumentsAreLeftAlone would catch a flag of the program that bobbin
+// takes for its own, and an option's value that is cut at a comma.
+func TestProgramArgumentsAreLeftAlone(t *testing.T) {
+	for _, c := range []struct {
+		name, line    string
+		options, rest []string
+	}{
+		{
+			"flags behind the program are its own",
+			"-t local ./wordcount -p 4 --help -Da=b",
+			[]string{"-t", "local"}, []string{"./wordcount", "-p", "4", "--help", "-Da=b"},
+		},
+		{
+			"-D with and without a blank",
+			"-Da=b -D c=d,e=f -p 4 prog",
+			[]string{"-D", "a=b", "-D", "c=d,e=f", "-p", "4"}, []string{"prog"},
+		},
+		{
+			"a flag with = takes no further word",
+			"--target=yarn-per-job -d prog x",
+			[]string{"--target=yarn-per-job", "-d"}, []string{"prog", "x"},
+		},
+		{
+			"two dashes end the flags",
+			"-d -- -odd-name -d",
+			[]string{"-d"}, []string{"-odd-name", "-d"},
+		},
+		{
+			"a flag's value may begin with a dash",
+			"-nm -name- prog",
+			[]string{"-nm", "-name-"}, []string{"prog"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			options, rest, err := splitArguments(runFlags(), strings.Fields(c.line))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.options, options); diff != "" {
+				t.Errorf("options (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.rest, rest); diff != "" {
+				t.Errorf("rest (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestUnknownFlagOffersTheNearest would catch a typing error that is passed to
+// the program or reported without a way out.
+func TestUnknownFlagOffersTheNearest(t *testing.T) {
+	for line, offer := range map[string]string{
+		"--detatched prog":       "--detached",
+		"-paralelism 4 prog":     "--parallelism",
+		"--taskManagerMemory":    "needs a value",
+		"--zzzzzzzzzzzzzzz prog": "--help",
+	} {
+		_, _, err := splitArguments(runFlags(), strings.Fields(line))
+		if !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), offer) {
+			t.Errorf("%q: %v, want an offer of %s", line, err, offer)
+		}
+	}
+}

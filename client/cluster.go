@@ -1,0 +1,97 @@
+// Package client submits jobs to YARN and follows them: it checks a job against
+// the cluster, stages what its containers localize, submits the application and
+// speaks to the ApplicationMaster's REST endpoint.
+//
+// It starts no goroutines that outlive a call. It prints nothing; package cli
+// does.
+package client
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+// Cluster is a YARN cluster with its file system, as its user reaches them. Its
+// methods may be called from any goroutine.
+type Cluster struct {
+	Conf  *hadoopconf.Conf
+	User  string // who acts on the cluster
+	YARN  *yarnclient.Client
+	Files *dfs.FS
+}
+
+// pollInterval is the time between two looks at an application that a person
+// waits for. A look costs the ResourceManager well under a millisecond.
+const pollInterval = 50 * time.Millisecond
+
+// ErrSecure says that the cluster wants Kerberos, which this build cannot do.
+var ErrSecure = errors.New("clusters with Kerberos are not supported yet (hadoop.security.authentication is kerberos)")
+
+// Open reads the Hadoop configuration that HADOOP_CONF_DIR or YARN_CONF_DIR
+// names and makes ready to reach its cluster; nothing is connected yet. The
+// user is HADOOP_USER_NAME or the login name. overrides are Hadoop properties
+// that go before those of the files (flink.hadoop.*).
+func Open(getenv func(string) string, overrides map[string]string, logger logrus.FieldLogger) (*Cluster, error) {
+	dir, err := hadoopconf.Find(getenv)
+	if err != nil {
+		return nil, err
+	}
+	name, err := userName(getenv)
+	if err != nil {
+		return nil, err
+	}
+	conf, err := hadoopconf.Load(dir, hadoopconf.Environment{
+		LookupEnv:  func(name string) (string, bool) { value := getenv(name); return value, value != "" },
+		Properties: map[string]string{"user.name": name, "user.home": getenv("HOME"), "java.io.tmpdir": os.TempDir()},
+	})
+	if err != nil {
+		return nil, err
+	}
+	conf = conf.With("option "+string(config.HadoopOptions), overrides)
+	if conf.SecurityEnabled() {
+		return nil, ErrSecure
+	}
+	options, err := yarnclient.FromConf(conf, name)
+	if err != nil {
+		return nil, err
+	}
+	options.Logger = logger
+	options.PollInterval = min(options.PollInterval, pollInterval)
+	return &Cluster{
+		Conf: conf, User: name, YARN: yarnclient.New(options),
+		Files: dfs.New(dfs.Options{Conf: conf, User: name, Logger: logger}),
+	}, nil
+}
+
+// Close ends all connections.
+func (c *Cluster) Close() error { return errors.Join(c.YARN.Close(), c.Files.Close()) }
+
+func userName(getenv func(string) string) (string, error) {
+	if name := getenv("HADOOP_USER_NAME"); name != "" {
+		return name, nil
+	}
+	login, err := user.Current()
+	if err != nil {
+		return "", fmt.Errorf("find the user's name: %w; set HADOOP_USER_NAME", err)
+	}
+	return login.Username, nil
+}
+
+// stagingHome is the directory that holds the staging area:
+// yarn.staging-directory, or the user's home.
+func (c *Cluster) stagingHome(configured string) (string, error) {
+	if configured != "" {
+		return c.Files.Qualify(configured)
+	}
+	return c.Files.Home()
+}

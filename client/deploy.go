@@ -1,0 +1,198 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bobbin-yarn/bobbin/client/program"
+	"github.com/bobbin-yarn/bobbin/client/staging"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+// cleanupTimeout bounds what is done for a failed submission: kill the
+// application, remove what was staged.
+const cleanupTimeout = 15 * time.Second
+
+// Deployment is a job to run in a cluster of its own.
+type Deployment struct {
+	Config   config.Config
+	Graph    jobgraph.JobGraph
+	Program  program.Program // the job's
+	Bobbin   program.Program // this binary, or the one for the cluster's platform
+	Attached bool            // a client follows the job and fetches its result
+	Timeline *Timeline
+	// Uploading is called while a file is uploaded, with bytes.
+	Uploading func(name string, done, total int64)
+}
+
+// Application is a submitted application.
+type Application struct {
+	ID     records.ApplicationID
+	Job    ids.JobID
+	User   string
+	dir    string // staging directory
+	staged *staging.Application
+	c      *Cluster
+}
+
+// facts is what the checks learn about the cluster.
+type facts struct {
+	id    records.ApplicationID
+	nodes []launch.Node
+	home  string
+}
+
+// Deploy checks the job against the cluster, stages its files and submits its
+// application. After an error nothing is left on HDFS or YARN.
+func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error) {
+	known, err := c.check(ctx, d.Config)
+	if err != nil {
+		return nil, err
+	}
+	d.Timeline.Done("checked")
+	app := &Application{ID: known.id, Job: ids.JobID(ids.Random()), User: c.User, c: c}
+	area := staging.New(c.Files, known.home, max(0, d.Config.Int(config.YarnFileReplication)))
+	bobbin, job := stagedFile(d.Bobbin), stagedFile(d.Program)
+	app.staged, err = area.Begin(ctx, known.id.String(), bobbin, job)
+	if err != nil {
+		return nil, err
+	}
+	app.dir = app.staged.Dir
+	if err := app.submit(ctx, d, known, bobbin, job); err != nil {
+		return nil, app.abandon(ctx, err)
+	}
+	d.Timeline.Done("submitted")
+	return app, nil
+}
+
+func stagedFile(p program.Program) staging.File {
+	return staging.File{Path: p.Path, Name: p.Name, SHA256: p.SHA256, Size: p.Size}
+}
+
+// check asks the cluster all that can be wrong before anything is uploaded, at
+// once.
+func (c *Cluster) check(ctx context.Context, cfg config.Config) (facts, error) {
+	var known facts
+	defaultFS, err := c.Conf.DefaultFS()
+	if err != nil {
+		return known, err
+	}
+	if known.home, err = c.stagingHome(cfg.String(config.YarnStagingDirectory)); err != nil {
+		return known, err
+	}
+	if strings.HasPrefix(known.home, "file:") {
+		return known, fmt.Errorf("%w: fs.defaultFS is %s (%s): set it to the cluster's HDFS, or name one by yarn.staging-directory",
+			ErrFileSystem, defaultFS, c.Conf.SourceOf("fs.defaultFS"))
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		created, err := c.YARN.NewApplication(ctx)
+		if err != nil {
+			return err
+		}
+		known.id = created.ID
+		return checkResources(cfg, created.Maximum)
+	})
+	group.Go(func() error { return c.checkQueue(ctx, queueName(cfg)) })
+	group.Go(func() error {
+		nodes, err := c.YARN.ClusterNodes(ctx, records.NodeRunning)
+		for _, node := range nodes {
+			known.nodes = append(known.nodes, launch.Node{Host: node.ID.Host, Rack: node.Rack})
+		}
+		return err
+	})
+	return known, group.Wait()
+}
+
+func (c *Cluster) checkQueue(ctx context.Context, name string) error {
+	queue, err := c.YARN.QueueInfo(ctx, name, yarnclient.QueueDetail{Children: true})
+	if errors.Is(err, yarnclient.ErrQueueNotFound) {
+		return fmt.Errorf("%w: %q does not exist: choose another (-qu, yarn.application.queue)", ErrQueue, name)
+	}
+	if err != nil {
+		return err
+	}
+	return checkQueue(name, queue)
+}
+
+// submit stages the rest and submits the application.
+func (app *Application) submit(ctx context.Context, d Deployment, known facts, bobbin, job staging.File) error {
+	binary, err := app.cache(ctx, d, bobbin)
+	if err != nil {
+		return err
+	}
+	code, err := app.cache(ctx, d, job)
+	if err != nil {
+		return err
+	}
+	graph, err := json.Marshal(d.Graph)
+	if err != nil {
+		return fmt.Errorf("stage job: %w", err)
+	}
+	content, err := json.Marshal(launch.Job{ID: app.Job, Graph: graph, Nodes: known.nodes})
+	if err != nil {
+		return fmt.Errorf("stage job: %w", err)
+	}
+	if err := app.staged.Put(ctx, launch.JobFile, content); err != nil {
+		return err
+	}
+	d.Timeline.Done("staged")
+	hadoopConf, err := app.c.Conf.Marshal()
+	if err != nil {
+		return err
+	}
+	master, err := masterContext(d.Config, app.User, binary, launch.AppMaster{
+		StagingDir: app.dir, User: app.User, HadoopConf: hadoopConf, Config: d.Config.Set(),
+		Bobbin: binary, Program: code,
+		ProgramRef: msg.Program{Name: job.Name, SHA256: job.SHA256, URI: code.URI},
+		Attached:   d.Attached,
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := app.c.YARN.Submit(ctx, submissionContext(d.Config, app.ID, d.Graph.Name, master)); err != nil {
+		return fmt.Errorf("submit to queue %q as user %s: %w", queueName(d.Config), app.User, err)
+	}
+	return nil
+}
+
+func (app *Application) cache(ctx context.Context, d Deployment, f staging.File) (launch.Resource, error) {
+	resource, cached, err := app.staged.Cache(ctx, f, func(done int64) { d.Uploading(f.Name, done, f.Size) })
+	if err == nil && !cached {
+		d.Timeline.Done("uploaded " + f.Name)
+	}
+	return resource, err
+}
+
+// Abandon kills the application and removes what was staged for it. It is for
+// applications that do not run yet.
+func (app *Application) Abandon(ctx context.Context) error {
+	err := app.c.YARN.Kill(ctx, app.ID, "abandoned by its client before it ran")
+	if errors.Is(err, yarnrpc.ErrApplicationNotFound) { // never submitted
+		err = nil
+	}
+	return errors.Join(err, app.staged.Discard(ctx))
+}
+
+// abandon cleans up after a failure, though ctx may have ended.
+func (app *Application) abandon(ctx context.Context, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	if err := app.Abandon(ctx); err != nil {
+		return errors.Join(cause, fmt.Errorf("clean up after %s: %w", app.ID, err))
+	}
+	return cause
+}

@@ -1,0 +1,91 @@
+package client
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// ApplicationType is what YARN shows as the type of our applications.
+const ApplicationType = "Bobbin"
+
+// masterHeapShare is the part of the ApplicationMaster's container that its Go
+// heap may take, in percent; the rest is program text, stacks and the kernel's
+// share.
+const masterHeapShare = 80
+
+// masterCommand starts the ApplicationMaster. What it writes itself goes to its
+// log; these files hold what the Go runtime says when it dies.
+const masterCommand = "exec ./" + launch.BobbinLink + " appmaster 1><LOG_DIR>/jobmanager.out 2><LOG_DIR>/jobmanager.err"
+
+// masterContext is the launch context of the ApplicationMaster's container.
+func masterContext(c config.Config, user string, bobbin launch.Resource, what launch.AppMaster) (records.ContainerLaunchContext, error) {
+	encoded, err := launch.Encode(what)
+	if err != nil {
+		return records.ContainerLaunchContext{}, err
+	}
+	url, err := records.ParseURL(bobbin.URI)
+	if err != nil {
+		return records.ContainerLaunchContext{}, err
+	}
+	needs := masterResource(c)
+	environment := map[string]string{
+		launch.Variable:    encoded,
+		"HADOOP_USER_NAME": user,
+		"GOMAXPROCS":       fmt.Sprint(max(2, needs.VCores)),
+		"GOMEMLIMIT":       fmt.Sprintf("%dMiB", needs.MemoryMB*masterHeapShare/100),
+	}
+	maps.Copy(environment, c.Under(config.ContainerMasterEnv))
+	return records.ContainerLaunchContext{
+		LocalResources: map[string]records.LocalResource{
+			launch.BobbinLink: {
+				URL: url, Size: bobbin.Size, Timestamp: bobbin.Timestamp,
+				Type: records.LocalFile, Visibility: records.VisibilityPrivate,
+			},
+		},
+		Environment: environment,
+		Commands:    []string{masterCommand},
+	}, nil
+}
+
+// submissionContext is the application as YARN gets it.
+func submissionContext(c config.Config, id records.ApplicationID, name string, master records.ContainerLaunchContext) records.SubmissionContext {
+	s := records.SubmissionContext{
+		ID:          id,
+		Name:        c.String(config.YarnApplicationName),
+		Queue:       queueName(c),
+		Container:   master,
+		Resource:    masterResource(c),
+		MaxAttempts: c.Int(config.YarnApplicationAttempts),
+		Type:        c.String(config.YarnApplicationType),
+	}
+	if s.Name == "" {
+		s.Name = name
+	}
+	if s.Type == "" {
+		s.Type = ApplicationType
+	}
+	for tag := range strings.SplitSeq(c.String(config.YarnTags), ",") {
+		if tag = strings.TrimSpace(tag); tag != "" {
+			s.Tags = append(s.Tags, strings.ToLower(tag))
+		}
+	}
+	if priority := c.Int(config.YarnApplicationPriority); priority >= 0 {
+		p := records.Priority(priority)
+		s.Priority = &p
+	}
+	return s
+}
+
+// queueName is the queue that the application goes to; YARN's own default where
+// none is named.
+func queueName(c config.Config) string {
+	if name := c.String(config.YarnApplicationQueue); name != "" {
+		return name
+	}
+	return "default"
+}

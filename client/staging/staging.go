@@ -1,0 +1,186 @@
+// Package staging puts on HDFS what containers localize and what the AM reads.
+//
+//	<root>/cache/<sha256>/<name>      files by content, written once, shared by applications
+//	<root>/<application id>/          0700, the rest; refs names its entries of the cache
+//
+// An entry of the cache is written under a temporary name, renamed, and never
+// touched again: YARN localizes a file only while its modification time is the
+// one it was told. An entry may be removed while no application's refs names
+// it; that is why refs are written before the cache is looked at.
+//
+// The package starts no goroutines.
+package staging
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+)
+
+// DirName is the directory under the user's home (or yarn.staging-directory)
+// that holds everything.
+const DirName = ".bobbin"
+
+// FileSystem is what staging needs of dfs.FS: the SDK's file system, and
+// permissions.
+type FileSystem interface {
+	filesystem.FileSystem
+	CreateMode(ctx context.Context, uri string, o dfs.CreateOptions) (io.WriteCloser, error)
+	MkdirMode(ctx context.Context, dir string, mode fs.FileMode) error
+}
+
+// Area is a user's staging area. Its methods may be called from any goroutine.
+type Area struct {
+	fs          FileSystem
+	root        string
+	replication int
+}
+
+// New gives the area at a directory's URI (without DirName). Files get that many
+// copies; 0 means the file system's default (yarn.file-replication).
+func New(fsys FileSystem, home string, replication int) *Area {
+	return &Area{fs: fsys, root: strings.TrimSuffix(home, "/") + "/" + DirName, replication: replication}
+}
+
+// File is a local file to stage by content.
+type File struct {
+	Path   string
+	Name   string // under which it lies in the cache
+	SHA256 string // lower-case hex
+	Size   int64
+}
+
+// Application is what one submission has staged. It is used by one goroutine.
+type Application struct {
+	area *Area
+	// Dir is the URI of the application's own directory.
+	Dir      string
+	uploaded []string // cache entries that this submission wrote
+}
+
+// Begin makes the directory of an application and writes down which files it
+// will use from the cache.
+func (a *Area) Begin(ctx context.Context, application string, files ...File) (*Application, error) {
+	app := &Application{area: a, Dir: a.root + "/" + application}
+	if err := a.fs.MkdirMode(ctx, app.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("stage %s: %w", application, err)
+	}
+	var refs strings.Builder
+	for _, f := range files {
+		refs.WriteString(f.SHA256 + "\n")
+	}
+	if err := app.Put(ctx, launch.RefsFile, []byte(refs.String())); err != nil {
+		return nil, errors.Join(err, app.Discard(ctx))
+	}
+	return app, nil
+}
+
+// Put writes a small file, readable by the owner only, into the application's
+// directory.
+func (app *Application) Put(ctx context.Context, name string, content []byte) error {
+	uri := app.Dir + "/" + name
+	if err := app.area.write(ctx, uri, 0o600, bytes.NewReader(content)); err != nil {
+		return fmt.Errorf("stage %s: %w", name, err)
+	}
+	return nil
+}
+
+// Cache stages a file by its content and gives it as containers localize it.
+// cached says that it was there already. progress is called with the bytes
+// written so far.
+func (app *Application) Cache(ctx context.Context, f File, progress func(done int64)) (r launch.Resource, cached bool, err error) {
+	fsys := app.area.fs
+	uri := app.area.entry(f.SHA256) + "/" + f.Name
+	info, err := fsys.Stat(ctx, uri)
+	switch {
+	case err == nil && info.Size == f.Size:
+		return resource(info), true, nil
+	case err == nil:
+		return r, false, fmt.Errorf("stage %s: %s has %d bytes, want %d: remove it and try again", f.Name, uri, info.Size, f.Size)
+	case !errors.Is(err, fs.ErrNotExist):
+		return r, false, fmt.Errorf("stage %s: %w", f.Name, err)
+	}
+	if err := app.upload(ctx, f, uri, progress); err != nil {
+		return r, false, fmt.Errorf("stage %s: %w", f.Name, err)
+	}
+	info, err = fsys.Stat(ctx, uri)
+	if err != nil {
+		return r, false, fmt.Errorf("stage %s: %w", f.Name, err)
+	}
+	return resource(info), false, nil
+}
+
+// upload writes the file under a temporary name beside its place and renames
+// it, so that an entry is whole or not there.
+func (app *Application) upload(ctx context.Context, f File, uri string, progress func(done int64)) error {
+	local, err := os.Open(f.Path)
+	if err != nil {
+		return err
+	}
+	defer local.Close() // read only: nothing to lose
+	fsys := app.area.fs
+	temporary := app.area.entry(f.SHA256) + "/." + ids.Random()
+	app.uploaded = append(app.uploaded, f.SHA256)
+	err = app.area.write(ctx, temporary, 0o500, &meter{ctx: ctx, from: local, progress: progress})
+	if err == nil {
+		err = fsys.Rename(ctx, temporary, uri)
+	}
+	if err == nil {
+		return nil
+	}
+	removed := fsys.RemoveAll(context.WithoutCancel(ctx), temporary)
+	if errors.Is(err, fs.ErrExist) { // another submission was faster
+		return removed
+	}
+	return errors.Join(err, removed)
+}
+
+func (a *Area) entry(sha256 string) string { return a.root + "/cache/" + sha256 }
+
+func resource(info filesystem.FileInfo) launch.Resource {
+	return launch.Resource{URI: info.URI, Size: info.Size, Timestamp: info.ModTime.UnixMilli()}
+}
+
+func (a *Area) write(ctx context.Context, uri string, mode fs.FileMode, content io.Reader) error {
+	file, err := a.fs.CreateMode(ctx, uri, dfs.CreateOptions{
+		Parents: filesystem.MakeParents, Mode: mode, Replication: a.replication,
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := io.CopyBuffer(struct{ io.Writer }{file}, content, make([]byte, copyBuffer)); err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", uri, err), file.Close())
+	}
+	return file.Close()
+}
+
+// copyBuffer is what is written at once: a few HDFS packets.
+const copyBuffer = 256 << 10
+
+// meter tells how much has been read, and ends the copy when ctx ends.
+type meter struct {
+	ctx      context.Context //nolint:containedctx // lives for one copy; io.Reader has no room for it
+	from     io.Reader
+	done     int64
+	progress func(done int64)
+}
+
+func (m *meter) Read(p []byte) (int, error) {
+	if err := context.Cause(m.ctx); err != nil {
+		return 0, err
+	}
+	n, err := m.from.Read(p)
+	m.done += int64(n)
+	m.progress(m.done)
+	return n, err
+}
