@@ -1,0 +1,188 @@
+package output
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+)
+
+// ErrFenced says that another attempt's commit took over.
+var ErrFenced = errors.New("a later attempt took over the commit")
+
+// Commit moves the parts of the winning attempts, by subtask, into place. The
+// attempt names this try: when it fails at any point, another one with other
+// winners may begin, while this one may still be running somewhere.
+//
+// All that a try does to visible files is a rename out of or into its winners'
+// directories, or of the marker that carries its name. So a try begins by
+// removing the directories of all others, which ends their renames for good,
+// and by taking over their marker, which must become _SUCCESS in the end:
+//
+//  1. remove every attempt's directory but the winners';
+//  2. if _SUCCESS is this job's, an earlier try got through: done;
+//  3. rename an earlier try's marker to carry this try's name, or else check
+//     that the output may be written and create the marker;
+//  4. move old content, or an earlier try's parts, into a winner's directory;
+//  5. move the parts into place;
+//  6. remove _temporary, and rename the marker to _SUCCESS.
+func (o Output) Commit(ctx context.Context, fsys filesystem.FileSystem, attempt string, winners []string) error {
+	c := commit{Output: o, fs: fsys, marker: o.markerPrefix() + attempt, winners: winners}
+	if err := c.run(ctx); err != nil {
+		return fmt.Errorf("commit output %s: %w", o.Dir, err)
+	}
+	return nil
+}
+
+func (o Output) markerPrefix() string { return "_committing-" + o.Job + "-" }
+
+type commit struct {
+	Output
+	fs      filesystem.FileSystem
+	marker  string // name of this try's marker
+	winners []string
+}
+
+func (c *commit) run(ctx context.Context) error {
+	if err := c.fence(ctx); err != nil {
+		return err
+	}
+	entries, err := c.fs.List(ctx, c.Dir)
+	if err != nil {
+		return err
+	}
+	done, err := c.committed(ctx, entries)
+	if err != nil {
+		return err
+	}
+	if done {
+		return c.fs.RemoveAll(ctx, c.temporary())
+	}
+	if err := c.mark(ctx, entries); err != nil {
+		return err
+	}
+	if err := c.clear(ctx); err != nil {
+		return err
+	}
+	for index, winner := range c.winners {
+		if err := c.fs.Rename(ctx, join(c.attemptDir(winner), partName(index)), join(c.Dir, partName(index))); err != nil {
+			return c.lost(err)
+		}
+	}
+	if err := c.fs.RemoveAll(ctx, c.temporary()); err != nil {
+		return err
+	}
+	return c.lost(c.fs.Rename(ctx, join(c.Dir, c.marker), join(c.Dir, success)))
+}
+
+// lost says what it means that something is gone which only another try removes.
+func (c *commit) lost(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", ErrFenced, err)
+	}
+	return err
+}
+
+// fence removes the directories of other jobs and of this job's other attempts.
+func (c *commit) fence(ctx context.Context) error {
+	if err := c.removeOthers(ctx, c.temporary(), []string{c.Job}); err != nil {
+		return err
+	}
+	return c.removeOthers(ctx, c.jobDir(), c.winners)
+}
+
+func (c *commit) removeOthers(ctx context.Context, dir string, keep []string) error {
+	entries, err := c.fs.List(ctx, dir)
+	if err != nil {
+		return c.lost(err)
+	}
+	for _, entry := range entries {
+		if slices.Contains(keep, path.Base(entry.URI)) {
+			continue
+		}
+		if err := c.fs.RemoveAll(ctx, entry.URI); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// committed tells whether an earlier try of this job got through.
+func (c *commit) committed(ctx context.Context, entries []filesystem.FileInfo) (bool, error) {
+	i := slices.IndexFunc(entries, named(success))
+	if i < 0 || entries[i].Size != int64(len(c.signature())) {
+		return false, nil
+	}
+	file, err := c.fs.Open(ctx, entries[i].URI)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = file.Close() }() // nothing was written
+	content := make([]byte, len(c.signature()))
+	if _, err := io.ReadFull(file, content); err != nil {
+		return false, fmt.Errorf("read %s: %w", entries[i].URI, err)
+	}
+	return string(content) == c.signature(), nil
+}
+
+// signature is the content of the marker, and so of _SUCCESS.
+func (c *commit) signature() string { return c.Job + "\n" }
+
+// mark takes over an earlier try's marker or makes one.
+func (c *commit) mark(ctx context.Context, entries []filesystem.FileInfo) error {
+	for _, entry := range entries {
+		if strings.HasPrefix(path.Base(entry.URI), c.markerPrefix()) {
+			return c.lost(c.fs.Rename(ctx, entry.URI, join(c.Dir, c.marker)))
+		}
+	}
+	if len(entries) > 1 && c.Mode == Fail { // one is _temporary
+		return operator.Permanent(ErrExists)
+	}
+	made := join(c.attemptDir(c.winners[0]), c.marker)
+	if err := c.write(ctx, made); err != nil {
+		return c.lost(err)
+	}
+	return c.lost(c.fs.Rename(ctx, made, join(c.Dir, c.marker)))
+}
+
+func (c *commit) write(ctx context.Context, uri string) error {
+	file, err := c.fs.Create(ctx, uri, filesystem.ExistingParents)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(file, c.signature())
+	return errors.Join(err, file.Close())
+}
+
+// clear moves all but this try's own out of sight, _SUCCESS first, so that no
+// reader takes what is left for whole.
+func (c *commit) clear(ctx context.Context) error {
+	entries, err := c.fs.List(ctx, c.Dir)
+	if err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(entries, named(success)); i >= 0 {
+		entries[0], entries[i] = entries[i], entries[0]
+	}
+	for _, entry := range entries {
+		name := path.Base(entry.URI)
+		if name == temporary || name == c.marker {
+			continue
+		}
+		if err := c.fs.Rename(ctx, entry.URI, join(c.attemptDir(c.winners[0]), "replaced-"+name)); err != nil {
+			return c.lost(err)
+		}
+	}
+	return nil
+}
+
+func named(name string) func(filesystem.FileInfo) bool {
+	return func(e filesystem.FileInfo) bool { return path.Base(e.URI) == name }
+}

@@ -1,0 +1,124 @@
+// Package output writes the parts of a directory so that whoever sees _SUCCESS
+// sees one whole result, whatever attempts fail, repeat or come late.
+//
+//	<dir>/_temporary/<job>/<attempt>/part-00007   written by a subtask's attempt
+//	<dir>/_committing-<job>-<attempt>             a commit is under way
+//	<dir>/part-00007                              committed
+//	<dir>/_SUCCESS                                all is committed; holds the job's id
+//
+// Subtasks write their parts, each attempt into a directory of its own; then one
+// commit task moves the winning attempts' parts into place. See Commit for how
+// it keeps late attempts away.
+//
+// The package has no goroutines, and imports nothing of ours but filesystem and
+// operator.
+package output
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+)
+
+const (
+	temporary = "_temporary"
+	success   = "_SUCCESS"
+	// writeBuffer is the size of writes, in bytes.
+	writeBuffer = 256 << 10
+)
+
+// ErrExists says that the output directory holds something already.
+var ErrExists = errors.New("output exists already: remove it, choose another or overwrite it (--overwrite)")
+
+// Mode says what becomes of an output that exists.
+type Mode int
+
+// The two modes.
+const (
+	Fail    Mode = iota // the job is refused with ErrExists
+	Replace             // the old content is replaced at the commit, and not before
+)
+
+// Output is a directory that a job writes.
+type Output struct {
+	Dir  string // qualified URI
+	Job  string // the job's id
+	Mode Mode
+}
+
+// Check tells, before a job starts, whether it may write a directory. What a
+// dead job left in _temporary does not count as content.
+func Check(ctx context.Context, fsys filesystem.FileSystem, dir string, mode Mode) error {
+	info, err := fsys.Stat(ctx, dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("output %s: %w", dir, err)
+	case !info.IsDir:
+		return fmt.Errorf("output %s is a file; name a directory: %w", dir, fs.ErrExist)
+	case mode == Replace:
+		return nil
+	}
+	entries, err := fsys.List(ctx, dir)
+	if err != nil {
+		return fmt.Errorf("output %s: %w", dir, err)
+	}
+	if slices.ContainsFunc(entries, func(e filesystem.FileInfo) bool { return path.Base(e.URI) != temporary }) {
+		return fmt.Errorf("output %s: %w", dir, ErrExists)
+	}
+	return nil
+}
+
+// Part is a part being written. It belongs to one goroutine.
+type Part struct {
+	*bufio.Writer
+	file io.Closer
+}
+
+// Create makes the part of an attempt of the subtask with this index, and the
+// directories above it.
+func (o Output) Create(ctx context.Context, fsys filesystem.FileSystem, attempt string, index int) (*Part, error) {
+	file, err := fsys.Create(ctx, join(o.attemptDir(attempt), partName(index)), filesystem.MakeParents)
+	if err != nil {
+		return nil, fmt.Errorf("create output: %w", err)
+	}
+	return &Part{Writer: bufio.NewWriterSize(file, writeBuffer), file: file}, nil
+}
+
+// Close writes what is buffered; after an error the part must not be committed.
+func (p *Part) Close() error {
+	err := p.Flush()
+	if closeErr := p.file.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return fmt.Errorf("write output: %w", err)
+	}
+	return nil
+}
+
+// Abort closes a part that will not be committed.
+func (p *Part) Abort() {
+	_ = p.file.Close() // the part is lost anyway
+}
+
+func (o Output) temporary() string                { return join(o.Dir, temporary) }
+func (o Output) jobDir() string                   { return join(o.temporary(), o.Job) }
+func (o Output) attemptDir(attempt string) string { return join(o.jobDir(), attempt) }
+
+func partName(index int) string { return fmt.Sprintf("part-%05d", index) }
+
+func join(dir, name string) string {
+	if dir[len(dir)-1] == '/' {
+		return dir + name
+	}
+	return dir + "/" + name
+}

@@ -1,0 +1,142 @@
+package output_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/memfs"
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/output"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const parts = 3
+
+// try is one attempt of a job: it writes its parts and commits them. The content
+// of a part names the job, the attempt and the part.
+func try(ctx context.Context, fsys *memfs.FS, o output.Output, attempt string) error {
+	winners := make([]string, parts)
+	for i := range winners {
+		winners[i] = fmt.Sprintf("%s.%d", attempt, i)
+		part, err := o.Create(ctx, fsys, winners[i], i)
+		if err != nil {
+			return err
+		}
+		if _, err := io.WriteString(part, content(o.Job, attempt, i)); err != nil {
+			part.Abort()
+			return err
+		}
+		if err := part.Close(); err != nil {
+			return err
+		}
+	}
+	return o.Commit(ctx, fsys, attempt, winners)
+}
+
+func content(job, attempt string, part int) string {
+	return fmt.Sprintf("%s %s %d", job, attempt, part)
+}
+
+// result is what the output holds after one undisturbed attempt.
+func result(job, attempt string) map[string]string {
+	files := map[string]string{"/out/_SUCCESS": job + "\n"}
+	for i := range parts {
+		files[fmt.Sprintf("/out/part-%05d", i)] = content(job, attempt, i)
+	}
+	return files
+}
+
+func TestOutputIsWhatTheAttemptWrote(t *testing.T) {
+	t.Parallel()
+	old := map[string]string{"/out/_SUCCESS": "", "/out/part-00000": "old", "/out/part-00007": "old", "/out/sub/x": "old"}
+	for name, c := range map[string]struct {
+		before map[string]string
+		mode   output.Mode
+	}{
+		"nothing before":                 {nil, output.Fail},
+		"an empty directory":             {map[string]string{"/out/": ""}, output.Fail},
+		"what a dead job left":           {map[string]string{"/out/_temporary/dead/1/part-00000": "x"}, output.Fail},
+		"old content to replace":         {old, output.Replace},
+		"nothing before, to be replaced": {nil, output.Replace},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := filesystemOf(t, c.before)
+			o := output.Output{Dir: "mem:///out", Job: "job", Mode: c.mode}
+			if err := output.Check(t.Context(), f, o.Dir, o.Mode); err != nil {
+				t.Fatal(err)
+			}
+			if err := try(t.Context(), f, o, "1"); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(result("job", "1"), f.Files()); diff != "" {
+				t.Errorf("files (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestOutputThatExistsIsRefusedAndKept(t *testing.T) {
+	t.Parallel()
+	before := map[string]string{"/out/part-00000": "precious", "/file": "x"}
+	f := filesystemOf(t, before)
+	if err := output.Check(t.Context(), f, "mem:///out", output.Fail); !errors.Is(err, output.ErrExists) ||
+		!strings.Contains(err.Error(), "mem:///out") || !strings.Contains(err.Error(), "--overwrite") {
+		t.Errorf("Check: %v, want ErrExists that names the output and the remedy", err)
+	}
+	for _, mode := range []output.Mode{output.Fail, output.Replace} {
+		if err := output.Check(t.Context(), f, "mem:///file", mode); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("Check of a file, mode %d: %v, want fs.ErrExist", mode, err)
+		}
+	}
+	// another program may have written it since the check
+	err := try(t.Context(), f, output.Output{Dir: "mem:///out", Job: "job"}, "1")
+	if !errors.Is(err, output.ErrExists) || !errors.Is(err, operator.ErrPermanent) {
+		t.Errorf("Commit: %v, want a permanent ErrExists", err)
+	}
+	for name, want := range before {
+		if got := f.Files()[name]; got != want {
+			t.Errorf("%s now holds %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestFailuresOfWritesAreReported(t *testing.T) {
+	t.Parallel()
+	full := errors.New("no space left")
+	for _, op := range []string{"Create", "Write", "Close"} {
+		f := memfs.New(nil).View(func(c memfs.Call) error {
+			if c.Op == op {
+				return full
+			}
+			return nil
+		})
+		if err := try(t.Context(), f, output.Output{Dir: "mem:///out", Job: "job"}, "1"); !errors.Is(err, full) {
+			t.Errorf("%s fails: error %v, want one that wraps the cause", op, err)
+		}
+	}
+}
+
+func filesystemOf(t *testing.T, files map[string]string) *memfs.FS {
+	t.Helper()
+	f := memfs.New(nil)
+	for name, content := range files {
+		if strings.HasSuffix(name, "/") {
+			if err := f.MkdirAll(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		f.Write(name, content)
+	}
+	return f
+}
