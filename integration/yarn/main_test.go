@@ -1,0 +1,64 @@
+// Package yarn tests the typed YARN clients and the file access against real
+// daemons: submission, an ApplicationMaster's whole life, containers, HDFS.
+package yarn
+
+import (
+	"fmt"
+	"os"
+	"os/user"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/cluster"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+)
+
+const alice = "alice"
+
+var hadoop = cluster.NewShared(cluster.Config{Users: []string{alice}})
+
+func TestMain(m *testing.M) { os.Exit(hadoop.Run(m)) }
+
+func confOf(t *testing.T, c *cluster.Cluster) *hadoopconf.Conf {
+	t.Helper()
+	conf, err := hadoopconf.Load(c.ConfDir(), hadoopconf.Environment{LookupEnv: os.LookupEnv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conf
+}
+
+func me(t *testing.T) string {
+	t.Helper()
+	u, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Username
+}
+
+// newFS opens a file system that ends with the test.
+func newFS(t *testing.T, o dfs.Options) *dfs.FS {
+	t.Helper()
+	f := dfs.New(o)
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+// scratch makes a directory on HDFS that ends with the test.
+func scratch(t *testing.T, f *dfs.FS) string {
+	t.Helper()
+	dir, err := f.Qualify(fmt.Sprintf("/tmp/bobbin-test-%d-%d", os.Getpid(), time.Now().UnixNano()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.MkdirMode(t.Context(), dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}

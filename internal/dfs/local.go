@@ -1,0 +1,98 @@
+package dfs
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+)
+
+// local is the disk of this machine. Its calls are not interrupted by a
+// context, as the operating system's are not.
+type local struct{}
+
+func (local) stat(_ context.Context, path string) (entry, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return entry{}, err
+	}
+	return localEntry(info), nil
+}
+
+func localEntry(info fs.FileInfo) entry {
+	return entry{name: info.Name(), size: info.Size(), modTime: info.ModTime(), isDir: info.IsDir()}
+}
+
+// list follows symbolic links, as stat does; links that lead nowhere are left
+// out.
+func (l local) list(ctx context.Context, dir string) ([]entry, error) {
+	found, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]entry, 0, len(found))
+	for _, d := range found {
+		e, err := l.stat(ctx, dir+"/"+d.Name())
+		if errors.Is(err, fs.ErrNotExist) { // removed since, or a broken link
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		e.name = d.Name()
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+func (l local) blocks(ctx context.Context, path string) ([]filesystem.Block, error) {
+	e, err := l.stat(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if e.isDir {
+		return nil, errIsDirectory
+	}
+	if e.size == 0 {
+		return nil, nil
+	}
+	return []filesystem.Block{{Length: e.size}}, nil
+}
+
+func (l local) open(ctx context.Context, path string) (filesystem.File, error) {
+	e, err := l.stat(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if e.isDir {
+		return nil, errIsDirectory
+	}
+	return os.Open(path)
+}
+
+func (local) create(_ context.Context, path string, o CreateOptions) (io.WriteCloser, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, o.Mode)
+}
+
+func (local) rename(_ context.Context, from, to string) error {
+	if _, err := os.Lstat(to); err == nil {
+		return fs.ErrExist
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err := os.Rename(from, to)
+	var linkError *os.LinkError
+	if errors.As(err, &linkError) { // names the paths again
+		return linkError.Err
+	}
+	return err
+}
+
+func (local) mkdirAll(_ context.Context, dir string, mode fs.FileMode) error {
+	return os.MkdirAll(dir, mode)
+}
+
+func (local) removeAll(_ context.Context, path string) error { return os.RemoveAll(path) }

@@ -1,0 +1,281 @@
+package dfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	colinmarc "github.com/colinmarc/hdfs/v2"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
+)
+
+// errIsDirectory is the error of reading a directory as a file.
+var errIsDirectory = errors.New("is a directory")
+
+// remote is one HDFS cluster, or one of its nameservices.
+type remote struct {
+	*connection
+	nameNode    *hdfs.NameNode // the calls that the library does not make
+	proxy       *yarnrpc.Proxy // under nameNode
+	replication int            // 0: the NameNode's default
+	blockSize   int64          // 0: the NameNode's default
+}
+
+func newRemote(authority string, o Options) (*remote, error) {
+	if o.User == "" {
+		return nil, errors.New("no user is given to act as")
+	}
+	if o.Conf.SecurityEnabled() {
+		return nil, fmt.Errorf("hadoop.security.authentication is kerberos (%s), which is not supported yet",
+			o.Conf.SourceOf("hadoop.security.authentication"))
+	}
+	addresses, _, err := o.Conf.NameNodes(authority)
+	if err != nil {
+		return nil, err
+	}
+	dialer, err := newDialer(o)
+	if err != nil {
+		return nil, err
+	}
+	useName, err := o.Conf.Bool("dfs.client.use.datanode.hostname")
+	if err != nil {
+		return nil, err
+	}
+	replication, blockSize, err := fileDefaults(o.Conf)
+	if err != nil {
+		return nil, err
+	}
+	proxy := yarnrpc.NewProxy(addresses, yarnrpc.Options{
+		Protocol: yarnrpc.HDFSClientProtocol,
+		User:     yarnrpc.UserInformation{Effective: o.User},
+		Dial:     dialer.DialNameNode,
+		Logger:   o.Logger,
+	}, yarnrpc.Policy{MaxWait: o.Patience, BaseDelay: firstRetryWait, MaxDelay: maxRetryWait})
+	return &remote{
+		connection: &connection{
+			name: authority, addresses: addresses, user: o.User, useName: useName,
+			patience: o.Patience, dialer: dialer, log: o.Logger,
+		},
+		nameNode: hdfs.NewNameNode(proxy), proxy: proxy,
+		replication: replication, blockSize: blockSize,
+	}, nil
+}
+
+func newDialer(o Options) (*hdfs.Dialer, error) {
+	connect, err := o.Conf.Duration("ipc.client.connect.timeout", time.Millisecond)
+	if err != nil {
+		return nil, err
+	}
+	silence, err := o.Conf.Duration("dfs.client.socket-timeout", time.Millisecond)
+	if err != nil {
+		return nil, err
+	}
+	return hdfs.NewDialer(hdfs.DialerOptions{
+		ConnectTimeout: min(connect, o.Patience), Silence: silence, Dial: o.Dial,
+	}), nil
+}
+
+// fileDefaults are what the client's files say of new files. Values that only
+// Hadoop's defaults give are left to the NameNode, whose own are the cluster's.
+func fileDefaults(conf *hadoopconf.Conf) (replication int, blockSize int64, err error) {
+	if conf.SourceOf("dfs.replication") != (hadoopconf.Source{}) {
+		n, err := conf.Int("dfs.replication")
+		if err != nil {
+			return 0, 0, err
+		}
+		replication = int(n)
+	}
+	if conf.SourceOf("dfs.blocksize") != (hadoopconf.Source{}) {
+		if blockSize, err = conf.Size("dfs.blocksize"); err != nil {
+			return 0, 0, err
+		}
+	}
+	return replication, blockSize, nil
+}
+
+func (r *remote) close() {
+	r.connection.close()
+	if err := r.proxy.Close(); err != nil {
+		r.log.WithError(err).WithField("namenode", r.name).Debug("connection was not closed cleanly")
+	}
+}
+
+func (r *remote) stat(ctx context.Context, path string) (entry, error) {
+	return do(ctx, r.connection, func(client *colinmarc.Client, _ attempt) (entry, error) {
+		info, err := client.Stat(path)
+		if err != nil {
+			return entry{}, err
+		}
+		return remoteEntry(info), nil
+	})
+}
+
+func remoteEntry(info fs.FileInfo) entry {
+	return entry{name: info.Name(), size: info.Size(), modTime: info.ModTime(), isDir: info.IsDir()}
+}
+
+func (r *remote) list(ctx context.Context, dir string) ([]entry, error) {
+	return do(ctx, r.connection, func(client *colinmarc.Client, _ attempt) ([]entry, error) {
+		directory, err := client.Open(dir)
+		if err != nil {
+			return nil, err
+		}
+		defer directory.Close() //nolint:errcheck // a directory holds nothing open
+		if !directory.Stat().IsDir() {
+			return nil, answered{errors.New("is not a directory")}
+		}
+		infos, err := directory.Readdir(0) // sorted by the NameNode
+		if err != nil {
+			return nil, err
+		}
+		entries := make([]entry, len(infos))
+		for i, info := range infos {
+			entries[i] = remoteEntry(info)
+		}
+		return entries, nil
+	})
+}
+
+func (r *remote) blocks(ctx context.Context, path string) ([]filesystem.Block, error) {
+	layout, err := r.nameNode.Layout(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	blocks := make([]filesystem.Block, 0, len(layout.Blocks))
+	for _, b := range layout.Blocks {
+		blocks = append(blocks, filesystem.Block{Offset: b.Offset, Length: b.Length, Hosts: b.Hosts})
+	}
+	return blocks, nil
+}
+
+func (r *remote) open(ctx context.Context, path string) (filesystem.File, error) {
+	source, err := r.openSource(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return newReader(r, path, source), nil
+}
+
+func (r *remote) openSource(ctx context.Context, path string) (*colinmarc.FileReader, error) {
+	return do(ctx, r.connection, func(client *colinmarc.Client, _ attempt) (*colinmarc.FileReader, error) {
+		source, err := client.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		if source.Stat().IsDir() {
+			return nil, answered{errIsDirectory}
+		}
+		if err := readable(source.Stat()); err != nil {
+			return nil, answered{err}
+		}
+		return source, nil
+	})
+}
+
+// readable refuses files that the library would read and write as garbage.
+func readable(info fs.FileInfo) error {
+	status, ok := info.Sys().(*colinmarc.FileStatus)
+	switch {
+	case !ok:
+		return nil
+	case status.GetFileEncryptionInfo() != nil:
+		return filesystem.ErrEncryptionZone
+	case status.GetEcPolicy() != nil:
+		return filesystem.ErrErasureCoded
+	default:
+		return nil
+	}
+}
+
+func (r *remote) create(ctx context.Context, path string, o CreateOptions) (io.WriteCloser, error) {
+	target, err := do(ctx, r.connection, func(client *colinmarc.Client, a attempt) (*colinmarc.FileWriter, error) {
+		if a.again { // the file may be ours already, or somebody else's: nobody can tell
+			if _, err := client.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+				return nil, errors.Join(err, fs.ErrExist)
+			}
+		}
+		return r.createTarget(client, path, o)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &writer{remote: r, path: path, target: target}, nil
+}
+
+func (r *remote) createTarget(client *colinmarc.Client, path string, o CreateOptions) (*colinmarc.FileWriter, error) {
+	defaults, err := client.ServerDefaults()
+	if err != nil {
+		return nil, err
+	}
+	replication, blockSize := defaults.Replication, defaults.BlockSize
+	if r.blockSize != 0 {
+		blockSize = r.blockSize
+	}
+	if r.replication != 0 {
+		replication = r.replication
+	}
+	if o.Replication != 0 {
+		replication = o.Replication
+	}
+	target, err := client.CreateFile(path, replication, blockSize, o.Mode.Perm())
+	if err != nil {
+		return nil, err
+	}
+	// What a directory makes of its files shows in the new file only.
+	info, err := client.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if refused := readable(info); refused != nil {
+		if err := client.Remove(path); err != nil {
+			refused = errors.Join(refused, err)
+		}
+		return nil, answered{refused}
+	}
+	return target, nil
+}
+
+func (r *remote) rename(ctx context.Context, from, to string) error {
+	_, err := do(ctx, r.connection, func(client *colinmarc.Client, a attempt) (struct{}, error) {
+		_, err := client.Stat(to)
+		switch {
+		case err == nil && a.again && missing(client, from): // the lost try has moved it
+			return struct{}{}, nil
+		case err == nil:
+			return struct{}{}, fs.ErrExist
+		case !errors.Is(err, fs.ErrNotExist):
+			return struct{}{}, err
+		}
+		return struct{}{}, client.Rename(from, to)
+	})
+	return err
+}
+
+func missing(client *colinmarc.Client, path string) bool {
+	_, err := client.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+func (r *remote) mkdirAll(ctx context.Context, dir string, mode fs.FileMode) error {
+	_, err := do(ctx, r.connection, func(client *colinmarc.Client, _ attempt) (struct{}, error) {
+		return struct{}{}, client.MkdirAll(dir, mode.Perm())
+	})
+	return err
+}
+
+func (r *remote) removeAll(ctx context.Context, path string) error {
+	_, err := do(ctx, r.connection, func(client *colinmarc.Client, _ attempt) (struct{}, error) {
+		return struct{}{}, client.RemoveAll(path)
+	})
+	if errors.Is(err, fs.ErrNotExist) { // removed by somebody else meanwhile
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,108 @@
+package dfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	colinmarc "github.com/colinmarc/hdfs/v2"
+)
+
+// Waits of Close for the last block to be reported by its DataNodes, as
+// dfs.client.block.write.locateFollowingBlock has them in the Java client:
+// short at first, as most reports arrive within milliseconds.
+const (
+	firstReplicationWait = 5 * time.Millisecond
+	maxReplicationWait   = 2 * time.Second
+	replicationPatience  = 60 * time.Second
+)
+
+// writer writes one HDFS file. The library cannot recover a broken pipeline, so
+// the first error is final. It is used by one goroutine at a time.
+type writer struct {
+	remote *remote
+	path   string
+	target *colinmarc.FileWriter
+	length int64
+	failed error
+	closed bool
+}
+
+// Write appends to the file.
+func (w *writer) Write(b []byte) (int, error) {
+	switch {
+	case w.closed:
+		return 0, w.explain(fs.ErrClosed)
+	case w.failed != nil:
+		return 0, w.failed
+	case len(b) == 0: // the library would begin a block that nothing ever fills
+		return 0, nil
+	}
+	n, err := w.target.Write(b)
+	w.length += int64(n)
+	if err != nil {
+		w.failed = w.explain(w.remote.interpret(err))
+	}
+	return n, w.failed
+}
+
+// Close writes what is buffered and completes the file: its data is on the
+// DataNodes when Close returns nil. It waits while the NameNode has not heard
+// from enough of them, up to a minute. After a failed Write it gives that error
+// again and leaves the file incomplete.
+func (w *writer) Close() error {
+	if w.closed {
+		return w.failed
+	}
+	w.closed = true
+	if w.failed != nil {
+		return w.failed
+	}
+	if err := w.complete(); err != nil {
+		w.failed = w.explain(err)
+	}
+	return w.failed
+}
+
+func (w *writer) explain(err error) error {
+	var lost broken
+	if errors.As(err, &lost) {
+		err = lost.error
+	}
+	return fmt.Errorf("write hdfs://%s%s: %w", w.remote.name, w.path, err)
+}
+
+func (w *writer) complete() error {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), replicationPatience,
+		errors.New("its last block has not reached enough DataNodes in time"))
+	defer cancel()
+	for wait := firstReplicationWait; ; wait = min(2*wait, maxReplicationWait) {
+		err := w.completeOnce(ctx)
+		if !errors.Is(err, colinmarc.ErrReplicating) {
+			return err
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+func (w *writer) completeOnce(ctx context.Context) error {
+	asked := false
+	_, err := do(ctx, w.remote.connection, func(_ *colinmarc.Client, a attempt) (struct{}, error) {
+		asked = a.again
+		return struct{}{}, w.target.Close()
+	})
+	if err == nil || !asked || errors.Is(err, colinmarc.ErrReplicating) {
+		return err
+	}
+	// The try whose answer was lost may have completed the file: the NameNode
+	// then refuses to complete it again.
+	layout, lookup := w.remote.nameNode.Layout(ctx, w.path)
+	if lookup == nil && layout.Complete && layout.Length == w.length {
+		return nil
+	}
+	return err
+}
