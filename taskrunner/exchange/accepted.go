@@ -1,0 +1,86 @@
+package exchange
+
+import (
+	"bufio"
+	"crypto/tls"
+	"io"
+	"net"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+// acceptedLink is the producers' end of a connection: the consumers' host dialed.
+type acceptedLink struct {
+	link[*outgoing]
+	exchange *Exchange
+	conn     net.Conn
+	peer     ids.HostID // once greeted
+}
+
+func newAcceptedLink(e *Exchange, conn net.Conn) *acceptedLink {
+	cut := func() { conn.Close() }
+	if e.config.ServerTLS != nil {
+		conn = tls.Server(conn, e.config.ServerTLS)
+	}
+	return &acceptedLink{link: newLink[*outgoing](cut), exchange: e, conn: conn}
+}
+
+// handshake lets TLS prove who the peer is and answers its greeting.
+func (l *acceptedLink) handshake() error {
+	if err := l.conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
+		return err
+	}
+	peer, err := welcome(l.conn, l.exchange.config.Job, l.exchange.config.Host)
+	if err != nil {
+		return err
+	}
+	l.peer = peer
+	return l.conn.SetDeadline(time.Time{})
+}
+
+// run serves the connection until it ends.
+func (l *acceptedLink) run() {
+	address := l.conn.RemoteAddr().String()
+	log := l.exchange.log.WithField("peer", string(l.peer)).WithField("address", address)
+	log.Debug("consumers' host connected")
+	err := l.serve(l.conn, func(r *bufio.Reader) error {
+		return readFrames(r, func(h header) error { return l.handle(h, r) })
+	})
+	log.WithError(err).Debug("connection of consumers' host ended")
+	l.fail(l.exchange.lost(l.peer, address, err))
+}
+
+func (l *acceptedLink) handle(h header, r *bufio.Reader) error {
+	if h.kind == frameOpen {
+		return l.open(h, r)
+	}
+	o, err := l.channel(h.channel)
+	if err != nil {
+		return err
+	}
+	switch h.kind {
+	case frameCredit:
+		o.credit(int(h.count))
+		return nil
+	case frameRelease:
+		return o.release()
+	default:
+		return errDirection
+	}
+}
+
+func (l *acceptedLink) open(h header, r *bufio.Reader) error {
+	var payload [openSize]byte
+	if _, err := io.ReadFull(r, payload[:]); err != nil {
+		return err
+	}
+	partition, channel := parseOpen(payload[:])
+	o := &outgoing{link: l, id: h.channel, credits: int(h.count)}
+	if err := l.add(h.channel, o); err != nil {
+		return err
+	}
+	e := l.exchange
+	e.registry.request(partition, channel, o, time.Now().Add(e.config.RequestTimeout))
+	return nil
+}

@@ -1,0 +1,37 @@
+package exchange
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+// Errors that callers test with errors.Is.
+var (
+	// ErrPeerLost says that a task fails because of what became of another host
+	// or task of the job: that is the failure to look for. errors.As with
+	// *PeerLostError names the host.
+	ErrPeerLost = errors.New("peer lost")
+	// ErrClosed says that the host's exchange is closed.
+	ErrClosed = errors.New("exchange is closed")
+	// ErrProtocol says that a peer sent what no host of this version sends.
+	ErrProtocol = errors.New("exchange protocol violated")
+	// ErrRecordTooLarge says that a record exceeds MaxRecord.
+	ErrRecordTooLarge = errors.New("record exceeds 128 MiB")
+)
+
+// PeerLostError is an error that is ErrPeerLost. It does not unwrap: the io.EOF of
+// a connection must not pass for the end of a task's input.
+type PeerLostError struct {
+	Host    ids.HostID
+	Address string // where its data plane listens, or where it called from
+	Err     error  // what was seen of it
+}
+
+func (e *PeerLostError) Error() string {
+	return fmt.Sprintf("lost host %s at %s: %v", e.Host, e.Address, e.Err)
+}
+
+// Is makes the error ErrPeerLost.
+func (e *PeerLostError) Is(target error) bool { return target == ErrPeerLost }

@@ -1,0 +1,334 @@
+package exchange
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+// Defaults of Config.
+const (
+	DefaultMemory         = 64 << 20               // as Flink's taskmanager.memory.network.min
+	DefaultBufferTimeout  = 100 * time.Millisecond // as Flink's execution.buffer-timeout.interval
+	DefaultRequestTimeout = 10 * time.Second       // as Flink's taskmanager.network.partition-request-timeout
+)
+
+// maxHandshakes bounds the connections that have not proved who they are.
+const maxHandshakes = 64
+
+// keepAlive finds a peer whose machine is gone within 15 + 4 × 5 s; the
+// JobMaster mostly knows sooner.
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 4} //nolint:gochecknoglobals // a constant
+
+// Config is what an Exchange needs to know.
+type Config struct {
+	Job  ids.JobID
+	Host ids.HostID // this host
+	// ListenHost is the address to bind to, under which other hosts reach this
+	// one; the port is the system's choice.
+	ListenHost string
+	// ServerTLS and ClientTLS check by themselves who may exchange data with
+	// this host (VerifyConnection). Both nil: no TLS, for hosts of one process.
+	ServerTLS, ClientTLS *tls.Config
+	// Memory is what the host's buffers may take, in bytes; they are allocated
+	// as used. More is taken where the channels' guarantees need it.
+	Memory int
+	// BufferTimeout is how long a record waits in a buffer that does not fill.
+	BufferTimeout time.Duration
+	// RequestTimeout is how long a consumer waits for a partition that its host
+	// does not have (yet).
+	RequestTimeout time.Duration
+	Logger         logrus.FieldLogger
+}
+
+// Exchange is one host's end of the data plane. It listens from New to Close.
+type Exchange struct {
+	config   Config
+	log      logrus.FieldLogger
+	listener net.Listener
+	pool     *pool
+	registry *registry
+	closing  chan struct{}  // closed by Close
+	running  sync.WaitGroup // all goroutines of the exchange
+
+	mu       sync.Mutex // guards all below
+	closed   bool
+	dialed   map[ids.HostID]*dialedLink
+	accepted map[*acceptedLink]struct{}
+}
+
+// New makes a host's exchange and listens. Zero fields of config get defaults.
+func New(ctx context.Context, config Config) (*Exchange, error) {
+	if config.Memory == 0 {
+		config.Memory = DefaultMemory
+	}
+	if config.BufferTimeout == 0 {
+		config.BufferTimeout = DefaultBufferTimeout
+	}
+	if config.RequestTimeout == 0 {
+		config.RequestTimeout = DefaultRequestTimeout
+	}
+	if (config.ServerTLS == nil) != (config.ClientTLS == nil) {
+		return nil, errors.New("make exchange: TLS in one direction only")
+	}
+	listen := net.ListenConfig{KeepAliveConfig: keepAlive}
+	listener, err := listen.Listen(ctx, "tcp", net.JoinHostPort(config.ListenHost, "0"))
+	if err != nil {
+		return nil, fmt.Errorf("listen for other hosts of job %s: %w", config.Job, err)
+	}
+	e := &Exchange{
+		config: config, listener: listener,
+		log:      config.Logger.WithField("job", string(config.Job)).WithField("host", string(config.Host)),
+		pool:     &pool{capacity: config.Memory / bufferSize},
+		registry: newRegistry(),
+		closing:  make(chan struct{}),
+		dialed:   make(map[ids.HostID]*dialedLink),
+		accepted: make(map[*acceptedLink]struct{}),
+	}
+	e.running.Go(e.accept)
+	e.running.Go(e.tick)
+	return e, nil
+}
+
+// Address is where other hosts reach this one, host:port.
+func (e *Exchange) Address() string { return e.listener.Addr().String() }
+
+// Partition makes one output of a task: channels consumers can ask for it from
+// now on. It ends with Finish or Fail.
+func (e *Exchange) Partition(execution ids.ExecutionAttemptID, output, channels int) (*ResultPartition, error) {
+	p := newPartition(e, PartitionID{execution, output}, channels)
+	e.reserve(channels) // before consumers can find and end it
+	if err := e.registry.add(p); err != nil {
+		e.pool.reserve(-channels)
+		return nil, err
+	}
+	return p, nil
+}
+
+// Gate makes one input of a task. It does not wait for the producers: what
+// becomes of them is seen by Next. The gate outlives ctx; Close ends it.
+func (e *Exchange) Gate(ctx context.Context, producers []Producer) *InputGate {
+	g := &InputGate{exchange: e, ready: newTurns[*inputChannel](), open: len(producers)}
+	for _, p := range producers {
+		if p.Host != e.config.Host {
+			g.remote++
+		}
+	}
+	e.reserve(g.remote)
+	deadline := time.Now().Add(e.config.RequestTimeout)
+	for _, p := range producers {
+		c := &inputChannel{gate: g, producer: p}
+		g.channels = append(g.channels, c)
+		if p.Host == e.config.Host {
+			local := &localSource{channel: c}
+			c.source = local
+			e.registry.request(p.Partition, p.Channel, local, deadline)
+			continue
+		}
+		in := &incoming{channel: c, quota: quota{pool: e.pool}}
+		c.source = in
+		e.connect(ctx, in)
+	}
+	return g
+}
+
+// connect puts a channel on the connection to its producer's host, which it
+// dials where there is none.
+func (e *Exchange) connect(ctx context.Context, in *incoming) {
+	p := in.channel.producer
+	e.mu.Lock()
+	l := e.dialed[p.Host]
+	if l == nil {
+		// The connection serves tasks that come later, too.
+		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		l = &dialedLink{link: newLink[*incoming](cancel), exchange: e, host: p.Host, address: p.Address}
+		if e.closed {
+			l.err = ErrClosed
+		} else {
+			e.dialed[p.Host] = l
+			e.running.Go(func() { l.run(ctx) })
+		}
+	}
+	in.link, in.id = l, l.next
+	l.next++
+	e.mu.Unlock()
+	if err := l.add(in.id, in); err != nil {
+		in.lost(err)
+		return
+	}
+	in.start()
+}
+
+// disconnected has the next gate dial the host anew.
+func (e *Exchange) disconnected(l *dialedLink) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.dialed[l.host] == l {
+		delete(e.dialed, l.host)
+	}
+}
+
+func (e *Exchange) greeting(to ids.HostID) greeting {
+	return greeting{version: jobgraph.ProtocolVersion, job: e.config.Job, from: e.config.Host, to: to}
+}
+
+// lost makes of a connection's end what its tasks fail with.
+func (e *Exchange) lost(host ids.HostID, address string, err error) error {
+	select {
+	case <-e.closing:
+		return ErrClosed
+	default:
+		return &PeerLostError{Host: host, Address: address, Err: err}
+	}
+}
+
+func (e *Exchange) reserve(channels int) {
+	if e.pool.reserve(channels) {
+		e.log.WithField("budget_bytes", e.config.Memory).
+			Warn("network buffers exceed their budget, as each channel needs one; raise taskmanager.memory.network.max or lower the parallelism")
+	}
+}
+
+// forget ends a partition's life in the exchange.
+func (e *Exchange) forget(p *ResultPartition) {
+	if e.registry.remove(p) {
+		e.pool.reserve(-len(p.channels))
+	}
+}
+
+// tick flushes what has waited long enough, until Close.
+func (e *Exchange) tick() {
+	ticker := time.NewTicker(e.config.BufferTimeout)
+	defer ticker.Stop()
+	for {
+		select {
+		case now := <-ticker.C:
+			for _, p := range e.registry.list() {
+				p.flush()
+			}
+			e.registry.expire(now)
+		case <-e.closing:
+			return
+		}
+	}
+}
+
+// accept takes connections until Close.
+func (e *Exchange) accept() {
+	handshakes := make(chan struct{}, maxHandshakes) // a token for each under way
+	for {
+		handshakes <- struct{}{} // waits handshakeTimeout at most
+		conn, err := e.listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // out of descriptors, say
+			<-handshakes
+			e.log.WithError(err).Warn("connection of another host not accepted")
+			if !e.pause(acceptPause) {
+				return
+			}
+			continue
+		}
+		e.running.Go(func() {
+			l := newAcceptedLink(e, conn)
+			defer l.cut()
+			err := e.admit(l)
+			<-handshakes
+			if err != nil {
+				e.log.WithError(err).WithField("address", conn.RemoteAddr().String()).Warn("connection refused")
+				return
+			}
+			l.run()
+			e.mu.Lock()
+			delete(e.accepted, l)
+			e.mu.Unlock()
+		})
+	}
+}
+
+// admit brings a connection to where it may carry channels.
+func (e *Exchange) admit(l *acceptedLink) error {
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return ErrClosed
+	}
+	e.accepted[l] = struct{}{}
+	e.mu.Unlock()
+	err := l.handshake()
+	if err == nil && !l.establish() {
+		err = ErrClosed
+	}
+	if err != nil {
+		e.mu.Lock()
+		delete(e.accepted, l)
+		e.mu.Unlock()
+	}
+	return err
+}
+
+// acceptPause keeps a host that cannot accept from spinning.
+const acceptPause = 100 * time.Millisecond
+
+func (e *Exchange) pause(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-e.closing:
+		return false
+	}
+}
+
+// partingTime bounds how long connections take to send what they have ready at
+// Close, 1 s: without the last frames the tasks of other hosts would fail.
+const partingTime = time.Second
+
+// Close ends the exchange: partitions and gates that are left fail with
+// ErrClosed. It waits for all goroutines, and may be called more than once.
+func (e *Exchange) Close() {
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		e.running.Wait()
+		return
+	}
+	e.closed = true
+	links := make([]interface{ part() }, 0, len(e.dialed)+len(e.accepted))
+	cuts := make([]func(), 0, cap(links))
+	for _, l := range e.dialed {
+		links, cuts = append(links, l), append(cuts, l.cut)
+	}
+	for l := range e.accepted {
+		links, cuts = append(links, l), append(cuts, l.cut)
+	}
+	e.mu.Unlock()
+
+	close(e.closing)
+	e.listener.Close()
+	e.registry.close()
+	for _, p := range e.registry.list() {
+		p.Fail(ErrClosed)
+	}
+	for _, l := range links {
+		l.part()
+	}
+	late := time.AfterFunc(partingTime, func() {
+		for _, cut := range cuts {
+			cut()
+		}
+	})
+	defer late.Stop()
+	e.running.Wait()
+}

@@ -1,0 +1,402 @@
+package exchange_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"go.uber.org/goleak"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func quiet() logrus.FieldLogger {
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	return log
+}
+
+// newExchange makes the exchange of a host of job j and closes it with the test.
+func newExchange(t testing.TB, host ids.HostID, change ...func(*exchange.Config)) *exchange.Exchange {
+	t.Helper()
+	config := exchange.Config{Job: "j", Host: host, ListenHost: "127.0.0.1", Logger: quiet()}
+	for _, c := range change {
+		c(&config)
+	}
+	e, err := exchange.New(context.Background(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	return e
+}
+
+func execution(vertex, subtask int) ids.ExecutionAttemptID {
+	return ids.ExecutionAttemptID{Vertex: vertex, Subtask: subtask}
+}
+
+func newPartition(t testing.TB, e *exchange.Exchange, subtask, channels int) *exchange.ResultPartition {
+	t.Helper()
+	p, err := e.Partition(execution(0, subtask), 0, channels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// from names channel of what newPartition made at host.
+func from(host ids.HostID, at *exchange.Exchange, subtask, channel int) exchange.Producer {
+	return exchange.Producer{
+		Partition: exchange.PartitionID{Execution: execution(0, subtask)},
+		Channel:   channel, Host: host, Address: at.Address(),
+	}
+}
+
+// within ends a test that hangs with the stacks of all goroutines, not the whole
+// package's run.
+func within(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeoutCause(context.Background(), time.Minute, errors.New("test takes too long"))
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// noise has no period that a buffer's size could hide.
+var noise = func() []byte {
+	b := make([]byte, 1<<19)
+	for i := range b {
+		b[i] = byte(i * i / 257)
+	}
+	return b
+}()
+
+// numbered makes a record that says who wrote it and when, padded to size.
+func numbered(subtask, n, size int) []byte {
+	record := make([]byte, 0, size)
+	record = binary.BigEndian.AppendUint32(record, uint32(subtask))
+	record = binary.BigEndian.AppendUint32(record, uint32(n))
+	return append(record, noise[n%1000:][:size-len(record)]...)
+}
+
+// emitAll writes records 0 to n-1 of the sizes given to one channel and finishes
+// the partition.
+func emitAll(ctx context.Context, p *exchange.ResultPartition, subtask, channel, n int, size func(int) int) error {
+	for i := range n {
+		if err := p.Emit(ctx, channel, numbered(subtask, i, size(i))); err != nil {
+			return fmt.Errorf("emit: %w", err)
+		}
+	}
+	return p.Finish(ctx)
+}
+
+// readAll reads a gate to its end, checks that each producer's records come in
+// order and whole, and gives the number of each.
+func readAll(ctx context.Context, g *exchange.InputGate, size func(int) int) (map[int]int, error) {
+	next := make(map[int]int)
+	for {
+		record, err := g.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return next, nil
+		}
+		if err != nil {
+			return next, err
+		}
+		subtask := int(binary.BigEndian.Uint32(record))
+		n := next[subtask]
+		if want := numbered(subtask, n, size(n)); string(want) != string(record) {
+			return next, fmt.Errorf("record %d of producer %d has %d bytes, or others than were emitted", n, subtask, len(record))
+		}
+		next[subtask] = n + 1
+	}
+}
+
+// TestRecordsArriveInOrder would catch records lost, doubled, mixed up or cut
+// where they span buffers, over a connection and within a host.
+func TestRecordsArriveInOrder(t *testing.T) {
+	for name, records := range map[string]struct {
+		each int
+		size func(int) int
+	}{
+		"small records":               {5000, func(int) int { return 8 }},
+		"records about a buffer long": {200, func(n int) int { return 32<<10 - 20 + n%40 }},
+		"records of many buffers":     {20, func(n int) int { return 300_000 + n }},
+		"records of every size":       {400, func(n int) int { return 8 + n*n%70_000 }},
+	} {
+		for where, consumerHost := range map[string]ids.HostID{"within a host": "a", "between hosts": "b"} {
+			t.Run(name+" "+where, func(t *testing.T) {
+				ctx := within(t)
+				a := newExchange(t, "a")
+				b := a
+				if consumerHost == "b" {
+					b = newExchange(t, "b")
+				}
+				const producers = 3
+				var tasks sync.WaitGroup
+				for s := range producers {
+					p := newPartition(t, a, s, 1)
+					tasks.Go(func() {
+						if err := emitAll(ctx, p, s, 0, records.each, records.size); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				g := b.Gate(ctx, []exchange.Producer{from("a", a, 0, 0), from("a", a, 1, 0), from("a", a, 2, 0)})
+				got, err := readAll(ctx, g, records.size)
+				g.Close()
+				if err != nil {
+					t.Error(err)
+				}
+				tasks.Wait()
+				for s := range producers {
+					if got[s] != records.each {
+						t.Errorf("%d records of producer %d arrive, want %d", got[s], s, records.each)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestTrafficCountsBothEnds would catch figures in REST that do not add up.
+func TestTrafficCountsBothEnds(t *testing.T) {
+	ctx := within(t)
+	a, b := newExchange(t, "a"), newExchange(t, "b")
+	p := newPartition(t, a, 0, 1)
+	g := b.Gate(ctx, []exchange.Producer{from("a", a, 0, 0)})
+	defer g.Close()
+	size := func(int) int { return 100 }
+	var task sync.WaitGroup
+	task.Go(func() {
+		if err := emitAll(ctx, p, 0, 0, 1000, size); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := readAll(ctx, g, size); err != nil {
+		t.Error(err)
+	}
+	task.Wait()
+	const wantRecords, wantBytes = 1000, 1000 * 101 // a byte of length each
+	if records, bytes := p.Traffic(); records != wantRecords || bytes != wantBytes {
+		t.Errorf("written: %d records, %d bytes, want %d, %d", records, bytes, wantRecords, wantBytes)
+	}
+	if records, bytes := g.Traffic(); records != wantRecords || bytes != wantBytes {
+		t.Errorf("read: %d records, %d bytes, want %d, %d", records, bytes, wantRecords, wantBytes)
+	}
+}
+
+// TestSlowConsumerStallsItsProducersOnly would catch a buffer that is sent
+// without credit and blocks the connection for all, and a queue without bound.
+func TestSlowConsumerStallsItsProducersOnly(t *testing.T) {
+	ctx := within(t)
+	a, b := newExchange(t, "a"), newExchange(t, "b")
+	size := func(int) int { return 1000 }
+
+	stalled := newPartition(t, a, 0, 1)
+	sleeping := b.Gate(ctx, []exchange.Producer{from("a", a, 0, 0)})
+	defer sleeping.Close()
+	full, stop := context.WithCancelCause(ctx)
+	var tasks sync.WaitGroup
+	tasks.Go(func() {
+		for {
+			if err := stalled.Emit(full, 0, numbered(0, 0, 1000)); err != nil {
+				return // stopped below
+			}
+		}
+	})
+
+	const each = 20_000 // 20 MB
+	p := newPartition(t, a, 1, 1)
+	tasks.Go(func() {
+		if err := emitAll(ctx, p, 1, 0, each, size); err != nil {
+			t.Error(err)
+		}
+	})
+	g := b.Gate(ctx, []exchange.Producer{from("a", a, 1, 0)})
+	defer g.Close()
+	if got, err := readAll(ctx, g, size); err != nil || got[1] != each {
+		t.Errorf("%d records pass the stalled channel, want %d: %v", got[1], each, err)
+	}
+	// At most eight buffers wait at each end, and one more in the connection's hands.
+	if _, bytes := stalled.Traffic(); bytes > 18*32<<10 {
+		t.Errorf("%d bytes were taken from the producer of a consumer that reads nothing", bytes)
+	}
+	stop(errors.New("enough"))
+	tasks.Wait()
+	stalled.Fail(errors.New("enough"))
+}
+
+// TestPartlyFilledBuffersAreFlushed would catch a slow stream whose records wait
+// for a buffer to fill.
+func TestPartlyFilledBuffersAreFlushed(t *testing.T) {
+	for where, consumerHost := range map[string]ids.HostID{"within a host": "a", "between hosts": "b"} {
+		t.Run(where, func(t *testing.T) {
+			ctx := within(t)
+			a := newExchange(t, "a")
+			b := a
+			if consumerHost == "b" {
+				b = newExchange(t, "b")
+			}
+			p := newPartition(t, a, 0, 1)
+			g := b.Gate(ctx, []exchange.Producer{from("a", a, 0, 0)})
+			defer g.Close()
+			for n := range 3 { // no more is emitted until the last has arrived
+				if err := p.Emit(ctx, 0, numbered(0, n, 10)); err != nil {
+					t.Fatal(err)
+				}
+				record, err := g.Next(ctx)
+				if err != nil || string(record) != string(numbered(0, n, 10)) {
+					t.Fatalf("record %d arrives as %x: %v", n, record, err)
+				}
+			}
+		})
+	}
+}
+
+// TestPoolSmallerThanItsChannels would catch a deadlock where there are fewer
+// buffers than channels: each channel has the one it is guaranteed.
+func TestPoolSmallerThanItsChannels(t *testing.T) {
+	ctx := within(t)
+	tiny := func(c *exchange.Config) { c.Memory = 1 }
+	hosts := map[ids.HostID]*exchange.Exchange{"a": newExchange(t, "a", tiny), "b": newExchange(t, "b", tiny)}
+	const producers, consumers, each = 4, 40, 60
+	size := func(n int) int { return 8 + n*997%5000 }
+	hostOf := func(subtask int) ids.HostID { return []ids.HostID{"a", "b"}[subtask%2] }
+	var tasks sync.WaitGroup
+	for s := range producers {
+		p := newPartition(t, hosts[hostOf(s)], s, consumers)
+		tasks.Go(func() {
+			for n := range each {
+				for c := range consumers {
+					if err := p.Emit(ctx, c, numbered(s, n, size(n))); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			}
+			if err := p.Finish(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for c := range consumers {
+		var sources []exchange.Producer
+		for s := range producers {
+			sources = append(sources, from(hostOf(s), hosts[hostOf(s)], s, c))
+		}
+		g := hosts[hostOf(c)].Gate(ctx, sources)
+		tasks.Go(func() {
+			defer g.Close()
+			got, err := readAll(ctx, g, size)
+			if err != nil {
+				t.Error(err)
+			}
+			for s := range producers {
+				if got[s] != each {
+					t.Errorf("consumer %d reads %d records of producer %d, want %d", c, got[s], s, each)
+				}
+			}
+		})
+	}
+	tasks.Wait()
+}
+
+// TestConsumerThatEndsEarly would catch a producer that is stuck, or fails,
+// because a consumer needs only the beginning.
+func TestConsumerThatEndsEarly(t *testing.T) {
+	for where, consumerHost := range map[string]ids.HostID{"within a host": "a", "between hosts": "b"} {
+		t.Run(where, func(t *testing.T) {
+			ctx := within(t)
+			a := newExchange(t, "a")
+			b := a
+			if consumerHost == "b" {
+				b = newExchange(t, "b")
+			}
+			p := newPartition(t, a, 0, 1)
+			g := b.Gate(ctx, []exchange.Producer{from("a", a, 0, 0)})
+			var task sync.WaitGroup
+			task.Go(func() {
+				if err := emitAll(ctx, p, 0, 0, 10_000, func(int) int { return 1000 }); err != nil {
+					t.Error(err)
+				}
+			})
+			if _, err := g.Next(ctx); err != nil {
+				t.Error(err)
+			}
+			g.Close()
+			task.Wait()
+		})
+	}
+}
+
+// TestConsumerMayComeFirst would catch a request that is refused, or forgotten,
+// because tasks are deployed in no order.
+func TestConsumerMayComeFirst(t *testing.T) {
+	for where, consumerHost := range map[string]ids.HostID{"within a host": "a", "between hosts": "b"} {
+		t.Run(where, func(t *testing.T) {
+			ctx := within(t)
+			a := newExchange(t, "a")
+			b := a
+			if consumerHost == "b" {
+				b = newExchange(t, "b")
+			}
+			size := func(int) int { return 50 }
+			g := b.Gate(ctx, []exchange.Producer{from("a", a, 0, 0)})
+			defer g.Close()
+			var task sync.WaitGroup
+			task.Go(func() {
+				if got, err := readAll(ctx, g, size); err != nil || got[0] != 10 {
+					t.Errorf("%d records arrive, want 10: %v", got[0], err)
+				}
+			})
+			if err := emitAll(ctx, newPartition(t, a, 0, 1), 0, 0, 10, size); err != nil {
+				t.Error(err)
+			}
+			task.Wait()
+		})
+	}
+}
+
+// TestCancelledTasksReturn would catch a task that cannot be cancelled while it
+// waits for data or for room.
+func TestCancelledTasksReturn(t *testing.T) {
+	a, b := newExchange(t, "a"), newExchange(t, "b")
+	cause := errors.New("cancelled by the test")
+	ctx, cancel := context.WithCancelCause(within(t))
+	p := newPartition(t, a, 0, 1)
+	blocked := newPartition(t, a, 1, 1)
+	g := b.Gate(ctx, []exchange.Producer{from("a", a, 0, 0)})
+	var tasks sync.WaitGroup
+	tasks.Go(func() {
+		if _, err := g.Next(ctx); !errors.Is(err, cause) {
+			t.Errorf("next gives %v, want the cause", err)
+		}
+		g.Close()
+	})
+	tasks.Go(func() {
+		var err error
+		for err == nil {
+			err = blocked.Emit(ctx, 0, make([]byte, 1000))
+		}
+		if !errors.Is(err, cause) {
+			t.Errorf("emit gives %v, want the cause", err)
+		}
+		blocked.Fail(cause)
+	})
+	tasks.Go(func() {
+		if err := p.Finish(ctx); !errors.Is(err, cause) {
+			t.Errorf("finish gives %v, want the cause", err)
+		}
+		p.Fail(cause)
+	})
+	cancel(cause)
+	tasks.Wait()
+}

@@ -1,0 +1,134 @@
+package exchange
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+// Frames of both directions have one header, big endian:
+//
+//	┌──────┬───┬───────────┬─────────────┬────────────┬─────────┐
+//	│ kind │ 0 │ count u16 │ channel u32 │ length u32 │ payload │
+//	└──────┴───┴───────────┴─────────────┴────────────┴─────────┘
+//
+// Channels are numbered by the consumer, from 0 for each connection.
+const headerSize = 12
+
+type frameKind byte
+
+const (
+	// Consumer to producer.
+	frameOpen    frameKind = iota + 1 // asks for a channel: count is its first credits, the payload says which
+	frameCredit                       // count more buffers may be sent
+	frameRelease                      // no more is needed
+	// Producer to consumer.
+	frameData // one buffer: count is how many more wait for credit
+	frameEnd  // all data was sent
+	frameFail // no more data comes: the payload says why
+)
+
+const (
+	openSize = 5 * 4   // of frameOpen's payload
+	maxFail  = 1 << 10 // bytes of frameFail's payload
+)
+
+type header struct {
+	kind    frameKind
+	count   uint16
+	channel uint32
+	length  int
+}
+
+func (h header) append(to []byte) []byte {
+	to = append(to, byte(h.kind), 0)
+	to = binary.BigEndian.AppendUint16(to, h.count)
+	to = binary.BigEndian.AppendUint32(to, h.channel)
+	return binary.BigEndian.AppendUint32(to, uint32(h.length)) //nolint:gosec // at most maxPayload
+}
+
+// parseHeader reads a header and holds its length against its kind.
+func parseHeader(from []byte) (header, error) {
+	h := header{
+		kind:    frameKind(from[0]),
+		count:   binary.BigEndian.Uint16(from[2:]),
+		channel: binary.BigEndian.Uint32(from[4:]),
+	}
+	length := binary.BigEndian.Uint32(from[8:])
+	least, most := uint32(0), uint32(0)
+	switch h.kind {
+	case frameOpen:
+		least, most = openSize, openSize
+	case frameData:
+		least, most = 1, maxPayload
+	case frameFail:
+		most = maxFail
+	case frameCredit, frameRelease, frameEnd:
+	default:
+		return header{}, fmt.Errorf("read frame % x: no such kind: %w", from[:headerSize], ErrProtocol)
+	}
+	if from[1] != 0 || length < least || length > most {
+		return header{}, fmt.Errorf("read frame % x: its length is not from %d to %d: %w", from[:headerSize], least, most, ErrProtocol)
+	}
+	h.length = int(length)
+	return h, nil
+}
+
+// readHeader gives io.EOF only between two frames.
+func readHeader(r *bufio.Reader) (header, error) {
+	raw, err := r.Peek(headerSize)
+	if err != nil {
+		if err == io.EOF && len(raw) > 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		return header{}, err
+	}
+	h, err := parseHeader(raw)
+	if err != nil {
+		return header{}, err
+	}
+	_, err = r.Discard(headerSize)
+	return h, err
+}
+
+// writeFrame writes a frame other than data.
+func writeFrame(w *bufio.Writer, h header, payload []byte) error {
+	h.length = len(payload)
+	if _, err := w.Write(h.append(w.AvailableBuffer())); err != nil {
+		return err
+	}
+	_, err := w.Write(payload)
+	return err
+}
+
+// writeData writes the frame of a buffer, all in one piece.
+func writeData(w *bufio.Writer, channel uint32, b *buffer, backlog int) error {
+	h := header{kind: frameData, count: uint16(backlog), channel: channel, length: len(b.payload())} //nolint:gosec // at most maxPerChannel
+	h.append(b.data[:0])
+	_, err := w.Write(b.data[:b.end])
+	return err
+}
+
+// PartitionID names one output of one execution.
+type PartitionID struct {
+	Execution ids.ExecutionAttemptID
+	Output    int
+}
+
+func (p PartitionID) String() string { return fmt.Sprintf("%s/%d", p.Execution, p.Output) }
+
+// appendOpen writes frameOpen's payload: which channel of which partition.
+func appendOpen(to []byte, p PartitionID, channel int) []byte {
+	for _, n := range []int{p.Execution.Vertex, p.Execution.Subtask, p.Execution.Attempt, p.Output, channel} {
+		to = binary.BigEndian.AppendUint32(to, uint32(n)) //nolint:gosec // indexes of a job graph
+	}
+	return to
+}
+
+func parseOpen(from []byte) (p PartitionID, channel int) {
+	at := func(i int) int { return int(binary.BigEndian.Uint32(from[4*i:])) }
+	return PartitionID{ids.ExecutionAttemptID{Vertex: at(0), Subtask: at(1), Attempt: at(2)}, at(3)}, at(4)
+}

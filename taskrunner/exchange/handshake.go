@@ -1,0 +1,149 @@
+package exchange
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+// A connection begins with one greeting each way; the consumer's comes first:
+//
+//	┌────────┬─────────────┬───────────┬─────┬─────────────┬──────┬──────────┬────┐
+//	│ "BOBX" │ version u16 │ length u8 │ job │ length u8   │ from │ length u8│ to │
+//	└────────┴─────────────┴───────────┴─────┴─────────────┴──────┴──────────┴────┘
+//	┌────────┬─────────────┬────────────┬─────────┐
+//	│ "BOBX" │ version u16 │ length u16 │ refusal │   empty: welcome
+//	└────────┴─────────────┴────────────┴─────────┘
+//
+// Who the peer is has been proved by TLS before that, and checked by the
+// tls.Config; the greeting keeps apart builds, jobs, and hosts that got an
+// earlier host's port.
+const magic = "BOBX"
+
+// handshakeTimeout bounds TLS and greetings, 10 s.
+const handshakeTimeout = 10 * time.Second
+
+// maxRefusal bounds a refusal's text, in bytes.
+const maxRefusal = 512
+
+var errRefused = errors.New("connection refused by the other host")
+
+// greeting is what a consumer's host says first.
+type greeting struct {
+	version  int
+	job      ids.JobID
+	from, to ids.HostID
+}
+
+func (g greeting) append(to []byte) ([]byte, error) {
+	to = append(to, magic...)
+	to = binary.BigEndian.AppendUint16(to, uint16(g.version)) //nolint:gosec // a small constant
+	for _, text := range []string{string(g.job), string(g.from), string(g.to)} {
+		if len(text) > 255 {
+			return nil, fmt.Errorf("greet with id %q: longer than 255 bytes", text)
+		}
+		to = append(to, byte(len(text)))
+		to = append(to, text...)
+	}
+	return to, nil
+}
+
+func readGreeting(r io.Reader) (greeting, error) {
+	version, err := readPreamble(r)
+	if err != nil || version != jobgraph.ProtocolVersion { // what follows may look different
+		return greeting{version: version}, err
+	}
+	var texts [3]string
+	for i := range texts {
+		var length [1]byte
+		if _, err := io.ReadFull(r, length[:]); err != nil {
+			return greeting{}, err
+		}
+		text := make([]byte, length[0])
+		if _, err := io.ReadFull(r, text); err != nil {
+			return greeting{}, err
+		}
+		texts[i] = string(text)
+	}
+	return greeting{version, ids.JobID(texts[0]), ids.HostID(texts[1]), ids.HostID(texts[2])}, nil
+}
+
+// readPreamble reads what both greetings begin with.
+func readPreamble(r io.Reader) (version int, err error) {
+	var raw [len(magic) + 2]byte
+	if _, err := io.ReadFull(r, raw[:]); err != nil {
+		return 0, err
+	}
+	if string(raw[:len(magic)]) != magic {
+		guess := ""
+		if raw[0] == 0x16 { // RFC 8446 §5.1, handshake record
+			guess = " (it speaks TLS, which is off here)"
+		}
+		return 0, fmt.Errorf("greeting begins with %q, want %q%s: %w", raw[:len(magic)], magic, guess, ErrProtocol)
+	}
+	return int(binary.BigEndian.Uint16(raw[len(magic):])), nil
+}
+
+// greet is the consumer's side of the greeting.
+func greet(conn net.Conn, g greeting) error {
+	hello, err := g.append(nil)
+	if err != nil {
+		return err
+	}
+	if _, err := conn.Write(hello); err != nil {
+		return fmt.Errorf("send greeting: %w", err)
+	}
+	version, err := readPreamble(conn)
+	if err != nil {
+		return fmt.Errorf("read answer to greeting: %w", err)
+	}
+	var length [2]byte
+	if _, err := io.ReadFull(conn, length[:]); err != nil {
+		return fmt.Errorf("read answer to greeting: %w", err)
+	}
+	size := binary.BigEndian.Uint16(length[:])
+	if size > maxRefusal {
+		return fmt.Errorf("read answer to greeting: refusal of %d bytes: %w", size, ErrProtocol)
+	}
+	refusal := make([]byte, size)
+	if _, err := io.ReadFull(conn, refusal); err != nil {
+		return fmt.Errorf("read answer to greeting: %w", err)
+	}
+	if size > 0 {
+		return fmt.Errorf("%w, which speaks protocol version %d: %s", errRefused, version, refusal)
+	}
+	return nil
+}
+
+// welcome is the producer's side: it answers a greeting and gives who sent it.
+func welcome(conn net.Conn, job ids.JobID, host ids.HostID) (ids.HostID, error) {
+	g, err := readGreeting(conn)
+	if err != nil {
+		return "", fmt.Errorf("read greeting: %w", err)
+	}
+	refusal := ""
+	switch {
+	case g.version != jobgraph.ProtocolVersion:
+		refusal = fmt.Sprintf("protocol version %d, want %d: build program and bobbin with one version of the SDK", g.version, jobgraph.ProtocolVersion)
+	case g.job != job:
+		refusal = fmt.Sprintf("this host runs job %s, not %s", job, g.job)
+	case g.to != host:
+		refusal = fmt.Sprintf("this is host %s, not %s", host, g.to)
+	}
+	refusal = refusal[:min(len(refusal), maxRefusal)]
+	answer := binary.BigEndian.AppendUint16([]byte(magic), jobgraph.ProtocolVersion)
+	answer = binary.BigEndian.AppendUint16(answer, uint16(len(refusal))) //nolint:gosec // at most maxRefusal
+	if _, err := conn.Write(append(answer, refusal...)); err != nil {
+		return "", fmt.Errorf("answer greeting: %w", err)
+	}
+	if refusal != "" {
+		return "", fmt.Errorf("greeting of host %s: %s", g.from, refusal)
+	}
+	return g.from, nil
+}

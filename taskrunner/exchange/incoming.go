@@ -1,0 +1,183 @@
+package exchange
+
+import (
+	"bufio"
+	"sync"
+)
+
+// incoming is the consuming end of a channel that comes over a connection: what
+// has arrived for the task, and what the producer must be told.
+type incoming struct {
+	link    *dialedLink
+	channel *inputChannel
+	id      uint32 // on the connection; set by the link before anything is sent
+
+	mu      sync.Mutex // guards all below; only leaves are locked under it
+	quota   quota      // granted + arrived + the one that the task reads
+	granted int        // credits that the producer has not used
+	untold  int        // of these, credits that it has not been told of
+	backlog int        // what it had waiting when it last sent
+	arrived []*buffer
+	opened  bool // frameOpen was sent
+	ended   bool // frameEnd or frameFail came: nothing follows
+	closed  bool // no more is needed, or all has come
+	said    bool // frameRelease was sent
+	err     error
+}
+
+// grant gives the producer credit for what it has waiting and one buffer more,
+// as far as the quota allows, and asks for a turn to say so.
+func (in *incoming) grant() {
+	for in.granted <= in.backlog && !in.closed && in.quota.take() {
+		in.granted++
+		in.untold++
+	}
+	if in.untold > 0 {
+		in.link.turns.add(in)
+	}
+}
+
+// start asks for a first turn, to open the channel.
+func (in *incoming) start() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.grant()
+}
+
+// produce writes what the producer must be told.
+func (in *incoming) produce(w *bufio.Writer) (more bool, err error) {
+	in.mu.Lock()
+	credits := in.untold
+	in.untold = 0
+	open, release := !in.opened, in.closed && !in.said
+	in.opened = true
+	in.said = in.said || release
+	over := in.said && in.ended
+	in.mu.Unlock()
+
+	switch {
+	case open:
+		var raw [openSize]byte
+		payload := appendOpen(raw[:0], in.channel.producer.Partition, in.channel.producer.Channel)
+		err = writeFrame(w, header{kind: frameOpen, channel: in.id, count: uint16(credits)}, payload) //nolint:gosec // at most maxPerChannel
+	case credits > 0 && !release:
+		err = writeFrame(w, header{kind: frameCredit, channel: in.id, count: uint16(credits)}, nil) //nolint:gosec // at most maxPerChannel
+	}
+	if err == nil && release {
+		err = writeFrame(w, header{kind: frameRelease, channel: in.id}, nil)
+	}
+	if over {
+		in.link.forget(in.id)
+	}
+	return false, err
+}
+
+// expect uses up a credit for a buffer on its way in. It gives a buffer to read
+// it into, or none when the buffer is no longer needed.
+func (in *incoming) expect() (*buffer, error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	switch {
+	case in.ended:
+		return nil, errAfterEnd
+	case in.closed:
+		return nil, nil
+	case in.granted == 0:
+		return nil, errNoCredit
+	}
+	in.granted--
+	return in.quota.pool.get(), nil
+}
+
+// deliver takes a buffer that expect gave and that has been filled.
+func (in *incoming) deliver(b *buffer, backlog int) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.closed {
+		in.drop(b)
+		return
+	}
+	in.arrived = append(in.arrived, b)
+	in.backlog = backlog
+	in.grant()
+	in.channel.notify()
+}
+
+// finish takes the producer's last frame: its end (nil), or why there is none.
+func (in *incoming) finish(err error) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.ended {
+		return errAfterEnd
+	}
+	in.ended = true
+	in.err = err
+	in.shut()
+	in.channel.notify()
+	in.link.turns.add(in)
+	return nil
+}
+
+// lost says that the connection is gone; what has come in whole stays good.
+func (in *incoming) lost(err error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if !in.ended && in.err == nil {
+		in.err = err
+		in.channel.notify()
+	}
+}
+
+// shut takes back unused credit, as no more is to come.
+func (in *incoming) shut() {
+	in.closed = true
+	in.quota.give(in.granted)
+	in.granted, in.untold = 0, 0
+}
+
+func (in *incoming) take() (delivery, error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.err != nil {
+		return delivery{}, in.err
+	}
+	if len(in.arrived) == 0 {
+		return delivery{end: in.ended}, nil
+	}
+	b := in.arrived[0]
+	in.arrived = append(in.arrived[:0], in.arrived[1:]...) // at most maxPerChannel
+	return delivery{buffer: b, backlog: len(in.arrived)}, nil
+}
+
+func (in *incoming) recycle(b *buffer) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.drop(b)
+	in.grant()
+}
+
+// abandon takes back a buffer that expect gave and that could not be filled.
+func (in *incoming) abandon(b *buffer) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.drop(b)
+}
+
+func (in *incoming) drop(buffers ...*buffer) {
+	for _, b := range buffers {
+		in.quota.pool.put(b)
+	}
+	in.quota.give(len(buffers))
+}
+
+// close drops what has arrived and tells the producer to stop.
+func (in *incoming) close() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.drop(in.arrived...)
+	in.arrived = nil
+	if !in.closed {
+		in.shut()
+		in.link.turns.add(in)
+	}
+}

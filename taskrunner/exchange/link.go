@@ -1,0 +1,187 @@
+package exchange
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+)
+
+// Faults of a peer, all ErrProtocol.
+var (
+	errNoCredit     = fmt.Errorf("buffer without credit: %w", ErrProtocol)
+	errAfterEnd     = fmt.Errorf("frame for a channel after its last: %w", ErrProtocol)
+	errNoChannel    = fmt.Errorf("frame for a channel that is not open: %w", ErrProtocol)
+	errChannelTaken = fmt.Errorf("channel opened twice: %w", ErrProtocol)
+	errTooMany      = fmt.Errorf("more than %d channels on one connection: %w", maxChannels, ErrProtocol)
+	errDirection    = fmt.Errorf("frame of the other direction: %w", ErrProtocol)
+)
+
+const (
+	// maxChannels bounds the channels of one connection, and with them all that
+	// a peer can have this host remember: far more than two hosts can share.
+	maxChannels = 1 << 16
+	writeBuffer = 16 << 10 // bytes; whole buffers of records bypass it
+	readBuffer  = 16 << 10 // bytes
+)
+
+// endpoint is a channel's end at a connection.
+type endpoint interface {
+	comparable
+	// produce writes what the channel has to say, at most one buffer, and tells
+	// whether there may be more. Only the connection's writer calls it.
+	produce(w *bufio.Writer) (more bool, err error)
+	// lost says that the connection is gone and why.
+	lost(err error)
+}
+
+// link is one end of a connection and the channels E on it. Once established,
+// two goroutines serve it: one reads frames and never waits for anything else,
+// one writes what the channels have to say, each in turn.
+type link[E endpoint] struct {
+	turns   *turns[E]
+	cut     func()        // ends the connection at once, in whatever state
+	parting chan struct{} // closed by part: the writer ends when all is said
+
+	mu          sync.Mutex // guards all below
+	established bool
+	parted      bool // parting is closed
+	channels    map[uint32]E
+	err         error // why the connection is gone
+}
+
+func newLink[E endpoint](cut func()) link[E] {
+	return link[E]{turns: newTurns[E](), cut: cut, parting: make(chan struct{}), channels: make(map[uint32]E)}
+}
+
+// add puts a channel on the connection. It gives the error by which the
+// connection was lost, if it was.
+func (l *link[E]) add(id uint32, channel E) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err != nil {
+		return l.err
+	}
+	if _, taken := l.channels[id]; taken {
+		return errChannelTaken
+	}
+	if len(l.channels) == maxChannels {
+		return errTooMany
+	}
+	l.channels[id] = channel
+	return nil
+}
+
+func (l *link[E]) channel(id uint32) (E, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	channel, known := l.channels[id]
+	if !known {
+		return channel, errNoChannel
+	}
+	return channel, nil
+}
+
+func (l *link[E]) forget(id uint32) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.channels, id)
+}
+
+// establish ends the handshake; false when the link was told to part before.
+func (l *link[E]) establish() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.established = !l.parted
+	return l.established
+}
+
+// part has the link end once its channels have said what they have ready.
+func (l *link[E]) part() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.parted {
+		l.parted = true
+		close(l.parting)
+	}
+	if !l.established {
+		l.cut()
+	}
+}
+
+// serve runs the connection until it breaks, until read fails or until part,
+// and gives the reason: ErrClosed after part.
+func (l *link[E]) serve(conn net.Conn, read func(*bufio.Reader) error) error {
+	stopped := make(chan struct{})
+	written := make(chan error, 1)
+	go func() { // ends when serve has closed stopped and conn
+		err := l.write(conn, stopped)
+		conn.Close() // ends the reading
+		written <- err
+	}()
+	err := read(bufio.NewReaderSize(conn, readBuffer))
+	close(stopped)
+	conn.Close()
+	if wrote := <-written; wrote != nil && errors.Is(err, net.ErrClosed) {
+		err = wrote
+	}
+	return err
+}
+
+// write serves the channels' turns. A nil error means that the reader ended.
+func (l *link[E]) write(conn net.Conn, stopped <-chan struct{}) error {
+	w := bufio.NewWriterSize(conn, writeBuffer)
+	for {
+		channel, some := l.turns.next()
+		if some {
+			more, err := channel.produce(w)
+			if err != nil {
+				return fmt.Errorf("write: %w", err)
+			}
+			if more {
+				l.turns.add(channel)
+			}
+			continue
+		}
+		if err := w.Flush(); err != nil {
+			return fmt.Errorf("write: %w", err)
+		}
+		select {
+		case <-l.turns.wake:
+		case <-stopped:
+			return nil
+		case <-l.parting:
+			return ErrClosed
+		}
+	}
+}
+
+// fail ends all channels.
+func (l *link[E]) fail(err error) {
+	l.mu.Lock()
+	l.err = err
+	channels := l.channels
+	l.channels = nil
+	l.mu.Unlock()
+	for _, channel := range channels {
+		channel.lost(err)
+	}
+}
+
+// readFrames hands each frame's header to handle, which reads the payload.
+func readFrames(r *bufio.Reader, handle func(header) error) error {
+	for {
+		h, err := readHeader(r)
+		if err == io.EOF {
+			return errors.New("connection closed by the other host")
+		}
+		if err != nil {
+			return fmt.Errorf("read: %w", err)
+		}
+		if err := handle(h); err != nil {
+			return fmt.Errorf("read: %w", err)
+		}
+	}
+}

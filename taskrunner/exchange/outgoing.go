@@ -1,0 +1,129 @@
+package exchange
+
+import (
+	"bufio"
+	"sync"
+)
+
+// outgoing is the producing end of a channel that goes over a connection: who
+// takes a subpartition's buffers when the consumer has credit for them.
+type outgoing struct {
+	link *acceptedLink
+	id   uint32 // on the connection
+
+	mu       sync.Mutex // guards all below; held while the subpartition is locked
+	from     *subpartition
+	refusal  error // in place of from
+	credits  int
+	ended    bool  // frameEnd or frameFail was sent
+	released bool  // frameRelease came
+	gone     error // why the connection is no more
+}
+
+// notify has the connection's writer look at this channel.
+func (o *outgoing) notify() { o.link.turns.add(o) }
+
+func (o *outgoing) attach(s *subpartition) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.released:
+		s.release()
+		return
+	case o.gone != nil:
+		s.partition.Fail(o.gone)
+		return
+	}
+	if o.refusal = s.attach(o); o.refusal == nil {
+		o.from = s
+	}
+	o.notify()
+}
+
+func (o *outgoing) refuse(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.refusal = err
+	o.notify()
+}
+
+// produce writes one frame: a buffer, or the channel's end.
+func (o *outgoing) produce(w *bufio.Writer) (more bool, err error) {
+	d, err := o.next()
+	switch {
+	case err != nil:
+		text := err.Error()
+		err = writeFrame(w, header{kind: frameFail, channel: o.id}, []byte(text[:min(len(text), maxFail)]))
+	case d.end:
+		err = writeFrame(w, header{kind: frameEnd, channel: o.id}, nil)
+	case d.buffer != nil:
+		err = writeData(w, o.id, d.buffer, d.backlog)
+		o.from.recycle(d.buffer)
+		more = true
+	}
+	return more, err
+}
+
+// next decides what to send now.
+func (o *outgoing) next() (d delivery, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.ended:
+		return delivery{}, nil
+	case o.released:
+		d.end = true
+	case o.refusal != nil:
+		err = o.refusal
+	case o.from != nil:
+		d, err = o.from.take(o.credits > 0)
+	}
+	if d.buffer != nil {
+		o.credits--
+	}
+	if d.end || err != nil {
+		o.ended = true
+		if o.released {
+			o.link.forget(o.id)
+		}
+	}
+	return d, err
+}
+
+func (o *outgoing) credit(n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.credits += n
+	o.notify()
+}
+
+// release takes the consumer's last frame.
+func (o *outgoing) release() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.released {
+		return errAfterEnd
+	}
+	o.released = true
+	if o.from != nil {
+		o.from.release()
+	}
+	if o.ended {
+		o.link.forget(o.id)
+	} else {
+		o.notify() // answers with the end
+	}
+	return nil
+}
+
+// lost says that the connection is gone: the producing task fails unless the
+// consumer had said that it needs no more.
+func (o *outgoing) lost(err error) {
+	o.mu.Lock()
+	o.gone = err
+	from, released := o.from, o.released
+	o.mu.Unlock()
+	if from != nil && !released {
+		from.partition.Fail(err)
+	}
+}

@@ -1,0 +1,232 @@
+package exchange
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sirupsen/logrus"
+	"pgregory.net/rapid"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+// topology is a random job of two vertices: who runs where, and what each
+// producer emits.
+type topology struct {
+	hosts     int
+	memory    int
+	producers []int    // host of each
+	consumers []int    // host of each
+	emits     [][]emit // by producer
+	quitters  []bool   // consumers that stop after one record
+}
+
+type emit struct{ channel, size int }
+
+func drawTopology(t *rapid.T) topology {
+	j := topology{hosts: rapid.IntRange(1, 3).Draw(t, "hosts")}
+	j.memory = rapid.SampledFrom([]int{1, 20 * bufferSize, DefaultMemory}).Draw(t, "memory")
+	host := rapid.IntRange(0, j.hosts-1)
+	j.producers = rapid.SliceOfN(host, 1, 4).Draw(t, "producers")
+	j.consumers = rapid.SliceOfN(host, 1, 4).Draw(t, "consumers")
+	size := rapid.OneOf(rapid.IntRange(0, 200), rapid.IntRange(maxPayload-10, maxPayload+10), rapid.IntRange(0, 4*bufferSize))
+	one := rapid.Custom(func(t *rapid.T) emit {
+		return emit{rapid.IntRange(0, len(j.consumers)-1).Draw(t, "channel"), size.Draw(t, "size")}
+	})
+	for range j.producers {
+		j.emits = append(j.emits, rapid.SliceOfN(one, 0, 60).Draw(t, "emits"))
+	}
+	for range j.consumers {
+		j.quitters = append(j.quitters, rapid.IntRange(0, 9).Draw(t, "quits") == 0)
+	}
+	return j
+}
+
+// record n of a producer: who, when, and bytes that depend on both.
+func (j topology) record(producer, n int) []byte {
+	record := binary.BigEndian.AppendUint32(nil, uint32(producer)<<16|uint32(n))
+	for len(record) < 4+j.emits[producer][n].size {
+		record = append(record, byte(len(record)*(n+3)))
+	}
+	return record
+}
+
+// want is the naive model: by consumer and producer, the numbers of its records
+// in order.
+func (j topology) want() map[[2]int][]int {
+	want := make(map[[2]int][]int)
+	for p, emits := range j.emits {
+		for n, e := range emits {
+			if !j.quitters[e.channel] {
+				key := [2]int{e.channel, p}
+				want[key] = append(want[key], n)
+			}
+		}
+	}
+	return want
+}
+
+// read is a consumer: it gives what came from each producer.
+func (j topology) read(ctx context.Context, g *InputGate, consumer int) (map[[2]int][]int, error) {
+	got := make(map[[2]int][]int)
+	for {
+		record, err := g.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return got, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("consumer %d: %w", consumer, err)
+		}
+		if j.quitters[consumer] {
+			return nil, nil
+		}
+		id := binary.BigEndian.Uint32(record)
+		producer, n := int(id>>16), int(id&0xffff)
+		if producer >= len(j.emits) || n >= len(j.emits[producer]) || string(j.record(producer, n)) != string(record) {
+			return nil, fmt.Errorf("consumer %d: a record of %d bytes that none emitted", consumer, len(record))
+		}
+		key := [2]int{consumer, producer}
+		got[key] = append(got[key], n)
+	}
+}
+
+// TestEveryRecordArrivesOnceAndInOrder would catch any schedule of producers and
+// consumers, on hosts of any memory, that loses or repeats a record, deadlocks,
+// or leaves a buffer or a guarantee behind.
+func TestEveryRecordArrivesOnceAndInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		j := drawTopology(t)
+		ctx, cancel := context.WithTimeoutCause(context.Background(), time.Minute, errors.New("deadlock"))
+		defer cancel()
+		log := logrus.New()
+		log.SetOutput(io.Discard)
+		hosts := make([]*Exchange, j.hosts)
+		for i := range hosts {
+			var err error
+			hosts[i], err = New(ctx, Config{
+				Job: "j", Host: ids.HostID(fmt.Sprint(i)), ListenHost: "127.0.0.1", Memory: j.memory,
+				BufferTimeout: time.Millisecond, Logger: log,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer hosts[i].Close()
+		}
+		got, errs := j.run(ctx, hosts)
+		for _, err := range errs {
+			t.Error(err)
+		}
+		if diff := cmp.Diff(j.want(), got); diff != "" {
+			t.Errorf("records by {consumer, producer} differ (-want +got):\n%s", diff)
+		}
+		for i, host := range hosts {
+			host.Close()
+			p := host.pool
+			if p.reserved != 0 || p.floating != 0 || len(p.free) != p.made {
+				t.Errorf("pool of host %d ends with %d reserved, %d floating, %d of %d buffers free", i, p.reserved, p.floating, len(p.free), p.made)
+			}
+			if n := len(host.registry.partitions) + len(host.registry.waiting); n != 0 {
+				t.Errorf("host %d still knows %d partitions", i, n)
+			}
+		}
+	})
+}
+
+func (j topology) run(ctx context.Context, hosts []*Exchange) (map[[2]int][]int, []error) {
+	var (
+		tasks sync.WaitGroup
+		mu    sync.Mutex
+		all   = make(map[[2]int][]int)
+		errs  []error
+	)
+	report := func(got map[[2]int][]int, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			errs = append(errs, err)
+		}
+		for key, numbers := range got {
+			all[key] = append(all[key], numbers...)
+		}
+	}
+	id := func(p int) ids.ExecutionAttemptID { return ids.ExecutionAttemptID{Subtask: p} }
+	for p, host := range j.producers {
+		tasks.Go(func() {
+			partition, err := hosts[host].Partition(id(p), 0, len(j.consumers))
+			for n, e := range j.emits[p] {
+				if err == nil {
+					err = partition.Emit(ctx, e.channel, j.record(p, n))
+				}
+			}
+			if err == nil {
+				err = partition.Finish(ctx)
+			}
+			report(nil, err)
+		})
+	}
+	for c, host := range j.consumers {
+		tasks.Go(func() {
+			var producers []Producer
+			for p, at := range j.producers {
+				producers = append(producers, Producer{PartitionID{id(p), 0}, c, hosts[at].config.Host, hosts[at].Address()})
+			}
+			g := hosts[host].Gate(ctx, producers)
+			defer g.Close()
+			report(j.read(ctx, g, c))
+		})
+	}
+	tasks.Wait()
+	return all, errs
+}
+
+// TestPoolKeepsItsRule would catch guarantees that are not kept and floating
+// buffers beyond the capacity.
+func TestPoolKeepsItsRule(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := &pool{capacity: rapid.IntRange(0, 12).Draw(t, "capacity")}
+		quotas := make([]quota, rapid.IntRange(1, 6).Draw(t, "channels"))
+		for i := range quotas {
+			quotas[i].pool = p
+		}
+		grown := p.reserve(len(quotas))
+		if grown != (len(quotas) > p.capacity) {
+			t.Fatalf("%d channels in a pool of %d: grown = %v", len(quotas), p.capacity, grown)
+		}
+		held := make([]int, len(quotas))
+		t.Repeat(map[string]func(*rapid.T){
+			"take": func(t *rapid.T) {
+				i := rapid.IntRange(0, len(quotas)-1).Draw(t, "channel")
+				floating := 0
+				for _, n := range held {
+					floating += max(n-1, 0)
+				}
+				want := held[i] == 0 || held[i] < maxPerChannel && floating < p.capacity-len(quotas)
+				if got := quotas[i].take(); got != want {
+					t.Fatalf("channel %d of %v takes: %v, want %v", i, held, got, want)
+				}
+				if want {
+					held[i]++
+				}
+			},
+			"give": func(t *rapid.T) {
+				i := rapid.IntRange(0, len(quotas)-1).Draw(t, "channel")
+				n := rapid.IntRange(0, held[i]).Draw(t, "buffers")
+				quotas[i].give(n)
+				held[i] -= n
+			},
+		})
+		for i := range quotas {
+			quotas[i].give(held[i])
+		}
+		if p.floating != 0 {
+			t.Fatalf("%d buffers float when none is held", p.floating)
+		}
+	})
+}

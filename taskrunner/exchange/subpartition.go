@@ -1,0 +1,241 @@
+package exchange
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync"
+)
+
+// subpartition is the producing end of one channel: the buffer being filled, and
+// the full ones that wait for the consumer. The producing task appends, the
+// consumer's side takes.
+type subpartition struct {
+	partition *ResultPartition
+
+	mu       sync.Mutex // guards all below; only leaves are locked under it
+	quota    quota
+	filling  *buffer // nil, or not empty; nil once finished, released or failed
+	full     []*buffer
+	flush    bool // the buffer being filled may go as it is
+	finished bool // no more records come
+	released bool // the consumer wants no more
+	err      error
+	consumer consumer // nil until one came
+	records  int64
+	bytes    int64 // of buffers that have left filling
+}
+
+// consumer is who takes a subpartition's buffers.
+type consumer interface {
+	// notify says that there may be something to take. It is called with the
+	// subpartition locked, and only leaves a note.
+	notify()
+}
+
+// delivery is what was taken from a channel: a buffer, its end, or nothing yet.
+type delivery struct {
+	buffer  *buffer
+	backlog int // buffers that could be taken after this one
+	end     bool
+}
+
+// append adds a record. It blocks while the subpartition's quota is used up.
+func (s *subpartition) append(ctx context.Context, record []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.filling; b != nil && b.room() >= maxPrefix+len(record) {
+		b.end += binary.PutUvarint(b.data[b.end:], uint64(len(record)))
+		b.end += copy(b.data[b.end:], record)
+		s.appended(b)
+		return nil
+	}
+	return s.appendSpanning(ctx, record)
+}
+
+func (s *subpartition) appended(b *buffer) {
+	s.records++
+	if b.room() < maxPrefix {
+		s.seal()
+	}
+}
+
+// appendSpanning adds a record that does not fit into the buffer being filled, or
+// finds none. The lock is let go while it waits for room.
+func (s *subpartition) appendSpanning(ctx context.Context, record []byte) error {
+	b, err := s.reserve(ctx, maxPrefix)
+	if b == nil {
+		return err
+	}
+	b.end += binary.PutUvarint(b.data[b.end:], uint64(len(record)))
+	for {
+		n := copy(b.data[b.end:], record)
+		b.end += n
+		if record = record[n:]; len(record) == 0 {
+			s.appended(b)
+			return nil
+		}
+		if b, err = s.reserve(ctx, 1); b == nil {
+			return err
+		}
+	}
+}
+
+// reserve gives the buffer to fill, with at least room bytes free. It gives none
+// and no error when the consumer wants no more.
+func (s *subpartition) reserve(ctx context.Context, room int) (*buffer, error) {
+	for {
+		switch {
+		case s.err != nil:
+			return nil, s.err
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case s.released:
+			return nil, nil
+		case s.finished:
+			panic(fmt.Sprintf("exchange: record for finished partition %s", s.partition.id))
+		case s.filling != nil && s.filling.room() >= room:
+			return s.filling, nil
+		case s.filling != nil:
+			s.seal()
+		case s.quota.take():
+			s.filling = s.quota.pool.get()
+		default:
+			s.mu.Unlock()
+			err := s.partition.waitForRoom(ctx)
+			s.mu.Lock()
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// seal queues the buffer being filled.
+func (s *subpartition) seal() {
+	s.bytes += int64(len(s.filling.payload()))
+	s.full = append(s.full, s.filling)
+	s.filling, s.flush = nil, false
+	s.tell()
+}
+
+func (s *subpartition) tell() {
+	if s.consumer != nil {
+		s.consumer.notify()
+	}
+}
+
+// requestFlush lets the buffer being filled go as soon as the consumer can take
+// it; until then it fills on.
+func (s *subpartition) requestFlush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.filling != nil && !s.flush {
+		s.flush = true
+		s.tell()
+	}
+}
+
+// finish says that no more records come.
+func (s *subpartition) finish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.filling != nil {
+		s.seal()
+	}
+	s.finished = true
+	s.tell()
+}
+
+// attach makes c the consumer, unless there is one.
+func (s *subpartition) attach(c consumer) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.consumer != nil {
+		return fmt.Errorf("attach to partition %s: it has a consumer already", s.partition.id)
+	}
+	s.consumer = c
+	s.tell()
+	return nil
+}
+
+// take gives the consumer what is next, a buffer only where it has credit for
+// one. A buffer taken is given back with recycle.
+func (s *subpartition) take(credit bool) (delivery, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.err != nil:
+		return delivery{}, s.err
+	case len(s.full) == 0 && s.finished:
+		return delivery{end: true}, nil
+	case !credit:
+		return delivery{}, nil
+	}
+	if len(s.full) == 0 && s.flush {
+		s.seal()
+	}
+	if len(s.full) == 0 {
+		return delivery{}, nil
+	}
+	b := s.full[0]
+	s.full = append(s.full[:0], s.full[1:]...) // at most maxPerChannel
+	return delivery{buffer: b, backlog: len(s.full)}, nil
+}
+
+// recycle takes back a buffer that was sent or read.
+func (s *subpartition) recycle(b *buffer) {
+	s.mu.Lock()
+	s.drop(b)
+	s.mu.Unlock()
+	s.partition.signalRoom()
+}
+
+func (s *subpartition) drop(buffers ...*buffer) {
+	for _, b := range buffers {
+		s.quota.pool.put(b)
+	}
+	s.quota.give(len(buffers))
+}
+
+// release ends the channel from the consumer's side: what is queued and what
+// still comes is dropped.
+func (s *subpartition) release() {
+	s.mu.Lock()
+	first := !s.released
+	s.released = true
+	s.discard()
+	s.mu.Unlock()
+	if first {
+		s.partition.channelReleased()
+	}
+}
+
+// fail ends the channel from the producer's side.
+func (s *subpartition) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil && !s.released {
+		s.err = err
+		s.discard()
+		s.tell()
+	}
+}
+
+func (s *subpartition) discard() {
+	s.drop(s.full...)
+	s.full = nil
+	if s.filling != nil {
+		s.drop(s.filling)
+		s.filling = nil
+	}
+}
+
+func (s *subpartition) traffic() (records, bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.filling != nil {
+		return s.records, s.bytes + int64(len(s.filling.payload()))
+	}
+	return s.records, s.bytes
+}

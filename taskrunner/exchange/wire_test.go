@@ -1,0 +1,286 @@
+package exchange
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+func newTestExchange(t testing.TB) *Exchange {
+	t.Helper()
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	e, err := New(t.Context(), Config{Job: "j", Host: "a", ListenHost: "127.0.0.1", Logger: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	return e
+}
+
+func frame(kind frameKind, channel uint32, count int, payload ...byte) []byte {
+	h := header{kind: kind, count: uint16(count), channel: channel, length: len(payload)}
+	return append(h.append(nil), payload...)
+}
+
+func open(channel uint32, subtask int) []byte {
+	p := PartitionID{Execution: ids.ExecutionAttemptID{Subtask: subtask}}
+	return frame(frameOpen, channel, 1, appendOpen(nil, p, 0)...)
+}
+
+func hello(t testing.TB, g greeting) []byte {
+	t.Helper()
+	b, err := g.append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestProducersHostEndsAHostileConnection would catch a consumer's host that can
+// crash another, or make it remember without bound.
+func TestProducersHostEndsAHostileConnection(t *testing.T) {
+	right := greeting{jobgraph.ProtocolVersion, "j", "x", "a"}
+	many := hello(t, right)
+	for i := range uint32(maxChannels + 1) {
+		many = append(many, open(i, 7)...)
+	}
+	join := func(parts ...[]byte) []byte { return bytes.Join(append([][]byte{hello(t, right)}, parts...), nil) }
+	wrong := func(change func(*greeting)) []byte {
+		g := right
+		change(&g)
+		return hello(t, g)
+	}
+	tooLong := frame(frameOpen, 0, 1)
+	binary.BigEndian.PutUint32(tooLong[8:], 1<<31)
+	for name, bytes := range map[string][]byte{
+		"another protocol":              []byte("GET / HTTP/1.1\r\n\r\n"),
+		"another version":               wrong(func(g *greeting) { g.version++ }),
+		"another job":                   wrong(func(g *greeting) { g.job = "k" }),
+		"another host":                  wrong(func(g *greeting) { g.to = "b" }),
+		"an unknown kind of frame":      join(frame(77, 0, 0)),
+		"a frame of the wrong length":   join(frame(frameOpen, 0, 1, 1, 2, 3)),
+		"a frame of a vast length":      join(tooLong),
+		"a frame of the producer":       join(open(0, 7), frame(frameData, 0, 0, 1)),
+		"credit for an unknown channel": join(frame(frameCredit, 9, 1)),
+		"a channel opened twice":        join(open(3, 7), open(3, 8)),
+		"a channel released twice":      join(open(3, 7), frame(frameRelease, 3, 0), frame(frameRelease, 3, 0)),
+		"too many channels":             many,
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newTestExchange(t)
+			conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", e.Address())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			conn.SetDeadline(time.Now().Add(30 * time.Second))
+			conn.Write(bytes) //nolint:errcheck // the host may have closed already
+			var timeout net.Error
+			if _, err := io.Copy(io.Discard, conn); errors.As(err, &timeout) && timeout.Timeout() {
+				t.Error("the connection stays open")
+			}
+		})
+	}
+}
+
+// serveProducer is a producers' host that answers a greeting and then sends what
+// it is given.
+func serveProducer(t *testing.T, answer []byte) (address string, wait func()) {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() { // ends with the connection
+		defer close(done)
+		conn, err := l.Accept()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		if _, err := readGreeting(conn); err != nil {
+			t.Error(err)
+		}
+		conn.Write(answer)        //nolint:errcheck // the other host may have closed already
+		io.Copy(io.Discard, conn) //nolint:errcheck // ends when the other host has enough
+	}()
+	return l.Addr().String(), func() { l.Close(); <-done }
+}
+
+// TestConsumersHostEndsAHostileConnection would catch a producers' host that
+// sends into memory that no credit set aside, or whose data ends within a record.
+func TestConsumersHostEndsAHostileConnection(t *testing.T) {
+	welcome := append([]byte(magic), 0, jobgraph.ProtocolVersion, 0, 0)
+	join := func(parts ...[]byte) []byte { return bytes.Join(append([][]byte{welcome}, parts...), nil) }
+	data := frame(frameData, 0, 0, 1, 'x')
+	for name, test := range map[string]struct {
+		answer []byte
+		want   string
+		lost   bool
+	}{
+		"another protocol":                {[]byte("HTTP/1.1 400 Bad Request\r\n\r\n"), `begins with "HTTP"`, true},
+		"TLS":                             {[]byte{0x16, 3, 3, 0, 7, 2, 0, 0}, "speaks TLS", true},
+		"a vast refusal":                  {append([]byte(magic), 0, 1, 0xff, 0xff), "refusal of 65535 bytes", true},
+		"buffers without credit":          {join(data, data, data, data, data, data, data, data, data), "buffer without credit", true},
+		"a channel that is not open":      {join(frame(frameData, 5, 0, 1, 'x')), "not open", true},
+		"a frame of the consumer":         {join(open(0, 0)), "other direction", true},
+		"an empty buffer":                 {join(frame(frameData, 0, 0)), "not from 1 to", true},
+		"data after the end":              {join(frame(frameEnd, 0, 0), data), "", false},
+		"an end within a record":          {join(frame(frameData, 0, 0, 9, 'x'), frame(frameEnd, 0, 0)), "8 bytes before its last record", false},
+		"a record length without an end":  {join(frame(frameData, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff)), "read record length ff ff ff ff", false},
+		"a record of more than the bound": {join(frame(frameData, 0, 0, 0xff, 0xff, 0xff, 0x7f)), "read record length ff ff ff 7f", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newTestExchange(t)
+			address, wait := serveProducer(t, test.answer)
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			g := e.Gate(ctx, []Producer{{Host: "x", Address: address}})
+			var err error
+			for err == nil {
+				_, err = g.Next(ctx)
+			}
+			if test.want == "" { // good to the end; what follows is the connection's matter only
+				if !errors.Is(err, io.EOF) {
+					t.Errorf("next gives %v, want io.EOF", err)
+				}
+			} else if !strings.Contains(err.Error(), test.want) || errors.Is(err, ErrPeerLost) != test.lost {
+				t.Errorf("next gives %v, want %q", err, test.want)
+			}
+			g.Close()
+			e.Close()
+			wait()
+		})
+	}
+}
+
+// TestGreetingRefusesLongIDs would catch an id that is cut on its way.
+func TestGreetingRefusesLongIDs(t *testing.T) {
+	if _, err := (greeting{job: ids.JobID(strings.Repeat("x", 256))}).append(nil); err == nil {
+		t.Error("an id of 256 bytes is greeted with")
+	}
+}
+
+// FuzzGreeting would catch a greeting that crashes a host, or reads as another
+// than was sent.
+func FuzzGreeting(f *testing.F) {
+	f.Add(hello(f, greeting{jobgraph.ProtocolVersion, "j", "a", "b"}))
+	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := bytes.NewReader(data)
+		g, err := readGreeting(r)
+		if err != nil || g.version != jobgraph.ProtocolVersion {
+			return
+		}
+		if again := hello(t, g); !bytes.Equal(again, data[:len(data)-r.Len()]) {
+			t.Errorf("greeting %+v of %x encodes as %x", g, data, again)
+		}
+	})
+}
+
+// FuzzRecords would catch an assembler that panics, or depends on how a channel's
+// bytes are spread over buffers.
+func FuzzRecords(f *testing.F) {
+	f.Add([]byte{1, 'x', 0, 3, 'a', 'b', 'c'}, uint8(2))
+	f.Add([]byte{0x80, 1}, uint8(1))
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff}, uint8(3))
+	f.Fuzz(func(t *testing.T, data []byte, cut uint8) {
+		var a assembler
+		var got [][]byte
+		for rest := data; len(rest) > 0; {
+			// Cut anywhere but within a length, as senders do.
+			n := max(int(cut)%len(rest), 1)
+			if a.missing == 0 {
+				if length, size := binary.Uvarint(rest[:min(len(rest), maxPrefix)]); size > 0 && length > 0 {
+					n = max(n, size)
+				}
+			}
+			payload := rest[:n]
+			rest = rest[n:]
+			for {
+				record, more, found, err := a.next(payload)
+				if err != nil {
+					return
+				}
+				if !found {
+					break
+				}
+				got = append(got, bytes.Clone(record))
+				payload = more
+			}
+		}
+		if a.end() != nil {
+			return
+		}
+		rest := data
+		for _, record := range got {
+			length, size := binary.Uvarint(rest)
+			if size <= 0 || length != uint64(len(record)) || !bytes.Equal(rest[size:size+len(record)], record) {
+				t.Fatalf("records of %x in pieces: %x", data, got)
+			}
+			rest = rest[size+len(record):]
+		}
+	})
+}
+
+// FuzzFrames would catch bytes that crash either end of an established
+// connection, or that make it allocate without bound.
+func FuzzFrames(f *testing.F) {
+	f.Add(bytes.Join([][]byte{open(0, 0), frame(frameCredit, 0, 3), frame(frameRelease, 0, 0)}, nil))
+	f.Add(bytes.Join([][]byte{frame(frameData, 0, 2, 1, 'x'), frame(frameEnd, 0, 0)}, nil))
+	f.Add(frame(frameFail, 0, 0, []byte("boom")...))
+	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		e := &Exchange{pool: &pool{capacity: 10}, registry: newRegistry(), closing: make(chan struct{})}
+		e.config.RequestTimeout = time.Hour
+		p, err := e.Partition(ids.ExecutionAttemptID{}, 0, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepted := &acceptedLink{link: newLink[*outgoing](func() {}), exchange: e}
+		r := bufio.NewReader(bytes.NewReader(data))
+		if readFrames(r, func(h header) error { return accepted.handle(h, r) }) == nil {
+			t.Error("frames without an end")
+		}
+		accepted.fail(io.ErrUnexpectedEOF)
+		p.Fail(io.ErrUnexpectedEOF)
+
+		dialed := &dialedLink{link: newLink[*incoming](func() {}), exchange: e, host: "b"}
+		g := &InputGate{exchange: e, ready: newTurns[*inputChannel](), open: 1, remote: 1}
+		e.pool.reserve(1)
+		c := &inputChannel{gate: g}
+		in := &incoming{link: dialed, channel: c, quota: quota{pool: e.pool}}
+		c.source, g.channels = in, []*inputChannel{c}
+		if err := dialed.add(0, in); err != nil {
+			t.Fatal(err)
+		}
+		in.start()
+		r.Reset(bytes.NewReader(data))
+		if readFrames(r, func(h header) error { return dialed.handle(h, r) }) == nil {
+			t.Error("frames without an end")
+		}
+		dialed.fail(io.ErrUnexpectedEOF)
+		for err == nil {
+			_, err = g.Next(t.Context())
+		}
+		g.Close()
+		if e.pool.made > maxPerChannel || len(e.pool.free) != e.pool.made || e.pool.floating != 0 || e.pool.reserved != 0 {
+			t.Errorf("%d buffers were made, %d are free, %d float, %d are reserved", e.pool.made, len(e.pool.free), e.pool.floating, e.pool.reserved)
+		}
+	})
+}
