@@ -1,0 +1,330 @@
+// Package slotmanager matches the slots that jobs need with the slots that
+// workers have. It owns the ResourceManager's view of both: what each job
+// declared, which workers are expected or registered, and who holds each slot.
+// Facts go in through methods, and Reconcile gives what is to be done about
+// them, so that any number of facts may come before one decision.
+//
+// It is a pure core: no goroutine, no I/O, no clock, and nothing that depends on
+// map order. One goroutine may use a Manager. It must never import a role, a
+// driver or anything that talks to a peer.
+package slotmanager
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+// Config bounds what a Manager asks for.
+type Config struct {
+	// SlotsPerWorker is taskmanager.numberOfTaskSlots: what every worker has.
+	SlotsPerWorker int
+	// MaxSlots is slotmanager.number-of-slots.max: the slots of registered and
+	// coming workers together; 0 means no limit.
+	MaxSlots int
+	// IdleTimeout is resourcemanager.taskmanager-timeout: a worker without a
+	// slot in use goes after it.
+	IdleTimeout time.Duration
+}
+
+// A slot that its worker refused is left alone for refusalPause, lest the two
+// repeat themselves as fast as messages go. A job whose slots were refused
+// refusalLimit times, with no acceptance between, is told so instead of being
+// left to its slot.request.timeout without a reason.
+const (
+	refusalPause = time.Second
+	refusalLimit = 10
+)
+
+// Manager is the SlotManager. Make it with New.
+type Manager struct {
+	config      Config
+	allocations ids.Sequence
+
+	jobs    []*job // with requirements, in the order of their first declaration
+	held    map[ids.JobID]int
+	workers map[ids.ResourceID]*worker
+	holders map[ids.AllocationID]ids.SlotID // each grant, and the one slot that has it
+
+	registered int // workers registered or suspended
+	// Workers by state and sequence; open ones are registered with a free slot.
+	expected, suspended, open []*worker
+
+	sequence int // of workers
+	dirty    bool
+	last     Plan      // of the last Reconcile
+	next     time.Time // when time alone gives Reconcile something to do; zero: never
+	nextIdle time.Time // no later than the first idle worker's end of patience; zero: no worker is idle
+}
+
+type job struct {
+	id       ids.JobID
+	declared int
+	refusals int    // since the last acceptance
+	refusal  string // the last one's reason
+}
+
+// New makes a Manager without jobs or workers; it names its grants from
+// allocations.
+func New(config Config, allocations ids.Sequence) *Manager {
+	return &Manager{
+		config:      config,
+		allocations: allocations,
+		held:        make(map[ids.JobID]int),
+		workers:     make(map[ids.ResourceID]*worker),
+		holders:     make(map[ids.AllocationID]ids.SlotID),
+	}
+}
+
+// Plan is what is to be done so that jobs get the slots they declared. The
+// Manager takes Grants and Release as done, so they come once; Workers and
+// Short are the state of things, and come each time.
+type Plan struct {
+	// Grants are to be sent to their workers.
+	Grants []Grant
+	// Release lists workers that are not needed, surplus starts before idle
+	// workers; the Manager has forgotten them.
+	Release []Release
+	// Workers is how many are needed beside those expected and registered.
+	Workers int
+	// Short lists the jobs that have less than they declared.
+	Short []Shortage
+}
+
+// Grant gives a slot to a job.
+type Grant struct {
+	Slot       ids.SlotID
+	Allocation ids.AllocationID
+	Job        ids.JobID
+}
+
+// Release says which worker to give up and why.
+type Release struct {
+	Worker ids.ResourceID
+	Cause  string
+}
+
+// Shortage is a job that lacks slots. Reason is "" while they may still come.
+type Shortage struct {
+	Job    ids.JobID
+	Reason string
+}
+
+// Declare sets the total of slots that a job needs now; 0 removes the job from
+// those that are served. Slots that it holds beyond that are not taken from it:
+// its JobMaster frees them at their workers.
+func (m *Manager) Declare(id ids.JobID, slots int) {
+	m.dirty = true
+	at := slices.IndexFunc(m.jobs, func(j *job) bool { return j.id == id })
+	switch {
+	case at < 0 && slots > 0:
+		m.jobs = append(m.jobs, &job{id: id, declared: slots})
+	case at >= 0 && slots > 0:
+		m.jobs[at].declared = slots
+	case at >= 0:
+		m.jobs = slices.Delete(m.jobs, at, at+1)
+	}
+}
+
+// Holders lists the jobs that hold slots of a worker, each once, by slot.
+func (m *Manager) Holders(id ids.ResourceID) []ids.JobID {
+	var jobs []ids.JobID
+	if w := m.workers[id]; w != nil {
+		for _, s := range w.slots {
+			if s.allocation != "" && !slices.Contains(jobs, s.job) {
+				jobs = append(jobs, s.job)
+			}
+		}
+	}
+	return jobs
+}
+
+// Usage gives the slots of a worker and how many of them are free.
+func (m *Manager) Usage(id ids.ResourceID) (total, free int) {
+	if w := m.workers[id]; w != nil {
+		return len(w.slots), len(w.slots) - w.used
+	}
+	return 0, 0
+}
+
+// Next gives the time at which Reconcile has something to do though nothing
+// happened before; false means never.
+func (m *Manager) Next() (time.Time, bool) { return m.next, !m.next.IsZero() }
+
+// Reconcile gives what is to be done now.
+func (m *Manager) Reconcile(now time.Time) Plan {
+	if due := !m.next.IsZero() && !now.Before(m.next); !m.dirty && !due {
+		return Plan{Workers: m.last.Workers, Short: m.last.Short}
+	}
+	var plan Plan
+	missing := m.grant(now, &plan)
+	m.resize(now, missing, &plan)
+	if missing == 0 {
+		m.releaseIdle(now, &plan)
+		m.next = m.nextIdle
+	} else {
+		m.next = m.nextRetry(now)
+	}
+	m.last, m.dirty = plan, false
+	return plan
+}
+
+// grant hands out free slots, to jobs in the order in which they came, and
+// gives the number of slots that are missing after that.
+func (m *Manager) grant(now time.Time, plan *Plan) (missing int) {
+	var slots []ids.SlotID
+	for _, j := range m.jobs {
+		want := j.declared - m.held[j.id]
+		if want > 0 && slots == nil {
+			slots = m.grantable(now)
+		}
+		for ; want > 0 && len(slots) > 0; want-- {
+			g := Grant{Slot: slots[0], Allocation: ids.AllocationID(m.allocations.Next()), Job: j.id}
+			slots = slots[1:]
+			m.occupy(m.workers[g.Slot.Resource], g.Slot.Index, pending, g.Allocation, g.Job)
+			plan.Grants = append(plan.Grants, g)
+		}
+		if want > 0 {
+			missing += want
+			plan.Short = append(plan.Short, Shortage{Job: j.id, Reason: m.reason(j)})
+		}
+	}
+	if slots != nil {
+		m.open = slices.DeleteFunc(m.open, func(w *worker) bool { return w.used == len(w.slots) })
+	}
+	return missing
+}
+
+// grantable lists the free slots: first those of workers that are in use
+// already, so that unused ones can go, and older workers before younger ones.
+func (m *Manager) grantable(now time.Time) []ids.SlotID {
+	slots := make([]ids.SlotID, 0, len(m.open))
+	for _, inUse := range []bool{true, false} {
+		for _, w := range m.open {
+			if (w.used > 0) != inUse {
+				continue
+			}
+			for i, s := range w.slots {
+				if s.state == free && !now.Before(s.notBefore) {
+					slots = append(slots, ids.SlotID{Resource: w.id, Index: i})
+				}
+			}
+		}
+	}
+	return slots
+}
+
+// reason says why what a job lacks can never come, or "".
+func (m *Manager) reason(j *job) string {
+	if j.refusals >= refusalLimit {
+		return "workers refuse its slots: " + j.refusal
+	}
+	if limit := m.maxWorkers() * m.config.SlotsPerWorker; m.config.MaxSlots > 0 && j.declared > limit {
+		return fmt.Sprintf("it needs %d slots, and slotmanager.number-of-slots.max %d with %d slots a worker allows %d",
+			j.declared, m.config.MaxSlots, m.config.SlotsPerWorker, limit)
+	}
+	return ""
+}
+
+// resize sets plan.Workers, and gives up the youngest starts where fewer
+// workers are needed than are coming.
+func (m *Manager) resize(now time.Time, missing int, plan *Plan) {
+	if missing > 0 {
+		missing -= m.returning(now)
+	}
+	needed := (max(missing, 0) + m.config.SlotsPerWorker - 1) / m.config.SlotsPerWorker
+	if m.config.MaxSlots > 0 {
+		needed = min(needed, max(m.maxWorkers()-m.registered, 0))
+	}
+	for len(m.expected) > needed {
+		last := m.expected[len(m.expected)-1]
+		plan.Release = append(plan.Release, Release{Worker: last.id, Cause: "not needed any more"})
+		m.forget(last)
+	}
+	plan.Workers = needed - len(m.expected)
+}
+
+func (m *Manager) maxWorkers() int { return m.config.MaxSlots / m.config.SlotsPerWorker }
+
+// returning counts slots that are free but cannot be granted yet: of workers
+// whose connection is lost, and refused ones. To ask for workers in their stead
+// would be rash, as either comes back or goes for good soon.
+func (m *Manager) returning(now time.Time) (slots int) {
+	for _, w := range m.suspended {
+		slots += len(w.slots) - w.used
+	}
+	for _, w := range m.open {
+		for _, s := range w.slots {
+			if s.state == free && now.Before(s.notBefore) {
+				slots++
+			}
+		}
+	}
+	return slots
+}
+
+// releaseIdle gives up workers that have been idle for too long. It looks at
+// them only when one may be due.
+func (m *Manager) releaseIdle(now time.Time, plan *Plan) {
+	if m.nextIdle.IsZero() || now.Before(m.nextIdle) {
+		return
+	}
+	m.nextIdle = time.Time{}
+	var idle []*worker
+	for _, w := range m.open {
+		switch {
+		case w.used > 0:
+		case now.Before(w.idleSince.Add(m.config.IdleTimeout)):
+			m.nextIdle = earliest(m.nextIdle, w.idleSince.Add(m.config.IdleTimeout))
+		default:
+			idle = append(idle, w)
+		}
+	}
+	for _, w := range idle {
+		plan.Release = append(plan.Release, Release{
+			Worker: w.id,
+			Cause:  fmt.Sprintf("idle for resourcemanager.taskmanager-timeout %v", m.config.IdleTimeout),
+		})
+		m.forget(w)
+	}
+}
+
+// nextRetry gives the time at which a refused slot may be granted again.
+func (m *Manager) nextRetry(now time.Time) (next time.Time) {
+	for _, w := range m.open {
+		for _, s := range w.slots {
+			if now.Before(s.notBefore) {
+				next = earliest(next, s.notBefore)
+			}
+		}
+	}
+	return next
+}
+
+// earliest gives the earlier of two times, where zero means never.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
+		return b
+	}
+	return a
+}
+
+// bySequence orders workers by when they came into their state.
+func bySequence(a, b *worker) int { return cmp.Compare(a.sequence, b.sequence) }
+
+// add puts a worker into a list that it is not in, and remove takes it out of
+// one that it may be in.
+func add(list []*worker, w *worker) []*worker {
+	at, _ := slices.BinarySearchFunc(list, w, bySequence)
+	return slices.Insert(list, at, w)
+}
+
+func remove(list []*worker, w *worker) []*worker {
+	if at, found := slices.BinarySearchFunc(list, w, bySequence); found {
+		return slices.Delete(list, at, at+1)
+	}
+	return list
+}

@@ -1,0 +1,423 @@
+package slotmanager
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+const idleTimeout = 30 * time.Second
+
+// model is the naive account of the same facts: a list of what every worker
+// holds, searched from end to end for each question.
+type model struct {
+	config   Config
+	now      time.Time
+	manager  *Manager
+	declared map[ids.JobID]int
+	workers  map[ids.ResourceID]*modelWorker
+	lastID   int
+	granted  map[ids.AllocationID]bool // ever
+}
+
+type modelWorker struct {
+	state workerState
+	order int // of the announcement
+	slots []modelSlot
+	idle  time.Time
+}
+
+type modelSlot struct {
+	allocation ids.AllocationID
+	job        ids.JobID
+	pending    bool
+	notBefore  time.Time
+}
+
+func (w *modelWorker) used() int {
+	n := 0
+	for _, s := range w.slots {
+		if s.allocation != "" {
+			n++
+		}
+	}
+	return n
+}
+
+func (m *model) held(job ids.JobID) int {
+	n := 0
+	for _, w := range m.workers {
+		for _, s := range w.slots {
+			if s.allocation != "" && s.job == job {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (m *model) missing() int {
+	n := 0
+	for job, declared := range m.declared {
+		n += max(declared-m.held(job), 0)
+	}
+	return n
+}
+
+func (m *model) free(w *modelWorker, index int) {
+	if w.slots[index].allocation == "" {
+		return
+	}
+	w.slots[index] = modelSlot{}
+	if w.used() == 0 {
+		w.idle = m.now
+	}
+}
+
+// reconcile compares a plan with what the naive account allows and demands.
+func (m *model) reconcile(t *rapid.T) {
+	plan := m.manager.Reconcile(m.now)
+	for _, g := range plan.Grants {
+		w := m.workers[g.Slot.Resource]
+		switch {
+		case w == nil || w.state != registered:
+			t.Fatalf("slot %s granted on a worker that is not there", g.Slot)
+		case w.slots[g.Slot.Index].allocation != "":
+			t.Fatalf("slot %s granted twice", g.Slot)
+		case m.now.Before(w.slots[g.Slot.Index].notBefore):
+			t.Fatalf("slot %s granted right after it was refused", g.Slot)
+		case m.granted[g.Allocation]:
+			t.Fatalf("allocation %s granted twice", g.Allocation)
+		case m.held(g.Job) >= m.declared[g.Job]:
+			t.Fatalf("job %s got more than its %d slots", g.Job, m.declared[g.Job])
+		}
+		m.granted[g.Allocation] = true
+		w.slots[g.Slot.Index] = modelSlot{allocation: g.Allocation, job: g.Job, pending: true}
+	}
+
+	missing := m.missing()
+	coming, here, later := 0, 0, 0
+	var idle, starting []ids.ResourceID
+	for _, id := range slices.Sorted(maps.Keys(m.workers)) {
+		w := m.workers[id]
+		if w.state == expected {
+			coming++
+			starting = append(starting, id)
+			continue
+		}
+		here++
+		if w.state == registered && w.used() == 0 && !m.now.Before(w.idle.Add(idleTimeout)) && missing == 0 {
+			idle = append(idle, id)
+		}
+		for _, s := range w.slots {
+			switch {
+			case s.allocation != "":
+			case w.state == suspended || m.now.Before(s.notBefore):
+				later++
+			case missing > 0:
+				t.Fatalf("%d slots are missing and worker %s has a free one", missing, id)
+			}
+		}
+	}
+	needed := 0
+	for covered := later; covered < missing; covered += m.config.SlotsPerWorker {
+		if m.config.MaxSlots > 0 && needed >= m.config.MaxSlots/m.config.SlotsPerWorker-here {
+			break
+		}
+		needed++
+	}
+	slices.SortFunc(starting, func(a, b ids.ResourceID) int { return m.workers[b].order - m.workers[a].order })
+	want := append(starting[:max(coming-needed, 0)], idle...)
+	slices.Sort(want)
+	var released []ids.ResourceID
+	for _, r := range plan.Release {
+		released = append(released, r.Worker)
+		delete(m.workers, r.Worker)
+	}
+	slices.Sort(released)
+	if diff := cmp.Diff(want, released, cmp.Transformer("empty", func(s []ids.ResourceID) string { return fmt.Sprint(s) })); diff != "" {
+		t.Fatalf("released workers (-want +got):\n%s", diff)
+	}
+	if want := max(needed-coming, 0); plan.Workers != want {
+		t.Fatalf("plan asks for %d workers instead of %d", plan.Workers, want)
+	}
+	if at, ok := m.manager.Next(); ok && !at.After(m.now) {
+		t.Fatalf("next reconciliation at %v is not after %v", at, m.now)
+	}
+	m.compare(t)
+}
+
+// compare holds the Manager's books against the model's.
+func (m *model) compare(t *rapid.T) {
+	if len(m.manager.workers) != len(m.workers) {
+		t.Fatalf("manager knows %d workers instead of %d", len(m.manager.workers), len(m.workers))
+	}
+	holders := make(map[ids.AllocationID]ids.SlotID)
+	for id, w := range m.workers {
+		total, free := m.manager.Usage(id)
+		if total != len(w.slots) || free != len(w.slots)-w.used() {
+			t.Fatalf("worker %s has %d slots, %d free, instead of %d and %d", id, total, free, len(w.slots), len(w.slots)-w.used())
+		}
+		for i, s := range w.slots {
+			if s.allocation != "" {
+				holders[s.allocation] = ids.SlotID{Resource: id, Index: i}
+			}
+		}
+	}
+	if diff := cmp.Diff(holders, m.manager.holders); diff != "" {
+		t.Fatalf("holders of allocations (-want +got):\n%s", diff)
+	}
+}
+
+// A wrong book-keeping of free, held or expected slots shows here as a slot given
+// twice, a worker too many or too few, or an idle one kept.
+func TestManagerAgreesWithANaiveModelUnderAnyEvents(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		config := Config{
+			SlotsPerWorker: rapid.IntRange(1, 3).Draw(t, "slots per worker"),
+			IdleTimeout:    idleTimeout,
+		}
+		config.MaxSlots = rapid.SampledFrom([]int{0, config.SlotsPerWorker, 7}).Draw(t, "max slots")
+		if config.MaxSlots > 0 && config.MaxSlots < config.SlotsPerWorker {
+			config.MaxSlots = config.SlotsPerWorker
+		}
+		m := &model{
+			config:   config,
+			now:      time.Unix(1_000_000, 0),
+			manager:  New(config, ids.NewSequence("test")),
+			declared: make(map[ids.JobID]int),
+			workers:  make(map[ids.ResourceID]*modelWorker),
+			granted:  make(map[ids.AllocationID]bool),
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"declare":     m.declare,
+			"expect":      m.expect,
+			"register":    m.register,
+			"suspend":     m.suspend,
+			"remove":      m.remove,
+			"answer":      m.answer,
+			"free":        m.freed,
+			"report":      m.report,
+			"report lies": m.reportLies,
+			"reconcile":   m.reconcile,
+			"time passes": func(t *rapid.T) {
+				m.now = m.now.Add(time.Duration(rapid.IntRange(1, 40_000).Draw(t, "ms")) * time.Millisecond)
+			},
+			"": m.compare,
+		})
+	})
+}
+
+func (m *model) anyWorker(t *rapid.T) (ids.ResourceID, *modelWorker) {
+	if len(m.workers) == 0 {
+		t.Skip("no worker")
+	}
+	id := rapid.SampledFrom(slices.Sorted(maps.Keys(m.workers))).Draw(t, "worker")
+	return id, m.workers[id]
+}
+
+func (m *model) anySlot(t *rapid.T) (ids.SlotID, *modelWorker) {
+	id, w := m.anyWorker(t)
+	if w.state != registered {
+		t.Skip("not registered")
+	}
+	return ids.SlotID{Resource: id, Index: rapid.IntRange(0, len(w.slots)-1).Draw(t, "slot")}, w
+}
+
+func (m *model) declare(t *rapid.T) {
+	job := ids.JobID(rapid.SampledFrom([]string{"j1", "j2", "j3"}).Draw(t, "job"))
+	m.declared[job] = rapid.IntRange(0, 6).Draw(t, "total")
+	m.manager.Declare(job, m.declared[job])
+}
+
+func (m *model) expect(*rapid.T) {
+	m.lastID++
+	id := ids.ResourceID(fmt.Sprintf("w%d", m.lastID))
+	m.workers[id] = &modelWorker{state: expected, order: m.lastID}
+	m.manager.Expect(id)
+}
+
+func (m *model) register(t *rapid.T) {
+	id, w := m.anyWorker(t)
+	report := make([]msg.SlotStatus, m.config.SlotsPerWorker)
+	slots := make([]modelSlot, m.config.SlotsPerWorker)
+	for i := range report {
+		report[i].Index = i
+		if w.state != expected && w.slots[i].allocation != "" && rapid.Bool().Draw(t, "kept") {
+			report[i].Allocation, report[i].Job = w.slots[i].allocation, w.slots[i].job
+			slots[i] = modelSlot{allocation: w.slots[i].allocation, job: w.slots[i].job}
+		}
+	}
+	if err := m.manager.Register(m.now, id, report); err != nil {
+		t.Fatal(err)
+	}
+	m.workers[id] = &modelWorker{state: registered, slots: slots, idle: m.now}
+}
+
+func (m *model) suspend(t *rapid.T) {
+	id, w := m.anyWorker(t)
+	m.manager.Suspend(id)
+	if w.state == registered {
+		w.state = suspended
+	}
+}
+
+func (m *model) remove(t *rapid.T) {
+	id, _ := m.anyWorker(t)
+	m.manager.Remove(id)
+	delete(m.workers, id)
+}
+
+func (m *model) answer(t *rapid.T) {
+	id, w := m.anySlot(t)
+	s := &w.slots[id.Index]
+	refused := rapid.SampledFrom([]string{"", "no room"}).Draw(t, "refused")
+	if rapid.IntRange(0, 9).Draw(t, "stale") == 0 {
+		m.manager.Answered(m.now, id, "stale", refused)
+		return
+	}
+	m.manager.Answered(m.now, id, s.allocation, refused)
+	if s.pending {
+		s.pending = false
+		if refused != "" {
+			m.free(w, id.Index)
+			s.notBefore = m.now.Add(refusalPause)
+		}
+	}
+}
+
+func (m *model) freed(t *rapid.T) {
+	id, w := m.anySlot(t)
+	if rapid.IntRange(0, 9).Draw(t, "stale") == 0 {
+		m.manager.Freed(m.now, id, "stale")
+		return
+	}
+	m.manager.Freed(m.now, id, w.slots[id.Index].allocation)
+	m.free(w, id.Index)
+}
+
+// report is honest: what the worker holds, and perhaps slots that it freed or
+// took without our knowledge.
+func (m *model) report(t *rapid.T) {
+	id, w := m.anyWorker(t)
+	if w.state != registered {
+		t.Skip("not registered")
+	}
+	var report []msg.SlotStatus
+	for i := range w.slots {
+		s := &w.slots[i]
+		status := msg.SlotStatus{Index: i, Allocation: s.allocation, Job: s.job}
+		switch rapid.IntRange(0, 3).Draw(t, "kind") {
+		case 0: // the worker holds nothing
+			status.Allocation, status.Job = "", ""
+			if !s.pending {
+				m.free(w, i)
+			}
+		case 1: // the worker holds something else
+			m.lastID++
+			status.Allocation, status.Job = ids.AllocationID(fmt.Sprintf("own%d", m.lastID)), "j1"
+			m.free(w, i)
+			*s = modelSlot{allocation: status.Allocation, job: "j1"}
+		case 2: // it is as we think
+			s.pending = false
+		default:
+			continue
+		}
+		report = append(report, status)
+	}
+	if err := m.manager.Report(m.now, id, report); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A report that cannot be true is an error and changes nothing.
+func (m *model) reportLies(t *rapid.T) {
+	id, w := m.anyWorker(t)
+	if w.state != registered {
+		t.Skip("not registered")
+	}
+	lie := rapid.SampledFrom([][]msg.SlotStatus{
+		{{Index: -1}},
+		{{Index: len(w.slots)}},
+		{{Index: 0}, {Index: 0}},
+		{{Index: 0, Allocation: "x", Job: "j1"}, {Index: len(w.slots), Allocation: "x", Job: "j1"}},
+	}).Draw(t, "lie")
+	if err := m.manager.Report(m.now, id, lie); err == nil {
+		t.Fatalf("report %v of worker %s is taken", lie, id)
+	}
+	if err := m.manager.Register(m.now, id, lie); err == nil {
+		t.Fatalf("registration of worker %s with %v is taken", id, lie)
+	}
+}
+
+// A job that came first is served first, and a worker in use before an idle one,
+// which is what lets idle workers go.
+func TestGrantsPreferEarlierJobsAndWorkersInUse(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	m := New(Config{SlotsPerWorker: 2, IdleTimeout: idleTimeout}, ids.NewSequence("a"))
+	for _, id := range []ids.ResourceID{"w1", "w2"} {
+		m.Expect(id)
+		if err := m.Register(now, id, []msg.SlotStatus{{Index: 0}, {Index: 1}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.Declare("j1", 3)
+	grants := m.Reconcile(now).Grants
+	m.Freed(now, grants[0].Slot, grants[0].Allocation) // w1 keeps one of its slots
+	m.Freed(now, grants[2].Slot, grants[2].Allocation) // w2 is idle
+	m.Declare("j1", 1)
+	m.Reconcile(now)
+	m.Declare("j2", 1)
+	m.Declare("j1", 2)
+
+	var got []string
+	for _, g := range m.Reconcile(now).Grants {
+		got = append(got, fmt.Sprintf("%s gets %s", g.Job, g.Slot))
+	}
+	if diff := cmp.Diff([]string{"j1 gets w1_0", "j2 gets w2_0"}, got); diff != "" {
+		t.Errorf("grants (-want +got):\n%s", diff)
+	}
+}
+
+// The time per fact must not grow with the square of the cluster.
+func BenchmarkTenThousandWorkersComeAndGo(b *testing.B) {
+	for b.Loop() {
+		now := time.Unix(1_000_000, 0)
+		const workers = 10_000
+		m := New(Config{SlotsPerWorker: 2, IdleTimeout: idleTimeout}, ids.NewSequence("a"))
+		m.Declare("j1", 2*workers)
+		var grants []Grant
+		for i := range workers {
+			id := ids.ResourceID(fmt.Sprintf("w%d", i))
+			m.Expect(id)
+			m.Reconcile(now)
+		}
+		for i := range workers {
+			id := ids.ResourceID(fmt.Sprintf("w%d", i))
+			if err := m.Register(now, id, []msg.SlotStatus{{Index: 0}, {Index: 1}}); err != nil {
+				b.Fatal(err)
+			}
+			grants = append(grants, m.Reconcile(now).Grants...)
+		}
+		for _, g := range grants {
+			m.Answered(now, g.Slot, g.Allocation, "")
+			m.Reconcile(now)
+		}
+		m.Declare("j1", 0)
+		for _, g := range grants {
+			m.Freed(now, g.Slot, g.Allocation)
+			m.Reconcile(now)
+		}
+		if n := len(m.Reconcile(now.Add(idleTimeout)).Release); n != workers {
+			b.Fatalf("%d workers released", n)
+		}
+	}
+}
