@@ -1,0 +1,285 @@
+package resourcemanager
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/slotmanager"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// Core is the ResourceManager's state. Step is the only way it changes; one
+// goroutine may use a Core.
+type Core struct {
+	config    Config
+	slots     *slotmanager.Manager
+	instances ids.Sequence
+
+	workers     map[ids.ResourceID]*worker
+	connections map[ConnectionID]*worker // of registered workers
+	jobs        map[ids.JobID]*jobMaster
+
+	total    int         // Orders.Total as last given
+	starts   int         // WorkerStarting events so far
+	failures failureRate // of starts
+	refused  string      // why the driver cannot have workers, ever; or ""
+
+	shutdown *shutdown // nil until it is asked for
+
+	nextHeartbeat time.Time // zero while no worker is connected
+	// nextExpiry is no later than the first worker's deadline. Heartbeats move
+	// deadlines away all the time, so it is computed when it has passed and not
+	// with each of them.
+	nextExpiry time.Time
+	wake       time.Time // as last asked for; zero: not asked
+
+	// During a step:
+	now     time.Time
+	effects []Effect
+	release []Release
+	check   []ids.ResourceID
+}
+
+type jobMaster struct {
+	id      ids.JobMasterID
+	program msg.Program
+	// told says that the JobMaster knows that what it declared cannot be met.
+	told bool
+}
+
+type shutdown struct {
+	done    bool
+	err     error
+	waiting []chan<- error
+}
+
+// NewCore makes a Core without jobs and workers.
+func NewCore(config Config) (*Core, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	return &Core{
+		config: config,
+		slots: slotmanager.New(slotmanager.Config{
+			SlotsPerWorker: config.Worker.Slots,
+			MaxSlots:       config.MaxSlots,
+			IdleTimeout:    config.IdleTimeout,
+		}, ids.NewSequence(config.IDs)),
+		instances:   ids.NewSequence(config.IDs),
+		failures:    failureRate{limit: config.MaxStartFailures, pause: config.StartRetryInterval},
+		workers:     make(map[ids.ResourceID]*worker),
+		connections: make(map[ConnectionID]*worker),
+		jobs:        make(map[ids.JobID]*jobMaster),
+	}, nil
+}
+
+// Step takes one event and gives what is to be done about it, in order.
+func (c *Core) Step(now time.Time, event Event) []Effect {
+	c.now, c.effects, c.release, c.check = now, nil, nil, nil
+	switch e := event.(type) {
+	case DriverReported:
+		c.driverReported(e.Events)
+	case TaskExecutorSaid:
+		c.taskExecutorSaid(e)
+	case TaskExecutorDisconnected:
+		c.disconnected(e.From, e.Cause)
+	case JobMasterRegistering:
+		c.registerJobMaster(e.Registration)
+	case RequirementsDeclared:
+		c.declare(e.Declaration)
+	case JobMasterGone:
+		c.forgetJobMaster(e.Job, e.JobMaster)
+	case Woken:
+		c.wake = time.Time{}
+	case StatusAsked:
+		c.emit(AnswerStatus{Reply: e.Reply, Status: c.status()})
+	case ShutdownAsked:
+		c.shutDown(e)
+	case Deregistered:
+		c.deregistered(e.Err)
+	}
+	if c.shutdown == nil {
+		c.expire()
+		c.heartbeat()
+		c.reconcile()
+		c.setWake()
+	}
+	return c.effects
+}
+
+func (c *Core) emit(e Effect) { c.effects = append(c.effects, e) }
+
+// reconcile gives jobs what there is and orders what is missing.
+func (c *Core) reconcile() {
+	plan := c.slots.Reconcile(c.now)
+	for _, g := range plan.Grants {
+		job := c.jobs[g.Job]
+		c.emit(SendTaskExecutor{To: c.workers[g.Slot.Resource].connection, Message: msg.RequestSlot{
+			Index:      g.Slot.Index,
+			Allocation: g.Allocation,
+			Job:        g.Job,
+			JobMaster:  job.id,
+			Program:    job.program,
+			MemoryMB:   c.config.SlotMemoryMB,
+		}})
+	}
+	for _, r := range plan.Release {
+		c.terminate(c.workers[r.Worker], r.Cause)
+	}
+	for _, s := range plan.Short {
+		reason := s.Reason
+		if reason == "" {
+			reason = c.refused
+		}
+		if job := c.jobs[s.Job]; reason != "" && !job.told {
+			job.told = true
+			c.emit(SendJobMaster{To: job.id, Message: msg.NotEnoughResources{Job: s.Job, Reason: reason}})
+		}
+	}
+	c.order(c.permitted(plan.Workers))
+}
+
+// permitted gives how many workers may be outstanding at the driver, of those
+// that are needed.
+func (c *Core) permitted(needed int) int {
+	if c.refused != "" {
+		return 0
+	}
+	if c.failures.paused(c.now) {
+		return min(needed, c.total-c.starts)
+	}
+	return needed
+}
+
+// order tells the driver what has changed, if anything has.
+func (c *Core) order(outstanding int) {
+	total := c.starts + outstanding
+	if total == c.total && len(c.release) == 0 && len(c.check) == 0 {
+		return
+	}
+	c.total = total
+	c.emit(OrderWorkers{Orders: Orders{
+		Spec: c.config.Worker, Total: total, Release: c.release, Check: c.check,
+	}})
+}
+
+// setWake asks to be woken when something is due, unless it is asked already.
+func (c *Core) setWake() {
+	next := earliest(c.nextExpiry, c.nextHeartbeat)
+	if at, ok := c.slots.Next(); ok {
+		next = earliest(next, at)
+	}
+	if c.failures.paused(c.now) {
+		next = earliest(next, c.failures.until)
+	}
+	if !next.IsZero() && !next.Equal(c.wake) {
+		c.emit(Wake{At: next})
+	}
+	c.wake = next
+}
+
+// earliest gives the earlier of two times, where zero means never.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
+		return b
+	}
+	return a
+}
+
+func (c *Core) registerJobMaster(r msg.RegisterJobMaster) {
+	if old := c.jobs[r.Job]; old != nil && old.id != r.JobMaster {
+		c.forgetJobMaster(r.Job, old.id)
+	}
+	if c.jobs[r.Job] == nil {
+		c.jobs[r.Job] = &jobMaster{id: r.JobMaster, program: r.Program}
+	}
+	c.emit(SendJobMaster{
+		To:      r.JobMaster,
+		Message: msg.JobMasterRegistered{ResourceManager: c.config.ResourceManager},
+	})
+}
+
+func (c *Core) declare(d msg.DeclareRequirements) {
+	job := c.jobs[d.Job]
+	if job == nil || job.id != d.JobMaster {
+		c.emit(Dropped{Message: d, From: string(d.JobMaster), Why: "it is not the job's JobMaster"})
+		return
+	}
+	job.told = false
+	c.slots.Declare(d.Job, max(d.Slots, 0))
+}
+
+func (c *Core) forgetJobMaster(id ids.JobID, jobMaster ids.JobMasterID) {
+	if job := c.jobs[id]; job != nil && job.id == jobMaster {
+		delete(c.jobs, id)
+		c.slots.Declare(id, 0)
+		c.emit(ForgetJobMaster{JobMaster: jobMaster})
+	}
+}
+
+// shutDown ends all workers, then the application.
+func (c *Core) shutDown(e ShutdownAsked) {
+	switch {
+	case c.shutdown == nil:
+		c.shutdown = &shutdown{waiting: []chan<- error{e.Reply}}
+	case c.shutdown.done:
+		c.emit(AnswerShutdown{Reply: e.Reply, Err: c.shutdown.err})
+		return
+	default:
+		c.shutdown.waiting = append(c.shutdown.waiting, e.Reply)
+		return
+	}
+	for _, id := range c.workerIDs() {
+		c.terminate(c.workers[id], "the cluster shuts down")
+	}
+	c.order(0)
+	c.emit(Deregister{Status: e.Status, Diagnostics: e.Diagnostics})
+}
+
+func (c *Core) deregistered(err error) {
+	c.shutdown.done, c.shutdown.err = true, err
+	for _, reply := range c.shutdown.waiting {
+		c.emit(AnswerShutdown{Reply: reply, Err: err})
+	}
+	c.shutdown.waiting = nil
+}
+
+// workerIDs lists the workers in an order that does not depend on the map's.
+func (c *Core) workerIDs() []ids.ResourceID { return slices.Sorted(maps.Keys(c.workers)) }
+
+func (c *Core) status() Status {
+	s := Status{Requested: c.total - c.starts}
+	for _, id := range c.workerIDs() {
+		w := c.workers[id]
+		if w.state == starting {
+			s.Starting++
+			continue
+		}
+		total, free := c.slots.Usage(id)
+		s.TaskExecutors = append(s.TaskExecutors, msg.TaskExecutorDetails{
+			Resource: id, Host: w.host, SlotsTotal: total, SlotsFree: free,
+			MemoryMB: w.memoryMB, VCores: w.vcores, LastHeartbeat: w.lastSeen,
+		})
+	}
+	return s
+}
+
+// failureRate pauses starts when too many have failed within a minute.
+type failureRate struct {
+	limit  int
+	pause  time.Duration
+	recent []time.Time
+	until  time.Time
+}
+
+func (f *failureRate) record(now time.Time) {
+	f.recent = slices.DeleteFunc(f.recent, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
+	f.recent = append(f.recent, now)
+	if len(f.recent) > f.limit {
+		f.until = now.Add(f.pause)
+	}
+}
+
+func (f *failureRate) paused(now time.Time) bool { return now.Before(f.until) }

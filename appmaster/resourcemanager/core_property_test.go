@@ -1,0 +1,318 @@
+package resourcemanager
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// world is a naive account of what the Core was told and has done: containers by
+// what became of them, connections by who is behind them, slots by who has them.
+type world struct {
+	core   *Core
+	now    time.Time
+	log    []recorded
+	lastID int
+
+	containers  map[ids.ResourceID]string // "running", "ended" or "released"
+	connections map[ConnectionID]ids.ResourceID
+	slots       map[ids.SlotID]ids.AllocationID // of connected workers
+	granted     map[ids.AllocationID]bool
+	jobs        map[ids.JobID]ids.JobMasterID
+	total       int
+	starts      int
+}
+
+type recorded struct {
+	now     time.Time
+	event   Event
+	effects []Effect
+}
+
+func newWorld(t *rapid.T) *world {
+	core, err := NewCore(testConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &world{
+		core: core, now: testEpoch,
+		containers:  make(map[ids.ResourceID]string),
+		connections: make(map[ConnectionID]ids.ResourceID),
+		slots:       make(map[ids.SlotID]ids.AllocationID),
+		granted:     make(map[ids.AllocationID]bool),
+		jobs:        make(map[ids.JobID]ids.JobMasterID),
+	}
+}
+
+// step hands an event over and checks what follows from it.
+func (w *world) step(t *rapid.T, event Event) []Effect {
+	effects := w.core.Step(w.now, event)
+	w.log = append(w.log, recorded{w.now, event, effects})
+	for _, effect := range effects {
+		switch e := effect.(type) {
+		case OrderWorkers:
+			w.ordered(t, e.Orders)
+		case SendTaskExecutor:
+			w.sent(t, e)
+		}
+	}
+	return effects
+}
+
+func (w *world) ordered(t *rapid.T, o Orders) {
+	if o.Total < w.starts {
+		t.Fatalf("%d workers ordered in all, and %d have started", o.Total, w.starts)
+	}
+	w.total = o.Total
+	for _, r := range o.Release {
+		switch w.containers[r.Worker] {
+		case "running":
+			w.containers[r.Worker] = "released"
+		case "released", "ended":
+			t.Fatalf("worker %s is released, and was %s", r.Worker, w.containers[r.Worker])
+		default:
+			t.Fatalf("worker %s is released, and never started", r.Worker)
+		}
+		maps.DeleteFunc(w.connections, func(_ ConnectionID, id ids.ResourceID) bool { return id == r.Worker })
+	}
+}
+
+func (w *world) sent(t *rapid.T, e SendTaskExecutor) {
+	m, ok := e.Message.(msg.RequestSlot)
+	if !ok {
+		return
+	}
+	worker, connected := w.connections[e.To]
+	slot := ids.SlotID{Resource: worker, Index: m.Index}
+	switch {
+	case !connected || w.containers[worker] != "running":
+		t.Fatalf("slot requested over connection %d, whose worker %q is not there", e.To, worker)
+	case m.Index < 0 || m.Index >= testConfig().Worker.Slots:
+		t.Fatalf("slot %d requested, which does not exist", m.Index)
+	case w.slots[slot] != "":
+		t.Fatalf("slot %s requested for %s, and %s has it", slot, m.Allocation, w.slots[slot])
+	case w.granted[m.Allocation]:
+		t.Fatalf("allocation %s granted twice", m.Allocation)
+	case w.jobs[m.Job] != m.JobMaster:
+		t.Fatalf("slot requested for JobMaster %s of job %s, which has %q", m.JobMaster, m.Job, w.jobs[m.Job])
+	}
+	w.slots[slot] = m.Allocation
+	w.granted[m.Allocation] = true
+}
+
+// unchanged hands over an event that must not change anything.
+func (w *world) unchanged(t *rapid.T, event Event) {
+	before := w.core.status()
+	for _, effect := range w.step(t, event) {
+		if _, ok := effect.(Dropped); !ok {
+			t.Fatalf("event %+v has effect %+v", event, effect)
+		}
+	}
+	alive := cmpopts.IgnoreFields(msg.TaskExecutorDetails{}, "LastHeartbeat")
+	if diff := cmp.Diff(before, w.core.status(), alive); diff != "" {
+		t.Fatalf("event %+v changed the workers (-before +after):\n%s", event, diff)
+	}
+}
+
+// Whatever happens in whatever order: no slot is given twice or on a worker that
+// is not there, no worker is lost from the books, what is stale changes nothing,
+// and the same events give the same effects.
+func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		t.Repeat(map[string]func(*rapid.T){
+			"declare":          w.declare,
+			"job master ends":  w.jobMasterEnds,
+			"worker starts":    w.workerStarts,
+			"worker ends":      w.workerEnds,
+			"register":         w.register,
+			"disconnect":       w.disconnect,
+			"answer":           w.answer,
+			"free":             w.free,
+			"stale message":    w.stale,
+			"heartbeat":        w.heartbeat,
+			"time passes":      w.timePasses,
+			"":                 func(*rapid.T) {},
+			"unknown declares": w.unknownDeclares,
+		})
+		w.step(t, ShutdownAsked{Status: msg.ApplicationSucceeded})
+		for id, state := range w.containers {
+			if state == "running" {
+				t.Fatalf("worker %s is neither ended nor released at the end", id)
+			}
+		}
+		w.replay(t)
+	})
+}
+
+func (w *world) replay(t *rapid.T) {
+	again := newWorld(t)
+	for i, r := range w.log {
+		effects := again.core.Step(r.now, r.event)
+		if diff := cmp.Diff(r.effects, effects, cmpopts.EquateErrors()); diff != "" {
+			t.Fatalf("step %d, %+v, gives other effects when replayed (-first +again):\n%s", i, r.event, diff)
+		}
+	}
+}
+
+func pick[T any](t *rapid.T, label string, from []T) T {
+	if len(from) == 0 {
+		t.Skip("no " + label)
+	}
+	return rapid.SampledFrom(from).Draw(t, label)
+}
+
+func (w *world) running() []ids.ResourceID {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(w.containers)), func(id ids.ResourceID) bool {
+		return w.containers[id] != "running"
+	})
+}
+
+func (w *world) connection(t *rapid.T) (ConnectionID, ids.ResourceID) {
+	c := pick(t, "connection", slices.Sorted(maps.Keys(w.connections)))
+	return c, w.connections[c]
+}
+
+func (w *world) forgetSlots(id ids.ResourceID) {
+	maps.DeleteFunc(w.slots, func(s ids.SlotID, _ ids.AllocationID) bool { return s.Resource == id })
+}
+
+func (w *world) declare(t *rapid.T) {
+	job := rapid.SampledFrom([]ids.JobID{"j1", "j2"}).Draw(t, "job")
+	if w.jobs[job] == "" || rapid.IntRange(0, 5).Draw(t, "another") == 0 {
+		w.lastID++
+		w.jobs[job] = ids.JobMasterID(fmt.Sprintf("m%d", w.lastID))
+		w.step(t, JobMasterRegistering{msg.RegisterJobMaster{Job: job, JobMaster: w.jobs[job]}})
+	}
+	w.step(t, RequirementsDeclared{msg.DeclareRequirements{
+		Job: job, JobMaster: w.jobs[job], Slots: rapid.IntRange(0, 7).Draw(t, "slots"),
+	}})
+}
+
+func (w *world) unknownDeclares(t *rapid.T) {
+	job := rapid.SampledFrom([]ids.JobID{"j1", "j3"}).Draw(t, "job")
+	w.unchanged(t, RequirementsDeclared{msg.DeclareRequirements{Job: job, JobMaster: "m0", Slots: 3}})
+	w.unchanged(t, JobMasterGone{Job: job, JobMaster: "m0"})
+}
+
+func (w *world) jobMasterEnds(t *rapid.T) {
+	job := pick(t, "job", slices.Sorted(maps.Keys(w.jobs)))
+	w.step(t, JobMasterGone{Job: job, JobMaster: w.jobs[job]})
+	delete(w.jobs, job)
+}
+
+func (w *world) workerStarts(t *rapid.T) {
+	if w.starts >= w.total {
+		t.Skip("no worker is ordered")
+	}
+	w.lastID++
+	w.starts++
+	id := ids.ResourceID(fmt.Sprintf("w%03d", w.lastID))
+	w.containers[id] = "running"
+	w.step(t, DriverReported{Events: []DriverEvent{WorkerStarting{Worker: id, Host: "h"}}})
+}
+
+func (w *world) workerEnds(t *rapid.T) {
+	id := pick(t, "worker", w.running())
+	w.containers[id] = "ended"
+	maps.DeleteFunc(w.connections, func(_ ConnectionID, worker ids.ResourceID) bool { return worker == id })
+	w.forgetSlots(id)
+	w.step(t, DriverReported{Events: []DriverEvent{rapid.SampledFrom([]DriverEvent{
+		WorkerCompleted{Worker: id, Cause: "ended"}, WorkerFailed{Worker: id, Cause: "failed"},
+	}).Draw(t, "end")}})
+}
+
+func (w *world) register(t *rapid.T) {
+	id := pick(t, "worker", w.running())
+	w.lastID++
+	c := ConnectionID(w.lastID)
+	maps.DeleteFunc(w.connections, func(_ ConnectionID, worker ids.ResourceID) bool { return worker == id })
+	w.connections[c] = id
+	report := make([]msg.SlotStatus, testConfig().Worker.Slots)
+	for i := range report {
+		report[i].Index = i
+		slot := ids.SlotID{Resource: id, Index: i}
+		if w.slots[slot] != "" && rapid.Bool().Draw(t, "kept") {
+			report[i].Allocation, report[i].Job = w.slots[slot], "j1"
+		} else {
+			delete(w.slots, slot)
+		}
+	}
+	w.step(t, TaskExecutorSaid{From: Peer{c, id}, Message: msg.RegisterTaskExecutor{
+		ProtocolVersion: jobgraph.ProtocolVersion, Resource: id, Host: "h", Slots: report,
+	}})
+}
+
+func (w *world) disconnect(t *rapid.T) {
+	c, id := w.connection(t)
+	delete(w.connections, c)
+	w.step(t, TaskExecutorDisconnected{From: Peer{c, id}, Cause: "cut"})
+}
+
+func (w *world) slot(t *rapid.T) (ids.SlotID, ids.AllocationID) {
+	slots := slices.SortedFunc(maps.Keys(w.slots), func(a, b ids.SlotID) int {
+		return slices.Compare([]byte(a.String()), []byte(b.String()))
+	})
+	s := pick(t, "slot", slots)
+	return s, w.slots[s]
+}
+
+// say sends a message over the connection of a slot's worker.
+func (w *world) say(t *rapid.T, id ids.ResourceID, m msg.Message) {
+	for _, c := range slices.Sorted(maps.Keys(w.connections)) {
+		if w.connections[c] == id {
+			w.step(t, TaskExecutorSaid{From: Peer{c, id}, Message: m})
+			return
+		}
+	}
+	t.Skip("not connected")
+}
+
+func (w *world) answer(t *rapid.T) {
+	slot, allocation := w.slot(t)
+	w.say(t, slot.Resource, msg.SlotRequestAnswered{Index: slot.Index, Allocation: allocation})
+}
+
+func (w *world) free(t *rapid.T) {
+	slot, allocation := w.slot(t)
+	if !slices.Contains(slices.Collect(maps.Values(w.connections)), slot.Resource) {
+		t.Skip("not connected")
+	}
+	delete(w.slots, slot)
+	w.say(t, slot.Resource, msg.SlotFreed{Index: slot.Index, Allocation: allocation})
+}
+
+func (w *world) stale(t *rapid.T) {
+	c, id := w.connection(t)
+	w.unchanged(t, TaskExecutorSaid{From: Peer{c, id}, Message: msg.SlotFreed{Allocation: "stale"}})
+	w.unchanged(t, TaskExecutorSaid{From: Peer{c, id}, Message: msg.SlotRequestAnswered{Index: 1, Allocation: "stale", Refused: "x"}})
+	w.unchanged(t, TaskExecutorSaid{From: Peer{c + 100_000, id}, Message: msg.SlotReport{}})
+	w.unchanged(t, TaskExecutorDisconnected{From: Peer{c + 100_000, id}})
+}
+
+func (w *world) heartbeat(t *rapid.T) {
+	c, id := w.connection(t)
+	w.step(t, TaskExecutorSaid{From: Peer{c, id}, Message: msg.Heartbeat{}})
+}
+
+func (w *world) timePasses(t *rapid.T) {
+	w.now = w.now.Add(time.Duration(rapid.IntRange(1, 60_000).Draw(t, "ms")) * time.Millisecond)
+	w.step(t, Woken{})
+	// What was given up is not connected any more, in the world's account too.
+	maps.DeleteFunc(w.connections, func(_ ConnectionID, id ids.ResourceID) bool { return w.containers[id] != "running" })
+	for _, id := range slices.Sorted(maps.Keys(w.containers)) {
+		if w.containers[id] != "running" {
+			w.forgetSlots(id)
+		}
+	}
+}

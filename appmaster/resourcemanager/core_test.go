@@ -1,0 +1,322 @@
+package resourcemanager
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/internal/transcript"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write transcripts anew")
+
+var testEpoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// testConfig is the default, with two slots a worker.
+func testConfig() Config {
+	c := Default()
+	c.ResourceManager = "rm1"
+	c.IDs = "#"
+	c.Worker = WorkerResourceSpec{MemoryMB: 1024, VCores: 2, Slots: 2}
+	c.SlotMemoryMB = 400
+	return c
+}
+
+func TestCoreTranscripts(t *testing.T) {
+	transcript.Run(t, *rewrite, func(t *testing.T) func(string) []string {
+		s := &script{t: t, config: testConfig(), now: testEpoch}
+		return s.command
+	})
+}
+
+// script drives a Core by commands, as its transcripts have them:
+//
+//	config max-slots=N max-start-failures=N     before anything else
+//	starting|failed|completed WORKER [CAUSE]    the driver's reports
+//	refused REASON
+//	register WORKER CONNECTION SLOTS            SLOTS: "- #1:j1", one item a slot
+//	  with as=WORKER version=N                  before SLOTS, for liars
+//	report|answer|freed|leave|heartbeat CONNECTION …
+//	disconnected CONNECTION CAUSE
+//	jobmaster|gone JOB JOBMASTER, declare JOB JOBMASTER SLOTS
+//	wait DURATION                               with the wakes that fall due
+//	status, shutdown STATUS DIAGNOSTICS, deregistered [ERROR]
+//
+// Ids that the core makes are written #1, #2, …
+type script struct {
+	t      *testing.T
+	config Config
+	core   *Core
+	now    time.Time
+	wake   time.Time
+	peers  map[ConnectionID]ids.ResourceID
+}
+
+func (s *script) command(line string) []string {
+	s.t.Helper()
+	words := strings.Fields(line)
+	options := map[string]string{}
+	args := words[:0]
+	for _, w := range words {
+		if name, value, ok := strings.Cut(w, "="); ok {
+			options[name] = value
+		} else {
+			args = append(args, w)
+		}
+	}
+	switch args[0] {
+	case "config":
+		for name, value := range options {
+			s.configure(name, s.number(value))
+		}
+		return nil
+	case "wait":
+		return s.wait(args[1])
+	}
+	event := s.event(args, options)
+	if event == nil {
+		s.t.Fatalf("unknown command %q", line)
+	}
+	return s.step(event)
+}
+
+func (s *script) configure(name string, value int) {
+	switch name {
+	case "max-slots":
+		s.config.MaxSlots = value
+	case "max-start-failures":
+		s.config.MaxStartFailures = value
+	default:
+		s.t.Fatalf("unknown option %q", name)
+	}
+}
+
+func (s *script) event(args []string, options map[string]string) Event {
+	rest := func(i int) string { return strings.Join(args[min(i, len(args)):], " ") }
+	switch args[0] {
+	case "starting":
+		return DriverReported{Events: []DriverEvent{WorkerStarting{Worker: ids.ResourceID(args[1]), Host: "host-" + args[1]}}}
+	case "failed":
+		return DriverReported{Events: []DriverEvent{WorkerFailed{Worker: ids.ResourceID(args[1]), Cause: rest(2)}}}
+	case "completed":
+		return DriverReported{Events: []DriverEvent{WorkerCompleted{Worker: ids.ResourceID(args[1]), Cause: rest(2)}}}
+	case "refused":
+		return DriverReported{Events: []DriverEvent{WorkersRefused{Reason: rest(1)}}}
+	case "jobmaster":
+		return JobMasterRegistering{msg.RegisterJobMaster{
+			Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2]), Program: msg.Program{Name: "program-" + args[1]},
+		}}
+	case "declare":
+		return RequirementsDeclared{msg.DeclareRequirements{
+			Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2]), Slots: s.number(args[3]),
+		}}
+	case "gone":
+		return JobMasterGone{Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2])}
+	case "status":
+		return StatusAsked{}
+	case "shutdown":
+		return ShutdownAsked{Status: msg.ApplicationStatus(args[1]), Diagnostics: rest(2)}
+	case "deregistered":
+		if text := rest(1); text != "" {
+			return Deregistered{Err: errors.New(text)}
+		}
+		return Deregistered{}
+	case "disconnected":
+		return TaskExecutorDisconnected{From: s.peer(args[1]), Cause: rest(2)}
+	default:
+		return s.said(args, options, rest)
+	}
+}
+
+// said makes the event of a TaskExecutor's message.
+func (s *script) said(args []string, options map[string]string, rest func(int) string) Event {
+	var e TaskExecutorSaid
+	slot := func() (int, ids.AllocationID) { return s.number(args[2]), allocation(args[3]) }
+	switch args[0] {
+	case "register":
+		return s.register(args, options)
+	case "report":
+		e.Message = msg.SlotReport{Slots: s.statuses(args[2:])}
+	case "answer":
+		index, id := slot()
+		e.Message = msg.SlotRequestAnswered{Index: index, Allocation: id, Refused: rest(4)}
+	case "freed":
+		index, id := slot()
+		e.Message = msg.SlotFreed{Index: index, Allocation: id}
+	case "leave":
+		e.Message = msg.Disconnect{Cause: rest(2)}
+	case "heartbeat":
+		e.Message = msg.Heartbeat{}
+	default:
+		return nil
+	}
+	e.From = s.peer(args[1])
+	return e
+}
+
+func (s *script) register(args []string, options map[string]string) Event {
+	r := msg.RegisterTaskExecutor{
+		ProtocolVersion: jobgraph.ProtocolVersion,
+		Resource:        ids.ResourceID(args[1]),
+		Host:            "host-" + args[1],
+		Slots:           s.statuses(args[3:]),
+		MemoryMB:        1024,
+		VCores:          2,
+	}
+	if as, ok := options["as"]; ok {
+		r.Resource = ids.ResourceID(as)
+	}
+	if version, ok := options["version"]; ok {
+		r.ProtocolVersion = s.number(version)
+	}
+	connection := ConnectionID(s.number(args[2]))
+	if s.peers == nil {
+		s.peers = make(map[ConnectionID]ids.ResourceID)
+	}
+	s.peers[connection] = ids.ResourceID(args[1])
+	return TaskExecutorSaid{From: s.peer(args[2]), Message: r}
+}
+
+func (s *script) statuses(words []string) []msg.SlotStatus {
+	var slots []msg.SlotStatus
+	for i, word := range words {
+		status := msg.SlotStatus{Index: i}
+		if id, job, ok := strings.Cut(word, ":"); ok {
+			status.Allocation, status.Job = allocation(id), ids.JobID(job)
+		}
+		slots = append(slots, status)
+	}
+	return slots
+}
+
+func (s *script) peer(connection string) Peer {
+	id := ConnectionID(s.number(connection))
+	return Peer{Connection: id, Resource: s.peers[id]}
+}
+
+func (s *script) number(word string) int {
+	n, err := strconv.Atoi(word)
+	if err != nil {
+		s.t.Fatalf("number %q: %v", word, err)
+	}
+	return n
+}
+
+// wait lets time pass, and wakes the core when it asked to be.
+func (s *script) wait(duration string) []string {
+	d, err := time.ParseDuration(duration)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var lines []string
+	end := s.now.Add(d)
+	for !s.wake.IsZero() && !s.wake.After(end) {
+		s.now, s.wake = s.wake, time.Time{}
+		for _, line := range s.step(Woken{}) {
+			lines = append(lines, fmt.Sprintf("%v: %s", s.now.Sub(testEpoch), line))
+		}
+	}
+	s.now = end
+	return lines
+}
+
+func (s *script) step(event Event) []string {
+	if s.core == nil {
+		core, err := NewCore(s.config)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.core = core
+	}
+	var lines []string
+	for _, effect := range s.core.Step(s.now, event) {
+		if w, ok := effect.(Wake); ok {
+			s.wake = w.At
+		}
+		lines = append(lines, s.describe(effect))
+	}
+	return lines
+}
+
+func (s *script) describe(effect Effect) string {
+	switch e := effect.(type) {
+	case SendTaskExecutor:
+		return fmt.Sprintf("to %d: %s", e.To, describeMessage(e.Message))
+	case CloseTaskExecutor:
+		return fmt.Sprintf("close %d: %s", e.To, e.Cause)
+	case SendJobMaster:
+		return fmt.Sprintf("to %s: %s", e.To, describeMessage(e.Message))
+	case ForgetJobMaster:
+		return fmt.Sprintf("forget %s", e.JobMaster)
+	case OrderWorkers:
+		text := fmt.Sprintf("order total=%d", e.Orders.Total)
+		for _, r := range e.Orders.Release {
+			text += " release=" + string(r.Worker)
+		}
+		for _, id := range e.Orders.Check {
+			text += " check=" + string(id)
+		}
+		return text
+	case Deregister:
+		return fmt.Sprintf("deregister %s: %s", e.Status, e.Diagnostics)
+	case Wake:
+		return fmt.Sprintf("wake at %v", e.At.Sub(testEpoch))
+	case Dropped:
+		return fmt.Sprintf("drop %s from %s: %s", msg.Kind(e.Message), e.From, e.Why)
+	case WorkerGone:
+		return fmt.Sprintf("gone %s: %s", e.Worker, e.Cause)
+	case AnswerStatus:
+		text := fmt.Sprintf("status starting=%d requested=%d", e.Status.Starting, e.Status.Requested)
+		for _, d := range e.Status.TaskExecutors {
+			text += fmt.Sprintf(" %s=%d/%d", d.Resource, d.SlotsFree, d.SlotsTotal)
+		}
+		return text
+	case AnswerShutdown:
+		return fmt.Sprintf("answer shutdown: %v", e.Err)
+	}
+	return fmt.Sprintf("unknown effect %T", effect)
+}
+
+func describeMessage(m msg.Message) string {
+	switch m := m.(type) {
+	case msg.TaskExecutorRegistered:
+		return "registered as " + short(string(m.Instance))
+	case msg.RegistrationRejected:
+		return "rejected: " + m.Reason
+	case msg.ReleaseTaskExecutor:
+		return "release: " + m.Cause
+	case msg.RequestSlot:
+		return fmt.Sprintf("request slot %d for %s of %s as %s, %s with %d MB",
+			m.Index, m.Job, m.JobMaster, short(string(m.Allocation)), m.Program.Name, m.MemoryMB)
+	case msg.Heartbeat:
+		return "heartbeat"
+	case msg.JobMasterRegistered:
+		return "registered at " + string(m.ResourceManager)
+	case msg.NotEnoughResources:
+		return fmt.Sprintf("not enough resources for %s: %s", m.Job, m.Reason)
+	case msg.TaskExecutorTerminated:
+		return fmt.Sprintf("%s terminated: %s", m.Resource, m.Cause)
+	}
+	return fmt.Sprintf("unknown message %T", m)
+}
+
+var sequence = regexp.MustCompile("^#0*([0-9a-f]+)$")
+
+// short gives an id of the core as transcripts have it, and allocation undoes
+// it.
+func short(id string) string { return sequence.ReplaceAllString(id, "#$1") }
+
+func allocation(word string) ids.AllocationID {
+	if n, ok := strings.CutPrefix(word, "#"); ok {
+		return ids.AllocationID(fmt.Sprintf("#%016s", n))
+	}
+	return ids.AllocationID(word)
+}

@@ -1,0 +1,232 @@
+package resourcemanager
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+type workerState int
+
+const (
+	starting  workerState = iota + 1 // announced by the driver
+	connected                        // registered, over worker.connection
+	lost                             // was connected; may register again until its deadline
+)
+
+// worker is a container from the driver's word that it starts until it has ended
+// or is not wanted any more.
+type worker struct {
+	id         ids.ResourceID
+	state      workerState
+	host       string
+	connection ConnectionID // while connected
+	memoryMB   int
+	vcores     int
+	lastSeen   time.Time
+	cause      string // of the loss, while lost
+	// deadline is when the worker is given up: the end of its time to register,
+	// to be heard of, or to come back.
+	deadline time.Time
+}
+
+func (c *Core) driverReported(events []DriverEvent) {
+	for _, event := range events {
+		switch e := event.(type) {
+		case WorkerStarting:
+			c.workerStarting(e)
+		case WorkerFailed:
+			c.workerEnded(e.Worker, "could not be started: "+e.Cause)
+		case WorkerCompleted:
+			c.workerEnded(e.Worker, e.Cause)
+		case WorkersRefused:
+			c.refused = e.Reason
+		}
+	}
+}
+
+func (c *Core) workerStarting(e WorkerStarting) {
+	c.starts++
+	if c.shutdown != nil {
+		return // the end of the application ends it
+	}
+	c.workers[e.Worker] = &worker{id: e.Worker, state: starting, host: e.Host}
+	c.expectBy(c.workers[e.Worker], c.config.RegistrationTimeout)
+	c.slots.Expect(e.Worker)
+}
+
+// workerEnded takes in that a container is gone, whatever its connection says.
+func (c *Core) workerEnded(id ids.ResourceID, cause string) {
+	w := c.workers[id]
+	if w == nil {
+		return
+	}
+	if w.state == starting {
+		c.failures.record(c.now)
+	}
+	c.forget(w, cause)
+}
+
+func (c *Core) taskExecutorSaid(e TaskExecutorSaid) {
+	if r, ok := e.Message.(msg.RegisterTaskExecutor); ok {
+		c.registerTaskExecutor(e.From, r)
+		return
+	}
+	w := c.connections[e.From.Connection]
+	if w == nil {
+		c.emit(Dropped{Message: e.Message, From: string(e.From.Resource), Why: "its sender is not registered over this connection"})
+		return
+	}
+	w.lastSeen = c.now
+	w.deadline = c.now.Add(c.config.HeartbeatTimeout)
+	switch m := e.Message.(type) {
+	case msg.Heartbeat:
+	case msg.SlotReport:
+		if err := c.slots.Report(c.now, w.id, m.Slots); err != nil {
+			c.terminate(w, err.Error())
+		}
+	case msg.SlotRequestAnswered:
+		c.slots.Answered(c.now, ids.SlotID{Resource: w.id, Index: m.Index}, m.Allocation, m.Refused)
+	case msg.SlotFreed:
+		c.slots.Freed(c.now, ids.SlotID{Resource: w.id, Index: m.Index}, m.Allocation)
+	case msg.Disconnect:
+		c.terminate(w, "it left: "+m.Cause)
+	default:
+		c.emit(Dropped{Message: m, From: string(w.id), Why: "it is not for a ResourceManager"})
+	}
+}
+
+// registerTaskExecutor admits a worker, for the first time or again.
+func (c *Core) registerTaskExecutor(from Peer, r msg.RegisterTaskExecutor) {
+	w := c.workers[r.Resource]
+	reject := func(format string, args ...any) {
+		c.emit(SendTaskExecutor{To: from.Connection, Message: msg.RegistrationRejected{Reason: fmt.Sprintf(format, args...)}})
+	}
+	switch {
+	case from.Resource != r.Resource:
+		reject("it proved to be %s and claims to be %s", from.Resource, r.Resource)
+		return
+	case w == nil:
+		reject("worker %s is not expected here: it was released, or belongs to another application", r.Resource)
+		return
+	case r.ProtocolVersion != jobgraph.ProtocolVersion:
+		reject("it speaks protocol version %d, and the ResourceManager %d", r.ProtocolVersion, jobgraph.ProtocolVersion)
+		c.fail(w, "it speaks another protocol version")
+		return
+	}
+	if err := c.slots.Register(c.now, w.id, r.Slots); err != nil {
+		reject("%v", err)
+		c.fail(w, err.Error())
+		return
+	}
+	if w.state == connected && w.connection != from.Connection {
+		delete(c.connections, w.connection)
+		c.emit(CloseTaskExecutor{To: w.connection, Cause: "the TaskExecutor registered again"})
+	}
+	w.state, w.connection, w.cause = connected, from.Connection, ""
+	w.host, w.memoryMB, w.vcores = r.Host, r.MemoryMB, r.VCores
+	w.lastSeen = c.now
+	c.connections[from.Connection] = w
+	c.expectBy(w, c.config.HeartbeatTimeout)
+	if c.nextHeartbeat.IsZero() {
+		c.nextHeartbeat = c.now.Add(c.config.HeartbeatInterval)
+	}
+	c.emit(SendTaskExecutor{To: from.Connection, Message: msg.TaskExecutorRegistered{
+		Instance:          ids.InstanceID(c.instances.Next()),
+		ResourceManager:   c.config.ResourceManager,
+		HeartbeatInterval: c.config.HeartbeatInterval,
+		HeartbeatTimeout:  c.config.HeartbeatTimeout,
+	}})
+}
+
+// disconnected gives a worker a short time to come back, and has the driver look
+// whether it has ended: the driver knows the reason, and mostly knows it first.
+func (c *Core) disconnected(from Peer, cause string) {
+	w := c.connections[from.Connection]
+	if w == nil {
+		return
+	}
+	delete(c.connections, from.Connection)
+	w.state, w.cause = lost, cause
+	c.expectBy(w, c.config.ReconnectTimeout)
+	c.slots.Suspend(w.id)
+	c.check = append(c.check, w.id)
+}
+
+// expectBy gives a worker a new deadline, which may be the first of all.
+func (c *Core) expectBy(w *worker, timeout time.Duration) {
+	w.deadline = c.now.Add(timeout)
+	c.nextExpiry = earliest(c.nextExpiry, w.deadline)
+}
+
+// expire gives up workers whose deadline has passed.
+func (c *Core) expire() {
+	if c.nextExpiry.IsZero() || c.now.Before(c.nextExpiry) {
+		return
+	}
+	c.nextExpiry = time.Time{}
+	for _, id := range c.workerIDs() {
+		w := c.workers[id]
+		switch {
+		case c.now.Before(w.deadline):
+			c.nextExpiry = earliest(c.nextExpiry, w.deadline)
+		case w.state == starting:
+			c.fail(w, fmt.Sprintf("did not register within resourcemanager.taskmanager-registration.timeout %v",
+				c.config.RegistrationTimeout))
+		case w.state == connected:
+			c.terminate(w, fmt.Sprintf("was not heard of for heartbeat.timeout %v", c.config.HeartbeatTimeout))
+		default:
+			c.terminate(w, "lost its connection: "+w.cause)
+		}
+	}
+}
+
+// heartbeat tells every connected TaskExecutor, once in an interval, that the
+// ResourceManager is alive.
+func (c *Core) heartbeat() {
+	if c.nextHeartbeat.IsZero() || c.now.Before(c.nextHeartbeat) {
+		return
+	}
+	c.nextHeartbeat = time.Time{}
+	for _, id := range c.workerIDs() {
+		if w := c.workers[id]; w.state == connected {
+			c.emit(SendTaskExecutor{To: w.connection, Message: msg.Heartbeat{}})
+			c.nextHeartbeat = c.now.Add(c.config.HeartbeatInterval)
+		}
+	}
+}
+
+// fail gives up a worker in a way that counts as a failed start.
+func (c *Core) fail(w *worker, cause string) {
+	c.failures.record(c.now)
+	c.terminate(w, cause)
+}
+
+// terminate gives up a worker that may still be there: it is told, and the
+// driver ends it.
+func (c *Core) terminate(w *worker, cause string) {
+	if w.state == connected {
+		c.emit(SendTaskExecutor{To: w.connection, Message: msg.ReleaseTaskExecutor{Cause: cause}})
+	}
+	c.release = append(c.release, Release{Worker: w.id, Cause: cause})
+	c.forget(w, cause)
+}
+
+// forget takes a worker out of all books and tells the jobs that had slots of
+// it.
+func (c *Core) forget(w *worker, cause string) {
+	for _, id := range c.slots.Holders(w.id) {
+		if job := c.jobs[id]; job != nil {
+			c.emit(SendJobMaster{To: job.id, Message: msg.TaskExecutorTerminated{Resource: w.id, Cause: cause}})
+		}
+	}
+	c.slots.Remove(w.id)
+	if w.state == connected {
+		delete(c.connections, w.connection)
+	}
+	delete(c.workers, w.id)
+	c.emit(WorkerGone{Worker: w.id, Cause: cause})
+}

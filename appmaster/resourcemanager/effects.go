@@ -1,0 +1,165 @@
+package resourcemanager
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// driverQueue bounds the orders that wait for the driver. There is one for a
+// step at most, and a driver does nothing slow in Order, so that a full queue
+// means that it hangs.
+const driverQueue = 1024
+
+var errDriverHangs = errors.New("worker driver takes no orders any more")
+
+// shell performs effects. Only the loop's goroutine calls Perform.
+type shell struct {
+	*ResourceManager
+	timers *actor.Timers[struct{}]
+	orders *actor.Outbox[Effect]
+	fatal  context.CancelCauseFunc
+}
+
+func newShell(ctx context.Context, r *ResourceManager, fatal context.CancelCauseFunc) *shell {
+	s := &shell{ResourceManager: r, fatal: fatal}
+	s.timers = actor.NewTimers(func(struct{}) { r.post(ctx, Woken{}) })
+	s.orders = actor.NewOutbox(ctx, driverQueue, s.instruct)
+	return s
+}
+
+// wait stops what the shell started; its context has ended.
+func (s *shell) wait() {
+	s.timers.Stop()
+	s.orders.Wait()
+}
+
+// Perform hands an effect over to whoever it is for.
+func (s *shell) Perform(_ context.Context, effect Effect) {
+	switch e := effect.(type) {
+	case SendTaskExecutor:
+		s.mu.Lock()
+		gateway := s.connections[e.To]
+		s.mu.Unlock()
+		if gateway != nil {
+			gateway.Send(e.Message) // a lost connection reports itself
+		}
+	case CloseTaskExecutor:
+		s.mu.Lock()
+		gateway := s.connections[e.To]
+		s.mu.Unlock()
+		if gateway != nil {
+			gateway.Close(e.Cause)
+		}
+	case SendJobMaster:
+		s.mu.Lock()
+		gateway := s.jobMasters[e.To]
+		s.mu.Unlock()
+		if gateway != nil {
+			gateway.Send(e.Message) // one that has ended needs nothing
+		}
+	case ForgetJobMaster:
+		s.mu.Lock()
+		delete(s.jobMasters, e.JobMaster)
+		s.mu.Unlock()
+	case OrderWorkers, Deregister:
+		if !s.orders.Put(effect) {
+			s.fatal(errDriverHangs)
+		}
+	case Wake:
+		s.timers.Set(struct{}{}, time.Until(e.At))
+	case AnswerStatus:
+		e.Reply <- e.Status // has room: see actor.Ask
+	case AnswerShutdown:
+		e.Reply <- e.Err
+	case Dropped, WorkerGone: // for the log only
+	}
+}
+
+// instruct brings orders to the driver, in the outbox's goroutine.
+func (s *shell) instruct(ctx context.Context, effect Effect) {
+	switch e := effect.(type) {
+	case OrderWorkers:
+		s.driver.Order(ctx, e.Orders)
+	case Deregister:
+		s.post(ctx, Deregistered{Err: s.driver.Deregister(ctx, e.Status, e.Diagnostics)})
+	}
+}
+
+// post gives the loop an event that it need not hear when it has ended.
+func (r *ResourceManager) post(ctx context.Context, event Event) {
+	if err := r.loop.Post(ctx, event); err != nil {
+		r.logger.WithError(err).Debug("event comes after the end")
+	}
+}
+
+// logStep logs one line for each change of state, and at debug level everything.
+func (r *ResourceManager) logStep(event Event, effects []Effect) {
+	if reported, ok := event.(DriverReported); ok {
+		for _, e := range reported.Events {
+			r.logDriverEvent(e)
+		}
+	}
+	for _, effect := range effects {
+		r.logEffect(event, effect)
+	}
+}
+
+func (r *ResourceManager) logDriverEvent(event DriverEvent) {
+	switch e := event.(type) {
+	case WorkerStarting:
+		r.logger.WithFields(logrus.Fields{"container": e.Worker, "node": e.Host}).Info("worker is starting")
+	case WorkersRefused:
+		r.logger.WithField("reason", e.Reason).Error("workers cannot be had")
+	case WorkerFailed, WorkerCompleted: // WorkerGone tells it, unless it was released before
+	}
+}
+
+func (r *ResourceManager) logEffect(event Event, effect Effect) {
+	switch e := effect.(type) {
+	case SendTaskExecutor:
+		r.logSent(event, e)
+	case SendJobMaster:
+		switch m := e.Message.(type) {
+		case msg.JobMasterRegistered:
+			r.logger.WithField("jobmaster", e.To).Info("job master registered")
+		case msg.NotEnoughResources:
+			r.logger.WithFields(logrus.Fields{"job": m.Job, "reason": m.Reason}).Warn("requirements cannot be met")
+		}
+	case OrderWorkers:
+		r.logger.WithFields(logrus.Fields{
+			"spec": e.Orders.Spec, "total": e.Orders.Total, "release": len(e.Orders.Release), "check": len(e.Orders.Check),
+		}).Info("workers ordered")
+	case WorkerGone:
+		r.logger.WithFields(logrus.Fields{"container": e.Worker, "cause": e.Cause}).Info("worker is gone")
+	case Deregister:
+		r.logger.WithField("status", e.Status).Info("cluster shuts down")
+	case Dropped:
+		r.logger.WithFields(logrus.Fields{
+			"message": msg.Kind(e.Message), "from": e.From, "reason": e.Why,
+		}).Debug("message dropped")
+	case CloseTaskExecutor, ForgetJobMaster, Wake, AnswerStatus, AnswerShutdown:
+	}
+}
+
+func (r *ResourceManager) logSent(event Event, e SendTaskExecutor) {
+	var from Peer
+	if said, ok := event.(TaskExecutorSaid); ok {
+		from = said.From
+	}
+	switch m := e.Message.(type) {
+	case msg.TaskExecutorRegistered:
+		r.logger.WithFields(logrus.Fields{"container": from.Resource, "instance": m.Instance}).Info("task executor registered")
+	case msg.RegistrationRejected:
+		r.logger.WithFields(logrus.Fields{"container": from.Resource, "reason": m.Reason}).Warn("task executor rejected")
+	case msg.RequestSlot:
+		r.logger.WithFields(logrus.Fields{
+			"job": m.Job, "allocation": m.Allocation, "slot": m.Index, "connection": e.To,
+		}).Debug("slot granted")
+	}
+}

@@ -1,0 +1,355 @@
+package resourcemanager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sirupsen/logrus"
+	"go.uber.org/goleak"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func quiet() logrus.FieldLogger {
+	logger := logrus.New()
+	logger.SetOutput(io.Discard)
+	logger.SetLevel(logrus.DebugLevel) // so that what logs is run
+	return logger
+}
+
+// fakeDriver starts workers w1, w2, … at once and writes down what it is told.
+type fakeDriver struct {
+	fail   chan error // ends Run
+	report chan Report
+
+	mu      sync.Mutex // guards what follows
+	journal []string
+	started int
+}
+
+func newFakeDriver() *fakeDriver {
+	return &fakeDriver{fail: make(chan error, 1), report: make(chan Report, 1)}
+}
+
+func (d *fakeDriver) write(format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.journal = append(d.journal, fmt.Sprintf(format, args...))
+}
+
+func (d *fakeDriver) lines() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.journal)
+}
+
+func (d *fakeDriver) Run(ctx context.Context, report Report) error {
+	d.report <- report
+	select {
+	case err := <-d.fail:
+		return err
+	case <-ctx.Done():
+		d.write("end")
+		return context.Cause(ctx)
+	}
+}
+
+func (d *fakeDriver) Order(ctx context.Context, o Orders) {
+	report := <-d.report
+	d.report <- report
+	for _, r := range o.Release {
+		d.write("release %s", r.Worker)
+	}
+	for ; d.started < o.Total; d.started++ {
+		id := ids.ResourceID(fmt.Sprintf("w%d", d.started+1))
+		d.write("start %s", id)
+		if err := report(ctx, WorkerStarting{Worker: id, Host: "h"}); err != nil {
+			d.write("report: %v", err)
+		}
+	}
+}
+
+func (d *fakeDriver) Deregister(_ context.Context, status msg.ApplicationStatus, diagnostics string) error {
+	d.write("deregister %s %s", status, diagnostics)
+	return errDeregister
+}
+
+var errDeregister = errors.New("deregistration failed")
+
+// mailbox is a gateway whose messages a test reads.
+type mailbox chan msg.Message
+
+func (m mailbox) Send(message msg.Message) bool { m <- message; return true }
+func (m mailbox) Close(string)                  { close(m) }
+
+// next gives the next message, and ends the test when none comes.
+func next(t *testing.T, from <-chan msg.Message) msg.Message {
+	t.Helper()
+	select {
+	case m := <-from:
+		return m
+	case <-time.After(time.Hour): // of the test's own clock
+		t.Fatal("no message comes")
+		return nil
+	}
+}
+
+func registration(id ids.ResourceID) msg.RegisterTaskExecutor {
+	return msg.RegisterTaskExecutor{
+		ProtocolVersion: jobgraph.ProtocolVersion, Resource: id, Host: "h",
+		Slots: []msg.SlotStatus{{Index: 0}, {Index: 1}},
+	}
+}
+
+// start runs a ResourceManager in the test's bubble; end gives Run's error.
+func start(ctx context.Context, t *testing.T, driver Driver) (r *ResourceManager, end func() error) {
+	t.Helper()
+	r, err := New(testConfig(), driver, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	return r, func() error { return <-ended }
+}
+
+func declare(ctx context.Context, t *testing.T, r *ResourceManager, jobMaster mailbox, slots int) {
+	t.Helper()
+	if err := r.RegisterJobMaster(ctx, msg.RegisterJobMaster{Job: "j1", JobMaster: "m1"}, jobMaster); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.DeclareRequirements(ctx, msg.DeclareRequirements{Job: "j1", JobMaster: "m1", Slots: slots}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The loop carries a job's need to the driver, the worker's registration to the
+// core, and the grant back; a frozen worker is found out by time alone.
+func TestLoopServesAJobAndFindsAFrozenWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		driver := newFakeDriver()
+		r, end := start(t.Context(), t, driver)
+		jobMaster, worker := make(mailbox, 10), make(mailbox, 10)
+		declare(t.Context(), t, r, jobMaster, 1)
+		synctest.Wait()
+		connection := r.Connect("w1", worker)
+		if err := connection.Receive(t.Context(), registration("w1")); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if m, ok := next(t, worker).(msg.TaskExecutorRegistered); !ok || m.ResourceManager != "rm1" {
+			t.Errorf("answer to the registration is %+v", m)
+		}
+		if m, ok := next(t, worker).(msg.RequestSlot); !ok || m.JobMaster != "m1" {
+			t.Errorf("grant is %+v", m)
+		}
+		for range 4 {
+			if m, ok := next(t, worker).(msg.Heartbeat); !ok {
+				t.Errorf("instead of a heartbeat came %+v", m)
+			}
+		}
+		if m, ok := next(t, worker).(msg.ReleaseTaskExecutor); !ok {
+			t.Errorf("a frozen worker got %+v", m)
+		}
+		if waited := time.Since(began); waited != 50*time.Second {
+			t.Errorf("worker was given up after %v", waited)
+		}
+		if m, ok := next(t, jobMaster).(msg.JobMasterRegistered); !ok {
+			t.Errorf("JobMaster got %+v", m)
+		}
+		if m, ok := next(t, jobMaster).(msg.TaskExecutorTerminated); !ok || m.Resource != "w1" {
+			t.Errorf("JobMaster got %+v", m)
+		}
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"start w1", "release w1", "start w2"}, driver.lines()); diff != "" {
+			t.Errorf("driver was told (-want +got):\n%s", diff)
+		}
+		r.Stop()
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Workers go before the application is deregistered, and every caller gets the
+// driver's word about it.
+func TestShutdownReleasesWorkersThenDeregisters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		driver := newFakeDriver()
+		r, end := start(t.Context(), t, driver)
+		declare(t.Context(), t, r, make(mailbox, 10), 3)
+		synctest.Wait()
+		for range 2 {
+			if err := r.Shutdown(t.Context(), msg.ApplicationFailed, "why"); !errors.Is(err, errDeregister) {
+				t.Errorf("shutdown gives %v", err)
+			}
+		}
+		r.Stop()
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+		want := []string{"start w1", "start w2", "release w1", "release w2", "deregister FAILED why", "end"}
+		if diff := cmp.Diff(want, driver.lines()); diff != "" {
+			t.Errorf("driver was told (-want +got):\n%s", diff)
+		}
+		if err := r.Shutdown(t.Context(), msg.ApplicationFailed, "why"); !errors.Is(err, actor.ErrStopped) {
+			t.Errorf("shutdown after the end gives %v", err)
+		}
+	})
+}
+
+// A process that leaves must not touch anything: the next attempt may want its
+// workers.
+func TestStopTouchesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		driver := newFakeDriver()
+		r, end := start(t.Context(), t, driver)
+		declare(t.Context(), t, r, make(mailbox, 10), 1)
+		synctest.Wait()
+		r.Stop()
+		r.Stop()
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff([]string{"start w1", "end"}, driver.lines()); diff != "" {
+			t.Errorf("driver was told (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestRunEndsWithTheDriversError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		driver := newFakeDriver()
+		_, end := start(t.Context(), t, driver)
+		fatal := errors.New("attempt is gone")
+		driver.fail <- fatal
+		if err := end(); !errors.Is(err, fatal) {
+			t.Errorf("run ends with %v", err)
+		}
+	})
+}
+
+// A driver that hangs must not stall the role, nor be waited for in silence.
+func TestRunEndsWhenTheDriverTakesNoOrders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		driver := hangingDriver{newFakeDriver()}
+		r, end := start(t.Context(), t, driver)
+		jobMaster := make(mailbox, 10)
+		for slots := range 4 * driverQueue {
+			if r.RegisterJobMaster(t.Context(), msg.RegisterJobMaster{Job: "j1", JobMaster: "m1"}, jobMaster) != nil {
+				break
+			}
+			if r.DeclareRequirements(t.Context(), msg.DeclareRequirements{Job: "j1", JobMaster: "m1", Slots: 1 + 2*slots}) != nil {
+				break
+			}
+			for len(jobMaster) > 0 {
+				<-jobMaster
+			}
+		}
+		if err := end(); !errors.Is(err, errDriverHangs) {
+			t.Errorf("run ends with %v", err)
+		}
+	})
+}
+
+type hangingDriver struct{ *fakeDriver }
+
+func (hangingDriver) Order(ctx context.Context, _ Orders) { <-ctx.Done() }
+
+// workerEnd is a TaskExecutor's end of a stream.
+type workerEnd struct {
+	messages chan msg.Message
+	closed   chan error
+}
+
+func (w workerEnd) Receive(m msg.Message) { w.messages <- m }
+func (w workerEnd) Closed(cause error)    { w.closed <- cause }
+
+// Over rolerpc's streams, with encoding: who registers learns the token, and what
+// carries another one, or comes from another worker, is not heard.
+func TestStreamsAreFenced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		driver := newFakeDriver()
+		r, end := start(t.Context(), t, driver)
+		declare(t.Context(), t, r, make(mailbox, 10), 1)
+		synctest.Wait()
+
+		mux := new(rolerpc.Mux)
+		mux.Handle(Target, r.Accept)
+		local := rolerpc.NewLocal(mux, rolerpc.LocalConfig{
+			Dialer: rolerpc.Peer{Identity: pki.Identity{Application: "a", Role: pki.RoleTaskExecutor, Resource: "w1"}},
+			Logger: quiet(), Encode: true,
+		})
+		worker := workerEnd{make(chan msg.Message, 10), make(chan error, 1)}
+		stream, err := local.Open(t.Context(), Target, worker)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stream.Send(registration("w2"))
+		if m, ok := next(t, worker.messages).(msg.RegistrationRejected); !ok {
+			t.Errorf("a worker that claims to be another got %+v", m)
+		}
+		stream.Send(registration("w1"))
+		registered, ok := next(t, worker.messages).(msg.TaskExecutorRegistered)
+		if !ok {
+			t.Fatalf("registration is answered by %+v", registered)
+		}
+		grant, ok := next(t, worker.messages).(msg.RequestSlot)
+		if !ok {
+			t.Fatalf("after the registration came %+v", grant)
+		}
+
+		stream.SetToken("another")
+		stream.Send(msg.SlotFreed{Index: grant.Index, Allocation: grant.Allocation})
+		synctest.Wait()
+		if status, err := r.Status(t.Context()); err != nil || len(status.TaskExecutors) != 1 || status.TaskExecutors[0].SlotsFree != 1 {
+			t.Errorf("after a stale message the status is %+v, error %v", status, err)
+		}
+
+		stream.SetToken(string(registered.ResourceManager))
+		stream.Close("leaving")
+		<-worker.closed
+		synctest.Wait()
+		if status, err := r.Status(t.Context()); err != nil || len(status.TaskExecutors) != 0 {
+			t.Errorf("after the worker left the status is %+v, error %v", status, err)
+		}
+		if err := local.Close(); err != nil {
+			t.Error(err)
+		}
+		r.Stop()
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestConfigReportsAllFaultsAtOnce(t *testing.T) {
+	_, err := New(Config{HeartbeatInterval: time.Minute, HeartbeatTimeout: time.Second}, newFakeDriver(), quiet())
+	if err == nil {
+		t.Fatal("an empty Config is taken")
+	}
+	for _, want := range []string{"fencing token", "taskmanager.numberOfTaskSlots", "heartbeat.timeout"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error %q does not name %s", err, want)
+		}
+	}
+	if _, err := New(testConfig(), newFakeDriver(), quiet()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,135 @@
+// Package resourcemanager is the role that gets workers and gives their slots to
+// jobs. It owns the list of workers from their start to their end, the
+// connections of TaskExecutors, and the requirements that JobMasters declare; a
+// Driver gets it workers from YARN, or from the process that it runs in.
+//
+// Core is the pure state machine, with the SlotManager inside. ResourceManager
+// is the loop around it, and owns three goroutines: the loop, one that hands
+// orders to the driver, and the driver's own. The package must never import
+// another role, nor YARN's protocols: only yarndriver speaks them.
+package resourcemanager
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// JobMasterGateway sends to one JobMaster: JobMasterRegistered,
+// NotEnoughResources, TaskExecutorTerminated.
+type JobMasterGateway interface {
+	// Send queues a message and never blocks. False means that the JobMaster has
+	// ended.
+	Send(m msg.Message) bool
+}
+
+// ResourceManager is the role's running form. Make it with New, and run it once
+// with Run; its other methods may be called from any goroutine, before Run too,
+// and give actor.ErrStopped after it.
+type ResourceManager struct {
+	token  ids.ResourceManagerID
+	loop   *actor.Loop[Event, Effect]
+	driver Driver
+	logger logrus.FieldLogger
+
+	mu             sync.Mutex // guards what follows
+	lastConnection ConnectionID
+	connections    map[ConnectionID]TaskExecutorGateway
+	jobMasters     map[ids.JobMasterID]JobMasterGateway
+}
+
+// New makes a ResourceManager that gets its workers from the driver.
+func New(config Config, driver Driver, logger logrus.FieldLogger) (*ResourceManager, error) {
+	core, err := NewCore(config)
+	if err != nil {
+		return nil, err
+	}
+	r := &ResourceManager{
+		token:       config.ResourceManager,
+		driver:      driver,
+		logger:      logger.WithField("role", "resourcemanager"),
+		connections: make(map[ConnectionID]TaskExecutorGateway),
+		jobMasters:  make(map[ids.JobMasterID]JobMasterGateway),
+	}
+	r.loop = actor.New[Event, Effect](core, nil)
+	r.loop.Observe(r.logStep)
+	return r, nil
+}
+
+// Run runs the role and its driver until Stop is called (nil), ctx ends (its
+// cause) or the driver cannot go on (its error: the process has to end without
+// touching anything). It waits for all that it started.
+func (r *ResourceManager) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+
+	shell := newShell(ctx, r, cancel)
+	r.loop.SetShell(shell)
+	driver := make(chan error, 1)
+	go func() { // ends with ctx, which the loop's end cancels
+		err := r.driver.Run(ctx, r.report)
+		if err != nil && ctx.Err() == nil {
+			err = fmt.Errorf("run worker driver: %w", err)
+			cancel(err)
+		}
+		driver <- err
+	}()
+
+	err := r.loop.Run(ctx)
+	cancel(actor.ErrStopped)
+	<-driver
+	shell.wait()
+	return err
+}
+
+// Stop ends Run and touches nothing outside: workers go on, and the application
+// stays registered. See Shutdown for an orderly end.
+func (r *ResourceManager) Stop() { r.loop.Stop() }
+
+// Shutdown releases all workers and deregisters the application with how it
+// ended and why. Run goes on until Stop. A second call waits for the first one's
+// end and gives its error.
+func (r *ResourceManager) Shutdown(ctx context.Context, status msg.ApplicationStatus, diagnostics string) error {
+	err, asking := actor.Ask(ctx, r.loop, func(reply chan<- error) Event {
+		return ShutdownAsked{Status: status, Diagnostics: diagnostics, Reply: reply}
+	})
+	if asking != nil {
+		return fmt.Errorf("shut down resource manager: %w", asking)
+	}
+	return err
+}
+
+// Status describes the workers, for people.
+func (r *ResourceManager) Status(ctx context.Context) (Status, error) {
+	return actor.Ask(ctx, r.loop, func(reply chan<- Status) Event { return StatusAsked{Reply: reply} })
+}
+
+// RegisterJobMaster makes a job known. The answer, JobMasterRegistered, comes
+// through the gateway.
+func (r *ResourceManager) RegisterJobMaster(ctx context.Context, m msg.RegisterJobMaster, gateway JobMasterGateway) error {
+	r.mu.Lock()
+	r.jobMasters[m.JobMaster] = gateway
+	r.mu.Unlock()
+	return r.loop.Post(ctx, JobMasterRegistering{Registration: m})
+}
+
+// DeclareRequirements sets the total of slots that a job needs.
+func (r *ResourceManager) DeclareRequirements(ctx context.Context, m msg.DeclareRequirements) error {
+	return r.loop.Post(ctx, RequirementsDeclared{Declaration: m})
+}
+
+// DisconnectJobMaster says that a JobMaster has ended: its job needs nothing any
+// more. Slots that it has not freed stay taken until their workers free them.
+func (r *ResourceManager) DisconnectJobMaster(ctx context.Context, job ids.JobID, jobMaster ids.JobMasterID) error {
+	return r.loop.Post(ctx, JobMasterGone{Job: job, JobMaster: jobMaster})
+}
+
+func (r *ResourceManager) report(ctx context.Context, events ...DriverEvent) error {
+	return r.loop.Post(ctx, DriverReported{Events: events})
+}
