@@ -1,0 +1,163 @@
+// Package executiongraph is the parallel plan of one job: a JobGraph with every
+// vertex multiplied into its subtasks, each with its current attempt and state,
+// divided into pipelined regions.
+//
+// A Graph is plain state that its JobMaster's core owns: no I/O, no clock, no
+// goroutine, no lock. It imports ids, msg and jobgraph only.
+package executiongraph
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// Errors of lookups by an id that came from outside.
+var (
+	// ErrUnknown says that the job has no such subtask.
+	ErrUnknown = errors.New("no such execution")
+	// ErrStale says that the attempt is not the subtask's current one.
+	ErrStale = errors.New("execution was restarted")
+)
+
+// Execution is the current attempt of one subtask. Its State is changed by the
+// Graph only.
+type Execution struct {
+	ID     ids.ExecutionAttemptID
+	State  msg.ExecutionState
+	Region int // index of its pipelined region
+
+	// Where it runs; empty before it is deployed.
+	Resource ids.ResourceID
+	Host     ids.HostID
+
+	Started time.Time // when it was deployed, or zero
+	Ended   time.Time // when it reached a final state, or zero
+
+	Counters map[string]int64 // with FINISHED
+	Traffic  msg.Traffic      // as last reported
+}
+
+// Graph holds the executions of a job.
+type Graph struct {
+	job        *jobgraph.JobGraph
+	executions []Execution // by vertex, then by subtask
+	first      []int       // index of each vertex's subtask 0 in executions
+	regions    []region
+	counts     []map[msg.ExecutionState]int // tasks of each vertex by state
+	finished   int
+	final      int
+	modified   time.Time
+}
+
+type region struct {
+	members []int // indexes into executions, ascending
+	final   int   // how many have ended
+}
+
+// New builds the graph of a valid job: all executions are CREATED, attempt 0.
+// It takes time and memory in proportion to the number of subtasks, whatever
+// connects them.
+func New(job *jobgraph.JobGraph) *Graph {
+	g := &Graph{
+		job:    job,
+		first:  make([]int, len(job.Vertices)),
+		counts: make([]map[msg.ExecutionState]int, len(job.Vertices)),
+	}
+	total := 0
+	for v, vertex := range job.Vertices {
+		g.first[v] = total
+		g.counts[v] = map[msg.ExecutionState]int{msg.ExecutionCreated: vertex.Parallelism}
+		total += vertex.Parallelism
+	}
+	g.executions = make([]Execution, total)
+	for v, vertex := range job.Vertices {
+		for s := range vertex.Parallelism {
+			g.executions[g.first[v]+s] = Execution{
+				ID:    ids.ExecutionAttemptID{Vertex: v, Subtask: s},
+				State: msg.ExecutionCreated,
+			}
+		}
+	}
+	g.divide()
+	return g
+}
+
+// Job is the graph that this one was built from.
+func (g *Graph) Job() *jobgraph.JobGraph { return g.job }
+
+// Total is the number of executions.
+func (g *Graph) Total() int { return len(g.executions) }
+
+// Finished tells whether every execution is FINISHED.
+func (g *Graph) Finished() bool { return g.finished == len(g.executions) }
+
+// Ended tells whether every execution has reached a final state.
+func (g *Graph) Ended() bool { return g.final == len(g.executions) }
+
+// Modified is when an execution last changed its state.
+func (g *Graph) Modified() time.Time { return g.modified }
+
+// All gives every execution, by vertex and subtask.
+func (g *Graph) All() iter.Seq[*Execution] {
+	return func(yield func(*Execution) bool) {
+		for i := range g.executions {
+			if !yield(&g.executions[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Vertex gives the executions of one vertex, by subtask.
+func (g *Graph) Vertex(v int) []Execution {
+	return g.executions[g.first[v] : g.first[v]+g.job.Vertices[v].Parallelism]
+}
+
+// Counts gives the number of a vertex's tasks in each state that some have.
+func (g *Graph) Counts(v int) map[msg.ExecutionState]int { return maps.Clone(g.counts[v]) }
+
+// Current finds an execution by an id that came from outside: ErrUnknown,
+// ErrStale.
+func (g *Graph) Current(id ids.ExecutionAttemptID) (*Execution, error) {
+	if id.Vertex < 0 || id.Vertex >= len(g.first) || id.Subtask < 0 || id.Subtask >= g.job.Vertices[id.Vertex].Parallelism {
+		return nil, fmt.Errorf("%w: %s", ErrUnknown, id)
+	}
+	e := &g.executions[g.first[id.Vertex]+id.Subtask]
+	if e.ID.Attempt != id.Attempt {
+		return nil, fmt.Errorf("%w: %s is now %s", ErrStale, id, e.ID)
+	}
+	return e, nil
+}
+
+// TaskName is an execution's name for people: "vertex (subtask/parallelism)",
+// subtasks from 1, as Flink prints it.
+func (g *Graph) TaskName(e *Execution) string {
+	v := g.job.Vertices[e.ID.Vertex]
+	return fmt.Sprintf("%s (%d/%d)", v.Name, e.ID.Subtask+1, v.Parallelism)
+}
+
+// Deploy moves a SCHEDULED execution to DEPLOYING in a host.
+func (g *Graph) Deploy(e *Execution, resource ids.ResourceID, host ids.HostID, now time.Time) {
+	g.mustTransition(e, msg.ExecutionDeploying, now)
+	e.Resource, e.Host, e.Started = resource, host, now
+}
+
+// Restart makes the next attempt of an execution that has ended; it is CREATED
+// again and keeps nothing of the last one.
+func (g *Graph) Restart(e *Execution, now time.Time) {
+	if !e.State.Final() {
+		panic(fmt.Sprintf("executiongraph: restart of %s in state %s", e.ID, e.State))
+	}
+	from := e.State
+	id := e.ID
+	id.Attempt++
+	*e = Execution{ID: id, State: from, Region: e.Region}
+	g.move(e, msg.ExecutionCreated, now)
+}

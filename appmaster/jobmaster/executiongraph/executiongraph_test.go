@@ -1,0 +1,301 @@
+package executiongraph
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func job(parallelisms []int, edges ...jobgraph.Edge) *jobgraph.JobGraph {
+	g := &jobgraph.JobGraph{Edges: edges}
+	for i, p := range parallelisms {
+		g.Vertices = append(g.Vertices, jobgraph.Vertex{Name: fmt.Sprint("v", i), Parallelism: p})
+	}
+	return g
+}
+
+func allToAll(from, to jobgraph.VertexID) jobgraph.Edge {
+	return jobgraph.Edge{From: from, To: to, Pattern: jobgraph.AllToAll}
+}
+
+func pointwise(from, to jobgraph.VertexID) jobgraph.Edge {
+	return jobgraph.Edge{From: from, To: to, Pattern: jobgraph.Pointwise}
+}
+
+func members(g *Graph) [][]string {
+	regions := make([][]string, g.Regions())
+	for r := range regions {
+		for e := range g.Region(r) {
+			regions[r] = append(regions[r], fmt.Sprintf("%d/%d", e.ID.Vertex, e.ID.Subtask))
+		}
+	}
+	return regions
+}
+
+// Regions too large restart work that is not hurt; too small, and a restarted
+// task reads from a producer that has thrown its data away.
+func TestRegions(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		job  *jobgraph.JobGraph
+		want [][]string
+	}{
+		"subtasks without edges stand alone": {
+			job([]int{2}), [][]string{{"0/0"}, {"0/1"}},
+		},
+		"a pointwise edge joins pairs": {
+			job([]int{2, 2}, pointwise(0, 1)), [][]string{{"0/0", "1/0"}, {"0/1", "1/1"}},
+		},
+		"an all-to-all edge joins everything": {
+			job([]int{2, 3}, allToAll(0, 1)), [][]string{{"0/0", "0/1", "1/0", "1/1", "1/2"}},
+		},
+		"two jobs in one graph stay apart": {
+			job([]int{1, 1, 2, 2}, allToAll(0, 1), pointwise(2, 3)),
+			[][]string{{"0/0", "1/0"}, {"2/0", "3/0"}, {"2/1", "3/1"}},
+		},
+		"a gather at the end joins what was apart": {
+			job([]int{2, 2, 1}, pointwise(0, 1), allToAll(1, 2)),
+			[][]string{{"0/0", "0/1", "1/0", "1/1", "2/0"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(test.want, members(New(test.job))); diff != "" {
+				t.Errorf("regions differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestRegionsAreConnectedParts compares with a search that follows every single
+// channel.
+func TestRegionsAreConnectedParts(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		g := job(rapid.SliceOfN(rapid.IntRange(1, 4), 1, 6).Draw(t, "parallelisms"))
+		for to := 1; to < len(g.Vertices); to++ {
+			for from := range to {
+				switch rapid.IntRange(0, 3).Draw(t, "edge") {
+				case 0:
+					g.Edges = append(g.Edges, allToAll(jobgraph.VertexID(from), jobgraph.VertexID(to)))
+				case 1:
+					if g.Vertices[from].Parallelism == g.Vertices[to].Parallelism {
+						g.Edges = append(g.Edges, pointwise(jobgraph.VertexID(from), jobgraph.VertexID(to)))
+					}
+				}
+			}
+		}
+		graph := New(g)
+		region := func(v jobgraph.VertexID, s int) int { return graph.Vertex(int(v))[s].Region }
+		reach := make(map[[2]int]bool) // pairs of regions that a channel joins: none but with itself
+		for _, e := range g.Edges {
+			for p := range g.Vertices[e.From].Parallelism {
+				for c := range g.Vertices[e.To].Parallelism {
+					if e.Pattern == jobgraph.AllToAll || p == c {
+						reach[[2]int{region(e.From, p), region(e.To, c)}] = true
+					}
+				}
+			}
+		}
+		for pair := range reach {
+			if pair[0] != pair[1] {
+				t.Fatalf("a channel leads from region %d to %d", pair[0], pair[1])
+			}
+		}
+		if want := countParts(g); graph.Regions() != want {
+			t.Fatalf("%d regions, the graph has %d parts", graph.Regions(), want)
+		}
+	})
+}
+
+// countParts counts connected parts by spreading labels until nothing changes.
+func countParts(g *jobgraph.JobGraph) int {
+	label := make(map[[2]int]int)
+	for v, vertex := range g.Vertices {
+		for s := range vertex.Parallelism {
+			label[[2]int{v, s}] = len(label)
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, e := range g.Edges {
+			for p := range g.Vertices[e.From].Parallelism {
+				for c := range g.Vertices[e.To].Parallelism {
+					a, b := [2]int{int(e.From), p}, [2]int{int(e.To), c}
+					if (e.Pattern == jobgraph.AllToAll || p == c) && label[a] != label[b] {
+						label[a] = min(label[a], label[b])
+						label[b] = label[a]
+						changed = true
+					}
+				}
+			}
+		}
+	}
+	parts := make(map[int]bool)
+	for _, l := range label {
+		parts[l] = true
+	}
+	return len(parts)
+}
+
+func TestTransitions(t *testing.T) {
+	t.Parallel()
+	all := []msg.ExecutionState{
+		msg.ExecutionCreated, msg.ExecutionScheduled, msg.ExecutionDeploying, msg.ExecutionRunning,
+		msg.ExecutionFinished, msg.ExecutionCanceling, msg.ExecutionCanceled, msg.ExecutionFailed,
+	}
+	legal := map[msg.ExecutionState]string{
+		msg.ExecutionCreated:   "SCHEDULED CANCELED",
+		msg.ExecutionScheduled: "DEPLOYING CANCELED",
+		msg.ExecutionDeploying: "RUNNING FINISHED CANCELING FAILED",
+		msg.ExecutionRunning:   "FINISHED CANCELING FAILED",
+		msg.ExecutionCanceling: "CANCELED",
+	}
+	for _, from := range all {
+		var got []string
+		for _, to := range all {
+			g := New(job([]int{1}))
+			e, err := g.Current(ids.ExecutionAttemptID{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.move(e, from, now)
+			if g.Transition(e, to, now) == nil {
+				got = append(got, string(to))
+			} else if e.State != from {
+				t.Errorf("refused change from %s to %s left %s", from, to, e.State)
+			}
+		}
+		if want := legal[from]; want != fmt.Sprint(trim(got)) {
+			t.Errorf("from %s: got %v, want %v", from, got, want)
+		}
+	}
+}
+
+func trim(words []string) string {
+	text := fmt.Sprint(words)
+	return text[1 : len(text)-1]
+}
+
+// TestCountsFollowStates would catch a sum that a transition forgets: a job that
+// never ends, or ends too early.
+func TestCountsFollowStates(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		g := New(job([]int{2, 2}, pointwise(0, 1)))
+		for range rapid.IntRange(0, 40).Draw(t, "steps") {
+			executions := slices.Collect(g.All())
+			e := executions[rapid.IntRange(0, len(executions)-1).Draw(t, "execution")]
+			if e.State.Final() {
+				g.Restart(e, now)
+				continue
+			}
+			if err := g.Transition(e, rapid.SampledFrom(next(e.State)).Draw(t, "to"), now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		final, finished := 0, 0
+		counts := []map[msg.ExecutionState]int{{}, {}}
+		ended := []bool{true, true}
+		for e := range g.All() {
+			counts[e.ID.Vertex][e.State]++
+			if e.State.Final() {
+				final++
+			} else {
+				ended[e.Region] = false
+			}
+			if e.State == msg.ExecutionFinished {
+				finished++
+			}
+		}
+		if diff := cmp.Diff(counts, []map[msg.ExecutionState]int{g.Counts(0), g.Counts(1)}); diff != "" {
+			t.Errorf("counts differ (-want +got):\n%s", diff)
+		}
+		if g.Ended() != (final == 4) || g.Finished() != (finished == 4) {
+			t.Errorf("ended %t, finished %t with %d final and %d finished of 4", g.Ended(), g.Finished(), final, finished)
+		}
+		for r := range ended {
+			if g.RegionEnded(r) != ended[r] {
+				t.Errorf("region %d ended: got %t", r, g.RegionEnded(r))
+			}
+		}
+	})
+}
+
+func TestRestartMakesTheNextAttempt(t *testing.T) {
+	t.Parallel()
+	g := New(job([]int{2}))
+	old := ids.ExecutionAttemptID{Subtask: 1}
+	e, err := g.Current(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, state := range []msg.ExecutionState{msg.ExecutionScheduled, msg.ExecutionDeploying, msg.ExecutionFailed} {
+		if err := g.Transition(e, state, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.Counters = map[string]int64{"words": 1}
+	g.Restart(e, now)
+	want := Execution{ID: ids.ExecutionAttemptID{Subtask: 1, Attempt: 1}, State: msg.ExecutionCreated, Region: 1}
+	if diff := cmp.Diff(want, *e); diff != "" {
+		t.Errorf("restarted execution differs (-want +got):\n%s", diff)
+	}
+	if _, err := g.Current(old); !errors.Is(err, ErrStale) {
+		t.Errorf("old attempt: got error %v", err)
+	}
+	for _, id := range []ids.ExecutionAttemptID{{Vertex: -1}, {Vertex: 1}, {Subtask: -1}, {Subtask: 2}} {
+		if _, err := g.Current(id); !errors.Is(err, ErrUnknown) {
+			t.Errorf("%s: got error %v", id, err)
+		}
+	}
+}
+
+func TestVertexState(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		states []msg.ExecutionState
+		want   msg.ExecutionState
+	}{
+		"nothing has begun":                {[]msg.ExecutionState{msg.ExecutionScheduled, msg.ExecutionDeploying}, msg.ExecutionCreated},
+		"some run":                         {[]msg.ExecutionState{msg.ExecutionScheduled, msg.ExecutionRunning}, msg.ExecutionRunning},
+		"some are done, the rest to begin": {[]msg.ExecutionState{msg.ExecutionFinished, msg.ExecutionScheduled}, msg.ExecutionRunning},
+		"all are done":                     {[]msg.ExecutionState{msg.ExecutionFinished, msg.ExecutionFinished}, msg.ExecutionFinished},
+		"one failed":                       {[]msg.ExecutionState{msg.ExecutionFailed, msg.ExecutionCanceling}, msg.ExecutionFailed},
+		"one is cancelled":                 {[]msg.ExecutionState{msg.ExecutionCanceled, msg.ExecutionFinished}, msg.ExecutionCanceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := New(job([]int{2}))
+			for i := range test.states {
+				g.move(&g.executions[i], test.states[i], now)
+			}
+			if got := g.VertexState(0); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// BenchmarkNew builds the graph of an all-to-all exchange of 100 million
+// channels. Flink 1.13 needs 627 ms for it, 1.12 needed 11.4 s.
+func BenchmarkNew10000x10000(b *testing.B) {
+	g := job([]int{10_000, 10_000}, allToAll(0, 1))
+	b.ReportAllocs()
+	for b.Loop() {
+		if New(g).Regions() != 1 {
+			b.Fatal("more than one region")
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package executiongraph
+
+import (
+	"iter"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+)
+
+// A pipelined region is a set of executions that must run at the same time,
+// because each reads what another writes: it is deployed as a whole and, when
+// one of its executions fails, restarted as a whole. All edges are pipelined, so
+// regions are the connected parts of the graph and no edge leaves one: the
+// restart set of a failure is the failed execution's region.
+
+// Regions is the number of pipelined regions. They are numbered by their first
+// execution.
+func (g *Graph) Regions() int { return len(g.regions) }
+
+// Region gives the executions of a region, by vertex and subtask.
+func (g *Graph) Region(r int) iter.Seq[*Execution] {
+	return func(yield func(*Execution) bool) {
+		for _, i := range g.regions[r].members {
+			if !yield(&g.executions[i]) {
+				return
+			}
+		}
+	}
+}
+
+// RegionEnded tells whether every execution of a region has reached a final
+// state.
+func (g *Graph) RegionEnded(r int) bool {
+	return g.regions[r].final == len(g.regions[r].members)
+}
+
+// divide finds the regions. An all-to-all edge is one group of producers and
+// consumers: joining every member of the group with one of them costs the sum of
+// both ends, not their product.
+func (g *Graph) divide() {
+	sets := newDisjointSets(len(g.executions))
+	for _, edge := range g.job.Edges {
+		from, to := g.first[edge.From], g.first[edge.To]
+		switch edge.Pattern {
+		case jobgraph.AllToAll:
+			for p := range g.job.Vertices[edge.From].Parallelism {
+				sets.join(from+p, to)
+			}
+			for c := range g.job.Vertices[edge.To].Parallelism {
+				sets.join(from, to+c)
+			}
+		case jobgraph.Pointwise:
+			for s := range g.job.Vertices[edge.From].Parallelism {
+				sets.join(from+s, to+s)
+			}
+		}
+	}
+	number := make(map[int]int) // of a set's representative
+	for i := range g.executions {
+		root := sets.find(i)
+		r, known := number[root]
+		if !known {
+			r = len(g.regions)
+			number[root] = r
+			g.regions = append(g.regions, region{})
+		}
+		g.executions[i].Region = r
+		g.regions[r].members = append(g.regions[r].members, i)
+	}
+}
+
+// disjointSets is union-find: parent[i] leads to the representative of i's set.
+type disjointSets struct{ parent []int }
+
+func newDisjointSets(n int) disjointSets {
+	parent := make([]int, n)
+	for i := range parent {
+		parent[i] = i
+	}
+	return disjointSets{parent}
+}
+
+func (d disjointSets) find(i int) int {
+	for d.parent[i] != i {
+		d.parent[i] = d.parent[d.parent[i]] // halve the path for those who come next
+		i = d.parent[i]
+	}
+	return i
+}
+
+// join unites two sets; the smaller index represents both, so that the result
+// does not depend on the order of edges.
+func (d disjointSets) join(a, b int) {
+	a, b = d.find(a), d.find(b)
+	d.parent[max(a, b)] = min(a, b)
+}

@@ -1,0 +1,107 @@
+package executiongraph
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// next lists the states that may follow each state. A task that fails before it
+// says RUNNING goes from DEPLOYING to FAILED; one that ends while a cancel is
+// on its way to it counts as CANCELED, whatever it says.
+func next(from msg.ExecutionState) []msg.ExecutionState {
+	switch from {
+	case msg.ExecutionCreated:
+		return []msg.ExecutionState{msg.ExecutionScheduled, msg.ExecutionCanceled}
+	case msg.ExecutionScheduled:
+		return []msg.ExecutionState{msg.ExecutionDeploying, msg.ExecutionCanceled}
+	case msg.ExecutionDeploying:
+		return []msg.ExecutionState{msg.ExecutionRunning, msg.ExecutionFinished, msg.ExecutionFailed, msg.ExecutionCanceling}
+	case msg.ExecutionRunning:
+		return []msg.ExecutionState{msg.ExecutionFinished, msg.ExecutionFailed, msg.ExecutionCanceling}
+	case msg.ExecutionCanceling:
+		return []msg.ExecutionState{msg.ExecutionCanceled}
+	case msg.ExecutionFinished, msg.ExecutionCanceled, msg.ExecutionFailed:
+		return nil // only Restart leaves a final state
+	}
+	return nil
+}
+
+// Transition changes an execution's state; an error says that the change is not
+// legal, and nothing has changed then.
+func (g *Graph) Transition(e *Execution, to msg.ExecutionState, now time.Time) error {
+	if !slices.Contains(next(e.State), to) {
+		return fmt.Errorf("execution %s cannot go from %s to %s", e.ID, e.State, to)
+	}
+	g.move(e, to, now)
+	return nil
+}
+
+// mustTransition is for changes that the JobMaster itself decides on.
+func (g *Graph) mustTransition(e *Execution, to msg.ExecutionState, now time.Time) {
+	if err := g.Transition(e, to, now); err != nil {
+		panic("executiongraph: " + err.Error())
+	}
+}
+
+func (g *Graph) move(e *Execution, to msg.ExecutionState, now time.Time) {
+	g.count(e, -1)
+	e.State = to
+	g.count(e, +1)
+	if to.Final() {
+		e.Ended = now
+	}
+	g.modified = now
+}
+
+// count adds an execution to the sums that depend on its state, or takes it out.
+func (g *Graph) count(e *Execution, n int) {
+	counts := g.counts[e.ID.Vertex]
+	if counts[e.State] += n; counts[e.State] == 0 {
+		delete(counts, e.State)
+	}
+	if e.State.Final() {
+		g.final += n
+		g.regions[e.Region].final += n
+	}
+	if e.State == msg.ExecutionFinished {
+		g.finished += n
+	}
+}
+
+// Cancel ends an execution that was not deployed, or marks one that was as
+// CANCELING: then a host must be told, and the answer is true. Ended executions
+// stay as they are.
+func (g *Graph) Cancel(e *Execution, now time.Time) (tell bool) {
+	switch e.State {
+	case msg.ExecutionCreated, msg.ExecutionScheduled:
+		g.mustTransition(e, msg.ExecutionCanceled, now)
+	case msg.ExecutionDeploying, msg.ExecutionRunning:
+		g.mustTransition(e, msg.ExecutionCanceling, now)
+		return true
+	case msg.ExecutionCanceling, msg.ExecutionFinished, msg.ExecutionCanceled, msg.ExecutionFailed:
+	}
+	return false
+}
+
+// VertexState sums the states of a vertex's tasks up in one, as Flink's
+// ExecutionJobVertex does: the worst that any task is in; FINISHED only when
+// all are.
+func (g *Graph) VertexState(v int) msg.ExecutionState {
+	counts := g.counts[v]
+	for _, state := range []msg.ExecutionState{msg.ExecutionFailed, msg.ExecutionCanceling, msg.ExecutionCanceled, msg.ExecutionRunning} {
+		if counts[state] > 0 {
+			return state
+		}
+	}
+	switch counts[msg.ExecutionFinished] {
+	case 0:
+		return msg.ExecutionCreated
+	case g.job.Vertices[v].Parallelism:
+		return msg.ExecutionFinished
+	default:
+		return msg.ExecutionRunning
+	}
+}
