@@ -1,0 +1,90 @@
+package failover
+
+import (
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// Kind says what failed.
+type Kind int
+
+// What may fail. Only the loss of a worker is nothing that the job could have
+// done: it uses up no restart.
+const (
+	TaskFailed Kind = iota + 1
+	HostLost
+	WorkerLost
+)
+
+// Cause is one failure and where it happened.
+type Cause struct {
+	Kind     Kind
+	Time     time.Time
+	Failure  msg.Failure
+	Task     string         // name of the task for people, or "" for a host or worker
+	Location string         // the worker's node
+	Resource ids.ResourceID // worker
+	Host     ids.HostID     // with HostLost and WorkerLost, where there was one
+}
+
+// Entry is the cause as it stands in the job's history.
+func (c Cause) Entry() msg.ExceptionEntry {
+	return msg.ExceptionEntry{
+		Time: c.Time, Failure: c.Failure, Task: c.Task, Location: c.Location, Resource: c.Resource,
+	}
+}
+
+// HoldTime is how long the failure of a task that lost its peer waits for word
+// of that peer. Both are reported at about the same moment but over different
+// streams, so either may come first.
+const HoldTime = time.Second
+
+// Incident gathers the failures of one region from the first of them until it
+// is known which is the root cause. Its zero value is ready to use.
+type Incident struct {
+	root  *Cause // the first failure that no other one explains
+	heard *Cause // the first that blames a peer
+}
+
+// Add records a failure, unless the root cause is known already.
+func (i *Incident) Add(c Cause) {
+	switch {
+	case i.root != nil:
+	case c.Failure.PeerLost == "":
+		i.root = &c
+	case i.heard == nil:
+		i.heard = &c
+	}
+}
+
+// Suspect is the host that the failures blame as long as none of them is the
+// root cause, or "".
+func (i *Incident) Suspect() ids.HostID {
+	if i.root != nil || i.heard == nil {
+		return ""
+	}
+	return i.heard.Failure.PeerLost
+}
+
+// Root is the root cause: the first failure that blames no peer, or after the
+// hold the first of those that do. Before that it is unknown.
+func (i *Incident) Root(now time.Time) (Cause, bool) {
+	switch {
+	case i.root != nil:
+		return *i.root, true
+	case i.heard != nil && now.Sub(i.heard.Time) >= HoldTime:
+		return *i.heard, true
+	}
+	return Cause{}, false
+}
+
+// HeldUntil is when the hold ends, while one goes on.
+func (i *Incident) HeldUntil(now time.Time) (time.Time, bool) {
+	if i.root != nil || i.heard == nil {
+		return time.Time{}, false
+	}
+	until := i.heard.Time.Add(HoldTime)
+	return until, until.After(now)
+}
