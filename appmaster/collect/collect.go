@@ -1,0 +1,127 @@
+// Package collect buffers what a job collects for its client: batches of records
+// that the collecting task hands to the JobMaster and the client reads page by
+// page. The JobMaster owns a Buffer while the job runs, the Dispatcher after it
+// has ended.
+//
+// A Buffer is plain state: no I/O, no clock, no goroutine, no lock.
+package collect
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// Limits of one collected result, in bytes where nothing else is said.
+const (
+	// MaxBuffered is what is held between the task and the client.
+	MaxBuffered = 16 << 20
+	// MaxTotal is what a job may collect in all.
+	MaxTotal = 100 << 20
+	// MaxOutstanding is the number of batches that a task may send before the
+	// first of them is acknowledged.
+	MaxOutstanding = 4
+	// maxPage is what a page holds at most, but for a batch that is larger.
+	maxPage = 1 << 20
+	// room is how much may be held when a batch is acknowledged, so that those
+	// still on their way fit in.
+	room = MaxBuffered - MaxOutstanding*operator.MaxCollectBatch
+)
+
+// Errors of Add.
+var (
+	// ErrTooLarge says that the job collects more than MaxTotal.
+	ErrTooLarge = errors.New("collected result is too large")
+	// ErrOutOfOrder says that the task broke the protocol.
+	ErrOutOfOrder = errors.New("collected batch breaks the protocol")
+)
+
+// Buffer holds the part of a result that the client has not read. Batches are
+// numbered across epochs; a page's cursor is the number of its first batch. The
+// zero value is an empty buffer.
+type Buffer struct {
+	epoch   int
+	start   int64    // number of the epoch's first batch
+	base    int64    // number of batches[0]; those before it were read
+	batches [][]byte // oldest first
+	size    int      // bytes in batches
+	total   int64    // bytes of the epoch
+	arrived int64    // batches of the epoch
+	acked   int64    // batches of the epoch that were acknowledged
+	ended   bool
+}
+
+// Acknowledged are the sequence numbers From ≤ n < To of batches for whose
+// successors there is room now; the caller tells the task.
+type Acknowledged struct{ From, To int64 }
+
+// Add takes the next batch of the collecting task: ErrTooLarge, ErrOutOfOrder.
+func (b *Buffer) Add(sequence int64, records []byte) (Acknowledged, error) {
+	switch {
+	case sequence != b.arrived:
+		return Acknowledged{}, fmt.Errorf("%w: batch %d came where %d was due", ErrOutOfOrder, sequence, b.arrived)
+	case b.arrived-b.acked >= MaxOutstanding:
+		return Acknowledged{}, fmt.Errorf("%w: more than %d batches without acknowledgement", ErrOutOfOrder, MaxOutstanding)
+	case len(records) > operator.MaxCollectBatch:
+		return Acknowledged{}, fmt.Errorf("%w: batch of %d bytes, at most %d", ErrOutOfOrder, len(records), operator.MaxCollectBatch)
+	case b.total+int64(len(records)) > MaxTotal:
+		return Acknowledged{}, fmt.Errorf("%w: more than %d MiB; write it to files with a file sink instead", ErrTooLarge, MaxTotal>>20)
+	}
+	b.batches = append(b.batches, records)
+	b.size += len(records)
+	b.total += int64(len(records))
+	b.arrived++
+	return b.acknowledge(), nil
+}
+
+// Reset begins a new epoch, because the collecting task starts over: what it
+// sent before is void.
+func (b *Buffer) Reset() {
+	next := b.base + int64(len(b.batches))
+	*b = Buffer{epoch: b.epoch + 1, start: next, base: next}
+}
+
+// End says that no batch follows: the job has ended.
+func (b *Buffer) End() { b.ended = true }
+
+// Epoch is the number of times the result began anew.
+func (b *Buffer) Epoch() int { return b.epoch }
+
+// Page gives the batches from a cursor on, which may be none, and drops those
+// before it: the client has them. A cursor of an earlier epoch stands for the
+// beginning of this one. Reading the same cursor again gives the same batches,
+// and perhaps more. msg.ErrResultGone says that the client went past the cursor
+// before.
+func (b *Buffer) Page(cursor int64) (msg.CollectPage, Acknowledged, error) {
+	cursor = max(cursor, b.start)
+	end := b.base + int64(len(b.batches))
+	if cursor < b.base || cursor > end {
+		return msg.CollectPage{}, Acknowledged{}, fmt.Errorf("%w: batch %d, there are %d to %d", msg.ErrResultGone, cursor, b.base, end)
+	}
+	for ; b.base < cursor; b.base++ {
+		b.size -= len(b.batches[0])
+		b.batches[0] = nil // lets go of it before the slice is copied
+		b.batches = b.batches[1:]
+	}
+	page := msg.CollectPage{Epoch: b.epoch, Next: cursor}
+	for _, batch := range b.batches {
+		if len(page.Records) > 0 && len(page.Records)+len(batch) > maxPage {
+			break
+		}
+		page.Records = append(page.Records, batch...)
+		page.Next++
+	}
+	page.End = b.ended && page.Next == end
+	return page, b.acknowledge(), nil
+}
+
+func (b *Buffer) acknowledge() Acknowledged {
+	a := Acknowledged{From: b.acked, To: b.acked}
+	if b.size <= room {
+		a.To = b.arrived
+	}
+	b.acked = a.To
+	return a
+}

@@ -1,0 +1,177 @@
+package collect
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+func TestAddRefuses(t *testing.T) {
+	t.Parallel()
+	t.Run("a batch out of its order", func(t *testing.T) {
+		t.Parallel()
+		var b Buffer
+		if _, err := b.Add(1, nil); !errors.Is(err, ErrOutOfOrder) {
+			t.Errorf("got error %v", err)
+		}
+	})
+	t.Run("a batch too large", func(t *testing.T) {
+		t.Parallel()
+		var b Buffer
+		if _, err := b.Add(0, make([]byte, operator.MaxCollectBatch+1)); !errors.Is(err, ErrOutOfOrder) {
+			t.Errorf("got error %v", err)
+		}
+	})
+	t.Run("a result too large, though the client reads it", func(t *testing.T) {
+		t.Parallel()
+		var b Buffer
+		batch := make([]byte, operator.MaxCollectBatch)
+		n := int64(0)
+		for ; n < MaxTotal/operator.MaxCollectBatch; n++ {
+			if _, err := b.Add(n, batch); err != nil {
+				t.Fatalf("batch %d: %v", n, err)
+			}
+			if _, _, err := b.Page(n + 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := b.Add(n, []byte("x")); !errors.Is(err, ErrTooLarge) {
+			t.Errorf("got error %v", err)
+		}
+	})
+}
+
+// A task that is not held back would fill the JobMaster's memory.
+func TestTaskIsHeldBackWhileNobodyReads(t *testing.T) {
+	t.Parallel()
+	var b Buffer
+	batch := make([]byte, operator.MaxCollectBatch)
+	outstanding, held := 0, 0
+	n := int64(0)
+	for outstanding < MaxOutstanding {
+		a, err := b.Add(n, batch)
+		if err != nil {
+			t.Fatalf("batch %d: %v", n, err)
+		}
+		n++
+		held += len(batch)
+		outstanding += 1 - int(a.To-a.From)
+	}
+	if held > MaxBuffered {
+		t.Errorf("%d bytes are held, at most %d", held, MaxBuffered)
+	}
+	if _, err := b.Add(n, batch); !errors.Is(err, ErrOutOfOrder) {
+		t.Errorf("batch without room: got error %v", err)
+	}
+	page, a, err := b.Page(0)
+	if err != nil || a.From != a.To || page.Next == 0 {
+		t.Fatalf("first page: next %d, acknowledged %v, error %v", page.Next, a, err)
+	}
+	if _, a, err = b.Page(page.Next); err != nil || a.To != n {
+		t.Errorf("when the client has read: acknowledged %v, want all %d; error %v", a, n, err)
+	}
+}
+
+func TestCursors(t *testing.T) {
+	t.Parallel()
+	var b Buffer
+	for i, text := range []string{"a", "b", "c"} {
+		if _, err := b.Add(int64(i), []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(cursor int64, want string, next int64, end bool) {
+		t.Helper()
+		page, _, err := b.Page(cursor)
+		if err != nil || string(page.Records) != want || page.Next != next || page.End != end {
+			t.Errorf("page %d: %q, next %d, end %t, error %v; want %q, %d, %t", cursor, page.Records, page.Next, page.End, err, want, next, end)
+		}
+	}
+	read(0, "abc", 3, false)
+	read(0, "abc", 3, false) // the answer was lost: again
+	read(2, "c", 3, false)
+	for _, gone := range []int64{0, 1, 4} {
+		if _, _, err := b.Page(gone); !errors.Is(err, msg.ErrResultGone) {
+			t.Errorf("page %d: got error %v", gone, err)
+		}
+	}
+	b.Reset()
+	read(2, "", 3, false) // of the last epoch: stands for the beginning of this one
+	if _, err := b.Add(0, []byte("d")); err != nil {
+		t.Fatal(err)
+	}
+	read(2, "d", 4, false)
+	b.End()
+	read(3, "d", 4, true)
+	read(4, "", 4, true)
+	if page, _, _ := b.Page(4); page.Epoch != 1 || b.Epoch() != 1 {
+		t.Errorf("epoch %d, want 1", page.Epoch)
+	}
+}
+
+// TestClientReadsWhatTheTaskSent would catch a record lost, doubled or kept from
+// a void epoch, whatever the order of things.
+func TestClientReadsWhatTheTaskSent(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var b Buffer
+		var sent, got []byte
+		var sequence, acknowledged, cursor int64
+		epoch := 0
+		note := func(a Acknowledged) {
+			if a.From != acknowledged {
+				t.Fatalf("acknowledged from %d, want %d", a.From, acknowledged)
+			}
+			acknowledged = a.To
+		}
+		read := func() msg.CollectPage {
+			page, a, err := b.Page(cursor)
+			if err != nil {
+				t.Fatal(err)
+			}
+			note(a)
+			if page.Epoch != epoch {
+				got, epoch = nil, page.Epoch
+			}
+			if rapid.Bool().Draw(t, "answer arrives") {
+				got = append(got, page.Records...)
+				cursor = page.Next
+			} else {
+				page.End = false
+			}
+			return page
+		}
+		for range rapid.IntRange(0, 100).Draw(t, "steps") {
+			switch rapid.IntRange(0, 9).Draw(t, "action") {
+			case 0:
+				b.Reset()
+				sent, sequence, acknowledged = nil, 0, 0
+			case 1, 2, 3, 4, 5:
+				if sequence-acknowledged >= MaxOutstanding {
+					continue
+				}
+				batch := bytes.Repeat([]byte{byte(sequence)}, rapid.IntRange(0, operator.MaxCollectBatch).Draw(t, "size"))
+				a, err := b.Add(sequence, batch)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sequence++
+				note(a)
+				sent = append(sent, batch...)
+			default:
+				read()
+			}
+		}
+		b.End()
+		for !read().End {
+		}
+		if !bytes.Equal(got, sent) {
+			t.Fatalf("client has %d bytes, task sent %d", len(got), len(sent))
+		}
+	})
+}
