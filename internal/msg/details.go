@@ -3,6 +3,7 @@ package msg
 import (
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
@@ -33,6 +34,13 @@ type VertexDetails struct {
 	Start, End  time.Time
 	Tasks       map[ExecutionState]int
 	Traffic     Traffic
+	Inputs      []VertexInput // in the order of the vertex's inputs
+}
+
+// VertexInput is an edge that ends at a vertex.
+type VertexInput struct {
+	Vertex  string // id of the producer
+	Pattern jobgraph.Pattern
 }
 
 // ExceptionEntry is a failure in a job's history.
@@ -49,7 +57,8 @@ type JobOverview struct {
 	ID         ids.JobID
 	Name       string
 	Status     JobStatus
-	Start, End time.Time
+	Start, End time.Time // End is zero while it runs
+	Modified   time.Time // when a task last changed its state
 	Tasks      map[ExecutionState]int
 	TotalTasks int
 }
