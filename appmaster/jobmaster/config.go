@@ -1,0 +1,90 @@
+package jobmaster
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// Config describes a JobMaster and its job. Begin with Configured.
+type Config struct {
+	Job       ids.JobID
+	JobMaster ids.JobMasterID    // fencing token of this grant
+	Graph     *jobgraph.JobGraph // valid; not changed any more
+	Program   msg.Program        // what holds the job's code
+	Restart   failover.Settings  // restart-strategy.*
+	Seed      uint64             // of jitter
+	// Parallelism is the default that the plan was made with.
+	Parallelism int
+	// SlotMemoryMB is what the operators of all tasks in one slot may hold.
+	SlotMemoryMB int
+
+	HeartbeatInterval  time.Duration // heartbeat.interval
+	HeartbeatTimeout   time.Duration // heartbeat.timeout
+	SlotRequestTimeout time.Duration // slot.request.timeout
+	SlotIdleTimeout    time.Duration // slot.idle.timeout
+}
+
+// Configured gives the part of a Config that options decide: the cluster's, and
+// over them those of the job. The error wraps config.ErrInvalid.
+func Configured(cluster config.Config, g *jobgraph.JobGraph) (Config, error) {
+	c, err := cluster.With(config.Layer{Source: "job " + g.Name, Values: g.Config})
+	if err != nil {
+		return Config{}, err
+	}
+	return Config{
+		Graph:              g,
+		Restart:            failover.Configured(c),
+		Parallelism:        c.Int(config.ParallelismDefault),
+		HeartbeatInterval:  c.Duration(config.HeartbeatInterval),
+		HeartbeatTimeout:   c.Duration(config.HeartbeatTimeout),
+		SlotRequestTimeout: c.Duration(config.SlotRequestTimeout),
+		SlotIdleTimeout:    c.Duration(config.SlotIdleTimeout),
+	}, nil
+}
+
+// Validate reports all faults at once.
+func (c Config) Validate() error {
+	var faults []error
+	if c.Job == "" || c.JobMaster == "" {
+		faults = append(faults, errors.New("job and job master need ids"))
+	}
+	if c.Graph == nil {
+		faults = append(faults, errors.New("job needs a graph"))
+	} else if err := c.Graph.Validate(); err != nil {
+		faults = append(faults, err)
+	}
+	for i, v := range c.vertices() {
+		if v.Collect != "" && slices.ContainsFunc(c.vertices()[:i], func(other jobgraph.Vertex) bool { return other.Collect == v.Collect }) {
+			faults = append(faults, fmt.Errorf("two vertices collect a result named %q; give each its own name", v.Collect))
+		}
+	}
+	for _, option := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"heartbeat.interval", c.HeartbeatInterval},
+		{"heartbeat.timeout", c.HeartbeatTimeout},
+		{"slot.request.timeout", c.SlotRequestTimeout},
+		{"slot.idle.timeout", c.SlotIdleTimeout},
+	} {
+		if option.value <= 0 {
+			faults = append(faults, fmt.Errorf("%s must be positive, not %s", option.name, option.value))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (c Config) vertices() []jobgraph.Vertex {
+	if c.Graph == nil {
+		return nil
+	}
+	return c.Graph.Vertices
+}

@@ -1,0 +1,317 @@
+package jobmaster
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/collect"
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/slotpool"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// lossGrace is how long a worker whose connection broke may stay unexplained:
+// YARN's word on its container makes the better cause, and usually comes sooner.
+const lossGrace = 2 * time.Second
+
+// Core is the JobMaster's state. Step is the only way it changes; one goroutine
+// may use a Core.
+//
+// Each step first takes in what happened, then derives what follows from it: see
+// Step.
+type Core struct {
+	config   Config
+	graph    *executiongraph.Graph
+	pool     *slotpool.Pool
+	restarts *failover.Restarts
+	layout   layout
+	regions  []region
+	status   msg.JobStatus
+	entered  map[msg.JobStatus]time.Time
+	splits   []*splitQueue // of each vertex; nil where it reads edges
+	results  map[string]*collect.Buffer
+
+	workers    []*worker // in the order of their registration
+	byResource map[ids.ResourceID]*worker
+	declared   int  // slots last declared to the ResourceManager; -1: not registered there
+	supplied   bool // a slot or host came, or a region was scheduled, since the last deploy
+
+	failing   []int                // regions with a failure that is not dealt with, ascending
+	losses    []*loss              // of hosts, oldest first
+	history   []msg.ExceptionEntry // root causes, newest first
+	restarted int                  // regions
+
+	nextHeartbeat time.Time
+	// nextExpiry is no later than the first worker's deadline. Messages move
+	// deadlines away all the time, so it is computed when it has passed.
+	nextExpiry time.Time
+	wake       time.Time // as last asked for; zero: not asked
+
+	// During a step:
+	now     time.Time
+	effects []Effect
+}
+
+// phase is how far a region is.
+type phase int
+
+const (
+	waiting  phase = iota + 1 // for slots, and hosts in them
+	deployed                  // its tasks were sent to their hosts
+	failing                   // a task failed: the rest is cancelled, the root cause sought
+	delayed                   // a restart was decided; its delay runs, or tasks still end
+)
+
+type region struct {
+	phase     phase
+	shared    []int // shared slots that it runs in, ascending
+	incident  failover.Incident
+	restartAt time.Time // while delayed
+}
+
+// NewCore makes the Core of a job that has not started.
+func NewCore(config Config) (*Core, error) {
+	if err := config.Validate(); err != nil {
+		return nil, fmt.Errorf("set up job %s: %w", config.Job, err)
+	}
+	graph := executiongraph.New(config.Graph)
+	c := &Core{
+		config:     config,
+		graph:      graph,
+		restarts:   failover.NewRestarts(config.Restart, config.Seed),
+		layout:     newLayout(config.Graph),
+		regions:    make([]region, graph.Regions()),
+		entered:    make(map[msg.JobStatus]time.Time),
+		splits:     make([]*splitQueue, len(config.Graph.Vertices)),
+		results:    make(map[string]*collect.Buffer),
+		byResource: make(map[ids.ResourceID]*worker),
+		declared:   -1,
+	}
+	for v, vertex := range config.Graph.Vertices {
+		if vertex.Source {
+			c.splits[v] = newSplitQueue(vertex.Splits, vertex.Parallelism)
+		}
+		if vertex.Collect != "" {
+			c.results[vertex.Collect] = &collect.Buffer{}
+		}
+	}
+	return c, nil
+}
+
+// Step takes one event and gives what is to be done about it, in order. After
+// Ended no event changes anything.
+func (c *Core) Step(now time.Time, event Event) []Effect {
+	c.now, c.effects = now, nil
+	if c.status.GloballyTerminal() {
+		return nil
+	}
+	c.take(event)
+	c.expire()
+	c.heartbeat()
+	c.failOver()
+	c.deploy()
+	c.giveUpSlots()
+	c.declare()
+	c.finish()
+	c.setWake()
+	return c.effects
+}
+
+func (c *Core) take(event Event) {
+	switch e := event.(type) {
+	case Started:
+		c.start()
+	case ResourceManagerSaid:
+		c.resourceManagerSaid(e.Message)
+	case TaskExecutorSaid:
+		c.taskExecutorSaid(e)
+	case TaskExecutorDisconnected:
+		c.disconnected(e.From, e.Cause)
+	case CancelAsked:
+		c.cancel()
+	case Woken:
+		c.wake = time.Time{}
+	case DetailsAsked:
+		c.emit(AnswerDetails{Reply: e.Reply, Details: c.details()})
+	case OverviewAsked:
+		c.emit(AnswerOverview{Reply: e.Reply, Overview: c.overview()})
+	case PageAsked:
+		c.emit(AnswerPage{Reply: e.Reply, Page: c.page(e.Name, e.Cursor)})
+	}
+}
+
+func (c *Core) emit(e Effect) { c.effects = append(c.effects, e) }
+
+// active tells whether the job still tries to finish.
+func (c *Core) active() bool {
+	return c.status == msg.JobRunning || c.status == msg.JobRestarting
+}
+
+func (c *Core) setStatus(to msg.JobStatus) {
+	if to == c.status {
+		return
+	}
+	c.emit(StatusChanged{From: c.status, To: to})
+	c.status = to
+	c.entered[to] = c.now
+}
+
+// start schedules all regions: everything is pipelined, so none has to wait for
+// the end of another.
+func (c *Core) start() {
+	c.setStatus(msg.JobInitializing)
+	c.pool = slotpool.New(c.config.Graph.Slots(), c.now)
+	c.setStatus(msg.JobCreated)
+	for r := range c.regions {
+		for e := range c.graph.Region(r) {
+			c.regions[r].shared = append(c.regions[r].shared, c.layout.sharedSlot(e))
+		}
+		slices.Sort(c.regions[r].shared)
+		c.regions[r].shared = slices.Compact(c.regions[r].shared)
+		for _, shared := range c.regions[r].shared {
+			c.layout.open[shared]++
+		}
+		c.schedule(r)
+	}
+	c.setStatus(msg.JobRunning)
+	c.nextHeartbeat = c.now.Add(c.config.HeartbeatInterval)
+	c.emit(TellResourceManager{msg.RegisterJobMaster{
+		Job: c.config.Job, JobMaster: c.config.JobMaster, Program: c.config.Program,
+	}})
+}
+
+// schedule lets a region wait for its slots.
+func (c *Core) schedule(r int) {
+	c.regions[r].phase = waiting
+	c.supplied = true
+	for e := range c.graph.Region(r) {
+		c.mustTransition(e, msg.ExecutionScheduled)
+	}
+}
+
+func (c *Core) mustTransition(e *executiongraph.Execution, to msg.ExecutionState) {
+	if err := c.graph.Transition(e, to, c.now); err != nil {
+		panic(fmt.Sprintf("jobmaster: job %s: %v", c.config.Job, err))
+	}
+}
+
+func (c *Core) resourceManagerSaid(m msg.Message) {
+	switch m := m.(type) {
+	case msg.JobMasterRegistered:
+		c.declared = 0
+	case msg.NotEnoughResources:
+		c.failJob(fmt.Sprintf("not enough resources for %d slots: %s", c.pool.Required(), m.Reason))
+	case msg.TaskExecutorTerminated:
+		if w := c.byResource[m.Resource]; w != nil {
+			c.lose(w, m.Cause)
+		}
+	default:
+		c.emit(Dropped{Message: m, Why: "the ResourceManager says no such thing"})
+	}
+}
+
+// declare tells the ResourceManager how many slots the job needs now.
+func (c *Core) declare() {
+	if c.declared < 0 || c.declared == c.pool.Required() {
+		return
+	}
+	c.declared = c.pool.Required()
+	c.emit(TellResourceManager{msg.DeclareRequirements{
+		Job: c.config.Job, JobMaster: c.config.JobMaster, Slots: c.declared,
+	}})
+}
+
+// cancel ends the job because somebody wants it.
+func (c *Core) cancel() {
+	if c.active() {
+		c.setStatus(msg.JobCancelling)
+		c.cancelAll()
+	}
+}
+
+// failJob ends the job for a reason that lies in none of its tasks.
+func (c *Core) failJob(reason string) {
+	c.failWith(msg.ExceptionEntry{Time: c.now, Failure: *msg.NewFailure(reason, "")})
+}
+
+// failWith ends the job with its root cause.
+func (c *Core) failWith(root msg.ExceptionEntry) {
+	if !c.active() {
+		return
+	}
+	c.remember(root)
+	c.setStatus(msg.JobFailing)
+	c.cancelAll()
+}
+
+func (c *Core) cancelAll() {
+	c.failing = nil
+	c.cancelTasks(c.graph.All())
+}
+
+// finish ends the job when all its tasks have.
+func (c *Core) finish() {
+	switch {
+	case c.active() && c.graph.Finished():
+		c.end(msg.JobFinished)
+	case c.status == msg.JobCancelling && c.graph.Ended():
+		c.end(msg.JobCanceled)
+	case c.status == msg.JobFailing && c.graph.Ended():
+		c.end(msg.JobFailed)
+	}
+}
+
+// end gives everything back. Requirements go first, or the ResourceManager would
+// grant the freed slots to this job again.
+func (c *Core) end(status msg.JobStatus) {
+	c.setStatus(status)
+	cause := "job has ended: " + string(status)
+	if c.declared > 0 {
+		c.emit(TellResourceManager{msg.DeclareRequirements{Job: c.config.Job, JobMaster: c.config.JobMaster}})
+	}
+	c.freeSlots(c.pool.Slots(), cause)
+	for _, w := range c.workers {
+		if w.connection != 0 {
+			c.emit(CloseTaskExecutor{To: w.connection, Cause: cause})
+		}
+	}
+	for _, name := range c.layout.results {
+		c.results[name].End()
+		c.emit(ResultChanged{Name: name})
+	}
+	c.emit(Ended{Details: c.details(), Results: c.results})
+}
+
+// setWake asks to be woken when the next deadline passes.
+func (c *Core) setWake() {
+	if c.status.GloballyTerminal() {
+		return
+	}
+	next := c.nextHeartbeat
+	earlier := func(t time.Time) {
+		if t.Before(next) {
+			next = t
+		}
+	}
+	if len(c.workers) > 0 {
+		earlier(c.nextExpiry)
+	}
+	for _, r := range c.failing {
+		if at, waits := c.regionDeadline(r); waits {
+			earlier(at)
+		}
+	}
+	if since, missing := c.pool.MissingSince(); missing && c.active() {
+		earlier(since.Add(c.config.SlotRequestTimeout))
+	}
+	if since, idle := c.pool.IdleSince(); idle {
+		earlier(since.Add(c.config.SlotIdleTimeout))
+	}
+	if !next.Equal(c.wake) {
+		c.wake = next
+		c.emit(Wake{At: next})
+	}
+}

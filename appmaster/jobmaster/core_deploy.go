@@ -1,0 +1,128 @@
+package jobmaster
+
+import (
+	"slices"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// deploy sends the tasks of every region whose slots and hosts are all there:
+// one message to each host, however many regions come together.
+func (c *Core) deploy() {
+	if !c.active() || !c.supplied {
+		return
+	}
+	c.supplied = false
+	d := deployment{
+		core:       c,
+		messages:   make(map[ids.ResourceID]*msg.DeployTasks),
+		hostIndex:  make(map[ids.HostID]int),
+		placements: make([]*msg.VertexPlacement, len(c.config.Graph.Vertices)),
+	}
+	for r := range c.regions {
+		if c.regions[r].phase == waiting && c.canDeploy(r) {
+			c.regions[r].phase = deployed
+			for e := range c.graph.Region(r) {
+				d.add(e)
+			}
+		}
+	}
+	d.send()
+}
+
+// canDeploy tells whether every slot of a region is there, with a host in it
+// that takes tasks.
+func (c *Core) canDeploy(r int) bool {
+	for _, shared := range c.regions[r].shared {
+		slot, there := c.pool.At(shared)
+		if !there {
+			return false
+		}
+		if w := c.byResource[slot.Resource]; w == nil || !w.ready() {
+			return false
+		}
+	}
+	return true
+}
+
+// deployment gathers the messages of one deploy. Their placements and hosts are
+// shared and not changed any more once they are sent.
+type deployment struct {
+	core       *Core
+	messages   map[ids.ResourceID]*msg.DeployTasks
+	hosts      []msg.HostAddress
+	hostIndex  map[ids.HostID]int
+	placements []*msg.VertexPlacement // of vertices that others read from
+}
+
+func (d *deployment) add(e *executiongraph.Execution) {
+	c := d.core
+	shared := c.layout.sharedSlot(e)
+	slot, _ := c.pool.At(shared)
+	w := c.byResource[slot.Resource]
+	c.graph.Deploy(e, w.resource, w.host, c.now)
+
+	m := d.messages[w.resource]
+	if m == nil {
+		m = &msg.DeployTasks{Host: w.host}
+		d.messages[w.resource] = m
+		d.hostIndex[w.host] = len(d.hosts)
+		d.hosts = append(d.hosts, msg.HostAddress{Host: w.host, DataAddress: w.dataAddress})
+	}
+	m.Tasks = append(m.Tasks, msg.TaskDeployment{
+		Execution:  e.ID,
+		Allocation: slot.Allocation,
+		MemoryMB:   c.config.SlotMemoryMB / c.layout.tasks[shared],
+	})
+	if c.layout.isProducer[e.ID.Vertex] {
+		d.place(e, d.hostIndex[w.host])
+	}
+}
+
+// place notes where a producer runs. Subtasks that are not deployed now are in
+// other regions, from which nobody here reads.
+func (d *deployment) place(e *executiongraph.Execution, host int) {
+	v := e.ID.Vertex
+	p := d.placements[v]
+	if p == nil {
+		parallelism := d.core.config.Graph.Vertices[v].Parallelism
+		p = &msg.VertexPlacement{
+			Vertex: v, Attempts: make([]int, parallelism), HostIndex: slices.Repeat([]int{-1}, parallelism),
+		}
+		d.placements[v] = p
+	}
+	p.Attempts[e.ID.Subtask] = e.ID.Attempt
+	p.HostIndex[e.ID.Subtask] = host
+}
+
+func (d *deployment) send() {
+	for _, w := range d.core.workers {
+		m := d.messages[w.resource]
+		if m == nil {
+			continue
+		}
+		for _, v := range d.read(m.Tasks) {
+			m.Placements = append(m.Placements, *d.placements[v])
+		}
+		if len(m.Placements) > 0 {
+			m.Hosts = d.hosts
+		}
+		d.core.send(w, *m)
+	}
+}
+
+// read lists the vertices that any of these tasks reads from, ascending.
+func (d *deployment) read(tasks []msg.TaskDeployment) []int {
+	var vertices []int
+	last := -1
+	for _, t := range tasks {
+		if v := t.Execution.Vertex; v != last {
+			vertices = append(vertices, d.core.layout.producers[v]...)
+			last = v
+		}
+	}
+	slices.Sort(vertices)
+	return slices.Compact(vertices)
+}

@@ -1,0 +1,107 @@
+package jobmaster
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// details describes the job for people.
+func (c *Core) details() msg.JobDetails {
+	d := msg.JobDetails{
+		ID:         c.config.Job,
+		Name:       c.config.Graph.Name,
+		Status:     c.status,
+		Start:      c.entered[msg.JobInitializing],
+		Timestamps: maps.Clone(c.entered),
+		Restarts:   c.restarted,
+		Exceptions: slices.Clone(c.history),
+		Counters:   make(map[string]int64),
+	}
+	if c.status.GloballyTerminal() {
+		d.End = c.entered[c.status]
+	}
+	if len(c.history) > 0 {
+		root := c.history[0]
+		d.Root = &root
+	}
+	for v := range c.config.Graph.Vertices {
+		d.Vertices = append(d.Vertices, c.vertexDetails(v))
+	}
+	for e := range c.graph.All() {
+		for name, n := range e.Counters {
+			d.Counters[name] += n
+		}
+	}
+	return d
+}
+
+func (c *Core) vertexDetails(v int) msg.VertexDetails {
+	vertex := c.config.Graph.Vertices[v]
+	d := msg.VertexDetails{
+		ID:          c.vertexID(v),
+		Name:        vertex.Name,
+		Parallelism: vertex.Parallelism,
+		Status:      c.graph.VertexState(v),
+		Tasks:       c.graph.Counts(v),
+	}
+	for _, edge := range c.config.Graph.Inputs(jobgraph.VertexID(v)) {
+		d.Inputs = append(d.Inputs, msg.VertexInput{Vertex: c.vertexID(int(edge.From)), Pattern: edge.Pattern})
+	}
+	var last time.Time
+	ended := true
+	for _, e := range c.graph.Vertex(v) {
+		if !e.Started.IsZero() && (d.Start.IsZero() || e.Started.Before(d.Start)) {
+			d.Start = e.Started
+		}
+		if e.Ended.After(last) {
+			last = e.Ended
+		}
+		ended = ended && e.State.Final()
+		d.Traffic.ReadRecords += e.Traffic.ReadRecords
+		d.Traffic.WriteRecords += e.Traffic.WriteRecords
+		d.Traffic.ReadBytes += e.Traffic.ReadBytes
+		d.Traffic.WriteBytes += e.Traffic.WriteBytes
+	}
+	if ended {
+		d.End = last
+	}
+	return d
+}
+
+// vertexID is a vertex's name in REST: the same for every run of the same plan,
+// as Flink's are.
+func (c *Core) vertexID(v int) string {
+	h := sha256.New()
+	h.Write([]byte(c.config.Graph.Digest))
+	h.Write(binary.BigEndian.AppendUint32(nil, uint32(v)))
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// overview describes the job in a list.
+func (c *Core) overview() msg.JobOverview {
+	o := msg.JobOverview{
+		ID:         c.config.Job,
+		Name:       c.config.Graph.Name,
+		Status:     c.status,
+		Start:      c.entered[msg.JobInitializing],
+		Modified:   c.graph.Modified(),
+		Tasks:      make(map[msg.ExecutionState]int),
+		TotalTasks: c.graph.Total(),
+	}
+	if c.status.GloballyTerminal() {
+		o.End = c.entered[c.status]
+	}
+	for v := range c.config.Graph.Vertices {
+		for state, n := range c.graph.Counts(v) {
+			o.Tasks[state] += n
+		}
+	}
+	return o
+}

@@ -1,0 +1,225 @@
+package jobmaster
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+const (
+	// maxHistory bounds the root causes that are kept; Flink's
+	// web.exception-history-size.
+	maxHistory = 16
+	// maxLosses bounds the lost hosts that are kept to explain later failures.
+	maxLosses = 64
+)
+
+// loss is the end of a host. Several regions may suffer from one: it is decided
+// on once.
+type loss struct {
+	cause    failover.Cause
+	decision *failover.Decision // nil until it was the root cause of a region
+}
+
+// regionFailed takes in a failure among the tasks of a region and ends the rest
+// of them: they cannot go on without it, whatever its reason turns out to be.
+func (c *Core) regionFailed(r int, cause failover.Cause) {
+	region := &c.regions[r]
+	if !c.active() || region.phase == waiting || region.phase == delayed {
+		return
+	}
+	if region.phase == deployed {
+		region.phase = failing
+		region.incident = failover.Incident{}
+		at, _ := slices.BinarySearch(c.failing, r)
+		c.failing = slices.Insert(c.failing, at, r)
+		c.cancelTasks(c.graph.Region(r))
+	}
+	if l := c.lossOf(cause.Failure.PeerLost); l != nil {
+		cause = l.cause
+	}
+	region.incident.Add(cause)
+}
+
+func (c *Core) lossOf(host ids.HostID) *loss {
+	if host != "" {
+		for _, l := range c.losses {
+			if l.cause.Host == host {
+				return l
+			}
+		}
+	}
+	return nil
+}
+
+// loseHost takes in that the job's host on a worker has ended by itself.
+func (c *Core) loseHost(w *worker, f msg.Failure) {
+	c.tasksLost(w, failover.Cause{Kind: failover.HostLost, Failure: clipped(f)})
+	w.host, w.dataAddress = "", ""
+}
+
+// loseWorker takes in that a worker has ended, and the job's host with it.
+func (c *Core) loseWorker(w *worker, cause string) {
+	text := fmt.Sprintf("worker %s on %s is lost: %s", w.resource, w.node, cause)
+	c.tasksLost(w, failover.Cause{Kind: failover.WorkerLost, Failure: *msg.NewFailure(text, "")})
+}
+
+// tasksLost ends the tasks in a worker's host, and tells the failures that blame
+// this host what became of it.
+func (c *Core) tasksLost(w *worker, cause failover.Cause) {
+	if w.host == "" {
+		return
+	}
+	cause.Time, cause.Location, cause.Resource, cause.Host = c.now, w.node, w.resource, w.host
+	if len(c.losses) == maxLosses {
+		c.losses = slices.Delete(c.losses, 0, 1)
+	}
+	c.losses = append(c.losses, &loss{cause: cause})
+	var regions []int
+	for e := range c.graph.All() {
+		if e.Host != w.host || e.State.Final() {
+			continue
+		}
+		if e.State == msg.ExecutionCanceling {
+			c.mustTransition(e, msg.ExecutionCanceled)
+		} else {
+			c.mustTransition(e, msg.ExecutionFailed)
+		}
+		regions = append(regions, e.Region)
+	}
+	slices.Sort(regions)
+	for _, r := range slices.Compact(regions) {
+		c.regionFailed(r, cause)
+	}
+	for _, r := range c.failing {
+		if c.regions[r].incident.Suspect() == w.host {
+			c.regions[r].incident.Add(cause)
+		}
+	}
+}
+
+// failOver decides what follows the failures whose root cause is known, and
+// restarts the regions whose time has come.
+func (c *Core) failOver() {
+	for _, r := range slices.Clone(c.failing) {
+		if c.regions[r].phase == failing {
+			if root, known := c.rootCause(r); known {
+				c.decide(r, root)
+			}
+		}
+		if !c.active() {
+			return // the failure ended the job
+		}
+		if region := &c.regions[r]; region.phase == delayed && c.graph.RegionEnded(r) && !c.now.Before(region.restartAt) {
+			c.restart(r)
+		}
+	}
+}
+
+// rootCause is what made a region fail, once that is known. While the worker of
+// a host that is blamed has lost its connection, word of it is on the way.
+func (c *Core) rootCause(r int) (failover.Cause, bool) {
+	incident := &c.regions[r].incident
+	if suspect := incident.Suspect(); suspect != "" {
+		for _, w := range c.workers {
+			if w.host == suspect && w.connection == 0 {
+				return failover.Cause{}, false
+			}
+		}
+	}
+	return incident.Root(c.now)
+}
+
+// regionDeadline is when a failed region wants to be looked at again.
+func (c *Core) regionDeadline(r int) (at time.Time, waits bool) {
+	switch region := &c.regions[r]; {
+	case region.phase == delayed && region.restartAt.After(c.now):
+		return region.restartAt, true
+	case region.phase == failing:
+		return region.incident.HeldUntil(c.now)
+	}
+	return time.Time{}, false
+}
+
+func (c *Core) decide(r int, root failover.Cause) {
+	var decision failover.Decision
+	l := c.lossOf(root.Host)
+	if l != nil && l.decision != nil {
+		decision = *l.decision
+	} else {
+		decision = c.restarts.Decide(c.now, root, r)
+		if l != nil {
+			l.decision = &decision
+		}
+		if decision.Restart {
+			c.remember(root.Entry())
+		}
+	}
+	c.emit(RegionFailed{Region: r, Root: root.Entry(), Restart: decision.Restart, Delay: decision.Delay})
+	if !decision.Restart {
+		entry := root.Entry()
+		if decision.Exhausted != "" {
+			entry.Failure = clipped(msg.Failure{
+				Message: fmt.Sprintf("%s\nnot restarted: %s used up", entry.Failure.Message, decision.Exhausted),
+				Stack:   entry.Failure.Stack,
+			})
+		}
+		c.failWith(entry)
+		return
+	}
+	c.regions[r].phase = delayed
+	c.regions[r].restartAt = c.now.Add(decision.Delay)
+	c.setStatus(msg.JobRestarting)
+}
+
+// restart begins a region anew: new attempts, all its splits to hand out again,
+// nothing collected.
+func (c *Core) restart(r int) {
+	for e := range c.graph.Region(r) {
+		vertex := c.config.Graph.Vertices[e.ID.Vertex]
+		if vertex.Source {
+			c.splits[e.ID.Vertex].takeBack(e.ID.Subtask)
+		}
+		if vertex.Collect != "" {
+			c.results[vertex.Collect].Reset()
+			c.emit(ResultChanged{Name: vertex.Collect})
+		}
+		c.graph.Restart(e, c.now)
+	}
+	c.restarted++
+	at, _ := slices.BinarySearch(c.failing, r)
+	c.failing = slices.Delete(c.failing, at, at+1)
+	c.schedule(r)
+	if !slices.ContainsFunc(c.failing, func(r int) bool { return c.regions[r].phase == delayed }) {
+		c.setStatus(msg.JobRunning)
+	}
+}
+
+// remember puts a root cause into the job's history.
+func (c *Core) remember(root msg.ExceptionEntry) {
+	c.history = slices.Insert(c.history, 0, root)
+	c.history = c.history[:min(len(c.history), maxHistory)]
+}
+
+// taskCause describes a failure that a task reported.
+func (c *Core) taskCause(w *worker, e *executiongraph.Execution, f *msg.Failure) failover.Cause {
+	if f == nil {
+		f = &msg.Failure{Message: "task failed and gave no reason"}
+	}
+	return failover.Cause{
+		Kind: failover.TaskFailed, Time: c.now, Failure: clipped(*f),
+		Task: c.graph.TaskName(e), Location: w.node, Resource: w.resource,
+	}
+}
+
+// clipped bounds a failure's texts, whoever it comes from.
+func clipped(f msg.Failure) msg.Failure {
+	bounded := msg.NewFailure(f.Message, f.Stack)
+	bounded.Permanent, bounded.PeerLost = f.Permanent, f.PeerLost
+	return *bounded
+}

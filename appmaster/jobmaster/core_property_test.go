@@ -1,0 +1,514 @@
+package jobmaster
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// TestCoreProperties runs random jobs on a naive model of workers that come, go
+// and fail, with messages on their way that the core's orders cross. It would
+// catch: a task sent to a host that is gone, or while its last attempt lives; a
+// split lost or read twice by what counts; a job that ends twice or never; a
+// slot that is kept; a step that a replay does not repeat.
+func TestCoreProperties(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		m := newModel(t)
+		m.step(Started{})
+		for range rapid.IntRange(0, 300).Draw(t, "steps") {
+			m.act()
+		}
+		m.settle()
+		m.checkEnd()
+		m.checkReplay()
+	})
+}
+
+// model is the world around a Core.
+type model struct {
+	t       *rapid.T
+	config  Config
+	core    *Core
+	now     time.Time
+	wake    time.Time
+	events  []timedEvent
+	effects []string // of all steps
+
+	workers   []*modelWorker // those that the core may still hear of
+	tasks     map[ids.ExecutionAttemptID]*modelTask
+	attempts  map[[2]int]int // last deployed attempt of each subtask
+	required  int
+	names     int
+	ended     *Ended
+	endedBy   int // number of events by then
+	cancelled bool
+}
+
+type timedEvent struct {
+	at    time.Time
+	event Event
+}
+
+type modelWorker struct {
+	peer      Peer
+	alive     bool
+	connected bool // as the core was told
+	host      ids.HostID
+	known     ids.HostID // host as the core was told
+	slots     []ids.AllocationID
+	outbox    []msg.Message // on its way to the core
+}
+
+type modelTask struct {
+	worker    *modelWorker
+	host      ids.HostID
+	asking    bool // has a request for a split on its way
+	exhausted bool // was told that no split is left
+	cancel    bool
+	over      bool // has said a final state, or its host is gone
+	told      bool // the core knows that
+	splits    []string
+}
+
+func newModel(t *rapid.T) *model {
+	c, err := Configured(config.Config{}, randomGraph(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Job, c.JobMaster, c.SlotMemoryMB = "j1", "m1", 256
+	c.Restart.FixedDelay.Attempts = rapid.IntRange(0, 6).Draw(t, "restarts")
+	core, err := NewCore(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &model{
+		t: t, config: c, core: core, now: testEpoch,
+		tasks:    make(map[ids.ExecutionAttemptID]*modelTask),
+		attempts: make(map[[2]int]int),
+	}
+}
+
+func randomGraph(t *rapid.T) *jobgraph.JobGraph {
+	g := &jobgraph.JobGraph{ProtocolVersion: jobgraph.ProtocolVersion, Job: "random", Name: "random"}
+	vertices := rapid.IntRange(1, 4).Draw(t, "vertices")
+	for v := range vertices {
+		vertex := jobgraph.Vertex{Name: fmt.Sprint("v", v), Parallelism: rapid.IntRange(1, 3).Draw(t, "parallelism")}
+		from := rapid.IntRange(-1, v-1).Draw(t, "from")
+		if from < 0 {
+			vertex.Source = true
+			for i := range rapid.IntRange(0, 6).Draw(t, "splits") {
+				host := fmt.Sprint("n", rapid.IntRange(0, 2).Draw(t, "host"))
+				vertex.Splits = append(vertex.Splits, jobgraph.Split{URI: fmt.Sprint(v, "/", i), Hosts: []string{host}})
+			}
+		} else {
+			edge := jobgraph.Edge{From: jobgraph.VertexID(from), To: jobgraph.VertexID(v), Pattern: jobgraph.AllToAll}
+			edge.Output = len(g.Outputs(edge.From))
+			if rapid.Bool().Draw(t, "pointwise") {
+				edge.Pattern = jobgraph.Pointwise
+				vertex.Parallelism = g.Vertices[from].Parallelism
+			}
+			g.Edges = append(g.Edges, edge)
+		}
+		g.Vertices = append(g.Vertices, vertex)
+	}
+	g.Digest = g.ComputeDigest()
+	return g
+}
+
+// act lets one thing happen, at random.
+func (m *model) act() {
+	switch rapid.IntRange(0, 11).Draw(m.t, "action") {
+	case 0:
+		m.connect()
+	case 1, 2, 3, 4:
+		if w := m.pick(); w != nil {
+			m.deliver(w)
+		}
+	case 5, 6:
+		if w := m.pick(); w != nil {
+			m.work(w, true)
+		}
+	case 7:
+		if w := m.pick(); w != nil && w.host != "" && m.rarely() {
+			m.killHost(w)
+		}
+	case 8:
+		if w := m.pick(); w != nil && m.rarely() {
+			m.killWorker(w)
+		}
+	case 9:
+		m.advance(time.Duration(rapid.IntRange(1, 3000).Draw(m.t, "ms")) * time.Millisecond)
+	case 10:
+		m.step(ResourceManagerSaid{msg.JobMasterRegistered{}})
+	case 11:
+		if m.rarely() && m.rarely() {
+			m.cancelled = true
+			m.step(CancelAsked{})
+		}
+	}
+}
+
+func (m *model) rarely() bool { return rapid.IntRange(0, 4).Draw(m.t, "rarely") == 0 }
+
+func (m *model) pick() *modelWorker {
+	if len(m.workers) == 0 {
+		return nil
+	}
+	return m.workers[rapid.IntRange(0, len(m.workers)-1).Draw(m.t, "worker")]
+}
+
+func (m *model) name(prefix string) string {
+	m.names++
+	return fmt.Sprint(prefix, m.names)
+}
+
+// connect brings a worker with as many granted slots as the job lacks, or fewer.
+func (m *model) connect() {
+	lacking := m.required
+	for _, w := range m.workers {
+		if w.alive {
+			lacking -= len(w.slots)
+		}
+	}
+	if lacking <= 0 || m.ended != nil {
+		return
+	}
+	w := &modelWorker{alive: true, connected: true}
+	w.peer = Peer{Connection: ConnectionID(m.names + 1), Resource: ids.ResourceID(m.name("w"))}
+	w.outbox = append(w.outbox, msg.RegisterAtJobMaster{Resource: w.peer.Resource, Host: fmt.Sprint("n", m.names%3)})
+	var offers msg.OfferSlots
+	for range rapid.IntRange(1, lacking).Draw(m.t, "slots") {
+		a := ids.AllocationID(m.name("a"))
+		w.slots = append(w.slots, a)
+		offers.Offers = append(offers.Offers, msg.SlotOffer{Allocation: a})
+	}
+	w.outbox = append(w.outbox, offers)
+	m.workers = append(m.workers, w)
+	m.startHost(w)
+}
+
+func (m *model) startHost(w *modelWorker) {
+	w.host = ids.HostID(m.name("h"))
+	w.outbox = append(w.outbox, msg.HostReady{Host: w.host, DataAddress: "here:1"})
+}
+
+// deliver brings a worker's next message to the core, or the end of its
+// connection once it is dead.
+func (m *model) deliver(w *modelWorker) {
+	switch {
+	case len(w.outbox) > 0:
+		message := w.outbox[0]
+		w.outbox = w.outbox[1:]
+		switch message := message.(type) {
+		case msg.HostReady:
+			w.known = message.Host
+		case msg.HostLost:
+			w.known = ""
+			m.tell(func(t *modelTask) bool { return t.host == message.Host })
+		case msg.TaskStateChanged:
+			if task := m.tasks[message.Execution]; message.State.Final() && task != nil {
+				task.told = true
+			}
+		}
+		m.step(TaskExecutorSaid{From: w.peer, Token: "m1", Message: message})
+	case !w.alive:
+		w.connected = false
+		m.step(TaskExecutorDisconnected{From: w.peer, Cause: "peer is gone"})
+		if rapid.Bool().Draw(m.t, "explained") {
+			m.gone(w)
+			m.step(ResourceManagerSaid{msg.TaskExecutorTerminated{Resource: w.peer.Resource, Cause: "killed"}})
+		} else {
+			m.gone(w)
+			m.advance(lossGrace)
+		}
+	}
+}
+
+// gone says that the core is about to hear that a worker is lost.
+func (m *model) gone(w *modelWorker) {
+	m.tell(func(t *modelTask) bool { return t.worker == w })
+	m.workers = slices.DeleteFunc(m.workers, func(other *modelWorker) bool { return other == w })
+}
+
+func (m *model) tell(about func(*modelTask) bool) {
+	for _, task := range m.tasks {
+		if about(task) {
+			task.told = true
+		}
+	}
+}
+
+// work lets a task of a worker go one step.
+func (m *model) work(w *modelWorker, mayFail bool) {
+	var mine []ids.ExecutionAttemptID
+	for id, task := range m.tasks {
+		if task.worker == w && !task.over {
+			mine = append(mine, id)
+		}
+	}
+	if len(mine) == 0 || !w.alive {
+		return
+	}
+	slices.SortFunc(mine, func(a, b ids.ExecutionAttemptID) int {
+		return slices.Compare([]int{a.Vertex, a.Subtask, a.Attempt}, []int{b.Vertex, b.Subtask, b.Attempt})
+	})
+	id := mine[rapid.IntRange(0, len(mine)-1).Draw(m.t, "task")]
+	task := m.tasks[id]
+	end := func(change msg.TaskStateChanged) {
+		task.over = true
+		change.Execution = id
+		w.outbox = append(w.outbox, change)
+	}
+	switch {
+	case task.cancel:
+		end(msg.TaskStateChanged{State: msg.ExecutionCanceled})
+	case mayFail && m.rarely() && m.rarely():
+		failure := msg.NewFailure("boom", "")
+		if rapid.Bool().Draw(m.t, "blames") {
+			failure.PeerLost = ids.HostID(fmt.Sprint("h", rapid.IntRange(1, m.names).Draw(m.t, "peer")))
+		}
+		end(msg.TaskStateChanged{State: msg.ExecutionFailed, Failure: failure})
+	case task.asking:
+	case m.config.Graph.Vertices[id.Vertex].Source && !task.exhausted:
+		task.asking = true
+		w.outbox = append(w.outbox, msg.RequestSplit{Execution: id})
+	default:
+		w.outbox = append(w.outbox, msg.TaskStateChanged{Execution: id, State: msg.ExecutionRunning})
+		end(msg.TaskStateChanged{State: msg.ExecutionFinished})
+	}
+}
+
+func (m *model) killHost(w *modelWorker) {
+	if !w.alive {
+		return
+	}
+	for _, task := range m.tasks {
+		if task.host == w.host {
+			task.over = true
+		}
+	}
+	w.outbox = append(w.outbox, msg.HostLost{Host: w.host, Failure: msg.Failure{Message: "exit status 137"}})
+	m.startHost(w)
+}
+
+func (m *model) killWorker(w *modelWorker) {
+	w.alive = false
+	// What is on its way may still arrive, or some of it.
+	w.outbox = w.outbox[:rapid.IntRange(0, len(w.outbox)).Draw(m.t, "arrives")]
+	for _, task := range m.tasks {
+		if task.worker == w {
+			task.over = true
+		}
+	}
+}
+
+func (m *model) advance(d time.Duration) {
+	until := m.now.Add(d)
+	for !m.wake.IsZero() && !m.wake.After(until) && m.ended == nil {
+		m.now, m.wake = m.wake, time.Time{}
+		for _, w := range m.workers { // or those that live would be lost by silence
+			if w.alive && w.connected && len(w.outbox) == 0 {
+				m.step(TaskExecutorSaid{From: w.peer, Token: "m1", Message: msg.Heartbeat{}})
+			}
+		}
+		m.step(Woken{})
+	}
+	m.now = until
+}
+
+// settle lets everybody do their best until the job has ended.
+func (m *model) settle() {
+	m.step(ResourceManagerSaid{msg.JobMasterRegistered{}})
+	for range 10_000 {
+		if m.ended != nil {
+			return
+		}
+		m.connect()
+		busy := false
+		for _, w := range slices.Clone(m.workers) {
+			if len(w.outbox) > 0 || !w.alive {
+				m.deliver(w)
+				busy = true
+			} else {
+				m.work(w, false)
+				busy = busy || len(w.outbox) > 0
+			}
+		}
+		if !busy {
+			m.advance(time.Second)
+		}
+	}
+	m.t.Fatalf("job does not end: %v", describeDetails(m.core.details()))
+}
+
+func (m *model) step(event Event) {
+	m.events = append(m.events, timedEvent{m.now, event})
+	for _, effect := range m.core.Step(m.now, event) {
+		m.effects = append(m.effects, describe(effect)...)
+		if m.ended != nil {
+			m.t.Fatalf("effect after the end: %#v", effect)
+		}
+		m.take(effect)
+	}
+}
+
+func (m *model) take(effect Effect) {
+	switch e := effect.(type) {
+	case Wake:
+		m.wake = e.At
+	case Ended:
+		m.ended, m.endedBy = &e, len(m.events)
+	case CloseTaskExecutor:
+		for _, w := range m.workers {
+			if w.peer.Connection == e.To {
+				w.connected, w.outbox = false, nil
+			}
+		}
+	case TellResourceManager:
+		if declared, is := e.Message.(msg.DeclareRequirements); is {
+			m.required = declared.Slots
+		}
+	case SendTaskExecutor:
+		w := m.at(e.To)
+		switch message := e.Message.(type) {
+		case msg.DeployTasks:
+			m.deploy(w, message)
+		case msg.CancelTasks:
+			for _, id := range message.Executions {
+				m.tasks[id].cancel = true
+			}
+		case msg.SplitAssigned:
+			task := m.tasks[message.Execution]
+			task.asking = false
+			if message.Split == nil {
+				task.exhausted = true
+			} else {
+				task.splits = append(task.splits, message.Split.URI)
+			}
+		case msg.FreeSlots:
+			for _, a := range message.Allocations {
+				w.slots = slices.DeleteFunc(w.slots, func(other ids.AllocationID) bool { return other == a })
+			}
+		case msg.SlotOffersAnswered:
+			for _, a := range message.Rejected {
+				w.slots = slices.DeleteFunc(w.slots, func(other ids.AllocationID) bool { return other == a })
+			}
+		}
+	}
+}
+
+func (m *model) at(connection ConnectionID) *modelWorker {
+	for _, w := range m.workers {
+		if w.peer.Connection == connection {
+			if !w.connected {
+				m.t.Fatalf("message over lost connection %d", connection)
+			}
+			return w
+		}
+	}
+	m.t.Fatalf("message over unknown connection %d", connection)
+	return nil
+}
+
+func (m *model) deploy(w *modelWorker, d msg.DeployTasks) {
+	if d.Host != w.known {
+		m.t.Fatalf("tasks for host %s, the core was told of %q last", d.Host, w.known)
+	}
+	for _, deployed := range d.Tasks {
+		id := deployed.Execution
+		subtask := [2]int{id.Vertex, id.Subtask}
+		if last, before := m.attempts[subtask]; before {
+			previous := m.tasks[ids.ExecutionAttemptID{Vertex: id.Vertex, Subtask: id.Subtask, Attempt: last}]
+			if id.Attempt <= last || !previous.told {
+				m.t.Fatalf("%s is deployed though attempt %d has not ended", id, last)
+			}
+		}
+		if !slices.Contains(w.slots, deployed.Allocation) {
+			m.t.Fatalf("%s is deployed into slot %s, which its worker does not hold", id, deployed.Allocation)
+		}
+		m.attempts[subtask] = id.Attempt
+		// A host that died meanwhile never starts it.
+		m.tasks[id] = &modelTask{worker: w, host: d.Host, over: !w.alive || w.host != d.Host}
+	}
+	for _, p := range d.Placements {
+		for s, h := range p.HostIndex {
+			if h < 0 {
+				continue
+			}
+			task := m.tasks[ids.ExecutionAttemptID{Vertex: p.Vertex, Subtask: s, Attempt: p.Attempts[s]}]
+			if task != nil && task.host != d.Hosts[h].Host { // nil: its own message follows in this step
+				m.t.Fatalf("v%d-s%d is said to be in %s but is in %s", p.Vertex, s, d.Hosts[h].Host, task.host)
+			}
+		}
+	}
+}
+
+// heardOf tells whether the core took in what a worker offered.
+func (m *model) heardOf(w *modelWorker) bool {
+	return slices.ContainsFunc(m.events[:m.endedBy], func(e timedEvent) bool {
+		said, is := e.event.(TaskExecutorSaid)
+		if !is || said.From != w.peer {
+			return false
+		}
+		_, offered := said.Message.(msg.OfferSlots)
+		return offered
+	})
+}
+
+func (m *model) checkEnd() {
+	if !m.ended.Details.Status.GloballyTerminal() {
+		m.t.Fatalf("job ended as %s", m.ended.Details.Status)
+	}
+	for _, w := range m.workers {
+		if w.alive && len(w.slots) > 0 && m.heardOf(w) {
+			m.t.Errorf("worker %s keeps slots %v after the end", w.peer.Resource, w.slots)
+		}
+	}
+	if m.ended.Details.Status == msg.JobCanceled && !m.cancelled {
+		m.t.Errorf("job was cancelled by nobody")
+	}
+	if m.ended.Details.Status != msg.JobFinished {
+		return
+	}
+	var got, want []string
+	for subtask, attempt := range m.attempts {
+		got = append(got, m.tasks[ids.ExecutionAttemptID{Vertex: subtask[0], Subtask: subtask[1], Attempt: attempt}].splits...)
+	}
+	for _, v := range m.config.Graph.Vertices {
+		for _, s := range v.Splits {
+			want = append(want, s.URI)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		m.t.Errorf("the attempts that count read splits %v, want each once: %v", got, want)
+	}
+}
+
+// checkReplay steps another Core through the same events.
+func (m *model) checkReplay() {
+	core, err := NewCore(m.config)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	var effects []string
+	for _, e := range m.events {
+		for _, effect := range core.Step(e.at, e.event) {
+			effects = append(effects, describe(effect)...)
+		}
+	}
+	if diff := cmp.Diff(m.effects, effects); diff != "" {
+		m.t.Fatalf("replay gives other effects (-first +replay):\n%s", diff)
+	}
+}

@@ -1,0 +1,177 @@
+package jobmaster
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/collect"
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// maxCounters bounds the counters that one task may report.
+const maxCounters = 1000
+
+// task finds the task that a message is about: a current attempt that runs on
+// the worker that sent it, or nil.
+func (c *Core) task(w *worker, id ids.ExecutionAttemptID, about TaskExecutorSaid) *executiongraph.Execution {
+	e, err := c.graph.Current(id)
+	switch {
+	case err != nil:
+		c.emit(Dropped{From: about.From, Message: about.Message, Why: err.Error()})
+		return nil
+	case e.Resource != w.resource || e.State.Final():
+		c.emit(Dropped{From: about.From, Message: about.Message, Why: "the task does not run there"})
+		return nil
+	}
+	return e
+}
+
+// cancelTasks ends tasks that have not ended; hosts are told about those they
+// run.
+func (c *Core) cancelTasks(tasks iter.Seq[*executiongraph.Execution]) {
+	orders := make(map[ids.ResourceID][]ids.ExecutionAttemptID)
+	for e := range tasks {
+		if c.graph.Cancel(e, c.now) {
+			orders[e.Resource] = append(orders[e.Resource], e.ID)
+		}
+	}
+	for _, w := range c.workers {
+		if executions := orders[w.resource]; len(executions) > 0 {
+			c.send(w, msg.CancelTasks{Executions: executions})
+		}
+	}
+}
+
+func (c *Core) taskStateChanged(w *worker, said TaskExecutorSaid) {
+	m := said.Message.(msg.TaskStateChanged)
+	e := c.task(w, m.Execution, said)
+	if e == nil {
+		return
+	}
+	to := m.State
+	switch {
+	case len(m.Counters) > maxCounters:
+		c.misbehaved(w, e, fmt.Errorf("task reports %d counters, at most %d", len(m.Counters), maxCounters))
+		return
+	case to == msg.ExecutionRunning && e.State == msg.ExecutionCanceling:
+		return // said before the cancel reached it
+	case to == msg.ExecutionFailed && e.State == msg.ExecutionCanceling:
+		c.regionFailed(e.Region, c.taskCause(w, e, m.Failure)) // it may be the reason for the cancel
+		to = msg.ExecutionCanceled
+	case to == msg.ExecutionFinished && e.State == msg.ExecutionCanceling:
+		to = msg.ExecutionCanceled
+	case to == msg.ExecutionCanceled && e.State != msg.ExecutionCanceling:
+		m.Failure = &msg.Failure{Message: "task was cancelled by its host"}
+		to = msg.ExecutionFailed
+	}
+	if err := c.graph.Transition(e, to, c.now); err != nil {
+		c.misbehaved(w, e, err)
+		return
+	}
+	if to.Final() {
+		e.Traffic = m.Traffic
+	}
+	switch to {
+	case msg.ExecutionFinished:
+		e.Counters = m.Counters
+		c.noteIdle(e.Region)
+	case msg.ExecutionFailed:
+		c.regionFailed(e.Region, c.taskCause(w, e, m.Failure))
+	}
+}
+
+// misbehaved fails the region of a task whose host broke the protocol. The task
+// may still run: it is cancelled with the rest.
+func (c *Core) misbehaved(w *worker, e *executiongraph.Execution, err error) {
+	c.regionFailed(e.Region, c.taskCause(w, e, &msg.Failure{Message: err.Error()}))
+}
+
+// noteIdle notes that nothing runs any more in the slots of a region that has
+// finished. Slots of a region with unfinished tasks are kept whole: its hosts
+// may still hold what others have to read.
+func (c *Core) noteIdle(r int) {
+	if !c.graph.RegionEnded(r) {
+		return
+	}
+	for _, shared := range c.regions[r].shared {
+		if c.layout.open[shared]--; c.layout.open[shared] == 0 {
+			c.pool.SetIdle(shared, c.now)
+		}
+	}
+}
+
+// splitRequested hands a split to a source task, or tells it that none is left.
+func (c *Core) splitRequested(w *worker, said TaskExecutorSaid) {
+	m := said.Message.(msg.RequestSplit)
+	e := c.task(w, m.Execution, said)
+	if e == nil || e.State == msg.ExecutionCanceling {
+		return
+	}
+	queue := c.splits[e.ID.Vertex]
+	if queue == nil {
+		c.misbehaved(w, e, errors.New("task asks for a split but reads none"))
+		return
+	}
+	c.send(w, msg.SplitAssigned{Execution: e.ID, Split: queue.next(e.ID.Subtask, w.node)})
+}
+
+// batchCollected takes records on their way to the client.
+func (c *Core) batchCollected(w *worker, said TaskExecutorSaid) {
+	m := said.Message.(msg.CollectBatch)
+	e := c.task(w, m.Execution, said)
+	if e == nil || e.State == msg.ExecutionCanceling {
+		return
+	}
+	name := c.config.Graph.Vertices[e.ID.Vertex].Collect
+	if name == "" {
+		c.misbehaved(w, e, errors.New("task sends records to the client but collects none"))
+		return
+	}
+	acknowledged, err := c.results[name].Add(m.Sequence, m.Records)
+	switch {
+	case errors.Is(err, collect.ErrTooLarge):
+		c.failJob(fmt.Sprintf("collect %q: %v", name, err))
+		return
+	case err != nil:
+		c.misbehaved(w, e, err)
+		return
+	}
+	c.emit(ResultChanged{Name: name})
+	c.acknowledge(w, e, acknowledged)
+}
+
+func (c *Core) acknowledge(w *worker, e *executiongraph.Execution, a collect.Acknowledged) {
+	for sequence := a.From; sequence < a.To; sequence++ {
+		c.send(w, msg.CollectAcknowledged{Execution: e.ID, Sequence: sequence})
+	}
+}
+
+// page gives a page of a collected result, and the task room for more.
+func (c *Core) page(name string, cursor int64) Page {
+	result := c.results[name]
+	if result == nil {
+		return Page{Err: fmt.Errorf("%w: %q", msg.ErrResultNotFound, name)}
+	}
+	page, acknowledged, err := result.Page(cursor)
+	if err != nil {
+		return Page{Err: err}
+	}
+	e := c.collector(name)
+	if w := c.byResource[e.Resource]; w != nil && !e.State.Final() {
+		c.acknowledge(w, e, acknowledged)
+	}
+	return Page{Page: page}
+}
+
+// collector is the task that collects a result; there is one, as Validate says.
+func (c *Core) collector(name string) *executiongraph.Execution {
+	for v, vertex := range c.config.Graph.Vertices {
+		if vertex.Collect == name {
+			return &c.graph.Vertex(v)[0]
+		}
+	}
+	panic(fmt.Sprintf("jobmaster: no task collects %q", name))
+}

@@ -1,0 +1,419 @@
+package jobmaster
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/transcript"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write transcripts anew")
+
+var testEpoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func TestCoreTranscripts(t *testing.T) {
+	t.Parallel()
+	transcript.Run(t, *rewrite, func(t *testing.T) func(string) []string {
+		s := &script{t: t, now: testEpoch, peers: make(map[ConnectionID]ids.ResourceID), token: "m1"}
+		s.graph.ProtocolVersion = jobgraph.ProtocolVersion
+		s.graph.Job, s.graph.Name = "wordcount", "wordcount"
+		return s.command
+	})
+}
+
+// script drives a Core by commands, as its transcripts have them:
+//
+//	vertex NAME PARALLELISM [splits=HOST,HOST,…] [collect=NAME]
+//	edge FROM TO [pointwise]
+//	option NAME=VALUE                         of the job; all these before start
+//	start
+//	rm registered | short REASON | terminated WORKER CAUSE
+//	register CONNECTION WORKER NODE
+//	offer CONNECTION ALLOCATION…
+//	ready CONNECTION HOST
+//	hostlost CONNECTION HOST [permanent] TEXT
+//	state CONNECTION TASK STATE [TEXT] [peer=HOST] [permanent] [counters=N]
+//	split|progress CONNECTION TASK
+//	batch CONNECTION TASK SEQUENCE BYTES
+//	heartbeat|leave CONNECTION
+//	lost CONNECTION CAUSE
+//	page NAME CURSOR
+//	cancel, details, token TOKEN
+//	wait DURATION                             with the wakes that fall due
+//
+// Tasks are written v0-s1-a0: vertex, subtask, attempt.
+type script struct {
+	t     *testing.T
+	graph jobgraph.JobGraph
+	core  *Core
+	now   time.Time
+	wake  time.Time
+	token ids.JobMasterID
+	peers map[ConnectionID]ids.ResourceID
+}
+
+func (s *script) command(line string) []string {
+	s.t.Helper()
+	words := strings.Fields(line)
+	options := map[string]string{}
+	var args []string
+	for _, w := range words {
+		if name, value, ok := strings.Cut(w, "="); ok {
+			options[name] = value
+		} else {
+			args = append(args, w)
+		}
+	}
+	switch args[0] {
+	case "vertex":
+		s.vertex(args[1], s.number(args[2]), options)
+	case "edge":
+		s.edge(args[1:])
+	case "option":
+		s.graph.Config = options
+	case "token":
+		s.token = ids.JobMasterID(args[1])
+	case "start":
+		return s.start()
+	case "wait":
+		return s.wait(args[1])
+	default:
+		event := s.event(args, options)
+		if event == nil {
+			s.t.Fatalf("unknown command %q", line)
+		}
+		return s.step(event)
+	}
+	return nil
+}
+
+func (s *script) vertex(name string, parallelism int, options map[string]string) {
+	v := jobgraph.Vertex{Name: name, Operators: []string{name}, Parallelism: parallelism, Collect: options["collect"]}
+	if hosts, reads := options["splits"]; reads {
+		v.Source = true
+		for i, host := range strings.Split(hosts, ",") {
+			v.Splits = append(v.Splits, jobgraph.Split{URI: "split" + strconv.Itoa(i), Hosts: []string{host}})
+		}
+	}
+	s.graph.Vertices = append(s.graph.Vertices, v)
+}
+
+func (s *script) edge(args []string) {
+	e := jobgraph.Edge{From: jobgraph.VertexID(s.number(args[0])), To: jobgraph.VertexID(s.number(args[1])), Pattern: jobgraph.AllToAll}
+	if len(args) > 2 {
+		e.Pattern = jobgraph.Pattern(args[2])
+	}
+	e.Output = len(s.graph.Outputs(e.From))
+	e.Input = len(s.graph.Inputs(e.To))
+	s.graph.Edges = append(s.graph.Edges, e)
+}
+
+func (s *script) start() []string {
+	s.graph.Digest = s.graph.ComputeDigest()
+	c, err := Configured(config.Config{}, &s.graph)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	c.Job, c.JobMaster, c.Program.Name, c.SlotMemoryMB = "j1", "m1", "wordcount", 300
+	s.core, err = NewCore(c)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return s.step(Started{})
+}
+
+func (s *script) event(args []string, options map[string]string) Event {
+	rest := func(i int) string { return strings.Join(args[min(i, len(args)):], " ") }
+	switch args[0] {
+	case "cancel":
+		return CancelAsked{}
+	case "details":
+		return DetailsAsked{}
+	case "page":
+		return PageAsked{Name: args[1], Cursor: int64(s.number(args[2]))}
+	case "rm":
+		switch args[1] {
+		case "registered":
+			return ResourceManagerSaid{msg.JobMasterRegistered{ResourceManager: "rm1"}}
+		case "short":
+			return ResourceManagerSaid{msg.NotEnoughResources{Job: "j1", Reason: rest(2)}}
+		case "terminated":
+			return ResourceManagerSaid{msg.TaskExecutorTerminated{Resource: ids.ResourceID(args[2]), Cause: rest(3)}}
+		}
+		return nil
+	}
+	from := Peer{Connection: ConnectionID(s.number(args[1]))}
+	if args[0] == "register" {
+		s.peers[from.Connection] = ids.ResourceID(args[2])
+	}
+	from.Resource = s.peers[from.Connection]
+	if args[0] == "lost" {
+		return TaskExecutorDisconnected{From: from, Cause: rest(2)}
+	}
+	m := s.message(args, options, rest)
+	if m == nil {
+		return nil
+	}
+	return TaskExecutorSaid{From: from, Token: s.token, Message: m}
+}
+
+func (s *script) message(args []string, options map[string]string, rest func(int) string) msg.Message {
+	switch args[0] {
+	case "register":
+		return msg.RegisterAtJobMaster{Resource: ids.ResourceID(args[2]), Host: args[3]}
+	case "heartbeat":
+		return msg.Heartbeat{}
+	case "leave":
+		return msg.Disconnect{Cause: rest(2)}
+	case "offer":
+		var m msg.OfferSlots
+		for i, a := range args[2:] {
+			m.Offers = append(m.Offers, msg.SlotOffer{Index: i, Allocation: ids.AllocationID(a)})
+		}
+		return m
+	case "ready":
+		return msg.HostReady{Host: ids.HostID(args[2]), DataAddress: args[2] + ":1"}
+	case "hostlost":
+		permanent := args[3] == "permanent"
+		return msg.HostLost{Host: ids.HostID(args[2]), Failure: msg.Failure{Message: rest(3), Permanent: permanent}}
+	case "state":
+		m := msg.TaskStateChanged{Execution: s.task(args[2]), State: msg.ExecutionState(args[3])}
+		if m.State == msg.ExecutionFailed {
+			m.Failure = &msg.Failure{Message: rest(4), PeerLost: ids.HostID(options["peer"]), Permanent: options["permanent"] != ""}
+		}
+		if n, given := options["words"]; given {
+			m.Counters = map[string]int64{"words": int64(s.number(n))}
+		}
+		return m
+	case "split":
+		return msg.RequestSplit{Execution: s.task(args[2])}
+	case "batch":
+		return msg.CollectBatch{Execution: s.task(args[2]), Sequence: int64(s.number(args[3])), Records: make([]byte, s.number(args[4]))}
+	}
+	return nil
+}
+
+func (s *script) number(text string) int {
+	s.t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		s.t.Fatalf("not a number: %q", text)
+	}
+	return n
+}
+
+func (s *script) task(text string) ids.ExecutionAttemptID {
+	s.t.Helper()
+	var e ids.ExecutionAttemptID
+	if n, err := fmt.Sscanf(text, "v%d-s%d-a%d", &e.Vertex, &e.Subtask, &e.Attempt); n != 3 || err != nil {
+		s.t.Fatalf("not a task: %q", text)
+	}
+	return e
+}
+
+func (s *script) step(event Event) []string {
+	var lines []string
+	for _, effect := range s.core.Step(s.now, event) {
+		if wake, is := effect.(Wake); is {
+			s.wake = wake.At
+			continue
+		}
+		lines = append(lines, describe(effect)...)
+	}
+	return lines
+}
+
+// wait lets time pass, and wakes the core when it asked for it.
+func (s *script) wait(text string) []string {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	until := s.now.Add(d)
+	var lines []string
+	for !s.wake.IsZero() && !s.wake.After(until) {
+		s.now, s.wake = s.wake, time.Time{}
+		for _, line := range s.step(Woken{}) {
+			lines = append(lines, fmt.Sprintf("%s: %s", s.now.Sub(testEpoch), line))
+		}
+	}
+	s.now = until
+	return lines
+}
+
+// describe writes an effect as transcripts have it.
+func describe(effect Effect) []string {
+	line := func(format string, args ...any) []string { return []string{fmt.Sprintf(format, args...)} }
+	switch e := effect.(type) {
+	case SendTaskExecutor:
+		return describeMessage(fmt.Sprintf("to %d: ", e.To), e.Message)
+	case CloseTaskExecutor:
+		return line("close %d: %s", e.To, e.Cause)
+	case TellResourceManager:
+		switch m := e.Message.(type) {
+		case msg.RegisterJobMaster:
+			return line("to rm: register %s of %s, program %s", m.JobMaster, m.Job, m.Program.Name)
+		case msg.DeclareRequirements:
+			return line("to rm: %d slots", m.Slots)
+		}
+	case Wake:
+		return line("wake at %s", e.At.Sub(testEpoch))
+	case ResultChanged:
+		return line("result %s changed", e.Name)
+	case AnswerDetails:
+		return describeDetails(e.Details)
+	case AnswerPage:
+		if e.Page.Err != nil {
+			return line("page: %v", e.Page.Err)
+		}
+		p := e.Page.Page
+		return line("page: epoch %d, %d bytes, next %d, end %t", p.Epoch, len(p.Records), p.Next, p.End)
+	case Ended:
+		return append([]string{"ended"}, describeDetails(e.Details)...)
+	case StatusChanged:
+		return line("job %s", e.To)
+	case RegionFailed:
+		if !e.Restart {
+			return line("region %d failed for good: %s", e.Region, describeEntry(e.Root))
+		}
+		return line("region %d restarts after %s: %s", e.Region, e.Delay, describeEntry(e.Root))
+	case WorkerGone:
+		return line("worker %s gone: %s", e.Resource, e.Cause)
+	case Dropped:
+		return line("dropped %s: %s", msg.Kind(e.Message), e.Why)
+	}
+	return line("%T", effect)
+}
+
+func describeMessage(to string, m msg.Message) []string {
+	line := func(format string, args ...any) []string { return []string{to + fmt.Sprintf(format, args...)} }
+	switch m := m.(type) {
+	case msg.RegisteredAtJobMaster:
+		return line("registered at %s for %s, parallelism %d", m.JobMaster, m.Job.Name, m.Job.Parallelism)
+	case msg.SlotOffersAnswered:
+		return line("accepted %v rejected %v", m.Accepted, m.Rejected)
+	case msg.FreeSlots:
+		return line("free %v: %s", m.Allocations, m.Cause)
+	case msg.CancelTasks:
+		return line("cancel %v", m.Executions)
+	case msg.SplitAssigned:
+		if m.Split == nil {
+			return line("no split for %s", m.Execution)
+		}
+		return line("%s for %s", m.Split.URI, m.Execution)
+	case msg.CollectAcknowledged:
+		return line("acknowledged %d of %s", m.Sequence, m.Execution)
+	case msg.Heartbeat:
+		return line("heartbeat")
+	case msg.DeployTasks:
+		var tasks []string
+		for _, task := range m.Tasks {
+			tasks = append(tasks, fmt.Sprintf("%s in %s with %d MB", task.Execution, task.Allocation, task.MemoryMB))
+		}
+		lines := line("deploy to %s: %s", m.Host, strings.Join(tasks, ", "))
+		for _, p := range m.Placements {
+			var at []string
+			for i, h := range p.HostIndex {
+				if h < 0 {
+					at = append(at, "-")
+					continue
+				}
+				at = append(at, fmt.Sprintf("a%d@%s", p.Attempts[i], m.Hosts[h].DataAddress))
+			}
+			lines = append(lines, fmt.Sprintf("%s  v%d at %s", to, p.Vertex, strings.Join(at, " ")))
+		}
+		return lines
+	}
+	return line("%T", m)
+}
+
+func describeEntry(e msg.ExceptionEntry) string {
+	text := strings.ReplaceAll(e.Failure.Message, "\n", " | ")
+	if e.Task != "" {
+		text = e.Task + ": " + text
+	}
+	if e.Location != "" {
+		text += " [" + string(e.Resource) + " on " + e.Location + "]"
+	}
+	return text
+}
+
+func describeDetails(d msg.JobDetails) []string {
+	lines := []string{fmt.Sprintf("  %s, %d restarts", d.Status, d.Restarts)}
+	for _, v := range d.Vertices {
+		var tasks []string
+		for _, state := range slices.Sorted(maps.Keys(v.Tasks)) {
+			tasks = append(tasks, fmt.Sprintf("%d %s", v.Tasks[state], state))
+		}
+		lines = append(lines, fmt.Sprintf("  %s %s: %s", v.Name, v.Status, strings.Join(tasks, ", ")))
+	}
+	for _, e := range d.Exceptions {
+		lines = append(lines, fmt.Sprintf("  at %s %s", e.Time.Sub(testEpoch), describeEntry(e)))
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Counters)) {
+		lines = append(lines, fmt.Sprintf("  %s=%d", name, d.Counters[name]))
+	}
+	return lines
+}
+
+// TestNewCoreRefuses would catch a Core that starts on what it cannot run.
+func TestNewCoreRefuses(t *testing.T) {
+	t.Parallel()
+	valid := func() *jobgraph.JobGraph {
+		g := &jobgraph.JobGraph{
+			ProtocolVersion: jobgraph.ProtocolVersion, Job: "j",
+			Vertices: []jobgraph.Vertex{
+				{Name: "read", Parallelism: 1, Source: true},
+				{Name: "a", Parallelism: 1, Collect: "top"},
+				{Name: "b", Parallelism: 1, Collect: "bottom"},
+			},
+			Edges: []jobgraph.Edge{
+				{From: 0, To: 1, Pattern: jobgraph.AllToAll},
+				{From: 0, Output: 1, To: 2, Pattern: jobgraph.AllToAll},
+			},
+		}
+		return g
+	}
+	for name, test := range map[string]struct {
+		spoil func(*Config)
+		want  string
+	}{
+		"no token":             {func(c *Config) { c.JobMaster = "" }, "need ids"},
+		"no graph":             {func(c *Config) { c.Graph = nil }, "needs a graph"},
+		"graph is not valid":   {func(c *Config) { c.Graph.Vertices[0].Parallelism = 0 }, "parallelism 0"},
+		"no heartbeat":         {func(c *Config) { c.HeartbeatInterval = 0 }, "heartbeat.interval"},
+		"one name two results": {func(c *Config) { c.Graph.Vertices[2].Collect = "top" }, `named "top"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, err := Configured(config.Config{}, valid())
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Job, c.JobMaster = "j1", "m1"
+			test.spoil(&c)
+			if c.Graph != nil {
+				c.Graph.Digest = c.Graph.ComputeDigest()
+			}
+			if _, err := NewCore(c); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got error %v, want one about %q", err, test.want)
+			}
+		})
+	}
+	g := valid()
+	g.Config = map[string]string{"restart-strategy.type": "sometimes"}
+	if _, err := Configured(config.Config{}, g); !errors.Is(err, config.ErrInvalid) {
+		t.Errorf("options of the job that are not valid: got error %v", err)
+	}
+}

@@ -1,0 +1,232 @@
+package jobmaster
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/slotpool"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// worker is a TaskExecutor that registered at this JobMaster.
+type worker struct {
+	resource   ids.ResourceID
+	node       string       // its node's name
+	connection ConnectionID // 0 once it is lost
+	broken     string       // how the connection was lost
+	deadline   time.Time    // when it counts as lost unless it is heard of
+
+	host        ids.HostID // of the job's host there; "" while none is ready
+	dataAddress string
+}
+
+// ready tells whether tasks can be sent to the worker.
+func (w *worker) ready() bool { return w.connection != 0 && w.host != "" }
+
+func (c *Core) send(w *worker, m msg.Message) {
+	if w.connection != 0 {
+		c.emit(SendTaskExecutor{To: w.connection, Message: m})
+	}
+}
+
+func (c *Core) taskExecutorSaid(e TaskExecutorSaid) {
+	w := c.byResource[e.From.Resource]
+	if registration, is := e.Message.(msg.RegisterAtJobMaster); is {
+		c.register(e.From, w, registration)
+		return
+	}
+	if w == nil || w.connection != e.From.Connection {
+		c.emit(Dropped{From: e.From, Message: e.Message, Why: "its sender is not registered over this connection"})
+		return
+	}
+	if disconnect, is := e.Message.(msg.Disconnect); is {
+		c.lose(w, disconnect.Cause)
+		return
+	}
+	if e.Token != c.config.JobMaster {
+		c.emit(Dropped{From: e.From, Message: e.Message, Why: "it is for another grant of leadership"})
+		return
+	}
+	w.deadline = c.now.Add(c.config.HeartbeatTimeout)
+	switch m := e.Message.(type) {
+	case msg.Heartbeat:
+	case msg.OfferSlots:
+		c.slotsOffered(w, m.Offers)
+	case msg.HostReady:
+		c.hostReady(w, m)
+	case msg.HostLost:
+		c.hostLost(w, m)
+	case msg.TaskStateChanged:
+		c.taskStateChanged(w, e)
+	case msg.TaskProgress:
+		if task := c.task(w, m.Execution, e); task != nil {
+			task.Traffic = m.Traffic
+		}
+	case msg.RequestSplit:
+		c.splitRequested(w, e)
+	case msg.CollectBatch:
+		c.batchCollected(w, e)
+	default:
+		c.emit(Dropped{From: e.From, Message: e.Message, Why: "a TaskExecutor says no such thing to a JobMaster"})
+	}
+}
+
+// register takes a TaskExecutor in. One that comes back over another connection
+// has ended the job's host there meanwhile: nothing of the old one is left.
+func (c *Core) register(from Peer, old *worker, m msg.RegisterAtJobMaster) {
+	if m.Resource != from.Resource {
+		c.emit(CloseTaskExecutor{To: from.Connection, Cause: fmt.Sprintf("registration of %s comes from %s", m.Resource, from.Resource)})
+		return
+	}
+	if old != nil {
+		if old.connection == from.Connection {
+			c.emit(Dropped{From: from, Message: m, Why: "it is registered already"})
+			return
+		}
+		c.lose(old, "it connected anew")
+	}
+	w := &worker{
+		resource: m.Resource, node: m.Host, connection: from.Connection,
+		deadline: c.now.Add(c.config.HeartbeatTimeout),
+	}
+	c.expireBy(w.deadline)
+	c.workers = append(c.workers, w)
+	c.byResource[w.resource] = w
+	g := c.config.Graph
+	c.send(w, msg.RegisteredAtJobMaster{
+		JobMaster: c.config.JobMaster,
+		Job: msg.JobSpec{
+			ID: c.config.Job, Job: g.Job, Name: g.Name, Args: g.Args, Digest: g.Digest,
+			Parallelism: c.config.Parallelism, Config: g.Config,
+		},
+		HeartbeatInterval: c.config.HeartbeatInterval,
+		HeartbeatTimeout:  c.config.HeartbeatTimeout,
+	})
+}
+
+// slotsOffered takes the slots that the job still lacks.
+func (c *Core) slotsOffered(w *worker, offers []msg.SlotOffer) {
+	var answer msg.SlotOffersAnswered
+	for _, o := range offers {
+		if c.active() && c.pool.Offer(slotpool.Slot{Allocation: o.Allocation, Resource: w.resource}, c.now) {
+			answer.Accepted = append(answer.Accepted, o.Allocation)
+			c.supplied = true
+		} else {
+			answer.Rejected = append(answer.Rejected, o.Allocation)
+		}
+	}
+	c.send(w, answer)
+}
+
+// freeSlots gives slots back to their workers.
+func (c *Core) freeSlots(slots []slotpool.Slot, cause string) {
+	allocations := make(map[ids.ResourceID][]ids.AllocationID)
+	for _, s := range slots {
+		allocations[s.Resource] = append(allocations[s.Resource], s.Allocation)
+	}
+	for _, w := range c.workers {
+		if freed := allocations[w.resource]; len(freed) > 0 {
+			c.send(w, msg.FreeSlots{Allocations: freed, Cause: cause})
+		}
+	}
+}
+
+// giveUpSlots frees the slots that the job has no use for any more.
+func (c *Core) giveUpSlots() {
+	if !c.active() {
+		return
+	}
+	if freed := c.pool.GiveUp(c.now, c.config.SlotIdleTimeout); len(freed) > 0 {
+		c.declare() // first, or the ResourceManager would grant them again
+		c.freeSlots(freed, fmt.Sprintf("idle for %s", c.config.SlotIdleTimeout))
+	}
+}
+
+func (c *Core) hostReady(w *worker, m msg.HostReady) {
+	if w.host != "" && w.host != m.Host {
+		c.loseHost(w, msg.Failure{Message: fmt.Sprintf("host %s was replaced", w.host)})
+	}
+	w.host, w.dataAddress = m.Host, m.DataAddress
+	c.supplied = true
+}
+
+// hostLost takes in that the job's host on a worker has ended. The TaskExecutor
+// starts another, unless the job cannot run in any.
+func (c *Core) hostLost(w *worker, m msg.HostLost) {
+	if w.host == m.Host {
+		c.loseHost(w, m.Failure)
+	}
+	if m.Failure.Permanent {
+		c.failWith(msg.ExceptionEntry{
+			Time: c.now, Failure: clipped(m.Failure), Location: w.node, Resource: w.resource,
+		})
+	}
+}
+
+// disconnected takes in that a connection is lost. That is the first sign that
+// the worker is lost, but not the reason: see lossGrace.
+func (c *Core) disconnected(from Peer, cause string) {
+	w := c.byResource[from.Resource]
+	if w == nil || w.connection != from.Connection {
+		return // it said goodbye, or was closed from here
+	}
+	w.connection = 0
+	w.broken = cause
+	w.deadline = c.now.Add(lossGrace)
+	c.expireBy(w.deadline)
+}
+
+// lose takes in that a worker is gone with all that ran and all that it held.
+func (c *Core) lose(w *worker, cause string) {
+	c.emit(WorkerGone{Resource: w.resource, Cause: cause})
+	if w.connection != 0 {
+		c.emit(CloseTaskExecutor{To: w.connection, Cause: cause})
+		w.connection = 0
+	}
+	delete(c.byResource, w.resource)
+	c.workers = slices.DeleteFunc(c.workers, func(other *worker) bool { return other == w })
+	c.pool.RemoveWorker(w.resource, c.now)
+	c.loseWorker(w, cause)
+}
+
+// expireBy makes sure that a deadline is looked at when it passes.
+func (c *Core) expireBy(deadline time.Time) {
+	if len(c.workers) == 0 || deadline.Before(c.nextExpiry) {
+		c.nextExpiry = deadline
+	}
+}
+
+// expire deals with deadlines that have passed.
+func (c *Core) expire() {
+	if len(c.workers) > 0 && !c.now.Before(c.nextExpiry) {
+		c.nextExpiry = c.now.Add(c.config.HeartbeatTimeout)
+		for _, w := range slices.Clone(c.workers) {
+			switch {
+			case c.now.Before(w.deadline):
+				c.expireBy(w.deadline)
+			case w.connection == 0:
+				c.lose(w, w.broken)
+			default:
+				c.lose(w, fmt.Sprintf("no heartbeat for %s (heartbeat.timeout)", c.config.HeartbeatTimeout))
+			}
+		}
+	}
+	if since, missing := c.pool.MissingSince(); missing && c.active() && c.now.Sub(since) >= c.config.SlotRequestTimeout {
+		c.failJob(fmt.Sprintf(
+			"%d of %d slots came within %s (slot.request.timeout): the cluster has no room for the rest; lower the parallelism, free resources, or raise slot.request.timeout to wait longer",
+			c.pool.Held(), c.pool.Required(), c.config.SlotRequestTimeout))
+	}
+}
+
+// heartbeat tells every worker that the JobMaster is alive.
+func (c *Core) heartbeat() {
+	if c.now.Before(c.nextHeartbeat) {
+		return
+	}
+	c.nextHeartbeat = c.now.Add(c.config.HeartbeatInterval)
+	for _, w := range c.workers {
+		c.send(w, msg.Heartbeat{})
+	}
+}

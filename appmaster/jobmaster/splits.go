@@ -1,0 +1,90 @@
+package jobmaster
+
+import (
+	"slices"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+)
+
+// splitQueue hands the splits of one source vertex out, each once, and takes
+// those of a subtask back when it starts over. It prefers splits that lie on the
+// asking worker's node; otherwise it keeps to the order of the JobGraph.
+type splitQueue struct {
+	splits []jobgraph.Split
+	taken  []bool
+	given  [][]int // splits handed to each subtask's current attempt
+	all    cursor
+	byHost map[string]*cursor
+}
+
+// cursor walks over a list of splits, none of which is free before position
+// next.
+type cursor struct {
+	indexes []int // into splitQueue.splits, ascending
+	next    int
+}
+
+func newSplitQueue(splits []jobgraph.Split, parallelism int) *splitQueue {
+	q := &splitQueue{
+		splits: splits,
+		taken:  make([]bool, len(splits)),
+		given:  make([][]int, parallelism),
+		byHost: make(map[string]*cursor),
+	}
+	for i, s := range splits {
+		q.all.indexes = append(q.all.indexes, i)
+		for _, host := range s.Hosts {
+			c := q.byHost[host]
+			if c == nil {
+				c = &cursor{}
+				q.byHost[host] = c
+			}
+			c.indexes = append(c.indexes, i)
+		}
+	}
+	return q
+}
+
+// next hands a split to a subtask that runs on a node; nil when none is left.
+func (q *splitQueue) next(subtask int, host string) *jobgraph.Split {
+	i, found := q.take(q.byHost[host])
+	if !found {
+		i, found = q.take(&q.all)
+	}
+	if !found {
+		return nil
+	}
+	q.taken[i] = true
+	q.given[subtask] = append(q.given[subtask], i)
+	return &q.splits[i]
+}
+
+func (q *splitQueue) take(c *cursor) (int, bool) {
+	if c == nil {
+		return 0, false
+	}
+	for ; c.next < len(c.indexes); c.next++ {
+		if i := c.indexes[c.next]; !q.taken[i] {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// takeBack frees the splits of a subtask that starts over.
+func (q *splitQueue) takeBack(subtask int) {
+	for _, i := range q.given[subtask] {
+		q.taken[i] = false
+		q.all.rewind(i)
+		for _, host := range q.splits[i].Hosts {
+			q.byHost[host].rewind(i)
+		}
+	}
+	q.given[subtask] = nil
+}
+
+// rewind moves the cursor back to a split that is free again.
+func (c *cursor) rewind(split int) {
+	at, _ := slices.BinarySearch(c.indexes, split)
+	c.next = min(c.next, at)
+}

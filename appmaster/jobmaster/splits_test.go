@@ -1,0 +1,70 @@
+package jobmaster
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+)
+
+func queueOf(text string, parallelism int) *splitQueue {
+	var splits []jobgraph.Split
+	for _, word := range strings.Fields(text) {
+		name, hosts, _ := strings.Cut(word, ":")
+		s := jobgraph.Split{URI: name}
+		if hosts != "" {
+			s.Hosts = strings.Split(hosts, ",")
+		}
+		splits = append(splits, s)
+	}
+	return newSplitQueue(splits, parallelism)
+}
+
+func drain(q *splitQueue, subtask int, host string) string {
+	var got []string
+	for s := q.next(subtask, host); s != nil; s = q.next(subtask, host) {
+		got = append(got, s.URI)
+	}
+	return strings.Join(got, " ")
+}
+
+func TestSplitsOnTheOwnNodeComeFirst(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ splits, host, want string }{
+		"own ones, then the rest in order": {"a:n1 b:n2 c:n1,n2 d", "n2", "b c a d"},
+		"a node with none":                 {"a:n1 b:n2", "n3", "a b"},
+		"nothing to read":                  {"", "n1", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := drain(queueOf(test.splits, 1), 0, test.host); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// A restarted subtask must read what its last attempt read, and nobody else's.
+func TestSplitsTakenBackAreHandedOutAgain(t *testing.T) {
+	t.Parallel()
+	q := queueOf("a:n1 b:n1 c:n2 d:n2 e", 2)
+	first, other := q.next(0, "n1"), q.next(1, "n1")
+	if first.URI != "a" || other.URI != "b" {
+		t.Fatalf("got %s and %s first", first.URI, other.URI)
+	}
+	if rest := drain(q, 0, "n2"); rest != "c d e" {
+		t.Fatalf("got %q", rest)
+	}
+	q.takeBack(0)
+	if got := drain(q, 0, "n2"); got != "c d a e" {
+		t.Errorf("after taking back: %q", got)
+	}
+	q.takeBack(0)
+	q.takeBack(1)
+	all := strings.Fields(drain(q, 1, "n9"))
+	slices.Sort(all)
+	if got := strings.Join(all, " "); got != "a b c d e" {
+		t.Errorf("after taking all back: %q", got)
+	}
+}
