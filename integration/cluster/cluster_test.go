@@ -1,4 +1,4 @@
-package cluster_test
+package cluster
 
 import (
 	"bytes"
@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/bobbin-yarn/bobbin/integration/cluster"
 )
+
+var shared = NewShared(Config{Users: []string{"alice"}})
 
 // testLimit bounds each wait of a test; a healthy machine needs a tenth of it.
 const testLimit = 90 * time.Second
@@ -26,7 +26,7 @@ const testLimit = 90 * time.Second
 // TestDaemonsCanBeStoppedKilledPausedAndRestarted would catch a harness that acts on the wrong process, or that calls a
 // daemon healthy before it is.
 func TestDaemonsCanBeStoppedKilledPausedAndRestarted(t *testing.T) {
-	c := cluster.ForTest(t, cluster.Config{
+	c := ForTest(t, Config{
 		Users: []string{"alice"},
 		YARN: map[string]string{
 			"yarn.nm.liveness-monitor.expiry-interval-ms":          "3000",
@@ -41,7 +41,7 @@ func TestDaemonsCanBeStoppedKilledPausedAndRestarted(t *testing.T) {
 	}
 	wantNodes(ctx, t, c, map[string]string{"127.0.0.2": "RUNNING", "127.0.0.3": "RUNNING"})
 
-	listing, err := c.CLI(ctx, cluster.FsShell, "-ls", "-d", "/tmp", "/user/alice")
+	listing, err := c.CLI(ctx, FsShell, "-ls", "-d", "/tmp", "/user/alice")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestDaemonsCanBeStoppedKilledPausedAndRestarted(t *testing.T) {
 		}
 	}
 
-	app := submit(ctx, t, c)
+	app := mustSubmit(ctx, t, c, application{user: "alice", queue: "default", command: "exec sleep 3141", attempts: 10})
 	waitContainer(ctx, t, c)
 
 	if err := c.Kill(ctx, "nodemanager1"); err != nil {
@@ -91,7 +91,7 @@ func TestDaemonsCanBeStoppedKilledPausedAndRestarted(t *testing.T) {
 		t.Errorf("a resumed resourcemanager: %v", err)
 	}
 
-	attached, err := cluster.Attach(ctx, c.Dir())
+	attached, err := Attach(ctx, c.Dir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,11 +118,56 @@ func TestDaemonsCanBeStoppedKilledPausedAndRestarted(t *testing.T) {
 	}
 }
 
+// TestSettingsThatTestsRelyOnHaveTheirEffect would catch a property that the servers read back faithfully and do not heed.
+func TestSettingsThatTestsRelyOnHaveTheirEffect(t *testing.T) {
+	c := shared.Cluster(t)
+	ctx, cancel := context.WithTimeout(t.Context(), testLimit)
+	defer cancel()
+
+	_, err := submit(ctx, c, application{user: "alice", queue: "small", command: "true", attempts: 1})
+	if err == nil || !strings.Contains(err.Error(), "AccessControlException") {
+		t.Errorf("queue small takes alice's application: %v", err)
+	}
+
+	// These run side by side; each ends FAILED, as no ApplicationMaster registers.
+	allowed := mustSubmit(ctx, t, c, application{user: "small", queue: "small", command: "true", attempts: 1})
+	greedy := mustSubmit(ctx, t, c, application{user: "alice", queue: "default", command: "dd if=/dev/zero of=/dev/null bs=300M", attempts: 1})
+	talkative := mustSubmit(ctx, t, c, application{user: "alice", queue: "default", command: "echo hello from $NM_HOST", attempts: 1})
+
+	for id, want := range map[string]string{
+		allowed:   "exited with  exitCode: 0",
+		greedy:    "beyond the 'PHYSICAL' memory limit",
+		talkative: "exited with  exitCode: 0",
+	} {
+		app := ended(ctx, t, c, id)
+		if app.State != "FAILED" || !strings.Contains(app.Diagnostics, want) {
+			t.Errorf("application %s is %s with %q, want FAILED with %q", id, app.State, app.Diagnostics, want)
+		}
+	}
+
+	eventually(ctx, t, func() error {
+		app, err := c.RM().App(ctx, talkative)
+		if err == nil && app.LogAggregation != "SUCCEEDED" {
+			err = fmt.Errorf("log aggregation is %s", app.LogAggregation)
+		}
+		return err
+	})
+	logs := c.Command(ctx, LogsCLI, "-applicationId", talkative)
+	logs.Env = append(logs.Env, "HADOOP_USER_NAME=alice")
+	out, err := logs.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if !strings.Contains(string(out), "hello from 127.0.0.") {
+		t.Errorf("yarn logs prints\n%s", out)
+	}
+}
+
 // TestDaemonThatCannotStartIsReportedWithItsLog would catch a start that waits out its limit, or that leaves the healthy
 // daemons behind.
 func TestDaemonThatCannotStartIsReportedWithItsLog(t *testing.T) {
 	dir := t.TempDir()
-	_, err := cluster.Start(t.Context(), cluster.Config{
+	_, err := Start(t.Context(), Config{
 		Dir:          dir,
 		NodeManagers: 1,
 		YARN:         map[string]string{"yarn.resourcemanager.scheduler.class": "org.example.NoSuchScheduler"},
@@ -135,13 +180,13 @@ func TestDaemonThatCannotStartIsReportedWithItsLog(t *testing.T) {
 			t.Errorf("error %q does not hold %q", err, want)
 		}
 	}
-	if _, err := cluster.Attach(t.Context(), dir); !errors.Is(err, cluster.ErrNotRunning) {
+	if _, err := Attach(t.Context(), dir); !errors.Is(err, ErrNotRunning) {
 		t.Errorf("attach to a cluster that did not start: %v", err)
 	}
 }
 
 // wantNodes waits until the ResourceManager has exactly these hosts in these states.
-func wantNodes(ctx context.Context, t *testing.T, c *cluster.Cluster, want map[string]string) {
+func wantNodes(ctx context.Context, t *testing.T, c *Cluster, want map[string]string) {
 	t.Helper()
 	eventually(ctx, t, func() error {
 		nodes, err := c.RM().Nodes(ctx)
@@ -159,50 +204,83 @@ func wantNodes(ctx context.Context, t *testing.T, c *cluster.Cluster, want map[s
 	})
 }
 
-// submit starts an application whose ApplicationMaster only sleeps, through the REST API.
-func submit(ctx context.Context, t *testing.T, c *cluster.Cluster) string {
-	t.Helper()
+// application is what a test submits: an ApplicationMaster that is a shell command.
+type application struct {
+	user, queue, command string
+	attempts             int
+}
+
+// submit starts an application through the REST API and returns its id.
+func submit(ctx context.Context, c *Cluster, a application) (string, error) {
+	answer, err := post(ctx, c, a.user, "apps/new-application", nil)
+	if err != nil {
+		return "", err
+	}
 	var created struct {
 		ID string `json:"application-id"`
 	}
-	if err := json.Unmarshal(post(ctx, t, c, "apps/new-application", nil), &created); err != nil {
-		t.Fatal(err)
+	if err := json.Unmarshal(answer, &created); err != nil {
+		return "", err
 	}
-	post(ctx, t, c, "apps", map[string]any{
+	_, err = post(ctx, c, a.user, "apps", map[string]any{
 		"application-id":    created.ID,
 		"application-name":  "harness test",
-		"am-container-spec": map[string]any{"commands": map[string]any{"command": "exec sleep 3141"}},
+		"queue":             a.queue,
+		"max-app-attempts":  a.attempts,
+		"am-container-spec": map[string]any{"commands": map[string]any{"command": a.command}},
 		"resource":          map[string]any{"memory": 128, "vCores": 1},
 	})
-	return created.ID
+	return created.ID, err
 }
 
-func post(ctx context.Context, t *testing.T, c *cluster.Cluster, path string, body any) []byte {
+func mustSubmit(ctx context.Context, t *testing.T, c *Cluster, a application) string {
 	t.Helper()
-	text, err := json.Marshal(body)
+	id, err := submit(ctx, c, a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := "http://" + c.RMWebAddress() + "/ws/v1/cluster/" + path + "?user.name=alice"
+	return id
+}
+
+// ended waits until an application is over.
+func ended(ctx context.Context, t *testing.T, c *Cluster, id string) RMApp {
+	t.Helper()
+	var app RMApp
+	eventually(ctx, t, func() (err error) {
+		app, err = c.RM().App(ctx, id)
+		if err == nil && app.FinishedTime == 0 {
+			err = fmt.Errorf("application %s is %s", id, app.State)
+		}
+		return err
+	})
+	return app
+}
+
+func post(ctx context.Context, c *Cluster, user, path string, body any) ([]byte, error) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	url := "http://" + c.RMWebAddress() + "/ws/v1/cluster/" + path + "?user.name=" + user
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(text))
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode/100 != 2 {
-		t.Fatalf("POST %s: %s %v: %s", path, resp.Status, err, answer)
+	if err == nil && resp.StatusCode/100 != 2 {
+		err = fmt.Errorf("POST %s: %s: %s", path, resp.Status, answer)
 	}
-	return answer
+	return answer, err
 }
 
 // waitContainer waits for the process of the application that submit started.
-func waitContainer(ctx context.Context, t *testing.T, c *cluster.Cluster) int {
+func waitContainer(ctx context.Context, t *testing.T, c *Cluster) int {
 	t.Helper()
 	const commandLine = "sleep\x003141\x00"
 	found := 0

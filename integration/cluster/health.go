@@ -115,7 +115,8 @@ func (c *Cluster) nodeManagerReady(ctx context.Context, d daemon) error {
 		return err
 	}
 	for _, n := range nodes {
-		if n.Host != d.Host || n.State != "RUNNING" {
+		schedulable := n.AvailMemoryMB+n.UsedMemoryMB > 0 // the scheduler learns of a node after the others do
+		if n.Host != d.Host || n.State != "RUNNING" || !schedulable {
 			continue
 		}
 		if time.UnixMilli(n.LastHealthUpdate).After(started.ModTime()) {

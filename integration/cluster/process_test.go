@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
-	os.Exit(m.Run())
+	os.Exit(shared.Run(m))
 }
 
 // holdCluster starts a reaper and one process for it to reap, prints that one's pid, and waits to be killed.

@@ -137,18 +137,20 @@ func nodeManagerDaemon(s *spec, i int, ports *ports) daemon {
 	d.HDFS = map[string]string{}
 	d.YARN = map[string]string{
 		// With a bind host, the NodeId holds the address as it stands here, not a name looked up for it.
-		"yarn.nodemanager.bind-host":                                                    d.Host,
-		"yarn.nodemanager.address":                                                      ports.on(d.Host),
-		"yarn.nodemanager.localizer.address":                                            ports.on(d.Host),
-		"yarn.nodemanager.collector-service.address":                                    ports.on(d.Host),
-		"yarn.nodemanager.webapp.address":                                               d.Web,
-		"yarn.nodemanager.local-dirs":                                                   filepath.Join(s.Dir, d.Name, "local"),
-		"yarn.nodemanager.log-dirs":                                                     filepath.Join(s.Dir, d.Name, "userlogs"),
-		"yarn.nodemanager.recovery.enabled":                                             "true",
-		"yarn.nodemanager.recovery.supervised":                                          "true", // a stop, too, keeps the containers
-		"yarn.nodemanager.recovery.dir":                                                 filepath.Join(s.Dir, d.Name, "recovery"),
-		"yarn.nodemanager.vmem-check-enabled":                                           "false",
-		"yarn.nodemanager.pmem-check-enabled":                                           "true",
+		"yarn.nodemanager.bind-host":                 d.Host,
+		"yarn.nodemanager.address":                   ports.on(d.Host),
+		"yarn.nodemanager.localizer.address":         ports.on(d.Host),
+		"yarn.nodemanager.collector-service.address": ports.on(d.Host),
+		"yarn.nodemanager.webapp.address":            d.Web,
+		"yarn.nodemanager.local-dirs":                filepath.Join(s.Dir, d.Name, "local"),
+		"yarn.nodemanager.log-dirs":                  filepath.Join(s.Dir, d.Name, "userlogs"),
+		"yarn.nodemanager.recovery.enabled":          "true",
+		"yarn.nodemanager.recovery.supervised":       "true", // a stop, too, keeps the containers
+		"yarn.nodemanager.recovery.dir":              filepath.Join(s.Dir, d.Name, "recovery"),
+		"yarn.nodemanager.vmem-check-enabled":        "false",
+		"yarn.nodemanager.pmem-check-enabled":        "true",
+		// Hadoop 3\'s default of true leaves the check to cgroups, even where there are none.
+		"yarn.nodemanager.resource.memory.enforced":                                     "false",
 		"yarn.nodemanager.container-monitor.interval-ms":                                "500",
 		"yarn.nodemanager.delete.debug-delay-sec":                                       "0",
 		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99",
