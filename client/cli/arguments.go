@@ -59,13 +59,12 @@ func splitArguments(flags []cli.Flag, words []string) (options, rest []string, e
 func unknownFlag(word, name string, known map[string]bool) error {
 	names := make([]string, 0, len(known))
 	for k := range known {
-		names = append(names, k)
+		if len(k) > 2 || len(name) <= 2 { // a short name is near to everything
+			names = append(names, k)
+		}
 	}
 	slices.Sort(names)
-	if nearest := config.Nearest(name, names); nearest != "" {
-		return fmt.Errorf("%w: unknown flag %s: did you mean %s?", ErrUsage, word, dashed(nearest))
-	}
-	return fmt.Errorf("%w: unknown flag %s: see --help", ErrUsage, word)
+	return fmt.Errorf("%w: unknown flag %s: did you mean %s? See --help", ErrUsage, word, dashed(config.Nearest(name, names)))
 }
 
 func dashed(name string) string {

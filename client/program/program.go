@@ -51,37 +51,55 @@ const (
 // built with the SDK, this protocol version, linux on the architecture
 // machine. Errors name the file and the remedy.
 func Inspect(path string, machine elf.Machine) (Program, error) {
+	program, version, err := inspect(path, machine)
+	switch {
+	case err != nil:
+		return Program{}, err
+	case version == 0:
+		return Program{}, fmt.Errorf("program %s: %w: its main must call bobbin.Main", path, ErrNotBuiltWithSDK)
+	case version != jobgraph.ProtocolVersion:
+		return Program{}, fmt.Errorf("program %s: %w: the program has %d, this bobbin has %d; build both from the same release",
+			path, ErrProtocolVersion, version, jobgraph.ProtocolVersion)
+	}
+	return program, nil
+}
+
+// InspectBobbin reads the file of bobbin itself, which the cluster runs too.
+func InspectBobbin(path string, machine elf.Machine) (Program, error) {
+	program, _, err := inspect(path, machine)
+	return program, err
+}
+
+// inspect gives the protocol version of the SDK in the file, 0 where there is
+// none.
+func inspect(path string, machine elf.Machine) (_ Program, version int, _ error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
-		return Program{}, fmt.Errorf("program %s: %w", path, err)
+		return Program{}, 0, fmt.Errorf("program %s: %w", path, err)
 	}
 	file, err := os.Open(absolute)
 	if err != nil {
-		return Program{}, fmt.Errorf("program %s: %w", path, cause(err))
+		return Program{}, 0, fmt.Errorf("program %s: %w", path, cause(err))
 	}
 	defer file.Close() // read only: nothing to lose
 	info, err := file.Stat()
 	if err != nil {
-		return Program{}, fmt.Errorf("program %s: %w", path, cause(err))
+		return Program{}, 0, fmt.Errorf("program %s: %w", path, cause(err))
 	}
 	switch {
 	case info.IsDir():
-		return Program{}, fmt.Errorf("program %s is a directory: name the program's executable file", path)
+		return Program{}, 0, fmt.Errorf("program %s is a directory: name the program's executable file", path)
 	case info.Mode()&0o111 == 0:
-		return Program{}, fmt.Errorf("program %s is not executable: build it with go build, or chmod +x", path)
+		return Program{}, 0, fmt.Errorf("program %s is not executable: build it with go build, or chmod +x", path)
 	}
 	if err := checkPlatform(file, machine); err != nil {
-		return Program{}, fmt.Errorf("program %s: %w", path, err)
+		return Program{}, 0, fmt.Errorf("program %s: %w", path, err)
 	}
 	version, sum, err := scan(file)
 	if err != nil {
-		return Program{}, fmt.Errorf("program %s: %w", path, err)
+		return Program{}, 0, fmt.Errorf("program %s: %w", path, err)
 	}
-	if version != jobgraph.ProtocolVersion {
-		return Program{}, fmt.Errorf("program %s: %w: the program has %d, this bobbin has %d; build both from the same release",
-			path, ErrProtocolVersion, version, jobgraph.ProtocolVersion)
-	}
-	return Program{Path: absolute, Name: filepath.Base(absolute), Size: info.Size(), SHA256: sum}, nil
+	return Program{Path: absolute, Name: filepath.Base(absolute), Size: info.Size(), SHA256: sum}, version, nil
 }
 
 // cause drops the path that os puts into its errors: Inspect names it already.
@@ -113,9 +131,6 @@ func scan(file io.ReadSeeker) (version int, sum string, err error) {
 	mark := new(markFinder)
 	if _, err := io.Copy(io.MultiWriter(hash, mark), file); err != nil {
 		return 0, "", err
-	}
-	if mark.version == 0 {
-		return 0, "", fmt.Errorf("%w: its main must call bobbin.Main", ErrNotBuiltWithSDK)
 	}
 	return mark.version, hex.EncodeToString(hash.Sum(nil)), nil
 }

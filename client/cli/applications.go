@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+func outputFlag() cli.Flag {
+	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT` of the output: text, or json", Value: "text"}
+}
+
+func definitionFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "D", Usage: "option `KEY=VALUE`; may be repeated"}
+}
+
+// wantsJSON reads the output flag.
+func wantsJSON(c *cli.Context) (bool, error) {
+	switch format := c.String("output"); format {
+	case "json":
+		return true, nil
+	case "text":
+		return false, nil
+	default:
+		return false, fmt.Errorf("%w: output format %q: choose text or json", ErrUsage, format)
+	}
+}
+
+func applicationsCommand(p Process) *cli.Command {
+	return &cli.Command{
+		Name:  "applications",
+		Usage: "list the applications that wait or run",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list those that have ended, too"},
+			definitionFlag(), outputFlag(),
+		},
+		Action: func(c *cli.Context) error { return applications(c, p) },
+	}
+}
+
+func applications(c *cli.Context, p Process) (err error) {
+	asJSON, err := wantsJSON(c)
+	if err != nil {
+		return err
+	}
+	cluster, _, done, err := clusterOf(c, p)
+	if err != nil {
+		return err
+	}
+	defer done(&err)
+	filter := yarnclient.Filter{}
+	if !c.Bool("all") {
+		filter.States = []records.ApplicationState{
+			records.ApplicationNew, records.ApplicationNewSaving, records.ApplicationSubmitted,
+			records.ApplicationAccepted, records.ApplicationRunning,
+		}
+	}
+	found, err := cluster.YARN.Applications(c.Context, filter)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(found, func(a, b records.ApplicationReport) int {
+		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.ID.ID, b.ID.ID))
+	})
+	if asJSON {
+		return printApplicationsJSON(p.Stdout, found)
+	}
+	return printApplications(p.Stdout, found)
+}
+
+func printApplications(out io.Writer, found []records.ApplicationReport) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "APPLICATION\tNAME\tTYPE\tUSER\tQUEUE\tSTATE\tFINAL\tSTARTED\tTRACKING URL")
+	for _, a := range found {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.ID, a.Name, a.Type, a.User, a.Queue,
+			a.State, a.FinalStatus, a.Started.Local().Format(time.DateTime), a.TrackingURL)
+	}
+	return table.Flush()
+}
+
+func printApplicationsJSON(out io.Writer, found []records.ApplicationReport) error {
+	type application struct {
+		ID          string `json:"application"`
+		Name        string `json:"name"`
+		Type        string `json:"type"`
+		User        string `json:"user"`
+		Queue       string `json:"queue"`
+		State       string `json:"state"`
+		FinalStatus string `json:"finalStatus"`
+		Started     int64  `json:"started"` // ms since 1970
+		TrackingURL string `json:"trackingUrl"`
+		Diagnostics string `json:"diagnostics"`
+	}
+	list := make([]application, len(found))
+	for i, a := range found {
+		list[i] = application{
+			a.ID.String(), a.Name, a.Type, a.User, a.Queue, string(a.State), string(a.FinalStatus),
+			a.Started.UnixMilli(), a.TrackingURL, a.Diagnostics,
+		}
+	}
+	return json.NewEncoder(out).Encode(map[string]any{"applications": list})
+}

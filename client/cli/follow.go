@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/driver"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// lookInterval is the time between two looks at a running job.
+const lookInterval = 100 * time.Millisecond
+
+// follow follows a running job to its end, and its application too.
+func (r *perJob) follow(ctx context.Context, d *driver.Driver, app *client.Application, graph jobgraph.JobGraph) error {
+	ended, err := r.followJob(ctx, d, app, graph)
+	if errors.Is(err, ErrInterrupted) {
+		r.say.Finish()
+		r.say.Line("detached: %s goes on. %s", app.ID, howToGoOn(app))
+		return printed{err}
+	}
+	if err != nil {
+		return err
+	}
+	r.timeline.Done("job ended")
+	r.outcome.JobStatus, r.outcome.Duration, r.outcome.Counters = string(ended.Status), ended.Duration.Milliseconds(), ended.Counters
+	r.say.Line("job %s is %s after %s", graph.Name, ended.Status, ended.Duration.Round(time.Millisecond))
+	told := d.Tell(ended)
+	report, err := app.Await(ctx, r.state, func(report records.ApplicationReport) bool { return report.State.Terminal() })
+	if err != nil {
+		return err
+	}
+	r.timeline.Done("application ended")
+	if told == nil {
+		err = r.finish(ctx, d)
+	}
+	if ended.Failure != nil {
+		fmt.Fprintf(r.p.Stderr, "bobbin: job %s %s: %s\n", graph.Name, ended.Status, ended.Failure.Message)
+		if ended.Failure.Stack != "" {
+			fmt.Fprintln(r.p.Stderr, ended.Failure.Stack)
+		}
+		return printed{ended.Failure}
+	}
+	if err == nil && report.FinalStatus != records.FinalSucceeded {
+		err = client.Ended(report)
+	}
+	return err
+}
+
+// followJob follows the job over REST until it has ended. The ApplicationMaster
+// keeps the result for a few seconds then.
+func (r *perJob) followJob(ctx context.Context, d *driver.Driver, app *client.Application, graph jobgraph.JobGraph) (msg.JobEnded, error) {
+	access, err := app.Access(ctx)
+	if err != nil {
+		return msg.JobEnded{}, r.lost(ctx, app, err)
+	}
+	master, err := client.NewClusterClient(access)
+	if err != nil {
+		return msg.JobEnded{}, err
+	}
+	defer master.Close()
+	group, following := errgroup.WithContext(ctx)
+	for _, v := range graph.Vertices {
+		if v.Collect != "" {
+			group.Go(func() error { return r.collect(following, d, master, app, v.Collect) })
+		}
+	}
+	group.Go(func() error { return r.watch(following, master, app) })
+	if err := group.Wait(); err != nil {
+		return msg.JobEnded{}, r.lost(ctx, app, err)
+	}
+	ended, err := master.Result(ctx, app.Job)
+	if err != nil {
+		return msg.JobEnded{}, r.lost(ctx, app, err)
+	}
+	for _, step := range ended.Steps {
+		r.timeline.DoneAt(step.Name, step.At)
+	}
+	return ended.JobEnded, nil
+}
+
+// watch shows the job's progress until it has ended. An ApplicationMaster that
+// does not answer for client.timeout is given up.
+func (r *perJob) watch(ctx context.Context, master *client.ClusterClient, app *client.Application) error {
+	ticker := time.NewTicker(lookInterval)
+	defer ticker.Stop()
+	answered := time.Now()
+	var last client.JobState
+	for {
+		state, err := master.Job(ctx, app.Job)
+		switch {
+		case err == nil:
+			answered = time.Now()
+			r.show(last, state)
+			last = state
+			if state.Status.GloballyTerminal() {
+				return nil
+			}
+		case context.Cause(ctx) != nil:
+			return context.Cause(ctx)
+		case !client.Unreachable(err) || time.Since(answered) > r.cfg.Duration(config.ClientTimeout):
+			return err
+		default:
+			if err := r.stillRuns(ctx, app, err); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (r *perJob) show(last, state client.JobState) {
+	if state.Status != last.Status && !state.Status.GloballyTerminal() {
+		r.say.Line("job is %s", state.Status)
+		r.timeline.Done("job " + string(state.Status))
+	}
+	if state.Restarts > last.Restarts {
+		r.say.Line("job was restarted, for the %d. time", state.Restarts)
+	}
+	if state.Status == msg.JobRunning {
+		r.say.Moving("tasks", int64(state.Finished), int64(state.Tasks), " done")
+	}
+}
+
+// collect passes a collected result on to the driver, page by page.
+func (r *perJob) collect(ctx context.Context, d *driver.Driver, master *client.ClusterClient, app *client.Application, name string) error {
+	cursor := int64(0)
+	for {
+		page, err := master.CollectPage(ctx, app.Job, name, cursor)
+		if err != nil {
+			return err
+		}
+		if len(page.Records) > 0 {
+			if err := d.Tell(msg.CollectedRecords{Name: name, Epoch: page.Epoch, Records: page.Records}); err != nil {
+				return err
+			}
+		}
+		if page.End {
+			return nil
+		}
+		cursor = page.Next
+	}
+}
+
+// stillRuns asks YARN whether an application whose master does not answer runs.
+func (r *perJob) stillRuns(ctx context.Context, app *client.Application, cause error) error {
+	report, err := app.Report(ctx)
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	if report.State.Terminal() {
+		r.state(report)
+		return client.Ended(report)
+	}
+	return nil
+}
+
+// lost explains why an application can't be followed: mostly because it ended.
+func (r *perJob) lost(ctx context.Context, app *client.Application, cause error) error {
+	if interrupted := context.Cause(ctx); interrupted != nil {
+		return interrupted
+	}
+	if errors.Is(cause, client.ErrApplicationEnded) {
+		return cause
+	}
+	if err := r.stillRuns(ctx, app, cause); err != nil {
+		return err
+	}
+	return fmt.Errorf("%s runs but cannot be followed: %w. %s", app.ID, cause, howToGoOn(app))
+}

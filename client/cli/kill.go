@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+func killCommand(p Process) *cli.Command {
+	return &cli.Command{
+		Name:      "kill",
+		Usage:     "end an application",
+		ArgsUsage: "APPLICATION",
+		Flags:     []cli.Flag{definitionFlag()},
+		Action:    func(c *cli.Context) error { return kill(c, p) },
+	}
+}
+
+func kill(c *cli.Context, p Process) (err error) {
+	id, err := applicationArgument(c)
+	if err != nil {
+		return err
+	}
+	cluster, cfg, done, err := clusterOf(c, p)
+	if err != nil {
+		return err
+	}
+	defer done(&err)
+	report, err := cluster.YARN.ApplicationReport(c.Context, id)
+	if err != nil {
+		return err
+	}
+	if report.State.Terminal() {
+		fmt.Fprintf(p.Stdout, "%s has ended already: %s (%s)\n", id, report.State, report.FinalStatus)
+		return nil
+	}
+	if err := cluster.Kill(c.Context, id, cfg); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.Stdout, "%s is killed\n", id)
+	return nil
+}
+
+// applicationArgument reads the one argument of a command.
+func applicationArgument(c *cli.Context) (records.ApplicationID, error) {
+	if c.Args().Len() != 1 {
+		return records.ApplicationID{}, fmt.Errorf("%w: bobbin %s needs one application id, such as application_1700000000000_0001; bobbin applications lists them",
+			ErrUsage, c.Command.Name)
+	}
+	return records.ParseApplicationID(c.Args().First())
+}
+
+// clusterOf opens the cluster under the command's -D options. done closes it and
+// adds its error to the command's.
+func clusterOf(c *cli.Context, p Process) (cluster *client.Cluster, cfg config.Config, done func(*error), err error) {
+	layer, err := definitions(c.StringSlice("D"))
+	if err != nil {
+		return nil, cfg, nil, err
+	}
+	if cfg, err = options(p, layer); err != nil {
+		return nil, cfg, nil, err
+	}
+	if cluster, err = open(p, cfg); err != nil {
+		return nil, cfg, nil, err
+	}
+	return cluster, cfg, func(err *error) { *err = errors.Join(*err, cluster.Close()) }, nil
+}

@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+)
+
+// OptionsVariable carries the options of the command line to a program that runs
+// on its own, as a JSON object.
+const OptionsVariable = "BOBBIN_OPTIONS"
+
+// runLocal runs the program as if by hand: it is a local cluster by itself.
+func runLocal(ctx context.Context, p Process, cfg config.Config, words []string) error {
+	text, err := json.Marshal(cfg.Set())
+	if err != nil {
+		return fmt.Errorf("run %s: %w", words[0], err)
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), words[0], words[1:]...) //nolint:gosec // the user's own program
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Stdin, p.Stdout, p.Stderr
+	cmd.Env = append(os.Environ(), OptionsVariable+"="+string(text))
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("run %s: %w", words[0], err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(os.Interrupt) }) // ended already: no harm
+	defer stop()
+	err = cmd.Wait()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) { // the program has said why
+		return printed{fmt.Errorf("%s: %w", words[0], err)}
+	}
+	return err
+}

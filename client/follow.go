@@ -1,0 +1,96 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// ErrApplicationEnded says that an application ended where it should have run
+// on; the text holds YARN's diagnostics.
+var ErrApplicationEnded = errors.New("application has ended")
+
+// Await polls YARN's report until done says so, and returns that report. onState
+// is called with the first report of each state.
+func (app *Application) Await(ctx context.Context, onState func(records.ApplicationReport), done func(records.ApplicationReport) bool) (records.ApplicationReport, error) {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	var last records.ApplicationState
+	for {
+		report, err := app.c.YARN.ApplicationReport(ctx, app.ID)
+		if err != nil {
+			if cause := context.Cause(ctx); cause != nil {
+				err = cause
+			}
+			return report, err
+		}
+		if report.State != last {
+			last = report.State
+			onState(report)
+		}
+		if done(report) {
+			return report, nil
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return report, context.Cause(ctx)
+		}
+	}
+}
+
+// AwaitRunning waits until the ApplicationMaster has registered. One that ended
+// before is ErrApplicationEnded, unless it succeeded.
+func (app *Application) AwaitRunning(ctx context.Context, onState func(records.ApplicationReport)) (records.ApplicationReport, error) {
+	report, err := app.Await(ctx, onState, func(r records.ApplicationReport) bool {
+		return r.State == records.ApplicationRunning || r.State.Terminal()
+	})
+	if err != nil {
+		return report, err
+	}
+	if report.State.Terminal() && report.FinalStatus != records.FinalSucceeded {
+		return report, Ended(report)
+	}
+	return report, nil
+}
+
+// Ended is the error for an application that did not succeed.
+func Ended(report records.ApplicationReport) error {
+	text := report.Diagnostics
+	if text == "" {
+		text = "YARN gives no reason"
+	}
+	return fmt.Errorf("%w: %s is %s (%s): %s", ErrApplicationEnded, report.ID, report.State, report.FinalStatus, text)
+}
+
+// Report is YARN's report of the application.
+func (app *Application) Report(ctx context.Context) (records.ApplicationReport, error) {
+	return app.c.YARN.ApplicationReport(ctx, app.ID)
+}
+
+// maxAccess bounds what is read of the access file, in bytes.
+const maxAccess = 64 << 10
+
+// Access reads how the owner reaches the ApplicationMaster, which it has staged
+// before it registered.
+func (app *Application) Access(ctx context.Context) (launch.Access, error) {
+	var access launch.Access
+	file, err := app.c.Files.Open(ctx, app.dir+"/"+launch.AccessFile)
+	if err != nil {
+		return access, fmt.Errorf("reach %s: %w", app.ID, err)
+	}
+	content, err := io.ReadAll(io.LimitReader(file, maxAccess))
+	if err = errors.Join(err, file.Close()); err != nil {
+		return access, fmt.Errorf("reach %s: %w", app.ID, err)
+	}
+	if err := json.Unmarshal(content, &access); err != nil {
+		return access, fmt.Errorf("reach %s: %s: %w", app.ID, launch.AccessFile, err)
+	}
+	return access, nil
+}

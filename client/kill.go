@@ -1,0 +1,23 @@
+package client
+
+import (
+	"context"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/client/staging"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// Kill ends an application, whatever it does, and removes its staging directory,
+// which a killed ApplicationMaster cannot do itself.
+func (c *Cluster) Kill(ctx context.Context, id records.ApplicationID, cfg config.Config) error {
+	if err := c.YARN.Kill(ctx, id, "killed by user "+c.User); err != nil {
+		return err
+	}
+	home, err := c.stagingHome(cfg.String(config.YarnStagingDirectory))
+	if err != nil || strings.HasPrefix(home, "file:") {
+		return err
+	}
+	return c.Files.RemoveAll(ctx, home+"/"+staging.DirName+"/"+id.String())
+}

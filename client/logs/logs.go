@@ -1,0 +1,138 @@
+// Package logs finds the logs of an application's containers: on the nodes while
+// it runs, through the NodeManagers' REST API, and on HDFS once YARN has
+// aggregated them.
+//
+// It starts no goroutines. Whole logs stream through; nothing is kept.
+package logs
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// ErrNotAggregated says that YARN has no aggregated logs of the application: not
+// yet, or not at all where yarn.log-aggregation-enable is false.
+var ErrNotAggregated = errors.New("logs are not aggregated")
+
+// Log is one file of one container.
+type Log struct {
+	Container string
+	Node      string // host:port, or host_port as the aggregated file is named
+	Name      string
+	Size      int64 // bytes; -1 where it is not known
+}
+
+// Visit is called with each log and its content, which it reads as far as it
+// wants.
+type Visit func(l Log, content io.Reader) error
+
+// Keys of the records of an aggregated file that are not containers.
+const (
+	keyVersion = "VERSION"
+	keyACL     = "APPLICATION_ACL"
+	keyOwner   = "APPLICATION_OWNER"
+)
+
+// Aggregated visits the aggregated logs of an application, node by node.
+func Aggregated(ctx context.Context, fsys filesystem.FileSystem, conf *hadoopconf.Conf, user string, id records.ApplicationID, visit Visit) error {
+	found := false
+	for _, dir := range directories(conf, user, id) {
+		entries, err := fsys.List(ctx, dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("read logs of %s: %w", id, err)
+		}
+		for _, entry := range entries {
+			if entry.IsDir || strings.HasSuffix(entry.URI, ".tmp") {
+				continue
+			}
+			found = true
+			if err := node(ctx, fsys, entry.URI, visit); err != nil {
+				return fmt.Errorf("read logs of %s: %s: %w", id, entry.URI, err)
+			}
+		}
+	}
+	if !found {
+		return fmt.Errorf("read logs of %s: %w: none under %s", id, ErrNotAggregated, remoteDir(conf))
+	}
+	return nil
+}
+
+func remoteDir(conf *hadoopconf.Conf) string {
+	if dir := conf.Get("yarn.nodemanager.remote-app-log-dir"); dir != "" {
+		return dir
+	}
+	return "/tmp/logs"
+}
+
+// directories are the places where releases of Hadoop put an application's logs
+// (LogAggregationUtils#getRemoteAppLogDir): in buckets by the id's last digits,
+// and right below the user's directory before 3.3.
+func directories(conf *hadoopconf.Conf, user string, id records.ApplicationID) []string {
+	suffix := conf.Get("yarn.nodemanager.remote-app-log-dir-suffix")
+	if suffix == "" {
+		suffix = "logs"
+	}
+	root := remoteDir(conf) + "/" + user + "/"
+	const buckets = 10_000
+	return []string{
+		fmt.Sprintf("%sbucket-%s-tfile/%04d/%s", root, suffix, id.ID%buckets, id),
+		root + suffix + "/" + id.String(),
+	}
+}
+
+// node visits the logs in the file of one node.
+func node(ctx context.Context, fsys filesystem.FileSystem, uri string, visit Visit) (err error) {
+	file, err := fsys.Open(ctx, uri)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	t, err := openTFile(file)
+	if err != nil {
+		return err
+	}
+	return t.records(func(key []byte, value io.Reader) error {
+		d := decoder{r: bufio.NewReader(bytes.NewReader(key))}
+		name := d.utf()
+		if d.err != nil || name == keyVersion || name == keyACL || name == keyOwner {
+			return d.err
+		}
+		return container(name, path.Base(uri), value, visit)
+	})
+}
+
+// container visits the logs of one container: name, length and content of each.
+func container(name, nodeName string, value io.Reader, visit Visit) error {
+	r := bufio.NewReader(value)
+	for {
+		if _, err := r.Peek(1); errors.Is(err, io.EOF) {
+			return nil
+		}
+		d := decoder{r: r}
+		l := Log{Container: name, Node: nodeName, Name: d.utf(), Size: d.number()}
+		if d.err != nil {
+			return d.err
+		}
+		content := io.LimitReader(r, l.Size)
+		if err := visit(l, content); err != nil {
+			return err
+		}
+		if _, err := io.Copy(io.Discard, content); err != nil {
+			return err
+		}
+	}
+}
