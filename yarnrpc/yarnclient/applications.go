@@ -1,0 +1,199 @@
+package yarnclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// ErrQueueNotFound says that the scheduler has no such queue.
+var ErrQueueNotFound = errors.New("yarn has no such queue")
+
+// RejectedError is an application that YARN did not take: it ended before an
+// ApplicationMaster could be started.
+type RejectedError struct {
+	ID          records.ApplicationID
+	State       records.ApplicationState // FAILED or KILLED
+	Diagnostics string                   // YARN's reason
+}
+
+// Error names the application and YARN's reason.
+func (e *RejectedError) Error() string {
+	return fmt.Sprintf("yarn rejected %s (%s): %s", e.ID, e.State, e.Diagnostics)
+}
+
+// Application is an application id that can be submitted under, and what the
+// cluster offers to it.
+type Application struct {
+	ID records.ApplicationID
+	// Maximum is the largest container of the cluster
+	// (yarn.scheduler.maximum-allocation-mb and -vcores); a queue may have less.
+	Maximum records.Resource
+}
+
+// NewApplication asks for an id. An id that is never used costs nothing.
+func (c *Client) NewApplication(ctx context.Context) (Application, error) {
+	var response yarnpb.GetNewApplicationResponseProto
+	if err := c.rpc.Call(ctx, "getNewApplication", &yarnpb.GetNewApplicationRequestProto{}, &response); err != nil {
+		return Application{}, fmt.Errorf("get new application id: %w", err)
+	}
+	return Application{
+		ID:      pbconv.ApplicationID(response.GetApplicationId()),
+		Maximum: pbconv.Resource(response.GetMaximumCapability()),
+	}, nil
+}
+
+// Submit hands an application to YARN and waits until the scheduler has
+// accepted it, or more. It may be repeated with the same context: YARN takes an
+// id once. A ResourceManager that fails over before it has saved the
+// application forgets it; it is then submitted again, as YarnClientImpl does.
+//
+// The error is a *RejectedError when YARN refused the application after taking
+// it, a *yarnrpc.RemoteError when it refused at once (an unknown queue, a queue
+// the user may not submit to, a label, too large an ApplicationMaster).
+func (c *Client) Submit(ctx context.Context, application records.SubmissionContext) (records.ApplicationReport, error) {
+	id := application.ID
+	request := &yarnpb.SubmitApplicationRequestProto{ApplicationSubmissionContext: pbconv.SubmissionContextProto(application)}
+	submit := true
+	for {
+		if submit {
+			if err := c.rpc.Call(ctx, "submitApplication", request, &yarnpb.SubmitApplicationResponseProto{}); err != nil {
+				return records.ApplicationReport{}, fmt.Errorf("submit %s: %w", id, err)
+			}
+		}
+		report, err := c.ApplicationReport(ctx, id)
+		submit = errors.Is(err, yarnrpc.ErrApplicationNotFound)
+		if err != nil && !submit {
+			return records.ApplicationReport{}, fmt.Errorf("submit %s: %w", id, err)
+		}
+		if !submit {
+			switch report.State {
+			case records.ApplicationFailed, records.ApplicationKilled:
+				return report, &RejectedError{ID: id, State: report.State, Diagnostics: report.Diagnostics}
+			case records.ApplicationAccepted, records.ApplicationRunning, records.ApplicationFinished:
+				return report, nil
+			default: // on its way
+			}
+		}
+		if err := sleep(ctx, c.poll); err != nil {
+			return report, fmt.Errorf("submit %s: %w", id, err)
+		}
+	}
+}
+
+// ApplicationReport tells how an application does;
+// yarnrpc.ErrApplicationNotFound for one that the ResourceManager does not know,
+// or has forgotten (yarn.resourcemanager.max-completed-applications).
+func (c *Client) ApplicationReport(ctx context.Context, id records.ApplicationID) (records.ApplicationReport, error) {
+	request := &yarnpb.GetApplicationReportRequestProto{ApplicationId: pbconv.ApplicationIDProto(id)}
+	var response yarnpb.GetApplicationReportResponseProto
+	if err := c.rpc.Call(ctx, "getApplicationReport", request, &response); err != nil {
+		return records.ApplicationReport{}, fmt.Errorf("read report of %s: %w", id, err)
+	}
+	return pbconv.ApplicationReport(response.GetApplicationReport()), nil
+}
+
+// Filter chooses applications; an application must meet every field that is
+// not zero, by any of its values.
+type Filter struct {
+	States []records.ApplicationState
+	Types  []string // in any case
+	Users  []string
+	Queues []string
+	Tags   []string // in lower case, as they are kept
+	Name   string
+	Limit  int // 0: none
+}
+
+// Applications lists the applications that the ResourceManager knows.
+func (c *Client) Applications(ctx context.Context, f Filter) ([]records.ApplicationReport, error) {
+	request := &yarnpb.GetApplicationsRequestProto{ApplicationTypes: f.Types, Users: f.Users, Queues: f.Queues}
+	for _, s := range f.States {
+		state := pbconv.ApplicationStateProto(s)
+		if state == nil {
+			return nil, fmt.Errorf("list applications: yarn has no application state %q", s)
+		}
+		request.ApplicationStates = append(request.ApplicationStates, *state)
+	}
+	for _, tag := range f.Tags {
+		request.ApplicationTags = append(request.ApplicationTags, strings.ToLower(tag))
+	}
+	if f.Name != "" {
+		request.Name = proto.String(f.Name)
+	}
+	if f.Limit > 0 {
+		request.Limit = proto.Int64(int64(f.Limit))
+	}
+	var response yarnpb.GetApplicationsResponseProto
+	if err := c.rpc.Call(ctx, "getApplications", request, &response); err != nil {
+		return nil, fmt.Errorf("list applications: %w", err)
+	}
+	return pbconv.ApplicationReports(response.GetApplications()), nil
+}
+
+// Kill ends an application and waits until YARN says it has ended; one that has
+// ended already is no error. diagnostics is shown as the reason. The user must
+// be the owner, or have the right to modify the application.
+func (c *Client) Kill(ctx context.Context, id records.ApplicationID, diagnostics string) error {
+	request := &yarnpb.KillApplicationRequestProto{ApplicationId: pbconv.ApplicationIDProto(id)}
+	if diagnostics != "" {
+		request.Diagnostics = proto.String(diagnostics)
+	}
+	for {
+		var response yarnpb.KillApplicationResponseProto
+		if err := c.rpc.Call(ctx, "forceKillApplication", request, &response); err != nil {
+			return fmt.Errorf("kill %s: %w", id, err)
+		}
+		if response.GetIsKillCompleted() {
+			return nil
+		}
+		if err := sleep(ctx, c.poll); err != nil {
+			return fmt.Errorf("kill %s: %w", id, err)
+		}
+	}
+}
+
+// Attempts lists the attempts of an application.
+func (c *Client) Attempts(ctx context.Context, id records.ApplicationID) ([]records.AttemptReport, error) {
+	request := &yarnpb.GetApplicationAttemptsRequestProto{ApplicationId: pbconv.ApplicationIDProto(id)}
+	var response yarnpb.GetApplicationAttemptsResponseProto
+	if err := c.rpc.Call(ctx, "getApplicationAttempts", request, &response); err != nil {
+		return nil, fmt.Errorf("list attempts of %s: %w", id, err)
+	}
+	return pbconv.AttemptReports(response.GetApplicationAttempts()), nil
+}
+
+// Containers lists the containers of an attempt that the ResourceManager still
+// remembers: those that run, mostly.
+func (c *Client) Containers(ctx context.Context, id records.ApplicationAttemptID) ([]records.ContainerReport, error) {
+	request := &yarnpb.GetContainersRequestProto{ApplicationAttemptId: pbconv.ApplicationAttemptIDProto(id)}
+	var response yarnpb.GetContainersResponseProto
+	if err := c.rpc.Call(ctx, "getContainers", request, &response); err != nil {
+		return nil, fmt.Errorf("list containers of %s: %w", id, err)
+	}
+	reports := make([]records.ContainerReport, 0, len(response.GetContainers()))
+	for _, p := range response.GetContainers() {
+		reports = append(reports, pbconv.ContainerReport(p))
+	}
+	return reports, nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
