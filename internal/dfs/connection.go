@@ -66,8 +66,8 @@ func do[T any](ctx context.Context, c *connection, call func(client *colinmarc.C
 	var a attempt
 	for wait := firstRetryWait; ; wait = min(2*wait, maxRetryWait) {
 		value, err := once(ctx, c, a, call)
-		var lost broken
-		if !errors.As(err, &lost) {
+		lost, ok := errors.AsType[broken](err)
+		if !ok {
 			return value, err
 		}
 		if tried := time.Since(started); tried+wait > c.patience {
@@ -184,7 +184,7 @@ func (c *connection) interpret(err error) error {
 	if err == nil {
 		return nil
 	}
-	var exception colinmarc.Error
+	var exception colinmarc.Error // has no Error method of its own: errors.AsType does not take it
 	if errors.As(err, &exception) {
 		message, _, _ := strings.Cut(exception.Message(), "\n")
 		remote := &yarnrpc.RemoteError{
@@ -205,7 +205,7 @@ func (c *connection) interpret(err error) error {
 			return answer
 		}
 	}
-	if known := new(answered); errors.As(err, known) {
+	if known, ok := errors.AsType[answered](err); ok {
 		return known.error
 	}
 	return c.lost(err)

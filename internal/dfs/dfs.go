@@ -296,8 +296,7 @@ func (f *FS) RemoveAll(ctx context.Context, uri string) error {
 // failed names the operation and the place. The error of package os names its
 // own operation and path again, so only its cause is kept.
 func failed(operation string, at location, err error) error {
-	var pathError *fs.PathError
-	if errors.As(err, &pathError) {
+	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathError.Err
 	}
 	return fmt.Errorf("%s %s: %w", operation, at, err)

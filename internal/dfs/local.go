@@ -84,8 +84,7 @@ func (local) rename(_ context.Context, from, to string) error {
 		return err
 	}
 	err := os.Rename(from, to)
-	var linkError *os.LinkError
-	if errors.As(err, &linkError) { // names the paths again
+	if linkError, ok := errors.AsType[*os.LinkError](err); ok { // names the paths again
 		return linkError.Err
 	}
 	return err

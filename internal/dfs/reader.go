@@ -112,7 +112,7 @@ func (r *reader) next() error {
 		r.rest, f.taken = c.data, c.data[:cap(c.data)]
 		if c.err != nil {
 			r.failed = c.err
-			if c.err != io.EOF {
+			if !errors.Is(c.err, io.EOF) {
 				r.failed = r.explain(c.err)
 			}
 		}
@@ -175,8 +175,7 @@ func (r *reader) Close() error {
 }
 
 func (r *reader) explain(err error) error {
-	var lost broken
-	if errors.As(err, &lost) {
+	if lost, ok := errors.AsType[broken](err); ok {
 		err = lost.error
 	}
 	return fmt.Errorf("read hdfs://%s%s: %w", r.remote.name, r.path, err)
@@ -270,7 +269,7 @@ func (s *source) read(ctx context.Context, buffer []byte) (int, error) {
 		}
 	}
 	n, err := s.file.Read(buffer)
-	if n == 0 && err == io.EOF { // before the size that the file had
+	if n == 0 && errors.Is(err, io.EOF) { // before the size that the file had
 		return 0, errChanged
 	}
 	return n, s.reader.remote.interpret(err)
@@ -293,7 +292,7 @@ func (s *source) reopen(ctx context.Context) error {
 
 func (s *source) drop() {
 	if s.file != nil {
-		s.file.Close() //nolint:errcheck // only ends a connection that was read from
+		s.file.Close()
 		s.file = nil
 	}
 }

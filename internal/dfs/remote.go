@@ -127,7 +127,7 @@ func (r *remote) list(ctx context.Context, dir string) ([]entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer directory.Close() //nolint:errcheck // a directory holds nothing open
+		defer directory.Close()
 		if !directory.Stat().IsDir() {
 			return nil, answered{errors.New("is not a directory")}
 		}

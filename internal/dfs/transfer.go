@@ -32,7 +32,7 @@ func (f *FS) Upload(ctx context.Context, local, uri string, o UploadOptions) (fi
 	if err != nil {
 		return filesystem.FileInfo{}, fmt.Errorf("upload: %w", err)
 	}
-	defer source.Close() //nolint:errcheck // was only read from
+	defer source.Close()
 	return f.write(ctx, source, uri, o)
 }
 
@@ -63,14 +63,14 @@ func copyAll(ctx context.Context, target io.WriteCloser, source io.Reader, progr
 		if progress != nil && n > 0 {
 			progress(written)
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return target.Close()
 		}
 		if err == nil {
 			err = context.Cause(ctx)
 		}
 		if err != nil {
-			target.Close() //nolint:errcheck // err says why the file is given up
+			target.Close()
 			return err
 		}
 	}
@@ -82,7 +82,7 @@ func (f *FS) ReadFile(ctx context.Context, uri string, limit int64) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close() //nolint:errcheck // was only read from
+	defer file.Close()
 	content, err := io.ReadAll(io.LimitReader(file, limit+1))
 	if err != nil {
 		return nil, err

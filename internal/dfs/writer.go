@@ -67,8 +67,7 @@ func (w *writer) Close() error {
 }
 
 func (w *writer) explain(err error) error {
-	var lost broken
-	if errors.As(err, &lost) {
+	if lost, ok := errors.AsType[broken](err); ok {
 		err = lost.error
 	}
 	return fmt.Errorf("write hdfs://%s%s: %w", w.remote.name, w.path, err)

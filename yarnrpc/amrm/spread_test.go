@@ -19,30 +19,36 @@ func TestSpread(t *testing.T) {
 		want  []HostAsk
 	}{
 		"one container may go to the first host that reports": {
-			[]Node{{"a", "/r", gb(4)}, {"b", "/r", gb(4)}}, 1,
+			[]Node{{"a", "/r", gb(4)}, {"b", "/r", gb(4)}},
+			1,
 			[]HostAsk{{"a", "/r", 1}, {"b", "/r", 1}},
 		},
 		"counts are even and enough": {
-			[]Node{{"a", "/r", gb(9)}, {"b", "/r", gb(9)}, {"c", "/s", gb(9)}}, 7,
+			[]Node{{"a", "/r", gb(9)}, {"b", "/r", gb(9)}, {"c", "/s", gb(9)}},
+			7,
 			[]HostAsk{{"a", "/r", 3}, {"b", "/r", 3}, {"c", "/s", 3}},
 		},
 		"a full host is not named, a small one gets what it holds": {
-			[]Node{{"full", "/r", gb(0)}, {"small", "/r", gb(1)}, {"big", "/r", gb(9)}}, 5,
+			[]Node{{"full", "/r", gb(0)}, {"small", "/r", gb(1)}, {"big", "/r", gb(9)}},
+			5,
 			[]HostAsk{{"big", "/r", 4}, {"small", "/r", 1}},
 		},
 		"a full cluster is asked as if it were empty": {
-			[]Node{{"a", "/r", gb(0)}, {"b", "/r", gb(1)}}, 4,
+			[]Node{{"a", "/r", gb(0)}, {"b", "/r", gb(1)}},
+			4,
 			[]HostAsk{{"b", "/r", 2}, {"a", "/r", 2}},
 		},
 		"NodeManagers of one host are one place": {
-			[]Node{{"a", "/r", gb(1)}, {"a", "/r", gb(2)}}, 3,
+			[]Node{{"a", "/r", gb(1)}, {"a", "/r", gb(2)}},
+			3,
 			[]HostAsk{{"a", "/r", 3}},
 		},
 		"no nodes are no hosts":        {nil, 3, nil},
 		"no containers are no hosts":   {[]Node{{"a", "/r", gb(1)}}, 0, nil},
 		"negative room is a full host": {[]Node{{"a", "/r", gb(-1)}, {"b", "/r", gb(3)}}, 2, []HostAsk{{"b", "/r", 2}}},
 		"cores count as much as memory do": {
-			[]Node{{"a", "/r", records.Resource{MemoryMB: 9 << 10, VCores: 1}}, {"b", "/r", gb(9)}}, 4,
+			[]Node{{"a", "/r", records.Resource{MemoryMB: 9 << 10, VCores: 1}}, {"b", "/r", gb(9)}},
+			4,
 			[]HostAsk{{"b", "/r", 3}, {"a", "/r", 1}},
 		},
 	}

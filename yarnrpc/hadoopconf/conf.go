@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -126,9 +127,7 @@ func (c *Conf) set(p property) {
 // does in a Java program that calls Configuration.set.
 func (c *Conf) With(source string, properties map[string]string) *Conf {
 	d := &Conf{env: c.env, values: make(map[string]property, len(c.values)+len(properties))}
-	for name, p := range c.values {
-		d.values[name] = p
-	}
+	maps.Copy(d.values, c.values)
 	for name, value := range properties {
 		name = canonicalName(name)
 		d.values[name] = property{name: name, value: value, source: Source{File: source}}

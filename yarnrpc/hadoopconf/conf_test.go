@@ -120,8 +120,7 @@ func TestLoadErrorsNameFileAndLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := Load(writeConf(t, test.files), Environment{})
-			var parseError *ParseError
-			if !errors.As(err, &parseError) {
+			if _, ok := errors.AsType[*ParseError](err); !ok {
 				t.Fatalf("error is %v, want a *ParseError", err)
 			}
 			if !strings.HasSuffix(err.Error(), test.want) {

@@ -110,8 +110,7 @@ func parse(file string, data []byte, include func(href string) ([]property, erro
 	p := &parser{file: file, include: include, decoder: xml.NewDecoder(bytes.NewReader(data))}
 	p.decoder.CharsetReader = latinReader
 	if err := p.document(); err != nil {
-		var inner *ParseError
-		if errors.As(err, &inner) { // of an included file: names its own line
+		if _, ok := errors.AsType[*ParseError](err); ok { // of an included file: names its own line
 			return nil, err
 		}
 		line, _ := p.decoder.InputPos()
@@ -123,8 +122,7 @@ func parse(file string, data []byte, include func(href string) ([]property, erro
 // withoutLine drops the line number that encoding/xml puts into its messages,
 // as ours stands before the message already.
 func withoutLine(err error) error {
-	var syntax *xml.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*xml.SyntaxError](err); ok {
 		return errors.New(syntax.Msg)
 	}
 	return err
@@ -142,7 +140,7 @@ func (p *parser) document() error {
 	rooted := false
 	for {
 		token, err := p.decoder.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			if !rooted {
 				return errors.New("no <configuration> element")
 			}

@@ -100,7 +100,7 @@ func (d *Dialer) Close() {
 	}
 	d.mu.Unlock()
 	for _, c := range open {
-		c.fail(ErrDialerClosed)
+		c.end(ErrDialerClosed)
 	}
 }
 
@@ -136,8 +136,8 @@ type conn struct {
 	address string
 	silence *time.Timer
 
-	mu  sync.Mutex // guards err
-	err error
+	mu     sync.Mutex // guards reason
+	reason error      // why it ended; nil while it lives
 }
 
 // Read reads what has arrived.
@@ -155,13 +155,14 @@ func (c *conn) Write(b []byte) (int, error) {
 // Close ends the connection. Closing twice is no error: the library closes
 // connections that have failed.
 func (c *conn) Close() error {
-	c.fail(net.ErrClosed)
+	c.end(net.ErrClosed)
 	return nil
 }
 
 func (c *conn) moved(n int, err error) error {
 	if err != nil {
-		return c.fail(err)
+		c.end(err)
+		return c.ended()
 	}
 	if n > 0 {
 		c.silence.Reset(c.dialer.options.Silence)
@@ -170,22 +171,26 @@ func (c *conn) moved(n int, err error) error {
 }
 
 func (c *conn) silent() {
-	c.fail(fmt.Errorf("no byte to or from %s in %s: %w", c.address, c.dialer.options.Silence, os.ErrDeadlineExceeded))
+	c.end(fmt.Errorf("no byte to or from %s in %s: %w", c.address, c.dialer.options.Silence, os.ErrDeadlineExceeded))
 }
 
-// fail ends the connection and returns the error that ended it first.
-func (c *conn) fail(err error) error {
+// end closes the connection for a reason, the first of which stays.
+func (c *conn) end(reason error) {
 	c.mu.Lock()
-	first := c.err == nil
+	first := c.reason == nil
 	if first {
-		c.err = err
+		c.reason = reason
 	}
-	err = c.err
 	c.mu.Unlock()
 	if first {
 		c.silence.Stop()
 		c.dialer.forget(c)
-		c.Conn.Close() //nolint:errcheck // nothing is left to lose: err says why it ends
+		c.Conn.Close()
 	}
-	return err
+}
+
+func (c *conn) ended() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.reason
 }

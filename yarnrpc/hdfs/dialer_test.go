@@ -51,9 +51,9 @@ func TestASilentServerIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, client, server := pipe(t)
 		go func() {
-			server.Read(make([]byte, 1)) //nolint:errcheck // ends with the test
-			time.Sleep(defaultSilence - time.Second)
-			server.Write([]byte("x")) //nolint:errcheck // seen by the client
+			server.Read(make([]byte, 1))
+			<-time.NewTimer(defaultSilence - time.Second).C
+			server.Write([]byte("x"))
 		}()
 		if _, err := client.Write([]byte("x")); err != nil {
 			t.Fatal(err)
