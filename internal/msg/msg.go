@@ -8,7 +8,11 @@
 // core sees the message. The package imports ids and jobgraph only.
 package msg
 
-import "github.com/bobbin-yarn/bobbin/internal/ids"
+import (
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
 
 // Message is one of the message types of this package.
 //
@@ -44,7 +48,8 @@ const (
 	maxFailureStack   = 16 << 10
 )
 
-// NewFailure makes a Failure with its texts cut to their bounds.
+// NewFailure makes a Failure with its texts cut to their bounds and made valid
+// UTF-8: user code panics with anything.
 func NewFailure(message, stack string) *Failure {
 	return &Failure{Message: clip(message, maxFailureMessage), Stack: clip(stack, maxFailureStack)}
 }
@@ -52,11 +57,11 @@ func NewFailure(message, stack string) *Failure {
 func (f *Failure) Error() string { return f.Message }
 
 func clip(s string, limit int) string {
-	if len(s) <= limit {
-		return s
+	if len(s) > limit {
+		const cut = " … (cut)"
+		return strings.ToValidUTF8(s[:limit-len(cut)], "") + cut
 	}
-	const cut = " … (cut)"
-	return s[:limit-len(cut)] + cut
+	return strings.ToValidUTF8(s, "?") // no longer than what it replaces
 }
 
 func (Heartbeat) isMessage()  {}
