@@ -1,0 +1,180 @@
+// Package taskrunner is the worker: Main is the process that YARN starts in a
+// container. It reads its environment, connects to the ApplicationMaster and
+// runs a TaskExecutor, whose task hosts are processes of their own.
+package taskrunner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/logging"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
+	"github.com/bobbin-yarn/bobbin/taskrunner/taskexecutor"
+)
+
+// Exit codes of the process, Flink's (TaskManagerRunner).
+const (
+	exitOK      = 0
+	exitFatal   = 1
+	exitStartup = 31
+)
+
+// environment is what the process finds in its environment.
+type environment struct {
+	container  ids.ResourceID
+	logDir     string
+	localDirs  []string
+	tokenFile  string
+	launch     launch.TaskExecutor
+	config     config.Config
+	credential *pki.Credentials
+}
+
+// Main runs a TaskExecutor until it is released, and gives the exit code. It is
+// called once, by main.
+func Main(start time.Time, getenv func(string) string) int {
+	env, err := readEnvironment(getenv)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "taskexecutor:", err)
+		return exitStartup
+	}
+	logger, file, err := logging.Open(env.logDir, "taskmanager", env.config.String(config.LoggingLevel))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "taskexecutor:", err)
+		return exitStartup
+	}
+	defer file.Close() // nothing is logged after this
+	code := run(start, env, logger)
+	logger.WithField("code", code).Info("process ends")
+	return code
+}
+
+func readEnvironment(getenv func(string) string) (environment, error) {
+	env := environment{
+		container: ids.ResourceID(getenv("CONTAINER_ID")),
+		logDir:    firstOf(getenv("LOG_DIRS")),
+		localDirs: strings.Split(getenv("LOCAL_DIRS"), ","),
+		tokenFile: getenv(launch.TokenFileVariable),
+	}
+	if env.container == "" || env.logDir == "" {
+		return env, errors.New("CONTAINER_ID or LOG_DIRS is not set; this process is started by YARN, not by hand")
+	}
+	var err error
+	if env.launch, err = launch.Decode[launch.TaskExecutor](getenv(launch.Variable)); err != nil {
+		return env, err
+	}
+	if env.config, err = config.New(config.Layer{Source: "launch context", Values: env.launch.Config}); err != nil {
+		return env, err
+	}
+	secret, err := launch.ReadSecret(env.tokenFile, launch.SecretCredentials)
+	if err != nil {
+		return env, err
+	}
+	env.credential, err = pki.ParsePEM(secret)
+	return env, err
+}
+
+func firstOf(list string) string {
+	first, _, _ := strings.Cut(list, ",")
+	return first
+}
+
+func run(start time.Time, env environment, logger *logrus.Logger) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM) // the NodeManager stops the container
+	defer stop()
+	conn, err := rolerpc.NewConn(env.launch.AMAddress, rolerpc.Config{
+		TLS: env.credential.ClientTLS(pki.OnlyRole(pki.RoleApplicationMaster)), Logger: logger,
+	})
+	if err != nil {
+		logger.WithError(err).Error("task executor cannot start")
+		return exitStartup
+	}
+	defer conn.Close() // its streams have ended by then
+	executor, err := newExecutor(env, conn, logger)
+	if err != nil {
+		logger.WithError(err).Error("task executor cannot start")
+		return exitStartup
+	}
+	logger.WithFields(logrus.Fields{
+		"container": env.container, "node": env.launch.Host, "slots": env.launch.Slots,
+		"memory": env.launch.MemoryMB, "after": time.Since(start).Round(time.Millisecond),
+	}).Info("task executor starts")
+	switch err := executor.Run(ctx); {
+	case err == nil:
+		return exitOK
+	case ctx.Err() != nil:
+		logger.Info("container is stopped")
+		return exitOK
+	default:
+		logger.WithError(err).Error("task executor ends")
+		return exitFatal
+	}
+}
+
+func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.Logger) (*taskexecutor.TaskExecutor, error) {
+	programs := make(map[string]string, len(env.launch.Programs))
+	for sha256, link := range env.launch.Programs {
+		path, err := filepath.Abs(link)
+		if err != nil {
+			return nil, fmt.Errorf("find program %s: %w", link, err)
+		}
+		programs[sha256] = path
+	}
+	return taskexecutor.New(taskexecutor.Config{
+		Resource: env.container,
+		Node:     env.launch.Host,
+		PID:      os.Getpid(),
+		Slots:    env.launch.Slots,
+		MemoryMB: env.launch.MemoryMB,
+		VCores:   env.launch.VCores,
+		Programs: programs,
+		IDs:      ids.Random(),
+		Options:  taskexecutor.OptionsFrom(env.config),
+	}, taskexecutor.Environment{
+		Roles: roles,
+		Hosts: taskexecutor.ProcessStarter{
+			Environment: hostEnvironment(os.Environ()),
+			VCores:      env.launch.VCores,
+			LogDir:      env.logDir,
+			Logger:      logger,
+		},
+		Identity: env.credential,
+		Instructions: msg.StartHost{
+			ListenHost: env.launch.Host,
+			HadoopConf: env.launch.HadoopConf,
+			User:       env.launch.User,
+			LocalDirs:  env.localDirs,
+			LogDir:     env.logDir,
+		},
+		Logger: logger,
+	})
+}
+
+// hostEnvironment is what task hosts inherit: not what tells this process who it
+// is, which a host must not read.
+func hostEnvironment(own []string) []string {
+	var kept []string
+	for _, entry := range own {
+		name, _, _ := strings.Cut(entry, "=")
+		switch name {
+		case launch.Variable, launch.TokenFileVariable, "GOMEMLIMIT", "GOMAXPROCS":
+		default:
+			kept = append(kept, entry)
+		}
+	}
+	return kept
+}
