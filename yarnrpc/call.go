@@ -30,7 +30,7 @@ type outcome struct {
 func (c *Conn) call(ctx context.Context, id wire.Call, request, response proto.Message) error {
 	frame, err := wire.AppendCall(nil, id, request)
 	if err != nil {
-		return fmt.Errorf("%s on %s: %w", id.Method, c.address, err)
+		return &CallError{Address: c.address, Method: id.Method, Err: err}
 	}
 	result := c.exchange(ctx, &pendingCall{id: id.ID, frame: frame, outcome: make(chan outcome, 1)})
 	switch {
@@ -40,7 +40,7 @@ func (c *Conn) call(ctx context.Context, id wire.Call, request, response proto.M
 		return c.remote(id.Method, result.response.Failure)
 	}
 	if err := result.response.Decode(response); err != nil {
-		return fmt.Errorf("%s on %s: %w", id.Method, c.address, err)
+		return &CallError{Address: c.address, Method: id.Method, MaybeSent: true, Err: err}
 	}
 	return nil
 }

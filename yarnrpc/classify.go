@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"syscall"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
 // Action is what may help after an error.
@@ -49,12 +51,15 @@ func Classify(err error) Action {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return Permanent
 
-	// The peer lives and is not what we took it for, or speaks nonsense: ErrMalformed,
-	// wire.FrameError, sasl's errors and ErrNoCommonAuth are left to the default.
+	// The peer lives and speaks nonsense. What else says that it is not what we took it
+	// for (wire.FrameError, sasl's errors, ErrNoCommonAuth) comes to the default.
+	case errors.Is(err, wire.ErrMalformed):
+		return Permanent
 
 	// The server is gone, stopped or unreachable.
 	case errors.Is(err, ErrTimeout), errors.Is(err, ErrConnectTimeout), errors.Is(err, ErrClosed),
-		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+		errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrClosedPipe):
 		return FailOver
 	}
 	var errno syscall.Errno

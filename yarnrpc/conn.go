@@ -39,6 +39,7 @@ type Conn struct {
 	writeErr error     // why the writer has given up; the reader then finds out why
 	retired  bool      // ends when the last pending call has its answer
 	heard    time.Time // when the last answer came
+	pinged   time.Time // when the last ping left
 	used     time.Time // when the last call left those pending
 }
 
@@ -68,7 +69,11 @@ func (id *identity) call(protocol, method string) wire.Call {
 // Dial connects to a server and authenticates. A server that is told a user, rather
 // than shown a token, may still refuse the connection when the first call comes.
 func Dial(ctx context.Context, address string, o Options) (*Conn, error) {
-	return dial(ctx, address, o.withDefaults(), newIdentity())
+	c, err := dial(ctx, address, o.withDefaults(), newIdentity())
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", address, err)
+	}
+	return c, nil
 }
 
 func dial(ctx context.Context, address string, o Options, id *identity) (*Conn, error) {
@@ -81,7 +86,7 @@ func dial(ctx context.Context, address string, o Options, id *identity) (*Conn, 
 	if o.Token != nil {
 		var err error
 		if token, err = o.Token(address); err != nil {
-			return nil, fmt.Errorf("choose token for %s: %w", address, err)
+			return nil, fmt.Errorf("choose token: %w", err)
 		}
 	}
 	raw, err := o.Dial(ctx, "tcp", address)
@@ -89,7 +94,7 @@ func dial(ctx context.Context, address string, o Options, id *identity) (*Conn, 
 		if ctx.Err() != nil {
 			err = contextError(ctx)
 		}
-		return nil, fmt.Errorf("connect to %s: %w", address, err)
+		return nil, err
 	}
 	opened, err := Handshake(ctx, raw, HandshakeOptions{
 		Protocol:            o.Protocol,
@@ -101,7 +106,7 @@ func dial(ctx context.Context, address string, o Options, id *identity) (*Conn, 
 	})
 	if err != nil {
 		raw.Close() //nolint:errcheck // the handshake's error says more
-		return nil, fmt.Errorf("connect to %s: %w", address, err)
+		return nil, err
 	}
 	return newConn(opened, address, o, id), nil
 }

@@ -17,8 +17,8 @@ import (
 // Caller makes calls of one protocol. It is what the typed clients are built on.
 type Caller interface {
 	// Call sends request and waits for the answer, which it decodes into response.
-	// The error is a *RemoteError, a *CallError, or one that says why request or
-	// answer could not be encoded. Any number of goroutines may call.
+	// The error is a *RemoteError, where the server answered with an exception, or a
+	// *CallError. Any number of goroutines may call.
 	Call(ctx context.Context, method string, request, response proto.Message) error
 }
 

@@ -30,6 +30,7 @@ type Proxy struct {
 	identity  *identity
 
 	dialling chan struct{} // holds one while a caller dials
+	done     chan struct{} // closed by the first Close
 
 	mu      sync.Mutex              // guards what follows
 	link    *link                   // the last connection, or the last that could not be made; nil: none since the address changed
@@ -56,6 +57,7 @@ func NewProxy(addresses []string, o Options, p Policy) *Proxy {
 		policy:    p,
 		identity:  newIdentity(),
 		dialling:  make(chan struct{}, 1),
+		done:      make(chan struct{}),
 	}
 }
 
@@ -92,8 +94,8 @@ func (p *Proxy) Call(ctx context.Context, method string, request, response proto
 		}
 		p.o.Logger.WithFields(logrus.Fields{"method": method, "address": l.address, "wait": wait}).
 			WithError(err).Warn("call failed and will be tried again")
-		if !sleep(ctx, wait) {
-			failed.add(l.address, contextError(ctx))
+		if err := p.sleep(ctx, wait); err != nil {
+			failed.add(l.address, err)
 			return failed.report(nil, state)
 		}
 		id.Retry++
@@ -205,7 +207,10 @@ func (p *Proxy) isClosed() bool {
 // Close ends all connections and the calls on them, and waits for their goroutines.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
-	p.closed = true
+	if !p.closed {
+		p.closed = true
+		close(p.done)
+	}
 	if p.cancel != nil {
 		p.cancel(ErrClosed)
 	}
@@ -233,25 +238,31 @@ type failures struct {
 	last      map[string]error
 }
 
-// add notes a failure. That time is up says little by itself: what went before stays with it.
+// add notes a failure. That somebody gave up says little by itself: what went before
+// stays with it.
 func (f *failures) add(address string, err error) {
 	f.maybeSent = f.maybeSent || MaybeSent(err)
 	var call *CallError
-	if errors.As(err, &call) {
-		err = call.Err // the report says the rest
+	var remote *RemoteError
+	switch { // the report says the rest
+	case errors.As(err, &call):
+		err = call.Err
+	case errors.As(err, &remote):
+		err = &RemoteError{Address: remote.Address, Class: remote.Class, Message: remote.Message, Detail: remote.Detail}
 	}
 	before := f.last[address]
-	if before != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+	if before != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrClosed)) {
 		err = fmt.Errorf("%w, after: %w", err, before)
 	}
 	f.last[address] = err
 }
 
-// report is the error of a call that is given up: err, that of the last try, where it
-// says all there is to say, or else what each server said last.
+// report is the error of a call that is given up: err, that of the last try, if it was
+// the only one or a server's last word on the call, or else what each server said.
 func (f *failures) report(err error, state tries) error {
 	var remote *RemoteError
-	if err != nil && (state.failed <= 1 || errors.As(err, &remote)) {
+	verdict := errors.As(err, &remote) && (Classify(err) == Permanent || Classify(err) == Reauth)
+	if err != nil && (state.failed <= 1 || verdict) {
 		return err
 	}
 	addresses := slices.Sorted(maps.Keys(f.last))
@@ -272,14 +283,16 @@ func (f *failures) report(err error, state tries) error {
 	}
 }
 
-// sleep waits, or reports false where ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
+// sleep waits, unless ctx or the proxy ends first.
+func (p *Proxy) sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return true
+		return nil
 	case <-ctx.Done():
-		return false
+		return contextError(ctx)
+	case <-p.done:
+		return ErrClosed
 	}
 }

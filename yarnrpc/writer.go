@@ -59,8 +59,11 @@ func (w timedWriter) Write(p []byte) (int, error) {
 func (c *Conn) departs(call *pendingCall) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	call.sent = c.pending[call.id] == call
-	return call.sent
+	if c.pending[call.id] != call {
+		return false
+	}
+	call.sent = true
+	return true
 }
 
 // lastWords is how long a server that does not take our bytes any more has for
@@ -92,27 +95,40 @@ func (c *Conn) upkeepInterval() time.Duration {
 // upkeep pings a server that owes answers and is silent, and ends a connection that
 // nobody uses. It says when to look again.
 func (c *Conn) upkeep(w io.Writer) (next time.Duration, err error) {
-	c.mu.Lock()
-	waiting, idle, silent := len(c.pending), time.Since(c.used), time.Since(c.heard)
-	c.mu.Unlock()
 	next = c.upkeepInterval()
+	now := time.Now()
+	c.mu.Lock()
+	waiting := len(c.pending)
+	toClose := c.used.Add(c.o.MaxIdle).Sub(now)
+	toPing := later(c.heard, c.pinged).Add(c.o.PingInterval).Sub(now)
+	ping := waiting > 0 && c.o.PingInterval > 0 && toPing <= 0
+	if ping {
+		c.pinged = now
+	}
+	c.mu.Unlock()
 	switch {
-	case waiting == 0 && c.o.MaxIdle > 0:
-		if idle >= c.o.MaxIdle {
-			c.retire()
-			return next, nil
-		}
-		return min(next, c.o.MaxIdle-idle), nil
-	case waiting > 0 && c.o.PingInterval > 0 && silent >= c.o.PingInterval:
-		ping, err := wire.AppendPing(nil, c.identity.client[:])
+	case ping:
+		frame, err := wire.AppendPing(nil, c.identity.client[:])
 		if err != nil {
 			return next, err
 		}
-		_, err = w.Write(ping)
+		_, err = w.Write(frame)
 		return next, err
 	case waiting > 0 && c.o.PingInterval > 0:
-		return min(next, c.o.PingInterval-silent), nil
+		return min(next, toPing), nil
+	case waiting == 0 && c.o.MaxIdle > 0 && toClose <= 0:
+		c.retire()
+		return next, nil
+	case waiting == 0 && c.o.MaxIdle > 0:
+		return min(next, toClose), nil
 	default:
 		return next, nil
 	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }

@@ -1,0 +1,148 @@
+package yarnrpc_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+)
+
+func token(identifier, password string) *creds.Token {
+	return &creds.Token{Identifier: []byte(identifier), Password: []byte(password), Kind: creds.KindAMRM}
+}
+
+func withToken(o yarnrpc.Options, t *creds.Token) yarnrpc.Options {
+	o.Token = creds.Fixed(t)
+	return o
+}
+
+func knows(identifier, password string) func([]byte) ([]byte, error) {
+	return func(asked []byte) ([]byte, error) {
+		if string(asked) != identifier {
+			return nil, fmt.Errorf("no token %q", asked)
+		}
+		return []byte(password), nil
+	}
+}
+
+func TestATokenLogsIn(t *testing.T) {
+	for _, qops := range [][]sasl.QOP{nil, {sasl.QOPAuthentication}, {sasl.QOPIntegrity}, {sasl.QOPPrivacy}, {sasl.QOPPrivacy, sasl.QOPAuthentication}} {
+		t.Run(fmt.Sprint(qops), func(t *testing.T) {
+			long := strings.Repeat("x", 150_000) // more than one wrapped token holds
+			server := &rpctest.Server{
+				Passwords: knows("attempt", "secret"),
+				QOPs:      qops,
+				Handler: func(call *rpctest.Call) (proto.Message, error) {
+					var request yarnpb.KillApplicationRequestProto
+					if err := call.Decode(&request); err != nil {
+						return nil, err
+					}
+					if call.User != "attempt" || request.GetDiagnostics() != long {
+						t.Errorf("server got %d bytes of %q", len(request.GetDiagnostics()), call.User)
+					}
+					return &yarnpb.GetApplicationReportResponseProto{ApplicationReport: &yarnpb.ApplicationReportProto{
+						Diagnostics: proto.String(request.GetDiagnostics()),
+					}}, nil
+				},
+			}
+			o := withToken(options(), token("attempt", "secret"))
+			o.QOPs = qops
+			c := dial(t, server.Listen(t), o)
+			var callers sync.WaitGroup
+			for range 3 { // wrapped frames must leave in the order they were wrapped in
+				callers.Go(func() {
+					var response yarnpb.GetApplicationReportResponseProto
+					err := c.Call(t.Context(), "call", &yarnpb.KillApplicationRequestProto{Diagnostics: &long}, &response)
+					if err != nil || response.GetApplicationReport().GetDiagnostics() != long {
+						t.Errorf("got %d bytes, %v", len(response.GetApplicationReport().GetDiagnostics()), err)
+					}
+				})
+			}
+			callers.Wait()
+		})
+	}
+}
+
+func TestLoginsThatFailSayWhy(t *testing.T) {
+	for name, tc := range map[string]struct {
+		passwords func([]byte) ([]byte, error)
+		token     *creds.Token
+		want      error
+		action    yarnrpc.Action
+	}{
+		"wrong password":             {knows("me", "secret"), token("me", "guess"), yarnrpc.ErrInvalidToken, yarnrpc.Reauth},
+		"unknown identifier":         {knows("me", "secret"), token("you", "secret"), yarnrpc.ErrInvalidToken, yarnrpc.Reauth},
+		"server without tokens":      {nil, token("me", "secret"), yarnrpc.ErrNoCommonAuth, yarnrpc.Permanent},
+		"token too long to be shown": {knows("me", "secret"), token(strings.Repeat("m", 4000), "secret"), nil, yarnrpc.Permanent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := &rpctest.Server{Handler: echo, Passwords: tc.passwords}
+			_, err := yarnrpc.Dial(t.Context(), server.Listen(t), withToken(options(), tc.token))
+			if err == nil || tc.want != nil && !errors.Is(err, tc.want) || yarnrpc.Classify(err) != tc.action {
+				t.Errorf("got %v, %v", err, yarnrpc.Classify(err))
+			}
+			if strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, err), "secret") {
+				t.Errorf("the password shows in %q", err)
+			}
+		})
+	}
+}
+
+func TestFallbackToTrustMustBeAllowed(t *testing.T) {
+	server := &rpctest.Server{Handler: func(call *rpctest.Call) (proto.Message, error) {
+		if call.User != "alice" {
+			t.Errorf("the server took us for %q", call.User)
+		}
+		return echo(call)
+	}}
+	o := withToken(options(), token("me", "secret"))
+	o.AllowSimpleFallback = true
+	c := dial(t, server.Listen(t), o)
+	if _, err := ask(t.Context(), c, method, 1); err != nil {
+		t.Error(err)
+	}
+}
+
+// A server that wants tokens refuses the rest with the first call, which it has not executed.
+func TestAServerThatWantsATokenIsUnderstood(t *testing.T) {
+	server := &rpctest.Server{Handler: echo, Passwords: knows("me", "secret")}
+	c := dial(t, server.Listen(t), options())
+	_, err := ask(t.Context(), c, method, 1)
+	if !errors.Is(err, yarnrpc.ErrAccessControl) || yarnrpc.MaybeSent(err) || yarnrpc.Classify(err) != yarnrpc.Permanent {
+		t.Errorf("got %v, maybe sent %v, %v", err, yarnrpc.MaybeSent(err), yarnrpc.Classify(err))
+	}
+}
+
+func TestTokensThatCannotBeChosenFailTheDial(t *testing.T) {
+	o := options()
+	none := errors.New("no token for it")
+	o.Token = func(string) (*creds.Token, error) { return nil, none }
+	if _, err := yarnrpc.Dial(t.Context(), "127.0.0.1:1", o); !errors.Is(err, none) {
+		t.Errorf("got %v", err)
+	}
+	server := &rpctest.Server{Handler: echo}
+	o.Token = func(string) (*creds.Token, error) { return nil, nil }
+	c := dial(t, server.Listen(t), o)
+	if got, err := ask(t.Context(), c, method, 1); err != nil || got != 1 {
+		t.Errorf("no token at all: %d, %v", got, err)
+	}
+}
+
+func TestTheTokenIsSentAsItWasIssued(t *testing.T) {
+	identifier := string(bytes.Repeat([]byte{0, 0xff, '"', '\\', ','}, 20))
+	server := &rpctest.Server{Handler: echo, Passwords: knows(identifier, "\x00\x01")}
+	c := dial(t, server.Listen(t), withToken(options(), token(identifier, "\x00\x01")))
+	if _, err := ask(t.Context(), c, method, 1); err != nil {
+		t.Error(err)
+	}
+}

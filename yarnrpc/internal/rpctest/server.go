@@ -1,0 +1,170 @@
+// Package rpctest has a server of Hadoop RPC for tests: it speaks the real bytes, over
+// TCP or any net.Conn, and answers calls with a function of the test's. It knows no
+// protocol; a ResourceManager or NodeManager is what the function makes of it.
+//
+// A Server has a goroutine for its listener, one for each connection and one for each
+// call; Close waits for all. Nothing but tests imports the package.
+package rpctest
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
+)
+
+// Handler answers one call. An error reaches the client as the Java exception that
+// Exception or Fatal made it, or else as an IOException. Without answer and error the
+// client gets nothing.
+type Handler func(call *Call) (proto.Message, error)
+
+// Call is a call as a Handler sees it.
+type Call struct {
+	wire.Request
+	// User is who the connection belongs to: of a token, its identifier.
+	User string
+	// Conn is the connection, for handlers that break it.
+	Conn net.Conn
+	// Gone is closed when nothing more can come over the connection.
+	Gone <-chan struct{}
+}
+
+// Server answers calls. Set it up before the first connection.
+type Server struct {
+	Handler Handler
+	// Passwords gives the password of a token by its identifier, and makes the server
+	// demand one. Nil: clients are believed.
+	Passwords func(identifier []byte) (password []byte, err error)
+	// QOPs are the qualities of protection on offer. None: authentication alone.
+	QOPs []sasl.QOP
+
+	listener net.Listener
+	tasks    sync.WaitGroup
+
+	mu     sync.Mutex // guards what follows
+	conns  map[net.Conn]bool
+	closed bool
+	pings  int
+	logins int
+}
+
+// Listen starts the server on a free port of the loopback address and closes it when
+// the test ends.
+func (s *Server) Listen(t testing.TB) (address string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.listener = listener
+	s.tasks.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			s.Serve(conn)
+		}
+	})
+	t.Cleanup(s.Close)
+	return listener.Addr().String()
+}
+
+// Serve answers on conn in a goroutine of its own, and closes it at the end.
+func (s *Server) Serve(conn net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		conn.Close() //nolint:errcheck // nobody listens any more
+		return
+	}
+	if s.conns == nil {
+		s.conns = make(map[net.Conn]bool)
+	}
+	s.conns[conn] = true
+	s.tasks.Go(func() {
+		(&session{server: s, conn: conn, gone: make(chan struct{})}).run()
+		conn.Close() //nolint:errcheck // the client has gone or was refused
+		s.mu.Lock()
+		delete(s.conns, conn)
+		s.mu.Unlock()
+	})
+}
+
+// Close ends all connections and waits for the handlers.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	if s.listener != nil {
+		s.listener.Close() //nolint:errcheck // closing twice is fine
+	}
+	s.Disconnect()
+	s.tasks.Wait()
+}
+
+// Disconnect ends the connections there are, as a server that restarts does.
+func (s *Server) Disconnect() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for conn := range s.conns {
+		conn.Close() //nolint:errcheck // closing twice is fine
+	}
+}
+
+// Pings counts the pings so far.
+func (s *Server) Pings() int { return s.count(&s.pings) }
+
+// Logins counts the connections that have come as far as their context.
+func (s *Server) Logins() int { return s.count(&s.logins) }
+
+// Open counts the connections there are.
+func (s *Server) Open() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns)
+}
+
+func (s *Server) count(n *int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *n
+}
+
+func (s *Server) add(n *int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*n++
+}
+
+// exception is an error that is a Java exception.
+type exception struct{ failure wire.Failure }
+
+func (e *exception) Error() string { return e.failure.Class + ": " + e.failure.Message }
+
+// Exception makes an error that reaches the client as a Java exception.
+func Exception(class, message string) error {
+	return &exception{wire.Failure{Class: class, Message: message, Detail: commonpb.RpcResponseHeaderProto_ERROR_APPLICATION}}
+}
+
+// Fatal makes an error after which the server closes the connection.
+func Fatal(class, message string) error {
+	return &exception{wire.Failure{
+		Class: class, Message: message, Fatal: true,
+		Detail: commonpb.RpcResponseHeaderProto_FATAL_UNAUTHORIZED,
+	}}
+}
+
+func failureOf(err error) *wire.Failure {
+	var e *exception
+	if errors.As(err, &e) {
+		return &e.failure
+	}
+	return &wire.Failure{Class: "java.io.IOException", Message: err.Error()}
+}

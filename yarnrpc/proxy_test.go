@@ -1,0 +1,399 @@
+package yarnrpc_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/rpctest"
+)
+
+// network is addresses and the servers behind them; nil: nobody listens there.
+type network struct {
+	mu      sync.Mutex
+	servers map[string]*rpctest.Server
+	dials   map[string]int
+}
+
+func newNetwork(t *testing.T, servers map[string]*rpctest.Server) *network {
+	n := &network{servers: servers, dials: make(map[string]int)}
+	t.Cleanup(func() {
+		for _, s := range servers {
+			if s != nil {
+				s.Close()
+			}
+		}
+	})
+	return n
+}
+
+func (n *network) dial(_ context.Context, _, address string) (net.Conn, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.dials[address]++
+	server := n.servers[address]
+	if server == nil {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	}
+	client, served := net.Pipe()
+	server.Serve(served)
+	return client, nil
+}
+
+func (n *network) start(address string, server *rpctest.Server) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.servers[address] = server
+}
+
+func (n *network) proxy(t *testing.T, p yarnrpc.Policy, addresses ...string) *yarnrpc.Proxy {
+	o := options()
+	o.Dial = n.dial
+	proxy := yarnrpc.NewProxy(addresses, o, p)
+	t.Cleanup(func() { closeOrFail(t, proxy) })
+	return proxy
+}
+
+var patient = yarnrpc.Policy{MaxWait: time.Minute, BaseDelay: time.Second, MaxDelay: time.Second}
+
+func standby(*rpctest.Call) (proto.Message, error) {
+	return nil, rpctest.Exception("org.apache.hadoop.ipc.StandbyException", "not me")
+}
+
+func TestAProxyGoesToTheActiveServerAndStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t, map[string]*rpctest.Server{"rm1:1": {Handler: standby}, "rm2:1": {Handler: echo}, "rm3:1": nil})
+		proxy := n.proxy(t, patient, "rm3:1", "rm1:1", "rm2:1")
+		began := time.Now()
+		for want := range int32(5) {
+			if got, err := ask(t.Context(), proxy, method, want); err != nil || got != want {
+				t.Errorf("got %d, %v, want %d", got, err, want)
+			}
+		}
+		if took := time.Since(began); took != 0 {
+			t.Errorf("the first round over the servers took %v", took)
+		}
+		if n.dials["rm1:1"] != 1 || n.dials["rm2:1"] != 1 || n.dials["rm3:1"] != 1 {
+			t.Errorf("dials: %v, want one each", n.dials)
+		}
+	})
+}
+
+// Without this, each of a thousand calls that fail together would move the proxy on,
+// past the active server and round again.
+func TestCallsThatFailTogetherFailOverOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t, map[string]*rpctest.Server{"rm1:1": {Handler: func(call *rpctest.Call) (proto.Message, error) {
+			time.Sleep(time.Second) // until all callers wait
+			return standby(call)
+		}}, "rm2:1": {Handler: echo}, "rm3:1": nil})
+		proxy := n.proxy(t, patient, "rm1:1", "rm2:1", "rm3:1")
+		var callers sync.WaitGroup
+		for want := range int32(50) {
+			callers.Go(func() {
+				if got, err := ask(t.Context(), proxy, method, want); err != nil || got != want {
+					t.Errorf("got %d, %v, want %d", got, err, want)
+				}
+			})
+		}
+		callers.Wait()
+		if n.dials["rm1:1"] != 1 || n.dials["rm2:1"] != 1 || n.dials["rm3:1"] != 0 {
+			t.Errorf("dials: %v", n.dials)
+		}
+	})
+}
+
+func TestAProxyWaitsForAServerThatComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t, map[string]*rpctest.Server{})
+		proxy := n.proxy(t, patient, "rm:1")
+		server := &rpctest.Server{Handler: echo}
+		t.Cleanup(server.Close)
+		time.AfterFunc(4500*time.Millisecond, func() { n.start("rm:1", server) })
+		began := time.Now()
+		if got, err := ask(t.Context(), proxy, method, 7); err != nil || got != 7 {
+			t.Errorf("got %d, %v", got, err)
+		}
+		if took := time.Since(began); took != 5*time.Second {
+			t.Errorf("took %v, want 5 waits of 1s", took)
+		}
+		server.Disconnect() // it restarts
+		if got, err := ask(t.Context(), proxy, method, 8); err != nil || got != 8 {
+			t.Errorf("after a restart: got %d, %v", got, err)
+		}
+		time.Sleep(time.Minute) // the connection closes when idle
+		if server.Open() != 0 {
+			t.Errorf("%d connections open after a minute without calls", server.Open())
+		}
+		if got, err := ask(t.Context(), proxy, method, 9); err != nil || got != 9 {
+			t.Errorf("after a minute: got %d, %v", got, err)
+		}
+	})
+}
+
+// A container must not be started twice because the answer to the first try was lost.
+func TestOnlyHarmlessCallsAreRepeatedOnceTheyMayHaveBeenSent(t *testing.T) {
+	for method, repeated := range map[string]bool{"getApplicationReport": true, "startContainers": false} {
+		t.Run(method, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				var seen []string
+				n := newNetwork(t, map[string]*rpctest.Server{"rm:1": {Handler: func(call *rpctest.Call) (proto.Message, error) {
+					mu.Lock()
+					seen = append(seen, fmt.Sprintf("%x %d", call.Call.ClientID, call.Call.ID))
+					retry, first := call.Call.Retry, len(seen) == 1
+					mu.Unlock()
+					if int(retry) != len(seen)-1 {
+						t.Errorf("try %d has retry count %d", len(seen), retry)
+					}
+					if first {
+						call.Conn.Close() //nolint:errcheck // the answer is lost
+					}
+					return echo(call)
+				}}})
+				proxy := n.proxy(t, patient, "rm:1")
+				_, err := ask(t.Context(), proxy, method, 1)
+				if repeated {
+					if err != nil || len(seen) != 2 || seen[0] != seen[1] {
+						t.Errorf("tries %q, %v, want two of one call", seen, err)
+					}
+				} else if !yarnrpc.MaybeSent(err) || len(seen) != 1 {
+					t.Errorf("tries %q, %v, want one", seen, err)
+				}
+			})
+		})
+	}
+}
+
+func TestACallThatIsGivenUpSaysWhereAndHowLongItWasTried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t, map[string]*rpctest.Server{"rm2:1": {Handler: standby}})
+		proxy := n.proxy(t, yarnrpc.Policy{MaxWait: 5 * time.Second, BaseDelay: 2 * time.Second}, "rm1:1", "rm2:1")
+		_, err := ask(t.Context(), proxy, method, 1)
+		want := "getApplicationReport on rm1:1, rm2:1: given up after 6 tries in 4s: " +
+			"rm1:1: dial tcp: connection refused; rm2:1: StandbyException: not me"
+		if err == nil || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+		if !errors.Is(err, syscall.ECONNREFUSED) || !errors.Is(err, yarnrpc.ErrStandby) || yarnrpc.MaybeSent(err) {
+			t.Error("the causes are lost")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = ask(ctx, proxy, method, 1)
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("with a context that ends first: %v", err)
+		}
+	})
+}
+
+func TestPoliciesBoundTheTries(t *testing.T) {
+	for name, tc := range map[string]struct {
+		policy yarnrpc.Policy
+		dials  int
+		took   time.Duration
+	}{
+		"one try":                     {yarnrpc.Policy{}, 1, 0},
+		"fixed waits":                 {yarnrpc.Policy{MaxWait: 10 * time.Second, BaseDelay: 3 * time.Second}, 4, 9 * time.Second},
+		"no time for a wait":          {yarnrpc.Policy{MaxWait: 2 * time.Second, BaseDelay: 3 * time.Second}, 1, 0},
+		"a number of failovers":       {yarnrpc.Policy{MaxWait: -1, BaseDelay: time.Second, MaxFailovers: 4}, 5, 4 * time.Second},
+		"waits that grow to a bound ": {yarnrpc.Policy{MaxWait: time.Hour, BaseDelay: time.Second, MaxDelay: 8 * time.Second, MaxFailovers: 6}, 7, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := newNetwork(t, nil)
+				proxy := n.proxy(t, tc.policy, "rm:1")
+				began := time.Now()
+				if _, err := ask(t.Context(), proxy, method, 1); !errors.Is(err, syscall.ECONNREFUSED) {
+					t.Errorf("got %v", err)
+				}
+				took := time.Since(began)
+				if tc.policy.MaxDelay > tc.policy.BaseDelay { // 1 2 4 8 8 8, each from half to one and a half
+					if took < 15500*time.Millisecond || took > 46500*time.Millisecond {
+						t.Errorf("took %v", took)
+					}
+				} else if took != tc.took {
+					t.Errorf("took %v, want %v", took, tc.took)
+				}
+				if n.dials["rm:1"] != tc.dials {
+					t.Errorf("%d dials, want %d", n.dials["rm:1"], tc.dials)
+				}
+			})
+		})
+	}
+}
+
+func TestAnswersThatNoRetryWouldChangeAreNotRetried(t *testing.T) {
+	for class, tries := range map[string]int32{
+		"org.apache.hadoop.security.AccessControlException":              1,
+		"org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException": 1,
+		"org.apache.hadoop.security.token.SecretManager$InvalidToken":    1,
+		"java.lang.NullPointerException":                                 1,
+		"org.apache.hadoop.ipc.RetriableException":                       3,
+		"org.apache.hadoop.yarn.exceptions.NMNotYetReadyException":       3,
+		"org.apache.hadoop.ipc.StandbyException":                         3,
+	} {
+		t.Run(class, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var seen atomic.Int32
+				n := newNetwork(t, map[string]*rpctest.Server{"rm:1": {Handler: func(*rpctest.Call) (proto.Message, error) {
+					seen.Add(1)
+					return nil, rpctest.Exception(class, "because")
+				}}})
+				proxy := n.proxy(t, yarnrpc.Policy{MaxWait: 2 * time.Second, BaseDelay: time.Second}, "rm:1")
+				_, err := ask(t.Context(), proxy, method, 1)
+				var remote *yarnrpc.RemoteError
+				if !errors.As(err, &remote) || seen.Load() != tries {
+					t.Errorf("%d tries, want %d: %v", seen.Load(), tries, err)
+				}
+			})
+		})
+	}
+}
+
+func TestResetUsesTheNewestTokenForNewCallsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		current := "old"
+		n := newNetwork(t, map[string]*rpctest.Server{"rm:1": {
+			Passwords: func(identifier []byte) ([]byte, error) { return identifier, nil },
+			Handler: func(call *rpctest.Call) (proto.Message, error) {
+				if number(call) == 1 {
+					time.Sleep(5 * time.Second)
+				}
+				if want := map[int32]string{1: "old", 2: "new"}[number(call)]; call.User != want {
+					t.Errorf("call %d came from %s, want %s", number(call), call.User, want)
+				}
+				return echo(call)
+			},
+		}})
+		o := options()
+		o.Dial = n.dial
+		o.Token = func(string) (*creds.Token, error) { return token(current, current), nil }
+		proxy := yarnrpc.NewProxy([]string{"rm:1"}, o, yarnrpc.Policy{})
+		defer closeOrFail(t, proxy)
+		var callers sync.WaitGroup
+		callers.Go(func() {
+			if got, err := ask(t.Context(), proxy, method, 1); err != nil || got != 1 {
+				t.Errorf("the call before: %d, %v", got, err)
+			}
+		})
+		synctest.Wait()
+		current = "new"
+		proxy.Reset()
+		if got, err := ask(t.Context(), proxy, method, 2); err != nil || got != 2 {
+			t.Errorf("the call after: %d, %v", got, err)
+		}
+		callers.Wait()
+		synctest.Wait()
+		if open := n.servers["rm:1"].Open(); open != 1 {
+			t.Errorf("%d connections open, want the new one alone", open)
+		}
+	})
+}
+
+// One impatient caller must not take the connection away from those who wait with it.
+func TestCallersShareADialButNotTheirContexts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t, map[string]*rpctest.Server{"rm:1": {Handler: echo}})
+		o := options()
+		o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			select {
+			case <-time.After(3 * time.Second):
+				return n.dial(ctx, network, address)
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		proxy := yarnrpc.NewProxy([]string{"rm:1"}, o, yarnrpc.Policy{})
+		defer closeOrFail(t, proxy)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var callers sync.WaitGroup
+		callers.Go(func() {
+			if _, err := ask(ctx, proxy, method, 0); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("impatient caller: %v", err)
+			}
+		})
+		synctest.Wait()
+		for i := range int32(3) {
+			callers.Go(func() {
+				if got, err := ask(t.Context(), proxy, method, i); err != nil || got != i {
+					t.Errorf("got %d, %v, want %d", got, err, i)
+				}
+			})
+		}
+		callers.Wait()
+		if n.dials["rm:1"] != 1 {
+			t.Errorf("%d connections", n.dials["rm:1"])
+		}
+	})
+}
+
+func TestCloseEndsWhateverAProxyDoes(t *testing.T) {
+	for name, o := range map[string]func(*network) yarnrpc.Options{
+		"while it dials": func(*network) yarnrpc.Options {
+			o := options()
+			o.Dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return o
+		},
+		"while it waits to try again": func(n *network) yarnrpc.Options {
+			o := options()
+			o.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) { return n.dial(ctx, network, "nowhere") }
+			return o
+		},
+		"while it waits for an answer": func(n *network) yarnrpc.Options {
+			o := options()
+			o.Dial = n.dial
+			return o
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := newNetwork(t, map[string]*rpctest.Server{"rm:1": {Handler: hang}})
+				proxy := yarnrpc.NewProxy([]string{"rm:1"}, o(n), yarnrpc.Policy{MaxWait: -1, BaseDelay: time.Hour})
+				began := time.Now()
+				var callers sync.WaitGroup
+				for range 3 {
+					callers.Go(func() {
+						if _, err := ask(t.Context(), proxy, method, 1); !errors.Is(err, yarnrpc.ErrClosed) {
+							t.Errorf("got %v, want ErrClosed", err)
+						}
+					})
+				}
+				synctest.Wait()
+				closeOrFail(t, proxy)
+				callers.Wait()
+				if took := time.Since(began); took != 0 {
+					t.Errorf("took %v", took)
+				}
+				if _, err := ask(t.Context(), proxy, method, 1); !errors.Is(err, yarnrpc.ErrClosed) || yarnrpc.MaybeSent(err) {
+					t.Errorf("a call after it: %v", err)
+				}
+				closeOrFail(t, proxy) // once more
+			})
+		})
+	}
+}
+
+func TestAProxyWithoutAddressesSaysSo(t *testing.T) {
+	proxy := yarnrpc.NewProxy(nil, options(), patient)
+	defer closeOrFail(t, proxy)
+	if _, err := ask(t.Context(), proxy, method, 1); err == nil || !strings.Contains(err.Error(), "no address") {
+		t.Errorf("got %v", err)
+	}
+}
