@@ -8,15 +8,13 @@ package client
 
 import (
 	"errors"
-	"fmt"
-	"os"
-	"os/user"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
@@ -42,50 +40,28 @@ var ErrSecure = errors.New("clusters with Kerberos are not supported yet (hadoop
 // user is HADOOP_USER_NAME or the login name. overrides are Hadoop properties
 // that go before those of the files (flink.hadoop.*).
 func Open(getenv func(string) string, overrides map[string]string, logger logrus.FieldLogger) (*Cluster, error) {
-	dir, err := hadoopconf.Find(getenv)
+	env, err := hadoopenv.Read(getenv)
 	if err != nil {
 		return nil, err
 	}
-	name, err := userName(getenv)
-	if err != nil {
-		return nil, err
-	}
-	conf, err := hadoopconf.Load(dir, hadoopconf.Environment{
-		LookupEnv:  func(name string) (string, bool) { value := getenv(name); return value, value != "" },
-		Properties: map[string]string{"user.name": name, "user.home": getenv("HOME"), "java.io.tmpdir": os.TempDir()},
-	})
-	if err != nil {
-		return nil, err
-	}
-	conf = conf.With("option "+string(config.HadoopOptions), overrides)
+	conf := env.Conf.With("option "+string(config.HadoopOptions), overrides)
 	if conf.SecurityEnabled() {
 		return nil, ErrSecure
 	}
-	options, err := yarnclient.FromConf(conf, name)
+	options, err := yarnclient.FromConf(conf, env.User)
 	if err != nil {
 		return nil, err
 	}
 	options.Logger = logger
 	options.PollInterval = min(options.PollInterval, pollInterval)
 	return &Cluster{
-		Conf: conf, User: name, YARN: yarnclient.New(options),
-		Files: dfs.New(dfs.Options{Conf: conf, User: name, Logger: logger}),
+		Conf: conf, User: env.User, YARN: yarnclient.New(options),
+		Files: dfs.New(dfs.Options{Conf: conf, User: env.User, Logger: logger}),
 	}, nil
 }
 
 // Close ends all connections.
 func (c *Cluster) Close() error { return errors.Join(c.YARN.Close(), c.Files.Close()) }
-
-func userName(getenv func(string) string) (string, error) {
-	if name := getenv("HADOOP_USER_NAME"); name != "" {
-		return name, nil
-	}
-	login, err := user.Current()
-	if err != nil {
-		return "", fmt.Errorf("find the user's name: %w; set HADOOP_USER_NAME", err)
-	}
-	return login.Username, nil
-}
 
 // stagingHome is the directory that holds the staging area:
 // yarn.staging-directory, or the user's home.

@@ -1,0 +1,59 @@
+// Package hadoopenv reads what a user's environment says about the Hadoop
+// cluster: where its configuration is, and who the user is there. Entry points
+// call it with their os.Getenv; it reads files and starts nothing.
+package hadoopenv
+
+import (
+	"fmt"
+	"os"
+	"os/user"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+)
+
+// Environment is what was found.
+type Environment struct {
+	Conf *hadoopconf.Conf
+	User string // who acts on an open cluster
+}
+
+// Read loads the configuration that HADOOP_CONF_DIR, else YARN_CONF_DIR, names;
+// fs.ErrNotExist where neither does. The user is HADOOP_USER_NAME or the login
+// name.
+func Read(getenv func(string) string) (Environment, error) {
+	dir, err := hadoopconf.Find(getenv)
+	if err != nil {
+		return Environment{}, err
+	}
+	name, err := userName(getenv)
+	if err != nil {
+		return Environment{}, err
+	}
+	conf, err := hadoopconf.Load(dir, hadoopconf.Environment{
+		LookupEnv: func(name string) (string, bool) {
+			value := getenv(name)
+			return value, value != ""
+		},
+		Properties: map[string]string{"user.name": name, "user.home": getenv("HOME"), "java.io.tmpdir": os.TempDir()},
+	})
+	if err != nil {
+		return Environment{}, err
+	}
+	return Environment{Conf: conf, User: name}, nil
+}
+
+// Named tells whether the environment names a configuration at all.
+func Named(getenv func(string) string) bool {
+	return getenv("HADOOP_CONF_DIR") != "" || getenv("YARN_CONF_DIR") != ""
+}
+
+func userName(getenv func(string) string) (string, error) {
+	if name := getenv("HADOOP_USER_NAME"); name != "" {
+		return name, nil
+	}
+	login, err := user.Current()
+	if err != nil {
+		return "", fmt.Errorf("find the user's name: %w; set HADOOP_USER_NAME", err)
+	}
+	return login.Username, nil
+}
