@@ -38,6 +38,9 @@ var (
 	ErrOutOfOrder = errors.New("collected batch breaks the protocol")
 )
 
+// Results are the buffers of a job, by the names of what it collects.
+type Results map[string]*Buffer
+
 // Buffer holds the part of a result that the client has not read. Batches are
 // numbered across epochs; a page's cursor is the number of its first batch. The
 // zero value is an empty buffer.

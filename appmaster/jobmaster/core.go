@@ -32,7 +32,7 @@ type Core struct {
 	status   msg.JobStatus
 	entered  map[msg.JobStatus]time.Time
 	splits   []*splitQueue // of each vertex; nil where it reads edges
-	results  map[string]*collect.Buffer
+	results  collect.Results
 
 	workers    []*worker // in the order of their registration
 	byResource map[ids.ResourceID]*worker
@@ -86,7 +86,7 @@ func NewCore(config Config) (*Core, error) {
 		regions:    make([]region, graph.Regions()),
 		entered:    make(map[msg.JobStatus]time.Time),
 		splits:     make([]*splitQueue, len(config.Graph.Vertices)),
-		results:    make(map[string]*collect.Buffer),
+		results:    make(collect.Results),
 		byResource: make(map[ids.ResourceID]*worker),
 		declared:   -1,
 	}

@@ -99,7 +99,7 @@ func (s *shell) Perform(_ context.Context, effect Effect) {
 	case AnswerPage:
 		e.Reply <- e.Page
 	case Ended:
-		s.outcome = &Outcome{Details: e.Details, Results: e.Results}
+		s.ended = &e
 		s.loop.Stop()
 	case StatusChanged, RegionFailed, WorkerGone, Dropped: // for the log only
 	}

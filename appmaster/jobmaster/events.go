@@ -117,7 +117,7 @@ type (
 	// Dispatcher.
 	Ended struct {
 		Details msg.JobDetails
-		Results map[string]*collect.Buffer
+		Results collect.Results
 	}
 
 	// What follows is for the log only.

@@ -40,12 +40,6 @@ type ResourceManagerGateway interface {
 	Tell(ctx context.Context, m msg.Message) error
 }
 
-// Outcome is how a job ended: what the Dispatcher keeps of it.
-type Outcome struct {
-	Details msg.JobDetails
-	Results map[string]*collect.Buffer // what the client has not read, by name
-}
-
 // JobMaster is the role's running form. Make it with New, and run it once with
 // Run; its other methods may be called from any goroutine, before Run too, and
 // give actor.ErrStopped after it.
@@ -55,7 +49,7 @@ type JobMaster struct {
 	resourceManager ResourceManagerGateway
 	logger          logrus.FieldLogger
 	fromRM          chan msg.Message // from Send to the goroutine that posts; never closed
-	outcome         *Outcome         // set by the loop before it ends
+	ended           *Ended           // set by the loop before it ends
 
 	mu             sync.Mutex // guards what follows
 	lastConnection ConnectionID
@@ -97,10 +91,11 @@ func (j *JobMaster) Job() ids.JobID { return j.config.Job }
 // ID is the fencing token that messages to this JobMaster must carry.
 func (j *JobMaster) ID() ids.JobMasterID { return j.config.JobMaster }
 
-// Run runs the job to its end and gives its outcome. When ctx ends first, the
+// Run runs the job to its end and gives what is to be kept of it: its details,
+// and of its results what the client has not read. When ctx ends first, the
 // error is its cause and the job is suspended: connections are closed, nothing
 // is cancelled and no slot is given back. Run waits for all that it started.
-func (j *JobMaster) Run(ctx context.Context) (Outcome, error) {
+func (j *JobMaster) Run(ctx context.Context) (msg.JobDetails, collect.Results, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	shell := newShell(ctx, j, cancel)
@@ -110,10 +105,10 @@ func (j *JobMaster) Run(ctx context.Context) (Outcome, error) {
 	cancel(actor.ErrStopped)
 	shell.wait()
 	j.closeConnections()
-	if j.outcome == nil {
-		return Outcome{}, fmt.Errorf("run job %s: %w", j.config.Job, err)
+	if j.ended == nil {
+		return msg.JobDetails{}, nil, fmt.Errorf("run job %s: %w", j.config.Job, err)
 	}
-	return *j.outcome, nil
+	return j.ended.Details, j.ended.Results, nil
 }
 
 const stopped = "job master has stopped"

@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"go.uber.org/goleak"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/collect"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -124,15 +125,16 @@ func newCluster(t *testing.T, collect string) *cluster {
 }
 
 type result struct {
-	Outcome
-	err error
+	Details msg.JobDetails
+	Results collect.Results
+	err     error
 }
 
 func (c *cluster) start(ctx context.Context) <-chan result {
 	done := make(chan result, 1)
 	go func() {
-		outcome, err := c.jm.Run(ctx)
-		done <- result{outcome, err}
+		details, results, err := c.jm.Run(ctx)
+		done <- result{details, results, err}
 	}()
 	return done
 }
