@@ -485,14 +485,15 @@ type NodeAttributeProto struct {
 	state          protoimpl.MessageState  `protogen:"open.v1"`
 	AttributeKey   *NodeAttributeKeyProto  `protobuf:"bytes,1,req,name=attributeKey" json:"attributeKey,omitempty"`
 	AttributeType  *NodeAttributeTypeProto `protobuf:"varint,2,opt,name=attributeType,enum=bobbin.hadoop.yarn.NodeAttributeTypeProto,def=1" json:"attributeType,omitempty"`
-	AttributeValue *string                 `protobuf:"bytes,3,opt,name=attributeValue" json:"attributeValue,omitempty"`
+	AttributeValue *string                 `protobuf:"bytes,3,opt,name=attributeValue,def=" json:"attributeValue,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
 
 // Default values for NodeAttributeProto fields.
 const (
-	Default_NodeAttributeProto_AttributeType = NodeAttributeTypeProto_STRING
+	Default_NodeAttributeProto_AttributeType  = NodeAttributeTypeProto_STRING
+	Default_NodeAttributeProto_AttributeValue = string("")
 )
 
 func (x *NodeAttributeProto) Reset() {
@@ -543,7 +544,7 @@ func (x *NodeAttributeProto) GetAttributeValue() string {
 	if x != nil && x.AttributeValue != nil {
 		return *x.AttributeValue
 	}
-	return ""
+	return Default_NodeAttributeProto_AttributeValue
 }
 
 type NodeAttributeKeyProto struct {
@@ -1373,11 +1374,11 @@ const file_bobbin_hadoop_yarn_cluster_proto_rawDesc = "" +
 	"\x10node_utilization\x18\f \x01(\v2,.bobbin.hadoop.yarn.ResourceUtilizationProtoR\x0fnodeUtilization\x127\n" +
 	"\x17decommissioning_timeout\x18\r \x01(\rR\x16decommissioningTimeout\x12Q\n" +
 	"\x10node_update_type\x18\x0e \x01(\x0e2'.bobbin.hadoop.yarn.NodeUpdateTypeProtoR\x0enodeUpdateType\x12O\n" +
-	"\x0fnode_attributes\x18\x0f \x03(\v2&.bobbin.hadoop.yarn.NodeAttributeProtoR\x0enodeAttributes\"\xe5\x01\n" +
+	"\x0fnode_attributes\x18\x0f \x03(\v2&.bobbin.hadoop.yarn.NodeAttributeProtoR\x0enodeAttributes\"\xe7\x01\n" +
 	"\x12NodeAttributeProto\x12M\n" +
 	"\fattributeKey\x18\x01 \x02(\v2).bobbin.hadoop.yarn.NodeAttributeKeyProtoR\fattributeKey\x12X\n" +
-	"\rattributeType\x18\x02 \x01(\x0e2*.bobbin.hadoop.yarn.NodeAttributeTypeProto:\x06STRINGR\rattributeType\x12&\n" +
-	"\x0eattributeValue\x18\x03 \x01(\tR\x0eattributeValue\"s\n" +
+	"\rattributeType\x18\x02 \x01(\x0e2*.bobbin.hadoop.yarn.NodeAttributeTypeProto:\x06STRINGR\rattributeType\x12(\n" +
+	"\x0eattributeValue\x18\x03 \x01(\t:\x00R\x0eattributeValue\"s\n" +
 	"\x15NodeAttributeKeyProto\x124\n" +
 	"\x0fattributePrefix\x18\x01 \x01(\t:\n" +
 	"rm.yarn.ioR\x0fattributePrefix\x12$\n" +

@@ -658,8 +658,8 @@ func (x *ContainerRetryContextProto) GetFailuresValidityInterval() int64 {
 type LogAggregationContextProto struct {
 	state                          protoimpl.MessageState `protogen:"open.v1"`
 	IncludePattern                 *string                `protobuf:"bytes,1,opt,name=include_pattern,json=includePattern,def=.*" json:"include_pattern,omitempty"`
-	ExcludePattern                 *string                `protobuf:"bytes,2,opt,name=exclude_pattern,json=excludePattern" json:"exclude_pattern,omitempty"`
-	RolledLogsIncludePattern       *string                `protobuf:"bytes,3,opt,name=rolled_logs_include_pattern,json=rolledLogsIncludePattern" json:"rolled_logs_include_pattern,omitempty"`
+	ExcludePattern                 *string                `protobuf:"bytes,2,opt,name=exclude_pattern,json=excludePattern,def=" json:"exclude_pattern,omitempty"`
+	RolledLogsIncludePattern       *string                `protobuf:"bytes,3,opt,name=rolled_logs_include_pattern,json=rolledLogsIncludePattern,def=" json:"rolled_logs_include_pattern,omitempty"`
 	RolledLogsExcludePattern       *string                `protobuf:"bytes,4,opt,name=rolled_logs_exclude_pattern,json=rolledLogsExcludePattern,def=.*" json:"rolled_logs_exclude_pattern,omitempty"`
 	LogAggregationPolicyClassName  *string                `protobuf:"bytes,5,opt,name=log_aggregation_policy_class_name,json=logAggregationPolicyClassName" json:"log_aggregation_policy_class_name,omitempty"`
 	LogAggregationPolicyParameters *string                `protobuf:"bytes,6,opt,name=log_aggregation_policy_parameters,json=logAggregationPolicyParameters" json:"log_aggregation_policy_parameters,omitempty"`
@@ -670,6 +670,8 @@ type LogAggregationContextProto struct {
 // Default values for LogAggregationContextProto fields.
 const (
 	Default_LogAggregationContextProto_IncludePattern           = string(".*")
+	Default_LogAggregationContextProto_ExcludePattern           = string("")
+	Default_LogAggregationContextProto_RolledLogsIncludePattern = string("")
 	Default_LogAggregationContextProto_RolledLogsExcludePattern = string(".*")
 )
 
@@ -714,14 +716,14 @@ func (x *LogAggregationContextProto) GetExcludePattern() string {
 	if x != nil && x.ExcludePattern != nil {
 		return *x.ExcludePattern
 	}
-	return ""
+	return Default_LogAggregationContextProto_ExcludePattern
 }
 
 func (x *LogAggregationContextProto) GetRolledLogsIncludePattern() string {
 	if x != nil && x.RolledLogsIncludePattern != nil {
 		return *x.RolledLogsIncludePattern
 	}
-	return ""
+	return Default_LogAggregationContextProto_RolledLogsIncludePattern
 }
 
 func (x *LogAggregationContextProto) GetRolledLogsExcludePattern() string {
@@ -785,11 +787,11 @@ const file_bobbin_hadoop_yarn_launch_proto_rawDesc = "" +
 	"\vmax_retries\x18\x03 \x01(\x05:\x010R\n" +
 	"maxRetries\x12(\n" +
 	"\x0eretry_interval\x18\x04 \x01(\x05:\x010R\rretryInterval\x12@\n" +
-	"\x1afailures_validity_interval\x18\x05 \x01(\x03:\x02-1R\x18failuresValidityInterval\"\x89\x03\n" +
+	"\x1afailures_validity_interval\x18\x05 \x01(\x03:\x02-1R\x18failuresValidityInterval\"\x8d\x03\n" +
 	"\x1aLogAggregationContextProto\x12+\n" +
-	"\x0finclude_pattern\x18\x01 \x01(\t:\x02.*R\x0eincludePattern\x12'\n" +
-	"\x0fexclude_pattern\x18\x02 \x01(\tR\x0eexcludePattern\x12=\n" +
-	"\x1brolled_logs_include_pattern\x18\x03 \x01(\tR\x18rolledLogsIncludePattern\x12A\n" +
+	"\x0finclude_pattern\x18\x01 \x01(\t:\x02.*R\x0eincludePattern\x12)\n" +
+	"\x0fexclude_pattern\x18\x02 \x01(\t:\x00R\x0eexcludePattern\x12?\n" +
+	"\x1brolled_logs_include_pattern\x18\x03 \x01(\t:\x00R\x18rolledLogsIncludePattern\x12A\n" +
 	"\x1brolled_logs_exclude_pattern\x18\x04 \x01(\t:\x02.*R\x18rolledLogsExcludePattern\x12H\n" +
 	"!log_aggregation_policy_class_name\x18\x05 \x01(\tR\x1dlogAggregationPolicyClassName\x12I\n" +
 	"!log_aggregation_policy_parameters\x18\x06 \x01(\tR\x1elogAggregationPolicyParameters*<\n" +
