@@ -83,11 +83,9 @@ func Source(name string, src []byte) []string {
 	}
 	at := func(n ast.Node) int { return fset.Position(n.Pos()).Line }
 	if test {
-		forEachCall(file, func(call *ast.CallExpr, on, function string) {
-			if slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, function) && (on == "t" || on == "b" || on == "tb") {
-				complain("line %d: a skipped test looks green; let it fail and say what is missing", at(call))
-			}
-		})
+		for _, call := range skips(file) {
+			complain("line %d: a skipped test looks green; let it fail and say what is missing", at(call))
+		}
 		return complaints
 	}
 	if !pure(name) {
@@ -122,6 +120,78 @@ func pure(name string) bool {
 	return slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(folder string) bool {
 		return slices.Contains(pureFolders[:], folder)
 	})
+}
+
+// skips are the calls that skip a test. A fuzz target and a property (of package rapid) may pass over an input.
+func skips(file *ast.File) []*ast.CallExpr {
+	var found []*ast.CallExpr
+	fuzzBodies := map[*ast.FuncType]bool{}
+	var scopes []*ast.FuncType // of the functions around a node, nil for nodes that are none
+	inTest := func(variable string) bool {
+		for _, scope := range slices.Backward(scopes) {
+			if kind := parameterType(scope, variable); kind != "" {
+				return strings.HasPrefix(kind, "testing.") && !fuzzBodies[scope]
+			}
+		}
+		return false
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		var scope *ast.FuncType
+		switch n := n.(type) {
+		case nil:
+			scopes = scopes[:len(scopes)-1]
+			return true
+		case *ast.FuncDecl:
+			scope = n.Type
+		case *ast.FuncLit:
+			scope = n.Type
+		case *ast.CallExpr:
+			called, ok := n.Fun.(*ast.SelectorExpr)
+			if !ok {
+				break
+			}
+			if body, ok := lastArgument(n).(*ast.FuncLit); ok && called.Sel.Name == "Fuzz" {
+				fuzzBodies[body.Type] = true
+			}
+			on, ok := called.X.(*ast.Ident)
+			if ok && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, called.Sel.Name) && inTest(on.Name) {
+				found = append(found, n)
+			}
+		}
+		scopes = append(scopes, scope)
+		return true
+	})
+	return found
+}
+
+func lastArgument(call *ast.CallExpr) ast.Expr {
+	if len(call.Args) == 0 {
+		return nil
+	}
+	return call.Args[len(call.Args)-1]
+}
+
+// parameterType is package.Type of a function's parameter of that name, pointers taken off, or nothing.
+func parameterType(function *ast.FuncType, name string) string {
+	if function == nil {
+		return ""
+	}
+	for _, field := range function.Params.List {
+		if !slices.ContainsFunc(field.Names, func(id *ast.Ident) bool { return id.Name == name }) {
+			continue
+		}
+		t := field.Type
+		if star, ok := t.(*ast.StarExpr); ok {
+			t = star.X
+		}
+		if selector, ok := t.(*ast.SelectorExpr); ok {
+			if pkg, ok := selector.X.(*ast.Ident); ok {
+				return pkg.Name + "." + selector.Sel.Name
+			}
+		}
+		return "other"
+	}
+	return ""
 }
 
 // forEachCall visits the calls of the form on.function(…).
