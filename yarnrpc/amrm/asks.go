@@ -71,9 +71,10 @@ type asked struct {
 	outstanding int
 	hosts       map[string]HostAsk
 	racks       map[string]int
-	told        map[string]bool // places that the ResourceManager may have a count for
-	version     int             // grows with each set
-	changed     bool            // to be sent
+	told        map[string]bool  // places that the ResourceManager may have a count for
+	accepted    records.Resource // the last capability that the ResourceManager took
+	version     int              // grows with each set
+	changed     bool             // to be sent
 }
 
 func newAskTable() askTable { return askTable{keys: make(map[AskKey]*asked)} }
@@ -103,6 +104,10 @@ func (t *askTable) set(ask Ask) {
 		}
 	}
 	if ok && a.same(next) {
+		return
+	}
+	if next.outstanding == 0 && len(a.told) == 0 { // YARN never heard of it
+		delete(t.keys, ask.Key)
 		return
 	}
 	a.ask, a.outstanding, a.hosts, a.racks = next.ask, next.outstanding, next.hosts, next.racks
@@ -147,7 +152,11 @@ func (t *askTable) changes() (entries []resourceRequest, versions map[AskKey]int
 
 func (a *asked) entries() []resourceRequest {
 	entry := func(place string, count int) resourceRequest {
-		return resourceRequest{key: a.ask.Key, place: place, capability: a.ask.Capability, count: count, relax: true}
+		e := resourceRequest{key: a.ask.Key, place: place, capability: a.ask.Capability, count: count, relax: true}
+		if count == 0 && a.accepted != (records.Resource{}) {
+			e.capability = a.accepted // YARN checks the size even of what is cancelled
+		}
+		return e
 	}
 	whole := entry(anyPlace, a.outstanding)
 	whole.relax, whole.label = !a.ask.Strict, a.ask.NodeLabel
@@ -174,8 +183,13 @@ func (a *asked) entries() []resourceRequest {
 // listed with these versions. A key that was set again since stays to be sent.
 func (t *askTable) sent(entries []resourceRequest, versions map[AskKey]int) {
 	for _, e := range entries {
-		if a, ok := t.keys[e.key]; ok && e.count == 0 {
+		a, ok := t.keys[e.key]
+		switch {
+		case !ok:
+		case e.count == 0:
 			delete(a.told, e.place)
+		default:
+			a.accepted = e.capability
 		}
 	}
 	for key, version := range versions {
@@ -192,11 +206,22 @@ func (t *askTable) sent(entries []resourceRequest, versions map[AskKey]int) {
 
 // sending records that a request with these entries leaves, and may arrive
 // whatever becomes of its answer: from now on the places in it have to be
-// cancelled by name.
-func (t *askTable) sending(entries []resourceRequest) {
+// cancelled by name. It returns the entries whose places were not told before.
+func (t *askTable) sending(entries []resourceRequest) (fresh []resourceRequest) {
 	for _, e := range entries {
-		if a, ok := t.keys[e.key]; ok && e.count > 0 {
+		if a, ok := t.keys[e.key]; ok && e.count > 0 && !a.told[e.place] {
 			a.told[e.place] = true
+			fresh = append(fresh, e)
+		}
+	}
+	return fresh
+}
+
+// notSent takes sending back: the request has certainly not been applied.
+func (t *askTable) notSent(fresh []resourceRequest) {
+	for _, e := range fresh {
+		if a, ok := t.keys[e.key]; ok {
+			delete(a.told, e.place)
 		}
 	}
 }

@@ -237,9 +237,7 @@ func (c *Client) allocate(ctx context.Context, progress float32) (Response, erro
 	request := c.core.next(progress)
 	var response yarnpb.AllocateResponseProto
 	if err := c.call(ctx, "allocate", allocateProto(request), &response); err != nil {
-		if !yarnrpc.MaybeSent(err) {
-			c.core.refused()
-		}
+		c.core.failed(fateOf(err))
 		return Response{}, err
 	}
 	r := responseOf(&response)
@@ -266,6 +264,20 @@ func (c *Client) allocate(ctx context.Context, progress float32) (Response, erro
 		c.resynced = nil
 	}
 	return r, nil
+}
+
+// fateOf says what an error of an allocate means for its request. YARN's own
+// exceptions come from the allocate itself, others from the way there: a standby,
+// an overloaded server, a failed authentication.
+func fateOf(err error) failure {
+	switch {
+	case yarnrpc.MaybeSent(err):
+		return failureLost
+	case errors.Is(err, yarnrpc.ErrYarn):
+		return failureRefused
+	default:
+		return failureUnsent
+	}
 }
 
 // repair mends what an error of allocate says is out of step, and reports

@@ -182,6 +182,44 @@ func TestARefusedAskIsSentAgainUntilItIsMended(t *testing.T) {
 	}
 }
 
+// YARN checks the size of what is cancelled, too: the cancellation of an ask
+// that it never took would be refused as the ask was.
+func TestARefusedAskThatIsTakenBackIsNotSent(t *testing.T) {
+	t.Parallel()
+	c, _ := scriptedClient(t,
+		exchange{method: "allocate", check: wantAsked(map[string]int32{"*": 1}), response: responseID(1)},
+		exchange{method: "allocate", err: exception("InvalidResourceRequestException", "too large")},
+		exchange{
+			method: "allocate",
+			check: func(t *testing.T, request proto.Message) {
+				wantAsked(map[string]int32{"*": 0})(t, request)
+				ask := request.(*yarnpb.AllocateRequestProto).GetAsk()[0]
+				if ask.GetPriority().GetPriority() != 1 || ask.GetCapability().GetMemory() != 100 {
+					t.Errorf("cancelled is %v", ask)
+				}
+			},
+			response: responseID(2),
+		},
+	)
+	known, huge := Ask{Key: AskKey{Priority: 1}, Count: 1, Capability: records.Resource{MemoryMB: 100}}, records.Resource{MemoryMB: 1 << 40}
+	c.SetAsk(known)
+	if _, err := c.Allocate(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	known.Capability = huge
+	c.SetAsk(known)
+	c.SetAsk(Ask{Key: AskKey{Priority: 2}, Count: 1, Capability: huge})
+	if _, err := c.Allocate(t.Context(), 0); !errors.Is(err, yarnrpc.ErrInvalidResourceRequest) {
+		t.Fatalf("error is %v", err)
+	}
+	known.Count = 0
+	c.SetAsk(known)
+	c.SetAsk(Ask{Key: AskKey{Priority: 2}})
+	if _, err := c.Allocate(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // One release of a container that is not the attempt's would be refused for
 // ever, and every ask with it.
 func TestAForeignReleaseIsDroppedWhenRefused(t *testing.T) {

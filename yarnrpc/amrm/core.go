@@ -16,7 +16,8 @@ import (
 //     makes the ResourceManager repeat its last response and ignore the
 //     request's content; any other is refused. So one request is in flight at a
 //     time, and one whose answer was lost is repeated as it was, not rebuilt.
-//   - A request that is refused with an exception has changed nothing.
+//   - A request that is refused for its content has changed nothing, nor have
+//     earlier tries of it: ids are compared first.
 //   - A request acknowledges the completed containers of the response before it.
 //   - After a restart the ResourceManager wants a registration, the id 0, and
 //     everything anew.
@@ -35,9 +36,11 @@ type allocation struct {
 	responseID       int32
 	progress         float32
 	asks             []resourceRequest
-	versions         map[AskKey]int // of the keys in asks
+	versions         map[AskKey]int    // of the keys in asks
+	fresh            []resourceRequest // of asks, for places that YARN has not been told of before
 	release          []records.ContainerID
 	avoid, dontAvoid []string
+	maybeApplied     bool // a try of it was lost on the way there or back
 }
 
 func newCore() *core {
@@ -102,7 +105,7 @@ func (c *core) next(progress float32) *allocation {
 	a.release = slices.SortedFunc(slices.Values(untold(c.releases)), compareContainers)
 	a.avoid = slices.Sorted(slices.Values(untold(c.blacklist)))
 	a.dontAvoid = slices.Sorted(maps.Keys(c.cleared))
-	c.asks.sending(a.asks)
+	a.fresh = c.asks.sending(a.asks)
 	c.unanswered = a
 	return a
 }
@@ -150,9 +153,26 @@ func (c *core) answered(r answer) (wanted, surplus []records.Container) {
 	return wanted, surplus
 }
 
-// refused takes an exception in answer to the unanswered request: nothing of it
-// was applied, and its content is to be sent again.
-func (c *core) refused() { c.unanswered = nil }
+// failure is what a failed try of a request says of its fate.
+type failure int
+
+const (
+	failureLost    failure = iota + 1 // it may have been applied
+	failureUnsent                     // this try has not been applied; an earlier one may have been
+	failureRefused                    // it was looked at and refused: no try has been applied
+)
+
+// failed takes the failure of the unanswered request. One of which no try can
+// have been applied is given up, and its content sent again.
+func (c *core) failed(f failure) {
+	a := c.unanswered
+	a.maybeApplied = a.maybeApplied || f == failureLost
+	if a.maybeApplied && f != failureRefused {
+		return
+	}
+	c.asks.notSent(a.fresh)
+	c.unanswered = nil
+}
 
 // dropForeignReleases forgets releases of containers that other attempts were
 // given: a request that names one is refused as a whole, for ever.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -39,6 +40,7 @@ type rmModel struct {
 
 	// What becomes of the next call.
 	loseRequest, loseResponse bool
+	unreachable               error
 }
 
 func newModel(t *rapid.T) *rmModel {
@@ -53,6 +55,10 @@ func (m *rmModel) Call(_ context.Context, method string, request, response proto
 	if m.loseRequest {
 		m.loseRequest = false
 		return lost
+	}
+	if err := m.unreachable; err != nil {
+		m.unreachable = nil
+		return err
 	}
 	var err error
 	switch r := request.(type) {
@@ -246,6 +252,15 @@ func TestClientAgainstAModelOfTheResourceManager(t *testing.T) {
 				rm.loseResponse = true
 				if err := allocate(t); !errors.Is(err, io.ErrUnexpectedEOF) {
 					t.Fatalf("error is %v", err)
+				}
+			},
+			"unreachable": func(t *rapid.T) {
+				rm.unreachable = rapid.SampledFrom([]error{
+					&yarnrpc.CallError{Err: syscall.ECONNREFUSED},
+					&yarnrpc.RemoteError{Class: "org.apache.hadoop.ipc.StandbyException"},
+				}).Draw(t, "how")
+				if err := allocate(t); err == nil {
+					t.Fatal("no error")
 				}
 			},
 			"restart": func(*rapid.T) { rm.restart() },
