@@ -12,13 +12,23 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
 const alice = "alice"
 
 var hadoop = cluster.NewShared(cluster.Config{Users: []string{alice}})
 
-func TestMain(m *testing.M) { os.Exit(hadoop.Run(m)) }
+// masterVariable makes this test binary the ApplicationMaster of a test: it
+// names what to do.
+const masterVariable = "BOBBIN_TEST_MASTER"
+
+func TestMain(m *testing.M) {
+	if scenario := os.Getenv(masterVariable); scenario != "" {
+		os.Exit(runMaster(scenario))
+	}
+	os.Exit(hadoop.Run(m))
+}
 
 func confOf(t *testing.T, c *cluster.Cluster) *hadoopconf.Conf {
 	t.Helper()
@@ -38,6 +48,21 @@ func me(t *testing.T) string {
 	return u.Username
 }
 
+func newClient(t *testing.T, c *cluster.Cluster, user string) *yarnclient.Client {
+	t.Helper()
+	o, err := yarnclient.FromConf(confOf(t, c), user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := yarnclient.New(o)
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return client
+}
+
 // newFS opens a file system that ends with the test.
 func newFS(t *testing.T, o dfs.Options) *dfs.FS {
 	t.Helper()
@@ -50,7 +75,7 @@ func newFS(t *testing.T, o dfs.Options) *dfs.FS {
 	return f
 }
 
-// scratch makes a directory on HDFS that ends with the test.
+// scratch makes a directory on HDFS. It is left there: what failed can be looked at.
 func scratch(t *testing.T, f *dfs.FS) string {
 	t.Helper()
 	dir, err := f.Qualify(fmt.Sprintf("/tmp/bobbin-test-%d-%d", os.Getpid(), time.Now().UnixNano()))
