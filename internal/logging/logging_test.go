@@ -127,6 +127,26 @@ func TestTailKeepsTheEnd(t *testing.T) {
 	}
 }
 
+// TestTheCrashOutlivesItsStack would catch a report that holds fifty frames of a
+// stack and not what happened.
+func TestTheCrashOutlivesItsStack(t *testing.T) {
+	t.Parallel()
+	var tail Tail
+	w := tail.Source()
+	fmt.Fprint(w, "starting\npanic: no such thing [recovered]\n\tpanic: no such word\n\ngoroutine 1 [running]:\n"+strings.Repeat("main.f()\n", 100))
+	if got := tail.Crash(); got != "panic: no such thing [recovered]" {
+		t.Errorf("got %q", got)
+	}
+	if strings.Contains(tail.String(), "no such") {
+		t.Error("the stack was too short to show anything")
+	}
+	var quiet Tail
+	fmt.Fprint(quiet.Source(), "don't panic: all is well\n")
+	if got := quiet.Crash(); got != "" {
+		t.Errorf("a line that mentions a panic is a crash: %q", got)
+	}
+}
+
 func TestStreamsOfOneProcessDoNotMixLines(t *testing.T) {
 	t.Parallel()
 	var tail Tail

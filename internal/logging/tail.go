@@ -11,6 +11,8 @@ import (
 const (
 	tailLines = 50
 	tailBytes = 8 << 10
+
+	crashBytes = 1 << 10
 )
 
 // Tail keeps the last lines that a process printed, for the report of its end:
@@ -19,6 +21,7 @@ type Tail struct {
 	mu    sync.Mutex // guards what follows, and the sources' partial lines
 	lines []string   // oldest first
 	bytes int        // of lines, newlines included
+	crash string
 	open  []*source
 }
 
@@ -65,6 +68,11 @@ func (s *source) extend(p []byte) {
 }
 
 func (t *Tail) add(line string) {
+	for _, beginning := range []string{"panic: ", "fatal error: ", "runtime: out of memory"} {
+		if strings.HasPrefix(line, beginning) {
+			t.crash = strings.Clone(line[:min(len(line), crashBytes)])
+		}
+	}
 	t.lines = append(t.lines, line)
 	t.bytes += len(line) + 1
 	drop := 0
@@ -73,6 +81,14 @@ func (t *Tail) add(line string) {
 		drop++
 	}
 	t.lines = t.lines[drop:]
+}
+
+// Crash gives the line with which the Go runtime last announced a crash, cut to
+// 1 KiB, or "". The stack that follows it may have pushed it out of the lines.
+func (t *Tail) Crash() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.crash
 }
 
 // String gives the lines, the unfinished ones last.

@@ -126,11 +126,8 @@ func (w *pipeWire) send(f frame) error {
 	}
 }
 
-// closeSend ends both directions: the peer has taken the farewell.
-func (w *pipeWire) closeSend() error {
-	w.shut()
-	return nil
-}
+// closeSend leaves the end to the peer, which has just taken the farewell.
+func (w *pipeWire) closeSend() error { return nil }
 
 func (w *pipeWire) receive() (frame, error) {
 	select {

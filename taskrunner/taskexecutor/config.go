@@ -1,0 +1,75 @@
+package taskexecutor
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
+)
+
+// Config is what a TaskExecutor's core is told.
+type Config struct {
+	Resource ids.ResourceID // the container
+	Node     string         // the node's name as YARN knows it
+	PID      int            // for people
+	Slots    int
+	MemoryMB int // of the container
+	VCores   int
+	// Programs maps the SHA-256 (lower-case hex) of the programs that this worker
+	// has to their files.
+	Programs map[string]string
+	// IDs is a random prefix for the ids that the core makes (ids.Random).
+	IDs string
+	Options
+}
+
+// Options are the parts of Config that users set.
+type Options struct {
+	// Memory divides a host's memory.
+	Memory memory.Options
+	// RegistrationInitial is cluster.registration.initial-timeout, 100 ms: the
+	// first pause between attempts to reach a role. It doubles up to
+	// RegistrationMax, cluster.registration.max-timeout, 30 s.
+	RegistrationInitial, RegistrationMax time.Duration
+	// RegistrationTimeout is taskmanager.registration.timeout, 5 min: without a
+	// ResourceManager for so long the TaskExecutor ends itself.
+	RegistrationTimeout time.Duration
+	// SlotTimeout is taskmanager.slot.timeout, 10 s: a slot that its JobMaster
+	// does not accept for so long is free again.
+	SlotTimeout time.Duration
+}
+
+// OptionsFrom reads them.
+func OptionsFrom(c config.Config) Options {
+	return Options{
+		Memory:              memory.OptionsFrom(c),
+		RegistrationInitial: c.Duration(config.RegistrationInitialTimeout),
+		RegistrationMax:     c.Duration(config.RegistrationMaxTimeout),
+		RegistrationTimeout: c.Duration(config.TaskManagerRegistrationTimeout),
+		SlotTimeout:         c.Duration(config.TaskManagerSlotTimeout),
+	}
+}
+
+// Validate reports everything that is wrong with a Config.
+func (c Config) Validate() error {
+	var faults []error
+	expect := func(ok bool, format string, args ...any) {
+		if !ok {
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
+	}
+	expect(c.Resource != "", "no resource id")
+	expect(c.IDs != "", "no prefix for ids")
+	expect(c.Slots > 0, "%s is %d: at least 1 is needed", config.TaskSlots, c.Slots)
+	expect(c.RegistrationInitial > 0 && c.RegistrationMax >= c.RegistrationInitial, "%s %s must be at most %s %s",
+		config.RegistrationInitialTimeout, c.RegistrationInitial, config.RegistrationMaxTimeout, c.RegistrationMax)
+	expect(c.RegistrationTimeout > 0, "%s is %s", config.TaskManagerRegistrationTimeout, c.RegistrationTimeout)
+	expect(c.SlotTimeout > 0, "%s is %s", config.TaskManagerSlotTimeout, c.SlotTimeout)
+	if len(faults) > 0 {
+		return fmt.Errorf("configure task executor: %w", errors.Join(faults...))
+	}
+	return nil
+}

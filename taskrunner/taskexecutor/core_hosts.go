@@ -1,0 +1,200 @@
+package taskexecutor
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+const (
+	// hostStopGrace is how long a host that was told to stop may take before it
+	// is killed.
+	hostStopGrace = 5 * time.Second
+	// maxEarly is the number of hosts in a row that may end before they are ready;
+	// then the job counts as unbuildable.
+	maxEarly = 2
+	// A host that ends sooner than briefLife after it was ready was brief. The
+	// first brief one is followed by another at once, the next ones after pauses
+	// from firstPause, doubling, to longestPause.
+	briefLife    = 10 * time.Second
+	firstPause   = 100 * time.Millisecond
+	longestPause = 5 * time.Second
+	// maxOutput bounds what a failure quotes of a host's output, in bytes: with
+	// the first line it stays below msg.Failure's bound, which would cut the end.
+	maxOutput = 6 << 10
+)
+
+// host is one start of a job's task host.
+type host struct {
+	id         ids.HostID
+	greeted    bool // it said hello
+	instructed bool // it was told its job
+	ready      time.Time
+	stopping   bool // told to end, or killed for it
+	// failure is why the host ends, as it said itself or as we decided.
+	failure *msg.Failure
+}
+
+// ensureHost starts a host where a job needs one. After its JobMaster was lost
+// that waits until it is back.
+func (c *Core) ensureHost(j *job) {
+	switch {
+	case c.ending != nil, j.host != nil, j.restart != "", j.unbuildable != nil, len(c.slots.held(j.id)) == 0:
+		return
+	case j.link.state != linkAdmitted && j.link.failures > 0:
+		return
+	}
+	j.host = &host{id: ids.HostID(c.hostIDs.Next())}
+	c.hosts[j.host.id] = j
+	c.emit(StartHost{Host: j.host.id, Job: j.id, Program: j.program, MemoryMB: c.slots.memoryMB(j.id)})
+}
+
+// instructHost tells a host its job, once both are known.
+func (c *Core) instructHost(j *job) {
+	h := j.host
+	if h == nil || !h.greeted || h.instructed || h.stopping || j.link.state != linkAdmitted {
+		return
+	}
+	h.instructed = true
+	memoryMB := c.slots.memoryMB(j.id)
+	c.emit(InstructHost{Host: h.id, Job: *j.spec, MemoryMB: memoryMB, Network: memory.HostOf(memoryMB, c.config.Memory).Network})
+}
+
+// setHostMemory takes in that the job's slots have changed.
+func (c *Core) setHostMemory(j *job) {
+	if j.host == nil || j.host.stopping {
+		return
+	}
+	memoryMB := c.slots.memoryMB(j.id)
+	c.emit(SetHostMemory{Host: j.host.id, MemoryMB: memoryMB})
+	if j.host.instructed {
+		c.emit(SendHost{j.host.id, msg.SetMemory{MemoryMB: memoryMB}})
+	}
+}
+
+func (c *Core) sendHost(j *job, m msg.Message) {
+	if j.host != nil && !j.host.ready.IsZero() && !j.host.stopping {
+		c.emit(SendHost{j.host.id, m})
+	}
+}
+
+// stopHost lets a job's host end by itself, for a while.
+func (c *Core) stopHost(j *job, cause string) {
+	h := j.host
+	if h == nil || h.stopping {
+		return
+	}
+	h.stopping = true
+	c.emit(SendHost{h.id, msg.StopHost{Cause: cause}})
+	c.emit(SetTimer{Timer{Kind: TimerHostStop, Host: h.id}, hostStopGrace})
+}
+
+func (c *Core) hostSaid(e HostSaid) {
+	j := c.hosts[e.Host]
+	if j == nil {
+		return
+	}
+	h := j.host
+	switch m := e.Message.(type) {
+	case msg.HostHello:
+		if m.ProtocolVersion != jobgraph.ProtocolVersion {
+			h.failure = msg.NewFailure(fmt.Sprintf("program speaks protocol version %d, the cluster %d: build it with the SDK of the cluster's version",
+				m.ProtocolVersion, jobgraph.ProtocolVersion), "")
+			h.failure.Permanent = true
+			c.emit(KillHost{h.id})
+			return
+		}
+		h.greeted = true
+		c.instructHost(j)
+	case msg.HostReady:
+		if h.instructed && !h.stopping {
+			h.ready, j.early = c.now, 0
+			m.Host = h.id
+			c.sendJobMaster(j, m)
+		}
+	case msg.HostLost: // it says why it ends
+		h.failure = &m.Failure
+	case msg.TaskStateChanged, msg.TaskProgress, msg.RequestSplit, msg.CollectBatch:
+		c.sendJobMaster(j, m)
+	}
+}
+
+func (c *Core) hostOverMemory(e HostOverMemory) {
+	j := c.hosts[e.Host]
+	if j == nil || j.host.failure != nil {
+		return
+	}
+	j.host.failure = msg.NewFailure(fmt.Sprintf(
+		"task host of job %s on %s was ended because the container was about to exceed its memory: it held %d MB of its share of %d MB; raise %s (now %dm) or lower what the job holds",
+		j.name(), c.config.Node, e.Resident.Megabytes(), e.Share.Megabytes(), config.TaskManagerProcessSize, c.config.MemoryMB), "")
+	c.emit(KillHost{e.Host})
+}
+
+func (c *Core) hostExited(e HostExited) {
+	j := c.hosts[e.Host]
+	if j == nil {
+		return
+	}
+	h := j.host
+	delete(c.hosts, e.Host)
+	j.host = nil
+	switch {
+	case c.ending != nil:
+		c.endIfIdle()
+		return
+	case len(c.slots.held(j.id)) == 0:
+		c.settle(j, "job has no slot here any more")
+		return
+	case !h.stopping:
+		c.hostFailed(j, h, e.Exit)
+	}
+	c.settle(j, "")
+	c.ensureHost(j)
+}
+
+// hostFailed takes in that a host has ended which should not have.
+func (c *Core) hostFailed(j *job, h *host, exit Exit) {
+	lost := msg.HostLost{Host: h.id, Failure: c.failureOf(j, h, exit)}
+	if h.ready.IsZero() {
+		j.early++
+		lost.Failure.Permanent = lost.Failure.Permanent || j.early >= maxEarly
+	}
+	c.sendJobMaster(j, lost)
+	if lost.Failure.Permanent {
+		j.unbuildable = &lost
+		return
+	}
+	if !h.ready.IsZero() && c.now.Sub(h.ready) >= briefLife {
+		j.brief = 0
+		return
+	}
+	j.brief++
+	if j.brief > 1 {
+		pause := min(firstPause<<min(j.brief-2, 16), longestPause)
+		j.restart = h.id
+		c.emit(SetTimer{Timer{Kind: TimerHostStart, Job: j.id, Host: h.id}, pause})
+	}
+}
+
+// failureOf tells people how a host ended.
+func (c *Core) failureOf(j *job, h *host, exit Exit) msg.Failure {
+	if h.failure != nil {
+		return *h.failure
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "task host of job %s on %s ended unexpectedly: %s", j.name(), c.config.Node, exit.How)
+	if exit.Crash != "" {
+		fmt.Fprintf(&text, ": %s", exit.Crash)
+	}
+	if output := exit.Output; output != "" {
+		text.WriteString("\nits last output:\n")
+		text.WriteString(output[max(0, len(output)-maxOutput):])
+	}
+	return *msg.NewFailure(text.String(), "")
+}

@@ -1,0 +1,177 @@
+package taskexecutor
+
+import (
+	"fmt"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// slotRequested takes an allocation, or says why not. To be asked again for what
+// is granted already is harmless.
+func (c *Core) slotRequested(m msg.RequestSlot) {
+	refused := c.refusal(m)
+	if refused == "" {
+		c.allocate(m)
+	}
+	c.tellResourceManager(msg.SlotRequestAnswered{Index: m.Index, Allocation: m.Allocation, Refused: refused})
+}
+
+func (c *Core) refusal(m msg.RequestSlot) string {
+	if c.ending != nil {
+		return "worker ends: " + c.ending.Cause
+	}
+	if m.Index < 0 || m.Index >= len(c.slots) {
+		return fmt.Sprintf("no slot %d, there are %d", m.Index, len(c.slots))
+	}
+	if s := c.slots.find(m.Allocation); s != nil && (s.index != m.Index || s.job != m.Job) {
+		return fmt.Sprintf("allocation %s is slot %d of job %s", m.Allocation, s.index, s.job)
+	}
+	if s := &c.slots[m.Index]; s.state != slotFree && s.allocation != m.Allocation {
+		return fmt.Sprintf("slot %d is held by allocation %s of job %s", m.Index, s.allocation, s.job)
+	}
+	if _, known := c.config.Programs[m.Program.SHA256]; !known {
+		return fmt.Sprintf("program %s (SHA-256 %s) is not on this worker", m.Program.Name, m.Program.SHA256)
+	}
+	return ""
+}
+
+func (c *Core) allocate(m msg.RequestSlot) {
+	s := &c.slots[m.Index]
+	if s.state != slotFree {
+		return // the same again
+	}
+	*s = slot{index: m.Index, state: slotAllocated, allocation: m.Allocation, job: m.Job, memoryMB: m.MemoryMB}
+	c.emit(SetTimer{Timer{Kind: TimerSlot, Allocation: m.Allocation}, c.config.SlotTimeout})
+
+	j := c.jobs[m.Job]
+	if j == nil {
+		j = &job{id: m.Job, master: m.JobMaster, program: c.config.Programs[m.Program.SHA256]}
+		j.link.job = m.Job
+		c.jobs[m.Job] = j
+	}
+	if j.master != m.JobMaster { // another grant of leadership
+		j.master = m.JobMaster
+		c.leave(&j.link, "the job has another JobMaster")
+		c.jobMasterLost(j)
+	}
+	if j.link.state == linkDown {
+		j.link.failures = 0
+		c.open(&j.link)
+	}
+	if j.link.state == linkAdmitted {
+		c.sendJobMaster(j, msg.OfferSlots{Offers: []msg.SlotOffer{{Index: s.index, Allocation: s.allocation}}})
+	}
+	c.setHostMemory(j)
+	c.ensureHost(j)
+}
+
+func (c *Core) sendJobMaster(j *job, m msg.Message) {
+	if j.link.state == linkAdmitted {
+		c.emit(SendRole{j.link.id, m})
+	}
+}
+
+func (c *Core) jobMasterSaid(j *job, m msg.Message) {
+	switch m := m.(type) {
+	case msg.RegisteredAtJobMaster:
+		c.registeredAtJobMaster(j, m)
+	case msg.SlotOffersAnswered:
+		c.offersAnswered(j, m)
+	case msg.FreeSlots:
+		c.freeSlots(j, c.slotsOf(j, m.Allocations), m.Cause)
+	case msg.Disconnect: // it has no use for this worker
+		c.freeSlots(j, c.slots.held(j.id), m.Cause)
+	case msg.DeployTasks:
+		if j.host != nil && j.host.id == m.Host { // the JobMaster is told of lost ones
+			c.sendHost(j, m)
+		}
+	case msg.CancelTasks, msg.SplitAssigned, msg.CollectAcknowledged:
+		c.sendHost(j, m)
+	}
+}
+
+func (c *Core) registeredAtJobMaster(j *job, m msg.RegisteredAtJobMaster) {
+	if j.link.state != linkRegistering {
+		return
+	}
+	if m.JobMaster != j.master {
+		c.drop(&j.link, "it is not the JobMaster that the slots were granted for")
+		return
+	}
+	c.admit(&j.link, string(m.JobMaster), m.HeartbeatInterval, m.HeartbeatTimeout)
+	j.spec = &m.Job
+	var offers []msg.SlotOffer
+	for _, s := range c.slots.held(j.id) {
+		offers = append(offers, msg.SlotOffer{Index: s.index, Allocation: s.allocation})
+	}
+	if len(offers) > 0 {
+		c.sendJobMaster(j, msg.OfferSlots{Offers: offers})
+	}
+	if j.unbuildable != nil {
+		c.sendJobMaster(j, *j.unbuildable)
+	}
+	c.ensureHost(j)
+	c.instructHost(j)
+}
+
+func (c *Core) offersAnswered(j *job, m msg.SlotOffersAnswered) {
+	for _, s := range c.slotsOf(j, m.Accepted) {
+		s.state = slotActive
+	}
+	c.freeSlots(j, c.slotsOf(j, m.Rejected), "rejected by the JobMaster")
+}
+
+// slotsOf gives the slots that a job holds under these allocations.
+func (c *Core) slotsOf(j *job, allocations []ids.AllocationID) []*slot {
+	var found []*slot
+	for _, a := range allocations {
+		if s := c.slots.find(a); s != nil && s.job == j.id && s.state != slotReleasing {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// jobMasterLost ends what ran for a JobMaster that cannot be reached. The slots
+// are offered to it, or to its successor, for a while.
+func (c *Core) jobMasterLost(j *job) {
+	for _, s := range c.slots.of(j.id, slotActive) {
+		s.state = slotAllocated
+		c.emit(SetTimer{Timer{Kind: TimerSlot, Allocation: s.allocation}, c.config.SlotTimeout})
+	}
+	if j.host != nil && j.host.instructed {
+		c.stopHost(j, "JobMaster is lost")
+	}
+}
+
+// freeSlots gives slots of a job back. The last of them take the job's host with
+// them, and are free when it has ended.
+func (c *Core) freeSlots(j *job, freed []*slot, cause string) {
+	if len(freed) == 0 {
+		return
+	}
+	for _, s := range freed {
+		s.state = slotReleasing
+	}
+	if len(c.slots.held(j.id)) == 0 && j.host != nil {
+		c.stopHost(j, cause)
+		return
+	}
+	c.settle(j, cause)
+}
+
+// settle frees the slots of a job that were given back, now that no host needs
+// them, and forgets a job without slots.
+func (c *Core) settle(j *job, cause string) {
+	for _, s := range c.slots.of(j.id, slotReleasing) {
+		c.tellResourceManager(msg.SlotFreed{Index: s.index, Allocation: s.allocation})
+		s.free()
+	}
+	if len(c.slots.held(j.id)) > 0 {
+		c.setHostMemory(j)
+		return
+	}
+	c.leave(&j.link, cause)
+	delete(c.jobs, j.id)
+}

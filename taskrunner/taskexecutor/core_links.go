@@ -1,0 +1,186 @@
+package taskexecutor
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// admissionTimeout is how long a role may take to answer a registration.
+const admissionTimeout = 10 * time.Second
+
+// link is the TaskExecutor's relation to one role. It outlives the streams that
+// carry it.
+type link struct {
+	job       ids.JobID // "" for the ResourceManager
+	state     linkState
+	id        LinkID // of the current or last attempt
+	failures  int    // in a row, since the role admitted us last
+	downSince time.Time
+	heard     time.Time // last message
+	interval  time.Duration
+	timeout   time.Duration
+}
+
+type linkState int
+
+const (
+	linkDown        linkState = iota // none, or waiting to be opened again
+	linkOpening                      // OpenLink is under way
+	linkRegistering                  // open; the registration is not answered yet
+	linkAdmitted
+)
+
+func (c *Core) open(l *link) {
+	if l.downSince.IsZero() {
+		l.downSince = c.now
+	}
+	c.lastLink++
+	l.id, l.state = c.lastLink, linkOpening
+	c.links[l.id] = l
+	c.emit(OpenLink{l.id, l.job})
+}
+
+func (c *Core) linkOpened(id LinkID) {
+	l := c.links[id]
+	if l == nil {
+		c.emit(CloseLink{id, "not needed any more"})
+		return
+	}
+	l.state, l.heard = linkRegistering, c.now
+	c.emit(SetTimer{Timer{Kind: TimerAdmission, Link: id}, admissionTimeout})
+	if l.job != "" {
+		c.emit(SendRole{id, msg.RegisterAtJobMaster{Resource: c.config.Resource, Host: c.config.Node}})
+		return
+	}
+	c.emit(SendRole{id, msg.RegisterTaskExecutor{
+		ProtocolVersion: jobgraph.ProtocolVersion,
+		Resource:        c.config.Resource, Host: c.config.Node, PID: c.config.PID,
+		Slots: c.slots.report(), MemoryMB: c.config.MemoryMB, VCores: c.config.VCores,
+	}})
+}
+
+// admit takes in that the role has answered the registration.
+func (c *Core) admit(l *link, token string, interval, timeout time.Duration) {
+	l.state, l.failures, l.interval, l.timeout = linkAdmitted, 0, interval, timeout
+	c.emit(SetToken{l.id, token})
+	c.emit(SetTimer{Timer{Kind: TimerHeartbeat, Link: l.id}, interval})
+}
+
+// linkLost takes in that a stream has ended or could not be opened.
+func (c *Core) linkLost(id LinkID) {
+	l := c.links[id]
+	if l == nil {
+		return
+	}
+	wasAdmitted := l.state == linkAdmitted
+	delete(c.links, id)
+	l.state = linkDown
+	l.failures++
+	if wasAdmitted {
+		l.downSince = c.now
+	}
+	if j := c.jobs[l.job]; j != nil && wasAdmitted {
+		c.jobMasterLost(j)
+	}
+	if l.job == "" && wasAdmitted {
+		c.emit(SetTimer{Timer{Kind: TimerRegistration}, c.config.RegistrationTimeout})
+	}
+	c.emit(SetTimer{Timer{Kind: TimerReconnect, Link: id, Job: l.job}, c.pause(l.failures)})
+}
+
+// pause is the time before the next attempt after this many failures in a row.
+func (c *Core) pause(failures int) time.Duration {
+	pause := c.config.RegistrationInitial
+	for i := 1; i < failures && pause < c.config.RegistrationMax; i++ {
+		pause *= 2
+	}
+	return min(pause, c.config.RegistrationMax)
+}
+
+func (c *Core) reconnect(t Timer) {
+	l := &c.rm
+	if t.Job != "" {
+		j := c.jobs[t.Job]
+		if j == nil || len(c.slots.held(j.id)) == 0 {
+			return
+		}
+		l = &j.link
+	}
+	if l.state == linkDown && l.id == t.Link && c.ending == nil {
+		c.open(l)
+	}
+}
+
+// drop ends a stream from here and counts it as lost.
+func (c *Core) drop(l *link, cause string) {
+	c.emit(CloseLink{l.id, cause})
+	c.linkLost(l.id)
+}
+
+// leave ends a stream from here for good.
+func (c *Core) leave(l *link, cause string) {
+	if _, open := c.links[l.id]; open {
+		c.emit(CloseLink{l.id, cause})
+		delete(c.links, l.id)
+	}
+	l.state = linkDown
+}
+
+// beat tells the role that the TaskExecutor is alive, and notices one that is
+// silent.
+func (c *Core) beat(id LinkID) {
+	l := c.links[id]
+	if l == nil || l.state != linkAdmitted {
+		return
+	}
+	if silence := c.now.Sub(l.heard); silence >= l.timeout {
+		c.drop(l, fmt.Sprintf("not heard of for %s (heartbeat.timeout)", silence))
+		return
+	}
+	if l.job == "" {
+		c.emit(SendRole{id, msg.SlotReport{Slots: c.slots.report()}})
+	} else {
+		c.emit(SendRole{id, msg.Heartbeat{}})
+	}
+	c.emit(SetTimer{Timer{Kind: TimerHeartbeat, Link: id}, l.interval})
+}
+
+func (c *Core) roleSaid(e RoleSaid) {
+	l := c.links[e.Link]
+	if l == nil {
+		return // closed from here meanwhile
+	}
+	l.heard = c.now
+	if l.job == "" {
+		c.resourceManagerSaid(l, e.Message)
+	} else if j := c.jobs[l.job]; j != nil {
+		c.jobMasterSaid(j, e.Message)
+	}
+}
+
+func (c *Core) resourceManagerSaid(l *link, m msg.Message) {
+	switch m := m.(type) {
+	case msg.TaskExecutorRegistered:
+		if l.state == linkRegistering {
+			c.admit(l, string(m.ResourceManager), m.HeartbeatInterval, m.HeartbeatTimeout)
+		}
+	case msg.RegistrationRejected:
+		c.end(Rejected, m.Reason)
+	case msg.ReleaseTaskExecutor:
+		c.end(Released, m.Cause)
+	case msg.RequestSlot:
+		c.slotRequested(m)
+	}
+}
+
+// tellResourceManager sends what the ResourceManager would otherwise learn from
+// the next registration.
+func (c *Core) tellResourceManager(m msg.Message) {
+	if c.rm.state == linkAdmitted {
+		c.emit(SendRole{c.rm.id, m})
+	}
+}

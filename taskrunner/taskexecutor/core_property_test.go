@@ -1,0 +1,278 @@
+package taskexecutor
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// world is all that surrounds a core, as simply as can be said: which streams
+// are open, which hosts live, what the ResourceManager believes.
+type world struct {
+	t       *rapid.T
+	core    *Core
+	now     time.Time
+	links   map[LinkID]ids.JobID // asked for or open
+	open    map[LinkID]bool
+	hosts   map[ids.HostID]ids.JobID
+	told    map[ids.HostID]bool // instructed
+	dying   map[ids.HostID]bool // asked or made to end
+	timers  map[Timer]time.Time
+	history []Event
+	times   []time.Time
+	effects [][]Effect
+	end     *End
+}
+
+func newWorld(t *rapid.T, slots int) *world {
+	core, err := NewCore(testConfig(slots))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &world{
+		t: t, core: core, now: testEpoch,
+		links: make(map[LinkID]ids.JobID), open: make(map[LinkID]bool),
+		hosts: make(map[ids.HostID]ids.JobID), told: make(map[ids.HostID]bool), dying: make(map[ids.HostID]bool),
+		timers: make(map[Timer]time.Time),
+	}
+}
+
+func (w *world) step(event Event) {
+	if exited, is := event.(HostExited); is {
+		delete(w.hosts, exited.Host)
+	}
+	if lost, is := event.(LinkLost); is {
+		delete(w.links, lost.Link)
+		delete(w.open, lost.Link)
+	}
+	if opened, is := event.(LinkOpened); is {
+		w.open[opened.Link] = true
+	}
+	effects := w.core.Step(w.now, event)
+	w.history, w.times, w.effects = append(w.history, event), append(w.times, w.now), append(w.effects, effects)
+	for _, effect := range effects {
+		w.perform(effect)
+	}
+	w.check()
+}
+
+func (w *world) perform(effect Effect) {
+	if w.end != nil {
+		w.t.Fatalf("%s after the end", show(effect))
+	}
+	usesLink := func(id LinkID) {
+		if !w.open[id] {
+			w.t.Fatalf("%s, which is not open", show(effect))
+		}
+	}
+	usesHost := func(id ids.HostID) {
+		if _, lives := w.hosts[id]; !lives {
+			w.t.Fatalf("%s, which does not live", show(effect))
+		}
+	}
+	switch e := effect.(type) {
+	case OpenLink:
+		for id, job := range w.links {
+			if job == e.Job {
+				w.t.Fatalf("%s beside link %d", show(effect), id)
+			}
+		}
+		w.links[e.Link] = e.Job
+	case SendRole:
+		usesLink(e.Link)
+	case SetToken:
+		usesLink(e.Link)
+	case CloseLink:
+		delete(w.links, e.Link)
+		delete(w.open, e.Link)
+	case StartHost:
+		for id, job := range w.hosts {
+			if job == e.Job {
+				w.t.Fatalf("%s beside %s", show(effect), shortHost(id))
+			}
+		}
+		w.hosts[e.Host] = e.Job
+	case InstructHost:
+		usesHost(e.Host)
+		if w.told[e.Host] {
+			w.t.Fatalf("%s again", show(effect))
+		}
+		w.told[e.Host] = true
+	case SendHost:
+		usesHost(e.Host)
+		if _, stop := e.Message.(msg.StopHost); stop {
+			w.dying[e.Host] = true
+		}
+	case SetHostMemory:
+		usesHost(e.Host)
+	case KillHost:
+		usesHost(e.Host)
+		w.dying[e.Host] = true
+	case SetTimer:
+		w.timers[e.Timer] = w.now.Add(e.After)
+	case End:
+		w.end = &e
+		if len(w.hosts) > 0 {
+			w.t.Fatalf("it ends and leaves %d hosts", len(w.hosts))
+		}
+	}
+}
+
+// check holds what must be true at any time.
+func (w *world) check() {
+	seen := make(map[ids.AllocationID]bool)
+	perJob := make(map[ids.JobID]bool)
+	for _, s := range w.core.slots.report() {
+		if (s.Allocation == "") != (s.Job == "") {
+			w.t.Fatalf("half a slot: %+v", s)
+		}
+		if s.Allocation != "" && seen[s.Allocation] {
+			w.t.Fatalf("allocation %s is in two slots", s.Allocation)
+		}
+		seen[s.Allocation], perJob[s.Job] = true, true
+	}
+	for id, job := range w.hosts {
+		if !perJob[job] && w.end == nil {
+			w.t.Fatalf("host %s lives for job %s, which has no slot here", shortHost(id), job)
+		}
+	}
+}
+
+// random draws an event that could come now.
+func (w *world) random() Event {
+	t := w.t
+	link := LinkID(0)
+	if len(w.links) > 0 {
+		link = rapid.SampledFrom(slices.Sorted(maps.Keys(w.links))).Draw(t, "link")
+	}
+	host := ids.HostID("none")
+	if len(w.hosts) > 0 {
+		host = rapid.SampledFrom(slices.Sorted(maps.Keys(w.hosts))).Draw(t, "host")
+	}
+	job := ids.JobID(fmt.Sprintf("j%d", rapid.IntRange(1, 2).Draw(t, "job")))
+	allocation := ids.AllocationID(fmt.Sprintf("a%d", rapid.IntRange(1, 6).Draw(t, "allocation")))
+	master := ids.JobMasterID(rapid.SampledFrom([]string{"m1", "m1", "m1", "m2"}).Draw(t, "master"))
+	says := func(m msg.Message) Event { return RoleSaid{link, m} }
+	switch rapid.IntRange(0, 17).Draw(t, "event") {
+	case 0, 1:
+		if w.open[link] {
+			return LinkLost{link, "reset"}
+		}
+		return LinkOpened{link}
+	case 2, 3:
+		if w.open[link] && w.links[link] == "" {
+			return says(msg.TaskExecutorRegistered{ResourceManager: "r1", HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second})
+		}
+		return says(msg.RegisteredAtJobMaster{JobMaster: master, HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second})
+	case 4, 5, 6:
+		return RoleSaid{w.core.rm.id, msg.RequestSlot{
+			Index: rapid.IntRange(-1, 3).Draw(t, "slot"), Allocation: allocation, Job: job, JobMaster: master,
+			Program: msg.Program{SHA256: "5a"}, MemoryMB: 100,
+		}}
+	case 7:
+		return says(msg.SlotOffersAnswered{Accepted: []ids.AllocationID{allocation}})
+	case 8:
+		return says(msg.SlotOffersAnswered{Rejected: []ids.AllocationID{allocation, allocation}})
+	case 9:
+		return says(msg.FreeSlots{Allocations: []ids.AllocationID{allocation}})
+	case 10:
+		return says(msg.Disconnect{})
+	case 11:
+		return says(msg.DeployTasks{Host: host})
+	case 12:
+		return HostSaid{host, msg.HostHello{ProtocolVersion: jobgraph.ProtocolVersion}}
+	case 13:
+		return HostSaid{host, msg.HostReady{Host: host}}
+	case 14:
+		return HostSaid{host, msg.TaskStateChanged{}}
+	case 15:
+		return HostOverMemory{Host: host, Resident: config.Gibibyte}
+	case 16:
+		return HostExited{Host: host, Exit: Exit{How: "exit status 2"}}
+	}
+	w.now = w.now.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "seconds")) * time.Second)
+	return w.due()
+}
+
+// due gives a timer whose time has come, or something harmless.
+func (w *world) due() Event {
+	var next *Timer
+	for timer, at := range w.timers {
+		if !at.After(w.now) && (next == nil || at.Before(w.timers[*next]) || at.Equal(w.timers[*next]) && fmt.Sprint(timer) < fmt.Sprint(*next)) {
+			next = &timer
+		}
+	}
+	if next == nil {
+		return HostSaid{"none", msg.HostHello{}}
+	}
+	delete(w.timers, *next)
+	return TimerFired{*next}
+}
+
+// TestCoreUnderRandomEvents would catch a slot that is lost or granted twice, a
+// host that is left behind or started beside another, and a message to nobody.
+func TestCoreUnderRandomEvents(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t, 3)
+		w.step(Started{})
+		for range rapid.IntRange(1, 150).Draw(t, "steps") {
+			w.step(w.random())
+		}
+		w.calm()
+		w.replay()
+	})
+}
+
+// calm lets what was asked for happen, without a JobMaster: slots time out,
+// hosts that were told to end do, and then nothing may be left.
+func (w *world) calm() {
+	for range 1000 {
+		for _, id := range slices.Sorted(maps.Keys(w.links)) {
+			if w.links[id] != "" {
+				w.step(LinkLost{id, "gone"})
+			}
+		}
+		for _, id := range slices.Sorted(maps.Keys(w.hosts)) {
+			if w.dying[id] {
+				w.step(HostExited{Host: id, Exit: Exit{How: "exit status 0"}})
+			}
+		}
+		if len(w.core.jobs) == 0 && len(w.hosts) == 0 || w.end != nil {
+			break
+		}
+		w.now = w.now.Add(time.Second)
+		w.step(w.due())
+	}
+	if w.end != nil {
+		return
+	}
+	for _, s := range w.core.slots.report() {
+		if s.Allocation != "" {
+			w.t.Fatalf("slot %d is still taken by %s of %s", s.Index, s.Allocation, s.Job)
+		}
+	}
+	if len(w.core.jobs) > 0 || len(w.hosts) > 0 {
+		w.t.Fatalf("%d jobs and %d hosts are left", len(w.core.jobs), len(w.hosts))
+	}
+}
+
+// replay gives a second core the same events at the same times.
+func (w *world) replay() {
+	second := newWorld(w.t, 3)
+	for i, event := range w.history {
+		if diff := cmp.Diff(w.effects[i], second.core.Step(w.times[i], event)); diff != "" {
+			w.t.Fatalf("replayed step %d differs (-first +second):\n%s", i, diff)
+		}
+	}
+}

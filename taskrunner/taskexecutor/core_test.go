@@ -1,0 +1,328 @@
+package taskexecutor
+
+import (
+	"flag"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/transcript"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write transcripts anew")
+
+var testEpoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func testConfig(slots int) Config {
+	return Config{
+		Resource: "w1", Node: "n1", PID: 7, Slots: slots, MemoryMB: 1024, VCores: slots,
+		Programs: map[string]string{"5a": "program"}, IDs: "0123456789abcdef",
+		Options: OptionsFrom(config.Config{}),
+	}
+}
+
+func TestCoreTranscripts(t *testing.T) {
+	t.Parallel()
+	transcript.Run(t, *rewrite, func(t *testing.T) func(string) []string {
+		s := &script{t: t, now: testEpoch, timers: make(map[Timer]time.Time)}
+		return s.command
+	})
+}
+
+// script drives a Core by commands, as its transcripts have them. Links are
+// numbered as they are opened, hosts as they are started:
+//
+//	start SLOTS
+//	opened LINK
+//	lost LINK CAUSE
+//	registered                            by the ResourceManager, over its link
+//	request SLOT ALLOCATION JOB [JOBMASTER] [program=SHA] [memory=MB]
+//	release|reject CAUSE
+//	admitted JOB [JOBMASTER]
+//	accept|turndown|free JOB ALLOCATION…
+//	goodbye JOB CAUSE
+//	deploy JOB HOST
+//	split JOB                             a message that is passed on as it is
+//	hello HOST [VERSION]
+//	ready|state HOST
+//	fails HOST [permanent] TEXT           the host says why it ends
+//	exit HOST HOW [| CRASH [| OUTPUT]]
+//	over HOST                             its share of memory
+//	heartbeat LINK
+//	wait DURATION                         with the timers that fall due
+type script struct {
+	t      *testing.T
+	core   *Core
+	now    time.Time
+	timers map[Timer]time.Time
+	order  []Timer // as they were set, so that equal times fire in that order
+}
+
+func (s *script) command(line string) []string {
+	s.t.Helper()
+	words := strings.Fields(line)
+	switch words[0] {
+	case "start":
+		core, err := NewCore(testConfig(s.number(words[1])))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.core = core
+		return s.step(Started{})
+	case "wait":
+		return s.wait(words[1])
+	}
+	event := s.event(words)
+	if event == nil {
+		s.t.Fatalf("unknown command %q", line)
+	}
+	return s.step(event)
+}
+
+func (s *script) event(words []string) Event {
+	options := make(map[string]string)
+	var args []string
+	for _, w := range words {
+		if name, value, is := strings.Cut(w, "="); is {
+			options[name] = value
+		} else {
+			args = append(args, w)
+		}
+	}
+	arg := func(i int, otherwise string) string {
+		if i < len(args) {
+			return args[i]
+		}
+		return otherwise
+	}
+	rest := func(i int) string { return strings.Join(args[min(i, len(args)):], " ") }
+	allocations := func() []ids.AllocationID {
+		var all []ids.AllocationID
+		for _, a := range args[2:] {
+			all = append(all, ids.AllocationID(a))
+		}
+		return all
+	}
+	rm := func(m msg.Message) Event { return RoleSaid{Link: s.core.rm.id, Message: m} }
+	jm := func(m msg.Message) Event {
+		if j := s.core.jobs[ids.JobID(args[1])]; j != nil {
+			return RoleSaid{Link: j.link.id, Message: m}
+		}
+		return RoleSaid{Message: m} // of a stream that is closed
+	}
+	host := func(m msg.Message) Event { return HostSaid{Host: hostID(args[1]), Message: m} }
+	switch args[0] {
+	case "opened":
+		return LinkOpened{LinkID(s.number(args[1]))} //nolint:gosec // small
+	case "lost":
+		return LinkLost{LinkID(s.number(args[1])), rest(2)} //nolint:gosec // small
+	case "heartbeat":
+		return RoleSaid{LinkID(s.number(args[1])), msg.Heartbeat{}} //nolint:gosec // small
+	case "registered":
+		return rm(msg.TaskExecutorRegistered{ResourceManager: "r1", HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second})
+	case "request":
+		m := msg.RequestSlot{
+			Index: s.number(args[1]), Allocation: ids.AllocationID(args[2]), Job: ids.JobID(args[3]), JobMaster: ids.JobMasterID(arg(4, "m1")),
+			Program: msg.Program{Name: "wordcount", SHA256: "5a"}, MemoryMB: 100,
+		}
+		if sum, set := options["program"]; set {
+			m.Program.SHA256 = sum
+		}
+		return rm(m)
+	case "release":
+		return rm(msg.ReleaseTaskExecutor{Cause: rest(1)})
+	case "reject":
+		return rm(msg.RegistrationRejected{Reason: rest(1)})
+	case "admitted":
+		return jm(msg.RegisteredAtJobMaster{
+			JobMaster: ids.JobMasterID(arg(2, "m1")), HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second,
+			Job: msg.JobSpec{ID: ids.JobID(args[1]), Name: "wordcount"},
+		})
+	case "accept":
+		return jm(msg.SlotOffersAnswered{Accepted: allocations()})
+	case "turndown":
+		return jm(msg.SlotOffersAnswered{Rejected: allocations()})
+	case "free":
+		return jm(msg.FreeSlots{Allocations: allocations(), Cause: "job has ended"})
+	case "goodbye":
+		return jm(msg.Disconnect{Cause: rest(2)})
+	case "deploy":
+		return jm(msg.DeployTasks{Host: hostID(args[2])})
+	case "split":
+		return jm(msg.SplitAssigned{})
+	case "hello":
+		version, err := strconv.Atoi(arg(2, strconv.Itoa(jobgraph.ProtocolVersion)))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return host(msg.HostHello{ProtocolVersion: version})
+	case "ready":
+		return host(msg.HostReady{Host: hostID(args[1]), DataAddress: "n1:9"})
+	case "state":
+		return host(msg.TaskStateChanged{State: msg.ExecutionRunning})
+	case "fails":
+		text, permanent := strings.CutPrefix(rest(2), "permanent ")
+		return host(msg.HostLost{Failure: msg.Failure{Message: text, Permanent: permanent}})
+	case "exit":
+		parts := append(strings.Split(rest(2), " | "), "", "")
+		return HostExited{Host: hostID(args[1]), Exit: Exit{How: parts[0], Crash: parts[1], Output: parts[2]}}
+	case "over":
+		return HostOverMemory{Host: hostID(args[1]), Resident: 200 * config.Mebibyte, Share: 132 * config.Mebibyte}
+	}
+	return nil
+}
+
+func (s *script) number(text string) int {
+	s.t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		s.t.Fatalf("%q is no number", text)
+	}
+	return n
+}
+
+// hostID makes "h2" the second id of the core's sequence.
+func hostID(name string) ids.HostID {
+	n, err := strconv.Atoi(strings.TrimPrefix(name, "h"))
+	if err != nil {
+		return ids.HostID(name)
+	}
+	sequence := ids.NewSequence(testConfig(1).IDs)
+	for range n - 1 {
+		sequence.Next()
+	}
+	return ids.HostID(sequence.Next())
+}
+
+func shortHost(id ids.HostID) string {
+	n, err := strconv.ParseUint(string(id[len(id)-16:]), 16, 64)
+	if err != nil {
+		return string(id)
+	}
+	return "h" + strconv.FormatUint(n, 10)
+}
+
+func (s *script) step(event Event) []string {
+	var lines []string
+	for _, effect := range s.core.Step(s.now, event) {
+		if timer, is := effect.(SetTimer); is {
+			if _, armed := s.timers[timer.Timer]; !armed {
+				s.order = append(s.order, timer.Timer)
+			}
+			s.timers[timer.Timer] = s.now.Add(timer.After)
+			continue
+		}
+		lines = append(lines, show(effect))
+	}
+	return lines
+}
+
+// wait lets time pass, timer by timer.
+func (s *script) wait(text string) []string {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	until := s.now.Add(d)
+	var lines []string
+	for {
+		next := -1
+		for i, timer := range s.order {
+			if at := s.timers[timer]; !at.After(until) && (next < 0 || at.Before(s.timers[s.order[next]])) {
+				next = i
+			}
+		}
+		if next < 0 {
+			s.now = until
+			return lines
+		}
+		timer := s.order[next]
+		s.now = s.timers[timer]
+		delete(s.timers, timer)
+		s.order = append(s.order[:next:next], s.order[next+1:]...)
+		for _, line := range s.step(TimerFired{timer}) {
+			lines = append(lines, s.now.Sub(testEpoch).String()+": "+line)
+		}
+	}
+}
+
+// show writes an effect for people.
+func show(effect Effect) string {
+	switch e := effect.(type) {
+	case OpenLink:
+		return fmt.Sprintf("open %d to %s", e.Link, target(e.Job))
+	case SendRole:
+		return fmt.Sprintf("to %d: %s", e.Link, showMessage(e.Message))
+	case SetToken:
+		return fmt.Sprintf("token of %d is %s", e.Link, e.Token)
+	case CloseLink:
+		return fmt.Sprintf("close %d: %s", e.Link, e.Cause)
+	case StartHost:
+		return fmt.Sprintf("start %s for %s: %s with %d MB", shortHost(e.Host), e.Job, e.Program, e.MemoryMB)
+	case InstructHost:
+		return fmt.Sprintf("instruct %s: %s with %d MB, %s of buffers", shortHost(e.Host), e.Job.Name, e.MemoryMB, e.Network)
+	case SetHostMemory:
+		return fmt.Sprintf("watch %s for %d MB", shortHost(e.Host), e.MemoryMB)
+	case SendHost:
+		return fmt.Sprintf("to %s: %s", shortHost(e.Host), showMessage(e.Message))
+	case KillHost:
+		return "kill " + shortHost(e.Host)
+	case End:
+		return fmt.Sprintf("end: %s: %s", e.Reason, e.Cause)
+	case SetTimer:
+	}
+	return fmt.Sprintf("%T", effect)
+}
+
+func showMessage(m msg.Message) string {
+	switch m := m.(type) {
+	case msg.RegisterTaskExecutor:
+		return "register " + showSlots(m.Slots)
+	case msg.SlotReport:
+		return "report " + showSlots(m.Slots)
+	case msg.SlotRequestAnswered:
+		if m.Refused != "" {
+			return fmt.Sprintf("refused %s for slot %d: %s", m.Allocation, m.Index, m.Refused)
+		}
+		return fmt.Sprintf("took %s for slot %d", m.Allocation, m.Index)
+	case msg.SlotFreed:
+		return fmt.Sprintf("freed slot %d of %s", m.Index, m.Allocation)
+	case msg.OfferSlots:
+		var offers []string
+		for _, o := range m.Offers {
+			offers = append(offers, fmt.Sprintf("%d:%s", o.Index, o.Allocation))
+		}
+		return "offer " + strings.Join(offers, " ")
+	case msg.HostReady:
+		return fmt.Sprintf("%s ready at %s", shortHost(m.Host), m.DataAddress)
+	case msg.HostLost:
+		permanent := ""
+		if m.Failure.Permanent {
+			permanent = "for good "
+		}
+		return fmt.Sprintf("%s lost %s%q", shortHost(m.Host), permanent, m.Failure.Message)
+	case msg.StopHost:
+		return "stop: " + m.Cause
+	case msg.SetMemory:
+		return fmt.Sprintf("memory is %d MB", m.MemoryMB)
+	}
+	return msg.Kind(m)
+}
+
+func showSlots(slots []msg.SlotStatus) string {
+	var parts []string
+	for _, s := range slots {
+		if s.Allocation == "" {
+			parts = append(parts, "free")
+		} else {
+			parts = append(parts, fmt.Sprintf("%s/%s", s.Allocation, s.Job))
+		}
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,206 @@
+package taskexecutor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+const (
+	// hostOutbox bounds the messages that wait for a host. One that does not take
+	// them hangs, and is killed.
+	hostOutbox = 1024
+	// exitGrace is how long a host may live whose control connection is closed.
+	exitGrace = 2 * time.Second
+)
+
+// hostControl is the shell's hold on one task host, from before it is started
+// until after it has ended.
+type hostControl struct {
+	outbox chan msg.Message // from the loop to the writer; never closed
+
+	mu       sync.Mutex // guards what follows
+	host     Host       // nil until it is started
+	killed   bool
+	memoryMB int // of its slots
+}
+
+func (s *shell) host(id ids.HostID) *hostControl {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hosts[id]
+}
+
+func (s *shell) startHost(ctx context.Context, e StartHost) {
+	h := &hostControl{outbox: make(chan msg.Message, hostOutbox), memoryMB: e.MemoryMB}
+	s.mu.Lock()
+	s.hosts[e.Host] = h
+	s.mu.Unlock()
+	s.running.Go(func() {
+		exit := s.runHost(ctx, e, h)
+		s.mu.Lock()
+		delete(s.hosts, e.Host)
+		s.mu.Unlock()
+		s.post(ctx, HostExited{Host: e.Host, Exit: exit})
+	})
+}
+
+// runHost lives as long as the host.
+func (s *shell) runHost(ctx context.Context, e StartHost, h *hostControl) Exit {
+	host, err := s.t.env.Hosts.Start(ctx, HostSpec{Host: e.Host, Job: e.Job, Program: e.Program, MemoryMB: e.MemoryMB})
+	if err != nil {
+		return Exit{How: "cannot be started: " + err.Error()}
+	}
+	h.started(host)
+	conn := host.Control()
+	channel := control.New(conn)
+	exited := make(chan struct{})
+
+	var talking sync.WaitGroup
+	talking.Go(func() { h.write(channel, exited) })
+	talking.Go(func() {
+		s.read(ctx, e.Host, channel)
+		channel.Close()
+		// It has closed its end, or speaks no sense: either way it is to end now.
+		expire(exited, h.kill)
+	})
+	release := context.AfterFunc(ctx, func() { channel.Close() }) // tells the host to end
+	defer release()
+
+	exit := host.Wait()
+	close(exited)
+	// What it said before it died is still to be read, and then end of file; only
+	// a child of its own that inherited the socket could keep that away.
+	_ = conn.SetReadDeadline(time.Now().Add(exitGrace))
+	talking.Wait()
+	return exit
+}
+
+// expire calls f unless done is closed within exitGrace.
+func expire(done <-chan struct{}, f func()) {
+	timer := time.NewTimer(exitGrace)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+		f()
+	}
+}
+
+func (s *shell) read(ctx context.Context, id ids.HostID, channel *control.Conn) {
+	for {
+		m, err := channel.Receive()
+		switch {
+		case err == nil:
+			s.post(ctx, HostSaid{Host: id, Message: m})
+			continue
+		case errors.Is(err, control.ErrFrame):
+			s.t.logger.WithField("host", id).WithError(err).Error("task host speaks another protocol")
+		case !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded):
+			s.t.logger.WithField("host", id).WithError(err).Debug("control connection closed")
+		}
+		return
+	}
+}
+
+// write sends what is queued until the host has ended.
+func (h *hostControl) write(channel *control.Conn, exited <-chan struct{}) {
+	for {
+		select {
+		case m := <-h.outbox:
+			if channel.Send(m) != nil {
+				h.kill() // it cannot do its work without this message
+				return
+			}
+		case <-exited:
+			return
+		}
+	}
+}
+
+func (h *hostControl) started(host Host) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.host = host
+	if h.killed {
+		host.Kill()
+	}
+}
+
+func (h *hostControl) kill() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.killed = true
+	if h.host != nil {
+		h.host.Kill()
+	}
+}
+
+func (h *hostControl) send(m msg.Message) {
+	select {
+	case h.outbox <- m:
+	default:
+		h.kill()
+	}
+}
+
+// instructHost completes what the core decided by what is the same for all hosts
+// of this worker.
+func (s *shell) instructHost(e InstructHost) {
+	h := s.host(e.Host)
+	if h == nil {
+		return
+	}
+	m := s.t.env.Instructions
+	m.Host, m.Job, m.Resource, m.MemoryMB, m.NetworkBuffer = e.Host, e.Job, s.t.config.Resource, e.MemoryMB, int(e.Network)
+	if s.t.env.Identity != nil {
+		certificates, err := s.certify(e.Job.ID)
+		if err != nil {
+			s.t.logger.WithField("host", e.Host).WithError(err).Error("task host gets no certificate")
+			h.kill()
+			return
+		}
+		m.Certificates = certificates
+	}
+	h.send(m)
+}
+
+func (s *shell) certify(job ids.JobID) (msg.Certificates, error) {
+	credentials, err := s.t.env.Identity.IssueTaskHost(job, time.Now())
+	if err != nil {
+		return msg.Certificates{}, fmt.Errorf("certify task host: %w", err)
+	}
+	return credentials.Certificates()
+}
+
+func (s *shell) setHostMemory(e SetHostMemory) {
+	if h := s.host(e.Host); h != nil {
+		h.mu.Lock()
+		h.memoryMB = e.MemoryMB
+		h.mu.Unlock()
+	}
+}
+
+// usage is what the host's process tree holds; false where it is no process.
+func (h *hostControl) usage(id ids.HostID, resident func(pid int) config.Bytes) (memory.Usage[ids.HostID], bool) {
+	h.mu.Lock()
+	host, memoryMB := h.host, h.memoryMB
+	h.mu.Unlock()
+	if host == nil || host.PID() == 0 {
+		return memory.Usage[ids.HostID]{}, false
+	}
+	return memory.Usage[ids.HostID]{
+		ID: id, Resident: resident(host.PID()),
+		Share: config.Bytes(memoryMB+memory.Overhead) * config.Mebibyte,
+	}, true
+}

@@ -1,0 +1,82 @@
+package taskexecutor
+
+import (
+	"fmt"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// logStep writes one line for each change that people ask about later.
+func (t *TaskExecutor) logStep(event Event, effects []Effect) {
+	t.logEvent(event)
+	for _, effect := range effects {
+		t.logEffect(effect)
+	}
+}
+
+func (t *TaskExecutor) logEvent(event Event) {
+	switch e := event.(type) {
+	case LinkLost:
+		t.logger.WithFields(logrus.Fields{"link": e.Link, "err": e.Cause}).Info("stream lost")
+	case RoleSaid:
+		t.logRole(e)
+	case HostSaid:
+		if m, is := e.Message.(msg.HostReady); is {
+			t.logger.WithFields(logrus.Fields{"host": e.Host, "address": m.DataAddress}).Info("task host ready")
+		}
+	case HostExited:
+		t.logger.WithFields(logrus.Fields{"host": e.Host, "exit": e.Exit.How, "crash": e.Exit.Crash}).Info("task host ended")
+	case HostOverMemory:
+		t.logger.WithFields(logrus.Fields{"host": e.Host, "resident": e.Resident, "share": e.Share}).Warn("container is about to exceed its memory")
+	case Started, LinkOpened, TimerFired:
+		t.logger.WithField("event", fmt.Sprintf("%T%+v", event, event)).Debug("event")
+	}
+}
+
+func (t *TaskExecutor) logRole(e RoleSaid) {
+	switch m := e.Message.(type) {
+	case msg.TaskExecutorRegistered:
+		t.logger.WithFields(logrus.Fields{"link": e.Link, "instance": m.Instance}).Info("registered at resource manager")
+	case msg.RegisteredAtJobMaster:
+		t.logger.WithFields(logrus.Fields{"link": e.Link, "job": m.Job.ID}).Info("registered at job master")
+	case msg.RequestSlot:
+		t.logger.WithFields(logrus.Fields{"job": m.Job, "slot": m.Index, "allocation": m.Allocation}).Info("slot requested")
+	case msg.FreeSlots:
+		t.logger.WithFields(logrus.Fields{"allocations": m.Allocations, "cause": m.Cause}).Info("slots given back")
+	default:
+		t.logger.WithFields(logrus.Fields{"link": e.Link, "message": msg.Kind(m)}).Debug("message received")
+	}
+}
+
+func (t *TaskExecutor) logEffect(effect Effect) {
+	switch e := effect.(type) {
+	case OpenLink:
+		t.logger.WithFields(logrus.Fields{"link": e.Link, "target": target(e.Job)}).Info("opening stream")
+	case StartHost:
+		t.logger.WithFields(logrus.Fields{"host": e.Host, "job": e.Job, "memory_mb": e.MemoryMB}).Info("starting task host")
+	case KillHost:
+		t.logger.WithField("host", e.Host).Warn("killing task host")
+	case SendHost:
+		if stop, is := e.Message.(msg.StopHost); is {
+			t.logger.WithFields(logrus.Fields{"host": e.Host, "cause": stop.Cause}).Info("stopping task host")
+		}
+	case SendRole:
+		switch m := e.Message.(type) {
+		case msg.SlotRequestAnswered:
+			if m.Refused != "" {
+				t.logger.WithFields(logrus.Fields{"slot": m.Index, "allocation": m.Allocation, "cause": m.Refused}).Warn("slot refused")
+			}
+		case msg.SlotFreed:
+			t.logger.WithFields(logrus.Fields{"slot": m.Index, "allocation": m.Allocation}).Info("slot freed")
+		case msg.HostLost:
+			t.logger.WithFields(logrus.Fields{"host": m.Host, "permanent": m.Failure.Permanent, "err": m.Failure.Message}).Warn("task host lost")
+		}
+	case End:
+		t.logger.WithFields(logrus.Fields{"reason": e.Reason, "cause": e.Cause}).Info("task executor ends")
+	case SetToken, CloseLink, InstructHost, SetHostMemory, SetTimer:
+		// InstructHost carries the job's arguments, which may be a secret of the user.
+		t.logger.WithField("effect", fmt.Sprintf("%T", effect)).Debug("effect")
+	}
+}

@@ -1,0 +1,364 @@
+package taskexecutor
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
+)
+
+func quiet() logrus.FieldLogger {
+	l := logrus.New()
+	l.SetOutput(io.Discard)
+	l.SetLevel(logrus.DebugLevel) // so that every line is made
+	return l
+}
+
+// role is one of the AM's roles, played by the test.
+type role struct {
+	t       *testing.T
+	streams chan *rolerpc.Stream
+	in      chan msg.Message
+	closed  chan error
+}
+
+func newRole(t *testing.T) *role {
+	return &role{t, make(chan *rolerpc.Stream, 8), make(chan msg.Message, 4096), make(chan error, 8)}
+}
+
+func (r *role) accept(s *rolerpc.Stream) (rolerpc.Handler, error) {
+	r.streams <- s
+	return r, nil
+}
+
+func (r *role) Receive(m msg.Message) { r.in <- m }
+func (r *role) Closed(cause error)    { r.closed <- cause }
+
+// next gives the next message that is not a sign of life.
+func next[M msg.Message](t *testing.T, in <-chan msg.Message) M {
+	t.Helper()
+	for {
+		select {
+		case m := <-in:
+			switch m := m.(type) {
+			case M:
+				return m
+			case msg.Heartbeat, msg.SlotReport:
+			default:
+				var want M
+				t.Fatalf("got %s, want %s", msg.Kind(m), msg.Kind(want))
+			}
+		case <-time.After(time.Hour): // in the bubble's time: everybody waits
+			var want M
+			t.Fatalf("no %s comes", msg.Kind(want))
+		}
+	}
+}
+
+// goroutineHosts are task hosts played by a function.
+type goroutineHosts struct {
+	behave func(c *control.Conn, killed <-chan struct{}) string
+	refuse error
+}
+
+func (g goroutineHosts) Start(_ context.Context, _ HostSpec) (Host, error) {
+	if g.refuse != nil {
+		return nil, g.refuse
+	}
+	near, far := net.Pipe()
+	h := &goroutineHost{conn: near, killed: make(chan struct{}), done: make(chan string, 1)}
+	go func() {
+		defer far.Close()
+		h.done <- g.behave(control.New(far), h.killed)
+	}()
+	return h, nil
+}
+
+type goroutineHost struct {
+	conn   net.Conn
+	once   sync.Once
+	killed chan struct{}
+	done   chan string
+}
+
+func (h *goroutineHost) Control() net.Conn { return h.conn }
+func (h *goroutineHost) PID() int          { return 0 }
+func (h *goroutineHost) Wait() Exit        { return Exit{How: <-h.done} }
+func (h *goroutineHost) Kill()             { h.once.Do(func() { close(h.killed) }) }
+
+// cluster is a TaskExecutor among played roles.
+type cluster struct {
+	t      *testing.T
+	rm, jm *role
+	local  *rolerpc.Local
+	result chan error
+	stop   context.CancelCauseFunc
+}
+
+func startCluster(t *testing.T, hosts HostStarter, change func(*Config, *Environment)) *cluster {
+	t.Helper()
+	c := &cluster{t: t, rm: newRole(t), jm: newRole(t), result: make(chan error, 1)}
+	var mux rolerpc.Mux
+	mux.Handle("resourcemanager", c.rm.accept)
+	mux.Handle("jobmaster/", c.jm.accept)
+	c.local = rolerpc.NewLocal(&mux, rolerpc.LocalConfig{Logger: quiet(), Encode: true})
+	config := testConfig(1)
+	config.MemoryMB = 0 // nothing to sample
+	env := Environment{Roles: c.local, Hosts: hosts, Logger: quiet(), Instructions: msg.StartHost{ListenHost: "127.0.0.1", LogDir: "logs"}}
+	if change != nil {
+		change(&config, &env)
+	}
+	te, err := New(config, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	c.stop = cancel
+	go func() { c.result <- te.Run(ctx) }()
+	return c
+}
+
+// register lets the worker in and grants a slot to job j1.
+func (c *cluster) register() (rm, jm *rolerpc.Stream) {
+	c.t.Helper()
+	rm = <-c.rm.streams
+	next[msg.RegisterTaskExecutor](c.t, c.rm.in)
+	rm.SetToken("r1")
+	rm.Send(msg.TaskExecutorRegistered{ResourceManager: "r1", HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second})
+	rm.Send(msg.RequestSlot{Allocation: "a1", Job: "j1", JobMaster: "m1", Program: msg.Program{SHA256: "5a"}, MemoryMB: 100})
+	if answer := next[msg.SlotRequestAnswered](c.t, c.rm.in); answer.Refused != "" {
+		c.t.Fatal(answer.Refused)
+	}
+	jm = <-c.jm.streams
+	next[msg.RegisterAtJobMaster](c.t, c.jm.in)
+	jm.SetToken("m1")
+	jm.Send(msg.RegisteredAtJobMaster{JobMaster: "m1", Job: msg.JobSpec{ID: "j1", Name: "wordcount"}, HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second})
+	next[msg.OfferSlots](c.t, c.jm.in)
+	jm.Send(msg.SlotOffersAnswered{Accepted: []ids.AllocationID{"a1"}})
+	return rm, jm
+}
+
+func (c *cluster) finish(want error) {
+	c.t.Helper()
+	if err := <-c.result; !errors.Is(err, want) || want == nil && err != nil {
+		c.t.Errorf("it ended with %v, want %v", err, want)
+	}
+	if err := c.local.Close(); err != nil {
+		c.t.Error(err)
+	}
+}
+
+// obedient is a host that does what it is told.
+func obedient(c *control.Conn, _ <-chan struct{}) string {
+	return obey(c, func(msg.StartHost) {})
+}
+
+func obey(c *control.Conn, told func(msg.StartHost)) string {
+	if c.Send(msg.HostHello{ProtocolVersion: jobgraph.ProtocolVersion}) != nil {
+		return "hello"
+	}
+	for {
+		m, err := c.Receive()
+		if err != nil {
+			return "end of file"
+		}
+		switch m := m.(type) {
+		case msg.StartHost:
+			told(m)
+			err = c.Send(msg.HostReady{DataAddress: m.ListenHost + ":1"})
+		case msg.DeployTasks:
+			err = c.Send(msg.TaskStateChanged{State: msg.ExecutionRunning, Execution: m.Tasks[0].Execution})
+		case msg.StopHost:
+			return "exit status 0"
+		}
+		if err != nil {
+			return err.Error()
+		}
+	}
+}
+
+func TestLifeOfAWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		authority, err := pki.NewAuthority("application_1_1", time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		identity, err := authority.IssueTaskExecutor("w1", time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told msg.StartHost
+		hosts := goroutineHosts{behave: func(c *control.Conn, _ <-chan struct{}) string {
+			return obey(c, func(m msg.StartHost) { told = m })
+		}}
+		c := startCluster(t, hosts, func(_ *Config, env *Environment) { env.Identity = identity })
+		rm, jm := c.register()
+		ready := next[msg.HostReady](t, c.jm.in)
+		if told.Host != ready.Host || told.Job.ID != "j1" || told.Resource != "w1" || told.MemoryMB != 100 || told.ListenHost != "127.0.0.1" || told.LogDir != "logs" || told.NetworkBuffer == 0 {
+			t.Errorf("host is told %+v", told)
+		}
+		credentials, err := pki.ParseCertificates(told.Certificates)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(pki.Identity{Application: "application_1_1", Role: pki.RoleTaskHost, Job: "j1", Resource: "w1"}, credentials.Identity()); diff != "" {
+			t.Errorf("host is another (-want +got):\n%s", diff)
+		}
+		execution := ids.ExecutionAttemptID{Vertex: 2}
+		jm.Send(msg.DeployTasks{Host: ready.Host, Tasks: []msg.TaskDeployment{{Execution: execution}}})
+		if changed := next[msg.TaskStateChanged](t, c.jm.in); changed.Execution != execution {
+			t.Errorf("another task runs: %+v", changed)
+		}
+		for range 12 { // two minutes of the bubble: signs of life keep it up
+			time.Sleep(10 * time.Second)
+			rm.Send(msg.Heartbeat{})
+			jm.Send(msg.Heartbeat{})
+		}
+		jm.Send(msg.FreeSlots{Allocations: []ids.AllocationID{"a1"}, Cause: "job has ended"})
+		next[msg.SlotFreed](t, c.rm.in)
+		next[msg.Disconnect](t, c.jm.in)
+		rm.Send(msg.ReleaseTaskExecutor{Cause: "idle"})
+		if m := next[msg.Disconnect](t, c.rm.in); m.Cause != "idle" {
+			t.Errorf("it leaves with %q", m.Cause)
+		}
+		c.finish(nil)
+	})
+}
+
+// TestCancelledWorkerLeavesNoHost would catch a host that outlives its
+// TaskExecutor, or one that hangs and keeps the TaskExecutor from ending.
+func TestCancelledWorkerLeavesNoHost(t *testing.T) {
+	for name, behave := range map[string]func(*control.Conn, <-chan struct{}) string{
+		"a host that sees end of file": obedient,
+		"a host that hangs": func(c *control.Conn, killed <-chan struct{}) string {
+			_ = c.Send(msg.HostHello{ProtocolVersion: jobgraph.ProtocolVersion})
+			<-killed
+			return "signal: killed"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := startCluster(t, goroutineHosts{behave: behave}, nil)
+				c.register()
+				synctest.Wait()
+				cause := errors.New("terminated")
+				c.stop(cause)
+				c.finish(cause)
+				var disconnect *rolerpc.DisconnectError
+				if err := <-c.rm.closed; !errors.As(err, &disconnect) {
+					t.Errorf("the ResourceManager was told %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestHostThatCannotBeStartedFailsTheJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, goroutineHosts{refuse: errors.New("exec format error")}, nil)
+		c.register()
+		m := next[msg.HostLost](t, c.jm.in)
+		if !m.Failure.Permanent {
+			m = next[msg.HostLost](t, c.jm.in)
+		}
+		if !m.Failure.Permanent || !strings.Contains(m.Failure.Message, "cannot be started: exec format error") {
+			t.Errorf("the JobMaster is told %+v", m.Failure)
+		}
+		c.stop(nil)
+		c.finish(context.Canceled)
+	})
+}
+
+// TestHostThatTakesNoMessagesIsKilled would catch a loop that waits for a host.
+func TestHostThatTakesNoMessagesIsKilled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, goroutineHosts{behave: func(c *control.Conn, killed <-chan struct{}) string {
+			for _, m := range []msg.Message{msg.HostHello{ProtocolVersion: jobgraph.ProtocolVersion}, nil, msg.HostReady{}} {
+				var err error
+				if m == nil {
+					_, err = c.Receive() // StartHost, and nothing after it
+				} else {
+					err = c.Send(m)
+				}
+				if err != nil {
+					return err.Error()
+				}
+			}
+			<-killed
+			return "signal: killed"
+		}}, nil)
+		_, jm := c.register()
+		next[msg.HostReady](t, c.jm.in)
+		for i := range hostOutbox + 2 {
+			jm.Send(msg.SplitAssigned{})
+			if i%100 == 0 {
+				synctest.Wait() // the stream has a bound of its own
+			}
+		}
+		if m := next[msg.HostLost](t, c.jm.in); !strings.Contains(m.Failure.Message, "signal: killed") {
+			t.Errorf("the JobMaster is told %q", m.Failure.Message)
+		}
+		c.stop(nil)
+		c.finish(context.Canceled)
+	})
+}
+
+func TestLostResourceManagerIsFoundAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, goroutineHosts{behave: obedient}, nil)
+		rm, _ := c.register()
+		next[msg.HostReady](t, c.jm.in)
+		rm.Close("leadership is lost")
+		<-c.rm.streams
+		again := next[msg.RegisterTaskExecutor](t, c.rm.in)
+		if diff := cmp.Diff([]msg.SlotStatus{{Allocation: "a1", Job: "j1"}}, again.Slots); diff != "" {
+			t.Errorf("it registers with other slots (-want +got):\n%s", diff)
+		}
+		c.stop(nil)
+		c.finish(context.Canceled)
+	})
+}
+
+func TestWorkerWithoutResourceManagerEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var nobody rolerpc.Mux
+		c := startCluster(t, goroutineHosts{}, func(_ *Config, env *Environment) {
+			env.Roles = rolerpc.NewLocal(&nobody, rolerpc.LocalConfig{Logger: quiet()})
+		})
+		c.finish(ErrUnregistered)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := startCluster(t, goroutineHosts{}, nil)
+		rm := <-c.rm.streams
+		rm.Send(msg.RegistrationRejected{Reason: "not expected"})
+		c.finish(ErrRejected)
+	})
+}
+
+func TestConfigNamesAllFaults(t *testing.T) {
+	t.Parallel()
+	_, err := New(Config{}, Environment{Logger: quiet()})
+	if err == nil {
+		t.Fatal("an empty config was taken")
+	}
+	for _, part := range []string{"resource id", "taskmanager.numberOfTaskSlots", "taskmanager.slot.timeout", "cluster.registration.initial-timeout"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("error does not name %s: %v", part, err)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package taskexecutor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/logging"
+)
+
+// outputGrace is how long the output of an ended host may be held open by
+// children that outlive it.
+const outputGrace = time.Second
+
+// leastThreads is the least GOMAXPROCS of a host: reading ahead and the garbage
+// collector need a second one beside the task's, and YARN divides processors by
+// shares rather than by numbers.
+const leastThreads = 2
+
+// ProcessStarter starts task hosts as child processes. They stay in the
+// container's process group, which is what the NodeManager kills.
+type ProcessStarter struct {
+	// Environment is what hosts inherit, "key=value" each.
+	Environment []string
+	// VCores of the container become the hosts' GOMAXPROCS, at least 2.
+	VCores int
+	// LogDir is where hosts' output goes: taskhost-<job>.out and .err.
+	LogDir string
+	Logger logrus.FieldLogger
+}
+
+// Start starts the program.
+func (p ProcessStarter) Start(ctx context.Context, spec HostSpec) (Host, error) {
+	conn, socket, err := control.Pair()
+	if err != nil {
+		return nil, fmt.Errorf("start task host %s: %w", spec.Program, err)
+	}
+	defer socket.Close()
+	h := &process{conn: conn, logger: p.Logger.WithField("host", spec.Host)}
+	stdout, stderr, err := h.output(p.LogDir, "taskhost-"+string(spec.Job))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start task host %s: %w", spec.Program, err), conn.Close())
+	}
+	// The command outlives ctx: its control connection tells it when to end.
+	h.command = exec.CommandContext(context.WithoutCancel(ctx), spec.Program)
+	h.command.Env = append(slices.Clone(p.Environment),
+		control.Variable+"="+control.Value(control.RoleTaskHost, control.ChildFD),
+		"GOMAXPROCS="+strconv.Itoa(max(p.VCores, leastThreads)),
+		"GOMEMLIMIT="+strconv.Itoa(spec.MemoryMB)+"MiB")
+	h.command.Stdout, h.command.Stderr = stdout, stderr
+	h.command.ExtraFiles = []*os.File{socket}
+	h.command.WaitDelay = outputGrace
+	if err := h.command.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start task host %s: %w", spec.Program, err), conn.Close(), h.closeLogs())
+	}
+	return h, nil
+}
+
+// process is a task host that is a child process.
+type process struct {
+	command *exec.Cmd
+	conn    net.Conn
+	tail    logging.Tail
+	logs    []io.Closer
+	logger  logrus.FieldLogger
+}
+
+// output makes the writers of the process's two streams: to rotated files, and
+// to the tail.
+func (h *process) output(dir, name string) (stdout, stderr io.Writer, err error) {
+	var writers []io.Writer
+	for _, suffix := range []string{".out", ".err"} {
+		file, err := logging.OpenFile(dir, name+suffix)
+		if err != nil {
+			return nil, nil, errors.Join(err, h.closeLogs())
+		}
+		h.logs = append(h.logs, file)
+		writers = append(writers, io.MultiWriter(h.tail.Source(), &patient{file: file, logger: h.logger}))
+	}
+	return writers[0], writers[1], nil
+}
+
+// patient swallows what cannot be written. A full disk must not end a host,
+// which the closed pipe would.
+type patient struct {
+	file   io.Writer
+	logger logrus.FieldLogger
+	once   sync.Once
+}
+
+func (p *patient) Write(b []byte) (int, error) {
+	if _, err := p.file.Write(b); err != nil {
+		p.once.Do(func() { p.logger.WithError(err).Error("output of task host is lost") })
+	}
+	return len(b), nil
+}
+
+func (h *process) closeLogs() error {
+	var faults []error
+	for _, log := range h.logs {
+		faults = append(faults, log.Close())
+	}
+	return errors.Join(faults...)
+}
+
+// Control is the TaskExecutor's end.
+func (h *process) Control() net.Conn { return h.conn }
+
+// PID is the child's.
+func (h *process) PID() int { return h.command.Process.Pid }
+
+// Kill sends SIGKILL.
+func (h *process) Kill() {
+	if err := h.command.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		h.logger.WithError(err).Error("task host cannot be killed")
+	}
+}
+
+// Wait reaps the child.
+func (h *process) Wait() Exit {
+	// The error is in the state: a status other than 0, or output held open.
+	_ = h.command.Wait()
+	if err := h.closeLogs(); err != nil {
+		h.logger.WithError(err).Warn("output of task host is not closed")
+	}
+	return Exit{How: h.command.ProcessState.String(), Crash: h.tail.Crash(), Output: strings.TrimSpace(h.tail.String())}
+}

@@ -1,0 +1,353 @@
+package taskexecutor
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// behaviour is the variable that tells the test binary what kind of child it is.
+const behaviour = "TASKEXECUTOR_TEST_BEHAVIOUR"
+
+// TestMain is also the task host of the tests that start one, and the
+// TaskExecutor of the one that kills it.
+func TestMain(m *testing.M) {
+	if value, set := os.LookupEnv(control.Variable); set {
+		os.Exit(hostProcess(value))
+	}
+	if os.Getenv(behaviour) == "parent" {
+		os.Exit(parentProcess())
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// hostProcess is a task host: it says hello, and does what the variable says
+// when it is told its job.
+func hostProcess(value string) int {
+	_, fd, err := control.Parse(value)
+	if err != nil {
+		return 10
+	}
+	conn, err := control.FromFD(fd)
+	if err != nil {
+		return 11
+	}
+	c := control.New(conn)
+	if err := c.Send(msg.HostHello{ProtocolVersion: jobgraph.ProtocolVersion}); err != nil {
+		return 12
+	}
+	for {
+		m, err := c.Receive()
+		if errors.Is(err, io.EOF) {
+			return 42
+		}
+		if err != nil {
+			return 13
+		}
+		switch m.(type) {
+		case msg.StartHost:
+			if code := work(c); code >= 0 {
+				return code
+			}
+		case msg.StopHost:
+			return 0
+		}
+	}
+}
+
+func work(c *control.Conn) int {
+	switch os.Getenv(behaviour) {
+	case "settings":
+		fmt.Println(os.Getenv("GOMAXPROCS"), os.Getenv("GOMEMLIMIT"), os.Getenv("GREETING"))
+		fmt.Fprintln(os.Stderr, "to stderr")
+		return 3
+	case "panic":
+		go panic("no such word")
+		select {}
+	case "hang":
+		if err := c.Close(); err != nil {
+			return 14
+		}
+		select {}
+	case "hog":
+		var held [][]byte
+		for { // until it is ended
+			block := make([]byte, 16<<20)
+			for i := range block {
+				block[i] = byte(i)
+			}
+			held = append(held, block)
+			if len(held) > 100 {
+				return 15
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	case "heir": // its child keeps its output open
+		if err := exec.Command("sleep", "3").Start(); err != nil { //nolint:noctx // outlives us
+			return 16
+		}
+		return 4
+	}
+	if err := c.Send(msg.HostReady{DataAddress: strconv.Itoa(os.Getpid())}); err != nil {
+		return 17
+	}
+	return -1
+}
+
+func starter(t *testing.T, behave string) ProcessStarter {
+	t.Helper()
+	return ProcessStarter{
+		Environment: append(os.Environ(), behaviour+"="+behave, "GREETING=hello there"),
+		VCores:      1, LogDir: t.TempDir(), Logger: quiet(),
+	}
+}
+
+func executable(t *testing.T) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// direct starts a host without a TaskExecutor and tells it its job.
+func direct(t *testing.T, p ProcessStarter) (Host, *control.Conn) {
+	t.Helper()
+	h, err := p.Start(t.Context(), HostSpec{Host: "h1", Job: "j1", Program: executable(t), MemoryMB: 77})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := control.New(h.Control())
+	t.Cleanup(func() { c.Close() })
+	if m, err := c.Receive(); err != nil || msg.Kind(m) != "HostHello" {
+		t.Fatalf("first message is %v, %v", m, err)
+	}
+	if err := c.Send(msg.StartHost{}); err != nil {
+		t.Fatal(err)
+	}
+	return h, c
+}
+
+func TestHostProcessGetsItsSettingsAndItsOutputIsKept(t *testing.T) {
+	t.Parallel()
+	p := starter(t, "settings")
+	h, _ := direct(t, p)
+	exit := h.Wait()
+	if exit.How != "exit status 3" || !strings.Contains(exit.Output, "2 77MiB hello there") || !strings.Contains(exit.Output, "to stderr") {
+		t.Errorf("it ended as %+v", exit)
+	}
+	for file, want := range map[string]string{"taskhost-j1.out": "2 77MiB hello there\n", "taskhost-j1.err": "to stderr\n"} {
+		if got, err := os.ReadFile(filepath.Join(p.LogDir, file)); err != nil || string(got) != want {
+			t.Errorf("%s holds %q, %v", file, got, err)
+		}
+	}
+}
+
+func TestPanicOfAHostIsReported(t *testing.T) {
+	t.Parallel()
+	h, c := direct(t, starter(t, "panic"))
+	if exit := h.Wait(); exit.How != "exit status 2" || exit.Crash != "panic: no such word" || !strings.Contains(exit.Output, "goroutine") {
+		t.Errorf("it ended as %+v", exit)
+	}
+	if _, err := c.Receive(); !errors.Is(err, io.EOF) {
+		t.Errorf("its control connection gives %v, want io.EOF", err)
+	}
+}
+
+func TestKilledHostIsReported(t *testing.T) {
+	t.Parallel()
+	h, _ := direct(t, starter(t, ""))
+	h.Kill()
+	h.Kill()
+	if exit := h.Wait(); exit.How != "signal: killed" {
+		t.Errorf("it ended as %+v", exit)
+	}
+	h.Kill() // of an ended one
+}
+
+// TestOutputHeldOpenIsNotWaitedFor would catch a worker that cannot restart a
+// host because the old one left a child behind.
+func TestOutputHeldOpenIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	h, _ := direct(t, starter(t, "heir"))
+	if exit := h.Wait(); exit.How != "exit status 4" {
+		t.Errorf("it ended as %+v", exit)
+	}
+}
+
+func TestMissingProgramIsNamed(t *testing.T) {
+	t.Parallel()
+	p := starter(t, "")
+	if _, err := p.Start(t.Context(), HostSpec{Host: "h1", Job: "j1", Program: filepath.Join(t.TempDir(), "wordcount")}); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "wordcount") {
+		t.Errorf("got error %v", err)
+	}
+	p.LogDir = filepath.Join(t.TempDir(), "missing")
+	if _, err := p.Start(t.Context(), HostSpec{Host: "h1", Job: "j1", Program: executable(t)}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got error %v", err)
+	}
+}
+
+// The following run a whole TaskExecutor with real hosts, in real time: nothing
+// in them depends on how long that takes.
+
+func processCluster(t *testing.T, behave string, change func(*Config)) *cluster {
+	t.Helper()
+	return startCluster(t, starter(t, behave), func(c *Config, _ *Environment) {
+		c.Programs = map[string]string{"5a": executable(t)}
+		if change != nil {
+			change(c)
+		}
+	})
+}
+
+// await gives the next message of a kind; the test's deadline bounds it.
+func await[M msg.Message](t *testing.T, in <-chan msg.Message) M {
+	t.Helper()
+	for {
+		select {
+		case m := <-in:
+			if found, is := m.(M); is {
+				return found
+			}
+		case <-t.Context().Done():
+			t.Fatal("test ended")
+		}
+	}
+}
+
+func TestKilledHostIsReplaced(t *testing.T) {
+	t.Parallel()
+	c := processCluster(t, "", nil)
+	c.register()
+	first := await[msg.HostReady](t, c.jm.in)
+	pid, err := strconv.Atoi(first.DataAddress)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	lost := await[msg.HostLost](t, c.jm.in)
+	if lost.Host != first.Host || lost.Failure.Permanent || !strings.Contains(lost.Failure.Message, "signal: killed") {
+		t.Errorf("the JobMaster is told %+v", lost)
+	}
+	if second := await[msg.HostReady](t, c.jm.in); second.Host == first.Host {
+		t.Error("the second host has the first one's id")
+	}
+	c.stop(nil)
+	c.finish(context.Canceled)
+}
+
+func TestHostThatLetsGoOfItsSocketIsKilled(t *testing.T) {
+	t.Parallel()
+	c := processCluster(t, "hang", nil)
+	c.register()
+	if lost := await[msg.HostLost](t, c.jm.in); !strings.Contains(lost.Failure.Message, "signal: killed") {
+		t.Errorf("the JobMaster is told %+v", lost)
+	}
+	c.stop(nil)
+	c.finish(context.Canceled)
+}
+
+// TestHostOverItsShareIsEndedBeforeTheContainer would catch a worker that lets
+// YARN end the container with all jobs in it.
+func TestHostOverItsShareIsEndedBeforeTheContainer(t *testing.T) {
+	t.Parallel()
+	own := residentOf(os.Getpid()).Megabytes()
+	c := processCluster(t, "hog", func(c *Config) { c.MemoryMB = own + 400 })
+	c.register()
+	lost := await[msg.HostLost](t, c.jm.in)
+	if !strings.Contains(lost.Failure.Message, config.TaskManagerProcessSize.Name()) || !strings.Contains(lost.Failure.Message, "132 MB") {
+		t.Errorf("the JobMaster is told %+v", lost)
+	}
+	c.stop(nil)
+	c.finish(context.Canceled)
+}
+
+// parentProcess is a TaskExecutor as far as its hosts can tell: it starts two,
+// prints their process ids and waits to be killed.
+func parentProcess() int {
+	dir, err := os.MkdirTemp("", "hosts")
+	if err != nil {
+		return 20
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return 21
+	}
+	p := ProcessStarter{Environment: append(os.Environ(), behaviour+"="), LogDir: dir, Logger: quiet()}
+	for _, job := range []ids.JobID{"j1", "j2"} {
+		h, err := p.Start(context.Background(), HostSpec{Program: program, Job: job, MemoryMB: 64})
+		if err != nil {
+			return 22
+		}
+		fmt.Println(h.PID())
+	}
+	select {}
+}
+
+// TestHostsEndWithTheirTaskExecutor would catch a host that keeps another's
+// socket open, or its own: it would outlive the worker until YARN finds it.
+func TestHostsEndWithTheirTaskExecutor(t *testing.T) {
+	t.Parallel()
+	parent := exec.CommandContext(t.Context(), executable(t))
+	parent.Env = append(os.Environ(), behaviour+"=parent", "TMPDIR="+t.TempDir())
+	out, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	var pids []int
+	for len(pids) < 2 && lines.Scan() {
+		pid, err := strconv.Atoi(lines.Text())
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, pid)
+	}
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = parent.Wait() // killed
+	if len(pids) != 2 {
+		t.Fatalf("%d hosts were started, want 2", len(pids))
+	}
+	for _, pid := range pids {
+		for alive(pid) && t.Context().Err() == nil {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+}
+
+// alive tells whether a process runs; one that has ended may wait for somebody
+// to ask how.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(state, "Z")
+}
