@@ -54,6 +54,7 @@ type Buffer struct {
 	arrived int64    // batches of the epoch
 	acked   int64    // batches of the epoch that were acknowledged
 	ended   bool
+	drained bool // whether the last page was given
 }
 
 // Acknowledged are the sequence numbers From ≤ n < To of batches for whose
@@ -89,6 +90,9 @@ func (b *Buffer) Reset() {
 // End says that no batch follows: the job has ended.
 func (b *Buffer) End() { b.ended = true }
 
+// Drained tells whether the last page was given: the client has everything.
+func (b *Buffer) Drained() bool { return b.drained }
+
 // Epoch is the number of times the result began anew.
 func (b *Buffer) Epoch() int { return b.epoch }
 
@@ -117,6 +121,7 @@ func (b *Buffer) Page(cursor int64) (msg.CollectPage, Acknowledged, error) {
 		page.Next++
 	}
 	page.End = b.ended && page.Next == end
+	b.drained = b.drained || page.End
 	return page, b.acknowledge(), nil
 }
 

@@ -107,7 +107,13 @@ func TestCursors(t *testing.T) {
 	}
 	read(2, "d", 4, false)
 	b.End()
+	if b.Drained() {
+		t.Error("drained before the last page was read")
+	}
 	read(3, "d", 4, true)
+	if !b.Drained() {
+		t.Error("not drained after the last page was read")
+	}
 	read(4, "", 4, true)
 	if page, _, _ := b.Page(4); page.Epoch != 1 || b.Epoch() != 1 {
 		t.Errorf("epoch %d, want 1", page.Epoch)

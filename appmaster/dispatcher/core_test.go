@@ -1,0 +1,295 @@
+package dispatcher
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/collect"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/transcript"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write transcripts anew")
+
+var testEpoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func TestCoreTranscripts(t *testing.T) {
+	t.Parallel()
+	transcript.Run(t, *rewrite, func(t *testing.T) func(string) []string {
+		s := &script{t: t, now: testEpoch}
+		return s.command
+	})
+}
+
+// script drives a Core by commands, as its transcripts have them:
+//
+//	mode session|attached|detached            first
+//	submit JOB [invalid]
+//	failed JOB JOBMASTER TEXT                 no JobMaster can be made
+//	ended JOB JOBMASTER STATUS [results=NAME,…] [TEXT of the failure]
+//	cancel|job|result JOB, jobs, shutdown
+//	page JOB NAME CURSOR
+//	wait DURATION                             with the wakes that fall due
+//
+// JobMasters are numbered #1, #2, … in the order of their jobs.
+type script struct {
+	t    *testing.T
+	core *Core
+	now  time.Time
+	wake time.Time
+}
+
+func graph() *jobgraph.JobGraph {
+	g := &jobgraph.JobGraph{
+		ProtocolVersion: jobgraph.ProtocolVersion, Job: "j", Name: "wordcount",
+		Vertices: []jobgraph.Vertex{{Name: "v", Parallelism: 1, Source: true}},
+	}
+	g.Digest = g.ComputeDigest()
+	return g
+}
+
+// token is the n-th fencing token that a Core makes whose Config.IDs is "".
+func token(text string) ids.JobMasterID {
+	n, _ := strconv.Atoi(strings.TrimPrefix(text, "#"))
+	return ids.JobMasterID(fmt.Sprintf("%016x", n))
+}
+
+func (s *script) command(line string) []string {
+	s.t.Helper()
+	words := strings.Fields(line)
+	options := map[string]string{}
+	var args []string
+	for _, w := range words {
+		if name, value, ok := strings.Cut(w, "="); ok {
+			options[name] = value
+		} else {
+			args = append(args, w)
+		}
+	}
+	rest := func(i int) string { return strings.Join(args[min(i, len(args)):], " ") }
+	job := func() ids.JobID { return ids.JobID(args[1]) }
+	switch args[0] {
+	case "mode":
+		mode, known := map[string]Mode{"session": Session, "attached": Attached, "detached": Detached}[args[1]]
+		if !known {
+			s.t.Fatalf("unknown mode %q", args[1])
+		}
+		s.core = NewCore(Config{Mode: mode})
+		return nil
+	case "submit":
+		g := graph()
+		if len(args) > 2 {
+			g.Digest = args[2]
+		}
+		return s.step(SubmitAsked{Submission: Submission{Job: job(), Graph: g}})
+	case "failed":
+		return s.step(JobMasterFailed{Job: job(), JobMaster: token(args[2]), Err: errors.New(rest(3))})
+	case "ended":
+		return s.step(s.ended(args, options, rest(4)))
+	case "cancel":
+		return s.step(CancelAsked{Job: job()})
+	case "job":
+		return s.step(JobAsked{Job: job()})
+	case "jobs":
+		return s.step(JobsAsked{})
+	case "result":
+		return s.step(ResultAsked{Job: job()})
+	case "page":
+		cursor, err := strconv.Atoi(args[3])
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return s.step(PageAsked{Job: job(), Name: args[2], Cursor: int64(cursor)})
+	case "shutdown":
+		return s.step(ShutdownAsked{})
+	case "wait":
+		return s.wait(args[1])
+	}
+	s.t.Fatalf("unknown command %q", line)
+	return nil
+}
+
+func (s *script) ended(args []string, options map[string]string, failure string) JobEnded {
+	e := JobEnded{
+		Job: ids.JobID(args[1]), JobMaster: token(args[2]),
+		Details: msg.JobDetails{ID: ids.JobID(args[1]), Status: msg.JobStatus(args[3]), Start: testEpoch, End: s.now},
+		Results: collect.Results{},
+	}
+	for _, name := range strings.FieldsFunc(options["results"], func(r rune) bool { return r == ',' }) {
+		b := &collect.Buffer{}
+		if _, err := b.Add(0, []byte("abc")); err != nil {
+			s.t.Fatal(err)
+		}
+		b.End()
+		e.Results[name] = b
+	}
+	if failure != "" {
+		e.Details.Root = &msg.ExceptionEntry{
+			Failure: msg.Failure{Message: failure, Stack: "main.f()"}, Task: "v (1/1)", Location: "n1",
+		}
+	}
+	return e
+}
+
+func (s *script) step(event Event) []string {
+	var lines []string
+	for _, effect := range s.core.Step(s.now, event) {
+		if wake, is := effect.(Wake); is {
+			s.wake = wake.At
+		}
+		lines = append(lines, describe(effect))
+	}
+	return lines
+}
+
+func (s *script) wait(text string) []string {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	until := s.now.Add(d)
+	var lines []string
+	for !s.wake.IsZero() && !s.wake.After(until) {
+		s.now, s.wake = s.wake, time.Time{}
+		for _, line := range s.step(Woken{}) {
+			lines = append(lines, fmt.Sprintf("%s: %s", s.now.Sub(testEpoch), line))
+		}
+	}
+	s.now = until
+	return lines
+}
+
+func describe(effect Effect) string {
+	switch e := effect.(type) {
+	case StartJobMaster:
+		n, _ := strconv.ParseInt(string(e.JobMaster), 16, 64)
+		return fmt.Sprintf("start %s as #%d", e.Submission.Job, n)
+	case CancelJob:
+		return fmt.Sprintf("cancel %s", e.Job)
+	case JobArchived:
+		return fmt.Sprintf("archived %s %s", e.Job, e.Status)
+	case JobForgotten:
+		return fmt.Sprintf("forgotten %s", e.Job)
+	case EndCluster:
+		return fmt.Sprintf("end cluster %s %q", e.Outcome.Status, e.Outcome.Diagnostics)
+	case Wake:
+		return fmt.Sprintf("wake at %s", e.At.Sub(testEpoch))
+	case AnswerError:
+		if e.Err != nil {
+			return fmt.Sprintf("answer: %v", e.Err)
+		}
+		return "answer: ok"
+	case AnswerJob:
+		return "answer: " + describeEntry(e.Entry)
+	case AnswerJobs:
+		var jobs []string
+		for _, entry := range e.Entries {
+			jobs = append(jobs, describeEntry(entry))
+		}
+		return "answer: " + strings.Join(jobs, ", ")
+	case AnswerPage:
+		if e.Page.Err != nil {
+			return fmt.Sprintf("answer: %v", e.Page.Err)
+		}
+		return fmt.Sprintf("answer: %q, end %t", e.Page.Page.Records, e.Page.Page.End)
+	case Dropped:
+		return fmt.Sprintf("dropped for %s: %s", e.Job, e.Why)
+	}
+	return fmt.Sprintf("%T", effect)
+}
+
+func describeEntry(e Entry) string {
+	switch {
+	case e.Job == "":
+		return "no such job"
+	case e.Details == nil:
+		return string(e.Job) + " runs"
+	}
+	return fmt.Sprintf("%s %s", e.Job, e.Details.Status)
+}
+
+// TestClusterEndsOnce runs random events and would catch a cluster for one job
+// that ends twice, never, or otherwise than its job.
+func TestClusterEndsOnce(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		mode := rapid.SampledFrom([]Mode{Attached, Detached}).Draw(t, "mode")
+		core := NewCore(Config{Mode: mode})
+		now := testEpoch
+		var outcomes []Outcome
+		started := false
+		step := func(event Event) {
+			for _, effect := range core.Step(now, event) {
+				switch e := effect.(type) {
+				case EndCluster:
+					outcomes = append(outcomes, e.Outcome)
+				case StartJobMaster:
+					if started {
+						t.Fatal("two jobs were started in a cluster for one")
+					}
+					started = true
+				}
+			}
+		}
+		statuses := []msg.JobStatus{msg.JobFinished, msg.JobCanceled, msg.JobFailed}
+		var ended msg.JobStatus
+		shutDown := false
+		for range rapid.IntRange(0, 30).Draw(t, "steps") {
+			job := rapid.SampledFrom([]ids.JobID{"j1", "j2"}).Draw(t, "job")
+			switch rapid.IntRange(0, 6).Draw(t, "action") {
+			case 0:
+				step(SubmitAsked{Submission: Submission{Job: job, Graph: graph()}})
+			case 1:
+				step(CancelAsked{Job: job})
+			case 2:
+				if started && ended == "" && len(outcomes) == 0 {
+					ended = rapid.SampledFrom(statuses).Draw(t, "status")
+					step(JobEnded{Job: core.order[0], JobMaster: token("1"), Details: msg.JobDetails{Status: ended}})
+				}
+				step(JobEnded{Job: job, JobMaster: "stale", Details: msg.JobDetails{Status: msg.JobFailed}})
+			case 3:
+				step(ResultAsked{Job: job})
+			case 4:
+				if rapid.IntRange(0, 3).Draw(t, "shut down") == 0 {
+					shutDown = true
+					step(ShutdownAsked{})
+				}
+			default:
+				now = now.Add(time.Duration(rapid.IntRange(0, 3000).Draw(t, "ms")) * time.Millisecond)
+				step(Woken{})
+			}
+		}
+		now = now.Add(fetchTime)
+		step(Woken{})
+		if want := ended != "" || shutDown; (len(outcomes) == 1) != want || len(outcomes) > 1 {
+			t.Fatalf("job %q, asked to end: %t; cluster ended %d times", ended, shutDown, len(outcomes))
+		}
+		if ended != "" && !shutDown {
+			want := map[msg.JobStatus]msg.ApplicationStatus{
+				msg.JobFinished: msg.ApplicationSucceeded, msg.JobCanceled: msg.ApplicationCanceled, msg.JobFailed: msg.ApplicationFailed,
+			}[ended]
+			if outcomes[0].Status != want {
+				t.Fatalf("job %s, cluster %s", ended, outcomes[0].Status)
+			}
+		}
+	})
+}
+
+func TestDiagnosticsAreBoundedText(t *testing.T) {
+	t.Parallel()
+	root := &msg.ExceptionEntry{Failure: *msg.NewFailure(strings.Repeat("é", 1<<20), strings.Repeat("é", 1<<20))}
+	got := outcomeOf(&msg.JobDetails{Status: msg.JobFailed, Root: root}).Diagnostics
+	if len(got) > maxDiagnostics || len(got) < maxDiagnostics-8 || !utf8.ValidString(got) {
+		t.Errorf("diagnostics of %d bytes, valid: %t", len(got), utf8.ValidString(got))
+	}
+}

@@ -1,0 +1,257 @@
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"go.uber.org/goleak"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/collect"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fakeMaster runs a job for an hour unless it is cancelled, and collects "abc"
+// at its end.
+type fakeMaster struct {
+	id        ids.JobID
+	cancelled chan struct{}
+	ended     chan struct{}
+}
+
+func newFakeMaster(_ ids.JobMasterID, s Submission) (JobMaster, error) {
+	if s.Job == "broken" {
+		return nil, errors.New("no such option")
+	}
+	return &fakeMaster{id: s.Job, cancelled: make(chan struct{}), ended: make(chan struct{})}, nil
+}
+
+func (f *fakeMaster) Run(ctx context.Context) (msg.JobDetails, collect.Results, error) {
+	defer close(f.ended)
+	details := msg.JobDetails{ID: f.id, Start: time.Now(), Status: msg.JobFinished}
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-f.cancelled:
+		details.Status = msg.JobCanceled
+	case <-ctx.Done():
+		return msg.JobDetails{}, nil, context.Cause(ctx)
+	}
+	b := &collect.Buffer{}
+	_, err := b.Add(0, []byte("abc"))
+	b.End()
+	details.End = time.Now()
+	return details, collect.Results{"top": b}, err
+}
+
+func (f *fakeMaster) Cancel(context.Context) error {
+	close(f.cancelled) // twice would panic: the Dispatcher passes one on
+	return nil
+}
+
+func (f *fakeMaster) stopped() error {
+	select {
+	case <-f.ended:
+		return actor.ErrStopped
+	default:
+		return nil
+	}
+}
+
+func (f *fakeMaster) Details(context.Context) (msg.JobDetails, error) {
+	return msg.JobDetails{ID: f.id, Status: msg.JobRunning}, f.stopped()
+}
+
+func (f *fakeMaster) Overview(context.Context) (msg.JobOverview, error) {
+	return msg.JobOverview{ID: f.id, Status: msg.JobRunning}, f.stopped()
+}
+
+func (f *fakeMaster) CollectPage(ctx context.Context, _ string, cursor int64, wait time.Duration) (msg.CollectPage, error) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-f.ended:
+		return msg.CollectPage{}, actor.ErrStopped
+	case <-timer.C:
+		return msg.CollectPage{Next: cursor}, nil
+	case <-ctx.Done():
+		return msg.CollectPage{}, context.Cause(ctx)
+	}
+}
+
+// run starts a Dispatcher that stops with the test.
+func run(t *testing.T, mode Mode) *Dispatcher {
+	t.Helper()
+	logger := logrus.New()
+	logger.SetOutput(io.Discard)
+	d := New(Config{Mode: mode, IDs: "0123456789abcdef"}, newFakeMaster, logger)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- d.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("run: %v", err)
+		}
+	})
+	return d
+}
+
+func submit(t *testing.T, d *Dispatcher, job ids.JobID) {
+	t.Helper()
+	if err := d.Submit(t.Context(), Submission{Job: job, Graph: graph()}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestClientFollowsItsJob(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := run(t, Attached)
+		submit(t, d, "j1")
+		if _, known := d.JobMaster("j1"); !known {
+			t.Error("running job has no JobMaster")
+		}
+		if details, err := d.JobDetails(t.Context(), "j1"); err != nil || details.Status != msg.JobRunning {
+			t.Errorf("details: %s, error %v", details.Status, err)
+		}
+		begin := time.Now()
+		r, err := d.JobResult(t.Context(), "j1", time.Minute)
+		if err != nil || r.Status != msg.JobRunning || time.Since(begin) != time.Minute {
+			t.Errorf("result while it runs: %s after %s, error %v", r.Status, time.Since(begin), err)
+		}
+		page, err := d.CollectPage(t.Context(), "j1", "top", 0, 2*time.Hour)
+		if err != nil || string(page.Records) != "abc" || !page.End || time.Since(begin) != time.Hour {
+			t.Errorf("page over the end of the job: %+v after %s, error %v", page, time.Since(begin), err)
+		}
+		r, err = d.JobResult(t.Context(), "j1", time.Minute)
+		if err != nil || r.Status != msg.JobFinished || r.Duration != time.Hour {
+			t.Errorf("result: %+v, error %v", r, err)
+		}
+		outcome, err := d.Outcome(t.Context())
+		if err != nil || outcome.Status != msg.ApplicationSucceeded || time.Since(begin) != time.Hour {
+			t.Errorf("outcome %+v after %s, error %v", outcome, time.Since(begin), err)
+		}
+		if _, known := d.JobMaster("j1"); known {
+			t.Error("ended job still has a JobMaster")
+		}
+	})
+}
+
+func TestClientThatWaitsHearsOfTheEndAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := run(t, Attached)
+		submit(t, d, "j1")
+		begin := time.Now()
+		if r, err := d.JobResult(t.Context(), "j1", 2*time.Hour); err != nil || r.Status != msg.JobFinished || time.Since(begin) != time.Hour {
+			t.Errorf("result %s after %s, error %v", r.Status, time.Since(begin), err)
+		}
+		// It does not come for what was collected.
+		if o, err := d.Outcome(t.Context()); err != nil || o.Status != msg.ApplicationSucceeded || time.Since(begin) != time.Hour+fetchTime {
+			t.Errorf("outcome %+v after %s, error %v", o, time.Since(begin), err)
+		}
+	})
+}
+
+func TestListsMergeRunningAndEndedJobs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := run(t, Session)
+		for _, job := range []ids.JobID{"j1", "broken", "j2"} {
+			submit(t, d, job)
+		}
+		for range 2 {
+			if err := d.CancelJob(t.Context(), "j1"); err != nil {
+				t.Error(err)
+			}
+		}
+		synctest.Wait()
+		jobs, err := d.Jobs(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []msg.JobStatus
+		for _, j := range jobs {
+			got = append(got, j.Status)
+		}
+		want := []msg.JobStatus{msg.JobCanceled, msg.JobFailed, msg.JobRunning}
+		if len(got) != 3 || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
+			t.Errorf("jobs are %v, want %v", got, want)
+		}
+		r, err := d.JobResult(t.Context(), "broken", 0)
+		if err != nil || r.Failure == nil || r.Failure.Message != "no such option" {
+			t.Errorf("result of a job that could not be started: %+v, error %v", r, err)
+		}
+	})
+}
+
+func TestErrorsCanBeTested(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := run(t, Session)
+		submit(t, d, "j1")
+		_, detailsErr := d.JobDetails(t.Context(), "j9")
+		_, resultErr := d.JobResult(t.Context(), "j9", 0)
+		_, pageErr := d.CollectPage(t.Context(), "j9", "top", 0, 0)
+		for name, test := range map[string]struct{ got, want error }{
+			"details of an unknown job": {detailsErr, msg.ErrJobNotFound},
+			"result of an unknown job":  {resultErr, msg.ErrJobNotFound},
+			"page of an unknown job":    {pageErr, msg.ErrJobNotFound},
+			"cancel of an unknown job":  {d.CancelJob(t.Context(), "j9"), msg.ErrJobNotFound},
+			"a job that exists":         {d.Submit(t.Context(), Submission{Job: "j1", Graph: graph()}), msg.ErrJobExists},
+		} {
+			if !errors.Is(test.got, test.want) {
+				t.Errorf("%s: got error %v, want %v", name, test.got, test.want)
+			}
+		}
+		if err := d.ShutDown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if o, err := d.Outcome(t.Context()); err != nil || o.Status != msg.ApplicationSucceeded {
+			t.Errorf("outcome %+v, error %v", o, err)
+		}
+		if err := d.Submit(t.Context(), Submission{Job: "j2", Graph: graph()}); !errors.Is(err, ErrEnding) {
+			t.Errorf("job for an ending cluster: got error %v", err)
+		}
+	})
+}
+
+// A Dispatcher that stops suspends its jobs and waits for them.
+func TestStopSuspendsJobs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		logger := logrus.New()
+		logger.SetOutput(io.Discard)
+		d := New(Config{Mode: Session}, newFakeMaster, logger)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- d.Run(ctx) }()
+		submit(t, d, "j1")
+		master, _ := d.JobMaster("j1")
+		cancel()
+		<-done
+		if !errors.Is(master.(*fakeMaster).stopped(), actor.ErrStopped) {
+			t.Error("job runs on")
+		}
+		for _, err := range []error{
+			func() error { _, err := d.Outcome(t.Context()); return err }(),
+			func() error { _, err := d.Jobs(t.Context()); return err }(),
+			func() error { _, err := d.JobResult(t.Context(), "j1", time.Hour); return err }(),
+			d.Submit(t.Context(), Submission{Job: "j2", Graph: graph()}),
+		} {
+			if !errors.Is(err, actor.ErrStopped) {
+				t.Errorf("after the end: got error %v", err)
+			}
+		}
+	})
+}
