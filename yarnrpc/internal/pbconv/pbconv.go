@@ -41,8 +41,8 @@ func TokenProto(t *creds.Token) *commonpb.TokenProto {
 		return nil
 	}
 	return &commonpb.TokenProto{
-		Identifier: slices.Concat([]byte{}, t.Identifier), // required: empty, never nil
-		Password:   slices.Concat([]byte{}, t.Password),
+		Identifier: append([]byte{}, t.Identifier...), // required: empty, never nil
+		Password:   append([]byte{}, t.Password...),
 		Kind:       proto.String(t.Kind),
 		Service:    proto.String(t.Service),
 	}
@@ -81,7 +81,7 @@ type enum interface {
 // that keeps the names apart in protobuf. Nil, a value that was not sent or is
 // newer than our .proto files, is the empty string.
 func state[S ~string, E enum](value *E, prefix string) S {
-	if value == nil {
+	if value == nil || (*value).Descriptor().Values().ByNumber((*value).Number()) == nil {
 		return ""
 	}
 	return S(strings.TrimPrefix((*value).String(), prefix))

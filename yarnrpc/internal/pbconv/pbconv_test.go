@@ -1,0 +1,307 @@
+package pbconv
+
+import (
+	"bytes"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// encoded sends a message through its bytes, as the wire does.
+func encoded[M proto.Message](t *testing.T, m M) M {
+	t.Helper()
+	b, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := m.ProtoReflect().New().Interface().(M)
+	if err := proto.Unmarshal(b, again); err != nil {
+		t.Fatal(err)
+	}
+	return again
+}
+
+var (
+	app       = records.ApplicationID{ClusterTimestamp: 1410901177871, ID: 7}
+	attempt   = records.ApplicationAttemptID{Application: app, Attempt: 2}
+	container = records.ContainerID{Attempt: attempt, ID: 3<<40 | 9}
+)
+
+func TestLaunchContextsSurviveTheWire(t *testing.T) {
+	want := records.ContainerLaunchContext{
+		LocalResources: map[string]records.LocalResource{
+			"bobbin": {
+				URL:  records.URL{Scheme: "hdfs", Host: "ns", Port: -1, Path: "/x/bobbin"},
+				Size: 5, Timestamp: 1410901177871,
+				Type: records.LocalFile, Visibility: records.VisibilityPrivate,
+			},
+			"lib/a.jar": {
+				URL:  records.URL{Scheme: "hdfs", UserInfo: "me", Host: "nn", Port: 8020, Path: "/a.jar"},
+				Type: records.LocalPattern, Visibility: records.VisibilityPublic, Pattern: ".*",
+			},
+		},
+		Environment: map[string]string{"A": "1", "B": ""},
+		Commands:    []string{"./bobbin", "appmaster"},
+		Tokens:      []byte("HDTS"),
+		ServiceData: map[string][]byte{"shuffle": {1}},
+		ACLs:        map[records.ApplicationAccess]string{records.AccessView: "*", records.AccessModify: " "},
+		Retry: records.ContainerRetry{
+			Policy: records.RetryOnSpecificCodes, ErrorCodes: []int32{1, 2}, MaxRetries: -1,
+			Interval: 3 * time.Second, FailuresValidity: time.Minute,
+		},
+	}
+	p := encoded(t, ContainerLaunchContextProto(want))
+	if diff := cmp.Diff(want, ContainerLaunchContext(p)); diff != "" {
+		t.Error(diff)
+	}
+	first, err := proto.Marshal(ContainerLaunchContextProto(want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 10 { // maps have no order, and a resent request must be the same bytes
+		again, err := proto.Marshal(ContainerLaunchContextProto(want))
+		if err != nil || !bytes.Equal(first, again) {
+			t.Fatalf("equal launch contexts gave different bytes (%v)", err)
+		}
+	}
+}
+
+func TestSubmissionsSurviveTheWire(t *testing.T) {
+	priority := records.Priority(4)
+	for name, want := range map[string]records.SubmissionContext{
+		"everything": {
+			ID: app, Name: "word count", Queue: "small", Priority: &priority,
+			Container:   records.ContainerLaunchContext{Commands: []string{"true"}},
+			Resource:    records.Resource{MemoryMB: 512, VCores: 1},
+			NodeLabel:   "gpu",
+			KeepTokens:  true,
+			Unmanaged:   true,
+			MaxAttempts: 3, FailuresValidity: time.Hour,
+			Type: "BOBBIN", KeepContainers: true, Tags: []string{"a", "b"},
+			Lifetime: 90 * time.Second,
+			Logs: records.LogAggregation{
+				Include: ".*", Exclude: "tmp", RolledInclude: "r", RolledExclude: "e", PolicyClass: "c", PolicyParams: "p",
+			},
+		},
+		"little": {ID: app, Name: "x", Queue: "default", Type: "YARN", Resource: records.Resource{MemoryMB: 1, VCores: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := SubmissionContext(encoded(t, SubmissionContextProto(want)))
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	t.Run("a lifetime is sent in whole seconds, rounded up", func(t *testing.T) {
+		p := SubmissionContextProto(records.SubmissionContext{Lifetime: 1500 * time.Millisecond})
+		if got := p.GetApplicationTimeouts()[0].GetTimeout(); got != 2 {
+			t.Errorf("got %d", got)
+		}
+	})
+	t.Run("what is empty takes the server's default", func(t *testing.T) {
+		p := SubmissionContextProto(records.SubmissionContext{})
+		if p.Queue != nil || p.Priority != nil || p.ApplicationType != nil || p.NodeLabelExpression != nil || p.ApplicationTimeouts != nil {
+			t.Errorf("got %v", p)
+		}
+		if !p.GetCancelTokensWhenComplete() || p.GetAttemptFailuresValidityInterval() != -1 {
+			t.Errorf("got %v", p)
+		}
+	})
+}
+
+func TestContainersSurviveTheWire(t *testing.T) {
+	want := records.Container{
+		ID: container, Node: records.NodeID{Host: "127.0.0.2", Port: 8041}, NodeHTTPAddress: "127.0.0.2:8042",
+		Resource: records.Resource{MemoryMB: 1 << 40, VCores: 4}, Priority: 5,
+		Token:         &creds.Token{Identifier: []byte("i"), Password: []byte("p"), Kind: creds.KindContainer, Service: "s"},
+		ExecutionType: records.ExecutionOpportunistic, AllocationRequestID: 77, Version: 2, AllocationTags: []string{"t"},
+	}
+	got := Container(encoded(t, ContainerProto(want)))
+	if diff := cmp.Diff(want, got); diff != "" || string(got.Token.Password) != "p" {
+		t.Error(diff)
+	}
+	status := records.ContainerStatus{
+		ID: container, State: records.ContainerComplete, SubState: records.ContainerSubDone,
+		ExitStatus: records.ExitPreempted, Diagnostics: "gone", Capability: want.Resource,
+		ExecutionType: records.ExecutionGuaranteed, Attributes: map[string]string{"HOST": "h"},
+	}
+	if diff := cmp.Diff(status, ContainerStatus(encoded(t, ContainerStatusProto(status)))); diff != "" {
+		t.Error(diff)
+	}
+	node := records.NodeReport{
+		ID: want.Node, HTTPAddress: "h:1", Rack: "/default-rack", Used: records.Resource{MemoryMB: 1, VCores: 2},
+		Capability: want.Resource, Containers: 3, State: records.NodeDecommissioning, HealthReport: "well",
+		LastHealthReport: time.UnixMilli(1410901177871), Labels: []string{"x"}, DecommissioningTimeout: 30 * time.Second,
+	}
+	if diff := cmp.Diff(node, NodeReport(encoded(t, NodeReportProto(node)))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReportsAreRead(t *testing.T) {
+	token := &creds.Token{Identifier: []byte{}, Password: []byte{}, Kind: "k"}
+	report := ApplicationReport(encoded(t, &yarnpb.ApplicationReportProto{
+		ApplicationId:               ApplicationIDProto(app),
+		CurrentApplicationAttemptId: ApplicationAttemptIDProto(attempt),
+		YarnApplicationState:        yarnpb.YarnApplicationStateProto_NEW_SAVING.Enum(),
+		FinalApplicationStatus:      yarnpb.FinalApplicationStatusProto_APP_KILLED.Enum(),
+		LogAggregationStatus:        yarnpb.LogAggregationStatusProto_LOG_TIME_OUT.Enum(),
+		StartTime:                   proto.Int64(1410901177871),
+		FinishTime:                  proto.Int64(0),
+		RpcPort:                     proto.Int32(-1),
+		ClientToAmToken:             TokenProto(token),
+		AppResource_Usage:           &yarnpb.ApplicationResourceUsageReportProto{NumUsedContainers: proto.Int32(-1)},
+	}))
+	want := records.ApplicationReport{
+		ID: app, Attempt: attempt, State: records.ApplicationNewSaving, FinalStatus: records.FinalKilled,
+		Logs: records.LogsTimedOut, Started: time.UnixMilli(1410901177871), RPCPort: -1,
+		ClientToAMToken: token, Usage: records.ResourceUsage{UsedContainers: -1},
+		Diagnostics: "N/A", // Hadoop's default
+	}
+	if diff := cmp.Diff(want, report); diff != "" {
+		t.Error(diff)
+	}
+	attemptReport := AttemptReport(encoded(t, &yarnpb.ApplicationAttemptReportProto{
+		YarnApplicationAttemptState: yarnpb.YarnApplicationAttemptStateProto_APP_ATTEMPT_ALLOCATED_SAVING.Enum(),
+		AmContainerId:               ContainerIDProto(container),
+	}))
+	if attemptReport.State != records.AttemptAllocatedSaving || attemptReport.MasterContainer != container {
+		t.Errorf("got %+v", attemptReport)
+	}
+	queue := QueueInfo(encoded(t, &yarnpb.QueueInfoProto{
+		QueueName: proto.String("root"), State: yarnpb.QueueStateProto_Q_RUNNING.Enum(),
+		ChildQueues: []*yarnpb.QueueInfoProto{{QueueName: proto.String("a"), State: yarnpb.QueueStateProto_Q_STOPPED.Enum()}},
+	}))
+	if queue.State != records.QueueRunning || len(queue.Children) != 1 || queue.Children[0].State != records.QueueStopped {
+		t.Errorf("got %+v", queue)
+	}
+	acls := QueueUserACLs([]*yarnpb.QueueUserACLInfoProto{{
+		QueueName: proto.String("a"), UserAcls: []yarnpb.QueueACLProto{yarnpb.QueueACLProto_QACL_SUBMIT_APPLICATIONS},
+	}})
+	if len(acls) != 1 || len(acls[0].ACLs) != 1 || acls[0].ACLs[0] != records.QueueSubmitApplications {
+		t.Errorf("got %+v", acls)
+	}
+}
+
+// The constants of records are checked against the generated names: a misspelt one
+// would be sent as nothing, and never be equal to what a server says.
+func TestEveryStateHasItsNumber(t *testing.T) {
+	for name, tc := range map[string]struct {
+		values map[string]int32
+		prefix string
+		known  []string
+	}{
+		"application": {yarnpb.YarnApplicationStateProto_value, "", names(records.ApplicationNew, records.ApplicationNewSaving,
+			records.ApplicationSubmitted, records.ApplicationAccepted, records.ApplicationRunning, records.ApplicationFinished,
+			records.ApplicationFailed, records.ApplicationKilled)},
+		"attempt": {yarnpb.YarnApplicationAttemptStateProto_value, attemptPrefix, names(records.AttemptNew, records.AttemptSubmitted,
+			records.AttemptScheduled, records.AttemptAllocatedSaving, records.AttemptAllocated, records.AttemptLaunched,
+			records.AttemptFailed, records.AttemptRunning, records.AttemptFinishing, records.AttemptFinished, records.AttemptKilled)},
+		"final": {yarnpb.FinalApplicationStatusProto_value, finalPrefix, names(records.FinalUndefined, records.FinalSucceeded,
+			records.FinalFailed, records.FinalKilled, records.FinalEnded)},
+		"container": {yarnpb.ContainerStateProto_value, containerPrefix, names(records.ContainerNew, records.ContainerRunning,
+			records.ContainerComplete)},
+		"container sub-state": {yarnpb.ContainerSubStateProto_value, containerSubPrefix, names(records.ContainerSubScheduled,
+			records.ContainerSubRunning, records.ContainerSubPaused, records.ContainerSubCompleting, records.ContainerSubDone)},
+		"execution type": {yarnpb.ExecutionTypeProto_value, "", names(records.ExecutionGuaranteed, records.ExecutionOpportunistic)},
+		"node": {yarnpb.NodeStateProto_value, nodePrefix, names(records.NodeNew, records.NodeRunning, records.NodeUnhealthy,
+			records.NodeDecommissioned, records.NodeLost, records.NodeRebooted, records.NodeDecommissioning, records.NodeShutdown)},
+		"queue":     {yarnpb.QueueStateProto_value, queuePrefix, names(records.QueueStopped, records.QueueRunning, records.QueueDraining)},
+		"queue ACL": {yarnpb.QueueACLProto_value, queueACLPrefix, names(records.QueueSubmitApplications, records.QueueAdminister)},
+		"logs": {yarnpb.LogAggregationStatusProto_value, logsPrefix, names(records.LogsDisabled, records.LogsNotStarted, records.LogsRunning,
+			records.LogsSucceeded, records.LogsFailed, records.LogsTimedOut, records.LogsRunningWithFailure)},
+		"access":              {yarnpb.ApplicationAccessTypeProto_value, accessPrefix, names(records.AccessView, records.AccessModify)},
+		"retry":               {yarnpb.ContainerRetryPolicyProto_value, "", names(records.RetryNever, records.RetryOnAllErrors, records.RetryOnSpecificCodes)},
+		"local resource type": {yarnpb.LocalResourceTypeProto_value, "", names(records.LocalFile, records.LocalArchive, records.LocalPattern)},
+		"visibility": {yarnpb.LocalResourceVisibilityProto_value, "", names(records.VisibilityPublic, records.VisibilityPrivate,
+			records.VisibilityApplication)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if len(tc.known) != len(tc.values) {
+				t.Errorf("%d constants for %d values", len(tc.known), len(tc.values))
+			}
+			for _, known := range tc.known {
+				if _, there := tc.values[tc.prefix+known]; !there {
+					t.Errorf("protobuf has no %s%s", tc.prefix, known)
+				}
+			}
+		})
+	}
+}
+
+func names[S ~string](states ...S) []string {
+	out := make([]string, len(states))
+	for i, s := range states {
+		out[i] = string(s)
+	}
+	return out
+}
+
+// A newer server may send what our .proto files do not know.
+func TestAStateOfTheFutureIsNoState(t *testing.T) {
+	var b []byte
+	b = protowire.AppendTag(b, 8, protowire.VarintType) // yarn_application_state
+	b = protowire.AppendVarint(b, 99)
+	var p yarnpb.ApplicationReportProto
+	if err := proto.Unmarshal(b, &p); err != nil {
+		t.Fatal(err)
+	}
+	if got := ApplicationReport(&p).State; got != "" {
+		t.Errorf("got %q", got)
+	}
+	if got := ApplicationStateProto("FUTURE"); got != nil {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestMissingMessagesAreZeroValues(t *testing.T) {
+	for name, zero := range map[string]bool{
+		"application":    ApplicationID(nil).IsZero(),
+		"attempt":        ApplicationAttemptID(nil).IsZero(),
+		"container id":   ContainerID(nil).IsZero(),
+		"node":           NodeID(nil).IsZero(),
+		"resource":       Resource(nil) == records.Resource{},
+		"priority":       Priority(nil) == 0,
+		"token":          Token(nil) == nil && TokenProto(nil) == nil,
+		"container":      Container(nil).ID.IsZero(),
+		"status":         ContainerStatus(nil).ExitStatus == records.ExitUnknown,
+		"report":         ApplicationReport(nil).State == "",
+		"attempt report": AttemptReport(nil).State == "",
+		"node report":    NodeReport(nil).State == "",
+		"metrics":        ClusterMetrics(nil) == records.ClusterMetrics{},
+		"queue":          QueueInfo(nil).State == "",
+		"local resource": LocalResource(nil) == records.LocalResource{},
+		"launch context": ContainerLaunchContext(nil).Commands == nil,
+		"submission":     SubmissionContext(nil).ID.IsZero(),
+		"execution type": ExecutionType(nil) == records.ExecutionGuaranteed,
+		"time":           Time(0).IsZero() && Time(-1).IsZero() && Millis(time.Time{}) == 0,
+		"report of one":  ContainerReport(nil).ID.IsZero(),
+	} {
+		if !zero {
+			t.Errorf("%s is not zero", name)
+		}
+	}
+}
+
+func TestRequiredFieldsOfTokensAreThere(t *testing.T) {
+	if _, err := proto.Marshal(TokenProto(&creds.Token{})); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNumbersThatDoNotFitDoNotWrapAround(t *testing.T) {
+	if got := ResourceProto(records.Resource{VCores: math.MaxInt}).GetVirtualCores(); got != math.MaxInt32 {
+		t.Errorf("got %d", got)
+	}
+	if got := ResourceProto(records.Resource{VCores: math.MinInt}).GetVirtualCores(); got != math.MinInt32 {
+		t.Errorf("got %d", got)
+	}
+}
