@@ -1,5 +1,6 @@
-// Package conformance compares hadoopproto with the descriptors inside Hadoop's own
-// generated classes. It needs Java and Hadoop's jars, and no cluster.
+// Package conformance holds hadoopproto and yarnrpc to what real Hadoop does: the
+// descriptors inside its generated classes, and the answers of a ResourceManager that
+// offers every protection.
 package conformance
 
 import (
