@@ -19,7 +19,7 @@ const maxFile = 1 << 20
 // are the same. A missing file is fs.ErrNotExist; anything but mappings of
 // single values is an error that names file and line.
 func ReadFile(path string) (Layer, error) {
-	data, err := os.ReadFile(path) //nolint:gosec // the caller's own choice of file
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return Layer{}, fmt.Errorf("read options: %w", err)
 	}

@@ -21,14 +21,23 @@ type Key interface {
 
 // The kinds of options.
 type (
-	StringKey   string // any text
-	IntKey      string // a whole number
-	FractionKey string // a number such as 0.4
-	BoolKey     string // true or false
-	DurationKey string // "10 s", "100 ms", "5 min"; a bare number counts Definition.Unit
-	MemoryKey   string // "512m", "1g", "64 kb"; a bare number counts bytes
-	PortsKey    string // "0", "50100-50200", "8081,9000-9010"
-	PrefixKey   string // ends with "."; any text under any name that begins with it
+	// StringKey names any text.
+	StringKey string
+	// IntKey names a whole number.
+	IntKey string
+	// FractionKey names a number such as 0.4.
+	FractionKey string
+	// BoolKey names true or false.
+	BoolKey string
+	// DurationKey names a length of time: "10 s", "100 ms", "5 min"; a bare number
+	// counts Definition.Unit.
+	DurationKey string
+	// MemoryKey names a size: "512m", "1g", "64 kb"; a bare number counts bytes.
+	MemoryKey string
+	// PortsKey names ports: "0", "50100-50200", "8081,9000-9010".
+	PortsKey string
+	// PrefixKey ends with "." and names any text under any name that begins with it.
+	PrefixKey string
 )
 
 // Definition is a row of the table.

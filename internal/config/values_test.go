@@ -33,8 +33,15 @@ func TestSizesAsFlinkWritesThem(t *testing.T) {
 		unit Bytes
 		want Bytes
 	}{
-		{"512m", Byte, 512 * Mebibyte}, {"1g", Byte, Gibibyte}, {"1 gb", Byte, Gibibyte}, {"64 kb", Byte, 64 * Kibibyte}, {"1T", Byte, Tebibyte},
-		{"1024", Byte, 1024}, {"1024", Mebibyte, Gibibyte}, {"10 bytes", Mebibyte, 10}, {"0", Byte, 0},
+		{"512m", Byte, 512 * Mebibyte},
+		{"1g", Byte, Gibibyte},
+		{"1 gb", Byte, Gibibyte},
+		{"64 kb", Byte, 64 * Kibibyte},
+		{"1T", Byte, Tebibyte},
+		{"1024", Byte, 1024},
+		{"1024", Mebibyte, Gibibyte},
+		{"10 bytes", Mebibyte, 10},
+		{"0", Byte, 0},
 	} {
 		if got, err := ParseMemory(test.text, test.unit); err != nil || got != test.want {
 			t.Errorf("%q: got %d, %v, want %d", test.text, got, err, test.want)

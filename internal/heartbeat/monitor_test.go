@@ -17,7 +17,7 @@ var start = time.Unix(1700000000, 0)
 func TestSilentPeersExpireOnce(t *testing.T) {
 	t.Parallel()
 	m := heartbeat.NewMonitor[string](50 * time.Second)
-	if _, any := m.Next(); any {
+	if _, pending := m.Next(); pending {
 		t.Error("a monitor of nobody has a deadline")
 	}
 	m.Seen("a", start)
@@ -95,7 +95,7 @@ func TestMonitorAgreesWithAList(t *testing.T) {
 					want = p.seen.Add(timeout)
 				}
 			}
-			if next, any := m.Next(); any != (len(model) > 0) || !next.Equal(want) {
+			if next, pending := m.Next(); pending != (len(model) > 0) || !next.Equal(want) {
 				t.Fatalf("next is %s, want %s", next, want)
 			}
 			if seen, known := m.LastSeen(id); known != (model[id] != peer{}) || !seen.Equal(model[id].seen) {

@@ -47,7 +47,7 @@ func openFile(dir, name string, maxSize int64, maxFiles int) (*File, error) {
 }
 
 func (f *File) open() error {
-	file, err := os.OpenFile(f.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640) //nolint:gosec // readable by YARN's group, as its own logs
+	file, err := os.OpenFile(f.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640) // readable by YARN's group, as its own logs
 	if err != nil {
 		return fmt.Errorf("open log: %w", err)
 	}

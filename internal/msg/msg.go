@@ -14,9 +14,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// Message is one of the message types of this package.
-//
-//sumtype:decl
+// Message is one of the message types of this package. Every receiver knows some
+// of them and drops the rest: a switch over it has a default.
 type Message interface{ isMessage() }
 
 // Heartbeat says that the sender is alive, on any stream and in both

@@ -58,7 +58,7 @@ func NewConn(address string, config Config) (*Conn, error) {
 			return dialer.DialContext(ctx, "tcp", address)
 		}),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(rawCodec{}), grpc.MaxCallRecvMsgSize(maxFrame), grpc.MaxCallSendMsgSize(maxFrame)),
-		grpc.WithReadBufferSize(bufferSize), grpc.WithWriteBufferSize(bufferSize), grpc.WithSharedWriteBuffer(true),
+		grpc.WithReadBufferSize(bufferSize), grpc.WithWriteBufferSize(bufferSize),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: clientPing, Timeout: pingTimeout, PermitWithoutStream: true}),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: reconnectFirst, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectMost},
@@ -126,7 +126,7 @@ func (c *Conn) dial(ctx context.Context, cancel context.CancelFunc) (*clientWire
 	if err != nil {
 		return nil, Peer{}, refused(err)
 	}
-	from, err := peerOf(stream.Context())
+	from, err := peerOf(stream.Context()) //nolint:contextcheck // gRPC's own, which knows the peer
 	if err != nil {
 		return nil, Peer{}, err
 	}
@@ -149,7 +149,7 @@ func (c *Conn) Close() error {
 	c.mu.Unlock()
 	err := c.grpc.Close()
 	c.streams.Wait()
-	if err != nil && !errors.Is(err, grpc.ErrClientConnClosing) {
+	if err != nil && status.Code(err) != codes.Canceled { // closed before
 		return fmt.Errorf("close connection to %s: %w", c.address, err)
 	}
 	return nil

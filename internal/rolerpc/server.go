@@ -73,7 +73,7 @@ func newServer(config Config, mux *Mux, alive keepalive.ServerParameters) *Serve
 		grpc.Creds(credentials.NewTLS(config.TLS)),
 		grpc.ForceServerCodecV2(rawCodec{}),
 		grpc.MaxRecvMsgSize(maxFrame), grpc.MaxSendMsgSize(maxFrame),
-		grpc.ReadBufferSize(bufferSize), grpc.WriteBufferSize(bufferSize), grpc.SharedWriteBuffer(true),
+		grpc.ReadBufferSize(bufferSize), grpc.WriteBufferSize(bufferSize),
 		grpc.ConnectionTimeout(handshakeTimeout),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.WaitForHandlers(true), // so that no stream starts after Close has looked

@@ -221,8 +221,9 @@ func (s *Stream) admits(f frame) bool {
 		return f.token == ""
 	case msg.Disconnect:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 func (s *Stream) write() {

@@ -122,6 +122,7 @@ func (c *Core) hostSaid(e HostSaid) {
 		h.failure = &m.Failure
 	case msg.TaskStateChanged, msg.TaskProgress, msg.RequestSplit, msg.CollectBatch:
 		c.sendJobMaster(j, m)
+	default: // a host has nothing else to say
 	}
 }
 

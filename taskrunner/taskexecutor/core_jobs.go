@@ -88,6 +88,7 @@ func (c *Core) jobMasterSaid(j *job, m msg.Message) {
 		}
 	case msg.CancelTasks, msg.SplitAssigned, msg.CollectAcknowledged:
 		c.sendHost(j, m)
+	default: // Heartbeat; a JobMaster has nothing else to say
 	}
 }
 

@@ -174,6 +174,7 @@ func (c *Core) resourceManagerSaid(l *link, m msg.Message) {
 		c.end(Released, m.Cause)
 	case msg.RequestSlot:
 		c.slotRequested(m)
+	default: // Heartbeat; a ResourceManager has nothing else to say
 	}
 }
 

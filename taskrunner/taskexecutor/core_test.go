@@ -119,11 +119,11 @@ func (s *script) event(words []string) Event {
 	host := func(m msg.Message) Event { return HostSaid{Host: hostID(args[1]), Message: m} }
 	switch args[0] {
 	case "opened":
-		return LinkOpened{LinkID(s.number(args[1]))} //nolint:gosec // small
+		return LinkOpened{LinkID(s.number(args[1]))}
 	case "lost":
-		return LinkLost{LinkID(s.number(args[1])), rest(2)} //nolint:gosec // small
+		return LinkLost{LinkID(s.number(args[1])), rest(2)}
 	case "heartbeat":
-		return RoleSaid{LinkID(s.number(args[1])), msg.Heartbeat{}} //nolint:gosec // small
+		return RoleSaid{LinkID(s.number(args[1])), msg.Heartbeat{}}
 	case "registered":
 		return rm(msg.TaskExecutorRegistered{ResourceManager: "r1", HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second})
 	case "request":
@@ -311,8 +311,9 @@ func showMessage(m msg.Message) string {
 		return "stop: " + m.Cause
 	case msg.SetMemory:
 		return fmt.Sprintf("memory is %d MB", m.MemoryMB)
+	default:
+		return msg.Kind(m)
 	}
-	return msg.Kind(m)
 }
 
 func showSlots(slots []msg.SlotStatus) string {

@@ -57,7 +57,7 @@ func (s *shell) startHost(ctx context.Context, e StartHost) {
 
 // runHost lives as long as the host.
 func (s *shell) runHost(ctx context.Context, e StartHost, h *hostControl) Exit {
-	host, err := s.t.env.Hosts.Start(ctx, HostSpec{Host: e.Host, Job: e.Job, Program: e.Program, MemoryMB: e.MemoryMB})
+	host, err := s.t.env.Hosts.Start(ctx, HostSpec(e))
 	if err != nil {
 		return Exit{How: "cannot be started: " + err.Error()}
 	}

@@ -72,6 +72,8 @@ func (t *TaskExecutor) logEffect(effect Effect) {
 			t.logger.WithFields(logrus.Fields{"slot": m.Index, "allocation": m.Allocation}).Info("slot freed")
 		case msg.HostLost:
 			t.logger.WithFields(logrus.Fields{"host": m.Host, "permanent": m.Failure.Permanent, "err": m.Failure.Message}).Warn("task host lost")
+		default:
+			t.logger.WithFields(logrus.Fields{"link": e.Link, "message": msg.Kind(m)}).Debug("message sent")
 		}
 	case End:
 		t.logger.WithFields(logrus.Fields{"reason": e.Reason, "cause": e.Cause}).Info("task executor ends")

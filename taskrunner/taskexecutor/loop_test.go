@@ -25,7 +25,7 @@ import (
 func quiet() logrus.FieldLogger {
 	l := logrus.New()
 	l.SetOutput(io.Discard)
-	l.SetLevel(logrus.DebugLevel) // so that every line is made
+	l.Level = 5 // debug, so that every line is made
 	return l
 }
 
@@ -52,18 +52,19 @@ func (r *role) Closed(cause error)    { r.closed <- cause }
 // next gives the next message that is not a sign of life.
 func next[M msg.Message](t *testing.T, in <-chan msg.Message) M {
 	t.Helper()
+	patience := time.NewTimer(time.Hour)
+	defer patience.Stop()
 	for {
 		select {
 		case m := <-in:
-			switch m := m.(type) {
-			case M:
-				return m
-			case msg.Heartbeat, msg.SlotReport:
-			default:
-				var want M
-				t.Fatalf("got %s, want %s", msg.Kind(m), msg.Kind(want))
+			if wanted, is := m.(M); is {
+				return wanted
 			}
-		case <-time.After(time.Hour): // in the bubble's time: everybody waits
+			if kind := msg.Kind(m); kind != "Heartbeat" && kind != "SlotReport" {
+				var want M
+				t.Fatalf("got %s, want %s", kind, msg.Kind(want))
+			}
+		case <-patience.C: // in the bubble's time: everybody waits
 			var want M
 			t.Fatalf("no %s comes", msg.Kind(want))
 		}
@@ -185,6 +186,7 @@ func obey(c *control.Conn, told func(msg.StartHost)) string {
 			err = c.Send(msg.TaskStateChanged{State: msg.ExecutionRunning, Execution: m.Tasks[0].Execution})
 		case msg.StopHost:
 			return "exit status 0"
+		default:
 		}
 		if err != nil {
 			return err.Error()
@@ -225,7 +227,7 @@ func TestLifeOfAWorker(t *testing.T) {
 			t.Errorf("another task runs: %+v", changed)
 		}
 		for range 12 { // two minutes of the bubble: signs of life keep it up
-			time.Sleep(10 * time.Second)
+			time.Sleep(10 * time.Second) //nolint:forbidigo // of the bubble
 			rm.Send(msg.Heartbeat{})
 			jm.Send(msg.Heartbeat{})
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -69,6 +70,7 @@ func hostProcess(value string) int {
 			}
 		case msg.StopHost:
 			return 0
+		default:
 		}
 	}
 }
@@ -81,27 +83,21 @@ func work(c *control.Conn) int {
 		return 3
 	case "panic":
 		go panic("no such word")
-		select {}
+		forever()
 	case "hang":
 		if err := c.Close(); err != nil {
 			return 14
 		}
-		select {}
+		forever()
 	case "hog":
-		var held [][]byte
-		for { // until it is ended
-			block := make([]byte, 16<<20)
-			for i := range block {
-				block[i] = byte(i)
-			}
-			held = append(held, block)
-			if len(held) > 100 {
-				return 15
-			}
-			time.Sleep(10 * time.Millisecond)
+		held := make([]byte, 512<<20)
+		for i := 0; i < len(held); i += 4096 {
+			held[i] = 1
 		}
+		forever()
+		runtime.KeepAlive(held)
 	case "heir": // its child keeps its output open
-		if err := exec.Command("sleep", "3").Start(); err != nil { //nolint:noctx // outlives us
+		if err := exec.Command("sleep", "3").Start(); err != nil {
 			return 16
 		}
 		return 4
@@ -302,8 +298,12 @@ func parentProcess() int {
 		}
 		fmt.Println(h.PID())
 	}
-	select {}
+	forever()
+	return 0
 }
+
+// forever blocks without looking like a deadlock to the Go runtime.
+func forever() { <-time.NewTimer(time.Hour).C }
 
 // TestHostsEndWithTheirTaskExecutor would catch a host that keeps another's
 // socket open, or its own: it would outlive the worker until YARN finds it.
@@ -334,9 +334,11 @@ func TestHostsEndWithTheirTaskExecutor(t *testing.T) {
 	if len(pids) != 2 {
 		t.Fatalf("%d hosts were started, want 2", len(pids))
 	}
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
 	for _, pid := range pids {
-		for alive(pid) && t.Context().Err() == nil {
-			time.Sleep(10 * time.Millisecond)
+		for alive(pid) { // until the test binary's deadline, which fails
+			<-ticker.C
 		}
 	}
 }
