@@ -128,6 +128,8 @@ func TestSourceRules(t *testing.T) {
 		"a part of a pure package draws lots": {"a/failover/b/x.go", "package b\nimport \"math/rand/v2\"", 1},
 		"a core starts a goroutine":           {"a/core.go", "package a\nfunc f() { go f() }", 1},
 		"a test skips":                        {"a/x_test.go", "package a\nfunc f(t *testing.T) { t.Skip() }", 1},
+		"a test sleeps":                       {"a/x_test.go", "package a\nfunc f() { time.Sleep(1) }", 1},
+		"a test sleeps in a bubble":           {"a/x_test.go", "package a\nimport \"testing/synctest\"\nfunc f() { time.Sleep(1) }", 0},
 		"a subtest skips":                     {"a/x_test.go", "package a\nfunc f(t *testing.T) { t.Run(``, func(t *testing.T) { t.SkipNow() }) }", 1},
 		"a helper skips":                      {"a/x_test.go", "package a\nfunc f(tb testing.TB) { func() { tb.Skipf(``) }() }", 1},
 		"a fuzz target passes over an input":  {"a/x_test.go", "package a\nfunc f(f *testing.F) { f.Fuzz(func(t *testing.T, b []byte) { t.Skip() }) }", 0},

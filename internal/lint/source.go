@@ -83,6 +83,13 @@ func Source(name string, src []byte) []string {
 	}
 	at := func(n ast.Node) int { return fset.Position(n.Pos()).Line }
 	if test {
+		if !slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == `"testing/synctest"` }) {
+			forEachCall(file, func(call *ast.CallExpr, on, function string) {
+				if on == "time" && function == "Sleep" {
+					complain("line %d: a test sleeps; let it wait for a condition, or run in a bubble of testing/synctest", at(call))
+				}
+			})
+		}
 		for _, call := range skips(file) {
 			complain("line %d: a skipped test looks green; let it fail and say what is missing", at(call))
 		}
