@@ -257,6 +257,8 @@ func (w *world) disconnect(t *rapid.T) {
 	c, id := w.connection(t)
 	delete(w.connections, c)
 	w.step(t, TaskExecutorDisconnected{From: Peer{c, id}, Cause: "cut"})
+	w.unchanged(t, TaskExecutorSaid{From: Peer{c, id}, Message: msg.SlotReport{Slots: []msg.SlotStatus{{Index: 0}, {Index: 1}}}})
+	w.unchanged(t, TaskExecutorDisconnected{From: Peer{c, id}, Cause: "cut again"})
 }
 
 func (w *world) slot(t *rapid.T) (ids.SlotID, ids.AllocationID) {

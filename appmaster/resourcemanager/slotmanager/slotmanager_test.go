@@ -387,6 +387,33 @@ func TestGrantsPreferEarlierJobsAndWorkersInUse(t *testing.T) {
 	}
 }
 
+// A worker that becomes idle when no other is, long after it came, goes in time.
+func TestWorkerIsReleasedAfterItsIdleTimeoutAndNotBefore(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	m := New(Config{SlotsPerWorker: 1, IdleTimeout: idleTimeout}, ids.NewSequence("a"))
+	m.Declare("j1", 1)
+	if err := m.Register(now, "w1", []msg.SlotStatus{{Index: 0}}); err != nil {
+		t.Fatal(err)
+	}
+	grant := m.Reconcile(now).Grants[0]
+	m.Declare("j1", 0)
+	now = now.Add(time.Hour)
+	m.Reconcile(now)
+	m.Freed(now, grant.Slot, grant.Allocation)
+	m.Reconcile(now)
+
+	due, ok := m.Next()
+	if want := now.Add(idleTimeout); !ok || !due.Equal(want) {
+		t.Fatalf("next reconciliation is at %v, %v instead of %v", due, ok, want)
+	}
+	if released := m.Reconcile(due.Add(-1)).Release; len(released) != 0 {
+		t.Errorf("released too soon: %v", released)
+	}
+	if released := m.Reconcile(due).Release; len(released) != 1 || released[0].Worker != "w1" {
+		t.Errorf("released in time: %v", released)
+	}
+}
+
 // The time per fact must not grow with the square of the cluster.
 func BenchmarkTenThousandWorkersComeAndGo(b *testing.B) {
 	for b.Loop() {

@@ -1,0 +1,334 @@
+package yarndriver
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// core decides what to ask of YARN and when, and what becomes of containers.
+//
+// One allocate is under way at a time. When its answer is there, the next one
+// goes out at once if there is something new to say, after the request interval
+// while containers are to come, and after the heartbeat interval otherwise.
+type core struct {
+	heartbeat       time.Duration
+	requestInterval time.Duration
+
+	registered bool
+	gone       bool             // the attempt is not ours any more: nothing is done
+	maximum    records.Resource // zero: not known
+	queue      string
+	nodes      map[records.NodeID]amrm.Node
+	profiles   []*profile // the one with priority p at p-1
+	containers map[ids.ResourceID]*container
+
+	release  []records.ContainerID // to go out with the next allocate
+	inFlight bool
+	failures int       // of allocate, in a row
+	answered time.Time // the last good answer: until then we were the attempt
+	nextBeat time.Time
+	retryAt  time.Time // no allocate before it, after a failure
+
+	stopQueue []stopContainer // to go out with the next good answer
+	stopping  int             // stops under way
+	checking  []*container
+	finish    *finishAsked // asked for, and not begun
+	finishing *finishAsked
+	wake      time.Time // as last asked for; zero: not asked
+
+	// During a step:
+	now     time.Time
+	effects []effect
+	events  []resourcemanager.DriverEvent
+	starts  []start
+}
+
+// profile is a kind of worker. Each has a priority of its own, as YARN keeps one
+// size of container for a priority.
+type profile struct {
+	spec     resourcemanager.WorkerResourceSpec
+	priority records.Priority
+	total    int  // Orders.Total
+	starts   int  // reported so far
+	asked    int  // outstanding in amrm's table
+	checked  bool // against the maximum
+	refused  bool // by YARN, or larger than its maximum
+}
+
+// wanted is how many containers are still to come.
+func (p *profile) wanted() int {
+	if p.refused {
+		return 0
+	}
+	return max(p.total-p.starts, 0)
+}
+
+func (p *profile) capability() records.Resource {
+	return records.Resource{MemoryMB: int64(p.spec.MemoryMB), VCores: p.spec.VCores}
+}
+
+func newCore(heartbeat, requestInterval time.Duration, nodes []records.NodeReport) *core {
+	c := &core{
+		heartbeat: heartbeat, requestInterval: requestInterval,
+		nodes:      make(map[records.NodeID]amrm.Node),
+		containers: make(map[ids.ResourceID]*container),
+	}
+	c.updateNodes(nodes)
+	return c
+}
+
+// Step takes one event and gives what is to be done about it, in order.
+func (c *core) Step(now time.Time, e event) []effect {
+	c.now, c.effects, c.events, c.starts = now, nil, nil, nil
+	switch e := e.(type) {
+	case registered:
+		c.register(e.registration)
+	case ordered:
+		c.order(e.orders)
+	case allocated:
+		c.inFlight = false
+		if e.err != nil {
+			c.allocateFailed(e.err)
+		} else {
+			c.allocateAnswered(e.response)
+		}
+	case containerStarted:
+		c.containerStarted(e)
+	case containerStopped:
+		c.stopping--
+	case containerChecked:
+		c.containerChecked(e)
+	case finishAsked:
+		c.finish = &e
+	case finished:
+		c.emit(answerFinish{reply: c.finishing.reply, err: e.err})
+	case woken:
+		c.wake = time.Time{}
+	}
+	if c.registered && !c.gone {
+		c.check()
+		c.beat()
+	}
+	return c.assemble()
+}
+
+func (c *core) emit(e effect) { c.effects = append(c.effects, e) }
+
+// assemble puts the report first, so that a worker is known before it starts.
+func (c *core) assemble() []effect {
+	var effects []effect
+	if len(c.events) > 0 {
+		effects = append(effects, report{c.events})
+	}
+	if len(c.starts) > 0 {
+		effects = append(effects, startContainers{c.starts})
+	}
+	return append(effects, c.effects...)
+}
+
+func (c *core) register(r amrm.Registration) {
+	c.registered = true
+	c.maximum, c.queue = r.Maximum, r.Queue
+	c.answered = c.now
+	c.nextBeat = c.now.Add(c.heartbeat)
+	c.giveBack(r.PreviousContainers)
+	for _, p := range c.profiles {
+		c.checkSize(p)
+	}
+}
+
+// giveBack releases containers that nothing was asked for.
+func (c *core) giveBack(containers []records.Container) {
+	for _, container := range containers {
+		c.release = append(c.release, container.ID)
+	}
+}
+
+func (c *core) order(o resourcemanager.Orders) {
+	p := c.profile(o.Spec)
+	p.total = o.Total
+	c.checkSize(p)
+	for _, r := range o.Release {
+		c.releaseWorker(r.Worker)
+	}
+	for _, id := range o.Check {
+		c.watch(id)
+	}
+}
+
+func (c *core) profile(spec resourcemanager.WorkerResourceSpec) *profile {
+	for _, p := range c.profiles {
+		if p.spec == spec {
+			return p
+		}
+	}
+	p := &profile{spec: spec, priority: records.Priority(len(c.profiles) + 1)}
+	c.profiles = append(c.profiles, p)
+	return p
+}
+
+// checkSize refuses a profile that YARN could never give: it would refuse the
+// whole allocate, again and again.
+func (c *core) checkSize(p *profile) {
+	if !c.registered || p.checked {
+		return
+	}
+	p.checked = true
+	if c.maximum == (records.Resource{}) || p.capability().Fits(c.maximum) {
+		return
+	}
+	c.refuse(p, fmt.Sprintf("a worker needs %d MB and %d vcores, and the largest container that queue %s gives has %d MB and %d vcores:"+
+		" lower taskmanager.memory.process.size or yarn.containers.vcores",
+		p.spec.MemoryMB, p.spec.VCores, c.queue, c.maximum.MemoryMB, c.maximum.VCores))
+}
+
+func (c *core) refuse(p *profile, reason string) {
+	p.refused = true
+	c.events = append(c.events, resourcemanager.WorkersRefused{Reason: reason})
+}
+
+func (c *core) allocateFailed(err error) {
+	if errors.Is(err, amrm.ErrAttemptGone) {
+		c.gone = true
+		c.emit(fail{err})
+		return
+	}
+	if errors.Is(err, yarnrpc.ErrInvalidResourceRequest) {
+		for _, p := range c.profiles {
+			if p.asked > 0 && !p.refused {
+				c.refuse(p, "YARN refuses to give workers: "+err.Error())
+			}
+		}
+	}
+	wait := min(c.requestInterval<<min(c.failures, 16), c.heartbeat)
+	c.failures++
+	c.retryAt = c.now.Add(wait)
+	c.nextBeat = c.retryAt
+}
+
+func (c *core) allocateAnswered(r amrm.Response) {
+	c.failures = 0
+	c.answered = c.now
+	c.updateNodes(r.UpdatedNodes)
+	c.giveBack(r.PreviousContainers)
+	for _, container := range r.Allocated {
+		if p := c.byPriority(container.Priority); p != nil {
+			p.asked--
+		}
+		c.take(container)
+	}
+	for _, container := range r.Surplus {
+		c.take(container)
+	}
+	for _, status := range r.Completed {
+		c.completed(status)
+	}
+	for _, s := range c.stopQueue {
+		c.stop(s)
+	}
+	c.stopQueue = nil
+	c.nextBeat = c.now.Add(c.heartbeat)
+	if slices.ContainsFunc(c.profiles, func(p *profile) bool { return p.asked > 0 }) {
+		c.nextBeat = c.now.Add(c.requestInterval)
+	}
+}
+
+func (c *core) byPriority(priority records.Priority) *profile {
+	if priority < 1 || int(priority) > len(c.profiles) {
+		return nil
+	}
+	return c.profiles[priority-1]
+}
+
+// updateNodes keeps the list of nodes that asks name.
+func (c *core) updateNodes(reports []records.NodeReport) {
+	for _, r := range reports {
+		if r.State.Usable() {
+			c.nodes[r.ID] = amrm.NodeOf(r)
+		} else {
+			delete(c.nodes, r.ID)
+		}
+	}
+}
+
+// beat sends an allocate, or the end of the application, if it is time, and sees
+// to it that the next one is not missed.
+func (c *core) beat() {
+	switch {
+	case c.finishing != nil:
+		return
+	case c.finish != nil && !c.inFlight && c.stopping == 0 && len(c.stopQueue) == 0:
+		c.finishing, c.finish = c.finish, nil
+		c.emit(finish{status: c.finishing.status, diagnostics: c.finishing.diagnostics})
+		return
+	case c.inFlight:
+	case c.now.Before(c.retryAt):
+	case c.news() || !c.now.Before(c.nextBeat):
+		c.allocate()
+	}
+	c.setWake()
+}
+
+// news tells whether there is something to say that should not wait.
+func (c *core) news() bool {
+	return len(c.release) > 0 || len(c.stopQueue) > 0 ||
+		slices.ContainsFunc(c.profiles, func(p *profile) bool { return p.wanted() != p.asked })
+}
+
+func (c *core) allocate() {
+	a := allocate{release: c.release}
+	for _, p := range c.profiles {
+		if want := p.wanted(); want != p.asked {
+			p.asked = want
+			a.asks = append(a.asks, amrm.Ask{
+				Key:        amrm.AskKey{Priority: p.priority},
+				Capability: p.capability(),
+				Count:      want,
+				Hosts:      amrm.Spread(c.nodeList(), want, p.capability()),
+			})
+		}
+	}
+	c.release = nil
+	c.inFlight = true
+	c.emit(a)
+}
+
+// nodeList gives the nodes in an order that does not depend on the map's.
+func (c *core) nodeList() []amrm.Node {
+	keys := make([]records.NodeID, 0, len(c.nodes))
+	for id := range c.nodes {
+		keys = append(keys, id)
+	}
+	slices.SortFunc(keys, func(a, b records.NodeID) int { return strings.Compare(a.String(), b.String()) })
+	nodes := make([]amrm.Node, len(keys))
+	for i, id := range keys {
+		nodes[i] = c.nodes[id]
+	}
+	return nodes
+}
+
+// setWake asks to be woken when something is due, unless it is asked already.
+func (c *core) setWake() {
+	next := c.nextBeat
+	if c.inFlight {
+		next = time.Time{} // its answer will come
+	}
+	for _, k := range c.checking {
+		if !k.nextCheck.IsZero() && (next.IsZero() || k.nextCheck.Before(next)) {
+			next = k.nextCheck
+		}
+	}
+	if !next.IsZero() && !next.Equal(c.wake) {
+		c.emit(wake{next})
+	}
+	c.wake = next
+}

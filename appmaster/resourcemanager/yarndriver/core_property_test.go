@@ -1,0 +1,293 @@
+package yarndriver
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// yarn is a naive YARN, with the ResourceManager above: it gives containers as
+// asked, sometimes more, and writes down what becomes of each.
+type yarn struct {
+	core *core
+	now  time.Time
+	wake time.Time
+
+	asked     int // outstanding in YARN's table
+	request   *allocate
+	lastID    int
+	held      map[records.ContainerID]string // "given", then "started" or "given back"
+	starting  []records.ContainerID
+	stopping  []records.ContainerID
+	checking  []records.ContainerID
+	completed []records.ContainerStatus // to be told
+
+	total    int
+	reported map[ids.ResourceID]string // "starting", then "ended" or "released"
+}
+
+// step hands an event over and performs what follows from it.
+func (y *yarn) step(t *rapid.T, e event) {
+	for _, effect := range y.core.Step(y.now, e) {
+		switch e := effect.(type) {
+		case allocate:
+			y.allocate(t, e)
+		case report:
+			for _, event := range e.events {
+				y.report(t, event)
+			}
+		case startContainers:
+			for _, s := range e.starts {
+				y.become(t, s.container.ID, "given", "started")
+				if y.reported[worker(s.container.ID)] != "starting" {
+					t.Fatalf("%s is started before it is reported", s.container.ID)
+				}
+				y.starting = append(y.starting, s.container.ID)
+			}
+		case stopContainer:
+			y.stopping = append(y.stopping, e.id)
+		case checkContainer:
+			y.checking = append(y.checking, e.id)
+		case wake:
+			if !e.at.After(y.now) {
+				t.Fatalf("wake at %v, which is not after %v", e.at, y.now)
+			}
+			y.wake = e.at
+		case fail, finish, answerFinish:
+			t.Fatalf("unexpected effect %+v", e)
+		}
+	}
+}
+
+func (y *yarn) allocate(t *rapid.T, a allocate) {
+	if y.request != nil {
+		t.Fatal("two allocates at once")
+	}
+	for _, ask := range a.asks {
+		if ask.Count < 0 || ask.Key.Priority != 1 {
+			t.Fatalf("ask %+v", ask)
+		}
+	}
+	y.request = &a
+}
+
+func (y *yarn) report(t *rapid.T, e resourcemanager.DriverEvent) {
+	switch e := e.(type) {
+	case resourcemanager.WorkerStarting:
+		if y.reported[e.Worker] != "" {
+			t.Fatalf("%s is reported starting twice", e.Worker)
+		}
+		y.reported[e.Worker] = "starting"
+		if len(y.reported) > y.total {
+			t.Fatalf("%d workers started, and %d ordered", len(y.reported), y.total)
+		}
+	case resourcemanager.WorkerFailed:
+		y.ended(t, e.Worker)
+	case resourcemanager.WorkerCompleted:
+		y.ended(t, e.Worker)
+	case resourcemanager.WorkersRefused:
+		t.Fatalf("refused: %s", e.Reason)
+	}
+}
+
+func (y *yarn) ended(t *rapid.T, id ids.ResourceID) {
+	if y.reported[id] != "starting" {
+		t.Fatalf("%s is reported ended, and was %q", id, y.reported[id])
+	}
+	y.reported[id] = "ended"
+}
+
+func (y *yarn) become(t *rapid.T, id records.ContainerID, from, to string) {
+	if y.held[id] != from {
+		t.Fatalf("%s is %s, and was %q", id, to, y.held[id])
+	}
+	y.held[id] = to
+}
+
+// answer applies the request under way, and gives what it asks for, or less, or
+// more.
+func (y *yarn) answer(t *rapid.T) {
+	if y.request == nil {
+		t.Skip("no allocate is under way")
+	}
+	request := y.request
+	y.request = nil
+	if rapid.IntRange(0, 9).Draw(t, "fails") == 0 {
+		y.apply(t, request) // YARN's client keeps it until it is answered
+		y.step(t, allocated{err: errors.New("connection refused")})
+		return
+	}
+	y.apply(t, request)
+	var r amrm.Response
+	for range rapid.IntRange(0, y.asked).Draw(t, "given") {
+		y.asked--
+		r.Allocated = append(r.Allocated, y.give(t))
+	}
+	for range rapid.SampledFrom([]int{0, 0, 0, 1}).Draw(t, "surplus") {
+		r.Surplus = append(r.Surplus, y.give(t))
+	}
+	r.Completed, y.completed = y.completed, nil
+	y.step(t, allocated{response: r})
+}
+
+func (y *yarn) apply(t *rapid.T, a *allocate) {
+	for _, ask := range a.asks {
+		y.asked = ask.Count
+	}
+	for _, id := range a.release {
+		switch y.held[id] {
+		case "given", "started":
+			y.held[id] = "given back"
+			y.complete(id, records.ExitAborted)
+		case "ended":
+		default:
+			t.Fatalf("%s is released, and was %q", id, y.held[id])
+		}
+	}
+}
+
+func (y *yarn) complete(id records.ContainerID, status records.ExitStatus) {
+	y.completed = append(y.completed, records.ContainerStatus{ID: id, State: records.ContainerComplete, ExitStatus: status})
+}
+
+func (y *yarn) give(t *rapid.T) records.Container {
+	y.lastID++
+	id := containerID(y.lastID)
+	y.held[id] = "given"
+	return records.Container{
+		ID: id, Node: nodeID(rapid.SampledFrom([]string{"h1", "h2", "h3"}).Draw(t, "host")),
+		Resource: records.Resource{MemoryMB: 1024, VCores: 1}, Priority: 1,
+	}
+}
+
+func take[T any](t *rapid.T, what string, list *[]T) T {
+	if len(*list) == 0 {
+		t.Skip("no " + what)
+	}
+	i := rapid.IntRange(0, len(*list)-1).Draw(t, what)
+	item := (*list)[i]
+	*list = slices.Delete(*list, i, i+1)
+	return item
+}
+
+// order gives new orders, as the ResourceManager does: it never wants fewer than
+// have started, and releases what it knows of.
+func (y *yarn) order(t *rapid.T) {
+	o := resourcemanager.Orders{Spec: testSpec, Total: len(y.reported) + rapid.IntRange(0, 5).Draw(t, "outstanding")}
+	y.total = o.Total
+	for _, id := range slices.Sorted(maps.Keys(y.reported)) {
+		if y.reported[id] != "starting" {
+			continue
+		}
+		switch rapid.IntRange(0, 5).Draw(t, "fate") {
+		case 0:
+			y.reported[id] = "released"
+			o.Release = append(o.Release, resourcemanager.Release{Worker: id})
+		case 1:
+			o.Check = append(o.Check, id)
+		}
+	}
+	y.step(t, ordered{o})
+}
+
+// Whatever YARN and its nodes do: no container is lost from the books or started
+// twice, every worker's end is told once and of none that was released, and never
+// are there more workers than ordered.
+func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		y := &yarn{
+			core: newCore(DefaultHeartbeat, DefaultRequestInterval, testNodes()), now: testEpoch,
+			held: make(map[records.ContainerID]string), reported: make(map[ids.ResourceID]string),
+		}
+		y.step(t, registered{})
+		t.Repeat(map[string]func(*rapid.T){
+			"answer": y.answer,
+			"order":  y.order,
+			"start answered": func(t *rapid.T) {
+				id := take(t, "start", &y.starting)
+				e := containerStarted{id: id}
+				if rapid.IntRange(0, 4).Draw(t, "fails") == 0 {
+					e.err = errors.New("no disk")
+				}
+				y.step(t, e)
+			},
+			"stop answered":  func(t *rapid.T) { y.step(t, containerStopped{id: take(t, "stop", &y.stopping)}) },
+			"check answered": y.checked,
+			"container ends": y.ends,
+			"time passes":    y.timePasses,
+		})
+		y.settle(t)
+	})
+}
+
+func (y *yarn) checked(t *rapid.T) {
+	e := containerChecked{id: take(t, "check", &y.checking)}
+	if y.held[e.id] == "ended" {
+		e.status = records.ContainerStatus{ID: e.id, State: records.ContainerComplete, ExitStatus: 1}
+	}
+	y.step(t, e)
+}
+
+func (y *yarn) ends(t *rapid.T) {
+	var started []records.ContainerID
+	for id, state := range y.held {
+		if state == "started" {
+			started = append(started, id)
+		}
+	}
+	slices.SortFunc(started, records.ContainerID.Compare)
+	id := take(t, "container", &started)
+	y.held[id] = "ended"
+	y.complete(id, 1)
+}
+
+func (y *yarn) timePasses(t *rapid.T) {
+	y.now = y.now.Add(time.Duration(rapid.IntRange(1, 12_000).Draw(t, "ms")) * time.Millisecond)
+	if !y.wake.IsZero() && !y.now.Before(y.wake) {
+		y.wake = time.Time{}
+		y.step(t, woken{})
+	}
+}
+
+// settle answers everything, and then demands that the books agree: what is held
+// is a worker's, and what is no worker's is given back.
+func (y *yarn) settle(t *rapid.T) {
+	for range 20 {
+		for len(y.starting) > 0 {
+			y.step(t, containerStarted{id: take(t, "start", &y.starting)})
+		}
+		for len(y.stopping) > 0 {
+			y.step(t, containerStopped{id: take(t, "stop", &y.stopping)})
+		}
+		for len(y.checking) > 0 {
+			y.checked(t)
+		}
+		y.now = y.now.Add(DefaultHeartbeat)
+		y.step(t, woken{})
+		if y.request != nil {
+			request := y.request
+			y.request = nil
+			y.apply(t, request)
+			r := amrm.Response{Completed: y.completed}
+			y.completed = nil
+			y.step(t, allocated{response: r})
+		}
+	}
+	for id, state := range y.held {
+		if live := state == "given" || state == "started"; live != (y.reported[worker(id)] == "starting") {
+			t.Fatalf("container %s is %s, and its worker %q", id, state, y.reported[worker(id)])
+		}
+	}
+	if y.asked != y.total-len(y.reported) {
+		t.Fatalf("%d containers are asked for, of %d workers ordered and %d started", y.asked, y.total, len(y.reported))
+	}
+}

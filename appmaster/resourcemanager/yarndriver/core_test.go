@@ -1,0 +1,293 @@
+package yarndriver
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/internal/transcript"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write transcripts anew")
+
+var (
+	testEpoch   = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	testAttempt = records.ApplicationAttemptID{Application: records.ApplicationID{ClusterTimestamp: 1, ID: 1}, Attempt: 1}
+	testSpec    = resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 1, Slots: 1}
+	largeSpec   = resourcemanager.WorkerResourceSpec{MemoryMB: 4096, VCores: 4, Slots: 4}
+)
+
+// testNodes are two nodes with room for four workers each.
+func testNodes() []records.NodeReport {
+	var nodes []records.NodeReport
+	for _, host := range []string{"h1", "h2"} {
+		nodes = append(nodes, records.NodeReport{
+			ID: nodeID(host), Rack: "/r", State: records.NodeRunning,
+			Capability: records.Resource{MemoryMB: 4096, VCores: 8},
+		})
+	}
+	return nodes
+}
+
+func nodeID(host string) records.NodeID { return records.NodeID{Host: host, Port: 1} }
+
+func containerID(number int) records.ContainerID {
+	return records.ContainerID{Attempt: testAttempt, ID: int64(number)}
+}
+
+func TestCoreTranscripts(t *testing.T) {
+	transcript.Run(t, *rewrite, func(t *testing.T) func(string) []string {
+		s := &script{t: t, now: testEpoch, core: newCore(DefaultHeartbeat, DefaultRequestInterval, testNodes())}
+		return s.command
+	})
+}
+
+// script drives a core by commands, as its transcripts have them:
+//
+//	registered [maximum=MB]
+//	order TOTAL [spec=large] [release=3,4] [check=5]
+//	answer [2@h1 …] [surplus=3@h2] [done=4:EXIT] [lost=h1]   to an allocate: containers by number
+//	fail gone|invalid|TEXT                      of an allocate
+//	started|stopped NUMBER, unstarted NUMBER TEXT, checked NUMBER [EXIT]
+//	finish STATUS TEXT, finished
+//	wait DURATION                               with the wakes that fall due
+//	pause DURATION                              without: the process was stopped
+type script struct {
+	t    *testing.T
+	core *core
+	now  time.Time
+	wake time.Time
+}
+
+func (s *script) command(line string) []string {
+	s.t.Helper()
+	options := map[string]string{}
+	var args []string
+	for _, w := range strings.Fields(line) {
+		if name, value, ok := strings.Cut(w, "="); ok {
+			options[name] = value
+		} else {
+			args = append(args, w)
+		}
+	}
+	switch args[0] {
+	case "wait":
+		return s.wait(args[1])
+	case "pause":
+		s.now = s.now.Add(s.duration(args[1]))
+		return nil
+	}
+	e := s.event(args, options)
+	if e == nil {
+		s.t.Fatalf("unknown command %q", line)
+	}
+	return s.step(e)
+}
+
+func (s *script) event(args []string, options map[string]string) event {
+	text := func(i int) string { return strings.Join(args[min(i, len(args)):], " ") }
+	switch args[0] {
+	case "registered":
+		r := amrm.Registration{Queue: "root.default"}
+		if maximum, ok := options["maximum"]; ok {
+			r.Maximum = records.Resource{MemoryMB: int64(s.number(maximum)), VCores: 4}
+		}
+		return registered{r}
+	case "order":
+		return ordered{s.orders(args, options)}
+	case "answer":
+		return allocated{response: s.response(args, options)}
+	case "fail":
+		switch args[1] {
+		case "gone":
+			return allocated{err: amrm.ErrAttemptGone}
+		case "invalid":
+			return allocated{err: yarnrpc.ErrInvalidResourceRequest}
+		}
+		return allocated{err: errors.New(text(1))}
+	case "started":
+		return containerStarted{id: containerID(s.number(args[1]))}
+	case "unstarted":
+		return containerStarted{id: containerID(s.number(args[1])), err: errors.New(text(2))}
+	case "stopped":
+		return containerStopped{id: containerID(s.number(args[1]))}
+	case "checked":
+		e := containerChecked{id: containerID(s.number(args[1]))}
+		if len(args) > 2 {
+			e.status = s.completion(args[1], args[2])
+		}
+		return e
+	case "finish":
+		return finishAsked{status: records.FinalApplicationStatus(args[1]), diagnostics: text(2)}
+	case "finished":
+		return finished{}
+	}
+	return nil
+}
+
+func (s *script) orders(args []string, options map[string]string) resourcemanager.Orders {
+	o := resourcemanager.Orders{Spec: testSpec, Total: s.number(args[1])}
+	if options["spec"] == "large" {
+		o.Spec = largeSpec
+	}
+	for _, n := range numbers(options["release"]) {
+		o.Release = append(o.Release, resourcemanager.Release{Worker: worker(containerID(s.number(n)))})
+	}
+	for _, n := range numbers(options["check"]) {
+		o.Check = append(o.Check, worker(containerID(s.number(n))))
+	}
+	return o
+}
+
+func numbers(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
+}
+
+func (s *script) response(args []string, options map[string]string) amrm.Response {
+	var r amrm.Response
+	for _, word := range args[1:] {
+		r.Allocated = append(r.Allocated, s.container(word))
+	}
+	for _, word := range numbers(options["surplus"]) {
+		r.Surplus = append(r.Surplus, s.container(word))
+	}
+	for _, word := range numbers(options["done"]) {
+		number, status, _ := strings.Cut(word, ":")
+		r.Completed = append(r.Completed, s.completion(number, status))
+	}
+	for _, host := range numbers(options["lost"]) {
+		r.UpdatedNodes = append(r.UpdatedNodes, records.NodeReport{ID: nodeID(host), State: records.NodeLost})
+	}
+	return r
+}
+
+// container reads NUMBER@HOST, with /PRIORITY where it is not 1.
+func (s *script) container(word string) records.Container {
+	word, priority, found := strings.Cut(word, "/")
+	if !found {
+		priority = "1"
+	}
+	number, host, _ := strings.Cut(word, "@")
+	return records.Container{
+		ID: containerID(s.number(number)), Node: nodeID(host),
+		Resource: records.Resource{MemoryMB: 1024, VCores: 1}, Priority: records.Priority(s.number(priority)),
+	}
+}
+
+func (s *script) completion(number, status string) records.ContainerStatus {
+	return records.ContainerStatus{
+		ID: containerID(s.number(number)), State: records.ContainerComplete,
+		ExitStatus: records.ExitStatus(s.number(status)), Diagnostics: "N/A",
+	}
+}
+
+func (s *script) number(word string) int {
+	n, err := strconv.Atoi(word)
+	if err != nil {
+		s.t.Fatalf("number %q: %v", word, err)
+	}
+	return n
+}
+
+func (s *script) duration(word string) time.Duration {
+	d, err := time.ParseDuration(word)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return d
+}
+
+// wait lets time pass, and wakes the core when it asked to be.
+func (s *script) wait(duration string) []string {
+	var lines []string
+	end := s.now.Add(s.duration(duration))
+	for !s.wake.IsZero() && !s.wake.After(end) {
+		s.now, s.wake = s.wake, time.Time{}
+		for _, line := range s.step(woken{}) {
+			lines = append(lines, fmt.Sprintf("%v: %s", s.now.Sub(testEpoch), line))
+		}
+	}
+	s.now = end
+	return lines
+}
+
+func (s *script) step(e event) []string {
+	var lines []string
+	for _, effect := range s.core.Step(s.now, e) {
+		if w, ok := effect.(wake); ok {
+			s.wake = w.at
+		}
+		lines = append(lines, describe(effect)...)
+	}
+	return lines
+}
+
+func describe(e effect) []string {
+	switch e := e.(type) {
+	case allocate:
+		return []string{describeAllocate(e)}
+	case report:
+		var lines []string
+		for _, event := range e.events {
+			lines = append(lines, describeReport(event))
+		}
+		return lines
+	case startContainers:
+		var lines []string
+		for _, s := range e.starts {
+			lines = append(lines, fmt.Sprintf("start %d on %s", s.container.ID.ID, s.container.Node.Host))
+		}
+		return lines
+	case stopContainer:
+		return []string{fmt.Sprintf("stop %d on %s", e.id.ID, e.node.Host)}
+	case checkContainer:
+		return []string{fmt.Sprintf("look at %d on %s", e.id.ID, e.node.Host)}
+	case finish:
+		return []string{fmt.Sprintf("finish %s: %s", e.status, e.diagnostics)}
+	case answerFinish:
+		return []string{fmt.Sprintf("answer: %v", e.err)}
+	case wake:
+		return []string{fmt.Sprintf("wake at %v", e.at.Sub(testEpoch))}
+	case fail:
+		return []string{fmt.Sprintf("fail: %v", e.err)}
+	}
+	return []string{fmt.Sprintf("unknown effect %T", e)}
+}
+
+func describeAllocate(a allocate) string {
+	text := "allocate"
+	for _, ask := range a.asks {
+		text += fmt.Sprintf(" ask=%d of %v at priority %d", ask.Count, ask.Capability, ask.Key.Priority)
+		for _, h := range ask.Hosts {
+			text += fmt.Sprintf(" %s:%d", h.Host, h.Count)
+		}
+	}
+	for _, id := range a.release {
+		text += fmt.Sprintf(" release=%d", id.ID)
+	}
+	return text
+}
+
+func describeReport(e resourcemanager.DriverEvent) string {
+	number := func(id ids.ResourceID) string { return strings.TrimLeft(string(id)[len(id)-6:], "0") }
+	switch e := e.(type) {
+	case resourcemanager.WorkerStarting:
+		return fmt.Sprintf("report %s starting on %s", number(e.Worker), e.Host)
+	case resourcemanager.WorkerFailed:
+		return fmt.Sprintf("report %s failed: %s", number(e.Worker), e.Cause)
+	case resourcemanager.WorkerCompleted:
+		return fmt.Sprintf("report %s completed: %s", number(e.Worker), e.Cause)
+	case resourcemanager.WorkersRefused:
+		return "report refused: " + e.Reason
+	}
+	return fmt.Sprintf("unknown report %T", e)
+}

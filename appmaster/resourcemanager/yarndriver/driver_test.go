@@ -1,0 +1,346 @@
+package yarndriver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"go.uber.org/goleak"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func quiet() logrus.FieldLogger {
+	logger := logrus.New()
+	logger.SetOutput(io.Discard)
+	logger.SetLevel(logrus.DebugLevel) // so that what logs is run
+	return logger
+}
+
+// fakeYARN gives what is asked for after a NodeManager's heartbeat, one second
+// after the ask, and knows how containers end.
+type fakeYARN struct {
+	mu         sync.Mutex // guards all
+	began      time.Time
+	registerAs error
+	allocateAs error
+	asked      int
+	askedAt    time.Time
+	lastID     int
+	allocates  []time.Duration // since the start
+	completed  []records.ContainerStatus
+	tokens     int
+	running    map[records.ContainerID]bool
+	ended      map[records.ContainerID]records.ExitStatus
+	starts     int // under way
+	maxStarts  int
+	startTime  time.Duration
+	startAs    error
+	finished   string
+}
+
+func newFakeYARN() *fakeYARN {
+	return &fakeYARN{
+		began: time.Now(), running: make(map[records.ContainerID]bool),
+		ended: make(map[records.ContainerID]records.ExitStatus),
+	}
+}
+
+func (y *fakeYARN) Register(context.Context, amrm.RegisterRequest) (amrm.Registration, error) {
+	return amrm.Registration{Queue: "root.default", Maximum: records.Resource{MemoryMB: 8192, VCores: 8}}, y.registerAs
+}
+
+func (y *fakeYARN) SetAsk(ask amrm.Ask) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.asked, y.askedAt = ask.Count, time.Now()
+}
+
+func (y *fakeYARN) Release(ids ...records.ContainerID) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	for _, id := range ids {
+		delete(y.running, id)
+		y.completed = append(y.completed, records.ContainerStatus{ID: id, State: records.ContainerComplete, ExitStatus: records.ExitAborted})
+	}
+}
+
+func (y *fakeYARN) Allocate(ctx context.Context, _ float32) (amrm.Response, error) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.allocates = append(y.allocates, time.Since(y.began))
+	r := amrm.Response{Completed: y.completed}
+	y.completed = nil
+	if time.Since(y.askedAt) >= time.Second {
+		for ; y.asked > 0; y.asked-- {
+			y.lastID++
+			r.Allocated = append(r.Allocated, records.Container{ID: containerID(y.lastID), Node: nodeID("h1"), Priority: 1})
+		}
+	}
+	if len(r.Allocated) > 0 {
+		r.NMTokens = map[records.NodeID]*creds.Token{nodeID("h1"): {}}
+	}
+	return r, errors.Join(y.allocateAs, ctx.Err())
+}
+
+func (y *fakeYARN) Finish(_ context.Context, status records.FinalApplicationStatus, diagnostics, url string) error {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.finished = fmt.Sprintf("%s %s %s", status, diagnostics, url)
+	return nil
+}
+
+func (y *fakeYARN) SetTokens(tokens map[records.NodeID]*creds.Token) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.tokens += len(tokens)
+}
+
+func (y *fakeYARN) Start(ctx context.Context, k records.Container, launch records.ContainerLaunchContext) error {
+	y.mu.Lock()
+	y.starts++
+	y.maxStarts = max(y.maxStarts, y.starts)
+	y.mu.Unlock()
+	select {
+	case <-time.After(y.startTime):
+	case <-ctx.Done():
+	}
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.starts--
+	if y.startAs != nil {
+		return y.startAs
+	}
+	if y.tokens == 0 || launch.Commands[0] != k.ID.String() {
+		return errors.New("started without token, or by another's launch context")
+	}
+	y.running[k.ID] = true
+	return ctx.Err()
+}
+
+func (y *fakeYARN) Stop(_ context.Context, _ records.NodeID, id records.ContainerID) error {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	delete(y.running, id)
+	return nil
+}
+
+func (y *fakeYARN) Statuses(_ context.Context, _ records.NodeID, ids ...records.ContainerID) ([]records.ContainerStatus, error) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if status, ended := y.ended[ids[0]]; ended {
+		return []records.ContainerStatus{{ID: ids[0], State: records.ContainerComplete, ExitStatus: status}}, nil
+	}
+	return []records.ContainerStatus{{ID: ids[0], State: records.ContainerRunning}}, nil
+}
+
+func (y *fakeYARN) beats() []time.Duration {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return slices.Clone(y.allocates)
+}
+
+func (y *fakeYARN) runningCount() int {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return len(y.running)
+}
+
+// upward collects what the driver reports.
+type upward struct {
+	mu     sync.Mutex // guards events
+	events []string
+}
+
+func (u *upward) report(_ context.Context, events ...resourcemanager.DriverEvent) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, e := range events {
+		u.events = append(u.events, describeReport(e))
+	}
+	return nil
+}
+
+func (u *upward) count(word string) int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	n := 0
+	for _, e := range u.events {
+		if strings.Contains(e, word) {
+			n++
+		}
+	}
+	return n
+}
+
+// run runs a Driver on the fake; stop ends it and gives Run's error.
+func run(t *testing.T, y *fakeYARN) (d *Driver, u *upward, stop func() error) {
+	t.Helper()
+	d, err := New(Config{
+		ResourceManager: y, NodeManagers: y, Nodes: testNodes(),
+		Launch: func(id records.ContainerID, _ records.NodeID, _ resourcemanager.WorkerResourceSpec) (records.ContainerLaunchContext, error) {
+			return records.ContainerLaunchContext{Commands: []string{id.String()}}, nil
+		},
+		FinalTrackingURL: "history",
+		Heartbeat:        DefaultHeartbeat, RequestInterval: DefaultRequestInterval,
+	}, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	u = new(upward)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx, u.report) }()
+	return d, u, func() error {
+		cancel(errStopped)
+		return <-ended
+	}
+}
+
+var errStopped = errors.New("stopped by the test")
+
+// What YARN has after a second must run 100 ms later at most, and heartbeats be
+// rare before and after: the whole gain over a sleeping heartbeat thread.
+func TestWorkersStartAsSoonAsYARNHasThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		y := newFakeYARN()
+		y.startTime = 10 * time.Millisecond
+		d, u, stop := run(t, y)
+		time.Sleep(7 * time.Second) // between two slow heartbeats
+		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 40})
+		time.Sleep(1100*time.Millisecond + 3*y.startTime)
+		synctest.Wait()
+		if n := y.runningCount(); n != 40 || u.count("starting") != 40 {
+			t.Errorf("%d workers run, %d are reported", n, u.count("starting"))
+		}
+		if y.maxStarts != nodeCalls {
+			t.Errorf("%d starts at once instead of %d", y.maxStarts, nodeCalls)
+		}
+		if beats := y.beats(); beats[0] != 5*time.Second || beats[1] != 7*time.Second {
+			t.Errorf("allocates at %v", beats)
+		}
+		before := len(y.beats())
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := len(y.beats()) - before; n != 12 {
+			t.Errorf("%d heartbeats in a quiet minute", n)
+		}
+		if err := stop(); !errors.Is(err, errStopped) {
+			t.Errorf("run ends with %v", err)
+		}
+		if y.finished != "" || y.runningCount() != 40 {
+			t.Errorf("a driver that is stopped touched something: %q, %d workers run", y.finished, y.runningCount())
+		}
+	})
+}
+
+// A container that ends is found out by its node within a fraction of a second,
+// long before the next heartbeat, when its worker's silence is told.
+func TestEndOfASilentWorkerIsFoundOutByItsNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		y := newFakeYARN()
+		d, u, stop := run(t, y)
+		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 1})
+		time.Sleep(2 * time.Second)
+		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 1, Check: []ids.ResourceID{worker(containerID(1))}})
+		time.Sleep(250 * time.Millisecond)
+		y.mu.Lock()
+		y.ended[containerID(1)] = records.ExitForceKilled
+		y.mu.Unlock()
+		time.Sleep(150 * time.Millisecond)
+		synctest.Wait()
+		if u.count("completed: container ended: the process was killed") != 1 {
+			t.Errorf("reported: %q", u.events)
+		}
+		stop() //nolint:errcheck // the test's own cause
+	})
+}
+
+func TestDeregisterStopsReleasedWorkersFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		y := newFakeYARN()
+		d, _, stop := run(t, y)
+		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 2})
+		time.Sleep(2 * time.Second)
+		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 2, Release: []resourcemanager.Release{
+			{Worker: worker(containerID(1))}, {Worker: worker(containerID(2))},
+		}})
+		began := time.Now()
+		long := strings.Repeat("ä", maxDiagnostics)
+		if err := d.Deregister(t.Context(), msg.ApplicationCanceled, long); err != nil {
+			t.Error(err)
+		}
+		if waited := time.Since(began); waited != 0 {
+			t.Errorf("deregistration took %v of waiting", waited)
+		}
+		if y.runningCount() != 0 {
+			t.Errorf("%d workers run", y.runningCount())
+		}
+		if !strings.HasPrefix(y.finished, "KILLED ää") || !strings.HasSuffix(y.finished, "ä … (cut) history") || len(y.finished) > maxDiagnostics+20 {
+			t.Errorf("finished with %d bytes, %.20q…", len(y.finished), y.finished)
+		}
+		stop() //nolint:errcheck // the test's own cause
+	})
+}
+
+func TestRunEndsWhenTheAttemptIsGone(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		spoil func(*fakeYARN)
+	}{
+		{"at the registration", func(y *fakeYARN) { y.registerAs = amrm.ErrAttemptGone }},
+		{"at a heartbeat", func(y *fakeYARN) { y.allocateAs = fmt.Errorf("allocate: %w", amrm.ErrAttemptGone) }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				y := newFakeYARN()
+				test.spoil(y)
+				_, _, stop := run(t, y)
+				time.Sleep(10 * time.Second)
+				if err := stop(); !errors.Is(err, amrm.ErrAttemptGone) {
+					t.Errorf("run ends with %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestFailedStartIsReportedAndGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		y := newFakeYARN()
+		y.startAs = errors.New("no space left")
+		d, u, stop := run(t, y)
+		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 1})
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if u.count("failed: no space left") != 1 || u.count("completed") != 0 {
+			t.Errorf("reported: %q", u.events)
+		}
+		stop() //nolint:errcheck // the test's own cause
+		if y.lastID != 1 || y.asked != 0 {
+			t.Errorf("%d workers were given, and %d asked for again without an order", y.lastID, y.asked)
+		}
+	})
+}
+
+func TestConfigReportsAllFaultsAtOnce(t *testing.T) {
+	_, err := New(Config{RequestInterval: time.Minute, Heartbeat: time.Second}, quiet())
+	if err == nil || !strings.Contains(err.Error(), "clients") || !strings.Contains(err.Error(), "yarn.heartbeat.interval 1s") {
+		t.Errorf("an empty Config gives %v", err)
+	}
+}

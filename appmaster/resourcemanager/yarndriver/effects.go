@@ -1,0 +1,244 @@
+package yarndriver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+const (
+	// nodeCalls bounds the calls to NodeManagers under way: a start takes some
+	// milliseconds there, and hundreds at once would only queue at the same nodes.
+	nodeCalls = 16
+	// stopTimeout bounds a stop, and a look, at a node that does not answer: YARN
+	// ends released containers by itself.
+	stopTimeout = 5 * time.Second
+	// upwardQueue bounds the reports that wait for the ResourceManager, one for a
+	// step.
+	upwardQueue = 1024
+)
+
+var errResourceManagerHangs = errors.New("resource manager takes no reports any more")
+
+// shell performs effects. Only the loop's goroutine calls Perform.
+type shell struct {
+	*Driver
+	report resourcemanager.Report
+	fatal  context.CancelCauseFunc
+	timers *actor.Timers[struct{}]
+	// yarn and upward each hand over in order, from one goroutine: amrm's Client
+	// serves one caller, and a worker must be known before it starts.
+	yarn   *actor.Outbox[effect]
+	upward *actor.Outbox[effect]
+	calls  sync.WaitGroup
+	slots  chan struct{} // held by each call to a NodeManager
+}
+
+func newShell(ctx context.Context, d *Driver, report resourcemanager.Report, fatal context.CancelCauseFunc) *shell {
+	s := &shell{Driver: d, report: report, fatal: fatal, slots: make(chan struct{}, nodeCalls)}
+	s.timers = actor.NewTimers(func(struct{}) { d.post(ctx, woken{}) })
+	s.yarn = actor.NewOutbox(ctx, 1, s.callYARN)
+	s.upward = actor.NewOutbox(ctx, upwardQueue, s.handUp)
+	return s
+}
+
+// wait stops what the shell started; its context has ended.
+func (s *shell) wait() {
+	s.timers.Stop()
+	s.yarn.Wait()
+	s.upward.Wait()
+	s.calls.Wait()
+}
+
+// register makes the attempt known to YARN, beside the loop.
+func (s *shell) register(ctx context.Context) {
+	s.calls.Go(func() {
+		registration, err := s.config.ResourceManager.Register(ctx, s.config.Registration)
+		if err != nil {
+			s.fatal(err)
+			return
+		}
+		s.config.NodeManagers.SetTokens(registration.NMTokens)
+		s.post(ctx, registered{registration})
+	})
+}
+
+// Perform hands an effect over.
+func (s *shell) Perform(ctx context.Context, e effect) {
+	switch e := e.(type) {
+	case allocate, finish:
+		s.yarn.Put(e) // there is room: one is under way at a time
+	case report, startContainers:
+		if !s.upward.Put(e) {
+			s.fatal(errResourceManagerHangs)
+		}
+	case stopContainer:
+		s.callNode(ctx, func(ctx context.Context) { s.stop(ctx, e) })
+	case checkContainer:
+		s.callNode(ctx, func(ctx context.Context) { s.check(ctx, e) })
+	case answerFinish:
+		e.reply <- e.err // has room: see actor.Ask
+	case wake:
+		s.timers.Set(struct{}{}, time.Until(e.at))
+	case fail:
+		s.fatal(e.err)
+	}
+}
+
+// callYARN runs in one goroutine, which amrm's Client belongs to once the
+// attempt is registered.
+func (s *shell) callYARN(ctx context.Context, e effect) {
+	client := s.config.ResourceManager
+	switch e := e.(type) {
+	case allocate:
+		for _, ask := range e.asks {
+			client.SetAsk(ask)
+		}
+		client.Release(e.release...)
+		progress := float32(1)
+		if s.config.Progress != nil {
+			progress = s.config.Progress()
+		}
+		response, err := client.Allocate(ctx, progress)
+		if err == nil {
+			s.config.NodeManagers.SetTokens(response.NMTokens)
+		}
+		s.post(ctx, allocated{response: response, err: err})
+	case finish:
+		s.post(ctx, finished{client.Finish(ctx, e.status, e.diagnostics, s.config.FinalTrackingURL)})
+	}
+}
+
+// handUp reports, and lets start what was reported before.
+func (s *shell) handUp(ctx context.Context, e effect) {
+	switch e := e.(type) {
+	case report:
+		if err := s.report(ctx, e.events...); err != nil {
+			s.fatal(fmt.Errorf("report to resource manager: %w", err))
+		}
+	case startContainers:
+		for _, start := range e.starts {
+			s.callNode(ctx, func(ctx context.Context) { s.start(ctx, start) })
+		}
+	}
+}
+
+// callNode runs a call to a NodeManager beside the loop, when there is a slot.
+func (s *shell) callNode(ctx context.Context, call func(context.Context)) {
+	s.calls.Go(func() {
+		select {
+		case s.slots <- struct{}{}:
+			defer func() { <-s.slots }()
+			call(ctx)
+		case <-ctx.Done():
+		}
+	})
+}
+
+func (s *shell) start(ctx context.Context, e start) {
+	id := e.container.ID
+	launch, err := s.config.Launch(id, e.container.Node, e.spec)
+	if err == nil {
+		err = s.config.NodeManagers.Start(ctx, e.container, launch)
+	}
+	s.post(ctx, containerStarted{id: id, err: err})
+}
+
+func (s *shell) stop(ctx context.Context, e stopContainer) {
+	stopping, cancel := context.WithTimeout(ctx, stopTimeout)
+	defer cancel()
+	if err := s.config.NodeManagers.Stop(stopping, e.node, e.id); err != nil {
+		s.logger.WithError(err).WithField("container", e.id).Debug("container was not stopped by its node")
+	}
+	s.post(ctx, containerStopped{e.id})
+}
+
+func (s *shell) check(ctx context.Context, e checkContainer) {
+	looking, cancel := context.WithTimeout(ctx, stopTimeout)
+	defer cancel()
+	answer := containerChecked{id: e.id}
+	statuses, err := s.config.NodeManagers.Statuses(looking, e.node, e.id)
+	if err != nil {
+		s.logger.WithError(err).WithField("container", e.id).Debug("node does not tell of container")
+	}
+	for _, status := range statuses {
+		if status.ID == e.id {
+			answer.status = status
+		}
+	}
+	s.post(ctx, answer)
+}
+
+// logStep logs one line for each change of state, and heartbeats not at all.
+func (d *Driver) logStep(e event, effects []effect) {
+	switch e := e.(type) {
+	case registered:
+		d.logger.WithFields(logrus.Fields{
+			"queue": e.registration.Queue, "maximum": e.registration.Maximum.String(),
+		}).Info("registered with yarn")
+	case allocated:
+		d.logAllocated(e)
+	case containerStarted:
+		log := d.logger.WithField("container", e.id)
+		if e.err != nil {
+			log.WithError(e.err).Warn("container could not be started")
+		} else {
+			log.Info("container started")
+		}
+	case finished:
+		if e.err == nil {
+			d.logger.Info("unregistered from yarn")
+		}
+	case ordered, containerStopped, containerChecked, finishAsked, woken:
+	}
+	for _, e := range effects {
+		switch e := e.(type) {
+		case allocate:
+			for _, ask := range e.asks {
+				d.logger.WithFields(logrus.Fields{
+					"priority": ask.Key.Priority, "capability": ask.Capability.String(), "count": ask.Count, "hosts": len(ask.Hosts),
+				}).Info("containers asked for")
+			}
+			if len(e.release) > 0 {
+				d.logger.WithField("containers", containerNames(e.release)).Info("containers given back")
+			}
+		case stopContainer:
+			d.logger.WithFields(logrus.Fields{"container": e.id, "node": e.node}).Info("container is stopped")
+		case fail:
+			d.logger.WithError(e.err).Error("yarn has given this attempt up")
+		case report, startContainers, checkContainer, finish, answerFinish, wake:
+		}
+	}
+}
+
+func (d *Driver) logAllocated(e allocated) {
+	if e.err != nil {
+		d.logger.WithError(e.err).Warn("allocate is to be repeated")
+		return
+	}
+	for _, k := range e.response.Allocated {
+		d.logger.WithFields(logrus.Fields{"container": k.ID, "node": k.Node}).Info("container allocated")
+	}
+	for _, k := range e.response.Surplus {
+		d.logger.WithFields(logrus.Fields{"container": k.ID, "node": k.Node}).Info("container allocated beyond the ask")
+	}
+	for _, s := range e.response.Completed {
+		d.logger.WithFields(logrus.Fields{"container": s.ID, "status": s.ExitStatus}).Info("container completed")
+	}
+}
+
+func containerNames(list []records.ContainerID) []string {
+	names := make([]string, len(list))
+	for i, id := range list {
+		names[i] = id.String()
+	}
+	return names
+}

@@ -1,0 +1,59 @@
+package yarndriver
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// Bounds of texts, in bytes: of what YARN keeps about an application, and of what
+// it says about a container, which goes to JobMasters.
+const (
+	maxDiagnostics          = 8 << 10
+	maxContainerDiagnostics = 2 << 10
+)
+
+// completionCause says why a container has ended, with YARN's own words where it
+// has any.
+func completionCause(s records.ContainerStatus) string {
+	cause := fmt.Sprintf("container ended: %s (exit status %d)", s.ExitStatus.Reason(), int32(s.ExitStatus))
+	if s.ExitStatus == records.ExitExceededPhysicalMemory || s.ExitStatus == records.ExitExceededVirtualMemory {
+		cause += "; raise taskmanager.memory.process.size"
+	}
+	// Hadoop's default is a text too.
+	if d := strings.TrimSpace(s.Diagnostics); d != "" && d != "N/A" {
+		cause += "; YARN says: " + clip(d, maxContainerDiagnostics)
+	}
+	return cause
+}
+
+// clip cuts a text to a number of bytes, between two characters.
+func clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	const cut = " … (cut)"
+	end := limit - len(cut)
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + cut
+}
+
+// finalStatus is YARN's word for how an application ended.
+func finalStatus(s msg.ApplicationStatus) records.FinalApplicationStatus {
+	switch s {
+	case msg.ApplicationSucceeded:
+		return records.FinalSucceeded
+	case msg.ApplicationFailed:
+		return records.FinalFailed
+	case msg.ApplicationCanceled:
+		return records.FinalKilled
+	case msg.ApplicationUnknown:
+		return records.FinalUndefined
+	}
+	return records.FinalUndefined
+}

@@ -1,0 +1,159 @@
+// Package yarndriver is the ResourceManager's Driver on YARN: a worker is a
+// container. It owns the asks of this application attempt, its heartbeat to
+// YARN's ResourceManager, and every container from its allocation to its end.
+//
+// The core is pure and decides; the Driver is the loop around it. The Driver owns
+// the loop's goroutine, one that calls YARN's ResourceManager, one that reports
+// upwards, and a bounded number that call NodeManagers. Of all of Bobbin only this
+// package may import amrm and nmclient, and it must import no role but the
+// ResourceManager, whose Driver it is.
+package yarndriver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// ResourceManagerClient is what the Driver uses of *amrm.Client.
+type ResourceManagerClient interface {
+	Register(ctx context.Context, r amrm.RegisterRequest) (amrm.Registration, error)
+	SetAsk(ask amrm.Ask)
+	Release(ids ...records.ContainerID)
+	Allocate(ctx context.Context, progress float32) (amrm.Response, error)
+	Finish(ctx context.Context, status records.FinalApplicationStatus, diagnostics, trackingURL string) error
+}
+
+// NodeManagerClient is what the Driver uses of *nmclient.Client. Its methods are
+// called from many goroutines.
+type NodeManagerClient interface {
+	SetTokens(tokens map[records.NodeID]*creds.Token)
+	Start(ctx context.Context, container records.Container, launch records.ContainerLaunchContext) error
+	Stop(ctx context.Context, on records.NodeID, id records.ContainerID) error
+	Statuses(ctx context.Context, on records.NodeID, ids ...records.ContainerID) ([]records.ContainerStatus, error)
+}
+
+// Launch makes what starts a TaskExecutor in a container. It may be called from
+// several goroutines, and must not block for long.
+type Launch func(id records.ContainerID, node records.NodeID, spec resourcemanager.WorkerResourceSpec) (records.ContainerLaunchContext, error)
+
+// Config is what a Driver is told. Its clients stay the caller's to close, after
+// Run.
+type Config struct {
+	ResourceManager ResourceManagerClient
+	NodeManagers    NodeManagerClient
+	// Registration is where the application can be reached: REST's address.
+	Registration amrm.RegisterRequest
+	// FinalTrackingURL is where the application's history is; "" for nowhere.
+	FinalTrackingURL string
+	// Nodes are those of the cluster, to be named in asks; YARN keeps the list
+	// current from then on. Without nodes containers come one per NodeManager
+	// heartbeat.
+	Nodes  []records.NodeReport
+	Launch Launch
+	// Progress tells how far the application is, 0 to 1. It may be called from
+	// any goroutine. Nil: 1, as Flink always has it.
+	Progress func() float32
+	// Heartbeat is yarn.heartbeat.interval, 5 s, and RequestInterval, while any
+	// ask is open, yarn.heartbeat.container-request-interval, 100 ms.
+	Heartbeat       time.Duration
+	RequestInterval time.Duration
+}
+
+// Default values of a Config's times.
+const (
+	DefaultHeartbeat       = 5 * time.Second
+	DefaultRequestInterval = 100 * time.Millisecond
+)
+
+// Validate reports everything that is wrong with a Config.
+func (c Config) Validate() error {
+	var faults []error
+	if c.ResourceManager == nil || c.NodeManagers == nil || c.Launch == nil {
+		faults = append(faults, errors.New("clients and Launch must be set"))
+	}
+	if c.RequestInterval <= 0 {
+		faults = append(faults, fmt.Errorf("yarn.heartbeat.container-request-interval is %v", c.RequestInterval))
+	}
+	if c.Heartbeat < c.RequestInterval {
+		faults = append(faults, fmt.Errorf("yarn.heartbeat.interval %v is less than yarn.heartbeat.container-request-interval %v",
+			c.Heartbeat, c.RequestInterval))
+	}
+	if len(faults) > 0 {
+		return fmt.Errorf("configure yarn driver: %w", errors.Join(faults...))
+	}
+	return nil
+}
+
+// Driver is a resourcemanager.Driver. Make it with New.
+type Driver struct {
+	config Config
+	loop   *actor.Loop[event, effect]
+	logger logrus.FieldLogger
+}
+
+var _ resourcemanager.Driver = (*Driver)(nil)
+
+// New makes a Driver.
+func New(config Config, logger logrus.FieldLogger) (*Driver, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	d := &Driver{config: config, logger: logger.WithField("role", "yarndriver")}
+	core := newCore(config.Heartbeat, config.RequestInterval, config.Nodes)
+	d.loop = actor.New[event, effect](core, nil)
+	d.loop.Observe(d.logStep)
+	return d, nil
+}
+
+// Run registers with YARN and serves until ctx ends. It ends with an error that
+// is amrm.ErrAttemptGone when YARN has given the attempt up: the process must end
+// then, and touch nothing.
+func (d *Driver) Run(ctx context.Context, report resourcemanager.Report) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s := newShell(ctx, d, report, cancel)
+	d.loop.SetShell(s)
+	s.register(ctx)
+	err := d.loop.Run(ctx)
+	cancel(actor.ErrStopped)
+	s.wait()
+	return err
+}
+
+// Order takes new orders.
+func (d *Driver) Order(ctx context.Context, orders resourcemanager.Orders) {
+	d.post(ctx, ordered{orders})
+}
+
+// Deregister stops what was released and unregisters from YARN. Diagnostics are
+// cut to 8 KiB.
+func (d *Driver) Deregister(ctx context.Context, status msg.ApplicationStatus, diagnostics string) error {
+	err, asking := actor.Ask(ctx, d.loop, func(reply chan<- error) event {
+		return finishAsked{status: finalStatus(status), diagnostics: clip(diagnostics, maxDiagnostics), reply: reply}
+	})
+	if asking != nil {
+		err = asking
+	}
+	if err != nil {
+		return fmt.Errorf("deregister as %s: %w", status, err)
+	}
+	return nil
+}
+
+// post gives the loop an event that it need not hear when it has ended.
+func (d *Driver) post(ctx context.Context, e event) {
+	if err := d.loop.Post(ctx, e); err != nil {
+		d.logger.WithError(err).Debug("event comes after the end")
+	}
+}
