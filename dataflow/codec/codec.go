@@ -46,15 +46,6 @@ type Codec[T any] struct {
 	View func(v T) []byte
 }
 
-// Encode gives the encoding of v, to be read only: v's own bytes where it is its
-// own encoding, else appended to scratch[:0].
-func (c *Codec[T]) Encode(scratch []byte, v T) ([]byte, error) {
-	if c.View != nil {
-		return c.View(v), nil
-	}
-	return c.Append(scratch[:0], v)
-}
-
 // For finds the codec of a type: []byte, string, bool, the integers and floats,
 // KV of types that have one, and types that implement encoding.BinaryAppender
 // and encoding.BinaryUnmarshaler. Others give ErrNoCodec.

@@ -72,8 +72,8 @@ func roundTrip[T any](values *rapid.Generator[T]) func(*testing.T) {
 			if !ok {
 				t.Fatalf("Append changed the bytes before it: % x", encoded)
 			}
-			if view, err := c.Encode([]byte("scratch"), want); err != nil || !bytes.Equal(view, record) {
-				t.Fatalf("Encode = % x, %v, want % x", view, err, record)
+			if c.View != nil && !bytes.Equal(c.View(want), record) {
+				t.Fatalf("View = % x, want % x", c.View(want), record)
 			}
 			got, err := c.Decode(record)
 			if err != nil {

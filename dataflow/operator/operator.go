@@ -68,6 +68,7 @@ type Subtask interface {
 const MaxCollectBatch = 256 << 10
 
 // RecordReader reads the records of one input, from all its producers in turn.
+// One goroutine at a time uses it; a task may read each input from another.
 type RecordReader interface {
 	// Next gives the next record, which is valid until the next call; io.EOF
 	// after the end of data of every producer.

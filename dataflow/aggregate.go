@@ -1,0 +1,243 @@
+package dataflow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/codec"
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/keytable"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+)
+
+// ErrTooManyKeys says that a keyed aggregation holds more than its share of the
+// worker's memory. It is a permanent failure.
+var ErrTooManyKeys = errors.New("keys exceed the memory of their subtask: " +
+	"raise taskmanager.memory.process.size or the operator's parallelism")
+
+// combineLimit bounds the table before the exchange, in bytes. It serves to find
+// frequent keys, which a table near the size of the processor's cache does best.
+const combineLimit = 4 << 20
+
+// partial is what leaves the operator before the exchange: an encoded pair of
+// key and accumulator, and the key's hash.
+type partial struct {
+	hash   uint64
+	record []byte
+}
+
+// aggregate adds the two operators of an aggregation: one that combines elements
+// before the exchange, in the goroutine of what feeds it, and one behind it that
+// merges what was combined.
+func aggregate[K, T, A any](
+	k Keyed[K, T], kind string, o []Option, accumulators func() (Codec[A], error), newFolds func(Codec[A]) folds[T, A],
+) Stream[KV[K, A]] {
+	upstream := k.stream.out.node
+	p := upstream.plan
+	set := p.settle(kind, forStreams, o)
+	keys, err := k.codec()
+	if err != nil {
+		p.fault(fmt.Errorf("%s: key: %w", set.name, err))
+	}
+	accs, err := accumulators()
+	if err != nil {
+		p.fault(fmt.Errorf("%s: %w", set.name, err))
+	}
+	fold := newFolds(accs)
+	pairs := codec.OfKV(keys, accs)
+
+	before := &node{
+		name: set.name + " (combine)", parallelism: upstream.parallelism, keepsState: true,
+		inputs: []connection{{from: k.stream.out}},
+		attach: func(_ context.Context, c *chain, down any) any {
+			b := &combiner[K, T, A]{
+				chain: c, table: keytable.New[A](min(c.memory, combineLimit)),
+				keys: &keys, accs: &accs, fold: fold.element, emit: down.(func(partial)),
+			}
+			c.atEnd(b.flush)
+			return b.taker(k.key)
+		},
+	}
+	p.add(before)
+	before.out = partialsPort(before, pairs.Name)
+
+	after := &node{
+		name: set.name, parallelism: set.parallelism, keepsState: true,
+		inputs: []connection{{from: before.out, exchange: true}},
+		attach: func(_ context.Context, c *chain, down any) any {
+			m := &merger[K, A]{
+				chain: c, name: set.name, table: keytable.New[A](c.memory),
+				keys: &keys, accs: &accs, fold: fold.partial, emit: down.(func(KV[K, A])),
+			}
+			c.atEnd(m.finish)
+			return m.add
+		},
+	}
+	p.add(after)
+	return newStream(after, set, func() (Codec[KV[K, A]], error) { return pairs, nil })
+}
+
+// partialsPort sends each pair to the subtask that its key belongs to.
+func partialsPort(n *node, codecName string) *port {
+	return &port{
+		node:    n,
+		resolve: func() (string, error) { return codecName, nil },
+		send: func(ctx context.Context, c *chain, w operator.RecordWriter) any {
+			channels := uint64(w.Channels())
+			return func(p partial) {
+				if c.err != nil {
+					return
+				}
+				if err := w.Emit(ctx, channelOf(p.hash, channels), p.record); err != nil {
+					c.fail(err)
+				}
+			}
+		},
+		receive: func(_ *chain, down any) func([]byte) { return down.(func([]byte)) },
+	}
+}
+
+// channelOf spreads hashes over channels by their upper half; the lower half
+// places keys in tables.
+func channelOf(hash, channels uint64) int { return int((hash >> 32) * channels >> 32) }
+
+// combiner is the operator before the exchange. It passes on what its table
+// holds when that is full, and at the end.
+type combiner[K, T, A any] struct {
+	chain  *chain
+	table  *keytable.Table[A]
+	keys   *Codec[K]
+	accs   *Codec[A]
+	fold   func(*A, T, bool) error
+	emit   func(partial)
+	record []byte // scratch
+}
+
+// taker is the function that takes elements, with the shortest way to the bytes
+// of a key.
+func (b *combiner[K, T, A]) taker(keyOf func(T) K) func(T) {
+	if view := b.keys.View; view != nil {
+		return func(v T) { b.add(view(keyOf(v)), v) }
+	}
+	var scratch []byte
+	return func(v T) {
+		key, err := b.keys.Append(scratch[:0], keyOf(v))
+		if err != nil {
+			b.chain.fail(err)
+			return
+		}
+		scratch = key
+		b.add(key, v)
+	}
+}
+
+func (b *combiner[K, T, A]) add(key []byte, v T) {
+	hash := xxhash.Sum64(key)
+	acc, fresh := b.table.Upsert(hash, key)
+	if acc == nil {
+		b.flush()
+		if acc, fresh = b.table.Upsert(hash, key); acc == nil { // larger than the whole table
+			var single A
+			if err := b.fold(&single, v, true); err != nil {
+				b.chain.fail(err)
+				return
+			}
+			b.pass(hash, key, single)
+			return
+		}
+	}
+	before := held(b.accs, acc, fresh)
+	if err := b.fold(acc, v, fresh); err != nil {
+		b.chain.fail(err)
+	}
+	b.table.Charge(held(b.accs, acc, false) - before)
+	if b.table.Over() {
+		b.flush()
+	}
+}
+
+// flush passes on all keys and empties the table.
+func (b *combiner[K, T, A]) flush() {
+	for i := range b.table.Len() {
+		hash, key, acc := b.table.At(i)
+		b.pass(hash, key, *acc)
+	}
+	b.table.Reset()
+}
+
+func (b *combiner[K, T, A]) pass(hash uint64, key []byte, acc A) {
+	record, err := b.accs.Append(codec.AppendKey(b.record[:0], key), acc)
+	if err != nil {
+		b.chain.fail(err)
+		return
+	}
+	b.record = record
+	b.emit(partial{hash, record})
+}
+
+// merger is the operator behind the exchange. It holds all keys of its subtask
+// and gives the results at the end.
+type merger[K, A any] struct {
+	chain *chain
+	name  string
+	table *keytable.Table[A]
+	keys  *Codec[K]
+	accs  *Codec[A]
+	fold  func(*A, A, bool) error
+	emit  func(KV[K, A])
+}
+
+func (m *merger[K, A]) add(record []byte) {
+	key, encoded, err := codec.SplitKV(record)
+	if err != nil {
+		m.chain.fail(err)
+		return
+	}
+	v, err := m.accs.Decode(encoded)
+	if err != nil {
+		m.chain.fail(err)
+		return
+	}
+	acc, fresh := m.table.Upsert(xxhash.Sum64(key), key)
+	if acc == nil {
+		m.chain.fail(m.full())
+		return
+	}
+	before := held(m.accs, acc, fresh)
+	if err := m.fold(acc, v, fresh); err != nil {
+		m.chain.fail(err)
+	}
+	m.table.Charge(held(m.accs, acc, false) - before)
+	if m.table.Over() {
+		m.chain.fail(m.full())
+	}
+}
+
+func (m *merger[K, A]) full() error {
+	return operator.Permanent(fmt.Errorf("%s: %w: it holds %d keys in %d MiB, its limit is %d MiB",
+		m.name, ErrTooManyKeys, m.table.Len(), m.table.Bytes()>>20, m.chain.memory>>20))
+}
+
+func (m *merger[K, A]) finish() {
+	for i := range m.table.Len() {
+		_, encoded, acc := m.table.At(i)
+		key, err := m.keys.Decode(encoded)
+		if err != nil {
+			m.chain.fail(err)
+		}
+		if m.chain.err != nil {
+			return
+		}
+		m.emit(KV[K, A]{Key: key, Value: *acc})
+	}
+}
+
+// held is the memory that an accumulator refers to, in bytes.
+func held[A any](c *Codec[A], acc *A, fresh bool) int64 {
+	if c.Size == nil || fresh {
+		return 0
+	}
+	return c.Size(*acc)
+}

@@ -1,0 +1,89 @@
+package dataflow
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+)
+
+// chain is one attempt of one subtask of a vertex: the functions of its operators
+// call each other, so what an operator below finds wrong is kept here, and looked
+// at by the loop that feeds the first.
+type chain struct {
+	subtask operator.Subtask
+	memory  int64 // bytes that each operator with state may hold
+	err     error // the first failure
+	ends    []func()
+	closers []func()
+}
+
+// fail keeps the first error. The elements that are still on their way through
+// the chain get lost, and so does the attempt.
+func (c *chain) fail(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+}
+
+// atEnd has f called when all input was taken, after those of the operators
+// above and before those below: operators are attached from the last to the
+// first.
+func (c *chain) atEnd(f func()) { c.ends = append(c.ends, f) }
+
+// atClose has f called when the attempt is over, however it ends.
+func (c *chain) atClose(f func()) { c.closers = append(c.closers, f) }
+
+func (c *chain) finish() error {
+	for i := len(c.ends) - 1; i >= 0 && c.err == nil; i-- {
+		c.ends[i]()
+	}
+	return c.err
+}
+
+func (c *chain) close() {
+	for _, f := range c.closers {
+		f()
+	}
+}
+
+// task runs the operators of one vertex. It implements operator.Task.
+type task struct{ *vertex }
+
+// Run implements operator.Task.
+func (t task) Run(ctx context.Context, s operator.Subtask) error {
+	c := &chain{subtask: s, memory: s.Memory() / int64(max(1, t.stateful()))}
+	defer c.close()
+	head := t.build(ctx, c)
+	if err := t.feed(ctx, c, head); err != nil {
+		return err
+	}
+	return c.finish()
+}
+
+// feed gives the head all its input.
+func (t task) feed(ctx context.Context, c *chain, head any) error {
+	if source, ok := head.(func() error); ok {
+		return source()
+	}
+	takers := make([]func([]byte), len(t.inputs))
+	for i, in := range t.inputs {
+		takers[i] = in.from.receive(c, head)
+	}
+	if len(takers) > 1 {
+		return feedMerged(ctx, c, takers)
+	}
+	for reader := c.subtask.Input(0); ; {
+		record, err := reader.Next(ctx)
+		switch {
+		case errors.Is(err, io.EOF):
+			return c.err
+		case err != nil:
+			return err
+		}
+		if takers[0](record); c.err != nil {
+			return c.err
+		}
+	}
+}

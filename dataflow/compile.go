@@ -1,0 +1,177 @@
+package dataflow
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+)
+
+// ErrNotDeterministic says that a plan function gave two different plans for the
+// same arguments.
+var ErrNotDeterministic = errors.New("the plan function gives a different plan each time it runs: " +
+	"it must depend on nothing but its arguments (no clock, no randomness, no map order)")
+
+// PlanPanic is the panic of a plan function, as an error.
+type PlanPanic struct {
+	Job   string
+	Value any
+	Stack string // the user's frames, a function and an indented place to each
+}
+
+func (e *PlanPanic) Error() string {
+	return fmt.Sprintf("panic while planning job %s: %v", e.Job, e.Value)
+}
+
+// PlanOptions are what a plan depends on beside the job's arguments.
+type PlanOptions struct {
+	Parallelism int               // of operators that set none; 0 means 1
+	Config      map[string]string // travels in the graph
+}
+
+// Compiled is a planned job: what it is, and the code of its tasks. It does not
+// change.
+type Compiled struct {
+	// Graph is the job without the splits of its sources; see Prepare.
+	Graph jobgraph.JobGraph
+	// Tasks holds the code of each vertex, by VertexID.
+	Tasks []operator.Task
+
+	vertices []*vertex
+}
+
+// Compile plans a job of this program: it runs the plan function twice with the
+// arguments, refuses a plan with mistakes and plans that differ, and joins
+// operators into vertices. A panic of the plan function comes back as a
+// *PlanPanic. The same program, arguments and options give the same digest in
+// every process.
+func Compile(job string, args []byte, o PlanOptions) (*Compiled, error) {
+	found, err := jobs.find(job)
+	if err != nil {
+		return nil, err
+	}
+	first, err := compile(found, args, o)
+	if err != nil {
+		return nil, err
+	}
+	second, err := compile(found, args, o)
+	if err != nil || first.fingerprint() != second.fingerprint() {
+		return nil, fmt.Errorf("job %s: %w", job, errors.Join(ErrNotDeterministic, err))
+	}
+	return first, nil
+}
+
+func compile(job Executable, args []byte, o PlanOptions) (*Compiled, error) {
+	p := &Plan{parallelism: max(1, o.Parallelism)}
+	if err := drawSafely(job, p, args); err != nil {
+		return nil, err
+	}
+	if err := p.check(); err != nil {
+		return nil, fmt.Errorf("plan job %s: %w", job.Name(), err)
+	}
+	vertices, of := p.vertices()
+	c := &Compiled{vertices: vertices, Graph: jobgraph.JobGraph{
+		ProtocolVersion: jobgraph.ProtocolVersion,
+		Job:             job.Name(),
+		Name:            job.Name(),
+		Args:            args,
+		Config:          maps.Clone(o.Config),
+	}}
+	if name := o.Config[optionPipelineName]; name != "" {
+		c.Graph.Name = name
+	}
+	for _, v := range vertices {
+		c.Graph.Vertices = append(c.Graph.Vertices, v.describe())
+		c.Tasks = append(c.Tasks, task{v})
+	}
+	var err error
+	if c.Graph.Edges, err = connect(vertices, of); err != nil {
+		return nil, fmt.Errorf("plan job %s: %w", job.Name(), err)
+	}
+	c.Graph.Digest = c.Graph.ComputeDigest()
+	if err := c.Graph.Validate(); err != nil {
+		return nil, fmt.Errorf("plan job %s: %w", job.Name(), err)
+	}
+	return c, nil
+}
+
+// optionPipelineName is Flink's option for the name shown to people.
+const optionPipelineName = "pipeline.name"
+
+// fingerprint is the digest and what it leaves out: where the job reads and
+// writes.
+func (c *Compiled) fingerprint() string {
+	var b strings.Builder
+	b.WriteString(c.Graph.Digest)
+	for _, v := range c.vertices {
+		for _, n := range v.nodes {
+			fmt.Fprintf(&b, "\n%q", n.input)
+			if n.output != nil {
+				fmt.Fprintf(&b, " %q %d", n.output.uri, n.output.mode)
+			}
+		}
+	}
+	return b.String()
+}
+
+// drawSafely runs the plan function and turns its panic into an error.
+func drawSafely(job Executable, p *Plan, args []byte) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = &PlanPanic{Job: job.Name(), Value: value, Stack: userStack()}
+		}
+	}()
+	return job.draw(p, args)
+}
+
+// userStack gives the frames between a panic and the plan function's caller. It
+// is called by a deferred function during the panic.
+func userStack() string {
+	var b strings.Builder
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs)])
+	panicking := false
+	for {
+		frame, more := frames.Next()
+		switch {
+		case strings.HasPrefix(frame.Function, "runtime."):
+			panicking = panicking || frame.Function == "runtime.gopanic"
+		case panicking && strings.Contains(frame.Function, "dataflow.(*JobDef["):
+			return b.String()
+		case panicking:
+			fmt.Fprintf(&b, "%s\n\t%s:%d\n", frame.Function, frame.File, frame.Line)
+		}
+		if !more {
+			return b.String()
+		}
+	}
+}
+
+// connect gives the edges between vertices and numbers the outputs of each.
+func connect(vertices []*vertex, of map[*node]*vertex) ([]jobgraph.Edge, error) {
+	var edges []jobgraph.Edge
+	for _, to := range vertices {
+		for i, in := range to.inputs {
+			producer := in.from.node
+			from := of[producer]
+			typ, err := in.from.resolve()
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", producer.name, err)
+			}
+			pattern := jobgraph.AllToAll
+			if !in.exchange && producer.parallelism == to.nodes[0].parallelism {
+				pattern = jobgraph.Pointwise
+			}
+			edges = append(edges, jobgraph.Edge{
+				From: from.id, Output: from.outputCount, To: to.id, Input: i, Pattern: pattern, Type: typ,
+			})
+			from.outputs[in.from] = append(from.outputs[in.from], from.outputCount)
+			from.outputCount++
+		}
+	}
+	return edges, nil
+}

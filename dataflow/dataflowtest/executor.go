@@ -1,0 +1,206 @@
+package dataflowtest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow"
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+)
+
+// channelRecords bounds the records on their way to one consumer.
+const channelRecords = 256
+
+// executor implements dataflow.Executor with a goroutine for each subtask, which
+// all end before Execute returns.
+type executor struct{ options Options }
+
+// Execute implements dataflow.Executor.
+func (e *executor) Execute(ctx context.Context, x dataflow.Execution) (dataflow.ExecutionResult, error) {
+	compiled, err := e.compileAgain(x.Graph)
+	if err != nil {
+		return dataflow.ExecutionResult{}, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	begin := time.Now()
+	run := newRun(x, e.options)
+	var wait sync.WaitGroup
+	for v, vertex := range x.Graph.Vertices {
+		for i := range vertex.Parallelism {
+			wait.Go(func() {
+				s := &subtask{run: run, vertex: jobgraph.VertexID(v), index: i}
+				if err := s.execute(ctx, compiled.Tasks[v]); err != nil {
+					cancel(fmt.Errorf("%s (%d/%d): %w", vertex.Name, i+1, vertex.Parallelism, err))
+				}
+			})
+		}
+	}
+	wait.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return dataflow.ExecutionResult{}, err
+	}
+	return dataflow.ExecutionResult{JobID: run.job, Duration: time.Since(begin), Counters: run.sums()}, nil
+}
+
+// compileAgain does what a task host does: it plans the job from name and
+// arguments alone and compares.
+func (e *executor) compileAgain(g jobgraph.JobGraph) (*dataflow.Compiled, error) {
+	if err := g.Validate(); err != nil {
+		return nil, err
+	}
+	parallelism, err := strconv.Atoi(g.Config[parallelismOption])
+	if err != nil {
+		return nil, fmt.Errorf("option %s of the graph: %w", parallelismOption, err)
+	}
+	compiled, err := dataflow.Compile(g.Job, g.Args, dataflow.PlanOptions{Parallelism: parallelism, Config: g.Config})
+	if err != nil {
+		return nil, err
+	}
+	if compiled.Graph.Digest != g.Digest {
+		return nil, fmt.Errorf("job %s has digest %s, planned again %s", g.Job, g.Digest, compiled.Graph.Digest)
+	}
+	return compiled, nil
+}
+
+// run is what the subtasks of one execution share.
+type run struct {
+	dataflow.Execution
+	options Options
+	job     string
+	splits  []chan jobgraph.Split // of each vertex; closed
+	// channels lead to each subtask of each edge's consumer. The last producer
+	// closes them.
+	channels map[jobgraph.Edge][]*channel
+
+	mu       sync.Mutex // guards counters, and calls of Collected
+	counters map[string]*operator.Counter
+}
+
+// channel brings the records of all producers to one consumer.
+type channel struct {
+	records   chan []byte
+	producers atomic.Int64 // that have not ended
+}
+
+func newRun(x dataflow.Execution, o Options) *run {
+	r := &run{
+		Execution: x, options: o, job: "job-" + x.Graph.Digest[:8],
+		channels: map[jobgraph.Edge][]*channel{}, counters: map[string]*operator.Counter{},
+	}
+	for _, v := range x.Graph.Vertices {
+		splits := make(chan jobgraph.Split, len(v.Splits))
+		for _, s := range v.Splits {
+			splits <- s
+		}
+		close(splits)
+		r.splits = append(r.splits, splits)
+	}
+	for _, edge := range x.Graph.Edges {
+		for range x.Graph.Vertices[edge.To].Parallelism {
+			c := &channel{records: make(chan []byte, channelRecords)}
+			c.producers.Store(int64(x.Graph.Producers(edge)))
+			r.channels[edge] = append(r.channels[edge], c)
+		}
+	}
+	return r
+}
+
+// sums gives the counters' values.
+func (r *run) sums() map[string]int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	sums := map[string]int64{}
+	for name, counter := range r.counters {
+		sums[name] = counter.Value()
+	}
+	return sums
+}
+
+// subtask implements operator.Subtask.
+type subtask struct {
+	*run
+	vertex jobgraph.VertexID
+	index  int
+}
+
+// execute runs the task and ends its outputs. A panic becomes an error with its
+// stack, so that the test that runs the job reports it.
+func (s *subtask) execute(ctx context.Context, task operator.Task) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("panic: %v\n%s", value, debug.Stack())
+		}
+	}()
+	if err := task.Run(ctx, s); err != nil {
+		return err
+	}
+	for _, edge := range s.Graph.Outputs(s.vertex) {
+		for _, c := range s.consumers(edge) {
+			if c.producers.Add(-1) == 0 {
+				close(c.records)
+			}
+		}
+	}
+	return nil
+}
+
+// consumers gives the channels that the subtask writes an edge's records to.
+func (s *subtask) consumers(edge jobgraph.Edge) []*channel {
+	if edge.Pattern == jobgraph.Pointwise {
+		return s.channels[edge][s.index : s.index+1]
+	}
+	return s.channels[edge]
+}
+
+func (s *subtask) Index() int                        { return s.index }
+func (s *subtask) Parallelism() int                  { return s.Graph.Vertices[s.vertex].Parallelism }
+func (s *subtask) Attempt() string                   { return fmt.Sprintf("%d-%d-0", s.vertex, s.index) }
+func (s *subtask) Job() string                       { return s.job }
+func (s *subtask) Inputs() int                       { return len(s.Graph.Inputs(s.vertex)) }
+func (s *subtask) Outputs() int                      { return len(s.Graph.Outputs(s.vertex)) }
+func (s *subtask) FileSystem() filesystem.FileSystem { return s.options.FileSystem }
+func (s *subtask) Stdout() io.Writer                 { return s.options.Stdout }
+func (s *subtask) Memory() int64                     { return s.options.Memory }
+
+func (s *subtask) NextSplit(context.Context) (jobgraph.Split, error) {
+	split, ok := <-s.splits[s.vertex]
+	if !ok {
+		return split, io.EOF
+	}
+	return split, nil
+}
+
+func (s *subtask) Input(index int) operator.RecordReader {
+	return reader{s.channels[s.Graph.Inputs(s.vertex)[index]][s.index]}
+}
+
+func (s *subtask) Output(index int) operator.RecordWriter {
+	return writer{s.consumers(s.Graph.Outputs(s.vertex)[index])}
+}
+
+func (s *subtask) Collect(_ context.Context, records []byte) error {
+	if len(records) > operator.MaxCollectBatch {
+		return fmt.Errorf("batch of %d collected bytes", len(records))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Collected(s.Graph.Vertices[s.vertex].Collect, 0, records)
+}
+
+func (s *subtask) Counter(name string) *operator.Counter {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.counters[name] == nil {
+		s.counters[name] = new(operator.Counter)
+	}
+	return s.counters[name]
+}

@@ -1,0 +1,86 @@
+package dataflow
+
+import (
+	"errors"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/codec"
+)
+
+// Keyed is a stream whose elements are grouped by a key. Keys are told apart by
+// their encoding: as floats, 0 and -0 are two keys.
+type Keyed[K, T any] struct {
+	stream Stream[T]
+	key    func(T) K
+	codec  func() (Codec[K], error)
+}
+
+// KeyBy groups a stream by a key, which must depend on the element alone.
+func KeyBy[T, K any](s Stream[T], key func(T) K, o ...Option) Keyed[K, T] {
+	set := s.out.node.plan.settle("key by", optionCodec, o)
+	k := Keyed[K, T]{stream: s, key: key, codec: codec.For[K]}
+	if set.codec != nil {
+		given, ok := set.codec.(Codec[K])
+		if !ok {
+			s.out.node.plan.fault(errors.New("key by: option WithCodec has the codec of another type than the key's"))
+		}
+		k.codec = func() (Codec[K], error) { return given, nil }
+	}
+	return k
+}
+
+// Count counts the elements of each key.
+//
+// Like Sum and Reduce it gives one result for each key, once the input has
+// ended. Elements are combined before the exchange, within bounded memory;
+// behind it each subtask holds its keys and their values, and the job fails if
+// they exceed its share of the worker's memory (taskmanager.memory.process.size).
+func Count[K, T any](k Keyed[K, T], o ...Option) Stream[KV[K, int64]] {
+	return aggregate(k, "count", o, codec.For[int64], func(Codec[int64]) folds[T, int64] {
+		return folds[T, int64]{
+			element: func(count *int64, _ T, _ bool) error { *count++; return nil },
+			partial: func(count *int64, more int64, _ bool) error { *count += more; return nil },
+		}
+	})
+}
+
+// Number is what Sum adds up. Integers wrap around as Go's do.
+type Number interface {
+	int | int8 | int16 | int32 | int64 | uint | uint8 | uint16 | uint32 | uint64 | float32 | float64
+}
+
+// Sum adds up value of the elements of each key.
+func Sum[K, T any, N Number](k Keyed[K, T], value func(T) N, o ...Option) Stream[KV[K, N]] {
+	return aggregate(k, "sum", o, codec.For[N], func(Codec[N]) folds[T, N] {
+		return folds[T, N]{
+			element: func(sum *N, v T, _ bool) error { *sum += value(v); return nil },
+			partial: func(sum *N, more N, _ bool) error { *sum += more; return nil },
+		}
+	})
+}
+
+// Reduce combines the elements of each key, two at a time, into one; a single
+// element stays as it is. combine must be associative and commutative, as
+// elements come in any order. It may change and give back its first argument,
+// and must not keep the second.
+func Reduce[K, T any](k Keyed[K, T], combine func(a, b T) T, o ...Option) Stream[KV[K, T]] {
+	return aggregate(k, "reduce", o, k.stream.codec, func(c Codec[T]) folds[T, T] {
+		own := c.Own
+		if own == nil {
+			own = func(v T) (T, error) { return v, nil }
+		}
+		fold := func(reduced *T, v T, fresh bool) (err error) {
+			if !fresh {
+				v = combine(*reduced, v)
+			}
+			*reduced, err = own(v)
+			return err
+		}
+		return folds[T, T]{element: fold, partial: fold}
+	})
+}
+
+// folds add to the accumulator of a key, which is zero when fresh.
+type folds[T, A any] struct {
+	element func(acc *A, v T, fresh bool) error
+	partial func(acc *A, v A, fresh bool) error // what another subtask combined
+}

@@ -1,0 +1,122 @@
+package dataflow
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+)
+
+// inboxSize bounds what is read from an input before it is taken, in bytes; a
+// single record may exceed it.
+const inboxSize = 64 << 10
+
+// feedMerged takes records from several inputs as they come. Reading one after
+// the other would hold up producers that feed two of them. A goroutine for each
+// input copies records into its inbox, while the operators run in the calling
+// goroutine alone; all end before feedMerged returns.
+func feedMerged(ctx context.Context, c *chain, takers []func([]byte)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	defer cancel()
+	ready := make(chan struct{}, 1) // some inbox has changed
+	inboxes := make([]*inbox, len(takers))
+	for i := range takers {
+		inboxes[i] = &inbox{ready: ready, room: make(chan struct{}, 1)}
+		reader := c.subtask.Input(i)
+		wait.Go(func() { inboxes[i].fill(ctx, reader) })
+	}
+	for {
+		open, taken := 0, false
+		for i, in := range inboxes {
+			records, err := in.take()
+			for len(records) > 0 {
+				length, n := binary.Uvarint(records)
+				end := n + int(length)
+				takers[i](records[n:end:end])
+				if c.err != nil {
+					return c.err
+				}
+				records = records[end:]
+				taken = true
+			}
+			switch {
+			case err == nil:
+				open++
+			case !errors.Is(err, io.EOF):
+				return err
+			}
+		}
+		if open == 0 {
+			return nil
+		}
+		if taken {
+			continue
+		}
+		select {
+		case <-ready:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// inbox holds records of one input, each with a uvarint length before it.
+type inbox struct {
+	mu      sync.Mutex    // guards records, err
+	records []byte        // read and not yet taken
+	err     error         // why no more follow; io.EOF at the end
+	taken   []byte        // the taker's, given back as memory by the next take
+	ready   chan struct{} // sent to when something can be taken; capacity 1, shared
+	room    chan struct{} // sent to when all was taken; capacity 1
+}
+
+// fill reads the input to its end, and waits while the inbox is full.
+func (b *inbox) fill(ctx context.Context, reader operator.RecordReader) {
+	for {
+		record, err := reader.Next(ctx)
+		b.mu.Lock()
+		if err == nil {
+			b.records = append(binary.AppendUvarint(b.records, uint64(len(record))), record...)
+		}
+		b.err = err
+		full := len(b.records) >= inboxSize
+		b.mu.Unlock()
+		signal(b.ready)
+		if err != nil {
+			return
+		}
+		for full {
+			select {
+			case <-b.room:
+			case <-ctx.Done():
+				return
+			}
+			b.mu.Lock()
+			full = len(b.records) >= inboxSize
+			b.mu.Unlock()
+		}
+	}
+}
+
+// take gives what was read since the last take, valid until the next, and how
+// the input ended once nothing more follows.
+func (b *inbox) take() ([]byte, error) {
+	b.mu.Lock()
+	b.records, b.taken = b.taken[:0], b.records
+	err := b.err
+	b.mu.Unlock()
+	signal(b.room)
+	return b.taken, err
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

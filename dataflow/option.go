@@ -1,0 +1,112 @@
+package dataflow
+
+import (
+	"fmt"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/codec"
+)
+
+// Codec encodes the elements of a stream; see package codec.
+type Codec[T any] = codec.Codec[T]
+
+// KV is a key and the value that goes with it.
+type KV[K, V any] = codec.KV[K, V]
+
+// Option changes how an operator runs. One that does not apply to an operator is
+// a planning error.
+type Option struct {
+	kind  optionKind
+	apply func(*settings)
+}
+
+// optionKind tells options apart, as bits of a set.
+type optionKind int
+
+const (
+	optionName optionKind = 1 << iota
+	optionParallelism
+	optionCounter
+	optionCodec
+	optionOverwrite
+
+	// forStreams are the options of every operator that gives a stream.
+	forStreams = optionName | optionParallelism | optionCounter | optionCodec
+)
+
+func (k optionKind) String() string {
+	switch k {
+	case optionName:
+		return "Named"
+	case optionParallelism:
+		return "Parallelism"
+	case optionCounter:
+		return "CountAs"
+	case optionCodec:
+		return "WithCodec"
+	case optionOverwrite:
+		return "Overwrite"
+	default:
+		return fmt.Sprintf("optionKind(%d)", int(k))
+	}
+}
+
+// settings are what the options of one operator say.
+type settings struct {
+	name        string
+	parallelism int
+	counter     string
+	codec       any // Codec of the operator's elements, or nil
+	overwrite   bool
+}
+
+// Named gives the operator the name that people see in plans, states and errors.
+func Named(name string) Option {
+	return Option{optionName, func(s *settings) { s.name = name }}
+}
+
+// Parallelism sets the number of the operator's subtasks, 1 to 32768; without it
+// the job's default holds (parallelism.default).
+func Parallelism(n int) Option {
+	return Option{optionParallelism, func(s *settings) { s.parallelism = n }}
+}
+
+// CountAs counts the elements that the operator gives in the job's counter of
+// this name (Result.Counters). Operators may share a counter.
+func CountAs(counter string) Option {
+	return Option{optionCounter, func(s *settings) { s.counter = counter }}
+}
+
+// WithCodec sets the codec of the operator's elements, or of the keys of KeyBy.
+func WithCodec[T any](c Codec[T]) Option {
+	return Option{optionCodec, func(s *settings) { s.codec = c }}
+}
+
+// Overwrite lets a sink replace an output that exists. The old content stays
+// until the new one is complete.
+func Overwrite() Option {
+	return Option{optionOverwrite, func(s *settings) { s.overwrite = true }}
+}
+
+const maxParallelism = 1 << 15 // as Flink's pipeline.max-parallelism
+
+// settle applies the options of an operator. Faults go to the plan.
+func (p *Plan) settle(operator string, allowed optionKind, options []Option) settings {
+	var s settings
+	for _, o := range options {
+		if o.kind&allowed == 0 {
+			p.fault(fmt.Errorf("%s: option %v does not apply here", operator, o.kind))
+			continue
+		}
+		o.apply(&s)
+		if o.kind == optionParallelism && (s.parallelism < 1 || s.parallelism > maxParallelism) {
+			p.fault(fmt.Errorf("%s: parallelism %d is not between 1 and %d", operator, s.parallelism, maxParallelism))
+		}
+	}
+	if s.name == "" {
+		s.name = operator
+	}
+	if s.parallelism == 0 {
+		s.parallelism = p.parallelism
+	}
+	return s
+}

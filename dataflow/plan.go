@@ -1,0 +1,199 @@
+package dataflow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/codec"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+)
+
+// Plan is what a plan function draws: operators and the streams between them. It
+// is used by that function only, and only while it runs.
+type Plan struct {
+	parallelism int     // where an operator sets none
+	nodes       []*node // in the order of their making, so inputs come first
+	faults      []error
+}
+
+// node is an operator.
+type node struct {
+	plan        *Plan
+	name        string
+	parallelism int
+	inputs      []connection
+	out         *port // nil for sinks
+	// attach makes the operator for one subtask: from the function that takes
+	// its elements, the one that takes its input. For a source that is a
+	// func() error, which gives all elements and returns; for others a func(T).
+	attach func(ctx context.Context, c *chain, down any) any
+	// keepsState tells operators that hold elements in memory.
+	keepsState bool
+	input      []string    // of a source: the URIs it reads
+	output     *textOutput // of a file sink
+	collect    string      // of a collect sink: the name of its result
+}
+
+// connection is the way from an operator to one of its consumers.
+type connection struct {
+	from *port
+	// exchange says that elements change subtasks on this way. Otherwise the
+	// consumer may run in its producer's goroutine.
+	exchange bool
+}
+
+// port is what leaves an operator. Its functions know the type of the elements;
+// any stands for a func that takes one.
+type port struct {
+	node      *node
+	consumers int // connections that begin here
+	// resolve finds the elements' codec and gives its name. Send and receive work
+	// after it only.
+	resolve func() (string, error)
+	// tee gives each element to several functions.
+	tee func(downs []any) any
+	// send encodes each element into a writer.
+	send func(ctx context.Context, c *chain, w operator.RecordWriter) any
+	// receive decodes records on the other side.
+	receive func(c *chain, down any) func(record []byte)
+}
+
+// fault notes a mistake in the plan, to be reported when it is drawn.
+func (p *Plan) fault(err error) { p.faults = append(p.faults, err) }
+
+// add puts an operator into the plan, behind its inputs.
+func (p *Plan) add(n *node) {
+	n.plan = p
+	p.nodes = append(p.nodes, n)
+	for _, in := range n.inputs {
+		if in.from.node.plan != p {
+			p.fault(fmt.Errorf("%s: its input is a stream of another plan", n.name))
+		}
+		in.from.consumers++
+	}
+}
+
+// check gives all mistakes of the plan.
+func (p *Plan) check() error {
+	faults := p.faults
+	if len(p.nodes) == 0 {
+		faults = append(faults, errors.New("the plan function made no operators"))
+	}
+	for _, n := range p.nodes {
+		if n.out != nil && n.out.consumers == 0 {
+			faults = append(faults, fmt.Errorf("nothing takes the elements of %q: give them to a sink or leave it out", n.name))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// newStream makes the stream that leaves n. The codec is looked for when it is
+// needed; c overrides what option WithCodec does not.
+func newStream[T any](n *node, s settings, c func() (Codec[T], error)) Stream[T] {
+	if s.codec != nil {
+		given, ok := s.codec.(Codec[T])
+		if !ok {
+			n.plan.fault(fmt.Errorf("%s: option WithCodec has a %T, its elements need a %T", n.name, s.codec, given))
+		}
+		c = func() (Codec[T], error) { return given, nil }
+	}
+	var found Codec[T]
+	n.out = &port{
+		node: n,
+		resolve: func() (name string, err error) {
+			if found, err = c(); err == nil && (found.Name == "" || found.Append == nil || found.Decode == nil) {
+				err = errors.New("the codec given by WithCodec lacks Name, Append or Decode")
+			}
+			return found.Name, err
+		},
+		tee: tee[T],
+		send: func(ctx context.Context, ch *chain, w operator.RecordWriter) any {
+			return spread(ctx, ch, found, w)
+		},
+		receive: func(ch *chain, down any) func([]byte) {
+			return decoded(ch, found, down.(func(T)))
+		},
+	}
+	if s.counter != "" {
+		attach := n.attach
+		n.attach = func(ctx context.Context, ch *chain, down any) any {
+			return attach(ctx, ch, counted(ch, s.counter, down.(func(T))))
+		}
+	}
+	return Stream[T]{out: n.out, codec: c}
+}
+
+// tee gives each element to all of downs; all but the last get a copy of a
+// []byte, as each may change it.
+func tee[T any](downs []any) any {
+	all := make([]func(T), len(downs))
+	for i, down := range downs {
+		all[i] = down.(func(T))
+	}
+	copies, last := all[:len(all)-1], all[len(all)-1]
+	lend := func(v T) T { return v }
+	if f, ok := any(borrower()).(func(T) T); ok {
+		lend = f
+	}
+	return func(v T) {
+		for _, down := range copies {
+			down(lend(v))
+		}
+		last(v)
+	}
+}
+
+// borrower copies a []byte into memory that the next call uses again.
+func borrower() func([]byte) []byte {
+	var scratch []byte
+	return func(v []byte) []byte {
+		scratch = append(scratch[:0], v...)
+		return scratch
+	}
+}
+
+// counted counts elements on their way to down.
+func counted[T any](c *chain, counter string, down func(T)) func(T) {
+	n := int64(0)
+	c.atEnd(func() { c.subtask.Counter(counter).Add(n) })
+	return func(v T) {
+		n++
+		down(v)
+	}
+}
+
+// spread encodes elements and deals them out to a writer's channels in turn.
+func spread[T any](ctx context.Context, c *chain, elements codec.Codec[T], w operator.RecordWriter) func(T) {
+	channels := w.Channels()
+	next := c.subtask.Index() % channels
+	var record []byte
+	return func(v T) {
+		if c.err != nil {
+			return
+		}
+		encoded, err := elements.Append(record[:0], v)
+		if err == nil {
+			record = encoded
+			err = w.Emit(ctx, next, record)
+		}
+		if err != nil {
+			c.fail(err)
+		}
+		if next++; next == channels {
+			next = 0
+		}
+	}
+}
+
+// decoded gives the elements of records to down.
+func decoded[T any](c *chain, elements codec.Codec[T], down func(T)) func([]byte) {
+	return func(record []byte) {
+		v, err := elements.Decode(record)
+		if err != nil {
+			c.fail(err)
+			return
+		}
+		down(v)
+	}
+}

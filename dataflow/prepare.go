@@ -1,0 +1,76 @@
+package dataflow
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/output"
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/splits"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+)
+
+// Prepare does what the planner alone does, in one process and before anything
+// is submitted: it checks that outputs may be written, lists the input and gives
+// the graph with the splits of its sources. Errors name the input or output and
+// what to do.
+func (c *Compiled) Prepare(ctx context.Context, fsys filesystem.FileSystem) (jobgraph.JobGraph, error) {
+	outputs, err := c.checkOutputs(ctx, fsys)
+	if err != nil {
+		return jobgraph.JobGraph{}, err
+	}
+	g := c.Graph
+	g.Vertices = slices.Clone(g.Vertices)
+	for _, v := range c.vertices {
+		source := v.nodes[0]
+		if len(source.input) == 0 {
+			continue
+		}
+		found, err := splits.Plan(ctx, fsys, source.input, source.parallelism)
+		if err != nil {
+			return jobgraph.JobGraph{}, err
+		}
+		for _, split := range found {
+			for _, dir := range outputs {
+				if within(split.URI, dir) {
+					return jobgraph.JobGraph{}, fmt.Errorf("input %s lies in the output %s: choose another output", split.URI, dir)
+				}
+			}
+		}
+		g.Vertices[v.id].Splits = found
+	}
+	return g, nil
+}
+
+// checkOutputs gives the directories that the job will write.
+func (c *Compiled) checkOutputs(ctx context.Context, fsys filesystem.FileSystem) ([]string, error) {
+	var dirs []string
+	for _, v := range c.vertices {
+		for _, n := range v.nodes {
+			if n.output == nil {
+				continue
+			}
+			dir, err := fsys.Qualify(n.output.uri)
+			if err != nil {
+				return nil, fmt.Errorf("output %s: %w", n.output.uri, err)
+			}
+			for _, other := range dirs {
+				if within(dir, other) || within(other, dir) {
+					return nil, fmt.Errorf("output %s and output %s overlap: choose another for one of them", other, dir)
+				}
+			}
+			if err := output.Check(ctx, fsys, dir, n.output.mode); err != nil {
+				return nil, err
+			}
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs, nil
+}
+
+// within tells whether a qualified URI is dir or lies in it.
+func within(uri, dir string) bool {
+	return uri == dir || strings.HasPrefix(uri, strings.TrimSuffix(dir, "/")+"/")
+}

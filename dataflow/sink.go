@@ -1,0 +1,133 @@
+package dataflow
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"strconv"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/codec"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+)
+
+// printBuffer bounds what Print gathers before it writes, in bytes.
+const printBuffer = 32 << 10
+
+// Print writes each element as a line to the worker's stdout, or to the terminal
+// in local mode, behind the number of its subtask: "2> text".
+func Print[T any](s Stream[T], format Format[T], o ...Option) {
+	p := s.out.node.plan
+	set := p.settle("print", optionName|optionParallelism, o)
+	p.add(&node{
+		name: set.name, parallelism: set.parallelism, inputs: []connection{{from: s.out}},
+		attach: func(_ context.Context, c *chain, _ any) any {
+			stdout := c.subtask.Stdout()
+			prefix := strconv.Itoa(c.subtask.Index()+1) + "> "
+			var text []byte // whole lines
+			flush := func() {
+				if _, err := stdout.Write(text); err != nil {
+					c.fail(fmt.Errorf("print: %w", err))
+				}
+				text = text[:0]
+			}
+			c.atEnd(flush)
+			return func(v T) {
+				text = append(format(append(text, prefix...), v), '\n')
+				if len(text) >= printBuffer {
+					flush()
+				}
+			}
+		},
+	})
+}
+
+// Collector names a result that a job sends to its driver.
+type Collector[T any] struct {
+	name  string
+	codec func() (Codec[T], error)
+}
+
+// NewCollector makes a collector for a package variable, as both the plan
+// function and the driver need it. The name is unique within the job.
+func NewCollector[T any](name string, o ...Option) Collector[T] {
+	c := Collector[T]{name: name, codec: codec.For[T]}
+	var p Plan
+	if set := p.settle("collector "+name, optionCodec, o); set.codec != nil {
+		given, ok := set.codec.(Codec[T])
+		if !ok {
+			p.fault(fmt.Errorf("collector %s: option WithCodec has the codec of another type", name))
+		}
+		c.codec = func() (Codec[T], error) { return given, nil }
+	}
+	if len(p.faults) > 0 {
+		panic(fmt.Sprintf("dataflow: %v", p.faults[0]))
+	}
+	return c
+}
+
+// Collect sends the elements to the driver, where Collected gives them when the
+// job is done. It is meant for small results: a job that collects more than
+// 100 MiB fails and should write files.
+func Collect[T any](s Stream[T], to Collector[T]) {
+	p := s.out.node.plan
+	name := "collect " + to.name
+	found, err := to.codec()
+	if err != nil {
+		p.fault(fmt.Errorf("%s: %w", name, err))
+	}
+	if to.name == "" {
+		p.fault(fmt.Errorf("%s: the collector needs a name", name))
+	}
+	for _, n := range p.nodes {
+		if n.collect == to.name {
+			p.fault(fmt.Errorf("%s: two streams are collected under this name", name))
+		}
+	}
+	p.add(&node{
+		name: name, parallelism: 1, inputs: []connection{{from: s.out, exchange: true}}, collect: to.name,
+		attach: func(ctx context.Context, c *chain, _ any) any {
+			b := &batch{chain: c}
+			c.atEnd(func() { b.flush(ctx) })
+			return func(v T) {
+				record, err := found.Append(b.record[:0], v)
+				if err != nil {
+					c.fail(err)
+					return
+				}
+				b.record = record
+				b.add(ctx)
+			}
+		},
+	})
+}
+
+// batch gathers collected records, each with a uvarint length before it.
+type batch struct {
+	chain   *chain
+	record  []byte
+	records []byte
+}
+
+// add appends the record.
+func (b *batch) add(ctx context.Context) {
+	size := len(b.record) + binary.MaxVarintLen32
+	if size > operator.MaxCollectBatch {
+		b.chain.fail(operator.Permanent(fmt.Errorf(
+			"collect: an element has %d bytes, at most %d can be collected: write files instead", len(b.record), operator.MaxCollectBatch-binary.MaxVarintLen32)))
+		return
+	}
+	if len(b.records)+size > operator.MaxCollectBatch {
+		b.flush(ctx)
+	}
+	b.records = append(binary.AppendUvarint(b.records, uint64(len(b.record))), b.record...)
+}
+
+func (b *batch) flush(ctx context.Context) {
+	if len(b.records) == 0 || b.chain.err != nil {
+		return
+	}
+	if err := b.chain.subtask.Collect(ctx, b.records); err != nil {
+		b.chain.fail(err)
+	}
+	b.records = b.records[:0]
+}

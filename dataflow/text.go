@@ -1,0 +1,188 @@
+package dataflow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/codec"
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/lines"
+	"github.com/bobbin-yarn/bobbin/dataflow/internal/output"
+)
+
+// ReadText gives the lines of text files, each exactly once, without "\n" or
+// "\r\n". The URIs name files, directories (their files, but not those that
+// begin with "_" or ".", nor directories in them) and globs; a path without a
+// scheme is on the default file system. An element is valid until the function
+// that is given it returns.
+//
+// Files are listed once, when the job is planned; one that changes later fails
+// the job, as do a line over 64 MiB and compressed files.
+func ReadText(p *Plan, uris ...string) Stream[[]byte] { return ReadTextWith(p, uris) }
+
+// ReadTextWith is ReadText with options.
+func ReadTextWith(p *Plan, uris []string, o ...Option) Stream[[]byte] {
+	set := p.settle("read text", forStreams, o)
+	if len(uris) == 0 {
+		p.fault(fmt.Errorf("%s: no input is named", set.name))
+	}
+	n := &node{name: set.name, parallelism: set.parallelism, input: append([]string{}, uris...)}
+	n.attach = func(ctx context.Context, c *chain, down any) any {
+		emit := down.(func([]byte))
+		reader := lines.NewReader(c.subtask.FileSystem(), lines.Options{})
+		return func() error {
+			for {
+				split, err := c.subtask.NextSplit(ctx)
+				if errors.Is(err, io.EOF) {
+					return nil
+				}
+				if err != nil {
+					return err
+				}
+				err = reader.Read(ctx, split, func(line []byte) error {
+					emit(line)
+					return c.err
+				})
+				if err != nil {
+					return err
+				}
+			}
+		}
+	}
+	p.add(n)
+	return newStream(n, set, codec.For[[]byte])
+}
+
+// Format appends the text of an element, one line without its end, to dst.
+type Format[T any] func(dst []byte, v T) []byte
+
+// textOutput is what the planner knows of a file sink.
+type textOutput struct {
+	uri  string
+	mode output.Mode
+}
+
+// ready says that a subtask's part is written.
+type ready = KV[int, string] // subtask, attempt
+
+// WriteText writes each element as a line into the directory uri, one file for
+// each subtask: part-00000, part-00001, …. All appear when the job is done, and
+// _SUCCESS last. An output that exists fails the job before it starts, unless
+// option Overwrite replaces it.
+func WriteText[T any](s Stream[T], uri string, format Format[T], o ...Option) {
+	p := s.out.node.plan
+	set := p.settle("write text", optionName|optionParallelism|optionOverwrite, o)
+	target := &textOutput{uri: uri}
+	if set.overwrite {
+		target.mode = output.Replace
+	}
+	if uri == "" {
+		p.fault(fmt.Errorf("%s: no output is named", set.name))
+	}
+	writer := &node{
+		name: set.name, parallelism: set.parallelism, inputs: []connection{{from: s.out}}, output: target,
+		attach: func(ctx context.Context, c *chain, down any) any {
+			w := &textWriter{chain: c}
+			c.atClose(w.abort)
+			c.atEnd(func() {
+				w.open(ctx, target)
+				w.finish()
+				down.(func(ready))(ready{Key: c.subtask.Index(), Value: c.subtask.Attempt()})
+			})
+			return func(v T) {
+				w.open(ctx, target)
+				w.line = append(format(w.line[:0], v), '\n')
+				w.write()
+			}
+		},
+	}
+	p.add(writer)
+	parts := newStream(writer, settings{}, codec.For[ready])
+
+	commit := &node{
+		name: set.name + " (commit)", parallelism: 1, inputs: []connection{{from: parts.out, exchange: true}},
+		attach: func(ctx context.Context, c *chain, _ any) any {
+			winners := make([]string, writer.parallelism)
+			c.atEnd(func() { c.commit(ctx, target, winners) })
+			return func(r ready) {
+				if r.Key < 0 || r.Key >= len(winners) || winners[r.Key] != "" || r.Value == "" {
+					c.fail(fmt.Errorf("commit output %s: part %d of attempt %q is not expected", uri, r.Key, r.Value))
+					return
+				}
+				winners[r.Key] = r.Value
+			}
+		},
+	}
+	p.add(commit)
+}
+
+// output qualifies where the chain's subtask writes.
+func (c *chain) output(t *textOutput) (output.Output, error) {
+	dir, err := c.subtask.FileSystem().Qualify(t.uri)
+	return output.Output{Dir: dir, Job: c.subtask.Job(), Mode: t.mode}, err
+}
+
+func (c *chain) commit(ctx context.Context, t *textOutput, winners []string) {
+	for i, attempt := range winners {
+		if attempt == "" {
+			c.fail(fmt.Errorf("commit output %s: part %d is missing", t.uri, i))
+			return
+		}
+	}
+	o, err := c.output(t)
+	if err == nil {
+		err = o.Commit(ctx, c.subtask.FileSystem(), c.subtask.Attempt(), winners)
+	}
+	if err != nil {
+		c.fail(err)
+	}
+}
+
+// textWriter writes one part.
+type textWriter struct {
+	chain *chain
+	part  *output.Part // nil until the first line, and after the last
+	line  []byte
+}
+
+// open makes the part, unless that is done or the attempt has failed.
+func (w *textWriter) open(ctx context.Context, t *textOutput) {
+	if w.part != nil || w.chain.err != nil {
+		return
+	}
+	o, err := w.chain.output(t)
+	if err == nil {
+		w.part, err = o.Create(ctx, w.chain.subtask.FileSystem(), w.chain.subtask.Attempt(), w.chain.subtask.Index())
+	}
+	if err != nil {
+		w.chain.fail(err)
+	}
+}
+
+// write adds the line.
+func (w *textWriter) write() {
+	if w.chain.err != nil {
+		return
+	}
+	if _, err := w.part.Write(w.line); err != nil {
+		w.chain.fail(fmt.Errorf("write output: %w", err))
+	}
+}
+
+func (w *textWriter) finish() {
+	if w.chain.err != nil {
+		return
+	}
+	part := w.part
+	w.part = nil
+	if err := part.Close(); err != nil {
+		w.chain.fail(err)
+	}
+}
+
+func (w *textWriter) abort() {
+	if w.part != nil {
+		w.part.Abort()
+	}
+}

@@ -1,0 +1,97 @@
+package dataflow
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+)
+
+// vertex is a chain of operators that run in one goroutine. Its first operator
+// alone takes elements from outside.
+type vertex struct {
+	id          jobgraph.VertexID
+	nodes       []*node // inputs come first
+	inputs      []connection
+	outputs     map[*port][]int // of each port, the vertex's outputs that it feeds
+	outputCount int
+}
+
+// vertices joins each operator with its inputs where these run in one vertex, in
+// as many subtasks, and pass elements on as they are. The order is topological,
+// as every edge ends at a vertex's first operator, which was made after its
+// inputs.
+func (p *Plan) vertices() (all []*vertex, of map[*node]*vertex) {
+	of = map[*node]*vertex{}
+	for _, n := range p.nodes {
+		v := chainable(n, of)
+		if v == nil {
+			v = &vertex{id: jobgraph.VertexID(len(all)), inputs: n.inputs, outputs: map[*port][]int{}}
+			all = append(all, v)
+		}
+		v.nodes = append(v.nodes, n)
+		of[n] = v
+	}
+	return all, of
+}
+
+// chainable gives the vertex that an operator may join, or nil.
+func chainable(n *node, of map[*node]*vertex) *vertex {
+	var joined *vertex
+	for _, in := range n.inputs {
+		v := of[in.from.node]
+		if in.exchange || in.from.node.parallelism != n.parallelism || joined != nil && joined != v {
+			return nil
+		}
+		joined = v
+	}
+	return joined
+}
+
+// describe gives the vertex as plain data.
+func (v *vertex) describe() jobgraph.Vertex {
+	d := jobgraph.Vertex{Parallelism: v.nodes[0].parallelism, Source: len(v.nodes[0].input) > 0}
+	for _, n := range v.nodes {
+		d.Operators = append(d.Operators, n.name)
+		if n.collect != "" {
+			d.Collect = n.collect
+		}
+	}
+	d.Name = strings.Join(d.Operators, " -> ")
+	return d
+}
+
+// stateful counts the operators that keep elements in memory.
+func (v *vertex) stateful() int {
+	count := 0
+	for _, n := range v.nodes {
+		if n.keepsState {
+			count++
+		}
+	}
+	return count
+}
+
+// build attaches the operators for one subtask, the last first, and gives what
+// feeds the first one.
+func (v *vertex) build(ctx context.Context, c *chain) any {
+	takers := map[*port][]any{} // what takes the elements of a port
+	var head any
+	for _, n := range slices.Backward(v.nodes) {
+		var down any
+		if n.out != nil {
+			for _, output := range v.outputs[n.out] {
+				takers[n.out] = append(takers[n.out], n.out.send(ctx, c, c.subtask.Output(output)))
+			}
+			if down = takers[n.out][0]; len(takers[n.out]) > 1 {
+				down = n.out.tee(takers[n.out])
+			}
+		}
+		head = n.attach(ctx, c, down)
+		for _, in := range n.inputs {
+			takers[in.from] = append(takers[in.from], head)
+		}
+	}
+	return head
+}
