@@ -1,0 +1,165 @@
+package appmaster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/collect"
+	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
+)
+
+// Component is the roles of a cluster, wired: ResourceManager, Dispatcher, and a
+// JobMaster for each job (Flink's DispatcherResourceManagerComponent). The
+// ApplicationMaster runs one over YARN, the minicluster one over goroutines.
+// Make it with NewComponent and run it once with Run.
+type Component struct {
+	ResourceManager *resourcemanager.ResourceManager
+	Dispatcher      *dispatcher.Dispatcher
+	// Mux takes the streams of TaskExecutors to their roles.
+	Mux *rolerpc.Mux
+
+	config       config.Config
+	slotMemoryMB int
+	logger       logrus.FieldLogger
+}
+
+// ComponentConfig describes a cluster.
+type ComponentConfig struct {
+	Config config.Config
+	Worker resourcemanager.WorkerResourceSpec
+	Mode   dispatcher.Mode
+}
+
+// jobMasterTarget begins the names of the streams to JobMasters.
+const jobMasterTarget = "jobmaster/"
+
+// NewComponent wires the roles. Workers come from the driver.
+func NewComponent(c ComponentConfig, driver resourcemanager.Driver, logger logrus.FieldLogger) (*Component, error) {
+	slotMemoryMB, err := memory.SlotMB(c.Worker.MemoryMB, c.Worker.Slots)
+	if err != nil {
+		return nil, fmt.Errorf("divide a worker's memory: %w", err)
+	}
+	grant := resourcemanager.Configured(c.Config)
+	grant.ResourceManager, grant.IDs = ids.ResourceManagerID(ids.Random()), ids.Random()
+	grant.Worker, grant.SlotMemoryMB = c.Worker, slotMemoryMB
+	rm, err := resourcemanager.New(grant, driver, logger)
+	if err != nil {
+		return nil, err
+	}
+	component := &Component{ResourceManager: rm, Mux: new(rolerpc.Mux), config: c.Config, slotMemoryMB: slotMemoryMB, logger: logger}
+	component.Dispatcher = dispatcher.New(dispatcher.Config{Mode: c.Mode, IDs: ids.Random()}, component.jobMaster, logger)
+	component.Mux.Handle(resourcemanager.Target, rm.Accept)
+	component.Mux.Handle(jobMasterTarget, component.acceptAtJobMaster)
+	return component, nil
+}
+
+// Run runs all roles until ctx ends, its cause, or until one of them cannot go
+// on, whose error it gives. It waits for all of them.
+func (c *Component) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return c.ResourceManager.Run(ctx) })
+	group.Go(func() error { return c.Dispatcher.Run(ctx) })
+	return group.Wait()
+}
+
+// jobMaster makes the JobMaster of a job.
+func (c *Component) jobMaster(id ids.JobMasterID, s dispatcher.Submission) (dispatcher.JobMaster, error) {
+	settings, err := jobmaster.Configured(c.config, s.Graph)
+	if err != nil {
+		return nil, err
+	}
+	settings.Job, settings.JobMaster, settings.Program = s.Job, id, s.Program
+	settings.Seed, settings.SlotMemoryMB = rand.Uint64(), c.managedMB()
+	link := &resourceManagerLink{rm: c.ResourceManager}
+	master, err := jobmaster.New(settings, link, c.logger)
+	if err != nil {
+		return nil, err
+	}
+	link.master = master
+	return runningJobMaster{master, c.ResourceManager}, nil
+}
+
+// runningJobMaster takes its leave of the ResourceManager when it ends.
+type runningJobMaster struct {
+	*jobmaster.JobMaster
+	rm *resourcemanager.ResourceManager
+}
+
+// Run runs the job to its end.
+func (m runningJobMaster) Run(ctx context.Context) (msg.JobDetails, collect.Results, error) {
+	details, results, err := m.JobMaster.Run(ctx)
+	if left := m.rm.DisconnectJobMaster(context.WithoutCancel(ctx), m.Job(), m.ID()); left != nil && !errors.Is(left, actor.ErrStopped) {
+		err = errors.Join(err, left)
+	}
+	return details, results, err
+}
+
+// managedMB is what the operators in one slot may hold.
+func (c *Component) managedMB() int {
+	return memory.HostOf(c.slotMemoryMB, memory.OptionsFrom(c.config)).Managed.Megabytes()
+}
+
+// resourceManagerLink brings a JobMaster's messages to the ResourceManager.
+type resourceManagerLink struct {
+	rm     *resourcemanager.ResourceManager
+	master *jobmaster.JobMaster
+}
+
+// Tell hands a message over.
+func (l *resourceManagerLink) Tell(ctx context.Context, m msg.Message) error {
+	switch m := m.(type) {
+	case msg.RegisterJobMaster:
+		return l.rm.RegisterJobMaster(ctx, m, l.master)
+	case msg.DeclareRequirements:
+		return l.rm.DeclareRequirements(ctx, m)
+	default:
+		return fmt.Errorf("tell resource manager: unexpected %s", msg.Kind(m))
+	}
+}
+
+// acceptAtJobMaster takes in a TaskExecutor's stream to the JobMaster that it is
+// for.
+func (c *Component) acceptAtJobMaster(s *rolerpc.Stream) (rolerpc.Handler, error) {
+	job := ids.JobID(strings.TrimPrefix(s.Target(), jobMasterTarget))
+	found, running := c.Dispatcher.JobMaster(job)
+	master, ours := found.(runningJobMaster)
+	if !running || !ours {
+		return nil, fmt.Errorf("job %s: %w", job, rolerpc.ErrUnknownTarget)
+	}
+	s.SetToken(string(master.ID()))
+	return jobMasterHandler{master.JobMaster, master.Connect(s.Peer().Resource, s)}, nil
+}
+
+// jobMasterHandler holds its stream back while the JobMaster has too much to do.
+// The stream drops what carries another fencing token. There is no context to
+// wait under: a JobMaster that ends lets go of it.
+type jobMasterHandler struct {
+	master     *jobmaster.JobMaster
+	connection *jobmaster.Connection
+}
+
+func (h jobMasterHandler) Receive(m msg.Message) {
+	_ = h.connection.Receive(context.Background(), h.master.ID(), m) // ended: nobody left to hear of it
+}
+
+func (h jobMasterHandler) Closed(cause error) {
+	text := "closed"
+	if cause != nil {
+		text = cause.Error()
+	}
+	_ = h.connection.Closed(context.Background(), text)
+}

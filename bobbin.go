@@ -1,0 +1,91 @@
+// Package bobbin makes a program out of a dataflow job: Main is the first
+// statement of its main, and decides what the process is. Run by hand it is a
+// cluster of its own; under the client it is the driver, which plans and executes
+// jobs; under a TaskExecutor it is a task host, which runs a job's tasks.
+//
+// Main owns the process. It composes the roles, which no package below does, and
+// imports them all.
+package bobbin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/bobbin-yarn/bobbin/dataflow"
+	"github.com/bobbin-yarn/bobbin/internal/control"
+)
+
+// mark tells the client that a program is built with the SDK, and for which
+// protocol version, without running it.
+var mark = "<bobbin sdk protocol version=1>" //nolint:gochecknoglobals // must be data of the binary
+
+// Driver is the part of a program that runs once: it reads its arguments and
+// executes jobs, as many and as often as it likes.
+type Driver func(ctx context.Context, env *dataflow.Env) error
+
+// Exit codes of a program.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitInterrupted = 130
+)
+
+// errDriverPanicked is a panic of the driver, outside of planning.
+var errDriverPanicked = errors.New("panic in the driver")
+
+// Main runs the program and does not return. What the driver returns as an error
+// is printed, and the exit code is 1 then.
+func Main(driver Driver) {
+	os.Exit(run(driver))
+}
+
+func run(driver Driver) int {
+	runtime.KeepAlive(mark)
+	value, started := os.LookupEnv(control.Variable)
+	if !started {
+		return runLocal(driver)
+	}
+	// A program that this one starts is not what this one is.
+	if err := os.Unsetenv(control.Variable); err != nil {
+		return fail(err)
+	}
+	role, fd, err := control.Parse(value)
+	if err != nil {
+		return fail(err)
+	}
+	conn, err := control.FromFD(fd)
+	if err != nil {
+		return fail(err)
+	}
+	if role == control.RoleTaskHost {
+		return runTaskHost(conn)
+	}
+	return runDriver(driver, control.New(conn))
+}
+
+// fail prints an error as the program's own.
+func fail(err error) int {
+	fmt.Fprintf(os.Stderr, "%s: %v\n", filepath.Base(os.Args[0]), err)
+	return exitFailed
+}
+
+// call runs the driver and turns a panic into an error.
+func call(ctx context.Context, driver Driver, env *dataflow.Env) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("%w: %v\n%s", errDriverPanicked, value, userStack())
+		}
+	}()
+	return driver(ctx, env)
+}
+
+// userStack is the stack of the panicking goroutine, bounded.
+func userStack() string {
+	const limit = 16 << 10
+	buffer := make([]byte, limit)
+	return string(buffer[:runtime.Stack(buffer, false)])
+}

@@ -1,0 +1,154 @@
+package minicluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"sync"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
+	"github.com/bobbin-yarn/bobbin/taskrunner/taskexecutor"
+	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
+)
+
+// programHash names the program of this process, which every worker has.
+const programHash = "local"
+
+// loopback is the address of the one node.
+const loopback = "127.0.0.1"
+
+// driver starts workers as goroutines.
+type driver struct {
+	options Options
+	mux     *rolerpc.Mux
+
+	orders  chan resourcemanager.Orders // from Order to Run; made by Run's first caller
+	once    sync.Once
+	workers sync.WaitGroup
+}
+
+// queue gives the channel of orders, which may come before Run has begun.
+func (d *driver) queue() chan resourcemanager.Orders {
+	d.once.Do(func() { d.orders = make(chan resourcemanager.Orders) })
+	return d.orders
+}
+
+// Order hands orders to Run.
+func (d *driver) Order(ctx context.Context, orders resourcemanager.Orders) {
+	select {
+	case d.queue() <- orders:
+	case <-ctx.Done():
+	}
+}
+
+// Deregister has nobody to tell.
+func (d *driver) Deregister(context.Context, msg.ApplicationStatus, string) error { return nil }
+
+// Run starts and ends workers as ordered, and ends them all with ctx.
+func (d *driver) Run(ctx context.Context, report resourcemanager.Report) error {
+	defer d.workers.Wait()
+	started := 0
+	release := make(map[ids.ResourceID]context.CancelFunc)
+	for {
+		var orders resourcemanager.Orders
+		select {
+		case orders = <-d.queue():
+		case <-ctx.Done():
+			return nil
+		}
+		for _, r := range orders.Release {
+			if end, running := release[r.Worker]; running {
+				end()
+			}
+		}
+		for ; started < orders.Total; started++ {
+			id := ids.ResourceID("local-" + strconv.Itoa(started+1))
+			if err := report(ctx, resourcemanager.WorkerStarting{Worker: id, Host: loopback}); err != nil {
+				return nil //nolint:nilerr // the ResourceManager has ended
+			}
+			running, end := context.WithCancel(ctx)
+			release[id] = end
+			d.workers.Go(func() {
+				defer end()
+				cause := "ended"
+				if err := d.worker(running, id, orders.Spec); err != nil {
+					cause = err.Error()
+				}
+				if running.Err() == nil {
+					_ = report(ctx, resourcemanager.WorkerCompleted{Worker: id, Cause: cause}) // ended: nobody left to hear of it
+				}
+			})
+		}
+	}
+}
+
+// worker is the life of one TaskExecutor.
+func (d *driver) worker(ctx context.Context, id ids.ResourceID, spec resourcemanager.WorkerResourceSpec) error {
+	roles := rolerpc.NewLocal(d.mux, rolerpc.LocalConfig{
+		Dialer:   rolerpc.Peer{Identity: pki.Identity{Role: pki.RoleTaskExecutor, Resource: id}},
+		Listener: rolerpc.Peer{Identity: pki.Identity{Role: pki.RoleApplicationMaster}},
+		Logger:   d.options.Logger,
+	})
+	executor, err := taskexecutor.New(taskexecutor.Config{
+		Resource: id, Node: loopback, Slots: spec.Slots, VCores: spec.VCores,
+		Programs: map[string]string{programHash: ""},
+		IDs:      ids.Random(), Options: taskexecutor.OptionsFrom(d.options.Config),
+	}, taskexecutor.Environment{
+		Roles: roles, Hosts: hosts{d.options}, Instructions: msg.StartHost{ListenHost: loopback}, Logger: d.options.Logger,
+	})
+	if err != nil {
+		return errors.Join(err, roles.Close())
+	}
+	return errors.Join(executor.Run(ctx), roles.Close())
+}
+
+// hosts starts task hosts as goroutines.
+type hosts struct{ options Options }
+
+// Start starts one.
+func (h hosts) Start(ctx context.Context, spec taskexecutor.HostSpec) (taskexecutor.Host, error) {
+	near, far := net.Pipe()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	started := &host{conn: near, cancel: cancel, ended: make(chan error, 1)}
+	go func() { // ends with its control connection, or by Kill
+		started.ended <- taskhost.Run(ctx, control.New(far), taskhost.Options{
+			Program: h.options.Program,
+			OpenFiles: func(msg.StartHost) (filesystem.FileSystem, io.Closer, error) {
+				return h.options.FileSystem, io.NopCloser(nil), nil
+			},
+			Stdout: h.options.Stdout,
+			Logger: h.options.Logger.WithField("host", spec.Host),
+		})
+	}()
+	return started, nil
+}
+
+// host is a task host in this process.
+type host struct {
+	conn   net.Conn
+	cancel context.CancelFunc
+	ended  chan error
+}
+
+func (h *host) Control() net.Conn { return h.conn }
+func (h *host) PID() int          { return 0 }
+func (h *host) Kill()             { h.cancel() }
+
+// Wait waits for the host's goroutines.
+func (h *host) Wait() taskexecutor.Exit {
+	err := <-h.ended
+	h.cancel()
+	if err == nil {
+		return taskexecutor.Exit{How: "ended"}
+	}
+	return taskexecutor.Exit{How: fmt.Sprint(err)}
+}

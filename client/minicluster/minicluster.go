@@ -1,0 +1,194 @@
+// Package minicluster runs a whole cluster in one process: the ApplicationMaster's
+// roles, a TaskExecutor and its task hosts, all as goroutines, joined by the same
+// messages as between processes. It serves programs that are run by hand, and
+// tests.
+//
+// A Cluster owns all these goroutines; Close ends them and waits. It opens no
+// port but the data plane's, on loopback.
+package minicluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/appmaster"
+	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
+)
+
+// Options describe a cluster. All fields are required.
+type Options struct {
+	Config config.Config
+	// Slots is the number of slots of the one worker: the largest parallelism
+	// that a job may have.
+	Slots      int
+	Program    taskhost.Program
+	FileSystem filesystem.FileSystem // stays the caller's to close
+	Stdout     io.Writer             // of print sinks
+	Logger     logrus.FieldLogger
+}
+
+// Cluster is a running cluster. Its methods may be called from any goroutine.
+type Cluster struct {
+	component *appmaster.Component
+	cancel    context.CancelFunc
+	done      chan struct{} // closed when everything has ended
+	err       error         // why it ended by itself; read after done
+}
+
+// Start starts a cluster.
+func Start(ctx context.Context, o Options) (*Cluster, error) {
+	driver := &driver{options: o}
+	component, err := appmaster.NewComponent(appmaster.ComponentConfig{
+		Config: o.Config,
+		Worker: resourcemanager.WorkerResourceSpec{
+			MemoryMB: o.Slots * o.Config.Memory(config.TaskManagerProcessSize).Megabytes(),
+			VCores:   o.Slots, Slots: o.Slots,
+		},
+		Mode: dispatcher.Session,
+	}, driver, o.Logger)
+	if err != nil {
+		return nil, fmt.Errorf("start local cluster: %w", err)
+	}
+	driver.mux = component.Mux
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	c := &Cluster{component: component, cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(c.done)
+		if err := component.Run(ctx); ctx.Err() == nil {
+			c.err = err
+		}
+	}()
+	return c, nil
+}
+
+// Close ends the cluster; jobs that run are lost.
+func (c *Cluster) Close() error {
+	c.cancel()
+	<-c.done
+	return c.err
+}
+
+// Submit starts a job.
+func (c *Cluster) Submit(ctx context.Context, graph *jobgraph.JobGraph) (ids.JobID, error) {
+	job := ids.JobID(ids.Random())
+	err := c.component.Dispatcher.Submit(ctx, dispatcher.Submission{
+		Job: job, Graph: graph, Program: msg.Program{Name: graph.Job, SHA256: programHash},
+	})
+	return job, err
+}
+
+// Details describes a job.
+func (c *Cluster) Details(ctx context.Context, job ids.JobID) (msg.JobDetails, error) {
+	return c.component.Dispatcher.JobDetails(ctx, job)
+}
+
+// Cancel tells a job to end.
+func (c *Cluster) Cancel(ctx context.Context, job ids.JobID) error {
+	return c.component.Dispatcher.CancelJob(ctx, job)
+}
+
+// waitTime is how long one question for a job's end or its next page waits.
+const waitTime = 10 * time.Second
+
+// Wait waits for a job's end.
+func (c *Cluster) Wait(ctx context.Context, job ids.JobID) (msg.JobEnded, error) {
+	for {
+		ended, err := c.component.Dispatcher.JobResult(ctx, job, waitTime)
+		if err != nil || ended.Status.GloballyTerminal() {
+			return ended, err
+		}
+	}
+}
+
+// Collect hands over what a job collects under a name, until its end. A batch of
+// a new epoch voids what came before.
+func (c *Cluster) Collect(ctx context.Context, job ids.JobID, name string, take func(epoch int, records []byte) error) error {
+	cursor := int64(0)
+	for {
+		page, err := c.component.Dispatcher.CollectPage(ctx, job, name, cursor, waitTime)
+		if err != nil {
+			return err
+		}
+		if err := take(page.Epoch, page.Records); err != nil {
+			return err
+		}
+		if page.End {
+			return nil
+		}
+		cursor = page.Next
+	}
+}
+
+// Execute runs a job to its end. collected takes what it collects, one call at a
+// time; watch is called now and then with how far it is. A job that does not
+// finish is no error here: the answer says so.
+func (c *Cluster) Execute(ctx context.Context, graph *jobgraph.JobGraph, collected func(name string, epoch int, records []byte) error, watch func(msg.JobDetails)) (msg.JobEnded, error) {
+	job, err := c.Submit(ctx, graph)
+	if err != nil {
+		return msg.JobEnded{}, err
+	}
+	following, stop := context.WithCancelCause(ctx)
+	var followers sync.WaitGroup
+	var one sync.Mutex // one call of collected at a time
+	for _, v := range graph.Vertices {
+		if v.Collect == "" {
+			continue
+		}
+		followers.Go(func() {
+			err := c.Collect(following, job, v.Collect, func(epoch int, records []byte) error {
+				one.Lock()
+				defer one.Unlock()
+				return collected(v.Collect, epoch, records)
+			})
+			if err != nil && !errors.Is(err, msg.ErrResultGone) {
+				stop(err)
+			}
+		})
+	}
+	watching, stopWatching := context.WithCancel(following)
+	var watcher sync.WaitGroup
+	watcher.Go(func() { c.watch(watching, job, watch) })
+	ended, err := c.Wait(following, job)
+	stopWatching()
+	watcher.Wait()
+	if err == nil && ended.Failure == nil {
+		followers.Wait() // the rest of what it collected
+	}
+	if cause := context.Cause(following); err == nil && cause != nil {
+		err = cause
+	}
+	stop(nil)
+	followers.Wait()
+	return ended, err
+}
+
+// watchInterval is the time between two calls of watch.
+const watchInterval = 100 * time.Millisecond
+
+func (c *Cluster) watch(ctx context.Context, job ids.JobID, watch func(msg.JobDetails)) {
+	ticker := time.NewTicker(watchInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		if details, err := c.Details(ctx, job); err == nil { // not ready yet: next time
+			watch(details)
+		}
+	}
+}

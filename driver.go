@@ -1,0 +1,166 @@
+package bobbin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/bobbin-yarn/bobbin/dataflow"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// Errors of a driver under the client.
+var (
+	// errClientGone says that the client has ended, by Ctrl-C mostly.
+	errClientGone = errors.New("the client has ended")
+	// errJobFailed is a job that did not finish; the client tells why.
+	errJobFailed = errors.New("job did not finish")
+)
+
+// runDriver runs the driver for the client at the other end of the socket.
+func runDriver(driver Driver, conn *control.Conn) int {
+	// Ctrl-C reaches the whole foreground group; what it means is the client's
+	// to decide, and the socket tells when it has ended.
+	signal.Ignore(os.Interrupt, syscall.SIGTERM)
+	start, err := greet(conn)
+	if err != nil {
+		return fail(err)
+	}
+	files, err := openFiles()
+	if err != nil {
+		return report(conn, err)
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	answers := make(chan msg.Message)
+	go receive(ctx, conn, answers, cancel)
+
+	env := dataflow.NewEnv(dataflow.EnvOptions{
+		Args: os.Args[1:], Config: start.Config, FileSystem: files,
+		Executor: &remote{conn: conn, answers: answers, detached: start.Detached},
+	})
+	err = errors.Join(call(ctx, driver, env), files.Close())
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errClientGone):
+		return exitInterrupted
+	case errors.Is(err, errJobFailed):
+		return exitFailed // the client knows
+	default:
+		return report(conn, err)
+	}
+}
+
+func greet(conn *control.Conn) (msg.DriverStart, error) {
+	if err := conn.Send(msg.DriverHello{ProtocolVersion: jobgraph.ProtocolVersion}); err != nil {
+		return msg.DriverStart{}, err
+	}
+	m, err := conn.Receive()
+	if err != nil {
+		return msg.DriverStart{}, err
+	}
+	start, ok := m.(msg.DriverStart)
+	if !ok {
+		return msg.DriverStart{}, fmt.Errorf("unexpected %s from the client", msg.Kind(m))
+	}
+	return start, nil
+}
+
+// receive passes messages of the client on until it has ended, which ends ctx.
+func receive(ctx context.Context, conn *control.Conn, answers chan<- msg.Message, cancel context.CancelCauseFunc) {
+	for {
+		m, err := conn.Receive()
+		if errors.Is(err, io.EOF) {
+			err = errClientGone
+		}
+		if err != nil {
+			cancel(err)
+			return
+		}
+		select {
+		case answers <- m:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// report tells the client why the driver fails, or the user where that is not
+// possible.
+func report(conn *control.Conn, err error) int {
+	failed := msg.DriverFailed{Message: err.Error()}
+	var panicked *dataflow.PlanPanic
+	if errors.As(err, &panicked) {
+		failed.Stack = panicked.Stack
+	}
+	if conn.Send(failed) != nil {
+		return fail(err)
+	}
+	return exitFailed
+}
+
+// openFiles reaches the cluster's files where a Hadoop configuration is named,
+// and the local disk always.
+func openFiles() (*dfs.FS, error) {
+	if !hadoopenv.Named(os.Getenv) {
+		return dfs.New(dfs.Options{}), nil
+	}
+	env, err := hadoopenv.Read(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	return dfs.New(dfs.Options{Conf: env.Conf, User: env.User}), nil
+}
+
+// remote executes jobs through the client.
+type remote struct {
+	conn     *control.Conn
+	answers  <-chan msg.Message
+	detached bool
+}
+
+// Execute hands the graph over and waits for the job's end, or for its start
+// where the client does not follow it.
+func (r *remote) Execute(ctx context.Context, x dataflow.Execution) (dataflow.ExecutionResult, error) {
+	var result dataflow.ExecutionResult
+	if err := r.conn.Send(msg.ExecuteJob{Graph: x.Graph}); err != nil {
+		return result, fmt.Errorf("execute job %s: %w", x.Graph.Name, err)
+	}
+	for {
+		var answer msg.Message
+		select {
+		case answer = <-r.answers:
+		case <-ctx.Done():
+			return result, fmt.Errorf("execute job %s: %w", x.Graph.Name, context.Cause(ctx))
+		}
+		switch m := answer.(type) {
+		case msg.JobAccepted:
+			result.JobID = string(m.Job)
+			if r.detached {
+				result.Detached = true
+				return result, nil
+			}
+		case msg.CollectedRecords:
+			if err := x.Collected(m.Name, m.Epoch, m.Records); err != nil {
+				return result, err
+			}
+		case msg.JobEnded:
+			if m.Failure != nil {
+				return result, fmt.Errorf("%w: job %s is %s: %w", errJobFailed, x.Graph.Name, m.Status, m.Failure)
+			}
+			result.Duration, result.Counters = m.Duration, m.Counters
+			return result, nil
+		default:
+			return result, fmt.Errorf("execute job %s: unexpected %s from the client", x.Graph.Name, msg.Kind(answer))
+		}
+	}
+}

@@ -1,0 +1,87 @@
+// Command faulty is a program that goes wrong in the way that its first argument
+// names, for the tests of what users are told then.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin"
+	"github.com/bobbin-yarn/bobbin/dataflow"
+)
+
+// Args are the job's arguments.
+type Args struct {
+	Mode   string
+	Input  string
+	Output string
+}
+
+var faulty = dataflow.Job("faulty", plan)
+
+// plans counts the calls of the plan function in this process.
+var plans atomic.Int32
+
+func plan(p *dataflow.Plan, a Args) error {
+	switch a.Mode {
+	case "plan-panic":
+		panic("the plan is cursed")
+	case "plan-error":
+		return fmt.Errorf("the plan is refused")
+	}
+	lines := dataflow.ReadText(p, a.Input)
+	if a.Mode == "two-plans" && plans.Add(1)%2 == 0 {
+		lines = dataflow.Filter(lines, func([]byte) bool { return true })
+	}
+	seen := dataflow.Map(lines, func(line []byte) []byte {
+		misbehave(a.Mode)
+		return line
+	}, dataflow.Named("misbehave"))
+	counts := dataflow.Count(dataflow.KeyBy(seen, func(line []byte) []byte { return line[:min(1, len(line))] }))
+	dataflow.WriteText(counts, a.Output, func(dst []byte, kv dataflow.KV[[]byte, int64]) []byte {
+		return strconv.AppendInt(append(append(dst, kv.Key...), '\t'), kv.Value, 10)
+	})
+	return nil
+}
+
+// misbehave is called with each line.
+func misbehave(mode string) {
+	switch mode {
+	case "task-panic":
+		panic("a task has had enough")
+	case "task-exit":
+		fmt.Fprintln(os.Stderr, "last words of the task")
+		os.Exit(7)
+	case "slow": // long enough for a test to do something to it
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func main() {
+	bobbin.Main(func(ctx context.Context, env *dataflow.Env) error {
+		args := env.Args()
+		if len(args) != 3 {
+			return fmt.Errorf("want a mode, an input and an output, got %d arguments", len(args))
+		}
+		if args[0] == "no-execute" {
+			return nil
+		}
+		if args[0] == "driver-error" {
+			return fmt.Errorf("the driver does not feel like it")
+		}
+		executions := 1
+		if args[0] == "twice" {
+			executions = 2
+		}
+		for range executions {
+			if _, err := env.Execute(ctx, faulty, Args{args[0], args[1], args[2]}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
