@@ -61,15 +61,16 @@ type Stream struct {
 	wire   wire
 	logger logrus.FieldLogger
 
-	outbox  chan frame    // from any sender to write; never closed
+	queued  chan struct{} // from any sender to write: there is something in outbox; room for one
 	closing chan struct{} // closed by Close
 	ended   chan struct{} // closed by end
 	token   atomic.Pointer[string]
 	dropped atomic.Int64
 
-	mu    sync.Mutex  // guards cause and grace
-	cause error       // why the stream ended or is closing; set once
-	grace *time.Timer // ends a closed stream whose peer does not answer
+	mu     sync.Mutex  // guards what follows
+	outbox []frame     // at most outboxSize; grows as used, since most streams are idle
+	cause  error       // why the stream ended or is closing; set once
+	grace  *time.Timer // ends a closed stream whose peer does not answer
 }
 
 // frame is a message on its way, with its sender's fencing token.
@@ -94,7 +95,7 @@ func newStream(peer Peer, target string, w wire, logger logrus.FieldLogger) *Str
 	return &Stream{
 		peer: peer, target: target, wire: w,
 		logger:  logger.WithFields(logrus.Fields{"peer": peer.Identity.String(), "target": target}),
-		outbox:  make(chan frame, outboxSize),
+		queued:  make(chan struct{}, 1),
 		closing: make(chan struct{}),
 		ended:   make(chan struct{}),
 	}
@@ -126,20 +127,38 @@ func (s *Stream) currentToken() string {
 // Send queues a message, which must not be changed afterwards, and says whether
 // it was queued. A full outbox ends the stream with ErrOutboxFull.
 func (s *Stream) Send(m msg.Message) bool {
-	select {
-	case <-s.ended:
-		return false
-	case <-s.closing:
-		return false
-	default:
+	s.mu.Lock()
+	open, full := s.cause == nil, len(s.outbox) == outboxSize
+	if open && !full {
+		s.outbox = append(s.outbox, frame{s.currentToken(), m})
 	}
-	select {
-	case s.outbox <- frame{s.currentToken(), m}:
-		return true
-	default:
+	s.mu.Unlock()
+	switch {
+	case !open:
+		return false
+	case full:
 		s.end(ErrOutboxFull)
 		return false
 	}
+	select {
+	case s.queued <- struct{}{}:
+	default: // write will look anyway
+	}
+	return true
+}
+
+// next takes the oldest message out of the outbox.
+func (s *Stream) next() (frame, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.outbox) == 0 {
+		s.outbox = nil
+		return frame{}, false
+	}
+	f := s.outbox[0]
+	s.outbox[0] = frame{}
+	s.outbox = s.outbox[1:]
+	return f, true
 }
 
 // Close sends what is queued, tells the peer the cause, and ends the stream. It
@@ -229,8 +248,8 @@ func (s *Stream) admits(f frame) bool {
 func (s *Stream) write() {
 	for {
 		select {
-		case f := <-s.outbox:
-			if !s.sent(f) {
+		case <-s.queued:
+			if !s.flush() {
 				return
 			}
 		case <-s.closing:
@@ -242,18 +261,23 @@ func (s *Stream) write() {
 	}
 }
 
+// flush sends what is queued, unless the stream ends meanwhile.
+func (s *Stream) flush() bool {
+	for {
+		f, more := s.next()
+		if !more {
+			return true
+		}
+		if !s.sent(f) {
+			return false
+		}
+	}
+}
+
 // farewell sends what was queued before Close, then the cause.
 func (s *Stream) farewell() {
-	for {
-		select {
-		case f := <-s.outbox:
-			if !s.sent(f) {
-				return
-			}
-			continue
-		default:
-		}
-		break
+	if !s.flush() {
+		return
 	}
 	s.mu.Lock()
 	var disconnect *DisconnectError

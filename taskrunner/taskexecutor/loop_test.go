@@ -227,7 +227,7 @@ func TestLifeOfAWorker(t *testing.T) {
 			t.Errorf("another task runs: %+v", changed)
 		}
 		for range 12 { // two minutes of the bubble: signs of life keep it up
-			time.Sleep(10 * time.Second) //nolint:forbidigo // of the bubble
+			time.Sleep(10 * time.Second)
 			rm.Send(msg.Heartbeat{})
 			jm.Send(msg.Heartbeat{})
 		}
