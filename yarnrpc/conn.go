@@ -52,7 +52,7 @@ type identity struct {
 
 func newIdentity() *identity {
 	id := &identity{}
-	rand.Read(id.client[:]) //nolint:errcheck // never fails
+	rand.Read(id.client[:]) // never fails
 	return id
 }
 
@@ -105,7 +105,7 @@ func dial(ctx context.Context, address string, o Options, id *identity) (*Conn, 
 		AllowSimpleFallback: o.AllowSimpleFallback,
 	})
 	if err != nil {
-		raw.Close() //nolint:errcheck // the handshake's error says more
+		raw.Close() // the handshake's error says more
 		return nil, err
 	}
 	return newConn(opened, address, o, id), nil
@@ -198,7 +198,7 @@ func (c *Conn) end(cause error, executed bool) {
 	c.mu.Unlock()
 
 	close(c.ended)
-	c.net.Close() //nolint:errcheck // cause says more
+	c.net.Close() // cause says more
 	for _, call := range orphans {
 		call.outcome <- outcome{err: cause, maybeSent: executed && call.sent}
 	}

@@ -110,7 +110,7 @@ func TestACallThatNeverLeftIsNotMaybeSent(t *testing.T) {
 		handshake := make(chan struct{})
 		go func() {
 			buffer := make([]byte, 4096)
-			served.Read(buffer) //nolint:errcheck // the test fails without it
+			served.Read(buffer) // the test fails without it
 			close(handshake)
 		}()
 		o := options()
@@ -141,7 +141,7 @@ func TestACallThatNeverLeftIsNotMaybeSent(t *testing.T) {
 func TestABrokenConnectionFailsItsCallsAndSaysTheyMayHaveRun(t *testing.T) {
 	server := &rpctest.Server{Handler: func(call *rpctest.Call) (proto.Message, error) {
 		if number(call) == 1 {
-			call.Conn.Close() //nolint:errcheck // breaking it is the point
+			call.Conn.Close() // breaking it is the point
 		}
 		return hang(call)
 	}}
@@ -173,7 +173,7 @@ func TestCloseFailsTheCallsThatWait(t *testing.T) {
 	c := dial(t, server.Listen(t), options())
 	go func() {
 		<-arrived
-		c.Close() //nolint:errcheck // dial's cleanup looks
+		c.Close() // dial's cleanup looks
 	}()
 	if _, err := ask(t.Context(), c, method, 1); !errors.Is(err, yarnrpc.ErrClosed) || !yarnrpc.MaybeSent(err) {
 		t.Errorf("got %v, maybe sent %v", err, yarnrpc.MaybeSent(err))
@@ -390,7 +390,7 @@ func TestConnectingHasATimeLimit(t *testing.T) {
 		},
 		"nobody answers the handshake": func(context.Context) (net.Conn, error) {
 			client, served := net.Pipe()
-			go io.Copy(io.Discard, served) //nolint:errcheck // ends when Dial closes the other end
+			go io.Copy(io.Discard, served) // ends when Dial closes the other end
 			return client, nil
 		},
 	} {

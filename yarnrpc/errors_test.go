@@ -50,7 +50,7 @@ func TestJavaClassesAreConditions(t *testing.T) {
 		if !errors.Is(err, want) {
 			t.Errorf("%s is not %v", class, want)
 		}
-		if errors.Is(err, io.EOF) || errors.Is(err, yarnrpc.ErrStandby) && want != yarnrpc.ErrStandby {
+		if standby := errors.Is(want, yarnrpc.ErrStandby); errors.Is(err, io.EOF) || errors.Is(err, yarnrpc.ErrStandby) != standby {
 			t.Errorf("%s is anything", class)
 		}
 	}

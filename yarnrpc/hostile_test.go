@@ -44,7 +44,7 @@ func scripted(o yarnrpc.Options, script func(conn net.Conn, requests <-chan wire
 			script(served, requests)
 			for range requests { // until the client closes
 			}
-			served.Close() //nolint:errcheck // the test is over
+			served.Close() // the test is over
 		}()
 		return client, nil
 	}
@@ -65,7 +65,7 @@ func send(t *testing.T, conn net.Conn, id int32, client []byte, m proto.Message,
 	if err != nil {
 		t.Error(err)
 	}
-	conn.Write(b) //nolint:errcheck // the client may have hung up
+	conn.Write(b) // the client may have hung up
 }
 
 // Whatever a peer sends, the call fails with an error that says what was wrong with
@@ -73,13 +73,13 @@ func send(t *testing.T, conn net.Conn, id int32, client []byte, m proto.Message,
 func TestServersThatBreakTheRules(t *testing.T) {
 	raw := func(bytes string) func(*testing.T, net.Conn, wire.Request) {
 		return func(_ *testing.T, conn net.Conn, _ wire.Request) {
-			io.WriteString(conn, bytes) //nolint:errcheck // the client may have hung up
+			io.WriteString(conn, bytes) // the client may have hung up
 		}
 	}
 	hangUp := func(bytes string) func(*testing.T, net.Conn, wire.Request) {
 		return func(_ *testing.T, conn net.Conn, _ wire.Request) {
-			io.WriteString(conn, bytes) //nolint:errcheck // the client may have hung up
-			conn.Close()                //nolint:errcheck // the other end notices
+			io.WriteString(conn, bytes) // the client may have hung up
+			conn.Close()                // the other end notices
 		}
 	}
 	for name, tc := range map[string]struct {
@@ -175,12 +175,12 @@ func TestLastWordsAreHeardAfterAFailedWrite(t *testing.T) {
 			client, served := net.Pipe()
 			go func() {
 				buffer := make([]byte, 4096)
-				served.Read(buffer)         //nolint:errcheck // the handshake
+				served.Read(buffer)         // the handshake
 				time.Sleep(2 * time.Second) // the call's write fails meanwhile
 				send(t, served, wire.CallContext, nil, nil, &wire.Failure{
 					Class: "org.apache.hadoop.security.authorize.AuthorizationException", Message: "not you", Fatal: true,
 				})
-				served.Close() //nolint:errcheck // the test is over
+				served.Close() // the test is over
 			}()
 			return brokenWriter{client, 1}, nil
 		}

@@ -64,7 +64,7 @@ func (t *tries) next(action Action, now time.Time) (wait time.Duration, again bo
 	case Permanent, Reauth:
 		return 0, false
 	}
-	wait = t.policy.delay(t.waits, rand.Float64()) //nolint:gosec // spreads load, hides nothing
+	wait = t.policy.delay(t.waits, rand.Float64()) // spreads load, hides nothing
 	t.waits++
 	return wait, t.inTime(now.Add(wait))
 }

@@ -159,7 +159,7 @@ func TestOnlyHarmlessCallsAreRepeatedOnceTheyMayHaveBeenSent(t *testing.T) {
 						t.Errorf("try %d has retry count %d", len(seen), retry)
 					}
 					if first {
-						call.Conn.Close() //nolint:errcheck // the answer is lost
+						call.Conn.Close() // the answer is lost
 					}
 					return echo(call)
 				}}})

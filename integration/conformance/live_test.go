@@ -88,8 +88,8 @@ func unmanaged(t *testing.T, rm *yarnrpc.Conn) *creds.Token {
 		},
 	}, &yarnpb.SubmitApplicationResponseProto{})
 	t.Cleanup(func() {
-		// Not t.Context: that has ended. A failed test may leave the application running.
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		// The test's context has ended. A failed test may leave the application running.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
 		defer cancel()
 		if err := rm.Call(ctx, "forceKillApplication", &yarnpb.KillApplicationRequestProto{ApplicationId: id}, &yarnpb.KillApplicationResponseProto{}); err != nil {
 			t.Error(err)

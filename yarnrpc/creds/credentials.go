@@ -50,7 +50,7 @@ func ReadFile(path string) (*Credentials, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read credentials file: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // nothing was written
+	defer f.Close() // nothing was written
 	c, err := Read(f)
 	if err != nil {
 		return nil, fmt.Errorf("read credentials file %s: %w", path, err)

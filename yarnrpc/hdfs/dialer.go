@@ -47,6 +47,8 @@ type DialerOptions struct {
 // from any goroutine.
 type Dialer struct {
 	options DialerOptions
+	life    context.Context //nolint:containedctx // of the dialer, not of a call: ends connects that run when it is closed
+	stop    context.CancelFunc
 
 	mu          sync.Mutex // guards what follows
 	open        map[*conn]struct{}
@@ -65,7 +67,9 @@ func NewDialer(o DialerOptions) *Dialer {
 	if o.Dial == nil {
 		o.Dial = (&net.Dialer{KeepAlive: keepAlive}).DialContext
 	}
-	return &Dialer{options: o, open: make(map[*conn]struct{})}
+	d := &Dialer{options: o, open: make(map[*conn]struct{})}
+	d.life, d.stop = context.WithCancel(context.Background())
+	return d
 }
 
 // DialNameNode connects to a NameNode's RPC port.
@@ -92,6 +96,7 @@ func (d *Dialer) Unreachable() error {
 
 // Close ends all connections and refuses new ones. It may be called twice.
 func (d *Dialer) Close() {
+	d.stop()
 	d.mu.Lock()
 	d.closed = true
 	open := make([]*conn, 0, len(d.open))
@@ -107,6 +112,7 @@ func (d *Dialer) Close() {
 func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.options.ConnectTimeout)
 	defer cancel()
+	defer context.AfterFunc(d.life, cancel)() //nolint:contextcheck // the dialer's end ends this connect, too
 	raw, err := d.options.Dial(ctx, network, address)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", address, err)

@@ -90,6 +90,23 @@ func TestCloseEndsOpenConnectionsAndRefusesNewOnes(t *testing.T) {
 	}
 }
 
+func TestCloseEndsAConnectThatRuns(t *testing.T) {
+	t.Parallel()
+	dialling := make(chan struct{}) // closed when the connect runs
+	d := NewDialer(DialerOptions{Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		close(dialling)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}})
+	go func() {
+		<-dialling
+		d.Close()
+	}()
+	if _, err := d.DialNameNode(t.Context(), "tcp", "nn:1"); !errors.Is(err, context.Canceled) {
+		t.Errorf("error is %v", err)
+	}
+}
+
 func TestUnreachableKeepsTheCauseOfTheLastConnect(t *testing.T) {
 	t.Parallel()
 	fail := os.ErrPermission

@@ -130,7 +130,8 @@ func TestIdsSortByAge(t *testing.T) {
 		"later application":        {ApplicationAttemptID{ApplicationID{1, 10}, 1}, 1},
 		"later restart of cluster": {ApplicationAttemptID{ApplicationID{2, 1}, 1}, 1},
 	} {
-		if older.Compare(younger) >= 0 || younger.Compare(older) <= 0 || older.Compare(older) != 0 {
+		same := older
+		if older.Compare(younger) >= 0 || younger.Compare(older) <= 0 || older.Compare(same) != 0 {
 			t.Errorf("%s: %v is not after %v", name, younger, older)
 		}
 	}

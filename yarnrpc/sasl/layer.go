@@ -2,10 +2,10 @@ package sasl
 
 import (
 	"crypto/cipher"
-	"crypto/des" //nolint:gosec // RFC 2831 offers nothing better
+	"crypto/des" // RFC 2831 offers nothing better
 	"crypto/hmac"
-	"crypto/md5" //nolint:gosec // RFC 2831 knows no other hash
-	"crypto/rc4" //nolint:gosec // RFC 2831 offers nothing better
+	"crypto/md5" // RFC 2831 knows no other hash
+	"crypto/rc4" // RFC 2831 offers nothing better
 	"encoding/binary"
 	"fmt"
 	"math/bits"
@@ -126,8 +126,8 @@ func (d *digestLayer) Unwrap(token []byte) ([]byte, error) {
 
 func (h *half) mac(message []byte) []byte {
 	m := hmac.New(md5.New, h.signing[:])
-	m.Write(binary.BigEndian.AppendUint32(nil, h.sequence)) //nolint:errcheck // hashes do not fail
-	m.Write(message)                                        //nolint:errcheck // hashes do not fail
+	m.Write(binary.BigEndian.AppendUint32(nil, h.sequence)) // hashes do not fail
+	m.Write(message)                                        // hashes do not fail
 	return m.Sum(nil)[:macLength]
 }
 

@@ -10,6 +10,7 @@ package sasl
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -84,10 +85,8 @@ func ParseProtection(value string) ([]QOP, error) {
 // choose gives the first of ours that the peer offers.
 func choose(ours []QOP, offered []string) (QOP, error) {
 	for _, q := range ours {
-		for _, o := range offered {
-			if string(q) == o {
-				return q, nil
-			}
+		if slices.Contains(offered, string(q)) {
+			return q, nil
 		}
 	}
 	return "", fmt.Errorf("%w: ours %v, the server's %v (see hadoop.rpc.protection)", ErrProtection, ours, offered)

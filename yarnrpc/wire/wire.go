@@ -56,7 +56,7 @@ var ErrMalformed = errors.New("malformed rpc message")
 // by closing the connection, is an error and b comes back as it was.
 func appendFrame(b []byte, messages ...proto.Message) ([]byte, error) {
 	start := len(b)
-	out := append(b, 0, 0, 0, 0)
+	out := binary.BigEndian.AppendUint32(b, 0) // the length, once it is known
 	for _, m := range messages {
 		var err error
 		if out, err = appendDelimited(out, m); err != nil {

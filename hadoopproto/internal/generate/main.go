@@ -37,10 +37,10 @@ func main() {
 	check := flag.Bool("check", false, "write nothing; fail if the committed code is not what would be written")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, *check); err != nil {
+	err := run(ctx, *check)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "generate:", err)
-		stop()
 		os.Exit(1)
 	}
 }

@@ -58,7 +58,7 @@ type Server struct {
 // the test ends.
 func (s *Server) Listen(t testing.TB) (address string) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func (s *Server) Serve(conn net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		conn.Close() //nolint:errcheck // nobody listens any more
+		conn.Close() // nobody listens any more
 		return
 	}
 	if s.conns == nil {
@@ -90,7 +90,7 @@ func (s *Server) Serve(conn net.Conn) {
 	s.conns[conn] = true
 	s.tasks.Go(func() {
 		(&session{server: s, conn: conn, gone: make(chan struct{})}).run()
-		conn.Close() //nolint:errcheck // the client has gone or was refused
+		conn.Close() // the client has gone or was refused
 		s.mu.Lock()
 		delete(s.conns, conn)
 		s.mu.Unlock()
@@ -103,7 +103,7 @@ func (s *Server) Close() {
 	s.closed = true
 	s.mu.Unlock()
 	if s.listener != nil {
-		s.listener.Close() //nolint:errcheck // closing twice is fine
+		s.listener.Close() // closing twice is fine
 	}
 	s.Disconnect()
 	s.tasks.Wait()
@@ -114,7 +114,7 @@ func (s *Server) Disconnect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for conn := range s.conns {
-		conn.Close() //nolint:errcheck // closing twice is fine
+		conn.Close() // closing twice is fine
 	}
 }
 
@@ -162,8 +162,7 @@ func Fatal(class, message string) error {
 }
 
 func failureOf(err error) *wire.Failure {
-	var e *exception
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*exception](err); ok {
 		return &e.failure
 	}
 	return &wire.Failure{Class: "java.io.IOException", Message: err.Error()}

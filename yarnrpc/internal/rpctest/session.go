@@ -199,7 +199,7 @@ func (s *session) send(id int32, client []byte, answer proto.Message, err error)
 		_, err = s.conn.Write(b)
 	}
 	if err != nil || failure != nil && failure.Fatal {
-		s.conn.Close() //nolint:errcheck // as servers do after a fatal answer
+		s.conn.Close() // as servers do after a fatal answer
 	}
 }
 
