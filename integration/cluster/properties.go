@@ -87,10 +87,7 @@ func nameNodeDaemon(s *spec) daemon {
 		"dfs.namenode.safemode.extension":                      "0",
 		"dfs.namenode.fs-limits.min-block-size":                "1024", // small files with many blocks
 		"dfs.namenode.datanode.registration.ip-hostname-check": "false",
-		"dfs.namenode.edits.dir.minimum":                       "1",
-		"dfs.namenode.resource.du.reserved":                    "1048576",
-		"dfs.namenode.decommission.interval":                   "5",
-		"dfs.namenode.checkpoint.txns":                         "1000000",
+		"dfs.namenode.resource.du.reserved":                    "1048576", // or safe mode, with less than 100 MB free
 	}
 	return d
 }
@@ -108,7 +105,6 @@ func dataNodeDaemon(s *spec, ports *ports) daemon {
 		"dfs.datanode.http.address": d.Web,
 		"dfs.datanode.ipc.address":  ports.on(host),
 		"dfs.datanode.hostname":     nodeManagerHost(0),
-		"dfs.datanode.du.reserved":  "0",
 	}
 	return d
 }
@@ -197,7 +193,7 @@ func openPackages() []string {
 	return append(flags, "--add-exports=java.security.jgss/sun.security.krb5=ALL-UNNAMED")
 }
 
-// environment is a daemon's: enough to find programs, and nothing of the tests' own HADOOP_* settings. mark may be empty.
+// environment is a Java process's: the entries given, enough to find programs, and nothing of the tests' own HADOOP_* settings.
 func environment(entries ...string) []string {
 	env := entries
 	for _, name := range []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "JAVA_HOME"} {

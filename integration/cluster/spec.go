@@ -43,7 +43,7 @@ type daemon struct {
 	Kind kind
 	Host string // the loopback address or name it listens on
 	Web  string // host:port of its HTTP server
-	// HDFS and YARN are the properties that this daemon has beside the clients'.
+	// Core, HDFS and YARN are the properties that this daemon has beside the clients'.
 	Core, HDFS, YARN map[string]string
 }
 
