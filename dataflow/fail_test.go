@@ -72,7 +72,7 @@ func pickyText(dst []byte, v picky) []byte { return append(dst, v.text...) }
 func TestWhatACodecRefusesFailsTheJob(t *testing.T) {
 	t.Parallel()
 	for way, bad := range map[string]string{"exchange": "ed", "union": "ed", "key": "ed", "value": "edo", "collect": "ed"} {
-		for _, refused := range strings.Split(bad, "") {
+		for refused := range strings.SplitSeq(bad, "") {
 			files := dataflowtest.NewFiles(map[string]string{"/in": "fine\n" + refused + "vil\nfine\n"})
 			_, err := dataflowtest.NewEnv(dataflowtest.Options{FileSystem: files}).Execute(t.Context(), pickyJob, pickyArgs{"/in", way})
 			if !errors.Is(err, errCodec) {

@@ -34,7 +34,7 @@ func compile(t testing.TB, plan string, o dataflow.PlanOptions) (*dataflow.Compi
 type pair = dataflow.KV[string, int64]
 
 func words(line []byte, emit func([]byte)) {
-	for _, word := range strings.Fields(string(line)) {
+	for word := range strings.FieldsSeq(string(line)) {
 		emit([]byte(word))
 	}
 }

@@ -67,7 +67,7 @@ func TestAggregationsEqualAPlainLoop(t *testing.T) {
 		wantCounts, wantLengths, wantLongest := map[string]int64{}, map[string]int64{}, map[string]string{}
 		total := 0
 		for _, content := range files {
-			for _, w := range strings.Fields(content) {
+			for w := range strings.FieldsSeq(content) {
 				wantCounts[w]++
 				wantLengths[w[:1]] += int64(len(w))
 				wantLongest[w[:1]] = string(longer([]byte(wantLongest[w[:1]]), []byte(w)))

@@ -28,7 +28,9 @@ func String() Codec[string] {
 		Append: func(dst []byte, v string) ([]byte, error) { return append(dst, v...), nil },
 		Decode: func(src []byte) (string, error) { return string(src), nil },
 		Size:   func(v string) int64 { return int64(len(v)) },
-		View:   func(v string) []byte { return unsafe.Slice(unsafe.StringData(v), len(v)) },
+		View: func(v string) []byte {
+			return unsafe.Slice(unsafe.StringData(v), len(v)) //nolint:gosec // callers only read a view
+		},
 	}
 }
 

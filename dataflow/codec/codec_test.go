@@ -86,7 +86,7 @@ func roundTrip[T any](values *rapid.Generator[T]) func(*testing.T) {
 				clear(encoded) // an owned value must not notice
 			}
 			if !cmp.Equal(want, got, cmp.Comparer(func(a, b netip.Addr) bool { return a == b }),
-				cmp.Comparer(func(a, b []byte) bool { return bytes.Equal(a, b) })) {
+				cmp.Comparer(bytes.Equal)) {
 				t.Fatalf("got %v, want %v", got, want)
 			}
 		})
@@ -111,7 +111,7 @@ func TestFloatsKeepTheirBits(t *testing.T) {
 	}
 }
 
-type point struct{ x, y int }
+type point struct{ X, Y int }
 
 type broken struct{}
 
@@ -160,7 +160,10 @@ func TestDecodersRefuseOtherEncodings(t *testing.T) {
 		"pair":   decodeError[codec.KV[[]byte, uint8]],
 	} {
 		for _, record := range [][]byte{
-			{}, {0x80}, {0x80, 0x00}, {1, 2, 3, 4, 5},
+			{},
+			{0x80},
+			{0x80, 0x00},
+			{1, 2, 3, 4, 5},
 			{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f},
 			{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 'k'},
 		} {

@@ -161,8 +161,9 @@ func (s *subtask) consumers(edge jobgraph.Edge) []*channel {
 	return s.channels[edge]
 }
 
-func (s *subtask) Index() int                        { return s.index }
-func (s *subtask) Parallelism() int                  { return s.Graph.Vertices[s.vertex].Parallelism }
+func (s *subtask) Index() int       { return s.index }
+func (s *subtask) Parallelism() int { return s.Graph.Vertices[s.vertex].Parallelism }
+
 func (s *subtask) Attempt() string                   { return fmt.Sprintf("%d-%d-0", s.vertex, s.index) }
 func (s *subtask) Job() string                       { return s.job }
 func (s *subtask) Inputs() int                       { return len(s.Graph.Inputs(s.vertex)) }

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -174,7 +175,7 @@ func (s *scan) emit(end []byte) error {
 	if len(end) > s.reader.options.MaxLine {
 		return s.tooLong()
 	}
-	return s.line(end[:len(end):len(end)])
+	return s.line(slices.Clip(end))
 }
 
 // hold keeps a part of the current line until its end is read.

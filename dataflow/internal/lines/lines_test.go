@@ -29,7 +29,7 @@ func naive(text string) []string {
 		return nil
 	}
 	var all []string
-	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
 		all = append(all, strings.TrimSuffix(line, "\r"))
 	}
 	return all
@@ -40,6 +40,7 @@ func naive(text string) []string {
 // border of splits and buffers, "\r\n" torn apart, and a missing last newline.
 func TestEachLineIsReadExactlyOnce(t *testing.T) {
 	t.Parallel()
+	ctx := t.Context()
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{
 			"\n", "\r\n", "\r", "a", "bc", "\ufeff", " ", strings.Repeat("long", 9),
@@ -52,7 +53,7 @@ func TestEachLineIsReadExactlyOnce(t *testing.T) {
 		var got []string
 		for i := range cuts[1:] {
 			split := splitOf(t, f, "/f", cuts[i], cuts[i+1]-cuts[i])
-			err := reader.Read(context.Background(), split, func(line []byte) error {
+			err := reader.Read(ctx, split, func(line []byte) error {
 				got = append(got, string(line))
 				return nil
 			})
@@ -120,20 +121,24 @@ func TestLongLines(t *testing.T) {
 // A job must not mix two versions of a file, nor take a cut-off one for whole.
 func TestAChangedFileIsAPermanentError(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*memfs.FS, *jobgraph.Split){
-		"another length":            func(f *memfs.FS, _ *jobgraph.Split) { f.Write("/f", "one\ntwo\nthree\n") },
-		"same length, written anew": func(f *memfs.FS, _ *jobgraph.Split) { f.Write("/f", "one\nTWO\n") },
-		"removed": func(f *memfs.FS, _ *jobgraph.Split) {
-			if err := f.RemoveAll(context.Background(), "/f"); err != nil {
-				panic(err)
-			}
+	for name, change := range map[string]func(context.Context, *memfs.FS) error{
+		"another length": func(_ context.Context, f *memfs.FS) error {
+			f.Write("/f", "one\ntwo\nthree\n")
+			return nil
 		},
+		"same length, written anew": func(_ context.Context, f *memfs.FS) error {
+			f.Write("/f", "one\nTWO\n")
+			return nil
+		},
+		"removed": func(ctx context.Context, f *memfs.FS) error { return f.RemoveAll(ctx, "/f") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := memfs.New(map[string]string{"/f": "one\ntwo\n"})
 			split := whole(t, f, "/f")
-			change(f, &split)
+			if err := change(t.Context(), f); err != nil {
+				t.Fatal(err)
+			}
 			err := lines.NewReader(f, lines.Options{}).Read(t.Context(), split, func([]byte) error { return nil })
 			if !errors.Is(err, lines.ErrChanged) || !errors.Is(err, operator.ErrPermanent) || !strings.Contains(err.Error(), "mem:///f") {
 				t.Errorf("error %v, want a permanent ErrChanged that names the file", err)

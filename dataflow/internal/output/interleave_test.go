@@ -105,6 +105,7 @@ func checkVisible(f *memfs.FS, old map[string]string, fatalf func(string, ...any
 // still make, and any state from which a commit cannot be repeated.
 func TestNoInterleavingShowsAPartialResult(t *testing.T) {
 	t.Parallel()
+	ctx := t.Context()
 	rapid.Check(t, func(t *rapid.T) {
 		old := map[string]string{"/out/_SUCCESS": "", "/out/part-00000": "old", "/out/part-00009": "old"}
 		mode := output.Replace
@@ -141,7 +142,7 @@ func TestNoInterleavingShowsAPartialResult(t *testing.T) {
 			}
 		}
 		job := rapid.SampledFrom(jobs).Draw(t, "last job")
-		if err := try(context.Background(), f, output.Output{Dir: "mem:///out", Job: job, Mode: mode}, "last"); err != nil {
+		if err := try(ctx, f, output.Output{Dir: "mem:///out", Job: job, Mode: mode}, "last"); err != nil {
 			t.Fatalf("an undisturbed attempt: %v", err)
 		}
 		checkVisible(f, old, t.Fatalf)

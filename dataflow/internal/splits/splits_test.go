@@ -104,6 +104,7 @@ func TestUnreadableInputIsNamed(t *testing.T) {
 // blocks; else lines are lost or counted twice.
 func TestSplitsCoverEachFileOnce(t *testing.T) {
 	t.Parallel()
+	ctx := t.Context()
 	rapid.Check(t, func(t *rapid.T) {
 		files := map[string]string{}
 		sizes := rapid.SliceOfN(rapid.IntRange(0, 3<<20), 1, 5).Draw(t, "sizes")
@@ -116,7 +117,7 @@ func TestSplitsCoverEachFileOnce(t *testing.T) {
 		f.BlockSize = rapid.Int64Range(10<<10, 2<<20).Draw(t, "block size")
 		f.Hosts = func(_ string, block int) []string { return []string{fmt.Sprint("host", block)} }
 		parallelism := rapid.IntRange(1, 40).Draw(t, "parallelism")
-		got, err := splits.Plan(context.Background(), f, []string{"/in"}, parallelism)
+		got, err := splits.Plan(ctx, f, []string{"/in"}, parallelism)
 		if err != nil {
 			t.Fatal(err)
 		}
