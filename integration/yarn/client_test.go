@@ -37,7 +37,7 @@ func submit(t *testing.T, client *yarnclient.Client, application records.Submiss
 	}
 	application.ID = created.ID
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
 		defer cancel()
 		if err := client.Kill(ctx, application.ID, "the test has ended"); err != nil {
 			t.Errorf("kill %s: %v", application.ID, err)
@@ -251,6 +251,13 @@ func TestTheClusterLooksAsItsWebPagesSay(t *testing.T) {
 	root, err := client.QueueInfo(ctx, "root", yarnclient.QueueDetail{Recursive: true})
 	if err != nil || len(root.Children) < 1 {
 		t.Errorf("root queue is %+v, %v", root, err)
+	}
+	acls, err := client.QueueUserACLs(ctx)
+	mayDefault := slices.ContainsFunc(acls, func(a records.QueueUserACL) bool {
+		return a.Queue == "root.default" && slices.Contains(a.ACLs, records.QueueSubmitApplications)
+	})
+	if err != nil || !mayDefault {
+		t.Errorf("rights in queues are %+v, %v", acls, err)
 	}
 	if _, err := client.QueueInfo(ctx, "nowhere", yarnclient.QueueDetail{}); !errors.Is(err, yarnclient.ErrQueueNotFound) {
 		t.Errorf("error for an unknown queue is %v", err)

@@ -271,17 +271,9 @@ func TestHDFSErasureCodedFilesAreRefused(t *testing.T) {
 	f := newFS(t, dfs.Options{Conf: confOf(t, c), User: me(t)})
 	dir := scratch(t, f)
 	const admin, policy = "org.apache.hadoop.hdfs.tools.ECAdmin", "XOR-2-1-1024k"
-	for _, args := range [][]string{
-		{"-enablePolicy", "-policy", policy},
-		{"-setPolicy", "-path", dir, "-policy", policy},
-	} {
-		if out, err := c.CLI(t.Context(), admin, args...); err != nil {
-			t.Fatalf("%v: %v\n%s", args, err, out)
-		}
-	}
-	if out, err := c.CLI(t.Context(), "org.apache.hadoop.fs.FsShell", "-touchz", dir+"/striped"); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	java(t, c, admin, "-enablePolicy", "-policy", policy)
+	java(t, c, admin, "-setPolicy", "-path", dir, "-policy", policy)
+	java(t, c, "org.apache.hadoop.fs.FsShell", "-touchz", dir+"/striped")
 	if _, err := f.Open(t.Context(), dir+"/striped"); !errors.Is(err, filesystem.ErrErasureCoded) {
 		t.Errorf("open: %v", err)
 	}
@@ -417,6 +409,30 @@ func TestHDFSMetadataCallsAreMadeAgain(t *testing.T) {
 	}
 	d.cut("")
 	create(t, f, dir+"/after", []byte("x"))
+}
+
+// A file that somebody forgot to close must not keep the process from ending.
+func TestHDFSCloseEndsOpenFiles(t *testing.T) {
+	t.Parallel()
+	f := dfs.New(dfs.Options{Conf: smallBlocks(t, hadoop.Cluster(t)), User: me(t)})
+	uri := scratch(t, f) + "/file"
+	create(t, f, uri, noise(2*blockSize))
+	file, err := f.Open(t.Context(), uri)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.CopyN(io.Discard, file, 10); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := io.Copy(io.Discard, file); !errors.Is(err, dfs.ErrClosed) || n > blockSize {
+		t.Errorf("%d bytes are read after Close, %v", n, err)
+	}
+	if _, err := f.Stat(t.Context(), uri); !errors.Is(err, dfs.ErrClosed) {
+		t.Errorf("stat after Close: %v", err)
+	}
 }
 
 func TestHDFSCloseFromElsewhereEndsAReadThatWaits(t *testing.T) {

@@ -75,6 +75,14 @@ func newFS(t *testing.T, o dfs.Options) *dfs.FS {
 	return f
 }
 
+// java runs one of Hadoop's own commands.
+func java(t *testing.T, c *cluster.Cluster, class string, args ...string) {
+	t.Helper()
+	if out, err := c.CLI(t.Context(), class, args...); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
 // scratch makes a directory on HDFS. It is left there: what failed can be looked at.
 func scratch(t *testing.T, f *dfs.FS) string {
 	t.Helper()

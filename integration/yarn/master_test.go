@@ -402,9 +402,36 @@ func TestAGoApplicationMasterInAContainer(t *testing.T) {
 	}
 }
 
-func TestARestartedResourceManagerFindsItsApplicationAtWork(t *testing.T) {
+// What is done to this cluster nobody else must see.
+func TestOnAClusterOfItsOwn(t *testing.T) {
 	t.Parallel()
-	c := cluster.ForTest(t, cluster.Config{})
+	// The keys of encryption zones are in a file, which needs no key server.
+	keys := "jceks://file" + t.TempDir() + "/keys.jceks"
+	c := cluster.ForTest(t, cluster.Config{Core: map[string]string{"hadoop.security.key.provider.path": keys}})
+	java(t, c, "org.apache.hadoop.crypto.key.KeyShell", "create", "key1")
+	t.Run("a restarted ResourceManager finds its application at work", func(t *testing.T) { restartResourceManager(t, c) })
+	t.Run("files survive a restart of the NameNode", func(t *testing.T) { restartNameNode(t, c) })
+	// The restarted NameNode knows the key.
+	t.Run("files of an encryption zone are refused", func(t *testing.T) { encryptionZone(t, c) })
+}
+
+func encryptionZone(t *testing.T, c *cluster.Cluster) {
+	f := newFS(t, dfs.Options{Conf: confOf(t, c), User: me(t)})
+	dir := scratch(t, f)
+	java(t, c, "org.apache.hadoop.hdfs.tools.CryptoAdmin", "-createZone", "-keyName", "key1", "-path", dir)
+	java(t, c, "org.apache.hadoop.fs.FsShell", "-touchz", dir+"/secret")
+	if _, err := f.Open(t.Context(), dir+"/secret"); !errors.Is(err, filesystem.ErrEncryptionZone) {
+		t.Errorf("open: %v", err)
+	}
+	if _, err := f.Create(t.Context(), dir+"/new", filesystem.ExistingParents); !errors.Is(err, filesystem.ErrEncryptionZone) {
+		t.Errorf("create: %v", err)
+	}
+	if _, err := f.Stat(t.Context(), dir+"/new"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the refused file is still there: %v", err)
+	}
+}
+
+func restartResourceManager(t *testing.T, c *cluster.Cluster) {
 	client := newClient(t, c, me(t))
 	application, f, dir := stage(t, c, "restart")
 	report := submit(t, client, application)
@@ -425,10 +452,7 @@ func TestARestartedResourceManagerFindsItsApplicationAtWork(t *testing.T) {
 	awaitFile(t, f, dir+"/"+resyncedAs)
 }
 
-// The same cluster loses its NameNode while a file is written and one is read.
-func TestFilesSurviveARestartOfTheNameNode(t *testing.T) {
-	t.Parallel()
-	c := cluster.ForTest(t, cluster.Config{NodeManagers: 1})
+func restartNameNode(t *testing.T, c *cluster.Cluster) {
 	f := newFS(t, dfs.Options{Conf: smallBlocks(t, c), User: me(t), Patience: time.Minute})
 	dir := scratch(t, f)
 	content := noise(6 * blockSize)

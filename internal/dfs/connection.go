@@ -14,6 +14,7 @@ import (
 	colinmarc "github.com/colinmarc/hdfs/v2"
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
@@ -42,11 +43,16 @@ type connection struct {
 	log       logrus.FieldLogger
 
 	running sync.WaitGroup // calls and read-ahead of files
+	closing chan struct{}  // closed by close
 
 	mu     sync.Mutex // guards what follows
 	closed bool
 	client *colinmarc.Client // nil until the first call has connected
 }
+
+// unknownCryptoVersion is how a NameNode refuses a new file in an encryption
+// zone to a client that knows no encryption.
+const unknownCryptoVersion = "org.apache.hadoop.hdfs.UnknownCryptoProtocolVersionException"
 
 // broken is the failure of a call that got no answer from the NameNode.
 type broken struct{ error }
@@ -168,6 +174,7 @@ func (c *connection) close() {
 	client := c.client
 	c.client = nil
 	c.mu.Unlock()
+	close(c.closing)
 	c.dialer.Close()
 	c.running.Wait()
 	if client != nil {
@@ -186,6 +193,9 @@ func (c *connection) interpret(err error) error {
 	}
 	var exception colinmarc.Error // has no Error method of its own: errors.AsType does not take it
 	if errors.As(err, &exception) {
+		if exception.Exception() == unknownCryptoVersion {
+			return filesystem.ErrEncryptionZone
+		}
 		message, _, _ := strings.Cut(exception.Message(), "\n")
 		remote := &yarnrpc.RemoteError{
 			Address: c.name, Method: exception.Method(), Class: exception.Exception(), Message: message,

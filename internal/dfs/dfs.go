@@ -9,8 +9,7 @@
 // Options.Patience; what may have happened already is looked up before it is
 // done again.
 //
-// Of yarnrpc it is the only package of this floor to use hdfs and
-// hadoopconf for files. It must never import a role.
+// It must never import a role; roles reach HDFS through it alone.
 package dfs
 
 import (

@@ -51,7 +51,7 @@ type reader struct {
 
 // fetch is one run of the goroutine that reads ahead.
 type fetch struct {
-	chunks chan chunk    // sent by the goroutine, closed by it at its end; bounds what is ahead
+	chunks chan chunk    // sent by the goroutine, never closed; bounds what is ahead
 	empty  chan []byte   // buffers on their way back
 	stop   chan struct{} // closed by Seek
 	taken  []byte        // buffer of the chunk that is being consumed
@@ -119,6 +119,8 @@ func (r *reader) next() error {
 		return nil
 	case <-r.closed:
 		return r.explain(fs.ErrClosed)
+	case <-r.remote.closing:
+		return r.explain(ErrClosed)
 	}
 }
 
@@ -207,16 +209,14 @@ func (s *source) run(f *fetch) {
 			return
 		case <-s.reader.closed:
 			return
+		case <-s.reader.remote.closing:
+			return
 		}
 		if buffer == nil {
 			buffer = make([]byte, chunkBytes)
 		}
 		n, err := s.fill(ctx, buffer, f)
-		select {
-		case f.chunks <- chunk{buffer[:n], err}: // room for all buffers
-		case <-s.reader.closed:
-			return
-		}
+		f.chunks <- chunk{buffer[:n], err} // never full: it has room for all buffers
 		if err != nil {
 			return
 		}
@@ -241,24 +241,26 @@ func (s *source) fill(ctx context.Context, buffer []byte, f *fetch) (int, error)
 			return 0, err
 		}
 		s.reader.remote.log.WithError(err).WithField("path", s.reader.path).Debug("file is opened again")
-		if !s.pause(wait, f) {
-			return 0, fs.ErrClosed
+		if err := s.pause(wait, f); err != nil {
+			return 0, err
 		}
 		wait *= 2
 	}
 }
 
-// pause waits, and reports false when nobody wants to read on.
-func (s *source) pause(wait time.Duration, f *fetch) bool {
+// pause waits; an error says that nobody wants to read on.
+func (s *source) pause(wait time.Duration, f *fetch) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return true
+		return nil
 	case <-f.stop:
-		return false
+		return fs.ErrClosed
 	case <-s.reader.closed:
-		return false
+		return fs.ErrClosed
+	case <-s.reader.remote.closing:
+		return ErrClosed
 	}
 }
 

@@ -62,6 +62,7 @@ func newRemote(authority string, o Options) (*remote, error) {
 		connection: &connection{
 			name: authority, addresses: addresses, user: o.User, useName: useName,
 			patience: o.Patience, dialer: dialer, log: o.Logger,
+			closing: make(chan struct{}),
 		},
 		nameNode: hdfs.NewNameNode(proxy), proxy: proxy,
 		replication: replication, blockSize: blockSize,
