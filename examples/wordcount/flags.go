@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const usage = `Usage: wordcount --input URI... [--output URI [--overwrite]]
+
+Counts the words of text files: runs of ASCII letters, digits and "_", with
+letters lowered. Writes lines of a word, a tab and its count.
+
+  --input URI...   files, directories or globs; may be repeated
+  --output URI     directory for the result; without it the counts are printed
+  --overwrite      replace an output that exists
+  --help           show this
+
+A path without a scheme is on the default file system of the Hadoop
+configuration, or on the local disk where there is none.
+`
+
+// errHelp says that the user asked for the usage.
+var errHelp = errors.New("help wanted")
+
+// parse reads the program's arguments. Errors name the mistake and what to do.
+func parse(arguments []string) (Args, error) {
+	var args Args
+	flag := "" // the one that takes the next value
+	for _, argument := range arguments {
+		name, value, hasValue := strings.Cut(argument, "=")
+		if !strings.HasPrefix(argument, "-") {
+			name, value, hasValue = flag, argument, true
+		}
+		flag = name
+		switch name {
+		case "--help", "-h":
+			return args, errHelp
+		case "--overwrite":
+			if hasValue {
+				return args, wrong("--overwrite takes no value, got %q", value)
+			}
+			args.Overwrite = true
+		case "--input":
+			if hasValue {
+				args.Input = append(args.Input, value)
+			}
+		case "--output":
+			if hasValue && args.Output != "" {
+				return args, wrong("--output is given twice: %q and %q", args.Output, value)
+			}
+			if hasValue {
+				args.Output = value
+			}
+		case "":
+			return args, wrong("%q stands before any flag", argument)
+		default:
+			return args, wrong("unknown flag %s", name)
+		}
+	}
+	return args, check(args, arguments)
+}
+
+// check finds what is missing.
+func check(args Args, arguments []string) error {
+	switch {
+	case len(args.Input) == 0:
+		return wrong("--input is missing: name the text to read")
+	case slices.Contains(args.Input, ""):
+		return wrong("--input is empty")
+	case args.Output == "" && slices.ContainsFunc(arguments, func(a string) bool { return strings.HasPrefix(a, "--output") }):
+		return wrong("--output names no directory")
+	case args.Output == "" && args.Overwrite:
+		return wrong("--overwrite needs an --output")
+	}
+	return nil
+}
+
+func wrong(format string, values ...any) error {
+	return fmt.Errorf(format+" (try --help)", values...)
+}
