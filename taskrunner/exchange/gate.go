@@ -20,8 +20,8 @@ type Producer struct {
 }
 
 // InputGate is one input of a running task: a channel from each producing
-// subtask, read a buffer at a time in turn. Next and Close belong to the task's
-// goroutine.
+// subtask, read a buffer at a time in turn. One goroutine at a time calls Next and
+// Close.
 type InputGate struct {
 	exchange *Exchange
 	channels []*inputChannel

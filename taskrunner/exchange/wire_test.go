@@ -119,7 +119,7 @@ func serveProducer(t *testing.T, answer []byte) (address string, wait func()) {
 		conn.Write(answer)        //nolint:errcheck // the other host may have closed already
 		io.Copy(io.Discard, conn) //nolint:errcheck // ends when the other host has enough
 	}()
-	return l.Addr().String(), func() { l.Close(); <-done }
+	return l.Addr().String(), func() { <-done; l.Close() }
 }
 
 // TestConsumersHostEndsAHostileConnection would catch a producers' host that
@@ -151,6 +151,9 @@ func TestConsumersHostEndsAHostileConnection(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			g := e.Gate(ctx, []Producer{{Host: "x", Address: address}})
+			if test.lost { // before a record is read: that would give more credit
+				wait()
+			}
 			var err error
 			for err == nil {
 				_, err = g.Next(ctx)
@@ -164,7 +167,7 @@ func TestConsumersHostEndsAHostileConnection(t *testing.T) {
 			}
 			g.Close()
 			e.Close()
-			wait()
+			wait() // again, for the others
 		})
 	}
 }
