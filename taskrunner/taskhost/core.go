@@ -1,0 +1,195 @@
+package taskhost
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// core is the task table. Step is the only way it changes; one goroutine may use
+// it.
+type core struct {
+	host  ids.HostID
+	graph *jobgraph.JobGraph
+	// grace is how long a cancelled task may take to end.
+	grace time.Duration
+
+	tasks    map[ids.ExecutionAttemptID]*taskState
+	stopping bool // the host ends with its last task
+}
+
+// taskState is what the core knows of a task from its deployment to its end.
+// What is not in the table has ended, and its final state was sent.
+type taskState struct {
+	canceling bool
+	reported  msg.Traffic // as last sent
+	// Batches that were collected, and of these the acknowledged ones.
+	batches, acknowledged int64
+}
+
+func newCore(host ids.HostID, graph *jobgraph.JobGraph, grace time.Duration) *core {
+	return &core{host: host, graph: graph, grace: grace, tasks: make(map[ids.ExecutionAttemptID]*taskState)}
+}
+
+// Step takes one event and gives what is to be done about it, in order.
+func (c *core) Step(_ time.Time, ev event) []effect {
+	switch e := ev.(type) {
+	case told:
+		return c.told(e.Message)
+	case controlLost:
+		return []effect{end{abandoned}}
+	case splitRequested:
+		return []effect{send{msg.RequestSplit{Execution: e.Execution}}}
+	case collected:
+		return c.collected(e)
+	case measured:
+		return c.measured(e)
+	case taskEnded:
+		return c.ended(e)
+	case graceOver:
+		if t := c.tasks[e.Execution]; t != nil && t.canceling {
+			return []effect{giveUp(e)}
+		}
+	}
+	return nil
+}
+
+func (c *core) told(m msg.Message) []effect {
+	switch m := m.(type) {
+	case msg.DeployTasks:
+		return c.deploy(m)
+	case msg.CancelTasks:
+		var effects []effect
+		for _, execution := range m.Executions {
+			effects = append(effects, c.cancel(execution)...)
+		}
+		return effects
+	case msg.SplitAssigned:
+		if c.tasks[m.Execution] != nil {
+			return []effect{assignSplit(m)}
+		}
+	case msg.CollectAcknowledged:
+		return c.acknowledged(m)
+	case msg.SetMemory:
+		return []effect{limitMemory(m)}
+	case msg.StopHost:
+		return c.stop()
+	}
+	return nil
+}
+
+// deploy starts tasks. One that cannot be started fails and leaves the others.
+func (c *core) deploy(m msg.DeployTasks) []effect {
+	if m.Host != c.host { // meant for an earlier host, whose end is known by now
+		return nil
+	}
+	var start startTasks
+	var states []effect
+	for _, t := range m.Tasks {
+		if c.tasks[t.Execution] != nil {
+			continue
+		}
+		if c.stopping {
+			states = append(states, send{msg.TaskStateChanged{Execution: t.Execution, State: msg.ExecutionCanceled}})
+			continue
+		}
+		d, err := wire(c.graph, m, t)
+		if err != nil {
+			failure := msg.NewFailure(err.Error(), "")
+			states = append(states, send{msg.TaskStateChanged{Execution: t.Execution, State: msg.ExecutionFailed, Failure: failure}})
+			continue
+		}
+		c.tasks[t.Execution] = &taskState{}
+		start.Tasks = append(start.Tasks, d)
+		states = append(states, send{msg.TaskStateChanged{Execution: t.Execution, State: msg.ExecutionRunning}})
+	}
+	if len(start.Tasks) == 0 {
+		return states
+	}
+	return append([]effect{start}, states...)
+}
+
+// cancel asks a task to end. A task that is not known has ended, and the word of
+// it is on its way.
+func (c *core) cancel(execution ids.ExecutionAttemptID) []effect {
+	t := c.tasks[execution]
+	if t == nil || t.canceling {
+		return nil
+	}
+	t.canceling = true
+	return []effect{cancelTask{execution}, setTimer{execution, c.grace}}
+}
+
+func (c *core) stop() []effect {
+	c.stopping = true
+	var effects []effect
+	for _, execution := range slices.SortedFunc(maps.Keys(c.tasks), compare) {
+		effects = append(effects, c.cancel(execution)...)
+	}
+	return c.endIfIdle(effects)
+}
+
+func (c *core) endIfIdle(effects []effect) []effect {
+	if c.stopping && len(c.tasks) == 0 {
+		effects = append(effects, end{toldToStop})
+	}
+	return effects
+}
+
+// ended reports a task's final state. A task that was cancelled is CANCELED,
+// however it took it.
+func (c *core) ended(e taskEnded) []effect {
+	t := c.tasks[e.Execution]
+	if t == nil {
+		return nil
+	}
+	delete(c.tasks, e.Execution)
+	m := msg.TaskStateChanged{Execution: e.Execution, Counters: e.Counters, Traffic: e.Traffic}
+	switch {
+	case t.canceling:
+		m.State = msg.ExecutionCanceled
+	case e.Failure != nil:
+		m.State, m.Failure = msg.ExecutionFailed, e.Failure
+	default:
+		m.State = msg.ExecutionFinished
+	}
+	return c.endIfIdle([]effect{send{m}})
+}
+
+func (c *core) measured(e measured) []effect {
+	t := c.tasks[e.Execution]
+	if t == nil || t.reported == e.Traffic {
+		return nil
+	}
+	t.reported = e.Traffic
+	return []effect{send{msg.TaskProgress(e)}}
+}
+
+func (c *core) collected(e collected) []effect {
+	t := c.tasks[e.Execution]
+	if t == nil {
+		return nil
+	}
+	t.batches++
+	return []effect{send{msg.CollectBatch{Execution: e.Execution, Sequence: t.batches - 1, Records: e.Records}}}
+}
+
+// acknowledged takes an acknowledgement for all batches up to its own.
+func (c *core) acknowledged(m msg.CollectAcknowledged) []effect {
+	t := c.tasks[m.Execution]
+	if t == nil || m.Sequence < t.acknowledged || m.Sequence >= t.batches {
+		return nil
+	}
+	n := m.Sequence + 1 - t.acknowledged
+	t.acknowledged += n
+	return []effect{acknowledge{m.Execution, int(n)}}
+}
+
+func compare(a, b ids.ExecutionAttemptID) int {
+	return cmp.Or(cmp.Compare(a.Vertex, b.Vertex), cmp.Compare(a.Subtask, b.Subtask), cmp.Compare(a.Attempt, b.Attempt))
+}

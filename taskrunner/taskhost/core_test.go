@@ -1,0 +1,296 @@
+package taskhost
+
+import (
+	"flag"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/transcript"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the transcripts anew")
+
+// testGraph is source (2 subtasks) ═> count (2) ─> write (2) ═> commit (1).
+func testGraph() *jobgraph.JobGraph {
+	g := &jobgraph.JobGraph{
+		ProtocolVersion: jobgraph.ProtocolVersion, Job: "words",
+		Vertices: []jobgraph.Vertex{
+			{Name: "source", Parallelism: 2, Source: true}, {Name: "count", Parallelism: 2},
+			{Name: "write", Parallelism: 2}, {Name: "commit", Parallelism: 1},
+		},
+		Edges: []jobgraph.Edge{
+			{From: 0, To: 1, Pattern: jobgraph.AllToAll},
+			{From: 1, To: 2, Pattern: jobgraph.Pointwise},
+			{From: 2, To: 3, Pattern: jobgraph.AllToAll},
+		},
+	}
+	g.Digest = g.ComputeDigest()
+	return g
+}
+
+// TestTranscripts would catch any change of what a host does when; the files in
+// testdata say why each matters.
+func TestTranscripts(t *testing.T) {
+	transcript.Run(t, *rewrite, func(t *testing.T) func(string) []string {
+		c := newCore("h1", testGraph(), 30*time.Second)
+		return func(line string) []string {
+			var out []string
+			for _, ef := range c.Step(time.Time{}, parseEvent(t, line)) {
+				out = append(out, describe(ef))
+			}
+			if len(out) == 0 {
+				out = []string{"nothing"}
+			}
+			return out
+		}
+	})
+}
+
+// parseEvent reads a command: a verb, executions, key=value.
+func parseEvent(t *testing.T, line string) event {
+	t.Helper()
+	words := strings.Fields(line)
+	keys := make(map[string]string)
+	var executions []ids.ExecutionAttemptID
+	for _, word := range words[1:] {
+		if key, value, is := strings.Cut(word, "="); is {
+			keys[key] = value
+			continue
+		}
+		var e ids.ExecutionAttemptID
+		if _, err := fmt.Sscanf(word, "v%d-s%d-a%d", &e.Vertex, &e.Subtask, &e.Attempt); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		executions = append(executions, e)
+	}
+	number := func(key string) int64 {
+		n, err := strconv.ParseInt(keys[key], 10, 64)
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		return n
+	}
+	switch words[0] {
+	case "deploy":
+		return told{deployMessage(keys["host"], keys["without"], executions)}
+	case "cancel":
+		return told{msg.CancelTasks{Executions: executions}}
+	case "assign":
+		return told{msg.SplitAssigned{Execution: executions[0], Split: &jobgraph.Split{URI: keys["split"]}}}
+	case "no-more-splits":
+		return told{msg.SplitAssigned{Execution: executions[0]}}
+	case "acknowledge":
+		return told{msg.CollectAcknowledged{Execution: executions[0], Sequence: number("sequence")}}
+	case "memory":
+		return told{msg.SetMemory{MemoryMB: int(number("mb"))}}
+	case "stop":
+		return told{msg.StopHost{}}
+	case "control-lost":
+		return controlLost{}
+	case "request-split":
+		return splitRequested{executions[0]}
+	case "collect":
+		return collected{executions[0], []byte(keys["records"])}
+	case "measured":
+		return measured{executions[0], msg.Traffic{ReadRecords: number("read")}}
+	case "grace-over":
+		return graceOver{executions[0]}
+	case "ended":
+		e := taskEnded{Execution: executions[0], Counters: map[string]int64{"words": 7}}
+		if failure := keys["failure"]; failure != "" {
+			e.Failure = msg.NewFailure(failure, "")
+		}
+		return e
+	}
+	t.Fatalf("unknown command: %s", line)
+	return nil
+}
+
+// deployMessage places subtask 0 of each vertex on h1 and subtask 1 on h2.
+func deployMessage(host, without string, executions []ids.ExecutionAttemptID) msg.DeployTasks {
+	m := msg.DeployTasks{
+		Host:  "h1",
+		Hosts: []msg.HostAddress{{Host: "h1", DataAddress: "n1:1"}, {Host: "h2", DataAddress: "n2:2"}},
+		Placements: []msg.VertexPlacement{
+			{Vertex: 0, Attempts: []int{0, 3}, HostIndex: []int{0, 1}},
+			{Vertex: 1, Attempts: []int{0, 0}, HostIndex: []int{0, 1}},
+			{Vertex: 2, Attempts: []int{0, 0}, HostIndex: []int{0, 1}},
+		},
+	}
+	if host != "" {
+		m.Host = ids.HostID(host)
+	}
+	switch without {
+	case "placement":
+		m.Placements = m.Placements[1:]
+	case "attempt":
+		m.Placements[0].Attempts = m.Placements[0].Attempts[:1]
+	case "host":
+		m.Placements[0].HostIndex[1] = -1
+	}
+	for _, e := range executions {
+		m.Tasks = append(m.Tasks, msg.TaskDeployment{Execution: e, MemoryMB: 64})
+	}
+	return m
+}
+
+func describe(ef effect) string {
+	switch ef := ef.(type) {
+	case startTasks:
+		var lines []string
+		for _, d := range ef.Tasks {
+			line := fmt.Sprintf("start %s outputs=%v", d.Execution, d.Outputs)
+			for i, producers := range d.Inputs {
+				line += fmt.Sprintf("\n  input %d:", i)
+				for _, p := range producers {
+					line += fmt.Sprintf(" %s[%d]@%s", p.Partition, p.Channel, p.Address)
+				}
+			}
+			lines = append(lines, line)
+		}
+		return strings.Join(lines, "\n")
+	case send:
+		switch m := ef.Message.(type) {
+		case msg.TaskStateChanged:
+			line := fmt.Sprintf("send %s %s", m.Execution, m.State)
+			if m.Counters != nil {
+				line += fmt.Sprintf(" counters=%v", m.Counters)
+			}
+			if m.Failure != nil {
+				line += fmt.Sprintf(" failure=%q", m.Failure.Message)
+			}
+			return line
+		case msg.CollectBatch:
+			return fmt.Sprintf("send batch %d of %s: %s", m.Sequence, m.Execution, m.Records)
+		case msg.TaskProgress:
+			return fmt.Sprintf("send progress of %s: %d read", m.Execution, m.Traffic.ReadRecords)
+		default:
+			return fmt.Sprintf("send %s", msg.Kind(m))
+		}
+	case cancelTask:
+		return fmt.Sprintf("cancel %s", ef.Execution)
+	case assignSplit:
+		if ef.Split == nil {
+			return fmt.Sprintf("no more splits for %s", ef.Execution)
+		}
+		return fmt.Sprintf("split %s for %s", ef.Split.URI, ef.Execution)
+	case acknowledge:
+		return fmt.Sprintf("acknowledge %d of %s", ef.Batches, ef.Execution)
+	case limitMemory:
+		return fmt.Sprintf("limit memory to %d MB", ef.MemoryMB)
+	case setTimer:
+		return fmt.Sprintf("timer for %s at +%s", ef.Execution, ef.After)
+	case giveUp:
+		return fmt.Sprintf("give up on %s", ef.Execution)
+	case end:
+		return fmt.Sprintf("end: %s", ef.Reason)
+	}
+	return fmt.Sprintf("unknown effect %T", ef)
+}
+
+// TestEveryTaskEndsOnce would catch a schedule of deployments, cancels and ends
+// after which a task has no final state, or two, or the host does not end.
+func TestEveryTaskEndsOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := newCore("h1", testGraph(), time.Second)
+		running := make(map[ids.ExecutionAttemptID]bool) // goroutines, by the effects
+		final := make(map[ids.ExecutionAttemptID]msg.ExecutionState)
+		deployed := make(map[ids.ExecutionAttemptID]bool)
+		canceled := make(map[ids.ExecutionAttemptID]bool)
+		ended, stopped := false, false
+		step := func(e event) {
+			for _, ef := range c.Step(time.Time{}, e) {
+				if ended {
+					t.Fatalf("effect after the end: %s", describe(ef))
+				}
+				switch ef := ef.(type) {
+				case startTasks:
+					for _, d := range ef.Tasks {
+						if running[d.Execution] || stopped {
+							t.Fatalf("task %s is started twice, or too late", d.Execution)
+						}
+						running[d.Execution] = true
+					}
+				case send:
+					if m, is := ef.Message.(msg.TaskStateChanged); is && m.State.Final() {
+						if final[m.Execution] != "" {
+							t.Fatalf("task %s ends as %s, after %s", m.Execution, m.State, final[m.Execution])
+						}
+						final[m.Execution] = m.State
+					}
+				case cancelTask:
+					canceled[ef.Execution] = true
+				case end:
+					ended = true
+				}
+			}
+		}
+		execution := rapid.Custom(func(t *rapid.T) ids.ExecutionAttemptID {
+			return ids.ExecutionAttemptID{Vertex: rapid.IntRange(0, 4).Draw(t, "vertex"), Subtask: rapid.IntRange(0, 1).Draw(t, "subtask")}
+		})
+		finish := func(e ids.ExecutionAttemptID, failure *msg.Failure) {
+			delete(running, e)
+			step(taskEnded{Execution: e, Failure: failure})
+			want := msg.ExecutionFinished
+			switch {
+			case canceled[e]:
+				want = msg.ExecutionCanceled
+			case failure != nil:
+				want = msg.ExecutionFailed
+			}
+			if final[e] != want {
+				t.Fatalf("task %s ends as %s, want %s", e, final[e], want)
+			}
+		}
+		for range rapid.IntRange(0, 40).Draw(t, "steps") {
+			if ended {
+				break
+			}
+			e := execution.Draw(t, "execution")
+			switch rapid.IntRange(0, 4).Draw(t, "what") {
+			case 0:
+				if !deployed[e] { // a JobMaster deploys an attempt once
+					deployed[e] = true
+					step(told{deployMessage("", "", []ids.ExecutionAttemptID{e})})
+				}
+			case 1:
+				step(told{msg.CancelTasks{Executions: []ids.ExecutionAttemptID{e}}})
+			case 2:
+				if running[e] {
+					finish(e, nil)
+				}
+			case 3:
+				if running[e] {
+					finish(e, msg.NewFailure("boom", ""))
+				}
+			case 4:
+				if rapid.IntRange(0, 5).Draw(t, "stop") == 0 {
+					stopped = true
+					step(told{msg.StopHost{}})
+				}
+			}
+		}
+		if !stopped {
+			step(told{msg.StopHost{}})
+		}
+		for e := range running {
+			finish(e, nil)
+		}
+		if !ended {
+			t.Fatal("the host does not end")
+		}
+		for e := range deployed {
+			if final[e] == "" {
+				t.Fatalf("task %s has no final state", e)
+			}
+		}
+	})
+}

@@ -1,0 +1,124 @@
+package taskhost
+
+import (
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
+)
+
+// event is something that happened, for core.Step.
+//
+//sumtype:decl
+type event interface{ isEvent() }
+
+// The events.
+type (
+	// told brings a message of the TaskExecutor.
+	told struct{ Message msg.Message }
+	// controlLost says that the TaskExecutor is gone.
+	controlLost struct{}
+	// splitRequested says that a task has read its last split.
+	splitRequested struct{ Execution ids.ExecutionAttemptID }
+	// collected brings records of a collect sink.
+	collected struct {
+		Execution ids.ExecutionAttemptID
+		Records   []byte
+	}
+	// measured tells how far a task is.
+	measured struct {
+		Execution ids.ExecutionAttemptID
+		Traffic   msg.Traffic
+	}
+	// taskEnded says that a task's goroutine has ended: the last event of a task.
+	taskEnded struct {
+		Execution ids.ExecutionAttemptID
+		Failure   *msg.Failure // nil: its code returned no error
+		Counters  map[string]int64
+		Traffic   msg.Traffic
+	}
+	// graceOver says that the time of a setTimer has come.
+	graceOver struct{ Execution ids.ExecutionAttemptID }
+)
+
+func (told) isEvent()           {}
+func (controlLost) isEvent()    {}
+func (splitRequested) isEvent() {}
+func (collected) isEvent()      {}
+func (measured) isEvent()       {}
+func (taskEnded) isEvent()      {}
+func (graceOver) isEvent()      {}
+
+// effect is something that core.Step wants done.
+//
+//sumtype:decl
+type effect interface{ isEffect() }
+
+// The effects.
+type (
+	// send tells the TaskExecutor.
+	send struct{ Message msg.Message }
+	// startTasks runs tasks, each in a goroutine.
+	startTasks struct{ Tasks []deployment }
+	// cancelTask ends a task's context.
+	cancelTask struct{ Execution ids.ExecutionAttemptID }
+	// assignSplit answers a task's splitRequested; nil means that none is left.
+	assignSplit struct {
+		Execution ids.ExecutionAttemptID
+		Split     *jobgraph.Split
+	}
+	// acknowledge says that so many batches of a task's have been taken.
+	acknowledge struct {
+		Execution ids.ExecutionAttemptID
+		Batches   int
+	}
+	// limitMemory sets what the host may hold.
+	limitMemory struct{ MemoryMB int }
+	// setTimer asks for graceOver.
+	setTimer struct {
+		Execution ids.ExecutionAttemptID
+		After     time.Duration
+	}
+	// giveUp ends the host because a task does not end. No effect follows.
+	giveUp struct{ Execution ids.ExecutionAttemptID }
+	// end ends the host. No effect follows.
+	end struct{ Reason endReason }
+)
+
+func (send) isEffect()        {}
+func (startTasks) isEffect()  {}
+func (cancelTask) isEffect()  {}
+func (assignSplit) isEffect() {}
+func (acknowledge) isEffect() {}
+func (limitMemory) isEffect() {}
+func (setTimer) isEffect()    {}
+func (giveUp) isEffect()      {}
+func (end) isEffect()         {}
+
+// endReason is why a host ends without a fault of its own.
+type endReason int
+
+const (
+	toldToStop endReason = iota + 1
+	abandoned            // the TaskExecutor is gone
+)
+
+func (r endReason) String() string {
+	switch r {
+	case toldToStop:
+		return "told to stop"
+	case abandoned:
+		return "abandoned"
+	}
+	return "unknown"
+}
+
+// deployment is one task to run, with all that it is connected to.
+type deployment struct {
+	Execution ids.ExecutionAttemptID
+	MemoryMB  int
+	Inputs    [][]exchange.Producer // by input, a producer for each channel
+	Outputs   []int                 // by output, its number of channels
+}

@@ -1,0 +1,99 @@
+package taskhost
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
+)
+
+// panicError is a panic of user code, recovered.
+type panicError struct {
+	text  string
+	stack string
+}
+
+func (p *panicError) Error() string { return "panic: " + p.text }
+
+// errGoexit is how a task ends whose code calls runtime.Goexit, as test helpers
+// do.
+var errGoexit = errors.New("task's goroutine was ended by runtime.Goexit")
+
+// failureOf puts a task's error into the form that travels.
+func failureOf(err error) *msg.Failure {
+	stack := ""
+	if p, is := errors.AsType[*panicError](err); is {
+		stack = p.stack
+	}
+	failure := msg.NewFailure(err.Error(), stack)
+	failure.Permanent = errors.Is(err, operator.ErrPermanent)
+	if lost, is := errors.AsType[*exchange.PeerLostError](err); is {
+		failure.PeerLost = lost.Host
+	}
+	return failure
+}
+
+// maxFrames bounds a user's stack.
+const maxFrames = 64
+
+// userStack gives the panicking goroutine's frames from the one that panicked to
+// the last of the task's. It is called by the deferred function of caller.
+func userStack(caller string) string {
+	var pcs [maxFrames + 16]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
+	var stack strings.Builder
+	panicked := false
+	for n := 0; n < maxFrames; {
+		frame, more := frames.Next()
+		switch {
+		case !panicked:
+			panicked = frame.Function == "runtime.gopanic"
+		case strings.HasSuffix(frame.Function, caller):
+			return stack.String()
+		case n == 0 && strings.HasPrefix(frame.Function, "runtime."): // how it came to panic
+		default:
+			n++
+			fmt.Fprintf(&stack, "%s\n\t%s:%d\n", frame.Function, frame.File, frame.Line)
+		}
+		if !more {
+			break
+		}
+	}
+	return stack.String()
+}
+
+// Labels of a task's goroutine, and of those it starts: profiles tell tasks apart
+// by them.
+const (
+	taskLabel = "task"
+	hostLabel = "host"
+)
+
+// stackOf gives where the goroutines of a task are.
+func stackOf(host ids.HostID, execution ids.ExecutionAttemptID) string {
+	var profile bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {
+		return ""
+	}
+	var stack strings.Builder
+	for group := range strings.SplitSeq(profile.String(), "\n\n") {
+		if !strings.Contains(group, fmt.Sprintf("%q:%q", taskLabel, execution)) || !strings.Contains(group, fmt.Sprintf("%q:%q", hostLabel, host)) {
+			continue
+		}
+		for line := range strings.Lines(group) {
+			// "#	0x4a1b2c	main.main+0x1d	/src/main.go:12"
+			if columns := strings.Fields(line); len(columns) == 4 && columns[0] == "#" {
+				function, _, _ := strings.Cut(columns[2], "+0x")
+				fmt.Fprintf(&stack, "%s\n\t%s\n", function, columns[3])
+			}
+		}
+	}
+	return stack.String()
+}

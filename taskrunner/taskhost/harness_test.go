@@ -1,0 +1,242 @@
+package taskhost_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"go.uber.org/goleak"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// taskFunc is a task that is one function.
+type taskFunc func(ctx context.Context, s operator.Subtask) error
+
+func (f taskFunc) Run(ctx context.Context, s operator.Subtask) error { return f(ctx, s) }
+
+// program is a program with one job.
+type program struct {
+	graph jobgraph.JobGraph
+	tasks []operator.Task
+	err   error
+}
+
+func (p program) Compile(string, []byte, int, map[string]string) (taskhost.Compiled, error) {
+	return taskhost.Compiled{Graph: p.graph, Tasks: p.tasks}, p.err
+}
+
+// chain is a job whose vertices follow each other, all-to-all.
+func chain(parallelism []int, tasks ...taskFunc) program {
+	g := jobgraph.JobGraph{ProtocolVersion: jobgraph.ProtocolVersion, Job: "test"}
+	p := program{}
+	for i, task := range tasks {
+		g.Vertices = append(g.Vertices, jobgraph.Vertex{Name: "v", Parallelism: parallelism[i], Source: i == 0})
+		if i > 0 {
+			g.Edges = append(g.Edges, jobgraph.Edge{From: jobgraph.VertexID(i - 1), To: jobgraph.VertexID(i), Pattern: jobgraph.AllToAll})
+		}
+		p.tasks = append(p.tasks, task)
+	}
+	g.Digest = g.ComputeDigest()
+	p.graph = g
+	return p
+}
+
+// worker is the TaskExecutor of one host under test.
+type worker struct {
+	testing.TB
+	conn   *control.Conn
+	start  msg.StartHost
+	data   string // address of the host's data plane
+	stdout *buffer
+	limits *limits
+	closed *bool
+	result chan error // of Run
+}
+
+type buffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(p)
+}
+
+type limits struct {
+	mu   sync.Mutex
+	seen []int64
+}
+
+func (l *limits) set(bytes int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen = append(l.seen, bytes)
+}
+
+type closer struct{ closed *bool }
+
+func (c closer) Close() error { *c.closed = true; return nil }
+
+// newWorker starts a host that runs p and answers its hello.
+func newWorker(t testing.TB, id ids.HostID, p program, change ...func(*msg.StartHost)) *worker {
+	t.Helper()
+	return newWorkerIn(context.Background(), t, id, p, change...)
+}
+
+func newWorkerIn(ctx context.Context, t testing.TB, id ids.HostID, p program, change ...func(*msg.StartHost)) *worker {
+	t.Helper()
+	w := greeted(ctx, t, p)
+	w.start = msg.StartHost{
+		Host: id, ListenHost: "127.0.0.1", MemoryMB: 100,
+		Job: msg.JobSpec{ID: "j", Job: "test", Digest: p.graph.Digest, Parallelism: 1},
+	}
+	for _, c := range change {
+		c(&w.start)
+	}
+	w.send(w.start)
+	return w
+}
+
+// greeted starts a host that waits for its job.
+func greeted(ctx context.Context, t testing.TB, p program) *worker {
+	t.Helper()
+	here, there := net.Pipe()
+	if err := here.SetReadDeadline(time.Now().Add(time.Minute)); err != nil { // a host that says nothing fails the test
+		t.Fatal(err)
+	}
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	w := &worker{TB: t, conn: control.New(here), stdout: new(buffer), limits: new(limits), closed: new(bool), result: make(chan error, 1)}
+	t.Cleanup(func() { w.conn.Close() })
+	go func() { // ends with the host, which the test waits for
+		w.result <- taskhost.Run(ctx, control.New(there), taskhost.Options{
+			Program: p,
+			OpenFiles: func(msg.StartHost) (filesystem.FileSystem, io.Closer, error) {
+				return nil, closer{w.closed}, nil
+			},
+			Stdout: w.stdout, SetMemoryLimit: w.limits.set, Logger: log,
+		})
+	}()
+	if hello := receive[msg.HostHello](w); hello.ProtocolVersion != jobgraph.ProtocolVersion {
+		t.Fatalf("host greets with %+v", hello)
+	}
+	return w
+}
+
+// ready waits until the host takes tasks.
+func (w *worker) ready() *worker {
+	w.Helper()
+	w.data = receive[msg.HostReady](w).DataAddress
+	return w
+}
+
+func (w *worker) send(m msg.Message) {
+	w.Helper()
+	if err := w.conn.Send(m); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// receive gives the next message, which must be an M; progress may come between.
+func receive[M msg.Message](w *worker) M {
+	w.Helper()
+	for {
+		m, err := w.conn.Receive()
+		if err != nil {
+			w.Fatalf("receive %T: %v", *new(M), err)
+		}
+		if wanted, is := m.(M); is {
+			return wanted
+		}
+		if _, is := m.(msg.TaskProgress); !is {
+			w.Fatalf("host says %T %+v, want %T", m, m, *new(M))
+		}
+	}
+}
+
+// final waits for the next task to end; RUNNING states may come between.
+func (w *worker) final() msg.TaskStateChanged {
+	w.Helper()
+	for {
+		if m := receive[msg.TaskStateChanged](w); m.State.Final() {
+			return m
+		}
+	}
+}
+
+// running waits until so many tasks were reported RUNNING.
+func (w *worker) running(n int) {
+	w.Helper()
+	for range n {
+		if m := receive[msg.TaskStateChanged](w); m.State != msg.ExecutionRunning {
+			w.Fatalf("task %s is %s: %v, want RUNNING", m.Execution, m.State, m.Failure)
+		}
+	}
+}
+
+// end waits for Run and checks its error; nil wants none.
+func (w *worker) end(want error) {
+	w.Helper()
+	select {
+	case err := <-w.result:
+		if !errors.Is(err, want) || (want == nil) != (err == nil) {
+			w.Errorf("host ends with %v, want %v", err, want)
+		}
+	case <-time.After(time.Minute):
+		w.Fatal("host does not end")
+	}
+}
+
+// stop stops a host without tasks.
+func (w *worker) stop() {
+	w.Helper()
+	w.send(msg.StopHost{Cause: "test ends"})
+	w.end(nil)
+}
+
+func execution(vertex, subtask int) ids.ExecutionAttemptID {
+	return ids.ExecutionAttemptID{Vertex: vertex, Subtask: subtask}
+}
+
+// deploy starts all subtasks of the job, subtask i on host i modulo the number of
+// hosts.
+func deploy(p program, hosts ...*worker) {
+	var places []msg.VertexPlacement
+	messages := make([]msg.DeployTasks, len(hosts))
+	for v, vertex := range p.graph.Vertices {
+		place := msg.VertexPlacement{Vertex: v}
+		for s := range vertex.Parallelism {
+			at := s % len(hosts)
+			place.Attempts = append(place.Attempts, 0)
+			place.HostIndex = append(place.HostIndex, at)
+			messages[at].Tasks = append(messages[at].Tasks, msg.TaskDeployment{Execution: execution(v, s), MemoryMB: 10})
+		}
+		places = append(places, place)
+	}
+	var addresses []msg.HostAddress
+	for _, h := range hosts {
+		addresses = append(addresses, msg.HostAddress{Host: h.start.Host, DataAddress: h.data})
+	}
+	for i, m := range slices.Backward(messages) { // consumers may well come first
+		m.Host, m.Placements, m.Hosts = hosts[i].start.Host, places, addresses
+		hosts[i].send(m)
+	}
+}

@@ -1,0 +1,152 @@
+package taskhost
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
+)
+
+// collectWindow is the number of collected batches that may be on their way to
+// the JobMaster, for each task.
+const collectWindow = 4
+
+// subtask is what a task's code sees of the host. It belongs to the task's
+// goroutine but for what is said to be the loop's.
+type subtask struct {
+	execution   ids.ExecutionAttemptID
+	parallelism int
+	job         ids.JobID
+	memory      int64
+	files       filesystem.FileSystem
+	stdout      io.Writer
+	post        func(context.Context, event) error
+
+	inputs  []*exchange.InputGate
+	outputs []*exchange.ResultPartition
+
+	// splits brings the loop's answers to NextSplit. At most one request is out,
+	// so the loop never waits.
+	splits    chan *jobgraph.Split
+	requested bool
+	exhausted bool
+	// window holds a token for each batch that is not acknowledged, which the
+	// loop takes out.
+	window chan struct{}
+
+	mu       sync.Mutex // guards counters
+	counters map[string]*operator.Counter
+}
+
+var _ operator.Subtask = (*subtask)(nil)
+
+func (s *subtask) Index() int                         { return s.execution.Subtask }
+func (s *subtask) Parallelism() int                   { return s.parallelism }
+func (s *subtask) Attempt() string                    { return s.execution.String() }
+func (s *subtask) Job() string                        { return string(s.job) }
+func (s *subtask) Input(i int) operator.RecordReader  { return s.inputs[i] }
+func (s *subtask) Inputs() int                        { return len(s.inputs) }
+func (s *subtask) Output(i int) operator.RecordWriter { return s.outputs[i] }
+func (s *subtask) Outputs() int                       { return len(s.outputs) }
+func (s *subtask) FileSystem() filesystem.FileSystem  { return s.files }
+func (s *subtask) Stdout() io.Writer                  { return s.stdout }
+func (s *subtask) Memory() int64                      { return s.memory }
+
+// NextSplit may be given up by its ctx and called again: the answer to the first
+// request is the answer to the second call.
+func (s *subtask) NextSplit(ctx context.Context) (jobgraph.Split, error) {
+	if s.exhausted {
+		return jobgraph.Split{}, io.EOF
+	}
+	if !s.requested {
+		if err := s.post(ctx, splitRequested{s.execution}); err != nil {
+			return jobgraph.Split{}, fmt.Errorf("request split for task %s: %w", s.execution, err)
+		}
+		s.requested = true
+	}
+	select {
+	case split := <-s.splits:
+		s.requested = false
+		if split == nil {
+			s.exhausted = true
+			return jobgraph.Split{}, io.EOF
+		}
+		return *split, nil
+	case <-ctx.Done():
+		return jobgraph.Split{}, context.Cause(ctx)
+	}
+}
+
+func (s *subtask) Collect(ctx context.Context, records []byte) error {
+	if len(records) > operator.MaxCollectBatch {
+		return fmt.Errorf("collect batch of %d bytes in task %s: at most %d are taken", len(records), s.execution, operator.MaxCollectBatch)
+	}
+	select {
+	case s.window <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if err := s.post(ctx, collected{s.execution, bytes.Clone(records)}); err != nil {
+		return fmt.Errorf("collect records of task %s: %w", s.execution, err)
+	}
+	return nil
+}
+
+// assign answers the request that is out; the loop calls it. An answer to none is
+// dropped.
+func (s *subtask) assign(split *jobgraph.Split) {
+	select {
+	case s.splits <- split:
+	default:
+	}
+}
+
+// acknowledge takes n batches for delivered; the loop calls it.
+func (s *subtask) acknowledge(n int) {
+	for range n {
+		select {
+		case <-s.window:
+		default:
+		}
+	}
+}
+
+// collectedAll waits until every batch is acknowledged.
+func (s *subtask) collectedAll(ctx context.Context) error {
+	for range collectWindow {
+		select {
+		case s.window <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+func (s *subtask) Counter(name string) *operator.Counter {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	counter := s.counters[name]
+	if counter == nil {
+		counter = new(operator.Counter)
+		s.counters[name] = counter
+	}
+	return counter
+}
+
+func (s *subtask) counts() map[string]int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	counts := make(map[string]int64, len(s.counters))
+	for name, counter := range s.counters {
+		counts[name] = counter.Value()
+	}
+	return counts
+}

@@ -1,0 +1,81 @@
+package taskhost
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"testing/synctest"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+)
+
+// TestCollectHasAWindow would catch results that pile up in the AM while the
+// client is slow.
+func TestCollectHasAWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		posted := 0
+		s := &subtask{
+			window: make(chan struct{}, collectWindow),
+			post:   func(context.Context, event) error { posted++; return nil },
+		}
+		done := make(chan error)
+		go func() {
+			for range 2 * collectWindow {
+				if err := s.Collect(t.Context(), []byte("x")); err != nil {
+					done <- err
+					return
+				}
+			}
+			done <- s.collectedAll(t.Context())
+		}()
+		for acknowledged := range 2 * collectWindow {
+			synctest.Wait()
+			if want := min(collectWindow+acknowledged, 2*collectWindow); posted != want {
+				t.Errorf("%d batches are sent when %d are acknowledged, want %d", posted, acknowledged, want)
+			}
+			select {
+			case err := <-done:
+				t.Fatalf("all is delivered when %d are acknowledged: %v", acknowledged, err)
+			default:
+			}
+			s.acknowledge(1)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestSplitSurvivesAnImpatientTask would catch a split that is lost because the
+// task gave up waiting for it and asked again.
+func TestSplitSurvivesAnImpatientTask(t *testing.T) {
+	requests := 0
+	s := &subtask{
+		splits: make(chan *jobgraph.Split, 1),
+		post:   func(context.Context, event) error { requests++; return nil },
+	}
+	impatient, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 3 {
+		if _, err := s.NextSplit(impatient); !errors.Is(err, context.Canceled) {
+			t.Fatalf("impatient request gives %v", err)
+		}
+	}
+	s.assign(&jobgraph.Split{URI: "a"})
+	if split, err := s.NextSplit(t.Context()); err != nil || split.URI != "a" {
+		t.Errorf("split is %q, %v, want a", split.URI, err)
+	}
+	if requests != 1 {
+		t.Errorf("%d splits are requested, want 1", requests)
+	}
+	s.assign(nil)
+	for range 2 { // none is asked for after the last
+		if _, err := s.NextSplit(t.Context()); !errors.Is(err, io.EOF) {
+			t.Errorf("after the last split: %v, want io.EOF", err)
+		}
+	}
+	if requests != 2 {
+		t.Errorf("%d splits are requested, want 2", requests)
+	}
+}

@@ -1,0 +1,122 @@
+package taskhost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/pprof"
+	"sync"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
+)
+
+// errCanceled is the cause of a cancelled task's context.
+var errCanceled = errors.New("task is cancelled")
+
+// task is a running task. Its goroutine calls run; the loop cancels it and
+// answers its subtask; traffic is for anyone.
+type task struct {
+	deployment
+	host    ids.HostID
+	code    operator.Task
+	subtask *subtask
+	cancel  context.CancelCauseFunc
+
+	wiring sync.Mutex // guards the subtask's inputs and outputs while they are made
+}
+
+// run runs the task from its first record to its last and reports how it ended,
+// once: nil, or why it did not come to its end.
+func (t *task) run(ctx context.Context, e *exchange.Exchange, report func(error)) {
+	err := errGoexit // unless the task's code lets us say otherwise
+	defer func() {
+		t.close(err)
+		report(err)
+	}()
+	err = t.attempt(ctx, e)
+}
+
+func (t *task) attempt(ctx context.Context, e *exchange.Exchange) error {
+	if err := t.wire(ctx, e); err != nil {
+		return err
+	}
+	var err error
+	labels := pprof.Labels(hostLabel, string(t.host), taskLabel, t.Execution.String())
+	pprof.Do(ctx, labels, func(ctx context.Context) { err = t.execute(ctx) })
+	if err != nil {
+		return err
+	}
+	// Consumers may be slow to take the last of the output, and producers need
+	// not wait for that.
+	t.closeInputs()
+	for _, partition := range t.subtask.outputs {
+		if err := partition.Finish(ctx); err != nil {
+			return fmt.Errorf("finish output: %w", err)
+		}
+	}
+	return t.subtask.collectedAll(ctx)
+}
+
+// wire connects the task's outputs and inputs.
+func (t *task) wire(ctx context.Context, e *exchange.Exchange) error {
+	t.wiring.Lock()
+	defer t.wiring.Unlock()
+	for output, channels := range t.Outputs {
+		partition, err := e.Partition(t.Execution, output, channels)
+		if err != nil {
+			return fmt.Errorf("make output: %w", err)
+		}
+		t.subtask.outputs = append(t.subtask.outputs, partition)
+	}
+	for _, producers := range t.Inputs {
+		t.subtask.inputs = append(t.subtask.inputs, e.Gate(ctx, producers))
+	}
+	return nil
+}
+
+// execute calls the user's code.
+func (t *task) execute(ctx context.Context) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = &panicError{text: fmt.Sprint(value), stack: userStack("taskhost.(*task).execute")}
+		}
+	}()
+	return t.code.Run(ctx, t.subtask)
+}
+
+// close ends what the task was connected to.
+func (t *task) close(err error) {
+	t.closeInputs()
+	if err != nil {
+		for _, partition := range t.subtask.outputs {
+			partition.Fail(err)
+		}
+	}
+}
+
+func (t *task) closeInputs() {
+	for _, gate := range t.subtask.inputs {
+		gate.Close()
+	}
+}
+
+// traffic may be called from any goroutine.
+func (t *task) traffic() msg.Traffic {
+	t.wiring.Lock()
+	defer t.wiring.Unlock()
+	var total msg.Traffic
+	for _, gate := range t.subtask.inputs {
+		records, bytes := gate.Traffic()
+		total.ReadRecords += records
+		total.ReadBytes += bytes
+	}
+	for _, partition := range t.subtask.outputs {
+		records, bytes := partition.Traffic()
+		total.WriteRecords += records
+		total.WriteBytes += bytes
+	}
+	return total
+}

@@ -1,0 +1,188 @@
+package taskhost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
+)
+
+// Errors of Run that callers test with errors.Is.
+var (
+	// ErrAbandoned says that the TaskExecutor closed the control connection or
+	// died: nothing this host does is wanted any more.
+	ErrAbandoned = errors.New("task executor is gone")
+	// ErrTaskStuck says that a cancelled task did not end. Its goroutine is left
+	// behind; only the end of the process ends it.
+	ErrTaskStuck = errors.New("task does not end")
+	// ErrPlan says that this build of the program does not make of the job what
+	// was submitted.
+	ErrPlan = errors.New("program does not build the submitted job")
+)
+
+// Program is the user's program: it makes a job's tasks, from the same plan
+// function and arguments as when the job was planned.
+type Program interface {
+	// Compile builds the job registered under this name. It calls user code, and
+	// gives an error where that panics.
+	Compile(job string, args []byte, parallelism int, config map[string]string) (Compiled, error)
+}
+
+// Compiled is a job that can run.
+type Compiled struct {
+	Graph jobgraph.JobGraph // without splits
+	Tasks []operator.Task   // by VertexID
+}
+
+// Options are what a host is given by the process it runs in.
+type Options struct {
+	Program Program
+	// OpenFiles gives access to the job's files; the Closer is closed when all
+	// tasks have ended.
+	OpenFiles func(msg.StartHost) (filesystem.FileSystem, io.Closer, error)
+	// Stdout is where print sinks write.
+	Stdout io.Writer
+	// SetMemoryLimit bounds the process's memory, in bytes. Nil in local mode,
+	// where the process is the user's.
+	SetMemoryLimit func(bytes int64)
+	Logger         logrus.FieldLogger
+}
+
+// Run is the life of a task host: it greets the TaskExecutor at the other end of
+// conn, learns its job, runs the tasks it is told to, and ends when it is told to
+// stop (nil), with the connection (ErrAbandoned), with ctx (its cause) or with a
+// fault, which it has told the TaskExecutor as HostLost before. It closes conn.
+func Run(ctx context.Context, conn *control.Conn, o Options) error {
+	release := context.AfterFunc(ctx, func() { conn.Close() }) // ends blocked calls
+	defer release()
+	defer conn.Close()
+	start, err := greet(conn)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil || start == nil:
+		return err
+	}
+	h, err := newHost(ctx, *start, o)
+	if err != nil {
+		o.Logger.WithField("job", string(start.Job.ID)).WithError(err).Error("task host cannot run the job")
+		lost := msg.HostLost{Host: start.Host, Failure: *msg.NewFailure(err.Error(), "")}
+		lost.Failure.Permanent = errors.Is(err, ErrPlan)
+		return errors.Join(err, conn.Send(lost))
+	}
+	if err := conn.Send(msg.HostReady{Host: start.Host, DataAddress: h.exchange.Address()}); err != nil {
+		h.exchange.Close()
+		return errors.Join(fmt.Errorf("%w: %w", ErrAbandoned, err), h.closeFiles())
+	}
+	return h.run(ctx, conn)
+}
+
+// greet says hello and gives what the TaskExecutor answers; nil when it has no
+// use for the host.
+func greet(conn *control.Conn) (*msg.StartHost, error) {
+	if err := conn.Send(msg.HostHello{ProtocolVersion: jobgraph.ProtocolVersion}); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrAbandoned, err)
+	}
+	for {
+		m, err := conn.Receive()
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrAbandoned, err)
+		}
+		switch m := m.(type) {
+		case msg.StartHost:
+			return &m, nil
+		case msg.StopHost:
+			return nil, nil
+		default: // SetMemory: StartHost says it again
+		}
+	}
+}
+
+// newHost builds the job and opens the host's ends of files and data plane.
+func newHost(ctx context.Context, start msg.StartHost, o Options) (*host, error) {
+	settings, err := settingsOf(start.Job.Config)
+	if err != nil {
+		return nil, err
+	}
+	if o.SetMemoryLimit != nil {
+		o.SetMemoryLimit(int64(start.MemoryMB) << 20)
+	}
+	compiled, err := compile(start.Job, o.Program)
+	if err != nil {
+		return nil, err
+	}
+	data := exchange.Config{
+		Job: start.Job.ID, Host: start.Host,
+		ListenHost:    start.ListenHost,
+		Memory:        start.NetworkBuffer,
+		BufferTimeout: settings.Duration(config.BufferTimeout),
+		Logger:        o.Logger,
+	}
+	if len(start.Certificates.Key) > 0 {
+		identity, err := pki.ParseCertificates(start.Certificates)
+		if err != nil {
+			return nil, fmt.Errorf("read identity of host %s: %w", start.Host, err)
+		}
+		accept := pki.OnlyJob(start.Job.ID)
+		data.ServerTLS, data.ClientTLS = identity.ServerTLS(accept), identity.ClientTLS(accept)
+	}
+	files, closer, err := o.OpenFiles(start)
+	if err != nil {
+		return nil, fmt.Errorf("open files of job %s: %w", start.Job.ID, err)
+	}
+	e, err := exchange.New(ctx, data)
+	if err != nil {
+		return nil, errors.Join(err, closer.Close())
+	}
+	return &host{
+		start: start, options: o, compiled: compiled,
+		grace:    settings.Duration(config.TaskCancellationTimeout),
+		exchange: e, files: files, closeFiles: closer.Close,
+		stdout: &lines{to: o.Stdout},
+		log:    o.Logger.WithField("job", string(start.Job.ID)).WithField("host", string(start.Host)),
+	}, nil
+}
+
+// settingsOf reads the job's options that concern a host.
+func settingsOf(job map[string]string) (config.Config, error) {
+	own := make(map[string]string)
+	for _, key := range []config.DurationKey{config.BufferTimeout, config.TaskCancellationTimeout} {
+		if text, set := job[key.Name()]; set {
+			own[key.Name()] = text
+		}
+	}
+	return config.New(config.Layer{Source: "job configuration", Values: own})
+}
+
+// compile builds the job and checks that it is the one that was submitted.
+func compile(job msg.JobSpec, program Program) (c Compiled, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("build job %q: %w: panic: %v", job.Job, ErrPlan, value)
+		}
+	}()
+	c, err = program.Compile(job.Job, job.Args, job.Parallelism, job.Config)
+	if err != nil {
+		return Compiled{}, fmt.Errorf("build job %q: %w: %w", job.Job, ErrPlan, err)
+	}
+	if digest := c.Graph.ComputeDigest(); digest != job.Digest {
+		return Compiled{}, fmt.Errorf("build job %q: %w: its graph has digest %s, the submitted one %s: "+
+			"the plan function must draw the same graph each time it runs, and the cluster must run the build that submitted the job",
+			job.Job, ErrPlan, digest, job.Digest)
+	}
+	if len(c.Tasks) != len(c.Graph.Vertices) {
+		return Compiled{}, fmt.Errorf("build job %q: %w: %d tasks for %d vertices", job.Job, ErrPlan, len(c.Tasks), len(c.Graph.Vertices))
+	}
+	return c, nil
+}

@@ -1,0 +1,510 @@
+package taskhost_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
+)
+
+// emitSplits is a source whose records are the URIs of its splits, spread over
+// the consumers.
+func emitSplits(ctx context.Context, s operator.Subtask) error {
+	for n := 0; ; n++ {
+		split, err := s.NextSplit(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		s.Counter("splits").Add(1)
+		if err := s.Output(0).Emit(ctx, n%s.Output(0).Channels(), []byte(split.URI)); err != nil {
+			return err
+		}
+	}
+}
+
+// collectAll sends its input to the client and prints it.
+func collectAll(ctx context.Context, s operator.Subtask) error {
+	for {
+		record, err := s.Input(0).Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(s.Stdout(), "%d> %s\n", s.Index()+1, record)
+		if err := s.Collect(ctx, record); err != nil {
+			return err
+		}
+	}
+}
+
+// forward passes its input on.
+func forward(ctx context.Context, s operator.Subtask) error {
+	for {
+		record, err := s.Input(0).Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.Output(0).Emit(ctx, 0, record); err != nil {
+			return err
+		}
+	}
+}
+
+// drain counts its input.
+func drain(ctx context.Context, s operator.Subtask) error {
+	for {
+		_, err := s.Input(0).Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		s.Counter("read").Add(1)
+	}
+}
+
+// untilCancelled waits for its context.
+func untilCancelled(ctx context.Context, _ operator.Subtask) error {
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+// TestJobRunsInAHost would catch any break in a task's dealings with its host:
+// splits, records, results, print, counters, traffic, memory.
+func TestJobRunsInAHost(t *testing.T) {
+	memory := make(chan int64, 1)
+	p := chain([]int{1, 1, 1}, emitSplits, forward, func(ctx context.Context, s operator.Subtask) error {
+		memory <- s.Memory()
+		return collectAll(ctx, s)
+	})
+	w := newWorker(t, "h1", p).ready()
+	deploy(p, w)
+	w.running(3)
+	source := execution(0, 0)
+	for _, uri := range []string{"a", "bb"} {
+		if m := receive[msg.RequestSplit](w); m.Execution != source {
+			t.Fatalf("split for %s", m.Execution)
+		}
+		w.send(msg.SplitAssigned{Execution: source, Split: &jobgraph.Split{URI: uri}})
+	}
+	receive[msg.RequestSplit](w)
+	w.send(msg.SplitAssigned{Execution: source})
+
+	var collected []string
+	final := make(map[ids.ExecutionAttemptID]msg.TaskStateChanged)
+	for len(final) < 3 {
+		m, err := w.conn.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch m := m.(type) {
+		case msg.CollectBatch:
+			if m.Sequence != int64(len(collected)) {
+				t.Errorf("batch %d comes as number %d", m.Sequence, len(collected))
+			}
+			collected = append(collected, string(m.Records))
+			if _, ended := final[m.Execution]; ended {
+				t.Error("a batch comes after the end of its task")
+			}
+			w.send(msg.CollectAcknowledged{Execution: m.Execution, Sequence: m.Sequence})
+		case msg.TaskStateChanged:
+			final[m.Execution] = m
+		}
+	}
+	want := map[ids.ExecutionAttemptID]msg.TaskStateChanged{
+		source: {
+			Execution: source, State: msg.ExecutionFinished, Counters: map[string]int64{"splits": 2},
+			Traffic: msg.Traffic{WriteRecords: 2, WriteBytes: 5},
+		},
+		execution(1, 0): {
+			Execution: execution(1, 0), State: msg.ExecutionFinished, Counters: map[string]int64{},
+			Traffic: msg.Traffic{ReadRecords: 2, ReadBytes: 5, WriteRecords: 2, WriteBytes: 5},
+		},
+		execution(2, 0): {
+			Execution: execution(2, 0), State: msg.ExecutionFinished, Counters: map[string]int64{},
+			Traffic: msg.Traffic{ReadRecords: 2, ReadBytes: 5},
+		},
+	}
+	if diff := cmp.Diff(want, final); diff != "" {
+		t.Errorf("final states differ (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"a", "bb"}, collected); diff != "" {
+		t.Errorf("results differ (-want +got):\n%s", diff)
+	}
+	w.send(msg.SetMemory{MemoryMB: 300})
+	w.stop()
+	if got, want := w.stdout.String(), "1> a\n1> bb\n"; got != want {
+		t.Errorf("printed %q, want %q", got, want)
+	}
+	if got := <-memory; got != 10<<20 {
+		t.Errorf("task may hold %d bytes, want 10 MB", got)
+	}
+	if want := []int64{100 << 20, 300 << 20}; !slices.Equal(w.limits.seen, want) {
+		t.Errorf("memory limits are %v, want %v", w.limits.seen, want)
+	}
+	if !*w.closed {
+		t.Error("files are left open")
+	}
+}
+
+// TestHostsOfAJobExchangeRecords would catch hosts that don't find or don't trust
+// each other.
+func TestHostsOfAJobExchangeRecords(t *testing.T) {
+	authority, err := pki.NewAuthority("application_1_0001", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	identity := func(container ids.ResourceID) func(*msg.StartHost) {
+		te, err := authority.IssueTaskExecutor(container, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		host, err := te.IssueTaskHost("j", time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		certificates, err := host.Certificates()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func(s *msg.StartHost) { s.Certificates = certificates }
+	}
+	const each = 1000
+	p := chain([]int{2, 2}, func(ctx context.Context, s operator.Subtask) error {
+		for n := range each {
+			if err := s.Output(0).Emit(ctx, n%2, []byte{byte(n)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, drain)
+	a, b := newWorker(t, "a", p, identity("c1")).ready(), newWorker(t, "b", p, identity("c2")).ready()
+	deploy(p, a, b)
+	for _, w := range []*worker{a, b} {
+		for range 2 {
+			m := w.final()
+			if m.State != msg.ExecutionFinished {
+				t.Errorf("task %s is %s: %v", m.Execution, m.State, m.Failure)
+			}
+			if m.Execution.Vertex == 1 && m.Counters["read"] != each {
+				t.Errorf("task %s reads %d records, want %d", m.Execution, m.Counters["read"], each)
+			}
+		}
+	}
+	a.stop()
+	b.stop()
+}
+
+// explode panics where the runtime does it for us.
+func explode(words []string) string { return words[len(words)] }
+
+// TestPanicFailsTheTask would catch a host that dies of a user's bug, and a stack
+// in which the user does not find it.
+func TestPanicFailsTheTask(t *testing.T) {
+	for name, test := range map[string]struct {
+		code     taskFunc
+		message  string
+		in       string // first function of the stack
+		hasStack bool
+	}{
+		"a panic of the runtime": {
+			func(context.Context, operator.Subtask) error { explode(nil); return nil },
+			"panic: runtime error: index out of range [0] with length 0", "taskhost_test.explode", true,
+		},
+		"a panic with a value": {
+			func(context.Context, operator.Subtask) error { panic(fmt.Errorf("bad word %q", "x")) },
+			`panic: bad word "x"`, "taskhost_test.TestPanicFailsTheTask.func", true,
+		},
+		"a nil dereference": {
+			func(_ context.Context, s operator.Subtask) error { _ = *(*int)(nil); return nil },
+			"panic: runtime error: invalid memory address or nil pointer dereference", "taskhost_test.TestPanicFailsTheTask.func", true,
+		},
+		"the end of the goroutine": {
+			func(context.Context, operator.Subtask) error { runtime.Goexit(); return nil },
+			"task's goroutine was ended by runtime.Goexit", "", false,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := chain([]int{1, 1}, test.code, untilCancelled)
+			w := newWorker(t, "h1", p).ready()
+			deploy(p, w)
+			m := w.final()
+			if m.Execution != execution(0, 0) || m.State != msg.ExecutionFailed || m.Failure == nil {
+				t.Fatalf("task %s is %s", m.Execution, m.State)
+			}
+			if m.Failure.Message != test.message || m.Failure.Permanent || m.Failure.PeerLost != "" {
+				t.Errorf("failure is %+v, want %q", m.Failure, test.message)
+			}
+			first, _, _ := strings.Cut(m.Failure.Stack, "\n")
+			if !strings.Contains(first, test.in) || (m.Failure.Stack != "") != test.hasStack || strings.Contains(m.Failure.Stack, "(*task)") {
+				t.Errorf("stack begins with %q, want %q; all of it:\n%s", first, test.in, m.Failure.Stack)
+			}
+			w.send(msg.CancelTasks{Executions: []ids.ExecutionAttemptID{execution(1, 0)}}) // the host lives
+			if m := w.final(); m.State != msg.ExecutionCanceled {
+				t.Errorf("task %s is %s, want CANCELED", m.Execution, m.State)
+			}
+			w.stop()
+		})
+	}
+}
+
+// TestFailuresSayWhoseTheyAre would catch a job that is retried for nothing, and a
+// root cause hidden behind what followed from it.
+func TestFailuresSayWhoseTheyAre(t *testing.T) {
+	changed := errors.New("file changed")
+	connected := make(chan struct{})
+	p := chain([]int{1, 1}, func(ctx context.Context, s operator.Subtask) error {
+		if err := s.Output(0).Emit(ctx, 0, []byte("x")); err != nil {
+			return err
+		}
+		<-connected
+		return fmt.Errorf("read split: %w", operator.Permanent(changed))
+	}, func(ctx context.Context, s operator.Subtask) error {
+		if _, err := s.Input(0).Next(ctx); err != nil {
+			return err
+		}
+		close(connected)
+		return drain(ctx, s)
+	})
+	w := newWorker(t, "h1", p).ready()
+	deploy(p, w)
+	for range 2 {
+		m := w.final()
+		if m.State != msg.ExecutionFailed {
+			t.Fatalf("task %s is %s, want FAILED", m.Execution, m.State)
+		}
+		switch m.Execution.Vertex {
+		case 0:
+			if !m.Failure.Permanent || m.Failure.PeerLost != "" || m.Failure.Message != "read split: file changed" {
+				t.Errorf("producer's failure is %+v", m.Failure)
+			}
+		case 1:
+			if m.Failure.Permanent || m.Failure.PeerLost != "h1" {
+				t.Errorf("consumer's failure is %+v, want the loss of a peer", m.Failure)
+			}
+		}
+	}
+	w.stop()
+}
+
+// TestHostRefusesAnotherPlan would catch a program that runs another graph than
+// the one that was submitted.
+func TestHostRefusesAnotherPlan(t *testing.T) {
+	other := func(s *msg.StartHost) { s.Job.Digest = "other" }
+	broken := chain([]int{1}, untilCancelled)
+	broken.err = errors.New("no such job")
+	short := chain([]int{1}, untilCancelled)
+	short.tasks = nil
+	right := chain([]int{1}, untilCancelled)
+	for name, test := range map[string]struct {
+		program program
+		change  func(*msg.StartHost)
+		want    []string
+	}{
+		"another digest": {right, other, []string{"digest " + right.graph.Digest, "submitted one other", "same graph each time"}},
+		"no such job":    {broken, func(*msg.StartHost) {}, []string{"no such job"}},
+		"missing tasks":  {short, func(*msg.StartHost) {}, []string{"0 tasks for 1 vertices"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorker(t, "h1", test.program, test.change)
+			lost := receive[msg.HostLost](w)
+			if lost.Host != "h1" || !lost.Failure.Permanent {
+				t.Errorf("host is lost by %+v, want a permanent failure", lost)
+			}
+			for _, part := range test.want {
+				if !strings.Contains(lost.Failure.Message, part) {
+					t.Errorf("failure %q does not say %q", lost.Failure.Message, part)
+				}
+			}
+			w.end(taskhost.ErrPlan)
+		})
+	}
+}
+
+// TestBadOptionIsNamed would catch a host that runs under other options than the
+// job's.
+func TestBadOptionIsNamed(t *testing.T) {
+	p := chain([]int{1}, untilCancelled)
+	w := newWorker(t, "h1", p, func(s *msg.StartHost) {
+		s.Job.Config = map[string]string{"task.cancellation.timeout": "soon"}
+	})
+	if lost := receive[msg.HostLost](w); !strings.Contains(lost.Failure.Message, "task.cancellation.timeout") {
+		t.Errorf("failure %q does not name the option", lost.Failure.Message)
+	}
+	if err := <-w.result; err == nil {
+		t.Error("host ends well")
+	}
+}
+
+// TestHostEndsWithItsTaskExecutor would catch a host that outlives the process
+// that started it.
+func TestHostEndsWithItsTaskExecutor(t *testing.T) {
+	cause := make(chan error, 1)
+	p := chain([]int{1}, func(ctx context.Context, s operator.Subtask) error {
+		err := untilCancelled(ctx, s)
+		cause <- err
+		return err
+	})
+	w := newWorker(t, "h1", p).ready()
+	deploy(p, w)
+	w.running(1)
+	w.conn.Close()
+	w.end(taskhost.ErrAbandoned)
+	if err := <-cause; err == nil {
+		t.Error("the task's context has no cause")
+	}
+}
+
+// TestHostWithoutAJobEnds would catch a host that waits for a TaskExecutor that
+// is gone or has no use for it.
+func TestHostWithoutAJobEnds(t *testing.T) {
+	for name, test := range map[string]struct {
+		instead func(*control.Conn) error
+		want    error
+	}{
+		"stopped":   {func(c *control.Conn) error { return c.Send(msg.StopHost{}) }, nil},
+		"abandoned": {func(c *control.Conn) error { return c.Close() }, taskhost.ErrAbandoned},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := greeted(context.Background(), t, chain([]int{1}, untilCancelled))
+			if err := test.instead(w.conn); err != nil {
+				t.Fatal(err)
+			}
+			w.end(test.want)
+		})
+	}
+}
+
+// TestHostEndsWithItsContext would catch local mode that cannot be interrupted.
+func TestHostEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	interrupted := errors.New("interrupted")
+	p := chain([]int{1}, untilCancelled)
+	w := newWorkerIn(ctx, t, "h1", p).ready()
+	deploy(p, w)
+	w.running(1)
+	cancel(interrupted)
+	w.end(interrupted)
+}
+
+// TestStuckTaskEndsTheHost would catch a cancelled job whose endless loop keeps
+// its slot for ever, and an error that does not say which loop.
+func TestStuckTaskEndsTheHost(t *testing.T) {
+	release, released := make(chan struct{}), make(chan struct{})
+	p := chain([]int{1}, func(context.Context, operator.Subtask) error {
+		defer close(released)
+		<-release // deaf to its context
+		return nil
+	})
+	w := newWorker(t, "h1", p, func(s *msg.StartHost) {
+		s.Job.Config = map[string]string{"task.cancellation.timeout": "1 ms"}
+	}).ready()
+	deploy(p, w)
+	w.running(1)
+	w.send(msg.CancelTasks{Executions: []ids.ExecutionAttemptID{execution(0, 0)}})
+	lost := receive[msg.HostLost](w)
+	if !strings.Contains(lost.Failure.Message, "v0-s0-a0, still runs 1ms after it was cancelled") ||
+		!strings.Contains(lost.Failure.Stack, "TestStuckTaskEndsTheHost") {
+		t.Errorf("host is lost by %q, at\n%s", lost.Failure.Message, lost.Failure.Stack)
+	}
+	w.end(taskhost.ErrTaskStuck)
+	close(release)
+	<-released
+}
+
+// TestStoppedHostReportsItsTasks would catch a slot that is freed while tasks run.
+func TestStoppedHostReportsItsTasks(t *testing.T) {
+	p := chain([]int{2}, untilCancelled)
+	w := newWorker(t, "h1", p).ready()
+	deploy(p, w)
+	w.running(2)
+	w.send(msg.StopHost{Cause: "job is cancelled"})
+	for range 2 {
+		if m := w.final(); m.State != msg.ExecutionCanceled || m.Failure != nil {
+			t.Errorf("task %s is %s: %v, want CANCELED", m.Execution, m.State, m.Failure)
+		}
+	}
+	w.end(nil)
+}
+
+// TestResultsAreDeliveredBeforeTheEnd would catch a task that is FINISHED while
+// the JobMaster may still lose its results.
+func TestResultsAreDeliveredBeforeTheEnd(t *testing.T) {
+	const batches = 9
+	p := chain([]int{1}, func(ctx context.Context, s operator.Subtask) error {
+		if err := s.Collect(ctx, make([]byte, operator.MaxCollectBatch+1)); err == nil {
+			return errors.New("too large a batch is taken")
+		}
+		record := []byte{0}
+		for n := range batches {
+			record[0] = byte(n) // Collect keeps no part of it
+			if err := s.Collect(ctx, record); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	w := newWorker(t, "h1", p).ready()
+	deploy(p, w)
+	w.running(1)
+	for n := range batches {
+		m := receive[msg.CollectBatch](w) // never the end, which would fail here
+		if m.Sequence != int64(n) || m.Records[0] != byte(n) {
+			t.Fatalf("batch %d holds %v, want %d", m.Sequence, m.Records, n)
+		}
+		if n >= 3 { // four are on their way
+			w.send(msg.CollectAcknowledged{Execution: execution(0, 0), Sequence: int64(n - 3)})
+		}
+	}
+	w.send(msg.CollectAcknowledged{Execution: execution(0, 0), Sequence: batches - 1})
+	if m := w.final(); m.State != msg.ExecutionFinished {
+		t.Errorf("task is %s: %v", m.State, m.Failure)
+	}
+	w.stop()
+}
+
+// TestProgressIsTold would catch a REST that shows nothing until a task has ended.
+func TestProgressIsTold(t *testing.T) {
+	p := chain([]int{1, 1}, func(ctx context.Context, s operator.Subtask) error {
+		if err := s.Output(0).Emit(ctx, 0, []byte("x")); err != nil {
+			return err
+		}
+		return untilCancelled(ctx, s)
+	}, drain)
+	w := newWorker(t, "h1", p).ready()
+	deploy(p, w)
+	w.running(2)
+	m, err := w.conn.Receive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if progress, is := m.(msg.TaskProgress); !is || progress.Traffic.WriteRecords+progress.Traffic.ReadRecords != 1 {
+		t.Errorf("host says %+v, want progress", m)
+	}
+	w.conn.Close()
+	w.end(taskhost.ErrAbandoned)
+}
