@@ -158,7 +158,7 @@ func (d *Dispatcher) Jobs(ctx context.Context) ([]msg.JobOverview, error) {
 	return jobs, nil
 }
 
-// JobDetails describes a job: msg.ErrJobNotFound.
+// JobDetails describes a job: msg.ErrJobNotFound, msg.ErrNotReady.
 func (d *Dispatcher) JobDetails(ctx context.Context, job ids.JobID) (msg.JobDetails, error) {
 	var details msg.JobDetails
 	err := d.ask(ctx, job, func(j JobMaster) (err error) {
@@ -186,14 +186,11 @@ func (d *Dispatcher) ask(ctx context.Context, job ids.JobID, running func(JobMas
 	case entry.Job == "":
 		return fmt.Errorf("%w: %s", msg.ErrJobNotFound, job)
 	case entry.Details == nil: // submitted a moment ago
-		return fmt.Errorf("%w: %s is being started", ErrNotReady, job)
+		return fmt.Errorf("%w: job %s is being started", msg.ErrNotReady, job)
 	}
 	ended(entry.Details)
 	return nil
 }
-
-// ErrNotReady says that a job cannot be asked about yet, but soon.
-var ErrNotReady = errors.New("not ready")
 
 // whenArchived waits until the Dispatcher has what a JobMaster left.
 func (d *Dispatcher) whenArchived(ctx context.Context, r *runningJob) error {

@@ -13,6 +13,8 @@ var (
 	ErrJobEnded = errors.New("job has ended")
 	// ErrResultNotFound says that the job collects no result of this name.
 	ErrResultNotFound = errors.New("result not found")
+	// ErrNotReady says that the answer is not there yet, but will be soon.
+	ErrNotReady = errors.New("not ready")
 	// ErrResultGone says that the page was read before: the pages behind it have
 	// taken its place.
 	ErrResultGone = errors.New("result page was read already")

@@ -1,0 +1,118 @@
+package rest
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// refreshInterval is Flink's web.refresh-interval.
+const refreshInterval = 3 * time.Second
+
+func (s *Server) overview(r *http.Request) (any, error) {
+	workers, err := s.gateway.TaskExecutors(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := s.gateway.Jobs(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	return overviewOf(workers, jobs, s.config), nil
+}
+
+func overviewOf(workers []msg.TaskExecutorDetails, jobs []msg.JobOverview, config Config) clusterOverview {
+	o := clusterOverview{TaskManagers: len(workers), Version: config.Version, Commit: config.Revision}
+	for _, w := range workers {
+		o.SlotsTotal += w.SlotsTotal
+		o.SlotsAvailable += w.SlotsFree
+	}
+	for _, j := range jobs {
+		switch j.Status {
+		case msg.JobFinished:
+			o.JobsFinished++
+		case msg.JobCanceled:
+			o.JobsCancelled++
+		case msg.JobFailed:
+			o.JobsFailed++
+		default:
+			o.JobsRunning++
+		}
+	}
+	return o
+}
+
+func (s *Server) dashboard(*http.Request) (any, error) {
+	name, offset := time.Now().Zone()
+	return dashboardConfiguration{
+		RefreshInterval: refreshInterval.Milliseconds(),
+		TimezoneName:    name,
+		TimezoneOffset:  (time.Duration(offset) * time.Second).Milliseconds(),
+		Version:         s.config.Version,
+		Revision:        s.config.Revision,
+	}, nil
+}
+
+func (s *Server) taskManagers(r *http.Request) (any, error) {
+	workers, err := s.gateway.TaskExecutors(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	answer := taskManagersInfo{TaskManagers: make([]taskManagerInfo, 0, len(workers))}
+	for _, w := range workers {
+		answer.TaskManagers = append(answer.TaskManagers, taskManagerOf(w))
+	}
+	return answer, nil
+}
+
+// taskManagerOf leaves out what a worker of ours does not have: ports of its
+// own, and the parts of a JVM's memory. What its slots share stands as managed
+// memory.
+func taskManagerOf(w msg.TaskExecutorDetails) taskManagerInfo {
+	process := int64(w.MemoryMB) << 20
+	free := resourceProfile{ExtendedResources: map[string]float64{}}
+	if w.SlotsTotal > 0 {
+		share := float64(w.SlotsFree) / float64(w.SlotsTotal)
+		free.CPUCores = float64(w.VCores) * share
+		free.ManagedMemory = int(float64(w.MemoryMB) * share)
+	}
+	return taskManagerInfo{
+		ID:            string(w.Resource),
+		Path:          w.Host,
+		DataPort:      -1,
+		JMXPort:       -1,
+		LastHeartbeat: millis(w.LastHeartbeat),
+		Slots:         w.SlotsTotal,
+		FreeSlots:     w.SlotsFree,
+		TotalResource: resourceProfile{
+			CPUCores: float64(w.VCores), ManagedMemory: w.MemoryMB, ExtendedResources: map[string]float64{},
+		},
+		FreeResource: free,
+		Hardware:     hardware{CPUCores: w.VCores, PhysicalMemory: process},
+		Memory:       memoryConfiguration{TotalProcessMemory: &process},
+	}
+}
+
+func (s *Server) shutDown(r *http.Request) (any, error) {
+	return empty{}, s.gateway.ShutDown(r.Context())
+}
+
+// millis is a point in time as Flink writes it: -1 for one that has not come.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return -1
+	}
+	return t.UnixMilli()
+}
+
+// elapsed is how long something took, or has taken until now.
+func elapsed(start, end, now time.Time) int64 {
+	switch {
+	case start.IsZero():
+		return -1
+	case end.IsZero():
+		return now.Sub(start).Milliseconds()
+	}
+	return end.Sub(start).Milliseconds()
+}

@@ -1,0 +1,143 @@
+package rest
+
+import (
+	"context"
+	"log"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+)
+
+const (
+	// firstByteTime is how long a connection may stay silent.
+	firstByteTime = 10 * time.Second
+	// maxSilent bounds the connections that have not said a byte; more are not
+	// accepted meanwhile.
+	maxSilent = 256
+	// tlsHandshake is the first byte of a TLS connection; RFC 8446 §5.1.
+	tlsHandshake = 0x16
+)
+
+// entrance divides the connections of one port by their first byte: TLS begins
+// with a byte that no HTTP method does.
+type entrance struct {
+	listener net.Listener
+	secure   *queue
+	plain    *queue
+	silent   chan struct{} // a place for each connection that has said nothing
+	waiting  sync.WaitGroup
+}
+
+func newEntrance(l net.Listener) *entrance {
+	closed := make(chan struct{})
+	return &entrance{
+		listener: l,
+		secure:   &queue{address: l.Addr(), connections: make(chan net.Conn), closed: closed},
+		plain:    &queue{address: l.Addr(), connections: make(chan net.Conn), closed: closed},
+		silent:   make(chan struct{}, maxSilent),
+	}
+}
+
+// run accepts connections until the listener fails or is closed. Then, or when
+// ctx ends, it cuts those that have not said a byte, and waits for them.
+func (e *entrance) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer e.waiting.Wait()
+	defer cancel()
+	for {
+		select {
+		case e.silent <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		conn, err := e.listener.Accept()
+		if err != nil {
+			return err
+		}
+		e.waiting.Go(func() { // ends with the first byte, or without it in time
+			e.handOver(ctx, conn)
+			<-e.silent
+		})
+	}
+}
+
+func (e *entrance) handOver(ctx context.Context, conn net.Conn) {
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	var first [1]byte
+	// Without the deadline the read would fail as well.
+	_ = conn.SetReadDeadline(time.Now().Add(firstByteTime))
+	_, err := conn.Read(first[:])
+	if !stop() || err != nil || conn.SetReadDeadline(time.Time{}) != nil {
+		_ = conn.Close() // nobody to tell
+		return
+	}
+	door := e.plain
+	if first[0] == tlsHandshake {
+		door = e.secure
+	}
+	door.put(&begunConn{Conn: conn, begun: first[:]})
+}
+
+// close ends run and both queues.
+func (e *entrance) close() {
+	_ = e.listener.Close()
+	close(e.secure.closed) // the plain one's as well
+}
+
+// queue is a listener whose connections come from an entrance.
+type queue struct {
+	address     net.Addr
+	connections chan net.Conn // from handOver to Accept; never closed
+	closed      chan struct{} // closed by entrance.close
+}
+
+func (q *queue) put(conn net.Conn) {
+	select {
+	case q.connections <- conn:
+	case <-q.closed:
+		_ = conn.Close()
+	}
+}
+
+func (q *queue) Accept() (net.Conn, error) {
+	select {
+	case conn := <-q.connections:
+		return conn, nil
+	case <-q.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close leaves the queue to its entrance.
+func (q *queue) Close() error   { return nil }
+func (q *queue) Addr() net.Addr { return q.address }
+
+// begunConn is a connection of which the first bytes are read already.
+type begunConn struct {
+	net.Conn
+	begun []byte
+}
+
+func (c *begunConn) Read(p []byte) (int, error) {
+	if len(c.begun) > 0 {
+		n := copy(p, c.begun)
+		c.begun = c.begun[n:]
+		return n, nil
+	}
+	return c.Conn.Read(p)
+}
+
+// newErrorLog takes what net/http has to say, mostly of clients that break off.
+func newErrorLog(logger logrus.FieldLogger) *log.Logger {
+	return log.New(debugWriter{logger}, "", 0)
+}
+
+type debugWriter struct{ logger logrus.FieldLogger }
+
+func (w debugWriter) Write(p []byte) (int, error) {
+	w.logger.WithField("err", strings.TrimSpace(string(p))).Debug("http connection")
+	return len(p), nil
+}

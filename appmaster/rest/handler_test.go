@@ -1,0 +1,404 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write golden files anew")
+
+const (
+	runningID = ids.JobID("11111111111111111111111111111111")
+	failedID  = ids.JobID("22222222222222222222222222222222")
+	emptyID   = ids.JobID("33333333333333333333333333333333")
+	token     = "open sesame"
+)
+
+// fakeGateway is a cluster with a running and a failed job.
+type fakeGateway struct {
+	start     time.Time
+	err       error // of every answer, where set
+	cancelled []ids.JobID
+	shut      bool
+	waits     []time.Duration
+	cursors   []int64
+}
+
+func (g *fakeGateway) details() []msg.JobDetails {
+	at := func(seconds int) time.Time { return g.start.Add(time.Duration(seconds) * time.Second) }
+	root := msg.ExceptionEntry{
+		Time: at(4), Failure: msg.Failure{Message: "panic: <boom>", Stack: "main.explode()\n\t/src/main.go:7"},
+		Task: "count (2/2)", Location: "node2", Resource: "container_1_0001_01_000003",
+	}
+	lost := msg.ExceptionEntry{
+		Time: at(2), Failure: msg.Failure{Message: "worker is lost"}, Location: "node1", Resource: "container_1_0001_01_000002",
+	}
+	return []msg.JobDetails{
+		{
+			ID: runningID, Name: "word <count>", Status: msg.JobRunning, Start: at(0),
+			Timestamps: map[msg.JobStatus]time.Time{msg.JobInitializing: at(0), msg.JobCreated: at(0), msg.JobRunning: at(1)},
+			Vertices: []msg.VertexDetails{
+				{
+					ID: strings.Repeat("a", 32), Name: "read -> split", Parallelism: 2, Status: msg.ExecutionRunning, Start: at(1),
+					Tasks:   map[msg.ExecutionState]int{msg.ExecutionRunning: 1, msg.ExecutionFinished: 1},
+					Traffic: msg.Traffic{ReadRecords: 100, ReadBytes: 5000, WriteRecords: 90, WriteBytes: 4000},
+				},
+				{
+					ID: strings.Repeat("b", 32), Name: "count", Parallelism: 2, Status: msg.ExecutionCreated,
+					Tasks:  map[msg.ExecutionState]int{msg.ExecutionScheduled: 2},
+					Inputs: []msg.VertexInput{{Vertex: strings.Repeat("a", 32), Pattern: jobgraph.AllToAll}},
+				},
+			},
+		},
+		{
+			ID: failedID, Name: "broken", Status: msg.JobFailed, Start: at(0), End: at(5), Restarts: 1,
+			Timestamps: map[msg.JobStatus]time.Time{msg.JobInitializing: at(0), msg.JobFailed: at(5)},
+			Vertices: []msg.VertexDetails{{
+				ID: strings.Repeat("c", 32), Name: "count", Parallelism: 2, Status: msg.ExecutionFailed, Start: at(1), End: at(5),
+				Tasks: map[msg.ExecutionState]int{msg.ExecutionFailed: 1, msg.ExecutionCanceled: 1},
+			}},
+			Root: &root, Exceptions: []msg.ExceptionEntry{root, lost},
+			Counters: map[string]int64{"words": 7},
+		},
+	}
+}
+
+func (g *fakeGateway) Jobs(context.Context) ([]msg.JobOverview, error) {
+	var jobs []msg.JobOverview
+	for _, d := range g.details() {
+		o := msg.JobOverview{
+			ID: d.ID, Name: d.Name, Status: d.Status, Start: d.Start, End: d.End, Modified: g.start.Add(3 * time.Second),
+			Tasks: map[msg.ExecutionState]int{},
+		}
+		for _, v := range d.Vertices {
+			o.TotalTasks += v.Parallelism
+			for state, n := range v.Tasks {
+				o.Tasks[state] += n
+			}
+		}
+		jobs = append(jobs, o)
+	}
+	return jobs, g.err
+}
+
+func (g *fakeGateway) JobDetails(_ context.Context, job ids.JobID) (msg.JobDetails, error) {
+	for _, d := range g.details() {
+		if d.ID == job {
+			return d, g.err
+		}
+	}
+	return msg.JobDetails{}, fmt.Errorf("%w: %s", msg.ErrJobNotFound, job)
+}
+
+func (g *fakeGateway) CancelJob(_ context.Context, job ids.JobID) error {
+	if job == failedID {
+		return fmt.Errorf("%w: it is FAILED", msg.ErrJobEnded)
+	}
+	g.cancelled = append(g.cancelled, job)
+	return g.err
+}
+
+func (g *fakeGateway) JobResult(_ context.Context, job ids.JobID, wait time.Duration) (msg.JobEnded, error) {
+	g.waits = append(g.waits, wait)
+	if job == runningID {
+		return msg.JobEnded{Job: job, Status: msg.JobRunning}, g.err
+	}
+	return msg.JobEnded{
+		Job: job, Status: msg.JobFailed, Duration: 5 * time.Second, Counters: map[string]int64{"words": 7},
+		Failure: &msg.Failure{Message: "panic: <boom>", Stack: "main.explode()"},
+	}, g.err
+}
+
+func (g *fakeGateway) CollectPage(_ context.Context, _ ids.JobID, name string, cursor int64, wait time.Duration) (msg.CollectPage, error) {
+	g.waits = append(g.waits, wait)
+	g.cursors = append(g.cursors, cursor)
+	if name != "top" {
+		return msg.CollectPage{}, msg.ErrResultNotFound
+	}
+	return msg.CollectPage{Epoch: 2, Next: cursor + 3, Records: []byte{1, 'x', 0xff}, End: true}, g.err
+}
+
+func (g *fakeGateway) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails, error) {
+	return []msg.TaskExecutorDetails{{
+		Resource: "container_1_0001_01_000002", Host: "node1", SlotsTotal: 4, SlotsFree: 1, MemoryMB: 1024, VCores: 4,
+		LastHeartbeat: g.start.Add(9 * time.Second),
+	}}, g.err
+}
+
+func (g *fakeGateway) ShutDown(context.Context) error {
+	g.shut = true
+	return g.err
+}
+
+func newServer(g Gateway) *Server {
+	logger := logrus.New()
+	logger.SetOutput(io.Discard)
+	return New(Config{
+		Token:   pki.TokenOf(token),
+		Proxies: []netip.Addr{netip.MustParseAddr("10.0.0.1")},
+		Version: "0.1.0", Revision: "abc1234",
+	}, g, logger)
+}
+
+// ask puts a request to the owner's door, with the token.
+func ask(g Gateway, method, path string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(method, path, nil)
+	r.Header.Set("Authorization", "Bearer "+token)
+	newServer(g).ownerDoor().ServeHTTP(w, r)
+	return w
+}
+
+// TestGolden compares each answer with what dashboards and scrapers of Flink
+// expect, field by field.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	for file, path := range map[string]string{
+		"overview":               "/overview",
+		"config":                 "/config",
+		"taskmanagers":           "/v1/taskmanagers",
+		"jobs":                   "/jobs",
+		"jobs-overview":          "/v1/jobs/overview",
+		"job":                    "/jobs/" + string(runningID),
+		"job-failed":             "/jobs/" + string(failedID),
+		"job-status":             "/jobs/" + string(runningID) + "/status",
+		"exceptions":             "/jobs/" + string(failedID) + "/exceptions",
+		"exceptions-none":        "/v1/jobs/" + string(runningID) + "/exceptions",
+		"execution-result":       "/jobs/" + string(failedID) + "/execution-result",
+		"execution-result-going": "/jobs/" + string(runningID) + "/execution-result",
+		"result":                 "/jobs/" + string(failedID) + "/result",
+		"result-going":           "/jobs/" + string(runningID) + "/result",
+		"not-found":              "/jobs/" + string(emptyID),
+		"no-path":                "/nowhere",
+	} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { // for its clock
+				g := &fakeGateway{start: time.Now().UTC()}
+				time.Sleep(10 * time.Second)
+				w := ask(g, http.MethodGet, path)
+				if got := w.Header().Get("Content-Type"); got != "application/json; charset=UTF-8" {
+					t.Errorf("content type %q", got)
+				}
+				var got bytes.Buffer
+				if err := json.Indent(&got, w.Body.Bytes(), "", "  "); err != nil {
+					t.Fatalf("answer %q: %v", w.Body, err)
+				}
+				golden := filepath.Join("testdata", file+".json")
+				if *rewrite {
+					if err := os.WriteFile(golden, got.Bytes(), 0o600); err != nil {
+						t.Fatal(err)
+					}
+					return
+				}
+				want, err := os.ReadFile(golden)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")); diff != "" {
+					t.Errorf("answer differs (-want +got; run with -rewrite to take it over):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	running, failed := "/jobs/"+string(runningID), "/jobs/"+string(failedID)
+	for name, test := range map[string]struct {
+		method, path string
+		err          error
+		want         int
+	}{
+		"a view":                         {"GET", "/jobs", nil, 200},
+		"the same, headers only":         {"HEAD", "/jobs", nil, 200},
+		"a cancel":                       {"PATCH", running, nil, 202},
+		"a cancel, as Flink's CLI does":  {"PATCH", running + "?mode=cancel", nil, 202},
+		"a stop that we do not have":     {"PATCH", running + "?mode=stop", nil, 400},
+		"a cancel of a job that failed":  {"PATCH", failed, nil, 409},
+		"a shutdown":                     {"DELETE", "/cluster", nil, 200},
+		"an id that is none":             {"GET", "/jobs/xyz", nil, 400},
+		"an unknown job":                 {"GET", "/jobs/" + string(emptyID), nil, 404},
+		"a method that a path lacks":     {"POST", "/jobs", nil, 404},
+		"a cursor that is none":          {"GET", running + "/collect/top?cursor=-1", nil, 400},
+		"a result that is none":          {"GET", running + "/collect/bottom", nil, 404},
+		"a time that is none":            {"GET", running + "/result?wait=soon", nil, 400},
+		"a page that was read":           {"GET", running + "/collect/top", msg.ErrResultGone, 410},
+		"a job that is being started":    {"GET", running, msg.ErrNotReady, 503},
+		"a role that has stopped":        {"GET", "/jobs", actor.ErrStopped, 503},
+		"a client that has left":         {"GET", "/jobs", context.Canceled, 503},
+		"an error nobody thought of":     {"GET", "/overview", errors.New("?"), 500},
+		"a page for people without data": {"GET", "/", errors.New("?"), 500},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := ask(&fakeGateway{err: test.err}, test.method, test.path)
+			if w.Code != test.want {
+				t.Errorf("got status %d, want %d: %s", w.Code, test.want, w.Body)
+			}
+			var failure failureBody
+			if test.want >= 400 && (json.Unmarshal(w.Body.Bytes(), &failure) != nil || len(failure.Errors) != 1 || failure.Errors[0] == "") {
+				t.Errorf("error without Flink's shape: %s", w.Body)
+			}
+		})
+	}
+}
+
+func TestChangesReachTheCluster(t *testing.T) {
+	t.Parallel()
+	g := &fakeGateway{}
+	ask(g, http.MethodPatch, "/v1/jobs/"+string(runningID))
+	ask(g, http.MethodDelete, "/v1/cluster")
+	if diff := cmp.Diff([]ids.JobID{runningID}, g.cancelled); diff != "" || !g.shut {
+		t.Errorf("shut down: %t; cancelled jobs differ (-want +got):\n%s", g.shut, diff)
+	}
+}
+
+func TestLongPolls(t *testing.T) {
+	t.Parallel()
+	g := &fakeGateway{}
+	job := "/jobs/" + string(runningID)
+	for _, path := range []string{"/result?wait=10s", "/result", "/result?wait=10h", "/collect/top?cursor=5&wait=1s", "/collect/top"} {
+		if w := ask(g, http.MethodGet, job+path); w.Code != http.StatusOK {
+			t.Errorf("%s: status %d: %s", path, w.Code, w.Body)
+		}
+	}
+	if diff := cmp.Diff([]time.Duration{10 * time.Second, 0, maxWait, time.Second, 0}, g.waits); diff != "" {
+		t.Errorf("waits differ (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]int64{5, 0}, g.cursors); diff != "" {
+		t.Errorf("cursors differ (-want +got):\n%s", diff)
+	}
+}
+
+// What the server writes, the client reads.
+func TestClientReadsResults(t *testing.T) {
+	t.Parallel()
+	g := &fakeGateway{}
+	page, err := ReadPage(ask(g, http.MethodGet, "/jobs/"+string(failedID)+"/collect/top?cursor=4").Result())
+	want := msg.CollectPage{Epoch: 2, Next: 7, Records: []byte{1, 'x', 0xff}, End: true}
+	if diff := cmp.Diff(want, page); diff != "" || err != nil {
+		t.Errorf("error %v; page differs (-want +got):\n%s", err, diff)
+	}
+	var result Result
+	if err := json.NewDecoder(ask(g, http.MethodGet, "/jobs/"+string(failedID)+"/result").Body).Decode(&result); err != nil {
+		t.Fatal(err)
+	}
+	ended, _ := g.JobResult(t.Context(), failedID, 0)
+	if diff := cmp.Diff(ended, result.JobEnded()); diff != "" {
+		t.Errorf("result differs (-want +got):\n%s", diff)
+	}
+	if _, err := ReadPage(ask(g, http.MethodGet, "/jobs").Result()); !errors.Is(err, ErrNoPage) {
+		t.Errorf("answer of another path: got error %v", err)
+	}
+}
+
+func TestOwnerDoorAsksForTheToken(t *testing.T) {
+	t.Parallel()
+	for name, header := range map[string]string{
+		"no header": "", "another token": "Bearer open barley", "no token": "Bearer ", "another scheme": "Basic " + token,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := httptest.NewRecorder()
+			r := httptest.NewRequest(http.MethodGet, "https://cluster/jobs", nil)
+			r.Header.Set("Authorization", header)
+			newServer(&fakeGateway{}).ownerDoor().ServeHTTP(w, r)
+			if w.Code != http.StatusUnauthorized || w.Header().Get("WWW-Authenticate") != "Bearer" || strings.Contains(w.Body.String(), token) {
+				t.Errorf("got status %d: %s", w.Code, w.Body)
+			}
+		})
+	}
+}
+
+// Anybody on the network may connect; only YARN's proxy, which knows who asks,
+// gets an answer, and it may only look.
+func TestProxyDoor(t *testing.T) {
+	t.Parallel()
+	job := "/jobs/" + string(runningID)
+	for name, test := range map[string]struct {
+		from, method, path string
+		want               int
+	}{
+		"the proxy looks":                  {"10.0.0.1:4711", "GET", "/jobs", 200},
+		"the proxy looks at the page":      {"10.0.0.1:4711", "GET", "/", 200},
+		"over IPv6's form of its address":  {"[::ffff:10.0.0.1]:4711", "GET", "/v1/overview", 200},
+		"somebody else looks":              {"10.0.0.2:4711", "GET", "/jobs", 403},
+		"somebody with a token":            {"10.0.0.2:4711", "GET", "/overview", 403},
+		"the proxy cancels":                {"10.0.0.1:4711", "PATCH", job, 403},
+		"the proxy shuts down":             {"10.0.0.1:4711", "DELETE", "/cluster", 403},
+		"the proxy reads collected data":   {"10.0.0.1:4711", "GET", job + "/collect/top", 403},
+		"the proxy fetches for the client": {"10.0.0.1:4711", "GET", job + "/result", 403},
+		"an address that is none":          {"pipe", "GET", "/jobs", 403},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := &fakeGateway{}
+			w := httptest.NewRecorder()
+			r := httptest.NewRequest(test.method, test.path, nil)
+			r.RemoteAddr = test.from
+			r.Header.Set("Authorization", "Bearer "+token)
+			newServer(g).proxyDoor().ServeHTTP(w, r)
+			if w.Code != test.want {
+				t.Errorf("got status %d, want %d: %s", w.Code, test.want, w.Body)
+			}
+			if g.shut || len(g.cancelled)+len(g.waits) > 0 {
+				t.Error("the cluster was asked for more than a view")
+			}
+		})
+	}
+}
+
+func TestPage(t *testing.T) {
+	t.Parallel()
+	w := ask(&fakeGateway{start: time.Now()}, http.MethodGet, "/")
+	body := w.Body.String()
+	if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
+		t.Fatalf("status %d, content type %q", w.Code, w.Header().Get("Content-Type"))
+	}
+	for _, want := range []string{
+		"word &lt;count&gt;", "panic: &lt;boom&gt;", "main.explode()", "read -&gt; split", "4.9 KB",
+		"count (2/2) on node2", "container_1_0001_01_000002", `class="FAILED"`, "1 of 4 slots free",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("page lacks %q", want)
+		}
+	}
+	// Below YARN's proxy an absolute link leads out of the cluster's page.
+	if strings.Contains(body, `href="/`) || strings.Contains(body, "<boom>") || len(w.Result().Cookies()) > 0 {
+		t.Errorf("page has absolute links, unescaped text or cookies:\n%s", body)
+	}
+}
+
+func TestSizeOf(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KB", 5 << 30: "5.0 GB", 1 << 62: "4.0 EB"} {
+		if got := sizeOf(n); got != want {
+			t.Errorf("%d: got %q, want %q", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package rest
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// executionStates and jobStatuses are all that Flink counts; some of them ours
+// never have.
+func executionStates() []msg.ExecutionState {
+	return []msg.ExecutionState{
+		msg.ExecutionCreated, msg.ExecutionScheduled, msg.ExecutionDeploying, msg.ExecutionRunning,
+		msg.ExecutionFinished, msg.ExecutionCanceling, msg.ExecutionCanceled, msg.ExecutionFailed,
+		"RECONCILING", "INITIALIZING",
+	}
+}
+
+func jobStatuses() []msg.JobStatus {
+	return []msg.JobStatus{
+		msg.JobInitializing, msg.JobCreated, msg.JobRunning, msg.JobFailing, msg.JobFailed, msg.JobCancelling,
+		msg.JobCanceled, msg.JobFinished, msg.JobRestarting, msg.JobSuspended, "RECONCILING",
+	}
+}
+
+const (
+	// jobType is that of a job that ends by itself.
+	jobType = "BATCH"
+	// slotSharingGroup is the one that all vertices are in.
+	slotSharingGroup = "00000000000000000000000000000000"
+)
+
+// jobID reads the path's job id.
+func jobID(r *http.Request) (ids.JobID, error) {
+	text := r.PathValue("job")
+	if len(text) != 32 || strings.Trim(text, "0123456789abcdef") != "" {
+		return "", badRequest("%q is no job id: it has 32 hex digits", text)
+	}
+	return ids.JobID(text), nil
+}
+
+func (s *Server) details(r *http.Request) (msg.JobDetails, error) {
+	id, err := jobID(r)
+	if err != nil {
+		return msg.JobDetails{}, err
+	}
+	return s.gateway.JobDetails(r.Context(), id)
+}
+
+func (s *Server) jobs(r *http.Request) (any, error) {
+	jobs, err := s.gateway.Jobs(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	answer := jobIDsWithStatus{Jobs: make([]jobIDWithStatus, 0, len(jobs))}
+	for _, j := range jobs {
+		answer.Jobs = append(answer.Jobs, jobIDWithStatus{ID: string(j.ID), Status: string(j.Status)})
+	}
+	return answer, nil
+}
+
+func (s *Server) jobsOverview(r *http.Request) (any, error) {
+	jobs, err := s.gateway.Jobs(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	answer := multipleJobsDetails{Jobs: make([]jobOverview, 0, len(jobs))}
+	for _, j := range jobs {
+		tasks := map[string]int{"total": j.TotalTasks}
+		for _, state := range executionStates() {
+			tasks[strings.ToLower(string(state))] = j.Tasks[state]
+		}
+		answer.Jobs = append(answer.Jobs, jobOverview{
+			ID: string(j.ID), Name: j.Name, State: string(j.Status),
+			StartTime: millis(j.Start), EndTime: millis(j.End), Duration: elapsed(j.Start, j.End, now),
+			LastModification: millis(j.Modified),
+			Tasks:            tasks,
+		})
+	}
+	return answer, nil
+}
+
+func (s *Server) job(r *http.Request) (any, error) {
+	d, err := s.details(r)
+	if err != nil {
+		return nil, err
+	}
+	return jobDetailsOf(d, time.Now()), nil
+}
+
+func jobDetailsOf(d msg.JobDetails, now time.Time) jobDetailsInfo {
+	info := jobDetailsInfo{
+		ID: string(d.ID), Name: d.Name, State: string(d.Status), JobType: jobType,
+		StartTime: millis(d.Start), EndTime: millis(d.End), Duration: elapsed(d.Start, d.End, now),
+		MaxParallelism: -1,
+		Now:            now.UnixMilli(),
+		Timestamps:     make(map[string]int64),
+		Vertices:       make([]vertexInfo, 0, len(d.Vertices)),
+		StatusCounts:   make(map[string]int),
+		Plan:           jobPlan{ID: string(d.ID), Name: d.Name, Type: jobType, Nodes: make([]planNode, 0, len(d.Vertices))},
+	}
+	for _, status := range jobStatuses() {
+		info.Timestamps[string(status)] = max(millis(d.Timestamps[status]), 0)
+	}
+	for _, state := range executionStates() {
+		info.StatusCounts[string(state)] = 0
+	}
+	for _, v := range d.Vertices {
+		info.Vertices = append(info.Vertices, vertexOf(v, now))
+		info.StatusCounts[string(v.Status)]++
+		info.Plan.Nodes = append(info.Plan.Nodes, planNodeOf(v))
+	}
+	return info
+}
+
+func vertexOf(v msg.VertexDetails, now time.Time) vertexInfo {
+	info := vertexInfo{
+		ID: v.ID, SlotSharingGroupID: slotSharingGroup, Name: v.Name,
+		MaxParallelism: v.Parallelism, Parallelism: v.Parallelism,
+		Status:    string(v.Status),
+		StartTime: millis(v.Start), EndTime: millis(v.End), Duration: elapsed(v.Start, v.End, now),
+		Tasks: make(map[string]int),
+		Metrics: ioMetrics{
+			ReadBytes: v.Traffic.ReadBytes, ReadBytesComplete: true,
+			WriteBytes: v.Traffic.WriteBytes, WriteBytesComplete: true,
+			ReadRecords: v.Traffic.ReadRecords, ReadRecordsComplete: true,
+			WriteRecords: v.Traffic.WriteRecords, WriteRecordsComplete: true,
+		},
+	}
+	for _, state := range executionStates() {
+		info.Tasks[string(state)] = v.Tasks[state]
+	}
+	return info
+}
+
+func planNodeOf(v msg.VertexDetails) planNode {
+	node := planNode{ID: v.ID, Parallelism: v.Parallelism, Description: v.Name}
+	for i, in := range v.Inputs {
+		strategy := "HASH"
+		if in.Pattern == jobgraph.Pointwise {
+			strategy = "FORWARD"
+		}
+		node.Inputs = append(node.Inputs, planInput{Num: i, ID: in.Vertex, ShipStrategy: strategy, Exchange: "pipelined_bounded"})
+	}
+	return node
+}
+
+func (s *Server) jobStatus(r *http.Request) (any, error) {
+	d, err := s.details(r)
+	if err != nil {
+		return nil, err
+	}
+	return jobStatusInfo{Status: string(d.Status)}, nil
+}
+
+func (s *Server) jobExceptions(r *http.Request) (any, error) {
+	d, err := s.details(r)
+	if err != nil {
+		return nil, err
+	}
+	answer := jobExceptions{
+		AllExceptions: []json.RawMessage{},
+		History:       exceptionHistory{Entries: make([]exceptionInfo, 0, len(d.Exceptions))},
+	}
+	if d.Root != nil {
+		text, at := stackOf(d.Root.Failure), d.Root.Time.UnixMilli()
+		answer.RootException, answer.Timestamp = &text, &at
+	}
+	for _, e := range d.Exceptions {
+		answer.History.Entries = append(answer.History.Entries, exceptionInfo{
+			ExceptionName: exceptionName(e.Failure), Stacktrace: stackOf(e.Failure), Timestamp: e.Time.UnixMilli(),
+			TaskName: e.Task, Location: e.Location, Endpoint: e.Location, TaskManagerID: string(e.Resource),
+			FailureLabels: map[string]string{}, ConcurrentExceptions: []json.RawMessage{},
+		})
+	}
+	return answer, nil
+}
+
+// exceptionName stands for the Java class: user code that panicked has a stack.
+func exceptionName(f msg.Failure) string {
+	if f.Stack != "" {
+		return "panic"
+	}
+	return "error"
+}
+
+func stackOf(f msg.Failure) string {
+	if f.Stack == "" {
+		return f.Message
+	}
+	return f.Message + "\n" + f.Stack
+}
+
+func (s *Server) executionResult(r *http.Request) (any, error) {
+	d, err := s.details(r)
+	if err != nil {
+		return nil, err
+	}
+	if !d.Status.GloballyTerminal() {
+		return executionResult{Status: queueStatus{"IN_PROGRESS"}}, nil
+	}
+	result := &jobExecutionResult{
+		ID: string(d.ID), AccumulatorResults: map[string]json.RawMessage{}, NetRuntime: d.End.Sub(d.Start).Milliseconds(),
+	}
+	switch d.Status {
+	case msg.JobFinished:
+		result.ApplicationStatus = string(msg.ApplicationSucceeded)
+	case msg.JobCanceled:
+		result.ApplicationStatus = string(msg.ApplicationCanceled)
+	default:
+		result.ApplicationStatus = string(msg.ApplicationFailed)
+		if d.Root != nil {
+			result.FailureCause = &failureCause{Class: exceptionName(d.Root.Failure), StackTrace: stackOf(d.Root.Failure)}
+		}
+	}
+	return executionResult{Status: queueStatus{"COMPLETED"}, Result: result}, nil
+}
+
+// cancelJob is Flink's PATCH /jobs/:jobid?mode=cancel, the only mode there is.
+func (s *Server) cancelJob(r *http.Request) (any, error) {
+	id, err := jobID(r)
+	if err != nil {
+		return nil, err
+	}
+	if mode := r.URL.Query().Get("mode"); mode != "" && mode != "cancel" {
+		return nil, badRequest("%q is no way to end a job: use mode=cancel", mode)
+	}
+	return empty{}, s.gateway.CancelJob(r.Context(), id)
+}

@@ -1,0 +1,127 @@
+// Package rest answers HTTP for the ApplicationMaster: Flink's monitoring paths
+// in Flink's JSON shapes, a few of our own for the client, and one page for
+// people.
+//
+// It owns the port, and goroutines that all end with Serve: one that accepts
+// connections, one for each connection, and those of net/http. Handlers ask a
+// Gateway and never see a role's state. The package must never import a role.
+package rest
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+)
+
+// Gateway is what REST asks of the ApplicationMaster. Errors that it tells
+// apart: those of package msg, and actor.ErrStopped.
+type Gateway interface {
+	Jobs(ctx context.Context) ([]msg.JobOverview, error)
+	JobDetails(ctx context.Context, job ids.JobID) (msg.JobDetails, error)
+	CancelJob(ctx context.Context, job ids.JobID) error
+	// JobResult waits for the end of a job up to the given time.
+	JobResult(ctx context.Context, job ids.JobID, wait time.Duration) (msg.JobEnded, error)
+	// CollectPage waits for the first record of a page up to the given time.
+	CollectPage(ctx context.Context, job ids.JobID, name string, cursor int64, wait time.Duration) (msg.CollectPage, error)
+	TaskExecutors(ctx context.Context) ([]msg.TaskExecutorDetails, error)
+	ShutDown(ctx context.Context) error
+}
+
+// Config describes a Server.
+type Config struct {
+	// TLS is the certificate of the owner's door: pki.Credentials.RESTServerTLS.
+	TLS *tls.Config
+	// Token is what the owner proves himself with.
+	Token pki.Token
+	// Proxies are the addresses of YARN's web proxy: the only ones that plain
+	// HTTP is answered to, and only with views.
+	Proxies []netip.Addr
+	// Version and Revision are those of this build.
+	Version, Revision string
+}
+
+// Limits of what one client can make the server hold.
+const (
+	headerTime = 10 * time.Second
+	readTime   = 30 * time.Second
+	writeTime  = maxWait + 30*time.Second
+	idleTime   = time.Minute
+	maxHeader  = 16 << 10 // bytes
+	maxBody    = 64 << 10 // bytes; no request of ours has a body worth reading
+	// closeTime is how long answers that are being written may take when the
+	// server stops: the one that the client ends the cluster with, above all.
+	closeTime = 2 * time.Second
+)
+
+// Server answers on one port through two doors: TLS to the owner, plain HTTP to
+// YARN's proxy.
+type Server struct {
+	config  Config
+	gateway Gateway
+	logger  logrus.FieldLogger
+}
+
+// New makes a Server.
+func New(config Config, gateway Gateway, logger logrus.FieldLogger) *Server {
+	return &Server{config: config, gateway: gateway, logger: logger.WithField("role", "rest")}
+}
+
+// Serve answers until ctx ends, and then finishes what it is answering. It
+// closes the listener and waits for all that it started. An error says that the
+// port cannot be served any more.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	entrance := newEntrance(l)
+	owner := s.httpServer(s.ownerDoor())
+	proxy := s.httpServer(s.proxyDoor())
+	ended := make(chan error, 2)
+	go func() { ended <- owner.Serve(tls.NewListener(entrance.secure, s.config.TLS)) }()
+	go func() { ended <- proxy.Serve(entrance.plain) }()
+	accepting := make(chan error, 1)
+	go func() { accepting <- entrance.run(ctx) }() // ends when the listener is closed
+
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-accepting:
+		accepting <- err
+		err = fmt.Errorf("accept on %s: %w", l.Addr(), err)
+	}
+	entrance.close()
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
+	for _, server := range []*http.Server{owner, proxy} {
+		if server.Shutdown(closing) != nil {
+			_ = server.Close() // cuts those that did not finish in time
+		}
+	}
+	<-accepting
+	for range 2 {
+		if serving := <-ended; !errors.Is(serving, http.ErrServerClosed) && !errors.Is(serving, net.ErrClosed) {
+			err = errors.Join(err, serving)
+		}
+	}
+	return err
+}
+
+func (s *Server) httpServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           http.MaxBytesHandler(h, maxBody),
+		ReadHeaderTimeout: headerTime,
+		ReadTimeout:       readTime,
+		WriteTimeout:      writeTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          newErrorLog(s.logger),
+	}
+}

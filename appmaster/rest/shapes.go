@@ -1,0 +1,213 @@
+package rest
+
+import "encoding/json"
+
+// The JSON shapes of Flink 1.20's REST API, by the names of its classes in
+// org.apache.flink.runtime.rest.messages. Times and durations are milliseconds;
+// -1 stands for what has not happened.
+type (
+	clusterOverview struct { // ClusterOverviewWithVersion
+		TaskManagers   int    `json:"taskmanagers"`
+		SlotsTotal     int    `json:"slots-total"`
+		SlotsAvailable int    `json:"slots-available"`
+		JobsRunning    int    `json:"jobs-running"`
+		JobsFinished   int    `json:"jobs-finished"`
+		JobsCancelled  int    `json:"jobs-cancelled"`
+		JobsFailed     int    `json:"jobs-failed"`
+		Version        string `json:"flink-version"`
+		Commit         string `json:"flink-commit"`
+	}
+
+	dashboardConfiguration struct { // DashboardConfiguration
+		RefreshInterval int64             `json:"refresh-interval"`
+		TimezoneName    string            `json:"timezone-name"`
+		TimezoneOffset  int64             `json:"timezone-offset"`
+		Version         string            `json:"flink-version"`
+		Revision        string            `json:"flink-revision"`
+		Features        dashboardFeatures `json:"features"`
+	}
+	dashboardFeatures struct {
+		WebSubmit  bool `json:"web-submit"`
+		WebCancel  bool `json:"web-cancel"`
+		WebRescale bool `json:"web-rescale"`
+		WebHistory bool `json:"web-history"`
+	}
+
+	jobIDsWithStatus struct { // JobIdsWithStatusOverview
+		Jobs []jobIDWithStatus `json:"jobs"`
+	}
+	jobIDWithStatus struct {
+		ID     string `json:"id"`
+		Status string `json:"status"`
+	}
+
+	multipleJobsDetails struct { // MultipleJobsDetails
+		Jobs []jobOverview `json:"jobs"`
+	}
+	jobOverview struct { // JobDetails
+		ID               string         `json:"jid"`
+		Name             string         `json:"name"`
+		StartTime        int64          `json:"start-time"`
+		EndTime          int64          `json:"end-time"`
+		Duration         int64          `json:"duration"`
+		State            string         `json:"state"`
+		LastModification int64          `json:"last-modification"`
+		Tasks            map[string]int `json:"tasks"` // states in lower case, and "total"
+	}
+
+	jobDetailsInfo struct { // JobDetailsInfo
+		ID             string           `json:"jid"`
+		Name           string           `json:"name"`
+		IsStoppable    bool             `json:"isStoppable"`
+		State          string           `json:"state"`
+		JobType        string           `json:"job-type"`
+		StartTime      int64            `json:"start-time"`
+		EndTime        int64            `json:"end-time"`
+		Duration       int64            `json:"duration"`
+		MaxParallelism int64            `json:"maxParallelism"`
+		Now            int64            `json:"now"`
+		Timestamps     map[string]int64 `json:"timestamps"` // 0 for a state never entered
+		Vertices       []vertexInfo     `json:"vertices"`
+		StatusCounts   map[string]int   `json:"status-counts"`
+		Plan           jobPlan          `json:"plan"`
+	}
+	vertexInfo struct { // JobDetailsInfo.JobVertexDetailsInfo
+		ID                 string         `json:"id"`
+		SlotSharingGroupID string         `json:"slotSharingGroupId"`
+		Name               string         `json:"name"`
+		MaxParallelism     int            `json:"maxParallelism"`
+		Parallelism        int            `json:"parallelism"`
+		Status             string         `json:"status"`
+		StartTime          int64          `json:"start-time"`
+		EndTime            int64          `json:"end-time"`
+		Duration           int64          `json:"duration"`
+		Tasks              map[string]int `json:"tasks"`
+		Metrics            ioMetrics      `json:"metrics"`
+	}
+	ioMetrics struct { // IOMetricsInfo
+		ReadBytes            int64   `json:"read-bytes"`
+		ReadBytesComplete    bool    `json:"read-bytes-complete"`
+		WriteBytes           int64   `json:"write-bytes"`
+		WriteBytesComplete   bool    `json:"write-bytes-complete"`
+		ReadRecords          int64   `json:"read-records"`
+		ReadRecordsComplete  bool    `json:"read-records-complete"`
+		WriteRecords         int64   `json:"write-records"`
+		WriteRecordsComplete bool    `json:"write-records-complete"`
+		BackpressuredTime    int64   `json:"accumulated-backpressured-time"`
+		IdleTime             int64   `json:"accumulated-idle-time"`
+		BusyTime             float64 `json:"accumulated-busy-time"`
+	}
+	jobPlan struct { // JobPlanInfo.RawJson, as JsonPlanGenerator writes it
+		ID    string     `json:"jid"`
+		Name  string     `json:"name"`
+		Type  string     `json:"type"`
+		Nodes []planNode `json:"nodes"`
+	}
+	planNode struct {
+		ID                  string      `json:"id"`
+		Parallelism         int         `json:"parallelism"`
+		Operator            string      `json:"operator"`
+		OperatorStrategy    string      `json:"operator_strategy"`
+		Description         string      `json:"description"`
+		Inputs              []planInput `json:"inputs,omitempty"`
+		OptimizerProperties struct{}    `json:"optimizer_properties"`
+	}
+	planInput struct {
+		Num          int    `json:"num"`
+		ID           string `json:"id"`
+		ShipStrategy string `json:"ship_strategy"`
+		Exchange     string `json:"exchange"`
+	}
+
+	jobStatusInfo struct { // JobStatusInfo
+		Status string `json:"status"`
+	}
+
+	jobExceptions struct { // JobExceptionsInfoWithHistory
+		RootException *string           `json:"root-exception"`
+		Timestamp     *int64            `json:"timestamp"`
+		AllExceptions []json.RawMessage `json:"all-exceptions"` // Flink's deprecated list; always empty
+		Truncated     bool              `json:"truncated"`
+		History       exceptionHistory  `json:"exceptionHistory"`
+	}
+	exceptionHistory struct {
+		Entries   []exceptionInfo `json:"entries"`
+		Truncated bool            `json:"truncated"`
+	}
+	exceptionInfo struct { // JobExceptionsInfoWithHistory.RootExceptionInfo
+		ExceptionName        string            `json:"exceptionName"`
+		Stacktrace           string            `json:"stacktrace"`
+		Timestamp            int64             `json:"timestamp"`
+		TaskName             string            `json:"taskName,omitempty"`
+		Location             string            `json:"location,omitempty"`
+		Endpoint             string            `json:"endpoint,omitempty"`
+		TaskManagerID        string            `json:"taskManagerId,omitempty"`
+		FailureLabels        map[string]string `json:"failureLabels"`
+		ConcurrentExceptions []json.RawMessage `json:"concurrentExceptions"`
+	}
+
+	executionResult struct { // JobExecutionResultResponseBody
+		Status queueStatus         `json:"status"`
+		Result *jobExecutionResult `json:"job-execution-result,omitempty"`
+	}
+	queueStatus struct { // QueueStatus
+		ID string `json:"id"` // IN_PROGRESS or COMPLETED
+	}
+	jobExecutionResult struct { // JobResultSerializer
+		ID                 string                     `json:"id"`
+		ApplicationStatus  string                     `json:"application-status"`
+		AccumulatorResults map[string]json.RawMessage `json:"accumulator-results"` // Java's serialized form; ours are counters of /result
+		NetRuntime         int64                      `json:"net-runtime"`
+		FailureCause       *failureCause              `json:"failure-cause,omitempty"`
+	}
+	failureCause struct { // SerializedThrowableSerializer
+		Class      string `json:"class"`
+		StackTrace string `json:"stack-trace"`
+		Serialized []byte `json:"serialized-throwable"`
+	}
+
+	taskManagersInfo struct { // TaskManagersInfo
+		TaskManagers []taskManagerInfo `json:"taskmanagers"`
+	}
+	taskManagerInfo struct { // TaskManagerInfo
+		ID            string              `json:"id"`
+		Path          string              `json:"path"`
+		DataPort      int                 `json:"dataPort"`
+		JMXPort       int                 `json:"jmxPort"`
+		LastHeartbeat int64               `json:"timeSinceLastHeartbeat"` // a point in time, in spite of its name
+		Slots         int                 `json:"slotsNumber"`
+		FreeSlots     int                 `json:"freeSlots"`
+		TotalResource resourceProfile     `json:"totalResource"`
+		FreeResource  resourceProfile     `json:"freeResource"`
+		Hardware      hardware            `json:"hardware"`
+		Memory        memoryConfiguration `json:"memoryConfiguration"`
+	}
+	resourceProfile struct { // ResourceProfileInfo; memory in MB
+		CPUCores          float64            `json:"cpuCores"`
+		TaskHeapMemory    int                `json:"taskHeapMemory"`
+		TaskOffHeapMemory int                `json:"taskOffHeapMemory"`
+		ManagedMemory     int                `json:"managedMemory"`
+		NetworkMemory     int                `json:"networkMemory"`
+		ExtendedResources map[string]float64 `json:"extendedResources"`
+	}
+	hardware struct { // HardwareDescription; memory in bytes
+		CPUCores       int   `json:"cpuCores"`
+		PhysicalMemory int64 `json:"physicalMemory"`
+		FreeMemory     int64 `json:"freeMemory"`
+		ManagedMemory  int64 `json:"managedMemory"`
+	}
+	memoryConfiguration struct { // TaskExecutorMemoryConfiguration; bytes, null where unknown
+		FrameworkHeap      *int64 `json:"frameworkHeap"`
+		TaskHeap           *int64 `json:"taskHeap"`
+		FrameworkOffHeap   *int64 `json:"frameworkOffHeap"`
+		TaskOffHeap        *int64 `json:"taskOffHeap"`
+		NetworkMemory      *int64 `json:"networkMemory"`
+		ManagedMemory      *int64 `json:"managedMemory"`
+		JVMMetaspace       *int64 `json:"jvmMetaspace"`
+		JVMOverhead        *int64 `json:"jvmOverhead"`
+		TotalFlinkMemory   *int64 `json:"totalFlinkMemory"`
+		TotalProcessMemory *int64 `json:"totalProcessMemory"`
+	}
+
+	empty struct{} // EmptyResponseBody
+)
