@@ -67,7 +67,7 @@ func (c *Conn) exchange(ctx context.Context, call *pendingCall) outcome {
 	}
 	select {
 	case c.queue <- call:
-	case <-ctx.Done(): // the queue is full of calls whose callers have left
+	case <-ctx.Done(): // the writer stands still
 	case <-c.ended:
 	}
 	select {
@@ -82,11 +82,8 @@ func (c *Conn) exchange(ctx context.Context, call *pendingCall) outcome {
 func (c *Conn) add(call *pendingCall) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.err != nil {
-		return c.err
-	}
-	if c.retired {
-		return ErrClosed
+	if err := c.closed(); err != nil {
+		return err
 	}
 	c.pending[call.id] = call
 	return nil

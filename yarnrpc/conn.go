@@ -26,7 +26,7 @@ type Conn struct {
 	o        Options
 	log      logrus.FieldLogger
 	identity *identity
-	net      net.Conn
+	conn     net.Conn
 
 	room  chan struct{}     // holds one for each call that waits for its answer
 	queue chan *pendingCall // from callers to the writer; as many as room has, so that only full rooms block
@@ -118,7 +118,7 @@ func newConn(opened net.Conn, address string, o Options, id *identity) *Conn {
 		o:        o,
 		log:      o.Logger.WithField("address", address),
 		identity: id,
-		net:      opened,
+		conn:     opened,
 		room:     make(chan struct{}, o.MaxCalls),
 		queue:    make(chan *pendingCall, o.MaxCalls),
 		ended:    make(chan struct{}),
@@ -163,13 +163,21 @@ func (c *Conn) finished() bool {
 	}
 }
 
-// Done is closed when the connection takes no more calls.
+// Done is closed when the connection has ended.
 func (c *Conn) Done() <-chan struct{} { return c.ended }
 
 // Err says why the connection takes no more calls; nil while it does.
 func (c *Conn) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.closed()
+}
+
+// closed is why no call can be added; c.mu is held.
+func (c *Conn) closed() error {
+	if c.err == nil && c.retired {
+		return ErrClosed
+	}
 	return c.err
 }
 
@@ -198,7 +206,7 @@ func (c *Conn) end(cause error, executed bool) {
 	c.mu.Unlock()
 
 	close(c.ended)
-	c.net.Close() // cause says more
+	c.conn.Close() // cause says more
 	for _, call := range orphans {
 		call.outcome <- outcome{err: cause, maybeSent: executed && call.sent}
 	}

@@ -390,6 +390,23 @@ func TestCloseEndsWhateverAProxyDoes(t *testing.T) {
 	}
 }
 
+// The connection closes at the very moment at which the call comes.
+func TestCallsThatMeetTheIdleCloseAreMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t, map[string]*rpctest.Server{"rm:1": {Handler: echo}})
+		proxy := n.proxy(t, yarnrpc.Policy{}, "rm:1")
+		for want := range int32(100) {
+			if got, err := ask(t.Context(), proxy, method, want); err != nil || got != want {
+				t.Fatalf("got %d, %v, want %d", got, err, want)
+			}
+			time.Sleep(10 * time.Second)
+		}
+		if n.dials["rm:1"] < 2 {
+			t.Errorf("%d connections: none was ever idle", n.dials["rm:1"])
+		}
+	})
+}
+
 func TestAProxyWithoutAddressesSaysSo(t *testing.T) {
 	proxy := yarnrpc.NewProxy(nil, options(), patient)
 	defer closeOrFail(t, proxy)

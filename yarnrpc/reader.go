@@ -15,7 +15,7 @@ import (
 
 // read takes answers until the connection ends.
 func (c *Conn) read() {
-	r := bufio.NewReader(c.net)
+	r := bufio.NewReader(c.conn)
 	for {
 		frame, err := wire.ReadFrame(r, c.o.MaxResponse)
 		if err != nil {
@@ -63,17 +63,21 @@ func (c *Conn) take(r wire.Response) bool {
 		return false
 	}
 	call := c.remove(r.CallID)
-	if call == nil {
+	if r.Failure != nil && r.Failure.Fatal { // before the caller can try again here
+		c.end(c.remote("", r.Failure), true)
+	}
+	if call != nil {
+		call.outcome <- outcome{response: r}
+	} else {
 		// Its caller has left; the answer is late.
 		c.log.WithField("call", r.CallID).Debug("answer without a caller dropped")
-	} else {
-		call.outcome <- outcome{response: r}
 	}
-	if r.Failure != nil && r.Failure.Fatal {
-		c.end(c.remote("", r.Failure), true)
+	select {
+	case <-c.ended:
 		return false
+	default:
+		return true
 	}
-	return c.Err() == nil
 }
 
 // remove takes a call from those that wait for an answer; nil if it does not wait.

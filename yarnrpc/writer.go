@@ -13,7 +13,7 @@ import (
 
 // write sends what callers queue, and what keeps the connection healthy.
 func (c *Conn) write() {
-	w := bufio.NewWriter(timedWriter{c.net, c.o.RPCTimeout})
+	w := bufio.NewWriter(timedWriter{c.conn, c.o.RPCTimeout})
 	wake := time.NewTimer(c.upkeepInterval())
 	defer wake.Stop()
 	for {
@@ -76,7 +76,7 @@ func (c *Conn) stopWriting(err error) {
 	c.mu.Lock()
 	c.writeErr = err
 	c.mu.Unlock()
-	if deadlineErr := c.net.SetReadDeadline(time.Now().Add(lastWords)); deadlineErr != nil {
+	if deadlineErr := c.conn.SetReadDeadline(time.Now().Add(lastWords)); deadlineErr != nil {
 		c.end(fmt.Errorf("write: %w", err), true)
 	}
 }
@@ -96,34 +96,38 @@ func (c *Conn) upkeepInterval() time.Duration {
 // nobody uses. It says when to look again.
 func (c *Conn) upkeep(w io.Writer) (next time.Duration, err error) {
 	next = c.upkeepInterval()
+	ping, idle := false, false
 	now := time.Now()
 	c.mu.Lock()
-	waiting := len(c.pending)
-	toClose := c.used.Add(c.o.MaxIdle).Sub(now)
-	toPing := later(c.heard, c.pinged).Add(c.o.PingInterval).Sub(now)
-	ping := waiting > 0 && c.o.PingInterval > 0 && toPing <= 0
-	if ping {
-		c.pinged = now
+	switch {
+	case len(c.pending) > 0 && c.o.PingInterval > 0:
+		due := later(c.heard, c.pinged).Add(c.o.PingInterval).Sub(now)
+		if ping = due <= 0; ping {
+			c.pinged = now
+		} else {
+			next = min(next, due)
+		}
+	case len(c.pending) == 0 && c.o.MaxIdle > 0:
+		due := c.used.Add(c.o.MaxIdle).Sub(now)
+		if idle = due <= 0; idle {
+			c.retired = true // under the same lock: nobody has come in between
+		} else {
+			next = min(next, due)
+		}
 	}
 	c.mu.Unlock()
-	switch {
-	case ping:
-		frame, err := wire.AppendPing(nil, c.identity.client[:])
-		if err != nil {
-			return next, err
-		}
-		_, err = w.Write(frame)
-		return next, err
-	case waiting > 0 && c.o.PingInterval > 0:
-		return min(next, toPing), nil
-	case waiting == 0 && c.o.MaxIdle > 0 && toClose <= 0:
-		c.retire()
-		return next, nil
-	case waiting == 0 && c.o.MaxIdle > 0:
-		return min(next, toClose), nil
-	default:
+	if idle {
+		c.end(ErrClosed, false)
+	}
+	if !ping {
 		return next, nil
 	}
+	frame, err := wire.AppendPing(nil, c.identity.client[:])
+	if err != nil {
+		return next, err
+	}
+	_, err = w.Write(frame)
+	return next, err
 }
 
 func later(a, b time.Time) time.Time {

@@ -52,33 +52,26 @@ const MaxFrame = 128 << 20
 // ErrMalformed is in the error for bytes that are not what the protocol has there.
 var ErrMalformed = errors.New("malformed rpc message")
 
-// appendFrame adds a frame of messages. A frame over MaxFrame, which servers answer
-// by closing the connection, is an error and b comes back as it was.
+// appendFrame adds a frame of messages. One over MaxFrame, which servers would answer
+// by closing the connection, is an error, and b comes back as it was.
 func appendFrame(b []byte, messages ...proto.Message) ([]byte, error) {
-	start := len(b)
-	out := binary.BigEndian.AppendUint32(b, 0) // the length, once it is known
+	options := proto.MarshalOptions{Deterministic: true}
+	length := 0
 	for _, m := range messages {
-		var err error
-		if out, err = appendDelimited(out, m); err != nil {
-			return b, err
-		}
+		length += protowire.SizeBytes(options.Size(m))
 	}
-	length := len(out) - start - 4
 	if length > MaxFrame {
 		return b, fmt.Errorf("encode frame: %w", &FrameError{Length: int64(length), Limit: MaxFrame})
 	}
-	binary.BigEndian.PutUint32(out[start:], uint32(length))
-	return out, nil
-}
-
-func appendDelimited(b []byte, m proto.Message) ([]byte, error) {
-	options := proto.MarshalOptions{Deterministic: true}
-	b = protowire.AppendVarint(b, uint64(options.Size(m)))
-	b, err := options.MarshalAppend(b, m)
-	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", m.ProtoReflect().Descriptor().Name(), err)
+	out := binary.BigEndian.AppendUint32(b, uint32(length))
+	for _, m := range messages {
+		out = protowire.AppendVarint(out, uint64(options.Size(m)))
+		var err error
+		if out, err = options.MarshalAppend(out, m); err != nil {
+			return b, fmt.Errorf("encode %s: %w", m.ProtoReflect().Descriptor().Name(), err)
+		}
 	}
-	return b, nil
+	return out, nil
 }
 
 // takeDelimited decodes the message at the front of b and gives what follows it.
