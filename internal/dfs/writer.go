@@ -50,7 +50,7 @@ func (w *writer) Write(b []byte) (int, error) {
 
 // Close writes what is buffered and completes the file: its data is on the
 // DataNodes when Close returns nil. It waits while the NameNode has not heard
-// from enough of them, up to a minute. After a failed Write it gives that error
+// from enough of them, up to a minute, and while it is away. After a failed Write it gives that error
 // again and leaves the file incomplete.
 func (w *writer) Close() error {
 	if w.closed {
@@ -74,7 +74,7 @@ func (w *writer) explain(err error) error {
 }
 
 func (w *writer) complete() error {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), replicationPatience,
+	ctx, cancel := context.WithTimeoutCause(context.Background(), replicationPatience+w.remote.patience,
 		errors.New("its last block has not reached enough DataNodes in time"))
 	defer cancel()
 	for wait := firstReplicationWait; ; wait = min(2*wait, maxReplicationWait) {
@@ -89,12 +89,10 @@ func (w *writer) complete() error {
 }
 
 func (w *writer) completeOnce(ctx context.Context) error {
-	asked := false
-	_, err := do(ctx, w.remote.connection, func(_ *colinmarc.Client, a attempt) (struct{}, error) {
-		asked = a.again
-		return struct{}{}, w.target.Close()
+	again, err := do(ctx, w.remote.connection, func(_ *colinmarc.Client, a attempt) (bool, error) {
+		return a.again, w.target.Close()
 	})
-	if err == nil || !asked || errors.Is(err, colinmarc.ErrReplicating) {
+	if err == nil || !again || errors.Is(err, colinmarc.ErrReplicating) {
 		return err
 	}
 	// The try whose answer was lost may have completed the file: the NameNode
