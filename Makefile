@@ -11,13 +11,17 @@ GOBUILD  := CGO_ENABLED=0 go build -trimpath -ldflags '-s -w'
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: build $(BINARIES)
+.PHONY: build
 build: $(BINARIES) ## build static binaries: bin/bobbin and bin/examples/*
 
-bin/bobbin:
+# go knows better than make what has changed.
+.PHONY: always
+always:
+
+bin/bobbin: always
 	$(GOBUILD) -o $@ ./client/cmd/bobbin
 
-bin/examples/%:
+bin/examples/%: always
 	$(GOBUILD) -o $@ ./examples/$*
 
 .PHONY: test

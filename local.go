@@ -43,9 +43,7 @@ func runLocal(driver Driver) int {
 	err = errors.Join(call(ctx, driver, env), files.Close())
 	var panicked *dataflow.PlanPanic
 	switch {
-	case err == nil && env.Executions() == 0:
-		return exitOK // a driver by hand may have had nothing to do, such as --help
-	case err == nil:
+	case err == nil: // also without a job: by hand, --help is enough
 		return exitOK
 	case ctx.Err() != nil:
 		fmt.Fprintln(os.Stderr, "interrupted")

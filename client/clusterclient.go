@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -68,14 +69,16 @@ type JobState struct {
 	Status   msg.JobStatus
 	Finished int // tasks
 	Tasks    int
-	Restarts int
+	// Entered is when the job entered each of its states last, by the
+	// ApplicationMaster's clock.
+	Entered map[msg.JobStatus]time.Time
 }
 
 // Job tells how far a job is.
 func (c *ClusterClient) Job(ctx context.Context, id ids.JobID) (JobState, error) {
 	var answer struct {
-		State    msg.JobStatus `json:"state"`
-		Restarts int           `json:"restarts"`
+		State    msg.JobStatus           `json:"state"`
+		Entered  map[msg.JobStatus]int64 `json:"timestamps"` // ms since 1970; 0: never
 		Vertices []struct {
 			Parallelism int                        `json:"parallelism"`
 			Tasks       map[msg.ExecutionState]int `json:"tasks"`
@@ -84,7 +87,12 @@ func (c *ClusterClient) Job(ctx context.Context, id ids.JobID) (JobState, error)
 	if err := c.get(ctx, jobPath(id), &answer); err != nil {
 		return JobState{}, err
 	}
-	state := JobState{Status: answer.State, Restarts: answer.Restarts}
+	state := JobState{Status: answer.State, Entered: make(map[msg.JobStatus]time.Time)}
+	for status, at := range answer.Entered {
+		if at > 0 {
+			state.Entered[status] = time.UnixMilli(at)
+		}
+	}
 	for _, v := range answer.Vertices {
 		state.Tasks += v.Parallelism
 		state.Finished += v.Tasks[msg.ExecutionFinished]
@@ -92,79 +100,62 @@ func (c *ClusterClient) Job(ctx context.Context, id ids.JobID) (JobState, error)
 	return state, nil
 }
 
-// Result is how a job ended, and when the steps of its start-up were done by the
-// ApplicationMaster's clock.
-type Result struct {
-	msg.JobEnded
-	Steps []RemoteStep
-}
+// waitTime is how long one question waits for its answer to change.
+const waitTime = "10s"
 
-// RemoteStep is a step on another machine.
-type RemoteStep struct {
-	Name string
-	At   time.Time
-}
-
-// Result fetches how a job ended. The ApplicationMaster of a per-job cluster
-// ends once it has been fetched.
-func (c *ClusterClient) Result(ctx context.Context, id ids.JobID) (Result, error) {
-	var answer struct {
-		Status   msg.JobStatus    `json:"status"`
-		Duration int64            `json:"duration"` // ms
-		Counters map[string]int64 `json:"counters"`
-		Failure  *msg.Failure     `json:"failure"`
-		Steps    []struct {
-			Name string `json:"name"`
-			At   int64  `json:"timestamp"` // ms since 1970
-		} `json:"steps"`
-	}
-	if err := c.get(ctx, jobPath(id)+"/result", &answer); err != nil {
-		return Result{}, err
-	}
-	result := Result{JobEnded: msg.JobEnded{
-		Job: id, Status: answer.Status, Duration: time.Duration(answer.Duration) * time.Millisecond,
-		Counters: answer.Counters, Failure: answer.Failure,
-	}}
-	for _, step := range answer.Steps {
-		result.Steps = append(result.Steps, RemoteStep{step.Name, time.UnixMilli(step.At)})
-	}
-	return result, nil
+// Result fetches how a job ended, waiting for its end for some seconds: the
+// status may be one on the way. The ApplicationMaster of a per-job cluster ends
+// once the end of its job has been fetched.
+func (c *ClusterClient) Result(ctx context.Context, id ids.JobID) (msg.JobEnded, error) {
+	var answer rest.Result
+	err := c.get(ctx, jobPath(id)+"/result?wait="+waitTime, &answer)
+	return answer.JobEnded(), err
 }
 
 // CollectPage fetches a page of a collected result, waiting for its first record
 // for some seconds; the page may be empty then.
-func (c *ClusterClient) CollectPage(ctx context.Context, id ids.JobID, name string, cursor int64) (msg.CollectPage, error) {
-	var page msg.CollectPage
-	path := jobPath(id) + "/collect/" + url.PathEscape(name) + "?cursor=" + strconv.FormatInt(cursor, 10)
-	err := c.get(ctx, path, &page)
-	return page, err
+func (c *ClusterClient) CollectPage(ctx context.Context, id ids.JobID, name string, cursor int64) (page msg.CollectPage, err error) {
+	path := jobPath(id) + "/collect/" + url.PathEscape(name) + "?wait=" + waitTime + "&cursor=" + strconv.FormatInt(cursor, 10)
+	response, err := c.do(ctx, path)
+	if err != nil {
+		return page, err
+	}
+	defer func() { err = errors.Join(err, response.Body.Close()) }()
+	return rest.ReadPage(response)
 }
 
 func jobPath(id ids.JobID) string { return "/jobs/" + url.PathEscape(string(id)) }
 
+// get fetches and decodes a JSON answer.
 func (c *ClusterClient) get(ctx context.Context, path string, answer any) error {
+	response, err := c.do(ctx, path)
+	if err != nil {
+		return err
+	}
+	err = json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(answer)
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		return fmt.Errorf("ask ApplicationMaster for %s: %w", path, err)
+	}
+	return nil
+}
+
+// do asks, and gives the answer if it is a success. The caller closes its body.
+func (c *ClusterClient) do(ctx context.Context, path string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+path, http.NoBody)
 	if err != nil {
-		return fmt.Errorf("ask ApplicationMaster for %s: %w", path, err)
+		return nil, fmt.Errorf("ask ApplicationMaster for %s: %w", path, err)
 	}
 	request.Header.Set("Authorization", "Bearer "+c.token)
 	response, err := c.http.Do(request)
 	if err != nil {
-		return fmt.Errorf("ask ApplicationMaster: %w", err)
+		return nil, fmt.Errorf("ask ApplicationMaster: %w", err)
 	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	if err = errors.Join(err, response.Body.Close()); err != nil {
-		return fmt.Errorf("ask ApplicationMaster for %s: %w", path, err)
+	if response.StatusCode == http.StatusOK {
+		return response, nil
 	}
-	if response.StatusCode != http.StatusOK {
-		status := &StatusError{Path: path, Status: response.StatusCode}
-		_ = json.Unmarshal(body, status) // the status alone says enough
-		return status
-	}
-	if err := json.Unmarshal(body, answer); err != nil {
-		return fmt.Errorf("ask ApplicationMaster for %s: %w", path, err)
-	}
-	return nil
+	status := &StatusError{Path: path, Status: response.StatusCode}
+	_ = json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(status) // the status alone says enough
+	return nil, errors.Join(status, response.Body.Close())
 }
 
 // Unreachable tells whether an error says that the ApplicationMaster did not

@@ -110,7 +110,10 @@ func (c *Cluster) check(ctx context.Context, cfg config.Config) (facts, error) {
 	group.Go(func() error {
 		nodes, err := c.YARN.ClusterNodes(ctx, records.NodeRunning)
 		for _, node := range nodes {
-			known.nodes = append(known.nodes, launch.Node{Host: node.ID.Host, Rack: node.Rack})
+			known.nodes = append(known.nodes, launch.Node{
+				Host: node.ID.Host, Port: node.ID.Port, Rack: node.Rack,
+				MemoryMB: node.Capability.MemoryMB, VCores: node.Capability.VCores,
+			})
 		}
 		return err
 	})

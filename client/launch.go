@@ -28,7 +28,7 @@ func masterContext(c config.Config, user string, bobbin launch.Resource, what la
 	if err != nil {
 		return records.ContainerLaunchContext{}, err
 	}
-	url, err := records.ParseURL(bobbin.URI)
+	binary, err := bobbin.Localize()
 	if err != nil {
 		return records.ContainerLaunchContext{}, err
 	}
@@ -41,14 +41,9 @@ func masterContext(c config.Config, user string, bobbin launch.Resource, what la
 	}
 	maps.Copy(environment, c.Under(config.ContainerMasterEnv))
 	return records.ContainerLaunchContext{
-		LocalResources: map[string]records.LocalResource{
-			launch.BobbinLink: {
-				URL: url, Size: bobbin.Size, Timestamp: bobbin.Timestamp,
-				Type: records.LocalFile, Visibility: records.VisibilityPrivate,
-			},
-		},
-		Environment: environment,
-		Commands:    []string{masterCommand},
+		LocalResources: map[string]records.LocalResource{launch.BobbinLink: binary},
+		Environment:    environment,
+		Commands:       []string{masterCommand},
 	}, nil
 }
 

@@ -67,6 +67,7 @@ func (r *perJob) followJob(ctx context.Context, d *driver.Driver, app *client.Ap
 		return msg.JobEnded{}, err
 	}
 	defer master.Close()
+	r.timeline.DoneAt("appmaster started", time.UnixMilli(access.AMStart))
 	group, following := errgroup.WithContext(ctx)
 	for _, v := range graph.Vertices {
 		if v.Collect != "" {
@@ -81,10 +82,7 @@ func (r *perJob) followJob(ctx context.Context, d *driver.Driver, app *client.Ap
 	if err != nil {
 		return msg.JobEnded{}, r.lost(ctx, app, err)
 	}
-	for _, step := range ended.Steps {
-		r.timeline.DoneAt(step.Name, step.At)
-	}
-	return ended.JobEnded, nil
+	return ended, nil
 }
 
 // watch shows the job's progress until it has ended. An ApplicationMaster that
@@ -102,6 +100,9 @@ func (r *perJob) watch(ctx context.Context, master *client.ClusterClient, app *c
 			r.show(last, state)
 			last = state
 			if state.Status.GloballyTerminal() {
+				for _, status := range []msg.JobStatus{msg.JobCreated, msg.JobRunning, state.Status} {
+					r.timeline.DoneAt("job "+string(status), state.Entered[status])
+				}
 				return nil
 			}
 		case context.Cause(ctx) != nil:
@@ -124,10 +125,9 @@ func (r *perJob) watch(ctx context.Context, master *client.ClusterClient, app *c
 func (r *perJob) show(last, state client.JobState) {
 	if state.Status != last.Status && !state.Status.GloballyTerminal() {
 		r.say.Line("job is %s", state.Status)
-		r.timeline.Done("job " + string(state.Status))
 	}
-	if state.Restarts > last.Restarts {
-		r.say.Line("job was restarted, for the %d. time", state.Restarts)
+	if at := state.Entered[msg.JobRestarting]; at.After(last.Entered[msg.JobRestarting]) && state.Status != msg.JobRestarting {
+		r.say.Line("job was restarted")
 	}
 	if state.Status == msg.JobRunning {
 		r.say.Moving("tasks", int64(state.Finished), int64(state.Tasks), " done")

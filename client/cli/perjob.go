@@ -163,7 +163,6 @@ func (r *perJob) start(ctx context.Context, graph jobgraph.JobGraph, job, own pr
 		}
 		return nil, err
 	}
-	r.timeline.Done("running")
 	r.outcome.TrackingURL = report.TrackingURL
 	return app, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // Variable is the environment variable that carries the encoded structs.
@@ -59,6 +60,19 @@ type Resource struct {
 	Timestamp int64 // modification time, ms; YARN compares it exactly
 }
 
+// Localize is the resource as YARN localizes it: shared by all applications of
+// the user, and executable.
+func (r Resource) Localize() (records.LocalResource, error) {
+	url, err := records.ParseURL(r.URI)
+	if err != nil {
+		return records.LocalResource{}, err
+	}
+	return records.LocalResource{
+		URL: url, Size: r.Size, Timestamp: r.Timestamp,
+		Type: records.LocalFile, Visibility: records.VisibilityPrivate,
+	}, nil
+}
+
 // Job is the content of JobFile.
 type Job struct {
 	ID    ids.JobID
@@ -68,8 +82,11 @@ type Job struct {
 
 // Node is a node of the cluster when the client looked.
 type Node struct {
-	Host string // as requests must name it
-	Rack string
+	Host     string // as requests must name it
+	Port     int
+	Rack     string
+	MemoryMB int64 // in all
+	VCores   int
 }
 
 // Access is the content of AccessFile.

@@ -1,0 +1,232 @@
+package appmaster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarndriver"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
+)
+
+// services is everything that an ApplicationMaster consists of, in the order in
+// which it starts.
+type services struct {
+	env       environment
+	logger    logrus.FieldLogger
+	files     *dfs.FS
+	job       stagedJob
+	clients   *yarndriver.Clients
+	component *Component
+	roles     *rolerpc.Server
+	rolesAt   net.Listener
+	rest      *rest.Server
+	restAt    net.Listener
+}
+
+// startServices makes the services; only those that listen have begun. After an
+// error nothing is left open.
+func startServices(ctx context.Context, start time.Time, env environment, logger logrus.FieldLogger) (_ *services, err error) {
+	s := &services{env: env, logger: logger}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	if s.files, err = dfs.Carried(env.launch.HadoopConf, env.launch.User, logger); err != nil {
+		return nil, err
+	}
+	if s.job, err = readJob(ctx, s.files, env.launch.StagingDir); err != nil {
+		return nil, err
+	}
+	if s.rolesAt, err = listen(ctx, env.host, env.config.Ports(config.YarnMasterPort)); err != nil {
+		return nil, err
+	}
+	if s.restAt, err = listen(ctx, env.host, env.config.Ports(config.RESTBindPort)); err != nil {
+		return nil, err
+	}
+	authority, err := pki.NewAuthority(env.container.Attempt.Application.String(), time.Now())
+	if err != nil {
+		return nil, err
+	}
+	front, err := authority.IssueREST([]string{env.host}, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	token := pki.NewToken()
+	if err = s.announce(ctx, start, front.Authority(), token); err != nil {
+		return nil, err
+	}
+	if err = s.wire(authority); err != nil {
+		return nil, err
+	}
+	behind, err := proxies(ctx, env.hadoop)
+	if err != nil {
+		return nil, err
+	}
+	s.rest = rest.New(rest.Config{TLS: front.RESTServerTLS(), Token: token, Proxies: behind}, gateway{s.component}, logger)
+	return s, nil
+}
+
+// listen binds the first free port of a range on the node's address.
+func listen(ctx context.Context, host string, ports config.Ports) (net.Listener, error) {
+	var faults []error
+	var lc net.ListenConfig
+	for port := range ports.All() {
+		l, err := lc.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+		if err == nil {
+			return l, nil
+		}
+		faults = append(faults, err)
+	}
+	return nil, fmt.Errorf("listen on %s: %w", host, errors.Join(faults...))
+}
+
+// announce tells the owner how to reach REST, before YARN tells that the
+// application runs.
+func (s *services) announce(ctx context.Context, start time.Time, authority []byte, token pki.Token) error {
+	content, err := json.Marshal(launch.Access{
+		Address: s.restAt.Addr().String(), Authority: authority, Token: token.Reveal(), AMStart: start.UnixMilli(),
+	})
+	if err != nil {
+		return fmt.Errorf("announce REST: %w", err)
+	}
+	return s.files.WriteFile(ctx, s.env.launch.StagingDir+"/"+launch.AccessFile, content, 0o600)
+}
+
+// wire makes the roles and what leads to them.
+func (s *services) wire(authority *pki.Authority) error {
+	env := s.env
+	var err error
+	if s.clients, err = yarndriver.Connect(env.hadoop, env.container.Attempt, env.credentials, s.logger); err != nil {
+		return err
+	}
+	launcher, err := newWorkerLauncher(env, authority, s.rolesAt.Addr().String())
+	if err != nil {
+		return err
+	}
+	driver, err := yarndriver.New(yarndriver.Config{
+		ResourceManager: s.clients.ResourceManager,
+		NodeManagers:    s.clients.NodeManagers,
+		Registration:    yarndriver.RegistrationAt(env.host, s.restAt.Addr().(*net.TCPAddr).Port),
+		Nodes:           s.job.nodeReports(),
+		Launch:          launcher.launch,
+		Heartbeat:       env.config.Duration(config.YarnHeartbeatInterval),
+		RequestInterval: env.config.Duration(config.YarnContainerRequestInterval),
+	}, s.logger)
+	if err != nil {
+		return err
+	}
+	mode := dispatcher.Detached
+	if env.launch.Attached {
+		mode = dispatcher.Attached
+	}
+	s.component, err = NewComponent(ComponentConfig{Config: env.config, Worker: workerSpec(env.config), Mode: mode}, driver, s.logger)
+	if err != nil {
+		return err
+	}
+	identity, err := authority.IssueApplicationMaster(time.Now())
+	if err != nil {
+		return err
+	}
+	s.roles = rolerpc.NewServer(rolerpc.Config{TLS: identity.ServerTLS(pki.OnlyRole(pki.RoleTaskExecutor)), Logger: s.logger}, s.component.Mux)
+	return nil
+}
+
+// run serves until the cluster has to end, and ends it: REST first, so that the
+// last answer is out, then the workers, the staged files and the registration
+// with YARN. An error says that the process must end without touching anything.
+func (s *services) run(ctx context.Context) (dispatcher.Outcome, error) {
+	group, running := errgroup.WithContext(ctx)
+	serving, stopServing := context.WithCancel(running)
+	defer stopServing()
+	served := make(chan struct{})
+	group.Go(func() error { return s.component.Run(running) })
+	group.Go(func() error { return s.roles.Serve(s.rolesAt) })
+	group.Go(func() error {
+		defer close(served)
+		return s.rest.Serve(serving, s.restAt)
+	})
+	var outcome dispatcher.Outcome
+	group.Go(func() error {
+		defer s.roles.Close()
+		var err error
+		if outcome, err = s.oneJob(running); err != nil {
+			return err
+		}
+		stopServing()
+		<-served
+		if err := s.end(running, outcome); err != nil {
+			return err
+		}
+		return errEnded
+	})
+	err := group.Wait()
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	err = errors.Join(err, s.close())
+	if errors.Is(err, errEnded) {
+		return outcome, nil
+	}
+	return outcome, err
+}
+
+// errEnded ends the services of an application that has ended in order.
+var errEnded = errors.New("application has ended")
+
+// oneJob runs the staged job and waits until the cluster has to end.
+func (s *services) oneJob(ctx context.Context) (dispatcher.Outcome, error) {
+	err := s.component.Dispatcher.Submit(ctx, dispatcher.Submission{Job: s.job.ID, Graph: &s.job.graph, Program: s.env.launch.ProgramRef})
+	if errors.Is(err, jobgraph.ErrInvalid) {
+		return dispatcher.Outcome{Status: msg.ApplicationFailed, Diagnostics: err.Error()}, nil
+	}
+	if err != nil {
+		return dispatcher.Outcome{}, err
+	}
+	return s.component.Dispatcher.Outcome(ctx)
+}
+
+// end gives back what the application holds.
+func (s *services) end(ctx context.Context, outcome dispatcher.Outcome) error {
+	ctx, cancel := context.WithTimeout(ctx, s.env.config.Duration(config.ServicesShutdownTimeout))
+	defer cancel()
+	if err := s.files.RemoveAll(ctx, s.env.launch.StagingDir); err != nil {
+		s.logger.WithError(err).Error("staged files stay behind")
+	}
+	return s.component.ResourceManager.Shutdown(ctx, outcome.Status, outcome.Diagnostics)
+}
+
+// close closes what startServices opened.
+func (s *services) close() error {
+	var faults []error
+	for _, l := range []net.Listener{s.rolesAt, s.restAt} {
+		if l != nil {
+			if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+				faults = append(faults, err)
+			}
+		}
+	}
+	if s.clients != nil {
+		faults = append(faults, s.clients.Close())
+	}
+	if s.files != nil {
+		faults = append(faults, s.files.Close())
+	}
+	return errors.Join(faults...)
+}

@@ -1,0 +1,93 @@
+package appmaster
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// workerCommand starts a TaskExecutor. What it writes itself goes to its log;
+// these files hold what the Go runtime says when it dies.
+const workerCommand = "exec ./" + launch.BobbinLink + " taskexecutor 1><LOG_DIR>/taskmanager.out 2><LOG_DIR>/taskmanager.err"
+
+// workerSpec is what every worker of the cluster looks like: as many vcores as
+// slots, unless yarn.containers.vcores says otherwise.
+func workerSpec(c config.Config) resourcemanager.WorkerResourceSpec {
+	slots := c.Int(config.TaskSlots)
+	vcores := c.Int(config.YarnContainersVCores)
+	if vcores < 1 {
+		vcores = slots
+	}
+	return resourcemanager.WorkerResourceSpec{
+		MemoryMB: c.Memory(config.TaskManagerProcessSize).Megabytes(), VCores: vcores, Slots: slots,
+	}
+}
+
+// workerLauncher makes the launch contexts of TaskExecutors.
+type workerLauncher struct {
+	env       environment
+	authority *pki.Authority
+	address   string // of the role RPC
+	resources map[string]records.LocalResource
+}
+
+func newWorkerLauncher(env environment, authority *pki.Authority, address string) (*workerLauncher, error) {
+	l := &workerLauncher{env: env, authority: authority, address: address, resources: make(map[string]records.LocalResource)}
+	for link, staged := range map[string]launch.Resource{
+		launch.BobbinLink: env.launch.Bobbin, launch.ProgramLink: env.launch.Program,
+	} {
+		resource, err := staged.Localize()
+		if err != nil {
+			return nil, fmt.Errorf("localize %s: %w", link, err)
+		}
+		l.resources[link] = resource
+	}
+	return l, nil
+}
+
+// launch makes the launch context of one. It may be called from any goroutine.
+func (l *workerLauncher) launch(id records.ContainerID, node records.NodeID, spec resourcemanager.WorkerResourceSpec) (records.ContainerLaunchContext, error) {
+	credentials, err := l.authority.IssueTaskExecutor(ids.ResourceID(id.String()), time.Now())
+	if err != nil {
+		return records.ContainerLaunchContext{}, err
+	}
+	secret, err := credentials.PEM()
+	if err != nil {
+		return records.ContainerLaunchContext{}, err
+	}
+	encoded, err := launch.Encode(launch.TaskExecutor{
+		Application: id.Attempt.Application.String(),
+		AMAddress:   l.address,
+		Host:        node.Host,
+		MemoryMB:    spec.MemoryMB, VCores: spec.VCores, Slots: spec.Slots,
+		User: l.env.launch.User, HadoopConf: l.env.launch.HadoopConf, Config: l.env.launch.Config,
+		Programs: map[string]string{l.env.launch.ProgramRef.SHA256: launch.ProgramLink},
+	})
+	if err != nil {
+		return records.ContainerLaunchContext{}, err
+	}
+	environment := map[string]string{
+		launch.Variable:    encoded,
+		"HADOOP_USER_NAME": l.env.launch.User,
+		"GOMAXPROCS":       strconv.Itoa(max(2, spec.VCores)),
+		"GOMEMLIMIT":       strconv.Itoa(memory.TaskExecutorLimit) + "MiB",
+	}
+	maps.Copy(environment, l.env.config.Under(config.ContainerWorkerEnv))
+	held := creds.Credentials{Secrets: map[string][]byte{launch.SecretCredentials: secret}}
+	return records.ContainerLaunchContext{
+		LocalResources: l.resources,
+		Environment:    environment,
+		Commands:       []string{workerCommand},
+		Tokens:         held.Marshal(),
+	}, nil
+}

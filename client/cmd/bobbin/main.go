@@ -1,0 +1,55 @@
+// Command bobbin is the whole of Bobbin but for users' programs: the client, and
+// the ApplicationMaster and the TaskExecutor that YARN starts from it.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/appmaster"
+	"github.com/bobbin-yarn/bobbin/client/cli"
+	"github.com/bobbin-yarn/bobbin/taskrunner"
+)
+
+// version is set when a release is built.
+var version = "development" //nolint:gochecknoglobals // -ldflags -X reaches variables only
+
+func main() { os.Exit(run(time.Now(), os.Args[1:])) }
+
+func run(start time.Time, args []string) int {
+	if len(args) == 1 {
+		switch args[0] {
+		case "appmaster":
+			return appmaster.Main(start, os.Getenv)
+		case "taskexecutor":
+			return taskrunner.Main(start, os.Getenv)
+		}
+	}
+	executable, err := os.Executable()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bobbin:", err)
+		return cli.ExitFailed
+	}
+	debug.SetGCPercent(400) // a command allocates a few MB and ends
+	ctx, cancel := context.WithCancelCause(context.Background())
+	go interrupt(cancel)
+	return cli.Run(ctx, cli.Process{
+		Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Getenv: os.Getenv, Executable: executable, Version: version, Start: start,
+	})
+}
+
+// interrupt ends the command at the first Ctrl-C and the process at the second.
+func interrupt(cancel context.CancelCauseFunc) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	<-signals
+	cancel(cli.ErrInterrupted)
+	<-signals
+	os.Exit(cli.ExitInterrupted)
+}
