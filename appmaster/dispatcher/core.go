@@ -317,8 +317,9 @@ func outcomeOf(d *msg.JobDetails) Outcome {
 		return Outcome{Status: msg.ApplicationCanceled, Diagnostics: "job was cancelled"}
 	case msg.JobFailed:
 		return Outcome{Status: msg.ApplicationFailed, Diagnostics: diagnostics(d)}
+	default:
+		return Outcome{Status: msg.ApplicationUnknown, Diagnostics: "job ended as " + string(d.Status)}
 	}
-	return Outcome{Status: msg.ApplicationUnknown, Diagnostics: "job ended as " + string(d.Status)}
 }
 
 func diagnostics(d *msg.JobDetails) string {

@@ -139,11 +139,11 @@ func (m *model) act() {
 			m.work(w, true)
 		}
 	case 7:
-		if w := m.pick(); w != nil && w.host != "" && m.rarely() {
+		if w := m.pick(); w != nil && w.host != "" && m.oneIn(5) {
 			m.killHost(w)
 		}
 	case 8:
-		if w := m.pick(); w != nil && m.rarely() {
+		if w := m.pick(); w != nil && m.oneIn(5) {
 			m.killWorker(w)
 		}
 	case 9:
@@ -151,14 +151,14 @@ func (m *model) act() {
 	case 10:
 		m.step(ResourceManagerSaid{msg.JobMasterRegistered{}})
 	case 11:
-		if m.rarely() && m.rarely() {
+		if m.oneIn(25) {
 			m.cancelled = true
 			m.step(CancelAsked{})
 		}
 	}
 }
 
-func (m *model) rarely() bool { return rapid.IntRange(0, 4).Draw(m.t, "rarely") == 0 }
+func (m *model) oneIn(n int) bool { return rapid.IntRange(1, n).Draw(m.t, "chance") == n }
 
 func (m *model) pick() *modelWorker {
 	if len(m.workers) == 0 {
@@ -272,7 +272,7 @@ func (m *model) work(w *modelWorker, mayFail bool) {
 	switch {
 	case task.cancel:
 		end(msg.TaskStateChanged{State: msg.ExecutionCanceled})
-	case mayFail && m.rarely() && m.rarely():
+	case mayFail && m.oneIn(25):
 		failure := msg.NewFailure("boom", "")
 		if rapid.Bool().Draw(m.t, "blames") {
 			failure.PeerLost = ids.HostID(fmt.Sprint("h", rapid.IntRange(1, m.names).Draw(m.t, "peer")))

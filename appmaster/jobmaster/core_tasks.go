@@ -74,11 +74,11 @@ func (c *Core) taskStateChanged(w *worker, said TaskExecutorSaid) {
 	if to.Final() {
 		e.Traffic = m.Traffic
 	}
-	switch to {
-	case msg.ExecutionFinished:
+	if to == msg.ExecutionFinished {
 		e.Counters = m.Counters
 		c.noteIdle(e.Region)
-	case msg.ExecutionFailed:
+	}
+	if to == msg.ExecutionFailed {
 		c.regionFailed(e.Region, c.taskCause(w, e, m.Failure))
 	}
 }

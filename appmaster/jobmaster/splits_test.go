@@ -10,7 +10,7 @@ import (
 
 func queueOf(text string, parallelism int) *splitQueue {
 	var splits []jobgraph.Split
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		name, hosts, _ := strings.Cut(word, ":")
 		s := jobgraph.Split{URI: name}
 		if hosts != "" {

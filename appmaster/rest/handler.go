@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -133,9 +134,7 @@ func (s *Server) handler(status int, handle func(*http.Request) (any, error)) ht
 			return
 		}
 		if plain, is := answer.(raw); is {
-			for name, values := range plain.header {
-				w.Header()[name] = values
-			}
+			maps.Copy(w.Header(), plain.header)
 			s.write(w, r, status, plain.contentType, plain.body)
 			return
 		}

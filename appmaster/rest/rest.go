@@ -94,8 +94,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	select {
 	case <-ctx.Done():
 	case err = <-accepting:
-		accepting <- err
 		err = fmt.Errorf("accept on %s: %w", l.Addr(), err)
+		close(accepting)
 	}
 	entrance.close()
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
@@ -105,7 +105,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 			_ = server.Close() // cuts those that did not finish in time
 		}
 	}
-	<-accepting
+	if accept := <-accepting; accept != nil { // that its listener is closed is no news
+		s.logger.WithError(accept).Debug("port is closed")
+	}
 	for range 2 {
 		if serving := <-ended; !errors.Is(serving, http.ErrServerClosed) && !errors.Is(serving, net.ErrClosed) {
 			err = errors.Join(err, serving)

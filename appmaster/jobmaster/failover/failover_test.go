@@ -40,11 +40,13 @@ func TestStrategies(t *testing.T) {
 		},
 		"fixed-delay counts attempts": {
 			map[string]string{"restart-strategy.fixed-delay.attempts": "2", "restart-strategy.fixed-delay.delay": "10 s"},
-			[]int{0, 100, 200}, []time.Duration{0, 10 * s, no},
+			[]int{0, 100, 200},
+			[]time.Duration{0, 10 * s, no},
 		},
 		"failure-rate forgets failures outside its interval": {
 			map[string]string{"restart-strategy.type": "failure-rate", "restart-strategy.failure-rate.max-failures-per-interval": "2"},
-			[]int{0, 30, 61, 80}, []time.Duration{s, s, s, no},
+			[]int{0, 30, 61, 80},
+			[]time.Duration{s, s, s, no},
 		},
 		"exponential-delay grows to its limit and starts over after an hour": {
 			map[string]string{
@@ -53,7 +55,8 @@ func TestStrategies(t *testing.T) {
 				"restart-strategy.exponential-delay.jitter-factor":      "0",
 				"restart-strategy.exponential-delay.backoff-multiplier": "2",
 			},
-			[]int{0, 10, 20, 30, 3633, 3640}, []time.Duration{s, 2 * s, 3 * s, 3 * s, s, 2 * s},
+			[]int{0, 10, 20, 30, 3633, 3640},
+			[]time.Duration{s, 2 * s, 3 * s, 3 * s, s, 2 * s},
 		},
 		"exponential-delay may be limited": {
 			map[string]string{
@@ -61,7 +64,8 @@ func TestStrategies(t *testing.T) {
 				"restart-strategy.exponential-delay.jitter-factor":                 "0",
 				"restart-strategy.exponential-delay.attempts-before-reset-backoff": "1",
 			},
-			[]int{0, 10}, []time.Duration{s, no},
+			[]int{0, 10},
+			[]time.Duration{s, no},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
