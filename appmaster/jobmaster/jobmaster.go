@@ -54,6 +54,7 @@ type JobMaster struct {
 	mu             sync.Mutex // guards what follows
 	lastConnection ConnectionID
 	connections    map[ConnectionID]TaskExecutorGateway
+	closed         bool                     // the job has ended: connections are refused
 	changed        map[string]chan struct{} // closed when the result of this name changes
 }
 
@@ -93,8 +94,9 @@ func (j *JobMaster) ID() ids.JobMasterID { return j.config.JobMaster }
 
 // Run runs the job to its end and gives what is to be kept of it: its details,
 // and of its results what the client has not read. When ctx ends first, the
-// error is its cause and the job is suspended: connections are closed, nothing
-// is cancelled and no slot is given back. Run waits for all that it started.
+// error is its cause and the job is suspended: nothing is cancelled, no slot is
+// given back, and connections are left for their owner to cut, as a farewell
+// would make TaskExecutors give up the job. Run waits for all that it started.
 func (j *JobMaster) Run(ctx context.Context) (msg.JobDetails, collect.Results, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -104,24 +106,25 @@ func (j *JobMaster) Run(ctx context.Context) (msg.JobDetails, collect.Results, e
 	shell.finish()
 	cancel(actor.ErrStopped)
 	shell.wait()
-	j.closeConnections()
 	if j.ended == nil {
 		return msg.JobDetails{}, nil, fmt.Errorf("run job %s: %w", j.config.Job, err)
 	}
+	j.closeConnections()
 	return j.ended.Details, j.ended.Results, nil
 }
 
-const stopped = "job master has stopped"
+const jobEnded = "job has ended"
 
 // closeConnections closes what the core has not: connections over which nobody
-// registered, and all those of a suspended job.
+// registered.
 func (j *JobMaster) closeConnections() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, gateway := range j.connections {
-		gateway.Close(stopped)
+		gateway.Close(jobEnded)
 	}
 	clear(j.connections)
+	j.closed = true
 }
 
 // Cancel ends the job as CANCELED, after its tasks. Repeating it is harmless.
@@ -208,10 +211,9 @@ func (j *JobMaster) Connect(peer ids.ResourceID, gateway TaskExecutorGateway) *C
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.lastConnection++
-	select {
-	case <-j.loop.Done(): // Run may have closed the others already
-		gateway.Close(stopped)
-	default:
+	if j.closed {
+		gateway.Close(jobEnded)
+	} else {
 		j.connections[j.lastConnection] = gateway
 	}
 	return &Connection{j: j, from: Peer{Connection: j.lastConnection, Resource: peer}}
