@@ -212,7 +212,7 @@ func (c *core) allocateFailed(err error) {
 	wait := min(c.requestInterval<<min(c.failures, 16), c.heartbeat)
 	c.failures++
 	c.retryAt = c.now.Add(wait)
-	c.nextBeat = c.retryAt
+	c.nextBeat = c.now
 }
 
 func (c *core) allocateAnswered(r amrm.Response) {
@@ -319,6 +319,9 @@ func (c *core) nodeList() []amrm.Node {
 // setWake asks to be woken when something is due, unless it is asked already.
 func (c *core) setWake() {
 	next := c.nextBeat
+	if next.Before(c.retryAt) {
+		next = c.retryAt
+	}
 	if c.inFlight {
 		next = time.Time{} // its answer will come
 	}

@@ -127,7 +127,8 @@ func (c *core) forget(k *container) {
 	c.occupy(k.Container, false)
 }
 
-// watch begins to look at a container whose worker is silent.
+// watch begins to look at a container whose worker is silent, and hears at once
+// what YARN knows: perhaps that the whole application was killed.
 func (c *core) watch(id ids.ResourceID) {
 	k := c.containers[id]
 	if k == nil || k.state != running {
@@ -138,6 +139,7 @@ func (c *core) watch(id ids.ResourceID) {
 		c.checking = append(c.checking, k)
 	}
 	k.checkUntil = c.now.Add(checkTimeout)
+	c.nextBeat = c.now
 }
 
 // check looks at the containers that are due.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -220,6 +221,9 @@ func (d *Driver) logStep(e event, effects []effect) {
 }
 
 func (d *Driver) logAllocated(e allocated) {
+	if errors.Is(e.err, amrm.ErrAttemptGone) {
+		return // the failure is logged
+	}
 	if e.err != nil {
 		d.logger.WithError(e.err).Warn("allocate is to be repeated")
 		return
