@@ -98,8 +98,7 @@ func receive(ctx context.Context, conn *control.Conn, answers chan<- msg.Message
 // possible.
 func report(conn *control.Conn, err error) int {
 	failed := msg.DriverFailed{Message: err.Error()}
-	var panicked *dataflow.PlanPanic
-	if errors.As(err, &panicked) {
+	if panicked, ok := errors.AsType[*dataflow.PlanPanic](err); ok {
 		failed.Stack = panicked.Stack
 	}
 	if conn.Send(failed) != nil {

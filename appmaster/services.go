@@ -72,7 +72,7 @@ func startServices(ctx context.Context, start time.Time, env environment, logger
 	if err = s.announce(ctx, start, front.Authority(), token); err != nil {
 		return nil, err
 	}
-	if err = s.wire(authority); err != nil {
+	if err = s.wire(authority); err != nil { //nolint:contextcheck // the role server lives as long as the process
 		return nil, err
 	}
 	behind, err := proxies(ctx, env.hadoop)

@@ -161,8 +161,7 @@ func (c *ClusterClient) do(ctx context.Context, path string) (*http.Response, er
 // Unreachable tells whether an error says that the ApplicationMaster did not
 // answer, or could not for now.
 func Unreachable(err error) bool {
-	var status *StatusError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*StatusError](err); ok {
 		return status.Status == http.StatusServiceUnavailable
 	}
 	var transport *url.Error

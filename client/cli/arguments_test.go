@@ -18,27 +18,32 @@ func TestProgramArgumentsAreLeftAlone(t *testing.T) {
 		{
 			"flags behind the program are its own",
 			"-t local ./wordcount -p 4 --help -Da=b",
-			[]string{"-t", "local"}, []string{"./wordcount", "-p", "4", "--help", "-Da=b"},
+			[]string{"-t", "local"},
+			[]string{"./wordcount", "-p", "4", "--help", "-Da=b"},
 		},
 		{
 			"-D with and without a blank",
 			"-Da=b -D c=d,e=f -p 4 prog",
-			[]string{"-D", "a=b", "-D", "c=d,e=f", "-p", "4"}, []string{"prog"},
+			[]string{"-D", "a=b", "-D", "c=d,e=f", "-p", "4"},
+			[]string{"prog"},
 		},
 		{
 			"a flag with = takes no further word",
 			"--target=yarn-per-job -d prog x",
-			[]string{"--target=yarn-per-job", "-d"}, []string{"prog", "x"},
+			[]string{"--target=yarn-per-job", "-d"},
+			[]string{"prog", "x"},
 		},
 		{
 			"two dashes end the flags",
 			"-d -- -odd-name -d",
-			[]string{"-d"}, []string{"-odd-name", "-d"},
+			[]string{"-d"},
+			[]string{"-odd-name", "-d"},
 		},
 		{
 			"a flag's value may begin with a dash",
 			"-nm -name- prog",
-			[]string{"-nm", "-name-"}, []string{"prog"},
+			[]string{"-nm", "-name-"},
+			[]string{"prog"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -60,7 +65,7 @@ func TestProgramArgumentsAreLeftAlone(t *testing.T) {
 // the program or reported without a way out.
 func TestUnknownFlagOffersTheNearest(t *testing.T) {
 	for line, offer := range map[string]string{
-		"--detatched prog":       "--detached",
+		"--detached prog":        "--detached",
 		"-paralelism 4 prog":     "--parallelism",
 		"--taskManagerMemory":    "needs a value",
 		"--zzzzzzzzzzzzzzz prog": "--help",

@@ -106,8 +106,7 @@ func exitCode(p Process, err error) int {
 	if err == nil {
 		return ExitOK
 	}
-	var seen printed
-	if !errors.As(err, &seen) {
+	if _, ok := errors.AsType[printed](err); !ok {
 		fmt.Fprintln(p.Stderr, "bobbin:", err)
 	}
 	if errors.Is(err, ErrInterrupted) {

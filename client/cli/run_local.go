@@ -21,7 +21,7 @@ func runLocal(ctx context.Context, p Process, cfg config.Config, words []string)
 	if err != nil {
 		return fmt.Errorf("run %s: %w", words[0], err)
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), words[0], words[1:]...) //nolint:gosec // the user's own program
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), words[0], words[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Stdin, p.Stdout, p.Stderr
 	cmd.Env = append(os.Environ(), OptionsVariable+"="+string(text))
 	if err := cmd.Start(); err != nil {
@@ -30,8 +30,7 @@ func runLocal(ctx context.Context, p Process, cfg config.Config, words []string)
 	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(os.Interrupt) }) // ended already: no harm
 	defer stop()
 	err = cmd.Wait()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) { // the program has said why
+	if _, ok := errors.AsType[*exec.ExitError](err); ok { // the program has said why
 		return printed{fmt.Errorf("%s: %w", words[0], err)}
 	}
 	return err

@@ -65,7 +65,7 @@ func Start(ctx context.Context, program string, args []string, o Options) (*Driv
 		return nil, fmt.Errorf("start %s: %w", program, err)
 	}
 	// Not bound to ctx: Close ends the process, and lets it end by itself first.
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, args...) //nolint:gosec // the user's own program
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = o.Stdin, o.Stdout, o.Stderr
 	cmd.Env = append(os.Environ(), control.Variable+"="+control.Value(control.RoleDriver, control.ChildFD))
 	cmd.ExtraFiles = []*os.File{child}

@@ -59,7 +59,7 @@ func openTFile(file io.ReadSeeker) (*tfile, error) {
 	if !bytes.Equal(trailer[trailerSize-magicSize:], magic()) {
 		return nil, fmt.Errorf("%w: it does not end as a TFile does", ErrFormat)
 	}
-	offset := int64(binary.BigEndian.Uint64(trailer)) //nolint:gosec // checked by read
+	offset := int64(binary.BigEndian.Uint64(trailer))
 	index, err := t.metaIndex(offset, size-trailerSize)
 	if err != nil {
 		return nil, err
@@ -224,7 +224,7 @@ func (d *decoder) byte() byte {
 // vlong reads TFile's own variable-length integer (Utils.readVLong), which is
 // not WritableUtils'.
 func (d *decoder) vlong() int64 {
-	first := int64(int8(d.byte())) //nolint:gosec // a signed byte
+	first := int64(int8(d.byte()))
 	switch {
 	case first >= -32:
 		return first
@@ -235,8 +235,8 @@ func (d *decoder) vlong() int64 {
 	case first >= -120:
 		return (first+112)<<24 | int64(d.byte())<<16 | int64(d.byte())<<8 | int64(d.byte())
 	}
-	value := int64(int8(d.byte())) //nolint:gosec // the sign is in the first byte
-	for range first + 128 {        // first + 129 bytes in all
+	value := int64(int8(d.byte()))
+	for range first + 128 { // first + 129 bytes in all
 		value = value<<8 | int64(d.byte())
 	}
 	return value

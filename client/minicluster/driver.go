@@ -73,7 +73,7 @@ func (d *driver) Run(ctx context.Context, report resourcemanager.Report) error {
 		for ; started < orders.Total; started++ {
 			id := ids.ResourceID("local-" + strconv.Itoa(started+1))
 			if err := report(ctx, resourcemanager.WorkerStarting{Worker: id, Host: loopback}); err != nil {
-				return nil //nolint:nilerr // the ResourceManager has ended
+				return nil
 			}
 			running, end := context.WithCancel(ctx)
 			release[id] = end

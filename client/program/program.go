@@ -104,8 +104,7 @@ func inspect(path string, machine elf.Machine) (_ Program, version int, _ error)
 
 // cause drops the path that os puts into its errors: Inspect names it already.
 func cause(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err
 	}
 	return err

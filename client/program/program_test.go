@@ -36,7 +36,7 @@ func build(t *testing.T, goarch, content string) string {
 func TestInspectTellsProgramsApart(t *testing.T) {
 	mark := fmt.Sprintf("<bobbin sdk protocol version=%d>", jobgraph.ProtocolVersion)
 	text := filepath.Join(t.TempDir(), "script")
-	if err := os.WriteFile(text, []byte("#!/bin/sh\n"+mark), 0o700); err != nil { //nolint:gosec // must be executable
+	if err := os.WriteFile(text, []byte("#!/bin/sh\n"+mark), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	plain := filepath.Join(t.TempDir(), "plain")

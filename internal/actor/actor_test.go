@@ -36,7 +36,7 @@ func TestLoopStepsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shell := new(recorder)
 		loop := actor.New[event, int](new(counter), shell)
-		go loop.Run(t.Context()) //nolint:errcheck // ends by Stop
+		go loop.Run(t.Context())
 		for i := range 5 {
 			if err := loop.Post(t.Context(), event{add: i}); err != nil {
 				t.Fatal(err)

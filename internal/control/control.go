@@ -56,7 +56,7 @@ func (c *Conn) Send(m msg.Message) error {
 	if err != nil {
 		return err
 	}
-	frame := net.Buffers{binary.BigEndian.AppendUint32(nil, uint32(len(data))), data} //nolint:gosec // at most MaxMessage
+	frame := net.Buffers{binary.BigEndian.AppendUint32(nil, uint32(len(data))), data}
 	c.sending.Lock()
 	defer c.sending.Unlock()
 	if _, err := frame.WriteTo(c.conn); err != nil {

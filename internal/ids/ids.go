@@ -30,9 +30,12 @@ type (
 // Fencing tokens: one for each grant of leadership of a role. A message that
 // carries another than the receiver's own is dropped.
 type (
+	// ResourceManagerID is a grant to a ResourceManager.
 	ResourceManagerID string
-	DispatcherID      string
-	JobMasterID       string
+	// DispatcherID is a grant to a Dispatcher.
+	DispatcherID string
+	// JobMasterID is a grant to a JobMaster.
+	JobMasterID string
 )
 
 // SlotID identifies a slot of a worker.

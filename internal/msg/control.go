@@ -39,7 +39,10 @@ type Certificates struct {
 // Secret is bytes that must not reach logs or error texts.
 type Secret []byte
 
-func (Secret) String() string   { return "(secret)" }
+// String does not tell.
+func (Secret) String() string { return "(secret)" }
+
+// GoString does not tell.
 func (Secret) GoString() string { return "(secret)" }
 
 // SetMemory changes the host's memory limit as slots come and go.

@@ -32,7 +32,7 @@ func newExchange(t testing.TB, host ids.HostID, change ...func(*exchange.Config)
 	for _, c := range change {
 		c(&config)
 	}
-	e, err := exchange.New(context.Background(), config)
+	e, err := exchange.New(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func from(host ids.HostID, at *exchange.Exchange, subtask, channel int) exchange
 // package's run.
 func within(t testing.TB) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeoutCause(context.Background(), time.Minute, errors.New("test takes too long"))
+	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("test takes too long"))
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -1,7 +1,6 @@
 package exchange_test
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net"
@@ -34,16 +33,16 @@ func newCutter(t *testing.T, to string, after int64) *cutter {
 		if err != nil {
 			return
 		}
-		producer, err := new(net.Dialer).DialContext(context.Background(), "tcp", to)
+		producer, err := new(net.Dialer).DialContext(t.Context(), "tcp", to)
 		if err != nil {
 			t.Error(err)
 			consumer.Close()
 			return
 		}
 		c.done.Go(func() {
-			io.Copy(producer, consumer) //nolint:errcheck // ends by the cut
+			io.Copy(producer, consumer)
 		})
-		io.CopyN(consumer, producer, after) //nolint:errcheck // ends by the cut
+		io.CopyN(consumer, producer, after)
 		consumer.Close()
 		producer.Close()
 	})

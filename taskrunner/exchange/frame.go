@@ -3,6 +3,7 @@ package exchange
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 
@@ -47,7 +48,7 @@ func (h header) append(to []byte) []byte {
 	to = append(to, byte(h.kind), 0)
 	to = binary.BigEndian.AppendUint16(to, h.count)
 	to = binary.BigEndian.AppendUint32(to, h.channel)
-	return binary.BigEndian.AppendUint32(to, uint32(h.length)) //nolint:gosec // at most maxPayload
+	return binary.BigEndian.AppendUint32(to, uint32(h.length))
 }
 
 // parseHeader reads a header and holds its length against its kind.
@@ -81,7 +82,7 @@ func parseHeader(from []byte) (header, error) {
 func readHeader(r *bufio.Reader) (header, error) {
 	raw, err := r.Peek(headerSize)
 	if err != nil {
-		if err == io.EOF && len(raw) > 0 {
+		if errors.Is(err, io.EOF) && len(raw) > 0 {
 			err = io.ErrUnexpectedEOF
 		}
 		return header{}, err
@@ -106,7 +107,7 @@ func writeFrame(w *bufio.Writer, h header, payload []byte) error {
 
 // writeData writes the frame of a buffer, all in one piece.
 func writeData(w *bufio.Writer, channel uint32, b *buffer, backlog int) error {
-	h := header{kind: frameData, count: uint16(backlog), channel: channel, length: len(b.payload())} //nolint:gosec // at most maxPerChannel
+	h := header{kind: frameData, count: uint16(backlog), channel: channel, length: len(b.payload())}
 	h.append(b.data[:0])
 	_, err := w.Write(b.data[:b.end])
 	return err
@@ -123,7 +124,7 @@ func (p PartitionID) String() string { return fmt.Sprintf("%s/%d", p.Execution, 
 // appendOpen writes frameOpen's payload: which channel of which partition.
 func appendOpen(to []byte, p PartitionID, channel int) []byte {
 	for _, n := range []int{p.Execution.Vertex, p.Execution.Subtask, p.Execution.Attempt, p.Output, channel} {
-		to = binary.BigEndian.AppendUint32(to, uint32(n)) //nolint:gosec // indexes of a job graph
+		to = binary.BigEndian.AppendUint32(to, uint32(n))
 	}
 	return to
 }

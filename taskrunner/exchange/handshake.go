@@ -43,7 +43,7 @@ type greeting struct {
 
 func (g greeting) append(to []byte) ([]byte, error) {
 	to = append(to, magic...)
-	to = binary.BigEndian.AppendUint16(to, uint16(g.version)) //nolint:gosec // a small constant
+	to = binary.BigEndian.AppendUint16(to, uint16(g.version))
 	for _, text := range []string{string(g.job), string(g.from), string(g.to)} {
 		if len(text) > 255 {
 			return nil, fmt.Errorf("greet with id %q: longer than 255 bytes", text)
@@ -138,7 +138,7 @@ func welcome(conn net.Conn, job ids.JobID, host ids.HostID) (ids.HostID, error) 
 	}
 	refusal = refusal[:min(len(refusal), maxRefusal)]
 	answer := binary.BigEndian.AppendUint16([]byte(magic), jobgraph.ProtocolVersion)
-	answer = binary.BigEndian.AppendUint16(answer, uint16(len(refusal))) //nolint:gosec // at most maxRefusal
+	answer = binary.BigEndian.AppendUint16(answer, uint16(len(refusal)))
 	if _, err := conn.Write(append(answer, refusal...)); err != nil {
 		return "", fmt.Errorf("answer greeting: %w", err)
 	}

@@ -59,9 +59,9 @@ func (in *incoming) produce(w *bufio.Writer) (more bool, err error) {
 	case open:
 		var raw [openSize]byte
 		payload := appendOpen(raw[:0], in.channel.producer.Partition, in.channel.producer.Channel)
-		err = writeFrame(w, header{kind: frameOpen, channel: in.id, count: uint16(credits)}, payload) //nolint:gosec // at most maxPerChannel
+		err = writeFrame(w, header{kind: frameOpen, channel: in.id, count: uint16(credits)}, payload)
 	case credits > 0 && !release:
-		err = writeFrame(w, header{kind: frameCredit, channel: in.id, count: uint16(credits)}, nil) //nolint:gosec // at most maxPerChannel
+		err = writeFrame(w, header{kind: frameCredit, channel: in.id, count: uint16(credits)}, nil)
 	}
 	if err == nil && release {
 		err = writeFrame(w, header{kind: frameRelease, channel: in.id}, nil)

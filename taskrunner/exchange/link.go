@@ -174,7 +174,7 @@ func (l *link[E]) fail(err error) {
 func readFrames(r *bufio.Reader, handle func(header) error) error {
 	for {
 		h, err := readHeader(r)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return errors.New("connection closed by the other host")
 		}
 		if err != nil {

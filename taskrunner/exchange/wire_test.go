@@ -87,7 +87,7 @@ func TestProducersHostEndsAHostileConnection(t *testing.T) {
 			}
 			defer conn.Close()
 			conn.SetDeadline(time.Now().Add(30 * time.Second))
-			conn.Write(bytes) //nolint:errcheck // the host may have closed already
+			conn.Write(bytes)
 			var timeout net.Error
 			if _, err := io.Copy(io.Discard, conn); errors.As(err, &timeout) && timeout.Timeout() {
 				t.Error("the connection stays open")
@@ -116,8 +116,8 @@ func serveProducer(t *testing.T, answer []byte) (address string, wait func()) {
 		if _, err := readGreeting(conn); err != nil {
 			t.Error(err)
 		}
-		conn.Write(answer)        //nolint:errcheck // the other host may have closed already
-		io.Copy(io.Discard, conn) //nolint:errcheck // ends when the other host has enough
+		conn.Write(answer)
+		io.Copy(io.Discard, conn)
 	}()
 	return l.Addr().String(), func() { <-done; l.Close() }
 }

@@ -23,8 +23,10 @@ func testGraph() *jobgraph.JobGraph {
 	g := &jobgraph.JobGraph{
 		ProtocolVersion: jobgraph.ProtocolVersion, Job: "words",
 		Vertices: []jobgraph.Vertex{
-			{Name: "source", Parallelism: 2, Source: true}, {Name: "count", Parallelism: 2},
-			{Name: "write", Parallelism: 2}, {Name: "commit", Parallelism: 1},
+			{Name: "source", Parallelism: 2, Source: true},
+			{Name: "count", Parallelism: 2},
+			{Name: "write", Parallelism: 2},
+			{Name: "commit", Parallelism: 1},
 		},
 		Edges: []jobgraph.Edge{
 			{From: 0, To: 1, Pattern: jobgraph.AllToAll},

@@ -98,7 +98,7 @@ func (c closer) Close() error { *c.closed = true; return nil }
 // newWorker starts a host that runs p and answers its hello.
 func newWorker(t testing.TB, id ids.HostID, p program, change ...func(*msg.StartHost)) *worker {
 	t.Helper()
-	return newWorkerIn(context.Background(), t, id, p, change...)
+	return newWorkerIn(t.Context(), t, id, p, change...)
 }
 
 func newWorkerIn(ctx context.Context, t testing.TB, id ids.HostID, p program, change ...func(*msg.StartHost)) *worker {

@@ -220,7 +220,7 @@ func TestHostsOfAJobExchangeRecords(t *testing.T) {
 }
 
 // explode panics where the runtime does it for us.
-func explode(words []string) string { return words[len(words)] }
+func explode(words []string) string { return words[len(words)-1] }
 
 // TestPanicFailsTheTask would catch a host that dies of a user's bug, and a stack
 // in which the user does not find it.
@@ -240,7 +240,7 @@ func TestPanicFailsTheTask(t *testing.T) {
 			`panic: bad word "x"`, "taskhost_test.TestPanicFailsTheTask.func", true,
 		},
 		"a nil dereference": {
-			func(_ context.Context, s operator.Subtask) error { _ = *(*int)(nil); return nil },
+			func(context.Context, operator.Subtask) error { _ = *(*int)(nil); return nil },
 			"panic: runtime error: invalid memory address or nil pointer dereference", "taskhost_test.TestPanicFailsTheTask.func", true,
 		},
 		"the end of the goroutine": {
@@ -390,7 +390,7 @@ func TestHostWithoutAJobEnds(t *testing.T) {
 		"abandoned": {func(c *control.Conn) error { return c.Close() }, taskhost.ErrAbandoned},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := greeted(context.Background(), t, chain([]int{1}, untilCancelled))
+			w := greeted(t.Context(), t, chain([]int{1}, untilCancelled))
 			if err := test.instead(w.conn); err != nil {
 				t.Fatal(err)
 			}
@@ -401,7 +401,7 @@ func TestHostWithoutAJobEnds(t *testing.T) {
 
 // TestHostEndsWithItsContext would catch local mode that cannot be interrupted.
 func TestHostEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(context.Background())
+	ctx, cancel := context.WithCancelCause(t.Context())
 	interrupted := errors.New("interrupted")
 	p := chain([]int{1}, untilCancelled)
 	w := newWorkerIn(ctx, t, "h1", p).ready()
