@@ -65,7 +65,7 @@ func TestProgramArgumentsAreLeftAlone(t *testing.T) {
 // the program or reported without a way out.
 func TestUnknownFlagOffersTheNearest(t *testing.T) {
 	for line, offer := range map[string]string{
-		"--detached prog":        "--detached",
+		"--detachd prog":         "--detached",
 		"-paralelism 4 prog":     "--parallelism",
 		"--taskManagerMemory":    "needs a value",
 		"--zzzzzzzzzzzzzzz prog": "--help",
