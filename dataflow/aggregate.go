@@ -99,8 +99,8 @@ func partialsPort(n *node, codecName string) *port {
 	}
 }
 
-// channelOf spreads hashes over channels by their upper half; the lower half
-// places keys in tables.
+// channelOf spreads hashes over channels, by their upper half. The hash is the
+// same in every process, other than that of the tables.
 func channelOf(hash, channels uint64) int { return int((hash >> 32) * channels >> 32) }
 
 // combiner is the operator before the exchange. It passes on what its table
@@ -134,17 +134,16 @@ func (b *combiner[K, T, A]) taker(keyOf func(T) K) func(T) {
 }
 
 func (b *combiner[K, T, A]) add(key []byte, v T) {
-	hash := xxhash.Sum64(key)
-	acc, fresh := b.table.Upsert(hash, key)
+	acc, fresh := b.table.Upsert(key)
 	if acc == nil {
 		b.flush()
-		if acc, fresh = b.table.Upsert(hash, key); acc == nil { // larger than the whole table
+		if acc, fresh = b.table.Upsert(key); acc == nil { // larger than the whole table
 			var single A
 			if err := b.fold(&single, v, true); err != nil {
 				b.chain.fail(err)
 				return
 			}
-			b.pass(hash, key, single)
+			b.pass(key, single)
 			return
 		}
 	}
@@ -161,20 +160,20 @@ func (b *combiner[K, T, A]) add(key []byte, v T) {
 // flush passes on all keys and empties the table.
 func (b *combiner[K, T, A]) flush() {
 	for i := range b.table.Len() {
-		hash, key, acc := b.table.At(i)
-		b.pass(hash, key, *acc)
+		key, acc := b.table.At(i)
+		b.pass(key, *acc)
 	}
 	b.table.Reset()
 }
 
-func (b *combiner[K, T, A]) pass(hash uint64, key []byte, acc A) {
+func (b *combiner[K, T, A]) pass(key []byte, acc A) {
 	record, err := b.accs.Append(codec.AppendKey(b.record[:0], key), acc)
 	if err != nil {
 		b.chain.fail(err)
 		return
 	}
 	b.record = record
-	b.emit(partial{hash, record})
+	b.emit(partial{xxhash.Sum64(key), record})
 }
 
 // merger is the operator behind the exchange. It holds all keys of its subtask
@@ -200,7 +199,7 @@ func (m *merger[K, A]) add(record []byte) {
 		m.chain.fail(err)
 		return
 	}
-	acc, fresh := m.table.Upsert(xxhash.Sum64(key), key)
+	acc, fresh := m.table.Upsert(key)
 	if acc == nil {
 		m.chain.fail(m.full())
 		return
@@ -222,7 +221,7 @@ func (m *merger[K, A]) full() error {
 
 func (m *merger[K, A]) finish() {
 	for i := range m.table.Len() {
-		_, encoded, acc := m.table.At(i)
+		encoded, acc := m.table.At(i)
 		key, err := m.keys.Decode(encoded)
 		if err != nil {
 			m.chain.fail(err)

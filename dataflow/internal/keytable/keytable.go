@@ -2,9 +2,11 @@
 // that are byte strings, with no allocation per lookup and a stated bound on its
 // memory.
 //
-// Keys lie one behind the other in chunks of an arena, records (hash, key,
-// value) in pages, and an open-addressed array of slots points at them. Chunks
-// and pages never move, so that growing a table copies its slots only.
+// Keys lie one behind the other in chunks of an arena, records (the key's place
+// and beginning, the value) in pages, and an open-addressed array of slots points
+// at them. Chunks and pages never move, so that growing a table copies its slots
+// only. A short key, as most words are, is hashed and compared as one number,
+// within its record.
 //
 // The package has no goroutines and does no I/O; a Table belongs to one
 // goroutine. It imports nothing of ours.
@@ -38,17 +40,18 @@ type Table[V any] struct {
 	bytes  int64 // allocated by the table, and charged to it
 	charge int64 // the part of bytes that Charge added
 	limit  int64
+	seed   seed
 }
 
 type record[V any] struct {
-	hash                  uint64
+	head                  uint64 // of the key
 	chunk, offset, length uint32
 	value                 V
 }
 
 // New makes an empty table that holds at most limit bytes.
 func New[V any](limit int64) *Table[V] {
-	return &Table[V]{limit: limit}
+	return &Table[V]{limit: limit, seed: newSeed()}
 }
 
 // Len is the number of keys.
@@ -71,32 +74,30 @@ func (t *Table[V]) Charge(n int64) {
 // fresh tells which. It copies the key. The value is nil if the table has no
 // room for a new key within its limit; otherwise it stays where it is until
 // Reset.
-//
-// The hash must be the same for the same key. Its lower bits choose the place
-// and its upper half tells keys apart cheaply, so both must be well mixed.
-func (t *Table[V]) Upsert(hash uint64, key []byte) (value *V, fresh bool) {
+func (t *Table[V]) Upsert(key []byte) (value *V, fresh bool) {
+	head := headOf(key)
+	hash := t.seed.hash(head, key)
 	if slots := t.slots; len(slots) > 0 {
-		tag := hash & tagMask
 		mask := uint64(len(slots) - 1)
 		for i := hash & mask; slots[i&mask] != 0; i++ {
 			s := slots[i&mask]
-			if s&tagMask != tag {
+			if s&tagMask != hash&tagMask {
 				continue
 			}
 			r := t.record(int(uint32(s)) - 1)
-			if string(t.key(r)) == string(key) {
+			if r.head == head && int(r.length) == len(key) && (len(key) <= headSize || string(t.key(r)) == string(key)) {
 				return &r.value, false
 			}
 		}
 	}
-	return t.insert(hash, key)
+	return t.insert(hash, head, key)
 }
 
 // At gives the i-th key in the order of their first Upsert, 0 ≤ i < Len. The key
 // is valid until Reset and has no spare capacity.
-func (t *Table[V]) At(i int) (hash uint64, key []byte, value *V) {
+func (t *Table[V]) At(i int) (key []byte, value *V) {
 	r := t.record(i)
-	return r.hash, t.key(r), &r.value
+	return t.key(r), &r.value
 }
 
 // Reset forgets all keys and values and keeps the memory for the next ones.
@@ -127,14 +128,14 @@ func (t *Table[V]) key(r *record[V]) []byte {
 	return t.chunks[r.chunk][r.offset : r.offset+r.length : r.offset+r.length]
 }
 
-func (t *Table[V]) insert(hash uint64, key []byte) (*V, bool) {
+func (t *Table[V]) insert(hash, head uint64, key []byte) (*V, bool) {
 	if t.count == maxRecords || int64(len(key)) > math.MaxUint32 || !t.reserve(len(key)) {
 		return nil, false
 	}
 	c := t.chunks[t.chunk]
 	i := t.count
 	r := t.record(i)
-	r.hash = hash
+	r.head = head
 	r.chunk, r.offset, r.length = uint32(t.chunk), uint32(len(c)), uint32(len(key))
 	t.chunks[t.chunk] = append(c, key...)
 	t.count++
@@ -210,6 +211,7 @@ func (t *Table[V]) rehash(slots int) {
 	t.bytes -= int64(len(t.slots)) * 8
 	t.slots = make([]uint64, slots)
 	for i := range t.count {
-		t.link(i, t.record(i).hash)
+		r := t.record(i)
+		t.link(i, t.seed.hash(r.head, t.key(r)))
 	}
 }

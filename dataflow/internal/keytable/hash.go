@@ -1,0 +1,49 @@
+package keytable
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"math/bits"
+)
+
+// headSize is the length of the longest key that its head holds whole, in bytes.
+const headSize = 8
+
+// headOf gives a number that tells keys of one length up to headSize apart, and
+// longer ones mostly.
+func headOf(key []byte) uint64 {
+	switch n := len(key); {
+	case n >= 8:
+		return binary.LittleEndian.Uint64(key)
+	case n >= 4: // the two halves overlap
+		return uint64(binary.LittleEndian.Uint32(key)) | uint64(binary.LittleEndian.Uint32(key[n-4:]))<<32
+	case n > 0: // first, middle and last, which may be one
+		return uint64(key[0]) | uint64(key[n>>1])<<8 | uint64(key[n-1])<<16
+	default:
+		return 0
+	}
+}
+
+// seed makes each table hash in its own way, so that no input can be made to
+// collide.
+type seed struct {
+	short [2]uint64
+	long  maphash.Seed
+}
+
+func newSeed() seed {
+	s := seed{long: maphash.MakeSeed()}
+	s.short[0] = maphash.String(s.long, "head")
+	s.short[1] = maphash.String(s.long, "length") | 1
+	return s
+}
+
+// hash gives the hash of a key with this head. Short ones are hashed by one wide
+// multiplication.
+func (s *seed) hash(head uint64, key []byte) uint64 {
+	if len(key) > headSize {
+		return maphash.Bytes(s.long, key)
+	}
+	high, low := bits.Mul64(head^s.short[0], uint64(len(key))^s.short[1])
+	return high ^ low
+}
