@@ -22,14 +22,14 @@ var errDriverHangs = errors.New("worker driver takes no orders any more")
 type shell struct {
 	*ResourceManager
 	timers *actor.Timers[struct{}]
-	orders *actor.Outbox[Effect]
+	orders *actor.Outbox[func(context.Context)] // calls to the driver
 	fatal  context.CancelCauseFunc
 }
 
 func newShell(ctx context.Context, r *ResourceManager, fatal context.CancelCauseFunc) *shell {
 	s := &shell{ResourceManager: r, fatal: fatal}
 	s.timers = actor.NewTimers(func(struct{}) { r.post(ctx, Woken{}) })
-	s.orders = actor.NewOutbox(ctx, driverQueue, s.instruct)
+	s.orders = actor.NewOutbox(ctx, driverQueue, func(ctx context.Context, call func(context.Context)) { call(ctx) })
 	return s
 }
 
@@ -67,10 +67,12 @@ func (s *shell) Perform(_ context.Context, effect Effect) {
 		s.mu.Lock()
 		delete(s.jobMasters, e.JobMaster)
 		s.mu.Unlock()
-	case OrderWorkers, Deregister:
-		if !s.orders.Put(effect) {
-			s.fatal(errDriverHangs)
-		}
+	case OrderWorkers:
+		s.instruct(func(ctx context.Context) { s.driver.Order(ctx, e.Orders) })
+	case Deregister:
+		s.instruct(func(ctx context.Context) {
+			s.post(ctx, Deregistered{Err: s.driver.Deregister(ctx, e.Status, e.Diagnostics)})
+		})
 	case Wake:
 		s.timers.Set(struct{}{}, time.Until(e.At))
 	case AnswerStatus:
@@ -81,13 +83,10 @@ func (s *shell) Perform(_ context.Context, effect Effect) {
 	}
 }
 
-// instruct brings orders to the driver, in the outbox's goroutine.
-func (s *shell) instruct(ctx context.Context, effect Effect) {
-	switch e := effect.(type) {
-	case OrderWorkers:
-		s.driver.Order(ctx, e.Orders)
-	case Deregister:
-		s.post(ctx, Deregistered{Err: s.driver.Deregister(ctx, e.Status, e.Diagnostics)})
+// instruct calls the driver from the outbox's goroutine, in order.
+func (s *shell) instruct(call func(context.Context)) {
+	if !s.orders.Put(call) {
+		s.fatal(errDriverHangs)
 	}
 }
 

@@ -71,19 +71,16 @@ func (r *ResourceManager) Run(ctx context.Context) error {
 
 	shell := newShell(ctx, r, cancel)
 	r.loop.SetShell(shell)
-	driver := make(chan error, 1)
-	go func() { // ends with ctx, which the loop's end cancels
-		err := r.driver.Run(ctx, r.report)
-		if err != nil && ctx.Err() == nil {
-			err = fmt.Errorf("run worker driver: %w", err)
-			cancel(err)
+	var driver sync.WaitGroup
+	driver.Go(func() { // ends with ctx, which the loop's end cancels
+		if err := r.driver.Run(ctx, r.report); err != nil {
+			cancel(fmt.Errorf("run worker driver: %w", err)) // the first cause counts
 		}
-		driver <- err
-	}()
+	})
 
 	err := r.loop.Run(ctx)
 	cancel(actor.ErrStopped)
-	<-driver
+	driver.Wait()
 	shell.wait()
 	return err
 }

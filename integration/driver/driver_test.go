@@ -207,7 +207,8 @@ func BenchmarkOrderToRunningProcess(b *testing.B) {
 				eventually(b, "YARN counts no container", func() bool { return a.containers(b, c) == 0 })
 				// Just now a NodeManager has reported: without a pause the next
 				// order would always wait for a whole heartbeat.
-				time.Sleep(rand.N(time.Second))
+				pause := time.NewTimer(rand.N(time.Second))
+				<-pause.C
 				b.StartTimer()
 			}
 		})

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/user"
@@ -275,11 +276,7 @@ func (w *workers) launch(records.ContainerID, records.NodeID, resourcemanager.Wo
 func (w *workers) running() map[ids.ResourceID]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	list := make(map[ids.ResourceID]int, len(w.pids))
-	for id, pid := range w.pids {
-		list[id] = pid
-	}
-	return list
+	return maps.Clone(w.pids)
 }
 
 func (w *workers) await(t testing.TB, n int) {

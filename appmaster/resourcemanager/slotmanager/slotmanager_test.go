@@ -135,7 +135,7 @@ func (m *model) reconcile(t *rapid.T) {
 		needed++
 	}
 	slices.SortFunc(starting, func(a, b ids.ResourceID) int { return m.workers[b].order - m.workers[a].order })
-	want := append(starting[:max(coming-needed, 0)], idle...)
+	want := slices.Concat(starting[:max(coming-needed, 0)], idle)
 	slices.Sort(want)
 	var released []ids.ResourceID
 	for _, r := range plan.Release {

@@ -72,7 +72,7 @@ func (s *script) command(line string) []string {
 	s.t.Helper()
 	options := map[string]string{}
 	var args []string
-	for _, w := range strings.Fields(line) {
+	for w := range strings.FieldsSeq(line) {
 		if name, value, ok := strings.Cut(w, "="); ok {
 			options[name] = value
 		} else {

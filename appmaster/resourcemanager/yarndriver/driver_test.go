@@ -267,7 +267,7 @@ func TestEndOfASilentWorkerIsFoundOutByItsNode(t *testing.T) {
 		if u.count("completed: container ended: the process was killed") != 1 {
 			t.Errorf("reported: %q", u.events)
 		}
-		stop() //nolint:errcheck // the test's own cause
+		stop()
 	})
 }
 
@@ -294,7 +294,7 @@ func TestDeregisterStopsReleasedWorkersFirst(t *testing.T) {
 		if !strings.HasPrefix(y.finished, "KILLED ää") || !strings.HasSuffix(y.finished, "ä … (cut) history") || len(y.finished) > maxDiagnostics+20 {
 			t.Errorf("finished with %d bytes, %.20q…", len(y.finished), y.finished)
 		}
-		stop() //nolint:errcheck // the test's own cause
+		stop()
 	})
 }
 
@@ -331,7 +331,7 @@ func TestFailedStartIsReportedAndGivenBack(t *testing.T) {
 		if u.count("failed: no space left") != 1 || u.count("completed") != 0 {
 			t.Errorf("reported: %q", u.events)
 		}
-		stop() //nolint:errcheck // the test's own cause
+		stop()
 		if y.lastID != 1 || y.asked != 0 {
 			t.Errorf("%d workers were given, and %d asked for again without an order", y.lastID, y.asked)
 		}

@@ -29,25 +29,28 @@ const (
 
 var errResourceManagerHangs = errors.New("resource manager takes no reports any more")
 
+// call is something that takes time.
+type call func(context.Context)
+
 // shell performs effects. Only the loop's goroutine calls Perform.
 type shell struct {
 	*Driver
 	report resourcemanager.Report
 	fatal  context.CancelCauseFunc
 	timers *actor.Timers[struct{}]
-	// yarn and upward each hand over in order, from one goroutine: amrm's Client
-	// serves one caller, and a worker must be known before it starts.
-	yarn   *actor.Outbox[effect]
-	upward *actor.Outbox[effect]
-	calls  sync.WaitGroup
-	slots  chan struct{} // held by each call to a NodeManager
+	// yarn and upward each call in order, from one goroutine: amrm's Client serves
+	// one caller, and a worker must be known before it starts.
+	yarn, upward *actor.Outbox[call]
+	calls        sync.WaitGroup
+	slots        chan struct{} // held by each call to a NodeManager
 }
 
 func newShell(ctx context.Context, d *Driver, report resourcemanager.Report, fatal context.CancelCauseFunc) *shell {
 	s := &shell{Driver: d, report: report, fatal: fatal, slots: make(chan struct{}, nodeCalls)}
 	s.timers = actor.NewTimers(func(struct{}) { d.post(ctx, woken{}) })
-	s.yarn = actor.NewOutbox(ctx, 1, s.callYARN)
-	s.upward = actor.NewOutbox(ctx, upwardQueue, s.handUp)
+	run := func(ctx context.Context, c call) { c(ctx) }
+	s.yarn = actor.NewOutbox(ctx, 1, run)
+	s.upward = actor.NewOutbox(ctx, upwardQueue, run)
 	return s
 }
 
@@ -75,12 +78,14 @@ func (s *shell) register(ctx context.Context) {
 // Perform hands an effect over.
 func (s *shell) Perform(ctx context.Context, e effect) {
 	switch e := e.(type) {
-	case allocate, finish:
-		s.yarn.Put(e) // there is room: one is under way at a time
-	case report, startContainers:
-		if !s.upward.Put(e) {
-			s.fatal(errResourceManagerHangs)
-		}
+	case allocate: // there is room: one of these is under way at a time
+		s.yarn.Put(func(ctx context.Context) { s.allocate(ctx, e) })
+	case finish:
+		s.yarn.Put(func(ctx context.Context) { s.finish(ctx, e) })
+	case report:
+		s.handUp(func(ctx context.Context) { s.tell(ctx, e) })
+	case startContainers: // when what was reported before has been heard
+		s.handUp(func(ctx context.Context) { s.startAll(ctx, e) })
 	case stopContainer:
 		s.callNode(ctx, func(ctx context.Context) { s.stop(ctx, e) })
 	case checkContainer:
@@ -94,51 +99,52 @@ func (s *shell) Perform(ctx context.Context, e effect) {
 	}
 }
 
-// callYARN runs in one goroutine, which amrm's Client belongs to once the
-// attempt is registered.
-func (s *shell) callYARN(ctx context.Context, e effect) {
-	client := s.config.ResourceManager
-	switch e := e.(type) {
-	case allocate:
-		for _, ask := range e.asks {
-			client.SetAsk(ask)
-		}
-		client.Release(e.release...)
-		progress := float32(1)
-		if s.config.Progress != nil {
-			progress = s.config.Progress()
-		}
-		response, err := client.Allocate(ctx, progress)
-		if err == nil {
-			s.config.NodeManagers.SetTokens(response.NMTokens)
-		}
-		s.post(ctx, allocated{response: response, err: err})
-	case finish:
-		s.post(ctx, finished{client.Finish(ctx, e.status, e.diagnostics, s.config.FinalTrackingURL)})
+func (s *shell) handUp(c call) {
+	if !s.upward.Put(c) {
+		s.fatal(errResourceManagerHangs)
 	}
 }
 
-// handUp reports, and lets start what was reported before.
-func (s *shell) handUp(ctx context.Context, e effect) {
-	switch e := e.(type) {
-	case report:
-		if err := s.report(ctx, e.events...); err != nil {
-			s.fatal(fmt.Errorf("report to resource manager: %w", err))
-		}
-	case startContainers:
-		for _, start := range e.starts {
-			s.callNode(ctx, func(ctx context.Context) { s.start(ctx, start) })
-		}
+func (s *shell) allocate(ctx context.Context, e allocate) {
+	client := s.config.ResourceManager
+	for _, ask := range e.asks {
+		client.SetAsk(ask)
+	}
+	client.Release(e.release...)
+	progress := float32(1)
+	if s.config.Progress != nil {
+		progress = s.config.Progress()
+	}
+	response, err := client.Allocate(ctx, progress)
+	if err == nil {
+		s.config.NodeManagers.SetTokens(response.NMTokens)
+	}
+	s.post(ctx, allocated{response: response, err: err})
+}
+
+func (s *shell) finish(ctx context.Context, e finish) {
+	s.post(ctx, finished{s.config.ResourceManager.Finish(ctx, e.status, e.diagnostics, s.config.FinalTrackingURL)})
+}
+
+func (s *shell) tell(ctx context.Context, e report) {
+	if err := s.report(ctx, e.events...); err != nil {
+		s.fatal(fmt.Errorf("report to resource manager: %w", err))
+	}
+}
+
+func (s *shell) startAll(ctx context.Context, e startContainers) {
+	for _, start := range e.starts {
+		s.callNode(ctx, func(ctx context.Context) { s.start(ctx, start) })
 	}
 }
 
 // callNode runs a call to a NodeManager beside the loop, when there is a slot.
-func (s *shell) callNode(ctx context.Context, call func(context.Context)) {
+func (s *shell) callNode(ctx context.Context, c call) {
 	s.calls.Go(func() {
 		select {
 		case s.slots <- struct{}{}:
 			defer func() { <-s.slots }()
-			call(ctx)
+			c(ctx)
 		case <-ctx.Done():
 		}
 	})

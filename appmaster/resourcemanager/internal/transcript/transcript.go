@@ -61,8 +61,7 @@ func replay(text string, tell func(string) []string) string {
 		}
 		answer, answering, commanded = nil, false, false
 	}
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	for _, line := range lines {
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
 		switch {
 		case line == "":
 			finish()
