@@ -117,7 +117,8 @@ type TaskStateChanged struct {
 	Traffic   Traffic
 }
 
-// Traffic counts what a task read and wrote.
+// Traffic counts what a task read and wrote: from and to other tasks, and the
+// bytes of files.
 type Traffic struct {
 	ReadRecords, WriteRecords int64
 	ReadBytes, WriteBytes     int64

@@ -205,7 +205,7 @@ func (h *host) startTask(ctx context.Context, d deployment) {
 			parallelism: h.compiled.Graph.Vertices[d.Execution.Vertex].Parallelism,
 			job:         h.start.Job.ID,
 			memory:      int64(d.MemoryMB) << 20,
-			files:       h.files,
+			files:       &countedFiles{FileSystem: h.files},
 			stdout:      h.stdout,
 			post:        h.loop.Post,
 			splits:      make(chan *jobgraph.Split, 1),

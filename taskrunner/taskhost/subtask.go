@@ -25,7 +25,7 @@ type subtask struct {
 	parallelism int
 	job         ids.JobID
 	memory      int64
-	files       filesystem.FileSystem
+	files       *countedFiles
 	stdout      io.Writer
 	post        func(context.Context, event) error
 

@@ -107,7 +107,7 @@ func (t *task) closeInputs() {
 func (t *task) traffic() msg.Traffic {
 	t.wiring.Lock()
 	defer t.wiring.Unlock()
-	var total msg.Traffic
+	total := msg.Traffic{ReadBytes: t.subtask.files.read.Load(), WriteBytes: t.subtask.files.written.Load()}
 	for _, gate := range t.subtask.inputs {
 		records, bytes := gate.Traffic()
 		total.ReadRecords += records

@@ -1,0 +1,54 @@
+package taskhost
+
+import (
+	"context"
+	"io"
+	"sync/atomic"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+)
+
+// countedFiles counts what a task reads from and writes to files: for sources
+// and file sinks that is all the traffic they have on that side.
+type countedFiles struct {
+	filesystem.FileSystem
+	read, written atomic.Int64 // bytes
+}
+
+func (f *countedFiles) Open(ctx context.Context, uri string) (filesystem.File, error) {
+	file, err := f.FileSystem.Open(ctx, uri)
+	if err != nil {
+		return nil, err
+	}
+	return &countedReader{file, &f.read}, nil
+}
+
+func (f *countedFiles) Create(ctx context.Context, uri string, parents filesystem.Parents) (io.WriteCloser, error) {
+	file, err := f.FileSystem.Create(ctx, uri, parents)
+	if err != nil {
+		return nil, err
+	}
+	return &countedWriter{file, &f.written}, nil
+}
+
+type countedReader struct {
+	filesystem.File
+	bytes *atomic.Int64
+}
+
+func (r *countedReader) Read(p []byte) (int, error) {
+	n, err := r.File.Read(p)
+	r.bytes.Add(int64(n))
+	return n, err
+}
+
+type countedWriter struct {
+	io.WriteCloser
+	bytes *atomic.Int64
+}
+
+func (w *countedWriter) Write(p []byte) (int, error) {
+	n, err := w.WriteCloser.Write(p)
+	w.bytes.Add(int64(n))
+	return n, err
+}
