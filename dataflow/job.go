@@ -71,7 +71,7 @@ type registry struct {
 	jobs map[string]Executable
 }
 
-//nolint:gochecknoglobals // a task host finds a job by the name that the driver sent
+// jobs is how a task host finds a job by the name that the driver sent.
 var jobs = registry{jobs: map[string]Executable{}}
 
 func (r *registry) add(name string, job Executable) {

@@ -1,0 +1,234 @@
+package dataflow_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/dataflow"
+	"github.com/bobbin-yarn/bobbin/dataflow/codec"
+	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
+)
+
+// host is a subtask with the input that a test gives it, and output that goes
+// nowhere.
+type host struct {
+	operator.Subtask
+	inputs []operator.RecordReader
+	splits func() (jobgraph.Split, error)
+	files  filesystem.FileSystem
+}
+
+func (h *host) Index() int                                        { return 0 }
+func (h *host) Attempt() string                                   { return "commit" }
+func (h *host) Job() string                                       { return "job" }
+func (h *host) Memory() int64                                     { return 64 << 20 }
+func (h *host) Stdout() io.Writer                                 { return io.Discard }
+func (h *host) Input(i int) operator.RecordReader                 { return h.inputs[i] }
+func (h *host) Output(int) operator.RecordWriter                  { return nowhere{} }
+func (h *host) FileSystem() filesystem.FileSystem                 { return h.files }
+func (h *host) Collect(context.Context, []byte) error             { return nil }
+func (h *host) Counter(string) *operator.Counter                  { return new(operator.Counter) }
+func (h *host) NextSplit(context.Context) (jobgraph.Split, error) { return h.splits() }
+
+type nowhere struct{}
+
+func (nowhere) Channels() int                           { return 3 }
+func (nowhere) Emit(context.Context, int, []byte) error { return nil }
+func (nowhere) Flush(context.Context) error             { return nil }
+
+// input gives records and then an error.
+type input struct {
+	records [][]byte
+	err     error
+}
+
+func (i *input) Next(context.Context) ([]byte, error) {
+	if len(i.records) == 0 {
+		return nil, i.err
+	}
+	next := i.records[0]
+	i.records = i.records[1:]
+	return next, nil
+}
+
+// silent is an input that gives nothing until the task is cancelled.
+type silent struct{}
+
+func (silent) Next(ctx context.Context) ([]byte, error) {
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
+}
+
+func runTask(t *testing.T, plan string, vertex int, h *host) error {
+	t.Helper()
+	c, err := compile(t, plan, dataflow.PlanOptions{Parallelism: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Tasks[vertex].Run(t.Context(), h)
+}
+
+// readyRecord is what a writer sends when its part is written.
+func readyRecord(t *testing.T, index int, attempt string) []byte {
+	t.Helper()
+	c, err := codec.For[dataflow.KV[int, string]]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := c.Append(nil, dataflow.KV[int, string]{Key: index, Value: attempt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return record
+}
+
+// The commit must take exactly one part of each subtask: any other number would
+// publish a wrong result.
+func TestTheCommitWantsEachPartOnce(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		records [][]byte
+		want    string
+	}{
+		"none":               {nil, "part 0 is missing"},
+		"one of two":         {[][]byte{readyRecord(t, 1, "b")}, "part 0 is missing"},
+		"one twice":          {[][]byte{readyRecord(t, 0, "a"), readyRecord(t, 0, "b")}, "part 0 of attempt \"b\" is not expected"},
+		"one too many":       {[][]byte{readyRecord(t, 2, "a")}, "part 2 of attempt \"a\" is not expected"},
+		"a negative one":     {[][]byte{readyRecord(t, -1, "a")}, "part -1 of attempt \"a\" is not expected"},
+		"without an attempt": {[][]byte{readyRecord(t, 0, "")}, "part 0 of attempt \"\" is not expected"},
+		"garbage":            {[][]byte{{0xff}}, codec.ErrCorrupt.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := dataflowtest.NewFiles(nil)
+			err := runTask(t, "count", 2, &host{files: files, inputs: []operator.RecordReader{&input{c.records, io.EOF}}})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want one that says %q", err, c.want)
+			}
+			if got := files.Files(); len(got) != 0 {
+				t.Errorf("files %v", got)
+			}
+		})
+	}
+}
+
+func TestCorruptRecordsFailTheTask(t *testing.T) {
+	t.Parallel()
+	fine := append(codec.AppendKey(nil, []byte("word")), 2)
+	for name, record := range map[string][]byte{
+		"no pair": {0x7f, 'x'}, "no number": codec.AppendKey(nil, []byte("word")), "more than a number": append(slices.Clone(fine), 0),
+	} {
+		h := &host{files: dataflowtest.NewFiles(nil), inputs: []operator.RecordReader{&input{[][]byte{fine, record}, io.EOF}}}
+		if err := runTask(t, "count", 1, h); !errors.Is(err, codec.ErrCorrupt) {
+			t.Errorf("%s: error %v, want ErrCorrupt", name, err)
+		}
+	}
+}
+
+// A failing input must end the task, with what it says, also while the task
+// waits for another input.
+func TestAFailingInputEndsTheTask(t *testing.T) {
+	t.Parallel()
+	lost := errors.New("connection to host-3 is lost")
+	for name, inputs := range map[string][]operator.RecordReader{
+		"the only one":               {&input{nil, lost}},
+		"the first of two":           {&input{[][]byte{[]byte("a")}, lost}, silent{}},
+		"the second of two":          {silent{}, &input{[][]byte{[]byte("a")}, lost}},
+		"the second, the first done": {&input{nil, io.EOF}, &input{nil, lost}},
+	} {
+		plan, vertex := "union of two sources", 2
+		if len(inputs) == 1 {
+			plan, vertex = "count", 1
+		}
+		if err := runTask(t, plan, vertex, &host{files: dataflowtest.NewFiles(nil), inputs: inputs}); !errors.Is(err, lost) {
+			t.Errorf("%s: error %v, want the input's", name, err)
+		}
+	}
+}
+
+func TestCancellingEndsATaskThatWaitsForItsInputs(t *testing.T) {
+	t.Parallel()
+	c, err := compile(t, "union of two sources", dataflow.PlanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cause := errors.New("region restarts")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	if err := c.Tasks[2].Run(ctx, &host{inputs: []operator.RecordReader{silent{}, silent{}}}); !errors.Is(err, cause) {
+		t.Errorf("error %v, want the cause", err)
+	}
+}
+
+// endless gives records for as long as it is asked, and counts them.
+type endless struct{ given *atomic.Int64 }
+
+func (e endless) Next(ctx context.Context) ([]byte, error) {
+	e.given.Add(1)
+	return make([]byte, 1000), ctx.Err()
+}
+
+// stopping is a stdout that fails.
+type stopping struct{ host }
+
+func (*stopping) Stdout() io.Writer { return failingWriter{} }
+
+type failingWriter struct{}
+
+func (failingWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// Inputs must not be read faster than they are taken: an inbox that grows with
+// what a peer sends would have no bound.
+func TestInputsAreHeldBackWhileRecordsAreNotTaken(t *testing.T) {
+	t.Parallel()
+	c, err := compile(t, "union of two sources", dataflow.PlanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var given atomic.Int64
+	s := &stopping{host{inputs: []operator.RecordReader{endless{&given}, silent{}}}}
+	if err := c.Tasks[2].Run(t.Context(), s); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("error %v, want that of the printer", err)
+	}
+	// the printer fails at its first flush, after 32 KiB; each of two inboxes
+	// holds at most 64 KiB and a record
+	if n := given.Load(); n > 500 {
+		t.Errorf("%d records were read", n)
+	}
+}
+
+func TestAFailureToGetASplitEndsTheTask(t *testing.T) {
+	t.Parallel()
+	fenced := errors.New("the JobMaster has changed")
+	h := &host{files: dataflowtest.NewFiles(nil), splits: func() (jobgraph.Split, error) { return jobgraph.Split{}, fenced }}
+	if err := runTask(t, "one chain", 0, h); !errors.Is(err, fenced) {
+		t.Errorf("error %v, want that of NextSplit", err)
+	}
+}
+
+// FuzzMerge feeds records from another process to what stands behind an
+// exchange: none may panic.
+func FuzzMerge(f *testing.F) {
+	f.Add([]byte("\x04word\x02"), []byte("\x04word\x04"))
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}, []byte{})
+	f.Add(binary.AppendUvarint(nil, 1<<40), []byte{0})
+	c, err := compile(f, "count", dataflow.PlanOptions{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		h := &host{files: dataflowtest.NewFiles(nil), inputs: []operator.RecordReader{&input{[][]byte{first, second}, io.EOF}}}
+		if err := c.Tasks[1].Run(t.Context(), h); err != nil && !errors.Is(err, codec.ErrCorrupt) {
+			t.Errorf("error %v is not ErrCorrupt", err)
+		}
+	})
+}
