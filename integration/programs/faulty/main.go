@@ -4,10 +4,10 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin"
@@ -23,9 +23,6 @@ type Args struct {
 
 var faulty = dataflow.Job("faulty", plan)
 
-// plans counts the calls of the plan function in this process.
-var plans atomic.Int32
-
 func plan(p *dataflow.Plan, a Args) error {
 	switch a.Mode {
 	case "plan-panic":
@@ -34,8 +31,8 @@ func plan(p *dataflow.Plan, a Args) error {
 		return fmt.Errorf("the plan is refused")
 	}
 	lines := dataflow.ReadText(p, a.Input)
-	if a.Mode == "two-plans" && plans.Add(1)%2 == 0 {
-		lines = dataflow.Filter(lines, func([]byte) bool { return true })
+	if a.Mode == "two-plans" {
+		lines = dataflow.Filter(lines, func([]byte) bool { return true }, dataflow.Named(rand.Text()))
 	}
 	seen := dataflow.Map(lines, func(line []byte) []byte {
 		misbehave(a.Mode)
