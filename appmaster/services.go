@@ -22,6 +22,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
+	"github.com/bobbin-yarn/bobbin/internal/version"
 )
 
 // services is everything that an ApplicationMaster consists of, in the order in
@@ -79,7 +80,10 @@ func startServices(ctx context.Context, start time.Time, env environment, logger
 	if err != nil {
 		return nil, err
 	}
-	s.rest = rest.New(rest.Config{TLS: front.RESTServerTLS(), Token: token, Proxies: behind}, gateway{s.component}, logger)
+	s.rest = rest.New(rest.Config{
+		TLS: front.RESTServerTLS(), Token: token, Proxies: behind,
+		Version: version.Text(), Revision: version.Revision(),
+	}, gateway{s.component}, logger)
 	return s, nil
 }
 

@@ -13,11 +13,9 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster"
 	"github.com/bobbin-yarn/bobbin/client/cli"
+	"github.com/bobbin-yarn/bobbin/internal/version"
 	"github.com/bobbin-yarn/bobbin/taskrunner"
 )
-
-// version is set when a release is built.
-var version = "development" //nolint:gochecknoglobals // -ldflags -X reaches variables only
 
 func main() { os.Exit(run(time.Now(), os.Args[1:])) }
 
@@ -40,7 +38,7 @@ func run(start time.Time, args []string) int {
 	go interrupt(cancel)
 	return cli.Run(ctx, cli.Process{
 		Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Getenv: os.Getenv, Executable: executable, Version: version, Start: start,
+		Getenv: os.Getenv, Executable: executable, Version: version.Text(), Start: start,
 	})
 }
 
