@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/bobbin-yarn/bobbin/dataflow"
@@ -21,6 +22,8 @@ import (
 var (
 	// errClientGone says that the client has ended, by Ctrl-C mostly.
 	errClientGone = errors.New("the client has ended")
+	// errDetachedCollect is a job whose result nobody would fetch.
+	errDetachedCollect = errors.New("a job that collects its result cannot run detached: leave out -d, or write to a file")
 	// errJobFailed is a job that did not finish; the client tells why.
 	errJobFailed = errors.New("job did not finish")
 )
@@ -131,6 +134,9 @@ type remote struct {
 // where the client does not follow it.
 func (r *remote) Execute(ctx context.Context, x dataflow.Execution) (dataflow.ExecutionResult, error) {
 	var result dataflow.ExecutionResult
+	if r.detached && slices.ContainsFunc(x.Graph.Vertices, func(v jobgraph.Vertex) bool { return v.Collect != "" }) {
+		return result, fmt.Errorf("execute job %s: %w", x.Graph.Name, errDetachedCollect)
+	}
 	if err := r.conn.Send(msg.ExecuteJob{Graph: x.Graph}); err != nil {
 		return result, fmt.Errorf("execute job %s: %w", x.Graph.Name, err)
 	}
