@@ -46,6 +46,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			{Name: "down", Usage: "stop a cluster and remove its data", Flags: []cli.Flag{dirFlag()}, Action: down},
 			{Name: "status", Usage: "say whether a cluster runs, and where", Flags: []cli.Flag{dirFlag()}, Action: status},
 			{Name: "env", Usage: "print the shell commands that point clients at a cluster", Flags: []cli.Flag{dirFlag()}, Action: env},
+			{
+				Name:            "fs",
+				Usage:           "run one of Hadoop's file commands on a cluster: cluster fs [--dir FOLDER] -ls /",
+				SkipFlagParsing: true, // the flags are FsShell's
+				Action:          fs,
+			},
 		},
 		ExitErrHandler: func(*cli.Context, error) {}, // the exit is main's
 	}
@@ -145,6 +151,35 @@ func env(c *cli.Context) error {
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "export HADOOP_CONF_DIR=%s\n", quote(running.ConfDir()))
 	return errors.Join(err, running.Close())
+}
+
+// fs runs Hadoop's FsShell. Its flags begin with one dash, ours with two: --dir may come first.
+func fs(c *cli.Context) error {
+	dir, args := folderArgument(c.Args().Slice())
+	running, err := cluster.Attach(c.Context, dir)
+	if err != nil {
+		return err
+	}
+	shell := running.Command(c.Context, cluster.FsShell, args...)
+	shell.Stdin, shell.Stdout, shell.Stderr = os.Stdin, c.App.Writer, c.App.ErrWriter
+	if user := os.Getenv("HADOOP_USER_NAME"); user != "" {
+		shell.Env = append(shell.Env, "HADOOP_USER_NAME="+user)
+	}
+	if err = shell.Run(); err != nil { // FsShell has said why
+		err = fmt.Errorf("fs %s: %w", strings.Join(args, " "), err)
+	}
+	return errors.Join(err, running.Close())
+}
+
+// folderArgument takes a leading "--dir FOLDER" or "--dir=FOLDER" off the arguments.
+func folderArgument(args []string) (dir string, rest []string) {
+	switch {
+	case len(args) > 1 && args[0] == "--dir":
+		return args[1], args[2:]
+	case len(args) > 0 && strings.HasPrefix(args[0], "--dir="):
+		return strings.TrimPrefix(args[0], "--dir="), args[1:]
+	}
+	return defaultDir(), args
 }
 
 // quote makes a word of the shell of any text.
