@@ -54,7 +54,7 @@ func misbehave(mode string) {
 		fmt.Fprintln(os.Stderr, "last words of the task")
 		os.Exit(7)
 	case "slow": // long enough for a test to do something to it
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) //nolint:forbidigo // slowness is what it is for
 	}
 }
 
