@@ -24,6 +24,14 @@ bin/bobbin: always
 bin/examples/%: always
 	$(GOBUILD) -o $@ ./examples/$*
 
+.PHONY: demo
+demo: build ## count the words of a text in one process; needs Go alone
+	scripts/demo
+
+.PHONY: demo-yarn
+demo-yarn: build ## the same on a real HDFS and YARN, which it fetches, starts and stops
+	scripts/demo-yarn
+
 .PHONY: test
 test: build ## fetch what the tests need, then run unit and integration tests
 	scripts/test
