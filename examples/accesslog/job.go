@@ -1,0 +1,49 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/bobbin-yarn/bobbin/dataflow"
+)
+
+// Args are the arguments of the job.
+type Args struct {
+	Logs   []string
+	Output string
+}
+
+// Report reads web servers' access logs. Of each host it writes how many bytes
+// were sent there, and of each path the largest answer; how often each status
+// was answered goes to the driver.
+var Report = dataflow.Job("accesslog", func(p *dataflow.Plan, a Args) error {
+	lines := dataflow.ReadText(p, a.Logs...)
+	requests := dataflow.FlatMapWith(lines, newParser, dataflow.Named("parse"), dataflow.CountAs("requests"))
+
+	sent := dataflow.Sum(dataflow.KeyBy(requests, hostOf), bytesOf)
+	dataflow.WriteText(sent, a.Output+"/hosts", func(dst []byte, host dataflow.KV[string, int64]) []byte {
+		return strconv.AppendInt(append(append(dst, host.Key...), '\t'), host.Value, 10)
+	})
+
+	largest := dataflow.Reduce(dataflow.KeyBy(requests, pathOf), larger)
+	dataflow.WriteText(largest, a.Output+"/paths", func(dst []byte, path dataflow.KV[string, Request]) []byte {
+		return strconv.AppendInt(append(append(dst, path.Key...), '\t'), path.Value.Bytes, 10)
+	})
+
+	dataflow.Collect(dataflow.Count(dataflow.KeyBy(requests, statusOf)), Statuses)
+	return nil
+})
+
+// Statuses is how often each status was answered.
+var Statuses = dataflow.NewCollector[dataflow.KV[int, int64]]("statuses")
+
+func hostOf(r Request) string { return r.Host }
+func pathOf(r Request) string { return r.Path }
+func statusOf(r Request) int  { return r.Status }
+func bytesOf(r Request) int64 { return r.Bytes }
+
+func larger(a, b Request) Request {
+	if a.Bytes >= b.Bytes {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/bobbin-yarn/bobbin/dataflow"
+	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const log = `10.0.0.1 - - [10/Oct/2000:13:55:36 -0700] "GET /a HTTP/1.0" 200 100
+10.0.0.2 - frank [10/Oct/2000:13:55:37 -0700] "GET /b HTTP/1.0" 404 7
+10.0.0.1 - - [10/Oct/2000:13:55:38 -0700] "GET /a HTTP/1.0" 304 -
+not a request
+10.0.0.1 - - [10/Oct/2000:13:55:39 -0700] "GET /a HTTP/1.0" 200 250
+`
+
+// TestReport would catch an aggregation by the wrong key, a request that is
+// changed by its encoding, and one that is lost between the job's three ends.
+func TestReport(t *testing.T) {
+	t.Parallel()
+	files := dataflowtest.NewFiles(map[string]string{"/logs/1": log, "/logs/2": log})
+	result := dataflowtest.Run(t, Report, Args{Logs: []string{"/logs"}, Output: "/out"},
+		dataflowtest.Options{FileSystem: files, Parallelism: 2})
+
+	for dir, want := range map[string][]string{
+		"/out/hosts": {"", "10.0.0.1\t700", "10.0.0.2\t14"},
+		"/out/paths": {"", "/a\t250", "/b\t7"},
+	} {
+		got := strings.Split(files.Files()[dir+"/part-00000"]+files.Files()[dir+"/part-00001"], "\n")
+		slices.Sort(got)
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", dir, diff)
+		}
+	}
+
+	statuses, err := dataflow.Collected(result, Statuses)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(statuses, func(a, b dataflow.KV[int, int64]) int { return cmp.Compare(a.Key, b.Key) })
+	if diff := gocmp.Diff([]dataflow.KV[int, int64]{{Key: 200, Value: 4}, {Key: 304, Value: 2}, {Key: 404, Value: 2}}, statuses); diff != "" {
+		t.Errorf("statuses (-want +got):\n%s", diff)
+	}
+	if got := result.Counters; got["requests"] != 8 || got["malformed"] != 2 {
+		t.Errorf("counters %v, want 8 requests and 2 malformed lines", got)
+	}
+}
+
+func TestMalformedLinesAreNoRequests(t *testing.T) {
+	for _, line := range []string{
+		"", "a b c", `h - - [t] "GET" 200 1`, `h - - [t] "GET / HTTP/1.0" 200`, `h - - [t] "GET / HTTP/1.0" ok 1`,
+		`h - - [t] "GET / HTTP/1.0" 200 many`, ` - - [t] "GET / HTTP/1.0" 200 1`,
+	} {
+		if r, ok := parse(line); ok {
+			t.Errorf("%q is the request %+v", line, r)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+// Accesslog reports on the access logs of web servers: a program with several
+// outputs, a type of its own, counters, and a result that comes back to the
+// driver. docs/write-a-job.md goes through it.
+//
+//	accesslog OUTPUT LOG...
+//
+// job.go holds the job, request.go its type.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/bobbin-yarn/bobbin"
+	"github.com/bobbin-yarn/bobbin/dataflow"
+)
+
+func main() { bobbin.Main(drive) }
+
+// drive is the driver: it runs once, wherever the job's tasks run.
+func drive(ctx context.Context, env *dataflow.Env) error {
+	args := env.Args()
+	if len(args) < 2 {
+		return errors.New("usage: accesslog OUTPUT LOG...")
+	}
+	result, err := env.Execute(ctx, Report, Args{Output: args[0], Logs: args[1:]})
+	if err != nil || result.Detached {
+		return err
+	}
+	statuses, err := dataflow.Collected(result, Statuses)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(statuses, func(a, b dataflow.KV[int, int64]) int { return cmp.Compare(a.Key, b.Key) })
+	for _, status := range statuses {
+		fmt.Printf("%d\t%d\n", status.Key, status.Value)
+	}
+	fmt.Printf("%d requests, %d malformed lines\n", result.Counters["requests"], result.Counters["malformed"])
+	return nil
+}
