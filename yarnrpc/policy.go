@@ -8,7 +8,8 @@ import (
 // Policy says how often and for how long a Proxy tries. The zero value is one try.
 type Policy struct {
 	// MaxWait bounds the time from a call's begin to its last try: a wait that would
-	// end later is not begun. 0: one try; negative: no bound but the call's context.
+	// end later is not begun, but the first round over several addresses is finished.
+	// 0: one try; negative: no bound but the call's context.
 	MaxWait time.Duration
 	// BaseDelay is the first wait. Each is twice the one before, up to MaxDelay, and
 	// then spread at random from half to one and a half of it. Where BaseDelay is
@@ -59,7 +60,7 @@ func (t *tries) next(action Action, now time.Time) (wait time.Duration, again bo
 			return 0, false
 		}
 		if t.failovers%t.addresses != 0 {
-			return 0, t.inTime(now)
+			return 0, t.failovers < t.addresses || t.inTime(now)
 		}
 	case Permanent, Reauth:
 		return 0, false

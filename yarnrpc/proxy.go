@@ -81,16 +81,16 @@ func (p *Proxy) Call(ctx context.Context, method string, request, response proto
 			continue // the connection had just gone idle, or was reset
 		}
 		failed.add(l.address, err)
+		action := Classify(err)
+		if action == FailOver { // for the next call, too, where this one is given up
+			p.leave(l)
+		}
 		if p.isClosed() || MaybeSent(err) && !repeatable(p.o.Protocol, method) {
 			return failed.report(err, state)
 		}
-		action := Classify(err)
 		wait, again := state.next(action, time.Now())
 		if !again {
 			return failed.report(err, state)
-		}
-		if action == FailOver {
-			p.leave(l)
 		}
 		p.o.Logger.WithFields(logrus.Fields{"method": method, "address": l.address, "wait": wait}).
 			WithError(err).Warn("call failed and will be tried again")

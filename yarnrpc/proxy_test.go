@@ -115,6 +115,35 @@ func TestCallsThatFailTogetherFailOverOnce(t *testing.T) {
 	})
 }
 
+// An ApplicationMaster's heartbeat has no time to wait, but must find the active one
+// of two ResourceManagers although the first takes long to refuse it.
+func TestTheFirstRoundOverTheServersIsFinishedWhateverTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t, map[string]*rpctest.Server{"rm1:1": {Handler: func(call *rpctest.Call) (proto.Message, error) {
+			time.Sleep(time.Second)
+			return standby(call)
+		}}, "rm2:1": {Handler: echo}})
+		proxy := n.proxy(t, yarnrpc.Policy{MaxWait: time.Nanosecond, BaseDelay: time.Second}, "rm1:1", "rm2:1")
+		if got, err := ask(t.Context(), proxy, method, 7); err != nil || got != 7 {
+			t.Errorf("got %d, %v", got, err)
+		}
+	})
+}
+
+// Without this, a client that makes one try for each call would ask a standby for ever.
+func TestACallThatIsGivenUpLeavesTheServerThatFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t, map[string]*rpctest.Server{"rm1:1": {Handler: standby}, "rm2:1": {Handler: echo}})
+		proxy := n.proxy(t, yarnrpc.Policy{}, "rm1:1", "rm2:1")
+		if _, err := ask(t.Context(), proxy, method, 1); !errors.Is(err, yarnrpc.ErrStandby) {
+			t.Errorf("first call: %v, want the standby's answer", err)
+		}
+		if got, err := ask(t.Context(), proxy, method, 2); err != nil || got != 2 {
+			t.Errorf("second call: %d, %v", got, err)
+		}
+	})
+}
+
 func TestAProxyWaitsForAServerThatComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t, map[string]*rpctest.Server{})
