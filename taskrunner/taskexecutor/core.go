@@ -119,6 +119,8 @@ func (c *Core) timerFired(t Timer) {
 		if s := c.slots.find(t.Allocation); s != nil && s.state == slotAllocated {
 			c.freeSlots(c.jobs[s.job], []*slot{s}, "not accepted within "+c.config.SlotTimeout.String()+" (taskmanager.slot.timeout)")
 		}
+	case TimerHostReady:
+		c.hostLate(t.Host)
 	case TimerHostStop:
 		if _, lives := c.hosts[t.Host]; lives {
 			c.emit(KillHost{t.Host})

@@ -16,6 +16,10 @@ const (
 	// hostStopGrace is how long a host that was told to stop may take before it
 	// is killed.
 	hostStopGrace = 5 * time.Second
+	// hostReadyTimeout is how long a host may take to say hello, and again to get
+	// ready once it was told its job. Either takes milliseconds, unless the
+	// program waits for something.
+	hostReadyTimeout = 2 * time.Minute
 	// maxEarly is the number of hosts in a row that may end before they are ready;
 	// then the job counts as unbuildable.
 	maxEarly = 2
@@ -53,6 +57,7 @@ func (c *Core) ensureHost(j *job) {
 	j.host = &host{id: ids.HostID(c.hostIDs.Next())}
 	c.hosts[j.host.id] = j
 	c.emit(StartHost{Host: j.host.id, Job: j.id, Program: j.program, MemoryMB: c.slots.memoryMB(j.id)})
+	c.emit(SetTimer{Timer{Kind: TimerHostReady, Host: j.host.id}, hostReadyTimeout})
 }
 
 // instructHost tells a host its job, once both are known.
@@ -64,6 +69,27 @@ func (c *Core) instructHost(j *job) {
 	h.instructed = true
 	memoryMB := c.slots.memoryMB(j.id)
 	c.emit(InstructHost{Host: h.id, Job: *j.spec, MemoryMB: memoryMB, Network: memory.HostOf(memoryMB, c.config.Memory).Network})
+	c.emit(SetTimer{Timer{Kind: TimerHostReady, Host: h.id}, hostReadyTimeout})
+}
+
+// hostLate ends a host that does not get ready. One that waits to be told its job
+// is not to blame.
+func (c *Core) hostLate(id ids.HostID) {
+	j := c.hosts[id]
+	if j == nil {
+		return
+	}
+	h := j.host
+	if h.stopping || h.failure != nil || !h.ready.IsZero() || h.greeted && !h.instructed {
+		return
+	}
+	fault := "it did not say hello: the program must call bobbin.Main before anything else"
+	if h.instructed {
+		fault = "it did not get ready to run the job's tasks: a plan function must not wait for anything"
+	}
+	h.failure = msg.NewFailure(fmt.Sprintf("task host of job %s on %s was ended after %s: %s",
+		j.name(), c.config.Node, hostReadyTimeout, fault), "")
+	c.emit(KillHost{h.id})
 }
 
 // setHostMemory takes in that the job's slots have changed.

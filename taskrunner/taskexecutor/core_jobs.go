@@ -116,9 +116,17 @@ func (c *Core) registeredAtJobMaster(j *job, m msg.RegisteredAtJobMaster) {
 	c.instructHost(j)
 }
 
+// offersAnswered takes in what becomes of offered slots. A JobMaster that takes
+// one which is free by now, as its answer came late, starts over with this
+// worker: it would deploy tasks into a slot that another job may get.
 func (c *Core) offersAnswered(j *job, m msg.SlotOffersAnswered) {
-	for _, s := range c.slotsOf(j, m.Accepted) {
+	accepted := c.slotsOf(j, m.Accepted)
+	for _, s := range accepted {
 		s.state = slotActive
+	}
+	if len(accepted) < len(m.Accepted) {
+		c.drop(&j.link, "JobMaster accepts a slot that was given back")
+		return
 	}
 	c.freeSlots(j, c.slotsOf(j, m.Rejected), "rejected by the JobMaster")
 }

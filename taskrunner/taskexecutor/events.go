@@ -189,6 +189,7 @@ const (
 	TimerHeartbeat                         // of Link
 	TimerRegistration                      // a ResourceManager should be found
 	TimerSlot                              // Allocation should be accepted
+	TimerHostReady                         // Host should be ready
 	TimerHostStop                          // Host should have ended by itself
 	TimerHostStart                         // Host was lost: start another for Job
 )
@@ -205,6 +206,8 @@ func (k TimerKind) String() string {
 		return "registration"
 	case TimerSlot:
 		return "slot"
+	case TimerHostReady:
+		return "host-ready"
 	case TimerHostStop:
 		return "host-stop"
 	case TimerHostStart:
