@@ -152,7 +152,7 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 			LogDir:      env.logDir,
 			Logger:      logger,
 		},
-		Identity: env.credential,
+		Identity: env.hostIssuer(),
 		Instructions: msg.StartHost{
 			ListenHost: env.launch.Host,
 			HadoopConf: env.launch.HadoopConf,
@@ -162,6 +162,15 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 		},
 		Logger: logger,
 	})
+}
+
+// hostIssuer issues the certificates of task hosts; nil where they do without
+// (security.ssl.internal.enabled).
+func (env environment) hostIssuer() *pki.Credentials {
+	if !env.config.Bool(config.SSLInternalEnabled) {
+		return nil
+	}
+	return env.credential
 }
 
 // hostEnvironment is what task hosts inherit: not what tells this process who it

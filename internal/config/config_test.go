@@ -227,3 +227,15 @@ func TestReferenceListsEveryOption(t *testing.T) {
 		t.Error("the unit of a bare number is missing")
 	}
 }
+
+// TestTheReferencePageIsCurrent would catch an option that changed without its
+// page.
+func TestTheReferencePageIsCurrent(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "OPTIONS.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Reference(), string(page)); diff != "" {
+		t.Errorf("docs/OPTIONS.md is out of date: run make generate (-want +got):\n%s", diff)
+	}
+}

@@ -87,6 +87,10 @@ const (
 
 const unlimited = "2147483647" // Integer.MAX_VALUE, Flink's "no limit"
 
+// idle begins the description of an option that nothing reads yet: a
+// configuration of Flink's that has it loads all the same.
+const idle = "Accepted, without effect yet: "
+
 // table is every option, in the order of the reference.
 var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: ExecutionTarget, Default: "local", Choices: []string{"local", "yarn-per-job"}, Origin: flink + ": none", Doc: "Where `bobbin run` runs a program; the flag `-t`."},
@@ -95,7 +99,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: ParallelismDefault, Default: "1", Least: 1, Origin: flink, Doc: "Parallelism of operators that set none; the flag `-p`."},
 	{Key: BufferTimeout, Default: "100 ms", Origin: flink, Doc: "After this time a buffer is sent though it is not full."},
 
-	{Key: YarnApplicationID, Origin: flink, Doc: "The running application that a command means."},
+	{Key: YarnApplicationID, Origin: flink, Doc: idle + "the running application that a command means."},
 	{Key: YarnApplicationName, Origin: flink, Doc: "The application's name in YARN; the job's where none is given. The flag `-nm`."},
 	{Key: YarnApplicationType, Default: "Bobbin", Origin: flink + ": none", Doc: "The application's type in YARN."},
 	{Key: YarnApplicationQueue, Origin: flink, Doc: "The queue; YARN's default where none is given. The flag `-qu`."},
@@ -112,14 +116,14 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: ContainerMasterEnv, Origin: flink, Doc: "Environment variables of the ApplicationMaster."},
 	{Key: ContainerWorkerEnv, Origin: flink, Doc: "Environment variables of TaskExecutors and task hosts."},
 	{Key: HadoopOptions, Origin: flink, Doc: "Options for Hadoop, over those of `HADOOP_CONF_DIR`."},
-	{Key: YarnOptions, Origin: flink, Doc: "Options for YARN, over those of `HADOOP_CONF_DIR`."},
+	{Key: YarnOptions, Origin: flink, Doc: idle + "options for YARN, over those of `HADOOP_CONF_DIR`."},
 	{Key: JavaOptions, Origin: flink, Doc: "Accepted so that a configuration of Flink loads; there is no JVM to give it to."},
 
 	{Key: JobManagerProcessSize, Default: "512m", Origin: flink + ": 1600m", Doc: "Memory of the ApplicationMaster's container; the flag `-jm`."},
 	{Key: RESTBindPort, Default: "0", Origin: flink + ": 8081", Doc: "Ports of the REST endpoint; 0 is any."},
 	{Key: ServicesShutdownTimeout, Default: "30 s", Origin: flink, Doc: "How long the parts of an ending cluster may take."},
 	{Key: LoggingLevel, Default: "info", Choices: []string{"debug", "info", "warn", "error"}, Origin: ours, Doc: "Which events go to the logs."},
-	{Key: SSLInternalEnabled, Default: "true", Origin: flink + ": false", Doc: "Whether records between task hosts are encrypted; control always is."},
+	{Key: SSLInternalEnabled, Default: "true", Origin: flink + ": false", Doc: "Whether records between task hosts are encrypted, and hosts know each other by certificates; between roles that is always so."},
 
 	{Key: HeartbeatInterval, Default: "10 s", Origin: flink, Doc: "Time between heartbeats of roles."},
 	{Key: HeartbeatTimeout, Default: "50 s", Origin: flink, Doc: "A role that is not heard of for so long is dead; a lost connection is noticed at once."},
@@ -130,11 +134,11 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: WorkerRegistrationTimeout, Default: "5 min", Origin: flink, Doc: "A container whose TaskExecutor does not register for so long is released."},
 	{Key: StartWorkerMaxFailureRate, Default: "10", Origin: flink, Doc: "Failed starts of TaskExecutors a minute, beyond which starts pause."},
 	{Key: StartWorkerRetryInterval, Default: "3 s", Origin: flink, Doc: "Length of that pause."},
-	{Key: PreviousWorkerTimeout, Default: "0 s", Origin: flink, Doc: "How long a new ApplicationMaster waits for TaskExecutors of its predecessor before it asks for others."},
-	{Key: JobTimeout, Default: "5 min", Origin: flink, Doc: "After this time without its JobMaster, a job's slots are free."},
-	{Key: SlotsMin, Default: "0", Origin: flink, Doc: "Slots that are kept even without work."},
+	{Key: PreviousWorkerTimeout, Default: "0 s", Origin: flink, Doc: idle + "how long a new ApplicationMaster waits for TaskExecutors of its predecessor before it asks for others."},
+	{Key: JobTimeout, Default: "5 min", Origin: flink, Doc: idle + "after this time without its JobMaster, a job's slots are free."},
+	{Key: SlotsMin, Default: "0", Origin: flink, Doc: idle + "slots that are kept even without work."},
 	{Key: SlotsMax, Default: unlimited, Least: 1, Origin: flink, Doc: "Most slots of the cluster."},
-	{Key: RedundantWorkers, Default: "0", Origin: flink, Doc: "TaskExecutors that are kept spare."},
+	{Key: RedundantWorkers, Default: "0", Origin: flink, Doc: idle + "TaskExecutors that are kept spare."},
 	{Key: SlotRequestTimeout, Default: "5 min", Origin: flink, Doc: "A job that does not get its slots for so long fails."},
 	{Key: SlotIdleTimeout, Default: "50 s", Origin: flink, Doc: "A slot that a job holds without using it for so long is given back."},
 

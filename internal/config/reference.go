@@ -5,11 +5,15 @@ import (
 	"strings"
 )
 
-// Reference gives the page of all options, Markdown.
+//go:generate go run ./internal/reference ../../docs/OPTIONS.md
+
+// Reference gives the page of all options, Markdown: docs/OPTIONS.md.
 func Reference() string {
 	var page strings.Builder
 	page.WriteString("# Options\n\n" +
-		"Given in `conf/bobbin.yaml` (`name: value`), or with `-D name=value`, which counts more.\n" +
+		"<!-- Code generated from internal/config/keys.go. DO NOT EDIT. -->\n\n" +
+		"Given in `conf/bobbin.yaml` (`name: value`), or with `-D name=value`, which counts more. Names, types and meanings are Flink's where the\n" +
+		"origin says so, with Flink's default after the colon where ours is another.\n" +
 		"Durations are a number and `ns`, `µs`, `ms`, `s`, `min`, `h` or `d`; sizes a number and `b`, `k`, `m`, `g` or `t`.\n\n" +
 		"| option | type | default | meaning | origin |\n| --- | --- | --- | --- | --- |\n")
 	for _, d := range table {

@@ -1,0 +1,71 @@
+package lint
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+)
+
+// TestOptionsAreReadOrSaySo would catch an option that users set and nothing
+// looks at.
+func TestOptionsAreReadOrSaySo(t *testing.T) {
+	read := map[string]bool{} // by the constant's name
+	use := regexp.MustCompile(`\bconfig\.([A-Z]\w*)`)
+	for name, content := range trackedFiles(t) {
+		if strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && path.Dir(name) != "internal/config" {
+			for _, found := range use.FindAllSubmatch(content, -1) {
+				read[string(found[1])] = true
+			}
+		}
+	}
+	options := keys(t)
+	if len(options) < 50 {
+		t.Fatalf("only %d options found", len(options))
+	}
+	reference := config.Reference()
+	for constant, option := range options {
+		_, row, _ := strings.Cut(reference, "\n| `"+option)
+		row, _, _ = strings.Cut(row, "\n")
+		switch without := strings.Contains(row, "| Accepted"); {
+		case !read[constant] && !without:
+			t.Errorf("%s is read by nothing, and its description does not say so", option)
+		case read[constant] && without:
+			t.Errorf("%s is read, and its description says that it has no effect", option)
+		}
+	}
+}
+
+// keys gives the names of the options in internal/config/keys.go by their constants.
+func keys(t *testing.T) map[string]string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path.Join(root(t), "internal", "config", "keys.go"), nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || len(spec.Values) != 1 {
+			return true
+		}
+		kind, ok := spec.Type.(*ast.Ident)
+		literal, isText := spec.Values[0].(*ast.BasicLit)
+		if !ok || !isText || !strings.HasSuffix(kind.Name, "Key") {
+			return true
+		}
+		name, err := strconv.Unquote(literal.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names[spec.Names[0].Name] = name
+		return true
+	})
+	return names
+}
