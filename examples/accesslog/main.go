@@ -2,7 +2,7 @@
 // outputs, a type of its own, counters, and a result that comes back to the
 // driver. docs/write-a-job.md goes through it.
 //
-//	accesslog OUTPUT LOG...
+//	accesslog OUTPUT LOGS
 //
 // job.go holds the job, request.go its type.
 package main
@@ -24,7 +24,7 @@ func main() { bobbin.Main(drive) }
 func drive(ctx context.Context, env *dataflow.Env) error {
 	args := env.Args()
 	if len(args) < 2 {
-		return errors.New("usage: accesslog OUTPUT LOG...")
+		return errors.New("usage: accesslog OUTPUT LOGS")
 	}
 	result, err := env.Execute(ctx, Report, Args{Output: args[0], Logs: args[1:]})
 	if err != nil || result.Detached {
