@@ -97,7 +97,7 @@ func (c *Core) tasksLost(w *worker, cause failover.Cause) {
 		c.regionFailed(r, cause)
 	}
 	for _, r := range c.failing {
-		if c.regions[r].incident.Suspect() == w.host {
+		if suspect, _ := c.regions[r].incident.Suspect(); suspect == w.host {
 			c.regions[r].incident.Add(cause)
 		}
 	}
@@ -121,13 +121,15 @@ func (c *Core) failOver() {
 	}
 }
 
-// rootCause is what made a region fail, once that is known. While the worker of
-// a host that is blamed has lost its connection, word of it is on the way.
+// rootCause is what made a region fail, once that is known. A host that is blamed
+// may have been lost with its node: then the first that is heard of its worker
+// after the blame, if only how it ends what it runs of the region, tells that it
+// lives, or the loss of its connection that it does not.
 func (c *Core) rootCause(r int) (failover.Cause, bool) {
 	incident := &c.regions[r].incident
-	if suspect := incident.Suspect(); suspect != "" {
+	if suspect, since := incident.Suspect(); suspect != "" {
 		for _, w := range c.workers {
-			if w.host == suspect && w.connection == 0 {
+			if w.host == suspect && (w.connection == 0 || !w.heard.After(since)) {
 				return failover.Cause{}, false
 			}
 		}

@@ -15,6 +15,7 @@ type worker struct {
 	resource   ids.ResourceID
 	node       string       // its node's name
 	connection ConnectionID // 0 once it is lost
+	heard      time.Time    // its last message
 	broken     string       // how the connection was lost
 	deadline   time.Time    // when it counts as lost unless it is heard of
 
@@ -49,7 +50,7 @@ func (c *Core) taskExecutorSaid(e TaskExecutorSaid) {
 		c.emit(Dropped{From: e.From, Message: e.Message, Why: "it is for another grant of leadership"})
 		return
 	}
-	w.deadline = c.now.Add(c.config.HeartbeatTimeout)
+	w.heard, w.deadline = c.now, c.now.Add(c.config.HeartbeatTimeout)
 	switch m := e.Message.(type) {
 	case msg.Heartbeat:
 	case msg.OfferSlots:
@@ -89,7 +90,7 @@ func (c *Core) register(from Peer, old *worker, m msg.RegisterAtJobMaster) {
 	}
 	w := &worker{
 		resource: m.Resource, node: m.Host, connection: from.Connection,
-		deadline: c.now.Add(c.config.HeartbeatTimeout),
+		heard: c.now, deadline: c.now.Add(c.config.HeartbeatTimeout),
 	}
 	c.expireBy(w.deadline)
 	c.workers = append(c.workers, w)

@@ -173,8 +173,8 @@ func TestRootCause(t *testing.T) {
 			if root.Failure.Message != test.want || known != (test.want != "") {
 				t.Errorf("root cause %q (%t), want %q", root.Failure.Message, known, test.want)
 			}
-			if got := i.Suspect(); got != test.suspect {
-				t.Errorf("suspect %q, want %q", got, test.suspect)
+			if got, since := i.Suspect(); got != test.suspect || got != "" && !since.Equal(start) {
+				t.Errorf("suspect %q since %s, want %q since %s", got, since, test.suspect, start)
 			}
 		})
 	}

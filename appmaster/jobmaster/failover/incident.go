@@ -59,13 +59,13 @@ func (i *Incident) Add(c Cause) {
 	}
 }
 
-// Suspect is the host that the failures blame as long as none of them is the
-// root cause, or "".
-func (i *Incident) Suspect() ids.HostID {
+// Suspect is the host that the failures blame, and since when, as long as none of
+// them is the root cause, or "".
+func (i *Incident) Suspect() (host ids.HostID, since time.Time) {
 	if i.root != nil || i.heard == nil {
-		return ""
+		return "", time.Time{}
 	}
-	return i.heard.Failure.PeerLost
+	return i.heard.Failure.PeerLost, i.heard.Time
 }
 
 // Root is the root cause: the first failure that blames no peer, or after the
