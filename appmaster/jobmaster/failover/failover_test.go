@@ -129,6 +129,33 @@ func TestOnlyFailuresOfTheJobUseUpRestarts(t *testing.T) {
 	}
 }
 
+// TestAJobThatLosesItsWorkersEnds would catch a job that exceeds its containers'
+// memory, gets new ones and does it again, for ever.
+func TestAJobThatLosesItsWorkersEnds(t *testing.T) {
+	t.Parallel()
+	r := NewRestarts(settings(t, nil), 1)
+	lost := Cause{Kind: WorkerLost}
+	now := start
+	for i := range maxLosses {
+		now = now.Add(59 * time.Minute)
+		if d := r.Decide(now, lost, 7); !d.Restart {
+			t.Fatalf("loss %d of a worker: got %+v, want a restart", i+1, d)
+		}
+	}
+	if d := r.Decide(now, lost, 7); d.Restart || d.Exhausted != "10 restarts for lost workers" {
+		t.Errorf("loss %d: got %+v, want the end of the job", maxLosses+1, d)
+	}
+	if d := r.Decide(now, lost, 8); !d.Restart {
+		t.Errorf("another region: got %+v, want a restart", d)
+	}
+	if d := r.Decide(now, Cause{Kind: TaskFailed}, 7); !d.Restart {
+		t.Errorf("failure of a task: got %+v, want a restart by the strategy", d)
+	}
+	if d := r.Decide(now.Add(time.Hour), lost, 7); !d.Restart {
+		t.Errorf("an hour after the last loss: got %+v, want a restart", d)
+	}
+}
+
 func TestEachRegionRestartsAtOnceTheFirstTime(t *testing.T) {
 	t.Parallel()
 	r := NewRestarts(settings(t, nil), 1)
