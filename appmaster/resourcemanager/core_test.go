@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/internal/transcript"
+	"github.com/bobbin-yarn/bobbin/internal/transcript"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
-	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/internal/transcript"
+	"github.com/bobbin-yarn/bobbin/internal/transcript"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
