@@ -1,0 +1,219 @@
+package bobbintest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+)
+
+// Outcome is how a command ended.
+type Outcome struct {
+	Code           int // -1 after a signal
+	Stdout, Stderr string
+}
+
+// Report is what `bobbin run -o json` prints.
+type Report struct {
+	Application string           `json:"application"`
+	Job         string           `json:"job"`
+	TrackingURL string           `json:"trackingUrl"`
+	State       string           `json:"state"`
+	FinalStatus string           `json:"finalStatus"`
+	JobStatus   string           `json:"jobStatus"`
+	Duration    int64            `json:"durationMs"`
+	Counters    map[string]int64 `json:"counters"`
+	Error       string           `json:"error"`
+	Steps       []Step           `json:"steps"`
+}
+
+// Step is one step of a Report.
+type Step struct {
+	Name   string `json:"name"`
+	Millis int64  `json:"ms"` // from the start of the command
+}
+
+// JSON decodes the last line of standard output, which `-o json` makes an object.
+func (o Outcome) JSON(t testing.TB) Report {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(o.Stdout), "\n")
+	var report Report
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &report); err != nil {
+		t.Fatalf("the last line of stdout is no JSON object: %v\n%s", err, o)
+	}
+	return report
+}
+
+// Application is the first application that the command's output names.
+func (o Outcome) Application(t testing.TB) string {
+	t.Helper()
+	id := applicationPattern().FindString(o.Stderr + o.Stdout)
+	if id == "" {
+		t.Fatalf("no application is named\n%s", o)
+	}
+	return id
+}
+
+// String is all that the command said, for messages of failed tests.
+func (o Outcome) String() string {
+	return fmt.Sprintf("exit code %d\n--- stdout\n%s\n--- stderr\n%s", o.Code, o.Stdout, o.Stderr)
+}
+
+func applicationPattern() *regexp.Regexp { return regexp.MustCompile(`application_\d+_\d+`) }
+
+// Command is a running command.
+type Command struct {
+	cmd            *exec.Cmd
+	stdout, stderr output
+	ended          chan struct{} // closed when the process has ended and its output is read
+	patience       time.Duration
+}
+
+// Run runs bobbin with these arguments to its end.
+func (u *User) Run(t testing.TB, args ...string) Outcome {
+	t.Helper()
+	return u.Start(t, args...).Wait(t)
+}
+
+// Start starts bobbin with these arguments, in a process group of its own.
+func (u *User) Start(t testing.TB, args ...string) *Command {
+	t.Helper()
+	return u.StartProgram(t, u.bobbin, args...)
+}
+
+// StartProgram starts any program in the user's environment. What still runs when
+// the test ends is killed.
+func (u *User) StartProgram(t testing.TB, program string, args ...string) *Command {
+	t.Helper()
+	c := &Command{
+		cmd:      exec.CommandContext(context.WithoutCancel(t.Context()), program, args...),
+		ended:    make(chan struct{}),
+		patience: u.patience,
+	}
+	c.cmd.Dir = u.home
+	c.cmd.Env = u.environment()
+	c.cmd.Stdout, c.cmd.Stderr = &c.stdout, &c.stderr
+	c.cmd.SysProcAttr = ownGroup()
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { // ends with the process
+		defer close(c.ended)
+		_ = c.cmd.Wait() // how it ended is in ProcessState
+	}()
+	t.Cleanup(func() {
+		_ = killGroup(c.cmd.Process.Pid) // mostly gone
+		<-c.ended
+	})
+	return c
+}
+
+// Wait waits for the command's end.
+func (c *Command) Wait(t testing.TB) Outcome {
+	t.Helper()
+	timeout := time.NewTimer(c.patience)
+	defer timeout.Stop()
+	select {
+	case <-c.ended:
+	case <-timeout.C:
+		t.Fatalf("%v has not ended after %v\n%s", c.cmd.Args, c.patience, c.Seen())
+	}
+	return c.Seen()
+}
+
+// Signal sends a signal to the command's process alone; a command that has ended
+// does not mind.
+func (c *Command) Signal(t testing.TB, signal os.Signal) {
+	t.Helper()
+	if err := c.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Fatal(err)
+	}
+}
+
+// PID is the command's process.
+func (c *Command) PID() int { return c.cmd.Process.Pid }
+
+// Running tells whether the command has not ended yet.
+func (c *Command) Running() bool {
+	select {
+	case <-c.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// Seen is what the command has said so far; its Code counts once it has ended.
+func (c *Command) Seen() Outcome {
+	o := Outcome{Stdout: c.stdout.String(), Stderr: c.stderr.String()}
+	if !c.Running() {
+		o.Code = c.cmd.ProcessState.ExitCode()
+	}
+	return o
+}
+
+// Says waits until the command has said text, on either output. One that ends
+// without having said it fails the test.
+func (c *Command) Says(t testing.TB, text string) {
+	t.Helper()
+	Eventually(t, fmt.Sprintf("%s says %q", c.cmd.Args[0], text), func() (bool, error) {
+		running := c.Running()
+		seen := c.Seen()
+		if strings.Contains(seen.Stderr, text) || strings.Contains(seen.Stdout, text) {
+			return true, nil
+		}
+		if !running {
+			return false, fmt.Errorf("it has ended: %s", seen)
+		}
+		return false, nil
+	})
+}
+
+// Application waits until the command has named its application.
+func (c *Command) Application(t testing.TB) string {
+	t.Helper()
+	c.Says(t, "application_")
+	return c.Seen().Application(t)
+}
+
+// output keeps what a command writes.
+type output struct {
+	mu     sync.Mutex // guards buffer
+	buffer bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buffer.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buffer.String()
+}
+
+// cutEntry splits an entry of an environment.
+func cutEntry(entry string) (name, value string, set bool) { return strings.Cut(entry, "=") }
+
+// logger logs to the test's output.
+func logger(t testing.TB) logrus.FieldLogger {
+	l := logrus.New()
+	l.SetOutput(io.Discard)
+	if testing.Verbose() {
+		l.SetOutput(t.Output())
+	}
+	return l
+}

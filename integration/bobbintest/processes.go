@@ -1,0 +1,165 @@
+package bobbintest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+)
+
+// Role is what a process of an application does.
+type Role string
+
+// Roles of processes.
+const (
+	ApplicationMaster Role = "appmaster"
+	TaskExecutor      Role = "taskexecutor"
+	TaskHost          Role = "taskhost" // the user's program
+	Other             Role = "other"    // YARN's shells around ours, children of the program
+)
+
+// Process is a process of an application on this machine, which is every node of
+// the cluster.
+type Process struct {
+	PID       int
+	Parent    int
+	Role      Role
+	Container string
+}
+
+// Processes lists the live processes of an application: those that carry the id
+// of one of its containers in their environment, as YARN's launch script sets it
+// and children inherit it, or in their command line.
+func Processes(t testing.TB, application string) []Process {
+	t.Helper()
+	var found []Process
+	directories, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range directories {
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		p, ok, err := processOf(dir, application)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok {
+			p.PID = pid
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// ProcessesIn lists an application's processes of one role.
+func ProcessesIn(t testing.TB, application string, role Role) []Process {
+	t.Helper()
+	return slices.DeleteFunc(Processes(t, application), func(p Process) bool { return p.Role != role })
+}
+
+// WaitNoProcesses waits until no process of the application is alive.
+func WaitNoProcesses(t testing.TB, application string) {
+	t.Helper()
+	Eventually(t, "no process of "+application+" is alive", func() (bool, error) {
+		return len(Processes(t, application)) == 0, nil
+	})
+}
+
+// Kill sends a process SIGKILL.
+func (p Process) Kill(t testing.TB) {
+	t.Helper()
+	if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil {
+		t.Fatalf("kill %s %d of %s: %v", p.Role, p.PID, p.Container, err)
+	}
+}
+
+// processOf reads what a process is, if it belongs to the application and has not
+// ended.
+func processOf(dir, application string) (Process, bool, error) {
+	environ, err := read(dir, "environ")
+	if err != nil {
+		return Process{}, false, err
+	}
+	command, err := read(dir, "cmdline")
+	if err != nil {
+		return Process{}, false, err
+	}
+	container := containerOf(environ, application)
+	if container == "" {
+		container = containerOf(command, application)
+	}
+	// A process that has ended and was not waited for has an empty command line.
+	if container == "" || len(command) == 0 {
+		return Process{}, false, nil
+	}
+	parent, err := parentOf(dir)
+	return Process{Parent: parent, Role: roleOf(command), Container: container}, true, err
+}
+
+// read reads a file of /proc; that of a process that is gone, or of another
+// system user's, is empty.
+func read(dir, name string) ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ESRCH) {
+		return nil, nil
+	}
+	return text, err
+}
+
+// containerOf finds the id of one of the application's containers:
+// container_[e<epoch>_]<timestamp>_<application>_<attempt>_<container>.
+func containerOf(text []byte, application string) string {
+	key := "_" + strings.TrimPrefix(application, "application_") + "_"
+	for word := range bytes.FieldsFuncSeq(text, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
+	}) {
+		if id := string(word); strings.HasPrefix(id, "container_") && strings.Contains(id, key) {
+			return id
+		}
+	}
+	return ""
+}
+
+func roleOf(command []byte) Role {
+	args := strings.Split(string(command), "\x00")
+	switch filepath.Base(args[0]) {
+	case launch.BobbinLink:
+		if len(args) > 1 {
+			return Role(args[1])
+		}
+	case launch.ProgramLink:
+		return TaskHost
+	}
+	return Other
+}
+
+// parentOf reads field 4 of /proc/PID/stat, behind the name in parentheses, which
+// may hold anything.
+func parentOf(dir string) (int, error) {
+	stat, err := read(dir, "stat")
+	if err != nil || len(stat) == 0 {
+		return 0, err
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 2 {
+		return 0, fmt.Errorf("read %s/stat: %q", dir, stat)
+	}
+	return strconv.Atoi(fields[1])
+}
+
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// killGroup kills a command and its children.
+func killGroup(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }

@@ -1,0 +1,79 @@
+// Package bobbintest is what tests need to use bobbin as people do: the binaries,
+// a real cluster, a user with a terminal, and eyes for what an application leaves
+// on YARN, on HDFS and among this machine's processes.
+//
+//	var suite = bobbintest.NewSuite(cluster.Config{})
+//
+//	func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
+//
+//	func TestSomething(t *testing.T) {
+//		alice := suite.User(t, "alice")
+//		got := alice.Run(t, "run", "-t", "yarn-per-job", suite.Program(t, "wordcount"), "--input", …)
+//
+// Everything that waits does so for a condition, at most Patience. The package
+// starts a goroutine for each command, which ends with it; commands end with
+// their test.
+package bobbintest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/cluster"
+)
+
+// Alice is an ordinary user of every suite's cluster: she has a home on HDFS and
+// no power over others.
+const Alice = "alice"
+
+// Suite is what the tests of a package share: a cluster and the binaries, neither
+// made before a test asks for it.
+type Suite struct {
+	*cluster.Shared
+	binaries binaries
+}
+
+// NewSuite makes the suite of a package; cfg is for cluster.NewShared.
+func NewSuite(cfg cluster.Config) *Suite {
+	if !slices.Contains(cfg.Users, Alice) {
+		cfg.Users = append(cfg.Users, Alice)
+	}
+	return &Suite{Shared: cluster.NewShared(cfg)}
+}
+
+// Run runs the package's tests, then ends what they shared. It returns the exit
+// code.
+func (s *Suite) Run(m *testing.M) int {
+	defer s.binaries.remove()
+	return s.Shared.Run(m)
+}
+
+// User gives somebody who uses bobbin on the shared cluster, by the user's name
+// there.
+func (s *Suite) User(t testing.TB, name string) *User {
+	t.Helper()
+	return s.UserOf(t, s.Cluster(t), name)
+}
+
+// UserOf gives somebody who uses bobbin on a cluster that is the test's own.
+func (s *Suite) UserOf(t testing.TB, c *cluster.Cluster, name string) *User {
+	t.Helper()
+	return &User{Name: name, Cluster: c, bobbin: s.Bobbin(t), home: t.TempDir(), patience: Patience}
+}
+
+// Bobbin is the path of the binary of that name.
+func (s *Suite) Bobbin(t testing.TB) string {
+	t.Helper()
+	return s.Program(t, "bobbin")
+}
+
+// Program is the path of a program's binary: bobbin, one of examples/ or one of
+// integration/programs/.
+func (s *Suite) Program(t testing.TB, name string) string {
+	t.Helper()
+	path, err := s.binaries.path(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,39 @@
+package bobbintest
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// Patience is how long anything may take that a test waits for: many times what
+// it takes on a busy machine.
+const Patience = 3 * time.Minute
+
+const pollInterval = 25 * time.Millisecond
+
+// Eventually waits until a condition holds. An error of the condition fails the
+// test at once.
+func Eventually(t testing.TB, what string, is func() (bool, error)) {
+	t.Helper()
+	deadline := time.NewTimer(Patience)
+	defer deadline.Stop()
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		done, err := is()
+		if err != nil {
+			t.Fatalf("waiting until %s: %v", what, err)
+		}
+		if done {
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-t.Context().Done():
+			t.Fatalf("waiting until %s: %v", what, context.Cause(t.Context()))
+		case <-deadline.C:
+			t.Fatalf("waited %v in vain until %s", Patience, what)
+		}
+	}
+}

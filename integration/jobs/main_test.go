@@ -1,0 +1,23 @@
+// Package jobs tests whole jobs on a real YARN: their results, how they end, and
+// what becomes of them when processes are killed. Each is submitted by bobbin as
+// an ordinary user; what is true afterwards is asked of YARN, HDFS and the
+// kernel.
+package jobs
+
+import (
+	"os"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/cluster"
+)
+
+var suite = bobbintest.NewSuite(cluster.Config{})
+
+func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
+
+// The smallest containers that our processes fit into: several jobs of tests find
+// room beside each other.
+func small(args ...string) []string {
+	return append([]string{"run", "-t", "yarn-per-job", "-jm", "256m", "-tm", "320m"}, args...)
+}

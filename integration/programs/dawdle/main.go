@@ -1,0 +1,76 @@
+// Command dawdle counts the lines of a text by their first word, and takes its
+// time until a file appears on its machine: so a test can do something to a job
+// that runs, and then let it end. Every task prints a line as it starts.
+//
+//	dawdle GATE OUTPUT INPUT…
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin"
+	"github.com/bobbin-yarn/bobbin/dataflow"
+)
+
+// Args are the job's arguments.
+type Args struct {
+	Gate   string
+	Output string
+	Input  []string
+}
+
+// pause is how long each line takes while the gate is closed. A task that is
+// cancelled ends after the line that it is at.
+const pause = 20 * time.Millisecond
+
+var dawdle = dataflow.Job("dawdle", func(p *dataflow.Plan, a Args) error {
+	lines := dataflow.ReadText(p, a.Input...)
+	passed := dataflow.FlatMapWith(lines, func(s dataflow.Subtask) func([]byte, func([]byte)) {
+		fmt.Printf("task %d of %d starts\n", s.Index()+1, s.Parallelism())
+		return gate(a.Gate)
+	}, dataflow.Named("gate"), dataflow.CountAs("lines"))
+	counts := dataflow.Count(dataflow.KeyBy(passed, firstWord))
+	dataflow.WriteText(counts, a.Output, func(dst []byte, kv dataflow.KV[[]byte, int64]) []byte {
+		return strconv.AppendInt(append(append(dst, kv.Key...), '\t'), kv.Value, 10)
+	})
+	return nil
+})
+
+// gate passes lines on, slowly until the file is there.
+func gate(file string) func(line []byte, emit func([]byte)) {
+	open := false
+	return func(line []byte, emit func([]byte)) {
+		if !open {
+			_, err := os.Stat(file)
+			if open = err == nil; !open {
+				time.Sleep(pause) //nolint:forbidigo // slowness is what it is for
+			}
+		}
+		emit(line)
+	}
+}
+
+func firstWord(line []byte) []byte {
+	word, _, _ := bytes.Cut(line, []byte(" "))
+	return word
+}
+
+func main() {
+	bobbin.Main(func(ctx context.Context, env *dataflow.Env) error {
+		args := env.Args()
+		if len(args) < 3 {
+			return fmt.Errorf("want a gate, an output and inputs, got %d arguments", len(args))
+		}
+		result, err := env.Execute(ctx, dawdle, Args{Gate: args[0], Output: args[1], Input: args[2:]})
+		if err != nil {
+			return err
+		}
+		fmt.Printf("the driver goes on: detached=%t lines=%d\n", result.Detached, result.Counters["lines"])
+		return nil
+	})
+}
