@@ -139,8 +139,12 @@ func TestACallThatNeverLeftIsNotMaybeSent(t *testing.T) {
 }
 
 func TestABrokenConnectionFailsItsCallsAndSaysTheyMayHaveRun(t *testing.T) {
+	arrived := make(chan struct{})
 	server := &rpctest.Server{Handler: func(call *rpctest.Call) (proto.Message, error) {
-		if number(call) == 1 {
+		if number(call) == 0 {
+			close(arrived)
+		} else {
+			<-arrived         // both calls have been sent
 			call.Conn.Close() // breaking it is the point
 		}
 		return hang(call)
