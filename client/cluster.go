@@ -52,7 +52,7 @@ func Open(getenv func(string) string, overrides map[string]string, logger logrus
 	if err != nil {
 		return nil, err
 	}
-	options.Logger = logger
+	options.RPC.Logger = logger
 	options.PollInterval = min(options.PollInterval, pollInterval)
 	return &Cluster{
 		Conf: conf, User: env.User, YARN: yarnclient.New(options),

@@ -16,7 +16,8 @@ const (
 
 // repeatable reports whether a call does no harm when it is made again without
 // knowing what became of the first try: Hadoop's annotations @Idempotent and
-// @AtMostOnce. Methods that are not listed are not repeated.
+// @AtMostOnce, and what changes nothing where it has been done. Methods that are not
+// listed are not repeated.
 func repeatable(protocol, method string) bool {
 	switch protocol {
 	case ApplicationClientProtocol:
@@ -31,6 +32,11 @@ func repeatable(protocol, method string) bool {
 		// The ResourceManager tells a repeated allocate by its response id.
 		switch method {
 		case "registerApplicationMaster", "allocate", "finishApplicationMaster":
+			return true
+		}
+	case ContainerManagementProtocol:
+		switch method {
+		case "stopContainers", "getContainerStatuses":
 			return true
 		}
 	case HDFSClientProtocol:

@@ -174,8 +174,19 @@ func TestAProxyWaitsForAServerThatComesBack(t *testing.T) {
 
 // A container must not be started twice because the answer to the first try was lost.
 func TestOnlyHarmlessCallsAreRepeatedOnceTheyMayHaveBeenSent(t *testing.T) {
-	for method, repeated := range map[string]bool{"getApplicationReport": true, "startContainers": false} {
-		t.Run(method, func(t *testing.T) {
+	for _, tc := range []struct {
+		protocol, method string
+		repeated         bool
+	}{
+		{yarnrpc.ApplicationClientProtocol, "getApplicationReport", true},
+		{yarnrpc.ApplicationMasterProtocol, "allocate", true},
+		{yarnrpc.ContainerManagementProtocol, "startContainers", false},
+		{yarnrpc.ContainerManagementProtocol, "stopContainers", true},
+		{yarnrpc.ContainerManagementProtocol, "getContainerStatuses", true},
+		{yarnrpc.HDFSClientProtocol, "getBlockLocations", true},
+		{yarnrpc.HDFSClientProtocol, "addBlock", false},
+	} {
+		t.Run(tc.method, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var mu sync.Mutex
 				var seen []string
@@ -192,9 +203,12 @@ func TestOnlyHarmlessCallsAreRepeatedOnceTheyMayHaveBeenSent(t *testing.T) {
 					}
 					return echo(call)
 				}}})
-				proxy := n.proxy(t, patient, "rm:1")
-				_, err := ask(t.Context(), proxy, method, 1)
-				if repeated {
+				o := options()
+				o.Dial, o.Protocol = n.dial, tc.protocol
+				proxy := yarnrpc.NewProxy([]string{"rm:1"}, o, patient)
+				defer closeOrFail(t, proxy)
+				_, err := ask(t.Context(), proxy, tc.method, 1)
+				if tc.repeated {
 					if err != nil || len(seen) != 2 || seen[0] != seen[1] {
 						t.Errorf("tries %q, %v, want two of one call", seen, err)
 					}

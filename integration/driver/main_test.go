@@ -24,6 +24,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarndriver"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/nmclient"
@@ -123,8 +124,8 @@ func (a *application) run(t testing.TB, scheduler string, report records.Applica
 	logger := logrus.New()
 	logger.SetOutput(t.Output())
 	logger.SetFormatter(&logrus.TextFormatter{TimestampFormat: "05.000", FullTimestamp: true})
-	rm := amrm.New(amrm.Options{Addresses: []string{scheduler}, Attempt: report.Attempt, Token: report.AMRMToken, Logger: logger})
-	nm := nmclient.New(nmclient.Options{Logger: logger})
+	rm := amrm.New(amrm.Options{Addresses: []string{scheduler}, Attempt: report.Attempt, Token: report.AMRMToken, RPC: yarnrpc.Options{Logger: logger}})
+	nm := nmclient.New(nmclient.Options{RPC: yarnrpc.Options{Logger: logger}})
 	driver, err := yarndriver.New(yarndriver.Config{
 		ResourceManager: rm, NodeManagers: nm, Nodes: nodes,
 		Registration:    amrm.RegisterRequest{Host: "localhost", RPCPort: -1, TrackingURL: "http://localhost:1"},

@@ -18,6 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
@@ -56,8 +57,8 @@ func newMaster(ctx context.Context, conf *hadoopconf.Conf, user string, attempt 
 		return nil, err
 	}
 	m := &master{
-		rm:      amrm.New(amrm.Options{Addresses: []string{rms[0].Scheduler}, Attempt: attempt, Token: token, Logger: log}),
-		nm:      nmclient.New(nmclient.Options{Logger: log}),
+		rm:      amrm.New(amrm.Options{Addresses: []string{rms[0].Scheduler}, Attempt: attempt, Token: token, RPC: yarnrpc.Options{Logger: log}}),
+		nm:      nmclient.New(nmclient.Options{RPC: yarnrpc.Options{Logger: log}}),
 		running: map[records.ContainerID]records.Container{}, completed: map[records.ContainerID]records.ContainerStatus{},
 	}
 	for _, r := range reports {

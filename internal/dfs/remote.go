@@ -52,12 +52,13 @@ func newRemote(authority string, o Options) (*remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	proxy := yarnrpc.NewProxy(addresses, yarnrpc.Options{
-		Protocol: yarnrpc.HDFSClientProtocol,
-		User:     yarnrpc.UserInformation{Effective: o.User},
-		Dial:     dialer.DialNameNode,
-		Logger:   o.Logger,
-	}, yarnrpc.Policy{MaxWait: o.Patience, BaseDelay: firstRetryWait, MaxDelay: maxRetryWait})
+	rpc, err := yarnrpc.OptionsFrom(o.Conf)
+	if err != nil {
+		return nil, err
+	}
+	rpc.Protocol, rpc.User = yarnrpc.HDFSClientProtocol, yarnrpc.UserInformation{Effective: o.User}
+	rpc.Dial, rpc.Logger = dialer.DialNameNode, o.Logger
+	proxy := yarnrpc.NewProxy(addresses, rpc, yarnrpc.Policy{MaxWait: o.Patience, BaseDelay: firstRetryWait, MaxDelay: maxRetryWait})
 	return &remote{
 		connection: &connection{
 			name: authority, addresses: addresses, user: o.User, useName: useName,

@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -24,6 +23,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -42,10 +42,24 @@ type Options struct {
 	Attempt records.ApplicationAttemptID
 	// Token is the AMRM token that YARN put into the container's credentials.
 	Token *creds.Token
-	// Dial replaces the TCP dialer.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Logger hears of token roll-over and of resynchronization. Nil: nobody does.
-	Logger logrus.FieldLogger
+	// RPC says how connections behave; its logger hears of token roll-over and of
+	// resynchronization, too. New sets the protocol and the token.
+	RPC yarnrpc.Options
+}
+
+// FromConf takes addresses and the behaviour of connections from a Hadoop
+// configuration. Attempt and Token are the caller's to fill in.
+func FromConf(conf *hadoopconf.Conf) (Options, error) {
+	rms, err := conf.ResourceManagers()
+	if err != nil {
+		return Options{}, err
+	}
+	var o Options
+	for _, rm := range rms {
+		o.Addresses = append(o.Addresses, rm.Scheduler)
+	}
+	o.RPC, err = yarnrpc.OptionsFrom(conf)
+	return o, err
 }
 
 // connection is the part of *yarnrpc.Proxy that is used.
@@ -70,18 +84,15 @@ type Client struct {
 
 // New makes a Client. It connects with the first call.
 func New(o Options) *Client {
-	if o.Logger == nil {
-		o.Logger = silentLogger()
+	log := o.RPC.Logger
+	if log == nil {
+		log = silentLogger()
 	}
 	token := new(atomic.Pointer[creds.Token])
 	token.Store(o.Token)
-	proxy := yarnrpc.NewProxy(o.Addresses, yarnrpc.Options{
-		Protocol: yarnrpc.ApplicationMasterProtocol,
-		Token:    func(string) (*creds.Token, error) { return token.Load(), nil },
-		Dial:     o.Dial,
-		Logger:   o.Logger,
-	}, oneRound())
-	return newClient(o.Attempt, proxy, token, o.Logger)
+	o.RPC.Protocol = yarnrpc.ApplicationMasterProtocol
+	o.RPC.Token = func(string) (*creds.Token, error) { return token.Load(), nil }
+	return newClient(o.Attempt, yarnrpc.NewProxy(o.Addresses, o.RPC, oneRound()), token, log)
 }
 
 // oneRound tries each address once: its first wait would already end too late.

@@ -230,7 +230,7 @@ func TestWithOverridesFinalProperties(t *testing.T) {
 func TestMarshalCarriesEffectiveValuesWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	dir := writeConf(t, map[string]string{
-		"core-site.xml": "fs.defaultFS=hdfs://${env.NN}:8020\nfs.s3a.secret.key=hidden\ndfs.replication=3\nmarkup=a &amp; ${b} &lt;",
+		"core-site.xml": "fs.defaultFS=hdfs://${env.NN}:8020\nfs.s3a.secret.key=hidden\nfs.s3a.encryption.key=hidden\ndfs.replication=3\nmarkup=a &amp; ${b} &lt;",
 	})
 	c, err := Load(dir, Environment{LookupEnv: func(string) (string, bool) { return "nn1", true }})
 	if err != nil {

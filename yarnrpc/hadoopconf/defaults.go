@@ -22,10 +22,6 @@ func coreDefault(name string) string {
 		return "/tmp/hadoop-${user.name}"
 	case "hadoop.security.authentication":
 		return "simple"
-	case "hadoop.security.authorization":
-		return "false"
-	case "hadoop.security.token.service.use_ip":
-		return "true"
 	case "hadoop.rpc.protection":
 		return "authentication"
 	case "ipc.client.connect.timeout": // ms
@@ -53,12 +49,8 @@ func hdfsDefault(name string) string {
 		return "134217728"
 	case "dfs.client.use.datanode.hostname":
 		return "false"
-	case "dfs.encrypt.data.transfer":
-		return "false"
 	case "dfs.client.socket-timeout": // ms
 		return "60000"
-	case "dfs.datanode.socket.write.timeout": // ms
-		return "480000"
 	default:
 		return ""
 	}
@@ -72,30 +64,18 @@ func yarnDefault(name string) string {
 		return "false"
 	case "yarn.resourcemanager.connect.max-wait.ms":
 		return "900000"
-	case "yarn.resourcemanager.connect.retry-interval.ms":
-		return "30000"
 	case "yarn.http.policy":
 		return "HTTP_ONLY"
 	case "yarn.client.application-client-protocol.poll-interval-ms":
 		return "200"
-	case "yarn.am.liveness-monitor.expiry-interval-ms":
-		return "900000"
-	case "yarn.scheduler.include-port-in-node-name":
-		return "false"
 	case "yarn.rpc.nm-command-timeout": // ms
 		return "60000"
 	case "yarn.client.nodemanager-connect.max-wait-ms":
 		return "180000"
-	case "yarn.client.nodemanager-connect.retry-interval-ms":
-		return "10000"
 	case "yarn.nodemanager.remote-app-log-dir":
 		return "/tmp/logs"
 	case "yarn.nodemanager.remote-app-log-dir-suffix":
 		return "logs"
-	case "yarn.log-aggregation-enable":
-		return "false"
-	case "yarn.log-aggregation.file-formats":
-		return "TFile"
 	default:
 		return ""
 	}

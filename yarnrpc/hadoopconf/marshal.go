@@ -82,7 +82,7 @@ func parseSource(text string, fallback Source) Source {
 // hadoop.security.sensitive-config-keys lists by default, a little widened.
 func isSensitive(name string) bool {
 	name = strings.ToLower(name)
-	for _, part := range []string{"secret", "password", "credential", "keystore.pass", "account.key", "access.key", "oauth"} {
+	for _, part := range []string{"secret", "password", "credential", "keystore.pass", "account.key", "access.key", "encryption.key", "oauth"} {
 		if strings.Contains(name, part) {
 			return true
 		}

@@ -13,17 +13,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -46,16 +44,28 @@ const maxIdle = 5 * time.Second
 
 // Options configure a Client. The zero value is ready to use.
 type Options struct {
-	// Dial replaces the TCP dialer.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// RPC says how connections behave. New sets the protocol, the tokens and how long
+	// an idle connection lives; an RPCTimeout of 0 is 60 s (yarn.rpc.nm-command-timeout).
+	RPC yarnrpc.Options
 	// Policy bounds the tries at a NodeManager that cannot be reached or is not
 	// ready (it has restarted and not heard from the ResourceManager yet);
 	// DefaultPolicy when zero.
 	Policy yarnrpc.Policy
-	// CallTimeout bounds each try of a call; 0: 60 s (yarn.rpc.nm-command-timeout).
-	CallTimeout time.Duration
-	// Logger hears of retries. Nil: nobody does.
-	Logger logrus.FieldLogger
+}
+
+// FromConf takes times and the behaviour of connections from a Hadoop
+// configuration.
+func FromConf(conf *hadoopconf.Conf) (Options, error) {
+	rpc, err := yarnrpc.OptionsFrom(conf)
+	if err != nil {
+		return Options{}, err
+	}
+	o := Options{RPC: rpc, Policy: DefaultPolicy()}
+	if o.RPC.RPCTimeout, err = conf.Duration("yarn.rpc.nm-command-timeout", time.Millisecond); err != nil {
+		return Options{}, err
+	}
+	o.Policy.MaxWait, err = conf.Duration("yarn.client.nodemanager-connect.max-wait-ms", time.Millisecond)
+	return o, err
 }
 
 // DefaultPolicy tries for 3 minutes, as
@@ -65,6 +75,9 @@ func DefaultPolicy() yarnrpc.Policy {
 }
 
 const defaultCallTimeout = 60 * time.Second
+
+// startPause is the wait before a start whose answer was lost is made again.
+const startPause = time.Second
 
 // node is a caller of one NodeManager; *yarnrpc.Proxy in earnest.
 type node interface {
@@ -87,19 +100,15 @@ func New(o Options) *Client {
 	if o.Policy == (yarnrpc.Policy{}) {
 		o.Policy = DefaultPolicy()
 	}
-	if o.CallTimeout == 0 {
-		o.CallTimeout = defaultCallTimeout
+	if o.RPC.RPCTimeout == 0 {
+		o.RPC.RPCTimeout = defaultCallTimeout
 	}
+	o.RPC.Protocol, o.RPC.MaxIdle = yarnrpc.ContainerManagementProtocol, maxIdle
 	c := newClient(nil)
 	c.connect = func(id records.NodeID) node {
-		return yarnrpc.NewProxy([]string{id.String()}, yarnrpc.Options{
-			Protocol:   yarnrpc.ContainerManagementProtocol,
-			Token:      func(string) (*creds.Token, error) { return c.token(id) },
-			Dial:       o.Dial,
-			MaxIdle:    maxIdle,
-			RPCTimeout: o.CallTimeout,
-			Logger:     o.Logger,
-		}, o.Policy)
+		rpc := o.RPC
+		rpc.Token = func(string) (*creds.Token, error) { return c.token(id) }
+		return yarnrpc.NewProxy([]string{id.String()}, rpc, o.Policy)
 	}
 	return c
 }
@@ -164,11 +173,11 @@ func (c *Client) node(id records.NodeID) (node, error) {
 // Start starts a container. Success means that the NodeManager has taken it
 // over: localization and the process may still fail, which shows as the
 // container's completion. A start that may or may not have been executed is
-// looked up before it is tried again, so a container is never reported as
-// failed while it runs; tries end with the context or the policy.
+// looked up before it is tried again; tries end with the context or the policy,
+// and where they end in doubt yarnrpc.MaybeSent says so.
 //
-// The error is ErrTokenExpired, ErrNoToken, or a *yarnrpc.RemoteError where the
-// NodeManager refused; the container is then to be released.
+// Otherwise the error is ErrTokenExpired, ErrNoToken, or a *yarnrpc.RemoteError
+// where the NodeManager refused. After any error the container is to be released.
 func (c *Client) Start(ctx context.Context, container records.Container, launch records.ContainerLaunchContext) error {
 	if err := c.start(ctx, container, launch); err != nil {
 		return fmt.Errorf("start %s on %s: %w", container.ID, container.Node, err)
@@ -185,24 +194,44 @@ func (c *Client) start(ctx context.Context, container records.Container, launch 
 		ContainerLaunchContext: pbconv.ContainerLaunchContextProto(launch),
 		ContainerToken:         pbconv.TokenProto(container.Token),
 	}}}
-	for again := false; ; again = true {
+	var lost error // of the last try that may have started it
+	for {
 		var response yarnpb.StartContainersResponseProto
 		err := n.Call(ctx, "startContainers", request, &response)
 		if err == nil {
 			err = failure("startContainers", container.Node, response.GetFailedRequests())
 		}
-		ambiguous := yarnrpc.MaybeSent(err)
-		if err == nil || !ambiguous && !again || ctx.Err() != nil {
+		if yarnrpc.MaybeSent(err) {
+			lost = err
+		}
+		if err == nil || lost == nil || ctx.Err() != nil {
 			return explainExpiry(err, container)
 		}
 		// A try whose answer was lost may have started it, even between the last
 		// look and the refusal of this one.
-		if started, lookup := c.known(ctx, n, container.ID); lookup != nil || started {
-			return lookup
-		}
-		if !ambiguous {
+		started, lookup := c.known(ctx, n, container.ID)
+		switch {
+		case lookup != nil:
+			return fmt.Errorf("%w; looking for it: %w", lost, lookup)
+		case started:
+			return nil
+		case !yarnrpc.MaybeSent(err):
 			return explainExpiry(err, container)
 		}
+		if err := pause(ctx); err != nil {
+			return fmt.Errorf("%w, after: %w", err, lost)
+		}
+	}
+}
+
+func pause(ctx context.Context) error {
+	timer := time.NewTimer(startPause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
@@ -243,16 +272,11 @@ func (c *Client) stop(ctx context.Context, on records.NodeID, id records.Contain
 		return err
 	}
 	request := &yarnpb.StopContainersRequestProto{ContainerId: pbconv.ContainerIDProtos([]records.ContainerID{id})}
-	for {
-		var response yarnpb.StopContainersResponseProto
-		err := n.Call(ctx, "stopContainers", request, &response)
-		if err == nil {
-			return failure("stopContainers", on, response.GetFailedRequests())
-		}
-		if !yarnrpc.MaybeSent(err) || ctx.Err() != nil {
-			return err
-		}
+	var response yarnpb.StopContainersResponseProto
+	if err := n.Call(ctx, "stopContainers", request, &response); err != nil {
+		return err
 	}
+	return failure("stopContainers", on, response.GetFailedRequests())
 }
 
 // Statuses looks at containers on one node. Those that the NodeManager cannot
@@ -272,16 +296,11 @@ func (c *Client) Statuses(ctx context.Context, on records.NodeID, ids ...records
 	return pbconv.ContainerStatuses(response.GetStatus()), err
 }
 
-// statuses asks until there is an answer: asking changes nothing.
 func statuses(ctx context.Context, n node, ids ...records.ContainerID) (*yarnpb.GetContainerStatusesResponseProto, error) {
 	request := &yarnpb.GetContainerStatusesRequestProto{ContainerId: pbconv.ContainerIDProtos(ids)}
-	for {
-		response := new(yarnpb.GetContainerStatusesResponseProto)
-		err := n.Call(ctx, "getContainerStatuses", request, response)
-		if err == nil || !yarnrpc.MaybeSent(err) || ctx.Err() != nil {
-			return response, err
-		}
-	}
+	response := new(yarnpb.GetContainerStatusesResponseProto)
+	err := n.Call(ctx, "getContainerStatuses", request, response)
+	return response, err
 }
 
 // failure joins the exceptions that a NodeManager has for single containers.

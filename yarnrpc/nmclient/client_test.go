@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -14,8 +16,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -143,13 +147,14 @@ func TestStart(t *testing.T) {
 		faults []func(func() error) error
 		before bool // the container runs already
 		want   error
+		open   bool // whether it runs is not known
 		calls  string
 	}{
 		"a start is one call":                               {calls: "startContainers"},
 		"a lost answer is looked up, not started again":     {faults: []func(func() error) error{lost(true)}, calls: "startContainers getContainerStatuses"},
 		"a lost request is looked up and made again":        {faults: []func(func() error) error{lost(false)}, calls: "startContainers getContainerStatuses startContainers"},
 		"a refusal after a lost answer is looked up":        {faults: []func(func() error) error{lost(true), lateLookup, nil}, calls: "startContainers getContainerStatuses startContainers getContainerStatuses"},
-		"looking up is repeated":                            {faults: []func(func() error) error{lost(true), lost(true)}, calls: "startContainers getContainerStatuses getContainerStatuses"},
+		"a look that fails leaves it open":                  {faults: []func(func() error) error{lost(true), lost(true)}, want: io.ErrUnexpectedEOF, open: true, calls: "startContainers getContainerStatuses"},
 		"a container that was started before is an error":   {before: true, want: yarnrpc.ErrYarn, calls: "startContainers"},
 		"a refusal of the call is an error":                 {faults: []func(func() error) error{refused("org.apache.hadoop.security.token.SecretManager$InvalidToken")}, want: yarnrpc.ErrInvalidToken, calls: "startContainers"},
 		"a connection that was never made is not looked up": {faults: []func(func() error) error{func(func() error) error { return &yarnrpc.CallError{Err: io.EOF} }}, want: io.EOF, calls: "startContainers"},
@@ -157,20 +162,47 @@ func TestStart(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, m := modelled(t, test.faults...)
-			m.containers[testContainer.ID] = test.before
-			err := c.Start(t.Context(), testContainer, records.ContainerLaunchContext{Commands: []string{"sleep 1"}})
-			if !errors.Is(err, test.want) {
-				t.Errorf("error is %v, want %v", err, test.want)
-			}
-			if got := strings.Join(m.calls, " "); got != test.calls {
-				t.Errorf("calls are %s, want %s", got, test.calls)
-			}
-			if err == nil && !m.containers[testContainer.ID] {
-				t.Error("the container does not run")
-			}
+			synctest.Test(t, func(t *testing.T) {
+				c, m := modelled(t, test.faults...)
+				m.containers[testContainer.ID] = test.before
+				err := c.Start(t.Context(), testContainer, records.ContainerLaunchContext{Commands: []string{"sleep 1"}})
+				if !errors.Is(err, test.want) {
+					t.Errorf("error is %v, want %v", err, test.want)
+				}
+				if yarnrpc.MaybeSent(err) != test.open {
+					t.Errorf("error is %v, of a container that may run: %v", err, test.open)
+				}
+				if got := strings.Join(m.calls, " "); got != test.calls {
+					t.Errorf("calls are %s, want %s", got, test.calls)
+				}
+				if err == nil && !m.containers[testContainer.ID] {
+					t.Error("the container does not run")
+				}
+			})
 		})
 	}
+}
+
+// A NodeManager that breaks every connection must not be asked as fast as it can
+// break them, and not beyond the caller's time.
+func TestStartsThatAreLostAreMadeAgainAtLeisure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var faults []func(func() error) error
+		for range 100 {
+			faults = append(faults, lost(false), lateLookup)
+		}
+		c, m := modelled(t, faults...)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second+time.Millisecond)
+		defer cancel()
+		err := c.Start(ctx, testContainer, records.ContainerLaunchContext{})
+		if !errors.Is(err, context.DeadlineExceeded) || !yarnrpc.MaybeSent(err) {
+			t.Errorf("error is %v, want the deadline, and that the container may run", err)
+		}
+		if len(m.calls) != 22 {
+			t.Errorf("%d calls in 10 s, want a start and a look each second", len(m.calls))
+		}
+	})
 }
 
 func TestStartErrorsNameTheContainerAndKeepTheFirstLine(t *testing.T) {
@@ -222,15 +254,36 @@ func TestARefusedStartOfAnExpiredContainerSaysSo(t *testing.T) {
 
 func TestStop(t *testing.T) {
 	t.Parallel()
-	c, m := modelled(t, lost(true))
+	c, m := modelled(t)
 	m.containers[testContainer.ID] = true
 	if err := c.Stop(t.Context(), testNode, testContainer.ID); err != nil {
-		t.Errorf("a stop whose answer was lost: %v", err)
+		t.Errorf("a stop of a running container: %v", err)
 	}
 	other := testContainer.ID
 	other.ID++
 	if err := c.Stop(t.Context(), testNode, other); !errors.Is(err, yarnrpc.ErrYarn) || !strings.Contains(err.Error(), other.String()) {
 		t.Errorf("a stop of an unknown container: %v", err)
+	}
+}
+
+func TestFromConf(t *testing.T) {
+	t.Parallel()
+	o, err := FromConf(new(hadoopconf.Conf))
+	if err != nil || o.Policy != DefaultPolicy() || o.RPC.RPCTimeout != defaultCallTimeout {
+		t.Errorf("Hadoop's defaults are %+v, %v, want ours", o, err)
+	}
+	o, err = FromConf(new(hadoopconf.Conf).With("test", map[string]string{
+		"yarn.rpc.nm-command-timeout":                 "5000",
+		"yarn.client.nodemanager-connect.max-wait-ms": "7s",
+		"hadoop.rpc.protection":                       "privacy",
+	}))
+	if err != nil || o.Policy.MaxWait != 7*time.Second || o.RPC.RPCTimeout != 5*time.Second || !slices.Equal(o.RPC.QOPs, []sasl.QOP{sasl.QOPPrivacy}) {
+		t.Errorf("options are %+v, %v", o, err)
+	}
+	for _, name := range []string{"yarn.rpc.nm-command-timeout", "yarn.client.nodemanager-connect.max-wait-ms", "ipc.ping.interval"} {
+		if _, err := FromConf(new(hadoopconf.Conf).With("test", map[string]string{name: "soon"})); err == nil {
+			t.Errorf("a malformed %s is accepted", name)
+		}
 	}
 }
 

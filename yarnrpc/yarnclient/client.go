@@ -12,15 +12,12 @@ package yarnclient
 import (
 	"context"
 	"fmt"
-	"net"
 	"time"
 
-	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -31,20 +28,14 @@ type Options struct {
 	// Addresses are the client addresses of all ResourceManagers
 	// (yarn.resourcemanager.address, port 8032). The active one is found.
 	Addresses []string
-	// User is told to clusters without Kerberos.
-	User yarnrpc.UserInformation
-	// Token gives a delegation token for a connection; nil for none.
-	Token func(address string) (*creds.Token, error)
-	// Dial replaces the TCP dialer.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// RPC says who the user is and how connections behave. New sets the protocol.
+	RPC yarnrpc.Options
 	// Policy bounds the tries of each call; DefaultPolicy when zero.
 	Policy yarnrpc.Policy
 	// PollInterval is the time between two looks at an application that is being
 	// submitted or killed; 0: 200 ms
 	// (yarn.client.application-client-protocol.poll-interval-ms).
 	PollInterval time.Duration
-	// Logger hears of retries. Nil: nobody does.
-	Logger logrus.FieldLogger
 }
 
 // DefaultPolicy tries an unreachable ResourceManager for 30 s. Hadoop's own
@@ -54,15 +45,20 @@ func DefaultPolicy() yarnrpc.Policy {
 	return yarnrpc.Policy{MaxWait: 30 * time.Second, BaseDelay: 500 * time.Millisecond, MaxDelay: 4 * time.Second}
 }
 
-// FromConf takes addresses and intervals from a Hadoop configuration. A
-// yarn.resourcemanager.connect.max-wait.ms that the files set is obeyed;
-// negative means for ever.
+// FromConf takes addresses, intervals and the behaviour of connections from a
+// Hadoop configuration. A yarn.resourcemanager.connect.max-wait.ms that the files
+// set is obeyed; negative means for ever.
 func FromConf(conf *hadoopconf.Conf, user string) (Options, error) {
 	rms, err := conf.ResourceManagers()
 	if err != nil {
 		return Options{}, err
 	}
-	o := Options{User: yarnrpc.UserInformation{Effective: user}, Policy: DefaultPolicy()}
+	rpc, err := yarnrpc.OptionsFrom(conf)
+	if err != nil {
+		return Options{}, err
+	}
+	rpc.User = yarnrpc.UserInformation{Effective: user}
+	o := Options{RPC: rpc, Policy: DefaultPolicy()}
 	for _, rm := range rms {
 		o.Addresses = append(o.Addresses, rm.Client)
 	}
@@ -92,13 +88,8 @@ func New(o Options) *Client {
 	if o.Policy == (yarnrpc.Policy{}) {
 		o.Policy = DefaultPolicy()
 	}
-	proxy := yarnrpc.NewProxy(o.Addresses, yarnrpc.Options{
-		Protocol: yarnrpc.ApplicationClientProtocol,
-		User:     o.User,
-		Token:    o.Token,
-		Dial:     o.Dial,
-		Logger:   o.Logger,
-	}, o.Policy)
+	o.RPC.Protocol = yarnrpc.ApplicationClientProtocol
+	proxy := yarnrpc.NewProxy(o.Addresses, o.RPC, o.Policy)
 	return newClient(proxy, proxy.Close, o.PollInterval)
 }
 

@@ -205,7 +205,7 @@ func TestFromConf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"rm1:8032", "rm2:8032"}, o.Addresses); diff != "" || o.User.Effective != "alice" || o.PollInterval != 50*time.Millisecond || o.Policy != DefaultPolicy() {
+	if diff := cmp.Diff([]string{"rm1:8032", "rm2:8032"}, o.Addresses); diff != "" || o.RPC.User.Effective != "alice" || o.PollInterval != 50*time.Millisecond || o.Policy != DefaultPolicy() {
 		t.Errorf("options are %+v (-want +got):\n%s", o, diff)
 	}
 	o, err = FromConf(conf.With("test", map[string]string{"yarn.resourcemanager.connect.max-wait.ms": "-1"}), "alice")

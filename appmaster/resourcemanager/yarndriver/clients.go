@@ -28,22 +28,20 @@ type Clients struct {
 // Connect makes them from the cluster's configuration and the credentials of the
 // ApplicationMaster's container. Nothing is connected yet.
 func Connect(conf *hadoopconf.Conf, attempt records.ApplicationAttemptID, credentials *creds.Credentials, logger logrus.FieldLogger) (*Clients, error) {
-	rms, err := conf.ResourceManagers()
+	rm, err := amrm.FromConf(conf)
 	if err != nil {
 		return nil, err
 	}
-	var addresses []string
-	for _, rm := range rms {
-		addresses = append(addresses, rm.Scheduler)
+	nm, err := nmclient.FromConf(conf)
+	if err != nil {
+		return nil, err
 	}
 	token := credentials.ByKind(creds.KindAMRM)
 	if token == nil {
 		return nil, fmt.Errorf("connect %s to YARN: %w", attempt, ErrNoToken)
 	}
-	return &Clients{
-		ResourceManager: amrm.New(amrm.Options{Addresses: addresses, Attempt: attempt, Token: token, Logger: logger}),
-		NodeManagers:    nmclient.New(nmclient.Options{Logger: logger}),
-	}, nil
+	rm.Attempt, rm.Token, rm.RPC.Logger, nm.RPC.Logger = attempt, token, logger, logger
+	return &Clients{ResourceManager: amrm.New(rm), NodeManagers: nmclient.New(nm)}, nil
 }
 
 // Close ends all connections; after the Driver's Run.
