@@ -87,6 +87,17 @@ func (b *Buffer) Reset() {
 	*b = Buffer{epoch: b.epoch + 1, start: next, base: next}
 }
 
+// Stalled tells whether the collecting task waits for the client to read.
+func (b *Buffer) Stalled() bool { return b.acked < b.arrived }
+
+// Drop lets go of everything that is held, because no client is there to read
+// it, and makes room. Who reads on all the same gets msg.ErrResultGone.
+func (b *Buffer) Drop() Acknowledged {
+	b.base += int64(len(b.batches))
+	b.batches, b.size = nil, 0
+	return b.acknowledge()
+}
+
 // End says that no batch follows: the job has ended.
 func (b *Buffer) End() { b.ended = true }
 
@@ -100,7 +111,7 @@ func (b *Buffer) Epoch() int { return b.epoch }
 // before it: the client has them. A cursor of an earlier epoch stands for the
 // beginning of this one. Reading the same cursor again gives the same batches,
 // and perhaps more. msg.ErrResultGone says that the client went past the cursor
-// before.
+// before, or that Drop did.
 func (b *Buffer) Page(cursor int64) (msg.CollectPage, Acknowledged, error) {
 	cursor = max(cursor, b.start)
 	end := b.base + int64(len(b.batches))

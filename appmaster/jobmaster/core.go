@@ -17,6 +17,11 @@ import (
 // YARN's word on its container makes the better cause, and usually comes sooner.
 const lossGrace = 2 * time.Second
 
+// clientTimeout is how long nobody may ask for the job while a task waits for its
+// collected records to be read; Flink's client.heartbeat.timeout. A client that
+// follows the job asks several times a second, however slowly it reads.
+const clientTimeout = 3 * time.Minute
+
 // Core is the JobMaster's state. Step is the only way it changes; one goroutine
 // may use a Core.
 //
@@ -33,6 +38,7 @@ type Core struct {
 	entered  map[msg.JobStatus]time.Time
 	splits   []*splitQueue // of each vertex; nil where it reads edges
 	results  collect.Results
+	asked    time.Time // when a client last asked for the job
 
 	workers    []*worker // in the order of their registration
 	byResource map[ids.ResourceID]*worker
@@ -110,6 +116,7 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 	}
 	c.take(event)
 	c.expire()
+	c.dropResults()
 	c.heartbeat()
 	c.failOver()
 	c.deploy()
@@ -135,10 +142,12 @@ func (c *Core) take(event Event) {
 	case Woken:
 		c.wake = time.Time{}
 	case DetailsAsked:
+		c.asked = c.now
 		c.emit(AnswerDetails{Reply: e.Reply, Details: c.details()})
 	case OverviewAsked:
 		c.emit(AnswerOverview{Reply: e.Reply, Overview: c.overview()})
 	case PageAsked:
+		c.asked = c.now
 		c.emit(AnswerPage{Reply: e.Reply, Page: c.page(e.Name, e.Cursor)})
 	}
 }
@@ -162,6 +171,7 @@ func (c *Core) setStatus(to msg.JobStatus) {
 // start schedules all regions: everything is pipelined, so none has to wait for
 // the end of another.
 func (c *Core) start() {
+	c.asked = c.now
 	c.setStatus(msg.JobInitializing)
 	c.pool = slotpool.New(c.config.Graph.Slots(), c.now)
 	c.setStatus(msg.JobCreated)
@@ -303,6 +313,9 @@ func (c *Core) setWake() {
 		if at, waits := c.regionDeadline(r); waits {
 			earlier(at)
 		}
+	}
+	if len(c.stalledResults()) > 0 {
+		earlier(c.asked.Add(clientTimeout))
 	}
 	if since, missing := c.pool.MissingSince(); missing && c.active() {
 		earlier(since.Add(c.config.SlotRequestTimeout))

@@ -159,11 +159,39 @@ func (c *Core) page(name string, cursor int64) Page {
 	if err != nil {
 		return Page{Err: err}
 	}
+	c.makeRoom(name, acknowledged)
+	return Page{Page: page}
+}
+
+// makeRoom tells the task that collects a result what it may go on after.
+func (c *Core) makeRoom(name string, a collect.Acknowledged) {
 	e := c.collector(name)
 	if w := c.byResource[e.Resource]; w != nil && !e.State.Final() {
-		c.acknowledge(w, e, acknowledged)
+		c.acknowledge(w, e, a)
 	}
-	return Page{Page: page}
+}
+
+// stalledResults lists the results whose tasks wait for the client to read.
+func (c *Core) stalledResults() []string {
+	var stalled []string
+	for _, name := range c.layout.results {
+		if c.results[name].Stalled() {
+			stalled = append(stalled, name)
+		}
+	}
+	return stalled
+}
+
+// dropResults lets tasks go on whose records nobody is there to read: the client
+// has left the job behind, or died, and the rest of the job's work counts.
+func (c *Core) dropResults() {
+	if c.now.Sub(c.asked) < clientTimeout {
+		return
+	}
+	for _, name := range c.stalledResults() {
+		c.emit(ResultDropped{Name: name})
+		c.makeRoom(name, c.results[name].Drop())
+	}
 }
 
 // collector is the task that collects a result; there is one, as Validate says.

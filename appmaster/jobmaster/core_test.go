@@ -45,7 +45,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	hostlost CONNECTION HOST [permanent] TEXT
 //	state CONNECTION TASK STATE [TEXT] [peer=HOST] [permanent] [counters=N]
 //	split|progress CONNECTION TASK
-//	batch CONNECTION TASK SEQUENCE BYTES
+//	batch CONNECTION TASK SEQUENCE BYTES      KiB with a K
 //	heartbeat|leave CONNECTION
 //	lost CONNECTION CAUSE
 //	page NAME CURSOR
@@ -199,7 +199,11 @@ func (s *script) message(args []string, options map[string]string, rest func(int
 	case "split":
 		return msg.RequestSplit{Execution: s.task(args[2])}
 	case "batch":
-		return msg.CollectBatch{Execution: s.task(args[2]), Sequence: int64(s.number(args[3])), Records: make([]byte, s.number(args[4]))}
+		size, unit := args[4], 1
+		if kib, is := strings.CutSuffix(size, "K"); is {
+			size, unit = kib, 1<<10
+		}
+		return msg.CollectBatch{Execution: s.task(args[2]), Sequence: int64(s.number(args[3])), Records: make([]byte, unit*s.number(size))}
 	}
 	return nil
 }
@@ -271,6 +275,8 @@ func describe(effect Effect) []string {
 		return line("wake at %s", e.At.Sub(testEpoch))
 	case ResultChanged:
 		return line("result %s changed", e.Name)
+	case ResultDropped:
+		return line("result %s dropped", e.Name)
 	case AnswerDetails:
 		return describeDetails(e.Details)
 	case AnswerPage:

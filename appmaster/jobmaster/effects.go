@@ -101,7 +101,7 @@ func (s *shell) Perform(_ context.Context, effect Effect) {
 	case Ended:
 		s.ended = &e
 		s.loop.Stop()
-	case StatusChanged, RegionFailed, WorkerGone, Dropped: // for the log only
+	case StatusChanged, RegionFailed, WorkerGone, ResultDropped, Dropped: // for the log only
 	}
 }
 
@@ -169,6 +169,8 @@ func (j *JobMaster) logEffect(effect Effect) {
 		}
 	case WorkerGone:
 		j.logger.WithFields(logrus.Fields{"container": e.Resource, "cause": e.Cause}).Info("worker is gone")
+	case ResultDropped:
+		j.logger.WithFields(logrus.Fields{"result": e.Name, "after": clientTimeout}).Warn("collected records are dropped: no client asks for them")
 	case TellResourceManager:
 		if declared, is := e.Message.(msg.DeclareRequirements); is {
 			j.logger.WithField("slots", declared.Slots).Info("slots declared")

@@ -97,6 +97,8 @@ type (
 	Wake struct{ At time.Time }
 	// ResultChanged says that a collected result has more, or began anew.
 	ResultChanged struct{ Name string }
+	// ResultDropped says that what was held of a collected result is lost.
+	ResultDropped struct{ Name string }
 	// AnswerDetails answers DetailsAsked.
 	AnswerDetails struct {
 		Reply   chan<- msg.JobDetails
@@ -150,6 +152,7 @@ func (CloseTaskExecutor) isEffect()   {}
 func (TellResourceManager) isEffect() {}
 func (Wake) isEffect()                {}
 func (ResultChanged) isEffect()       {}
+func (ResultDropped) isEffect()       {}
 func (AnswerDetails) isEffect()       {}
 func (AnswerOverview) isEffect()      {}
 func (AnswerPage) isEffect()          {}

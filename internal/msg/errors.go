@@ -15,7 +15,7 @@ var (
 	ErrResultNotFound = errors.New("result not found")
 	// ErrNotReady says that the answer is not there yet, but will be soon.
 	ErrNotReady = errors.New("not ready")
-	// ErrResultGone says that the page was read before: the pages behind it have
-	// taken its place.
-	ErrResultGone = errors.New("result page was read already")
+	// ErrResultGone says that the page was read before, and the pages behind it have
+	// taken its place, or that no client was there to read it for minutes.
+	ErrResultGone = errors.New("result page is not held any more")
 )

@@ -1,0 +1,79 @@
+package jobmaster
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+// TestAJobWhoseClientHasLeftGoesOn would catch a job that waits for ever, with
+// all its containers, for a client to read what it collects.
+func TestAJobWhoseClientHasLeftGoesOn(t *testing.T) {
+	t.Parallel()
+	s := &script{t: t, now: testEpoch, peers: make(map[ConnectionID]ids.ResourceID), token: "m1"}
+	s.graph.ProtocolVersion = jobgraph.ProtocolVersion
+	s.graph.Job, s.graph.Name = "wordcount", "wordcount"
+	for _, line := range []string{
+		"vertex read 1 splits=n1", "vertex top 1 collect=top", "edge 0 1", "start", "rm registered",
+		"register 1 w1 n1", "offer 1 a1", "ready 1 h1", "state 1 v0-s0-a0 RUNNING", "state 1 v1-s0-a0 RUNNING",
+	} {
+		s.command(line)
+	}
+	sequence := 0
+	fill := func() { // until no batch is acknowledged any more
+		t.Helper()
+		for {
+			lines := s.command(fmt.Sprintf("batch 1 v1-s0-a0 %d 256K", sequence))
+			sequence++
+			if !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "acknowledged") }) {
+				return
+			}
+			if sequence > 1000 {
+				t.Fatal("the task is never held back")
+			}
+		}
+	}
+	expect := func(line string, want ...string) {
+		t.Helper()
+		got := slices.DeleteFunc(s.command(line), func(l string) bool { return strings.HasSuffix(l, "heartbeat") })
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: differs (-want +got):\n%s", line, diff)
+		}
+	}
+	alive := func(minutes int) { // lets time pass in which the worker is heard of
+		t.Helper()
+		for range 2 * minutes {
+			expect("wait 29s")
+			expect("heartbeat 1")
+			expect("wait 1s")
+		}
+	}
+
+	fill()
+	alive(2)
+	s.command("details") // the client reads slowly, but it is there
+	alive(2)
+	expect("wait 29s")
+	expect("heartbeat 1")
+	expect("wait 31s", "5m0s: result top dropped", fmt.Sprintf("5m0s: to 1: acknowledged %d of v1-s0-a0", sequence-1))
+
+	// Nobody has come back: the task does not have to wait again.
+	for {
+		lines := s.command(fmt.Sprintf("batch 1 v1-s0-a0 %d 256K", sequence))
+		sequence++
+		if slices.Contains(lines, "result top dropped") {
+			break
+		}
+		if sequence > 1000 {
+			t.Fatal("the result is held for a client that has left")
+		}
+	}
+	expect("page top 1", fmt.Sprintf("page: result page is not held any more: batch 1, there are %d to %d", sequence, sequence))
+}
