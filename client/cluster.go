@@ -12,7 +12,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
@@ -38,13 +37,13 @@ var ErrSecure = errors.New("clusters with Kerberos are not supported yet (hadoop
 // Open reads the Hadoop configuration that HADOOP_CONF_DIR or YARN_CONF_DIR
 // names and makes ready to reach its cluster; nothing is connected yet. The
 // user is HADOOP_USER_NAME or the login name. overrides are Hadoop properties
-// that go before those of the files (flink.hadoop.*).
+// that go before those of the files (flink.hadoop.*, flink.yarn.*).
 func Open(getenv func(string) string, overrides map[string]string, logger logrus.FieldLogger) (*Cluster, error) {
 	env, err := hadoopenv.Read(getenv)
 	if err != nil {
 		return nil, err
 	}
-	conf := env.Conf.With("option "+string(config.HadoopOptions), overrides)
+	conf := env.Conf.With("options flink.hadoop.* and flink.yarn.*", overrides)
 	if conf.SecurityEnabled() {
 		return nil, ErrSecure
 	}

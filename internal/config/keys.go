@@ -10,7 +10,6 @@ const (
 	ParallelismDefault IntKey      = "parallelism.default"
 	BufferTimeout      DurationKey = "execution.buffer-timeout"
 
-	YarnApplicationID       StringKey = "yarn.application.id"
 	YarnApplicationName     StringKey = "yarn.application.name"
 	YarnApplicationType     StringKey = "yarn.application.type"
 	YarnApplicationQueue    StringKey = "yarn.application.queue"
@@ -30,7 +29,6 @@ const (
 	ContainerWorkerEnv PrefixKey = "containerized.taskmanager.env."
 	HadoopOptions      PrefixKey = "flink.hadoop."
 	YarnOptions        PrefixKey = "flink.yarn."
-	JavaOptions        PrefixKey = "env.java.opts."
 
 	JobManagerProcessSize   MemoryKey   = "jobmanager.memory.process.size"
 	RESTBindPort            PortsKey    = "rest.bind-port"
@@ -47,11 +45,7 @@ const (
 	WorkerRegistrationTimeout DurationKey = "resourcemanager.taskmanager-registration.timeout"
 	StartWorkerMaxFailureRate FractionKey = "resourcemanager.start-worker.max-failure-rate"
 	StartWorkerRetryInterval  DurationKey = "resourcemanager.start-worker.retry-interval"
-	PreviousWorkerTimeout     DurationKey = "resourcemanager.previous-worker.recovery.timeout"
-	JobTimeout                DurationKey = "resourcemanager.job.timeout"
-	SlotsMin                  IntKey      = "slotmanager.number-of-slots.min"
 	SlotsMax                  IntKey      = "slotmanager.number-of-slots.max"
-	RedundantWorkers          IntKey      = "slotmanager.redundant-taskmanager-num"
 	SlotRequestTimeout        DurationKey = "slot.request.timeout"
 	SlotIdleTimeout           DurationKey = "slot.idle.timeout"
 
@@ -87,10 +81,6 @@ const (
 
 const unlimited = "2147483647" // Integer.MAX_VALUE, Flink's "no limit"
 
-// idle begins the description of an option that nothing reads yet: a
-// configuration of Flink's that has it loads all the same.
-const idle = "Accepted, without effect yet: "
-
 // table is every option, in the order of the reference.
 var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: ExecutionTarget, Default: "local", Choices: []string{"local", "yarn-per-job"}, Origin: flink + ": none", Doc: "Where `bobbin run` runs a program; the flag `-t`."},
@@ -99,7 +89,6 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: ParallelismDefault, Default: "1", Least: 1, Origin: flink, Doc: "Parallelism of operators that set none; the flag `-p`."},
 	{Key: BufferTimeout, Default: "100 ms", Origin: flink, Doc: "After this time a buffer is sent though it is not full."},
 
-	{Key: YarnApplicationID, Origin: flink, Doc: idle + "the running application that a command means."},
 	{Key: YarnApplicationName, Origin: flink, Doc: "The application's name in YARN; the job's where none is given. The flag `-nm`."},
 	{Key: YarnApplicationType, Default: "Bobbin", Origin: flink + ": none", Doc: "The application's type in YARN."},
 	{Key: YarnApplicationQueue, Origin: flink, Doc: "The queue; YARN's default where none is given. The flag `-qu`."},
@@ -116,8 +105,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: ContainerMasterEnv, Origin: flink, Doc: "Environment variables of the ApplicationMaster."},
 	{Key: ContainerWorkerEnv, Origin: flink, Doc: "Environment variables of TaskExecutors and task hosts."},
 	{Key: HadoopOptions, Origin: flink, Doc: "Options for Hadoop, over those of `HADOOP_CONF_DIR`."},
-	{Key: YarnOptions, Origin: flink, Doc: idle + "options for YARN, over those of `HADOOP_CONF_DIR`."},
-	{Key: JavaOptions, Origin: flink, Doc: "Accepted so that a configuration of Flink loads; there is no JVM to give it to."},
+	{Key: YarnOptions, Origin: flink, Doc: "Options for YARN, over those of `HADOOP_CONF_DIR`: what follows is the name without its `yarn.`."},
 
 	{Key: JobManagerProcessSize, Default: "512m", Origin: flink + ": 1600m", Doc: "Memory of the ApplicationMaster's container; the flag `-jm`."},
 	{Key: RESTBindPort, Default: "0", Origin: flink + ": 8081", Doc: "Ports of the REST endpoint; 0 is any."},
@@ -134,11 +122,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: WorkerRegistrationTimeout, Default: "5 min", Origin: flink, Doc: "A container whose TaskExecutor does not register for so long is released."},
 	{Key: StartWorkerMaxFailureRate, Default: "10", Origin: flink, Doc: "Failed starts of TaskExecutors a minute, beyond which starts pause."},
 	{Key: StartWorkerRetryInterval, Default: "3 s", Origin: flink, Doc: "Length of that pause."},
-	{Key: PreviousWorkerTimeout, Default: "0 s", Origin: flink, Doc: idle + "how long a new ApplicationMaster waits for TaskExecutors of its predecessor before it asks for others."},
-	{Key: JobTimeout, Default: "5 min", Origin: flink, Doc: idle + "after this time without its JobMaster, a job's slots are free."},
-	{Key: SlotsMin, Default: "0", Origin: flink, Doc: idle + "slots that are kept even without work."},
 	{Key: SlotsMax, Default: unlimited, Least: 1, Origin: flink, Doc: "Most slots of the cluster."},
-	{Key: RedundantWorkers, Default: "0", Origin: flink, Doc: idle + "TaskExecutors that are kept spare."},
 	{Key: SlotRequestTimeout, Default: "5 min", Origin: flink, Doc: "A job that does not get its slots for so long fails."},
 	{Key: SlotIdleTimeout, Default: "50 s", Origin: flink, Doc: "A slot that a job holds without using it for so long is given back."},
 
