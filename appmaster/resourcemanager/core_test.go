@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/internal/transcript"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/transcript"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write transcripts anew")
