@@ -93,7 +93,7 @@ func (c *Conn) Open(ctx context.Context, target string, h Handler) (*Stream, err
 	lifetime, cancel := context.WithCancel(metadata.AppendToOutgoingContext(context.WithoutCancel(ctx), targetHeader, target))
 	release := context.AfterFunc(ctx, cancel)
 	w, from, err := c.dial(lifetime, cancel)
-	if err == nil && !release() {
+	if !release() { // what ended the opening, or is about to end the stream
 		err = context.Cause(ctx)
 	}
 	if err != nil {

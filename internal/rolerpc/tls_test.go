@@ -89,6 +89,61 @@ func TestOpenAtNobodyFailsAndLaterSucceeds(t *testing.T) {
 
 // TestFrozenPeerIsFound would catch keep-alive that is off: a peer whose kernel
 // answers while its process does not.
+// registrar is a context that counts what waits for its end.
+type registrar struct {
+	done    chan struct{}
+	waiting int
+}
+
+func (*registrar) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (r *registrar) Done() <-chan struct{}     { return r.done }
+func (*registrar) Err() error                  { return nil }
+func (*registrar) Value(any) any               { return nil }
+
+func (r *registrar) AfterFunc(func()) (stop func() bool) {
+	r.waiting++
+	return func() bool {
+		r.waiting--
+		return true
+	}
+}
+
+// A worker tries for as long as it lives to open streams to roles that are gone, under
+// one context: each try must leave nothing behind in it.
+func TestOpeningLeavesNothingInTheCallersContext(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	role := newAccepting("")
+	mux := new(Mux)
+	mux.Handle("role", role.accept)
+	conn := dial(t, serve(t, NewServer(c.server(t), mux)), c.client(t))
+	ctx := &registrar{done: make(chan struct{})}
+	for _, target := range []string{"nobody", "role"} {
+		if _, err := conn.Open(ctx, target, newRecorder()); (err == nil) != (target == "role") {
+			t.Fatalf("open stream to %s: %v", target, err)
+		}
+		if ctx.waiting != 0 {
+			t.Errorf("after opening a stream to %s %d functions wait for the context's end", target, ctx.waiting)
+		}
+	}
+}
+
+// A deadline that passes must not look like a stream that somebody cancelled.
+func TestOpeningThatTakesTooLongSaysSo(t *testing.T) {
+	t.Parallel()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close() // takes connections and says nothing
+	conn := dial(t, listener.Addr().String(), newCluster(t).client(t))
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := conn.Open(ctx, "role", newRecorder()); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want the deadline", err)
+	}
+}
+
 func TestFrozenPeerIsFound(t *testing.T) {
 	t.Parallel()
 	certificates := newCluster(t)
