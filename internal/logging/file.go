@@ -27,9 +27,10 @@ type File struct {
 	maxSize  int64
 	maxFiles int
 
-	mu   sync.Mutex // guards what follows
-	file *os.File
-	size int64
+	mu     sync.Mutex // guards what follows
+	closed bool
+	file   *os.File // nil where a rotation could not open the next one, until it can
+	size   int64
 	// midLine says that the last write did not end its line.
 	midLine bool
 }
@@ -64,8 +65,13 @@ func (f *File) open() error {
 func (f *File) Write(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.file == nil {
+	if f.closed {
 		return 0, fmt.Errorf("write log %s: %w", f.path, ErrClosed)
+	}
+	if f.file == nil {
+		if err := f.open(); err != nil {
+			return 0, err
+		}
 	}
 	written := 0
 	if f.midLine && f.size < f.maxSize {
@@ -105,7 +111,9 @@ func (f *File) append(p []byte) (int, error) {
 
 // rotate moves name to name.1, name.1 to name.2, …, and the oldest away.
 func (f *File) rotate() error {
-	if err := f.file.Close(); err != nil {
+	err := f.file.Close()
+	f.file = nil
+	if err != nil {
 		return fmt.Errorf("rotate log: %w", err)
 	}
 	for i := f.maxFiles - 1; i > 0; i-- {
@@ -127,12 +135,14 @@ func (f *File) numbered(i int) string {
 func (f *File) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.closed {
+		return nil
+	}
+	f.closed = true
 	if f.file == nil {
 		return nil
 	}
-	err := f.file.Close()
-	f.file = nil
-	if err != nil {
+	if err := f.file.Close(); err != nil {
 		return fmt.Errorf("close log: %w", err)
 	}
 	return nil

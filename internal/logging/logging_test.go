@@ -81,6 +81,40 @@ func TestLinesStayWholeOverRotation(t *testing.T) {
 	}
 }
 
+// A disk that is full or gone for a moment must not silence a process for good.
+func TestALogGoesOnAfterARotationThatFailed(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "logs")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f, err := openFile(dir, "a.log", 10, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Write([]byte("line 0\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := f.Write([]byte("lost\n")); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("without a directory: %v", err)
+		}
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write([]byte("line 1\n")); err != nil {
+		t.Errorf("with a directory again: %v", err)
+	}
+	if got := content(t, dir, "a.log"); got != "line 1\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestAnExistingLogIsContinued(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
