@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -109,7 +110,7 @@ func (IntKey) parse(text string, d Definition) (any, error) {
 
 func (FractionKey) parse(text string, _ Definition) (any, error) {
 	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil || !(x >= 0) { // NaN is not
+	if err != nil || !(x >= 0) || math.IsInf(x, 0) { // NaN is neither
 		return nil, fmt.Errorf("%q is not a number from 0 up: %w", text, ErrInvalid)
 	}
 	return x, nil

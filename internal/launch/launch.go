@@ -21,12 +21,21 @@ import (
 // Variable is the environment variable that carries the encoded structs.
 const Variable = "BOBBIN_LAUNCH"
 
-// ErrMalformed is the cause of every decoding fault.
-var ErrMalformed = errors.New("malformed " + Variable)
+var (
+	// ErrMalformed is the cause of every decoding fault.
+	ErrMalformed = errors.New("malformed " + Variable)
+	// ErrTooLarge says that a container could not be started with so much in its
+	// environment.
+	ErrTooLarge = errors.New("launch context is too large")
+)
 
-// maxDecoded bounds what a variable may unpack to, in bytes. The kernel bounds
-// the variable itself at 128 KiB.
-const maxDecoded = 8 << 20
+const (
+	// maxEncoded is the most that Linux takes in one variable: 128 KiB
+	// (MAX_ARG_STRLEN) with its name and its end.
+	maxEncoded = 128<<10 - len(Variable+"=") - 1
+	// maxDecoded bounds what a variable may unpack to, in bytes.
+	maxDecoded = 8 << 20
+)
 
 // Names of the files that a container of ours finds in its working directory.
 const (
@@ -118,6 +127,7 @@ const SecretCredentials = "bobbin.credentials"
 
 // Encode gives the variable's value for an AppMaster or a TaskExecutor. It holds
 // letters, digits and "+/=" only, so that it passes the launch script unquoted.
+// ErrTooLarge where no process could be started with it.
 func Encode[T AppMaster | TaskExecutor](v T) (string, error) {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
@@ -127,7 +137,12 @@ func Encode[T AppMaster | TaskExecutor](v T) (string, error) {
 	if err := w.Close(); err != nil {
 		return "", fmt.Errorf("encode %s: %w", Variable, err)
 	}
-	return base64.StdEncoding.EncodeToString(packed.Bytes()), nil
+	value := base64.StdEncoding.EncodeToString(packed.Bytes())
+	if len(value) > maxEncoded {
+		return "", fmt.Errorf("encode %s: %w: options and Hadoop configuration take %d bytes, %d at most; leave out of HADOOP_CONF_DIR what clients do not need",
+			Variable, ErrTooLarge, len(value), maxEncoded)
+	}
+	return value, nil
 }
 
 // Decode reads what Encode wrote. Every fault wraps ErrMalformed.

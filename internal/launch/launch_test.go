@@ -2,6 +2,8 @@ package launch_test
 
 import (
 	"errors"
+	"math/rand/v2"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -38,6 +40,29 @@ func TestMalformedLaunchIsNamed(t *testing.T) {
 	for _, value := range []string{"", "%", "QUJD", "H4sIAAAAAAAA/w=="} {
 		if _, err := launch.Decode[launch.AppMaster](value); !errors.Is(err, launch.ErrMalformed) {
 			t.Errorf("Decode(%q) = %v, want ErrMalformed", value, err)
+		}
+	}
+}
+
+// TestNothingIsLaunchedThatTheKernelRefuses would catch containers that all end with
+// "argument list too long", far from who could do something about it.
+func TestNothingIsLaunchedThatTheKernelRefuses(t *testing.T) {
+	random := rand.NewChaCha8([32]byte{})
+	for size, fits := range map[int]bool{60 << 10: true, 120 << 10: false} {
+		noise := make([]byte, size)
+		random.Read(noise) //nolint:errcheck // never fails
+		value, err := launch.Encode(launch.AppMaster{HadoopConf: noise})
+		if fits != (err == nil) || !fits && !errors.Is(err, launch.ErrTooLarge) {
+			t.Errorf("%d bytes: %v", size, err)
+			continue
+		}
+		if !fits {
+			continue
+		}
+		command := exec.CommandContext(t.Context(), "true")
+		command.Env = []string{launch.Variable + "=" + value}
+		if err := command.Run(); err != nil {
+			t.Errorf("start a process with %d bytes: %v", len(value), err)
 		}
 	}
 }

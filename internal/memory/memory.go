@@ -93,9 +93,14 @@ type Host struct {
 // HostOf divides the memory of a host's slots, all together in MB.
 func HostOf(slotsMB int, o Options) Host {
 	limit := config.Bytes(slotsMB) * config.Mebibyte
-	network := min(max(config.Bytes(float64(limit)*o.NetworkFraction), o.NetworkMin), o.NetworkMax, limit/2)
-	managed := min(config.Bytes(float64(limit)*o.ManagedFraction), limit-network)
+	network := min(max(part(limit, o.NetworkFraction), o.NetworkMin), o.NetworkMax, limit/2)
+	managed := min(part(limit, o.ManagedFraction), limit-network)
 	return Host{Limit: limit, Managed: managed, Network: network}
+}
+
+// part is a fraction of the whole, at most all of it.
+func part(whole config.Bytes, fraction float64) config.Bytes {
+	return config.Bytes(float64(whole) * min(fraction, 1))
 }
 
 // Usage is what a host's process tree holds now, and what it may hold.

@@ -3,6 +3,7 @@ package memory_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -74,8 +75,8 @@ func TestPartsFitTheContainer(t *testing.T) {
 			t.Errorf("%d MB of %d MB are promised", used, container)
 		}
 		options := memory.Options{
-			ManagedFraction: rapid.Float64Range(0, 2).Draw(t, "managed"),
-			NetworkFraction: rapid.Float64Range(0, 2).Draw(t, "network"),
+			ManagedFraction: rapid.Float64Range(0, math.MaxFloat64).Draw(t, "managed"),
+			NetworkFraction: rapid.Float64Range(0, math.MaxFloat64).Draw(t, "network"),
 			NetworkMin:      config.Bytes(rapid.Int64Range(0, 1<<40).Draw(t, "min")),
 			NetworkMax:      config.Bytes(rapid.Int64Range(0, 1<<40).Draw(t, "max")),
 		}
