@@ -226,7 +226,7 @@ func (m *merger[K, A]) finish() {
 		if err != nil {
 			m.chain.fail(err)
 		}
-		if m.chain.err != nil {
+		if m.chain.fault() != nil {
 			return
 		}
 		m.emit(KV[K, A]{Key: key, Value: *acc})

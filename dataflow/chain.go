@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync/atomic"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
@@ -12,11 +13,12 @@ import (
 // call each other, so what an operator below finds wrong is kept here, and looked
 // at by the loop that feeds the first.
 type chain struct {
-	subtask operator.Subtask
-	memory  int64 // bytes that each operator with state may hold
-	err     error // the first failure
-	ends    []func()
-	closers []func()
+	subtask  operator.Subtask
+	memory   int64                 // bytes that each operator with state may hold
+	err      error                 // the first failure
+	canceled atomic.Pointer[error] // why the subtask is to end, once it is
+	ends     []func()
+	closers  []func()
 }
 
 // fail keeps the first error. The elements that are still on their way through
@@ -25,6 +27,16 @@ func (c *chain) fail(err error) {
 	if c.err == nil {
 		c.err = err
 	}
+}
+
+// fault is the first failure, or why the subtask is to end. Whatever feeds the
+// chain looks at it after each element: a user's function may take long for one,
+// and a buffer holds many.
+func (c *chain) fault() error {
+	if cause := c.canceled.Load(); cause != nil {
+		c.fail(*cause)
+	}
+	return c.err
 }
 
 // atEnd has f called when all input was taken, after those of the operators
@@ -55,6 +67,11 @@ type task struct{ *vertex }
 func (t task) Run(ctx context.Context, s operator.Subtask) error {
 	c := &chain{subtask: s, memory: s.Memory() / int64(max(1, t.stateful()))}
 	defer c.close()
+	stop := context.AfterFunc(ctx, func() {
+		cause := context.Cause(ctx)
+		c.canceled.Store(&cause)
+	})
+	defer stop()
 	head := t.build(ctx, c)
 	if err := t.feed(ctx, c, head); err != nil {
 		return err
@@ -82,8 +99,9 @@ func (t task) feed(ctx context.Context, c *chain, head any) error {
 		case err != nil:
 			return err
 		}
-		if takers[0](record); c.err != nil {
-			return c.err
+		takers[0](record)
+		if err := c.fault(); err != nil {
+			return err
 		}
 	}
 }

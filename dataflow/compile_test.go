@@ -50,6 +50,24 @@ var plans = map[string]plan{
 		dataflow.WriteText(counts, "/out2", countText)
 		return nil
 	},
+	"slow source": func(p *dataflow.Plan) error {
+		dataflow.Print(slowly(dataflow.ReadText(p, "/in")), text)
+		return nil
+	},
+	"slow after exchange": func(p *dataflow.Plan) error {
+		dataflow.Print(slowly(dataflow.ReadTextWith(p, []string{"/in"}, dataflow.Parallelism(1))), text)
+		return nil
+	},
+	"slow after union": func(p *dataflow.Plan) error {
+		first := dataflow.ReadTextWith(p, []string{"/in"}, dataflow.Parallelism(1))
+		second := dataflow.ReadTextWith(p, []string{"/in"}, dataflow.Parallelism(1))
+		dataflow.Print(slowly(dataflow.Union(first, second)), text)
+		return nil
+	},
+	"slow after count": func(p *dataflow.Plan) error {
+		dataflow.Print(slowly(dataflow.Count(dataflow.KeyBy(dataflow.ReadText(p, "/in"), dataflow.Identity))), countText)
+		return nil
+	},
 	"one chain": func(p *dataflow.Plan) error {
 		s := dataflow.Filter(dataflow.Map(dataflow.ReadText(p, "/in"), toOpaque), func(opaque) bool { return true })
 		dataflow.Print(s, opaqueText)

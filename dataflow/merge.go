@@ -38,8 +38,8 @@ func feedMerged(ctx context.Context, c *chain, takers []func([]byte)) error {
 				length, n := binary.Uvarint(records)
 				end := n + int(length)
 				takers[i](records[n:end:end])
-				if c.err != nil {
-					return c.err
+				if err := c.fault(); err != nil {
+					return err
 				}
 				records = records[end:]
 				taken = true

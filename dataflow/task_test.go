@@ -1,14 +1,18 @@
 package dataflow_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
@@ -166,6 +170,76 @@ func TestCancellingEndsATaskThatWaitsForItsInputs(t *testing.T) {
 	cancel(cause)
 	if err := c.Tasks[2].Run(ctx, &host{inputs: []operator.RecordReader{silent{}, silent{}}}); !errors.Is(err, cause) {
 		t.Errorf("error %v, want the cause", err)
+	}
+}
+
+// slowly takes an hour for each element, and counts it when it begins.
+func slowly[T any](s dataflow.Stream[T]) dataflow.Stream[T] {
+	return dataflow.FlatMapWith(s, func(s dataflow.Subtask) func(T, func(T)) {
+		return func(v T, emit func(T)) {
+			s.Counter("begun")
+			time.Sleep(time.Hour)
+			emit(v)
+		}
+	})
+}
+
+// canceling is a subtask that is cancelled while it is at its first element.
+type canceling struct {
+	host
+	cancel func()
+	begun  int
+}
+
+func (c *canceling) Counter(name string) *operator.Counter {
+	if name == "begun" {
+		c.begun++
+		c.cancel()
+	}
+	return new(operator.Counter)
+}
+
+// A task must not go on to the end of a buffer when it is cancelled: with a slow
+// function that takes as long as many elements.
+func TestCancellingEndsATaskAfterTheElementItIsAt(t *testing.T) {
+	t.Parallel()
+	var raw, partials [][]byte
+	for n := range 100 {
+		raw = append(raw, fmt.Append(nil, "line ", n))
+		partials = append(partials, append(codec.AppendKey(nil, raw[n]), 2))
+	}
+	file := dataflowtest.NewFiles(map[string]string{"/in": string(bytes.Join(raw, []byte("\n")))})
+	for plan, c := range map[string]struct {
+		vertex int
+		inputs []operator.RecordReader
+	}{
+		"slow source":         {0, nil},
+		"slow after exchange": {1, []operator.RecordReader{&input{raw, io.EOF}}},
+		"slow after union":    {2, []operator.RecordReader{&input{raw, io.EOF}, &input{raw, io.EOF}}},
+		"slow after count":    {1, []operator.RecordReader{&input{partials, io.EOF}}},
+	} {
+		t.Run(plan, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				compiled, err := compile(t, plan, dataflow.PlanOptions{Parallelism: 2})
+				if err != nil {
+					t.Fatal(err)
+				}
+				graph, err := compiled.Prepare(t.Context(), file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				splits := graph.Vertices[0].Splits
+				cause := errors.New("region restarts")
+				ctx, cancel := context.WithCancelCause(t.Context())
+				h := &canceling{cancel: func() { cancel(cause) }, host: host{files: file, inputs: c.inputs, splits: func() (jobgraph.Split, error) {
+					return splits[0], nil
+				}}}
+				if err := compiled.Tasks[c.vertex].Run(ctx, h); !errors.Is(err, cause) || h.begun != 1 {
+					t.Errorf("%d elements were begun and the error is %v, want 1 and the cause", h.begun, err)
+				}
+			})
+		})
 	}
 }
 

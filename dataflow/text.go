@@ -42,7 +42,7 @@ func ReadTextWith(p *Plan, uris []string, o ...Option) Stream[[]byte] {
 				}
 				err = reader.Read(ctx, split, func(line []byte) error {
 					emit(line)
-					return c.err
+					return c.fault()
 				})
 				if err != nil {
 					return err
