@@ -12,6 +12,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
@@ -37,7 +38,11 @@ func runDriver(driver Driver, conn *control.Conn) int {
 	if err != nil {
 		return fail(err)
 	}
-	files, err := openFiles()
+	options, err := config.New(config.Layer{Source: "client", Values: start.Config})
+	if err != nil {
+		return report(conn, err)
+	}
+	files, err := openFiles(options)
 	if err != nil {
 		return report(conn, err)
 	}
@@ -112,11 +117,11 @@ func report(conn *control.Conn, err error) int {
 
 // openFiles reaches the cluster's files where a Hadoop configuration is named,
 // and the local disk always.
-func openFiles() (*dfs.FS, error) {
+func openFiles(options config.Config) (*dfs.FS, error) {
 	if !hadoopenv.Named(os.Getenv) {
 		return dfs.New(dfs.Options{}), nil
 	}
-	env, err := hadoopenv.Read(os.Getenv)
+	env, err := hadoopenv.Read(os.Getenv, options)
 	if err != nil {
 		return nil, err
 	}

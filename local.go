@@ -32,7 +32,7 @@ func runLocal(driver Driver) int {
 	if err != nil {
 		return fail(err)
 	}
-	files, err := openFiles()
+	files, err := openFiles(options)
 	if err != nil {
 		return fail(err)
 	}

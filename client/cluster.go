@@ -12,6 +12,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
@@ -35,26 +36,25 @@ const pollInterval = 50 * time.Millisecond
 var ErrSecure = errors.New("clusters with Kerberos are not supported yet (hadoop.security.authentication is kerberos)")
 
 // Open reads the Hadoop configuration that HADOOP_CONF_DIR or YARN_CONF_DIR
-// names and makes ready to reach its cluster; nothing is connected yet. The
-// user is HADOOP_USER_NAME or the login name. overrides are Hadoop properties
-// that go before those of the files (flink.hadoop.*, flink.yarn.*).
-func Open(getenv func(string) string, overrides map[string]string, logger logrus.FieldLogger) (*Cluster, error) {
-	env, err := hadoopenv.Read(getenv)
+// names, and what options give besides, and makes ready to reach its cluster;
+// nothing is connected yet. The user is HADOOP_USER_NAME or the login name.
+func Open(getenv func(string) string, options config.Config, logger logrus.FieldLogger) (*Cluster, error) {
+	env, err := hadoopenv.Read(getenv, options)
 	if err != nil {
 		return nil, err
 	}
-	conf := env.Conf.With("options flink.hadoop.* and flink.yarn.*", overrides)
+	conf := env.Conf
 	if conf.SecurityEnabled() {
 		return nil, ErrSecure
 	}
-	options, err := yarnclient.FromConf(conf, env.User)
+	yarn, err := yarnclient.FromConf(conf, env.User)
 	if err != nil {
 		return nil, err
 	}
-	options.RPC.Logger = logger
-	options.PollInterval = min(options.PollInterval, pollInterval)
+	yarn.RPC.Logger = logger
+	yarn.PollInterval = min(yarn.PollInterval, pollInterval)
 	return &Cluster{
-		Conf: conf, User: env.User, YARN: yarnclient.New(options),
+		Conf: conf, User: env.User, YARN: yarnclient.New(yarn),
 		Files: dfs.New(dfs.Options{Conf: conf, User: env.User, Logger: logger}),
 	}, nil
 }

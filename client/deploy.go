@@ -157,8 +157,10 @@ func (app *Application) submit(ctx context.Context, d Deployment, known facts, b
 	if err != nil {
 		return err
 	}
+	// Options for Hadoop have gone into its configuration, which leaves secrets out.
+	options := d.Config.Without(config.HadoopOptions, config.YarnOptions)
 	master, err := masterContext(d.Config, app.User, binary, launch.AppMaster{
-		StagingDir: app.dir, User: app.User, HadoopConf: hadoopConf, Config: d.Config.Set(),
+		StagingDir: app.dir, User: app.User, HadoopConf: hadoopConf, Config: options.Set(),
 		Bobbin: binary, Program: code,
 		ProgramRef: msg.Program{Name: job.Name, SHA256: job.SHA256, URI: code.URI},
 		Attached:   d.Attached,

@@ -139,17 +139,7 @@ func open(p Process, c config.Config) (*client.Cluster, error) {
 	logger := logrus.New()
 	logger.SetOutput(p.Stderr)
 	logger.SetLevel(logrus.ErrorLevel)
-	return client.Open(p.Getenv, hadoopProperties(c), logger)
-}
-
-// hadoopProperties are those that options give: flink.hadoop.X is X, and
-// flink.yarn.X is yarn.X, as in Flink.
-func hadoopProperties(c config.Config) map[string]string {
-	properties := c.Under(config.HadoopOptions)
-	for name, value := range c.Under(config.YarnOptions) {
-		properties["yarn."+name] = value
-	}
-	return properties
+	return client.Open(p.Getenv, c, logger)
 }
 
 // definitions turns -D key=value flags into a layer.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
@@ -71,7 +72,7 @@ func (u *User) getenv(name string) string {
 // Conf is the user's Hadoop configuration.
 func (u *User) Conf(t testing.TB) *hadoopconf.Conf {
 	t.Helper()
-	env, err := hadoopenv.Read(u.getenv)
+	env, err := hadoopenv.Read(u.getenv, config.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func (u *User) Files(t testing.TB) *dfs.FS {
 // Client is bobbin's own way to the cluster, as the user, until the test ends.
 func (u *User) Client(t testing.TB) *client.Cluster {
 	t.Helper()
-	c, err := client.Open(u.getenv, nil, logger(t))
+	c, err := client.Open(u.getenv, config.Config{}, logger(t))
 	if err != nil {
 		t.Fatal(err)
 	}

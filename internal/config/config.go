@@ -78,6 +78,15 @@ func (c Config) With(layer Layer) (Config, error) {
 	return Config{set}, nil
 }
 
+// Without gives a Config without the options of some prefixes.
+func (c Config) Without(prefixes ...PrefixKey) Config {
+	kept := Config{set: maps.Clone(c.set)}
+	maps.DeleteFunc(kept.set, func(name string, _ setting) bool {
+		return slices.ContainsFunc(prefixes, func(p PrefixKey) bool { return strings.HasPrefix(name, string(p)) })
+	})
+	return kept
+}
+
 // Set gives the options that differ from their defaults because a layer gave
 // them, as text: what travels to another process, which makes its Config of it.
 func (c Config) Set() map[string]string {

@@ -80,6 +80,18 @@ func TestSetTravels(t *testing.T) {
 	}
 }
 
+// What is for Hadoop may be secret and goes another way.
+func TestPrefixesCanBeLeftOut(t *testing.T) {
+	t.Parallel()
+	c := mustNew(t, layer("-D", "flink.hadoop.a.secret", "s", "flink.yarn.b", "y", "yarn.tags", "t"))
+	if diff := cmp.Diff(map[string]string{"yarn.tags": "t"}, c.Without(HadoopOptions, YarnOptions).Set()); diff != "" {
+		t.Errorf("options that are left (-want +got):\n%s", diff)
+	}
+	if len(c.Set()) != 3 || len(Config{}.Without(HadoopOptions).Set()) != 0 {
+		t.Error("the Config itself was changed")
+	}
+}
+
 func TestFaultsAreAllTold(t *testing.T) {
 	t.Parallel()
 	_, err := New(

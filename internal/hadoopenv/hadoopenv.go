@@ -1,6 +1,7 @@
-// Package hadoopenv reads what a user's environment says about the Hadoop
-// cluster: where its configuration is, and who the user is there. Entry points
-// call it with their os.Getenv; it reads files and starts nothing.
+// Package hadoopenv reads what a user's environment and options say about the
+// Hadoop cluster: where its configuration is, what goes before it, and who the
+// user is there. Entry points call it with their os.Getenv; it reads files and
+// starts nothing.
 package hadoopenv
 
 import (
@@ -8,6 +9,7 @@ import (
 	"os"
 	"os/user"
 
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
@@ -18,9 +20,9 @@ type Environment struct {
 }
 
 // Read loads the configuration that HADOOP_CONF_DIR, else YARN_CONF_DIR, names;
-// fs.ErrNotExist where neither does. The user is HADOOP_USER_NAME or the login
-// name.
-func Read(getenv func(string) string) (Environment, error) {
+// fs.ErrNotExist where neither does. The properties that options give go before
+// those of the files. The user is HADOOP_USER_NAME or the login name.
+func Read(getenv func(string) string, options config.Config) (Environment, error) {
 	dir, err := hadoopconf.Find(getenv)
 	if err != nil {
 		return Environment{}, err
@@ -39,7 +41,17 @@ func Read(getenv func(string) string) (Environment, error) {
 	if err != nil {
 		return Environment{}, err
 	}
-	return Environment{Conf: conf, User: name}, nil
+	return Environment{Conf: conf.With("options flink.hadoop.* and flink.yarn.*", properties(options)), User: name}, nil
+}
+
+// properties are Hadoop's that options give: flink.hadoop.X is X, and flink.yarn.X
+// is yarn.X, as in Flink.
+func properties(options config.Config) map[string]string {
+	given := options.Under(config.HadoopOptions)
+	for name, value := range options.Under(config.YarnOptions) {
+		given["yarn."+name] = value
+	}
+	return given
 }
 
 // Named tells whether the environment names a configuration at all.
