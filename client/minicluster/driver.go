@@ -30,22 +30,18 @@ const loopback = "127.0.0.1"
 type driver struct {
 	options Options
 	mux     *rolerpc.Mux
-
-	orders  chan resourcemanager.Orders // from Order to Run; made by Run's first caller
-	once    sync.Once
+	orders  chan resourcemanager.Orders // from Order to Run, which may begin later; never closed
 	workers sync.WaitGroup
 }
 
-// queue gives the channel of orders, which may come before Run has begun.
-func (d *driver) queue() chan resourcemanager.Orders {
-	d.once.Do(func() { d.orders = make(chan resourcemanager.Orders) })
-	return d.orders
+func newDriver(o Options) *driver {
+	return &driver{options: o, orders: make(chan resourcemanager.Orders)}
 }
 
 // Order hands orders to Run.
 func (d *driver) Order(ctx context.Context, orders resourcemanager.Orders) {
 	select {
-	case d.queue() <- orders:
+	case d.orders <- orders:
 	case <-ctx.Done():
 	}
 }
@@ -61,13 +57,14 @@ func (d *driver) Run(ctx context.Context, report resourcemanager.Report) error {
 	for {
 		var orders resourcemanager.Orders
 		select {
-		case orders = <-d.queue():
+		case orders = <-d.orders:
 		case <-ctx.Done():
 			return nil
 		}
 		for _, r := range orders.Release {
 			if end, running := release[r.Worker]; running {
 				end()
+				delete(release, r.Worker)
 			}
 		}
 		for ; started < orders.Total; started++ {

@@ -50,7 +50,7 @@ type Cluster struct {
 
 // Start starts a cluster.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
-	driver := &driver{options: o}
+	driver := newDriver(o)
 	component, err := appmaster.NewComponent(appmaster.ComponentConfig{
 		Config: o.Config,
 		Worker: resourcemanager.WorkerResourceSpec{
@@ -134,7 +134,8 @@ func (c *Cluster) Collect(ctx context.Context, job ids.JobID, name string, take 
 
 // Execute runs a job to its end. collected takes what it collects, one call at a
 // time; watch is called now and then with how far it is. A job that does not
-// finish is no error here: the answer says so.
+// finish is no error here: the answer says so. When ctx ends or collected gives
+// an error, the job is cancelled, and the answer names it only.
 func (c *Cluster) Execute(ctx context.Context, graph *jobgraph.JobGraph, collected func(name string, epoch int, records []byte) error, watch func(msg.JobDetails)) (msg.JobEnded, error) {
 	job, err := c.Submit(ctx, graph)
 	if err != nil {
@@ -172,6 +173,12 @@ func (c *Cluster) Execute(ctx context.Context, graph *jobgraph.JobGraph, collect
 	}
 	stop(nil)
 	followers.Wait()
+	if err != nil {
+		ended = msg.JobEnded{Job: job}
+		if cancelling := c.Cancel(context.WithoutCancel(ctx), job); cancelling != nil && !errors.Is(cancelling, msg.ErrJobEnded) {
+			err = errors.Join(err, cancelling)
+		}
+	}
 	return ended, err
 }
 
