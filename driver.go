@@ -32,8 +32,10 @@ var (
 // runDriver runs the driver for the client at the other end of the socket.
 func runDriver(driver Driver, conn *control.Conn) int {
 	// Ctrl-C reaches the whole foreground group; what it means is the client's
-	// to decide, and the socket tells when it has ended.
-	signal.Ignore(os.Interrupt, syscall.SIGTERM)
+	// to decide, and the socket tells when it has ended. Nobody reads the signals,
+	// but to ignore them is what programs started from here would inherit.
+	unread := make(chan os.Signal, 1)
+	signal.Notify(unread, os.Interrupt, syscall.SIGTERM)
 	start, err := greet(conn)
 	if err != nil {
 		return fail(err)
@@ -48,6 +50,7 @@ func runDriver(driver Driver, conn *control.Conn) int {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
+	context.AfterFunc(ctx, func() { signal.Stop(unread) }) // without the client they end the process
 	answers := make(chan msg.Message)
 	go receive(ctx, conn, answers, cancel)
 

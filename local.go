@@ -28,6 +28,7 @@ const optionsVariable = "BOBBIN_OPTIONS"
 func runLocal(driver Driver) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	options, err := localOptions(os.Getenv(optionsVariable))
 	if err != nil {
 		return fail(err)
