@@ -74,6 +74,10 @@ func (app *Application) Report(ctx context.Context) (records.ApplicationReport, 
 	return app.c.YARN.ApplicationReport(ctx, app.ID)
 }
 
+// Sweep removes the staging directory of an application that has ended, for an
+// ApplicationMaster that could not do so itself: it was killed, or failed.
+func (app *Application) Sweep(ctx context.Context) error { return app.c.Files.RemoveAll(ctx, app.dir) }
+
 // maxAccess bounds what is read of the access file, in bytes.
 const maxAccess = 64 << 10
 

@@ -27,6 +27,9 @@ func (r *perJob) follow(ctx context.Context, d *driver.Driver, app *client.Appli
 		r.say.Line("detached: %s goes on. %s", app.ID, howToGoOn(app))
 		return printed{err}
 	}
+	if errors.Is(err, client.ErrApplicationEnded) { // before it could tell how its job ended
+		return errors.Join(err, app.Sweep(ctx))
+	}
 	if err != nil {
 		return err
 	}
