@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -63,15 +64,23 @@ func (b broken) Unwrap() error { return b.error }
 // executed.
 type attempt struct{ again bool }
 
-// do makes one call of the library off the caller's goroutine, so that the
-// context can end the wait, and again after a broken connection until patience
-// is used up.
-func do[T any](ctx context.Context, c *connection, call func(client *colinmarc.Client, a attempt) (T, error)) (T, error) {
+// call is one call of the library.
+type call[T any] func(client *colinmarc.Client, a attempt) (T, error)
+
+// do makes a call off the caller's goroutine, so that the context can end the
+// wait, and again after a broken connection until patience is used up.
+func do[T any](ctx context.Context, c *connection, call call[T]) (T, error) {
+	return doOrUndo(ctx, c, call, func(*colinmarc.Client, T) {})
+}
+
+// doOrUndo is do for a call that leaves something behind: undo takes it back where
+// the call succeeds after the context has ended.
+func doOrUndo[T any](ctx context.Context, c *connection, call call[T], undo func(*colinmarc.Client, T)) (T, error) {
 	var zero T
 	started := time.Now()
 	var a attempt
 	for wait := firstRetryWait; ; wait = min(2*wait, maxRetryWait) {
-		value, err := once(ctx, c, a, call)
+		value, err := once(ctx, c, a, call, undo)
 		lost, ok := errors.AsType[broken](err)
 		if !ok {
 			return value, err
@@ -88,12 +97,13 @@ func do[T any](ctx context.Context, c *connection, call func(client *colinmarc.C
 	}
 }
 
-func once[T any](ctx context.Context, c *connection, a attempt, call func(*colinmarc.Client, attempt) (T, error)) (T, error) {
+func once[T any](ctx context.Context, c *connection, a attempt, call call[T], undo func(*colinmarc.Client, T)) (T, error) {
 	type result struct {
 		value T
 		err   error
 	}
 	var zero T
+	var settled atomic.Bool      // who comes first: the call that succeeds, or the caller who leaves
 	done := make(chan result, 1) // the call leaves its result and goes, also when nobody waits
 	started := c.start(func() {
 		client, err := c.connect()
@@ -102,6 +112,10 @@ func once[T any](ctx context.Context, c *connection, a attempt, call func(*colin
 			return
 		}
 		value, err := call(client, a)
+		if err == nil && !settled.CompareAndSwap(false, true) {
+			undo(client, value)
+			return
+		}
 		done <- result{value, c.interpret(err)}
 	})
 	if !started {
@@ -111,6 +125,10 @@ func once[T any](ctx context.Context, c *connection, a attempt, call func(*colin
 	case r := <-done:
 		return r.value, r.err
 	case <-ctx.Done():
+		if !settled.CompareAndSwap(false, true) { // it came at the same moment
+			r := <-done
+			return r.value, r.err
+		}
 		return zero, context.Cause(ctx)
 	}
 }

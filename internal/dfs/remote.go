@@ -197,13 +197,18 @@ func readable(info fs.FileInfo) error {
 }
 
 func (r *remote) create(ctx context.Context, path string, o CreateOptions) (io.WriteCloser, error) {
-	target, err := do(ctx, r.connection, func(client *colinmarc.Client, a attempt) (*colinmarc.FileWriter, error) {
+	create := func(client *colinmarc.Client, a attempt) (*colinmarc.FileWriter, error) {
 		if a.again { // the file may be ours already, or somebody else's: nobody can tell
 			if _, err := client.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 				return nil, errors.Join(err, fs.ErrExist)
 			}
 		}
 		return r.createTarget(client, path, o)
+	}
+	target, err := doOrUndo(ctx, r.connection, create, func(client *colinmarc.Client, target *colinmarc.FileWriter) {
+		if err := errors.Join(target.Close(), client.Remove(path)); err != nil {
+			r.log.WithError(err).WithField("path", path).Warn("file that was made too late is left behind")
+		}
 	})
 	if err != nil {
 		return nil, err
