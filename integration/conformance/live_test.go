@@ -27,6 +27,7 @@ const protections = "authentication,integrity,privacy"
 var hadoop = cluster.NewShared(cluster.Config{
 	NodeManagers: 1,
 	Core:         map[string]string{"hadoop.rpc.protection": protections},
+	YARN:         rolling(),
 })
 
 func TestMain(m *testing.M) { os.Exit(hadoop.Run(m)) }
