@@ -142,7 +142,7 @@ type conn struct {
 	address string
 	silence *time.Timer
 
-	mu     sync.Mutex // guards reason
+	mu     sync.Mutex // guards reason and the setting of silence
 	reason error      // why it ended; nil while it lives
 }
 
@@ -170,7 +170,9 @@ func (c *conn) moved(n int, err error) error {
 		c.end(err)
 		return c.ended()
 	}
-	if n > 0 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n > 0 && c.reason == nil {
 		c.silence.Reset(c.dialer.options.Silence)
 	}
 	return nil
@@ -186,10 +188,10 @@ func (c *conn) end(reason error) {
 	first := c.reason == nil
 	if first {
 		c.reason = reason
+		c.silence.Stop() // for good: nothing sets it again once there is a reason
 	}
 	c.mu.Unlock()
 	if first {
-		c.silence.Stop()
 		c.dialer.forget(c)
 		c.Conn.Close()
 	}
