@@ -120,9 +120,14 @@ func Ask[R, E, F any](ctx context.Context, l *Loop[E, F], ask func(reply chan<- 
 	select {
 	case answer := <-reply:
 		return answer, nil
-	case <-l.done:
-		return none, ErrStopped
 	case <-ctx.Done():
 		return none, context.Cause(ctx)
+	case <-l.done:
+	}
+	select {
+	case answer := <-reply: // among the last things that the loop did
+		return answer, nil
+	default:
+		return none, ErrStopped
 	}
 }

@@ -8,8 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // counter is a core that sums events and tells the sum in its effects.
 type counter struct{ sum int }
@@ -72,6 +76,30 @@ func TestStoppedLoopTakesNothing(t *testing.T) {
 		t.Errorf("Ask = %v, want ErrStopped", err)
 	}
 }
+
+// TestTheLastAnswerOfALoopArrives would catch an answer that is lost because the
+// role ended right after it.
+func TestTheLastAnswerOfALoopArrives(t *testing.T) {
+	for range 5000 { // seldom is the asker slow enough to find both
+		ends := new(ending)
+		loop := actor.New[event, int](new(counter), ends)
+		ends.stop = loop.Stop
+		ran := make(chan error, 1)
+		go func() { ran <- loop.Run(t.Context()) }()
+		sum, err := actor.Ask(t.Context(), loop, func(reply chan<- int) event { return event{add: 1, reply: reply} })
+		if err != nil || sum != 1 {
+			t.Fatalf("Ask = %d, %v, want the answer", sum, err)
+		}
+		if err := <-ran; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// ending is a shell that ends its loop with the first effect.
+type ending struct{ stop func() }
+
+func (e *ending) Perform(context.Context, int) { e.stop() }
 
 // TestTimersFireOnceAtTheLatestSetting would catch a moved or cancelled timer
 // that fires all the same.
