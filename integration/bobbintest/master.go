@@ -58,18 +58,25 @@ func (u *User) Master(t testing.TB, application string) *Master {
 
 // Get decodes the answer to a GET, such as "/jobs/overview", into v.
 func (m *Master) Get(ctx context.Context, path string, v any) error {
-	return getJSON(ctx, m.http, "https://"+m.Access.Address+path, m.Access.Token, v)
+	return ask(ctx, m.http, http.MethodGet, "https://"+m.Access.Address+path, m.Access.Token, v)
+}
+
+// Patch sends a PATCH, which cancels the job of "/jobs/<id>".
+func (m *Master) Patch(ctx context.Context, path string) error {
+	return ask(ctx, m.http, http.MethodPatch, "https://"+m.Access.Address+path, m.Access.Token, nil)
 }
 
 // View decodes the answer of an application's master to a GET that goes through
 // YARN's web proxy, as a browser's does.
 func (u *User) View(ctx context.Context, application, path string, v any) error {
 	web := &http.Client{Timeout: requestTimeout, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
-	return getJSON(ctx, web, "http://"+u.Cluster.RMWebAddress()+"/proxy/"+application+"/"+strings.TrimPrefix(path, "/"), "", v)
+	return ask(ctx, web, http.MethodGet, "http://"+u.Cluster.RMWebAddress()+"/proxy/"+application+"/"+strings.TrimPrefix(path, "/"), "", v)
 }
 
-func getJSON(ctx context.Context, web *http.Client, url, token string, v any) (err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+// ask sends a request and decodes the JSON of its answer, which must be a
+// success, unless v is nil.
+func ask(ctx context.Context, web *http.Client, method, url, token string, v any) (err error) {
+	request, err := http.NewRequestWithContext(ctx, method, url, http.NoBody)
 	if err != nil {
 		return err
 	}
@@ -83,13 +90,16 @@ func getJSON(ctx context.Context, web *http.Client, url, token string, v any) (e
 	defer func() { err = errors.Join(err, response.Body.Close()) }()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
-		return fmt.Errorf("get %s: %w", url, err)
+		return fmt.Errorf("%s %s: %w", method, url, err)
 	}
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("get %s: %s: %.500s", url, response.Status, text)
+	if response.StatusCode/100 != 2 {
+		return fmt.Errorf("%s %s: %s: %.500s", method, url, response.Status, text)
+	}
+	if v == nil {
+		return nil
 	}
 	if err := json.Unmarshal(text, v); err != nil {
-		return fmt.Errorf("get %s: %w", url, err)
+		return fmt.Errorf("%s %s: %w", method, url, err)
 	}
 	return nil
 }

@@ -1,0 +1,71 @@
+package jobs
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
+)
+
+// maxDiagnostics is what is told to YARN at most, in bytes.
+const maxDiagnostics = 8 << 10
+
+// TestUserCodeFails would catch a job that is restarted for ever, an end that is
+// not told to YARN or to the user, and a root cause that drowns in what followed
+// from it.
+func TestUserCodeFails(t *testing.T) {
+	for _, c := range []struct {
+		mode string
+		says []string // on stderr and in YARN's diagnostics
+	}{
+		{"task-panic", []string{"panic: a task has had enough", "3 restarts used up", "main.misbehave", "programs/faulty/main.go:"}},
+		{"task-exit", []string{"exit status 7", "3 restarts used up", "last words of the task"}},
+	} {
+		t.Run(c.mode, func(t *testing.T) {
+			t.Parallel()
+			alice := suite.User(t, bobbintest.Alice)
+			dir := alice.Scratch(t)
+			alice.Write(t, dir+"/input", "one line\nanother\n")
+			got := alice.Run(t, small("-p", "2", "-s", "2", "-tm", "512m", "-o", "json",
+				suite.Program(t, "faulty"), c.mode, dir+"/input", dir+"/output")...)
+			if got.Code != 1 {
+				t.Error(got)
+			}
+			report := got.JSON(t)
+			if report.JobStatus != "FAILED" || report.FinalStatus != "FAILED" || report.State != "FINISHED" {
+				t.Errorf("the report says %+v", report)
+			}
+			app := alice.App(t, report.Application)
+			if app.State != "FINISHED" || app.FinalStatus != "FAILED" {
+				t.Errorf("YARN says %s (%s)", app.State, app.FinalStatus)
+			}
+			if n := len(app.Diagnostics); n > maxDiagnostics {
+				t.Errorf("YARN's diagnostics have %d bytes", n)
+			}
+			for _, want := range c.says {
+				if !strings.Contains(got.Stderr, want) {
+					t.Errorf("stderr does not say %q:\n%s", want, got.Stderr)
+				}
+				if !strings.Contains(app.Diagnostics, want) {
+					t.Errorf("YARN's diagnostics do not say %q:\n%s", want, app.Diagnostics)
+				}
+			}
+			if names := alice.Names(t, dir+"/output"); len(names) != 0 {
+				t.Errorf("the failed job leaves %v in its output", names)
+			}
+			alice.CheckGone(t, report.Application)
+		})
+	}
+}
+
+// TestJobIsCancelled would catch a cancellation that YARN takes for a failure or
+// a success. Only the owner's token opens the way that changes something.
+func TestJobIsCancelled(t *testing.T) {
+	t.Parallel()
+	alice := suite.User(t, bobbintest.Alice)
+	d := dawdle(t, alice, "-p", "2", "-s", "2", "-tm", "512m")
+	if err := d.master.Patch(t.Context(), "/jobs/"+d.job); err != nil {
+		t.Fatal(err)
+	}
+	d.checkFails(t, "FINISHED", "KILLED", "CANCELED")
+}
