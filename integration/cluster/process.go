@@ -33,7 +33,23 @@ func (c *Cluster) launch(ctx context.Context, d daemon) error {
 	if err := os.WriteFile(c.spec.pidFile(d), []byte(pid+"\n"), 0o644); err != nil {
 		return err
 	}
+	if err := poll(ctx, d.Name+" to begin", func() error { return begun(cmd.Process.Pid) }); err != nil {
+		return err
+	}
 	return cmd.Process.Release()
+}
+
+// begun says whether a child's environment can be read, or never will be: the kernel shows it a moment after the program has
+// begun, and until then the child looks like one that has ended.
+func begun(pid int) error {
+	env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
+	if err != nil || len(env) > 0 {
+		return nil
+	}
+	if ended, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil); err != nil || ended == pid {
+		return nil
+	}
+	return errors.New("its environment is not there yet")
 }
 
 // format makes the NameNode's folder, unless it is there.

@@ -44,6 +44,31 @@ func startMarked(dir string) (*exec.Cmd, error) {
 	return cmd, cmd.Start()
 }
 
+// TestADaemonThatHasJustBegunHasNotEnded would catch a daemon that is given up as ended because the kernel does not show its
+// environment yet: one in thirty, on a busy machine.
+func TestADaemonThatHasJustBegunHasNotEnded(t *testing.T) {
+	dir := t.TempDir()
+	for range 200 {
+		cmd, err := startMarked(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := poll(t.Context(), "sleep to begin", func() error { return begun(cmd.Process.Pid) }); err != nil {
+			t.Error(err)
+		}
+		if !marked(cmd.Process.Pid, dir) {
+			t.Errorf("process %d has begun and is not found by its mark", cmd.Process.Pid)
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		_ = cmd.Wait() // killed
+		if err := begun(cmd.Process.Pid); err != nil {
+			t.Errorf("process %d has ended: %v", cmd.Process.Pid, err)
+		}
+	}
+}
+
 // TestClusterEndsWithTheProcessThatStartedItEvenBySIGKILL would catch daemons that stay behind a test which panicked, ran out
 // of time or was killed.
 func TestClusterEndsWithTheProcessThatStartedItEvenBySIGKILL(t *testing.T) {
