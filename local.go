@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"runtime"
 	"strconv"
+	"strings"
+	"syscall"
 
 	"github.com/sirupsen/logrus"
 
@@ -26,7 +28,7 @@ const optionsVariable = "BOBBIN_OPTIONS"
 
 // runLocal runs the driver on a cluster in this process.
 func runLocal(driver Driver) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	options, err := localOptions(os.Getenv(optionsVariable))
@@ -42,19 +44,31 @@ func runLocal(driver Driver) int {
 		Args: os.Args[1:], Config: options.Set(), FileSystem: files, Executor: executor,
 	})
 	err = errors.Join(call(ctx, driver, env), files.Close())
-	var panicked *dataflow.PlanPanic
+	executor.say.Finish()
 	switch {
 	case err == nil: // also without a job: by hand, --help is enough
 		return exitOK
 	case ctx.Err() != nil:
 		fmt.Fprintln(os.Stderr, "interrupted")
 		return exitInterrupted
-	case errors.As(err, &panicked):
-		fmt.Fprintln(os.Stderr, panicked.Stack)
-		return fail(err)
 	default:
-		return fail(err)
+		code := fail(err)
+		if stack := stackOf(err); stack != "" {
+			fmt.Fprintln(os.Stderr, stack)
+		}
+		return code
 	}
+}
+
+// stackOf is the stack of the user's code that an error comes with, or "".
+func stackOf(err error) string {
+	if panicked, ok := errors.AsType[*dataflow.PlanPanic](err); ok {
+		return strings.TrimSpace(panicked.Stack)
+	}
+	if failure, ok := errors.AsType[*msg.Failure](err); ok {
+		return strings.TrimSpace(failure.Stack)
+	}
+	return ""
 }
 
 // localOptions are the options of a local run: the parallelism is the number of
@@ -81,32 +95,47 @@ func (l *local) Execute(ctx context.Context, x dataflow.Execution) (result dataf
 	silent := logrus.New()
 	silent.SetOutput(io.Discard)
 	cluster, err := minicluster.Start(ctx, minicluster.Options{
-		Config: l.options, Slots: x.Graph.Slots(), Program: ownProgram{}, FileSystem: l.files, Stdout: os.Stdout, Logger: silent,
+		Config: l.options, Slots: x.Graph.Slots(), Program: ownProgram{}, FileSystem: l.files,
+		Stdout: l.say.Beside(os.Stdout), Logger: silent,
 	})
 	if err != nil {
 		return result, err
 	}
 	defer func() { err = errors.Join(err, cluster.Close()) }()
-	ended, err := cluster.Execute(ctx, &x.Graph, x.Collected, l.show)
+	watch := watcher{say: l.say, input: progress.Input(&x.Graph)}
+	ended, err := cluster.Execute(ctx, &x.Graph, x.Collected, watch.show)
 	l.say.Finish()
 	if err != nil {
 		return result, fmt.Errorf("execute job %s: %w", x.Graph.Name, err)
 	}
 	if ended.Failure != nil {
-		if ended.Failure.Stack != "" {
-			fmt.Fprintln(os.Stderr, ended.Failure.Stack)
-		}
 		return result, fmt.Errorf("job %s is %s: %w", x.Graph.Name, ended.Status, ended.Failure)
 	}
 	return dataflow.ExecutionResult{JobID: string(ended.Job), Duration: ended.Duration, Counters: ended.Counters}, nil
 }
 
-// show shows how far a job is.
-func (l *local) show(d msg.JobDetails) {
-	done, all := 0, 0
-	for _, v := range d.Vertices {
-		all += v.Parallelism
-		done += v.Tasks[msg.ExecutionFinished]
+// watcher shows how far one job is.
+type watcher struct {
+	say      *progress.Printer
+	input    int64 // bytes
+	restarts int
+}
+
+func (w *watcher) show(d msg.JobDetails) {
+	if d.Restarts > w.restarts && d.Root != nil {
+		cause, _, _ := strings.Cut(d.Root.Failure.Message, "\n")
+		w.say.Line("job restarts: %s", cause)
 	}
-	l.say.Moving("tasks", int64(done), int64(all), " done")
+	w.restarts = d.Restarts
+	job := progress.Job{Input: w.input}
+	for _, v := range d.Vertices {
+		job.Tasks += v.Parallelism
+		job.Finished += v.Tasks[msg.ExecutionFinished]
+		if len(v.Inputs) == 0 {
+			job.Read += v.Traffic.ReadBytes
+		}
+	}
+	if job.Tasks > 0 {
+		w.say.Moving("job", job.String())
+	}
 }

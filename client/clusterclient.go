@@ -9,9 +9,11 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -67,8 +69,7 @@ func (c *ClusterClient) Close() { c.http.CloseIdleConnections() }
 // JobState is how far a job is.
 type JobState struct {
 	Status   msg.JobStatus
-	Finished int // tasks
-	Tasks    int
+	Progress progress.Job // without Input, which the JobGraph tells
 	// Entered is when the job entered each of its states last, by the
 	// ApplicationMaster's clock.
 	Entered map[msg.JobStatus]time.Time
@@ -80,9 +81,19 @@ func (c *ClusterClient) Job(ctx context.Context, id ids.JobID) (JobState, error)
 		State    msg.JobStatus           `json:"state"`
 		Entered  map[msg.JobStatus]int64 `json:"timestamps"` // ms since 1970; 0: never
 		Vertices []struct {
+			ID          string                     `json:"id"`
 			Parallelism int                        `json:"parallelism"`
 			Tasks       map[msg.ExecutionState]int `json:"tasks"`
+			Metrics     struct {
+				ReadBytes int64 `json:"read-bytes"`
+			} `json:"metrics"`
 		} `json:"vertices"`
+		Plan struct {
+			Nodes []struct {
+				ID     string            `json:"id"`
+				Inputs []json.RawMessage `json:"inputs"`
+			} `json:"nodes"`
+		} `json:"plan"`
 	}
 	if err := c.get(ctx, jobPath(id), &answer); err != nil {
 		return JobState{}, err
@@ -93,11 +104,29 @@ func (c *ClusterClient) Job(ctx context.Context, id ids.JobID) (JobState, error)
 			state.Entered[status] = time.UnixMilli(at)
 		}
 	}
+	fed := make(map[string]bool) // vertices that read from others
+	for _, node := range answer.Plan.Nodes {
+		fed[node.ID] = len(node.Inputs) > 0
+	}
 	for _, v := range answer.Vertices {
-		state.Tasks += v.Parallelism
-		state.Finished += v.Tasks[msg.ExecutionFinished]
+		state.Progress.Tasks += v.Parallelism
+		state.Progress.Finished += v.Tasks[msg.ExecutionFinished]
+		if !fed[v.ID] {
+			state.Progress.Read += v.Metrics.ReadBytes
+		}
 	}
 	return state, nil
+}
+
+// RootCause tells in one line why a job failed or restarted last; "" where it
+// did neither.
+func (c *ClusterClient) RootCause(ctx context.Context, id ids.JobID) (string, error) {
+	var answer struct {
+		Root string `json:"root-exception"` // null: none
+	}
+	err := c.get(ctx, jobPath(id)+"/exceptions", &answer)
+	line, _, _ := strings.Cut(answer.Root, "\n")
+	return line, err
 }
 
 // waitTime is how long one question waits for its answer to change.

@@ -38,5 +38,5 @@ func (t *Timeline) DoneAt(name string, at time.Time) {
 func (t *Timeline) Steps() []Step {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return append([]Step(nil), t.steps...)
+	return append([]Step{}, t.steps...)
 }

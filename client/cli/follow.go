@@ -10,6 +10,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/driver"
+	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -23,9 +24,7 @@ const lookInterval = 100 * time.Millisecond
 func (r *perJob) follow(ctx context.Context, d *driver.Driver, app *client.Application, graph jobgraph.JobGraph) error {
 	ended, err := r.followJob(ctx, d, app, graph)
 	if errors.Is(err, ErrInterrupted) {
-		r.say.Finish()
-		r.say.Line("detached: %s goes on. %s", app.ID, howToGoOn(app))
-		return printed{err}
+		return r.detach(app, err)
 	}
 	if errors.Is(err, client.ErrApplicationEnded) { // before it could tell how its job ended
 		return errors.Join(err, app.Sweep(ctx))
@@ -46,11 +45,7 @@ func (r *perJob) follow(ctx context.Context, d *driver.Driver, app *client.Appli
 		err = r.finish(ctx, d)
 	}
 	if ended.Failure != nil {
-		fmt.Fprintf(r.p.Stderr, "bobbin: job %s %s: %s\n", graph.Name, ended.Status, ended.Failure.Message)
-		if ended.Failure.Stack != "" {
-			fmt.Fprintln(r.p.Stderr, ended.Failure.Stack)
-		}
-		return printed{ended.Failure}
+		return r.failed(fmt.Errorf("job %s is %s: %w", graph.Name, ended.Status, ended.Failure), ended.Failure.Stack)
 	}
 	if err == nil && report.FinalStatus != records.FinalSucceeded {
 		err = client.Ended(report)
@@ -77,7 +72,7 @@ func (r *perJob) followJob(ctx context.Context, d *driver.Driver, app *client.Ap
 			group.Go(func() error { return r.collect(following, d, master, app, v.Collect) })
 		}
 	}
-	group.Go(func() error { return r.watch(following, master, app) })
+	group.Go(func() error { return r.watch(following, master, app, &graph) })
 	if err := group.Wait(); err != nil {
 		return msg.JobEnded{}, r.lost(ctx, app, err)
 	}
@@ -90,17 +85,18 @@ func (r *perJob) followJob(ctx context.Context, d *driver.Driver, app *client.Ap
 
 // watch shows the job's progress until it has ended. An ApplicationMaster that
 // does not answer for client.timeout is given up.
-func (r *perJob) watch(ctx context.Context, master *client.ClusterClient, app *client.Application) error {
+func (r *perJob) watch(ctx context.Context, master *client.ClusterClient, app *client.Application, graph *jobgraph.JobGraph) error {
 	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()
 	answered := time.Now()
-	var last client.JobState
+	last := client.JobState{Progress: progress.Job{Input: progress.Input(graph)}}
 	for {
 		state, err := master.Job(ctx, app.Job)
 		switch {
 		case err == nil:
 			answered = time.Now()
-			r.show(last, state)
+			state.Progress.Input = last.Progress.Input
+			r.show(ctx, master, app, last, state)
 			last = state
 			if state.Status.GloballyTerminal() {
 				for _, status := range []msg.JobStatus{msg.JobCreated, msg.JobRunning, state.Status} {
@@ -125,15 +121,21 @@ func (r *perJob) watch(ctx context.Context, master *client.ClusterClient, app *c
 	}
 }
 
-func (r *perJob) show(last, state client.JobState) {
-	if state.Status != last.Status && !state.Status.GloballyTerminal() {
+// show prints what has become of the job since the last look: restarts with
+// their causes, states, progress.
+func (r *perJob) show(ctx context.Context, master *client.ClusterClient, app *client.Application, last, state client.JobState) {
+	if state.Entered[msg.JobRestarting].After(last.Entered[msg.JobRestarting]) {
+		cause, err := master.RootCause(ctx, app.Job)
+		if err != nil || cause == "" {
+			cause = "its cause is in the logs"
+		}
+		r.say.Line("job restarts: %s", cause)
+	}
+	if state.Status != last.Status && state.Status != msg.JobRestarting && !state.Status.GloballyTerminal() {
 		r.say.Line("job is %s", state.Status)
 	}
-	if at := state.Entered[msg.JobRestarting]; at.After(last.Entered[msg.JobRestarting]) && state.Status != msg.JobRestarting {
-		r.say.Line("job was restarted")
-	}
-	if state.Status == msg.JobRunning {
-		r.say.Moving("tasks", int64(state.Finished), int64(state.Tasks), " done")
+	if state.Progress.Tasks > 0 {
+		r.say.Moving("job", state.Progress.String())
 	}
 }
 

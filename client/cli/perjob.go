@@ -3,14 +3,12 @@ package cli
 import (
 	"context"
 	"debug/elf"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"runtime"
+	"strings"
 	"time"
-
-	"github.com/urfave/cli/v2"
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/driver"
@@ -33,46 +31,15 @@ type perJob struct {
 	attached bool
 	say      *progress.Printer
 	timeline *client.Timeline
-	outcome  outcome
+	outcome  *outcome
 }
 
-// outcome is what -o json prints.
-type outcome struct {
-	Application string           `json:"application,omitempty"`
-	Job         string           `json:"job,omitempty"`
-	TrackingURL string           `json:"trackingUrl,omitempty"`
-	State       string           `json:"state,omitempty"`       // YARN's
-	FinalStatus string           `json:"finalStatus,omitempty"` // YARN's
-	JobStatus   string           `json:"jobStatus,omitempty"`
-	Duration    int64            `json:"durationMs,omitempty"` // of the job
-	Counters    map[string]int64 `json:"counters,omitempty"`
-	Error       string           `json:"error,omitempty"`
-	Steps       []client.Step    `json:"steps"`
-}
-
-func runPerJob(c *cli.Context, p Process, cfg config.Config) (err error) {
-	asJSON, err := wantsJSON(c)
-	if err != nil {
-		return err
-	}
-	r := &perJob{
-		p: p, cfg: cfg, attached: cfg.Bool(config.ExecutionAttached),
-		say: progress.New(p.Stderr), timeline: client.NewTimeline(p.Start),
-	}
-	if asJSON {
-		defer func() {
-			if err != nil {
-				r.outcome.Error = err.Error()
-			}
-			r.outcome.Steps = r.timeline.Steps()
-			err = errors.Join(err, json.NewEncoder(p.Stdout).Encode(r.outcome))
-		}()
-	}
-	if r.cluster, err = open(p, cfg); err != nil {
+func runPerJob(ctx context.Context, r *perJob, words []string) (err error) {
+	if r.cluster, err = open(r.p, r.cfg); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.cluster.Close()) }()
-	return r.run(c.Context, c.Args().Slice())
+	return r.run(ctx, words)
 }
 
 // machine is the platform that programs must be built for: the one of this
@@ -117,23 +84,32 @@ func (r *perJob) run(ctx context.Context, words []string) (err error) {
 	if err := d.Tell(msg.JobAccepted{Job: app.Job, Application: app.ID.String()}); err != nil {
 		r.say.Line("the driver has ended: %v", err)
 	}
-	if !r.attached {
-		r.say.Line("%s runs. %s", app.ID, howToGoOn(app))
-		return r.finish(ctx, d)
+	if r.attached {
+		return r.follow(ctx, d, app, graph)
 	}
-	return r.follow(ctx, d, app, graph)
+	r.say.Line("%s runs. %s", app.ID, howToGoOn(app))
+	err = r.finish(ctx, d)
+	if errors.Is(err, ErrInterrupted) {
+		return r.detach(app, err)
+	}
+	return err
 }
 
 func (r *perJob) planError(err error) error {
 	var plan *driver.PlanError
 	if errors.As(err, &plan) && plan.Stack != "" {
-		fmt.Fprintf(r.p.Stderr, "bobbin: %v\n%s\n", plan, plan.Stack)
-		return printed{err}
+		return r.failed(plan, plan.Stack)
 	}
 	if errors.Is(err, io.EOF) {
 		err = driver.ErrNoJob
 	}
 	return err
+}
+
+// failed prints an error of the user's code with its stack, the error first.
+func (r *perJob) failed(err error, stack string) error {
+	r.say.Line("bobbin: %v\n%s", err, strings.TrimSpace(stack))
+	return printed{err}
 }
 
 // start deploys the job and waits until its ApplicationMaster runs. After an
@@ -142,11 +118,11 @@ func (r *perJob) start(ctx context.Context, graph jobgraph.JobGraph, job, own pr
 	app, err := r.cluster.Deploy(ctx, client.Deployment{
 		Config: r.cfg, Graph: graph, Program: job, Bobbin: own, Attached: r.attached, Timeline: r.timeline,
 		Uploading: func(name string, done, total int64) {
-			const mb = 1 << 20
-			r.say.Moving("uploading "+name, (done+mb-1)/mb, (total+mb-1)/mb, " MB")
+			r.say.Moving(name, "uploading "+name+": "+progress.Bytes(done, total))
 		},
 	})
 	if err != nil {
+		r.say.Finish()
 		return nil, err
 	}
 	r.outcome.Application, r.outcome.Job = app.ID.String(), string(app.Job)
@@ -167,10 +143,13 @@ func (r *perJob) start(ctx context.Context, graph jobgraph.JobGraph, job, own pr
 	return app, nil
 }
 
-// state prints a state of the application, once each.
+// state prints a state of the application, unless it was printed already.
 func (r *perJob) state(report records.ApplicationReport) {
+	known := r.outcome.State == string(report.State)
 	r.outcome.State, r.outcome.FinalStatus = string(report.State), string(report.FinalStatus)
 	switch {
+	case known:
+		return
 	case report.State == records.ApplicationRunning:
 		r.say.Line("%s is %s, %s", report.ID, report.State, report.TrackingURL)
 	case report.State.Terminal():
@@ -197,6 +176,12 @@ func (r *perJob) finish(ctx context.Context, d *driver.Driver) error {
 			return err
 		}
 	}
+}
+
+// detach leaves the application to itself, after Ctrl-C.
+func (r *perJob) detach(app *client.Application, cause error) error {
+	r.say.Line("detached: %s goes on. %s", app.ID, howToGoOn(app))
+	return printed{cause}
 }
 
 func howToGoOn(app *client.Application) string {

@@ -165,6 +165,9 @@ func (c *Cluster) Execute(ctx context.Context, graph *jobgraph.JobGraph, collect
 	ended, err := c.Wait(following, job)
 	stopWatching()
 	watcher.Wait()
+	if details, failed := c.Details(ctx, job); failed == nil {
+		watch(details) // how it ended
+	}
 	if err == nil && ended.Failure == nil {
 		followers.Wait() // the rest of what it collected
 	}

@@ -1,7 +1,7 @@
 // Package progress tells a person how far a command is: one line for each
 // change of state, and one line for what moves. On a terminal the moving line
-// is written over; elsewhere it is printed at each tenth, so that a log stays
-// short. It starts no goroutine.
+// is written over; elsewhere it is printed now and then, so that a log stays
+// short. Either way its last version stays. It starts no goroutine.
 package progress
 
 import (
@@ -15,82 +15,111 @@ import (
 	"golang.org/x/term"
 )
 
-// minRedraw is the shortest time between two versions of the moving line.
-const minRedraw = 100 * time.Millisecond
+// The shortest times between two versions of the moving line.
+const (
+	redrawInterval = 100 * time.Millisecond // on a terminal
+	printInterval  = 10 * time.Second       // elsewhere
+)
 
 // Printer prints. It may be used from any goroutine.
 type Printer struct {
-	now func() time.Time
-
-	mu       sync.Mutex // guards all below
-	out      io.Writer
+	now      func() time.Time
 	terminal bool
-	width    int       // columns of the moving line on the screen, 0 when there is none
-	label    string    // of the moving line
-	tenth    int       // last tenth printed where there is no terminal
-	drawn    time.Time // when the moving line was drawn last
+
+	mu      sync.Mutex // guards all below
+	out     io.Writer
+	subject string    // of the moving line; "" when there is none
+	newest  string    // its newest version
+	shown   string    // the version that was written last
+	at      time.Time // when the moving line began, or was written last
 }
 
 // New makes a printer; it asks out whether it is a terminal.
 func New(out io.Writer) *Printer {
 	file, isFile := out.(*os.File)
-	return &Printer{out: out, now: time.Now, terminal: isFile && term.IsTerminal(int(file.Fd()))}
+	return &Printer{out: out, now: time.Now, terminal: isFile && isTerminal(file)}
 }
 
-// Line prints a line of its own and ends the moving line.
+// Line ends the moving line and prints one of its own.
 func (p *Printer) Line(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.clear()
-	p.label = ""
+	p.end()
 	fmt.Fprintf(p.out, format+"\n", args...)
 }
 
-// Moving shows that done of total units are there. The text is "label: done of
-// total unit"; a total of 0 shows nothing.
-func (p *Printer) Moving(label string, done, total int64, unit string) {
+// Moving shows a new version of the line about a subject. That of another
+// subject ends.
+func (p *Printer) Moving(subject, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if total <= 0 {
-		return
-	}
-	text := fmt.Sprintf("%s: %d of %d%s", label, done, total, unit)
-	if label != p.label {
-		p.clear()
-		p.label, p.tenth, p.drawn = label, -1, time.Time{}
-	}
-	if !p.terminal {
-		if tenth := int(done * 10 / total); tenth > p.tenth {
-			p.tenth = tenth
-			fmt.Fprintln(p.out, text)
+	now := p.now()
+	if subject != p.subject {
+		p.end()
+		p.subject, p.at = subject, now
+		if p.terminal {
+			p.at = time.Time{}
 		}
-		return
 	}
-	if now := p.now(); done >= total || now.Sub(p.drawn) >= minRedraw {
-		p.drawn = now
-		p.redraw(text)
+	p.newest = text
+	interval := printInterval
+	if p.terminal {
+		interval = redrawInterval
+	}
+	if now.Sub(p.at) >= interval {
+		p.at = now
+		p.write()
 	}
 }
 
-// Finish leaves the moving line as it stands and ends it.
+// Finish ends the moving line with its newest version.
 func (p *Printer) Finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.width > 0 {
+	p.end()
+}
+
+// Beside gives a writer for other text that goes to out. Where that is the same
+// screen, the moving line ends before it.
+func (p *Printer) Beside(out io.Writer) io.Writer {
+	if file, isFile := out.(*os.File); !p.terminal || isFile && !isTerminal(file) {
+		return out
+	}
+	return beside{p, out}
+}
+
+func isTerminal(file *os.File) bool { return term.IsTerminal(int(file.Fd())) }
+
+type beside struct {
+	p   *Printer
+	out io.Writer
+}
+
+func (b beside) Write(text []byte) (int, error) {
+	b.p.mu.Lock()
+	defer b.p.mu.Unlock()
+	b.p.end()
+	return b.out.Write(text)
+}
+
+func (p *Printer) end() {
+	if p.newest != p.shown {
+		p.write()
+	}
+	if p.terminal && p.shown != "" {
 		fmt.Fprintln(p.out)
 	}
-	p.width, p.label = 0, ""
+	p.subject, p.newest, p.shown = "", "", ""
 }
 
-func (p *Printer) redraw(text string) {
-	pad := max(0, p.width-len(text))
-	fmt.Fprintf(p.out, "\r%s%s", text, strings.Repeat(" ", pad))
-	p.width = len(text)
-}
-
-func (p *Printer) clear() {
-	if p.width > 0 {
-		fmt.Fprintf(p.out, "\r%s\r", strings.Repeat(" ", p.width))
-		p.width = 0
+func (p *Printer) write() {
+	if p.newest == p.shown {
+		return
 	}
+	if p.terminal {
+		fmt.Fprintf(p.out, "\r%s%s", p.newest, strings.Repeat(" ", max(0, len(p.shown)-len(p.newest))))
+	} else {
+		fmt.Fprintln(p.out, p.newest)
+	}
+	p.shown = p.newest
 }

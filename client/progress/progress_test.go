@@ -2,42 +2,118 @@ package progress
 
 import (
 	"bytes"
-	"strings"
+	"fmt"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
-// TestLogStaysShort would catch a line per block of an upload in a log file.
-func TestLogStaysShort(t *testing.T) {
+// clock is a time that tests set.
+type clock struct{ now time.Time }
+
+func (c *clock) time() time.Time { return c.now }
+
+func printer(terminal bool) (*Printer, *bytes.Buffer, *clock) {
 	var out bytes.Buffer
+	c := &clock{now: time.Unix(1, 0)}
 	p := New(&out)
-	for done := range int64(1001) {
-		p.Moving("upload bobbin", done, 1000, " MB")
+	p.terminal, p.now = terminal, c.time
+	return p, &out, c
+}
+
+// TestLogStaysShort would catch a line per block of an upload in a log file, and
+// an upload that leaves no trace there.
+func TestLogStaysShort(t *testing.T) {
+	p, out, c := printer(false)
+	for done := range int64(251) {
+		p.Moving("bobbin", "uploading bobbin: "+Bytes(done<<20, 250<<20))
+		c.now = c.now.Add(100 * time.Millisecond) // 25 s in all
 	}
+	p.Moving("program", "uploading program: 1 of 1 MB")
 	p.Line("submitted")
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 12 { // 0 %, 10 %, … 100 % and the state
-		t.Errorf("printed %d lines:\n%s", len(lines), out.String())
-	}
-	if got, want := lines[len(lines)-2], "upload bobbin: 1000 of 1000 MB"; got != want {
-		t.Errorf("last progress = %q, want %q", got, want)
+	const want = `uploading bobbin: 100 of 250 MB
+uploading bobbin: 200 of 250 MB
+uploading bobbin: 250 of 250 MB
+uploading program: 1 of 1 MB
+submitted
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
 	}
 }
 
 // TestTerminalLineIsWrittenOver would catch the rest of a longer line that
-// stays on the screen behind a shorter one.
+// stays on the screen behind a shorter one, and a redraw for each block.
 func TestTerminalLineIsWrittenOver(t *testing.T) {
-	var out bytes.Buffer
-	now := time.Unix(0, 0)
-	p := New(&out)
-	p.terminal, p.now = true, func() time.Time { return now }
-	p.Moving("tasks", 10, 20, " done")
-	p.Moving("tasks", 11, 20, " done") // too soon
-	now = now.Add(time.Second)
-	p.Moving("tasks", 9, 20, " done")
+	p, out, c := printer(true)
+	p.Moving("job", "10 of 20 tasks")
+	p.Moving("job", "11 of 20 tasks") // too soon
+	c.now = c.now.Add(time.Second)
+	p.Moving("job", "9 of 20 tasks")
+	p.Moving("job", "20 of 20 tasks") // too soon, and the last
 	p.Line("job FINISHED")
-	want := "\rtasks: 10 of 20 done\rtasks: 9 of 20 done \r" + strings.Repeat(" ", 19) + "\rjob FINISHED\n"
+	want := "\r10 of 20 tasks\r9 of 20 tasks \r20 of 20 tasks\njob FINISHED\n"
 	if got := out.String(); got != want {
 		t.Errorf("wrote %q, want %q", got, want)
+	}
+}
+
+// TestOtherTextHasLinesOfItsOwn would catch records that a job prints in the
+// middle of the moving line.
+func TestOtherTextHasLinesOfItsOwn(t *testing.T) {
+	p, out, _ := printer(true)
+	records := p.Beside(out)
+	p.Moving("job", "half")
+	fmt.Fprintln(records, "1> a")
+	fmt.Fprintln(records, "1> b")
+	p.Moving("job", "all")
+	p.Finish()
+	p.Finish()
+	want := "\rhalf\n1> a\n1> b\n\rall\n"
+	if got := out.String(); got != want {
+		t.Errorf("wrote %q, want %q", got, want)
+	}
+}
+
+// TestAmountsHaveOneUnit would catch an amount that says nothing: 0 of 0 MB.
+func TestAmountsHaveOneUnit(t *testing.T) {
+	for _, c := range []struct {
+		done, total int64
+		want        string
+	}{
+		{0, 0, "0 of 0 bytes"},
+		{19, 19, "19 of 19 bytes"},
+		{1, 10 << 10, "1 of 10 KB"},
+		{10<<20 - 1, 10<<20 - 1, "10240 of 10240 KB"},
+		{120 << 20, 200 << 20, "120 of 200 MB"},
+		{1, 20<<20 + 1, "1 of 21 MB"},
+		{0, 3 << 40, "0 of 3145728 MB"},
+	} {
+		if got := Bytes(c.done, c.total); got != c.want {
+			t.Errorf("Bytes(%d, %d) = %q, want %q", c.done, c.total, got, c.want)
+		}
+	}
+}
+
+// TestJobTellsBytesWhereThereAreAny would catch a job that reads more than all.
+func TestJobTellsBytesWhereThereAreAny(t *testing.T) {
+	graph := jobgraph.JobGraph{Vertices: []jobgraph.Vertex{
+		{Splits: []jobgraph.Split{{Length: 100 << 20}, {Length: 60 << 20}}},
+		{},
+		{Splits: []jobgraph.Split{{Length: 40 << 20}}},
+	}}
+	job := Job{Finished: 2, Tasks: 9, Read: 120 << 20, Input: Input(&graph)}
+	if got, want := job.String(), "read 120 of 200 MB, 2 of 9 tasks done"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	job.Read = 200<<20 + 1
+	if got, want := job.String(), "read 200 of 200 MB, 2 of 9 tasks done"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := (Job{Finished: 1, Tasks: 3}).String(), "1 of 3 tasks done"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
