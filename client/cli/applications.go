@@ -49,7 +49,7 @@ func applicationsCommand(p Process) *cli.Command {
 
 func applications(c *cli.Context, p Process) (err error) {
 	asJSON, err := wantsJSON(c)
-	if err != nil {
+	if err = cmp.Or(err, noArguments(c)); err != nil {
 		return err
 	}
 	cluster, _, done, err := clusterOf(c, p)

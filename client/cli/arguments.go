@@ -27,6 +27,7 @@ func splitArguments(flags []cli.Flag, words []string) (options, rest []string, e
 		}
 	}
 	takesValue["h"], takesValue["help"] = false, false
+	valued := "" // the last flag with a word of its own for its value, and that word
 	for len(words) > 0 {
 		word := words[0]
 		if word == "--" {
@@ -43,20 +44,23 @@ func splitArguments(flags []cli.Flag, words []string) (options, rest []string, e
 		name, _, hasValue := strings.Cut(strings.TrimLeft(word, "-"), "=")
 		needsValue, known := takesValue[name]
 		if !known {
-			return nil, nil, unknownFlag(word, name, takesValue)
+			return nil, nil, unknownFlag(word, name, valued, takesValue)
 		}
 		options = append(options, word)
 		if needsValue && !hasValue {
 			if len(words) == 0 {
 				return nil, nil, fmt.Errorf("%w: flag %s needs a value", ErrUsage, word)
 			}
+			valued = word + " " + words[0]
 			options, words = append(options, words[0]), words[1:]
 		}
 	}
 	return options, nil, nil
 }
 
-func unknownFlag(word, name string, known map[string]bool) error {
+// unknownFlag names the flag and what stands before it, which may have swallowed
+// the program that the flag is meant for.
+func unknownFlag(word, name, before string, known map[string]bool) error {
 	names := make([]string, 0, len(known))
 	for k := range known {
 		if len(k) > 2 || len(name) <= 2 { // a short name is near to everything
@@ -64,6 +68,9 @@ func unknownFlag(word, name string, known map[string]bool) error {
 		}
 	}
 	slices.Sort(names)
+	if before != "" {
+		word += fmt.Sprintf(" behind %q", before)
+	}
 	return fmt.Errorf("%w: unknown flag %s: did you mean %s? See --help", ErrUsage, word, dashed(config.Nearest(name, names)))
 }
 

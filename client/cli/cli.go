@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -51,6 +53,7 @@ func Run(ctx context.Context, p Process) int {
 		HideVersion:               true,
 		DisableSliceFlagSeparator: true,                         // values may hold commas
 		ExitErrHandler:            func(*cli.Context, error) {}, // the exit is main's
+		HideHelpCommand:           true,
 		Commands: []*cli.Command{
 			runCommand(p), applicationsCommand(p), logsCommand(p), killCommand(p), versionCommand(p),
 		},
@@ -60,6 +63,10 @@ func Run(ctx context.Context, p Process) int {
 			}
 			return cli.ShowAppHelp(c)
 		},
+	}
+	for _, command := range app.Commands {
+		command.HideHelpCommand = true
+		command.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return fmt.Errorf("%w: %w", ErrUsage, err) }
 	}
 	words, err := arrange(app, p.Args)
 	if err == nil {
@@ -74,6 +81,15 @@ func arrange(app *cli.App, words []string) ([]string, error) {
 	if len(words) == 0 {
 		return nil, nil
 	}
+	switch words[0] { // other ways to say it
+	case "help":
+		words = append(slices.Clone(words[1:]), "--help")
+	case "--version":
+		words = []string{"version"}
+	}
+	if flag := words[0]; strings.HasPrefix(flag, "-") && flag != "-h" && flag != "--help" {
+		return nil, fmt.Errorf("%w: %s stands before the command: write bobbin COMMAND %s, see bobbin --help", ErrUsage, flag, flag)
+	}
 	command := app.Command(words[0])
 	if command == nil {
 		return words, nil
@@ -81,6 +97,9 @@ func arrange(app *cli.App, words []string) ([]string, error) {
 	options, rest, err := splitArguments(command.Flags, words[1:])
 	if err != nil {
 		return nil, err
+	}
+	if slices.Contains(options, "-h") || slices.Contains(options, "--help") {
+		return []string{words[0], "--help"}, nil
 	}
 	arranged := append([]string{words[0]}, options...)
 	return append(append(arranged, "--"), rest...), nil
@@ -95,6 +114,14 @@ func unknownCommand(app *cli.App, name string) error {
 		return fmt.Errorf("%w: unknown command %q: did you mean %s?", ErrUsage, name, nearest)
 	}
 	return fmt.Errorf("%w: unknown command %q: see bobbin --help", ErrUsage, name)
+}
+
+// noArguments refuses arguments of a command that takes none.
+func noArguments(c *cli.Context) error {
+	if c.Args().Present() {
+		return fmt.Errorf("%w: bobbin %s takes no arguments, %q is one", ErrUsage, c.Command.Name, c.Args().First())
+	}
+	return nil
 }
 
 // printed is an error whose text the user has seen already.

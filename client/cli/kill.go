@@ -8,16 +8,18 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 func killCommand(p Process) *cli.Command {
 	return &cli.Command{
-		Name:      "kill",
-		Usage:     "end an application",
-		ArgsUsage: "APPLICATION",
-		Flags:     []cli.Flag{definitionFlag()},
-		Action:    func(c *cli.Context) error { return kill(c, p) },
+		Name:        "kill",
+		Usage:       "end an application",
+		ArgsUsage:   "APPLICATION",
+		Description: "Kills the application with all its containers and removes what was staged for it.\nOne that has ended already stays as it is.",
+		Flags:       []cli.Flag{definitionFlag()},
+		Action:      func(c *cli.Context) error { return kill(c, p) },
 	}
 }
 
@@ -32,6 +34,9 @@ func kill(c *cli.Context, p Process) (err error) {
 	}
 	defer done(&err)
 	report, err := cluster.YARN.ApplicationReport(c.Context, id)
+	if errors.Is(err, yarnrpc.ErrApplicationNotFound) {
+		return fmt.Errorf("%s is not known to YARN: bobbin applications lists those that wait or run", id)
+	}
 	if err != nil {
 		return err
 	}
@@ -48,11 +53,15 @@ func kill(c *cli.Context, p Process) (err error) {
 
 // applicationArgument reads the one argument of a command.
 func applicationArgument(c *cli.Context) (records.ApplicationID, error) {
+	const example = "such as application_1700000000000_0001; bobbin applications lists them"
 	if c.Args().Len() != 1 {
-		return records.ApplicationID{}, fmt.Errorf("%w: bobbin %s needs one application id, such as application_1700000000000_0001; bobbin applications lists them",
-			ErrUsage, c.Command.Name)
+		return records.ApplicationID{}, fmt.Errorf("%w: bobbin %s needs one application id, %s", ErrUsage, c.Command.Name, example)
 	}
-	return records.ParseApplicationID(c.Args().First())
+	id, err := records.ParseApplicationID(c.Args().First())
+	if err != nil {
+		return id, fmt.Errorf("%w: %q is no application id, %s", ErrUsage, c.Args().First(), example)
+	}
+	return id, nil
 }
 
 // clusterOf opens the cluster under the command's -D options. done closes it and

@@ -75,9 +75,15 @@ func Find(getenv func(string) string) (string, error) {
 		}
 		return dir, nil
 	}
-	return "", fmt.Errorf("find Hadoop configuration: neither HADOOP_CONF_DIR nor YARN_CONF_DIR is set;"+
-		" set HADOOP_CONF_DIR to the directory that holds core-site.xml and yarn-site.xml: %w", fs.ErrNotExist)
+	return "", notFound("find Hadoop configuration: neither HADOOP_CONF_DIR nor YARN_CONF_DIR is set;" +
+		" set HADOOP_CONF_DIR to the directory that holds core-site.xml and yarn-site.xml")
 }
+
+// notFound is an fs.ErrNotExist in words of its own.
+type notFound string
+
+func (e notFound) Error() string        { return string(e) }
+func (e notFound) Is(target error) bool { return target == fs.ErrNotExist }
 
 // Load reads the site files of a directory. A file that is absent is passed
 // over; a directory without any of the three is an error (errors.Is
@@ -99,8 +105,8 @@ func Load(dir string, env Environment) (*Conf, error) {
 		}
 	}
 	if !found {
-		return nil, fmt.Errorf("read Hadoop configuration: no core-site.xml, hdfs-site.xml or yarn-site.xml in %s: %w",
-			dir, fs.ErrNotExist)
+		return nil, notFound("read Hadoop configuration: no core-site.xml, hdfs-site.xml or yarn-site.xml in " + dir +
+			": set HADOOP_CONF_DIR to the directory that holds them")
 	}
 	return c, nil
 }
