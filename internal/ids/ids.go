@@ -32,8 +32,6 @@ type (
 type (
 	// ResourceManagerID is a grant to a ResourceManager.
 	ResourceManagerID string
-	// DispatcherID is a grant to a Dispatcher.
-	DispatcherID string
 	// JobMasterID is a grant to a JobMaster.
 	JobMasterID string
 )

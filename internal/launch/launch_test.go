@@ -50,7 +50,7 @@ func TestNothingIsLaunchedThatTheKernelRefuses(t *testing.T) {
 	random := rand.NewChaCha8([32]byte{})
 	for size, fits := range map[int]bool{60 << 10: true, 120 << 10: false} {
 		noise := make([]byte, size)
-		random.Read(noise) //nolint:errcheck // never fails
+		random.Read(noise)
 		value, err := launch.Encode(launch.AppMaster{HadoopConf: noise})
 		if fits != (err == nil) || !fits && !errors.Is(err, launch.ErrTooLarge) {
 			t.Errorf("%d bytes: %v", size, err)
