@@ -25,12 +25,12 @@ bin/examples/%: always
 	$(GOBUILD) -o $@ ./examples/$*
 
 .PHONY: demo
-demo: build ## count the words of a text in one process; needs Go alone
-	scripts/demo
+demo: build ## count the words of a text (SIZE=100m) in one process; needs Go alone
+	scripts/demo $(SIZE)
 
 .PHONY: demo-yarn
 demo-yarn: build ## the same on a real HDFS and YARN, which it fetches, starts and stops
-	scripts/demo-yarn
+	scripts/demo-yarn $(SIZE)
 
 .PHONY: test
 test: build ## fetch what the tests need, then run unit and integration tests

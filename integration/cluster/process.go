@@ -42,14 +42,12 @@ func (c *Cluster) launch(ctx context.Context, d daemon) error {
 // begun says whether a child's environment can be read, or never will be: the kernel shows it a moment after the program has
 // begun, and until then the child looks like one that has ended.
 func begun(pid int) error {
-	env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
-	if err != nil || len(env) > 0 {
-		return nil
+	env, unreadable := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
+	ended, gone := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
+	if unreadable == nil && len(env) == 0 && gone == nil && ended != pid {
+		return errors.New("its environment is not there yet")
 	}
-	if ended, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil); err != nil || ended == pid {
-		return nil
-	}
-	return errors.New("its environment is not there yet")
+	return nil
 }
 
 // format makes the NameNode's folder, unless it is there.

@@ -1,0 +1,123 @@
+package docs
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/cluster"
+)
+
+// reader is the user on HDFS and YARN, a new one for each run: what an earlier run left must not be in the way.
+var reader = fmt.Sprintf("reader%d", os.Getpid())
+
+var hadoop = cluster.NewShared(cluster.Config{Users: []string{reader}})
+
+// place is the workplace of all tests: to build everything takes longer than to use it.
+var place *workplace
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "bobbin-docs-")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		place, err = newWorkplace(context.Background(), dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "make workplace:", err)
+		return 1
+	}
+	return hadoop.Run(m)
+}
+
+// pageLimit bounds a page; on two idle cores none needs half a minute.
+const pageLimit = 5 * time.Minute
+
+// TestCommandsOfThePages would catch a command in the documentation that does not work any more, or never did, for somebody who has
+// just cloned the repository.
+func TestCommandsOfThePages(t *testing.T) {
+	w := place
+	hadoopCluster := hadoop.Cluster(t)
+	if err := w.hdfs(t.Context(), hadoopCluster.Dir()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.endOwnCluster(t) })
+	run := 0
+	for _, name := range pagesOf(t, w) {
+		content, err := os.ReadFile(filepath.Join(w.repo, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := parse(string(content))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if len(p.blocks) == 0 {
+			continue
+		}
+		run++
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), pageLimit)
+			defer cancel()
+			sh := w.command(ctx, "sh")
+			sh.Stdin = strings.NewReader(p.script())
+			if p.onCluster {
+				sh.Env = w.onCluster(hadoopCluster.ConfDir(), reader)
+			}
+			if out, err := sh.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+	if run < 5 {
+		t.Errorf("only %d pages have commands", run)
+	}
+}
+
+// pagesOf lists the pages of the repository by their paths.
+func pagesOf(t *testing.T, w *workplace) []string {
+	t.Helper()
+	var pages []string
+	err := filepath.WalkDir(w.repo, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name, err := filepath.Rel(w.repo, path); err == nil && filepath.Ext(name) == ".md" && !strings.Contains(name, "testdata") {
+			pages = append(pages, name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages
+}
+
+// endOwnCluster ends the cluster that a page started where developers have theirs, if that page did not.
+func (w *workplace) endOwnCluster(t *testing.T) {
+	dir := filepath.Join(w.root, "home", ".cache", "bobbin", "cluster")
+	if _, err := os.Stat(dir); err != nil {
+		return
+	}
+	if err := cluster.Down(dir); err != nil {
+		t.Log(err) // mostly that it does not run
+	}
+}
+
+func TestParse(t *testing.T) {
+	p, err := parse("# A\n```sh\na\n  b\n```\nx\n```text\nc\n```\n" + clusterMark + "\n```go\nd\n```\n\n```sh\ne\n```\n")
+	if err != nil || !p.onCluster || p.script() != "set -eu\na\n  b\n\ne\n" {
+		t.Errorf("page %+v, %v", p, err)
+	}
+	for _, kind := range []string{"", "bash", "console", "shell"} {
+		if _, err := parse("```" + kind + "\na\n```\n"); err == nil {
+			t.Errorf("a block of kind %q, which is not run, is no error", kind)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+// Package docs tests the documentation as its readers use it: every block of
+// shell commands is run, in a fresh copy of the repository, by somebody whose
+// home is empty and who, where the page wants one, has a real cluster; and the
+// demos are run.
+//
+// The package has no goroutines but those that wait for a command. It is for
+// tests only.
+package docs
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// workplace is a fresh copy of the repository, and its reader's home and temporary files beside it.
+type workplace struct {
+	root string // holds all that follows
+	repo string
+	temp string
+	env  []string
+}
+
+// newWorkplace copies the work tree, but for what git ignores. Downloads and compiled packages are shared with the
+// developer: without them every test would begin with minutes of both.
+func newWorkplace(ctx context.Context, root string) (*workplace, error) {
+	w := &workplace{root: root, repo: filepath.Join(root, "bobbin"), temp: filepath.Join(root, "tmp")}
+	cache := filepath.Join(root, "home", ".cache", "bobbin")
+	for _, dir := range []string{w.repo, w.temp, cache} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.copyRepository(ctx); err != nil {
+		return nil, err
+	}
+	own, err := os.UserCacheDir()
+	if err != nil {
+		return nil, err
+	}
+	jars, err := filepath.Glob(filepath.Join(own, "bobbin", "hadoop-*"))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range jars {
+		if err := os.Symlink(path, filepath.Join(cache, filepath.Base(path))); err != nil {
+			return nil, err
+		}
+	}
+	return w, w.setEnvironment(ctx)
+}
+
+func (w *workplace) copyRepository(ctx context.Context) error {
+	top, err := output(exec.CommandContext(ctx, "git", "rev-parse", "--show-toplevel"))
+	if err != nil {
+		return err
+	}
+	list := exec.CommandContext(ctx, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	list.Dir = top
+	names, err := output(list)
+	if err != nil {
+		return err
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(names, "\x00"), "\x00") {
+		if err := copyFile(filepath.Join(top, name), filepath.Join(w.repo, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyFile(from, to string) error {
+	info, err := os.Stat(from)
+	if os.IsNotExist(err) {
+		return nil // removed, not committed yet
+	}
+	if err != nil {
+		return err
+	}
+	content, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(to, content, info.Mode().Perm())
+}
+
+// setEnvironment gives the reader what is needed to find programs, and where Go keeps its things. All is compiled as the Makefile
+// does it: what that compiled is of use here then, though it lay in another folder.
+func (w *workplace) setEnvironment(ctx context.Context) error {
+	w.env = []string{
+		"HOME=" + filepath.Join(w.root, "home"), "TMPDIR=" + w.temp,
+		"CGO_ENABLED=0", "GOFLAGS=-trimpath",
+	}
+	for _, name := range []string{"PATH", "LANG", "USER", "LOGNAME", "JAVA_HOME", "HADOOP_VERSION"} {
+		if value, ok := os.LookupEnv(name); ok {
+			w.env = append(w.env, name+"="+value)
+		}
+	}
+	names := []string{"GOCACHE", "GOENV", "GOMODCACHE", "GOPATH", "GOTOOLCHAIN"}
+	values, err := output(exec.CommandContext(ctx, "go", append([]string{"env"}, names...)...))
+	if err != nil {
+		return err
+	}
+	for i, value := range strings.Split(values, "\n") {
+		w.env = append(w.env, names[i]+"="+value)
+	}
+	return nil
+}
+
+// command runs a program in the repository's folder, in a process group of its own; when ctx ends, as Ctrl-C would end it.
+func (w *workplace) command(ctx context.Context, program string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.Env = w.repo, w.env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
+	cmd.WaitDelay = time.Minute
+	return cmd
+}
+
+// hdfs puts Hadoop's own command for files on the reader's path, for a cluster.
+func (w *workplace) hdfs(ctx context.Context, clusterDir string) error {
+	bin := filepath.Join(w.root, "hadoop", "bin")
+	if _, err := output(w.command(ctx, "go", "build", "-o", filepath.Join(bin, "cluster"), "./integration/cluster/cmd/cluster")); err != nil {
+		return err
+	}
+	script := fmt.Sprintf("#!/bin/sh\n[ \"$1\" = dfs ] || exit 2\nshift\nexec '%s/cluster' fs --dir '%s' \"$@\"\n", bin, clusterDir)
+	return os.WriteFile(filepath.Join(bin, "hdfs"), []byte(script), 0o755)
+}
+
+// onCluster is the environment of a reader who has a cluster.
+func (w *workplace) onCluster(confDir, user string) []string {
+	bin := filepath.Join(w.root, "hadoop", "bin")
+	env := []string{"HADOOP_CONF_DIR=" + confDir, "HADOOP_USER_NAME=" + user}
+	for _, entry := range w.env {
+		if path, is := strings.CutPrefix(entry, "PATH="); is {
+			entry = "PATH=" + bin + string(filepath.ListSeparator) + path
+		}
+		env = append(env, entry)
+	}
+	return env
+}
+
+// output gives what a command prints, without the last line's end; what it says on standard error is in its error.
+func output(cmd *exec.Cmd) (string, error) {
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, stderr.Bytes())
+	}
+	return strings.TrimSuffix(string(out), "\n"), nil
+}

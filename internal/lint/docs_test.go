@@ -1,0 +1,87 @@
+package lint
+
+import (
+	"maps"
+	"strings"
+	"testing"
+)
+
+func TestDocumentationOfTheRepository(t *testing.T) {
+	files := trackedFiles(t)
+	pages := 0
+	for name, content := range files {
+		if strings.HasSuffix(name, ".md") && !inTestdata(name) {
+			pages++
+			report(t, Links(name, content, files))
+			report(t, Snippets(name, content, files))
+			report(t, Messages(name, content, files))
+		}
+	}
+	if pages < 5 {
+		t.Fatalf("only %d pages found", pages)
+	}
+}
+
+// ofRepository is a small repository for the tests below.
+func ofRepository(page string) map[string][]byte {
+	return map[string][]byte{
+		"README.md": []byte(page), "docs/a.md": nil, "appmaster/core.go": []byte("package a\n\nfunc f() {\n\tg()\n\th()\n}\n"), "bobbin.go": nil,
+	}
+}
+
+func TestLinkRules(t *testing.T) {
+	for text, complaints := range map[string]int{
+		"see [a](docs/a.md), [b](docs/a.md#x) and [c](https://example.com/no.md)":  0,
+		"# What it is: X-y\n[x](#what-it-is-x-y)":                                  0,
+		"`appmaster/core.go`, `./appmaster`, `appmaster/`, `core.go`, `bobbin.go`": 0,
+		"`core*.go`, `appmaster/<x>.go`, `hdfs:///a/b`, `conf/x.yaml`, `a b/c.go`": 0,
+		"```sh\ncat `appmaster/gone.go`\n```":                                      0,
+		"[a](docs/b.md)":                                                           1,
+		"# Y\n[x](#x)":                                                             1,
+		"`appmaster/gone.go`":                                                      1,
+		"`jobmaster/core.go`":                                                      1, // without its folder's folder nobody finds it
+		"`docs/gone`, and `gone.go`.":                                              2,
+	} {
+		files := ofRepository(text)
+		if got := Links("README.md", files["README.md"], files); len(got) != complaints {
+			t.Errorf("%q: complaints %q, want %d", text, got, complaints)
+		}
+	}
+}
+
+func TestLinksAreRelativeToTheirPage(t *testing.T) {
+	files := ofRepository("")
+	maps.Copy(files, map[string][]byte{"docs/b.md": []byte("[up](../README.md) [beside](a.md) [wrong](README.md)")})
+	if got := Links("docs/b.md", files["docs/b.md"], files); len(got) != 1 {
+		t.Errorf("complaints %q, want one about README.md beside the page", got)
+	}
+}
+
+func TestSnippetRules(t *testing.T) {
+	for text, complaints := range map[string]int{
+		"```go\nfunc f() {\n\tg()\n```":      0,
+		"- x\n\n```go\ng()\nh()\n```\n":      0,
+		"```go\nfunc f() {\n\th()\n```":      1,
+		"```go\n() {\n```":                   1,
+		"```go\nold()\n```\n```go\ng()\n```": 1,
+		"```text\nold()\n```":                0,
+	} {
+		files := ofRepository(text)
+		if got := Snippets("README.md", files["README.md"], files); len(got) != complaints {
+			t.Errorf("%q: complaints %q, want %d", text, got, complaints)
+		}
+	}
+}
+
+func TestMessageRules(t *testing.T) {
+	for text, complaints := range map[string]int{
+		"| you see | x |\n| --- | --- |\n| `func f() … h()` | `gone` |\n": 0,
+		"| you see | x |\n| --- | --- |\n| `func f() … i()` | `gone` |\n": 1,
+		"| you see | x |\n\n| to | x |\n| `i()` | x |\n":                  0,
+	} {
+		files := ofRepository(text)
+		if got := Messages("README.md", files["README.md"], files); len(got) != complaints {
+			t.Errorf("%q: complaints %q, want %d", text, got, complaints)
+		}
+	}
+}
