@@ -26,10 +26,11 @@ type envelope struct {
 }
 
 // Limits keep a hostile peer from making the decoder allocate much more than it
-// sent.
+// sent: an empty element is one byte on the wire and a whole struct here. As many
+// elements as are allowed, of what we send in such numbers, fill a message.
 var decoding = func() cbor.DecMode { //nolint:gochecknoglobals // immutable after start
 	mode, err := cbor.DecOptions{
-		MaxArrayElements: 1 << 24,
+		MaxArrayElements: 1 << 20,
 		MaxMapPairs:      1 << 16,
 		MaxNestedLevels:  16,
 		DupMapKey:        cbor.DupMapKeyEnforcedAPF,

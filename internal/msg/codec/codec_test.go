@@ -1,6 +1,8 @@
 package codec_test
 
 import (
+	"bytes"
+	"encoding/binary"
 	"testing"
 	"time"
 
@@ -41,6 +43,23 @@ func TestMessagesSurviveTheWire(t *testing.T) {
 				t.Errorf("decoded message differs (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestFewBytesMakeNoLargeMessage would catch a peer that takes the memory of a role
+// with elements that cost it a byte each.
+func TestFewBytesMakeNoLargeMessage(t *testing.T) {
+	const elements = 4 << 20
+	body := []byte("\xa1\x65Slots\x9a") // {"Slots": [{}, {}, …]}
+	body = binary.BigEndian.AppendUint32(body, elements)
+	body = append(body, bytes.Repeat([]byte{0xa0}, elements)...)
+	data := append([]byte("\x82\x6aSlotReport"), body...)
+	if m, err := codec.Decode(data); err == nil {
+		t.Errorf("%d bytes became %d slots", len(data), len(m.(msg.SlotReport).Slots))
+	}
+	few := append([]byte("\x82\x6aSlotReport"), "\xa1\x65Slots\x82\xa0\xa0"...)
+	if m, err := codec.Decode(few); err != nil || len(m.(msg.SlotReport).Slots) != 2 {
+		t.Errorf("two empty slots became %v, %v", m, err)
 	}
 }
 
