@@ -12,6 +12,6 @@
 // by a host name: containers share nodes and nodes have many names. All
 // connections are TLS 1.3 and, but for REST, mutual.
 //
-// The package starts no goroutine, reads no clock, writes no file and imports
-// of ours only ids and msg.
+// The package starts no goroutine, reads no clock but while TLS checks a peer's
+// certificate, writes no file and imports of ours only ids and msg.
 package pki
