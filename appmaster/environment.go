@@ -9,7 +9,10 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
+
+	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -50,8 +53,10 @@ func readEnvironment(getenv func(string) string) (environment, error) {
 	if env.hadoop, err = hadoopconf.Parse(env.launch.HadoopConf); err != nil {
 		return env, err
 	}
-	env.credentials, err = creds.ReadFile(getenv(launch.TokenFileVariable))
-	return env, err
+	if env.credentials, err = creds.ReadFile(getenv(launch.TokenFileVariable)); err != nil {
+		return env, fmt.Errorf("read credentials of %s: %w", launch.TokenFileVariable, err)
+	}
+	return env, nil
 }
 
 // maxJob bounds the staged job, in bytes: its splits are most of it.
@@ -65,21 +70,33 @@ type stagedJob struct {
 
 func readJob(ctx context.Context, files filesystem.FileSystem, dir string) (stagedJob, error) {
 	var job stagedJob
-	file, err := files.Open(ctx, dir+"/"+launch.JobFile)
+	uri := dir + "/" + launch.JobFile
+	content, err := readAll(ctx, files, uri, maxJob)
+	if err == nil {
+		err = json.Unmarshal(content, &job.Job)
+	}
+	if err == nil {
+		err = json.Unmarshal(job.Graph, &job.graph)
+	}
 	if err != nil {
-		return job, fmt.Errorf("read staged job: %w", err)
-	}
-	content, err := io.ReadAll(io.LimitReader(file, maxJob))
-	if err = errors.Join(err, file.Close()); err != nil {
-		return job, fmt.Errorf("read staged job: %w", err)
-	}
-	if err := json.Unmarshal(content, &job.Job); err != nil {
-		return job, fmt.Errorf("read staged job: %w", err)
-	}
-	if err := json.Unmarshal(job.Graph, &job.graph); err != nil {
-		return job, fmt.Errorf("read staged job: %w", err)
+		return job, fmt.Errorf("read staged job %s: %w", uri, err)
 	}
 	return job, nil
+}
+
+func readAll(ctx context.Context, files filesystem.FileSystem, uri string, limit int64) ([]byte, error) {
+	file, err := files.Open(ctx, uri)
+	if err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, err
+	}
+	if int64(len(content)) > limit {
+		return nil, fmt.Errorf("more than %d bytes", limit)
+	}
+	return content, nil
 }
 
 // nodeReports gives the nodes as the driver takes them.
@@ -96,30 +113,35 @@ func (j stagedJob) nodeReports() []records.NodeReport {
 
 // proxies are the addresses from which YARN's web proxy may ask REST: of
 // yarn.web-proxy.address, else of all ResourceManagers' web servers
-// (AmFilterInitializer).
-func proxies(ctx context.Context, conf *hadoopconf.Conf) ([]netip.Addr, error) {
+// (AmFilterInitializer). One that cannot be found is refused by REST, and the
+// application runs without it. own is the node's name.
+func proxies(ctx context.Context, conf *hadoopconf.Conf, own string, logger logrus.FieldLogger) []netip.Addr {
+	const unknown = "yarn's web proxy is not found, and will be refused"
 	hosts, err := proxyHosts(conf)
 	if err != nil {
-		return nil, err
+		logger.WithError(err).Warn(unknown)
+		return nil
 	}
 	var addresses []netip.Addr
 	for _, host := range hosts {
-		found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		found, err := resolve(ctx, host, own)
 		if err != nil {
-			return nil, fmt.Errorf("find YARN's web proxy: %w", err)
+			logger.WithError(err).WithField("host", host).Warn(unknown)
 		}
 		for _, address := range found {
-			addresses = append(addresses, address.Unmap())
+			if !slices.Contains(addresses, address) {
+				addresses = append(addresses, address)
+			}
 		}
 	}
-	return addresses, nil
+	return addresses
 }
 
 func proxyHosts(conf *hadoopconf.Conf) ([]string, error) {
 	if address := conf.Get("yarn.web-proxy.address"); address != "" {
 		host, _, err := net.SplitHostPort(address)
-		if err != nil {
-			return nil, fmt.Errorf("yarn.web-proxy.address: %w", err)
+		if err != nil { // Hadoop does not insist on the port
+			host = address
 		}
 		return []string{host}, nil
 	}
@@ -136,4 +158,29 @@ func proxyHosts(conf *hadoopconf.Conf) ([]string, error) {
 		hosts = append(hosts, web.Hostname())
 	}
 	return hosts, nil
+}
+
+// resolve finds the addresses of a host. The wildcard address, Hadoop's default
+// for a ResourceManager, stands for this node (NetUtils#getConnectAddress).
+func resolve(ctx context.Context, host, own string) ([]netip.Addr, error) {
+	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return nil, err
+	}
+	var addresses []netip.Addr
+	for _, address := range found {
+		if address = address.Unmap(); !address.IsUnspecified() {
+			addresses = append(addresses, address)
+			continue
+		}
+		addresses = append(addresses, netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback())
+		if host != own {
+			local, err := resolve(ctx, own, own)
+			if err != nil {
+				return nil, err
+			}
+			addresses = append(addresses, local...)
+		}
+	}
+	return addresses, nil
 }

@@ -25,7 +25,13 @@ const (
 	exitFatal   = 2
 	exitFailed  = 1443 & 0xff
 	exitUnknown = 1445 & 0xff
+	exitStuck   = -17 & 0xff // JvmShutdownSafeguard
 )
+
+// stopTime is how long the process may take to end once it was told to by
+// SIGTERM; Flink's JvmShutdownSafeguard. YARN is less patient
+// (yarn.nodemanager.sleep-delay-before-sigkill.ms, 250 ms).
+const stopTime = 5 * time.Second
 
 // Main runs an ApplicationMaster to the end of its application, and gives the
 // exit code. It is called once, by main.
@@ -50,24 +56,55 @@ func Main(start time.Time, getenv func(string) string) int {
 // so nothing outside is touched.
 var errTerminated = errors.New("container is stopped")
 
+// run runs the application under the life that YARN gives the process.
 func run(start time.Time, env environment, logger *logrus.Logger) int {
 	signalled, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	ctx, cancel := context.WithCancelCause(context.Background())
-	defer cancel(nil)
-	context.AfterFunc(signalled, func() { cancel(errTerminated) })
+	return guard(signalled, logger, func(ctx context.Context) int { return runApplication(ctx, start, env, logger) })
+}
 
+// guard runs f until it returns, under a context that ends with errTerminated
+// when signalled does. What does not end in time then is left to the end of the
+// process.
+func guard(signalled context.Context, logger logrus.FieldLogger, f func(context.Context) int) int {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(signalled))
+	defer cancel(nil)
+	code := make(chan int, 1)
+	go func() { code <- f(ctx) }()
+	select {
+	case c := <-code:
+		return c
+	case <-signalled.Done():
+		cancel(errTerminated)
+	}
+	late := time.NewTimer(stopTime)
+	defer late.Stop()
+	select {
+	case c := <-code:
+		return c
+	case <-late.C:
+		logger.WithField("after", stopTime).Error("services do not stop")
+		return exitStuck
+	}
+}
+
+func runApplication(ctx context.Context, start time.Time, env environment, logger *logrus.Logger) int {
 	logger.WithFields(logrus.Fields{"app": env.container.Attempt.Application, "attempt": env.container.Attempt.Attempt, "container": env.container}).
 		Info("application master starts")
 	s, err := startServices(ctx, start, env, logger)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		logger.WithError(err).Info("application master is stopped before it has started")
+		return exitUnknown
+	case err != nil:
 		logger.WithError(err).Error("application master cannot start")
+		fmt.Fprintln(os.Stderr, "appmaster:", err) // YARN shows it to the owner
 		return exitStartup
 	}
 	outcome, err := s.run(ctx)
 	switch {
 	case errors.Is(err, errTerminated):
-		logger.Info("container is stopped")
+		logger.WithError(err).Info("application master is stopped")
 		return exitUnknown
 	case err != nil:
 		logger.WithError(err).Error("application master cannot go on")

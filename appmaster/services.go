@@ -7,15 +7,18 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarndriver"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -73,13 +76,14 @@ func startServices(ctx context.Context, start time.Time, env environment, logger
 	if err = s.announce(ctx, start, front.Authority(), token); err != nil {
 		return nil, err
 	}
-	if err = s.wire(authority); err != nil { //nolint:contextcheck // the role server lives as long as the process
-		return nil, err
-	}
-	behind, err := proxies(ctx, env.hadoop)
+	driver, err := s.connect(authority)
 	if err != nil {
 		return nil, err
 	}
+	if err = s.wire(driver, authority); err != nil { //nolint:contextcheck // the role server lives as long as the process
+		return nil, err
+	}
+	behind := proxies(ctx, env.hadoop, env.host, logger)
 	s.rest = rest.New(rest.Config{
 		TLS: front.RESTServerTLS(), Token: token, Proxies: behind,
 		Version: version.Text(), Revision: version.Revision(),
@@ -89,17 +93,21 @@ func startServices(ctx context.Context, start time.Time, env environment, logger
 
 // listen binds the first free port of a range on the node's address.
 func listen(ctx context.Context, host string, ports config.Ports) (net.Listener, error) {
-	var faults []error
 	var lc net.ListenConfig
+	err := errNoPort
 	for port := range ports.All() {
-		l, err := lc.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
-		if err == nil {
+		var l net.Listener
+		if l, err = lc.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port))); err == nil {
 			return l, nil
 		}
-		faults = append(faults, err)
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			break
+		}
 	}
-	return nil, fmt.Errorf("listen on %s: %w", host, errors.Join(faults...))
+	return nil, fmt.Errorf("find a free port on %s: %w", host, err)
 }
+
+var errNoPort = errors.New("no ports are allowed")
 
 // announce tells the owner how to reach REST, before YARN tells that the
 // application runs.
@@ -113,18 +121,18 @@ func (s *services) announce(ctx context.Context, start time.Time, authority []by
 	return s.files.WriteFile(ctx, s.env.launch.StagingDir+"/"+launch.AccessFile, content, 0o600)
 }
 
-// wire makes the roles and what leads to them.
-func (s *services) wire(authority *pki.Authority) error {
+// connect makes the driver that gets workers from YARN.
+func (s *services) connect(authority *pki.Authority) (resourcemanager.Driver, error) {
 	env := s.env
 	var err error
 	if s.clients, err = yarndriver.Connect(env.hadoop, env.container.Attempt, env.credentials, s.logger); err != nil {
-		return err
+		return nil, err
 	}
 	launcher, err := newWorkerLauncher(env, authority, s.rolesAt.Addr().String())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	driver, err := yarndriver.New(yarndriver.Config{
+	return yarndriver.New(yarndriver.Config{
 		ResourceManager: s.clients.ResourceManager,
 		NodeManagers:    s.clients.NodeManagers,
 		Registration:    yarndriver.RegistrationAt(env.host, s.restAt.Addr().(*net.TCPAddr).Port),
@@ -133,14 +141,19 @@ func (s *services) wire(authority *pki.Authority) error {
 		Heartbeat:       env.config.Duration(config.YarnHeartbeatInterval),
 		RequestInterval: env.config.Duration(config.YarnContainerRequestInterval),
 	}, s.logger)
-	if err != nil {
-		return err
-	}
+}
+
+// wire makes the roles and what leads to them.
+func (s *services) wire(driver resourcemanager.Driver, authority *pki.Authority) error {
+	env := s.env
 	mode := dispatcher.Detached
 	if env.launch.Attached {
 		mode = dispatcher.Attached
 	}
-	s.component, err = NewComponent(ComponentConfig{Config: env.config, Worker: workerSpec(env.config), Mode: mode}, driver, s.logger)
+	var err error
+	s.component, err = NewComponent(ComponentConfig{
+		Config: env.config, Worker: workerSpec(env.config), Mode: mode,
+	}, departing{driver, s.removeStaged}, s.logger)
 	if err != nil {
 		return err
 	}
@@ -170,21 +183,27 @@ func (s *services) run(ctx context.Context) (dispatcher.Outcome, error) {
 	group.Go(func() error {
 		defer s.roles.Close()
 		var err error
-		if outcome, err = s.oneJob(running); err != nil {
-			return err
+		if outcome, err = s.oneJob(running); err == nil {
+			stopServing()
+			<-served
+			// However long YARN is away: its record is all that is left of the job.
+			err = s.component.ResourceManager.Shutdown(running, outcome.Status, outcome.Diagnostics)
 		}
-		stopServing()
-		<-served
-		if err := s.end(running, outcome); err != nil {
+		switch {
+		case errors.Is(err, actor.ErrStopped):
+			return nil // the component says why
+		case err != nil:
 			return err
 		}
 		return errEnded
 	})
 	err := group.Wait()
-	if cause := context.Cause(ctx); cause != nil {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, errEnded) {
 		err = cause
 	}
-	err = errors.Join(err, s.close())
+	if closing := s.close(); closing != nil {
+		s.logger.WithError(closing).Warn("services are not closed cleanly")
+	}
 	if errors.Is(err, errEnded) {
 		return outcome, nil
 	}
@@ -206,14 +225,27 @@ func (s *services) oneJob(ctx context.Context) (dispatcher.Outcome, error) {
 	return s.component.Dispatcher.Outcome(ctx)
 }
 
-// end gives back what the application holds.
-func (s *services) end(ctx context.Context, outcome dispatcher.Outcome) error {
+// departing is a Driver that does something between the end of the workers and
+// that of the application.
+type departing struct {
+	resourcemanager.Driver
+	before func(context.Context)
+}
+
+// Deregister ends the application.
+func (d departing) Deregister(ctx context.Context, status msg.ApplicationStatus, diagnostics string) error {
+	d.before(ctx)
+	return d.Driver.Deregister(ctx, status, diagnostics)
+}
+
+// removeStaged removes the application's files, if that can be done in time: an
+// HDFS that is away must not keep the application from ending.
+func (s *services) removeStaged(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, s.env.config.Duration(config.ServicesShutdownTimeout))
 	defer cancel()
 	if err := s.files.RemoveAll(ctx, s.env.launch.StagingDir); err != nil {
 		s.logger.WithError(err).Error("staged files stay behind")
 	}
-	return s.component.ResourceManager.Shutdown(ctx, outcome.Status, outcome.Diagnostics)
 }
 
 // close closes what startServices opened.

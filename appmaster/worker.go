@@ -17,8 +17,10 @@ import (
 )
 
 // workerCommand starts a TaskExecutor. What it writes itself goes to its log;
-// these files hold what the Go runtime says when it dies.
-const workerCommand = "exec ./" + launch.BobbinLink + " taskexecutor 1><LOG_DIR>/taskmanager.out 2><LOG_DIR>/taskmanager.err"
+// these files hold what the Go runtime says when it dies, or it when it cannot
+// start. YARN tells the end of files with "stderr" in their names among the
+// diagnostics (yarn.nodemanager.container.stderr.pattern).
+const workerCommand = "exec ./" + launch.BobbinLink + " taskexecutor 1><LOG_DIR>/taskmanager.stdout 2><LOG_DIR>/taskmanager.stderr"
 
 // workerSpec is what every worker of the cluster looks like: as many vcores as
 // slots, unless yarn.containers.vcores says otherwise.
@@ -77,12 +79,12 @@ func (l *workerLauncher) launch(id records.ContainerID, node records.NodeID, spe
 		return records.ContainerLaunchContext{}, err
 	}
 	environment := map[string]string{
-		launch.Variable:    encoded,
 		"HADOOP_USER_NAME": l.env.launch.User,
 		"GOMAXPROCS":       strconv.Itoa(max(2, spec.VCores)),
 		"GOMEMLIMIT":       strconv.Itoa(memory.TaskExecutorLimit) + "MiB",
 	}
 	maps.Copy(environment, l.env.config.Under(config.ContainerWorkerEnv))
+	environment[launch.Variable] = encoded
 	held := creds.Credentials{Secrets: map[string][]byte{launch.SecretCredentials: secret}}
 	return records.ContainerLaunchContext{
 		LocalResources: l.resources,

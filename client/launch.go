@@ -19,8 +19,10 @@ const ApplicationType = "Bobbin"
 const masterHeapShare = 80
 
 // masterCommand starts the ApplicationMaster. What it writes itself goes to its
-// log; these files hold what the Go runtime says when it dies.
-const masterCommand = "exec ./" + launch.BobbinLink + " appmaster 1><LOG_DIR>/jobmanager.out 2><LOG_DIR>/jobmanager.err"
+// log; these files hold what the Go runtime says when it dies, or it when it
+// cannot start. YARN tells the end of files with "stderr" in their names among
+// the diagnostics (yarn.nodemanager.container.stderr.pattern).
+const masterCommand = "exec ./" + launch.BobbinLink + " appmaster 1><LOG_DIR>/jobmanager.stdout 2><LOG_DIR>/jobmanager.stderr"
 
 // masterContext is the launch context of the ApplicationMaster's container.
 func masterContext(c config.Config, user string, bobbin launch.Resource, what launch.AppMaster) (records.ContainerLaunchContext, error) {
@@ -34,12 +36,12 @@ func masterContext(c config.Config, user string, bobbin launch.Resource, what la
 	}
 	needs := masterResource(c)
 	environment := map[string]string{
-		launch.Variable:    encoded,
 		"HADOOP_USER_NAME": user,
 		"GOMAXPROCS":       fmt.Sprint(max(2, needs.VCores)),
 		"GOMEMLIMIT":       fmt.Sprintf("%dMiB", needs.MemoryMB*masterHeapShare/100),
 	}
 	maps.Copy(environment, c.Under(config.ContainerMasterEnv))
+	environment[launch.Variable] = encoded
 	return records.ContainerLaunchContext{
 		LocalResources: map[string]records.LocalResource{launch.BobbinLink: binary},
 		Environment:    environment,

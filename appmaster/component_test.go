@@ -1,0 +1,260 @@
+package appmaster
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const testJob = ids.JobID("0123456789abcdef0123456789abcdef")
+
+// cluster is a Component over workers, running.
+type cluster struct {
+	*Component
+	workers *workers
+	end     context.CancelCauseFunc
+	ended   chan error
+}
+
+var errTestOver = errors.New("test is over")
+
+func startCluster(t *testing.T, mode dispatcher.Mode, files *dataflowtest.Files) *cluster {
+	t.Helper()
+	c := &cluster{workers: newWorkers(t, files), ended: make(chan error, 1)}
+	var err error
+	c.Component, err = NewComponent(ComponentConfig{
+		Config: config.Config{}, Mode: mode,
+		Worker: resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 1, Slots: 1},
+	}, c.workers, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.workers.mux = c.Mux
+	ctx, end := context.WithCancelCause(context.WithoutCancel(t.Context()))
+	c.end = end
+	go func() { c.ended <- c.Run(ctx) }()
+	t.Cleanup(func() {
+		c.end(errTestOver)
+		if err := <-c.ended; !errors.Is(err, errTestOver) {
+			t.Errorf("Run = %v, want the cause of its context", err)
+		}
+	})
+	return c
+}
+
+func (c *cluster) submit(t *testing.T, graph *jobgraph.JobGraph) {
+	t.Helper()
+	err := c.Dispatcher.Submit(t.Context(), dispatcher.Submission{
+		Job: testJob, Graph: graph, Program: msg.Program{Name: "counting", SHA256: programHash},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *cluster) result(t *testing.T) msg.JobEnded {
+	t.Helper()
+	for {
+		ended, err := gateway{c.Component}.JobResult(t.Context(), testJob, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ended.Status.GloballyTerminal() {
+			return ended
+		}
+	}
+}
+
+// TestAJobRunsToItsEnd runs one over two workers with one slot each. It would
+// catch a role that does not hear of another, and a message that does not
+// survive its encoding.
+func TestAJobRunsToItsEnd(t *testing.T) {
+	t.Parallel()
+	files := dataflowtest.NewFiles(map[string]string{"/in/a": "x\ny\nx\n", "/in/b": "x\n"})
+	c := startCluster(t, dispatcher.Attached, files)
+	c.submit(t, planned(t, files, "/in", nil))
+	g := gateway{c.Component}
+
+	var records []byte
+	for cursor := int64(0); ; {
+		page, err := g.CollectPage(t.Context(), testJob, "counts", cursor, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, page.Records...)
+		if cursor = page.Next; page.End {
+			break
+		}
+	}
+	sum := 0
+	for len(records) > 0 { // a uvarint length, and a signed number of one byte
+		length, n := binary.Uvarint(records)
+		value, _ := binary.Varint(records[n:])
+		sum += int(value)
+		records = records[n+int(length):]
+	}
+	if sum != 4 {
+		t.Errorf("collected counts sum up to %d, want 4", sum)
+	}
+	executors, err := g.TaskExecutors(t.Context())
+	if err != nil || len(executors) != 2 {
+		t.Errorf("%d task executors, error %v; want 2", len(executors), err)
+	}
+	if ended := c.result(t); ended.Status != msg.JobFinished || ended.Failure != nil {
+		t.Errorf("job is %s with failure %v, want FINISHED", ended.Status, ended.Failure)
+	}
+	outcome, err := c.Dispatcher.Outcome(t.Context())
+	if err != nil || outcome.Status != msg.ApplicationSucceeded {
+		t.Errorf("outcome %+v, error %v; want SUCCEEDED", outcome, err)
+	}
+	if err := c.ResourceManager.Shutdown(t.Context(), outcome.Status, outcome.Diagnostics); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"release w1", "release w2", `deregister SUCCEEDED ""`}
+	if diff := cmp.Diff(want, c.workers.lines()); diff != "" {
+		t.Errorf("driver was told something else (-want +got):\n%s", diff)
+	}
+}
+
+// TestAJobSurvivesItsWorker would catch a JobMaster that is not told of a lost
+// worker, and a ResourceManager that gets no other.
+func TestAJobSurvivesItsWorker(t *testing.T) {
+	t.Parallel()
+	reading, goOn := make(chan struct{}, 100), make(chan struct{})
+	content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\ny\n"})
+	files := content.View(func(call dataflowtest.Call) error {
+		if call.Op == "Read" {
+			reading <- struct{}{}
+			<-goOn
+		}
+		return nil
+	})
+	c := startCluster(t, dispatcher.Session, files)
+	c.submit(t, planned(t, content, "/in", map[string]string{config.RestartStrategy.Name(): "none"}))
+	<-reading
+	c.workers.kill("w1")
+	close(goOn)
+	ended := c.result(t)
+	if ended.Status != msg.JobFinished {
+		t.Errorf("job is %s: %v; want FINISHED", ended.Status, ended.Failure)
+	}
+	details, err := gateway{c.Component}.JobDetails(t.Context(), testJob)
+	if err != nil || details.Restarts != 1 || details.Root == nil || !strings.Contains(details.Root.Failure.Message, "worker w1 on 127.0.0.1 is lost") {
+		t.Errorf("%d restarts for %+v, error %v; want one for the lost worker", details.Restarts, details.Root, err)
+	}
+}
+
+// TestFailuresReachTheOwner would catch a job that ends without its reason.
+func TestFailuresReachTheOwner(t *testing.T) {
+	t.Parallel()
+	files := dataflowtest.NewFiles(map[string]string{"/in/a": "x\nboom\n"})
+	for name, test := range map[string]struct {
+		options map[string]string // of the job
+		want    string
+	}{
+		"a task panics":                {map[string]string{config.RestartStrategy.Name(): "none"}, "panic: boom of the user's"},
+		"its options make no sense":    {map[string]string{config.RestartStrategy.Name(): "sometimes"}, "sometimes"},
+		"its heartbeat is not allowed": {map[string]string{config.HeartbeatInterval.Name(): "0 s"}, "heartbeat.interval"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := startCluster(t, dispatcher.Detached, files)
+			c.submit(t, planned(t, files, "/in", test.options))
+			outcome, err := c.Dispatcher.Outcome(t.Context())
+			if err != nil || outcome.Status != msg.ApplicationFailed || !strings.Contains(outcome.Diagnostics, test.want) {
+				t.Errorf("outcome %+v, error %v; want FAILED and %q", outcome, err, test.want)
+			}
+		})
+	}
+}
+
+// TestACancelledJobAndAClusterThatIsShutDown would catch orders of the owner that
+// do not arrive.
+func TestACancelledJobAndAClusterThatIsShutDown(t *testing.T) {
+	t.Parallel()
+	reading, goOn := make(chan struct{}, 100), make(chan struct{})
+	content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
+	files := content.View(func(call dataflowtest.Call) error {
+		if call.Op == "Read" {
+			reading <- struct{}{}
+			<-goOn
+		}
+		return nil
+	})
+	c := startCluster(t, dispatcher.Attached, files)
+	g := gateway{c.Component}
+	c.submit(t, planned(t, content, "/in", nil))
+	<-reading
+	jobs, err := g.Jobs(t.Context())
+	if err != nil || len(jobs) != 1 || jobs[0].Status != msg.JobRunning {
+		t.Errorf("jobs %+v, error %v; want the one that runs", jobs, err)
+	}
+	if err := g.CancelJob(t.Context(), testJob); err != nil {
+		t.Error(err)
+	}
+	close(goOn)
+	if ended := c.result(t); ended.Status != msg.JobCanceled {
+		t.Errorf("job is %s, want CANCELED", ended.Status)
+	}
+	if outcome, err := c.Dispatcher.Outcome(t.Context()); err != nil || outcome.Status != msg.ApplicationCanceled {
+		t.Errorf("outcome %+v, error %v; want CANCELED", outcome, err)
+	}
+
+	idle := startCluster(t, dispatcher.Session, files)
+	if err := (gateway{idle.Component}).ShutDown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if outcome, err := idle.Dispatcher.Outcome(t.Context()); err != nil || outcome.Status != msg.ApplicationSucceeded {
+		t.Errorf("outcome of a session %+v, error %v; want SUCCEEDED", outcome, err)
+	}
+}
+
+// TestADriverThatFailsEndsTheRoles would catch an ApplicationMaster that goes on
+// though YARN has given it up.
+func TestADriverThatFailsEndsTheRoles(t *testing.T) {
+	t.Parallel()
+	w := newWorkers(t, dataflowtest.NewFiles(nil))
+	c, err := NewComponent(ComponentConfig{
+		Mode: dispatcher.Session, Worker: resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 1, Slots: 1},
+	}, w, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := errors.New("attempt is gone")
+	w.broken <- gone
+	if err := c.Run(t.Context()); !errors.Is(err, gone) {
+		t.Errorf("Run = %v, want the driver's error", err)
+	}
+	if diff := cmp.Diff([]string(nil), w.lines()); diff != "" {
+		t.Errorf("driver was told something (-want +got):\n%s", diff)
+	}
+}
+
+// TestWorkersTooSmallForTheirSlots would catch a cluster whose every worker dies
+// at once.
+func TestWorkersTooSmallForTheirSlots(t *testing.T) {
+	t.Parallel()
+	_, err := NewComponent(ComponentConfig{
+		Mode: dispatcher.Session, Worker: resourcemanager.WorkerResourceSpec{MemoryMB: 64, VCores: 1, Slots: 8},
+	}, newWorkers(t, nil), quiet())
+	if !errors.Is(err, memory.ErrTooSmall) {
+		t.Errorf("got %v, want memory.ErrTooSmall", err)
+	}
+}

@@ -1,0 +1,160 @@
+package appmaster
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	logtest "github.com/sirupsen/logrus/hooks/test"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// containerVariables are what YARN gives the process.
+func containerVariables(t *testing.T) map[string]string {
+	t.Helper()
+	tokens := filepath.Join(t.TempDir(), "container_tokens")
+	if err := os.WriteFile(tokens, creds.New().Marshal(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := launch.Encode(launch.AppMaster{
+		StagingDir: "hdfs://nn/user/alice/.bobbin/application_1700000000000_0007",
+		HadoopConf: []byte("<configuration><property><name>a</name><value>b</value></property></configuration>"),
+		Config:     map[string]string{config.TaskSlots.Name(): "3"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{
+		"CONTAINER_ID":           testContainer,
+		"NM_HOST":                "node1",
+		"LOG_DIRS":               "/logs/a,/logs/b",
+		launch.Variable:          encoded,
+		launch.TokenFileVariable: tokens,
+	}
+}
+
+// TestEnvironment would catch an ApplicationMaster that starts on half of what it
+// needs, or does not say what is missing.
+func TestEnvironment(t *testing.T) {
+	t.Parallel()
+	variables := containerVariables(t)
+	env, err := readEnvironment(func(name string) string { return variables[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if env.container.String() != testContainer || env.host != "node1" || env.logDir != "/logs/a" || env.config.Int(config.TaskSlots) != 3 || env.hadoop.Get("a") != "b" {
+		t.Errorf("environment %+v is not what it was given", env)
+	}
+
+	encode := func(a launch.AppMaster) string {
+		encoded, err := launch.Encode(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return encoded
+	}
+	for name, test := range map[string]struct {
+		variable, value string
+		want            error  // nil: any
+		text            string // in the error
+	}{
+		"by hand":                                {"NM_HOST", "", nil, "started by YARN"},
+		"no directory for logs":                  {"LOG_DIRS", "", nil, "LOG_DIRS"},
+		"no container":                           {"CONTAINER_ID", "", nil, "CONTAINER_ID"},
+		"a container that is none":               {"CONTAINER_ID", "container_1", nil, "container_1"},
+		"nothing from the client":                {launch.Variable, "", launch.ErrMalformed, launch.Variable},
+		"an option that does not exist":          {launch.Variable, encode(launch.AppMaster{Config: map[string]string{"taskmanager.numberOfSlots": "1"}}), config.ErrInvalid, "numberOfTaskSlots"},
+		"a configuration of Hadoop that is none": {launch.Variable, encode(launch.AppMaster{HadoopConf: []byte("{}")}), nil, "Hadoop configuration"},
+		"no credentials":                         {launch.TokenFileVariable, "", nil, launch.TokenFileVariable},
+		"credentials that are not there":         {launch.TokenFileVariable, "/nowhere/tokens", os.ErrNotExist, "/nowhere/tokens"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			spoilt := maps.Clone(variables)
+			spoilt[test.variable] = test.value
+			_, err := readEnvironment(func(name string) string { return spoilt[name] })
+			if err == nil || test.want != nil && !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) {
+				t.Errorf("got %v, want %v and %q", err, test.want, test.text)
+			}
+		})
+	}
+}
+
+// TestProxies would catch a web proxy that is turned away, and an application
+// that does not start because a name cannot be resolved.
+func TestProxies(t *testing.T) {
+	t.Parallel()
+	own := []string{"127.0.0.1", "::1", "127.0.0.9"}
+	for name, test := range map[string]struct {
+		properties map[string]string
+		want       []string
+		warnings   int
+	}{
+		"the ResourceManager shows applications itself":          {map[string]string{"yarn.resourcemanager.webapp.address": "127.0.0.2:8088"}, []string{"127.0.0.2"}, 0},
+		"a proxy of its own takes its place":                     {map[string]string{"yarn.web-proxy.address": "127.0.0.3:8089", "yarn.resourcemanager.webapp.address": "127.0.0.2:8088"}, []string{"127.0.0.3"}, 0},
+		"a proxy's address may lack the port":                    {map[string]string{"yarn.web-proxy.address": "127.0.0.3"}, []string{"127.0.0.3"}, 0},
+		"addresses of IPv6":                                      {map[string]string{"yarn.web-proxy.address": "[fd00::7]:8089"}, []string{"fd00::7"}, 0},
+		"a ResourceManager whose address is any means this node": {map[string]string{"yarn.resourcemanager.hostname": "0.0.0.0"}, own, 0},
+		"so does one of IPv6":                                    {map[string]string{"yarn.web-proxy.address": "[::]:8089"}, own, 0},
+		"both of two ResourceManagers": {map[string]string{
+			"yarn.resourcemanager.ha.enabled": "true", "yarn.resourcemanager.ha.rm-ids": "a,b", "yarn.resourcemanager.cluster-id": "c",
+			"yarn.resourcemanager.hostname.a": "127.0.0.2", "yarn.resourcemanager.hostname.b": "127.0.0.4",
+		}, []string{"127.0.0.2", "127.0.0.4"}, 0},
+		"one that is not found is left out": {map[string]string{
+			"yarn.resourcemanager.ha.enabled": "true", "yarn.resourcemanager.ha.rm-ids": "a,b", "yarn.resourcemanager.cluster-id": "c",
+			"yarn.resourcemanager.hostname.a": "no..host", "yarn.resourcemanager.hostname.b": "127.0.0.4",
+		}, []string{"127.0.0.4"}, 1},
+		"an address that is none": {map[string]string{"yarn.resourcemanager.webapp.address": "rm:http:8088"}, nil, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var b strings.Builder
+			b.WriteString("<configuration>")
+			for _, property := range slices.Sorted(maps.Keys(test.properties)) {
+				fmt.Fprintf(&b, "<property><name>%s</name><value>%s</value></property>", property, test.properties[property])
+			}
+			b.WriteString("</configuration>")
+			conf, err := hadoopconf.Parse([]byte(b.String()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			logger, logged := logtest.NewNullLogger()
+			var want []netip.Addr
+			for _, text := range test.want {
+				want = append(want, netip.MustParseAddr(text))
+			}
+			got := proxies(t.Context(), conf, "127.0.0.9", logger)
+			if !slices.Equal(want, got) {
+				t.Errorf("proxies %v, want %v", got, want)
+			}
+			if n := len(logged.AllEntries()); n != test.warnings {
+				t.Errorf("%d warnings, want %d", n, test.warnings)
+			}
+		})
+	}
+}
+
+// TestNodesForTheDriver would catch nodes that asks cannot name.
+func TestNodesForTheDriver(t *testing.T) {
+	t.Parallel()
+	job := stagedJob{Job: launch.Job{Nodes: []launch.Node{{Host: "n1", Port: 8041, Rack: "/r", MemoryMB: 2048, VCores: 4}}}}
+	want := []records.NodeReport{{
+		ID: records.NodeID{Host: "n1", Port: 8041}, Rack: "/r", State: records.NodeRunning,
+		Capability: records.Resource{MemoryMB: 2048, VCores: 4},
+	}}
+	if diff := cmp.Diff(want, job.nodeReports()); diff != "" {
+		t.Errorf("nodes differ (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,343 @@
+package appmaster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarndriver"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// testAttempt is the ApplicationMaster's container in these tests.
+const testContainer = "container_1700000000000_0007_01_000001"
+
+func testEnvironment(t *testing.T, staging string) environment {
+	t.Helper()
+	container, err := records.ParseContainerID(testContainer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hadoop, err := hadoopconf.Parse([]byte("<configuration/>"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return environment{
+		container: container, host: "127.0.0.1", hadoop: hadoop, credentials: creds.New(),
+		launch: launch.AppMaster{
+			StagingDir: staging, User: "alice", Attached: true,
+			Bobbin:     launch.Resource{URI: "hdfs://nn:8020/cache/11/bobbin", Size: 1, Timestamp: 2},
+			Program:    launch.Resource{URI: "hdfs://nn:8020/cache/5a/wordcount", Size: 3, Timestamp: 4},
+			ProgramRef: msg.Program{Name: "counting", SHA256: programHash},
+		},
+	}
+}
+
+// started is an ApplicationMaster whose workers are w's.
+type started struct {
+	*services
+	staging string // directory
+	ended   chan error
+	outcome dispatcher.Outcome // read after ended
+}
+
+// runServices makes the services of an application as startServices does, but for
+// YARN, and runs them after a last change.
+func runServices(t *testing.T, ctx context.Context, w *workers, content *dataflowtest.Files, change func(*services)) *started {
+	t.Helper()
+	dir := t.TempDir()
+	env := testEnvironment(t, "file://"+dir)
+	s := &started{services: &services{env: env, logger: quiet(), files: dfs.New(dfs.Options{Logger: quiet()})}, staging: dir, ended: make(chan error, 1)}
+	s.job.ID, s.job.graph = testJob, *planned(t, content, "/in", nil)
+	var err error
+	if s.rolesAt, err = listen(ctx, env.host, config.Ports{{}}); err != nil {
+		t.Fatal(err)
+	}
+	if s.restAt, err = listen(ctx, env.host, config.Ports{{}}); err != nil {
+		t.Fatal(err)
+	}
+	authority, err := pki.NewAuthority(env.container.Attempt.Application.String(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	front, err := authority.IssueREST([]string{env.host}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := pki.NewToken()
+	if err := s.announce(ctx, time.Now(), front.Authority(), token); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.wire(w, authority); err != nil {
+		t.Fatal(err)
+	}
+	w.mux = s.component.Mux
+	s.rest = rest.New(rest.Config{TLS: front.RESTServerTLS(), Token: token}, gateway{s.component}, quiet())
+	if change != nil {
+		change(s.services)
+	}
+	go func() {
+		var err error
+		s.outcome, err = s.services.run(ctx)
+		s.ended <- err
+	}()
+	return s
+}
+
+// access reads what the owner would.
+func (s *started) access(t *testing.T) launch.Access {
+	t.Helper()
+	file := filepath.Join(s.staging, launch.AccessFile)
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("%s has mode %o, want 600: it holds the token", file, info.Mode().Perm())
+	}
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var access launch.Access
+	if err := json.Unmarshal(content, &access); err != nil {
+		t.Fatal(err)
+	}
+	return access
+}
+
+// fetch is what the owner's client does until the job has ended.
+func (s *started) fetch(t *testing.T) {
+	t.Helper()
+	owner, err := client.NewClusterClient(s.access(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer owner.Close()
+	for cursor := int64(0); ; {
+		page, err := owner.CollectPage(t.Context(), testJob, "counts", cursor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cursor = page.Next; page.End {
+			break
+		}
+	}
+	if ended, err := owner.Result(t.Context(), testJob); err != nil || ended.Status != msg.JobFinished {
+		t.Errorf("owner gets %+v, error %v; want FINISHED", ended, err)
+	}
+}
+
+func (s *started) staged() bool {
+	_, err := os.Stat(s.staging)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// TestAnApplicationEndsInOrder would catch staged files or workers that are still
+// there when YARN says that the application has ended, and an owner who does not
+// get the result.
+func TestAnApplicationEndsInOrder(t *testing.T) {
+	t.Parallel()
+	content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\ny\n"})
+	w := newWorkers(t, content)
+	var s *started
+	w.deregister = func(context.Context) error {
+		if s.staged() {
+			w.write("with staged files")
+		}
+		return nil
+	}
+	s = runServices(t, t.Context(), w, content, nil)
+	s.fetch(t)
+	if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationSucceeded {
+		t.Errorf("run = %+v, %v; want SUCCEEDED", s.outcome, err)
+	}
+	if diff := cmp.Diff([]string{"release w1", "release w2", `deregister SUCCEEDED ""`}, w.lines()); diff != "" {
+		t.Errorf("the end differs (-want +got):\n%s", diff)
+	}
+	if conn, err := net.Dial("tcp", s.restAt.Addr().String()); err == nil {
+		conn.Close()
+		t.Error("REST's port is open after the end")
+	}
+}
+
+// TestHDFSAndYARNMayBeAwayAtTheEnd would catch a job that has succeeded and whose
+// application fails, because one of them was restarted at the wrong moment.
+func TestHDFSAndYARNMayBeAwayAtTheEnd(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close() // nobody answers there
+	conf := "<configuration><property><name>fs.defaultFS</name><value>hdfs://" + l.Addr().String() + "</value></property></configuration>"
+	away, err := dfs.Carried([]byte(conf), "alice", quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
+	w := newWorkers(t, content)
+	const patience = 50 * time.Millisecond // for what may be left undone
+	w.deregister = func(ctx context.Context) error {
+		back := time.NewTimer(5 * patience)
+		defer back.Stop()
+		select {
+		case <-back.C:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	s := runServices(t, t.Context(), w, content, func(s *services) {
+		if err := s.files.Close(); err != nil {
+			t.Error(err)
+		}
+		s.files, s.env.launch.StagingDir = away, "hdfs://"+l.Addr().String()+"/staging"
+		s.env.config, err = config.New(config.Layer{Source: "test", Values: map[string]string{
+			config.ServicesShutdownTimeout.Name(): config.FormatDuration(patience),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	s.fetch(t)
+	if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationSucceeded {
+		t.Errorf("run = %+v, %v; want SUCCEEDED", s.outcome, err)
+	}
+}
+
+// TestAProcessThatIsStoppedTouchesNothing would catch an attempt that ends the
+// application, or takes its files away, while YARN starts the next one.
+func TestAProcessThatIsStoppedTouchesNothing(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		end  func(w *workers, stop context.CancelCauseFunc)
+		want error
+		code int
+	}{
+		"by SIGTERM":                      {func(_ *workers, stop context.CancelCauseFunc) { stop(errTerminated) }, errTerminated, exitUnknown},
+		"because YARN knows it no longer": {func(w *workers, _ context.CancelCauseFunc) { w.broken <- amrm.ErrAttemptGone }, amrm.ErrAttemptGone, exitFatal},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			reading, goOn := make(chan struct{}, 100), make(chan struct{})
+			content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
+			w := newWorkers(t, content.View(func(call dataflowtest.Call) error {
+				if call.Op == "Read" {
+					reading <- struct{}{}
+					<-goOn
+				}
+				return nil
+			}))
+			ctx, stop := context.WithCancelCause(t.Context())
+			defer stop(nil)
+			s := runServices(t, ctx, w, content, nil)
+			<-reading
+			test.end(w, stop)
+			close(goOn)
+			if err := <-s.ended; !errors.Is(err, test.want) {
+				t.Errorf("run = %v, want %v", err, test.want)
+			}
+			if lines := w.lines(); len(lines) > 0 {
+				t.Errorf("driver was told %q", lines)
+			}
+			if !s.staged() {
+				t.Error("staged files were removed")
+			}
+		})
+	}
+}
+
+// TestStartNamesWhatIsMissing would catch an ApplicationMaster that cannot start
+// and does not say why, or leaves ports open.
+func TestStartNamesWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
+	graph, err := json.Marshal(planned(t, content, "/in", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	job, err := json.Marshal(launch.Job{ID: testJob, Graph: graph})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		staged string // the job, "" for none
+		spoil  func(*environment)
+		want   error  // nil: any
+		text   string // in the error
+	}{
+		"no staged job":                          {"", nil, fs.ErrNotExist, "/" + launch.JobFile},
+		"half a staged job":                      {string(job[:len(job)/2]), nil, nil, "/" + launch.JobFile},
+		"credentials without a token":            {string(job), nil, yarndriver.ErrNoToken, "appattempt_1700000000000_0007_000001"},
+		"a host that is not this one":            {string(job), func(e *environment) { e.host = "192.0.2.1" }, nil, "192.0.2.1"},
+		"a configuration of Hadoop that is none": {string(job), func(e *environment) { e.launch.HadoopConf = []byte("{}") }, nil, "Hadoop configuration"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if test.staged != "" {
+				if err := os.WriteFile(filepath.Join(dir, launch.JobFile), []byte(test.staged), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			env := testEnvironment(t, "file://"+dir)
+			if test.spoil != nil {
+				test.spoil(&env)
+			}
+			_, err := startServices(t.Context(), time.Now(), env, quiet())
+			if err == nil || test.want != nil && !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) {
+				t.Errorf("startServices = %v, want %v and %q", err, test.want, test.text)
+			}
+		})
+	}
+}
+
+// TestListenGoesOnToTheNextPort would catch a range of which only the first port
+// is tried, and a fault of the address that is blamed on the ports.
+func TestListenGoesOnToTheNextPort(t *testing.T) {
+	t.Parallel()
+	taken, err := listen(t.Context(), "127.0.0.1", config.Ports{{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	port := taken.Addr().(*net.TCPAddr).Port
+	next, err := listen(t.Context(), "127.0.0.1", config.Ports{{First: port, Last: port}, {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close()
+	if _, err := listen(t.Context(), "127.0.0.1", config.Ports{{First: port, Last: port}}); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("taken port: got %v", err)
+	}
+	if _, err := listen(t.Context(), "192.0.2.1", config.Ports{{First: 50000, Last: 60000}}); !errors.Is(err, syscall.EADDRNOTAVAIL) {
+		t.Errorf("address of another host: got %v", err)
+	}
+	if _, err := listen(t.Context(), "127.0.0.1", nil); !errors.Is(err, errNoPort) {
+		t.Errorf("no ports: got %v", err)
+	}
+}

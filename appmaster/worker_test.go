@@ -1,0 +1,149 @@
+package appmaster
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+func launchWorker(t *testing.T, options map[string]string) records.ContainerLaunchContext {
+	t.Helper()
+	env := testEnvironment(t, "hdfs://nn:8020/staging")
+	var err error
+	if env.config, err = config.New(config.Layer{Source: "test", Values: options}); err != nil {
+		t.Fatal(err)
+	}
+	env.launch.Config = env.config.Set()
+	authority, err := pki.NewAuthority(env.container.Attempt.Application.String(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	launcher, err := newWorkerLauncher(env, authority, "127.0.0.1:4711")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := env.container
+	id.ID = 2
+	made, err := launcher.launch(id, records.NodeID{Host: "node2", Port: 8041}, resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 3, Slots: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// TestSecretsOfAWorkerAreInItsCredentialsOnly would catch a private key where
+// other users of the node, or YARN's web pages, can read it.
+func TestSecretsOfAWorkerAreInItsCredentialsOnly(t *testing.T) {
+	t.Parallel()
+	made := launchWorker(t, nil)
+	held, err := creds.Parse(made.Tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := held.Secrets[launch.SecretCredentials]
+	identity, err := pki.ParsePEM(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := identity.Identity().String(), "bobbin:application_1700000000000_0007/te/container_1700000000000_0007_01_000002"; got != want {
+		t.Errorf("the worker is %s, want %s", got, want)
+	}
+	_, key, found := strings.Cut(string(secret), "PRIVATE KEY-----\n")
+	if !found {
+		t.Fatal("credentials hold no private key")
+	}
+	key = key[:32]
+	told, err := launch.Decode[launch.TaskExecutor](made.Environment[launch.Variable])
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside, err := json.Marshal(told)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made.Tokens = nil
+	for place, text := range map[string]string{
+		"launch context": fmt.Sprintf("%+v", made),
+		launch.Variable:  string(inside),
+		"Hadoop configuration in " + launch.Variable: string(told.HadoopConf),
+	} {
+		if strings.Contains(text, key) || strings.Contains(text, "PRIVATE KEY") {
+			t.Errorf("%s holds the private key", place)
+		}
+	}
+}
+
+// TestLaunchOfAWorker would catch a TaskExecutor that is not told what it needs,
+// and a variable of the user's that takes the place of ours.
+func TestLaunchOfAWorker(t *testing.T) {
+	t.Parallel()
+	made := launchWorker(t, map[string]string{
+		"containerized.taskmanager.env.TZ":            "UTC",
+		"containerized.taskmanager.env.GOMEMLIMIT":    "40MiB",
+		"containerized.taskmanager.env.BOBBIN_LAUNCH": "mine",
+		"containerized.master.env.SECRET":             "of the master",
+	})
+	told, err := launch.Decode[launch.TaskExecutor](made.Environment[launch.Variable])
+	if err != nil {
+		t.Fatal(err)
+	}
+	told.Config = nil
+	want := launch.TaskExecutor{
+		Application: "application_1700000000000_0007", AMAddress: "127.0.0.1:4711", Host: "node2",
+		MemoryMB: 1024, VCores: 3, Slots: 2, User: "alice",
+		Programs: map[string]string{programHash: launch.ProgramLink},
+	}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("%s differs (-want +got):\n%s", launch.Variable, diff)
+	}
+	delete(made.Environment, launch.Variable)
+	if diff := cmp.Diff(map[string]string{"HADOOP_USER_NAME": "alice", "GOMAXPROCS": "3", "GOMEMLIMIT": "40MiB", "TZ": "UTC"}, made.Environment); diff != "" {
+		t.Errorf("environment differs (-want +got):\n%s", diff)
+	}
+	for link, timestamp := range map[string]int64{launch.BobbinLink: 2, launch.ProgramLink: 4} {
+		r := made.LocalResources[link]
+		if r.Timestamp != timestamp || r.Visibility != records.VisibilityPrivate || r.Type != records.LocalFile {
+			t.Errorf("%s is localized as %+v, want the user's file with its timestamp %d", link, r, timestamp)
+		}
+	}
+	if len(made.Commands) != 1 || !strings.HasPrefix(made.Commands[0], "exec ./bobbin taskexecutor ") || strings.Count(made.Commands[0], "<LOG_DIR>") != 2 {
+		t.Errorf("commands %q", made.Commands)
+	}
+}
+
+func TestWorkerSpec(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		options map[string]string
+		want    resourcemanager.WorkerResourceSpec
+	}{
+		"by default": {nil, resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 1, Slots: 1}},
+		"a vcore for each slot": {
+			map[string]string{"taskmanager.numberOfTaskSlots": "4", "taskmanager.memory.process.size": "2g"},
+			resourcemanager.WorkerResourceSpec{MemoryMB: 2048, VCores: 4, Slots: 4},
+		},
+		"vcores of their own": {
+			map[string]string{"taskmanager.numberOfTaskSlots": "4", "yarn.containers.vcores": "2"},
+			resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 2, Slots: 4},
+		},
+	} {
+		c, err := config.New(config.Layer{Source: "test", Values: test.options})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := workerSpec(c); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
