@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -308,9 +309,13 @@ type faulty struct {
 	mu    sync.Mutex // guards conns
 	conns map[net.Conn]string
 	dials atomic.Int64
+	away  atomic.Bool // nobody can be reached
 }
 
 func (d *faulty) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if d.away.Load() {
+		return nil, syscall.ECONNREFUSED
+	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
@@ -409,6 +414,25 @@ func TestHDFSMetadataCallsAreMadeAgain(t *testing.T) {
 	}
 	d.cut("")
 	create(t, f, dir+"/after", []byte("x"))
+
+	// Away for longer than from one try to the next, whatever the next looks up first.
+	for name, call := range map[string]func() error{
+		"create": func() error {
+			w, err := f.Create(ctx, dir+"/while-away", filesystem.ExistingParents)
+			if err == nil {
+				err = w.Close()
+			}
+			return err
+		},
+		"rename": func() error { return f.Rename(ctx, dir+"/to", dir+"/moved") },
+	} {
+		d.away.Store(true)
+		d.cut("")
+		time.AfterFunc(time.Second, func() { d.away.Store(false) })
+		if err := call(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 // A file that somebody forgot to close must not keep the process from ending.

@@ -80,7 +80,7 @@ func newDialer(o Options) (*hdfs.Dialer, error) {
 		return nil, err
 	}
 	return hdfs.NewDialer(hdfs.DialerOptions{
-		ConnectTimeout: min(connect, o.Patience), Silence: silence, Dial: o.Dial,
+		ConnectTimeout: min(connect, o.Patience), Silence: min(silence, o.Patience), Dial: o.Dial,
 	}), nil
 }
 
@@ -147,6 +147,9 @@ func (r *remote) list(ctx context.Context, dir string) ([]entry, error) {
 
 func (r *remote) blocks(ctx context.Context, path string) ([]filesystem.Block, error) {
 	layout, err := r.nameNode.Layout(ctx, path)
+	if errors.Is(err, fs.ErrPermission) { // in the words of the library's calls
+		return nil, fmt.Errorf("%w for user %s", fs.ErrPermission, r.user)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -198,9 +201,12 @@ func readable(info fs.FileInfo) error {
 
 func (r *remote) create(ctx context.Context, path string, o CreateOptions) (io.WriteCloser, error) {
 	create := func(client *colinmarc.Client, a attempt) (*colinmarc.FileWriter, error) {
-		if a.again { // the file may be ours already, or somebody else's: nobody can tell
-			if _, err := client.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-				return nil, errors.Join(err, fs.ErrExist)
+		if a.again {
+			switch _, err := client.Stat(path); {
+			case err == nil: // it is ours already, or somebody else's: nobody can tell
+				return nil, fs.ErrExist
+			case !errors.Is(err, fs.ErrNotExist):
+				return nil, err
 			}
 		}
 		return r.createTarget(client, path, o)
