@@ -257,23 +257,23 @@ func (r *remote) createTarget(client *colinmarc.Client, path string, o CreateOpt
 
 func (r *remote) rename(ctx context.Context, from, to string) error {
 	_, err := do(ctx, r.connection, func(client *colinmarc.Client, a attempt) (struct{}, error) {
-		_, err := client.Stat(to)
-		switch {
-		case err == nil && a.again && missing(client, from): // the lost try has moved it
-			return struct{}{}, nil
-		case err == nil:
-			return struct{}{}, fs.ErrExist
-		case !errors.Is(err, fs.ErrNotExist):
+		switch _, err := client.Stat(to); {
+		case errors.Is(err, fs.ErrNotExist):
+			return struct{}{}, client.Rename(from, to)
+		case err != nil:
 			return struct{}{}, err
+		case a.again: // the lost try may have moved it
+			_, err := client.Stat(from)
+			if errors.Is(err, fs.ErrNotExist) {
+				return struct{}{}, nil
+			}
+			if err != nil {
+				return struct{}{}, err
+			}
 		}
-		return struct{}{}, client.Rename(from, to)
+		return struct{}{}, fs.ErrExist
 	})
 	return err
-}
-
-func missing(client *colinmarc.Client, path string) bool {
-	_, err := client.Stat(path)
-	return errors.Is(err, fs.ErrNotExist)
 }
 
 func (r *remote) mkdirAll(ctx context.Context, dir string, mode fs.FileMode) error {
