@@ -377,7 +377,10 @@ func (c *Client) Finish(ctx context.Context, status records.FinalApplicationStat
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return fmt.Errorf("finish %s: %w", c.attempt, errors.Join(context.Cause(ctx), err))
+			if err == nil {
+				return fmt.Errorf("finish %s: %w while yarn recorded it", c.attempt, context.Cause(ctx))
+			}
+			return fmt.Errorf("finish %s: %w, after: %w", c.attempt, context.Cause(ctx), err)
 		}
 	}
 }
