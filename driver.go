@@ -128,7 +128,7 @@ func openFiles(options config.Config) (*dfs.FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	return dfs.New(dfs.Options{Conf: env.Conf, User: env.User}), nil
+	return dfs.New(dfs.Options{Conf: env.Conf, User: env.User, Patience: options.Duration(config.ClientTimeout)}), nil
 }
 
 // remote executes jobs through the client.

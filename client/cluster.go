@@ -8,6 +8,8 @@ package client
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -53,20 +55,46 @@ func Open(getenv func(string) string, options config.Config, logger logrus.Field
 	}
 	yarn.RPC.Logger = logger
 	yarn.PollInterval = min(yarn.PollInterval, pollInterval)
+	patience := options.Duration(config.ClientTimeout)
+	if conf.SourceOf("yarn.resourcemanager.connect.max-wait.ms") == (hadoopconf.Source{}) {
+		yarn.Policy.MaxWait = patience
+	}
+	yarn.RPC.ConnectTimeout = shorter(yarn.RPC.ConnectTimeout, patience)
+	yarn.RPC.RPCTimeout = shorter(yarn.RPC.RPCTimeout, patience)
 	return &Cluster{
 		Conf: conf, User: env.User, YARN: yarnclient.New(yarn),
-		Files: dfs.New(dfs.Options{Conf: conf, User: env.User, Logger: logger}),
+		Files: dfs.New(dfs.Options{Conf: conf, User: env.User, Patience: patience, Logger: logger}),
 	}, nil
+}
+
+// shorter is the shorter of two times; one that is not positive means for ever.
+func shorter(a, b time.Duration) time.Duration {
+	if a <= 0 {
+		return b
+	}
+	return min(a, b)
 }
 
 // Close ends all connections.
 func (c *Cluster) Close() error { return errors.Join(c.YARN.Close(), c.Files.Close()) }
 
 // stagingHome is the directory that holds the staging area:
-// yarn.staging-directory, or the user's home.
+// yarn.staging-directory, or the user's home. ErrFileSystem where other machines
+// don't see it.
 func (c *Cluster) stagingHome(configured string) (string, error) {
-	if configured != "" {
-		return c.Files.Qualify(configured)
+	if configured == "" {
+		home, err := c.Files.Home()
+		if err == nil && local(home) {
+			err = fmt.Errorf("default %w: fs.defaultFS is %s (%s): set it to the cluster's HDFS, or name a directory there (%s)",
+				ErrFileSystem, c.Conf.Get("fs.defaultFS"), c.Conf.SourceOf("fs.defaultFS"), config.YarnStagingDirectory)
+		}
+		return home, err
 	}
-	return c.Files.Home()
+	home, err := c.Files.Qualify(configured)
+	if err == nil && local(home) {
+		err = fmt.Errorf("%w: %s is %s: name a directory on the cluster's HDFS", ErrFileSystem, config.YarnStagingDirectory, configured)
+	}
+	return home, err
 }
+
+func local(uri string) bool { return strings.HasPrefix(uri, "file:") }

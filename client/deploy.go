@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"io/fs"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -67,6 +67,10 @@ func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error
 	area := staging.New(c.Files, known.home, max(0, d.Config.Int(config.YarnFileReplication)))
 	bobbin, job := stagedFile(d.Bobbin), stagedFile(d.Program)
 	app.staged, err = area.Begin(ctx, known.id.String(), bobbin, job)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("%w: have the directory %s made for user %s, or name another (%s)",
+			err, known.home, c.User, config.YarnStagingDirectory)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -86,16 +90,12 @@ func stagedFile(p program.Program) staging.File {
 // once.
 func (c *Cluster) check(ctx context.Context, cfg config.Config) (facts, error) {
 	var known facts
-	defaultFS, err := c.Conf.DefaultFS()
+	err := checkContainers(cfg)
 	if err != nil {
 		return known, err
 	}
 	if known.home, err = c.stagingHome(cfg.String(config.YarnStagingDirectory)); err != nil {
 		return known, err
-	}
-	if strings.HasPrefix(known.home, "file:") {
-		return known, fmt.Errorf("%w: fs.defaultFS is %s (%s): set it to the cluster's HDFS, or name one by yarn.staging-directory",
-			ErrFileSystem, defaultFS, c.Conf.SourceOf("fs.defaultFS"))
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -106,7 +106,9 @@ func (c *Cluster) check(ctx context.Context, cfg config.Config) (facts, error) {
 		known.id = created.ID
 		return checkResources(cfg, created.Maximum)
 	})
-	group.Go(func() error { return c.checkQueue(ctx, queueName(cfg)) })
+	if name := cfg.String(config.YarnApplicationQueue); name != "" { // else YARN chooses
+		group.Go(func() error { return c.checkQueue(ctx, name) })
+	}
 	group.Go(func() error {
 		nodes, err := c.YARN.ClusterNodes(ctx, records.NodeRunning)
 		for _, node := range nodes {
@@ -123,12 +125,16 @@ func (c *Cluster) check(ctx context.Context, cfg config.Config) (facts, error) {
 func (c *Cluster) checkQueue(ctx context.Context, name string) error {
 	queue, err := c.YARN.QueueInfo(ctx, name, yarnclient.QueueDetail{Children: true})
 	if errors.Is(err, yarnclient.ErrQueueNotFound) {
-		return fmt.Errorf("%w: %q does not exist: choose another (-qu, yarn.application.queue)", ErrQueue, name)
+		return fmt.Errorf("%w: %q does not exist: choose another (-qu, %s)", ErrQueue, name, config.YarnApplicationQueue)
 	}
 	if err != nil {
 		return err
 	}
-	return checkQueue(name, queue)
+	rights, err := c.YARN.QueueUserACLs(ctx)
+	if err != nil {
+		return err
+	}
+	return checkQueue(c.User, queue, rights)
 }
 
 // submit stages the rest and submits the application.

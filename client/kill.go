@@ -2,7 +2,7 @@ package client
 
 import (
 	"context"
-	"strings"
+	"errors"
 
 	"github.com/bobbin-yarn/bobbin/client/staging"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -16,7 +16,10 @@ func (c *Cluster) Kill(ctx context.Context, id records.ApplicationID, cfg config
 		return err
 	}
 	home, err := c.stagingHome(cfg.String(config.YarnStagingDirectory))
-	if err != nil || strings.HasPrefix(home, "file:") {
+	if errors.Is(err, ErrFileSystem) { // nothing can have been staged
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	return c.Files.RemoveAll(ctx, home+"/"+staging.DirName+"/"+id.String())

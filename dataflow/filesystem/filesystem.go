@@ -22,10 +22,10 @@ import (
 var (
 	// ErrEncryptionZone says that a file lies in an HDFS encryption zone. Its
 	// bytes would be read as ciphertext, so it is refused.
-	ErrEncryptionZone = errors.New("file lies in an HDFS encryption zone")
+	ErrEncryptionZone = errors.New("file lies in an HDFS encryption zone, where nothing is read or written yet: use a place outside")
 	// ErrErasureCoded says that a file is striped by an erasure coding policy,
 	// which the HDFS client cannot read.
-	ErrErasureCoded = errors.New("file is erasure coded")
+	ErrErasureCoded = errors.New("file is erasure coded, which is not read or written yet: use a copy in a directory with replication")
 )
 
 // FileSystem is a set of file systems told apart by the scheme of the URI. All

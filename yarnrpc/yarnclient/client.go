@@ -11,6 +11,7 @@ package yarnclient
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -90,7 +91,18 @@ func New(o Options) *Client {
 	}
 	o.RPC.Protocol = yarnrpc.ApplicationClientProtocol
 	proxy := yarnrpc.NewProxy(o.Addresses, o.RPC, o.Policy)
-	return newClient(proxy, proxy.Close, o.PollInterval)
+	return newClient(resourceManager{proxy}, proxy.Close, o.PollInterval)
+}
+
+// resourceManager says whose answer is missing where a call gets none.
+type resourceManager struct{ yarnrpc.Caller }
+
+func (r resourceManager) Call(ctx context.Context, method string, request, response proto.Message) error {
+	err := r.Caller.Call(ctx, method, request, response)
+	if _, unanswered := errors.AsType[*yarnrpc.CallError](err); unanswered && ctx.Err() == nil {
+		return fmt.Errorf("ResourceManager does not answer: %w", err)
+	}
+	return err
 }
 
 func newClient(rpc yarnrpc.Caller, closeRPC func() error, poll time.Duration) *Client {

@@ -25,6 +25,7 @@ import (
 	"slices"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
 const (
@@ -88,9 +89,24 @@ type Part struct {
 func (o Output) Create(ctx context.Context, fsys filesystem.FileSystem, attempt string, index int) (*Part, error) {
 	file, err := fsys.Create(ctx, join(o.attemptDir(attempt), partName(index)), filesystem.MakeParents)
 	if err != nil {
-		return nil, fmt.Errorf("create output: %w", err)
+		err = fmt.Errorf("create output: %w", err)
+		if refused(err) {
+			err = operator.Permanent(err)
+		}
+		return nil, err
 	}
 	return &Part{Writer: bufio.NewWriterSize(file, writeBuffer), file: file}, nil
+}
+
+// refused tells whether an error is the file system's last word: another attempt
+// of the job would hear the same.
+func refused(err error) bool {
+	for _, final := range []error{fs.ErrPermission, filesystem.ErrEncryptionZone, filesystem.ErrErasureCoded} {
+		if errors.Is(err, final) {
+			return true
+		}
+	}
+	return false
 }
 
 // Close writes what is buffered; after an error the part must not be committed.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/memfs"
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/output"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
@@ -139,4 +140,25 @@ func filesystemOf(t *testing.T, files map[string]string) *memfs.FS {
 		f.Write(name, content)
 	}
 	return f
+}
+
+// TestRefusedOutputIsPermanent would catch a job that is restarted though it
+// will never be allowed to write, and one that is not though a call just failed.
+func TestRefusedOutputIsPermanent(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err       error
+		permanent bool
+	}{
+		{fs.ErrPermission, true},
+		{filesystem.ErrEncryptionZone, true},
+		{filesystem.ErrErasureCoded, true},
+		{io.ErrUnexpectedEOF, false},
+	} {
+		fsys := memfs.New(nil).View(func(memfs.Call) error { return c.err })
+		_, err := output.Output{Dir: "mem:///out", Job: "j"}.Create(t.Context(), fsys, "a", 0)
+		if !errors.Is(err, c.err) || errors.Is(err, operator.ErrPermanent) != c.permanent {
+			t.Errorf("%v becomes %v, permanent %t", c.err, err, errors.Is(err, operator.ErrPermanent))
+		}
+	}
 }

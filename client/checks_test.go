@@ -1,0 +1,118 @@
+package client
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+func options(t *testing.T, pairs ...string) config.Config {
+	t.Helper()
+	layer := config.Layer{Source: "test", Values: make(map[string]string)}
+	for _, pair := range pairs {
+		name, value, err := config.ParseDefinition(pair)
+		if err != nil {
+			t.Fatal(err)
+		}
+		layer.Values[name] = value
+	}
+	c, err := config.New(layer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestContainersTooSmallAreRefusedHere would catch sizes that only the
+// ApplicationMaster refuses, in a log that nobody has yet.
+func TestContainersTooSmallAreRefusedHere(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		options []string
+		want    error
+		says    string
+	}{
+		{"the defaults fit", nil, nil, ""},
+		{"the least that fits", []string{"jobmanager.memory.process.size=64m", "taskmanager.memory.process.size=135m"}, nil, ""},
+		{"no room for a slot", []string{"taskmanager.memory.process.size=134m"}, memory.ErrTooSmall, "135m or more"},
+		{"too many slots", []string{"taskmanager.numberOfTaskSlots=100"}, memory.ErrTooSmall, "-s"},
+		{"no room for the master", []string{"jobmanager.memory.process.size=63m"}, ErrMasterTooSmall, "-jm"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := checkContainers(options(t, c.options...))
+			if !errors.Is(err, c.want) || c.want != nil && !strings.Contains(err.Error(), c.says) {
+				t.Errorf("got %v, want %v with %q", err, c.want, c.says)
+			}
+		})
+	}
+}
+
+// TestContainersBeyondYARNsMaximumAreRefused would catch a job that waits for
+// ever for a container that no node has.
+func TestContainersBeyondYARNsMaximumAreRefused(t *testing.T) {
+	maximum := records.Resource{MemoryMB: 1024, VCores: 2}
+	if err := checkResources(options(t, "taskmanager.numberOfTaskSlots=2"), maximum); err != nil {
+		t.Errorf("all of YARN's largest container: %v", err)
+	}
+	for option, says := range map[string]string{
+		"jobmanager.memory.process.size=1025m": "ApplicationMaster asks for 1025 MB, YARN's largest container has 1024 MB: lower it (-jm",
+		"taskmanager.memory.process.size=2g":   "TaskExecutor asks for 2048 MB, YARN's largest container has 1024 MB: lower it (-tm",
+		"taskmanager.numberOfTaskSlots=3":      "TaskExecutor asks for 3 vcores, YARN's largest container has 2: lower it (-s",
+		"yarn.containers.vcores=3":             "TaskExecutor asks for 3 vcores",
+		"yarn.appmaster.vcores=3":              "ApplicationMaster asks for 3 vcores",
+	} {
+		err := checkResources(options(t, option), maximum)
+		if !errors.Is(err, ErrResources) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", option, err)
+		}
+	}
+}
+
+// TestQueuesAreCheckedForTheUser would catch an upload before a refusal, and a
+// refusal by a scheduler that tells no rights.
+func TestQueuesAreCheckedForTheUser(t *testing.T) {
+	leaf := records.QueueInfo{Name: "small", Path: "root.small", State: records.QueueRunning}
+	stopped := leaf
+	stopped.State = records.QueueStopped
+	parent := records.QueueInfo{Name: "root", Path: "root", State: records.QueueRunning, Children: []records.QueueInfo{{Name: "a"}, {Name: "b"}}}
+	submit := []records.QueueACL{records.QueueSubmitApplications}
+	for _, c := range []struct {
+		name   string
+		queue  records.QueueInfo
+		rights []records.QueueUserACL
+		says   string // "": the queue may be used
+	}{
+		{"open to the user", leaf, []records.QueueUserACL{{Queue: "root"}, {Queue: "root.small", ACLs: submit}}, ""},
+		{"its administrator", leaf, []records.QueueUserACL{{Queue: "small", ACLs: []records.QueueACL{records.QueueAdminister}}}, ""},
+		{"no rights are told", leaf, nil, ""},
+		{
+			"closed to the user", leaf, []records.QueueUserACL{{Queue: "root.default", ACLs: submit}, {Queue: "root.small"}},
+			"user alice may not submit to root.small: choose one of root.default (-qu",
+		},
+		{"all are closed, by their short names", leaf, []records.QueueUserACL{{Queue: "small"}}, "choose one of none"},
+		{"stopped", stopped, []records.QueueUserACL{{Queue: "root.small", ACLs: submit}}, "root.small is STOPPED"},
+		{"a parent", parent, nil, "choose one of a, b (-qu"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := checkQueue("alice", c.queue, c.rights)
+			if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, ErrQueue) || !strings.Contains(err.Error(), c.says)) {
+				t.Errorf("got %v, want %q", err, c.says)
+			}
+		})
+	}
+}
+
+// TestTheShorterTimeCounts would catch a time that is switched off and counts as
+// the shortest.
+func TestTheShorterTimeCounts(t *testing.T) {
+	for _, c := range [][3]time.Duration{{1, 2, 1}, {2, 1, 1}, {0, 5, 5}, {-1, 5, 5}} {
+		if got := shorter(c[0], c[1]); got != c[2] {
+			t.Errorf("shorter(%d, %d) = %d", c[0], c[1], got)
+		}
+	}
+}
