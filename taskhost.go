@@ -8,10 +8,7 @@ import (
 	"os"
 	"runtime/debug"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/bobbin-yarn/bobbin/dataflow"
-	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
@@ -20,22 +17,27 @@ import (
 )
 
 // runTaskHost runs the tasks of one job for the TaskExecutor at the other end of
-// conn. What it logs goes to stderr, which the TaskExecutor keeps.
+// conn. Its log is a file of its own: stdout and stderr are the user's.
 func runTaskHost(conn net.Conn) int {
-	logger, err := logging.New(os.Stderr, logrus.InfoLevel.String())
-	if err != nil {
-		return fail(err)
-	}
-	err = taskhost.Run(context.Background(), control.New(conn), taskhost.Options{
+	var log io.Closer = io.NopCloser(nil)
+	err := taskhost.Run(context.Background(), control.New(conn), taskhost.Options{
 		Program: ownProgram{},
-		OpenFiles: func(start msg.StartHost) (filesystem.FileSystem, io.Closer, error) {
+		Open: func(start msg.StartHost) (taskhost.Surroundings, error) {
+			logger, file, err := logging.Open(start.LogDir, "taskhost-"+string(start.Job.ID), start.LogLevel)
+			if err != nil {
+				return taskhost.Surroundings{}, err
+			}
+			log = file
 			files, err := dfs.Carried(start.HadoopConf, start.User, logger)
-			return files, files, err
+			if err != nil {
+				return taskhost.Surroundings{}, err
+			}
+			return taskhost.Surroundings{Files: files, CloseFiles: files.Close, Logger: logger}, nil
 		},
 		Stdout:         os.Stdout,
 		SetMemoryLimit: func(bytes int64) { debug.SetMemoryLimit(bytes) },
-		Logger:         logger,
 	})
+	log.Close()
 	if err != nil && !errors.Is(err, taskhost.ErrAbandoned) {
 		return fail(err)
 	}

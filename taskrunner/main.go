@@ -159,6 +159,7 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 			User:       env.launch.User,
 			LocalDirs:  env.localDirs,
 			LogDir:     env.logDir,
+			LogLevel:   env.config.String(config.LoggingLevel),
 		},
 		Logger: logger,
 	})

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strconv"
 	"sync"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
-	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -119,11 +117,13 @@ func (h hosts) Start(ctx context.Context, spec taskexecutor.HostSpec) (taskexecu
 	go func() { // ends with its control connection, or by Kill
 		started.ended <- taskhost.Run(ctx, control.New(far), taskhost.Options{
 			Program: h.options.Program,
-			OpenFiles: func(msg.StartHost) (filesystem.FileSystem, io.Closer, error) {
-				return h.options.FileSystem, io.NopCloser(nil), nil
+			Open: func(msg.StartHost) (taskhost.Surroundings, error) {
+				return taskhost.Surroundings{
+					Files: h.options.FileSystem, CloseFiles: func() error { return nil }, // they are the driver's, too
+					Logger: h.options.Logger.WithField("host", spec.Host),
+				}, nil
 			},
 			Stdout: h.options.Stdout,
-			Logger: h.options.Logger.WithField("host", spec.Host),
 		})
 	}()
 	return started, nil

@@ -60,7 +60,7 @@ func checkLogs(t *testing.T, logs map[logFile]string, job, status string) {
 	t.Helper()
 	lines := make(map[string][]string) // what counts of the files of each name
 	for file, text := range logs {
-		for _, want := range []string{status, "task executor starts", "task 1 of 2 starts", "task 2 of 2 starts"} {
+		for _, want := range []string{status, "task executor starts", "task 1 of 2 starts", "task 2 of 2 starts", "task changed its state"} {
 			if strings.Contains(text, want) {
 				lines[file.name] = append(lines[file.name], want)
 			}
@@ -71,6 +71,7 @@ func checkLogs(t *testing.T, logs map[logFile]string, job, status string) {
 		"jobmanager.log":           {status},
 		"taskmanager.log":          {"task executor starts", "task executor starts"},
 		"taskhost-" + job + ".out": {"task 1 of 2 starts", "task 2 of 2 starts"},
+		"taskhost-" + job + ".log": {"task changed its state", "task changed its state"},
 	}
 	for name, content := range want {
 		if diff := cmp.Diff(content, lines[name]); diff != "" {

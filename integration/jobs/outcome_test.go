@@ -19,7 +19,7 @@ func TestUserCodeFails(t *testing.T) {
 		says []string // on stderr and in YARN's diagnostics
 	}{
 		{"task-panic", []string{"panic: a task has had enough", "3 restarts used up", "main.misbehave", "programs/faulty/main.go:"}},
-		{"task-exit", []string{"exit status 7", "3 restarts used up", "last words of the task"}},
+		{"task-exit", []string{"ended unexpectedly: exit status 7\nits last output:\nlast words of the task\n", "3 restarts used up"}},
 	} {
 		t.Run(c.mode, func(t *testing.T) {
 			t.Parallel()
@@ -49,6 +49,9 @@ func TestUserCodeFails(t *testing.T) {
 				if !strings.Contains(app.Diagnostics, want) {
 					t.Errorf("YARN's diagnostics do not say %q:\n%s", want, app.Diagnostics)
 				}
+			}
+			if strings.Contains(app.Diagnostics, "level=") {
+				t.Errorf("YARN's diagnostics hold lines of our own log:\n%s", app.Diagnostics)
 			}
 			if names := alice.Names(t, dir+"/output"); len(names) != 0 {
 				t.Errorf("the failed job leaves %v in its output", names)

@@ -26,6 +26,7 @@ type StartHost struct {
 	MemoryMB      int
 	LocalDirs     []string
 	LogDir        string
+	LogLevel      string // of the host's own log
 	NetworkBuffer int // bytes of network buffers
 }
 

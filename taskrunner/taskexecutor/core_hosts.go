@@ -87,8 +87,8 @@ func (c *Core) hostLate(id ids.HostID) {
 	if h.instructed {
 		fault = "it did not get ready to run the job's tasks: a plan function must not wait for anything"
 	}
-	h.failure = msg.NewFailure(fmt.Sprintf("task host of job %s on %s was ended after %s: %s",
-		j.name(), c.config.Node, hostReadyTimeout, fault), "")
+	h.failure = msg.NewFailure(fmt.Sprintf("task host of job %s was ended after %s: %s",
+		j.name(), hostReadyTimeout, fault), "")
 	c.emit(KillHost{h.id})
 }
 
@@ -158,8 +158,8 @@ func (c *Core) hostOverMemory(e HostOverMemory) {
 		return
 	}
 	j.host.failure = msg.NewFailure(fmt.Sprintf(
-		"task host of job %s on %s was ended because the container was about to exceed its memory: it held %d MB of its share of %d MB; raise %s (now %dm) or lower what the job holds",
-		j.name(), c.config.Node, e.Resident.Megabytes(), e.Share.Megabytes(), config.TaskManagerProcessSize, c.config.MemoryMB), "")
+		"task host of job %s was ended because the container was about to exceed its memory: it held %d MB of its share of %d MB; raise %s (now %dm) or lower what the job holds",
+		j.name(), e.Resident.Megabytes(), e.Share.Megabytes(), config.TaskManagerProcessSize, c.config.MemoryMB), "")
 	c.emit(KillHost{e.Host})
 }
 
@@ -215,7 +215,7 @@ func (c *Core) failureOf(j *job, h *host, exit Exit) msg.Failure {
 		return *h.failure
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "task host of job %s on %s ended unexpectedly: %s", j.name(), c.config.Node, exit.How)
+	fmt.Fprintf(&text, "task host of job %s ended unexpectedly: %s", j.name(), exit.How)
 	if exit.Crash != "" {
 		fmt.Fprintf(&text, ": %s", exit.Crash)
 	}

@@ -36,7 +36,8 @@ type ProcessStarter struct {
 	Environment []string
 	// VCores of the container become the hosts' GOMAXPROCS, at least 2.
 	VCores int
-	// LogDir is where hosts' output goes: taskhost-<job>.out and .err.
+	// LogDir is where hosts' output goes: taskhost-<job>.out and .err. Their own log
+	// is beside it.
 	LogDir string
 	Logger logrus.FieldLogger
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/sirupsen/logrus"
 	"go.uber.org/goleak"
 
-	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 	"github.com/bobbin-yarn/bobbin/internal/control"
@@ -129,10 +128,10 @@ func greeted(ctx context.Context, t testing.TB, p program) *worker {
 	go func() { // ends with the host, which the test waits for
 		w.result <- taskhost.Run(ctx, control.New(there), taskhost.Options{
 			Program: p,
-			OpenFiles: func(msg.StartHost) (filesystem.FileSystem, io.Closer, error) {
-				return nil, closer{w.closed}, nil
+			Open: func(msg.StartHost) (taskhost.Surroundings, error) {
+				return taskhost.Surroundings{CloseFiles: closer{w.closed}.Close, Logger: log}, nil
 			},
-			Stdout: w.stdout, SetMemoryLimit: w.limits.set, Logger: log,
+			Stdout: w.stdout, SetMemoryLimit: w.limits.set,
 		})
 	}()
 	if hello := receive[msg.HostHello](w); hello.ProtocolVersion != jobgraph.ProtocolVersion {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
@@ -31,15 +30,14 @@ const (
 // host is the shell around the core: it performs effects, and turns what happens
 // into events.
 type host struct {
-	start      msg.StartHost
-	options    Options
-	compiled   Compiled
-	grace      time.Duration // for cancelled tasks
-	exchange   *exchange.Exchange
-	files      filesystem.FileSystem
-	closeFiles func() error
-	stdout     io.Writer
-	log        logrus.FieldLogger
+	start    msg.StartHost
+	options  Options
+	compiled Compiled
+	grace    time.Duration // for cancelled tasks
+	exchange *exchange.Exchange
+	open     Surroundings
+	stdout   io.Writer
+	log      logrus.FieldLogger
 
 	loop   *actor.Loop[event, effect]
 	timers *actor.Timers[ids.ExecutionAttemptID]
@@ -82,7 +80,7 @@ func (h *host) run(ctx context.Context, conn *control.Conn) error {
 		h.log.Warn("tasks are left behind")
 	}
 	h.exchange.Close()
-	err = errors.Join(err, h.closeFiles())
+	err = errors.Join(err, h.open.CloseFiles())
 	h.outbox.close()
 	late := time.AfterFunc(partingTime, func() { conn.Close() })
 	writer.Wait()
@@ -205,7 +203,7 @@ func (h *host) startTask(ctx context.Context, d deployment) {
 			parallelism: h.compiled.Graph.Vertices[d.Execution.Vertex].Parallelism,
 			job:         h.start.Job.ID,
 			memory:      int64(d.MemoryMB) << 20,
-			files:       &countedFiles{FileSystem: h.files},
+			files:       &countedFiles{FileSystem: h.open.Files},
 			stdout:      h.stdout,
 			post:        h.loop.Post,
 			splits:      make(chan *jobgraph.Split, 1),

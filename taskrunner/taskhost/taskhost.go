@@ -48,15 +48,20 @@ type Compiled struct {
 // Options are what a host is given by the process it runs in.
 type Options struct {
 	Program Program
-	// OpenFiles gives access to the job's files; the Closer is closed when all
-	// tasks have ended.
-	OpenFiles func(msg.StartHost) (filesystem.FileSystem, io.Closer, error)
+	// Open gives what a host needs beside its job, once it knows that.
+	Open func(msg.StartHost) (Surroundings, error)
 	// Stdout is where print sinks write.
 	Stdout io.Writer
 	// SetMemoryLimit bounds the process's memory, in bytes. Nil in local mode,
 	// where the process is the user's.
 	SetMemoryLimit func(bytes int64)
-	Logger         logrus.FieldLogger
+}
+
+// Surroundings are what a host finds in its process. All fields are required.
+type Surroundings struct {
+	Files      filesystem.FileSystem
+	CloseFiles func() error // called when all tasks have ended
+	Logger     logrus.FieldLogger
 }
 
 // Run is the life of a task host: it greets the TaskExecutor at the other end of
@@ -75,15 +80,14 @@ func Run(ctx context.Context, conn *control.Conn, o Options) error {
 		return err
 	}
 	h, err := newHost(ctx, *start, o)
-	if err != nil {
-		o.Logger.WithField("job", string(start.Job.ID)).WithError(err).Error("task host cannot run the job")
+	if err != nil { // which the TaskExecutor logs
 		lost := msg.HostLost{Host: start.Host, Failure: *msg.NewFailure(err.Error(), "")}
 		lost.Failure.Permanent = errors.Is(err, ErrPlan)
 		return errors.Join(err, conn.Send(lost))
 	}
 	if err := conn.Send(msg.HostReady{Host: start.Host, DataAddress: h.exchange.Address()}); err != nil {
 		h.exchange.Close()
-		return errors.Join(fmt.Errorf("%w: %w", ErrAbandoned, err), h.closeFiles())
+		return errors.Join(fmt.Errorf("%w: %w", ErrAbandoned, err), h.open.CloseFiles())
 	}
 	return h.run(ctx, conn)
 }
@@ -127,7 +131,6 @@ func newHost(ctx context.Context, start msg.StartHost, o Options) (*host, error)
 		ListenHost:    start.ListenHost,
 		Memory:        start.NetworkBuffer,
 		BufferTimeout: settings.Duration(config.BufferTimeout),
-		Logger:        o.Logger,
 	}
 	if len(start.Certificates.Key) > 0 {
 		identity, err := pki.ParseCertificates(start.Certificates)
@@ -137,20 +140,21 @@ func newHost(ctx context.Context, start msg.StartHost, o Options) (*host, error)
 		accept := pki.OnlyJob(start.Job.ID)
 		data.ServerTLS, data.ClientTLS = identity.ServerTLS(accept), identity.ClientTLS(accept)
 	}
-	files, closer, err := o.OpenFiles(start)
+	open, err := o.Open(start)
 	if err != nil {
-		return nil, fmt.Errorf("open files of job %s: %w", start.Job.ID, err)
+		return nil, fmt.Errorf("open files and log of job %s: %w", start.Job.ID, err)
 	}
+	data.Logger = open.Logger
 	e, err := exchange.New(ctx, data)
 	if err != nil {
-		return nil, errors.Join(err, closer.Close())
+		return nil, errors.Join(err, open.CloseFiles())
 	}
 	return &host{
 		start: start, options: o, compiled: compiled,
 		grace:    settings.Duration(config.TaskCancellationTimeout),
-		exchange: e, files: files, closeFiles: closer.Close,
+		exchange: e, open: open,
 		stdout: &lines{to: o.Stdout},
-		log:    o.Logger.WithField("job", string(start.Job.ID)).WithField("host", string(start.Host)),
+		log:    open.Logger.WithField("job", string(start.Job.ID)).WithField("host", string(start.Host)),
 	}, nil
 }
 
