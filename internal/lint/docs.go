@@ -15,12 +15,15 @@ var (
 	heading    = regexp.MustCompile(`(?m)^#+ +(.+)$`)
 	// plainPath is a path without a placeholder, a glob or a blank in it.
 	plainPath = regexp.MustCompile(`^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*/?$`)
-	goBlock   = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
-	anyBlock  = regexp.MustCompile("(?ms)^```.*?^```$")
+	// nameInFile is how a page says where something is declared.
+	nameInFile = regexp.MustCompile("`(\\w+)` in\\s+`([A-Za-z0-9_./-]+\\.go)`")
+	goBlock    = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
+	anyBlock   = regexp.MustCompile("(?ms)^```.*?^```$")
 )
 
 // Links checks that what a page of documentation points to is there: the targets of its relative links, the headings
-// of this page among them, and every path of a file that it names as code. files are the repository's, by their path from its root.
+// of this page among them, every path of a file that it names as code, and the declaration of every "`name` in `file`".
+// files are the repository's, by their path from its root.
 func Links(name string, page []byte, files map[string][]byte) []string {
 	var complaints []string
 	text := anyBlock.ReplaceAllString(string(page), "")
@@ -37,6 +40,12 @@ func Links(name string, page []byte, files map[string][]byte) []string {
 	for _, found := range codeSpan.FindAllStringSubmatch(text, -1) {
 		if named := strings.TrimPrefix(found[1], "./"); isOurs(named, files) && !isThere(named, files) {
 			complaints = append(complaints, fmt.Sprintf("%s names %s, which is not there", name, found[1]))
+		}
+	}
+	for _, found := range nameInFile.FindAllStringSubmatch(text, -1) {
+		declared := regexp.MustCompile(`(?m)^((func (\([^)]*\) )?|type |var |const )` + found[1] + `\b|\t` + found[1] + `\s)`)
+		if !declared.Match(files[found[2]]) {
+			complaints = append(complaints, fmt.Sprintf("%s says that %s is in %s, where it is not declared", name, found[1], found[2]))
 		}
 	}
 	return complaints

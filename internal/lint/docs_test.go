@@ -36,11 +36,13 @@ func TestLinkRules(t *testing.T) {
 		"`appmaster/core.go`, `./appmaster`, `appmaster/`, `core.go`, `bobbin.go`": 0,
 		"`core*.go`, `appmaster/<x>.go`, `hdfs:///a/b`, `conf/x.yaml`, `a b/c.go`": 0,
 		"```sh\ncat `appmaster/gone.go`\n```":                                      0,
-		"[a](docs/b.md)":                                                           1,
-		"# Y\n[x](#x)":                                                             1,
-		"`appmaster/gone.go`":                                                      1,
-		"`jobmaster/core.go`":                                                      1, // without its folder's folder nobody finds it
-		"`docs/gone`, and `gone.go`.":                                              2,
+		"`f` in `appmaster/core.go`, and `g` in docs":                              0,
+		"`g` in\n`appmaster/core.go`, `f` in `bobbin.go`":                          2, // called there, declared elsewhere
+		"[a](docs/b.md)":              1,
+		"# Y\n[x](#x)":                1,
+		"`appmaster/gone.go`":         1,
+		"`jobmaster/core.go`":         1, // without its folder's folder nobody finds it
+		"`docs/gone`, and `gone.go`.": 2,
 	} {
 		files := ofRepository(text)
 		if got := Links("README.md", files["README.md"], files); len(got) != complaints {
