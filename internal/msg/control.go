@@ -27,7 +27,7 @@ type StartHost struct {
 	LocalDirs     []string
 	LogDir        string
 	LogLevel      string // of the host's own log
-	NetworkBuffer int // bytes of network buffers
+	NetworkBuffer int    // bytes of network buffers
 }
 
 // Certificates are a host's TLS identity, all PEM; empty in local mode.
