@@ -122,7 +122,7 @@ func (s *services) announce(ctx context.Context, start time.Time, authority []by
 }
 
 // connect makes the driver that gets workers from YARN.
-func (s *services) connect(authority *pki.Authority) (resourcemanager.Driver, error) {
+func (s *services) connect(authority *pki.Authority) (attemptDriver, error) {
 	env := s.env
 	var err error
 	if s.clients, err = yarndriver.Connect(env.hadoop, env.container.Attempt, env.credentials, s.logger); err != nil {
@@ -144,7 +144,7 @@ func (s *services) connect(authority *pki.Authority) (resourcemanager.Driver, er
 }
 
 // wire makes the roles and what leads to them.
-func (s *services) wire(driver resourcemanager.Driver, authority *pki.Authority) error {
+func (s *services) wire(driver attemptDriver, authority *pki.Authority) error {
 	env := s.env
 	mode := dispatcher.Detached
 	if env.launch.Attached {
@@ -225,17 +225,27 @@ func (s *services) oneJob(ctx context.Context) (dispatcher.Outcome, error) {
 	return s.component.Dispatcher.Outcome(ctx)
 }
 
-// departing is a Driver that does something between the end of the workers and
-// that of the application.
-type departing struct {
+// attemptDriver is a Driver that knows whether the application is this attempt's.
+type attemptDriver interface {
 	resourcemanager.Driver
+	// Confirm waits until YARN has said so, a moment ago at most.
+	Confirm(ctx context.Context) error
+}
+
+// departing is a Driver that does something between the end of the workers and
+// that of the application, which is this attempt's then.
+type departing struct {
+	attemptDriver
 	before func(context.Context)
 }
 
 // Deregister ends the application.
 func (d departing) Deregister(ctx context.Context, status msg.ApplicationStatus, diagnostics string) error {
+	if err := d.Confirm(ctx); err != nil {
+		return err
+	}
 	d.before(ctx)
-	return d.Driver.Deregister(ctx, status, diagnostics)
+	return d.attemptDriver.Deregister(ctx, status, diagnostics)
 }
 
 // removeStaged removes the application's files, if that can be done in time: an

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -226,6 +227,30 @@ func TestHDFSAndYARNMayBeAwayAtTheEnd(t *testing.T) {
 	s.fetch(t)
 	if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationSucceeded {
 		t.Errorf("run = %+v, %v; want SUCCEEDED", s.outcome, err)
+	}
+}
+
+// TestStagedFilesOfAnotherAttemptStay would catch an attempt that YARN has
+// replaced while it was paused, and that takes the next one's job away.
+func TestStagedFilesOfAnotherAttemptStay(t *testing.T) {
+	t.Parallel()
+	content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
+	w := newWorkers(t, content)
+	w.confirm = func(ctx context.Context) error {
+		w.broken <- amrm.ErrAttemptGone // what YARN has to say
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	s := runServices(t, t.Context(), w, content, nil)
+	s.fetch(t)
+	if err := <-s.ended; !errors.Is(err, amrm.ErrAttemptGone) {
+		t.Errorf("run = %v, want %v", err, amrm.ErrAttemptGone)
+	}
+	if !s.staged() {
+		t.Error("staged files were removed")
+	}
+	if lines := w.lines(); slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "deregister") }) {
+		t.Errorf("driver was told %q", lines)
 	}
 }
 

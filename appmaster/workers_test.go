@@ -91,7 +91,8 @@ type workers struct {
 	broken chan error // ends Run
 	joined sync.WaitGroup
 
-	deregister func(context.Context) error // what YARN says to it; nil: nothing
+	confirm    func(context.Context) error // what YARN says to Confirm; nil: nothing
+	deregister func(context.Context) error // and to Deregister
 
 	mu      sync.Mutex // guards what follows
 	journal []string
@@ -135,6 +136,13 @@ func (w *workers) Order(ctx context.Context, o resourcemanager.Orders) {
 	case w.orders <- o:
 	case <-ctx.Done():
 	}
+}
+
+func (w *workers) Confirm(ctx context.Context) error {
+	if w.confirm != nil {
+		return w.confirm(ctx)
+	}
+	return nil
 }
 
 func (w *workers) Deregister(ctx context.Context, status msg.ApplicationStatus, diagnostics string) error {

@@ -41,7 +41,8 @@ type core struct {
 	stopQueue []stopContainer // to go out with the next good answer
 	stopping  int             // stops under way
 	checking  []*container
-	finish    *finishAsked // asked for, and not begun
+	confirm   []chan<- struct{} // who waits for YARN to confirm the attempt
+	finish    *finishAsked      // asked for, and not begun
 	finishing *finishAsked
 	wake      time.Time // as last asked for; zero: not asked
 
@@ -107,6 +108,8 @@ func (c *core) Step(now time.Time, e event) []effect {
 		c.stopping--
 	case containerChecked:
 		c.containerChecked(e)
+	case confirmAsked:
+		c.confirm = append(c.confirm, e.reply)
 	case finishAsked:
 		c.finish = &e
 	case finished:
@@ -116,6 +119,7 @@ func (c *core) Step(now time.Time, e event) []effect {
 	}
 	if c.registered && !c.gone {
 		c.check()
+		c.answerConfirm()
 		c.beat()
 	}
 	return c.assemble()
@@ -242,6 +246,19 @@ func (c *core) allocateAnswered(r amrm.Response) {
 	}
 }
 
+// confirmed tells whether YARN has said within two heartbeats that we are still
+// the attempt. Nothing that another attempt might suffer from is done without.
+func (c *core) confirmed() bool { return c.now.Sub(c.answered) <= 2*c.heartbeat }
+
+func (c *core) answerConfirm() {
+	if c.confirmed() {
+		for _, reply := range c.confirm {
+			c.emit(answerConfirm{reply})
+		}
+		c.confirm = nil
+	}
+}
+
 func (c *core) byPriority(priority records.Priority) *profile {
 	if priority < 1 || int(priority) > len(c.profiles) {
 		return nil
@@ -280,7 +297,7 @@ func (c *core) beat() {
 
 // news tells whether there is something to say that should not wait.
 func (c *core) news() bool {
-	return len(c.release) > 0 || len(c.stopQueue) > 0 ||
+	return len(c.release) > 0 || len(c.stopQueue) > 0 || len(c.confirm) > 0 ||
 		slices.ContainsFunc(c.profiles, func(p *profile) bool { return p.wanted() != p.asked })
 }
 

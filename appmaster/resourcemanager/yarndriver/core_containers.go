@@ -96,11 +96,10 @@ func (c *core) releaseWorker(id ids.ResourceID) {
 	c.stop(stopContainer{id: k.ID, node: k.Node})
 }
 
-// stop stops a container, provided that YARN has confirmed within two heartbeats
-// that we are still the attempt whose container it is. Otherwise YARN is asked
-// first.
+// stop stops a container, provided that it is known to be ours still. Otherwise
+// YARN is asked first.
 func (c *core) stop(s stopContainer) {
-	if c.now.Sub(c.answered) > 2*c.heartbeat {
+	if !c.confirmed() {
 		c.stopQueue = append(c.stopQueue, s)
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
@@ -38,6 +40,7 @@ type fakeYARN struct {
 	mu         sync.Mutex // guards all
 	began      time.Time
 	registerAs error
+	awayFor    time.Duration // from the start
 	allocateAs error
 	asked      int
 	askedAt    time.Time
@@ -62,6 +65,9 @@ func newFakeYARN() *fakeYARN {
 }
 
 func (y *fakeYARN) Register(context.Context, amrm.RegisterRequest) (amrm.Registration, error) {
+	if time.Since(y.began) < y.awayFor {
+		return amrm.Registration{}, fmt.Errorf("register: %w", syscall.ECONNREFUSED)
+	}
 	return amrm.Registration{Queue: "root.default", Maximum: records.Resource{MemoryMB: 8192, VCores: 8}}, y.registerAs
 }
 
@@ -318,6 +324,39 @@ func TestRunEndsWhenTheAttemptIsGone(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A ResourceManager that is restarted while an ApplicationMaster starts would end
+// the application.
+func TestRegistrationWaitsForYARN(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		y := newFakeYARN()
+		y.awayFor = time.Minute
+		d, u, stop := run(t, y)
+		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 1})
+		began := time.Now()
+		if err := d.Confirm(t.Context()); err != nil || time.Since(began) < y.awayFor {
+			t.Errorf("confirmed after %v, error %v", time.Since(began), err)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if u.count("starting") != 1 {
+			t.Errorf("reported: %q", u.events)
+		}
+		if err := stop(); !errors.Is(err, errStopped) {
+			t.Errorf("run ends with %v", err)
+		}
+		if err := d.Confirm(t.Context()); !errors.Is(err, actor.ErrStopped) {
+			t.Errorf("a driver that has ended confirms with %v", err)
+		}
+		impatient := newFakeYARN()
+		impatient.awayFor = time.Hour
+		_, _, stop = run(t, impatient)
+		time.Sleep(time.Minute)
+		if err := stop(); !errors.Is(err, errStopped) {
+			t.Errorf("run without YARN ends with %v", err)
+		}
+	})
 }
 
 func TestFailedStartIsReportedAndGivenBack(t *testing.T) {

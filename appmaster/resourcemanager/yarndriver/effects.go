@@ -11,6 +11,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -62,16 +63,32 @@ func (s *shell) wait() {
 	s.calls.Wait()
 }
 
-// register makes the attempt known to YARN, beside the loop.
+// register makes the attempt known to YARN, beside the loop. A ResourceManager
+// that is away comes back, and gives up the attempts that it does not hear of in
+// time by itself.
 func (s *shell) register(ctx context.Context) {
 	s.calls.Go(func() {
-		registration, err := s.config.ResourceManager.Register(ctx, s.config.Registration)
-		if err != nil {
-			s.fatal(err)
-			return
+		for wait := s.config.RequestInterval; ; wait = min(2*wait, s.config.Heartbeat) {
+			registration, err := s.config.ResourceManager.Register(ctx, s.config.Registration)
+			if err == nil {
+				s.config.NodeManagers.SetTokens(registration.NMTokens)
+				s.post(ctx, registered{registration})
+				return
+			}
+			action := yarnrpc.Classify(err)
+			if action != yarnrpc.FailOver && action != yarnrpc.RetrySame {
+				s.fatal(err)
+				return
+			}
+			s.logger.WithError(err).WithField("wait", wait).Warn("registration is to be repeated")
+			timer := time.NewTimer(wait)
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				timer.Stop()
+				return
+			}
 		}
-		s.config.NodeManagers.SetTokens(registration.NMTokens)
-		s.post(ctx, registered{registration})
 	})
 }
 
@@ -90,8 +107,10 @@ func (s *shell) Perform(ctx context.Context, e effect) {
 		s.callNode(ctx, func(ctx context.Context) { s.stop(ctx, e) })
 	case checkContainer:
 		s.callNode(ctx, func(ctx context.Context) { s.check(ctx, e) })
+	case answerConfirm:
+		e.reply <- struct{}{} // has room: see actor.Ask
 	case answerFinish:
-		e.reply <- e.err // has room: see actor.Ask
+		e.reply <- e.err
 	case wake:
 		s.timers.Set(struct{}{}, time.Until(e.at))
 	case fail:
@@ -204,7 +223,7 @@ func (d *Driver) logStep(e event, effects []effect) {
 		if e.err == nil {
 			d.logger.Info("unregistered from yarn")
 		}
-	case ordered, containerStopped, containerChecked, finishAsked, woken:
+	case ordered, containerStopped, containerChecked, confirmAsked, finishAsked, woken:
 	}
 	for _, e := range effects {
 		switch e := e.(type) {
@@ -221,7 +240,7 @@ func (d *Driver) logStep(e event, effects []effect) {
 			d.logger.WithFields(logrus.Fields{"container": e.id, "node": e.node}).Info("container is stopped")
 		case fail:
 			d.logger.WithError(e.err).Error("yarn has given this attempt up")
-		case report, startContainers, checkContainer, finish, answerFinish, wake:
+		case report, startContainers, checkContainer, finish, answerConfirm, answerFinish, wake:
 		}
 	}
 }

@@ -36,6 +36,8 @@ type (
 		id     records.ContainerID
 		status records.ContainerStatus
 	}
+	// confirmAsked asks for answerConfirm, when YARN has confirmed the attempt.
+	confirmAsked struct{ reply chan<- struct{} }
 	// finishAsked asks for the end of the application, then for answerFinish.
 	finishAsked struct {
 		status      records.FinalApplicationStatus
@@ -54,6 +56,7 @@ func (allocated) isEvent()        {}
 func (containerStarted) isEvent() {}
 func (containerStopped) isEvent() {}
 func (containerChecked) isEvent() {}
+func (confirmAsked) isEvent()     {}
 func (finishAsked) isEvent()      {}
 func (finished) isEvent()         {}
 func (woken) isEvent()            {}
@@ -90,6 +93,8 @@ type (
 		status      records.FinalApplicationStatus
 		diagnostics string
 	}
+	// answerConfirm answers confirmAsked.
+	answerConfirm struct{ reply chan<- struct{} }
 	// answerFinish answers finishAsked.
 	answerFinish struct {
 		reply chan<- error
@@ -113,6 +118,7 @@ func (startContainers) isEffect() {}
 func (stopContainer) isEffect()   {}
 func (checkContainer) isEffect()  {}
 func (finish) isEffect()          {}
+func (answerConfirm) isEffect()   {}
 func (answerFinish) isEffect()    {}
 func (wake) isEffect()            {}
 func (fail) isEffect()            {}
