@@ -2,10 +2,12 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"log"
 	"net"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -17,6 +19,9 @@ const (
 	// maxSilent bounds the connections that have not said a byte; more are not
 	// accepted meanwhile.
 	maxSilent = 256
+	// descriptorWait is the pause after a connection for which there was no file
+	// descriptor or memory.
+	descriptorWait = 100 * time.Millisecond
 	// tlsHandshake is the first byte of a TLS connection; RFC 8446 §5.1.
 	tlsHandshake = 0x16
 )
@@ -55,12 +60,41 @@ func (e *entrance) run(ctx context.Context) error {
 		}
 		conn, err := e.listener.Accept()
 		if err != nil {
+			<-e.silent
+			if passes(err) && pause(ctx, descriptorWait) {
+				continue
+			}
 			return err
 		}
 		e.waiting.Go(func() { // ends with the first byte, or without it in time
 			e.handOver(ctx, conn)
 			<-e.silent
 		})
+	}
+}
+
+// passes tells whether a port can be served on after this error of accepting a
+// connection: it broke off, or the process or the node is short of something.
+func passes(err error) bool {
+	for _, number := range []syscall.Errno{
+		syscall.ECONNABORTED, syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
+	} {
+		if errors.Is(err, number) {
+			return true
+		}
+	}
+	return false
+}
+
+// pause waits, and tells whether ctx is still alive.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

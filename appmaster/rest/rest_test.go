@@ -8,7 +8,9 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -200,5 +202,43 @@ func TestServeTellsOfALostPort(t *testing.T) {
 	}
 	if err := newServer(&fakeGateway{}).Serve(t.Context(), l); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("got error %v", err)
+	}
+}
+
+// shortListener is a port of a node that is out of descriptors for a while.
+type shortListener struct {
+	net.Listener
+	failures int
+}
+
+func (l *shortListener) Accept() (net.Conn, error) {
+	if l.failures > 0 {
+		l.failures--
+		return nil, &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
+	}
+	return l.Listener.Accept()
+}
+
+// A node that is short of descriptors would end every application on it.
+func TestServeOutlastsAShortageOfDescriptors(t *testing.T) {
+	t.Parallel()
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(&fakeGateway{})
+	s.config.Proxies = []netip.Addr{netip.MustParseAddr("127.0.0.1")}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, &shortListener{Listener: l, failures: 2}) }()
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	if status, body := get(t, &http.Client{Transport: transport}, "http://"+l.Addr().String()+"/overview"); status != http.StatusOK {
+		t.Errorf("status %d: %s", status, body)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("serve: %v", err)
 	}
 }
