@@ -91,7 +91,8 @@ func TestQueuesAreCheckedForTheUser(t *testing.T) {
 		{"its administrator", leaf, []records.QueueUserACL{{Queue: "small", ACLs: []records.QueueACL{records.QueueAdminister}}}, ""},
 		{"no rights are told", leaf, nil, ""},
 		{
-			"closed to the user", leaf, []records.QueueUserACL{{Queue: "root.default", ACLs: submit}, {Queue: "root.small"}},
+			"closed to the user", leaf,
+			[]records.QueueUserACL{{Queue: "root.default", ACLs: submit}, {Queue: "root.small"}},
 			"user alice may not submit to root.small: choose one of root.default (-qu",
 		},
 		{"all are closed, by their short names", leaf, []records.QueueUserACL{{Queue: "small"}}, "choose one of none"},
