@@ -101,6 +101,11 @@ func node(ctx context.Context, fsys filesystem.FileSystem, uri string, visit Vis
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
+	return visitFile(file, path.Base(uri), visit)
+}
+
+// visitFile visits the logs in a file that is the node's of that name.
+func visitFile(file io.ReadSeeker, nodeName string, visit Visit) error {
 	t, err := openTFile(file)
 	if err != nil {
 		return err
@@ -111,7 +116,7 @@ func node(ctx context.Context, fsys filesystem.FileSystem, uri string, visit Vis
 		if d.err != nil || name == keyVersion || name == keyACL || name == keyOwner {
 			return d.err
 		}
-		return container(name, path.Base(uri), value, visit)
+		return container(name, nodeName, value, visit)
 	})
 }
 
@@ -127,12 +132,15 @@ func container(name, nodeName string, value io.Reader, visit Visit) error {
 		if d.err != nil {
 			return d.err
 		}
-		content := io.LimitReader(r, l.Size)
+		content := &io.LimitedReader{R: r, N: l.Size}
 		if err := visit(l, content); err != nil {
 			return err
 		}
 		if _, err := io.Copy(io.Discard, content); err != nil {
 			return err
+		}
+		if content.N > 0 {
+			return fmt.Errorf("%w: %s of %s ends %d bytes too soon", ErrFormat, l.Name, name, content.N)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 )
 
@@ -184,16 +185,14 @@ func (c *chunks) Read(p []byte) (int, error) {
 			return 0, io.EOF
 		}
 		d := decoder{r: c.r}
-		c.left = d.vlong()
+		length := d.vlong()
 		if d.err != nil {
 			return 0, d.err
 		}
-		if c.last = c.left >= 0; !c.last {
-			c.left = -c.left
-		}
-		if c.left < 0 {
+		if length == math.MinInt64 {
 			return 0, fmt.Errorf("%w: chunk length", ErrFormat)
 		}
+		c.left, c.last = max(length, -length), length >= 0
 	}
 	n, err := c.r.Read(p[:min(int64(len(p)), c.left)])
 	c.left -= int64(n)
