@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -37,6 +38,9 @@ func runDriver(driver Driver, conn *control.Conn) int {
 	unread := make(chan os.Signal, 1)
 	signal.Notify(unread, os.Interrupt, syscall.SIGTERM)
 	start, err := greet(conn)
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) { // Ctrl-C was early
+		return exitInterrupted
+	}
 	if err != nil {
 		return fail(err)
 	}
@@ -58,14 +62,38 @@ func runDriver(driver Driver, conn *control.Conn) int {
 		Args: os.Args[1:], Config: start.Config, FileSystem: files,
 		Executor: &remote{conn: conn, answers: answers, detached: start.Detached},
 	})
-	err = errors.Join(call(ctx, driver, env), files.Close())
+	code := make(chan int, 1)
+	go func() { // ends with the process, at the latest
+		code <- outcome(conn, errors.Join(call(ctx, driver, env), files.Close()))
+	}()
+	select {
+	case c := <-code:
+		return c
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(leaveTime)
+	defer late.Stop()
+	select {
+	case c := <-code:
+		return c
+	case <-late.C: // a plan function knows no context
+		return exitInterrupted
+	}
+}
+
+// leaveTime is how long a driver may take to end once its client is gone.
+const leaveTime = 2 * time.Second
+
+// outcome gives the exit code for what the driver returned, and tells the client
+// what it does not know.
+func outcome(conn *control.Conn, err error) int {
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, errClientGone):
 		return exitInterrupted
 	case errors.Is(err, errJobFailed):
-		return exitFailed // the client knows
+		return exitFailed
 	default:
 		return report(conn, err)
 	}

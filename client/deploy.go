@@ -76,7 +76,7 @@ func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error
 	}
 	app.dir = app.staged.Dir
 	if err := app.submit(ctx, d, known, bobbin, job); err != nil {
-		return nil, app.abandon(ctx, err)
+		return nil, errors.Join(err, app.Abandon(ctx))
 	}
 	d.Timeline.Done("submitted")
 	return app, nil
@@ -188,22 +188,21 @@ func (app *Application) cache(ctx context.Context, d Deployment, f staging.File)
 	return resource, err
 }
 
-// Abandon kills the application and removes what was staged for it. It is for
-// applications that do not run yet.
+// ErrLeftBehind says that an application may go on, or its staged files lie
+// about: the clean-up failed. The text says which.
+var ErrLeftBehind = errors.New("something may be left behind")
+
+// Abandon kills the application and removes what was staged for it, also when
+// ctx has ended. It is for applications that do not run yet.
 func (app *Application) Abandon(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
 	err := app.c.YARN.Kill(ctx, app.ID, "abandoned by its client before it ran")
 	if errors.Is(err, yarnrpc.ErrApplicationNotFound) { // never submitted
 		err = nil
 	}
-	return errors.Join(err, app.staged.Discard(ctx))
-}
-
-// abandon cleans up after a failure, though ctx may have ended.
-func (app *Application) abandon(ctx context.Context, cause error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
-	defer cancel()
-	if err := app.Abandon(ctx); err != nil {
-		return errors.Join(cause, fmt.Errorf("clean up after %s: %w", app.ID, err))
+	if err = errors.Join(err, app.staged.Discard(ctx)); err != nil {
+		return fmt.Errorf("%w of %s, in %s: %w", ErrLeftBehind, app.ID, app.dir, err)
 	}
-	return cause
+	return nil
 }

@@ -133,10 +133,16 @@ func exitCode(p Process, err error) int {
 	if err == nil {
 		return ExitOK
 	}
-	if _, ok := errors.AsType[printed](err); !ok {
+	_, told := errors.AsType[printed](err)
+	interrupted := errors.Is(err, ErrInterrupted)
+	switch {
+	case told:
+	case interrupted && !errors.Is(err, client.ErrLeftBehind): // where does not matter
+		fmt.Fprintln(p.Stderr, "bobbin:", ErrInterrupted)
+	default:
 		fmt.Fprintln(p.Stderr, "bobbin:", err)
 	}
-	if errors.Is(err, ErrInterrupted) {
+	if interrupted {
 		return ExitInterrupted
 	}
 	return ExitFailed

@@ -8,7 +8,6 @@ import (
 	"io"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/driver"
@@ -19,9 +18,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
-
-// cleanupTimeout bounds what Ctrl-C does before the job runs.
-const cleanupTimeout = 15 * time.Second
 
 // perJob is one run of a program on a YARN cluster of its own.
 type perJob struct {
@@ -108,7 +104,7 @@ func (r *perJob) planError(err error) error {
 
 // failed prints an error of the user's code with its stack, the error first.
 func (r *perJob) failed(err error, stack string) error {
-	r.say.Line("bobbin: %v\n%s", err, strings.TrimSpace(stack))
+	r.say.Line("%s", strings.TrimSpace(fmt.Sprintf("bobbin: %v\n%s", err, stack)))
 	return printed{err}
 }
 
@@ -129,9 +125,7 @@ func (r *perJob) start(ctx context.Context, graph jobgraph.JobGraph, job, own pr
 	r.say.Line("submitted %s", app.ID)
 	report, err := app.AwaitRunning(ctx, r.state)
 	if err != nil {
-		cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
-		defer cancel()
-		if failed := app.Abandon(cleaning); failed != nil {
+		if failed := app.Abandon(ctx); failed != nil {
 			return nil, errors.Join(err, failed)
 		}
 		if errors.Is(err, ErrInterrupted) {
@@ -160,19 +154,24 @@ func (r *perJob) state(report records.ApplicationReport) {
 	r.timeline.Done(string(report.State))
 }
 
-// finish lets the driver go on to its end.
+// finish lets the driver go on to its end. A second job is refused; a driver that
+// ends well all the same is content with that.
 func (r *perJob) finish(ctx context.Context, d *driver.Driver) error {
+	var refused error
 	for {
 		graph, err := d.Next(ctx)
-		if errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, io.EOF):
 			return nil
-		}
-		if err != nil {
+		case refused != nil && errors.Is(err, driver.ErrExit):
+			return refused
+		case err != nil:
 			return r.planError(err)
 		}
-		refused := msg.NewFailure(fmt.Sprintf("job %s is the second of this program, and -t %s runs one: use -t yarn-session or -t yarn-application",
-			graph.Name, targetYARNPerJob), "")
-		if err := d.Tell(msg.JobEnded{Status: msg.JobFailed, Failure: refused}); err != nil {
+		failure := msg.NewFailure(fmt.Sprintf("job %s is the second of this program, and -t %s runs one: execute one job, or use -t %s",
+			graph.Name, targetYARNPerJob, targetLocal), "")
+		refused = r.failed(failure, "")
+		if err := d.Tell(msg.JobEnded{Status: msg.JobFailed, Failure: failure}); err != nil {
 			return err
 		}
 	}

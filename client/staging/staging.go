@@ -20,6 +20,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
@@ -72,18 +73,29 @@ type Application struct {
 // will use from the cache.
 func (a *Area) Begin(ctx context.Context, application string, files ...File) (*Application, error) {
 	app := &Application{area: a, Dir: a.root + "/" + application}
-	if err := a.fs.MkdirMode(ctx, app.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("stage %s: %w", application, err)
-	}
 	var refs strings.Builder
 	for _, f := range files {
 		refs.WriteString(f.SHA256 + "\n")
 	}
-	if err := app.Put(ctx, launch.RefsFile, []byte(refs.String())); err != nil {
-		return nil, errors.Join(err, app.Discard(ctx))
+	err := a.fs.MkdirMode(ctx, app.Dir, 0o700)
+	switch {
+	case err == nil:
+		err = app.Put(ctx, launch.RefsFile, []byte(refs.String()))
+	case ctx.Err() == nil: // refused: there is nothing to remove
+		return nil, fmt.Errorf("stage %s: %w", application, err)
 	}
-	return app, nil
+	if err == nil {
+		return app, nil
+	}
+	// What was given up may have been done all the same.
+	cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	return nil, errors.Join(err, app.Discard(cleaning))
 }
+
+// cleanupTimeout bounds what is removed of a staging area that could not be
+// begun.
+const cleanupTimeout = 15 * time.Second
 
 // Put writes a small file, readable by the owner only, into the application's
 // directory.

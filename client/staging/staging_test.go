@@ -139,6 +139,32 @@ func (i interrupted) CreateMode(ctx context.Context, uri string, o dfs.CreateOpt
 	return cancelling{w, i.cancel}, nil
 }
 
+// left makes directories though its caller has left.
+type left struct {
+	*dfs.FS
+	cancel context.CancelCauseFunc
+}
+
+func (l left) MkdirMode(ctx context.Context, dir string, mode fs.FileMode) error {
+	err := l.FS.MkdirMode(ctx, dir, mode)
+	l.cancel(errInterrupted)
+	return errors.Join(err, context.Cause(ctx))
+}
+
+// TestInterruptedBeginLeavesNothing would catch an empty directory that every
+// early Ctrl-C leaves.
+func TestInterruptedBeginLeavesNothing(t *testing.T) {
+	_, home, files := area(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	a := staging.New(left{files, cancel}, "file://"+home, 0)
+	if _, err := a.Begin(ctx, "application_1_0001"); !errors.Is(err, errInterrupted) {
+		t.Fatalf("Begin = %v, want %v", err, errInterrupted)
+	}
+	if left, err := os.ReadDir(filepath.Join(home, ".bobbin")); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
 // TestInterruptedUploadLeavesNoEntry would catch half a binary that the next
 // submission takes for a whole one.
 func TestInterruptedUploadLeavesNoEntry(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin"
@@ -27,6 +28,8 @@ func plan(p *dataflow.Plan, a Args) error {
 	switch a.Mode {
 	case "plan-panic":
 		panic("the plan is cursed")
+	case "plan-hang":
+		time.Sleep(time.Hour) //nolint:forbidigo // slowness is what it is for
 	case "plan-error":
 		return fmt.Errorf("the plan is refused")
 	}
@@ -74,8 +77,9 @@ func main() {
 		if args[0] == "twice" {
 			executions = 2
 		}
-		for range executions {
-			if _, err := env.Execute(ctx, faulty, Args{args[0], args[1], args[2]}); err != nil {
+		for i := range executions {
+			output := args[2] + strings.Repeat("-again", i)
+			if _, err := env.Execute(ctx, faulty, Args{args[0], args[1], output}); err != nil {
 				return err
 			}
 		}
