@@ -17,6 +17,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
 )
 
@@ -49,7 +50,7 @@ func (p ProcessStarter) Start(ctx context.Context, spec HostSpec) (Host, error) 
 		return nil, fmt.Errorf("start task host %s: %w", spec.Program, err)
 	}
 	defer socket.Close()
-	h := &process{conn: conn, logger: p.Logger.WithField("host", spec.Host)}
+	h := &process{host: spec.Host, conn: conn, logger: p.Logger.WithField("host", spec.Host)}
 	stdout, stderr, err := h.output(p.LogDir, "taskhost-"+string(spec.Job))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start task host %s: %w", spec.Program, err), conn.Close())
@@ -58,6 +59,7 @@ func (p ProcessStarter) Start(ctx context.Context, spec HostSpec) (Host, error) 
 	h.command = exec.CommandContext(context.WithoutCancel(ctx), spec.Program)
 	h.command.Env = append(slices.Clone(p.Environment),
 		control.Variable+"="+control.Value(control.RoleTaskHost, control.ChildFD),
+		hostVariable+"="+string(spec.Host),
 		"GOMAXPROCS="+strconv.Itoa(max(p.VCores, leastThreads)),
 		"GOMEMLIMIT="+strconv.Itoa(spec.MemoryMB)+"MiB")
 	h.command.Stdout, h.command.Stderr = stdout, stderr
@@ -71,6 +73,7 @@ func (p ProcessStarter) Start(ctx context.Context, spec HostSpec) (Host, error) 
 
 // process is a task host that is a child process.
 type process struct {
+	host    ids.HostID
 	command *exec.Cmd
 	conn    net.Conn
 	tail    logging.Tail
@@ -129,10 +132,13 @@ func (h *process) Kill() {
 	}
 }
 
-// Wait reaps the child.
+// Wait reaps the child, and ends what it has left behind.
 func (h *process) Wait() Exit {
 	// The error is in the state: a status other than 0, or output held open.
 	_ = h.command.Wait()
+	if n := endOrphans(h.host); n > 0 {
+		h.logger.WithField("processes", n).Warn("task host left children behind, which are killed")
+	}
 	if err := h.closeLogs(); err != nil {
 		h.logger.WithError(err).Warn("output of task host is not closed")
 	}

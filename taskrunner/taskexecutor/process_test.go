@@ -2,6 +2,7 @@ package taskexecutor
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -96,6 +97,18 @@ func work(c *control.Conn) int {
 		}
 		forever()
 		runtime.KeepAlive(held)
+	case "family": // a child, and one that has left its parent
+		first := exec.Command("sleep", "1000")
+		var second bytes.Buffer
+		shell := exec.Command("sh", "-c", "setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo $!")
+		shell.Stdout = &second
+		if first.Start() != nil || shell.Run() != nil {
+			return 18
+		}
+		if err := c.Send(msg.HostReady{DataAddress: fmt.Sprintf("%d %s", first.Process.Pid, strings.TrimSpace(second.String()))}); err != nil {
+			return 19
+		}
+		return -1
 	case "heir": // its child keeps its output open
 		if err := exec.Command("sleep", "3").Start(); err != nil {
 			return 16
@@ -188,6 +201,55 @@ func TestOutputHeldOpenIsNotWaitedFor(t *testing.T) {
 	if exit := h.Wait(); exit.How != "exit status 4" {
 		t.Errorf("it ended as %+v", exit)
 	}
+}
+
+// TestChildrenEndWithTheirHost would catch commands of the user's that go on when
+// the host which started them was killed, and hold the container's memory.
+func TestChildrenEndWithTheirHost(t *testing.T) {
+	t.Parallel()
+	family := func(host ids.HostID) (Host, []int) {
+		h, err := starter(t, "family").Start(t.Context(), HostSpec{Host: host, Job: "j1", Program: executable(t), MemoryMB: 77})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := control.New(h.Control())
+		t.Cleanup(func() { c.Close() })
+		if err := c.Send(msg.StartHost{}); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			m, err := c.Receive()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ready, is := m.(msg.HostReady); is {
+				var first, second int
+				if n, err := fmt.Sscan(ready.DataAddress, &first, &second); n != 2 || err != nil {
+					t.Fatalf("children %q: %v", ready.DataAddress, err)
+				}
+				return h, []int{first, second}
+			}
+		}
+	}
+	// Ids of tests that run beside this one must not meet.
+	h1, children := family("family-1")
+	h2, others := family("family-11")
+	h1.Kill()
+	h1.Wait()
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for _, pid := range children {
+		for alive(pid) { // until the test binary's deadline, which fails
+			<-ticker.C
+		}
+	}
+	for _, pid := range others {
+		if !alive(pid) {
+			t.Error("a child of another host has ended")
+		}
+	}
+	h2.Kill()
+	h2.Wait()
 }
 
 func TestMissingProgramIsNamed(t *testing.T) {
