@@ -169,8 +169,8 @@ func (w *workers) Run(ctx context.Context, report resourcemanager.Report) error 
 		}
 		for ; started < o.Total; started++ {
 			id := ids.ResourceID(fmt.Sprintf("w%d", started+1))
-			if report(ctx, resourcemanager.WorkerStarting{Worker: id, Host: "127.0.0.1"}) != nil {
-				return nil // the role has ended
+			if err := report(ctx, resourcemanager.WorkerStarting{Worker: id, Host: "127.0.0.1"}); err != nil {
+				return err
 			}
 			w.start(ctx, id, o.Spec, report)
 		}

@@ -44,7 +44,7 @@ func endMarked(pid int, mark []byte) bool {
 	if err != nil {
 		return false
 	}
-	defer process.Release() // nothing to be done about a descriptor that does not close
+	defer func() { _ = process.Release() }() // there is nothing to be done about it
 	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil { // another user's, or ended
 		return false
