@@ -1,6 +1,8 @@
 package client
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 	"time"
 )
@@ -34,9 +36,12 @@ func (t *Timeline) DoneAt(name string, at time.Time) {
 	t.steps = append(t.steps, Step{Name: name, Millis: at.Sub(t.start).Milliseconds()})
 }
 
-// Steps lists the steps in the order in which they were noted.
+// Steps lists the steps in the order of their times; a clock that is not this
+// machine's may put a step before its cause.
 func (t *Timeline) Steps() []Step {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return append([]Step{}, t.steps...)
+	steps := append([]Step{}, t.steps...)
+	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(a.Millis, b.Millis) })
+	return steps
 }

@@ -258,7 +258,7 @@ func (d *Dispatcher) CollectPage(ctx context.Context, job ids.JobID, name string
 
 // resultOf is how a job ended, or how far it is. Only a failed job has a failure.
 func resultOf(d *msg.JobDetails) msg.JobEnded {
-	r := msg.JobEnded{Job: d.ID, Status: d.Status, Counters: d.Counters, Failure: failureOf(d)}
+	r := msg.JobEnded{Job: d.ID, Status: d.Status, Counters: d.Counters, Failure: failureOf(d), Steps: d.Steps}
 	if !d.End.IsZero() {
 		r.Duration = d.End.Sub(d.Start)
 	}

@@ -49,6 +49,7 @@ type Core struct {
 	losses    []*loss              // of hosts, oldest first
 	history   []msg.ExceptionEntry // root causes, newest first
 	restarted int                  // regions
+	steps     []msg.Step           // of the start-up, as they were reached
 
 	nextHeartbeat time.Time
 	// nextExpiry is no later than the first worker's deadline. Messages move

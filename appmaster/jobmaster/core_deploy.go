@@ -24,6 +24,7 @@ func (c *Core) deploy() {
 	for r := range c.regions {
 		if c.regions[r].phase == waiting && c.canDeploy(r) {
 			c.regions[r].phase = deployed
+			c.reached(stepDeployed)
 			for e := range c.graph.Region(r) {
 				d.add(e)
 			}

@@ -23,6 +23,7 @@ func (c *Core) details() msg.JobDetails {
 		Restarts:   c.restarted,
 		Exceptions: slices.Clone(c.history),
 		Counters:   make(map[string]int64),
+		Steps:      slices.Clone(c.steps),
 	}
 	if c.status.GloballyTerminal() {
 		d.End = c.entered[c.status]

@@ -71,6 +71,9 @@ func (c *Core) taskStateChanged(w *worker, said TaskExecutorSaid) {
 		c.misbehaved(w, e, err)
 		return
 	}
+	if to == msg.ExecutionRunning {
+		c.reached(stepRunning)
+	}
 	if to.Final() {
 		e.Traffic = m.Traffic
 	}

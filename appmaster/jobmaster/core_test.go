@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -421,5 +423,19 @@ func TestNewCoreRefuses(t *testing.T) {
 	g.Config = map[string]string{"restart-strategy.type": "sometimes"}
 	if _, err := Configured(config.Config{}, g); !errors.Is(err, config.ErrInvalid) {
 		t.Errorf("options of the job that are not valid: got error %v", err)
+	}
+}
+
+// TestStepsKeepTheirFirstTime would catch a start-up that seems to last as long
+// as the job because a restart counts as its end.
+func TestStepsKeepTheirFirstTime(t *testing.T) {
+	c := &Core{now: time.Unix(1, 0)}
+	c.reached(stepHost)
+	c.now = time.Unix(9, 0)
+	c.reached(stepHost)
+	c.reached(stepRunning)
+	want := []msg.Step{{Name: stepHost, At: time.Unix(1, 0)}, {Name: stepRunning, At: time.Unix(9, 0)}}
+	if diff := cmp.Diff(want, c.steps); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
 	}
 }

@@ -88,6 +88,7 @@ func (c *Core) register(from Peer, old *worker, m msg.RegisterAtJobMaster) {
 		}
 		c.lose(old, "it connected anew")
 	}
+	c.reached(stepWorker)
 	w := &worker{
 		resource: m.Resource, node: m.Host, connection: from.Connection,
 		heard: c.now, deadline: c.now.Add(c.config.HeartbeatTimeout),
@@ -151,6 +152,7 @@ func (c *Core) hostReady(w *worker, m msg.HostReady) {
 	}
 	w.host, w.dataAddress = m.Host, m.DataAddress
 	c.supplied = true
+	c.reached(stepHost)
 }
 
 // hostLost takes in that the job's host on a worker has ended. The TaskExecutor

@@ -23,6 +23,13 @@ type Result struct {
 	Duration int64            `json:"duration"` // ms; 0 while it runs
 	Counters map[string]int64 `json:"counters"`
 	Failure  *ResultFailure   `json:"failure,omitempty"` // with FAILED
+	Steps    []ResultStep     `json:"steps,omitempty"`   // of the job's start-up
+}
+
+// ResultStep is a step of a job's start-up.
+type ResultStep struct {
+	Name string `json:"name"`
+	At   int64  `json:"timestamp"` // ms since 1970
 }
 
 // ResultFailure is the root cause of a job's failure.
@@ -38,6 +45,9 @@ func (r Result) JobEnded() msg.JobEnded {
 	}
 	if r.Failure != nil {
 		e.Failure = msg.NewFailure(r.Failure.Message, r.Failure.Stack)
+	}
+	for _, step := range r.Steps {
+		e.Steps = append(e.Steps, msg.Step{Name: step.Name, At: time.UnixMilli(step.At)})
 	}
 	return e
 }
@@ -56,6 +66,9 @@ func (s *Server) result(r *http.Request) (any, error) {
 	result := Result{Job: e.Job, Status: e.Status, Duration: e.Duration.Milliseconds(), Counters: e.Counters}
 	if e.Failure != nil {
 		result.Failure = &ResultFailure{Message: e.Failure.Message, Stack: e.Failure.Stack}
+	}
+	for _, step := range e.Steps {
+		result.Steps = append(result.Steps, ResultStep{Name: step.Name, At: step.At.UnixMilli()})
 	}
 	return result, nil
 }

@@ -80,6 +80,9 @@ func (r *perJob) followJob(ctx context.Context, d *driver.Driver, app *client.Ap
 	if err != nil {
 		return msg.JobEnded{}, r.lost(ctx, app, err)
 	}
+	for _, step := range ended.Steps {
+		r.timeline.DoneAt(step.Name, step.At)
+	}
 	return ended, nil
 }
 

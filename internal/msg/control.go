@@ -103,6 +103,7 @@ type JobEnded struct {
 	Duration time.Duration
 	Counters map[string]int64
 	Failure  *Failure
+	Steps    []Step // of the job's start-up
 }
 
 func (DriverHello) isMessage()      {}

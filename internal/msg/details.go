@@ -23,6 +23,13 @@ type JobDetails struct {
 	Root       *ExceptionEntry
 	Exceptions []ExceptionEntry // newest first, at most 16 (web.exception-history-size)
 	Counters   map[string]int64 // of finished tasks
+	Steps      []Step           // of the job's start-up, in their order
+}
+
+// Step is a step of a job's start-up and when it was reached.
+type Step struct {
+	Name string
+	At   time.Time
 }
 
 // VertexDetails is one vertex of a job.
