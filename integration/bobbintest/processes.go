@@ -69,11 +69,19 @@ func ProcessesIn(t testing.TB, application string, role Role) []Process {
 	return slices.DeleteFunc(Processes(t, application), func(p Process) bool { return p.Role != role })
 }
 
-// WaitNoProcesses waits until no process of the application is alive.
+// WaitNoProcesses waits half a minute until no process of the application is
+// alive.
 func WaitNoProcesses(t testing.TB, application string) {
 	t.Helper()
-	Eventually(t, "no process of "+application+" is alive", func() (bool, error) {
-		return len(Processes(t, application)) == 0, nil
+	var alive []Process
+	defer func() {
+		if len(alive) > 0 {
+			t.Logf("alive: %v", alive)
+		}
+	}()
+	within(t, soon, "no process of "+application+" is alive", func() (bool, error) {
+		alive = Processes(t, application)
+		return len(alive) == 0, nil
 	})
 }
 

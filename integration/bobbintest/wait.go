@@ -10,13 +10,23 @@ import (
 // it takes on a busy machine.
 const Patience = 3 * time.Minute
 
+// soon is how long processes may take to end once their application has: many
+// times the second that they take, and far below the timeouts that end them when
+// something is wrong.
+const soon = 30 * time.Second
+
 const pollInterval = 25 * time.Millisecond
 
 // Eventually waits until a condition holds. An error of the condition fails the
 // test at once.
 func Eventually(t testing.TB, what string, is func() (bool, error)) {
 	t.Helper()
-	deadline := time.NewTimer(Patience)
+	within(t, Patience, what, is)
+}
+
+func within(t testing.TB, limit time.Duration, what string, is func() (bool, error)) {
+	t.Helper()
+	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
@@ -33,7 +43,7 @@ func Eventually(t testing.TB, what string, is func() (bool, error)) {
 		case <-t.Context().Done():
 			t.Fatalf("waiting until %s: %v", what, context.Cause(t.Context()))
 		case <-deadline.C:
-			t.Fatalf("waited %v in vain until %s", Patience, what)
+			t.Fatalf("waited %v in vain until %s", limit, what)
 		}
 	}
 }

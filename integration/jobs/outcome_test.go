@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
 // maxDiagnostics is what is told to YARN at most, in bytes.
@@ -62,11 +63,19 @@ func TestUserCodeFails(t *testing.T) {
 }
 
 // TestJobIsCancelled would catch a cancellation that YARN takes for a failure or
-// a success. Only the owner's token opens the way that changes something.
+// a success, a page that YARN's web proxy does not show, and one that it should
+// not: what changes something, and results, are the owner's.
 func TestJobIsCancelled(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	d := dawdle(t, alice, "-p", "2", "-s", "2", "-tm", "512m")
+	var seen details
+	if err := alice.View(t.Context(), d.application, "/jobs/"+d.job, &seen); err != nil || seen.State != msg.JobRunning {
+		t.Errorf("the proxy shows the job as %+v: %v", seen, err)
+	}
+	if err := alice.View(t.Context(), d.application, "/jobs/"+d.job+"/result", nil); err == nil {
+		t.Error("the proxy shows the job's result to everybody")
+	}
 	if err := d.master.Patch(t.Context(), "/jobs/"+d.job); err != nil {
 		t.Fatal(err)
 	}
