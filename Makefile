@@ -52,6 +52,10 @@ race: ## run the unit tests ten times over, in changing order, with the race det
 fuzz: ## run every fuzz target for FUZZTIME (20s)
 	scripts/fuzz $(or $(FUZZTIME),20s)
 
+.PHONY: bench
+bench: build ## measure on a real HDFS and YARN, and write docs/BENCHMARKS.md; ten minutes
+	scripts/bench
+
 .PHONY: cover
 cover: ## show which lines the unit tests reach: coverage.html
 	$(UNIT) go test -coverprofile=coverage.out

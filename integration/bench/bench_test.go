@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sirupsen/logrus"
+	"pgregory.net/rapid"
+
+	"github.com/bobbin-yarn/bobbin/integration/cluster"
+)
+
+var hadoop = cluster.NewShared(cluster.Config{Users: []string{user}})
+
+// asChild makes the test binary a process that a test watches: it holds some
+// memory until its standard input ends.
+const asChild = "BOBBIN_BENCH_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asChild) != "" {
+		held := make([]byte, childHolds)
+		for i := range held {
+			held[i] = 1
+		}
+		_, _ = os.Stdout.WriteString("ready\n")
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(int(held[0]) - 1)
+	}
+	os.Exit(hadoop.Run(m))
+}
+
+const childHolds = 50 << 20
+
+// TestPageIsMade would catch a benchmark that has fallen behind what it measures:
+// every section but the large job's is measured once, on a real cluster.
+func TestPageIsMade(t *testing.T) {
+	c := hadoop.Cluster(t)
+	bin := t.TempDir()
+	for target, pkg := range map[string]string{
+		bin + "/": "../../client/cmd/bobbin", bin + "/rusage": "./rusage",
+		bin + "/examples/wordcount": "../../examples/wordcount", bin + "/examples/gentext": "../../examples/gentext",
+	} {
+		build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", target, pkg)
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	log := logrus.New()
+	log.SetOutput(t.Output())
+	tables, err := measure(t.Context(), options{bin: bin, only: []string{"cold", "tiny", "memory", "workers"}, runs: 1}, c, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := page(machine{processor: "any", date: time.Now()}, c.Version(), tables)
+	for _, want := range []string{
+		"| `bobbin version` ", "| size of `bobbin` ", "| RUNNING ", "| uploaded bobbin ", "| **command ended** ",
+		"| ApplicationMaster ", "| TaskExecutor and task host ", "| 10 ",
+	} {
+		if !strings.Contains(content, "\n"+want) {
+			t.Errorf("the page has no row %q:\n%s", want, content)
+		}
+	}
+}
+
+// TestContainersAreWatched would catch memory that is counted for nobody, or for
+// the wrong container.
+func TestContainersAreWatched(t *testing.T) {
+	start(t, "bobbin", "CONTAINER_ID=container_before", "appmaster")
+	seen, err := newContainers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	start(t, "bobbin", "CONTAINER_ID=container_1", "appmaster")
+	start(t, "bobbin", "CONTAINER_ID=container_2", "taskexecutor")
+	start(t, "program", "CONTAINER_ID=container_2")
+	start(t, "bobbin", "OTHER=client", "run")
+	start(t, "bash", "CONTAINER_ID=container_2")
+	if err := seen.sample(); err != nil {
+		t.Fatal(err)
+	}
+	// Of others' containers on this machine there may be any number.
+	if !seen.masters["container_1"] || seen.masters["container_2"] {
+		t.Errorf("masters are %v", seen.masters)
+	}
+	if before, is := seen.peaks["container_before"]; is {
+		t.Errorf("a process that was there before is watched: %+v", before)
+	}
+	// The race detector multiplies what a process holds.
+	one, two := seen.peaks["container_1"], seen.peaks["container_2"]
+	if one.RSS < childHolds || two.RSS < one.RSS*3/2 || two.RSS > one.RSS*5/2 {
+		t.Errorf("one process holds %+v, two hold %+v, want %d or more and twice that", one, two, childHolds)
+	}
+	if one.PSS < childHolds || one.PSS >= one.RSS {
+		t.Errorf("of %d bytes, %d are a process's own, want more than %d and less than all", one.RSS, one.PSS, childHolds)
+	}
+}
+
+// TestLargestIsOfEachKind would catch a worker that is taken for a master.
+func TestLargestIsOfEachKind(t *testing.T) {
+	c := containers{
+		masters: map[string]bool{"m": true},
+		peaks:   map[string]resident{"m": {RSS: 9, PSS: 8}, "a": {RSS: 5, PSS: 4}, "b": {RSS: 7, PSS: 1}},
+	}
+	master, worker := c.largest()
+	if master != (resident{9, 8}) || worker != (resident{7, 4}) {
+		t.Errorf("master %+v, worker %+v", master, worker)
+	}
+}
+
+// start starts a process of a name that ends with the test, and waits until it
+// holds its memory.
+func start(t *testing.T, name, entry string, args ...string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), name)
+	if err := os.Symlink(self, link); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), link, args...) // the clean-up ends it
+	cmd.Env = []string{asChild + "=1", entry}
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(stdin.Close(), cmd.Wait()); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := stdout.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestChildrensTimeIsReadFromTheKernel would catch a time of the wrong field, or
+// one in the wrong unit.
+func TestChildrensTimeIsReadFromTheKernel(t *testing.T) {
+	got, err := childrenCPU([]byte("7 (a) b) 1 2) S 1 7 7 0 -1 4194560 100 200 300 400 11 12 1300 14 20 0 1 0 5 6 7\n"))
+	if want := (1300 + 14) * 10 * time.Millisecond; err != nil || got != want {
+		t.Errorf("got %v, %v, want %v", got, err, want)
+	}
+	for _, text := range []string{"", "7 (a) S 1", "7 (a) S 1 7 7 0 -1 4194560 100 200 300 400 11 12 x 14 20"} {
+		if got, err := childrenCPU([]byte(text)); err == nil {
+			t.Errorf("childrenCPU(%q) = %v without an error", text, got)
+		}
+	}
+	var before, after syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &before); err != nil {
+		t.Fatal(err)
+	}
+	if err := exec.CommandContext(t.Context(), "sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done").Run(); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &after); err != nil {
+		t.Fatal(err)
+	}
+	stat, err := readProcess(os.Getpid(), "stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err = childrenCPU(stat)
+	want := time.Duration(after.Utime.Nano() + after.Stime.Nano())
+	if err != nil || (got-want).Abs() > 2*clockTick || want <= time.Duration(before.Utime.Nano()) {
+		t.Errorf("children took %v, %v; getrusage says %v", got, err, want)
+	}
+}
+
+var wordPattern = regexp.MustCompile(`[A-Za-z0-9_]+`)
+
+// TestCountByHandIsACount would catch a yardstick that is fast because it is
+// wrong: words at the borders of parts, or that nothing ends.
+func TestCountByHandIsACount(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "text")
+	rapid.Check(t, func(rt *rapid.T) {
+		text := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"The", "the", "x_1", " ", ".\n", "--", "é"})).Draw(rt, "text"), "")
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			rt.Fatal(err)
+		}
+		distinct := map[string]bool{}
+		all := wordPattern.FindAllString(text, -1)
+		for _, word := range all {
+			distinct[strings.ToLower(word)] = true
+		}
+		words, different, err := countByHand(path, rapid.IntRange(1, 5).Draw(rt, "parts"))
+		if err != nil || words != int64(len(all)) || different != int64(len(distinct)) {
+			rt.Fatalf("%d words, %d distinct, %v; want %d and %d", words, different, err, len(all), len(distinct))
+		}
+	})
+}
+
+func TestTablesAreAligned(t *testing.T) {
+	made := table{head: []string{"what", "é"}}
+	made.row("a", "22 ms")
+	made.row("longer")
+	want := "| what   | é     |\n| ------ | ----- |\n| a      | 22 ms |\n| longer |       |\n"
+	if diff := cmp.Diff(want, made.markdown()); diff != "" {
+		t.Errorf("markdown (-want +got):\n%s", diff)
+	}
+}
+
+func TestSpreadsNameTheMedianAndBothEnds(t *testing.T) {
+	for want, values := range map[string][]time.Duration{
+		"5 ms":                {5e6},
+		"5 ms (1 ms to 9 ms)": {9e6, 1e6, 5e6},
+	} {
+		if got := spread(values, millis); got != want {
+			t.Errorf("spread(%v) = %q, want %q", values, got, want)
+		}
+	}
+}
+
+func TestWrongFlagsAreRefused(t *testing.T) {
+	for _, line := range []string{"-only fast", "-only cold,,", "-runs x", "cold", "-x"} {
+		if o, err := parse(strings.Fields(line), io.Discard); err == nil {
+			t.Errorf("%q is parsed as %+v", line, o)
+		}
+	}
+	o, err := parse(strings.Fields("-only cold,large -runs 2"), io.Discard)
+	if diff := cmp.Diff([]string{"cold", "large"}, o.only); err != nil || diff != "" || o.runs != 2 {
+		t.Errorf("%+v, %v", o, err)
+	}
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+)
+
+// sampleInterval is how often the memory of containers is read: a tiny job's task
+// host lives for a quarter of a second.
+const sampleInterval = 10 * time.Millisecond
+
+// resident is memory as the kernel counts it, in bytes.
+type resident struct {
+	RSS int64 // pages that are mapped, as the NodeManager counts them
+	PSS int64 // the same, with a page that several processes share divided among them
+}
+
+func (m resident) plus(o resident) resident { return resident{m.RSS + o.RSS, m.PSS + o.PSS} }
+
+func (m resident) max(o resident) resident { return resident{max(m.RSS, o.RSS), max(m.PSS, o.PSS)} }
+
+// containers watches the processes that YARN starts on this machine, which is
+// every node of the cluster.
+type containers struct {
+	others map[int]bool   // processes that were there before, and those that are nobody's container
+	inside map[int]string // processes of containers, with the container's id
+
+	masters map[string]bool     // the containers that hold an ApplicationMaster
+	peaks   map[string]resident // of each container's processes together
+}
+
+// newContainers is for containers that begin from now on.
+func newContainers() (*containers, error) {
+	running, err := processIDs()
+	if err != nil {
+		return nil, err
+	}
+	c := &containers{
+		others: make(map[int]bool), inside: make(map[int]string),
+		masters: make(map[string]bool), peaks: make(map[string]resident),
+	}
+	for _, pid := range running {
+		c.others[pid] = true
+	}
+	return c, nil
+}
+
+// watchContainers watches from now until stop, which gives what has been seen.
+func watchContainers(ctx context.Context) (stop func() (*containers, error), err error) {
+	c, err := newContainers()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	var failed error // the goroutine's until it has ended
+	watching.Go(func() { failed = c.watch(ctx) })
+	return func() (*containers, error) {
+		cancel()
+		watching.Wait()
+		return c, failed
+	}, nil
+}
+
+func (c *containers) watch(ctx context.Context) error {
+	ticker := time.NewTicker(sampleInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
+		if err := c.sample(); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *containers) sample() error {
+	running, err := processIDs()
+	if err != nil {
+		return err
+	}
+	now := make(map[string]resident)
+	for _, pid := range running {
+		if c.others[pid] {
+			continue
+		}
+		if c.inside[pid] == "" {
+			if err := c.identify(pid); err != nil {
+				return err
+			}
+		}
+		id := c.inside[pid]
+		if id == "" {
+			continue
+		}
+		memory, err := residentOf(pid)
+		if err != nil {
+			return err
+		}
+		now[id] = now[id].plus(memory)
+	}
+	for id, memory := range now {
+		c.peaks[id] = c.peaks[id].max(memory)
+	}
+	return nil
+}
+
+// identify finds out whether a process is one of ours in a container. YARN's
+// shells, which become ours or wait for them, are looked at again.
+func (c *containers) identify(pid int) error {
+	environ, err := readProcess(pid, "environ")
+	if err != nil {
+		return err
+	}
+	command, err := readProcess(pid, "cmdline")
+	if err != nil {
+		return err
+	}
+	args := strings.Split(string(command), "\x00")
+	name := filepath.Base(args[0])
+	if name != launch.BobbinLink && name != launch.ProgramLink {
+		return nil
+	}
+	for entry := range bytes.SplitSeq(environ, []byte{0}) {
+		id, is := strings.CutPrefix(string(entry), "CONTAINER_ID=")
+		if !is {
+			continue
+		}
+		c.inside[pid] = id
+		if len(args) > 1 && args[1] == "appmaster" {
+			c.masters[id] = true
+		}
+		return nil
+	}
+	c.others[pid] = true // the client
+	return nil
+}
+
+// largest is the peak of the ApplicationMaster's container, and that of the
+// worker's container that held most.
+func (c *containers) largest() (master, worker resident) {
+	for id, peak := range c.peaks {
+		if c.masters[id] {
+			master = master.max(peak)
+		} else {
+			worker = worker.max(peak)
+		}
+	}
+	return master, worker
+}
+
+func processIDs() ([]int, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	var ids []int
+	for _, entry := range entries {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil {
+			ids = append(ids, pid)
+		}
+	}
+	return ids, nil
+}
+
+// readProcess reads a file of /proc/PID; that of a process that is gone is empty.
+func readProcess(pid int, name string) ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), name))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ESRCH) {
+		return nil, nil
+	}
+	return text, err
+}
+
+// residentOf reads smaps_rollup, which counts pages; the numbers in stat and
+// statm lag behind on machines with several processors.
+func residentOf(pid int) (resident, error) {
+	text, err := readProcess(pid, "smaps_rollup")
+	if err != nil || len(text) == 0 {
+		return resident{}, err
+	}
+	rss, errRSS := kilobytes(text, "Rss")
+	pss, errPSS := kilobytes(text, "Pss")
+	return resident{rss, pss}, errors.Join(errRSS, errPSS)
+}
+
+func kilobytes(text []byte, name string) (int64, error) {
+	number, _, _ := strings.Cut(field(text, name), " ")
+	kb, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("read smaps_rollup: %s: %w", name, err)
+	}
+	return kb << 10, nil
+}

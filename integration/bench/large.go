@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	largeSize   = "1g"
+	largeRuns   = 3
+	parallelism = 2
+)
+
+// largeJob measures a job that has much to do.
+func largeJob(ctx context.Context, r *rig) (table, error) {
+	t := table{
+		title: "A large job",
+		text: fmt.Sprintf("`bobbin run -t yarn-per-job -p %d wordcount`, %sB of text on HDFS in one file, two workers of one slot. The job runs from its submission to the Dispatcher, its two "+
+			"containers included, until its output is committed; the command from its start to its end. Processor time is that of all processes of ours. "+
+			"Beside it, on the same text: reading it from HDFS and doing nothing; and a program of forty lines that counts a local file, "+
+			"with two goroutines. Flink's best variant reaches 29.5 MB/s with 64 s of processor time.", parallelism, strings.ToUpper(largeSize)),
+		head: []string{"", "to reach", "speed", "time", "processor time"},
+	}
+	local, input, err := r.text(ctx, largeSize)
+	if err != nil {
+		return t, err
+	}
+	info, err := os.Stat(local)
+	if err != nil {
+		return t, err
+	}
+	size := info.Size()
+	var jobs, commands, used []time.Duration
+	var words, distinct int64
+	for range r.runs(largeRuns) {
+		j, cpu, err := r.largeRun(ctx, input)
+		if err != nil {
+			return t, err
+		}
+		jobs = append(jobs, time.Duration(j.Duration)*time.Millisecond)
+		commands, used = append(commands, j.Wall), append(used, cpu)
+		words, distinct = j.Counters["words"], j.Counters["distinct"]
+	}
+	t.row("job", "100 MB/s", rate(size, median(jobs)), spread(jobs, seconds), "")
+	t.row("command", "", rate(size, median(commands)), spread(commands, seconds), spread(used, seconds))
+
+	var reads, counts, readCPU, countCPU []time.Duration
+	for range r.runs(largeRuns) {
+		took, cpu, err := ownTime(func() error { return r.readAll(ctx, input) })
+		if err != nil {
+			return t, err
+		}
+		reads, readCPU = append(reads, took), append(readCPU, cpu)
+		took, cpu, err = ownTime(func() error {
+			w, d, err := countByHand(local, parallelism)
+			if err == nil && (w != words || d != distinct) {
+				err = fmt.Errorf("counted %d words, %d distinct; the job %d and %d", w, d, words, distinct)
+			}
+			return err
+		})
+		if err != nil {
+			return t, err
+		}
+		counts, countCPU = append(counts, took), append(countCPU, cpu)
+	}
+	t.row("HDFS alone, one reader", "", rate(size, median(reads)), spread(reads, seconds), spread(readCPU, seconds))
+	t.row("by hand, no cluster", "", rate(size, median(counts)), spread(counts, seconds), spread(countCPU, seconds))
+	return t, nil
+}
+
+// largeRun runs the job once, and gives the processor time of all processes of
+// ours: the client's and the containers'.
+func (r *rig) largeRun(ctx context.Context, input string) (job, time.Duration, error) {
+	before, err := r.containersCPU()
+	if err != nil {
+		return job{}, 0, err
+	}
+	j, err := r.wordcount(ctx, input, "counts", "-p", strconv.Itoa(parallelism), "-s", "1")
+	if err != nil {
+		return job{}, 0, err
+	}
+	err = await(ctx, "the containers to end", func() (bool, error) {
+		app, err := r.cluster.RM().App(ctx, j.Application)
+		return app.RunningContainers <= 0, err // -1 for none
+	})
+	if err != nil {
+		return job{}, 0, err
+	}
+	after, err := r.containersCPU()
+	return j, j.CPU + after - before, err
+}
+
+func (r *rig) readAll(ctx context.Context, uri string) (err error) {
+	file, err := r.client.Files.Open(ctx, uri)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	_, err = io.Copy(io.Discard, file)
+	return err
+}
+
+// ownTime is how long f takes, and what processor time of this process.
+func ownTime(f func() error) (wall, cpu time.Duration, err error) {
+	before, start := ownCPU(), time.Now()
+	err = f()
+	return time.Since(start), ownCPU() - before, err
+}
+
+func ownCPU() time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		panic(err) // getrusage(2): only a wrong argument fails
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// clockTick is the unit of times in /proc/PID/stat, the same on every Linux
+// (USER_HZ).
+const clockTick = 10 * time.Millisecond
+
+// containersCPU is the processor time of all containers that have ended: what the
+// kernel has added up for the NodeManagers, whose children they were.
+func (r *rig) containersCPU() (time.Duration, error) {
+	var total time.Duration
+	for _, name := range r.cluster.Daemons() {
+		if !strings.HasPrefix(name, "nodemanager") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(r.cluster.Dir(), "run", name+".pid"))
+		if err != nil {
+			return 0, err
+		}
+		pid, err := strconv.Atoi(string(bytes.TrimSpace(text)))
+		if err != nil {
+			return 0, fmt.Errorf("read pid of %s: %w", name, err)
+		}
+		stat, err := readProcess(pid, "stat")
+		if err != nil {
+			return 0, err
+		}
+		used, err := childrenCPU(stat)
+		if err != nil {
+			return 0, fmt.Errorf("read processor time of %s: %w", name, err)
+		}
+		total += used
+	}
+	return total, nil
+}
+
+// childrenCPU reads fields 16 and 17 of /proc/PID/stat: the time of children that
+// were waited for, and of theirs, in user mode and in the kernel. They are behind
+// the program's name in parentheses, which may hold anything.
+func childrenCPU(stat []byte) (time.Duration, error) {
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 15 {
+		return 0, fmt.Errorf("%q has too few fields", stat)
+	}
+	user, errUser := strconv.ParseInt(fields[13], 10, 64)
+	system, errSystem := strconv.ParseInt(fields[14], 10, 64)
+	return time.Duration(user+system) * clockTick, errors.Join(errUser, errSystem)
+}

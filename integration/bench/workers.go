@@ -1,0 +1,300 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarndriver"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// patience bounds each wait, far beyond what anything here takes.
+const patience = time.Minute
+
+// startWorkers measures how long the ResourceManager's driver takes to get
+// workers.
+func startWorkers(ctx context.Context, r *rig) (table, error) {
+	t := table{
+		title: "Workers",
+		text: "From the order to the driver that gets workers from YARN until the last of the workers' processes runs: it connects to the driver's. The workers are shells, " +
+			"of 128 MB and one core, so that this measures how containers are asked for and started. Flink's way of asking takes 1.7 s, 10 s and 30 s.",
+		head: []string{"workers", "to reach", "time"},
+	}
+	metrics, err := r.cluster.RM().Metrics(ctx)
+	if err != nil {
+		return t, err
+	}
+	m, err := newMaster(ctx, r)
+	if err != nil {
+		return t, err
+	}
+	for _, n := range []struct {
+		workers, runs int
+		goal          string
+	}{{1, 9, "0.6 s"}, {10, 9, "1.2 s"}, {50, 5, "3 s"}} {
+		if n.workers > metrics.TotalVCores {
+			t.row(fmt.Sprint(n.workers), n.goal, fmt.Sprintf("no room on %d vcores", metrics.TotalVCores))
+			continue
+		}
+		var times []time.Duration
+		for range r.runs(n.runs) {
+			took, err := m.startAndRelease(ctx, n.workers)
+			if err != nil {
+				return t, errors.Join(err, m.close(ctx))
+			}
+			times = append(times, took)
+		}
+		t.row(fmt.Sprint(n.workers), n.goal, spread(times, millis))
+	}
+	return t, m.close(ctx)
+}
+
+// master is an ApplicationMaster in this process (an unmanaged one, as YARN calls
+// it), of which there is but the driver.
+type master struct {
+	rig     *rig
+	id      records.ApplicationID
+	clients *yarndriver.Clients
+	driver  *yarndriver.Driver
+	workers *workers
+	ordered int // workers, in all
+
+	stop  context.CancelCauseFunc
+	ended chan error // takes what the driver's Run returns; room for it
+}
+
+var errStopped = errors.New("benchmark has ended")
+
+func newMaster(ctx context.Context, r *rig) (_ *master, err error) {
+	m := &master{rig: r, ended: make(chan error, 1)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, m.close(ctx))
+		}
+	}()
+	report, err := m.submit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	held := creds.Credentials{Tokens: map[string]*creds.Token{"": report.AMRMToken}}
+	if m.clients, err = yarndriver.Connect(r.client.Conf, report.Attempt, &held, quiet()); err != nil {
+		return nil, err
+	}
+	nodes, err := r.client.YARN.ClusterNodes(ctx, records.NodeRunning)
+	if err != nil {
+		return nil, err
+	}
+	if m.workers, err = listen(ctx); err != nil {
+		return nil, err
+	}
+	m.driver, err = yarndriver.New(yarndriver.Config{
+		ResourceManager: m.clients.ResourceManager,
+		NodeManagers:    m.clients.NodeManagers,
+		Registration:    yarndriver.RegistrationAt("localhost", 1),
+		Nodes:           nodes,
+		Launch:          m.workers.launch,
+		Heartbeat:       yarndriver.DefaultHeartbeat,
+		RequestInterval: yarndriver.DefaultRequestInterval,
+	}, quiet())
+	if err != nil {
+		return nil, err
+	}
+	running, stop := context.WithCancelCause(ctx)
+	m.stop = stop
+	go func() { m.ended <- m.driver.Run(running, m.workers.take) }() // until stop
+	return m, nil
+}
+
+// submit makes the application, and waits until YARN has a token for its master.
+func (m *master) submit(ctx context.Context) (report records.ApplicationReport, err error) {
+	yarn := m.rig.client.YARN
+	created, err := yarn.NewApplication(ctx)
+	if err != nil {
+		return report, err
+	}
+	m.id = created.ID
+	report, err = yarn.Submit(ctx, records.SubmissionContext{
+		ID: m.id, Name: "bench", Unmanaged: true, Resource: records.Resource{MemoryMB: 128, VCores: 1},
+	})
+	if err != nil {
+		return report, err
+	}
+	err = await(ctx, "a token of the application", func() (bool, error) {
+		report, err = yarn.ApplicationReport(ctx, m.id)
+		return report.AMRMToken != nil, err
+	})
+	return report, err
+}
+
+// startAndRelease orders n workers, waits until all run, and ends them again.
+func (m *master) startAndRelease(ctx context.Context, n int) (time.Duration, error) {
+	if err := pause(ctx); err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	m.order(ctx, n, nil)
+	if err := m.workers.await(ctx, n); err != nil {
+		return 0, err
+	}
+	took := time.Since(start)
+	m.order(ctx, 0, m.workers.releases())
+	if err := m.workers.await(ctx, 0); err != nil {
+		return 0, err
+	}
+	return took, await(ctx, "YARN to count no container", func() (bool, error) {
+		app, err := m.rig.cluster.RM().App(ctx, m.id.String())
+		return app.RunningContainers <= 0, err // -1 for none
+	})
+}
+
+func (m *master) order(ctx context.Context, more int, release []resourcemanager.Release) {
+	m.ordered += more
+	m.driver.Order(ctx, resourcemanager.Orders{
+		Spec: resourcemanager.WorkerResourceSpec{MemoryMB: 128, VCores: 1, Slots: 1}, Total: m.ordered, Release: release,
+	})
+}
+
+// close ends the application.
+func (m *master) close(ctx context.Context) error {
+	var faults []error
+	if m.stop != nil {
+		faults = append(faults, m.driver.Deregister(ctx, msg.ApplicationSucceeded, ""))
+		m.stop(errStopped)
+		if err := <-m.ended; !errors.Is(err, errStopped) {
+			faults = append(faults, err)
+		}
+	} else if m.id != (records.ApplicationID{}) {
+		faults = append(faults, m.rig.client.YARN.Kill(ctx, m.id, "the benchmark has failed"))
+	}
+	if m.workers != nil {
+		faults = append(faults, m.workers.close())
+	}
+	if m.clients != nil {
+		faults = append(faults, m.clients.Close())
+	}
+	return errors.Join(faults...)
+}
+
+// workers are the processes in containers. Each holds a connection to this
+// process for as long as it lives.
+type workers struct {
+	listener net.Listener
+	serving  sync.WaitGroup
+
+	mu       sync.Mutex // guards what follows
+	running  int
+	started  []ids.ResourceID
+	failures []string
+}
+
+func listen(ctx context.Context) (*workers, error) {
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	w := &workers{listener: listener}
+	w.serving.Go(w.accept)
+	return w, nil
+}
+
+func (w *workers) accept() {
+	for {
+		conn, err := w.listener.Accept()
+		if err != nil {
+			return // closed
+		}
+		w.serving.Go(func() {
+			defer conn.Close()
+			w.count(+1)
+			_, _ = conn.Read(make([]byte, 1)) // blocks while the worker lives
+			w.count(-1)
+		})
+	}
+}
+
+func (w *workers) count(change int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running += change
+}
+
+// launch makes a worker: a shell that connects and waits.
+func (w *workers) launch(records.ContainerID, records.NodeID, resourcemanager.WorkerResourceSpec) (records.ContainerLaunchContext, error) {
+	port := w.listener.Addr().(*net.TCPAddr).Port
+	return records.ContainerLaunchContext{Commands: []string{
+		fmt.Sprintf("exec 3<>/dev/tcp/127.0.0.1/%d; exec sleep infinity", port),
+	}}, nil
+}
+
+// take is the driver's Report.
+func (w *workers) take(_ context.Context, events ...resourcemanager.DriverEvent) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, event := range events {
+		switch e := event.(type) {
+		case resourcemanager.WorkerStarting:
+			w.started = append(w.started, e.Worker)
+		default:
+			w.failures = append(w.failures, fmt.Sprintf("%T %+v", e, e))
+		}
+	}
+	return nil
+}
+
+// releases ends all workers that have been started.
+func (w *workers) releases() []resourcemanager.Release {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list := make([]resourcemanager.Release, len(w.started))
+	for i, id := range w.started {
+		list[i] = resourcemanager.Release{Worker: id, Cause: "measured"}
+	}
+	w.started = nil
+	return list
+}
+
+// await waits until n workers run.
+func (w *workers) await(ctx context.Context, n int) error {
+	return await(ctx, fmt.Sprintf("%d workers to run", n), func() (bool, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if len(w.failures) > 0 {
+			return false, fmt.Errorf("driver reports %s", w.failures[0])
+		}
+		return w.running == n, nil
+	})
+}
+
+// close waits for the ends of workers, whose application has ended.
+func (w *workers) close() error {
+	err := w.listener.Close()
+	w.serving.Wait()
+	return err
+}
+
+// await waits for a condition.
+func await(ctx context.Context, what string, is func() (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("waited %v in vain for %s", patience, what))
+	defer cancel()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		if done, err := is(); done || err != nil {
+			return err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
