@@ -93,6 +93,21 @@ func (p Process) Kill(t testing.TB) {
 	}
 }
 
+// Read is how much the process has read so far, from files and connections, in
+// bytes; 0 once it is gone.
+func (p Process) Read(t testing.TB) int64 {
+	t.Helper()
+	text, err := read(filepath.Join("/proc", strconv.Itoa(p.PID)), "io")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int64
+	if _, err := fmt.Sscanf(string(text), "rchar: %d", &n); err != nil && len(text) > 0 {
+		t.Fatalf("read of %s %d: %v", p.Role, p.PID, err)
+	}
+	return n
+}
+
 // processOf reads what a process is, if it belongs to the application and has not
 // ended.
 func processOf(dir, application string) (Process, bool, error) {

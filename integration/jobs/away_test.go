@@ -33,6 +33,10 @@ func TestTheEndOfAJobWaitsForYARNAndNotForHDFS(t *testing.T) {
 	if err := c.Restart(t.Context(), "resourcemanager"); err != nil {
 		t.Fatal(err)
 	}
+	bobbintest.Eventually(t, "YARN knows its applications again", func() (bool, error) {
+		_, err := c.RM().App(t.Context(), d.application)
+		return err == nil, nil // its web server answers before it has read them
+	})
 	if app := alice.WaitEnded(t, d.application); app.FinalStatus != "SUCCEEDED" {
 		t.Errorf("YARN was away: application is %s (%s): %s", app.State, app.FinalStatus, app.Diagnostics)
 	}
@@ -49,4 +53,7 @@ func TestTheEndOfAJobWaitsForYARNAndNotForHDFS(t *testing.T) {
 		t.Errorf("HDFS was away: application is %s (%s): %s", app.State, app.FinalStatus, app.Diagnostics)
 	}
 	bobbintest.WaitNoProcesses(t, d.application)
+	if err := c.Restart(t.Context(), "namenode"); err != nil { // what the test has written is removed
+		t.Fatal(err)
+	}
 }

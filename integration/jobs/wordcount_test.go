@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,8 +16,9 @@ import (
 
 // TestWordCountIsExact would catch a line that is read twice or not at all where
 // blocks, splits or buffers meet; a record that is lost, doubled or torn between
-// workers; an output that is committed before it is whole. The text has 200 MB in
-// files of many blocks each, and small files of difficult lines.
+// workers; an output that is committed before it is whole; and whatever an attempt
+// that failed in full flow leaves in the result or the counters of the next. The
+// text has 200 MB in files of many blocks each, and small files of difficult lines.
 func TestWordCountIsExact(t *testing.T) {
 	alice := suite.User(t, bobbintest.Alice)
 	text := generate(t, "-size", "200m", "-files", "3")
@@ -32,24 +34,29 @@ func TestWordCountIsExact(t *testing.T) {
 
 	for _, c := range []struct {
 		name    string
-		workers int
+		workers int // 0: their number changes
 		args    []string
+		disturb func(t testing.TB, application string)
 	}{
-		{"four workers with a slot each", 4, []string{"-p", "4", "-s", "1"}},
-		{"two workers with two slots each", 2, []string{"-p", "4", "-s", "2"}},
+		{"four workers with a slot each", 4, []string{"-p", "4", "-s", "1"}, nil},
+		{"two workers with two slots each", 2, []string{"-p", "4", "-s", "2"}, nil},
+		{"a task host and then a worker are killed", 0, []string{"-p", "4", "-s", "1"}, killInFlow},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			output := dir + "/counts-" + strconv.Itoa(c.workers)
+			output := fmt.Sprintf("%s/counts-%d", dir, c.workers)
 			args := slices.Concat([]string{"run", "-t", "yarn-per-job", "-o", "json"}, c.args,
 				[]string{suite.Program(t, "wordcount"), "--input", dir + "/text", "--output", output})
 			run := alice.Start(t, args...)
 			application := run.Application(t)
+			if c.disturb != nil {
+				c.disturb(t, application)
+			}
 			seen := watchWorkers(t, alice, application, run)
 			got := run.Wait(t)
 			if got.Code != 0 {
 				t.Fatal(got)
 			}
-			if len(seen) != c.workers {
+			if c.workers > 0 && len(seen) != c.workers {
 				t.Errorf("the job ran in %d containers %v, want %d", len(seen), seen, c.workers)
 			}
 			if diff := cmp.Diff(want, alice.Output(t, output)); diff != "" {
@@ -77,6 +84,37 @@ func TestWordCountIsExact(t *testing.T) {
 			t.Errorf("counts differ (-want +got):\n%.2000s", diff)
 		}
 	})
+}
+
+// killInFlow kills a task host that is amid its input, and after the restart the
+// worker of one that is.
+func killInFlow(t testing.TB, application string) {
+	t.Helper()
+	victim := busyHost(t, application, nil)
+	before := bobbintest.ProcessesIn(t, application, bobbintest.TaskHost)
+	victim.Kill(t)
+	victim = busyHost(t, application, before)
+	for _, p := range bobbintest.ProcessesIn(t, application, bobbintest.TaskExecutor) {
+		if p.Container == victim.Container {
+			p.Kill(t)
+		}
+	}
+}
+
+// busyHost waits for a task host, none of the old ones, that has read 5 MB: some,
+// and far from all of its share of 50 MB.
+func busyHost(t testing.TB, application string, old []bobbintest.Process) (busy bobbintest.Process) {
+	t.Helper()
+	bobbintest.Eventually(t, "a task host is amid its input", func() (bool, error) {
+		for _, p := range bobbintest.ProcessesIn(t, application, bobbintest.TaskHost) {
+			if !slices.Contains(old, p) && p.Read(t) > 5<<20 {
+				busy = p
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+	return busy
 }
 
 // watchWorkers gives the containers in which task hosts were seen while the
