@@ -16,12 +16,11 @@ import (
 // on; the text holds YARN's diagnostics.
 var ErrApplicationEnded = errors.New("application has ended")
 
-// Await polls YARN's report until done says so, and returns that report. onState
-// is called with the first report of each state.
-func (app *Application) Await(ctx context.Context, onState func(records.ApplicationReport), done func(records.ApplicationReport) bool) (records.ApplicationReport, error) {
+// Await polls YARN's report until done says so, and returns that report. seen is
+// called with every report.
+func (app *Application) Await(ctx context.Context, seen func(records.ApplicationReport), done func(records.ApplicationReport) bool) (records.ApplicationReport, error) {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
-	var last records.ApplicationState
 	for {
 		report, err := app.c.YARN.ApplicationReport(ctx, app.ID)
 		if err != nil {
@@ -30,10 +29,7 @@ func (app *Application) Await(ctx context.Context, onState func(records.Applicat
 			}
 			return report, err
 		}
-		if report.State != last {
-			last = report.State
-			onState(report)
-		}
+		seen(report)
 		if done(report) {
 			return report, nil
 		}
@@ -47,8 +43,8 @@ func (app *Application) Await(ctx context.Context, onState func(records.Applicat
 
 // AwaitRunning waits until the ApplicationMaster has registered. One that ended
 // before is ErrApplicationEnded, unless it succeeded.
-func (app *Application) AwaitRunning(ctx context.Context, onState func(records.ApplicationReport)) (records.ApplicationReport, error) {
-	report, err := app.Await(ctx, onState, func(r records.ApplicationReport) bool {
+func (app *Application) AwaitRunning(ctx context.Context, seen func(records.ApplicationReport)) (records.ApplicationReport, error) {
+	report, err := app.Await(ctx, seen, func(r records.ApplicationReport) bool {
 		return r.State == records.ApplicationRunning || r.State.Terminal()
 	})
 	if err != nil {

@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -20,6 +23,8 @@ func logsCommand(p Process) *cli.Command {
 		Name:      "logs",
 		Usage:     "print the logs of an application's containers",
 		ArgsUsage: "APPLICATION",
+		Description: "While the application runs, its logs come from the nodes as they are now; once it\n" +
+			"has ended, from HDFS, where YARN collects them within a few seconds.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "container", Usage: "only the logs of container `ID`"},
 			&cli.StringFlag{Name: "file", Usage: "only the log `NAME`, such as jobmanager.log"},
@@ -29,8 +34,6 @@ func logsCommand(p Process) *cli.Command {
 	}
 }
 
-// printLogs prints the logs on the nodes while the application runs, and the
-// aggregated ones after.
 func printLogs(c *cli.Context, p Process) (err error) {
 	id, err := applicationArgument(c)
 	if err != nil {
@@ -41,29 +44,68 @@ func printLogs(c *cli.Context, p Process) (err error) {
 		return err
 	}
 	defer done(&err)
-	visit := func(l logs.Log, content io.Reader) error {
-		if wanted := c.String("container"); wanted != "" && wanted != l.Container {
-			return nil
-		}
-		if wanted := c.String("file"); wanted != "" && wanted != l.Name {
-			return nil
-		}
-		fmt.Fprintf(p.Stdout, "==== %s of %s on %s\n", l.Name, l.Container, l.Node)
-		_, err := io.Copy(p.Stdout, content)
-		fmt.Fprintln(p.Stdout)
-		return err
-	}
+	wanted := logFilter{out: p.Stdout, container: c.String("container"), file: c.String("file")}
 	report, err := cluster.YARN.ApplicationReport(c.Context, id)
-	if errors.Is(err, yarnrpc.ErrApplicationNotFound) { // YARN has forgotten it, HDFS may not have
-		return logs.Aggregated(c.Context, cluster.Files, cluster.Conf, cluster.User, id, visit)
+	switch {
+	case errors.Is(err, yarnrpc.ErrApplicationNotFound): // YARN has forgotten it, HDFS may not have
+		err = logs.Aggregated(c.Context, cluster.Files, cluster.Conf, cluster.User, id, wanted.visit)
+		if errors.Is(err, logs.ErrNotAggregated) {
+			return fmt.Errorf("%s is not known to YARN, and HDFS has no logs of it by user %s: bobbin applications --all lists those that YARN knows", id, cluster.User)
+		}
+	case err != nil:
+	case report.State.Terminal():
+		if err = awaitCollection(c.Context, p.Stderr, cluster, report); err == nil {
+			err = logs.Aggregated(c.Context, cluster.Files, cluster.Conf, report.User, id, wanted.visit)
+		}
+		if errors.Is(err, logs.ErrNotAggregated) && report.Usage.MemoryMBSeconds == 0 {
+			return fmt.Errorf("%s has no logs: it had no container (%s)", id, report.State)
+		}
+	default:
+		err = liveLogs(c, cluster, report, wanted.visit)
 	}
 	if err != nil {
 		return err
 	}
-	if report.State.Terminal() {
-		return logs.Aggregated(c.Context, cluster.Files, cluster.Conf, report.User, id, visit)
+	return wanted.missed(id)
+}
+
+// collectionTime is how long people wait for YARN to collect the logs of an
+// application that has just ended; it mostly takes a few seconds.
+const collectionTime = 30 * time.Second
+
+// awaitCollection waits until YARN has collected an application's logs on HDFS.
+// After collectionTime what is there must do.
+func awaitCollection(ctx context.Context, stderr io.Writer, cluster *client.Cluster, report records.ApplicationReport) error {
+	deadline := time.NewTimer(collectionTime)
+	defer deadline.Stop()
+	ticker := time.NewTicker(time.Second / 2)
+	defer ticker.Stop()
+	for told := false; ; told = true {
+		if report.Usage.MemoryMBSeconds == 0 { // it never had a container
+			return nil
+		}
+		switch report.Logs {
+		case records.LogsDisabled:
+			return fmt.Errorf("logs of %s are on its nodes only, under yarn.nodemanager.log-dirs: YARN does not collect them (yarn.log-aggregation-enable)", report.ID)
+		case records.LogsNotStarted, records.LogsRunning, records.LogsRunningWithFailure:
+		default:
+			return nil
+		}
+		if !told {
+			fmt.Fprintf(stderr, "YARN is collecting the logs of %s\n", report.ID)
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline.C:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		var err error
+		if report, err = cluster.YARN.ApplicationReport(ctx, report.ID); err != nil {
+			return err
+		}
 	}
-	return liveLogs(c, cluster, report, visit)
 }
 
 func liveLogs(c *cli.Context, cluster *client.Cluster, report records.ApplicationReport, visit logs.Visit) error {
@@ -83,4 +125,39 @@ func liveLogs(c *cli.Context, cluster *client.Cluster, report records.Applicatio
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// logFilter prints the logs that are asked for.
+type logFilter struct {
+	out             io.Writer
+	container, file string // "": any
+	printed         bool
+	others          []string // what there is beside, "file of container" each
+}
+
+func (f *logFilter) visit(l logs.Log, content io.Reader) error {
+	if f.container != "" && f.container != l.Container || f.file != "" && f.file != l.Name {
+		if other := l.Name + " of " + l.Container; !slices.Contains(f.others, other) {
+			f.others = append(f.others, other)
+		}
+		return nil
+	}
+	f.printed = true
+	fmt.Fprintf(f.out, "==== %s of %s on %s\n", l.Name, l.Container, l.Node)
+	_, err := io.Copy(f.out, content)
+	fmt.Fprintln(f.out)
+	return err
+}
+
+// missed is an error where the filter lets nothing through.
+func (f *logFilter) missed(id records.ApplicationID) error {
+	if f.printed {
+		return nil
+	}
+	if len(f.others) == 0 {
+		return fmt.Errorf("%s has no logs", id)
+	}
+	const most = 8
+	shown := f.others[:min(most, len(f.others))]
+	return fmt.Errorf("no such log of %s; there are: %s", id, strings.Join(shown, ", "))
 }

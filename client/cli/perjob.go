@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"debug/elf"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/driver"
@@ -28,6 +30,8 @@ type perJob struct {
 	say      *progress.Printer
 	timeline *client.Timeline
 	outcome  *outcome
+	since    time.Time // when the application's state was seen first
+	waiting  bool      // it has been told why the application waits
 }
 
 func runPerJob(ctx context.Context, r *perJob, words []string) (err error) {
@@ -137,13 +141,20 @@ func (r *perJob) start(ctx context.Context, graph jobgraph.JobGraph, job, own pr
 	return app, nil
 }
 
-// state prints a state of the application, unless it was printed already.
+// state prints a state of the application, once each, and what it waits for when
+// YARN keeps it waiting.
 func (r *perJob) state(report records.ApplicationReport) {
-	known := r.outcome.State == string(report.State)
-	r.outcome.State, r.outcome.FinalStatus = string(report.State), string(report.FinalStatus)
-	switch {
-	case known:
+	if r.outcome.State == string(report.State) {
+		r.outcome.FinalStatus = string(report.FinalStatus)
+		if report.State == records.ApplicationAccepted && !r.waiting && time.Since(r.since) > longWait {
+			r.waiting = true
+			r.say.Line("%s waits for its container: %s", report.ID, waitsFor(report.Diagnostics))
+		}
 		return
+	}
+	r.outcome.State, r.outcome.FinalStatus = string(report.State), string(report.FinalStatus)
+	r.since = time.Now()
+	switch {
 	case report.State == records.ApplicationRunning:
 		r.say.Line("%s is %s, %s", report.ID, report.State, report.TrackingURL)
 	case report.State.Terminal():
@@ -152,6 +163,21 @@ func (r *perJob) state(report records.ApplicationReport) {
 		r.say.Line("%s is %s", report.ID, report.State)
 	}
 	r.timeline.Done(string(report.State))
+}
+
+// longWait is how long YARN may take to start the ApplicationMaster before
+// people wonder.
+const longWait = 5 * time.Second
+
+// waitsFor is what YARN says of an application that waits, without the time it
+// begins with ("[Sat Nov 21 …] Application is added to the scheduler …").
+func waitsFor(diagnostics string) string {
+	text := strings.TrimSpace(diagnostics)
+	if _, rest, dated := strings.Cut(text, "] "); dated && strings.HasPrefix(text, "[") {
+		text = rest
+	}
+	text, _, _ = strings.Cut(text, "\n")
+	return cmp.Or(strings.TrimRight(text, " ;"), "YARN gives no reason")
 }
 
 // finish lets the driver go on to its end. A second job is refused; a driver that

@@ -1,6 +1,8 @@
 package logs
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -32,13 +35,44 @@ func Live(ctx context.Context, web *http.Client, report records.ContainerReport,
 	}
 	for _, name := range names {
 		err := get(ctx, web, base+"/"+url.PathEscape(name), user, "text/plain", func(body io.Reader) error {
-			return visit(Log{Container: report.ID.String(), Node: report.Node.String(), Name: name, Size: -1}, body)
+			content, size := unwrap(body)
+			return visit(Log{Container: report.ID.String(), Node: report.Node.String(), Name: name, Size: size}, content)
 		})
 		if err != nil {
 			return fmt.Errorf("read log %s of %s: %w", name, report.ID, err)
 		}
 	}
 	return nil
+}
+
+// maxHead bounds what NodeManagers put before a log, in bytes.
+const maxHead = 4 << 10
+
+// unwrap takes off what NodeManagers put around a log
+// (LogToolUtils#outputContainerLog) and tells its size:
+//
+//	Container: container_1_0001_01_000001 on 127.0.0.2:45454
+//	…
+//	LogLength:1451
+//	LogContents:
+//	<1451 bytes>End of LogType:…
+//
+// An answer of another shape is left as it is, with a size of -1.
+func unwrap(body io.Reader) (content io.Reader, size int64) {
+	r := bufio.NewReaderSize(body, maxHead)
+	head, _ := r.Peek(maxHead) // fewer where the answer is short; a fault shows when it is read
+	const contents = "\nLogContents:\n"
+	end := bytes.Index(head, []byte(contents))
+	if end < 0 || !bytes.HasPrefix(head, []byte("Container: ")) {
+		return r, -1
+	}
+	_, length, _ := bytes.Cut(head[:end], []byte("\nLogLength:"))
+	size, err := strconv.ParseInt(string(length), 10, 64)
+	if err != nil || size < 0 {
+		return r, -1
+	}
+	_, _ = r.Discard(end + len(contents)) // buffered already
+	return io.LimitReader(r, size), size
 }
 
 func listing(ctx context.Context, web *http.Client, address, user string) ([]string, error) {

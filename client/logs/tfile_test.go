@@ -6,7 +6,10 @@ import (
 	"compress/zlib"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -54,6 +57,42 @@ func TestLogsOfAllContainersAreFound(t *testing.T) {
 	}
 }
 
+// The files were written by Hadoop 3.4.3 (AggregatedLogFormat.LogWriter), with and without compression. What the two sides
+// of this package's own tests agree on might still be wrong.
+func TestHadoopsOwnFilesAreRead(t *testing.T) {
+	var numbers bytes.Buffer
+	for i := range 300 {
+		fmt.Fprintln(&numbers, i+1)
+	}
+	want := []found{
+		{"container_1700000000000_0001_01_000001", "jobmanager.log", "started\nended\n", 14},
+		{"container_1700000000000_0001_01_000001", "jobmanager.stderr", "", 0},
+		{"container_1700000000000_0001_01_000002", "taskmanager.log", numbers.String(), int64(numbers.Len())},
+	}
+	for _, file := range hadoopsFiles(t) {
+		got, err := read(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func hadoopsFiles(t testing.TB) [][]byte {
+	t.Helper()
+	var files [][]byte
+	for _, codec := range []string{"none", "gz"} {
+		file, err := os.ReadFile(filepath.Join("testdata", "hadoop", codec+".tfile"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	return files
+}
+
 // TFile's integers are not WritableUtils': a file read with those ends in nonsense after the first large block.
 func TestIntegersAreTFilesOwn(t *testing.T) {
 	for want, encoded := range map[int64]string{
@@ -98,6 +137,9 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 func FuzzTFile(f *testing.F) {
 	f.Add(fileOf("none", recordOf("container_1", 3, logOf("out", "hello\n"))))
 	f.Add(fileOf("gz", recordOf("VERSION", 9, []byte{0, 0, 0, 1}), recordOf("container_1", 9, logOf("out", "hello\n"))))
+	for _, file := range hadoopsFiles(f) {
+		f.Add(file)
+	}
 	f.Fuzz(func(t *testing.T, file []byte) {
 		got, err := read(file)
 		if err != nil {
