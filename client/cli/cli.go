@@ -27,8 +27,12 @@ const (
 	ExitInterrupted = 130 // Ctrl-C, as shells have it
 )
 
-// ErrInterrupted is the cause with which main ends the context at Ctrl-C.
-var ErrInterrupted = errors.New("interrupted")
+// Causes with which main ends the context. A terminal sends Ctrl-C to the programs
+// that a command has started, too; other signals they must be told of.
+var (
+	ErrInterrupted = errors.New("interrupted") // Ctrl-C
+	ErrTerminated  = fmt.Errorf("%w by a signal", ErrInterrupted)
+)
 
 // Process is what a command needs of its process. All fields are required.
 type Process struct {

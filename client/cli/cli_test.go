@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -83,6 +84,34 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 				t.Errorf("exit code %d, stdout %q", code, stdout)
 			}
 		})
+	}
+}
+
+// TestProgramsThatCannotBeStartedAreNamed would catch Go's "fork/exec" in front of
+// people, and a local run that takes a program from the path that a run on YARN
+// does not.
+func TestProgramsThatCannotBeStartedAreNamed(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for name, file := range map[string]struct {
+		content string
+		mode    os.FileMode
+	}{"data": {"x", 0o600}, "job": {"\x7fELF of somewhere else", 0o700}} {
+		if err := os.WriteFile(name, []byte(file.content), file.mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{
+		"true":   "program true: no such file or directory in this directory: name its file with the path",
+		"./none": "program ./none: no such file or directory",
+		dir:      "program " + dir + " is a directory: name the program's executable file",
+		"./data": "program ./data is not executable: build it with go build, or chmod +x",
+		"job":    "program job: built for another platform than " + runtime.GOOS + "/" + runtime.GOARCH,
+	} {
+		code, _, stderr := command(t, nil, "run", "-t", "local", name)
+		if diff := cmp.Diff("bobbin: "+want+"\n", stderr); diff != "" || code != ExitFailed {
+			t.Errorf("%s: exit code %d (-want +got):\n%s", name, code, diff)
+		}
 	}
 }
 

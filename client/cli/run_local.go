@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
+	"syscall"
 
+	"github.com/bobbin-yarn/bobbin/client/program"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
@@ -17,21 +20,33 @@ const OptionsVariable = "BOBBIN_OPTIONS"
 
 // runLocal runs the program as if by hand: it is a local cluster by itself.
 func runLocal(ctx context.Context, p Process, cfg config.Config, words []string) error {
+	path, err := program.Find(words[0])
+	if err != nil {
+		return err
+	}
 	text, err := json.Marshal(cfg.Set())
 	if err != nil {
 		return fmt.Errorf("run %s: %w", words[0], err)
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), words[0], words[1:]...)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, words[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Stdin, p.Stdout, p.Stderr
 	cmd.Env = append(os.Environ(), OptionsVariable+"="+string(text))
-	if err := cmd.Start(); err != nil {
+	err = cmd.Start()
+	if errors.Is(err, syscall.ENOEXEC) {
+		return fmt.Errorf("program %s: %w than %s/%s", words[0], program.ErrPlatform, runtime.GOOS, runtime.GOARCH)
+	}
+	if err != nil {
 		return fmt.Errorf("run %s: %w", words[0], err)
 	}
-	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(os.Interrupt) }) // ended already: no harm
+	stop := context.AfterFunc(ctx, func() {
+		if errors.Is(context.Cause(ctx), ErrTerminated) {
+			_ = cmd.Process.Signal(syscall.SIGTERM) // ended already: no harm
+		}
+	})
 	defer stop()
 	err = cmd.Wait()
 	if _, ok := errors.AsType[*exec.ExitError](err); ok { // the program has said why
-		return printed{fmt.Errorf("%s: %w", words[0], err)}
+		return printed{errors.Join(context.Cause(ctx), fmt.Errorf("%s: %w", words[0], err))}
 	}
 	return err
 }

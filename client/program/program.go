@@ -70,36 +70,47 @@ func InspectBobbin(path string, machine elf.Machine) (Program, error) {
 	return program, err
 }
 
+// Find gives the absolute path of a program that can be started. Errors name the
+// file and the remedy.
+func Find(path string) (string, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("program %s: %w", path, err)
+	}
+	info, err := os.Stat(absolute)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && filepath.Base(path) == path:
+		return "", fmt.Errorf("program %s: %w in this directory: name its file with the path", path, cause(err))
+	case err != nil:
+		return "", fmt.Errorf("program %s: %w", path, cause(err))
+	case info.IsDir():
+		return "", fmt.Errorf("program %s is a directory: name the program's executable file", path)
+	case info.Mode()&0o111 == 0:
+		return "", fmt.Errorf("program %s is not executable: build it with go build, or chmod +x", path)
+	}
+	return absolute, nil
+}
+
 // inspect gives the protocol version of the SDK in the file, 0 where there is
 // none.
 func inspect(path string, machine elf.Machine) (_ Program, version int, _ error) {
-	absolute, err := filepath.Abs(path)
+	absolute, err := Find(path)
 	if err != nil {
-		return Program{}, 0, fmt.Errorf("program %s: %w", path, err)
+		return Program{}, 0, err
 	}
 	file, err := os.Open(absolute)
 	if err != nil {
 		return Program{}, 0, fmt.Errorf("program %s: %w", path, cause(err))
 	}
 	defer file.Close() // read only: nothing to lose
-	info, err := file.Stat()
-	if err != nil {
-		return Program{}, 0, fmt.Errorf("program %s: %w", path, cause(err))
-	}
-	switch {
-	case info.IsDir():
-		return Program{}, 0, fmt.Errorf("program %s is a directory: name the program's executable file", path)
-	case info.Mode()&0o111 == 0:
-		return Program{}, 0, fmt.Errorf("program %s is not executable: build it with go build, or chmod +x", path)
-	}
 	if err := checkPlatform(file, machine); err != nil {
 		return Program{}, 0, fmt.Errorf("program %s: %w", path, err)
 	}
-	version, sum, err := scan(file)
+	version, sum, size, err := scan(file)
 	if err != nil {
 		return Program{}, 0, fmt.Errorf("program %s: %w", path, err)
 	}
-	return Program{Path: absolute, Name: filepath.Base(absolute), Size: info.Size(), SHA256: sum}, version, nil
+	return Program{Path: absolute, Name: filepath.Base(absolute), Size: size, SHA256: sum}, version, nil
 }
 
 // cause drops the path that os puts into its errors: Inspect names it already.
@@ -116,22 +127,32 @@ func checkPlatform(file io.ReaderAt, machine elf.Machine) error {
 		return fmt.Errorf("%w: not a Linux executable; build it with GOOS=linux go build", ErrPlatform)
 	}
 	if binary.Machine != machine {
-		return fmt.Errorf("%w: %v, the cluster runs %v; set GOARCH when building", ErrPlatform, binary.Machine, machine)
+		return fmt.Errorf("%w: %s, the cluster runs %s: build it with GOARCH=%s", ErrPlatform, goarch(binary.Machine), goarch(machine), goarch(machine))
 	}
 	return nil
 }
 
+// goarch is Go's name of a platform's architecture, where it has one.
+func goarch(machine elf.Machine) string {
+	switch machine {
+	case elf.EM_X86_64:
+		return "amd64"
+	case elf.EM_AARCH64:
+		return "arm64"
+	default:
+		return machine.String()
+	}
+}
+
 // scan reads the file once, for its hash and for the SDK's mark.
-func scan(file io.ReadSeeker) (version int, sum string, err error) {
+func scan(file io.ReadSeeker) (version int, sum string, size int64, err error) {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return 0, "", err
+		return 0, "", 0, err
 	}
 	hash := sha256.New()
 	mark := new(markFinder)
-	if _, err := io.Copy(io.MultiWriter(hash, mark), file); err != nil {
-		return 0, "", err
-	}
-	return mark.version, hex.EncodeToString(hash.Sum(nil)), nil
+	size, err = io.Copy(io.MultiWriter(hash, mark), file)
+	return mark.version, hex.EncodeToString(hash.Sum(nil)), size, err
 }
 
 // markFinder looks for the mark in a stream of chunks; a mark may lie across

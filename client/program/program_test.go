@@ -67,4 +67,7 @@ func TestInspectTellsProgramsApart(t *testing.T) {
 	if _, err := program.Inspect(plain, elf.EM_X86_64); err == nil {
 		t.Error("a file without exec permission is taken")
 	}
+	if _, err := program.Inspect(t.TempDir(), elf.EM_X86_64); err == nil {
+		t.Error("a directory is taken")
+	}
 }

@@ -42,12 +42,20 @@ func run(start time.Time, args []string) int {
 	})
 }
 
-// interrupt ends the command at the first Ctrl-C and the process at the second.
+// interrupt ends the command at the first Ctrl-C or SIGTERM, and the process at
+// the second. SIGHUP, of a terminal that is closed, does the same unless nohup
+// has switched it off.
 func interrupt(cancel context.CancelCauseFunc) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	<-signals
-	cancel(cli.ErrInterrupted)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	if first := <-signals; first == os.Interrupt {
+		cancel(cli.ErrInterrupted)
+	} else {
+		cancel(cli.ErrTerminated)
+	}
 	<-signals
 	os.Exit(cli.ExitInterrupted)
 }
