@@ -67,7 +67,7 @@ func readEnvironment(getenv func(string) string) (environment, error) {
 	env := environment{
 		container: ids.ResourceID(getenv("CONTAINER_ID")),
 		logDir:    firstOf(getenv("LOG_DIRS")),
-		localDirs: strings.Split(getenv("LOCAL_DIRS"), ","),
+		localDirs: strings.FieldsFunc(getenv("LOCAL_DIRS"), func(r rune) bool { return r == ',' }),
 		tokenFile: getenv(launch.TokenFileVariable),
 	}
 	if env.container == "" || env.logDir == "" {
@@ -100,14 +100,12 @@ func run(start time.Time, env environment, logger *logrus.Logger) int {
 		TLS: env.credential.ClientTLS(pki.OnlyRole(pki.RoleApplicationMaster)), Logger: logger,
 	})
 	if err != nil {
-		logger.WithError(err).Error("task executor cannot start")
-		return exitStartup
+		return fail(logger, "task executor cannot start", err, exitStartup)
 	}
 	defer conn.Close() // its streams have ended by then
 	executor, err := newExecutor(env, conn, logger)
 	if err != nil {
-		logger.WithError(err).Error("task executor cannot start")
-		return exitStartup
+		return fail(logger, "task executor cannot start", err, exitStartup)
 	}
 	logger.WithFields(logrus.Fields{
 		"container": env.container, "node": env.launch.Host, "slots": env.launch.Slots,
@@ -120,9 +118,16 @@ func run(start time.Time, env environment, logger *logrus.Logger) int {
 		logger.Info("container is stopped")
 		return exitOK
 	default:
-		logger.WithError(err).Error("task executor ends")
-		return exitFatal
+		return fail(logger, "task executor ends", err, exitFatal)
 	}
+}
+
+// fail tells why the process ends: the log, and YARN, which shows what stands on
+// stderr.
+func fail(logger logrus.FieldLogger, message string, err error, code int) int {
+	logger.WithError(err).Error(message)
+	fmt.Fprintln(os.Stderr, "taskexecutor:", err)
+	return code
 }
 
 func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.Logger) (*taskexecutor.TaskExecutor, error) {

@@ -1,6 +1,10 @@
 package taskrunner
 
 import (
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
 // TestHostsGetCertificatesUnlessEncryptionIsOff would catch an option for
@@ -45,5 +50,67 @@ func TestHostsDoNotInheritWhoTheTaskExecutorIs(t *testing.T) {
 	})
 	if diff := cmp.Diff([]string{"PATH=/bin", "TZ="}, kept); diff != "" {
 		t.Errorf("environment of hosts (-want +got):\n%s", diff)
+	}
+}
+
+// TestEnvironment would catch a TaskExecutor that starts on half of what it needs,
+// or does not say what is missing.
+func TestEnvironment(t *testing.T) {
+	const container = "container_1_0001_01_000002"
+	authority, err := pki.NewAuthority("application_1_0001", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := authority.IssueTaskExecutor(container, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := own.PEM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(secrets map[string][]byte) string {
+		file := filepath.Join(t.TempDir(), "container_tokens")
+		if err := os.WriteFile(file, (&creds.Credentials{Secrets: secrets}).Marshal(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	encode := func(options map[string]string) string {
+		encoded, err := launch.Encode(launch.TaskExecutor{Slots: 2, Config: options})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return encoded
+	}
+	variables := map[string]string{
+		"CONTAINER_ID": container, "LOG_DIRS": "/logs/a,/logs/b", "LOCAL_DIRS": "/local/a,/local/b",
+		launch.Variable:          encode(nil),
+		launch.TokenFileVariable: write(map[string][]byte{launch.SecretCredentials: secret}),
+	}
+	env, err := readEnvironment(func(name string) string { return variables[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if env.logDir != "/logs/a" || len(env.localDirs) != 2 || env.launch.Slots != 2 || env.credential.Identity() != own.Identity() {
+		t.Errorf("environment %+v is not what it was given", env)
+	}
+	for name, test := range map[string]struct {
+		variable, value string
+		text            string // in the error
+	}{
+		"by hand":                        {"CONTAINER_ID", "", "started by YARN"},
+		"no directory for logs":          {"LOG_DIRS", "", "LOG_DIRS"},
+		"nothing from the master":        {launch.Variable, "", launch.Variable},
+		"an option that does not exist":  {launch.Variable, encode(map[string]string{"taskmanager.slots": "1"}), "taskmanager.slots"},
+		"no credentials":                 {launch.TokenFileVariable, "", launch.TokenFileVariable},
+		"credentials without its own":    {launch.TokenFileVariable, write(nil), launch.SecretCredentials},
+		"credentials that are not a key": {launch.TokenFileVariable, write(map[string][]byte{launch.SecretCredentials: []byte("x")}), "credentials"},
+	} {
+		spoilt := maps.Clone(variables)
+		spoilt[test.variable] = test.value
+		if _, err := readEnvironment(func(name string) string { return spoilt[name] }); err == nil || !strings.Contains(err.Error(), test.text) {
+			t.Errorf("%s: got %v, want an error about %q", name, err, test.text)
+		}
 	}
 }
