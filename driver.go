@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -156,7 +157,9 @@ func openFiles(options config.Config) (*dfs.FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	return dfs.New(dfs.Options{Conf: env.Conf, User: env.User, Patience: options.Duration(config.ClientTimeout)}), nil
+	return dfs.New(dfs.Options{
+		Conf: env.Conf, User: env.User, Patience: options.Duration(config.ClientTimeout), Logger: progress.Servers(os.Stderr),
+	}), nil
 }
 
 // remote executes jobs through the client.

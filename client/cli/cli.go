@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
 
 	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
@@ -173,10 +173,7 @@ func options(p Process, layers ...config.Layer) (config.Config, error) {
 
 // open connects a command to the cluster that HADOOP_CONF_DIR names.
 func open(p Process, c config.Config) (*client.Cluster, error) {
-	logger := logrus.New()
-	logger.SetOutput(p.Stderr)
-	logger.SetLevel(logrus.ErrorLevel)
-	return client.Open(p.Getenv, c, logger)
+	return client.Open(p.Getenv, c, progress.Servers(p.Stderr))
 }
 
 // definitions turns -D key=value flags into a layer.

@@ -169,15 +169,17 @@ func (r *perJob) state(report records.ApplicationReport) {
 // people wonder.
 const longWait = 5 * time.Second
 
-// waitsFor is what YARN says of an application that waits, without the time it
-// begins with ("[Sat Nov 21 …] Application is added to the scheduler …").
+// waitsFor is the first of what YARN says of an application that waits: "[Sat Nov
+// 21 …] Application is added to the scheduler … limit exceeded.  Details : …".
 func waitsFor(diagnostics string) string {
 	text := strings.TrimSpace(diagnostics)
 	if _, rest, dated := strings.Cut(text, "] "); dated && strings.HasPrefix(text, "[") {
 		text = rest
 	}
-	text, _, _ = strings.Cut(text, "\n")
-	return cmp.Or(strings.TrimRight(text, " ;"), "YARN gives no reason")
+	for _, end := range []string{"\n", "  ", " Details :"} {
+		text, _, _ = strings.Cut(text, end)
+	}
+	return cmp.Or(text, "YARN gives no reason")
 }
 
 // finish lets the driver go on to its end. A second job is refused; a driver that

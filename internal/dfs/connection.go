@@ -89,7 +89,7 @@ func doOrUndo[T any](ctx context.Context, c *connection, call call[T], undo func
 			return zero, fmt.Errorf("NameNode %s did not answer (tried for %s): %w",
 				strings.Join(c.addresses, ", "), tried.Round(100*time.Millisecond), lost.error)
 		}
-		c.log.WithError(lost.error).WithField("namenode", c.name).Debug("call is made again")
+		c.log.WithError(lost.error).WithFields(logrus.Fields{"namenode": c.name, "wait": wait}).Warn("call failed and will be tried again")
 		if err := sleep(ctx, wait); err != nil {
 			return zero, err
 		}

@@ -1,0 +1,31 @@
+package progress
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+)
+
+// TestSilentServersAreNamedOnce would catch a command that hangs without a word,
+// and one that prints every try.
+func TestSilentServersAreNamedOnce(t *testing.T) {
+	var out bytes.Buffer
+	logger := Servers(&out)
+	refused := errors.New("connection refused")
+	for range 3 {
+		logger.WithError(refused).WithField("address", "rm:8032").Warn("call failed and will be tried again")
+		logger.WithError(refused).WithField("namenode", "nn:8020").Warn("call failed and will be tried again")
+	}
+	logger.WithError(refused).WithField("address", "dn:9866").Debug("not for people")
+	logger.WithField("address", "dn:9866").Warn("no error at all")
+	standby := &yarnrpc.RemoteError{Class: "org.apache.hadoop.ipc.StandbyException"}
+	logger.WithError(fmt.Errorf("call: %w", standby)).WithField("address", "rm2:8032").Warn("the server did answer")
+	logger.WithError(refused).Error("reported otherwise")
+	const want = "rm:8032 does not answer, trying on: connection refused\nnn:8020 does not answer, trying on: connection refused\n"
+	if got := out.String(); got != want {
+		t.Errorf("printed %q, want %q", got, want)
+	}
+}
