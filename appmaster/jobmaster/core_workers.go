@@ -218,7 +218,7 @@ func (c *Core) expire() {
 	}
 	if since, missing := c.pool.MissingSince(); missing && c.active() && c.now.Sub(since) >= c.config.SlotRequestTimeout {
 		c.failJob(fmt.Sprintf(
-			"%d of %d slots came within %s (slot.request.timeout): the cluster has no room for the rest; lower the parallelism, free resources, or raise slot.request.timeout to wait longer",
+			"%d of %d slots came within %s (slot.request.timeout): the cluster has no room for the rest, or workers fail (jobmanager.log tells); lower the parallelism, free resources, or raise slot.request.timeout to wait longer",
 			c.pool.Held(), c.pool.Required(), c.config.SlotRequestTimeout))
 	}
 }

@@ -1,6 +1,8 @@
 package resourcemanager
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -129,16 +131,23 @@ func (c *Core) reconcile() {
 		c.terminate(c.workers[r.Worker], r.Cause)
 	}
 	for _, s := range plan.Short {
-		reason := s.Reason
-		if reason == "" {
-			reason = c.refused
-		}
+		reason := cmp.Or(s.Reason, c.refused, c.hopeless())
 		if job := c.jobs[s.Job]; reason != "" && !job.told {
 			job.told = true
 			c.emit(SendJobMaster{To: job.id, Message: msg.NotEnoughResources{Job: s.Job, Reason: reason}})
 		}
 	}
 	c.order(c.permitted(plan.Workers))
+}
+
+// hopeless says why workers that are needed will not come, or "": none is there,
+// and those that were started have all failed for a while.
+func (c *Core) hopeless() string {
+	if len(c.connections) > 0 || !c.failures.paused(c.now) || c.now.Sub(c.failures.since) < startPatience {
+		return ""
+	}
+	return fmt.Sprintf("for %s all workers have failed to start, the last one so: %s",
+		c.now.Sub(c.failures.since).Round(time.Second), c.failures.cause)
 }
 
 // permitted gives how many workers may be outstanding at the driver, of those
@@ -266,20 +275,34 @@ func (c *Core) status() Status {
 	return s
 }
 
+// startPatience is how long all starts may fail before the jobs are told that no
+// worker will come. It outlasts a node on which all fail while others start
+// theirs.
+const startPatience = 30 * time.Second
+
 // failureRate pauses starts when too many have failed within a minute.
 type failureRate struct {
 	limit  int
 	pause  time.Duration
 	recent []time.Time
 	until  time.Time
+	since  time.Time // the first failure after a worker had come up
+	cause  string    // of the last one
 }
 
-func (f *failureRate) record(now time.Time) {
+func (f *failureRate) record(now time.Time, cause string) {
+	if f.since.IsZero() {
+		f.since = now
+	}
+	f.cause = cause
 	f.recent = slices.DeleteFunc(f.recent, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
 	f.recent = append(f.recent, now)
 	if len(f.recent) > f.limit {
 		f.until = now.Add(f.pause)
 	}
 }
+
+// cameUp takes in that a worker has started.
+func (f *failureRate) cameUp() { f.since = time.Time{} }
 
 func (f *failureRate) paused(now time.Time) bool { return now.Before(f.until) }

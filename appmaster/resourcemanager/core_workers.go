@@ -65,7 +65,7 @@ func (c *Core) workerEnded(id ids.ResourceID, cause string) {
 		return
 	}
 	if w.state == starting {
-		c.failures.record(c.now)
+		c.failures.record(c.now, cause)
 	}
 	c.forget(w, cause)
 }
@@ -126,6 +126,7 @@ func (c *Core) registerTaskExecutor(from Peer, r msg.RegisterTaskExecutor) {
 		delete(c.connections, w.connection)
 		c.emit(CloseTaskExecutor{To: w.connection, Cause: "the TaskExecutor registered again"})
 	}
+	c.failures.cameUp()
 	w.state, w.connection, w.cause = connected, from.Connection, ""
 	w.host, w.memoryMB, w.vcores = r.Host, r.MemoryMB, r.VCores
 	w.lastSeen = c.now
@@ -201,7 +202,7 @@ func (c *Core) heartbeat() {
 
 // fail gives up a worker in a way that counts as a failed start.
 func (c *Core) fail(w *worker, cause string) {
-	c.failures.record(c.now)
+	c.failures.record(c.now, cause)
 	c.terminate(w, cause)
 }
 
