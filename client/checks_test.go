@@ -117,3 +117,11 @@ func TestTheShorterTimeCounts(t *testing.T) {
 		}
 	}
 }
+
+// TestNobodyWaitsLongByDefault would catch a default by which a command is silent
+// for longer than people believe in it.
+func TestNobodyWaitsLongByDefault(t *testing.T) {
+	if got := options(t).Duration(config.ClientTimeout); got <= 0 || got > 30*time.Second {
+		t.Errorf("servers that do not answer are tried for %v", got)
+	}
+}

@@ -1,0 +1,169 @@
+package inputs
+
+import (
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
+)
+
+// slowJob is a job that runs until a test has done with it: a millisecond for
+// each line.
+func slowJob(t *testing.T, u *bobbintest.User) []string {
+	t.Helper()
+	dir := u.Scratch(t)
+	u.Write(t, dir+"/lines", strings.Repeat("line\n", 200_000))
+	return []string{suite.Program(t, "faulty"), "slow", dir + "/lines", dir + "/out"}
+}
+
+// interrupted waits for the end of a command that was sent a signal.
+func interrupted(t *testing.T, c *bobbintest.Command) bobbintest.Outcome {
+	t.Helper()
+	got := c.Wait(t)
+	if got.Code != 130 {
+		t.Errorf("want exit code 130, got %s", got)
+	}
+	return got
+}
+
+// TestInterruptBeforeTheJobRunsLeavesNothing would catch an application that goes
+// on though nobody knows of it, and files that nobody will ever remove.
+func TestInterruptBeforeTheJobRunsLeavesNothing(t *testing.T) {
+	u := suite.User(t, hasty)
+	dir := u.Scratch(t)
+	u.Write(t, dir+"/text", "to be\n")
+	t.Run("while planning", func(t *testing.T) {
+		before := leftOf(t, u)
+		c := u.Start(t, perJob(suite.Program(t, "faulty"), "plan-hang", dir+"/text", dir+"/out")...)
+		bobbintest.Eventually(t, "the driver plans", func() (bool, error) { return len(children(t, c.PID())) == 1, nil })
+		driver := children(t, c.PID())[0]
+		c.Signal(t, os.Interrupt)
+		if got := interrupted(t, c); got.Stderr != "bobbin: interrupted\n" {
+			t.Errorf("want one word, got %s", got)
+		}
+		bobbintest.Eventually(t, "the driver has ended", func() (bool, error) { return syscall.Kill(driver, 0) != nil, nil })
+		unchanged(t, u, before)
+	})
+	t.Run("amid the upload", func(t *testing.T) {
+		before := leftOf(t, u)
+		large := enlarge(t, suite.Program(t, "faulty"), 512<<20)
+		c := u.Start(t, perJob(large, "slow", dir+"/text", dir+"/out")...)
+		bobbintest.Eventually(t, "the program is being uploaded", func() (bool, error) {
+			for _, entry := range u.Staging(t).Cache {
+				if _, file, _ := strings.Cut(entry, "/"); strings.HasPrefix(file, ".") && strings.Contains(c.Seen().Stderr, "uploading bobbin") {
+					return true, nil
+				}
+			}
+			return false, nil
+		})
+		c.Signal(t, syscall.SIGTERM)
+		got := interrupted(t, c)
+		if !strings.Contains(got.Stderr, "uploading large: ") || !strings.HasSuffix(got.Stderr, "\nbobbin: interrupted\n") {
+			t.Errorf("want a cut upload, got %s", got)
+		}
+		unchanged(t, u, before)
+	})
+}
+
+// TestInterruptWhileYARNKeepsTheJobWaiting would catch an application that starts
+// after its client was told to end.
+func TestInterruptWhileYARNKeepsTheJobWaiting(t *testing.T) {
+	u := suite.User(t, small)
+	job := slowJob(t, u)
+	// The queue has room for one such master.
+	first := u.Run(t, append([]string{"run", "-t", "yarn-per-job", "-d", "-qu", "small", "-jm", "1024m", "-tm", "320m"}, job...)...)
+	if first.Code != 0 {
+		t.Fatal(first)
+	}
+	before := leftOf(t, u)
+	c := u.Start(t, append([]string{"run", "-t", "yarn-per-job", "-qu", "small", "-jm", "1024m", "-tm", "320m"}, job...)...)
+	c.Says(t, "is ACCEPTED")
+	c.Says(t, "waits for its container: ")
+	c.Signal(t, os.Interrupt)
+	got := interrupted(t, c)
+	application := got.Application(t)
+	if !strings.Contains(got.Stderr, "killed "+application+" and removed what was staged for it") {
+		t.Errorf("want the clean-up told, got %s", got)
+	}
+	unchanged(t, u, before)
+	if app := u.App(t, application); app.State != "KILLED" {
+		t.Errorf("YARN says %s is %s", application, app.State)
+	}
+	if killed := u.Run(t, "kill", first.Application(t)); killed.Code != 0 || killed.Stdout != first.Application(t)+" is killed\n" {
+		t.Errorf("kill: %s", killed)
+	}
+	u.CheckGone(t, first.Application(t))
+}
+
+// TestInterruptOnceTheJobRunsLeavesItAlone would catch a job of hours that ends
+// with the terminal it was started from.
+func TestInterruptOnceTheJobRunsLeavesItAlone(t *testing.T) {
+	for name, signal := range map[string]syscall.Signal{"Ctrl-C": syscall.SIGINT, "SIGTERM": syscall.SIGTERM, "SIGHUP": syscall.SIGHUP, "SIGKILL": syscall.SIGKILL} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := suite.User(t, bobbintest.Alice)
+			c := u.Start(t, perJob(slowJob(t, u)...)...)
+			c.Says(t, "job is RUNNING")
+			application := c.Application(t)
+			c.Signal(t, signal)
+			if signal == syscall.SIGKILL {
+				c.Wait(t)
+			} else if got := interrupted(t, c); !strings.Contains(got.Stderr, "detached: "+application+" goes on. Its state: bobbin applications. "+
+				"Its logs: bobbin logs "+application+". To end it: bobbin kill "+application+"\n") {
+				t.Errorf("want to be told how to follow and how to kill, got %s", got)
+			}
+			bobbintest.Eventually(t, "its tasks run without their client", func() (bool, error) {
+				return len(bobbintest.ProcessesIn(t, application, bobbintest.TaskHost)) == 1, nil
+			})
+			if app := u.App(t, application); app.State != "RUNNING" {
+				t.Errorf("YARN says %s", app.State)
+			}
+			if got := u.Run(t, "kill", application); got.Code != 0 {
+				t.Error(got)
+			}
+			u.CheckGone(t, application)
+		})
+	}
+}
+
+// TestSecondInterruptEndsAtOnce would catch a command that cannot be ended while
+// it cleans up, and a driver that outlives it.
+func TestSecondInterruptEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	u := suite.User(t, bobbintest.Alice)
+	dir := u.Scratch(t)
+	u.Write(t, dir+"/text", "to be\n")
+	c := u.Start(t, perJob(suite.Program(t, "faulty"), "plan-hang", dir+"/text", dir+"/out")...)
+	bobbintest.Eventually(t, "the driver plans", func() (bool, error) { return len(children(t, c.PID())) == 1, nil })
+	driver := children(t, c.PID())[0]
+	c.Signal(t, os.Interrupt) // the driver hangs, so this alone takes its time
+	c.Signal(t, os.Interrupt)
+	interrupted(t, c)
+	bobbintest.Eventually(t, "the driver has ended", func() (bool, error) { return syscall.Kill(driver, 0) != nil, nil })
+}
+
+// TestInterruptOfALocalRunEndsIt would catch output that looks committed, and a
+// program that goes on when bobbin has gone.
+func TestInterruptOfALocalRunEndsIt(t *testing.T) {
+	t.Parallel()
+	u := suite.User(t, bobbintest.Alice)
+	job := slowJob(t, u)
+	c := u.Start(t, append([]string{"run", "-t", "local"}, job...)...)
+	bobbintest.Eventually(t, "the program runs", func() (bool, error) { return len(children(t, c.PID())) == 1, nil })
+	program := children(t, c.PID())[0]
+	bobbintest.Eventually(t, "it reads its input", func() (bool, error) { return connected(t, program), nil })
+	c.Signal(t, syscall.SIGTERM)
+	if got := interrupted(t, c); got.Stderr != "interrupted\n" && !strings.HasSuffix(got.Stderr, "\ninterrupted\n") {
+		t.Errorf("got %s", got)
+	}
+	if err := syscall.Kill(program, 0); err == nil {
+		t.Error("the program goes on")
+	}
+	for _, name := range u.Names(t, job[3]) {
+		if name != "_temporary" {
+			t.Errorf("%s lies in the output", name)
+		}
+	}
+}
