@@ -1,0 +1,212 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sirupsen/logrus"
+	"go.uber.org/goleak"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/client/progress"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	runningJob = ids.JobID("11111111111111111111111111111111")
+	failedJob  = ids.JobID("22222222222222222222222222222222")
+)
+
+// gateway answers for an ApplicationMaster; what no test asks is nil.
+type gateway struct {
+	rest.Gateway
+	started time.Time
+}
+
+func (g gateway) JobDetails(_ context.Context, job ids.JobID) (msg.JobDetails, error) {
+	if job != runningJob {
+		return msg.JobDetails{}, msg.ErrJobNotFound
+	}
+	d := msg.JobDetails{
+		ID: job, Name: "wordcount", Status: msg.JobRunning, Start: g.started,
+		Timestamps: map[msg.JobStatus]time.Time{msg.JobRunning: g.started, msg.JobRestarting: g.started.Add(time.Second)},
+		Vertices: []msg.VertexDetails{
+			{ID: "a", Parallelism: 4, Tasks: map[msg.ExecutionState]int{msg.ExecutionFinished: 3, msg.ExecutionRunning: 1}, Traffic: msg.Traffic{ReadBytes: 100}},
+			{ID: "b", Parallelism: 1, Tasks: map[msg.ExecutionState]int{msg.ExecutionFinished: 1}, Traffic: msg.Traffic{ReadBytes: 20}},
+			{ID: "c", Parallelism: 2, Traffic: msg.Traffic{ReadBytes: 7777}, Inputs: []msg.VertexInput{{Vertex: "a"}, {Vertex: "b"}}},
+		},
+	}
+	d.Root = &msg.ExceptionEntry{Time: g.started, Failure: msg.Failure{Message: "panic: boom\nnot restarted", Stack: "main.f\n\t/main.go:1"}}
+	return d, nil
+}
+
+func (g gateway) JobResult(_ context.Context, job ids.JobID, wait time.Duration) (msg.JobEnded, error) {
+	if job != failedJob || wait <= 0 {
+		return msg.JobEnded{}, msg.ErrJobNotFound
+	}
+	return msg.JobEnded{
+		Job: job, Status: msg.JobFailed, Duration: 5 * time.Second, Counters: map[string]int64{"words": 7},
+		Failure: msg.NewFailure("panic: <boom>", "main.f"),
+	}, nil
+}
+
+func (g gateway) CollectPage(_ context.Context, _ ids.JobID, name string, cursor int64, _ time.Duration) (msg.CollectPage, error) {
+	if name != "top ten/ä" {
+		return msg.CollectPage{}, msg.ErrResultNotFound
+	}
+	return msg.CollectPage{Epoch: 3, Next: cursor + 1, Records: []byte{1, 0xff}, End: cursor == 41}, nil
+}
+
+// master serves a gateway by the real REST server and gives how its owner
+// reaches it.
+func master(t *testing.T, g rest.Gateway) launch.Access {
+	t.Helper()
+	authority, err := pki.NewAuthority("application_1_0001", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	front, err := authority.IssueREST([]string{"127.0.0.1"}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	logger := logrus.New()
+	logger.SetOutput(io.Discard)
+	token := pki.NewToken()
+	server := rest.New(rest.Config{TLS: front.RESTServerTLS(), Token: token}, g, logger)
+	var lc net.ListenConfig
+	listener, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ctx, listener) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return launch.Access{Address: listener.Addr().String(), Authority: front.Authority(), Token: token.Reveal()}
+}
+
+func connect(t *testing.T, access launch.Access) *ClusterClient {
+	t.Helper()
+	c, err := NewClusterClient(access)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// TestClientReadsWhatTheServerWrites would catch a name in the JSON that the two
+// sides spell differently.
+func TestClientReadsWhatTheServerWrites(t *testing.T) {
+	started := time.UnixMilli(1_700_000_000_000)
+	c := connect(t, master(t, gateway{started: started}))
+	state, err := c.Job(t.Context(), runningJob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := JobState{
+		Status:   msg.JobRunning,
+		Progress: progress.Job{Finished: 4, Tasks: 7, Read: 120}, // what is read from other tasks does not count
+		Entered:  map[msg.JobStatus]time.Time{msg.JobRunning: started, msg.JobRestarting: started.Add(time.Second)},
+	}
+	if diff := cmp.Diff(want, state); diff != "" {
+		t.Errorf("job (-want +got):\n%s", diff)
+	}
+	if cause, err := c.RootCause(t.Context(), runningJob); err != nil || cause != "panic: boom" {
+		t.Errorf("root cause is %q, %v", cause, err)
+	}
+	ended, err := c.Result(t.Context(), failedJob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantEnded := msg.JobEnded{
+		Job: failedJob, Status: msg.JobFailed, Duration: 5 * time.Second, Counters: map[string]int64{"words": 7},
+		Failure: msg.NewFailure("panic: <boom>", "main.f"),
+	}
+	if diff := cmp.Diff(wantEnded, ended); diff != "" {
+		t.Errorf("result (-want +got):\n%s", diff)
+	}
+	page, err := c.CollectPage(t.Context(), failedJob, "top ten/ä", 41)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(msg.CollectPage{Epoch: 3, Next: 42, Records: []byte{1, 0xff}, End: true}, page); diff != "" {
+		t.Errorf("page (-want +got):\n%s", diff)
+	}
+}
+
+// TestRefusalsAreNotTakenForAbsence would catch a client that gives up on a master
+// that is busy, or waits for one that will never answer otherwise.
+func TestRefusalsAreNotTakenForAbsence(t *testing.T) {
+	access := master(t, gateway{})
+	ask := func(access launch.Access) error {
+		_, err := connect(t, access).Job(t.Context(), failedJob)
+		return err
+	}
+	err := ask(access)
+	if status, ok := errors.AsType[*StatusError](err); !ok || status.Status != http.StatusNotFound || Unreachable(err) || !strings.Contains(err.Error(), "/jobs/"+string(failedJob)) {
+		t.Errorf("a job that is not there: %v", err)
+	}
+	stranger := access
+	stranger.Token = "guessed"
+	if status, ok := errors.AsType[*StatusError](ask(stranger)); !ok || status.Status != http.StatusUnauthorized {
+		t.Errorf("without the token: %v", ask(stranger))
+	}
+	impostor := access
+	impostor.Authority = master(t, gateway{}).Authority
+	if err := ask(impostor); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("a server that the certificate is not of: %v", err)
+	}
+	nowhere := access
+	nowhere.Address = "127.0.0.1:1"
+	if err := ask(nowhere); !Unreachable(err) {
+		t.Errorf("nobody listens: %v", err)
+	}
+	if !Unreachable(&StatusError{Status: http.StatusServiceUnavailable}) {
+		t.Error("a master that is busy is not tried again")
+	}
+	if _, err := NewClusterClient(launch.Access{Address: "h:1", Authority: []byte("no PEM")}); err == nil || !strings.Contains(err.Error(), "h:1") {
+		t.Errorf("a damaged access file: %v", err)
+	}
+}
+
+// TestAnswersOfStrangersAreBounded would catch a client that crashes, or fills its
+// memory, with what is no answer of ours.
+func TestAnswersOfStrangersAreBounded(t *testing.T) {
+	for name, answer := range map[string]string{"no JSON": "<html>", "another shape": `{"state": 7}`, "nothing": ""} {
+		t.Run(name, func(t *testing.T) {
+			access := master(t, gateway{})
+			c := connect(t, access)
+			c.http.Transport = roundTrip(func(r *http.Request) *http.Response {
+				return &http.Response{StatusCode: http.StatusOK, Request: r, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer))}
+			})
+			if _, err := c.Job(t.Context(), runningJob); err == nil || !strings.Contains(err.Error(), "/jobs/"+string(runningJob)) {
+				t.Errorf("Job: %v", err)
+			}
+			if _, err := c.CollectPage(t.Context(), runningJob, "x", 0); !errors.Is(err, rest.ErrNoPage) {
+				t.Errorf("CollectPage: %v", err)
+			}
+		})
+	}
+}
+
+type roundTrip func(*http.Request) *http.Response
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
