@@ -1,11 +1,13 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -56,11 +58,12 @@ func (app *Application) AwaitRunning(ctx context.Context, seen func(records.Appl
 	return report, nil
 }
 
-// Ended is the error for an application that did not succeed.
+// Ended is the error for an application that did not succeed: what its
+// ApplicationMaster said last, else what YARN says.
 func Ended(report records.ApplicationReport) error {
-	text := report.Diagnostics
-	if text == "" {
-		text = "YARN gives no reason"
+	text := cmp.Or(strings.TrimSpace(report.Diagnostics), "YARN gives no reason")
+	if words, ok := lastWords(report.Diagnostics); ok {
+		text = fmt.Sprintf("%s\nMore: bobbin logs %s", words, report.ID)
 	}
 	return fmt.Errorf("%w: %s is %s (%s): %s", ErrApplicationEnded, report.ID, report.State, report.FinalStatus, text)
 }

@@ -18,11 +18,14 @@ const ApplicationType = "Bobbin"
 // share.
 const masterHeapShare = 80
 
+// masterStderr is the ApplicationMaster's standard error among its logs.
+const masterStderr = "jobmanager.stderr"
+
 // masterCommand starts the ApplicationMaster. What it writes itself goes to its
 // log; these files hold what the Go runtime says when it dies, or it when it
 // cannot start. YARN tells the end of files with "stderr" in their names among
 // the diagnostics (yarn.nodemanager.container.stderr.pattern).
-const masterCommand = "exec ./" + launch.BobbinLink + " appmaster 1><LOG_DIR>/jobmanager.stdout 2><LOG_DIR>/jobmanager.stderr"
+const masterCommand = "exec ./" + launch.BobbinLink + " appmaster 1><LOG_DIR>/jobmanager.stdout 2><LOG_DIR>/" + masterStderr
 
 // masterContext is the launch context of the ApplicationMaster's container.
 func masterContext(c config.Config, user string, bobbin launch.Resource, what launch.AppMaster) (records.ContainerLaunchContext, error) {

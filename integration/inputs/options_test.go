@@ -130,3 +130,22 @@ func copyConf(t *testing.T, c *cluster.Cluster, old, text string) string {
 	}
 	return dir
 }
+
+// TestMasterThatCannotStartSaysWhy would catch a page of YARN's in front of what
+// the master said, and files that only a master would have removed.
+func TestMasterThatCannotStartSaysWhy(t *testing.T) {
+	u := suite.User(t, careless)
+	dir := u.Scratch(t)
+	u.Write(t, dir+"/text", "to be\n")
+	before := leftOf(t, u)
+	// Go's runtime ends a process with such a limit.
+	got := u.Run(t, perJob("-D", "containerized.master.env.GOMEMLIMIT=much", suite.Program(t, "wordcount"), "--input", dir+"/text", "--output", dir+"/out")...)
+	application := got.Application(t)
+	if want := "bobbin: application has ended: " + application + " is FAILED (FAILED): GOMEMLIMIT=much\n"; got.Code != 1 || !strings.Contains(got.Stderr, want) {
+		t.Errorf("want %q, got %s", want, got)
+	}
+	if !strings.HasSuffix(got.Stderr, "More: bobbin logs "+application+"\n") {
+		t.Errorf("it does not say where there is more: %s", got)
+	}
+	unchanged(t, u, before)
+}
