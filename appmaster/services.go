@@ -118,7 +118,11 @@ func (s *services) announce(ctx context.Context, start time.Time, authority []by
 	if err != nil {
 		return fmt.Errorf("announce REST: %w", err)
 	}
-	return s.files.WriteFile(ctx, s.env.launch.StagingDir+"/"+launch.AccessFile, content, 0o600)
+	uri := s.env.launch.StagingDir + "/" + launch.AccessFile
+	if err := s.files.RemoveAll(ctx, uri); err != nil { // an earlier attempt's
+		return fmt.Errorf("announce REST: %w", err)
+	}
+	return s.files.WriteFile(ctx, uri, content, 0o600)
 }
 
 // connect makes the driver that gets workers from YARN.

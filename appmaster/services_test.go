@@ -156,6 +156,30 @@ func (s *started) staged() bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
+// TestAnnouncementReplacesAnEarlierAttempts would catch a second attempt that cannot
+// start, and an owner who is sent to the first.
+func TestAnnouncementReplacesAnEarlierAttempts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := &started{staging: dir}
+	for _, authority := range []string{"first", "second"} {
+		s.services = &services{env: testEnvironment(t, "file://"+dir), logger: quiet(), files: dfs.New(dfs.Options{Logger: quiet()})}
+		var err error
+		if s.restAt, err = listen(t.Context(), s.env.host, config.Ports{{}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.announce(t.Context(), time.Now(), []byte(authority), pki.NewToken()); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.access(t); string(got.Authority) != authority || got.Address != s.restAt.Addr().String() {
+			t.Errorf("the owner is sent to %s of attempt %s, want the %s", got.Address, got.Authority, authority)
+		}
+		if err := errors.Join(s.restAt.Close(), s.files.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestAnApplicationEndsInOrder would catch staged files or workers that are still
 // there when YARN says that the application has ended, and an owner who does not
 // get the result.

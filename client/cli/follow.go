@@ -13,6 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -22,7 +23,10 @@ const lookInterval = 100 * time.Millisecond
 
 // follow follows a running job to its end, and its application too.
 func (r *perJob) follow(ctx context.Context, d *driver.Driver, app *client.Application, graph jobgraph.JobGraph) error {
-	ended, err := r.followJob(ctx, d, app, graph)
+	ended, err := r.followJob(ctx, d, app, graph, 0)
+	for n := 1; errors.Is(err, errNextAttempt); n++ {
+		ended, err = r.followJob(ctx, d, app, graph, n)
+	}
 	if errors.Is(err, ErrInterrupted) {
 		return r.detach(app, err)
 	}
@@ -53,9 +57,21 @@ func (r *perJob) follow(ctx context.Context, d *driver.Driver, app *client.Appli
 	return err
 }
 
-// followJob follows the job over REST until it has ended. The ApplicationMaster
-// keeps the result for a few seconds then.
-func (r *perJob) followJob(ctx context.Context, d *driver.Driver, app *client.Application, graph jobgraph.JobGraph) (msg.JobEnded, error) {
+// attempt is one ApplicationMaster of an application.
+type attempt struct {
+	*client.ClusterClient
+	app    *client.Application
+	access launch.Access
+	number int // from 0, as this client has seen them
+}
+
+// errNextAttempt says that YARN has started another ApplicationMaster
+// (yarn.application-attempts), where the job begins anew.
+var errNextAttempt = errors.New("another attempt runs")
+
+// followJob follows the job over REST until it has ended, or until there is
+// another ApplicationMaster. It keeps the result for a few seconds at the end.
+func (r *perJob) followJob(ctx context.Context, d *driver.Driver, app *client.Application, graph jobgraph.JobGraph, number int) (msg.JobEnded, error) {
 	access, err := app.Access(ctx)
 	if err != nil {
 		return msg.JobEnded{}, r.lost(ctx, app, err)
@@ -65,15 +81,21 @@ func (r *perJob) followJob(ctx context.Context, d *driver.Driver, app *client.Ap
 		return msg.JobEnded{}, err
 	}
 	defer master.Close()
-	r.timeline.DoneAt("appmaster started", time.UnixMilli(access.AMStart))
+	if number == 0 {
+		r.timeline.DoneAt("appmaster started", time.UnixMilli(access.AMStart))
+	}
+	a := attempt{ClusterClient: master, app: app, access: access, number: number}
 	group, following := errgroup.WithContext(ctx)
 	for _, v := range graph.Vertices {
 		if v.Collect != "" {
-			group.Go(func() error { return r.collect(following, d, master, app, v.Collect) })
+			group.Go(func() error { return r.collect(following, d, a, v.Collect) })
 		}
 	}
-	group.Go(func() error { return r.watch(following, master, app, &graph) })
-	if err := group.Wait(); err != nil {
+	group.Go(func() error { return r.watch(following, a, &graph) })
+	if err := group.Wait(); errors.Is(err, errNextAttempt) {
+		r.say.Line("%s has a new ApplicationMaster: the job begins anew", app.ID)
+		return msg.JobEnded{}, err
+	} else if err != nil {
 		return msg.JobEnded{}, r.lost(ctx, app, err)
 	}
 	ended, err := master.Result(ctx, app.Job)
@@ -88,18 +110,18 @@ func (r *perJob) followJob(ctx context.Context, d *driver.Driver, app *client.Ap
 
 // watch shows the job's progress until it has ended. An ApplicationMaster that
 // does not answer for client.timeout is given up.
-func (r *perJob) watch(ctx context.Context, master *client.ClusterClient, app *client.Application, graph *jobgraph.JobGraph) error {
+func (r *perJob) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph) error {
 	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()
 	answered := time.Now()
 	last := client.JobState{Progress: progress.Job{Input: progress.Input(graph)}}
 	for {
-		state, err := master.Job(ctx, app.Job)
+		state, err := a.Job(ctx, a.app.Job)
 		switch {
 		case err == nil:
 			answered = time.Now()
 			state.Progress.Input = last.Progress.Input
-			r.show(ctx, master, app, last, state)
+			r.show(ctx, a, last, state)
 			last = state
 			if state.Status.GloballyTerminal() {
 				for _, status := range []msg.JobStatus{msg.JobCreated, msg.JobRunning, state.Status} {
@@ -112,8 +134,11 @@ func (r *perJob) watch(ctx context.Context, master *client.ClusterClient, app *c
 		case !client.Unreachable(err) || time.Since(answered) > r.cfg.Duration(config.ClientTimeout):
 			return err
 		default:
-			if err := r.stillRuns(ctx, app, err); err != nil {
+			if err := r.stillRuns(ctx, a.app, err); err != nil {
 				return err
+			}
+			if next, err := a.app.Access(ctx); err == nil && next.Token != a.access.Token {
+				return errNextAttempt
 			}
 		}
 		select {
@@ -126,9 +151,9 @@ func (r *perJob) watch(ctx context.Context, master *client.ClusterClient, app *c
 
 // show prints what has become of the job since the last look: restarts with
 // their causes, states, progress.
-func (r *perJob) show(ctx context.Context, master *client.ClusterClient, app *client.Application, last, state client.JobState) {
+func (r *perJob) show(ctx context.Context, a attempt, last, state client.JobState) {
 	if state.Entered[msg.JobRestarting].After(last.Entered[msg.JobRestarting]) {
-		cause, err := master.RootCause(ctx, app.Job)
+		cause, err := a.RootCause(ctx, a.app.Job)
 		if err != nil || cause == "" {
 			cause = "its cause is in the logs"
 		}
@@ -142,16 +167,32 @@ func (r *perJob) show(ctx context.Context, master *client.ClusterClient, app *cl
 	}
 }
 
-// collect passes a collected result on to the driver, page by page.
-func (r *perJob) collect(ctx context.Context, d *driver.Driver, master *client.ClusterClient, app *client.Application, name string) error {
-	cursor := int64(0)
+// epochsOfAttempt is more than any attempt has: what one attempt collected is void
+// once the next one collects.
+const epochsOfAttempt = 1 << 20
+
+// collect passes a collected result on to the driver, page by page. A master that
+// does not answer is asked again until watch gives it up.
+func (r *perJob) collect(ctx context.Context, d *driver.Driver, a attempt, name string) error {
+	again := time.NewTicker(lookInterval)
+	defer again.Stop()
+	cursor, epoch := int64(0), -1
 	for {
-		page, err := master.CollectPage(ctx, app.Job, name, cursor)
+		page, err := a.CollectPage(ctx, a.app.Job, name, cursor)
+		if err != nil && context.Cause(ctx) == nil && client.Unreachable(err) {
+			select {
+			case <-again.C:
+			case <-ctx.Done():
+			}
+			continue
+		}
 		if err != nil {
 			return err
 		}
-		if len(page.Records) > 0 {
-			if err := d.Tell(msg.CollectedRecords{Name: name, Epoch: page.Epoch, Records: page.Records}); err != nil {
+		if len(page.Records) > 0 || page.Epoch != epoch {
+			epoch = page.Epoch
+			err := d.Tell(msg.CollectedRecords{Name: name, Epoch: a.number*epochsOfAttempt + epoch, Records: page.Records})
+			if err != nil {
 				return err
 			}
 		}

@@ -94,7 +94,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: YarnApplicationQueue, Origin: flink, Doc: "The queue; YARN's default where none is given. The flag `-qu`."},
 	{Key: YarnApplicationPriority, Default: "-1", Least: -1, Origin: flink, Doc: "The application's priority; -1 leaves it to YARN."},
 	{Key: YarnTags, Origin: flink, Doc: "Tags of the application, separated by commas."},
-	{Key: YarnApplicationAttempts, Default: "1", Least: 1, Origin: flink, Doc: "How often YARN starts the ApplicationMaster; YARN has a limit of its own. A second one cannot take the job over yet, and fails."},
+	{Key: YarnApplicationAttempts, Default: "1", Least: 1, Origin: flink, Doc: "How often YARN starts the ApplicationMaster; YARN has a limit of its own. A second one begins the job anew."},
 	{Key: YarnAppMasterVCores, Default: "1", Least: 1, Origin: flink, Doc: "Virtual cores of the ApplicationMaster's container."},
 	{Key: YarnContainersVCores, Default: "-1", Least: -1, Origin: flink, Doc: "Virtual cores of a TaskExecutor's container; -1 means one for each slot."},
 	{Key: YarnStagingDirectory, Origin: flink, Doc: "Where `.bobbin` is made for staged files; the user's home directory where none is given."},
