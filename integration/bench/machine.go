@@ -41,12 +41,16 @@ func lookAtMachine() (machine, error) {
 		return m, err
 	}
 	m.kernel = string(bytes.TrimSpace(release))
-	load, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return m, err
-	}
-	m.load, _, _ = strings.Cut(string(load), " ")
-	return m, nil
+	m.load, err = loadAverage()
+	return m, err
+}
+
+// loadAverage is the number of processes that ran or waited to run, on average of
+// the last minute.
+func loadAverage() (string, error) {
+	text, err := os.ReadFile("/proc/loadavg")
+	load, _, _ := strings.Cut(string(text), " ")
+	return load, err
 }
 
 // field is the value of the first line of a file of /proc that has this name.

@@ -144,7 +144,11 @@ func measure(ctx context.Context, o options, hadoop *cluster.Cluster, log logrus
 		if len(o.only) > 0 && !slices.Contains(o.only, s.name) {
 			continue
 		}
-		log.WithField("section", s.name).Info("measuring")
+		load, err := loadAverage()
+		if err != nil {
+			return nil, err
+		}
+		log.WithFields(logrus.Fields{"section": s.name, "load": load}).Info("measuring")
 		t, err := s.measure(ctx, r)
 		if err != nil {
 			return nil, fmt.Errorf("section %s: %w", s.name, err)
