@@ -35,7 +35,8 @@ type Options struct {
 	// Memory is what the operators of one subtask may hold, in bytes; 256 MiB by
 	// default.
 	Memory int64
-	// Stdout takes what print sinks write; the test's log by default.
+	// Stdout takes what print sinks write, in one call at a time; the test's log by
+	// default.
 	Stdout io.Writer
 	// Config holds further options by Flink's names.
 	Config map[string]string

@@ -1,6 +1,8 @@
 package dataflowtest_test
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,6 +32,7 @@ var drifting = dataflow.Job("drifting", func(p *dataflow.Plan, input string) err
 // A runner that took the driver's tasks would not notice.
 func TestAJobIsPlannedAgainByWhoRunsIt(t *testing.T) {
 	t.Parallel()
+	drawn = 0 // of an earlier round, with -count
 	files := dataflowtest.NewFiles(map[string]string{"/in": "x"})
 	_, err := dataflowtest.NewEnv(dataflowtest.Options{FileSystem: files}).Execute(t.Context(), drifting, "/in")
 	if err == nil || !strings.Contains(err.Error(), "digest") {
@@ -51,5 +54,47 @@ func TestAPanicFailsTheRunAndNamesTheTask(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "check") || !strings.Contains(err.Error(), "user's mistake") ||
 		!strings.Contains(err.Error(), "dataflowtest_test.go") {
 		t.Errorf("error %v, want the panic, its stack and the task's name", err)
+	}
+}
+
+type copyArgs struct{ Input, Output string }
+
+var replacing = dataflow.Job("replacing", func(p *dataflow.Plan, a copyArgs) error {
+	dataflow.WriteText(dataflow.ReadText(p, a.Input), a.Output, printed, dataflow.Overwrite())
+	return nil
+})
+
+// A run that took the job before it for an earlier try of itself would find its
+// output committed, and leave it.
+func TestASecondRunOfAJobReplacesTheOutputOfTheFirst(t *testing.T) {
+	t.Parallel()
+	files := dataflowtest.NewFiles(map[string]string{"/in/1": "one\n", "/in/2": "two\n"})
+	for _, input := range []string{"/in/1", "/in/2"} {
+		dataflowtest.Run(t, replacing, copyArgs{input, "/out"}, dataflowtest.Options{FileSystem: files})
+		if got, want := files.Files()["/out/part-00000"], files.Files()[input]; got != want {
+			t.Errorf("the output of %s is %q, want %q", input, got, want)
+		}
+	}
+}
+
+var printing = dataflow.Job("printing", func(p *dataflow.Plan, input string) error {
+	dataflow.Print(dataflow.ReadText(p, input), printed)
+	return nil
+})
+
+// The race detector would find subtasks that write at once to what a test gives.
+func TestSubtasksPrintOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	files := dataflowtest.NewFiles(map[string]string{"/in/1": "a\n", "/in/2": "b\n", "/in/3": "c\n", "/in/4": "d\n"})
+	dataflowtest.Run(t, printing, "/in", dataflowtest.Options{FileSystem: files, Parallelism: 4, Stdout: &out})
+	var got []string
+	for line := range strings.Lines(out.String()) {
+		_, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "> ")
+		got = append(got, text)
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, []string{"a", "b", "c", "d"}) {
+		t.Errorf("printed %q", out.String())
 	}
 }

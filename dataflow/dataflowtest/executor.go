@@ -2,6 +2,7 @@ package dataflowtest
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -81,7 +82,7 @@ type run struct {
 	// closes them.
 	channels map[jobgraph.Edge][]*channel
 
-	mu       sync.Mutex // guards counters, and calls of Collected
+	mu       sync.Mutex // guards counters, and calls of Collected and of the options' Stdout
 	counters map[string]*operator.Counter
 }
 
@@ -93,7 +94,8 @@ type channel struct {
 
 func newRun(x dataflow.Execution, o Options) *run {
 	r := &run{
-		Execution: x, options: o, job: "job-" + x.Graph.Digest[:8],
+		// Another run of the job is another job: what one has committed is old to the next.
+		Execution: x, options: o, job: "job-" + rand.Text(),
 		channels: map[jobgraph.Edge][]*channel{}, counters: map[string]*operator.Counter{},
 	}
 	for _, v := range x.Graph.Vertices {
@@ -169,8 +171,18 @@ func (s *subtask) Job() string                       { return s.job }
 func (s *subtask) Inputs() int                       { return len(s.Graph.Inputs(s.vertex)) }
 func (s *subtask) Outputs() int                      { return len(s.Graph.Outputs(s.vertex)) }
 func (s *subtask) FileSystem() filesystem.FileSystem { return s.options.FileSystem }
-func (s *subtask) Stdout() io.Writer                 { return s.options.Stdout }
+func (s *subtask) Stdout() io.Writer                 { return stdout{s.run} }
 func (s *subtask) Memory() int64                     { return s.options.Memory }
+
+// stdout is where print sinks write, one at a time: what a test gives need not be
+// made for several.
+type stdout struct{ *run }
+
+func (s stdout) Write(lines []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.options.Stdout.Write(lines)
+}
 
 func (s *subtask) NextSplit(context.Context) (jobgraph.Split, error) {
 	split, ok := <-s.splits[s.vertex]
