@@ -103,6 +103,7 @@ func dial(ctx context.Context, address string, o Options, id *identity) (*Conn, 
 		Token:               token,
 		QOPs:                o.QOPs,
 		AllowSimpleFallback: o.AllowSimpleFallback,
+		MaxResponse:         o.MaxResponse,
 	})
 	if err != nil {
 		raw.Close() // the handshake's error says more

@@ -22,6 +22,7 @@ type HandshakeOptions struct {
 	Token               *creds.Token // nil: the server is told User
 	QOPs                []sasl.QOP   // see Options.QOPs
 	AllowSimpleFallback bool         // see Options.AllowSimpleFallback
+	MaxResponse         int          // see Options.MaxResponse; bounds what a protected connection unwraps
 }
 
 // maxSASLFrame bounds what a server may say while it authenticates us, in bytes.
@@ -38,6 +39,9 @@ const methodToken = "TOKEN"
 // A server that does not want the connection says so while it is authenticated; one
 // that is told a user answers with the first call.
 func Handshake(ctx context.Context, conn net.Conn, o HandshakeOptions) (net.Conn, error) {
+	if o.MaxResponse <= 0 {
+		o.MaxResponse = wire.MaxFrame
+	}
 	stop := context.AfterFunc(ctx, func() {
 		conn.SetDeadline(time.Unix(1, 0)) //nolint:errcheck // a closed connection is past blocking
 	})
@@ -74,7 +78,7 @@ func (h *handshake) open() (net.Conn, error) {
 	}
 	conn := h.conn
 	if layer != nil {
-		conn = newProtectedConn(conn, layer)
+		conn = newProtectedConn(conn, layer, h.o.MaxResponse)
 	}
 	return conn, h.sendContext(conn, nil, told)
 }

@@ -2,11 +2,13 @@ package yarnrpc_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
 func token(identifier, password string) *creds.Token {
@@ -144,5 +147,36 @@ func TestTheTokenIsSentAsItWasIssued(t *testing.T) {
 	c := dial(t, server.Listen(t), withToken(options(), token(identifier, "\x00\x01")))
 	if _, err := ask(t.Context(), c, method, 1); err != nil {
 		t.Error(err)
+	}
+}
+
+// What a protected connection unwraps is bounded before it is there, or a server
+// could make its clients hold more than Options.MaxResponse allows.
+func TestWrappersAreBoundedAsTheAnswersInThem(t *testing.T) {
+	const limit = 64 << 10
+	for name, tc := range map[string]struct {
+		wrapper uint32 // bytes that it is said to have
+		refused bool
+	}{
+		"room for the largest answer": {limit + 64, false},
+		"too large for any answer":    {2 * limit, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := &rpctest.Server{
+				Passwords: knows("attempt", "secret"),
+				QOPs:      []sasl.QOP{sasl.QOPPrivacy},
+				Handler: func(call *rpctest.Call) (proto.Message, error) {
+					call.Conn.Write(binary.BigEndian.AppendUint32(nil, tc.wrapper)) // the client may have hung up
+					return hang(call)
+				},
+			}
+			o := withToken(options(), token("attempt", "secret"))
+			o.QOPs, o.MaxResponse, o.RPCTimeout = server.QOPs, limit, time.Second
+			_, err := ask(t.Context(), dial(t, server.Listen(t), o), method, 1)
+			var tooLarge *wire.FrameError
+			if errors.As(err, &tooLarge) != tc.refused || err == nil {
+				t.Errorf("got %v, refused: want %v", err, tc.refused)
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package yarnrpc
 
 import (
 	"fmt"
+	"math"
 	"net"
 	"sync"
 
@@ -19,6 +20,7 @@ import (
 type protectedConn struct {
 	net.Conn
 	layer sasl.Layer
+	limit int // of a wrapper that is read, in bytes
 
 	writing  sync.Mutex // guards writeErr and the order of wrapped frames
 	writeErr error
@@ -28,8 +30,14 @@ type protectedConn struct {
 	readErr error
 }
 
-func newProtectedConn(conn net.Conn, layer sasl.Layer) *protectedConn {
-	return &protectedConn{Conn: conn, layer: layer}
+// wrapping is more than a server adds to an answer to protect it: the answer's own
+// length, headers, checksum and padding, in bytes.
+const wrapping = 1 << 10
+
+// newProtectedConn makes a connection whose server puts each answer, of at most
+// maxResponse bytes, into one wrapper.
+func newProtectedConn(conn net.Conn, layer sasl.Layer, maxResponse int) *protectedConn {
+	return &protectedConn{Conn: conn, layer: layer, limit: min(maxResponse, math.MaxInt32-wrapping) + wrapping}
 }
 
 func (c *protectedConn) Write(p []byte) (n int, err error) {
@@ -77,7 +85,7 @@ func (c *protectedConn) Read(p []byte) (int, error) {
 
 // readWrapped reads a wrapper. Servers put each answer into one, however long.
 func (c *protectedConn) readWrapped() ([]byte, error) {
-	frame, err := wire.ReadFrame(c.Conn, wire.MaxFrame)
+	frame, err := wire.ReadFrame(c.Conn, c.limit)
 	if err != nil {
 		return nil, err
 	}
