@@ -11,18 +11,25 @@ type Policy struct {
 	// end later is not begun, but the first round over several addresses is finished.
 	// 0: one try; negative: no bound but the call's context.
 	MaxWait time.Duration
-	// BaseDelay is the first wait. Each is twice the one before, up to MaxDelay, and
-	// then spread at random from half to one and a half of it. Where BaseDelay is
-	// not less than MaxDelay, every wait is BaseDelay, unspread.
+	// BaseDelay is the first wait; 0: 1 s (ipc.client.connect.retry.interval). Each
+	// is twice the one before, up to MaxDelay, and then spread at random from half
+	// to one and a half of it. Where BaseDelay is not less than MaxDelay, every wait
+	// is BaseDelay, unspread.
 	BaseDelay, MaxDelay time.Duration
 	// MaxFailovers bounds the changes from a server that failed. 0: no bound but
 	// MaxWait. Of several addresses, all are tried in turn before each wait.
 	MaxFailovers int
 }
 
+// defaultBaseDelay keeps a policy that names no wait from trying without one.
+const defaultBaseDelay = time.Second
+
 // delay is the wait number n, from 0. random is at least 0 and less than 1.
 func (p Policy) delay(n int, random float64) time.Duration {
 	d := p.BaseDelay
+	if d <= 0 {
+		d = defaultBaseDelay
+	}
 	if d >= p.MaxDelay {
 		return d
 	}

@@ -250,6 +250,7 @@ func TestPoliciesBoundTheTries(t *testing.T) {
 	}{
 		"one try":                     {yarnrpc.Policy{}, 1, 0},
 		"fixed waits":                 {yarnrpc.Policy{MaxWait: 10 * time.Second, BaseDelay: 3 * time.Second}, 4, 9 * time.Second},
+		"waits that are not set":      {yarnrpc.Policy{MaxWait: 10 * time.Second}, 11, 10 * time.Second},
 		"no time for a wait":          {yarnrpc.Policy{MaxWait: 2 * time.Second, BaseDelay: 3 * time.Second}, 1, 0},
 		"a number of failovers":       {yarnrpc.Policy{MaxWait: -1, BaseDelay: time.Second, MaxFailovers: 4}, 5, 4 * time.Second},
 		"waits that grow to a bound ": {yarnrpc.Policy{MaxWait: time.Hour, BaseDelay: time.Second, MaxDelay: 8 * time.Second, MaxFailovers: 6}, 7, 0},
