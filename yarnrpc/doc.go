@@ -9,7 +9,7 @@
 // whether it may have been executed; Classify says what would help.
 //
 // A Conn has two goroutines, one that reads and one that writes, pings and closes
-// when idle; a Proxy has one for each address while it dials. Close waits for them.
-// Callers' goroutines decode answers. The package imports of ours hadoopproto and
+// when idle; Close waits for them. A Proxy has none but its connections': callers'
+// goroutines dial, retry and decode answers. The package imports of ours hadoopproto and
 // what lies under yarnrpc, never the typed clients that are built on it.
 package yarnrpc
