@@ -31,8 +31,8 @@ type Subtask interface {
 	Index() int
 	// Parallelism is the number of subtasks of the vertex.
 	Parallelism() int
-	// Attempt names this execution of the subtask, unique within the job: it
-	// may stand in a path.
+	// Attempt names this execution of the subtask, as no other of the job ever
+	// was, whatever ApplicationMaster ran it: it may stand in a path.
 	Attempt() string
 	// Job is the job's id.
 	Job() string
