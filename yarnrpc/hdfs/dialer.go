@@ -124,6 +124,8 @@ func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 		return nil, errors.Join(ErrDialerClosed, raw.Close())
 	}
 	d.open[c] = struct{}{}
+	c.mu.Lock() // it may go off at once
+	defer c.mu.Unlock()
 	c.silence = time.AfterFunc(d.options.Silence, c.silent)
 	return c, nil
 }
@@ -142,7 +144,7 @@ type conn struct {
 	address string
 	silence *time.Timer
 
-	mu     sync.Mutex // guards reason and the setting of silence
+	mu     sync.Mutex // guards reason and silence; taken after the dialer's
 	reason error      // why it ended; nil while it lives
 }
 

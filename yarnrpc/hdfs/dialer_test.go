@@ -73,6 +73,25 @@ func TestASilentServerIsGivenUp(t *testing.T) {
 	})
 }
 
+// The timer of a connection may go off before its dialer has let go of it.
+func TestSilenceMayPassAtOnce(t *testing.T) {
+	t.Parallel()
+	d := NewDialer(DialerOptions{Silence: time.Nanosecond, Dial: func(context.Context, string, string) (net.Conn, error) {
+		near, _ := net.Pipe()
+		return near, nil
+	}})
+	defer d.Close()
+	for range 1000 {
+		client, err := d.DialDataNode(t.Context(), "tcp", "dn:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatalf("read from a silent server: %v", err)
+		}
+	}
+}
+
 func TestCloseEndsOpenConnectionsAndRefusesNewOnes(t *testing.T) {
 	t.Parallel()
 	d, client, server := pipe(t)
