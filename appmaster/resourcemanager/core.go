@@ -143,11 +143,12 @@ func (c *Core) reconcile() {
 // hopeless says why workers that are needed will not come, or "": none is there,
 // and those that were started have all failed for a while.
 func (c *Core) hopeless() string {
-	if len(c.connections) > 0 || !c.failures.paused(c.now) || c.now.Sub(c.failures.since) < startPatience {
+	since := c.failures.since
+	if len(c.connections) > 0 || !c.failures.paused(c.now) || since.IsZero() || c.now.Sub(since) < startPatience {
 		return ""
 	}
 	return fmt.Sprintf("for %s all workers have failed to start, the last one so: %s",
-		c.now.Sub(c.failures.since).Round(time.Second), c.failures.cause)
+		c.now.Sub(since).Round(time.Second), c.failures.cause)
 }
 
 // permitted gives how many workers may be outstanding at the driver, of those
@@ -286,16 +287,16 @@ type failureRate struct {
 	pause  time.Duration
 	recent []time.Time
 	until  time.Time
-	since  time.Time // the first failure after a worker had come up
+	since  time.Time // the first failure in a row, none a minute after the last; zero: a worker has come up
 	cause  string    // of the last one
 }
 
 func (f *failureRate) record(now time.Time, cause string) {
-	if f.since.IsZero() {
+	f.recent = slices.DeleteFunc(f.recent, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
+	if f.since.IsZero() || len(f.recent) == 0 {
 		f.since = now
 	}
 	f.cause = cause
-	f.recent = slices.DeleteFunc(f.recent, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
 	f.recent = append(f.recent, now)
 	if len(f.recent) > f.limit {
 		f.until = now.Add(f.pause)
