@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -188,11 +189,11 @@ func (c *ClusterClient) do(ctx context.Context, path string) (*http.Response, er
 }
 
 // Unreachable tells whether an error says that the ApplicationMaster did not
-// answer, or could not for now.
+// answer, broke off amid its answer, or could not answer for now.
 func Unreachable(err error) bool {
 	if status, ok := errors.AsType[*StatusError](err); ok {
 		return status.Status == http.StatusServiceUnavailable
 	}
-	var transport *url.Error
-	return errors.As(err, &transport)
+	_, network := errors.AsType[net.Error](err)
+	return network || errors.Is(err, io.ErrUnexpectedEOF)
 }

@@ -7,7 +7,9 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -201,6 +203,31 @@ func TestAnswersOfStrangersAreBounded(t *testing.T) {
 				t.Errorf("Job: %v", err)
 			}
 			if _, err := c.CollectPage(t.Context(), runningJob, "x", 0); !errors.Is(err, rest.ErrNoPage) {
+				t.Errorf("CollectPage: %v", err)
+			}
+		})
+	}
+}
+
+// TestMasterThatDiesAmidAnAnswerIsAway would catch a client that gives an
+// application up, which has another ApplicationMaster soon, because the first one
+// died while it wrote.
+func TestMasterThatDiesAmidAnAnswerIsAway(t *testing.T) {
+	for name, cut := range map[string]error{
+		"its process ended": io.ErrUnexpectedEOF,
+		"its node reset":    &net.OpError{Op: "read", Err: syscall.ECONNRESET},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := connect(t, master(t, gateway{}))
+			c.http.Transport = roundTrip(func(r *http.Request) *http.Response {
+				header := http.Header{"Bobbin-Epoch": {"0"}, "Bobbin-Next": {"1"}, "Bobbin-End": {"false"}}
+				body := io.MultiReader(strings.NewReader(`{"state":`), iotest.ErrReader(cut))
+				return &http.Response{StatusCode: http.StatusOK, Request: r, Header: header, Body: io.NopCloser(body)}
+			})
+			if _, err := c.Job(t.Context(), runningJob); !Unreachable(err) {
+				t.Errorf("Job: %v", err)
+			}
+			if _, err := c.CollectPage(t.Context(), runningJob, "x", 0); !Unreachable(err) {
 				t.Errorf("CollectPage: %v", err)
 			}
 		})
