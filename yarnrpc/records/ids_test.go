@@ -140,8 +140,10 @@ func TestIdsSortByAge(t *testing.T) {
 func TestURLs(t *testing.T) {
 	for text, want := range map[string]URL{
 		"hdfs://namenode:8020/user/a/x.txt": {Scheme: "hdfs", Host: "namenode", Port: 8020, Path: "/user/a/x.txt"},
-		"hdfs://nameservice/user/a%20b":     {Scheme: "hdfs", Host: "nameservice", Port: -1, Path: "/user/a b"},
+		"hdfs://nameservice/user/a b%20c":   {Scheme: "hdfs", Host: "nameservice", Port: -1, Path: "/user/a b%20c"},
+		"hdfs://nameservice/50%/job#2?://x": {Scheme: "hdfs", Host: "nameservice", Port: -1, Path: "/50%/job#2?://x"},
 		"file:///tmp/x":                     {Scheme: "file", Port: -1, Path: "/tmp/x"},
+		"hdfs://[fe80::1]:8020/x":           {Scheme: "hdfs", Host: "fe80::1", Port: 8020, Path: "/x"},
 		"viewfs://me@cluster/x":             {Scheme: "viewfs", UserInfo: "me", Host: "cluster", Port: -1, Path: "/x"},
 	} {
 		got, err := ParseURL(text)
@@ -152,7 +154,7 @@ func TestURLs(t *testing.T) {
 			t.Errorf("%s became %s", text, again)
 		}
 	}
-	for _, text := range []string{"", "/path", "hdfs://h", "hdfs:rel", "hdfs://h:99999/x", "hdfs://h/x?q", "hdfs://h/x#f", "hdfs://h:p/x", ":"} {
+	for _, text := range []string{"", "/path", "hdfs://h", "hdfs:rel", "hdfs://h:99999/x", "hdfs://h?q/x", "hdfs://h#f/x", "hdfs://h:p/x", "a b://h/x", "0/:///", ":", "hdfs://::/x", "hdfs://[fe80::1%25eth0]/x"} {
 		if got, err := ParseURL(text); !errors.Is(err, ErrMalformed) {
 			t.Errorf("%q: got %+v, %v, want ErrMalformed", text, got, err)
 		}

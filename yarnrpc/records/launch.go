@@ -3,6 +3,7 @@ package records
 import (
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -96,20 +97,27 @@ type URL struct {
 	Scheme   string
 	UserInfo string
 	Host     string
-	Port     int // -1: none
-	Path     string
+	Port     int    // -1: none
+	Path     string // not percent-encoded
 }
 
-// ParseURL splits an absolute URI such as hdfs://namenode:8020/dir/file.
+// ParseURL splits an absolute URI such as hdfs://namenode:8020/dir/file. What
+// follows the authority is the path, byte for byte, as in Hadoop's Path: nothing is
+// percent-encoded, and "?" and "#" are characters like any other.
 func ParseURL(s string) (URL, error) {
-	u, err := url.Parse(s)
+	scheme, rest, _ := strings.Cut(s, "://")
+	slash := strings.IndexByte(rest, '/')
+	if slash < 0 || strings.ContainsAny(scheme, "/?#") || strings.ContainsAny(rest[:slash], "?#") {
+		return URL{}, fmt.Errorf("parse location %q: %w: want scheme://host/path", s, ErrMalformed)
+	}
+	u, err := url.Parse(scheme + "://" + rest[:slash])
 	if err != nil {
 		return URL{}, fmt.Errorf("parse location %q: %w: %w", s, ErrMalformed, err)
 	}
-	if u.Scheme == "" || !strings.HasPrefix(u.Path, "/") || u.RawQuery != "" || u.Fragment != "" {
-		return URL{}, fmt.Errorf("parse location %q: %w: want scheme://host/path", s, ErrMalformed)
+	parts := URL{Scheme: u.Scheme, Host: u.Hostname(), Port: -1, Path: rest[slash:]}
+	if address, err := netip.ParseAddr(parts.Host); strings.ContainsAny(parts.Host, ":%") && (err != nil || address.Zone() != "") {
+		return URL{}, fmt.Errorf("parse location %q: %w: host is neither a name nor an address", s, ErrMalformed)
 	}
-	parts := URL{Scheme: u.Scheme, Host: u.Hostname(), Port: -1, Path: u.Path}
 	if u.User != nil {
 		parts.UserInfo = u.User.String()
 	}
@@ -135,7 +143,7 @@ func (u URL) String() string {
 	if u.UserInfo != "" {
 		host = u.UserInfo + "@" + host
 	}
-	return u.Scheme + "://" + host + (&url.URL{Path: u.Path}).EscapedPath()
+	return u.Scheme + "://" + host + u.Path
 }
 
 // LogAggregation chooses which files of a container's log directory YARN
