@@ -68,10 +68,10 @@ type job struct {
 
 	// Of a job that has ended:
 	details *msg.JobDetails
-	results collect.Results
-	unread  int       // results that the client has not read to their end
-	fetched bool      // whether the client knows how the job ended
-	until   time.Time // when the client is not waited for, or the job not kept, any longer
+	results collect.Results // nil where it ended without its JobMaster
+	unread  int             // results that the client has not read to their end
+	fetched bool            // whether the client knows how the job ended
+	until   time.Time       // when the client is not waited for, or the job not kept, any longer
 }
 
 // NewCore makes a Core without jobs.
@@ -222,24 +222,32 @@ func (c *Core) resultAsked(e ResultAsked) {
 // the job ended.
 func (c *Core) pageAsked(e PageAsked) {
 	j := c.jobs[e.Job]
-	if j == nil || j.details == nil {
-		c.emit(AnswerPage{Reply: e.Reply, Page: Page{Err: fmt.Errorf("%w: %s", msg.ErrJobNotFound, e.Job)}})
-		return
-	}
-	result := j.results[e.Name]
-	if result == nil {
-		c.emit(AnswerPage{Reply: e.Reply, Page: Page{Err: fmt.Errorf("%w: %q", msg.ErrResultNotFound, e.Name)}})
-		return
-	}
-	before := result.Drained()
-	page, _, err := result.Page(e.Cursor) // nobody is left to acknowledge to
+	page, err := j.page(e)
 	c.emit(AnswerPage{Reply: e.Reply, Page: Page{Page: page, Err: err}})
-	if result.Drained() && !before {
-		j.unread--
-	}
 	if err == nil {
 		c.clientFetched(j)
 	}
+}
+
+// page reads on in a result of a job, which may be none that there is.
+func (j *job) page(e PageAsked) (msg.CollectPage, error) {
+	switch {
+	case j == nil:
+		return msg.CollectPage{}, fmt.Errorf("%w: %s", msg.ErrJobNotFound, e.Job)
+	case j.details == nil: // submitted a moment ago
+		return msg.CollectPage{}, fmt.Errorf("%w: job %s is being started", msg.ErrNotReady, e.Job)
+	case j.results == nil: // no JobMaster left any, and the reason is in the details
+		return msg.CollectPage{Next: e.Cursor, End: true}, nil
+	case j.results[e.Name] == nil:
+		return msg.CollectPage{}, fmt.Errorf("%w: %q", msg.ErrResultNotFound, e.Name)
+	}
+	result := j.results[e.Name]
+	before := result.Drained()
+	page, _, err := result.Page(e.Cursor) // nobody is left to acknowledge to
+	if result.Drained() && !before {
+		j.unread--
+	}
+	return page, err
 }
 
 // clientFetched ends an Attached cluster once the client has all that the job

@@ -239,7 +239,8 @@ func (d *Dispatcher) JobResult(ctx context.Context, job ids.JobID, wait time.Dur
 // CollectPage gives a page of a collected result from a cursor on, waiting for
 // its first record up to the given time: then the page is empty. Asking for a
 // cursor says that everything before it was read. msg.ErrJobNotFound,
-// msg.ErrResultNotFound, msg.ErrResultGone.
+// msg.ErrNotReady, msg.ErrResultNotFound, msg.ErrResultGone. The result of a job
+// that could not be run has ended.
 func (d *Dispatcher) CollectPage(ctx context.Context, job ids.JobID, name string, cursor int64, wait time.Duration) (msg.CollectPage, error) {
 	if r := d.runningJob(job); r != nil {
 		page, err := r.master.CollectPage(ctx, name, cursor, wait)

@@ -99,8 +99,8 @@ type Entry struct {
 	Details *msg.JobDetails
 }
 
-// Page is the answer to PageAsked: msg.ErrJobNotFound, msg.ErrResultNotFound,
-// msg.ErrResultGone.
+// Page is the answer to PageAsked: msg.ErrJobNotFound, msg.ErrNotReady,
+// msg.ErrResultNotFound, msg.ErrResultGone.
 type Page struct {
 	Page msg.CollectPage
 	Err  error
