@@ -154,7 +154,8 @@ func (c *Cluster) Execute(ctx context.Context, graph *jobgraph.JobGraph, collect
 				defer one.Unlock()
 				return collected(v.Collect, epoch, records)
 			})
-			if err != nil && !errors.Is(err, msg.ErrResultGone) {
+			// A job without its result, or one that never began: Wait tells why.
+			if err != nil && !errors.Is(err, msg.ErrResultGone) && !errors.Is(err, msg.ErrNotReady) {
 				stop(err)
 			}
 		})

@@ -263,6 +263,21 @@ func TestCloseEndsAJobThatRuns(t *testing.T) {
 	stop(t, cluster) // again
 }
 
+// TestAJobThatCannotStartSaysWhy would catch a reason that hides behind the absence
+// of a result.
+func TestAJobThatCannotStartSaysWhy(t *testing.T) {
+	t.Parallel()
+	files := dataflowtest.NewFiles(map[string]string{"/in/a": "one\n"})
+	cluster := start(t, files)
+	defer stop(t, cluster)
+	graph := plan(t, files, "")
+	graph.Config = map[string]string{config.RestartStrategy.Name(): "perhaps"}
+	ended, err := cluster.Execute(t.Context(), graph, func(string, int, []byte) error { return nil }, func(msg.JobDetails) {})
+	if err != nil || ended.Status != msg.JobFailed || ended.Failure == nil || !strings.Contains(ended.Failure.Message, "perhaps") {
+		t.Errorf("job is %s: %v, error %v; want it FAILED for its option", ended.Status, ended.Failure, err)
+	}
+}
+
 // TestAResultThatIsNotTakenEndsTheJob would catch a job that holds the cluster
 // after its driver has given it up.
 func TestAResultThatIsNotTakenEndsTheJob(t *testing.T) {
