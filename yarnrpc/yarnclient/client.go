@@ -94,12 +94,13 @@ func New(o Options) *Client {
 	return newClient(resourceManager{proxy}, proxy.Close, o.PollInterval)
 }
 
-// resourceManager says whose answer is missing where a call gets none.
+// resourceManager says whose answer is missing where a call gets none because the
+// server is away. One that is there and not what it should be is another matter.
 type resourceManager struct{ yarnrpc.Caller }
 
 func (r resourceManager) Call(ctx context.Context, method string, request, response proto.Message) error {
 	err := r.Caller.Call(ctx, method, request, response)
-	if _, unanswered := errors.AsType[*yarnrpc.CallError](err); unanswered && ctx.Err() == nil {
+	if _, unanswered := errors.AsType[*yarnrpc.CallError](err); unanswered && ctx.Err() == nil && yarnrpc.Classify(err) != yarnrpc.Permanent {
 		return fmt.Errorf("ResourceManager does not answer: %w", err)
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -214,5 +216,30 @@ func TestFromConf(t *testing.T) {
 	}
 	if _, err := FromConf(conf.With("test", map[string]string{"yarn.resourcemanager.connect.max-wait.ms": "soon"}), "alice"); err == nil {
 		t.Error("a malformed wait is accepted")
+	}
+}
+
+// People look for a server that is down where it is said not to answer, not for a
+// wrong port or a wrong address.
+func TestOnlyAResourceManagerThatIsAwayDoesNotAnswer(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err  error
+		away bool
+	}{
+		"nobody listens":                {&yarnrpc.CallError{Address: "rm:1", Err: syscall.ECONNREFUSED}, true},
+		"it hangs":                      {&yarnrpc.CallError{Address: "rm:1", Err: yarnrpc.ErrTimeout}, true},
+		"all of a pair are on standby":  {&yarnrpc.CallError{Address: "rm:1", Err: &yarnrpc.RemoteError{Class: "org.apache.hadoop.ipc.StandbyException"}}, true},
+		"it is another kind of server":  {&yarnrpc.CallError{Address: "rm:1", Err: &wire.FrameError{Length: 1213486160, Head: []byte("HTTP")}}, false},
+		"it wants Kerberos":             {&yarnrpc.CallError{Address: "rm:1", Err: yarnrpc.ErrNoCommonAuth}, false},
+		"it answers with an exception":  {&yarnrpc.RemoteError{Class: "java.io.IOException"}, false},
+		"it refuses the connection":     {&yarnrpc.CallError{Address: "rm:1", Err: &yarnrpc.RemoteError{Class: "org.apache.hadoop.security.AccessControlException"}}, false},
+		"no address of it is known":     {yarnrpc.NewProxy(nil, yarnrpc.Options{}, yarnrpc.Policy{}).Call(t.Context(), "m", nil, nil), false},
+		"it answers with what is wrong": {&yarnrpc.CallError{Address: "rm:1", Err: wire.ErrMalformed}, false},
+	} {
+		rm := resourceManager{&script{t: t, answers: []any{tc.err}}}
+		err := rm.Call(t.Context(), "m", nil, nil)
+		if away := strings.Contains(err.Error(), "does not answer"); away != tc.away || !errors.Is(err, tc.err) {
+			t.Errorf("%s: error %q, want one that says that it does not answer: %v", name, err, tc.away)
+		}
 	}
 }
