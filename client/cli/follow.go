@@ -39,15 +39,13 @@ func (r *perJob) follow(ctx context.Context, d *driver.Driver, app *client.Appli
 	r.timeline.Done("job ended")
 	r.outcome.JobStatus, r.outcome.Duration, r.outcome.Counters = string(ended.Status), ended.Duration.Milliseconds(), ended.Counters
 	r.say.Line("job %s is %s after %s", graph.Name, ended.Status, ended.Duration.Round(time.Millisecond))
-	told := d.Tell(ended)
+	_ = d.Tell(ended) // how a driver ended that does not hear it, finish tells
 	report, err := app.Await(ctx, r.state, func(report records.ApplicationReport) bool { return report.State.Terminal() })
 	if err != nil {
 		return err
 	}
 	r.timeline.Done("application ended")
-	if told == nil {
-		err = r.finish(ctx, d)
-	}
+	err = r.finish(ctx, d)
 	if ended.Failure != nil {
 		return r.failed(fmt.Errorf("job %s is %s: %w", graph.Name, ended.Status, ended.Failure), ended.Failure.Stack)
 	}
@@ -191,10 +189,8 @@ func (r *perJob) collect(ctx context.Context, d *driver.Driver, a attempt, name 
 		}
 		if len(page.Records) > 0 || page.Epoch != epoch {
 			epoch = page.Epoch
-			err := d.Tell(msg.CollectedRecords{Name: name, Epoch: a.number*epochsOfAttempt + epoch, Records: page.Records})
-			if err != nil {
-				return err
-			}
+			// The job goes on without a driver that does not hear it; see follow.
+			_ = d.Tell(msg.CollectedRecords{Name: name, Epoch: a.number*epochsOfAttempt + epoch, Records: page.Records})
 		}
 		if page.End {
 			return nil

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -72,6 +73,11 @@ func main() {
 		}
 		if args[0] == "driver-error" {
 			return fmt.Errorf("the driver does not feel like it")
+		}
+		if args[0] == "impatient" {
+			patience, stop := context.WithTimeoutCause(ctx, time.Second, errors.New("the driver has waited long enough"))
+			defer stop()
+			ctx = patience
 		}
 		executions := 1
 		if args[0] == "twice" {

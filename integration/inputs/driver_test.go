@@ -1,0 +1,23 @@
+package inputs
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
+)
+
+// TestDriverThatLeavesItsJobHasFailed would catch exit code 0 of a program that
+// ended with an error while its job went on to a good end.
+func TestDriverThatLeavesItsJobHasFailed(t *testing.T) {
+	t.Parallel()
+	u := suite.User(t, bobbintest.Alice)
+	dir := u.Scratch(t)
+	u.Write(t, dir+"/lines", "line\n")
+	got := u.Run(t, perJob("-o", "json", suite.Program(t, "faulty"), "impatient", dir+"/lines", dir+"/out")...)
+	report := got.JSON(t)
+	if got.Code != 1 || report.JobStatus != "FINISHED" || !strings.Contains(report.Error, "the driver has waited long enough") {
+		t.Errorf("want the job done and exit code 1 with the driver's reason, got %s", got)
+	}
+	u.CheckGone(t, report.Application)
+}
