@@ -61,7 +61,7 @@ func SubmissionContextProto(c records.SubmissionContext) *yarnpb.ApplicationSubm
 	if c.Lifetime > 0 {
 		p.ApplicationTimeouts = []*yarnpb.ApplicationTimeoutMapProto{{
 			ApplicationTimeoutType: yarnpb.ApplicationTimeoutTypeProto_APP_TIMEOUT_LIFETIME.Enum(),
-			Timeout:                proto.Int64(int64((c.Lifetime + time.Second - 1) / time.Second)),
+			Timeout:                proto.Int64(int64((c.Lifetime-1)/time.Second) + 1),
 		}}
 	}
 	return p
@@ -93,7 +93,7 @@ func SubmissionContext(p *yarnpb.ApplicationSubmissionContextProto) records.Subm
 		c.Priority = &priority
 	}
 	for _, t := range p.GetApplicationTimeouts() {
-		c.Lifetime = time.Duration(t.GetTimeout()) * time.Second
+		c.Lifetime = period(t.GetTimeout(), time.Second)
 	}
 	return c
 }

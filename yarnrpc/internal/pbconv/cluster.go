@@ -1,6 +1,7 @@
 package pbconv
 
 import (
+	"math"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -57,7 +58,7 @@ func NodeReportProto(n records.NodeReport) *yarnpb.NodeReportProto {
 		HealthReport:           proto.String(n.HealthReport),
 		LastHealthReportTime:   proto.Int64(Millis(n.LastHealthReport)),
 		NodeLabels:             n.Labels,
-		DecommissioningTimeout: proto.Uint32(uint32(clamp(int(n.DecommissioningTimeout / time.Second)))),
+		DecommissioningTimeout: proto.Uint32(uint32(min(max(n.DecommissioningTimeout/time.Second, 0), math.MaxUint32))),
 	}
 }
 

@@ -80,8 +80,9 @@ func containerRetry(p *yarnpb.ContainerRetryContextProto) records.ContainerRetry
 	if p == nil {
 		return records.ContainerRetry{}
 	}
+	policy := p.GetRetryPolicy() // the default where it was left out
 	return records.ContainerRetry{
-		Policy:           state[records.RetryPolicy](p.RetryPolicy, ""),
+		Policy:           state[records.RetryPolicy](&policy, ""),
 		ErrorCodes:       p.GetErrorCodes(),
 		MaxRetries:       int(p.GetMaxRetries()),
 		Interval:         time.Duration(p.GetRetryInterval()) * time.Millisecond,
@@ -103,7 +104,7 @@ func containerRetryProto(r records.ContainerRetry) *yarnpb.ContainerRetryContext
 }
 
 // validity converts a window in which failures count; Hadoop's "always" is -1, ours 0.
-func validity(millis int64) time.Duration { return time.Duration(max(millis, 0)) * time.Millisecond }
+func validity(millis int64) time.Duration { return period(millis, time.Millisecond) }
 
 func validityMillis(d time.Duration) int64 {
 	if d <= 0 {

@@ -64,6 +64,12 @@ func Millis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
+// period converts a length of time. A negative one becomes none, and one that does
+// not fit the longest that does.
+func period(n int64, unit time.Duration) time.Duration {
+	return time.Duration(min(max(n, 0), math.MaxInt64/int64(unit))) * unit
+}
+
 // clamp converts a number to a field of 32 bits. What does not fit becomes the
 // nearest that does, which no server accepts as an amount of anything.
 func clamp(n int) int32 {

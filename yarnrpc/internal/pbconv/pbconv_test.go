@@ -305,3 +305,35 @@ func TestNumbersThatDoNotFitDoNotWrapAround(t *testing.T) {
 		t.Errorf("got %d", got)
 	}
 }
+
+// A window or a lifetime beyond 292 years would come out negative, which means
+// "always" or none.
+func TestTimesThatDoNotFitDoNotWrapAround(t *testing.T) {
+	longest := proto.Int64(math.MaxInt64)
+	submission := SubmissionContext(&yarnpb.ApplicationSubmissionContextProto{
+		AttemptFailuresValidityInterval: longest,
+		ApplicationTimeouts:             []*yarnpb.ApplicationTimeoutMapProto{{Timeout: longest}},
+	})
+	const centuries = 200 * 365 * 24 * time.Hour
+	if submission.FailuresValidity < centuries || submission.Lifetime < centuries {
+		t.Errorf("failures count for %v, lifetime %v", submission.FailuresValidity, submission.Lifetime)
+	}
+	sent := SubmissionContextProto(records.SubmissionContext{Lifetime: math.MaxInt64})
+	if got := sent.GetApplicationTimeouts()[0].GetTimeout(); got != math.MaxInt64/int64(time.Second)+1 {
+		t.Errorf("lifetime of %d s", got)
+	}
+	node := NodeReportProto(records.NodeReport{DecommissioningTimeout: math.MaxUint32 * time.Second})
+	if got := node.GetDecommissioningTimeout(); got != math.MaxUint32 {
+		t.Errorf("decommissioning takes %d s", got)
+	}
+}
+
+// Hadoop leaves out what equals the default (NEVER_RETRY).
+func TestARetryContextWithoutPolicyHasTheDefault(t *testing.T) {
+	got := ContainerLaunchContext(&yarnpb.ContainerLaunchContextProto{
+		ContainerRetryContext: &yarnpb.ContainerRetryContextProto{MaxRetries: proto.Int32(3)},
+	})
+	if got.Retry.Policy != records.RetryNever || got.Retry.MaxRetries != 3 {
+		t.Errorf("got %+v", got.Retry)
+	}
+}

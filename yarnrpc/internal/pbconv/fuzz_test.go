@@ -1,0 +1,127 @@
+package pbconv
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protopath"
+	"google.golang.org/protobuf/reflect/protorange"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// FuzzRecords makes records of what a daemon of YARN sends. It would catch a
+// message that crashes its reader, and a number, a time or a name that becomes
+// another between a message and its record.
+func FuzzRecords(f *testing.F) {
+	f.Add(marshalled(f, ContainerProto(records.Container{ID: container, Node: records.NodeID{Host: "h", Port: 8041}, Token: nil})))
+	f.Add(marshalled(f, ContainerStatusProto(records.ContainerStatus{ID: container, ExitStatus: records.ExitPreempted, Attributes: map[string]string{"HOST": "h"}})))
+	f.Add(marshalled(f, NodeReportProto(records.NodeReport{State: records.NodeLost, DecommissioningTimeout: 1})))
+	f.Add(marshalled(f, SubmissionContextProto(records.SubmissionContext{
+		ID: app, Name: "n", Lifetime: 1, FailuresValidity: 1, Logs: records.LogAggregation{Include: ".*"},
+		Container: records.ContainerLaunchContext{
+			LocalResources: map[string]records.LocalResource{"x": {URL: records.URL{Scheme: "hdfs", Host: "ns", Port: -1, Path: "/x"}, Type: records.LocalFile}},
+			ACLs:           map[records.ApplicationAccess]string{records.AccessView: "*"}, Retry: records.ContainerRetry{Policy: records.RetryNever},
+		},
+	})))
+	f.Add(marshalled(f, &yarnpb.ApplicationReportProto{
+		YarnApplicationState: yarnpb.YarnApplicationStateProto_RUNNING.Enum(), StartTime: proto.Int64(1), RpcPort: proto.Int32(-1), Progress: proto.Float32(0.5),
+	}))
+	f.Add(marshalled(f, &yarnpb.QueueInfoProto{QueueName: proto.String("root"), ChildQueues: []*yarnpb.QueueInfoProto{{}}, Applications: []*yarnpb.ApplicationReportProto{{}}}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		survives(t, b, &yarnpb.ContainerProto{}, Container, ContainerProto)
+		survives(t, b, &yarnpb.ContainerStatusProto{}, ContainerStatus, ContainerStatusProto)
+		survives(t, b, &yarnpb.NodeReportProto{}, NodeReport, NodeReportProto)
+		survives(t, b, &yarnpb.ContainerLaunchContextProto{}, ContainerLaunchContext, ContainerLaunchContextProto)
+		survives(t, b, &yarnpb.ApplicationSubmissionContextProto{}, submission, SubmissionContextProto)
+		survives(t, b, &yarnpb.LocalResourceProto{}, LocalResource, LocalResourceProto)
+		survives(t, b, &yarnpb.ContainerIdProto{}, ContainerID, ContainerIDProto)
+		reads(t, b, &yarnpb.ApplicationReportProto{}, func(p *yarnpb.ApplicationReportProto) { checkReport(t, ApplicationReport(p)) })
+		reads(t, b, &yarnpb.ApplicationAttemptReportProto{}, func(p *yarnpb.ApplicationAttemptReportProto) { AttemptReport(p) })
+		reads(t, b, &yarnpb.ContainerReportProto{}, func(p *yarnpb.ContainerReportProto) { ContainerReport(p) })
+		reads(t, b, &yarnpb.QueueInfoProto{}, func(p *yarnpb.QueueInfoProto) { checkQueue(t, p, QueueInfo(p)) })
+		reads(t, b, &yarnpb.QueueUserACLInfoProto{}, func(p *yarnpb.QueueUserACLInfoProto) { QueueUserACLs([]*yarnpb.QueueUserACLInfoProto{p}) })
+		reads(t, b, &yarnpb.YarnClusterMetricsProto{}, func(p *yarnpb.YarnClusterMetricsProto) { ClusterMetrics(p) })
+	})
+}
+
+func checkReport(t *testing.T, r records.ApplicationReport) {
+	t.Helper()
+	if r.State != "" && ApplicationStateProto(r.State) == nil || r.FinalStatus != "" && FinalApplicationStatusProto(r.FinalStatus) == nil {
+		t.Errorf("YARN has no state %q, %q", r.State, r.FinalStatus)
+	}
+	if r.Started.UnixMilli() < 0 && !r.Started.IsZero() {
+		t.Errorf("started in %v", r.Started)
+	}
+}
+
+func checkQueue(t *testing.T, p *yarnpb.QueueInfoProto, q records.QueueInfo) {
+	t.Helper()
+	if len(q.Children) != len(p.GetChildQueues()) || len(q.Applications) != len(p.GetApplications()) {
+		t.Errorf("queue %s has %d children and %d applications, its message %d and %d",
+			q.Name, len(q.Children), len(q.Applications), len(p.GetChildQueues()), len(p.GetApplications()))
+	}
+}
+
+// submission leaves out what is empty: it is not sent on, and takes the server's
+// default.
+func submission(p *yarnpb.ApplicationSubmissionContextProto) records.SubmissionContext {
+	if p.GetQueue() == "" {
+		p.Queue = nil
+	}
+	if p.GetApplicationType() == "" {
+		p.ApplicationType = nil
+	}
+	return SubmissionContext(p)
+}
+
+// survives checks that a record is the same after it was sent on.
+func survives[P proto.Message, R any](t *testing.T, b []byte, p P, record func(P) R, message func(R) P) {
+	t.Helper()
+	reads(t, b, p, func(p P) {
+		want := record(p)
+		if ofTheFuture(t, p) {
+			return // a state without a name cannot be sent on
+		}
+		if diff := cmp.Diff(want, record(encoded(t, message(want)))); diff != "" {
+			t.Errorf("%T: %s", want, diff)
+		}
+	})
+}
+
+// ofTheFuture tells whether a message holds an enumeration value that our .proto
+// files do not have.
+func ofTheFuture(t *testing.T, p proto.Message) bool {
+	t.Helper()
+	found := false
+	err := protorange.Range(p.ProtoReflect(), func(path protopath.Values) error {
+		last := path.Index(-1)
+		if number, is := last.Value.Interface().(protoreflect.EnumNumber); is && last.Step.Kind() == protopath.FieldAccessStep {
+			found = found || last.Step.FieldDescriptor().Enum().Values().ByNumber(number) == nil
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func reads[P proto.Message](t *testing.T, b []byte, p P, use func(P)) {
+	t.Helper()
+	if proto.Unmarshal(b, p) == nil {
+		use(p)
+	}
+}
+
+func marshalled(f *testing.F, p proto.Message) []byte {
+	f.Helper()
+	b, err := proto.Marshal(p)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return b
+}
