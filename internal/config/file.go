@@ -12,8 +12,13 @@ import (
 // FileName is the file of options in the directory of the configuration.
 const FileName = "bobbin.yaml"
 
-// maxFile bounds the file of options, in bytes.
-const maxFile = 1 << 20
+const (
+	// maxFile bounds the file of options, in bytes.
+	maxFile = 1 << 20
+	// maxName bounds a dotted name, in bytes: mappings in mappings would make it
+	// as long as the file, once for each value in them.
+	maxName = 256
+)
 
 // ReadFile reads a YAML file of options: "a.b: v", or nested mappings, which
 // are the same. A missing file is fs.ErrNotExist; anything but mappings of
@@ -66,6 +71,10 @@ func flatten(node *yaml.Node, name string, visit func(name string, node *yaml.No
 			key := node.Content[i]
 			if key.Kind != yaml.ScalarNode || key.Value == "" {
 				visit(name, key, fmt.Errorf("a mapping's key must be a name: %w", ErrInvalid))
+				continue
+			}
+			if len(name)+1+len(key.Value) > maxName {
+				visit(name, key, fmt.Errorf("a name of more than %d bytes: %w", maxName, ErrInvalid))
 				continue
 			}
 			flatten(node.Content[i+1], strings.TrimPrefix(name+"."+key.Value, "."), visit)

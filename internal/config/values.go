@@ -22,7 +22,13 @@ const (
 )
 
 // Megabytes is the amount in MB as YARN counts it, rounded up.
-func (b Bytes) Megabytes() int { return int((b + Mebibyte - 1) / Mebibyte) }
+func (b Bytes) Megabytes() int {
+	whole := int(b / Mebibyte)
+	if b%Mebibyte > 0 {
+		whole++
+	}
+	return whole
+}
 
 // String gives the largest unit that leaves no rest, in the syntax of options.
 func (b Bytes) String() string {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -54,6 +55,9 @@ func TestSizesAsFlinkWritesThem(t *testing.T) {
 	}
 	if got := (Mebibyte + 1).Megabytes(); got != 2 {
 		t.Errorf("a byte over a megabyte is %d MB for YARN, want 2", got)
+	}
+	if got := Bytes(math.MaxInt64).Megabytes(); got != 1<<43 {
+		t.Errorf("the largest size is %d MB for YARN, and passes every limit", got)
 	}
 }
 

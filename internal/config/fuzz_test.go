@@ -1,0 +1,120 @@
+package config
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// FuzzValues gives a text to every option. It would catch a size, a time or a
+// port that wraps around, a value that is another in the next process, and an
+// error that does not say which option is wrong.
+func FuzzValues(f *testing.F) {
+	for _, text := range []string{"512m", "9223372036854775807", "1 gb", "10 s", "106751 d", "50100-50200, 0", "0.4", "true", "-1", "٣", "1e3", "18446744073709551615k"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, name := range names() {
+			if strings.HasSuffix(name, "*") {
+				continue
+			}
+			c, err := New(Layer{Source: "here", Values: map[string]string{name: text}})
+			if err != nil {
+				if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), name) {
+					t.Errorf("%s: error %v", name, err)
+				}
+				continue
+			}
+			checkValue(t, name, text, c.set[name].value)
+			again, err := New(Layer{Source: "here", Values: c.Set()})
+			if err != nil {
+				t.Errorf("%s: %q cannot be passed on: %v", name, text, err)
+				continue
+			}
+			if diff := cmp.Diff(c.set[name].value, again.set[name].value); diff != "" {
+				t.Errorf("%s: %q is another in the next process:\n%s", name, text, diff)
+			}
+		}
+	})
+}
+
+func checkValue(t *testing.T, name, text string, value any) {
+	t.Helper()
+	switch value := value.(type) {
+	case Bytes:
+		mb := Bytes(value.Megabytes())
+		if value < 0 || mb < value/Mebibyte || mb > value/Mebibyte+1 {
+			t.Errorf("%s: %q is %d bytes and %d MB", name, text, value, mb)
+		}
+		if again, err := ParseMemory(value.String(), Byte); err != nil || again != value {
+			t.Errorf("%s: %q is written %s, which is %d, %v", name, text, value, again, err)
+		}
+	case time.Duration:
+		if again, err := ParseDuration(FormatDuration(value)); err != nil || again != value || value < 0 {
+			t.Errorf("%s: %q is %s, which is written as %s, %v", name, text, value, again, err)
+		}
+	case Ports:
+		for _, r := range value {
+			if r.First < 0 || r.First > r.Last || r.Last > 65535 {
+				t.Errorf("%s: %q has ports %d to %d", name, text, r.First, r.Last)
+			}
+		}
+	}
+}
+
+// FuzzParseFile reads a file of options. It would catch one that takes much more
+// memory than it has bytes, and a fault without file and line.
+func FuzzParseFile(f *testing.F) {
+	for _, text := range []string{
+		"parallelism.default: 4\ntaskmanager:\n  memory.process.size: 1g\n", "a: &x [1]\nb: *x\n", "a: 1\na: 2\n", "? [a]\n: b\n", "a: !!binary QQ==\n",
+		"{a: {a: {a: {b: 1, c: 2}}}}", "%YAML 1.1\n---\na: |\n  b\n", "\xff\xfea\x00",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		layer, err := ParseFile("conf/bobbin.yaml", data)
+		if err != nil {
+			if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "conf/bobbin.yaml") {
+				t.Errorf("error %v", err)
+			}
+			return
+		}
+		total := 0
+		for name := range layer.Values {
+			total += len(name)
+			if line := layer.Lines[name]; line < 1 || line > len(data)+1 { // a missing value is in the line after the last
+				t.Errorf("%q is in line %d of %q", name, line, data)
+			}
+		}
+		if total > maxName*len(data) {
+			t.Errorf("%d bytes of names come from %d", total, len(data))
+		}
+		if _, err := New(layer); err != nil && !errors.Is(err, ErrInvalid) {
+			t.Errorf("error %v is not ErrInvalid", err)
+		}
+	})
+}
+
+// FuzzParseDefinition reads the text behind -D. It would catch an "=" or a comma
+// that the value loses.
+func FuzzParseDefinition(f *testing.F) {
+	f.Add("containerized.master.env.A=b=c,d")
+	f.Add(" a = ")
+	f.Add("=x")
+	f.Fuzz(func(t *testing.T, text string) {
+		name, value, err := ParseDefinition(text)
+		if err != nil {
+			if !errors.Is(err, ErrInvalid) {
+				t.Errorf("error %v is not ErrInvalid", err)
+			}
+			return
+		}
+		before, after, _ := strings.Cut(text, "=")
+		if name == "" || name != strings.TrimSpace(before) || value != after {
+			t.Errorf("%q is %q and %q", text, name, value)
+		}
+	})
+}
