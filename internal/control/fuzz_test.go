@@ -1,0 +1,28 @@
+package control_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/internal/control"
+)
+
+// FuzzParse reads a variable of the environment. It would catch a program that
+// takes stdin, stdout or stderr for its control socket.
+func FuzzParse(f *testing.F) {
+	f.Add(control.Value(control.RoleTaskHost, control.ChildFD))
+	f.Add("driver:1")
+	f.Add("driver:+3:")
+	f.Fuzz(func(t *testing.T, value string) {
+		role, fd, err := control.Parse(value)
+		if err != nil {
+			if !errors.Is(err, control.ErrVariable) {
+				t.Errorf("error %v is not ErrVariable", err)
+			}
+			return
+		}
+		if again, number, err := control.Parse(control.Value(role, fd)); fd < control.ChildFD || err != nil || again != role || number != fd {
+			t.Errorf("%q is %s at %d, which reads as %s at %d, %v", value, role, fd, again, number, err)
+		}
+	})
+}
