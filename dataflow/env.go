@@ -104,8 +104,8 @@ func (e *Env) parallelism() (int, error) {
 		return 1, nil
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > maxParallelism {
-		return 0, fmt.Errorf("option %s is %q: it must be a number between 1 and %d", optionDefaultParallelism, text, maxParallelism)
+	if err != nil || n < 1 || n > jobgraph.MaxParallelism {
+		return 0, fmt.Errorf("option %s is %q: it must be a number between 1 and %d", optionDefaultParallelism, text, jobgraph.MaxParallelism)
 	}
 	return n, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
 // Codec encodes the elements of a stream; see package codec.
@@ -87,8 +88,6 @@ func Overwrite() Option {
 	return Option{optionOverwrite, func(s *settings) { s.overwrite = true }}
 }
 
-const maxParallelism = 1 << 15 // as Flink's pipeline.max-parallelism
-
 // settle applies the options of an operator. Faults go to the plan.
 func (p *Plan) settle(operator string, allowed optionKind, options []Option) settings {
 	var s settings
@@ -98,8 +97,8 @@ func (p *Plan) settle(operator string, allowed optionKind, options []Option) set
 			continue
 		}
 		o.apply(&s)
-		if o.kind == optionParallelism && (s.parallelism < 1 || s.parallelism > maxParallelism) {
-			p.fault(fmt.Errorf("%s: parallelism %d is not between 1 and %d", operator, s.parallelism, maxParallelism))
+		if o.kind == optionParallelism && (s.parallelism < 1 || s.parallelism > jobgraph.MaxParallelism) {
+			p.fault(fmt.Errorf("%s: parallelism %d is not between 1 and %d", operator, s.parallelism, jobgraph.MaxParallelism))
 		}
 	}
 	if s.name == "" {

@@ -56,17 +56,26 @@ func (g *JobGraph) Validate() error {
 	if len(g.Vertices) == 0 {
 		return fmt.Errorf("%w: no vertices", ErrInvalid)
 	}
+	subtasks := 0
 	for i, v := range g.Vertices {
 		switch {
-		case v.Parallelism < 1:
-			return fmt.Errorf("%w: vertex %d %q has parallelism %d", ErrInvalid, i, v.Name, v.Parallelism)
+		case v.Parallelism < 1 || v.Parallelism > MaxParallelism:
+			return fmt.Errorf("%w: vertex %d %q has parallelism %d, want 1 to %d", ErrInvalid, i, v.Name, v.Parallelism, MaxParallelism)
 		case v.Source == (len(g.Inputs(VertexID(i))) > 0):
 			return fmt.Errorf("%w: vertex %d %q must read either splits or edges", ErrInvalid, i, v.Name)
 		case v.Collect != "" && v.Parallelism != 1:
 			return fmt.Errorf("%w: vertex %d %q collects with parallelism %d", ErrInvalid, i, v.Name, v.Parallelism)
 		}
+		if subtasks += v.Parallelism; subtasks > MaxSubtasks {
+			return fmt.Errorf("%w: more than %d subtasks: lower the parallelism", ErrInvalid, MaxSubtasks)
+		}
 		if err := g.validatePorts(VertexID(i)); err != nil {
 			return err
+		}
+		for _, s := range v.Splits {
+			if s.Offset < 0 || s.Length < 0 || s.Length > s.FileLength-s.Offset {
+				return fmt.Errorf("%w: vertex %d %q reads %d bytes from %d of %s, which has %d", ErrInvalid, i, v.Name, s.Length, s.Offset, s.URI, s.FileLength)
+			}
 		}
 	}
 	for _, e := range g.Edges {

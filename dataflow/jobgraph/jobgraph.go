@@ -16,6 +16,14 @@ import (
 // handshake of the exchange.
 const ProtocolVersion = 1
 
+// Bounds of a job, as memory of the ApplicationMaster goes with its subtasks.
+const (
+	// MaxParallelism bounds a vertex's subtasks; Flink's pipeline.max-parallelism.
+	MaxParallelism = 1 << 15
+	// MaxSubtasks bounds those of all vertices together.
+	MaxSubtasks = 1 << 20
+)
+
 // JobGraph is a planned job.
 type JobGraph struct {
 	ProtocolVersion int      `json:"protocolVersion"`

@@ -3,6 +3,7 @@ package jobgraph_test
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -64,9 +65,24 @@ func TestValidateRefusesWhatAJobMasterCannotRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*jobgraph.JobGraph){
-		"no vertices":                 func(g *jobgraph.JobGraph) { g.Vertices, g.Edges = nil, nil },
-		"another protocol version":    func(g *jobgraph.JobGraph) { g.ProtocolVersion++ },
-		"parallelism 0":               func(g *jobgraph.JobGraph) { g.Vertices[1].Parallelism = 0 },
+		"no vertices":               func(g *jobgraph.JobGraph) { g.Vertices, g.Edges = nil, nil },
+		"another protocol version":  func(g *jobgraph.JobGraph) { g.ProtocolVersion++ },
+		"parallelism 0":             func(g *jobgraph.JobGraph) { g.Vertices[1].Parallelism = 0 },
+		"parallelism without bound": func(g *jobgraph.JobGraph) { g.Vertices[1].Parallelism = jobgraph.MaxParallelism + 1 },
+		"too many subtasks": func(g *jobgraph.JobGraph) {
+			for range jobgraph.MaxSubtasks / jobgraph.MaxParallelism {
+				g.Vertices = append(g.Vertices, jobgraph.Vertex{Parallelism: jobgraph.MaxParallelism, Source: true})
+			}
+		},
+		"a split before its file": func(g *jobgraph.JobGraph) {
+			g.Vertices[0].Splits = []jobgraph.Split{{Offset: -1, Length: 2, FileLength: 2}}
+		},
+		"a split of less than nothing": func(g *jobgraph.JobGraph) {
+			g.Vertices[0].Splits = []jobgraph.Split{{Length: -1, FileLength: 2}}
+		},
+		"a split beyond its file": func(g *jobgraph.JobGraph) {
+			g.Vertices[0].Splits = []jobgraph.Split{{Offset: 1, Length: math.MaxInt64, FileLength: 2}}
+		},
 		"a vertex with no input":      func(g *jobgraph.JobGraph) { g.Edges = g.Edges[:1] },
 		"a source with an input":      func(g *jobgraph.JobGraph) { g.Vertices[1].Source = true },
 		"an edge backwards":           func(g *jobgraph.JobGraph) { g.Edges[1].From, g.Edges[1].To = 2, 1 },
