@@ -19,6 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // requestTimeout bounds one request to the ApplicationMaster; long polls answer
@@ -54,12 +55,20 @@ type ClusterClient struct {
 // NewClusterClient makes a client from what the ApplicationMaster has staged.
 // Close ends its connections.
 func NewClusterClient(access launch.Access) (*ClusterClient, error) {
+	// It becomes part of a URL, and the token goes where that points.
+	base, err := url.Parse("https://" + access.Address)
+	if err == nil {
+		_, err = records.ParseNodeID(access.Address)
+	}
+	if err != nil || base.Host != access.Address {
+		return nil, fmt.Errorf("reach ApplicationMaster: its address %q is no host:port", access.Address)
+	}
 	tls, err := pki.RESTClientTLS(access.Authority)
 	if err != nil {
 		return nil, fmt.Errorf("reach ApplicationMaster at %s: %w", access.Address, err)
 	}
 	return &ClusterClient{
-		base: "https://" + access.Address, token: access.Token,
+		base: base.String(), token: access.Token,
 		http: &http.Client{Timeout: requestTimeout, Transport: &http.Transport{TLSClientConfig: tls, MaxIdleConnsPerHost: 2}},
 	}, nil
 }
@@ -126,8 +135,10 @@ func (c *ClusterClient) RootCause(ctx context.Context, id ids.JobID) (string, er
 		Root string `json:"root-exception"` // null: none
 	}
 	err := c.get(ctx, jobPath(id)+"/exceptions", &answer)
-	line, _, _ := strings.Cut(answer.Root, "\n")
-	return line, err
+	if end := strings.IndexAny(answer.Root, "\r\n"); end >= 0 {
+		answer.Root = answer.Root[:end]
+	}
+	return answer.Root, err
 }
 
 // waitTime is how long one question waits for its answer to change.

@@ -234,6 +234,40 @@ func TestMasterThatDiesAmidAnAnswerIsAway(t *testing.T) {
 	}
 }
 
+// TestOddAnswersStayWithinTheirKind would catch a job that took less than no time,
+// and a root cause that overwrites its own line on a terminal.
+func TestOddAnswersStayWithinTheirKind(t *testing.T) {
+	c := connect(t, master(t, gateway{}))
+	c.http.Transport = roundTrip(func(r *http.Request) *http.Response {
+		answer := `{"root-exception":"panic: boom\r\nmain.go:1","duration":9223372036854775807}`
+		return &http.Response{StatusCode: http.StatusOK, Request: r, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer))}
+	})
+	if cause, err := c.RootCause(t.Context(), runningJob); err != nil || cause != "panic: boom" {
+		t.Errorf("root cause is %q, %v", cause, err)
+	}
+	if ended, err := c.Result(t.Context(), runningJob); err != nil || ended.Duration < 200*365*24*time.Hour {
+		t.Errorf("the job took %v, %v", ended.Duration, err)
+	}
+}
+
+// TestTheTokenGoesToTheAddressAlone would catch an access file by which the
+// owner's token, or a request, lands somewhere else.
+func TestTheTokenGoesToTheAddressAlone(t *testing.T) {
+	access := master(t, gateway{})
+	for _, address := range []string{"", "h", "h:", ":1", "h:1/x", "h:1?x", "h:1#x", "me@h:1", "h:1 ", "h:99999"} {
+		access.Address = address
+		if _, err := NewClusterClient(access); err == nil || !strings.Contains(err.Error(), "host:port") {
+			t.Errorf("%q: error %v", address, err)
+		}
+	}
+	for _, address := range []string{"127.0.0.1:8081", "[::1]:1", "node-1.example:1"} {
+		access.Address = address
+		if _, err := NewClusterClient(access); err != nil {
+			t.Errorf("%q: error %v", address, err)
+		}
+	}
+}
+
 type roundTrip func(*http.Request) *http.Response
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }

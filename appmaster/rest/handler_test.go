@@ -315,6 +315,11 @@ func TestClientReadsResults(t *testing.T) {
 	if _, err := ReadPage(ask(g, http.MethodGet, "/jobs").Result()); !errors.Is(err, ErrNoPage) {
 		t.Errorf("answer of another path: got error %v", err)
 	}
+	backwards := ask(g, http.MethodGet, "/jobs/"+string(failedID)+"/collect/top?cursor=4").Result()
+	backwards.Header.Set(headerNext, "-1")
+	if _, err := ReadPage(backwards); !errors.Is(err, ErrNoPage) {
+		t.Errorf("a page before the first: got error %v", err)
+	}
 }
 
 func TestOwnerDoorAsksForTheToken(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -41,7 +42,8 @@ type ResultFailure struct {
 // JobEnded gives the result as roles tell it.
 func (r Result) JobEnded() msg.JobEnded {
 	e := msg.JobEnded{
-		Job: r.Job, Status: r.Status, Duration: time.Duration(r.Duration) * time.Millisecond, Counters: r.Counters,
+		Job: r.Job, Status: r.Status, Counters: r.Counters,
+		Duration: time.Duration(min(max(r.Duration, 0), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond,
 	}
 	if r.Failure != nil {
 		e.Failure = msg.NewFailure(r.Failure.Message, r.Failure.Stack)
@@ -120,6 +122,9 @@ func ReadPage(r *http.Response) (msg.CollectPage, error) {
 	end, endErr := strconv.ParseBool(r.Header.Get(headerEnd))
 	if err := errors.Join(epochErr, nextErr, endErr); err != nil {
 		return msg.CollectPage{}, fmt.Errorf("%w: %w", ErrNoPage, err)
+	}
+	if epoch < 0 || next < 0 {
+		return msg.CollectPage{}, fmt.Errorf("%w: epoch %d, next %d", ErrNoPage, epoch, next)
 	}
 	records, err := io.ReadAll(io.LimitReader(r.Body, maxPage+1))
 	if err != nil {

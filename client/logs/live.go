@@ -15,11 +15,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
+// ErrListing says that an answer is no list of a container's logs.
+var ErrListing = errors.New("malformed list of logs")
+
 // maxListing bounds the answer that lists a container's logs, in bytes.
 const maxListing = 1 << 20
 
 // Live visits the logs of a container as they are now, by the web server of its
-// node (NMWebServices: /ws/v1/node/containers/<id>/logs).
+// node (NMWebServices: /ws/v1/node/containers/<id>/logs). A container that its
+// node is about to start has none.
 func Live(ctx context.Context, web *http.Client, report records.ContainerReport, user string, visit Visit) error {
 	base := report.NodeHTTPAddress
 	if base == "" {
@@ -30,6 +34,9 @@ func Live(ctx context.Context, web *http.Client, report records.ContainerReport,
 	}
 	base += "/ws/v1/node/containers/" + report.ID.String() + "/logs"
 	names, err := listing(ctx, web, base, user)
+	if errors.Is(err, errStarting) {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("read logs of %s: %w", report.ID, err)
 	}
@@ -44,6 +51,10 @@ func Live(ctx context.Context, web *http.Client, report records.ContainerReport,
 	}
 	return nil
 }
+
+// errStarting is a node's answer about a container that does not run yet
+// (ContainerLogsUtils#checkState).
+var errStarting = errors.New("the container is being started")
 
 // maxHead bounds what NodeManagers put before a log, in bytes.
 const maxHead = 4 << 10
@@ -98,13 +109,16 @@ func listing(ctx context.Context, web *http.Client, address, user string) ([]str
 			Logs info `json:"containerLogsInfo"`
 		}
 		if err := json.Unmarshal(text, &one); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", ErrListing, err)
 		}
 		several.Logs = []info{one.Logs}
 	}
 	var names []string
 	for _, logs := range several.Logs {
 		for _, file := range logs.Files {
+			if file.Name == "" || file.Name == "." || file.Name == ".." { // they lead elsewhere
+				return nil, fmt.Errorf("%w: it has one named %q", ErrListing, file.Name)
+			}
 			names = append(names, file.Name)
 		}
 	}
@@ -122,8 +136,12 @@ func get(ctx context.Context, web *http.Client, address, user, accept string, re
 		return err
 	}
 	defer func() { err = errors.Join(err, response.Body.Close()) }()
-	if response.StatusCode != http.StatusOK {
+	switch response.StatusCode {
+	case http.StatusOK:
+		return read(response.Body)
+	case http.StatusServiceUnavailable:
+		return fmt.Errorf("%s: %w", address, errStarting)
+	default:
 		return fmt.Errorf("%s answers %s", address, response.Status)
 	}
-	return read(response.Body)
 }

@@ -114,6 +114,17 @@ func TestBothShapesOfAListingAreRead(t *testing.T) {
 	}
 }
 
+// TestALogHasAName would catch a listing that leads the client away from the
+// container's logs.
+func TestALogHasAName(t *testing.T) {
+	for _, name := range []string{"", ".", ".."} {
+		web, report := webServer(t, map[string]string{logsPath: `{"containerLogsInfo":{"containerLogInfo":[{"fileName":"` + name + `"}]}}`})
+		if _, err := live(t.Context(), web, report); !errors.Is(err, ErrListing) || !strings.Contains(err.Error(), containerID) {
+			t.Errorf("a log named %q: %v", name, err)
+		}
+	}
+}
+
 // TestFaultsOfNodesNameThem would catch an error that says neither which
 // container nor where.
 func TestFaultsOfNodesNameThem(t *testing.T) {
@@ -135,5 +146,19 @@ func TestFaultsOfNodesNameThem(t *testing.T) {
 	report.NodeHTTPAddress = ""
 	if _, err := live(t.Context(), web, report); err == nil || !strings.Contains(err.Error(), containerID) {
 		t.Errorf("a container without an address: %v", err)
+	}
+}
+
+// TestAContainerThatIsBeingStartedHasNoLogs would catch the logs of an application
+// that end with an error because one more container comes.
+func TestAContainerThatIsBeingStartedHasNoLogs(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "Container is not yet running", http.StatusServiceUnavailable)
+	}))
+	t.Cleanup(server.Close)
+	_, report := webServer(t, nil)
+	report.NodeHTTPAddress = server.URL
+	if all, err := live(t.Context(), server.Client(), report); err != nil || len(all) != 0 {
+		t.Errorf("got %v and error %v, want nothing", all, err)
 	}
 }

@@ -184,8 +184,8 @@ func find(data, start []byte) int {
 		if end <= 0 {
 			continue
 		}
-		if version, err := strconv.Atoi(string(data[:end])); err == nil && version > 0 {
-			return version
+		if version, err := strconv.ParseUint(string(data[:end]), 10, 31); err == nil && version > 0 {
+			return int(version)
 		}
 	}
 }

@@ -49,6 +49,7 @@ func TestInspectTellsProgramsApart(t *testing.T) {
 	}{
 		{"a program built with the SDK is taken", build(t, "amd64", mark), nil},
 		{"a program without the mark is refused", build(t, "amd64", "<bobbin sdk protocol version=>"), program.ErrNotBuiltWithSDK},
+		{"a mark with a sign is none", build(t, "amd64", "<bobbin sdk protocol version=+1>"), program.ErrNotBuiltWithSDK},
 		{"another protocol version is refused", build(t, "amd64", "<bobbin sdk protocol version=99999>"), program.ErrProtocolVersion},
 		{"another architecture is refused", build(t, "arm64", mark), program.ErrPlatform},
 		{"a script is refused though it holds the mark", text, program.ErrPlatform},

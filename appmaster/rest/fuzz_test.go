@@ -1,0 +1,119 @@
+package rest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// FuzzRequest sends what any program on the network can send to both doors. It
+// would catch a request that changes the cluster or waits for long without the
+// right to, one that crashes a handler, and a refusal without a reason.
+func FuzzRequest(f *testing.F) {
+	for _, r := range []string{
+		"GET /jobs/" + string(runningID) + "/result?wait=10s HTTP/1.1\r\nHost: am\r\nAuthorization: Bearer " + token + "\r\n\r\n",
+		"GET /jobs/" + string(failedID) + "/collect/words?cursor=41&wait=9223372036s HTTP/1.1\r\nHost: am\r\n\r\n",
+		"PATCH /v1/jobs/" + string(runningID) + "?mode=cancel HTTP/1.1\r\nHost: am\r\nAuthorization: bearer " + token + "\r\n\r\n",
+		"DELETE /cluster HTTP/1.0\r\n\r\n",
+		"GET /%2e%2e/jobs/../cluster?a=%zz;b HTTP/1.1\r\nHost: am\r\n\r\n",
+	} {
+		f.Add([]byte(r))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		request, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(data)))
+		if err != nil {
+			return
+		}
+		owner := request.Header.Get("Authorization") == "Bearer "+token
+		for name, door := range map[string]struct {
+			open   func(*Server) http.Handler
+			from   string
+			status int // of every answer, where set
+			owner  bool
+		}{
+			"behind the doors":            {(*Server).Unguarded, "10.0.0.9:1", 0, true},
+			"to the owner's door":         {(*Server).ownerDoor, "10.0.0.9:1", refusedUnless(owner, http.StatusUnauthorized), owner},
+			"to the proxy's door":         {(*Server).proxyDoor, "10.0.0.1:1", 0, false},
+			"to the proxy's door by else": {(*Server).proxyDoor, "10.0.0.9:1", http.StatusForbidden, false},
+		} {
+			g := new(fakeGateway)
+			request.RemoteAddr = door.from
+			answer := httptest.NewRecorder()
+			door.open(newServer(g)).ServeHTTP(answer, request)
+			if door.status != 0 && answer.Code != door.status {
+				t.Errorf("%s: status %d, want %d", name, answer.Code, door.status)
+			}
+			if !door.owner && (g.shut || len(g.cancelled)+len(g.waits)+len(g.cursors) > 0) {
+				t.Errorf("%s: the cluster was changed or a result given away", name)
+			}
+			checkAsked(t, g)
+			checkAnswer(t, name, answer)
+		}
+	})
+}
+
+func refusedUnless(allowed bool, status int) int {
+	if allowed {
+		return 0
+	}
+	return status
+}
+
+func checkAsked(t *testing.T, g *fakeGateway) {
+	t.Helper()
+	for _, wait := range g.waits {
+		if wait < 0 || wait > maxWait {
+			t.Errorf("the gateway waits for %v", wait)
+		}
+	}
+	for _, cursor := range g.cursors {
+		if cursor < 0 {
+			t.Errorf("the gateway is asked for cursor %d", cursor)
+		}
+	}
+	for _, job := range g.cancelled {
+		if len(job) != 32 || strings.Trim(string(job), "0123456789abcdef") != "" {
+			t.Errorf("job %q is cancelled", job)
+		}
+	}
+}
+
+func checkAnswer(t *testing.T, name string, answer *httptest.ResponseRecorder) {
+	t.Helper()
+	if !strings.HasPrefix(answer.Header().Get("Content-Type"), "application/json") {
+		return
+	}
+	var failure failureBody
+	if err := json.Unmarshal(answer.Body.Bytes(), &failure); err != nil {
+		t.Errorf("%s: %v in %s", name, err, answer.Body)
+	}
+	if answer.Code >= http.StatusBadRequest && (len(failure.Errors) != 1 || failure.Errors[0] == "") || answer.Code == http.StatusInternalServerError {
+		t.Errorf("%s: status %d, %s", name, answer.Code, answer.Body)
+	}
+}
+
+// FuzzReadPage reads what a server answers for a page of results. It would catch
+// another answer that is taken for a page, and one that fills the client's memory.
+func FuzzReadPage(f *testing.F) {
+	f.Add("3", "42", "true", []byte{1, 0xff})
+	f.Add("", "-1", "T", []byte("<html>"))
+	f.Fuzz(func(t *testing.T, epoch, next, end string, body []byte) {
+		header := http.Header{}
+		header.Set(headerEpoch, epoch)
+		header.Set(headerNext, next)
+		header.Set(headerEnd, end)
+		page, err := ReadPage(&http.Response{Header: header, Body: io.NopCloser(io.MultiReader(bytes.NewReader(body)))})
+		switch {
+		case err == nil && (page.Epoch < 0 || page.Next < 0 || !bytes.Equal(page.Records, body)):
+			t.Errorf("%q, %q and %d bytes are page %d, %d with %d bytes", epoch, next, len(body), page.Epoch, page.Next, len(page.Records))
+		case err != nil && !errors.Is(err, ErrNoPage):
+			t.Errorf("error %v is not ErrNoPage", err)
+		}
+	})
+}
