@@ -3,6 +3,7 @@ package yarnrpc
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"math"
 	"net"
@@ -91,8 +92,12 @@ func dial(ctx context.Context, address string, o Options, id *identity) (*Conn, 
 	}
 	raw, err := o.Dial(ctx, "tcp", address)
 	if err != nil {
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			err = contextError(ctx)
+		case errors.Is(err, context.DeadlineExceeded):
+			// A limit of Dial's own: as text, or it would be taken for the caller's.
+			err = fmt.Errorf("%w: %v", ErrConnectTimeout, err) //nolint:errorlint // see above
 		}
 		return nil, err
 	}

@@ -419,3 +419,14 @@ func TestConnectingHasATimeLimit(t *testing.T) {
 		})
 	}
 }
+
+// A Dial of the caller's may have a limit of its own, which is not the caller's
+// patience: another server may answer in time.
+func TestADialThatGivesUpByItselfIsNoEndOfTheCall(t *testing.T) {
+	o := options()
+	o.Dial = (&net.Dialer{Timeout: time.Nanosecond}).DialContext
+	_, err := yarnrpc.Dial(t.Context(), "127.0.0.1:1", o)
+	if !errors.Is(err, yarnrpc.ErrConnectTimeout) || yarnrpc.Classify(err) != yarnrpc.FailOver {
+		t.Errorf("got %v, %v", err, yarnrpc.Classify(err))
+	}
+}
