@@ -56,6 +56,9 @@ func (c *Core) taskStateChanged(w *worker, said TaskExecutorSaid) {
 	case len(m.Counters) > maxCounters:
 		c.misbehaved(w, e, fmt.Errorf("task reports %d counters, at most %d", len(m.Counters), maxCounters))
 		return
+	case to == msg.ExecutionCanceling: // legal, but nobody has cancelled the rest
+		c.misbehaved(w, e, fmt.Errorf("task says of itself that it is %s", to))
+		return
 	case to == msg.ExecutionRunning && e.State == msg.ExecutionCanceling:
 		return // said before the cancel reached it
 	case to == msg.ExecutionFailed && e.State == msg.ExecutionCanceling:

@@ -89,9 +89,6 @@ func New(job *jobgraph.JobGraph) *Graph {
 	return g
 }
 
-// Job is the graph that this one was built from.
-func (g *Graph) Job() *jobgraph.JobGraph { return g.job }
-
 // Total is the number of executions.
 func (g *Graph) Total() int { return len(g.executions) }
 
