@@ -301,6 +301,7 @@ func (c *Client) repair(ctx context.Context, err error) (again bool, repairError
 		}
 		c.log.WithField("attempt", c.attempt).Warn("yarn has forgotten the registration: registering again")
 		c.core.forgotten()
+		c.resynced = &Registration{} // all that is known should the answer get lost
 		registration, err := c.register(ctx)
 		if err != nil {
 			return false, err

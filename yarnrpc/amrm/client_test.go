@@ -285,6 +285,29 @@ func TestARestartedResourceManagerIsToldEverythingInOneAllocate(t *testing.T) {
 	}
 }
 
+// Whoever waits to hear of a restart must, though the answer that told us got lost.
+func TestARestartIsToldAlsoIfTheAnswerToTheRegistrationIsLost(t *testing.T) {
+	t.Parallel()
+	c, _ := scriptedClient(t,
+		exchange{method: "registerApplicationMaster"},
+		exchange{method: "allocate", err: exception("ApplicationMasterNotRegisteredException", "register first")},
+		exchange{method: "registerApplicationMaster", err: &yarnrpc.CallError{MaybeSent: true, Err: yarnrpc.ErrTimeout}},
+		exchange{method: "allocate", response: responseID(1)},
+		exchange{method: "allocate", response: responseID(2)},
+	)
+	if _, err := c.Register(t.Context(), RegisterRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Allocate(t.Context(), 0); !errors.Is(err, yarnrpc.ErrTimeout) {
+		t.Fatalf("allocate amid the restart: %v", err)
+	}
+	for _, want := range []bool{true, false} {
+		if r, err := c.Allocate(t.Context(), 0); err != nil || r.Resynced != want {
+			t.Errorf("allocate after the restart: %+v, %v, want resynced %v", r, err, want)
+		}
+	}
+}
+
 func TestTheBlacklistIsSentAsChanges(t *testing.T) {
 	t.Parallel()
 	change := func(add, remove []string) func(*testing.T, proto.Message) {
