@@ -167,7 +167,7 @@ func (c *Core) decide(r int, root failover.Cause) {
 		entry := root.Entry()
 		if decision.Exhausted != "" {
 			entry.Failure = clipped(msg.Failure{
-				Message: fmt.Sprintf("%s\nnot restarted: %s used up", entry.Failure.Message, decision.Exhausted),
+				Message: fmt.Sprintf("%s\nnot restarted: %s", entry.Failure.Message, decision.Exhausted),
 				Stack:   entry.Failure.Stack,
 			})
 		}

@@ -17,7 +17,7 @@ type Strategy interface {
 	// Restart records a failure and says after which delay a restart follows;
 	// false means that the job fails.
 	Restart(now time.Time) (delay time.Duration, again bool)
-	// String says what the strategy allows, for the text of a job's failure.
+	// String says why no restart follows any more, for the text of a job's failure.
 	String() string
 }
 
@@ -39,7 +39,7 @@ func New(s Settings, seed uint64) Strategy {
 type none struct{}
 
 func (none) Restart(time.Time) (time.Duration, bool) { return 0, false }
-func (none) String() string                          { return "no restarts" }
+func (none) String() string                          { return "restart-strategy.type is none" }
 
 // fixedDelay allows a number of restarts, each after the same delay.
 type fixedDelay struct {
@@ -57,7 +57,7 @@ func (f *fixedDelay) Restart(time.Time) (time.Duration, bool) {
 }
 
 func (f *fixedDelay) String() string {
-	return fmt.Sprintf("%s, %d restarts", FixedDelay, f.attempts)
+	return fmt.Sprintf("%s, %d restarts used up", FixedDelay, f.attempts)
 }
 
 // failureRate allows restarts as long as no more than MaxFailures failures fall
@@ -79,7 +79,7 @@ func (f *failureRate) Restart(now time.Time) (time.Duration, bool) {
 }
 
 func (f *failureRate) String() string {
-	return fmt.Sprintf("%s, %d failures in %s", FailureRate, f.MaxFailures, f.Interval)
+	return fmt.Sprintf("%s, %d failures in %s used up", FailureRate, f.MaxFailures, f.Interval)
 }
 
 // exponentialDelay restarts with growing delays, which start over when the job
@@ -113,7 +113,7 @@ func (e *exponentialDelay) Restart(now time.Time) (time.Duration, bool) {
 }
 
 func (e *exponentialDelay) String() string {
-	return fmt.Sprintf("%s, %d restarts", ExponentialDelay, e.Attempts)
+	return fmt.Sprintf("%s, %d restarts used up", ExponentialDelay, e.Attempts)
 }
 
 // jitter is a stream of numbers from -1 to 1 that its seed determines
