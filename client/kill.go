@@ -15,6 +15,12 @@ func (c *Cluster) Kill(ctx context.Context, id records.ApplicationID, cfg config
 	if err := c.YARN.Kill(ctx, id, "killed by user "+c.User); err != nil {
 		return err
 	}
+	return c.Sweep(ctx, id, cfg)
+}
+
+// Sweep removes the staging directory of an application that has ended, which is
+// there when its ApplicationMaster could not.
+func (c *Cluster) Sweep(ctx context.Context, id records.ApplicationID, cfg config.Config) error {
 	home, err := c.stagingHome(cfg.String(config.YarnStagingDirectory))
 	if errors.Is(err, ErrFileSystem) { // nothing can have been staged
 		return nil

@@ -71,7 +71,10 @@ func unknownFlag(word, name, before string, known map[string]bool) error {
 	if before != "" {
 		word += fmt.Sprintf(" behind %q", before)
 	}
-	return fmt.Errorf("%w: unknown flag %s: did you mean %s? See --help", ErrUsage, word, dashed(config.Nearest(name, names)))
+	if nearest := config.Nearest(name, names); nearest != "" {
+		return fmt.Errorf("%w: unknown flag %s: did you mean %s? See --help", ErrUsage, word, dashed(nearest))
+	}
+	return fmt.Errorf("%w: unknown flag %s: see --help", ErrUsage, word)
 }
 
 func dashed(name string) string {

@@ -40,7 +40,7 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 		{"a flag misspelt", "run --paralelism 4 ./job", "usage: unknown flag --paralelism: did you mean --parallelism? See --help"},
 		{
 			"a program taken for a value", "run -p ./job --input x",
-			`usage: unknown flag --input behind "-p ./job": did you mean --output? See --help`,
+			`usage: unknown flag --input behind "-p ./job": see --help`,
 		},
 		{"a flag without its value", "run -p", "usage: flag -p needs a value"},
 		{"a switch with a value", "run -d=maybe ./job", `usage: invalid boolean value "maybe" for -d: parse error`},

@@ -17,7 +17,7 @@ func killCommand(p Process) *cli.Command {
 		Name:        "kill",
 		Usage:       "end an application",
 		ArgsUsage:   "APPLICATION",
-		Description: "Kills the application with all its containers and removes what was staged for it.\nOne that has ended already stays as it is.",
+		Description: "Kills the application with all its containers and removes what was staged for it.\nOf one that has ended already it removes what is still staged.",
 		Flags:       []cli.Flag{definitionFlag()},
 		Action:      func(c *cli.Context) error { return kill(c, p) },
 	}
@@ -41,6 +41,9 @@ func kill(c *cli.Context, p Process) (err error) {
 		return err
 	}
 	if report.State.Terminal() {
+		if err := cluster.Sweep(c.Context, id, cfg); err != nil {
+			return err
+		}
 		fmt.Fprintf(p.Stdout, "%s has ended already: %s (%s)\n", id, report.State, report.FinalStatus)
 		return nil
 	}

@@ -132,12 +132,16 @@ type logFilter struct {
 	out             io.Writer
 	container, file string // "": any
 	printed         bool
-	others          []string // what there is beside, "file of container" each
+	others          []string // what there is beside: names of logs, or containers where the name fits
 }
 
 func (f *logFilter) visit(l logs.Log, content io.Reader) error {
 	if f.container != "" && f.container != l.Container || f.file != "" && f.file != l.Name {
-		if other := l.Name + " of " + l.Container; !slices.Contains(f.others, other) {
+		other := l.Container
+		if f.file != "" && f.file != l.Name {
+			other = l.Name
+		}
+		if !slices.Contains(f.others, other) {
 			f.others = append(f.others, other)
 		}
 		return nil
@@ -157,7 +161,11 @@ func (f *logFilter) missed(id records.ApplicationID) error {
 	if len(f.others) == 0 {
 		return fmt.Errorf("%s has no logs", id)
 	}
-	const most = 8
-	shown := f.others[:min(most, len(f.others))]
-	return fmt.Errorf("no such log of %s; there are: %s", id, strings.Join(shown, ", "))
+	slices.Sort(f.others)
+	const most = 20
+	shown, more := f.others, ""
+	if len(shown) > most {
+		shown, more = shown[:most], fmt.Sprintf(" and %d more", len(shown)-most)
+	}
+	return fmt.Errorf("no such log of %s; there are: %s%s", id, strings.Join(shown, ", "), more)
 }

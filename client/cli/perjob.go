@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,6 +74,9 @@ func (r *perJob) run(ctx context.Context, words []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	graph, err := d.Next(ctx)
+	if errors.Is(err, driver.ErrNoJob) && asksForHelp(words[1:]) {
+		return nil
+	}
 	if err != nil {
 		return r.planError(err)
 	}
@@ -93,6 +97,12 @@ func (r *perJob) run(ctx context.Context, words []string) (err error) {
 		return r.detach(app, err)
 	}
 	return err
+}
+
+// asksForHelp tells whether a program that executes nothing was meant to: Go's
+// flags have three forms of the question.
+func asksForHelp(args []string) bool {
+	return slices.ContainsFunc(args, func(a string) bool { return a == "-h" || a == "-help" || a == "--help" })
 }
 
 func (r *perJob) planError(err error) error {
@@ -154,16 +164,19 @@ func (r *perJob) state(report records.ApplicationReport) {
 	}
 	r.outcome.State, r.outcome.FinalStatus = string(report.State), string(report.FinalStatus)
 	r.since = time.Now()
-	switch {
-	case report.State == records.ApplicationRunning:
-		r.say.Line("%s is %s, %s", report.ID, report.State, report.TrackingURL)
-	case report.State.Terminal():
-		r.say.Line("%s is %s (%s)", report.ID, report.State, report.FinalStatus)
-	default:
-		r.say.Line("%s is %s", report.ID, report.State)
+	line := fmt.Sprintf("%s is %s", report.ID, report.State)
+	if report.State.Terminal() {
+		line += fmt.Sprintf(" (%s)", report.FinalStatus)
 	}
+	if report.TrackingURL != noURL && report.TrackingURL != "" {
+		line += ", " + report.TrackingURL
+	}
+	r.say.Line("%s", line)
 	r.timeline.Done(string(report.State))
 }
+
+// noURL is YARN's tracking URL of an application that has no attempt yet.
+const noURL = "N/A"
 
 // longWait is how long YARN may take to start the ApplicationMaster before
 // people wonder.

@@ -32,10 +32,12 @@ func TestEachStateIsPrintedOnce(t *testing.T) {
 	var out bytes.Buffer
 	r := &perJob{say: progress.New(&out), timeline: client.NewTimeline(time.Now()), outcome: new(outcome)}
 	id := records.ApplicationID{ClusterTimestamp: 1, ID: 2}
+	url := "N/A"
 	see := func(state records.ApplicationState, final records.FinalApplicationStatus) {
-		r.state(records.ApplicationReport{ID: id, State: state, FinalStatus: final, TrackingURL: "http://rm/proxy/", Diagnostics: "no room"})
+		r.state(records.ApplicationReport{ID: id, State: state, FinalStatus: final, TrackingURL: url, Diagnostics: "no room"})
 	}
 	see(records.ApplicationSubmitted, records.FinalUndefined)
+	url = "http://rm/proxy/"
 	see(records.ApplicationAccepted, records.FinalUndefined)
 	see(records.ApplicationAccepted, records.FinalUndefined)
 	r.since = r.since.Add(-2 * longWait)
@@ -45,10 +47,10 @@ func TestEachStateIsPrintedOnce(t *testing.T) {
 	see(records.ApplicationRunning, records.FinalUndefined)
 	see(records.ApplicationFinished, records.FinalSucceeded)
 	const want = `application_1_0002 is SUBMITTED
-application_1_0002 is ACCEPTED
+application_1_0002 is ACCEPTED, http://rm/proxy/
 application_1_0002 waits for its container: no room
 application_1_0002 is RUNNING, http://rm/proxy/
-application_1_0002 is FINISHED (SUCCEEDED)
+application_1_0002 is FINISHED (SUCCEEDED), http://rm/proxy/
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("printed (-want +got):\n%s", diff)

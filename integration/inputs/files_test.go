@@ -60,7 +60,7 @@ func TestBadFilesAreRefusedWhilePlanning(t *testing.T) {
 		{
 			"a missing input",
 			[]string{input, dir + "/nothing", output, dir + "/out"},
-			[]string{"input " + dir + "/nothing", uri(dir + "/nothing"), "file does not exist"},
+			[]string{"input " + dir + "/nothing", uri(dir + "/nothing"), "file does not exist: name a file, a directory or a pattern that is there"},
 		},
 		{
 			"a missing input beside a good one",
@@ -70,12 +70,12 @@ func TestBadFilesAreRefusedWhilePlanning(t *testing.T) {
 		{
 			"a pattern that matches nothing",
 			[]string{input, dir + "/*.csv", output, dir + "/out"},
-			[]string{"input " + dir + "/*.csv", "no file matches this pattern"},
+			[]string{"input " + dir + "/*.csv", "no file matches this pattern: name files that are there"},
 		},
 		{
 			"somebody else's file",
 			[]string{input, closed + "/secret", output, dir + "/out"},
-			[]string{uri(closed + "/secret"), "permission denied for user " + careless},
+			[]string{uri(closed + "/secret"), "permission denied for user " + careless + ": have it made readable"},
 		},
 		{
 			"a file among somebody else's",
@@ -115,7 +115,7 @@ func TestBadFilesAreRefusedWhilePlanning(t *testing.T) {
 		{
 			"an output in somebody else's directory",
 			[]string{input, dir + "/text", output, closed + "/room/out"},
-			[]string{uri(closed + "/room/out"), "permission denied for user " + careless},
+			[]string{uri(closed + "/room/out"), "permission denied for user " + careless + ": have the directory made writable"},
 		},
 		{
 			"an input in the output",

@@ -138,9 +138,16 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	c := u.Start(t, perJob(suite.Program(t, "faulty"), "plan-hang", dir+"/text", dir+"/out")...)
 	bobbintest.Eventually(t, "the driver plans", func() (bool, error) { return len(children(t, c.PID())) == 1, nil })
 	driver := children(t, c.PID())[0]
-	c.Signal(t, os.Interrupt) // the driver hangs, so this alone takes its time
-	c.Signal(t, os.Interrupt)
-	interrupted(t, c)
+	if err := syscall.Kill(driver, syscall.SIGSTOP); err != nil { // so that one Ctrl-C takes its time
+		t.Fatal(err)
+	}
+	bobbintest.Eventually(t, "Ctrl-C, pressed again and again, ends it", func() (bool, error) {
+		c.Signal(t, os.Interrupt)
+		return !c.Running(), nil
+	})
+	if got := interrupted(t, c); !strings.Contains(got.Stderr, "bobbin kill ends it") {
+		t.Errorf("want to be told what may be left, got %s", got)
+	}
 	bobbintest.Eventually(t, "the driver has ended", func() (bool, error) { return syscall.Kill(driver, 0) != nil, nil })
 }
 

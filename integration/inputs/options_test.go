@@ -85,7 +85,7 @@ func TestBadHadoopConfigurationIsNamed(t *testing.T) {
 		says []string
 	}{
 		"none":            {"HADOOP_CONF_DIR", []string{"neither HADOOP_CONF_DIR nor YARN_CONF_DIR is set", "core-site.xml and yarn-site.xml"}},
-		"a missing one":   {"HADOOP_CONF_DIR=" + conf + "/none", []string{"HADOOP_CONF_DIR=" + conf + "/none", "no such file or directory"}},
+		"a missing one":   {"HADOOP_CONF_DIR=" + conf + "/none", []string{"HADOOP_CONF_DIR=" + conf + "/none", "no such file or directory; set it to the directory that holds"}},
 		"an empty one":    {"HADOOP_CONF_DIR=" + t.TempDir(), []string{"no core-site.xml", "set HADOOP_CONF_DIR"}},
 		"a file":          {"HADOOP_CONF_DIR=" + site, []string{site, "not a directory"}},
 		"a malformed one": {"HADOOP_CONF_DIR=" + conf, []string{site + ":4:", "<property>"}},

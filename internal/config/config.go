@@ -174,7 +174,10 @@ func parse(name, text string) (any, error) {
 			return text, nil
 		}
 	}
-	return nil, fmt.Errorf("unknown option %s, did you mean %s?: %w", name, Nearest(name, names()), ErrInvalid)
+	if nearest := Nearest(name, names()); nearest != "" {
+		return nil, fmt.Errorf("unknown option %s, did you mean %s?: %w", name, nearest, ErrInvalid)
+	}
+	return nil, fmt.Errorf("unknown option %s, docs/OPTIONS.md lists those there are: %w", name, ErrInvalid)
 }
 
 func find(name string) (Definition, bool) {

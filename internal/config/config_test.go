@@ -128,6 +128,9 @@ func TestNearestKnowsHowPeopleMistype(t *testing.T) {
 	if got := Nearest("x", nil); got != "" {
 		t.Errorf("without candidates: got %q", got)
 	}
+	if got := Nearest("a.b", names()); got != "" {
+		t.Errorf("an offer that nobody meant: %s", got)
+	}
 }
 
 func TestAPrefixAloneIsNoOption(t *testing.T) {

@@ -2,14 +2,17 @@ package config
 
 // Nearest gives the candidate that differs from name in the fewest letters
 // added, left out, changed or swapped with their neighbour: what a person
-// probably meant. The first counts where several are as near; "" without
-// candidates.
+// probably meant. The first counts where several are as near; "" where none is
+// near: more than half of the name differs.
 func Nearest(name string, candidates []string) string {
 	best, least := "", -1
 	for _, candidate := range candidates {
 		if d := distance(name, candidate); least < 0 || d < least {
 			best, least = candidate, d
 		}
+	}
+	if 2*least > len(name) {
+		return ""
 	}
 	return best
 }

@@ -68,10 +68,10 @@ func Find(getenv func(string) string) (string, error) {
 		}
 		info, err := os.Stat(dir)
 		if err != nil {
-			return "", fmt.Errorf("find Hadoop configuration %s=%s: %w", name, dir, err)
+			return "", fmt.Errorf("find Hadoop configuration %s=%s: %w; set it to the directory that holds core-site.xml and yarn-site.xml", name, dir, err)
 		}
 		if !info.IsDir() {
-			return "", fmt.Errorf("find Hadoop configuration %s=%s: not a directory", name, dir)
+			return "", fmt.Errorf("find Hadoop configuration %s=%s: not a directory; set it to the one that holds core-site.xml and yarn-site.xml", name, dir)
 		}
 		return dir, nil
 	}

@@ -122,6 +122,9 @@ func parse(file string, data []byte, include func(href string) ([]property, erro
 // withoutLine drops the line number that encoding/xml puts into its messages,
 // as ours stands before the message already.
 func withoutLine(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("the file ends inside an element: %w", err)
+	}
 	if syntax, ok := errors.AsType[*xml.SyntaxError](err); ok {
 		return errors.New(syntax.Msg)
 	}

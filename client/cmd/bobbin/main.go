@@ -57,5 +57,6 @@ func interrupt(cancel context.CancelCauseFunc) {
 		cancel(cli.ErrTerminated)
 	}
 	<-signals
+	fmt.Fprintln(os.Stderr, "bobbin: interrupted again: an application that it began may be left; bobbin applications shows it, bobbin kill ends it")
 	os.Exit(cli.ExitInterrupted)
 }

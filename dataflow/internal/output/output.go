@@ -62,7 +62,7 @@ func Check(ctx context.Context, fsys filesystem.FileSystem, dir string, mode Mod
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("output %s: %w", dir, err)
+		return refused(fmt.Errorf("output %s: %w", dir, err))
 	case !info.IsDir:
 		return fmt.Errorf("output %s is a file; name a directory: %w", dir, fs.ErrExist)
 	case mode == Replace:
@@ -70,7 +70,7 @@ func Check(ctx context.Context, fsys filesystem.FileSystem, dir string, mode Mod
 	}
 	entries, err := fsys.List(ctx, dir)
 	if err != nil {
-		return fmt.Errorf("output %s: %w", dir, err)
+		return refused(fmt.Errorf("output %s: %w", dir, err))
 	}
 	if slices.ContainsFunc(entries, func(e filesystem.FileInfo) bool { return path.Base(e.URI) != temporary }) {
 		return fmt.Errorf("output %s: %w", dir, ErrExists)
@@ -89,8 +89,8 @@ type Part struct {
 func (o Output) Create(ctx context.Context, fsys filesystem.FileSystem, attempt string, index int) (*Part, error) {
 	file, err := fsys.Create(ctx, join(o.attemptDir(attempt), partName(index)), filesystem.MakeParents)
 	if err != nil {
-		err = fmt.Errorf("create output: %w", err)
-		if refused(err) {
+		err = refused(fmt.Errorf("create output: %w", err))
+		if final(err) {
 			err = operator.Permanent(err)
 		}
 		return nil, err
@@ -98,11 +98,19 @@ func (o Output) Create(ctx context.Context, fsys filesystem.FileSystem, attempt 
 	return &Part{Writer: bufio.NewWriterSize(file, writeBuffer), file: file}, nil
 }
 
-// refused tells whether an error is the file system's last word: another attempt
+// refused adds what to do about an output that may not be written.
+func refused(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w: have the directory made writable, or choose another output", err)
+	}
+	return err
+}
+
+// final tells whether an error is the file system's last word: another attempt
 // of the job would hear the same.
-func refused(err error) bool {
-	for _, final := range []error{fs.ErrPermission, filesystem.ErrEncryptionZone, filesystem.ErrErasureCoded} {
-		if errors.Is(err, final) {
+func final(err error) bool {
+	for _, word := range []error{fs.ErrPermission, filesystem.ErrEncryptionZone, filesystem.ErrErasureCoded} {
+		if errors.Is(err, word) {
 			return true
 		}
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrNoMatch says that a glob matches nothing.
-var ErrNoMatch = errors.New("no file matches this pattern")
+var ErrNoMatch = errors.New("no file matches this pattern: name files that are there, in quotes so that the shell leaves it alone")
 
 // resolve gives the files and directories that an input names: one that exists
 // under exactly this name, or else the matches of a glob in Hadoop's syntax:

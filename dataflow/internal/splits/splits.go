@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -45,7 +46,7 @@ func Plan(ctx context.Context, fsys filesystem.FileSystem, inputs []string, para
 	for _, input := range inputs {
 		found, err := list(ctx, fsys, input)
 		if err != nil {
-			return nil, fmt.Errorf("input %s: %w", input, err)
+			return nil, refused(input, err)
 		}
 		files = append(files, found...)
 	}
@@ -137,14 +138,26 @@ func probeAll(ctx context.Context, fsys filesystem.FileSystem, files []filesyste
 func probe(ctx context.Context, fsys filesystem.FileSystem, uri string) ([]filesystem.Block, error) {
 	file, err := fsys.Open(ctx, uri)
 	if err != nil {
-		return nil, fmt.Errorf("input %s: %w", uri, err)
+		return nil, refused(uri, err)
 	}
 	_ = file.Close() // nothing was read
 	blocks, err := fsys.Blocks(ctx, uri)
 	if err != nil {
-		return nil, fmt.Errorf("input %s: %w", uri, err)
+		return nil, refused(uri, err)
 	}
 	return blocks, nil
+}
+
+// refused names the input and, where the file system leaves it open, the remedy.
+func refused(input string, err error) error {
+	remedy := ""
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		remedy = ": name a file, a directory or a pattern that is there"
+	case errors.Is(err, fs.ErrPermission):
+		remedy = ": have it made readable, or read what is"
+	}
+	return fmt.Errorf("input %s: %w%s", input, err, remedy)
 }
 
 // cut makes splits of about target bytes that begin and end with blocks where
