@@ -31,6 +31,9 @@ import (
 const (
 	temporary = "_temporary"
 	success   = "_SUCCESS"
+	// staging lies in the home directory of who submits jobs: nobody means to
+	// replace that.
+	staging = ".bobbin"
 	// writeBuffer is the size of writes, in bytes.
 	writeBuffer = 256 << 10
 )
@@ -65,12 +68,16 @@ func Check(ctx context.Context, fsys filesystem.FileSystem, dir string, mode Mod
 		return refused(fmt.Errorf("output %s: %w", dir, err))
 	case !info.IsDir:
 		return fmt.Errorf("output %s is a file; name a directory: %w", dir, fs.ErrExist)
-	case mode == Replace:
-		return nil
 	}
 	entries, err := fsys.List(ctx, dir)
 	if err != nil {
 		return refused(fmt.Errorf("output %s: %w", dir, err))
+	}
+	if mode == Replace {
+		if slices.ContainsFunc(entries, func(e filesystem.FileInfo) bool { return path.Base(e.URI) == staging }) {
+			return fmt.Errorf("output %s is the home directory of a user, it holds %s: choose a directory of its own", dir, staging)
+		}
+		return nil
 	}
 	if slices.ContainsFunc(entries, func(e filesystem.FileInfo) bool { return path.Base(e.URI) != temporary }) {
 		return fmt.Errorf("output %s: %w", dir, ErrExists)

@@ -111,6 +111,16 @@ func TestOutputThatExistsIsRefusedAndKept(t *testing.T) {
 	}
 }
 
+// TestAHomeDirectoryIsNeverReplaced would catch --overwrite with an output that is
+// one level too high, which costs a user everything.
+func TestAHomeDirectoryIsNeverReplaced(t *testing.T) {
+	t.Parallel()
+	f := filesystemOf(t, map[string]string{"/user/alice/.bobbin/cache/x": "x", "/user/alice/precious": "y"})
+	if err := output.Check(t.Context(), f, "mem:///user/alice", output.Replace); err == nil || !strings.Contains(err.Error(), "home directory") {
+		t.Errorf("Check: %v, want a refusal that says what it is", err)
+	}
+}
+
 func TestFailuresOfWritesAreReported(t *testing.T) {
 	t.Parallel()
 	full := errors.New("no space left")
