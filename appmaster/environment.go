@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
 	"net/url"
@@ -14,9 +13,9 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
@@ -68,10 +67,10 @@ type stagedJob struct {
 	graph jobgraph.JobGraph
 }
 
-func readJob(ctx context.Context, files filesystem.FileSystem, dir string) (stagedJob, error) {
+func readJob(ctx context.Context, files *dfs.FS, dir string) (stagedJob, error) {
 	var job stagedJob
 	uri := dir + "/" + launch.JobFile
-	content, err := readAll(ctx, files, uri, maxJob)
+	content, err := files.ReadFile(ctx, uri, maxJob)
 	if err == nil {
 		err = json.Unmarshal(content, &job.Job)
 	}
@@ -82,21 +81,6 @@ func readJob(ctx context.Context, files filesystem.FileSystem, dir string) (stag
 		return job, fmt.Errorf("read staged job %s: %w", uri, err)
 	}
 	return job, nil
-}
-
-func readAll(ctx context.Context, files filesystem.FileSystem, uri string, limit int64) ([]byte, error) {
-	file, err := files.Open(ctx, uri)
-	if err != nil {
-		return nil, err
-	}
-	content, err := io.ReadAll(io.LimitReader(file, limit+1))
-	if err = errors.Join(err, file.Close()); err != nil {
-		return nil, err
-	}
-	if int64(len(content)) > limit {
-		return nil, fmt.Errorf("more than %d bytes", limit)
-	}
-	return content, nil
 }
 
 // nodeReports gives the nodes as the driver takes them.

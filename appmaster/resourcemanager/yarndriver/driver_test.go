@@ -202,8 +202,7 @@ func run(t *testing.T, y *fakeYARN) (d *Driver, u *upward, stop func() error) {
 		Launch: func(id records.ContainerID, _ records.NodeID, _ resourcemanager.WorkerResourceSpec) (records.ContainerLaunchContext, error) {
 			return records.ContainerLaunchContext{Commands: []string{id.String()}}, nil
 		},
-		FinalTrackingURL: "history",
-		Heartbeat:        DefaultHeartbeat, RequestInterval: DefaultRequestInterval,
+		Heartbeat: DefaultHeartbeat, RequestInterval: DefaultRequestInterval,
 	}, quiet())
 	if err != nil {
 		t.Fatal(err)
@@ -297,7 +296,7 @@ func TestDeregisterStopsReleasedWorkersFirst(t *testing.T) {
 		if y.runningCount() != 0 {
 			t.Errorf("%d workers run", y.runningCount())
 		}
-		if !strings.HasPrefix(y.finished, "KILLED ää") || !strings.HasSuffix(y.finished, "ä … (cut) history") || len(y.finished) > maxDiagnostics+20 {
+		if !strings.HasPrefix(y.finished, "KILLED ää") || !strings.HasSuffix(y.finished, "ä … (cut) ") || len(y.finished) > maxDiagnostics+20 {
 			t.Errorf("finished with %d bytes, %.20q…", len(y.finished), y.finished)
 		}
 		stop()

@@ -124,16 +124,16 @@ func (s *shell) handUp(c call) {
 	}
 }
 
+// progress is what YARN shows of how far the application is: as Flink has it, since
+// an application may have more jobs yet.
+const progress = 1
+
 func (s *shell) allocate(ctx context.Context, e allocate) {
 	client := s.config.ResourceManager
 	for _, ask := range e.asks {
 		client.SetAsk(ask)
 	}
 	client.Release(e.release...)
-	progress := float32(1)
-	if s.config.Progress != nil {
-		progress = s.config.Progress()
-	}
 	response, err := client.Allocate(ctx, progress)
 	if err == nil {
 		s.config.NodeManagers.SetTokens(response.NMTokens)
@@ -142,7 +142,8 @@ func (s *shell) allocate(ctx context.Context, e allocate) {
 }
 
 func (s *shell) finish(ctx context.Context, e finish) {
-	s.post(ctx, finished{s.config.ResourceManager.Finish(ctx, e.status, e.diagnostics, s.config.FinalTrackingURL)})
+	const history = "" // there is none to track
+	s.post(ctx, finished{s.config.ResourceManager.Finish(ctx, e.status, e.diagnostics, history)})
 }
 
 func (s *shell) tell(ctx context.Context, e report) {

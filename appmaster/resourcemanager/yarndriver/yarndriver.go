@@ -54,16 +54,11 @@ type Config struct {
 	NodeManagers    NodeManagerClient
 	// Registration is where the application can be reached: REST's address.
 	Registration amrm.RegisterRequest
-	// FinalTrackingURL is where the application's history is; "" for nowhere.
-	FinalTrackingURL string
 	// Nodes are those of the cluster, to be named in asks; YARN keeps the list
 	// current from then on. Without nodes containers come one per NodeManager
 	// heartbeat.
 	Nodes  []records.NodeReport
 	Launch Launch
-	// Progress tells how far the application is, 0 to 1. It may be called from
-	// any goroutine. Nil: 1, as Flink always has it.
-	Progress func() float32
 	// Heartbeat is yarn.heartbeat.interval, 5 s, and RequestInterval, while any
 	// ask is open, yarn.heartbeat.container-request-interval, 100 ms.
 	Heartbeat       time.Duration
