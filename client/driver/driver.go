@@ -49,7 +49,7 @@ type PlanError struct {
 
 func (e *PlanError) Error() string { return e.Message }
 
-// Driver is a running driver. It is used by one goroutine.
+// Driver is a running driver. It is used by one goroutine, but for Tell.
 type Driver struct {
 	program  string
 	cmd      *exec.Cmd
@@ -126,7 +126,8 @@ func (d *Driver) Next(ctx context.Context) (jobgraph.JobGraph, error) {
 }
 
 // Tell sends the driver an answer to its job: JobAccepted, CollectedRecords,
-// JobEnded.
+// JobEnded. It may be called from any goroutine, and blocks while the driver reads
+// nothing.
 func (d *Driver) Tell(m msg.Message) error { return d.conn.Send(m) }
 
 // Close ends the connection and waits for the process, which is killed when it
