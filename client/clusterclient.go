@@ -194,8 +194,11 @@ func (c *ClusterClient) do(ctx context.Context, path string) (*http.Response, er
 	if response.StatusCode == http.StatusOK {
 		return response, nil
 	}
-	status := &StatusError{Path: path, Status: response.StatusCode}
-	_ = json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(status) // the status alone says enough
+	var refusal struct {
+		Errors []string `json:"errors"`
+	}
+	_ = json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&refusal) // the status alone says enough
+	status := &StatusError{Path: path, Status: response.StatusCode, Errors: refusal.Errors}
 	return nil, errors.Join(status, response.Body.Close())
 }
 

@@ -250,6 +250,22 @@ func TestOddAnswersStayWithinTheirKind(t *testing.T) {
 	}
 }
 
+// TestABodyDoesNotChangeItsStatus would catch an error that says what a stranger's
+// body says, not what was asked and answered.
+func TestABodyDoesNotChangeItsStatus(t *testing.T) {
+	c := connect(t, master(t, gateway{}))
+	c.http.Transport = roundTrip(func(r *http.Request) *http.Response {
+		answer := `{"status":200,"path":"/elsewhere","errors":["not now"]}`
+		return &http.Response{StatusCode: http.StatusServiceUnavailable, Request: r, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer))}
+	})
+	_, err := c.Job(t.Context(), runningJob)
+	want := &StatusError{Path: "/jobs/" + string(runningJob), Status: http.StatusServiceUnavailable, Errors: []string{"not now"}}
+	got, _ := errors.AsType[*StatusError](err)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("error (-want +got):\n%s", diff)
+	}
+}
+
 // TestTheTokenGoesToTheAddressAlone would catch an access file by which the
 // owner's token, or a request, lands somewhere else.
 func TestTheTokenGoesToTheAddressAlone(t *testing.T) {

@@ -67,8 +67,8 @@ func (s *Server) routes() []route {
 func (s *Server) ownerDoor() http.Handler {
 	mux := s.mux(func(r route) func(*http.Request) (any, error) { return r.handle })
 	return s.guarded(mux, func(r *http.Request) error {
-		sent, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if !s.config.Token.Matches(sent) {
+		sent, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if !bearer || !s.config.Token.Matches(sent) {
 			return &refusal{http.StatusUnauthorized, "send the cluster's token as \"Authorization: Bearer …\", or look at the cluster through YARN's web proxy"}
 		}
 		return nil

@@ -325,7 +325,7 @@ func TestClientReadsResults(t *testing.T) {
 func TestOwnerDoorAsksForTheToken(t *testing.T) {
 	t.Parallel()
 	for name, header := range map[string]string{
-		"no header": "", "another token": "Bearer open barley", "no token": "Bearer ", "another scheme": "Basic " + token,
+		"no header": "", "another token": "Bearer open barley", "no token": "Bearer ", "another scheme": "Basic " + token, "no scheme": token,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
