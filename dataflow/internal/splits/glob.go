@@ -32,7 +32,11 @@ func resolve(ctx context.Context, fsys filesystem.FileSystem, input string) ([]f
 		return nil, err
 	}
 	var matches []filesystem.FileInfo
-	for _, pattern := range alternatives(uri) {
+	patterns, err := alternatives(uri)
+	if err != nil {
+		return nil, err
+	}
+	for _, pattern := range patterns {
 		found, err := glob(ctx, fsys, pattern)
 		if err != nil {
 			return nil, err
@@ -96,9 +100,33 @@ func matchIn(ctx context.Context, fsys filesystem.FileSystem, dir, pattern strin
 	return matches, nil
 }
 
-// alternatives spells out the "{a,b}" of a pattern, nested ones too. Braces that
-// don't pair stand for themselves.
-func alternatives(pattern string) []string {
+// maxAlternatives bounds the patterns that one stands for: each pair of braces
+// multiplies them.
+const maxAlternatives = 1 << 12
+
+// ErrTooMany says that a pattern stands for too many others.
+var ErrTooMany = errors.New("its braces stand for more than 4096 patterns: name fewer, or use * and ?")
+
+// alternatives spells out the "{a,b}" of a pattern, nested ones too.
+func alternatives(pattern string) ([]string, error) {
+	var plain []string
+	for open := []string{pattern}; len(open) > 0; {
+		last := len(open) - 1
+		next := spellOut(open[last])
+		if next == nil {
+			plain = append(plain, open[last])
+		}
+		open = append(open[:last], next...)
+		if len(open)+len(plain) > maxAlternatives {
+			return nil, ErrTooMany
+		}
+	}
+	return plain, nil
+}
+
+// spellOut gives the patterns that the first pair of braces stands for; nil where
+// there is none. Braces that don't pair stand for themselves.
+func spellOut(pattern string) []string {
 	open, depth := -1, 0
 	var commas []int
 	for i := 0; i < len(pattern); i++ {
@@ -115,14 +143,14 @@ func alternatives(pattern string) []string {
 			commas = append(commas, i)
 			var all []string
 			for k := range commas[1:] {
-				all = append(all, alternatives(pattern[:open]+pattern[commas[k]+1:commas[k+1]]+pattern[i+1:])...)
+				all = append(all, pattern[:open]+pattern[commas[k]+1:commas[k+1]]+pattern[i+1:])
 			}
 			return all
 		case c == '}' && depth > 1:
 			depth--
 		}
 	}
-	return []string{pattern}
+	return nil
 }
 
 // splitURI parts scheme://authority/ from the names of the path.

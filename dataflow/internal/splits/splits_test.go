@@ -56,6 +56,7 @@ func TestInputsNameFiles(t *testing.T) {
 		"missing":                                   {[]string{"/in/none"}, "", fs.ErrNotExist},
 		"a glob that matches nothing":               {[]string{"/in/*.csv"}, "", splits.ErrNoMatch},
 		"a glob below a file":                       {[]string{"/in/a.txt/*"}, "", splits.ErrNoMatch},
+		"more alternatives than can be looked for":  {[]string{"/in/" + strings.Repeat("{a,b}", 40)}, "", splits.ErrTooMany},
 		"a malformed glob":                          {[]string{"/in/[a"}, "", path.ErrBadPattern},
 		"a compressed file in a directory":          {[]string{"/packed"}, "", splits.ErrCompressed},
 		"a compressed file among others, by a glob": {[]string{"/in", "/packed/b*"}, "", splits.ErrCompressed},
