@@ -76,11 +76,16 @@ func (c *Conf) nameservice(service string) ([]string, error) {
 	}
 	var addresses []string
 	for _, suffix := range suffixes {
-		address, err := c.required("dfs.namenode.rpc-address"+suffix, "find NameNodes of "+service)
+		name := "dfs.namenode.rpc-address" + suffix
+		value, err := c.required(name, "find NameNodes of "+service)
 		if err != nil {
 			return nil, err
 		}
-		addresses = append(addresses, withPort(address, nameNodePort))
+		address, err := c.withPort(name, value, nameNodePort)
+		if err != nil {
+			return nil, err
+		}
+		addresses = append(addresses, address)
 	}
 	return addresses, nil
 }
@@ -138,14 +143,15 @@ func (c *Conf) resourceManager(id string) (ResourceManager, error) {
 	address := func(name, port string) (string, error) {
 		name = "yarn.resourcemanager." + name + suffix
 		value, _, err := c.Lookup(name)
+		if err == nil && value == "" {
+			hostname := "yarn.resourcemanager.hostname" + suffix
+			value, err = c.required(hostname, "find ResourceManager "+id+": "+name+" is not set, and")
+			name = hostname
+		}
 		if err != nil {
 			return "", err
 		}
-		if value == "" {
-			host, err := c.required("yarn.resourcemanager.hostname"+suffix, "find ResourceManager "+id+": "+name+" is not set, and")
-			return withPort(host, port), err
-		}
-		return withPort(value, port), nil
+		return c.withPort(name, value, port)
 	}
 
 	webapp, webPort, scheme := "webapp.address", webappPort, "http://"
@@ -183,6 +189,15 @@ func (c *Conf) required(name, purpose string) (string, error) {
 		err = fmt.Errorf("%s %s is not set: add it to the Hadoop configuration", purpose, name)
 	}
 	return value, err
+}
+
+// withPort adds the port to a property's address that has none.
+func (c *Conf) withPort(name, value, port string) (string, error) {
+	address := withPort(value, port)
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return "", c.valueError(name, value, "an address such as host:"+port)
+	}
+	return address, nil
 }
 
 // withPort adds the port to an address that has none.

@@ -1,6 +1,7 @@
 package hadoopconf
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -134,6 +135,20 @@ func TestSecurityEnabled(t *testing.T) {
 		c := load(t, map[string]string{"core-site.xml": "hadoop.security.authentication=" + value})
 		if got := c.SecurityEnabled(); got != want {
 			t.Errorf("%s: SecurityEnabled = %v", value, got)
+		}
+	}
+}
+
+// An address that cannot be dialled would be tried for minutes, and the error
+// would not say where it comes from.
+func TestAddressesThatAreNoneNameTheirProperty(t *testing.T) {
+	for _, name := range []string{"yarn.resourcemanager.address", "yarn.resourcemanager.hostname", "dfs.namenode.rpc-address.ns"} {
+		c := (&Conf{}).With("site.xml", map[string]string{name: "a]b", "dfs.nameservices": "ns"})
+		_, rmErr := c.ResourceManagers()
+		_, _, nnErr := c.NameNodes("ns")
+		fault, is := errors.AsType[*ValueError](errors.Join(rmErr, nnErr))
+		if !is || fault.Name != name || fault.Value != "a]b" {
+			t.Errorf("%s: errors %v, %v", name, rmErr, nnErr)
 		}
 	}
 }
