@@ -1,0 +1,113 @@
+package yarnrpc_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
+)
+
+// FuzzHandshake opens a connection to a server that does not know the password.
+// It would catch one that gets a login without it, or the password out of the
+// client, or keeps the client waiting after it has hung up.
+func FuzzHandshake(f *testing.F) {
+	offer := &commonpb.RpcSaslProto{State: commonpb.RpcSaslProto_NEGOTIATE.Enum(), Auths: []*commonpb.RpcSaslProto_SaslAuth{{
+		Method: proto.String("TOKEN"), Mechanism: proto.String(sasl.MechanismDigestMD5), Protocol: proto.String(""), ServerId: proto.String("default"),
+		Challenge: []byte(`realm="default",nonce="n",qop="auth",charset=utf-8,algorithm=md5-sess`),
+	}}}
+	challenge := &commonpb.RpcSaslProto{State: commonpb.RpcSaslProto_CHALLENGE.Enum(), Token: []byte(`nonce="n",algorithm=md5-sess`)}
+	success := &commonpb.RpcSaslProto{State: commonpb.RpcSaslProto_SUCCESS.Enum(), Token: []byte("rspauth=0")}
+	for _, messages := range [][]*commonpb.RpcSaslProto{{offer, success}, {success}, {offer, challenge, challenge}, {challenge}} {
+		var said []byte
+		for _, m := range messages {
+			frame, err := wire.AppendResponse(nil, wire.CallSASL, nil, m, nil)
+			if err != nil {
+				f.Fatal(err)
+			}
+			said = append(said, frame...)
+		}
+		f.Add(said)
+	}
+	f.Add([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
+	f.Fuzz(func(t *testing.T, said []byte) {
+		const password = "the password of this token"
+		server := &recorded{Reader: bytes.NewReader(said)}
+		_, err := yarnrpc.Handshake(t.Context(), server, yarnrpc.HandshakeOptions{
+			Protocol: yarnrpc.ApplicationClientProtocol, Token: token("identifier", password), QOPs: []sasl.QOP{sasl.QOPPrivacy, sasl.QOPAuthentication},
+		})
+		if err == nil {
+			t.Fatal("logged in at a server that does not know the password")
+		}
+		if told := err.Error() + server.written.String(); strings.Contains(told, password) || strings.Contains(told, sasl.EncodeCredential([]byte(password))) {
+			t.Errorf("the password is told: %q", told)
+		}
+	})
+}
+
+// recorded is a connection to what has been said already.
+type recorded struct {
+	net.Conn
+	io.Reader
+	written bytes.Buffer
+}
+
+func (r *recorded) Read(p []byte) (int, error)  { return r.Reader.Read(p) }
+func (r *recorded) Write(p []byte) (int, error) { return r.written.Write(p) }
+func (*recorded) RemoteAddr() net.Addr          { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8032} }
+func (*recorded) SetDeadline(time.Time) error   { return nil }
+
+// FuzzAnswers makes a call to a server that says anything, and hangs up. It would
+// catch an answer that leaves the caller waiting, one that crashes it, and an
+// error that is neither the server's nor the connection's.
+func FuzzAnswers(f *testing.F) {
+	good, err := wire.AppendResponse(nil, 0, nil, answer(7), nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	refusal, err := wire.AppendResponse(nil, -1, nil, nil, &wire.Failure{Class: "org.apache.hadoop.ipc.RPC$VersionMismatch", Message: "no\n\tat java", Fatal: true})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add(append(bytes.Clone(refusal), good...))
+	f.Add([]byte("\x7f\xff\xff\xff"))
+	f.Add([]byte("HTTP/1.1 404 Not Found\r\nContent-type: text/plain\r\n\r\n"))
+	f.Fuzz(func(t *testing.T, said []byte) {
+		o := options()
+		o.MaxResponse = 1 << 16
+		o.Dial = func(context.Context, string, string) (net.Conn, error) {
+			client, served := net.Pipe()
+			go func() { // ends when it has said all, or the client hangs up
+				_, _ = served.Read(make([]byte, 1<<12))
+				_, _ = served.Write(said)
+				_ = served.Close()
+			}()
+			return client, nil
+		}
+		c, err := yarnrpc.Dial(t.Context(), "rm:8032", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer closeOrFail(t, c)
+		_, err = ask(t.Context(), c, method, 7)
+		_, remote := errors.AsType[*yarnrpc.RemoteError](err)
+		_, call := errors.AsType[*yarnrpc.CallError](err)
+		if err != nil && !remote && !call {
+			t.Errorf("error %v is neither the server's nor the call's", err)
+		}
+		if err == nil && !bytes.Contains(said, []byte{0, 0}) {
+			t.Error("a call was answered by no frame")
+		}
+	})
+}
