@@ -1,0 +1,116 @@
+package jobmaster
+
+import (
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
+)
+
+// FuzzTaskExecutorSays brings a running job what a TaskExecutor says, and what it
+// passes on from a task host, which is the user's code. It would catch a message
+// that crashes the ApplicationMaster, a task that is counted twice or not at all,
+// and a few bytes that are answered with a flood.
+func FuzzTaskExecutorSays(f *testing.F) {
+	task := func(v, s int) ids.ExecutionAttemptID { return ids.ExecutionAttemptID{Vertex: v, Subtask: s} }
+	for _, messages := range [][]msg.Message{
+		{msg.TaskStateChanged{Execution: task(0, 0), State: msg.ExecutionFailed}, msg.HostLost{Host: "h1"}, msg.HostReady{Host: "h2"}},
+		{msg.RequestSplit{Execution: task(0, 1)}, msg.RequestSplit{Execution: task(2, 0)}, msg.TaskStateChanged{Execution: task(0, 1), State: msg.ExecutionFinished}},
+		{msg.CollectBatch{Execution: task(2, 0), Records: []byte{1, 'x'}}, msg.CollectBatch{Execution: task(2, 0), Sequence: 1 << 62}, msg.TaskStateChanged{Execution: task(2, 0), State: "DONE"}},
+		{msg.OfferSlots{Offers: []msg.SlotOffer{{Allocation: "a1"}, {Allocation: "a3", Index: -1}}}, msg.RegisterAtJobMaster{Resource: "w1"}, msg.Disconnect{Cause: "c"}},
+		{msg.TaskProgress{Execution: task(-1, 9), Traffic: msg.Traffic{ReadBytes: -1}}, msg.HostLost{Host: "h1", Failure: msg.Failure{Permanent: true}}, msg.Heartbeat{}},
+	} {
+		var encoded [3][]byte
+		for i, m := range messages {
+			data, err := codec.Encode(m)
+			if err != nil {
+				f.Fatal(err)
+			}
+			encoded[i] = data
+		}
+		f.Add(encoded[0], encoded[1], encoded[2])
+	}
+	f.Fuzz(func(t *testing.T, first, second, third []byte) {
+		from := Peer{Connection: 1, Resource: "w1"}
+		c, now := deployedJob(t, from), testEpoch
+		for _, data := range [][]byte{first, second, third} {
+			m, err := codec.Decode(data)
+			if err != nil {
+				continue
+			}
+			now = now.Add(time.Second)
+			effects := c.Step(now, TaskExecutorSaid{From: from, Token: "m1", Message: m})
+			if limit := 64 + len(data); len(effects) > limit {
+				t.Errorf("%s of %d bytes has %d effects", msg.Kind(m), len(data), len(effects))
+			}
+			checkDetails(t, c.details())
+		}
+		c.Step(now.Add(time.Second), TaskExecutorDisconnected{From: from, Cause: "gone"})
+		c.Step(now.Add(time.Hour), Woken{})
+		checkDetails(t, c.details())
+	})
+}
+
+// deployedJob is a job whose tasks run on one worker.
+func deployedJob(t *testing.T, worker Peer) *Core {
+	t.Helper()
+	g := &jobgraph.JobGraph{
+		ProtocolVersion: jobgraph.ProtocolVersion, Job: "j", Name: "j",
+		Vertices: []jobgraph.Vertex{
+			{Name: "read", Parallelism: 2, Source: true, Splits: []jobgraph.Split{{URI: "a", Hosts: []string{"n1", "n1"}}, {URI: "b"}}},
+			{Name: "count", Parallelism: 2},
+			{Name: "collect", Parallelism: 1, Collect: "top"},
+		},
+		Edges: []jobgraph.Edge{{From: 0, To: 1, Pattern: jobgraph.AllToAll}, {From: 1, To: 2, Pattern: jobgraph.AllToAll}},
+	}
+	g.Digest = g.ComputeDigest()
+	options, err := Configured(config.Config{}, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.Job, options.JobMaster, options.SlotMemoryMB = "j1", "m1", 300
+	options.Restart.FixedDelay.Attempts = 1
+	c, err := NewCore(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Step(testEpoch, Started{})
+	c.Step(testEpoch, ResourceManagerSaid{msg.JobMasterRegistered{}})
+	for _, m := range []msg.Message{
+		msg.RegisterAtJobMaster{Resource: worker.Resource, Host: "n1"},
+		msg.OfferSlots{Offers: []msg.SlotOffer{{Allocation: "a1"}, {Allocation: "a2", Index: 1}}},
+		msg.HostReady{Host: "h1", DataAddress: "n1:1"},
+	} {
+		c.Step(testEpoch, TaskExecutorSaid{From: worker, Token: "m1", Message: m})
+	}
+	for e := range c.graph.All() {
+		if e.State != msg.ExecutionDeploying {
+			t.Fatalf("task %s is %s", e.ID, e.State)
+		}
+		running := msg.TaskStateChanged{Execution: e.ID, State: msg.ExecutionRunning}
+		c.Step(testEpoch, TaskExecutorSaid{From: worker, Token: "m1", Message: running})
+	}
+	return c
+}
+
+func checkDetails(t *testing.T, d msg.JobDetails) {
+	t.Helper()
+	for _, v := range d.Vertices {
+		total := 0
+		for _, n := range v.Tasks {
+			total += n
+		}
+		if total != v.Parallelism {
+			t.Errorf("vertex %s has %v, which are not %d tasks", v.Name, v.Tasks, v.Parallelism)
+		}
+	}
+	for _, e := range d.Exceptions {
+		if len(e.Failure.Message)+len(e.Failure.Stack) > 128<<10 {
+			t.Errorf("a root cause has %d bytes", len(e.Failure.Message)+len(e.Failure.Stack))
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package taskexecutor
+
+import (
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
+)
+
+// FuzzSaid brings a worker with a running job what its peers say: the task host,
+// which is the user's code, the ResourceManager and the JobMaster, in this order.
+// It would catch a message that ends the worker with all its jobs, one that puts
+// an allocation into two slots, and one that makes it spin.
+func FuzzSaid(f *testing.F) {
+	task := ids.ExecutionAttemptID{Vertex: -1, Subtask: 1 << 40}
+	for _, messages := range [][3]msg.Message{
+		{msg.HostReady{Host: "another"}, msg.RequestSlot{Index: 1, Allocation: "a1", Job: "j2"}, msg.FreeSlots{Allocations: []ids.AllocationID{"a1", "a1"}}},
+		{msg.HostLost{Failure: msg.Failure{Permanent: true}}, msg.RequestSlot{Index: -1}, msg.SlotOffersAnswered{Accepted: []ids.AllocationID{"a1"}, Rejected: []ids.AllocationID{"a1"}}},
+		{msg.TaskStateChanged{Execution: task}, msg.TaskExecutorRegistered{}, msg.DeployTasks{Host: "h"}},
+		{msg.HostHello{ProtocolVersion: -1}, msg.RequestSlot{Index: 1, Allocation: "a2", Job: "j1", JobMaster: "m2", Program: msg.Program{SHA256: "5a"}, MemoryMB: -1}, msg.RegisteredAtJobMaster{JobMaster: "m2"}},
+		{msg.HostHello{ProtocolVersion: jobgraph.ProtocolVersion}, msg.ReleaseTaskExecutor{Cause: "c"}, msg.Disconnect{}},
+	} {
+		var encoded [3][]byte
+		for i, m := range messages {
+			data, err := codec.Encode(m)
+			if err != nil {
+				f.Fatal(err)
+			}
+			encoded[i] = data
+		}
+		f.Add(encoded[0], encoded[1], encoded[2])
+	}
+	f.Fuzz(func(t *testing.T, host, resourceManager, jobMaster []byte) {
+		w := busyWorker(t)
+		for range 2 { // again, to what has changed meanwhile
+			if m, err := codec.Decode(host); err == nil {
+				w.step(HostSaid{w.host, m})
+			}
+			if m, err := codec.Decode(resourceManager); err == nil {
+				w.step(RoleSaid{1, m})
+			}
+			if m, err := codec.Decode(jobMaster); err == nil {
+				w.step(RoleSaid{w.core.lastLink, m})
+			}
+		}
+		w.step(HostExited{w.host, Exit{How: "exit status 2"}})
+		w.step(LinkLost{1, "gone"})
+	})
+}
+
+// fuzzed is a worker under test.
+type fuzzed struct {
+	t     *testing.T
+	core  *Core
+	now   time.Time
+	host  ids.HostID // of its job
+	ended bool
+}
+
+// busyWorker has one job, with a host that is ready.
+func busyWorker(t *testing.T) *fuzzed {
+	t.Helper()
+	core, err := NewCore(testConfig(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &fuzzed{t: t, core: core, now: testEpoch}
+	w.step(Started{})
+	w.step(LinkOpened{1})
+	w.step(RoleSaid{1, msg.TaskExecutorRegistered{ResourceManager: "r1", HeartbeatInterval: time.Second, HeartbeatTimeout: time.Minute}})
+	w.step(RoleSaid{1, msg.RequestSlot{Allocation: "a1", Job: "j1", JobMaster: "m1", Program: msg.Program{SHA256: "5a"}, MemoryMB: 100}})
+	w.step(LinkOpened{2})
+	w.step(RoleSaid{2, msg.RegisteredAtJobMaster{JobMaster: "m1", HeartbeatInterval: time.Second, HeartbeatTimeout: time.Minute}})
+	w.step(HostSaid{w.host, msg.HostHello{ProtocolVersion: jobgraph.ProtocolVersion}})
+	w.step(HostSaid{w.host, msg.HostReady{DataAddress: "n1:1"}})
+	if w.host == "" {
+		t.Fatal("no host was started")
+	}
+	return w
+}
+
+func (w *fuzzed) step(event Event) {
+	w.t.Helper()
+	w.now = w.now.Add(time.Second)
+	for _, effect := range w.core.Step(w.now, event) {
+		if w.ended {
+			w.t.Errorf("%s after the end", show(effect))
+		}
+		switch e := effect.(type) {
+		case StartHost:
+			w.host = e.Host
+		case SetTimer:
+			if e.After <= 0 {
+				w.t.Errorf("%s, which fires at once and again", show(effect))
+			}
+		case End:
+			w.ended = true
+		default: // the transcripts say when these are right
+		}
+	}
+	taken := make(map[ids.AllocationID]bool)
+	for _, s := range w.core.slots {
+		if s.state != slotFree && taken[s.allocation] {
+			w.t.Errorf("allocation %s has two slots", s.allocation)
+		}
+		taken[s.allocation] = s.state != slotFree || taken[s.allocation]
+	}
+}

@@ -1,0 +1,79 @@
+package taskhost
+
+import (
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
+)
+
+// FuzzTold brings a host what its TaskExecutor passes on. It would catch a
+// deployment that crashes the host, with all tasks of the job in it, one that
+// connects a task with what the graph does not have, and a task that is started
+// and never heard of.
+func FuzzTold(f *testing.F) {
+	count := ids.ExecutionAttemptID{Vertex: 1, Subtask: 1}
+	deploy := msg.DeployTasks{
+		Host: "h1", Tasks: []msg.TaskDeployment{{Execution: count}, {Execution: ids.ExecutionAttemptID{Vertex: 0}}},
+		Placements: []msg.VertexPlacement{{Vertex: 0, Attempts: []int{0, 0}, HostIndex: []int{0, 0}}},
+		Hosts:      []msg.HostAddress{{Host: "h1", DataAddress: "n1:1"}},
+	}
+	lost := deploy
+	lost.Placements = []msg.VertexPlacement{{Vertex: 0, Attempts: []int{0}, HostIndex: []int{-1, 9}}}
+	for _, messages := range [][2]msg.Message{
+		{deploy, msg.CancelTasks{Executions: []ids.ExecutionAttemptID{count, count}}},
+		{lost, msg.StopHost{}},
+		{deploy, msg.CollectAcknowledged{Execution: count, Sequence: -1}},
+		{msg.SplitAssigned{Execution: count}, msg.SetMemory{MemoryMB: -1}},
+	} {
+		first, err := codec.Encode(messages[0])
+		if err != nil {
+			f.Fatal(err)
+		}
+		second, err := codec.Encode(messages[1])
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(first, second)
+	}
+	graph := testGraph()
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		c := newCore("h1", graph, 30*time.Second)
+		started := make(map[ids.ExecutionAttemptID]bool)
+		for _, data := range [][]byte{first, second, first} {
+			m, err := codec.Decode(data)
+			if err != nil {
+				continue
+			}
+			for _, ef := range c.Step(time.Time{}, told{m}) {
+				start, is := ef.(startTasks)
+				if !is {
+					continue
+				}
+				for _, d := range start.Tasks {
+					if v := d.Execution.Vertex; v < 0 || v >= len(graph.Vertices) || d.Execution.Subtask < 0 || d.Execution.Subtask >= graph.Vertices[v].Parallelism {
+						t.Fatalf("task %s is started, which the graph does not have", d.Execution)
+					}
+					if started[d.Execution] {
+						t.Errorf("task %s is started twice", d.Execution)
+					}
+					started[d.Execution] = true
+				}
+			}
+		}
+		for execution := range started {
+			reported := false
+			for _, ef := range c.Step(time.Time{}, taskEnded{Execution: execution}) {
+				if said, is := ef.(send); is {
+					state, is := said.Message.(msg.TaskStateChanged)
+					reported = reported || is && state.Execution == execution && state.State.Final()
+				}
+			}
+			if !reported {
+				t.Errorf("task %s has ended, and nobody is told", execution)
+			}
+		}
+	})
+}
