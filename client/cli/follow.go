@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -31,7 +32,9 @@ func (r *perJob) follow(ctx context.Context, d *driver.Driver, app *client.Appli
 		return r.detach(app, err)
 	}
 	if errors.Is(err, client.ErrApplicationEnded) { // before it could tell how its job ended
-		return errors.Join(err, app.Sweep(ctx))
+		if ended, err = r.unheard(ctx, app, graph, err); err != nil {
+			return errors.Join(err, app.Sweep(ctx))
+		}
 	}
 	if err != nil {
 		return err
@@ -53,6 +56,22 @@ func (r *perJob) follow(ctx context.Context, d *driver.Driver, app *client.Appli
 		err = client.Ended(report)
 	}
 	return err
+}
+
+// unheard is how a job ended whose result was not fetched in the seconds that its
+// master waits: a suspended client, a network that was away. YARN knows whether
+// it is FINISHED, and its files are there; what it collected is lost.
+func (r *perJob) unheard(ctx context.Context, app *client.Application, graph jobgraph.JobGraph, cause error) (msg.JobEnded, error) {
+	report, err := app.Report(ctx)
+	if err != nil || report.FinalStatus != records.FinalSucceeded {
+		return msg.JobEnded{}, cause
+	}
+	if slices.ContainsFunc(graph.Vertices, func(v jobgraph.Vertex) bool { return v.Collect != "" }) {
+		return msg.JobEnded{}, fmt.Errorf("%s is %s (%s), but what it collected was not fetched before it ended: run it again, or write files",
+			app.ID, report.State, report.FinalStatus)
+	}
+	r.say.Line("its counters are not known: %s ended before they were fetched", app.ID)
+	return msg.JobEnded{Status: msg.JobFinished, Duration: report.Finished.Sub(report.Started)}, nil
 }
 
 // attempt is one ApplicationMaster of an application.

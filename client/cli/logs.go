@@ -116,7 +116,9 @@ func liveLogs(c *cli.Context, cluster *client.Cluster, report records.Applicatio
 	if len(containers) == 0 {
 		return fmt.Errorf("%s has no containers yet: it is %s", report.ID, report.State)
 	}
-	web := &http.Client{Timeout: time.Minute}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.ResponseHeaderTimeout = time.Minute // a long log may take longer
+	web := &http.Client{Transport: transport}
 	defer web.CloseIdleConnections()
 	var faults []error
 	for _, container := range containers {

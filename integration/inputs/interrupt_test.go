@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 )
 
@@ -173,4 +175,27 @@ func TestInterruptOfALocalRunEndsIt(t *testing.T) {
 			t.Errorf("%s lies in the output", name)
 		}
 	}
+}
+
+// TestClientThatSleepsWhileItsJobEndsTellsTheTruth would catch a job that is done
+// and told as failed, as after the lid of a laptop was shut.
+func TestClientThatSleepsWhileItsJobEndsTellsTheTruth(t *testing.T) {
+	t.Parallel()
+	u := suite.User(t, bobbintest.Alice)
+	dir := u.Scratch(t)
+	u.Write(t, dir+"/lines", strings.Repeat("line\n", 2000)) // two seconds
+	c := u.Start(t, perJob("-o", "json", suite.Program(t, "faulty"), "slow", dir+"/lines", dir+"/out")...)
+	c.Says(t, "job is RUNNING")
+	application := c.Application(t)
+	c.Signal(t, syscall.SIGSTOP)
+	u.WaitEnded(t, application)
+	c.Signal(t, syscall.SIGCONT)
+	got := c.Wait(t)
+	if report := got.JSON(t); got.Code != 0 || report.JobStatus != "FINISHED" || report.FinalStatus != "SUCCEEDED" {
+		t.Errorf("want the job done, got %s", got)
+	}
+	if diff := cmp.Diff([]string{"l\t2000"}, u.Output(t, dir+"/out")); diff != "" {
+		t.Errorf("output (-want +got):\n%s", diff)
+	}
+	u.CheckGone(t, application)
 }
