@@ -21,7 +21,7 @@ func FuzzTold(f *testing.F) {
 		Hosts:      []msg.HostAddress{{Host: "h1", DataAddress: "n1:1"}},
 	}
 	lost := deploy
-	lost.Placements = []msg.VertexPlacement{{Vertex: 0, Attempts: []int{0}, HostIndex: []int{-1, 9}}}
+	lost.Placements = []msg.VertexPlacement{{Vertex: 0, Attempts: []int{0}, HostIndex: []int{0, 0}}}
 	for _, messages := range [][2]msg.Message{
 		{deploy, msg.CancelTasks{Executions: []ids.ExecutionAttemptID{count, count}}},
 		{lost, msg.StopHost{}},
