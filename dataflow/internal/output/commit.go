@@ -27,9 +27,9 @@ var ErrFenced = errors.New("a later attempt took over the commit")
 // and by taking over their marker, which must become _SUCCESS in the end:
 //
 //  1. remove every attempt's directory but the winners';
-//  2. if _SUCCESS is this job's, an earlier try got through: done;
-//  3. rename an earlier try's marker to carry this try's name, or else check
-//     that the output may be written and create the marker;
+//  2. if _SUCCESS is this job's, an earlier try got through: done; if there is
+//     another job's result that this one may not replace, remove its own;
+//  3. rename an earlier try's marker to carry this try's name, or else create it;
 //  4. move old content, or an earlier try's parts, into a winner's directory;
 //  5. move the parts into place;
 //  6. remove _temporary, and rename the marker to _SUCCESS.
@@ -51,19 +51,15 @@ type commit struct {
 }
 
 func (c *commit) run(ctx context.Context) error {
+	if _, done, err := c.look(ctx); done || err != nil { // before others are touched
+		return err
+	}
 	if err := c.fence(ctx); err != nil {
 		return err
 	}
-	entries, err := c.fs.List(ctx, c.Dir)
-	if err != nil {
+	entries, done, err := c.look(ctx)
+	if done || err != nil {
 		return err
-	}
-	done, err := c.committed(ctx, entries)
-	if err != nil {
-		return err
-	}
-	if done {
-		return c.fs.RemoveAll(ctx, c.temporary())
 	}
 	if err := c.mark(ctx, entries); err != nil {
 		return err
@@ -80,6 +76,44 @@ func (c *commit) run(ctx context.Context) error {
 		return err
 	}
 	return c.lost(c.fs.Rename(ctx, join(c.Dir, c.marker), join(c.Dir, success)))
+}
+
+// look lists the output and tells whether an earlier try of this job got through.
+// Where another job did, and this one may not replace that, it withdraws.
+func (c *commit) look(ctx context.Context) (entries []filesystem.FileInfo, done bool, err error) {
+	entries, err = c.fs.List(ctx, c.Dir)
+	if err != nil {
+		return nil, false, err
+	}
+	done, err = c.committed(ctx, entries)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case done:
+		return nil, true, c.fs.RemoveAll(ctx, c.temporary())
+	case c.Mode == Fail && slices.ContainsFunc(entries, others) && !slices.ContainsFunc(entries, c.marked):
+		return nil, false, operator.Permanent(errors.Join(ErrExists, c.withdraw(ctx)))
+	}
+	return entries, false, nil
+}
+
+func others(e filesystem.FileInfo) bool { return path.Base(e.URI) != temporary }
+
+// marked tells the marker of a try of this job.
+func (c *commit) marked(e filesystem.FileInfo) bool {
+	return strings.HasPrefix(path.Base(e.URI), c.markerPrefix())
+}
+
+// withdraw removes what this job has written.
+func (c *commit) withdraw(ctx context.Context) error {
+	if err := c.fs.RemoveAll(ctx, c.jobDir()); err != nil {
+		return err
+	}
+	left, err := c.fs.List(ctx, c.temporary())
+	if err != nil || len(left) > 0 { // gone, or in use by other jobs
+		return nil
+	}
+	return c.fs.RemoveAll(ctx, c.temporary())
 }
 
 // lost says what it means that something is gone which only another try removes.
@@ -137,13 +171,8 @@ func (c *commit) signature() string { return c.Job + "\n" }
 
 // mark takes over an earlier try's marker or makes one.
 func (c *commit) mark(ctx context.Context, entries []filesystem.FileInfo) error {
-	for _, entry := range entries {
-		if strings.HasPrefix(path.Base(entry.URI), c.markerPrefix()) {
-			return c.lost(c.fs.Rename(ctx, entry.URI, join(c.Dir, c.marker)))
-		}
-	}
-	if len(entries) > 1 && c.Mode == Fail { // one is _temporary
-		return operator.Permanent(ErrExists)
+	if i := slices.IndexFunc(entries, c.marked); i >= 0 {
+		return c.lost(c.fs.Rename(ctx, entries[i].URI, join(c.Dir, c.marker)))
 	}
 	made := join(c.attemptDir(c.winners[0]), c.marker)
 	if err := c.write(ctx, made); err != nil {

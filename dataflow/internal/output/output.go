@@ -79,7 +79,7 @@ func Check(ctx context.Context, fsys filesystem.FileSystem, dir string, mode Mod
 		}
 		return nil
 	}
-	if slices.ContainsFunc(entries, func(e filesystem.FileInfo) bool { return path.Base(e.URI) != temporary }) {
+	if slices.ContainsFunc(entries, others) {
 		return fmt.Errorf("output %s: %w", dir, ErrExists)
 	}
 	return nil

@@ -104,10 +104,24 @@ func TestOutputThatExistsIsRefusedAndKept(t *testing.T) {
 	if !errors.Is(err, output.ErrExists) || !errors.Is(err, operator.ErrPermanent) {
 		t.Errorf("Commit: %v, want a permanent ErrExists", err)
 	}
-	for name, want := range before {
-		if got := f.Files()[name]; got != want {
-			t.Errorf("%s now holds %q, want %q", name, got, want)
-		}
+	if diff := cmp.Diff(before, f.Files()); diff != "" {
+		t.Errorf("files, of which none of the job's may be left (-want +got):\n%s", diff)
+	}
+}
+
+// TestJobsOfOneOutputLeaveEachOtherAlone would catch a job that is refused at its
+// commit, and takes the other's parts with it.
+func TestJobsOfOneOutputLeaveEachOtherAlone(t *testing.T) {
+	t.Parallel()
+	f := filesystemOf(t, map[string]string{
+		"/out/part-00000": "precious", "/out/_committing-other-1": "other\n", "/out/_temporary/other/1/part-00001": "more",
+	})
+	before := f.Files()
+	if err := try(t.Context(), f, output.Output{Dir: "mem:///out", Job: "job"}, "1"); !errors.Is(err, output.ErrExists) {
+		t.Errorf("Commit: %v, want ErrExists", err)
+	}
+	if diff := cmp.Diff(before, f.Files()); diff != "" {
+		t.Errorf("files of the other job (-want +got):\n%s", diff)
 	}
 }
 
