@@ -3,6 +3,7 @@ package logging
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -12,7 +13,7 @@ const (
 	tailLines = 50
 	tailBytes = 8 << 10
 
-	crashBytes = 1 << 10
+	crashBytes = 3 << 10
 )
 
 // Tail keeps the last lines that a process printed, for the report of its end:
@@ -21,7 +22,7 @@ type Tail struct {
 	mu    sync.Mutex // guards what follows, and the sources' partial lines
 	lines []string   // oldest first
 	bytes int        // of lines, newlines included
-	crash string
+	crash []byte // from the announcement on
 	open  []*source
 }
 
@@ -67,11 +68,15 @@ func (s *source) extend(p []byte) {
 	s.partial = append(s.partial, p...)
 }
 
+// announcements begin the lines with which the Go runtime announces a crash.
+var announcements = []string{"panic: ", "fatal error: ", "runtime: out of memory"}
+
 func (t *Tail) add(line string) {
-	for _, beginning := range []string{"panic: ", "fatal error: ", "runtime: out of memory"} {
-		if strings.HasPrefix(line, beginning) {
-			t.crash = strings.Clone(line[:min(len(line), crashBytes)])
-		}
+	if slices.ContainsFunc(announcements, func(a string) bool { return strings.HasPrefix(line, a) }) {
+		t.crash = make([]byte, 0, crashBytes)
+	}
+	if room := crashBytes - len(t.crash); t.crash != nil && room > 0 {
+		t.crash = append(append(t.crash, line[:min(len(line), room-1)]...), '\n')
 	}
 	t.lines = append(t.lines, line)
 	t.bytes += len(line) + 1
@@ -83,12 +88,13 @@ func (t *Tail) add(line string) {
 	t.lines = t.lines[drop:]
 }
 
-// Crash gives the line with which the Go runtime last announced a crash, cut to
-// 1 KiB, or "". The stack that follows it may have pushed it out of the lines.
+// Crash gives the line with which the Go runtime last announced a crash and what
+// followed it, 3 KiB in all, or "". A long stack pushes its own beginning out of
+// the last lines.
 func (t *Tail) Crash() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.crash
+	return strings.TrimRight(string(t.crash), "\n")
 }
 
 // String gives the lines, the unfinished ones last.

@@ -43,7 +43,7 @@ type Failure struct {
 // Bounds of a Failure's texts, in bytes: they go through REST and end in YARN's
 // diagnostics.
 const (
-	maxFailureMessage = 8 << 10
+	maxFailureMessage = 4 << 10
 	maxFailureStack   = 16 << 10
 )
 
@@ -55,10 +55,15 @@ func NewFailure(message, stack string) *Failure {
 
 func (f *Failure) Error() string { return f.Message }
 
+// clip takes what is too much out of the middle: what happened stands at the
+// beginning, what became of it at the end.
 func clip(s string, limit int) string {
+	const (
+		cut = " … (cut) … "
+		end = 512
+	)
 	if len(s) > limit {
-		const cut = " … (cut)"
-		return strings.ToValidUTF8(s[:limit-len(cut)], "") + cut
+		return strings.ToValidUTF8(s[:limit-end-len(cut)], "") + cut + strings.ToValidUTF8(s[len(s)-end:], "")
 	}
 	return strings.ToValidUTF8(s, "?") // no longer than what it replaces
 }

@@ -30,8 +30,8 @@ const (
 	firstPause   = 100 * time.Millisecond
 	longestPause = 5 * time.Second
 	// maxOutput bounds what a failure quotes of a host's output, in bytes: with
-	// the first line it stays below msg.Failure's bound, which would cut the end.
-	maxOutput = 6 << 10
+	// the first line it stays below msg.Failure's bound.
+	maxOutput = 2 << 10
 )
 
 // host is one start of a job's task host.
@@ -216,12 +216,20 @@ func (c *Core) failureOf(j *job, h *host, exit Exit) msg.Failure {
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "task host of job %s ended unexpectedly: %s", j.name(), exit.How)
-	if exit.Crash != "" {
-		fmt.Fprintf(&text, ": %s", exit.Crash)
+	if announcement := exit.announcement(); announcement != "" {
+		fmt.Fprintf(&text, ": %s", announcement)
 	}
 	if output := exit.Output; output != "" {
 		text.WriteString("\nits last output:\n")
 		text.WriteString(output[max(0, len(output)-maxOutput):])
 	}
-	return *msg.NewFailure(text.String(), "")
+	_, stack, _ := strings.Cut(exit.Crash, "\n")
+	return *msg.NewFailure(text.String(), strings.TrimSpace(stack))
+}
+
+// announcement is the first line of a crash.
+func (e Exit) announcement() string {
+	line, _, _ := strings.Cut(e.Crash, "\n")
+	const long = 1 << 10
+	return line[:min(len(line), long)]
 }

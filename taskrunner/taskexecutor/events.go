@@ -66,7 +66,7 @@ func (TimerFired) isEvent()     {}
 // Exit is how a task host ended.
 type Exit struct {
 	How    string // "exit status 2", "signal: killed", "cannot be started: …"
-	Crash  string // the line with which Go announced a crash, or ""
+	Crash  string // the line with which Go announced a crash and the beginning of its stack, or ""
 	Output string // the last lines that it printed
 }
 

@@ -27,7 +27,7 @@ func (t *TaskExecutor) logEvent(event Event) {
 			t.logger.WithFields(logrus.Fields{"host": e.Host, "address": m.DataAddress}).Info("task host ready")
 		}
 	case HostExited:
-		t.logger.WithFields(logrus.Fields{"host": e.Host, "exit": e.Exit.How, "crash": e.Exit.Crash}).Info("task host ended")
+		t.logger.WithFields(logrus.Fields{"host": e.Host, "exit": e.Exit.How, "crash": e.Exit.announcement()}).Info("task host ended")
 	case HostOverMemory:
 		t.logger.WithFields(logrus.Fields{"host": e.Host, "resident": e.Resident, "share": e.Share}).Warn("container is about to exceed its memory")
 	case Started, LinkOpened, TimerFired:

@@ -174,7 +174,7 @@ func TestHostProcessGetsItsSettingsAndItsOutputIsKept(t *testing.T) {
 func TestPanicOfAHostIsReported(t *testing.T) {
 	t.Parallel()
 	h, c := direct(t, starter(t, "panic"))
-	if exit := h.Wait(); exit.How != "exit status 2" || exit.Crash != "panic: no such word" || !strings.Contains(exit.Output, "goroutine") {
+	if exit := h.Wait(); exit.How != "exit status 2" || !strings.HasPrefix(exit.Crash, "panic: no such word\n") || !strings.Contains(exit.Output, "goroutine") {
 		t.Errorf("it ended as %+v", exit)
 	}
 	if _, err := c.Receive(); !errors.Is(err, io.EOF) {
