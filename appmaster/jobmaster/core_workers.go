@@ -43,7 +43,7 @@ func (c *Core) taskExecutorSaid(e TaskExecutorSaid) {
 		return
 	}
 	if disconnect, is := e.Message.(msg.Disconnect); is {
-		c.lose(w, disconnect.Cause)
+		c.disconnected(e.From, "it left: "+disconnect.Cause)
 		return
 	}
 	if e.Token != c.config.JobMaster {
@@ -168,8 +168,9 @@ func (c *Core) hostLost(w *worker, m msg.HostLost) {
 	}
 }
 
-// disconnected takes in that a connection is lost. That is the first sign that
-// the worker is lost, but not the reason: see lossGrace.
+// disconnected takes in that a connection is lost, or that the TaskExecutor left,
+// as one does whose container is being stopped. That is the first sign that the
+// worker is lost, but not the reason: see lossGrace.
 func (c *Core) disconnected(from Peer, cause string) {
 	w := c.byResource[from.Resource]
 	if w == nil || w.connection != from.Connection {

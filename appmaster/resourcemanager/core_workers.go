@@ -93,7 +93,7 @@ func (c *Core) taskExecutorSaid(e TaskExecutorSaid) {
 	case msg.SlotFreed:
 		c.slots.Freed(c.now, ids.SlotID{Resource: w.id, Index: m.Index}, m.Allocation)
 	case msg.Disconnect:
-		c.terminate(w, "it left: "+m.Cause)
+		c.disconnected(e.From, "it left: "+m.Cause) // YARN may know why
 	default:
 		c.emit(Dropped{Message: m, From: string(w.id), Why: "it is not for a ResourceManager"})
 	}

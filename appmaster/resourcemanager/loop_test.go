@@ -325,6 +325,7 @@ func TestStreamsAreFenced(t *testing.T) {
 		stream.SetToken(string(registered.ResourceManager))
 		stream.Close("leaving")
 		<-worker.closed
+		time.Sleep(time.Minute) // YARN knows nothing of it, so it is given up in time
 		synctest.Wait()
 		if status, err := r.Status(t.Context()); err != nil || len(status.TaskExecutors) != 0 {
 			t.Errorf("after the worker left the status is %+v, error %v", status, err)

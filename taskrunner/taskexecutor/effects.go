@@ -85,11 +85,15 @@ func (s *shell) wait() {
 	s.timers.Stop()
 	s.mu.Lock()
 	for _, stream := range s.links {
-		stream.Close("TaskExecutor ends")
+		stream.Close(goodbye)
 	}
 	s.mu.Unlock()
 	s.running.Wait()
 }
+
+// goodbye is what a TaskExecutor says that ends for a reason which it does not
+// know: its NodeManager stops it.
+const goodbye = "the TaskExecutor ends"
 
 // target is the name of the role that a link leads to.
 func target(job ids.JobID) string {
@@ -129,7 +133,7 @@ func (s *shell) open(ctx context.Context, e OpenLink) {
 		s.post(ctx, LinkOpened{e.Link})
 		close(h.opened)
 		if ctx.Err() != nil { // wait may have looked already
-			stream.Close("TaskExecutor ends")
+			stream.Close(goodbye)
 		}
 		<-h.closed
 		s.forgetLink(e.Link)

@@ -138,10 +138,11 @@ func executable(t *testing.T) string {
 	return path
 }
 
-// direct starts a host without a TaskExecutor and tells it its job.
+// direct starts a host without a TaskExecutor and tells it its job. Its name is the
+// test's own: Wait kills whatever bears it.
 func direct(t *testing.T, p ProcessStarter) (Host, *control.Conn) {
 	t.Helper()
-	h, err := p.Start(t.Context(), HostSpec{Host: "h1", Job: "j1", Program: executable(t), MemoryMB: 77})
+	h, err := p.Start(t.Context(), HostSpec{Host: ids.HostID(t.Name()), Job: "j1", Program: executable(t), MemoryMB: 77})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,11 +256,11 @@ func TestChildrenEndWithTheirHost(t *testing.T) {
 func TestMissingProgramIsNamed(t *testing.T) {
 	t.Parallel()
 	p := starter(t, "")
-	if _, err := p.Start(t.Context(), HostSpec{Host: "h1", Job: "j1", Program: filepath.Join(t.TempDir(), "wordcount")}); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "wordcount") {
+	if _, err := p.Start(t.Context(), HostSpec{Host: ids.HostID(t.Name()), Job: "j1", Program: filepath.Join(t.TempDir(), "wordcount")}); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "wordcount") {
 		t.Errorf("got error %v", err)
 	}
 	p.LogDir = filepath.Join(t.TempDir(), "missing")
-	if _, err := p.Start(t.Context(), HostSpec{Host: "h1", Job: "j1", Program: executable(t)}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := p.Start(t.Context(), HostSpec{Host: ids.HostID(t.Name()), Job: "j1", Program: executable(t)}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got error %v", err)
 	}
 }
