@@ -83,6 +83,10 @@ type JobState struct {
 	// Entered is when the job entered each of its states last, by the
 	// ApplicationMaster's clock.
 	Entered map[msg.JobStatus]time.Time
+	// Slots is how many it wants at most: the parallelism of its widest vertex.
+	Slots int
+	// Waits says that no task has been deployed.
+	Waits bool
 }
 
 // Job tells how far a job is.
@@ -108,7 +112,7 @@ func (c *ClusterClient) Job(ctx context.Context, id ids.JobID) (JobState, error)
 	if err := c.get(ctx, jobPath(id), &answer); err != nil {
 		return JobState{}, err
 	}
-	state := JobState{Status: answer.State, Entered: make(map[msg.JobStatus]time.Time)}
+	state := JobState{Status: answer.State, Waits: true, Entered: make(map[msg.JobStatus]time.Time)}
 	for status, at := range answer.Entered {
 		if at > 0 {
 			state.Entered[status] = time.UnixMilli(at)
@@ -119,6 +123,10 @@ func (c *ClusterClient) Job(ctx context.Context, id ids.JobID) (JobState, error)
 		fed[node.ID] = len(node.Inputs) > 0
 	}
 	for _, v := range answer.Vertices {
+		state.Slots = max(state.Slots, v.Parallelism)
+		if v.Tasks[msg.ExecutionCreated]+v.Tasks[msg.ExecutionScheduled] < v.Parallelism {
+			state.Waits = false
+		}
 		state.Progress.Tasks += v.Parallelism
 		state.Progress.Finished += v.Tasks[msg.ExecutionFinished]
 		if !fed[v.ID] {
@@ -139,6 +147,15 @@ func (c *ClusterClient) RootCause(ctx context.Context, id ids.JobID) (string, er
 		answer.Root = answer.Root[:end]
 	}
 	return answer.Root, err
+}
+
+// Slots is how many slots the workers have that are there.
+func (c *ClusterClient) Slots(ctx context.Context) (int, error) {
+	var answer struct {
+		Total int `json:"slots-total"`
+	}
+	err := c.get(ctx, "/overview", &answer)
+	return answer.Total, err
 }
 
 // waitTime is how long one question waits for its answer to change.

@@ -71,6 +71,12 @@ func (g gateway) CollectPage(_ context.Context, _ ids.JobID, name string, cursor
 	return msg.CollectPage{Epoch: 3, Next: cursor + 1, Records: []byte{1, 0xff}, End: cursor == 41}, nil
 }
 
+func (g gateway) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails, error) {
+	return []msg.TaskExecutorDetails{{SlotsTotal: 2, SlotsFree: 2}, {SlotsTotal: 1}}, nil
+}
+
+func (g gateway) Jobs(context.Context) ([]msg.JobOverview, error) { return nil, nil }
+
 // master serves a gateway by the real REST server and gives how its owner
 // reaches it.
 func master(t *testing.T, g rest.Gateway) launch.Access {
@@ -127,9 +133,13 @@ func TestClientReadsWhatTheServerWrites(t *testing.T) {
 		Status:   msg.JobRunning,
 		Progress: progress.Job{Finished: 4, Tasks: 7, Read: 120}, // what is read from other tasks does not count
 		Entered:  map[msg.JobStatus]time.Time{msg.JobRunning: started, msg.JobRestarting: started.Add(time.Second)},
+		Slots:    4,
 	}
 	if diff := cmp.Diff(want, state); diff != "" {
 		t.Errorf("job (-want +got):\n%s", diff)
+	}
+	if slots, err := c.Slots(t.Context()); err != nil || slots != 3 {
+		t.Errorf("%d slots, %v, want 3", slots, err)
 	}
 	if cause, err := c.RootCause(t.Context(), runningJob); err != nil || cause != "panic: boom" {
 		t.Errorf("root cause is %q, %v", cause, err)

@@ -71,7 +71,11 @@ func unknownFlag(word, name, before string, known map[string]bool) error {
 	if before != "" {
 		word += fmt.Sprintf(" behind %q", before)
 	}
-	if nearest := config.Nearest(name, names); nearest != "" {
+	nearest := config.Nearest(name, names)
+	if i := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(n, name) }); i >= 0 {
+		nearest = names[i]
+	}
+	if nearest != "" {
 		return fmt.Errorf("%w: unknown flag %s: did you mean %s? See --help", ErrUsage, word, dashed(nearest))
 	}
 	return fmt.Errorf("%w: unknown flag %s: see --help", ErrUsage, word)

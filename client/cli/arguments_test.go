@@ -68,6 +68,8 @@ func TestUnknownFlagOffersTheNearest(t *testing.T) {
 		"--detachd prog":         "--detached",
 		"-paralelism 4 prog":     "--parallelism",
 		"--taskManagerMemory":    "needs a value",
+		"-q root prog":           "-qu",
+		"--para 4 prog":          "--parallelism",
 		"--zzzzzzzzzzzzzzz prog": "--help",
 	} {
 		_, _, err := splitArguments(runFlags(), strings.Fields(line))

@@ -103,7 +103,7 @@ func TestProgramsThatCannotBeStartedAreNamed(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"true":   "program true: no such file or directory in this directory: name its file with the path",
-		"./none": "program ./none: no such file or directory",
+		"./none": "program ./none: no such file or directory: build it, or correct the path",
 		dir:      "program " + dir + " is a directory: name the program's executable file",
 		"./data": "program ./data is not executable: build it with go build, or chmod +x",
 		"job":    "program job: built for another platform than " + runtime.GOOS + "/" + runtime.GOARCH,

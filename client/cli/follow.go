@@ -130,7 +130,8 @@ func (r *perJob) followJob(ctx context.Context, d *driver.Driver, app *client.Ap
 func (r *perJob) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph) error {
 	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()
-	answered := time.Now()
+	began := time.Now()
+	answered := began
 	last := client.JobState{Progress: progress.Job{Input: progress.Input(graph)}}
 	for {
 		state, err := a.Job(ctx, a.app.Job)
@@ -139,6 +140,7 @@ func (r *perJob) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 			answered = time.Now()
 			state.Progress.Input = last.Progress.Input
 			r.show(ctx, a, last, state)
+			r.explainWait(ctx, a, state, time.Since(began))
 			last = state
 			if state.Status.GloballyTerminal() {
 				for _, status := range []msg.JobStatus{msg.JobCreated, msg.JobRunning, state.Status} {
@@ -181,6 +183,19 @@ func (r *perJob) show(ctx context.Context, a attempt, last, state client.JobStat
 	}
 	if state.Progress.Tasks > 0 {
 		r.say.Moving("job", state.Progress.String())
+	}
+}
+
+// explainWait tells, once, why nothing happens: the cluster has no room for the
+// job's slots.
+func (r *perJob) explainWait(ctx context.Context, a attempt, state client.JobState, waited time.Duration) {
+	if state.Status != msg.JobRunning || !state.Waits || r.shortOfSlots || waited < longWait {
+		return
+	}
+	if have, err := a.Slots(ctx); err == nil && have < state.Slots {
+		r.shortOfSlots = true
+		r.say.Line("job waits for slots: %d of %d are there. YARN may have no room for more workers now; the job fails if it has none for %s (%s)",
+			have, state.Slots, r.cfg.Duration(config.SlotRequestTimeout), config.SlotRequestTimeout)
 	}
 }
 

@@ -33,6 +33,8 @@ type perJob struct {
 	outcome  *outcome
 	since    time.Time // when the application's state was seen first
 	waiting  bool      // it has been told why the application waits
+	// shortOfSlots says that it has been told why no task runs.
+	shortOfSlots bool
 }
 
 func runPerJob(ctx context.Context, r *perJob, words []string) (err error) {

@@ -82,7 +82,7 @@ func Find(path string) (string, error) {
 	case errors.Is(err, fs.ErrNotExist) && filepath.Base(path) == path:
 		return "", fmt.Errorf("program %s: %w in this directory: name its file with the path", path, cause(err))
 	case err != nil:
-		return "", fmt.Errorf("program %s: %w", path, cause(err))
+		return "", fmt.Errorf("program %s: %w: build it, or correct the path", path, cause(err))
 	case info.IsDir():
 		return "", fmt.Errorf("program %s is a directory: name the program's executable file", path)
 	case info.Mode()&0o111 == 0:

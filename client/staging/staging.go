@@ -21,6 +21,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
@@ -112,7 +113,7 @@ func (app *Application) Put(ctx context.Context, name string, content []byte) er
 // written so far.
 func (app *Application) Cache(ctx context.Context, f File, progress func(done int64)) (r launch.Resource, cached bool, err error) {
 	fsys := app.area.fs
-	uri := app.area.entry(f.SHA256) + "/" + f.Name
+	uri := app.area.entry(f.SHA256) + "/" + plain(f.Name)
 	info, err := fsys.Stat(ctx, uri)
 	switch {
 	case err == nil && info.Size == f.Size:
@@ -130,6 +131,17 @@ func (app *Application) Cache(ctx context.Context, f File, progress func(done in
 		return r, false, fmt.Errorf("stage %s: %w", f.Name, err)
 	}
 	return resource(info), false, nil
+}
+
+// plain makes a name that may stand in the shell script which a NodeManager writes:
+// between quotes, but with nothing escaped.
+func plain(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '"' || r == '$' || r == '`' || r == '\\' || unicode.IsControl(r) {
+			return '_'
+		}
+		return r
+	}, name)
 }
 
 // upload writes the file under a temporary name beside its place and renames

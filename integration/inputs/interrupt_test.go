@@ -130,6 +130,25 @@ func TestInterruptOnceTheJobRunsLeavesItAlone(t *testing.T) {
 	}
 }
 
+// TestJobThatIsTooWideIsToldSo would catch minutes of silence, in which people
+// look for what hangs.
+func TestJobThatIsTooWideIsToldSo(t *testing.T) {
+	t.Parallel()
+	u := suite.User(t, bobbintest.Alice)
+	dir := u.Scratch(t)
+	u.Write(t, dir+"/text", "to be\n")
+	c := u.Start(t, perJob("-p", "100", "-tm", "1g", "-o", "json", suite.Program(t, "wordcount"), "--input", dir+"/text", "--output", dir+"/out")...)
+	c.Says(t, "job waits for slots: ")
+	c.Says(t, " of 100 are there")
+	application := c.Application(t)
+	c.Signal(t, os.Interrupt)
+	interrupted(t, c)
+	if got := u.Run(t, "kill", application); got.Code != 0 {
+		t.Error(got)
+	}
+	u.CheckGone(t, application)
+}
+
 // TestSecondInterruptEndsAtOnce would catch a command that cannot be ended while
 // it cleans up, and a driver that outlives it.
 func TestSecondInterruptEndsAtOnce(t *testing.T) {

@@ -160,3 +160,25 @@ func enlarge(t *testing.T, program string, size int) string {
 	}
 	return path
 }
+
+// TestProgramMayHaveAnyName would catch a name that means something to the shell
+// by which YARN starts a container, or to a URI.
+func TestProgramMayHaveAnyName(t *testing.T) {
+	t.Parallel()
+	u := suite.User(t, bobbintest.Alice)
+	dir := u.Scratch(t)
+	u.Write(t, dir+"/text", "to be\n")
+	content, err := os.ReadFile(suite.Program(t, "wordcount"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "50% é \\n'q\"$HOME`id`#1?")
+	if err := os.WriteFile(program, content, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	got := u.Run(t, perJob(program, "--input", dir+"/text", "--output", dir+"/out")...)
+	if got.Code != 0 {
+		t.Error(got)
+	}
+	u.CheckGone(t, got.Application(t))
+}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -49,11 +50,18 @@ func plan(p *dataflow.Plan, a Args) error {
 	return nil
 }
 
+func recurse(n int) int { return recurse(n+1) + n }
+
 // misbehave is called with each line.
 func misbehave(mode string) {
 	switch mode {
 	case "task-panic":
 		panic("a task has had enough")
+	case "task-rant":
+		panic("a task rants: " + strings.Repeat("why? ", 100_000))
+	case "task-recurse":
+		debug.SetMaxStack(16 << 20)
+		recurse(1)
 	case "task-exit":
 		fmt.Fprintln(os.Stderr, "last words of the task")
 		os.Exit(7)
