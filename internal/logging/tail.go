@@ -22,7 +22,7 @@ type Tail struct {
 	mu    sync.Mutex // guards what follows, and the sources' partial lines
 	lines []string   // oldest first
 	bytes int        // of lines, newlines included
-	crash []byte // from the announcement on
+	crash []byte     // from the announcement on
 	open  []*source
 }
 

@@ -110,8 +110,11 @@ func (c *commit) withdraw(ctx context.Context) error {
 		return err
 	}
 	left, err := c.fs.List(ctx, c.temporary())
-	if err != nil || len(left) > 0 { // gone, or in use by other jobs
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || len(left) > 0: // gone, or in use by other jobs
 		return nil
+	case err != nil:
+		return err
 	}
 	return c.fs.RemoveAll(ctx, c.temporary())
 }

@@ -50,7 +50,13 @@ func plan(p *dataflow.Plan, a Args) error {
 	return nil
 }
 
-func recurse(n int) int { return recurse(n+1) + n }
+// recurse goes deeper than any stack: n is never negative.
+func recurse(n int) int {
+	if n < 0 {
+		return n
+	}
+	return recurse(n+1) + n
+}
 
 // misbehave is called with each line.
 func misbehave(mode string) {
@@ -61,7 +67,7 @@ func misbehave(mode string) {
 		panic("a task rants: " + strings.Repeat("why? ", 100_000))
 	case "task-recurse":
 		debug.SetMaxStack(16 << 20)
-		recurse(1)
+		fmt.Fprintln(os.Stderr, recurse(1))
 	case "task-exit":
 		fmt.Fprintln(os.Stderr, "last words of the task")
 		os.Exit(7)
