@@ -1049,6 +1049,59 @@ func (x *ApplicationResourceUsageReportProto) GetApplicationPreemptedResourceUsa
 	return nil
 }
 
+type ApplicationUpdateTimeoutMapProto struct {
+	state                  protoimpl.MessageState       `protogen:"open.v1"`
+	ApplicationTimeoutType *ApplicationTimeoutTypeProto `protobuf:"varint,1,opt,name=application_timeout_type,json=applicationTimeoutType,enum=bobbin.hadoop.yarn.ApplicationTimeoutTypeProto" json:"application_timeout_type,omitempty"`
+	// yyyy-MM-ddTHH:mm:ss.SSS+HHMM.
+	ExpireTime    *string `protobuf:"bytes,2,opt,name=expire_time,json=expireTime" json:"expire_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ApplicationUpdateTimeoutMapProto) Reset() {
+	*x = ApplicationUpdateTimeoutMapProto{}
+	mi := &file_bobbin_hadoop_yarn_application_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ApplicationUpdateTimeoutMapProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ApplicationUpdateTimeoutMapProto) ProtoMessage() {}
+
+func (x *ApplicationUpdateTimeoutMapProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ApplicationUpdateTimeoutMapProto.ProtoReflect.Descriptor instead.
+func (*ApplicationUpdateTimeoutMapProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ApplicationUpdateTimeoutMapProto) GetApplicationTimeoutType() ApplicationTimeoutTypeProto {
+	if x != nil && x.ApplicationTimeoutType != nil {
+		return *x.ApplicationTimeoutType
+	}
+	return ApplicationTimeoutTypeProto_APP_TIMEOUT_LIFETIME
+}
+
+func (x *ApplicationUpdateTimeoutMapProto) GetExpireTime() string {
+	if x != nil && x.ExpireTime != nil {
+		return *x.ExpireTime
+	}
+	return ""
+}
+
 type AppTimeoutsMapProto struct {
 	state                  protoimpl.MessageState       `protogen:"open.v1"`
 	ApplicationTimeoutType *ApplicationTimeoutTypeProto `protobuf:"varint,1,opt,name=application_timeout_type,json=applicationTimeoutType,enum=bobbin.hadoop.yarn.ApplicationTimeoutTypeProto" json:"application_timeout_type,omitempty"`
@@ -1059,7 +1112,7 @@ type AppTimeoutsMapProto struct {
 
 func (x *AppTimeoutsMapProto) Reset() {
 	*x = AppTimeoutsMapProto{}
-	mi := &file_bobbin_hadoop_yarn_application_proto_msgTypes[4]
+	mi := &file_bobbin_hadoop_yarn_application_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1071,7 +1124,7 @@ func (x *AppTimeoutsMapProto) String() string {
 func (*AppTimeoutsMapProto) ProtoMessage() {}
 
 func (x *AppTimeoutsMapProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_yarn_application_proto_msgTypes[4]
+	mi := &file_bobbin_hadoop_yarn_application_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1084,7 +1137,7 @@ func (x *AppTimeoutsMapProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppTimeoutsMapProto.ProtoReflect.Descriptor instead.
 func (*AppTimeoutsMapProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_yarn_application_proto_rawDescGZIP(), []int{4}
+	return file_bobbin_hadoop_yarn_application_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *AppTimeoutsMapProto) GetApplicationTimeoutType() ApplicationTimeoutTypeProto {
@@ -1104,7 +1157,8 @@ func (x *AppTimeoutsMapProto) GetApplicationTimeout() *ApplicationTimeoutProto {
 type ApplicationTimeoutProto struct {
 	state                  protoimpl.MessageState       `protogen:"open.v1"`
 	ApplicationTimeoutType *ApplicationTimeoutTypeProto `protobuf:"varint,1,req,name=application_timeout_type,json=applicationTimeoutType,enum=bobbin.hadoop.yarn.ApplicationTimeoutTypeProto" json:"application_timeout_type,omitempty"`
-	ExpireTime             *string                      `protobuf:"bytes,2,opt,name=expire_time,json=expireTime" json:"expire_time,omitempty"`
+	// As in ApplicationUpdateTimeoutMapProto, or UNLIMITED.
+	ExpireTime *string `protobuf:"bytes,2,opt,name=expire_time,json=expireTime" json:"expire_time,omitempty"`
 	// Seconds; -1 without limit.
 	RemainingTime *int64 `protobuf:"varint,3,opt,name=remaining_time,json=remainingTime" json:"remaining_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1113,7 +1167,7 @@ type ApplicationTimeoutProto struct {
 
 func (x *ApplicationTimeoutProto) Reset() {
 	*x = ApplicationTimeoutProto{}
-	mi := &file_bobbin_hadoop_yarn_application_proto_msgTypes[5]
+	mi := &file_bobbin_hadoop_yarn_application_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1125,7 +1179,7 @@ func (x *ApplicationTimeoutProto) String() string {
 func (*ApplicationTimeoutProto) ProtoMessage() {}
 
 func (x *ApplicationTimeoutProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_yarn_application_proto_msgTypes[5]
+	mi := &file_bobbin_hadoop_yarn_application_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1138,7 +1192,7 @@ func (x *ApplicationTimeoutProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationTimeoutProto.ProtoReflect.Descriptor instead.
 func (*ApplicationTimeoutProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_yarn_application_proto_rawDescGZIP(), []int{5}
+	return file_bobbin_hadoop_yarn_application_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ApplicationTimeoutProto) GetApplicationTimeoutType() ApplicationTimeoutTypeProto {
@@ -1185,7 +1239,7 @@ const (
 
 func (x *ApplicationAttemptReportProto) Reset() {
 	*x = ApplicationAttemptReportProto{}
-	mi := &file_bobbin_hadoop_yarn_application_proto_msgTypes[6]
+	mi := &file_bobbin_hadoop_yarn_application_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1197,7 +1251,7 @@ func (x *ApplicationAttemptReportProto) String() string {
 func (*ApplicationAttemptReportProto) ProtoMessage() {}
 
 func (x *ApplicationAttemptReportProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_yarn_application_proto_msgTypes[6]
+	mi := &file_bobbin_hadoop_yarn_application_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1210,7 +1264,7 @@ func (x *ApplicationAttemptReportProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationAttemptReportProto.ProtoReflect.Descriptor instead.
 func (*ApplicationAttemptReportProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_yarn_application_proto_rawDescGZIP(), []int{6}
+	return file_bobbin_hadoop_yarn_application_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ApplicationAttemptReportProto) GetApplicationAttemptId() *ApplicationAttemptIdProto {
@@ -1364,7 +1418,11 @@ const file_bobbin_hadoop_yarn_application_proto_rawDesc = "" +
 	" \x01(\x03R\x16preemptedMemorySeconds\x126\n" +
 	"\x17preempted_vcore_seconds\x18\v \x01(\x03R\x15preemptedVcoreSeconds\x12k\n" +
 	"\x1eapplication_resource_usage_map\x18\f \x03(\v2&.bobbin.hadoop.yarn.StringLongMapProtoR\x1bapplicationResourceUsageMap\x12~\n" +
-	"(application_preempted_resource_usage_map\x18\r \x03(\v2&.bobbin.hadoop.yarn.StringLongMapProtoR$applicationPreemptedResourceUsageMap\"\xde\x01\n" +
+	"(application_preempted_resource_usage_map\x18\r \x03(\v2&.bobbin.hadoop.yarn.StringLongMapProtoR$applicationPreemptedResourceUsageMap\"\xae\x01\n" +
+	" ApplicationUpdateTimeoutMapProto\x12i\n" +
+	"\x18application_timeout_type\x18\x01 \x01(\x0e2/.bobbin.hadoop.yarn.ApplicationTimeoutTypeProtoR\x16applicationTimeoutType\x12\x1f\n" +
+	"\vexpire_time\x18\x02 \x01(\tR\n" +
+	"expireTime\"\xde\x01\n" +
 	"\x13AppTimeoutsMapProto\x12i\n" +
 	"\x18application_timeout_type\x18\x01 \x01(\x0e2/.bobbin.hadoop.yarn.ApplicationTimeoutTypeProtoR\x16applicationTimeoutType\x12\\\n" +
 	"\x13application_timeout\x18\x02 \x01(\v2+.bobbin.hadoop.yarn.ApplicationTimeoutProtoR\x12applicationTimeout\"\xcc\x01\n" +
@@ -1445,7 +1503,7 @@ func file_bobbin_hadoop_yarn_application_proto_rawDescGZIP() []byte {
 }
 
 var file_bobbin_hadoop_yarn_application_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_bobbin_hadoop_yarn_application_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_bobbin_hadoop_yarn_application_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_bobbin_hadoop_yarn_application_proto_goTypes = []any{
 	(YarnApplicationStateProto)(0),              // 0: bobbin.hadoop.yarn.YarnApplicationStateProto
 	(YarnApplicationAttemptStateProto)(0),       // 1: bobbin.hadoop.yarn.YarnApplicationAttemptStateProto
@@ -1456,59 +1514,61 @@ var file_bobbin_hadoop_yarn_application_proto_goTypes = []any{
 	(*ApplicationTimeoutMapProto)(nil),          // 6: bobbin.hadoop.yarn.ApplicationTimeoutMapProto
 	(*ApplicationReportProto)(nil),              // 7: bobbin.hadoop.yarn.ApplicationReportProto
 	(*ApplicationResourceUsageReportProto)(nil), // 8: bobbin.hadoop.yarn.ApplicationResourceUsageReportProto
-	(*AppTimeoutsMapProto)(nil),                 // 9: bobbin.hadoop.yarn.AppTimeoutsMapProto
-	(*ApplicationTimeoutProto)(nil),             // 10: bobbin.hadoop.yarn.ApplicationTimeoutProto
-	(*ApplicationAttemptReportProto)(nil),       // 11: bobbin.hadoop.yarn.ApplicationAttemptReportProto
-	(*ApplicationIdProto)(nil),                  // 12: bobbin.hadoop.yarn.ApplicationIdProto
-	(*PriorityProto)(nil),                       // 13: bobbin.hadoop.yarn.PriorityProto
-	(*ContainerLaunchContextProto)(nil),         // 14: bobbin.hadoop.yarn.ContainerLaunchContextProto
-	(*ResourceProto)(nil),                       // 15: bobbin.hadoop.yarn.ResourceProto
-	(*LogAggregationContextProto)(nil),          // 16: bobbin.hadoop.yarn.LogAggregationContextProto
-	(*ReservationIdProto)(nil),                  // 17: bobbin.hadoop.yarn.ReservationIdProto
-	(*ResourceRequestProto)(nil),                // 18: bobbin.hadoop.yarn.ResourceRequestProto
-	(*StringStringMapProto)(nil),                // 19: bobbin.hadoop.yarn.StringStringMapProto
-	(*commonpb.TokenProto)(nil),                 // 20: bobbin.hadoop.common.TokenProto
-	(*ApplicationAttemptIdProto)(nil),           // 21: bobbin.hadoop.yarn.ApplicationAttemptIdProto
-	(*StringLongMapProto)(nil),                  // 22: bobbin.hadoop.yarn.StringLongMapProto
-	(*ContainerIdProto)(nil),                    // 23: bobbin.hadoop.yarn.ContainerIdProto
+	(*ApplicationUpdateTimeoutMapProto)(nil),    // 9: bobbin.hadoop.yarn.ApplicationUpdateTimeoutMapProto
+	(*AppTimeoutsMapProto)(nil),                 // 10: bobbin.hadoop.yarn.AppTimeoutsMapProto
+	(*ApplicationTimeoutProto)(nil),             // 11: bobbin.hadoop.yarn.ApplicationTimeoutProto
+	(*ApplicationAttemptReportProto)(nil),       // 12: bobbin.hadoop.yarn.ApplicationAttemptReportProto
+	(*ApplicationIdProto)(nil),                  // 13: bobbin.hadoop.yarn.ApplicationIdProto
+	(*PriorityProto)(nil),                       // 14: bobbin.hadoop.yarn.PriorityProto
+	(*ContainerLaunchContextProto)(nil),         // 15: bobbin.hadoop.yarn.ContainerLaunchContextProto
+	(*ResourceProto)(nil),                       // 16: bobbin.hadoop.yarn.ResourceProto
+	(*LogAggregationContextProto)(nil),          // 17: bobbin.hadoop.yarn.LogAggregationContextProto
+	(*ReservationIdProto)(nil),                  // 18: bobbin.hadoop.yarn.ReservationIdProto
+	(*ResourceRequestProto)(nil),                // 19: bobbin.hadoop.yarn.ResourceRequestProto
+	(*StringStringMapProto)(nil),                // 20: bobbin.hadoop.yarn.StringStringMapProto
+	(*commonpb.TokenProto)(nil),                 // 21: bobbin.hadoop.common.TokenProto
+	(*ApplicationAttemptIdProto)(nil),           // 22: bobbin.hadoop.yarn.ApplicationAttemptIdProto
+	(*StringLongMapProto)(nil),                  // 23: bobbin.hadoop.yarn.StringLongMapProto
+	(*ContainerIdProto)(nil),                    // 24: bobbin.hadoop.yarn.ContainerIdProto
 }
 var file_bobbin_hadoop_yarn_application_proto_depIdxs = []int32{
-	12, // 0: bobbin.hadoop.yarn.ApplicationSubmissionContextProto.application_id:type_name -> bobbin.hadoop.yarn.ApplicationIdProto
-	13, // 1: bobbin.hadoop.yarn.ApplicationSubmissionContextProto.priority:type_name -> bobbin.hadoop.yarn.PriorityProto
-	14, // 2: bobbin.hadoop.yarn.ApplicationSubmissionContextProto.am_container_spec:type_name -> bobbin.hadoop.yarn.ContainerLaunchContextProto
-	15, // 3: bobbin.hadoop.yarn.ApplicationSubmissionContextProto.resource:type_name -> bobbin.hadoop.yarn.ResourceProto
-	16, // 4: bobbin.hadoop.yarn.ApplicationSubmissionContextProto.log_aggregation_context:type_name -> bobbin.hadoop.yarn.LogAggregationContextProto
-	17, // 5: bobbin.hadoop.yarn.ApplicationSubmissionContextProto.reservation_id:type_name -> bobbin.hadoop.yarn.ReservationIdProto
-	18, // 6: bobbin.hadoop.yarn.ApplicationSubmissionContextProto.am_container_resource_request:type_name -> bobbin.hadoop.yarn.ResourceRequestProto
+	13, // 0: bobbin.hadoop.yarn.ApplicationSubmissionContextProto.application_id:type_name -> bobbin.hadoop.yarn.ApplicationIdProto
+	14, // 1: bobbin.hadoop.yarn.ApplicationSubmissionContextProto.priority:type_name -> bobbin.hadoop.yarn.PriorityProto
+	15, // 2: bobbin.hadoop.yarn.ApplicationSubmissionContextProto.am_container_spec:type_name -> bobbin.hadoop.yarn.ContainerLaunchContextProto
+	16, // 3: bobbin.hadoop.yarn.ApplicationSubmissionContextProto.resource:type_name -> bobbin.hadoop.yarn.ResourceProto
+	17, // 4: bobbin.hadoop.yarn.ApplicationSubmissionContextProto.log_aggregation_context:type_name -> bobbin.hadoop.yarn.LogAggregationContextProto
+	18, // 5: bobbin.hadoop.yarn.ApplicationSubmissionContextProto.reservation_id:type_name -> bobbin.hadoop.yarn.ReservationIdProto
+	19, // 6: bobbin.hadoop.yarn.ApplicationSubmissionContextProto.am_container_resource_request:type_name -> bobbin.hadoop.yarn.ResourceRequestProto
 	6,  // 7: bobbin.hadoop.yarn.ApplicationSubmissionContextProto.application_timeouts:type_name -> bobbin.hadoop.yarn.ApplicationTimeoutMapProto
-	19, // 8: bobbin.hadoop.yarn.ApplicationSubmissionContextProto.application_scheduling_properties:type_name -> bobbin.hadoop.yarn.StringStringMapProto
+	20, // 8: bobbin.hadoop.yarn.ApplicationSubmissionContextProto.application_scheduling_properties:type_name -> bobbin.hadoop.yarn.StringStringMapProto
 	4,  // 9: bobbin.hadoop.yarn.ApplicationTimeoutMapProto.application_timeout_type:type_name -> bobbin.hadoop.yarn.ApplicationTimeoutTypeProto
-	12, // 10: bobbin.hadoop.yarn.ApplicationReportProto.applicationId:type_name -> bobbin.hadoop.yarn.ApplicationIdProto
-	20, // 11: bobbin.hadoop.yarn.ApplicationReportProto.client_to_am_token:type_name -> bobbin.hadoop.common.TokenProto
+	13, // 10: bobbin.hadoop.yarn.ApplicationReportProto.applicationId:type_name -> bobbin.hadoop.yarn.ApplicationIdProto
+	21, // 11: bobbin.hadoop.yarn.ApplicationReportProto.client_to_am_token:type_name -> bobbin.hadoop.common.TokenProto
 	0,  // 12: bobbin.hadoop.yarn.ApplicationReportProto.yarn_application_state:type_name -> bobbin.hadoop.yarn.YarnApplicationStateProto
 	2,  // 13: bobbin.hadoop.yarn.ApplicationReportProto.final_application_status:type_name -> bobbin.hadoop.yarn.FinalApplicationStatusProto
 	8,  // 14: bobbin.hadoop.yarn.ApplicationReportProto.app_resource_Usage:type_name -> bobbin.hadoop.yarn.ApplicationResourceUsageReportProto
-	21, // 15: bobbin.hadoop.yarn.ApplicationReportProto.currentApplicationAttemptId:type_name -> bobbin.hadoop.yarn.ApplicationAttemptIdProto
-	20, // 16: bobbin.hadoop.yarn.ApplicationReportProto.am_rm_token:type_name -> bobbin.hadoop.common.TokenProto
+	22, // 15: bobbin.hadoop.yarn.ApplicationReportProto.currentApplicationAttemptId:type_name -> bobbin.hadoop.yarn.ApplicationAttemptIdProto
+	21, // 16: bobbin.hadoop.yarn.ApplicationReportProto.am_rm_token:type_name -> bobbin.hadoop.common.TokenProto
 	3,  // 17: bobbin.hadoop.yarn.ApplicationReportProto.log_aggregation_status:type_name -> bobbin.hadoop.yarn.LogAggregationStatusProto
-	13, // 18: bobbin.hadoop.yarn.ApplicationReportProto.priority:type_name -> bobbin.hadoop.yarn.PriorityProto
-	9,  // 19: bobbin.hadoop.yarn.ApplicationReportProto.appTimeouts:type_name -> bobbin.hadoop.yarn.AppTimeoutsMapProto
-	15, // 20: bobbin.hadoop.yarn.ApplicationResourceUsageReportProto.used_resources:type_name -> bobbin.hadoop.yarn.ResourceProto
-	15, // 21: bobbin.hadoop.yarn.ApplicationResourceUsageReportProto.reserved_resources:type_name -> bobbin.hadoop.yarn.ResourceProto
-	15, // 22: bobbin.hadoop.yarn.ApplicationResourceUsageReportProto.needed_resources:type_name -> bobbin.hadoop.yarn.ResourceProto
-	22, // 23: bobbin.hadoop.yarn.ApplicationResourceUsageReportProto.application_resource_usage_map:type_name -> bobbin.hadoop.yarn.StringLongMapProto
-	22, // 24: bobbin.hadoop.yarn.ApplicationResourceUsageReportProto.application_preempted_resource_usage_map:type_name -> bobbin.hadoop.yarn.StringLongMapProto
-	4,  // 25: bobbin.hadoop.yarn.AppTimeoutsMapProto.application_timeout_type:type_name -> bobbin.hadoop.yarn.ApplicationTimeoutTypeProto
-	10, // 26: bobbin.hadoop.yarn.AppTimeoutsMapProto.application_timeout:type_name -> bobbin.hadoop.yarn.ApplicationTimeoutProto
-	4,  // 27: bobbin.hadoop.yarn.ApplicationTimeoutProto.application_timeout_type:type_name -> bobbin.hadoop.yarn.ApplicationTimeoutTypeProto
-	21, // 28: bobbin.hadoop.yarn.ApplicationAttemptReportProto.application_attempt_id:type_name -> bobbin.hadoop.yarn.ApplicationAttemptIdProto
-	1,  // 29: bobbin.hadoop.yarn.ApplicationAttemptReportProto.yarn_application_attempt_state:type_name -> bobbin.hadoop.yarn.YarnApplicationAttemptStateProto
-	23, // 30: bobbin.hadoop.yarn.ApplicationAttemptReportProto.am_container_id:type_name -> bobbin.hadoop.yarn.ContainerIdProto
-	31, // [31:31] is the sub-list for method output_type
-	31, // [31:31] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	14, // 18: bobbin.hadoop.yarn.ApplicationReportProto.priority:type_name -> bobbin.hadoop.yarn.PriorityProto
+	10, // 19: bobbin.hadoop.yarn.ApplicationReportProto.appTimeouts:type_name -> bobbin.hadoop.yarn.AppTimeoutsMapProto
+	16, // 20: bobbin.hadoop.yarn.ApplicationResourceUsageReportProto.used_resources:type_name -> bobbin.hadoop.yarn.ResourceProto
+	16, // 21: bobbin.hadoop.yarn.ApplicationResourceUsageReportProto.reserved_resources:type_name -> bobbin.hadoop.yarn.ResourceProto
+	16, // 22: bobbin.hadoop.yarn.ApplicationResourceUsageReportProto.needed_resources:type_name -> bobbin.hadoop.yarn.ResourceProto
+	23, // 23: bobbin.hadoop.yarn.ApplicationResourceUsageReportProto.application_resource_usage_map:type_name -> bobbin.hadoop.yarn.StringLongMapProto
+	23, // 24: bobbin.hadoop.yarn.ApplicationResourceUsageReportProto.application_preempted_resource_usage_map:type_name -> bobbin.hadoop.yarn.StringLongMapProto
+	4,  // 25: bobbin.hadoop.yarn.ApplicationUpdateTimeoutMapProto.application_timeout_type:type_name -> bobbin.hadoop.yarn.ApplicationTimeoutTypeProto
+	4,  // 26: bobbin.hadoop.yarn.AppTimeoutsMapProto.application_timeout_type:type_name -> bobbin.hadoop.yarn.ApplicationTimeoutTypeProto
+	11, // 27: bobbin.hadoop.yarn.AppTimeoutsMapProto.application_timeout:type_name -> bobbin.hadoop.yarn.ApplicationTimeoutProto
+	4,  // 28: bobbin.hadoop.yarn.ApplicationTimeoutProto.application_timeout_type:type_name -> bobbin.hadoop.yarn.ApplicationTimeoutTypeProto
+	22, // 29: bobbin.hadoop.yarn.ApplicationAttemptReportProto.application_attempt_id:type_name -> bobbin.hadoop.yarn.ApplicationAttemptIdProto
+	1,  // 30: bobbin.hadoop.yarn.ApplicationAttemptReportProto.yarn_application_attempt_state:type_name -> bobbin.hadoop.yarn.YarnApplicationAttemptStateProto
+	24, // 31: bobbin.hadoop.yarn.ApplicationAttemptReportProto.am_container_id:type_name -> bobbin.hadoop.yarn.ContainerIdProto
+	32, // [32:32] is the sub-list for method output_type
+	32, // [32:32] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_bobbin_hadoop_yarn_application_proto_init() }
@@ -1526,7 +1586,7 @@ func file_bobbin_hadoop_yarn_application_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_bobbin_hadoop_yarn_application_proto_rawDesc), len(file_bobbin_hadoop_yarn_application_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   7,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

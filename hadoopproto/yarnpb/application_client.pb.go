@@ -1346,11 +1346,1135 @@ func (x *GetQueueUserAclsInfoResponseProto) GetQueueUserAcls() []*QueueUserACLIn
 	return nil
 }
 
+type FailApplicationAttemptRequestProto struct {
+	state                protoimpl.MessageState     `protogen:"open.v1"`
+	ApplicationAttemptId *ApplicationAttemptIdProto `protobuf:"bytes,1,opt,name=application_attempt_id,json=applicationAttemptId" json:"application_attempt_id,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
+}
+
+func (x *FailApplicationAttemptRequestProto) Reset() {
+	*x = FailApplicationAttemptRequestProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FailApplicationAttemptRequestProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FailApplicationAttemptRequestProto) ProtoMessage() {}
+
+func (x *FailApplicationAttemptRequestProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FailApplicationAttemptRequestProto.ProtoReflect.Descriptor instead.
+func (*FailApplicationAttemptRequestProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *FailApplicationAttemptRequestProto) GetApplicationAttemptId() *ApplicationAttemptIdProto {
+	if x != nil {
+		return x.ApplicationAttemptId
+	}
+	return nil
+}
+
+type FailApplicationAttemptResponseProto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FailApplicationAttemptResponseProto) Reset() {
+	*x = FailApplicationAttemptResponseProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FailApplicationAttemptResponseProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FailApplicationAttemptResponseProto) ProtoMessage() {}
+
+func (x *FailApplicationAttemptResponseProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FailApplicationAttemptResponseProto.ProtoReflect.Descriptor instead.
+func (*FailApplicationAttemptResponseProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{27}
+}
+
+type MoveApplicationAcrossQueuesRequestProto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ApplicationId *ApplicationIdProto    `protobuf:"bytes,1,req,name=application_id,json=applicationId" json:"application_id,omitempty"`
+	TargetQueue   *string                `protobuf:"bytes,2,req,name=target_queue,json=targetQueue" json:"target_queue,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MoveApplicationAcrossQueuesRequestProto) Reset() {
+	*x = MoveApplicationAcrossQueuesRequestProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MoveApplicationAcrossQueuesRequestProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MoveApplicationAcrossQueuesRequestProto) ProtoMessage() {}
+
+func (x *MoveApplicationAcrossQueuesRequestProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MoveApplicationAcrossQueuesRequestProto.ProtoReflect.Descriptor instead.
+func (*MoveApplicationAcrossQueuesRequestProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *MoveApplicationAcrossQueuesRequestProto) GetApplicationId() *ApplicationIdProto {
+	if x != nil {
+		return x.ApplicationId
+	}
+	return nil
+}
+
+func (x *MoveApplicationAcrossQueuesRequestProto) GetTargetQueue() string {
+	if x != nil && x.TargetQueue != nil {
+		return *x.TargetQueue
+	}
+	return ""
+}
+
+type MoveApplicationAcrossQueuesResponseProto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MoveApplicationAcrossQueuesResponseProto) Reset() {
+	*x = MoveApplicationAcrossQueuesResponseProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MoveApplicationAcrossQueuesResponseProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MoveApplicationAcrossQueuesResponseProto) ProtoMessage() {}
+
+func (x *MoveApplicationAcrossQueuesResponseProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MoveApplicationAcrossQueuesResponseProto.ProtoReflect.Descriptor instead.
+func (*MoveApplicationAcrossQueuesResponseProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{29}
+}
+
+type UpdateApplicationPriorityRequestProto struct {
+	state               protoimpl.MessageState `protogen:"open.v1"`
+	ApplicationId       *ApplicationIdProto    `protobuf:"bytes,1,req,name=applicationId" json:"applicationId,omitempty"`
+	ApplicationPriority *PriorityProto         `protobuf:"bytes,2,req,name=applicationPriority" json:"applicationPriority,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
+}
+
+func (x *UpdateApplicationPriorityRequestProto) Reset() {
+	*x = UpdateApplicationPriorityRequestProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateApplicationPriorityRequestProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateApplicationPriorityRequestProto) ProtoMessage() {}
+
+func (x *UpdateApplicationPriorityRequestProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateApplicationPriorityRequestProto.ProtoReflect.Descriptor instead.
+func (*UpdateApplicationPriorityRequestProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *UpdateApplicationPriorityRequestProto) GetApplicationId() *ApplicationIdProto {
+	if x != nil {
+		return x.ApplicationId
+	}
+	return nil
+}
+
+func (x *UpdateApplicationPriorityRequestProto) GetApplicationPriority() *PriorityProto {
+	if x != nil {
+		return x.ApplicationPriority
+	}
+	return nil
+}
+
+type UpdateApplicationPriorityResponseProto struct {
+	state               protoimpl.MessageState `protogen:"open.v1"`
+	ApplicationPriority *PriorityProto         `protobuf:"bytes,1,opt,name=applicationPriority" json:"applicationPriority,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
+}
+
+func (x *UpdateApplicationPriorityResponseProto) Reset() {
+	*x = UpdateApplicationPriorityResponseProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateApplicationPriorityResponseProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateApplicationPriorityResponseProto) ProtoMessage() {}
+
+func (x *UpdateApplicationPriorityResponseProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateApplicationPriorityResponseProto.ProtoReflect.Descriptor instead.
+func (*UpdateApplicationPriorityResponseProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *UpdateApplicationPriorityResponseProto) GetApplicationPriority() *PriorityProto {
+	if x != nil {
+		return x.ApplicationPriority
+	}
+	return nil
+}
+
+type UpdateApplicationTimeoutsRequestProto struct {
+	state               protoimpl.MessageState              `protogen:"open.v1"`
+	ApplicationId       *ApplicationIdProto                 `protobuf:"bytes,1,req,name=applicationId" json:"applicationId,omitempty"`
+	ApplicationTimeouts []*ApplicationUpdateTimeoutMapProto `protobuf:"bytes,2,rep,name=application_timeouts,json=applicationTimeouts" json:"application_timeouts,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
+}
+
+func (x *UpdateApplicationTimeoutsRequestProto) Reset() {
+	*x = UpdateApplicationTimeoutsRequestProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateApplicationTimeoutsRequestProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateApplicationTimeoutsRequestProto) ProtoMessage() {}
+
+func (x *UpdateApplicationTimeoutsRequestProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateApplicationTimeoutsRequestProto.ProtoReflect.Descriptor instead.
+func (*UpdateApplicationTimeoutsRequestProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *UpdateApplicationTimeoutsRequestProto) GetApplicationId() *ApplicationIdProto {
+	if x != nil {
+		return x.ApplicationId
+	}
+	return nil
+}
+
+func (x *UpdateApplicationTimeoutsRequestProto) GetApplicationTimeouts() []*ApplicationUpdateTimeoutMapProto {
+	if x != nil {
+		return x.ApplicationTimeouts
+	}
+	return nil
+}
+
+type UpdateApplicationTimeoutsResponseProto struct {
+	state               protoimpl.MessageState              `protogen:"open.v1"`
+	ApplicationTimeouts []*ApplicationUpdateTimeoutMapProto `protobuf:"bytes,1,rep,name=application_timeouts,json=applicationTimeouts" json:"application_timeouts,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
+}
+
+func (x *UpdateApplicationTimeoutsResponseProto) Reset() {
+	*x = UpdateApplicationTimeoutsResponseProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateApplicationTimeoutsResponseProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateApplicationTimeoutsResponseProto) ProtoMessage() {}
+
+func (x *UpdateApplicationTimeoutsResponseProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateApplicationTimeoutsResponseProto.ProtoReflect.Descriptor instead.
+func (*UpdateApplicationTimeoutsResponseProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *UpdateApplicationTimeoutsResponseProto) GetApplicationTimeouts() []*ApplicationUpdateTimeoutMapProto {
+	if x != nil {
+		return x.ApplicationTimeouts
+	}
+	return nil
+}
+
+type GetNodesToLabelsRequestProto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetNodesToLabelsRequestProto) Reset() {
+	*x = GetNodesToLabelsRequestProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetNodesToLabelsRequestProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetNodesToLabelsRequestProto) ProtoMessage() {}
+
+func (x *GetNodesToLabelsRequestProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetNodesToLabelsRequestProto.ProtoReflect.Descriptor instead.
+func (*GetNodesToLabelsRequestProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{34}
+}
+
+type GetNodesToLabelsResponseProto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	NodeToLabels  []*NodeIdToLabelsProto `protobuf:"bytes,1,rep,name=nodeToLabels" json:"nodeToLabels,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetNodesToLabelsResponseProto) Reset() {
+	*x = GetNodesToLabelsResponseProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetNodesToLabelsResponseProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetNodesToLabelsResponseProto) ProtoMessage() {}
+
+func (x *GetNodesToLabelsResponseProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetNodesToLabelsResponseProto.ProtoReflect.Descriptor instead.
+func (*GetNodesToLabelsResponseProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *GetNodesToLabelsResponseProto) GetNodeToLabels() []*NodeIdToLabelsProto {
+	if x != nil {
+		return x.NodeToLabels
+	}
+	return nil
+}
+
+// No labels: all.
+type GetLabelsToNodesRequestProto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	NodeLabels    []string               `protobuf:"bytes,1,rep,name=nodeLabels" json:"nodeLabels,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLabelsToNodesRequestProto) Reset() {
+	*x = GetLabelsToNodesRequestProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLabelsToNodesRequestProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLabelsToNodesRequestProto) ProtoMessage() {}
+
+func (x *GetLabelsToNodesRequestProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLabelsToNodesRequestProto.ProtoReflect.Descriptor instead.
+func (*GetLabelsToNodesRequestProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *GetLabelsToNodesRequestProto) GetNodeLabels() []string {
+	if x != nil {
+		return x.NodeLabels
+	}
+	return nil
+}
+
+type GetLabelsToNodesResponseProto struct {
+	state         protoimpl.MessageState  `protogen:"open.v1"`
+	LabelsToNodes []*LabelsToNodeIdsProto `protobuf:"bytes,1,rep,name=labelsToNodes" json:"labelsToNodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLabelsToNodesResponseProto) Reset() {
+	*x = GetLabelsToNodesResponseProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLabelsToNodesResponseProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLabelsToNodesResponseProto) ProtoMessage() {}
+
+func (x *GetLabelsToNodesResponseProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLabelsToNodesResponseProto.ProtoReflect.Descriptor instead.
+func (*GetLabelsToNodesResponseProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *GetLabelsToNodesResponseProto) GetLabelsToNodes() []*LabelsToNodeIdsProto {
+	if x != nil {
+		return x.LabelsToNodes
+	}
+	return nil
+}
+
+type GetClusterNodeLabelsRequestProto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetClusterNodeLabelsRequestProto) Reset() {
+	*x = GetClusterNodeLabelsRequestProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetClusterNodeLabelsRequestProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetClusterNodeLabelsRequestProto) ProtoMessage() {}
+
+func (x *GetClusterNodeLabelsRequestProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetClusterNodeLabelsRequestProto.ProtoReflect.Descriptor instead.
+func (*GetClusterNodeLabelsRequestProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{38}
+}
+
+type GetClusterNodeLabelsResponseProto struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The names alone, for clients of Hadoop 2.
+	DeprecatedNodeLabels []string          `protobuf:"bytes,1,rep,name=deprecatedNodeLabels" json:"deprecatedNodeLabels,omitempty"`
+	NodeLabels           []*NodeLabelProto `protobuf:"bytes,2,rep,name=nodeLabels" json:"nodeLabels,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
+}
+
+func (x *GetClusterNodeLabelsResponseProto) Reset() {
+	*x = GetClusterNodeLabelsResponseProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetClusterNodeLabelsResponseProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetClusterNodeLabelsResponseProto) ProtoMessage() {}
+
+func (x *GetClusterNodeLabelsResponseProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetClusterNodeLabelsResponseProto.ProtoReflect.Descriptor instead.
+func (*GetClusterNodeLabelsResponseProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *GetClusterNodeLabelsResponseProto) GetDeprecatedNodeLabels() []string {
+	if x != nil {
+		return x.DeprecatedNodeLabels
+	}
+	return nil
+}
+
+func (x *GetClusterNodeLabelsResponseProto) GetNodeLabels() []*NodeLabelProto {
+	if x != nil {
+		return x.NodeLabels
+	}
+	return nil
+}
+
+type GetClusterNodeAttributesRequestProto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetClusterNodeAttributesRequestProto) Reset() {
+	*x = GetClusterNodeAttributesRequestProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetClusterNodeAttributesRequestProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetClusterNodeAttributesRequestProto) ProtoMessage() {}
+
+func (x *GetClusterNodeAttributesRequestProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetClusterNodeAttributesRequestProto.ProtoReflect.Descriptor instead.
+func (*GetClusterNodeAttributesRequestProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{40}
+}
+
+type GetClusterNodeAttributesResponseProto struct {
+	state          protoimpl.MessageState    `protogen:"open.v1"`
+	NodeAttributes []*NodeAttributeInfoProto `protobuf:"bytes,1,rep,name=nodeAttributes" json:"nodeAttributes,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *GetClusterNodeAttributesResponseProto) Reset() {
+	*x = GetClusterNodeAttributesResponseProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetClusterNodeAttributesResponseProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetClusterNodeAttributesResponseProto) ProtoMessage() {}
+
+func (x *GetClusterNodeAttributesResponseProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetClusterNodeAttributesResponseProto.ProtoReflect.Descriptor instead.
+func (*GetClusterNodeAttributesResponseProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *GetClusterNodeAttributesResponseProto) GetNodeAttributes() []*NodeAttributeInfoProto {
+	if x != nil {
+		return x.NodeAttributes
+	}
+	return nil
+}
+
+// No attributes: all.
+type GetAttributesToNodesRequestProto struct {
+	state          protoimpl.MessageState   `protogen:"open.v1"`
+	NodeAttributes []*NodeAttributeKeyProto `protobuf:"bytes,1,rep,name=nodeAttributes" json:"nodeAttributes,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *GetAttributesToNodesRequestProto) Reset() {
+	*x = GetAttributesToNodesRequestProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetAttributesToNodesRequestProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetAttributesToNodesRequestProto) ProtoMessage() {}
+
+func (x *GetAttributesToNodesRequestProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetAttributesToNodesRequestProto.ProtoReflect.Descriptor instead.
+func (*GetAttributesToNodesRequestProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *GetAttributesToNodesRequestProto) GetNodeAttributes() []*NodeAttributeKeyProto {
+	if x != nil {
+		return x.NodeAttributes
+	}
+	return nil
+}
+
+type GetAttributesToNodesResponseProto struct {
+	state             protoimpl.MessageState   `protogen:"open.v1"`
+	AttributesToNodes []*AttributeToNodesProto `protobuf:"bytes,1,rep,name=attributesToNodes" json:"attributesToNodes,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *GetAttributesToNodesResponseProto) Reset() {
+	*x = GetAttributesToNodesResponseProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetAttributesToNodesResponseProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetAttributesToNodesResponseProto) ProtoMessage() {}
+
+func (x *GetAttributesToNodesResponseProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetAttributesToNodesResponseProto.ProtoReflect.Descriptor instead.
+func (*GetAttributesToNodesResponseProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *GetAttributesToNodesResponseProto) GetAttributesToNodes() []*AttributeToNodesProto {
+	if x != nil {
+		return x.AttributesToNodes
+	}
+	return nil
+}
+
+// No hosts: all.
+type GetNodesToAttributesRequestProto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Hostnames     []string               `protobuf:"bytes,1,rep,name=hostnames" json:"hostnames,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetNodesToAttributesRequestProto) Reset() {
+	*x = GetNodesToAttributesRequestProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetNodesToAttributesRequestProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetNodesToAttributesRequestProto) ProtoMessage() {}
+
+func (x *GetNodesToAttributesRequestProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetNodesToAttributesRequestProto.ProtoReflect.Descriptor instead.
+func (*GetNodesToAttributesRequestProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *GetNodesToAttributesRequestProto) GetHostnames() []string {
+	if x != nil {
+		return x.Hostnames
+	}
+	return nil
+}
+
+type GetNodesToAttributesResponseProto struct {
+	state             protoimpl.MessageState   `protogen:"open.v1"`
+	NodesToAttributes []*NodeToAttributesProto `protobuf:"bytes,1,rep,name=nodesToAttributes" json:"nodesToAttributes,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *GetNodesToAttributesResponseProto) Reset() {
+	*x = GetNodesToAttributesResponseProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetNodesToAttributesResponseProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetNodesToAttributesResponseProto) ProtoMessage() {}
+
+func (x *GetNodesToAttributesResponseProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetNodesToAttributesResponseProto.ProtoReflect.Descriptor instead.
+func (*GetNodesToAttributesResponseProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *GetNodesToAttributesResponseProto) GetNodesToAttributes() []*NodeToAttributesProto {
+	if x != nil {
+		return x.NodesToAttributes
+	}
+	return nil
+}
+
+type GetAllResourceProfilesRequestProto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetAllResourceProfilesRequestProto) Reset() {
+	*x = GetAllResourceProfilesRequestProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetAllResourceProfilesRequestProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetAllResourceProfilesRequestProto) ProtoMessage() {}
+
+func (x *GetAllResourceProfilesRequestProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetAllResourceProfilesRequestProto.ProtoReflect.Descriptor instead.
+func (*GetAllResourceProfilesRequestProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{46}
+}
+
+type GetAllResourceProfilesResponseProto struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	ResourceProfiles *ResourceProfilesProto `protobuf:"bytes,1,req,name=resource_profiles,json=resourceProfiles" json:"resource_profiles,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *GetAllResourceProfilesResponseProto) Reset() {
+	*x = GetAllResourceProfilesResponseProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetAllResourceProfilesResponseProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetAllResourceProfilesResponseProto) ProtoMessage() {}
+
+func (x *GetAllResourceProfilesResponseProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetAllResourceProfilesResponseProto.ProtoReflect.Descriptor instead.
+func (*GetAllResourceProfilesResponseProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *GetAllResourceProfilesResponseProto) GetResourceProfiles() *ResourceProfilesProto {
+	if x != nil {
+		return x.ResourceProfiles
+	}
+	return nil
+}
+
+type GetResourceProfileRequestProto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Profile       *string                `protobuf:"bytes,1,req,name=profile" json:"profile,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetResourceProfileRequestProto) Reset() {
+	*x = GetResourceProfileRequestProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetResourceProfileRequestProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetResourceProfileRequestProto) ProtoMessage() {}
+
+func (x *GetResourceProfileRequestProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetResourceProfileRequestProto.ProtoReflect.Descriptor instead.
+func (*GetResourceProfileRequestProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *GetResourceProfileRequestProto) GetProfile() string {
+	if x != nil && x.Profile != nil {
+		return *x.Profile
+	}
+	return ""
+}
+
+type GetResourceProfileResponseProto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Resources     *ResourceProto         `protobuf:"bytes,1,req,name=resources" json:"resources,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetResourceProfileResponseProto) Reset() {
+	*x = GetResourceProfileResponseProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetResourceProfileResponseProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetResourceProfileResponseProto) ProtoMessage() {}
+
+func (x *GetResourceProfileResponseProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetResourceProfileResponseProto.ProtoReflect.Descriptor instead.
+func (*GetResourceProfileResponseProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *GetResourceProfileResponseProto) GetResources() *ResourceProto {
+	if x != nil {
+		return x.Resources
+	}
+	return nil
+}
+
+type GetAllResourceTypeInfoRequestProto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetAllResourceTypeInfoRequestProto) Reset() {
+	*x = GetAllResourceTypeInfoRequestProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetAllResourceTypeInfoRequestProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetAllResourceTypeInfoRequestProto) ProtoMessage() {}
+
+func (x *GetAllResourceTypeInfoRequestProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetAllResourceTypeInfoRequestProto.ProtoReflect.Descriptor instead.
+func (*GetAllResourceTypeInfoRequestProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{50}
+}
+
+type GetAllResourceTypeInfoResponseProto struct {
+	state            protoimpl.MessageState   `protogen:"open.v1"`
+	ResourceTypeInfo []*ResourceTypeInfoProto `protobuf:"bytes,1,rep,name=resource_type_info,json=resourceTypeInfo" json:"resource_type_info,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *GetAllResourceTypeInfoResponseProto) Reset() {
+	*x = GetAllResourceTypeInfoResponseProto{}
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetAllResourceTypeInfoResponseProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetAllResourceTypeInfoResponseProto) ProtoMessage() {}
+
+func (x *GetAllResourceTypeInfoResponseProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_application_client_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetAllResourceTypeInfoResponseProto.ProtoReflect.Descriptor instead.
+func (*GetAllResourceTypeInfoResponseProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *GetAllResourceTypeInfoResponseProto) GetResourceTypeInfo() []*ResourceTypeInfoProto {
+	if x != nil {
+		return x.ResourceTypeInfo
+	}
+	return nil
+}
+
 var File_bobbin_hadoop_yarn_application_client_proto protoreflect.FileDescriptor
 
 const file_bobbin_hadoop_yarn_application_client_proto_rawDesc = "" +
 	"\n" +
-	"+bobbin/hadoop/yarn/application_client.proto\x12\x12bobbin.hadoop.yarn\x1a#bobbin/hadoop/common/security.proto\x1a$bobbin/hadoop/yarn/application.proto\x1a bobbin/hadoop/yarn/cluster.proto\x1a\"bobbin/hadoop/yarn/container.proto\x1a\x1cbobbin/hadoop/yarn/ids.proto\x1a!bobbin/hadoop/yarn/resource.proto\"\x1f\n" +
+	"+bobbin/hadoop/yarn/application_client.proto\x12\x12bobbin.hadoop.yarn\x1a#bobbin/hadoop/common/security.proto\x1a$bobbin/hadoop/yarn/application.proto\x1a bobbin/hadoop/yarn/cluster.proto\x1a\"bobbin/hadoop/yarn/container.proto\x1a\x1cbobbin/hadoop/yarn/ids.proto\x1a$bobbin/hadoop/yarn/reservation.proto\x1a!bobbin/hadoop/yarn/resource.proto\x1a\x1fbobbin/hadoop/yarn/signal.proto\"\x1f\n" +
 	"\x1dGetNewApplicationRequestProto\"\xc0\x01\n" +
 	"\x1eGetNewApplicationResponseProto\x12M\n" +
 	"\x0eapplication_id\x18\x01 \x01(\v2&.bobbin.hadoop.yarn.ApplicationIdProtoR\rapplicationId\x12O\n" +
@@ -1422,11 +2546,64 @@ const file_bobbin_hadoop_yarn_application_client_proto_rawDesc = "" +
 	"\tqueueInfo\x18\x01 \x01(\v2\".bobbin.hadoop.yarn.QueueInfoProtoR\tqueueInfo\"\"\n" +
 	" GetQueueUserAclsInfoRequestProto\"t\n" +
 	"!GetQueueUserAclsInfoResponseProto\x12O\n" +
-	"\rqueueUserAcls\x18\x01 \x03(\v2).bobbin.hadoop.yarn.QueueUserACLInfoProtoR\rqueueUserAcls*?\n" +
+	"\rqueueUserAcls\x18\x01 \x03(\v2).bobbin.hadoop.yarn.QueueUserACLInfoProtoR\rqueueUserAcls\"\x89\x01\n" +
+	"\"FailApplicationAttemptRequestProto\x12c\n" +
+	"\x16application_attempt_id\x18\x01 \x01(\v2-.bobbin.hadoop.yarn.ApplicationAttemptIdProtoR\x14applicationAttemptId\"%\n" +
+	"#FailApplicationAttemptResponseProto\"\x9b\x01\n" +
+	"'MoveApplicationAcrossQueuesRequestProto\x12M\n" +
+	"\x0eapplication_id\x18\x01 \x02(\v2&.bobbin.hadoop.yarn.ApplicationIdProtoR\rapplicationId\x12!\n" +
+	"\ftarget_queue\x18\x02 \x02(\tR\vtargetQueue\"*\n" +
+	"(MoveApplicationAcrossQueuesResponseProto\"\xca\x01\n" +
+	"%UpdateApplicationPriorityRequestProto\x12L\n" +
+	"\rapplicationId\x18\x01 \x02(\v2&.bobbin.hadoop.yarn.ApplicationIdProtoR\rapplicationId\x12S\n" +
+	"\x13applicationPriority\x18\x02 \x02(\v2!.bobbin.hadoop.yarn.PriorityProtoR\x13applicationPriority\"}\n" +
+	"&UpdateApplicationPriorityResponseProto\x12S\n" +
+	"\x13applicationPriority\x18\x01 \x01(\v2!.bobbin.hadoop.yarn.PriorityProtoR\x13applicationPriority\"\xde\x01\n" +
+	"%UpdateApplicationTimeoutsRequestProto\x12L\n" +
+	"\rapplicationId\x18\x01 \x02(\v2&.bobbin.hadoop.yarn.ApplicationIdProtoR\rapplicationId\x12g\n" +
+	"\x14application_timeouts\x18\x02 \x03(\v24.bobbin.hadoop.yarn.ApplicationUpdateTimeoutMapProtoR\x13applicationTimeouts\"\x91\x01\n" +
+	"&UpdateApplicationTimeoutsResponseProto\x12g\n" +
+	"\x14application_timeouts\x18\x01 \x03(\v24.bobbin.hadoop.yarn.ApplicationUpdateTimeoutMapProtoR\x13applicationTimeouts\"\x1e\n" +
+	"\x1cGetNodesToLabelsRequestProto\"l\n" +
+	"\x1dGetNodesToLabelsResponseProto\x12K\n" +
+	"\fnodeToLabels\x18\x01 \x03(\v2'.bobbin.hadoop.yarn.NodeIdToLabelsProtoR\fnodeToLabels\">\n" +
+	"\x1cGetLabelsToNodesRequestProto\x12\x1e\n" +
+	"\n" +
+	"nodeLabels\x18\x01 \x03(\tR\n" +
+	"nodeLabels\"o\n" +
+	"\x1dGetLabelsToNodesResponseProto\x12N\n" +
+	"\rlabelsToNodes\x18\x01 \x03(\v2(.bobbin.hadoop.yarn.LabelsToNodeIdsProtoR\rlabelsToNodes\"\"\n" +
+	" GetClusterNodeLabelsRequestProto\"\x9b\x01\n" +
+	"!GetClusterNodeLabelsResponseProto\x122\n" +
+	"\x14deprecatedNodeLabels\x18\x01 \x03(\tR\x14deprecatedNodeLabels\x12B\n" +
+	"\n" +
+	"nodeLabels\x18\x02 \x03(\v2\".bobbin.hadoop.yarn.NodeLabelProtoR\n" +
+	"nodeLabels\"&\n" +
+	"$GetClusterNodeAttributesRequestProto\"{\n" +
+	"%GetClusterNodeAttributesResponseProto\x12R\n" +
+	"\x0enodeAttributes\x18\x01 \x03(\v2*.bobbin.hadoop.yarn.NodeAttributeInfoProtoR\x0enodeAttributes\"u\n" +
+	" GetAttributesToNodesRequestProto\x12Q\n" +
+	"\x0enodeAttributes\x18\x01 \x03(\v2).bobbin.hadoop.yarn.NodeAttributeKeyProtoR\x0enodeAttributes\"|\n" +
+	"!GetAttributesToNodesResponseProto\x12W\n" +
+	"\x11attributesToNodes\x18\x01 \x03(\v2).bobbin.hadoop.yarn.AttributeToNodesProtoR\x11attributesToNodes\"@\n" +
+	" GetNodesToAttributesRequestProto\x12\x1c\n" +
+	"\thostnames\x18\x01 \x03(\tR\thostnames\"|\n" +
+	"!GetNodesToAttributesResponseProto\x12W\n" +
+	"\x11nodesToAttributes\x18\x01 \x03(\v2).bobbin.hadoop.yarn.NodeToAttributesProtoR\x11nodesToAttributes\"$\n" +
+	"\"GetAllResourceProfilesRequestProto\"}\n" +
+	"#GetAllResourceProfilesResponseProto\x12V\n" +
+	"\x11resource_profiles\x18\x01 \x02(\v2).bobbin.hadoop.yarn.ResourceProfilesProtoR\x10resourceProfiles\":\n" +
+	"\x1eGetResourceProfileRequestProto\x12\x18\n" +
+	"\aprofile\x18\x01 \x02(\tR\aprofile\"b\n" +
+	"\x1fGetResourceProfileResponseProto\x12?\n" +
+	"\tresources\x18\x01 \x02(\v2!.bobbin.hadoop.yarn.ResourceProtoR\tresources\"$\n" +
+	"\"GetAllResourceTypeInfoRequestProto\"~\n" +
+	"#GetAllResourceTypeInfoResponseProto\x12W\n" +
+	"\x12resource_type_info\x18\x01 \x03(\v2).bobbin.hadoop.yarn.ResourceTypeInfoProtoR\x10resourceTypeInfo*?\n" +
 	"\x1dApplicationsRequestScopeProto\x12\a\n" +
 	"\x03ALL\x10\x00\x12\f\n" +
 	"\bVIEWABLE\x10\x01\x12\a\n" +
-	"\x03OWN\x10\x022\xa2\x10\n" +
+	"\x03OWN\x10\x022\x81$\n" +
 	" ApplicationClientProtocolService\x12z\n" +
 	"\x11getNewApplication\x121.bobbin.hadoop.yarn.GetNewApplicationRequestProto\x1a2.bobbin.hadoop.yarn.GetNewApplicationResponseProto\x12z\n" +
 	"\x11submitApplication\x121.bobbin.hadoop.yarn.SubmitApplicationRequestProto\x1a2.bobbin.hadoop.yarn.SubmitApplicationResponseProto\x12\x83\x01\n" +
@@ -1443,7 +2620,26 @@ const file_bobbin_hadoop_yarn_application_client_proto_rawDesc = "" +
 	"\rgetContainers\x12-.bobbin.hadoop.yarn.GetContainersRequestProto\x1a..bobbin.hadoop.yarn.GetContainersResponseProto\x12\x81\x01\n" +
 	"\x12getDelegationToken\x124.bobbin.hadoop.common.GetDelegationTokenRequestProto\x1a5.bobbin.hadoop.common.GetDelegationTokenResponseProto\x12\x87\x01\n" +
 	"\x14renewDelegationToken\x126.bobbin.hadoop.common.RenewDelegationTokenRequestProto\x1a7.bobbin.hadoop.common.RenewDelegationTokenResponseProto\x12\x8a\x01\n" +
-	"\x15cancelDelegationToken\x127.bobbin.hadoop.common.CancelDelegationTokenRequestProto\x1a8.bobbin.hadoop.common.CancelDelegationTokenResponseProtoB2Z0github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"\x15cancelDelegationToken\x127.bobbin.hadoop.common.CancelDelegationTokenRequestProto\x1a8.bobbin.hadoop.common.CancelDelegationTokenResponseProto\x12\x89\x01\n" +
+	"\x16failApplicationAttempt\x126.bobbin.hadoop.yarn.FailApplicationAttemptRequestProto\x1a7.bobbin.hadoop.yarn.FailApplicationAttemptResponseProto\x12\x98\x01\n" +
+	"\x1bmoveApplicationAcrossQueues\x12;.bobbin.hadoop.yarn.MoveApplicationAcrossQueuesRequestProto\x1a<.bobbin.hadoop.yarn.MoveApplicationAcrossQueuesResponseProto\x12\x92\x01\n" +
+	"\x19updateApplicationPriority\x129.bobbin.hadoop.yarn.UpdateApplicationPriorityRequestProto\x1a:.bobbin.hadoop.yarn.UpdateApplicationPriorityResponseProto\x12\x92\x01\n" +
+	"\x19updateApplicationTimeouts\x129.bobbin.hadoop.yarn.UpdateApplicationTimeoutsRequestProto\x1a:.bobbin.hadoop.yarn.UpdateApplicationTimeoutsResponseProto\x12v\n" +
+	"\x11signalToContainer\x12/.bobbin.hadoop.yarn.SignalContainerRequestProto\x1a0.bobbin.hadoop.yarn.SignalContainerResponseProto\x12z\n" +
+	"\x11getNewReservation\x121.bobbin.hadoop.yarn.GetNewReservationRequestProto\x1a2.bobbin.hadoop.yarn.GetNewReservationResponseProto\x12\x82\x01\n" +
+	"\x11submitReservation\x125.bobbin.hadoop.yarn.ReservationSubmissionRequestProto\x1a6.bobbin.hadoop.yarn.ReservationSubmissionResponseProto\x12z\n" +
+	"\x11updateReservation\x121.bobbin.hadoop.yarn.ReservationUpdateRequestProto\x1a2.bobbin.hadoop.yarn.ReservationUpdateResponseProto\x12z\n" +
+	"\x11deleteReservation\x121.bobbin.hadoop.yarn.ReservationDeleteRequestProto\x1a2.bobbin.hadoop.yarn.ReservationDeleteResponseProto\x12u\n" +
+	"\x10listReservations\x12/.bobbin.hadoop.yarn.ReservationListRequestProto\x1a0.bobbin.hadoop.yarn.ReservationListResponseProto\x12v\n" +
+	"\x0fgetNodeToLabels\x120.bobbin.hadoop.yarn.GetNodesToLabelsRequestProto\x1a1.bobbin.hadoop.yarn.GetNodesToLabelsResponseProto\x12w\n" +
+	"\x10getLabelsToNodes\x120.bobbin.hadoop.yarn.GetLabelsToNodesRequestProto\x1a1.bobbin.hadoop.yarn.GetLabelsToNodesResponseProto\x12\x83\x01\n" +
+	"\x14getClusterNodeLabels\x124.bobbin.hadoop.yarn.GetClusterNodeLabelsRequestProto\x1a5.bobbin.hadoop.yarn.GetClusterNodeLabelsResponseProto\x12\x8f\x01\n" +
+	"\x18getClusterNodeAttributes\x128.bobbin.hadoop.yarn.GetClusterNodeAttributesRequestProto\x1a9.bobbin.hadoop.yarn.GetClusterNodeAttributesResponseProto\x12\x83\x01\n" +
+	"\x14getAttributesToNodes\x124.bobbin.hadoop.yarn.GetAttributesToNodesRequestProto\x1a5.bobbin.hadoop.yarn.GetAttributesToNodesResponseProto\x12\x83\x01\n" +
+	"\x14getNodesToAttributes\x124.bobbin.hadoop.yarn.GetNodesToAttributesRequestProto\x1a5.bobbin.hadoop.yarn.GetNodesToAttributesResponseProto\x12\x86\x01\n" +
+	"\x13getResourceProfiles\x126.bobbin.hadoop.yarn.GetAllResourceProfilesRequestProto\x1a7.bobbin.hadoop.yarn.GetAllResourceProfilesResponseProto\x12}\n" +
+	"\x12getResourceProfile\x122.bobbin.hadoop.yarn.GetResourceProfileRequestProto\x1a3.bobbin.hadoop.yarn.GetResourceProfileResponseProto\x12\x86\x01\n" +
+	"\x13getResourceTypeInfo\x126.bobbin.hadoop.yarn.GetAllResourceTypeInfoRequestProto\x1a7.bobbin.hadoop.yarn.GetAllResourceTypeInfoResponseProtoB2Z0github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 
 var (
 	file_bobbin_hadoop_yarn_application_client_proto_rawDescOnce sync.Once
@@ -1458,7 +2654,7 @@ func file_bobbin_hadoop_yarn_application_client_proto_rawDescGZIP() []byte {
 }
 
 var file_bobbin_hadoop_yarn_application_client_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_bobbin_hadoop_yarn_application_client_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_bobbin_hadoop_yarn_application_client_proto_msgTypes = make([]protoimpl.MessageInfo, 52)
 var file_bobbin_hadoop_yarn_application_client_proto_goTypes = []any{
 	(ApplicationsRequestScopeProto)(0),                  // 0: bobbin.hadoop.yarn.ApplicationsRequestScopeProto
 	(*GetNewApplicationRequestProto)(nil),               // 1: bobbin.hadoop.yarn.GetNewApplicationRequestProto
@@ -1487,87 +2683,192 @@ var file_bobbin_hadoop_yarn_application_client_proto_goTypes = []any{
 	(*GetQueueInfoResponseProto)(nil),                   // 24: bobbin.hadoop.yarn.GetQueueInfoResponseProto
 	(*GetQueueUserAclsInfoRequestProto)(nil),            // 25: bobbin.hadoop.yarn.GetQueueUserAclsInfoRequestProto
 	(*GetQueueUserAclsInfoResponseProto)(nil),           // 26: bobbin.hadoop.yarn.GetQueueUserAclsInfoResponseProto
-	(*ApplicationIdProto)(nil),                          // 27: bobbin.hadoop.yarn.ApplicationIdProto
-	(*ResourceProto)(nil),                               // 28: bobbin.hadoop.yarn.ResourceProto
-	(*ApplicationSubmissionContextProto)(nil),           // 29: bobbin.hadoop.yarn.ApplicationSubmissionContextProto
-	(*ApplicationReportProto)(nil),                      // 30: bobbin.hadoop.yarn.ApplicationReportProto
-	(YarnApplicationStateProto)(0),                      // 31: bobbin.hadoop.yarn.YarnApplicationStateProto
-	(*ApplicationAttemptIdProto)(nil),                   // 32: bobbin.hadoop.yarn.ApplicationAttemptIdProto
-	(*ApplicationAttemptReportProto)(nil),               // 33: bobbin.hadoop.yarn.ApplicationAttemptReportProto
-	(*ContainerIdProto)(nil),                            // 34: bobbin.hadoop.yarn.ContainerIdProto
-	(*ContainerReportProto)(nil),                        // 35: bobbin.hadoop.yarn.ContainerReportProto
-	(*YarnClusterMetricsProto)(nil),                     // 36: bobbin.hadoop.yarn.YarnClusterMetricsProto
-	(NodeStateProto)(0),                                 // 37: bobbin.hadoop.yarn.NodeStateProto
-	(*NodeReportProto)(nil),                             // 38: bobbin.hadoop.yarn.NodeReportProto
-	(*QueueInfoProto)(nil),                              // 39: bobbin.hadoop.yarn.QueueInfoProto
-	(*QueueUserACLInfoProto)(nil),                       // 40: bobbin.hadoop.yarn.QueueUserACLInfoProto
-	(*commonpb.GetDelegationTokenRequestProto)(nil),     // 41: bobbin.hadoop.common.GetDelegationTokenRequestProto
-	(*commonpb.RenewDelegationTokenRequestProto)(nil),   // 42: bobbin.hadoop.common.RenewDelegationTokenRequestProto
-	(*commonpb.CancelDelegationTokenRequestProto)(nil),  // 43: bobbin.hadoop.common.CancelDelegationTokenRequestProto
-	(*commonpb.GetDelegationTokenResponseProto)(nil),    // 44: bobbin.hadoop.common.GetDelegationTokenResponseProto
-	(*commonpb.RenewDelegationTokenResponseProto)(nil),  // 45: bobbin.hadoop.common.RenewDelegationTokenResponseProto
-	(*commonpb.CancelDelegationTokenResponseProto)(nil), // 46: bobbin.hadoop.common.CancelDelegationTokenResponseProto
+	(*FailApplicationAttemptRequestProto)(nil),          // 27: bobbin.hadoop.yarn.FailApplicationAttemptRequestProto
+	(*FailApplicationAttemptResponseProto)(nil),         // 28: bobbin.hadoop.yarn.FailApplicationAttemptResponseProto
+	(*MoveApplicationAcrossQueuesRequestProto)(nil),     // 29: bobbin.hadoop.yarn.MoveApplicationAcrossQueuesRequestProto
+	(*MoveApplicationAcrossQueuesResponseProto)(nil),    // 30: bobbin.hadoop.yarn.MoveApplicationAcrossQueuesResponseProto
+	(*UpdateApplicationPriorityRequestProto)(nil),       // 31: bobbin.hadoop.yarn.UpdateApplicationPriorityRequestProto
+	(*UpdateApplicationPriorityResponseProto)(nil),      // 32: bobbin.hadoop.yarn.UpdateApplicationPriorityResponseProto
+	(*UpdateApplicationTimeoutsRequestProto)(nil),       // 33: bobbin.hadoop.yarn.UpdateApplicationTimeoutsRequestProto
+	(*UpdateApplicationTimeoutsResponseProto)(nil),      // 34: bobbin.hadoop.yarn.UpdateApplicationTimeoutsResponseProto
+	(*GetNodesToLabelsRequestProto)(nil),                // 35: bobbin.hadoop.yarn.GetNodesToLabelsRequestProto
+	(*GetNodesToLabelsResponseProto)(nil),               // 36: bobbin.hadoop.yarn.GetNodesToLabelsResponseProto
+	(*GetLabelsToNodesRequestProto)(nil),                // 37: bobbin.hadoop.yarn.GetLabelsToNodesRequestProto
+	(*GetLabelsToNodesResponseProto)(nil),               // 38: bobbin.hadoop.yarn.GetLabelsToNodesResponseProto
+	(*GetClusterNodeLabelsRequestProto)(nil),            // 39: bobbin.hadoop.yarn.GetClusterNodeLabelsRequestProto
+	(*GetClusterNodeLabelsResponseProto)(nil),           // 40: bobbin.hadoop.yarn.GetClusterNodeLabelsResponseProto
+	(*GetClusterNodeAttributesRequestProto)(nil),        // 41: bobbin.hadoop.yarn.GetClusterNodeAttributesRequestProto
+	(*GetClusterNodeAttributesResponseProto)(nil),       // 42: bobbin.hadoop.yarn.GetClusterNodeAttributesResponseProto
+	(*GetAttributesToNodesRequestProto)(nil),            // 43: bobbin.hadoop.yarn.GetAttributesToNodesRequestProto
+	(*GetAttributesToNodesResponseProto)(nil),           // 44: bobbin.hadoop.yarn.GetAttributesToNodesResponseProto
+	(*GetNodesToAttributesRequestProto)(nil),            // 45: bobbin.hadoop.yarn.GetNodesToAttributesRequestProto
+	(*GetNodesToAttributesResponseProto)(nil),           // 46: bobbin.hadoop.yarn.GetNodesToAttributesResponseProto
+	(*GetAllResourceProfilesRequestProto)(nil),          // 47: bobbin.hadoop.yarn.GetAllResourceProfilesRequestProto
+	(*GetAllResourceProfilesResponseProto)(nil),         // 48: bobbin.hadoop.yarn.GetAllResourceProfilesResponseProto
+	(*GetResourceProfileRequestProto)(nil),              // 49: bobbin.hadoop.yarn.GetResourceProfileRequestProto
+	(*GetResourceProfileResponseProto)(nil),             // 50: bobbin.hadoop.yarn.GetResourceProfileResponseProto
+	(*GetAllResourceTypeInfoRequestProto)(nil),          // 51: bobbin.hadoop.yarn.GetAllResourceTypeInfoRequestProto
+	(*GetAllResourceTypeInfoResponseProto)(nil),         // 52: bobbin.hadoop.yarn.GetAllResourceTypeInfoResponseProto
+	(*ApplicationIdProto)(nil),                          // 53: bobbin.hadoop.yarn.ApplicationIdProto
+	(*ResourceProto)(nil),                               // 54: bobbin.hadoop.yarn.ResourceProto
+	(*ApplicationSubmissionContextProto)(nil),           // 55: bobbin.hadoop.yarn.ApplicationSubmissionContextProto
+	(*ApplicationReportProto)(nil),                      // 56: bobbin.hadoop.yarn.ApplicationReportProto
+	(YarnApplicationStateProto)(0),                      // 57: bobbin.hadoop.yarn.YarnApplicationStateProto
+	(*ApplicationAttemptIdProto)(nil),                   // 58: bobbin.hadoop.yarn.ApplicationAttemptIdProto
+	(*ApplicationAttemptReportProto)(nil),               // 59: bobbin.hadoop.yarn.ApplicationAttemptReportProto
+	(*ContainerIdProto)(nil),                            // 60: bobbin.hadoop.yarn.ContainerIdProto
+	(*ContainerReportProto)(nil),                        // 61: bobbin.hadoop.yarn.ContainerReportProto
+	(*YarnClusterMetricsProto)(nil),                     // 62: bobbin.hadoop.yarn.YarnClusterMetricsProto
+	(NodeStateProto)(0),                                 // 63: bobbin.hadoop.yarn.NodeStateProto
+	(*NodeReportProto)(nil),                             // 64: bobbin.hadoop.yarn.NodeReportProto
+	(*QueueInfoProto)(nil),                              // 65: bobbin.hadoop.yarn.QueueInfoProto
+	(*QueueUserACLInfoProto)(nil),                       // 66: bobbin.hadoop.yarn.QueueUserACLInfoProto
+	(*PriorityProto)(nil),                               // 67: bobbin.hadoop.yarn.PriorityProto
+	(*ApplicationUpdateTimeoutMapProto)(nil),            // 68: bobbin.hadoop.yarn.ApplicationUpdateTimeoutMapProto
+	(*NodeIdToLabelsProto)(nil),                         // 69: bobbin.hadoop.yarn.NodeIdToLabelsProto
+	(*LabelsToNodeIdsProto)(nil),                        // 70: bobbin.hadoop.yarn.LabelsToNodeIdsProto
+	(*NodeLabelProto)(nil),                              // 71: bobbin.hadoop.yarn.NodeLabelProto
+	(*NodeAttributeInfoProto)(nil),                      // 72: bobbin.hadoop.yarn.NodeAttributeInfoProto
+	(*NodeAttributeKeyProto)(nil),                       // 73: bobbin.hadoop.yarn.NodeAttributeKeyProto
+	(*AttributeToNodesProto)(nil),                       // 74: bobbin.hadoop.yarn.AttributeToNodesProto
+	(*NodeToAttributesProto)(nil),                       // 75: bobbin.hadoop.yarn.NodeToAttributesProto
+	(*ResourceProfilesProto)(nil),                       // 76: bobbin.hadoop.yarn.ResourceProfilesProto
+	(*ResourceTypeInfoProto)(nil),                       // 77: bobbin.hadoop.yarn.ResourceTypeInfoProto
+	(*commonpb.GetDelegationTokenRequestProto)(nil),     // 78: bobbin.hadoop.common.GetDelegationTokenRequestProto
+	(*commonpb.RenewDelegationTokenRequestProto)(nil),   // 79: bobbin.hadoop.common.RenewDelegationTokenRequestProto
+	(*commonpb.CancelDelegationTokenRequestProto)(nil),  // 80: bobbin.hadoop.common.CancelDelegationTokenRequestProto
+	(*SignalContainerRequestProto)(nil),                 // 81: bobbin.hadoop.yarn.SignalContainerRequestProto
+	(*GetNewReservationRequestProto)(nil),               // 82: bobbin.hadoop.yarn.GetNewReservationRequestProto
+	(*ReservationSubmissionRequestProto)(nil),           // 83: bobbin.hadoop.yarn.ReservationSubmissionRequestProto
+	(*ReservationUpdateRequestProto)(nil),               // 84: bobbin.hadoop.yarn.ReservationUpdateRequestProto
+	(*ReservationDeleteRequestProto)(nil),               // 85: bobbin.hadoop.yarn.ReservationDeleteRequestProto
+	(*ReservationListRequestProto)(nil),                 // 86: bobbin.hadoop.yarn.ReservationListRequestProto
+	(*commonpb.GetDelegationTokenResponseProto)(nil),    // 87: bobbin.hadoop.common.GetDelegationTokenResponseProto
+	(*commonpb.RenewDelegationTokenResponseProto)(nil),  // 88: bobbin.hadoop.common.RenewDelegationTokenResponseProto
+	(*commonpb.CancelDelegationTokenResponseProto)(nil), // 89: bobbin.hadoop.common.CancelDelegationTokenResponseProto
+	(*SignalContainerResponseProto)(nil),                // 90: bobbin.hadoop.yarn.SignalContainerResponseProto
+	(*GetNewReservationResponseProto)(nil),              // 91: bobbin.hadoop.yarn.GetNewReservationResponseProto
+	(*ReservationSubmissionResponseProto)(nil),          // 92: bobbin.hadoop.yarn.ReservationSubmissionResponseProto
+	(*ReservationUpdateResponseProto)(nil),              // 93: bobbin.hadoop.yarn.ReservationUpdateResponseProto
+	(*ReservationDeleteResponseProto)(nil),              // 94: bobbin.hadoop.yarn.ReservationDeleteResponseProto
+	(*ReservationListResponseProto)(nil),                // 95: bobbin.hadoop.yarn.ReservationListResponseProto
 }
 var file_bobbin_hadoop_yarn_application_client_proto_depIdxs = []int32{
-	27, // 0: bobbin.hadoop.yarn.GetNewApplicationResponseProto.application_id:type_name -> bobbin.hadoop.yarn.ApplicationIdProto
-	28, // 1: bobbin.hadoop.yarn.GetNewApplicationResponseProto.maximumCapability:type_name -> bobbin.hadoop.yarn.ResourceProto
-	29, // 2: bobbin.hadoop.yarn.SubmitApplicationRequestProto.application_submission_context:type_name -> bobbin.hadoop.yarn.ApplicationSubmissionContextProto
-	27, // 3: bobbin.hadoop.yarn.GetApplicationReportRequestProto.application_id:type_name -> bobbin.hadoop.yarn.ApplicationIdProto
-	30, // 4: bobbin.hadoop.yarn.GetApplicationReportResponseProto.application_report:type_name -> bobbin.hadoop.yarn.ApplicationReportProto
-	27, // 5: bobbin.hadoop.yarn.KillApplicationRequestProto.application_id:type_name -> bobbin.hadoop.yarn.ApplicationIdProto
-	31, // 6: bobbin.hadoop.yarn.GetApplicationsRequestProto.application_states:type_name -> bobbin.hadoop.yarn.YarnApplicationStateProto
+	53, // 0: bobbin.hadoop.yarn.GetNewApplicationResponseProto.application_id:type_name -> bobbin.hadoop.yarn.ApplicationIdProto
+	54, // 1: bobbin.hadoop.yarn.GetNewApplicationResponseProto.maximumCapability:type_name -> bobbin.hadoop.yarn.ResourceProto
+	55, // 2: bobbin.hadoop.yarn.SubmitApplicationRequestProto.application_submission_context:type_name -> bobbin.hadoop.yarn.ApplicationSubmissionContextProto
+	53, // 3: bobbin.hadoop.yarn.GetApplicationReportRequestProto.application_id:type_name -> bobbin.hadoop.yarn.ApplicationIdProto
+	56, // 4: bobbin.hadoop.yarn.GetApplicationReportResponseProto.application_report:type_name -> bobbin.hadoop.yarn.ApplicationReportProto
+	53, // 5: bobbin.hadoop.yarn.KillApplicationRequestProto.application_id:type_name -> bobbin.hadoop.yarn.ApplicationIdProto
+	57, // 6: bobbin.hadoop.yarn.GetApplicationsRequestProto.application_states:type_name -> bobbin.hadoop.yarn.YarnApplicationStateProto
 	0,  // 7: bobbin.hadoop.yarn.GetApplicationsRequestProto.scope:type_name -> bobbin.hadoop.yarn.ApplicationsRequestScopeProto
-	30, // 8: bobbin.hadoop.yarn.GetApplicationsResponseProto.applications:type_name -> bobbin.hadoop.yarn.ApplicationReportProto
-	32, // 9: bobbin.hadoop.yarn.GetApplicationAttemptReportRequestProto.application_attempt_id:type_name -> bobbin.hadoop.yarn.ApplicationAttemptIdProto
-	33, // 10: bobbin.hadoop.yarn.GetApplicationAttemptReportResponseProto.application_attempt_report:type_name -> bobbin.hadoop.yarn.ApplicationAttemptReportProto
-	27, // 11: bobbin.hadoop.yarn.GetApplicationAttemptsRequestProto.application_id:type_name -> bobbin.hadoop.yarn.ApplicationIdProto
-	33, // 12: bobbin.hadoop.yarn.GetApplicationAttemptsResponseProto.application_attempts:type_name -> bobbin.hadoop.yarn.ApplicationAttemptReportProto
-	34, // 13: bobbin.hadoop.yarn.GetContainerReportRequestProto.container_id:type_name -> bobbin.hadoop.yarn.ContainerIdProto
-	35, // 14: bobbin.hadoop.yarn.GetContainerReportResponseProto.container_report:type_name -> bobbin.hadoop.yarn.ContainerReportProto
-	32, // 15: bobbin.hadoop.yarn.GetContainersRequestProto.application_attempt_id:type_name -> bobbin.hadoop.yarn.ApplicationAttemptIdProto
-	35, // 16: bobbin.hadoop.yarn.GetContainersResponseProto.containers:type_name -> bobbin.hadoop.yarn.ContainerReportProto
-	36, // 17: bobbin.hadoop.yarn.GetClusterMetricsResponseProto.cluster_metrics:type_name -> bobbin.hadoop.yarn.YarnClusterMetricsProto
-	37, // 18: bobbin.hadoop.yarn.GetClusterNodesRequestProto.nodeStates:type_name -> bobbin.hadoop.yarn.NodeStateProto
-	38, // 19: bobbin.hadoop.yarn.GetClusterNodesResponseProto.nodeReports:type_name -> bobbin.hadoop.yarn.NodeReportProto
-	39, // 20: bobbin.hadoop.yarn.GetQueueInfoResponseProto.queueInfo:type_name -> bobbin.hadoop.yarn.QueueInfoProto
-	40, // 21: bobbin.hadoop.yarn.GetQueueUserAclsInfoResponseProto.queueUserAcls:type_name -> bobbin.hadoop.yarn.QueueUserACLInfoProto
-	1,  // 22: bobbin.hadoop.yarn.ApplicationClientProtocolService.getNewApplication:input_type -> bobbin.hadoop.yarn.GetNewApplicationRequestProto
-	3,  // 23: bobbin.hadoop.yarn.ApplicationClientProtocolService.submitApplication:input_type -> bobbin.hadoop.yarn.SubmitApplicationRequestProto
-	5,  // 24: bobbin.hadoop.yarn.ApplicationClientProtocolService.getApplicationReport:input_type -> bobbin.hadoop.yarn.GetApplicationReportRequestProto
-	7,  // 25: bobbin.hadoop.yarn.ApplicationClientProtocolService.forceKillApplication:input_type -> bobbin.hadoop.yarn.KillApplicationRequestProto
-	9,  // 26: bobbin.hadoop.yarn.ApplicationClientProtocolService.getApplications:input_type -> bobbin.hadoop.yarn.GetApplicationsRequestProto
-	19, // 27: bobbin.hadoop.yarn.ApplicationClientProtocolService.getClusterMetrics:input_type -> bobbin.hadoop.yarn.GetClusterMetricsRequestProto
-	21, // 28: bobbin.hadoop.yarn.ApplicationClientProtocolService.getClusterNodes:input_type -> bobbin.hadoop.yarn.GetClusterNodesRequestProto
-	23, // 29: bobbin.hadoop.yarn.ApplicationClientProtocolService.getQueueInfo:input_type -> bobbin.hadoop.yarn.GetQueueInfoRequestProto
-	25, // 30: bobbin.hadoop.yarn.ApplicationClientProtocolService.getQueueUserAcls:input_type -> bobbin.hadoop.yarn.GetQueueUserAclsInfoRequestProto
-	11, // 31: bobbin.hadoop.yarn.ApplicationClientProtocolService.getApplicationAttemptReport:input_type -> bobbin.hadoop.yarn.GetApplicationAttemptReportRequestProto
-	13, // 32: bobbin.hadoop.yarn.ApplicationClientProtocolService.getApplicationAttempts:input_type -> bobbin.hadoop.yarn.GetApplicationAttemptsRequestProto
-	15, // 33: bobbin.hadoop.yarn.ApplicationClientProtocolService.getContainerReport:input_type -> bobbin.hadoop.yarn.GetContainerReportRequestProto
-	17, // 34: bobbin.hadoop.yarn.ApplicationClientProtocolService.getContainers:input_type -> bobbin.hadoop.yarn.GetContainersRequestProto
-	41, // 35: bobbin.hadoop.yarn.ApplicationClientProtocolService.getDelegationToken:input_type -> bobbin.hadoop.common.GetDelegationTokenRequestProto
-	42, // 36: bobbin.hadoop.yarn.ApplicationClientProtocolService.renewDelegationToken:input_type -> bobbin.hadoop.common.RenewDelegationTokenRequestProto
-	43, // 37: bobbin.hadoop.yarn.ApplicationClientProtocolService.cancelDelegationToken:input_type -> bobbin.hadoop.common.CancelDelegationTokenRequestProto
-	2,  // 38: bobbin.hadoop.yarn.ApplicationClientProtocolService.getNewApplication:output_type -> bobbin.hadoop.yarn.GetNewApplicationResponseProto
-	4,  // 39: bobbin.hadoop.yarn.ApplicationClientProtocolService.submitApplication:output_type -> bobbin.hadoop.yarn.SubmitApplicationResponseProto
-	6,  // 40: bobbin.hadoop.yarn.ApplicationClientProtocolService.getApplicationReport:output_type -> bobbin.hadoop.yarn.GetApplicationReportResponseProto
-	8,  // 41: bobbin.hadoop.yarn.ApplicationClientProtocolService.forceKillApplication:output_type -> bobbin.hadoop.yarn.KillApplicationResponseProto
-	10, // 42: bobbin.hadoop.yarn.ApplicationClientProtocolService.getApplications:output_type -> bobbin.hadoop.yarn.GetApplicationsResponseProto
-	20, // 43: bobbin.hadoop.yarn.ApplicationClientProtocolService.getClusterMetrics:output_type -> bobbin.hadoop.yarn.GetClusterMetricsResponseProto
-	22, // 44: bobbin.hadoop.yarn.ApplicationClientProtocolService.getClusterNodes:output_type -> bobbin.hadoop.yarn.GetClusterNodesResponseProto
-	24, // 45: bobbin.hadoop.yarn.ApplicationClientProtocolService.getQueueInfo:output_type -> bobbin.hadoop.yarn.GetQueueInfoResponseProto
-	26, // 46: bobbin.hadoop.yarn.ApplicationClientProtocolService.getQueueUserAcls:output_type -> bobbin.hadoop.yarn.GetQueueUserAclsInfoResponseProto
-	12, // 47: bobbin.hadoop.yarn.ApplicationClientProtocolService.getApplicationAttemptReport:output_type -> bobbin.hadoop.yarn.GetApplicationAttemptReportResponseProto
-	14, // 48: bobbin.hadoop.yarn.ApplicationClientProtocolService.getApplicationAttempts:output_type -> bobbin.hadoop.yarn.GetApplicationAttemptsResponseProto
-	16, // 49: bobbin.hadoop.yarn.ApplicationClientProtocolService.getContainerReport:output_type -> bobbin.hadoop.yarn.GetContainerReportResponseProto
-	18, // 50: bobbin.hadoop.yarn.ApplicationClientProtocolService.getContainers:output_type -> bobbin.hadoop.yarn.GetContainersResponseProto
-	44, // 51: bobbin.hadoop.yarn.ApplicationClientProtocolService.getDelegationToken:output_type -> bobbin.hadoop.common.GetDelegationTokenResponseProto
-	45, // 52: bobbin.hadoop.yarn.ApplicationClientProtocolService.renewDelegationToken:output_type -> bobbin.hadoop.common.RenewDelegationTokenResponseProto
-	46, // 53: bobbin.hadoop.yarn.ApplicationClientProtocolService.cancelDelegationToken:output_type -> bobbin.hadoop.common.CancelDelegationTokenResponseProto
-	38, // [38:54] is the sub-list for method output_type
-	22, // [22:38] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	56, // 8: bobbin.hadoop.yarn.GetApplicationsResponseProto.applications:type_name -> bobbin.hadoop.yarn.ApplicationReportProto
+	58, // 9: bobbin.hadoop.yarn.GetApplicationAttemptReportRequestProto.application_attempt_id:type_name -> bobbin.hadoop.yarn.ApplicationAttemptIdProto
+	59, // 10: bobbin.hadoop.yarn.GetApplicationAttemptReportResponseProto.application_attempt_report:type_name -> bobbin.hadoop.yarn.ApplicationAttemptReportProto
+	53, // 11: bobbin.hadoop.yarn.GetApplicationAttemptsRequestProto.application_id:type_name -> bobbin.hadoop.yarn.ApplicationIdProto
+	59, // 12: bobbin.hadoop.yarn.GetApplicationAttemptsResponseProto.application_attempts:type_name -> bobbin.hadoop.yarn.ApplicationAttemptReportProto
+	60, // 13: bobbin.hadoop.yarn.GetContainerReportRequestProto.container_id:type_name -> bobbin.hadoop.yarn.ContainerIdProto
+	61, // 14: bobbin.hadoop.yarn.GetContainerReportResponseProto.container_report:type_name -> bobbin.hadoop.yarn.ContainerReportProto
+	58, // 15: bobbin.hadoop.yarn.GetContainersRequestProto.application_attempt_id:type_name -> bobbin.hadoop.yarn.ApplicationAttemptIdProto
+	61, // 16: bobbin.hadoop.yarn.GetContainersResponseProto.containers:type_name -> bobbin.hadoop.yarn.ContainerReportProto
+	62, // 17: bobbin.hadoop.yarn.GetClusterMetricsResponseProto.cluster_metrics:type_name -> bobbin.hadoop.yarn.YarnClusterMetricsProto
+	63, // 18: bobbin.hadoop.yarn.GetClusterNodesRequestProto.nodeStates:type_name -> bobbin.hadoop.yarn.NodeStateProto
+	64, // 19: bobbin.hadoop.yarn.GetClusterNodesResponseProto.nodeReports:type_name -> bobbin.hadoop.yarn.NodeReportProto
+	65, // 20: bobbin.hadoop.yarn.GetQueueInfoResponseProto.queueInfo:type_name -> bobbin.hadoop.yarn.QueueInfoProto
+	66, // 21: bobbin.hadoop.yarn.GetQueueUserAclsInfoResponseProto.queueUserAcls:type_name -> bobbin.hadoop.yarn.QueueUserACLInfoProto
+	58, // 22: bobbin.hadoop.yarn.FailApplicationAttemptRequestProto.application_attempt_id:type_name -> bobbin.hadoop.yarn.ApplicationAttemptIdProto
+	53, // 23: bobbin.hadoop.yarn.MoveApplicationAcrossQueuesRequestProto.application_id:type_name -> bobbin.hadoop.yarn.ApplicationIdProto
+	53, // 24: bobbin.hadoop.yarn.UpdateApplicationPriorityRequestProto.applicationId:type_name -> bobbin.hadoop.yarn.ApplicationIdProto
+	67, // 25: bobbin.hadoop.yarn.UpdateApplicationPriorityRequestProto.applicationPriority:type_name -> bobbin.hadoop.yarn.PriorityProto
+	67, // 26: bobbin.hadoop.yarn.UpdateApplicationPriorityResponseProto.applicationPriority:type_name -> bobbin.hadoop.yarn.PriorityProto
+	53, // 27: bobbin.hadoop.yarn.UpdateApplicationTimeoutsRequestProto.applicationId:type_name -> bobbin.hadoop.yarn.ApplicationIdProto
+	68, // 28: bobbin.hadoop.yarn.UpdateApplicationTimeoutsRequestProto.application_timeouts:type_name -> bobbin.hadoop.yarn.ApplicationUpdateTimeoutMapProto
+	68, // 29: bobbin.hadoop.yarn.UpdateApplicationTimeoutsResponseProto.application_timeouts:type_name -> bobbin.hadoop.yarn.ApplicationUpdateTimeoutMapProto
+	69, // 30: bobbin.hadoop.yarn.GetNodesToLabelsResponseProto.nodeToLabels:type_name -> bobbin.hadoop.yarn.NodeIdToLabelsProto
+	70, // 31: bobbin.hadoop.yarn.GetLabelsToNodesResponseProto.labelsToNodes:type_name -> bobbin.hadoop.yarn.LabelsToNodeIdsProto
+	71, // 32: bobbin.hadoop.yarn.GetClusterNodeLabelsResponseProto.nodeLabels:type_name -> bobbin.hadoop.yarn.NodeLabelProto
+	72, // 33: bobbin.hadoop.yarn.GetClusterNodeAttributesResponseProto.nodeAttributes:type_name -> bobbin.hadoop.yarn.NodeAttributeInfoProto
+	73, // 34: bobbin.hadoop.yarn.GetAttributesToNodesRequestProto.nodeAttributes:type_name -> bobbin.hadoop.yarn.NodeAttributeKeyProto
+	74, // 35: bobbin.hadoop.yarn.GetAttributesToNodesResponseProto.attributesToNodes:type_name -> bobbin.hadoop.yarn.AttributeToNodesProto
+	75, // 36: bobbin.hadoop.yarn.GetNodesToAttributesResponseProto.nodesToAttributes:type_name -> bobbin.hadoop.yarn.NodeToAttributesProto
+	76, // 37: bobbin.hadoop.yarn.GetAllResourceProfilesResponseProto.resource_profiles:type_name -> bobbin.hadoop.yarn.ResourceProfilesProto
+	54, // 38: bobbin.hadoop.yarn.GetResourceProfileResponseProto.resources:type_name -> bobbin.hadoop.yarn.ResourceProto
+	77, // 39: bobbin.hadoop.yarn.GetAllResourceTypeInfoResponseProto.resource_type_info:type_name -> bobbin.hadoop.yarn.ResourceTypeInfoProto
+	1,  // 40: bobbin.hadoop.yarn.ApplicationClientProtocolService.getNewApplication:input_type -> bobbin.hadoop.yarn.GetNewApplicationRequestProto
+	3,  // 41: bobbin.hadoop.yarn.ApplicationClientProtocolService.submitApplication:input_type -> bobbin.hadoop.yarn.SubmitApplicationRequestProto
+	5,  // 42: bobbin.hadoop.yarn.ApplicationClientProtocolService.getApplicationReport:input_type -> bobbin.hadoop.yarn.GetApplicationReportRequestProto
+	7,  // 43: bobbin.hadoop.yarn.ApplicationClientProtocolService.forceKillApplication:input_type -> bobbin.hadoop.yarn.KillApplicationRequestProto
+	9,  // 44: bobbin.hadoop.yarn.ApplicationClientProtocolService.getApplications:input_type -> bobbin.hadoop.yarn.GetApplicationsRequestProto
+	19, // 45: bobbin.hadoop.yarn.ApplicationClientProtocolService.getClusterMetrics:input_type -> bobbin.hadoop.yarn.GetClusterMetricsRequestProto
+	21, // 46: bobbin.hadoop.yarn.ApplicationClientProtocolService.getClusterNodes:input_type -> bobbin.hadoop.yarn.GetClusterNodesRequestProto
+	23, // 47: bobbin.hadoop.yarn.ApplicationClientProtocolService.getQueueInfo:input_type -> bobbin.hadoop.yarn.GetQueueInfoRequestProto
+	25, // 48: bobbin.hadoop.yarn.ApplicationClientProtocolService.getQueueUserAcls:input_type -> bobbin.hadoop.yarn.GetQueueUserAclsInfoRequestProto
+	11, // 49: bobbin.hadoop.yarn.ApplicationClientProtocolService.getApplicationAttemptReport:input_type -> bobbin.hadoop.yarn.GetApplicationAttemptReportRequestProto
+	13, // 50: bobbin.hadoop.yarn.ApplicationClientProtocolService.getApplicationAttempts:input_type -> bobbin.hadoop.yarn.GetApplicationAttemptsRequestProto
+	15, // 51: bobbin.hadoop.yarn.ApplicationClientProtocolService.getContainerReport:input_type -> bobbin.hadoop.yarn.GetContainerReportRequestProto
+	17, // 52: bobbin.hadoop.yarn.ApplicationClientProtocolService.getContainers:input_type -> bobbin.hadoop.yarn.GetContainersRequestProto
+	78, // 53: bobbin.hadoop.yarn.ApplicationClientProtocolService.getDelegationToken:input_type -> bobbin.hadoop.common.GetDelegationTokenRequestProto
+	79, // 54: bobbin.hadoop.yarn.ApplicationClientProtocolService.renewDelegationToken:input_type -> bobbin.hadoop.common.RenewDelegationTokenRequestProto
+	80, // 55: bobbin.hadoop.yarn.ApplicationClientProtocolService.cancelDelegationToken:input_type -> bobbin.hadoop.common.CancelDelegationTokenRequestProto
+	27, // 56: bobbin.hadoop.yarn.ApplicationClientProtocolService.failApplicationAttempt:input_type -> bobbin.hadoop.yarn.FailApplicationAttemptRequestProto
+	29, // 57: bobbin.hadoop.yarn.ApplicationClientProtocolService.moveApplicationAcrossQueues:input_type -> bobbin.hadoop.yarn.MoveApplicationAcrossQueuesRequestProto
+	31, // 58: bobbin.hadoop.yarn.ApplicationClientProtocolService.updateApplicationPriority:input_type -> bobbin.hadoop.yarn.UpdateApplicationPriorityRequestProto
+	33, // 59: bobbin.hadoop.yarn.ApplicationClientProtocolService.updateApplicationTimeouts:input_type -> bobbin.hadoop.yarn.UpdateApplicationTimeoutsRequestProto
+	81, // 60: bobbin.hadoop.yarn.ApplicationClientProtocolService.signalToContainer:input_type -> bobbin.hadoop.yarn.SignalContainerRequestProto
+	82, // 61: bobbin.hadoop.yarn.ApplicationClientProtocolService.getNewReservation:input_type -> bobbin.hadoop.yarn.GetNewReservationRequestProto
+	83, // 62: bobbin.hadoop.yarn.ApplicationClientProtocolService.submitReservation:input_type -> bobbin.hadoop.yarn.ReservationSubmissionRequestProto
+	84, // 63: bobbin.hadoop.yarn.ApplicationClientProtocolService.updateReservation:input_type -> bobbin.hadoop.yarn.ReservationUpdateRequestProto
+	85, // 64: bobbin.hadoop.yarn.ApplicationClientProtocolService.deleteReservation:input_type -> bobbin.hadoop.yarn.ReservationDeleteRequestProto
+	86, // 65: bobbin.hadoop.yarn.ApplicationClientProtocolService.listReservations:input_type -> bobbin.hadoop.yarn.ReservationListRequestProto
+	35, // 66: bobbin.hadoop.yarn.ApplicationClientProtocolService.getNodeToLabels:input_type -> bobbin.hadoop.yarn.GetNodesToLabelsRequestProto
+	37, // 67: bobbin.hadoop.yarn.ApplicationClientProtocolService.getLabelsToNodes:input_type -> bobbin.hadoop.yarn.GetLabelsToNodesRequestProto
+	39, // 68: bobbin.hadoop.yarn.ApplicationClientProtocolService.getClusterNodeLabels:input_type -> bobbin.hadoop.yarn.GetClusterNodeLabelsRequestProto
+	41, // 69: bobbin.hadoop.yarn.ApplicationClientProtocolService.getClusterNodeAttributes:input_type -> bobbin.hadoop.yarn.GetClusterNodeAttributesRequestProto
+	43, // 70: bobbin.hadoop.yarn.ApplicationClientProtocolService.getAttributesToNodes:input_type -> bobbin.hadoop.yarn.GetAttributesToNodesRequestProto
+	45, // 71: bobbin.hadoop.yarn.ApplicationClientProtocolService.getNodesToAttributes:input_type -> bobbin.hadoop.yarn.GetNodesToAttributesRequestProto
+	47, // 72: bobbin.hadoop.yarn.ApplicationClientProtocolService.getResourceProfiles:input_type -> bobbin.hadoop.yarn.GetAllResourceProfilesRequestProto
+	49, // 73: bobbin.hadoop.yarn.ApplicationClientProtocolService.getResourceProfile:input_type -> bobbin.hadoop.yarn.GetResourceProfileRequestProto
+	51, // 74: bobbin.hadoop.yarn.ApplicationClientProtocolService.getResourceTypeInfo:input_type -> bobbin.hadoop.yarn.GetAllResourceTypeInfoRequestProto
+	2,  // 75: bobbin.hadoop.yarn.ApplicationClientProtocolService.getNewApplication:output_type -> bobbin.hadoop.yarn.GetNewApplicationResponseProto
+	4,  // 76: bobbin.hadoop.yarn.ApplicationClientProtocolService.submitApplication:output_type -> bobbin.hadoop.yarn.SubmitApplicationResponseProto
+	6,  // 77: bobbin.hadoop.yarn.ApplicationClientProtocolService.getApplicationReport:output_type -> bobbin.hadoop.yarn.GetApplicationReportResponseProto
+	8,  // 78: bobbin.hadoop.yarn.ApplicationClientProtocolService.forceKillApplication:output_type -> bobbin.hadoop.yarn.KillApplicationResponseProto
+	10, // 79: bobbin.hadoop.yarn.ApplicationClientProtocolService.getApplications:output_type -> bobbin.hadoop.yarn.GetApplicationsResponseProto
+	20, // 80: bobbin.hadoop.yarn.ApplicationClientProtocolService.getClusterMetrics:output_type -> bobbin.hadoop.yarn.GetClusterMetricsResponseProto
+	22, // 81: bobbin.hadoop.yarn.ApplicationClientProtocolService.getClusterNodes:output_type -> bobbin.hadoop.yarn.GetClusterNodesResponseProto
+	24, // 82: bobbin.hadoop.yarn.ApplicationClientProtocolService.getQueueInfo:output_type -> bobbin.hadoop.yarn.GetQueueInfoResponseProto
+	26, // 83: bobbin.hadoop.yarn.ApplicationClientProtocolService.getQueueUserAcls:output_type -> bobbin.hadoop.yarn.GetQueueUserAclsInfoResponseProto
+	12, // 84: bobbin.hadoop.yarn.ApplicationClientProtocolService.getApplicationAttemptReport:output_type -> bobbin.hadoop.yarn.GetApplicationAttemptReportResponseProto
+	14, // 85: bobbin.hadoop.yarn.ApplicationClientProtocolService.getApplicationAttempts:output_type -> bobbin.hadoop.yarn.GetApplicationAttemptsResponseProto
+	16, // 86: bobbin.hadoop.yarn.ApplicationClientProtocolService.getContainerReport:output_type -> bobbin.hadoop.yarn.GetContainerReportResponseProto
+	18, // 87: bobbin.hadoop.yarn.ApplicationClientProtocolService.getContainers:output_type -> bobbin.hadoop.yarn.GetContainersResponseProto
+	87, // 88: bobbin.hadoop.yarn.ApplicationClientProtocolService.getDelegationToken:output_type -> bobbin.hadoop.common.GetDelegationTokenResponseProto
+	88, // 89: bobbin.hadoop.yarn.ApplicationClientProtocolService.renewDelegationToken:output_type -> bobbin.hadoop.common.RenewDelegationTokenResponseProto
+	89, // 90: bobbin.hadoop.yarn.ApplicationClientProtocolService.cancelDelegationToken:output_type -> bobbin.hadoop.common.CancelDelegationTokenResponseProto
+	28, // 91: bobbin.hadoop.yarn.ApplicationClientProtocolService.failApplicationAttempt:output_type -> bobbin.hadoop.yarn.FailApplicationAttemptResponseProto
+	30, // 92: bobbin.hadoop.yarn.ApplicationClientProtocolService.moveApplicationAcrossQueues:output_type -> bobbin.hadoop.yarn.MoveApplicationAcrossQueuesResponseProto
+	32, // 93: bobbin.hadoop.yarn.ApplicationClientProtocolService.updateApplicationPriority:output_type -> bobbin.hadoop.yarn.UpdateApplicationPriorityResponseProto
+	34, // 94: bobbin.hadoop.yarn.ApplicationClientProtocolService.updateApplicationTimeouts:output_type -> bobbin.hadoop.yarn.UpdateApplicationTimeoutsResponseProto
+	90, // 95: bobbin.hadoop.yarn.ApplicationClientProtocolService.signalToContainer:output_type -> bobbin.hadoop.yarn.SignalContainerResponseProto
+	91, // 96: bobbin.hadoop.yarn.ApplicationClientProtocolService.getNewReservation:output_type -> bobbin.hadoop.yarn.GetNewReservationResponseProto
+	92, // 97: bobbin.hadoop.yarn.ApplicationClientProtocolService.submitReservation:output_type -> bobbin.hadoop.yarn.ReservationSubmissionResponseProto
+	93, // 98: bobbin.hadoop.yarn.ApplicationClientProtocolService.updateReservation:output_type -> bobbin.hadoop.yarn.ReservationUpdateResponseProto
+	94, // 99: bobbin.hadoop.yarn.ApplicationClientProtocolService.deleteReservation:output_type -> bobbin.hadoop.yarn.ReservationDeleteResponseProto
+	95, // 100: bobbin.hadoop.yarn.ApplicationClientProtocolService.listReservations:output_type -> bobbin.hadoop.yarn.ReservationListResponseProto
+	36, // 101: bobbin.hadoop.yarn.ApplicationClientProtocolService.getNodeToLabels:output_type -> bobbin.hadoop.yarn.GetNodesToLabelsResponseProto
+	38, // 102: bobbin.hadoop.yarn.ApplicationClientProtocolService.getLabelsToNodes:output_type -> bobbin.hadoop.yarn.GetLabelsToNodesResponseProto
+	40, // 103: bobbin.hadoop.yarn.ApplicationClientProtocolService.getClusterNodeLabels:output_type -> bobbin.hadoop.yarn.GetClusterNodeLabelsResponseProto
+	42, // 104: bobbin.hadoop.yarn.ApplicationClientProtocolService.getClusterNodeAttributes:output_type -> bobbin.hadoop.yarn.GetClusterNodeAttributesResponseProto
+	44, // 105: bobbin.hadoop.yarn.ApplicationClientProtocolService.getAttributesToNodes:output_type -> bobbin.hadoop.yarn.GetAttributesToNodesResponseProto
+	46, // 106: bobbin.hadoop.yarn.ApplicationClientProtocolService.getNodesToAttributes:output_type -> bobbin.hadoop.yarn.GetNodesToAttributesResponseProto
+	48, // 107: bobbin.hadoop.yarn.ApplicationClientProtocolService.getResourceProfiles:output_type -> bobbin.hadoop.yarn.GetAllResourceProfilesResponseProto
+	50, // 108: bobbin.hadoop.yarn.ApplicationClientProtocolService.getResourceProfile:output_type -> bobbin.hadoop.yarn.GetResourceProfileResponseProto
+	52, // 109: bobbin.hadoop.yarn.ApplicationClientProtocolService.getResourceTypeInfo:output_type -> bobbin.hadoop.yarn.GetAllResourceTypeInfoResponseProto
+	75, // [75:110] is the sub-list for method output_type
+	40, // [40:75] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_bobbin_hadoop_yarn_application_client_proto_init() }
@@ -1579,14 +2880,16 @@ func file_bobbin_hadoop_yarn_application_client_proto_init() {
 	file_bobbin_hadoop_yarn_cluster_proto_init()
 	file_bobbin_hadoop_yarn_container_proto_init()
 	file_bobbin_hadoop_yarn_ids_proto_init()
+	file_bobbin_hadoop_yarn_reservation_proto_init()
 	file_bobbin_hadoop_yarn_resource_proto_init()
+	file_bobbin_hadoop_yarn_signal_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_bobbin_hadoop_yarn_application_client_proto_rawDesc), len(file_bobbin_hadoop_yarn_application_client_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   26,
+			NumMessages:   52,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

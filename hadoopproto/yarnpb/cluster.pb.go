@@ -481,6 +481,169 @@ func (x *NodeReportProto) GetNodeAttributes() []*NodeAttributeProto {
 	return nil
 }
 
+type NodeLabelProto struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  *string                `protobuf:"bytes,1,opt,name=name" json:"name,omitempty"`
+	// Whether only those that ask for the label get its nodes.
+	IsExclusive   *bool `protobuf:"varint,2,opt,name=isExclusive,def=1" json:"isExclusive,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+// Default values for NodeLabelProto fields.
+const (
+	Default_NodeLabelProto_IsExclusive = bool(true)
+)
+
+func (x *NodeLabelProto) Reset() {
+	*x = NodeLabelProto{}
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeLabelProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeLabelProto) ProtoMessage() {}
+
+func (x *NodeLabelProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeLabelProto.ProtoReflect.Descriptor instead.
+func (*NodeLabelProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_cluster_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *NodeLabelProto) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *NodeLabelProto) GetIsExclusive() bool {
+	if x != nil && x.IsExclusive != nil {
+		return *x.IsExclusive
+	}
+	return Default_NodeLabelProto_IsExclusive
+}
+
+type NodeIdToLabelsProto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	NodeId        *NodeIdProto           `protobuf:"bytes,1,opt,name=nodeId" json:"nodeId,omitempty"`
+	NodeLabels    []string               `protobuf:"bytes,2,rep,name=nodeLabels" json:"nodeLabels,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeIdToLabelsProto) Reset() {
+	*x = NodeIdToLabelsProto{}
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeIdToLabelsProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeIdToLabelsProto) ProtoMessage() {}
+
+func (x *NodeIdToLabelsProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeIdToLabelsProto.ProtoReflect.Descriptor instead.
+func (*NodeIdToLabelsProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_cluster_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *NodeIdToLabelsProto) GetNodeId() *NodeIdProto {
+	if x != nil {
+		return x.NodeId
+	}
+	return nil
+}
+
+func (x *NodeIdToLabelsProto) GetNodeLabels() []string {
+	if x != nil {
+		return x.NodeLabels
+	}
+	return nil
+}
+
+type LabelsToNodeIdsProto struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One label.
+	NodeLabels    *string        `protobuf:"bytes,1,opt,name=nodeLabels" json:"nodeLabels,omitempty"`
+	NodeId        []*NodeIdProto `protobuf:"bytes,2,rep,name=nodeId" json:"nodeId,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LabelsToNodeIdsProto) Reset() {
+	*x = LabelsToNodeIdsProto{}
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LabelsToNodeIdsProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LabelsToNodeIdsProto) ProtoMessage() {}
+
+func (x *LabelsToNodeIdsProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LabelsToNodeIdsProto.ProtoReflect.Descriptor instead.
+func (*LabelsToNodeIdsProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_cluster_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *LabelsToNodeIdsProto) GetNodeLabels() string {
+	if x != nil && x.NodeLabels != nil {
+		return *x.NodeLabels
+	}
+	return ""
+}
+
+func (x *LabelsToNodeIdsProto) GetNodeId() []*NodeIdProto {
+	if x != nil {
+		return x.NodeId
+	}
+	return nil
+}
+
 type NodeAttributeProto struct {
 	state          protoimpl.MessageState  `protogen:"open.v1"`
 	AttributeKey   *NodeAttributeKeyProto  `protobuf:"bytes,1,req,name=attributeKey" json:"attributeKey,omitempty"`
@@ -498,7 +661,7 @@ const (
 
 func (x *NodeAttributeProto) Reset() {
 	*x = NodeAttributeProto{}
-	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[1]
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -510,7 +673,7 @@ func (x *NodeAttributeProto) String() string {
 func (*NodeAttributeProto) ProtoMessage() {}
 
 func (x *NodeAttributeProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[1]
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -523,7 +686,7 @@ func (x *NodeAttributeProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeAttributeProto.ProtoReflect.Descriptor instead.
 func (*NodeAttributeProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_yarn_cluster_proto_rawDescGZIP(), []int{1}
+	return file_bobbin_hadoop_yarn_cluster_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *NodeAttributeProto) GetAttributeKey() *NodeAttributeKeyProto {
@@ -562,7 +725,7 @@ const (
 
 func (x *NodeAttributeKeyProto) Reset() {
 	*x = NodeAttributeKeyProto{}
-	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[2]
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -574,7 +737,7 @@ func (x *NodeAttributeKeyProto) String() string {
 func (*NodeAttributeKeyProto) ProtoMessage() {}
 
 func (x *NodeAttributeKeyProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[2]
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -587,7 +750,7 @@ func (x *NodeAttributeKeyProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeAttributeKeyProto.ProtoReflect.Descriptor instead.
 func (*NodeAttributeKeyProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_yarn_cluster_proto_rawDescGZIP(), []int{2}
+	return file_bobbin_hadoop_yarn_cluster_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *NodeAttributeKeyProto) GetAttributePrefix() string {
@@ -602,6 +765,216 @@ func (x *NodeAttributeKeyProto) GetAttributeName() string {
 		return *x.AttributeName
 	}
 	return ""
+}
+
+// An attribute that nodes have, without a value.
+type NodeAttributeInfoProto struct {
+	state         protoimpl.MessageState  `protogen:"open.v1"`
+	AttributeKey  *NodeAttributeKeyProto  `protobuf:"bytes,1,req,name=attributeKey" json:"attributeKey,omitempty"`
+	AttributeType *NodeAttributeTypeProto `protobuf:"varint,2,req,name=attributeType,enum=bobbin.hadoop.yarn.NodeAttributeTypeProto" json:"attributeType,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeAttributeInfoProto) Reset() {
+	*x = NodeAttributeInfoProto{}
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeAttributeInfoProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeAttributeInfoProto) ProtoMessage() {}
+
+func (x *NodeAttributeInfoProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeAttributeInfoProto.ProtoReflect.Descriptor instead.
+func (*NodeAttributeInfoProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_cluster_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *NodeAttributeInfoProto) GetAttributeKey() *NodeAttributeKeyProto {
+	if x != nil {
+		return x.AttributeKey
+	}
+	return nil
+}
+
+func (x *NodeAttributeInfoProto) GetAttributeType() NodeAttributeTypeProto {
+	if x != nil && x.AttributeType != nil {
+		return *x.AttributeType
+	}
+	return NodeAttributeTypeProto_STRING
+}
+
+type NodeToAttributesProto struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A host, without port.
+	Node           *string               `protobuf:"bytes,1,opt,name=node" json:"node,omitempty"`
+	NodeAttributes []*NodeAttributeProto `protobuf:"bytes,2,rep,name=nodeAttributes" json:"nodeAttributes,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *NodeToAttributesProto) Reset() {
+	*x = NodeToAttributesProto{}
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeToAttributesProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeToAttributesProto) ProtoMessage() {}
+
+func (x *NodeToAttributesProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeToAttributesProto.ProtoReflect.Descriptor instead.
+func (*NodeToAttributesProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_cluster_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *NodeToAttributesProto) GetNode() string {
+	if x != nil && x.Node != nil {
+		return *x.Node
+	}
+	return ""
+}
+
+func (x *NodeToAttributesProto) GetNodeAttributes() []*NodeAttributeProto {
+	if x != nil {
+		return x.NodeAttributes
+	}
+	return nil
+}
+
+type NodeToAttributeValueProto struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Hostname       *string                `protobuf:"bytes,1,req,name=hostname" json:"hostname,omitempty"`
+	AttributeValue *string                `protobuf:"bytes,2,req,name=attributeValue" json:"attributeValue,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *NodeToAttributeValueProto) Reset() {
+	*x = NodeToAttributeValueProto{}
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeToAttributeValueProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeToAttributeValueProto) ProtoMessage() {}
+
+func (x *NodeToAttributeValueProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeToAttributeValueProto.ProtoReflect.Descriptor instead.
+func (*NodeToAttributeValueProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_cluster_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *NodeToAttributeValueProto) GetHostname() string {
+	if x != nil && x.Hostname != nil {
+		return *x.Hostname
+	}
+	return ""
+}
+
+func (x *NodeToAttributeValueProto) GetAttributeValue() string {
+	if x != nil && x.AttributeValue != nil {
+		return *x.AttributeValue
+	}
+	return ""
+}
+
+type AttributeToNodesProto struct {
+	state         protoimpl.MessageState       `protogen:"open.v1"`
+	NodeAttribute *NodeAttributeKeyProto       `protobuf:"bytes,1,req,name=nodeAttribute" json:"nodeAttribute,omitempty"`
+	NodeValueMap  []*NodeToAttributeValueProto `protobuf:"bytes,2,rep,name=nodeValueMap" json:"nodeValueMap,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AttributeToNodesProto) Reset() {
+	*x = AttributeToNodesProto{}
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AttributeToNodesProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AttributeToNodesProto) ProtoMessage() {}
+
+func (x *AttributeToNodesProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AttributeToNodesProto.ProtoReflect.Descriptor instead.
+func (*AttributeToNodesProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_cluster_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *AttributeToNodesProto) GetNodeAttribute() *NodeAttributeKeyProto {
+	if x != nil {
+		return x.NodeAttribute
+	}
+	return nil
+}
+
+func (x *AttributeToNodesProto) GetNodeValueMap() []*NodeToAttributeValueProto {
+	if x != nil {
+		return x.NodeValueMap
+	}
+	return nil
 }
 
 type YarnClusterMetricsProto struct {
@@ -620,7 +993,7 @@ type YarnClusterMetricsProto struct {
 
 func (x *YarnClusterMetricsProto) Reset() {
 	*x = YarnClusterMetricsProto{}
-	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[3]
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -632,7 +1005,7 @@ func (x *YarnClusterMetricsProto) String() string {
 func (*YarnClusterMetricsProto) ProtoMessage() {}
 
 func (x *YarnClusterMetricsProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[3]
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -645,7 +1018,7 @@ func (x *YarnClusterMetricsProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use YarnClusterMetricsProto.ProtoReflect.Descriptor instead.
 func (*YarnClusterMetricsProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_yarn_cluster_proto_rawDescGZIP(), []int{3}
+	return file_bobbin_hadoop_yarn_cluster_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *YarnClusterMetricsProto) GetNumNodeManagers() int32 {
@@ -740,7 +1113,7 @@ type QueueInfoProto struct {
 
 func (x *QueueInfoProto) Reset() {
 	*x = QueueInfoProto{}
-	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[4]
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -752,7 +1125,7 @@ func (x *QueueInfoProto) String() string {
 func (*QueueInfoProto) ProtoMessage() {}
 
 func (x *QueueInfoProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[4]
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -765,7 +1138,7 @@ func (x *QueueInfoProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueInfoProto.ProtoReflect.Descriptor instead.
 func (*QueueInfoProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_yarn_cluster_proto_rawDescGZIP(), []int{4}
+	return file_bobbin_hadoop_yarn_cluster_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *QueueInfoProto) GetQueueName() string {
@@ -983,7 +1356,7 @@ type QueueStatisticsProto struct {
 
 func (x *QueueStatisticsProto) Reset() {
 	*x = QueueStatisticsProto{}
-	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[5]
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -995,7 +1368,7 @@ func (x *QueueStatisticsProto) String() string {
 func (*QueueStatisticsProto) ProtoMessage() {}
 
 func (x *QueueStatisticsProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[5]
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1008,7 +1381,7 @@ func (x *QueueStatisticsProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueStatisticsProto.ProtoReflect.Descriptor instead.
 func (*QueueStatisticsProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_yarn_cluster_proto_rawDescGZIP(), []int{5}
+	return file_bobbin_hadoop_yarn_cluster_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *QueueStatisticsProto) GetNumAppsSubmitted() int64 {
@@ -1147,7 +1520,7 @@ type QueueConfigurationsMapProto struct {
 
 func (x *QueueConfigurationsMapProto) Reset() {
 	*x = QueueConfigurationsMapProto{}
-	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[6]
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1159,7 +1532,7 @@ func (x *QueueConfigurationsMapProto) String() string {
 func (*QueueConfigurationsMapProto) ProtoMessage() {}
 
 func (x *QueueConfigurationsMapProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[6]
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1172,7 +1545,7 @@ func (x *QueueConfigurationsMapProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueConfigurationsMapProto.ProtoReflect.Descriptor instead.
 func (*QueueConfigurationsMapProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_yarn_cluster_proto_rawDescGZIP(), []int{6}
+	return file_bobbin_hadoop_yarn_cluster_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *QueueConfigurationsMapProto) GetPartitionName() string {
@@ -1206,7 +1579,7 @@ type QueueConfigurationsProto struct {
 
 func (x *QueueConfigurationsProto) Reset() {
 	*x = QueueConfigurationsProto{}
-	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[7]
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1218,7 +1591,7 @@ func (x *QueueConfigurationsProto) String() string {
 func (*QueueConfigurationsProto) ProtoMessage() {}
 
 func (x *QueueConfigurationsProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[7]
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1231,7 +1604,7 @@ func (x *QueueConfigurationsProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueConfigurationsProto.ProtoReflect.Descriptor instead.
 func (*QueueConfigurationsProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_yarn_cluster_proto_rawDescGZIP(), []int{7}
+	return file_bobbin_hadoop_yarn_cluster_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *QueueConfigurationsProto) GetCapacity() float32 {
@@ -1307,7 +1680,7 @@ type QueueUserACLInfoProto struct {
 
 func (x *QueueUserACLInfoProto) Reset() {
 	*x = QueueUserACLInfoProto{}
-	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[8]
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1319,7 +1692,7 @@ func (x *QueueUserACLInfoProto) String() string {
 func (*QueueUserACLInfoProto) ProtoMessage() {}
 
 func (x *QueueUserACLInfoProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[8]
+	mi := &file_bobbin_hadoop_yarn_cluster_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1332,7 +1705,7 @@ func (x *QueueUserACLInfoProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueUserACLInfoProto.ProtoReflect.Descriptor instead.
 func (*QueueUserACLInfoProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_yarn_cluster_proto_rawDescGZIP(), []int{8}
+	return file_bobbin_hadoop_yarn_cluster_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *QueueUserACLInfoProto) GetQueueName() string {
@@ -1374,7 +1747,20 @@ const file_bobbin_hadoop_yarn_cluster_proto_rawDesc = "" +
 	"\x10node_utilization\x18\f \x01(\v2,.bobbin.hadoop.yarn.ResourceUtilizationProtoR\x0fnodeUtilization\x127\n" +
 	"\x17decommissioning_timeout\x18\r \x01(\rR\x16decommissioningTimeout\x12Q\n" +
 	"\x10node_update_type\x18\x0e \x01(\x0e2'.bobbin.hadoop.yarn.NodeUpdateTypeProtoR\x0enodeUpdateType\x12O\n" +
-	"\x0fnode_attributes\x18\x0f \x03(\v2&.bobbin.hadoop.yarn.NodeAttributeProtoR\x0enodeAttributes\"\xe7\x01\n" +
+	"\x0fnode_attributes\x18\x0f \x03(\v2&.bobbin.hadoop.yarn.NodeAttributeProtoR\x0enodeAttributes\"L\n" +
+	"\x0eNodeLabelProto\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12&\n" +
+	"\visExclusive\x18\x02 \x01(\b:\x04trueR\visExclusive\"n\n" +
+	"\x13NodeIdToLabelsProto\x127\n" +
+	"\x06nodeId\x18\x01 \x01(\v2\x1f.bobbin.hadoop.yarn.NodeIdProtoR\x06nodeId\x12\x1e\n" +
+	"\n" +
+	"nodeLabels\x18\x02 \x03(\tR\n" +
+	"nodeLabels\"o\n" +
+	"\x14LabelsToNodeIdsProto\x12\x1e\n" +
+	"\n" +
+	"nodeLabels\x18\x01 \x01(\tR\n" +
+	"nodeLabels\x127\n" +
+	"\x06nodeId\x18\x02 \x03(\v2\x1f.bobbin.hadoop.yarn.NodeIdProtoR\x06nodeId\"\xe7\x01\n" +
 	"\x12NodeAttributeProto\x12M\n" +
 	"\fattributeKey\x18\x01 \x02(\v2).bobbin.hadoop.yarn.NodeAttributeKeyProtoR\fattributeKey\x12X\n" +
 	"\rattributeType\x18\x02 \x01(\x0e2*.bobbin.hadoop.yarn.NodeAttributeTypeProto:\x06STRINGR\rattributeType\x12(\n" +
@@ -1382,7 +1768,19 @@ const file_bobbin_hadoop_yarn_cluster_proto_rawDesc = "" +
 	"\x15NodeAttributeKeyProto\x124\n" +
 	"\x0fattributePrefix\x18\x01 \x01(\t:\n" +
 	"rm.yarn.ioR\x0fattributePrefix\x12$\n" +
-	"\rattributeName\x18\x02 \x02(\tR\rattributeName\"\xfb\x02\n" +
+	"\rattributeName\x18\x02 \x02(\tR\rattributeName\"\xb9\x01\n" +
+	"\x16NodeAttributeInfoProto\x12M\n" +
+	"\fattributeKey\x18\x01 \x02(\v2).bobbin.hadoop.yarn.NodeAttributeKeyProtoR\fattributeKey\x12P\n" +
+	"\rattributeType\x18\x02 \x02(\x0e2*.bobbin.hadoop.yarn.NodeAttributeTypeProtoR\rattributeType\"{\n" +
+	"\x15NodeToAttributesProto\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12N\n" +
+	"\x0enodeAttributes\x18\x02 \x03(\v2&.bobbin.hadoop.yarn.NodeAttributeProtoR\x0enodeAttributes\"_\n" +
+	"\x19NodeToAttributeValueProto\x12\x1a\n" +
+	"\bhostname\x18\x01 \x02(\tR\bhostname\x12&\n" +
+	"\x0eattributeValue\x18\x02 \x02(\tR\x0eattributeValue\"\xbb\x01\n" +
+	"\x15AttributeToNodesProto\x12O\n" +
+	"\rnodeAttribute\x18\x01 \x02(\v2).bobbin.hadoop.yarn.NodeAttributeKeyProtoR\rnodeAttribute\x12Q\n" +
+	"\fnodeValueMap\x18\x02 \x03(\v2-.bobbin.hadoop.yarn.NodeToAttributeValueProtoR\fnodeValueMap\"\xfb\x02\n" +
 	"\x17YarnClusterMetricsProto\x12*\n" +
 	"\x11num_node_managers\x18\x01 \x01(\x05R\x0fnumNodeManagers\x124\n" +
 	"\x16num_decommissioned_nms\x18\x02 \x01(\x05R\x14numDecommissionedNms\x12$\n" +
@@ -1499,7 +1897,7 @@ func file_bobbin_hadoop_yarn_cluster_proto_rawDescGZIP() []byte {
 }
 
 var file_bobbin_hadoop_yarn_cluster_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_bobbin_hadoop_yarn_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_bobbin_hadoop_yarn_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_bobbin_hadoop_yarn_cluster_proto_goTypes = []any{
 	(NodeStateProto)(0),                 // 0: bobbin.hadoop.yarn.NodeStateProto
 	(NodeUpdateTypeProto)(0),            // 1: bobbin.hadoop.yarn.NodeUpdateTypeProto
@@ -1507,46 +1905,60 @@ var file_bobbin_hadoop_yarn_cluster_proto_goTypes = []any{
 	(QueueStateProto)(0),                // 3: bobbin.hadoop.yarn.QueueStateProto
 	(QueueACLProto)(0),                  // 4: bobbin.hadoop.yarn.QueueACLProto
 	(*NodeReportProto)(nil),             // 5: bobbin.hadoop.yarn.NodeReportProto
-	(*NodeAttributeProto)(nil),          // 6: bobbin.hadoop.yarn.NodeAttributeProto
-	(*NodeAttributeKeyProto)(nil),       // 7: bobbin.hadoop.yarn.NodeAttributeKeyProto
-	(*YarnClusterMetricsProto)(nil),     // 8: bobbin.hadoop.yarn.YarnClusterMetricsProto
-	(*QueueInfoProto)(nil),              // 9: bobbin.hadoop.yarn.QueueInfoProto
-	(*QueueStatisticsProto)(nil),        // 10: bobbin.hadoop.yarn.QueueStatisticsProto
-	(*QueueConfigurationsMapProto)(nil), // 11: bobbin.hadoop.yarn.QueueConfigurationsMapProto
-	(*QueueConfigurationsProto)(nil),    // 12: bobbin.hadoop.yarn.QueueConfigurationsProto
-	(*QueueUserACLInfoProto)(nil),       // 13: bobbin.hadoop.yarn.QueueUserACLInfoProto
-	(*NodeIdProto)(nil),                 // 14: bobbin.hadoop.yarn.NodeIdProto
-	(*ResourceProto)(nil),               // 15: bobbin.hadoop.yarn.ResourceProto
-	(*ResourceUtilizationProto)(nil),    // 16: bobbin.hadoop.yarn.ResourceUtilizationProto
-	(*ApplicationReportProto)(nil),      // 17: bobbin.hadoop.yarn.ApplicationReportProto
+	(*NodeLabelProto)(nil),              // 6: bobbin.hadoop.yarn.NodeLabelProto
+	(*NodeIdToLabelsProto)(nil),         // 7: bobbin.hadoop.yarn.NodeIdToLabelsProto
+	(*LabelsToNodeIdsProto)(nil),        // 8: bobbin.hadoop.yarn.LabelsToNodeIdsProto
+	(*NodeAttributeProto)(nil),          // 9: bobbin.hadoop.yarn.NodeAttributeProto
+	(*NodeAttributeKeyProto)(nil),       // 10: bobbin.hadoop.yarn.NodeAttributeKeyProto
+	(*NodeAttributeInfoProto)(nil),      // 11: bobbin.hadoop.yarn.NodeAttributeInfoProto
+	(*NodeToAttributesProto)(nil),       // 12: bobbin.hadoop.yarn.NodeToAttributesProto
+	(*NodeToAttributeValueProto)(nil),   // 13: bobbin.hadoop.yarn.NodeToAttributeValueProto
+	(*AttributeToNodesProto)(nil),       // 14: bobbin.hadoop.yarn.AttributeToNodesProto
+	(*YarnClusterMetricsProto)(nil),     // 15: bobbin.hadoop.yarn.YarnClusterMetricsProto
+	(*QueueInfoProto)(nil),              // 16: bobbin.hadoop.yarn.QueueInfoProto
+	(*QueueStatisticsProto)(nil),        // 17: bobbin.hadoop.yarn.QueueStatisticsProto
+	(*QueueConfigurationsMapProto)(nil), // 18: bobbin.hadoop.yarn.QueueConfigurationsMapProto
+	(*QueueConfigurationsProto)(nil),    // 19: bobbin.hadoop.yarn.QueueConfigurationsProto
+	(*QueueUserACLInfoProto)(nil),       // 20: bobbin.hadoop.yarn.QueueUserACLInfoProto
+	(*NodeIdProto)(nil),                 // 21: bobbin.hadoop.yarn.NodeIdProto
+	(*ResourceProto)(nil),               // 22: bobbin.hadoop.yarn.ResourceProto
+	(*ResourceUtilizationProto)(nil),    // 23: bobbin.hadoop.yarn.ResourceUtilizationProto
+	(*ApplicationReportProto)(nil),      // 24: bobbin.hadoop.yarn.ApplicationReportProto
 }
 var file_bobbin_hadoop_yarn_cluster_proto_depIdxs = []int32{
-	14, // 0: bobbin.hadoop.yarn.NodeReportProto.nodeId:type_name -> bobbin.hadoop.yarn.NodeIdProto
-	15, // 1: bobbin.hadoop.yarn.NodeReportProto.used:type_name -> bobbin.hadoop.yarn.ResourceProto
-	15, // 2: bobbin.hadoop.yarn.NodeReportProto.capability:type_name -> bobbin.hadoop.yarn.ResourceProto
+	21, // 0: bobbin.hadoop.yarn.NodeReportProto.nodeId:type_name -> bobbin.hadoop.yarn.NodeIdProto
+	22, // 1: bobbin.hadoop.yarn.NodeReportProto.used:type_name -> bobbin.hadoop.yarn.ResourceProto
+	22, // 2: bobbin.hadoop.yarn.NodeReportProto.capability:type_name -> bobbin.hadoop.yarn.ResourceProto
 	0,  // 3: bobbin.hadoop.yarn.NodeReportProto.node_state:type_name -> bobbin.hadoop.yarn.NodeStateProto
-	16, // 4: bobbin.hadoop.yarn.NodeReportProto.containers_utilization:type_name -> bobbin.hadoop.yarn.ResourceUtilizationProto
-	16, // 5: bobbin.hadoop.yarn.NodeReportProto.node_utilization:type_name -> bobbin.hadoop.yarn.ResourceUtilizationProto
+	23, // 4: bobbin.hadoop.yarn.NodeReportProto.containers_utilization:type_name -> bobbin.hadoop.yarn.ResourceUtilizationProto
+	23, // 5: bobbin.hadoop.yarn.NodeReportProto.node_utilization:type_name -> bobbin.hadoop.yarn.ResourceUtilizationProto
 	1,  // 6: bobbin.hadoop.yarn.NodeReportProto.node_update_type:type_name -> bobbin.hadoop.yarn.NodeUpdateTypeProto
-	6,  // 7: bobbin.hadoop.yarn.NodeReportProto.node_attributes:type_name -> bobbin.hadoop.yarn.NodeAttributeProto
-	7,  // 8: bobbin.hadoop.yarn.NodeAttributeProto.attributeKey:type_name -> bobbin.hadoop.yarn.NodeAttributeKeyProto
-	2,  // 9: bobbin.hadoop.yarn.NodeAttributeProto.attributeType:type_name -> bobbin.hadoop.yarn.NodeAttributeTypeProto
-	3,  // 10: bobbin.hadoop.yarn.QueueInfoProto.state:type_name -> bobbin.hadoop.yarn.QueueStateProto
-	9,  // 11: bobbin.hadoop.yarn.QueueInfoProto.childQueues:type_name -> bobbin.hadoop.yarn.QueueInfoProto
-	17, // 12: bobbin.hadoop.yarn.QueueInfoProto.applications:type_name -> bobbin.hadoop.yarn.ApplicationReportProto
-	10, // 13: bobbin.hadoop.yarn.QueueInfoProto.queueStatistics:type_name -> bobbin.hadoop.yarn.QueueStatisticsProto
-	11, // 14: bobbin.hadoop.yarn.QueueInfoProto.queueConfigurationsMap:type_name -> bobbin.hadoop.yarn.QueueConfigurationsMapProto
-	12, // 15: bobbin.hadoop.yarn.QueueConfigurationsMapProto.queueConfigurations:type_name -> bobbin.hadoop.yarn.QueueConfigurationsProto
-	15, // 16: bobbin.hadoop.yarn.QueueConfigurationsProto.effectiveMinCapacity:type_name -> bobbin.hadoop.yarn.ResourceProto
-	15, // 17: bobbin.hadoop.yarn.QueueConfigurationsProto.effectiveMaxCapacity:type_name -> bobbin.hadoop.yarn.ResourceProto
-	15, // 18: bobbin.hadoop.yarn.QueueConfigurationsProto.configuredMinCapacity:type_name -> bobbin.hadoop.yarn.ResourceProto
-	15, // 19: bobbin.hadoop.yarn.QueueConfigurationsProto.configuredMaxCapacity:type_name -> bobbin.hadoop.yarn.ResourceProto
-	4,  // 20: bobbin.hadoop.yarn.QueueUserACLInfoProto.userAcls:type_name -> bobbin.hadoop.yarn.QueueACLProto
-	21, // [21:21] is the sub-list for method output_type
-	21, // [21:21] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	9,  // 7: bobbin.hadoop.yarn.NodeReportProto.node_attributes:type_name -> bobbin.hadoop.yarn.NodeAttributeProto
+	21, // 8: bobbin.hadoop.yarn.NodeIdToLabelsProto.nodeId:type_name -> bobbin.hadoop.yarn.NodeIdProto
+	21, // 9: bobbin.hadoop.yarn.LabelsToNodeIdsProto.nodeId:type_name -> bobbin.hadoop.yarn.NodeIdProto
+	10, // 10: bobbin.hadoop.yarn.NodeAttributeProto.attributeKey:type_name -> bobbin.hadoop.yarn.NodeAttributeKeyProto
+	2,  // 11: bobbin.hadoop.yarn.NodeAttributeProto.attributeType:type_name -> bobbin.hadoop.yarn.NodeAttributeTypeProto
+	10, // 12: bobbin.hadoop.yarn.NodeAttributeInfoProto.attributeKey:type_name -> bobbin.hadoop.yarn.NodeAttributeKeyProto
+	2,  // 13: bobbin.hadoop.yarn.NodeAttributeInfoProto.attributeType:type_name -> bobbin.hadoop.yarn.NodeAttributeTypeProto
+	9,  // 14: bobbin.hadoop.yarn.NodeToAttributesProto.nodeAttributes:type_name -> bobbin.hadoop.yarn.NodeAttributeProto
+	10, // 15: bobbin.hadoop.yarn.AttributeToNodesProto.nodeAttribute:type_name -> bobbin.hadoop.yarn.NodeAttributeKeyProto
+	13, // 16: bobbin.hadoop.yarn.AttributeToNodesProto.nodeValueMap:type_name -> bobbin.hadoop.yarn.NodeToAttributeValueProto
+	3,  // 17: bobbin.hadoop.yarn.QueueInfoProto.state:type_name -> bobbin.hadoop.yarn.QueueStateProto
+	16, // 18: bobbin.hadoop.yarn.QueueInfoProto.childQueues:type_name -> bobbin.hadoop.yarn.QueueInfoProto
+	24, // 19: bobbin.hadoop.yarn.QueueInfoProto.applications:type_name -> bobbin.hadoop.yarn.ApplicationReportProto
+	17, // 20: bobbin.hadoop.yarn.QueueInfoProto.queueStatistics:type_name -> bobbin.hadoop.yarn.QueueStatisticsProto
+	18, // 21: bobbin.hadoop.yarn.QueueInfoProto.queueConfigurationsMap:type_name -> bobbin.hadoop.yarn.QueueConfigurationsMapProto
+	19, // 22: bobbin.hadoop.yarn.QueueConfigurationsMapProto.queueConfigurations:type_name -> bobbin.hadoop.yarn.QueueConfigurationsProto
+	22, // 23: bobbin.hadoop.yarn.QueueConfigurationsProto.effectiveMinCapacity:type_name -> bobbin.hadoop.yarn.ResourceProto
+	22, // 24: bobbin.hadoop.yarn.QueueConfigurationsProto.effectiveMaxCapacity:type_name -> bobbin.hadoop.yarn.ResourceProto
+	22, // 25: bobbin.hadoop.yarn.QueueConfigurationsProto.configuredMinCapacity:type_name -> bobbin.hadoop.yarn.ResourceProto
+	22, // 26: bobbin.hadoop.yarn.QueueConfigurationsProto.configuredMaxCapacity:type_name -> bobbin.hadoop.yarn.ResourceProto
+	4,  // 27: bobbin.hadoop.yarn.QueueUserACLInfoProto.userAcls:type_name -> bobbin.hadoop.yarn.QueueACLProto
+	28, // [28:28] is the sub-list for method output_type
+	28, // [28:28] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_bobbin_hadoop_yarn_cluster_proto_init() }
@@ -1563,7 +1975,7 @@ func file_bobbin_hadoop_yarn_cluster_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_bobbin_hadoop_yarn_cluster_proto_rawDesc), len(file_bobbin_hadoop_yarn_cluster_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   9,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
