@@ -15,7 +15,7 @@
 // whether a field is present, so set fields explicitly.
 //
 // Of Hadoop's yarn package, DecommissionTypeProto and NodeActionProto cannot live
-// in one protobuf package in Go, as both have a value NORMAL; neither is here yet.
+// in one protobuf package in Go, as both have a value NORMAL; only the latter is here.
 //
 // Nothing in these packages is written by hand; they import nothing of Bobbin.
 package hadoopproto

@@ -24,6 +24,65 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type LocalizationStateProto int32
+
+const (
+	LocalizationStateProto_L_PENDING   LocalizationStateProto = 1
+	LocalizationStateProto_L_COMPLETED LocalizationStateProto = 2
+	LocalizationStateProto_L_FAILED    LocalizationStateProto = 3
+)
+
+// Enum value maps for LocalizationStateProto.
+var (
+	LocalizationStateProto_name = map[int32]string{
+		1: "L_PENDING",
+		2: "L_COMPLETED",
+		3: "L_FAILED",
+	}
+	LocalizationStateProto_value = map[string]int32{
+		"L_PENDING":   1,
+		"L_COMPLETED": 2,
+		"L_FAILED":    3,
+	}
+)
+
+func (x LocalizationStateProto) Enum() *LocalizationStateProto {
+	p := new(LocalizationStateProto)
+	*p = x
+	return p
+}
+
+func (x LocalizationStateProto) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (LocalizationStateProto) Descriptor() protoreflect.EnumDescriptor {
+	return file_bobbin_hadoop_yarn_container_management_proto_enumTypes[0].Descriptor()
+}
+
+func (LocalizationStateProto) Type() protoreflect.EnumType {
+	return &file_bobbin_hadoop_yarn_container_management_proto_enumTypes[0]
+}
+
+func (x LocalizationStateProto) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Do not use.
+func (x *LocalizationStateProto) UnmarshalJSON(b []byte) error {
+	num, err := protoimpl.X.UnmarshalJSONEnum(x.Descriptor(), b)
+	if err != nil {
+		return err
+	}
+	*x = LocalizationStateProto(num)
+	return nil
+}
+
+// Deprecated: Use LocalizationStateProto.Descriptor instead.
+func (LocalizationStateProto) EnumDescriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_container_management_proto_rawDescGZIP(), []int{0}
+}
+
 type StartContainersRequestProto struct {
 	state                 protoimpl.MessageState        `protogen:"open.v1"`
 	StartContainerRequest []*StartContainerRequestProto `protobuf:"bytes,1,rep,name=start_container_request,json=startContainerRequest" json:"start_container_request,omitempty"`
@@ -425,11 +484,615 @@ func (x *GetContainerStatusesResponseProto) GetFailedRequests() []*ContainerExce
 	return nil
 }
 
+type ContainerUpdateRequestProto struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Those of the updated containers that the ResourceManager has granted.
+	UpdateContainerToken []*commonpb.TokenProto `protobuf:"bytes,1,rep,name=update_container_token,json=updateContainerToken" json:"update_container_token,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
+}
+
+func (x *ContainerUpdateRequestProto) Reset() {
+	*x = ContainerUpdateRequestProto{}
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContainerUpdateRequestProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContainerUpdateRequestProto) ProtoMessage() {}
+
+func (x *ContainerUpdateRequestProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContainerUpdateRequestProto.ProtoReflect.Descriptor instead.
+func (*ContainerUpdateRequestProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_container_management_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ContainerUpdateRequestProto) GetUpdateContainerToken() []*commonpb.TokenProto {
+	if x != nil {
+		return x.UpdateContainerToken
+	}
+	return nil
+}
+
+type ContainerUpdateResponseProto struct {
+	state             protoimpl.MessageState        `protogen:"open.v1"`
+	SucceededRequests []*ContainerIdProto           `protobuf:"bytes,1,rep,name=succeeded_requests,json=succeededRequests" json:"succeeded_requests,omitempty"`
+	FailedRequests    []*ContainerExceptionMapProto `protobuf:"bytes,2,rep,name=failed_requests,json=failedRequests" json:"failed_requests,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *ContainerUpdateResponseProto) Reset() {
+	*x = ContainerUpdateResponseProto{}
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContainerUpdateResponseProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContainerUpdateResponseProto) ProtoMessage() {}
+
+func (x *ContainerUpdateResponseProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContainerUpdateResponseProto.ProtoReflect.Descriptor instead.
+func (*ContainerUpdateResponseProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_container_management_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ContainerUpdateResponseProto) GetSucceededRequests() []*ContainerIdProto {
+	if x != nil {
+		return x.SucceededRequests
+	}
+	return nil
+}
+
+func (x *ContainerUpdateResponseProto) GetFailedRequests() []*ContainerExceptionMapProto {
+	if x != nil {
+		return x.FailedRequests
+	}
+	return nil
+}
+
+type ResourceLocalizationRequestProto struct {
+	state          protoimpl.MessageState         `protogen:"open.v1"`
+	ContainerId    *ContainerIdProto              `protobuf:"bytes,1,opt,name=container_id,json=containerId" json:"container_id,omitempty"`
+	LocalResources []*StringLocalResourceMapProto `protobuf:"bytes,2,rep,name=local_resources,json=localResources" json:"local_resources,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *ResourceLocalizationRequestProto) Reset() {
+	*x = ResourceLocalizationRequestProto{}
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResourceLocalizationRequestProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResourceLocalizationRequestProto) ProtoMessage() {}
+
+func (x *ResourceLocalizationRequestProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResourceLocalizationRequestProto.ProtoReflect.Descriptor instead.
+func (*ResourceLocalizationRequestProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_container_management_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ResourceLocalizationRequestProto) GetContainerId() *ContainerIdProto {
+	if x != nil {
+		return x.ContainerId
+	}
+	return nil
+}
+
+func (x *ResourceLocalizationRequestProto) GetLocalResources() []*StringLocalResourceMapProto {
+	if x != nil {
+		return x.LocalResources
+	}
+	return nil
+}
+
+type ResourceLocalizationResponseProto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResourceLocalizationResponseProto) Reset() {
+	*x = ResourceLocalizationResponseProto{}
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResourceLocalizationResponseProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResourceLocalizationResponseProto) ProtoMessage() {}
+
+func (x *ResourceLocalizationResponseProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResourceLocalizationResponseProto.ProtoReflect.Descriptor instead.
+func (*ResourceLocalizationResponseProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_container_management_proto_rawDescGZIP(), []int{11}
+}
+
+type LocalizationStatusProto struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The link's name in the working directory.
+	ResourceKey       *string                 `protobuf:"bytes,1,opt,name=resource_key,json=resourceKey" json:"resource_key,omitempty"`
+	LocalizationState *LocalizationStateProto `protobuf:"varint,2,opt,name=localization_state,json=localizationState,enum=bobbin.hadoop.yarn.LocalizationStateProto" json:"localization_state,omitempty"`
+	Diagnostics       *string                 `protobuf:"bytes,3,opt,name=diagnostics" json:"diagnostics,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *LocalizationStatusProto) Reset() {
+	*x = LocalizationStatusProto{}
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LocalizationStatusProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LocalizationStatusProto) ProtoMessage() {}
+
+func (x *LocalizationStatusProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LocalizationStatusProto.ProtoReflect.Descriptor instead.
+func (*LocalizationStatusProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_container_management_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *LocalizationStatusProto) GetResourceKey() string {
+	if x != nil && x.ResourceKey != nil {
+		return *x.ResourceKey
+	}
+	return ""
+}
+
+func (x *LocalizationStatusProto) GetLocalizationState() LocalizationStateProto {
+	if x != nil && x.LocalizationState != nil {
+		return *x.LocalizationState
+	}
+	return LocalizationStateProto_L_PENDING
+}
+
+func (x *LocalizationStatusProto) GetDiagnostics() string {
+	if x != nil && x.Diagnostics != nil {
+		return *x.Diagnostics
+	}
+	return ""
+}
+
+type ContainerLocalizationStatusesProto struct {
+	state                protoimpl.MessageState     `protogen:"open.v1"`
+	ContainerId          *ContainerIdProto          `protobuf:"bytes,1,opt,name=container_id,json=containerId" json:"container_id,omitempty"`
+	LocalizationStatuses []*LocalizationStatusProto `protobuf:"bytes,2,rep,name=localization_statuses,json=localizationStatuses" json:"localization_statuses,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
+}
+
+func (x *ContainerLocalizationStatusesProto) Reset() {
+	*x = ContainerLocalizationStatusesProto{}
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContainerLocalizationStatusesProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContainerLocalizationStatusesProto) ProtoMessage() {}
+
+func (x *ContainerLocalizationStatusesProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContainerLocalizationStatusesProto.ProtoReflect.Descriptor instead.
+func (*ContainerLocalizationStatusesProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_container_management_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ContainerLocalizationStatusesProto) GetContainerId() *ContainerIdProto {
+	if x != nil {
+		return x.ContainerId
+	}
+	return nil
+}
+
+func (x *ContainerLocalizationStatusesProto) GetLocalizationStatuses() []*LocalizationStatusProto {
+	if x != nil {
+		return x.LocalizationStatuses
+	}
+	return nil
+}
+
+type GetLocalizationStatusesRequestProto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ContainerId   []*ContainerIdProto    `protobuf:"bytes,1,rep,name=container_id,json=containerId" json:"container_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLocalizationStatusesRequestProto) Reset() {
+	*x = GetLocalizationStatusesRequestProto{}
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLocalizationStatusesRequestProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLocalizationStatusesRequestProto) ProtoMessage() {}
+
+func (x *GetLocalizationStatusesRequestProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLocalizationStatusesRequestProto.ProtoReflect.Descriptor instead.
+func (*GetLocalizationStatusesRequestProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_container_management_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *GetLocalizationStatusesRequestProto) GetContainerId() []*ContainerIdProto {
+	if x != nil {
+		return x.ContainerId
+	}
+	return nil
+}
+
+type GetLocalizationStatusesResponseProto struct {
+	state                    protoimpl.MessageState                `protogen:"open.v1"`
+	CntnLocalizationStatuses []*ContainerLocalizationStatusesProto `protobuf:"bytes,1,rep,name=cntn_localization_statuses,json=cntnLocalizationStatuses" json:"cntn_localization_statuses,omitempty"`
+	FailedRequests           []*ContainerExceptionMapProto         `protobuf:"bytes,2,rep,name=failed_requests,json=failedRequests" json:"failed_requests,omitempty"`
+	unknownFields            protoimpl.UnknownFields
+	sizeCache                protoimpl.SizeCache
+}
+
+func (x *GetLocalizationStatusesResponseProto) Reset() {
+	*x = GetLocalizationStatusesResponseProto{}
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLocalizationStatusesResponseProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLocalizationStatusesResponseProto) ProtoMessage() {}
+
+func (x *GetLocalizationStatusesResponseProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLocalizationStatusesResponseProto.ProtoReflect.Descriptor instead.
+func (*GetLocalizationStatusesResponseProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_container_management_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *GetLocalizationStatusesResponseProto) GetCntnLocalizationStatuses() []*ContainerLocalizationStatusesProto {
+	if x != nil {
+		return x.CntnLocalizationStatuses
+	}
+	return nil
+}
+
+func (x *GetLocalizationStatusesResponseProto) GetFailedRequests() []*ContainerExceptionMapProto {
+	if x != nil {
+		return x.FailedRequests
+	}
+	return nil
+}
+
+type ReInitializeContainerRequestProto struct {
+	state                  protoimpl.MessageState       `protogen:"open.v1"`
+	ContainerId            *ContainerIdProto            `protobuf:"bytes,1,opt,name=container_id,json=containerId" json:"container_id,omitempty"`
+	ContainerLaunchContext *ContainerLaunchContextProto `protobuf:"bytes,2,opt,name=container_launch_context,json=containerLaunchContext" json:"container_launch_context,omitempty"`
+	// False keeps the way back open until a commit.
+	AutoCommit    *bool `protobuf:"varint,3,opt,name=auto_commit,json=autoCommit,def=1" json:"auto_commit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+// Default values for ReInitializeContainerRequestProto fields.
+const (
+	Default_ReInitializeContainerRequestProto_AutoCommit = bool(true)
+)
+
+func (x *ReInitializeContainerRequestProto) Reset() {
+	*x = ReInitializeContainerRequestProto{}
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReInitializeContainerRequestProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReInitializeContainerRequestProto) ProtoMessage() {}
+
+func (x *ReInitializeContainerRequestProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReInitializeContainerRequestProto.ProtoReflect.Descriptor instead.
+func (*ReInitializeContainerRequestProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_container_management_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ReInitializeContainerRequestProto) GetContainerId() *ContainerIdProto {
+	if x != nil {
+		return x.ContainerId
+	}
+	return nil
+}
+
+func (x *ReInitializeContainerRequestProto) GetContainerLaunchContext() *ContainerLaunchContextProto {
+	if x != nil {
+		return x.ContainerLaunchContext
+	}
+	return nil
+}
+
+func (x *ReInitializeContainerRequestProto) GetAutoCommit() bool {
+	if x != nil && x.AutoCommit != nil {
+		return *x.AutoCommit
+	}
+	return Default_ReInitializeContainerRequestProto_AutoCommit
+}
+
+type ReInitializeContainerResponseProto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReInitializeContainerResponseProto) Reset() {
+	*x = ReInitializeContainerResponseProto{}
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReInitializeContainerResponseProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReInitializeContainerResponseProto) ProtoMessage() {}
+
+func (x *ReInitializeContainerResponseProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReInitializeContainerResponseProto.ProtoReflect.Descriptor instead.
+func (*ReInitializeContainerResponseProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_container_management_proto_rawDescGZIP(), []int{17}
+}
+
+type RestartContainerResponseProto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestartContainerResponseProto) Reset() {
+	*x = RestartContainerResponseProto{}
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestartContainerResponseProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestartContainerResponseProto) ProtoMessage() {}
+
+func (x *RestartContainerResponseProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestartContainerResponseProto.ProtoReflect.Descriptor instead.
+func (*RestartContainerResponseProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_container_management_proto_rawDescGZIP(), []int{18}
+}
+
+type RollbackResponseProto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RollbackResponseProto) Reset() {
+	*x = RollbackResponseProto{}
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RollbackResponseProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RollbackResponseProto) ProtoMessage() {}
+
+func (x *RollbackResponseProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RollbackResponseProto.ProtoReflect.Descriptor instead.
+func (*RollbackResponseProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_container_management_proto_rawDescGZIP(), []int{19}
+}
+
+type CommitResponseProto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CommitResponseProto) Reset() {
+	*x = CommitResponseProto{}
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CommitResponseProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CommitResponseProto) ProtoMessage() {}
+
+func (x *CommitResponseProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_yarn_container_management_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CommitResponseProto.ProtoReflect.Descriptor instead.
+func (*CommitResponseProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_yarn_container_management_proto_rawDescGZIP(), []int{20}
+}
+
 var File_bobbin_hadoop_yarn_container_management_proto protoreflect.FileDescriptor
 
 const file_bobbin_hadoop_yarn_container_management_proto_rawDesc = "" +
 	"\n" +
-	"-bobbin/hadoop/yarn/container_management.proto\x12\x12bobbin.hadoop.yarn\x1a#bobbin/hadoop/common/security.proto\x1a\"bobbin/hadoop/yarn/container.proto\x1a\x1cbobbin/hadoop/yarn/ids.proto\x1a\x1fbobbin/hadoop/yarn/launch.proto\"\x85\x01\n" +
+	"-bobbin/hadoop/yarn/container_management.proto\x12\x12bobbin.hadoop.yarn\x1a#bobbin/hadoop/common/security.proto\x1a\"bobbin/hadoop/yarn/container.proto\x1a\x1cbobbin/hadoop/yarn/ids.proto\x1a\x1fbobbin/hadoop/yarn/launch.proto\x1a\x1fbobbin/hadoop/yarn/signal.proto\"\x85\x01\n" +
 	"\x1bStartContainersRequestProto\x12f\n" +
 	"\x17start_container_request\x18\x01 \x03(\v2..bobbin.hadoop.yarn.StartContainerRequestProtoR\x15startContainerRequest\"\xd2\x01\n" +
 	"\x1aStartContainerRequestProto\x12i\n" +
@@ -451,11 +1114,54 @@ const file_bobbin_hadoop_yarn_container_management_proto_rawDesc = "" +
 	"\fcontainer_id\x18\x01 \x03(\v2$.bobbin.hadoop.yarn.ContainerIdProtoR\vcontainerId\"\xbe\x01\n" +
 	"!GetContainerStatusesResponseProto\x12@\n" +
 	"\x06status\x18\x01 \x03(\v2(.bobbin.hadoop.yarn.ContainerStatusProtoR\x06status\x12W\n" +
-	"\x0ffailed_requests\x18\x02 \x03(\v2..bobbin.hadoop.yarn.ContainerExceptionMapProtoR\x0efailedRequests2\x93\x03\n" +
+	"\x0ffailed_requests\x18\x02 \x03(\v2..bobbin.hadoop.yarn.ContainerExceptionMapProtoR\x0efailedRequests\"u\n" +
+	"\x1bContainerUpdateRequestProto\x12V\n" +
+	"\x16update_container_token\x18\x01 \x03(\v2 .bobbin.hadoop.common.TokenProtoR\x14updateContainerToken\"\xcc\x01\n" +
+	"\x1cContainerUpdateResponseProto\x12S\n" +
+	"\x12succeeded_requests\x18\x01 \x03(\v2$.bobbin.hadoop.yarn.ContainerIdProtoR\x11succeededRequests\x12W\n" +
+	"\x0ffailed_requests\x18\x02 \x03(\v2..bobbin.hadoop.yarn.ContainerExceptionMapProtoR\x0efailedRequests\"\xc5\x01\n" +
+	" ResourceLocalizationRequestProto\x12G\n" +
+	"\fcontainer_id\x18\x01 \x01(\v2$.bobbin.hadoop.yarn.ContainerIdProtoR\vcontainerId\x12X\n" +
+	"\x0flocal_resources\x18\x02 \x03(\v2/.bobbin.hadoop.yarn.StringLocalResourceMapProtoR\x0elocalResources\"#\n" +
+	"!ResourceLocalizationResponseProto\"\xb9\x01\n" +
+	"\x17LocalizationStatusProto\x12!\n" +
+	"\fresource_key\x18\x01 \x01(\tR\vresourceKey\x12Y\n" +
+	"\x12localization_state\x18\x02 \x01(\x0e2*.bobbin.hadoop.yarn.LocalizationStateProtoR\x11localizationState\x12 \n" +
+	"\vdiagnostics\x18\x03 \x01(\tR\vdiagnostics\"\xcf\x01\n" +
+	"\"ContainerLocalizationStatusesProto\x12G\n" +
+	"\fcontainer_id\x18\x01 \x01(\v2$.bobbin.hadoop.yarn.ContainerIdProtoR\vcontainerId\x12`\n" +
+	"\x15localization_statuses\x18\x02 \x03(\v2+.bobbin.hadoop.yarn.LocalizationStatusProtoR\x14localizationStatuses\"n\n" +
+	"#GetLocalizationStatusesRequestProto\x12G\n" +
+	"\fcontainer_id\x18\x01 \x03(\v2$.bobbin.hadoop.yarn.ContainerIdProtoR\vcontainerId\"\xf5\x01\n" +
+	"$GetLocalizationStatusesResponseProto\x12t\n" +
+	"\x1acntn_localization_statuses\x18\x01 \x03(\v26.bobbin.hadoop.yarn.ContainerLocalizationStatusesProtoR\x18cntnLocalizationStatuses\x12W\n" +
+	"\x0ffailed_requests\x18\x02 \x03(\v2..bobbin.hadoop.yarn.ContainerExceptionMapProtoR\x0efailedRequests\"\xfe\x01\n" +
+	"!ReInitializeContainerRequestProto\x12G\n" +
+	"\fcontainer_id\x18\x01 \x01(\v2$.bobbin.hadoop.yarn.ContainerIdProtoR\vcontainerId\x12i\n" +
+	"\x18container_launch_context\x18\x02 \x01(\v2/.bobbin.hadoop.yarn.ContainerLaunchContextProtoR\x16containerLaunchContext\x12%\n" +
+	"\vauto_commit\x18\x03 \x01(\b:\x04trueR\n" +
+	"autoCommit\"$\n" +
+	"\"ReInitializeContainerResponseProto\"\x1f\n" +
+	"\x1dRestartContainerResponseProto\"\x17\n" +
+	"\x15RollbackResponseProto\"\x15\n" +
+	"\x13CommitResponseProto*F\n" +
+	"\x16LocalizationStateProto\x12\r\n" +
+	"\tL_PENDING\x10\x01\x12\x0f\n" +
+	"\vL_COMPLETED\x10\x02\x12\f\n" +
+	"\bL_FAILED\x10\x032\xdd\n" +
+	"\n" +
 	"\"ContainerManagementProtocolService\x12t\n" +
 	"\x0fstartContainers\x12/.bobbin.hadoop.yarn.StartContainersRequestProto\x1a0.bobbin.hadoop.yarn.StartContainersResponseProto\x12q\n" +
 	"\x0estopContainers\x12..bobbin.hadoop.yarn.StopContainersRequestProto\x1a/.bobbin.hadoop.yarn.StopContainersResponseProto\x12\x83\x01\n" +
-	"\x14getContainerStatuses\x124.bobbin.hadoop.yarn.GetContainerStatusesRequestProto\x1a5.bobbin.hadoop.yarn.GetContainerStatusesResponseProtoB2Z0github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"\x14getContainerStatuses\x124.bobbin.hadoop.yarn.GetContainerStatusesRequestProto\x1a5.bobbin.hadoop.yarn.GetContainerStatusesResponseProto\x12t\n" +
+	"\x0fupdateContainer\x12/.bobbin.hadoop.yarn.ContainerUpdateRequestProto\x1a0.bobbin.hadoop.yarn.ContainerUpdateResponseProto\x12v\n" +
+	"\x11signalToContainer\x12/.bobbin.hadoop.yarn.SignalContainerRequestProto\x1a0.bobbin.hadoop.yarn.SignalContainerResponseProto\x12w\n" +
+	"\blocalize\x124.bobbin.hadoop.yarn.ResourceLocalizationRequestProto\x1a5.bobbin.hadoop.yarn.ResourceLocalizationResponseProto\x12\x8c\x01\n" +
+	"\x17getLocalizationStatuses\x127.bobbin.hadoop.yarn.GetLocalizationStatusesRequestProto\x1a8.bobbin.hadoop.yarn.GetLocalizationStatusesResponseProto\x12\x86\x01\n" +
+	"\x15reInitializeContainer\x125.bobbin.hadoop.yarn.ReInitializeContainerRequestProto\x1a6.bobbin.hadoop.yarn.ReInitializeContainerResponseProto\x12k\n" +
+	"\x10restartContainer\x12$.bobbin.hadoop.yarn.ContainerIdProto\x1a1.bobbin.hadoop.yarn.RestartContainerResponseProto\x12o\n" +
+	"\x1crollbackLastReInitialization\x12$.bobbin.hadoop.yarn.ContainerIdProto\x1a).bobbin.hadoop.yarn.RollbackResponseProto\x12k\n" +
+	"\x1acommitLastReInitialization\x12$.bobbin.hadoop.yarn.ContainerIdProto\x1a'.bobbin.hadoop.yarn.CommitResponseProtoB2Z0github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 
 var (
 	file_bobbin_hadoop_yarn_container_management_proto_rawDescOnce sync.Once
@@ -469,49 +1175,96 @@ func file_bobbin_hadoop_yarn_container_management_proto_rawDescGZIP() []byte {
 	return file_bobbin_hadoop_yarn_container_management_proto_rawDescData
 }
 
-var file_bobbin_hadoop_yarn_container_management_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_bobbin_hadoop_yarn_container_management_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_bobbin_hadoop_yarn_container_management_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_bobbin_hadoop_yarn_container_management_proto_goTypes = []any{
-	(*StartContainersRequestProto)(nil),       // 0: bobbin.hadoop.yarn.StartContainersRequestProto
-	(*StartContainerRequestProto)(nil),        // 1: bobbin.hadoop.yarn.StartContainerRequestProto
-	(*StartContainersResponseProto)(nil),      // 2: bobbin.hadoop.yarn.StartContainersResponseProto
-	(*ContainerExceptionMapProto)(nil),        // 3: bobbin.hadoop.yarn.ContainerExceptionMapProto
-	(*StopContainersRequestProto)(nil),        // 4: bobbin.hadoop.yarn.StopContainersRequestProto
-	(*StopContainersResponseProto)(nil),       // 5: bobbin.hadoop.yarn.StopContainersResponseProto
-	(*GetContainerStatusesRequestProto)(nil),  // 6: bobbin.hadoop.yarn.GetContainerStatusesRequestProto
-	(*GetContainerStatusesResponseProto)(nil), // 7: bobbin.hadoop.yarn.GetContainerStatusesResponseProto
-	(*ContainerLaunchContextProto)(nil),       // 8: bobbin.hadoop.yarn.ContainerLaunchContextProto
-	(*commonpb.TokenProto)(nil),               // 9: bobbin.hadoop.common.TokenProto
-	(*StringBytesMapProto)(nil),               // 10: bobbin.hadoop.yarn.StringBytesMapProto
-	(*ContainerIdProto)(nil),                  // 11: bobbin.hadoop.yarn.ContainerIdProto
-	(*SerializedExceptionProto)(nil),          // 12: bobbin.hadoop.yarn.SerializedExceptionProto
-	(*ContainerStatusProto)(nil),              // 13: bobbin.hadoop.yarn.ContainerStatusProto
+	(LocalizationStateProto)(0),                  // 0: bobbin.hadoop.yarn.LocalizationStateProto
+	(*StartContainersRequestProto)(nil),          // 1: bobbin.hadoop.yarn.StartContainersRequestProto
+	(*StartContainerRequestProto)(nil),           // 2: bobbin.hadoop.yarn.StartContainerRequestProto
+	(*StartContainersResponseProto)(nil),         // 3: bobbin.hadoop.yarn.StartContainersResponseProto
+	(*ContainerExceptionMapProto)(nil),           // 4: bobbin.hadoop.yarn.ContainerExceptionMapProto
+	(*StopContainersRequestProto)(nil),           // 5: bobbin.hadoop.yarn.StopContainersRequestProto
+	(*StopContainersResponseProto)(nil),          // 6: bobbin.hadoop.yarn.StopContainersResponseProto
+	(*GetContainerStatusesRequestProto)(nil),     // 7: bobbin.hadoop.yarn.GetContainerStatusesRequestProto
+	(*GetContainerStatusesResponseProto)(nil),    // 8: bobbin.hadoop.yarn.GetContainerStatusesResponseProto
+	(*ContainerUpdateRequestProto)(nil),          // 9: bobbin.hadoop.yarn.ContainerUpdateRequestProto
+	(*ContainerUpdateResponseProto)(nil),         // 10: bobbin.hadoop.yarn.ContainerUpdateResponseProto
+	(*ResourceLocalizationRequestProto)(nil),     // 11: bobbin.hadoop.yarn.ResourceLocalizationRequestProto
+	(*ResourceLocalizationResponseProto)(nil),    // 12: bobbin.hadoop.yarn.ResourceLocalizationResponseProto
+	(*LocalizationStatusProto)(nil),              // 13: bobbin.hadoop.yarn.LocalizationStatusProto
+	(*ContainerLocalizationStatusesProto)(nil),   // 14: bobbin.hadoop.yarn.ContainerLocalizationStatusesProto
+	(*GetLocalizationStatusesRequestProto)(nil),  // 15: bobbin.hadoop.yarn.GetLocalizationStatusesRequestProto
+	(*GetLocalizationStatusesResponseProto)(nil), // 16: bobbin.hadoop.yarn.GetLocalizationStatusesResponseProto
+	(*ReInitializeContainerRequestProto)(nil),    // 17: bobbin.hadoop.yarn.ReInitializeContainerRequestProto
+	(*ReInitializeContainerResponseProto)(nil),   // 18: bobbin.hadoop.yarn.ReInitializeContainerResponseProto
+	(*RestartContainerResponseProto)(nil),        // 19: bobbin.hadoop.yarn.RestartContainerResponseProto
+	(*RollbackResponseProto)(nil),                // 20: bobbin.hadoop.yarn.RollbackResponseProto
+	(*CommitResponseProto)(nil),                  // 21: bobbin.hadoop.yarn.CommitResponseProto
+	(*ContainerLaunchContextProto)(nil),          // 22: bobbin.hadoop.yarn.ContainerLaunchContextProto
+	(*commonpb.TokenProto)(nil),                  // 23: bobbin.hadoop.common.TokenProto
+	(*StringBytesMapProto)(nil),                  // 24: bobbin.hadoop.yarn.StringBytesMapProto
+	(*ContainerIdProto)(nil),                     // 25: bobbin.hadoop.yarn.ContainerIdProto
+	(*SerializedExceptionProto)(nil),             // 26: bobbin.hadoop.yarn.SerializedExceptionProto
+	(*ContainerStatusProto)(nil),                 // 27: bobbin.hadoop.yarn.ContainerStatusProto
+	(*StringLocalResourceMapProto)(nil),          // 28: bobbin.hadoop.yarn.StringLocalResourceMapProto
+	(*SignalContainerRequestProto)(nil),          // 29: bobbin.hadoop.yarn.SignalContainerRequestProto
+	(*SignalContainerResponseProto)(nil),         // 30: bobbin.hadoop.yarn.SignalContainerResponseProto
 }
 var file_bobbin_hadoop_yarn_container_management_proto_depIdxs = []int32{
-	1,  // 0: bobbin.hadoop.yarn.StartContainersRequestProto.start_container_request:type_name -> bobbin.hadoop.yarn.StartContainerRequestProto
-	8,  // 1: bobbin.hadoop.yarn.StartContainerRequestProto.container_launch_context:type_name -> bobbin.hadoop.yarn.ContainerLaunchContextProto
-	9,  // 2: bobbin.hadoop.yarn.StartContainerRequestProto.container_token:type_name -> bobbin.hadoop.common.TokenProto
-	10, // 3: bobbin.hadoop.yarn.StartContainersResponseProto.services_meta_data:type_name -> bobbin.hadoop.yarn.StringBytesMapProto
-	11, // 4: bobbin.hadoop.yarn.StartContainersResponseProto.succeeded_requests:type_name -> bobbin.hadoop.yarn.ContainerIdProto
-	3,  // 5: bobbin.hadoop.yarn.StartContainersResponseProto.failed_requests:type_name -> bobbin.hadoop.yarn.ContainerExceptionMapProto
-	11, // 6: bobbin.hadoop.yarn.ContainerExceptionMapProto.container_id:type_name -> bobbin.hadoop.yarn.ContainerIdProto
-	12, // 7: bobbin.hadoop.yarn.ContainerExceptionMapProto.exception:type_name -> bobbin.hadoop.yarn.SerializedExceptionProto
-	11, // 8: bobbin.hadoop.yarn.StopContainersRequestProto.container_id:type_name -> bobbin.hadoop.yarn.ContainerIdProto
-	11, // 9: bobbin.hadoop.yarn.StopContainersResponseProto.succeeded_requests:type_name -> bobbin.hadoop.yarn.ContainerIdProto
-	3,  // 10: bobbin.hadoop.yarn.StopContainersResponseProto.failed_requests:type_name -> bobbin.hadoop.yarn.ContainerExceptionMapProto
-	11, // 11: bobbin.hadoop.yarn.GetContainerStatusesRequestProto.container_id:type_name -> bobbin.hadoop.yarn.ContainerIdProto
-	13, // 12: bobbin.hadoop.yarn.GetContainerStatusesResponseProto.status:type_name -> bobbin.hadoop.yarn.ContainerStatusProto
-	3,  // 13: bobbin.hadoop.yarn.GetContainerStatusesResponseProto.failed_requests:type_name -> bobbin.hadoop.yarn.ContainerExceptionMapProto
-	0,  // 14: bobbin.hadoop.yarn.ContainerManagementProtocolService.startContainers:input_type -> bobbin.hadoop.yarn.StartContainersRequestProto
-	4,  // 15: bobbin.hadoop.yarn.ContainerManagementProtocolService.stopContainers:input_type -> bobbin.hadoop.yarn.StopContainersRequestProto
-	6,  // 16: bobbin.hadoop.yarn.ContainerManagementProtocolService.getContainerStatuses:input_type -> bobbin.hadoop.yarn.GetContainerStatusesRequestProto
-	2,  // 17: bobbin.hadoop.yarn.ContainerManagementProtocolService.startContainers:output_type -> bobbin.hadoop.yarn.StartContainersResponseProto
-	5,  // 18: bobbin.hadoop.yarn.ContainerManagementProtocolService.stopContainers:output_type -> bobbin.hadoop.yarn.StopContainersResponseProto
-	7,  // 19: bobbin.hadoop.yarn.ContainerManagementProtocolService.getContainerStatuses:output_type -> bobbin.hadoop.yarn.GetContainerStatusesResponseProto
-	17, // [17:20] is the sub-list for method output_type
-	14, // [14:17] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	2,  // 0: bobbin.hadoop.yarn.StartContainersRequestProto.start_container_request:type_name -> bobbin.hadoop.yarn.StartContainerRequestProto
+	22, // 1: bobbin.hadoop.yarn.StartContainerRequestProto.container_launch_context:type_name -> bobbin.hadoop.yarn.ContainerLaunchContextProto
+	23, // 2: bobbin.hadoop.yarn.StartContainerRequestProto.container_token:type_name -> bobbin.hadoop.common.TokenProto
+	24, // 3: bobbin.hadoop.yarn.StartContainersResponseProto.services_meta_data:type_name -> bobbin.hadoop.yarn.StringBytesMapProto
+	25, // 4: bobbin.hadoop.yarn.StartContainersResponseProto.succeeded_requests:type_name -> bobbin.hadoop.yarn.ContainerIdProto
+	4,  // 5: bobbin.hadoop.yarn.StartContainersResponseProto.failed_requests:type_name -> bobbin.hadoop.yarn.ContainerExceptionMapProto
+	25, // 6: bobbin.hadoop.yarn.ContainerExceptionMapProto.container_id:type_name -> bobbin.hadoop.yarn.ContainerIdProto
+	26, // 7: bobbin.hadoop.yarn.ContainerExceptionMapProto.exception:type_name -> bobbin.hadoop.yarn.SerializedExceptionProto
+	25, // 8: bobbin.hadoop.yarn.StopContainersRequestProto.container_id:type_name -> bobbin.hadoop.yarn.ContainerIdProto
+	25, // 9: bobbin.hadoop.yarn.StopContainersResponseProto.succeeded_requests:type_name -> bobbin.hadoop.yarn.ContainerIdProto
+	4,  // 10: bobbin.hadoop.yarn.StopContainersResponseProto.failed_requests:type_name -> bobbin.hadoop.yarn.ContainerExceptionMapProto
+	25, // 11: bobbin.hadoop.yarn.GetContainerStatusesRequestProto.container_id:type_name -> bobbin.hadoop.yarn.ContainerIdProto
+	27, // 12: bobbin.hadoop.yarn.GetContainerStatusesResponseProto.status:type_name -> bobbin.hadoop.yarn.ContainerStatusProto
+	4,  // 13: bobbin.hadoop.yarn.GetContainerStatusesResponseProto.failed_requests:type_name -> bobbin.hadoop.yarn.ContainerExceptionMapProto
+	23, // 14: bobbin.hadoop.yarn.ContainerUpdateRequestProto.update_container_token:type_name -> bobbin.hadoop.common.TokenProto
+	25, // 15: bobbin.hadoop.yarn.ContainerUpdateResponseProto.succeeded_requests:type_name -> bobbin.hadoop.yarn.ContainerIdProto
+	4,  // 16: bobbin.hadoop.yarn.ContainerUpdateResponseProto.failed_requests:type_name -> bobbin.hadoop.yarn.ContainerExceptionMapProto
+	25, // 17: bobbin.hadoop.yarn.ResourceLocalizationRequestProto.container_id:type_name -> bobbin.hadoop.yarn.ContainerIdProto
+	28, // 18: bobbin.hadoop.yarn.ResourceLocalizationRequestProto.local_resources:type_name -> bobbin.hadoop.yarn.StringLocalResourceMapProto
+	0,  // 19: bobbin.hadoop.yarn.LocalizationStatusProto.localization_state:type_name -> bobbin.hadoop.yarn.LocalizationStateProto
+	25, // 20: bobbin.hadoop.yarn.ContainerLocalizationStatusesProto.container_id:type_name -> bobbin.hadoop.yarn.ContainerIdProto
+	13, // 21: bobbin.hadoop.yarn.ContainerLocalizationStatusesProto.localization_statuses:type_name -> bobbin.hadoop.yarn.LocalizationStatusProto
+	25, // 22: bobbin.hadoop.yarn.GetLocalizationStatusesRequestProto.container_id:type_name -> bobbin.hadoop.yarn.ContainerIdProto
+	14, // 23: bobbin.hadoop.yarn.GetLocalizationStatusesResponseProto.cntn_localization_statuses:type_name -> bobbin.hadoop.yarn.ContainerLocalizationStatusesProto
+	4,  // 24: bobbin.hadoop.yarn.GetLocalizationStatusesResponseProto.failed_requests:type_name -> bobbin.hadoop.yarn.ContainerExceptionMapProto
+	25, // 25: bobbin.hadoop.yarn.ReInitializeContainerRequestProto.container_id:type_name -> bobbin.hadoop.yarn.ContainerIdProto
+	22, // 26: bobbin.hadoop.yarn.ReInitializeContainerRequestProto.container_launch_context:type_name -> bobbin.hadoop.yarn.ContainerLaunchContextProto
+	1,  // 27: bobbin.hadoop.yarn.ContainerManagementProtocolService.startContainers:input_type -> bobbin.hadoop.yarn.StartContainersRequestProto
+	5,  // 28: bobbin.hadoop.yarn.ContainerManagementProtocolService.stopContainers:input_type -> bobbin.hadoop.yarn.StopContainersRequestProto
+	7,  // 29: bobbin.hadoop.yarn.ContainerManagementProtocolService.getContainerStatuses:input_type -> bobbin.hadoop.yarn.GetContainerStatusesRequestProto
+	9,  // 30: bobbin.hadoop.yarn.ContainerManagementProtocolService.updateContainer:input_type -> bobbin.hadoop.yarn.ContainerUpdateRequestProto
+	29, // 31: bobbin.hadoop.yarn.ContainerManagementProtocolService.signalToContainer:input_type -> bobbin.hadoop.yarn.SignalContainerRequestProto
+	11, // 32: bobbin.hadoop.yarn.ContainerManagementProtocolService.localize:input_type -> bobbin.hadoop.yarn.ResourceLocalizationRequestProto
+	15, // 33: bobbin.hadoop.yarn.ContainerManagementProtocolService.getLocalizationStatuses:input_type -> bobbin.hadoop.yarn.GetLocalizationStatusesRequestProto
+	17, // 34: bobbin.hadoop.yarn.ContainerManagementProtocolService.reInitializeContainer:input_type -> bobbin.hadoop.yarn.ReInitializeContainerRequestProto
+	25, // 35: bobbin.hadoop.yarn.ContainerManagementProtocolService.restartContainer:input_type -> bobbin.hadoop.yarn.ContainerIdProto
+	25, // 36: bobbin.hadoop.yarn.ContainerManagementProtocolService.rollbackLastReInitialization:input_type -> bobbin.hadoop.yarn.ContainerIdProto
+	25, // 37: bobbin.hadoop.yarn.ContainerManagementProtocolService.commitLastReInitialization:input_type -> bobbin.hadoop.yarn.ContainerIdProto
+	3,  // 38: bobbin.hadoop.yarn.ContainerManagementProtocolService.startContainers:output_type -> bobbin.hadoop.yarn.StartContainersResponseProto
+	6,  // 39: bobbin.hadoop.yarn.ContainerManagementProtocolService.stopContainers:output_type -> bobbin.hadoop.yarn.StopContainersResponseProto
+	8,  // 40: bobbin.hadoop.yarn.ContainerManagementProtocolService.getContainerStatuses:output_type -> bobbin.hadoop.yarn.GetContainerStatusesResponseProto
+	10, // 41: bobbin.hadoop.yarn.ContainerManagementProtocolService.updateContainer:output_type -> bobbin.hadoop.yarn.ContainerUpdateResponseProto
+	30, // 42: bobbin.hadoop.yarn.ContainerManagementProtocolService.signalToContainer:output_type -> bobbin.hadoop.yarn.SignalContainerResponseProto
+	12, // 43: bobbin.hadoop.yarn.ContainerManagementProtocolService.localize:output_type -> bobbin.hadoop.yarn.ResourceLocalizationResponseProto
+	16, // 44: bobbin.hadoop.yarn.ContainerManagementProtocolService.getLocalizationStatuses:output_type -> bobbin.hadoop.yarn.GetLocalizationStatusesResponseProto
+	18, // 45: bobbin.hadoop.yarn.ContainerManagementProtocolService.reInitializeContainer:output_type -> bobbin.hadoop.yarn.ReInitializeContainerResponseProto
+	19, // 46: bobbin.hadoop.yarn.ContainerManagementProtocolService.restartContainer:output_type -> bobbin.hadoop.yarn.RestartContainerResponseProto
+	20, // 47: bobbin.hadoop.yarn.ContainerManagementProtocolService.rollbackLastReInitialization:output_type -> bobbin.hadoop.yarn.RollbackResponseProto
+	21, // 48: bobbin.hadoop.yarn.ContainerManagementProtocolService.commitLastReInitialization:output_type -> bobbin.hadoop.yarn.CommitResponseProto
+	38, // [38:49] is the sub-list for method output_type
+	27, // [27:38] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_bobbin_hadoop_yarn_container_management_proto_init() }
@@ -522,18 +1275,20 @@ func file_bobbin_hadoop_yarn_container_management_proto_init() {
 	file_bobbin_hadoop_yarn_container_proto_init()
 	file_bobbin_hadoop_yarn_ids_proto_init()
 	file_bobbin_hadoop_yarn_launch_proto_init()
+	file_bobbin_hadoop_yarn_signal_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_bobbin_hadoop_yarn_container_management_proto_rawDesc), len(file_bobbin_hadoop_yarn_container_management_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   8,
+			NumEnums:      1,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_bobbin_hadoop_yarn_container_management_proto_goTypes,
 		DependencyIndexes: file_bobbin_hadoop_yarn_container_management_proto_depIdxs,
+		EnumInfos:         file_bobbin_hadoop_yarn_container_management_proto_enumTypes,
 		MessageInfos:      file_bobbin_hadoop_yarn_container_management_proto_msgTypes,
 	}.Build()
 	File_bobbin_hadoop_yarn_container_management_proto = out.File

@@ -28,6 +28,7 @@ import (
 // generatedClasses are Hadoop's, one for each .proto file that something of ours is from.
 func generatedClasses() []string {
 	return []string{
+		"org.apache.hadoop.ha.proto.HAServiceProtocolProtos",
 		"org.apache.hadoop.ipc.protobuf.IpcConnectionContextProtos",
 		"org.apache.hadoop.ipc.protobuf.ProtobufRpcEngine2Protos",
 		"org.apache.hadoop.ipc.protobuf.RpcHeaderProtos",
@@ -35,8 +36,11 @@ func generatedClasses() []string {
 		"org.apache.hadoop.yarn.proto.ApplicationClientProtocol",
 		"org.apache.hadoop.yarn.proto.ApplicationMasterProtocol",
 		"org.apache.hadoop.yarn.proto.ContainerManagementProtocol",
+		"org.apache.hadoop.yarn.proto.ResourceTracker",
 		"org.apache.hadoop.yarn.proto.YarnProtos",
 		"org.apache.hadoop.yarn.proto.YarnSecurityTokenProtos",
+		"org.apache.hadoop.yarn.proto.YarnServerCommonProtos",
+		"org.apache.hadoop.yarn.proto.YarnServerCommonServiceProtos",
 		"org.apache.hadoop.yarn.proto.YarnServiceProtos",
 		"org.apache.hadoop.hdfs.protocol.proto.AclProtos",
 		"org.apache.hadoop.hdfs.protocol.proto.ClientNamenodeProtocolProtos",
