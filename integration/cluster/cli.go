@@ -27,9 +27,9 @@ func (c *Cluster) CLI(ctx context.Context, mainClass string, args ...string) (st
 	return stdout.String(), nil
 }
 
-// Command is what CLI runs, for callers that set more: Env (HADOOP_USER_NAME, say), Stdin.
+// Command is what CLI runs, for callers that set more: Env (HADOOP_USER_NAME, say, or KRB5CCNAME on a secure cluster), Stdin.
 func (c *Cluster) Command(ctx context.Context, mainClass string, args ...string) *exec.Cmd {
-	flags := append(openPackages(),
+	flags := append(append(openPackages(), c.spec.kerberosFlags()...),
 		"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true",
 		"-classpath", c.spec.Jars.Classpath(c.ConfDir()), mainClass)
 	cmd := exec.CommandContext(ctx, c.spec.Java, append(flags, args...)...)

@@ -1,6 +1,7 @@
 // Package cluster starts a real Hadoop on one machine for tests and for people:
 // a NameNode, a DataNode, a ResourceManager and any number of NodeManagers, each a
-// JVM of its own, from the jars that package artifacts brings.
+// JVM of its own, from the jars that package artifacts brings; if wanted a secure
+// one, with MIT's KDC beside them.
 //
 // Everything of a cluster lies in one folder: cluster.json (what was decided when
 // it was made, enough for another process to attach), conf (a HADOOP_CONF_DIR for
@@ -53,6 +54,8 @@ type Config struct {
 	// Core, HDFS, YARN and Scheduler are further properties of core-, hdfs-, yarn-site.xml and
 	// capacity-scheduler.xml; they win over the harness's own.
 	Core, HDFS, YARN, Scheduler map[string]string
+	// Kerberos makes the cluster secure; nil leaves it open.
+	Kerberos *Kerberos
 	// Log takes the progress of the start; nil discards it.
 	Log logrus.FieldLogger
 
@@ -70,6 +73,10 @@ func (c Config) withDefaults() Config {
 	if c.VCores == 0 {
 		c.VCores = 8
 	}
+	if c.Kerberos != nil {
+		secure := c.Kerberos.withDefaults()
+		c.Kerberos = &secure
+	}
 	if c.Log == nil {
 		c.Log = discard()
 	}
@@ -82,6 +89,9 @@ func (c Config) validate() error {
 	}
 	if c.MemoryMB < 512 || c.VCores < 1 {
 		return fmt.Errorf("NodeManagers with %d MB and %d vcores: must be at least 512 MB and 1", c.MemoryMB, c.VCores)
+	}
+	if c.Kerberos != nil {
+		return c.Kerberos.validate()
 	}
 	return nil
 }
@@ -301,8 +311,13 @@ func (c *Cluster) bringUp(ctx context.Context, cfg Config) error {
 	}
 	began := time.Now()
 	c.log.WithFields(logrus.Fields{"version": c.spec.Version, "dir": c.Dir(), "nodemanagers": cfg.NodeManagers}).Info("starting cluster")
+	if c.Secure() {
+		if err := c.bringUpRealm(ctx); err != nil {
+			return err
+		}
+	}
 	group, gctx := errgroup.WithContext(ctx)
-	for _, d := range c.spec.Daemons {
+	for _, d := range c.spec.javaDaemons() {
 		group.Go(func() error {
 			if d.Kind == nameNode {
 				if err := c.format(gctx, d); err != nil {
@@ -330,4 +345,19 @@ func (c *Cluster) bringUp(ctx context.Context, cfg Config) error {
 	}
 	c.log.WithField("after", time.Since(began).Round(time.Millisecond)).Info("cluster is up")
 	return nil
+}
+
+// bringUpRealm starts the KDC, which the other daemons log in at.
+func (c *Cluster) bringUpRealm(ctx context.Context) error {
+	kdc, err := c.spec.daemon(keyCenterName)
+	if err != nil {
+		return err
+	}
+	if err := c.makeRealm(ctx); err != nil {
+		return err
+	}
+	if err := c.launch(ctx, kdc); err != nil {
+		return err
+	}
+	return c.waitReady(ctx, kdc)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // HDFS asks the NameNode's WebHDFS API, a second way to see the filesystem beside the code under test. It acts as
-// the superuser: the one who started the cluster.
+// the superuser: the one who started the cluster, or on a secure one the NameNode's own principal.
 type HDFS struct {
 	http webClient
 	base string
@@ -31,11 +31,17 @@ type FileStatus struct {
 
 // HDFS returns the WebHDFS API.
 func (c *Cluster) HDFS() (HDFS, error) {
+	h := HDFS{http: c.http, base: "http://" + c.NameNodeWebAddress() + "/webhdfs/v1"}
+	if c.Secure() {
+		h.http.authenticate, h.user = c.negotiate, "nn"
+		return h, nil
+	}
 	u, err := user.Current()
 	if err != nil {
 		return HDFS{}, err
 	}
-	return HDFS{http: c.http, base: "http://" + c.NameNodeWebAddress() + "/webhdfs/v1", user: u.Username}, nil
+	h.user = u.Username
+	return h, nil
 }
 
 // List returns what lies in a directory, or the one file of that path. The error is a *ErrHTTPStatus with status 404 if

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"time"
 )
@@ -47,6 +48,8 @@ func (c *Cluster) ready(ctx context.Context, d daemon) error {
 		return c.resourceManagerReady(ctx)
 	case nodeManager:
 		return c.nodeManagerReady(ctx, d)
+	case keyCenter:
+		return keyCenterReady(ctx, d)
 	default:
 		return fmt.Errorf("%w: kind of daemon %q is unknown", errGivenUp, d.Kind)
 	}
@@ -90,6 +93,14 @@ func (c *Cluster) dataNodeReady(ctx context.Context, d daemon) error {
 		return fmt.Errorf("no link to the namenode")
 	}
 	return nil
+}
+
+func keyCenterReady(ctx context.Context, d daemon) error {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", d.Web)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
 }
 
 func (c *Cluster) resourceManagerReady(ctx context.Context) error {

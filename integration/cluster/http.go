@@ -30,11 +30,14 @@ func (e *ErrHTTPStatus) Error() string {
 }
 
 // webClient speaks to the daemons' HTTP servers.
-type webClient struct{ *http.Client }
+type webClient struct {
+	*http.Client
+	authenticate func(*http.Request) error // nil: nothing is needed
+}
 
 func newWebClient() webClient {
 	// No proxy: the environment's is for the world outside, the daemons are on loopback.
-	return webClient{&http.Client{Timeout: requestLimit, Transport: &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 2}}}
+	return webClient{Client: &http.Client{Timeout: requestLimit, Transport: &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 2}}}
 }
 
 // getJSON decodes the answer to a GET into v.
@@ -55,6 +58,11 @@ func (w webClient) do(ctx context.Context, method, url string) ([]byte, error) {
 		return nil, err
 	}
 	req.Header.Set("Accept", "application/json")
+	if w.authenticate != nil {
+		if err := w.authenticate(req); err != nil {
+			return nil, fmt.Errorf("authenticate to %s: %w", req.URL.Host, err)
+		}
+	}
 	resp, err := w.Do(req)
 	if err != nil {
 		return nil, err

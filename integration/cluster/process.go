@@ -19,7 +19,10 @@ const pollInterval = 50 * time.Millisecond
 
 // launch starts a daemon in a session of its own and leaves it to itself: it outlives ctx, and is found again by its pid file.
 func (c *Cluster) launch(ctx context.Context, d daemon) error {
-	cmd := c.javaCommand(context.WithoutCancel(ctx), d, d.Kind.mainClass())
+	cmd, err := c.command(context.WithoutCancel(ctx), d)
+	if err != nil {
+		return err
+	}
 	log, err := os.OpenFile(c.spec.logFile(d), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
@@ -37,6 +40,19 @@ func (c *Cluster) launch(ctx context.Context, d daemon) error {
 		return err
 	}
 	return cmd.Process.Release()
+}
+
+// command is what starts a daemon.
+func (c *Cluster) command(ctx context.Context, d daemon) (*exec.Cmd, error) {
+	if d.Kind != keyCenter {
+		return c.javaCommand(ctx, d, d.Kind.mainClass()), nil
+	}
+	cmd, err := c.kerberosCommand(ctx, "krb5kdc", "-n", "-r", Realm)
+	if err != nil {
+		return nil, err
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return cmd, nil
 }
 
 // begun says whether a child's environment can be read, or never will be: the kernel shows it a moment after the program has

@@ -177,7 +177,7 @@ func (k kind) heapMB() int {
 // Java 8 does, spares each of them the helper process of later JDKs.
 func jvmFlags(s *spec, d daemon) []string {
 	own := filepath.Join(s.Dir, d.Name)
-	return append(openPackages(),
+	return append(append(openPackages(), s.kerberosFlags()...),
 		fmt.Sprintf("-Xmx%dm", d.Kind.heapMB()),
 		"-Xshare:auto", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
 		"-Djdk.lang.Process.launchMechanism=VFORK",
@@ -186,6 +186,14 @@ func jvmFlags(s *spec, d daemon) []string {
 		"-Dhadoop.log.dir="+filepath.Join(s.Dir, "logs"),
 		"-Dyarn.log.dir="+filepath.Join(s.Dir, "logs"),
 	)
+}
+
+// kerberosFlags point a JVM at the cluster's realm.
+func (s *spec) kerberosFlags() []string {
+	if s.Kerberos == nil {
+		return nil
+	}
+	return []string{"-Djava.security.krb5.conf=" + s.krb5Conf()}
 }
 
 // openPackages lets Hadoop reach into the JDK as it does on Java 8.

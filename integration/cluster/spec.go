@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/bobbin-yarn/bobbin/integration/cluster/artifacts"
 )
@@ -19,7 +20,11 @@ const (
 	dataNode        kind = "datanode"
 	resourceManager kind = "resourcemanager"
 	nodeManager     kind = "nodemanager"
+	keyCenter       kind = "kdc" // no JVM: MIT's krb5kdc
 )
+
+// keyCenterName is the KDC's name as a daemon, and its folder's.
+const keyCenterName = string(keyCenter)
 
 // mainClass is the Java class that a kind of daemon is started by.
 func (k kind) mainClass() string {
@@ -37,12 +42,12 @@ func (k kind) mainClass() string {
 	}
 }
 
-// daemon is one JVM of the cluster.
+// daemon is one server of the cluster: a JVM, or the KDC.
 type daemon struct {
 	Name string // the kind, with a number from 1 for NodeManagers
 	Kind kind
 	Host string // the loopback address or name it listens on
-	Web  string // host:port of its HTTP server
+	Web  string // host:port of its HTTP server; of the KDC, where it answers
 	// Core, HDFS and YARN are the properties that this daemon has beside the clients'.
 	Core, HDFS, YARN map[string]string
 }
@@ -55,6 +60,8 @@ type spec struct {
 	Java         string // path of the program
 	Jars         artifacts.Jars
 	NodeManagers int
+	Kerberos     *Kerberos `json:",omitempty"` // nil: none
+	Users        []string
 	// The clients' configuration, the caller's additions included.
 	Core, HDFS, YARN, Scheduler map[string]string
 	Daemons                     []daemon
@@ -62,7 +69,7 @@ type spec struct {
 
 // newSpec chooses addresses and settings.
 func newSpec(cfg Config, dir, java string, jars artifacts.Jars) (*spec, error) {
-	s := &spec{Dir: dir, Version: jars.Version, Java: java, Jars: jars, NodeManagers: cfg.NodeManagers}
+	s := &spec{Dir: dir, Version: jars.Version, Java: java, Jars: jars, NodeManagers: cfg.NodeManagers, Kerberos: cfg.Kerberos, Users: cfg.Users}
 	ports := newPorts()
 	s.Core, s.HDFS = hdfsProperties(dir, ports)
 	s.YARN = yarnProperties(cfg, ports)
@@ -75,6 +82,11 @@ func newSpec(cfg Config, dir, java string, jars artifacts.Jars) (*spec, error) {
 	for i := range cfg.NodeManagers {
 		s.Daemons = append(s.Daemons, nodeManagerDaemon(s, i, ports))
 	}
+	if s.Kerberos != nil {
+		kdc := daemon{Name: keyCenterName, Kind: keyCenter, Host: "127.0.0.1", Web: ports.on("127.0.0.1")}
+		s.secure()
+		s.Daemons = append([]daemon{kdc}, s.Daemons...)
+	}
 	if ports.err != nil {
 		return nil, ports.err
 	}
@@ -82,7 +94,7 @@ func newSpec(cfg Config, dir, java string, jars artifacts.Jars) (*spec, error) {
 	maps.Copy(s.HDFS, cfg.HDFS)
 	maps.Copy(s.YARN, cfg.YARN)
 	maps.Copy(s.Scheduler, cfg.Scheduler)
-	for _, d := range s.Daemons {
+	for _, d := range s.javaDaemons() {
 		maps.Copy(d.Core, cfg.Core)
 		maps.Copy(d.HDFS, cfg.HDFS)
 		maps.Copy(d.YARN, cfg.YARN)
@@ -95,6 +107,11 @@ func (s *spec) daemonConf(d daemon) string { return filepath.Join(s.Dir, d.Name,
 func (s *spec) logFile(d daemon) string    { return filepath.Join(s.Dir, "logs", d.Name+".log") }
 func (s *spec) pidFile(d daemon) string    { return filepath.Join(s.Dir, "run", d.Name+".pid") }
 func specFile(dir string) string           { return filepath.Join(dir, "cluster.json") }
+
+// javaDaemons are Hadoop's own: all but the KDC.
+func (s *spec) javaDaemons() []daemon {
+	return slices.DeleteFunc(slices.Clone(s.Daemons), func(d daemon) bool { return d.Kind == keyCenter })
+}
 
 // daemon returns the daemon of that name.
 func (s *spec) daemon(name string) (daemon, error) {
@@ -121,7 +138,12 @@ func (s *spec) write() error {
 	if err := client.write(s.confDir(), "WARN"); err != nil {
 		return err
 	}
-	for _, d := range s.Daemons {
+	if s.Kerberos != nil {
+		if err := s.writeRealm(); err != nil {
+			return err
+		}
+	}
+	for _, d := range s.javaDaemons() {
 		own := siteFiles{
 			core:      merged(s.Core, d.Core),
 			hdfs:      merged(s.HDFS, d.HDFS),

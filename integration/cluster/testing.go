@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"reflect"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -119,9 +121,15 @@ func (s *spec) satisfies(cfg Config) bool {
 	return errMemory == nil && memory >= cfg.MemoryMB &&
 		errCores == nil && cores >= cfg.VCores &&
 		s.NodeManagers >= cfg.NodeManagers &&
+		reflect.DeepEqual(s.Kerberos, cfg.Kerberos) &&
+		(s.Kerberos == nil || isSubset(cfg.Users, s.users())) && // the others have no principal
 		(cfg.Version == "" || cfg.Version == s.Version) &&
 		len(differences(cfg.Core, s.Core)) == 0 &&
 		len(differences(cfg.HDFS, s.HDFS)) == 0 &&
 		len(differences(cfg.YARN, s.YARN)) == 0 &&
 		len(differences(cfg.Scheduler, s.Scheduler)) == 0
+}
+
+func isSubset(some, all []string) bool {
+	return !slices.ContainsFunc(some, func(one string) bool { return !slices.Contains(all, one) })
 }

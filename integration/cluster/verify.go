@@ -31,6 +31,8 @@ func (c *Cluster) verifySettings(ctx context.Context, d daemon) error {
 	case resourceManager, nodeManager:
 		maps.Copy(given, c.spec.YARN)
 		maps.Copy(given, d.YARN)
+	case keyCenter:
+		return errors.New("the kdc has no settings of Hadoop's")
 	}
 	if diff := differences(given, effective); len(diff) > 0 {
 		return fmt.Errorf("%s runs with other settings than it was given: %s", d.Name, strings.Join(diff, "; "))
@@ -50,7 +52,7 @@ func differences(want, got map[string]string) []string {
 	return diff
 }
 
-// verifyCluster checks what only the running whole can tell: the nodes with their size, and the queues.
+// verifyCluster checks what only the running whole can tell: the nodes with their size, the security, and the queues.
 func (c *Cluster) verifyCluster(ctx context.Context) error {
 	nodes, err := c.RM().Nodes(ctx)
 	if err != nil {
@@ -67,6 +69,9 @@ func (c *Cluster) verifyCluster(ctx context.Context) error {
 		if n.AvailMemoryMB+n.UsedMemoryMB != memory {
 			return fmt.Errorf("node %s has %d MB, not %d", n.ID, n.AvailMemoryMB+n.UsedMemoryMB, memory)
 		}
+	}
+	if err := c.verifySecurity(ctx); err != nil {
+		return err
 	}
 	return c.verifyQueues(ctx)
 }

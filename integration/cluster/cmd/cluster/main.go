@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -55,7 +56,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		},
 		ExitErrHandler: func(*cli.Context, error) {}, // the exit is main's
 	}
-	if err := app.RunContext(ctx, args); err != nil {
+	if err := app.RunContext(ctx, withProtection(args)); err != nil {
 		fmt.Fprintln(stderr, "cluster:", err)
 		return 1
 	}
@@ -73,6 +74,7 @@ func sizeFlags() []cli.Flag {
 		&cli.IntFlag{Name: "vcores", Usage: "`NUMBER` of cores that each NodeManager offers", Value: 8},
 		versionFlag(),
 		&cli.StringSliceFlag{Name: "user", Usage: "`NAME` of a user to make a home folder for on HDFS; may be repeated"},
+		&cli.StringFlag{Name: "kerberos", Usage: "make the cluster secure, with this `PROTECTION` of calls and data: authentication, integrity or privacy; alone it means the first"},
 		&cli.StringSliceFlag{Name: "yarn", Usage: "further `PROPERTY=VALUE` of yarn-site.xml; may be repeated"},
 	}
 }
@@ -98,6 +100,10 @@ func up(c *cli.Context) error {
 		}
 		properties[name] = value
 	}
+	var secure *cluster.Kerberos
+	if c.IsSet("kerberos") {
+		secure = &cluster.Kerberos{Protection: c.String("kerberos")}
+	}
 	log := logrus.New()
 	log.SetOutput(c.App.ErrWriter)
 	running, err := cluster.StartDetached(c.Context, cluster.Config{
@@ -107,6 +113,7 @@ func up(c *cli.Context) error {
 		MemoryMB:     c.Int("memory"),
 		VCores:       c.Int("vcores"),
 		Users:        c.StringSlice("user"),
+		Kerberos:     secure,
 		YARN:         properties,
 		Log:          log,
 	})
@@ -150,6 +157,9 @@ func env(c *cli.Context) error {
 		return err
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "export HADOOP_CONF_DIR=%s\n", quote(running.ConfDir()))
+	if err == nil && running.Secure() {
+		_, err = fmt.Fprintf(c.App.Writer, "export KRB5_CONFIG=%s\n", quote(running.Krb5Conf()))
+	}
 	return errors.Join(err, running.Close())
 }
 
@@ -165,10 +175,22 @@ func fs(c *cli.Context) error {
 	if user := os.Getenv("HADOOP_USER_NAME"); user != "" {
 		shell.Env = append(shell.Env, "HADOOP_USER_NAME="+user)
 	}
+	if cache := os.Getenv("KRB5CCNAME"); cache != "" {
+		shell.Env = append(shell.Env, "KRB5CCNAME="+cache)
+	}
 	if err = shell.Run(); err != nil { // FsShell has said why
 		err = fmt.Errorf("fs %s: %w", strings.Join(args, " "), err)
 	}
 	return errors.Join(err, running.Close())
+}
+
+// withProtection gives a --kerberos that stands alone its value.
+func withProtection(args []string) []string {
+	i := slices.Index(args, "--kerberos")
+	if i < 0 || i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+		return args
+	}
+	return slices.Insert(slices.Clone(args), i+1, "authentication")
 }
 
 // folderArgument takes a leading "--dir FOLDER" or "--dir=FOLDER" off the arguments.
@@ -196,4 +218,7 @@ logs             %s
 HADOOP_CONF_DIR  %s
 `, c.Version(), c.RMAddress(), c.RMWebAddress(), c.NameNodeAddress(), c.NameNodeWebAddress(),
 		strings.Join(c.NodeManagers(), ", "), c.LogDir(), c.ConfDir())
+	if c.Secure() {
+		fmt.Fprintf(w, "KRB5_CONFIG      %s\nkeytab           %s\n", c.Krb5Conf(), c.Keytab("alice"))
+	}
 }

@@ -30,3 +30,18 @@ func TestOnlyALeadingDirIsTakenFromFsShell(t *testing.T) {
 		}
 	}
 }
+
+// TestKerberosAloneMeansAuthentication would catch a protection that swallows the next flag.
+func TestKerberosAloneMeansAuthentication(t *testing.T) {
+	for line, want := range map[string]string{
+		"cluster up":                              "cluster up",
+		"cluster up --kerberos":                   "cluster up --kerberos authentication",
+		"cluster up --kerberos --dir d":           "cluster up --kerberos authentication --dir d",
+		"cluster up --kerberos privacy --dir d":   "cluster up --kerberos privacy --dir d",
+		"cluster up --dir d --kerberos integrity": "cluster up --dir d --kerberos integrity",
+	} {
+		if diff := cmp.Diff(strings.Fields(want), withProtection(strings.Fields(line))); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", line, diff)
+		}
+	}
+}
