@@ -1,0 +1,57 @@
+package kerberos
+
+import (
+	"encoding/binary"
+	"errors"
+	"time"
+)
+
+// errTruncated is a length or a field that reaches beyond the end of its file.
+var errTruncated = errors.New("damaged: a field reaches beyond its end")
+
+// byteReader takes fields off the front of data, in network byte order. After the
+// first that is not there, err is errTruncated and all others are zero.
+type byteReader struct {
+	data []byte
+	err  error
+}
+
+// bytes takes n bytes; the result aliases the data.
+func (r *byteReader) bytes(n uint32) []byte {
+	if r.err != nil || uint64(n) > uint64(len(r.data)) {
+		r.err = errTruncated
+		return nil
+	}
+	field := r.data[:n]
+	r.data = r.data[n:]
+	return field
+}
+
+func (r *byteReader) uint8() uint8 {
+	if b := r.bytes(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (r *byteReader) uint16() uint16 {
+	if b := r.bytes(2); b != nil {
+		return binary.BigEndian.Uint16(b)
+	}
+	return 0
+}
+
+func (r *byteReader) uint32() uint32 {
+	if b := r.bytes(4); b != nil {
+		return binary.BigEndian.Uint32(b)
+	}
+	return 0
+}
+
+// time is in seconds since 1970, good until 2106 as in MIT's library; 0 is no time.
+func (r *byteReader) time() time.Time {
+	if seconds := r.uint32(); seconds != 0 {
+		return time.Unix(int64(seconds), 0)
+	}
+	return time.Time{}
+}

@@ -1,0 +1,14 @@
+// Package kerberos logs in to a Kerberos realm as Hadoop's clients do, over
+// github.com/jcmturner/gokrb5.
+//
+// It puts a reader of its own before each file that gokrb5 would read, because
+// those refuse files that every other Kerberos program takes, or panic on damaged
+// ones: krb5.conf with its includes (LoadConfig), credential caches (FindCache,
+// ReadCache) and keytabs (ReadKeytab). Each answers in gokrb5's types, and each
+// error names the file and the remedy. Principals (ParsePrincipal,
+// ServerPrincipal, CheckServer) follow Hadoop's rules.
+//
+// No key or ticket ever shows in an error or in the output of fmt. The package
+// reads no process environment by itself: entry points pass it in. It must never
+// import anything of ours.
+package kerberos

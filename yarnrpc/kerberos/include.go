@@ -1,0 +1,163 @@
+package kerberos
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// profileReader gathers the relations of several files into one tree.
+type profileReader struct {
+	fsys      fs.FS // the root of the file system
+	root      relation
+	files     int
+	relations int
+}
+
+// add puts a relation under a section, unless a final one of its name is there.
+func (r *profileReader) add(to, child *relation) error {
+	if r.relations++; r.relations > maxConfigRelations {
+		return fmt.Errorf("more than %d relations in krb5.conf and what it includes", maxConfigRelations)
+	}
+	for _, there := range to.all(child.tag) {
+		if there.final {
+			return nil
+		}
+	}
+	to.children = append(to.children, child)
+	return nil
+}
+
+// section puts a section under another and gives the one to fill: the section of
+// that name that is there already, or one that nobody will see behind a final one.
+func (r *profileReader) section(under, s *relation) (*relation, error) {
+	there := under.sub(s.tag)
+	switch {
+	case there == nil:
+		return s, r.add(under, s)
+	case there.final:
+		return s, nil
+	default:
+		there.final = s.final
+		return there, nil
+	}
+}
+
+// read takes in the file of that absolute path.
+func (r *profileReader) read(name string, depth int) error {
+	text, err := readBounded(r.fsys, name, maxConfigBytes)
+	if err != nil {
+		return &ConfigError{File: name, Err: err}
+	}
+	return r.parse(name, text, depth)
+}
+
+// absent says that it was this file that was not there, rather than one it includes.
+func absent(err error, name string) bool {
+	var placed *ConfigError
+	return errors.As(err, &placed) && placed.File == name && placed.Line == 0 && errors.Is(err, fs.ErrNotExist)
+}
+
+func (r *profileReader) parse(name string, text []byte, depth int) error {
+	if r.files++; r.files > maxConfigFiles {
+		return fmt.Errorf("more than %d files included: does %s include itself?", maxConfigFiles, name)
+	}
+	p := parser{reader: r, file: name, depth: depth}
+	return p.parse(string(text))
+}
+
+// include takes in a file that must be there.
+func (r *profileReader) include(name string, depth int) error {
+	if err := includable("include", name, depth); err != nil {
+		return err
+	}
+	err := r.read(name, depth)
+	if absent(err, name) {
+		return fmt.Errorf("include %s: %w; create the file or remove the line", name, fs.ErrNotExist)
+	}
+	return err
+}
+
+// includeDir takes in the files of a directory, in the order of their names. A
+// directory that is not there has none: packages put the line into krb5.conf before
+// the program that fills the directory is installed, and containers often lack it.
+// So does a link whose target is missing.
+func (r *profileReader) includeDir(name string, depth int) error {
+	if err := includable("includedir", name, depth); err != nil {
+		return err
+	}
+	entries, err := fs.ReadDir(r.fsys, relative(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("includedir: %w", err)
+	}
+	for _, entry := range entries {
+		if entry.IsDir() || !includedName(entry.Name()) {
+			continue
+		}
+		err := r.read(path.Join(name, entry.Name()), depth)
+		if err != nil && !absent(err, path.Join(name, entry.Name())) {
+			return err
+		}
+	}
+	return nil
+}
+
+func includable(directive, name string, depth int) error {
+	if !path.IsAbs(name) {
+		return fmt.Errorf("%s %s: write the absolute path", directive, name)
+	}
+	if depth > maxIncludeDepth {
+		return fmt.Errorf("%s %s: nested deeper than %d: does a file include itself?", directive, name, maxIncludeDepth)
+	}
+	return nil
+}
+
+// includedName says which files of a directory count (krb5.conf(5)): those that end
+// in .conf, and those of letters, digits, dashes and underscores; never hidden ones.
+func includedName(name string) bool {
+	if strings.HasPrefix(name, ".") {
+		return false
+	}
+	if strings.HasSuffix(name, ".conf") {
+		return true
+	}
+	return strings.IndexFunc(name, func(c rune) bool {
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		return !letter && (c < '0' || c > '9') && c != '-' && c != '_'
+	}) < 0
+}
+
+// relative is an absolute path as an fs.FS of the root wants it.
+func relative(name string) string {
+	if name = strings.TrimPrefix(path.Clean(name), "/"); name == "" {
+		return "."
+	}
+	return name
+}
+
+// readBounded reads a whole file, or refuses one that is too big.
+func readBounded(fsys fs.FS, name string, limit int64) ([]byte, error) {
+	f, err := fsys.Open(relative(name))
+	if err != nil {
+		if pathError := (*fs.PathError)(nil); errors.As(err, &pathError) {
+			err = pathError.Err // the path is without its first slash
+		}
+		return nil, err
+	}
+	defer f.Close()
+	return readAll(f, limit)
+}
+
+func readAll(from io.Reader, limit int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(from, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("larger than %d bytes", limit)
+	}
+	return data, err
+}

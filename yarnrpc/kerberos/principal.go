@@ -1,0 +1,178 @@
+package kerberos
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Principal is a Kerberos name of the shape that Hadoop uses: service/host@REALM,
+// or user@REALM. It is comparable; the zero value is no name.
+type Principal struct {
+	Service string // the first component: "rm", or the name of a user
+	Host    string // the second one, with any further ones after slashes; "" for a user
+	Realm   string // "" stands for the default realm
+}
+
+// ErrMalformedPrincipal is wrapped by errors about text that is no principal.
+var ErrMalformedPrincipal = errors.New("malformed Kerberos principal: write it as user@REALM or service/host@REALM")
+
+// ParsePrincipal reads a principal as KerberosName does: at most two components,
+// with or without a realm. The error wraps ErrMalformedPrincipal.
+func ParsePrincipal(text string) (Principal, error) {
+	name, realm, hasRealm := strings.Cut(text, "@")
+	service, host, hasHost := strings.Cut(name, "/")
+	switch {
+	case service == "", hasHost && host == "", hasRealm && realm == "", strings.ContainsAny(host+realm, "/@"):
+		return Principal{}, fmt.Errorf("principal %q: %w", text, ErrMalformedPrincipal)
+	}
+	return Principal{Service: service, Host: host, Realm: realm}, nil
+}
+
+// Name is the part before the realm: "user" or "service/host".
+func (p Principal) Name() string {
+	if p.Host == "" {
+		return p.Service
+	}
+	return p.Service + "/" + p.Host
+}
+
+// String is the whole name, as ParsePrincipal reads it.
+func (p Principal) String() string {
+	if p.Realm == "" {
+		return p.Name()
+	}
+	return p.Name() + "@" + p.Realm
+}
+
+// hostPattern stands for the server's host in configured principals
+// (SecurityUtil#HOSTNAME_PATTERN).
+const hostPattern = "_HOST"
+
+// ServerPrincipal puts a host name, in lower case, in the place of _HOST in a
+// configured principal such as "rm/_HOST@EXAMPLE.COM"; others are as they are
+// (SecurityUtil#getServerPrincipal). host is called only if its answer is needed: it
+// gives the canonical name of the server's address, or this machine's when the
+// principal is its own.
+func ServerPrincipal(configured string, host func() (string, error)) (string, error) {
+	parts := strings.FieldsFunc(configured, func(c rune) bool { return c == '/' || c == '@' })
+	separators := strings.Count(configured, "/") + strings.Count(configured, "@")
+	if len(parts) != 3 || separators != 2 || parts[1] != hostPattern {
+		return configured, nil
+	}
+	name, err := host()
+	if err == nil && name == "" {
+		err = errors.New("no name found")
+	}
+	if err != nil {
+		return "", fmt.Errorf("resolve %s in principal %s: %w", hostPattern, configured, err)
+	}
+	return parts[0] + "/" + strings.ToLower(name) + "@" + parts[2], nil
+}
+
+// ServerMismatchError is a server that says it is someone else than the
+// configuration wants. Nothing may be sent to it.
+type ServerMismatchError struct {
+	Advertised string
+	Want       string // the principal or pattern, "" when none is configured
+}
+
+// Error names both and the remedy.
+func (e *ServerMismatchError) Error() string {
+	if e.Want == "" {
+		return fmt.Sprintf("server advertises Kerberos principal %s, but the Hadoop configuration has no principal for it: set it in the site file", e.Advertised)
+	}
+	return fmt.Sprintf("server advertises Kerberos principal %s, but the Hadoop configuration wants %s: correct the site file, or the reverse DNS of the server", e.Advertised, e.Want)
+}
+
+// CheckServer holds the principal that a server advertises, with its realm, against
+// the configuration (SaslRpcClient#getServerPrincipal). configured is the value of
+// the protocol's key, such as yarn.resourcemanager.principal; pattern that of the
+// same key with ".pattern", which alone counts where it is not empty: a glob with *,
+// ?, [a-z], [!a] and {a,b}. host is as for ServerPrincipal. A mismatch is a
+// *ServerMismatchError.
+func CheckServer(advertised, configured, pattern string, host func() (string, error)) error {
+	if pattern != "" {
+		glob, err := compileGlob(pattern)
+		if err != nil {
+			return fmt.Errorf("check server principal %s: %w", advertised, err)
+		}
+		if !glob.MatchString(advertised) {
+			return &ServerMismatchError{Advertised: advertised, Want: pattern}
+		}
+		return nil
+	}
+	want, err := ServerPrincipal(configured, host)
+	if err != nil {
+		return fmt.Errorf("check server principal %s: %w", advertised, err)
+	}
+	if want == "" {
+		return &ServerMismatchError{Advertised: advertised}
+	}
+	principal, err := ParsePrincipal(want)
+	if err != nil {
+		return fmt.Errorf("check server principal %s: %w", advertised, err)
+	}
+	if principal.Host == "" || advertised != want {
+		return &ServerMismatchError{Advertised: advertised, Want: want}
+	}
+	return nil
+}
+
+// compileGlob turns a pattern of org.apache.hadoop.fs.GlobPattern into a regular
+// expression for the whole text.
+func compileGlob(glob string) (*regexp.Regexp, error) {
+	var expression strings.Builder
+	groups, set := 0, false
+	for i := 0; i < len(glob); i++ {
+		c := glob[i]
+		switch {
+		case c == '\\':
+			if i++; i == len(glob) {
+				return nil, fmt.Errorf("pattern %q ends in a backslash", glob)
+			}
+			expression.WriteString(regexp.QuoteMeta(glob[i : i+1]))
+		case set:
+			if c == '!' && glob[i-1] == '[' {
+				c = '^'
+			}
+			set = c != ']'
+			expression.WriteByte(c)
+		case c == '[':
+			set = true
+			expression.WriteByte(c)
+		case c == '*':
+			expression.WriteString(".*")
+		case c == '?':
+			expression.WriteByte('.')
+		case c == '{':
+			groups++
+			expression.WriteString("(?:")
+		case c == '}' && groups > 0:
+			groups--
+			expression.WriteByte(')')
+		case c == ',' && groups > 0:
+			expression.WriteByte('|')
+		default:
+			expression.WriteString(quoteByte(c))
+		}
+	}
+	if set || groups > 0 {
+		return nil, fmt.Errorf("pattern %q has an open [ or {", glob)
+	}
+	compiled, err := regexp.Compile(`(?s)\A(?:` + expression.String() + `)\z`)
+	if err != nil {
+		return nil, fmt.Errorf("pattern %q: %w", glob, err)
+	}
+	return compiled, nil
+}
+
+// quoteByte is a byte of the pattern that stands for itself; those of letters beyond
+// ASCII pass through one by one.
+func quoteByte(c byte) string {
+	if c < 0x80 {
+		return regexp.QuoteMeta(string(rune(c)))
+	}
+	return string([]byte{c})
+}

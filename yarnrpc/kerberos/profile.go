@@ -1,0 +1,268 @@
+package kerberos
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Limits of the reader. A site's krb5.conf with all that it includes has some
+// hundred relations in a few kilobytes.
+const (
+	maxConfigBytes     = 1 << 20 // of one file
+	maxConfigRelations = 10_000  // over all files
+	maxConfigFiles     = 256
+	maxIncludeDepth    = 10
+	maxSectionDepth    = 16
+)
+
+// ConfigError is a krb5.conf, or a file that it includes, that cannot be read.
+type ConfigError struct {
+	File string
+	Line int // from 1; 0 when it is not about a line
+	Err  error
+}
+
+// Error is "file:line: reason".
+func (e *ConfigError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %v", e.File, e.Err)
+	}
+	return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err)
+}
+
+// Unwrap gives the cause.
+func (e *ConfigError) Unwrap() error { return e.Err }
+
+// relation is "tag = value", or "tag = { … }" and "[tag]" with section set.
+type relation struct {
+	tag      string
+	value    string
+	section  bool
+	final    bool // nothing may be added under the same tag
+	children []*relation
+	file     string
+	line     int
+}
+
+// fail is an error about this relation.
+func (r *relation) fail(err error) error {
+	return &ConfigError{File: r.file, Line: r.line, Err: err}
+}
+
+// sub is the section of that name, nil if there is none. A nil section has no children.
+func (r *relation) sub(tag string) *relation {
+	for _, child := range r.all(tag) {
+		if child.section {
+			return child
+		}
+	}
+	return nil
+}
+
+// all are the children of one name in the order of the files.
+func (r *relation) all(tag string) (found []*relation) {
+	if r == nil {
+		return nil
+	}
+	for _, child := range r.children {
+		if child.tag == tag {
+			found = append(found, child)
+		}
+	}
+	return found
+}
+
+// first is the relation that counts where only one can: MIT's library takes the
+// first of several. nil if there is none.
+func (r *relation) first(tag string) *relation {
+	for _, child := range r.all(tag) {
+		if !child.section {
+			return child
+		}
+	}
+	return nil
+}
+
+// parser is the state within one file: MIT's prof_parse.c starts each included
+// file afresh, outside of any section.
+type parser struct {
+	reader *profileReader
+	file   string
+	line   int
+	depth  int         // of includes that led here
+	open   []*relation // the section of the last header, then the open braces
+	// brace waits for "{" on a line of its own, after "tag ="
+	brace *relation
+}
+
+// parse reads the text of one file into the reader's tree.
+func (p *parser) parse(text string) error {
+	text = strings.TrimPrefix(text, "\ufeff")
+	for line := range strings.Lines(text) {
+		p.line++
+		if err := p.parseLine(strings.TrimSpace(line)); err != nil {
+			if placed := (*ConfigError)(nil); errors.As(err, &placed) {
+				return err
+			}
+			return &ConfigError{File: p.file, Line: p.line, Err: err}
+		}
+	}
+	if len(p.open) > 1 {
+		return p.open[len(p.open)-1].fail(errors.New("\"{\" without its \"}\""))
+	}
+	return nil
+}
+
+func (p *parser) parseLine(line string) error {
+	if line == "" || line[0] == '#' || line[0] == ';' {
+		return nil
+	}
+	if path, ok := directive(line, "include"); ok {
+		return p.reader.include(path, p.depth+1)
+	}
+	if path, ok := directive(line, "includedir"); ok {
+		return p.reader.includeDir(path, p.depth+1)
+	}
+	if p.brace != nil {
+		waiting := p.brace
+		p.brace = nil
+		if line[0] == '{' {
+			return p.enter(waiting, line)
+		}
+		// an empty value after all
+	}
+	switch {
+	case line[0] == '[':
+		return p.header(line)
+	case len(p.open) == 0: // text before the first section means nothing
+		return nil
+	case line[0] == '}':
+		return p.leave(line)
+	default:
+		return p.relation(line)
+	}
+}
+
+// directive splits "include PATH".
+func directive(line, name string) (path string, ok bool) {
+	rest, ok := strings.CutPrefix(line, name)
+	if !ok || rest == "" || rest[0] != ' ' && rest[0] != '\t' {
+		return "", false
+	}
+	path = strings.TrimSpace(rest)
+	return path, !strings.HasPrefix(path, "=") // a tag of that name
+}
+
+// header opens "[section]" or "[section]*".
+func (p *parser) header(line string) error {
+	if len(p.open) > 1 {
+		return fmt.Errorf("section %s inside of braces: a \"}\" is missing before it", line)
+	}
+	name, rest, ok := strings.Cut(line[1:], "]")
+	if name = strings.TrimSpace(name); !ok || name == "" {
+		return fmt.Errorf("section header %q is not [name]", line)
+	}
+	section, err := p.reader.section(&p.reader.root, &relation{
+		tag: name, section: true, final: strings.HasPrefix(rest, "*"), file: p.file, line: p.line,
+	})
+	p.open = []*relation{section}
+	return err
+}
+
+// leave closes a brace: "}" or "}*".
+func (p *parser) leave(line string) error {
+	if len(p.open) < 2 {
+		return errors.New("\"}\" without its \"{\"")
+	}
+	last := len(p.open) - 1
+	if strings.HasPrefix(line, "}*") {
+		p.open[last].final = true
+	}
+	p.open = p.open[:last]
+	return nil
+}
+
+// relation takes "tag = value", "tag = {", or both braces on one line.
+func (p *parser) relation(line string) error {
+	tag, value, ok := strings.Cut(line, "=")
+	if tag = strings.TrimSpace(tag); !ok || tag == "" {
+		return fmt.Errorf("line %q is not tag = value", line)
+	}
+	tag, final := strings.CutSuffix(tag, "*")
+	r := &relation{tag: strings.TrimSpace(tag), final: final, file: p.file, line: p.line}
+	value = strings.TrimSpace(value)
+	switch {
+	case value == "":
+		p.brace = r
+		return nil
+	case value[0] == '{':
+		return p.enter(r, value)
+	case value[0] == '"':
+		r.value = unquote(value[1:])
+	default:
+		r.value = uncomment(value)
+	}
+	return p.reader.add(p.open[len(p.open)-1], r)
+}
+
+// enter opens the braces of a relation; text is "{" and what follows it.
+func (p *parser) enter(r *relation, text string) error {
+	if len(p.open) >= maxSectionDepth {
+		return fmt.Errorf("braces nested deeper than %d", maxSectionDepth)
+	}
+	r.section = true
+	section, err := p.reader.section(p.open[len(p.open)-1], r)
+	if err != nil {
+		return err
+	}
+	p.open = append(p.open, section)
+	inside := uncomment(strings.TrimSpace(text[1:]))
+	if inside == "" || inside[0] == '#' || inside[0] == ';' {
+		return nil
+	}
+	inside, closed := strings.CutSuffix(inside, "}")
+	if inside = strings.TrimSpace(inside); inside != "" {
+		if err := p.relation(inside); err != nil {
+			return err
+		}
+		p.brace = nil
+	}
+	if closed {
+		return p.leave("}")
+	}
+	return nil
+}
+
+// uncomment drops a comment behind a value. MIT's library has no such comments and
+// would take them for a part of the value, but no value that it can use holds one.
+func uncomment(value string) string {
+	for i := 1; i < len(value); i++ {
+		if (value[i] == '#' || value[i] == ';') && (value[i-1] == ' ' || value[i-1] == '\t') {
+			return strings.TrimSpace(value[:i-1])
+		}
+	}
+	return value
+}
+
+// unquote reads up to the closing quote, with the escapes of prof_parse.c.
+func unquote(text string) string {
+	var value strings.Builder
+	for i := 0; i < len(text) && text[i] != '"'; i++ {
+		c := text[i]
+		if c == '\\' && i+1 < len(text) {
+			i++
+			switch c = text[i]; c {
+			case 'n':
+				c = '\n'
+			case 't':
+				c = '\t'
+			case 'b':
+				c = '\b'
+			default: // stands for itself
+			}
+		}
+		value.WriteByte(c)
+	}
+	return value.String()
+}
