@@ -12,6 +12,11 @@ const (
 	ContainerManagementProtocol = "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB"
 	// HDFSClientProtocol is spoken by the NameNode, port 8020.
 	HDFSClientProtocol = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
+	// ResourceTracker is spoken by the ResourceManager to NodeManagers, port 8031.
+	ResourceTracker = "org.apache.hadoop.yarn.server.api.ResourceTrackerPB"
+	// HAServiceProtocol is spoken by each server of a high-availability pair: the
+	// NameNode, port 8020, and the ResourceManager's port for administrators, 8033.
+	HAServiceProtocol = "org.apache.hadoop.ha.HAServiceProtocol"
 )
 
 // repeatable reports whether a call does no harm when it is made again without
@@ -25,7 +30,12 @@ func repeatable(protocol, method string) bool {
 		case "getNewApplication", "submitApplication", "getApplicationReport", "forceKillApplication",
 			"getApplications", "getClusterMetrics", "getClusterNodes", "getQueueInfo", "getQueueUserAcls",
 			"getApplicationAttemptReport", "getApplicationAttempts", "getContainerReport", "getContainers",
-			"getDelegationToken", "renewDelegationToken", "cancelDelegationToken":
+			"getDelegationToken", "renewDelegationToken", "cancelDelegationToken",
+			"moveApplicationAcrossQueues", "updateApplicationPriority", "updateApplicationTimeouts",
+			"getNewReservation", "submitReservation", "listReservations",
+			"getNodeToLabels", "getLabelsToNodes", "getClusterNodeLabels",
+			"getClusterNodeAttributes", "getAttributesToNodes", "getNodesToAttributes",
+			"getResourceProfiles", "getResourceProfile", "getResourceTypeInfo":
 			return true
 		}
 	case ApplicationMasterProtocol:
@@ -36,9 +46,17 @@ func repeatable(protocol, method string) bool {
 		}
 	case ContainerManagementProtocol:
 		switch method {
-		case "stopContainers", "getContainerStatuses":
+		case "stopContainers", "getContainerStatuses", "getLocalizationStatuses":
 			return true
 		}
+	case ResourceTracker:
+		// The ResourceManager tells a repeated heartbeat by its response id.
+		switch method {
+		case "registerNodeManager", "nodeHeartbeat", "unRegisterNodeManager":
+			return true
+		}
+	case HAServiceProtocol:
+		return method == "getServiceStatus"
 	case HDFSClientProtocol:
 		switch method {
 		case "getBlockLocations", "getServerDefaults", "getListing", "getFileInfo",

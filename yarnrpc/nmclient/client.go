@@ -1,28 +1,37 @@
-// Package nmclient starts, stops and looks at containers on YARN's NodeManagers
-// (ContainerManagementProtocol) for an ApplicationMaster.
+// Package nmclient is an ApplicationMaster's side of YARN's NodeManagers
+// (ContainerManagementProtocol, Java's NMClient): it starts, stops, signals and
+// resizes containers, brings further files into running ones, and gives them new
+// launch contexts with a way back.
 //
 // A Client may be used from any goroutine, and calls to different nodes run side
-// by side; it starts no goroutine besides those of its connections. A connection
-// is made when a node is first called and closes itself when it has been idle.
-// Which containers there are, and what becomes of them, is not kept here: the
-// ResourceManager tells that through amrm.
+// by side. A connection is made when a node is first called and closes itself when
+// it has been idle. Methods for containers on many nodes (StartAll, StopAll,
+// StatusesAll) make one call for each node, Options.Parallel of them at once, in
+// goroutines that have ended when they return; their errors are Failures, which
+// name each container. Which containers there are, and what becomes of them, is not
+// kept here: the ResourceManager tells that through amrm.
+//
+// A call whose answer got lost is made again where that does no harm: stops, looks,
+// and starts, after a look. The others (Signal, Update, Localize, Reinitialize,
+// Restart, Rollback, Commit) are not; where they may have been executed,
+// yarnrpc.MaybeSent says so of their error.
+//
+// Of the protocol's methods increaseContainersResource alone is missing: Hadoop
+// has replaced it by updateContainer, which is Update.
 package nmclient
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"maps"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"google.golang.org/protobuf/proto"
+
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -51,6 +60,9 @@ type Options struct {
 	// ready (it has restarted and not heard from the ResourceManager yet);
 	// DefaultPolicy when zero.
 	Policy yarnrpc.Policy
+	// Parallel bounds the nodes that one StartAll, StopAll or StatusesAll calls at
+	// once. 0: 50.
+	Parallel int
 }
 
 // FromConf takes times and the behaviour of connections from a Hadoop
@@ -74,20 +86,22 @@ func DefaultPolicy() yarnrpc.Policy {
 	return yarnrpc.Policy{MaxWait: 3 * time.Minute, BaseDelay: 200 * time.Millisecond, MaxDelay: 10 * time.Second}
 }
 
-const defaultCallTimeout = 60 * time.Second
-
-// startPause is the wait before a start whose answer was lost is made again.
-const startPause = time.Second
+const (
+	defaultCallTimeout = 60 * time.Second
+	defaultParallel    = 50
+)
 
 // node is a caller of one NodeManager; *yarnrpc.Proxy in earnest.
 type node interface {
 	yarnrpc.Caller
+	Reset() // the next call makes a new connection
 	Close() error
 }
 
 // Client speaks to any number of NodeManagers.
 type Client struct {
-	connect func(id records.NodeID) node
+	connect  func(id records.NodeID) node
+	parallel int
 
 	mu     sync.Mutex // guards what follows
 	closed bool
@@ -105,6 +119,9 @@ func New(o Options) *Client {
 	}
 	o.RPC.Protocol, o.RPC.MaxIdle = yarnrpc.ContainerManagementProtocol, maxIdle
 	c := newClient(nil)
+	if o.Parallel > 0 {
+		c.parallel = o.Parallel
+	}
 	c.connect = func(id records.NodeID) node {
 		rpc := o.RPC
 		rpc.Token = func(string) (*creds.Token, error) { return c.token(id) }
@@ -115,9 +132,10 @@ func New(o Options) *Client {
 
 func newClient(connect func(records.NodeID) node) *Client {
 	return &Client{
-		connect: connect,
-		tokens:  make(map[records.NodeID]*creds.Token),
-		nodes:   make(map[records.NodeID]node),
+		connect:  connect,
+		parallel: defaultParallel,
+		tokens:   make(map[records.NodeID]*creds.Token),
+		nodes:    make(map[records.NodeID]node),
 	}
 }
 
@@ -134,13 +152,38 @@ func (c *Client) Close() error {
 	return errors.Join(failures...)
 }
 
-// SetTokens adds NM tokens, or replaces those of the same nodes for new
-// connections. Every registration and every allocate response brings the tokens
-// of its containers' nodes; YARN sends each only once.
+// SetTokens adds NM tokens, or replaces those of the same nodes. Every registration
+// and every allocate response brings the tokens of its containers' nodes; YARN sends
+// each only once, and again when it has rolled the key
+// (yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs). Where a token is
+// replaced, calls that wait get their answers on the old connection, and the next
+// one makes a new connection.
 func (c *Client) SetTokens(tokens map[records.NodeID]*creds.Token) {
+	for _, n := range c.replace(tokens) {
+		n.Reset()
+	}
+}
+
+// replace gives the connected nodes that have got another token.
+func (c *Client) replace(tokens map[records.NodeID]*creds.Token) []node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	maps.Copy(c.tokens, tokens)
+	var stale []node
+	for id, token := range tokens {
+		old, had := c.tokens[id]
+		if had && same(old, token) {
+			continue
+		}
+		c.tokens[id] = token
+		if n, connected := c.nodes[id]; had && connected {
+			stale = append(stale, n)
+		}
+	}
+	return stale
+}
+
+func same(a, b *creds.Token) bool {
+	return bytes.Equal(a.Identifier, b.Identifier) && bytes.Equal(a.Password, b.Password)
 }
 
 func (c *Client) token(id records.NodeID) (*creds.Token, error) {
@@ -153,164 +196,45 @@ func (c *Client) token(id records.NodeID) (*creds.Token, error) {
 	return token, nil
 }
 
-func (c *Client) node(id records.NodeID) (node, error) {
+// node gives the caller of a NodeManager and the token it has at present.
+func (c *Client) node(id records.NodeID) (node, *creds.Token, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return nil, ErrClosed
+		return nil, nil, ErrClosed
 	}
-	if _, ok := c.tokens[id]; !ok {
-		return nil, ErrNoToken
+	token, ok := c.tokens[id]
+	if !ok {
+		return nil, nil, ErrNoToken
 	}
 	n, ok := c.nodes[id]
 	if !ok {
 		n = c.connect(id)
 		c.nodes[id] = n
 	}
-	return n, nil
+	return n, token, nil
 }
 
-// Start starts a container. Success means that the NodeManager has taken it
-// over: localization and the process may still fail, which shows as the
-// container's completion. A start that may or may not have been executed is
-// looked up before it is tried again; tries end with the context or the policy,
-// and where they end in doubt yarnrpc.MaybeSent says so.
-//
-// Otherwise the error is ErrTokenExpired, ErrNoToken, or a *yarnrpc.RemoteError
-// where the NodeManager refused. After any error the container is to be released.
-func (c *Client) Start(ctx context.Context, container records.Container, launch records.ContainerLaunchContext) error {
-	if err := c.start(ctx, container, launch); err != nil {
-		return fmt.Errorf("start %s on %s: %w", container.ID, container.Node, err)
-	}
-	return nil
-}
-
-func (c *Client) start(ctx context.Context, container records.Container, launch records.ContainerLaunchContext) error {
-	n, err := c.node(container.Node)
+// call makes a call of one NodeManager. A login that was refused while a newer token
+// came is made again with that.
+func (c *Client) call(ctx context.Context, on records.NodeID, method string, request, response proto.Message) error {
+	n, used, err := c.node(on)
 	if err != nil {
 		return err
 	}
-	request := &yarnpb.StartContainersRequestProto{StartContainerRequest: []*yarnpb.StartContainerRequestProto{{
-		ContainerLaunchContext: pbconv.ContainerLaunchContextProto(launch),
-		ContainerToken:         pbconv.TokenProto(container.Token),
-	}}}
-	var lost error // of the last try that may have started it
-	for {
-		var response yarnpb.StartContainersResponseProto
-		err := n.Call(ctx, "startContainers", request, &response)
-		if err == nil {
-			err = failure("startContainers", container.Node, response.GetFailedRequests())
-		}
-		if yarnrpc.MaybeSent(err) {
-			lost = err
-		}
-		if err == nil || lost == nil || ctx.Err() != nil {
-			return explainExpiry(err, container)
-		}
-		// A try whose answer was lost may have started it, even between the last
-		// look and the refusal of this one.
-		started, lookup := c.known(ctx, n, container.ID)
-		switch {
-		case lookup != nil:
-			return fmt.Errorf("%w; looking for it: %w", lost, lookup)
-		case started:
-			return nil
-		case !yarnrpc.MaybeSent(err):
-			return explainExpiry(err, container)
-		}
-		if err := pause(ctx); err != nil {
-			return fmt.Errorf("%w, after: %w", err, lost)
-		}
-	}
-}
-
-func pause(ctx context.Context) error {
-	timer := time.NewTimer(startPause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// known reports whether the NodeManager has a container.
-func (c *Client) known(ctx context.Context, n node, id records.ContainerID) (bool, error) {
-	response, err := statuses(ctx, n, id)
-	return err == nil && len(response.GetStatus()) > 0, err
-}
-
-// explainExpiry names the likely reason of a refusal, which the NodeManager
-// tells in words only.
-func explainExpiry(err error, container records.Container) error {
-	if err == nil || container.Token == nil {
+	err = n.Call(ctx, method, request, response)
+	if !loginRefused(err) {
 		return err
 	}
-	id, decodeError := identifier.DecodeContainer(container.Token)
-	if decodeError == nil && !id.Expires.IsZero() && time.Now().After(id.Expires) {
-		return fmt.Errorf("%w: %w", ErrTokenExpired, err)
-	}
-	return err
-}
-
-// Stop ends a container: its process group gets SIGTERM, and SIGKILL a little
-// later (yarn.nodemanager.sleep-delay-before-sigkill.ms, 250 ms). It returns when
-// the NodeManager has taken the order; the container completes with
-// ExitKilledByAppMaster. A container that has ended shortly before is no error.
-func (c *Client) Stop(ctx context.Context, on records.NodeID, id records.ContainerID) error {
-	err := c.stop(ctx, on, id)
-	if err != nil {
-		return fmt.Errorf("stop %s on %s: %w", id, on, err)
-	}
-	return nil
-}
-
-func (c *Client) stop(ctx context.Context, on records.NodeID, id records.ContainerID) error {
-	n, err := c.node(on)
-	if err != nil {
+	if now, lookup := c.token(on); lookup != nil || now == used {
 		return err
 	}
-	request := &yarnpb.StopContainersRequestProto{ContainerId: pbconv.ContainerIDProtos([]records.ContainerID{id})}
-	var response yarnpb.StopContainersResponseProto
-	if err := n.Call(ctx, "stopContainers", request, &response); err != nil {
-		return err
-	}
-	return failure("stopContainers", on, response.GetFailedRequests())
+	return n.Call(ctx, method, request, response)
 }
 
-// Statuses looks at containers on one node. Those that the NodeManager cannot
-// tell of are in the error, with the statuses of the others.
-func (c *Client) Statuses(ctx context.Context, on records.NodeID, ids ...records.ContainerID) ([]records.ContainerStatus, error) {
-	n, err := c.node(on)
-	if err != nil {
-		return nil, fmt.Errorf("read container statuses on %s: %w", on, err)
-	}
-	response, err := statuses(ctx, n, ids...)
-	if err == nil {
-		err = failure("getContainerStatuses", on, response.GetFailedRequests())
-	}
-	if err != nil {
-		err = fmt.Errorf("read container statuses on %s: %w", on, err)
-	}
-	return pbconv.ContainerStatuses(response.GetStatus()), err
-}
-
-func statuses(ctx context.Context, n node, ids ...records.ContainerID) (*yarnpb.GetContainerStatusesResponseProto, error) {
-	request := &yarnpb.GetContainerStatusesRequestProto{ContainerId: pbconv.ContainerIDProtos(ids)}
-	response := new(yarnpb.GetContainerStatusesResponseProto)
-	err := n.Call(ctx, "getContainerStatuses", request, response)
-	return response, err
-}
-
-// failure joins the exceptions that a NodeManager has for single containers.
-func failure(method string, on records.NodeID, failed []*yarnpb.ContainerExceptionMapProto) error {
-	var failures []error
-	for _, f := range failed {
-		message, _, _ := strings.Cut(f.GetException().GetMessage(), "\n")
-		failures = append(failures, fmt.Errorf("%s: %w", pbconv.ContainerID(f.GetContainerId()), &yarnrpc.RemoteError{
-			Address: on.String(), Method: method, Class: f.GetException().GetClassName(), Message: message,
-		}))
-	}
-	return errors.Join(failures...)
+// loginRefused reports whether the token of the connection was not taken. What a
+// call says of the tokens of containers is another matter.
+func loginRefused(err error) bool {
+	remote, is := errors.AsType[*yarnrpc.RemoteError](err)
+	return is && remote.Method == "" && remote.Is(yarnrpc.ErrInvalidToken)
 }

@@ -44,6 +44,7 @@ type nmModel struct {
 	calls      []string
 	fault      []func(call func() error) error // of the next calls
 	closed     bool
+	resets     int
 }
 
 func lost(executed bool) func(func() error) error {
@@ -62,6 +63,8 @@ func lateLookup(func() error) error { return nil }
 func refused(class string) func(func() error) error {
 	return func(func() error) error { return &yarnrpc.RemoteError{Class: class, Message: "no"} }
 }
+
+func (m *nmModel) Reset() { m.resets++ }
 
 func (m *nmModel) Close() error {
 	m.closed = true

@@ -41,10 +41,8 @@ func ContainerLaunchContext(p *yarnpb.ContainerLaunchContextProto) records.Conta
 // ContainerLaunchContextProto converts a launch context; equal ones give equal bytes.
 func ContainerLaunchContextProto(c records.ContainerLaunchContext) *yarnpb.ContainerLaunchContextProto {
 	return &yarnpb.ContainerLaunchContextProto{
-		LocalResources: entries(c.LocalResources, func(name string, r records.LocalResource) *yarnpb.StringLocalResourceMapProto {
-			return &yarnpb.StringLocalResourceMapProto{Key: proto.String(name), Value: LocalResourceProto(r)}
-		}),
-		Tokens: c.Tokens,
+		LocalResources: LocalResourceProtos(c.LocalResources),
+		Tokens:         c.Tokens,
 		ServiceData: entries(c.ServiceData, func(name string, data []byte) *yarnpb.StringBytesMapProto {
 			return &yarnpb.StringBytesMapProto{Key: proto.String(name), Value: data}
 		}),

@@ -1,0 +1,137 @@
+package nmclient
+
+import (
+	"fmt"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// ContainerError is why a call did nothing for one container.
+type ContainerError struct {
+	Container records.ContainerID
+	Node      records.NodeID
+	// Err is a *yarnrpc.RemoteError where the NodeManager refused, or what became of
+	// the call as a whole.
+	Err error
+}
+
+func (e *ContainerError) Error() string {
+	return fmt.Sprintf("%s on %s: %v", e.Container, e.Node, e.Err)
+}
+
+func (e *ContainerError) Unwrap() error { return e.Err }
+
+// Failures are those containers of a call over several for which it failed; it has
+// succeeded for the others. errors.As finds it in the errors of this package.
+// yarnrpc.MaybeSent is to be asked of each, not of them together.
+type Failures []*ContainerError
+
+// Error tells what befell several containers of a node once.
+func (f Failures) Error() string {
+	var texts []string
+	for rest := f; len(rest) > 0; {
+		reason, alike := rest[0].Err.Error(), 1
+		for alike < len(rest) && rest[alike].Node == rest[0].Node && rest[alike].Err.Error() == reason {
+			alike++
+		}
+		others := ""
+		if alike > 1 {
+			others = fmt.Sprintf(" and %d more", alike-1)
+		}
+		texts = append(texts, fmt.Sprintf("%s%s on %s: %s", rest[0].Container, others, rest[0].Node, reason))
+		rest = rest[alike:]
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Unwrap gives each failure.
+func (f Failures) Unwrap() []error {
+	errs := make([]error, len(f))
+	for i, one := range f {
+		errs[i] = one
+	}
+	return errs
+}
+
+// Of gives why the call failed for a container, nil if it did not.
+func (f Failures) Of(id records.ContainerID) error {
+	for _, one := range f {
+		if one.Container == id {
+			return one.Err
+		}
+	}
+	return nil
+}
+
+func (f Failures) containers() []records.ContainerID {
+	ids := make([]records.ContainerID, len(f))
+	for i, one := range f {
+		ids[i] = one.Container
+	}
+	return ids
+}
+
+// during makes an error of failures, if there are any.
+func (f Failures) during(verb string) error {
+	if len(f) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", verb, f)
+}
+
+// refusals are the exceptions that a NodeManager has for single containers.
+func refusals(method string, on records.NodeID, refused []*yarnpb.ContainerExceptionMapProto) Failures {
+	var failed Failures
+	for _, r := range refused {
+		message, _, _ := strings.Cut(r.GetException().GetMessage(), "\n")
+		failed = append(failed, &ContainerError{
+			Container: pbconv.ContainerID(r.GetContainerId()), Node: on,
+			Err: &yarnrpc.RemoteError{Address: on.String(), Method: method, Class: r.GetException().GetClassName(), Message: message},
+		})
+	}
+	return failed
+}
+
+// allOf says the same of every container.
+func allOf(on records.NodeID, ids []records.ContainerID, err error) Failures {
+	failed := make(Failures, len(ids))
+	for i, id := range ids {
+		failed[i] = &ContainerError{Container: id, Node: on, Err: err}
+	}
+	return failed
+}
+
+// onNodes does something for each node's share of items, side by side, and collects
+// what fails in the order of the items' nodes.
+func onNodes[T any](limit int, items []T, node func(T) records.NodeID, do func(on records.NodeID, items []T) Failures) Failures {
+	var order []records.NodeID
+	shares := make(map[records.NodeID][]T)
+	for _, item := range items {
+		on := node(item)
+		if _, known := shares[on]; !known {
+			order = append(order, on)
+		}
+		shares[on] = append(shares[on], item)
+	}
+	failed := make([]Failures, len(order))
+	var group errgroup.Group
+	group.SetLimit(limit)
+	for i, on := range order {
+		group.Go(func() error {
+			failed[i] = do(on, shares[on])
+			return nil
+		})
+	}
+	_ = group.Wait() // nobody gives it an error
+	var all Failures
+	for _, f := range failed {
+		all = append(all, f...)
+	}
+	return all
+}

@@ -1,0 +1,178 @@
+package nmclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// Launch is a container and what to run in it.
+type Launch struct {
+	Container records.Container
+	Context   records.ContainerLaunchContext
+}
+
+// startPause is the wait before a start whose answer was lost is made again.
+const startPause = time.Second
+
+// Start starts a container (startContainers). Success means that the NodeManager has
+// taken it over: localization and the process may still fail, which shows as the
+// container's completion. A start that may or may not have been executed is looked
+// up before it is tried again; tries end with the context or the policy, and where
+// they end in doubt yarnrpc.MaybeSent says so.
+//
+// Otherwise the error is ErrTokenExpired, ErrNoToken, or a *yarnrpc.RemoteError
+// where the NodeManager refused. After any error the container is to be released.
+func (c *Client) Start(ctx context.Context, container records.Container, launch records.ContainerLaunchContext) error {
+	failed := c.startOn(ctx, container.Node, []Launch{{Container: container, Context: launch}})
+	if len(failed) > 0 {
+		return fmt.Errorf("start %s on %s: %w", container.ID, container.Node, failed[0].Err)
+	}
+	return nil
+}
+
+// StartAll starts containers on any number of nodes, those of one node in one call.
+// Each is as with Start; the error is Failures. Where one container makes a
+// NodeManager refuse a call as a whole, the others are started all the same.
+func (c *Client) StartAll(ctx context.Context, launches ...Launch) error {
+	return onNodes(c.parallel, launches,
+		func(l Launch) records.NodeID { return l.Container.Node },
+		func(on records.NodeID, launches []Launch) Failures { return c.startOn(ctx, on, launches) },
+	).during("start containers")
+}
+
+// startOn starts containers on one node until it is known of each what became of it,
+// or time is up.
+func (c *Client) startOn(ctx context.Context, on records.NodeID, pending []Launch) Failures {
+	var lost error // of the last try that may have started some and did not tell
+	for {
+		failed, err := c.startContainers(ctx, on, pending)
+		whole := len(pending) > 1 && answered(err)
+		switch {
+		case yarnrpc.MaybeSent(err):
+			lost = err
+		case whole: // it broke off at a bad container, after good ones perhaps
+			lost = &yarnrpc.CallError{Address: on.String(), Method: "startContainers", MaybeSent: true, Err: err}
+		}
+		if lost == nil || len(failed) == 0 {
+			return explain(failed, pending)
+		}
+		// The lost try may have started them, even between the last look and the refusal
+		// of this one.
+		failed, lookup := c.unknown(ctx, on, failed)
+		if lookup != nil {
+			return allOf(on, failed.containers(), fmt.Errorf("%w; looking for it: %w", lost, lookup))
+		}
+		pending = among(pending, failed)
+		switch {
+		case whole:
+			return c.startEach(ctx, on, pending)
+		case len(failed) == 0, !yarnrpc.MaybeSent(err):
+			return explain(failed, pending)
+		}
+		if err := pause(ctx); err != nil {
+			return allOf(on, failed.containers(), fmt.Errorf("%w, after: %w", err, lost))
+		}
+	}
+}
+
+// startEach makes a call for each container.
+func (c *Client) startEach(ctx context.Context, on records.NodeID, launches []Launch) Failures {
+	var failed Failures
+	for i := range launches {
+		failed = append(failed, c.startOn(ctx, on, launches[i:i+1])...)
+	}
+	return failed
+}
+
+// startContainers makes one try. Where the call fails, so does each container, for
+// the same reason.
+func (c *Client) startContainers(ctx context.Context, on records.NodeID, launches []Launch) (Failures, error) {
+	const method = "startContainers"
+	request := new(yarnpb.StartContainersRequestProto)
+	ids := make([]records.ContainerID, len(launches))
+	for i, l := range launches {
+		ids[i] = l.Container.ID
+		request.StartContainerRequest = append(request.StartContainerRequest, &yarnpb.StartContainerRequestProto{
+			ContainerLaunchContext: pbconv.ContainerLaunchContextProto(l.Context),
+			ContainerToken:         pbconv.TokenProto(l.Container.Token),
+		})
+	}
+	var response yarnpb.StartContainersResponseProto
+	if err := c.call(ctx, on, method, request, &response); err != nil {
+		return allOf(on, ids, err), err
+	}
+	return refusals(method, on, response.GetFailedRequests()), nil
+}
+
+// unknown leaves those failures of whose containers the NodeManager does not know. All
+// are left where it cannot be asked.
+func (c *Client) unknown(ctx context.Context, on records.NodeID, failed Failures) (Failures, error) {
+	response, err := c.statuses(ctx, on, failed.containers())
+	if err != nil {
+		return failed, err
+	}
+	known := make(map[records.ContainerID]bool)
+	for _, status := range response.GetStatus() {
+		known[pbconv.ContainerID(status.GetContainerId())] = true
+	}
+	return slices.DeleteFunc(failed, func(f *ContainerError) bool { return known[f.Container] }), nil
+}
+
+// answered reports whether the NodeManager carried a call out, in part perhaps, and
+// failed, rather than not take the connection.
+func answered(err error) bool {
+	remote, is := errors.AsType[*yarnrpc.RemoteError](err)
+	return is && remote.Method != ""
+}
+
+// explain names the likely reason of refusals, which the NodeManager tells in words
+// only.
+func explain(failed Failures, launches []Launch) Failures {
+	for _, f := range failed {
+		for _, l := range launches {
+			if l.Container.ID == f.Container && expired(l.Container) {
+				f.Err = fmt.Errorf("%w: %w", ErrTokenExpired, f.Err)
+			}
+		}
+	}
+	return failed
+}
+
+func expired(container records.Container) bool {
+	if container.Token == nil {
+		return false
+	}
+	id, err := identifier.DecodeContainer(container.Token)
+	return err == nil && !id.Expires.IsZero() && time.Now().After(id.Expires)
+}
+
+func pause(ctx context.Context) error {
+	timer := time.NewTimer(startPause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// among gives the launches of containers that failed.
+func among(launches []Launch, failed Failures) []Launch {
+	var some []Launch
+	for _, l := range launches {
+		if failed.Of(l.Container.ID) != nil {
+			some = append(some, l)
+		}
+	}
+	return some
+}
