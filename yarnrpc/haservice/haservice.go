@@ -1,0 +1,93 @@
+// Package haservice asks a server of a high-availability pair whether it is the active
+// one (HAServiceProtocol, Java's HAServiceTarget and `haadmin -getServiceState`).
+//
+// Each server is asked by itself, at an address of its own: a NameNode where its
+// clients find it (hadoopconf's NameNodes), a ResourceManager where administrators do
+// (hadoopconf.ResourceManager's Admin). The answer is of the moment. Whoever wants a
+// call to reach the active server gives all addresses to a yarnrpc.Proxy, which finds
+// it; this package is for those who show or check the state. It changes nothing: that
+// is for failover controllers.
+//
+// A Client may be used from any goroutine and starts none besides those of its
+// connection.
+package haservice
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+)
+
+// State is the part that a server plays (HAServiceProtocol.HAServiceState).
+type State string
+
+const (
+	Initializing State = "INITIALIZING" // it is starting, or stopping
+	Active       State = "ACTIVE"
+	Standby      State = "STANDBY"
+	Observer     State = "OBSERVER" // a NameNode that answers reads
+)
+
+// Status is what a server says of itself (HAServiceStatus).
+type Status struct {
+	// State is empty for one that Hadoop got later than this package.
+	State State
+	// Ready says that a standby could become active now, and NotReady why it could not.
+	Ready    bool
+	NotReady string
+}
+
+// Client asks one server.
+type Client struct {
+	rpc   yarnrpc.Caller
+	close func() error
+	name  string
+}
+
+// New makes a Client of the server at address, host:port. It connects with the first
+// call. New sets the options' protocol.
+func New(address string, o yarnrpc.Options) *Client {
+	o.Protocol = yarnrpc.HAServiceProtocol
+	proxy := yarnrpc.NewProxy([]string{address}, o, yarnrpc.Policy{})
+	return &Client{rpc: proxy, close: proxy.Close, name: address}
+}
+
+// Close ends the connection.
+func (c *Client) Close() error { return c.close() }
+
+// Status asks once (getServiceStatus): a server that cannot be reached is an error at
+// once, which is what one wants to know. A ResourceManager without high availability
+// does not speak the protocol: yarnrpc.ErrNoSuchProtocol. A NameNode without is
+// active. yarnrpc.ErrAccessControl is a server that tells administrators only.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	var response commonpb.GetServiceStatusResponseProto
+	if err := c.rpc.Call(ctx, "getServiceStatus", &commonpb.GetServiceStatusRequestProto{}, &response); err != nil {
+		return Status{}, fmt.Errorf("read state of %s: %w", c.name, err)
+	}
+	return statusOf(&response), nil
+}
+
+func statusOf(p *commonpb.GetServiceStatusResponseProto) Status {
+	s := Status{Ready: p.GetReadyToBecomeActive(), NotReady: p.GetNotReadyReason()}
+	if p != nil && p.State != nil {
+		s.State = stateOf(*p.State)
+	}
+	return s
+}
+
+func stateOf(p commonpb.HAServiceStateProto) State {
+	switch p {
+	case commonpb.HAServiceStateProto_INITIALIZING:
+		return Initializing
+	case commonpb.HAServiceStateProto_ACTIVE:
+		return Active
+	case commonpb.HAServiceStateProto_STANDBY:
+		return Standby
+	case commonpb.HAServiceStateProto_OBSERVER:
+		return Observer
+	default:
+		return ""
+	}
+}

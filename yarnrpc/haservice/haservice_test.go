@@ -1,0 +1,80 @@
+package haservice
+
+import (
+	"errors"
+	"testing"
+
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/rpctest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func ask(t *testing.T, server *rpctest.Server) (Status, error) {
+	t.Helper()
+	c := New(server.Listen(t), yarnrpc.Options{User: yarnrpc.UserInformation{Effective: "me"}})
+	defer func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	return c.Status(t.Context())
+}
+
+// A standby that is taken for the active server, or one that cannot take over for one
+// that can, is what an administrator must never be told.
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	for want, answer := range map[Status]*commonpb.GetServiceStatusResponseProto{
+		{State: Active}:                         {State: commonpb.HAServiceStateProto_ACTIVE.Enum()},
+		{State: Standby, Ready: true}:           {State: commonpb.HAServiceStateProto_STANDBY.Enum(), ReadyToBecomeActive: proto.Bool(true)},
+		{State: Standby, NotReady: "safe mode"}: {State: commonpb.HAServiceStateProto_STANDBY.Enum(), NotReadyReason: proto.String("safe mode")},
+		{State: Initializing}:                   {State: commonpb.HAServiceStateProto_INITIALIZING.Enum()},
+		{State: Observer}:                       {State: commonpb.HAServiceStateProto_OBSERVER.Enum()},
+	} {
+		got, err := ask(t, &rpctest.Server{Handler: func(call *rpctest.Call) (proto.Message, error) {
+			if call.Call.Method != "getServiceStatus" || call.Call.Protocol != yarnrpc.HAServiceProtocol {
+				t.Errorf("called %s of %s", call.Call.Method, call.Call.Protocol)
+			}
+			return answer, nil
+		}})
+		if err != nil || got != want {
+			t.Errorf("status is %+v, %v, want %+v", got, err, want)
+		}
+	}
+}
+
+func TestAServerWithoutHighAvailabilityIsTold(t *testing.T) {
+	t.Parallel()
+	_, err := ask(t, &rpctest.Server{Handler: func(*rpctest.Call) (proto.Message, error) {
+		return nil, rpctest.Exception("org.apache.hadoop.ipc.RpcNoSuchProtocolException", "Unknown protocol")
+	}})
+	if !errors.Is(err, yarnrpc.ErrNoSuchProtocol) {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// FuzzStatus would catch an answer that crashes its reader, and a state that is made up.
+func FuzzStatus(f *testing.F) {
+	for number := range commonpb.HAServiceStateProto_name {
+		b, err := proto.Marshal(&commonpb.GetServiceStatusResponseProto{State: commonpb.HAServiceStateProto(number).Enum(), NotReadyReason: proto.String("x")})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var p commonpb.GetServiceStatusResponseProto
+		if proto.Unmarshal(b, &p) != nil {
+			return
+		}
+		got := statusOf(&p)
+		if p.State == nil || string(got.State) != p.State.String() || got.Ready != p.GetReadyToBecomeActive() || got.NotReady != p.GetNotReadyReason() {
+			t.Errorf("%+v is read as %+v", &p, got)
+		}
+	})
+}
