@@ -102,13 +102,17 @@ func dial(ctx context.Context, address string, o Options, id *identity) (*Conn, 
 		return nil, err
 	}
 	opened, err := Handshake(ctx, raw, HandshakeOptions{
-		Protocol:            o.Protocol,
-		ClientID:            id.client[:],
-		User:                o.User,
-		Token:               token,
-		QOPs:                o.QOPs,
-		AllowSimpleFallback: o.AllowSimpleFallback,
-		MaxResponse:         o.MaxResponse,
+		Protocol:               o.Protocol,
+		ClientID:               id.client[:],
+		Address:                address,
+		User:                   o.User,
+		Token:                  token,
+		Login:                  o.Login,
+		ServerPrincipal:        o.ServerPrincipal,
+		ServerPrincipalPattern: o.ServerPrincipalPattern,
+		QOPs:                   o.QOPs,
+		AllowSimpleFallback:    o.AllowSimpleFallback,
+		MaxResponse:            o.MaxResponse,
 	})
 	if err != nil {
 		raw.Close() // the handshake's error says more

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -14,22 +15,31 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// HandshakeOptions say who opens a connection and what for.
+// HandshakeOptions say who opens a connection and what for. The fields that Options
+// have too mean the same.
 type HandshakeOptions struct {
-	Protocol            string // wire name
-	ClientID            []byte // wire.ClientIDLength bytes; nil: none
-	User                UserInformation
-	Token               *creds.Token // nil: the server is told User
-	QOPs                []sasl.QOP   // see Options.QOPs
-	AllowSimpleFallback bool         // see Options.AllowSimpleFallback
-	MaxResponse         int          // see Options.MaxResponse; bounds what a protected connection unwraps
+	Protocol               string // wire name
+	ClientID               []byte // wire.ClientIDLength bytes; nil: none
+	Address                string // host:port as it was dialled; empty: that of the connection's other end
+	User                   UserInformation
+	Token                  *creds.Token // nil: Login serves
+	Login                  Login        // nil: the server is told User, if there is no token either
+	ServerPrincipal        string
+	ServerPrincipalPattern string
+	QOPs                   []sasl.QOP
+	AllowSimpleFallback    bool
+	MaxResponse            int // bounds what a protected connection unwraps
 }
 
 // maxSASLFrame bounds what a server may say while it authenticates us, in bytes.
 const maxSASLFrame = 64 << 10
 
-// methodToken is the name in SASL offers of the way in that tokens open.
-const methodToken = "TOKEN"
+// The names in SASL offers of the ways in.
+const (
+	methodSimple   = "SIMPLE"
+	methodToken    = "TOKEN"
+	methodKerberos = "KERBEROS"
+)
 
 // Handshake opens an RPC connection over conn: preamble, authentication, connection
 // context. Calls can follow at once on the net.Conn that it returns, which protects
@@ -45,8 +55,11 @@ func Handshake(ctx context.Context, conn net.Conn, o HandshakeOptions) (net.Conn
 	stop := context.AfterFunc(ctx, func() {
 		conn.SetDeadline(time.Unix(1, 0)) //nolint:errcheck // a closed connection is past blocking
 	})
-	h := handshake{conn: conn, address: conn.RemoteAddr().String(), o: o}
-	opened, err := h.open()
+	if o.Address == "" {
+		o.Address = conn.RemoteAddr().String()
+	}
+	h := handshake{conn: conn, o: o}
+	opened, err := h.open(ctx)
 	if !stop() { // the deadline is in the past, or about to be
 		return nil, contextError(ctx)
 	}
@@ -54,27 +67,31 @@ func Handshake(ctx context.Context, conn net.Conn, o HandshakeOptions) (net.Conn
 }
 
 type handshake struct {
-	conn    net.Conn
-	address string
-	o       HandshakeOptions
+	conn net.Conn
+	o    HandshakeOptions
 }
 
-func (h *handshake) open() (net.Conn, error) {
+func (h *handshake) open(ctx context.Context) (net.Conn, error) {
 	told := wire.Context{
 		ClientID: append([]byte{}, h.o.ClientID...),
 		Protocol: h.o.Protocol,
 		User:     h.o.User.Effective,
 		RealUser: h.o.User.Real,
 	}
-	if h.o.Token == nil {
+	if h.o.Token == nil && h.o.Login == nil {
 		return h.conn, h.sendContext(h.conn, wire.AppendPreamble(nil, wire.AuthNone), told)
 	}
-	simple, layer, err := h.authenticate()
+	method, layer, err := h.authenticate(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if !simple {
-		told.User, told.RealUser = "", "" // the token says who we are
+	switch {
+	case method == methodToken: // it says who we are
+		told.User, told.RealUser = "", ""
+	case method == methodKerberos && h.o.User.Real != "":
+		told.RealUser = "" // the ticket says it
+	case method == methodKerberos:
+		told.User = ""
 	}
 	conn := h.conn
 	if layer != nil {
@@ -94,53 +111,107 @@ func (h *handshake) sendContext(conn net.Conn, before []byte, told wire.Context)
 	return nil
 }
 
-// authenticate logs in with the token. simple: the server wants no login at all.
-func (h *handshake) authenticate() (simple bool, layer sasl.Layer, err error) {
+// authenticate logs in by the first way of those offered that is open to us.
+func (h *handshake) authenticate(ctx context.Context) (method string, layer sasl.Layer, err error) {
 	opening := &commonpb.RpcSaslProto{State: commonpb.RpcSaslProto_NEGOTIATE.Enum()}
-	offer, err := h.exchange(wire.AppendPreamble(nil, wire.AuthSASL), opening)
+	reply, err := h.exchange(wire.AppendPreamble(nil, wire.AuthSASL), opening)
 	if err != nil {
-		return false, nil, err
+		return "", nil, err
 	}
-	switch offer.GetState() {
+	switch reply.GetState() {
 	case commonpb.RpcSaslProto_NEGOTIATE:
-		layer, err = h.login(offer.GetAuths())
-		return false, layer, err
 	case commonpb.RpcSaslProto_SUCCESS:
-		if !h.o.AllowSimpleFallback {
-			return false, nil, fmt.Errorf("authenticate: %w: the server takes no token (see ipc.client.fallback-to-simple-auth-allowed)", ErrNoCommonAuth)
-		}
-		return true, nil, nil
+		return methodSimple, nil, h.fallBack()
 	default:
-		return false, nil, unexpectedState(offer)
+		return "", nil, unexpectedState(reply)
 	}
+	offer, err := h.pick(reply.GetAuths())
+	if err != nil {
+		return "", nil, err
+	}
+	switch offer.GetMethod() {
+	case methodSimple:
+		if err := h.fallBack(); err != nil {
+			return "", nil, err
+		}
+		err = h.send(nil, initiate(offer, nil)) // there is no answer
+	case methodToken:
+		layer, err = h.login(offer, h.digest(offer), h.o.Token)
+	case methodKerberos:
+		layer, err = h.loginKerberos(ctx, offer)
+	}
+	return offer.GetMethod(), layer, err
 }
 
-func (h *handshake) login(offers []*commonpb.RpcSaslProto_SaslAuth) (sasl.Layer, error) {
-	offer, err := pick(offers)
-	if err != nil {
-		return nil, err
+// fallBack is an error unless a server may leave us unauthenticated.
+func (h *handshake) fallBack() error {
+	if h.o.AllowSimpleFallback {
+		return nil
 	}
-	mechanism := &sasl.DigestMD5{
+	return fmt.Errorf("authenticate: %w: the server takes no token or ticket (see ipc.client.fallback-to-simple-auth-allowed)", ErrNoCommonAuth)
+}
+
+// pick chooses the first way that is open to us.
+func (h *handshake) pick(offers []*commonpb.RpcSaslProto_SaslAuth) (*commonpb.RpcSaslProto_SaslAuth, error) {
+	var theirs []string
+	for _, offer := range offers {
+		switch way := offer.GetMethod() + "/" + offer.GetMechanism(); {
+		case way == methodToken+"/"+sasl.MechanismDigestMD5 && h.o.Token != nil,
+			way == methodKerberos+"/"+sasl.MechanismGSSAPI && h.o.Login != nil,
+			way == methodSimple+"/" && h.o.AllowSimpleFallback:
+			return offer, nil
+		default:
+			theirs = append(theirs, way)
+		}
+	}
+	var ours []string
+	if h.o.Token != nil {
+		ours = append(ours, "a token")
+	}
+	if h.o.Login != nil {
+		ours = append(ours, "a kerberos login")
+	}
+	return nil, fmt.Errorf("authenticate: %w: the client has %s, the server takes %q", ErrNoCommonAuth, strings.Join(ours, " and "), theirs)
+}
+
+// digest logs in with the token.
+func (h *handshake) digest(offer *commonpb.RpcSaslProto_SaslAuth) sasl.Mechanism {
+	return &sasl.DigestMD5{
 		User:     sasl.EncodeCredential(h.o.Token.Identifier),
 		Password: sasl.EncodeCredential(h.o.Token.Password),
 		URI:      offer.GetProtocol() + "/" + offer.GetServerId(),
 		QOPs:     h.o.QOPs,
 	}
+}
+
+// loginKerberos logs in with a ticket for the principal that the server says it has,
+// if that is the one it must have.
+func (h *handshake) loginKerberos(ctx context.Context, offer *commonpb.RpcSaslProto_SaslAuth) (sasl.Layer, error) {
+	service := offer.GetProtocol() + "/" + offer.GetServerId() + "@" + h.o.Login.RealmOf(offer.GetServerId())
+	if err := h.checkServer(ctx, service); err != nil {
+		return nil, fmt.Errorf("authenticate: %w", err)
+	}
+	ticket, err := h.o.Login.Ticket(ctx, service)
+	if err != nil {
+		return nil, fmt.Errorf("authenticate: %w", err)
+	}
+	layer, err := h.login(offer, &sasl.GSSAPI{Ticket: ticket, QOPs: h.o.QOPs}, ticket)
+	if err != nil {
+		h.o.Login.Forget(service)
+	}
+	return layer, err
+}
+
+// login runs a mechanism with the server; credential is what it shows, for errors.
+func (h *handshake) login(offer *commonpb.RpcSaslProto_SaslAuth, mechanism sasl.Mechanism, credential fmt.Stringer) (sasl.Layer, error) {
 	response, err := mechanism.Start(offer.GetChallenge())
 	if err != nil {
-		return nil, fmt.Errorf("authenticate with %v: %w", h.o.Token, err)
+		return nil, fmt.Errorf("authenticate with %v: %w", credential, err)
 	}
-	// The server compares our choice with its offer, but for the challenge.
-	choice := proto.CloneOf(offer)
-	choice.Challenge = nil
-	reply, err := h.exchange(nil, &commonpb.RpcSaslProto{
-		State: commonpb.RpcSaslProto_INITIATE.Enum(),
-		Token: response,
-		Auths: []*commonpb.RpcSaslProto_SaslAuth{choice},
-	})
+	reply, err := h.exchange(nil, initiate(offer, response))
 	for err == nil && reply.GetState() == commonpb.RpcSaslProto_CHALLENGE {
 		if response, err = mechanism.Next(reply.GetToken()); err != nil {
-			return nil, fmt.Errorf("authenticate with %v: %w", h.o.Token, err)
+			return nil, fmt.Errorf("authenticate with %v: %w", credential, err)
 		}
 		reply, err = h.exchange(nil, &commonpb.RpcSaslProto{
 			State: commonpb.RpcSaslProto_RESPONSE.Enum(),
@@ -155,30 +226,27 @@ func (h *handshake) login(offers []*commonpb.RpcSaslProto_SaslAuth) (sasl.Layer,
 	}
 	layer, err := mechanism.Finish(reply.GetToken())
 	if err != nil {
-		return nil, fmt.Errorf("authenticate with %v: %w", h.o.Token, err)
+		return nil, fmt.Errorf("authenticate with %v: %w", credential, err)
 	}
 	return layer, nil
 }
 
-func pick(offers []*commonpb.RpcSaslProto_SaslAuth) (*commonpb.RpcSaslProto_SaslAuth, error) {
-	var methods []string
-	for _, offer := range offers {
-		if offer.GetMethod() == methodToken && offer.GetMechanism() == sasl.MechanismDigestMD5 {
-			return offer, nil
-		}
-		methods = append(methods, offer.GetMethod()+"/"+offer.GetMechanism())
+// initiate says which way was chosen. The server compares it with its offer, but for
+// the challenge.
+func initiate(offer *commonpb.RpcSaslProto_SaslAuth, response []byte) *commonpb.RpcSaslProto {
+	choice := proto.CloneOf(offer)
+	choice.Challenge = nil
+	return &commonpb.RpcSaslProto{
+		State: commonpb.RpcSaslProto_INITIATE.Enum(),
+		Token: response,
+		Auths: []*commonpb.RpcSaslProto_SaslAuth{choice},
 	}
-	return nil, fmt.Errorf("authenticate: %w: the client has a token, the server takes %q", ErrNoCommonAuth, methods)
 }
 
 // exchange sends a message, after the bytes of before, and reads the answer.
 func (h *handshake) exchange(before []byte, m *commonpb.RpcSaslProto) (*commonpb.RpcSaslProto, error) {
-	b, err := wire.AppendSASL(before, m)
-	if err != nil {
+	if err := h.send(before, m); err != nil {
 		return nil, err
-	}
-	if _, err := h.conn.Write(b); err != nil {
-		return nil, fmt.Errorf("authenticate: %w", err)
 	}
 	frame, err := wire.ReadFrame(h.conn, maxSASLFrame)
 	if err != nil {
@@ -189,7 +257,7 @@ func (h *handshake) exchange(before []byte, m *commonpb.RpcSaslProto) (*commonpb
 		return nil, fmt.Errorf("authenticate: %w", err)
 	}
 	if response.Failure != nil {
-		return nil, remoteError(h.address, "", response.Failure)
+		return nil, remoteError(h.o.Address, "", response.Failure)
 	}
 	if response.CallID != wire.CallSASL {
 		return nil, fmt.Errorf("authenticate: %w: answer to call %d", wire.ErrMalformed, response.CallID)
@@ -199,6 +267,17 @@ func (h *handshake) exchange(before []byte, m *commonpb.RpcSaslProto) (*commonpb
 		return nil, fmt.Errorf("authenticate: %w", err)
 	}
 	return &reply, nil
+}
+
+func (h *handshake) send(before []byte, m *commonpb.RpcSaslProto) error {
+	b, err := wire.AppendSASL(before, m)
+	if err != nil {
+		return err
+	}
+	if _, err := h.conn.Write(b); err != nil {
+		return fmt.Errorf("authenticate: %w", err)
+	}
+	return nil
 }
 
 func unexpectedState(m *commonpb.RpcSaslProto) error {

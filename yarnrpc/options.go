@@ -22,10 +22,23 @@ type Caller interface {
 	Call(ctx context.Context, method string, request, response proto.Message) error
 }
 
-// UserInformation says who speaks on a connection that SASL does not authenticate.
+// UserInformation says who speaks on a connection, to a server that trusts its clients.
+// A server where a Login logs in knows who speaks: it is told Effective only where Real
+// is set, as the user for whom the Login's principal acts (hadoop.proxyuser.*).
 type UserInformation struct {
 	Effective string
 	Real      string // who acts for Effective, if somebody else
+}
+
+// Login gets Kerberos tickets. kerberos.Login is one.
+type Login interface {
+	// RealmOf is the realm of a host's services.
+	RealmOf(host string) string
+	// Ticket gives a ticket for a service, named as primary/host@REALM. Any number of
+	// goroutines may call.
+	Ticket(ctx context.Context, service string) (*sasl.Ticket, error)
+	// Forget drops the ticket for a service that refused it.
+	Forget(service string)
 }
 
 // Options of a Conn or Proxy. The zero value of each but Protocol has a meaning;
@@ -37,13 +50,23 @@ type Options struct {
 	User UserInformation
 	// Token is asked for the token of each new connection, so that one which was
 	// rolled over serves from the next connection on. Nil, or a nil token: none, and
-	// the server is told User.
+	// Login serves, or else the server is told User.
 	Token func(address string) (*creds.Token, error)
-	// QOPs are the qualities of protection that will do with a token, best first
-	// (hadoop.rpc.protection). None: authentication alone.
+	// Login logs in with Kerberos at servers that want it and for which there is no
+	// token. Nil: no Kerberos.
+	Login Login
+	// ServerPrincipal is who servers must be where Login logs in, as configurations
+	// say it: primary/host@REALM, where _HOST stands for the server's own host
+	// (yarn.resourcemanager.principal and its like). Empty: none is trusted.
+	ServerPrincipal string
+	// ServerPrincipalPattern is a glob that takes the place of ServerPrincipal if it
+	// is set (the same name with .pattern). See kerberos.CheckServer.
+	ServerPrincipalPattern string
+	// QOPs are the qualities of protection that will do with a token or Login, best
+	// first (hadoop.rpc.protection). None: authentication alone.
 	QOPs []sasl.QOP
-	// AllowSimpleFallback accepts a server that wants no token
-	// (ipc.client.fallback-to-simple-auth-allowed).
+	// AllowSimpleFallback accepts a server that wants no login, though there is a
+	// token or Login (ipc.client.fallback-to-simple-auth-allowed).
 	AllowSimpleFallback bool
 	// Dial opens connections. Nil: TCP with keep-alive.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)

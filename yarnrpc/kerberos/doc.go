@@ -8,7 +8,10 @@
 // error names the file and the remedy. Principals (ParsePrincipal,
 // ServerPrincipal, CheckServer) follow Hadoop's rules.
 //
+// A Login gets tickets, over a KDC's TCP port and with messages of gokrb5's; its client is
+// not used, which has goroutines and no contexts.
+//
 // No key or ticket ever shows in an error or in the output of fmt. The package
-// reads no process environment by itself: entry points pass it in. It must never
-// import anything of ours.
+// reads no process environment by itself: entry points pass it in. It starts
+// no goroutine, and of ours imports sasl alone.
 package kerberos

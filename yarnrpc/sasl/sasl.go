@@ -2,9 +2,9 @@
 // protection of what follows that they may agree on. It knows tokens of bytes
 // only: the messages that carry them, and the connection, are yarnrpc's.
 //
-// DIGEST-MD5 (RFC 2831) is here, which Hadoop uses with tokens; GSSAPI would be a
-// second implementation of Mechanism. The package does no I/O, starts no goroutine
-// and imports nothing of ours.
+// There are DIGEST-MD5 (RFC 2831), which Hadoop uses with tokens, and GSSAPI (RFC 4752)
+// for Kerberos; the tickets come from whoever speaks to a KDC. The package does no I/O,
+// starts no goroutine and imports nothing of ours.
 package sasl
 
 import (

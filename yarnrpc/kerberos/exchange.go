@@ -1,0 +1,154 @@
+package kerberos
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/jcmturner/gokrb5/v8/config"
+	"github.com/jcmturner/gokrb5/v8/crypto"
+	"github.com/jcmturner/gokrb5/v8/iana/errorcode"
+	"github.com/jcmturner/gokrb5/v8/messages"
+	"github.com/jcmturner/gokrb5/v8/types"
+)
+
+const (
+	// maxReply bounds what a KDC may answer, in bytes. Tickets of users in very many groups
+	// have some 64 KiB.
+	maxReply = 1 << 20
+	// replyTime is how long one KDC has for its answer before the next is asked.
+	replyTime = 10 * time.Second
+)
+
+var (
+	// ErrKDC is in the error for a realm whose KDCs do not answer.
+	ErrKDC = errors.New("no kdc of the realm answers")
+	// ErrReply is in the error for an answer of a KDC that breaks the protocol's rules or is
+	// not to what was asked.
+	ErrReply = errors.New("bad answer of the kdc")
+	// ErrClockSkew is in the error where the clocks of this machine and of the KDC or
+	// server differ by more than they may, 5 minutes mostly.
+	ErrClockSkew = errors.New("the clocks differ too much: set this machine's clock")
+	// ErrUnknownClient is in the error for a principal that wants to log in and that
+	// the KDC does not know.
+	ErrUnknownClient = errors.New("the kdc does not know this user: check the principal and its realm")
+	// ErrUnknownService is in the error for a service that the KDC does not know.
+	ErrUnknownService = errors.New("the kdc does not know this service: check the host's name and its realm ([domain_realm] of krb5.conf)")
+	// ErrWrongKey is in the error for a keytab whose key is not that of the KDC.
+	ErrWrongKey = errors.New("the key is not the one that the kdc has: export the keytab anew")
+	// ErrExpired is in the error for a ticket that can serve no longer.
+	ErrExpired = errors.New("the ticket has expired: run kinit")
+	// ErrLocked is in the error for an account that may not log in.
+	ErrLocked = errors.New("the account or its password has expired, or is locked")
+)
+
+// meaning says which of the errors above an error code of RFC 4120 §7.5.9 stands for.
+func meaning(code int32) error {
+	switch code {
+	case errorcode.KDC_ERR_C_PRINCIPAL_UNKNOWN:
+		return ErrUnknownClient
+	case errorcode.KDC_ERR_S_PRINCIPAL_UNKNOWN:
+		return ErrUnknownService
+	case errorcode.KDC_ERR_PREAUTH_FAILED, errorcode.KRB_AP_ERR_BAD_INTEGRITY:
+		return ErrWrongKey
+	case errorcode.KRB_AP_ERR_SKEW:
+		return ErrClockSkew
+	case errorcode.KRB_AP_ERR_TKT_EXPIRED:
+		return ErrExpired
+	case errorcode.KDC_ERR_NAME_EXP, errorcode.KDC_ERR_KEY_EXPIRED, errorcode.KDC_ERR_CLIENT_REVOKED:
+		return ErrLocked
+	case errorcode.KDC_ERR_ETYPE_NOSUPP:
+		return errNoCommonType
+	}
+	return errRefused
+}
+
+var (
+	errNoCommonType = errors.New("the kdc and this client have no encryption type in common: give the account keys of aes256-cts")
+	errRefused      = errors.New("the kdc refuses")
+)
+
+// refusal is a KDC's own word. Its text comes from the KDC.
+func refusal(e messages.KRBError) error { return fmt.Errorf("%w: %w", meaning(e.ErrorCode), e) }
+
+// ask sends a request to one KDC of the realm after the other, until one answers. It
+// speaks TCP, RFC 4120 §7.2.2. The error is a messages.KRBError if the KDC refuses.
+func ask(ctx context.Context, conf *config.Config, realm string, request []byte) ([]byte, error) {
+	count, kdcs, err := conf.GetKDCs(realm, true)
+	if err != nil {
+		return nil, fmt.Errorf("%w: realm %s: %w", ErrKDC, realm, err)
+	}
+	var failed []error
+	for i := 1; i <= count; i++ {
+		reply, err := askOne(ctx, kdcs[i], request)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", kdcs[i], err))
+			continue
+		}
+		var refusal messages.KRBError
+		if refusal.Unmarshal(reply) == nil {
+			return nil, refusal
+		}
+		return reply, nil
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return nil, fmt.Errorf("%w: realm %s: %w", ErrKDC, realm, errors.Join(failed...))
+}
+
+func askOne(ctx context.Context, address string, request []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, replyTime)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() {
+		conn.SetDeadline(time.Unix(1, 0)) //nolint:errcheck // a closed connection is past blocking
+	})
+	defer stop()
+	framed := binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(request)), uint32(len(request)))
+	if _, err := conn.Write(append(framed, request...)); err != nil {
+		return nil, err
+	}
+	var length [4]byte
+	if _, err := io.ReadFull(conn, length[:]); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint32(length[:])
+	if n > maxReply {
+		return nil, fmt.Errorf("%w: %d bytes, more than %d", ErrReply, n, maxReply)
+	}
+	reply := make([]byte, n)
+	if _, err := io.ReadFull(conn, reply); err != nil {
+		return nil, err
+	}
+	return reply, nil
+}
+
+// decryptReply opens the part of an answer that only who asked can read. Unlike the
+// library alone, it stands any length.
+func decryptReply(part types.EncryptedData, key types.EncryptionKey, usage uint32) (messages.EncKDCRepPart, error) {
+	var plain messages.EncKDCRepPart
+	kind, err := crypto.GetEtype(part.EType)
+	if err != nil {
+		return plain, fmt.Errorf("%w: %w", ErrReply, err)
+	}
+	if part.EType != key.KeyType || len(part.Cipher) < kind.GetConfounderByteSize()+kind.GetHMACBitLength()/8 {
+		return plain, fmt.Errorf("%w: %d bytes encrypted with type %d, where the key is of type %d", ErrReply, len(part.Cipher), part.EType, key.KeyType)
+	}
+	b, err := crypto.DecryptEncPart(part, key, usage)
+	if err != nil {
+		return plain, fmt.Errorf("%w: %w", ErrWrongKey, err)
+	}
+	if err := plain.Unmarshal(b); err != nil {
+		return plain, fmt.Errorf("%w: %w", ErrReply, err)
+	}
+	return plain, nil
+}

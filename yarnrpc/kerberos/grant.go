@@ -1,0 +1,234 @@
+package kerberos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jcmturner/gokrb5/v8/config"
+	"github.com/jcmturner/gokrb5/v8/crypto"
+	"github.com/jcmturner/gokrb5/v8/iana/errorcode"
+	"github.com/jcmturner/gokrb5/v8/iana/keyusage"
+	"github.com/jcmturner/gokrb5/v8/iana/nametype"
+	"github.com/jcmturner/gokrb5/v8/iana/patype"
+	"github.com/jcmturner/gokrb5/v8/keytab"
+	"github.com/jcmturner/gokrb5/v8/messages"
+	"github.com/jcmturner/gokrb5/v8/types"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+)
+
+func newName(p Principal, kind int32) name {
+	return name{types.NewPrincipalName(kind, p.Name()), p.Realm}
+}
+
+func (n name) equal(m name) bool { return n.realm == m.realm && n.PrincipalName.Equal(m.PrincipalName) }
+
+func (n name) String() string { return n.principal().String() }
+
+// ticketGranting is the name of a realm's own service.
+func ticketGranting(realm string) types.PrincipalName {
+	return types.PrincipalName{NameType: nametype.KRB_NT_SRV_INST, NameString: []string{"krbtgt", realm}}
+}
+
+// grant is a ticket as a KDC gave it to a client.
+type grant struct {
+	client     name
+	ticket     messages.Ticket
+	key        types.EncryptionKey
+	start, end time.Time
+	renewable  time.Time // until when; zero: never
+}
+
+// fresh says whether there is no need yet for a new ticket: UserGroupInformation, too,
+// asks for one when 0.8 of its life is over.
+func (g *grant) fresh(now time.Time) bool {
+	return g != nil && now.Before(g.start.Add(g.end.Sub(g.start)*8/10))
+}
+
+func (g *grant) valid(now time.Time) bool { return g != nil && now.Before(g.end) }
+
+func newGrant(client name, ticket messages.Ticket, part messages.EncKDCRepPart) *grant {
+	g := &grant{client: client, ticket: ticket, key: part.Key, start: part.StartTime, end: part.EndTime, renewable: part.RenewTill}
+	if g.start.IsZero() {
+		g.start = part.AuthTime
+	}
+	return g
+}
+
+// login gets a ticket-granting ticket with a key of the keytab, RFC 4120 §3.1. The
+// configuration is one that Keytab.Login gave for it.
+func login(ctx context.Context, conf *config.Config, client name, keys *keytab.Keytab) (*grant, error) {
+	request, err := messages.NewASReqForTGT(client.realm, conf, client.PrincipalName)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := askAS(ctx, conf, request)
+	var demand messages.KRBError
+	if errors.As(err, &demand) && demand.ErrorCode == errorcode.KDC_ERR_PREAUTH_REQUIRED {
+		if request.PAData, err = prove(keys, client, demand, request.ReqBody.EType); err != nil {
+			return nil, err
+		}
+		reply, err = askAS(ctx, conf, request)
+	}
+	if errors.As(err, &demand) {
+		return nil, refusal(demand)
+	}
+	if err != nil {
+		return nil, err
+	}
+	key, _, err := keys.GetEncryptionKey(client.PrincipalName, client.realm, reply.EncPart.KVNO, reply.EncPart.EType)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrWrongKey, err)
+	}
+	part, err := decryptReply(reply.EncPart, key, keyusage.AS_REP_ENCPART)
+	if err != nil {
+		return nil, err
+	}
+	service := name{request.ReqBody.SName, client.realm}
+	if !(name{reply.CName, reply.CRealm}).equal(client) || !(name{part.SName, part.SRealm}).equal(service) || part.Nonce != request.ReqBody.Nonce {
+		return nil, fmt.Errorf("%w: a ticket of %v for %v", ErrReply, name{reply.CName, reply.CRealm}, name{part.SName, part.SRealm})
+	}
+	if skew := time.Since(part.AuthTime).Abs(); skew > conf.LibDefaults.Clockskew {
+		return nil, fmt.Errorf("%w: by %v", ErrClockSkew, skew.Round(time.Second))
+	}
+	return newGrant(client, reply.Ticket, part), nil
+}
+
+func askAS(ctx context.Context, conf *config.Config, request messages.ASReq) (reply messages.ASRep, err error) {
+	b, err := request.Marshal()
+	if err != nil {
+		return reply, err
+	}
+	if b, err = ask(ctx, conf, request.ReqBody.Realm, b); err != nil {
+		return reply, err
+	}
+	if err := reply.Unmarshal(b); err != nil {
+		return reply, fmt.Errorf("%w: %w", ErrReply, err)
+	}
+	return reply, nil
+}
+
+// preferred are the types that will do, each once: those of order come first.
+func preferred(order, rest []int32, will func(int32) bool) []int32 {
+	var kinds []int32
+	for _, kind := range slices.Concat(order, rest) {
+		if will(kind) && !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+// prove is the time, encrypted with the client's key, RFC 4120 §5.2.7.2.
+func prove(keys *keytab.Keytab, client name, demand messages.KRBError, ours []int32) (types.PADataSequence, error) {
+	kind := ours[0]
+	var methods types.PADataSequence
+	if err := methods.Unmarshal(demand.EData); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrReply, err)
+	}
+	for _, method := range methods {
+		if method.PADataType != patype.PA_ETYPE_INFO2 {
+			continue
+		}
+		info, err := method.GetETypeInfo2()
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrReply, err)
+		}
+		for _, entry := range slices.Backward(info) { // the first that is ours remains
+			if slices.Contains(ours, entry.EType) {
+				kind = entry.EType
+			}
+		}
+	}
+	key, number, err := keys.GetEncryptionKey(client.PrincipalName, client.realm, 0, kind)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrWrongKey, err)
+	}
+	stamp, err := types.GetPAEncTSEncAsnMarshalled()
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := crypto.GetEncryptedData(stamp, key, keyusage.AS_REQ_PA_ENC_TIMESTAMP, number)
+	if err != nil {
+		return nil, err
+	}
+	value, err := sealed.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	return types.PADataSequence{{PADataType: patype.PA_ENC_TIMESTAMP, PADataValue: value}}, nil
+}
+
+// maxReferrals bounds the realms on the way to a service.
+const maxReferrals = 8
+
+// obtain gets a ticket for a service, RFC 4120 §3.3, over as many realms as KDCs refer
+// to (RFC 6806 §8).
+func obtain(ctx context.Context, conf *config.Config, tgt *grant, service name) (*grant, error) {
+	at, realm := tgt, tgt.client.realm
+	for range maxReferrals {
+		wanted := service.PrincipalName
+		if realm != service.realm && at == tgt {
+			wanted = ticketGranting(service.realm) // or one that is nearer to it
+		}
+		got, err := exchange(ctx, conf, at, realm, wanted, false)
+		if err != nil {
+			return nil, err
+		}
+		if got.ticket.SName.Equal(service.PrincipalName) {
+			return got, nil
+		}
+		at, realm = got, got.ticket.SName.NameString[1]
+	}
+	return nil, fmt.Errorf("%w: more than %d realms on the way", ErrReply, maxReferrals)
+}
+
+// renew makes a renewable ticket live longer, RFC 4120 §3.3.
+func renew(ctx context.Context, conf *config.Config, tgt *grant) (*grant, error) {
+	return exchange(ctx, conf, tgt, tgt.client.realm, ticketGranting(tgt.client.realm), true)
+}
+
+// exchange asks a realm's KDC for a ticket. What it gets is for the service, or for
+// another realm that is nearer to it.
+func exchange(ctx context.Context, conf *config.Config, with *grant, realm string, service types.PrincipalName, renewal bool) (*grant, error) {
+	own := *conf
+	own.LibDefaults.DefaultTGSEnctypeIDs = preferred(conf.LibDefaults.DefaultTGSEnctypeIDs, sasl.EncryptionTypes(), func(kind int32) bool {
+		return slices.Contains(sasl.EncryptionTypes(), kind)
+	})
+	request, err := messages.NewTGSReq(with.client.PrincipalName, realm, &own, with.ticket, with.key, service, renewal)
+	if err != nil {
+		return nil, err
+	}
+	b, err := request.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	if b, err = ask(ctx, conf, realm, b); err != nil {
+		if refused, is := errors.AsType[messages.KRBError](err); is {
+			err = refusal(refused)
+		}
+		return nil, fmt.Errorf("ask for a ticket for %s: %w", service.PrincipalNameString(), err)
+	}
+	var reply messages.TGSRep
+	if err := reply.Unmarshal(b); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrReply, err)
+	}
+	part, err := decryptReply(reply.EncPart, with.key, keyusage.TGS_REP_ENCPART_SESSION_KEY)
+	if err != nil {
+		return nil, err
+	}
+	got := name{part.SName, part.SRealm}
+	if !(name{reply.CName, reply.CRealm}).equal(with.client) || part.Nonce != request.ReqBody.Nonce ||
+		!got.equal(name{reply.Ticket.SName, reply.Ticket.Realm}) ||
+		!part.SName.Equal(service) && !(isTicketGranting(part.SName) && !renewal) {
+		return nil, fmt.Errorf("%w: a ticket of %v for %v", ErrReply, name{reply.CName, reply.CRealm}, got)
+	}
+	return newGrant(with.client, reply.Ticket, part), nil
+}
+
+func isTicketGranting(name types.PrincipalName) bool {
+	return len(name.NameString) == 2 && name.NameString[0] == "krbtgt"
+}

@@ -1,0 +1,201 @@
+package kerberos
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jcmturner/gokrb5/v8/iana/nametype"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+)
+
+// Login gets tickets for services in the name of one principal, and keeps those it
+// has. It is yarnrpc.Options' Login. Tickets are replaced when 0.8 of their life is
+// over, as UserGroupInformation does; that happens when the next ticket is wanted,
+// and in Keep. Any number of goroutines use a Login; one at a time speaks to the KDC.
+type Login struct {
+	conf   *Config // a copy that only who has the turn uses; realms never change
+	source source
+
+	turn chan struct{} // holds one while somebody speaks to the KDC
+
+	mu       sync.Mutex // guards what follows
+	tgt      *grant
+	services map[string]*grant // by the name that was asked for
+}
+
+// FromKeytab logs in with the keys of a file, as servers and long jobs do
+// (UserGroupInformation.loginUserFromKeytab). A principal without a realm is of the
+// default one. The file is read now, to see that it serves, and for each login; nothing is
+// sent yet.
+func FromKeytab(conf *Config, who, path string) (*Login, error) {
+	p, err := ParsePrincipal(who)
+	if err != nil {
+		return nil, err
+	}
+	if p.Realm == "" {
+		p.Realm = conf.LibDefaults.DefaultRealm
+	}
+	s := &keytabSource{path: path, who: p}
+	if _, _, err := s.keys(conf); err != nil {
+		return nil, err
+	}
+	return newLogin(conf, s), nil
+}
+
+// FromCache logs in with the ticket that kinit put into a file, and with the one that a
+// later kinit puts there. A ticket that can be renewed is, in memory. FindCache says
+// where the file is. A ticket that has expired is an error only when it is needed.
+func FromCache(conf *Config, path string) (*Login, error) {
+	s := &cacheSource{path: path}
+	if err := s.read(); err != nil {
+		return nil, err
+	}
+	return newLogin(conf, s), nil
+}
+
+func newLogin(conf *Config, s source) *Login {
+	return &Login{conf: conf.Clone(), source: s, turn: make(chan struct{}, 1), services: make(map[string]*grant)}
+}
+
+// Principal is who logs in.
+func (l *Login) Principal() Principal { return l.source.client().principal() }
+
+// RealmOf is the realm of a host's services, by [domain_realm] or else the default one.
+func (l *Login) RealmOf(host string) string { return l.conf.RealmOf(host) }
+
+// Ticket gives a ticket for a service, such as "rm/host@REALM". Without a realm it is
+// that of RealmOf. The error says what to do: see the errors of this package.
+func (l *Login) Ticket(ctx context.Context, service string) (*sasl.Ticket, error) {
+	if g := l.known(service); g.fresh(time.Now()) {
+		return g.share(), nil
+	}
+	if err := l.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer l.unlock()
+	known := l.known(service)
+	if known.fresh(time.Now()) { // another got it meanwhile
+		return known.share(), nil
+	}
+	got, err := l.obtain(ctx, service)
+	if err != nil {
+		if ctx.Err() == nil && known.valid(time.Now()) {
+			return known.share(), nil
+		}
+		return nil, fmt.Errorf("get ticket of %v for %s: %w", l.source.client(), service, err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.services[service] = got
+	return got.share(), nil
+}
+
+// Forget drops the ticket for a service that refused it: it may have new keys.
+func (l *Login) Forget(service string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.services, service)
+}
+
+// Keep replaces the login's own ticket each time that 0.8 of its life is over, until
+// ctx ends. A Login from a cache needs it where days may pass between two tickets:
+// one that has expired can't be renewed. failed is told of tries that fail, of
+// which there is one each minute; nil is allowed.
+func (l *Login) Keep(ctx context.Context, failed func(error)) {
+	for {
+		wait := time.Minute
+		if err := l.affirm(ctx); err != nil {
+			if ctx.Err() == nil && failed != nil {
+				failed(fmt.Errorf("renew login of %v: %w", l.source.client(), err))
+			}
+		} else if due := time.Until(l.due()); due > 0 {
+			wait = due
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+// affirm makes the login's own ticket fresh.
+func (l *Login) affirm(ctx context.Context) error {
+	if err := l.lock(ctx); err != nil {
+		return err
+	}
+	defer l.unlock()
+	_, err := l.granting(ctx)
+	return err
+}
+
+// due is when the login's own ticket is fresh no longer.
+func (l *Login) due() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.tgt.start.Add(l.tgt.end.Sub(l.tgt.start) * 8 / 10)
+}
+
+func (l *Login) lock(ctx context.Context) error {
+	select {
+	case l.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (l *Login) unlock() { <-l.turn }
+
+func (l *Login) known(service string) *grant {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.services[service]
+}
+
+// obtain asks the KDC; the turn is ours.
+func (l *Login) obtain(ctx context.Context, service string) (*grant, error) {
+	tgt, err := l.granting(ctx)
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := ParsePrincipal(service)
+	if err != nil {
+		return nil, err
+	}
+	if wanted.Realm == "" {
+		wanted.Realm = l.RealmOf(wanted.Host)
+	}
+	return obtain(ctx, l.conf.Config, tgt, newName(wanted, nametype.KRB_NT_SRV_HST))
+}
+
+// granting gives the login's own ticket; the turn is ours.
+func (l *Login) granting(ctx context.Context) (*grant, error) {
+	l.mu.Lock()
+	tgt := l.tgt
+	l.mu.Unlock()
+	if tgt.fresh(time.Now()) {
+		return tgt, nil
+	}
+	next, err := l.source.next(ctx, l.conf, tgt)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.tgt != next {
+		l.tgt = next
+		clear(l.services) // they end when the ticket does that they were got with
+	}
+	return next, nil
+}
+
+// share is the ticket as mechanisms use it.
+func (g *grant) share() *sasl.Ticket {
+	return &sasl.Ticket{Client: g.client.PrincipalName, ClientRealm: g.client.realm, Ticket: g.ticket, Key: g.key}
+}

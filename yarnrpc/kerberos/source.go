@@ -1,0 +1,119 @@
+package kerberos
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/jcmturner/gokrb5/v8/config"
+	"github.com/jcmturner/gokrb5/v8/iana/nametype"
+	"github.com/jcmturner/gokrb5/v8/keytab"
+)
+
+// source is where a Login's ticket-granting tickets come from. One goroutine at a time uses it.
+type source interface {
+	// client is who logs in.
+	client() name
+	// next gives a ticket that is fresh, or else the best there is; now is the one in
+	// use, or nil.
+	next(ctx context.Context, conf *Config, now *grant) (*grant, error)
+}
+
+// keytabSource reads the file for each login: keys change.
+type keytabSource struct {
+	path string
+	who  Principal
+}
+
+func (s *keytabSource) client() name { return newName(s.who, nametype.KRB_NT_PRINCIPAL) }
+
+func (s *keytabSource) keys(conf *Config) (*keytab.Keytab, *config.Config, error) {
+	file, err := ReadKeytab(s.path)
+	if err != nil {
+		return nil, nil, err
+	}
+	return file.Login(s.who, conf)
+}
+
+func (s *keytabSource) next(ctx context.Context, conf *Config, now *grant) (*grant, error) {
+	got, err := s.login(ctx, conf)
+	if err != nil && ctx.Err() == nil && now.valid(time.Now()) {
+		return now, nil // serves for some time yet
+	}
+	return got, err
+}
+
+func (s *keytabSource) login(ctx context.Context, conf *Config) (*grant, error) {
+	keys, own, err := s.keys(conf)
+	if err != nil {
+		return nil, err
+	}
+	got, err := login(ctx, own, s.client(), keys)
+	if err != nil {
+		return nil, fmt.Errorf("log in as %v from keytab %s: %w", s.who, s.path, err)
+	}
+	return got, nil
+}
+
+// cacheSource reads the file again when it was written to.
+type cacheSource struct {
+	path  string
+	state os.FileInfo // of the file when it was read
+	found *grant
+}
+
+func (s *cacheSource) client() name { return s.found.client }
+
+func (s *cacheSource) next(ctx context.Context, conf *Config, now *grant) (*grant, error) {
+	if err := s.read(); err != nil && !now.valid(time.Now()) {
+		return nil, err
+	}
+	best := s.found
+	if now != nil && now.end.After(best.end) {
+		best = now // was renewed in memory
+	}
+	switch at := time.Now(); {
+	case !best.valid(at):
+		return nil, fmt.Errorf("%w: that of %v in %s ended at %s", ErrExpired, best.client, s.path, best.end.Format(time.RFC3339))
+	case best.fresh(at) || !best.renewable.After(best.end):
+		return best, nil
+	}
+	renewed, err := renew(ctx, conf.Config, best)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		return best, nil // serves for some time yet
+	}
+	return renewed, nil
+}
+
+// read reads the file, if it is not the one that was read already. What is in it must
+// remain the same principal's.
+func (s *cacheSource) read() error {
+	state, err := os.Stat(s.path)
+	if err == nil && s.state != nil && os.SameFile(s.state, state) && s.state.ModTime().Equal(state.ModTime()) && s.state.Size() == state.Size() {
+		return nil
+	}
+	cache, err := ReadCache(s.path) // says more than the error of Stat
+	if err != nil {
+		return err
+	}
+	if s.found != nil && cache.Principal != s.found.client.principal() {
+		return fmt.Errorf("read credential cache %s: the tickets are of %v now, and this login is of %v", s.path, cache.Principal, s.found.client)
+	}
+	found := &grant{
+		client: name{cache.tgt.Client.PrincipalName, cache.tgt.Client.Realm},
+		key:    cache.tgt.Key,
+		start:  cache.TGT.Start, end: cache.TGT.End, renewable: cache.TGT.RenewTill,
+	}
+	if err := found.ticket.Unmarshal(cache.tgt.Ticket); err != nil {
+		return fmt.Errorf("read credential cache %s: %w: run kinit", s.path, err)
+	}
+	if found.start.IsZero() {
+		found.start = cache.tgt.AuthTime
+	}
+	s.state, s.found = state, found
+	return nil
+}

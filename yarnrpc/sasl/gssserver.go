@@ -1,0 +1,164 @@
+package sasl
+
+import (
+	"encoding/asn1"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jcmturner/gokrb5/v8/iana/asnAppTag"
+	"github.com/jcmturner/gokrb5/v8/iana/keyusage"
+	"github.com/jcmturner/gokrb5/v8/iana/msgtype"
+	"github.com/jcmturner/gokrb5/v8/messages"
+	"github.com/jcmturner/gokrb5/v8/types"
+)
+
+// GSSAPIServer is the server's side of one Kerberos login: Next for each of the
+// client's messages until it is done. It is for tests: it does not remember requests,
+// and so lets a repeated one in.
+type GSSAPIServer struct {
+	// Key is the service's own, of AES.
+	Key types.EncryptionKey
+	// QOPs are the qualities of protection on offer. None: QOPAuthentication.
+	QOPs []QOP
+	// Subkey, if it is set, protects messages in place of the key that the client chose.
+	Subkey types.EncryptionKey
+
+	step          gssStep
+	user          string
+	send, receive gssHalf
+}
+
+// serverSequence is the first number of the server's messages. Any would do.
+const serverSequence = 1 << 20
+
+// Next answers one message of the client. done: the client is to be told of success.
+func (s *GSSAPIServer) Next(token []byte) (challenge []byte, done bool, err error) {
+	switch s.step {
+	case gssStart:
+		challenge, err = s.accept(token)
+	case gssReply:
+		if len(token) > 0 {
+			err = fmt.Errorf("%w: %d bytes where none are due", ErrChallenge, len(token))
+			break
+		}
+		offer := make([]byte, 4)
+		binary.BigEndian.PutUint32(offer, defaultMaxBuffer)
+		for _, q := range s.qops() {
+			offer[0] |= q.bit()
+		}
+		challenge, err = s.send.wrap(offer, false)
+	case gssOffer:
+		return nil, true, nil
+	default:
+		err = fmt.Errorf("%w: a message too many", ErrChallenge)
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("answer kerberos login: %w", err)
+	}
+	s.step++
+	return challenge, false, nil
+}
+
+func (s *GSSAPIServer) qops() []QOP {
+	if len(s.QOPs) == 0 {
+		return []QOP{QOPAuthentication}
+	}
+	return s.QOPs
+}
+
+// Finish reads the client's last message. It gives the client's principal and the
+// protection agreed on, nil for none.
+func (s *GSSAPIServer) Finish(token []byte) (user string, layer Layer, err error) {
+	answer, err := s.receive.unwrap(token, false)
+	if err != nil {
+		return "", nil, fmt.Errorf("finish kerberos login: %w", err)
+	}
+	at := slices.IndexFunc(s.qops(), func(q QOP) bool { return len(answer) == 4 && answer[0] == q.bit() })
+	if at < 0 {
+		return "", nil, fmt.Errorf("finish kerberos login: %w: the client chose %x", ErrProtection, answer)
+	}
+	if s.qops()[at] == QOPAuthentication {
+		return s.user, nil, nil
+	}
+	limit := int(binary.BigEndian.Uint32(answer) & 0xffffff)
+	return s.user, &gssLayer{send: s.send, receive: s.receive, sealed: s.qops()[at] == QOPPrivacy, maxMessage: limit - gssOverhead}, nil
+}
+
+// accept reads the ticket and proves that it could.
+func (s *GSSAPIServer) accept(token []byte) ([]byte, error) {
+	kind, body, err := unframeToken(token)
+	if err != nil || kind != tokenRequest {
+		return nil, fmt.Errorf("%w: no request", ErrChallenge)
+	}
+	var request messages.APReq
+	if err := request.Unmarshal(body); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrChallenge, err)
+	}
+	var ticket messages.EncTicketPart
+	if err := openAs(s.Key, keyusage.KDC_REP_TICKET, request.Ticket.EncPart.Cipher, &ticket); err != nil {
+		return nil, err
+	}
+	if time.Now().After(ticket.EndTime) {
+		return nil, fmt.Errorf("%w: an expired ticket", ErrChallenge)
+	}
+	var asked types.Authenticator
+	if err := openAs(ticket.Key, keyusage.AP_REQ_AUTHENTICATOR, request.EncryptedAuthenticator.Cipher, &asked); err != nil {
+		return nil, err
+	}
+	if !asked.CName.Equal(ticket.CName) || asked.CRealm != ticket.CRealm {
+		return nil, fmt.Errorf("%w: another client's ticket", ErrChallenge)
+	}
+	s.user = ticket.CName.PrincipalNameString() + "@" + ticket.CRealm
+	key, flags := asked.SubKey, byte(0)
+	if s.Subkey.KeyType != 0 {
+		key, flags = s.Subkey, flagSubkey
+	}
+	if s.send, err = newGSSHalf(key, flags|flagAcceptor, serverSequence); err != nil {
+		return nil, err
+	}
+	if s.receive, err = newGSSHalf(key, flags, uint32(asked.SeqNumber)); err != nil {
+		return nil, err
+	}
+	return reply(ticket.Key, messages.EncAPRepPart{CTime: asked.CTime, Cusec: asked.Cusec, Subkey: s.Subkey, SequenceNumber: serverSequence})
+}
+
+// openAs decrypts and decodes a part of a message.
+func openAs(key types.EncryptionKey, usage uint32, sealed []byte, into interface{ Unmarshal(b []byte) error }) error {
+	derived, err := newMessageKey(key, usage)
+	if err != nil {
+		return err
+	}
+	plain, err := derived.open(sealed)
+	if err != nil {
+		return err
+	}
+	if err := into.Unmarshal(plain); err != nil {
+		return fmt.Errorf("%w: %w", ErrChallenge, err)
+	}
+	return nil
+}
+
+// reply is the token with AP-REP.
+func reply(key types.EncryptionKey, proof messages.EncAPRepPart) ([]byte, error) {
+	plain, err := asn1.MarshalWithParams(proof, fmt.Sprintf("application,explicit,tag:%d", asnAppTag.EncAPRepPart))
+	if err != nil {
+		return nil, err
+	}
+	derived, err := newMessageKey(key, keyusage.AP_REP_ENCPART)
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := derived.seal(plain)
+	if err != nil {
+		return nil, err
+	}
+	body, err := asn1.MarshalWithParams(messages.APRep{
+		PVNO: 5, MsgType: msgtype.KRB_AP_REP, EncPart: types.EncryptedData{EType: key.KeyType, Cipher: sealed},
+	}, fmt.Sprintf("application,explicit,tag:%d", asnAppTag.APREP))
+	if err != nil {
+		return nil, err
+	}
+	return frameToken(tokenReply, body)
+}

@@ -1,0 +1,145 @@
+package sasl
+
+import (
+	"crypto/hmac"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/jcmturner/gokrb5/v8/iana/keyusage"
+	"github.com/jcmturner/gokrb5/v8/types"
+)
+
+// A protected message, RFC 4121 §4.2.6.2:
+//
+//	auth-int    header: 16 │ message │ checksum(message │ header*)
+//	auth-conf   header: 16 │ cipher(message │ filler │ header*)
+//	header      05 04 │ flags │ FF │ extra: 2 │ rotation: 2 │ sequence: 8
+//
+// extra is the length of the checksum, or of the filler; header* has no rotation, and
+// under auth-int no extra either. What follows the header may be rotated to the right.
+const (
+	gssHeader      = 16
+	flagAcceptor   = 1 // sent by the server
+	flagSealed     = 2
+	flagSubkey     = 4 // under the key that the server chose
+	gssOverhead    = gssHeader + confounder + gssHeader + maxMAC
+	maxMAC         = 24
+	maxGSSMessages = 1 << 32 // sequence numbers are of 32 bits, and do not come twice under one key
+)
+
+// gssLayer is the protection after a Kerberos login.
+type gssLayer struct {
+	send, receive gssHalf
+	sealed        bool
+	maxMessage    int
+}
+
+func (g *gssLayer) MaxMessage() int { return g.maxMessage }
+
+func (g *gssLayer) Wrap(message []byte) ([]byte, error) { return g.send.wrap(message, g.sealed) }
+
+func (g *gssLayer) Unwrap(token []byte) ([]byte, error) { return g.receive.unwrap(token, g.sealed) }
+
+// gssHalf is one direction of a security context.
+type gssHalf struct {
+	key      *messageKey
+	flags    byte
+	sequence uint32
+	count    uint64
+}
+
+// newGSSHalf makes the direction whose tokens have these flags.
+func newGSSHalf(key types.EncryptionKey, flags byte, sequence uint32) (gssHalf, error) {
+	usage := uint32(keyusage.GSSAPI_INITIATOR_SEAL)
+	if flags&flagAcceptor != 0 {
+		usage = keyusage.GSSAPI_ACCEPTOR_SEAL
+	}
+	derived, err := newMessageKey(key, usage)
+	return gssHalf{key: derived, flags: flags, sequence: sequence}, err
+}
+
+// header gives the next header; it does not take the place in the sequence.
+func (h *gssHalf) header(sealed bool) (header [gssHeader]byte) {
+	header = [gssHeader]byte{0x05, 0x04, h.flags, 0xff}
+	if sealed {
+		header[2] |= flagSealed
+	}
+	binary.BigEndian.PutUint64(header[8:], uint64(h.sequence))
+	return header
+}
+
+func (h *gssHalf) advance() {
+	h.sequence++
+	h.count++
+}
+
+func (h *gssHalf) wrap(message []byte, sealed bool) ([]byte, error) {
+	if h.count == maxGSSMessages {
+		return nil, fmt.Errorf("wrap message: %w: no sequence number is left", ErrTampered)
+	}
+	header := h.header(sealed)
+	if sealed {
+		body, err := h.key.seal(message, header[:])
+		if err != nil {
+			return nil, fmt.Errorf("wrap message: %w", err)
+		}
+		h.advance()
+		return append(header[:], body...), nil
+	}
+	checksum := h.key.sign(message, header[:])
+	binary.BigEndian.PutUint16(header[4:], uint16(len(checksum)))
+	token := make([]byte, 0, len(header)+len(message)+len(checksum))
+	token = append(append(append(token, header[:]...), message...), checksum...)
+	h.advance()
+	return token, nil
+}
+
+func (h *gssHalf) unwrap(token []byte, sealed bool) ([]byte, error) {
+	fail := func(format string, args ...any) ([]byte, error) {
+		return nil, fmt.Errorf("unwrap message: %w: %w", ErrTampered, fmt.Errorf(format, args...))
+	}
+	if len(token) < gssHeader || h.count == maxGSSMessages {
+		return fail("length %d", len(token))
+	}
+	want := h.header(sealed)
+	extra, rotation := int(binary.BigEndian.Uint16(token[4:])), int(binary.BigEndian.Uint16(token[6:]))
+	if got := token[:gssHeader]; string(got[:4]) != string(want[:4]) || string(got[8:]) != string(want[8:]) {
+		return fail("header %x instead of %x", got, want)
+	}
+	body := rotateLeft(token[gssHeader:], rotation)
+	var message []byte
+	if sealed {
+		plain, err := h.key.open(body)
+		if err != nil {
+			return nil, fmt.Errorf("unwrap message: %w", err)
+		}
+		if len(plain) < extra+gssHeader {
+			return fail("%d bytes of filler in %d", extra, len(plain))
+		}
+		binary.BigEndian.PutUint16(want[4:], uint16(extra))
+		if string(plain[len(plain)-gssHeader:]) != string(want[:]) {
+			return fail("another header inside")
+		}
+		message = plain[:len(plain)-gssHeader-extra]
+	} else {
+		end := len(body) - extra
+		if extra != h.key.macSize() || end < 0 {
+			return fail("a checksum of %d bytes in %d", extra, len(body))
+		}
+		message = body[:end]
+		if !hmac.Equal(body[end:], h.key.sign(message, want[:])) {
+			return fail("checksum")
+		}
+	}
+	h.advance()
+	return message, nil
+}
+
+// rotateLeft undoes the rotation by n bytes to the right; the result may share b.
+func rotateLeft(b []byte, n int) []byte {
+	if len(b) == 0 || n%len(b) == 0 {
+		return b
+	}
+	n %= len(b)
+	return append(append(make([]byte, 0, len(b)), b[n:]...), b[:n]...)
+}

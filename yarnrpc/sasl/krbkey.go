@@ -1,0 +1,133 @@
+package sasl
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"hash"
+	"slices"
+
+	"github.com/jcmturner/gokrb5/v8/crypto"
+	"github.com/jcmturner/gokrb5/v8/crypto/common"
+	"github.com/jcmturner/gokrb5/v8/crypto/etype"
+	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
+	"github.com/jcmturner/gokrb5/v8/types"
+)
+
+// ErrEncryptionType is in the error for a ticket whose session key is of a kind that
+// the mechanism does not speak: RC4 and DES keys come with another form of tokens.
+var ErrEncryptionType = errors.New("the session key of the ticket is not of AES: give the service's account keys of aes256-cts or aes128-cts")
+
+// EncryptionTypes are the numbers of those that session keys may have, best first.
+func EncryptionTypes() []int32 {
+	return []int32{
+		etypeID.AES256_CTS_HMAC_SHA1_96, etypeID.AES128_CTS_HMAC_SHA1_96,
+		etypeID.AES256_CTS_HMAC_SHA384_192, etypeID.AES128_CTS_HMAC_SHA256_128,
+	}
+}
+
+// profile gives the algorithms of a key. withCipher: the checksum is of what was
+// encrypted (RFC 8009 §5) and not of the plain text (RFC 3961 §5.3).
+func profile(key types.EncryptionKey) (kind etype.EType, withCipher bool, err error) {
+	size := 16
+	switch key.KeyType {
+	case etypeID.AES128_CTS_HMAC_SHA1_96:
+	case etypeID.AES256_CTS_HMAC_SHA1_96:
+		size = 32
+	case etypeID.AES128_CTS_HMAC_SHA256_128:
+		withCipher = true
+	case etypeID.AES256_CTS_HMAC_SHA384_192:
+		size, withCipher = 32, true
+	default:
+		return nil, false, fmt.Errorf("%w: it is of type %d", ErrEncryptionType, key.KeyType)
+	}
+	if len(key.KeyValue) != size {
+		return nil, false, fmt.Errorf("%w: a key of %d bytes and type %d", ErrChallenge, len(key.KeyValue), key.KeyType)
+	}
+	kind, err = crypto.GetEtype(key.KeyType)
+	return kind, withCipher, err
+}
+
+// messageKey protects messages for one usage, RFC 3961 §5.3: it has the keys that are
+// derived for it, once and for all messages. One goroutine at a time uses it.
+type messageKey struct {
+	kind       etype.EType
+	withCipher bool
+	encryption []byte
+	integrity  hash.Hash // of sealed messages
+	checksum   hash.Hash // of others
+}
+
+// confounder is what an encrypted message begins with: random bytes, a block.
+const confounder = 16
+
+func newMessageKey(key types.EncryptionKey, usage uint32) (*messageKey, error) {
+	kind, withCipher, err := profile(key)
+	if err != nil {
+		return nil, err
+	}
+	k := &messageKey{kind: kind, withCipher: withCipher}
+	derive := func(constant []byte) (derived []byte) {
+		if err == nil {
+			derived, err = kind.DeriveKey(key.KeyValue, constant)
+		}
+		return derived
+	}
+	k.encryption = derive(common.GetUsageKe(usage))
+	k.integrity = hmac.New(kind.GetHashFunc(), derive(common.GetUsageKi(usage)))
+	k.checksum = hmac.New(kind.GetHashFunc(), derive(common.GetUsageKc(usage)))
+	if err != nil {
+		return nil, fmt.Errorf("derive key for usage %d: %w", usage, err)
+	}
+	return k, nil
+}
+
+// macSize is the length of checksums, in bytes.
+func (k *messageKey) macSize() int { return k.kind.GetHMACBitLength() / 8 }
+
+func (k *messageKey) mac(h hash.Hash, parts ...[]byte) []byte {
+	h.Reset()
+	for _, part := range parts {
+		h.Write(part) // hashes do not fail
+	}
+	return h.Sum(nil)[:k.macSize()]
+}
+
+// sign gives the checksum of a message that is not encrypted.
+func (k *messageKey) sign(parts ...[]byte) []byte { return k.mac(k.checksum, parts...) }
+
+// seal encrypts a message that is put together from parts.
+func (k *messageKey) seal(parts ...[]byte) ([]byte, error) {
+	var random [confounder]byte
+	rand.Read(random[:]) // never fails
+	plain := slices.Concat(append([][]byte{random[:]}, parts...)...)
+	_, sealed, err := k.kind.EncryptData(k.encryption, plain)
+	if err != nil {
+		return nil, fmt.Errorf("encrypt message: %w", err)
+	}
+	return append(sealed, k.integrityOf(plain, sealed)...), nil
+}
+
+// open decrypts what seal encrypted.
+func (k *messageKey) open(sealed []byte) ([]byte, error) {
+	body := len(sealed) - k.macSize()
+	if body < confounder {
+		return nil, fmt.Errorf("%w: %d bytes are too few", ErrTampered, len(sealed))
+	}
+	plain, err := k.kind.DecryptData(k.encryption, sealed[:body])
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrTampered, err)
+	}
+	if !hmac.Equal(sealed[body:], k.integrityOf(plain, sealed[:body])) {
+		return nil, fmt.Errorf("%w: checksum", ErrTampered)
+	}
+	return plain[confounder:], nil
+}
+
+func (k *messageKey) integrityOf(plain, sealed []byte) []byte {
+	if k.withCipher {
+		return k.mac(k.integrity, make([]byte, confounder), sealed) // the first is the cipher's initial state
+	}
+	return k.mac(k.integrity, plain)
+}

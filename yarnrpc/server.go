@@ -1,0 +1,46 @@
+package yarnrpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+)
+
+// checkServer compares the principal that a server says it has with the one that it must
+// have. The server's host may be the one that was dialled, or, as Java has it, the name
+// of its address: without the first, a container without reverse DNS could not log in.
+func (h *handshake) checkServer(ctx context.Context, principal string) error {
+	dialled := func() (string, error) {
+		host, _, err := net.SplitHostPort(h.o.Address)
+		return host, err
+	}
+	err := kerberos.CheckServer(principal, h.o.ServerPrincipal, h.o.ServerPrincipalPattern, dialled)
+	if _, is := errors.AsType[*kerberos.ServerMismatchError](err); !is || h.o.ServerPrincipalPattern != "" {
+		return err
+	}
+	name, lookupErr := h.reverseName(ctx)
+	if lookupErr != nil {
+		return err
+	}
+	return kerberos.CheckServer(principal, h.o.ServerPrincipal, "", func() (string, error) { return name, nil })
+}
+
+// reverseName is the name of the server's address.
+func (h *handshake) reverseName(ctx context.Context) (string, error) {
+	address, is := h.conn.RemoteAddr().(*net.TCPAddr)
+	if !is {
+		return "", fmt.Errorf("no name of %v", h.conn.RemoteAddr())
+	}
+	names, err := net.DefaultResolver.LookupAddr(ctx, address.IP.String())
+	if err != nil {
+		return "", err
+	}
+	if len(names) == 0 {
+		return "", fmt.Errorf("no name of %v", address)
+	}
+	return strings.TrimSuffix(names[0], "."), nil
+}
