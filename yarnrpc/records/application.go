@@ -30,9 +30,13 @@ type SubmissionContext struct {
 	Type             string // at most 20 characters; empty: YARN
 	// KeepContainers leaves containers running between attempts.
 	KeepContainers bool
-	Tags           []string       // at most 10, each of at most 100 printable ASCII characters
-	Lifetime       time.Duration  // YARN kills the application after it, in whole seconds; 0: never
-	Logs           LogAggregation // zero: everything, at the end
+	Tags           []string      // at most 10, each of at most 100 printable ASCII characters
+	Lifetime       time.Duration // YARN kills the application after it, in whole seconds; 0: never
+	// Reservation is the one whose capacity the application is to use; Queue is then the reservation's. Zero: none.
+	Reservation ReservationID
+	// SchedulingProperties are for the scheduler, which looks at few of them.
+	SchedulingProperties map[string]string
+	Logs                 LogAggregation // zero: everything, at the end
 }
 
 // ApplicationReport is what YARN tells of an application. To somebody who may not
@@ -61,6 +65,9 @@ type ApplicationReport struct {
 	Submitted           time.Time
 	Launched            time.Time // zero until the first ApplicationMaster starts
 	Finished            time.Time // zero until it has ended
+	Expires             time.Time // when YARN kills it, at the end of its lifetime; zero: never
+	NodeLabel           string    // of its containers by default, as MasterNodeLabel is of its master
+	MasterNodeLabel     string
 	Usage               ResourceUsage
 	Logs                LogAggregationStatus
 	Unmanaged           bool
@@ -81,8 +88,11 @@ type ResourceUsage struct {
 	Needed             Resource
 	MemoryMBSeconds    int64
 	VCoreSeconds       int64
-	QueuePercentage    float32
-	ClusterPercentage  float32
+	// What preempted containers had used up is in both sums, too.
+	PreemptedMemoryMBSeconds int64
+	PreemptedVCoreSeconds    int64
+	QueuePercentage          float32
+	ClusterPercentage        float32
 }
 
 // AttemptReport is what YARN tells of one attempt (ApplicationAttemptReport).

@@ -18,6 +18,19 @@ type NodeReport struct {
 	// DecommissioningTimeout is how long a node that leaves waits for its
 	// applications. 0: it does not leave, or it does not wait.
 	DecommissioningTimeout time.Duration
+	Attributes             []NodeAttribute
+	// ContainersUtilization is what the node measures of all its containers, NodeUtilization of the whole machine.
+	ContainersUtilization Utilization
+	NodeUtilization       Utilization
+	// Change says why an ApplicationMaster gets the report; empty in the answer to a query.
+	Change NodeChange
+}
+
+// Utilization is what is in use on a node (ResourceUtilization).
+type Utilization struct {
+	PhysicalMB int
+	VirtualMB  int
+	CPU        float32 // cores
 }
 
 // ClusterMetrics counts NodeManagers by state.
@@ -45,8 +58,28 @@ type QueueInfo struct {
 	Children        []QueueInfo
 	Applications    []ApplicationReport
 	Labels          []string // of nodes it may use
-	SchedulerType   string
-	Statistics      QueueStatistics
+	// DefaultNodeLabel is for applications that name none; empty: nodes without a label.
+	DefaultNodeLabel string
+	SchedulerType    string // of the queue, "CapacityScheduler" or "FairScheduler"
+	Statistics       QueueStatistics
+	// PreemptionDisabled keeps other queues from taking the queue's containers back,
+	// IntraQueuePreemptionDisabled its own applications from one another.
+	PreemptionDisabled           bool
+	IntraQueuePreemptionDisabled bool
+	Weight                       float32 // beside its siblings, where capacities are weights
+	MaxParallelApps              int     // that may run at once
+	// Partitions are the queue's shares by node label; "" is the nodes without one.
+	Partitions map[string]QueuePartition
+}
+
+// QueuePartition is a queue's share of the nodes of one label (QueueConfigurations).
+type QueuePartition struct {
+	// The shares are 0 to 1, of the parent queue or, absolute, of the whole partition.
+	Capacity, AbsoluteCapacity               float32
+	MaximumCapacity, AbsoluteMaximumCapacity float32
+	MaxMasterShare                           float32 // of ApplicationMasters
+	EffectiveMinimum, EffectiveMaximum       Resource
+	ConfiguredMinimum, ConfiguredMaximum     Resource // zero where capacities are shares
 }
 
 // QueueStatistics are the numbers of a queue.

@@ -12,10 +12,14 @@ func FuzzParseIDs(f *testing.F) {
 	f.Add("appattempt_1410901177871_0007_000002")
 	f.Add("[fe80::1%eth0]:8041")
 	f.Add("127.0.0.2:8041")
+	f.Add("reservation_1410901177871_0008")
+	f.Add("nm.yarn.io/os")
 	f.Fuzz(func(t *testing.T, s string) {
 		readsBack(t, s, ParseApplicationID)
 		readsBack(t, s, ParseApplicationAttemptID)
 		readsBack(t, s, ParseNodeID)
+		readsBack(t, s, ParseReservationID)
+		readsBack(t, s, ParseNodeAttributeKey)
 	})
 }
 

@@ -26,6 +26,8 @@ func TestIdsHaveHadoopsTexts(t *testing.T) {
 		{"container with a long number", ContainerID{attempt, 1234567}, "container_1410901177871_0001_02_1234567"},
 		{"container after a restart of the ResourceManager", ContainerID{attempt, 17<<40 | 5}, "container_e17_1410901177871_0001_02_000005"},
 		{"container of a short epoch", ContainerID{attempt, 1<<40 | 5}, "container_e01_1410901177871_0001_02_000005"},
+		{"reservation", ReservationID{1410901177871, 8}, "reservation_1410901177871_0008"},
+		{"node attribute", NodeAttributeKey{AttributeDistributed, "os"}, "nm.yarn.io/os"},
 		{"node", NodeID{"127.0.0.2", 8041}, "127.0.0.2:8041"},
 		{"resource", Resource{MemoryMB: 1024, VCores: 2}, "<memory:1024, vCores:2>"},
 	} {
@@ -51,6 +53,10 @@ func TestParsedIdsPrintTheSame(t *testing.T) {
 		if got, err := ParseApplicationAttemptID(attempt.String()); err != nil || got != attempt {
 			t.Errorf("attempt %v became %v, %v", attempt, got, err)
 		}
+		reservation := ReservationID{app.ClusterTimestamp, container.ID}
+		if got, err := ParseReservationID(reservation.String()); err != nil || got != reservation {
+			t.Errorf("reservation %v became %v, %v", reservation, got, err)
+		}
 		if got, err := ParseContainerID(container.String()); err != nil || got != container {
 			t.Errorf("container %v became %v, %v", container, got, err)
 		}
@@ -63,6 +69,8 @@ func TestMalformedIdsAreErrors(t *testing.T) {
 		"attempt":     func(s string) error { _, err := ParseApplicationAttemptID(s); return err },
 		"container":   func(s string) error { _, err := ParseContainerID(s); return err },
 		"node":        func(s string) error { _, err := ParseNodeID(s); return err },
+		"reservation": func(s string) error { _, err := ParseReservationID(s); return err },
+		"attribute":   func(s string) error { _, err := ParseNodeAttributeKey(s); return err },
 	}
 	for kind, texts := range map[string][]string{
 		"application": {
@@ -70,9 +78,11 @@ func TestMalformedIdsAreErrors(t *testing.T) {
 			"application_1_-2", "application_+1_2", "application_1_2147483648", "application_a_1", "app_1_1", "application__1",
 			"application_9223372036854775808_1", " application_1_1", "appattempt_1_1",
 		},
-		"attempt":   {"appattempt_1_1", "appattempt_1_1_1_1", "application_1_1_1"},
-		"container": {"container_1_1_1", "container_e_1_1_1_1", "container_1_1_1_1099511627776", "container_e8388608_1_1_1_1", "container_e1_1_1_1"},
-		"node":      {"", "host", ":1", "host:", "host:65536", "host:-1", "host:x"},
+		"attempt":     {"appattempt_1_1", "appattempt_1_1_1_1", "application_1_1_1"},
+		"container":   {"container_1_1_1", "container_e_1_1_1_1", "container_1_1_1_1099511627776", "container_e8388608_1_1_1_1", "container_e1_1_1_1"},
+		"reservation": {"", "reservation_1", "reservation_1_", "reservation_1_2_3", "reservation_1_-2", "application_1_2"},
+		"attribute":   {"", "/", "/os", "rm.yarn.io/", "rm.yarn.io/a/b"},
+		"node":        {"", "host", ":1", "host:", "host:65536", "host:-1", "host:x"},
 	} {
 		for _, text := range texts {
 			if err := parsers[kind](text); !errors.Is(err, ErrMalformed) {
@@ -101,16 +111,18 @@ func TestIdsAreTextsAndKeysInJSON(t *testing.T) {
 	type state struct {
 		App   ApplicationID
 		Nodes map[NodeID]ContainerID
+		Disks map[NodeAttributeKey]ReservationID
 	}
 	want := state{
 		App:   ApplicationID{1, 2},
 		Nodes: map[NodeID]ContainerID{{"h", 1}: {ApplicationAttemptID{ApplicationID{1, 2}, 3}, 4}},
+		Disks: map[NodeAttributeKey]ReservationID{{"rm.yarn.io", "disk"}: {1, 2}},
 	}
 	text, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `{"App":"application_1_0002","Nodes":{"h:1":"container_1_0002_03_000004"}}`; string(text) != want {
+	if want := `{"App":"application_1_0002","Nodes":{"h:1":"container_1_0002_03_000004"},"Disks":{"rm.yarn.io/disk":"reservation_1_0002"}}`; string(text) != want {
 		t.Errorf("got %s, want %s", text, want)
 	}
 	var got state

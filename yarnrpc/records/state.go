@@ -95,6 +95,15 @@ const (
 // Usable reports whether containers can run on the node.
 func (s NodeState) Usable() bool { return s == NodeRunning || s == NodeDecommissioning }
 
+// NodeChange is what has become of a node, for an ApplicationMaster (NodeUpdateType).
+type NodeChange string
+
+const (
+	NodeBecameUsable   NodeChange = "NODE_USABLE"
+	NodeBecameUnusable NodeChange = "NODE_UNUSABLE"
+	NodeDecommissions  NodeChange = "NODE_DECOMMISSIONING"
+)
+
 // QueueState tells whether a queue takes applications.
 type QueueState string
 

@@ -45,6 +45,7 @@ func SubmissionContextProto(c records.SubmissionContext) *yarnpb.ApplicationSubm
 		LogAggregationContext:                   logAggregationProto(c.Logs),
 		AttemptFailuresValidityInterval:         proto.Int64(validityMillis(c.FailuresValidity)),
 		KeepContainersAcrossApplicationAttempts: proto.Bool(c.KeepContainers),
+		ApplicationSchedulingProperties:         stringMapProto(c.SchedulingProperties),
 	}
 	if c.Queue != "" {
 		p.Queue = proto.String(c.Queue)
@@ -57,6 +58,9 @@ func SubmissionContextProto(c records.SubmissionContext) *yarnpb.ApplicationSubm
 	}
 	if c.NodeLabel != "" {
 		p.NodeLabelExpression = proto.String(c.NodeLabel)
+	}
+	if !c.Reservation.IsZero() {
+		p.ReservationId = ReservationIDProto(c.Reservation)
 	}
 	if c.Lifetime > 0 {
 		p.ApplicationTimeouts = []*yarnpb.ApplicationTimeoutMapProto{{
@@ -87,6 +91,9 @@ func SubmissionContext(p *yarnpb.ApplicationSubmissionContextProto) records.Subm
 		KeepContainers:   p.GetKeepContainersAcrossApplicationAttempts(),
 		Tags:             p.GetApplicationTags(),
 		Logs:             logAggregation(p.GetLogAggregationContext()),
+		Reservation:      ReservationID(p.GetReservationId()),
+
+		SchedulingProperties: stringMap(p.GetApplicationSchedulingProperties()),
 	}
 	if p.Priority != nil {
 		priority := Priority(p.GetPriority())
@@ -102,6 +109,10 @@ func SubmissionContext(p *yarnpb.ApplicationSubmissionContextProto) records.Subm
 func ApplicationReport(p *yarnpb.ApplicationReportProto) records.ApplicationReport {
 	if p == nil {
 		return records.ApplicationReport{}
+	}
+	var expires time.Time
+	for _, t := range p.GetAppTimeouts() { // there is one type: LIFETIME
+		expires = ExpireTime(t.GetApplicationTimeout().GetExpireTime())
 	}
 	return records.ApplicationReport{
 		ID:                  ApplicationID(p.GetApplicationId()),
@@ -124,6 +135,9 @@ func ApplicationReport(p *yarnpb.ApplicationReportProto) records.ApplicationRepo
 		Submitted:           Time(p.GetSubmitTime()),
 		Launched:            Time(p.GetLaunchTime()),
 		Finished:            Time(p.GetFinishTime()),
+		Expires:             expires,
+		NodeLabel:           p.GetAppNodeLabelExpression(),
+		MasterNodeLabel:     p.GetAmNodeLabelExpression(),
 		Usage:               resourceUsage(p.GetAppResource_Usage()),
 		Logs:                state[records.LogAggregationStatus](p.LogAggregationStatus, logsPrefix),
 		Unmanaged:           p.GetUnmanagedApplication(),
@@ -132,6 +146,21 @@ func ApplicationReport(p *yarnpb.ApplicationReportProto) records.ApplicationRepo
 	}
 }
 
+// expireFormat is the text form of times in timeouts (org.apache.hadoop.yarn.util.Times, ISO8601_DATE_FORMAT).
+const expireFormat = "2006-01-02T15:04:05.000-0700"
+
+// ExpireTime converts the end of a timeout; UNLIMITED and what is no time are the zero time.
+func ExpireTime(s string) time.Time {
+	t, err := time.Parse(expireFormat, s)
+	if err != nil {
+		return time.Time{}
+	}
+	return t.Local()
+}
+
+// ExpireTimeProto converts the end of a timeout.
+func ExpireTimeProto(t time.Time) string { return t.UTC().Format(expireFormat) }
+
 // ApplicationReports converts a list.
 func ApplicationReports(ps []*yarnpb.ApplicationReportProto) []records.ApplicationReport {
 	return each(ps, ApplicationReport)
@@ -139,15 +168,17 @@ func ApplicationReports(ps []*yarnpb.ApplicationReportProto) []records.Applicati
 
 func resourceUsage(p *yarnpb.ApplicationResourceUsageReportProto) records.ResourceUsage {
 	return records.ResourceUsage{
-		UsedContainers:     int(p.GetNumUsedContainers()),
-		ReservedContainers: int(p.GetNumReservedContainers()),
-		Used:               Resource(p.GetUsedResources()),
-		Reserved:           Resource(p.GetReservedResources()),
-		Needed:             Resource(p.GetNeededResources()),
-		MemoryMBSeconds:    p.GetMemorySeconds(),
-		VCoreSeconds:       p.GetVcoreSeconds(),
-		QueuePercentage:    p.GetQueueUsagePercentage(),
-		ClusterPercentage:  p.GetClusterUsagePercentage(),
+		UsedContainers:           int(p.GetNumUsedContainers()),
+		ReservedContainers:       int(p.GetNumReservedContainers()),
+		Used:                     Resource(p.GetUsedResources()),
+		Reserved:                 Resource(p.GetReservedResources()),
+		Needed:                   Resource(p.GetNeededResources()),
+		MemoryMBSeconds:          p.GetMemorySeconds(),
+		VCoreSeconds:             p.GetVcoreSeconds(),
+		PreemptedMemoryMBSeconds: p.GetPreemptedMemorySeconds(),
+		PreemptedVCoreSeconds:    p.GetPreemptedVcoreSeconds(),
+		QueuePercentage:          p.GetQueueUsagePercentage(),
+		ClusterPercentage:        p.GetClusterUsagePercentage(),
 	}
 }
 

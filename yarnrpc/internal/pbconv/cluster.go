@@ -39,6 +39,10 @@ func NodeReport(p *yarnpb.NodeReportProto) records.NodeReport {
 		LastHealthReport:       Time(p.GetLastHealthReportTime()),
 		Labels:                 p.GetNodeLabels(),
 		DecommissioningTimeout: time.Duration(p.GetDecommissioningTimeout()) * time.Second,
+		Attributes:             NodeAttributes(p.GetNodeAttributes()),
+		ContainersUtilization:  Utilization(p.GetContainersUtilization()),
+		NodeUtilization:        Utilization(p.GetNodeUtilization()),
+		Change:                 state[records.NodeChange](p.NodeUpdateType, ""),
 	}
 }
 
@@ -59,6 +63,24 @@ func NodeReportProto(n records.NodeReport) *yarnpb.NodeReportProto {
 		LastHealthReportTime:   proto.Int64(Millis(n.LastHealthReport)),
 		NodeLabels:             n.Labels,
 		DecommissioningTimeout: proto.Uint32(uint32(min(max(n.DecommissioningTimeout/time.Second, 0), math.MaxUint32))),
+		NodeAttributes:         NodeAttributeProtos(n.Attributes),
+		ContainersUtilization:  UtilizationProto(n.ContainersUtilization),
+		NodeUtilization:        UtilizationProto(n.NodeUtilization),
+		NodeUpdateType:         stateProto[yarnpb.NodeUpdateTypeProto](n.Change, "", yarnpb.NodeUpdateTypeProto_value),
+	}
+}
+
+// Utilization converts what is in use on a node.
+func Utilization(p *yarnpb.ResourceUtilizationProto) records.Utilization {
+	return records.Utilization{PhysicalMB: int(p.GetPmem()), VirtualMB: int(p.GetVmem()), CPU: p.GetCpu()}
+}
+
+// UtilizationProto converts what is in use on a node.
+func UtilizationProto(u records.Utilization) *yarnpb.ResourceUtilizationProto {
+	return &yarnpb.ResourceUtilizationProto{
+		Pmem: proto.Int32(clamp(u.PhysicalMB)),
+		Vmem: proto.Int32(clamp(u.VirtualMB)),
+		Cpu:  proto.Float32(u.CPU),
 	}
 }
 
@@ -82,18 +104,41 @@ func QueueInfo(p *yarnpb.QueueInfoProto) records.QueueInfo {
 		return records.QueueInfo{}
 	}
 	return records.QueueInfo{
-		Name:            p.GetQueueName(),
-		Path:            p.GetQueuePath(),
-		Capacity:        p.GetCapacity(),
-		MaximumCapacity: p.GetMaximumCapacity(),
-		CurrentCapacity: p.GetCurrentCapacity(),
-		State:           state[records.QueueState](p.State, queuePrefix),
-		Children:        each(p.GetChildQueues(), QueueInfo),
-		Applications:    ApplicationReports(p.GetApplications()),
-		Labels:          p.GetAccessibleNodeLabels(),
-		SchedulerType:   p.GetSchedulerType(),
-		Statistics:      queueStatistics(p.GetQueueStatistics()),
+		Name:                         p.GetQueueName(),
+		Path:                         p.GetQueuePath(),
+		Capacity:                     p.GetCapacity(),
+		MaximumCapacity:              p.GetMaximumCapacity(),
+		CurrentCapacity:              p.GetCurrentCapacity(),
+		State:                        state[records.QueueState](p.State, queuePrefix),
+		Children:                     each(p.GetChildQueues(), QueueInfo),
+		Applications:                 ApplicationReports(p.GetApplications()),
+		Labels:                       p.GetAccessibleNodeLabels(),
+		SchedulerType:                p.GetSchedulerType(),
+		Statistics:                   queueStatistics(p.GetQueueStatistics()),
+		DefaultNodeLabel:             p.GetDefaultNodeLabelExpression(),
+		PreemptionDisabled:           p.GetPreemptionDisabled(),
+		IntraQueuePreemptionDisabled: p.GetIntraQueuePreemptionDisabled(),
+		Weight:                       p.GetWeight(),
+		MaxParallelApps:              int(p.GetMaxParallelApps()),
+		Partitions:                   queuePartitions(p.GetQueueConfigurationsMap()),
 	}
+}
+
+func queuePartitions(ps []*yarnpb.QueueConfigurationsMapProto) map[string]records.QueuePartition {
+	return mapped(ps, func(p *yarnpb.QueueConfigurationsMapProto) (string, records.QueuePartition) {
+		c := p.GetQueueConfigurations()
+		return p.GetPartitionName(), records.QueuePartition{
+			Capacity:                c.GetCapacity(),
+			AbsoluteCapacity:        c.GetAbsoluteCapacity(),
+			MaximumCapacity:         c.GetMaxCapacity(),
+			AbsoluteMaximumCapacity: c.GetAbsoluteMaxCapacity(),
+			MaxMasterShare:          c.GetMaxAMPercentage(),
+			EffectiveMinimum:        Resource(c.GetEffectiveMinCapacity()),
+			EffectiveMaximum:        Resource(c.GetEffectiveMaxCapacity()),
+			ConfiguredMinimum:       Resource(c.GetConfiguredMinCapacity()),
+			ConfiguredMaximum:       Resource(c.GetConfiguredMaxCapacity()),
+		}
+	})
 }
 
 func queueStatistics(p *yarnpb.QueueStatisticsProto) records.QueueStatistics {

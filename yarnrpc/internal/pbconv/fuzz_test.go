@@ -2,8 +2,10 @@ package pbconv
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protopath"
 	"google.golang.org/protobuf/reflect/protorange"
@@ -31,6 +33,15 @@ func FuzzRecords(f *testing.F) {
 		YarnApplicationState: yarnpb.YarnApplicationStateProto_RUNNING.Enum(), StartTime: proto.Int64(1), RpcPort: proto.Int32(-1), Progress: proto.Float32(0.5),
 	}))
 	f.Add(marshalled(f, &yarnpb.QueueInfoProto{QueueName: proto.String("root"), ChildQueues: []*yarnpb.QueueInfoProto{{}}, Applications: []*yarnpb.ApplicationReportProto{{}}}))
+	f.Add(marshalled(f, ReservationDefinitionProto(records.ReservationDefinition{
+		Name: "n", Arrival: time.UnixMilli(1410901177871), Recurrence: time.Hour, Order: records.ReserveAny,
+		Requests: []records.ReservationRequest{{Containers: 2, Duration: time.Minute}},
+	})))
+	f.Add(marshalled(f, NodeAttributeProto(records.NodeAttribute{Key: records.NodeAttributeKey{Prefix: "p", Name: "n"}, Type: records.AttributeString, Value: "v"})))
+	f.Add(marshalled(f, &yarnpb.ReservationAllocationStateProto{
+		ReservationId:      ReservationIDProto(records.ReservationID{ClusterTimestamp: 1, ID: 2}),
+		AllocationRequests: []*yarnpb.ResourceAllocationRequestProto{{StartTime: proto.Int64(1)}},
+	}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		survives(t, b, &yarnpb.ContainerProto{}, Container, ContainerProto)
 		survives(t, b, &yarnpb.ContainerStatusProto{}, ContainerStatus, ContainerStatusProto)
@@ -39,6 +50,19 @@ func FuzzRecords(f *testing.F) {
 		survives(t, b, &yarnpb.ApplicationSubmissionContextProto{}, submission, SubmissionContextProto)
 		survives(t, b, &yarnpb.LocalResourceProto{}, LocalResource, LocalResourceProto)
 		survives(t, b, &yarnpb.ContainerIdProto{}, ContainerID, ContainerIDProto)
+		survives(t, b, &yarnpb.ReservationDefinitionProto{}, ReservationDefinition, ReservationDefinitionProto)
+		survives(t, b, &yarnpb.ReservationIdProto{}, ReservationID, ReservationIDProto)
+		survives(t, b, &yarnpb.NodeLabelProto{}, NodeLabel, NodeLabelProto)
+		survives(t, b, &yarnpb.NodeAttributeProto{}, NodeAttribute, NodeAttributeProto)
+		survives(t, b, &yarnpb.ResourceUtilizationProto{}, Utilization, UtilizationProto)
+		reads(t, b, &yarnpb.ReservationListResponseProto{}, func(p *yarnpb.ReservationListResponseProto) { Reservations(p.GetReservations()) })
+		reads(t, b, &yarnpb.GetNodesToLabelsResponseProto{}, func(p *yarnpb.GetNodesToLabelsResponseProto) { NodesToLabels(p.GetNodeToLabels()) })
+		reads(t, b, &yarnpb.GetLabelsToNodesResponseProto{}, func(p *yarnpb.GetLabelsToNodesResponseProto) { LabelsToNodes(p.GetLabelsToNodes()) })
+		reads(t, b, &yarnpb.GetAttributesToNodesResponseProto{}, func(p *yarnpb.GetAttributesToNodesResponseProto) { AttributesToNodes(p.GetAttributesToNodes()) })
+		reads(t, b, &yarnpb.GetNodesToAttributesResponseProto{}, func(p *yarnpb.GetNodesToAttributesResponseProto) { NodesToAttributes(p.GetNodesToAttributes()) })
+		reads(t, b, &yarnpb.GetClusterNodeAttributesResponseProto{}, func(p *yarnpb.GetClusterNodeAttributesResponseProto) { NodeAttributeInfos(p.GetNodeAttributes()) })
+		reads(t, b, &yarnpb.ResourceProfilesProto{}, func(p *yarnpb.ResourceProfilesProto) { ResourceProfiles(p) })
+		reads(t, b, &yarnpb.GetAllResourceTypeInfoResponseProto{}, func(p *yarnpb.GetAllResourceTypeInfoResponseProto) { ResourceTypes(p.GetResourceTypeInfo()) })
 		reads(t, b, &yarnpb.ApplicationReportProto{}, func(p *yarnpb.ApplicationReportProto) { checkReport(t, ApplicationReport(p)) })
 		reads(t, b, &yarnpb.ApplicationAttemptReportProto{}, func(p *yarnpb.ApplicationAttemptReportProto) { AttemptReport(p) })
 		reads(t, b, &yarnpb.ContainerReportProto{}, func(p *yarnpb.ContainerReportProto) { ContainerReport(p) })
@@ -86,7 +110,7 @@ func survives[P proto.Message, R any](t *testing.T, b []byte, p P, record func(P
 		if ofTheFuture(t, p) {
 			return // a state without a name cannot be sent on
 		}
-		if diff := cmp.Diff(want, record(encoded(t, message(want)))); diff != "" {
+		if diff := cmp.Diff(want, record(encoded(t, message(want))), cmpopts.EquateNaNs()); diff != "" {
 			t.Errorf("%T: %s", want, diff)
 		}
 	})

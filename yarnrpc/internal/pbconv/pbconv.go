@@ -115,16 +115,21 @@ func each[P, R any](ps []P, convert func(P) R) []R {
 	return out
 }
 
-// stringMap converts a list of pairs; of several with one key the last counts, as in Java.
-func stringMap(ps []*yarnpb.StringStringMapProto) map[string]string {
+// mapped converts a list of pairs; of several with one key the last counts, as in Java.
+func mapped[P any, K comparable, V any](ps []P, pair func(P) (K, V)) map[K]V {
 	if len(ps) == 0 {
 		return nil
 	}
-	m := make(map[string]string, len(ps))
+	m := make(map[K]V, len(ps))
 	for _, p := range ps {
-		m[p.GetKey()] = p.GetValue()
+		k, v := pair(p)
+		m[k] = v
 	}
 	return m
+}
+
+func stringMap(ps []*yarnpb.StringStringMapProto) map[string]string {
+	return mapped(ps, func(p *yarnpb.StringStringMapProto) (string, string) { return p.GetKey(), p.GetValue() })
 }
 
 // entries converts a map to a list in the order of its keys, so that equal maps

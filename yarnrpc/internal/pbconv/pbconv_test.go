@@ -86,7 +86,9 @@ func TestSubmissionsSurviveTheWire(t *testing.T) {
 			Unmanaged:   true,
 			MaxAttempts: 3, FailuresValidity: time.Hour,
 			Type: "BOBBIN", KeepContainers: true, Tags: []string{"a", "b"},
-			Lifetime: 90 * time.Second,
+			Lifetime:             90 * time.Second,
+			Reservation:          records.ReservationID{ClusterTimestamp: 1, ID: 2},
+			SchedulingProperties: map[string]string{"a": "b"},
 			Logs: records.LogAggregation{
 				Include: ".*", Exclude: "tmp", RolledInclude: "r", RolledExclude: "e", PolicyClass: "c", PolicyParams: "p",
 			},
@@ -108,7 +110,7 @@ func TestSubmissionsSurviveTheWire(t *testing.T) {
 	})
 	t.Run("what is empty takes the server's default", func(t *testing.T) {
 		p := SubmissionContextProto(records.SubmissionContext{})
-		if p.Queue != nil || p.Priority != nil || p.ApplicationType != nil || p.NodeLabelExpression != nil || p.ApplicationTimeouts != nil {
+		if p.Queue != nil || p.Priority != nil || p.ApplicationType != nil || p.NodeLabelExpression != nil || p.ApplicationTimeouts != nil || p.ReservationId != nil {
 			t.Errorf("got %v", p)
 		}
 		if !p.GetCancelTokensWhenComplete() || p.GetAttemptFailuresValidityInterval() != -1 {
@@ -140,6 +142,10 @@ func TestContainersSurviveTheWire(t *testing.T) {
 		ID: want.Node, HTTPAddress: "h:1", Rack: "/default-rack", Used: records.Resource{MemoryMB: 1, VCores: 2},
 		Capability: want.Resource, Containers: 3, State: records.NodeDecommissioning, HealthReport: "well",
 		LastHealthReport: time.UnixMilli(1410901177871), Labels: []string{"x"}, DecommissioningTimeout: 30 * time.Second,
+		Attributes:            []records.NodeAttribute{{Key: records.NodeAttributeKey{Prefix: "nm.yarn.io", Name: "os"}, Type: records.AttributeString, Value: "linux"}},
+		ContainersUtilization: records.Utilization{PhysicalMB: 1, VirtualMB: 2, CPU: 0.5},
+		NodeUtilization:       records.Utilization{PhysicalMB: 3, VirtualMB: 4, CPU: 1.5},
+		Change:                records.NodeDecommissions,
 	}
 	if diff := cmp.Diff(node, NodeReport(encoded(t, NodeReportProto(node)))); diff != "" {
 		t.Error(diff)
@@ -159,11 +165,21 @@ func TestReportsAreRead(t *testing.T) {
 		RpcPort:                     proto.Int32(-1),
 		ClientToAmToken:             TokenProto(token),
 		AppResource_Usage:           &yarnpb.ApplicationResourceUsageReportProto{NumUsedContainers: proto.Int32(-1)},
+		AppNodeLabelExpression:      proto.String("gpu"),
+		AmNodeLabelExpression:       proto.String("cpu"),
+		AppTimeouts: []*yarnpb.AppTimeoutsMapProto{{
+			ApplicationTimeoutType: yarnpb.ApplicationTimeoutTypeProto_APP_TIMEOUT_LIFETIME.Enum(),
+			ApplicationTimeout: &yarnpb.ApplicationTimeoutProto{
+				ApplicationTimeoutType: yarnpb.ApplicationTimeoutTypeProto_APP_TIMEOUT_LIFETIME.Enum(),
+				ExpireTime:             proto.String("2014-09-16T22:59:37.871+0200"),
+			},
+		}},
 	}))
 	want := records.ApplicationReport{
 		ID: app, Attempt: attempt, State: records.ApplicationNewSaving, FinalStatus: records.FinalKilled,
 		Logs: records.LogsTimedOut, Started: time.UnixMilli(1410901177871), RPCPort: -1,
 		ClientToAMToken: token, Usage: records.ResourceUsage{UsedContainers: -1},
+		Expires: time.UnixMilli(1410901177871), NodeLabel: "gpu", MasterNodeLabel: "cpu",
 		Diagnostics: "N/A", // Hadoop's default
 	}
 	if diff := cmp.Diff(want, report); diff != "" {
@@ -221,6 +237,10 @@ func TestEveryStateHasItsNumber(t *testing.T) {
 		"access":              {yarnpb.ApplicationAccessTypeProto_value, accessPrefix, names(records.AccessView, records.AccessModify)},
 		"retry":               {yarnpb.ContainerRetryPolicyProto_value, "", names(records.RetryNever, records.RetryOnAllErrors, records.RetryOnSpecificCodes)},
 		"local resource type": {yarnpb.LocalResourceTypeProto_value, "", names(records.LocalFile, records.LocalArchive, records.LocalPattern)},
+		"signal":              {yarnpb.SignalContainerCommandProto_value, "", names(records.SignalThreadDump, records.SignalGracefulShutdown, records.SignalForcefulShutdown)},
+		"order":               {yarnpb.ReservationRequestInterpreterProto_value, "", names(records.ReserveAny, records.ReserveAll, records.ReserveOrder, records.ReserveOrderNoGap)},
+		"node change":         {yarnpb.NodeUpdateTypeProto_value, "", names(records.NodeBecameUsable, records.NodeBecameUnusable, records.NodeDecommissions)},
+		"attribute type":      {yarnpb.NodeAttributeTypeProto_value, "", names(records.AttributeString)},
 		"visibility": {yarnpb.LocalResourceVisibilityProto_value, "", names(records.VisibilityPublic, records.VisibilityPrivate,
 			records.VisibilityApplication)},
 	} {
@@ -284,6 +304,10 @@ func TestMissingMessagesAreZeroValues(t *testing.T) {
 		"execution type": ExecutionType(nil) == records.ExecutionGuaranteed,
 		"time":           Time(0).IsZero() && Time(-1).IsZero() && Millis(time.Time{}) == 0,
 		"report of one":  ContainerReport(nil).ID.IsZero(),
+		"reservation":    ReservationDefinition(nil).Requests == nil && ReservationID(nil).IsZero(),
+		"attribute":      NodeAttribute(nil) == records.NodeAttribute{} && NodeAttributeKey(nil) == records.NodeAttributeKey{},
+		"utilization":    Utilization(nil) == records.Utilization{},
+		"expiry":         ExpireTime("UNLIMITED").IsZero() && ExpireTime("").IsZero(),
 	} {
 		if !zero {
 			t.Errorf("%s is not zero", name)
