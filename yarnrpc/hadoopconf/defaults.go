@@ -24,6 +24,8 @@ func coreDefault(name string) string {
 		return "simple"
 	case "hadoop.rpc.protection":
 		return "authentication"
+	case "hadoop.security.token.service.use_ip":
+		return "true"
 	case "ipc.client.connect.timeout": // ms
 		return "20000"
 	case "ipc.client.connection.maxidletime": // ms

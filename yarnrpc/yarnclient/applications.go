@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -14,9 +13,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
-
-// ErrQueueNotFound says that the scheduler has no such queue.
-var ErrQueueNotFound = errors.New("yarn has no such queue")
 
 // RejectedError is an application that YARN did not take: it ended before an
 // ApplicationMaster could be started.
@@ -40,7 +36,7 @@ type Application struct {
 	Maximum records.Resource
 }
 
-// NewApplication asks for an id. An id that is never used costs nothing.
+// NewApplication asks for an id (getNewApplication). An id that is never used costs nothing.
 func (c *Client) NewApplication(ctx context.Context) (Application, error) {
 	var response yarnpb.GetNewApplicationResponseProto
 	if err := c.rpc.Call(ctx, "getNewApplication", &yarnpb.GetNewApplicationRequestProto{}, &response); err != nil {
@@ -52,8 +48,8 @@ func (c *Client) NewApplication(ctx context.Context) (Application, error) {
 	}, nil
 }
 
-// Submit hands an application to YARN and waits until the scheduler has
-// accepted it, or more. It may be repeated with the same context: YARN takes an
+// Submit hands an application to YARN (submitApplication) and waits until the
+// scheduler has accepted it, or more. It may be repeated with the same context: YARN takes an
 // id once. A ResourceManager that fails over before it has saved the
 // application forgets it; it is then submitted again, as YarnClientImpl does.
 //
@@ -90,7 +86,7 @@ func (c *Client) Submit(ctx context.Context, application records.SubmissionConte
 	}
 }
 
-// ApplicationReport tells how an application does;
+// ApplicationReport tells how an application does (getApplicationReport);
 // yarnrpc.ErrApplicationNotFound for one that the ResourceManager does not know,
 // or has forgotten (yarn.resourcemanager.max-completed-applications).
 func (c *Client) ApplicationReport(ctx context.Context, id records.ApplicationID) (records.ApplicationReport, error) {
@@ -102,45 +98,7 @@ func (c *Client) ApplicationReport(ctx context.Context, id records.ApplicationID
 	return pbconv.ApplicationReport(response.GetApplicationReport()), nil
 }
 
-// Filter chooses applications; an application must meet every field that is
-// not zero, by any of its values.
-type Filter struct {
-	States []records.ApplicationState
-	Types  []string // in any case
-	Users  []string
-	Queues []string
-	Tags   []string // in lower case, as they are kept
-	Name   string
-	Limit  int // 0: none
-}
-
-// Applications lists the applications that the ResourceManager knows.
-func (c *Client) Applications(ctx context.Context, f Filter) ([]records.ApplicationReport, error) {
-	request := &yarnpb.GetApplicationsRequestProto{ApplicationTypes: f.Types, Users: f.Users, Queues: f.Queues}
-	for _, s := range f.States {
-		state := pbconv.ApplicationStateProto(s)
-		if state == nil {
-			return nil, fmt.Errorf("list applications: yarn has no application state %q", s)
-		}
-		request.ApplicationStates = append(request.ApplicationStates, *state)
-	}
-	for _, tag := range f.Tags {
-		request.ApplicationTags = append(request.ApplicationTags, strings.ToLower(tag))
-	}
-	if f.Name != "" {
-		request.Name = proto.String(f.Name)
-	}
-	if f.Limit > 0 {
-		request.Limit = proto.Int64(int64(f.Limit))
-	}
-	var response yarnpb.GetApplicationsResponseProto
-	if err := c.rpc.Call(ctx, "getApplications", request, &response); err != nil {
-		return nil, fmt.Errorf("list applications: %w", err)
-	}
-	return pbconv.ApplicationReports(response.GetApplications()), nil
-}
-
-// Kill ends an application and waits until YARN says it has ended; one that has
+// Kill ends an application (forceKillApplication) and waits until YARN says it has ended; one that has
 // ended already is no error. diagnostics is shown as the reason. The user must
 // be the owner, or have the right to modify the application.
 func (c *Client) Kill(ctx context.Context, id records.ApplicationID, diagnostics string) error {
@@ -160,31 +118,6 @@ func (c *Client) Kill(ctx context.Context, id records.ApplicationID, diagnostics
 			return fmt.Errorf("kill %s: %w", id, err)
 		}
 	}
-}
-
-// Attempts lists the attempts of an application.
-func (c *Client) Attempts(ctx context.Context, id records.ApplicationID) ([]records.AttemptReport, error) {
-	request := &yarnpb.GetApplicationAttemptsRequestProto{ApplicationId: pbconv.ApplicationIDProto(id)}
-	var response yarnpb.GetApplicationAttemptsResponseProto
-	if err := c.rpc.Call(ctx, "getApplicationAttempts", request, &response); err != nil {
-		return nil, fmt.Errorf("list attempts of %s: %w", id, err)
-	}
-	return pbconv.AttemptReports(response.GetApplicationAttempts()), nil
-}
-
-// Containers lists the containers of an attempt that the ResourceManager still
-// remembers: those that run, mostly.
-func (c *Client) Containers(ctx context.Context, id records.ApplicationAttemptID) ([]records.ContainerReport, error) {
-	request := &yarnpb.GetContainersRequestProto{ApplicationAttemptId: pbconv.ApplicationAttemptIDProto(id)}
-	var response yarnpb.GetContainersResponseProto
-	if err := c.rpc.Call(ctx, "getContainers", request, &response); err != nil {
-		return nil, fmt.Errorf("list containers of %s: %w", id, err)
-	}
-	reports := make([]records.ContainerReport, 0, len(response.GetContainers()))
-	for _, p := range response.GetContainers() {
-		reports = append(reports, pbconv.ContainerReport(p))
-	}
-	return reports, nil
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -1,27 +1,35 @@
-// Package yarnclient is the client's side of YARN's ResourceManager
-// (ApplicationClientProtocol): submit an application, follow it, kill it, look
-// at the cluster.
+// Package yarnclient is the client's side of YARN's ResourceManager: a method for
+// each of ApplicationClientProtocol, port 8032.
+//
+//	applications   NewApplication, Submit, ApplicationReport, Applications, Kill
+//	updates        Move, UpdatePriority, UpdateLifetime
+//	attempts       Attempt, Attempts, FailAttempt, Container, Containers, SignalContainer
+//	cluster        ClusterMetrics, ClusterNodes, QueueInfo, QueueUserACLs
+//	labels         NodeLabels, LabelsOfNodes, NodesOfLabels, NodeAttributes, AttributesOfNodes, NodesOfAttributes
+//	resources      ResourceTypes, ResourceProfiles, ResourceProfile
+//	tokens         DelegationToken, RenewDelegationToken, CancelDelegationToken
+//	reservations   NewReservation, SubmitReservation, UpdateReservation, DeleteReservation, Reservations
 //
 // A Client may be used from any goroutine and starts none besides those of its
 // connection. Every call is repeated over broken connections and fail-overs for
-// as long as Options.Policy allows; all calls of this package can be repeated
-// without harm. The package never waits for an application to do its work: that
-// is a loop over ApplicationReport which the caller owns.
+// as long as Options.Policy allows, but for the few whose comment says otherwise:
+// all others can be repeated without harm. Errors hold a *yarnrpc.RemoteError
+// where the ResourceManager refused a call, and a *yarnrpc.CallError where it gave
+// no answer. The package never waits for an application to do its work: that is a
+// loop over ApplicationReport which the caller owns.
 package yarnclient
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // Options configure a Client; FromConf fills in what a Hadoop configuration says.
@@ -37,6 +45,9 @@ type Options struct {
 	// submitted or killed; 0: 200 ms
 	// (yarn.client.application-client-protocol.poll-interval-ms).
 	PollInterval time.Duration
+	// NamedTokens makes delegation tokens out for the names in Addresses rather than
+	// for IP addresses (hadoop.security.token.service.use_ip is false).
+	NamedTokens bool
 }
 
 // DefaultPolicy tries an unreachable ResourceManager for 30 s. Hadoop's own
@@ -67,6 +78,11 @@ func FromConf(conf *hadoopconf.Conf, user string) (Options, error) {
 	if o.PollInterval, err = conf.Duration(pollKey, time.Millisecond); err != nil {
 		return Options{}, err
 	}
+	useIP, err := conf.Bool("hadoop.security.token.service.use_ip")
+	if err != nil {
+		return Options{}, err
+	}
+	o.NamedTokens = !useIP
 	if conf.SourceOf(waitKey) != (hadoopconf.Source{}) {
 		if o.Policy.MaxWait, err = conf.Duration(waitKey, time.Millisecond); err != nil {
 			return Options{}, err
@@ -79,9 +95,11 @@ const defaultPollInterval = 200 * time.Millisecond
 
 // Client makes calls as one user.
 type Client struct {
-	rpc   yarnrpc.Caller
-	close func() error
-	poll  time.Duration
+	rpc         yarnrpc.Caller
+	close       func() error
+	poll        time.Duration
+	addresses   []string // of all ResourceManagers, which a delegation token is for
+	namedTokens bool
 }
 
 // New makes a Client. It connects with the first call.
@@ -91,7 +109,9 @@ func New(o Options) *Client {
 	}
 	o.RPC.Protocol = yarnrpc.ApplicationClientProtocol
 	proxy := yarnrpc.NewProxy(o.Addresses, o.RPC, o.Policy)
-	return newClient(resourceManager{proxy}, proxy.Close, o.PollInterval)
+	c := newClient(resourceManager{proxy}, proxy.Close, o.PollInterval)
+	c.addresses, c.namedTokens = slices.Clone(o.Addresses), o.NamedTokens
+	return c
 }
 
 // resourceManager says whose answer is missing where a call gets none because the
@@ -115,67 +135,3 @@ func newClient(rpc yarnrpc.Caller, closeRPC func() error, poll time.Duration) *C
 
 // Close ends the connection.
 func (c *Client) Close() error { return c.close() }
-
-// ClusterMetrics counts the cluster's NodeManagers by state.
-func (c *Client) ClusterMetrics(ctx context.Context) (records.ClusterMetrics, error) {
-	var response yarnpb.GetClusterMetricsResponseProto
-	if err := c.rpc.Call(ctx, "getClusterMetrics", &yarnpb.GetClusterMetricsRequestProto{}, &response); err != nil {
-		return records.ClusterMetrics{}, fmt.Errorf("read cluster metrics: %w", err)
-	}
-	return pbconv.ClusterMetrics(response.GetClusterMetrics()), nil
-}
-
-// ClusterNodes lists the cluster's nodes in any of the given states; in all
-// states when none is given.
-func (c *Client) ClusterNodes(ctx context.Context, states ...records.NodeState) ([]records.NodeReport, error) {
-	var request yarnpb.GetClusterNodesRequestProto
-	for _, s := range states {
-		state := pbconv.NodeStateProto(s)
-		if state == nil {
-			return nil, fmt.Errorf("list cluster nodes: yarn has no node state %q", s)
-		}
-		request.NodeStates = append(request.NodeStates, *state)
-	}
-	var response yarnpb.GetClusterNodesResponseProto
-	if err := c.rpc.Call(ctx, "getClusterNodes", &request, &response); err != nil {
-		return nil, fmt.Errorf("list cluster nodes: %w", err)
-	}
-	return pbconv.NodeReports(response.GetNodeReports()), nil
-}
-
-// QueueDetail says how much QueueInfo tells. The zero value is the queue alone.
-type QueueDetail struct {
-	Applications bool // those running in it
-	Children     bool // the queues directly below
-	Recursive    bool // with Children: all queues below
-}
-
-// QueueInfo describes a queue by its short name or full path. A queue that does
-// not exist is ErrQueueNotFound.
-func (c *Client) QueueInfo(ctx context.Context, name string, detail QueueDetail) (records.QueueInfo, error) {
-	request := &yarnpb.GetQueueInfoRequestProto{
-		QueueName:           proto.String(name),
-		IncludeApplications: proto.Bool(detail.Applications),
-		IncludeChildQueues:  proto.Bool(detail.Children || detail.Recursive),
-		Recursive:           proto.Bool(detail.Recursive),
-	}
-	var response yarnpb.GetQueueInfoResponseProto
-	if err := c.rpc.Call(ctx, "getQueueInfo", request, &response); err != nil {
-		return records.QueueInfo{}, fmt.Errorf("read queue %s: %w", name, err)
-	}
-	// ClientRMService#getQueueInfo logs the scheduler's objection and answers
-	// with nothing.
-	if response.GetQueueInfo() == nil {
-		return records.QueueInfo{}, fmt.Errorf("read queue %s: %w", name, ErrQueueNotFound)
-	}
-	return pbconv.QueueInfo(response.GetQueueInfo()), nil
-}
-
-// QueueUserACLs lists what the client's user may do in each queue.
-func (c *Client) QueueUserACLs(ctx context.Context) ([]records.QueueUserACL, error) {
-	var response yarnpb.GetQueueUserAclsInfoResponseProto
-	if err := c.rpc.Call(ctx, "getQueueUserAcls", &yarnpb.GetQueueUserAclsInfoRequestProto{}, &response); err != nil {
-		return nil, fmt.Errorf("read rights in queues: %w", err)
-	}
-	return pbconv.QueueUserACLs(response.GetQueueUserAcls()), nil
-}

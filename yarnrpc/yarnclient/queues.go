@@ -1,0 +1,54 @@
+package yarnclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// ErrQueueNotFound says that the scheduler has no such queue.
+var ErrQueueNotFound = errors.New("yarn has no such queue")
+
+// QueueDetail says how much QueueInfo tells. The zero value is the queue alone.
+type QueueDetail struct {
+	Applications bool // those running in it
+	Children     bool // the queues directly below
+	Recursive    bool // with Children: all queues below
+}
+
+// QueueInfo describes a queue by its short name or full path (getQueueInfo). A queue that does
+// not exist is ErrQueueNotFound.
+func (c *Client) QueueInfo(ctx context.Context, name string, detail QueueDetail) (records.QueueInfo, error) {
+	request := &yarnpb.GetQueueInfoRequestProto{
+		QueueName:           proto.String(name),
+		IncludeApplications: proto.Bool(detail.Applications),
+		IncludeChildQueues:  proto.Bool(detail.Children || detail.Recursive),
+		Recursive:           proto.Bool(detail.Recursive),
+	}
+	var response yarnpb.GetQueueInfoResponseProto
+	if err := c.rpc.Call(ctx, "getQueueInfo", request, &response); err != nil {
+		return records.QueueInfo{}, fmt.Errorf("read queue %s: %w", name, err)
+	}
+	// ClientRMService#getQueueInfo logs the scheduler's objection and answers
+	// with nothing.
+	if response.GetQueueInfo() == nil {
+		return records.QueueInfo{}, fmt.Errorf("read queue %s: %w", name, ErrQueueNotFound)
+	}
+	return pbconv.QueueInfo(response.GetQueueInfo()), nil
+}
+
+// QueueUserACLs lists what the client's user may do in each queue
+// (getQueueUserAcls).
+func (c *Client) QueueUserACLs(ctx context.Context) ([]records.QueueUserACL, error) {
+	var response yarnpb.GetQueueUserAclsInfoResponseProto
+	if err := c.rpc.Call(ctx, "getQueueUserAcls", &yarnpb.GetQueueUserAclsInfoRequestProto{}, &response); err != nil {
+		return nil, fmt.Errorf("read rights in queues: %w", err)
+	}
+	return pbconv.QueueUserACLs(response.GetQueueUserAcls()), nil
+}

@@ -1,0 +1,120 @@
+package yarnclient
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// NewReservation asks for an id under which a reservation can be submitted
+// (getNewReservation). One that is never used costs nothing. A cluster that does
+// not have yarn.resourcemanager.reservation-system.enable refuses all calls about
+// reservations with yarnrpc.ErrYarn.
+func (c *Client) NewReservation(ctx context.Context) (records.ReservationID, error) {
+	var response yarnpb.GetNewReservationResponseProto
+	if err := c.rpc.Call(ctx, "getNewReservation", &yarnpb.GetNewReservationRequestProto{}, &response); err != nil {
+		return records.ReservationID{}, fmt.Errorf("get new reservation id: %w", err)
+	}
+	return pbconv.ReservationID(response.GetReservationId()), nil
+}
+
+// SubmitReservation reserves capacity of a queue that is reservable, given by its
+// short name (submitReservation). When it returns without error, YARN has accepted
+// the reservation; applications use it through SubmissionContext.Reservation. It may
+// be repeated with the same definition. What the queue has no room for is
+// yarnrpc.ErrYarn.
+func (c *Client) SubmitReservation(ctx context.Context, id records.ReservationID, queue string, d records.ReservationDefinition) error {
+	definition, err := reservationDefinition(d)
+	if err != nil {
+		return fmt.Errorf("submit %s: %w", id, err)
+	}
+	request := &yarnpb.ReservationSubmissionRequestProto{
+		Queue:                 proto.String(queue),
+		ReservationDefinition: definition,
+		ReservationId:         pbconv.ReservationIDProto(id),
+	}
+	if err := c.rpc.Call(ctx, "submitReservation", request, &yarnpb.ReservationSubmissionResponseProto{}); err != nil {
+		return fmt.Errorf("submit %s to queue %s: %w", id, queue, err)
+	}
+	return nil
+}
+
+// UpdateReservation replaces what is reserved under an id (updateReservation).
+// Where that cannot be met, what was reserved stays, and the error is
+// yarnrpc.ErrYarn.
+//
+// The call is not repeated where the first try may have been executed.
+func (c *Client) UpdateReservation(ctx context.Context, id records.ReservationID, d records.ReservationDefinition) error {
+	definition, err := reservationDefinition(d)
+	if err != nil {
+		return fmt.Errorf("update %s: %w", id, err)
+	}
+	request := &yarnpb.ReservationUpdateRequestProto{
+		ReservationDefinition: definition,
+		ReservationId:         pbconv.ReservationIDProto(id),
+	}
+	if err := c.rpc.Call(ctx, "updateReservation", request, &yarnpb.ReservationUpdateResponseProto{}); err != nil {
+		return fmt.Errorf("update %s: %w", id, err)
+	}
+	return nil
+}
+
+// DeleteReservation gives a reservation back (deleteReservation). One that YARN
+// does not know, or not any more, is yarnrpc.ErrYarn.
+//
+// The call is not repeated where the first try may have been executed.
+func (c *Client) DeleteReservation(ctx context.Context, id records.ReservationID) error {
+	request := &yarnpb.ReservationDeleteRequestProto{ReservationId: pbconv.ReservationIDProto(id)}
+	if err := c.rpc.Call(ctx, "deleteReservation", request, &yarnpb.ReservationDeleteResponseProto{}); err != nil {
+		return fmt.Errorf("delete %s: %w", id, err)
+	}
+	return nil
+}
+
+// ReservationFilter chooses among the reservations of a queue
+// (ReservationListRequest).
+type ReservationFilter struct {
+	Queue string                // required; the short name
+	ID    records.ReservationID // this one alone, at whatever time; zero: all
+	// Time leaves out what has ended before it begins and what begins after its end.
+	Time TimeRange
+	// Allocations tells what is allocated when, too.
+	Allocations bool
+}
+
+// Reservations lists the reservations of a queue (listReservations); where the
+// cluster controls rights over reservations (yarn.acl.reservation-enable), those
+// that the user may see.
+func (c *Client) Reservations(ctx context.Context, f ReservationFilter) ([]records.Reservation, error) {
+	request := &yarnpb.ReservationListRequestProto{
+		Queue:                      proto.String(f.Queue),
+		StartTime:                  proto.Int64(pbconv.Millis(f.Time.From)),
+		IncludeResourceAllocations: proto.Bool(f.Allocations),
+	}
+	if !f.ID.IsZero() {
+		request.ReservationId = proto.String(f.ID.String())
+	}
+	if !f.Time.To.IsZero() {
+		request.EndTime = proto.Int64(f.Time.To.UnixMilli())
+	}
+	var response yarnpb.ReservationListResponseProto
+	if err := c.rpc.Call(ctx, "listReservations", request, &response); err != nil {
+		return nil, fmt.Errorf("list reservations of queue %s: %w", f.Queue, err)
+	}
+	return pbconv.Reservations(response.GetReservations()), nil
+}
+
+// reservationDefinition refuses an order that YARN does not have: the server would
+// take it for all of the requests, at any time.
+func reservationDefinition(d records.ReservationDefinition) (*yarnpb.ReservationDefinitionProto, error) {
+	definition := pbconv.ReservationDefinitionProto(d)
+	if definition.GetReservationRequests().Interpreter == nil {
+		return nil, fmt.Errorf("yarn has no order %q of reservation requests", d.Order)
+	}
+	return definition, nil
+}

@@ -1,0 +1,110 @@
+package yarnclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
+)
+
+// ErrNoToken says that the ResourceManager answered without the token it was asked for.
+var ErrNoToken = errors.New("the answer holds no token")
+
+// DelegationToken asks for a token by which the client's user, or a program that
+// gets it, logs in to the ResourceManagers without Kerberos (getDelegationToken).
+// Its service names all of them. It expires after
+// yarn.resourcemanager.delegation.token.renew-interval (a day) unless the user
+// renewer, by the short name, renews it, and at the latest after
+// yarn.resourcemanager.delegation.token.max-lifetime (7 days).
+//
+// A secure cluster gives tokens to those alone who have logged in with Kerberos.
+func (c *Client) DelegationToken(ctx context.Context, renewer string) (*creds.Token, error) {
+	service, err := c.tokenService(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("get delegation token: %w", err)
+	}
+	request := &commonpb.GetDelegationTokenRequestProto{Renewer: proto.String(renewer)}
+	var response commonpb.GetDelegationTokenResponseProto
+	if err := c.rpc.Call(ctx, "getDelegationToken", request, &response); err != nil {
+		return nil, fmt.Errorf("get delegation token: %w", err)
+	}
+	token := pbconv.Token(response.GetToken())
+	if token == nil {
+		return nil, fmt.Errorf("get delegation token: %w", ErrNoToken)
+	}
+	return token.WithService(service), nil // the server leaves it empty
+}
+
+// RenewDelegationToken puts off the end of a token and tells the new one
+// (renewDelegationToken). Only the token's renewer may do that; a token that has
+// expired or was cancelled cannot be renewed. The errors are yarnrpc.ErrYarn.
+func (c *Client) RenewDelegationToken(ctx context.Context, token *creds.Token) (time.Time, error) {
+	request := &commonpb.RenewDelegationTokenRequestProto{Token: pbconv.TokenProto(token)}
+	var response commonpb.RenewDelegationTokenResponseProto
+	if err := c.rpc.Call(ctx, "renewDelegationToken", request, &response); err != nil {
+		return time.Time{}, fmt.Errorf("renew %s: %w", token, err)
+	}
+	return pbconv.Time(int64(response.GetNewExpiryTime())), nil
+}
+
+// CancelDelegationToken makes a token worthless (cancelDelegationToken). The
+// token's owner and its renewer may do that. A token that has expired or was
+// cancelled is yarnrpc.ErrYarn.
+func (c *Client) CancelDelegationToken(ctx context.Context, token *creds.Token) error {
+	request := &commonpb.CancelDelegationTokenRequestProto{Token: pbconv.TokenProto(token)}
+	if err := c.rpc.Call(ctx, "cancelDelegationToken", request, &commonpb.CancelDelegationTokenResponseProto{}); err != nil {
+		return fmt.Errorf("cancel %s: %w", token, err)
+	}
+	return nil
+}
+
+// tokenService names all ResourceManagers, as ClientRMProxy#getRMDelegationTokenService
+// does: Java programs find the token by it.
+func (c *Client) tokenService(ctx context.Context) (string, error) {
+	services := make([]string, len(c.addresses))
+	for i, address := range c.addresses {
+		if c.namedTokens {
+			services[i] = creds.HostService(address)
+			continue
+		}
+		ip, err := resolve(ctx, address)
+		if err != nil {
+			return "", err
+		}
+		services[i] = creds.IPService(ip)
+	}
+	return creds.ListService(services...), nil
+}
+
+// resolve looks an address up, and prefers IPv4, as Java does.
+func resolve(ctx context.Context, address string) (netip.AddrPort, error) {
+	host, service, err := net.SplitHostPort(address)
+	if err != nil {
+		return netip.AddrPort{}, fmt.Errorf("resolve %s: %w", address, err)
+	}
+	port, err := strconv.ParseUint(service, 10, 16)
+	if err != nil {
+		return netip.AddrPort{}, fmt.Errorf("resolve %s: %w", address, err)
+	}
+	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return netip.AddrPort{}, fmt.Errorf("resolve %s: %w", address, err)
+	}
+	ip := found[0]
+	for _, other := range found {
+		if other.Unmap().Is4() {
+			ip = other
+			break
+		}
+	}
+	return netip.AddrPortFrom(ip, uint16(port)), nil
+}
