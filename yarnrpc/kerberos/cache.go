@@ -44,6 +44,11 @@ type Ticket struct {
 	Forwardable bool
 }
 
+// String names the file and the principal; it keeps the keys out of the output of fmt.
+func (c Cache) String() string {
+	return fmt.Sprintf("credential cache %s of %s", c.Path, c.Principal)
+}
+
 // ReadCache reads a cache file in the versions 3 and 4 of the format, which is all
 // that Kerberos programs have written since 1996. It is an error that wraps
 // ErrNoTicket when the file is not there or has no ticket-granting ticket of the

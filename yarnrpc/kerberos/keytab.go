@@ -21,7 +21,7 @@ const maxKeytabBytes = 4 << 20
 // of goroutines may use it.
 type Keytab struct {
 	Path string
-	keys []*keytabKey // pointers, so that fmt shows no key
+	keys []*keytabKey
 }
 
 // KeytabEntry is what a keytab says of one key, without the key.
@@ -47,6 +47,11 @@ type KeytabError struct {
 // Error names the file, the principal and the remedy.
 func (e *KeytabError) Error() string {
 	return fmt.Sprintf("log in as %s from keytab %s: %s", e.Principal, e.Path, e.Reason)
+}
+
+// String names the file; it keeps the keys out of the output of fmt.
+func (k Keytab) String() string {
+	return fmt.Sprintf("keytab %s with %d keys", k.Path, len(k.keys))
 }
 
 // ReadKeytab reads a keytab file of version 2, which is all that Kerberos programs
