@@ -3,7 +3,7 @@
 // and processor time. It prints a page of Markdown. Nothing is asserted; numbers
 // are for people to compare.
 //
-//	bench [-only cold,tiny,memory,workers,large] [-runs N] [-o FILE]
+//	bench [-only cold,tiny,memory,workers,large,calls] [-runs N] [-o FILE]
 //
 // scripts/bench builds what it needs and runs it. It starts no goroutines but
 // those that watch processes, which end with what they watch.
@@ -46,6 +46,7 @@ func sections() []section {
 		{"memory", residentMemory},
 		{"workers", startWorkers},
 		{"large", largeJob},
+		{"calls", rpcCallers},
 	}
 }
 
