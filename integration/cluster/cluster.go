@@ -1,7 +1,7 @@
 // Package cluster starts a real Hadoop on one machine for tests and for people:
 // a NameNode, a DataNode, a ResourceManager and any number of NodeManagers, each a
 // JVM of its own, from the jars that package artifacts brings; if wanted a secure
-// one, with MIT's KDC beside them.
+// one, with MIT's KDC beside them, or one with two ResourceManagers and ZooKeeper.
 //
 // Everything of a cluster lies in one folder: cluster.json (what was decided when
 // it was made, enough for another process to attach), conf (a HADOOP_CONF_DIR for
@@ -18,6 +18,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,6 +55,9 @@ type Config struct {
 	// Core, HDFS, YARN and Scheduler are further properties of core-, hdfs-, yarn-site.xml and
 	// capacity-scheduler.xml; they win over the harness's own.
 	Core, HDFS, YARN, Scheduler map[string]string
+	// HA gives the cluster two ResourceManagers, resourcemanager1 and resourcemanager2, one of them active, with
+	// their state in ZooKeeper. It goes without Kerberos only.
+	HA bool
 	// Kerberos makes the cluster secure; nil leaves it open.
 	Kerberos *Kerberos
 	// Log takes the progress of the start; nil discards it.
@@ -89,6 +93,9 @@ func (c Config) validate() error {
 	}
 	if c.MemoryMB < 512 || c.VCores < 1 {
 		return fmt.Errorf("NodeManagers with %d MB and %d vcores: must be at least 512 MB and 1", c.MemoryMB, c.VCores)
+	}
+	if c.Kerberos != nil && c.HA {
+		return errors.New("two ResourceManagers and Kerberos: the harness has one or the other")
 	}
 	if c.Kerberos != nil {
 		return c.Kerberos.validate()
@@ -229,11 +236,13 @@ func (c *Cluster) NodeManagers() []string {
 	return hosts
 }
 
-// RMAddress is the host:port at which YARN's ResourceManager takes clients.
-func (c *Cluster) RMAddress() string { return c.spec.YARN["yarn.resourcemanager.address"] }
+// RMAddress is the host:port at which YARN's ResourceManager takes clients; of two, the first one's.
+func (c *Cluster) RMAddress() string {
+	return cmp.Or(c.spec.YARN["yarn.resourcemanager.address"], c.spec.YARN["yarn.resourcemanager.address.rm1"])
+}
 
-// RMWebAddress is the host:port of the ResourceManager's web server.
-func (c *Cluster) RMWebAddress() string { return c.spec.YARN["yarn.resourcemanager.webapp.address"] }
+// RMWebAddress is the host:port of the ResourceManager's web server; of two, the first one's.
+func (c *Cluster) RMWebAddress() string { return c.spec.resourceManagers()[0].Web }
 
 // NameNodeAddress is the host:port of the default filesystem.
 func (c *Cluster) NameNodeAddress() string { return c.spec.HDFS["dfs.namenode.rpc-address"] }

@@ -45,11 +45,11 @@ func (c *Cluster) ready(ctx context.Context, d daemon) error {
 	case dataNode:
 		return c.dataNodeReady(ctx, d)
 	case resourceManager:
-		return c.resourceManagerReady(ctx)
+		return c.resourceManagerReady(ctx, d)
 	case nodeManager:
 		return c.nodeManagerReady(ctx, d)
-	case keyCenter:
-		return keyCenterReady(ctx, d)
+	case keyCenter, zooKeeper:
+		return listening(ctx, d)
 	default:
 		return fmt.Errorf("%w: kind of daemon %q is unknown", errGivenUp, d.Kind)
 	}
@@ -95,7 +95,7 @@ func (c *Cluster) dataNodeReady(ctx context.Context, d daemon) error {
 	return nil
 }
 
-func keyCenterReady(ctx context.Context, d daemon) error {
+func listening(ctx context.Context, d daemon) error {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", d.Web)
 	if err != nil {
 		return err
@@ -103,8 +103,9 @@ func keyCenterReady(ctx context.Context, d daemon) error {
 	return conn.Close()
 }
 
-func (c *Cluster) resourceManagerReady(ctx context.Context) error {
-	info, err := c.RM().Info(ctx)
+// resourceManagerReady is nil for a standby, too.
+func (c *Cluster) resourceManagerReady(ctx context.Context, d daemon) error {
+	info, err := c.rmOf(d).Info(ctx)
 	if err != nil {
 		return err
 	}

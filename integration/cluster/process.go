@@ -44,7 +44,11 @@ func (c *Cluster) launch(ctx context.Context, d daemon) error {
 
 // command is what starts a daemon.
 func (c *Cluster) command(ctx context.Context, d daemon) (*exec.Cmd, error) {
-	if d.Kind != keyCenter {
+	switch d.Kind {
+	case keyCenter:
+	case zooKeeper:
+		return c.javaCommand(ctx, d, d.Kind.mainClass(), c.spec.zooKeeperConf()), nil
+	default:
 		return c.javaCommand(ctx, d, d.Kind.mainClass()), nil
 	}
 	cmd, err := c.kerberosCommand(ctx, "krb5kdc", "-n", "-r", Realm)

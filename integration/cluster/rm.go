@@ -2,23 +2,31 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"strings"
 )
 
 // RM asks the ResourceManager's REST API (/ws/v1/cluster), which is how tests see what YARN itself believes.
 type RM struct {
-	http webClient
-	base string
+	http  webClient
+	bases []string
 }
 
-// RM returns the ResourceManager's REST API.
-func (c *Cluster) RM() RM {
-	return RM{http: c.http, base: "http://" + c.RMWebAddress() + "/ws/v1/cluster"}
+// RM returns the ResourceManager's REST API; of two ResourceManagers, the active one's.
+func (c *Cluster) RM() RM { return c.rmOf(c.spec.resourceManagers()...) }
+
+func (c *Cluster) rmOf(daemons ...daemon) RM {
+	r := RM{http: c.http}
+	for _, d := range daemons {
+		r.bases = append(r.bases, "http://"+d.Web+"/ws/v1/cluster")
+	}
+	return r
 }
 
 // RMInfo is the ResourceManager's own state.
 type RMInfo struct {
-	State         string `json:"state"` // STARTED when it takes calls
+	State         string `json:"state"`   // STARTED when it takes calls
+	HAState       string `json:"haState"` // ACTIVE, STANDBY; without high availability always ACTIVE
 	HadoopVersion string `json:"hadoopVersion"`
 }
 
@@ -66,9 +74,18 @@ type RMApp struct {
 	FinishedTime      int64  `json:"finishedTime"`
 }
 
-// Get decodes the answer to GET /ws/v1/cluster/path into v, a pointer.
+// Get decodes the answer to GET /ws/v1/cluster/path into v, a pointer. A standby sends
+// to the active one, and a ResourceManager that does not answer is passed over.
 func (r RM) Get(ctx context.Context, path string, v any) error {
-	return r.http.getJSON(ctx, r.base+"/"+strings.TrimPrefix(path, "/"), v)
+	var errs []error
+	for _, base := range r.bases {
+		err := r.http.getJSON(ctx, base+"/"+strings.TrimPrefix(path, "/"), v)
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // Info returns the ResourceManager's own state.

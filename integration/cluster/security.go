@@ -21,7 +21,11 @@ func (c *Cluster) verifySecurity(ctx context.Context) error {
 	if c.Secure() {
 		want = "KERBEROS"
 	}
-	for name, address := range map[string]string{string(nameNode): c.NameNodeAddress(), string(resourceManager): c.RMAddress()} {
+	rm, err := c.activeRMAddress(ctx)
+	if err != nil {
+		return err
+	}
+	for name, address := range map[string]string{string(nameNode): c.NameNodeAddress(), string(resourceManager): rm} {
 		got, err := c.Offers(ctx, address)
 		if err != nil {
 			return fmt.Errorf("read back the security of the %s: %w", name, err)

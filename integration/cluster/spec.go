@@ -20,6 +20,7 @@ const (
 	dataNode        kind = "datanode"
 	resourceManager kind = "resourcemanager"
 	nodeManager     kind = "nodemanager"
+	zooKeeper       kind = "zookeeper"
 	keyCenter       kind = "kdc" // no JVM: MIT's krb5kdc
 )
 
@@ -37,6 +38,8 @@ func (k kind) mainClass() string {
 		return "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
 	case nodeManager:
 		return "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
+	case zooKeeper:
+		return "org.apache.zookeeper.server.ZooKeeperServerMain"
 	default:
 		panic(fmt.Sprintf("kind of daemon %q has no class", string(k)))
 	}
@@ -47,7 +50,7 @@ type daemon struct {
 	Name string // the kind, with a number from 1 for NodeManagers
 	Kind kind
 	Host string // the loopback address or name it listens on
-	Web  string // host:port of its HTTP server; of the KDC, where it answers
+	Web  string // host:port of its HTTP server; of the KDC and ZooKeeper, where they answer
 	// Core, HDFS and YARN are the properties that this daemon has beside the clients'.
 	Core, HDFS, YARN map[string]string
 }
@@ -60,6 +63,7 @@ type spec struct {
 	Java         string // path of the program
 	Jars         artifacts.Jars
 	NodeManagers int
+	HA           bool      `json:",omitempty"` // two ResourceManagers
 	Kerberos     *Kerberos `json:",omitempty"` // nil: none
 	Users        []string
 	// The clients' configuration, the caller's additions included.
@@ -69,15 +73,18 @@ type spec struct {
 
 // newSpec chooses addresses and settings.
 func newSpec(cfg Config, dir, java string, jars artifacts.Jars) (*spec, error) {
-	s := &spec{Dir: dir, Version: jars.Version, Java: java, Jars: jars, NodeManagers: cfg.NodeManagers, Kerberos: cfg.Kerberos, Users: cfg.Users}
+	s := &spec{Dir: dir, Version: jars.Version, Java: java, Jars: jars, NodeManagers: cfg.NodeManagers, HA: cfg.HA, Kerberos: cfg.Kerberos, Users: cfg.Users}
 	ports := newPorts()
 	s.Core, s.HDFS = hdfsProperties(dir, ports)
 	s.YARN = yarnProperties(cfg, ports)
 	s.Scheduler = schedulerProperties()
-	s.Daemons = []daemon{
-		nameNodeDaemon(s),
-		dataNodeDaemon(s, ports),
-		resourceManagerDaemon(s),
+	s.Daemons = []daemon{nameNodeDaemon(s), dataNodeDaemon(s, ports)}
+	if s.HA {
+		makeHA(s.YARN, ports)
+		zk := zooKeeperDaemon(ports)
+		s.Daemons = append(s.Daemons, zk, haResourceManagerDaemon(s, "rm1", zk), haResourceManagerDaemon(s, "rm2", zk))
+	} else {
+		s.Daemons = append(s.Daemons, resourceManagerDaemon(s))
 	}
 	for i := range cfg.NodeManagers {
 		s.Daemons = append(s.Daemons, nodeManagerDaemon(s, i, ports))
@@ -94,7 +101,7 @@ func newSpec(cfg Config, dir, java string, jars artifacts.Jars) (*spec, error) {
 	maps.Copy(s.HDFS, cfg.HDFS)
 	maps.Copy(s.YARN, cfg.YARN)
 	maps.Copy(s.Scheduler, cfg.Scheduler)
-	for _, d := range s.javaDaemons() {
+	for _, d := range s.hadoopDaemons() {
 		maps.Copy(d.Core, cfg.Core)
 		maps.Copy(d.HDFS, cfg.HDFS)
 		maps.Copy(d.YARN, cfg.YARN)
@@ -108,9 +115,14 @@ func (s *spec) logFile(d daemon) string    { return filepath.Join(s.Dir, "logs",
 func (s *spec) pidFile(d daemon) string    { return filepath.Join(s.Dir, "run", d.Name+".pid") }
 func specFile(dir string) string           { return filepath.Join(dir, "cluster.json") }
 
-// javaDaemons are Hadoop's own: all but the KDC.
+// javaDaemons are all but the KDC.
 func (s *spec) javaDaemons() []daemon {
 	return slices.DeleteFunc(slices.Clone(s.Daemons), func(d daemon) bool { return d.Kind == keyCenter })
+}
+
+// hadoopDaemons are those that read Hadoop's configuration.
+func (s *spec) hadoopDaemons() []daemon {
+	return slices.DeleteFunc(s.javaDaemons(), func(d daemon) bool { return d.Kind == zooKeeper })
 }
 
 // daemon returns the daemon of that name.
@@ -143,7 +155,7 @@ func (s *spec) write() error {
 			return err
 		}
 	}
-	for _, d := range s.javaDaemons() {
+	for _, d := range s.hadoopDaemons() {
 		own := siteFiles{
 			core:      merged(s.Core, d.Core),
 			hdfs:      merged(s.HDFS, d.HDFS),
@@ -154,6 +166,15 @@ func (s *spec) write() error {
 			return err
 		}
 		if err := os.MkdirAll(filepath.Join(s.Dir, d.Name, "tmp"), 0o755); err != nil {
+			return err
+		}
+	}
+	if s.HA {
+		zk, err := s.daemon(string(zooKeeper))
+		if err != nil {
+			return err
+		}
+		if err := s.writeZooKeeper(zk); err != nil {
 			return err
 		}
 	}

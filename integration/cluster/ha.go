@@ -1,0 +1,114 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// With Config.HA there are two ResourceManagers, of which the one that holds a lock in
+// ZooKeeper is active, and which keep in ZooKeeper what one takes over from the other.
+
+// haResourceManagers are the two daemons' names, by yarn.resourcemanager.ha.rm-ids.
+func haResourceManagers() map[string]string {
+	return map[string]string{"rm1": string(resourceManager) + "1", "rm2": string(resourceManager) + "2"}
+}
+
+// makeHA makes a ResourceManager's addresses in the clients' properties those of two.
+func makeHA(yarn map[string]string, ports *ports) {
+	for _, service := range []string{"address", "scheduler.address", "resource-tracker.address", "admin.address", "webapp.address"} {
+		name := "yarn.resourcemanager." + service
+		yarn[name+".rm1"], yarn[name+".rm2"] = yarn[name], ports.on(master)
+		delete(yarn, name)
+	}
+	delete(yarn, "yarn.resourcemanager.hostname")
+	yarn["yarn.resourcemanager.hostname.rm1"] = master
+	yarn["yarn.resourcemanager.hostname.rm2"] = master
+	yarn["yarn.resourcemanager.ha.enabled"] = "true"
+	yarn["yarn.resourcemanager.ha.rm-ids"] = "rm1,rm2"
+	yarn["yarn.resourcemanager.cluster-id"] = "bobbin"
+}
+
+func zooKeeperDaemon(ports *ports) daemon {
+	return daemon{Name: string(zooKeeper), Kind: zooKeeper, Host: "127.0.0.1", Web: ports.on("127.0.0.1")}
+}
+
+// haResourceManagerDaemon is the one of an id.
+func haResourceManagerDaemon(s *spec, id string, zk daemon) daemon {
+	d := resourceManagerDaemon(s)
+	d.Name = haResourceManagers()[id]
+	d.Web = s.YARN["yarn.resourcemanager.webapp.address."+id]
+	d.Core["hadoop.zk.address"] = zk.Web
+	// How long a killed ResourceManager stays active to the other: above the pauses of
+	// a JVM on a busy machine, below Hadoop's 10 s, which tests would only sit through.
+	d.Core["hadoop.zk.timeout-ms"] = "4000"
+	delete(d.YARN, "yarn.resourcemanager.fs.state-store.uri")
+	d.YARN["yarn.resourcemanager.store.class"] = "org.apache.hadoop.yarn.server.resourcemanager.recovery.ZKRMStateStore"
+	d.YARN["yarn.resourcemanager.ha.id"] = id
+	return d
+}
+
+func (s *spec) zooKeeperConf() string {
+	return filepath.Join(s.Dir, string(zooKeeper), "conf", "zoo.cfg")
+}
+
+// writeZooKeeper writes the only configuration that ZooKeeper has.
+func (s *spec) writeZooKeeper(d daemon) error {
+	host, port, err := net.SplitHostPort(d.Web)
+	if err != nil {
+		return err
+	}
+	const tick = 1000 // ms; sessions end after 2 to 20 of them
+	text := "dataDir=" + filepath.Join(s.Dir, d.Name, "data") +
+		"\nclientPortAddress=" + host + "\nclientPort=" + port +
+		"\ntickTime=" + strconv.Itoa(tick) + "\nadmin.enableServer=false\n"
+	for _, dir := range []string{filepath.Dir(s.zooKeeperConf()), filepath.Join(s.Dir, d.Name, "tmp")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(s.daemonConf(d), "log4j.properties"), log4j("WARN"), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(s.zooKeeperConf(), []byte(text), 0o644)
+}
+
+// ActiveRM is the name of the ResourceManager daemon that is active. The error says what each said if none is.
+func (c *Cluster) ActiveRM(ctx context.Context) (string, error) {
+	var errs []error
+	for _, d := range c.spec.resourceManagers() {
+		info, err := c.rmOf(d).Info(ctx)
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s: %w", d.Name, err))
+		case info.HAState == "ACTIVE":
+			return d.Name, nil
+		default:
+			errs = append(errs, fmt.Errorf("%s is %s", d.Name, strings.ToLower(info.HAState)))
+		}
+	}
+	return "", fmt.Errorf("find the active resourcemanager: %w", errors.Join(errs...))
+}
+
+// activeRMAddress is where clients find the active ResourceManager: a standby does not even listen there.
+func (c *Cluster) activeRMAddress(ctx context.Context) (string, error) {
+	if !c.spec.HA {
+		return c.RMAddress(), nil
+	}
+	name, err := c.ActiveRM(ctx)
+	if err != nil {
+		return "", err
+	}
+	d, err := c.spec.daemon(name)
+	return c.spec.YARN["yarn.resourcemanager.address."+d.YARN["yarn.resourcemanager.ha.id"]], err
+}
+
+func (s *spec) resourceManagers() []daemon {
+	return slices.DeleteFunc(slices.Clone(s.Daemons), func(d daemon) bool { return d.Kind != resourceManager })
+}
