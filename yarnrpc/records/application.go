@@ -32,7 +32,8 @@ type SubmissionContext struct {
 	KeepContainers bool
 	Tags           []string      // at most 10, each of at most 100 printable ASCII characters
 	Lifetime       time.Duration // YARN kills the application after it, in whole seconds; 0: never
-	// Reservation is the one whose capacity the application is to use; Queue is then the reservation's. Zero: none.
+	// Reservation is the one whose capacity the application is to use, once its time has come; Queue must be
+	// the full path of the reservation's queue. Zero: none.
 	Reservation ReservationID
 	// SchedulingProperties are for the scheduler, which looks at few of them.
 	SchedulingProperties map[string]string

@@ -65,7 +65,8 @@ func (c *Client) UpdateReservation(ctx context.Context, id records.ReservationID
 }
 
 // DeleteReservation gives a reservation back (deleteReservation). One that YARN
-// does not know, or not any more, is yarnrpc.ErrYarn.
+// does not know is yarnrpc.ErrYarn; one that it does not know any more is a
+// *yarnrpc.RemoteError with Java's IllegalArgumentException.
 //
 // The call is not repeated where the first try may have been executed.
 func (c *Client) DeleteReservation(ctx context.Context, id records.ReservationID) error {

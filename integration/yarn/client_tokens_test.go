@@ -1,0 +1,87 @@
+package yarn
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/cluster"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+// A token that the ResourceManager has issued logs its owner in; its renewer puts
+// its end off; cancelled, it is worth nothing.
+func TestADelegationTokensWholeLife(t *testing.T) {
+	t.Parallel()
+	c := hadoop.Cluster(t)
+	ctx := t.Context()
+	owner, renewer := newClient(t, c, alice), newClient(t, c, "renewer")
+	token, err := owner.DelegationToken(ctx, "renewer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token.Kind != creds.KindRMDelegation || token.Service == "" || len(token.Password) == 0 {
+		t.Errorf("token is %s", token)
+	}
+	told, err := identifier.DecodeDelegation(token)
+	if err != nil || told.Owner != alice || told.Renewer != "renewer" {
+		t.Errorf("its identifier is %+v, %v", told, err)
+	}
+
+	expires, err := renewer.RenewDelegationToken(ctx, token)
+	if left := time.Until(expires); err != nil || left < 23*time.Hour || left > 25*time.Hour {
+		t.Errorf("renewed, it expires in %s, %v", left, err)
+	}
+	if _, err := owner.RenewDelegationToken(ctx, token); !refused(err) {
+		t.Errorf("error for a renewal by somebody else is %v", err)
+	}
+
+	bearer, late := newBearer(t, c, token), newBearer(t, c, token)
+	// With the token, the ResourceManager takes the client for the token's owner.
+	report := submit(t, bearer, shell("sleep 60"))
+	if report.User != alice {
+		t.Errorf("the bearer of the token is %s to the ResourceManager", report.User)
+	}
+	if app, err := c.RM().App(ctx, report.ID.String()); err != nil || app.User != alice {
+		t.Errorf("the ResourceManager says user %s, %v", app.User, err)
+	}
+	if err := owner.Kill(ctx, report.ID, "seen"); err != nil {
+		t.Error(err)
+	}
+
+	if err := owner.CancelDelegationToken(ctx, token); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := renewer.RenewDelegationToken(ctx, token); !refused(err) {
+		t.Errorf("error for renewing it after it was cancelled is %v", err)
+	}
+	if _, err := late.ClusterMetrics(ctx); !errors.Is(err, yarnrpc.ErrInvalidToken) {
+		t.Errorf("error for logging in with it after it was cancelled is %v", err)
+	}
+}
+
+// newBearer makes a client that has a token, and claims to be somebody else.
+func newBearer(t *testing.T, c *cluster.Cluster, token *creds.Token) *yarnclient.Client {
+	t.Helper()
+	o, err := yarnclient.FromConf(confOf(t, c), "mallory")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.RPC.Token = creds.Fixed(token)
+	client := yarnclient.New(o)
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return client
+}
+
+// refused reports whether the ResourceManager said no.
+func refused(err error) bool {
+	_, remote := errors.AsType[*yarnrpc.RemoteError](err)
+	return remote
+}
