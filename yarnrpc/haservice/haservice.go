@@ -14,11 +14,16 @@ package haservice
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
+
+// ErrNotPaired is a server that works alone: it is configured without high
+// availability.
+var ErrNotPaired = errors.New("server is not one of a high-availability pair")
 
 // State is the part that a server plays (HAServiceProtocol.HAServiceState).
 type State string
@@ -58,15 +63,26 @@ func New(address string, o yarnrpc.Options) *Client {
 func (c *Client) Close() error { return c.close() }
 
 // Status asks once (getServiceStatus): a server that cannot be reached is an error at
-// once, which is what one wants to know. A ResourceManager without high availability
-// does not speak the protocol: yarnrpc.ErrNoSuchProtocol. A NameNode without is
-// active. yarnrpc.ErrAccessControl is a server that tells administrators only.
+// once, which is what one wants to know. One that works alone is ErrNotPaired, one
+// that tells administrators only yarnrpc.ErrAccessControl.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	var response commonpb.GetServiceStatusResponseProto
-	if err := c.rpc.Call(ctx, "getServiceStatus", &commonpb.GetServiceStatusRequestProto{}, &response); err != nil {
+	err := c.rpc.Call(ctx, "getServiceStatus", &commonpb.GetServiceStatusRequestProto{}, &response)
+	switch {
+	case alone(err):
+		return Status{}, fmt.Errorf("read state of %s: %w: %w", c.name, ErrNotPaired, err)
+	case err != nil:
 		return Status{}, fmt.Errorf("read state of %s: %w", c.name, err)
 	}
 	return statusOf(&response), nil
+}
+
+// alone reports whether err is what servers without high availability answer: a
+// ResourceManager does not speak the protocol, and a NameNode
+// (NameNode#getServiceStatus) has no other reason for this exception.
+func alone(err error) bool {
+	remote, is := errors.AsType[*yarnrpc.RemoteError](err)
+	return is && (remote.Is(yarnrpc.ErrNoSuchProtocol) || remote.Class == "org.apache.hadoop.ha.ServiceFailedException")
 }
 
 func statusOf(p *commonpb.GetServiceStatusResponseProto) Status {

@@ -48,13 +48,20 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-func TestAServerWithoutHighAvailabilityIsTold(t *testing.T) {
+func TestAServerThatWorksAloneIsTold(t *testing.T) {
 	t.Parallel()
-	_, err := ask(t, &rpctest.Server{Handler: func(*rpctest.Call) (proto.Message, error) {
-		return nil, rpctest.Exception("org.apache.hadoop.ipc.RpcNoSuchProtocolException", "Unknown protocol")
-	}})
-	if !errors.Is(err, yarnrpc.ErrNoSuchProtocol) {
-		t.Errorf("error is %v", err)
+	for class, want := range map[string]bool{
+		"org.apache.hadoop.ipc.RpcNoSuchProtocolException":  true,
+		"org.apache.hadoop.ha.ServiceFailedException":       true,
+		"org.apache.hadoop.security.AccessControlException": false,
+		"org.apache.hadoop.ipc.RpcNoSuchMethodException":    false,
+	} {
+		_, err := ask(t, &rpctest.Server{Handler: func(*rpctest.Call) (proto.Message, error) {
+			return nil, rpctest.Exception(class, "no")
+		}})
+		if remote, is := errors.AsType[*yarnrpc.RemoteError](err); errors.Is(err, ErrNotPaired) != want || !is || remote.Class != class {
+			t.Errorf("%s is %v", class, err)
+		}
 	}
 }
 
