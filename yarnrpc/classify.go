@@ -7,6 +7,7 @@ import (
 	"net"
 	"syscall"
 
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
@@ -20,7 +21,7 @@ const (
 	RetrySame
 	// FailOver: another server, or this one when it is back.
 	FailOver
-	// Reauth: a new token.
+	// Reauth: a new login: the token that the server refused will not become valid.
 	Reauth
 )
 
@@ -39,50 +40,136 @@ func (a Action) String() string {
 	}
 }
 
+// Execution is what an error says of the call's execution.
+type Execution int
+
+const (
+	// NotExecuted: the server has not begun with the call, so that any call may be made again.
+	NotExecuted Execution = iota + 1
+	// Answered: the server has executed or refused the call, and told.
+	Answered
+	// InDoubt: the server may have executed the call if it was sent, which MaybeSent knows.
+	InDoubt
+)
+
+func (e Execution) String() string {
+	switch e {
+	case NotExecuted:
+		return "not executed"
+	case Answered:
+		return "answered"
+	case InDoubt:
+		return "in doubt"
+	default:
+		return "unknown"
+	}
+}
+
+// Verdict is what is known of a class of errors: what may help, and what became of the call.
+type Verdict struct {
+	Class     string // for people
+	Action    Action
+	Execution Execution
+	// OneHost: it may be this server alone, so that each of the service's others is
+	// worth one try, but none is worth a wait.
+	OneHost bool
+}
+
+// class is a row of the table: errors and their verdict.
+type class struct {
+	errors []error                   // any of these, or
+	match  func(error) bool          // what this says
+	remote func(e *RemoteError) bool // or, of the server's own exceptions, this
+	Verdict
+}
+
+// classes is the table. The first row that an error is in counts.
+//
+// It goes further than Hadoop's FailoverOnNetworkExceptionRetry where a pair of
+// servers can do better than its clients: a host that cannot log us in does not end
+// the call while there is another.
+func classes() []class {
+	is := func(targets ...error) func(*RemoteError) bool {
+		return func(e *RemoteError) bool {
+			for _, target := range targets {
+				if e.Is(target) {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	return []class{
+		// What a server said.
+		{remote: is(ErrStandby), Verdict: Verdict{"standby", FailOver, NotExecuted, false}},
+		{remote: is(ErrRetriable, ErrNMNotYetReady), Verdict: Verdict{"overloaded or starting", RetrySame, NotExecuted, false}},
+		{remote: is(ErrInvalidToken), Verdict: Verdict{"token refused", Reauth, NotExecuted, false}},
+		{remote: is(ErrSASL), Verdict: Verdict{"login refused by one host", Permanent, NotExecuted, true}}, // its keytab, or its clock
+		{remote: is(ErrNoSuchMethod, ErrNoSuchProtocol, ErrVersionMismatch), Verdict: Verdict{"another release", Permanent, NotExecuted, false}},
+		{remote: isRefusedConnection, Verdict: Verdict{"connection refused by the server", Permanent, NotExecuted, false}},
+		{remote: func(*RemoteError) bool { return true }, Verdict: Verdict{"exception", Permanent, Answered, false}},
+
+		// What became of the call on its way. The caller's leaving comes first, since a
+		// network's errors may say no more than that.
+		{errors: []error{context.Canceled, context.DeadlineExceeded}, Verdict: Verdict{"caller left", Permanent, InDoubt, false}},
+		{errors: []error{wire.ErrMalformed}, Verdict: Verdict{"nonsense from the server", Permanent, InDoubt, false}},
+		{
+			errors:  []error{sasl.ErrMismatch, sasl.ErrChallenge, sasl.ErrProtection, ErrNoCommonAuth},
+			Verdict: Verdict{"login failed at one host", Permanent, NotExecuted, true},
+		},
+		{
+			errors:  []error{syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN, ErrConnectTimeout},
+			Verdict: Verdict{"unreachable", FailOver, NotExecuted, false},
+		},
+		{match: isA[*net.DNSError], Verdict: Verdict{"unknown host", FailOver, NotExecuted, false}},
+		{errors: []error{ErrTimeout}, Verdict: Verdict{"no answer in time", FailOver, InDoubt, false}}, // half-open, or stopped
+		{
+			errors:  []error{ErrClosed, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, io.ErrClosedPipe},
+			Verdict: Verdict{"connection lost", FailOver, InDoubt, false},
+		},
+		{match: isA[syscall.Errno], Verdict: Verdict{"connection broken", FailOver, InDoubt, false}},
+		{match: isA[net.Error], Verdict: Verdict{"network failure", FailOver, InDoubt, false}},
+
+		// What says that the server is not what we took it for, or that the client is not
+		// set up: no ticket, a wrong clock, a request too large.
+		{match: func(error) bool { return true }, Verdict: Verdict{"failure of the client's", Permanent, InDoubt, false}},
+	}
+}
+
+func isA[T error](err error) bool {
+	_, ok := errors.AsType[T](err)
+	return ok
+}
+
+// isRefusedConnection is for exceptions that came before any call was looked at.
+func isRefusedConnection(e *RemoteError) bool { return e.Method == "" }
+
+func (c *class) has(err error) bool {
+	if c.match != nil {
+		return c.match(err)
+	}
+	for _, target := range c.errors {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// Judge says what may help after err, which is not nil, and what it says of the
+// call's execution.
+func Judge(err error) Verdict {
+	remote, isRemote := errors.AsType[*RemoteError](err)
+	var last Verdict
+	for _, c := range classes() {
+		last = c.Verdict
+		if isRemote && c.remote != nil && c.remote(remote) || !isRemote && c.remote == nil && c.has(err) {
+			break
+		}
+	}
+	return last
+}
+
 // Classify says what may help after err. Whether the call may be made again at all
 // is another question: see MaybeSent.
-func Classify(err error) Action {
-	var remote *RemoteError
-	switch {
-	case errors.As(err, &remote):
-		return classifyRemote(remote)
-
-	// The caller has left, or its time is over.
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return Permanent
-
-	// The peer lives and speaks nonsense. What else says that it is not what we took it
-	// for (wire.FrameError, sasl's errors, ErrNoCommonAuth) comes to the default.
-	case errors.Is(err, wire.ErrMalformed):
-		return Permanent
-
-	// The server is gone, stopped or unreachable.
-	case errors.Is(err, ErrTimeout), errors.Is(err, ErrConnectTimeout), errors.Is(err, ErrClosed),
-		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
-		errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrClosedPipe):
-		return FailOver
-	}
-	var errno syscall.Errno
-	var network net.Error
-	if errors.As(err, &errno) || errors.As(err, &network) {
-		return FailOver
-	}
-	return Permanent
-}
-
-func classifyRemote(err *RemoteError) Action {
-	switch {
-	// A standby of a pair, or one that is changing roles.
-	case err.Is(ErrStandby):
-		return FailOver
-	// Overloaded, or starting up.
-	case err.Is(ErrRetriable), err.Is(ErrNMNotYetReady):
-		return RetrySame
-	// The token will not become valid.
-	case err.Is(ErrInvalidToken):
-		return Reauth
-	// An answer like any other: the call was refused, or failed when executed.
-	default:
-		return Permanent
-	}
-}
+func Classify(err error) Action { return Judge(err).Action }

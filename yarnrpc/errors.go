@@ -141,7 +141,7 @@ func (e *CallError) Error() string {
 func (e *CallError) Unwrap() error { return e.Err }
 
 // MaybeSent reports whether the server may have executed the call that err is of
-// without our knowing. It is false for a RemoteError: the server has told.
+// without our knowing. It is false for a RemoteError alone: the server has told.
 func MaybeSent(err error) bool {
 	var call *CallError
 	return errors.As(err, &call) && call.MaybeSent

@@ -1,18 +1,13 @@
 package yarnrpc_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
-	"syscall"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
 func TestJavaClassesAreConditions(t *testing.T) {
@@ -52,38 +47,6 @@ func TestJavaClassesAreConditions(t *testing.T) {
 		}
 		if standby := errors.Is(want, yarnrpc.ErrStandby); errors.Is(err, io.EOF) || errors.Is(err, yarnrpc.ErrStandby) != standby {
 			t.Errorf("%s is anything", class)
-		}
-	}
-}
-
-// Each case is one that a caller would handle wrongly if it were another.
-func TestErrorsAreClassified(t *testing.T) {
-	for name, tc := range map[string]struct {
-		err  error
-		want yarnrpc.Action
-	}{
-		"refused":              {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, yarnrpc.FailOver},
-		"reset":                {&net.OpError{Op: "read", Err: syscall.ECONNRESET}, yarnrpc.FailOver},
-		"no route":             {syscall.EHOSTUNREACH, yarnrpc.FailOver},
-		"unknown host":         {&net.DNSError{Err: "no such host", IsNotFound: true}, yarnrpc.FailOver},
-		"closed":               {io.EOF, yarnrpc.FailOver},
-		"caller left":          {context.Canceled, yarnrpc.Permanent},
-		"caller's time is up":  {context.DeadlineExceeded, yarnrpc.Permanent},
-		"our time is up":       {yarnrpc.ErrTimeout, yarnrpc.FailOver},
-		"not Hadoop":           {&wire.FrameError{Head: []byte("HTTP")}, yarnrpc.Permanent},
-		"cut short in a frame": {fmt.Errorf("%w: %w", wire.ErrMalformed, io.ErrUnexpectedEOF), yarnrpc.Permanent},
-		"wrong server":         {sasl.ErrMismatch, yarnrpc.Permanent},
-		"no common login":      {yarnrpc.ErrNoCommonAuth, yarnrpc.Permanent},
-		"standby":              {&yarnrpc.RemoteError{Class: "org.apache.hadoop.ipc.StandbyException"}, yarnrpc.FailOver},
-		"busy":                 {&yarnrpc.RemoteError{Class: "org.apache.hadoop.ipc.RetriableException"}, yarnrpc.RetrySame},
-		"token":                {&yarnrpc.RemoteError{Class: "org.apache.hadoop.security.token.SecretManager$InvalidToken"}, yarnrpc.Reauth},
-		"not allowed":          {&yarnrpc.RemoteError{Class: "org.apache.hadoop.security.AccessControlException"}, yarnrpc.Permanent},
-		"unknown":              {errors.New("unknown"), yarnrpc.Permanent},
-	} {
-		for _, err := range []error{tc.err, &yarnrpc.CallError{Err: fmt.Errorf("wrapped: %w", tc.err)}} {
-			if got := yarnrpc.Classify(err); got != tc.want {
-				t.Errorf("%s: got %v, want %v", name, got, tc.want)
-			}
 		}
 	}
 }

@@ -19,6 +19,9 @@ type Policy struct {
 	// MaxFailovers bounds the changes from a server that failed. 0: no bound but
 	// MaxWait. Of several addresses, all are tried in turn before each wait.
 	MaxFailovers int
+	// MaxTimeouts takes the place of MaxFailovers after the first connection that did
+	// not come about in time (ipc.client.connect.max.retries.on.timeouts). 0: MaxFailovers.
+	MaxTimeouts int
 }
 
 // defaultBaseDelay keeps a policy that names no wait from trying without one.
@@ -50,31 +53,46 @@ type tries struct {
 
 	failed    int
 	failovers int
+	timeouts  bool // a connection has not come about in time
+	refusals  int  // of hosts where another may do better
+	logins    int
 	waits     int
 }
 
 // next says, after a try that failed, whether there will be another and after what wait.
-func (t *tries) next(action Action, now time.Time) (wait time.Duration, again bool) {
+func (t *tries) next(v Verdict, now time.Time) (wait time.Duration, again bool) {
 	t.failed++
 	if t.policy.MaxWait == 0 {
 		return 0, false
 	}
-	switch action {
+	switch v.Action {
 	case RetrySame:
 	case FailOver:
 		t.failovers++
-		if t.policy.MaxFailovers > 0 && t.failovers > t.policy.MaxFailovers {
+		if limit := t.limit(); limit > 0 && t.failovers > limit {
 			return 0, false
 		}
 		if t.failovers%t.addresses != 0 {
 			return 0, t.failovers < t.addresses || t.inTime(now)
 		}
-	case Permanent, Reauth:
-		return 0, false
+	case Permanent:
+		t.refusals++
+		return 0, v.OneHost && t.refusals < t.addresses
+	case Reauth:
+		t.logins++
+		return 0, t.logins == 1
 	}
 	wait = t.policy.delay(t.waits, rand.Float64()) // spreads load, hides nothing
 	t.waits++
 	return wait, t.inTime(now.Add(wait))
+}
+
+// limit is how many failovers there may be. 0: any number.
+func (t *tries) limit() int {
+	if t.timeouts && t.policy.MaxTimeouts > 0 {
+		return t.policy.MaxTimeouts
+	}
+	return t.policy.MaxFailovers
 }
 
 func (t *tries) inTime(at time.Time) bool {

@@ -22,7 +22,9 @@ import (
 // number over all its tries, so that servers which remember calls know it again.
 //
 // A call that may have been executed is tried again only if that does no harm. Where
-// it was given up, MaybeSent tells what may have become of it.
+// it was given up, MaybeSent tells what may have become of it. A token that a server
+// does not take for a login is asked for once more, as it may just have been rolled
+// over. Judge has what is done after which error.
 type Proxy struct {
 	addresses []string
 	o         Options
@@ -81,15 +83,16 @@ func (p *Proxy) Call(ctx context.Context, method string, request, response proto
 			continue // the connection had just gone idle, or was reset
 		}
 		failed.add(l.address, err)
-		action := Classify(err)
-		if action == FailOver { // for the next call, too, where this one is given up
+		verdict := Judge(err)
+		if verdict.Action == FailOver || verdict.OneHost { // for the next call, too, where this one is given up
 			p.leave(l)
 		}
 		if p.isClosed() || MaybeSent(err) && !repeatable(p.o.Protocol, method) {
 			return failed.report(err, state)
 		}
-		wait, again := state.next(action, time.Now())
-		if !again {
+		state.timeouts = state.timeouts || errors.Is(err, ErrConnectTimeout)
+		wait, again := state.next(verdict, time.Now())
+		if !again || verdict.Action == Reauth && (l.err == nil || p.o.Token == nil) {
 			return failed.report(err, state)
 		}
 		p.o.Logger.WithFields(logrus.Fields{"method": method, "address": l.address, "wait": wait}).
@@ -260,9 +263,13 @@ func (f *failures) add(address string, err error) {
 // report is the error of a call that is given up: err, that of the last try, if it was
 // the only one or a server's last word on the call, or else what each server said.
 func (f *failures) report(err error, state tries) error {
-	var remote *RemoteError
-	verdict := errors.As(err, &remote) && (Classify(err) == Permanent || Classify(err) == Reauth)
-	if err != nil && (state.failed <= 1 || verdict) {
+	if err != nil && state.failed <= 1 {
+		return err
+	}
+	if remote, is := errors.AsType[*RemoteError](err); is && lastWord(err) {
+		if f.maybeSent && !MaybeSent(err) { // an earlier try, which the server may have executed
+			return &CallError{Address: remote.Address, Method: f.method, MaybeSent: true, Err: f.last[remote.Address]}
+		}
 		return err
 	}
 	addresses := slices.Sorted(maps.Keys(f.last))
@@ -281,6 +288,12 @@ func (f *failures) report(err error, state tries) error {
 		Err: fmt.Errorf("given up after %d tries in %v: %w",
 			state.failed, time.Since(state.began).Round(time.Millisecond), fmt.Errorf(format, causes...)),
 	}
+}
+
+// lastWord reports whether a server's exception settles a call, whatever others said.
+func lastWord(err error) bool {
+	v := Judge(err)
+	return !v.OneHost && (v.Action == Permanent || v.Action == Reauth)
 }
 
 // sleep waits, unless ctx or the proxy ends first.

@@ -307,6 +307,92 @@ func TestAnswersThatNoRetryWouldChangeAreNotRetried(t *testing.T) {
 	}
 }
 
+// One host with a wrong keytab or clock must neither end the calls that the other would
+// answer, nor keep callers waiting where it is the only one.
+func TestAHostThatDoesNotLogUsInIsPassedOver(t *testing.T) {
+	refuse := func(*rpctest.Call) (proto.Message, error) {
+		return nil, rpctest.Exception("javax.security.sasl.SaslException", "GSS initiate failed")
+	}
+	for name, tc := range map[string]struct {
+		servers map[string]*rpctest.Server
+		dials   int
+		want    error
+	}{
+		"the other one answers":          {map[string]*rpctest.Server{"rm1:1": {Handler: refuse}, "rm2:1": {Handler: echo}}, 2, nil},
+		"the other one does not, either": {map[string]*rpctest.Server{"rm1:1": {Handler: refuse}, "rm2:1": {Handler: refuse}}, 2, yarnrpc.ErrSASL},
+		"the other one is away":          {map[string]*rpctest.Server{"rm1:1": {Handler: refuse}}, 3, yarnrpc.ErrSASL},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := newNetwork(t, tc.servers)
+				proxy := n.proxy(t, patient, "rm1:1", "rm2:1")
+				began := time.Now()
+				if _, err := ask(t.Context(), proxy, method, 1); !errors.Is(err, tc.want) || yarnrpc.MaybeSent(err) {
+					t.Errorf("got %v", err)
+				}
+				if dials := n.dials["rm1:1"] + n.dials["rm2:1"]; dials != tc.dials || time.Since(began) != 0 {
+					t.Errorf("%v in %v, want %d", n.dials, time.Since(began), tc.dials)
+				}
+			})
+		})
+	}
+}
+
+// A caller may have asked for the token just before it was rolled over.
+func TestARefusedTokenIsAskedForOnceMore(t *testing.T) {
+	for name, tc := range map[string]struct {
+		valid  string
+		logins int
+		want   error
+	}{
+		"a newer one is there": {"new", 2, nil},
+		"none will do":         {"newest", 2, yarnrpc.ErrInvalidToken},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := newNetwork(t, map[string]*rpctest.Server{"rm:1": {Handler: echo, Passwords: func(identifier []byte) ([]byte, error) {
+					if string(identifier) != tc.valid {
+						return nil, errors.New("unknown key")
+					}
+					return identifier, nil
+				}}})
+				o := options()
+				o.Dial = n.dial
+				logins := 0
+				o.Token = func(string) (*creds.Token, error) {
+					logins++
+					if logins == 1 {
+						return token("old", "old"), nil
+					}
+					return token("new", "new"), nil
+				}
+				proxy := yarnrpc.NewProxy([]string{"rm:1"}, o, patient)
+				defer closeOrFail(t, proxy)
+				if _, err := ask(t.Context(), proxy, method, 1); !errors.Is(err, tc.want) || logins != tc.logins {
+					t.Errorf("%d logins: %v", logins, err)
+				}
+			})
+		})
+	}
+}
+
+// The last answer alone would tell that nothing was done.
+func TestARefusalAfterALostAnswerLeavesTheDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t, map[string]*rpctest.Server{"rm:1": {Handler: func(call *rpctest.Call) (proto.Message, error) {
+			if call.Call.Retry == 0 {
+				call.Conn.Close() // the answer is lost
+				return nil, nil
+			}
+			return nil, rpctest.Exception("org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException", "unknown")
+		}}})
+		proxy := n.proxy(t, patient, "rm:1")
+		if _, err := ask(t.Context(), proxy, method, 1); !errors.Is(err, yarnrpc.ErrApplicationNotFound) || !yarnrpc.MaybeSent(err) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 func TestResetUsesTheNewestTokenForNewCallsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		current := "old"

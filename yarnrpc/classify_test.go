@@ -1,0 +1,81 @@
+package yarnrpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"syscall"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
+)
+
+// Each case is one that a caller would handle wrongly if it were another: retry for
+// ever what never will be, give up what the other server would do, or do twice what
+// must be done once.
+func TestErrorsAreClassified(t *testing.T) {
+	said := func(class string) error {
+		return &RemoteError{Address: "rm:1", Method: "m", Class: class}
+	}
+	const ipc, yarn = "org.apache.hadoop.ipc.", "org.apache.hadoop.yarn.exceptions."
+	seen := make(map[string]bool)
+	for name, tc := range map[string]struct {
+		err       error
+		class     string
+		action    Action
+		execution Execution
+		oneHost   bool
+	}{
+		"standby":                     {said(ipc + "StandbyException"), "standby", FailOver, NotExecuted, false},
+		"observer":                    {said(ipc + "ObserverRetryOnActiveException"), "standby", FailOver, NotExecuted, false},
+		"busy":                        {said(ipc + "RetriableException"), "overloaded or starting", RetrySame, NotExecuted, false},
+		"nodemanager starting":        {said(yarn + "NMNotYetReadyException"), "overloaded or starting", RetrySame, NotExecuted, false},
+		"token after a roll":          {said("org.apache.hadoop.security.token.SecretManager$InvalidToken"), "token refused", Reauth, NotExecuted, false},
+		"a server's clock is wrong":   {&RemoteError{Class: "javax.security.sasl.SaslException", Message: "GSS initiate failed"}, "login refused by one host", Permanent, NotExecuted, true},
+		"old server":                  {said(ipc + "RpcNoSuchMethodException"), "another release", Permanent, NotExecuted, false},
+		"another service":             {said(ipc + "RpcNoSuchProtocolException"), "another release", Permanent, NotExecuted, false},
+		"another version":             {said(ipc + "RPC$VersionMismatch"), "another release", Permanent, NotExecuted, false},
+		"not let in":                  {&RemoteError{Class: "org.apache.hadoop.security.AccessControlException"}, "connection refused by the server", Permanent, NotExecuted, false},
+		"not allowed":                 {said("org.apache.hadoop.security.AccessControlException"), "exception", Permanent, Answered, false},
+		"no such application":         {said(yarn + "ApplicationNotFoundException"), "exception", Permanent, Answered, false},
+		"an exception of the call's":  {said("java.lang.NullPointerException"), "exception", Permanent, Answered, false},
+		"caller left":                 {context.Canceled, "caller left", Permanent, InDoubt, false},
+		"caller's time is up":         {context.DeadlineExceeded, "caller left", Permanent, InDoubt, false},
+		"cut short in a frame":        {fmt.Errorf("%w: %w", wire.ErrMalformed, io.ErrUnexpectedEOF), "nonsense from the server", Permanent, InDoubt, false},
+		"a server that is another":    {sasl.ErrMismatch, "login failed at one host", Permanent, NotExecuted, true},
+		"a broken challenge":          {sasl.ErrChallenge, "login failed at one host", Permanent, NotExecuted, true},
+		"less protection than wanted": {sasl.ErrProtection, "login failed at one host", Permanent, NotExecuted, true},
+		"no common login":             {ErrNoCommonAuth, "login failed at one host", Permanent, NotExecuted, true},
+		"refused":                     {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, "unreachable", FailOver, NotExecuted, false},
+		"no route":                    {syscall.EHOSTUNREACH, "unreachable", FailOver, NotExecuted, false},
+		"no network":                  {syscall.ENETUNREACH, "unreachable", FailOver, NotExecuted, false},
+		"no connection in time":       {ErrConnectTimeout, "unreachable", FailOver, NotExecuted, false},
+		"unknown host":                {&net.DNSError{Err: "no such host", IsNotFound: true}, "unknown host", FailOver, NotExecuted, false},
+		"half-open connection":        {ErrTimeout, "no answer in time", FailOver, InDoubt, false},
+		"server restart":              {io.EOF, "connection lost", FailOver, InDoubt, false},
+		"closed within a frame":       {io.ErrUnexpectedEOF, "connection lost", FailOver, InDoubt, false},
+		"gone idle":                   {ErrClosed, "connection lost", FailOver, InDoubt, false},
+		"reset":                       {&net.OpError{Op: "read", Err: syscall.ECONNRESET}, "connection broken", FailOver, InDoubt, false},
+		"broken pipe":                 {&net.OpError{Op: "write", Err: syscall.EPIPE}, "connection broken", FailOver, InDoubt, false},
+		"a network's own error":       {&net.OpError{Op: "read", Err: errors.New("cable pulled")}, "network failure", FailOver, InDoubt, false},
+		"not Hadoop":                  {&wire.FrameError{Head: []byte("HTTP")}, "failure of the client's", Permanent, InDoubt, false},
+		"changed on the way":          {sasl.ErrTampered, "failure of the client's", Permanent, InDoubt, false},
+		"unknown":                     {errors.New("unknown"), "failure of the client's", Permanent, InDoubt, false},
+	} {
+		want := Verdict{Class: tc.class, Action: tc.action, Execution: tc.execution, OneHost: tc.oneHost}
+		for _, err := range []error{tc.err, &CallError{Err: fmt.Errorf("wrapped: %w", tc.err)}} {
+			if got := Judge(err); got != want || Classify(err) != want.Action {
+				t.Errorf("%s: got %+v, want %+v", name, got, want)
+			}
+		}
+		seen[tc.class] = true
+	}
+	for _, c := range classes() {
+		if !seen[c.Class] {
+			t.Errorf("no case is in the class %q", c.Class)
+		}
+	}
+}
