@@ -65,16 +65,23 @@ func login(ctx context.Context, conf *config.Config, client name, keys *keytab.K
 	if err != nil {
 		return nil, err
 	}
+	held := request.ReqBody.EType
 	reply, err := askAS(ctx, conf, request)
-	var demand messages.KRBError
-	if errors.As(err, &demand) && demand.ErrorCode == errorcode.KDC_ERR_PREAUTH_REQUIRED {
-		if request.PAData, err = prove(keys, client, demand, request.ReqBody.EType); err != nil {
+	if refusedWith(err, errorcode.KDC_ERR_ETYPE_NOSUPP) {
+		// The list is for the reply's key, and for the one in the ticket, which may be of AES
+		// where the account has RC4 keys alone.
+		request.ReqBody.EType = preferred(held, sasl.EncryptionTypes(), func(int32) bool { return true })
+		reply, err = askAS(ctx, conf, request)
+	}
+	if refusedWith(err, errorcode.KDC_ERR_PREAUTH_REQUIRED) {
+		demand, _ := errors.AsType[messages.KRBError](err)
+		if request.PAData, err = prove(keys, client, demand, held); err != nil {
 			return nil, err
 		}
 		reply, err = askAS(ctx, conf, request)
 	}
-	if errors.As(err, &demand) {
-		return nil, refusal(demand)
+	if refused, is := errors.AsType[messages.KRBError](err); is {
+		err = refusal(refused)
 	}
 	if err != nil {
 		return nil, err
@@ -95,6 +102,11 @@ func login(ctx context.Context, conf *config.Config, client name, keys *keytab.K
 		return nil, fmt.Errorf("%w: by %v", ErrClockSkew, skew.Round(time.Second))
 	}
 	return newGrant(client, reply.Ticket, part), nil
+}
+
+func refusedWith(err error, code int32) bool {
+	refused, is := errors.AsType[messages.KRBError](err)
+	return is && refused.ErrorCode == code
 }
 
 func askAS(ctx context.Context, conf *config.Config, request messages.ASReq) (reply messages.ASRep, err error) {

@@ -1,0 +1,132 @@
+// Package secure tests the login with Kerberos, and the protection of calls, against real
+// daemons and a real KDC.
+package secure
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/cluster"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+const alice, bob = "alice", "bob"
+
+// hadoop is for the tests that do not care for protection.
+var hadoop = cluster.NewShared(cluster.Config{NodeManagers: 1, Kerberos: &cluster.Kerberos{}})
+
+func TestMain(m *testing.M) { os.Exit(hadoop.Run(m)) }
+
+func realm(t *testing.T, c *cluster.Cluster) *kerberos.Config {
+	t.Helper()
+	conf, err := kerberos.LoadConfig(func(name string) string {
+		return map[string]string{"KRB5_CONFIG": c.Krb5Conf()}[name]
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conf
+}
+
+// fromKeytab is the login of a user of the cluster.
+func fromKeytab(t *testing.T, c *cluster.Cluster, user string) *kerberos.Login {
+	t.Helper()
+	login, err := kerberos.FromKeytab(realm(t, c), user, c.Keytab(user))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return login
+}
+
+// newUser makes a principal for one test, with what kadmin is to set for it, and gives its keytab.
+func newUser(t *testing.T, c *cluster.Cluster, name string, addprinc, ktadd string) (keytab string) {
+	t.Helper()
+	keytab = filepath.Join(t.TempDir(), name+".keytab")
+	if err := c.Kadmin(t.Context(), "addprinc -randkey "+addprinc+" "+name, "ktadd -q -k "+keytab+" "+ktadd+" "+name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Kadmin(context.WithoutCancel(t.Context()), "delprinc -force "+name); err != nil {
+			t.Log(err) // the test may have done it
+		}
+	})
+	return keytab
+}
+
+// options are what a program takes from the cluster's configuration.
+func options(t *testing.T, c *cluster.Cluster, login *kerberos.Login) yarnclient.Options {
+	t.Helper()
+	conf, err := hadoopconf.Load(c.ConfDir(), hadoopconf.Environment{LookupEnv: os.LookupEnv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := yarnclient.FromConf(conf, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.RPC.Login = login
+	o.RPC.ServerPrincipal = conf.Get("yarn.resourcemanager.principal")
+	return o
+}
+
+func newClient(t *testing.T, o yarnclient.Options) *yarnclient.Client {
+	t.Helper()
+	client := yarnclient.New(o)
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return client
+}
+
+// tap records what passes a socket, in each direction.
+type tap struct {
+	mu        sync.Mutex // guards sent and got
+	sent, got bytes.Buffer
+}
+
+// dial is for yarnrpc.Options.
+func (r *tap) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return tapped{conn, r}, nil
+}
+
+// saw says whether a text passed in a direction.
+func (r *tap) saw(text string) (sent, got bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return bytes.Contains(r.sent.Bytes(), []byte(text)), bytes.Contains(r.got.Bytes(), []byte(text))
+}
+
+func (r *tap) add(to *bytes.Buffer, b []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	to.Write(b)
+}
+
+type tapped struct {
+	net.Conn
+	tap *tap
+}
+
+func (c tapped) Write(b []byte) (int, error) {
+	c.tap.add(&c.tap.sent, b)
+	return c.Conn.Write(b)
+}
+
+func (c tapped) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.tap.add(&c.tap.got, b[:n])
+	return n, err
+}
