@@ -80,7 +80,8 @@ func FuzzStatus(f *testing.F) {
 			return
 		}
 		got := statusOf(&p)
-		if p.State == nil || string(got.State) != p.State.String() || got.Ready != p.GetReadyToBecomeActive() || got.NotReady != p.GetNotReadyReason() {
+		want := State(commonpb.HAServiceStateProto_name[int32(p.GetState())]) // empty for a state of the future
+		if got.State != want || got.Ready != p.GetReadyToBecomeActive() || got.NotReady != p.GetNotReadyReason() {
 			t.Errorf("%+v is read as %+v", &p, got)
 		}
 	})

@@ -1,0 +1,107 @@
+package resourcetracker
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// state is what a NodeManager knows: its containers, and what the ResourceManager has
+// said last. It is pure.
+type state struct {
+	registration Registration // without containers and applications
+	unhealthy    string
+	responseID   int32
+	registered   Registered // as of the last registration, with the newest keys
+	containers   map[records.ContainerID]Container
+}
+
+func newState(r Registration) *state {
+	s := &state{registration: r, containers: make(map[records.ContainerID]Container)}
+	for _, c := range r.Containers {
+		s.containers[c.ID] = c
+	}
+	s.registration.Containers, s.registration.Applications = nil, nil
+	return s
+}
+
+// greeting registers the node with what it has.
+func (s *state) greeting() Registration {
+	r := s.registration
+	seen := make(map[records.ApplicationID]bool)
+	for _, id := range s.ids() {
+		r.Containers = append(r.Containers, s.containers[id])
+		if app := id.Attempt.Application; !seen[app] {
+			seen[app] = true
+			r.Applications = append(r.Applications, app)
+		}
+	}
+	return r
+}
+
+// welcomed takes the answer to a greeting.
+func (s *state) welcomed(r Registered) {
+	s.registered, s.responseID = r, 0
+}
+
+func (s *state) heartbeat() Heartbeat {
+	h := Heartbeat{
+		Node: s.registration.Node, ResponseID: s.responseID, Unhealthy: s.unhealthy,
+		ContainerTokenKeyID: s.registered.ContainerTokenKey.ID, NMTokenKeyID: s.registered.NMTokenKey.ID,
+	}
+	for _, id := range s.ids() {
+		h.Containers = append(h.Containers, s.containers[id].ContainerStatus)
+	}
+	return h
+}
+
+// answered takes the answer to a heartbeat. What is to be killed has ended with the next.
+func (s *state) answered(r HeartbeatResponse) {
+	if r.Action != ActionNormal {
+		return // it tells nothing else
+	}
+	s.responseID = r.ResponseID
+	if r.ContainerTokenKey != nil {
+		s.registered.ContainerTokenKey = *r.ContainerTokenKey
+	}
+	if r.NMTokenKey != nil {
+		s.registered.NMTokenKey = *r.NMTokenKey
+	}
+	for _, id := range r.Forget { // of those that were told; what ends below was not
+		if s.containers[id].State == records.ContainerComplete {
+			delete(s.containers, id)
+		}
+	}
+	for _, id := range r.Stop {
+		s.complete(id, records.ExitKilledByResourceManager, "Container killed by the ResourceManager")
+	}
+	for _, app := range r.Ended {
+		for id := range s.containers {
+			if id.Attempt.Application == app {
+				s.complete(id, records.ExitKilledAfterAppCompletion, "Container killed as its application has ended")
+			}
+		}
+	}
+	for _, updated := range r.Updated {
+		if c, has := s.containers[updated.ID]; has && updated.Version > c.Version {
+			c.Capability, c.ExecutionType, c.Version = updated.Resource, updated.ExecutionType, updated.Version
+			s.containers[updated.ID] = c
+		}
+	}
+}
+
+// complete ends a container that runs.
+func (s *state) complete(id records.ContainerID, exit records.ExitStatus, diagnostics string) bool {
+	c, has := s.containers[id]
+	if !has || c.State == records.ContainerComplete {
+		return false
+	}
+	c.State, c.ExitStatus, c.Diagnostics = records.ContainerComplete, exit, diagnostics
+	s.containers[id] = c
+	return true
+}
+
+func (s *state) ids() []records.ContainerID {
+	return slices.SortedFunc(maps.Keys(s.containers), records.ContainerID.Compare)
+}
