@@ -2,7 +2,6 @@ package sasl
 
 import (
 	"bytes"
-	"encoding/asn1"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -10,58 +9,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jcmturner/gokrb5/v8/iana/asnAppTag"
 	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
-	"github.com/jcmturner/gokrb5/v8/iana/keyusage"
-	"github.com/jcmturner/gokrb5/v8/iana/nametype"
 	"github.com/jcmturner/gokrb5/v8/messages"
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// ticketPart is what of a ticket only the service can read, RFC 4120 §5.3, in types that
-// can be encoded.
-type ticketPart struct {
-	Flags     asn1.BitString             `asn1:"explicit,tag:0"`
-	Key       types.EncryptionKey        `asn1:"explicit,tag:1"`
-	CRealm    asn1.RawValue              // a GeneralString
-	CName     types.PrincipalName        `asn1:"explicit,tag:3"`
-	Transited messages.TransitedEncoding `asn1:"explicit,tag:4"`
-	AuthTime  time.Time                  `asn1:"generalized,explicit,tag:5"`
-	EndTime   time.Time                  `asn1:"generalized,explicit,tag:7"`
-}
-
-// issue makes a ticket of alice for a service, as a KDC would, and the service's key.
+// issue makes a ticket of alice for a service, and the service's key.
 func issue(t testing.TB, kind int32) (*Ticket, types.EncryptionKey) {
 	t.Helper()
 	size := 16
 	if kind == etypeID.AES256_CTS_HMAC_SHA1_96 || kind == etypeID.AES256_CTS_HMAC_SHA384_192 {
 		size = 32
 	}
-	session := types.EncryptionKey{KeyType: kind, KeyValue: bytes.Repeat([]byte{1}, size)}
 	key := types.EncryptionKey{KeyType: kind, KeyValue: bytes.Repeat([]byte{2}, size)}
-	alice, service := types.NewPrincipalName(nametype.KRB_NT_PRINCIPAL, "alice"), types.NewPrincipalName(nametype.KRB_NT_SRV_HST, "rm/host")
-	now := time.Now().UTC()
-	plain, err := asn1.MarshalWithParams(ticketPart{
-		Flags: asn1.BitString{Bytes: make([]byte, 4), BitLength: 32}, Key: session,
-		CRealm: asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 2, IsCompound: true, Bytes: []byte("\x1b\x05REALM")},
-		CName:  alice, AuthTime: now, EndTime: now.Add(time.Hour),
-	}, fmt.Sprintf("application,explicit,tag:%d", asnAppTag.EncTicketPart))
+	ticket, err := IssueTicket("alice", "rm/host", "REALM", key, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ticket := &Ticket{Client: alice, ClientRealm: "REALM", Ticket: messages.Ticket{TktVNO: 5, Realm: "REALM", SName: service}, Key: session}
-	if kind == etypeID.RC4_HMAC {
-		return ticket, key // not to be opened
-	}
-	sealing, err := newMessageKey(key, keyusage.KDC_REP_TICKET)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sealed, err := sealing.seal(plain)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ticket.Ticket.EncPart = types.EncryptedData{EType: kind, KVNO: 1, Cipher: sealed}
 	return ticket, key
 }
 
@@ -315,8 +279,9 @@ func TestAKerberosLoginThatIsNotWanted(t *testing.T) {
 		}
 	})
 	t.Run("a key of rc4", func(t *testing.T) {
-		ticket, _ := issue(t, etypeID.RC4_HMAC)
-		if _, err := (&GSSAPI{Ticket: ticket}).Start(nil); !errors.Is(err, ErrEncryptionType) {
+		ticket := *ticket
+		ticket.Key.KeyType = etypeID.RC4_HMAC
+		if _, err := (&GSSAPI{Ticket: &ticket}).Start(nil); !errors.Is(err, ErrEncryptionType) {
 			t.Errorf("got %v, want ErrEncryptionType", err)
 		}
 	})

@@ -1,6 +1,7 @@
 package sasl
 
 import (
+	"crypto/rand"
 	"encoding/asn1"
 	"encoding/binary"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/iana/asnAppTag"
 	"github.com/jcmturner/gokrb5/v8/iana/keyusage"
 	"github.com/jcmturner/gokrb5/v8/iana/msgtype"
+	"github.com/jcmturner/gokrb5/v8/iana/nametype"
 	"github.com/jcmturner/gokrb5/v8/messages"
 	"github.com/jcmturner/gokrb5/v8/types"
 )
@@ -122,6 +124,48 @@ func (s *GSSAPIServer) accept(token []byte) ([]byte, error) {
 		return nil, err
 	}
 	return reply(ticket.Key, messages.EncAPRepPart{CTime: asked.CTime, Cusec: asked.Cusec, Subkey: s.Subkey, SequenceNumber: serverSequence})
+}
+
+// ticketPart is what of a ticket only the service can read, RFC 4120 §5.3, in types that
+// can be encoded.
+type ticketPart struct {
+	Flags     asn1.BitString             `asn1:"explicit,tag:0"`
+	Key       types.EncryptionKey        `asn1:"explicit,tag:1"`
+	CRealm    string                     `asn1:"explicit,tag:2"`
+	CName     types.PrincipalName        `asn1:"explicit,tag:3"`
+	Transited messages.TransitedEncoding `asn1:"explicit,tag:4"`
+	AuthTime  time.Time                  `asn1:"generalized,explicit,tag:5"`
+	EndTime   time.Time                  `asn1:"generalized,explicit,tag:7"`
+}
+
+// IssueTicket makes a ticket for a service that has the key, as a KDC would. It is for
+// tests; client and service are names without a realm.
+func IssueTicket(client, service, realm string, key types.EncryptionKey, life time.Duration) (*Ticket, error) {
+	t := &Ticket{
+		Client:      types.NewPrincipalName(nametype.KRB_NT_PRINCIPAL, client),
+		ClientRealm: realm,
+		Ticket:      messages.Ticket{TktVNO: 5, Realm: realm, SName: types.NewPrincipalName(nametype.KRB_NT_SRV_HST, service)},
+		Key:         types.EncryptionKey{KeyType: key.KeyType, KeyValue: make([]byte, len(key.KeyValue))},
+	}
+	rand.Read(t.Key.KeyValue) // never fails
+	now := time.Now().UTC()
+	plain, err := asn1.MarshalWithParams(ticketPart{
+		Flags: asn1.BitString{Bytes: make([]byte, 4), BitLength: 32}, Key: t.Key,
+		CRealm: realm, CName: t.Client, AuthTime: now, EndTime: now.Add(life),
+	}, fmt.Sprintf("application,explicit,tag:%d", asnAppTag.EncTicketPart))
+	if err != nil {
+		return nil, fmt.Errorf("issue %v: %w", t, err)
+	}
+	sealing, err := newMessageKey(key, keyusage.KDC_REP_TICKET)
+	if err != nil {
+		return nil, fmt.Errorf("issue %v: %w", t, err)
+	}
+	sealed, err := sealing.seal(plain)
+	if err != nil {
+		return nil, fmt.Errorf("issue %v: %w", t, err)
+	}
+	t.Ticket.EncPart = types.EncryptedData{EType: key.KeyType, KVNO: 1, Cipher: sealed}
+	return t, nil
 }
 
 // openAs decrypts and decodes a part of a message.
