@@ -243,7 +243,7 @@ func TestTheNewestKeysAreKept(t *testing.T) {
 	register(t, n)
 	beat(t, n)
 	if h := m.heartbeats[0]; h.GetLastKnownContainerTokenMasterKey().GetKeyId() != 7 || h.GetLastKnownNmTokenMasterKey().GetKeyId() != -8 ||
-		h.GetLastKnownNmTokenMasterKey().Bytes != nil {
+		h.GetLastKnownNmTokenMasterKey().Bytes != nil || h.GetNodeStatus().NodeUtilization == nil || h.GetNodeStatus().ContainersUtilization == nil {
 		t.Errorf("the heartbeat is %v", h)
 	}
 	m.next = &yarnpb.NodeHeartbeatResponseProto{ContainerTokenMasterKey: &yarnpb.MasterKeyProto{KeyId: proto.Int32(9), Bytes: []byte("rolled")}}

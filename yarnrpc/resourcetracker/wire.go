@@ -55,10 +55,17 @@ func nodeStatusProto(h Heartbeat, now time.Time) *yarnpb.NodeStatusProto {
 			LastHealthReportTime: proto.Int64(pbconv.Millis(now)),
 		},
 	}
+	p.ContainersUtilization, p.NodeUtilization = idle(), idle()
 	for _, s := range h.Containers {
 		p.ContainersStatuses = append(p.ContainersStatuses, pbconv.ContainerStatusProto(s))
 	}
 	return p
+}
+
+// idle is a node without processes. Where a node leaves its load out, the
+// ResourceManager's REST answers every question for nodes with a NullPointerException.
+func idle() *yarnpb.ResourceUtilizationProto {
+	return &yarnpb.ResourceUtilizationProto{Pmem: proto.Int32(0), Vmem: proto.Int32(0), Cpu: proto.Float32(0)}
 }
 
 func heartbeatProto(h Heartbeat, now time.Time) *yarnpb.NodeHeartbeatRequestProto {
