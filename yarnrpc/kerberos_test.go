@@ -16,6 +16,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
@@ -216,6 +217,29 @@ func TestServersThatAreNotTheOneMeantGetNoTicket(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestServersByProtocol(t *testing.T) {
+	conf := new(hadoopconf.Conf).With("test", map[string]string{
+		"yarn.resourcemanager.principal":         "rm/_HOST@REALM",
+		"yarn.resourcemanager.principal.pattern": "rm/*@REALM",
+		"dfs.namenode.kerberos.principal":        "nn/_HOST@REALM",
+		"hadoop.security.service.user.name.key":  "dfs.namenode.kerberos.principal",
+	})
+	for protocol, want := range map[string][2]string{
+		yarnrpc.ApplicationClientProtocol:   {"rm/_HOST@REALM", "rm/*@REALM"},
+		yarnrpc.ResourceTracker:             {"rm/_HOST@REALM", "rm/*@REALM"},
+		yarnrpc.HDFSClientProtocol:          {"nn/_HOST@REALM", ""},
+		yarnrpc.HAServiceProtocol:           {"nn/_HOST@REALM", ""},
+		yarnrpc.ContainerManagementProtocol: {},
+		yarnrpc.ApplicationMasterProtocol:   {},
+	} {
+		o := yarnrpc.Options{ServerPrincipal: "before", ServerPrincipalPattern: "before"}
+		o.ServerFrom(conf, protocol)
+		if got := [2]string{o.ServerPrincipal, o.ServerPrincipalPattern}; got != want {
+			t.Errorf("%s: got %q, want %q", protocol, got, want)
+		}
 	}
 }
 

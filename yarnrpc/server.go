@@ -7,8 +7,29 @@ import (
 	"net"
 	"strings"
 
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
+
+// ServerFrom takes from a Hadoop configuration who the servers of a protocol must be
+// (its annotation KerberosInfo): the principal, and the pattern. Servers of a protocol
+// that only tokens open need none.
+func (o *Options) ServerFrom(conf *hadoopconf.Conf, protocol string) {
+	var key string
+	switch protocol {
+	case ApplicationClientProtocol, ResourceTracker:
+		key = "yarn.resourcemanager.principal"
+	case HDFSClientProtocol:
+		key = "dfs.namenode.kerberos.principal"
+	case HAServiceProtocol: // of whom, the program must say
+		key = conf.Get("hadoop.security.service.user.name.key")
+	}
+	if key == "" {
+		o.ServerPrincipal, o.ServerPrincipalPattern = "", ""
+		return
+	}
+	o.ServerPrincipal, o.ServerPrincipalPattern = conf.Get(key), conf.Get(key+".pattern")
+}
 
 // checkServer compares the principal that a server says it has with the one that it must
 // have. The server's host may be the one that was dialled, or, as Java has it, the name

@@ -72,7 +72,6 @@ func options(t *testing.T, c *cluster.Cluster, login *kerberos.Login) yarnclient
 		t.Fatal(err)
 	}
 	o.RPC.Login = login
-	o.RPC.ServerPrincipal = conf.Get("yarn.resourcemanager.principal")
 	return o
 }
 

@@ -54,6 +54,7 @@ func TestProtectionOnTheSocket(t *testing.T) {
 			if sent, got := socket.saw("GSSAPI"); !sent || !got {
 				t.Error("the login was not recorded")
 			}
+			tokensStandIn(t, c)
 		})
 	}
 }

@@ -70,6 +70,7 @@ func FromConf(conf *hadoopconf.Conf, user string) (Options, error) {
 		return Options{}, err
 	}
 	rpc.User = yarnrpc.UserInformation{Effective: user}
+	rpc.ServerFrom(conf, yarnrpc.ApplicationClientProtocol)
 	o := Options{RPC: rpc, Policy: DefaultPolicy()}
 	for _, rm := range rms {
 		o.Addresses = append(o.Addresses, rm.Client)
