@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -82,10 +83,7 @@ func (f facts) addTo(kind, name string, parts ...string) {
 
 // A wrong number, type or label corrupts what servers read without any error.
 func TestOurMessagesAreHadoops(t *testing.T) {
-	version := os.Getenv(cluster.VersionVariable)
-	if version == "" {
-		version = artifacts.DefaultVersion
-	}
+	version := hadoopVersion()
 	theirs, ours := hadoops(t, version), registered()
 	if len(ours) < 150 {
 		t.Fatalf("only %d messages, enumerations and services are registered", len(ours))
@@ -113,6 +111,10 @@ func TestOurMessagesAreHadoops(t *testing.T) {
 	}
 }
 
+func hadoopVersion() string {
+	return cmp.Or(os.Getenv(cluster.VersionVariable), artifacts.DefaultVersion)
+}
+
 // older reports whether a release is from before another.
 func older(version, than string) bool {
 	number := func(v string) (n int) {
@@ -131,22 +133,7 @@ func older(version, than string) bool {
 // hadoops asks Hadoop's classes.
 func hadoops(t *testing.T, version string) facts {
 	t.Helper()
-	jars, err := artifacts.Fetch(t.Context(), version)
-	if err != nil {
-		t.Fatal(err)
-	}
-	java, err := artifacts.FindJava()
-	if err != nil {
-		t.Fatal(err)
-	}
-	args := append([]string{"-cp", jars.Classpath(), "testdata/Describe.java"}, generatedClasses()...)
-	cmd := exec.CommandContext(t.Context(), java, args...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("Describe.java: %v\n%s", err, stderr.Bytes())
-	}
+	out := runJava(t, version, nil, "testdata/Describe.java", generatedClasses()...)
 	known := facts{}
 	for line := range strings.Lines(string(out)) {
 		parts := strings.Split(strings.TrimRight(line, "\r\n"), "\t")
@@ -164,6 +151,27 @@ func hadoops(t *testing.T, version string) facts {
 		}
 	}
 	return known
+}
+
+// runJava runs a Java program from its source, with Hadoop's classes.
+func runJava(t *testing.T, version string, stdin io.Reader, source string, args ...string) []byte {
+	t.Helper()
+	jars, err := artifacts.Fetch(t.Context(), version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	java, err := artifacts.FindJava()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), java, append([]string{"-cp", jars.Classpath(), source}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Stdin, cmd.Stderr = stdin, &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", source, err, stderr.Bytes())
+	}
+	return out
 }
 
 // registered asks the registry of this program for what is under our own package names.

@@ -23,15 +23,12 @@ var ErrFormat = errors.New("bad credentials format")
 // kilobytes.
 const maxSize = 16 << 20
 
-// The head of credentials (org.apache.hadoop.security.Credentials).
-const (
-	magic          = "HDTS"
-	formatWritable = 0
-	formatProtobuf = 1
-)
+// magic is the head of credentials (org.apache.hadoop.security.Credentials), before
+// the Format's number.
+const magic = "HDTS"
 
 // Credentials are tokens and secret keys by alias. The zero value is empty and
-// ready to be read; make the maps, or use New, to add. Not safe for concurrent
+// ready to be read; make the maps, or use New, to add by hand. Not safe for concurrent
 // use while it changes.
 type Credentials struct {
 	Tokens  map[string]*Token
@@ -80,10 +77,10 @@ func Parse(b []byte) (*Credentials, error) {
 		c   *Credentials
 		err error
 	)
-	switch format {
-	case formatWritable:
+	switch Format(format) {
+	case Writable:
 		c, err = parseWritable(body)
-	case formatProtobuf:
+	case Protobuf:
 		c, err = parseProtobuf(body)
 	default:
 		err = fmt.Errorf("%w: unknown format %d", ErrFormat, format)
@@ -145,22 +142,28 @@ func parseProtobuf(body []byte) (*Credentials, error) {
 	return c, nil
 }
 
-// Marshal gives the Writable format, which every Hadoop reads: the bytes of
-// ContainerLaunchContext.Tokens and of a credentials file. Aliases are sorted, so
-// that equal credentials give equal bytes.
-func (c *Credentials) Marshal() []byte {
-	b := append([]byte(magic), formatWritable)
-	b = writable.AppendVLong(b, int64(len(c.Tokens)))
-	for _, alias := range slices.Sorted(maps.Keys(c.Tokens)) {
-		b = writable.AppendText(b, alias)
-		b = appendToken(b, c.Tokens[alias])
+// AddAll takes over what other has; where both have an alias, other's wins
+// (Credentials.addAll). Tokens and secrets are shared, not copied.
+func (c *Credentials) AddAll(other *Credentials) { c.merge(other, true) }
+
+// MergeAll takes over what other has under aliases that c lacks (Credentials.mergeAll).
+// Tokens and secrets are shared, not copied.
+func (c *Credentials) MergeAll(other *Credentials) { c.merge(other, false) }
+
+func (c *Credentials) merge(other *Credentials, replace bool) {
+	mergeMap(&c.Tokens, other.Tokens, replace)
+	mergeMap(&c.Secrets, other.Secrets, replace)
+}
+
+func mergeMap[V any](to *map[string]V, from map[string]V, replace bool) {
+	if *to == nil {
+		*to = make(map[string]V, len(from))
 	}
-	b = writable.AppendVLong(b, int64(len(c.Secrets)))
-	for _, alias := range slices.Sorted(maps.Keys(c.Secrets)) {
-		b = writable.AppendText(b, alias)
-		b = writable.AppendBytes(b, c.Secrets[alias])
+	for alias, v := range from {
+		if _, there := (*to)[alias]; !there || replace {
+			(*to)[alias] = v
+		}
 	}
-	return b
 }
 
 // Select finds the token of a kind for a service; of several, the one with the
