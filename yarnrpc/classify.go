@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"syscall"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
@@ -90,14 +91,7 @@ type class struct {
 // the call while there is another.
 func classes() []class {
 	is := func(targets ...error) func(*RemoteError) bool {
-		return func(e *RemoteError) bool {
-			for _, target := range targets {
-				if e.Is(target) {
-					return true
-				}
-			}
-			return false
-		}
+		return func(e *RemoteError) bool { return slices.ContainsFunc(targets, e.Is) }
 	}
 	return []class{
 		// What a server said.
@@ -148,12 +142,7 @@ func (c *class) has(err error) bool {
 	if c.match != nil {
 		return c.match(err)
 	}
-	for _, target := range c.errors {
-		if errors.Is(err, target) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.errors, func(target error) bool { return errors.Is(err, target) })
 }
 
 // Judge says what may help after err, which is not nil, and what it says of the

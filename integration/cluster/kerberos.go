@@ -97,7 +97,7 @@ func (s *spec) secure() {
 				"yarn.resourcemanager.keytab": s.keytab("rm"),
 				"yarn.nodemanager.keytab":     s.keytab("nm"),
 			})
-		case keyCenter:
+		case keyCenter, zooKeeper:
 			continue
 		}
 		maps.Copy(d.Core, map[string]string{

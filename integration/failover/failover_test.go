@@ -1,0 +1,231 @@
+package failover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/cluster"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+// The callers, each of which makes one call after the other.
+const (
+	readers    = 130
+	submitters = 40
+	failers    = 30 // make calls that must not be repeated
+	callers    = readers + submitters + failers
+
+	perSubmitter = 20 // applications, after which it reads
+)
+
+const tag = "failover"
+
+// load is what the callers share.
+type load struct {
+	client *yarnclient.Client
+	known  records.ApplicationID
+
+	stop  chan struct{}
+	made  [callers]atomic.Int64 // calls that have ended, by caller
+	doubt atomic.Int64          // calls that may have been executed
+	lost  atomic.Int64          // calls that have not been
+
+	mu        sync.Mutex // guards what follows
+	submitted map[records.ApplicationID]string
+	longest   time.Duration // that a call took
+	slowest   string        // which
+}
+
+// It would catch a call that is lost or made twice, one that must not be repeated and
+// is, an application that the other ResourceManager does not know, and an error that
+// leaves its caller guessing.
+func TestTheActiveResourceManagerIsKilledUnderLoad(t *testing.T) {
+	c := cluster.ForTest(t, cluster.Config{HA: true, NodeManagers: 1})
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	l := &load{client: newClient(t, c, callers), stop: make(chan struct{}), submitted: make(map[records.ApplicationID]string)}
+	var err error
+	if l.known, err = l.submit(ctx, "known"); err != nil {
+		t.Fatal(err)
+	}
+	first, err := c.ActiveRM(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var working sync.WaitGroup
+	for i := range callers {
+		working.Go(func() {
+			for round := 0; !l.stopped(); round++ {
+				if err := l.call(ctx, i, round); err != nil {
+					t.Errorf("caller %d: %v", i, err)
+					return
+				}
+				l.made[i].Add(1)
+			}
+		})
+	}
+	l.awaitCalls(ctx, t, 1)
+	if err := c.Kill(ctx, first); err != nil {
+		t.Error(err)
+	}
+	began := time.Now()
+	second := awaitActive(ctx, t, c)
+	t.Logf("%s was killed, and %s is active after %v", first, second, time.Since(began).Round(time.Millisecond))
+	l.awaitCalls(ctx, t, 2) // those that were on their way, and one more at least
+	close(l.stop)
+	working.Wait()
+
+	var calls int64
+	for i := range l.made {
+		calls += l.made[i].Load()
+	}
+	t.Logf("%d calls by %d callers, %d applications; of the calls not to be repeated %d were in doubt and %d not executed; the longest stall was %v, of %s",
+		calls, callers, len(l.submitted), l.doubt.Load(), l.lost.Load(), l.longest.Round(time.Millisecond), l.slowest)
+	if second == first {
+		t.Errorf("%s is still active", first)
+	}
+	l.checkApplications(ctx, t)
+}
+
+func (l *load) stopped() bool {
+	select {
+	case <-l.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// call makes one call of the kind that caller i makes. Its error is one that must not be.
+func (l *load) call(ctx context.Context, i, round int) error {
+	began := time.Now()
+	kind := "getApplicationReport"
+	var err error
+	switch {
+	case i < failers:
+		kind = "failApplicationAttempt"
+		err = l.fail(ctx)
+	case i < failers+submitters && round < perSubmitter:
+		kind = "submitApplication"
+		_, err = l.submit(ctx, fmt.Sprintf("of %d, %d", i, round))
+	default:
+		_, err = l.client.ApplicationReport(ctx, l.known)
+	}
+	took := time.Since(began)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if took > l.longest {
+		l.longest, l.slowest = took, kind
+	}
+	if err != nil {
+		return fmt.Errorf("%s after %v: %w", kind, took, err)
+	}
+	return nil
+}
+
+// submit submits an application that waits for a master which never comes.
+func (l *load) submit(ctx context.Context, name string) (records.ApplicationID, error) {
+	created, err := l.client.NewApplication(ctx)
+	if err != nil {
+		return records.ApplicationID{}, err
+	}
+	_, err = l.client.Submit(ctx, records.SubmissionContext{
+		ID: created.ID, Name: name, Tags: []string{tag}, Unmanaged: true, MaxAttempts: 1,
+		Resource: records.Resource{MemoryMB: 128, VCores: 1},
+	})
+	if err != nil {
+		return records.ApplicationID{}, fmt.Errorf("%s: %w", created.ID, err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.submitted[created.ID] = name
+	return created.ID, nil
+}
+
+// fail asks for the end of an attempt that there is not: the answer is an exception, and
+// without one the error says whether the ResourceManager may have seen the call.
+func (l *load) fail(ctx context.Context) error {
+	err := l.client.FailAttempt(ctx, records.ApplicationAttemptID{Application: l.known, Attempt: 99})
+	call, unanswered := errors.AsType[*yarnrpc.CallError](err)
+	switch {
+	case unanswered && call.MaybeSent:
+		l.doubt.Add(1)
+	case unanswered:
+		l.lost.Add(1)
+	case errors.Is(err, yarnrpc.ErrYarn):
+	default:
+		return fmt.Errorf("neither an answer nor its absence: %w", err)
+	}
+	return nil
+}
+
+// awaitCalls waits until each caller has ended so many calls more.
+func (l *load) awaitCalls(ctx context.Context, t *testing.T, more int64) {
+	t.Helper()
+	var before [callers]int64
+	for i := range before {
+		before[i] = l.made[i].Load()
+	}
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for i := range before {
+		for l.made[i].Load() < before[i]+more {
+			select {
+			case <-ticker.C:
+			case <-ctx.Done():
+				t.Errorf("caller %d hangs after %d calls", i, l.made[i].Load())
+				return
+			}
+			if t.Failed() { // it may have been this caller
+				return
+			}
+		}
+	}
+}
+
+func awaitActive(ctx context.Context, t *testing.T, c *cluster.Cluster) string {
+	t.Helper()
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		name, err := c.ActiveRM(ctx)
+		if err == nil {
+			return name
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			t.Error(err)
+			return ""
+		}
+	}
+}
+
+// checkApplications asks the ResourceManager that is active now.
+func (l *load) checkApplications(ctx context.Context, t *testing.T) {
+	t.Helper()
+	reports, err := l.client.Applications(ctx, yarnclient.Filter{Tags: []string{tag}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := make(map[string]int)
+	for _, r := range reports {
+		times[r.Name]++
+		if name, ours := l.submitted[r.ID]; !ours || name != r.Name {
+			t.Errorf("there is %s, %q, which nobody has submitted so", r.ID, r.Name)
+		}
+	}
+	for id, name := range l.submitted {
+		if times[name] != 1 {
+			t.Errorf("%s, %q, is there %d times", id, name, times[name])
+		}
+	}
+}

@@ -1,0 +1,42 @@
+// Package failover tests what clients live through when the active ResourceManager of
+// two is killed, with calls of every kind on their way.
+package failover
+
+import (
+	"os"
+	"os/user"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/bobbin-yarn/bobbin/integration/cluster"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// newClient makes one whose calls are not kept waiting by each other.
+func newClient(t *testing.T, c *cluster.Cluster, callers int) *yarnclient.Client {
+	t.Helper()
+	u, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf, err := hadoopconf.Load(c.ConfDir(), hadoopconf.Environment{LookupEnv: os.LookupEnv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := yarnclient.FromConf(conf, u.Username)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.RPC.MaxCalls = callers
+	client := yarnclient.New(o)
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return client
+}
