@@ -30,8 +30,8 @@ type Config struct {
 // fs.ErrNotExist when there is none, a *ConfigError when one cannot be read.
 //
 // The rules are MIT's (krb5.conf(5)), as far as they bear on a client: include and
-// includedir anywhere, sections that are merged, final markers, the first of
-// several values. Sections, tags and words that it does not know are passed over. A
+// includedir anywhere, sections that are merged, markers by which a file is final,
+// the first of several values. Sections, tags and words that it does not know are passed over. A
 // duration that is none, or a list of encryption types of which gokrb5 can use
 // none, is an error. KDCs are looked up in DNS unless dns_lookup_kdc forbids it.
 func LoadConfig(getenv func(string) string) (*Config, error) {
@@ -50,6 +50,7 @@ func LoadConfig(getenv func(string) string) (*Config, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read Kerberos configuration: %w", err)
 		}
+		reader.list++
 		err = reader.read(name, 0)
 		if absent(err, name) {
 			continue
@@ -71,7 +72,7 @@ func ParseConfig(name string, text []byte) (*Config, error) {
 }
 
 func parseConfig(fsys fs.FS, name string, text []byte) (*Config, error) {
-	reader := &profileReader{fsys: fsys}
+	reader := &profileReader{fsys: fsys, list: 1}
 	if len(text) > maxConfigBytes {
 		return nil, &ConfigError{File: name, Err: fmt.Errorf("larger than %d bytes", maxConfigBytes)}
 	}

@@ -81,7 +81,7 @@ func TestStockConfigurationsLoad(t *testing.T) {
 			Lifetime: 10 * time.Hour, Renew: 7 * 24 * time.Hour, Skew: 150 * time.Second,
 			Permitted: all, Requested: []int32{18, 23},
 			KDCs: map[string][]string{
-				"AD.EXAMPLE":      {"dc1.ad.example:88"},
+				"AD.EXAMPLE":      {"dc1.ad.example:88", "dc2.ad.example:88", "dc3.ad.example:88"},
 				"PARTNER.EXAMPLE": {"[2001:db8::88]:88", "[2001:db8::89]:88", "kdc.partner.example:88"},
 			},
 			Domains: config.DomainRealm{"ad.example": "AD.EXAMPLE", ".ad.example": "AD.EXAMPLE"},
@@ -142,7 +142,9 @@ func TestRelationsAreReadAsMITReadsThem(t *testing.T) {
 	}{
 		"the first of two counts":              {"[libdefaults]\ndefault_realm = A\ndefault_realm = B", "A"},
 		"sections are merged":                  {"[libdefaults]\nx = y\n[realms]\n[libdefaults]\ndefault_realm = A", "A"},
-		"nothing follows a final section":      {"[libdefaults]*\nx = y\n[libdefaults]\ndefault_realm = A", ""},
+		"a final section goes on in its file":  {"[libdefaults]*\nx = y\n[libdefaults]\ndefault_realm = A", "A"},
+		"a brace on a line of its own":         {"[libdefaults]\nX =\n{\ndefault_realm = A\n}\ndefault_realm = B", "B"},
+		"a brace that is never closed":         {"[libdefaults]\ndefault_realm = B\nX = {\ndefault_realm = A", "B"},
 		"a value in quotes":                    {"[libdefaults]\ndefault_realm = \"A\\tB\" rest", "A\tB"},
 		"a mark is a value's inside of quotes": {"[libdefaults]\ndefault_realm = \"A # B\"", "A # B"},
 		"a comment behind a value":             {"[libdefaults]\ndefault_realm = A # B", "A"},
@@ -170,34 +172,34 @@ func TestRelationsAreReadAsMITReadsThem(t *testing.T) {
 func TestAFaultNamesFileAndLine(t *testing.T) {
 	t.Parallel()
 	files := fstest.MapFS{
-		"etc/bad":     {Data: []byte("[realms]\nA = {\n")},
+		"etc/bad":     {Data: []byte("[realms]\nA = {\n[realms]\n")},
 		"etc/loop":    {Data: []byte("include /etc/loop\n")},
 		"etc/d/a":     {Data: []byte("[realms]\nincludedir /etc/d\n")},
 		"etc/d/b":     {Data: []byte("includedir /etc/d\n")},
 		"etc/big":     {Data: make([]byte, maxConfigBytes+1)},
 		"etc/closing": {Data: []byte("[realms]\n\n}\n")},
 	}
-	for text, want := range map[string]string{
-		"[libdefaults]\nforwardable\n":          "krb5.conf:2: line \"forwardable\" is not tag = value",
-		"[libdefaults\n":                        "krb5.conf:1: section header",
-		"[realms]\nA = {\n[libdefaults]":        "krb5.conf:3: section [libdefaults] inside of braces",
-		"include /etc/bad":                      "/etc/bad:2: \"{\" without its \"}\"",
-		"include /etc/closing":                  "/etc/closing:3: \"}\" without its \"{\"",
-		"\ninclude /etc/none":                   "krb5.conf:2: include /etc/none: file does not exist; create",
-		"include d":                             "krb5.conf:1: include d: write the absolute path",
-		"include /etc/loop":                     "/etc/loop:1: include /etc/loop: nested deeper than 10",
-		"includedir /etc/d":                     "/etc/d/a:2: includedir /etc/d: nested deeper than 10",
-		"include /etc/big":                      "/etc/big: larger than",
-		"[libdefaults]\nticket_lifetime = soon": "krb5.conf:2: ticket_lifetime: \"soon\" is no duration",
-		"[libdefaults]\npermitted_enctypes = camellia256-cts":         "krb5.conf:2: permitted_enctypes: none of",
-		"[libdefaults]\n" + strings.Repeat("a = {\n", 17):             "krb5.conf:17: braces nested deeper than 16",
-		"[libdefaults]\n" + strings.Repeat("a = b\n", 10_001):         "krb5.conf:10001: more than 10000 relations",
-		"[libdefaults]\npermitted_enctypes = DEFAULT -aes -rc4 -des3": "krb5.conf:2: permitted_enctypes: none of",
+	for _, c := range []struct{ text, want string }{
+		{"[libdefaults]\nforwardable\n", "krb5.conf:2: line \"forwardable\" is not tag = value"},
+		{"[libdefaults\n", "krb5.conf:1: section header"},
+		{"[realms]\nA = {\n[libdefaults]", "krb5.conf:3: section [libdefaults] inside of braces"},
+		{"include /etc/bad", "/etc/bad:3: section [realms] inside of braces"},
+		{"include /etc/closing", "/etc/closing:3: \"}\" without its \"{\""},
+		{"\ninclude /etc/none", "krb5.conf:2: include /etc/none: file does not exist; create"},
+		{"include d", "krb5.conf:1: include d: write the absolute path"},
+		{"include /etc/loop", "/etc/loop:1: include /etc/loop: nested deeper than 10"},
+		{"includedir /etc/d", "/etc/d/a:2: includedir /etc/d: nested deeper than 10"},
+		{"include /etc/big", "/etc/big: larger than"},
+		{"[libdefaults]\nticket_lifetime = soon", "krb5.conf:2: ticket_lifetime: \"soon\" is no duration"},
+		{"[libdefaults]\npermitted_enctypes = camellia256-cts", "krb5.conf:2: permitted_enctypes: none of"},
+		{"[libdefaults]\n" + strings.Repeat("a = {\n", 17), "krb5.conf:17: braces nested deeper than 16"},
+		{"[libdefaults]\n" + strings.Repeat("a = b\n", 10_001), "krb5.conf:10001: more than 10000 relations"},
+		{"[libdefaults]\npermitted_enctypes = DEFAULT -aes -rc4 -des3", "krb5.conf:2: permitted_enctypes: none of"},
 	} {
-		_, err := parseConfig(files, "krb5.conf", []byte(text))
+		_, err := parseConfig(files, "krb5.conf", []byte(c.text))
 		var placed *ConfigError
-		if !errors.As(err, &placed) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.40q: %v, want %s", text, err, want)
+		if !errors.As(err, &placed) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%.40q: %v, want %s", c.text, err, c.want)
 		}
 	}
 }
@@ -248,6 +250,20 @@ func TestLoadConfigTakesTheFilesThatThereAre(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"a:88", "b:88"}, c.Realms[0].KDC); diff != "" || c.LibDefaults.DefaultRealm != "A" || !c.LibDefaults.Forwardable {
 		t.Errorf("realm %s, forwardable %t, KDCs (-want +got):\n%s", c.LibDefaults.DefaultRealm, c.LibDefaults.Forwardable, diff)
+	}
+
+	for name, text := range map[string]string{
+		"a final section":    "[libdefaults]\ndefault_realm = A\n[realms]*\nA = {\nkdc = a\n}\n[realms]\nA = {\nkdc = c\n}\n",
+		"a final subsection": "[libdefaults]\ndefault_realm = A\n[realms]\nA = {\nkdc = a\n}*\nA = {\nkdc = c\n}\n",
+		"a final relation":   "[libdefaults]\ndefault_realm = A\n[realms]\nA = {\nkdc* = a\nkdc = c\n}\n",
+	} {
+		c, err := load(write("final", text) + ":" + second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"a:88", "c:88"}, c.Realms[0].KDC); diff != "" {
+			t.Errorf("%s, and another file (-want +got):\n%s", name, diff)
+		}
 	}
 
 	if _, err = load(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "set KRB5_CONFIG") {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -13,35 +14,38 @@ import (
 type profileReader struct {
 	fsys      fs.FS // the root of the file system
 	root      relation
+	list      int // the place, from 1, of the file in KRB5_CONFIG that is read
 	files     int
 	relations int
 }
 
-// add puts a relation under a section, unless a final one of its name is there.
+// closed says whether a final marker in an earlier file holds off what is read now.
+func (r *profileReader) closed(there *relation) bool {
+	return there.final != 0 && there.final < r.list
+}
+
+// add puts a relation under a section, unless one of its name is closed.
 func (r *profileReader) add(to, child *relation) error {
 	if r.relations++; r.relations > maxConfigRelations {
 		return fmt.Errorf("more than %d relations in krb5.conf and what it includes", maxConfigRelations)
 	}
-	for _, there := range to.all(child.tag) {
-		if there.final {
-			return nil
-		}
+	if !slices.ContainsFunc(to.all(child.tag), r.closed) {
+		to.children = append(to.children, child)
 	}
-	to.children = append(to.children, child)
 	return nil
 }
 
 // section puts a section under another and gives the one to fill: the section of
-// that name that is there already, or one that nobody will see behind a final one.
+// that name that is there already, or one that nobody will see if that is closed.
 func (r *profileReader) section(under, s *relation) (*relation, error) {
 	there := under.sub(s.tag)
 	switch {
 	case there == nil:
 		return s, r.add(under, s)
-	case there.final:
+	case r.closed(there):
 		return s, nil
 	default:
-		there.final = s.final
+		there.final = max(there.final, s.final)
 		return there, nil
 	}
 }

@@ -39,7 +39,7 @@ type relation struct {
 	tag      string
 	value    string
 	section  bool
-	final    bool // nothing may be added under the same tag
+	final    int // the place, from 1, of the file in KRB5_CONFIG after which nothing is added; 0: none
 	children []*relation
 	file     string
 	line     int
@@ -108,9 +108,6 @@ func (p *parser) parse(text string) error {
 			return &ConfigError{File: p.file, Line: p.line, Err: err}
 		}
 	}
-	if len(p.open) > 1 {
-		return p.open[len(p.open)-1].fail(errors.New("\"{\" without its \"}\""))
-	}
 	return nil
 }
 
@@ -164,7 +161,7 @@ func (p *parser) header(line string) error {
 		return fmt.Errorf("section header %q is not [name]", line)
 	}
 	section, err := p.reader.section(&p.reader.root, &relation{
-		tag: name, section: true, final: strings.HasPrefix(rest, "*"), file: p.file, line: p.line,
+		tag: name, section: true, final: p.final(strings.HasPrefix(rest, "*")), file: p.file, line: p.line,
 	})
 	p.open = []*relation{section}
 	return err
@@ -177,7 +174,7 @@ func (p *parser) leave(line string) error {
 	}
 	last := len(p.open) - 1
 	if strings.HasPrefix(line, "}*") {
-		p.open[last].final = true
+		p.open[last].final = p.final(true)
 	}
 	p.open = p.open[:last]
 	return nil
@@ -190,7 +187,7 @@ func (p *parser) relation(line string) error {
 		return fmt.Errorf("line %q is not tag = value", line)
 	}
 	tag, final := strings.CutSuffix(tag, "*")
-	r := &relation{tag: strings.TrimSpace(tag), final: final, file: p.file, line: p.line}
+	r := &relation{tag: strings.TrimSpace(tag), final: p.final(final), file: p.file, line: p.line}
 	value = strings.TrimSpace(value)
 	switch {
 	case value == "":
@@ -204,6 +201,15 @@ func (p *parser) relation(line string) error {
 		r.value = uncomment(value)
 	}
 	return p.reader.add(p.open[len(p.open)-1], r)
+}
+
+// final is what a final marker does: it holds off the files behind this one in
+// KRB5_CONFIG, but nothing in this one and what it includes.
+func (p *parser) final(marked bool) int {
+	if !marked {
+		return 0
+	}
+	return p.reader.list
 }
 
 // enter opens the braces of a relation; text is "{" and what follows it.
