@@ -18,10 +18,35 @@ const anyPlace = "*"
 type AskKey struct {
 	Priority  records.Priority // the lower number is served first
 	RequestID int64            // comes back in Container.AllocationRequestID
+	// ExecutionType is guaranteed when empty. Opportunistic containers are given at
+	// once, and queue on their node if there is no room; the cluster needs
+	// yarn.resourcemanager.opportunistic-container-allocation.enabled.
+	ExecutionType records.ExecutionType
 }
 
 func compareKeys(a, b AskKey) int {
-	return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.RequestID, b.RequestID))
+	return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.RequestID, b.RequestID),
+		cmp.Compare(a.ExecutionType, b.ExecutionType))
+}
+
+// canonical is the one name of an execution type that has two.
+func canonical(t records.ExecutionType) records.ExecutionType {
+	if t == records.ExecutionGuaranteed {
+		return ""
+	}
+	return t
+}
+
+func (k AskKey) canonical() AskKey {
+	k.ExecutionType = canonical(k.ExecutionType)
+	return k
+}
+
+func (k AskKey) opportunistic() bool { return k.ExecutionType == records.ExecutionOpportunistic }
+
+// keyOf is the key that a container was given for.
+func keyOf(c records.Container) AskKey {
+	return AskKey{Priority: c.Priority, RequestID: c.AllocationRequestID, ExecutionType: c.ExecutionType}.canonical()
 }
 
 // Ask is what is wanted under one key: Count more containers of one size.
@@ -34,8 +59,17 @@ type Ask struct {
 	// than Count, which is the limit. Without hosts any place will do, but then
 	// the scheduler gives one container per NodeManager heartbeat.
 	Hosts []HostAsk
-	// Strict keeps containers off other hosts than those named.
+	// Racks are where they are wanted besides.
+	Racks []RackAsk
+	// Strict keeps containers off other hosts and racks than those named. Without
+	// it YARN waits for a while before it settles for others: as many of its
+	// chances as yarn.scheduler.capacity.node-locality-delay says for another host
+	// of the rack, and rack-locality-additional-delay for another rack. To relax a
+	// strict ask at a time of one's own, set it again.
 	Strict bool
+	// Enforce forbids YARN to promote or demote containers by itself
+	// (ExecutionTypeRequest#getEnforceExecutionType).
+	Enforce bool
 	// NodeLabel chooses a partition of the cluster; empty: the application's.
 	NodeLabel string
 }
@@ -47,6 +81,12 @@ type HostAsk struct {
 	Count int
 }
 
+// RackAsk is the part of an ask that names a rack, whichever hosts are in it.
+type RackAsk struct {
+	Rack  string // as in records.NodeReport
+	Count int
+}
+
 // resourceRequest is one entry of YARN's table: an absolute count for a place.
 type resourceRequest struct {
 	key        AskKey
@@ -54,6 +94,7 @@ type resourceRequest struct {
 	capability records.Resource
 	count      int
 	relax      bool
+	enforce    bool
 	label      string // on "*" only
 }
 
@@ -81,6 +122,7 @@ func newAskTable() askTable { return askTable{keys: make(map[AskKey]*asked)} }
 
 // set replaces what is wanted under a key.
 func (t *askTable) set(ask Ask) {
+	ask.Key = ask.Key.canonical()
 	a, ok := t.keys[ask.Key]
 	if !ok {
 		if ask.Count <= 0 {
@@ -102,6 +144,11 @@ func (t *askTable) set(ask Ask) {
 				next.racks[h.Rack] = min(next.racks[h.Rack]+h.Count, next.outstanding)
 			}
 		}
+		for _, r := range ask.Racks {
+			if r.Count > 0 {
+				next.racks[r.Rack] = min(next.racks[r.Rack]+min(r.Count, next.outstanding), next.outstanding)
+			}
+		}
 	}
 	if ok && a.same(next) {
 		return
@@ -117,12 +164,12 @@ func (t *askTable) set(ask Ask) {
 
 func (a *asked) same(b asked) bool {
 	return a.outstanding == b.outstanding && a.ask.Capability == b.ask.Capability &&
-		a.ask.Strict == b.ask.Strict && a.ask.NodeLabel == b.ask.NodeLabel &&
-		maps.Equal(a.hosts, b.hosts) && maps.Equal(a.racks, b.racks)
+		a.ask.Strict == b.ask.Strict && a.ask.Enforce == b.ask.Enforce && a.ask.NodeLabel == b.ask.NodeLabel &&
+		slices.Equal(a.ask.Racks, b.ask.Racks) && maps.Equal(a.hosts, b.hosts) && maps.Equal(a.racks, b.racks)
 }
 
 func (t *askTable) outstanding(key AskKey) int {
-	if a, ok := t.keys[key]; ok {
+	if a, ok := t.keys[key.canonical()]; ok {
 		return a.outstanding
 	}
 	return 0
@@ -152,7 +199,7 @@ func (t *askTable) changes() (entries []resourceRequest, versions map[AskKey]int
 
 func (a *asked) entries() []resourceRequest {
 	entry := func(place string, count int) resourceRequest {
-		e := resourceRequest{key: a.ask.Key, place: place, capability: a.ask.Capability, count: count, relax: true}
+		e := resourceRequest{key: a.ask.Key, place: place, capability: a.ask.Capability, count: count, relax: true, enforce: a.ask.Enforce}
 		if count == 0 && a.accepted != (records.Resource{}) {
 			e.capability = a.accepted // YARN checks the size even of what is cancelled
 		}
@@ -160,10 +207,19 @@ func (a *asked) entries() []resourceRequest {
 	}
 	whole := entry(anyPlace, a.outstanding)
 	whole.relax, whole.label = !a.ask.Strict, a.ask.NodeLabel
-	entries := []resourceRequest{whole}
+	var entries []resourceRequest
+	if a.ask.Key.opportunistic() && a.accepted != (records.Resource{}) && a.accepted != whole.capability {
+		// Opportunistic asks are told apart by their size, too
+		// (OpportunisticContainerContext#addToOutstandingReqs).
+		former := entry(anyPlace, 0)
+		former.label = a.ask.NodeLabel
+		entries = append(entries, former)
+	}
+	entries = append(entries, whole)
 	for _, rack := range slices.Sorted(maps.Keys(a.racks)) {
 		e := entry(rack, a.racks[rack])
-		e.relax = !a.ask.Strict
+		named := slices.ContainsFunc(a.ask.Racks, func(r RackAsk) bool { return r.Rack == rack })
+		e.relax = named || !a.ask.Strict
 		entries = append(entries, e)
 	}
 	for _, host := range slices.Sorted(maps.Keys(a.hosts)) {
@@ -189,6 +245,7 @@ func (t *askTable) sent(entries []resourceRequest, versions map[AskKey]int) {
 		case e.count == 0:
 			delete(a.told, e.place)
 		default:
+			a.told[e.place] = true // what cancels a former size names the place, too
 			a.accepted = e.capability
 		}
 	}
@@ -251,14 +308,16 @@ func (t *askTable) forget() {
 // Where the request that the container answers carried this key itself, YARN
 // counted down first and took the new count second: it would give this
 // container once more, so the key is sent again.
+// Opportunistic containers are given within the request that asks for them, after
+// its counts were taken: they cross with nothing.
 func (t *askTable) allocated(c records.Container, request map[AskKey]int) bool {
-	key := AskKey{Priority: c.Priority, RequestID: c.AllocationRequestID}
+	key := keyOf(c)
 	a, ok := t.keys[key]
 	if !ok || a.outstanding == 0 {
 		return false
 	}
 	a.outstanding--
-	if _, crossed := request[key]; crossed {
+	if _, crossed := request[key]; crossed && !key.opportunistic() {
 		a.version++
 		a.changed = true
 	}

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -79,7 +80,8 @@ type Client struct {
 
 	registration *RegisterRequest // nil until Register; sent again when YARN has forgotten it
 	resynced     *Registration    // of a repeated registration, until a response carries it out
-	gone         error            // wraps ErrAttemptGone: the last word on this attempt
+	nmTokens     map[records.NodeID]*creds.Token
+	gone         error // wraps ErrAttemptGone: the last word on this attempt
 }
 
 // New makes a Client. It connects with the first call.
@@ -102,7 +104,7 @@ func oneRound() yarnrpc.Policy {
 }
 
 func newClient(attempt records.ApplicationAttemptID, rpc connection, token *atomic.Pointer[creds.Token], log logrus.FieldLogger) *Client {
-	return &Client{attempt: attempt, rpc: rpc, token: token, log: log, core: newCore()}
+	return &Client{attempt: attempt, rpc: rpc, token: token, log: log, core: newCore(), nmTokens: make(map[records.NodeID]*creds.Token)}
 }
 
 // Close ends the connections. It does not unregister.
@@ -113,6 +115,9 @@ type RegisterRequest struct {
 	Host        string // shown in application reports
 	RPCPort     int    // likewise; -1 where there is none
 	TrackingURL string // that YARN's proxy leads to; host:port alone is taken as http
+	// Rules are constraints that hold for all containers with certain tags; they
+	// need what SchedulingRequest needs.
+	Rules []TagRule
 }
 
 // Registration is what YARN answers to Register.
@@ -128,6 +133,10 @@ type Registration struct {
 	// applications that keep containers across attempts.
 	PreviousContainers []records.Container
 	NMTokens           map[records.NodeID]*creds.Token // of their nodes
+	// ResourceTypes are those that the cluster knows, memory and cores included.
+	ResourceTypes []records.ResourceType
+	// Profiles are named sizes of containers; nil where the cluster has none.
+	Profiles []records.ResourceProfile
 	// ClientToAMKey verifies the tokens of clients; secure clusters only. Secret.
 	ClientToAMKey []byte
 }
@@ -155,7 +164,9 @@ func (c *Client) register(ctx context.Context) (Registration, error) {
 	if err != nil {
 		return Registration{}, err
 	}
-	return registrationOf(&response), nil
+	registration := registrationOf(&response)
+	maps.Copy(c.nmTokens, registration.NMTokens)
+	return registration, nil
 }
 
 // SetAsk replaces all that is wanted under the ask's key. It is sent with the
@@ -163,8 +174,61 @@ func (c *Client) register(ctx context.Context) (Registration, error) {
 // that comes: SetAsk is for changes of mind.
 func (c *Client) SetAsk(ask Ask) { c.core.asks.set(ask) }
 
+// SetSchedulingRequest replaces all that is wanted under the request's key, as
+// SetAsk does for asks.
+func (c *Client) SetSchedulingRequest(r SchedulingRequest) { c.core.requests.set(r) }
+
 // Outstanding is how many containers are still to come under a key.
-func (c *Client) Outstanding(key AskKey) int { return c.core.asks.outstanding(key) }
+func (c *Client) Outstanding(key AskKey) int {
+	return c.core.asks.outstanding(key) + c.core.requests.outstanding(key)
+}
+
+// Resize asks for another size of a running container, with the next Allocate:
+// more of each resource, or less. The result comes in Response.Updated or
+// UpdateErrors (AMRMClient#requestContainerUpdate). Errors wrap
+// ErrUpdateOutstanding and ErrUpdateUseless.
+func (c *Client) Resize(container records.Container, to records.Resource) error {
+	update, err := resize(container, to)
+	if err != nil {
+		return err
+	}
+	return c.core.updates.add(update)
+}
+
+// Promote asks to make an opportunistic container a guaranteed one, as Resize
+// does for its size.
+func (c *Client) Promote(container records.Container) error {
+	return c.retype(container, Promote, records.ExecutionGuaranteed)
+}
+
+// Demote asks to make a guaranteed container an opportunistic one, as Resize does
+// for its size.
+func (c *Client) Demote(container records.Container) error {
+	return c.retype(container, Demote, records.ExecutionOpportunistic)
+}
+
+func (c *Client) retype(container records.Container, kind UpdateType, to records.ExecutionType) error {
+	update, err := retype(container, kind, to)
+	if err != nil {
+		return err
+	}
+	return c.core.updates.add(update)
+}
+
+// SetTrackingURL replaces the registered URL with the next Allocate, on clusters
+// of Hadoop 3.1 or later (AMRMClient#updateTrackingUrl). Call it after Register.
+func (c *Client) SetTrackingURL(url string) {
+	c.core.trackingURL = url
+	if c.registration != nil {
+		registration := *c.registration
+		registration.TrackingURL = url
+		c.registration = &registration
+	}
+}
+
+// NMTokens are the newest tokens of all nodes that this attempt has had containers
+// on; each is told by YARN once (NMTokenCache). The map is the caller's.
+func (c *Client) NMTokens() map[records.NodeID]*creds.Token { return maps.Clone(c.nmTokens) }
 
 // Release gives containers back with the next Allocate, started or not. Their
 // completion comes with status ExitAborted.
@@ -177,8 +241,8 @@ func (c *Client) Blacklist(avoid, dontAvoid []string) {
 	c.core.dontAvoid(dontAvoid)
 }
 
-// Changed reports whether asks, releases or the blacklist wait to be sent: the
-// caller may call Allocate at once rather than at its next beat.
+// Changed reports whether asks, releases, updates or the blacklist wait to be
+// sent: the caller may call Allocate at once rather than at its next beat.
 func (c *Client) Changed() bool { return c.core.pending() }
 
 // Response is what an Allocate brought. Every container and status is told once.
@@ -192,6 +256,13 @@ type Response struct {
 	// Completed are containers that have ended, also those never started. The
 	// next Allocate tells YARN that they have been taken note of.
 	Completed []records.ContainerStatus
+	// Updated are containers that Resize, Promote or Demote has changed, and those
+	// that YARN has promoted by itself.
+	Updated []UpdatedContainer
+	// UpdateErrors are refused updates.
+	UpdateErrors []*UpdateError
+	// Rejected are scheduling requests that YARN has given up.
+	Rejected []Rejection
 	// UpdatedNodes have changed: come, gone, or been reconfigured.
 	UpdatedNodes []records.NodeReport
 	// PreviousContainers are of earlier attempts and still run.
@@ -199,9 +270,16 @@ type Response struct {
 	// NMTokens are for nodes used for the first time, or replace older ones.
 	NMTokens map[records.NodeID]*creds.Token
 	// Headroom is what the application's queue still has room for.
-	Headroom     records.Resource
+	Headroom records.Resource
+	// Enhanced is told on clusters with opportunistic containers only; else zero.
+	Enhanced     EnhancedHeadroom
 	ClusterNodes int
-	Preemption   Preemption
+	// Priority is the application's; higher goes first.
+	Priority   records.Priority
+	Preemption Preemption
+	// Collector takes this application's events for the timeline service, version
+	// 2; nil when YARN has not told it with this response.
+	Collector *Collector
 	// Resynced says that the ResourceManager had restarted: registration, asks
 	// and releases have been sent again.
 	Resynced bool
@@ -211,6 +289,30 @@ type Response struct {
 type Preemption struct {
 	Strict     []records.ContainerID // will be killed
 	Negotiable []records.ContainerID // will be killed unless as much is released elsewhere
+	// Wanted is how much "as much" is: containers of any choice that cover it may
+	// be released in place of Negotiable.
+	Wanted []WantedBack
+}
+
+// WantedBack is an amount that YARN wants back, as containers of a size on a place.
+type WantedBack struct {
+	Priority   records.Priority
+	Place      string // host, rack or "*"
+	Capability records.Resource
+	Count      int
+}
+
+// EnhancedHeadroom is a measure for how many opportunistic containers to ask for
+// (org.apache.hadoop.yarn.api.records.EnhancedHeadroom).
+type EnhancedHeadroom struct {
+	Pending     int // containers that wait in the queues of all NodeManagers
+	ActiveCores int // of the cluster
+}
+
+// Collector is a timeline collector.
+type Collector struct {
+	Address string       // host:port
+	Token   *creds.Token // nil without security
 }
 
 // maxResyncs bounds the repairs within one Allocate.
@@ -256,7 +358,11 @@ func (c *Client) allocate(ctx context.Context, progress float32) (Response, erro
 		responseID: response.GetResponseId(),
 		allocated:  r.Allocated,
 		completed:  r.Completed,
+		updated:    r.Updated,
+		refused:    r.UpdateErrors,
+		rejected:   r.Rejected,
 	})
+	maps.Copy(c.nmTokens, r.NMTokens)
 	if token := pbconv.Token(response.GetAmRmToken()); token != nil {
 		// Only connections made from now on use the new key, and YARN repeats the
 		// token until it sees one.

@@ -18,17 +18,23 @@ import (
 //     time, and one whose answer was lost is repeated as it was, not rebuilt.
 //   - A request that is refused for its content has changed nothing, nor have
 //     earlier tries of it: ids are compared first.
+//   - An update of a container is sent once and stays outstanding until it is
+//     carried out, refused, or the container has completed.
 //   - A request acknowledges the completed containers of the response before it.
 //   - After a restart the ResourceManager wants a registration, the id 0, and
 //     everything anew.
 type core struct {
 	asks       askTable
+	requests   requestTable
+	updates    updateTable
 	responseID int32
 	unanswered *allocation // sent, and perhaps executed
 
 	releases  map[records.ContainerID]bool // until YARN says they have completed; true: YARN has been told
 	blacklist map[string]bool              // hosts to avoid; true: YARN has been told
 	cleared   map[string]bool              // hosts to avoid no more, to be told
+
+	trackingURL string // a new one, to be told
 }
 
 // allocation is one allocate request.
@@ -38,6 +44,9 @@ type allocation struct {
 	asks             []resourceRequest
 	versions         map[AskKey]int    // of the keys in asks
 	fresh            []resourceRequest // of asks, for places that YARN has not been told of before
+	requests         requestChanges
+	updates          []ContainerUpdate
+	trackingURL      string
 	release          []records.ContainerID
 	avoid, dontAvoid []string
 	maybeApplied     bool // a try of it was lost on the way there or back
@@ -46,6 +55,8 @@ type allocation struct {
 func newCore() *core {
 	return &core{
 		asks:      newAskTable(),
+		requests:  newRequestTable(),
+		updates:   make(updateTable),
 		releases:  make(map[records.ContainerID]bool),
 		blacklist: make(map[string]bool),
 		cleared:   make(map[string]bool),
@@ -81,7 +92,8 @@ func (c *core) dontAvoid(hosts []string) {
 // pending reports whether the next request has more to say than that the
 // application lives.
 func (c *core) pending() bool {
-	return c.unanswered != nil || c.asks.pending() || len(c.cleared) > 0 ||
+	return c.unanswered != nil || c.asks.pending() || c.requests.pending() || len(c.updates.untold()) > 0 ||
+		c.trackingURL != "" || len(c.cleared) > 0 ||
 		len(untold(c.releases)) > 0 || len(untold(c.blacklist)) > 0
 }
 
@@ -106,6 +118,9 @@ func (c *core) next(progress float32) *allocation {
 	a.avoid = slices.Sorted(slices.Values(untold(c.blacklist)))
 	a.dontAvoid = slices.Sorted(maps.Keys(c.cleared))
 	a.fresh = c.asks.sending(a.asks)
+	a.requests = c.requests.sending()
+	a.updates = c.updates.untold()
+	a.trackingURL = c.trackingURL
 	c.unanswered = a
 	return a
 }
@@ -115,6 +130,9 @@ type answer struct {
 	responseID int32
 	allocated  []records.Container
 	completed  []records.ContainerStatus
+	updated    []UpdatedContainer
+	refused    []*UpdateError
+	rejected   []Rejection
 }
 
 // answered takes the response to the unanswered request. It parts the new
@@ -124,6 +142,11 @@ func (c *core) answered(r answer) (wanted, surplus []records.Container) {
 	c.unanswered = nil
 	c.responseID = r.responseID
 	c.asks.sent(a.asks, a.versions)
+	c.requests.sent(a.requests)
+	c.updates.sent(a.updates)
+	if c.trackingURL == a.trackingURL {
+		c.trackingURL = ""
+	}
 	for _, id := range a.release {
 		c.releases[id] = true
 	}
@@ -142,9 +165,19 @@ func (c *core) answered(r answer) (wanted, surplus []records.Container) {
 	}
 	for _, status := range r.completed {
 		delete(c.releases, status.ID)
+		delete(c.updates, status.ID)
+	}
+	for _, updated := range r.updated {
+		delete(c.updates, updated.Container.ID)
+	}
+	for _, refused := range r.refused {
+		delete(c.updates, refused.Update.Container)
+	}
+	for _, rejection := range r.rejected {
+		c.requests.rejected(rejection)
 	}
 	for _, container := range r.allocated {
-		if c.asks.allocated(container, a.versions) {
+		if c.asks.allocated(container, a.versions) || c.requests.allocated(keyOf(container), a.requests) {
 			wanted = append(wanted, container)
 		} else {
 			surplus = append(surplus, container)
@@ -171,6 +204,7 @@ func (c *core) failed(f failure) {
 		return
 	}
 	c.asks.notSent(a.fresh)
+	c.requests.notSent(a.requests)
 	c.unanswered = nil
 }
 
@@ -195,6 +229,8 @@ func (c *core) forgotten() {
 	c.unanswered = nil
 	c.responseID = 0
 	c.asks.forget()
+	c.requests.forget()
+	c.updates.forget()
 	for id := range c.releases {
 		c.releases[id] = false
 	}

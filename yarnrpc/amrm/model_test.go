@@ -38,13 +38,24 @@ type rmModel struct {
 	released   map[records.ContainerID]bool
 	sequence   int64
 
+	requests map[AskKey]int // of scheduling requests
+	// eager is how many opportunistic containers the next allocate gives at once.
+	eager    int
+	versions map[records.ContainerID]int
+	updating map[records.ContainerID]*yarnpb.UpdateContainerRequestProto
+	updated  []*yarnpb.UpdatedContainerProto // to be told
+	news     []records.ContainerID           // of updated in the last response
+
 	// What becomes of the next call.
 	loseRequest, loseResponse bool
 	unreachable               error
 }
 
 func newModel(t *rapid.T) *rmModel {
-	return &rmModel{t: t, table: map[AskKey]map[string]int{}, live: map[records.ContainerID]bool{}, released: map[records.ContainerID]bool{}}
+	return &rmModel{
+		t: t, table: map[AskKey]map[string]int{}, live: map[records.ContainerID]bool{}, released: map[records.ContainerID]bool{},
+		requests: map[AskKey]int{}, versions: map[records.ContainerID]int{}, updating: map[records.ContainerID]*yarnpb.UpdateContainerRequestProto{},
+	}
 }
 
 func (m *rmModel) Reset()       {}
@@ -101,8 +112,13 @@ func (m *rmModel) allocate(r *yarnpb.AllocateRequestProto, response proto.Messag
 			"Invalid responseId in AllocateRequest from application attempt: %s, expect responseId to be %d, but get %d",
 			testAttempt, m.lastID, id))
 	}
+	given := m.granted // before the request's content counts
+	m.granted = nil
 	for _, ask := range r.GetAsk() {
 		key := AskKey{Priority: pbconv.Priority(ask.GetPriority()), RequestID: ask.GetAllocationRequestId()}
+		if request := ask.GetExecutionTypeRequest(); request != nil {
+			key.ExecutionType = canonical(pbconv.ExecutionType(request.ExecutionType))
+		}
 		if ask.GetNumContainers() < 0 {
 			m.t.Fatalf("negative ask %v", ask)
 		}
@@ -111,6 +127,15 @@ func (m *rmModel) allocate(r *yarnpb.AllocateRequestProto, response proto.Messag
 		}
 		m.table[key][ask.GetResourceName()] = int(ask.GetNumContainers())
 	}
+	for _, request := range r.GetSchedulingRequests() {
+		key := AskKey{Priority: pbconv.Priority(request.GetPriority()), RequestID: request.GetAllocationRequestId()}
+		m.requests[key] = int(request.GetResourceSizing().GetNumAllocations())
+	}
+	errors := m.takeUpdates(r.GetUpdateRequests())
+	for ; m.eager > 0; m.eager-- {
+		m.grant(opportunistic, "h1a")
+	}
+	m.granted = slices.Concat(given, m.granted)
 	for _, p := range r.GetRelease() {
 		if id := pbconv.ContainerID(p); m.live[id] {
 			m.complete(id, records.ExitAborted)
@@ -118,7 +143,12 @@ func (m *rmModel) allocate(r *yarnpb.AllocateRequestProto, response proto.Messag
 		}
 	}
 	m.lastID++
-	m.last = &yarnpb.AllocateResponseProto{ResponseId: proto.Int32(m.lastID)}
+	m.last = &yarnpb.AllocateResponseProto{ResponseId: proto.Int32(m.lastID), UpdateErrors: errors, UpdatedContainers: m.updated}
+	m.news = nil
+	for _, u := range m.updated {
+		m.news = append(m.news, pbconv.ContainerID(u.GetContainer().GetId()))
+	}
+	m.updated = nil
 	for _, c := range m.granted {
 		m.last.AllocatedContainers = append(m.last.AllocatedContainers, pbconv.ContainerProto(c))
 	}
@@ -128,6 +158,48 @@ func (m *rmModel) allocate(r *yarnpb.AllocateRequestProto, response proto.Messag
 	m.told, m.granted, m.completed = m.granted, nil, nil
 	proto.Merge(response, m.last)
 	return nil
+}
+
+// takeUpdates keeps what is to be changed, and refuses what cannot be.
+func (m *rmModel) takeUpdates(requests []*yarnpb.UpdateContainerRequestProto) (refused []*yarnpb.UpdateContainerErrorProto) {
+	for _, u := range requests {
+		id := pbconv.ContainerID(u.GetContainerId())
+		reason := ""
+		switch {
+		case m.updating[id] != nil:
+			m.t.Fatalf("an update of %s is sent twice", id)
+		case !m.live[id]:
+			reason = ReasonContainer
+		case int(u.GetContainerVersion()) != m.versions[id]:
+			reason = ReasonVersion
+		default:
+			m.updating[id] = u
+			continue
+		}
+		refused = append(refused, &yarnpb.UpdateContainerErrorProto{
+			Reason: proto.String(reason), UpdateRequest: u, CurrentContainerVersion: proto.Int32(int32(m.versions[id])),
+		})
+	}
+	return refused
+}
+
+// carryOut changes a container as asked.
+func (m *rmModel) carryOut(id records.ContainerID) {
+	u := m.updating[id]
+	delete(m.updating, id)
+	m.versions[id]++
+	m.updated = append(m.updated, &yarnpb.UpdatedContainerProto{
+		UpdateType: u.GetUpdateType().Enum(),
+		Container:  pbconv.ContainerProto(records.Container{ID: id, Version: m.versions[id], Resource: pbconv.Resource(u.GetCapability())}),
+	})
+}
+
+// grantRequested gives one container of a scheduling request.
+func (m *rmModel) grantRequested(key AskKey) {
+	if m.requests[key] > 0 {
+		m.requests[key]--
+		m.give(key, "h2a")
+	}
 }
 
 // grant gives one outstanding container on a host, and counts down.
@@ -143,11 +215,15 @@ func (m *rmModel) grant(key AskKey, host string) {
 	} else if places[rackOf(host)] > 0 {
 		places[rackOf(host)]--
 	}
+	m.give(key, host)
+}
+
+func (m *rmModel) give(key AskKey, host string) {
 	m.sequence++
 	c := records.Container{
 		ID:       records.ContainerID{Attempt: testAttempt, ID: m.sequence},
 		Node:     records.NodeID{Host: host, Port: 1},
-		Priority: key.Priority, AllocationRequestID: key.RequestID, Resource: records.Resource{MemoryMB: 1, VCores: 1},
+		Priority: key.Priority, AllocationRequestID: key.RequestID, ExecutionType: key.ExecutionType, Resource: records.Resource{MemoryMB: 1, VCores: 1},
 		Token: &creds.Token{Kind: creds.KindContainer},
 	}
 	m.granted = append(m.granted, c)
@@ -156,6 +232,10 @@ func (m *rmModel) grant(key AskKey, host string) {
 
 func (m *rmModel) complete(id records.ContainerID, status records.ExitStatus) {
 	delete(m.live, id)
+	delete(m.updating, id)
+	m.updated = slices.DeleteFunc(m.updated, func(u *yarnpb.UpdatedContainerProto) bool {
+		return pbconv.ContainerID(u.GetContainer().GetId()) == id
+	})
 	m.completed = append(m.completed, records.ContainerStatus{ID: id, State: records.ContainerComplete, ExitStatus: status})
 }
 
@@ -167,7 +247,24 @@ func (m *rmModel) restart() {
 		delete(m.live, c.ID)
 	}
 	m.table, m.granted, m.completed, m.told = map[AskKey]map[string]int{}, nil, nil, nil
+	// An update that no NodeManager has been told of yet is taken back.
+	for _, u := range m.updated {
+		m.versions[pbconv.ContainerID(u.GetContainer().GetId())]--
+	}
+	for _, id := range m.news {
+		m.versions[id]--
+	}
+	m.updated, m.news = nil, nil
+	clear(m.updating)
+	clear(m.requests)
 }
+
+// opportunistic is the key of asks that are met at once, constrained that of
+// scheduling requests.
+var (
+	opportunistic = AskKey{Priority: 1, ExecutionType: records.ExecutionOpportunistic}
+	constrained   = AskKey{Priority: 3, RequestID: 1}
+)
 
 func rackOf(host string) string { return "/rack" + host[1:2] }
 
@@ -184,10 +281,12 @@ func TestClientAgainstAModelOfTheResourceManager(t *testing.T) {
 		}
 		need := map[AskKey]int{} // what the caller still wants
 		held := map[records.ContainerID]bool{}
+		newest := map[records.ContainerID]records.Container{}
 		seen := map[records.ContainerID]bool{}
 		given := map[records.ContainerID]bool{} // released by the caller
 		hosts := []string{"h1a", "h1b", "h2a"}
-		keys := rapid.SampledFrom([]AskKey{{1, 0}, {1, 7}, {2, 0}})
+		keys := rapid.SampledFrom([]AskKey{{Priority: 1}, {Priority: 1, RequestID: 7}, {Priority: 2}, opportunistic})
+		queued := keys.Filter(func(key AskKey) bool { return key != opportunistic }) // served when NodeManagers report
 
 		allocate := func(t *rapid.T) error {
 			r, err := c.Allocate(t.Context(), 0.5)
@@ -196,9 +295,13 @@ func TestClientAgainstAModelOfTheResourceManager(t *testing.T) {
 					t.Fatalf("%s is told twice", container.ID)
 				}
 				seen[container.ID], held[container.ID] = true, true
+				newest[container.ID] = container
+			}
+			for _, u := range r.Updated {
+				newest[u.Container.ID] = u.Container
 			}
 			for _, container := range r.Allocated {
-				key := AskKey{container.Priority, container.AllocationRequestID}
+				key := keyOf(container)
 				if need[key]--; need[key] < 0 {
 					t.Fatalf("%s was not wanted", container.ID)
 				}
@@ -219,6 +322,35 @@ func TestClientAgainstAModelOfTheResourceManager(t *testing.T) {
 				c.SetAsk(Ask{Key: key, Count: n, Hosts: asks, Capability: records.Resource{MemoryMB: 1, VCores: 1}})
 				need[key] = n
 			},
+			"request": func(t *rapid.T) {
+				n := rapid.IntRange(0, 5).Draw(t, "count")
+				c.SetSchedulingRequest(SchedulingRequest{
+					Key: constrained, Capability: records.Resource{MemoryMB: 1, VCores: 1}, Count: n,
+					Tags: []string{"a"}, Constraint: records.Apart(records.ScopeNode, records.OwnTags("a")...),
+				})
+				need[constrained] = n
+			},
+			"update": func(t *rapid.T) {
+				for _, id := range slices.SortedFunc(maps.Keys(held), compareContainers) {
+					if rapid.Bool().Draw(t, "more") {
+						container := newest[id]
+						more := container.Resource
+						more.MemoryMB++
+						if err := c.Resize(container, more); err != nil && !errors.Is(err, ErrUpdateOutstanding) {
+							t.Fatal(err)
+						}
+					}
+				}
+			},
+			"carry out": func(t *rapid.T) {
+				for _, id := range slices.SortedFunc(maps.Keys(rm.updating), compareContainers) {
+					if rapid.Bool().Draw(t, "now") {
+						rm.carryOut(id)
+					}
+				}
+			},
+			"grant at once":         func(t *rapid.T) { rm.eager = rapid.IntRange(0, 3).Draw(t, "eager") },
+			"grant by a constraint": func(*rapid.T) { rm.grantRequested(constrained) },
 			"release": func(t *rapid.T) {
 				for _, id := range slices.SortedFunc(maps.Keys(held), compareContainers) {
 					if rapid.Bool().Draw(t, "give back") {
@@ -228,7 +360,7 @@ func TestClientAgainstAModelOfTheResourceManager(t *testing.T) {
 				}
 			},
 			"grant": func(t *rapid.T) {
-				rm.grant(keys.Draw(t, "key"), rapid.SampledFrom(hosts).Draw(t, "host"))
+				rm.grant(queued.Draw(t, "key"), rapid.SampledFrom(hosts).Draw(t, "host"))
 			},
 			"complete": func(t *rapid.T) {
 				for _, id := range slices.SortedFunc(maps.Keys(rm.live), compareContainers) {
@@ -284,8 +416,18 @@ func TestClientAgainstAModelOfTheResourceManager(t *testing.T) {
 			t.Fatal("something still waits to be sent")
 		}
 		for key, n := range need {
-			if got := rm.table[key]["*"]; got != n {
+			if got := rm.table[key]["*"] + rm.requests[key]; got != n {
 				t.Errorf("YARN has %d outstanding for %v, the caller wants %d", got, key, n)
+			}
+		}
+		for id := range c.core.updates {
+			if rm.updating[id] == nil {
+				t.Errorf("an update of %s is waited for, and YARN does not know of it", id)
+			}
+		}
+		for id := range rm.updating {
+			if c.core.updates[id] == nil {
+				t.Errorf("YARN has an update of %s that nobody waits for", id)
 			}
 		}
 		for id := range given {

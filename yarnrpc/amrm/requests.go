@@ -1,0 +1,198 @@
+package amrm
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// SchedulingRequest asks for containers by a placement constraint instead of by
+// hosts (org.apache.hadoop.yarn.api.records.SchedulingRequest). The cluster needs
+// yarn.resourcemanager.placement-constraints.handler, "scheduler" or
+// "placement-processor"; without it YARN refuses every allocate that has one.
+type SchedulingRequest struct {
+	// Key must not be used by an Ask too, nor have an execution type. Once YARN has
+	// been told of it, only Count may change under a key: with "scheduler" anything
+	// else is refused; with "placement-processor" a second Count adds to the first,
+	// and nothing can be taken back.
+	Key        AskKey
+	Capability records.Resource // of each container
+	// Count is how many containers are still wanted; 0 cancels the request.
+	Count int
+	// Tags are put on the containers, for constraints to find them.
+	Tags []string
+	// Constraint says where they may go; nil: as registered for Tags, else anywhere.
+	Constraint records.PlacementConstraint
+}
+
+// TagRule makes a constraint hold for all containers with certain tags
+// (RegisterApplicationMasterRequest#setPlacementConstraints).
+type TagRule struct {
+	Tags       []string
+	Constraint records.PlacementConstraint
+}
+
+// RejectionReason says why a scheduling request was given up.
+type RejectionReason string
+
+const (
+	CouldNotPlace    RejectionReason = "COULD_NOT_PLACE_ON_NODE"    // no node satisfies the constraint
+	CouldNotSchedule RejectionReason = "COULD_NOT_SCHEDULE_ON_NODE" // the node that was chosen had no room, again and again
+)
+
+// Rejection says that YARN has given up Count containers of a scheduling request.
+// They are not outstanding any more. Only the placement processor rejects.
+type Rejection struct {
+	Key    AskKey
+	Count  int
+	Reason RejectionReason
+}
+
+// requestTable is what askTable is, for scheduling requests. The ResourceManager
+// counts down by itself, too, and an answer that crosses with a new count is
+// treated alike; there are no places.
+type requestTable struct {
+	keys map[AskKey]*requested
+}
+
+type requested struct {
+	request     SchedulingRequest // as last set
+	outstanding int
+	told        bool // the ResourceManager may have a count
+	changed     bool // to be sent
+	version     int  // grows with each set
+}
+
+// requestChanges are the scheduling requests of one allocate.
+type requestChanges struct {
+	requests []SchedulingRequest // with the outstanding count
+	versions map[AskKey]int
+	fresh    map[AskKey]bool // those that the ResourceManager had not been told of
+}
+
+func newRequestTable() requestTable { return requestTable{keys: make(map[AskKey]*requested)} }
+
+func (t *requestTable) set(request SchedulingRequest) {
+	request.Count = max(request.Count, 0)
+	r, ok := t.keys[request.Key]
+	if !ok {
+		if request.Count == 0 {
+			return
+		}
+		r = &requested{}
+		t.keys[request.Key] = r
+	}
+	same := r.request
+	same.Count = request.Count
+	if ok && r.outstanding == request.Count && reflect.DeepEqual(same, request) {
+		return
+	}
+	if request.Count == 0 {
+		if !r.told { // YARN never heard of it
+			delete(t.keys, request.Key)
+			return
+		}
+		request = same // so that YARN knows again what is cancelled
+	}
+	r.request, r.outstanding, r.changed = request, request.Count, true
+	r.version++
+}
+
+func (t *requestTable) outstanding(key AskKey) int {
+	if r, ok := t.keys[key]; ok {
+		return r.outstanding
+	}
+	return 0
+}
+
+func (t *requestTable) pending() bool {
+	for _, r := range t.keys {
+		if r.changed {
+			return true
+		}
+	}
+	return false
+}
+
+// sending lists what to send. The request may arrive whatever becomes of its
+// answer, so from now on the ResourceManager may have a count.
+func (t *requestTable) sending() requestChanges {
+	c := requestChanges{versions: make(map[AskKey]int), fresh: make(map[AskKey]bool)}
+	for _, key := range slices.SortedFunc(maps.Keys(t.keys), compareKeys) {
+		r := t.keys[key]
+		if !r.changed {
+			continue
+		}
+		request := r.request
+		request.Count = r.outstanding
+		c.requests = append(c.requests, request)
+		c.versions[key] = r.version
+		if !r.told {
+			r.told, c.fresh[key] = true, true
+		}
+	}
+	return c
+}
+
+// notSent takes sending back: the request has certainly not been applied.
+func (t *requestTable) notSent(c requestChanges) {
+	for key := range c.fresh {
+		if r, ok := t.keys[key]; ok {
+			r.told = false
+			t.drop(key, r)
+		}
+	}
+}
+
+// sent records that the ResourceManager has taken over what sending listed.
+func (t *requestTable) sent(c requestChanges) {
+	for key, version := range c.versions {
+		if r, ok := t.keys[key]; ok && r.version == version {
+			r.changed = false
+			t.drop(key, r)
+		}
+	}
+}
+
+// drop forgets a key of which nothing is left to come, nor to be said.
+func (t *requestTable) drop(key AskKey, r *requested) {
+	if r.outstanding == 0 && (!r.changed || !r.told) {
+		delete(t.keys, key)
+	}
+}
+
+// allocated counts down for a container. It reports false for one that nothing
+// was outstanding for. Where the answered request replaced an earlier count of
+// this key, the new count came second: see askTable.allocated.
+func (t *requestTable) allocated(key AskKey, c requestChanges) bool {
+	r, ok := t.keys[key]
+	if !ok || r.outstanding == 0 {
+		return false
+	}
+	r.outstanding--
+	if _, sent := c.versions[key]; sent && !c.fresh[key] {
+		r.version++
+		r.changed = true
+	}
+	t.drop(key, r)
+	return true
+}
+
+// rejected counts down for containers that the ResourceManager has given up.
+func (t *requestTable) rejected(rejection Rejection) {
+	if r, ok := t.keys[rejection.Key]; ok {
+		r.outstanding = max(0, r.outstanding-rejection.Count)
+		t.drop(rejection.Key, r)
+	}
+}
+
+// forget starts over with a ResourceManager that knows nothing.
+func (t *requestTable) forget() {
+	for key, r := range t.keys {
+		r.told, r.changed = false, r.outstanding > 0
+		r.version++
+		t.drop(key, r)
+	}
+}
