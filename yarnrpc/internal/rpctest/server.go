@@ -3,11 +3,14 @@
 // protocol; a ResourceManager or NodeManager is what the function makes of it.
 //
 // A Server has a goroutine for its listener, one for each connection and one for each
-// call; Close waits for all. Nothing but tests imports the package.
+// call; Close waits for all. Nothing but tests and yarnfake, which is for tests,
+// imports the package.
 package rpctest
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net"
 	"sync"
 	"testing"
@@ -29,6 +32,8 @@ type Call struct {
 	wire.Request
 	// User is who the connection belongs to: of a token, its identifier.
 	User string
+	// Token says that a token logged the connection in.
+	Token bool
 	// Conn is the connection, for handlers that break it.
 	Conn net.Conn
 	// Gone is closed when nothing more can come over the connection.
@@ -41,6 +46,8 @@ type Server struct {
 	// Passwords gives the password of a token by its identifier, and makes the server
 	// demand one. Nil: clients are believed.
 	Passwords func(identifier []byte) (password []byte, err error)
+	// Trusts makes a server with Passwords believe clients without a token, too.
+	Trusts bool
 	// QOPs are the qualities of protection on offer. None: authentication alone.
 	QOPs []sasl.QOP
 
@@ -58,9 +65,19 @@ type Server struct {
 // the test ends.
 func (s *Server) Listen(t testing.TB) (address string) {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	address, err := s.ListenLoopback(t.Context())
 	if err != nil {
 		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return address
+}
+
+// ListenLoopback starts the server on a free port of the loopback address; its owner closes it.
+func (s *Server) ListenLoopback(ctx context.Context) (address string, err error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("listen for hadoop rpc: %w", err)
 	}
 	s.listener = listener
 	s.tasks.Go(func() {
@@ -72,8 +89,7 @@ func (s *Server) Listen(t testing.TB) (address string) {
 			s.Serve(conn)
 		}
 	})
-	t.Cleanup(s.Close)
-	return listener.Addr().String()
+	return listener.Addr().String(), nil
 }
 
 // Serve answers on conn in a goroutine of its own, and closes it at the end.
@@ -151,6 +167,24 @@ func (e *exception) Error() string { return e.failure.Class + ": " + e.failure.M
 // Exception makes an error that reaches the client as a Java exception.
 func Exception(class, message string) error {
 	return &exception{wire.Failure{Class: class, Message: message, Detail: commonpb.RpcResponseHeaderProto_ERROR_APPLICATION}}
+}
+
+// NoSuchMethod makes the error for a call that the server does not have.
+func NoSuchMethod(call *Call) error {
+	return &exception{wire.Failure{
+		Class:   "org.apache.hadoop.ipc.RpcNoSuchMethodException",
+		Message: "Unknown method " + call.Call.Method + " called on " + call.Call.Protocol + " protocol.",
+		Detail:  commonpb.RpcResponseHeaderProto_ERROR_NO_SUCH_METHOD,
+	}}
+}
+
+// NoSuchProtocol makes the error for a call of a protocol that the server does not speak.
+func NoSuchProtocol(call *Call) error {
+	return &exception{wire.Failure{
+		Class:   "org.apache.hadoop.ipc.RpcNoSuchProtocolException",
+		Message: "Unknown protocol: " + call.Call.Protocol,
+		Detail:  commonpb.RpcResponseHeaderProto_ERROR_NO_SUCH_PROTOCOL,
+	}}
 }
 
 // Fatal makes an error after which the server closes the connection.

@@ -17,6 +17,7 @@ type session struct {
 	conn   net.Conn
 	layer  sasl.Layer // protects both directions; nil: nothing does
 	user   string
+	token  bool          // a token says who user is
 	gone   chan struct{} // closed when reading has ended
 
 	calls   sync.WaitGroup
@@ -30,7 +31,7 @@ func (s *session) run() {
 	if err != nil {
 		return
 	}
-	if s.server.Passwords != nil && auth == wire.AuthNone {
+	if s.server.Passwords != nil && !s.server.Trusts && auth == wire.AuthNone {
 		s.send(wire.CallAuthorizationFailed, nil, nil,
 			Fatal("org.apache.hadoop.security.AccessControlException", "SIMPLE authentication is not enabled.  Available:[TOKEN]"))
 		return
@@ -111,7 +112,7 @@ func (s *session) authenticate() bool {
 	if err != nil {
 		return false
 	}
-	s.user = string(identifier)
+	s.user, s.token = string(identifier), true
 	s.sendSASL(&commonpb.RpcSaslProto{State: commonpb.RpcSaslProto_SUCCESS.Enum(), Token: proof})
 	s.layer = layer
 	return true
@@ -162,7 +163,7 @@ func (s *session) handle(frame []byte) bool {
 	case wire.CallPing:
 		s.server.add(&s.server.pings)
 	case wire.CallContext:
-		if s.user == "" {
+		if !s.token {
 			s.user = r.Context.User
 		} else if r.Context.User != "" {
 			return false // a token says who it is for
@@ -170,7 +171,7 @@ func (s *session) handle(frame []byte) bool {
 		s.server.add(&s.server.logins)
 	default:
 		s.calls.Go(func() {
-			answer, err := s.server.Handler(&Call{Request: r, User: s.user, Conn: s.conn, Gone: s.gone})
+			answer, err := s.server.Handler(&Call{Request: r, User: s.user, Token: s.token, Conn: s.conn, Gone: s.gone})
 			s.send(r.ID, r.Call.ClientID, answer, err)
 		})
 	}

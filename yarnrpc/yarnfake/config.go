@@ -1,0 +1,101 @@
+package yarnfake
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+)
+
+// Config says what cluster to start. The zero value is one with a single node.
+type Config struct {
+	// Nodes is how many NodeManagers there are. 0: 1.
+	Nodes int
+	// Node is what each has to give. Zero: 8192 MiB and 8 cores.
+	Node records.Resource
+	// Minimum and Maximum bound a container; asks are rounded up to a multiple of
+	// Minimum (yarn.scheduler.minimum- and maximum-allocation-mb and -vcores). Zero:
+	// 128 MiB and 1 core, and the whole of Node.
+	Minimum, Maximum records.Resource
+	// MaxAttempts bounds the starts of an ApplicationMaster
+	// (yarn.resourcemanager.am.max-attempts). 0: 2.
+	MaxAttempts int
+	// Heartbeat is the time between two heartbeats of each NodeManager, at which
+	// containers are granted. 0: 100 ms; negative: none but those of Fake.Beat.
+	Heartbeat time.Duration
+	// Protection is what connections with a token must have: authentication,
+	// integrity or privacy, or several separated by commas (hadoop.rpc.protection).
+	// Empty: authentication.
+	Protection string
+	// ClientTokens has YARN make tokens for clients of the ApplicationMaster
+	// (ClientToAM), as secure clusters do.
+	ClientTokens bool
+	// InMemory opens no socket: Fake.Dial is the only way in.
+	InMemory bool
+	// Run is called for each container in place of a child process and gives its exit
+	// status. Its context ends when the container is to end; Run must then return.
+	Run func(ctx context.Context, c Container) records.ExitStatus
+	// Dir is where containers have their directories. Empty: a temporary directory,
+	// which Stop removes. Nothing is written where Run is set.
+	Dir string
+}
+
+// Container is one that runs, as Config.Run sees it.
+type Container struct {
+	ID       records.ContainerID
+	Node     records.NodeID
+	Resource records.Resource
+	User     string
+	// Master says that it is an ApplicationMaster's.
+	Master bool
+	// Launch is what it was started with. Nothing in it has been expanded.
+	Launch records.ContainerLaunchContext
+	// Credentials are those of Launch; an ApplicationMaster finds its AMRM token there
+	// under the empty alias.
+	Credentials *creds.Credentials
+}
+
+// cluster is a Config with its defaults.
+type cluster struct {
+	Config
+	settings settings
+	qops     []sasl.QOP
+}
+
+func (c Config) withDefaults() (cluster, error) {
+	c.Nodes = cmp.Or(c.Nodes, 1)
+	c.Node = cmp.Or(c.Node, records.Resource{MemoryMB: 8192, VCores: 8})
+	c.Minimum = cmp.Or(c.Minimum, records.Resource{MemoryMB: 128, VCores: 1})
+	c.Maximum = cmp.Or(c.Maximum, c.Node)
+	c.MaxAttempts = cmp.Or(c.MaxAttempts, 2)
+	c.Heartbeat = cmp.Or(c.Heartbeat, 100*time.Millisecond)
+	c.Protection = cmp.Or(c.Protection, "authentication")
+	switch {
+	case c.Nodes < 0:
+		return cluster{}, fmt.Errorf("start fake cluster: %d nodes: want 1 or more", c.Nodes)
+	case c.Minimum.MemoryMB <= 0 || c.Minimum.VCores <= 0 || !c.Minimum.Fits(c.Maximum):
+		return cluster{}, fmt.Errorf("start fake cluster: minimum %s is not between nothing and the maximum %s", c.Minimum, c.Maximum)
+	}
+	qops, err := sasl.ParseProtection(c.Protection)
+	if err != nil {
+		return cluster{}, fmt.Errorf("start fake cluster: protection %q: %w", c.Protection, err)
+	}
+	return cluster{Config: c, qops: qops, settings: settings{
+		minimum: c.Minimum, maximum: c.Maximum, maxAttempts: c.MaxAttempts, clientTokens: c.ClientTokens,
+	}}, nil
+}
+
+// workplace gives the directory for containers, and what removes it if it was made.
+func (c cluster) workplace() (dir string, remove func() error, err error) {
+	keep := func() error { return nil }
+	if c.Run != nil || c.Dir != "" {
+		return c.Dir, keep, nil
+	}
+	dir, err = os.MkdirTemp("", "yarnfake-")
+	return dir, func() error { return os.RemoveAll(dir) }, err
+}

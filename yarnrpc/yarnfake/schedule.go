@@ -1,0 +1,183 @@
+package yarnfake
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+const (
+	anyPlace    = "*"
+	defaultRack = "/default-rack"
+)
+
+// ask is what an attempt wants under one key: a row of its table.
+type ask struct {
+	priority   records.Priority
+	requestID  int64
+	capability records.Resource
+	places     map[string]place // by host, rack or anyPlace
+	missed     int              // heartbeats that brought nothing, since hosts were named or served
+}
+
+// place is one resource name's share of an ask.
+type place struct {
+	count   int32
+	relaxed bool
+}
+
+// take enters one request into the table. Its number replaces the one before.
+func (a *attempt) take(r *yarnpb.ResourceRequestProto, capability records.Resource) {
+	priority, id := pbconv.Priority(r.GetPriority()), r.GetAllocationRequestId()
+	i, found := slices.BinarySearchFunc(a.asks, ask{priority: priority, requestID: id}, func(x *ask, y ask) int {
+		return cmp.Or(cmp.Compare(x.priority, y.priority), cmp.Compare(x.requestID, y.requestID))
+	})
+	if !found {
+		a.asks = slices.Insert(a.asks, i, &ask{priority: priority, requestID: id, places: make(map[string]place)})
+	}
+	row := a.asks[i]
+	row.capability, row.missed = capability, 0
+	row.places[r.GetResourceName()] = place{count: r.GetNumContainers(), relaxed: r.GetRelaxLocality()}
+	if r.GetResourceName() == anyPlace && r.GetNumContainers() == 0 {
+		a.asks = slices.Delete(a.asks, i, i+1)
+	}
+}
+
+// beat gives a node what it has room for: masters first, then asks, both by the age
+// of applications, asks by their keys. An ask that names the node is served in full;
+// one for the rack or for any place gets a single container per heartbeat, and if it
+// names other hosts, only after each node could have served it once
+// (CapacityScheduler's delay, at its smallest).
+func (b *books) beat(now time.Time, id records.NodeID) []effect {
+	n := b.node(id)
+	if n == nil || n.lost {
+		return nil
+	}
+	n.heard = now
+	effects := b.expire(now, n)
+	elsewhere := 1 // containers for asks that do not name the node
+	for _, app := range b.apps {
+		a := app.attempt()
+		if !a.live() {
+			continue
+		}
+		if a.state == records.AttemptScheduled {
+			effects = append(effects, b.placeMaster(now, a, n)...)
+		}
+		if !a.registered || a.finishing || slices.Contains(a.blacklist, n.id.Host) {
+			continue
+		}
+		for _, row := range slices.Clone(a.asks) {
+			elsewhere -= b.serve(now, a, row, n, elsewhere)
+		}
+		a.asks = slices.DeleteFunc(a.asks, func(row *ask) bool { return row.places[anyPlace].count <= 0 })
+	}
+	return effects
+}
+
+// serve grants containers of one row on a node. It gives how many of them only fell
+// to the node.
+func (b *books) serve(now time.Time, a *attempt, row *ask, n *node, elsewhere int) int {
+	for row.places[n.id.Host].count > 0 && row.places[anyPlace].count > 0 && n.fits(row.capability) {
+		b.grant(now, a, row, n, n.id.Host, defaultRack, anyPlace)
+	}
+	if row.places[anyPlace].count <= 0 || elsewhere == 0 || !n.fits(row.capability) {
+		return 0
+	}
+	if row.namesHosts() {
+		if row.missed++; row.missed <= len(b.nodes) {
+			return 0
+		}
+	}
+	rack, anywhere := row.places[defaultRack], row.places[anyPlace]
+	switch {
+	case rack.count > 0 && rack.relaxed, rack.count > 0 && !row.namesHosts():
+		b.grant(now, a, row, n, defaultRack, anyPlace)
+	case anywhere.relaxed, !row.namesHosts() && rack.count == 0:
+		b.grant(now, a, row, n, anyPlace)
+	default:
+		return 0
+	}
+	return 1
+}
+
+// namesHosts reports whether a row still has a host's share.
+func (r *ask) namesHosts() bool {
+	for name, p := range r.places {
+		if name != anyPlace && name != defaultRack && p.count > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (n *node) fits(r records.Resource) bool { return n.used.Add(r).Fits(n.capability) }
+
+// grant takes a container out of a row's places.
+func (b *books) grant(now time.Time, a *attempt, row *ask, n *node, places ...string) {
+	for _, name := range places {
+		if p, is := row.places[name]; is && p.count > 0 {
+			p.count--
+			row.places[name] = p
+		}
+	}
+	row.missed = 0
+	c := b.allocate(now, a, n, row.capability)
+	c.priority, c.requestID = row.priority, row.requestID
+	a.granted = append(a.granted, c)
+}
+
+// allocate reserves a node's room for a new container of an attempt.
+func (b *books) allocate(now time.Time, a *attempt, n *node, r records.Resource) *container {
+	a.sequence++
+	c := &container{
+		id:  records.ContainerID{Attempt: a.id, ID: b.epoch<<40 | a.sequence},
+		app: a.app, owner: a, node: n, resource: r,
+		state: records.ContainerNew, exit: records.ExitUnknown, created: now,
+	}
+	n.used = n.used.Add(r)
+	n.containers++
+	a.app.containers = append(a.app.containers, c)
+	return c
+}
+
+// placeMaster starts an attempt's ApplicationMaster on a node that has room.
+func (b *books) placeMaster(now time.Time, a *attempt, n *node) []effect {
+	r := b.settings.normal(pbconv.Resource(a.app.context.GetResource()))
+	if !n.fits(r) {
+		return nil
+	}
+	c := b.allocate(now, a, n, r)
+	c.master, c.state = true, records.ContainerRunning
+	a.master, a.state = c, records.AttemptLaunched
+	if a.app.launched.IsZero() {
+		a.app.launched = now
+	}
+	return []effect{launch{node: n.id, request: b.masterLaunch(now, a)}}
+}
+
+// expire takes containers back that were not started in time.
+func (b *books) expire(now time.Time, n *node) []effect {
+	var effects []effect
+	for _, app := range b.apps {
+		for _, c := range slices.Clone(app.containers) {
+			if c.node == n && c.state == records.ContainerNew && !c.master && now.Sub(c.created) > containerExpiry {
+				effects = append(effects, b.end(now, c, records.ExitAborted, "Container expired since it was unused")...)
+			}
+		}
+	}
+	return effects
+}
+
+// normal rounds an amount up to a multiple of the minimum, up to the maximum.
+func (s settings) normal(r records.Resource) records.Resource {
+	up := func(x, step, most int64) int64 { return min(max(step, (x+step-1)/step*step), most) }
+	return records.Resource{
+		MemoryMB: up(r.MemoryMB, s.minimum.MemoryMB, s.maximum.MemoryMB),
+		VCores:   int(up(int64(r.VCores), int64(s.minimum.VCores), int64(s.maximum.VCores))),
+	}
+}
