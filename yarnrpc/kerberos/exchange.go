@@ -86,6 +86,9 @@ func ask(ctx context.Context, conf *config.Config, realm string, request []byte)
 	for i := 1; i <= count; i++ {
 		reply, err := askOne(ctx, kdcs[i], request)
 		if err != nil {
+			if !errors.Is(err, ErrReply) {
+				err = errors.New(err.Error()) // as text: who calls could take it for the service's own address
+			}
 			failed = append(failed, fmt.Errorf("%s: %w", kdcs[i], err))
 			continue
 		}

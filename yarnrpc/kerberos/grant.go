@@ -214,6 +214,9 @@ func exchange(ctx context.Context, conf *config.Config, with *grant, realm strin
 	if err != nil {
 		return nil, err
 	}
+	if request.PAData, err = present(with, request.ReqBody); err != nil {
+		return nil, err
+	}
 	b, err := request.Marshal()
 	if err != nil {
 		return nil, err
@@ -239,6 +242,37 @@ func exchange(ctx context.Context, conf *config.Config, with *grant, realm strin
 		return nil, fmt.Errorf("%w: a ticket of %v for %v", ErrReply, name{reply.CName, reply.CRealm}, got)
 	}
 	return newGrant(with.client, reply.Ticket, part), nil
+}
+
+// present shows the ticket for a request, RFC 4120 §3.3.1. The library's own names the
+// realm that issued the ticket as the client's, which is wrong two realms away.
+func present(with *grant, body messages.KDCReqBody) (types.PADataSequence, error) {
+	b, err := body.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	kind, err := crypto.GetEtype(with.key.KeyType)
+	if err != nil {
+		return nil, err
+	}
+	checksum, err := kind.GetChecksumHash(with.key.KeyValue, b, keyusage.TGS_REQ_PA_TGS_REQ_AP_REQ_AUTHENTICATOR_CHKSUM)
+	if err != nil {
+		return nil, err
+	}
+	authenticator, err := types.NewAuthenticator(with.client.realm, with.client.PrincipalName)
+	if err != nil {
+		return nil, err
+	}
+	authenticator.Cksum = types.Checksum{CksumType: kind.GetHashID(), Checksum: checksum}
+	proof, err := messages.NewAPReq(with.ticket, with.key, authenticator)
+	if err != nil {
+		return nil, err
+	}
+	value, err := proof.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	return types.PADataSequence{{PADataType: patype.PA_TGS_REQ, PADataValue: value}}, nil
 }
 
 func isTicketGranting(name types.PrincipalName) bool {

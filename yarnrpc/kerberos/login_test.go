@@ -115,6 +115,9 @@ func (k *fakeKDC) answer(request []byte) ([]byte, error) {
 	if err := tgs.Unmarshal(request); err != nil {
 		return nil, err
 	}
+	if err := presentsItselfAsAlice(tgs.PAData); err != nil {
+		return nil, err
+	}
 	reply, err := k.reply(tgs.ReqBody, sessionKey, keyusage.TGS_REP_ENCPART_SESSION_KEY)
 	if err != nil {
 		return nil, err
@@ -122,6 +125,25 @@ func (k *fakeKDC) answer(request []byte) ([]byte, error) {
 	return (&messages.TGSRep{KDCRepFields: messages.KDCRepFields{
 		PVNO: 5, MsgType: 13, CRealm: reply.CRealm, CName: reply.CName, Ticket: reply.Ticket, EncPart: reply.EncPart,
 	}}).Marshal()
+}
+
+// presentsItselfAsAlice checks a request's proof: it must name the client's realm in whatever
+// realm it is shown.
+func presentsItselfAsAlice(data types.PADataSequence) error {
+	var request messages.APReq
+	if len(data) != 1 {
+		return fmt.Errorf("%d proofs", len(data))
+	}
+	if err := request.Unmarshal(data[0].PADataValue); err != nil {
+		return err
+	}
+	if err := request.DecryptAuthenticator(sessionKey); err != nil {
+		return err
+	}
+	if got := (name{request.Authenticator.CName, request.Authenticator.CRealm}).String(); got != "alice@A" {
+		return fmt.Errorf("the request is %s's", got)
+	}
+	return nil
 }
 
 func (k *fakeKDC) reply(body messages.KDCReqBody, key types.EncryptionKey, usage uint32) (messages.KDCRepFields, error) {
@@ -210,12 +232,16 @@ func TestServicesOfOtherRealms(t *testing.T) {
 		"rm/b":      "krbtgt/B at A, rm/b at B",
 		"rm/host@B": "krbtgt/B at A, rm/host at B",
 		"rm/moved":  "rm/moved at A, rm/moved at C",
+		"rm/far@C":  "krbtgt/C at A, rm/far at B, rm/far at C",
 	} {
 		kdc := &fakeKDC{life: time.Hour, spoil: func(reply *messages.KDCRepFields, part *messages.EncKDCRepPart) {
-			if part.SName.NameString[1] == "moved" && part.SRealm == "A" {
+			switch part.SName.PrincipalNameString() + " at " + part.SRealm {
+			case "rm/moved at A", "rm/far at B":
 				part.SName = ticketGranting("C")
-				reply.Ticket.SName = part.SName
+			case "krbtgt/C at A":
+				part.SName = ticketGranting("B") // is on the way
 			}
+			reply.Ticket.SName = part.SName
 		}}
 		if _, err := alice(t, kdc.listen(t)).Ticket(t.Context(), service); err != nil {
 			t.Errorf("%s: %v", service, err)
