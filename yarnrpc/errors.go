@@ -57,11 +57,15 @@ type RemoteError struct {
 }
 
 func (e *RemoteError) Error() string {
-	text := e.Class[strings.LastIndex(e.Class, ".")+1:] + ": " + e.Message
 	if e.Method == "" {
-		return text
+		return e.what()
 	}
-	return fmt.Sprintf("%s on %s: %s", e.Method, e.Address, text)
+	return fmt.Sprintf("%s on %s: %s", e.Method, e.Address, e.what())
+}
+
+// what is the exception alone, without where and to what it was the answer.
+func (e *RemoteError) what() string {
+	return e.Class[strings.LastIndex(e.Class, ".")+1:] + ": " + e.Message
 }
 
 // Is reports whether target is one of the conditions that the class stands for.

@@ -13,11 +13,12 @@ type Policy struct {
 	MaxWait time.Duration
 	// BaseDelay is the first wait; 0: 1 s (ipc.client.connect.retry.interval). Each
 	// is twice the one before, up to MaxDelay, and then spread at random from half
-	// to one and a half of it. Where BaseDelay is not less than MaxDelay, every wait
-	// is BaseDelay, unspread.
+	// to one and a half of it. Where BaseDelay is greater than MaxDelay, as when that
+	// is 0, every wait is BaseDelay, unspread.
 	BaseDelay, MaxDelay time.Duration
-	// MaxFailovers bounds the changes from a server that failed. 0: no bound but
-	// MaxWait. Of several addresses, all are tried in turn before each wait.
+	// MaxFailovers bounds the changes from a server that failed, and the waits for one
+	// that asked for it. 0: no bound but MaxWait. Of several addresses, all are tried
+	// in turn before each wait.
 	MaxFailovers int
 	// MaxTimeouts takes the place of MaxFailovers after the first connection that did
 	// not come about in time (ipc.client.connect.max.retries.on.timeouts). 0: MaxFailovers.
@@ -33,7 +34,7 @@ func (p Policy) delay(n int, random float64) time.Duration {
 	if d <= 0 {
 		d = defaultBaseDelay
 	}
-	if d >= p.MaxDelay {
+	if d > p.MaxDelay {
 		return d
 	}
 	for range n {
@@ -53,6 +54,7 @@ type tries struct {
 
 	failed    int
 	failovers int
+	retries   int  // of the same server
 	timeouts  bool // a connection has not come about in time
 	refusals  int  // of hosts where another may do better
 	logins    int
@@ -67,6 +69,10 @@ func (t *tries) next(v Verdict, now time.Time) (wait time.Duration, again bool) 
 	}
 	switch v.Action {
 	case RetrySame:
+		t.retries++
+		if limit := t.limit(); limit > 0 && t.retries > limit {
+			return 0, false
+		}
 	case FailOver:
 		t.failovers++
 		if limit := t.limit(); limit > 0 && t.failovers > limit {
@@ -87,7 +93,7 @@ func (t *tries) next(v Verdict, now time.Time) (wait time.Duration, again bool) 
 	return wait, t.inTime(now.Add(wait))
 }
 
-// limit is how many failovers there may be. 0: any number.
+// limit is how many failovers or retries there may be. 0: any number.
 func (t *tries) limit() int {
 	if t.timeouts && t.policy.MaxTimeouts > 0 {
 		return t.policy.MaxTimeouts

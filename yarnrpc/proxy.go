@@ -251,7 +251,7 @@ func (f *failures) add(address string, err error) {
 	case errors.As(err, &call):
 		err = call.Err
 	case errors.As(err, &remote):
-		err = &RemoteError{Address: remote.Address, Class: remote.Class, Message: remote.Message, Detail: remote.Detail}
+		err = said{remote}
 	}
 	before := f.last[address]
 	if before != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrClosed)) {
@@ -259,6 +259,12 @@ func (f *failures) add(address string, err error) {
 	}
 	f.last[address] = err
 }
+
+// said is a server's exception as one of several: where and to what is said around it.
+type said struct{ exception *RemoteError }
+
+func (s said) Error() string { return s.exception.what() }
+func (s said) Unwrap() error { return s.exception }
 
 // report is the error of a call that is given up: err, that of the last try, if it was
 // the only one or a server's last word on the call, or else what each server said.

@@ -66,10 +66,14 @@ func (n *network) proxy(t *testing.T, p yarnrpc.Policy, addresses ...string) *ya
 	return proxy
 }
 
-var patient = yarnrpc.Policy{MaxWait: time.Minute, BaseDelay: time.Second, MaxDelay: time.Second}
+var patient = yarnrpc.Policy{MaxWait: time.Minute, BaseDelay: time.Second}
 
 func standby(*rpctest.Call) (proto.Message, error) {
 	return nil, rpctest.Exception("org.apache.hadoop.ipc.StandbyException", "not me")
+}
+
+func busy(*rpctest.Call) (proto.Message, error) {
+	return nil, rpctest.Exception("org.apache.hadoop.ipc.RetriableException", "later")
 }
 
 func TestAProxyGoesToTheActiveServerAndStays(t *testing.T) {
@@ -273,6 +277,45 @@ func TestPoliciesBoundTheTries(t *testing.T) {
 				}
 				if n.dials["rm:1"] != tc.dials {
 					t.Errorf("%d dials, want %d", n.dials["rm:1"], tc.dials)
+				}
+			})
+		})
+	}
+}
+
+// Hadoop waits longer for a host that may be starting than for one that says that nothing listens.
+func TestEachKindOfFailureHasItsBound(t *testing.T) {
+	policy := yarnrpc.Policy{MaxWait: -1, BaseDelay: time.Second, MaxFailovers: 2, MaxTimeouts: 5}
+	for name, tc := range map[string]struct {
+		dial    error
+		handler rpctest.Handler
+		want    error
+		tries   int
+	}{
+		"nobody listens":          {syscall.ECONNREFUSED, nil, syscall.ECONNREFUSED, 3},
+		"no connection in time":   {context.DeadlineExceeded, nil, yarnrpc.ErrConnectTimeout, 6},
+		"a server that is busy":   {nil, busy, yarnrpc.ErrRetriable, 3},
+		"a server that stands by": {nil, standby, yarnrpc.ErrStandby, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tries := 0
+				n := newNetwork(t, map[string]*rpctest.Server{"rm:1": {Handler: func(call *rpctest.Call) (proto.Message, error) {
+					tries++
+					return tc.handler(call)
+				}}})
+				o := options()
+				o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+					if tc.dial != nil {
+						tries++
+						return nil, tc.dial
+					}
+					return n.dial(ctx, network, address)
+				}
+				proxy := yarnrpc.NewProxy([]string{"rm:1"}, o, policy)
+				defer closeOrFail(t, proxy)
+				if _, err := ask(t.Context(), proxy, method, 1); !errors.Is(err, tc.want) || tries != tc.tries {
+					t.Errorf("%d tries, want %d: %v", tries, tc.tries, err)
 				}
 			})
 		})

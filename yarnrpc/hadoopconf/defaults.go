@@ -28,6 +28,12 @@ func coreDefault(name string) string {
 		return "true"
 	case "ipc.client.connect.timeout": // ms
 		return "20000"
+	case "ipc.client.connect.max.retries":
+		return "10"
+	case "ipc.client.connect.max.retries.on.timeouts":
+		return "45"
+	case "ipc.client.connect.retry.interval": // ms
+		return "1000"
 	case "ipc.client.connection.maxidletime": // ms
 		return "10000"
 	case "ipc.ping.interval": // ms
@@ -49,6 +55,12 @@ func hdfsDefault(name string) string {
 		return "3"
 	case "dfs.blocksize": // bytes
 		return "134217728"
+	case "dfs.client.failover.max.attempts":
+		return "15"
+	case "dfs.client.failover.sleep.base.millis":
+		return "500"
+	case "dfs.client.failover.sleep.max.millis":
+		return "15000"
 	case "dfs.client.use.datanode.hostname":
 		return "false"
 	case "dfs.client.socket-timeout": // ms
@@ -66,6 +78,8 @@ func yarnDefault(name string) string {
 		return "false"
 	case "yarn.resourcemanager.connect.max-wait.ms":
 		return "900000"
+	case "yarn.resourcemanager.connect.retry-interval.ms":
+		return "30000"
 	case "yarn.http.policy":
 		return "HTTP_ONLY"
 	case "yarn.client.application-client-protocol.poll-interval-ms":
@@ -74,6 +88,8 @@ func yarnDefault(name string) string {
 		return "60000"
 	case "yarn.client.nodemanager-connect.max-wait-ms":
 		return "180000"
+	case "yarn.client.nodemanager-connect.retry-interval-ms":
+		return "10000"
 	case "yarn.nodemanager.remote-app-log-dir":
 		return "/tmp/logs"
 	case "yarn.nodemanager.remote-app-log-dir-suffix":
