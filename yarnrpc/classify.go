@@ -8,6 +8,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
@@ -108,9 +109,15 @@ func classes() []class {
 		{errors: []error{context.Canceled, context.DeadlineExceeded}, Verdict: Verdict{"caller left", Permanent, InDoubt, false}},
 		{errors: []error{wire.ErrMalformed}, Verdict: Verdict{"nonsense from the server", Permanent, InDoubt, false}},
 		{
-			errors:  []error{sasl.ErrMismatch, sasl.ErrChallenge, sasl.ErrProtection, ErrNoCommonAuth},
+			errors: []error{
+				sasl.ErrMismatch, sasl.ErrNotMutual, sasl.ErrChallenge, sasl.ErrProtection, sasl.ErrEncryptionType, ErrNoCommonAuth,
+				kerberos.ErrUnknownService,
+			},
 			Verdict: Verdict{"login failed at one host", Permanent, NotExecuted, true},
 		},
+		{match: isA[*kerberos.ServerMismatchError], Verdict: Verdict{"another server than meant", Permanent, NotExecuted, true}},
+		{errors: []error{kerberos.ErrKDC}, Verdict: Verdict{"kdc away", RetrySame, NotExecuted, false}},
+		{errors: []error{kerberos.ErrExpired, kerberos.ErrNoTicket}, Verdict: Verdict{"no valid ticket", Reauth, NotExecuted, false}},
 		{
 			errors:  []error{syscall.ECONNREFUSED, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN, ErrConnectTimeout},
 			Verdict: Verdict{"unreachable", FailOver, NotExecuted, false},

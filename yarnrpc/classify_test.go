@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
@@ -46,6 +47,14 @@ func TestErrorsAreClassified(t *testing.T) {
 		"caller's time is up":         {context.DeadlineExceeded, "caller left", Permanent, InDoubt, false},
 		"cut short in a frame":        {fmt.Errorf("%w: %w", wire.ErrMalformed, io.ErrUnexpectedEOF), "nonsense from the server", Permanent, InDoubt, false},
 		"a server that is another":    {sasl.ErrMismatch, "login failed at one host", Permanent, NotExecuted, true},
+		"a server without a proof":    {sasl.ErrNotMutual, "login failed at one host", Permanent, NotExecuted, true},
+		"a server with rc4 alone":     {sasl.ErrEncryptionType, "login failed at one host", Permanent, NotExecuted, true},
+		"a server the kdc knows not":  {kerberos.ErrUnknownService, "login failed at one host", Permanent, NotExecuted, true},
+		"a server of another name":    {&kerberos.ServerMismatchError{}, "another server than meant", Permanent, NotExecuted, true},
+		"no kdc":                      {kerberos.ErrKDC, "kdc away", RetrySame, NotExecuted, false},
+		"kinit was long ago":          {kerberos.ErrExpired, "no valid ticket", Reauth, NotExecuted, false},
+		"no kinit":                    {kerberos.ErrNoTicket, "no valid ticket", Reauth, NotExecuted, false},
+		"a wrong clock":               {kerberos.ErrClockSkew, "failure of the client's", Permanent, InDoubt, false},
 		"a broken challenge":          {sasl.ErrChallenge, "login failed at one host", Permanent, NotExecuted, true},
 		"less protection than wanted": {sasl.ErrProtection, "login failed at one host", Permanent, NotExecuted, true},
 		"no common login":             {ErrNoCommonAuth, "login failed at one host", Permanent, NotExecuted, true},
