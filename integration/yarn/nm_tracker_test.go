@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ type fleet struct {
 }
 
 // launchFleet registers nodes on loopback addresses that no NodeManager of the harness has.
-func launchFleet(t *testing.T, c *cluster.Cluster, client *resourcetracker.Client, version string) *fleet {
+func launchFleet(t *testing.T, client *resourcetracker.Client, version string) *fleet {
 	t.Helper()
 	f := &fleet{byID: map[records.NodeID]*resourcetracker.Node{}}
 	for i := range simulatedNodes {
@@ -129,7 +130,7 @@ func TestSimulatedNodeManagers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := launchFleet(t, c, tracker, info.HadoopVersion)
+	f := launchFleet(t, tracker, info.HadoopVersion)
 	eventually(t, "20 more nodes run", func() bool {
 		states, _ := f.simulated(t, c)
 		return states["RUNNING"] == simulatedNodes
@@ -167,9 +168,7 @@ func TestSimulatedNodeManagers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for id, token := range r.NMTokens {
-			tokens[id] = token
-		}
+		maps.Copy(tokens, r.NMTokens)
 		for _, surplus := range r.Surplus {
 			m.rm.Release(surplus.ID)
 		}

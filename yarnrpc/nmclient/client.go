@@ -43,6 +43,9 @@ var (
 	// (yarn.resourcemanager.rm.container-allocation.expiry-interval-ms, 10 min):
 	// YARN has taken it back, or is about to.
 	ErrTokenExpired = errors.New("the container's token has expired")
+	// ErrNotTold is a container that a NodeManager leaves out of its answer: it does
+	// not have it.
+	ErrNotTold = errors.New("the NodeManager does not tell of the container")
 	// ErrClosed is a call after Close.
 	ErrClosed = errors.New("node manager client is closed")
 )

@@ -19,7 +19,9 @@ import (
 
 // Localize brings files into a running container's working directory (localize), by
 // the names of their links. LocalizationStatuses tells when they are there. A file
-// that cannot be had does not end the container.
+// that cannot be had does not end the container, but others of the same call may then
+// stay pending for ever: the NodeManager's localizer ends with the first failure. Files
+// that matter by themselves go into calls of their own, one after the other.
 func (c *Client) Localize(ctx context.Context, on records.NodeID, id records.ContainerID, resources map[string]records.LocalResource) error {
 	return c.change(ctx, on, id, "localize into", "localize", &yarnpb.ResourceLocalizationRequestProto{
 		ContainerId:    pbconv.ContainerIDProto(id),
@@ -30,7 +32,7 @@ func (c *Client) Localize(ctx context.Context, on records.NodeID, id records.Con
 // LocalizationStatuses tells of the files of containers on one node, those of their
 // launch contexts and those of Localize (getLocalizationStatuses). Containers that the
 // NodeManager cannot tell of are Failures in the error, with what it knows of the
-// others.
+// others: ErrNotTold, as NodeManagers leave their reasons out of this answer.
 func (c *Client) LocalizationStatuses(ctx context.Context, on records.NodeID, ids ...records.ContainerID) (map[records.ContainerID][]records.LocalizationStatus, error) {
 	const method, verb = "getLocalizationStatuses", "read localization statuses"
 	request := &yarnpb.GetLocalizationStatusesRequestProto{ContainerId: pbconv.ContainerIDProtos(ids)}
@@ -38,8 +40,14 @@ func (c *Client) LocalizationStatuses(ctx context.Context, on records.NodeID, id
 	if err := c.call(ctx, on, method, request, &response); err != nil {
 		return nil, allOf(on, ids, err).during(verb)
 	}
-	return pbconv.LocalizationStatuses(response.GetCntnLocalizationStatuses()),
-		refusals(method, on, response.GetFailedRequests()).during(verb)
+	statuses := pbconv.LocalizationStatuses(response.GetCntnLocalizationStatuses())
+	failed := refusals(method, on, response.GetFailedRequests())
+	for _, id := range ids {
+		if _, told := statuses[id]; !told && failed.Of(id) == nil {
+			failed = append(failed, &ContainerError{Container: id, Node: on, Err: ErrNotTold})
+		}
+	}
+	return statuses, failed.during(verb)
 }
 
 // Commitment says when a Reinitialize can no longer be taken back.

@@ -90,8 +90,10 @@ func TestCallsForARunningContainer(t *testing.T) {
 		},
 		"getLocalizationStatuses": {
 			func(ctx context.Context, c *Client) error {
-				_, err := c.LocalizationStatuses(ctx, testNode, id)
-				return err
+				if _, err := c.LocalizationStatuses(ctx, testNode, id); !errors.Is(err, ErrNotTold) {
+					return err
+				}
+				return nil
 			},
 			&yarnpb.GetLocalizationStatusesRequestProto{ContainerId: pbconv.ContainerIDProtos([]records.ContainerID{id})},
 		},
@@ -164,7 +166,9 @@ func TestLocalizationStatusesTellOfTheKnownAndNameTheUnknown(t *testing.T) {
 	}}
 	c := newClient(func(records.NodeID) node { return nm })
 	c.SetTokens(map[records.NodeID]*creds.Token{testNode: {}})
-	got, err := c.LocalizationStatuses(t.Context(), testNode, testContainer.ID, other)
+	third := other
+	third.ID++
+	got, err := c.LocalizationStatuses(t.Context(), testNode, testContainer.ID, other, third)
 	want := map[records.ContainerID][]records.LocalizationStatus{
 		testContainer.ID: {{Name: "f", State: records.LocalizationFailed, Diagnostics: "not there"}},
 	}
@@ -172,7 +176,7 @@ func TestLocalizationStatusesTellOfTheKnownAndNameTheUnknown(t *testing.T) {
 		t.Errorf("statuses (-want +got):\n%s", diff)
 	}
 	failed, _ := errors.AsType[Failures](err)
-	if len(failed) != 1 || !errors.Is(failed.Of(other), yarnrpc.ErrYarn) || failed.Of(testContainer.ID) != nil {
+	if len(failed) != 2 || !errors.Is(failed.Of(other), yarnrpc.ErrYarn) || !errors.Is(failed.Of(third), ErrNotTold) {
 		t.Errorf("error is %v", err)
 	}
 }
