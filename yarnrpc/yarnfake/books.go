@@ -324,8 +324,10 @@ func (b *books) restart(now time.Time) []effect {
 	b.started, b.lastApp = now.UnixMilli(), 0
 	for _, app := range b.apps {
 		a := app.attempt()
+		// NodeManagers report an end until the master has acknowledged it.
+		a.completed = append(slices.Clone(a.last.GetCompletedContainerStatuses()), a.completed...)
 		a.registered, a.responseID, a.last = false, 0, nil
-		a.asks, a.blacklist, a.granted, a.changed, a.completed = nil, nil, nil, nil, nil
+		a.asks, a.blacklist, a.granted, a.changed = nil, nil, nil, nil
 		a.told = make(map[records.NodeID]bool)
 		a.sequence = 0
 		app.containers = slices.DeleteFunc(app.containers, func(c *container) bool {

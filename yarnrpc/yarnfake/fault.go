@@ -136,19 +136,16 @@ func (f *Fake) answer(call *rpctest.Call, request proto.Message, resourceManager
 	if fault.delay > 0 && !f.wait(call, fault.delay) {
 		return nil, nil
 	}
-	var message proto.Message
-	err := fault.err
-	if fault.when == After || !fault.drop && fault.err == nil {
-		answered, refused := execute()
-		if !fault.drop && fault.err == nil {
-			message, err = answered, refused
-		}
+	if fault.err == nil && !fault.drop {
+		return execute()
+	}
+	if fault.when == After {
+		_, _ = execute() // the client is not to learn what came of it
 	}
 	if fault.drop {
 		call.Conn.Close()
-		return nil, nil
 	}
-	return message, err
+	return nil, fault.err
 }
 
 // wait reports whether the time has passed and the caller is still there.

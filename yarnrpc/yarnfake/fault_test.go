@@ -79,6 +79,26 @@ func TestARestartedResourceManagerDemandsAResync(t *testing.T) {
 	}
 }
 
+// An end whose only telling was lost just before a restart is told again: a master
+// would wait for that container for ever.
+func TestAnEndIsToldAfterARestart(t *testing.T) {
+	fake := start(t, yarnfake.Config{})
+	_, _, m := unmanaged(t, fake)
+	m.ask(1)
+	m.run(t, "sleep 1000", func() bool { return len(m.running) == 1 })
+	id := m.running[0].ID
+	fake.FailContainer(id, 5, "")
+	fake.Drop("allocate", yarnfake.After)
+	if _, err := m.rm.Allocate(t.Context(), 0); !yarnrpc.MaybeSent(err) {
+		t.Fatalf("the answer is not lost: %v", err)
+	}
+	fake.RestartResourceManager()
+	m.run(t, "", func() bool { return len(m.completed) == 1 })
+	if s := m.completed[id]; s.ExitStatus != 5 {
+		t.Errorf("it ended as %+v", m.completed)
+	}
+}
+
 // A second roll-over ends the first key: who has not listened is out.
 func TestATokenRolledTwiceIsNoGood(t *testing.T) {
 	fake := start(t, yarnfake.Config{})
