@@ -18,6 +18,8 @@ import (
 //     time, and one whose answer was lost is repeated as it was, not rebuilt.
 //   - A request that is refused for its content has changed nothing, nor have
 //     earlier tries of it: ids are compared first.
+//   - Scheduling requests are overlooked in a request whose asks change anything
+//     (CapacityScheduler#allocate): the two take turns.
 //   - An update of a container is sent once and stays outstanding until it is
 //     carried out, refused, or the container has completed.
 //   - A request acknowledges the completed containers of the response before it.
@@ -34,7 +36,8 @@ type core struct {
 	blacklist map[string]bool              // hosts to avoid; true: YARN has been told
 	cleared   map[string]bool              // hosts to avoid no more, to be told
 
-	trackingURL string // a new one, to be told
+	trackingURL  string // a new one, to be told
+	requestsLast bool   // the last request had scheduling requests
 }
 
 // allocation is one allocate request.
@@ -113,12 +116,16 @@ func (c *core) next(progress float32) *allocation {
 		return c.unanswered
 	}
 	a := &allocation{responseID: c.responseID, progress: progress}
-	a.asks, a.versions = c.asks.changes()
 	a.release = slices.SortedFunc(slices.Values(untold(c.releases)), compareContainers)
 	a.avoid = slices.Sorted(slices.Values(untold(c.blacklist)))
 	a.dontAvoid = slices.Sorted(maps.Keys(c.cleared))
-	a.fresh = c.asks.sending(a.asks)
-	a.requests = c.requests.sending()
+	if c.requests.pending() && !(c.requestsLast && c.asks.pending()) {
+		a.requests = c.requests.sending()
+	} else {
+		a.asks, a.versions = c.asks.changes()
+		a.fresh = c.asks.sending(a.asks)
+	}
+	c.requestsLast = len(a.requests.requests) > 0
 	a.updates = c.updates.untold()
 	a.trackingURL = c.trackingURL
 	c.unanswered = a

@@ -166,6 +166,39 @@ func TestSchedulingRequestsAreSentOnceAndCanBeRejected(t *testing.T) {
 	allocates(t, c)
 }
 
+// CapacityScheduler overlooks scheduling requests beside asks: one kind at a time
+// is sent, and neither can keep the other waiting.
+func TestAsksAndSchedulingRequestsTakeTurns(t *testing.T) {
+	t.Parallel()
+	wantKinds := func(asks, requests int) func(*testing.T, proto.Message) {
+		return func(t *testing.T, request proto.Message) {
+			t.Helper()
+			r := request.(*yarnpb.AllocateRequestProto)
+			if len(r.GetAsk()) != asks || len(r.GetSchedulingRequests()) != requests {
+				t.Errorf("request is %v", r)
+			}
+		}
+	}
+	c, _ := scriptedClient(t,
+		exchange{method: "allocate", check: wantKinds(0, 1), response: responseID(1)},
+		exchange{method: "allocate", check: wantKinds(1, 0), response: responseID(2)},
+		exchange{method: "allocate", check: wantKinds(0, 1), response: responseID(3)},
+		exchange{method: "allocate", check: wantKinds(0, 0), response: responseID(4)},
+	)
+	request := SchedulingRequest{Key: AskKey{Priority: 2}, Capability: small, Count: 1}
+	c.SetAsk(Ask{Key: AskKey{Priority: 1}, Capability: small, Count: 1})
+	c.SetSchedulingRequest(request)
+	allocates(t, c)
+	request.Count = 2
+	c.SetSchedulingRequest(request)
+	for range 3 {
+		allocates(t, c)
+	}
+	if c.Changed() {
+		t.Error("something still waits to be sent")
+	}
+}
+
 // A request that YARN refuses can be taken back although it was never taken.
 func TestARefusedSchedulingRequestIsTakenBackWithoutAWord(t *testing.T) {
 	t.Parallel()

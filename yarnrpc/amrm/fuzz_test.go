@@ -13,7 +13,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// FuzzAllocated takes the answers to two allocates that ask for two containers.
+// FuzzAllocated takes the answers to two allocates that want two containers by an
+// ask, two by a scheduling request, and an update.
 // It would catch one that makes more be asked for, or a container that is
 // neither wanted nor given back.
 func FuzzAllocated(f *testing.F) {
@@ -24,6 +25,13 @@ func FuzzAllocated(f *testing.F) {
 		{ResponseId: proto.Int32(1), AllocatedContainers: []*yarnpb.ContainerProto{granted, granted, granted}},
 		{ResponseId: proto.Int32(-1), CompletedContainerStatuses: []*yarnpb.ContainerStatusProto{{ContainerId: granted.GetId()}}, NmTokens: []*yarnpb.NMTokenProto{{}}},
 		{ResponseId: proto.Int32(1), UpdatedNodes: []*yarnpb.NodeReportProto{{}}, Preempt: &yarnpb.PreemptionMessageProto{}},
+		{
+			ResponseId: proto.Int32(1), UpdateErrors: []*yarnpb.UpdateContainerErrorProto{{}},
+			UpdatedContainers: []*yarnpb.UpdatedContainerProto{{UpdateType: yarnpb.ContainerUpdateTypeProto_INCREASE_RESOURCE.Enum(), Container: granted}},
+			RejectedSchedulingRequests: []*yarnpb.RejectedSchedulingRequestProto{{
+				Reason: yarnpb.RejectionReasonProto_RRP_COULD_NOT_PLACE_ON_NODE.Enum(), Request: schedulingRequestProto(SchedulingRequest{Key: AskKey{Priority: 2}, Count: -7}),
+			}},
+		},
 	} {
 		b, err := proto.Marshal(p)
 		if err != nil {
@@ -35,7 +43,11 @@ func FuzzAllocated(f *testing.F) {
 		c := newCore()
 		c.asks.set(Ask{Key: AskKey{Priority: 1}, Capability: records.Resource{MemoryMB: 1024, VCores: 1}, Count: 2, Hosts: []HostAsk{{Host: "n1", Rack: "/r", Count: 2}}})
 		c.release([]records.ContainerID{{Attempt: testAttempt, ID: 7}})
-		wantedInAll := 0
+		c.requests.set(SchedulingRequest{Key: AskKey{Priority: 2}, Count: 2})
+		if err := c.updates.add(ContainerUpdate{Container: records.ContainerID{Attempt: testAttempt, ID: 7}}); err != nil {
+			t.Fatal(err)
+		}
+		wantedInAll, ofAsk := 0, 0
 		for _, b := range [][]byte{first, second} {
 			c.next(0)
 			var p yarnpb.AllocateResponseProto
@@ -44,18 +56,26 @@ func FuzzAllocated(f *testing.F) {
 				continue
 			}
 			r := responseOf(&p)
-			wanted, surplus := c.answered(answer{responseID: p.GetResponseId(), allocated: r.Allocated, completed: r.Completed})
-			if wantedInAll += len(wanted); wantedInAll > 2 || len(wanted)+len(surplus) != len(p.GetAllocatedContainers()) {
-				t.Fatalf("of %d containers %d are wanted and %d surplus; 2 were asked for", len(p.GetAllocatedContainers()), len(wanted), len(surplus))
+			wanted, surplus := c.answered(answer{
+				responseID: p.GetResponseId(), allocated: r.Allocated, completed: r.Completed,
+				updated: r.Updated, refused: r.UpdateErrors, rejected: r.Rejected,
+			})
+			if wantedInAll += len(wanted); wantedInAll > 4 || len(wanted)+len(surplus) != len(p.GetAllocatedContainers()) {
+				t.Fatalf("of %d containers %d are wanted and %d surplus; 4 were asked for", len(p.GetAllocatedContainers()), len(wanted), len(surplus))
+			}
+			for _, container := range wanted {
+				if keyOf(container).Priority == 1 {
+					ofAsk++
+				}
 			}
 		}
 		for _, request := range c.next(0).asks {
 			limit := 2
 			if request.place == anyPlace { // which is what limits the others
-				limit -= wantedInAll
+				limit -= ofAsk
 			}
 			if request.count < 0 || request.count > limit {
-				t.Errorf("%d containers on %s are asked for, %d of 2 have come", request.count, request.place, wantedInAll)
+				t.Errorf("%d containers on %s are asked for, %d of 2 have come", request.count, request.place, ofAsk)
 			}
 		}
 	})

@@ -127,6 +127,9 @@ func (m *rmModel) allocate(r *yarnpb.AllocateRequestProto, response proto.Messag
 		}
 		m.table[key][ask.GetResourceName()] = int(ask.GetNumContainers())
 	}
+	if len(r.GetAsk()) > 0 && len(r.GetSchedulingRequests()) > 0 {
+		m.t.Fatal("scheduling requests beside asks are overlooked")
+	}
 	for _, request := range r.GetSchedulingRequests() {
 		key := AskKey{Priority: pbconv.Priority(request.GetPriority()), RequestID: request.GetAllocationRequestId()}
 		m.requests[key] = int(request.GetResourceSizing().GetNumAllocations())
@@ -405,9 +408,9 @@ func TestClientAgainstAModelOfTheResourceManager(t *testing.T) {
 			},
 		})
 
-		// Without further faults both sides agree after three exchanges: one repeats
-		// what was lost, one sends what was left, one what that crossed with.
-		for range 3 {
+		// Without further faults both sides agree after five exchanges: one repeats
+		// what was lost, two send what was left, two what that crossed with.
+		for range 5 {
 			if err := allocate(t); err != nil {
 				t.Fatal(err)
 			}

@@ -132,7 +132,7 @@ func updateOf(p *yarnpb.UpdateContainerRequestProto) ContainerUpdate {
 		Type:      UpdateType(p.GetUpdateType().String()),
 		Resource:  pbconv.Resource(p.GetCapability()),
 	}
-	if p.ExecutionType != nil {
+	if p != nil && p.ExecutionType != nil {
 		u.ExecutionType = pbconv.ExecutionType(p.ExecutionType)
 	}
 	return u
