@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/user"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -16,8 +17,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newClient makes one whose calls are not kept waiting by each other.
-func newClient(t *testing.T, c *cluster.Cluster, callers int) *yarnclient.Client {
+// newClient makes one whose calls are not kept waiting by each other, nor for Hadoop's
+// two minutes by a server that says nothing.
+func newClient(t *testing.T, c *cluster.Cluster) *yarnclient.Client {
 	t.Helper()
 	u, err := user.Current()
 	if err != nil {
@@ -31,7 +33,7 @@ func newClient(t *testing.T, c *cluster.Cluster, callers int) *yarnclient.Client
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.RPC.MaxCalls = callers
+	o.RPC.MaxCalls, o.RPC.RPCTimeout = callers, 5*time.Second
 	client := yarnclient.New(o)
 	t.Cleanup(func() {
 		if err := client.Close(); err != nil {
