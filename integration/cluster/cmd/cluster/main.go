@@ -75,6 +75,7 @@ func sizeFlags() []cli.Flag {
 		versionFlag(),
 		&cli.StringSliceFlag{Name: "user", Usage: "`NAME` of a user to make a home folder for on HDFS; may be repeated"},
 		&cli.StringFlag{Name: "kerberos", Usage: "make the cluster secure, with this `PROTECTION` of calls and data: authentication, integrity or privacy; alone it means the first"},
+		&cli.BoolFlag{Name: "ha", Usage: "two ResourceManagers and ZooKeeper, without --kerberos only"},
 		&cli.StringSliceFlag{Name: "yarn", Usage: "further `PROPERTY=VALUE` of yarn-site.xml; may be repeated"},
 	}
 }
@@ -113,6 +114,7 @@ func up(c *cli.Context) error {
 		MemoryMB:     c.Int("memory"),
 		VCores:       c.Int("vcores"),
 		Users:        c.StringSlice("user"),
+		HA:           c.Bool("ha"),
 		Kerberos:     secure,
 		YARN:         properties,
 		Log:          log,
