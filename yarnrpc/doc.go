@@ -6,7 +6,8 @@
 //
 // An error says what a caller needs to know before it tries again: RemoteError is an
 // exception that the server answered with, CallError a call without an answer, and
-// whether it may have been executed; Classify says what would help.
+// whether it may have been executed. Judge has the table of what would help, which a
+// Proxy goes by; how long it goes on is its Policy's, and Hadoop's options give one.
 //
 // A Conn has two goroutines, one that reads and one that writes, pings and closes
 // when idle; Close waits for them. A Proxy has none but its connections': callers'
