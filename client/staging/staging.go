@@ -19,6 +19,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"strings"
 	"time"
 	"unicode"
@@ -144,8 +145,10 @@ func plain(name string) string {
 	}, name)
 }
 
-// upload writes the file under a temporary name beside its place and renames
-// it, so that an entry is whole or not there.
+// upload writes the file in a temporary directory, which becomes the entry: it is
+// whole or not there. A file would replace that of a faster submission, whose
+// containers know the other's modification time; a directory cannot replace one
+// that holds something.
 func (app *Application) upload(ctx context.Context, f File, uri string, progress func(done int64)) error {
 	local, err := os.Open(f.Path)
 	if err != nil {
@@ -153,20 +156,34 @@ func (app *Application) upload(ctx context.Context, f File, uri string, progress
 	}
 	defer local.Close() // read only: nothing to lose
 	fsys := app.area.fs
-	temporary := app.area.entry(f.SHA256) + "/." + ids.Random()
+	temporary := app.area.root + "/cache/." + ids.Random()
 	app.uploaded = append(app.uploaded, f.SHA256)
-	err = app.area.write(ctx, temporary, 0o500, &meter{ctx: ctx, from: local, progress: progress})
+	written := temporary + "/" + path.Base(uri)
+	err = app.area.write(ctx, written, 0o500, &meter{ctx: ctx, from: local, progress: progress})
 	if err == nil {
-		err = fsys.Rename(ctx, temporary, uri)
+		err = app.place(ctx, temporary, written, uri)
 	}
-	if err == nil {
+	return errors.Join(err, fsys.RemoveAll(context.WithoutCancel(ctx), temporary)) // gone where it became the entry
+}
+
+// place makes the temporary directory the entry, unless another submission was
+// faster. An entry that has the content under another name gets this one too.
+func (app *Application) place(ctx context.Context, temporary, written, uri string) error {
+	fsys := app.area.fs
+	renamed := fsys.Rename(ctx, temporary, path.Dir(uri))
+	if renamed == nil {
 		return nil
 	}
-	removed := fsys.RemoveAll(context.WithoutCancel(ctx), temporary)
-	if errors.Is(err, fs.ErrExist) { // another submission was faster
-		return removed
+	switch _, err := fsys.Stat(ctx, uri); {
+	case err == nil:
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return errors.Join(renamed, err)
 	}
-	return errors.Join(err, removed)
+	if err := fsys.Rename(ctx, written, uri); err != nil && !errors.Is(err, fs.ErrExist) {
+		return errors.Join(renamed, err)
+	}
+	return nil
 }
 
 func (a *Area) entry(sha256 string) string { return a.root + "/cache/" + sha256 }

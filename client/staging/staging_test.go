@@ -14,6 +14,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client/staging"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
 
 // area gives a staging area on the local disk, through the file access that
@@ -181,5 +182,45 @@ func TestInterruptedUploadLeavesNoEntry(t *testing.T) {
 	}
 	if got := tree(t, home); len(got) != 0 {
 		t.Errorf("left behind: %q", got)
+	}
+}
+
+// overtaken lets another submission go first at each rename.
+type overtaken struct {
+	*dfs.FS
+	first func()
+}
+
+func (o *overtaken) Rename(ctx context.Context, from, to string) error {
+	if first := o.first; first != nil {
+		o.first = nil
+		first()
+	}
+	return o.FS.Rename(ctx, from, to)
+}
+
+// TestSubmissionsAtTheSameMomentShareAnEntry would catch an entry that the slower of
+// two submissions writes anew: the containers of the faster one could not be started,
+// as the file is not the one that they were promised.
+func TestSubmissionsAtTheSameMomentShareAnEntry(t *testing.T) {
+	f := file(t, "the same program")
+	renamed := f
+	renamed.Name = "another name"
+	for _, slower := range []staging.File{f, renamed} {
+		a, home, files := area(t)
+		var faster launch.Resource
+		slow := staging.New(&overtaken{files, func() {
+			var err error
+			if faster, _, err = begin(t, a, "application_1_0001", f).Cache(t.Context(), f, func(int64) {}); err != nil {
+				t.Error(err)
+			}
+		}}, "file://"+home, 0)
+		got, _, err := begin(t, slow, "application_1_0002", slower).Cache(t.Context(), slower, func(int64) {})
+		if err != nil || slower == f && got != faster {
+			t.Errorf("the slower one has %+v, %v; the faster one %+v", got, err, faster)
+		}
+		if again, cached, err := begin(t, a, "application_1_0003", f).Cache(t.Context(), f, func(int64) {}); !cached || err != nil || again != faster {
+			t.Errorf("the entry is %+v (cached %t, %v), the faster one has %+v", again, cached, err, faster)
+		}
 	}
 }
