@@ -170,7 +170,7 @@ func (app *Application) upload(ctx context.Context, f File, uri string, progress
 // faster. An entry that has the content under another name gets this one too.
 func (app *Application) place(ctx context.Context, temporary, written, uri string) error {
 	fsys := app.area.fs
-	renamed := fsys.Rename(ctx, temporary, path.Dir(uri))
+	renamed := fsys.Rename(ctx, temporary, uri[:strings.LastIndexByte(uri, '/')]) // path.Dir would spoil a URI
 	if renamed == nil {
 		return nil
 	}
