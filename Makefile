@@ -44,6 +44,10 @@ unit: ## run the unit tests with the race detector
 integration: build ## run the tests against a real Hadoop, which it starts and stops
 	scripts/test integration
 
+.PHONY: test-long
+test-long: build ## test with the tests that take minutes, too: each Hadoop under each protection; an hour
+	BOBBIN_TEST_LONG=1 scripts/test
+
 .PHONY: race
 race: ## run the unit tests ten times over, in changing order, with the race detector
 	$(UNIT) go test -race -shuffle=on -count=10

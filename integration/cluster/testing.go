@@ -17,7 +17,17 @@ const (
 	TestClusterVariable = "BOBBIN_TEST_CLUSTER"
 	// VersionVariable names the Hadoop release for clusters that tests start.
 	VersionVariable = "HADOOP_VERSION"
+	// LongVariable is 1 where the tests that take minutes run, too: `make test-long`.
+	LongVariable = "BOBBIN_TEST_LONG"
 )
+
+// Long skips a test that takes minutes, unless the long ones are to run.
+func Long(t testing.TB) {
+	t.Helper()
+	if os.Getenv(LongVariable) != "1" {
+		t.Skip("takes minutes: make test-long runs it, as does " + LongVariable + "=1")
+	}
+}
 
 // ForTest starts a cluster for one test, which may do with it what it likes: kill, pause and restart daemons. It ends with the
 // test; if the test failed, its folder with all logs stays and the test's output says where.
