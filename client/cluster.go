@@ -57,6 +57,7 @@ func Open(getenv func(string) string, options config.Config, logger logrus.Field
 	yarn.PollInterval = min(yarn.PollInterval, pollInterval)
 	patience := options.Duration(config.ClientTimeout)
 	if conf.SourceOf("yarn.resourcemanager.connect.max-wait.ms") == (hadoopconf.Source{}) {
+		yarn.Policy = yarnclient.DefaultPolicy()
 		yarn.Policy.MaxWait = patience
 	}
 	yarn.RPC.ConnectTimeout = shorter(yarn.RPC.ConnectTimeout, patience)

@@ -29,7 +29,9 @@ func newClient(t *testing.T, c *cluster.Cluster) *yarnclient.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := yarnclient.FromConf(conf, u.Username)
+	o, err := yarnclient.FromConf(conf.With("test", map[string]string{
+		"yarn.client.failover-sleep-base-ms": "500", "yarn.client.failover-sleep-max-ms": "4000",
+	}), u.Username)
 	if err != nil {
 		t.Fatal(err)
 	}

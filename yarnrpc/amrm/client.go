@@ -46,10 +46,14 @@ type Options struct {
 	// RPC says how connections behave; its logger hears of token roll-over and of
 	// resynchronization, too. New sets the protocol and the token.
 	RPC yarnrpc.Options
+	// Policy bounds the tries of each call. Zero: one at each ResourceManager, for
+	// callers whose heartbeat goes on after an error, and who want to hear of it.
+	Policy yarnrpc.Policy
 }
 
-// FromConf takes addresses and the behaviour of connections from a Hadoop
-// configuration. Attempt and Token are the caller's to fill in.
+// FromConf takes addresses, retries (yarnrpc.ResourceManagerPolicy) and the behaviour
+// of connections from a Hadoop configuration. Attempt and Token are the caller's to
+// fill in.
 func FromConf(conf *hadoopconf.Conf) (Options, error) {
 	rms, err := conf.ResourceManagers()
 	if err != nil {
@@ -58,6 +62,9 @@ func FromConf(conf *hadoopconf.Conf) (Options, error) {
 	var o Options
 	for _, rm := range rms {
 		o.Addresses = append(o.Addresses, rm.Scheduler)
+	}
+	if o.Policy, err = yarnrpc.ResourceManagerPolicy(conf); err != nil {
+		return Options{}, err
 	}
 	o.RPC, err = yarnrpc.OptionsFrom(conf)
 	return o, err
@@ -92,13 +99,15 @@ func New(o Options) *Client {
 	}
 	token := new(atomic.Pointer[creds.Token])
 	token.Store(o.Token)
+	if o.Policy == (yarnrpc.Policy{}) {
+		o.Policy = oneRound()
+	}
 	o.RPC.Protocol = yarnrpc.ApplicationMasterProtocol
 	o.RPC.Token = func(string) (*creds.Token, error) { return token.Load(), nil }
-	return newClient(o.Attempt, yarnrpc.NewProxy(o.Addresses, o.RPC, oneRound()), token, log)
+	return newClient(o.Attempt, yarnrpc.NewProxy(o.Addresses, o.RPC, o.Policy), token, log)
 }
 
 // oneRound tries each address once: its first wait would already end too late.
-// Repeating is the heartbeat's business.
 func oneRound() yarnrpc.Policy {
 	return yarnrpc.Policy{MaxWait: time.Nanosecond, BaseDelay: time.Second, MaxDelay: time.Second}
 }
@@ -323,8 +332,8 @@ const maxResyncs = 3
 // yarn.am.liveness-monitor.expiry-interval-ms (15 min by default); asks are
 // answered at the beats after NodeManagers have reported. progress is 0 to 1.
 //
-// It makes one try, at each ResourceManager in turn. After an error nothing is
-// lost and Allocate is to be called again, but for these:
+// It tries for as long as Options.Policy allows. After an error nothing is lost and
+// Allocate is to be called again, but for these:
 //   - ErrAttemptGone: end, touching nothing;
 //   - yarnrpc.ErrInvalidResourceRequest, yarnrpc.ErrInvalidBlacklistRequest: the
 //     same is refused again until the caller has changed it.

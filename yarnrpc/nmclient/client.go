@@ -68,18 +68,19 @@ type Options struct {
 	Parallel int
 }
 
-// FromConf takes times and the behaviour of connections from a Hadoop
-// configuration.
+// FromConf takes times, retries (yarnrpc.NodeManagerPolicy) and the behaviour of
+// connections from a Hadoop configuration. Hadoop's retries are 10 s apart: where a
+// start should not wait so long for a node that is ready again, set Policy.
 func FromConf(conf *hadoopconf.Conf) (Options, error) {
 	rpc, err := yarnrpc.OptionsFrom(conf)
 	if err != nil {
 		return Options{}, err
 	}
-	o := Options{RPC: rpc, Policy: DefaultPolicy()}
+	o := Options{RPC: rpc}
 	if o.RPC.RPCTimeout, err = conf.Duration("yarn.rpc.nm-command-timeout", time.Millisecond); err != nil {
 		return Options{}, err
 	}
-	o.Policy.MaxWait, err = conf.Duration("yarn.client.nodemanager-connect.max-wait-ms", time.Millisecond)
+	o.Policy, err = yarnrpc.NodeManagerPolicy(conf)
 	return o, err
 }
 

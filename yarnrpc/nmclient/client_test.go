@@ -272,12 +272,13 @@ func TestStop(t *testing.T) {
 func TestFromConf(t *testing.T) {
 	t.Parallel()
 	o, err := FromConf(new(hadoopconf.Conf))
-	if err != nil || o.Policy != DefaultPolicy() || o.RPC.RPCTimeout != defaultCallTimeout {
-		t.Errorf("Hadoop's defaults are %+v, %v, want ours", o, err)
+	want := yarnrpc.Policy{MaxWait: 3 * time.Minute, BaseDelay: 10 * time.Second}
+	if err != nil || o.Policy != want || o.RPC.RPCTimeout != defaultCallTimeout {
+		t.Errorf("Hadoop's defaults are %+v, %v", o, err)
 	}
 	o, err = FromConf(new(hadoopconf.Conf).With("test", map[string]string{
 		"yarn.rpc.nm-command-timeout":                 "5000",
-		"yarn.client.nodemanager-connect.max-wait-ms": "7s",
+		"yarn.client.nodemanager-connect.max-wait-ms": "7000",
 		"hadoop.rpc.protection":                       "privacy",
 	}))
 	if err != nil || o.Policy.MaxWait != 7*time.Second || o.RPC.RPCTimeout != 5*time.Second || !slices.Equal(o.RPC.QOPs, []sasl.QOP{sasl.QOPPrivacy}) {

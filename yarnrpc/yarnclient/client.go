@@ -57,9 +57,10 @@ func DefaultPolicy() yarnrpc.Policy {
 	return yarnrpc.Policy{MaxWait: 30 * time.Second, BaseDelay: 500 * time.Millisecond, MaxDelay: 4 * time.Second}
 }
 
-// FromConf takes addresses, intervals and the behaviour of connections from a
-// Hadoop configuration. A yarn.resourcemanager.connect.max-wait.ms that the files
-// set is obeyed; negative means for ever.
+// FromConf takes addresses, intervals, retries (yarnrpc.ResourceManagerPolicy) and
+// the behaviour of connections from a Hadoop configuration. Where that says nothing
+// of retries they are Hadoop's own, of 15 minutes: a program that a person waits for
+// sets Policy to DefaultPolicy.
 func FromConf(conf *hadoopconf.Conf, user string) (Options, error) {
 	rms, err := conf.ResourceManagers()
 	if err != nil {
@@ -71,12 +72,14 @@ func FromConf(conf *hadoopconf.Conf, user string) (Options, error) {
 	}
 	rpc.User = yarnrpc.UserInformation{Effective: user}
 	rpc.ServerFrom(conf, yarnrpc.ApplicationClientProtocol)
-	o := Options{RPC: rpc, Policy: DefaultPolicy()}
+	o := Options{RPC: rpc}
 	for _, rm := range rms {
 		o.Addresses = append(o.Addresses, rm.Client)
 	}
-	const pollKey, waitKey = "yarn.client.application-client-protocol.poll-interval-ms", "yarn.resourcemanager.connect.max-wait.ms"
-	if o.PollInterval, err = conf.Duration(pollKey, time.Millisecond); err != nil {
+	if o.Policy, err = yarnrpc.ResourceManagerPolicy(conf); err != nil {
+		return Options{}, err
+	}
+	if o.PollInterval, err = conf.Duration("yarn.client.application-client-protocol.poll-interval-ms", time.Millisecond); err != nil {
 		return Options{}, err
 	}
 	useIP, err := conf.Bool("hadoop.security.token.service.use_ip")
@@ -84,11 +87,6 @@ func FromConf(conf *hadoopconf.Conf, user string) (Options, error) {
 		return Options{}, err
 	}
 	o.NamedTokens = !useIP
-	if conf.SourceOf(waitKey) != (hadoopconf.Source{}) {
-		if o.Policy.MaxWait, err = conf.Duration(waitKey, time.Millisecond); err != nil {
-			return Options{}, err
-		}
-	}
 	return o, nil
 }
 

@@ -207,12 +207,11 @@ func TestFromConf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"rm1:8032", "rm2:8032"}, o.Addresses); diff != "" || o.RPC.User.Effective != "alice" || o.PollInterval != 50*time.Millisecond || o.Policy != DefaultPolicy() {
+	if diff := cmp.Diff([]string{"rm1:8032", "rm2:8032"}, o.Addresses); diff != "" || o.RPC.User.Effective != "alice" || o.PollInterval != 50*time.Millisecond {
 		t.Errorf("options are %+v (-want +got):\n%s", o, diff)
 	}
-	o, err = FromConf(conf.With("test", map[string]string{"yarn.resourcemanager.connect.max-wait.ms": "-1"}), "alice")
-	if err != nil || o.Policy.MaxWait >= 0 {
-		t.Errorf("a wait for ever is %s, %v", o.Policy.MaxWait, err)
+	if want := (yarnrpc.Policy{MaxWait: 15 * time.Minute, BaseDelay: 30 * time.Second, MaxDelay: 30 * time.Second}); o.Policy != want {
+		t.Errorf("the retries are %+v, want Hadoop's, %+v", o.Policy, want)
 	}
 	if _, err := FromConf(conf.With("test", map[string]string{"yarn.resourcemanager.connect.max-wait.ms": "soon"}), "alice"); err == nil {
 		t.Error("a malformed wait is accepted")

@@ -95,6 +95,9 @@ func (f *Fake) open(dir string) error {
 		"yarn.scheduler.maximum-allocation-mb":     strconv.FormatInt(f.cluster.Maximum.MemoryMB, 10),
 		"yarn.scheduler.minimum-allocation-vcores": strconv.Itoa(f.cluster.Minimum.VCores),
 		"yarn.scheduler.maximum-allocation-vcores": strconv.Itoa(f.cluster.Maximum.VCores),
+		// Hadoop's 30 s and 10 s are longer than any test wants to wait.
+		"yarn.resourcemanager.connect.retry-interval.ms":    "50",
+		"yarn.client.nodemanager-connect.retry-interval-ms": "50",
 	})
 	return nil
 }

@@ -112,6 +112,7 @@ func newMaster(fake *yarnfake.Fake, attempt records.ApplicationAttemptID, token 
 		return nil, err
 	}
 	ro.Attempt, ro.Token, ro.RPC.Dial = attempt, token, dialOf(fake)
+	ro.Policy = yarnrpc.Policy{} // tests look at the errors of single beats
 	no, err := nmclient.FromConf(fake.Conf())
 	if err != nil {
 		return nil, err

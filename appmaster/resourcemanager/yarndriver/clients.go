@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
@@ -18,6 +20,10 @@ import (
 // ErrNoToken says that the container's credentials hold no AMRM token: the
 // process was not started by YARN as an ApplicationMaster.
 var ErrNoToken = errors.New("credentials hold no AMRM token")
+
+// firstStartWait is the first of the growing waits for a NodeManager that has just
+// restarted; the configured interval would leave a worker's slots empty for 10 s.
+const firstStartWait = 200 * time.Millisecond
 
 // Clients are an application attempt's clients of YARN, for a Config.
 type Clients struct {
@@ -40,6 +46,9 @@ func Connect(conf *hadoopconf.Conf, attempt records.ApplicationAttemptID, creden
 	if token == nil {
 		return nil, fmt.Errorf("connect %s to YARN: %w", attempt, ErrNoToken)
 	}
+	rm.Policy = yarnrpc.Policy{} // the driver repeats its heartbeat itself, and has to know when none is answered
+	nm.Policy.MaxDelay = nm.Policy.BaseDelay
+	nm.Policy.BaseDelay = min(firstStartWait, nm.Policy.MaxDelay)
 	rm.Attempt, rm.Token, rm.RPC.Logger, nm.RPC.Logger = attempt, token, logger, logger
 	return &Clients{ResourceManager: amrm.New(rm), NodeManagers: nmclient.New(nm)}, nil
 }
