@@ -13,19 +13,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -119,65 +115,6 @@ func newClient(attempt records.ApplicationAttemptID, rpc connection, token *atom
 // Close ends the connections. It does not unregister.
 func (c *Client) Close() error { return c.rpc.Close() }
 
-// RegisterRequest is where the ApplicationMaster can be found.
-type RegisterRequest struct {
-	Host        string // shown in application reports
-	RPCPort     int    // likewise; -1 where there is none
-	TrackingURL string // that YARN's proxy leads to; host:port alone is taken as http
-	// Rules are constraints that hold for all containers with certain tags; they
-	// need what SchedulingRequest needs.
-	Rules []TagRule
-}
-
-// Registration is what YARN answers to Register.
-type Registration struct {
-	// Maximum is the largest container the application's queue gives. Zero when
-	// the answer of an earlier try was lost.
-	Maximum records.Resource
-	Queue   string // full path, such as root.default
-	ACLs    map[records.ApplicationAccess]string
-	// CPUScheduled says that the scheduler looks at cores as well as memory.
-	CPUScheduled bool
-	// PreviousContainers still run, left by earlier attempts; only for
-	// applications that keep containers across attempts.
-	PreviousContainers []records.Container
-	NMTokens           map[records.NodeID]*creds.Token // of their nodes
-	// ResourceTypes are those that the cluster knows, memory and cores included.
-	ResourceTypes []records.ResourceType
-	// Profiles are named sizes of containers; nil where the cluster has none.
-	Profiles []records.ResourceProfile
-	// ClientToAMKey verifies the tokens of clients; secure clusters only. Secret.
-	ClientToAMKey []byte
-}
-
-// Register announces the ApplicationMaster; once, before the first Allocate.
-// After an error other than ErrAttemptGone it may be called again. Should an
-// earlier try have registered without our hearing, YARN refuses the second and
-// the Registration is empty.
-func (c *Client) Register(ctx context.Context, r RegisterRequest) (Registration, error) {
-	c.registration = &r
-	registration, err := c.register(ctx)
-	if err != nil {
-		return Registration{}, fmt.Errorf("register %s: %w", c.attempt, err)
-	}
-	return registration, nil
-}
-
-func (c *Client) register(ctx context.Context) (Registration, error) {
-	var response yarnpb.RegisterApplicationMasterResponseProto
-	err := c.call(ctx, "registerApplicationMaster", registerProto(*c.registration), &response)
-	if errors.Is(err, yarnrpc.ErrInvalidApplicationMasterRequest) {
-		// It is registered already, or unknown: the next Allocate tells which.
-		return Registration{}, nil
-	}
-	if err != nil {
-		return Registration{}, err
-	}
-	registration := registrationOf(&response)
-	maps.Copy(c.nmTokens, registration.NMTokens)
-	return registration, nil
-}
-
 // SetAsk replaces all that is wanted under the ask's key. It is sent with the
 // next Allocate, which also counts down what is outstanding for each container
 // that comes: SetAsk is for changes of mind.
@@ -224,17 +161,6 @@ func (c *Client) retype(container records.Container, kind UpdateType, to records
 	return c.core.updates.add(update)
 }
 
-// SetTrackingURL replaces the registered URL with the next Allocate, on clusters
-// of Hadoop 3.1 or later (AMRMClient#updateTrackingUrl). Call it after Register.
-func (c *Client) SetTrackingURL(url string) {
-	c.core.trackingURL = url
-	if c.registration != nil {
-		registration := *c.registration
-		registration.TrackingURL = url
-		c.registration = &registration
-	}
-}
-
 // NMTokens are the newest tokens of all nodes that this attempt has had containers
 // on; each is told by YARN once (NMTokenCache). The map is the caller's.
 func (c *Client) NMTokens() map[records.NodeID]*creds.Token { return maps.Clone(c.nmTokens) }
@@ -253,253 +179,6 @@ func (c *Client) Blacklist(avoid, dontAvoid []string) {
 // Changed reports whether asks, releases, updates or the blacklist wait to be
 // sent: the caller may call Allocate at once rather than at its next beat.
 func (c *Client) Changed() bool { return c.core.pending() }
-
-// Response is what an Allocate brought. Every container and status is told once.
-type Response struct {
-	// Allocated are new containers, to be started within 10 minutes
-	// (yarn.resourcemanager.rm.container-allocation.expiry-interval-ms).
-	Allocated []records.Container
-	// Surplus are new containers that nothing was outstanding for, as when an ask
-	// was lowered while they were on their way: use them or Release them.
-	Surplus []records.Container
-	// Completed are containers that have ended, also those never started. The
-	// next Allocate tells YARN that they have been taken note of.
-	Completed []records.ContainerStatus
-	// Updated are containers that Resize, Promote or Demote has changed, and those
-	// that YARN has promoted by itself.
-	Updated []UpdatedContainer
-	// UpdateErrors are refused updates.
-	UpdateErrors []*UpdateError
-	// Rejected are scheduling requests that YARN has given up.
-	Rejected []Rejection
-	// UpdatedNodes have changed: come, gone, or been reconfigured.
-	UpdatedNodes []records.NodeReport
-	// PreviousContainers are of earlier attempts and still run.
-	PreviousContainers []records.Container
-	// NMTokens are for nodes used for the first time, or replace older ones.
-	NMTokens map[records.NodeID]*creds.Token
-	// Headroom is what the application's queue still has room for.
-	Headroom records.Resource
-	// Enhanced is told on clusters with opportunistic containers only; else zero.
-	Enhanced     EnhancedHeadroom
-	ClusterNodes int
-	// Priority is the application's; higher goes first.
-	Priority   records.Priority
-	Preemption Preemption
-	// Collector takes this application's events for the timeline service, version
-	// 2; nil when YARN has not told it with this response.
-	Collector *Collector
-	// Resynced says that the ResourceManager had restarted: registration, asks
-	// and releases have been sent again.
-	Resynced bool
-}
-
-// Preemption names containers that YARN is about to take back.
-type Preemption struct {
-	Strict     []records.ContainerID // will be killed
-	Negotiable []records.ContainerID // will be killed unless as much is released elsewhere
-	// Wanted is how much "as much" is: containers of any choice that cover it may
-	// be released in place of Negotiable.
-	Wanted []WantedBack
-}
-
-// WantedBack is an amount that YARN wants back, as containers of a size on a place.
-type WantedBack struct {
-	Priority   records.Priority
-	Place      string // host, rack or "*"
-	Capability records.Resource
-	Count      int
-}
-
-// EnhancedHeadroom is a measure for how many opportunistic containers to ask for
-// (org.apache.hadoop.yarn.api.records.EnhancedHeadroom).
-type EnhancedHeadroom struct {
-	Pending     int // containers that wait in the queues of all NodeManagers
-	ActiveCores int // of the cluster
-}
-
-// Collector is a timeline collector.
-type Collector struct {
-	Address string       // host:port
-	Token   *creds.Token // nil without security
-}
-
-// maxResyncs bounds the repairs within one Allocate.
-const maxResyncs = 3
-
-// Allocate is the heartbeat: it sends what has changed and brings what YARN has
-// for the application. It must be called at least every
-// yarn.am.liveness-monitor.expiry-interval-ms (15 min by default); asks are
-// answered at the beats after NodeManagers have reported. progress is 0 to 1.
-//
-// It tries for as long as Options.Policy allows. After an error nothing is lost and
-// Allocate is to be called again, but for these:
-//   - ErrAttemptGone: end, touching nothing;
-//   - yarnrpc.ErrInvalidResourceRequest, yarnrpc.ErrInvalidBlacklistRequest: the
-//     same is refused again until the caller has changed it.
-func (c *Client) Allocate(ctx context.Context, progress float32) (Response, error) {
-	var err error
-	for range maxResyncs {
-		var response Response
-		if response, err = c.allocate(ctx, progress); err == nil {
-			return response, nil
-		}
-		again, repairError := c.repair(ctx, err)
-		if repairError != nil {
-			err = repairError
-		}
-		if !again || repairError != nil {
-			break
-		}
-	}
-	return Response{}, fmt.Errorf("allocate for %s: %w", c.attempt, err)
-}
-
-func (c *Client) allocate(ctx context.Context, progress float32) (Response, error) {
-	request := c.core.next(progress)
-	var response yarnpb.AllocateResponseProto
-	if err := c.call(ctx, "allocate", allocateProto(request), &response); err != nil {
-		c.core.failed(fateOf(err))
-		return Response{}, err
-	}
-	r := responseOf(&response)
-	r.Allocated, r.Surplus = c.core.answered(answer{
-		responseID: response.GetResponseId(),
-		allocated:  r.Allocated,
-		completed:  r.Completed,
-		updated:    r.Updated,
-		refused:    r.UpdateErrors,
-		rejected:   r.Rejected,
-	})
-	maps.Copy(c.nmTokens, r.NMTokens)
-	if token := pbconv.Token(response.GetAmRmToken()); token != nil {
-		// Only connections made from now on use the new key, and YARN repeats the
-		// token until it sees one.
-		c.log.WithField("attempt", c.attempt).Info("AMRM token was rolled over")
-		c.token.Store(token)
-		c.rpc.Reset()
-	}
-	if c.resynced != nil {
-		r.Resynced = true
-		r.PreviousContainers = append(r.PreviousContainers, c.resynced.PreviousContainers...)
-		for node, token := range c.resynced.NMTokens {
-			if _, newer := r.NMTokens[node]; !newer {
-				r.NMTokens[node] = token
-			}
-		}
-		c.resynced = nil
-	}
-	return r, nil
-}
-
-// fateOf says what an error of an allocate means for its request. YARN's own
-// exceptions come from the allocate itself, others from the way there: a standby,
-// an overloaded server, a failed authentication.
-func fateOf(err error) failure {
-	switch {
-	case yarnrpc.MaybeSent(err):
-		return failureLost
-	case errors.Is(err, yarnrpc.ErrYarn):
-		return failureRefused
-	default:
-		return failureUnsent
-	}
-}
-
-// repair mends what an error of allocate says is out of step, and reports
-// whether allocate is worth another call at once.
-func (c *Client) repair(ctx context.Context, err error) (again bool, repairError error) {
-	switch {
-	case errors.Is(err, yarnrpc.ErrApplicationMasterNotRegistered):
-		if c.registration == nil {
-			return false, nil
-		}
-		c.log.WithField("attempt", c.attempt).Warn("yarn has forgotten the registration: registering again")
-		c.core.forgotten()
-		c.resynced = &Registration{} // all that is known should the answer get lost
-		registration, err := c.register(ctx)
-		if err != nil {
-			return false, err
-		}
-		c.resynced = &registration
-		return true, nil
-	case errors.Is(err, yarnrpc.ErrInvalidApplicationMasterRequest):
-		id, ok := expectedResponseID(err)
-		if ok {
-			c.log.WithField("attempt", c.attempt).WithField("response_id", id).Warn("response ids differ: taking over yarn's")
-			c.core.expect(id)
-		}
-		return ok, nil
-	case errors.Is(err, yarnrpc.ErrInvalidContainerRelease):
-		c.core.dropForeignReleases(c.attempt)
-		return false, nil
-	default:
-		return false, nil
-	}
-}
-
-// expectedResponseID finds the id that the ResourceManager wants in its refusal.
-// It tells it in words only (AMRMClientUtils#assembleInvalidResponseIdExceptionMessage).
-func expectedResponseID(err error) (int32, bool) {
-	var remote *yarnrpc.RemoteError
-	if !errors.As(err, &remote) {
-		return 0, false
-	}
-	_, rest, ok := strings.Cut(remote.Message, "expect responseId to be ")
-	if !ok {
-		return 0, false
-	}
-	digits, _, _ := strings.Cut(rest, ",")
-	digits, _, _ = strings.Cut(digits, " ")
-	id, err := strconv.ParseInt(digits, 10, 32)
-	return int32(id), err == nil && id >= 0
-}
-
-// Waits of Finish between two tries.
-const (
-	unregisterPoll    = 100 * time.Millisecond // as AMRMClientImpl has it
-	maxUnregisterWait = 2 * time.Second
-)
-
-// Finish unregisters with the application's final status. It returns when YARN
-// has recorded it, which outlives this process; broken connections and
-// restarts of the ResourceManager are retried until the context ends.
-// trackingURL replaces the registered one, unless empty. No Allocate may follow.
-func (c *Client) Finish(ctx context.Context, status records.FinalApplicationStatus, diagnostics, trackingURL string) error {
-	request := finishProto(status, diagnostics, trackingURL)
-	reached := false // a try may have been executed
-	for wait := unregisterPoll; ; {
-		var response yarnpb.FinishApplicationMasterResponseProto
-		err := c.call(ctx, "finishApplicationMaster", request, &response)
-		switch {
-		case err == nil && response.GetIsUnregistered():
-			return nil
-		case err == nil: // accepted, and being recorded
-			reached, wait = true, unregisterPoll
-		case errors.Is(err, ErrAttemptGone) && reached:
-			return nil
-		case errors.Is(err, yarnrpc.ErrApplicationMasterNotRegistered) && c.registration != nil:
-			if _, err := c.register(ctx); err != nil && yarnrpc.Classify(err) == yarnrpc.Permanent {
-				return fmt.Errorf("finish %s: %w", c.attempt, err)
-			}
-		case yarnrpc.Classify(err) == yarnrpc.FailOver || yarnrpc.Classify(err) == yarnrpc.RetrySame:
-			reached = reached || yarnrpc.MaybeSent(err)
-			wait = min(2*wait, maxUnregisterWait)
-		default:
-			return fmt.Errorf("finish %s: %w", c.attempt, err)
-		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			if err == nil {
-				return fmt.Errorf("finish %s: %w while yarn recorded it", c.attempt, context.Cause(ctx))
-			}
-			return fmt.Errorf("finish %s: %w, after: %w", c.attempt, context.Cause(ctx), err)
-		}
-	}
-}
 
 // call makes a call and recognizes the end of the attempt, which is final.
 func (c *Client) call(ctx context.Context, method string, request, response proto.Message) error {

@@ -1,0 +1,145 @@
+package amrm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
+)
+
+// maxResyncs bounds the repairs within one Allocate.
+const maxResyncs = 3
+
+// Allocate is the heartbeat: it sends what has changed and brings what YARN has
+// for the application. It must be called at least every
+// yarn.am.liveness-monitor.expiry-interval-ms (15 min by default); asks are
+// answered at the beats after NodeManagers have reported. progress is 0 to 1.
+//
+// It tries for as long as Options.Policy allows. After an error nothing is lost and
+// Allocate is to be called again, but for these:
+//   - ErrAttemptGone: end, touching nothing;
+//   - yarnrpc.ErrInvalidResourceRequest, yarnrpc.ErrInvalidBlacklistRequest: the
+//     same is refused again until the caller has changed it.
+func (c *Client) Allocate(ctx context.Context, progress float32) (Response, error) {
+	var err error
+	for range maxResyncs {
+		var response Response
+		if response, err = c.allocate(ctx, progress); err == nil {
+			return response, nil
+		}
+		again, repairError := c.repair(ctx, err)
+		if repairError != nil {
+			err = repairError
+		}
+		if !again || repairError != nil {
+			break
+		}
+	}
+	return Response{}, fmt.Errorf("allocate for %s: %w", c.attempt, err)
+}
+
+func (c *Client) allocate(ctx context.Context, progress float32) (Response, error) {
+	request := c.core.next(progress)
+	var response yarnpb.AllocateResponseProto
+	if err := c.call(ctx, "allocate", allocateProto(request), &response); err != nil {
+		c.core.failed(fateOf(err))
+		return Response{}, err
+	}
+	r := responseOf(&response)
+	r.Allocated, r.Surplus = c.core.answered(answer{
+		responseID: response.GetResponseId(),
+		allocated:  r.Allocated,
+		completed:  r.Completed,
+		updated:    r.Updated,
+		refused:    r.UpdateErrors,
+		rejected:   r.Rejected,
+	})
+	maps.Copy(c.nmTokens, r.NMTokens)
+	if token := pbconv.Token(response.GetAmRmToken()); token != nil {
+		// Only connections made from now on use the new key, and YARN repeats the
+		// token until it sees one.
+		c.log.WithField("attempt", c.attempt).Info("AMRM token was rolled over")
+		c.token.Store(token)
+		c.rpc.Reset()
+	}
+	if c.resynced != nil {
+		r.Resynced = true
+		r.PreviousContainers = append(r.PreviousContainers, c.resynced.PreviousContainers...)
+		for node, token := range c.resynced.NMTokens {
+			if _, newer := r.NMTokens[node]; !newer {
+				r.NMTokens[node] = token
+			}
+		}
+		c.resynced = nil
+	}
+	return r, nil
+}
+
+// fateOf says what an error of an allocate means for its request. YARN's own
+// exceptions come from the allocate itself, others from the way there: a standby,
+// an overloaded server, a failed authentication.
+func fateOf(err error) failure {
+	switch {
+	case yarnrpc.MaybeSent(err):
+		return failureLost
+	case errors.Is(err, yarnrpc.ErrYarn):
+		return failureRefused
+	default:
+		return failureUnsent
+	}
+}
+
+// repair mends what an error of allocate says is out of step, and reports
+// whether allocate is worth another call at once.
+func (c *Client) repair(ctx context.Context, err error) (again bool, repairError error) {
+	switch {
+	case errors.Is(err, yarnrpc.ErrApplicationMasterNotRegistered):
+		if c.registration == nil {
+			return false, nil
+		}
+		c.log.WithField("attempt", c.attempt).Warn("yarn has forgotten the registration: registering again")
+		c.core.forgotten()
+		c.resynced = &Registration{} // all that is known should the answer get lost
+		registration, err := c.register(ctx)
+		if err != nil {
+			return false, err
+		}
+		c.resynced = &registration
+		return true, nil
+	case errors.Is(err, yarnrpc.ErrInvalidApplicationMasterRequest):
+		id, ok := expectedResponseID(err)
+		if ok {
+			c.log.WithField("attempt", c.attempt).WithField("response_id", id).Warn("response ids differ: taking over yarn's")
+			c.core.expect(id)
+		}
+		return ok, nil
+	case errors.Is(err, yarnrpc.ErrInvalidContainerRelease):
+		c.core.dropForeignReleases(c.attempt)
+		return false, nil
+	default:
+		return false, nil
+	}
+}
+
+// expectedResponseID finds the id that the ResourceManager wants in its refusal.
+// It tells it in words only (AMRMClientUtils#assembleInvalidResponseIdExceptionMessage).
+func expectedResponseID(err error) (int32, bool) {
+	var remote *yarnrpc.RemoteError
+	if !errors.As(err, &remote) {
+		return 0, false
+	}
+	_, rest, ok := strings.Cut(remote.Message, "expect responseId to be ")
+	if !ok {
+		return 0, false
+	}
+	digits, _, _ := strings.Cut(rest, ",")
+	digits, _, _ = strings.Cut(digits, " ")
+	id, err := strconv.ParseInt(digits, 10, 32)
+	return int32(id), err == nil && id >= 0
+}
