@@ -113,6 +113,11 @@ func dial(ctx context.Context, address string, o Options, id *identity) (*Conn, 
 		QOPs:                   o.QOPs,
 		AllowSimpleFallback:    o.AllowSimpleFallback,
 		MaxResponse:            o.MaxResponse,
+		Opened: func(s Security) {
+			if o.Opened != nil {
+				o.Opened(address, s)
+			}
+		},
 	})
 	if err != nil {
 		raw.Close() // the handshake's error says more

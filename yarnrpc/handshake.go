@@ -29,6 +29,7 @@ type HandshakeOptions struct {
 	QOPs                   []sasl.QOP
 	AllowSimpleFallback    bool
 	MaxResponse            int // bounds what a protected connection unwraps
+	Opened                 func(Security)
 }
 
 // maxSASLFrame bounds what a server may say while it authenticates us, in bytes.
@@ -67,8 +68,9 @@ func Handshake(ctx context.Context, conn net.Conn, o HandshakeOptions) (net.Conn
 }
 
 type handshake struct {
-	conn net.Conn
-	o    HandshakeOptions
+	conn   net.Conn
+	o      HandshakeOptions
+	server string // the principal that has proved itself
 }
 
 func (h *handshake) open(ctx context.Context) (net.Conn, error) {
@@ -79,7 +81,7 @@ func (h *handshake) open(ctx context.Context) (net.Conn, error) {
 		RealUser: h.o.User.Real,
 	}
 	if h.o.Token == nil && h.o.Login == nil {
-		return h.conn, h.sendContext(h.conn, wire.AppendPreamble(nil, wire.AuthNone), told)
+		return h.conn, h.sendContext(h.conn, wire.AppendPreamble(nil, wire.AuthNone), told, Security{Method: methodSimple, QOP: sasl.QOPAuthentication})
 	}
 	method, layer, err := h.authenticate(ctx)
 	if err != nil {
@@ -97,16 +99,20 @@ func (h *handshake) open(ctx context.Context) (net.Conn, error) {
 	if layer != nil {
 		conn = newProtectedConn(conn, layer, h.o.MaxResponse)
 	}
-	return conn, h.sendContext(conn, nil, told)
+	return conn, h.sendContext(conn, nil, told, Security{Method: method, Server: h.server, QOP: sasl.Protects(layer)})
 }
 
-func (h *handshake) sendContext(conn net.Conn, before []byte, told wire.Context) error {
+// sendContext ends the opening, and tells how it went.
+func (h *handshake) sendContext(conn net.Conn, before []byte, told wire.Context, agreed Security) error {
 	b, err := wire.AppendContext(before, told)
 	if err != nil {
 		return err
 	}
 	if _, err := conn.Write(b); err != nil {
 		return fmt.Errorf("send connection context: %w", err)
+	}
+	if h.o.Opened != nil {
+		h.o.Opened(agreed)
 	}
 	return nil
 }
@@ -198,8 +204,10 @@ func (h *handshake) loginKerberos(ctx context.Context, offer *commonpb.RpcSaslPr
 	layer, err := h.login(offer, &sasl.GSSAPI{Ticket: ticket, QOPs: h.o.QOPs}, ticket)
 	if err != nil {
 		h.o.Login.Forget(service)
+		return nil, err
 	}
-	return layer, err
+	h.server = service
+	return layer, nil
 }
 
 // login runs a mechanism with the server; credential is what it shows, for errors.

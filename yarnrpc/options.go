@@ -88,6 +88,9 @@ type Options struct {
 	// MaxCalls bounds the calls that wait for answers on a connection; more wait
 	// for room. 0: 100.
 	MaxCalls int
+	// Opened is told of each new connection, before its first call: who proved what, and
+	// what protects the calls. It must not block. Nil: nobody is told.
+	Opened func(address string, s Security)
 	// Logger gets connections at debug level and retries at warning level. Nil: nothing is logged.
 	Logger logrus.FieldLogger
 }

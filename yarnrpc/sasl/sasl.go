@@ -51,6 +51,8 @@ type Layer interface {
 	Unwrap(token []byte) ([]byte, error)
 	// MaxMessage is what the peer lets one token hold, in bytes.
 	MaxMessage() int
+	// QOP is QOPIntegrity or QOPPrivacy.
+	QOP() QOP
 }
 
 // QOP is a quality of protection.

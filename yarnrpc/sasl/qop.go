@@ -1,0 +1,21 @@
+package sasl
+
+// Protects is what a layer does for messages; nil, which stands for no layer, does nothing.
+func Protects(l Layer) QOP {
+	if l == nil {
+		return QOPAuthentication
+	}
+	return l.QOP()
+}
+
+func (d *digestLayer) QOP() QOP { return qopOf(d.send.seal != nil) }
+
+func (g *gssLayer) QOP() QOP { return qopOf(g.sealed) }
+
+// qopOf is the quality of a layer that there is.
+func qopOf(sealed bool) QOP {
+	if sealed {
+		return QOPPrivacy
+	}
+	return QOPIntegrity
+}
