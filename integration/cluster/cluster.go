@@ -56,7 +56,7 @@ type Config struct {
 	// capacity-scheduler.xml; they win over the harness's own.
 	Core, HDFS, YARN, Scheduler map[string]string
 	// HA gives the cluster two ResourceManagers, resourcemanager1 and resourcemanager2, one of them active, with
-	// their state in ZooKeeper. It goes without Kerberos only.
+	// their state in ZooKeeper.
 	HA bool
 	// Kerberos makes the cluster secure; nil leaves it open.
 	Kerberos *Kerberos
@@ -93,9 +93,6 @@ func (c Config) validate() error {
 	}
 	if c.MemoryMB < 512 || c.VCores < 1 {
 		return fmt.Errorf("NodeManagers with %d MB and %d vcores: must be at least 512 MB and 1", c.MemoryMB, c.VCores)
-	}
-	if c.Kerberos != nil && c.HA {
-		return errors.New("two ResourceManagers and Kerberos: the harness has one or the other")
 	}
 	if c.Kerberos != nil {
 		return c.Kerberos.validate()
@@ -362,7 +359,7 @@ func (c *Cluster) bringUpRealm(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.makeRealm(ctx); err != nil {
+	if err := c.makeRealms(ctx); err != nil {
 		return err
 	}
 	if err := c.launch(ctx, kdc); err != nil {

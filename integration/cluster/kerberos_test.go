@@ -12,9 +12,9 @@ import (
 )
 
 // TestASecureClusterLetsOnlyTicketsIn would catch a cluster that runs without Kerberos, or with less protection than asked,
-// although it was to be secure.
+// although it was to be secure, and a second realm that the first does not trust.
 func TestASecureClusterLetsOnlyTicketsIn(t *testing.T) {
-	c := ForTest(t, Config{NodeManagers: 1, Users: []string{"carol"}, Kerberos: &Kerberos{Protection: "privacy"}})
+	c := ForTest(t, Config{NodeManagers: 1, Users: []string{"carol", "dora"}, Kerberos: &Kerberos{Protection: "privacy", Partners: []string{"dora"}}})
 	ctx, cancel := context.WithTimeout(t.Context(), testLimit)
 	defer cancel()
 	for name, address := range map[string]string{"namenode": c.NameNodeAddress(), "resourcemanager": c.RMAddress()} {
@@ -30,20 +30,22 @@ func TestASecureClusterLetsOnlyTicketsIn(t *testing.T) {
 		t.Errorf("without a ticket Hadoop's own client gets %q, %v", out, err)
 	}
 	cache := filepath.Join(t.TempDir(), "cache")
-	if err := c.Kinit(ctx, "carol", cache); err != nil {
-		t.Fatal(err)
-	}
-	cmd := c.Command(ctx, FsShell, "-touchz", "/user/carol/made")
-	cmd.Env = append(cmd.Env, "KRB5CCNAME="+cache)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("with a ticket: %v\n%s", err, out)
-	}
-	files, err := mustHDFS(t, c).List(ctx, "/user/carol")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) != 1 || files[0].Owner != "carol" {
-		t.Errorf("carol's home has %+v, want one file of hers", files)
+	for principal, user := range map[string]string{"carol": "carol", "dora@" + PartnerRealm: "dora"} {
+		if err := c.Kinit(ctx, principal, cache); err != nil {
+			t.Fatal(err)
+		}
+		cmd := c.Command(ctx, FsShell, "-touchz", "/user/"+user+"/made")
+		cmd.Env = append(cmd.Env, "KRB5CCNAME="+cache)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("with a ticket of %s: %v\n%s", principal, err, out)
+		}
+		files, err := mustHDFS(t, c).List(ctx, "/user/"+user)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(files) != 1 || files[0].Owner != user {
+			t.Errorf("%s's home has %+v, want one file of that user's", user, files)
+		}
 	}
 
 	if err := c.Kill(ctx, "kdc"); err != nil {

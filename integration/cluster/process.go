@@ -51,7 +51,7 @@ func (c *Cluster) command(ctx context.Context, d daemon) (*exec.Cmd, error) {
 	default:
 		return c.javaCommand(ctx, d, d.Kind.mainClass()), nil
 	}
-	cmd, err := c.kerberosCommand(ctx, "krb5kdc", "-n", "-r", Realm)
+	cmd, err := c.keyCenterCommand(ctx)
 	if err != nil {
 		return nil, err
 	}

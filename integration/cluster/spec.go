@@ -151,7 +151,7 @@ func (s *spec) write() error {
 		return err
 	}
 	if s.Kerberos != nil {
-		if err := s.writeRealm(); err != nil {
+		if err := s.writeRealms(); err != nil {
 			return err
 		}
 	}

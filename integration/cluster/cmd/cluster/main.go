@@ -75,7 +75,7 @@ func sizeFlags() []cli.Flag {
 		versionFlag(),
 		&cli.StringSliceFlag{Name: "user", Usage: "`NAME` of a user to make a home folder for on HDFS; may be repeated"},
 		&cli.StringFlag{Name: "kerberos", Usage: "make the cluster secure, with this `PROTECTION` of calls and data: authentication, integrity or privacy; alone it means the first"},
-		&cli.BoolFlag{Name: "ha", Usage: "two ResourceManagers and ZooKeeper, without --kerberos only"},
+		&cli.BoolFlag{Name: "ha", Usage: "two ResourceManagers and ZooKeeper"},
 		&cli.StringSliceFlag{Name: "yarn", Usage: "further `PROPERTY=VALUE` of yarn-site.xml; may be repeated"},
 	}
 }
