@@ -45,6 +45,7 @@ func generatedClasses() []string {
 		"org.apache.hadoop.yarn.proto.YarnServiceProtos",
 		"org.apache.hadoop.hdfs.protocol.proto.AclProtos",
 		"org.apache.hadoop.hdfs.protocol.proto.ClientNamenodeProtocolProtos",
+		"org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos",
 		"org.apache.hadoop.hdfs.protocol.proto.HdfsProtos",
 	}
 }
