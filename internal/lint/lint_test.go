@@ -21,6 +21,22 @@ func TestImportsOfTheRepository(t *testing.T) {
 	report(t, Imports(packages))
 }
 
+// A program that uses yarnfake, in a demo say, would get a package along that is for
+// test binaries alone.
+func TestTheLibraryDoesNotLinkPackageTesting(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-f", `{{.ImportPath}}{{range .Deps}}{{if eq . "testing"}} links testing{{end}}{{end}}`, "./yarnrpc/...")
+	cmd.Dir = root(t)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		if strings.HasSuffix(strings.TrimSpace(line), "links testing") {
+			t.Error(line)
+		}
+	}
+}
+
 func TestSourcesOfTheRepository(t *testing.T) {
 	documented := map[string]bool{} // by folder
 	files := trackedFiles(t)

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"testing"
 
 	"google.golang.org/protobuf/proto"
 
@@ -61,9 +60,18 @@ type Server struct {
 	logins int
 }
 
+// test is what Listen needs of testing.TB. Users of yarnfake, which imports this
+// package, need not link package testing.
+type test interface {
+	Helper()
+	Context() context.Context
+	Cleanup(func())
+	Fatal(...any)
+}
+
 // Listen starts the server on a free port of the loopback address and closes it when
-// the test ends.
-func (s *Server) Listen(t testing.TB) (address string) {
+// the test t ends.
+func (s *Server) Listen(t test) (address string) {
 	t.Helper()
 	address, err := s.ListenLoopback(t.Context())
 	if err != nil {
