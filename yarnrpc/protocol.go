@@ -60,6 +60,7 @@ func repeatable(protocol, method string) bool {
 	case HDFSClientProtocol:
 		switch method {
 		case "getBlockLocations", "getServerDefaults", "getListing", "getFileInfo",
+			"rename2", // the NameNode's retry cache tells a repeated one
 			"getDelegationToken", "renewDelegationToken", "cancelDelegationToken":
 			return true
 		}

@@ -19,7 +19,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"strings"
 	"time"
 	"unicode"
@@ -145,10 +144,9 @@ func plain(name string) string {
 	}, name)
 }
 
-// upload writes the file in a temporary directory, which becomes the entry: it is
-// whole or not there. A file would replace that of a faster submission, whose
-// containers know the other's modification time; a directory cannot replace one
-// that holds something.
+// upload writes the file under a temporary name beside its place and renames it:
+// an entry is whole or not there, and what a faster submission has put there stays,
+// as its containers know the modification time.
 func (app *Application) upload(ctx context.Context, f File, uri string, progress func(done int64)) error {
 	local, err := os.Open(f.Path)
 	if err != nil {
@@ -156,34 +154,20 @@ func (app *Application) upload(ctx context.Context, f File, uri string, progress
 	}
 	defer local.Close() // read only: nothing to lose
 	fsys := app.area.fs
-	temporary := app.area.root + "/cache/." + ids.Random()
+	temporary := app.area.entry(f.SHA256) + "/." + ids.Random()
 	app.uploaded = append(app.uploaded, f.SHA256)
-	written := temporary + "/" + path.Base(uri)
-	err = app.area.write(ctx, written, 0o500, &meter{ctx: ctx, from: local, progress: progress})
+	err = app.area.write(ctx, temporary, 0o500, &meter{ctx: ctx, from: local, progress: progress})
 	if err == nil {
-		err = app.place(ctx, temporary, written, uri)
+		err = fsys.Rename(ctx, temporary, uri)
 	}
-	return errors.Join(err, fsys.RemoveAll(context.WithoutCancel(ctx), temporary)) // gone where it became the entry
-}
-
-// place makes the temporary directory the entry, unless another submission was
-// faster. An entry that has the content under another name gets this one too.
-func (app *Application) place(ctx context.Context, temporary, written, uri string) error {
-	fsys := app.area.fs
-	renamed := fsys.Rename(ctx, temporary, uri[:strings.LastIndexByte(uri, '/')]) // path.Dir would spoil a URI
-	if renamed == nil {
+	if err == nil {
 		return nil
 	}
-	switch _, err := fsys.Stat(ctx, uri); {
-	case err == nil:
-		return nil
-	case !errors.Is(err, fs.ErrNotExist):
-		return errors.Join(renamed, err)
+	removed := fsys.RemoveAll(context.WithoutCancel(ctx), temporary)
+	if errors.Is(err, fs.ErrExist) { // another submission was faster
+		return removed
 	}
-	if err := fsys.Rename(ctx, written, uri); err != nil && !errors.Is(err, fs.ErrExist) {
-		return errors.Join(renamed, err)
-	}
-	return nil
+	return errors.Join(err, removed)
 }
 
 func (a *Area) entry(sha256 string) string { return a.root + "/cache/" + sha256 }

@@ -50,8 +50,8 @@ type FileSystem interface {
 	// fs.ErrNotExist: that is how a fenced attempt learns that it is late.
 	Create(ctx context.Context, uri string, parents Parents) (io.WriteCloser, error)
 	// Rename moves a file or directory. An existing target is fs.ErrExist and a
-	// missing source or target parent fs.ErrNotExist; the check and the move
-	// are not one step on HDFS.
+	// missing source or target parent fs.ErrNotExist. On HDFS that is one step: of
+	// several that rename to one place, one succeeds.
 	Rename(ctx context.Context, from, to string) error
 	// MkdirAll makes a directory and its parents; an existing one is no error.
 	MkdirAll(ctx context.Context, dir string) error

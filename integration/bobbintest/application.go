@@ -66,7 +66,7 @@ func (u *User) Apps(t testing.TB, name string) []cluster.RMApp {
 // Staging is what lies in the user's staging area.
 type Staging struct {
 	Applications []string // ids
-	Cache        []string // <sha256>/<name>, and .<random>/<name> of uploads under way
+	Cache        []string // <sha256>/<name>, and <sha256>/.<random> of uploads under way
 }
 
 // Staging lists the user's staging area.

@@ -54,7 +54,7 @@ func TestInterruptBeforeTheJobRunsLeavesNothing(t *testing.T) {
 		c := u.Start(t, perJob(large, "slow", dir+"/text", dir+"/out")...)
 		bobbintest.Eventually(t, "the program is being uploaded", func() (bool, error) {
 			for _, entry := range u.Staging(t).Cache {
-				if strings.HasPrefix(entry, ".") && strings.Contains(c.Seen().Stderr, "uploading bobbin") {
+				if _, file, _ := strings.Cut(entry, "/"); strings.HasPrefix(file, ".") && strings.Contains(c.Seen().Stderr, "uploading bobbin") {
 					return true, nil
 				}
 			}

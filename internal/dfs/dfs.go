@@ -237,9 +237,9 @@ func (f *FS) CreateMode(ctx context.Context, uri string, o CreateOptions) (io.Wr
 }
 
 // Rename moves a file or directory within one file system. An existing target
-// is fs.ErrExist and a missing source or target parent fs.ErrNotExist. The
-// move itself is atomic, but the check and the move are two steps, and the
-// HDFS library's move replaces a target file that appears between them.
+// is fs.ErrExist and a missing source or target parent fs.ErrNotExist. On HDFS
+// that is one step, and is done once though it may be asked for several times; on
+// the local disk a target that appears after the check is replaced.
 func (f *FS) Rename(ctx context.Context, from, to string) error {
 	b, source, err := f.resolve(from)
 	if err != nil {

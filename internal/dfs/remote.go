@@ -147,17 +147,28 @@ func (r *remote) list(ctx context.Context, dir string) ([]entry, error) {
 
 func (r *remote) blocks(ctx context.Context, path string) ([]filesystem.Block, error) {
 	layout, err := r.nameNode.Layout(ctx, path)
-	if errors.Is(err, fs.ErrPermission) { // in the words of the library's calls
-		return nil, fmt.Errorf("%w for user %s", fs.ErrPermission, r.user)
-	}
 	if err != nil {
-		return nil, err
+		return nil, r.answer(err)
 	}
 	blocks := make([]filesystem.Block, 0, len(layout.Blocks))
 	for _, b := range layout.Blocks {
 		blocks = append(blocks, filesystem.Block{Offset: b.Offset, Length: b.Length, Hosts: b.Hosts})
 	}
 	return blocks, nil
+}
+
+// answer gives the error of a call of ours in the words of the library's calls.
+func (r *remote) answer(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w for user %s", fs.ErrPermission, r.user)
+	case errors.Is(err, fs.ErrNotExist):
+		return fs.ErrNotExist
+	case errors.Is(err, fs.ErrExist):
+		return fs.ErrExist
+	default:
+		return err
+	}
 }
 
 func (r *remote) open(ctx context.Context, path string) (filesystem.File, error) {
@@ -256,24 +267,7 @@ func (r *remote) createTarget(client *colinmarc.Client, path string, o CreateOpt
 }
 
 func (r *remote) rename(ctx context.Context, from, to string) error {
-	_, err := do(ctx, r.connection, func(client *colinmarc.Client, a attempt) (struct{}, error) {
-		switch _, err := client.Stat(to); {
-		case errors.Is(err, fs.ErrNotExist):
-			return struct{}{}, client.Rename(from, to)
-		case err != nil:
-			return struct{}{}, err
-		case a.again: // the lost try may have moved it
-			_, err := client.Stat(from)
-			if errors.Is(err, fs.ErrNotExist) {
-				return struct{}{}, nil
-			}
-			if err != nil {
-				return struct{}{}, err
-			}
-		}
-		return struct{}{}, fs.ErrExist
-	})
-	return err
+	return r.answer(r.nameNode.Rename(ctx, from, to))
 }
 
 func (r *remote) mkdirAll(ctx context.Context, dir string, mode fs.FileMode) error {

@@ -18,7 +18,8 @@ type Caller interface {
 }
 
 // NameNode makes the calls of org.apache.hadoop.hdfs.protocol.ClientProtocol
-// that colinmarc/hdfs keeps to itself. It may be used from any goroutine.
+// that colinmarc/hdfs keeps to itself, or makes otherwise. It may be used from any
+// goroutine.
 type NameNode struct {
 	rpc Caller
 }
@@ -72,4 +73,22 @@ func (n *NameNode) Layout(ctx context.Context, path string) (Layout, error) {
 		layout.Blocks = append(layout.Blocks, block)
 	}
 	return layout, nil
+}
+
+// Rename moves a file or directory (ClientProtocol.rename2 without
+// Options.Rename.OVERWRITE). It is one step: an existing target is fs.ErrExist and
+// stays as it is, whoever made it and when; a missing source or a missing parent of
+// the target is fs.ErrNotExist.
+//
+// Through a yarnrpc.Proxy it is asked for again where the answer was lost, and the
+// NameNode, or the one that took over from it, answers as it did the first time, or
+// would have: it remembers calls for ten minutes
+// (dfs.namenode.retrycache.expirytime.millis). Of one that was given up,
+// yarnrpc.MaybeSent says whether it may have been done.
+func (n *NameNode) Rename(ctx context.Context, from, to string) error {
+	request := &hdfspb.Rename2RequestProto{Src: proto.String(from), Dst: proto.String(to), OverwriteDest: proto.Bool(false)}
+	if err := n.rpc.Call(ctx, "rename2", request, new(hdfspb.Rename2ResponseProto)); err != nil {
+		return fmt.Errorf("rename %s to %s: %w", from, to, err)
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
 	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
 // callerFunc answers every call.
@@ -69,6 +70,31 @@ func located(offset, length uint64, corrupt bool, hosts ...string) *hdfspb.Locat
 		}})
 	}
 	return b
+}
+
+// OVERWRITE would take away what somebody else has put there.
+func TestRenameAsksForATargetThatIsFree(t *testing.T) {
+	t.Parallel()
+	answer := error(nil)
+	nn := NewNameNode(callerFunc(func(method string, request, _ proto.Message) error {
+		asked := request.(*hdfspb.Rename2RequestProto)
+		if method != "rename2" || asked.GetSrc() != "/from" || asked.GetDst() != "/to" || asked.GetOverwriteDest() {
+			t.Errorf("asked %s %v", method, asked)
+		}
+		return answer
+	}))
+	if err := nn.Rename(t.Context(), "/from", "/to"); err != nil {
+		t.Error(err)
+	}
+	for class, want := range map[string]error{
+		"org.apache.hadoop.fs.FileAlreadyExistsException": fs.ErrExist,
+		"java.io.FileNotFoundException":                   fs.ErrNotExist,
+	} {
+		answer = &yarnrpc.RemoteError{Class: class, Message: "no"}
+		if err := nn.Rename(t.Context(), "/from", "/to"); !errors.Is(err, want) {
+			t.Errorf("%s: error is %v, want %v", class, err, want)
+		}
+	}
 }
 
 func TestLayoutOfAFileThatIsNotThere(t *testing.T) {

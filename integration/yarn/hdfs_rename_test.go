@@ -1,0 +1,101 @@
+package yarn
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+)
+
+// It would catch a move that replaces what came between a look at the target and
+// the move: two submissions that stage one file, two attempts that write one part.
+func TestHDFSOneOfManyRenamesToAPlaceSucceeds(t *testing.T) {
+	t.Parallel()
+	const movers = 16
+	f := newFS(t, dfs.Options{Conf: confOf(t, hadoop.Cluster(t)), User: me(t)})
+	dir := scratch(t, f)
+	for i := range movers {
+		create(t, f, fmt.Sprintf("%s/from%d", dir, i), []byte{byte(i)})
+	}
+	errs := make([]error, movers)
+	var moving sync.WaitGroup
+	for i := range movers {
+		moving.Go(func() { errs[i] = f.Rename(t.Context(), fmt.Sprintf("%s/from%d", dir, i), dir+"/to") })
+	}
+	moving.Wait()
+	winner := slices.Index(errs, nil)
+	if winner < 0 {
+		t.Fatalf("nobody has moved: %v", errs)
+	}
+	for i, err := range errs {
+		if i != winner && !errors.Is(err, fs.ErrExist) {
+			t.Errorf("mover %d, after %d: %v", i, winner, err)
+		}
+	}
+	if content, err := f.ReadFile(t.Context(), dir+"/to", 10); err != nil || !bytes.Equal(content, []byte{byte(winner)}) {
+		t.Errorf("the file of mover %d is %v, %v", winner, content, err)
+	}
+}
+
+// forgetful loses the answers to calls of rename2.
+type forgetful struct{ lost atomic.Int64 }
+
+func (d *forgetful) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	return &forgetfulConn{Conn: conn, dialer: d}, err
+}
+
+type forgetfulConn struct {
+	net.Conn
+	dialer *forgetful
+	lose   atomic.Bool
+}
+
+func (c *forgetfulConn) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte("rename2")) && c.dialer.lost.Load() == 0 {
+		c.lose.Store(true)
+	}
+	return c.Conn.Write(b)
+}
+
+// Read waits for the answer, so that the call was executed.
+func (c *forgetfulConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err == nil && c.lose.Load() {
+		c.dialer.lost.Add(1)
+		c.Conn.Close()
+		return 0, net.ErrClosed
+	}
+	return n, err
+}
+
+// It would catch a repeated call that the NameNode does not know again, which finds
+// the source gone and the target there.
+func TestHDFSARenameWhoseAnswerIsLostWasDoneOnce(t *testing.T) {
+	t.Parallel()
+	d := new(forgetful)
+	conf := confOf(t, hadoop.Cluster(t))
+	f := newFS(t, dfs.Options{Conf: conf, User: me(t), Dial: d.dial})
+	dir := scratch(t, f)
+	create(t, f, dir+"/from", []byte("x"))
+	if err := f.Rename(t.Context(), dir+"/from", dir+"/to"); err != nil {
+		t.Error(err)
+	}
+	if lost := d.lost.Load(); lost != 1 {
+		t.Errorf("%d answers were lost, want 1", lost)
+	}
+	if err := f.Rename(t.Context(), dir+"/from", dir+"/to"); err == nil {
+		t.Error("what is gone was renamed again")
+	}
+	if content, err := f.ReadFile(t.Context(), dir+"/to", 10); err != nil || string(content) != "x" {
+		t.Errorf("the target holds %q, %v", content, err)
+	}
+}
