@@ -3,7 +3,6 @@ package yarnrpc
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"math"
 	"net"
@@ -14,7 +13,6 @@ import (
 	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
@@ -78,49 +76,8 @@ func Dial(ctx context.Context, address string, o Options) (*Conn, error) {
 }
 
 func dial(ctx context.Context, address string, o Options, id *identity) (*Conn, error) {
-	if o.ConnectTimeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, o.ConnectTimeout, ErrConnectTimeout)
-		defer cancel()
-	}
-	var token *creds.Token
-	if o.Token != nil {
-		var err error
-		if token, err = o.Token(address); err != nil {
-			return nil, fmt.Errorf("choose token: %w", err)
-		}
-	}
-	raw, err := o.Dial(ctx, "tcp", address)
+	opened, err := open(ctx, address, o, id.client[:])
 	if err != nil {
-		switch {
-		case ctx.Err() != nil:
-			err = contextError(ctx)
-		case errors.Is(err, context.DeadlineExceeded):
-			// A limit of Dial's own: as text, or it would be taken for the caller's.
-			err = fmt.Errorf("%w: %v", ErrConnectTimeout, err) //nolint:errorlint // see above
-		}
-		return nil, err
-	}
-	opened, err := Handshake(ctx, raw, HandshakeOptions{
-		Protocol:               o.Protocol,
-		ClientID:               id.client[:],
-		Address:                address,
-		User:                   o.User,
-		Token:                  token,
-		Login:                  o.Login,
-		ServerPrincipal:        o.ServerPrincipal,
-		ServerPrincipalPattern: o.ServerPrincipalPattern,
-		QOPs:                   o.QOPs,
-		AllowSimpleFallback:    o.AllowSimpleFallback,
-		MaxResponse:            o.MaxResponse,
-		Opened: func(s Security) {
-			if o.Opened != nil {
-				o.Opened(address, s)
-			}
-		},
-	})
-	if err != nil {
-		raw.Close() // the handshake's error says more
 		return nil, err
 	}
 	return newConn(opened, address, o, id), nil

@@ -2,7 +2,8 @@
 //
 //	Conn      one connection: calls multiplexed, pings, idle close
 //	Proxy     a service at one or several addresses: dials when needed, retries, fails over
-//	Handshake the opening of a connection over any net.Conn, for other protocols' clients
+//	Open      a connection that is ready for calls, for clients that make them by themselves
+//	Handshake the same over a net.Conn that there is already
 //
 // An error says what a caller needs to know before it tries again: RemoteError is an
 // exception that the server answered with, CallError a call without an answer, and
