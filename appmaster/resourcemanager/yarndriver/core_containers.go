@@ -6,6 +6,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -19,10 +20,11 @@ const (
 	starting containerState = iota + 1 // its node is being told to start it
 	running                            // its node has taken it over
 	released                           // given up while it was starting
+	ended                              // likewise, and YARN has told its end
 )
 
 // container is a worker's, from its allocation until it has ended or is given
-// up.
+// up, and its node is not being told to start it any more.
 type container struct {
 	records.Container
 	state containerState
@@ -65,10 +67,11 @@ func (c *core) occupy(k records.Container, taken bool) {
 func (c *core) containerStarted(e containerStarted) {
 	k := c.containers[worker(e.id)]
 	switch {
-	case k == nil: // it has ended already
-	case k.state == released:
+	case k.state == released, k.state == ended:
+		// A node that hears of the end before it hears of the container starts it
+		// nevertheless, and YARN leaves it running until the application ends.
 		c.forget(k)
-		if e.err == nil {
+		if e.err == nil || yarnrpc.MaybeSent(e.err) {
 			c.stop(stopContainer{id: k.ID, node: k.Node})
 		}
 	case e.err != nil:
@@ -84,7 +87,7 @@ func (c *core) containerStarted(e containerStarted) {
 // just being started is stopped when that is done.
 func (c *core) releaseWorker(id ids.ResourceID) {
 	k := c.containers[id]
-	if k == nil || k.state == released {
+	if k == nil || k.state == released || k.state == ended {
 		return
 	}
 	c.release = append(c.release, k.ID)
@@ -111,19 +114,26 @@ func (c *core) stop(s stopContainer) {
 // wants to hear.
 func (c *core) completed(s records.ContainerStatus) {
 	k := c.containers[worker(s.ID)]
-	if k == nil {
+	if k == nil || k.state == ended {
 		return
 	}
-	c.forget(k)
 	if k.state != released {
 		c.events = append(c.events, resourcemanager.WorkerCompleted{Worker: worker(s.ID), Cause: completionCause(s)})
 	}
+	if k.state == running {
+		c.forget(k)
+		return
+	}
+	c.occupy(k.Container, false)
+	k.state = ended // and forgotten with the answer to its start
 }
 
 func (c *core) forget(k *container) {
 	delete(c.containers, worker(k.ID))
 	c.checking = slices.DeleteFunc(c.checking, func(other *container) bool { return other == k })
-	c.occupy(k.Container, false)
+	if k.state != ended {
+		c.occupy(k.Container, false)
+	}
 }
 
 // watch begins to look at a container whose worker is silent, and hears at once

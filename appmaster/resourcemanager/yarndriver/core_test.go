@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"testing"
@@ -57,7 +58,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	order TOTAL [spec=large] [release=3,4] [check=5]
 //	answer [2@h1 …] [surplus=3@h2] [done=4:EXIT] [lost=h1]   to an allocate: containers by number
 //	fail gone|invalid|TEXT                      of an allocate
-//	started|stopped NUMBER, unstarted NUMBER TEXT, checked NUMBER [EXIT]
+//	started|stopped|lost NUMBER, unstarted NUMBER TEXT, checked NUMBER [EXIT]
 //	confirm, finish STATUS TEXT, finished
 //	wait DURATION                               with the wakes that fall due
 //	pause DURATION                              without: the process was stopped
@@ -118,6 +119,8 @@ func (s *script) event(args []string, options map[string]string) event {
 		return containerStarted{id: containerID(s.number(args[1]))}
 	case "unstarted":
 		return containerStarted{id: containerID(s.number(args[1])), err: errors.New(text(2))}
+	case "lost":
+		return containerStarted{id: containerID(s.number(args[1])), err: &yarnrpc.CallError{MaybeSent: true, Err: io.EOF}}
 	case "stopped":
 		return containerStopped{id: containerID(s.number(args[1]))}
 	case "checked":
