@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,7 +14,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // containers asks YARN itself how many containers the application holds. REST
@@ -137,6 +140,53 @@ func TestSurplusIsGivenBack(t *testing.T) {
 	if app := a.finished(t, c); app.FinalStatus != "FAILED" {
 		t.Errorf("YARN says %+v", app)
 	}
+}
+
+// YARN ends a container that is released before its node has started it, and tells the
+// node, which does not know it yet and starts it later: nobody but the driver can
+// stop it.
+func TestAWorkerThatIsReleasedWhileItStartsIsStopped(t *testing.T) {
+	c := hadoop.Cluster(t)
+	a := submit(t, c)
+	a.workers.gate = make(chan struct{})
+	a.order(t, resourcemanager.Orders{Total: 1})
+	var id records.ContainerID
+	var host string
+	eventually(t, "a worker starts", func() bool {
+		a.reports.mu.Lock()
+		defer a.reports.mu.Unlock()
+		for worker, on := range a.reports.starting {
+			var err error
+			if id, err = records.ParseContainerID(string(worker)); err != nil {
+				t.Fatal(err)
+			}
+			host = on
+		}
+		return host != ""
+	})
+	a.order(t, resourcemanager.Orders{Total: 1, Release: []resourcemanager.Release{{Worker: ids.ResourceID(id.String())}}})
+	eventually(t, "YARN counts no container", func() bool { return a.containers(t, c) == 0 })
+	// Both nodes give a container now, and the driver hears of it: all three have heard of
+	// the end, too.
+	a.order(t, resourcemanager.Orders{Total: 3})
+	eventually(t, "two more workers start", func() bool {
+		starting, _, _, _ := a.reports.read("")
+		return starting == 3
+	})
+	close(a.workers.gate)
+
+	nodes, err := a.client.ClusterNodes(t.Context(), records.NodeRunning)
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := nodes[slices.IndexFunc(nodes, func(n records.NodeReport) bool { return n.ID.Host == host })].ID
+	eventually(t, "the container is stopped", func() bool {
+		statuses, err := a.nodes.Statuses(t.Context(), node, id)
+		if err != nil && !errors.Is(err, yarnrpc.ErrYarn) { // before it is started
+			t.Fatal(err)
+		}
+		return len(statuses) == 1 && statuses[0].State == records.ContainerComplete && statuses[0].ExitStatus == records.ExitKilledByAppMaster
+	})
 }
 
 // What no node could ever hold is refused before YARN is asked, with the limits.

@@ -46,6 +46,7 @@ type application struct {
 	id      records.ApplicationID
 	client  *yarnclient.Client
 	driver  *yarndriver.Driver
+	nodes   *nmclient.Client // the driver's
 	workers *workers
 	reports *reports
 	ended   chan struct{} // closed when the driver has ended
@@ -136,7 +137,7 @@ func (a *application) run(t testing.TB, scheduler string, report records.Applica
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.driver = driver
+	a.driver, a.nodes = driver, nm
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(t.Context()))
 	a.ended = make(chan struct{})
 	var runError error
@@ -214,6 +215,7 @@ func (r *reports) read(id ids.ResourceID) (starting, completed int, cause string
 type workers struct {
 	listener net.Listener
 	serving  sync.WaitGroup
+	gate     chan struct{} // holds launches up until it is closed; nil: none
 
 	mu   sync.Mutex // guards pids
 	pids map[ids.ResourceID]int
@@ -264,6 +266,9 @@ func (w *workers) serve(conn net.Conn) {
 }
 
 func (w *workers) launch(records.ContainerID, records.NodeID, resourcemanager.WorkerResourceSpec) (records.ContainerLaunchContext, error) {
+	if w.gate != nil {
+		<-w.gate
+	}
 	_, port, err := net.SplitHostPort(w.listener.Addr().String())
 	if err != nil {
 		return records.ContainerLaunchContext{}, err
