@@ -2,6 +2,7 @@ package client
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,7 +10,9 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
 // Errors of the checks before a submission, for errors.Is.
@@ -24,6 +27,17 @@ var (
 	// container. A worker's is memory.ErrTooSmall.
 	ErrMasterTooSmall = errors.New("container is too small for the ApplicationMaster")
 )
+
+// Refusal is what a check has against a submission.
+type Refusal struct {
+	Kind   error // one of the errors above
+	What   string
+	Remedy string // what the user can do
+}
+
+func (r *Refusal) Error() string { return fmt.Sprintf("%v: %s: %s", r.Kind, r.What, r.Remedy) }
+
+func (r *Refusal) Unwrap() error { return r.Kind }
 
 // leastMaster is the memory that the ApplicationMaster needs to run at all, in
 // MB.
@@ -47,8 +61,9 @@ func workerResource(c config.Config) records.Resource {
 	return records.Resource{MemoryMB: int64(c.Memory(config.TaskManagerProcessSize).Megabytes()), VCores: vcores}
 }
 
-// checkContainers tells whether what runs in both kinds of container fits.
-func checkContainers(c config.Config) error {
+// CheckContainers tells whether what runs in both kinds of container fits: an error
+// for each that is too small.
+func CheckContainers(c config.Config) error {
 	var faults []error
 	if needs := masterResource(c); needs.MemoryMB < leastMaster {
 		faults = append(faults, fmt.Errorf("%w: %d MB, want %s of %dm or more (-jm)",
@@ -60,9 +75,13 @@ func checkContainers(c config.Config) error {
 	return errors.Join(faults...)
 }
 
-// checkResources compares both kinds of container with YARN's maximum.
-func checkResources(c config.Config, maximum records.Resource) error {
+// CheckResources compares both kinds of container with YARN's maximum: a *Refusal, or
+// several joined.
+func CheckResources(c config.Config, maximum records.Resource) error {
 	var faults []error
+	refuse := func(what, options string) {
+		faults = append(faults, &Refusal{Kind: ErrResources, What: what, Remedy: "lower it (" + options + ")"})
+	}
 	for _, container := range []struct {
 		what, memory, vcores string
 		needs                records.Resource
@@ -71,30 +90,56 @@ func checkResources(c config.Config, maximum records.Resource) error {
 		{"TaskExecutor", "-tm, taskmanager.memory.process.size", "-s, yarn.containers.vcores", workerResource(c)},
 	} {
 		if container.needs.MemoryMB > maximum.MemoryMB {
-			faults = append(faults, fmt.Errorf("%w: the %s asks for %d MB, YARN's largest container has %d MB: lower it (%s)",
-				ErrResources, container.what, container.needs.MemoryMB, maximum.MemoryMB, container.memory))
+			refuse(fmt.Sprintf("the %s asks for %d MB, YARN's largest container has %d MB",
+				container.what, container.needs.MemoryMB, maximum.MemoryMB), container.memory)
 		}
 		if container.needs.VCores > maximum.VCores {
-			faults = append(faults, fmt.Errorf("%w: the %s asks for %d vcores, YARN's largest container has %d: lower it (%s)",
-				ErrResources, container.what, container.needs.VCores, maximum.VCores, container.vcores))
+			refuse(fmt.Sprintf("the %s asks for %d vcores, YARN's largest container has %d",
+				container.what, container.needs.VCores, maximum.VCores), container.vcores)
 		}
 	}
 	return errors.Join(faults...)
 }
 
-// checkQueue tells whether the user may submit to a queue. rights are the user's
-// in all queues, which a scheduler may not tell.
+// Queues is what CheckQueue needs of a yarnclient.Client.
+type Queues interface {
+	QueueInfo(ctx context.Context, name string, detail yarnclient.QueueDetail) (records.QueueInfo, error)
+	QueueUserACLs(ctx context.Context) ([]records.QueueUserACL, error)
+}
+
+// CheckQueue tells whether a user may submit to a queue, and describes it: a *Refusal
+// of ErrQueue if not, and an error of the ResourceManager's where that could not be told.
+func CheckQueue(ctx context.Context, yarn Queues, user, name string) (records.QueueInfo, error) {
+	queue, err := yarn.QueueInfo(ctx, name, yarnclient.QueueDetail{Children: true})
+	if errors.Is(err, yarnclient.ErrQueueNotFound) {
+		return queue, refuseQueue(fmt.Sprintf("%q does not exist", name), "choose another")
+	}
+	if err != nil {
+		return queue, err
+	}
+	rights, err := yarn.QueueUserACLs(ctx)
+	if err != nil {
+		return queue, err
+	}
+	return queue, checkQueue(user, queue, rights)
+}
+
+func refuseQueue(what, remedy string) *Refusal {
+	return &Refusal{Kind: ErrQueue, What: what, Remedy: fmt.Sprintf("%s (-qu, %s)", remedy, config.YarnApplicationQueue)}
+}
+
+// checkQueue judges what is known of a queue. rights are the user's in all queues,
+// which a scheduler may not tell.
 func checkQueue(user string, queue records.QueueInfo, rights []records.QueueUserACL) error {
 	if queue.State != records.QueueRunning {
-		return fmt.Errorf("%w: %s is %s: choose another (-qu, %s)", ErrQueue, queue.Path, queue.State, config.YarnApplicationQueue)
+		return refuseQueue(fmt.Sprintf("%s is %s", queue.Path, queue.State), "choose another")
 	}
 	if len(queue.Children) > 0 {
 		names := make([]string, len(queue.Children))
 		for i, child := range queue.Children {
 			names[i] = child.Name
 		}
-		return fmt.Errorf("%w: %s is not a leaf queue: choose one of %s (-qu, %s)",
-			ErrQueue, queue.Path, strings.Join(names, ", "), config.YarnApplicationQueue)
+		return refuseQueue(queue.Path+" is not a leaf queue", "choose one of "+strings.Join(names, ", "))
 	}
 	var open []string // where the user may submit
 	refused := false
@@ -106,8 +151,37 @@ func checkQueue(user string, queue records.QueueInfo, rights []records.QueueUser
 		}
 	}
 	if refused {
-		return fmt.Errorf("%w: user %s may not submit to %s: choose one of %s (-qu, %s), or ask for the right (acl_submit_applications)",
-			ErrQueue, user, queue.Path, cmp.Or(strings.Join(open, ", "), "none"), config.YarnApplicationQueue)
+		refusal := refuseQueue(fmt.Sprintf("user %s may not submit to %s", user, queue.Path), "choose one of "+cmp.Or(strings.Join(open, ", "), "none"))
+		refusal.Remedy += ", or ask for the right (acl_submit_applications)"
+		return refusal
 	}
 	return nil
+}
+
+// Homes is what StagingHome needs of a dfs.FS.
+type Homes interface {
+	Home() (string, error)
+	Qualify(uri string) (string, error)
+}
+
+// StagingHome is the directory that holds a user's staging area:
+// yarn.staging-directory, as configured, or the user's home. A *Refusal of ErrFileSystem
+// where other machines don't see it.
+func StagingHome(files Homes, conf *hadoopconf.Conf, configured string) (string, error) {
+	refused := &Refusal{Kind: ErrFileSystem}
+	var home string
+	var err error
+	if configured == "" {
+		home, err = files.Home()
+		refused.What = fmt.Sprintf("fs.defaultFS is %s (%s)", conf.Get("fs.defaultFS"), conf.SourceOf("fs.defaultFS"))
+		refused.Remedy = fmt.Sprintf("set it to the cluster's HDFS, or name a directory there (%s)", config.YarnStagingDirectory)
+	} else {
+		home, err = files.Qualify(configured)
+		refused.What = fmt.Sprintf("%s is %s", config.YarnStagingDirectory, configured)
+		refused.Remedy = "name a directory on the cluster's HDFS"
+	}
+	if err == nil && strings.HasPrefix(home, "file:") {
+		return home, refused
+	}
+	return home, err
 }

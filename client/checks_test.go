@@ -44,7 +44,7 @@ func TestContainersTooSmallAreRefusedHere(t *testing.T) {
 		{"no room for the master", []string{"jobmanager.memory.process.size=63m"}, ErrMasterTooSmall, "-jm"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := checkContainers(options(t, c.options...))
+			err := CheckContainers(options(t, c.options...))
 			if !errors.Is(err, c.want) || c.want != nil && !strings.Contains(err.Error(), c.says) {
 				t.Errorf("got %v, want %v with %q", err, c.want, c.says)
 			}
@@ -56,7 +56,7 @@ func TestContainersTooSmallAreRefusedHere(t *testing.T) {
 // ever for a container that no node has.
 func TestContainersBeyondYARNsMaximumAreRefused(t *testing.T) {
 	maximum := records.Resource{MemoryMB: 1024, VCores: 2}
-	if err := checkResources(options(t, "taskmanager.numberOfTaskSlots=2"), maximum); err != nil {
+	if err := CheckResources(options(t, "taskmanager.numberOfTaskSlots=2"), maximum); err != nil {
 		t.Errorf("all of YARN's largest container: %v", err)
 	}
 	for option, says := range map[string]string{
@@ -66,7 +66,7 @@ func TestContainersBeyondYARNsMaximumAreRefused(t *testing.T) {
 		"yarn.containers.vcores=3":             "TaskExecutor asks for 3 vcores",
 		"yarn.appmaster.vcores=3":              "ApplicationMaster asks for 3 vcores",
 	} {
-		err := checkResources(options(t, option), maximum)
+		err := CheckResources(options(t, option), maximum)
 		if !errors.Is(err, ErrResources) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", option, err)
 		}

@@ -8,8 +8,6 @@ package client
 
 import (
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -78,24 +76,3 @@ func shorter(a, b time.Duration) time.Duration {
 
 // Close ends all connections.
 func (c *Cluster) Close() error { return errors.Join(c.YARN.Close(), c.Files.Close()) }
-
-// stagingHome is the directory that holds the staging area:
-// yarn.staging-directory, or the user's home. ErrFileSystem where other machines
-// don't see it.
-func (c *Cluster) stagingHome(configured string) (string, error) {
-	if configured == "" {
-		home, err := c.Files.Home()
-		if err == nil && local(home) {
-			err = fmt.Errorf("default %w: fs.defaultFS is %s (%s): set it to the cluster's HDFS, or name a directory there (%s)",
-				ErrFileSystem, c.Conf.Get("fs.defaultFS"), c.Conf.SourceOf("fs.defaultFS"), config.YarnStagingDirectory)
-		}
-		return home, err
-	}
-	home, err := c.Files.Qualify(configured)
-	if err == nil && local(home) {
-		err = fmt.Errorf("%w: %s is %s: name a directory on the cluster's HDFS", ErrFileSystem, config.YarnStagingDirectory, configured)
-	}
-	return home, err
-}
-
-func local(uri string) bool { return strings.HasPrefix(uri, "file:") }

@@ -19,7 +19,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
 // cleanupTimeout bounds what is done for a failed submission: kill the
@@ -90,11 +89,11 @@ func stagedFile(p program.Program) staging.File {
 // once.
 func (c *Cluster) check(ctx context.Context, cfg config.Config) (facts, error) {
 	var known facts
-	err := checkContainers(cfg)
+	err := CheckContainers(cfg)
 	if err != nil {
 		return known, err
 	}
-	if known.home, err = c.stagingHome(cfg.String(config.YarnStagingDirectory)); err != nil {
+	if known.home, err = StagingHome(c.Files, c.Conf, cfg.String(config.YarnStagingDirectory)); err != nil {
 		return known, err
 	}
 	group, ctx := errgroup.WithContext(ctx)
@@ -104,10 +103,13 @@ func (c *Cluster) check(ctx context.Context, cfg config.Config) (facts, error) {
 			return err
 		}
 		known.id = created.ID
-		return checkResources(cfg, created.Maximum)
+		return CheckResources(cfg, created.Maximum)
 	})
 	if name := cfg.String(config.YarnApplicationQueue); name != "" { // else YARN chooses
-		group.Go(func() error { return c.checkQueue(ctx, name) })
+		group.Go(func() error {
+			_, err := CheckQueue(ctx, c.YARN, c.User, name)
+			return err
+		})
 	}
 	group.Go(func() error {
 		nodes, err := c.YARN.ClusterNodes(ctx, records.NodeRunning)
@@ -120,21 +122,6 @@ func (c *Cluster) check(ctx context.Context, cfg config.Config) (facts, error) {
 		return err
 	})
 	return known, group.Wait()
-}
-
-func (c *Cluster) checkQueue(ctx context.Context, name string) error {
-	queue, err := c.YARN.QueueInfo(ctx, name, yarnclient.QueueDetail{Children: true})
-	if errors.Is(err, yarnclient.ErrQueueNotFound) {
-		return fmt.Errorf("%w: %q does not exist: choose another (-qu, %s)", ErrQueue, name, config.YarnApplicationQueue)
-	}
-	if err != nil {
-		return err
-	}
-	rights, err := c.YARN.QueueUserACLs(ctx)
-	if err != nil {
-		return err
-	}
-	return checkQueue(c.User, queue, rights)
 }
 
 // submit stages the rest and submits the application.

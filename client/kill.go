@@ -21,7 +21,7 @@ func (c *Cluster) Kill(ctx context.Context, id records.ApplicationID, cfg config
 // Sweep removes the staging directory of an application that has ended, which is
 // there when its ApplicationMaster could not.
 func (c *Cluster) Sweep(ctx context.Context, id records.ApplicationID, cfg config.Config) error {
-	home, err := c.stagingHome(cfg.String(config.YarnStagingDirectory))
+	home, err := StagingHome(c.Files, c.Conf, cfg.String(config.YarnStagingDirectory))
 	if errors.Is(err, ErrFileSystem) { // nothing can have been staged
 		return nil
 	}
