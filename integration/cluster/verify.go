@@ -16,15 +16,9 @@ func (c *Cluster) verifySettings(ctx context.Context, d daemon) error {
 	if d.Kind == zooKeeper {
 		return nil // it shows none, and without its own it does not listen where it was looked for
 	}
-	var answer struct {
-		Properties []struct{ Key, Value string }
-	}
-	if err := c.http.getJSON(ctx, "http://"+d.Web+"/conf?format=json", &answer); err != nil {
-		return fmt.Errorf("read back the settings of %s: %w", d.Name, err)
-	}
-	effective := make(map[string]string, len(answer.Properties))
-	for _, p := range answer.Properties {
-		effective[p.Key] = p.Value
+	effective, err := c.Settings(ctx, d.Name)
+	if err != nil {
+		return err
 	}
 	given := merged(c.spec.Core, d.Core)
 	switch d.Kind {
@@ -41,6 +35,25 @@ func (c *Cluster) verifySettings(ctx context.Context, d daemon) error {
 		return fmt.Errorf("%s runs with other settings than it was given: %s", d.Name, strings.Join(diff, "; "))
 	}
 	return nil
+}
+
+// Settings are a daemon's effective properties, read back from its web server. What may be secret is "<redacted>".
+func (c *Cluster) Settings(ctx context.Context, name string) (map[string]string, error) {
+	d, err := c.spec.daemon(name)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Properties []struct{ Key, Value string }
+	}
+	if err := c.http.getJSON(ctx, "http://"+d.Web+"/conf?format=json", &answer); err != nil {
+		return nil, fmt.Errorf("read back the settings of %s: %w", name, err)
+	}
+	effective := make(map[string]string, len(answer.Properties))
+	for _, p := range answer.Properties {
+		effective[p.Key] = p.Value
+	}
+	return effective, nil
 }
 
 // differences names the properties of want that got has not, or has with another value. The servers hide what may be secret.

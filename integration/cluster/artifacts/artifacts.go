@@ -25,6 +25,9 @@ import (
 // DefaultVersion is the Hadoop release that tests run against when nothing else is asked for.
 const DefaultVersion = "3.4.3"
 
+// Releases are the Hadoop releases that the client is held to, oldest first.
+func Releases() []string { return []string{"3.3.6", DefaultVersion, "3.5.0"} }
+
 // ErrMissingTool is wrapped by the errors of FindJava and Fetch when a program that they need is not
 // installed. The error's text holds the command that installs it.
 var ErrMissingTool = errors.New("missing tool")

@@ -43,7 +43,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 				Flags:  append([]cli.Flag{dirFlag()}, sizeFlags()...),
 				Action: up,
 			},
-			{Name: "fetch", Usage: "bring Hadoop's jars onto this machine", Flags: []cli.Flag{versionFlag()}, Action: fetch},
+			{
+				Name:  "fetch",
+				Usage: "bring Hadoop's jars onto this machine, some 100 MB",
+				Flags: []cli.Flag{
+					versionFlag(),
+					&cli.BoolFlag{Name: "all", Usage: "those of " + strings.Join(artifacts.Releases(), ", ") + " too"},
+				},
+				Action: fetch,
+			},
 			{Name: "down", Usage: "stop a cluster and remove its data", Flags: []cli.Flag{dirFlag()}, Action: down},
 			{Name: "status", Usage: "say whether a cluster runs, and where", Flags: []cli.Flag{dirFlag()}, Action: status},
 			{Name: "env", Usage: "print the shell commands that point clients at a cluster", Flags: []cli.Flag{dirFlag()}, Action: env},
@@ -127,12 +135,22 @@ func up(c *cli.Context) error {
 }
 
 func fetch(c *cli.Context) error {
-	jars, err := artifacts.Fetch(c.Context, c.String("version"))
-	if err != nil {
-		return err
+	versions := []string{c.String("version")}
+	if c.Bool("all") {
+		versions = append(versions, artifacts.Releases()...)
+		slices.Sort(versions)
+		versions = slices.Compact(versions)
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "hadoop %s: %s\n", jars.Version, jars.Dir)
-	return err
+	for _, version := range versions {
+		jars, err := artifacts.Fetch(c.Context, version)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(c.App.Writer, "hadoop %s: %s\n", jars.Version, jars.Dir); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func down(c *cli.Context) error {

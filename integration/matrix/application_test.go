@@ -1,0 +1,143 @@
+package matrix
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+// application runs one whose ApplicationMaster is this test binary, and compares what
+// that has seen.
+func (p *place) application(t *testing.T) {
+	var seen connections
+	client := p.client(t, alice, &seen)
+	created, err := client.NewApplication(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
+		defer cancel()
+		if err := client.Kill(ctx, created.ID, "the test has ended"); err != nil {
+			t.Errorf("kill %s: %v", created.ID, err)
+		}
+	})
+	report, err := client.Submit(t.Context(), records.SubmissionContext{
+		ID: created.ID, Name: t.Name(), Type: "bobbin-test", MaxAttempts: 1,
+		Resource: records.Resource{MemoryMB: 512, VCores: 1},
+		Container: records.ContainerLaunchContext{
+			LocalResources: p.files(t),
+			Environment:    map[string]string{masterVariable: "1"},
+			Commands:       []string{"./" + binaryName + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.User != alice {
+		t.Errorf("the application is %s's", report.User)
+	}
+	report = awaitEnd(t, client, created.ID)
+	if report.FinalStatus != records.FinalSucceeded {
+		t.Fatalf("it ended as %s: %s\n%s", report.FinalStatus, report.Diagnostics, p.masterSays(t, created.ID))
+	}
+	seen.check(t, p.byLogin("rm"))
+
+	var got findings
+	if err := json.Unmarshal([]byte(report.Diagnostics), &got); err != nil {
+		t.Fatalf("diagnostics %q: %v", report.Diagnostics, err)
+	}
+	want := findings{
+		ResourceManager: []yarnrpc.Security{p.byToken()},
+		NodeManager:     []yarnrpc.Security{p.byToken()},
+		ExitStatus:      exitStatus,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the applicationmaster found (-want +got):\n%s", diff)
+	}
+}
+
+// files are what the ApplicationMaster's container gets: this test binary and the configuration.
+func (p *place) files(t *testing.T) map[string]records.LocalResource {
+	t.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := p.conf.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf := filepath.Join(t.TempDir(), confName)
+	if err := os.WriteFile(conf, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]records.LocalResource{}
+	for name, path := range map[string]string{binaryName: binary, confName: conf} {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		url, err := records.ParseURL("file://" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = records.LocalResource{
+			URL: url, Size: info.Size(), Timestamp: info.ModTime().UnixMilli(),
+			Type: records.LocalFile, Visibility: records.VisibilityApplication,
+		}
+	}
+	return files
+}
+
+func awaitEnd(t *testing.T, client *yarnclient.Client, id records.ApplicationID) records.ApplicationReport {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		report, err := client.ApplicationReport(ctx, id)
+		if err != nil {
+			t.Fatalf("waiting for the end of %s: %v", id, err)
+		}
+		if report.State.Terminal() {
+			return report
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			t.Fatalf("%s is %s still", id, report.State)
+		}
+	}
+}
+
+// masterSays is what the ApplicationMaster has written.
+func (p *place) masterSays(t *testing.T, id records.ApplicationID) string {
+	t.Helper()
+	var all strings.Builder
+	for _, node := range []string{"nodemanager1", "nodemanager2"} {
+		files, err := filepath.Glob(filepath.Join(p.ContainerLogDir(node), id.String(), "*", "std*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Log(err)
+			}
+			all.Write(text)
+		}
+	}
+	return all.String()
+}

@@ -1,0 +1,26 @@
+// Package matrix holds the client to what every Hadoop release does that it is said to
+// work with, in the open and with Kerberos under each protection: a user's calls and
+// tokens, HDFS, and an application whose ApplicationMaster is a Go program. Each
+// leg first has the servers say what is in force, and then looks at what its own
+// connections agreed on.
+package matrix
+
+import (
+	"os"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/cluster/artifacts"
+)
+
+const alice, bob = "alice", "bob"
+
+// plain is the open cluster of the default release, such as `make test` has running already.
+var plain = cluster.NewShared(cluster.Config{Version: artifacts.DefaultVersion, NodeManagers: 1, Users: []string{alice}})
+
+func TestMain(m *testing.M) {
+	if os.Getenv(masterVariable) != "" {
+		os.Exit(runMaster())
+	}
+	os.Exit(plain.Run(m))
+}

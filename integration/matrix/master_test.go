@@ -1,0 +1,123 @@
+package matrix
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/nmclient"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// masterVariable makes this test binary an ApplicationMaster.
+const masterVariable = "BOBBIN_TEST_MATRIX_MASTER"
+
+// The files in its container.
+const (
+	binaryName = "master"
+	confName   = "hadoop.xml"
+)
+
+// exitStatus is that of the container that it runs.
+const exitStatus records.ExitStatus = 7
+
+// findings are what an ApplicationMaster tells in its diagnostics.
+type findings struct {
+	ResourceManager, NodeManager []yarnrpc.Security
+	ExitStatus                   records.ExitStatus
+	NameQueries                  int64 // that would have left the machine
+}
+
+func runMaster() int {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	// The container has a hosts file and nothing else to look names up in: neither is there an
+	// address's name.
+	var queries atomic.Int64
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		queries.Add(1)
+		return nil, errors.New("there is no name server")
+	}}
+	if err := lead(ctx, &queries); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// lead is an ApplicationMaster that runs one container.
+func lead(ctx context.Context, queries *atomic.Int64) error {
+	own, err := records.ParseContainerID(os.Getenv("CONTAINER_ID"))
+	if err != nil {
+		return err
+	}
+	credentials, err := creds.ReadFile(os.Getenv("HADOOP_TOKEN_FILE_LOCATION"))
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(confName)
+	if err != nil {
+		return err
+	}
+	conf, err := hadoopconf.Parse(text)
+	if err != nil {
+		return err
+	}
+	var toRM, toNM connections
+	rmOptions, err := amrm.FromConf(conf)
+	if err != nil {
+		return err
+	}
+	rmOptions.Attempt, rmOptions.Token, rmOptions.RPC.Opened = own.Attempt, credentials.ByKind(creds.KindAMRM), toRM.add
+	nmOptions, err := nmclient.FromConf(conf)
+	if err != nil {
+		return err
+	}
+	nmOptions.RPC.Opened = toNM.add
+
+	rm, nm := amrm.New(rmOptions), nmclient.New(nmOptions)
+	defer rm.Close()
+	defer nm.Close()
+	if _, err := rm.Register(ctx, amrm.RegisterRequest{Host: "localhost", RPCPort: -1}); err != nil {
+		return err
+	}
+	ended, err := runOne(ctx, rm, nm)
+	if err != nil {
+		return errors.Join(err, rm.Finish(ctx, records.FinalFailed, err.Error(), ""))
+	}
+	told, err := json.Marshal(findings{toRM.all(), toNM.all(), ended.ExitStatus, queries.Load()})
+	if err != nil {
+		return err
+	}
+	return rm.Finish(ctx, records.FinalSucceeded, string(told), "")
+}
+
+// runOne runs a container to its end.
+func runOne(ctx context.Context, rm *amrm.Client, nm *nmclient.Client) (records.ContainerStatus, error) {
+	rm.SetAsk(amrm.Ask{Capability: records.Resource{MemoryMB: 128, VCores: 1}, Count: 1})
+	launch := records.ContainerLaunchContext{Commands: []string{fmt.Sprintf("exit %d", exitStatus)}}
+	for response, err := range rm.Heartbeats(ctx, amrm.Pace{}) {
+		if err != nil {
+			return records.ContainerStatus{}, err
+		}
+		nm.SetTokens(response.NMTokens)
+		for _, container := range response.Allocated {
+			if err := nm.Start(ctx, container, launch); err != nil {
+				return records.ContainerStatus{}, err
+			}
+		}
+		if len(response.Completed) > 0 {
+			return response.Completed[0], nil
+		}
+	}
+	return records.ContainerStatus{}, errors.New("the heartbeats have ended")
+}
