@@ -1,0 +1,35 @@
+package hdfs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
+)
+
+// Defaults are the settings of a NameNode that its clients go by
+// (FsServerDefaults).
+type Defaults struct {
+	BlockSize   int64 // in bytes
+	Replication int
+	// EncryptDataTransfer: DataNodes take no connections in the clear
+	// (dfs.encrypt.data.transfer).
+	EncryptDataTransfer bool
+	// KeyProvider is the URI of the key server for encryption zones; empty: there are
+	// no such zones.
+	KeyProvider string
+}
+
+// Defaults asks for the settings (ClientProtocol.getServerDefaults). It is the least
+// that a NameNode does for everybody: one that is standby answers yarnrpc.ErrStandby.
+func (n *NameNode) Defaults(ctx context.Context) (Defaults, error) {
+	var response hdfspb.GetServerDefaultsResponseProto
+	if err := n.rpc.Call(ctx, "getServerDefaults", &hdfspb.GetServerDefaultsRequestProto{}, &response); err != nil {
+		return Defaults{}, fmt.Errorf("read defaults of the NameNode: %w", err)
+	}
+	d := response.GetServerDefaults()
+	return Defaults{
+		BlockSize: int64(d.GetBlockSize()), Replication: int(d.GetReplication()),
+		EncryptDataTransfer: d.GetEncryptDataTransfer(), KeyProvider: d.GetKeyProviderUri(),
+	}, nil
+}
