@@ -171,6 +171,28 @@ func TestTokensAreFoundByKindAndService(t *testing.T) {
 	}
 }
 
+// Java programs find a token by its service, to the letter.
+func TestServicesAreWhatJavaCallsThem(t *testing.T) {
+	for _, tc := range []struct {
+		address string
+		useIP   bool
+		want    string
+	}{
+		{"localhost:8020", true, "127.0.0.1:8020"},
+		{"[::ffff:10.0.0.2]:8020", true, "10.0.0.2:8020"},
+		{"NN.Example.com:8020", false, "nn.example.com:8020"},
+	} {
+		if got, err := ServiceOf(t.Context(), tc.address, tc.useIP); err != nil || got != tc.want {
+			t.Errorf("service of %s, by address: %t: %q, %v; want %q", tc.address, tc.useIP, got, err, tc.want)
+		}
+	}
+	for _, address := range []string{"localhost", "localhost:http", "localhost:65536"} {
+		if got, err := ServiceOf(t.Context(), address, true); err == nil || !strings.Contains(err.Error(), address) {
+			t.Errorf("service of %s: %q, %v", address, got, err)
+		}
+	}
+}
+
 func TestTokensInURLForm(t *testing.T) {
 	want := sample().Tokens["nn"]
 	for _, padding := range []string{"", "="} {

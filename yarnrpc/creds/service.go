@@ -1,7 +1,11 @@
 package creds
 
 import (
+	"context"
+	"fmt"
+	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 )
 
@@ -25,3 +29,41 @@ func NameserviceService(nameservice string) string { return haPrefix + nameservi
 // ListService is the service of a token that any of several servers takes, as the
 // ResourceManagers of a cluster do.
 func ListService(services ...string) string { return strings.Join(services, ",") }
+
+// ServiceOf is the service of a server at host:port (SecurityUtil.buildTokenService):
+// with useIP, which is hadoop.security.token.service.use_ip and true by default, by
+// its address, for which the name is looked up.
+func ServiceOf(ctx context.Context, address string, useIP bool) (string, error) {
+	if !useIP {
+		return HostService(address), nil
+	}
+	resolved, err := resolve(ctx, address)
+	if err != nil {
+		return "", fmt.Errorf("resolve %s: %w", address, err)
+	}
+	return IPService(resolved), nil
+}
+
+// resolve looks an address up, and prefers IPv4, as Java does.
+func resolve(ctx context.Context, address string) (netip.AddrPort, error) {
+	host, service, err := net.SplitHostPort(address)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	port, err := strconv.ParseUint(service, 10, 16)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	ip := found[0]
+	for _, other := range found {
+		if other.Unmap().Is4() {
+			ip = other
+			break
+		}
+	}
+	return netip.AddrPortFrom(ip, uint16(port)), nil
+}

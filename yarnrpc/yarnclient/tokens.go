@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
-	"strconv"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -72,39 +69,10 @@ func (c *Client) CancelDelegationToken(ctx context.Context, token *creds.Token) 
 func (c *Client) tokenService(ctx context.Context) (string, error) {
 	services := make([]string, len(c.addresses))
 	for i, address := range c.addresses {
-		if c.namedTokens {
-			services[i] = creds.HostService(address)
-			continue
-		}
-		ip, err := resolve(ctx, address)
-		if err != nil {
+		var err error
+		if services[i], err = creds.ServiceOf(ctx, address, !c.namedTokens); err != nil {
 			return "", err
 		}
-		services[i] = creds.IPService(ip)
 	}
 	return creds.ListService(services...), nil
-}
-
-// resolve looks an address up, and prefers IPv4, as Java does.
-func resolve(ctx context.Context, address string) (netip.AddrPort, error) {
-	host, service, err := net.SplitHostPort(address)
-	if err != nil {
-		return netip.AddrPort{}, fmt.Errorf("resolve %s: %w", address, err)
-	}
-	port, err := strconv.ParseUint(service, 10, 16)
-	if err != nil {
-		return netip.AddrPort{}, fmt.Errorf("resolve %s: %w", address, err)
-	}
-	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-	if err != nil {
-		return netip.AddrPort{}, fmt.Errorf("resolve %s: %w", address, err)
-	}
-	ip := found[0]
-	for _, other := range found {
-		if other.Unmap().Is4() {
-			ip = other
-			break
-		}
-	}
-	return netip.AddrPortFrom(ip, uint16(port)), nil
 }
