@@ -1,12 +1,13 @@
 // Package haservice asks a server of a high-availability pair whether it is the active
-// one (HAServiceProtocol, Java's HAServiceTarget and `haadmin -getServiceState`).
+// one, and changes that (HAServiceProtocol, Java's HAServiceTarget and the commands of
+// `haadmin`).
 //
 // Each server is asked by itself, at an address of its own: a NameNode where its
 // clients find it (hadoopconf's NameNodes), a ResourceManager where administrators do
 // (hadoopconf.ResourceManager's Admin). The answer is of the moment. Whoever wants a
 // call to reach the active server gives all addresses to a yarnrpc.Proxy, which finds
-// it; this package is for those who show or check the state. It changes nothing: that
-// is for failover controllers.
+// it; this package is for those who show or check the state, and for administrators
+// where no failover controller changes it.
 //
 // A Client may be used from any goroutine and starts none besides those of its
 // connection.
@@ -44,7 +45,7 @@ type Status struct {
 	NotReady string
 }
 
-// Client asks one server.
+// Client speaks to one server.
 type Client struct {
 	rpc   yarnrpc.Caller
 	close func() error
@@ -75,6 +76,33 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 		return Status{}, fmt.Errorf("read state of %s: %w", c.name, err)
 	}
 	return statusOf(&response), nil
+}
+
+// TransitionToActive makes a standby the active server (transitionToActive). It asks
+// nobody and fences nobody: that the other server is dead, or standby, is the caller's
+// to know. A server that is active already stays so. One whose failover is automatic
+// refuses with yarnrpc.ErrAccessControl, as it does users who are not administrators.
+func (c *Client) TransitionToActive(ctx context.Context) error {
+	request := &commonpb.TransitionToActiveRequestProto{ReqInfo: byUser()}
+	if err := c.rpc.Call(ctx, "transitionToActive", request, new(commonpb.TransitionToActiveResponseProto)); err != nil {
+		return fmt.Errorf("make %s active: %w", c.name, err)
+	}
+	return nil
+}
+
+// TransitionToStandby makes the active server a standby (transitionToStandby), from
+// when on its clients have none until another is made active. Errors are those of
+// TransitionToActive.
+func (c *Client) TransitionToStandby(ctx context.Context) error {
+	request := &commonpb.TransitionToStandbyRequestProto{ReqInfo: byUser()}
+	if err := c.rpc.Call(ctx, "transitionToStandby", request, new(commonpb.TransitionToStandbyResponseProto)); err != nil {
+		return fmt.Errorf("make %s standby: %w", c.name, err)
+	}
+	return nil
+}
+
+func byUser() *commonpb.HAStateChangeRequestInfoProto {
+	return &commonpb.HAStateChangeRequestInfoProto{ReqSource: commonpb.HARequestSource_REQUEST_BY_USER.Enum()}
 }
 
 // alone reports whether err is what servers without high availability answer: a

@@ -1,6 +1,7 @@
 package haservice
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -44,6 +45,35 @@ func TestStatus(t *testing.T) {
 		}})
 		if err != nil || got != want {
 			t.Errorf("status is %+v, %v, want %+v", got, err, want)
+		}
+	}
+}
+
+// The wrong one of the two would leave a cluster without an active server, or with two.
+func TestTransitions(t *testing.T) {
+	t.Parallel()
+	for method, transition := range map[string]func(*Client, context.Context) error{
+		"transitionToActive":  (*Client).TransitionToActive,
+		"transitionToStandby": (*Client).TransitionToStandby,
+	} {
+		var answer error
+		server := &rpctest.Server{Handler: func(call *rpctest.Call) (proto.Message, error) {
+			var request commonpb.TransitionToActiveRequestProto // the other is the same
+			if err := call.Decode(&request); err != nil || call.Call.Method != method || request.GetReqInfo().GetReqSource() != commonpb.HARequestSource_REQUEST_BY_USER {
+				t.Errorf("called %s with %v, %v", call.Call.Method, &request, err)
+			}
+			return new(commonpb.TransitionToActiveResponseProto), answer
+		}}
+		c := New(server.Listen(t), yarnrpc.Options{User: yarnrpc.UserInformation{Effective: "me"}})
+		if err := transition(c, t.Context()); err != nil {
+			t.Errorf("%s: %v", method, err)
+		}
+		answer = rpctest.Exception("org.apache.hadoop.security.AccessControlException", "Manual HA control for this NameNode is disallowed")
+		if err := transition(c, t.Context()); !errors.Is(err, yarnrpc.ErrAccessControl) {
+			t.Errorf("%s, refused: %v", method, err)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }
