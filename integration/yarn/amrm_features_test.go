@@ -14,6 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/nmclient"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
 // What an ApplicationMaster can ask for beyond containers on hosts, on a cluster
@@ -50,6 +51,8 @@ type observed struct {
 	*master
 	t        *testing.T
 	id       records.ApplicationID
+	client   *yarnclient.Client
+	as       amrm.Registration
 	updated  []amrm.UpdatedContainer
 	refused  []*amrm.UpdateError
 	rejected []amrm.Rejection
@@ -79,10 +82,11 @@ func observeWith(t *testing.T, c *cluster.Cluster, register amrm.RegisterRequest
 	for _, n := range nodes {
 		m.nodes = append(m.nodes, amrm.NodeOf(n))
 	}
-	if _, err := m.rm.Register(t.Context(), register); err != nil {
+	as, err := m.rm.Register(t.Context(), register)
+	if err != nil {
 		t.Fatal(errors.Join(err, m.close()))
 	}
-	o := &observed{master: m, t: t, id: report.ID}
+	o := &observed{master: m, t: t, id: report.ID, client: client, as: as}
 	t.Cleanup(func() {
 		end, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
 		defer cancel()

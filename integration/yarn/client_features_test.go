@@ -14,6 +14,7 @@ func TestWhatClustersHaveToBeToldToDo(t *testing.T) {
 	c := cluster.ForTest(t, everything(t))
 	t.Run("application priorities", func(t *testing.T) { testPriority(t, c) })
 	t.Run("resource types and profiles", func(t *testing.T) { testResources(t, c) })
+	t.Run("containers with a further resource type", func(t *testing.T) { testContainersOfResources(t, c) })
 	t.Run("reservations", func(t *testing.T) { testReservations(t, c) })
 	t.Run("node attributes", func(t *testing.T) { testNodeAttributes(t, c) })
 	t.Run("node labels", func(t *testing.T) { testNodeLabels(t, c) })

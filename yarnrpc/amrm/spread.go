@@ -85,14 +85,7 @@ func placesOf(nodes []Node, n int, capability records.Resource) []place {
 
 // fits is how many containers of a size free room holds, at most n.
 func fits(free, capability records.Resource, n int) int {
-	count := int64(n)
-	if capability.MemoryMB > 0 {
-		count = min(count, max(free.MemoryMB, 0)/capability.MemoryMB)
-	}
-	if capability.VCores > 0 {
-		count = min(count, int64(max(free.VCores, 0)/capability.VCores))
-	}
-	return int(count)
+	return sort.Search(n, func(i int) bool { return !capability.Times(i + 1).Fits(free) })
 }
 
 func roomOf(places []place) int {

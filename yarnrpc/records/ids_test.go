@@ -188,13 +188,3 @@ func TestExitStatusesExplainThemselves(t *testing.T) {
 		t.Error("preemption counts, or memory overuse does not")
 	}
 }
-
-func TestResourcesCompareInBothTypes(t *testing.T) {
-	asked, granted := Resource{1000, 1}, Resource{1024, 1}
-	if !asked.Fits(granted) || granted.Fits(asked) || (Resource{1, 2}).Fits(granted) {
-		t.Error("Fits does not look at memory and cores")
-	}
-	if got, want := asked.Add(granted).Sub(asked).Times(3), (Resource{3072, 3}); got != want {
-		t.Errorf("got %v, want %v", got, want)
-	}
-}

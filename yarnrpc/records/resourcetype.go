@@ -1,5 +1,12 @@
 package records
 
+import (
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+)
+
 // Names of the resource types that every cluster has.
 const (
 	ResourceMemory = "memory-mb"
@@ -13,16 +20,61 @@ type ResourceType struct {
 }
 
 // ResourceProfile is a named size of container, which the administrator has defined.
+// The protocol knows no names in asks: what is sent is Resource.
 type ResourceProfile struct {
-	Name string
-	// Amounts has every resource type of the cluster by name. Resource is what Amounts says of memory and
-	// vcores.
+	Name     string
 	Resource Resource
-	Amounts  map[string]ResourceAmount
 }
 
-// ResourceAmount is a number with its unit, one of p, n, u, m, k, M, G, T, P, Ki, Mi, Gi, Ti and Pi, or none.
+// ResourceAmount is a number with its unit, one of p, n, u, m, k, M, G, T, P, Ki, Mi,
+// Gi, Ti and Pi, or none; others count as none (UnitsConversionUtil).
 type ResourceAmount struct {
 	Value int64
 	Units string
+}
+
+// String gives number and unit, 5Gi.
+func (a ResourceAmount) String() string { return strconv.FormatInt(a.Value, 10) + a.Units }
+
+// compare is negative where a is less than b, 0 where they are equal, else positive.
+func (a ResourceAmount) compare(b ResourceAmount) int { return a.exact().Cmp(b.exact()) }
+
+// in is the number of other units that a is, without fractions. What does not fit is
+// the nearest that does.
+func (a ResourceAmount) in(units string) int64 {
+	if a.Units == units {
+		return a.Value
+	}
+	q := a.exact()
+	q.Quo(q, scale(units))
+	whole := new(big.Int).Quo(q.Num(), q.Denom())
+	switch {
+	case whole.IsInt64():
+		return whole.Int64()
+	case whole.Sign() < 0:
+		return math.MinInt64
+	default:
+		return math.MaxInt64
+	}
+}
+
+func (a ResourceAmount) exact() *big.Rat {
+	r := new(big.Rat).SetInt64(a.Value)
+	return r.Mul(r, scale(a.Units))
+}
+
+// scale is how much one unit is.
+func scale(units string) *big.Rat {
+	power := func(base int64, exponent int) *big.Rat {
+		p := new(big.Int).Exp(big.NewInt(base), big.NewInt(int64(max(exponent, -exponent))), nil)
+		r := new(big.Rat).SetInt(p)
+		if exponent < 0 {
+			r.Inv(r)
+		}
+		return r
+	}
+	if i := slices.Index([]string{"p", "n", "u", "m", "", "k", "M", "G", "T", "P"}, units); i >= 0 {
+		return power(1000, i-4)
+	}
+	return power(1024, slices.Index([]string{"Ki", "Mi", "Gi", "Ti", "Pi"}, units)+1) // 1 where it is none of them
 }

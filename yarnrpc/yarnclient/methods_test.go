@@ -68,8 +68,7 @@ func exchanges() map[string]exchange {
 		{Key: proto.String("memory-mb"), Value: proto.Int64(5), Units: proto.String("Mi")}, {Key: proto.String("gpu"), Value: proto.Int64(7)},
 	}}
 	largeProfile := records.ResourceProfile{
-		Name: "large", Resource: records.Resource{MemoryMB: 5, VCores: 6},
-		Amounts: map[string]records.ResourceAmount{"memory-mb": {Value: 5, Units: "Mi"}, "gpu": {Value: 7}},
+		Name: "large", Resource: records.Resource{MemoryMB: 5, VCores: 6}.With("gpu", records.ResourceAmount{Value: 7}),
 	}
 	return map[string]exchange{
 		"getNewApplication": {

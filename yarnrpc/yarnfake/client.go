@@ -195,10 +195,10 @@ func (b *books) submit(now time.Time, user string, context *yarnpb.ApplicationSu
 		return nil
 	case context.GetAmContainerSpec() == nil:
 		return exception("YarnException", "Failed to submit %s: there is no launch context", id)
-	case !context.GetUnmanagedAm() && !pbconv.Resource(context.GetResource()).Fits(b.settings.maximum):
+	case !context.GetUnmanagedAm() && !b.settings.asked(context.GetResource()).Fits(b.settings.maximum):
 		return exception("InvalidResourceRequestException",
 			"Invalid resource request! Cannot allocate containers as requested resource is greater than maximum allowed allocation. Requested: %s, maximum: %s",
-			pbconv.Resource(context.GetResource()), b.settings.maximum)
+			b.settings.asked(context.GetResource()), b.settings.maximum)
 	}
 	app := &application{
 		id: id, user: user, context: proto.CloneOf(context),

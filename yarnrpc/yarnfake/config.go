@@ -16,10 +16,11 @@ import (
 type Config struct {
 	// Nodes is how many NodeManagers there are. 0: 1.
 	Nodes int
-	// Node is what each has to give. Zero: 8192 MiB and 8 cores.
+	// Node is what each has to give; the cluster has the resource types that are named
+	// here. Zero: 8192 MiB and 8 cores.
 	Node records.Resource
-	// Minimum and Maximum bound a container; asks are rounded up to a multiple of
-	// Minimum (yarn.scheduler.minimum- and maximum-allocation-mb and -vcores). Zero:
+	// Minimum and Maximum bound a container; memory and cores are rounded up to a
+	// multiple of Minimum (yarn.scheduler.minimum- and maximum-allocation-mb and -vcores). Zero:
 	// 128 MiB and 1 core, and the whole of Node.
 	Minimum, Maximum records.Resource
 	// MaxAttempts bounds the starts of an ApplicationMaster

@@ -32,7 +32,7 @@
 // heartbeats (Fake.Beat) grant the same containers on the same nodes.
 //
 // What it leaves out: Kerberos and ACLs; queues beyond root.default, labels,
-// attributes, reservations, resource types other than memory and cores, placement
+// attributes, reservations, profiles and lists of resource types, placement
 // constraints, opportunistic containers and updates of containers; moves, priorities
 // and lifetimes; localization from anywhere but file: (and archives are not
 // unpacked); reinitialization of containers, auxiliary services, logs on HDFS, web

@@ -2,6 +2,7 @@ package yarnfake_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -94,6 +96,35 @@ func lead(ctx context.Context, fake *yarnfake.Fake, c yarnfake.Container) error 
 
 // The same, with nothing but goroutines in a bubble: a fake that waits for real time,
 // or leaves a goroutine behind, hangs here. The first attempt fails, the second leads.
+// A scheduler that looks at memory and cores alone gives one GPU to many.
+func TestContainersShareNoGPU(t *testing.T) {
+	gpus := func(r records.Resource, n int64) records.Resource {
+		return r.With("yarn.io/gpu", records.ResourceAmount{Value: n})
+	}
+	fake := start(t, yarnfake.Config{Node: gpus(records.Resource{MemoryMB: 8192, VCores: 8}, 3)})
+	_, _, m := unmanaged(t, fake)
+	m.rm.SetAsk(amrm.Ask{Key: amrm.AskKey{Priority: 1}, Capability: gpus(unit, 2).With("widgets", records.ResourceAmount{Value: 1}), Count: 2})
+	m.rm.SetAsk(amrm.Ask{Key: amrm.AskKey{Priority: 2}, Capability: gpus(unit, 1), Count: 2})
+	m.run(t, "sleep 1000", func() bool { return len(m.running) == 2 })
+	for _, c := range m.running {
+		want := gpus(unit, 1)
+		if c.Priority == 1 {
+			want = gpus(unit, 2)
+		}
+		if c.Resource != want {
+			t.Errorf("%s of priority %d has %s, want %s", c.ID, c.Priority, c.Resource, want)
+		}
+	}
+	r, err := m.rm.Allocate(t.Context(), 0)
+	if err != nil || len(r.Allocated) > 0 || r.Headroom != (records.Resource{MemoryMB: 8192 - 2*256, VCores: 6}) {
+		t.Errorf("then came %+v, %v", r, err)
+	}
+	m.rm.SetAsk(amrm.Ask{Key: amrm.AskKey{Priority: 3}, Capability: gpus(unit, 4), Count: 1})
+	if _, err := m.rm.Allocate(t.Context(), 0); !errors.Is(err, yarnrpc.ErrInvalidResourceRequest) {
+		t.Errorf("more than a node has: %v", err)
+	}
+}
+
 func TestAManagedApplicationFitsIntoABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fake *yarnfake.Fake

@@ -90,7 +90,7 @@ func (b *books) allocateCall(now time.Time, a *attempt, keyID int32, r *yarnpb.A
 		a.trackingURL = r.GetTrackingUrl()
 	}
 	for _, one := range r.GetAsk() {
-		a.take(one, b.settings.normal(pbconv.Resource(one.GetCapability())))
+		a.take(one, b.settings.normal(b.settings.asked(one.GetCapability())))
 	}
 	a.blacklist = append(a.blacklist, r.GetBlacklistRequest().GetBlacklistAdditions()...)
 	a.blacklist = slices.DeleteFunc(a.blacklist, func(host string) bool {
@@ -112,7 +112,7 @@ const responseMask = 1<<31 - 1
 // check refuses an allocate as a whole, before anything of it is taken in.
 func (b *books) check(a *attempt, r *yarnpb.AllocateRequestProto) error {
 	for _, one := range r.GetAsk() {
-		want := pbconv.Resource(one.GetCapability())
+		want := b.settings.asked(one.GetCapability())
 		if want.MemoryMB < 0 || want.VCores < 0 || !want.Fits(b.settings.maximum) || one.GetNumContainers() < 0 {
 			return exception("InvalidResourceRequestException",
 				"Invalid resource request! Cannot allocate containers as requested resource is less than 0 or greater than maximum allowed allocation. Requested: %s, maximum: %s",

@@ -2,6 +2,7 @@ package yarnfake
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -147,7 +148,7 @@ func (b *books) allocate(now time.Time, a *attempt, n *node, r records.Resource)
 
 // placeMaster starts an attempt's ApplicationMaster on a node that has room.
 func (b *books) placeMaster(now time.Time, a *attempt, n *node) []effect {
-	r := b.settings.normal(pbconv.Resource(a.app.context.GetResource()))
+	r := b.settings.normal(b.settings.asked(a.app.context.GetResource()))
 	if !n.fits(r) {
 		return nil
 	}
@@ -173,11 +174,21 @@ func (b *books) expire(now time.Time, n *node) []effect {
 	return effects
 }
 
-// normal rounds an amount up to a multiple of the minimum, up to the maximum.
+// asked reads an amount. YARN overlooks the resource types that it does not have.
+func (s settings) asked(p *yarnpb.ResourceProto) records.Resource {
+	r := pbconv.Resource(p)
+	amounts, there := r.Others.Map(), s.maximum.Others.Map()
+	maps.DeleteFunc(amounts, func(name string, _ records.ResourceAmount) bool { return there[name].Value == 0 })
+	r.Others = records.NewResourceValues(amounts)
+	return r
+}
+
+// normal rounds memory and cores up to a multiple of the minimum, up to the maximum.
 func (s settings) normal(r records.Resource) records.Resource {
 	up := func(x, step, most int64) int64 { return min(max(step, (x+step-1)/step*step), most) }
 	return records.Resource{
 		MemoryMB: up(r.MemoryMB, s.minimum.MemoryMB, s.maximum.MemoryMB),
 		VCores:   int(up(int64(r.VCores), int64(s.minimum.VCores), int64(s.maximum.VCores))),
+		Others:   r.Others,
 	}
 }

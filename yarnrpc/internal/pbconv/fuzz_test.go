@@ -55,6 +55,7 @@ func FuzzRecords(f *testing.F) {
 		survives(t, b, &yarnpb.NodeLabelProto{}, NodeLabel, NodeLabelProto)
 		survives(t, b, &yarnpb.NodeAttributeProto{}, NodeAttribute, NodeAttributeProto)
 		survives(t, b, &yarnpb.ResourceUtilizationProto{}, Utilization, UtilizationProto)
+		survives(t, b, &yarnpb.ResourceProto{}, Resource, ResourceProto)
 		reads(t, b, &yarnpb.ReservationListResponseProto{}, func(p *yarnpb.ReservationListResponseProto) { Reservations(p.GetReservations()) })
 		reads(t, b, &yarnpb.GetNodesToLabelsResponseProto{}, func(p *yarnpb.GetNodesToLabelsResponseProto) { NodesToLabels(p.GetNodeToLabels()) })
 		reads(t, b, &yarnpb.GetLabelsToNodesResponseProto{}, func(p *yarnpb.GetLabelsToNodesResponseProto) { LabelsToNodes(p.GetLabelsToNodes()) })

@@ -65,13 +65,3 @@ func Priority(p *yarnpb.PriorityProto) records.Priority { return records.Priorit
 func PriorityProto(p records.Priority) *yarnpb.PriorityProto {
 	return &yarnpb.PriorityProto{Priority: proto.Int32(int32(p))}
 }
-
-// Resource converts an amount; resource types beyond memory and cores are dropped.
-func Resource(p *yarnpb.ResourceProto) records.Resource {
-	return records.Resource{MemoryMB: p.GetMemory(), VCores: int(p.GetVirtualCores())}
-}
-
-// ResourceProto converts an amount.
-func ResourceProto(r records.Resource) *yarnpb.ResourceProto {
-	return &yarnpb.ResourceProto{Memory: proto.Int64(r.MemoryMB), VirtualCores: proto.Int32(clamp(r.VCores))}
-}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -122,7 +123,7 @@ func TestSubmissionsSurviveTheWire(t *testing.T) {
 func TestContainersSurviveTheWire(t *testing.T) {
 	want := records.Container{
 		ID: container, Node: records.NodeID{Host: "127.0.0.2", Port: 8041}, NodeHTTPAddress: "127.0.0.2:8042",
-		Resource: records.Resource{MemoryMB: 1 << 40, VCores: 4}, Priority: 5,
+		Resource: records.Resource{MemoryMB: 1 << 40, VCores: 4}.With("yarn.io/gpu", records.ResourceAmount{Value: 2}), Priority: 5,
 		Token:         &creds.Token{Identifier: []byte("i"), Password: []byte("p"), Kind: creds.KindContainer, Service: "s"},
 		ExecutionType: records.ExecutionOpportunistic, AllocationRequestID: 77, Version: 2, AllocationTags: []string{"t"},
 	}
@@ -318,6 +319,28 @@ func TestMissingMessagesAreZeroValues(t *testing.T) {
 func TestRequiredFieldsOfTokensAreThere(t *testing.T) {
 	if _, err := proto.Marshal(TokenProto(&creds.Token{})); err != nil {
 		t.Error(err)
+	}
+}
+
+// Hadoop's own messages have memory and cores both as fields and in the map; units that
+// got lost would make a thousand times as much of an ask.
+func TestResourceTypesBeyondMemoryAndCores(t *testing.T) {
+	entry := func(name string, value int64, units string) *yarnpb.ResourceInformationProto {
+		return &yarnpb.ResourceInformationProto{Key: proto.String(name), Value: proto.Int64(value), Units: proto.String(units)}
+	}
+	sent := &yarnpb.ResourceProto{Memory: proto.Int64(2048), VirtualCores: proto.Int32(4), ResourceValueMap: []*yarnpb.ResourceInformationProto{
+		entry("memory-mb", 1, "Gi"), entry("vcores", 9, ""), entry("example.com/disk", 1, "Gi"), entry("yarn.io/fpga", 0, ""), entry("example.com/disk", 5, "Gi"),
+	}}
+	want := records.Resource{MemoryMB: 2048, VCores: 4}.With("example.com/disk", records.ResourceAmount{Value: 5, Units: "Gi"})
+	got := Resource(encoded(t, sent))
+	if got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	back := &yarnpb.ResourceProto{Memory: proto.Int64(2048), VirtualCores: proto.Int32(4), ResourceValueMap: []*yarnpb.ResourceInformationProto{
+		entry("example.com/disk", 5, "Gi"),
+	}}
+	if diff := cmp.Diff(back, ResourceProto(got), protocmp.Transform()); diff != "" {
+		t.Errorf("sent again (-want +got):\n%s", diff)
 	}
 }
 

@@ -1,9 +1,36 @@
 package pbconv
 
 import (
+	"google.golang.org/protobuf/proto"
+
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
+
+// Resource converts an amount. Of memory and cores the fields count, not the map.
+func Resource(p *yarnpb.ResourceProto) records.Resource {
+	r := records.Resource{MemoryMB: p.GetMemory(), VCores: int(p.GetVirtualCores())}
+	if list := p.GetResourceValueMap(); len(list) > 0 {
+		amounts := mapped(list, func(p *yarnpb.ResourceInformationProto) (string, records.ResourceAmount) {
+			return p.GetKey(), records.ResourceAmount{Value: p.GetValue(), Units: p.GetUnits()}
+		})
+		delete(amounts, records.ResourceMemory)
+		delete(amounts, records.ResourceVCores)
+		r.Others = records.NewResourceValues(amounts)
+	}
+	return r
+}
+
+// ResourceProto converts an amount. Memory and cores have fields of their own, and need
+// not be in the map.
+func ResourceProto(r records.Resource) *yarnpb.ResourceProto {
+	return &yarnpb.ResourceProto{
+		Memory: proto.Int64(r.MemoryMB), VirtualCores: proto.Int32(clamp(r.VCores)),
+		ResourceValueMap: entries(r.Others.Map(), func(name string, a records.ResourceAmount) *yarnpb.ResourceInformationProto {
+			return &yarnpb.ResourceInformationProto{Key: proto.String(name), Value: proto.Int64(a.Value), Units: proto.String(a.Units)}
+		}),
+	}
+}
 
 // ResourceTypes converts the resource types of a cluster.
 func ResourceTypes(ps []*yarnpb.ResourceTypeInfoProto) []records.ResourceType {
@@ -14,13 +41,7 @@ func ResourceTypes(ps []*yarnpb.ResourceTypeInfoProto) []records.ResourceType {
 
 // ResourceProfile converts a named size of container.
 func ResourceProfile(name string, p *yarnpb.ResourceProto) records.ResourceProfile {
-	return records.ResourceProfile{
-		Name:     name,
-		Resource: Resource(p),
-		Amounts: mapped(p.GetResourceValueMap(), func(p *yarnpb.ResourceInformationProto) (string, records.ResourceAmount) {
-			return p.GetKey(), records.ResourceAmount{Value: p.GetValue(), Units: p.GetUnits()}
-		}),
-	}
+	return records.ResourceProfile{Name: name, Resource: Resource(p)}
 }
 
 // ResourceProfiles converts a list.

@@ -1,0 +1,115 @@
+package records
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// ResourceValues are amounts by the name of their resource type. Types that are not
+// in it amount to nothing, and it holds no amount of 0. Two are equal, by ==, where
+// their amounts are, number and unit. The zero value is empty.
+type ResourceValues struct {
+	// text is the amounts as a JSON object, whose keys package json sorts; empty where
+	// there are none. A string can be compared, and shared by copies, as no map can.
+	text string
+}
+
+// NewResourceValues makes one. The map stays the caller's. What a name that is no
+// UTF-8 stands for is left out: no cluster has such a type.
+func NewResourceValues(amounts map[string]ResourceAmount) ResourceValues {
+	some := maps.Clone(amounts)
+	maps.DeleteFunc(some, func(name string, a ResourceAmount) bool { return a.Value == 0 || !utf8.ValidString(name) })
+	if len(some) == 0 {
+		return ResourceValues{}
+	}
+	text, err := json.Marshal(some)
+	if err != nil {
+		panic("records: marshal of strings and numbers: " + err.Error())
+	}
+	return ResourceValues{text: string(text)}
+}
+
+// Map gives the amounts by name. It is the caller's, and nil where there are none.
+func (v ResourceValues) Map() map[string]ResourceAmount {
+	if v.IsZero() {
+		return nil
+	}
+	var amounts map[string]ResourceAmount
+	if err := json.Unmarshal([]byte(v.text), &amounts); err != nil {
+		panic("records: unmarshal of what was marshalled: " + err.Error())
+	}
+	return amounts
+}
+
+// IsZero reports whether there is no amount of anything.
+func (v ResourceValues) IsZero() bool { return v.text == "" }
+
+// Equal is ==, for packages that compare by method.
+func (v ResourceValues) Equal(other ResourceValues) bool { return v == other }
+
+// Amount is how much there is of a type.
+func (v ResourceValues) Amount(name string) ResourceAmount { return v.Map()[name] }
+
+// String gives Hadoop's form, example.com/disk: 5Gi, yarn.io/gpu: 2, in the order of names.
+func (v ResourceValues) String() string {
+	amounts := v.Map()
+	parts := make([]string, 0, len(amounts))
+	for _, name := range slices.Sorted(maps.Keys(amounts)) {
+		parts = append(parts, fmt.Sprintf("%s: %s", name, amounts[name]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (v ResourceValues) with(name string, amount ResourceAmount) ResourceValues {
+	amounts := v.Map()
+	if amounts == nil {
+		amounts = make(map[string]ResourceAmount)
+	}
+	amounts[name] = amount
+	return NewResourceValues(amounts)
+}
+
+func (v ResourceValues) fits(whole ResourceValues) bool {
+	if v == whole {
+		return true
+	}
+	there := whole.Map()
+	for name, amount := range v.Map() {
+		if amount.compare(there[name]) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (v ResourceValues) add(other ResourceValues) ResourceValues {
+	if other.IsZero() {
+		return v
+	}
+	sum := v.Map()
+	if sum == nil {
+		return other
+	}
+	for name, amount := range other.Map() {
+		if before, is := sum[name]; is {
+			amount = ResourceAmount{Value: before.Value + amount.in(before.Units), Units: before.Units}
+		}
+		sum[name] = amount
+	}
+	return NewResourceValues(sum)
+}
+
+func (v ResourceValues) times(n int64) ResourceValues {
+	if v.IsZero() || n == 1 {
+		return v
+	}
+	amounts := v.Map()
+	for name, amount := range amounts {
+		amounts[name] = ResourceAmount{Value: amount.Value * n, Units: amount.Units}
+	}
+	return NewResourceValues(amounts)
+}
