@@ -38,6 +38,8 @@ type DialerOptions struct {
 	// idle, as the library renews its lease each second; a DataNode connection
 	// is when its consumer pauses, and is then opened anew.
 	Silence time.Duration
+	// DataTransfer is how connections to DataNodes are protected.
+	DataTransfer DataTransfer
 	// Dial replaces the TCP dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -49,6 +51,8 @@ type Dialer struct {
 	options DialerOptions
 	life    context.Context //nolint:containedctx // of the dialer, not of a call: ends connects that run when it is closed
 	stop    context.CancelFunc
+
+	transfer *transfer
 
 	mu          sync.Mutex // guards what follows
 	open        map[*conn]struct{}
@@ -67,7 +71,7 @@ func NewDialer(o DialerOptions) *Dialer {
 	if o.Dial == nil {
 		o.Dial = (&net.Dialer{KeepAlive: keepAlive}).DialContext
 	}
-	d := &Dialer{options: o, open: make(map[*conn]struct{})}
+	d := &Dialer{options: o, transfer: newTransfer(o.DataTransfer, nil), open: make(map[*conn]struct{})}
 	d.life, d.stop = context.WithCancel(context.Background())
 	return d
 }
@@ -81,9 +85,13 @@ func (d *Dialer) DialNameNode(ctx context.Context, network, address string) (net
 	return c, err
 }
 
-// DialDataNode connects to a DataNode's data transfer port.
+// DialDataNode connects to a DataNode's data transfer port. Where DataTransfer asks for a
+// login by block tokens, the first operation is held back until it has succeeded.
 func (d *Dialer) DialDataNode(ctx context.Context, network, address string) (net.Conn, error) {
-	return d.dial(ctx, network, address)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(d.life, cancel)() //nolint:contextcheck // the dialer's end ends this connect, too
+	return d.transfer.open(ctx, address, func() (net.Conn, error) { return d.dial(ctx, network, address) })
 }
 
 // Unreachable is why the last connect to a NameNode failed, nil when it did

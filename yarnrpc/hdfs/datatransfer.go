@@ -1,0 +1,260 @@
+package hdfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+)
+
+// DataTransfer is how connections to DataNodes are protected (SaslDataTransferClient).
+// Each connection gets its own login, by the token of the block that its first
+// operation is about or, where the NameNode has all transfer encrypted, by a key of the
+// NameNode's. Nothing of that shows to the library: it must be left to believe that
+// DataNodes want no login (ClientOptions.DataTransferProtection empty), as its own
+// login mixes up what is read under integrity and privacy.
+//
+// The zero value is for clusters without Kerberos. A DataNode whose port is below 1024
+// is believed without a login, as nobody but root can listen there. Neither holds where
+// the NameNode has all transfer encrypted (dfs.encrypt.data.transfer).
+type DataTransfer struct {
+	// QOPs are the qualities of protection that will do, best first
+	// (dfs.data.transfer.protection). None: DataNodes are sent no login. Under privacy
+	// AES is offered, and taken where the DataNodes have it
+	// (dfs.encrypt.data.transfer.cipher.suites).
+	QOPs []sasl.QOP
+	// AllowSimpleFallback lets blocks without a token be transferred without login or
+	// protection: that is what open clusters have
+	// (ipc.client.fallback-to-simple-auth-allowed).
+	AllowSimpleFallback bool
+}
+
+// DataTransferFrom takes what a Hadoop configuration says of connections to DataNodes. Errors
+// are *hadoopconf.ValueError.
+func DataTransferFrom(conf *hadoopconf.Conf) (DataTransfer, error) {
+	const protection, resolver = "dfs.data.transfer.protection", "dfs.trustedchannel.resolver.class"
+	const trustsNobody = "org.apache.hadoop.hdfs.protocol.datatransfer.TrustedChannelResolver"
+	var t DataTransfer
+	if class := conf.Get(resolver); class != "" && class != trustsNobody {
+		return DataTransfer{}, &hadoopconf.ValueError{
+			Name: resolver, Value: class, Source: conf.SourceOf(resolver),
+			Want: "no value: which channels a Java class trusts cannot be known here",
+		}
+	}
+	if !conf.SecurityEnabled() {
+		return t, nil
+	}
+	var err error
+	if t.AllowSimpleFallback, err = conf.Bool("ipc.client.fallback-to-simple-auth-allowed"); err != nil {
+		return DataTransfer{}, err
+	}
+	value := conf.Get(protection)
+	if value == "" {
+		return t, nil
+	}
+	if t.QOPs, err = sasl.ParseProtection(value); err != nil {
+		return DataTransfer{}, &hadoopconf.ValueError{
+			Name: protection, Value: value, Source: conf.SourceOf(protection),
+			Want: "authentication, integrity or privacy, or several separated by commas",
+		}
+	}
+	return t, nil
+}
+
+// ErrBlockToken is in the error for a connection to a DataNode that has refused the
+// token of its block, as when that has expired. A file that is opened anew gets new
+// tokens.
+var ErrBlockToken = errors.New("the token of the block was refused")
+
+// errUnknownKey is a DataNode's answer to a login by a key that is too old for it.
+var errUnknownKey = errors.New("the data encryption key is unknown")
+
+// transfer opens the connections of a Dialer to DataNodes.
+type transfer struct {
+	options   DataTransfer
+	encrypted atomic.Bool // the NameNode has all transfer encrypted
+	keys      keyRing
+}
+
+// newTransfer asks the NameNode by rpc for keys.
+func newTransfer(o DataTransfer, rpc Caller) *transfer {
+	return &transfer{options: o, keys: keyRing{fetch: NewNameNode(rpc).DataEncryptionKey}}
+}
+
+// caller is what the library is to make its calls of the NameNode by. It notes whether
+// all data transfer is encrypted, and says that it is not: the library would make a login
+// of its own at each DataNode, one that mixes up what is read unless AES is chosen, and
+// that fails for good once its key has expired.
+func (t *transfer) caller(rpc Caller) Caller { return transferCaller{Caller: rpc, transfer: t} }
+
+type transferCaller struct {
+	Caller
+	transfer *transfer
+}
+
+// Call makes a call.
+func (c transferCaller) Call(ctx context.Context, method string, request, response proto.Message) error {
+	if method != methodServerDefaults {
+		return c.Caller.Call(ctx, method, request, response)
+	}
+	var answer hdfspb.GetServerDefaultsResponseProto
+	if err := c.Caller.Call(ctx, method, request, &answer); err != nil {
+		return err
+	}
+	if defaults := answer.GetServerDefaults(); defaults != nil {
+		c.transfer.encrypted.Store(defaults.GetEncryptDataTransfer())
+		defaults.EncryptDataTransfer = proto.Bool(false)
+	}
+	b, err := proto.Marshal(&answer)
+	if err != nil {
+		return fmt.Errorf("call %s: %w", method, err)
+	}
+	return proto.Unmarshal(b, response)
+}
+
+const methodServerDefaults = "getServerDefaults"
+
+// open gives a connection that is logged in, or will be by its first operation.
+func (t *transfer) open(ctx context.Context, address string, dial func() (net.Conn, error)) (net.Conn, error) {
+	if t.encrypted.Load() {
+		return t.openEncrypted(ctx, address, dial)
+	}
+	conn, err := dial()
+	if err != nil || len(t.options.QOPs) == 0 || privileged(address) {
+		return conn, err
+	}
+	return &tokenConn{Conn: conn, options: t.options, address: address}, nil
+}
+
+// openEncrypted logs in by the NameNode's key, and once more by a new one if the
+// DataNode does not know it.
+func (t *transfer) openEncrypted(ctx context.Context, address string, dial func() (net.Conn, error)) (net.Conn, error) {
+	for renewed := false; ; renewed = true {
+		key, err := t.keys.get(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("log in at DataNode %s: %w", address, err)
+		}
+		conn, err := dial()
+		if err != nil {
+			return nil, err
+		}
+		login := transferLogin{address: address, user: key.user(), secret: key.Key, qops: []sasl.QOP{sasl.QOPPrivacy}}
+		opened, err := login.run(ctx, conn)
+		if err == nil {
+			return opened, nil
+		}
+		conn.Close()
+		if renewed || !errors.Is(err, errUnknownKey) {
+			return nil, err
+		}
+		t.keys.forget(key)
+	}
+}
+
+// privileged says whether a port is one that only root can listen on
+// (SecurityUtil.isPrivilegedPort).
+func privileged(address string) bool {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	n, err := strconv.Atoi(port)
+	return err == nil && n < 1024
+}
+
+// tokenConn is a connection that logs in by the block token in its first operation. Its
+// methods may be used by a reader and a writer at once. A login that fails is final.
+type tokenConn struct {
+	net.Conn // as dialled
+	options  DataTransfer
+	address  string
+
+	mu        sync.Mutex // guards what follows; held during the login, which a Read may so wait for
+	operation []byte     // what is written of the first one
+	opened    net.Conn   // nil before the login
+	failed    error
+}
+
+// Write sends b, after the login once the first operation is complete.
+func (c *tokenConn) Write(b []byte) (int, error) {
+	opened, err := c.begin(b)
+	if opened == nil { // kept, sent or failed
+		if err != nil {
+			return 0, err
+		}
+		return len(b), nil
+	}
+	return opened.Write(b)
+}
+
+// begin takes what is written before the login; after it, it gives the connection to
+// write to.
+func (c *tokenConn) begin(b []byte) (opened net.Conn, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.opened != nil || c.failed != nil {
+		return c.opened, c.failed
+	}
+	c.operation = append(c.operation, b...)
+	complete, err := c.logIn()
+	if err != nil {
+		c.failed = err
+		c.Conn.Close()
+		return nil, err
+	}
+	if complete {
+		c.operation = nil
+	}
+	return nil, nil
+}
+
+// logIn logs in and sends the operation, if it is complete.
+func (c *tokenConn) logIn() (complete bool, err error) {
+	token, complete, err := blockToken(c.operation)
+	if err != nil || !complete {
+		return false, err
+	}
+	opened := c.Conn
+	switch {
+	case len(token.Identifier) > 0:
+		login := transferLogin{
+			address: c.address,
+			user:    sasl.EncodeCredential(token.Identifier), secret: token.Password,
+			qops: c.options.QOPs,
+		}
+		// The library has no context here: the connection's own limits end this.
+		if opened, err = login.run(context.Background(), c.Conn); err != nil {
+			return false, err
+		}
+	case !c.options.AllowSimpleFallback:
+		return false, fmt.Errorf("log in at DataNode %s: the NameNode gave no token for the block, as an open cluster's (see ipc.client.fallback-to-simple-auth-allowed)", c.address)
+	}
+	if _, err := opened.Write(c.operation); err != nil {
+		return false, err
+	}
+	c.opened = opened
+	return true, nil
+}
+
+// Read reads what the DataNode sends after the login.
+func (c *tokenConn) Read(b []byte) (int, error) {
+	c.mu.Lock()
+	opened, err := c.opened, c.failed
+	c.mu.Unlock()
+	switch {
+	case err != nil:
+		return 0, err
+	case opened == nil:
+		return 0, fmt.Errorf("read from DataNode %s: it has not been asked anything", c.address)
+	}
+	return opened.Read(b)
+}

@@ -1,0 +1,120 @@
+package hdfs
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protodelim"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+)
+
+// script is a server that says what it is told to, whatever it hears.
+type script struct {
+	net.Conn
+	says *bytes.Reader
+}
+
+func (s script) Read(b []byte) (int, error)  { return s.says.Read(b) }
+func (s script) Write(b []byte) (int, error) { return len(b), nil }
+func (s script) Close() error                { return nil }
+
+// FuzzDataNodeLogin lets a DataNode say anything: nothing but a login that knows the
+// password may end in a connection.
+func FuzzDataNodeLogin(f *testing.F) {
+	server := &sasl.DigestMD5Server{URI: transferURI, QOPs: []sasl.QOP{sasl.QOPAuthentication, sasl.QOPIntegrity, sasl.QOPPrivacy}}
+	aes := []*hdfspb.CipherOptionProto{{Suite: hdfspb.CipherSuiteProto_AES_CTR_NOPADDING.Enum(), InKey: make([]byte, 32), InIv: make([]byte, 16)}}
+	for _, last := range []*message{
+		{Status: hdfspb.DataTransferEncryptorMessageProto_SUCCESS.Enum(), Payload: []byte("rspauth=00000000000000000000000000000000"), CipherOption: aes},
+		{Status: hdfspb.DataTransferEncryptorMessageProto_ERROR_UNKNOWN_KEY.Enum()},
+		{Status: hdfspb.DataTransferEncryptorMessageProto_ERROR.Enum()},
+	} {
+		var says bytes.Buffer
+		for _, m := range []*message{{Status: hdfspb.DataTransferEncryptorMessageProto_SUCCESS.Enum(), Payload: server.Challenge()}, last} {
+			if _, err := protodelim.MarshalTo(&says, m); err != nil {
+				f.Fatal(err)
+			}
+		}
+		f.Add(says.Bytes())
+	}
+	f.Fuzz(func(t *testing.T, says []byte) {
+		login := transferLogin{address: "dn:1", user: "u", secret: []byte("s"), qops: server.QOPs}
+		if conn, err := login.run(t.Context(), script{says: bytes.NewReader(says)}); err == nil {
+			t.Errorf("logged in: %T", conn)
+		}
+	})
+}
+
+// FuzzWrappedRead reads anything as wrappers: what has no right checksum is never given out,
+// and no more memory is taken than bytes have come.
+func FuzzWrappedRead(f *testing.F) {
+	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 17, 'x'}, true)
+	f.Add(append([]byte{0, 0, 0, 17}, "x0123456789\x00\x01\x00\x00\x00\x00"...), false)
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 1}, true)
+	f.Add([]byte{0, 0xff, 0xff, 0xff, 1}, false)
+	f.Fuzz(func(t *testing.T, says []byte, seal bool) {
+		qop := sasl.QOPIntegrity
+		if seal {
+			qop = sasl.QOPPrivacy
+		}
+		c := &wrappedConn{Conn: script{says: bytes.NewReader(says)}, layer: clientLayer(t, qop)}
+		got, err := io.ReadAll(c)
+		if len(got) > 0 {
+			t.Errorf("%d bytes were read that nobody wrapped: %v", len(got), err)
+		}
+		if limit := 2*len(says) + step + 512; cap(c.wrapper) > limit {
+			t.Errorf("%d bytes are kept of %d", cap(c.wrapper), len(says))
+		}
+	})
+}
+
+// clientLayer is the layer of a login that has succeeded.
+func clientLayer(t *testing.T, qop sasl.QOP) sasl.Layer {
+	t.Helper()
+	server := &sasl.DigestMD5Server{
+		URI: transferURI, QOPs: []sasl.QOP{qop},
+		Password: func(string) (string, error) { return sasl.EncodeCredential([]byte("s")), nil },
+	}
+	client := &sasl.DigestMD5{User: "u", Password: sasl.EncodeCredential([]byte("s")), URI: transferURI, QOPs: server.QOPs}
+	response, err := client.Next(server.Challenge())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, proof, _, err := server.Verify(response)
+	if err != nil {
+		t.Fatal(err)
+	}
+	layer, err := client.Finish(proof)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return layer
+}
+
+// FuzzBlockToken takes the token out of anything: more bytes never change what is taken out
+// of an operation that is complete.
+func FuzzBlockToken(f *testing.F) {
+	for _, code := range []byte{opReadBlock, opWriteBlock, opBlockChecksum} {
+		op := operation(f, code, blockTokenOf("identifier", "password"))
+		f.Add(op)
+		f.Add(op[:len(op)-1])
+		f.Add(operation(f, code, nil))
+	}
+	f.Add([]byte{0, transferVersion, opReadBlock, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		token, complete, err := blockToken(b)
+		if complete != (token != nil) || complete && err != nil {
+			t.Fatalf("complete: %t, token: %v, error: %v", complete, token, err)
+		}
+		if !complete {
+			return
+		}
+		again, _, err := blockToken(append(bytes.Clone(b), "a packet"...))
+		if err != nil || !bytes.Equal(again.Identifier, token.Identifier) || !bytes.Equal(again.Password, token.Password) {
+			t.Errorf("with a packet after it: %v, %v", again, err)
+		}
+	})
+}

@@ -1,0 +1,181 @@
+package hdfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+)
+
+// keyMaker is a NameNode whose data transfer is encrypted. Each key that it gives lives an
+// hour.
+type keyMaker struct {
+	off bool
+
+	mu    sync.Mutex // guards given
+	given int
+}
+
+func (m *keyMaker) Call(_ context.Context, method string, _, response proto.Message) error {
+	switch answer := response.(type) {
+	case *hdfspb.GetServerDefaultsResponseProto:
+		answer.ServerDefaults = &hdfspb.FsServerDefaultsProto{
+			BlockSize: proto.Uint64(1), BytesPerChecksum: proto.Uint32(2), WritePacketSize: proto.Uint32(3),
+			Replication: proto.Uint32(4), FileBufferSize: proto.Uint32(5), EncryptDataTransfer: proto.Bool(!m.off),
+		}
+		return nil
+	case *hdfspb.GetDataEncryptionKeyResponseProto:
+		if m.off {
+			return nil
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.given++
+		answer.DataEncryptionKey = &hdfspb.DataEncryptionKeyProto{
+			KeyId: proto.Uint32(uint32(0xffffffff)), BlockPoolId: proto.String("BP-1"), Nonce: []byte{byte(m.given)},
+			EncryptionKey: fmt.Appendf(nil, "key %d", m.given), ExpiryDate: proto.Uint64(uint64(time.Now().Add(time.Hour).UnixMilli())),
+		}
+		return nil
+	default:
+		return errors.New("no such method: " + method)
+	}
+}
+
+// user is who logs in by the n-th key.
+func (m *keyMaker) user(n int) string {
+	return (&DataEncryptionKey{ID: -1, BlockPool: "BP-1", Nonce: []byte{byte(n)}}).user()
+}
+
+// encrypting is a Dialer whose library has asked for the NameNode's defaults, and the answer.
+func encrypting(t *testing.T, maker *keyMaker, o DataTransfer, server func(net.Conn) error) (*Dialer, *hdfspb.FsServerDefaultsProto) {
+	t.Helper()
+	d := serve(t, o, server)
+	d.transfer = newTransfer(o, maker)
+	var answer hdfspb.GetServerDefaultsResponseProto
+	if err := d.transfer.caller(maker).Call(t.Context(), methodServerDefaults, nil, &answer); err != nil {
+		t.Fatal(err)
+	}
+	return d, answer.GetServerDefaults()
+}
+
+// The library must not begin a login of its own; and all else must reach it as it is.
+func TestTheLibraryHearsNothingOfEncryption(t *testing.T) {
+	t.Parallel()
+	for _, off := range []bool{false, true} {
+		maker := &keyMaker{off: off}
+		d, defaults := encrypting(t, maker, DataTransfer{}, nil)
+		if defaults.GetEncryptDataTransfer() || defaults.GetFileBufferSize() != 5 {
+			t.Errorf("the library gets %v", defaults)
+		}
+		if d.transfer.encrypted.Load() == off {
+			t.Errorf("encrypted: %t of a NameNode that says %t", off, !off)
+		}
+		if err := d.transfer.caller(maker).Call(t.Context(), "delete", nil, nil); err == nil || !strings.Contains(err.Error(), "delete") {
+			t.Errorf("another call gives %v", err)
+		}
+	}
+}
+
+// The key may be too old for a DataNode that was started anew; a file that is written must
+// not fail for that.
+func TestTheKeyIsFetchedOnceAndAgainWhenADataNodeNoLongerKnowsIt(t *testing.T) {
+	t.Parallel()
+	maker := &keyMaker{}
+	node := &dataNode{qops: []sasl.QOP{sasl.QOPPrivacy}, secrets: map[string]string{maker.user(1): "key 1"}}
+	d, _ := encrypting(t, maker, DataTransfer{}, func(conn net.Conn) error {
+		opened, err := node.accept(conn)
+		if errors.Is(err, errNoSuchKey) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(opened, opened)
+		return err
+	})
+	echo := func() error {
+		conn, err := d.DialDataNode(t.Context(), "tcp", "dn:1004") // the port does not matter
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		if _, err := conn.Write([]byte("some bytes")); err != nil {
+			return err
+		}
+		return expect(conn, []byte("some bytes"))
+	}
+	for range 3 {
+		if err := echo(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if maker.given != 1 || node.logins != 3 {
+		t.Errorf("%d keys for %d connections, want 1 for 3", maker.given, node.logins)
+	}
+	node.secrets = map[string]string{maker.user(2): "key 2"}
+	if err := echo(); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{maker.user(1), maker.user(1), maker.user(1), maker.user(2)}; !slices.Equal(node.users, want) {
+		t.Errorf("logged in: %q, want %q", node.users, want)
+	}
+	node.secrets = nil
+	if err := echo(); !errors.Is(err, errUnknownKey) || maker.given != 3 {
+		t.Errorf("a DataNode that knows no key: %v after %d keys", err, maker.given)
+	}
+}
+
+func TestAKeyIsNotUsedOnceItHasExpired(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		maker := &keyMaker{}
+		ring := &newTransfer(DataTransfer{}, maker).keys
+		for n, wait := range []time.Duration{0, 59 * time.Minute, time.Minute} {
+			<-time.After(wait)
+			key, err := ring.get(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := fmt.Sprintf("key %d", 1+n/2); string(key.Key) != want {
+				t.Errorf("after %s more: %s, want %s", wait, key.Key, want)
+			}
+		}
+	})
+}
+
+func TestANameNodeThatEncryptsNothingHasNoKeys(t *testing.T) {
+	t.Parallel()
+	if _, err := NewNameNode(&keyMaker{off: true}).DataEncryptionKey(t.Context()); !errors.Is(err, ErrNotEncrypted) {
+		t.Errorf("error is %v", err)
+	}
+	d, _ := encrypting(t, &keyMaker{}, DataTransfer{}, nil)
+	d.transfer.keys.fetch = NewNameNode(&keyMaker{off: true}).DataEncryptionKey
+	if _, err := d.DialDataNode(t.Context(), "tcp", "dn:9866"); !errors.Is(err, ErrNotEncrypted) {
+		t.Errorf("connect: error is %v", err)
+	}
+}
+
+// A key in a log opens every block.
+func TestAKeyIsNeverPrinted(t *testing.T) {
+	t.Parallel()
+	key := &DataEncryptionKey{ID: 7, BlockPool: "BP-1", Nonce: []byte("nonce"), Key: []byte("secret")}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d"} {
+		for _, value := range []any{key, *key} {
+			if got := fmt.Sprintf(verb, value); got != "data encryption key 7 of BP-1" {
+				t.Errorf("%s prints %s", verb, got)
+			}
+		}
+	}
+}

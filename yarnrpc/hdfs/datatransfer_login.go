@@ -1,0 +1,148 @@
+package hdfs
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"syscall"
+
+	"google.golang.org/protobuf/encoding/protodelim"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+)
+
+// The login at a DataNode (SaslDataTransferClient.doSaslHandshake); each message is a
+// DataTransferEncryptorMessageProto after its varint length:
+//
+//	client → DataNode   DE AD BE EF, an empty message
+//	DataNode → client   challenge
+//	client → DataNode   response; under privacy the ciphers that will do beside SASL's
+//	DataNode → client   proof; the cipher it has chosen, its keys wrapped by SASL's
+//
+// Then come operations and packets: as they are, in SASL's wrappers, or in the cipher.
+const (
+	loginMagic = 0xDEADBEEF
+	// transferURI is the service of every DataNode (SaslParticipant).
+	transferURI = "hdfs/0"
+	// maxLoginMessage bounds what a DataNode may say meanwhile, in bytes.
+	maxLoginMessage = 16 << 10
+)
+
+// transferLogin is the login over one connection.
+type transferLogin struct {
+	address string // for errors
+	user    string
+	secret  []byte
+	qops    []sasl.QOP
+}
+
+// run logs in, and gives the connection as it is from then on. After an error conn is of
+// no further use; closing it is the caller's.
+func (l transferLogin) run(ctx context.Context, conn net.Conn) (net.Conn, error) {
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	opened, err := l.logIn(conn)
+	if !stop() {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("log in at DataNode %s: %w", l.address, err)
+	}
+	return opened, nil
+}
+
+func (l transferLogin) logIn(conn net.Conn) (net.Conn, error) {
+	digest := &sasl.DigestMD5{User: l.user, Password: sasl.EncodeCredential(l.secret), URI: transferURI, QOPs: l.qops}
+	magic := binary.BigEndian.AppendUint32(nil, loginMagic)
+	challenge, err := exchange(conn, magic, &hdfspb.DataTransferEncryptorMessageProto{Payload: []byte{}})
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) { // it takes the magic for a version
+		return nil, fmt.Errorf("%w: it may want no login: compare its dfs.data.transfer.protection with that here", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	response, err := digest.Next(challenge.GetPayload())
+	if err != nil {
+		return nil, err
+	}
+	answer := &hdfspb.DataTransferEncryptorMessageProto{Payload: response}
+	if slices.Contains(l.qops, sasl.QOPPrivacy) {
+		answer.CipherOption = []*hdfspb.CipherOptionProto{{Suite: hdfspb.CipherSuiteProto_AES_CTR_NOPADDING.Enum()}}
+	}
+	proof, err := exchange(conn, nil, answer)
+	if err != nil {
+		return nil, err
+	}
+	layer, err := digest.Finish(proof.GetPayload())
+	if err != nil {
+		return nil, err
+	}
+	return protect(conn, layer, proof.GetCipherOption())
+}
+
+// protect makes the connection that was agreed on. options are what the DataNode has
+// chosen of the ciphers.
+func protect(conn net.Conn, layer sasl.Layer, options []*hdfspb.CipherOptionProto) (net.Conn, error) {
+	switch qop := sasl.Protects(layer); {
+	case len(options) > 0 && qop != sasl.QOPPrivacy:
+		return nil, fmt.Errorf("%w: a cipher under %s", sasl.ErrChallenge, qop)
+	case len(options) > 0:
+		return newCipherConn(conn, layer, options[0])
+	case layer != nil:
+		return &wrappedConn{Conn: conn, layer: layer}, nil
+	default:
+		return conn, nil
+	}
+}
+
+// exchange sends a message, after the bytes of before, and reads the answer.
+func exchange(conn net.Conn, before []byte, m *hdfspb.DataTransferEncryptorMessageProto) (*hdfspb.DataTransferEncryptorMessageProto, error) {
+	m.Status = hdfspb.DataTransferEncryptorMessageProto_SUCCESS.Enum()
+	out := bytes.NewBuffer(before)
+	if _, err := protodelim.MarshalTo(out, m); err != nil {
+		return nil, err
+	}
+	if _, err := conn.Write(out.Bytes()); err != nil {
+		return nil, err
+	}
+	var reply hdfspb.DataTransferEncryptorMessageProto
+	options := protodelim.UnmarshalOptions{MaxSize: maxLoginMessage}
+	if err := options.UnmarshalFrom(unbuffered{conn}, &reply); err != nil {
+		return nil, err
+	}
+	return &reply, refusal(&reply)
+}
+
+// refusal is the error that a DataNode answers with; nil for another answer.
+func refusal(reply *hdfspb.DataTransferEncryptorMessageProto) error {
+	message, _, _ := strings.Cut(reply.GetMessage(), "\n")
+	switch {
+	case reply.GetStatus() == hdfspb.DataTransferEncryptorMessageProto_SUCCESS:
+		return nil
+	case reply.GetStatus() == hdfspb.DataTransferEncryptorMessageProto_ERROR_UNKNOWN_KEY:
+		return fmt.Errorf("%w: it says %q", errUnknownKey, message)
+	case reply.GetAccessTokenError():
+		return fmt.Errorf("%w: it says %q", ErrBlockToken, message)
+	default:
+		return fmt.Errorf("%w: it says %q", errRefused, message)
+	}
+}
+
+// errRefused is in the error for a DataNode that gives no better reason.
+var errRefused = errors.New("the login was refused")
+
+// unbuffered reads no byte too many: what follows a message is read elsewhere.
+type unbuffered struct{ net.Conn }
+
+// ReadByte reads the next byte.
+func (u unbuffered) ReadByte() (byte, error) {
+	var one [1]byte
+	_, err := io.ReadFull(u.Conn, one[:])
+	return one[0], err
+}

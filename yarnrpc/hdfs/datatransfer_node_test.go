@@ -1,0 +1,202 @@
+package hdfs
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protodelim"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
+	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+)
+
+type message = hdfspb.DataTransferEncryptorMessageProto
+
+// blockTokenOf is a token as NameNodes give them for blocks.
+func blockTokenOf(identifier, password string) *creds.Token {
+	return &creds.Token{Identifier: []byte(identifier), Password: []byte(password), Kind: "HDFS_BLOCK_TOKEN"}
+}
+
+// operation is the beginning of one, as the library sends it.
+func operation(t testing.TB, code byte, token *creds.Token) []byte {
+	t.Helper()
+	base := &hdfspb.BaseHeaderProto{
+		Block: &hdfspb.ExtendedBlockProto{PoolId: proto.String("BP-1"), BlockId: proto.Uint64(1), GenerationStamp: proto.Uint64(2)},
+	}
+	if token != nil {
+		base.Token = &commonpb.TokenProto{
+			Identifier: token.Identifier, Password: token.Password, Kind: proto.String(token.Kind), Service: proto.String(""),
+		}
+	}
+	var header proto.Message = base
+	if code != opBlockChecksum {
+		header = &hdfspb.ClientOperationHeaderProto{BaseHeader: base, ClientName: proto.String("client")}
+	}
+	first, err := proto.Marshal(header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), first)
+	body = protowire.AppendVarint(protowire.AppendTag(body, 2, protowire.VarintType), 0) // an offset
+	return protowire.AppendBytes([]byte{0, transferVersion, code}, body)
+}
+
+// dataNode is a DataNode's login; what comes after it is the test's.
+type dataNode struct {
+	qops    []sasl.QOP
+	aes     bool
+	secrets map[string]string // by user
+	deaf    bool
+	// forge changes the last answer before it is sent.
+	forge func(*message)
+
+	mu     sync.Mutex // guards what follows
+	logins int
+	users  []string
+}
+
+// accept logs a client in, and gives the connection as it is from then on.
+func (n *dataNode) accept(conn net.Conn) (net.Conn, error) {
+	var magic uint32
+	if err := binary.Read(conn, binary.BigEndian, &magic); err != nil {
+		return nil, err
+	}
+	if magic != loginMagic {
+		return nil, fmt.Errorf("magic %x", magic)
+	}
+	var hello, response message
+	if err := protodelim.UnmarshalFrom(unbuffered{conn}, &hello); err != nil {
+		return nil, err
+	}
+	if n.deaf {
+		return nil, io.EOF
+	}
+	n.mu.Lock()
+	n.logins++
+	n.mu.Unlock()
+	server := &sasl.DigestMD5Server{URI: transferURI, QOPs: n.qops, Password: n.password}
+	challenge := &message{Status: hdfspb.DataTransferEncryptorMessageProto_SUCCESS.Enum(), Payload: server.Challenge()}
+	if err := say(conn, challenge); err != nil {
+		return nil, err
+	}
+	if err := protodelim.UnmarshalFrom(unbuffered{conn}, &response); err != nil {
+		return nil, err
+	}
+	user, proof, layer, err := server.Verify(response.GetPayload())
+	if err != nil {
+		return nil, errors.Join(err, refuse(conn, err))
+	}
+	n.mu.Lock()
+	n.users = append(n.users, user)
+	n.mu.Unlock()
+	last := &message{Status: hdfspb.DataTransferEncryptorMessageProto_SUCCESS.Enum(), Payload: proof}
+	opened := conn
+	switch {
+	case layer != nil && n.aes && len(response.GetCipherOption()) > 0:
+		if opened, err = chooseCipher(conn, layer, last); err != nil {
+			return nil, err
+		}
+	case layer != nil:
+		opened = &wrappedConn{Conn: conn, layer: layer}
+	}
+	if n.forge != nil {
+		n.forge(last)
+	}
+	return opened, say(conn, last)
+}
+
+var errNoSuchKey = errors.New("no such key")
+
+func (n *dataNode) password(user string) (string, error) {
+	secret, there := n.secrets[user]
+	if !there {
+		return "", errNoSuchKey
+	}
+	return sasl.EncodeCredential([]byte(secret)), nil
+}
+
+// chooseCipher writes the server's choice into its last message.
+func chooseCipher(conn net.Conn, layer sasl.Layer, last *message) (net.Conn, error) {
+	stream := func() (wrapped, iv []byte, s cipher.Stream, err error) {
+		key := make([]byte, 32)
+		iv = make([]byte, aes.BlockSize)
+		rand.Read(key) // never fails
+		rand.Read(iv)
+		block, err := aes.NewCipher(key)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		wrapped, err = layer.Wrap(key)
+		return wrapped, iv, cipher.NewCTR(block, iv), err
+	}
+	inKey, inIV, in, err := stream()
+	if err != nil {
+		return nil, err
+	}
+	outKey, outIV, out, err := stream()
+	last.CipherOption = []*hdfspb.CipherOptionProto{{
+		Suite: hdfspb.CipherSuiteProto_AES_CTR_NOPADDING.Enum(),
+		InKey: inKey, InIv: inIV, OutKey: outKey, OutIv: outIV,
+	}}
+	return &cipherConn{Conn: conn, in: in, out: out}, err
+}
+
+func refuse(conn net.Conn, reason error) error {
+	status := hdfspb.DataTransferEncryptorMessageProto_ERROR
+	if errors.Is(reason, errNoSuchKey) {
+		status = hdfspb.DataTransferEncryptorMessageProto_ERROR_UNKNOWN_KEY
+	}
+	return say(conn, &message{Status: status.Enum(), Message: proto.String(reason.Error())})
+}
+
+func say(conn net.Conn, m *message) error {
+	_, err := protodelim.MarshalTo(conn, m)
+	return err
+}
+
+// connect gives a connection to a server that runs in a goroutine, which the test waits for.
+func connect(t *testing.T, o DataTransfer, address string, server func(net.Conn) error) (*Dialer, net.Conn, error) {
+	t.Helper()
+	d := serve(t, o, server)
+	conn, err := d.DialDataNode(t.Context(), "tcp", address)
+	return d, conn, err
+}
+
+// serve makes a Dialer, each of whose connections ends at a server in a goroutine of its own.
+func serve(t *testing.T, o DataTransfer, server func(net.Conn) error) *Dialer {
+	t.Helper()
+	var servers sync.WaitGroup
+	d := NewDialer(DialerOptions{DataTransfer: o, Dial: func(context.Context, string, string) (net.Conn, error) {
+		near, far := net.Pipe()
+		servers.Go(func() {
+			defer far.Close()
+			if err := server(far); err != nil && !gone(err) {
+				t.Errorf("DataNode: %v", err)
+			}
+		})
+		return near, nil
+	}})
+	t.Cleanup(func() {
+		d.Close()
+		servers.Wait()
+	})
+	return d
+}
+
+// gone says that a client has left.
+func gone(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, io.ErrUnexpectedEOF)
+}

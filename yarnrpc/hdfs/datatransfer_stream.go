@@ -1,0 +1,174 @@
+package hdfs
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+)
+
+const (
+	// maxWrapper bounds a wrapper that is read, in bytes. DataNodes put a packet into each,
+	// and take packets of at most 16 MB themselves (dfs.data.transfer.max.packet.size).
+	maxWrapper = 17 << 20
+	// step is how far the length of a wrapper is trusted before its bytes come, and how much
+	// is encrypted at a time.
+	step = 64 << 10
+)
+
+// wrappedConn carries bytes in SASL's wrappers, each after its length (SaslInputStream,
+// SaslOutputStream). A direction that has failed stays failed: nothing after a wrapper
+// that was changed, lost or repeated can be trusted. One goroutine may read while another
+// writes.
+type wrappedConn struct {
+	net.Conn
+	layer sasl.Layer
+
+	writing  sync.Mutex // guards frame, writeErr and the order of wrappers
+	frame    []byte
+	writeErr error
+
+	reading sync.Mutex // guards wrapper, plain and readErr
+	wrapper []byte     // as it came
+	plain   []byte     // of it, not read yet
+	readErr error
+}
+
+func (c *wrappedConn) Write(b []byte) (n int, err error) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	for n < len(b) && c.writeErr == nil {
+		part := b[n:min(len(b), n+c.layer.MaxMessage())]
+		if c.writeErr = c.writeWrapped(part); c.writeErr == nil {
+			n += len(part)
+		}
+	}
+	return n, c.writeErr
+}
+
+func (c *wrappedConn) writeWrapped(part []byte) error {
+	wrapper, err := c.layer.Wrap(part)
+	if err != nil {
+		return err
+	}
+	c.frame = binary.BigEndian.AppendUint32(c.frame[:0], uint32(len(wrapper)))
+	c.frame = append(c.frame, wrapper...)
+	_, err = c.Conn.Write(c.frame)
+	return err
+}
+
+func (c *wrappedConn) Read(b []byte) (int, error) {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	for len(c.plain) == 0 && c.readErr == nil {
+		c.plain, c.readErr = c.readWrapped()
+	}
+	if len(c.plain) == 0 {
+		return 0, c.readErr
+	}
+	n := copy(b, c.plain)
+	c.plain = c.plain[n:]
+	return n, nil
+}
+
+func (c *wrappedConn) readWrapped() ([]byte, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(c.Conn, head[:]); err != nil {
+		return nil, err
+	}
+	length := binary.BigEndian.Uint32(head[:])
+	if length > maxWrapper {
+		return nil, fmt.Errorf("%w: wrapper of %d bytes, more than %d", sasl.ErrTampered, length, maxWrapper)
+	}
+	c.wrapper = c.wrapper[:0]
+	for len(c.wrapper) < int(length) {
+		part := min(int(length)-len(c.wrapper), step)
+		c.wrapper = slices.Grow(c.wrapper, part)
+		got, err := io.ReadFull(c.Conn, c.wrapper[len(c.wrapper):len(c.wrapper)+part])
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return nil, err
+		}
+		c.wrapper = c.wrapper[:len(c.wrapper)+got]
+	}
+	return c.layer.Unwrap(c.wrapper)
+}
+
+// cipherConn carries bytes under AES in counter mode (CryptoInputStream,
+// CryptoOutputStream). That hides them, but does not show what was changed on the way:
+// the checksums of blocks are all there is. A direction that has failed stays failed, as
+// nobody knows how far its counter is. One goroutine may read while another writes.
+type cipherConn struct {
+	net.Conn
+
+	writing  sync.Mutex // guards out, sealed and writeErr
+	out      cipher.Stream
+	sealed   []byte
+	writeErr error
+
+	reading sync.Mutex // guards in
+	in      cipher.Stream
+}
+
+// newCipherConn takes the keys that the DataNode has chosen out of their wrappers.
+func newCipherConn(conn net.Conn, layer sasl.Layer, option *hdfspb.CipherOptionProto) (*cipherConn, error) {
+	if suite := option.GetSuite(); suite != hdfspb.CipherSuiteProto_AES_CTR_NOPADDING {
+		return nil, fmt.Errorf("%w: cipher suite %v, which was not offered", sasl.ErrChallenge, suite)
+	}
+	// In and out are the DataNode's, and wrapped in this order.
+	out, err := keyStream(layer, option.GetInKey(), option.GetInIv())
+	if err != nil {
+		return nil, err
+	}
+	in, err := keyStream(layer, option.GetOutKey(), option.GetOutIv())
+	if err != nil {
+		return nil, err
+	}
+	return &cipherConn{Conn: conn, out: out, in: in}, nil
+}
+
+func keyStream(layer sasl.Layer, wrapped, iv []byte) (cipher.Stream, error) {
+	key, err := layer.Unwrap(wrapped)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", sasl.ErrChallenge, err)
+	}
+	if len(iv) != block.BlockSize() {
+		return nil, fmt.Errorf("%w: initial counter of %d bytes", sasl.ErrChallenge, len(iv))
+	}
+	return cipher.NewCTR(block, iv), nil
+}
+
+func (c *cipherConn) Write(b []byte) (n int, err error) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	for n < len(b) && c.writeErr == nil {
+		part := b[n:min(len(b), n+step)]
+		c.sealed = slices.Grow(c.sealed[:0], len(part))[:len(part)]
+		c.out.XORKeyStream(c.sealed, part)
+		if _, c.writeErr = c.Conn.Write(c.sealed); c.writeErr == nil {
+			n += len(part)
+		}
+	}
+	return n, c.writeErr
+}
+
+func (c *cipherConn) Read(b []byte) (int, error) {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	n, err := c.Conn.Read(b)
+	c.in.XORKeyStream(b[:n], b[:n])
+	return n, err
+}
