@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -58,6 +59,9 @@ type Config struct {
 	// HA gives the cluster two ResourceManagers, resourcemanager1 and resourcemanager2, one of them active, with
 	// their state in ZooKeeper.
 	HA bool
+	// NameNodeHA gives the cluster two NameNodes, namenode1, which is active at first, and namenode2, behind a
+	// nameservice. It goes without Kerberos only.
+	NameNodeHA bool
 	// Kerberos makes the cluster secure; nil leaves it open.
 	Kerberos *Kerberos
 	// Log takes the progress of the start; nil discards it.
@@ -93,6 +97,9 @@ func (c Config) validate() error {
 	}
 	if c.MemoryMB < 512 || c.VCores < 1 {
 		return fmt.Errorf("NodeManagers with %d MB and %d vcores: must be at least 512 MB and 1", c.MemoryMB, c.VCores)
+	}
+	if c.Kerberos != nil && c.NameNodeHA {
+		return errors.New("two NameNodes and Kerberos: the harness has one or the other")
 	}
 	if c.Kerberos != nil {
 		return c.Kerberos.validate()
@@ -241,11 +248,13 @@ func (c *Cluster) RMAddress() string {
 // RMWebAddress is the host:port of the ResourceManager's web server; of two, the first one's.
 func (c *Cluster) RMWebAddress() string { return c.spec.resourceManagers()[0].Web }
 
-// NameNodeAddress is the host:port of the default filesystem.
-func (c *Cluster) NameNodeAddress() string { return c.spec.HDFS["dfs.namenode.rpc-address"] }
+// NameNodeAddress is the host:port at which the NameNode takes clients; of two, the first one's.
+func (c *Cluster) NameNodeAddress() string {
+	return cmp.Or(c.spec.HDFS["dfs.namenode.rpc-address"], c.spec.HDFS["dfs.namenode.rpc-address."+nameservice+".nn1"])
+}
 
-// NameNodeWebAddress is the host:port of the NameNode's web server, which also answers WebHDFS.
-func (c *Cluster) NameNodeWebAddress() string { return c.spec.HDFS["dfs.namenode.http-address"] }
+// NameNodeWebAddress is the host:port of the NameNode's web server, which also answers WebHDFS; of two, the first one's.
+func (c *Cluster) NameNodeWebAddress() string { return c.spec.nameNodes()[0].Web }
 
 // prepare decides everything and writes the folder, starting nothing.
 func prepare(ctx context.Context, cfg Config) (*Cluster, error) {
@@ -323,10 +332,11 @@ func (c *Cluster) bringUp(ctx context.Context, cfg Config) error {
 		}
 	}
 	group, gctx := errgroup.WithContext(ctx)
+	formatted := sync.OnceValue(func() error { return c.formatNameNodes(gctx) })
 	for _, d := range c.spec.javaDaemons() {
 		group.Go(func() error {
 			if d.Kind == nameNode {
-				if err := c.format(gctx, d); err != nil {
+				if err := formatted(); err != nil {
 					return err
 				}
 			}
@@ -342,6 +352,11 @@ func (c *Cluster) bringUp(ctx context.Context, cfg Config) error {
 	}
 	if err := group.Wait(); err != nil {
 		return err
+	}
+	if c.spec.NameNodeHA {
+		if err := c.Activate(ctx, haNameNodes()["nn1"]); err != nil {
+			return err
+		}
 	}
 	if err := c.verifyCluster(ctx); err != nil {
 		return err

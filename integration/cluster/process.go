@@ -70,18 +70,6 @@ func begun(pid int) error {
 	return nil
 }
 
-// format makes the NameNode's folder, unless it is there.
-func (c *Cluster) format(ctx context.Context, d daemon) error {
-	if _, err := os.Stat(filepath.Join(c.spec.Dir, d.Name, "name", "current", "VERSION")); err == nil {
-		return nil
-	}
-	out, err := c.javaCommand(ctx, d, d.Kind.mainClass(), "-format", "-force", "-nonInteractive").CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("format %s: %w\n%s", d.Name, err, lastLines(out, 10))
-	}
-	return nil
-}
-
 // javaCommand runs a class with a daemon's configuration, environment and JVM flags.
 func (c *Cluster) javaCommand(ctx context.Context, d daemon, class string, args ...string) *exec.Cmd {
 	flags := append(jvmFlags(c.spec, d), "-classpath", c.spec.Jars.Classpath(c.spec.daemonConf(d)), class)

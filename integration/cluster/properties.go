@@ -83,7 +83,7 @@ func nameNodeDaemon(s *spec) daemon {
 	d.Core = map[string]string{}
 	d.YARN = map[string]string{}
 	d.HDFS = map[string]string{
-		"dfs.namenode.name.dir":                                fileURI(s.Dir, d.Name, "name"),
+		"dfs.namenode.name.dir":                                fileURI(s.nameDir(d)),
 		"dfs.namenode.safemode.extension":                      "0",
 		"dfs.namenode.fs-limits.min-block-size":                "1024", // small files with many blocks
 		"dfs.namenode.datanode.registration.ip-hostname-check": "false",

@@ -64,6 +64,7 @@ type spec struct {
 	Jars         artifacts.Jars
 	NodeManagers int
 	HA           bool      `json:",omitempty"` // two ResourceManagers
+	NameNodeHA   bool      `json:",omitempty"` // two NameNodes
 	Kerberos     *Kerberos `json:",omitempty"` // nil: none
 	Users        []string
 	// The clients' configuration, the caller's additions included.
@@ -73,12 +74,18 @@ type spec struct {
 
 // newSpec chooses addresses and settings.
 func newSpec(cfg Config, dir, java string, jars artifacts.Jars) (*spec, error) {
-	s := &spec{Dir: dir, Version: jars.Version, Java: java, Jars: jars, NodeManagers: cfg.NodeManagers, HA: cfg.HA, Kerberos: cfg.Kerberos, Users: cfg.Users}
+	s := &spec{Dir: dir, Version: jars.Version, Java: java, Jars: jars, NodeManagers: cfg.NodeManagers, HA: cfg.HA, NameNodeHA: cfg.NameNodeHA, Kerberos: cfg.Kerberos, Users: cfg.Users}
 	ports := newPorts()
 	s.Core, s.HDFS = hdfsProperties(dir, ports)
 	s.YARN = yarnProperties(cfg, ports)
 	s.Scheduler = schedulerProperties()
-	s.Daemons = []daemon{nameNodeDaemon(s), dataNodeDaemon(s, ports)}
+	if s.NameNodeHA {
+		makeNameNodeHA(s.Core, s.HDFS, ports)
+		s.Daemons = []daemon{haNameNodeDaemon(s, "nn1"), haNameNodeDaemon(s, "nn2")}
+	} else {
+		s.Daemons = []daemon{nameNodeDaemon(s)}
+	}
+	s.Daemons = append(s.Daemons, dataNodeDaemon(s, ports))
 	if s.HA {
 		makeHA(s.YARN, ports)
 		zk := zooKeeperDaemon(ports)

@@ -25,6 +25,9 @@ func (c *Cluster) verifySettings(ctx context.Context, d daemon) error {
 	case nameNode, dataNode:
 		maps.Copy(given, c.spec.HDFS)
 		maps.Copy(given, d.HDFS)
+		if d.Kind == nameNode {
+			delete(given, "fs.defaultFS") // it puts its own address there
+		}
 	case resourceManager, nodeManager:
 		maps.Copy(given, c.spec.YARN)
 		maps.Copy(given, d.YARN)

@@ -84,6 +84,7 @@ func sizeFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "user", Usage: "`NAME` of a user to make a home folder for on HDFS; may be repeated"},
 		&cli.StringFlag{Name: "kerberos", Usage: "make the cluster secure, with this `PROTECTION` of calls and data: authentication, integrity or privacy; alone it means the first"},
 		&cli.BoolFlag{Name: "ha", Usage: "two ResourceManagers and ZooKeeper"},
+		&cli.BoolFlag{Name: "namenode-ha", Usage: "two NameNodes, the first of them active"},
 		&cli.StringSliceFlag{Name: "yarn", Usage: "further `PROPERTY=VALUE` of yarn-site.xml; may be repeated"},
 	}
 }
@@ -123,6 +124,7 @@ func up(c *cli.Context) error {
 		VCores:       c.Int("vcores"),
 		Users:        c.StringSlice("user"),
 		HA:           c.Bool("ha"),
+		NameNodeHA:   c.Bool("namenode-ha"),
 		Kerberos:     secure,
 		YARN:         properties,
 		Log:          log,

@@ -1,0 +1,108 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/haservice"
+)
+
+// With Config.NameNodeHA there are two NameNodes behind a nameservice, which keep their edits in a folder that both see, as
+// others do on NFS. No failover controller watches them: the start makes the first one active, and tests what they like.
+
+// nameservice is the authority of a pair's URIs.
+const nameservice = "bobbin"
+
+// haNameNodes are the two daemons' names, by dfs.ha.namenodes.
+func haNameNodes() map[string]string {
+	return map[string]string{"nn1": string(nameNode) + "1", "nn2": string(nameNode) + "2"}
+}
+
+// makeNameNodeHA makes a NameNode's addresses in the clients' properties those of two.
+func makeNameNodeHA(core, hdfs map[string]string, ports *ports) {
+	for _, name := range []string{"dfs.namenode.rpc-address", "dfs.namenode.http-address"} {
+		hdfs[name+"."+nameservice+".nn1"], hdfs[name+"."+nameservice+".nn2"] = hdfs[name], ports.on(master)
+		delete(hdfs, name)
+	}
+	core["fs.defaultFS"] = "hdfs://" + nameservice
+	hdfs["dfs.nameservices"] = nameservice
+	hdfs["dfs.ha.namenodes."+nameservice] = "nn1,nn2"
+	hdfs["dfs.client.failover.proxy.provider."+nameservice] = "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
+}
+
+// haNameNodeDaemon is the one of an id.
+func haNameNodeDaemon(s *spec, id string) daemon {
+	d := nameNodeDaemon(s)
+	d.Name = haNameNodes()[id]
+	d.Web = s.HDFS["dfs.namenode.http-address."+nameservice+"."+id]
+	d.HDFS["dfs.ha.namenode.id"] = id
+	d.HDFS["dfs.namenode.name.dir"] = fileURI(s.nameDir(d))
+	d.HDFS["dfs.namenode.shared.edits.dir"] = fileURI(s.Dir, haNameNodes()["nn1"], "edits")
+	d.HDFS["dfs.ha.standby.checkpoints"] = "false"
+	return d
+}
+
+func (s *spec) nameDir(d daemon) string { return filepath.Join(s.Dir, d.Name, "name") }
+
+func (s *spec) nameNodes() []daemon {
+	return slices.DeleteFunc(slices.Clone(s.Daemons), func(d daemon) bool { return d.Kind != nameNode })
+}
+
+// formatNameNodes makes the NameNodes' folders, unless they are there: the first one's, and a copy for the other, as
+// its -bootstrapStandby would make.
+func (c *Cluster) formatNameNodes(ctx context.Context) error {
+	first := c.spec.nameNodes()[0]
+	for _, d := range c.spec.nameNodes() {
+		if _, err := os.Stat(filepath.Join(c.spec.nameDir(d), "current", "VERSION")); err == nil {
+			continue
+		}
+		if d.Name != first.Name {
+			if err := os.CopyFS(c.spec.nameDir(d), os.DirFS(c.spec.nameDir(first))); err != nil {
+				return fmt.Errorf("format %s: %w", d.Name, err)
+			}
+			continue
+		}
+		out, err := c.javaCommand(ctx, d, d.Kind.mainClass(), "-format", "-force", "-nonInteractive").CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("format %s: %w\n%s", d.Name, err, lastLines(out, 10))
+		}
+	}
+	return nil
+}
+
+// Activate makes the NameNode of that name the active one. The other must be dead, or standby: nobody fences it.
+func (c *Cluster) Activate(ctx context.Context, name string) error {
+	server, err := c.haService(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(server.TransitionToActive(ctx), server.Close())
+}
+
+// Deactivate makes the active NameNode, which has that name, a standby.
+func (c *Cluster) Deactivate(ctx context.Context, name string) error {
+	server, err := c.haService(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(server.TransitionToStandby(ctx), server.Close())
+}
+
+func (c *Cluster) haService(name string) (*haservice.Client, error) {
+	d, err := c.spec.daemon(name)
+	if err != nil {
+		return nil, err
+	}
+	me, err := user.Current()
+	if err != nil {
+		return nil, err
+	}
+	address := c.spec.HDFS["dfs.namenode.rpc-address."+nameservice+"."+d.HDFS["dfs.ha.namenode.id"]]
+	return haservice.New(address, yarnrpc.Options{User: yarnrpc.UserInformation{Effective: me.Username}}), nil
+}
