@@ -20,7 +20,7 @@ import (
 const alice, bob = "alice", "bob"
 
 // hadoop is for the tests that do not care for protection.
-var hadoop = cluster.NewShared(cluster.Config{NodeManagers: 1, Kerberos: &cluster.Kerberos{}})
+var hadoop = cluster.NewShared(cluster.Config{NodeManagers: 1, Kerberos: &cluster.Kerberos{Partners: []string{"dora"}}})
 
 func TestMain(m *testing.M) { os.Exit(hadoop.Run(m)) }
 
@@ -60,14 +60,19 @@ func newUser(t *testing.T, c *cluster.Cluster, name string, addprinc, ktadd stri
 	return keytab
 }
 
-// options are what a program takes from the cluster's configuration.
-func options(t *testing.T, c *cluster.Cluster, login *kerberos.Login) yarnclient.Options {
+func confOf(t *testing.T, c *cluster.Cluster) *hadoopconf.Conf {
 	t.Helper()
 	conf, err := hadoopconf.Load(c.ConfDir(), hadoopconf.Environment{LookupEnv: os.LookupEnv})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := yarnclient.FromConf(conf, "")
+	return conf
+}
+
+// options are what a program takes from the cluster's configuration.
+func options(t *testing.T, c *cluster.Cluster, login *kerberos.Login) yarnclient.Options {
+	t.Helper()
+	o, err := yarnclient.FromConf(confOf(t, c), "")
 	if err != nil {
 		t.Fatal(err)
 	}

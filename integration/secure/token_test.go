@@ -2,13 +2,11 @@ package secure
 
 import (
 	"errors"
-	"os"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
@@ -40,16 +38,7 @@ func tokensStandIn(t *testing.T, c *cluster.Cluster) {
 		}
 	})
 	t.Run("at the namenode", func(t *testing.T) {
-		conf, err := hadoopconf.Load(c.ConfDir(), hadoopconf.Environment{LookupEnv: os.LookupEnv})
-		if err != nil {
-			t.Fatal(err)
-		}
-		o, err := yarnrpc.OptionsFrom(conf)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.Protocol, o.Login = yarnrpc.HDFSClientProtocol, login
-		o.ServerFrom(conf, o.Protocol)
+		o := nameNodeOptions(t, c, login)
 		token, err := nameNode(t, c, o).DelegationToken(t.Context(), "127.0.0.1:1", bob)
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,148 @@
+package secure
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/cluster"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/nmclient"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+// TestTwoResourceManagersWithKerberos would catch a ticket, a delegation token or an
+// ApplicationMaster's token that serves at one ResourceManager alone. The cluster also has
+// its tokens made out for names rather than for addresses.
+func TestTwoResourceManagersWithKerberos(t *testing.T) {
+	c := cluster.ForTest(t, cluster.Config{
+		NodeManagers: 1, HA: true, Kerberos: &cluster.Kerberos{Protection: "privacy"},
+		Core: map[string]string{"hadoop.security.token.service.use_ip": "false"},
+	})
+	tokensGoBetweenJavaAndUs(t, c)
+
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	// YARN hands the master's token to the owner only, whom it knows by the full name of a principal and
+	// compares with the short one: who runs a master himself comes as a proxy user, who has no other.
+	o := options(t, c, fromKeytab(t, c, alice))
+	o.RPC.User = yarnrpc.UserInformation{Effective: bob, Real: alice}
+	o.Policy = yarnclient.DefaultPolicy() // Hadoop's own lets half a minute pass between two tries
+	client := newClient(t, o)
+	token, err := client.DelegationToken(ctx, bob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.RPC.User = yarnrpc.UserInformation{}
+	o.RPC.Login, o.RPC.Token = nil, creds.Fixed(token)
+	bearer := newClient(t, o)
+	report := submitUnmanaged(ctx, t, client)
+	rm, nm := connect(t, c, report)
+	if _, err := rm.Register(ctx, amrm.RegisterRequest{Host: "localhost", RPCPort: -1}); err != nil {
+		t.Fatal(err)
+	}
+
+	first, err := c.ActiveRM(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Kill(ctx, first); err != nil {
+		t.Fatal(err)
+	}
+	runOneAfterResync(ctx, t, rm, nm)
+	if second, err := c.ActiveRM(ctx); err != nil || second == first {
+		t.Errorf("%s is active after %s was killed: %v", second, first, err)
+	}
+	for name, client := range map[string]*yarnclient.Client{"the ticket": client, "the token": bearer} {
+		if got, err := client.ApplicationReport(ctx, report.ID); err != nil || got.User != bob {
+			t.Errorf("with %s: the application is %s's, %v", name, got.User, err)
+		}
+	}
+	o.RPC.Login, o.RPC.Token = fromKeytab(t, c, bob), nil
+	if _, err := newClient(t, o).RenewDelegationToken(ctx, token); err != nil {
+		t.Errorf("renew the token where it was not issued: %v", err)
+	}
+	if err := rm.Finish(ctx, records.FinalSucceeded, "", ""); err != nil {
+		t.Error(err)
+	}
+}
+
+// submitUnmanaged submits an application whose ApplicationMaster is the test, and waits until it may register.
+func submitUnmanaged(ctx context.Context, t *testing.T, client *yarnclient.Client) records.ApplicationReport {
+	t.Helper()
+	created, err := client.NewApplication(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := client.Submit(ctx, records.SubmissionContext{
+		ID: created.ID, Name: t.Name(), Type: "bobbin-test", Unmanaged: true,
+		Resource: records.Resource{MemoryMB: 128, VCores: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the application has a token for its master", func() bool {
+		if report, err = client.ApplicationReport(ctx, created.ID); err != nil {
+			t.Fatal(err)
+		}
+		return report.AMRMToken != nil
+	})
+	return report
+}
+
+// connect makes the clients of an ApplicationMaster.
+func connect(t *testing.T, c *cluster.Cluster, of records.ApplicationReport) (*amrm.Client, *nmclient.Client) {
+	t.Helper()
+	conf := confOf(t, c)
+	toRM, err := amrm.FromConf(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	toRM.Attempt, toRM.Token, toRM.Policy = of.Attempt, of.AMRMToken, yarnrpc.Policy{}
+	toNM, err := nmclient.FromConf(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rm, nm := amrm.New(toRM), nmclient.New(toNM)
+	t.Cleanup(func() {
+		if err := rm.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := nm.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return rm, nm
+}
+
+// runOneAfterResync heartbeats until the ResourceManager has changed, and then runs a container.
+func runOneAfterResync(ctx context.Context, t *testing.T, rm *amrm.Client, nm *nmclient.Client) {
+	t.Helper()
+	for response, err := range rm.Heartbeats(ctx, amrm.Pace{}) {
+		if errors.Is(err, amrm.ErrAttemptGone) || ctx.Err() != nil {
+			t.Fatal(err)
+		}
+		if err != nil {
+			continue // none is active yet
+		}
+		if response.Resynced {
+			rm.SetAsk(amrm.Ask{Capability: records.Resource{MemoryMB: 128, VCores: 1}, Count: 1})
+		}
+		nm.SetTokens(response.NMTokens)
+		for _, container := range response.Allocated {
+			if err := nm.Start(ctx, container, records.ContainerLaunchContext{Commands: []string{"exit 7"}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(response.Completed) > 0 {
+			if ended := response.Completed[0]; ended.ExitStatus != 7 {
+				t.Errorf("the container ended with %s: %s", ended.ExitStatus, ended.Diagnostics)
+			}
+			return
+		}
+	}
+}
