@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+// program is this program's file in the ApplicationMaster's working directory.
+const program = "distributedshell"
+
+// submit runs a job on the cluster that the environment names, and follows it to its end. When ctx ends it is killed.
+func submit(ctx context.Context, job Job, queue string) (err error) {
+	dir, err := hadoopconf.Find(os.Getenv)
+	if err != nil {
+		return err
+	}
+	conf, err := hadoopconf.Load(dir, hadoopconf.Environment{LookupEnv: os.LookupEnv})
+	if err != nil {
+		return err
+	}
+	if job.Hadoop, err = conf.Marshal(); err != nil {
+		return err
+	}
+	toRM, err := yarnclient.FromConf(conf, userName())
+	if err != nil {
+		return err
+	}
+	yarn := yarnclient.New(toRM)
+	defer yarn.Close()
+	created, err := yarn.NewApplication(ctx)
+	if err != nil {
+		return err
+	}
+	files, err := connect(conf, userName())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, files.close()) }()
+	binary, err := files.upload(created.ID.String())
+	if err != nil {
+		return err
+	}
+	what, err := json.Marshal(job)
+	if err != nil {
+		return err
+	}
+	report, err := yarn.Submit(ctx, records.SubmissionContext{
+		ID: created.ID, Name: "distributedshell", Queue: queue,
+		Resource: records.Resource{MemoryMB: 128, VCores: 1},
+		Container: records.ContainerLaunchContext{
+			LocalResources: map[string]records.LocalResource{program: binary},
+			Environment:    map[string]string{jobVariable: records.Verbatim(string(what))},
+			Commands:       []string{"./" + program + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return follow(ctx, yarn, report)
+}
+
+// follow prints each state and every step of progress until the application has ended.
+func follow(ctx context.Context, yarn *yarnclient.Client, report records.ApplicationReport) error {
+	ticker := time.NewTicker(500 * time.Millisecond)
+	defer ticker.Stop()
+	for line := ""; ; {
+		if now := fmt.Sprintf("%s %s %.0f%%", report.ID, report.State, 100*report.Progress); now != line {
+			line = now
+			fmt.Println(line)
+		}
+		switch {
+		case report.State == records.ApplicationFinished && report.FinalStatus == records.FinalSucceeded:
+			fmt.Println(report.Diagnostics)
+			return nil
+		case report.State.Terminal():
+			return fmt.Errorf("%s %s: %s", report.ID, report.State, report.Diagnostics)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			const reason = "the client was interrupted"
+			return errors.Join(errors.New(reason), yarn.Kill(context.WithoutCancel(ctx), report.ID, reason))
+		}
+		next, err := yarn.ApplicationReport(ctx, report.ID)
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		if err == nil {
+			report = next
+		}
+	}
+}
+
+// userName is whom a cluster without security believes us to be.
+func userName() string {
+	if name := os.Getenv("HADOOP_USER_NAME"); name != "" {
+		return name
+	}
+	return os.Getenv("USER")
+}

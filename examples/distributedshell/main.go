@@ -1,0 +1,82 @@
+// Distributedshell runs copies of a shell command on a YARN cluster, each in a
+// container of its own, and repeats those that fail: a whole YARN application on
+// package yarnrpc alone, to copy from.
+//
+//	distributedshell [-copies 1] [-retries 2] [-memory 128] [-vcores 1] [-queue default] COMMAND
+//
+// In each copy SHELL_COPY is its number, from 0. What they write is in the containers'
+// logs. The exit code is 0 if all copies have ended with 0.
+//
+// By hand the program is the client (client.go, files.go): it puts itself on HDFS and
+// submits. In the container that YARN then starts it is the ApplicationMaster
+// (master.go), which needs nothing but what YARN has put there.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// Job is what the ApplicationMaster is told.
+type Job struct {
+	Command string
+	Copies  int
+	Retries int              // of each copy
+	Size    records.Resource // of each copy's container
+	Hadoop  []byte           // the cluster's configuration, see hadoopconf.Conf.Marshal
+}
+
+// jobVariable holds the Job in the environment of the ApplicationMaster.
+const jobVariable = "DISTRIBUTEDSHELL_JOB"
+
+func main() {
+	var err error
+	if text, isMaster := os.LookupEnv(jobVariable); isMaster {
+		err = runMaster(text)
+	} else {
+		err = runClient(os.Args[1:])
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "distributedshell:", err)
+		os.Exit(1)
+	}
+}
+
+func runMaster(text string) error {
+	var job Job
+	if err := json.Unmarshal([]byte(text), &job); err != nil {
+		return fmt.Errorf("read %s: %w", jobVariable, err)
+	}
+	conf, err := hadoopconf.Parse(job.Hadoop)
+	if err != nil {
+		return err
+	}
+	return lead(context.Background(), job, conf, os.Getenv) // it is YARN that ends it, with a signal
+}
+
+func runClient(args []string) error {
+	var job Job
+	flags := flag.NewFlagSet("distributedshell", flag.ExitOnError)
+	flags.IntVar(&job.Copies, "copies", 1, "run so many `copies` of the command")
+	flags.IntVar(&job.Retries, "retries", 2, "repeat a copy that fails so many `times`")
+	flags.Int64Var(&job.Size.MemoryMB, "memory", 128, "of each copy, in `MiB`")
+	flags.IntVar(&job.Size.VCores, "vcores", 1, "of each copy, `number`")
+	queue := flags.String("queue", "default", "submit to this `queue`")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if job.Command = flags.Arg(0); flags.NArg() != 1 || job.Copies < 1 || job.Retries < 0 {
+		return fmt.Errorf("want one command, one copy or more and no negative retries: see %s -help", flags.Name())
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return submit(ctx, job, *queue)
+}

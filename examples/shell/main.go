@@ -1,0 +1,148 @@
+// Shell runs a command in a container of a YARN cluster and ends with its exit code.
+//
+//	shell COMMAND
+//
+// The application's master is this very process, which YARN calls unmanaged: no file
+// has to be brought to the cluster, but this machine must reach its nodes, and the
+// application ends with this process.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/nmclient"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: shell COMMAND")
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ended, err := run(ctx, os.Args[1])
+	stop()
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "shell:", err)
+		os.Exit(1)
+	case ended.ExitStatus < 0: // not by the command
+		fmt.Fprintf(os.Stderr, "shell: %s: %s\n%s\n", ended.ID, ended.ExitStatus.Reason(), ended.Diagnostics)
+		os.Exit(1)
+	}
+	os.Exit(int(ended.ExitStatus))
+}
+
+// run submits an application, is its master, and gives what became of its one container.
+func run(ctx context.Context, command string) (records.ContainerStatus, error) {
+	var none records.ContainerStatus
+	dir, err := hadoopconf.Find(os.Getenv)
+	if err != nil {
+		return none, err
+	}
+	conf, err := hadoopconf.Load(dir, hadoopconf.Environment{LookupEnv: os.LookupEnv})
+	if err != nil {
+		return none, err
+	}
+	o, err := yarnclient.FromConf(conf, cmp.Or(os.Getenv("HADOOP_USER_NAME"), os.Getenv("USER")))
+	if err != nil {
+		return none, err
+	}
+	if conf.SecurityEnabled() {
+		if o.RPC.Login, err = kerberos.FromEnvironment(os.Getenv); err != nil {
+			return none, err
+		}
+	}
+	yarn := yarnclient.New(o)
+	defer yarn.Close()
+	application, err := submit(ctx, yarn)
+	if err != nil {
+		return none, err
+	}
+	ended, err := lead(ctx, conf, application, command)
+	if err != nil { // a master that just leaves is missed only after minutes
+		err = errors.Join(err, yarn.Kill(context.WithoutCancel(ctx), application.ID, "its master, shell, has failed"))
+	}
+	return ended, err
+}
+
+// submit gives the application when YARN waits for its master.
+func submit(ctx context.Context, yarn *yarnclient.Client) (records.ApplicationReport, error) {
+	created, err := yarn.NewApplication(ctx)
+	if err != nil {
+		return records.ApplicationReport{}, err
+	}
+	report, err := yarn.Submit(ctx, records.SubmissionContext{
+		ID: created.ID, Name: "shell", Queue: "default", Unmanaged: true,
+		Resource: records.Resource{MemoryMB: 128, VCores: 1}, // of the master, which takes none: for the queue's limits
+	})
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for err == nil && report.AMRMToken == nil {
+		if report.State.Terminal() {
+			return report, fmt.Errorf("%s %s: %s", report.ID, report.State, report.Diagnostics)
+		}
+		select {
+		case <-ticker.C:
+			report, err = yarn.ApplicationReport(ctx, created.ID)
+		case <-ctx.Done():
+			err = errors.Join(context.Cause(ctx), yarn.Kill(context.WithoutCancel(ctx), created.ID, "shell was interrupted"))
+		}
+	}
+	return report, err
+}
+
+// lead has the command run in a container, as the application's master.
+func lead(ctx context.Context, conf *hadoopconf.Conf, application records.ApplicationReport, command string) (ended records.ContainerStatus, err error) {
+	toRM, err := amrm.FromConf(conf)
+	if err != nil {
+		return ended, err
+	}
+	toNM, err := nmclient.FromConf(conf)
+	if err != nil {
+		return ended, err
+	}
+	toRM.Attempt, toRM.Token = application.Attempt, application.AMRMToken
+	rm, nm := amrm.New(toRM), nmclient.New(toNM)
+	defer rm.Close()
+	defer nm.Close()
+	if _, err := rm.Register(ctx, amrm.RegisterRequest{RPCPort: -1}); err != nil {
+		return ended, err
+	}
+	rm.SetAsk(amrm.Ask{Key: amrm.AskKey{Priority: 1}, Capability: records.Resource{MemoryMB: 128, VCores: 1}, Count: 1})
+	for response, err := range rm.Heartbeats(ctx, amrm.Pace{}) {
+		if err != nil {
+			return ended, err
+		}
+		nm.SetTokens(response.NMTokens)
+		for _, c := range response.Allocated {
+			fmt.Fprintf(os.Stderr, "shell: %s runs in %s on %s\n", application.ID, c.ID, c.Node.Host)
+			err := nm.Start(ctx, c, records.ContainerLaunchContext{
+				Commands: []string{records.Verbatim("("+command+"\n)") + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"},
+			})
+			if err != nil {
+				return ended, err
+			}
+		}
+		if len(response.Completed) > 0 {
+			ended = response.Completed[0]
+			break
+		}
+	}
+	result := records.FinalSucceeded
+	if ended.ExitStatus != records.ExitSuccess {
+		result = records.FinalFailed
+	}
+	return ended, rm.Finish(ctx, result, ended.ExitStatus.Reason(), "")
+}
