@@ -163,13 +163,7 @@ func (s *spec) write() error {
 		}
 	}
 	for _, d := range s.hadoopDaemons() {
-		own := siteFiles{
-			core:      merged(s.Core, d.Core),
-			hdfs:      merged(s.HDFS, d.HDFS),
-			yarn:      merged(s.YARN, d.YARN),
-			scheduler: s.Scheduler,
-		}
-		if err := own.write(s.daemonConf(d), "INFO"); err != nil {
+		if err := s.writeDaemon(d); err != nil {
 			return err
 		}
 		if err := os.MkdirAll(filepath.Join(s.Dir, d.Name, "tmp"), 0o755); err != nil {
@@ -190,6 +184,17 @@ func (s *spec) write() error {
 		return err
 	}
 	return os.WriteFile(specFile(s.Dir), append(text, '\n'), 0o644)
+}
+
+// writeDaemon writes the configuration of one of Hadoop's daemons.
+func (s *spec) writeDaemon(d daemon) error {
+	own := siteFiles{
+		core:      merged(s.Core, d.Core),
+		hdfs:      merged(s.HDFS, d.HDFS),
+		yarn:      merged(s.YARN, d.YARN),
+		scheduler: s.Scheduler,
+	}
+	return own.write(s.daemonConf(d), "INFO")
 }
 
 // readSpec reads what write wrote. The error is os.ErrNotExist if there is no cluster in that folder.
