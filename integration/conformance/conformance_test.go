@@ -84,11 +84,18 @@ func (f facts) addTo(kind, name string, parts ...string) {
 
 // A wrong number, type or label corrupts what servers read without any error.
 func TestOurMessagesAreHadoops(t *testing.T) {
-	version := hadoopVersion()
-	theirs, ours := hadoops(t, version), registered()
+	ours := registered()
 	if len(ours) < 150 {
 		t.Fatalf("only %d messages, enumerations and services are registered", len(ours))
 	}
+	for _, version := range slices.Compact(slices.Sorted(slices.Values(append(artifacts.Releases(), hadoopVersion())))) {
+		t.Run(version, func(t *testing.T) { compare(t, version, ours, hadoops(t, version)) })
+	}
+}
+
+// compare holds what a release has against ours.
+func compare(t *testing.T, version string, ours, theirs facts) {
+	t.Helper()
 	for _, key := range slices.Sorted(maps.Keys(ours)) {
 		want, there := theirs[key]
 		if !there {
