@@ -107,7 +107,8 @@ func classes() []class {
 		// What became of the call on its way. The caller's leaving comes first, since a
 		// network's errors may say no more than that.
 		{errors: []error{context.Canceled, context.DeadlineExceeded}, Verdict: Verdict{"caller left", Permanent, InDoubt, false}},
-		{errors: []error{wire.ErrMalformed}, Verdict: Verdict{"nonsense from the server", Permanent, InDoubt, false}},
+		{errors: []error{wire.ErrMalformed}, Verdict: Verdict{"nonsense from one host", Permanent, InDoubt, true}},
+		{match: isA[*wire.FrameError], Verdict: Verdict{"one host is no Hadoop server", Permanent, InDoubt, true}}, // a wrong port
 		{
 			errors: []error{
 				sasl.ErrMismatch, sasl.ErrNotMutual, sasl.ErrChallenge, sasl.ErrProtection, sasl.ErrEncryptionType, ErrNoCommonAuth,
@@ -116,6 +117,11 @@ func classes() []class {
 			Verdict: Verdict{"login failed at one host", Permanent, NotExecuted, true},
 		},
 		{match: isA[*kerberos.ServerMismatchError], Verdict: Verdict{"another server than meant", Permanent, NotExecuted, true}},
+		{errors: []error{kerberos.ErrClockSkew}, Verdict: Verdict{"wrong clock", Permanent, NotExecuted, false}}, // ours, as the KDC's is everybody's
+		{
+			errors:  []error{kerberos.ErrUnknownClient, kerberos.ErrWrongKey, kerberos.ErrLocked},
+			Verdict: Verdict{"login refused by the kdc", Permanent, NotExecuted, false},
+		},
 		{errors: []error{kerberos.ErrKDC}, Verdict: Verdict{"kdc away", RetrySame, NotExecuted, false}},
 		{errors: []error{kerberos.ErrExpired, kerberos.ErrNoTicket}, Verdict: Verdict{"no valid ticket", Reauth, NotExecuted, false}},
 		{
@@ -131,8 +137,8 @@ func classes() []class {
 		{match: isA[syscall.Errno], Verdict: Verdict{"connection broken", FailOver, InDoubt, false}},
 		{match: isA[net.Error], Verdict: Verdict{"network failure", FailOver, InDoubt, false}},
 
-		// What says that the server is not what we took it for, or that the client is not
-		// set up: no ticket, a wrong clock, a request too large.
+		// What says that the client is not set up, or that a connection was tampered with:
+		// no token to be found, a request too large, a wrong sequence number.
 		{match: func(error) bool { return true }, Verdict: Verdict{"failure of the client's", Permanent, InDoubt, false}},
 	}
 }

@@ -1,0 +1,23 @@
+package yarnrpc
+
+import (
+	"testing"
+	"time"
+)
+
+// Waits that do not grow hammer a server that is down, waits without a limit never end,
+// and those of a thousand clients that are not spread come back in step.
+func TestWaitsGrowToTheirLimitAndAreSpread(t *testing.T) {
+	p := Policy{BaseDelay: time.Second, MaxDelay: 10 * time.Second}
+	for n, seconds := range map[int]time.Duration{0: 1, 1: 2, 2: 4, 3: 8, 4: 10, 5: 10, 1000: 10} {
+		want := seconds * time.Second
+		for random, times := range map[float64]time.Duration{0: want / 2, 0.5: want, 0.75: want * 5 / 4} {
+			if got := p.delay(n, random); got != times {
+				t.Errorf("wait %d at %v is %v, want %v", n, random, got, times)
+			}
+		}
+		if got := p.delay(n, 0.999999); got >= want*3/2 {
+			t.Errorf("wait %d is up to %v", n, got)
+		}
+	}
+}

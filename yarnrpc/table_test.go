@@ -1,0 +1,312 @@
+package yarnrpc_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
+	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
+)
+
+// pair is a fake ResourceManager behind two addresses, and a client that tries rm1
+// first. Something befalls the first thing that the client does there.
+type pair struct {
+	fake    *yarnfake.Fake
+	address string // the fake's
+	options yarnrpc.Options
+
+	// What befalls the first connection to rm1, the first login there, and every login;
+	// nil: nothing does.
+	first  func(context.Context) (net.Conn, error)
+	login  error
+	logins error
+
+	mu      sync.Mutex // guards what follows
+	dialled []string
+	failed  []error // of tries after which there was another
+}
+
+const (
+	firstHost, secondHost = "rm1:8032", "rm2:8032"
+
+	// The calls: one may be repeated, and one may not. The second is of an attempt that
+	// there is not, which is an answer, too.
+	often, once = "getClusterMetrics", "failApplicationAttempt"
+)
+
+func newPair(t *testing.T) *pair {
+	fake, err := yarnfake.Start(yarnfake.Config{InMemory: true, Heartbeat: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pair{fake: fake, address: fake.Conf().Get("yarn.resourcemanager.address"), options: options()}
+	p.options.RPCTimeout = 5 * time.Second
+	p.options.Dial = p.dial
+	logger := logrus.New()
+	logger.SetOutput(io.Discard)
+	logger.AddHook(p)
+	p.options.Logger = logger
+	return p
+}
+
+func (p *pair) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	p.mu.Lock()
+	again := slices.Contains(p.dialled, address)
+	p.dialled = append(p.dialled, address)
+	p.mu.Unlock()
+	if p.first != nil && address == firstHost && !again {
+		return p.first(ctx)
+	}
+	return p.fake.Dial(ctx, network, p.address)
+}
+
+// token fails as logins do; the fake believes those who have none.
+func (p *pair) token(string) (*creds.Token, error) {
+	first := p.login
+	p.login = nil
+	return nil, errors.Join(first, p.logins)
+}
+
+func (p *pair) Levels() []logrus.Level { return []logrus.Level{logrus.WarnLevel} }
+
+func (p *pair) Fire(entry *logrus.Entry) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err, is := entry.Data[logrus.ErrorKey].(error); is {
+		p.failed = append(p.failed, err)
+	}
+	return nil
+}
+
+// says is a first connection whose server answers the call with these bytes.
+func says(bytes []byte) func(context.Context) (net.Conn, error) {
+	return func(ctx context.Context) (net.Conn, error) {
+		o := scripted(options(), func(conn net.Conn, requests <-chan wire.Request) {
+			firstCall(requests)
+			conn.Write(bytes) // the client may hang up
+		})
+		return o.Dial(ctx, "tcp", firstHost)
+	}
+}
+
+// unwelcome is a first connection that the server does not want.
+func unwelcome(t *testing.T, class string) func(context.Context) (net.Conn, error) {
+	b, err := wire.AppendResponse(nil, wire.CallContext, nil, nil, &wire.Failure{
+		Class: class, Message: "no", Fatal: true, Detail: commonpb.RpcResponseHeaderProto_FATAL_UNAUTHORIZED,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return says(b)
+}
+
+// breaks is a first connection to the fake that breaks with an error once the client
+// waits for an answer.
+func (p *pair) breaks(with error) func(context.Context) (net.Conn, error) {
+	return func(ctx context.Context) (net.Conn, error) {
+		conn, err := p.fake.Dial(ctx, "tcp", p.address)
+		return &breaking{Conn: conn, with: with}, err
+	}
+}
+
+type breaking struct {
+	net.Conn
+	with error
+}
+
+func (b *breaking) Read(p []byte) (int, error) {
+	if _, err := b.Conn.Read(p[:1]); err != nil {
+		return 0, err
+	}
+	return 0, b.with
+}
+
+// end is how a call ended.
+type end string
+
+const (
+	byFirst  end = "answered by the first host"
+	bySecond end = "answered by the second host"
+	refused  end = "refused"  // by YARN, or before it was made
+	inDoubt  end = "in doubt" // whether it was executed
+)
+
+// Each row of the table, at a ResourceManager that has what the row says happen to it
+// once.
+func TestEachRowOfTheTableAtAResourceManager(t *testing.T) {
+	const ipc, yarn, sasl = "org.apache.hadoop.ipc.", "org.apache.hadoop.yarn.exceptions.", "javax.security.sasl.SaslException"
+	refuse := func(class string) func(*testing.T, *pair) {
+		return func(_ *testing.T, p *pair) {
+			p.fake.Refuse(often, yarnfake.Before, class, "no")
+			p.fake.Refuse(once, yarnfake.Before, class, "no")
+		}
+	}
+	login := func(err error) func(*testing.T, *pair) {
+		return func(_ *testing.T, p *pair) { p.login, p.options.Token = err, p.token }
+	}
+	logins := func(err error) func(*testing.T, *pair) {
+		return func(_ *testing.T, p *pair) { p.logins, p.options.Token = err, p.token }
+	}
+	dialling := func(err error) func(*testing.T, *pair) {
+		return func(_ *testing.T, p *pair) {
+			p.first = func(context.Context) (net.Conn, error) { return nil, &net.OpError{Op: "dial", Net: "tcp", Err: err} }
+		}
+	}
+	http := func(_ *testing.T, p *pair) { p.first = says([]byte("HTTP/1.1 404 Not Found\r\n\r\n")) }
+	rows := map[string]struct {
+		befalls     func(*testing.T, *pair)
+		often, once end
+	}{
+		"standby":                   {refuse(ipc + "StandbyException"), bySecond, bySecond},
+		"overloaded or starting":    {refuse(ipc + "RetriableException"), byFirst, byFirst},
+		"token refused":             {wrongToken, byFirst, byFirst},
+		"login refused by one host": {func(t *testing.T, p *pair) { p.first = unwelcome(t, sasl) }, bySecond, bySecond},
+		"another release":           {refuse(ipc + "RpcNoSuchMethodException"), refused, refused},
+		"connection refused by the server": {func(t *testing.T, p *pair) {
+			p.first = unwelcome(t, "org.apache.hadoop.security.authorize.AuthorizationException")
+		}, refused, refused},
+		"exception": {refuse(yarn + "YarnException"), refused, refused},
+		"caller left": {func(_ *testing.T, p *pair) {
+			p.options.RPCTimeout = -1
+			p.fake.Delay(often, time.Hour)
+			p.fake.Delay(once, time.Hour)
+		}, inDoubt, inDoubt},
+		"nonsense from one host":       {func(_ *testing.T, p *pair) { p.first = says([]byte("\x00\x00\x00\x04\xff\xff\xff\xff")) }, bySecond, inDoubt},
+		"one host is no Hadoop server": {http, bySecond, inDoubt},
+		"login failed at one host":     {login(yarnrpc.ErrNoCommonAuth), bySecond, bySecond},
+		"another server than meant":    {login(&kerberos.ServerMismatchError{}), bySecond, bySecond},
+		"wrong clock":                  {logins(kerberos.ErrClockSkew), refused, refused},
+		"login refused by the kdc":     {logins(kerberos.ErrWrongKey), refused, refused},
+		"kdc away":                     {login(kerberos.ErrKDC), byFirst, byFirst},
+		"no valid ticket":              {login(kerberos.ErrExpired), byFirst, byFirst},
+		"unreachable":                  {dialling(syscall.ECONNREFUSED), bySecond, bySecond},
+		"unknown host":                 {dialling(&net.DNSError{Err: "no such host", Name: "rm1", IsNotFound: true}), bySecond, bySecond},
+		"no answer in time":            {silent, bySecond, inDoubt},
+		"connection lost":              {lost, bySecond, inDoubt},
+		"connection broken":            {func(_ *testing.T, p *pair) { p.first = p.breaks(&net.OpError{Op: "read", Err: syscall.ECONNRESET}) }, bySecond, inDoubt},
+		"network failure": {func(_ *testing.T, p *pair) {
+			p.first = p.breaks(&net.OpError{Op: "read", Err: errors.New("cable pulled")})
+		}, bySecond, inDoubt},
+		"failure of the client's": {logins(errors.New("no such file")), refused, refused},
+	}
+	for _, row := range yarnrpc.Rows() {
+		tc, there := rows[row.Class]
+		if !there {
+			t.Errorf("nothing shows the row %q", row.Class)
+			continue
+		}
+		for name, want := range map[string]end{often: tc.often, once: tc.once} {
+			t.Run(row.Class+", "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { tryRow(t, row, tc.befalls, name, want) })
+			})
+		}
+	}
+}
+
+// tryRow makes a call, to which something happens that the row is for.
+func tryRow(t *testing.T, row yarnrpc.Verdict, befalls func(*testing.T, *pair), name string, want end) {
+	p := newPair(t)
+	befalls(t, p)
+	proxy := yarnrpc.NewProxy([]string{firstHost, secondHost}, p.options, patient)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	err := p.call(ctx, proxy, name)
+	closeOrFail(t, proxy)
+	if err := p.fake.Stop(); err != nil {
+		t.Error(err)
+	}
+
+	met := append(slices.Clone(p.failed), err)[0]
+	if met == nil || yarnrpc.Judge(met) != row {
+		t.Errorf("it met %v, which is not of the row", met)
+	}
+	if got := p.end(err); got != want {
+		t.Errorf("the call is %s: %v; want it %s", got, err, want)
+	}
+	if maybe := yarnrpc.MaybeSent(err); maybe && row.Execution == yarnrpc.NotExecuted {
+		t.Errorf("%v may have been executed, and the row says that it was not", err)
+	}
+}
+
+func (p *pair) call(ctx context.Context, c yarnrpc.Caller, name string) error {
+	if name == often {
+		return c.Call(ctx, name, &yarnpb.GetClusterMetricsRequestProto{}, &yarnpb.GetClusterMetricsResponseProto{})
+	}
+	app := &yarnpb.ApplicationIdProto{Id: proto.Int32(77), ClusterTimestamp: proto.Int64(1)}
+	return c.Call(ctx, name, &yarnpb.FailApplicationAttemptRequestProto{
+		ApplicationAttemptId: &yarnpb.ApplicationAttemptIdProto{ApplicationId: app, AttemptId: proto.Int32(1)},
+	}, &yarnpb.FailApplicationAttemptResponseProto{})
+}
+
+func (p *pair) end(err error) end {
+	switch {
+	case yarnrpc.MaybeSent(err):
+		return inDoubt
+	case err != nil && !errors.Is(err, yarnrpc.ErrApplicationNotFound): // which the fake alone can know
+		return refused
+	case p.dialled[len(p.dialled)-1] == secondHost:
+		return bySecond
+	default:
+		return byFirst
+	}
+}
+
+// wrongToken is a token that the ResourceManager does not take, and then the right one.
+func wrongToken(t *testing.T, p *pair) {
+	issuer := yarnrpc.NewProxy([]string{firstHost}, p.options, yarnrpc.Policy{})
+	var issued commonpb.GetDelegationTokenResponseProto
+	err := issuer.Call(t.Context(), "getDelegationToken", &commonpb.GetDelegationTokenRequestProto{Renewer: proto.String("alice")}, &issued)
+	closeOrFail(t, issuer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.dialled = nil
+	right := creds.Token{
+		Identifier: issued.GetToken().GetIdentifier(), Password: issued.GetToken().GetPassword(),
+		Kind: issued.GetToken().GetKind(), Service: issued.GetToken().GetService(),
+	}
+	wrong := right
+	wrong.Password = []byte("guess")
+	first := true
+	p.options.Token = func(string) (*creds.Token, error) {
+		if first {
+			first = false
+			return &wrong, nil
+		}
+		return &right, nil
+	}
+}
+
+// silent is a server that has stopped with its connections open.
+func silent(_ *testing.T, p *pair) {
+	p.first = func(context.Context) (net.Conn, error) {
+		client, served := net.Pipe()
+		go func() {
+			defer served.Close()
+			io.Copy(io.Discard, served) // until the client hangs up
+		}()
+		return client, nil
+	}
+}
+
+// lost is a connection that goes with the answer.
+func lost(_ *testing.T, p *pair) {
+	p.fake.Drop(often, yarnfake.After)
+	p.fake.Drop(once, yarnfake.After)
+}
