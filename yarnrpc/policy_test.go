@@ -9,8 +9,8 @@ import (
 // and those of a thousand clients that are not spread come back in step.
 func TestWaitsGrowToTheirLimitAndAreSpread(t *testing.T) {
 	p := Policy{BaseDelay: time.Second, MaxDelay: 10 * time.Second}
-	for n, seconds := range map[int]time.Duration{0: 1, 1: 2, 2: 4, 3: 8, 4: 10, 5: 10, 1000: 10} {
-		want := seconds * time.Second
+	for n, seconds := range map[int]int{0: 1, 1: 2, 2: 4, 3: 8, 4: 10, 5: 10, 1000: 10} {
+		want := time.Duration(seconds) * time.Second
 		for random, times := range map[float64]time.Duration{0: want / 2, 0.5: want, 0.75: want * 5 / 4} {
 			if got := p.delay(n, random); got != times {
 				t.Errorf("wait %d at %v is %v, want %v", n, random, got, times)
