@@ -30,6 +30,7 @@ func clientRequests() map[string]proto.Message {
 		"getClusterMetrics":           &yarnpb.GetClusterMetricsRequestProto{},
 		"getClusterNodes":             &yarnpb.GetClusterNodesRequestProto{},
 		"getQueueInfo":                &yarnpb.GetQueueInfoRequestProto{},
+		"getQueueUserAcls":            &yarnpb.GetQueueUserAclsInfoRequestProto{},
 		"getDelegationToken":          &commonpb.GetDelegationTokenRequestProto{},
 		"renewDelegationToken":        &commonpb.RenewDelegationTokenRequestProto{},
 		"cancelDelegationToken":       &commonpb.CancelDelegationTokenRequestProto{},
@@ -160,11 +161,9 @@ func (b *books) look(call clientCall) (proto.Message, error) {
 	case *yarnpb.GetClusterNodesRequestProto:
 		return b.nodesIn(r.GetNodeStates()), nil
 	case *yarnpb.GetQueueInfoRequestProto:
-		q, err := b.queue(r, call.user)
-		if err != nil {
-			return nil, err
-		}
-		return &yarnpb.GetQueueInfoResponseProto{QueueInfo: q}, nil
+		return &yarnpb.GetQueueInfoResponseProto{QueueInfo: b.queue(r, call.user)}, nil
+	case *yarnpb.GetQueueUserAclsInfoRequestProto:
+		return queueRights(), nil
 	default:
 		return nil, fmt.Errorf("no such request: %T", r)
 	}

@@ -15,8 +15,9 @@
 //
 // What it has:
 //   - ApplicationClientProtocol: new application, submit, reports and lists, kill,
-//     failing an attempt, attempts, containers, metrics, nodes, the queue, delegation
-//     tokens. Clients are believed who they are, or log in with a delegation token.
+//     failing an attempt, attempts, containers, metrics, nodes, the queue and
+//     everybody's rights in it, delegation tokens. Clients are believed who they are, or
+//     log in with a delegation token.
 //   - ApplicationMasterProtocol, with AMRM tokens: registration, response ids and
 //     repeated requests, grants by priority and place, release, blacklist, completed
 //     containers, roll-over of the key, further attempts, unmanaged masters,

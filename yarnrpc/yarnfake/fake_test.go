@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -278,5 +279,12 @@ func TestTheQueueAndTheMetricsAreTold(t *testing.T) {
 	queue, err := client.QueueInfo(t.Context(), "default", yarnclient.QueueDetail{})
 	if err != nil || queue.State != records.QueueRunning {
 		t.Errorf("queue is %+v, %v", queue, err)
+	}
+	if _, err := client.QueueInfo(t.Context(), "root.nowhere", yarnclient.QueueDetail{}); !errors.Is(err, yarnclient.ErrQueueNotFound) {
+		t.Errorf("a queue that is not there: got %v, want ErrQueueNotFound", err)
+	}
+	rights, err := client.QueueUserACLs(t.Context())
+	if err != nil || len(rights) != 2 || rights[1].Queue != queue.Path || !slices.Contains(rights[1].ACLs, records.QueueSubmitApplications) {
+		t.Errorf("rights are %+v, %v", rights, err)
 	}
 }

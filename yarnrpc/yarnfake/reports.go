@@ -150,7 +150,9 @@ func (b *books) metrics() *yarnpb.YarnClusterMetricsProto {
 	}
 }
 
-func (b *books) queue(r *yarnpb.GetQueueInfoRequestProto, caller string) (*yarnpb.QueueInfoProto, error) {
+// queue describes a queue; nil, as a real ResourceManager has it, for one that there is
+// not.
+func (b *books) queue(r *yarnpb.GetQueueInfoRequestProto, caller string) *yarnpb.QueueInfoProto {
 	q := &yarnpb.QueueInfoProto{
 		QueueName: proto.String(queueName), QueuePath: proto.String(queuePath),
 		Capacity: proto.Float32(1), MaximumCapacity: proto.Float32(1), CurrentCapacity: proto.Float32(0),
@@ -165,17 +167,29 @@ func (b *books) queue(r *yarnpb.GetQueueInfoRequestProto, caller string) (*yarnp
 	}
 	switch r.GetQueueName() {
 	case queueName, queuePath:
-		return q, nil
+		return q
 	case "root":
 		root := proto.CloneOf(q)
 		root.QueueName, root.QueuePath = proto.String("root"), proto.String("root")
 		if r.GetIncludeChildQueues() {
 			root.ChildQueues = []*yarnpb.QueueInfoProto{q}
 		}
-		return root, nil
+		return root
 	default:
-		return nil, exception("YarnException", "Unknown queue: %s", r.GetQueueName())
+		return nil
 	}
+}
+
+// queueRights are everybody's: all.
+func queueRights() *yarnpb.GetQueueUserAclsInfoResponseProto {
+	response := new(yarnpb.GetQueueUserAclsInfoResponseProto)
+	for _, path := range []string{"root", queuePath} {
+		response.QueueUserAcls = append(response.QueueUserAcls, &yarnpb.QueueUserACLInfoProto{
+			QueueName: proto.String(path),
+			UserAcls:  []yarnpb.QueueACLProto{yarnpb.QueueACLProto_QACL_SUBMIT_APPLICATIONS, yarnpb.QueueACLProto_QACL_ADMINISTER_QUEUE},
+		})
+	}
+	return response
 }
 
 // selected reports whether an application passes the filters of a request.
