@@ -18,6 +18,9 @@ type DigestMD5 struct {
 	URI string
 	// QOPs are the qualities of protection that will do, best first. None: QOPAuthentication.
 	QOPs []QOP
+	// Ciphers are those that will do for QOPPrivacy, best first, as RFC 2831 §2.4 names
+	// them: 3des and rc4 there are. None: both, in this order.
+	Ciphers []string
 
 	// newNonce replaces the random client nonce in tests.
 	newNonce func() string
@@ -114,7 +117,7 @@ func (d *DigestMD5) accept(challenge []byte) error {
 	}
 	if qop == QOPPrivacy {
 		value, _ := ds.get("cipher")
-		if d.login.cipher, err = chooseCipher(list(value)); err != nil {
+		if d.login.cipher, err = chooseCipher(d.Ciphers, list(value)); err != nil {
 			return err
 		}
 	}
@@ -133,13 +136,17 @@ func maxBuffer(ds directives) (int, error) {
 	return int(n), nil
 }
 
-func chooseCipher(offered []string) (string, error) {
-	for _, name := range []string{cipher3DES, cipherRC4} {
-		if slices.Contains(offered, name) {
+func chooseCipher(ours, offered []string) (string, error) {
+	known := []string{cipher3DES, cipherRC4}
+	if len(ours) == 0 {
+		ours = known
+	}
+	for _, name := range ours {
+		if slices.Contains(known, name) && slices.Contains(offered, name) {
 			return name, nil
 		}
 	}
-	return "", fmt.Errorf("%w: ciphers %v, of which none is %s or %s", ErrProtection, offered, cipher3DES, cipherRC4)
+	return "", fmt.Errorf("%w: ciphers: ours %v (there are %v), the server's %v", ErrProtection, ours, known, offered)
 }
 
 func (d *DigestMD5) nonce() string {

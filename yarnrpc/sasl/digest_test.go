@@ -374,3 +374,34 @@ func FuzzUnwrap(f *testing.F) {
 		}
 	})
 }
+
+// A NameNode says by which cipher blocks are to be transferred.
+func TestTheCipherIsTheFirstOfOursThatTheServerOffers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		ours, offered string
+		want          string // empty: none
+	}{
+		"the only one":       {"rc4", "3des,rc4", cipherRC4},
+		"another only one":   {"3des", "rc4,3des", cipher3DES},
+		"in our order":       {"rc4,3des", "3des,rc4", cipherRC4},
+		"what there is":      {"rc4,3des", "3des,des", cipher3DES},
+		"none of ours":       {"rc4", "3des,des", ""},
+		"none that there is": {"des", "3des,rc4,des", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := &DigestMD5{User: "u", Password: "p", URI: "/default", QOPs: []QOP{QOPPrivacy}, Ciphers: list(c.ours)}
+			response, err := d.Next([]byte(`nonce="a",algorithm=md5-sess,qop="auth-conf",cipher="` + c.offered + `"`))
+			if c.want == "" {
+				if !errors.Is(err, ErrProtection) {
+					t.Errorf("got %q and %v, want ErrProtection", response, err)
+				}
+				return
+			}
+			if err != nil || !strings.HasSuffix(string(response), `,cipher="`+c.want+`"`) {
+				t.Errorf("got %q and %v, want %s", response, err, c.want)
+			}
+		})
+	}
+}

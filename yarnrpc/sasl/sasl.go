@@ -91,5 +91,5 @@ func choose(ours []QOP, offered []string) (QOP, error) {
 			return q, nil
 		}
 	}
-	return "", fmt.Errorf("%w: ours %v, the server's %v (see hadoop.rpc.protection)", ErrProtection, ours, offered)
+	return "", fmt.Errorf("%w: ours %v, the server's %v (see hadoop.rpc.protection, or dfs.data.transfer.protection of DataNodes)", ErrProtection, ours, offered)
 }
