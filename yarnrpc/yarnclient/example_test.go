@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
 )
 
 // The applications that run in a queue, as the cluster's configuration finds it.
@@ -43,36 +45,87 @@ func Example() {
 
 // A shell command as an application: one that never registers as an
 // ApplicationMaster, so that YARN counts it as failed, with the command's exit code.
+// The cluster is one inside this process.
 func ExampleClient_Submit() {
-	submit := func(ctx context.Context, client *yarnclient.Client, command string) error {
-		created, err := client.NewApplication(ctx)
-		if err != nil {
-			return err
-		}
-		report, err := client.Submit(ctx, records.SubmissionContext{
-			ID: created.ID, Name: "shell", Queue: "default", MaxAttempts: 1,
-			Resource:  records.Resource{MemoryMB: 128, VCores: 1},
-			Container: records.ContainerLaunchContext{Commands: []string{command + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"}},
-		})
-		if err != nil {
-			return err
-		}
-		ticker := time.NewTicker(time.Second)
-		defer ticker.Stop()
-		for !report.State.Terminal() {
-			select {
-			case <-ticker.C:
-			case <-ctx.Done():
-				return client.Kill(context.WithoutCancel(ctx), created.ID, "nobody waits for it")
-			}
-			if report, err = client.ApplicationReport(ctx, created.ID); err != nil {
-				return err
-			}
-		}
-		fmt.Println(report.State, report.Diagnostics)
-		return nil
+	fake, err := yarnfake.Start(yarnfake.Config{MaxAttempts: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
 	}
-	_ = submit
+	defer fake.Stop()
+	options, err := yarnclient.FromConf(fake.Conf(), "alice")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	client := yarnclient.New(options)
+	defer client.Close()
+
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	created, err := client.NewApplication(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	report, err := client.Submit(ctx, records.SubmissionContext{
+		ID: created.ID, Name: "shell", Queue: "default", MaxAttempts: 1,
+		Resource:  records.Resource{MemoryMB: 128, VCores: 1},
+		Container: records.ContainerLaunchContext{Commands: []string{"echo it runs 1><LOG_DIR>/stdout; exit 3"}},
+	})
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for err == nil && !report.State.Terminal() {
+		select {
+		case <-ticker.C:
+			report, err = client.ApplicationReport(ctx, created.ID)
+		case <-ctx.Done():
+			err = client.Kill(context.WithoutCancel(ctx), created.ID, "nobody waits for it")
+		}
+	}
+	fmt.Println(report.State, strings.Contains(report.Diagnostics, "exitCode: 3"), err)
+	// Output: FAILED true <nil>
+}
+
+// The applications of one user, in one state. The cluster is one inside this process.
+func ExampleClient_Applications() {
+	fake, err := yarnfake.Start(yarnfake.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer fake.Stop()
+	options, err := yarnclient.FromConf(fake.Conf(), "alice")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	client := yarnclient.New(options)
+	defer client.Close()
+
+	ctx := context.Background()
+	created, err := client.NewApplication(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = client.Submit(ctx, records.SubmissionContext{
+		ID: created.ID, Name: "waits for its master", Unmanaged: true, Resource: records.Resource{MemoryMB: 128, VCores: 1},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	reports, err := client.Applications(ctx, yarnclient.Filter{
+		States: []records.ApplicationState{records.ApplicationAccepted}, Users: []string{"alice"},
+	})
+	for _, r := range reports {
+		fmt.Println(r.Name, r.State)
+	}
+	fmt.Println(err)
+	// Output:
+	// waits for its master ACCEPTED
+	// <nil>
 }
 
 // Room for ten containers, for an hour between ten at night and six in the morning, every day.
