@@ -45,6 +45,9 @@ func haResourceManagerDaemon(s *spec, id string, zk daemon) daemon {
 	d.Name = haResourceManagers()[id]
 	d.Web = s.YARN["yarn.resourcemanager.webapp.address."+id]
 	d.Core["hadoop.zk.address"] = zk.Web
+	if s.isSince(3, 5) { // the elector's name for it; before, the other's alias
+		d.YARN["yarn.resourcemanager.zk-address"] = zk.Web
+	}
 	// How long a killed ResourceManager stays active to the other: above the pauses of
 	// a JVM on a busy machine, below Hadoop's 10 s, which tests would only sit through.
 	d.Core["hadoop.zk.timeout-ms"] = "4000"
@@ -52,6 +55,15 @@ func haResourceManagerDaemon(s *spec, id string, zk daemon) daemon {
 	d.YARN["yarn.resourcemanager.store.class"] = "org.apache.hadoop.yarn.server.resourcemanager.recovery.ZKRMStateStore"
 	d.YARN["yarn.resourcemanager.ha.id"] = id
 	return d
+}
+
+// isSince says whether the Hadoop release is of that minor version or a later one.
+func (s *spec) isSince(major, minor int) bool {
+	var release [2]int
+	if _, err := fmt.Sscanf(s.Version, "%d.%d", &release[0], &release[1]); err != nil {
+		return false
+	}
+	return slices.Compare(release[:], []int{major, minor}) >= 0
 }
 
 func (s *spec) zooKeeperConf() string {

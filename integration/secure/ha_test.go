@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/cluster/artifacts"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -19,8 +20,19 @@ import (
 // ApplicationMaster's token that serves at one ResourceManager alone. The cluster also has
 // its tokens made out for names rather than for addresses.
 func TestTwoResourceManagersWithKerberos(t *testing.T) {
+	for _, version := range artifacts.Releases() {
+		t.Run(version, func(t *testing.T) {
+			if version != artifacts.DefaultVersion {
+				cluster.Long(t)
+			}
+			twoResourceManagers(t, version)
+		})
+	}
+}
+
+func twoResourceManagers(t *testing.T, version string) {
 	c := cluster.ForTest(t, cluster.Config{
-		NodeManagers: 1, HA: true, Kerberos: &cluster.Kerberos{Protection: "privacy"},
+		Version: version, NodeManagers: 1, HA: true, Kerberos: &cluster.Kerberos{Protection: "privacy"},
 		Core: map[string]string{"hadoop.security.token.service.use_ip": "false"},
 	})
 	tokensGoBetweenJavaAndUs(t, c)

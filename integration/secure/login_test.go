@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
+
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
@@ -127,9 +129,7 @@ func TestKeysOfEachType(t *testing.T) {
 	for _, kind := range []string{"aes256-cts", "aes128-cts", "aes256-sha2", "aes128-sha2", "arcfour-hmac"} {
 		t.Run(kind, func(t *testing.T) {
 			keytab := newUser(t, c, "kind", "", "-e "+kind+":normal")
-			conf := realm(t, c)
-			conf.LibDefaults.DefaultTktEnctypeIDs = []int32{18, 17, 20, 19, 23}
-			login, err := kerberos.FromKeytab(conf, "kind", keytab)
+			login, err := kerberos.FromKeytab(realm(t, c), "kind", keytab)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,6 +137,22 @@ func TestKeysOfEachType(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestKeysThatAreNotPermitted would catch a login that fails without a word of which keys there
+// are and which would do.
+func TestKeysThatAreNotPermitted(t *testing.T) {
+	c := hadoop.Cluster(t)
+	keytab := newUser(t, c, "old", "", "-e arcfour-hmac:normal")
+	conf := realm(t, c)
+	conf.LibDefaults.DefaultTktEnctypeIDs = []int32{etypeID.AES256_CTS_HMAC_SHA1_96}
+	login, err := kerberos.FromKeytab(conf, "old", keytab)
+	if err == nil {
+		_, err = login.Ticket(t.Context(), rm)
+	}
+	if _, is := errors.AsType[*kerberos.KeytabError](err); !is || !strings.Contains(err.Error(), "arcfour-hmac") {
+		t.Errorf("got %v, want a KeytabError that names the keys", err)
 	}
 }
 
