@@ -147,8 +147,7 @@ func (t *transfer) openEncrypted(ctx context.Context, address string, dial func(
 		if err != nil {
 			return nil, err
 		}
-		login := transferLogin{address: address, user: key.user(), secret: key.Key, qops: []sasl.QOP{sasl.QOPPrivacy}}
-		opened, err := login.run(ctx, conn)
+		opened, err := key.login(address).run(ctx, conn)
 		if err == nil {
 			return opened, nil
 		}

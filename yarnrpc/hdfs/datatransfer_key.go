@@ -2,7 +2,6 @@ package hdfs
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"sync"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
 // ErrNotEncrypted is a NameNode that has no data encryption keys, as its
@@ -24,6 +24,9 @@ type DataEncryptionKey struct {
 	Nonce     []byte
 	Key       []byte // secret
 	Expires   time.Time
+	// Algorithm is the cipher that is to be used without AES, 3des or rc4
+	// (dfs.encrypt.data.transfer.algorithm); empty: any.
+	Algorithm string
 }
 
 // Format prints which key it is under every verb, and no byte of it.
@@ -31,9 +34,18 @@ func (k DataEncryptionKey) Format(f fmt.State, _ rune) {
 	fmt.Fprintf(f, "data encryption key %d of %s", k.ID, k.BlockPool)
 }
 
-// user is the name that such a key logs in by.
-func (k *DataEncryptionKey) user() string {
-	return fmt.Sprintf("%d %s %s", k.ID, k.BlockPool, base64.StdEncoding.EncodeToString(k.Nonce))
+// login is the one by the key (SaslDataTransferClient.getEncryptedStreams).
+func (k *DataEncryptionKey) login(address string) transferLogin {
+	l := transferLogin{
+		address: address,
+		user:    fmt.Sprintf("%d %s %s", k.ID, k.BlockPool, sasl.EncodeCredential(k.Nonce)),
+		secret:  k.Key,
+		qops:    []sasl.QOP{sasl.QOPPrivacy},
+	}
+	if k.Algorithm != "" {
+		l.ciphers = []string{k.Algorithm}
+	}
+	return l
 }
 
 // DataEncryptionKey asks for a new key (ClientProtocol.getDataEncryptionKey). It lives as
@@ -54,6 +66,7 @@ func (n *NameNode) DataEncryptionKey(ctx context.Context) (*DataEncryptionKey, e
 		Nonce:     key.GetNonce(),
 		Key:       key.GetEncryptionKey(),
 		Expires:   pbconv.Time(int64(key.GetExpiryDate())),
+		Algorithm: key.GetEncryptionAlgorithm(),
 	}, nil
 }
 

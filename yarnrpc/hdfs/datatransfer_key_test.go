@@ -1,6 +1,7 @@
 package hdfs
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,8 @@ import (
 // keyMaker is a NameNode whose data transfer is encrypted. Each key that it gives lives an
 // hour.
 type keyMaker struct {
-	off bool
+	off       bool
+	algorithm string
 
 	mu    sync.Mutex // guards given
 	given int
@@ -47,6 +49,9 @@ func (m *keyMaker) Call(_ context.Context, method string, _, response proto.Mess
 			KeyId: proto.Uint32(uint32(0xffffffff)), BlockPoolId: proto.String("BP-1"), Nonce: []byte{byte(m.given)},
 			EncryptionKey: fmt.Appendf(nil, "key %d", m.given), ExpiryDate: proto.Uint64(uint64(time.Now().Add(time.Hour).UnixMilli())),
 		}
+		if m.algorithm != "" {
+			answer.DataEncryptionKey.EncryptionAlgorithm = proto.String(m.algorithm)
+		}
 		return nil
 	default:
 		return errors.New("no such method: " + method)
@@ -55,7 +60,7 @@ func (m *keyMaker) Call(_ context.Context, method string, _, response proto.Mess
 
 // user is who logs in by the n-th key.
 func (m *keyMaker) user(n int) string {
-	return (&DataEncryptionKey{ID: -1, BlockPool: "BP-1", Nonce: []byte{byte(n)}}).user()
+	return (&DataEncryptionKey{ID: -1, BlockPool: "BP-1", Nonce: []byte{byte(n)}}).login("").user
 }
 
 // encrypting is a Dialer whose library has asked for the NameNode's defaults, and the answer.
@@ -153,6 +158,26 @@ func TestAKeyIsNotUsedOnceItHasExpired(t *testing.T) {
 			}
 		}
 	})
+}
+
+// 3des is what somebody may have chosen for a reason; rc4 for another.
+func TestTheNameNodeChoosesTheCipher(t *testing.T) {
+	t.Parallel()
+	for _, want := range []string{"3des", "rc4"} {
+		maker := &keyMaker{algorithm: want}
+		node := &dataNode{qops: []sasl.QOP{sasl.QOPPrivacy}, secrets: map[string]string{maker.user(1): "key 1"}}
+		var got, sent bytes.Buffer
+		d, _ := encrypting(t, maker, DataTransfer{}, func(conn net.Conn) error {
+			_, err := node.accept(tapped{conn, &got, &sent})
+			return err
+		})
+		if _, err := d.DialDataNode(t.Context(), "tcp", "dn:9866"); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(got.String(), `cipher="`+want+`"`) {
+			t.Errorf("want %s; the client says %q", want, got.String())
+		}
+	}
 }
 
 func TestANameNodeThatEncryptsNothingHasNoKeys(t *testing.T) {

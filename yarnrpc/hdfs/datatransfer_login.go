@@ -41,6 +41,7 @@ type transferLogin struct {
 	user    string
 	secret  []byte
 	qops    []sasl.QOP
+	ciphers []string // of SASL's; nil: any
 }
 
 // run logs in, and gives the connection as it is from then on. After an error conn is of
@@ -58,7 +59,10 @@ func (l transferLogin) run(ctx context.Context, conn net.Conn) (net.Conn, error)
 }
 
 func (l transferLogin) logIn(conn net.Conn) (net.Conn, error) {
-	digest := &sasl.DigestMD5{User: l.user, Password: sasl.EncodeCredential(l.secret), URI: transferURI, QOPs: l.qops}
+	digest := &sasl.DigestMD5{
+		User: l.user, Password: sasl.EncodeCredential(l.secret),
+		URI: transferURI, QOPs: l.qops, Ciphers: l.ciphers,
+	}
 	magic := binary.BigEndian.AppendUint32(nil, loginMagic)
 	challenge, err := exchange(conn, magic, &hdfspb.DataTransferEncryptorMessageProto{Payload: []byte{}})
 	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) { // it takes the magic for a version
