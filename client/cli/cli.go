@@ -59,7 +59,7 @@ func Run(ctx context.Context, p Process) int {
 		ExitErrHandler:            func(*cli.Context, error) {}, // the exit is main's
 		HideHelpCommand:           true,
 		Commands: []*cli.Command{
-			runCommand(p), applicationsCommand(p), logsCommand(p), killCommand(p), versionCommand(p),
+			runCommand(p), applicationsCommand(p), logsCommand(p), killCommand(p), doctorCommand(p), versionCommand(p),
 		},
 		Action: func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" {

@@ -65,6 +65,8 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 			"find Hadoop configuration: neither HADOOP_CONF_DIR nor YARN_CONF_DIR is set; set HADOOP_CONF_DIR to the directory that holds core-site.xml and yarn-site.xml",
 		},
 		{"words behind applications", "applications all", `usage: bobbin applications takes no arguments, "all" is one`},
+		{"words behind doctor", "doctor me", `usage: bobbin doctor takes no arguments, "me" is one`},
+		{"a keytab of nobody", "doctor --keytab alice.keytab", "usage: --keytab and --principal go together"},
 		{"words behind version", "version 2", `usage: bobbin version takes no arguments, "2" is one`},
 		{
 			"logs of nothing", "logs",
@@ -168,11 +170,12 @@ func TestHelpNamesEveryCommand(t *testing.T) {
 		lines []string
 		want  []string
 	}{
-		{[]string{"", "-h", "--help", "help"}, []string{"run ", "applications ", "logs ", "kill ", "version "}},
+		{[]string{"", "-h", "--help", "help"}, []string{"run ", "applications ", "logs ", "kill ", "doctor ", "version "}},
 		{[]string{"run --help", "help run", "run -h ./job"}, []string{"PROGRAM", "-t TARGET", "--detached", "130 after Ctrl-C"}},
 		{[]string{"logs --help"}, []string{"APPLICATION", "--container ID", "--file NAME"}},
 		{[]string{"kill --help"}, []string{"APPLICATION", "staged"}},
 		{[]string{"applications --help"}, []string{"--all", "--output FORMAT"}},
+		{[]string{"doctor --help"}, []string{"--keytab FILE", "--queue QUEUE", "--output FORMAT", "Nothing is submitted", "otherwise 1"}},
 		{[]string{"version --help"}, []string{"print the version"}},
 	} {
 		for _, line := range c.lines {

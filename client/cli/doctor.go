@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/bobbin-yarn/bobbin/client/doctor"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+)
+
+// errUnwell ends a command whose findings have been printed.
+var errUnwell = errors.New("a check has failed")
+
+func doctorCommand(p Process) *cli.Command {
+	return &cli.Command{
+		Name:        "doctor",
+		Usage:       "check what a job needs, before one is submitted",
+		Description: doctorDescription,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "queue", Aliases: []string{"qu"}, Usage: "YARN `QUEUE` to be used (yarn.application.queue)"},
+			&cli.StringFlag{Name: "keytab", Usage: "log in with the keys of `FILE`, not with the ticket that kinit got"},
+			&cli.StringFlag{Name: "principal", Usage: "whose keys of the keytab: `NAME`, or NAME@REALM"},
+			definitionFlag(), outputFlag(),
+		},
+		Action: func(c *cli.Context) error { return examine(c, p) },
+	}
+}
+
+const doctorDescription = `Looks at the Hadoop configuration, krb5.conf, ticket or keytab, clocks, names,
+ResourceManagers and NameNodes with the protection in force, the queue and its
+limits, and the place on HDFS where files are staged. Each line says how it is;
+the line behind an arrow says what to do.
+
+Nothing is submitted. One small file is written on HDFS, and removed again.
+
+The exit code is 0 when no check has failed, and otherwise 1. What it says is
+explained in docs/doctor.md.`
+
+func examine(c *cli.Context, p Process) error {
+	asJSON, err := wantsJSON(c)
+	if err = cmp.Or(err, noArguments(c)); err != nil {
+		return err
+	}
+	if (c.String("keytab") == "") != (c.String("principal") == "") {
+		return fmt.Errorf("%w: --keytab and --principal go together", ErrUsage)
+	}
+	patient := doctor.Patient{
+		Getenv:    p.Getenv,
+		Options:   func() (config.Config, error) { return doctorOptions(c, p) },
+		Principal: c.String("principal"), Keytab: c.String("keytab"),
+		Resolver: net.DefaultResolver, Now: time.Now,
+	}
+	say := newReport(p.Stdout, p.Getenv)
+	var results []doctor.Result
+	for result := range doctor.Examine(c.Context, patient) {
+		results = append(results, result)
+		if !asJSON {
+			say.result(result)
+		}
+	}
+	if c.Context.Err() != nil {
+		return context.Cause(c.Context)
+	}
+	status := doctor.Worst(results)
+	if asJSON {
+		err = json.NewEncoder(p.Stdout).Encode(map[string]any{"status": status, "checks": results})
+	} else {
+		say.summary(results)
+	}
+	if err == nil && status == doctor.Failed {
+		err = printed{errUnwell}
+	}
+	return err
+}
+
+// doctorOptions puts the flags over the options of -D and of the file.
+func doctorOptions(c *cli.Context, p Process) (config.Config, error) {
+	layer, err := definitions(c.StringSlice("D"))
+	if err != nil {
+		return config.Config{}, err
+	}
+	layers := []config.Layer{layer}
+	if c.IsSet("queue") {
+		layers = append(layers, config.Layer{
+			Source: dashed("queue"),
+			Values: map[string]string{config.YarnApplicationQueue.Name(): c.String("queue")},
+		})
+	}
+	return options(p, layers...)
+}

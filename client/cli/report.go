@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"github.com/bobbin-yarn/bobbin/client/doctor"
+)
+
+// report prints what a doctor finds. On a terminal it breaks lines between words and
+// uses colors, unless NO_COLOR is set (https://no-color.org) or the terminal is dumb;
+// elsewhere each finding is one line, for programs that look through them.
+type report struct {
+	out   io.Writer
+	width int // in columns; 0: lines are not broken
+	color bool
+
+	idle []string // titles of the checks that were skipped last
+	why  string   // they all were
+}
+
+// narrow is the least width for which lines are broken.
+const narrow = 40
+
+func newReport(out io.Writer, getenv func(string) string) *report {
+	r := &report{out: out}
+	file, is := out.(*os.File)
+	if !is || !term.IsTerminal(int(file.Fd())) {
+		return r
+	}
+	if width, _, err := term.GetSize(int(file.Fd())); err == nil && width >= narrow {
+		r.width = width
+	}
+	r.color = getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+	return r
+}
+
+// Select Graphic Rendition, ECMA-48 §8.3.117.
+const (
+	bold   = "1"
+	faint  = "2"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+)
+
+func (r *report) paint(style, text string) string {
+	if !r.color {
+		return text
+	}
+	return "\x1b[" + style + "m" + text + "\x1b[0m"
+}
+
+// indent is the column where texts begin: after two blanks, the longest status, and two
+// more.
+const indent = len("  ") + len(doctor.Warning) + len("  ")
+
+func (r *report) result(result doctor.Result) {
+	if result.Status == doctor.Skipped {
+		r.skip(result.Title, result.Findings[0].Text)
+		return
+	}
+	r.skip("", "")
+	fmt.Fprintln(r.out, r.paint(bold, result.Title))
+	for _, f := range result.Findings {
+		style := map[doctor.Status]string{doctor.OK: green, doctor.Warning: yellow, doctor.Failed: red, doctor.Skipped: faint}[f.Status]
+		blanks := strings.Repeat(" ", indent-len("  ")-len(f.Status))
+		r.hang("  "+r.paint(style, string(f.Status))+blanks, f.Text)
+		if f.Remedy != "" {
+			r.hang(strings.Repeat(" ", indent-len("-> "))+"-> ", f.Remedy)
+		}
+	}
+}
+
+// skip keeps a check that was skipped for one line with others, of the same reason, and
+// prints the line when there is no more of it.
+func (r *report) skip(title, why string) {
+	if why != r.why {
+		if r.idle != nil {
+			r.hang(r.paint(faint, "Skipped")+strings.Repeat(" ", indent-len("Skipped")), strings.Join(r.idle, ", ")+": "+r.why)
+		}
+		r.idle, r.why = nil, why
+	}
+	if title != "" {
+		r.idle = append(r.idle, title)
+	}
+}
+
+// hang prints text behind a label that is indent columns wide, and what has no room in
+// the line below the text's begin.
+func (r *report) hang(label, text string) {
+	var b strings.Builder
+	b.WriteString(label)
+	column := indent
+	for i, word := range strings.Fields(text) {
+		wide := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case r.width > 0 && column+len(" ")+wide > r.width:
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			column = indent
+		default:
+			b.WriteString(" ")
+			column++
+		}
+		b.WriteString(word)
+		column += wide
+	}
+	fmt.Fprintln(r.out, b.String())
+}
+
+// summary says how it stands on the whole.
+func (r *report) summary(results []doctor.Result) {
+	r.skip("", "")
+	var bad []string
+	warnings := 0
+	for _, result := range results {
+		if result.Status == doctor.Failed {
+			bad = append(bad, result.Title)
+		}
+		for _, f := range result.Findings {
+			if f.Status == doctor.Warning {
+				warnings++
+			}
+		}
+	}
+	fmt.Fprintln(r.out)
+	switch {
+	case bad != nil:
+		fmt.Fprintln(r.out, r.paint(red, "Failed: "+strings.Join(bad, ", ")+"."))
+	case warnings > 0:
+		fmt.Fprintln(r.out, r.paint(yellow, fmt.Sprintf("Nothing has failed. Warnings: %d.", warnings)))
+	default:
+		fmt.Fprintln(r.out, r.paint(green, "All is well."))
+	}
+}

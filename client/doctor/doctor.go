@@ -1,0 +1,147 @@
+// Package doctor finds out why no job could be submitted from this machine, before
+// one is: configuration, Kerberos, names, servers, queue, files. Each thing that is
+// wrong comes with what to do about it.
+//
+// Examine goes through the checks in order; those that make no sense without one
+// that has failed are skipped. Nothing is changed: a file that is written on HDFS, to
+// see whether that works, is removed again.
+//
+// A check may ask several servers at once, each in a goroutine that ends with the check. The
+// package prints nothing; package cli does. It must not import a role.
+package doctor
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+)
+
+// Status is how a check ended.
+type Status string
+
+// The statuses, from the best to the worst.
+const (
+	Skipped Status = "skipped" // was not looked at; the text says why
+	OK      Status = "ok"
+	Warning Status = "warning" // works, though not as it should, or not for long
+	Failed  Status = "failed"
+)
+
+// worse tells which of two statuses stands for both.
+func worse(a, b Status) Status {
+	order := []Status{Skipped, OK, Warning, Failed}
+	return order[max(slices.Index(order, a), slices.Index(order, b))]
+}
+
+// Finding is one thing that a check has found.
+type Finding struct {
+	Status Status `json:"status"`
+	// Text is one line that says what there is, and Remedy one that says what to do;
+	// empty where there is nothing to do.
+	Text   string `json:"text"`
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// Result is what a check has found.
+type Result struct {
+	Name     string    `json:"name"`  // for programs, such as "queue"
+	Title    string    `json:"title"` // for people
+	Status   Status    `json:"status"`
+	Findings []Finding `json:"findings"` // never none
+}
+
+// Patient is a machine with its user. Principal and Keytab may be empty.
+type Patient struct {
+	Getenv func(string) string
+	// Options are Bobbin's, of its file and the command line.
+	Options func() (config.Config, error)
+	// Principal and Keytab log in in place of the ticket that kinit got.
+	Principal, Keytab string
+	Resolver          Resolver
+	Now               func() time.Time
+}
+
+// Resolver asks DNS, or what this machine has in its place; net.Resolver is one.
+type Resolver interface {
+	LookupHost(ctx context.Context, host string) ([]string, error)
+	LookupAddr(ctx context.Context, address string) ([]string, error)
+}
+
+// check is one step of an examination.
+type check struct {
+	name, title string
+	needs       []string // the checks that must not have failed
+	run         func(*visit, context.Context) []Finding
+}
+
+// checks are all steps, each after those it needs.
+func checks() []check {
+	return []check{
+		{"options", "Bobbin's options", nil, (*visit).checkOptions},
+		{"hadoop", "Hadoop configuration", []string{"options"}, (*visit).checkHadoop},
+		{"krb5", "Kerberos configuration", []string{"hadoop"}, (*visit).checkKrb5},
+		{"credentials", "Kerberos credentials", []string{"krb5"}, (*visit).checkCredentials},
+		{"kdc", "KDCs and clocks", []string{"krb5"}, (*visit).checkKDCs},
+		{"login", "Kerberos login", []string{"credentials", "kdc"}, (*visit).checkLogin},
+		{"names", "Names of the servers", []string{"hadoop"}, (*visit).checkNames},
+		{"resourcemanager", "ResourceManager", []string{"login"}, (*visit).checkResourceManagers},
+		{"namenode", "NameNode", []string{"login"}, (*visit).checkNameNodes},
+		{"queue", "Queue and limits", []string{"resourcemanager"}, (*visit).checkQueue},
+		{"staging", "Staging on HDFS", []string{"namenode"}, (*visit).checkStaging},
+	}
+}
+
+// Examine goes through all checks and gives the result of each when it is known. It
+// stops early where ctx ends.
+func Examine(ctx context.Context, p Patient) iter.Seq[Result] {
+	return func(yield func(Result) bool) {
+		v := &visit{Patient: p}
+		blocked := make(map[string]string) // checks that came to nothing, and the title of the first that did
+		for _, c := range checks() {
+			r := Result{Name: c.name, Title: c.title}
+			for _, need := range c.needs {
+				if title, is := blocked[need]; is {
+					blocked[c.name] = title
+				}
+			}
+			if title, is := blocked[c.name]; is {
+				r.Findings = skipped("waits for: " + title)
+			} else {
+				r.Findings = c.run(v, ctx)
+			}
+			if ctx.Err() != nil {
+				return
+			}
+			r.Status = Skipped
+			for _, f := range r.Findings {
+				r.Status = worse(r.Status, f.Status)
+			}
+			if r.Status == Failed {
+				blocked[c.name] = c.title
+			}
+			if !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// Worst is the status that stands for several results.
+func Worst(results []Result) Status {
+	all := Skipped
+	for _, r := range results {
+		all = worse(all, r.Status)
+	}
+	return all
+}
+
+func ok(text string) Finding { return Finding{Status: OK, Text: text} }
+func warning(text, remedy string) Finding {
+	return Finding{Status: Warning, Text: text, Remedy: remedy}
+}
+
+func failed(text, remedy string) Finding { return Finding{Status: Failed, Text: text, Remedy: remedy} }
+func skipped(text string) []Finding      { return []Finding{{Status: Skipped, Text: text}} }

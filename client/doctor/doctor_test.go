@@ -1,0 +1,464 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// machine is what a test makes ill.
+type machine struct {
+	t          *testing.T
+	env        map[string]string
+	properties map[string]string // of the one Hadoop file
+	options    map[string]string // Bobbin's
+	hosts      map[string]string // what DNS knows, both ways; names that are not addresses
+	patient    Patient
+}
+
+// newMachine is a machine whose cluster has no server that answers.
+func newMachine(t *testing.T) *machine {
+	return &machine{
+		t: t, env: map[string]string{"HADOOP_USER_NAME": "alice"}, options: map[string]string{}, hosts: map[string]string{},
+		properties: map[string]string{"fs.defaultFS": "hdfs://127.0.0.1:1", "yarn.resourcemanager.address": "127.0.0.1:1"},
+		patient:    Patient{Now: time.Now},
+	}
+}
+
+// kerberized makes the machine's cluster a secure one, with a realm whose KDC is at an address
+// and a ticket that MIT's kinit got.
+func (m *machine) kerberized(kdc string) {
+	m.properties["hadoop.security.authentication"] = "kerberos"
+	m.env["KRB5_CONFIG"] = m.file("krb5.conf", fmt.Sprintf("[libdefaults]\ndefault_realm = EXAMPLE.TEST\n[realms]\nEXAMPLE.TEST = {\nkdc = %s\n}\n", kdc))
+	m.env["KRB5CCNAME"] = "../../yarnrpc/kerberos/testdata/mit/alice.ccache"
+	m.patient.Now = func() time.Time { return time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC) } // the ticket is good then
+}
+
+func (m *machine) file(name, content string) string {
+	m.t.Helper()
+	path := filepath.Join(m.t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		m.t.Fatal(err)
+	}
+	return path
+}
+
+func (m *machine) LookupHost(_ context.Context, host string) ([]string, error) {
+	if address, known := m.hosts[host]; known {
+		return []string{address}, nil
+	}
+	return nil, &net.DNSError{Name: host, IsNotFound: true}
+}
+
+func (m *machine) LookupAddr(_ context.Context, address string) ([]string, error) {
+	if name, known := m.hosts[address]; known {
+		return []string{name + "."}, nil
+	}
+	return nil, &net.DNSError{Name: address, IsNotFound: true}
+}
+
+// examine gives the results by name. Whatever is found must be one line, and what is wrong must
+// have a remedy of one line.
+func (m *machine) examine() map[string]Result {
+	m.t.Helper()
+	if _, set := m.env["HADOOP_CONF_DIR"]; !set {
+		var site strings.Builder
+		for _, name := range slices.Sorted(maps.Keys(m.properties)) {
+			fmt.Fprintf(&site, "<property><name>%s</name><value>%s</value></property>\n", name, m.properties[name])
+		}
+		m.env["HADOOP_CONF_DIR"] = filepath.Dir(m.file("core-site.xml", "<configuration>\n"+site.String()+"</configuration>"))
+	}
+	m.patient.Getenv = func(name string) string { return m.env[name] }
+	m.patient.Resolver = m
+	if m.patient.Options == nil {
+		m.patient.Options = func() (config.Config, error) { return config.New(config.Layer{Source: "-D", Values: m.options}) }
+	}
+	results := make(map[string]Result)
+	for r := range Examine(m.t.Context(), m.patient) {
+		results[r.Name] = r
+		if len(r.Findings) == 0 {
+			m.t.Errorf("%s has found nothing", r.Name)
+		}
+		for _, f := range r.Findings {
+			ill := f.Status == Failed || f.Status == Warning
+			if f.Text == "" || strings.Contains(f.Text+f.Remedy, "\n") || (f.Remedy != "") != ill {
+				m.t.Errorf("%s: not one line and, where something is wrong, one remedy: %+v", r.Name, f)
+			}
+		}
+	}
+	if len(results) != len(checks()) {
+		m.t.Errorf("%d results of %d checks", len(results), len(checks()))
+	}
+	return results
+}
+
+// wants checks that a check ended in a status with a finding of it that says both.
+func (m *machine) wants(results map[string]Result, check string, status Status, text, remedy string) {
+	m.t.Helper()
+	r := results[check]
+	has := slices.ContainsFunc(r.Findings, func(f Finding) bool {
+		return f.Status == status && strings.Contains(f.Text, text) && strings.Contains(f.Remedy, remedy)
+	})
+	if r.Status != status || !has {
+		m.t.Errorf("%s is %s: %+v\nwant %s, %q -> %q", check, r.Status, r.Findings, status, text, remedy)
+	}
+}
+
+// TestEachIllnessIsFound has an illness of a machine in each row that takes no server to catch. It
+// would catch a check that looks at nothing, and a remedy for something else.
+func TestEachIllnessIsFound(t *testing.T) {
+	const mit = "../../yarnrpc/kerberos/testdata/mit/"
+	for name, tc := range map[string]struct {
+		spoil        func(*machine)
+		check        string
+		status       Status
+		text, remedy string
+	}{
+		"an option of bobbin's that is none": {
+			func(m *machine) { m.options["taskmanager.slots"] = "1" },
+			"options", Failed, "unknown option taskmanager.slots", "docs/OPTIONS.md",
+		},
+		"no configuration": {
+			func(m *machine) { m.env["HADOOP_CONF_DIR"] = "" },
+			"hadoop", Failed, "neither HADOOP_CONF_DIR nor YARN_CONF_DIR", "set HADOOP_CONF_DIR",
+		},
+		"a directory that is not there": {
+			func(m *machine) { m.env["HADOOP_CONF_DIR"], m.env["YARN_CONF_DIR"] = "", "/nowhere" },
+			"hadoop", Failed, "YARN_CONF_DIR is /nowhere", "set HADOOP_CONF_DIR",
+		},
+		"a directory with nothing in it": {
+			func(m *machine) { m.env["HADOOP_CONF_DIR"] = m.t.TempDir() },
+			"hadoop", Failed, "core-site.xml", "fetch core-site.xml",
+		},
+		"a file that is no XML": {
+			func(m *machine) {
+				m.env["HADOOP_CONF_DIR"] = filepath.Dir(m.file("yarn-site.xml", "<configuration>\n<property>\n</configuration>"))
+			},
+			"hadoop", Failed, "yarn-site.xml:3", "correct the file",
+		},
+		"a value that is none": {
+			func(m *machine) { m.properties["hadoop.rpc.protection"] = "secret" },
+			"hadoop", Failed, "secret", "correct the value",
+		},
+		"nothing says where YARN is": {
+			func(m *machine) { delete(m.properties, "yarn.resourcemanager.address") },
+			"hadoop", Warning, "0.0.0.0:8032", "set yarn.resourcemanager.hostname",
+		},
+		"two ResourceManagers without names": {
+			func(m *machine) { m.properties["yarn.resourcemanager.ha.enabled"] = "true" },
+			"hadoop", Failed, "yarn.resourcemanager.ha.rm-ids", "yarn-site.xml",
+		},
+		"no krb5.conf": {
+			func(m *machine) { m.kerberized("127.0.0.1:1"); m.env["KRB5_CONFIG"] = "/nowhere/krb5.conf" },
+			"krb5", Failed, "there is no /nowhere/krb5.conf", "KRB5_CONFIG",
+		},
+		"a krb5.conf that cannot be read": {
+			func(m *machine) {
+				m.kerberized("127.0.0.1:1")
+				m.env["KRB5_CONFIG"] = m.file("krb5.conf", "[libdefaults]\nclockskew = soon\n")
+			},
+			"krb5", Failed, "krb5.conf:2", "correct that place",
+		},
+		"no default realm": {
+			func(m *machine) {
+				m.kerberized("127.0.0.1:1")
+				m.env["KRB5_CONFIG"] = m.file("krb5.conf", "[libdefaults]\n")
+			},
+			"krb5", Warning, "no default realm", "default_realm",
+		},
+		"no ticket": {
+			func(m *machine) { m.kerberized("127.0.0.1:1"); m.env["KRB5CCNAME"] = "/nowhere/cache" },
+			"credentials", Failed, "there is no ticket in /nowhere/cache", "run kinit",
+		},
+		"tickets in the kernel": {
+			func(m *machine) { m.kerberized("127.0.0.1:1"); m.env["KRB5CCNAME"] = "KEYRING:persistent:0" },
+			"credentials", Failed, "KEYRING:persistent:0 (KRB5CCNAME)", "set KRB5CCNAME=FILE:/tmp/krb5cc_",
+		},
+		"a cache that is none": {
+			func(m *machine) { m.kerberized("127.0.0.1:1"); m.env["KRB5CCNAME"] = m.file("cache", "ticket") },
+			"credentials", Failed, "not a credential cache", "run kinit",
+		},
+		"a ticket that has expired": {
+			func(m *machine) {
+				m.kerberized("127.0.0.1:1")
+				m.patient.Now = func() time.Time { return time.Date(2029, 5, 9, 15, 10, 54, 0, time.UTC) }
+			},
+			"credentials", Failed, "alice@EXAMPLE.TEST in " + mit + "alice.ccache has expired 2h0m ago", "run kinit alice@EXAMPLE.TEST",
+		},
+		"a ticket of tomorrow": {
+			func(m *machine) {
+				m.kerberized("127.0.0.1:1")
+				m.patient.Now = func() time.Time { return time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC) }
+			},
+			"credentials", Failed, "yet to come", "clock",
+		},
+		"a ticket that will not last": {
+			func(m *machine) {
+				m.kerberized("127.0.0.1:1")
+				m.env["KRB5CCNAME"] = mit + "v3.ccache" // cannot be renewed
+				m.patient.Now = func() time.Time { return time.Date(2026, 11, 22, 13, 0, 0, 0, time.UTC) }
+			},
+			"credentials", Warning, "for 11m", "run kinit alice@EXAMPLE.TEST",
+		},
+		"a user of no rule": {
+			func(m *machine) {
+				m.kerberized("127.0.0.1:1")
+				m.properties["hadoop.security.auth_to_local"] = "RULE:[1:$1@$0](.*@OTHER.TEST)s/@.*//"
+			},
+			"credentials", Warning, "alice@EXAMPLE.TEST", "hadoop.security.auth_to_local",
+		},
+		"no keytab": {
+			func(m *machine) {
+				m.kerberized("127.0.0.1:1")
+				m.patient.Keytab, m.patient.Principal = "/nowhere/keytab", "alice"
+			},
+			"credentials", Failed, "/nowhere/keytab", "--keytab",
+		},
+		"a keytab of others": {
+			func(m *machine) {
+				m.kerberized("127.0.0.1:1")
+				m.patient.Keytab, m.patient.Principal = mit+"sha2.keytab", "bob"
+			},
+			"credentials", Failed, "bob@EXAMPLE.TEST", "--principal who has keys in it: alice@EXAMPLE.TEST",
+		},
+		"a keytab that all can read": {
+			func(m *machine) {
+				m.kerberized("127.0.0.1:1")
+				keytab, err := os.ReadFile(mit + "sha2.keytab")
+				if err != nil {
+					m.t.Fatal(err)
+				}
+				m.patient.Keytab, m.patient.Principal = m.file("keytab", string(keytab)), "alice"
+				if err := os.Chmod(m.patient.Keytab, 0o644); err != nil {
+					m.t.Fatal(err)
+				}
+			},
+			"credentials", Warning, "0644", "chmod 600 ",
+		},
+		"a KDC that is away": {
+			func(m *machine) { m.kerberized("127.0.0.1:1") },
+			"kdc", Failed, "127.0.0.1:1 of EXAMPLE.TEST does not answer: connect: connection refused", "firewall",
+		},
+		"a realm without KDCs": {
+			func(m *machine) {
+				m.kerberized("127.0.0.1:1")
+				m.env["KRB5_CONFIG"] = m.file("krb5.conf", "[libdefaults]\ndefault_realm = EXAMPLE.TEST\ndns_lookup_kdc = false\n")
+			},
+			"kdc", Failed, "no KDC of realm EXAMPLE.TEST", "_kerberos._tcp.example.test",
+		},
+		"a host that nobody knows": {
+			func(m *machine) { m.properties["yarn.resourcemanager.address"] = "rm.example.test:8032" },
+			"names", Failed, "rm.example.test is not known (yarn.resourcemanager.address, core-site.xml:3)", "/etc/hosts",
+		},
+		"a principal by an address": {
+			func(m *machine) {
+				m.kerberized("127.0.0.1:1")
+				m.properties["yarn.resourcemanager.principal"] = "rm/_HOST@EXAMPLE.TEST"
+			},
+			"names", Warning, "taken to be rm/127.0.0.1@EXAMPLE.TEST", "host name",
+		},
+		"a ResourceManager that is down": {
+			func(*machine) {},
+			"resourcemanager", Failed, "127.0.0.1:1 does not work: connect: connection refused", "(yarn.resourcemanager.address, core-site.xml:3)",
+		},
+		"both ResourceManagers down": {
+			func(m *machine) {
+				maps.Copy(m.properties, map[string]string{
+					"yarn.resourcemanager.ha.enabled": "true", "yarn.resourcemanager.ha.rm-ids": "a,b",
+					"yarn.resourcemanager.hostname.a": "127.0.0.1", "yarn.resourcemanager.hostname.b": "127.0.0.1",
+					"yarn.resourcemanager.address.a": "127.0.0.1:1", "yarn.resourcemanager.address.b": "127.0.0.1:2",
+					"yarn.resourcemanager.admin.address.a": "127.0.0.1:1", "yarn.resourcemanager.admin.address.b": "127.0.0.1:2",
+				})
+			},
+			"resourcemanager", Failed, "no ResourceManager is active", "yarn rmadmin -getAllServiceState",
+		},
+		"a NameNode that is down": {
+			func(*machine) {},
+			"namenode", Failed, "127.0.0.1:1 does not work: connect: connection refused", "(fs.defaultFS, core-site.xml:2)",
+		},
+		"files on this machine": {
+			func(m *machine) { delete(m.properties, "fs.defaultFS") },
+			"namenode", Failed, "fs.defaultFS is file:///", "yarn.staging-directory",
+		},
+		"files in a cloud": {
+			func(m *machine) { m.properties["fs.defaultFS"] = "s3a://bucket" },
+			"namenode", Failed, `scheme "s3a"`, "fs.defaultFS",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			tc.spoil(m)
+			m.wants(m.examine(), tc.check, tc.status, tc.text, tc.remedy)
+		})
+	}
+}
+
+// What cannot be known without a check that has failed is not guessed at, and is not called a
+// failure of its own.
+func TestChecksThatNeedAFailedOneAreSkipped(t *testing.T) {
+	m := newMachine(t)
+	m.kerberized("127.0.0.1:1")
+	got := m.examine()
+	for name, want := range map[string]Status{
+		"options": OK, "hadoop": Warning, "krb5": OK, "credentials": OK, "kdc": Failed, "login": Skipped, "names": OK,
+		"resourcemanager": Skipped, "namenode": Skipped, "queue": Skipped, "staging": Skipped,
+	} {
+		if got[name].Status != want {
+			t.Errorf("%s is %s, want %s: %+v", name, got[name].Status, want, got[name].Findings)
+		}
+	}
+	m.wants(got, "queue", Skipped, "KDCs and clocks", "")
+	if Worst(slices.Collect(maps.Values(got))) != Failed {
+		t.Error("the whole has not failed")
+	}
+}
+
+// A host is in order by its name, by the name of its address, and on an open cluster by either.
+func TestNamesThatAreInOrder(t *testing.T) {
+	for name, tc := range map[string]struct {
+		hosts  map[string]string
+		secure bool
+		text   string
+	}{
+		"an open cluster needs no way back": {map[string]string{"rm": "10.0.0.1"}, false, "rm is 10.0.0.1"},
+		"there and back":                    {map[string]string{"rm": "10.0.0.1", "10.0.0.1": "RM"}, true, "rm is 10.0.0.1, and back"},
+		"back to the longer name":           {map[string]string{"rm": "10.0.0.1", "10.0.0.1": "rm.example.test"}, true, "which is rm.example.test"},
+		"no way back":                       {map[string]string{"rm": "10.0.0.1"}, true, "taken to be rm/rm@EXAMPLE.TEST"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			if tc.secure {
+				m.kerberized("127.0.0.1:1")
+				m.properties["yarn.resourcemanager.principal"] = "rm/_HOST@EXAMPLE.TEST"
+			}
+			v := &visit{Patient: Patient{Resolver: m}}
+			m.hosts = tc.hosts
+			v.conf = new(hadoopconf.Conf).With("test", m.properties)
+			f := v.checkName(t.Context(), "rm", named{"rm:1", "yarn.resourcemanager.address", v.conf.Get("yarn.resourcemanager.principal")})
+			if f.Status != OK || !strings.Contains(f.Text, tc.text) {
+				t.Errorf("got %+v, want %q", f, tc.text)
+			}
+		})
+	}
+}
+
+// faked is a machine with a YARN cluster that works.
+func faked(t *testing.T, c yarnfake.Config) (*machine, *yarnfake.Fake) {
+	t.Helper()
+	fake, err := yarnfake.Start(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := fake.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	m := newMachine(t)
+	for _, name := range fake.Conf().Names() {
+		m.properties[name] = fake.Conf().Get(name)
+	}
+	return m, fake
+}
+
+func TestALivelyYARN(t *testing.T) {
+	m, _ := faked(t, yarnfake.Config{Nodes: 3})
+	got := m.examine()
+	m.wants(got, "resourcemanager", OK, "answers: no login, no protection", "")
+	m.wants(got, "queue", OK, "queue root.default is RUNNING, alice may submit", "")
+	m.wants(got, "queue", OK, "active NodeManagers: 3", "")
+	m.wants(got, "queue", OK, "up to 8192 MB and 8 vcores", "")
+}
+
+func TestWhatYARNWouldRefuseIsFound(t *testing.T) {
+	for name, tc := range map[string]struct {
+		cluster      yarnfake.Config
+		options      map[string]string
+		text, remedy string
+	}{
+		"a queue that is not there": {
+			yarnfake.Config{}, map[string]string{"yarn.application.queue": "root.nowhere"}, `"root.nowhere" does not exist`, "-qu",
+		},
+		"too large a worker": {
+			yarnfake.Config{Node: records.Resource{MemoryMB: 1024, VCores: 4}},
+			map[string]string{"taskmanager.memory.process.size": "2g"},
+			"TaskExecutor asks for 2048 MB, YARN's largest container has 1024 MB", "lower it (-tm",
+		},
+		"too many slots": {
+			yarnfake.Config{Node: records.Resource{MemoryMB: 4096, VCores: 1}},
+			map[string]string{"taskmanager.numberOfTaskSlots": "2"},
+			"TaskExecutor asks for 2 vcores", "lower it (-s",
+		},
+		"too small a master": {
+			yarnfake.Config{}, map[string]string{"jobmanager.memory.process.size": "32m"}, "too small for the ApplicationMaster", "ask for more",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, _ := faked(t, tc.cluster)
+			m.options = tc.options
+			m.wants(m.examine(), "queue", Failed, tc.text, tc.remedy)
+		})
+	}
+}
+
+func TestAClusterWithoutNodes(t *testing.T) {
+	m, fake := faked(t, yarnfake.Config{})
+	fake.LoseNode(fake.Nodes()[0])
+	m.wants(m.examine(), "queue", Failed, "no NodeManager is active", "yarn node -list")
+}
+
+// A port of another service must be told from a server that is ill.
+func TestAWebServerInPlaceOfTheResourceManager(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	m := newMachine(t)
+	m.properties["yarn.resourcemanager.address"] = server.Listener.Addr().String()
+	m.wants(m.examine(), "resourcemanager", Failed, "the peer speaks HTTP", "the port of its RPC (yarn.resourcemanager.address, ")
+}
+
+// TestOneOfAPairMayBeDown would catch an alarm about a pair that does its work.
+func TestOneOfAPairMayBeDown(t *testing.T) {
+	m, fake := faked(t, yarnfake.Config{})
+	maps.Copy(m.properties, map[string]string{
+		"yarn.resourcemanager.ha.enabled": "true", "yarn.resourcemanager.ha.rm-ids": "a,b",
+		"yarn.resourcemanager.hostname.a": "127.0.0.1", "yarn.resourcemanager.address.a": "127.0.0.1:1", "yarn.resourcemanager.admin.address.a": "127.0.0.1:1",
+		"yarn.resourcemanager.hostname.b": "127.0.0.1", "yarn.resourcemanager.address.b": fake.Conf().Get("yarn.resourcemanager.address"),
+	})
+	got := m.examine()
+	m.wants(got, "resourcemanager", Warning, "a, 127.0.0.1:1 does not work: connect: connection refused", "yarn.resourcemanager.address.a")
+	if f := got["resourcemanager"].Findings; len(f) != 2 || !strings.Contains(f[1].Text, "is active") {
+		t.Errorf("found %+v", f)
+	}
+	m.wants(got, "queue", OK, "root.default", "")
+}
+
+// TestAnExaminationEndsEarly would catch a Ctrl-C that waits for every server that is away.
+func TestAnExaminationEndsEarly(t *testing.T) {
+	m := newMachine(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	m.patient.Options = func() (config.Config, error) { cancel(errors.New("Ctrl-C")); return config.Config{}, nil }
+	m.patient.Getenv, m.patient.Resolver = os.Getenv, m
+	for r := range Examine(ctx, m.patient) {
+		t.Errorf("%s was looked at", r.Name)
+	}
+}

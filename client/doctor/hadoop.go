@@ -1,0 +1,125 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+)
+
+// checkOptions reads Bobbin's own options.
+func (v *visit) checkOptions(context.Context) []Finding {
+	c, err := v.Options()
+	if err != nil {
+		return []Finding{failed(oneLine(err), "correct it there; docs/OPTIONS.md lists the options")}
+	}
+	v.config = c
+	names := slices.Sorted(maps.Keys(c.Set()))
+	if len(names) == 0 {
+		return []Finding{ok("none is set: the defaults count")}
+	}
+	return []Finding{ok("set: " + strings.Join(names, ", "))}
+}
+
+// checkHadoop looks for Hadoop's configuration, and for what every client needs in it.
+func (v *visit) checkHadoop(context.Context) []Finding {
+	dir, err := hadoopconf.Find(v.Getenv)
+	if err != nil {
+		const remedy = "set HADOOP_CONF_DIR to the directory that holds core-site.xml and yarn-site.xml"
+		variable, value := "HADOOP_CONF_DIR", v.Getenv("HADOOP_CONF_DIR")
+		if value == "" {
+			variable, value = "YARN_CONF_DIR", v.Getenv("YARN_CONF_DIR")
+		}
+		if value == "" {
+			return []Finding{failed("neither HADOOP_CONF_DIR nor YARN_CONF_DIR is set", remedy)}
+		}
+		return []Finding{failed(fmt.Sprintf("%s is %s, which is no directory that can be read", variable, value), remedy)}
+	}
+	env, err := v.environment()
+	switch _, unparsed := errors.AsType[*hadoopconf.ParseError](err); {
+	case unparsed:
+		return []Finding{failed(oneLine(err), "correct the file, or fetch it anew from the cluster")}
+	case errors.Is(err, fs.ErrNotExist):
+		return []Finding{failed(oneLine(err), "fetch core-site.xml, hdfs-site.xml and yarn-site.xml from the cluster")}
+	case err != nil:
+		return []Finding{failed(oneLine(err), "see the message")}
+	}
+	v.conf, v.user = env.Conf, env.User
+	findings := []Finding{ok("properties in " + dir + ": " + v.files())}
+	if _, err := yarnrpc.OptionsFrom(v.conf); err != nil {
+		findings = append(findings, failed(oneLine(err), "correct the value"))
+	}
+	findings = append(findings, v.addresses(), v.security())
+	return append(findings, v.submits()...)
+}
+
+// files lists what the configuration was read from, with the number of properties.
+func (v *visit) files() string {
+	counts := make(map[string]int)
+	for _, name := range v.conf.Names() {
+		counts[v.conf.SourceOf(name).File]++
+	}
+	var files []string
+	for _, file := range slices.Sorted(maps.Keys(counts)) {
+		files = append(files, fmt.Sprintf("%s (%d)", filepath.Base(file), counts[file]))
+	}
+	return strings.Join(files, ", ")
+}
+
+// addresses tells where the ResourceManagers are.
+func (v *visit) addresses() Finding {
+	rms, err := v.conf.ResourceManagers()
+	if err != nil {
+		return failed(oneLine(err), "correct yarn-site.xml, or fetch it anew from the cluster")
+	}
+	v.rms = rms
+	var addresses, unset []string
+	for _, rm := range rms {
+		addresses = append(addresses, rm.Client)
+		if property := v.addressProperty(rm); v.conf.SourceOf(property) == (hadoopconf.Source{}) {
+			unset = append(unset, property)
+		}
+	}
+	text := "YARN is at " + strings.Join(addresses, " and ") + ", files are by default on " + v.conf.Get("fs.defaultFS")
+	if unset != nil {
+		return warning(text+", and no file says so of YARN: it is looked for on this machine", "set "+strings.Join(unset, ", ")+" in yarn-site.xml")
+	}
+	return ok(text)
+}
+
+// addressProperty is the name of the property by which clients find a ResourceManager.
+func (v *visit) addressProperty(rm hadoopconf.ResourceManager) string {
+	suffix := ""
+	if rm.ID != "" {
+		suffix = "." + rm.ID
+	}
+	if name := "yarn.resourcemanager.address" + suffix; v.conf.SourceOf(name) != (hadoopconf.Source{}) {
+		return name
+	}
+	return "yarn.resourcemanager.hostname" + suffix
+}
+
+// security tells what the configuration wants, and what that is worth.
+func (v *visit) security() Finding {
+	if !v.secure() {
+		return ok(fmt.Sprintf("the cluster is open (hadoop.security.authentication is simple): it takes you for %s, and others if they say so; nothing is hidden on the wire", v.user))
+	}
+	return ok("the cluster wants Kerberos, with protection " + v.conf.Get("hadoop.rpc.protection") + " (hadoop.security.authentication, hadoop.rpc.protection)")
+}
+
+// submits tells whether this build submits to the cluster at all.
+func (v *visit) submits() []Finding {
+	if !v.secure() {
+		return nil
+	}
+	return []Finding{warning("bobbin run: "+client.ErrSecure.Error(), "programs that use yarnrpc work; "+string(config.ExecutionTarget)+" local does, too")}
+}

@@ -1,0 +1,84 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// named is a server as the configuration has it.
+type named struct {
+	address   string // host:port
+	property  string // that names it
+	principal string // as configured, with _HOST; empty on an open cluster
+}
+
+// servers lists all that a submission speaks to.
+func (v *visit) servers() []named {
+	var all []named
+	for _, rm := range v.rms {
+		all = append(all, named{rm.Client, v.addressProperty(rm), v.conf.Get("yarn.resourcemanager.principal")})
+	}
+	addresses, property, err := v.nameNodes()
+	if err == nil { // else it is checkNameNodes' to tell
+		for _, address := range addresses {
+			all = append(all, named{address, property, v.conf.Get("dfs.namenode.kerberos.principal")})
+		}
+	}
+	return all
+}
+
+// checkNames looks the servers' hosts up, and on a secure cluster their addresses, too.
+func (v *visit) checkNames(ctx context.Context) []Finding {
+	var hosts []string
+	var servers []named
+	for _, server := range v.servers() {
+		host, _, err := net.SplitHostPort(server.address)
+		if err == nil && !slices.Contains(hosts, host) {
+			hosts, servers = append(hosts, host), append(servers, server)
+		}
+	}
+	findings := make([]Finding, len(hosts))
+	var group errgroup.Group
+	for i, host := range hosts {
+		group.Go(func() error {
+			ctx, cancel := context.WithTimeout(ctx, patience)
+			defer cancel()
+			findings[i] = v.checkName(ctx, host, servers[i])
+			return nil
+		})
+	}
+	_ = group.Wait() // never fails
+	return findings
+}
+
+func (v *visit) checkName(ctx context.Context, host string, server named) Finding {
+	addresses := []string{host}
+	if net.ParseIP(host) == nil {
+		var err error
+		if addresses, err = v.Resolver.LookupHost(ctx, host); err != nil || len(addresses) == 0 {
+			return failed(fmt.Sprintf("%s is not known (%s)", host, v.place(server.property)), "correct the name, or have DNS or /etc/hosts know it")
+		}
+	}
+	text := host + " is " + strings.Join(addresses, ", ")
+	if !v.secure() || !strings.Contains(server.principal, "_HOST") {
+		return ok(text)
+	}
+	backward, err := v.Resolver.LookupAddr(ctx, addresses[0])
+	if err != nil || len(backward) == 0 {
+		f := ok(fmt.Sprintf("%s, which has no name: its principal is taken to be %s", text, strings.Replace(server.principal, "_HOST", strings.ToLower(host), 1)))
+		if net.ParseIP(host) != nil { // principals have names
+			f = warning(f.Text, "name the server by its host name ("+server.property+"), or have DNS know the address")
+		}
+		return f
+	}
+	name := strings.TrimSuffix(backward[0], ".")
+	if strings.EqualFold(name, host) {
+		return ok(text + ", and back")
+	}
+	return ok(fmt.Sprintf("%s, which is %s: its principal may have either (%s)", text, name, server.principal))
+}

@@ -1,0 +1,101 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+// yarn is what checkQueue asks the ResourceManager.
+type yarn interface {
+	client.Queues
+	ClusterMetrics(ctx context.Context) (records.ClusterMetrics, error)
+	NewApplication(ctx context.Context) (yarnclient.Application, error)
+}
+
+// defaultQueue is YARN's for applications that name none
+// (YarnConfiguration.DEFAULT_QUEUE_NAME).
+const defaultQueue = "default"
+
+// checkQueue asks whether a job with these options would be let in.
+func (v *visit) checkQueue(ctx context.Context) []Finding {
+	rm, err := v.yarn(v.active, new(yarnrpc.Security))
+	if err != nil {
+		return []Finding{failed(oneLine(err), v.remedy(err))}
+	}
+	defer rm.Close()
+	findings := []Finding{v.admission(ctx, rm), v.nodes(ctx, rm)}
+	return append(findings, v.limits(ctx, rm)...)
+}
+
+// admission tells whether the user may submit to the queue.
+func (v *visit) admission(ctx context.Context, rm yarn) Finding {
+	name := v.config.String(config.YarnApplicationQueue)
+	queue, err := client.CheckQueue(ctx, rm, v.user, cmp.Or(name, defaultQueue))
+	refusal, refused := errors.AsType[*client.Refusal](err)
+	switch {
+	case refused && name == "":
+		return warning("no queue is named, and "+refusal.What+": YARN must place the application by rules of its own", refusal.Remedy)
+	case refused:
+		return failed(refusal.What, refusal.Remedy)
+	case err != nil:
+		return failed("the ResourceManager does not describe the queue: "+cause(err), v.remedy(err))
+	}
+	return ok(fmt.Sprintf("queue %s is %s, %s may submit to it; it is worth %s of its parent queue, up to %s, and %s of that is in use",
+		queue.Path, queue.State, v.user, percent(queue.Capacity), percent(queue.MaximumCapacity), percent(queue.CurrentCapacity)))
+}
+
+// nodes tells whether there is anything to run on.
+func (v *visit) nodes(ctx context.Context, rm yarn) Finding {
+	metrics, err := rm.ClusterMetrics(ctx)
+	switch {
+	case err != nil:
+		return failed("the ResourceManager does not count its nodes: "+cause(err), v.remedy(err))
+	case metrics.Active == 0:
+		return failed("no NodeManager is active: applications would wait", "the administrator's: yarn node -list -all")
+	}
+	return ok(fmt.Sprintf("active NodeManagers: %d", metrics.Active))
+}
+
+// limits tells whether the containers that the options ask for are granted.
+func (v *visit) limits(ctx context.Context, rm yarn) []Finding {
+	created, err := rm.NewApplication(ctx) // an id that is not used costs nothing
+	if err != nil {
+		return []Finding{failed("the ResourceManager gives no application id: "+cause(err), v.remedy(err))}
+	}
+	var findings []Finding
+	if err := client.CheckContainers(v.config); err != nil {
+		findings = append(findings, failed(oneLine(err), "ask for more, as the message says"))
+	}
+	for _, err := range separate(client.CheckResources(v.config, created.Maximum)) {
+		refusal, is := errors.AsType[*client.Refusal](err)
+		if !is {
+			refusal = &client.Refusal{What: oneLine(err)}
+		}
+		findings = append(findings, failed(refusal.What, refusal.Remedy))
+	}
+	if findings != nil {
+		return findings
+	}
+	return []Finding{ok(fmt.Sprintf("containers of up to %d MB and %d vcores are granted: those of the options fit", created.Maximum.MemoryMB, created.Maximum.VCores))}
+}
+
+// separate takes joined errors apart.
+func separate(err error) []error {
+	if joined, is := err.(interface{ Unwrap() []error }); is {
+		return joined.Unwrap()
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
+}
+
+func percent(share float32) string { return fmt.Sprintf("%.0f %%", 100*share) }

@@ -1,0 +1,198 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/haservice"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+// once is a policy that tries every address one time.
+func once() yarnrpc.Policy { return yarnrpc.Policy{MaxWait: 1} }
+
+// answer is what a server said when it was spoken to as a submission would.
+type answer struct {
+	name     string // for people: address, and id where there is one
+	property string // that has the address
+	opened   yarnrpc.Security
+	standby  bool
+	err      error // nil: it serves, as the active one if there are several
+}
+
+// checkResourceManagers speaks to each ResourceManager.
+func (v *visit) checkResourceManagers(ctx context.Context) []Finding {
+	answers := make([]answer, len(v.rms))
+	var group errgroup.Group
+	for i, rm := range v.rms {
+		group.Go(func() error {
+			answers[i] = v.askResourceManager(ctx, rm)
+			return nil
+		})
+	}
+	_ = group.Wait() // never fails
+	for i, a := range answers {
+		if a.err == nil {
+			v.active = v.rms[i].Client
+		}
+	}
+	return v.judge("ResourceManager", answers, "the administrator's: yarn rmadmin -getAllServiceState")
+}
+
+func (v *visit) askResourceManager(ctx context.Context, rm hadoopconf.ResourceManager) answer {
+	a := answer{name: rm.Client, property: v.addressProperty(rm)}
+	if rm.ID != "" {
+		a.name = rm.ID + ", " + rm.Client
+	}
+	yarn, err := v.yarn(rm.Client, &a.opened)
+	if err != nil {
+		a.err = err
+		return a
+	}
+	defer yarn.Close()
+	if _, a.err = yarn.ClusterMetrics(ctx); a.err != nil && len(v.rms) > 1 {
+		a.standby = errors.Is(a.err, yarnrpc.ErrStandby) || v.isStandby(ctx, rm.Admin)
+	}
+	return a
+}
+
+// yarn makes a client of one ResourceManager.
+func (v *visit) yarn(address string, opened *yarnrpc.Security) (*yarnclient.Client, error) {
+	o, err := yarnclient.FromConf(v.conf, v.user)
+	if err != nil {
+		return nil, err
+	}
+	o.Addresses, o.Policy = []string{address}, once()
+	v.prepare(&o.RPC, opened)
+	return yarnclient.New(o), nil
+}
+
+// isStandby asks where administrators do: a standby does not listen to clients.
+func (v *visit) isStandby(ctx context.Context, admin string) bool {
+	o, err := v.rpc(yarnrpc.ApplicationClientProtocol, new(yarnrpc.Security)) // the same server
+	if err != nil {
+		return false
+	}
+	service := haservice.New(admin, o)
+	defer service.Close()
+	status, err := service.Status(ctx)
+	return err == nil && status.State == haservice.Standby
+}
+
+// nameNodes are the addresses of the NameNodes that have the staging area, and the
+// property that names them.
+func (v *visit) nameNodes() (addresses []string, property string, err error) {
+	configured := v.config.String(config.YarnStagingDirectory)
+	fsys := dfs.New(dfs.Options{Conf: v.conf, User: v.user}) // connects to nothing for this
+	defer fsys.Close()
+	home, err := client.StagingHome(fsys, v.conf, configured)
+	if err != nil {
+		return nil, "", err
+	}
+	at, err := url.Parse(home)
+	if err != nil {
+		return nil, "", err
+	}
+	addresses, logical, err := v.conf.NameNodes(at.Host)
+	switch {
+	case logical:
+		property = "dfs.ha.namenodes." + at.Host
+	case configured != "":
+		property = config.YarnStagingDirectory.Name()
+	default:
+		property = "fs.defaultFS"
+	}
+	return addresses, property, err
+}
+
+// checkNameNodes speaks to each NameNode that has the staging area.
+func (v *visit) checkNameNodes(ctx context.Context) []Finding {
+	addresses, property, err := v.nameNodes()
+	if refusal, is := errors.AsType[*client.Refusal](err); is {
+		return []Finding{failed(refusal.Kind.Error()+": "+refusal.What, refusal.Remedy)}
+	}
+	if err != nil {
+		return []Finding{failed(oneLine(err), "correct fs.defaultFS, dfs.nameservices and what belongs to them, or fetch them anew from the cluster")}
+	}
+	answers := make([]answer, len(addresses))
+	var group errgroup.Group
+	for i, address := range addresses {
+		group.Go(func() error {
+			answers[i] = v.askNameNode(ctx, address)
+			answers[i].property = property
+			return nil
+		})
+	}
+	_ = group.Wait() // never fails
+	return v.judge("NameNode", answers, "the administrator's: hdfs haadmin -getAllServiceState")
+}
+
+func (v *visit) askNameNode(ctx context.Context, address string) answer {
+	a := answer{name: address}
+	o, err := v.rpc(yarnrpc.HDFSClientProtocol, &a.opened)
+	if err != nil {
+		a.err = err
+		return a
+	}
+	proxy := yarnrpc.NewProxy([]string{address}, o, once())
+	defer proxy.Close()
+	_, a.err = hdfs.NewNameNode(proxy).Defaults(ctx)
+	a.standby = errors.Is(a.err, yarnrpc.ErrStandby)
+	return a
+}
+
+// judge tells of each server what it said. One that does not work does no harm as long
+// as another is active; with none, remedy is what helps.
+func (v *visit) judge(what string, answers []answer, remedy string) []Finding {
+	active := false
+	for _, a := range answers {
+		active = active || a.err == nil
+	}
+	var findings []Finding
+	for _, a := range answers {
+		name := what + " " + a.name
+		switch {
+		case a.err == nil && v.secure() && a.opened.Method != "KERBEROS":
+			findings = append(findings, warning(name+" wants no login, though the configuration does", "ask why: its hadoop.security.authentication is not kerberos"))
+		case a.err == nil:
+			findings = append(findings, ok(name+" "+part(answers)+": "+agreed(a.opened)))
+		case a.standby:
+			findings = append(findings, ok(name+" is standby"))
+		default:
+			f := failed(fmt.Sprintf("%s does not work: %s", name, cause(a.err)), v.remedy(a.err)+" ("+v.place(a.property)+")")
+			if active {
+				f.Status = Warning
+			}
+			findings = append(findings, f)
+		}
+	}
+	if !active && len(answers) > 1 {
+		findings = append(findings, failed("no "+what+" is active", remedy))
+	}
+	return findings
+}
+
+func part(answers []answer) string {
+	if len(answers) > 1 {
+		return "is active"
+	}
+	return "answers"
+}
+
+// agreed says how a connection was opened.
+func agreed(s yarnrpc.Security) string {
+	if s.Method != "KERBEROS" {
+		return "no login, no protection"
+	}
+	return fmt.Sprintf("logged in by Kerberos at %s, protection %s", s.Server, protection(s.QOP))
+}

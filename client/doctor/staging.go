@@ -1,0 +1,124 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+)
+
+// files is what checkStaging needs of a dfs.FS.
+type files interface {
+	Stat(ctx context.Context, uri string) (filesystem.FileInfo, error)
+	MkdirMode(ctx context.Context, dir string, mode fs.FileMode) error
+	WriteFile(ctx context.Context, uri string, content []byte, mode fs.FileMode) error
+	ReadFile(ctx context.Context, uri string, limit int64) ([]byte, error)
+	RemoveAll(ctx context.Context, uri string) error
+}
+
+// checkStaging writes a file where a submission would, reads it and removes it.
+func (v *visit) checkStaging(ctx context.Context) []Finding {
+	if v.login != nil {
+		return skipped("files on HDFS with Kerberos are not supported yet")
+	}
+	fsys := dfs.New(dfs.Options{Conf: v.conf, User: v.user, Patience: patience})
+	defer fsys.Close()
+	home, err := client.StagingHome(fsys, v.conf, v.config.String(config.YarnStagingDirectory))
+	if err != nil {
+		return []Finding{failed(oneLine(err), v.remedy(err))}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*patience) // of a few calls
+	defer cancel()
+	return v.tryStaging(ctx, fsys, home)
+}
+
+func (v *visit) tryStaging(ctx context.Context, fsys files, home string) []Finding {
+	where, err := nearest(ctx, fsys, home)
+	if err != nil {
+		return []Finding{failed("look for "+home+": "+cause(err), v.remedy(err))}
+	}
+	trial := strings.TrimSuffix(where, "/") + "/.bobbin-doctor-" + rand.Text()
+	err = fsys.MkdirMode(ctx, trial, 0o700)
+	if errors.Is(err, fs.ErrPermission) && where != home {
+		return []Finding{failed(fmt.Sprintf("%s does not exist, and %s may not make it", home, v.user),
+			fmt.Sprintf("have it made by HDFS's administrator: hdfs dfs -mkdir -p %[1]s; hdfs dfs -chown %[2]s %[1]s", pathOf(home), v.user))}
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return []Finding{failed(fmt.Sprintf("%s may not write in %s", v.user, home),
+			fmt.Sprintf("have it given to you (hdfs dfs -chown %s %s), or name another directory (%s)", v.user, pathOf(home), config.YarnStagingDirectory))}
+	}
+	if err != nil {
+		return []Finding{failed("make a directory in "+where+": "+cause(err), v.remedy(err))}
+	}
+	findings := v.tryFile(ctx, fsys, where, trial)
+	if err := fsys.RemoveAll(ctx, trial); err != nil {
+		findings = append(findings, warning("the trial cannot be removed: "+cause(err), "hdfs dfs -rm -r "+pathOf(trial)))
+	}
+	if where != home {
+		findings = append(findings, ok(home+" does not exist yet; the first submission can make it"))
+	}
+	return findings
+}
+
+// tryFile writes and reads a file, which DataNodes keep.
+func (v *visit) tryFile(ctx context.Context, fsys files, where, dir string) []Finding {
+	content := []byte("written by bobbin doctor; it may be removed\n")
+	file := dir + "/trial"
+	began := v.Now()
+	if err := fsys.WriteFile(ctx, file, content, 0o600); err != nil {
+		return []Finding{failed("write a file in "+where+": "+cause(err), "are DataNodes up, with room, and does a firewall allow their addresses?")}
+	}
+	got, err := fsys.ReadFile(ctx, file, int64(len(content)))
+	if err == nil && !bytes.Equal(got, content) {
+		err = errors.New("it is not what was written")
+	}
+	if err != nil {
+		return []Finding{failed("read a file in "+where+": "+cause(err), "does a firewall allow the DataNodes' addresses?")}
+	}
+	findings := []Finding{ok("a file was written in " + where + ", read, and removed")}
+	if info, err := fsys.Stat(ctx, file); err == nil {
+		findings = append(findings, judgeFileClock(info.ModTime, began, v.Now())...)
+	}
+	return findings
+}
+
+// judgeFileClock compares a time that the NameNode gave with this machine's before and
+// after.
+func judgeFileClock(given, before, after time.Time) []Finding {
+	off := max(before.Sub(given), given.Sub(after))
+	if off < drift {
+		return nil
+	}
+	return []Finding{warning("the NameNode's clock and this machine's differ by "+rounded(off),
+		"keep both by NTP: tokens and files are dated by them")}
+}
+
+// nearest is a directory, or the nearest above it that exists.
+func nearest(ctx context.Context, fsys files, dir string) (string, error) {
+	scheme, rest, _ := strings.Cut(dir, "://")
+	authority, at, _ := strings.Cut(rest, "/")
+	for at = "/" + at; ; at = path.Dir(at) {
+		uri := scheme + "://" + authority + at
+		_, err := fsys.Stat(ctx, uri)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) || at == "/" {
+			return uri, err
+		}
+	}
+}
+
+// pathOf is the path of a URI, as hdfs dfs takes it.
+func pathOf(uri string) string {
+	_, rest, _ := strings.Cut(uri, "://")
+	_, at, _ := strings.Cut(rest, "/")
+	return "/" + at
+}

@@ -1,0 +1,108 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+)
+
+// shelf is a file system of one user, who may write in some directories.
+type shelf struct {
+	entries  map[string]string // content by URI; directories have none
+	writable string            // the directory in which things may be made
+	full     bool              // files cannot be written
+	damaged  bool              // files read otherwise than they were written
+	left     error             // nothing can be removed
+}
+
+func (s *shelf) Stat(_ context.Context, uri string) (filesystem.FileInfo, error) {
+	if _, there := s.entries[uri]; !there {
+		return filesystem.FileInfo{}, fmt.Errorf("stat %s: %w", uri, fs.ErrNotExist)
+	}
+	return filesystem.FileInfo{URI: uri, ModTime: time.Now()}, nil
+}
+
+func (s *shelf) MkdirMode(_ context.Context, dir string, mode fs.FileMode) error {
+	if mode != 0o700 {
+		return fmt.Errorf("mode %v is for all to see", mode)
+	}
+	if !strings.HasPrefix(dir, s.writable+"/") {
+		return fmt.Errorf("mkdir %s: %w", dir, fs.ErrPermission)
+	}
+	s.entries[dir] = ""
+	return nil
+}
+
+func (s *shelf) WriteFile(_ context.Context, uri string, content []byte, _ fs.FileMode) error {
+	if s.full {
+		return errors.New("no DataNode has room")
+	}
+	s.entries[uri] = string(content)
+	return nil
+}
+
+func (s *shelf) ReadFile(_ context.Context, uri string, _ int64) ([]byte, error) {
+	if s.damaged {
+		return []byte("something else"), nil
+	}
+	return []byte(s.entries[uri]), nil
+}
+
+func (s *shelf) RemoveAll(_ context.Context, uri string) error {
+	if s.left != nil {
+		return s.left
+	}
+	for entry := range s.entries {
+		if strings.HasPrefix(entry, uri) {
+			delete(s.entries, entry)
+		}
+	}
+	return nil
+}
+
+// The place for staged files is tried by using it. It would catch a trial that is left behind, a
+// directory made on the way, and a home that nobody can make taken for one that comes by itself.
+func TestThePlaceForStagedFiles(t *testing.T) {
+	const root, home = "hdfs://nn:8020/", "hdfs://nn:8020/user/alice"
+	for name, tc := range map[string]struct {
+		home         bool // is there
+		shelf        shelf
+		status       Status
+		text, remedy string
+	}{
+		"in order":                 {true, shelf{writable: home}, OK, "a file was written in " + home, ""},
+		"can be made":              {false, shelf{writable: "hdfs://nn:8020/user"}, OK, "does not exist yet", ""},
+		"cannot be made":           {false, shelf{writable: home}, Failed, home + " does not exist, and alice may not make it", "hdfs dfs -mkdir -p /user/alice; hdfs dfs -chown alice /user/alice"},
+		"another's":                {true, shelf{writable: "hdfs://nn:8020/user/bob"}, Failed, "alice may not write in " + home, "yarn.staging-directory"},
+		"full":                     {true, shelf{writable: home, full: true}, Failed, "no DataNode has room", "DataNodes"},
+		"damages what it is given": {true, shelf{writable: home, damaged: true}, Failed, "not what was written", "DataNodes"},
+		"keeps what it has":        {true, shelf{writable: home, left: errors.New("read only")}, Warning, "cannot be removed: read only", "hdfs dfs -rm -r /user/alice/.bobbin-doctor-"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tc.shelf
+			s.entries = map[string]string{root: "", "hdfs://nn:8020/user": ""}
+			if tc.home {
+				s.entries[home] = ""
+			}
+			before := len(s.entries)
+			v := &visit{Patient: Patient{Now: time.Now}, user: "alice"}
+			found := v.tryStaging(t.Context(), &s, home)
+			has := false
+			for _, f := range found {
+				has = has || f.Status == tc.status && strings.Contains(f.Text, tc.text) && strings.Contains(f.Remedy, tc.remedy)
+			}
+			if !has {
+				t.Errorf("found %+v, want %s, %q -> %q", found, tc.status, tc.text, tc.remedy)
+			}
+			if tc.shelf.left == nil && len(s.entries) != before {
+				t.Errorf("left behind: %v", s.entries)
+			}
+		})
+	}
+}

@@ -1,0 +1,106 @@
+package doctor
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+)
+
+// patience is how long a server may take for its answer, login included.
+const patience = 10 * time.Second
+
+// visit is an examination under way: what the checks that are done have learned for
+// the others. A field is set once its check has not failed.
+type visit struct {
+	Patient
+	config config.Config // by options
+	conf   *hadoopconf.Conf
+	rms    []hadoopconf.ResourceManager // by hadoop
+	user   string                       // by hadoop on an open cluster, else by credentials
+	krb5   *kerberos.Config             // nil on an open cluster
+	login  *kerberos.Login              // nil on an open cluster
+	active string                       // by resourcemanager: the address of the active one
+}
+
+func (v *visit) secure() bool { return v.conf.SecurityEnabled() }
+
+// openCluster is the finding of checks about Kerberos where there is none.
+func openCluster() []Finding { return skipped("the cluster is open: there is no Kerberos") }
+
+// environment is what hadoopenv makes of the patient.
+func (v *visit) environment() (hadoopenv.Environment, error) {
+	return hadoopenv.Read(v.Getenv, v.config)
+}
+
+// rpc gives a connection's options in the name of the user, and sees to it that
+// opened has what was agreed on.
+func (v *visit) rpc(protocol string, opened *yarnrpc.Security) (yarnrpc.Options, error) {
+	o, err := yarnrpc.OptionsFrom(v.conf)
+	if err != nil {
+		return o, err
+	}
+	o.Protocol = protocol
+	o.ServerFrom(v.conf, protocol)
+	v.prepare(&o, opened)
+	return o, nil
+}
+
+// prepare fills in who speaks, and for how long a server may be silent.
+func (v *visit) prepare(o *yarnrpc.Options, opened *yarnrpc.Security) {
+	o.User = yarnrpc.UserInformation{Effective: v.user}
+	if v.login != nil { // or the interface would not be nil
+		o.Login = v.login
+	}
+	o.Opened = func(_ string, s yarnrpc.Security) { *opened = s }
+	o.ConnectTimeout, o.RPCTimeout = patience, patience
+}
+
+// place says where a property was set, shortly: the directory has been named before.
+func (v *visit) place(property string) string {
+	source := v.conf.SourceOf(property)
+	source.File = filepath.Base(source.File)
+	if source.Line == 0 && v.conf.SourceOf(property) == (hadoopconf.Source{}) {
+		return property + " is Hadoop's default"
+	}
+	return property + ", " + source.String()
+}
+
+// protection is Hadoop's word for a quality of protection.
+func protection(q sasl.QOP) string {
+	switch q {
+	case sasl.QOPIntegrity:
+		return "integrity"
+	case sasl.QOPPrivacy:
+		return "privacy"
+	default:
+		return "authentication"
+	}
+}
+
+// oneLine is an error's text in one line.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+// rounded is a time that people read.
+func rounded(d time.Duration) string {
+	switch d = d.Abs(); {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%d days", d/(24*time.Hour))
+	case d >= time.Minute:
+		return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+	case d >= time.Second:
+		return d.Round(time.Second).String()
+	default:
+		return "less than a second"
+	}
+}
+
+// moment is a time of day as it stands in findings.
+func moment(t time.Time) string { return t.Local().Format(time.DateTime) }
