@@ -14,6 +14,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
@@ -110,4 +111,57 @@ func FuzzAnswers(f *testing.F) {
 			t.Error("a call was answered by no frame")
 		}
 	})
+}
+
+// FuzzProtected reads from a protected connection what somebody on the way says after the
+// login. It would catch anything of his that is taken for the server's.
+func FuzzProtected(f *testing.F) {
+	wrapped := func(token []byte) []byte {
+		b, err := wire.AppendResponse(nil, wire.CallSASL, nil, &commonpb.RpcSaslProto{State: commonpb.RpcSaslProto_WRAP.Enum(), Token: token}, nil)
+		if err != nil {
+			f.Fatal(err)
+		}
+		return b
+	}
+	plain, err := wire.AppendResponse(nil, 0, nil, answer(7), nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(plain)
+	f.Add(wrapped(plain))
+	f.Add(wrapped(nil))
+	f.Add(append(wrapped([]byte("\x00\x01\x00\x00\x00\x00")), wrapped(make([]byte, 100))...))
+	f.Fuzz(func(t *testing.T, said []byte) {
+		for _, qop := range []sasl.QOP{sasl.QOPIntegrity, sasl.QOPPrivacy} {
+			server := &rpctest.Server{Passwords: knows("me", "secret"), QOPs: []sasl.QOP{qop}}
+			client, served := net.Pipe()
+			server.Serve(served)
+			conn := &hijacked{Conn: client}
+			protected, err := yarnrpc.Handshake(t.Context(), conn, yarnrpc.HandshakeOptions{
+				Protocol: yarnrpc.ApplicationClientProtocol, Address: "rm:8032", Token: token("me", "secret"), QOPs: server.QOPs, MaxResponse: 1 << 16,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			conn.said = bytes.NewReader(said)
+			if got, err := io.ReadAll(protected); len(got) > 0 {
+				t.Errorf("%d bytes that the server has not sent, %v", len(got), err)
+			}
+			closeOrFail(t, client)
+			server.Close()
+		}
+	})
+}
+
+// hijacked is a connection whose other end was replaced by what has been said already.
+type hijacked struct {
+	net.Conn
+	said io.Reader // nil: not yet
+}
+
+func (h *hijacked) Read(p []byte) (int, error) {
+	if h.said == nil {
+		return h.Conn.Read(p)
+	}
+	return h.said.Read(p)
 }

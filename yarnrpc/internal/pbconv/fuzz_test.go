@@ -38,6 +38,7 @@ func FuzzRecords(f *testing.F) {
 		Requests: []records.ReservationRequest{{Containers: 2, Duration: time.Minute}},
 	})))
 	f.Add(marshalled(f, NodeAttributeProto(records.NodeAttribute{Key: records.NodeAttributeKey{Prefix: "p", Name: "n"}, Type: records.AttributeString, Value: "v"})))
+	f.Add(marshalled(f, ResourceProto(records.Resource{MemoryMB: 1, VCores: 2}.With("yarn.io/gpu", records.ResourceAmount{Value: 3, Units: "Ki"}))))
 	f.Add(marshalled(f, &yarnpb.ReservationAllocationStateProto{
 		ReservationId:      ReservationIDProto(records.ReservationID{ClusterTimestamp: 1, ID: 2}),
 		AllocationRequests: []*yarnpb.ResourceAllocationRequestProto{{StartTime: proto.Int64(1)}},
