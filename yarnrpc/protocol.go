@@ -58,12 +58,9 @@ func repeatable(protocol, method string) bool {
 	case HAServiceProtocol:
 		return method == "getServiceStatus"
 	case HDFSClientProtocol:
-		switch method {
-		case "getBlockLocations", "getServerDefaults", "getListing", "getFileInfo",
-			"rename2", // the NameNode's retry cache tells a repeated one
-			"getDelegationToken", "renewDelegationToken", "cancelDelegationToken":
-			return true
-		}
+		// Each method is annotated; those that are @AtMostOnce the NameNode knows again
+		// by its retry cache.
+		return true
 	}
 	return false
 }

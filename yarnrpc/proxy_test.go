@@ -188,7 +188,7 @@ func TestOnlyHarmlessCallsAreRepeatedOnceTheyMayHaveBeenSent(t *testing.T) {
 		{yarnrpc.ContainerManagementProtocol, "stopContainers", true},
 		{yarnrpc.ContainerManagementProtocol, "getContainerStatuses", true},
 		{yarnrpc.HDFSClientProtocol, "getBlockLocations", true},
-		{yarnrpc.HDFSClientProtocol, "addBlock", false},
+		{yarnrpc.HDFSClientProtocol, "addBlock", true},
 	} {
 		t.Run(tc.method, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -20,28 +18,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
-// Waits between tries of a call.
-const (
-	firstRetryWait = 100 * time.Millisecond
-	maxRetryWait   = 2 * time.Second
-)
-
-// redials is how often the library is given each address. It refuses an entry
-// of its list for 5 s after a failure, so that with one entry a single broken
-// connection would stop everything for as long.
-const redials = 3
-
 // connection is the one client of this process for a NameNode, or for the
-// NameNodes of a nameservice: each client renews its leases every second for
-// ever, so there must not be many.
+// NameNodes of a nameservice, as a user: each client renews its leases for ever, so
+// there must not be many.
 type connection struct {
-	name      string // as the URIs call it
-	addresses []string
-	user      string
-	useName   bool // dfs.client.use.datanode.hostname
-	patience  time.Duration
-	dialer    *hdfs.Dialer
-	log       logrus.FieldLogger
+	name    string // as the URIs call it
+	user    string
+	useName bool // dfs.client.use.datanode.hostname
+	dialer  *hdfs.Dialer
+	log     logrus.FieldLogger
 
 	running sync.WaitGroup // calls and read-ahead of files
 	closing chan struct{}  // closed by close
@@ -55,20 +40,11 @@ type connection struct {
 // zone to a client that knows no encryption.
 const unknownCryptoVersion = "org.apache.hadoop.hdfs.UnknownCryptoProtocolVersionException"
 
-// broken is the failure of a call that got no answer from the NameNode.
-type broken struct{ error }
-
-func (b broken) Unwrap() error { return b.error }
-
-// attempt tells a call whether it is made again after one that may have been
-// executed.
-type attempt struct{ again bool }
-
 // call is one call of the library.
-type call[T any] func(client *colinmarc.Client, a attempt) (T, error)
+type call[T any] func(client *colinmarc.Client) (T, error)
 
 // do makes a call off the caller's goroutine, so that the context can end the
-// wait, and again after a broken connection until patience is used up.
+// wait. Fail-overs and broken connections are the dialer's affair.
 func do[T any](ctx context.Context, c *connection, call call[T]) (T, error) {
 	return doOrUndo(ctx, c, call, func(*colinmarc.Client, T) {})
 }
@@ -76,28 +52,6 @@ func do[T any](ctx context.Context, c *connection, call call[T]) (T, error) {
 // doOrUndo is do for a call that leaves something behind: undo takes it back where
 // the call succeeds after the context has ended.
 func doOrUndo[T any](ctx context.Context, c *connection, call call[T], undo func(*colinmarc.Client, T)) (T, error) {
-	var zero T
-	started := time.Now()
-	var a attempt
-	for wait := firstRetryWait; ; wait = min(2*wait, maxRetryWait) {
-		value, err := once(ctx, c, a, call, undo)
-		lost, ok := errors.AsType[broken](err)
-		if !ok {
-			return value, err
-		}
-		if tried := time.Since(started); tried+wait > c.patience {
-			return zero, fmt.Errorf("NameNode %s did not answer (tried for %s): %w",
-				strings.Join(c.addresses, ", "), tried.Round(100*time.Millisecond), lost.error)
-		}
-		c.log.WithError(lost.error).WithFields(logrus.Fields{"namenode": c.name, "wait": wait}).Warn("call failed and will be tried again")
-		if err := sleep(ctx, wait); err != nil {
-			return zero, err
-		}
-		a.again = true
-	}
-}
-
-func once[T any](ctx context.Context, c *connection, a attempt, call call[T], undo func(*colinmarc.Client, T)) (T, error) {
 	type result struct {
 		value T
 		err   error
@@ -111,7 +65,7 @@ func once[T any](ctx context.Context, c *connection, a attempt, call call[T], un
 			done <- result{err: err}
 			return
 		}
-		value, err := call(client, a)
+		value, err := call(client)
 		if err == nil && !settled.CompareAndSwap(false, true) {
 			undo(client, value)
 			return
@@ -155,14 +109,14 @@ func (c *connection) connect() (*colinmarc.Client, error) {
 		return client, closedError(closed)
 	}
 	client, err := colinmarc.NewClient(colinmarc.ClientOptions{
-		Addresses:           slices.Repeat(c.addresses, redials),
+		Addresses:           []string{c.name},
 		User:                c.user,
 		UseDatanodeHostname: c.useName,
 		NamenodeDialFunc:    c.dialer.DialNameNode,
 		DatanodeDialFunc:    c.dialer.DialDataNode,
 	})
 	if err != nil {
-		return nil, c.lost(err)
+		return nil, err
 	}
 	// The library keeps the server's defaults in a field that it does not
 	// guard: fill it before the client is shared.
@@ -193,18 +147,18 @@ func (c *connection) close() {
 	c.client = nil
 	c.mu.Unlock()
 	close(c.closing)
-	c.dialer.Close()
+	err := c.dialer.Close()
 	c.running.Wait()
 	if client != nil {
-		if err := client.Close(); err != nil {
-			c.log.WithError(err).WithField("namenode", c.name).Debug("connection was not closed cleanly")
-		}
+		err = errors.Join(err, client.Close())
+	}
+	if err != nil {
+		c.log.WithError(err).WithField("namenode", c.name).Debug("connection was not closed cleanly")
 	}
 }
 
 // interpret turns the library's errors into those callers can test: the
-// exceptions of the server become *yarnrpc.RemoteError, and what is neither an
-// answer nor a sentinel is a broken connection.
+// exceptions of the server become *yarnrpc.RemoteError.
 func (c *connection) interpret(err error) error {
 	if err == nil {
 		return nil
@@ -214,14 +168,31 @@ func (c *connection) interpret(err error) error {
 		if exception.Exception() == unknownCryptoVersion {
 			return filesystem.ErrEncryptionZone
 		}
-		message, _, _ := strings.Cut(exception.Message(), "\n")
-		remote := &yarnrpc.RemoteError{
-			Address: c.name, Method: exception.Method(), Class: exception.Exception(), Message: message,
+		return &yarnrpc.RemoteError{
+			Address: c.name, Method: exception.Method(), Class: exception.Exception(), Message: exception.Message(),
 		}
-		if errors.Is(remote, yarnrpc.ErrRetriable) || errors.Is(remote, yarnrpc.ErrStandby) {
-			return broken{remote}
+	}
+	if known, ok := errors.AsType[answered](err); ok {
+		return known.error
+	}
+	return c.answer(err)
+}
+
+// answered marks an error of this package's own that a call gives: the
+// NameNode did answer.
+type answered struct{ error }
+
+// answer gives the error of a call in the same words, whoever has made it.
+func (c *connection) answer(err error) error {
+	if _, unanswered := errors.AsType[*yarnrpc.CallError](err); unanswered {
+		switch {
+		case errors.Is(err, hdfs.ErrDialerClosed), errors.Is(err, yarnrpc.ErrClosed):
+			return ErrClosed
+		case yarnrpc.Classify(err) == yarnrpc.Permanent: // the login's fault, which it says
+			return err
+		default:
+			return fmt.Errorf("NameNode %s did not answer: %w", c.name, err)
 		}
-		return remote
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w for user %s", fs.ErrPermission, c.user)
@@ -233,23 +204,7 @@ func (c *connection) interpret(err error) error {
 			return answer
 		}
 	}
-	if known, ok := errors.AsType[answered](err); ok {
-		return known.error
-	}
-	return c.lost(err)
-}
-
-// answered marks an error of this package's own that a call gives: the
-// NameNode did answer.
-type answered struct{ error }
-
-// lost explains a broken connection by what the dialer saw: the library passes
-// that on as text alone.
-func (c *connection) lost(err error) error {
-	if unreachable := c.dialer.Unreachable(); unreachable != nil {
-		err = unreachable
-	}
-	return broken{err}
+	return err
 }
 
 func sleep(ctx context.Context, wait time.Duration) error {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
+	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,7 +14,11 @@ import (
 	colinmarc "github.com/colinmarc/hdfs/v2"
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
 // connected is a connection whose client exists, and is never used.
@@ -19,7 +26,7 @@ func connected() *connection {
 	silent := logrus.New()
 	silent.SetOutput(io.Discard)
 	return &connection{
-		addresses: []string{"nn:1"}, patience: time.Minute, dialer: hdfs.NewDialer(hdfs.DialerOptions{}), log: silent,
+		name: "nn:1", user: "me", dialer: hdfs.NewDialer(hdfs.DialerOptions{}), log: silent,
 		closing: make(chan struct{}), client: new(colinmarc.Client),
 	}
 }
@@ -42,7 +49,7 @@ func TestWhatIsMadeTooLateIsTakenBack(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 				defer cancel()
 				undone := 0
-				got, err := doOrUndo(ctx, c, func(*colinmarc.Client, attempt) (int, error) {
+				got, err := doOrUndo(ctx, c, func(*colinmarc.Client) (int, error) {
 					time.Sleep(tc.takes)
 					return 7, tc.err
 				}, func(_ *colinmarc.Client, value int) { undone += value })
@@ -54,31 +61,76 @@ func TestWhatIsMadeTooLateIsTakenBack(t *testing.T) {
 				if (undone == 7) != tc.undone || undone != 0 != tc.undone {
 					t.Errorf("undone: %d", undone)
 				}
-				c.dialer.Close()
+				if err := c.dialer.Close(); err != nil {
+					t.Error(err)
+				}
 			})
 		})
 	}
 }
 
-func TestCallsAreMadeAgainWhileTheNameNodeIsAway(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := connected()
-		defer c.dialer.Close()
-		var again []bool
-		got, err := do(t.Context(), c, func(_ *colinmarc.Client, a attempt) (int, error) {
-			again = append(again, a.again)
-			if len(again) < 3 {
-				return 0, io.ErrUnexpectedEOF
-			}
-			return 7, nil
-		})
-		if got != 7 || err != nil || len(again) != 3 || again[0] || !again[2] {
-			t.Errorf("got %d, %v after tries %v", got, err, again)
+// Callers tell by these what to do, and users by their words.
+func TestErrorsOfCalls(t *testing.T) {
+	t.Parallel()
+	unanswered := func(err error) error { return &yarnrpc.CallError{Address: "nn:1", Method: "getFileInfo", Err: err} }
+	for name, tc := range map[string]struct {
+		err, is error
+		says    string
+	}{
+		"nobody there":    {unanswered(syscall.ECONNREFUSED), syscall.ECONNREFUSED, "NameNode nn:1 did not answer"},
+		"no login":        {unanswered(ErrNoLogin), ErrNoLogin, "Kerberos login"},
+		"closed":          {unanswered(hdfs.ErrDialerClosed), ErrClosed, "closed"},
+		"no right":        {&yarnrpc.RemoteError{Method: "rename2", Class: "org.apache.hadoop.security.AccessControlException"}, fs.ErrPermission, "for user me"},
+		"not there":       {&fs.PathError{Op: "stat", Path: "/x", Err: fs.ErrNotExist}, fs.ErrNotExist, "not exist"},
+		"of this package": {answered{errIsDirectory}, errIsDirectory, "directory"},
+	} {
+		if err := connected().interpret(tc.err); !errors.Is(err, tc.is) || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: %v", name, err)
 		}
-		began := time.Now()
-		_, err = do(t.Context(), c, func(*colinmarc.Client, attempt) (int, error) { return 0, io.ErrUnexpectedEOF })
-		if took := time.Since(began); !errors.Is(err, io.ErrUnexpectedEOF) || took > c.patience || took < c.patience-maxRetryWait {
-			t.Errorf("given up after %v: %v", took, err)
+	}
+}
+
+// A process that acts as somebody else on an open cluster that has become secure would
+// find out from the server alone, in words that do not help.
+func TestASecureClusterNeedsALogin(t *testing.T) {
+	t.Parallel()
+	secure := new(hadoopconf.Conf).With("test", map[string]string{"hadoop.security.authentication": "kerberos"})
+	token := &creds.Token{Identifier: []byte("me"), Kind: creds.KindHDFSDelegation, Service: "127.0.0.1:8020"}
+	have := &creds.Credentials{Tokens: map[string]*creds.Token{"": token}}
+	for name, tc := range map[string]struct {
+		options Options
+		err     error
+		token   *creds.Token
+	}{
+		"nothing":                     {Options{Conf: secure}, ErrNoLogin, nil},
+		"a login":                     {Options{Conf: secure, Login: new(kerberos.Login)}, nil, nil},
+		"a token":                     {Options{Conf: secure, Credentials: func() *creds.Credentials { return have }}, nil, token},
+		"a token goes before all":     {Options{Conf: secure, Login: new(kerberos.Login), Credentials: func() *creds.Credentials { return have }}, nil, token},
+		"nothing, to an open cluster": {Options{Conf: new(hadoopconf.Conf)}, nil, nil},
+	} {
+		got, err := tokens("127.0.0.1", tc.options)("127.0.0.1:8020")
+		if got != tc.token || !errors.Is(err, tc.err) {
+			t.Errorf("%s: %v, %v", name, got, err)
 		}
-	})
+		if err != nil && !strings.Contains(err.Error(), "hadoop.security.authentication is kerberos (test)") {
+			t.Errorf("the error does not say where the setting is: %v", err)
+		}
+	}
+}
+
+// Hadoop's numbers of tries would end long before, or long after, what a process can wait.
+func TestPatienceBoundsEverything(t *testing.T) {
+	t.Parallel()
+	conf := new(hadoopconf.Conf).With("test", map[string]string{"ipc.client.rpc-timeout.ms": "0"})
+	access, err := accessTo("nn", Options{Conf: conf, User: "me", RealUser: "proxy", Patience: 5 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := yarnrpc.Policy{MaxWait: 5 * time.Second, BaseDelay: 500 * time.Millisecond}
+	if access.Policy != want || access.RPC.ConnectTimeout != 5*time.Second || access.RPC.RPCTimeout != 5*time.Second || access.Silence != 5*time.Second {
+		t.Errorf("access is %+v", access)
+	}
+	if got := access.RPC.User; got.Effective != "me" || got.Real != "proxy" {
+		t.Errorf("the user is %+v", got)
+	}
 }

@@ -5,9 +5,8 @@
 // It owns one connection to each NameNode that is used, opened at the first
 // call and shared by all; a goroutine for each open HDFS file that reads ahead;
 // and one for each metadata call, as the library's calls know no context. FS.Close
-// ends them all and waits. Broken connections are retried underneath for
-// Options.Patience; what may have happened already is looked up before it is
-// done again.
+// ends them all and waits. What a NameNode did not answer is asked again underneath
+// for Options.Patience, of the other one after a fail-over, and done once.
 //
 // It must never import a role; roles reach HDFS through it alone.
 package dfs
@@ -27,6 +26,8 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
@@ -38,19 +39,28 @@ type Options struct {
 	// Conf is the Hadoop configuration: the default file system, nameservices,
 	// replication, umask. Nil: paths without a scheme are local.
 	Conf *hadoopconf.Conf
-	// User is who acts on HDFS clusters without Kerberos. Required for HDFS.
+	// User is the short name of who acts on HDFS, whose home directory relative paths
+	// start from. Clusters without Kerberos are told it. Required for HDFS.
 	User string
-	// Patience is how long a NameNode that does not answer is tried before a
-	// call fails; 20 s by default. A NameNode fail-over takes longer than that
-	// on many clusters: long-running processes should give it minutes.
+	// RealUser acts for User, if that is somebody else (hadoop.proxyuser.*): who has
+	// logged in, on clusters with Kerberos.
+	RealUser string
+	// Credentials give the process' tokens, with each new connection: those that came
+	// later serve from the next one on. A NameNode for which there is one is shown it;
+	// others get Login. Nil: there are none.
+	Credentials func() *creds.Credentials
+	// Login logs in at the NameNodes of secure clusters; kerberos.Login is one. Nil: tokens
+	// have to do.
+	Login yarnrpc.Login
+	// Patience is how long a NameNode that does not answer, or pair of them, is tried
+	// before a call fails. A fail-over takes minutes on many clusters. 0: as often as
+	// Hadoop's own clients try (yarnrpc.NameNodePolicy).
 	Patience time.Duration
 	// Dial replaces the TCP dialer, for NameNodes and DataNodes.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Logger hears of retries. Nil: nobody does.
 	Logger logrus.FieldLogger
 }
-
-const defaultPatience = 20 * time.Second
 
 // FS is a filesystem.FileSystem. It may be used from any goroutine.
 type FS struct {
@@ -68,9 +78,6 @@ var _ filesystem.FileSystem = (*FS)(nil)
 // New makes an FS. Nothing is opened before it is needed, and errors of the
 // configuration show with the first call that needs the value.
 func New(o Options) *FS {
-	if o.Patience == 0 {
-		o.Patience = defaultPatience
-	}
 	if o.Conf == nil {
 		o.Conf = &hadoopconf.Conf{}
 	}

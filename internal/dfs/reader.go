@@ -10,6 +10,8 @@ import (
 	"time"
 
 	colinmarc "github.com/colinmarc/hdfs/v2"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
 // Reading ahead. A DataNode sends packets of 64 KiB; four of them are enough to
@@ -177,9 +179,6 @@ func (r *reader) Close() error {
 }
 
 func (r *reader) explain(err error) error {
-	if lost, ok := errors.AsType[broken](err); ok {
-		err = lost.error
-	}
 	return fmt.Errorf("read hdfs://%s%s: %w", r.remote.name, r.path, err)
 }
 
@@ -237,7 +236,7 @@ func (s *source) fill(ctx context.Context, buffer []byte, f *fetch) (int, error)
 			return n, nil
 		}
 		s.drop()
-		if reopens == maxReopens || errors.Is(err, errChanged) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrClosed) {
+		if reopens == maxReopens || final(err) {
 			return 0, err
 		}
 		s.reader.remote.log.WithError(err).WithField("path", s.reader.path).Debug("file is opened again")
@@ -246,6 +245,18 @@ func (s *source) fill(ctx context.Context, buffer []byte, f *fetch) (int, error)
 		}
 		wait *= 2
 	}
+}
+
+// final says that to open the file again would not help: it is another one, or the
+// NameNode has been tried for as long as it may be.
+func final(err error) bool {
+	for _, end := range []error{errChanged, fs.ErrNotExist, ErrClosed} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	_, unanswered := errors.AsType[*yarnrpc.CallError](err)
+	return unanswered
 }
 
 // pause waits; an error says that nobody wants to read on.

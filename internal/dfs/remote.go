@@ -3,15 +3,12 @@ package dfs
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"time"
 
 	colinmarc "github.com/colinmarc/hdfs/v2"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
-	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
@@ -23,28 +20,12 @@ var errIsDirectory = errors.New("is a directory")
 type remote struct {
 	*connection
 	nameNode    *hdfs.NameNode // the calls that the library does not make
-	proxy       *yarnrpc.Proxy // under nameNode
 	replication int            // 0: the NameNode's default
 	blockSize   int64          // 0: the NameNode's default
 }
 
 func newRemote(authority string, o Options) (*remote, error) {
-	if o.User == "" {
-		return nil, errors.New("no user is given to act as")
-	}
-	if o.Conf.SecurityEnabled() {
-		return nil, fmt.Errorf("hadoop.security.authentication is kerberos (%s), which is not supported yet",
-			o.Conf.SourceOf("hadoop.security.authentication"))
-	}
-	addresses, _, err := o.Conf.NameNodes(authority)
-	if err != nil {
-		return nil, err
-	}
-	dialer, err := newDialer(o)
-	if err != nil {
-		return nil, err
-	}
-	useName, err := o.Conf.Bool("dfs.client.use.datanode.hostname")
+	access, err := accessTo(authority, o)
 	if err != nil {
 		return nil, err
 	}
@@ -52,36 +33,14 @@ func newRemote(authority string, o Options) (*remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	rpc, err := yarnrpc.OptionsFrom(o.Conf)
-	if err != nil {
-		return nil, err
-	}
-	rpc.Protocol, rpc.User = yarnrpc.HDFSClientProtocol, yarnrpc.UserInformation{Effective: o.User}
-	rpc.Dial, rpc.Logger = dialer.DialNameNode, o.Logger
-	proxy := yarnrpc.NewProxy(addresses, rpc, yarnrpc.Policy{MaxWait: o.Patience, BaseDelay: firstRetryWait, MaxDelay: maxRetryWait})
+	dialer := hdfs.NewDialer(access)
 	return &remote{
 		connection: &connection{
-			name: authority, addresses: addresses, user: o.User, useName: useName,
-			patience: o.Patience, dialer: dialer, log: o.Logger,
-			closing: make(chan struct{}),
+			name: authority, user: o.User, useName: access.UseDatanodeHostname,
+			dialer: dialer, log: o.Logger, closing: make(chan struct{}),
 		},
-		nameNode: hdfs.NewNameNode(proxy), proxy: proxy,
-		replication: replication, blockSize: blockSize,
+		nameNode: dialer.NameNode(), replication: replication, blockSize: blockSize,
 	}, nil
-}
-
-func newDialer(o Options) (*hdfs.Dialer, error) {
-	connect, err := o.Conf.Duration("ipc.client.connect.timeout", time.Millisecond)
-	if err != nil {
-		return nil, err
-	}
-	silence, err := o.Conf.Duration("dfs.client.socket-timeout", time.Millisecond)
-	if err != nil {
-		return nil, err
-	}
-	return hdfs.NewDialer(hdfs.DialerOptions{
-		ConnectTimeout: min(connect, o.Patience), Silence: min(silence, o.Patience), Dial: o.Dial,
-	}), nil
 }
 
 // fileDefaults are what the client's files say of new files. Values that only
@@ -102,15 +61,8 @@ func fileDefaults(conf *hadoopconf.Conf) (replication int, blockSize int64, err 
 	return replication, blockSize, nil
 }
 
-func (r *remote) close() {
-	r.connection.close()
-	if err := r.proxy.Close(); err != nil {
-		r.log.WithError(err).WithField("namenode", r.name).Debug("connection was not closed cleanly")
-	}
-}
-
 func (r *remote) stat(ctx context.Context, path string) (entry, error) {
-	return do(ctx, r.connection, func(client *colinmarc.Client, _ attempt) (entry, error) {
+	return do(ctx, r.connection, func(client *colinmarc.Client) (entry, error) {
 		info, err := client.Stat(path)
 		if err != nil {
 			return entry{}, err
@@ -124,7 +76,7 @@ func remoteEntry(info fs.FileInfo) entry {
 }
 
 func (r *remote) list(ctx context.Context, dir string) ([]entry, error) {
-	return do(ctx, r.connection, func(client *colinmarc.Client, _ attempt) ([]entry, error) {
+	return do(ctx, r.connection, func(client *colinmarc.Client) ([]entry, error) {
 		directory, err := client.Open(dir)
 		if err != nil {
 			return nil, err
@@ -157,20 +109,6 @@ func (r *remote) blocks(ctx context.Context, path string) ([]filesystem.Block, e
 	return blocks, nil
 }
 
-// answer gives the error of a call of ours in the words of the library's calls.
-func (r *remote) answer(err error) error {
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w for user %s", fs.ErrPermission, r.user)
-	case errors.Is(err, fs.ErrNotExist):
-		return fs.ErrNotExist
-	case errors.Is(err, fs.ErrExist):
-		return fs.ErrExist
-	default:
-		return err
-	}
-}
-
 func (r *remote) open(ctx context.Context, path string) (filesystem.File, error) {
 	source, err := r.openSource(ctx, path)
 	if err != nil {
@@ -180,7 +118,7 @@ func (r *remote) open(ctx context.Context, path string) (filesystem.File, error)
 }
 
 func (r *remote) openSource(ctx context.Context, path string) (*colinmarc.FileReader, error) {
-	return do(ctx, r.connection, func(client *colinmarc.Client, _ attempt) (*colinmarc.FileReader, error) {
+	return do(ctx, r.connection, func(client *colinmarc.Client) (*colinmarc.FileReader, error) {
 		source, err := client.Open(path)
 		if err != nil {
 			return nil, err
@@ -211,15 +149,7 @@ func readable(info fs.FileInfo) error {
 }
 
 func (r *remote) create(ctx context.Context, path string, o CreateOptions) (io.WriteCloser, error) {
-	create := func(client *colinmarc.Client, a attempt) (*colinmarc.FileWriter, error) {
-		if a.again {
-			switch _, err := client.Stat(path); {
-			case err == nil: // it is ours already, or somebody else's: nobody can tell
-				return nil, fs.ErrExist
-			case !errors.Is(err, fs.ErrNotExist):
-				return nil, err
-			}
-		}
+	create := func(client *colinmarc.Client) (*colinmarc.FileWriter, error) {
 		return r.createTarget(client, path, o)
 	}
 	target, err := doOrUndo(ctx, r.connection, create, func(client *colinmarc.Client, target *colinmarc.FileWriter) {
@@ -267,18 +197,21 @@ func (r *remote) createTarget(client *colinmarc.Client, path string, o CreateOpt
 }
 
 func (r *remote) rename(ctx context.Context, from, to string) error {
-	return r.answer(r.nameNode.Rename(ctx, from, to))
+	if err := r.nameNode.Rename(ctx, from, to); err != nil {
+		return r.answer(err)
+	}
+	return nil
 }
 
 func (r *remote) mkdirAll(ctx context.Context, dir string, mode fs.FileMode) error {
-	_, err := do(ctx, r.connection, func(client *colinmarc.Client, _ attempt) (struct{}, error) {
+	_, err := do(ctx, r.connection, func(client *colinmarc.Client) (struct{}, error) {
 		return struct{}{}, client.MkdirAll(dir, mode.Perm())
 	})
 	return err
 }
 
 func (r *remote) removeAll(ctx context.Context, path string) error {
-	_, err := do(ctx, r.connection, func(client *colinmarc.Client, _ attempt) (struct{}, error) {
+	_, err := do(ctx, r.connection, func(client *colinmarc.Client) (struct{}, error) {
 		return struct{}{}, client.RemoveAll(path)
 	})
 	if errors.Is(err, fs.ErrNotExist) { // removed by somebody else meanwhile

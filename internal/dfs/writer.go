@@ -67,18 +67,18 @@ func (w *writer) Close() error {
 }
 
 func (w *writer) explain(err error) error {
-	if lost, ok := errors.AsType[broken](err); ok {
-		err = lost.error
-	}
 	return fmt.Errorf("write hdfs://%s%s: %w", w.remote.name, w.path, err)
 }
 
+// complete asks the NameNode to close the file, as it has no harm to be asked again.
 func (w *writer) complete() error {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), replicationPatience+w.remote.patience,
+	ctx, cancel := context.WithTimeoutCause(context.Background(), replicationPatience,
 		errors.New("its last block has not reached enough DataNodes in time"))
 	defer cancel()
 	for wait := firstReplicationWait; ; wait = min(2*wait, maxReplicationWait) {
-		err := w.completeOnce(ctx)
+		_, err := do(context.WithoutCancel(ctx), w.remote.connection, func(*colinmarc.Client) (struct{}, error) {
+			return struct{}{}, w.target.Close()
+		})
 		if !errors.Is(err, colinmarc.ErrReplicating) {
 			return err
 		}
@@ -86,20 +86,4 @@ func (w *writer) complete() error {
 			return err
 		}
 	}
-}
-
-func (w *writer) completeOnce(ctx context.Context) error {
-	again, err := do(ctx, w.remote.connection, func(_ *colinmarc.Client, a attempt) (bool, error) {
-		return a.again, w.target.Close()
-	})
-	if err == nil || !again || errors.Is(err, colinmarc.ErrReplicating) {
-		return err
-	}
-	// The try whose answer was lost may have completed the file: the NameNode
-	// then refuses to complete it again.
-	layout, lookup := w.remote.nameNode.Layout(ctx, w.path)
-	if lookup == nil && layout.Complete && layout.Length == w.length {
-		return nil
-	}
-	return err
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
 	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
@@ -179,7 +180,7 @@ func connect(t *testing.T, o DataTransfer, address string, server func(net.Conn)
 func serve(t *testing.T, o DataTransfer, server func(net.Conn) error) *Dialer {
 	t.Helper()
 	var servers sync.WaitGroup
-	d := NewDialer(DialerOptions{DataTransfer: o, Dial: func(context.Context, string, string) (net.Conn, error) {
+	d := NewDialer(DialerOptions{DataTransfer: o, RPC: yarnrpc.Options{Dial: func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
 		servers.Go(func() {
 			defer far.Close()
@@ -188,7 +189,7 @@ func serve(t *testing.T, o DataTransfer, server func(net.Conn) error) *Dialer {
 			}
 		})
 		return near, nil
-	}})
+	}}})
 	t.Cleanup(func() {
 		d.Close()
 		servers.Wait()

@@ -1,11 +1,31 @@
-// Package hdfs is what HDFS access needs beside colinmarc/hdfs: the connections
-// that library is handed, and the ClientProtocol calls it does not make.
+// Package hdfs is what HDFS access needs beside colinmarc/hdfs: the connections that
+// library is handed, and the calls of ClientProtocol that it does not make, or makes
+// otherwise.
 //
-// The library never gives up on a silent server and goes on using a connection
-// whose read has failed, on which it would take an old answer for a new one.
-// Its connections therefore come from a Dialer, which bounds their silence and
-// makes their first failure final. The package starts no goroutine, and knows
-// nothing of users' files: paths, retries and file handles are internal/dfs's.
+//	Dialer       logs in at NameNodes and DataNodes, for the library and for NameNode
+//	NameNode     delegation tokens, renames that replace nothing, where blocks lie
+//	FromConf     what a Hadoop configuration says of all that
+//	TokenSource  which of a process' tokens is for a NameNode
+//
+// The library knows neither tokens nor proxy users, sends its calls in the clear
+// whatever hadoop.rpc.protection says, never gives up on a silent server, takes an old
+// answer for a new one after a read that failed, and ends a file that is written when
+// the NameNode fails over. So it gets connections from a Dialer, and its authentication
+// and its protection stay off:
+//
+//	o, err := hdfs.FromConf(conf, "nameservice1", "alice")
+//	o.RPC.Login = login // kerberos.FromCache, kerberos.FromKeytab
+//	dialer := hdfs.NewDialer(o)
+//	client, err := colinmarc.NewClient(colinmarc.ClientOptions{
+//		Addresses:           []string{"nameservice1"},
+//		User:                "alice",
+//		NamenodeDialFunc:    dialer.DialNameNode,
+//		DatanodeDialFunc:    dialer.DialDataNode,
+//		UseDatanodeHostname: o.UseDatanodeHostname,
+//	})
+//
+// A Dialer has the goroutines of its yarnrpc.Proxy. The package knows nothing of users'
+// files: paths and file handles are internal/dfs's.
 package hdfs
 
 import (
@@ -16,6 +36,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
 // ErrDialerClosed is the failure of connections after Dialer.Close.
@@ -28,61 +50,56 @@ const (
 	keepAlive             = 30 * time.Second
 )
 
-// DialerOptions configure a Dialer. The zero value is ready to use.
-type DialerOptions struct {
-	// ConnectTimeout bounds one TCP connect; 20 s by default, as Hadoop's
-	// ipc.client.connect.timeout.
-	ConnectTimeout time.Duration
-	// Silence ends a connection over which no byte has moved for so long; 60 s
-	// by default, as dfs.client.socket-timeout. A NameNode connection is never
-	// idle, as the library renews its lease each second; a DataNode connection
-	// is when its consumer pauses, and is then opened anew.
-	Silence time.Duration
-	// DataTransfer is how connections to DataNodes are protected.
-	DataTransfer DataTransfer
-	// Dial replaces the TCP dialer.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-}
-
 // Dialer opens the connections of one HDFS client: its methods are the
 // NamenodeDialFunc and DatanodeDialFunc of hdfs.ClientOptions. It may be used
 // from any goroutine.
 type Dialer struct {
-	options DialerOptions
-	life    context.Context //nolint:containedctx // of the dialer, not of a call: ends connects that run when it is closed
-	stop    context.CancelFunc
-
+	options  DialerOptions
+	proxy    *yarnrpc.Proxy // of the NameNodes
 	transfer *transfer
+	life     context.Context //nolint:containedctx // of the dialer, not of a call: ends what runs when it is closed
+	stop     context.CancelCauseFunc
 
-	mu          sync.Mutex // guards what follows
-	open        map[*conn]struct{}
-	closed      bool
-	unreachable error // why the last connect to a NameNode failed; nil after one that did not
+	mu     sync.Mutex // guards what follows
+	open   map[*conn]struct{}
+	closed bool
 }
 
 // NewDialer makes a Dialer without connections.
 func NewDialer(o DialerOptions) *Dialer {
-	if o.ConnectTimeout == 0 {
-		o.ConnectTimeout = defaultConnectTimeout
+	if o.RPC.ConnectTimeout == 0 {
+		o.RPC.ConnectTimeout = defaultConnectTimeout
 	}
 	if o.Silence == 0 {
 		o.Silence = defaultSilence
 	}
-	if o.Dial == nil {
-		o.Dial = (&net.Dialer{KeepAlive: keepAlive}).DialContext
+	if o.RPC.Dial == nil {
+		o.RPC.Dial = (&net.Dialer{KeepAlive: keepAlive}).DialContext
 	}
-	d := &Dialer{options: o, transfer: newTransfer(o.DataTransfer, nil), open: make(map[*conn]struct{})}
-	d.life, d.stop = context.WithCancel(context.Background())
+	o.RPC.Protocol = yarnrpc.HDFSClientProtocol
+	d := &Dialer{options: o, proxy: yarnrpc.NewProxy(o.Addresses, o.RPC, o.Policy), open: make(map[*conn]struct{})}
+	d.transfer = newTransfer(o.DataTransfer, d.proxy)
+	d.life, d.stop = context.WithCancelCause(context.Background())
 	return d
 }
 
-// DialNameNode connects to a NameNode's RPC port.
-func (d *Dialer) DialNameNode(ctx context.Context, network, address string) (net.Conn, error) {
-	c, err := d.dial(ctx, network, address)
-	d.mu.Lock()
-	d.unreachable = err
-	d.mu.Unlock()
-	return c, err
+// NameNode makes calls over the connection that the library's go over.
+func (d *Dialer) NameNode() *NameNode { return NewNameNode(d.proxy) }
+
+// DialNameNode gives what the library takes for a connection to a NameNode; which one is
+// not asked, so that one address will do, of any name. Nothing is connected yet. Each
+// call goes to the active NameNode, is tried as DialerOptions.Policy says, and bounded
+// as RPC says: fail-overs do not show, in the middle of a file neither. Leases are
+// renewed every 20 s, and by those alone who may have a file open for writing. A call
+// that has failed leaves the connection as it was.
+//
+// The library's errors hold the *yarnrpc.CallError of a call without an answer, such as
+// one of which the login failed; a NameNode's exceptions are errors of its own.
+func (d *Dialer) DialNameNode(_ context.Context, _, address string) (net.Conn, error) {
+	if err := context.Cause(d.life); err != nil { //nolint:contextcheck // a connection lives as long as the dialer
+		return nil, err
+	}
+	return newCallConn(d.life, d.transfer.caller(d.proxy), address), nil //nolint:contextcheck // see above
 }
 
 // DialDataNode connects to a DataNode's data transfer port. Where DataTransfer asks for a
@@ -94,17 +111,9 @@ func (d *Dialer) DialDataNode(ctx context.Context, network, address string) (net
 	return d.transfer.open(ctx, address, func() (net.Conn, error) { return d.dial(ctx, network, address) })
 }
 
-// Unreachable is why the last connect to a NameNode failed, nil when it did
-// not: the library passes such errors on as text alone.
-func (d *Dialer) Unreachable() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.unreachable
-}
-
 // Close ends all connections and refuses new ones. It may be called twice.
-func (d *Dialer) Close() {
-	d.stop()
+func (d *Dialer) Close() error {
+	d.stop(ErrDialerClosed)
 	d.mu.Lock()
 	d.closed = true
 	open := make([]*conn, 0, len(d.open))
@@ -115,13 +124,16 @@ func (d *Dialer) Close() {
 	for _, c := range open {
 		c.end(ErrDialerClosed)
 	}
+	return d.proxy.Close()
 }
 
 func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, d.options.ConnectTimeout)
-	defer cancel()
-	defer context.AfterFunc(d.life, cancel)() //nolint:contextcheck // the dialer's end ends this connect, too
-	raw, err := d.options.Dial(ctx, network, address)
+	if limit := d.options.RPC.ConnectTimeout; limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	raw, err := d.options.RPC.Dial(ctx, network, address)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", address, err)
 	}
@@ -144,8 +156,8 @@ func (d *Dialer) forget(c *conn) {
 	delete(d.open, c)
 }
 
-// conn is a connection whose first failure is final: every later read and
-// write gives that error again.
+// conn is a connection to a DataNode whose first failure is final: every later read
+// and write gives that error again.
 type conn struct {
 	net.Conn
 	dialer  *Dialer

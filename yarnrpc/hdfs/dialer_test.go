@@ -12,19 +12,25 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func dialledBy(dial func(context.Context, string, string) (net.Conn, error)) yarnrpc.Options {
+	return yarnrpc.Options{Dial: dial}
+}
 
 // pipe is a Dialer whose connections end at server.
 func pipe(t *testing.T) (d *Dialer, client, server net.Conn) {
 	t.Helper()
 	var far net.Conn
-	d = NewDialer(DialerOptions{Dial: func(context.Context, string, string) (net.Conn, error) {
+	d = NewDialer(DialerOptions{RPC: dialledBy(func(context.Context, string, string) (net.Conn, error) {
 		var near net.Conn
 		near, far = net.Pipe()
 		return near, nil
-	}})
+	})})
 	client, err := d.DialDataNode(t.Context(), "tcp", "dn:1")
 	if err != nil {
 		t.Fatal(err)
@@ -76,10 +82,10 @@ func TestASilentServerIsGivenUp(t *testing.T) {
 // The timer of a connection may go off before its dialer has let go of it.
 func TestSilenceMayPassAtOnce(t *testing.T) {
 	t.Parallel()
-	d := NewDialer(DialerOptions{Silence: time.Nanosecond, Dial: func(context.Context, string, string) (net.Conn, error) {
+	d := NewDialer(DialerOptions{Silence: time.Nanosecond, RPC: dialledBy(func(context.Context, string, string) (net.Conn, error) {
 		near, _ := net.Pipe()
 		return near, nil
-	}})
+	})})
 	defer d.Close()
 	for range 1000 {
 		client, err := d.DialDataNode(t.Context(), "tcp", "dn:1")
@@ -101,8 +107,10 @@ func TestCloseEndsOpenConnectionsAndRefusesNewOnes(t *testing.T) {
 	if _, err := client.Read(make([]byte, 1)); !errors.Is(err, ErrDialerClosed) {
 		t.Errorf("read after Close: %v", err)
 	}
-	if _, err := d.DialNameNode(t.Context(), "tcp", "nn:1"); !errors.Is(err, ErrDialerClosed) {
-		t.Errorf("dial after Close: %v", err)
+	for name, dial := range map[string]func(context.Context, string, string) (net.Conn, error){"NameNode": d.DialNameNode, "DataNode": d.DialDataNode} {
+		if _, err := dial(t.Context(), "tcp", "nn:1"); !errors.Is(err, ErrDialerClosed) {
+			t.Errorf("dial a %s after Close: %v", name, err)
+		}
 	}
 	if err := client.Close(); err != nil {
 		t.Errorf("closing a failed connection: %v", err)
@@ -112,43 +120,16 @@ func TestCloseEndsOpenConnectionsAndRefusesNewOnes(t *testing.T) {
 func TestCloseEndsAConnectThatRuns(t *testing.T) {
 	t.Parallel()
 	dialling := make(chan struct{}) // closed when the connect runs
-	d := NewDialer(DialerOptions{Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	d := NewDialer(DialerOptions{RPC: dialledBy(func(ctx context.Context, _, _ string) (net.Conn, error) {
 		close(dialling)
 		<-ctx.Done()
 		return nil, ctx.Err()
-	}})
+	})})
 	go func() {
 		<-dialling
 		d.Close()
 	}()
-	if _, err := d.DialNameNode(t.Context(), "tcp", "nn:1"); !errors.Is(err, context.Canceled) {
+	if _, err := d.DialDataNode(t.Context(), "tcp", "dn:1"); !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v", err)
-	}
-}
-
-func TestUnreachableKeepsTheCauseOfTheLastConnect(t *testing.T) {
-	t.Parallel()
-	fail := os.ErrPermission
-	d := NewDialer(DialerOptions{Dial: func(context.Context, string, string) (net.Conn, error) {
-		if fail != nil {
-			return nil, fail
-		}
-		near, far := net.Pipe()
-		far.Close()
-		return near, nil
-	}})
-	defer d.Close()
-	if _, err := d.DialNameNode(t.Context(), "tcp", "nn:8020"); err == nil {
-		t.Fatal("no error")
-	}
-	if err := d.Unreachable(); !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), "nn:8020") {
-		t.Errorf("Unreachable = %v", err)
-	}
-	fail = nil
-	if _, err := d.DialNameNode(t.Context(), "tcp", "nn:8020"); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Unreachable(); err != nil {
-		t.Errorf("Unreachable after a connect = %v", err)
 	}
 }

@@ -1,0 +1,277 @@
+package hdfs
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	colinmarc "github.com/colinmarc/hdfs/v2"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
+)
+
+// library is a client of colinmarc/hdfs over a Dialer.
+func library(t *testing.T, o DialerOptions) *colinmarc.Client {
+	t.Helper()
+	d := NewDialer(o)
+	client, err := colinmarc.NewClient(colinmarc.ClientOptions{
+		Addresses: []string{"nameservice"}, User: "me",
+		NamenodeDialFunc: d.DialNameNode, DatanodeDialFunc: d.DialDataNode,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(client.Close(), d.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return client
+}
+
+// namespace is a NameNode that has the file /here, and takes every name for a new one.
+func namespace(call *rpctest.Call) (proto.Message, error) {
+	if call.Call.Protocol != yarnrpc.HDFSClientProtocol {
+		return nil, rpctest.NoSuchProtocol(call)
+	}
+	switch call.Call.Method {
+	case "getFileInfo":
+		var request hdfspb.GetFileInfoRequestProto
+		if err := call.Decode(&request); err != nil || request.GetSrc() != "/here" {
+			return new(hdfspb.GetFileInfoResponseProto), err
+		}
+		return &hdfspb.GetFileInfoResponseProto{Fs: &hdfspb.HdfsFileStatusProto{
+			FileType: hdfspb.HdfsFileStatusProto_IS_FILE.Enum(), Path: []byte{}, Length: proto.Uint64(7),
+			Permission: &hdfspb.FsPermissionProto{Perm: proto.Uint32(0o644)}, Owner: proto.String(call.User), Group: proto.String("staff"),
+			ModificationTime: proto.Uint64(1), AccessTime: proto.Uint64(1),
+		}}, nil
+	case "rename2":
+		return nil, rpctest.Exception("org.apache.hadoop.security.AccessControlException", "Permission denied\n\tat NameNode")
+	default:
+		return nil, rpctest.NoSuchMethod(call)
+	}
+}
+
+func TestTheLibrarysCallsGoThroughTheDialer(t *testing.T) {
+	t.Parallel()
+	token := &creds.Token{Identifier: []byte("alice"), Password: []byte("secret"), Kind: creds.KindHDFSDelegation}
+	passwords := func([]byte) ([]byte, error) { return []byte("secret"), nil }
+	for name, tc := range map[string]struct {
+		server *rpctest.Server
+		rpc    yarnrpc.Options
+		owner  string
+	}{
+		"an open cluster": {
+			server: &rpctest.Server{Handler: namespace}, rpc: yarnrpc.Options{User: yarnrpc.UserInformation{Effective: "bob"}}, owner: "bob",
+		},
+		"a token": {
+			server: &rpctest.Server{Handler: namespace, Passwords: passwords}, rpc: yarnrpc.Options{Token: creds.Fixed(token)}, owner: "alice",
+		},
+		"a token, with privacy": {
+			server: &rpctest.Server{Handler: namespace, Passwords: passwords, QOPs: []sasl.QOP{sasl.QOPPrivacy}},
+			rpc:    yarnrpc.Options{Token: creds.Fixed(token), QOPs: []sasl.QOP{sasl.QOPPrivacy}}, owner: "alice",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client := library(t, DialerOptions{Addresses: []string{tc.server.Listen(t)}, RPC: tc.rpc})
+			info, err := client.Stat("/here")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status, is := info.(*colinmarc.FileInfo); !is || status.Owner() != tc.owner || info.Size() != 7 {
+				t.Errorf("the file is %+v, want one of %s", info, tc.owner)
+			}
+			if _, err := client.Stat("/there"); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("stat of what is not there: %v", err)
+			}
+			if err := client.Rename("/there", "/nowhere"); !errors.Is(err, fs.ErrPermission) {
+				t.Errorf("rename without the right: %v", err)
+			}
+			if _, err := client.Stat("/here"); err != nil { // exceptions end no connection
+				t.Error(err)
+			}
+			if logins := tc.server.Logins(); logins != 1 {
+				t.Errorf("%d connections were made", logins)
+			}
+		})
+	}
+}
+
+// The library would refuse a NameNode for five seconds after each failure, and give up
+// a file that is being written.
+func TestFailOversDoNotShow(t *testing.T) {
+	t.Parallel()
+	var active atomic.Int32
+	addresses := make([]string, 2)
+	for i := range addresses {
+		server := &rpctest.Server{}
+		server.Handler = func(call *rpctest.Call) (proto.Message, error) {
+			if active.Load() != int32(i) {
+				return nil, rpctest.Exception("org.apache.hadoop.ipc.StandbyException", "Operation category READ is not supported in state standby")
+			}
+			return namespace(call)
+		}
+		addresses[i] = server.Listen(t)
+	}
+	client := library(t, DialerOptions{
+		Addresses: addresses, RPC: yarnrpc.Options{User: yarnrpc.UserInformation{Effective: "me"}},
+		Policy: yarnrpc.Policy{MaxWait: time.Minute, BaseDelay: time.Millisecond},
+	})
+	for range 10 {
+		if _, err := client.Stat("/here"); err != nil {
+			t.Fatal(err)
+		}
+		active.Store(1 - active.Load())
+	}
+}
+
+// The library would keep what is wrong to itself, as it passes on the text alone.
+func TestErrorsSayWhyThereIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	away := library(t, DialerOptions{Addresses: []string{"nn:8020"}, RPC: dialledBy(func(context.Context, string, string) (net.Conn, error) {
+		return nil, fs.ErrInvalid
+	})})
+	_, err := away.Stat("/here")
+	if call, is := errors.AsType[*yarnrpc.CallError](err); !is || !errors.Is(err, fs.ErrInvalid) || call.Address != "nn:8020" {
+		t.Errorf("of a NameNode that cannot be reached: %v", err)
+	}
+	server := &rpctest.Server{Handler: namespace, Passwords: func([]byte) ([]byte, error) {
+		return nil, errors.New("token can't be found in cache")
+	}}
+	token := &creds.Token{Identifier: []byte("alice"), Password: []byte("secret")}
+	refused := library(t, DialerOptions{Addresses: []string{server.Listen(t)}, RPC: yarnrpc.Options{Token: creds.Fixed(token)}})
+	if _, err := refused.Stat("/here"); err == nil || !strings.Contains(err.Error(), "found in cache") {
+		t.Errorf("of a token that is refused: %v", err)
+	}
+}
+
+// counting counts the calls of each method, and answers them with nothing.
+type counting map[string]int
+
+func (c counting) Call(_ context.Context, method string, _, _ proto.Message) error {
+	c[method]++
+	return nil
+}
+
+// callOver makes a call over a connection as the library does.
+func callOver(t *testing.T, conn net.Conn, method string) error {
+	t.Helper()
+	frame, err := wire.AppendCall(nil, wire.Call{ID: 7, ClientID: []byte("client"), Method: method}, new(hdfspb.Rename2ResponseProto))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for len(frame) > 0 { // in pieces, of which the library makes none
+		n := min(5, len(frame))
+		if _, err := conn.Write(frame[:n]); err != nil {
+			return err
+		}
+		frame = frame[n:]
+	}
+	answer, err := wire.ReadFrame(conn, wire.MaxFrame)
+	if err != nil {
+		return err
+	}
+	response, err := wire.ParseResponse(answer)
+	if err == nil && (response.CallID != 7 || string(response.ClientID) != "client") {
+		t.Errorf("the answer is to call %d of %q", response.CallID, response.ClientID)
+	}
+	return err
+}
+
+// opened gives a connection that the library has opened.
+func opened(t *testing.T, rpc Caller) *callConn {
+	t.Helper()
+	c := newCallConn(t.Context(), rpc, "nn")
+	opening, err := wire.AppendContext(wire.AppendPreamble(nil, wire.AuthNone), wire.Context{ClientID: []byte("client"), User: "me"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range opening {
+		if _, err := c.Write([]byte{b}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
+// Ten thousand processes that read would make ten thousand calls a second for nothing.
+func TestLeasesAreRenewedByThoseWhoWrite(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		calls := make(counting)
+		c := opened(t, calls)
+		renewForAMinute := func() {
+			ticker := time.NewTicker(time.Second)
+			defer ticker.Stop()
+			for range 60 {
+				<-ticker.C
+				if err := callOver(t, c, "renewLease"); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		renewForAMinute()
+		if n := calls["renewLease"]; n != 0 {
+			t.Errorf("a reader renewed %d times", n)
+		}
+		if err := callOver(t, c, "create"); err != nil {
+			t.Fatal(err)
+		}
+		renewForAMinute()
+		if n := calls["renewLease"]; n != 3 {
+			t.Errorf("a writer renewed %d times in a minute, want 3", n)
+		}
+	})
+}
+
+// silent answers nothing until its caller leaves.
+type silent struct{}
+
+func (silent) Call(ctx context.Context, _ string, _, _ proto.Message) error {
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+func TestCallsEndWithTheirConnection(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := opened(t, silent{})
+		time.AfterFunc(time.Second, func() { c.Close() })
+		if err := callOver(t, c, "getFileInfo"); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("error is %v", err)
+		}
+		if _, err := c.Write([]byte("x")); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("a write after that: %v", err)
+		}
+	})
+}
+
+func TestWhatNoLibraryWritesIsAnError(t *testing.T) {
+	t.Parallel()
+	for name, b := range map[string]string{
+		"another protocol":    "GET / HTTP/1.1\r\n",
+		"a frame too long":    "hrpc\x09\x00\x00\xff\xff\xff\xff",
+		"a frame of nonsense": "hrpc\x09\x00\x00\x00\x00\x00\x02\xff\xff",
+	} {
+		if _, err := newCallConn(t.Context(), silent{}, "nn").Write([]byte(b)); err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+	if _, err := opened(t, silent{}).Read(make([]byte, 1)); err == nil || errors.Is(err, io.EOF) {
+		t.Errorf("an answer to nothing: %v", err)
+	}
+}
