@@ -41,8 +41,10 @@ func yarnProperties(cfg Config, ports *ports) map[string]string {
 		"yarn.scheduler.maximum-allocation-vcores":      strconv.Itoa(cfg.VCores),
 		"yarn.nodemanager.resource.memory-mb":           strconv.Itoa(cfg.MemoryMB),
 		"yarn.nodemanager.resource.cpu-vcores":          strconv.Itoa(cfg.VCores),
-		"yarn.log-aggregation-enable":                   "true",
-		"yarn.nodemanager.remote-app-log-dir":           "/tmp/logs",
+		// The default of 30 s would only be sat through where a test takes a ResourceManager away.
+		"yarn.resourcemanager.connect.retry-interval.ms": "500",
+		"yarn.log-aggregation-enable":                    "true",
+		"yarn.nodemanager.remote-app-log-dir":            "/tmp/logs",
 		// Queue ACLs need the switch for all ACLs. With everybody an administrator it changes nothing but
 		// who may submit to which queue.
 		"yarn.acl.enable": "true",
