@@ -45,6 +45,7 @@ const (
 	methodAppend     = "append"
 	methodTruncate   = "truncate"
 	methodRenewLease = "renewLease"
+	methodAddBlock   = "addBlock"
 )
 
 // leaseInterval is how often leases are renewed: the library would each second, idle
@@ -54,6 +55,14 @@ const leaseInterval = 20 * time.Second
 
 // leaseTime bounds a renewal, as other calls wait for it.
 const leaseTime = 5 * time.Second
+
+// How often and after which wait, doubled each time, a next block is asked for again
+// while the NameNode has not heard from the DataNodes of the one before
+// (dfs.client.block.write.locateFollowingBlock.retries, .initial.delay.ms).
+const (
+	followingBlockRetries = 5
+	followingBlockWait    = 400 * time.Millisecond
+)
 
 func newCallConn(life context.Context, rpc Caller, address string) *callConn {
 	c := &callConn{rpc: rpc, address: address}
@@ -159,6 +168,11 @@ func (c *callConn) call(request wire.Request) ([]byte, error) {
 		return nil, err
 	}
 	err := c.rpc.Call(ctx, method, asked, answered)
+	for n := 0; n < followingBlockRetries && method == methodAddBlock && notReplicatedYet(err); n++ {
+		if err = sleep(ctx, followingBlockWait<<n); err == nil {
+			err = c.rpc.Call(ctx, method, asked, answered)
+		}
+	}
 	failure, err := exception(err)
 	if err != nil {
 		return nil, err
@@ -167,6 +181,24 @@ func (c *callConn) call(request wire.Request) ([]byte, error) {
 		c.renewed = time.Now()
 	}
 	return wire.AppendResponse(nil, request.ID, request.Call.ClientID, answered, failure)
+}
+
+// notReplicatedYet is how a NameNode refuses a next block for the time being, which the
+// library takes for the end of the file.
+func notReplicatedYet(err error) bool {
+	remote, is := errors.AsType[*yarnrpc.RemoteError](err)
+	return is && remote.Class == "org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException"
+}
+
+func sleep(ctx context.Context, wait time.Duration) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // exception is the NameNode's answer to a call that it refused. Other errors stay.

@@ -168,7 +168,7 @@ func (c counting) Call(_ context.Context, method string, _, _ proto.Message) err
 }
 
 // callOver makes a call over a connection as the library does.
-func callOver(t *testing.T, conn net.Conn, method string) error {
+func callOver(t *testing.T, conn net.Conn, method string) (*wire.Failure, error) {
 	t.Helper()
 	frame, err := wire.AppendCall(nil, wire.Call{ID: 7, ClientID: []byte("client"), Method: method}, new(hdfspb.Rename2ResponseProto))
 	if err != nil {
@@ -177,19 +177,19 @@ func callOver(t *testing.T, conn net.Conn, method string) error {
 	for len(frame) > 0 { // in pieces, of which the library makes none
 		n := min(5, len(frame))
 		if _, err := conn.Write(frame[:n]); err != nil {
-			return err
+			return nil, err
 		}
 		frame = frame[n:]
 	}
 	answer, err := wire.ReadFrame(conn, wire.MaxFrame)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	response, err := wire.ParseResponse(answer)
 	if err == nil && (response.CallID != 7 || string(response.ClientID) != "client") {
 		t.Errorf("the answer is to call %d of %q", response.CallID, response.ClientID)
 	}
-	return err
+	return response.Failure, err
 }
 
 // opened gives a connection that the library has opened.
@@ -219,7 +219,7 @@ func TestLeasesAreRenewedByThoseWhoWrite(t *testing.T) {
 			defer ticker.Stop()
 			for range 60 {
 				<-ticker.C
-				if err := callOver(t, c, "renewLease"); err != nil {
+				if _, err := callOver(t, c, "renewLease"); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -228,7 +228,7 @@ func TestLeasesAreRenewedByThoseWhoWrite(t *testing.T) {
 		if n := calls["renewLease"]; n != 0 {
 			t.Errorf("a reader renewed %d times", n)
 		}
-		if err := callOver(t, c, "create"); err != nil {
+		if _, err := callOver(t, c, "create"); err != nil {
 			t.Fatal(err)
 		}
 		renewForAMinute()
@@ -236,6 +236,46 @@ func TestLeasesAreRenewedByThoseWhoWrite(t *testing.T) {
 			t.Errorf("a writer renewed %d times in a minute, want 3", n)
 		}
 	})
+}
+
+// refusing answers a number of calls with an exception.
+type refusing struct {
+	times int
+	calls counting
+	class string
+}
+
+func (r refusing) Call(_ context.Context, method string, _, _ proto.Message) error {
+	if r.calls[method]++; r.calls[method] <= r.times {
+		return &yarnrpc.RemoteError{Method: method, Class: r.class}
+	}
+	return nil
+}
+
+// The library would end a file whose last block a DataNode has not reported in time.
+func TestANextBlockIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	const notYet = "org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException"
+	for name, tc := range map[string]struct {
+		rpc    refusing
+		method string
+		calls  int
+		took   time.Duration
+		fails  bool
+	}{
+		"while the last one is not there": {refusing{3, counting{}, notYet}, "addBlock", 4, 2800 * time.Millisecond, false},
+		"for twelve seconds":              {refusing{9, counting{}, notYet}, "addBlock", 6, 12400 * time.Millisecond, true},
+		"not after another exception":     {refusing{3, counting{}, "java.io.IOException"}, "addBlock", 1, 0, true},
+		"nor by another call":             {refusing{3, counting{}, notYet}, "complete", 1, 0, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			failure, err := callOver(t, opened(t, tc.rpc), tc.method)
+			if took := time.Since(began); err != nil || (failure != nil) != tc.fails || tc.rpc.calls[tc.method] != tc.calls || took != tc.took {
+				t.Errorf("%s: %v, %v after %d calls in %v", name, failure, err, tc.rpc.calls[tc.method], took)
+			}
+		})
+	}
 }
 
 // silent answers nothing until its caller leaves.
@@ -251,7 +291,7 @@ func TestCallsEndWithTheirConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := opened(t, silent{})
 		time.AfterFunc(time.Second, func() { c.Close() })
-		if err := callOver(t, c, "getFileInfo"); !errors.Is(err, net.ErrClosed) {
+		if _, err := callOver(t, c, "getFileInfo"); !errors.Is(err, net.ErrClosed) {
 			t.Errorf("error is %v", err)
 		}
 		if _, err := c.Write([]byte("x")); !errors.Is(err, net.ErrClosed) {
