@@ -29,8 +29,16 @@ func TestAnApplicationMastersFeatures(t *testing.T) {
 			"yarn.nodemanager.opportunistic-containers-max-queue-length":      "10",
 			"yarn.node-labels.enabled":                                        "true",
 			"yarn.node-labels.fs-store.root-dir":                              "file://" + filepath.Join(t.TempDir(), "labels"),
+			// Preemption that is soon asked for, and left to the masters.
+			"yarn.resourcemanager.scheduler.monitor.enable":                               "true",
+			"yarn.resourcemanager.monitor.capacity.preemption.monitoring_interval":        "500",
+			"yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill":       "600000",
+			"yarn.resourcemanager.monitor.capacity.preemption.total_preemption_per_round": "1.0",
+			"yarn.resourcemanager.monitor.capacity.preemption.natural_termination_factor": "1.0",
+			"yarn.resourcemanager.monitor.capacity.preemption.max_ignored_over_capacity":  "0.0",
 		},
 		Scheduler: map[string]string{
+			queue + "small.acl_submit_applications":               "*",
 			queue + "accessible-node-labels":                      "gpu",
 			queue + "accessible-node-labels.gpu.capacity":         "100",
 			queue + "default.accessible-node-labels":              "gpu",
@@ -39,6 +47,9 @@ func TestAnApplicationMastersFeatures(t *testing.T) {
 	})
 	t.Run("containers that shun each other are on different nodes", func(t *testing.T) { antiAffinity(t, c) })
 	t.Run("an opportunistic container runs and is promoted", func(t *testing.T) { promotion(t, c) })
+	t.Run("a guaranteed container is demoted", func(t *testing.T) { demotion(t, c) })
+	t.Run("a strict ask waits for its host until it is relaxed", func(t *testing.T) { relaxing(t, c) })
+	t.Run("a queue gets back what it was promised", func(t *testing.T) { preemption(t, c) })
 	t.Run("a container grows and shrinks", func(t *testing.T) { resizing(t, c) })
 	t.Run("hosts that are avoided get nothing", func(t *testing.T) { blacklisting(t, c) })
 	t.Run("a killed ResourceManager gets back each ask once", func(t *testing.T) { resyncing(t, c) })
@@ -56,18 +67,19 @@ type observed struct {
 	updated  []amrm.UpdatedContainer
 	refused  []*amrm.UpdateError
 	rejected []amrm.Rejection
+	preempt  amrm.Preemption // the last that was not empty
 	surplus  int
 }
 
 func observe(t *testing.T, c *cluster.Cluster) *observed {
 	t.Helper()
-	return observeWith(t, c, amrm.RegisterRequest{Host: "localhost", RPCPort: -1})
+	return observeWith(t, c, "default", amrm.RegisterRequest{Host: "localhost", RPCPort: -1})
 }
 
-func observeWith(t *testing.T, c *cluster.Cluster, register amrm.RegisterRequest) *observed {
+func observeWith(t *testing.T, c *cluster.Cluster, queue string, register amrm.RegisterRequest) *observed {
 	t.Helper()
 	client := newClient(t, c, me(t))
-	report := submit(t, client, records.SubmissionContext{Name: "unmanaged", Unmanaged: true, Resource: unit})
+	report := submit(t, client, records.SubmissionContext{Name: "unmanaged", Queue: queue, Unmanaged: true, Resource: unit})
 	report = await(t, client, report.ID, "launched", func(r records.ApplicationReport) bool { return r.AMRMToken != nil })
 	nodes, err := client.ClusterNodes(t.Context(), records.NodeRunning)
 	if err != nil {
@@ -115,6 +127,9 @@ func (o *observed) until(what string, done func() bool) {
 		o.nm.SetTokens(r.NMTokens)
 		if r.Resynced {
 			o.resynced++
+		}
+		if len(r.Preemption.Strict)+len(r.Preemption.Negotiable) > 0 {
+			o.preempt = r.Preemption
 		}
 		o.surplus += len(r.Surplus)
 		o.updated = append(o.updated, r.Updated...)

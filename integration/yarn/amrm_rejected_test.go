@@ -17,7 +17,7 @@ func TestWhatThePlacementProcessorCannotPlaceIsRejected(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Config{YARN: map[string]string{
 		"yarn.resourcemanager.placement-constraints.handler": "placement-processor",
 	}})
-	o := observeWith(t, c, amrm.RegisterRequest{Host: "localhost", RPCPort: -1, Rules: []amrm.TagRule{
+	o := observeWith(t, c, "default", amrm.RegisterRequest{Host: "localhost", RPCPort: -1, Rules: []amrm.TagRule{
 		{Tags: []string{"shy"}, Constraint: records.Apart(records.ScopeNode, records.OwnTags("shy")...)},
 	}})
 	lonely := amrm.SchedulingRequest{
