@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,7 +9,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
@@ -29,22 +32,31 @@ func submit(ctx context.Context, job Job, queue string) (err error) {
 	if job.Hadoop, err = conf.Marshal(); err != nil {
 		return err
 	}
-	toRM, err := yarnclient.FromConf(conf, userName())
+	user, login, err := logIn(conf)
 	if err != nil {
 		return err
 	}
+	toRM, err := yarnclient.FromConf(conf, user)
+	if err != nil {
+		return err
+	}
+	toRM.RPC.Login = login
 	yarn := yarnclient.New(toRM)
 	defer yarn.Close()
 	created, err := yarn.NewApplication(ctx)
 	if err != nil {
 		return err
 	}
-	files, err := connect(conf, userName())
+	files, err := connect(conf, user, login)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, files.close()) }()
 	binary, err := files.upload(created.ID.String())
+	if err != nil {
+		return err
+	}
+	tokens, err := files.tokens(ctx)
 	if err != nil {
 		return err
 	}
@@ -59,6 +71,7 @@ func submit(ctx context.Context, job Job, queue string) (err error) {
 			LocalResources: map[string]records.LocalResource{program: binary},
 			Environment:    map[string]string{jobVariable: records.Verbatim(string(what))},
 			Commands:       []string{"./" + program + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"},
+			Tokens:         tokens.Marshal(),
 		},
 	})
 	if err != nil {
@@ -99,10 +112,20 @@ func follow(ctx context.Context, yarn *yarnclient.Client, report records.Applica
 	}
 }
 
-// userName is whom a cluster without security believes us to be.
-func userName() string {
-	if name := os.Getenv("HADOOP_USER_NAME"); name != "" {
-		return name
+// logIn says who the user is on the cluster: whom the ticket of kinit names, and where the cluster wants none, whom the
+// environment does.
+func logIn(conf *hadoopconf.Conf) (user string, login yarnrpc.Login, err error) {
+	if !conf.SecurityEnabled() {
+		return cmp.Or(os.Getenv("HADOOP_USER_NAME"), os.Getenv("USER")), nil, nil
 	}
-	return os.Getenv("USER")
+	ticket, err := kerberos.FromEnvironment(os.Getenv)
+	if err != nil {
+		return "", nil, err
+	}
+	names, err := conf.ShortNames(ticket.DefaultRealm())
+	if err != nil {
+		return "", nil, err
+	}
+	user, err = names.Short(ticket.Principal().String())
+	return user, ticket, err
 }

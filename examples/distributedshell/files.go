@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/url"
 	"os"
 	"path"
@@ -11,21 +13,25 @@ import (
 
 	colinmarc "github.com/colinmarc/hdfs/v2"
 
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // files are the application's, on HDFS.
 type files struct {
+	conf   *hadoopconf.Conf
 	client *colinmarc.Client
 	dialer *hdfs.Dialer
-	root   records.URL // of the file system
-	dir    string      // "" until there is one
+	host   string // of hdfs URIs: a NameNode's, or the nameservice
+	dir    string // "" until there is one
 }
 
 // connect opens the cluster's file system.
-func connect(conf *hadoopconf.Conf, user string) (*files, error) {
+func connect(conf *hadoopconf.Conf, user string, login yarnrpc.Login) (*files, error) {
 	name, err := conf.DefaultFS()
 	if err != nil {
 		return nil, err
@@ -34,24 +40,46 @@ func connect(conf *hadoopconf.Conf, user string) (*files, error) {
 	if err != nil || location.Scheme != "hdfs" {
 		return nil, fmt.Errorf("fs.defaultFS is %q, want hdfs://NAMENODE", name)
 	}
-	root, err := records.ParseURL("hdfs://" + location.Host + "/")
+	o, err := hdfs.FromConf(conf, location.Host, user)
 	if err != nil {
 		return nil, err
 	}
-	addresses, _, err := conf.NameNodes(location.Host)
-	if err != nil {
-		return nil, err
-	}
-	dialer := hdfs.NewDialer(hdfs.DialerOptions{})
+	o.RPC.Login = login
+	dialer := hdfs.NewDialer(o)
 	client, err := colinmarc.NewClient(colinmarc.ClientOptions{
-		Addresses: addresses, User: user,
+		Addresses: []string{location.Host}, User: user, UseDatanodeHostname: o.UseDatanodeHostname,
 		NamenodeDialFunc: dialer.DialNameNode, DatanodeDialFunc: dialer.DialDataNode,
 	})
 	if err != nil {
-		dialer.Close()
+		return nil, errors.Join(err, dialer.Close())
+	}
+	return &files{conf: conf, client: client, dialer: dialer, host: location.Host}, nil
+}
+
+// tokens let NodeManagers, which have no ticket of ours, copy the files. On an open cluster there are none.
+func (f *files) tokens(ctx context.Context) (*creds.Credentials, error) {
+	tokens := creds.New()
+	if !f.conf.SecurityEnabled() {
+		return tokens, nil
+	}
+	rms, err := f.conf.ResourceManagers()
+	if err != nil {
 		return nil, err
 	}
-	return &files{client: client, dialer: dialer, root: root}, nil
+	host, _, err := net.SplitHostPort(rms[0].Client) // any will do: the NameNode looks at the name before it
+	if err != nil {
+		return nil, err
+	}
+	renewer, err := kerberos.ServerPrincipal(f.conf.Get("yarn.resourcemanager.principal"), func() (string, error) { return host, nil })
+	if err != nil {
+		return nil, err
+	}
+	service, err := hdfs.TokenService(ctx, f.conf, f.host)
+	if err != nil {
+		return nil, err
+	}
+	tokens.Tokens[service], err = f.dialer.NameNode().DelegationToken(ctx, service, renewer)
+	return tokens, err
 }
 
 // upload puts this program on HDFS, in a directory of its own, for NodeManagers to copy.
@@ -73,8 +101,10 @@ func (f *files) upload(directory string) (records.LocalResource, error) {
 	if err != nil {
 		return records.LocalResource{}, err
 	}
-	place := f.root
-	place.Path = name
+	place, err := records.ParseURL("hdfs://" + f.host + name)
+	if err != nil {
+		return records.LocalResource{}, err
+	}
 	return records.LocalResource{
 		URL: place, Size: info.Size(), Timestamp: info.ModTime().UnixMilli(),
 		Type: records.LocalFile, Visibility: records.VisibilityApplication,
@@ -107,7 +137,5 @@ func (f *files) close() error {
 	if f.dir != "" {
 		err = f.client.RemoveAll(f.dir)
 	}
-	err = errors.Join(err, f.client.Close())
-	f.dialer.Close()
-	return err
+	return errors.Join(err, f.client.Close(), f.dialer.Close())
 }

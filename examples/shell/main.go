@@ -4,7 +4,8 @@
 //
 // The application's master is this very process, which YARN calls unmanaged: no file
 // has to be brought to the cluster, but this machine must reach its nodes, and the
-// application ends with this process.
+// application ends with this process. Clusters with Kerberos do not allow that; see
+// distributedshell.
 package main
 
 import (
@@ -19,7 +20,6 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/nmclient"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
@@ -55,14 +55,12 @@ func run(ctx context.Context, command string) (records.ContainerStatus, error) {
 	if err != nil {
 		return none, err
 	}
+	if conf.SecurityEnabled() {
+		return none, errors.New("this cluster has Kerberos, where ResourceManagers keep the tokens of unmanaged masters: use distributedshell")
+	}
 	o, err := yarnclient.FromConf(conf, cmp.Or(os.Getenv("HADOOP_USER_NAME"), os.Getenv("USER")))
 	if err != nil {
 		return none, err
-	}
-	if conf.SecurityEnabled() {
-		if o.RPC.Login, err = kerberos.FromEnvironment(os.Getenv); err != nil {
-			return none, err
-		}
 	}
 	yarn := yarnclient.New(o)
 	defer yarn.Close()

@@ -21,7 +21,9 @@ type SubmissionContext struct {
 	// KeepTokens leaves the delegation tokens of Container alive when the
 	// application ends, for tokens that other applications share.
 	KeepTokens bool
-	Unmanaged  bool
+	// Unmanaged has YARN start no ApplicationMaster: a process elsewhere is it, by
+	// ApplicationReport.AMRMToken.
+	Unmanaged bool
 	// MaxAttempts bounds the starts of the ApplicationMaster; the cluster's
 	// yarn.resourcemanager.am.max-attempts caps it. 0: that limit.
 	MaxAttempts int
@@ -76,7 +78,8 @@ type ApplicationReport struct {
 	// only, and for those who may view the application.
 	ClientToAMToken *creds.Token
 	// AMRMToken is for the owner of an unmanaged ApplicationMaster that has not
-	// registered yet.
+	// registered yet. ResourceManagers with Kerberos keep it: they compare the owner's
+	// short name with the whole principal of who asks (ClientRMService#getApplicationReport).
 	AMRMToken *creds.Token
 }
 
