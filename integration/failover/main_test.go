@@ -1,5 +1,5 @@
-// Package failover tests what clients live through when the active ResourceManager of
-// two is killed, with calls of every kind on their way.
+// Package failover tests what clients live through when the active ResourceManager, or
+// NameNode, of two is killed, with calls of every kind on their way.
 package failover
 
 import (
