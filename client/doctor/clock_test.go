@@ -53,7 +53,7 @@ func TestClocksThatDiffer(t *testing.T) {
 		status Status
 		text   string
 	}{
-		"together":           {0, OK, "answers; its clock is as this machine's"},
+		"together":           {0, OK, "answers; its clock and this machine's differ by"},
 		"a bit apart":        {-2 * time.Minute, Warning, "is 2m behind this machine's; 5m are allowed"},
 		"too late":           {-time.Hour, Failed, "is 1h0m behind this machine's"},
 		"too early, by days": {72 * time.Hour, Failed, "is 3 days ahead of this machine's"},

@@ -108,7 +108,7 @@ func Examine(ctx context.Context, p Patient) iter.Seq[Result] {
 				}
 			}
 			if title, is := blocked[c.name]; is {
-				r.Findings = skipped("waits for: " + title)
+				r.Findings = skipped(title + " has failed")
 			} else {
 				r.Findings = c.run(v, ctx)
 			}

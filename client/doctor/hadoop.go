@@ -111,7 +111,7 @@ func (v *visit) addressProperty(rm hadoopconf.ResourceManager) string {
 // security tells what the configuration wants, and what that is worth.
 func (v *visit) security() Finding {
 	if !v.secure() {
-		return ok(fmt.Sprintf("the cluster is open (hadoop.security.authentication is simple): it takes you for %s, and others if they say so; nothing is hidden on the wire", v.user))
+		return ok(fmt.Sprintf("the cluster is open (hadoop.security.authentication is simple): it believes that you are %s, and anybody else who says so; nothing is hidden on the wire", v.user))
 	}
 	return ok("the cluster wants Kerberos, with protection " + v.conf.Get("hadoop.rpc.protection") + " (hadoop.security.authentication, hadoop.rpc.protection)")
 }

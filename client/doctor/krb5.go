@@ -155,7 +155,7 @@ func (v *visit) checkKDCs(ctx context.Context) []Finding {
 		f := v.judgeClock(kdc)
 		if kdc.Err != nil {
 			f = failed(fmt.Sprintf("KDC %s of %s does not answer: %s", kdc.Address, realm, cause(kdc.Err)),
-				"is it the right address ([realms] of krb5.conf), does a firewall allow TCP to it?")
+				"have it started, correct its address ([realms] of krb5.conf), or have the firewall opened for TCP")
 			if answered {
 				f.Status = Warning
 			}
@@ -168,7 +168,7 @@ func (v *visit) checkKDCs(ctx context.Context) []Finding {
 // judgeClock compares a KDC's clock with this machine's.
 func (v *visit) judgeClock(kdc kerberos.KDC) Finding {
 	ahead, limit := kdc.Ahead(), v.krb5.LibDefaults.Clockskew
-	text := fmt.Sprintf("KDC %s answers; its clock is as this machine's, but for %s", kdc.Address, rounded(ahead))
+	text := fmt.Sprintf("KDC %s answers; its clock and this machine's differ by %s", kdc.Address, rounded(ahead))
 	if ahead.Abs() < drift {
 		return ok(text)
 	}

@@ -98,4 +98,4 @@ func separate(err error) []error {
 	return []error{err}
 }
 
-func percent(share float32) string { return fmt.Sprintf("%.0f %%", 100*share) }
+func percent(share float32) string { return fmt.Sprintf("%.0f%%", 100*share) }

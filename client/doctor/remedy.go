@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"net"
 	"strings"
@@ -41,22 +42,24 @@ func remedies() []helps {
 		{kerberos.ErrNoTicket, "run kinit"},
 		{kerberos.ErrExpired, "run kinit"},
 		{kerberos.ErrClockSkew, "set this machine's clock, and keep it by NTP (chronyc makestep)"},
-		{kerberos.ErrUnknownClient, "is the principal, and its realm, spelt as in the KDC?"},
+		{kerberos.ErrUnknownClient, "spell the principal, and its realm, as the KDC does"},
 		{kerberos.ErrWrongKey, "the keys were changed since: export the keytab anew"},
 		{kerberos.ErrLocked, "ask the administrator of the realm to unlock the account"},
-		{kerberos.ErrUnknownService, "is the server's host spelt as in its principal? See [domain_realm] of krb5.conf"},
-		{kerberos.ErrKDC, "is the KDC up, and its address in krb5.conf right?"},
+		{kerberos.ErrUnknownService, "spell the server's host as its principal does; [domain_realm] of krb5.conf gives its realm"},
+		{kerberos.ErrKDC, "have the KDC started, or correct its address in krb5.conf"},
 		{sasl.ErrProtection, "set hadoop.rpc.protection in core-site.xml to what the server has"},
 		{sasl.ErrEncryptionType, "ask for AES keys of the server's account"},
 		{yarnrpc.ErrNoCommonAuth, "set hadoop.security.authentication in core-site.xml to what the server has"},
 		{yarnrpc.ErrSASL, "the server does not take the ticket: its keytab or its clock may be wrong, its log says which"},
 		{yarnrpc.ErrAccessControl, "ask for access (hadoop-policy.xml there); or hadoop.security.authentication is not the server's"},
-		{yarnrpc.ErrNoSuchProtocol, "is this the port of another service?"},
-		{yarnrpc.ErrVersionMismatch, "is this the port of another service?"},
-		{wire.ErrMalformed, "is this the port of another service?"},
+		{yarnrpc.ErrNoSuchProtocol, "this is the port of another service: correct it"},
+		{yarnrpc.ErrVersionMismatch, "this is the port of another service: correct it"},
+		{wire.ErrMalformed, "this seems the port of another service: correct it"},
 		{fs.ErrPermission, "ask for the right"},
-		{syscall.ECONNREFUSED, "is the server up, and are host and port right"},
-		{yarnrpc.ErrConnectTimeout, "is the server up, is its address right, and does a firewall allow it"},
+		{syscall.ECONNREFUSED, "have the server started, or correct its address"},
+		{syscall.ECONNRESET, "the server ends connections at once: its log says why"},
+		{io.EOF, "the server ends connections at once: its log says why"},
+		{yarnrpc.ErrConnectTimeout, "have the server started, correct its address, or have the firewall opened"},
 		{yarnrpc.ErrTimeout, "the server takes connections and does not answer: look at its log"},
 		{context.DeadlineExceeded, "the server does not answer: look at its log"},
 	}

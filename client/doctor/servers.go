@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"syscall"
 
 	"golang.org/x/sync/errgroup"
 
@@ -60,8 +61,9 @@ func (v *visit) askResourceManager(ctx context.Context, rm hadoopconf.ResourceMa
 		return a
 	}
 	defer yarn.Close()
-	if _, a.err = yarn.ClusterMetrics(ctx); a.err != nil && len(v.rms) > 1 {
-		a.standby = errors.Is(a.err, yarnrpc.ErrStandby) || v.isStandby(ctx, rm.Admin)
+	_, a.err = yarn.ClusterMetrics(ctx)
+	if len(v.rms) > 1 && errors.Is(a.err, syscall.ECONNREFUSED) {
+		a.standby = v.isStandby(ctx, rm.Admin)
 	}
 	return a
 }
@@ -77,7 +79,8 @@ func (v *visit) yarn(address string, opened *yarnrpc.Security) (*yarnclient.Clie
 	return yarnclient.New(o), nil
 }
 
-// isStandby asks where administrators do: a standby does not listen to clients.
+// isStandby asks where administrators do: a standby does not listen to clients. One
+// that tells its part to administrators only is up, at least, and not active.
 func (v *visit) isStandby(ctx context.Context, admin string) bool {
 	o, err := v.rpc(yarnrpc.ApplicationClientProtocol, new(yarnrpc.Security)) // the same server
 	if err != nil {
@@ -86,7 +89,7 @@ func (v *visit) isStandby(ctx context.Context, admin string) bool {
 	service := haservice.New(admin, o)
 	defer service.Close()
 	status, err := service.Status(ctx)
-	return err == nil && status.State == haservice.Standby
+	return err == nil && status.State == haservice.Standby || errors.Is(err, yarnrpc.ErrAccessControl)
 }
 
 // nameNodes are the addresses of the NameNodes that have the staging area, and the

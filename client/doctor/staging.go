@@ -28,10 +28,11 @@ type files interface {
 
 // checkStaging writes a file where a submission would, reads it and removes it.
 func (v *visit) checkStaging(ctx context.Context) []Finding {
+	o := dfs.Options{Conf: v.conf, User: v.user, Patience: patience}
 	if v.login != nil {
-		return skipped("files on HDFS with Kerberos are not supported yet")
+		o.Login = v.login
 	}
-	fsys := dfs.New(dfs.Options{Conf: v.conf, User: v.user, Patience: patience})
+	fsys := dfs.New(o)
 	defer fsys.Close()
 	home, err := client.StagingHome(fsys, v.conf, v.config.String(config.YarnStagingDirectory))
 	if err != nil {
@@ -76,14 +77,14 @@ func (v *visit) tryFile(ctx context.Context, fsys files, where, dir string) []Fi
 	file := dir + "/trial"
 	began := v.Now()
 	if err := fsys.WriteFile(ctx, file, content, 0o600); err != nil {
-		return []Finding{failed("write a file in "+where+": "+cause(err), "are DataNodes up, with room, and does a firewall allow their addresses?")}
+		return []Finding{failed("write a file in "+where+": "+cause(err), "see that DataNodes are up, with room, and that a firewall allows their addresses")}
 	}
 	got, err := fsys.ReadFile(ctx, file, int64(len(content)))
 	if err == nil && !bytes.Equal(got, content) {
 		err = errors.New("it is not what was written")
 	}
 	if err != nil {
-		return []Finding{failed("read a file in "+where+": "+cause(err), "does a firewall allow the DataNodes' addresses?")}
+		return []Finding{failed("read a file in "+where+": "+cause(err), "see that a firewall allows the DataNodes' addresses")}
 	}
 	findings := []Finding{ok("a file was written in " + where + ", read, and removed")}
 	if info, err := fsys.Stat(ctx, file); err == nil {

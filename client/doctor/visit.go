@@ -33,7 +33,7 @@ type visit struct {
 func (v *visit) secure() bool { return v.conf.SecurityEnabled() }
 
 // openCluster is the finding of checks about Kerberos where there is none.
-func openCluster() []Finding { return skipped("the cluster is open: there is no Kerberos") }
+func openCluster() []Finding { return skipped("the cluster is open") }
 
 // environment is what hadoopenv makes of the patient.
 func (v *visit) environment() (hadoopenv.Environment, error) {
@@ -56,7 +56,7 @@ func (v *visit) rpc(protocol string, opened *yarnrpc.Security) (yarnrpc.Options,
 // prepare fills in who speaks, and for how long a server may be silent.
 func (v *visit) prepare(o *yarnrpc.Options, opened *yarnrpc.Security) {
 	o.User = yarnrpc.UserInformation{Effective: v.user}
-	if v.login != nil { // or the interface would not be nil
+	if v.login != nil {
 		o.Login = v.login
 	}
 	o.Opened = func(_ string, s yarnrpc.Security) { *opened = s }
@@ -81,7 +81,7 @@ func protection(q sasl.QOP) string {
 	case sasl.QOPPrivacy:
 		return "privacy"
 	default:
-		return "authentication"
+		return "authentication, which ends with the login"
 	}
 }
 
