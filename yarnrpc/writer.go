@@ -122,11 +122,7 @@ func (c *Conn) upkeep(w io.Writer) (next time.Duration, err error) {
 	if !ping {
 		return next, nil
 	}
-	frame, err := wire.AppendPing(nil, c.identity.client[:])
-	if err != nil {
-		return next, err
-	}
-	_, err = w.Write(frame)
+	_, err = w.Write(wire.AppendPing(nil, c.identity.client[:]))
 	return next, err
 }
 

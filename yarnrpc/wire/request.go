@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 
@@ -66,14 +67,7 @@ type Context struct {
 
 // AppendCall adds the frame of a call.
 func AppendCall(b []byte, c Call, request proto.Message) ([]byte, error) {
-	return appendFrame(b,
-		requestHeader(c.ID, c.ClientID, c.Retry),
-		&commonpb.RequestHeaderProto{
-			MethodName:                 proto.String(c.Method),
-			DeclaringClassProtocolName: proto.String(c.Protocol),
-			ClientProtocolVersion:      proto.Uint64(protocolVersion),
-		},
-		request)
+	return finishFrame(b, appendCallHeader(beginFrame(b), c), request)
 }
 
 // AppendContext adds the frame that goes before the first call.
@@ -91,8 +85,10 @@ func AppendContext(b []byte, c Context) ([]byte, error) {
 }
 
 // AppendPing adds the frame that asks for nothing.
-func AppendPing(b, clientID []byte) ([]byte, error) {
-	return appendFrame(b, requestHeader(CallPing, clientID, notRetried))
+func AppendPing(b, clientID []byte) []byte {
+	frame := appendRequestHeader(beginFrame(b), CallPing, clientID, notRetried)
+	binary.BigEndian.PutUint32(frame[len(b):], uint32(len(frame)-len(b)-lengthSize))
+	return frame
 }
 
 // AppendSASL adds a client's SASL message.

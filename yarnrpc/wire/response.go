@@ -25,8 +25,16 @@ type Failure struct {
 	Fatal bool
 }
 
-// ParseResponse reads a server's frame.
+// ParseResponse reads a server's frame, whose bytes the Response shares.
 func ParseResponse(frame []byte) (Response, error) {
+	if r, ok := parseSuccess(frame); ok {
+		return r, nil
+	}
+	return parseResponse(frame)
+}
+
+// parseResponse is ParseResponse for every frame.
+func parseResponse(frame []byte) (Response, error) {
 	var header commonpb.RpcResponseHeaderProto
 	rest, err := takeDelimited(frame, &header)
 	if err != nil {
@@ -46,6 +54,13 @@ func ParseResponse(frame []byte) (Response, error) {
 		Fatal:   header.GetStatus() == commonpb.RpcResponseHeaderProto_FATAL,
 	}
 	return r, nil
+}
+
+// Keep copies to the front of buffer, which grows if it must, the bytes that r shares
+// and Decode needs, so that the frame's can be used again. It gives the buffer back.
+func (r *Response) Keep(buffer []byte) []byte {
+	r.body, r.ClientID = append(buffer[:0], r.body...), nil
+	return r.body
 }
 
 // Decode reads the answer of a call that succeeded into m.

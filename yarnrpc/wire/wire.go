@@ -22,10 +22,12 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -52,26 +54,45 @@ const MaxFrame = 128 << 20
 // ErrMalformed is in the error for bytes that are not what the protocol has there.
 var ErrMalformed = errors.New("malformed rpc message")
 
+// lengthSize is that of the length before each frame, in bytes.
+const lengthSize = 4
+
 // appendFrame adds a frame of messages. One over MaxFrame, which servers would answer
 // by closing the connection, is an error, and b comes back as it was.
 func appendFrame(b []byte, messages ...proto.Message) ([]byte, error) {
-	options := proto.MarshalOptions{Deterministic: true}
-	length := 0
+	return finishFrame(b, beginFrame(b), messages...)
+}
+
+// beginFrame adds the place of a frame's length.
+func beginFrame(b []byte) []byte { return append(b, make([]byte, lengthSize)...) }
+
+// finishFrame adds messages to the frame that begun has after b, and sets its length.
+func finishFrame(b, begun []byte, messages ...proto.Message) ([]byte, error) {
+	frame, from := begun, len(b)+lengthSize
 	for _, m := range messages {
-		length += protowire.SizeBytes(options.Size(m))
-	}
-	if length > MaxFrame {
-		return b, fmt.Errorf("encode frame: %w", &FrameError{Length: int64(length), Limit: MaxFrame})
-	}
-	out := binary.BigEndian.AppendUint32(b, uint32(length))
-	for _, m := range messages {
-		out = protowire.AppendVarint(out, uint64(options.Size(m)))
 		var err error
-		if out, err = options.MarshalAppend(out, m); err != nil {
-			return b, fmt.Errorf("encode %s: %w", m.ProtoReflect().Descriptor().Name(), err)
+		if frame, err = appendDelimited(frame, m, len(frame)-from); err != nil {
+			return b, err
 		}
 	}
-	return out, nil
+	binary.BigEndian.PutUint32(frame[len(b):], uint32(len(frame)-from))
+	return frame, nil
+}
+
+// appendDelimited adds a message after its length to a frame that has so many bytes yet.
+func appendDelimited(b []byte, m proto.Message, framed int) ([]byte, error) {
+	options := proto.MarshalOptions{Deterministic: true}
+	size := options.Size(m)
+	if length := int64(framed) + int64(protowire.SizeBytes(size)); length > MaxFrame {
+		return b, fmt.Errorf("encode frame: %w", &FrameError{Length: length, Limit: MaxFrame})
+	}
+	b = protowire.AppendVarint(slices.Grow(b, protowire.SizeBytes(size)), uint64(size))
+	options.UseCachedSize = true
+	b, err := options.MarshalAppend(b, m)
+	if err != nil {
+		return b, fmt.Errorf("encode %s: %w", m.ProtoReflect().Descriptor().Name(), err)
+	}
+	return b, nil
 }
 
 // takeDelimited decodes the message at the front of b and gives what follows it.
@@ -91,15 +112,24 @@ func takeDelimited(b []byte, m proto.Message) ([]byte, error) {
 // io.EOF where r ends before a frame begins and io.ErrUnexpectedEOF where it ends
 // within one.
 func ReadFrame(r io.Reader, limit int) ([]byte, error) {
-	var head [4]byte
+	var head [lengthSize]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return nil, err
 	}
-	length := binary.BigEndian.Uint32(head[:])
-	if length == 0 || int64(length) > int64(limit) {
-		return nil, &FrameError{Length: int64(length), Limit: limit, Head: head[:]}
+	length, err := frameLength(head[:], limit)
+	if err != nil {
+		return nil, err
 	}
-	return readGrowing(r, int(length))
+	return readGrowing(r, length)
+}
+
+// frameLength reads the length before a frame, which must be one of up to limit bytes.
+func frameLength(head []byte, limit int) (int, error) {
+	length := binary.BigEndian.Uint32(head)
+	if length == 0 || int64(length) > int64(limit) {
+		return 0, &FrameError{Length: int64(length), Limit: limit, Head: bytes.Clone(head[:lengthSize])}
+	}
+	return int(length), nil
 }
 
 // chunk is how far ReadFrame trusts a length that the peer has not backed with

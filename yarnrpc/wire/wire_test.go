@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -250,10 +251,7 @@ func TestMalformedRequestsAreErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ping, err := AppendPing(nil, []byte{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ping := AppendPing(nil, []byte{})
 	unknown, err := appendFrame(nil, requestHeader(-77, []byte{}, 0))
 	if err != nil {
 		t.Fatal(err)
@@ -310,6 +308,98 @@ func FuzzParseRequest(f *testing.F) {
 	})
 }
 
+// Every call's headers are written by hand, and a byte that differs would be another call.
+func TestHeadersAreThoseOfTheGeneratedMessages(t *testing.T) {
+	for _, id := range []int32{0, 1, 63, 64, 127, 128, 1 << 20, math.MaxInt32, CallPing} {
+		for _, client := range []string{"", "sixteen bytes id", strings.Repeat("c", 200)} {
+			for _, method := range []string{"", "getApplicationReport", strings.Repeat("m", 128)} {
+				call := Call{ID: id, ClientID: []byte(client), Retry: id/2 - 1, Protocol: applicationClient, Method: method}
+				want, err := appendFrame(nil, requestHeader(call.ID, call.ClientID, call.Retry), &commonpb.RequestHeaderProto{
+					MethodName:                 proto.String(call.Method),
+					DeclaringClassProtocolName: proto.String(call.Protocol),
+					ClientProtocolVersion:      proto.Uint64(protocolVersion),
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := appendCallHeader(nil, call); !bytes.Equal(got, want[lengthSize:]) {
+					t.Errorf("%+v:\ngot  %x\nwant %x", call, got, want[lengthSize:])
+				}
+			}
+		}
+	}
+}
+
+// A Response shares the bytes of its frame, which the next one overwrites.
+func TestAKeptResponseSurvivesItsFrame(t *testing.T) {
+	frame, err := AppendResponse(nil, 7, []byte("client"), &commonpb.CredentialsKVProto{Alias: proto.String("alias")}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := ParseResponse(frame[lengthSize:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	buffer := r.Keep(make([]byte, 3, 100))
+	clear(frame)
+	var m commonpb.CredentialsKVProto
+	if err := r.Decode(&m); err != nil || m.GetAlias() != "alias" || cap(buffer) != 100 {
+		t.Errorf("got %v, %v, and a buffer of %d", &m, err, cap(buffer))
+	}
+}
+
+func TestAnInboxDoesNotKeepTheRoomOfALongFrame(t *testing.T) {
+	in := Inbox{Limit: MaxFrame}
+	long := append(binary.BigEndian.AppendUint32(nil, 3<<20), make([]byte, 3<<20)...)
+	in.Put(long)
+	if frame, err := in.Next(); err != nil || len(frame) != 3<<20 {
+		t.Fatalf("got %d bytes, %v", len(frame), err)
+	}
+	if room := len(in.Room()); room > inboxFirst {
+		t.Errorf("%d bytes are held for nothing", room)
+	}
+	in.Put(long[:4+100]) // a length of megabytes, and few bytes
+	if room := len(in.Room()); room > inboxGrown {
+		t.Errorf("%d bytes are held for what a peer only announces", room)
+	}
+}
+
+// An Inbox gives what ReadFrame reads, however the bytes come.
+func FuzzInbox(f *testing.F) {
+	f.Add([]byte("\x00\x00\x00\x03abc\x00\x00\x00\x01drest"), uint8(1))
+	f.Add([]byte("HTTP/1.1 404"), uint8(3))
+	f.Add(append([]byte{0, 0, 0x20, 0}, make([]byte, 0x2010)...), uint8(255))
+	f.Fuzz(func(t *testing.T, b []byte, piece uint8) {
+		const limit = 1 << 16
+		in, r := Inbox{Limit: limit}, bytes.NewReader(b)
+		for rest := b; ; {
+			got, err := in.Next()
+			if got == nil && err == nil && len(rest) > 0 {
+				n := copy(in.Room(), rest[:min(len(rest), int(piece)+1)])
+				in.Came(n)
+				rest = rest[n:]
+				continue
+			}
+			torn := in.Torn()
+			want, wantErr := ReadFrame(r, limit)
+			switch {
+			case errors.Is(wantErr, io.EOF), errors.Is(wantErr, io.ErrUnexpectedEOF):
+				if got != nil || err != nil || torn != errors.Is(wantErr, io.ErrUnexpectedEOF) {
+					t.Errorf("got %x, %v, torn %v; want %v", got, err, torn, wantErr)
+				}
+				return
+			case wantErr != nil:
+				if err == nil || err.Error() != wantErr.Error() {
+					t.Errorf("got %x, %v; want %v", got, err, wantErr)
+				}
+				return
+			case !bytes.Equal(got, want):
+				t.Fatalf("got %x, %v; want %x", got, err, want)
+			}
+		}
+	})
+}
+
 func FuzzParseResponse(f *testing.F) {
 	frame, err := ReadFrame(recorded(f, "server.bin"), MaxFrame)
 	if err != nil {
@@ -323,6 +413,13 @@ func FuzzParseResponse(f *testing.F) {
 	f.Add(success[4:])
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		r, err := ParseResponse(frame)
+		if byHand, ok := parseSuccess(frame); ok {
+			generated, err := parseResponse(frame)
+			if err != nil || generated.Failure != nil || generated.CallID != byHand.CallID ||
+				!bytes.Equal(generated.ClientID, byHand.ClientID) || !bytes.Equal(generated.body, byHand.body) {
+				t.Errorf("read by hand %+v; otherwise %+v, %v", byHand, generated, err)
+			}
+		}
 		if err != nil {
 			return
 		}
