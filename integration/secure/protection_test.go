@@ -55,6 +55,7 @@ func TestProtectionOnTheSocket(t *testing.T) {
 				t.Error("the login was not recorded")
 			}
 			tokensStandIn(t, c)
+			filesAreProtected(t, c, want.readable)
 		})
 	}
 }
