@@ -60,7 +60,8 @@ func FuzzWrappedRead(f *testing.F) {
 		if seal {
 			qop = sasl.QOPPrivacy
 		}
-		c := &wrappedConn{Conn: script{says: bytes.NewReader(says)}, layer: clientLayer(t, qop)}
+		layer, _ := layers(t, qop)
+		c := &wrappedConn{Conn: script{says: bytes.NewReader(says)}, layer: layer}
 		got, err := io.ReadAll(c)
 		if len(got) > 0 {
 			t.Errorf("%d bytes were read that nobody wrapped: %v", len(got), err)
@@ -71,27 +72,27 @@ func FuzzWrappedRead(f *testing.F) {
 	})
 }
 
-// clientLayer is the layer of a login that has succeeded.
-func clientLayer(t *testing.T, qop sasl.QOP) sasl.Layer {
+// layers are those of both sides of a login that has succeeded.
+func layers(t testing.TB, qop sasl.QOP, ciphers ...string) (client, server sasl.Layer) {
 	t.Helper()
-	server := &sasl.DigestMD5Server{
+	secret := sasl.EncodeCredential([]byte("s"))
+	far := &sasl.DigestMD5Server{
 		URI: transferURI, QOPs: []sasl.QOP{qop},
-		Password: func(string) (string, error) { return sasl.EncodeCredential([]byte("s")), nil },
+		Password: func(string) (string, error) { return secret, nil },
 	}
-	client := &sasl.DigestMD5{User: "u", Password: sasl.EncodeCredential([]byte("s")), URI: transferURI, QOPs: server.QOPs}
-	response, err := client.Next(server.Challenge())
+	near := &sasl.DigestMD5{User: "u", Password: secret, URI: transferURI, QOPs: far.QOPs, Ciphers: ciphers}
+	response, err := near.Next(far.Challenge())
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, proof, _, err := server.Verify(response)
+	_, proof, server, err := far.Verify(response)
 	if err != nil {
 		t.Fatal(err)
 	}
-	layer, err := client.Finish(proof)
-	if err != nil {
+	if client, err = near.Finish(proof); err != nil {
 		t.Fatal(err)
 	}
-	return layer
+	return client, server
 }
 
 // FuzzBlockToken takes the token out of anything: more bytes never change what is taken out

@@ -25,7 +25,7 @@ type DataEncryptionKey struct {
 	Key       []byte // secret
 	Expires   time.Time
 	// Algorithm is the cipher that is to be used without AES, 3des or rc4
-	// (dfs.encrypt.data.transfer.algorithm); empty: any.
+	// (dfs.encrypt.data.transfer.algorithm); empty: rc4 if the DataNode has it.
 	Algorithm string
 }
 
@@ -36,16 +36,13 @@ func (k DataEncryptionKey) Format(f fmt.State, _ rune) {
 
 // login is the one by the key (SaslDataTransferClient.getEncryptedStreams).
 func (k *DataEncryptionKey) login(address string) transferLogin {
-	l := transferLogin{
+	return transferLogin{
 		address: address,
 		user:    fmt.Sprintf("%d %s %s", k.ID, k.BlockPool, sasl.EncodeCredential(k.Nonce)),
 		secret:  k.Key,
 		qops:    []sasl.QOP{sasl.QOPPrivacy},
+		cipher:  k.Algorithm,
 	}
-	if k.Algorithm != "" {
-		l.ciphers = []string{k.Algorithm}
-	}
-	return l
 }
 
 // DataEncryptionKey asks for a new key (ClientProtocol.getDataEncryptionKey). It lives as

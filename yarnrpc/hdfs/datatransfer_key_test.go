@@ -163,8 +163,8 @@ func TestAKeyIsNotUsedOnceItHasExpired(t *testing.T) {
 // 3des is what somebody may have chosen for a reason; rc4 for another.
 func TestTheNameNodeChoosesTheCipher(t *testing.T) {
 	t.Parallel()
-	for _, want := range []string{"3des", "rc4"} {
-		maker := &keyMaker{algorithm: want}
+	for algorithm, want := range map[string]string{"3des": "3des", "rc4": "rc4", "": "rc4"} {
+		maker := &keyMaker{algorithm: algorithm}
 		node := &dataNode{qops: []sasl.QOP{sasl.QOPPrivacy}, secrets: map[string]string{maker.user(1): "key 1"}}
 		var got, sent bytes.Buffer
 		d, _ := encrypting(t, maker, DataTransfer{}, func(conn net.Conn) error {

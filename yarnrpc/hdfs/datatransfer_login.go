@@ -41,7 +41,7 @@ type transferLogin struct {
 	user    string
 	secret  []byte
 	qops    []sasl.QOP
-	ciphers []string // of SASL's; nil: any
+	cipher  string // of SASL's; empty: any
 }
 
 // run logs in, and gives the connection as it is from then on. After an error conn is of
@@ -61,7 +61,11 @@ func (l transferLogin) run(ctx context.Context, conn net.Conn) (net.Conn, error)
 func (l transferLogin) logIn(conn net.Conn) (net.Conn, error) {
 	digest := &sasl.DigestMD5{
 		User: l.user, Password: sasl.EncodeCredential(l.secret),
-		URI: transferURI, QOPs: l.qops, Ciphers: l.ciphers,
+		URI: transferURI, QOPs: l.qops,
+		Ciphers: []string{"rc4", "3des"}, // which takes thirty times as long
+	}
+	if l.cipher != "" {
+		digest.Ciphers = []string{l.cipher}
 	}
 	magic := binary.BigEndian.AppendUint32(nil, loginMagic)
 	challenge, err := exchange(conn, magic, &hdfspb.DataTransferEncryptorMessageProto{Payload: []byte{}})
