@@ -147,7 +147,11 @@ func (t *transfer) openEncrypted(ctx context.Context, address string, dial func(
 		if err != nil {
 			return nil, err
 		}
-		opened, err := key.login(address).run(ctx, conn)
+		stop := context.AfterFunc(ctx, func() { conn.Close() })
+		opened, err := key.login(address).run(conn)
+		if !stop() { // it is closed, or about to be
+			return nil, context.Cause(ctx)
+		}
 		if err == nil {
 			return opened, nil
 		}
@@ -230,8 +234,7 @@ func (c *tokenConn) logIn() (complete bool, err error) {
 			user:    sasl.EncodeCredential(token.Identifier), secret: token.Password,
 			qops: c.options.QOPs,
 		}
-		// The library has no context here: the connection's own limits end this.
-		if opened, err = login.run(context.Background(), c.Conn); err != nil {
+		if opened, err = login.run(c.Conn); err != nil {
 			return false, err
 		}
 	case !c.options.AllowSimpleFallback:

@@ -204,3 +204,40 @@ func TestAKeyIsNeverPrinted(t *testing.T) {
 		}
 	}
 }
+
+// A DataNode that says nothing must not keep a program from ending.
+func TestTheDialersEndEndsALoginThatWaits(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 2) // two logins
+	silent := func(conn net.Conn) error {
+		if err := expect(conn, []byte{0xde, 0xad, 0xbe, 0xef}); err != nil {
+			return err
+		}
+		asked <- struct{}{}
+		_, err := io.Copy(io.Discard, conn)
+		return err
+	}
+	t.Run("by a block token", func(t *testing.T) {
+		d, conn, err := connect(t, DataTransfer{QOPs: []sasl.QOP{sasl.QOPIntegrity}}, "dn:9866", silent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			<-asked
+			d.Close()
+		}()
+		if _, err := conn.Write(operation(t, opReadBlock, blockTokenOf(someUser, someSecret))); !errors.Is(err, ErrDialerClosed) {
+			t.Errorf("error is %v", err)
+		}
+	})
+	t.Run("by the NameNode's key", func(t *testing.T) {
+		d, _ := encrypting(t, &keyMaker{}, DataTransfer{}, silent)
+		go func() {
+			<-asked
+			d.Close()
+		}()
+		if _, err := d.DialDataNode(t.Context(), "tcp", "dn:9866"); !errors.Is(err, ErrDialerClosed) {
+			t.Errorf("error is %v", err)
+		}
+	})
+}

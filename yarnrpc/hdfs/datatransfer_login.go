@@ -2,7 +2,6 @@ package hdfs
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -45,13 +44,9 @@ type transferLogin struct {
 }
 
 // run logs in, and gives the connection as it is from then on. After an error conn is of
-// no further use; closing it is the caller's.
-func (l transferLogin) run(ctx context.Context, conn net.Conn) (net.Conn, error) {
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
+// no further use; closing it is the caller's, and ends a run.
+func (l transferLogin) run(conn net.Conn) (net.Conn, error) {
 	opened, err := l.logIn(conn)
-	if !stop() {
-		err = context.Cause(ctx)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("log in at DataNode %s: %w", l.address, err)
 	}

@@ -105,9 +105,9 @@ func (d *Dialer) DialNameNode(_ context.Context, _, address string) (net.Conn, e
 // DialDataNode connects to a DataNode's data transfer port. Where DataTransfer asks for a
 // login by block tokens, the first operation is held back until it has succeeded.
 func (d *Dialer) DialDataNode(ctx context.Context, network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(d.life, cancel)() //nolint:contextcheck // the dialer's end ends this connect, too
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(d.life, func() { cancel(ErrDialerClosed) })() //nolint:contextcheck // the dialer's end ends this connect, too
 	return d.transfer.open(ctx, address, func() (net.Conn, error) { return d.dial(ctx, network, address) })
 }
 
