@@ -49,7 +49,8 @@ func keyOf(c records.Container) AskKey {
 	return AskKey{Priority: c.Priority, RequestID: c.AllocationRequestID, ExecutionType: c.ExecutionType}.canonical()
 }
 
-// Ask is what is wanted under one key: Count more containers of one size.
+// Ask is what is wanted under one key: Count more containers of one size. It is sent as
+// ResourceRequests, one for each place and one for any.
 type Ask struct {
 	Key        AskKey
 	Capability records.Resource

@@ -2,10 +2,22 @@
 // (ApplicationMasterProtocol): registration, the allocate heartbeat with its
 // table of asks and its response ids, and unregistration.
 //
+//	FromContainer, New   the client of this process
+//	Register             once, before all else
+//	SetAsk, Release      what is wanted, and what is given back
+//	Heartbeats           a loop over Allocate: what has come, and what has ended
+//	Finish               once, at the end
+//
+// SetSchedulingRequest wants containers by constraints on their places, Resize,
+// Promote and Demote change running ones, Blacklist keeps hosts away. All of it
+// is sent with the next Allocate. Processes are started in the containers by
+// package nmclient, with the tokens that responses bring.
+//
 // A Client is owned by one goroutine, which calls Allocate as a heartbeat; the
 // state between calls is a pure core (core.go, asks.go) that decides what the
-// next request says. The package starts no goroutine of its own and never
-// decides when to call: that, and what to want, is the caller's.
+// next request says. The package starts no goroutine of its own. When to call, and
+// what to want, is the caller's to decide; Heartbeats has a pace for those who have
+// nothing else to wait for.
 package amrm
 
 import (

@@ -12,7 +12,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// RegisterRequest is where the ApplicationMaster can be found.
+// RegisterRequest is where the ApplicationMaster can be found
+// (RegisterApplicationMasterRequest).
 type RegisterRequest struct {
 	Host        string // shown in application reports
 	RPCPort     int    // likewise; -1 where there is none
@@ -22,7 +23,7 @@ type RegisterRequest struct {
 	Rules []TagRule
 }
 
-// Registration is what YARN answers to Register.
+// Registration is what YARN answers to Register (RegisterApplicationMasterResponse).
 type Registration struct {
 	// Maximum is the largest container the application's queue gives. Zero when
 	// the answer of an earlier try was lost.

@@ -42,8 +42,9 @@ const (
 	CouldNotSchedule RejectionReason = "COULD_NOT_SCHEDULE_ON_NODE" // the node that was chosen had no room, again and again
 )
 
-// Rejection says that YARN has given up Count containers of a scheduling request.
-// They are not outstanding any more. Only the placement processor rejects.
+// Rejection says that YARN has given up Count containers of a scheduling request
+// (RejectedSchedulingRequest). They are not outstanding any more. Only the placement
+// processor rejects.
 type Rejection struct {
 	Key    AskKey
 	Count  int

@@ -5,7 +5,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// Response is what an Allocate brought. Every container and status is told once.
+// Response is what an Allocate brought (AllocateResponse). Every container and status is
+// told once.
 type Response struct {
 	// Allocated are new containers, to be started within 10 minutes
 	// (yarn.resourcemanager.rm.container-allocation.expiry-interval-ms).
@@ -45,7 +46,8 @@ type Response struct {
 	Resynced bool
 }
 
-// Preemption names containers that YARN is about to take back.
+// Preemption names containers that YARN is about to take back (PreemptionMessage, with
+// StrictPreemptionContract and PreemptionContract).
 type Preemption struct {
 	Strict     []records.ContainerID // will be killed
 	Negotiable []records.ContainerID // will be killed unless as much is released elsewhere
@@ -54,7 +56,8 @@ type Preemption struct {
 	Wanted []WantedBack
 }
 
-// WantedBack is an amount that YARN wants back, as containers of a size on a place.
+// WantedBack is an amount that YARN wants back, as containers of a size on a place
+// (PreemptionResourceRequest).
 type WantedBack struct {
 	Priority   records.Priority
 	Place      string // host, rack or "*"
@@ -69,7 +72,7 @@ type EnhancedHeadroom struct {
 	ActiveCores int // of the cluster
 }
 
-// Collector is a timeline collector.
+// Collector is a collector of the timeline service, version 2 (CollectorInfo).
 type Collector struct {
 	Address string       // host:port
 	Token   *creds.Token // nil without security

@@ -30,7 +30,7 @@ var (
 	ErrUpdateUseless = errors.New("the update is neither an increase nor a decrease")
 )
 
-// ContainerUpdate is a change that was asked for.
+// ContainerUpdate is a change that was asked for (UpdateContainerRequest).
 type ContainerUpdate struct {
 	Container     records.ContainerID
 	Version       int // of the container, when it was asked for
@@ -55,9 +55,9 @@ const (
 	ReasonRange       = "RESOURCE_OUTSIDE_ALLOWED_RANGE"
 )
 
-// UpdateError is an update that YARN has refused; it is not outstanding any more.
-// One that is refused with ReasonContainer right after a resync may be asked for
-// again: the container's NodeManager had not reported yet.
+// UpdateError is an update that YARN has refused (UpdateContainerError); it is not
+// outstanding any more. One that is refused with ReasonContainer right after a resync
+// may be asked for again: the container's NodeManager had not reported yet.
 type UpdateError struct {
 	Update         ContainerUpdate
 	Reason         string

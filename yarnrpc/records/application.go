@@ -83,7 +83,9 @@ type ApplicationReport struct {
 	AMRMToken *creds.Token
 }
 
-// ResourceUsage is what an application holds and has used up.
+// ResourceUsage is what an application holds and has used up
+// (ApplicationResourceUsageReport). -1 stands for what YARN does not tell, as of an
+// application that has ended or that one may not view.
 type ResourceUsage struct {
 	UsedContainers     int
 	ReservedContainers int

@@ -33,7 +33,7 @@ type Utilization struct {
 	CPU        float32 // cores
 }
 
-// ClusterMetrics counts NodeManagers by state.
+// ClusterMetrics counts NodeManagers by state (YarnClusterMetrics).
 type ClusterMetrics struct {
 	NodeManagers    int
 	Decommissioned  int
@@ -92,7 +92,7 @@ type QueueStatistics struct {
 	ReservedContainers                      int64
 }
 
-// QueueUserACL is what the caller may do with a queue.
+// QueueUserACL is what the caller may do with a queue (QueueUserACLInfo).
 type QueueUserACL struct {
 	Queue string
 	ACLs  []QueueACL

@@ -33,9 +33,10 @@ type ContainerLaunchContext struct {
 	Retry       ContainerRetry // zero: a failed process is not started again
 }
 
-// ApplicationAccess is a right over an application that ContainerLaunchContext.ACLs
-// may give to "user1,user2 group1,group2", to "*" or to nobody, " ". The owner and
-// administrators have them anyway. Clusters look at them if yarn.acl.enable is set.
+// ApplicationAccess is a right over an application (ApplicationAccessType) that
+// ContainerLaunchContext.ACLs may give to "user1,user2 group1,group2", to "*" or to
+// nobody, " ". The owner and administrators have them anyway. Clusters look at them if
+// yarn.acl.enable is set.
 type ApplicationAccess string
 
 const (
@@ -43,16 +44,17 @@ const (
 	AccessModify ApplicationAccess = "MODIFY_APP" // kill
 )
 
-// ContainerRetry lets the NodeManager start a failed process again in its container.
+// ContainerRetry lets the NodeManager start a failed process again in its container
+// (ContainerRetryContext). The ApplicationMaster hears of the last failure only.
 type ContainerRetry struct {
-	Policy           RetryPolicy // empty: RetryNever
-	ErrorCodes       []int32     // for RetryOnSpecificCodes
-	MaxRetries       int         // -1: without limit
-	Interval         time.Duration
+	Policy           RetryPolicy   // empty: RetryNever
+	ErrorCodes       []int32       // for RetryOnSpecificCodes
+	MaxRetries       int           // -1: without limit
+	Interval         time.Duration // before each try, in whole milliseconds
 	FailuresValidity time.Duration // older failures do not count; 0: all count
 }
 
-// RetryPolicy is when ContainerRetry applies.
+// RetryPolicy is when ContainerRetry applies (ContainerRetryPolicy).
 type RetryPolicy string
 
 const (
@@ -148,7 +150,7 @@ func (u URL) String() string {
 
 // LogAggregation chooses which files of a container's log directory YARN
 // collects, by Java regular expressions over their names; the zero value collects
-// all of them once the application has ended.
+// all of them once the application has ended (LogAggregationContext).
 type LogAggregation struct {
 	Include, Exclude             string
 	RolledInclude, RolledExclude string // while the application runs

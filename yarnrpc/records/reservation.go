@@ -65,7 +65,8 @@ const (
 	ReserveOrderNoGap ReservationOrder = "R_ORDER_NO_GAP" // the same, each beginning when the one before ends
 )
 
-// ReservationRequest is room for containers of one size.
+// ReservationRequest is room for containers of one size (ReservationRequests is a list
+// of them in Java).
 type ReservationRequest struct {
 	Capability  Resource // of one container
 	Containers  int

@@ -27,7 +27,7 @@ type ResourceProfile struct {
 }
 
 // ResourceAmount is a number with its unit, one of p, n, u, m, k, M, G, T, P, Ki, Mi,
-// Gi, Ti and Pi, or none; others count as none (UnitsConversionUtil).
+// Gi, Ti and Pi, or none; others count as none (ResourceInformation, UnitsConversionUtil).
 type ResourceAmount struct {
 	Value int64
 	Units string

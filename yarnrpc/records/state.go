@@ -1,7 +1,7 @@
 package records
 
-// ApplicationState is YARN's view of an application. KILLING and FINAL_SAVING, which
-// the ResourceManager keeps to itself, show as the state before them.
+// ApplicationState is YARN's view of an application (YarnApplicationState). KILLING and
+// FINAL_SAVING, which the ResourceManager keeps to itself, show as the state before them.
 type ApplicationState string
 
 const (
@@ -20,7 +20,7 @@ func (s ApplicationState) Terminal() bool {
 	return s == ApplicationFinished || s == ApplicationFailed || s == ApplicationKilled
 }
 
-// AttemptState is YARN's view of one attempt.
+// AttemptState is YARN's view of one attempt (YarnApplicationAttemptState).
 type AttemptState string
 
 const (
