@@ -3,6 +3,7 @@ package matrix
 import (
 	"context"
 	"encoding/json"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
@@ -32,12 +35,18 @@ func (p *place) application(t *testing.T) {
 			t.Errorf("kill %s: %v", created.ID, err)
 		}
 	})
+	files := p.openFiles(t, nil)
+	dir := scratch(t, files)
+	if err := files.WriteFile(t.Context(), dir+"/"+inputName, []byte("read by the master"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	report, err := client.Submit(t.Context(), records.SubmissionContext{
 		ID: created.ID, Name: t.Name(), Type: "bobbin-test", MaxAttempts: 1,
 		Resource: records.Resource{MemoryMB: 512, VCores: 1},
 		Container: records.ContainerLaunchContext{
-			LocalResources: p.files(t),
-			Environment:    map[string]string{masterVariable: "1"},
+			LocalResources: p.staged(t, files, dir),
+			Environment:    map[string]string{masterVariable: dir},
+			Tokens:         p.tokens(t),
 			Commands:       []string{"./" + binaryName + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"},
 		},
 	})
@@ -65,39 +74,61 @@ func (p *place) application(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the applicationmaster found (-want +got):\n%s", diff)
 	}
+	if got, err := files.ReadFile(t.Context(), dir+"/"+outputName, 1<<20); err != nil || string(got) != "READ BY THE MASTER" {
+		t.Errorf("it has written %q, %v", got, err)
+	}
 }
 
-// files are what the ApplicationMaster's container gets: this test binary and the configuration.
-func (p *place) files(t *testing.T) map[string]records.LocalResource {
+// staged are what the ApplicationMaster's container gets: the configuration, which its NodeManager reads from HDFS
+// with alice's token, and this test binary, which is on every node.
+func (p *place) staged(t *testing.T, files *dfs.FS, dir string) map[string]records.LocalResource {
 	t.Helper()
-	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	text, err := p.conf.Marshal()
 	if err != nil {
 		t.Fatal(err)
 	}
-	conf := filepath.Join(t.TempDir(), confName)
-	if err := os.WriteFile(conf, text, 0o600); err != nil {
+	conf := dir + "/" + confName
+	if err := files.WriteFile(t.Context(), conf, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	files := map[string]records.LocalResource{}
-	for name, path := range map[string]string{binaryName: binary, confName: conf} {
-		info, err := os.Stat(path)
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	resources := map[string]records.LocalResource{}
+	for name, uri := range map[string]string{binaryName: "file://" + binary, confName: conf} {
+		info, err := files.Stat(t.Context(), uri)
 		if err != nil {
 			t.Fatal(err)
 		}
-		url, err := records.ParseURL("file://" + path)
+		url, err := records.ParseURL(info.URI)
 		if err != nil {
 			t.Fatal(err)
 		}
-		files[name] = records.LocalResource{
-			URL: url, Size: info.Size(), Timestamp: info.ModTime().UnixMilli(),
+		resources[name] = records.LocalResource{
+			URL: url, Size: info.Size, Timestamp: info.ModTime.UnixMilli(),
 			Type: records.LocalFile, Visibility: records.VisibilityApplication,
 		}
 	}
-	return files
+	return resources
+}
+
+// tokens are what containers need on a secure cluster: one for HDFS, which the ResourceManager may renew.
+func (p *place) tokens(t *testing.T) []byte {
+	t.Helper()
+	if p.protection == simple {
+		return nil
+	}
+	address, err := netip.ParseAddrPort(strings.Replace(p.NameNodeAddress(), "localhost", "127.0.0.1", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := p.nameNode(t, p.nameNodeOptions(t, alice, new(connections))).
+		DelegationToken(t.Context(), creds.IPService(address), p.conf.Get("yarn.resourcemanager.principal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return (&creds.Credentials{Tokens: map[string]*creds.Token{token.Service: token}}).Marshal()
 }
 
 func awaitEnd(t *testing.T, client *yarnclient.Client, id records.ApplicationID) records.ApplicationReport {

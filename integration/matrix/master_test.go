@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -18,13 +20,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// masterVariable makes this test binary an ApplicationMaster.
+// masterVariable makes this test binary an ApplicationMaster: it names the application's directory on HDFS.
 const masterVariable = "BOBBIN_TEST_MATRIX_MASTER"
 
-// The files in its container.
+// The files in its container, and those in the directory.
 const (
 	binaryName = "master"
 	confName   = "hadoop.xml"
+
+	inputName  = "input"
+	outputName = "output"
 )
 
 // exitStatus is that of the container that it runs.
@@ -56,14 +61,6 @@ func runMaster() int {
 
 // lead is an ApplicationMaster that runs one container.
 func lead(ctx context.Context, queries *atomic.Int64) error {
-	own, err := records.ParseContainerID(os.Getenv("CONTAINER_ID"))
-	if err != nil {
-		return err
-	}
-	credentials, err := creds.ReadFile(os.Getenv("HADOOP_TOKEN_FILE_LOCATION"))
-	if err != nil {
-		return err
-	}
 	text, err := os.ReadFile(confName)
 	if err != nil {
 		return err
@@ -72,12 +69,15 @@ func lead(ctx context.Context, queries *atomic.Int64) error {
 	if err != nil {
 		return err
 	}
+	if err := copyInCapitals(ctx, conf, os.Getenv(masterVariable)); err != nil {
+		return err
+	}
 	var toRM, toNM connections
-	rmOptions, err := amrm.FromConf(conf)
+	rmOptions, err := amrm.FromContainer(conf, os.Getenv)
 	if err != nil {
 		return err
 	}
-	rmOptions.Attempt, rmOptions.Token, rmOptions.RPC.Opened = own.Attempt, credentials.ByKind(creds.KindAMRM), toRM.add
+	rmOptions.RPC.Opened = toRM.add
 	nmOptions, err := nmclient.FromConf(conf)
 	if err != nil {
 		return err
@@ -99,6 +99,24 @@ func lead(ctx context.Context, queries *atomic.Int64) error {
 		return err
 	}
 	return rm.Finish(ctx, records.FinalSucceeded, string(told), "")
+}
+
+// copyInCapitals reads and writes on HDFS by the container's token.
+func copyInCapitals(ctx context.Context, conf *hadoopconf.Conf, dir string) error {
+	credentials, err := creds.ReadFile(os.Getenv("HADOOP_TOKEN_FILE_LOCATION"))
+	if err != nil {
+		return err
+	}
+	files := dfs.New(dfs.Options{
+		Conf: conf, User: alice, Patience: time.Minute,
+		Credentials: func() *creds.Credentials { return credentials },
+	})
+	defer files.Close()
+	text, err := files.ReadFile(ctx, dir+"/"+inputName, 1<<20)
+	if err != nil {
+		return err
+	}
+	return files.WriteFile(ctx, dir+"/"+outputName, bytes.ToUpper(text), 0o600)
 }
 
 // runOne runs a container to its end.

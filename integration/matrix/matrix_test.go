@@ -58,6 +58,7 @@ func TestEachReleaseUnderEachProtection(t *testing.T) {
 				t.Run("a user's calls", p.userCalls)
 				t.Run("tokens of the resourcemanager", p.resourceManagerTokens)
 				t.Run("tokens of the namenode", p.nameNodeTokens)
+				t.Run("files", p.files)
 				t.Run("an application", p.application)
 			})
 		}

@@ -38,14 +38,7 @@ func (p *place) resourceManagerTokens(t *testing.T) {
 // nameNodeTokens does so at the NameNode, which issues none in the open.
 func (p *place) nameNodeTokens(t *testing.T) {
 	var logins, bearers connections
-	o, err := yarnrpc.OptionsFrom(p.conf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Protocol = yarnrpc.HDFSClientProtocol
-	o.ServerFrom(p.conf, o.Protocol)
-	o.User = yarnrpc.UserInformation{Effective: alice}
-	o.Login, o.Opened = p.login(t, alice), logins.add
+	o := p.nameNodeOptions(t, alice, &logins)
 	const service = "127.0.0.1:1" // for files, which there is none of here
 	token, err := p.nameNode(t, o).DelegationToken(t.Context(), service, bob)
 	logins.check(t, p.byLogin("nn"))
@@ -58,9 +51,7 @@ func (p *place) nameNodeTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	renewer := o
-	renewer.Login = p.login(t, bob)
-	if _, err := p.nameNode(t, renewer).RenewDelegationToken(t.Context(), token); err != nil {
+	if _, err := p.nameNode(t, p.nameNodeOptions(t, bob, new(connections))).RenewDelegationToken(t.Context(), token); err != nil {
 		t.Errorf("renew it: %v", err)
 	}
 	o.Login, o.Token, o.Opened = nil, creds.Fixed(token), bearers.add
@@ -68,6 +59,20 @@ func (p *place) nameNodeTokens(t *testing.T) {
 		t.Errorf("cancel it, with itself: %v", err)
 	}
 	bearers.check(t, p.byToken())
+}
+
+// nameNodeOptions are what a user's program takes from the configuration to call the NameNode.
+func (p *place) nameNodeOptions(t *testing.T, user string, seen *connections) yarnrpc.Options {
+	t.Helper()
+	o, err := yarnrpc.OptionsFrom(p.conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Protocol = yarnrpc.HDFSClientProtocol
+	o.ServerFrom(p.conf, o.Protocol)
+	o.User = yarnrpc.UserInformation{Effective: user}
+	o.Login, o.Opened = p.login(t, user), seen.add
+	return o
 }
 
 func (p *place) nameNode(t *testing.T, o yarnrpc.Options) *hdfs.NameNode {

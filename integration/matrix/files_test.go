@@ -1,0 +1,135 @@
+package matrix
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/cluster"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+)
+
+// marker is in every file that is not too small for it.
+const marker = "what everybody may read unless there is privacy; "
+
+// files writes and reads files as a user, and looks at the bytes on the sockets.
+func (p *place) files(t *testing.T) {
+	var sockets recorder
+	files := p.openFiles(t, sockets.dial)
+	dir := scratch(t, files)
+	var all []byte
+	var uris []string
+	for _, size := range []int{0, 1, 64<<10 + 1, 1 << 20} {
+		want := []byte(strings.Repeat(marker, size/len(marker)+1)[:size])
+		uri := fmt.Sprintf("%s/%d", dir, size)
+		if err := files.WriteFile(t.Context(), uri, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := files.ReadFile(t.Context(), uri, 1<<30); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%d bytes come back to us as %d, %v", size, len(got), err)
+		}
+		all, uris = append(all, want...), append(uris, uri)
+	}
+	if got := p.javaReads(t, uris); !bytes.Equal(got, all) {
+		t.Errorf("the %d bytes of all files are %d to Java, or others", len(all), len(got))
+	}
+	readable := p.protection != privacy
+	if sent, got := sockets.saw(marker); sent != readable || got != readable {
+		t.Errorf("the content is seen on the way out: %t, back: %t; want %t", sent, got, readable)
+	}
+}
+
+// javaReads is the content of files, one after the other, as Hadoop's own client reads it.
+func (p *place) javaReads(t *testing.T, uris []string) []byte {
+	t.Helper()
+	cmd := p.Command(t.Context(), cluster.FsShell, append([]string{"-cat"}, uris...)...)
+	if p.protection == simple {
+		cmd.Env = append(cmd.Env, "HADOOP_USER_NAME="+alice)
+	} else {
+		cache := filepath.Join(t.TempDir(), "cache")
+		if err := p.Kinit(t.Context(), alice, cache); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Env = append(cmd.Env, "KRB5CCNAME="+cache)
+	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	content, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", cmd.Args, err, &stderr)
+	}
+	return content
+}
+
+// openFiles is HDFS as alice sees it.
+func (p *place) openFiles(t *testing.T, dial func(context.Context, string, string) (net.Conn, error)) *dfs.FS {
+	t.Helper()
+	files := dfs.New(dfs.Options{Conf: p.conf, User: alice, Login: p.login(t, alice), Patience: time.Minute, Dial: dial})
+	t.Cleanup(func() {
+		if err := files.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return files
+}
+
+// scratch makes a directory for one test.
+func scratch(t *testing.T, files *dfs.FS) string {
+	t.Helper()
+	home, err := files.Home()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := fmt.Sprintf("%s/matrix-%d", home, time.Now().UnixNano())
+	if err := files.MkdirAll(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// recorder keeps what passes sockets, in each direction.
+type recorder struct {
+	mu        sync.Mutex // guards sent and got
+	sent, got bytes.Buffer
+}
+
+// dial is for dfs.Options.
+func (r *recorder) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	return recorded{conn, r}, err
+}
+
+// saw says whether a text passed in a direction.
+func (r *recorder) saw(text string) (sent, got bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return bytes.Contains(r.sent.Bytes(), []byte(text)), bytes.Contains(r.got.Bytes(), []byte(text))
+}
+
+func (r *recorder) add(to *bytes.Buffer, b []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	to.Write(b)
+}
+
+type recorded struct {
+	net.Conn
+	by *recorder
+}
+
+func (c recorded) Write(b []byte) (int, error) {
+	c.by.add(&c.by.sent, b)
+	return c.Conn.Write(b)
+}
+
+func (c recorded) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.by.add(&c.by.got, b[:n])
+	return n, err
+}
