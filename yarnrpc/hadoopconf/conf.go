@@ -2,6 +2,10 @@
 // hdfs-site.xml and yarn-site.xml of one directory, over the few defaults of
 // Hadoop that this module relies on.
 //
+// Programs begin with it: Find says where the files are, Load reads them, and the
+// clients' FromConf functions take their options from the result. Marshal and
+// Parse hand it on to processes that have no such files.
+//
 // It follows org.apache.hadoop.conf.Configuration: later files override
 // earlier ones unless a property is final, deprecated names stand for their
 // successors, ${name} and ${env.NAME} are substituted when a value is read,

@@ -1,7 +1,14 @@
 // Package kerberos logs in to a Kerberos realm as Hadoop's clients do, over
 // github.com/jcmturner/gokrb5.
 //
-// It puts a reader of its own before each file that gokrb5 would read, because
+//	FromEnvironment   as the user of this machine, with the ticket that kinit got
+//	FromCache         with the ticket in a certain cache
+//	FromKeytab        as a service, with its keys
+//
+// Each makes a Login, which gets tickets and renews itself: it is what
+// yarnrpc.Options wants.
+//
+// The package puts a reader of its own before each file that gokrb5 would read, because
 // those refuse files that every other Kerberos program takes, or panic on damaged
 // ones: krb5.conf with its includes (LoadConfig), credential caches (FindCache,
 // ReadCache) and keytabs (ReadKeytab). Each answers in gokrb5's types, and each

@@ -98,9 +98,10 @@ func (c *Client) ApplicationReport(ctx context.Context, id records.ApplicationID
 	return pbconv.ApplicationReport(response.GetApplicationReport()), nil
 }
 
-// Kill ends an application (forceKillApplication) and waits until YARN says it has ended; one that has
-// ended already is no error. diagnostics is shown as the reason. The user must
-// be the owner, or have the right to modify the application.
+// Kill ends an application (forceKillApplication) and waits until YARN says it has
+// ended, which it does a moment early where the master is unmanaged; one that has
+// ended already is no error. diagnostics is shown as the reason. The user must be the
+// owner, or have the right to modify the application.
 func (c *Client) Kill(ctx context.Context, id records.ApplicationID, diagnostics string) error {
 	request := &yarnpb.KillApplicationRequestProto{ApplicationId: pbconv.ApplicationIDProto(id)}
 	if diagnostics != "" {
