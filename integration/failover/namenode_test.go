@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/user"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -42,6 +43,8 @@ type job struct {
 func TestTheActiveNameNodeGoesUnderLoad(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Config{NameNodeHA: true, NodeManagers: 1, HDFS: map[string]string{
 		"dfs.namenode.delegation.token.always-use": "true", // or open clusters issue none
+	}, Core: map[string]string{
+		"hadoop.security.key.provider.path": "jceks://file" + filepath.Join(t.TempDir(), "keys"), // in the place of a key server
 	}})
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -89,6 +92,7 @@ func TestTheActiveNameNodeGoesUnderLoad(t *testing.T) {
 	}
 
 	// The one that was killed comes back as a standby, and each nameservice is its own.
+	java(ctx, t, c, "org.apache.hadoop.crypto.key.KeyShell", "create", zoneKey) // NameNodes look for keys when they start
 	if err := c.Restart(ctx, "namenode1"); err != nil {
 		t.Fatal(err)
 	}
@@ -97,10 +101,13 @@ func TestTheActiveNameNodeGoesUnderLoad(t *testing.T) {
 			t.Errorf("by nameservice %s: %v", authority, err)
 		}
 	}
-	alone := newFS(t, dfs.Options{Conf: conf, User: me(t), Patience: time.Second})
-	if _, err := alone.Stat(ctx, "hdfs://"+c.NameNodeAddress()+"/"); !errors.Is(err, yarnrpc.ErrStandby) {
+	if _, err := nameNode(t, conf, c.NameNodeAddress(), yarnrpc.Policy{}).Layout(ctx, "/"); !errors.Is(err, yarnrpc.ErrStandby) {
 		t.Errorf("the first NameNode alone: %v", err)
 	}
+	if err := errors.Join(c.Deactivate(ctx, "namenode2"), c.Activate(ctx, "namenode1")); err != nil {
+		t.Fatal(err)
+	}
+	zonesAreRefused(ctx, t, c, plain)
 }
 
 func (j *job) run(ctx context.Context, stop <-chan struct{}) error {
@@ -247,27 +254,34 @@ func hdfsConf(t *testing.T, c *cluster.Cluster) *hadoopconf.Conf {
 // withToken gives credentials of the user's that hold nothing but a token for the nameservice.
 func withToken(ctx context.Context, t *testing.T, conf *hadoopconf.Conf) func() *creds.Credentials {
 	t.Helper()
-	o, err := hdfs.FromConf(conf, "bobbin", me(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := hdfs.NewDialer(o)
-	defer func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
 	service, err := hdfs.TokenService(ctx, conf, "bobbin")
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := d.NameNode().DelegationToken(ctx, service, me(t))
+	token, err := nameNode(t, conf, "bobbin", yarnrpc.Policy{MaxWait: time.Minute}).DelegationToken(ctx, service, me(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := creds.New()
 	all.Tokens[service] = token
 	return func() *creds.Credentials { return all }
+}
+
+// nameNode makes calls of the NameNodes of an authority.
+func nameNode(t *testing.T, conf *hadoopconf.Conf, authority string, p yarnrpc.Policy) *hdfs.NameNode {
+	t.Helper()
+	o, err := hdfs.FromConf(conf, authority, me(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Policy = p
+	d := hdfs.NewDialer(o)
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d.NameNode()
 }
 
 func newFS(t *testing.T, o dfs.Options) *dfs.FS {
