@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -11,12 +12,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// pendingCall is a call between its caller, the writer and the reader.
+// pendingCall is a call between its caller, who writes, and who reads. Its caller has
+// it from Conn.calls and gives it back.
 type pendingCall struct {
 	id      int32
 	frame   []byte
+	began   time.Time
 	sent    bool         // some of it may have left; guarded by Conn.mu while the call is pending
 	outcome chan outcome // capacity 1: whoever removes the call from those pending sends one
+	answer  []byte       // what the outcome's response is read from
 }
 
 // outcome is an answer, or why there is none.
@@ -26,13 +30,38 @@ type outcome struct {
 	maybeSent bool
 }
 
+// keptBytes is how much each of the buffers may hold that are used again, in bytes.
+const keptBytes = 1 << 20
+
+func kept(buffer []byte) []byte {
+	if cap(buffer) > keptBytes {
+		return nil
+	}
+	return buffer[:0]
+}
+
 // call makes one try of a call.
 func (c *Conn) call(ctx context.Context, id wire.Call, request, response proto.Message) error {
-	frame, err := wire.AppendCall(nil, id, request)
-	if err != nil {
+	call, reused := c.calls.Get().(*pendingCall)
+	if !reused {
+		call = &pendingCall{outcome: make(chan outcome, 1)}
+	}
+	began := time.Now()
+	call.id, call.sent, call.began = id.ID, false, began
+	err := c.try(ctx, call, id, request, response)
+	if c.o.Observe != nil {
+		c.o.Observe(tryOf(c.address, id, began, err).with(call))
+	}
+	call.frame, call.answer = kept(call.frame), kept(call.answer)
+	c.calls.Put(call)
+	return err
+}
+
+func (c *Conn) try(ctx context.Context, call *pendingCall, id wire.Call, request, response proto.Message) (err error) {
+	if call.frame, err = wire.AppendCall(call.frame, id, request); err != nil {
 		return &CallError{Address: c.address, Method: id.Method, Err: err}
 	}
-	result := c.exchange(ctx, &pendingCall{id: id.ID, frame: frame, outcome: make(chan outcome, 1)})
+	result := c.exchange(ctx, call)
 	switch {
 	case result.err != nil:
 		return &CallError{Address: c.address, Method: id.Method, MaybeSent: result.maybeSent, Err: result.err}
@@ -45,82 +74,102 @@ func (c *Conn) call(ctx context.Context, id wire.Call, request, response proto.M
 	return nil
 }
 
-// exchange queues a call and waits for what becomes of it. Where ctx ends first, the
+// exchange sends a call and waits for what becomes of it. Where ctx ends first, the
 // other calls do not notice.
 func (c *Conn) exchange(ctx context.Context, call *pendingCall) outcome {
 	select {
 	case c.room <- struct{}{}:
-		defer func() { <-c.room }()
-	case <-ctx.Done():
-		return outcome{err: contextError(ctx)}
-	case <-c.ended:
-		return outcome{err: c.Err()}
+	default:
+		select {
+		case c.room <- struct{}{}:
+			call.began = time.Now()
+		case <-ctx.Done():
+			return outcome{err: contextError(ctx)}
+		case <-c.ended:
+			return outcome{err: c.Err()}
+		}
 	}
-	if c.o.RPCTimeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, c.o.RPCTimeout, ErrTimeout)
-		defer cancel()
-	}
-	began := time.Now()
-	if err := c.add(call); err != nil {
+	defer func() { <-c.room }()
+	role, err := c.add(call)
+	if err != nil {
 		return outcome{err: err}
 	}
-	select {
-	case c.queue <- call:
-	case <-ctx.Done(): // the writer stands still
-	case <-c.ended:
+	if role.writes {
+		c.flush(role.crowded)
+	}
+	if role.reads {
+		c.lead(call)
 	}
 	select {
 	case result := <-call.outcome:
 		return result
 	case <-ctx.Done():
-		return c.abandon(ctx, call, began)
+		return c.abandon(ctx, call)
 	}
+}
+
+// role is what a caller has to do, as nobody else does.
+type role struct {
+	writes, reads bool
+	crowded       bool // other calls wait for answers, too
 }
 
 // add makes a call one that waits for an answer.
-func (c *Conn) add(call *pendingCall) error {
+func (c *Conn) add(call *pendingCall) (role, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.closed(); err != nil {
-		return err
+		return role{}, err
 	}
+	r := role{writes: !c.writing, reads: !c.reading, crowded: len(c.pending) > 0}
+	c.writing, c.reading = true, true
 	c.pending[call.id] = call
-	return nil
+	c.outgoing = append(c.outgoing, call)
+	return r, nil
 }
 
-// abandon gives up a call whose ctx has ended. If it was the time for an answer that
-// passed, and the server has not said anything at all since the call began, there may
-// be nobody any more, and the connection ends too.
-func (c *Conn) abandon(ctx context.Context, call *pendingCall, began time.Time) outcome {
+// forget makes a call one that nobody but its caller knows; false if it is already.
+// c.mu is held.
+func (c *Conn) forget(call *pendingCall) bool {
+	if c.pending[call.id] != call {
+		return false
+	}
+	delete(c.pending, call.id)
+	if !call.sent {
+		if i := slices.Index(c.outgoing, call); i >= 0 {
+			c.outgoing = slices.Delete(c.outgoing, i, i+1)
+		}
+	}
+	return true
+}
+
+// last reports whether a retired connection has nothing to wait for any more. c.mu is
+// held.
+func (c *Conn) last() bool { return c.retired && len(c.pending) == 0 && c.err == nil }
+
+// abandon gives up a call whose ctx has ended.
+func (c *Conn) abandon(ctx context.Context, call *pendingCall) outcome {
 	c.mu.Lock()
-	waiting := c.pending[call.id] == call
+	waiting := c.forget(call)
 	if waiting {
-		delete(c.pending, call.id)
 		c.used = time.Now()
 	}
-	silent := !c.heard.After(began)
-	last := c.retired && len(c.pending) == 0 && c.err == nil
-	sent := call.sent
+	last, sent := c.last(), call.sent
 	c.mu.Unlock()
 	if !waiting {
 		return <-call.outcome // it came at the same moment
 	}
-	cause := contextError(ctx)
-	switch {
-	case silent && errors.Is(cause, ErrTimeout):
-		c.end(cause, true)
-	case last:
+	if last {
 		c.end(ErrClosed, false)
 	}
-	return outcome{err: cause, maybeSent: sent}
+	return outcome{err: contextError(ctx), maybeSent: sent}
 }
 
 // contextError is why ctx has ended: one of our own time limits by its name, and
 // anything else with the context's own error, so that errors.Is finds both.
 func contextError(ctx context.Context) error {
 	cause := context.Cause(ctx)
-	if errors.Is(cause, ErrTimeout) || errors.Is(cause, ErrConnectTimeout) || errors.Is(cause, ctx.Err()) {
+	if errors.Is(cause, ErrConnectTimeout) || errors.Is(cause, ctx.Err()) {
 		return cause
 	}
 	return fmt.Errorf("%w: %w", ctx.Err(), cause)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,25 +22,41 @@ import (
 // itself after Options.MaxIdle, and one that breaks stays broken: a Proxy makes new
 // ones.
 type Conn struct {
-	address  string
-	o        Options
-	log      logrus.FieldLogger
-	identity *identity
-	conn     net.Conn
+	address    string
+	o          Options
+	log        logrus.FieldLogger
+	identity   *identity
+	conn       net.Conn    // below protection
+	socket     *socket     // of conn; nil: it has none, or none that we know of
+	polls      bool        // who waits for an answer does so in the kernel at first; not on the only processor
+	protection *protection // nil: none
 
-	room  chan struct{}     // holds one for each call that waits for its answer
-	queue chan *pendingCall // from callers to the writer; as many as room has, so that only full rooms block
-	ended chan struct{}     // closed with err set, by end
-	gone  chan struct{}     // closed when the reader and the writer have returned
+	calls  sync.Pool      // of *pendingCall, between calls
+	room   chan struct{}  // holds one for each call that waits for its answer
+	resume chan struct{}  // from a caller who stops reading while calls wait, to the reader; capacity 1, as one reads
+	ended  chan struct{}  // closed with err set, by end
+	gone   chan struct{}  // closed when no goroutine is left
+	tasks  sync.WaitGroup // goroutines beside the reader; none is added after the end
+
+	// For who reads: what has come, and what of that was protected.
+	inbox, unwrapped wire.Inbox
+	// For who writes: a batch of frames, their protected form, and what the kernel has
+	// not taken of the last batch.
+	frames, wrapped, rest []byte
 
 	mu       sync.Mutex // guards what follows
 	pending  map[int32]*pendingCall
-	err      error     // why the connection takes no calls any more
-	writeErr error     // why the writer has given up; the reader then finds out why
-	retired  bool      // ends when the last pending call has its answer
-	heard    time.Time // when the last answer came
-	pinged   time.Time // when the last ping left
-	used     time.Time // when the last call left those pending
+	outgoing []*pendingCall // those pending of which nothing has been written
+	writing  bool           // somebody writes
+	reading  bool           // somebody reads
+	brisk    bool           // calls follow each other closely, and so do their answers
+	ping     bool           // a ping is to be written
+	err      error          // why the connection takes no calls any more
+	writeErr error          // why nobody writes any more; who reads then finds out why
+	retired  bool           // ends when the last pending call has its answer
+	heard    time.Time      // when the last answer came
+	pinged   time.Time      // when the last ping was due
+	used     time.Time      // when the last call left those pending
 }
 
 // identity numbers the calls of a client. Servers that remember calls know them by
@@ -86,28 +103,35 @@ func dial(ctx context.Context, address string, o Options, id *identity) (*Conn, 
 func newConn(opened net.Conn, address string, o Options, id *identity) *Conn {
 	now := time.Now()
 	c := &Conn{
-		address:  address,
-		o:        o,
-		log:      o.Logger.WithField("address", address),
-		identity: id,
-		conn:     opened,
-		room:     make(chan struct{}, o.MaxCalls),
-		queue:    make(chan *pendingCall, o.MaxCalls),
-		ended:    make(chan struct{}),
-		gone:     make(chan struct{}),
-		pending:  make(map[int32]*pendingCall),
-		heard:    now,
-		used:     now,
+		address:   address,
+		o:         o,
+		log:       o.Logger.WithField("address", address),
+		identity:  id,
+		conn:      opened,
+		room:      make(chan struct{}, o.MaxCalls),
+		resume:    make(chan struct{}, 1),
+		ended:     make(chan struct{}),
+		gone:      make(chan struct{}),
+		inbox:     wire.Inbox{Limit: o.MaxResponse},
+		unwrapped: wire.Inbox{Limit: o.MaxResponse},
+		pending:   make(map[int32]*pendingCall),
+		heard:     now,
+		used:      now,
 	}
-	written := make(chan struct{})
+	if protected, is := opened.(*protectedConn); is {
+		c.conn, c.protection = protected.Conn, protected.protection
+		c.inbox.Limit = protected.limit
+	}
+	c.socket = newSocket(c.conn)
+	if c.polls = c.socket != nil && runtime.GOMAXPROCS(0) > 1; !c.polls {
+		c.reading = true
+		c.resume <- struct{}{} // the reader reads to the end
+	}
+	c.tasks.Go(c.keep)
 	go func() { // ends when the connection does
-		defer close(written)
-		c.write()
-	}()
-	go func() { // ends when the connection does, which reading finds out
 		defer close(c.gone)
 		c.read()
-		<-written
+		c.tasks.Wait()
 	}()
 	c.log.Debug("connection opened")
 	return c
@@ -174,7 +198,7 @@ func (c *Conn) end(cause error, executed bool) {
 	}
 	c.err = cause
 	orphans := c.pending
-	c.pending = nil
+	c.pending, c.outgoing = nil, nil
 	c.mu.Unlock()
 
 	close(c.ended)

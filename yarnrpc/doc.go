@@ -10,8 +10,14 @@
 // whether it may have been executed. Judge has the table of what would help, which a
 // Proxy goes by; how long it goes on is its Policy's, and Hadoop's options give one.
 //
-// A Conn has two goroutines, one that reads and one that writes, pings and closes
-// when idle; Close waits for them. A Proxy has none but its connections': callers'
-// goroutines dial, retry and decode answers. The package imports of ours hadoopproto and
-// what lies under yarnrpc, never the typed clients that are built on it.
+// Options.Logger and Options.Observe are the hooks for logs and for metrics of each try.
+//
+// A Conn has two goroutines, one that reads and one that pings, watches time limits and
+// closes when idle, and now and then one that writes what the kernel did not take at
+// once; Close waits for them. Over TCP callers write their requests themselves, several
+// calls at a time where there are several callers, and one who calls alone reads his
+// answer, too; buffers are used again, so that a call allocates nothing but its decoded
+// answer. A Proxy has no goroutines but its connections': callers dial, retry and decode
+// answers. The package imports of ours hadoopproto and what lies under yarnrpc, never the
+// typed clients that are built on it.
 package yarnrpc

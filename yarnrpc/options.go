@@ -91,6 +91,10 @@ type Options struct {
 	// Opened is told of each new connection, before its first call: who proved what, and
 	// what protects the calls. It must not block. Nil: nobody is told.
 	Opened func(address string, s Security)
+	// Observe is told of each try of a call when it has ended, by the goroutine that
+	// called: for metrics, traces and logs of calls. It must not block. Nil: nobody is
+	// told, and nothing is spent on it.
+	Observe func(Try)
 	// Logger gets connections at debug level and retries at warning level. Nil: nothing is logged.
 	Logger logrus.FieldLogger
 }

@@ -11,16 +11,65 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// protectedConn passes a byte stream through a SASL layer: what is written goes out
-// in frames of wrapped bytes, what is read was unwrapped from such frames. A frame of
-// the stream may share a wrapper with others or span several.
-//
-// After an error in the middle of a wrapper the rest cannot be read, so a direction
-// that has failed once stays failed.
+// protection passes a byte stream through a SASL layer: what is written goes out in
+// frames of wrapped bytes, what is read was unwrapped from such frames. A frame of the
+// stream may share a wrapper with others or span several. Each direction is for one
+// goroutine at a time, and after an error it is of no further use.
+type protection struct {
+	layer  sasl.Layer
+	server string // address, for errors
+}
+
+// wrap adds the protected form of plain to b.
+func (p *protection) wrap(b, plain []byte) ([]byte, error) {
+	for len(plain) > 0 {
+		part := plain[:min(len(plain), p.layer.MaxMessage())]
+		plain = plain[len(part):]
+		token, err := p.layer.Wrap(part)
+		if err != nil {
+			return b, err
+		}
+		b, err = wire.AppendSASL(b, &commonpb.RpcSaslProto{
+			State: commonpb.RpcSaslProto_WRAP.Enum(),
+			Token: token,
+		})
+		if err != nil {
+			return b, err
+		}
+	}
+	return b, nil
+}
+
+// unwrap gives what a server's frame protects. Servers put each answer into one, however
+// long.
+func (p *protection) unwrap(frame []byte) ([]byte, error) {
+	response, err := wire.ParseResponse(frame)
+	if err != nil {
+		return nil, err
+	}
+	if response.Failure != nil {
+		return nil, remoteError(p.server, "", response.Failure)
+	}
+	var wrapped commonpb.RpcSaslProto
+	if response.CallID != wire.CallSASL {
+		return nil, fmt.Errorf("%w: an unprotected answer on a protected connection", wire.ErrMalformed)
+	}
+	if err := response.Decode(&wrapped); err != nil {
+		return nil, err
+	}
+	if wrapped.GetState() != commonpb.RpcSaslProto_WRAP {
+		return nil, unexpectedState(&wrapped)
+	}
+	return p.layer.Unwrap(wrapped.GetToken())
+}
+
+// protectedConn is a connection under protection, for those who know of none. After an
+// error in the middle of a wrapper the rest cannot be read, so a direction that has
+// failed once stays failed.
 type protectedConn struct {
 	net.Conn
-	layer sasl.Layer
-	limit int // of a wrapper that is read, in bytes
+	protection *protection
+	limit      int // of a wrapper that is read, in bytes
 
 	writing  sync.Mutex // guards writeErr and the order of wrapped frames
 	writeErr error
@@ -37,14 +86,18 @@ const wrapping = 1 << 10
 // newProtectedConn makes a connection whose server puts each answer, of at most
 // maxResponse bytes, into one wrapper.
 func newProtectedConn(conn net.Conn, layer sasl.Layer, maxResponse int) *protectedConn {
-	return &protectedConn{Conn: conn, layer: layer, limit: min(maxResponse, math.MaxInt32-wrapping) + wrapping}
+	return &protectedConn{
+		Conn:       conn,
+		protection: &protection{layer: layer, server: conn.RemoteAddr().String()},
+		limit:      min(maxResponse, math.MaxInt32-wrapping) + wrapping,
+	}
 }
 
 func (c *protectedConn) Write(p []byte) (n int, err error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	for len(p) > 0 && c.writeErr == nil {
-		part := p[:min(len(p), c.layer.MaxMessage())]
+		part := p[:min(len(p), c.protection.layer.MaxMessage())]
 		if c.writeErr = c.writeWrapped(part); c.writeErr == nil {
 			p = p[len(part):]
 			n += len(part)
@@ -54,14 +107,7 @@ func (c *protectedConn) Write(p []byte) (n int, err error) {
 }
 
 func (c *protectedConn) writeWrapped(part []byte) error {
-	token, err := c.layer.Wrap(part)
-	if err != nil {
-		return err
-	}
-	frame, err := wire.AppendSASL(nil, &commonpb.RpcSaslProto{
-		State: commonpb.RpcSaslProto_WRAP.Enum(),
-		Token: token,
-	})
+	frame, err := c.protection.wrap(nil, part)
 	if err != nil {
 		return err
 	}
@@ -83,28 +129,10 @@ func (c *protectedConn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// readWrapped reads a wrapper. Servers put each answer into one, however long.
 func (c *protectedConn) readWrapped() ([]byte, error) {
 	frame, err := wire.ReadFrame(c.Conn, c.limit)
 	if err != nil {
 		return nil, err
 	}
-	response, err := wire.ParseResponse(frame)
-	if err != nil {
-		return nil, err
-	}
-	if response.Failure != nil {
-		return nil, remoteError(c.RemoteAddr().String(), "", response.Failure)
-	}
-	var wrapped commonpb.RpcSaslProto
-	if response.CallID != wire.CallSASL {
-		return nil, fmt.Errorf("%w: an unprotected answer on a protected connection", wire.ErrMalformed)
-	}
-	if err := response.Decode(&wrapped); err != nil {
-		return nil, err
-	}
-	if wrapped.GetState() != commonpb.RpcSaslProto_WRAP {
-		return nil, unexpectedState(&wrapped)
-	}
-	return c.layer.Unwrap(wrapped.GetToken())
+	return c.protection.unwrap(frame)
 }

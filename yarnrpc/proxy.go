@@ -73,7 +73,7 @@ func (p *Proxy) Call(ctx context.Context, method string, request, response proto
 	}
 	id := p.identity.call(p.o.Protocol, method)
 	state := tries{policy: p.policy, addresses: len(p.addresses), began: time.Now()}
-	failed := failures{method: method, last: make(map[string]error)}
+	failed := failures{method: method}
 	for {
 		l, err := p.try(ctx, id, request, response)
 		if err == nil {
@@ -107,9 +107,17 @@ func (p *Proxy) Call(ctx context.Context, method string, request, response proto
 
 // try makes one try of a call.
 func (p *Proxy) try(ctx context.Context, id wire.Call, request, response proto.Message) (*link, error) {
+	var began time.Time
+	if p.o.Observe != nil {
+		began = time.Now()
+	}
 	l := p.connect(ctx)
 	if l.err != nil {
-		return l, &CallError{Address: l.address, Method: id.Method, Err: l.err}
+		err := &CallError{Address: l.address, Method: id.Method, Err: l.err}
+		if p.o.Observe != nil {
+			p.o.Observe(tryOf(l.address, id, began, err))
+		}
+		return l, err
 	}
 	return l, l.conn.call(ctx, id, request, response)
 }
@@ -256,6 +264,9 @@ func (f *failures) add(address string, err error) {
 	before := f.last[address]
 	if before != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrClosed)) {
 		err = fmt.Errorf("%w, after: %w", err, before)
+	}
+	if f.last == nil {
+		f.last = make(map[string]error)
 	}
 	f.last[address] = err
 }

@@ -1,77 +1,133 @@
 package yarnrpc
 
 import (
-	"bufio"
 	"fmt"
-	"io"
-	"math"
-	"net"
+	"runtime"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// write sends what callers queue, and what keeps the connection healthy.
-func (c *Conn) write() {
-	w := bufio.NewWriter(timedWriter{c.conn, c.o.RPCTimeout})
-	wake := time.NewTimer(c.upkeepInterval())
-	defer wake.Stop()
-	for {
-		var err error
-		select {
-		case call := <-c.queue:
-			if c.departs(call) {
-				_, err = w.Write(call.frame)
-			}
-		case <-wake.C:
-			var next time.Duration
-			next, err = c.upkeep(w)
-			wake.Reset(next)
-		case <-c.ended:
+// Who has made c.writing true writes, and looks for more before that is false again:
+// a caller, as long as the kernel takes what there is at once, or else a goroutine.
+
+const (
+	// batchBytes is about how much goes out with one write, in bytes.
+	batchBytes = 64 << 10
+	// callerWrites is how often a caller writes for others before it looks after its
+	// own call.
+	callerWrites = 4
+)
+
+// flush writes what is queued, of which the kernel takes at once what it can. crowded:
+// others are making calls.
+func (c *Conn) flush(crowded bool) {
+	if c.socket == nil {
+		c.startWriter()
+		return
+	}
+	if crowded {
+		runtime.Gosched() // callers that are about to queue theirs spare themselves a write
+	}
+	for range callerWrites {
+		batch, err := c.batch()
+		if err != nil {
+			c.stopWriting(err)
 			return
 		}
-		if err == nil && len(c.queue) == 0 {
-			err = w.Flush()
+		if batch == nil {
+			return
+		}
+		n, err := c.socket.tryWrite(batch)
+		if err != nil {
+			c.stopWriting(err)
+			return
+		}
+		if c.rest = batch[n:]; len(c.rest) > 0 {
+			break
+		}
+	}
+	c.startWriter()
+}
+
+// startWriter makes a goroutine go on with writing, which ends when all is written or
+// the connection ends.
+func (c *Conn) startWriter() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.tasks.Go(c.write)
+	}
+}
+
+// write writes what is queued.
+func (c *Conn) write() {
+	for batch := c.rest; ; {
+		var err error
+		if len(batch) > 0 {
+			err = c.writeOut(batch)
+		}
+		c.rest = nil
+		if err == nil {
+			batch, err = c.batch()
 		}
 		if err != nil {
 			c.stopWriting(err)
 			return
 		}
-	}
-}
-
-// timedWriter gives each write a time limit, if that is more than 0.
-type timedWriter struct {
-	net.Conn
-	limit time.Duration
-}
-
-func (w timedWriter) Write(p []byte) (int, error) {
-	if w.limit > 0 {
-		if err := w.SetWriteDeadline(time.Now().Add(w.limit)); err != nil {
-			return 0, err
+		if batch == nil {
+			return
 		}
 	}
-	return w.Conn.Write(p)
 }
 
-// departs notes that a call is about to be sent; false if its caller has left.
-func (c *Conn) departs(call *pendingCall) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.pending[call.id] != call {
-		return false
+func (c *Conn) writeOut(b []byte) error {
+	if c.o.RPCTimeout > 0 {
+		if err := c.conn.SetWriteDeadline(time.Now().Add(c.o.RPCTimeout)); err != nil {
+			return err
+		}
 	}
-	call.sent = true
-	return true
+	_, err := c.conn.Write(b)
+	return err
+}
+
+// batch takes what is queued, up to batchBytes or one call, as bytes for the wire, which are
+// good until the next batch. Nil if there is nothing; then nobody writes any more.
+func (c *Conn) batch() ([]byte, error) {
+	frames := kept(c.frames)
+	c.mu.Lock()
+	if c.ping {
+		frames, c.ping = wire.AppendPing(frames, c.identity.client[:]), false
+	}
+	taken := 0
+	for _, call := range c.outgoing {
+		if len(frames) > 0 && len(frames)+len(call.frame) > batchBytes {
+			break
+		}
+		frames = append(frames, call.frame...)
+		call.sent = true
+		taken++
+	}
+	c.outgoing = append(c.outgoing[:0], c.outgoing[taken:]...)
+	c.frames, c.writing = frames, len(frames) > 0
+	c.mu.Unlock()
+	if len(frames) == 0 {
+		return nil, nil
+	}
+	if c.protection == nil {
+		return frames, nil
+	}
+	var err error
+	c.wrapped, err = c.protection.wrap(kept(c.wrapped), frames)
+	return c.wrapped, err
 }
 
 // lastWords is how long a server that does not take our bytes any more has for
 // saying why.
 const lastWords = time.Second
 
-// stopWriting leaves the end of the connection to the reader, as a server that
-// refuses us says so before it closes.
+// stopWriting leaves the end of the connection to who reads, as a server that refuses
+// us says so before it closes.
 func (c *Conn) stopWriting(err error) {
 	c.mu.Lock()
 	c.writeErr = err
@@ -79,56 +135,4 @@ func (c *Conn) stopWriting(err error) {
 	if deadlineErr := c.conn.SetReadDeadline(time.Now().Add(lastWords)); deadlineErr != nil {
 		c.end(fmt.Errorf("write: %w", err), true)
 	}
-}
-
-// upkeepInterval is the longest the writer may leave the connection alone.
-func (c *Conn) upkeepInterval() time.Duration {
-	interval := time.Duration(math.MaxInt64)
-	for _, d := range []time.Duration{c.o.PingInterval, c.o.MaxIdle} {
-		if d > 0 {
-			interval = min(interval, d)
-		}
-	}
-	return interval
-}
-
-// upkeep pings a server that owes answers and is silent, and ends a connection that
-// nobody uses. It says when to look again.
-func (c *Conn) upkeep(w io.Writer) (next time.Duration, err error) {
-	next = c.upkeepInterval()
-	ping, idle := false, false
-	now := time.Now()
-	c.mu.Lock()
-	switch {
-	case len(c.pending) > 0 && c.o.PingInterval > 0:
-		due := later(c.heard, c.pinged).Add(c.o.PingInterval).Sub(now)
-		if ping = due <= 0; ping {
-			c.pinged = now
-		} else {
-			next = min(next, due)
-		}
-	case len(c.pending) == 0 && c.o.MaxIdle > 0:
-		due := c.used.Add(c.o.MaxIdle).Sub(now)
-		if idle = due <= 0; idle {
-			c.retired = true // under the same lock: nobody has come in between
-		} else {
-			next = min(next, due)
-		}
-	}
-	c.mu.Unlock()
-	if idle {
-		c.end(ErrClosed, false)
-	}
-	if !ping {
-		return next, nil
-	}
-	_, err = w.Write(wire.AppendPing(nil, c.identity.client[:]))
-	return next, err
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

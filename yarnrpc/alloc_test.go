@@ -1,0 +1,59 @@
+//go:build !race
+
+package yarnrpc_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+)
+
+// What is allocated for a call is what its answer consists of, however long it and the
+// request are: buffers and bookkeeping are used again. (The race detector makes sync.Pool
+// forget at random.)
+func TestACallAllocatesItsAnswerAlone(t *testing.T) {
+	for _, length := range []struct{ request, answer int }{{100, 100}, {100 << 10, 100}, {100, 100 << 10}} {
+		t.Run(fmt.Sprintf("%d bytes and %d back", length.request, length.answer), func(t *testing.T) {
+			request, answer := longCall(length.request, length.answer)
+			c := yarnrpc.NewProxy([]string{parrot(t, answer)}, options(), yarnrpc.Policy{})
+			defer closeOrFail(t, c)
+			encoded, err := proto.Marshal(answer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var response commonpb.CredentialsKVProto
+			call := func() error { return c.Call(t.Context(), method, request, &response) }
+			decode := func() error { return proto.Unmarshal(encoded, &response) }
+			objects, bytes := allocated(t, call)
+			wantObjects, wantBytes := allocated(t, decode)
+			if objects > wantObjects+0.1 {
+				t.Errorf("%v allocations, of which %v are the answer's", objects, wantObjects)
+			}
+			if bytes > wantBytes+2<<10 {
+				t.Errorf("%v bytes, of which %v are the answer's", bytes, wantBytes)
+			}
+		})
+	}
+}
+
+// allocated counts what an operation allocates on average, once its buffers have grown.
+func allocated(t *testing.T, operation func() error) (objects, bytes float64) {
+	t.Helper()
+	const times = 1000
+	var before, after runtime.MemStats
+	for i := range 2 * times {
+		if i == times {
+			runtime.ReadMemStats(&before)
+		}
+		if err := operation(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	return float64(after.Mallocs-before.Mallocs) / times, float64(after.TotalAlloc-before.TotalAlloc) / times
+}
