@@ -1,0 +1,44 @@
+package yarn
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+)
+
+// It would catch a client that dials DataNodes by addresses which only the cluster's own
+// network knows, as those of machines with two networks are.
+func TestHDFSDataNodesAreDialledByNameWhereTheConfigurationSaysSo(t *testing.T) {
+	t.Parallel()
+	c := hadoop.Cluster(t)
+	for byName, want := range map[bool]string{false: "127.0.0.1", true: c.NodeManagers()[0]} {
+		var mu sync.Mutex
+		hosts := make(map[string]bool)
+		conf := confOf(t, c).With("test", map[string]string{"dfs.client.use.datanode.hostname": fmt.Sprint(byName)})
+		f := newFS(t, dfs.Options{Conf: conf, User: me(t), Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			host, port, err := net.SplitHostPort(address)
+			if err == nil && address != c.NameNodeAddress() {
+				mu.Lock()
+				hosts[host] = true
+				mu.Unlock()
+				address = net.JoinHostPort("127.0.0.1", port) // where it listens, whatever its name
+			}
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		}})
+		uri := scratch(t, f) + "/file"
+		create(t, f, uri, noise(1000))
+		if content, err := f.ReadFile(t.Context(), uri, 1000); err != nil || !bytes.Equal(content, noise(1000)) {
+			t.Errorf("by name: %t: %d bytes, %v", byName, len(content), err)
+		}
+		mu.Lock()
+		if len(hosts) != 1 || !hosts[want] {
+			t.Errorf("by name: %t: dialled %v, want %s", byName, hosts, want)
+		}
+		mu.Unlock()
+	}
+}
