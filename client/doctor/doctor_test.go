@@ -278,7 +278,7 @@ func TestEachIllnessIsFound(t *testing.T) {
 		},
 		"a ResourceManager that is down": {
 			func(*machine) {},
-			"resourcemanager", Failed, "127.0.0.1:1 does not work: connect: connection refused", "(yarn.resourcemanager.address, core-site.xml:3)",
+			"resourcemanager", Failed, "127.0.0.1:1 (yarn.resourcemanager.address, core-site.xml:3) does not work: connect: connection refused", "correct its address",
 		},
 		"both ResourceManagers down": {
 			func(m *machine) {
@@ -293,7 +293,7 @@ func TestEachIllnessIsFound(t *testing.T) {
 		},
 		"a NameNode that is down": {
 			func(*machine) {},
-			"namenode", Failed, "127.0.0.1:1 does not work: connect: connection refused", "(fs.defaultFS, core-site.xml:2)",
+			"namenode", Failed, "127.0.0.1:1 (fs.defaultFS, core-site.xml:2) does not work: connect: connection refused", "correct its address",
 		},
 		"files on this machine": {
 			func(m *machine) { delete(m.properties, "fs.defaultFS") },
@@ -433,7 +433,7 @@ func TestAWebServerInPlaceOfTheResourceManager(t *testing.T) {
 	defer server.Close()
 	m := newMachine(t)
 	m.properties["yarn.resourcemanager.address"] = server.Listener.Addr().String()
-	m.wants(m.examine(), "resourcemanager", Failed, "the peer speaks HTTP", "the port of its RPC (yarn.resourcemanager.address, ")
+	m.wants(m.examine(), "resourcemanager", Failed, "the peer speaks HTTP", "the port of its RPC")
 }
 
 // TestOneOfAPairMayBeDown would catch an alarm about a pair that does its work.
@@ -445,7 +445,7 @@ func TestOneOfAPairMayBeDown(t *testing.T) {
 		"yarn.resourcemanager.hostname.b": "127.0.0.1", "yarn.resourcemanager.address.b": fake.Conf().Get("yarn.resourcemanager.address"),
 	})
 	got := m.examine()
-	m.wants(got, "resourcemanager", Warning, "a, 127.0.0.1:1 does not work: connect: connection refused", "yarn.resourcemanager.address.a")
+	m.wants(got, "resourcemanager", Warning, "a, 127.0.0.1:1 (yarn.resourcemanager.address.a, ", "correct its address")
 	if f := got["resourcemanager"].Findings; len(f) != 2 || !strings.Contains(f[1].Text, "is active") {
 		t.Errorf("found %+v", f)
 	}

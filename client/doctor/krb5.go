@@ -107,7 +107,7 @@ func (v *visit) checkCache() []Finding {
 	if v.login, err = kerberos.FromCache(v.krb5, path); err != nil {
 		return []Finding{failed(oneLine(err), "run kinit "+who)}
 	}
-	text := fmt.Sprintf("%s has a ticket of %s until %s, for %s", path, who, moment(ticket.End), rounded(ticket.End.Sub(now)))
+	text := fmt.Sprintf("%s has a ticket of %s (%s) until %s, for %s", path, who, kerberos.EnctypeName(ticket.Enctype), moment(ticket.End), rounded(ticket.End.Sub(now)))
 	if ticket.RenewTill.After(ticket.End) {
 		return []Finding{ok(fmt.Sprintf("%s; it can be renewed until %s", text, moment(ticket.RenewTill)))}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
@@ -51,11 +52,12 @@ func remedies() []helps {
 		{sasl.ErrEncryptionType, "ask for AES keys of the server's account"},
 		{yarnrpc.ErrNoCommonAuth, "set hadoop.security.authentication in core-site.xml to what the server has"},
 		{yarnrpc.ErrSASL, "the server does not take the ticket: its keytab or its clock may be wrong, its log says which"},
-		{yarnrpc.ErrAccessControl, "ask for access (hadoop-policy.xml there); or hadoop.security.authentication is not the server's"},
+		{yarnrpc.ErrAccessControl, "ask the administrator for access (hadoop-policy.xml, hadoop.proxyuser)"},
 		{yarnrpc.ErrNoSuchProtocol, "this is the port of another service: correct it"},
 		{yarnrpc.ErrVersionMismatch, "this is the port of another service: correct it"},
 		{wire.ErrMalformed, "this seems the port of another service: correct it"},
 		{fs.ErrPermission, "ask for the right"},
+		{filesystem.ErrEncryptionZone, "name a directory outside of encryption zones (yarn.staging-directory)"},
 		{syscall.ECONNREFUSED, "have the server started, or correct its address"},
 		{syscall.ECONNRESET, "the server ends connections at once: its log says why"},
 		{io.EOF, "the server ends connections at once: its log says why"},
@@ -72,6 +74,9 @@ func (v *visit) remedy(err error) string {
 	}
 	if _, is := errors.AsType[*wire.FrameError](err); is {
 		return "name the port of its RPC"
+	}
+	if remote, is := errors.AsType[*yarnrpc.RemoteError](err); is && remote.Method == "" && remote.Is(yarnrpc.ErrAccessControl) && !v.secure() {
+		return "it wants a login: set hadoop.security.authentication to kerberos, as the cluster's own core-site.xml does"
 	}
 	for _, r := range remedies() {
 		if errors.Is(err, r.against) {

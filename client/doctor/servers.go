@@ -172,7 +172,7 @@ func (v *visit) judge(what string, answers []answer, remedy string) []Finding {
 		case a.standby:
 			findings = append(findings, ok(name+" is standby"))
 		default:
-			f := failed(fmt.Sprintf("%s does not work: %s", name, cause(a.err)), v.remedy(a.err)+" ("+v.place(a.property)+")")
+			f := failed(fmt.Sprintf("%s (%s) does not work: %s", name, v.place(a.property), cause(a.err)), v.remedy(a.err))
 			if active {
 				f.Status = Warning
 			}

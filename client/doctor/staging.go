@@ -76,7 +76,11 @@ func (v *visit) tryFile(ctx context.Context, fsys files, where, dir string) []Fi
 	content := []byte("written by bobbin doctor; it may be removed\n")
 	file := dir + "/trial"
 	began := v.Now()
-	if err := fsys.WriteFile(ctx, file, content, 0o600); err != nil {
+	err := fsys.WriteFile(ctx, file, content, 0o600)
+	if errors.Is(err, filesystem.ErrEncryptionZone) {
+		return []Finding{failed("write a file in "+where+": "+cause(err), v.remedy(err))}
+	}
+	if err != nil {
 		return []Finding{failed("write a file in "+where+": "+cause(err), "see that DataNodes are up, with room, and that a firewall allows their addresses")}
 	}
 	got, err := fsys.ReadFile(ctx, file, int64(len(content)))

@@ -56,7 +56,7 @@ func TestWhatIsWrongOnAnOpenCluster(t *testing.T) {
 			alice, []string{"-D", "flink.yarn.resourcemanager.address=" + c.NameNodeAddress()}, "resourcemanager", "Unknown protocol", "port of another service",
 		},
 		"a NameNode that is not there": {
-			alice, []string{"-D", "flink.hadoop.fs.defaultFS=hdfs://127.0.0.1:1"}, "namenode", "connection refused", "fs.defaultFS",
+			alice, []string{"-D", "flink.hadoop.fs.defaultFS=hdfs://127.0.0.1:1"}, "namenode", "127.0.0.1:1 (fs.defaultFS, ", "correct its address",
 		},
 		"a host that is not there": {
 			alice, []string{"-D", "flink.hadoop.fs.defaultFS=hdfs://nowhere.invalid:8020"}, "names", "nowhere.invalid is not known (fs.defaultFS", "/etc/hosts",

@@ -58,7 +58,7 @@ func TestASecureCluster(t *testing.T) {
 	for name, tc := range map[string]struct{ option, check, text, remedy string }{
 		"less protection than the server's": {"flink.hadoop.hadoop.rpc.protection=authentication", "resourcemanager", "no common quality of protection", "hadoop.rpc.protection"},
 		"a server of another name":          {"flink.yarn.resourcemanager.principal=yarn/_HOST@" + cluster.Realm, "resourcemanager", "rm/localhost@" + cluster.Realm, "principal"},
-		"a client without Kerberos":         {"flink.hadoop.hadoop.security.authentication=simple", "resourcemanager", "AccessControlException", "hadoop.security.authentication"},
+		"a client without Kerberos":         {"flink.hadoop.hadoop.security.authentication=simple", "resourcemanager", "AccessControlException", "set hadoop.security.authentication to kerberos"},
 		"a home of another's":               {"yarn.staging-directory=/user/bob", "staging", "alice may not write in", "yarn.staging-directory"},
 		"a queue that is closed to her":     {"yarn.application.queue=closed", "queue", "user alice may not submit to root.closed", "choose one of root.default"},
 	} {
@@ -78,7 +78,7 @@ func TestASecureCluster(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := examine(t, alice, byKeytab...)
-		e.wants(t, "resourcemanager", doctor.Warning, "connection refused", "yarn-site.xml")
+		e.wants(t, "resourcemanager", doctor.Warning, "does not work: connect: connection refused", "have the server started")
 		e.well(t, "queue")
 		if err := c.Kill(t.Context(), active); err != nil {
 			t.Fatal(err)
@@ -92,7 +92,7 @@ func TestASecureCluster(t *testing.T) {
 		if err := c.Kill(t.Context(), "namenode"); err != nil {
 			t.Fatal(err)
 		}
-		examine(t, alice, byKeytab...).wants(t, "namenode", doctor.Failed, "does not work", "fs.defaultFS")
+		examine(t, alice, byKeytab...).wants(t, "namenode", doctor.Failed, "(fs.defaultFS, core-site.xml:", "")
 	})
 	t.Run("the KDC is down", func(t *testing.T) {
 		if err := c.Kill(t.Context(), "kdc"); err != nil {
