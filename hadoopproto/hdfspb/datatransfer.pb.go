@@ -25,6 +25,68 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type AccessModeProto int32
+
+const (
+	AccessModeProto_READ    AccessModeProto = 1
+	AccessModeProto_WRITE   AccessModeProto = 2
+	AccessModeProto_COPY    AccessModeProto = 3
+	AccessModeProto_REPLACE AccessModeProto = 4
+)
+
+// Enum value maps for AccessModeProto.
+var (
+	AccessModeProto_name = map[int32]string{
+		1: "READ",
+		2: "WRITE",
+		3: "COPY",
+		4: "REPLACE",
+	}
+	AccessModeProto_value = map[string]int32{
+		"READ":    1,
+		"WRITE":   2,
+		"COPY":    3,
+		"REPLACE": 4,
+	}
+)
+
+func (x AccessModeProto) Enum() *AccessModeProto {
+	p := new(AccessModeProto)
+	*p = x
+	return p
+}
+
+func (x AccessModeProto) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (AccessModeProto) Descriptor() protoreflect.EnumDescriptor {
+	return file_bobbin_hadoop_hdfs_datatransfer_proto_enumTypes[0].Descriptor()
+}
+
+func (AccessModeProto) Type() protoreflect.EnumType {
+	return &file_bobbin_hadoop_hdfs_datatransfer_proto_enumTypes[0]
+}
+
+func (x AccessModeProto) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Do not use.
+func (x *AccessModeProto) UnmarshalJSON(b []byte) error {
+	num, err := protoimpl.X.UnmarshalJSONEnum(x.Descriptor(), b)
+	if err != nil {
+		return err
+	}
+	*x = AccessModeProto(num)
+	return nil
+}
+
+// Deprecated: Use AccessModeProto.Descriptor instead.
+func (AccessModeProto) EnumDescriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP(), []int{0}
+}
+
 type DataTransferEncryptorMessageProto_DataTransferEncryptorStatus int32
 
 const (
@@ -58,11 +120,11 @@ func (x DataTransferEncryptorMessageProto_DataTransferEncryptorStatus) String() 
 }
 
 func (DataTransferEncryptorMessageProto_DataTransferEncryptorStatus) Descriptor() protoreflect.EnumDescriptor {
-	return file_bobbin_hadoop_hdfs_datatransfer_proto_enumTypes[0].Descriptor()
+	return file_bobbin_hadoop_hdfs_datatransfer_proto_enumTypes[1].Descriptor()
 }
 
 func (DataTransferEncryptorMessageProto_DataTransferEncryptorStatus) Type() protoreflect.EnumType {
-	return &file_bobbin_hadoop_hdfs_datatransfer_proto_enumTypes[0]
+	return &file_bobbin_hadoop_hdfs_datatransfer_proto_enumTypes[1]
 }
 
 func (x DataTransferEncryptorMessageProto_DataTransferEncryptorStatus) Number() protoreflect.EnumNumber {
@@ -172,7 +234,7 @@ func (x *DataTransferEncryptorMessageProto) GetAccessTokenError() bool {
 	return false
 }
 
-// The protection that the NameNode has chosen for this client.
+// The protection of blocks that the NameNode has put into their tokens (dfs.namenode.send.qop.enabled).
 type HandshakeSecretProto struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Secret []byte                 `protobuf:"bytes,1,req,name=secret" json:"secret,omitempty"`
@@ -564,6 +626,116 @@ func (x *DataEncryptionKeyProto) GetEncryptionAlgorithm() string {
 	return ""
 }
 
+// The identifier of block tokens where dfs.block.access.token.protobuf.enable says so.
+type BlockTokenSecretProto struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Milliseconds since 1970.
+	ExpiryDate      *uint64            `protobuf:"varint,1,opt,name=expiryDate" json:"expiryDate,omitempty"`
+	KeyId           *uint32            `protobuf:"varint,2,opt,name=keyId" json:"keyId,omitempty"`
+	UserId          *string            `protobuf:"bytes,3,opt,name=userId" json:"userId,omitempty"`
+	BlockPoolId     *string            `protobuf:"bytes,4,opt,name=blockPoolId" json:"blockPoolId,omitempty"`
+	BlockId         *uint64            `protobuf:"varint,5,opt,name=blockId" json:"blockId,omitempty"`
+	Modes           []AccessModeProto  `protobuf:"varint,6,rep,name=modes,enum=bobbin.hadoop.hdfs.AccessModeProto" json:"modes,omitempty"`
+	StorageTypes    []StorageTypeProto `protobuf:"varint,7,rep,name=storageTypes,enum=bobbin.hadoop.hdfs.StorageTypeProto" json:"storageTypes,omitempty"`
+	StorageIds      []string           `protobuf:"bytes,8,rep,name=storageIds" json:"storageIds,omitempty"`
+	HandshakeSecret []byte             `protobuf:"bytes,9,opt,name=handshakeSecret" json:"handshakeSecret,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *BlockTokenSecretProto) Reset() {
+	*x = BlockTokenSecretProto{}
+	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BlockTokenSecretProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BlockTokenSecretProto) ProtoMessage() {}
+
+func (x *BlockTokenSecretProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BlockTokenSecretProto.ProtoReflect.Descriptor instead.
+func (*BlockTokenSecretProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *BlockTokenSecretProto) GetExpiryDate() uint64 {
+	if x != nil && x.ExpiryDate != nil {
+		return *x.ExpiryDate
+	}
+	return 0
+}
+
+func (x *BlockTokenSecretProto) GetKeyId() uint32 {
+	if x != nil && x.KeyId != nil {
+		return *x.KeyId
+	}
+	return 0
+}
+
+func (x *BlockTokenSecretProto) GetUserId() string {
+	if x != nil && x.UserId != nil {
+		return *x.UserId
+	}
+	return ""
+}
+
+func (x *BlockTokenSecretProto) GetBlockPoolId() string {
+	if x != nil && x.BlockPoolId != nil {
+		return *x.BlockPoolId
+	}
+	return ""
+}
+
+func (x *BlockTokenSecretProto) GetBlockId() uint64 {
+	if x != nil && x.BlockId != nil {
+		return *x.BlockId
+	}
+	return 0
+}
+
+func (x *BlockTokenSecretProto) GetModes() []AccessModeProto {
+	if x != nil {
+		return x.Modes
+	}
+	return nil
+}
+
+func (x *BlockTokenSecretProto) GetStorageTypes() []StorageTypeProto {
+	if x != nil {
+		return x.StorageTypes
+	}
+	return nil
+}
+
+func (x *BlockTokenSecretProto) GetStorageIds() []string {
+	if x != nil {
+		return x.StorageIds
+	}
+	return nil
+}
+
+func (x *BlockTokenSecretProto) GetHandshakeSecret() []byte {
+	if x != nil {
+		return x.HandshakeSecret
+	}
+	return nil
+}
+
 type GetDataEncryptionKeyRequestProto struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -572,7 +744,7 @@ type GetDataEncryptionKeyRequestProto struct {
 
 func (x *GetDataEncryptionKeyRequestProto) Reset() {
 	*x = GetDataEncryptionKeyRequestProto{}
-	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[7]
+	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -584,7 +756,7 @@ func (x *GetDataEncryptionKeyRequestProto) String() string {
 func (*GetDataEncryptionKeyRequestProto) ProtoMessage() {}
 
 func (x *GetDataEncryptionKeyRequestProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[7]
+	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -597,7 +769,7 @@ func (x *GetDataEncryptionKeyRequestProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDataEncryptionKeyRequestProto.ProtoReflect.Descriptor instead.
 func (*GetDataEncryptionKeyRequestProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP(), []int{7}
+	return file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP(), []int{8}
 }
 
 type GetDataEncryptionKeyResponseProto struct {
@@ -610,7 +782,7 @@ type GetDataEncryptionKeyResponseProto struct {
 
 func (x *GetDataEncryptionKeyResponseProto) Reset() {
 	*x = GetDataEncryptionKeyResponseProto{}
-	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[8]
+	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -622,7 +794,7 @@ func (x *GetDataEncryptionKeyResponseProto) String() string {
 func (*GetDataEncryptionKeyResponseProto) ProtoMessage() {}
 
 func (x *GetDataEncryptionKeyResponseProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[8]
+	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -635,7 +807,7 @@ func (x *GetDataEncryptionKeyResponseProto) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use GetDataEncryptionKeyResponseProto.ProtoReflect.Descriptor instead.
 func (*GetDataEncryptionKeyResponseProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP(), []int{8}
+	return file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetDataEncryptionKeyResponseProto) GetDataEncryptionKey() *DataEncryptionKeyProto {
@@ -693,10 +865,29 @@ const file_bobbin_hadoop_hdfs_datatransfer_proto_rawDesc = "" +
 	"\n" +
 	"expiryDate\x18\x05 \x02(\x04R\n" +
 	"expiryDate\x120\n" +
-	"\x13encryptionAlgorithm\x18\x06 \x01(\tR\x13encryptionAlgorithm\"\"\n" +
+	"\x13encryptionAlgorithm\x18\x06 \x01(\tR\x13encryptionAlgorithm\"\xf0\x02\n" +
+	"\x15BlockTokenSecretProto\x12\x1e\n" +
+	"\n" +
+	"expiryDate\x18\x01 \x01(\x04R\n" +
+	"expiryDate\x12\x14\n" +
+	"\x05keyId\x18\x02 \x01(\rR\x05keyId\x12\x16\n" +
+	"\x06userId\x18\x03 \x01(\tR\x06userId\x12 \n" +
+	"\vblockPoolId\x18\x04 \x01(\tR\vblockPoolId\x12\x18\n" +
+	"\ablockId\x18\x05 \x01(\x04R\ablockId\x129\n" +
+	"\x05modes\x18\x06 \x03(\x0e2#.bobbin.hadoop.hdfs.AccessModeProtoR\x05modes\x12H\n" +
+	"\fstorageTypes\x18\a \x03(\x0e2$.bobbin.hadoop.hdfs.StorageTypeProtoR\fstorageTypes\x12\x1e\n" +
+	"\n" +
+	"storageIds\x18\b \x03(\tR\n" +
+	"storageIds\x12(\n" +
+	"\x0fhandshakeSecret\x18\t \x01(\fR\x0fhandshakeSecret\"\"\n" +
 	" GetDataEncryptionKeyRequestProto\"}\n" +
 	"!GetDataEncryptionKeyResponseProto\x12X\n" +
-	"\x11dataEncryptionKey\x18\x01 \x01(\v2*.bobbin.hadoop.hdfs.DataEncryptionKeyProtoR\x11dataEncryptionKeyB2Z0github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
+	"\x11dataEncryptionKey\x18\x01 \x01(\v2*.bobbin.hadoop.hdfs.DataEncryptionKeyProtoR\x11dataEncryptionKey*=\n" +
+	"\x0fAccessModeProto\x12\b\n" +
+	"\x04READ\x10\x01\x12\t\n" +
+	"\x05WRITE\x10\x02\x12\b\n" +
+	"\x04COPY\x10\x03\x12\v\n" +
+	"\aREPLACE\x10\x04B2Z0github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
 
 var (
 	file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescOnce sync.Once
@@ -710,38 +901,43 @@ func file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP() []byte {
 	return file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescData
 }
 
-var file_bobbin_hadoop_hdfs_datatransfer_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_bobbin_hadoop_hdfs_datatransfer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_bobbin_hadoop_hdfs_datatransfer_proto_goTypes = []any{
-	(DataTransferEncryptorMessageProto_DataTransferEncryptorStatus)(0), // 0: bobbin.hadoop.hdfs.DataTransferEncryptorMessageProto.DataTransferEncryptorStatus
-	(*DataTransferEncryptorMessageProto)(nil),                          // 1: bobbin.hadoop.hdfs.DataTransferEncryptorMessageProto
-	(*HandshakeSecretProto)(nil),                                       // 2: bobbin.hadoop.hdfs.HandshakeSecretProto
-	(*CipherOptionProto)(nil),                                          // 3: bobbin.hadoop.hdfs.CipherOptionProto
-	(*BaseHeaderProto)(nil),                                            // 4: bobbin.hadoop.hdfs.BaseHeaderProto
-	(*ClientOperationHeaderProto)(nil),                                 // 5: bobbin.hadoop.hdfs.ClientOperationHeaderProto
-	(*DataTransferTraceInfoProto)(nil),                                 // 6: bobbin.hadoop.hdfs.DataTransferTraceInfoProto
-	(*DataEncryptionKeyProto)(nil),                                     // 7: bobbin.hadoop.hdfs.DataEncryptionKeyProto
-	(*GetDataEncryptionKeyRequestProto)(nil),                           // 8: bobbin.hadoop.hdfs.GetDataEncryptionKeyRequestProto
-	(*GetDataEncryptionKeyResponseProto)(nil),                          // 9: bobbin.hadoop.hdfs.GetDataEncryptionKeyResponseProto
-	(CipherSuiteProto)(0),                                              // 10: bobbin.hadoop.hdfs.CipherSuiteProto
-	(*ExtendedBlockProto)(nil),                                         // 11: bobbin.hadoop.hdfs.ExtendedBlockProto
-	(*commonpb.TokenProto)(nil),                                        // 12: bobbin.hadoop.common.TokenProto
+	(AccessModeProto)(0), // 0: bobbin.hadoop.hdfs.AccessModeProto
+	(DataTransferEncryptorMessageProto_DataTransferEncryptorStatus)(0), // 1: bobbin.hadoop.hdfs.DataTransferEncryptorMessageProto.DataTransferEncryptorStatus
+	(*DataTransferEncryptorMessageProto)(nil),                          // 2: bobbin.hadoop.hdfs.DataTransferEncryptorMessageProto
+	(*HandshakeSecretProto)(nil),                                       // 3: bobbin.hadoop.hdfs.HandshakeSecretProto
+	(*CipherOptionProto)(nil),                                          // 4: bobbin.hadoop.hdfs.CipherOptionProto
+	(*BaseHeaderProto)(nil),                                            // 5: bobbin.hadoop.hdfs.BaseHeaderProto
+	(*ClientOperationHeaderProto)(nil),                                 // 6: bobbin.hadoop.hdfs.ClientOperationHeaderProto
+	(*DataTransferTraceInfoProto)(nil),                                 // 7: bobbin.hadoop.hdfs.DataTransferTraceInfoProto
+	(*DataEncryptionKeyProto)(nil),                                     // 8: bobbin.hadoop.hdfs.DataEncryptionKeyProto
+	(*BlockTokenSecretProto)(nil),                                      // 9: bobbin.hadoop.hdfs.BlockTokenSecretProto
+	(*GetDataEncryptionKeyRequestProto)(nil),                           // 10: bobbin.hadoop.hdfs.GetDataEncryptionKeyRequestProto
+	(*GetDataEncryptionKeyResponseProto)(nil),                          // 11: bobbin.hadoop.hdfs.GetDataEncryptionKeyResponseProto
+	(CipherSuiteProto)(0),                                              // 12: bobbin.hadoop.hdfs.CipherSuiteProto
+	(*ExtendedBlockProto)(nil),                                         // 13: bobbin.hadoop.hdfs.ExtendedBlockProto
+	(*commonpb.TokenProto)(nil),                                        // 14: bobbin.hadoop.common.TokenProto
+	(StorageTypeProto)(0),                                              // 15: bobbin.hadoop.hdfs.StorageTypeProto
 }
 var file_bobbin_hadoop_hdfs_datatransfer_proto_depIdxs = []int32{
-	0,  // 0: bobbin.hadoop.hdfs.DataTransferEncryptorMessageProto.status:type_name -> bobbin.hadoop.hdfs.DataTransferEncryptorMessageProto.DataTransferEncryptorStatus
-	3,  // 1: bobbin.hadoop.hdfs.DataTransferEncryptorMessageProto.cipherOption:type_name -> bobbin.hadoop.hdfs.CipherOptionProto
-	2,  // 2: bobbin.hadoop.hdfs.DataTransferEncryptorMessageProto.handshakeSecret:type_name -> bobbin.hadoop.hdfs.HandshakeSecretProto
-	10, // 3: bobbin.hadoop.hdfs.CipherOptionProto.suite:type_name -> bobbin.hadoop.hdfs.CipherSuiteProto
-	11, // 4: bobbin.hadoop.hdfs.BaseHeaderProto.block:type_name -> bobbin.hadoop.hdfs.ExtendedBlockProto
-	12, // 5: bobbin.hadoop.hdfs.BaseHeaderProto.token:type_name -> bobbin.hadoop.common.TokenProto
-	6,  // 6: bobbin.hadoop.hdfs.BaseHeaderProto.traceInfo:type_name -> bobbin.hadoop.hdfs.DataTransferTraceInfoProto
-	4,  // 7: bobbin.hadoop.hdfs.ClientOperationHeaderProto.baseHeader:type_name -> bobbin.hadoop.hdfs.BaseHeaderProto
-	7,  // 8: bobbin.hadoop.hdfs.GetDataEncryptionKeyResponseProto.dataEncryptionKey:type_name -> bobbin.hadoop.hdfs.DataEncryptionKeyProto
-	9,  // [9:9] is the sub-list for method output_type
-	9,  // [9:9] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	1,  // 0: bobbin.hadoop.hdfs.DataTransferEncryptorMessageProto.status:type_name -> bobbin.hadoop.hdfs.DataTransferEncryptorMessageProto.DataTransferEncryptorStatus
+	4,  // 1: bobbin.hadoop.hdfs.DataTransferEncryptorMessageProto.cipherOption:type_name -> bobbin.hadoop.hdfs.CipherOptionProto
+	3,  // 2: bobbin.hadoop.hdfs.DataTransferEncryptorMessageProto.handshakeSecret:type_name -> bobbin.hadoop.hdfs.HandshakeSecretProto
+	12, // 3: bobbin.hadoop.hdfs.CipherOptionProto.suite:type_name -> bobbin.hadoop.hdfs.CipherSuiteProto
+	13, // 4: bobbin.hadoop.hdfs.BaseHeaderProto.block:type_name -> bobbin.hadoop.hdfs.ExtendedBlockProto
+	14, // 5: bobbin.hadoop.hdfs.BaseHeaderProto.token:type_name -> bobbin.hadoop.common.TokenProto
+	7,  // 6: bobbin.hadoop.hdfs.BaseHeaderProto.traceInfo:type_name -> bobbin.hadoop.hdfs.DataTransferTraceInfoProto
+	5,  // 7: bobbin.hadoop.hdfs.ClientOperationHeaderProto.baseHeader:type_name -> bobbin.hadoop.hdfs.BaseHeaderProto
+	0,  // 8: bobbin.hadoop.hdfs.BlockTokenSecretProto.modes:type_name -> bobbin.hadoop.hdfs.AccessModeProto
+	15, // 9: bobbin.hadoop.hdfs.BlockTokenSecretProto.storageTypes:type_name -> bobbin.hadoop.hdfs.StorageTypeProto
+	8,  // 10: bobbin.hadoop.hdfs.GetDataEncryptionKeyResponseProto.dataEncryptionKey:type_name -> bobbin.hadoop.hdfs.DataEncryptionKeyProto
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_bobbin_hadoop_hdfs_datatransfer_proto_init() }
@@ -756,8 +952,8 @@ func file_bobbin_hadoop_hdfs_datatransfer_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_bobbin_hadoop_hdfs_datatransfer_proto_rawDesc), len(file_bobbin_hadoop_hdfs_datatransfer_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   9,
+			NumEnums:      2,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

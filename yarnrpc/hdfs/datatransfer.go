@@ -30,7 +30,8 @@ type DataTransfer struct {
 	// QOPs are the qualities of protection that will do, best first
 	// (dfs.data.transfer.protection). None: DataNodes are sent no login. Under privacy
 	// AES is offered, and taken where the DataNodes have it
-	// (dfs.encrypt.data.transfer.cipher.suites).
+	// (dfs.encrypt.data.transfer.cipher.suites). Where the NameNode has put one into the
+	// tokens (dfs.namenode.send.qop.enabled), DataNodes want that one.
 	QOPs []sasl.QOP
 	// AllowSimpleFallback lets blocks without a token be transferred without login or
 	// protection: that is what open clusters have
@@ -38,8 +39,9 @@ type DataTransfer struct {
 	AllowSimpleFallback bool
 }
 
-// DataTransferFrom takes what a Hadoop configuration says of connections to DataNodes. Errors
-// are *hadoopconf.ValueError.
+// DataTransferFrom takes what a Hadoop configuration says of connections to DataNodes; a
+// class that chooses the protection by address (dfs.data.transfer.saslproperties.resolver.class)
+// is the server's matter. Errors are *hadoopconf.ValueError.
 func DataTransferFrom(conf *hadoopconf.Conf) (DataTransfer, error) {
 	const protection, resolver = "dfs.data.transfer.protection", "dfs.trustedchannel.resolver.class"
 	const trustsNobody = "org.apache.hadoop.hdfs.protocol.datatransfer.TrustedChannelResolver"
@@ -222,17 +224,18 @@ func (c *tokenConn) begin(b []byte) (opened net.Conn, err error) {
 
 // logIn logs in and sends the operation, if it is complete.
 func (c *tokenConn) logIn() (complete bool, err error) {
-	token, complete, err := blockToken(c.operation)
-	if err != nil || !complete {
+	shown, err := access(c.operation)
+	if err != nil || shown == nil {
 		return false, err
 	}
 	opened := c.Conn
 	switch {
-	case len(token.Identifier) > 0:
+	case len(shown.token.Identifier) > 0:
 		login := transferLogin{
 			address: c.address,
-			user:    sasl.EncodeCredential(token.Identifier), secret: token.Password,
+			user:    sasl.EncodeCredential(shown.token.Identifier), secret: shown.token.Password,
 			qops: c.options.QOPs,
+			told: shown.told(), pool: shown.pool,
 		}
 		if opened, err = login.run(c.Conn); err != nil {
 			return false, err

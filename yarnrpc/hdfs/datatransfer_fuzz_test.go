@@ -95,26 +95,30 @@ func layers(t testing.TB, qop sasl.QOP, ciphers ...string) (client, server sasl.
 	return client, server
 }
 
-// FuzzBlockToken takes the token out of anything: more bytes never change what is taken out
-// of an operation that is complete.
-func FuzzBlockToken(f *testing.F) {
+// FuzzBlockAccess takes the token out of anything, and what is in the token: more bytes never
+// change what is taken out of an operation that is complete.
+func FuzzBlockAccess(f *testing.F) {
 	for _, code := range []byte{opReadBlock, opWriteBlock, opBlockChecksum} {
 		op := operation(f, code, blockTokenOf("identifier", "password"))
 		f.Add(op)
 		f.Add(op[:len(op)-1])
 		f.Add(operation(f, code, nil))
 	}
+	for _, identifier := range [][]byte{legacyIdentifier("auth-conf"), protoIdentifier(f, "auth-conf")} {
+		f.Add(operation(f, opReadBlock, blockTokenOf(string(identifier), "")))
+	}
 	f.Add([]byte{0, transferVersion, opReadBlock, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		token, complete, err := blockToken(b)
-		if complete != (token != nil) || complete && err != nil {
-			t.Fatalf("complete: %t, token: %v, error: %v", complete, token, err)
-		}
-		if !complete {
+		shown, err := access(b)
+		if shown == nil {
 			return
 		}
-		again, _, err := blockToken(append(bytes.Clone(b), "a packet"...))
-		if err != nil || !bytes.Equal(again.Identifier, token.Identifier) || !bytes.Equal(again.Password, token.Password) {
+		if err != nil || len(shown.told()) > len(shown.token.Identifier) {
+			t.Fatalf("told %q by %q: %v", shown.told(), shown.token.Identifier, err)
+		}
+		again, err := access(append(bytes.Clone(b), "a packet"...))
+		if err != nil || again.pool != shown.pool || !bytes.Equal(again.token.Identifier, shown.token.Identifier) ||
+			!bytes.Equal(again.token.Password, shown.token.Password) {
 			t.Errorf("with a packet after it: %v, %v", again, err)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"google.golang.org/protobuf/encoding/protodelim"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
@@ -20,7 +21,7 @@ import (
 // The login at a DataNode (SaslDataTransferClient.doSaslHandshake); each message is a
 // DataTransferEncryptorMessageProto after its varint length:
 //
-//	client → DataNode   DE AD BE EF, an empty message
+//	client → DataNode   DE AD BE EF, a message that is empty or has the protection in the token
 //	DataNode → client   challenge
 //	client → DataNode   response; under privacy the ciphers that will do beside SASL's
 //	DataNode → client   proof; the cipher it has chosen, its keys wrapped by SASL's
@@ -41,6 +42,9 @@ type transferLogin struct {
 	secret  []byte
 	qops    []sasl.QOP
 	cipher  string // of SASL's; empty: any
+	// told is the protection that the NameNode has put into the token of pool, if any.
+	told []byte
+	pool string
 }
 
 // run logs in, and gives the connection as it is from then on. After an error conn is of
@@ -63,7 +67,11 @@ func (l transferLogin) logIn(conn net.Conn) (net.Conn, error) {
 		digest.Ciphers = []string{l.cipher}
 	}
 	magic := binary.BigEndian.AppendUint32(nil, loginMagic)
-	challenge, err := exchange(conn, magic, &hdfspb.DataTransferEncryptorMessageProto{Payload: []byte{}})
+	hello := &hdfspb.DataTransferEncryptorMessageProto{Payload: []byte{}}
+	if len(l.told) > 0 {
+		hello.HandshakeSecret = &hdfspb.HandshakeSecretProto{Secret: l.told, Bpid: proto.String(l.pool)}
+	}
+	challenge, err := exchange(conn, magic, hello)
 	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) { // it takes the magic for a version
 		return nil, fmt.Errorf("%w: it may want no login: compare its dfs.data.transfer.protection with that here", err)
 	}

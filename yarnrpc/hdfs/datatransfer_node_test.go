@@ -21,6 +21,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/writable"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
@@ -29,6 +30,38 @@ type message = hdfspb.DataTransferEncryptorMessageProto
 // blockTokenOf is a token as NameNodes give them for blocks.
 func blockTokenOf(identifier, password string) *creds.Token {
 	return &creds.Token{Identifier: []byte(identifier), Password: []byte(password), Kind: "HDFS_BLOCK_TOKEN"}
+}
+
+// legacyIdentifier is that of a block token as most NameNodes write it.
+func legacyIdentifier(told string) []byte {
+	b := writable.AppendVLong(nil, 1_800_000_000_000) // its end
+	b = writable.AppendVLong(b, -5)                   // key
+	b = writable.AppendText(writable.AppendText(b, "alice"), "BP-1")
+	b = writable.AppendVLong(b, 1<<40) // block
+	for _, list := range [][]string{{"READ", "WRITE"}, {"DISK"}, {"DS-1"}} {
+		b = writable.AppendVLong(b, int64(len(list)))
+		for _, name := range list {
+			b = writable.AppendText(b, name)
+		}
+	}
+	if told != "" {
+		b = writable.AppendBytes(b, []byte(told))
+	}
+	return b
+}
+
+// protoIdentifier is the other form.
+func protoIdentifier(t testing.TB, told string) []byte {
+	t.Helper()
+	p := &hdfspb.BlockTokenSecretProto{ExpiryDate: proto.Uint64(1_800_000_000_000), BlockPoolId: proto.String("BP-1")}
+	if told != "" {
+		p.HandshakeSecret = []byte(told)
+	}
+	b, err := proto.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 // operation is the beginning of one, as the library sends it.
@@ -89,6 +122,12 @@ func (n *dataNode) accept(conn net.Conn) (net.Conn, error) {
 	n.logins++
 	n.mu.Unlock()
 	server := &sasl.DigestMD5Server{URI: transferURI, QOPs: n.qops, Password: n.password}
+	if told := hello.GetHandshakeSecret(); told != nil {
+		if told.GetBpid() != "BP-1" {
+			return nil, fmt.Errorf("the token is of pool %q", told.GetBpid())
+		}
+		server.QOPs = []sasl.QOP{sasl.QOP(told.GetSecret())}
+	}
 	challenge := &message{Status: hdfspb.DataTransferEncryptorMessageProto_SUCCESS.Enum(), Payload: server.Challenge()}
 	if err := say(conn, challenge); err != nil {
 		return nil, err

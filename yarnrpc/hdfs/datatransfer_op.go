@@ -11,6 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/writable"
 )
 
 // An operation, as a client begins it (DataTransferProtocol, Op, Sender):
@@ -31,34 +32,40 @@ const maxOperation = 1 << 20
 // errOperation is in the error for what is not an operation as the library sends it.
 var errOperation = errors.New("not a data transfer operation")
 
-// blockToken takes the block token out of an operation. complete is false where b is only
-// the beginning of one. Where there is no token its identifier is empty.
-func blockToken(b []byte) (token *creds.Token, complete bool, err error) {
+// blockAccess is what an operation shows for its block.
+type blockAccess struct {
+	pool  string       // of blocks, whose NameNode has issued the token
+	token *creds.Token // its identifier is empty where there is none
+}
+
+// access takes that out of an operation; nil where b is only the beginning of one.
+func access(b []byte) (*blockAccess, error) {
 	if len(b) < opPrefix {
-		return nil, false, nil
+		return nil, nil
 	}
 	if version := binary.BigEndian.Uint16(b); version != transferVersion {
-		return nil, false, fmt.Errorf("%w: version %d", errOperation, version)
+		return nil, fmt.Errorf("%w: version %d", errOperation, version)
 	}
 	length, n := protowire.ConsumeVarint(b[opPrefix:])
 	switch {
 	case n < 0 && len(b) < opPrefix+binary.MaxVarintLen64:
-		return nil, false, nil
+		return nil, nil
 	case n < 0 || length > maxOperation:
-		return nil, false, fmt.Errorf("%w: a message of more than %d bytes", errOperation, maxOperation)
+		return nil, fmt.Errorf("%w: a message of more than %d bytes", errOperation, maxOperation)
 	}
 	message := b[opPrefix+n:]
 	if len(message) < int(length) {
-		return nil, false, nil
+		return nil, nil
 	}
 	header, err := operationHeader(b[2], message[:length])
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	if header.GetToken() == nil {
-		return new(creds.Token), true, nil
+	shown := &blockAccess{pool: header.GetBlock().GetPoolId(), token: new(creds.Token)}
+	if header.GetToken() != nil {
+		shown.token = pbconv.Token(header.GetToken())
 	}
-	return pbconv.Token(header.GetToken()), true, nil
+	return shown, nil
 }
 
 // operationHeader decodes what the operation of that code has in its first field.
@@ -97,4 +104,34 @@ func firstField(message []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", errOperation, protowire.ParseError(n))
 	}
 	return field, nil
+}
+
+// told is the protection that the NameNode has put into the token, for the DataNode to
+// insist on; nil where it has not, as without dfs.namenode.send.qop.enabled, or where the
+// identifier is not understood: the DataNode decides then.
+func (a *blockAccess) told() []byte {
+	identifier := a.token.Identifier
+	if len(identifier) > 0 && int8(identifier[0]) > 0 { // BlockTokenIdentifier.readFields tells them apart by this
+		var p hdfspb.BlockTokenSecretProto
+		if err := proto.Unmarshal(identifier, &p); err != nil {
+			return nil
+		}
+		return p.GetHandshakeSecret()
+	}
+	r := writable.NewReader(identifier)
+	r.VLong()     // its end
+	r.VInt()      // the NameNode's key
+	r.Text()      // user
+	r.Text()      // pool
+	r.VLong()     // block
+	for range 3 { // what may be done, kinds of storage, storages
+		for range r.Count() {
+			r.Text()
+		}
+	}
+	told := r.Bytes()
+	if r.Err() != nil { // it often ends before that
+		return nil
+	}
+	return told
 }

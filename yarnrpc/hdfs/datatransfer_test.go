@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand"
 	"net"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -178,6 +179,49 @@ func TestAnOperationMayComeInPiecesAndOthersFollow(t *testing.T) {
 	}
 	if node.logins != 1 {
 		t.Errorf("%d logins", node.logins)
+	}
+}
+
+// A NameNode may want more of some clients than DataNodes want of all.
+func TestTheNameNodesWordInATokenIsPassedOn(t *testing.T) {
+	t.Parallel()
+	both := []sasl.QOP{sasl.QOPAuthentication, sasl.QOPPrivacy}
+	for name, c := range map[string]struct {
+		identifier []byte
+		want       string
+	}{
+		"as most NameNodes write it":      {legacyIdentifier("auth-conf"), "auth-conf"},
+		"as others write it":              {protoIdentifier(t, "auth-conf"), "auth-conf"},
+		"where it says nothing":           {legacyIdentifier(""), "auth"},
+		"where the other says nothing":    {protoIdentifier(t, ""), "auth"},
+		"where it is cut short":           {legacyIdentifier("auth-conf")[:40], "auth"},
+		"in what is no identifier at all": {[]byte{1, 2, 3}, "auth"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			node := &dataNode{qops: both, secrets: map[string]string{sasl.EncodeCredential(c.identifier): someSecret}}
+			op := operation(t, opWriteBlock, blockTokenOf(string(c.identifier), someSecret))
+			var got, sent bytes.Buffer
+			done := make(chan struct{})
+			_, conn, err := connect(t, DataTransfer{QOPs: both}, "dn:9866", func(conn net.Conn) error {
+				defer close(done)
+				opened, err := node.accept(tapped{conn, &got, &sent})
+				if err != nil {
+					return err
+				}
+				return expect(opened, op)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := conn.Write(op); err != nil {
+				t.Fatal(err)
+			}
+			<-done
+			if chosen := regexp.MustCompile(`,qop=([a-z-]*)`).FindStringSubmatch(got.String()); chosen == nil || chosen[1] != c.want {
+				t.Errorf("the client chooses %q, want %s", chosen, c.want)
+			}
+		})
 	}
 }
 
