@@ -58,6 +58,9 @@ func examine(c *cli.Context, p Process) error {
 		Resolver: net.DefaultResolver, Now: time.Now,
 	}
 	say := newReport(p.Stdout, p.Getenv)
+	if !asJSON {
+		patient.Begins = say.begins
+	}
 	var results []doctor.Result
 	for result := range doctor.Examine(c.Context, patient) {
 		results = append(results, result)
@@ -65,6 +68,7 @@ func examine(c *cli.Context, p Process) error {
 			say.result(result)
 		}
 	}
+	say.ends()
 	if c.Context.Err() != nil {
 		return context.Cause(c.Context)
 	}

@@ -20,8 +20,9 @@ type report struct {
 	width int // in columns; 0: lines are not broken
 	color bool
 
-	idle []string // titles of the checks that were skipped last
-	why  string   // they all were
+	idle  []string // titles of the checks that were skipped last
+	why   string   // they all were
+	shown int      // length of the line that says what is looked at; 0: there is none
 }
 
 // narrow is the least width for which lines are broken.
@@ -60,7 +61,26 @@ func (r *report) paint(style, text string) string {
 // more.
 const indent = len("  ") + len(doctor.Warning) + len("  ")
 
+// begins shows on a terminal which check is under way.
+func (r *report) begins(title string) {
+	if r.width == 0 {
+		return
+	}
+	text := title + " ..."
+	r.shown = len(text)
+	fmt.Fprint(r.out, text)
+}
+
+// ends takes that away.
+func (r *report) ends() {
+	if r.shown > 0 {
+		fmt.Fprint(r.out, "\r"+strings.Repeat(" ", r.shown)+"\r")
+	}
+	r.shown = 0
+}
+
 func (r *report) result(result doctor.Result) {
+	r.ends()
 	if result.Status == doctor.Skipped {
 		r.skip(result.Title, result.Findings[0].Text)
 		return

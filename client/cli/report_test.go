@@ -92,6 +92,20 @@ func TestReportsInColor(t *testing.T) {
 	}
 }
 
+// What is under way is shown to people alone, and nothing of it stays.
+func TestReportsOfWhatIsUnderWay(t *testing.T) {
+	for width, want := range map[int]string{0: "KDC\n  ok       up\n", 80: "KDC ...\r       \rKDC\n  ok       up\n"} {
+		var out strings.Builder
+		r := &report{out: &out, width: width}
+		r.begins("KDC")
+		r.result(doctor.Result{Title: "KDC", Status: doctor.OK, Findings: []doctor.Finding{{Status: doctor.OK, Text: "up"}}})
+		r.ends()
+		if got := out.String(); got != want {
+			t.Errorf("width %d: got %q, want %q", width, got, want)
+		}
+	}
+}
+
 func TestTheSummary(t *testing.T) {
 	all := someResults()
 	for want, results := range map[string][]doctor.Result{

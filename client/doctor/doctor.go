@@ -53,7 +53,7 @@ type Result struct {
 	Findings []Finding `json:"findings"` // never none
 }
 
-// Patient is a machine with its user. Principal and Keytab may be empty.
+// Patient is a machine with its user. Principal, Keytab and Begins may be left out.
 type Patient struct {
 	Getenv func(string) string
 	// Options are Bobbin's, of its file and the command line.
@@ -62,6 +62,9 @@ type Patient struct {
 	Principal, Keytab string
 	Resolver          Resolver
 	Now               func() time.Time
+	// Begins is told the title of each check that is not skipped, before it is done: some
+	// take seconds.
+	Begins func(title string)
 }
 
 // Resolver asks DNS, or what this machine has in its place; net.Resolver is one.
@@ -110,6 +113,9 @@ func Examine(ctx context.Context, p Patient) iter.Seq[Result] {
 			if title, is := blocked[c.name]; is {
 				r.Findings = skipped(title + " has failed")
 			} else {
+				if p.Begins != nil {
+					p.Begins(c.title)
+				}
 				r.Findings = c.run(v, ctx)
 			}
 			if ctx.Err() != nil {

@@ -318,7 +318,12 @@ func TestEachIllnessIsFound(t *testing.T) {
 func TestChecksThatNeedAFailedOneAreSkipped(t *testing.T) {
 	m := newMachine(t)
 	m.kerberized("127.0.0.1:1")
+	var begun []string
+	m.patient.Begins = func(title string) { begun = append(begun, title) }
 	got := m.examine()
+	if slices.Contains(begun, "Kerberos login") || !slices.Contains(begun, "KDCs and clocks") {
+		t.Errorf("begun are %q", begun)
+	}
 	for name, want := range map[string]Status{
 		"options": OK, "hadoop": Warning, "krb5": OK, "credentials": OK, "kdc": Failed, "login": Skipped, "names": OK,
 		"resourcemanager": Skipped, "namenode": Skipped, "queue": Skipped, "staging": Skipped,

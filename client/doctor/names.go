@@ -57,14 +57,14 @@ func (v *visit) checkNames(ctx context.Context) []Finding {
 }
 
 func (v *visit) checkName(ctx context.Context, host string, server named) Finding {
-	addresses := []string{host}
+	addresses, text := []string{host}, host+" is an address: no name is looked up"
 	if net.ParseIP(host) == nil {
 		var err error
 		if addresses, err = v.Resolver.LookupHost(ctx, host); err != nil || len(addresses) == 0 {
 			return failed(fmt.Sprintf("%s is not known (%s)", host, v.place(server.property)), "correct the name, or have DNS or /etc/hosts know it")
 		}
+		text = host + " is " + strings.Join(addresses, ", ")
 	}
-	text := host + " is " + strings.Join(addresses, ", ")
 	if !v.secure() || !strings.Contains(server.principal, "_HOST") {
 		return ok(text)
 	}
