@@ -111,7 +111,7 @@ func TestClientSaysAndUnderstandsWhatTheJDKDoes(t *testing.T) {
 			}
 			cnonce, _ := theirs.get("cnonce")
 			qop, _ := theirs.get("qop")
-			if cipher, ok := theirs.get("cipher"); ok { // ours would be 3des always
+			if cipher, ok := theirs.get("cipher"); ok { // ours would be rc4 always
 				tr.challenge = bytes.Replace(tr.challenge, []byte("3des,rc4,des"), []byte(cipher+",des"), 1)
 			}
 			client := &DigestMD5{
@@ -159,7 +159,7 @@ func TestClientSaysAndUnderstandsWhatTheJDKDoes(t *testing.T) {
 }
 
 // pair logs a client in at our own server.
-func pair(t *testing.T, qop QOP) (client, server Layer) {
+func pair(t testing.TB, qop QOP) (client, server Layer) {
 	t.Helper()
 	s := &DigestMD5Server{Password: func(string) (string, error) { return "secret", nil }, URI: "/default", QOPs: []QOP{qop}}
 	c := &DigestMD5{User: "u", Password: "secret", URI: "/default", QOPs: []QOP{qop}}

@@ -8,6 +8,7 @@ import (
 	"crypto/rc4" // RFC 2831 offers nothing better
 	"encoding/binary"
 	"fmt"
+	"hash"
 	"math/bits"
 )
 
@@ -41,10 +42,12 @@ type digestLayer struct {
 
 // half is one direction of a layer.
 type half struct {
-	signing  [md5.Size]byte
+	signing  hash.Hash // HMAC-MD5 under the direction's key
 	sequence uint32
 	seal     sealing // nil: integrity alone
 }
+
+func newHalf(signingKey [md5.Size]byte) half { return half{signing: hmac.New(md5.New, signingKey[:])} }
 
 // sealing encrypts or decrypts one message after the other; ciphers chain across them.
 type sealing interface {
@@ -60,8 +63,8 @@ func newLayer(l login, send, receive direction, maxBuffer int) Layer {
 		return nil
 	}
 	layer := &digestLayer{
-		send:       half{signing: l.signingKey(send)},
-		receive:    half{signing: l.signingKey(receive)},
+		send:       newHalf(l.signingKey(send)),
+		receive:    newHalf(l.signingKey(receive)),
 		maxMessage: maxBuffer - layerOverhead,
 	}
 	if l.qop == QOPPrivacy {
@@ -78,13 +81,12 @@ func (d *digestLayer) Wrap(message []byte) ([]byte, error) {
 		return nil, nil
 	}
 	h := &d.send
-	mac := h.mac(message)
 	token := make([]byte, 0, len(message)+layerOverhead)
 	token = append(token, message...)
 	if h.seal != nil {
 		token = appendPad(token, h.seal.block())
 	}
-	token = append(token, mac...)
+	token = h.appendMAC(token, message)
 	if h.seal != nil {
 		h.seal.crypt(token)
 	}
@@ -117,18 +119,20 @@ func (d *digestLayer) Unwrap(token []byte) ([]byte, error) {
 		}
 	}
 	message := plain[:max(body-macLength-padding, 0)]
-	if !hmac.Equal(plain[body-macLength:], h.mac(message)) {
+	if !hmac.Equal(plain[body-macLength:], h.appendMAC(nil, message)) {
 		return nil, fmt.Errorf("unwrap message: %w: checksum", ErrTampered)
 	}
 	h.sequence++
 	return message, nil
 }
 
-func (h *half) mac(message []byte) []byte {
-	m := hmac.New(md5.New, h.signing[:])
-	m.Write(binary.BigEndian.AppendUint32(nil, h.sequence)) // hashes do not fail
-	m.Write(message)                                        // hashes do not fail
-	return m.Sum(nil)[:macLength]
+// appendMAC adds the checksum of a message to b.
+func (h *half) appendMAC(b, message []byte) []byte {
+	var sum [md5.Size]byte
+	h.signing.Reset()
+	h.signing.Write(binary.BigEndian.AppendUint32(sum[:0], h.sequence)) // hashes do not fail
+	h.signing.Write(message)                                            // hashes do not fail
+	return append(b, h.signing.Sum(sum[:0])[:macLength]...)
 }
 
 // appendPad fills a message so that with the mac it is a multiple of block: 1 to
