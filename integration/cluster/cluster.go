@@ -60,7 +60,7 @@ type Config struct {
 	// their state in ZooKeeper.
 	HA bool
 	// NameNodeHA gives the cluster two NameNodes, namenode1, which is active at first, and namenode2, behind a
-	// nameservice. It goes without Kerberos only.
+	// nameservice.
 	NameNodeHA bool
 	// Kerberos makes the cluster secure; nil leaves it open.
 	Kerberos *Kerberos
@@ -97,9 +97,6 @@ func (c Config) validate() error {
 	}
 	if c.MemoryMB < 512 || c.VCores < 1 {
 		return fmt.Errorf("NodeManagers with %d MB and %d vcores: must be at least 512 MB and 1", c.MemoryMB, c.VCores)
-	}
-	if c.Kerberos != nil && c.NameNodeHA {
-		return errors.New("two NameNodes and Kerberos: the harness has one or the other")
 	}
 	if c.Kerberos != nil {
 		return c.Kerberos.validate()

@@ -11,6 +11,8 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/haservice"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
 // With Config.NameNodeHA there are two NameNodes behind a nameservice, which keep their edits in a folder that both see, as
@@ -99,10 +101,33 @@ func (c *Cluster) haService(name string) (*haservice.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	me, err := user.Current()
+	o, err := c.superuser()
 	if err != nil {
 		return nil, err
 	}
 	address := c.spec.HDFS["dfs.namenode.rpc-address."+nameservice+"."+d.HDFS["dfs.ha.namenode.id"]]
-	return haservice.New(address, yarnrpc.Options{User: yarnrpc.UserInformation{Effective: me.Username}}), nil
+	return haservice.New(address, o), nil
+}
+
+// superuser is how HDFS' own user calls a NameNode.
+func (c *Cluster) superuser() (yarnrpc.Options, error) {
+	if !c.Secure() {
+		me, err := user.Current()
+		if err != nil {
+			return yarnrpc.Options{}, err
+		}
+		return yarnrpc.Options{User: yarnrpc.UserInformation{Effective: me.Username}}, nil
+	}
+	realm, err := kerberos.LoadConfig(func(name string) string {
+		return map[string]string{"KRB5_CONFIG": c.Krb5Conf()}[name]
+	})
+	if err != nil {
+		return yarnrpc.Options{}, err
+	}
+	login, err := kerberos.FromKeytab(realm, servicePrincipal("nn"), c.Keytab("nn"))
+	if err != nil {
+		return yarnrpc.Options{}, err
+	}
+	qops, err := sasl.ParseProtection(c.spec.Core["hadoop.rpc.protection"])
+	return yarnrpc.Options{Login: login, ServerPrincipal: servicePrincipal("nn"), QOPs: qops}, err
 }

@@ -3,7 +3,6 @@ package matrix
 import (
 	"context"
 	"encoding/json"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
@@ -119,12 +119,12 @@ func (p *place) tokens(t *testing.T) []byte {
 	if p.protection == simple {
 		return nil
 	}
-	address, err := netip.ParseAddrPort(strings.Replace(p.NameNodeAddress(), "localhost", "127.0.0.1", 1))
+	service, err := hdfs.TokenService(t.Context(), p.conf, p.NameNodeAddress())
 	if err != nil {
 		t.Fatal(err)
 	}
 	token, err := p.nameNode(t, p.nameNodeOptions(t, alice, new(connections))).
-		DelegationToken(t.Context(), creds.IPService(address), p.conf.Get("yarn.resourcemanager.principal"))
+		DelegationToken(t.Context(), service, p.conf.Get("yarn.resourcemanager.principal"))
 	if err != nil {
 		t.Fatal(err)
 	}

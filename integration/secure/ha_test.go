@@ -8,6 +8,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/cluster/artifacts"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -16,29 +17,72 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// TestTwoResourceManagersWithKerberos would catch a ticket, a delegation token or an
-// ApplicationMaster's token that serves at one ResourceManager alone. The cluster also has
-// its tokens made out for names rather than for addresses.
-func TestTwoResourceManagersWithKerberos(t *testing.T) {
+// TestTwoOfEachServerWithKerberos would catch a ticket, a delegation token or an
+// ApplicationMaster's token that serves at one ResourceManager, or one NameNode, alone. The
+// cluster also has its tokens made out for names rather than for addresses.
+func TestTwoOfEachServerWithKerberos(t *testing.T) {
 	for _, version := range artifacts.Releases() {
 		t.Run(version, func(t *testing.T) {
 			if version != artifacts.DefaultVersion {
 				cluster.Long(t)
 			}
-			twoResourceManagers(t, version)
+			twoOfEachServer(t, version)
 		})
 	}
 }
 
-func twoResourceManagers(t *testing.T, version string) {
+func twoOfEachServer(t *testing.T, version string) {
 	c := cluster.ForTest(t, cluster.Config{
-		Version: version, NodeManagers: 1, HA: true, Kerberos: &cluster.Kerberos{Protection: "privacy"},
+		Version: version, NodeManagers: 1, HA: true, NameNodeHA: true, Kerberos: &cluster.Kerberos{Protection: "privacy"},
 		Core: map[string]string{"hadoop.security.token.service.use_ip": "false"},
 	})
 	tokensGoBetweenJavaAndUs(t, c)
 
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
+	resourceManagerGoes(ctx, t, c, nameNodeGoes(ctx, t, c))
+}
+
+// nameNodeGoes kills the active NameNode under files that are open by a ticket and by a token, and gives the token.
+func nameNodeGoes(ctx context.Context, t *testing.T, c *cluster.Cluster) *creds.Token {
+	t.Helper()
+	login := fromKeytab(t, c, alice)
+	o := nameNodeOptions(t, c, login)
+	o.User = yarnrpc.UserInformation{Effective: bob, Real: alice}
+	token, err := nameNode(t, c, o).DelegationToken(ctx, fileService(t, c), confOf(t, c).Get("yarn.resourcemanager.principal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := &creds.Credentials{Tokens: map[string]*creds.Token{token.Service: token}}
+	both := map[string]*dfs.FS{
+		"/tmp/by-ticket": newFS(t, c, dfs.Options{User: bob, RealUser: alice, Login: login}),
+		"/tmp/by-token":  newFS(t, c, dfs.Options{User: bob, Credentials: func() *creds.Credentials { return all }}),
+	}
+	for path, files := range both {
+		if err := files.WriteFile(ctx, path, []byte(path), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Kill(ctx, "namenode1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Activate(ctx, "namenode2"); err != nil {
+		t.Fatal(err)
+	}
+	for path, files := range both {
+		if content, err := files.ReadFile(ctx, path, 100); err != nil || string(content) != path {
+			t.Errorf("%s holds %q, %v", path, content, err)
+		}
+		if err := files.WriteFile(ctx, path+"-again", []byte(path), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	return token
+}
+
+// resourceManagerGoes kills the active ResourceManager under an application that has a token of a NameNode which is gone.
+func resourceManagerGoes(ctx context.Context, t *testing.T, c *cluster.Cluster, file *creds.Token) {
+	t.Helper()
 	// YARN hands the master's token to the owner only, whom it knows by the full name of a principal and
 	// compares with the short one: who runs a master himself comes as a proxy user, who has no other.
 	o := options(t, c, fromKeytab(t, c, alice))
@@ -52,7 +96,7 @@ func twoResourceManagers(t *testing.T, version string) {
 	o.RPC.User = yarnrpc.UserInformation{}
 	o.RPC.Login, o.RPC.Token = nil, creds.Fixed(token)
 	bearer := newClient(t, o)
-	report := submitUnmanaged(ctx, t, client)
+	report := submitUnmanaged(ctx, t, client, file)
 	rm, nm := connect(t, c, report)
 	if _, err := rm.Register(ctx, amrm.RegisterRequest{Host: "localhost", RPCPort: -1}); err != nil {
 		t.Fatal(err)
@@ -83,16 +127,19 @@ func twoResourceManagers(t *testing.T, version string) {
 	}
 }
 
-// submitUnmanaged submits an application whose ApplicationMaster is the test, and waits until it may register.
-func submitUnmanaged(ctx context.Context, t *testing.T, client *yarnclient.Client) records.ApplicationReport {
+// submitUnmanaged submits an application whose ApplicationMaster is the test, and waits until it may register: the
+// ResourceManager has renewed the token for files then.
+func submitUnmanaged(ctx context.Context, t *testing.T, client *yarnclient.Client, file *creds.Token) records.ApplicationReport {
 	t.Helper()
 	created, err := client.NewApplication(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
+	tokens := &creds.Credentials{Tokens: map[string]*creds.Token{file.Service: file}}
 	report, err := client.Submit(ctx, records.SubmissionContext{
 		ID: created.ID, Name: t.Name(), Type: "bobbin-test", Unmanaged: true,
-		Resource: records.Resource{MemoryMB: 128, VCores: 1},
+		Resource:  records.Resource{MemoryMB: 128, VCores: 1},
+		Container: records.ContainerLaunchContext{Tokens: tokens.Marshal()},
 	})
 	if err != nil {
 		t.Fatal(err)

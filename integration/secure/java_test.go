@@ -1,13 +1,13 @@
 package secure
 
 import (
-	"net"
-	"net/netip"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
 // TestTokensGoBetweenJavaAndUs would catch tokens that one side files under a name by which the
@@ -19,7 +19,7 @@ func TestTokensGoBetweenJavaAndUs(t *testing.T) {
 // tokensGoBetweenJavaAndUs has each side log in with what the other has got, under the
 // cluster's hadoop.security.token.service.use_ip.
 func tokensGoBetweenJavaAndUs(t *testing.T, c *cluster.Cluster) {
-	login, service := fromKeytab(t, c, alice), nameNodeService(t, c)
+	login, service := fromKeytab(t, c, alice), fileService(t, c)
 	t.Run("java takes ours", func(t *testing.T) {
 		rm, err := newClient(t, options(t, c, login)).DelegationToken(t.Context(), bob)
 		if err != nil {
@@ -60,22 +60,16 @@ func tokensGoBetweenJavaAndUs(t *testing.T, c *cluster.Cluster) {
 	})
 }
 
-// nameNodeService is what a token for the NameNode is filed under.
-func nameNodeService(t *testing.T, c *cluster.Cluster) string {
+// fileService is what tokens for the default file system are filed under.
+func fileService(t *testing.T, c *cluster.Cluster) string {
 	t.Helper()
-	address := c.NameNodeAddress()
-	if confOf(t, c).Get("hadoop.security.token.service.use_ip") == "false" {
-		return creds.HostService(address)
-	}
-	_, port, err := net.SplitHostPort(address)
+	conf := confOf(t, c)
+	authority := strings.TrimPrefix(conf.Get("fs.defaultFS"), "hdfs://")
+	service, err := hdfs.TokenService(t.Context(), conf, authority)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ip, err := netip.ParseAddrPort("127.0.0.1:" + port)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return creds.IPService(ip)
+	return service
 }
 
 // java runs one of Hadoop's own commands with one more variable.
