@@ -178,6 +178,13 @@ func TestEachIllnessIsFound(t *testing.T) {
 			},
 			"krb5", Failed, "krb5.conf:2", "correct that place",
 		},
+		"a krb5.conf that includes what is not there": {
+			func(m *machine) {
+				m.kerberized("127.0.0.1:1")
+				m.env["KRB5_CONFIG"] = m.file("krb5.conf", "include /nowhere/more.conf\n")
+			},
+			"krb5", Failed, "krb5.conf:1", "correct that place",
+		},
 		"no default realm": {
 			func(m *machine) {
 				m.kerberized("127.0.0.1:1")

@@ -27,8 +27,9 @@ func (v *visit) checkKrb5(context.Context) []Finding {
 	}
 	files := cmp.Or(v.Getenv("KRB5_CONFIG"), "/etc/krb5.conf")
 	c, err := kerberos.LoadConfig(v.Getenv)
+	_, unread := errors.AsType[*kerberos.ConfigError](err) // such as a file that is included and not there
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist) && !unread:
 		return []Finding{failed("there is no "+files, "install the realm's krb5.conf there, or name it with KRB5_CONFIG")}
 	case err != nil:
 		return []Finding{failed(oneLine(err), "correct that place, or name another file with KRB5_CONFIG")}
