@@ -34,9 +34,6 @@ func (*silent) Levels() []logrus.Level { return []logrus.Level{logrus.WarnLevel}
 
 func (s *silent) Fire(entry *logrus.Entry) error {
 	server, named := entry.Data["address"]
-	if !named {
-		server, named = entry.Data["namenode"]
-	}
 	cause, _ := entry.Data[logrus.ErrorKey].(error)
 	_, answered := errors.AsType[*yarnrpc.RemoteError](cause) // a standby, say
 	s.mu.Lock()

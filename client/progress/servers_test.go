@@ -17,7 +17,7 @@ func TestSilentServersAreNamedOnce(t *testing.T) {
 	refused := errors.New("connection refused")
 	for range 3 {
 		logger.WithError(refused).WithField("address", "rm:8032").Warn("call failed and will be tried again")
-		logger.WithError(refused).WithField("namenode", "nn:8020").Warn("call failed and will be tried again")
+		logger.WithError(refused).WithField("address", "nn:8020").Warn("call failed and will be tried again")
 	}
 	logger.WithError(refused).WithField("address", "dn:9866").Debug("not for people")
 	logger.WithField("address", "dn:9866").Warn("no error at all")
