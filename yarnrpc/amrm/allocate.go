@@ -83,13 +83,14 @@ func (c *Client) allocate(ctx context.Context, progress float32) (Response, erro
 
 // fateOf says what an error of an allocate means for its request. YARN's own
 // exceptions come from the allocate itself, others from the way there: a standby,
-// an overloaded server, a failed authentication.
+// an overloaded server, a failed authentication. A refusal holds for the tries
+// before, too, whose answers were lost.
 func fateOf(err error) failure {
 	switch {
-	case yarnrpc.MaybeSent(err):
-		return failureLost
 	case errors.Is(err, yarnrpc.ErrYarn):
 		return failureRefused
+	case yarnrpc.MaybeSent(err):
+		return failureLost
 	default:
 		return failureUnsent
 	}

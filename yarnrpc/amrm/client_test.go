@@ -220,6 +220,27 @@ func TestARefusedAskThatIsTakenBackIsNotSent(t *testing.T) {
 	}
 }
 
+// A refusal that came after a lost answer would be sent again for ever, whatever its
+// owner mends, if it counted as lost itself.
+func TestARefusalAfterALostAnswerIsARefusal(t *testing.T) {
+	t.Parallel()
+	refused := exception("InvalidResourceRequestException", "too large")
+	c, _ := scriptedClient(t,
+		exchange{method: "allocate", check: wantAsked(map[string]int32{"*": 1}), err: &yarnrpc.CallError{MaybeSent: true, Err: refused}},
+		exchange{method: "allocate", check: wantAsked(map[string]int32{}), response: responseID(1)},
+	)
+	huge := Ask{Key: AskKey{Priority: 2}, Count: 1, Capability: records.Resource{MemoryMB: 1 << 40}}
+	c.SetAsk(huge)
+	if _, err := c.Allocate(t.Context(), 0); !errors.Is(err, yarnrpc.ErrInvalidResourceRequest) {
+		t.Fatalf("error is %v", err)
+	}
+	huge.Count = 0
+	c.SetAsk(huge)
+	if _, err := c.Allocate(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // One release of a container that is not the attempt's would be refused for
 // ever, and every ask with it.
 func TestAForeignReleaseIsDroppedWhenRefused(t *testing.T) {
@@ -409,6 +430,9 @@ func TestFinish(t *testing.T) {
 		"an attempt that is gone after a try is finished": {script: []exchange{
 			{method: finish, err: &yarnrpc.CallError{MaybeSent: true, Err: io.EOF}},
 			{method: finish, err: gone},
+		}},
+		"an attempt that is gone after a try within the call is finished": {script: []exchange{
+			{method: finish, err: &yarnrpc.CallError{MaybeSent: true, Err: gone}},
 		}},
 		"an attempt that was gone before is not": {want: ErrAttemptGone, script: []exchange{
 			{method: finish, err: gone},

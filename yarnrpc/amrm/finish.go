@@ -8,6 +8,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pause"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -32,7 +33,7 @@ func (c *Client) Finish(ctx context.Context, status records.FinalApplicationStat
 			return nil
 		case err == nil: // accepted, and being recorded
 			reached, wait = true, unregisterPoll
-		case errors.Is(err, ErrAttemptGone) && reached:
+		case errors.Is(err, ErrAttemptGone) && (reached || yarnrpc.MaybeSent(err)):
 			return nil
 		case errors.Is(err, yarnrpc.ErrApplicationMasterNotRegistered) && c.registration != nil:
 			if _, err := c.register(ctx); err != nil && yarnrpc.Classify(err) == yarnrpc.Permanent {
@@ -44,15 +45,12 @@ func (c *Client) Finish(ctx context.Context, status records.FinalApplicationStat
 		default:
 			return fmt.Errorf("finish %s: %w", c.attempt, err)
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			if err == nil {
-				return fmt.Errorf("finish %s: %w while yarn recorded it", c.attempt, context.Cause(ctx))
-			}
-			return fmt.Errorf("finish %s: %w, after: %w", c.attempt, context.Cause(ctx), err)
+		switch over := pause.For(ctx, wait); {
+		case over == nil:
+		case err == nil:
+			return fmt.Errorf("finish %s: %w while yarn recorded it", c.attempt, over)
+		default:
+			return fmt.Errorf("finish %s: %w, after: %w", c.attempt, over, err)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jcmturner/gokrb5/v8/iana/nametype"
 
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pause"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
@@ -114,11 +115,7 @@ func (l *Login) Keep(ctx context.Context, failed func(error)) {
 		} else if due := time.Until(l.due()); due > 0 {
 			wait = due
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if pause.For(ctx, wait) != nil {
 			return
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pause"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -78,7 +79,7 @@ func (c *Client) startOn(ctx context.Context, on records.NodeID, pending []Launc
 		case len(failed) == 0, !yarnrpc.MaybeSent(err):
 			return explain(failed, pending)
 		}
-		if err := pause(ctx); err != nil {
+		if err := pause.For(ctx, startPause); err != nil {
 			return allOf(on, failed.containers(), fmt.Errorf("%w, after: %w", err, lost))
 		}
 	}
@@ -153,17 +154,6 @@ func expired(container records.Container) bool {
 	}
 	id, err := identifier.DecodeContainer(container.Token)
 	return err == nil && !id.Expires.IsZero() && time.Now().After(id.Expires)
-}
-
-func pause(ctx context.Context) error {
-	timer := time.NewTimer(startPause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // among gives the launches of containers that failed.

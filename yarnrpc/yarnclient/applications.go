@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pause"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pbconv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -80,7 +80,7 @@ func (c *Client) Submit(ctx context.Context, application records.SubmissionConte
 			default: // on its way
 			}
 		}
-		if err := sleep(ctx, c.poll); err != nil {
+		if err := pause.For(ctx, c.poll); err != nil {
 			return report, fmt.Errorf("submit %s: %w", id, err)
 		}
 	}
@@ -115,19 +115,8 @@ func (c *Client) Kill(ctx context.Context, id records.ApplicationID, diagnostics
 		if response.GetIsKillCompleted() {
 			return nil
 		}
-		if err := sleep(ctx, c.poll); err != nil {
+		if err := pause.For(ctx, c.poll); err != nil {
 			return fmt.Errorf("kill %s: %w", id, err)
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
