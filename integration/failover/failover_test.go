@@ -31,7 +31,8 @@ type load struct {
 	tag    string // of the applications
 	known  records.ApplicationID
 
-	stop  chan struct{}
+	stop  chan struct{} // closed by the first halt
+	once  sync.Once
 	made  [callers]atomic.Int64 // calls that have ended, by caller
 	doubt atomic.Int64          // calls that may have been executed
 	lost  atomic.Int64          // calls that have not been
@@ -46,39 +47,43 @@ type load struct {
 // is, an application that the other ResourceManager does not know, and an error that
 // leaves its caller guessing.
 func TestTheActiveResourceManagerGoesUnderLoad(t *testing.T) {
-	c := cluster.ForTest(t, cluster.Config{HA: true, NodeManagers: 1})
+	const queue = "yarn.scheduler.capacity.root." + mastersQueue
+	c := cluster.ForTest(t, cluster.Config{HA: true, NodeManagers: 1, Scheduler: map[string]string{
+		queue + ".acl_submit_applications": "*", queue + ".user-limit-factor": "10", queue + ".maximum-capacity": "100",
+	}})
 	t.Run("killed", func(t *testing.T) {
-		first := loseActive(t, c, c.Kill)
-		if err := c.Restart(t.Context(), first); err != nil { // to be the one that takes over
-			t.Fatal(err)
-		}
+		loseActive(t, c, c.Kill, c.Restart)
 	})
 	t.Run("stopped, with its connections half open", func(t *testing.T) {
-		first := loseActive(t, c, c.Pause)
-		if err := c.Resume(first); err != nil {
-			t.Error(err)
-		}
+		loseActive(t, c, c.Pause, func(_ context.Context, name string) error { return c.Resume(name) })
 	})
 }
 
-// loseActive takes the active ResourceManager away while all callers are at work.
-func loseActive(t *testing.T, c *cluster.Cluster, lose func(context.Context, string) error) (first string) {
+// loseActive takes the active ResourceManager away while all callers and a master are at
+// work, and gives it back when the other has taken over.
+func loseActive(t *testing.T, c *cluster.Cluster, lose, giveBack func(context.Context, string) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	l := &load{
 		client: newClient(t, c), tag: fmt.Sprintf("failover-%d", time.Now().UnixNano()),
 		stop: make(chan struct{}), submitted: make(map[records.ApplicationID]string),
 	}
 	var err error
+	var first string
 	if l.known, err = l.submit(ctx, "known"); err != nil {
 		t.Fatal(err)
 	}
 	if first, err = c.ActiveRM(ctx); err != nil {
 		t.Fatal(err)
 	}
+	m := newMaster(ctx, t, c, l)
+	m.ask(2)
+	m.until(ctx, "two containers run", m.has(2))
 
 	var working sync.WaitGroup
+	defer working.Wait()
+	defer l.halt()
 	for i := range callers {
 		working.Go(func() {
 			for round := 0; !l.stopped(); round++ {
@@ -91,14 +96,17 @@ func loseActive(t *testing.T, c *cluster.Cluster, lose func(context.Context, str
 		})
 	}
 	l.awaitCalls(ctx, t, 1)
+	m.ask(3) // of which nobody knows what the ResourceManager has heard
+	m.until(ctx, "the ask is on its way", func() bool { return !m.rm.Changed() })
 	if err := lose(ctx, first); err != nil {
 		t.Error(err)
 	}
 	began := time.Now()
 	second := awaitActive(ctx, t, c)
 	t.Logf("%s is active, %v after the end of %s", second, time.Since(began).Round(time.Millisecond), first)
+	m.until(ctx, "it is registered again", func() bool { return m.resynced == 1 })
 	l.awaitCalls(ctx, t, 2) // those that were on their way, and one more at least
-	close(l.stop)
+	l.halt()
 	working.Wait()
 
 	var calls int64
@@ -110,9 +118,17 @@ func loseActive(t *testing.T, c *cluster.Cluster, lose func(context.Context, str
 	if second == first {
 		t.Errorf("%s is still active", first)
 	}
+	t.Logf("the longest time between two heartbeats of a master was %v", m.longest.Round(time.Millisecond))
 	l.checkApplications(ctx, t)
-	return first
+	if err := giveBack(ctx, first); err != nil {
+		t.Error(err)
+	}
+	m.until(ctx, "all containers run", m.has(5)) // of a NodeManager that has waited for the stopped one
+	m.check(ctx, c, 5)
 }
+
+// halt ends the callers, after the calls that they make.
+func (l *load) halt() { l.once.Do(func() { close(l.stop) }) }
 
 func (l *load) stopped() bool {
 	select {
@@ -156,17 +172,21 @@ func (l *load) submit(ctx context.Context, name string) (records.ApplicationID, 
 	if err != nil {
 		return records.ApplicationID{}, err
 	}
-	_, err = l.client.Submit(ctx, records.SubmissionContext{
-		ID: created.ID, Name: name, Tags: []string{l.tag}, Unmanaged: true, MaxAttempts: 1,
-		Resource: records.Resource{MemoryMB: 128, VCores: 1},
+	return created.ID, l.submitAs(ctx, created.ID, name, "default")
+}
+
+func (l *load) submitAs(ctx context.Context, id records.ApplicationID, name, queue string) error {
+	_, err := l.client.Submit(ctx, records.SubmissionContext{
+		ID: id, Name: name, Queue: queue, Tags: []string{l.tag}, Unmanaged: true, MaxAttempts: 1,
+		Resource: small,
 	})
 	if err != nil {
-		return records.ApplicationID{}, fmt.Errorf("%s: %w", created.ID, err)
+		return fmt.Errorf("%s: %w", id, err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.submitted[created.ID] = name
-	return created.ID, nil
+	l.submitted[id] = name
+	return nil
 }
 
 // fail asks for the end of an attempt that there is not: the answer is an exception, and

@@ -25,17 +25,11 @@ func newClient(t *testing.T, c *cluster.Cluster) *yarnclient.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conf, err := hadoopconf.Load(c.ConfDir(), hadoopconf.Environment{LookupEnv: os.LookupEnv})
+	o, err := yarnclient.FromConf(confOf(t, c), u.Username)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := yarnclient.FromConf(conf.With("test", map[string]string{
-		"yarn.client.failover-sleep-base-ms": "500", "yarn.client.failover-sleep-max-ms": "4000",
-	}), u.Username)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.RPC.MaxCalls, o.RPC.RPCTimeout = callers, 5*time.Second
+	o.RPC.MaxCalls, o.RPC.RPCTimeout = callers, patience
 	client := yarnclient.New(o)
 	t.Cleanup(func() {
 		if err := client.Close(); err != nil {
@@ -43,4 +37,20 @@ func newClient(t *testing.T, c *cluster.Cluster) *yarnclient.Client {
 		}
 	})
 	return client
+}
+
+// patience is how long a call waits for its answer; Hadoop's 2 minutes are longer than
+// anybody here wants to wait for a server that has stopped.
+const patience = 5 * time.Second
+
+// confOf is the cluster's configuration, with waits that grow.
+func confOf(t *testing.T, c *cluster.Cluster) *hadoopconf.Conf {
+	t.Helper()
+	conf, err := hadoopconf.Load(c.ConfDir(), hadoopconf.Environment{LookupEnv: os.LookupEnv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conf.With("test", map[string]string{
+		"yarn.client.failover-sleep-base-ms": "500", "yarn.client.failover-sleep-max-ms": "4000",
+	})
 }
