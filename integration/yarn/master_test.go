@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -37,6 +38,7 @@ type master struct {
 	running   map[records.ContainerID]records.Container
 	completed map[records.ContainerID]records.ContainerStatus
 	resynced  int
+	collector *amrm.Collector // the last
 }
 
 var unit = records.Resource{MemoryMB: 128, VCores: 1}
@@ -93,6 +95,9 @@ func (m *master) until(ctx context.Context, command string, done func() bool) er
 		m.nm.SetTokens(r.NMTokens)
 		if r.Resynced {
 			m.resynced++
+		}
+		if r.Collector != nil {
+			m.collector = r.Collector
 		}
 		for _, c := range r.Surplus {
 			m.rm.Release(c.ID)
@@ -265,6 +270,8 @@ const (
 	confName   = "hadoop.xml"
 	startedAs  = "started"
 	resyncedAs = "resynced"
+
+	collectorAs = "collector"
 )
 
 // stage puts this test binary and the Hadoop configuration on HDFS and makes
@@ -353,6 +360,13 @@ func lead(ctx context.Context, scenario string) error {
 	case "echo":
 		m.ask(2)
 		err = m.until(ctx, "echo from a container", func() bool { return len(m.completed) == 2 })
+	case "collector":
+		if err = m.until(ctx, "", func() bool { return m.collector != nil }); err == nil {
+			err = f.WriteFile(ctx, dir+"/address", []byte(m.collector.Address), 0o600)
+		}
+		if err == nil {
+			err = f.Rename(ctx, dir+"/address", dir+"/"+collectorAs) // with all that is in it
+		}
 	case "restart":
 		m.ask(2)
 		err = m.until(ctx, "sleep 1000", func() bool { return len(m.running) == 2 })
@@ -408,8 +422,18 @@ func TestOnAClusterOfItsOwn(t *testing.T) {
 	t.Parallel()
 	// The keys of encryption zones are in a file, which needs no key server.
 	keys := "jceks://file" + t.TempDir() + "/keys.jceks"
-	c := cluster.ForTest(t, cluster.Config{Core: map[string]string{"hadoop.security.key.provider.path": keys}})
+	c := cluster.ForTest(t, cluster.Config{
+		Core: map[string]string{"hadoop.security.key.provider.path": keys},
+		YARN: map[string]string{ // the timeline service, version 2, with its collectors
+			"yarn.timeline-service.enabled":                          "true",
+			"yarn.timeline-service.version":                          "2.0f",
+			"yarn.timeline-service.writer.class":                     "org.apache.hadoop.yarn.server.timelineservice.storage.NoOpTimelineWriterImpl",
+			"yarn.nodemanager.aux-services":                          "timeline_collector",
+			"yarn.nodemanager.aux-services.timeline_collector.class": "org.apache.hadoop.yarn.server.timelineservice.collector.PerNodeTimelineCollectorsAuxService",
+		},
+	})
 	java(t, c, "org.apache.hadoop.crypto.key.KeyShell", "create", "key1")
+	t.Run("a master is told where its events go", func(t *testing.T) { timelineCollector(t, c) })
 	t.Run("a restarted ResourceManager finds its application at work", func(t *testing.T) { restartResourceManager(t, c) })
 	t.Run("files survive a restart of the NameNode", func(t *testing.T) { restartNameNode(t, c) })
 	// The restarted NameNode knows the key.
@@ -429,6 +453,36 @@ func encryptionZone(t *testing.T, c *cluster.Cluster) {
 	}
 	if _, err := f.Stat(t.Context(), dir+"/new"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the refused file is still there: %v", err)
+	}
+}
+
+// timelineCollector has a master find the collector that its NodeManager runs for it, and
+// asks that which timeline service it is.
+func timelineCollector(t *testing.T, c *cluster.Cluster) {
+	client := newClient(t, c, me(t))
+	application, f, dir := stage(t, c, "collector")
+	report := submit(t, client, application)
+	awaitFile(t, f, dir+"/"+collectorAs)
+	address, err := f.ReadFile(t.Context(), dir+"/"+collectorAs, 1<<10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+string(address)+"/ws/v2/timeline/", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", "application/json")
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if text, err := io.ReadAll(answer.Body); answer.StatusCode != http.StatusOK || !strings.Contains(string(text), "Timeline Collector API") {
+		t.Errorf("the collector answers %s: %s, %v", answer.Status, text, err)
+	}
+	report = await(t, client, report.ID, "finished", ended)
+	if report.FinalStatus != records.FinalSucceeded {
+		t.Errorf("it ended as %s (%s): %s\n%s", report.State, report.FinalStatus, report.Diagnostics, containerLogs(t, c, report.ID, "std*"))
 	}
 }
 
