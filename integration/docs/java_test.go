@@ -21,7 +21,8 @@ import (
 )
 
 // javaPage maps Java's classes and methods to ours. A table under a line that names a class by its full name is about the
-// methods of that class; one under a line that names a package is about its classes. Of both it must have all.
+// methods of that class, one under a line that names a package about its classes, and about such of their getters as have
+// a field of another name. All must be there.
 const javaPage = "docs/java.md"
 
 var (
@@ -30,16 +31,31 @@ var (
 	goName      = regexp.MustCompile(`^[a-z0-9]+\.[A-Z]\w*(\.[A-Z]\w*)?$`)
 	javaClass   = regexp.MustCompile(`^public .*?(?:class|interface) ([A-Za-z0-9_.$]+)`)
 	javaMember  = regexp.MustCompile(`^  (?:public|protected) .*?([A-Za-z0-9_$]+)\(`)
+	getter      = regexp.MustCompile(`^(?:get|is)([A-Z]\w*)$`)
 )
 
 // mapping is what a page says of one Java class or package.
 type mapping struct {
 	subject string
-	java    []string // methods, or classes without their package
-	ours    []string // names such as yarnclient.Client.Kill
+	rows    []row
+}
+
+// row is a row of a mapping's table.
+type row struct {
+	java []string // methods; or classes without their package, or their getters as Class.getter
+	ours []string // names such as yarnclient.Client.Kill
 }
 
 func (m mapping) ofPackage() bool { return strings.ToLower(m.subject) == m.subject }
+
+// names are all of Java's that the mapping has.
+func (m mapping) names() []string {
+	var names []string
+	for _, r := range m.rows {
+		names = append(names, r.java...)
+	}
+	return names
+}
 
 func mappings(page string) []mapping {
 	var found []mapping
@@ -51,15 +67,17 @@ func mappings(page string) []mapping {
 		if len(found) == 0 || !strings.HasPrefix(line, "| `") || len(cells) != 2 {
 			continue
 		}
-		m := &found[len(found)-1]
+		var r row
 		for _, span := range codeSpan.FindAllStringSubmatch(cells[0], -1) {
-			m.java = append(m.java, span[1])
+			r.java = append(r.java, span[1])
 		}
 		for _, span := range codeSpan.FindAllStringSubmatch(cells[1], -1) {
 			if goName.MatchString(span[1]) {
-				m.ours = append(m.ours, span[1])
+				r.ours = append(r.ours, span[1])
 			}
 		}
+		m := &found[len(found)-1]
+		m.rows = append(m.rows, r)
 	}
 	return found
 }
@@ -84,36 +102,62 @@ func TestThePageForJavaProgrammersIsTrueAndComplete(t *testing.T) {
 	for _, m := range tables {
 		all := methods[m.subject]
 		if m.ofPackage() {
-			all = classesOf(t, jars, m.subject)
+			all = append(classesOf(t, jars, m.subject), renamed(m, methods, ours)...)
 		}
 		if len(all) == 0 {
 			t.Errorf("%s: Hadoop %s has nothing there", m.subject, jars.Version)
 		}
-		for _, name := range m.java {
+		names := m.names()
+		for _, name := range names {
 			if !slices.Contains(all, name) {
-				t.Errorf("%s: Hadoop %s has no %s there", m.subject, jars.Version, name)
+				t.Errorf("%s: Hadoop %s has no %s there, or it needs no row", m.subject, jars.Version, name)
 			}
 		}
 		for _, name := range all {
-			if !slices.Contains(m.java, name) {
+			if !slices.Contains(names, name) {
 				t.Errorf("%s: %s is not on the page", m.subject, name)
 			}
 		}
-		for _, name := range m.ours {
-			if err := ours.has(name); err != nil {
-				t.Errorf("%s: %v", m.subject, err)
+		for _, r := range m.rows {
+			for _, name := range r.ours {
+				if err := ours.has(name); err != nil {
+					t.Errorf("%s: %v", m.subject, err)
+				}
 			}
 		}
 	}
 }
 
-// methodsOf asks javap for the methods of all classes that are mapped.
+// renamed are the getters, as Class.getter, of the classes of a package for which our type has no field or method of that
+// name.
+func renamed(m mapping, methods map[string][]string, ours packages) []string {
+	var names []string
+	for _, r := range m.rows {
+		for _, class := range r.java {
+			if len(r.ours) == 0 || strings.Contains(class, ".") {
+				continue
+			}
+			for _, method := range methods[m.subject+"."+class] {
+				if found := getter.FindStringSubmatch(method); found != nil && !ours.hasMember(r.ours[0], found[1]) {
+					names = append(names, class+"."+method)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// methodsOf asks javap for the methods of all classes that are mapped, but for enumerations.
 func methodsOf(t *testing.T, jars artifacts.Jars, tables []mapping) map[string][]string {
 	t.Helper()
 	args := []string{"-public", "-cp", jars.Classpath()}
 	for _, m := range tables {
 		if !m.ofPackage() {
 			args = append(args, m.subject)
+			continue
+		}
+		for _, name := range classesOf(t, jars, m.subject) {
+			args = append(args, m.subject+"."+name)
 		}
 	}
 	out, err := output(exec.CommandContext(t.Context(), "javap", args...))
@@ -217,4 +261,29 @@ func (p packages) has(name string) error {
 		}
 	}
 	return nil
+}
+
+// hasMember says whether a type, package.Name, has a field or method of a name, in whatever case.
+func (p packages) hasMember(name, member string) bool {
+	pkg, rest, _ := strings.Cut(name, ".")
+	typeName, _, isMember := strings.Cut(rest, ".")
+	if isMember || p[pkg] == nil || p[pkg].Scope().Lookup(typeName) == nil {
+		return true // it stands for something that is no record
+	}
+	object := p[pkg].Scope().Lookup(typeName)
+	record, is := object.Type().Underlying().(*types.Struct)
+	if !is {
+		return true
+	}
+	for field := range record.Fields() {
+		if strings.EqualFold(field.Name(), member) {
+			return true
+		}
+	}
+	for method := range types.NewMethodSet(types.NewPointer(object.Type())).Methods() {
+		if strings.EqualFold(method.Obj().Name(), member) {
+			return true
+		}
+	}
+	return false
 }
