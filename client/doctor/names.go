@@ -6,8 +6,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // named is a server as the configuration has it.
@@ -43,16 +41,11 @@ func (v *visit) checkNames(ctx context.Context) []Finding {
 		}
 	}
 	findings := make([]Finding, len(hosts))
-	var group errgroup.Group
-	for i, host := range hosts {
-		group.Go(func() error {
-			ctx, cancel := context.WithTimeout(ctx, patience)
-			defer cancel()
-			findings[i] = v.checkName(ctx, host, servers[i])
-			return nil
-		})
-	}
-	_ = group.Wait() // never fails
+	together(len(hosts), func(i int) {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		findings[i] = v.checkName(ctx, hosts[i], servers[i])
+	})
 	return findings
 }
 

@@ -7,8 +7,6 @@ import (
 	"net/url"
 	"syscall"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
@@ -34,14 +32,7 @@ type answer struct {
 // checkResourceManagers speaks to each ResourceManager.
 func (v *visit) checkResourceManagers(ctx context.Context) []Finding {
 	answers := make([]answer, len(v.rms))
-	var group errgroup.Group
-	for i, rm := range v.rms {
-		group.Go(func() error {
-			answers[i] = v.askResourceManager(ctx, rm)
-			return nil
-		})
-	}
-	_ = group.Wait() // never fails
+	together(len(v.rms), func(i int) { answers[i] = v.askResourceManager(ctx, v.rms[i]) })
 	for i, a := range answers {
 		if a.err == nil {
 			v.active = v.rms[i].Client
@@ -128,15 +119,10 @@ func (v *visit) checkNameNodes(ctx context.Context) []Finding {
 		return []Finding{failed(oneLine(err), "correct fs.defaultFS, dfs.nameservices and what belongs to them, or fetch them anew from the cluster")}
 	}
 	answers := make([]answer, len(addresses))
-	var group errgroup.Group
-	for i, address := range addresses {
-		group.Go(func() error {
-			answers[i] = v.askNameNode(ctx, address)
-			answers[i].property = property
-			return nil
-		})
-	}
-	_ = group.Wait() // never fails
+	together(len(addresses), func(i int) {
+		answers[i] = v.askNameNode(ctx, addresses[i])
+		answers[i].property = property
+	})
 	return v.judge("NameNode", answers, "the administrator's: hdfs haadmin -getAllServiceState")
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -63,13 +64,22 @@ func (v *visit) prepare(o *yarnrpc.Options, opened *yarnrpc.Security) {
 	o.ConnectTimeout, o.RPCTimeout = patience, patience
 }
 
+// together calls f for 0 to n-1 at once, and waits for all.
+func together(n int, f func(i int)) {
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { f(i) })
+	}
+	all.Wait()
+}
+
 // place says where a property was set, shortly: the directory has been named before.
 func (v *visit) place(property string) string {
 	source := v.conf.SourceOf(property)
-	source.File = filepath.Base(source.File)
-	if source.Line == 0 && v.conf.SourceOf(property) == (hadoopconf.Source{}) {
-		return property + " is Hadoop's default"
+	if source == (hadoopconf.Source{}) {
+		return property + ", which no file sets"
 	}
+	source.File = filepath.Base(source.File)
 	return property + ", " + source.String()
 }
 
