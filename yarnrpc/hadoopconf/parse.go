@@ -166,14 +166,28 @@ func (p *parser) document() error {
 	}
 }
 
-// configuration reads up to the end tag that closes the current element:
-// <configuration>, one nested in it, or <xi:fallback>. Java looks for
-// properties inside elements it does not know, and so does this.
+// configuration reads the rest of <configuration>, one nested in it, or <xi:fallback>.
+// Java looks for properties inside elements it does not know, and so does this.
 func (p *parser) configuration() error {
 	if p.depth++; p.depth > maxNesting {
 		return fmt.Errorf("elements nested deeper than %d", maxNesting)
 	}
 	defer func() { p.depth-- }()
+	return p.children(func(child xml.StartElement) error {
+		switch child.Name.Local {
+		case "property":
+			return p.property(child)
+		case "include":
+			return p.xinclude(child)
+		default:
+			return p.configuration()
+		}
+	})
+}
+
+// children reads up to the end tag that closes the current element. Each element in it
+// is read by read, its own end tag included.
+func (p *parser) children(read func(xml.StartElement) error) error {
 	for {
 		token, err := p.decoder.Token()
 		if err != nil {
@@ -183,15 +197,7 @@ func (p *parser) configuration() error {
 		case xml.EndElement:
 			return nil
 		case xml.StartElement:
-			switch t.Name.Local {
-			case "property":
-				err = p.property(t)
-			case "include":
-				err = p.xinclude(t)
-			default:
-				err = p.configuration()
-			}
-			if err != nil {
+			if err := read(t); err != nil {
 				return err
 			}
 		}
@@ -219,25 +225,15 @@ func (p *parser) property(start xml.StartElement) error {
 	for _, a := range start.Attr {
 		assign(a.Name.Local, a.Value)
 	}
-	for {
-		token, err := p.decoder.Token()
-		if err != nil {
-			return err
-		}
-		switch t := token.(type) {
-		case xml.EndElement:
-			if prop.name == "" || prop.value == "" {
-				return nil
-			}
-			return p.add(prop)
-		case xml.StartElement:
-			text, err := p.text()
-			if err != nil {
-				return err
-			}
-			assign(t.Name.Local, text)
-		}
+	err := p.children(func(part xml.StartElement) error {
+		text, err := p.text()
+		assign(part.Name.Local, text)
+		return err
+	})
+	if err != nil || prop.name == "" || prop.value == "" {
+		return err
 	}
+	return p.add(prop)
 }
 
 func (p *parser) add(properties ...property) error {
@@ -289,30 +285,17 @@ func (p *parser) xinclude(start xml.StartElement) error {
 	if err := p.add(included...); err != nil {
 		return err
 	}
-	for {
-		token, err := p.decoder.Token()
-		if err != nil {
-			return err
+	err = p.children(func(child xml.StartElement) error {
+		if child.Name.Local != "fallback" || !missing {
+			return p.decoder.Skip()
 		}
-		switch t := token.(type) {
-		case xml.EndElement:
-			if missing {
-				return fmt.Errorf("xi:include of %s: no such file, and there is no xi:fallback", href)
-			}
-			return nil
-		case xml.StartElement:
-			if t.Name.Local != "fallback" || !missing {
-				if err := p.decoder.Skip(); err != nil {
-					return err
-				}
-				continue
-			}
-			missing = false
-			if err := p.configuration(); err != nil {
-				return err
-			}
-		}
+		missing = false
+		return p.configuration()
+	})
+	if err == nil && missing {
+		return fmt.Errorf("xi:include of %s: no such file, and there is no xi:fallback", href)
 	}
+	return err
 }
 
 // latinReader decodes the encodings besides UTF-8 that configuration files
