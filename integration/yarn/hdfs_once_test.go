@@ -45,8 +45,11 @@ func TestHDFSOneOfManyRenamesToAPlaceSucceeds(t *testing.T) {
 	}
 }
 
-// forgetful loses the answers to calls of rename2.
-type forgetful struct{ lost atomic.Int64 }
+// forgetful loses the answer to the first call of a method.
+type forgetful struct {
+	method string
+	lost   atomic.Int64
+}
 
 func (d *forgetful) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
@@ -60,7 +63,7 @@ type forgetfulConn struct {
 }
 
 func (c *forgetfulConn) Write(b []byte) (int, error) {
-	if bytes.Contains(b, []byte("rename2")) && c.dialer.lost.Load() == 0 {
+	if bytes.Contains(b, []byte(c.dialer.method)) && c.dialer.lost.Load() == 0 {
 		c.lose.Store(true)
 	}
 	return c.Conn.Write(b)
@@ -77,25 +80,37 @@ func (c *forgetfulConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// It would catch a repeated call that the NameNode does not know again, which finds
-// the source gone and the target there.
-func TestHDFSARenameWhoseAnswerIsLostWasDoneOnce(t *testing.T) {
+// It would catch a repeated call that the NameNode does not know again: it finds its
+// own file in its way, the source of a rename gone, or a block too many.
+func TestHDFSACallWhoseAnswerIsLostIsDoneOnce(t *testing.T) {
 	t.Parallel()
-	d := new(forgetful)
-	conf := confOf(t, hadoop.Cluster(t))
-	f := newFS(t, dfs.Options{Conf: conf, User: me(t), Dial: d.dial})
-	dir := scratch(t, f)
-	create(t, f, dir+"/from", []byte("x"))
-	if err := f.Rename(t.Context(), dir+"/from", dir+"/to"); err != nil {
-		t.Error(err)
-	}
-	if lost := d.lost.Load(); lost != 1 {
-		t.Errorf("%d answers were lost, want 1", lost)
-	}
-	if err := f.Rename(t.Context(), dir+"/from", dir+"/to"); err == nil {
-		t.Error("what is gone was renamed again")
-	}
-	if content, err := f.ReadFile(t.Context(), dir+"/to", 10); err != nil || string(content) != "x" {
-		t.Errorf("the target holds %q, %v", content, err)
+	for _, method := range []string{"mkdirs", "create", "addBlock", "updateBlockForPipeline", "complete", "rename2", "delete"} {
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			d := &forgetful{method: method}
+			f := newFS(t, dfs.Options{Conf: smallBlocks(t, hadoop.Cluster(t)), User: me(t), Dial: d.dial})
+			dir, content := scratch(t, f)+"/"+method, noise(blockSize+1)
+			if err := f.MkdirAll(t.Context(), dir); err != nil {
+				t.Error(err)
+			}
+			if err := f.WriteFile(t.Context(), dir+"/from", content, 0o600); err != nil {
+				t.Error(err)
+			}
+			if err := f.Rename(t.Context(), dir+"/from", dir+"/to"); err != nil {
+				t.Error(err)
+			}
+			if got, err := f.ReadFile(t.Context(), dir+"/to", int64(len(content))); err != nil || !bytes.Equal(got, content) {
+				t.Errorf("%d bytes are not the %d written: %v", len(got), len(content), err)
+			}
+			if err := f.RemoveAll(t.Context(), dir); err != nil {
+				t.Error(err)
+			}
+			if _, err := f.Stat(t.Context(), dir); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("what was removed: %v", err)
+			}
+			if lost := d.lost.Load(); lost != 1 {
+				t.Errorf("%d answers were lost, want 1", lost)
+			}
+		})
 	}
 }
