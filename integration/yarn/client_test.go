@@ -15,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
@@ -296,5 +297,35 @@ func TestApplicationsAreListedByFilter(t *testing.T) {
 		if got := find(test.filter); got != test.want {
 			t.Errorf("filter by %s: found is %v", name, got)
 		}
+	}
+}
+
+// A wrong port in one of two addresses must not keep anybody from the ResourceManager that
+// has the other, and by itself is to be known for what it is.
+func TestAWebServerIsNotTakenForAResourceManager(t *testing.T) {
+	t.Parallel()
+	conf := confOf(t, hadoop.Cluster(t))
+	web, client := conf.Get("yarn.resourcemanager.webapp.address"), conf.Get("yarn.resourcemanager.address")
+	for name, tc := range map[string]struct {
+		addresses []string
+		reached   bool
+	}{
+		"alone":                              {[]string{web}, false},
+		"with the ResourceManager behind it": {[]string{web, client}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, err := yarnclient.FromConf(conf, me(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Addresses = tc.addresses
+			c := yarnclient.New(o)
+			defer c.Close()
+			_, err = c.ClusterMetrics(t.Context())
+			_, foreign := errors.AsType[*wire.FrameError](err)
+			if tc.reached != (err == nil) || !tc.reached && (!foreign || !strings.Contains(err.Error(), "HTTP") || !strings.Contains(err.Error(), web)) {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }

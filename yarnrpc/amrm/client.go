@@ -178,7 +178,10 @@ func (c *Client) retype(container records.Container, kind UpdateType, to records
 func (c *Client) NMTokens() map[records.NodeID]*creds.Token { return maps.Clone(c.nmTokens) }
 
 // Release gives containers back with the next Allocate, started or not. Their
-// completion comes with status ExitAborted.
+// completion comes with status ExitAborted. One that is still being started has to be
+// stopped at its node, too, when its start has been answered (nmclient's Stop): YARN
+// tells the node to end what it does not know yet, and the node runs it until the
+// application ends.
 func (c *Client) Release(ids ...records.ContainerID) { c.core.release(ids) }
 
 // Blacklist changes the hosts that YARN is to avoid for this application, with
