@@ -25,7 +25,6 @@ type writer struct {
 	remote *remote
 	path   string
 	target *colinmarc.FileWriter
-	length int64
 	failed error
 	closed bool
 }
@@ -41,7 +40,6 @@ func (w *writer) Write(b []byte) (int, error) {
 		return 0, nil
 	}
 	n, err := w.target.Write(b)
-	w.length += int64(n)
 	if err != nil {
 		w.failed = w.explain(w.remote.interpret(err))
 	}
@@ -50,8 +48,8 @@ func (w *writer) Write(b []byte) (int, error) {
 
 // Close writes what is buffered and completes the file: its data is on the
 // DataNodes when Close returns nil. It waits while the NameNode has not heard
-// from enough of them, up to a minute, and while it is away. After a failed Write it gives that error
-// again and leaves the file incomplete.
+// from enough of them, up to a minute, and while it is away. After a failed Write it
+// gives that error again and leaves the file incomplete.
 func (w *writer) Close() error {
 	if w.closed {
 		return w.failed
@@ -70,7 +68,8 @@ func (w *writer) explain(err error) error {
 	return fmt.Errorf("write hdfs://%s%s: %w", w.remote.name, w.path, err)
 }
 
-// complete asks the NameNode to close the file, as it has no harm to be asked again.
+// complete has the NameNode close the file, and asks it again while it has not heard
+// from enough DataNodes.
 func (w *writer) complete() error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), replicationPatience,
 		errors.New("its last block has not reached enough DataNodes in time"))
