@@ -53,6 +53,7 @@ func TestEachReleaseUnderEachProtection(t *testing.T) {
 				if long(version, how) {
 					cluster.Long(t)
 				}
+				t.Parallel() // a start keeps a machine busy, an application waits most of its time
 				p := newPlace(t, version, how)
 				t.Run("the servers say what is in force", p.serversTell)
 				t.Run("a user's calls", p.userCalls)
