@@ -88,11 +88,24 @@ func TestASecureCluster(t *testing.T) {
 		e.wants(t, "queue", doctor.Skipped, "ResourceManager has failed", "")
 		e.well(t, "namenode")
 	})
+	t.Run("the NameNode has keys of before, then none", func(t *testing.T) {
+		for _, illness := range []struct{ command, text, remedy string }{
+			{"cpw -randkey nn/localhost", "SaslException", "its keytab or its clock"},
+			{"delprinc -force nn/localhost", "the kdc does not know this service", "[domain_realm]"},
+		} {
+			if err := c.Kadmin(t.Context(), illness.command); err != nil {
+				t.Fatal(err)
+			}
+			e := examine(t, alice, byKeytab...)
+			e.well(t, "login")
+			e.wants(t, "namenode", doctor.Failed, illness.text, illness.remedy)
+		}
+	})
 	t.Run("the NameNode is down", func(t *testing.T) {
 		if err := c.Kill(t.Context(), "namenode"); err != nil {
 			t.Fatal(err)
 		}
-		examine(t, alice, byKeytab...).wants(t, "namenode", doctor.Failed, "(fs.defaultFS, core-site.xml:", "")
+		examine(t, alice, byKeytab...).wants(t, "namenode", doctor.Failed, "connection re", "server") // refused, or reset by the kernel that still clears it away
 	})
 	t.Run("the KDC is down", func(t *testing.T) {
 		if err := c.Kill(t.Context(), "kdc"); err != nil {
