@@ -104,8 +104,8 @@ func FuzzBlockAccess(f *testing.F) {
 		f.Add(op[:len(op)-1])
 		f.Add(operation(f, code, nil))
 	}
-	for _, identifier := range [][]byte{legacyIdentifier("auth-conf"), protoIdentifier(f, "auth-conf")} {
-		f.Add(operation(f, opReadBlock, blockTokenOf(string(identifier), "")))
+	for _, identifier := range []string{legacyIdentifier + legacyMessage, protoIdentifier + protoMessage} {
+		f.Add(operation(f, opReadBlock, blockTokenOf(string(unhex(f, identifier)), "")))
 	}
 	f.Add([]byte{0, transferVersion, opReadBlock, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, b []byte) {

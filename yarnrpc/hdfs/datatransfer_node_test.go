@@ -6,6 +6,7 @@ import (
 	"crypto/cipher"
 	"crypto/rand"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +22,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/writable"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
@@ -32,32 +32,19 @@ func blockTokenOf(identifier, password string) *creds.Token {
 	return &creds.Token{Identifier: []byte(identifier), Password: []byte(password), Kind: "HDFS_BLOCK_TOKEN"}
 }
 
-// legacyIdentifier is that of a block token as most NameNodes write it.
-func legacyIdentifier(told string) []byte {
-	b := writable.AppendVLong(nil, 1_800_000_000_000) // its end
-	b = writable.AppendVLong(b, -5)                   // key
-	b = writable.AppendText(writable.AppendText(b, "alice"), "BP-1")
-	b = writable.AppendVLong(b, 1<<40) // block
-	for _, list := range [][]string{{"READ", "WRITE"}, {"DISK"}, {"DS-1"}} {
-		b = writable.AppendVLong(b, int64(len(list)))
-		for _, name := range list {
-			b = writable.AppendText(b, name)
-		}
-	}
-	if told != "" {
-		b = writable.AppendBytes(b, []byte(told))
-	}
-	return b
-}
+// Identifiers of block tokens as Java's BlockTokenIdentifier of Hadoop 3.4.3 writes them, in
+// either form, for alice, to read and write block 2^40 of BP-1 on storage DS-1.
+const (
+	legacyIdentifier = "8a01a3185c5000fb00000005616c6963650000000442502d318a01000000000002045245414405575249544501044449534b010000000444532d31"
+	protoIdentifier  = "0880a0f1c2b13410fbffffff0f1a05616c696365220442502d3128808080808020300130023801420444532d31"
+	// What follows where the message is "auth-conf".
+	legacyMessage = "09617574682d636f6e66"
+	protoMessage  = "4a09617574682d636f6e66"
+)
 
-// protoIdentifier is the other form.
-func protoIdentifier(t testing.TB, told string) []byte {
+func unhex(t testing.TB, s string) []byte {
 	t.Helper()
-	p := &hdfspb.BlockTokenSecretProto{ExpiryDate: proto.Uint64(1_800_000_000_000), BlockPoolId: proto.String("BP-1")}
-	if told != "" {
-		p.HandshakeSecret = []byte(told)
-	}
-	b, err := proto.Marshal(p)
+	b, err := hex.DecodeString(s)
 	if err != nil {
 		t.Fatal(err)
 	}

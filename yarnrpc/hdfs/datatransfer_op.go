@@ -119,15 +119,19 @@ func (a *blockAccess) told() []byte {
 		return p.GetHandshakeSecret()
 	}
 	r := writable.NewReader(identifier)
-	r.VLong()     // its end
-	r.VInt()      // the NameNode's key
-	r.Text()      // user
-	r.Text()      // pool
-	r.VLong()     // block
-	for range 3 { // what may be done, kinds of storage, storages
+	r.VLong()    // its end
+	r.VInt()     // the NameNode's key
+	r.LongText() // user
+	r.LongText() // pool
+	r.VLong()    // block
+
+	for range 2 { // what may be done, kinds of storage
 		for range r.Count() {
 			r.Text()
 		}
+	}
+	for range r.Count() {
+		r.LongText() // storage
 	}
 	told := r.Bytes()
 	if r.Err() != nil { // it often ends before that

@@ -190,11 +190,11 @@ func TestTheNameNodesWordInATokenIsPassedOn(t *testing.T) {
 		identifier []byte
 		want       string
 	}{
-		"as most NameNodes write it":      {legacyIdentifier("auth-conf"), "auth-conf"},
-		"as others write it":              {protoIdentifier(t, "auth-conf"), "auth-conf"},
-		"where it says nothing":           {legacyIdentifier(""), "auth"},
-		"where the other says nothing":    {protoIdentifier(t, ""), "auth"},
-		"where it is cut short":           {legacyIdentifier("auth-conf")[:40], "auth"},
+		"as most NameNodes write it":      {unhex(t, legacyIdentifier+legacyMessage), "auth-conf"},
+		"as others write it":              {unhex(t, protoIdentifier+protoMessage), "auth-conf"},
+		"where it says nothing":           {unhex(t, legacyIdentifier), "auth"},
+		"where the other says nothing":    {unhex(t, protoIdentifier), "auth"},
+		"where it is cut short":           {unhex(t, legacyIdentifier+legacyMessage)[:66], "auth"},
 		"in what is no identifier at all": {[]byte{1, 2, 3}, "auth"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,8 @@
 //
 //	-113 … -120   -112 - b bytes of a positive number
 //	-121 … -128   -120 - b bytes of the complement of a negative number
+//
+// A text has its length before it: such a number, or in older records four bytes.
 package writable
 
 import (
@@ -41,6 +43,11 @@ func AppendBytes(b, p []byte) []byte { return append(AppendVLong(b, int64(len(p)
 
 // AppendText adds a length and the text (org.apache.hadoop.io.Text).
 func AppendText(b []byte, s string) []byte { return append(AppendVLong(b, int64(len(s))), s...) }
+
+// AppendLongText adds a text after a length of four bytes (WritableUtils.writeString).
+func AppendLongText(b []byte, s string) []byte {
+	return append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...)
+}
 
 // Reader takes values from the front of bytes. After the first that is cut short or
 // wrong, everything reads as zero, and End tells what it was.
@@ -109,6 +116,23 @@ func (r *Reader) Bytes() []byte {
 
 // Text reads what AppendText wrote.
 func (r *Reader) Text() string { return string(r.Bytes()) }
+
+// LongText reads what AppendLongText wrote; Java's null is empty.
+func (r *Reader) LongText() string {
+	head := r.take(4)
+	if head == nil {
+		return ""
+	}
+	n := int32(binary.BigEndian.Uint32(head))
+	if n == -1 {
+		return ""
+	}
+	if n < 0 || int(n) > len(r.rest) {
+		r.fail("length %d with %d bytes left", n, len(r.rest))
+		return ""
+	}
+	return string(r.take(int(n)))
+}
 
 // Err is the first fault so far.
 func (r *Reader) Err() error { return r.err }

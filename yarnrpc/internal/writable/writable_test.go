@@ -40,7 +40,7 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 		small := rapid.Int32().Draw(t, "small number")
 		p := rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")
 		s := rapid.String().Draw(t, "text")
-		b := AppendText(AppendBytes(AppendVLong(AppendVLong(nil, n), int64(small)), p), s)
+		b := AppendLongText(AppendText(AppendBytes(AppendVLong(AppendVLong(nil, n), int64(small)), p), s), s)
 		r := NewReader(b)
 		if got := r.VLong(); got != n {
 			t.Errorf("number: got %d, want %d", got, n)
@@ -53,6 +53,9 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 		}
 		if got := r.Text(); got != s {
 			t.Errorf("text: got %q, want %q", got, s)
+		}
+		if got := r.LongText(); got != s {
+			t.Errorf("text after a long length: got %q, want %q", got, s)
 		}
 		if err := r.End(); err != nil {
 			t.Error(err)
@@ -71,6 +74,9 @@ func TestFaultsAreToldOnceAndReadAsZero(t *testing.T) {
 		"length over what is there": {[]byte{5, 1}, func(r *Reader) { r.Bytes() }},
 		"negative length":           {AppendVLong(nil, -1), func(r *Reader) { r.Bytes() }},
 		"length of exabytes":        {AppendVLong(nil, math.MaxInt64), func(r *Reader) { r.Text() }},
+		"long text cut short":       {[]byte{0, 0, 0, 9, 'x'}, func(r *Reader) { r.LongText() }},
+		"long text of minus two":    {[]byte{0xff, 0xff, 0xff, 0xfe}, func(r *Reader) { r.LongText() }},
+		"half a length":             {[]byte{0, 0}, func(r *Reader) { r.LongText() }},
 		"more entries than bytes":   {[]byte{3, 0, 0}, func(r *Reader) { r.Count() }},
 		"bytes after the end":       {[]byte{1, 2}, func(r *Reader) { r.VLong() }},
 	} {
