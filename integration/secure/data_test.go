@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand"
+	"net"
 	"os"
 	"path"
 	"path/filepath"
@@ -96,6 +97,8 @@ func TestFilesUnderEachProtectionOfTheirBlocks(t *testing.T) {
 		write(t, filepath.Join(local, "java", fmt.Sprint(size)), content("java", size))
 	}
 	java(t, c, "KRB5CCNAME="+cache, cluster.FsShell, "-put", filepath.Join(local, "java"), home)
+
+	t.Run("as-the-namenode-says", func(t *testing.T) { asTheNameNodeSays(t, c) })
 
 	var old *colinmarc.Client // of the time before the last settings
 	var oldSocket tap
@@ -196,6 +199,49 @@ func (l leg) run(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
+// asTheNameNodeSays reads and writes under the protection that the client has with the
+// NameNode, at a port where that is to be so, though DataNodes and the client's own
+// configuration would be content with less.
+func asTheNameNodeSays(t *testing.T, c *cluster.Cluster) {
+	port := freePort(t)
+	if err := c.Reconfigure(t.Context(), "namenode", map[string]string{
+		"dfs.namenode.rpc-address.auxiliary-ports": port, "dfs.namenode.send.qop.enabled": "true",
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var socket tap
+	client := over(t, c, dialerAt(t, c, "localhost:"+port, map[string]string{
+		"hadoop.rpc.protection": "privacy", "dfs.data.transfer.protection": "authentication,privacy",
+	}, &socket))
+	name := path.Join(home, "as-the-namenode-says")
+	if err := create(client, name, content("said", blockSize)); err != nil {
+		t.Fatal(err)
+	}
+	if err := differs(client, name, content("said", blockSize)); err != nil {
+		t.Error(err)
+	}
+	if sent, got := socket.saw(string(content("said", blockSize)[1000:1032])); sent || got {
+		t.Errorf("the file is seen on the way out: %t, back: %t", sent, got)
+	}
+	if private, _ := socket.saw("qop=auth-conf"); !private {
+		t.Error("nobody has logged in at a DataNode")
+	}
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
 // library is the HDFS library for alice, whose connections are ours.
 func library(t *testing.T, c *cluster.Cluster, protection string, socket *tap) *colinmarc.Client {
 	t.Helper()
@@ -219,10 +265,15 @@ func over(t *testing.T, c *cluster.Cluster, dialer *hdfs.Dialer) *colinmarc.Clie
 	return client
 }
 
+// dataDialer makes the connections of a client with that dfs.data.transfer.protection.
 func dataDialer(t *testing.T, c *cluster.Cluster, protection string, socket *tap) *hdfs.Dialer {
 	t.Helper()
-	conf := confOf(t, c).With("the test", map[string]string{"dfs.data.transfer.protection": protection})
-	o, err := hdfs.FromConf(conf, c.NameNodeAddress(), alice)
+	return dialerAt(t, c, c.NameNodeAddress(), map[string]string{"dfs.data.transfer.protection": protection}, socket)
+}
+
+func dialerAt(t *testing.T, c *cluster.Cluster, nameNode string, properties map[string]string, socket *tap) *hdfs.Dialer {
+	t.Helper()
+	o, err := hdfs.FromConf(confOf(t, c).With("the test", properties), nameNode, alice)
 	if err != nil {
 		t.Fatal(err)
 	}
