@@ -5,7 +5,8 @@
 //	distributedshell [-copies 1] [-retries 2] [-memory 128] [-vcores 1] [-queue default] COMMAND
 //
 // In each copy SHELL_COPY is its number, from 0. What they write is in the containers'
-// logs. The exit code is 0 if all copies have ended with 0.
+// logs. The exit code is 0 if all copies have ended with 0. Should the ApplicationMaster
+// itself die, YARN starts it anew, and it all copies.
 //
 // By hand the program is the client (client.go, files.go): it puts itself on HDFS and
 // submits. In the container that YARN then starts it is the ApplicationMaster
