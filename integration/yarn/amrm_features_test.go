@@ -79,8 +79,7 @@ func observe(t *testing.T, c *cluster.Cluster) *observed {
 func observeWith(t *testing.T, c *cluster.Cluster, queue string, register amrm.RegisterRequest) *observed {
 	t.Helper()
 	client := newClient(t, c, me(t))
-	report := submit(t, client, records.SubmissionContext{Name: "unmanaged", Queue: queue, Unmanaged: true, Resource: unit})
-	report = await(t, client, report.ID, "launched", func(r records.ApplicationReport) bool { return r.AMRMToken != nil })
+	report := submitUnmanaged(t, client, queue)
 	nodes, err := client.ClusterNodes(t.Context(), records.NodeRunning)
 	if err != nil {
 		t.Fatal(err)

@@ -51,6 +51,13 @@ func submit(t *testing.T, client *yarnclient.Client, application records.Submiss
 	return report
 }
 
+// submitUnmanaged submits an application whose master is this process, and waits for its token.
+func submitUnmanaged(t *testing.T, client *yarnclient.Client, queue string) records.ApplicationReport {
+	t.Helper()
+	report := submit(t, client, records.SubmissionContext{Name: t.Name(), Queue: queue, Unmanaged: true, Resource: unit})
+	return await(t, client, report.ID, "launched", func(r records.ApplicationReport) bool { return r.AMRMToken != nil })
+}
+
 // await polls an application's report until it is as wanted.
 func await(t *testing.T, client *yarnclient.Client, id records.ApplicationID, what string, is func(records.ApplicationReport) bool) records.ApplicationReport {
 	t.Helper()

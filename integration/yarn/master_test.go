@@ -124,8 +124,7 @@ func TestAnApplicationMastersWholeLife(t *testing.T) {
 	t.Parallel()
 	c := hadoop.Cluster(t)
 	client := newClient(t, c, me(t))
-	report := submit(t, client, records.SubmissionContext{Name: "unmanaged", Unmanaged: true, Resource: unit})
-	report = await(t, client, report.ID, "launched", func(r records.ApplicationReport) bool { return r.AMRMToken != nil })
+	report := submitUnmanaged(t, client, "default")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	m, err := newMaster(ctx, confOf(t, c), me(t), report.Attempt, report.AMRMToken)
@@ -218,13 +217,7 @@ func TestAnAskLargerThanTheMaximumIsRefusedUntilItIsTakenBack(t *testing.T) {
 	t.Parallel()
 	c := hadoop.Cluster(t)
 	client := newClient(t, c, me(t))
-	report := submit(t, client, records.SubmissionContext{Name: "unmanaged", Unmanaged: true, Resource: unit})
-	report = await(t, client, report.ID, "launched", func(r records.ApplicationReport) bool { return r.AMRMToken != nil })
-	m, err := newMaster(t.Context(), confOf(t, c), me(t), report.Attempt, report.AMRMToken)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.close()
+	m, report := unmanaged(t, c)
 	big := amrm.Ask{Key: amrm.AskKey{Priority: 2}, Capability: records.Resource{MemoryMB: 1 << 40, VCores: 1}, Count: 1}
 	m.rm.SetAsk(big)
 	if _, err := m.rm.Allocate(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "InvalidResourceRequestException") {
@@ -247,15 +240,9 @@ func TestAKilledApplicationsMasterIsTold(t *testing.T) {
 	t.Parallel()
 	c := hadoop.Cluster(t)
 	client := newClient(t, c, me(t))
-	report := submit(t, client, records.SubmissionContext{Name: "unmanaged", Unmanaged: true, Resource: unit})
-	report = await(t, client, report.ID, "launched", func(r records.ApplicationReport) bool { return r.AMRMToken != nil })
+	m, report := unmanaged(t, c)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	m, err := newMaster(ctx, confOf(t, c), me(t), report.Attempt, report.AMRMToken)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.close()
 	if err := client.Kill(ctx, report.ID, ""); err != nil {
 		t.Fatal(err)
 	}

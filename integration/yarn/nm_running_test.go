@@ -25,8 +25,7 @@ import (
 func unmanaged(t *testing.T, c *cluster.Cluster) (*master, records.ApplicationReport) {
 	t.Helper()
 	client := newClient(t, c, me(t))
-	report := submit(t, client, records.SubmissionContext{Name: t.Name(), Unmanaged: true, Resource: unit})
-	report = await(t, client, report.ID, "launched", func(r records.ApplicationReport) bool { return r.AMRMToken != nil })
+	report := submitUnmanaged(t, client, "default")
 	m, err := newMaster(t.Context(), confOf(t, c), me(t), report.Attempt, report.AMRMToken)
 	if err != nil {
 		t.Fatal(err)

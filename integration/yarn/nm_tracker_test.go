@@ -141,8 +141,7 @@ func TestSimulatedNodeManagers(t *testing.T) {
 	}
 
 	client := newClient(t, c, me(t))
-	report := submit(t, client, records.SubmissionContext{Name: "unmanaged", Unmanaged: true, Resource: unit})
-	report = await(t, client, report.ID, "launched", func(r records.ApplicationReport) bool { return r.AMRMToken != nil })
+	report := submitUnmanaged(t, client, "default")
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	m, err := newMaster(ctx, confOf(t, c), me(t), report.Attempt, report.AMRMToken)
