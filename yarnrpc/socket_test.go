@@ -32,9 +32,9 @@ func TestCallersOfASocketGetTheirOwnAnswers(t *testing.T) {
 			o.server.Handler = func(call *rpctest.Call) (proto.Message, error) {
 				switch n := number(call); {
 				case n%97 == 0:
-					time.Sleep(10 * time.Millisecond) // the caller's patience ends
+					pause(10 * time.Millisecond) // the caller's patience ends
 				case n%13 == 0:
-					time.Sleep(500 * time.Microsecond)
+					pause(500 * time.Microsecond)
 				}
 				return echo(call)
 			}
@@ -56,7 +56,7 @@ func TestCallersOfASocketGetTheirOwnAnswers(t *testing.T) {
 						}
 						cancel()
 						if random.IntN(20) == 0 {
-							time.Sleep(time.Duration(random.IntN(60)) * time.Millisecond) // the reader takes over
+							pause(time.Duration(random.IntN(60)) * time.Millisecond) // the reader takes over
 						}
 					}
 				})
@@ -64,6 +64,12 @@ func TestCallersOfASocketGetTheirOwnAnswers(t *testing.T) {
 			callers.Wait()
 		})
 	}
+}
+
+// pause is a slow server's, or a caller's that has something else to do.
+func pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	<-timer.C
 }
 
 // ends are the client and the server of a connection.
