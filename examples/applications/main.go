@@ -71,6 +71,7 @@ func connect() (*yarnclient.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Policy = yarnclient.DefaultPolicy() // somebody waits: not for Hadoop's quarter of an hour
 	if conf.SecurityEnabled() {
 		if o.RPC.Login, err = kerberos.FromEnvironment(os.Getenv); err != nil {
 			return nil, err

@@ -62,6 +62,7 @@ func run(ctx context.Context, command string) (records.ContainerStatus, error) {
 	if err != nil {
 		return none, err
 	}
+	o.Policy = yarnclient.DefaultPolicy() // somebody waits: not for Hadoop's quarter of an hour
 	yarn := yarnclient.New(o)
 	defer yarn.Close()
 	application, err := submit(ctx, yarn)
