@@ -76,9 +76,20 @@ func submit(ctx context.Context, job Job, queue string) (err error) {
 		},
 	})
 	if err != nil {
-		return err
+		return errors.Join(err, kill(ctx, yarn, created.ID))
 	}
 	return follow(ctx, yarn, report)
+}
+
+// kill ends an application that nobody waits for, or that has perhaps not been submitted.
+func kill(ctx context.Context, yarn *yarnclient.Client, id records.ApplicationID) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+	defer cancel()
+	err := yarn.Kill(ctx, id, "its client has left")
+	if errors.Is(err, yarnrpc.ErrApplicationNotFound) {
+		return nil
+	}
+	return err
 }
 
 // follow prints each state and every step of progress until the application has ended.
@@ -100,8 +111,7 @@ func follow(ctx context.Context, yarn *yarnclient.Client, report records.Applica
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			const reason = "the client was interrupted"
-			return errors.Join(errors.New(reason), yarn.Kill(context.WithoutCancel(ctx), report.ID, reason))
+			return errors.Join(fmt.Errorf("%s was interrupted", report.ID), kill(ctx, yarn, report.ID))
 		}
 		next, err := yarn.ApplicationReport(ctx, report.ID)
 		if err != nil && ctx.Err() == nil {

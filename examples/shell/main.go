@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/nmclient"
@@ -65,25 +66,36 @@ func run(ctx context.Context, command string) (records.ContainerStatus, error) {
 	o.Policy = yarnclient.DefaultPolicy() // somebody waits: not for Hadoop's quarter of an hour
 	yarn := yarnclient.New(o)
 	defer yarn.Close()
-	application, err := submit(ctx, yarn)
+	created, err := yarn.NewApplication(ctx)
 	if err != nil {
 		return none, err
 	}
+	application, err := submit(ctx, yarn, created.ID)
+	if err != nil {
+		return none, errors.Join(err, kill(ctx, yarn, created.ID))
+	}
 	ended, err := lead(ctx, conf, application, command)
 	if err != nil { // a master that just leaves is missed only after minutes
-		err = errors.Join(err, yarn.Kill(context.WithoutCancel(ctx), application.ID, "its master, shell, has failed"))
+		err = errors.Join(err, kill(ctx, yarn, created.ID))
 	}
 	return ended, err
 }
 
-// submit gives the application when YARN waits for its master.
-func submit(ctx context.Context, yarn *yarnclient.Client) (records.ApplicationReport, error) {
-	created, err := yarn.NewApplication(ctx)
-	if err != nil {
-		return records.ApplicationReport{}, err
+// kill ends an application whose master has failed, or that has perhaps not been submitted.
+func kill(ctx context.Context, yarn *yarnclient.Client, id records.ApplicationID) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+	defer cancel()
+	err := yarn.Kill(ctx, id, "its master, shell, has left")
+	if errors.Is(err, yarnrpc.ErrApplicationNotFound) {
+		return nil
 	}
+	return err
+}
+
+// submit gives the application when YARN waits for its master.
+func submit(ctx context.Context, yarn *yarnclient.Client, id records.ApplicationID) (records.ApplicationReport, error) {
 	report, err := yarn.Submit(ctx, records.SubmissionContext{
-		ID: created.ID, Name: "shell", Queue: "default", Unmanaged: true,
+		ID: id, Name: "shell", Queue: "default", Unmanaged: true,
 		Resource: records.Resource{MemoryMB: 128, VCores: 1}, // of the master, which takes none: for the queue's limits
 	})
 	ticker := time.NewTicker(100 * time.Millisecond)
@@ -94,9 +106,9 @@ func submit(ctx context.Context, yarn *yarnclient.Client) (records.ApplicationRe
 		}
 		select {
 		case <-ticker.C:
-			report, err = yarn.ApplicationReport(ctx, created.ID)
+			report, err = yarn.ApplicationReport(ctx, id)
 		case <-ctx.Done():
-			err = errors.Join(context.Cause(ctx), yarn.Kill(context.WithoutCancel(ctx), created.ID, "shell was interrupted"))
+			err = context.Cause(ctx)
 		}
 	}
 	return report, err
