@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	requestLimit = 10 * time.Second
-	answerLimit  = 64 << 20 // bytes; the largest answers are lists of applications
+	requestLimit = 30 * time.Second // a busy machine needs ten for the first request to a secure server
+	answerLimit  = 64 << 20         // bytes; the largest answers are lists of applications
 )
 
 // ErrHTTPStatus is what a server answered that was not 2xx.
