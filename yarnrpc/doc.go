@@ -1,5 +1,10 @@
 // Package yarnrpc is a client of Hadoop RPC, as YARN and HDFS speak it.
 //
+// Most programs begin with one of the typed clients, yarnclient, amrm, nmclient or
+// hdfs, whose FromConf functions make Options of a Hadoop configuration. Here is what
+// these have in common: options, retries, errors; and, for protocols that have no typed
+// client,
+//
 //	Conn      one connection: calls multiplexed, pings, idle close
 //	Proxy     a service at one or several addresses: dials when needed, retries, fails over
 //	Open      a connection that is ready for calls, for clients that make them by themselves

@@ -47,7 +47,8 @@ var (
 	ErrNoCommonAuth = errors.New("no common way to authenticate")
 )
 
-// RemoteError is an exception that the server answered with.
+// RemoteError is an exception that the server answered with
+// (org.apache.hadoop.ipc.RemoteException).
 type RemoteError struct {
 	Address string
 	Method  string // empty: the server refused the connection
