@@ -52,16 +52,24 @@ func TestTheActiveResourceManagerGoesUnderLoad(t *testing.T) {
 		queue + ".acl_submit_applications": "*", queue + ".user-limit-factor": "10", queue + ".maximum-capacity": "100",
 	}})
 	t.Run("killed", func(t *testing.T) {
-		loseActive(t, c, c.Kill, c.Restart)
+		if first, second := loseActive(t, c, c.Kill, c.Restart); first == second {
+			t.Errorf("%s is still active", first)
+		}
 	})
 	t.Run("stopped, with its connections half open", func(t *testing.T) {
-		loseActive(t, c, c.Pause, func(_ context.Context, name string) error { return c.Resume(name) })
+		first, second := loseActive(t, c, c.Pause, func(_ context.Context, name string) error { return c.Resume(name) })
+		if first == second {
+			t.Errorf("%s is still active", first)
+		}
+	})
+	t.Run("alive, and without the lock that makes it the active one", func(t *testing.T) {
+		loseActive(t, c, func(ctx context.Context, _ string) error { return loseLock(ctx, c) }, func(context.Context, string) error { return nil })
 	})
 }
 
 // loseActive takes the active ResourceManager away while all callers and a master are at
-// work, and gives it back when the other has taken over.
-func loseActive(t *testing.T, c *cluster.Cluster, lose, giveBack func(context.Context, string) error) {
+// work, and gives it back when there is an active one again. It tells which was, and is.
+func loseActive(t *testing.T, c *cluster.Cluster, lose, giveBack func(context.Context, string) error) (first, second string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
@@ -70,7 +78,6 @@ func loseActive(t *testing.T, c *cluster.Cluster, lose, giveBack func(context.Co
 		stop: make(chan struct{}), submitted: make(map[records.ApplicationID]string),
 	}
 	var err error
-	var first string
 	if l.known, err = l.submit(ctx, "known"); err != nil {
 		t.Fatal(err)
 	}
@@ -102,8 +109,8 @@ func loseActive(t *testing.T, c *cluster.Cluster, lose, giveBack func(context.Co
 		t.Error(err)
 	}
 	began := time.Now()
-	second := awaitActive(ctx, t, c)
-	t.Logf("%s is active, %v after the end of %s", second, time.Since(began).Round(time.Millisecond), first)
+	second = awaitActive(ctx, t, c)
+	t.Logf("%s is active, %v after the loss of %s", second, time.Since(began).Round(time.Millisecond), first)
 	m.until(ctx, "it is registered again", func() bool { return m.resynced == 1 })
 	l.awaitCalls(ctx, t, 2) // those that were on their way, and one more at least
 	l.halt()
@@ -115,9 +122,6 @@ func loseActive(t *testing.T, c *cluster.Cluster, lose, giveBack func(context.Co
 	}
 	t.Logf("%d calls by %d callers, %d applications; of the calls not to be repeated %d were in doubt and %d not executed; the longest stall was %v, of %s",
 		calls, callers, len(l.submitted), l.doubt.Load(), l.lost.Load(), l.longest.Round(time.Millisecond), l.slowest)
-	if second == first {
-		t.Errorf("%s is still active", first)
-	}
 	t.Logf("the longest time between two heartbeats of a master was %v", m.longest.Round(time.Millisecond))
 	l.checkApplications(ctx, t)
 	if err := giveBack(ctx, first); err != nil {
@@ -125,6 +129,28 @@ func loseActive(t *testing.T, c *cluster.Cluster, lose, giveBack func(context.Co
 	}
 	m.until(ctx, "all containers run", m.has(5)) // of a NodeManager that has waited for the stopped one
 	m.check(ctx, c, 5)
+	return first, second
+}
+
+// loseLock takes ZooKeeper away until neither ResourceManager is active, and gives it
+// back.
+func loseLock(ctx context.Context, c *cluster.Cluster) error {
+	const zooKeeper = "zookeeper"
+	if err := c.Pause(ctx, zooKeeper); err != nil {
+		return err
+	}
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		if _, err := c.ActiveRM(ctx); err != nil {
+			return c.Resume(zooKeeper)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), c.Resume(zooKeeper))
+		}
+	}
 }
 
 // halt ends the callers, after the calls that they make.
