@@ -9,9 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// ResourceValues are amounts by the name of their resource type. Types that are not
-// in it amount to nothing, and it holds no amount of 0. Two are equal, by ==, where
-// their amounts are, number and unit. The zero value is empty.
+// ResourceValues are amounts by the name of their resource type (Resource#getResources).
+// Types that are not in it amount to nothing, and it holds no amount of 0. Two are
+// equal, by ==, where their amounts are, number and unit. The zero value is empty.
+//
+// It is read as a map, and made by NewResourceValues or Resource.With.
 type ResourceValues struct {
 	// text is the amounts as a JSON object, whose keys package json sorts; empty where
 	// there are none. A string can be compared, and shared by copies, as no map can.
