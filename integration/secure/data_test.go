@@ -98,11 +98,14 @@ func TestFilesUnderEachProtectionOfTheirBlocks(t *testing.T) {
 	}
 	java(t, c, "KRB5CCNAME="+cache, cluster.FsShell, "-put", filepath.Join(local, "java"), home)
 
-	t.Run("as-the-namenode-says", func(t *testing.T) { asTheNameNodeSays(t, c) })
-
 	var old *colinmarc.Client // of the time before the last settings
 	var oldSocket tap
 	for _, leg := range legs() {
+		if leg.nameNode != nil && old == nil {
+			// Before the DataNode is started anew: until then it offers everybody what it was
+			// told once (SaslDataTransferServer changes the map of all connections).
+			t.Run("as-the-namenode-says", func(t *testing.T) { asTheNameNodeSays(t, c) })
+		}
 		leg.configure(t, c)
 		t.Run(leg.name, func(t *testing.T) { leg.run(t, c) })
 		if leg.nameNode == nil {
