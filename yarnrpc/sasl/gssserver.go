@@ -160,11 +160,7 @@ func IssueTicket(client, service, realm string, key types.EncryptionKey, life ti
 	if err != nil {
 		return nil, fmt.Errorf("issue %v: %w", t, err)
 	}
-	sealed, err := sealing.seal(plain)
-	if err != nil {
-		return nil, fmt.Errorf("issue %v: %w", t, err)
-	}
-	t.Ticket.EncPart = types.EncryptedData{EType: key.KeyType, KVNO: 1, Cipher: sealed}
+	t.Ticket.EncPart = types.EncryptedData{EType: key.KeyType, KVNO: 1, Cipher: sealing.seal(nil, plain)}
 	return t, nil
 }
 
@@ -194,12 +190,8 @@ func reply(key types.EncryptionKey, proof messages.EncAPRepPart) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := derived.seal(plain)
-	if err != nil {
-		return nil, err
-	}
 	body, err := asn1.MarshalWithParams(messages.APRep{
-		PVNO: 5, MsgType: msgtype.KRB_AP_REP, EncPart: types.EncryptedData{EType: key.KeyType, Cipher: sealed},
+		PVNO: 5, MsgType: msgtype.KRB_AP_REP, EncPart: types.EncryptedData{EType: key.KeyType, Cipher: derived.seal(nil, plain)},
 	}, fmt.Sprintf("application,explicit,tag:%d", asnAppTag.APREP))
 	if err != nil {
 		return nil, err

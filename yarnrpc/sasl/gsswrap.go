@@ -79,12 +79,10 @@ func (h *gssHalf) wrap(message []byte, sealed bool) ([]byte, error) {
 	}
 	header := h.header(sealed)
 	if sealed {
-		body, err := h.key.seal(message, header[:])
-		if err != nil {
-			return nil, fmt.Errorf("wrap message: %w", err)
-		}
+		token := make([]byte, 0, len(message)+gssOverhead)
+		token = h.key.seal(append(token, header[:]...), message, header[:])
 		h.advance()
-		return append(header[:], body...), nil
+		return token, nil
 	}
 	checksum := h.key.sign(message, header[:])
 	binary.BigEndian.PutUint16(header[4:], uint16(len(checksum)))

@@ -1,12 +1,14 @@
 package sasl
 
 import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"hash"
-	"slices"
 
 	"github.com/jcmturner/gokrb5/v8/crypto"
 	"github.com/jcmturner/gokrb5/v8/crypto/common"
@@ -54,7 +56,7 @@ func profile(key types.EncryptionKey) (kind etype.EType, withCipher bool, err er
 type messageKey struct {
 	kind       etype.EType
 	withCipher bool
-	encryption []byte
+	encryption cipher.Block
 	integrity  hash.Hash // of sealed messages
 	checksum   hash.Hash // of others
 }
@@ -74,9 +76,12 @@ func newMessageKey(key types.EncryptionKey, usage uint32) (*messageKey, error) {
 		}
 		return derived
 	}
-	k.encryption = derive(common.GetUsageKe(usage))
+	encryption := derive(common.GetUsageKe(usage))
 	k.integrity = hmac.New(kind.GetHashFunc(), derive(common.GetUsageKi(usage)))
 	k.checksum = hmac.New(kind.GetHashFunc(), derive(common.GetUsageKc(usage)))
+	if err == nil {
+		k.encryption, err = aes.NewCipher(encryption)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("derive key for usage %d: %w", usage, err)
 	}
@@ -97,16 +102,21 @@ func (k *messageKey) mac(h hash.Hash, parts ...[]byte) []byte {
 // sign gives the checksum of a message that is not encrypted.
 func (k *messageKey) sign(parts ...[]byte) []byte { return k.mac(k.checksum, parts...) }
 
-// seal encrypts a message that is put together from parts.
-func (k *messageKey) seal(parts ...[]byte) ([]byte, error) {
-	var random [confounder]byte
-	rand.Read(random[:]) // never fails
-	plain := slices.Concat(append([][]byte{random[:]}, parts...)...)
-	_, sealed, err := k.kind.EncryptData(k.encryption, plain)
-	if err != nil {
-		return nil, fmt.Errorf("encrypt message: %w", err)
+// seal adds to b, encrypted, a message that is put together from parts.
+func (k *messageKey) seal(b []byte, parts ...[]byte) []byte {
+	start := len(b)
+	b = append(b, make([]byte, confounder)...)
+	rand.Read(b[start:]) // never fails
+	for _, part := range parts {
+		b = append(b, part...)
 	}
-	return append(sealed, k.integrityOf(plain, sealed)...), nil
+	if k.withCipher {
+		encryptCTS(k.encryption, b[start:])
+		return append(b, k.integrityOf(nil, b[start:])...)
+	}
+	sum := k.integrityOf(b[start:], nil)
+	encryptCTS(k.encryption, b[start:])
+	return append(b, sum...)
 }
 
 // open decrypts what seal encrypted.
@@ -115,10 +125,8 @@ func (k *messageKey) open(sealed []byte) ([]byte, error) {
 	if body < confounder {
 		return nil, fmt.Errorf("%w: %d bytes are too few", ErrTampered, len(sealed))
 	}
-	plain, err := k.kind.DecryptData(k.encryption, sealed[:body])
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrTampered, err)
-	}
+	plain := bytes.Clone(sealed[:body])
+	decryptCTS(k.encryption, plain)
 	if !hmac.Equal(sealed[body:], k.integrityOf(plain, sealed[:body])) {
 		return nil, fmt.Errorf("%w: checksum", ErrTampered)
 	}
