@@ -150,6 +150,8 @@ func TestSourceRules(t *testing.T) {
 		"a helper skips":                      {"a/x_test.go", "package a\nfunc f(tb testing.TB) { func() { tb.Skipf(``) }() }", 1},
 		"a fuzz target passes over an input":  {"a/x_test.go", "package a\nfunc f(f *testing.F) { f.Fuzz(func(t *testing.T, b []byte) { t.Skip() }) }", 0},
 		"a fuzz target skips as a whole":      {"a/x_test.go", "package a\nfunc f(f *testing.F) { f.Skip() }", 1},
+		"a fuzz target has seeds":             {"a/x_test.go", "package a\nfunc FuzzX(f *testing.F) { for i := range 3 { f.Add(i) } }", 0},
+		"a fuzz target has none":              {"a/x_test.go", "package a\nfunc FuzzX(f *testing.F) { other.Add(1) }", 1},
 		"a property passes over an input":     {"a/x_test.go", "package a\nfunc f(t *testing.T) { rapid.Check(t, func(t *rapid.T) { t.Skip() }) }", 0},
 		"a file is too long":                  {"a/x.go", "package a\n" + strings.Repeat("\n", 800), 1},
 		"a test may be longer":                {"a/x_test.go", "package a\n" + strings.Repeat("\n", 800), 0},

@@ -93,6 +93,9 @@ func Source(name string, src []byte) []string {
 		for _, call := range skips(file) {
 			complain("line %d: a skipped test looks green; let it fail and say what is missing", at(call))
 		}
+		for _, target := range seedless(file) {
+			complain("line %d: a fuzz target without f.Add starts from nothing, and an ordinary run of it tests nothing", at(target))
+		}
 		return complaints
 	}
 	if !pure(name) {
@@ -171,6 +174,27 @@ func skips(file *ast.File) []*ast.CallExpr {
 	return found
 }
 
+// seedless are the fuzz targets that add no seeds.
+func seedless(file *ast.File) []*ast.FuncDecl {
+	var found []*ast.FuncDecl
+	for _, declared := range file.Decls {
+		function, ok := declared.(*ast.FuncDecl)
+		if !ok || function.Recv != nil || !strings.HasPrefix(function.Name.Name, "Fuzz") {
+			continue
+		}
+		seeds := 0
+		forEachCall(function, func(_ *ast.CallExpr, on, called string) {
+			if called == "Add" && parameterType(function.Type, on) == "testing.F" {
+				seeds++
+			}
+		})
+		if seeds == 0 {
+			found = append(found, function)
+		}
+	}
+	return found
+}
+
 func lastArgument(call *ast.CallExpr) ast.Expr {
 	if len(call.Args) == 0 {
 		return nil
@@ -202,8 +226,8 @@ func parameterType(function *ast.FuncType, name string) string {
 }
 
 // forEachCall visits the calls of the form on.function(…).
-func forEachCall(file *ast.File, visit func(call *ast.CallExpr, on, function string)) {
-	ast.Inspect(file, func(n ast.Node) bool {
+func forEachCall(in ast.Node, visit func(call *ast.CallExpr, on, function string)) {
+	ast.Inspect(in, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
 			return true
