@@ -61,35 +61,9 @@ func TestTheActiveNameNodeGoesUnderLoad(t *testing.T) {
 		moving(ctx, t, plain, home+"/moved"), moving(ctx, t, bearer, home+"/moved-with-a-token"),
 		making(plain, home+"/made"),
 	}
-	stop := make(chan struct{})
-	var working sync.WaitGroup
-	for _, j := range jobs {
-		working.Go(func() {
-			if err := j.run(ctx, stop); err != nil {
-				t.Errorf("%s, step %d: %v", j.name, j.made.Load(), err)
-			}
-		})
-	}
-	awaitSteps(ctx, t, jobs, 3)
-	began := time.Now()
-	if err := c.Kill(ctx, "namenode1"); err != nil {
-		t.Error(err)
-	}
-	if err := c.Activate(ctx, "namenode2"); err != nil {
-		t.Error(err)
-	}
-	t.Logf("namenode2 is active, %v after namenode1 was killed", time.Since(began).Round(time.Millisecond))
-	awaitSteps(ctx, t, jobs, 3) // one that was under way, and more
-	close(stop)
-	working.Wait()
-	for _, j := range jobs {
-		if j.end != nil && !t.Failed() {
-			if err := j.end(ctx); err != nil {
-				t.Errorf("%s, after %d steps: %v", j.name, j.made.Load(), err)
-			}
-		}
-		t.Logf("%s: %d steps, the longest took %v", j.name, j.made.Load(), j.longest.Round(time.Millisecond))
-	}
+	liveOn(ctx, t, jobs, func() error {
+		return errors.Join(c.Kill(ctx, "namenode1"), c.Activate(ctx, "namenode2"))
+	})
 
 	// The one that was killed comes back as a standby, and each nameservice is its own.
 	java(ctx, t, c, "org.apache.hadoop.crypto.key.KeyShell", "create", zoneKey) // NameNodes look for keys when they start
@@ -108,6 +82,57 @@ func TestTheActiveNameNodeGoesUnderLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	zonesAreRefused(ctx, t, c, plain)
+}
+
+// A NameNode that hangs keeps its connections: it would catch a call without a limit, and
+// a limit that takes the time which the other NameNode's answer needs.
+func TestTheActiveNameNodeStopsWithItsConnectionsHalfOpen(t *testing.T) {
+	cluster.Long(t)
+	c := cluster.ForTest(t, cluster.Config{NameNodeHA: true, NodeManagers: 1})
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	f := newFS(t, dfs.Options{Conf: hdfsConf(t, c), User: me(t), Patience: 15 * time.Second})
+	home, err := f.Home()
+	if err != nil {
+		t.Fatal(err)
+	}
+	liveOn(ctx, t, []*job{writing(ctx, t, f, home+"/written"), reading(ctx, t, f, home+"/read"), moving(ctx, t, f, home+"/moved")}, func() error {
+		return errors.Join(c.Pause(ctx, "namenode1"), c.Activate(ctx, "namenode2"))
+	})
+	if err := c.Kill(ctx, "namenode1"); err != nil { // it still takes itself for the active one
+		t.Error(err)
+	}
+}
+
+// liveOn has the jobs at work while the one NameNode is lost and the other made active.
+func liveOn(ctx context.Context, t *testing.T, jobs []*job, lose func() error) {
+	t.Helper()
+	stop := make(chan struct{})
+	var working sync.WaitGroup
+	for _, j := range jobs {
+		working.Go(func() {
+			if err := j.run(ctx, stop); err != nil {
+				t.Errorf("%s, step %d: %v", j.name, j.made.Load(), err)
+			}
+		})
+	}
+	awaitSteps(ctx, t, jobs, 3)
+	began := time.Now()
+	if err := lose(); err != nil {
+		t.Error(err)
+	}
+	t.Logf("the other one is active, after %v", time.Since(began).Round(time.Millisecond))
+	awaitSteps(ctx, t, jobs, 3) // one that was under way, and more
+	close(stop)
+	working.Wait()
+	for _, j := range jobs {
+		if j.end != nil && !t.Failed() {
+			if err := j.end(ctx); err != nil {
+				t.Errorf("%s, after %d steps: %v", j.name, j.made.Load(), err)
+			}
+		}
+		t.Logf("%s: %d steps, the longest took %v", j.name, j.made.Load(), j.longest.Round(time.Millisecond))
+	}
 }
 
 func (j *job) run(ctx context.Context, stop <-chan struct{}) error {
