@@ -25,7 +25,7 @@ import (
 //
 // The library writes a call and reads its answer before it writes the next.
 type callConn struct {
-	rpc     Caller
+	rpc     yarnrpc.Caller
 	address string
 	life    context.Context //nolint:containedctx // of the connection, not of a call: the library's calls have none
 	end     context.CancelCauseFunc
@@ -64,7 +64,7 @@ const (
 	followingBlockWait    = 400 * time.Millisecond
 )
 
-func newCallConn(life context.Context, rpc Caller, address string) *callConn {
+func newCallConn(life context.Context, rpc yarnrpc.Caller, address string) *callConn {
 	c := &callConn{rpc: rpc, address: address}
 	c.life, c.end = context.WithCancelCause(life)
 	return c

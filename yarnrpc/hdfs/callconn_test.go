@@ -193,7 +193,7 @@ func callOver(t *testing.T, conn net.Conn, method string) (*wire.Failure, error)
 }
 
 // opened gives a connection that the library has opened.
-func opened(t *testing.T, rpc Caller) *callConn {
+func opened(t *testing.T, rpc yarnrpc.Caller) *callConn {
 	t.Helper()
 	c := newCallConn(t.Context(), rpc, "nn")
 	opening, err := wire.AppendContext(wire.AppendPreamble(nil, wire.AuthNone), wire.Context{ClientID: []byte("client"), User: "me"})

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
@@ -88,7 +89,7 @@ type transfer struct {
 }
 
 // newTransfer asks the NameNode by rpc for keys.
-func newTransfer(o DataTransfer, rpc Caller) *transfer {
+func newTransfer(o DataTransfer, rpc yarnrpc.Caller) *transfer {
 	return &transfer{options: o, keys: keyRing{fetch: NewNameNode(rpc).DataEncryptionKey}}
 }
 
@@ -96,10 +97,12 @@ func newTransfer(o DataTransfer, rpc Caller) *transfer {
 // all data transfer is encrypted, and says that it is not: the library would make a login
 // of its own at each DataNode, one that mixes up what is read unless AES is chosen, and
 // that fails for good once its key has expired.
-func (t *transfer) caller(rpc Caller) Caller { return transferCaller{Caller: rpc, transfer: t} }
+func (t *transfer) caller(rpc yarnrpc.Caller) yarnrpc.Caller {
+	return transferCaller{Caller: rpc, transfer: t}
+}
 
 type transferCaller struct {
-	Caller
+	yarnrpc.Caller
 	transfer *transfer
 }
 

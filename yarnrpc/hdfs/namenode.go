@@ -9,23 +9,18 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
-
-// Caller makes RPCs of ClientProtocol; *yarnrpc.Proxy and *yarnrpc.Conn are
-// such.
-type Caller interface {
-	Call(ctx context.Context, method string, request, response proto.Message) error
-}
 
 // NameNode makes the calls of org.apache.hadoop.hdfs.protocol.ClientProtocol
 // that colinmarc/hdfs keeps to itself, or makes otherwise. It may be used from any
 // goroutine.
 type NameNode struct {
-	rpc Caller
+	rpc yarnrpc.Caller
 }
 
-// NewNameNode makes the calls through rpc.
-func NewNameNode(rpc Caller) *NameNode { return &NameNode{rpc: rpc} }
+// NewNameNode makes the calls through rpc, which is for yarnrpc.HDFSClientProtocol.
+func NewNameNode(rpc yarnrpc.Caller) *NameNode { return &NameNode{rpc: rpc} }
 
 // Layout is how a file's bytes are spread over DataNodes.
 type Layout struct {
