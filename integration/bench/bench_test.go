@@ -45,9 +45,37 @@ const childHolds = 50 << 20
 // every section but the large job's is measured once, on a real cluster.
 func TestPageIsMade(t *testing.T) {
 	c := hadoop.Cluster(t)
+	page := pageOf(t, c, "cold", "tiny", "memory", "workers")
+	for _, want := range []string{
+		"| `bobbin version` ", "| size of `bobbin` ", "| RUNNING ", "| uploaded bobbin ", "| **command ended** ",
+		"| ApplicationMaster ", "| TaskExecutor and task host ", "| 10 ",
+	} {
+		if !strings.Contains(page, "\n"+want) {
+			t.Errorf("the page has no row %q:\n%s", want, page)
+		}
+	}
+}
+
+// TestSectionsBesideJavaAreMade would catch programs that no longer do the same, and a
+// fleet of NodeManagers that no longer gets containers. It has a cluster of its own, as
+// nobody else's containers would run on that fleet.
+func TestSectionsBesideJavaAreMade(t *testing.T) {
+	cluster.Long(t)
+	c := cluster.ForTest(t, cluster.Config{NodeManagers: 1, Users: []string{user}})
+	page := pageOf(t, c, "processes", "protected", "asks")
+	for _, want := range []string{"| 10000 | 16      | Java ", "| token    | privacy ", "| Bobbin | "} {
+		if !strings.Contains(page, "\n"+want) {
+			t.Errorf("the page has no row %q:\n%s", want, page)
+		}
+	}
+}
+
+// pageOf builds what is measured, and measures sections once.
+func pageOf(t *testing.T, c *cluster.Cluster, sections ...string) string {
+	t.Helper()
 	bin := t.TempDir()
 	for target, pkg := range map[string]string{
-		bin + "/": "../../client/cmd/bobbin", bin + "/rusage": "./rusage",
+		bin + "/": "../../client/cmd/bobbin", bin + "/rusage": "./rusage", bin + "/calls": "./calls", bin + "/asks": "./asks",
 		bin + "/examples/wordcount": "../../examples/wordcount", bin + "/examples/gentext": "../../examples/gentext",
 	} {
 		build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", target, pkg)
@@ -58,19 +86,11 @@ func TestPageIsMade(t *testing.T) {
 	}
 	log := logrus.New()
 	log.SetOutput(t.Output())
-	tables, err := measure(t.Context(), options{bin: bin, only: []string{"cold", "tiny", "memory", "workers"}, runs: 1}, c, log)
+	tables, err := measure(t.Context(), options{bin: bin, only: sections, runs: 1}, c, log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	content := page(machine{processor: "any", date: time.Now()}, c.Version(), tables)
-	for _, want := range []string{
-		"| `bobbin version` ", "| size of `bobbin` ", "| RUNNING ", "| uploaded bobbin ", "| **command ended** ",
-		"| ApplicationMaster ", "| TaskExecutor and task host ", "| 10 ",
-	} {
-		if !strings.Contains(content, "\n"+want) {
-			t.Errorf("the page has no row %q:\n%s", want, content)
-		}
-	}
+	return page(machine{processor: "any", date: time.Now()}, c.Version(), tables)
 }
 
 // TestContainersAreWatched would catch memory that is counted for nobody, or for

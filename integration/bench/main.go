@@ -3,7 +3,7 @@
 // and processor time. It prints a page of Markdown. Nothing is asserted; numbers
 // are for people to compare.
 //
-//	bench [-only cold,tiny,memory,workers,large,calls] [-runs N] [-o FILE]
+//	bench [-only cold,tiny,memory,workers,large,calls,processes,protected,asks] [-runs N] [-o FILE]
 //
 // scripts/bench builds what it needs and runs it. It starts no goroutines but
 // those that watch processes, which end with what they watch.
@@ -47,6 +47,9 @@ func sections() []section {
 		{"workers", startWorkers},
 		{"large", largeJob},
 		{"calls", rpcCallers},
+		{"processes", rpcProcesses},
+		{"protected", protectedCalls},
+		{"asks", manyAsks},
 	}
 }
 

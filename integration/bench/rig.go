@@ -188,10 +188,27 @@ func (r *rig) text(ctx context.Context, size string) (local, remote string, err 
 	return local, remote, err
 }
 
+// lastLine runs a program with the user's environment and more, and gives its last line.
+func (r *rig) lastLine(ctx context.Context, command []string, more ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Env = append(r.environment(), more...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Base(command[0]), err)
+	}
+	_, last := cutLastLine(out)
+	return last, nil
+}
+
 // pause lets a random part of a NodeManager's heartbeat pass, so that a run does
 // not begin in step with the end of the one before.
-func pause(ctx context.Context) error {
-	timer := time.NewTimer(rand.N(time.Second))
+func pause(ctx context.Context) error { return wait(ctx, rand.N(time.Second)) }
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -2,23 +2,25 @@ package main
 
 import (
 	"context"
+	"embed"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/cluster/artifacts"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
 const (
-	rpcRuns   = 5
-	rpcWarm   = 20_000
-	rpcCalls  = 20_000
-	javaCalls = "Calls"
+	rpcRuns  = 5
+	rpcWarm  = 20_000
+	rpcCalls = 20_000
 )
 
 // callTimes is what both programs of calls/ print.
@@ -30,14 +32,17 @@ func rpcCallers(ctx context.Context, r *rig) (table, error) {
 		title: "Calls",
 		text: fmt.Sprintf("getApplicationReport of an application that has ended, on the ResourceManager of the cluster, by `integration/bench/calls`: "+
 			"%d calls from a number of callers at a time, after %d to warm up. Java is Hadoop's YarnClient in a program beside ours, in turns with it. "+
-			"Processor time is the client's; the ResourceManager has the same two processors.", rpcCalls, rpcWarm),
+			"Processor time is the client's; the ResourceManager has the same two processors. To reach: not above Java's at one caller, and half of it "+
+			"at 16 and 64. At one caller most of ours is the kernel's: one packet out, one in, and a thread that waits for it; what is left to gain is a "+
+			"thread of Go's poller, which each packet wakes, too, though nobody waits there. With several callers requests share packets, and what is left is "+
+			"decoding, for the most part.", rpcCalls, rpcWarm),
 		head: []string{"callers", "client", "calls/s", "half within", "99 % within", "processor time of a call"},
 	}
 	app, err := endedApplication(ctx, r)
 	if err != nil {
 		return t, err
 	}
-	java, err := compileJava(ctx, r)
+	java, err := compileJava(ctx, r, "calls", "Calls")
 	if err != nil {
 		return t, err
 	}
@@ -49,12 +54,16 @@ func rpcCallers(ctx context.Context, r *rig) (table, error) {
 			times   []callTimes
 		}{
 			{name: "Bobbin", command: []string{r.program("calls"), "-app", app.String(), "-callers", n, "-warm", warm, "-calls", calls}},
-			{name: "Java", command: append(java, app.String(), n, warm, calls)},
+			{name: "Java", command: slices.Concat(java, []string{app.String(), n, warm, calls})},
 		}
 		for range r.runs(rpcRuns) {
 			for i := range clients {
-				times, err := r.calls(ctx, clients[i].command)
+				last, err := r.lastLine(ctx, clients[i].command)
 				if err != nil {
+					return t, err
+				}
+				var times callTimes
+				if err := json.Unmarshal(last, &times); err != nil {
 					return t, err
 				}
 				clients[i].times = append(clients[i].times, times)
@@ -71,10 +80,54 @@ func rpcCallers(ctx context.Context, r *rig) (table, error) {
 	return t, nil
 }
 
-func pick(times []callTimes, one func(callTimes) float64) []float64 {
-	var all []float64
-	for _, t := range times {
-		all = append(all, one(t))
+// rpcProcesses measures what it costs to start a program for the sake of a few calls.
+func rpcProcesses(ctx context.Context, r *rig) (table, error) {
+	t := table{
+		title: "Calls of a program that has just started",
+		text: "The same programs, without calls to warm up: from the start of the process to its end, as its parent sees them. " +
+			"To reach: one call within a twentieth of Java's time, and ten thousand for a fifth of its processor time.",
+		head: []string{"calls", "callers", "client", "time", "processor time", "peak memory"},
+	}
+	app, err := endedApplication(ctx, r)
+	if err != nil {
+		return t, err
+	}
+	java, err := compileJava(ctx, r, "calls", "Calls")
+	if err != nil {
+		return t, err
+	}
+	for _, load := range []struct{ calls, callers string }{{"1", "1"}, {"10000", "1"}, {"10000", "16"}} {
+		clients := []struct {
+			name    string
+			command []string
+			used    []usage
+		}{
+			{name: "Bobbin", command: []string{r.program("calls"), "-app", app.String(), "-callers", load.callers, "-calls", load.calls}},
+			{name: "Java", command: slices.Concat(java, []string{app.String(), load.callers, "0", load.calls})},
+		}
+		for range r.runs(rpcRuns) {
+			for i := range clients {
+				used, _, err := r.run(ctx, clients[i].command...)
+				if err != nil {
+					return t, err
+				}
+				clients[i].used = append(clients[i].used, used)
+			}
+		}
+		for _, c := range clients {
+			t.row(load.calls, load.callers, c.name,
+				spread(pick(c.used, func(u usage) time.Duration { return u.Wall }), millis),
+				spread(pick(c.used, func(u usage) time.Duration { return u.CPU }), millis),
+				spread(pick(c.used, func(u usage) int64 { return u.Peak }), megabytes))
+		}
+	}
+	return t, nil
+}
+
+func pick[T, V any](runs []T, one func(T) V) []V {
+	var all []V
+	for _, run := range runs {
+		all = append(all, one(run))
 	}
 	return all
 }
@@ -83,21 +136,33 @@ func micros(f float64) string { return fmt.Sprintf("%.0f µs", f) }
 
 // endedApplication makes an application that YARN knows and does nothing for.
 func endedApplication(ctx context.Context, r *rig) (records.ApplicationID, error) {
-	created, err := r.client.YARN.NewApplication(ctx)
+	id, err := idleApplication(ctx, r.client.YARN)
 	if err != nil {
-		return created.ID, err
+		return id, err
 	}
-	_, err = r.client.YARN.Submit(ctx, records.SubmissionContext{
-		ID: created.ID, Name: "bench", Unmanaged: true, Resource: records.Resource{MemoryMB: 128, VCores: 1},
-	})
-	if err != nil {
-		return created.ID, err
-	}
-	return created.ID, r.client.YARN.Kill(ctx, created.ID, "there to be asked for")
+	return id, r.client.YARN.Kill(ctx, id, "there to be asked for")
 }
 
-// compileJava gives the command of calls/Calls.java, without its arguments.
-func compileJava(ctx context.Context, r *rig) ([]string, error) {
+// idleApplication makes an application that waits for its master.
+func idleApplication(ctx context.Context, client *yarnclient.Client) (records.ApplicationID, error) {
+	created, err := client.NewApplication(ctx)
+	if err != nil {
+		return created.ID, err
+	}
+	_, err = client.Submit(ctx, records.SubmissionContext{
+		ID: created.ID, Name: "bench", Unmanaged: true, Resource: records.Resource{MemoryMB: 128, VCores: 1},
+	})
+	return created.ID, err
+}
+
+// javaSources are what stands beside our programs.
+//
+//go:embed asks/Asks.java calls/Calls.java
+var javaSources embed.FS
+
+// compileJava gives the command of a class beside a program of ours, without its
+// arguments.
+func compileJava(ctx context.Context, r *rig, program, class string) ([]string, error) {
 	jars, err := artifacts.Fetch(ctx, r.cluster.Version())
 	if err != nil {
 		return nil, err
@@ -106,26 +171,17 @@ func compileJava(ctx context.Context, r *rig) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	classes := filepath.Join(r.scratch, "classes")
-	source := filepath.Join("integration", "bench", "calls", javaCalls+".java")
+	text, err := javaSources.ReadFile(program + "/" + class + ".java")
+	if err != nil {
+		return nil, err
+	}
+	source, classes := filepath.Join(r.scratch, class+".java"), filepath.Join(r.scratch, "classes")
+	if err := os.WriteFile(source, text, 0o644); err != nil {
+		return nil, err
+	}
 	compile := exec.CommandContext(ctx, filepath.Join(filepath.Dir(java), "javac"), "-d", classes, "-cp", jars.Classpath(), source)
 	if out, err := compile.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("compile %s: %w\n%s", source, err, out)
 	}
-	return []string{java, "-cp", jars.Classpath(r.cluster.ConfDir(), classes), javaCalls}, nil
-}
-
-// calls runs one of the two programs.
-func (r *rig) calls(ctx context.Context, command []string) (times callTimes, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Env = append(r.environment(), "HADOOP_CONF_DIR="+r.cluster.ConfDir())
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return times, fmt.Errorf("%s: %w", filepath.Base(command[0]), err)
-	}
-	_, last := cutLastLine(out)
-	return times, json.Unmarshal(last, &times)
+	return []string{java, "-cp", jars.Classpath(r.cluster.ConfDir(), classes), class}, nil
 }

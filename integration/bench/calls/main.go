@@ -3,7 +3,10 @@
 // and what it cost this process. Calls.java beside it does the same with Hadoop's
 // own client.
 //
-//	calls -app ID -callers N -warm N -calls N
+//	calls -app ID -callers N -warm N -calls N [-principal NAME -keytab FILE -protection P [-token]]
+//
+// With a keytab it logs in with Kerberos, or, with -token, with a delegation token that it
+// gets that way first.
 //
 // It is a program of its own so that only the client's processor time counts.
 package main
@@ -21,8 +24,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
@@ -38,12 +44,17 @@ func run(ctx context.Context) (err error) {
 	callers := flag.Int("callers", 1, "`number` of callers at a time")
 	warm := flag.Int("warm", 0, "`number` of calls before those that count")
 	calls := flag.Int("calls", 1, "`number` of calls that count")
+	var s secured
+	flag.StringVar(&s.principal, "principal", "", "`name` to log in as")
+	flag.StringVar(&s.keytab, "keytab", "", "`file` with the principal's keys")
+	flag.StringVar(&s.protection, "protection", "authentication", "`quality` of protection")
+	flag.BoolVar(&s.token, "token", false, "log in with a delegation token")
 	flag.Parse()
 	id, err := records.ParseApplicationID(*app)
 	if err != nil {
 		return err
 	}
-	client, err := connect()
+	client, err := connect(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -68,7 +79,13 @@ func run(ctx context.Context) (err error) {
 	})
 }
 
-func connect() (*yarnclient.Client, error) {
+// secured says how to log in where that is wanted.
+type secured struct {
+	principal, keytab, protection string
+	token                         bool
+}
+
+func connect(ctx context.Context, s secured) (*yarnclient.Client, error) {
 	me, err := user.Current()
 	if err != nil {
 		return nil, err
@@ -85,6 +102,31 @@ func connect() (*yarnclient.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.keytab == "" {
+		return yarnclient.New(o), nil
+	}
+	if o.RPC.QOPs, err = sasl.ParseProtection(s.protection); err != nil {
+		return nil, err
+	}
+	realm, err := kerberos.LoadConfig(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	login, err := kerberos.FromKeytab(realm, s.principal, s.keytab)
+	if err != nil {
+		return nil, err
+	}
+	o.RPC.Login = login
+	client := yarnclient.New(o)
+	if !s.token {
+		return client, nil
+	}
+	defer client.Close()
+	token, err := client.DelegationToken(ctx, s.principal)
+	if err != nil {
+		return nil, err
+	}
+	o.RPC.Login, o.RPC.Token = nil, creds.Fixed(token)
 	return yarnclient.New(o), nil
 }
 

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/resourcetracker"
+)
+
+const (
+	asksRuns       = 3
+	asksNodes      = 100
+	asksContainers = 10_000
+)
+
+// manyAsks measures how an ApplicationMaster gets thousands of containers, with amrm and
+// with Hadoop's own client.
+func manyAsks(ctx context.Context, r *rig) (_ table, err error) {
+	t := table{
+		title: "Asks",
+		text: fmt.Sprintf("An ApplicationMaster registers and asks for %d containers at once, spread over %d simulated NodeManagers "+
+			"(`yarnrpc/resourcetracker`) that heartbeat to the real ResourceManager each second, and heartbeats every 100 ms until it has them "+
+			"all: `integration/bench/asks`. The time is from registration on; the processor time is the ApplicationMaster's, with the start of "+
+			"its process. Java is Hadoop's AMRMClient. How soon containers are granted is the ResourceManager's matter, and that of the "+
+			"moment in the second of heartbeats.", asksContainers, asksNodes),
+		head: []string{"client", "all granted", "heartbeats", "processor time"},
+	}
+	nodes, err := startFleet(ctx, r)
+	if err != nil {
+		return t, err
+	}
+	defer func() { err = errors.Join(err, nodes.stop(context.WithoutCancel(ctx))) }()
+	java, err := compileJava(ctx, r, "asks", "Asks")
+	if err != nil {
+		return t, err
+	}
+	type spent struct{ Seconds, CPUSeconds, Heartbeats float64 }
+	n := strconv.Itoa(asksContainers)
+	clients := []struct {
+		name    string
+		command func(app string) []string
+		spent   []spent
+	}{
+		{name: "Bobbin", command: func(app string) []string {
+			return append([]string{r.program("asks"), "-app", app, "-containers", n}, nodes.hosts()...)
+		}},
+		{name: "Java", command: func(app string) []string {
+			return slices.Concat(java, []string{app, n}, nodes.hosts())
+		}},
+	}
+	for range r.runs(asksRuns) {
+		for i := range clients {
+			app, err := unmanagedApplication(ctx, r)
+			if err != nil {
+				return t, err
+			}
+			last, err := r.lastLine(ctx, clients[i].command(app.String()))
+			if err != nil {
+				return t, err
+			}
+			var s spent
+			if err := json.Unmarshal(last, &s); err != nil {
+				return t, err
+			}
+			clients[i].spent = append(clients[i].spent, s)
+		}
+	}
+	for _, c := range clients {
+		t.row(c.name,
+			spread(pick(c.spent, func(s spent) float64 { return s.Seconds }), decimals),
+			spread(pick(c.spent, func(s spent) float64 { return s.Heartbeats }), func(f float64) string { return strconv.Itoa(int(f)) }),
+			spread(pick(c.spent, func(s spent) float64 { return s.CPUSeconds }), decimals))
+	}
+	return t, nil
+}
+
+func decimals(seconds float64) string { return fmt.Sprintf("%.2f s", seconds) }
+
+// unmanagedApplication makes an application that waits for its master.
+func unmanagedApplication(ctx context.Context, r *rig) (records.ApplicationID, error) {
+	id, err := idleApplication(ctx, r.client.YARN)
+	if err != nil {
+		return id, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		report, err := r.client.YARN.ApplicationReport(ctx, id)
+		if err != nil || report.AMRMToken != nil {
+			return id, err
+		}
+		if err := wait(ctx, 50*time.Millisecond); err != nil {
+			return id, fmt.Errorf("%s is %v and has no token for its master: %w", id, report.State, err)
+		}
+	}
+}
+
+// fleet are simulated NodeManagers, with room for all containers of manyAsks.
+type fleet struct {
+	client *resourcetracker.Client
+	nodes  []*resourcetracker.Node
+	cancel context.CancelFunc
+	beats  *errgroup.Group
+}
+
+// startFleet registers the nodes, on loopback addresses of their own, and lets them
+// heartbeat, spread over the second.
+func startFleet(ctx context.Context, r *rig) (_ *fleet, err error) {
+	conf, err := hadoopconf.Load(r.cluster.ConfDir(), hadoopconf.Environment{})
+	if err != nil {
+		return nil, err
+	}
+	f := &fleet{client: resourcetracker.New(resourcetracker.Options{
+		Addresses: []string{conf.Get("yarn.resourcemanager.resource-tracker.address")},
+		RPC:       yarnrpc.Options{User: yarnrpc.UserInformation{Effective: "yarn"}},
+	}), beats: &errgroup.Group{}}
+	beating, cancel := context.WithCancel(ctx)
+	f.cancel = cancel
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.stop(context.WithoutCancel(ctx)))
+		}
+	}()
+	const room = 2 * asksContainers / asksNodes
+	for i := range asksNodes {
+		node := resourcetracker.NewNode(f.client, resourcetracker.Registration{
+			Node:     records.NodeID{Host: fmt.Sprintf("127.2.0.%d", i+1), Port: 45454},
+			HTTPPort: 8042, Resource: records.Resource{MemoryMB: room * 128, VCores: room}, Version: r.cluster.Version(),
+		})
+		if err := node.Register(ctx); err != nil {
+			return nil, err
+		}
+		f.nodes = append(f.nodes, node)
+		f.beats.Go(func() error { return beat(beating, node) })
+		if err := wait(ctx, time.Second/asksNodes); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// beat heartbeats for a node until ctx ends.
+func beat(ctx context.Context, node *resourcetracker.Node) error {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
+		if _, err := node.Beat(ctx); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+}
+
+func (f *fleet) hosts() (hosts []string) {
+	for _, node := range f.nodes {
+		hosts = append(hosts, node.ID().Host)
+	}
+	return hosts
+}
+
+// stop takes the nodes away again.
+func (f *fleet) stop(ctx context.Context) error {
+	f.cancel()
+	err := f.beats.Wait()
+	for _, node := range f.nodes {
+		err = errors.Join(err, node.Unregister(ctx))
+	}
+	return errors.Join(err, f.client.Close())
+}
