@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -19,6 +20,9 @@ const (
 	VersionVariable = "HADOOP_VERSION"
 	// LongVariable is 1 where the tests that take minutes run, too: `make test-long`.
 	LongVariable = "BOBBIN_TEST_LONG"
+	// FiguresVariable names a file for the figures that people are to see of tests that pass: `go test` shows none of
+	// their output. scripts/test prints the file.
+	FiguresVariable = "BOBBIN_TEST_FIGURES"
 )
 
 // Long skips a test that takes minutes, unless the long ones are to run.
@@ -26,6 +30,27 @@ func Long(t testing.TB) {
 	t.Helper()
 	if os.Getenv(LongVariable) != "1" {
 		t.Skip("takes minutes: make test-long runs it, as does " + LongVariable + "=1")
+	}
+}
+
+// Figure tells what a test has measured and does not assert, in one line: in the test's log, and in the file that
+// FiguresVariable names.
+func Figure(t testing.TB, format string, args ...any) {
+	t.Helper()
+	line := fmt.Sprintf(format, args...)
+	t.Log(line)
+	name := os.Getenv(FiguresVariable)
+	if name == "" {
+		return
+	}
+	file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	_, err = fmt.Fprintf(file, "%s: %s\n", t.Name(), line)
+	if err := errors.Join(err, file.Close()); err != nil {
+		t.Error(err)
 	}
 }
 

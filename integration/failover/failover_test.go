@@ -110,7 +110,7 @@ func loseActive(t *testing.T, c *cluster.Cluster, lose, giveBack func(context.Co
 	}
 	began := time.Now()
 	second = awaitActive(ctx, t, c)
-	t.Logf("%s is active, %v after the loss of %s", second, time.Since(began).Round(time.Millisecond), first)
+	cluster.Figure(t, "%s is active, %v after the loss of %s", second, time.Since(began).Round(time.Millisecond), first)
 	m.until(ctx, "it is registered again", func() bool { return m.resynced == 1 })
 	l.awaitCalls(ctx, t, 2) // those that were on their way, and one more at least
 	l.halt()
@@ -120,9 +120,10 @@ func loseActive(t *testing.T, c *cluster.Cluster, lose, giveBack func(context.Co
 	for i := range l.made {
 		calls += l.made[i].Load()
 	}
-	t.Logf("%d calls by %d callers, %d applications; of the calls not to be repeated %d were in doubt and %d not executed; the longest stall was %v, of %s",
-		calls, callers, len(l.submitted), l.doubt.Load(), l.lost.Load(), l.longest.Round(time.Millisecond), l.slowest)
-	t.Logf("the longest time between two heartbeats of a master was %v", m.longest.Round(time.Millisecond))
+	cluster.Figure(t, "the longest stall of %d calls by %d callers was %v, of %s", calls, callers, l.longest.Round(time.Millisecond), l.slowest)
+	t.Logf("%d applications; of the calls not to be repeated %d were in doubt and %d not executed",
+		len(l.submitted), l.doubt.Load(), l.lost.Load())
+	cluster.Figure(t, "the longest time between two heartbeats of a master was %v", m.longest.Round(time.Millisecond))
 	l.checkApplications(ctx, t)
 	if err := giveBack(ctx, first); err != nil {
 		t.Error(err)

@@ -121,7 +121,7 @@ func liveOn(ctx context.Context, t *testing.T, jobs []*job, lose func() error) {
 	if err := lose(); err != nil {
 		t.Error(err)
 	}
-	t.Logf("the other one is active, after %v", time.Since(began).Round(time.Millisecond))
+	cluster.Figure(t, "the other NameNode is active, after %v", time.Since(began).Round(time.Millisecond))
 	awaitSteps(ctx, t, jobs, 3) // one that was under way, and more
 	close(stop)
 	working.Wait()
@@ -131,7 +131,7 @@ func liveOn(ctx context.Context, t *testing.T, jobs []*job, lose func() error) {
 				t.Errorf("%s, after %d steps: %v", j.name, j.made.Load(), err)
 			}
 		}
-		t.Logf("%s: %d steps, the longest took %v", j.name, j.made.Load(), j.longest.Round(time.Millisecond))
+		cluster.Figure(t, "%s: the longest of %d steps took %v", j.name, j.made.Load(), j.longest.Round(time.Millisecond))
 	}
 }
 
