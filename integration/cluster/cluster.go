@@ -111,6 +111,7 @@ type Cluster struct {
 	log    logrus.FieldLogger
 	http   webClient
 	reaper *reaper // ends the daemons with this process; nil if the cluster is not this process's to end
+	ports  *ports  // the daemons' while this process has them to itself; nil: released
 	temp   bool    // the folder was made by Start, so Close removes it
 }
 
@@ -131,6 +132,11 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 	if err := c.bringUp(ctx, cfg); err != nil {
 		c.temp = false // the logs are what tells why
 		return nil, errors.Join(fmt.Errorf("start cluster in %s: %w", c.Dir(), err), c.end())
+	}
+	if cfg.outlive {
+		if err := c.releasePorts(); err != nil {
+			return nil, errors.Join(err, c.end())
+		}
 	}
 	return c, nil
 }
@@ -189,6 +195,15 @@ func (c *Cluster) end() error {
 	if err == nil && c.temp {
 		err = os.RemoveAll(c.Dir())
 	}
+	return errors.Join(err, c.releasePorts())
+}
+
+func (c *Cluster) releasePorts() error {
+	if c.ports == nil {
+		return nil
+	}
+	err := c.ports.release()
+	c.ports = nil
 	return err
 }
 
@@ -267,14 +282,18 @@ func prepare(ctx context.Context, cfg Config) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSpec(cfg, dir, java, jars)
+	ports, err := claimPorts()
 	if err != nil {
 		return nil, err
 	}
-	if err := s.write(); err != nil {
-		return nil, err
+	s, err := newSpec(cfg, dir, java, jars, ports)
+	if err == nil {
+		err = s.write()
 	}
-	return &Cluster{spec: s, log: cfg.Log, http: newWebClient(), temp: temp}, nil
+	if err != nil {
+		return nil, errors.Join(err, ports.release())
+	}
+	return &Cluster{spec: s, log: cfg.Log, http: newWebClient(), temp: temp, ports: ports}, nil
 }
 
 // claimDir makes the folder ready for a new cluster.

@@ -10,53 +10,70 @@ import (
 )
 
 // Ports are taken from below the range that the kernel gives to outgoing connections (32768 on Linux), so that none of those
-// takes one away between its choice and the daemon's start.
+// takes one away between its choice and the daemon's start. A cluster has a block of them to itself, as its daemons give
+// theirs up while they are restarted.
 const (
-	firstPort = 20000
-	lastPort  = 32000
+	firstPort  = 20000
+	lastPort   = 32000
+	blockPorts = 250 // four for each of 50 NodeManagers, and the others
 )
 
-// ports hands out free ports, each once.
+// ports hands out free ports of a block, each once.
 type ports struct {
-	next, left int
-	err        error // the first failure; on then returns an empty address
+	claim net.Listener // on the block's first port: other clusters keep away while it is open
+	next  int
+	left  int
+	err   error // the first failure; on then returns an empty address
 }
 
-func newPorts() *ports {
-	n := lastPort - firstPort
-	return &ports{next: rand.IntN(n), left: n} // starts anywhere, so that two clusters started together do not meet
+// claimPorts takes a block that nobody has, until release.
+func claimPorts() (*ports, error) {
+	for _, block := range rand.Perm((lastPort - firstPort) / blockPorts) {
+		first := firstPort + block*blockPorts
+		claim, err := listen(net.JoinHostPort(master, strconv.Itoa(first)))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("find free ports: %w", err)
+		}
+		return &ports{claim: claim, next: first + 1, left: blockPorts - 1}, nil
+	}
+	return nil, fmt.Errorf("find free ports: all of %d to %d are taken", firstPort, lastPort)
 }
+
+// release gives the block back.
+func (p *ports) release() error { return p.claim.Close() }
 
 // on returns host:port with a port that is free on host.
 func (p *ports) on(host string) string {
-	if p.err != nil {
-		return ""
-	}
-	for p.left > 0 {
+	for p.err == nil && p.left > 0 {
+		address := net.JoinHostPort(host, strconv.Itoa(p.next))
+		p.next++
 		p.left--
-		p.next = (p.next + 1) % (lastPort - firstPort)
-		address := net.JoinHostPort(host, strconv.Itoa(firstPort+p.next))
-		err := tryListen(address)
-		if err == nil {
-			return address
+		l, err := listen(address)
+		switch {
+		case errors.Is(err, syscall.EADDRINUSE): // somebody's who claims nothing
+			continue
+		case err == nil:
+			err = l.Close()
 		}
-		if !errors.Is(err, syscall.EADDRINUSE) {
+		if err != nil {
 			p.err = fmt.Errorf("find a free port on %s: %w", host, err)
 			return ""
 		}
+		return address
 	}
-	p.err = fmt.Errorf("find a free port on %s: %w", host, errors.New("all are taken"))
+	if p.err == nil {
+		p.err = fmt.Errorf("find a free port on %s: all of the cluster's are taken", host)
+	}
 	return ""
 }
 
-func tryListen(address string) error {
+func listen(address string) (net.Listener, error) {
 	resolved, err := net.ResolveTCPAddr("tcp4", address)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	l, err := net.ListenTCP("tcp4", resolved)
-	if err != nil {
-		return err
-	}
-	return l.Close()
+	return net.ListenTCP("tcp4", resolved)
 }

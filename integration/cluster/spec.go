@@ -73,9 +73,8 @@ type spec struct {
 }
 
 // newSpec chooses addresses and settings.
-func newSpec(cfg Config, dir, java string, jars artifacts.Jars) (*spec, error) {
+func newSpec(cfg Config, dir, java string, jars artifacts.Jars, ports *ports) (*spec, error) {
 	s := &spec{Dir: dir, Version: jars.Version, Java: java, Jars: jars, NodeManagers: cfg.NodeManagers, HA: cfg.HA, NameNodeHA: cfg.NameNodeHA, Kerberos: cfg.Kerberos, Users: cfg.Users}
-	ports := newPorts()
 	s.Core, s.HDFS = hdfsProperties(dir, ports)
 	s.YARN = yarnProperties(cfg, ports)
 	s.Scheduler = schedulerProperties()
