@@ -34,6 +34,7 @@ type master struct {
 	rm    *amrm.Client
 	nm    *nmclient.Client
 	nodes []amrm.Node
+	as    amrm.Registration
 
 	running   map[records.ContainerID]records.Container
 	completed map[records.ContainerID]records.ContainerStatus
@@ -66,12 +67,12 @@ func newMaster(ctx context.Context, conf *hadoopconf.Conf, user string, attempt 
 	for _, r := range reports {
 		m.nodes = append(m.nodes, amrm.NodeOf(r))
 	}
-	registration, err := m.rm.Register(ctx, amrm.RegisterRequest{Host: "localhost", RPCPort: -1, TrackingURL: "http://localhost:1"})
+	m.as, err = m.rm.Register(ctx, amrm.RegisterRequest{Host: "localhost", RPCPort: -1, TrackingURL: "http://localhost:1"})
 	if err != nil {
 		return nil, errors.Join(err, m.close())
 	}
-	if registration.Maximum.MemoryMB < unit.MemoryMB {
-		return nil, errors.Join(fmt.Errorf("registration is %+v", registration), m.close())
+	if m.as.Maximum.MemoryMB < unit.MemoryMB {
+		return nil, errors.Join(fmt.Errorf("registration is %+v", m.as), m.close())
 	}
 	return m, nil
 }
@@ -342,23 +343,31 @@ func lead(ctx context.Context, scenario string) error {
 		return err
 	}
 	defer m.close()
-	tell := func(name string) error { return f.WriteFile(ctx, dir+"/"+name, []byte(container.String()), 0o600) }
+	tell := func(name, text string) error { // the file is there with all that is in it
+		if err := f.WriteFile(ctx, dir+"/."+name, []byte(text), 0o600); err != nil {
+			return err
+		}
+		return f.Rename(ctx, dir+"/."+name, dir+"/"+name)
+	}
 	switch scenario {
 	case "echo":
 		m.ask(2)
 		err = m.until(ctx, "echo from a container", func() bool { return len(m.completed) == 2 })
 	case "collector":
 		if err = m.until(ctx, "", func() bool { return m.collector != nil }); err == nil {
-			err = f.WriteFile(ctx, dir+"/address", []byte(m.collector.Address), 0o600)
+			err = tell(collectorAs, m.collector.Address)
 		}
-		if err == nil {
-			err = f.Rename(ctx, dir+"/address", dir+"/"+collectorAs) // with all that is in it
+	case "bequeath":
+		if container.Attempt.Attempt == 1 {
+			err = m.bequeath(ctx, func(pid string) error { return tell(startedAs, pid) })
+		} else {
+			err = m.inherit(ctx)
 		}
 	case "restart":
 		m.ask(2)
 		err = m.until(ctx, "sleep 1000", func() bool { return len(m.running) == 2 })
 		if err == nil {
-			err = tell(startedAs)
+			err = tell(startedAs, container.String())
 		}
 		if err == nil {
 			err = m.until(ctx, "", func() bool { return m.resynced == 1 })
@@ -368,7 +377,7 @@ func lead(ctx context.Context, scenario string) error {
 			err = m.until(ctx, "sleep 1000", func() bool { return len(m.running) == 3 })
 		}
 		if err == nil {
-			err = tell(resyncedAs)
+			err = tell(resyncedAs, container.String())
 		}
 		for id := range m.running {
 			m.rm.Release(id)
