@@ -15,6 +15,7 @@ type SubmissionContext struct {
 	Priority  *Priority
 	Container ContainerLaunchContext // of the ApplicationMaster
 	Resource  Resource               // of the ApplicationMaster
+	Place     MasterPlace            // of the ApplicationMaster; zero: any
 	// NodeLabel chooses nodes for the ApplicationMaster and, as a default, for its
 	// containers. Empty: the queue's default.
 	NodeLabel string
@@ -40,6 +41,23 @@ type SubmissionContext struct {
 	// SchedulingProperties are for the scheduler, which looks at few of them.
 	SchedulingProperties map[string]string
 	Logs                 LogAggregation // zero: everything, at the end
+}
+
+// MasterPlace is where an ApplicationMaster is wanted, as the first of
+// SubmissionContext's AMContainerResourceRequests say in Java, one for each place.
+// The scheduler tries the hosts, then their racks, then, but for Strict, the rest
+// of the cluster, with the delays that amrm.Ask tells of.
+type MasterPlace struct {
+	Hosts []string // as in NodeID
+	// Racks are, as in NodeReport, those of all Hosts: YARN gives no container on a
+	// host whose rack is not named. Without Hosts any host of them will do.
+	Racks []string
+	// Strict keeps the ApplicationMaster off all other hosts or, without Hosts,
+	// other racks. It waits for as long as there is no room. Under a
+	// CapacityScheduler whose node-locality-delay is above 0, as by default, it waits
+	// for ever where only racks are named (RegularContainerAllocator#tryAllocateOnNode
+	// takes back the chances that the delay counts): name all hosts of the rack.
+	Strict bool
 }
 
 // ApplicationReport is what YARN tells of an application. To somebody who may not

@@ -58,6 +58,10 @@ func (c *Client) NewApplication(ctx context.Context) (Application, error) {
 // the user may not submit to, a label, too large an ApplicationMaster).
 func (c *Client) Submit(ctx context.Context, application records.SubmissionContext) (records.ApplicationReport, error) {
 	id := application.ID
+	if place := application.Place; len(place.Hosts) > 0 && len(place.Racks) == 0 {
+		// YARN would take it, and never start a strict one.
+		return records.ApplicationReport{}, fmt.Errorf("submit %s: hosts %v without racks for the ApplicationMaster: name each one's, NodeReport.Rack, too", id, place.Hosts)
+	}
 	request := &yarnpb.SubmitApplicationRequestProto{ApplicationSubmissionContext: pbconv.SubmissionContextProto(application)}
 	submit := true
 	for {

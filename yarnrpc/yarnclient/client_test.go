@@ -130,6 +130,16 @@ func TestSubmit(t *testing.T) {
 	}
 }
 
+// YARN would accept it, and let it wait for ever.
+func TestAMasterOnAHostWithoutARackIsRefused(t *testing.T) {
+	t.Parallel()
+	c, s := scripted(t)
+	_, err := c.Submit(t.Context(), records.SubmissionContext{ID: testID, Place: records.MasterPlace{Hosts: []string{"h7"}, Strict: true}})
+	if err == nil || !strings.Contains(err.Error(), "h7") || !strings.Contains(err.Error(), "rack") || len(s.calls) > 0 {
+		t.Errorf("error is %v, after %d calls", err, len(s.calls))
+	}
+}
+
 func TestSubmitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

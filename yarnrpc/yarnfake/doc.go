@@ -34,8 +34,8 @@
 //
 // What it leaves out: Kerberos and ACLs; queues beyond root.default, labels,
 // attributes, reservations, profiles and lists of resource types, placement
-// constraints, opportunistic containers and updates of containers; moves, priorities
-// and lifetimes; localization from anywhere but file: (and archives are not
+// constraints, places of masters, opportunistic containers and updates of
+// containers; moves, priorities and lifetimes; localization from anywhere but file: (and archives are not
 // unpacked); reinitialization of containers, auxiliary services, logs on HDFS, web
 // pages and REST; high availability beyond Standby; the limits that a real NodeManager
 // sets to processes; expiry of masters that fall silent. Calls that are left out

@@ -1,6 +1,7 @@
 package pbconv
 
 import (
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -46,6 +47,7 @@ func SubmissionContextProto(c records.SubmissionContext) *yarnpb.ApplicationSubm
 		AttemptFailuresValidityInterval:         proto.Int64(validityMillis(c.FailuresValidity)),
 		KeepContainersAcrossApplicationAttempts: proto.Bool(c.KeepContainers),
 		ApplicationSchedulingProperties:         stringMapProto(c.SchedulingProperties),
+		AmContainerResourceRequest:              masterRequests(c.Place, c.Resource),
 	}
 	if c.Queue != "" {
 		p.Queue = proto.String(c.Queue)
@@ -102,7 +104,56 @@ func SubmissionContext(p *yarnpb.ApplicationSubmissionContextProto) records.Subm
 	for _, t := range p.GetApplicationTimeouts() {
 		c.Lifetime = period(t.GetTimeout(), time.Second)
 	}
+	if requests := p.GetAmContainerResourceRequest(); len(requests) > 0 {
+		c.Place, c.Resource = masterPlace(requests)
+	}
 	return c
+}
+
+// anyPlace is the name of the request for the whole cluster (ResourceRequest#ANY).
+const anyPlace = "*"
+
+// masterRequests are the requests for an ApplicationMaster; none where any place will do. They count in place of the
+// context's own size, and the ResourceManager sets size and number of all to those of the one for any place
+// (RMAppManager#validateAndCreateResourceRequest).
+func masterRequests(place records.MasterPlace, size records.Resource) []*yarnpb.ResourceRequestProto {
+	if len(place.Hosts)+len(place.Racks) == 0 {
+		return nil
+	}
+	request := func(name string, relax bool) *yarnpb.ResourceRequestProto {
+		return &yarnpb.ResourceRequestProto{
+			Priority:      PriorityProto(0),
+			ResourceName:  proto.String(name),
+			Capability:    ResourceProto(size),
+			NumContainers: proto.Int32(1),
+			RelaxLocality: proto.Bool(relax),
+		}
+	}
+	requests := []*yarnpb.ResourceRequestProto{request(anyPlace, !place.Strict)}
+	for _, rack := range place.Racks { // relaxed: all of its hosts will do
+		requests = append(requests, request(rack, !place.Strict || len(place.Hosts) == 0))
+	}
+	for _, host := range place.Hosts {
+		requests = append(requests, request(host, true))
+	}
+	return requests
+}
+
+// masterPlace is the inverse of masterRequests. Names of racks begin with a slash, as paths.
+func masterPlace(requests []*yarnpb.ResourceRequestProto) (place records.MasterPlace, size records.Resource) {
+	relax := true
+	for _, r := range requests {
+		switch name := r.GetResourceName(); {
+		case name == anyPlace:
+			size, relax = Resource(r.GetCapability()), r.GetRelaxLocality()
+		case strings.HasPrefix(name, "/"):
+			place.Racks = append(place.Racks, name)
+		default:
+			place.Hosts = append(place.Hosts, name)
+		}
+	}
+	place.Strict = !relax && len(place.Hosts)+len(place.Racks) > 0
+	return place, size
 }
 
 // ApplicationReport converts what is told of an application.

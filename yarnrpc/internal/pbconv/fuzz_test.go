@@ -24,6 +24,7 @@ func FuzzRecords(f *testing.F) {
 	f.Add(marshalled(f, NodeReportProto(records.NodeReport{State: records.NodeLost, DecommissioningTimeout: 1})))
 	f.Add(marshalled(f, SubmissionContextProto(records.SubmissionContext{
 		ID: app, Name: "n", Lifetime: 1, FailuresValidity: 1, Logs: records.LogAggregation{Include: ".*"},
+		Place: records.MasterPlace{Hosts: []string{"h"}, Racks: []string{"/r"}, Strict: true},
 		Container: records.ContainerLaunchContext{
 			LocalResources: map[string]records.LocalResource{"x": {URL: records.URL{Scheme: "hdfs", Host: "ns", Port: -1, Path: "/x"}, Type: records.LocalFile}},
 			ACLs:           map[records.ApplicationAccess]string{records.AccessView: "*"}, Retry: records.ContainerRetry{Policy: records.RetryNever},

@@ -82,6 +82,7 @@ func TestSubmissionsSurviveTheWire(t *testing.T) {
 			ID: app, Name: "word count", Queue: "small", Priority: &priority,
 			Container:   records.ContainerLaunchContext{Commands: []string{"true"}},
 			Resource:    records.Resource{MemoryMB: 512, VCores: 1},
+			Place:       records.MasterPlace{Hosts: []string{"h1", "h2"}, Racks: []string{"/r"}, Strict: true},
 			NodeLabel:   "gpu",
 			KeepTokens:  true,
 			Unmanaged:   true,
@@ -118,6 +119,39 @@ func TestSubmissionsSurviveTheWire(t *testing.T) {
 			t.Errorf("got %v", p)
 		}
 	})
+}
+
+// Hadoop's way to say "nowhere else" is relaxed locality of the places that will do, and of nothing above them. It would
+// catch a master that runs where it must not, or nowhere.
+func TestAMasterGetsItsPlace(t *testing.T) {
+	type asked struct {
+		Name  string
+		Relax bool
+	}
+	for name, tc := range map[string]struct {
+		place records.MasterPlace
+		want  []asked
+	}{
+		"anywhere":                      {records.MasterPlace{Strict: true}, nil},
+		"a host, if it can be":          {records.MasterPlace{Hosts: []string{"h"}, Racks: []string{"/r"}}, []asked{{"*", true}, {"/r", true}, {"h", true}}},
+		"a host and no other":           {records.MasterPlace{Hosts: []string{"h"}, Racks: []string{"/r"}, Strict: true}, []asked{{"*", false}, {"/r", false}, {"h", true}}},
+		"any host of one of two racks":  {records.MasterPlace{Racks: []string{"/r", "/s"}, Strict: true}, []asked{{"*", false}, {"/r", true}, {"/s", true}}},
+		"a rack, or another if need be": {records.MasterPlace{Racks: []string{"/r"}}, []asked{{"*", true}, {"/r", true}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			size := records.Resource{MemoryMB: 512, VCores: 1}
+			var got []asked
+			for _, r := range SubmissionContextProto(records.SubmissionContext{Resource: size, Place: tc.place}).GetAmContainerResourceRequest() {
+				got = append(got, asked{r.GetResourceName(), r.GetRelaxLocality()})
+				if Resource(r.GetCapability()) != size || r.GetNumContainers() != 1 {
+					t.Errorf("%d of %v are asked for", r.GetNumContainers(), r.GetCapability())
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
 }
 
 func TestContainersSurviveTheWire(t *testing.T) {

@@ -1,0 +1,44 @@
+package yarn
+
+import (
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// Three masters for each of two nodes: places that YARN overlooks would be right by chance once in 64 times.
+func TestMastersRunWhereTheyAreWanted(t *testing.T) {
+	t.Parallel()
+	c := hadoop.Cluster(t)
+	client := newClient(t, c, me(t))
+	nodes, err := client.ClusterNodes(t.Context(), records.NodeRunning)
+	if err != nil || len(nodes) != 2 {
+		t.Fatalf("nodes are %+v, %v", nodes, err)
+	}
+	wanted := map[records.ApplicationID]string{}
+	for range 3 {
+		for _, n := range nodes {
+			application := shell("sleep 60")
+			application.Place = records.MasterPlace{Hosts: []string{n.ID.Host}, Racks: []string{n.Rack}, Strict: true}
+			wanted[submit(t, client, application).ID] = n.ID.Host
+		}
+	}
+	onRack := shell("sleep 60")
+	onRack.Place = records.MasterPlace{Racks: []string{nodes[0].Rack}}
+	wanted[submit(t, client, onRack).ID] = "" // any host of the rack, after a delay that must end
+	for id, host := range wanted {
+		var master records.ContainerID
+		await(t, client, id, "given a container", func(r records.ApplicationReport) bool {
+			attempt, err := client.Attempt(t.Context(), r.Attempt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			master = attempt.MasterContainer
+			return !master.IsZero()
+		})
+		container, err := client.Container(t.Context(), master)
+		if err != nil || host != "" && container.Node.Host != host {
+			t.Errorf("%s is on %s instead of %s, %v", id, container.Node, host, err)
+		}
+	}
+}
