@@ -54,11 +54,6 @@ func (h HDFS) List(ctx context.Context, dir string) ([]FileStatus, error) {
 	return answer.FileStatuses.FileStatus, err
 }
 
-// Read returns a file's content.
-func (h HDFS) Read(ctx context.Context, file string) ([]byte, error) {
-	return h.http.do(ctx, http.MethodGet, h.url(file, "OPEN", nil))
-}
-
 // Mkdir makes a directory and those above it, with an owner and a permission in octal for the last.
 func (h HDFS) Mkdir(ctx context.Context, dir, owner, permission string) error {
 	for _, call := range []struct {
