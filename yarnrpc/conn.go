@@ -123,10 +123,9 @@ func newConn(opened net.Conn, address string, o Options, id *identity) *Conn {
 		c.inbox.Limit = protected.limit
 	}
 	c.socket = newSocket(c.conn)
-	if c.polls = c.socket != nil && runtime.GOMAXPROCS(0) > 1; !c.polls {
-		c.reading = true
-		c.resume <- struct{}{} // the reader reads to the end
-	}
+	c.polls = c.socket != nil && runtime.GOMAXPROCS(0) > 1
+	c.reading = true
+	c.resume <- struct{}{} // the reader reads until the server has shown that it answers fast
 	c.tasks.Go(c.keep)
 	go func() { // ends when the connection does
 		defer close(c.gone)

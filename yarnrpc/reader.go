@@ -68,8 +68,8 @@ func (c *Conn) read() {
 		case <-c.ended:
 			return
 		}
-		for c.keepsReading() {
-			if n, err := c.readSome(); !c.came(n, err) {
+		for goesOn, near := c.keepsReading(); goesOn; goesOn, near = c.keepsReading() {
+			if n, err := c.readSome(near); !c.came(n, err) {
 				return
 			}
 		}
@@ -88,18 +88,20 @@ func (c *Conn) takeQuiet() bool {
 	return true
 }
 
-// keepsReading reports whether the reader goes on. Where calls come closely one after
-// another he leaves the next answer to its caller.
-func (c *Conn) keepsReading() bool {
+// keepsReading reports whether the reader goes on, and whether an answer is near: some
+// are still to come, and one came just now. Where calls come closely one after another
+// he leaves the next answer to its caller.
+func (c *Conn) keepsReading() (goesOn, near bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.reading = len(c.pending) > 0 || !c.brisk || !c.polls
-	return c.reading
+	waiting := len(c.pending) > 0
+	c.reading = waiting || !c.brisk || !c.polls
+	return c.reading, waiting && c.polls && time.Since(c.heard) < patience
 }
 
 // readSome reads what comes next.
-func (c *Conn) readSome() (int, error) {
-	if c.polls {
+func (c *Conn) readSome(near bool) (int, error) {
+	if near {
 		runtime.Gosched() // those who have their answers run before this goroutine keeps their processor waiting
 		n, err := c.socket.tryRead(c.inbox.Room(), patience)
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
