@@ -50,7 +50,7 @@ func newSocket(conn net.Conn) *socket {
 // tryRead reads what is there, or comes within patience, which is rounded up to
 // milliseconds. That nothing comes is os.ErrDeadlineExceeded.
 func (s *socket) tryRead(b []byte, patience time.Duration) (int, error) {
-	s.in.bytes, s.in.patience = b, patience
+	s.in = socketTry{bytes: b, patience: patience} // a closed socket is not even tried
 	err := s.raw.Read(s.read)
 	s.in.bytes = nil
 	if err == nil {
@@ -61,7 +61,7 @@ func (s *socket) tryRead(b []byte, patience time.Duration) (int, error) {
 
 // tryWrite writes as much as the kernel takes at once, which may be nothing.
 func (s *socket) tryWrite(b []byte) (int, error) {
-	s.out.bytes = b
+	s.out = socketTry{bytes: b}
 	err := s.raw.Write(s.written)
 	s.out.bytes = nil
 	if err == nil {
