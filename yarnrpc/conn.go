@@ -38,11 +38,12 @@ type Conn struct {
 	gone   chan struct{}  // closed when no goroutine is left
 	tasks  sync.WaitGroup // goroutines beside the reader; none is added after the end
 
-	// For who reads: what has come, and what of that was protected.
+	// For who reads: what has come, what of that was protected, and whether the server
+	// has answered a call.
 	inbox, unwrapped wire.Inbox
-	// For who writes: a batch of frames, their protected form, and what the kernel has
-	// not taken of the last batch.
-	frames, wrapped, rest []byte
+	answered         bool
+	// For who writes: a batch of frames, and its protected form.
+	frames, wrapped []byte
 
 	mu       sync.Mutex // guards what follows
 	pending  map[int32]*pendingCall

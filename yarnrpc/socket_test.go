@@ -114,6 +114,62 @@ func TestARequestThatTheKernelDoesNotTakeAtOnceArrivesWhole(t *testing.T) {
 	callers.Wait()
 }
 
+// A connection that once had to wait for the kernel must not break as soon as a call's
+// time has passed since.
+func TestATimeLimitForALongRequestIsNoneForTheNext(t *testing.T) {
+	server := &rpctest.Server{Handler: func(*rpctest.Call) (proto.Message, error) { return answer(1), nil }}
+	o := options()
+	o.RPCTimeout = 2 * time.Second
+	o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if tcp, is := conn.(*net.TCPConn); is {
+			err = tcp.SetWriteBuffer(4 << 10) // the kernel does not take it at once
+		}
+		return conn, err
+	}
+	c := dial(t, server.Listen(t), o)
+	request, _ := longCall(256<<10, 0)
+	if err := c.Call(t.Context(), method, request, &yarnpb.GetApplicationReportResponseProto{}); err != nil {
+		t.Fatal(err)
+	}
+	pause(o.RPCTimeout)
+	if _, err := ask(t.Context(), c, method, 1); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whenever a connection ends, whoever calls on it comes back.
+func TestASocketThatEndsAtAnyMomentKeepsNobody(t *testing.T) {
+	server := &rpctest.Server{Handler: echo}
+	address := server.Listen(t)
+	random := rand.New(rand.NewPCG(7, 7))
+	for round := range 100 {
+		c := dial(t, address, options())
+		if _, err := ask(t.Context(), c, method, 1); err != nil { // the server has it from then on
+			t.Fatal(err)
+		}
+		var callers sync.WaitGroup
+		for range 4 {
+			callers.Go(func() {
+				for i := int32(0); ; i++ {
+					if got, err := ask(t.Context(), c, method, i); err != nil {
+						return
+					} else if got != i {
+						t.Errorf("asked with %d, got %d", i, got)
+					}
+				}
+			})
+		}
+		pause(time.Duration(random.IntN(4000)) * time.Microsecond)
+		if round%2 == 0 {
+			closeOrFail(t, c)
+		} else {
+			server.Disconnect()
+		}
+		callers.Wait()
+	}
+}
+
 // Between calls nobody waits for the server, and yet a connection that it closes must be
 // known for closed before the next call: that one could not be repeated otherwise.
 func TestAServerThatClosesAnUnusedSocketIsNoticed(t *testing.T) {

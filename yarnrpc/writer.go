@@ -23,7 +23,7 @@ const (
 // others are making calls.
 func (c *Conn) flush(crowded bool) {
 	if c.socket == nil {
-		c.startWriter()
+		c.startWriter(nil)
 		return
 	}
 	if crowded {
@@ -43,31 +43,31 @@ func (c *Conn) flush(crowded bool) {
 			c.stopWriting(err)
 			return
 		}
-		if c.rest = batch[n:]; len(c.rest) > 0 {
-			break
+		if n < len(batch) {
+			c.startWriter(batch[n:])
+			return
 		}
 	}
-	c.startWriter()
+	c.startWriter(nil)
 }
 
-// startWriter makes a goroutine go on with writing, which ends when all is written or
-// the connection ends.
-func (c *Conn) startWriter() {
+// startWriter makes a goroutine go on with writing, first with the rest of a batch, which
+// ends when all is written or the connection ends.
+func (c *Conn) startWriter(rest []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err == nil {
-		c.tasks.Go(c.write)
+		c.tasks.Go(func() { c.write(rest) })
 	}
 }
 
-// write writes what is queued.
-func (c *Conn) write() {
-	for batch := c.rest; ; {
+// write writes batch and what is queued.
+func (c *Conn) write(batch []byte) {
+	for {
 		var err error
 		if len(batch) > 0 {
 			err = c.writeOut(batch)
 		}
-		c.rest = nil
 		if err == nil {
 			batch, err = c.batch()
 		}
@@ -81,20 +81,25 @@ func (c *Conn) write() {
 	}
 }
 
+// writeOut writes for no longer than a call may take. The limit is none of the next
+// batch's: a caller may write that, much later.
 func (c *Conn) writeOut(b []byte) error {
 	if c.o.RPCTimeout > 0 {
 		if err := c.conn.SetWriteDeadline(time.Now().Add(c.o.RPCTimeout)); err != nil {
 			return err
 		}
 	}
-	_, err := c.conn.Write(b)
-	return err
+	if _, err := c.conn.Write(b); err != nil {
+		return err
+	}
+	return c.conn.SetWriteDeadline(time.Time{})
 }
 
 // batch takes what is queued, up to batchBytes or one call, as bytes for the wire, which are
 // good until the next batch. Nil if there is nothing; then nobody writes any more.
 func (c *Conn) batch() ([]byte, error) {
 	frames := kept(c.frames)
+	c.wrapped = kept(c.wrapped)
 	c.mu.Lock()
 	if c.ping {
 		frames, c.ping = wire.AppendPing(frames, c.identity.client[:]), false
@@ -118,7 +123,7 @@ func (c *Conn) batch() ([]byte, error) {
 		return frames, nil
 	}
 	var err error
-	c.wrapped, err = c.protection.wrap(kept(c.wrapped), frames)
+	c.wrapped, err = c.protection.wrap(c.wrapped, frames)
 	return c.wrapped, err
 }
 
