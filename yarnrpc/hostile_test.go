@@ -166,6 +166,31 @@ func TestAnswersToUnknownCallsAreDropped(t *testing.T) {
 	})
 }
 
+// A server that has answered has taken the connection: what it still says against that
+// comes too late for the calls that it may be executing.
+func TestAConnectionThatIsRefusedAfterAnAnswerMayHaveRunTheRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := yarnrpc.Dial(t.Context(), "server:1", scripted(options(), func(conn net.Conn, requests <-chan wire.Request) {
+			first := firstCall(requests)
+			send(t, conn, first.ID, first.Call.ClientID, answer(1), nil)
+			firstCall(requests)
+			send(t, conn, wire.CallAuthorizationFailed, nil, nil, &wire.Failure{
+				Class: "org.apache.hadoop.ipc.RpcServerException", Message: "unreadable header", Fatal: true,
+			})
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ask(t.Context(), c, method, 1); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ask(t.Context(), c, method, 2); !yarnrpc.MaybeSent(err) {
+			t.Errorf("got %v, of which it says that it has not run", err)
+		}
+		closeOrFail(t, c)
+	})
+}
+
 // A server that refuses the connection may close it while we write: what it said
 // before must not be lost to the failed write.
 func TestLastWordsAreHeardAfterAFailedWrite(t *testing.T) {

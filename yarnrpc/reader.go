@@ -189,14 +189,16 @@ func (c *Conn) take(r wire.Response) bool {
 		return false
 	}
 	if r.CallID < 0 {
-		// Not about a call: the server refuses the connection, so no call was executed.
+		// Not about a call: the server refuses the connection, and that before any call was
+		// executed, unless it has answered one.
 		if r.Failure == nil {
 			c.end(fmt.Errorf("%w: answer to call %d", wire.ErrMalformed, r.CallID), true)
 		} else {
-			c.end(c.remote("", r.Failure), false)
+			c.end(c.remote("", r.Failure), c.answered)
 		}
 		return false
 	}
+	c.answered = true
 	call := c.remove(r.CallID)
 	if r.Failure != nil && r.Failure.Fatal { // before the caller can try again here
 		c.end(c.remote("", r.Failure), true)
