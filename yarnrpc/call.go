@@ -77,6 +77,9 @@ func (c *Conn) try(ctx context.Context, call *pendingCall, id wire.Call, request
 // exchange sends a call and waits for what becomes of it. Where ctx ends first, the
 // other calls do not notice.
 func (c *Conn) exchange(ctx context.Context, call *pendingCall) outcome {
+	if ctx.Err() != nil {
+		return outcome{err: contextError(ctx)}
+	}
 	select {
 	case c.room <- struct{}{}:
 	default:

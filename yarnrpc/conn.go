@@ -189,7 +189,8 @@ func (c *Conn) retire() {
 }
 
 // end makes the connection take no more calls, and fails those that wait with cause.
-// executed: the server may have executed those of them that were sent.
+// executed: the server may have executed those of them that were sent. It does not block,
+// as a caller may be who notices the end: keep closes what is below.
 func (c *Conn) end(cause error, executed bool) {
 	c.mu.Lock()
 	if c.err != nil {
@@ -202,7 +203,6 @@ func (c *Conn) end(cause error, executed bool) {
 	c.mu.Unlock()
 
 	close(c.ended)
-	c.conn.Close() // cause says more
 	for _, call := range orphans {
 		call.outcome <- outcome{err: cause, maybeSent: executed && call.sent}
 	}

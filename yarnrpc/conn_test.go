@@ -102,6 +102,74 @@ func TestACancelledCallLeavesTheOthersAlone(t *testing.T) {
 	}
 }
 
+// Nobody waits for its answer, and a call that must not be made twice would be in doubt.
+func TestACallWhoseContextHasEndedIsNotSent(t *testing.T) {
+	server := &rpctest.Server{Handler: func(call *rpctest.Call) (proto.Message, error) {
+		if number(call) == 1 {
+			t.Error("it came to the server")
+		}
+		return echo(call)
+	}}
+	c := dial(t, server.Listen(t), options())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := ask(ctx, c, method, 1); !errors.Is(err, context.Canceled) || yarnrpc.MaybeSent(err) {
+		t.Errorf("got %v, maybe sent %v", err, yarnrpc.MaybeSent(err))
+	}
+	if got, err := ask(t.Context(), c, method, 2); err != nil || got != 2 { // behind it, if it was sent
+		t.Errorf("a call after it: %d, %v", got, err)
+	}
+}
+
+// slowToClose is a connection whose Close says good-bye, as that of TLS does, to somebody
+// who does not listen.
+type slowToClose struct{ net.Conn }
+
+func (c slowToClose) Close() error {
+	time.Sleep(5 * time.Second)
+	return c.Conn.Close()
+}
+
+func TestNobodyButCloseWaitsForTheConnectionToClose(t *testing.T) {
+	for name, tc := range map[string]struct {
+		rpcTimeout, within time.Duration
+		leaves             func(call *rpctest.Call) (proto.Message, error)
+	}{
+		"a call's time passes": {time.Second, time.Second, hang},
+		"a server hangs up": {time.Minute, 0, func(call *rpctest.Call) (proto.Message, error) {
+			call.Conn.Close() // breaking it is the point
+			return hang(call)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := &rpctest.Server{Handler: tc.leaves}
+				defer server.Close()
+				o := piped(server)
+				o.RPCTimeout = tc.rpcTimeout
+				pipe := o.Dial
+				o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+					conn, err := pipe(ctx, network, address)
+					return slowToClose{conn}, err
+				}
+				c, err := yarnrpc.Dial(t.Context(), "server:1", o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				began := time.Now()
+				_, err = ask(t.Context(), c, method, 1)
+				if took := time.Since(began); took != tc.within || yarnrpc.Classify(err) != yarnrpc.FailOver {
+					t.Errorf("%v after %v, want %v", err, took, tc.within)
+				}
+				closeOrFail(t, c)
+				if took := time.Since(began); took != tc.within+5*time.Second {
+					t.Errorf("Close returned after %v, before the connection was closed", took)
+				}
+			})
+		})
+	}
+}
+
 func TestACallThatNeverLeftIsNotMaybeSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		// The server reads the handshake and then nothing, so that the writer stands

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// keep looks after the connection until it ends: one timer serves all its calls.
+// keep looks after the connection until it ends, and closes it then: one timer serves all
+// its calls.
 func (c *Conn) keep() {
 	wake := time.NewTimer(c.upkeepInterval())
 	defer wake.Stop()
@@ -14,6 +15,7 @@ func (c *Conn) keep() {
 		case <-wake.C:
 			wake.Reset(c.upkeep())
 		case <-c.ended:
+			c.conn.Close() // why it ended says more
 			return
 		}
 	}
