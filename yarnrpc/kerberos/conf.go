@@ -22,6 +22,8 @@ type Config struct {
 	// CacheName is default_ccache_name as it is written, with %{uid} and the like;
 	// "" when no file sets it. FindCache resolves it.
 	CacheName string
+
+	lookup lookup // nil: the name servers of this machine
 }
 
 // LoadConfig reads the files that KRB5_CONFIG lists, separated by ":", or
@@ -130,7 +132,7 @@ func (c *Config) Clone() *Config {
 		realm.KPasswdServer = slices.Clone(realm.KPasswdServer)
 	}
 	d.DomainRealm = maps.Clone(d.DomainRealm)
-	return &Config{Config: &d, CacheName: c.CacheName}
+	return &Config{Config: &d, CacheName: c.CacheName, lookup: c.lookup}
 }
 
 // RealmOf is the realm of a host's services: what [domain_realm] says, else the

@@ -9,7 +9,6 @@ import (
 	"net"
 	"time"
 
-	"github.com/jcmturner/gokrb5/v8/config"
 	"github.com/jcmturner/gokrb5/v8/crypto"
 	"github.com/jcmturner/gokrb5/v8/iana/errorcode"
 	"github.com/jcmturner/gokrb5/v8/messages"
@@ -77,19 +76,19 @@ func refusal(e messages.KRBError) error { return fmt.Errorf("%w: %w", meaning(e.
 
 // ask sends a request to one KDC of the realm after the other, until one answers. It
 // speaks TCP, RFC 4120 §7.2.2. The error is a messages.KRBError if the KDC refuses.
-func ask(ctx context.Context, conf *config.Config, realm string, request []byte) ([]byte, error) {
-	count, kdcs, err := conf.GetKDCs(realm, true)
+func ask(ctx context.Context, conf *Config, realm string, request []byte) ([]byte, error) {
+	kdcs, err := conf.locate(ctx, realm)
 	if err != nil {
-		return nil, fmt.Errorf("%w: realm %s: %w", ErrKDC, realm, err)
+		return nil, err
 	}
 	var failed []error
-	for i := 1; i <= count; i++ {
-		reply, err := askOne(ctx, kdcs[i], request)
+	for _, kdc := range kdcs {
+		reply, err := askOne(ctx, kdc, request)
 		if err != nil {
 			if !errors.Is(err, ErrReply) {
 				err = errors.New(err.Error()) // as text: who calls could take it for the service's own address
 			}
-			failed = append(failed, fmt.Errorf("%s: %w", kdcs[i], err))
+			failed = append(failed, fmt.Errorf("%s: %w", kdc, err))
 			continue
 		}
 		var refusal messages.KRBError
@@ -98,10 +97,19 @@ func ask(ctx context.Context, conf *config.Config, realm string, request []byte)
 		}
 		return reply, nil
 	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+	if err := ended(ctx); err != nil {
+		return nil, err
 	}
 	return nil, fmt.Errorf("%w: realm %s: %w", ErrKDC, realm, errors.Join(failed...))
+}
+
+// ended is the cause of a context's end; nil: it has not ended. A connection with the
+// context's deadline may give up a moment before the context does.
+func ended(ctx context.Context) error {
+	if deadline, limited := ctx.Deadline(); limited && !time.Now().Before(deadline) {
+		<-ctx.Done()
+	}
+	return context.Cause(ctx)
 }
 
 func askOne(ctx context.Context, address string, request []byte) ([]byte, error) {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jcmturner/gokrb5/v8/config"
 	"github.com/jcmturner/gokrb5/v8/crypto"
 	"github.com/jcmturner/gokrb5/v8/iana/errorcode"
 	"github.com/jcmturner/gokrb5/v8/iana/keyusage"
@@ -60,8 +59,8 @@ func newGrant(client name, ticket messages.Ticket, part messages.EncKDCRepPart) 
 
 // login gets a ticket-granting ticket with a key of the keytab, RFC 4120 §3.1. The
 // configuration is one that Keytab.Login gave for it.
-func login(ctx context.Context, conf *config.Config, client name, keys *keytab.Keytab) (*grant, error) {
-	request, err := messages.NewASReqForTGT(client.realm, conf, client.PrincipalName)
+func login(ctx context.Context, conf *Config, client name, keys *keytab.Keytab) (*grant, error) {
+	request, err := messages.NewASReqForTGT(client.realm, conf.Config, client.PrincipalName)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +108,7 @@ func refusedWith(err error, code int32) bool {
 	return is && refused.ErrorCode == code
 }
 
-func askAS(ctx context.Context, conf *config.Config, request messages.ASReq) (reply messages.ASRep, err error) {
+func askAS(ctx context.Context, conf *Config, request messages.ASReq) (reply messages.ASRep, err error) {
 	b, err := request.Marshal()
 	if err != nil {
 		return reply, err
@@ -179,7 +178,7 @@ const maxReferrals = 8
 
 // obtain gets a ticket for a service, RFC 4120 §3.3, over as many realms as KDCs refer
 // to (RFC 6806 §8).
-func obtain(ctx context.Context, conf *config.Config, tgt *grant, service name) (*grant, error) {
+func obtain(ctx context.Context, conf *Config, tgt *grant, service name) (*grant, error) {
 	at, realm := tgt, tgt.client.realm
 	for range maxReferrals {
 		wanted := service.PrincipalName
@@ -199,14 +198,14 @@ func obtain(ctx context.Context, conf *config.Config, tgt *grant, service name) 
 }
 
 // renew makes a renewable ticket live longer, RFC 4120 §3.3.
-func renew(ctx context.Context, conf *config.Config, tgt *grant) (*grant, error) {
+func renew(ctx context.Context, conf *Config, tgt *grant) (*grant, error) {
 	return exchange(ctx, conf, tgt, tgt.client.realm, ticketGranting(tgt.client.realm), true)
 }
 
 // exchange asks a realm's KDC for a ticket. What it gets is for the service, or for
 // another realm that is nearer to it.
-func exchange(ctx context.Context, conf *config.Config, with *grant, realm string, service types.PrincipalName, renewal bool) (*grant, error) {
-	own := *conf
+func exchange(ctx context.Context, conf *Config, with *grant, realm string, service types.PrincipalName, renewal bool) (*grant, error) {
+	own := *conf.Config
 	own.LibDefaults.DefaultTGSEnctypeIDs = preferred(conf.LibDefaults.DefaultTGSEnctypeIDs, sasl.EncryptionTypes(), func(kind int32) bool {
 		return slices.Contains(sasl.EncryptionTypes(), kind)
 	})

@@ -168,7 +168,7 @@ func (l *Login) obtain(ctx context.Context, service string) (*grant, error) {
 	if wanted.Realm == "" {
 		wanted.Realm = l.RealmOf(wanted.Host)
 	}
-	return obtain(ctx, l.conf.Config, tgt, newName(wanted, nametype.KRB_NT_SRV_HST))
+	return obtain(ctx, l.conf, tgt, newName(wanted, nametype.KRB_NT_SRV_HST))
 }
 
 // granting gives the login's own ticket; the turn is ours.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -32,9 +31,9 @@ func (k KDC) Ahead() time.Duration { return k.Clock.Sub(k.Heard) }
 func (c *Config) Probe(ctx context.Context, who Principal) ([]KDC, error) {
 	who.Realm = cmp.Or(who.Realm, c.LibDefaults.DefaultRealm)
 	own := c.Clone()
-	_, addresses, err := own.GetKDCs(who.Realm, true)
+	addresses, err := own.locate(ctx, who.Realm)
 	if err != nil {
-		return nil, fmt.Errorf("%w: realm %s: %w", ErrKDC, who.Realm, err)
+		return nil, err
 	}
 	client := newName(who, nametype.KRB_NT_PRINCIPAL)
 	request, err := messages.NewASReqForTGT(client.realm, own.Config, client.PrincipalName)
@@ -47,7 +46,7 @@ func (c *Config) Probe(ctx context.Context, who Principal) ([]KDC, error) {
 		return nil, err
 	}
 	var kdcs []KDC
-	for _, address := range slices.Sorted(maps.Values(addresses)) {
+	for _, address := range slices.Sorted(slices.Values(addresses)) {
 		reply, err := askOne(ctx, address, b)
 		kdc := KDC{Address: address, Heard: time.Now(), Err: err}
 		var refusal messages.KRBError

@@ -49,7 +49,7 @@ func (s *keytabSource) login(ctx context.Context, conf *Config) (*grant, error) 
 	if err != nil {
 		return nil, err
 	}
-	got, err := login(ctx, own, s.client(), keys)
+	got, err := login(ctx, &Config{Config: own, lookup: conf.lookup}, s.client(), keys)
 	if err != nil {
 		return nil, fmt.Errorf("log in as %v from keytab %s: %w", s.who, s.path, err)
 	}
@@ -79,7 +79,7 @@ func (s *cacheSource) next(ctx context.Context, conf *Config, now *grant) (*gran
 	case best.fresh(at) || !best.renewable.After(best.end):
 		return best, nil
 	}
-	renewed, err := renew(ctx, conf.Config, best)
+	renewed, err := renew(ctx, conf, best)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, err

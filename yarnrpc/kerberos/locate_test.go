@@ -1,0 +1,177 @@
+package kerberos
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// unlisted is a configuration of a realm whose KDCs DNS has to say.
+func unlisted(t *testing.T, ask lookup) *Config {
+	t.Helper()
+	conf, err := ParseConfig("test", []byte("[libdefaults]\ndefault_realm = A\n[realms]\nA = {\nadmin_server = admin\n}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf.lookup = ask
+	return conf
+}
+
+// zone answers with the records of "_service._proto.name".
+type zone map[string][]*net.SRV
+
+func (z zone) lookup(_ context.Context, service, proto, name string) (string, []*net.SRV, error) {
+	asked := "_" + service + "._" + proto + "." + name
+	records, there := z[asked]
+	if !there {
+		return "", nil, &net.DNSError{Err: "no such host", Name: asked, IsNotFound: true}
+	}
+	return asked, records, nil
+}
+
+func TestKDCsAreFoundInDNS(t *testing.T) {
+	for name, tc := range map[string]struct {
+		zone zone
+		want []string
+	}{
+		"in the resolver's order": {
+			zone{"_kerberos._tcp.A.": {{Target: "near.a.", Port: 88}, {Target: "far.a.", Port: 1088}}, "_kerberos._udp.A.": {{Target: "old.a.", Port: 88}}},
+			[]string{"near.a:88", "far.a:1088"},
+		},
+		"known for udp alone":                     {zone{"_kerberos._udp.A.": {{Target: "old.a.", Port: 88}}}, []string{"old.a:88"}},
+		"for udp, as there are none for tcp":      {zone{"_kerberos._tcp.A.": {{Target: "."}}, "_kerberos._udp.A.": {{Target: "old.a.", Port: 88}}}, []string{"old.a:88"}},
+		"not at all":                              {zone{}, nil},
+		"not at all, as the zone says in so many": {zone{"_kerberos._tcp.A.": {{Target: "."}}, "_kerberos._udp.A.": {}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := unlisted(t, tc.zone.lookup).locate(t.Context(), "A")
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("kdcs (-want +got):\n%s", diff)
+			}
+			if found := err == nil; found != (tc.want != nil) || !found && !errors.Is(err, ErrKDC) {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
+
+// A name server's failure must not be taken for that of the service's own name, which
+// would be tried elsewhere, nor its time for the caller's.
+func TestANameServerThatFailsIsTheRealmsFault(t *testing.T) {
+	for _, failure := range []error{
+		&net.DNSError{Err: "server misbehaving", Name: "_kerberos._tcp.A", IsTemporary: true},
+		&net.DNSError{Err: "i/o timeout", Name: "_kerberos._tcp.A", IsTimeout: true, UnwrapErr: context.DeadlineExceeded},
+	} {
+		conf := unlisted(t, func(context.Context, string, string, string) (string, []*net.SRV, error) { return "", nil, failure })
+		_, err := alice(t, conf).Ticket(t.Context(), "rm/host@A")
+		_, isDNS := errors.AsType[*net.DNSError](err)
+		if !errors.Is(err, ErrKDC) || isDNS || errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), failure.Error()) {
+			t.Errorf("got %v, want ErrKDC and %q", err, failure)
+		}
+	}
+}
+
+func TestADNSThatIsForbiddenIsNotAsked(t *testing.T) {
+	conf := unlisted(t, func(context.Context, string, string, string) (string, []*net.SRV, error) {
+		t.Error("asked")
+		return "", nil, nil
+	})
+	conf.LibDefaults.DNSLookupKDC = false
+	if _, err := conf.locate(t.Context(), "A"); !errors.Is(err, ErrKDC) {
+		t.Errorf("got %v, want ErrKDC", err)
+	}
+}
+
+// A ticket is got with what DNS says, and doctor's probe looks there, too.
+func TestTicketsOfARealmThatDNSKnows(t *testing.T) {
+	kdc := &fakeKDC{life: time.Hour}
+	listed := kdc.listen(t)
+	there, err := net.ResolveTCPAddr("tcp", listed.Realms[0].KDC[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf := unlisted(t, zone{"_kerberos._tcp.A.": {{Target: "127.0.0.1.", Port: uint16(there.Port)}}}.lookup)
+	if _, err := alice(t, conf).Ticket(t.Context(), "rm/host@A"); err != nil {
+		t.Error(err)
+	}
+	kdcs, err := conf.Probe(t.Context(), Principal{Service: "alice"})
+	if err != nil || len(kdcs) != 1 || kdcs[0].Address != there.String() {
+		t.Errorf("the probe found %v, %v", kdcs, err)
+	}
+}
+
+// The caller's time is over, whatever a resolver does: of the two names it asks for, the
+// second is asked for no more.
+func TestNoResolverOutlivesItsCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conf := unlisted(t, func(ctx context.Context, _, _, _ string) (string, []*net.SRV, error) {
+			<-ctx.Done()
+			return "", nil, ctx.Err()
+		})
+		patience := errors.New("the caller has gone")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 500*time.Millisecond, patience)
+		defer cancel()
+		began := time.Now()
+		if _, err := conf.locate(ctx, "A"); !errors.Is(err, patience) || time.Since(began) > 500*time.Millisecond {
+			t.Errorf("got %v after %v", err, time.Since(began))
+		}
+		began = time.Now()
+		if _, err := conf.locate(t.Context(), "A"); !errors.Is(err, ErrKDC) || time.Since(began) > replyTime {
+			t.Errorf("without a limit: %v after %v", err, time.Since(began))
+		}
+	})
+}
+
+// A name server that says nothing holds nobody who leaves, by a deadline or otherwise:
+// net.Resolver itself heeds the deadline alone, and gokrb5's look-up neither.
+func TestASilentNameServerHoldsNobody(t *testing.T) {
+	server, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	ask := resolveWith(func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, server.LocalAddr().String())
+	}).LookupSRV
+	for _, way := range []string{"a deadline", "a departure"} {
+		t.Run(way, func(t *testing.T) {
+			patience := errors.New("the caller has gone")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			if way == "a deadline" {
+				var stop context.CancelFunc
+				ctx, stop = context.WithTimeoutCause(ctx, 200*time.Millisecond, patience)
+				defer stop()
+			}
+			login := alice(t, unlisted(t, ask))
+			done := make(chan error, 1)
+			go func() {
+				_, err := login.Ticket(ctx, "rm/host@A")
+				done <- err
+			}()
+			question := make([]byte, 512)
+			n, _, err := server.ReadFrom(question)
+			if err != nil || !strings.Contains(string(question[:n]), "\x09_kerberos\x04_tcp\x01A\x00") {
+				t.Errorf("it asks %q, %v", question[:n], err)
+			}
+			if way == "a departure" {
+				cancel(patience)
+			}
+			select {
+			case err := <-done:
+				if !errors.Is(err, patience) {
+					t.Errorf("got %v, want the cause of the context's end", err)
+				}
+			case <-time.After(3 * time.Second): // one question alone would take 5 s
+				t.Error("the caller still waits")
+				<-done
+			}
+		})
+	}
+}
