@@ -157,6 +157,7 @@ func measure(ctx context.Context, o options, hadoop *cluster.Cluster, log logrus
 		if err != nil {
 			return nil, fmt.Errorf("section %s: %w", s.name, err)
 		}
+		t.load = load
 		tables = append(tables, t)
 	}
 	return tables, nil

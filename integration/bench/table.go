@@ -13,6 +13,7 @@ import (
 type table struct {
 	title string
 	text  string // what was measured, and how
+	load  string // average of the machine before it was
 	head  []string
 	rows  [][]string
 }
@@ -28,7 +29,7 @@ func page(m machine, hadoop string, tables []table) string {
 	b.WriteString("own defaults, heartbeats of 1 s among them. Its daemons share the processors with what is measured.\n\n")
 	b.WriteString(m.table(hadoop).markdown())
 	for _, t := range tables {
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n%s", t.title, t.text, t.markdown())
+		fmt.Fprintf(&b, "\n## %s\n\n%s Load before: %s.\n\n%s", t.title, t.text, t.load, t.markdown())
 	}
 	return b.String()
 }
