@@ -31,11 +31,12 @@ type load struct {
 	tag    string // of the applications
 	known  records.ApplicationID
 
-	stop  chan struct{} // closed by the first halt
-	once  sync.Once
-	made  [callers]atomic.Int64 // calls that have ended, by caller
-	doubt atomic.Int64          // calls that may have been executed
-	lost  atomic.Int64          // calls that have not been
+	calling atomic.Int64  // calls that have not ended, of all callers
+	stop    chan struct{} // closed by the first halt
+	once    sync.Once
+	made    [callers]atomic.Int64 // calls that have ended, by caller
+	doubt   atomic.Int64          // calls that may have been executed
+	lost    atomic.Int64          // calls that have not been
 
 	mu        sync.Mutex // guards what follows
 	submitted map[records.ApplicationID]string
@@ -52,24 +53,45 @@ func TestTheActiveResourceManagerGoesUnderLoad(t *testing.T) {
 		queue + ".acl_submit_applications": "*", queue + ".user-limit-factor": "10", queue + ".maximum-capacity": "100",
 	}})
 	t.Run("killed", func(t *testing.T) {
-		if first, second := loseActive(t, c, c.Kill, c.Restart); first == second {
+		if first, second := loseActive(t, c, killUnderCalls(c), c.Restart); first == second {
 			t.Errorf("%s is still active", first)
 		}
 	})
 	t.Run("stopped, with its connections half open", func(t *testing.T) {
-		first, second := loseActive(t, c, c.Pause, func(_ context.Context, name string) error { return c.Resume(name) })
+		pause := func(ctx context.Context, name string, _ *load) error { return c.Pause(ctx, name) }
+		first, second := loseActive(t, c, pause, func(_ context.Context, name string) error { return c.Resume(name) })
 		if first == second {
 			t.Errorf("%s is still active", first)
 		}
 	})
 	t.Run("alive, and without the lock that makes it the active one", func(t *testing.T) {
-		loseActive(t, c, func(ctx context.Context, _ string) error { return loseLock(ctx, c) }, func(context.Context, string) error { return nil })
+		loseActive(t, c, func(ctx context.Context, _ string, _ *load) error { return loseLock(ctx, c) }, func(context.Context, string) error { return nil })
 	})
+}
+
+// killUnderCalls kills a ResourceManager when each caller has a call under way. It is frozen first, or the callers
+// between two calls could not be told from those that wait for an answer.
+func killUnderCalls(c *cluster.Cluster) func(context.Context, string, *load) error {
+	return func(ctx context.Context, name string, l *load) error {
+		if err := c.Pause(ctx, name); err != nil {
+			return err
+		}
+		ticker := time.NewTicker(time.Millisecond)
+		defer ticker.Stop()
+		for l.calling.Load() < callers {
+			select {
+			case <-ticker.C:
+			case <-ctx.Done():
+				return fmt.Errorf("%d of %d callers have a call under way: %w", l.calling.Load(), callers, ctx.Err())
+			}
+		}
+		return c.Kill(ctx, name)
+	}
 }
 
 // loseActive takes the active ResourceManager away while all callers and a master are at
 // work, and gives it back when there is an active one again. It tells which was, and is.
-func loseActive(t *testing.T, c *cluster.Cluster, lose, giveBack func(context.Context, string) error) (first, second string) {
+func loseActive(t *testing.T, c *cluster.Cluster, lose func(context.Context, string, *load) error, giveBack func(context.Context, string) error) (first, second string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
@@ -105,7 +127,7 @@ func loseActive(t *testing.T, c *cluster.Cluster, lose, giveBack func(context.Co
 	l.awaitCalls(ctx, t, 1)
 	m.ask(3) // of which nobody knows what the ResourceManager has heard
 	m.until(ctx, "the ask is on its way", func() bool { return !m.rm.Changed() })
-	if err := lose(ctx, first); err != nil {
+	if err := lose(ctx, first, l); err != nil {
 		t.Error(err)
 	}
 	began := time.Now()
@@ -166,6 +188,12 @@ func (l *load) stopped() bool {
 	}
 }
 
+// begin counts a call that is under way, until its end.
+func (l *load) begin() (end func()) {
+	l.calling.Add(1)
+	return func() { l.calling.Add(-1) }
+}
+
 // call makes one call of the kind that caller i makes. Its error is one that must not be.
 func (l *load) call(ctx context.Context, i, round int) error {
 	began := time.Now()
@@ -179,7 +207,9 @@ func (l *load) call(ctx context.Context, i, round int) error {
 		kind = "submitApplication"
 		_, err = l.submit(ctx, fmt.Sprintf("of %d, %d", i, round))
 	default:
+		end := l.begin()
 		_, err = l.client.ApplicationReport(ctx, l.known)
+		end()
 	}
 	took := time.Since(began)
 	l.mu.Lock()
@@ -195,7 +225,9 @@ func (l *load) call(ctx context.Context, i, round int) error {
 
 // submit submits an application that waits for a master which never comes.
 func (l *load) submit(ctx context.Context, name string) (records.ApplicationID, error) {
+	end := l.begin()
 	created, err := l.client.NewApplication(ctx)
+	end()
 	if err != nil {
 		return records.ApplicationID{}, err
 	}
@@ -203,6 +235,7 @@ func (l *load) submit(ctx context.Context, name string) (records.ApplicationID, 
 }
 
 func (l *load) submitAs(ctx context.Context, id records.ApplicationID, name, queue string) error {
+	defer l.begin()()
 	_, err := l.client.Submit(ctx, records.SubmissionContext{
 		ID: id, Name: name, Queue: queue, Tags: []string{l.tag}, Unmanaged: true, MaxAttempts: 1,
 		Resource: small,
@@ -219,6 +252,7 @@ func (l *load) submitAs(ctx context.Context, id records.ApplicationID, name, que
 // fail asks for the end of an attempt that there is not: the answer is an exception, and
 // without one the error says whether the ResourceManager may have seen the call.
 func (l *load) fail(ctx context.Context) error {
+	defer l.begin()()
 	err := l.client.FailAttempt(ctx, records.ApplicationAttemptID{Application: l.known, Attempt: 99})
 	call, unanswered := errors.AsType[*yarnrpc.CallError](err)
 	switch {
