@@ -101,7 +101,7 @@ func (c *Conn) exchange(ctx context.Context, call *pendingCall) outcome {
 		c.flush(role.crowded)
 	}
 	if role.reads {
-		c.lead(call)
+		c.lead(ctx, call)
 	}
 	select {
 	case result := <-call.outcome:

@@ -1,6 +1,7 @@
 package yarnrpc
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -32,9 +33,9 @@ const (
 	quiet = 50 * time.Millisecond
 )
 
-// lead makes a caller read until call has its outcome, if that is soon.
-func (c *Conn) lead(call *pendingCall) {
-	for len(call.outcome) == 0 && time.Since(call.began) < patience {
+// lead makes a caller read until call has its outcome or ctx ends, if that is soon.
+func (c *Conn) lead(ctx context.Context, call *pendingCall) {
+	for len(call.outcome) == 0 && ctx.Err() == nil && time.Since(call.began) < patience {
 		n, err := c.socket.tryRead(c.inbox.Room(), patience)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			break
