@@ -112,9 +112,13 @@ type ResourceUsage struct {
 	Needed             Resource
 	MemoryMBSeconds    int64
 	VCoreSeconds       int64
-	// What preempted containers had used up is in both sums, too.
+	// OtherSeconds are those of further resource types: their amounts, in the types'
+	// units, times seconds.
+	OtherSeconds ResourceValues
+	// What preempted containers had used up is in all sums, too.
 	PreemptedMemoryMBSeconds int64
 	PreemptedVCoreSeconds    int64
+	PreemptedOtherSeconds    ResourceValues
 	QueuePercentage          float32
 	ClusterPercentage        float32
 }

@@ -70,6 +70,18 @@ type QueueInfo struct {
 	MaxParallelApps              int     // that may run at once
 	// Partitions are the queue's shares by node label; "" is the nodes without one.
 	Partitions map[string]QueuePartition
+	Fair       FairQueue // zero but of the FairScheduler
+}
+
+// FairQueue is what only the FairScheduler tells of a queue.
+type FairQueue struct {
+	// Minimum and Maximum are what the queue may claim, and have at most. The
+	// ResourceManagers of Hadoop 3.4 lose the cores of Minimum, which are 0 then
+	// (QueueInfoPBImpl#setMaxResourceVCore overwrites them).
+	Minimum, Maximum Resource
+	Reserved         Resource // on nodes, for containers that wait for room there
+	Steady           Resource // its share if all queues had applications
+	MaxRunningApps   int
 }
 
 // QueuePartition is a queue's share of the nodes of one label (QueueConfigurations).

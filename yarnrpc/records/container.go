@@ -19,6 +19,7 @@ type Container struct {
 	AllocationRequestID int64 // of the ask
 	Version             int   // grows with each update of the container
 	AllocationTags      []string
+	ExposedPorts        ExposedPorts // of one that runs already
 }
 
 // ContainerStatus is what a NodeManager says of a container, or the
@@ -31,7 +32,7 @@ type ContainerStatus struct {
 	Diagnostics   string
 	Capability    Resource
 	ExecutionType ExecutionType
-	Attributes    map[string]string // IPS, HOST, PORTS
+	Attributes    map[string]string // IPS, HOST, PORTS, which is ExposedPorts
 }
 
 // ContainerReport is what the ResourceManager, or the history server, remembers
@@ -49,4 +50,5 @@ type ContainerReport struct {
 	Diagnostics     string
 	LogURL          string
 	ExecutionType   ExecutionType
+	ExposedPorts    ExposedPorts
 }

@@ -26,6 +26,11 @@ type ContainerLaunchContext struct {
 	// Tokens is a credentials file (creds.Credentials.Marshal), which the container
 	// finds under HADOOP_TOKEN_FILE_LOCATION. Secret.
 	Tokens []byte
+	// RenewalConf are options of Hadoop under which the ResourceManager renews those
+	// Tokens that are for clusters its own files do not tell of, such as
+	// dfs.nameservices and what belongs to it (tokensConf). For ApplicationMasters; as
+	// sent at most yarn.resourcemanager.delegation-token.max-conf-size-bytes, 12800.
+	RenewalConf map[string]string
 	// ServiceData is for the NodeManager's auxiliary services, by their names. A
 	// service that the node does not have fails the start.
 	ServiceData map[string][]byte

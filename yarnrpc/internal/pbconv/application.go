@@ -226,11 +226,23 @@ func resourceUsage(p *yarnpb.ApplicationResourceUsageReportProto) records.Resour
 		Needed:                   Resource(p.GetNeededResources()),
 		MemoryMBSeconds:          p.GetMemorySeconds(),
 		VCoreSeconds:             p.GetVcoreSeconds(),
+		OtherSeconds:             otherSeconds(p.GetApplicationResourceUsageMap()),
 		PreemptedMemoryMBSeconds: p.GetPreemptedMemorySeconds(),
 		PreemptedVCoreSeconds:    p.GetPreemptedVcoreSeconds(),
+		PreemptedOtherSeconds:    otherSeconds(p.GetApplicationPreemptedResourceUsageMap()),
 		QueuePercentage:          p.GetQueueUsagePercentage(),
 		ClusterPercentage:        p.GetClusterUsagePercentage(),
 	}
+}
+
+// otherSeconds leaves out memory and cores, which have fields of their own.
+func otherSeconds(ps []*yarnpb.StringLongMapProto) records.ResourceValues {
+	sums := mapped(ps, func(p *yarnpb.StringLongMapProto) (string, records.ResourceAmount) {
+		return p.GetKey(), records.ResourceAmount{Value: p.GetValue()}
+	})
+	delete(sums, records.ResourceMemory)
+	delete(sums, records.ResourceVCores)
+	return records.NewResourceValues(sums)
 }
 
 // AttemptReport converts what is told of an attempt.

@@ -121,7 +121,25 @@ func QueueInfo(p *yarnpb.QueueInfoProto) records.QueueInfo {
 		Weight:                       p.GetWeight(),
 		MaxParallelApps:              int(p.GetMaxParallelApps()),
 		Partitions:                   queuePartitions(p.GetQueueConfigurationsMap()),
+		Fair:                         fairQueue(p),
 	}
+}
+
+func fairQueue(p *yarnpb.QueueInfoProto) records.FairQueue {
+	amount := func(memoryMB int64, vcores int32) records.Resource {
+		return records.Resource{MemoryMB: memoryMB, VCores: int(vcores)}
+	}
+	fair := records.FairQueue{
+		Minimum:        amount(p.GetMinResourceMemory(), p.GetMinResourceVCore()),
+		Maximum:        amount(p.GetMaxResourceMemory(), p.GetMaxResourceVCore()),
+		Reserved:       amount(p.GetReservedResourceMemory(), p.GetReservedResourceVCore()),
+		Steady:         amount(p.GetSteadyFairShareMemory(), p.GetSteadyFairShareVCore()),
+		MaxRunningApps: int(p.GetMaxRunningApp()),
+	}
+	if p.MaxResourceVCore == nil { // written into the minimum's field, after it
+		fair.Maximum.VCores, fair.Minimum.VCores = fair.Minimum.VCores, 0
+	}
+	return fair
 }
 
 func queuePartitions(ps []*yarnpb.QueueConfigurationsMapProto) map[string]records.QueuePartition {

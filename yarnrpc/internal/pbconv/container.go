@@ -45,6 +45,7 @@ func Container(p *yarnpb.ContainerProto) records.Container {
 		AllocationRequestID: p.GetAllocationRequestId(),
 		Version:             int(p.GetVersion()),
 		AllocationTags:      p.GetAllocationTags(),
+		ExposedPorts:        records.ExposedPorts(p.GetExposedPorts()),
 	}
 }
 
@@ -53,7 +54,7 @@ func Containers(ps []*yarnpb.ContainerProto) []records.Container { return each(p
 
 // ContainerProto converts a promise of room.
 func ContainerProto(c records.Container) *yarnpb.ContainerProto {
-	return &yarnpb.ContainerProto{
+	p := &yarnpb.ContainerProto{
 		Id:                  ContainerIDProto(c.ID),
 		NodeId:              NodeIDProto(c.Node),
 		NodeHttpAddress:     proto.String(c.NodeHTTPAddress),
@@ -65,6 +66,10 @@ func ContainerProto(c records.Container) *yarnpb.ContainerProto {
 		Version:             proto.Int32(clamp(c.Version)),
 		AllocationTags:      c.AllocationTags,
 	}
+	if c.ExposedPorts != "" {
+		p.ExposedPorts = proto.String(string(c.ExposedPorts))
+	}
+	return p
 }
 
 // ContainerState converts how far a container has come.
@@ -126,5 +131,6 @@ func ContainerReport(p *yarnpb.ContainerReportProto) records.ContainerReport {
 		Diagnostics:     p.GetDiagnosticsInfo(),
 		LogURL:          p.GetLogUrl(),
 		ExecutionType:   ExecutionType(p.ExecutionType),
+		ExposedPorts:    records.ExposedPorts(p.GetExposedPorts()),
 	}
 }

@@ -33,6 +33,7 @@ func FuzzRecords(f *testing.F) {
 	f.Add(marshalled(f, &yarnpb.ApplicationReportProto{
 		YarnApplicationState: yarnpb.YarnApplicationStateProto_RUNNING.Enum(), StartTime: proto.Int64(1), RpcPort: proto.Int32(-1), Progress: proto.Float32(0.5),
 	}))
+	f.Add(marshalled(f, ContainerLaunchContextProto(records.ContainerLaunchContext{RenewalConf: map[string]string{"dfs.nameservices": "far", "a": ""}})))
 	f.Add(marshalled(f, &yarnpb.QueueInfoProto{QueueName: proto.String("root"), ChildQueues: []*yarnpb.QueueInfoProto{{}}, Applications: []*yarnpb.ApplicationReportProto{{}}}))
 	f.Add(marshalled(f, ReservationDefinitionProto(records.ReservationDefinition{
 		Name: "n", Arrival: time.UnixMilli(1410901177871), Recurrence: time.Hour, Order: records.ReserveAny,

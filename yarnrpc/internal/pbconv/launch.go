@@ -20,6 +20,7 @@ func ContainerLaunchContext(p *yarnpb.ContainerLaunchContextProto) records.Conta
 		Environment: stringMap(p.GetEnvironment()),
 		Commands:    p.GetCommand(),
 		Tokens:      p.GetTokens(),
+		RenewalConf: renewalConf(p.GetTokensConf()),
 		Retry:       containerRetry(p.GetContainerRetryContext()),
 	}
 	if resources := p.GetLocalResources(); len(resources) > 0 {
@@ -43,6 +44,7 @@ func ContainerLaunchContextProto(c records.ContainerLaunchContext) *yarnpb.Conta
 	return &yarnpb.ContainerLaunchContextProto{
 		LocalResources: LocalResourceProtos(c.LocalResources),
 		Tokens:         c.Tokens,
+		TokensConf:     renewalConfBytes(c.RenewalConf),
 		ServiceData: entries(c.ServiceData, func(name string, data []byte) *yarnpb.StringBytesMapProto {
 			return &yarnpb.StringBytesMapProto{Key: proto.String(name), Value: data}
 		}),

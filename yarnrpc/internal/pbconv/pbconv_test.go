@@ -52,6 +52,7 @@ func TestLaunchContextsSurviveTheWire(t *testing.T) {
 		Environment: map[string]string{"A": "1", "B": ""},
 		Commands:    []string{"./bobbin", "appmaster"},
 		Tokens:      []byte("HDTS"),
+		RenewalConf: map[string]string{"dfs.nameservices": "far", "dfs.ha.namenodes.far": "nn1,nn2"},
 		ServiceData: map[string][]byte{"shuffle": {1}},
 		ACLs:        map[records.ApplicationAccess]string{records.AccessView: "*", records.AccessModify: " "},
 		Retry: records.ContainerRetry{
@@ -160,6 +161,7 @@ func TestContainersSurviveTheWire(t *testing.T) {
 		Resource: records.Resource{MemoryMB: 1 << 40, VCores: 4}.With("yarn.io/gpu", records.ResourceAmount{Value: 2}), Priority: 5,
 		Token:         &creds.Token{Identifier: []byte("i"), Password: []byte("p"), Kind: creds.KindContainer, Service: "s"},
 		ExecutionType: records.ExecutionOpportunistic, AllocationRequestID: 77, Version: 2, AllocationTags: []string{"t"},
+		ExposedPorts: `{"8080/tcp":[{"HostIp":"0.0.0.0","HostPort":"32768"}]}`,
 	}
 	got := Container(encoded(t, ContainerProto(want)))
 	if diff := cmp.Diff(want, got); diff != "" || string(got.Token.Password) != "p" {
@@ -199,9 +201,14 @@ func TestReportsAreRead(t *testing.T) {
 		FinishTime:                  proto.Int64(0),
 		RpcPort:                     proto.Int32(-1),
 		ClientToAmToken:             TokenProto(token),
-		AppResource_Usage:           &yarnpb.ApplicationResourceUsageReportProto{NumUsedContainers: proto.Int32(-1)},
-		AppNodeLabelExpression:      proto.String("gpu"),
-		AmNodeLabelExpression:       proto.String("cpu"),
+		AppResource_Usage: &yarnpb.ApplicationResourceUsageReportProto{
+			NumUsedContainers:                    proto.Int32(-1),
+			MemorySeconds:                        proto.Int64(7),
+			ApplicationResourceUsageMap:          seconds("memory-mb", 7, "vcores", 8, "yarn.io/gpu", 9),
+			ApplicationPreemptedResourceUsageMap: seconds("yarn.io/gpu", 2),
+		},
+		AppNodeLabelExpression: proto.String("gpu"),
+		AmNodeLabelExpression:  proto.String("cpu"),
 		AppTimeouts: []*yarnpb.AppTimeoutsMapProto{{
 			ApplicationTimeoutType: yarnpb.ApplicationTimeoutTypeProto_APP_TIMEOUT_LIFETIME.Enum(),
 			ApplicationTimeout: &yarnpb.ApplicationTimeoutProto{
@@ -213,7 +220,12 @@ func TestReportsAreRead(t *testing.T) {
 	want := records.ApplicationReport{
 		ID: app, Attempt: attempt, State: records.ApplicationNewSaving, FinalStatus: records.FinalKilled,
 		Logs: records.LogsTimedOut, Started: time.UnixMilli(1410901177871), RPCPort: -1,
-		ClientToAMToken: token, Usage: records.ResourceUsage{UsedContainers: -1},
+		ClientToAMToken: token,
+		Usage: records.ResourceUsage{
+			UsedContainers: -1, MemoryMBSeconds: 7,
+			OtherSeconds:          records.NewResourceValues(map[string]records.ResourceAmount{"yarn.io/gpu": {Value: 9}}),
+			PreemptedOtherSeconds: records.NewResourceValues(map[string]records.ResourceAmount{"yarn.io/gpu": {Value: 2}}),
+		},
 		Expires: time.UnixMilli(1410901177871), NodeLabel: "gpu", MasterNodeLabel: "cpu",
 		Diagnostics: "N/A", // Hadoop's default
 	}
@@ -239,6 +251,43 @@ func TestReportsAreRead(t *testing.T) {
 	}})
 	if len(acls) != 1 || len(acls[0].ACLs) != 1 || acls[0].ACLs[0] != records.QueueSubmitApplications {
 		t.Errorf("got %+v", acls)
+	}
+}
+
+func seconds(pairs ...any) []*yarnpb.StringLongMapProto {
+	var ps []*yarnpb.StringLongMapProto
+	for i := 0; i < len(pairs); i += 2 {
+		ps = append(ps, &yarnpb.StringLongMapProto{Key: proto.String(pairs[i].(string)), Value: proto.Int64(int64(pairs[i+1].(int)))})
+	}
+	return ps
+}
+
+func TestAContainersPortsAreReported(t *testing.T) {
+	const ports = `{"53/udp":null}`
+	if got := ContainerReport(encoded(t, &yarnpb.ContainerReportProto{ExposedPorts: proto.String(ports)})).ExposedPorts; got != ports {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Hadoop 3.4.3 writes the cores of the maximum over those of the minimum. It would catch a maximum without cores, and a
+// later release whose fields are exchanged.
+func TestAFairQueueHasItsShares(t *testing.T) {
+	p := &yarnpb.QueueInfoProto{
+		MinResourceMemory: proto.Int64(1), MinResourceVCore: proto.Int32(20), MaxResourceMemory: proto.Int64(10),
+		ReservedResourceMemory: proto.Int64(3), ReservedResourceVCore: proto.Int32(4),
+		SteadyFairShareMemory: proto.Int64(5), SteadyFairShareVCore: proto.Int32(6), MaxRunningApp: proto.Int32(7),
+	}
+	want := records.FairQueue{
+		Minimum: records.Resource{MemoryMB: 1}, Maximum: records.Resource{MemoryMB: 10, VCores: 20},
+		Reserved: records.Resource{MemoryMB: 3, VCores: 4}, Steady: records.Resource{MemoryMB: 5, VCores: 6}, MaxRunningApps: 7,
+	}
+	if diff := cmp.Diff(want, QueueInfo(encoded(t, p)).Fair); diff != "" {
+		t.Error(diff)
+	}
+	p.MinResourceVCore, p.MaxResourceVCore = proto.Int32(2), proto.Int32(20)
+	want.Minimum.VCores = 2
+	if diff := cmp.Diff(want, QueueInfo(encoded(t, p)).Fair); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 func FuzzReader(f *testing.F) {
 	f.Add([]byte("nicbt"), []byte{0x8f, 128, 127, 2, 1, 'b', 1, 't'})
 	f.Add([]byte("n"), []byte{0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
+	f.Add([]byte("l"), []byte{0, 0, 0, 1, 'l'})
 	f.Add([]byte("tb"), []byte{0x88, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, order, data []byte) {
 		got, written, err := take(order, data)
@@ -43,6 +44,9 @@ func take(order, data []byte) (values []any, written []byte, err error) {
 		case 't':
 			s := r.Text()
 			values, written = append(values, s), AppendText(written, s)
+		case 'l':
+			s := r.LongText()
+			values, written = append(values, s), AppendLongText(written, s)
 		}
 	}
 	return values, written, r.End()

@@ -118,20 +118,23 @@ func (r *Reader) Bytes() []byte {
 func (r *Reader) Text() string { return string(r.Bytes()) }
 
 // LongText reads what AppendLongText wrote; Java's null is empty.
-func (r *Reader) LongText() string {
+func (r *Reader) LongText() string { return string(r.take(r.LongCount())) }
+
+// LongCount reads how many bytes or entries follow, in four bytes; Java's null is none.
+func (r *Reader) LongCount() int {
 	head := r.take(4)
 	if head == nil {
-		return ""
+		return 0
 	}
 	n := int32(binary.BigEndian.Uint32(head))
 	if n == -1 {
-		return ""
+		return 0
 	}
 	if n < 0 || int(n) > len(r.rest) {
 		r.fail("length %d with %d bytes left", n, len(r.rest))
-		return ""
+		return 0
 	}
-	return string(r.take(int(n)))
+	return int(n)
 }
 
 // Err is the first fault so far.
