@@ -265,27 +265,6 @@ func TestHDFSManyGoroutinesShareOneClient(t *testing.T) {
 	}
 }
 
-// The library would write and read plain bytes where HDFS keeps stripes.
-func TestHDFSErasureCodedFilesAreRefused(t *testing.T) {
-	t.Parallel()
-	c := hadoop.Cluster(t)
-	f := newFS(t, dfs.Options{Conf: confOf(t, c), User: me(t)})
-	dir := scratch(t, f)
-	const admin, policy = "org.apache.hadoop.hdfs.tools.ECAdmin", "XOR-2-1-1024k"
-	java(t, c, admin, "-enablePolicy", "-policy", policy)
-	java(t, c, admin, "-setPolicy", "-path", dir, "-policy", policy)
-	java(t, c, "org.apache.hadoop.fs.FsShell", "-touchz", dir+"/striped")
-	if _, err := f.Open(t.Context(), dir+"/striped"); !errors.Is(err, filesystem.ErrErasureCoded) {
-		t.Errorf("open: %v", err)
-	}
-	if _, err := f.Create(t.Context(), dir+"/new", filesystem.ExistingParents); !errors.Is(err, filesystem.ErrErasureCoded) {
-		t.Errorf("create: %v", err)
-	}
-	if _, err := f.Stat(t.Context(), dir+"/new"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the refused file is still there: %v", err)
-	}
-}
-
 func TestHDFSUnreachableNameNodeIsNamedWithTheTimeTried(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -436,22 +436,6 @@ func TestOnAClusterOfItsOwn(t *testing.T) {
 	t.Run("files of an encryption zone are refused", func(t *testing.T) { encryptionZone(t, c) })
 }
 
-func encryptionZone(t *testing.T, c *cluster.Cluster) {
-	f := newFS(t, dfs.Options{Conf: confOf(t, c), User: me(t)})
-	dir := scratch(t, f)
-	java(t, c, "org.apache.hadoop.hdfs.tools.CryptoAdmin", "-createZone", "-keyName", "key1", "-path", dir)
-	java(t, c, "org.apache.hadoop.fs.FsShell", "-touchz", dir+"/secret")
-	if _, err := f.Open(t.Context(), dir+"/secret"); !errors.Is(err, filesystem.ErrEncryptionZone) {
-		t.Errorf("open: %v", err)
-	}
-	if _, err := f.Create(t.Context(), dir+"/new", filesystem.ExistingParents); !errors.Is(err, filesystem.ErrEncryptionZone) {
-		t.Errorf("create: %v", err)
-	}
-	if _, err := f.Stat(t.Context(), dir+"/new"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the refused file is still there: %v", err)
-	}
-}
-
 // timelineCollector has a master find the collector that its NodeManager runs for it, and
 // asks that which timeline service it is.
 func timelineCollector(t *testing.T, c *cluster.Cluster) {

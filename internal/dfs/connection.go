@@ -36,10 +36,6 @@ type connection struct {
 	client *colinmarc.Client // nil until the first call has connected
 }
 
-// unknownCryptoVersion is how a NameNode refuses a new file in an encryption
-// zone to a client that knows no encryption.
-const unknownCryptoVersion = "org.apache.hadoop.hdfs.UnknownCryptoProtocolVersionException"
-
 // call is one call of the library.
 type call[T any] func(client *colinmarc.Client) (T, error)
 
@@ -165,9 +161,6 @@ func (c *connection) interpret(err error) error {
 	}
 	var exception colinmarc.Error // has no Error method of its own: errors.AsType does not take it
 	if errors.As(err, &exception) {
-		if exception.Exception() == unknownCryptoVersion {
-			return filesystem.ErrEncryptionZone
-		}
 		return &yarnrpc.RemoteError{
 			Address: c.name, Method: exception.Method(), Class: exception.Exception(), Message: exception.Message(),
 		}
@@ -184,6 +177,12 @@ type answered struct{ error }
 
 // answer gives the error of a call in the same words, whoever has made it.
 func (c *connection) answer(err error) error {
+	switch {
+	case errors.Is(err, hdfs.ErrEncryptionZone):
+		return filesystem.ErrEncryptionZone
+	case errors.Is(err, hdfs.ErrErasureCoded):
+		return filesystem.ErrErasureCoded
+	}
 	if _, unanswered := errors.AsType[*yarnrpc.CallError](err); unanswered {
 		switch {
 		case errors.Is(err, hdfs.ErrDialerClosed), errors.Is(err, yarnrpc.ErrClosed):

@@ -3,6 +3,7 @@ package dfs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	colinmarc "github.com/colinmarc/hdfs/v2"
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
@@ -82,6 +84,8 @@ func TestErrorsOfCalls(t *testing.T) {
 		"closed":          {unanswered(hdfs.ErrDialerClosed), ErrClosed, "closed"},
 		"no right":        {&yarnrpc.RemoteError{Method: "rename2", Class: "org.apache.hadoop.security.AccessControlException"}, fs.ErrPermission, "for user me"},
 		"not there":       {&fs.PathError{Op: "stat", Path: "/x", Err: fs.ErrNotExist}, fs.ErrNotExist, "not exist"},
+		"encrypted":       {&fs.PathError{Op: "create", Path: "/x", Err: hdfs.ErrEncryptionZone}, filesystem.ErrEncryptionZone, "use a place outside"},
+		"striped":         {fmt.Errorf("read: %w", hdfs.ErrErasureCoded), filesystem.ErrErasureCoded, "with replication"},
 		"of this package": {answered{errIsDirectory}, errIsDirectory, "directory"},
 	} {
 		if err := connected().interpret(tc.err); !errors.Is(err, tc.is) || !strings.Contains(err.Error(), tc.says) {
@@ -108,7 +112,7 @@ func TestASecureClusterNeedsALogin(t *testing.T) {
 		"a token goes before all":     {Options{Conf: secure, Login: new(kerberos.Login), Credentials: func() *creds.Credentials { return have }}, nil, token},
 		"nothing, to an open cluster": {Options{Conf: new(hadoopconf.Conf)}, nil, nil},
 	} {
-		got, err := tokens("127.0.0.1", tc.options)("127.0.0.1:8020")
+		got, err := tokens("127.0.0.1", tc.options)(t.Context(), "127.0.0.1:8020")
 		if got != tc.token || !errors.Is(err, tc.err) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}

@@ -133,7 +133,7 @@ func (r *remote) openSource(ctx context.Context, path string) (*colinmarc.FileRe
 	})
 }
 
-// readable refuses files that the library would read and write as garbage.
+// readable refuses files that the dialer refuses to read, before anybody reads.
 func readable(info fs.FileInfo) error {
 	status, ok := info.Sys().(*colinmarc.FileStatus)
 	switch {
@@ -178,22 +178,7 @@ func (r *remote) createTarget(client *colinmarc.Client, path string, o CreateOpt
 	if o.Replication != 0 {
 		replication = o.Replication
 	}
-	target, err := client.CreateFile(path, replication, blockSize, o.Mode.Perm())
-	if err != nil {
-		return nil, err
-	}
-	// What a directory makes of its files shows in the new file only.
-	info, err := client.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if refused := readable(info); refused != nil {
-		if err := client.Remove(path); err != nil {
-			refused = errors.Join(refused, err)
-		}
-		return nil, answered{refused}
-	}
-	return target, nil
+	return client.CreateFile(path, replication, blockSize, o.Mode.Perm())
 }
 
 func (r *remote) rename(ctx context.Context, from, to string) error {

@@ -41,11 +41,12 @@ type callConn struct {
 
 // What the library calls, of which the connection has to know.
 const (
-	methodCreate     = "create"
-	methodAppend     = "append"
-	methodTruncate   = "truncate"
-	methodRenewLease = "renewLease"
-	methodAddBlock   = "addBlock"
+	methodCreate            = "create"
+	methodAppend            = "append"
+	methodTruncate          = "truncate"
+	methodRenewLease        = "renewLease"
+	methodAddBlock          = "addBlock"
+	methodGetBlockLocations = "getBlockLocations"
 )
 
 // leaseInterval is how often leases are renewed: the library would each second, idle
@@ -128,7 +129,7 @@ func (c *callConn) take() (more bool, err error) {
 }
 
 // Read makes the call that was written, and reads its answer. An error is the
-// *yarnrpc.CallError of that call, and the next one may do better.
+// *yarnrpc.CallError of that call, or refuses it, and the next one may do better.
 func (c *callConn) Read(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,12 +163,11 @@ func (c *callConn) call(request wire.Request) ([]byte, error) {
 		ctx, cancel = context.WithTimeout(ctx, leaseTime)
 		defer cancel()
 	}
-	// A message without fields keeps all that it is given.
-	asked, answered := new(emptypb.Empty), new(emptypb.Empty)
+	asked, answered := new(emptypb.Empty), answerTo(method) // a message without fields keeps all that it is given
 	if err := request.Decode(asked); err != nil {
 		return nil, err
 	}
-	err := c.rpc.Call(ctx, method, asked, answered)
+	err := c.callPlain(ctx, request, asked, answered)
 	for n := 0; n < followingBlockRetries && method == methodAddBlock && notReplicatedYet(err); n++ {
 		if err = sleep(ctx, followingBlockWait<<n); err == nil {
 			err = c.rpc.Call(ctx, method, asked, answered)

@@ -170,7 +170,12 @@ func (c counting) Call(_ context.Context, method string, _, _ proto.Message) err
 // callOver makes a call over a connection as the library does.
 func callOver(t *testing.T, conn net.Conn, method string) (*wire.Failure, error) {
 	t.Helper()
-	frame, err := wire.AppendCall(nil, wire.Call{ID: 7, ClientID: []byte("client"), Method: method}, new(hdfspb.Rename2ResponseProto))
+	return callWith(t, conn, method, new(hdfspb.Rename2ResponseProto))
+}
+
+func callWith(t *testing.T, conn net.Conn, method string, request proto.Message) (*wire.Failure, error) {
+	t.Helper()
+	frame, err := wire.AppendCall(nil, wire.Call{ID: 7, ClientID: []byte("client"), Method: method}, request)
 	if err != nil {
 		t.Fatal(err)
 	}

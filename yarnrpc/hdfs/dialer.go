@@ -9,9 +9,9 @@
 //
 // The library knows neither tokens nor proxy users, sends its calls in the clear
 // whatever hadoop.rpc.protection says, never gives up on a silent server, takes an old
-// answer for a new one after a read that failed, and ends a file that is written when
-// the NameNode fails over. So it gets connections from a Dialer, and its authentication
-// and its protection stay off:
+// answer for a new one after a read that failed, ends a file that is written when
+// the NameNode fails over, and takes encrypted and striped files for plain ones. So it
+// gets connections from a Dialer, and its authentication and its protection stay off:
 //
 //	o, err := hdfs.FromConf(conf, "nameservice1", "alice")
 //	o.RPC.Login = login // kerberos.FromCache, kerberos.FromKeytab
@@ -94,7 +94,9 @@ func (d *Dialer) NameNode() *NameNode { return NewNameNode(d.proxy) }
 // that has failed leaves the connection as it was.
 //
 // The library's errors hold the *yarnrpc.CallError of a call without an answer, such as
-// one of which the login failed; a NameNode's exceptions are errors of its own.
+// one of which the login failed; a NameNode's exceptions are errors of its own. Files
+// that the library would read or write as garbage are ErrEncryptionZone or
+// ErrErasureCoded.
 func (d *Dialer) DialNameNode(_ context.Context, _, address string) (net.Conn, error) {
 	if err := context.Cause(d.life); err != nil { //nolint:contextcheck // a connection lives as long as the dialer
 		return nil, err

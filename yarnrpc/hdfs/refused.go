@@ -1,0 +1,121 @@
+package hdfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
+)
+
+// Files whose bytes on DataNodes are not those of their content. The library knows
+// neither kind: it would give what lies there for the content, and write content where
+// others expect something else. So its calls that would lead there fail, on the
+// connections of Dialer.DialNameNode, before a byte is read or written. Such files can
+// be listed, described, moved and removed.
+var (
+	// ErrEncryptionZone is the failure to read, make or extend a file in an HDFS
+	// encryption zone.
+	ErrEncryptionZone = errors.New("file lies in an HDFS encryption zone, whose files this client does not encrypt or decrypt: use a place outside")
+	// ErrErasureCoded is the failure to read, make or extend a file that is striped by
+	// an erasure coding policy.
+	ErrErasureCoded = errors.New("file is erasure coded, and this client knows no stripes: use a copy in a directory with replication")
+)
+
+// unknownCryptoVersion is how a NameNode refuses a new file in an encryption zone to a
+// client that names no way to encrypt.
+const unknownCryptoVersion = "org.apache.hadoop.hdfs.UnknownCryptoProtocolVersionException"
+
+// What is called for the library beside its own calls.
+const (
+	methodGetFileInfo = "getFileInfo"
+	methodDelete      = "delete"
+)
+
+// answerTo is what takes the answer to a call. A message without fields keeps all that it
+// is given; what tells how a file is stored is looked into.
+func answerTo(method string) proto.Message {
+	switch method {
+	case methodCreate:
+		return new(hdfspb.CreateResponseProto)
+	case methodAppend:
+		return new(hdfspb.AppendResponseProto)
+	case methodGetBlockLocations:
+		return new(hdfspb.GetBlockLocationsResponseProto)
+	default:
+		return new(emptypb.Empty)
+	}
+}
+
+// callPlain makes a call, unless it leads to a file that the library cannot handle.
+func (c *callConn) callPlain(ctx context.Context, request wire.Request, asked, answered proto.Message) error {
+	if request.Call.Method == methodAppend { // which cannot be taken back
+		if err := c.appendable(ctx, request); err != nil {
+			return err
+		}
+	}
+	if err := c.rpc.Call(ctx, request.Call.Method, asked, answered); err != nil {
+		if remote, is := errors.AsType[*yarnrpc.RemoteError](err); is && remote.Class == unknownCryptoVersion {
+			return ErrEncryptionZone
+		}
+		return err
+	}
+	switch answered := answered.(type) {
+	case *hdfspb.GetBlockLocationsResponseProto:
+		return plain(answered.GetLocations())
+	case *hdfspb.AppendResponseProto:
+		return plain(answered.GetStat())
+	case *hdfspb.CreateResponseProto: // what a directory makes of its files shows in the new file only
+		if refused := plain(answered.GetFs()); refused != nil {
+			return c.uncreate(ctx, request, refused)
+		}
+	}
+	return nil
+}
+
+// plain refuses a file, or its blocks, by how it is stored.
+func plain(file interface {
+	GetFileEncryptionInfo() *hdfspb.FileEncryptionInfoProto
+	GetEcPolicy() *hdfspb.ErasureCodingPolicyProto
+},
+) error {
+	switch {
+	case file.GetFileEncryptionInfo() != nil:
+		return ErrEncryptionZone
+	case file.GetEcPolicy() != nil:
+		return ErrErasureCoded
+	default:
+		return nil
+	}
+}
+
+// appendable looks at a file before it is opened for more.
+func (c *callConn) appendable(ctx context.Context, request wire.Request) error {
+	var asked hdfspb.AppendRequestProto
+	if err := request.Decode(&asked); err != nil {
+		return err
+	}
+	var file hdfspb.GetFileInfoResponseProto
+	if err := c.rpc.Call(ctx, methodGetFileInfo, &hdfspb.GetFileInfoRequestProto{Src: asked.Src}, &file); err != nil {
+		return err
+	}
+	return plain(file.GetFs())
+}
+
+// uncreate removes the file that a refused call has made, and gives the refusal.
+func (c *callConn) uncreate(ctx context.Context, request wire.Request, refused error) error {
+	var asked hdfspb.CreateRequestProto
+	if err := request.Decode(&asked); err != nil {
+		return errors.Join(refused, err)
+	}
+	remove := &hdfspb.DeleteRequestProto{Src: asked.Src, Recursive: proto.Bool(false)}
+	if err := c.rpc.Call(ctx, methodDelete, remove, new(hdfspb.DeleteResponseProto)); err != nil {
+		return fmt.Errorf("%w (an empty file is left: %w)", refused, err)
+	}
+	return refused
+}
