@@ -41,6 +41,7 @@ func twoOfEachServer(t *testing.T, version string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	resourceManagerGoes(ctx, t, c, nameNodeGoes(ctx, t, c))
+	oneNameNodeIsIll(ctx, t, c)
 }
 
 // nameNodeGoes kills the active NameNode under files that are open by a ticket and by a token, and gives the token.
