@@ -2,6 +2,7 @@ package yarnrpc_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -129,12 +130,12 @@ func TestAServerThatWantsATokenIsUnderstood(t *testing.T) {
 func TestTokensThatCannotBeChosenFailTheDial(t *testing.T) {
 	o := options()
 	none := errors.New("no token for it")
-	o.Token = func(string) (*creds.Token, error) { return nil, none }
+	o.Token = func(context.Context, string) (*creds.Token, error) { return nil, none }
 	if _, err := yarnrpc.Dial(t.Context(), "127.0.0.1:1", o); !errors.Is(err, none) {
 		t.Errorf("got %v", err)
 	}
 	server := &rpctest.Server{Handler: echo}
-	o.Token = func(string) (*creds.Token, error) { return nil, nil }
+	o.Token = func(context.Context, string) (*creds.Token, error) { return nil, nil }
 	c := dial(t, server.Listen(t), o)
 	if got, err := ask(t.Context(), c, method, 1); err != nil || got != 1 {
 		t.Errorf("no token at all: %d, %v", got, err)

@@ -29,7 +29,10 @@ func open(ctx context.Context, address string, o Options, clientID []byte) (net.
 	var token *creds.Token
 	if o.Token != nil {
 		var err error
-		if token, err = o.Token(address); err != nil {
+		if token, err = o.Token(ctx, address); err != nil {
+			if ctx.Err() != nil {
+				err = contextError(ctx)
+			}
 			return nil, fmt.Errorf("choose token: %w", err)
 		}
 	}

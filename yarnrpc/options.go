@@ -49,9 +49,10 @@ type Options struct {
 	// User is told to servers that trust their clients.
 	User UserInformation
 	// Token is asked for the token of each new connection, so that one which was
-	// rolled over serves from the next connection on. Nil, or a nil token: none, and
-	// Login serves, or else the server is told User.
-	Token func(address string) (*creds.Token, error)
+	// rolled over serves from the next connection on; ctx ends when the connection is
+	// wanted no more, or ConnectTimeout is over. Nil, or a nil token: none, and Login
+	// serves, or else the server is told User.
+	Token func(ctx context.Context, address string) (*creds.Token, error)
 	// Login logs in with Kerberos at servers that want it and for which there is no
 	// token. Nil: no Kerberos.
 	Login Login

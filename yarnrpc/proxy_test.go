@@ -402,7 +402,7 @@ func TestARefusedTokenIsAskedForOnceMore(t *testing.T) {
 				o := options()
 				o.Dial = n.dial
 				logins := 0
-				o.Token = func(string) (*creds.Token, error) {
+				o.Token = func(context.Context, string) (*creds.Token, error) {
 					logins++
 					if logins == 1 {
 						return token("old", "old"), nil
@@ -453,7 +453,7 @@ func TestResetUsesTheNewestTokenForNewCallsAlone(t *testing.T) {
 		}})
 		o := options()
 		o.Dial = n.dial
-		o.Token = func(string) (*creds.Token, error) { return token(current, current), nil }
+		o.Token = func(context.Context, string) (*creds.Token, error) { return token(current, current), nil }
 		proxy := yarnrpc.NewProxy([]string{"rm:1"}, o, yarnrpc.Policy{})
 		defer closeOrFail(t, proxy)
 		var callers sync.WaitGroup
@@ -524,6 +524,14 @@ func TestCloseEndsWhateverAProxyDoes(t *testing.T) {
 			}
 			return o
 		},
+		"while it looks for a token": func(*network) yarnrpc.Options {
+			o := options()
+			o.Token = func(ctx context.Context, _ string) (*creds.Token, error) {
+				<-ctx.Done()
+				return nil, errors.New("look up of the service ended")
+			}
+			return o
+		},
 		"while it waits to try again": func(n *network) yarnrpc.Options {
 			o := options()
 			o.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) { return n.dial(ctx, network, "nowhere") }
@@ -561,6 +569,25 @@ func TestCloseEndsWhateverAProxyDoes(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Which token is meant may take a look-up: the caller's time bounds that, too.
+func TestACallersTimeBoundsTheChoiceOfATokenToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options()
+		o.Token = func(ctx context.Context, _ string) (*creds.Token, error) {
+			<-ctx.Done()
+			return nil, &net.DNSError{Err: "canceled", Name: "rm"}
+		}
+		proxy := yarnrpc.NewProxy([]string{"rm:1"}, o, patient)
+		defer closeOrFail(t, proxy)
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		if _, err := ask(ctx, proxy, method, 1); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 500*time.Millisecond {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
 }
 
 // The connection closes at the very moment at which the call comes.

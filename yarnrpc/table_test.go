@@ -77,7 +77,7 @@ func (p *pair) dial(ctx context.Context, network, address string) (net.Conn, err
 }
 
 // token fails as logins do; the fake believes those who have none.
-func (p *pair) token(string) (*creds.Token, error) {
+func (p *pair) token(context.Context, string) (*creds.Token, error) {
 	first := p.login
 	p.login = nil
 	return nil, errors.Join(first, p.logins)
@@ -284,7 +284,7 @@ func wrongToken(t *testing.T, p *pair) {
 	wrong := right
 	wrong.Password = []byte("guess")
 	first := true
-	p.options.Token = func(string) (*creds.Token, error) {
+	p.options.Token = func(context.Context, string) (*creds.Token, error) {
 		if first {
 			first = false
 			return &wrong, nil

@@ -1,6 +1,7 @@
 package dfs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -38,14 +39,14 @@ func accessTo(authority string, o Options) (hdfs.DialerOptions, error) {
 }
 
 // tokens gives the token for each connection; nil where the login serves.
-func tokens(authority string, o Options) func(address string) (*creds.Token, error) {
+func tokens(authority string, o Options) func(ctx context.Context, address string) (*creds.Token, error) {
 	credentials := o.Credentials
 	if credentials == nil {
 		credentials = func() *creds.Credentials { return nil }
 	}
 	source := hdfs.TokenSource(o.Conf, authority, credentials)
-	return func(address string) (*creds.Token, error) {
-		token, err := source(address)
+	return func(ctx context.Context, address string) (*creds.Token, error) {
+		token, err := source(ctx, address)
 		if err == nil && token == nil && o.Login == nil && o.Conf.SecurityEnabled() {
 			const key = "hadoop.security.authentication"
 			err = fmt.Errorf("%w, and %s is %s (%s): run kinit, or name a keytab", ErrNoLogin, key, o.Conf.Get(key), o.Conf.SourceOf(key))

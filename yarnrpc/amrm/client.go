@@ -111,7 +111,7 @@ func New(o Options) *Client {
 		o.Policy = oneRound()
 	}
 	o.RPC.Protocol = yarnrpc.ApplicationMasterProtocol
-	o.RPC.Token = func(string) (*creds.Token, error) { return token.Load(), nil }
+	o.RPC.Token = func(context.Context, string) (*creds.Token, error) { return token.Load(), nil }
 	return newClient(o.Attempt, yarnrpc.NewProxy(o.Addresses, o.RPC, o.Policy), token, log)
 }
 

@@ -2,6 +2,7 @@ package creds
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -53,8 +54,8 @@ func (t *Token) WithService(service string) *Token {
 }
 
 // Fixed serves t for every address: the token source of a client with one token.
-func Fixed(t *Token) func(address string) (*Token, error) {
-	return func(string) (*Token, error) { return t, nil }
+func Fixed(t *Token) func(ctx context.Context, address string) (*Token, error) {
+	return func(context.Context, string) (*Token, error) { return t, nil }
 }
 
 // For reports whether the token is meant for service, alone or in a list.

@@ -89,8 +89,9 @@ func TokenService(ctx context.Context, conf *hadoopconf.Conf, authority string) 
 
 // TokenSource gives the token for the NameNodes of an authority from credentials that
 // it asks for with each connection, so that new ones serve from the next connection
-// on; nil where they hold none. It is for RPC.Token. Nil credentials are allowed.
-func TokenSource(conf *hadoopconf.Conf, authority string, credentials func() *creds.Credentials) func(address string) (*creds.Token, error) {
+// on; nil where they hold none. It is for RPC.Token. Nil credentials are allowed. It may
+// look the NameNode up, for as long as ctx goes on (see TokenService).
+func TokenSource(conf *hadoopconf.Conf, authority string, credentials func() *creds.Credentials) func(ctx context.Context, address string) (*creds.Token, error) {
 	return tokenSource{conf: conf, authority: authority, credentials: credentials}.token
 }
 
@@ -100,16 +101,11 @@ type tokenSource struct {
 	credentials func() *creds.Credentials
 }
 
-// lookupTime bounds the look-up of a NameNode's address for its token.
-const lookupTime = 10 * time.Second
-
-func (s tokenSource) token(string) (*creds.Token, error) {
+func (s tokenSource) token(ctx context.Context, _ string) (*creds.Token, error) {
 	have := s.credentials()
 	if have == nil || have.ByKind(creds.KindHDFSDelegation) == nil { // spares the look-up
 		return nil, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lookupTime)
-	defer cancel()
 	service, err := TokenService(ctx, s.conf, s.authority)
 	if err != nil {
 		return nil, err

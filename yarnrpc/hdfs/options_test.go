@@ -96,12 +96,12 @@ func TestTokensAreChosenByTheirService(t *testing.T) {
 		"of a process without any":  {pair(), "pair", nil, ""},
 	} {
 		source := TokenSource(settings(tc.settings), tc.authority, func() *creds.Credentials { return tc.credentials })
-		got, err := source("any")
+		got, err := source(t.Context(), "any")
 		if err != nil || got == nil != (tc.want == "") || got != nil && got.Service != tc.want {
 			t.Errorf("%s: %v, %v, want %q", name, got, err, tc.want)
 		}
 	}
-	if _, err := TokenSource(settings(pair()), "no.such.host.invalid", func() *creds.Credentials { return all })("any"); err == nil {
+	if _, err := TokenSource(settings(pair()), "no.such.host.invalid", func() *creds.Credentials { return all })(t.Context(), "any"); err == nil {
 		t.Error("a host that does not exist has a service")
 	}
 }

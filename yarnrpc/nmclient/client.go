@@ -128,7 +128,7 @@ func New(o Options) *Client {
 	}
 	c.connect = func(id records.NodeID) node {
 		rpc := o.RPC
-		rpc.Token = func(string) (*creds.Token, error) { return c.token(id) }
+		rpc.Token = func(context.Context, string) (*creds.Token, error) { return c.token(id) }
 		return yarnrpc.NewProxy([]string{id.String()}, rpc, o.Policy)
 	}
 	return c
