@@ -131,7 +131,7 @@ func maxBuffer(ds directives) (int, error) {
 		return defaultMaxBuffer, nil
 	}
 	n, err := strconv.ParseUint(value, 10, 24) // RFC 2831 §2.1.1: below 2^24
-	if err != nil || n <= layerOverhead {
+	if err != nil || n < minBuffer {
 		return 0, fmt.Errorf("%w: maxbuf %q", ErrChallenge, value)
 	}
 	return int(n), nil

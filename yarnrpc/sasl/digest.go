@@ -15,6 +15,10 @@ const emptyBodyHash = ":00000000000000000000000000000000"
 // defaultMaxBuffer is what maxbuf means where it is not sent, in bytes.
 const defaultMaxBuffer = 65536
 
+// minBuffer is the least that a peer may let a token hold, in bytes: what is in
+// a token and around it would make a message that is cut much smaller many times as long.
+const minBuffer = 1 << 10
+
 // login is what both sides of a DIGEST-MD5 authentication have agreed on. User,
 // realm and password are hashed as the bytes they are: Hadoop's are ASCII.
 type login struct {

@@ -284,6 +284,7 @@ func TestChallengesThatBreakTheRulesAreErrors(t *testing.T) {
 		"another algorithm":   {`nonce="a",algorithm=sha`, ErrChallenge},
 		"no algorithm":        {`nonce="a"`, ErrChallenge},
 		"a tiny buffer":       {`nonce="a",algorithm=md5-sess,maxbuf=8`, ErrChallenge},
+		"a token a byte":      {`nonce="a",algorithm=md5-sess,maxbuf=25`, ErrChallenge},
 		"a quote left open":   {`nonce="a,algorithm=md5-sess`, ErrChallenge},
 		"a backslash at last": {`nonce="a\`, ErrChallenge},
 		"no equals sign":      {`nonce`, ErrChallenge},

@@ -233,7 +233,7 @@ func (g *GSSAPI) settle(challenge []byte) ([]byte, error) {
 	answer := make([]byte, 4)
 	if qop != QOPAuthentication {
 		limit := int(binary.BigEndian.Uint32(offer) & 0xffffff)
-		if limit <= gssOverhead {
+		if limit < minBuffer {
 			return nil, fmt.Errorf("%w: a buffer of %d bytes", ErrChallenge, limit)
 		}
 		binary.BigEndian.PutUint32(answer, defaultMaxBuffer)
