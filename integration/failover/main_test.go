@@ -15,7 +15,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// hadoop has no two servers of a kind.
+var hadoop = cluster.NewShared(cluster.Config{})
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(tests{m}) }
+
+// tests end with the shared cluster.
+type tests struct{ m *testing.M }
+
+// Run is for goleak.
+func (r tests) Run() int { return hadoop.Run(r.m) }
 
 // newClient makes one whose calls are not kept waiting by each other, nor for Hadoop's
 // two minutes by a server that says nothing.

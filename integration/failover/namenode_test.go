@@ -48,7 +48,8 @@ func TestTheActiveNameNodeGoesUnderLoad(t *testing.T) {
 	}})
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	conf := hdfsConf(t, c)
+	other := hadoop.Cluster(t)
+	conf := withOther(hdfsConf(t, c), other)
 	plain := newFS(t, dfs.Options{Conf: conf, User: me(t)})
 	bearer := newFS(t, dfs.Options{Conf: conf, User: "somebody", Credentials: withToken(ctx, t, conf)})
 	home, err := plain.Home()
@@ -64,6 +65,8 @@ func TestTheActiveNameNodeGoesUnderLoad(t *testing.T) {
 	liveOn(ctx, t, jobs, func() error {
 		return errors.Join(c.Kill(ctx, "namenode1"), c.Activate(ctx, "namenode2"))
 	})
+
+	twoFileSystems(ctx, t, plain, "bobbin", other)
 
 	// The one that was killed comes back as a standby, and each nameservice is its own.
 	java(ctx, t, c, "org.apache.hadoop.crypto.key.KeyShell", "create", zoneKey) // NameNodes look for keys when they start
