@@ -373,9 +373,11 @@ func TestCallsBeyondTheLimitWaitForRoom(t *testing.T) {
 			})
 		}
 		synctest.Wait()
+		mu.Lock()
 		if len(seen) != 2 {
 			t.Errorf("%d calls at the server, want 2", len(seen))
 		}
+		mu.Unlock()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := ask(ctx, c, method, 9); !errors.Is(err, context.DeadlineExceeded) || yarnrpc.MaybeSent(err) {
