@@ -94,6 +94,13 @@ func testContainersOfResources(t *testing.T, c *cluster.Cluster) {
 		o.until("the third takes its place", o.has(2))
 		break
 	}
+	o.until("their use is counted", func() bool {
+		report, err := o.client.ApplicationReport(t.Context(), o.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return report.Usage.OtherSeconds.Amount("widgets").Value >= 5 // one container, for a second
+	})
 	o.rm.SetAsk(amrm.Ask{Key: key, Capability: unit.With("widgets", widgets(8)), Count: 1})
 	if _, err := o.rm.Allocate(t.Context(), 0.5); !errors.Is(err, yarnrpc.ErrInvalidResourceRequest) {
 		t.Errorf("more widgets than any node has: %v", err)

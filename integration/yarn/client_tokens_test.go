@@ -120,3 +120,23 @@ func refused(err error) bool {
 	_, remote := errors.AsType[*yarnrpc.RemoteError](err)
 	return remote
 }
+
+// YARN looks at the options where nothing is to be renewed, too: it bounds their size.
+func TestTooManyOptionsForRenewalAreRefused(t *testing.T) {
+	t.Parallel()
+	client := newClient(t, hadoop.Cluster(t), me(t))
+	application := shell("true")
+	application.Container.RenewalConf = map[string]string{"dfs.nameservices": "far"}
+	submit(t, client, application)
+	const limit = 12800
+	application.Container.RenewalConf["dfs.namenode.rpc-address.far"] = strings.Repeat("x", limit)
+	created, err := client.NewApplication(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	application.ID = created.ID
+	var remote *yarnrpc.RemoteError
+	if _, err := client.Submit(t.Context(), application); !errors.As(err, &remote) || !strings.Contains(remote.Message, "max-conf-size-bytes") {
+		t.Errorf("error for options of more than %d bytes: %v", limit, err)
+	}
+}
