@@ -5,15 +5,19 @@ package secure
 import (
 	"bytes"
 	"context"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
@@ -91,6 +95,42 @@ func newClient(t *testing.T, o yarnclient.Options) *yarnclient.Client {
 	return client
 }
 
+// agreements are what the connections of clients were opened with. The zero value has none.
+type agreements struct {
+	mu  sync.Mutex // guards all
+	all map[string][]yarnrpc.Security
+}
+
+// add is for yarnrpc.Options.
+func (a *agreements) add(address string, s yarnrpc.Security) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.all == nil {
+		a.all = make(map[string][]yarnrpc.Security)
+	}
+	a.all[address] = append(a.all[address], s)
+}
+
+// check wants connections to so many servers, by these methods and no others, each of them
+// protected like that.
+func (a *agreements) check(t *testing.T, servers int, qop sasl.QOP, methods ...string) {
+	t.Helper()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	used := make(map[string]bool)
+	for address, opened := range a.all {
+		for _, s := range opened {
+			used[s.Method] = true
+			if s.QOP != qop {
+				t.Errorf("a connection to %s is opened as %+v, want %s", address, s, qop)
+			}
+		}
+	}
+	if got := slices.Sorted(maps.Keys(used)); len(a.all) != servers || !slices.Equal(got, methods) {
+		t.Errorf("connections by %v were opened to %d servers, want %v and %d: %+v", got, len(a.all), methods, servers, a.all)
+	}
+}
+
 // tap records what passes a socket, in each direction.
 type tap struct {
 	mu        sync.Mutex // guards sent and got
@@ -111,6 +151,14 @@ func (r *tap) saw(text string) (sent, got bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return bytes.Contains(r.sent.Bytes(), []byte(text)), bytes.Contains(r.got.Bytes(), []byte(text))
+}
+
+// check wants a text to pass in these directions and in no other.
+func (r *tap) check(t *testing.T, text string, out, back bool) {
+	t.Helper()
+	if sent, got := r.saw(text); sent != out || got != back {
+		t.Errorf("%q is seen on the way out: %t, back: %t; want %t, %t", text, sent, got, out, back)
+	}
 }
 
 func (r *tap) add(to *bytes.Buffer, b []byte) {

@@ -45,16 +45,11 @@ func TestProtectionOnTheSocket(t *testing.T) {
 			if report.Name != name || report.User != alice {
 				t.Errorf("the report says %s of %s", report.Name, report.User)
 			}
-			for _, text := range []string{name, "submitApplication"} {
-				sent, got := socket.saw(text)
-				if sent != want.readable || text == name && got != want.readable {
-					t.Errorf("%q is seen on the way out: %t, back: %t; want %t", text, sent, got, want.readable)
-				}
-			}
-			if sent, got := socket.saw("GSSAPI"); !sent || !got {
-				t.Error("the login was not recorded")
-			}
+			socket.check(t, name, want.readable, want.readable)
+			socket.check(t, "submitApplication", want.readable, false)
+			socket.check(t, "GSSAPI", true, true) // the login, which comes before
 			tokensStandIn(t, c)
+			tokensProtect(t, c, want.qop)
 			filesAreProtected(t, c, want.readable)
 		})
 	}
