@@ -3,6 +3,9 @@ package secure
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -14,6 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/nmclient"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
@@ -40,24 +44,64 @@ func twoOfEachServer(t *testing.T, version string) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
+	conf := confOf(t, c)
+	for name, address := range map[string]string{
+		"resourcemanager1": conf.Get("yarn.resourcemanager.address.rm1"), "resourcemanager2": conf.Get("yarn.resourcemanager.address.rm2"),
+		"namenode1": conf.Get("dfs.namenode.rpc-address.bobbin.nn1"), "namenode2": conf.Get("dfs.namenode.rpc-address.bobbin.nn2"),
+	} {
+		underPrivacy(ctx, t, c, name, address)
+	}
 	resourceManagerGoes(ctx, t, c, nameNodeGoes(ctx, t, c))
 	oneNameNodeIsIll(ctx, t, c)
+}
+
+// underPrivacy has a server itself say that it wants Kerberos and privacy, by its web page and to a
+// client that comes to log in.
+func underPrivacy(ctx context.Context, t *testing.T, c *cluster.Cluster, name, address string) {
+	t.Helper()
+	settings, err := c.Settings(ctx, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for property, want := range map[string]string{"hadoop.security.authentication": "kerberos", "hadoop.rpc.protection": "privacy"} {
+		if got := settings[property]; got != want {
+			t.Errorf("%s of %s is %q, want %q", property, name, got, want)
+		}
+	}
+	offers, err := c.Offers(ctx, address)
+	if errors.Is(err, syscall.ECONNREFUSED) { // a standby ResourceManager takes no clients
+		active, err := c.ActiveRM(ctx)
+		if err != nil || active == name || !strings.HasPrefix(name, "resourcemanager") {
+			t.Errorf("%s, while %s is active, takes no clients: %v", name, active, err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(offers.Methods, []string{"TOKEN", "KERBEROS"}) || !slices.Equal(offers.QOPs, []sasl.QOP{sasl.QOPPrivacy}) {
+		t.Errorf("%s offers %+v", name, offers)
+	}
 }
 
 // nameNodeGoes kills the active NameNode under files that are open by a ticket and by a token, and gives the token.
 func nameNodeGoes(ctx context.Context, t *testing.T, c *cluster.Cluster) *creds.Token {
 	t.Helper()
 	login := fromKeytab(t, c, alice)
+	var seen agreements
 	o := nameNodeOptions(t, c, login)
+	o.Opened = seen.add
 	o.User = yarnrpc.UserInformation{Effective: bob, Real: alice}
 	token, err := nameNode(t, c, o).DelegationToken(ctx, fileService(t, c), confOf(t, c).Get("yarn.resourcemanager.principal"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	seen.check(t, 1, sasl.QOPPrivacy, "KERBEROS")
 	all := &creds.Credentials{Tokens: map[string]*creds.Token{token.Service: token}}
+	var byTicket, byToken tap
 	both := map[string]*dfs.FS{
-		"/tmp/by-ticket": newFS(t, c, dfs.Options{User: bob, RealUser: alice, Login: login}),
-		"/tmp/by-token":  newFS(t, c, dfs.Options{User: bob, Credentials: func() *creds.Credentials { return all }}),
+		"/tmp/by-ticket": newFS(t, c, dfs.Options{User: bob, RealUser: alice, Login: login, Dial: byTicket.dial}),
+		"/tmp/by-token":  newFS(t, c, dfs.Options{User: bob, Credentials: func() *creds.Credentials { return all }, Dial: byToken.dial}),
 	}
 	for path, files := range both {
 		if err := files.WriteFile(ctx, path, []byte(path), 0o600); err != nil {
@@ -77,7 +121,13 @@ func nameNodeGoes(ctx context.Context, t *testing.T, c *cluster.Cluster) *creds.
 		if err := files.WriteFile(ctx, path+"-again", []byte(path), 0o600); err != nil {
 			t.Error(err)
 		}
+		for _, socket := range []*tap{&byTicket, &byToken} {
+			socket.check(t, path, false, false) // neither as an argument nor as the file's content
+		}
 	}
+	byTicket.check(t, "GSSAPI", true, true)
+	byToken.check(t, "GSSAPI", false, true) // it was offered
+	byToken.check(t, "qop=auth-conf", true, false)
 	return token
 }
 
@@ -89,16 +139,18 @@ func resourceManagerGoes(ctx context.Context, t *testing.T, c *cluster.Cluster, 
 	o := options(t, c, fromKeytab(t, c, alice))
 	o.RPC.User = yarnrpc.UserInformation{Effective: bob, Real: alice}
 	o.Policy = yarnclient.DefaultPolicy() // Hadoop's own lets half a minute pass between two tries
+	var byTicket, byToken, toRM, toNM agreements
+	o.RPC.Opened = byTicket.add
 	client := newClient(t, o)
 	token, err := client.DelegationToken(ctx, bob)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.RPC.User = yarnrpc.UserInformation{}
-	o.RPC.Login, o.RPC.Token = nil, creds.Fixed(token)
+	o.RPC.Login, o.RPC.Token, o.RPC.Opened = nil, creds.Fixed(token), byToken.add
 	bearer := newClient(t, o)
 	report := submitUnmanaged(ctx, t, client, file)
-	rm, nm := connect(t, c, report)
+	rm, nm := connect(t, c, report, &toRM, &toNM)
 	if _, err := rm.Register(ctx, amrm.RegisterRequest{Host: "localhost", RPCPort: -1}); err != nil {
 		t.Fatal(err)
 	}
@@ -111,21 +163,27 @@ func resourceManagerGoes(ctx context.Context, t *testing.T, c *cluster.Cluster, 
 		t.Fatal(err)
 	}
 	runOneAfterResync(ctx, t, rm, nm)
-	if second, err := c.ActiveRM(ctx); err != nil || second == first {
+	second, err := c.ActiveRM(ctx)
+	if err != nil || second == first {
 		t.Errorf("%s is active after %s was killed: %v", second, first, err)
 	}
+	underPrivacy(ctx, t, c, second, confOf(t, c).Get("yarn.resourcemanager.address.rm"+second[len(second)-1:]))
 	for name, client := range map[string]*yarnclient.Client{"the ticket": client, "the token": bearer} {
 		if got, err := client.ApplicationReport(ctx, report.ID); err != nil || got.User != bob {
 			t.Errorf("with %s: the application is %s's, %v", name, got.User, err)
 		}
 	}
-	o.RPC.Login, o.RPC.Token = fromKeytab(t, c, bob), nil
+	o.RPC.Login, o.RPC.Token, o.RPC.Opened = fromKeytab(t, c, bob), nil, byTicket.add
 	if _, err := newClient(t, o).RenewDelegationToken(ctx, token); err != nil {
 		t.Errorf("renew the token where it was not issued: %v", err)
 	}
 	if err := rm.Finish(ctx, records.FinalSucceeded, "", ""); err != nil {
 		t.Error(err)
 	}
+	byTicket.check(t, 2, sasl.QOPPrivacy, "KERBEROS")
+	byToken.check(t, 1, sasl.QOPPrivacy, "TOKEN")
+	toRM.check(t, 2, sasl.QOPPrivacy, "TOKEN")
+	toNM.check(t, 1, sasl.QOPPrivacy, "TOKEN")
 }
 
 // submitUnmanaged submits an application whose ApplicationMaster is the test, and waits until it may register: the
@@ -154,8 +212,8 @@ func submitUnmanaged(ctx context.Context, t *testing.T, client *yarnclient.Clien
 	return report
 }
 
-// connect makes the clients of an ApplicationMaster.
-func connect(t *testing.T, c *cluster.Cluster, of records.ApplicationReport) (*amrm.Client, *nmclient.Client) {
+// connect makes the clients of an ApplicationMaster, whose connections are to be noted.
+func connect(t *testing.T, c *cluster.Cluster, of records.ApplicationReport, rmSeen, nmSeen *agreements) (*amrm.Client, *nmclient.Client) {
 	t.Helper()
 	conf := confOf(t, c)
 	toRM, err := amrm.FromConf(conf)
@@ -163,10 +221,12 @@ func connect(t *testing.T, c *cluster.Cluster, of records.ApplicationReport) (*a
 		t.Fatal(err)
 	}
 	toRM.Attempt, toRM.Token, toRM.Policy = of.Attempt, of.AMRMToken, yarnrpc.Policy{}
+	toRM.RPC.Opened = rmSeen.add
 	toNM, err := nmclient.FromConf(conf)
 	if err != nil {
 		t.Fatal(err)
 	}
+	toNM.RPC.Opened = nmSeen.add
 	rm, nm := amrm.New(toRM), nmclient.New(toNM)
 	t.Cleanup(func() {
 		if err := rm.Close(); err != nil {
