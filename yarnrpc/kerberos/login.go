@@ -2,6 +2,7 @@ package kerberos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -135,6 +136,9 @@ func (l *Login) affirm(ctx context.Context) error {
 func (l *Login) due() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.tgt == nil { // dropped meanwhile
+		return time.Time{}
+	}
 	return l.tgt.start.Add(l.tgt.end.Sub(l.tgt.start) * 8 / 10)
 }
 
@@ -168,7 +172,13 @@ func (l *Login) obtain(ctx context.Context, service string) (*grant, error) {
 	if wanted.Realm == "" {
 		wanted.Realm = l.RealmOf(wanted.Host)
 	}
-	return obtain(ctx, l.conf, tgt, newName(wanted, nametype.KRB_NT_SRV_HST))
+	got, err := obtain(ctx, l.conf, tgt, newName(wanted, nametype.KRB_NT_SRV_HST))
+	if errors.Is(err, ErrExpired) { // by the KDC's clock, not by ours: the next try logs in anew
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.tgt = nil
+	}
+	return got, err
 }
 
 // granting gives the login's own ticket; the turn is ours.

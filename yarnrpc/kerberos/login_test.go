@@ -327,6 +327,33 @@ func TestRefusalsOfTheKDCSayWhatToDo(t *testing.T) {
 	}
 }
 
+// A KDC whose clock goes ahead takes the login's ticket for expired before the Login does:
+// the same one would be refused until it notices.
+func TestATicketThatTheKDCHoldsForExpiredIsReplaced(t *testing.T) {
+	refusal := messages.NewKRBError(ticketGranting("A"), "A", errorcode.KRB_AP_ERR_TKT_EXPIRED, "")
+	b, err := refusal.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kdc := &fakeKDC{life: time.Hour}
+	login := alice(t, kdc.listen(t))
+	if err := login.affirm(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	kdc.mu.Lock()
+	kdc.bytes = func([]byte) []byte { return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...) }
+	kdc.mu.Unlock()
+	if _, err := login.Ticket(t.Context(), "rm/host@A"); !errors.Is(err, ErrExpired) {
+		t.Fatalf("got %v, want ErrExpired", err)
+	}
+	kdc.mu.Lock()
+	kdc.bytes = nil
+	kdc.mu.Unlock()
+	if _, err := login.Ticket(t.Context(), "rm/host@A"); err != nil || kdc.log() != "krbtgt/A at A, rm/host at A, krbtgt/A at A, rm/host at A" {
+		t.Errorf("%v, asked for %s", err, kdc.log())
+	}
+}
+
 // One KDC of a realm that is away, or does not answer, is no reason to fail; the end of
 // the caller's patience is.
 func TestTheNextKDCIsAsked(t *testing.T) {
