@@ -9,7 +9,7 @@ import (
 )
 
 // OptionsFrom takes what a Hadoop configuration says of a client's connections:
-// their times, their protection and the size of answers (ipc.client.*,
+// their times, their logins, their protection and the size of answers (ipc.client.*,
 // ipc.ping.interval, ipc.maximum.response.length, hadoop.rpc.protection). A time of
 // 0 in the files switches off. Protocol, user and token are the caller's to fill in.
 func OptionsFrom(conf *hadoopconf.Conf) (Options, error) {
@@ -30,6 +30,13 @@ func OptionsFrom(conf *hadoopconf.Conf) (Options, error) {
 		if *d.to == 0 {
 			*d.to = -1
 		}
+	}
+	logins, err := conf.Int("ipc.client.connect.max.retries.on.sasl")
+	if err != nil {
+		return Options{}, err
+	}
+	if o.LoginRetries = int(logins); logins <= 0 {
+		o.LoginRetries = -1
 	}
 	size, err := conf.Size("ipc.maximum.response.length")
 	if err != nil {

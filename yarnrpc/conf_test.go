@@ -20,7 +20,7 @@ func TestOptionsFollowTheHadoopConfiguration(t *testing.T) {
 		want       yarnrpc.Options
 	}{
 		"Hadoop's defaults": {nil, yarnrpc.Options{
-			ConnectTimeout: 20 * time.Second, PingInterval: time.Minute, MaxIdle: 10 * time.Second, RPCTimeout: 2 * time.Minute,
+			ConnectTimeout: 20 * time.Second, PingInterval: time.Minute, MaxIdle: 10 * time.Second, RPCTimeout: 2 * time.Minute, LoginRetries: 5,
 			MaxResponse: 128 << 20, QOPs: []sasl.QOP{sasl.QOPAuthentication},
 		}},
 		"everything set": {map[string]string{
@@ -29,11 +29,12 @@ func TestOptionsFollowTheHadoopConfiguration(t *testing.T) {
 			"ipc.client.connection.maxidletime":            "1500",
 			"ipc.client.rpc-timeout.ms":                    "0",
 			"ipc.maximum.response.length":                  "64m",
+			"ipc.client.connect.max.retries.on.sasl":       "0",
 			"ipc.client.fallback-to-simple-auth-allowed":   "true",
 			"hadoop.rpc.protection":                        "privacy, integrity",
 			"hadoop.security.group.mapping.ldap.bind.user": "not for us",
 		}, yarnrpc.Options{
-			ConnectTimeout: 5 * time.Second, PingInterval: -1, MaxIdle: 1500 * time.Millisecond, RPCTimeout: -1,
+			ConnectTimeout: 5 * time.Second, PingInterval: -1, MaxIdle: 1500 * time.Millisecond, RPCTimeout: -1, LoginRetries: -1,
 			MaxResponse: 64 << 20, AllowSimpleFallback: true, QOPs: []sasl.QOP{sasl.QOPPrivacy, sasl.QOPIntegrity},
 		}},
 	} {

@@ -56,6 +56,11 @@ type Options struct {
 	// Login logs in with Kerberos at servers that want it and for which there is no
 	// token. Nil: no Kerberos.
 	Login Login
+	// LoginRetries bounds the further logins of a call where a server refused the one with
+	// a ticket of Login's: each is with a new ticket, and after a wait of up to 5 s, at
+	// random (ipc.client.connect.max.retries.on.sasl, 5). Of several addresses, all are
+	// tried before each wait.
+	LoginRetries int
 	// ServerPrincipal is who servers must be where Login logs in, as configurations
 	// say it: primary/host@REALM, where _HOST stands for the server's own host
 	// (yarn.resourcemanager.principal and its like). Empty: none is trusted.
@@ -120,6 +125,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxCalls <= 0 {
 		o.MaxCalls = 100
+	}
+	if o.LoginRetries == 0 {
+		o.LoginRetries = 5
 	}
 	if o.Dial == nil {
 		o.Dial = (&net.Dialer{}).DialContext // keep-alive every 15 s is its default

@@ -57,7 +57,9 @@ type tries struct {
 	retries   int  // of the same server
 	timeouts  bool // a connection has not come about in time
 	refusals  int  // of hosts where another may do better
-	logins    int
+	renewals  int  // of what is shown for a login
+	relogins  int  // with new tickets
+	logins    int  // how many of these there may be
 	waits     int
 }
 
@@ -85,12 +87,30 @@ func (t *tries) next(v Verdict, now time.Time) (wait time.Duration, again bool) 
 		t.refusals++
 		return 0, v.OneHost && t.refusals < t.addresses
 	case Reauth:
-		t.logins++
-		return 0, t.logins == 1
+		if v.OneHost {
+			return t.relogin(now)
+		}
+		t.renewals++
+		return 0, t.renewals == 1
 	}
 	wait = t.policy.delay(t.waits, rand.Float64()) // spreads load, hides nothing
 	t.waits++
 	return wait, t.inTime(now.Add(wait))
+}
+
+// loginWait bounds the waits before logins with a new ticket (ipc.Client's
+// handleSaslConnectionFailure): servers take those of one moment for a replay.
+const loginWait = 5 * time.Second
+
+// relogin is next after a ticket that a host refused: the other hosts come before a wait.
+func (t *tries) relogin(now time.Time) (wait time.Duration, again bool) {
+	t.refusals++
+	if t.refusals%t.addresses != 0 {
+		return 0, t.refusals < t.addresses || t.inTime(now)
+	}
+	t.relogins++
+	wait = rand.N(loginWait) + time.Millisecond // spreads load, hides nothing
+	return wait, t.relogins <= t.logins && t.inTime(now.Add(wait))
 }
 
 // limit is how many failovers or retries there may be. 0: any number.

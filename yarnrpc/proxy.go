@@ -24,7 +24,8 @@ import (
 // A call that may have been executed is tried again only if that does no harm. Where
 // it was given up, MaybeSent tells what may have become of it. A token that a server
 // does not take for a login is asked for once more, as it may just have been rolled
-// over. Judge has what is done after which error.
+// over, and so is a ticket that has expired; one that a server refused is asked for
+// as often as Options.LoginRetries says. Judge has what is done after which error.
 type Proxy struct {
 	addresses []string
 	o         Options
@@ -72,7 +73,7 @@ func (p *Proxy) Call(ctx context.Context, method string, request, response proto
 		return &CallError{Address: "no server", Method: method, Err: errNoAddress}
 	}
 	id := p.identity.call(p.o.Protocol, method)
-	state := tries{policy: p.policy, addresses: len(p.addresses), began: time.Now()}
+	state := tries{policy: p.policy, addresses: len(p.addresses), logins: p.o.LoginRetries, began: time.Now()}
 	failed := failures{method: method}
 	for {
 		l, err := p.try(ctx, id, request, response)
@@ -91,8 +92,11 @@ func (p *Proxy) Call(ctx context.Context, method string, request, response proto
 			return failed.report(err, state)
 		}
 		state.timeouts = state.timeouts || errors.Is(err, ErrConnectTimeout)
+		if p.o.Login != nil && l.err != nil && errors.Is(err, ErrSASL) {
+			verdict.Action = Reauth // the ticket that did not do has been dropped
+		}
 		wait, again := state.next(verdict, time.Now())
-		if !again || verdict.Action == Reauth && (l.err == nil || p.o.Token == nil) {
+		if !again || verdict.Action == Reauth && (l.err == nil || p.o.Token == nil && p.o.Login == nil) {
 			return failed.report(err, state)
 		}
 		p.o.Logger.WithFields(logrus.Fields{"method": method, "address": l.address, "wait": wait}).

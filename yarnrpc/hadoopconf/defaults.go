@@ -32,6 +32,8 @@ func coreDefault(name string) string {
 		return "10"
 	case "ipc.client.connect.max.retries.on.timeouts":
 		return "45"
+	case "ipc.client.connect.max.retries.on.sasl":
+		return "5"
 	case "ipc.client.connect.retry.interval": // ms
 		return "1000"
 	case "ipc.client.connection.maxidletime": // ms
