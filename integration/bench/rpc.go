@@ -2,17 +2,12 @@ package main
 
 import (
 	"context"
-	"embed"
 	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/integration/cluster/artifacts"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
@@ -154,35 +149,4 @@ func idleApplication(ctx context.Context, client *yarnclient.Client) (records.Ap
 		ID: created.ID, Name: "bench", Unmanaged: true, Resource: records.Resource{MemoryMB: 128, VCores: 1},
 	})
 	return created.ID, err
-}
-
-// javaSources are what stands beside our programs.
-//
-//go:embed asks/Asks.java calls/Calls.java
-var javaSources embed.FS
-
-// compileJava gives the command of a class beside a program of ours, without its
-// arguments.
-func compileJava(ctx context.Context, r *rig, program, class string) ([]string, error) {
-	jars, err := artifacts.Fetch(ctx, r.cluster.Version())
-	if err != nil {
-		return nil, err
-	}
-	java, err := artifacts.FindJava()
-	if err != nil {
-		return nil, err
-	}
-	text, err := javaSources.ReadFile(program + "/" + class + ".java")
-	if err != nil {
-		return nil, err
-	}
-	source, classes := filepath.Join(r.scratch, class+".java"), filepath.Join(r.scratch, "classes")
-	if err := os.WriteFile(source, text, 0o644); err != nil {
-		return nil, err
-	}
-	compile := exec.CommandContext(ctx, filepath.Join(filepath.Dir(java), "javac"), "-d", classes, "-cp", jars.Classpath(), source)
-	if out, err := compile.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("compile %s: %w\n%s", source, err, out)
-	}
-	return []string{java, "-cp", jars.Classpath(r.cluster.ConfDir(), classes), class}, nil
 }
