@@ -66,7 +66,9 @@ type Ask struct {
 	// it YARN waits for a while before it settles for others: as many of its
 	// chances as yarn.scheduler.capacity.node-locality-delay says for another host
 	// of the rack, and rack-locality-additional-delay for another rack. To relax a
-	// strict ask at a time of one's own, set it again.
+	// strict ask at a time of one's own, set it again. Racks alone are not enough for a
+	// strict ask under a CapacityScheduler whose node-locality-delay is above 0, as by
+	// default: it waits for ever, as records.MasterPlace tells; name the hosts, too.
 	Strict bool
 	// Enforce forbids YARN to promote or demote containers by itself
 	// (ExecutionTypeRequest#getEnforceExecutionType).
