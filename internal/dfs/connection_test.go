@@ -112,7 +112,7 @@ func TestASecureClusterNeedsALogin(t *testing.T) {
 		"a token goes before all":     {Options{Conf: secure, Login: new(kerberos.Login), Credentials: func() *creds.Credentials { return have }}, nil, token},
 		"nothing, to an open cluster": {Options{Conf: new(hadoopconf.Conf)}, nil, nil},
 	} {
-		got, err := tokens("127.0.0.1", tc.options)(t.Context(), t.Context(), "127.0.0.1:8020")
+		got, err := tokens("127.0.0.1", tc.options)(t.Context(), "127.0.0.1:8020")
 		if got != tc.token || !errors.Is(err, tc.err) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
