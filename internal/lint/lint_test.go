@@ -203,7 +203,7 @@ func TestTextRules(t *testing.T) {
 		"see /user/root/file and /workspace": 0,
 		"hdfs://nn:8020/work/out":            0,
 		"a network/work/load":                0,
-		"dir := \"/work/main\"":              1,
+		"dir := \"/work/there\"":             1,
 		"HOME=/root/":                        1,
 		"fetched from " + strings.Join([]string{"repo", "maven", "apache", "org"}, ".") + ".": 1,
 	} {

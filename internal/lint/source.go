@@ -35,7 +35,7 @@ var clockFunctions = [...]string{"Now", "Since", "Until", "Sleep", "After", "Aft
 var (
 	generatedLine = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 	// machinePath is an absolute path that only one machine has. It must not match inside a longer path: /user/root/ is HDFS's.
-	machinePath  = regexp.MustCompile("(^|[\\s\"'`=:(,])/(work|root|home/[a-z]+|tmp/brief)/")
+	machinePath  = regexp.MustCompile("(^|[\\s\"'`=:(,])/(work|root|home/[a-z]+)/")
 	registryHost = compileHosts()
 )
 
