@@ -14,7 +14,7 @@ type Policy struct {
 	// BaseDelay is the first wait; 0: 1 s (ipc.client.connect.retry.interval). Each
 	// is twice the one before, up to MaxDelay, and then spread at random from half
 	// to one and a half of it. Where BaseDelay is greater than MaxDelay, as when that
-	// is 0, every wait is BaseDelay, unspread.
+	// is 0, every wait is BaseDelay, spread likewise.
 	BaseDelay, MaxDelay time.Duration
 	// MaxFailovers bounds the changes from a server that failed, and the waits for one
 	// that asked for it. 0: no bound but MaxWait. Of several addresses, all are tried
@@ -34,12 +34,10 @@ func (p Policy) delay(n int, random float64) time.Duration {
 	if d <= 0 {
 		d = defaultBaseDelay
 	}
-	if d > p.MaxDelay {
-		return d
-	}
+	limit := max(d, p.MaxDelay)
 	for range n {
-		if d = 2 * d; d >= p.MaxDelay {
-			d = p.MaxDelay
+		if d = 2 * d; d >= limit {
+			d = limit
 			break
 		}
 	}

@@ -20,4 +20,11 @@ func TestWaitsGrowToTheirLimitAndAreSpread(t *testing.T) {
 			t.Errorf("wait %d is up to %v", n, got)
 		}
 	}
+	for _, p := range []Policy{{BaseDelay: time.Second}, {}, {BaseDelay: time.Second, MaxDelay: time.Millisecond}} {
+		for n := range 3 {
+			if least, most := p.delay(n, 0), p.delay(n, 0.75); least != time.Second/2 || most != time.Second*5/4 {
+				t.Errorf("%+v: wait %d is from %v to %v", p, n, least, most)
+			}
+		}
+	}
 }

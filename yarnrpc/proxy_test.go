@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -159,8 +160,8 @@ func TestAProxyWaitsForAServerThatComesBack(t *testing.T) {
 		if got, err := ask(t.Context(), proxy, method, 7); err != nil || got != 7 {
 			t.Errorf("got %d, %v", got, err)
 		}
-		if took := time.Since(began); took != 5*time.Second {
-			t.Errorf("took %v, want 5 waits of 1s", took)
+		if took := time.Since(began); took < 4500*time.Millisecond || took >= 6*time.Second {
+			t.Errorf("took %v, and waits are of half to one and a half of a second", took)
 		}
 		server.Disconnect() // it restarts
 		if got, err := ask(t.Context(), proxy, method, 8); err != nil || got != 8 {
@@ -229,9 +230,9 @@ func TestACallThatIsGivenUpSaysWhereAndHowLongItWasTried(t *testing.T) {
 		n := newNetwork(t, map[string]*rpctest.Server{"rm2:1": {Handler: standby}})
 		proxy := n.proxy(t, yarnrpc.Policy{MaxWait: 5 * time.Second, BaseDelay: 2 * time.Second}, "rm1:1", "rm2:1")
 		_, err := ask(t.Context(), proxy, method, 1)
-		want := "getApplicationReport on rm1:1, rm2:1: given up after 6 tries in 4s: " +
-			"rm1:1: dial tcp: connection refused; rm2:1: StandbyException: not me"
-		if err == nil || err.Error() != want {
+		want := regexp.MustCompile("^getApplicationReport on rm1:1, rm2:1: given up after ([468]|10) tries in [2-5](\\.[0-9]{1,3})?s: " +
+			"rm1:1: dial tcp: connection refused; rm2:1: StandbyException: not me$")
+		if err == nil || !want.MatchString(err.Error()) {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 		if !errors.Is(err, syscall.ECONNREFUSED) || !errors.Is(err, yarnrpc.ErrStandby) || yarnrpc.MaybeSent(err) {
@@ -249,15 +250,15 @@ func TestACallThatIsGivenUpSaysWhereAndHowLongItWasTried(t *testing.T) {
 func TestPoliciesBoundTheTries(t *testing.T) {
 	for name, tc := range map[string]struct {
 		policy yarnrpc.Policy
-		dials  int
-		took   time.Duration
+		dials  [2]int     // at least and at most, as waits are of half to one and a half
+		took   [2]float64 // seconds
 	}{
-		"one try":                     {yarnrpc.Policy{}, 1, 0},
-		"fixed waits":                 {yarnrpc.Policy{MaxWait: 10 * time.Second, BaseDelay: 3 * time.Second}, 4, 9 * time.Second},
-		"waits that are not set":      {yarnrpc.Policy{MaxWait: 10 * time.Second}, 11, 10 * time.Second},
-		"no time for a wait":          {yarnrpc.Policy{MaxWait: 2 * time.Second, BaseDelay: 3 * time.Second}, 1, 0},
-		"a number of failovers":       {yarnrpc.Policy{MaxWait: -1, BaseDelay: time.Second, MaxFailovers: 4}, 5, 4 * time.Second},
-		"waits that grow to a bound ": {yarnrpc.Policy{MaxWait: time.Hour, BaseDelay: time.Second, MaxDelay: 8 * time.Second, MaxFailovers: 6}, 7, 0},
+		"one try":                    {yarnrpc.Policy{}, [2]int{1, 1}, [2]float64{0, 0}},
+		"waits that do not grow":     {yarnrpc.Policy{MaxWait: 10 * time.Second, BaseDelay: 3 * time.Second}, [2]int{3, 7}, [2]float64{5.5, 10}},
+		"waits that are not set":     {yarnrpc.Policy{MaxWait: 10 * time.Second}, [2]int{7, 21}, [2]float64{8.5, 10}},
+		"no time for a wait":         {yarnrpc.Policy{MaxWait: time.Second, BaseDelay: 3 * time.Second}, [2]int{1, 1}, [2]float64{0, 0}},
+		"a number of failovers":      {yarnrpc.Policy{MaxWait: -1, BaseDelay: time.Second, MaxFailovers: 4}, [2]int{5, 5}, [2]float64{2, 6}},
+		"waits that grow to a bound": {yarnrpc.Policy{MaxWait: time.Hour, BaseDelay: time.Second, MaxDelay: 8 * time.Second, MaxFailovers: 6}, [2]int{7, 7}, [2]float64{15.5, 46.5}}, // 1 2 4 8 8 8
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -267,16 +268,11 @@ func TestPoliciesBoundTheTries(t *testing.T) {
 				if _, err := ask(t.Context(), proxy, method, 1); !errors.Is(err, syscall.ECONNREFUSED) {
 					t.Errorf("got %v", err)
 				}
-				took := time.Since(began)
-				if tc.policy.MaxDelay > tc.policy.BaseDelay { // 1 2 4 8 8 8, each from half to one and a half
-					if took < 15500*time.Millisecond || took > 46500*time.Millisecond {
-						t.Errorf("took %v", took)
-					}
-				} else if took != tc.took {
-					t.Errorf("took %v, want %v", took, tc.took)
+				if took := time.Since(began).Seconds(); took < tc.took[0] || took > tc.took[1] {
+					t.Errorf("took %v s, want %v", took, tc.took)
 				}
-				if n.dials["rm:1"] != tc.dials {
-					t.Errorf("%d dials, want %d", n.dials["rm:1"], tc.dials)
+				if dials := n.dials["rm:1"]; dials < tc.dials[0] || dials > tc.dials[1] {
+					t.Errorf("%d dials, want %v", dials, tc.dials)
 				}
 			})
 		})
@@ -339,7 +335,7 @@ func TestAnswersThatNoRetryWouldChangeAreNotRetried(t *testing.T) {
 					seen.Add(1)
 					return nil, rpctest.Exception(class, "because")
 				}}})
-				proxy := n.proxy(t, yarnrpc.Policy{MaxWait: 2 * time.Second, BaseDelay: time.Second}, "rm:1")
+				proxy := n.proxy(t, yarnrpc.Policy{MaxWait: -1, BaseDelay: time.Second, MaxFailovers: 2}, "rm:1")
 				_, err := ask(t.Context(), proxy, method, 1)
 				var remote *yarnrpc.RemoteError
 				if !errors.As(err, &remote) || seen.Load() != tries {
