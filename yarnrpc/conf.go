@@ -31,6 +31,13 @@ func OptionsFrom(conf *hadoopconf.Conf) (Options, error) {
 			*d.to = -1
 		}
 	}
+	pings, err := conf.Bool("ipc.client.ping")
+	if err != nil {
+		return Options{}, err
+	}
+	if !pings {
+		o.PingInterval = -1
+	}
 	logins, err := conf.Int("ipc.client.connect.max.retries.on.sasl")
 	if err != nil {
 		return Options{}, err

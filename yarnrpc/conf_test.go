@@ -37,6 +37,10 @@ func TestOptionsFollowTheHadoopConfiguration(t *testing.T) {
 			ConnectTimeout: 5 * time.Second, PingInterval: -1, MaxIdle: 1500 * time.Millisecond, RPCTimeout: -1, LoginRetries: -1,
 			MaxResponse: 64 << 20, AllowSimpleFallback: true, QOPs: []sasl.QOP{sasl.QOPPrivacy, sasl.QOPIntegrity},
 		}},
+		"no pings, whatever their interval": {map[string]string{"ipc.client.ping": "false", "ipc.ping.interval": "5000"}, yarnrpc.Options{
+			ConnectTimeout: 20 * time.Second, PingInterval: -1, MaxIdle: 10 * time.Second, RPCTimeout: 2 * time.Minute, LoginRetries: 5,
+			MaxResponse: 128 << 20, QOPs: []sasl.QOP{sasl.QOPAuthentication},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := yarnrpc.OptionsFrom(new(hadoopconf.Conf).With("test", tc.properties))

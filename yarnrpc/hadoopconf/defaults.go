@@ -38,6 +38,8 @@ func coreDefault(name string) string {
 		return "1000"
 	case "ipc.client.connection.maxidletime": // ms
 		return "10000"
+	case "ipc.client.ping":
+		return "true"
 	case "ipc.ping.interval": // ms
 		return "60000"
 	case "ipc.client.rpc-timeout.ms":
