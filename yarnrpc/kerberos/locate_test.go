@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/kdctest"
 )
 
 // unlisted is a configuration of a realm whose KDCs DNS has to say.
@@ -90,8 +92,8 @@ func TestADNSThatIsForbiddenIsNotAsked(t *testing.T) {
 
 // A ticket is got with what DNS says, and doctor's probe looks there, too.
 func TestTicketsOfARealmThatDNSKnows(t *testing.T) {
-	kdc := &fakeKDC{life: time.Hour}
-	listed := kdc.listen(t)
+	kdc := &kdctest.KDC{Life: time.Hour}
+	listed := listen(t, kdc)
 	there, err := net.ResolveTCPAddr("tcp", listed.Realms[0].KDC[0])
 	if err != nil {
 		t.Fatal(err)

@@ -1,27 +1,21 @@
 package kerberos
 
 import (
-	"encoding/binary"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/jcmturner/gokrb5/v8/iana/errorcode"
-	"github.com/jcmturner/gokrb5/v8/messages"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/kdctest"
 )
 
-// refuses makes a fake KDC say no, at a time of its own.
-func refuses(t *testing.T, clock time.Time) *fakeKDC {
-	t.Helper()
-	refusal := messages.NewKRBError(ticketGranting("A"), "A", errorcode.KDC_ERR_BADOPTION, "")
-	refusal.STime, refusal.Susec = clock.Truncate(time.Second), clock.Nanosecond()/1000
-	b, err := refusal.Marshal()
-	if err != nil {
-		t.Fatal(err)
+// refuses is a KDC that says no, at a time of its own.
+func refuses(clock time.Time) *kdctest.KDC {
+	return &kdctest.KDC{
+		Clock:  func() time.Time { return clock },
+		Refuse: func(string) int32 { return errorcode.KDC_ERR_BADOPTION },
 	}
-	return &fakeKDC{life: time.Hour, bytes: func([]byte) []byte {
-		return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...)
-	}}
 }
 
 // A clock that is off must be seen though nobody can log in because of it, and a KDC that is away
@@ -29,7 +23,7 @@ func refuses(t *testing.T, clock time.Time) *fakeKDC {
 func TestEveryKDCTellsItsTime(t *testing.T) {
 	const ahead = 20 * time.Minute
 	began := time.Now()
-	conf := refuses(t, began.Add(ahead)).listen(t)
+	conf := listen(t, refuses(began.Add(ahead)))
 	there := conf.Realms[0].KDC[0]
 	conf.Realms[0].KDC = append(conf.Realms[0].KDC, "127.0.0.1:1")
 	kdcs, err := conf.Probe(t.Context(), Principal{Service: "alice"})
@@ -45,13 +39,13 @@ func TestEveryKDCTellsItsTime(t *testing.T) {
 }
 
 func TestWhatIsNoKDCTellsNoTime(t *testing.T) {
-	for name, kdc := range map[string]*fakeKDC{
-		"an answer that no KDC gives": {bytes: func([]byte) []byte { return []byte{0, 0, 0, 4, 'H', 'T', 'T', 'P'} }},
-		"no end":                      {bytes: func([]byte) []byte { return []byte{0xff, 0xff, 0xff, 0xff} }},
-		"a ticket":                    {life: time.Hour},
+	for name, kdc := range map[string]*kdctest.KDC{
+		"an answer that no KDC gives": {Bytes: func([]byte) []byte { return []byte{0, 0, 0, 4, 'H', 'T', 'T', 'P'} }},
+		"no end":                      {Bytes: func([]byte) []byte { return []byte{0xff, 0xff, 0xff, 0xff} }},
+		"a ticket":                    {Life: time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
-			kdcs, err := kdc.listen(t).Probe(t.Context(), Principal{Service: "alice", Realm: "B"})
+			kdcs, err := listen(t, kdc).Probe(t.Context(), Principal{Service: "alice", Realm: "B"})
 			if err != nil || len(kdcs) != 1 || !errors.Is(kdcs[0].Err, ErrReply) || !kdcs[0].Clock.IsZero() {
 				t.Errorf("got %+v, %v, want ErrReply", kdcs, err)
 			}
