@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"net"
+	"os"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/kdctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
@@ -38,6 +41,35 @@ func (l *alices) Ticket(_ context.Context, service string) (*sasl.Ticket, error)
 }
 
 func (l *alices) Forget(service string) { l.forgotten = append(l.forgotten, service) }
+
+// startKDC serves until the test ends.
+func startKDC(t *testing.T) *kdctest.KDC {
+	t.Helper()
+	kdc := &kdctest.KDC{Life: time.Hour}
+	if err := kdc.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeOrFail(t, kdc) })
+	return kdc
+}
+
+// keytabLogin is a login of alice's by her keytab, at the KDCs of conf.
+func keytabLogin(t *testing.T, conf *kerberos.Config) *kerberos.Login {
+	t.Helper()
+	b, err := kdctest.Keytab()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "keytab")
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	login, err := kerberos.FromKeytab(conf, "alice", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return login
+}
 
 func state(s commonpb.RpcSaslProto_SaslState, token []byte) *commonpb.RpcSaslProto {
 	return &commonpb.RpcSaslProto{State: s.Enum(), Token: token}
@@ -74,7 +106,7 @@ func authenticator(t *testing.T, conn net.Conn, requests <-chan wire.Request, gs
 			continue
 		}
 		user, layer, err := gss.Finish(r.SASL.GetToken())
-		if err != nil || user != "alice@REALM" {
+		if err != nil || user != "alice@REALM" && user != kdctest.Alice {
 			t.Errorf("%q logs in: %v", user, err)
 		}
 		send(t, conn, wire.CallSASL, nil, state(commonpb.RpcSaslProto_SUCCESS, nil), nil)

@@ -8,8 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jcmturner/gokrb5/v8/iana/errorcode"
+
 	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/kdctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
@@ -140,4 +143,48 @@ func TestAnExpiredTicketIsAskedForOnceMore(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Proxy, Login and KDC together: where the KDC holds the login's ticket for expired, and the
+// Login does not yet, the call must not fail, nor ask the KDC more than once for what is to
+// replace it.
+func TestAnExpiredTicketIsReplacedOnceAndTheCallSucceeds(t *testing.T) {
+	kdc := startKDC(t) // out of the bubble, as it waits for the network
+	synctest.Test(t, func(t *testing.T) {
+		began, refused := time.Now(), false
+		kdc.Change(func() {
+			kdc.Clock = func() time.Time { return began }
+			kdc.Refuse = func(service string) int32 {
+				if service == "krbtgt/A" || refused {
+					return 0
+				}
+				refused = true
+				return errorcode.KRB_AP_ERR_TKT_EXPIRED
+			}
+		})
+		conf, err := kerberos.ParseConfig("test", kdc.Conf())
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := withLogin(options(), keytabLogin(t, conf))
+		o.ServerPrincipal = "rm/_HOST@A"
+		server := scripted(options(), func(conn net.Conn, requests <-chan wire.Request) {
+			authenticator(t, conn, requests, &sasl.GSSAPIServer{Key: kdctest.ServiceKey(), QOPs: []sasl.QOP{sasl.QOPAuthentication}})
+			send(t, conn, firstCall(requests).ID, nil, answer(7), nil) // to nobody where there is no ticket
+		})
+		connections := 0
+		o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			connections++
+			return server.Dial(ctx, network, address)
+		}
+		proxy := yarnrpc.NewProxy([]string{"server:1"}, o, patient)
+		defer closeOrFail(t, proxy)
+		if got, err := ask(t.Context(), proxy, method, 7); err != nil || got != 7 || connections != 2 {
+			t.Errorf("%d connections: %d, %v", connections, got, err)
+		}
+		const want = "krbtgt/A at A, rm/server at A, krbtgt/A at A, rm/server at A"
+		if got := kdc.Asked(); got != want {
+			t.Errorf("the kdc was asked for %s, want %s", got, want)
+		}
+	})
 }

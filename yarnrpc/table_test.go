@@ -6,12 +6,14 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/jcmturner/gokrb5/v8/iana/errorcode"
 	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 
@@ -19,6 +21,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/kdctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
@@ -31,11 +34,7 @@ type pair struct {
 	address string // the fake's
 	options yarnrpc.Options
 
-	// What befalls the first connection to rm1, the first login there, and every login;
-	// nil: nothing does.
-	first  func(context.Context) (net.Conn, error)
-	login  error
-	logins error
+	first func(context.Context) (net.Conn, error) // what befalls the first connection to rm1; nil: nothing does
 
 	mu      sync.Mutex // guards what follows
 	dialled []string
@@ -74,13 +73,6 @@ func (p *pair) dial(ctx context.Context, network, address string) (net.Conn, err
 		return p.first(ctx)
 	}
 	return p.fake.Dial(ctx, network, p.address)
-}
-
-// token fails as logins do; the fake believes those who have none.
-func (p *pair) token(context.Context, string) (*creds.Token, error) {
-	first := p.login
-	p.login = nil
-	return nil, errors.Join(first, p.logins)
 }
 
 func (p *pair) Levels() []logrus.Level { return []logrus.Level{logrus.WarnLevel} }
@@ -150,6 +142,7 @@ const (
 // Each row of the table, at a ResourceManager that has what the row says happen to it
 // once.
 func TestEachRowOfTheTableAtAResourceManager(t *testing.T) {
+	kdc := startKDC(t) // out of the bubbles, as it waits for the network
 	const ipc, yarn, sasl = "org.apache.hadoop.ipc.", "org.apache.hadoop.yarn.exceptions.", "javax.security.sasl.SaslException"
 	refuse := func(class string) func(*testing.T, *pair) {
 		return func(_ *testing.T, p *pair) {
@@ -157,11 +150,18 @@ func TestEachRowOfTheTableAtAResourceManager(t *testing.T) {
 			p.fake.Refuse(once, yarnfake.Before, class, "no")
 		}
 	}
-	login := func(err error) func(*testing.T, *pair) {
-		return func(_ *testing.T, p *pair) { p.login, p.options.Token = err, p.token }
+	login := func(spoil func(*kerberosLogin)) func(*testing.T, *pair) {
+		return func(t *testing.T, p *pair) { p.loginFirst(t, kdc, spoil) }
 	}
-	logins := func(err error) func(*testing.T, *pair) {
-		return func(_ *testing.T, p *pair) { p.logins, p.options.Token = err, p.token }
+	refuseTicket := func(code int32) func(*kerberosLogin) {
+		return func(l *kerberosLogin) {
+			l.refuse = func(service string) int32 {
+				if strings.HasPrefix(service, "krbtgt/") {
+					return 0
+				}
+				return code
+			}
+		}
 	}
 	dialling := func(err error) func(*testing.T, *pair) {
 		return func(_ *testing.T, p *pair) {
@@ -189,21 +189,25 @@ func TestEachRowOfTheTableAtAResourceManager(t *testing.T) {
 		}, inDoubt, inDoubt},
 		"nonsense from one host":       {func(_ *testing.T, p *pair) { p.first = says([]byte("\x00\x00\x00\x04\xff\xff\xff\xff")) }, bySecond, inDoubt},
 		"one host is no Hadoop server": {http, bySecond, inDoubt},
-		"login failed at one host":     {login(yarnrpc.ErrNoCommonAuth), bySecond, bySecond},
-		"another server than meant":    {login(&kerberos.ServerMismatchError{}), bySecond, bySecond},
-		"wrong clock":                  {logins(kerberos.ErrClockSkew), refused, refused},
-		"login refused by the kdc":     {logins(kerberos.ErrWrongKey), refused, refused},
-		"kdc away":                     {login(kerberos.ErrKDC), byFirst, byFirst},
-		"no valid ticket":              {login(kerberos.ErrExpired), byFirst, byFirst},
-		"unreachable":                  {dialling(syscall.ECONNREFUSED), bySecond, bySecond},
-		"unknown host":                 {dialling(&net.DNSError{Err: "no such host", Name: "rm1", IsNotFound: true}), bySecond, bySecond},
-		"no answer in time":            {silent, bySecond, inDoubt},
-		"connection lost":              {lost, bySecond, inDoubt},
-		"connection broken":            {func(_ *testing.T, p *pair) { p.first = p.breaks(&net.OpError{Op: "read", Err: syscall.ECONNRESET}) }, bySecond, inDoubt},
+		"login failed at one host":     {login(refuseTicket(errorcode.KDC_ERR_S_PRINCIPAL_UNKNOWN)), bySecond, bySecond},
+		"another server than meant":    {login(func(l *kerberosLogin) { l.server = "rm3" }), bySecond, bySecond},
+		"wrong clock":                  {login(func(l *kerberosLogin) { l.clock = l.clock.Add(20 * time.Minute) }), refused, refused},
+		"login refused by the kdc": {login(func(l *kerberosLogin) {
+			l.refuse = func(string) int32 { return errorcode.KDC_ERR_C_PRINCIPAL_UNKNOWN }
+		}), refused, refused},
+		"kdc away":          {login(func(l *kerberosLogin) { l.kdcs = []string{"127.0.0.1:1"} }), byFirst, byFirst},
+		"no valid ticket":   {login(refuseTicket(errorcode.KRB_AP_ERR_TKT_EXPIRED)), byFirst, byFirst},
+		"unreachable":       {dialling(syscall.ECONNREFUSED), bySecond, bySecond},
+		"unknown host":      {dialling(&net.DNSError{Err: "no such host", Name: "rm1", IsNotFound: true}), bySecond, bySecond},
+		"no answer in time": {silent, bySecond, inDoubt},
+		"connection lost":   {lost, bySecond, inDoubt},
+		"connection broken": {func(_ *testing.T, p *pair) { p.first = p.breaks(&net.OpError{Op: "read", Err: syscall.ECONNRESET}) }, bySecond, inDoubt},
 		"network failure": {func(_ *testing.T, p *pair) {
 			p.first = p.breaks(&net.OpError{Op: "read", Err: errors.New("cable pulled")})
 		}, bySecond, inDoubt},
-		"failure of the client's": {logins(errors.New("no such file")), refused, refused},
+		"failure of the client's": {func(_ *testing.T, p *pair) {
+			p.options.Token = func(context.Context, string) (*creds.Token, error) { return nil, errors.New("no such file") }
+		}, refused, refused},
 	}
 	for _, row := range yarnrpc.Rows() {
 		tc, there := rows[row.Class]
@@ -269,6 +273,14 @@ func (p *pair) end(err error) end {
 
 // wrongToken is a token that the ResourceManager does not take, and then the right one.
 func wrongToken(t *testing.T, p *pair) {
+	right := p.issue(t)
+	wrong := right
+	wrong.Password = []byte("guess")
+	p.options.Token = oneAfter(&wrong, &right)
+}
+
+// issue gets a token of the ResourceManager's.
+func (p *pair) issue(t *testing.T) creds.Token {
 	issuer := yarnrpc.NewProxy([]string{firstHost}, p.options, yarnrpc.Policy{})
 	var issued commonpb.GetDelegationTokenResponseProto
 	err := issuer.Call(t.Context(), "getDelegationToken", &commonpb.GetDelegationTokenRequestProto{Renewer: proto.String("alice")}, &issued)
@@ -277,20 +289,55 @@ func wrongToken(t *testing.T, p *pair) {
 		t.Fatal(err)
 	}
 	p.dialled = nil
-	right := creds.Token{
+	return creds.Token{
 		Identifier: issued.GetToken().GetIdentifier(), Password: issued.GetToken().GetPassword(),
 		Kind: issued.GetToken().GetKind(), Service: issued.GetToken().GetService(),
 	}
-	wrong := right
-	wrong.Password = []byte("guess")
-	first := true
-	p.options.Token = func(context.Context, string) (*creds.Token, error) {
-		if first {
-			first = false
-			return &wrong, nil
+}
+
+// oneAfter are the tokens of the first login and of those that follow.
+func oneAfter(first, then *creds.Token) func(context.Context, string) (*creds.Token, error) {
+	asked := false
+	return func(context.Context, string) (*creds.Token, error) {
+		if !asked {
+			asked = true
+			return first, nil
 		}
-		return &right, nil
+		return then, nil
 	}
+}
+
+// kerberosLogin is what a login by Kerberos meets.
+type kerberosLogin struct {
+	server string                            // the host that the server says it is
+	clock  time.Time                         // the KDC's
+	refuse func(service string) (code int32) // by the KDC; nil: it refuses nothing
+	kdcs   []string                          // of the realm
+}
+
+// loginFirst has the client log in by its keytab at the first server, which wants that, and
+// later by a token: the fake has no keys.
+func (p *pair) loginFirst(t *testing.T, kdc *kdctest.KDC, spoil func(*kerberosLogin)) {
+	token := p.issue(t)
+	conf, err := kerberos.ParseConfig("test", kdc.Conf())
+	if err != nil {
+		t.Fatal(err)
+	}
+	meets := kerberosLogin{server: "rm1", clock: time.Now(), kdcs: conf.Realms[0].KDC}
+	spoil(&meets)
+	conf.Realms[0].KDC = meets.kdcs
+	kdc.Change(func() {
+		kdc.Clock, kdc.Refuse = func() time.Time { return meets.clock }, meets.refuse
+	})
+	p.options.Login, p.options.ServerPrincipal = keytabLogin(t, conf), "rm/_HOST@A"
+	p.options.Token = oneAfter(nil, &token)
+	server := scripted(options(), func(conn net.Conn, requests <-chan wire.Request) {
+		<-requests
+		offer := kerberosOffer()
+		offer.ServerId = &meets.server
+		send(t, conn, wire.CallSASL, nil, offers(offer), nil)
+	})
+	p.first = func(ctx context.Context) (net.Conn, error) { return server.Dial(ctx, "tcp", firstHost) }
 }
 
 // silent is a server that has stopped with its connections open.
