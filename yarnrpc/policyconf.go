@@ -13,6 +13,10 @@ import (
 // grow from yarn.client.failover-sleep-base-ms to yarn.client.failover-sleep-max-ms, and
 // yarn.client.failover-max-attempts takes the place of the time; these three are that
 // interval and no number where they are not set.
+//
+// yarn.client.failover-retries and yarn.client.failover-retries-on-socket-timeouts are not
+// read: they are how often ipc.Client dials one ResourceManager in vain before the next is
+// tried, and a Proxy goes on to the next at once, which is what their default of 0 says.
 func ResourceManagerPolicy(conf *hadoopconf.Conf) (Policy, error) {
 	s := settings{conf: conf}
 	p := Policy{
@@ -48,6 +52,11 @@ func NodeManagerPolicy(conf *hadoopconf.Conf) (Policy, error) {
 // 15,000. Of one NameNode (ipc.Client): ipc.client.connect.max.retries, 10, and
 // ipc.client.connect.max.retries.on.timeouts, 45, at intervals of
 // ipc.client.connect.retry.interval, 1 s.
+//
+// dfs.client.failover.connection.retries and dfs.client.failover.connection.retries.on.timeouts
+// are not read: they are how often ipc.Client dials one NameNode of a nameservice in vain before
+// the next is tried, and a Proxy goes on to the next at once, which is what their default of 0
+// says. dfs.client.failover.random.order is about addresses: see hdfs.FromConf.
 func NameNodePolicy(conf *hadoopconf.Conf, nameservice bool) (Policy, error) {
 	s := settings{conf: conf}
 	p := Policy{MaxWait: -1}

@@ -40,7 +40,7 @@ func oneNameNodeIsIll(ctx context.Context, t *testing.T, c *cluster.Cluster) {
 // secondServes calls the nameservice with a ticket that is new: the first NameNode refuses, the second answers.
 func secondServes(ctx context.Context, t *testing.T, c *cluster.Cluster, refusal error) {
 	t.Helper()
-	conf := confOf(t, c)
+	conf := confOf(t, c).With("the test", map[string]string{"dfs.client.failover.random.order": "false"})
 	authority := strings.TrimPrefix(conf.Get("fs.defaultFS"), "hdfs://")
 	addresses, _, err := conf.NameNodes(authority)
 	if err != nil {

@@ -65,6 +65,8 @@ func hdfsDefault(name string) string {
 		return "500"
 	case "dfs.client.failover.sleep.max.millis":
 		return "15000"
+	case "dfs.client.failover.random.order":
+		return "true"
 	case "dfs.client.use.datanode.hostname":
 		return "false"
 	case "dfs.client.socket-timeout": // ms

@@ -2,6 +2,7 @@ package hdfs
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
@@ -34,8 +35,10 @@ type DialerOptions struct {
 }
 
 // FromConf takes from a Hadoop configuration how the NameNodes of an authority are
-// reached: a nameservice of dfs.nameservices, or a host with or without a port. user
-// is told to NameNodes that trust their clients. A login is the caller's to fill in:
+// reached: a nameservice of dfs.nameservices, or a host with or without a port. The
+// NameNodes of a nameservice are in an order of chance, so that not all clients begin at
+// the same one, unless dfs.client.failover.random.order is false. user is told to
+// NameNodes that trust their clients. A login is the caller's to fill in:
 // RPC.Token, for which TokenSource is made, and RPC.Login.
 //
 // Where the configuration is of an open cluster, a NameNode that takes no tokens is
@@ -48,6 +51,11 @@ func FromConf(conf *hadoopconf.Conf, authority, user string) (DialerOptions, err
 	)
 	if o.Addresses, nameservice, err = conf.NameNodes(authority); err != nil {
 		return DialerOptions{}, err
+	}
+	if nameservice {
+		if err := shuffle(o.Addresses, conf, authority); err != nil {
+			return DialerOptions{}, err
+		}
 	}
 	if o.RPC, err = yarnrpc.OptionsFrom(conf); err != nil {
 		return DialerOptions{}, err
@@ -66,6 +74,24 @@ func FromConf(conf *hadoopconf.Conf, authority, user string) (DialerOptions, err
 	}
 	o.Silence, err = conf.Duration("dfs.client.socket-timeout", time.Millisecond)
 	return o, err
+}
+
+// shuffle brings the NameNodes of a nameservice into an order of chance, if the
+// configuration is for that (AbstractNNFailoverProxyProvider.getRandomOrder): with the name
+// of the nameservice at the end of the property, or else for all of them.
+func shuffle(addresses []string, conf *hadoopconf.Conf, nameservice string) error {
+	property := "dfs.client.failover.random.order"
+	if _, isSet, err := conf.Lookup(property + "." + nameservice); err != nil {
+		return err
+	} else if isSet {
+		property += "." + nameservice
+	}
+	random, err := conf.Bool(property)
+	if err != nil || !random {
+		return err
+	}
+	rand.Shuffle(len(addresses), func(i, j int) { addresses[i], addresses[j] = addresses[j], addresses[i] }) // spreads load, hides nothing
+	return nil
 }
 
 // TokenService is the service of tokens for the NameNodes of an authority, by which

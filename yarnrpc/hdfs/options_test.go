@@ -1,6 +1,7 @@
 package hdfs
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -25,6 +26,8 @@ func pair() map[string]string {
 
 func TestFromConfKnowsNameservicesAndHosts(t *testing.T) {
 	t.Parallel()
+	inOrder := pair()
+	inOrder["dfs.client.failover.random.order"] = "false"
 	for name, tc := range map[string]struct {
 		authority string
 		addresses []string
@@ -35,7 +38,7 @@ func TestFromConfKnowsNameservicesAndHosts(t *testing.T) {
 		}},
 		"a host": {"nn3", []string{"nn3:8020"}, yarnrpc.Policy{MaxWait: -1, MaxFailovers: 10, MaxTimeouts: 45, BaseDelay: time.Second}},
 	} {
-		o, err := FromConf(settings(pair()), tc.authority, "me")
+		o, err := FromConf(settings(inOrder), tc.authority, "me")
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -47,6 +50,47 @@ func TestFromConfKnowsNameservicesAndHosts(t *testing.T) {
 		}
 		if o.Silence != time.Minute || o.UseDatanodeHostname || o.RPC.User.Effective != "me" || !o.RPC.AllowSimpleFallback {
 			t.Errorf("%s: %+v", name, o)
+		}
+	}
+}
+
+// Where all clients begin at the same NameNode, and that is not the active one, each of
+// their connections is made in vain first; who has said an order must get it.
+func TestNameNodesComeInAnOrderOfChance(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		all, own string // values of the property, "" for none
+		shuffled bool
+	}{
+		"by default":               {"", "", true},
+		"off":                      {"false", "", false},
+		"off for this nameservice": {"true", "false", false},
+		"on for this nameservice":  {"false", "true", true},
+	} {
+		values := pair()
+		for property, value := range map[string]string{"dfs.client.failover.random.order": tc.all, "dfs.client.failover.random.order.pair": tc.own} {
+			if value != "" {
+				values[property] = value
+			}
+		}
+		first := map[string]int{}
+		for range 200 {
+			o, err := FromConf(settings(values), "pair", "me")
+			if err != nil || len(o.Addresses) != 2 || o.Addresses[0] == o.Addresses[1] {
+				t.Fatalf("%s: %q, %v", name, o.Addresses, err)
+			}
+			first[o.Addresses[0]]++
+		}
+		if got := first["nn2:9000"] > 0; got != tc.shuffled || first["nn1:8020"] == 0 { // by chance once in 10^60
+			t.Errorf("%s: the first are %v", name, first)
+		}
+	}
+	for _, property := range []string{"dfs.client.failover.random.order", "dfs.client.failover.random.order.pair"} {
+		values := pair()
+		values[property] = "perhaps"
+		_, err := FromConf(settings(values), "pair", "me")
+		if fault, is := errors.AsType[*hadoopconf.ValueError](err); !is || fault.Name != property {
+			t.Errorf("%s is perhaps: %v, want a *ValueError that names it", property, err)
 		}
 	}
 }
