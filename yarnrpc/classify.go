@@ -42,7 +42,9 @@ func (a Action) String() string {
 	}
 }
 
-// Execution is what an error says of the call's execution.
+// Execution is what may have become of the call after an error of a class, whichever error
+// of that class it is. Of a single error MaybeSent counts: it knows whether this one came
+// before the call was sent, which a class whose errors come at any time cannot say.
 type Execution int
 
 const (
@@ -50,7 +52,8 @@ const (
 	NotExecuted Execution = iota + 1
 	// Answered: the server has executed or refused the call, and told.
 	Answered
-	// InDoubt: the server may have executed the call if it was sent, which MaybeSent knows.
+	// InDoubt: the server may have executed the call, if it was sent: MaybeSent knows that
+	// of the error at hand.
 	InDoubt
 )
 
@@ -158,8 +161,9 @@ func (c *class) has(err error) bool {
 	return slices.ContainsFunc(c.errors, func(target error) bool { return errors.Is(err, target) })
 }
 
-// Judge says what may help after err, which is not nil, and what it says of the
-// call's execution.
+// Judge says what may help after err, which is not nil, and what may have become of the
+// call after errors of its class. Whether this very call may have been executed is for
+// MaybeSent to say.
 func Judge(err error) Verdict {
 	remote, isRemote := errors.AsType[*RemoteError](err)
 	var last Verdict
