@@ -8,19 +8,13 @@ package matrix
 import (
 	"os"
 	"testing"
-
-	"github.com/bobbin-yarn/bobbin/integration/cluster"
-	"github.com/bobbin-yarn/bobbin/integration/cluster/artifacts"
 )
 
 const alice, bob = "alice", "bob"
-
-// plain is the open cluster of the default release, such as `make test` has running already.
-var plain = cluster.NewShared(cluster.Config{Version: artifacts.DefaultVersion, NodeManagers: 1, Users: []string{alice}})
 
 func TestMain(m *testing.M) {
 	if os.Getenv(masterVariable) != "" {
 		os.Exit(runMaster())
 	}
-	os.Exit(plain.Run(m))
+	os.Exit(m.Run())
 }

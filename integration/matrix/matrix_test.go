@@ -75,18 +75,11 @@ type place struct {
 
 func newPlace(t *testing.T, version string, how protection) *place {
 	t.Helper()
-	var c *cluster.Cluster
-	switch {
-	case version == artifacts.DefaultVersion && how == simple:
-		c = plain.Cluster(t)
-	case how == simple:
-		c = cluster.ForTest(t, cluster.Config{Version: version, NodeManagers: 1, Users: []string{alice}})
-	default:
-		c = cluster.ForTest(t, cluster.Config{
-			Version: version, NodeManagers: 1, Users: []string{alice},
-			Kerberos: &cluster.Kerberos{Protection: string(how)},
-		})
+	cfg := cluster.Config{Version: version, NodeManagers: 1, Users: []string{alice}}
+	if how != simple {
+		cfg.Kerberos = &cluster.Kerberos{Protection: string(how)}
 	}
+	c := cluster.ForTest(t, cfg)
 	conf, err := hadoopconf.Load(c.ConfDir(), hadoopconf.Environment{LookupEnv: os.LookupEnv})
 	if err != nil {
 		t.Fatal(err)
