@@ -65,6 +65,7 @@ func TestTheActiveResourceManagerGoesUnderLoad(t *testing.T) {
 		}
 	})
 	t.Run("alive, and without the lock that makes it the active one", func(t *testing.T) {
+		cluster.Long(t)
 		loseActive(t, c, func(ctx context.Context, _ string, _ *load) error { return loseLock(ctx, c) }, func(context.Context, string) error { return nil })
 	})
 }
