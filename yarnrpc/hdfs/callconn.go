@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pause"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
@@ -169,7 +170,7 @@ func (c *callConn) call(request wire.Request) ([]byte, error) {
 	}
 	err := c.callPlain(ctx, request, asked, answered)
 	for n := 0; n < followingBlockRetries && method == methodAddBlock && notReplicatedYet(err); n++ {
-		if err = sleep(ctx, followingBlockWait<<n); err == nil {
+		if err = pause.For(ctx, followingBlockWait<<n); err == nil {
 			err = c.rpc.Call(ctx, method, asked, answered)
 		}
 	}
@@ -188,17 +189,6 @@ func (c *callConn) call(request wire.Request) ([]byte, error) {
 func notReplicatedYet(err error) bool {
 	remote, is := errors.AsType[*yarnrpc.RemoteError](err)
 	return is && remote.Class == "org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException"
-}
-
-func sleep(ctx context.Context, wait time.Duration) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // exception is the NameNode's answer to a call that it refused. Other errors stay.

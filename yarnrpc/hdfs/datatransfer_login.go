@@ -41,7 +41,7 @@ type transferLogin struct {
 	user    string
 	secret  []byte
 	qops    []sasl.QOP
-	cipher  string // of SASL's; empty: any
+	cipher  string // of SASL's; empty: any, by sasl's preference
 	// told is the protection that the NameNode has put into the token of pool, if any.
 	told []byte
 	pool string
@@ -61,7 +61,6 @@ func (l transferLogin) logIn(conn net.Conn) (net.Conn, error) {
 	digest := &sasl.DigestMD5{
 		User: l.user, Password: sasl.EncodeCredential(l.secret),
 		URI: transferURI, QOPs: l.qops,
-		Ciphers: []string{"rc4", "3des"}, // which takes thirty times as long
 	}
 	if l.cipher != "" {
 		digest.Ciphers = []string{l.cipher}
