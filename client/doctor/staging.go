@@ -62,6 +62,8 @@ func (v *visit) tryStaging(ctx context.Context, fsys files, home string) []Findi
 		return []Finding{failed("make a directory in "+where+": "+cause(err), v.remedy(err))}
 	}
 	findings := v.tryFile(ctx, fsys, where, trial)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience) // of its own: time may be up, and the user gone
+	defer cancel()
 	if err := fsys.RemoveAll(ctx, trial); err != nil {
 		findings = append(findings, warning("the trial cannot be removed: "+cause(err), "hdfs dfs -rm -r "+pathOf(trial)))
 	}
@@ -90,7 +92,7 @@ func (v *visit) tryFile(ctx context.Context, fsys files, where, dir string) []Fi
 	if err != nil {
 		return []Finding{failed("read a file in "+where+": "+cause(err), "see that a firewall allows the DataNodes' addresses")}
 	}
-	findings := []Finding{ok("a file was written in " + where + ", read, and removed")}
+	findings := []Finding{ok("a file was written in " + where + ", and read")}
 	if info, err := fsys.Stat(ctx, file); err == nil {
 		findings = append(findings, judgeFileClock(info.ModTime, began, v.Now())...)
 	}

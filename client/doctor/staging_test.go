@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ type shelf struct {
 	full     bool              // files cannot be written
 	damaged  bool              // files read otherwise than they were written
 	left     error             // nothing can be removed
+	written  func()            // is called when a file was
 }
 
 func (s *shelf) Stat(_ context.Context, uri string) (filesystem.FileInfo, error) {
@@ -44,6 +46,9 @@ func (s *shelf) WriteFile(_ context.Context, uri string, content []byte, _ fs.Fi
 		return errors.New("no DataNode has room")
 	}
 	s.entries[uri] = string(content)
+	if s.written != nil {
+		s.written()
+	}
 	return nil
 }
 
@@ -54,9 +59,9 @@ func (s *shelf) ReadFile(_ context.Context, uri string, _ int64) ([]byte, error)
 	return []byte(s.entries[uri]), nil
 }
 
-func (s *shelf) RemoveAll(_ context.Context, uri string) error {
-	if s.left != nil {
-		return s.left
+func (s *shelf) RemoveAll(ctx context.Context, uri string) error {
+	if err := cmp.Or(ctx.Err(), s.left); err != nil {
+		return err
 	}
 	for entry := range s.entries {
 		if strings.HasPrefix(entry, uri) {
@@ -104,5 +109,17 @@ func TestThePlaceForStagedFiles(t *testing.T) {
 				t.Errorf("left behind: %v", s.entries)
 			}
 		})
+	}
+}
+
+// A Ctrl-C, or a DataNode that takes all the time there is, must not leave the trial behind.
+func TestTheTrialGoesWhereTheExaminationIsOver(t *testing.T) {
+	const home = "hdfs://nn:8020/user/alice"
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &shelf{entries: map[string]string{home: ""}, writable: home, written: cancel}
+	v := &visit{Patient: Patient{Now: time.Now}, user: "alice"}
+	v.tryStaging(ctx, s, home)
+	if ctx.Err() == nil || len(s.entries) != 1 {
+		t.Errorf("left behind: %v", s.entries)
 	}
 }
