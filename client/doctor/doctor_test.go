@@ -19,6 +19,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
 )
@@ -32,6 +33,7 @@ type machine struct {
 	properties map[string]string // of the one Hadoop file
 	options    map[string]string // Bobbin's
 	hosts      map[string]string // what DNS knows, both ways; names that are not addresses
+	silent     bool              // DNS does not answer
 	patient    Patient
 }
 
@@ -63,6 +65,9 @@ func (m *machine) file(name, content string) string {
 }
 
 func (m *machine) LookupHost(_ context.Context, host string) ([]string, error) {
+	if m.silent {
+		return nil, &net.DNSError{Name: host, Err: "i/o timeout", IsTimeout: true}
+	}
 	if address, known := m.hosts[host]; known {
 		return []string{address}, nil
 	}
@@ -218,6 +223,17 @@ func TestEachIllnessIsFound(t *testing.T) {
 			},
 			"credentials", Failed, "yet to come", "clock",
 		},
+		"a ticket of a KDC whose clock is a little ahead": {
+			func(m *machine) {
+				m.kerberized("127.0.0.1:1")
+				cache, err := kerberos.ReadCache(m.env["KRB5CCNAME"])
+				if err != nil {
+					m.t.Fatal(err)
+				}
+				m.patient.Now = func() time.Time { return cache.TGT.Start.Add(-time.Minute) }
+			},
+			"credentials", OK, "has a ticket of alice@EXAMPLE.TEST", "",
+		},
 		"a ticket that will not last": {
 			func(m *machine) {
 				m.kerberized("127.0.0.1:1")
@@ -270,7 +286,21 @@ func TestEachIllnessIsFound(t *testing.T) {
 				m.kerberized("127.0.0.1:1")
 				m.env["KRB5_CONFIG"] = m.file("krb5.conf", "[libdefaults]\ndefault_realm = EXAMPLE.TEST\ndns_lookup_kdc = false\n")
 			},
-			"kdc", Failed, "no KDC of realm EXAMPLE.TEST", "_kerberos._tcp.example.test",
+			"kdc", Failed, "realm EXAMPLE.TEST: krb5.conf has no kdc for it, and dns_lookup_kdc is false", "_kerberos._tcp.example.test",
+		},
+		"a realm that nothing names": {
+			func(m *machine) {
+				m.kerberized("127.0.0.1:1")
+				m.env["KRB5_CONFIG"], m.env["KRB5CCNAME"] = m.file("krb5.conf", "[libdefaults]\n"), "/nowhere/cache"
+			},
+			"kdc", Skipped, "neither the credentials nor krb5.conf name a realm", "",
+		},
+		"DNS that does not answer": {
+			func(m *machine) {
+				m.properties["yarn.resourcemanager.address"] = "rm.example.test:8032"
+				m.silent = true
+			},
+			"names", Failed, "rm.example.test cannot be looked up (yarn.resourcemanager.address, core-site.xml:3): lookup rm.example.test: i/o timeout", "/etc/resolv.conf",
 		},
 		"a host that nobody knows": {
 			func(m *machine) { m.properties["yarn.resourcemanager.address"] = "rm.example.test:8032" },

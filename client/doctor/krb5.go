@@ -102,7 +102,7 @@ func (v *visit) checkCache() []Finding {
 	switch {
 	case !now.Before(ticket.End):
 		return []Finding{failed(fmt.Sprintf("the ticket of %s in %s has expired %s ago, at %s", who, path, rounded(now.Sub(ticket.End)), moment(ticket.End)), "run kinit "+who)}
-	case now.Before(ticket.Start):
+	case now.Before(ticket.Start.Add(-v.krb5.LibDefaults.Clockskew)): // a KDC's clock may be ahead
 		return []Finding{failed(fmt.Sprintf("the ticket of %s in %s is valid from %s on, which is yet to come", who, path, moment(ticket.Start)), "set this machine's clock")}
 	}
 	if v.login, err = kerberos.FromCache(v.krb5, path); err != nil {
@@ -143,9 +143,12 @@ func (v *visit) checkKDCs(ctx context.Context) []Finding {
 		who = v.login.Principal()
 	}
 	realm := cmp.Or(who.Realm, v.krb5.LibDefaults.DefaultRealm)
+	if realm == "" {
+		return skipped("neither the credentials nor krb5.conf name a realm")
+	}
 	kdcs, err := v.krb5.Probe(ctx, who)
 	if err != nil {
-		return []Finding{failed("no KDC of realm "+realm+" is known", "set kdc of "+realm+" in [realms] of krb5.conf, or have DNS name it (_kerberos._tcp."+strings.ToLower(realm)+")")}
+		return []Finding{failed(oneLine(err), "set kdc of "+realm+" in [realms] of krb5.conf, or have DNS name it (_kerberos._tcp."+strings.ToLower(realm)+")")}
 	}
 	answered := false
 	for _, kdc := range kdcs {

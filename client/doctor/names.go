@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -53,7 +54,12 @@ func (v *visit) checkName(ctx context.Context, host string, server named) Findin
 	addresses, text := []string{host}, host+" is an address: no name is looked up"
 	if net.ParseIP(host) == nil {
 		var err error
-		if addresses, err = v.Resolver.LookupHost(ctx, host); err != nil || len(addresses) == 0 {
+		addresses, err = v.Resolver.LookupHost(ctx, host)
+		if unknown, is := errors.AsType[*net.DNSError](err); err != nil && !(is && unknown.IsNotFound) {
+			return failed(fmt.Sprintf("%s cannot be looked up (%s): %s", host, v.place(server.property), oneLine(err)),
+				"see that DNS answers (/etc/resolv.conf), or have /etc/hosts know the name")
+		}
+		if len(addresses) == 0 {
 			return failed(fmt.Sprintf("%s is not known (%s)", host, v.place(server.property)), "correct the name, or have DNS or /etc/hosts know it")
 		}
 		text = host + " is " + strings.Join(addresses, ", ")
