@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -492,6 +493,21 @@ func TestOneOfAPairMayBeDown(t *testing.T) {
 		t.Errorf("found %+v", f)
 	}
 	m.wants(got, "queue", OK, "root.default", "")
+}
+
+// A standby does nothing for who names it alone.
+func TestAStandbyIsNoNameNodeByItself(t *testing.T) {
+	v := &visit{conf: new(hadoopconf.Conf).With("test", map[string]string{"fs.defaultFS": "hdfs://nn2"})}
+	standby := answer{name: "nn2:8020", property: "fs.defaultFS", standby: true, err: yarnrpc.ErrStandby}
+	alone := v.judge("NameNode", []answer{standby}, "")
+	if len(alone) != 1 || alone[0].Status != Failed || !strings.Contains(alone[0].Text, "nn2:8020 (fs.defaultFS, test) is standby") || !strings.Contains(alone[0].Remedy, "nameservice") {
+		t.Errorf("by itself: %+v", alone)
+	}
+	for _, f := range v.judge("NameNode", []answer{standby, {name: "nn1:8020"}}, "") {
+		if f.Status != OK {
+			t.Errorf("beside an active one: %+v", f)
+		}
+	}
 }
 
 // TestAnExaminationEndsEarly would catch a Ctrl-C that waits for every server that is away.

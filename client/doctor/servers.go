@@ -140,8 +140,8 @@ func (v *visit) askNameNode(ctx context.Context, address string) answer {
 	return a
 }
 
-// judge tells of each server what it said. One that does not work does no harm as long
-// as another is active; with none, remedy is what helps.
+// judge tells of each server what it said. One that does not work, or is standby, does
+// no harm as long as another is active; with none, remedy is what helps.
 func (v *visit) judge(what string, answers []answer, remedy string) []Finding {
 	active := false
 	for _, a := range answers {
@@ -155,6 +155,9 @@ func (v *visit) judge(what string, answers []answer, remedy string) []Finding {
 			findings = append(findings, warning(name+" wants no login, though the configuration does", "ask why: its hadoop.security.authentication is not kerberos"))
 		case a.err == nil:
 			findings = append(findings, ok(name+" "+part(answers)+": "+agreed(a.opened)))
+		case a.standby && len(answers) == 1: // a NameNode: only of a pair's ResourceManagers it is asked
+			findings = append(findings, failed(fmt.Sprintf("%s (%s) is standby, and the active one is not named", name, v.place(a.property)),
+				"name the nameservice that both are of, as the cluster's own core-site.xml does"))
 		case a.standby:
 			findings = append(findings, ok(name+" is standby"))
 		default:

@@ -20,6 +20,10 @@ func TestAPairOfNameNodes(t *testing.T) {
 	e.wants(t, "namenode", doctor.OK, "is active", "")
 	e.wants(t, "namenode", doctor.OK, "is standby", "")
 
+	standby := alice.Conf(t).Get("dfs.namenode.rpc-address.bobbin.nn2")
+	e = examine(t, alice, "-D", "flink.hadoop.fs.defaultFS=hdfs://"+standby)
+	e.wants(t, "namenode", doctor.Failed, standby+" (fs.defaultFS, ", "name the nameservice")
+
 	if err := c.Pause(t.Context(), "namenode2"); err != nil {
 		t.Fatal(err)
 	}
