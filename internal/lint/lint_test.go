@@ -201,11 +201,12 @@ func TestGlobalRules(t *testing.T) {
 
 func TestTextRules(t *testing.T) {
 	for text, complaints := range map[string]int{
-		"see /user/root/file and /workspace": 0,
-		"hdfs://nn:8020/work/out":            0,
-		"a network/work/load":                0,
-		"dir := \"/work/there\"":             1,
-		"HOME=/root/":                        1,
+		"see /user/root/file and /rooted": 0,
+		"hdfs://nn:8020/root/out":         0,
+		"a tree/root/leaf":                0,
+		"dir := \"/home/alice/there\"":    1,
+		"HOME=/root/":                     1,
+		"cd " + strings.Join([]string{"", "work", "there"}, "/") + "; make":                   1,
 		"fetched from " + strings.Join([]string{"repo", "maven", "apache", "org"}, ".") + ".": 1,
 	} {
 		if got := Text("x", []byte(text)); len(got) != complaints {
