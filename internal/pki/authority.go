@@ -15,14 +15,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-// Lifetimes of certificates.
 const (
-	// Lifetime of every certificate but the authority's. A process that lives
-	// longer keeps the connections it has and needs a new certificate for new
-	// ones; nothing renews them yet.
-	Lifetime = 7 * 24 * time.Hour
-	// authorityLifetime outlasts every application; the key dies with it.
-	authorityLifetime = 10 * 365 * 24 * time.Hour
+	// lifetime of every certificate: that of the authority, whose issues end with
+	// it. It outlasts every application, as a TaskExecutor needs its certificate
+	// for each new connection, however long the job runs. A shorter one would
+	// protect nothing: the authority's key dies with the application, and whoever
+	// could steal a key could steal its successor.
+	lifetime = 10 * 365 * 24 * time.Hour
 	// clockSkew is how far behind a node's clock may be.
 	clockSkew = time.Hour
 )
@@ -53,7 +52,7 @@ func NewAuthority(application string, now time.Time) (*Authority, error) {
 	template := &x509.Certificate{
 		Subject:               pkix.Name{CommonName: application},
 		NotBefore:             now.Add(-clockSkew),
-		NotAfter:              now.Add(authorityLifetime),
+		NotAfter:              now.Add(lifetime),
 		KeyUsage:              x509.KeyUsageCertSign,
 		BasicConstraintsValid: true,
 		IsCA:                  true,
@@ -111,7 +110,7 @@ func (i issuer) issue(id Identity, hosts []string, now time.Time) (*Credentials,
 		Subject:               pkix.Name{CommonName: string(id.Role)},
 		URIs:                  []*url.URL{id.url()},
 		NotBefore:             now.Add(-clockSkew),
-		NotAfter:              now.Add(Lifetime),
+		NotAfter:              i.chain[0].NotAfter,
 		KeyUsage:              x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		BasicConstraintsValid: true,

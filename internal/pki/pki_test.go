@@ -3,12 +3,14 @@ package pki
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"math/big"
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -137,7 +139,7 @@ func TestImpostorsAreRefused(t *testing.T) {
 	root := authority(t, app)
 	am, te := applicationMaster(t, root), taskExecutor(t, root, container)
 	stranger := authority(t, app) // same names, another key
-	expired := func(c *Credentials, err error) *Credentials { return must(t, c, err) }
+	issued := func(c *Credentials, err error) *Credentials { return must(t, c, err) }
 	// forge issues, with a TaskExecutor's key, what only others may issue.
 	forge := func(id Identity) *Credentials {
 		c, err := te.issuer().issue(id, nil, time.Now())
@@ -163,8 +165,8 @@ func TestImpostorsAreRefused(t *testing.T) {
 		{name: "a TaskExecutor of another authority", server: onlyTE, client: taskExecutor(t, stranger, container).ClientTLS(toAM), atClient: true},
 		{name: "a TaskExecutor of another authority that does not check the server", server: onlyTE, client: unchecked(taskExecutor(t, stranger, container))},
 		{name: "a TaskExecutor of another application under the same authority", server: onlyTE, client: unchecked(elsewhere), want: ErrNotAllowed},
-		{name: "an expired TaskExecutor", server: onlyTE, client: expired(root.IssueTaskExecutor(container, time.Now().Add(-Lifetime-time.Hour))).ClientTLS(toAM)},
-		{name: "a TaskExecutor from the future", server: onlyTE, client: expired(root.IssueTaskExecutor(container, time.Now().Add(2*clockSkew))).ClientTLS(toAM)},
+		{name: "an expired TaskExecutor", server: onlyTE, client: expired(t, root, te).ClientTLS(toAM)},
+		{name: "a TaskExecutor from the future", server: onlyTE, client: issued(root.IssueTaskExecutor(container, time.Now().Add(2*clockSkew))).ClientTLS(toAM)},
 		{name: "a client without a certificate", server: onlyTE, client: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13}},
 		{name: "a task host at the ApplicationMaster", server: onlyTE, client: host.ClientTLS(toAM), want: ErrNotAllowed},
 		{name: "a TaskExecutor that issued itself another's certificate", server: onlyTE, client: forge(Identity{Application: app, Role: RoleTaskExecutor, Resource: "container_3"}).ClientTLS(toAM)},
@@ -192,6 +194,37 @@ func TestImpostorsAreRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// expired gives a TaskExecutor a certificate of its authority that has ended.
+func expired(t *testing.T, root *Authority, te *Credentials) *Credentials {
+	t.Helper()
+	template := *te.chain[0]
+	template.NotAfter = time.Now().Add(-time.Minute)
+	certificate, err := sign(&template, root.issuer.chain[0], &te.key.PublicKey, root.issuer.key)
+	must(t, certificate, err)
+	return &Credentials{identity: te.identity, key: te.key, chain: append([]*x509.Certificate{certificate}, root.issuer.chain...)}
+}
+
+// TestCertificatesOutlastLongJobs would catch a job of weeks that cannot replace
+// a lost stream, as the certificate of one of its ends has expired.
+func TestCertificatesOutlastLongJobs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // for its clock
+		root := authority(t, app)
+		am, te := applicationMaster(t, root), taskExecutor(t, root, container)
+		old := taskHost(t, te, job)
+		time.Sleep(3 * 365 * 24 * time.Hour)
+		late := taskHost(t, te, job)
+		for name, pair := range map[string][2]*tls.Config{
+			"a TaskExecutor dials the ApplicationMaster again": {am.ServerTLS(OnlyRole(RoleTaskExecutor)), te.ClientTLS(OnlyRole(RoleApplicationMaster))},
+			"an old host dials a new one":                      {late.ServerTLS(OnlyJob(job)), old.ClientTLS(OnlyJob(job))},
+		} {
+			if _, serverErr, clientErr := connect(t, pair[0], pair[1]); serverErr != nil || clientErr != nil {
+				t.Errorf("%s: server %v, client %v", name, serverErr, clientErr)
+			}
+		}
+	})
 }
 
 // unchecked is a client that takes any server, to see the server's own check.
