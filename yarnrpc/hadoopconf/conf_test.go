@@ -230,7 +230,7 @@ func TestWithOverridesFinalProperties(t *testing.T) {
 func TestMarshalCarriesEffectiveValuesWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	dir := writeConf(t, map[string]string{
-		"core-site.xml": "fs.defaultFS=hdfs://${env.NN}:8020\nfs.s3a.secret.key=hidden\nfs.s3a.encryption.key=hidden\ndfs.replication=3\nmarkup=a &amp; ${b} &lt;",
+		"core-site.xml": "fs.defaultFS=hdfs://${env.NN}:8020\nfs.s3a.secret.key=hidden\nfs.s3a.encryption.key=hidden\nzk-dt-secret-manager.keystore.password=hidden\nsecret-manager.key-length=128\ndfs.replication=3\nmarkup=a &amp; ${b} &lt;",
 	})
 	c, err := Load(dir, Environment{LookupEnv: func(string) (string, bool) { return "nn1", true }})
 	if err != nil {
@@ -244,7 +244,7 @@ func TestMarshalCarriesEffectiveValuesWithoutSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"fs.defaultFS", "markup"}, d.Names()); diff != "" {
+	if diff := cmp.Diff([]string{"fs.defaultFS", "markup", "secret-manager.key-length"}, d.Names()); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
 	if got := d.Get("fs.defaultFS"); got != "hdfs://nn1:8020" {

@@ -81,7 +81,8 @@ func parseSource(text string, fallback Source) Source {
 // isSensitive says whether a property's value may be a secret: the names that
 // hadoop.security.sensitive-config-keys lists by default, a little widened.
 func isSensitive(name string) bool {
-	name = strings.ToLower(name)
+	// A SecretManager's properties tell how it makes tokens, not with what.
+	name = strings.ReplaceAll(strings.ToLower(name), "secret-manager", "")
 	for _, part := range []string{"secret", "password", "credential", "keystore.pass", "account.key", "access.key", "encryption.key", "oauth"} {
 		if strings.Contains(name, part) {
 			return true
