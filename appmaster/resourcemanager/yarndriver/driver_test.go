@@ -55,6 +55,7 @@ type fakeYARN struct {
 	startTime  time.Duration
 	startAs    error
 	finished   string
+	clientKey  []byte // of the registration, as it was handed on
 }
 
 func newFakeYARN() *fakeYARN {
@@ -68,7 +69,15 @@ func (y *fakeYARN) Register(context.Context, amrm.RegisterRequest) (amrm.Registr
 	if time.Since(y.began) < y.awayFor {
 		return amrm.Registration{}, fmt.Errorf("register: %w", syscall.ECONNREFUSED)
 	}
-	return amrm.Registration{Queue: "root.default", Maximum: records.Resource{MemoryMB: 8192, VCores: 8}}, y.registerAs
+	return amrm.Registration{
+		Queue: "root.default", Maximum: records.Resource{MemoryMB: 8192, VCores: 8}, ClientToAMKey: []byte("for clients"),
+	}, y.registerAs
+}
+
+func (y *fakeYARN) keep(key []byte) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.clientKey = key
 }
 
 func (y *fakeYARN) SetAsk(ask amrm.Ask) {
@@ -202,7 +211,8 @@ func run(t *testing.T, y *fakeYARN) (d *Driver, u *upward, stop func() error) {
 		Launch: func(id records.ContainerID, _ records.NodeID, _ resourcemanager.WorkerResourceSpec) (records.ContainerLaunchContext, error) {
 			return records.ContainerLaunchContext{Commands: []string{id.String()}}, nil
 		},
-		Heartbeat: DefaultHeartbeat, RequestInterval: DefaultRequestInterval,
+		ClientToAMKey: y.keep,
+		Heartbeat:     DefaultHeartbeat, RequestInterval: DefaultRequestInterval,
 	}, quiet())
 	if err != nil {
 		t.Fatal(err)
@@ -354,6 +364,24 @@ func TestRegistrationWaitsForYARN(t *testing.T) {
 		time.Sleep(time.Minute)
 		if err := stop(); !errors.Is(err, errStopped) {
 			t.Errorf("run without YARN ends with %v", err)
+		}
+	})
+}
+
+// Without the key nobody but the owner ever gets in.
+func TestTheKeyForClientsIsHandedOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		y := newFakeYARN()
+		y.awayFor = time.Second
+		d, _, stop := run(t, y)
+		if err := d.Confirm(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if string(y.clientKey) != "for clients" {
+			t.Errorf("got key %q", y.clientKey)
+		}
+		if err := stop(); !errors.Is(err, errStopped) {
+			t.Errorf("run ends with %v", err)
 		}
 	})
 }

@@ -72,6 +72,9 @@ func (s *shell) register(ctx context.Context) {
 			registration, err := s.config.ResourceManager.Register(ctx, s.config.Registration)
 			if err == nil {
 				s.config.NodeManagers.SetTokens(registration.NMTokens)
+				if s.config.ClientToAMKey != nil {
+					s.config.ClientToAMKey(registration.ClientToAMKey)
+				}
 				s.post(ctx, registered{registration})
 				return
 			}

@@ -59,6 +59,9 @@ type Config struct {
 	// heartbeat.
 	Nodes  []records.NodeReport
 	Launch Launch
+	// ClientToAMKey is told the key that YARN gives with the registration, empty on
+	// open clusters; from another goroutine. nil: nobody wants to know.
+	ClientToAMKey func(key []byte)
 	// Heartbeat is yarn.heartbeat.interval, 5 s, and RequestInterval, while any
 	// ask is open, yarn.heartbeat.container-request-interval, 100 ms.
 	Heartbeat       time.Duration
