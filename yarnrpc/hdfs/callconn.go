@@ -191,13 +191,15 @@ func notReplicatedYet(err error) bool {
 	return is && remote.Class == "org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException"
 }
 
-// exception is the NameNode's answer to a call that it refused. Other errors stay.
+// exception is the NameNode's answer to a call that it refused. Other errors stay, and so
+// does the word of one that is standby: the library would leave it for five seconds, and
+// with it this connection, which knows whether there are leases.
 func exception(err error) (*wire.Failure, error) {
 	if err == nil {
 		return nil, nil
 	}
 	remote, is := errors.AsType[*yarnrpc.RemoteError](err)
-	if _, unanswered := errors.AsType[*yarnrpc.CallError](err); unanswered || !is {
+	if _, unanswered := errors.AsType[*yarnrpc.CallError](err); unanswered || !is || errors.Is(err, yarnrpc.ErrStandby) {
 		return nil, err
 	}
 	return &wire.Failure{Class: remote.Class, Message: remote.Message, Detail: remote.Detail}, nil

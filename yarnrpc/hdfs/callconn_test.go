@@ -53,15 +53,20 @@ func namespace(call *rpctest.Call) (proto.Message, error) {
 		if err := call.Decode(&request); err != nil || request.GetSrc() != "/here" {
 			return new(hdfspb.GetFileInfoResponseProto), err
 		}
-		return &hdfspb.GetFileInfoResponseProto{Fs: &hdfspb.HdfsFileStatusProto{
-			FileType: hdfspb.HdfsFileStatusProto_IS_FILE.Enum(), Path: []byte{}, Length: proto.Uint64(7),
-			Permission: &hdfspb.FsPermissionProto{Perm: proto.Uint32(0o644)}, Owner: proto.String(call.User), Group: proto.String("staff"),
-			ModificationTime: proto.Uint64(1), AccessTime: proto.Uint64(1),
-		}}, nil
+		return &hdfspb.GetFileInfoResponseProto{Fs: someFile(call.User, 7)}, nil
 	case "rename2":
 		return nil, rpctest.Exception("org.apache.hadoop.security.AccessControlException", "Permission denied\n\tat NameNode")
 	default:
 		return nil, rpctest.NoSuchMethod(call)
+	}
+}
+
+// someFile is what a NameNode says of a file.
+func someFile(owner string, length int) *hdfspb.HdfsFileStatusProto {
+	return &hdfspb.HdfsFileStatusProto{
+		FileType: hdfspb.HdfsFileStatusProto_IS_FILE.Enum(), Path: []byte{}, Length: proto.Uint64(uint64(length)), FileId: proto.Uint64(1),
+		Permission: &hdfspb.FsPermissionProto{Perm: proto.Uint32(0o644)}, Owner: proto.String(owner), Group: proto.String("staff"),
+		ModificationTime: proto.Uint64(1), AccessTime: proto.Uint64(1),
 	}
 }
 
@@ -136,6 +141,27 @@ func TestFailOversDoNotShow(t *testing.T) {
 			t.Fatal(err)
 		}
 		active.Store(1 - active.Load())
+	}
+}
+
+// The library would refuse the NameNode for five seconds, active or not, and forget that it
+// has leases.
+func TestAStandbyEndsNoConnection(t *testing.T) {
+	t.Parallel()
+	var active atomic.Bool
+	server := &rpctest.Server{Handler: func(call *rpctest.Call) (proto.Message, error) {
+		if !active.Load() {
+			return nil, rpctest.Exception("org.apache.hadoop.ipc.StandbyException", "Operation category READ is not supported in state standby")
+		}
+		return namespace(call)
+	}}
+	client := library(t, DialerOptions{Addresses: []string{server.Listen(t)}, RPC: yarnrpc.Options{User: yarnrpc.UserInformation{Effective: "me"}}})
+	if _, err := client.Stat("/here"); !errors.Is(err, yarnrpc.ErrStandby) {
+		t.Errorf("error is %v, want ErrStandby", err)
+	}
+	active.Store(true)
+	if _, err := client.Stat("/here"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -41,11 +41,8 @@ func (s *storage) handle(call *rpctest.Call) (proto.Message, error) {
 		return new(hdfspb.Rename2ResponseProto), nil
 	}
 	s.calls <- call.Call.Method
-	status := &hdfspb.HdfsFileStatusProto{
-		FileType: hdfspb.HdfsFileStatusProto_IS_FILE.Enum(), Path: []byte{}, Length: proto.Uint64(7), FileId: proto.Uint64(1),
-		Permission: &hdfspb.FsPermissionProto{Perm: proto.Uint32(0o644)}, Owner: proto.String("me"), Group: proto.String("staff"),
-		ModificationTime: proto.Uint64(1), AccessTime: proto.Uint64(1), FileEncryptionInfo: s.encrypted, EcPolicy: s.striped,
-	}
+	status := someFile("me", 7)
+	status.FileEncryptionInfo, status.EcPolicy = s.encrypted, s.striped
 	switch call.Call.Method {
 	case "getFileInfo":
 		return &hdfspb.GetFileInfoResponseProto{Fs: status}, nil
