@@ -32,6 +32,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"sync"
@@ -72,6 +73,9 @@ func NewDialer(o DialerOptions) *Dialer {
 	}
 	if o.Silence == 0 {
 		o.Silence = defaultSilence
+	}
+	if o.Silence < 0 {
+		o.Silence = math.MaxInt64
 	}
 	if o.RPC.Dial == nil {
 		o.RPC.Dial = (&net.Dialer{KeepAlive: keepAlive}).DialContext

@@ -79,6 +79,26 @@ func TestASilentServerIsGivenUp(t *testing.T) {
 	})
 }
 
+// A cluster whose dfs.client.socket-timeout is 0 waits for its DataNodes.
+func TestSilenceMayLastForEver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		d := NewDialer(DialerOptions{Silence: -1, RPC: dialledBy(func(context.Context, string, string) (net.Conn, error) { return near, nil })})
+		defer d.Close()
+		client, err := d.DialDataNode(t.Context(), "tcp", "dn:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the first byte sets the time anew
+			time.AfterFunc(1000*time.Hour, func() { far.Write([]byte("x")) })
+			if _, err := client.Read(make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
 // The timer of a connection may go off before its dialer has let go of it.
 func TestSilenceMayPassAtOnce(t *testing.T) {
 	t.Parallel()

@@ -30,7 +30,7 @@ type DialerOptions struct {
 	UseDatanodeHostname bool
 	// Silence ends a connection to a DataNode over which no byte has moved for so
 	// long; 60 s by default, as dfs.client.socket-timeout. One whose consumer pauses is
-	// ended, too, and is then opened anew.
+	// ended, too, and is then opened anew. Negative: none is ended.
 	Silence time.Duration
 }
 
@@ -72,8 +72,13 @@ func FromConf(conf *hadoopconf.Conf, authority, user string) (DialerOptions, err
 	if o.UseDatanodeHostname, err = conf.Bool("dfs.client.use.datanode.hostname"); err != nil {
 		return DialerOptions{}, err
 	}
-	o.Silence, err = conf.Duration("dfs.client.socket-timeout", time.Millisecond)
-	return o, err
+	if o.Silence, err = conf.Duration("dfs.client.socket-timeout", time.Millisecond); err != nil {
+		return DialerOptions{}, err
+	}
+	if o.Silence <= 0 {
+		o.Silence = -1
+	}
+	return o, nil
 }
 
 // shuffle brings the NameNodes of a nameservice into an order of chance, if the

@@ -101,8 +101,9 @@ func TestFromConfOfASecureCluster(t *testing.T) {
 	t.Parallel()
 	o, err := FromConf(settings(map[string]string{
 		"hadoop.security.authentication": "kerberos", "dfs.namenode.kerberos.principal": "nn/_HOST@R", "dfs.client.use.datanode.hostname": "true",
+		"dfs.client.socket-timeout": "0",
 	}), "nn", "me")
-	if err != nil || o.RPC.AllowSimpleFallback || o.RPC.ServerPrincipal != "nn/_HOST@R" || !o.UseDatanodeHostname {
+	if err != nil || o.RPC.AllowSimpleFallback || o.RPC.ServerPrincipal != "nn/_HOST@R" || !o.UseDatanodeHostname || o.Silence >= 0 {
 		t.Errorf("options are %+v, %v", o, err)
 	}
 	for name, bad := range map[string]string{
