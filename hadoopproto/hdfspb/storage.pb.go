@@ -150,6 +150,62 @@ func (ChecksumTypeProto) EnumDescriptor() ([]byte, []int) {
 	return file_bobbin_hadoop_hdfs_storage_proto_rawDescGZIP(), []int{1}
 }
 
+type BlockChecksumTypeProto int32
+
+const (
+	BlockChecksumTypeProto_MD5CRC        BlockChecksumTypeProto = 1
+	BlockChecksumTypeProto_COMPOSITE_CRC BlockChecksumTypeProto = 2
+)
+
+// Enum value maps for BlockChecksumTypeProto.
+var (
+	BlockChecksumTypeProto_name = map[int32]string{
+		1: "MD5CRC",
+		2: "COMPOSITE_CRC",
+	}
+	BlockChecksumTypeProto_value = map[string]int32{
+		"MD5CRC":        1,
+		"COMPOSITE_CRC": 2,
+	}
+)
+
+func (x BlockChecksumTypeProto) Enum() *BlockChecksumTypeProto {
+	p := new(BlockChecksumTypeProto)
+	*p = x
+	return p
+}
+
+func (x BlockChecksumTypeProto) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (BlockChecksumTypeProto) Descriptor() protoreflect.EnumDescriptor {
+	return file_bobbin_hadoop_hdfs_storage_proto_enumTypes[2].Descriptor()
+}
+
+func (BlockChecksumTypeProto) Type() protoreflect.EnumType {
+	return &file_bobbin_hadoop_hdfs_storage_proto_enumTypes[2]
+}
+
+func (x BlockChecksumTypeProto) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Do not use.
+func (x *BlockChecksumTypeProto) UnmarshalJSON(b []byte) error {
+	num, err := protoimpl.X.UnmarshalJSONEnum(x.Descriptor(), b)
+	if err != nil {
+		return err
+	}
+	*x = BlockChecksumTypeProto(num)
+	return nil
+}
+
+// Deprecated: Use BlockChecksumTypeProto.Descriptor instead.
+func (BlockChecksumTypeProto) EnumDescriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_hdfs_storage_proto_rawDescGZIP(), []int{2}
+}
+
 type CipherSuiteProto int32
 
 const (
@@ -183,11 +239,11 @@ func (x CipherSuiteProto) String() string {
 }
 
 func (CipherSuiteProto) Descriptor() protoreflect.EnumDescriptor {
-	return file_bobbin_hadoop_hdfs_storage_proto_enumTypes[2].Descriptor()
+	return file_bobbin_hadoop_hdfs_storage_proto_enumTypes[3].Descriptor()
 }
 
 func (CipherSuiteProto) Type() protoreflect.EnumType {
-	return &file_bobbin_hadoop_hdfs_storage_proto_enumTypes[2]
+	return &file_bobbin_hadoop_hdfs_storage_proto_enumTypes[3]
 }
 
 func (x CipherSuiteProto) Number() protoreflect.EnumNumber {
@@ -206,7 +262,7 @@ func (x *CipherSuiteProto) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use CipherSuiteProto.Descriptor instead.
 func (CipherSuiteProto) EnumDescriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_storage_proto_rawDescGZIP(), []int{2}
+	return file_bobbin_hadoop_hdfs_storage_proto_rawDescGZIP(), []int{3}
 }
 
 type CryptoProtocolVersionProto int32
@@ -239,11 +295,11 @@ func (x CryptoProtocolVersionProto) String() string {
 }
 
 func (CryptoProtocolVersionProto) Descriptor() protoreflect.EnumDescriptor {
-	return file_bobbin_hadoop_hdfs_storage_proto_enumTypes[3].Descriptor()
+	return file_bobbin_hadoop_hdfs_storage_proto_enumTypes[4].Descriptor()
 }
 
 func (CryptoProtocolVersionProto) Type() protoreflect.EnumType {
-	return &file_bobbin_hadoop_hdfs_storage_proto_enumTypes[3]
+	return &file_bobbin_hadoop_hdfs_storage_proto_enumTypes[4]
 }
 
 func (x CryptoProtocolVersionProto) Number() protoreflect.EnumNumber {
@@ -262,7 +318,7 @@ func (x *CryptoProtocolVersionProto) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use CryptoProtocolVersionProto.Descriptor instead.
 func (CryptoProtocolVersionProto) EnumDescriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_storage_proto_rawDescGZIP(), []int{3}
+	return file_bobbin_hadoop_hdfs_storage_proto_rawDescGZIP(), []int{4}
 }
 
 type ErasureCodingPolicyState int32
@@ -298,11 +354,11 @@ func (x ErasureCodingPolicyState) String() string {
 }
 
 func (ErasureCodingPolicyState) Descriptor() protoreflect.EnumDescriptor {
-	return file_bobbin_hadoop_hdfs_storage_proto_enumTypes[4].Descriptor()
+	return file_bobbin_hadoop_hdfs_storage_proto_enumTypes[5].Descriptor()
 }
 
 func (ErasureCodingPolicyState) Type() protoreflect.EnumType {
-	return &file_bobbin_hadoop_hdfs_storage_proto_enumTypes[4]
+	return &file_bobbin_hadoop_hdfs_storage_proto_enumTypes[5]
 }
 
 func (x ErasureCodingPolicyState) Number() protoreflect.EnumNumber {
@@ -321,7 +377,65 @@ func (x *ErasureCodingPolicyState) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use ErasureCodingPolicyState.Descriptor instead.
 func (ErasureCodingPolicyState) EnumDescriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_storage_proto_rawDescGZIP(), []int{4}
+	return file_bobbin_hadoop_hdfs_storage_proto_rawDescGZIP(), []int{5}
+}
+
+// How the checksum of a whole block is made.
+type BlockChecksumOptionsProto struct {
+	state             protoimpl.MessageState  `protogen:"open.v1"`
+	BlockChecksumType *BlockChecksumTypeProto `protobuf:"varint,1,opt,name=blockChecksumType,enum=bobbin.hadoop.hdfs.BlockChecksumTypeProto,def=1" json:"blockChecksumType,omitempty"`
+	StripeLength      *uint64                 `protobuf:"varint,2,opt,name=stripeLength" json:"stripeLength,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+// Default values for BlockChecksumOptionsProto fields.
+const (
+	Default_BlockChecksumOptionsProto_BlockChecksumType = BlockChecksumTypeProto_MD5CRC
+)
+
+func (x *BlockChecksumOptionsProto) Reset() {
+	*x = BlockChecksumOptionsProto{}
+	mi := &file_bobbin_hadoop_hdfs_storage_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BlockChecksumOptionsProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BlockChecksumOptionsProto) ProtoMessage() {}
+
+func (x *BlockChecksumOptionsProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_hdfs_storage_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BlockChecksumOptionsProto.ProtoReflect.Descriptor instead.
+func (*BlockChecksumOptionsProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_hdfs_storage_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *BlockChecksumOptionsProto) GetBlockChecksumType() BlockChecksumTypeProto {
+	if x != nil && x.BlockChecksumType != nil {
+		return *x.BlockChecksumType
+	}
+	return Default_BlockChecksumOptionsProto_BlockChecksumType
+}
+
+func (x *BlockChecksumOptionsProto) GetStripeLength() uint64 {
+	if x != nil && x.StripeLength != nil {
+		return *x.StripeLength
+	}
+	return 0
 }
 
 // Present on a file in an encryption zone, whose blocks are ciphertext.
@@ -339,7 +453,7 @@ type FileEncryptionInfoProto struct {
 
 func (x *FileEncryptionInfoProto) Reset() {
 	*x = FileEncryptionInfoProto{}
-	mi := &file_bobbin_hadoop_hdfs_storage_proto_msgTypes[0]
+	mi := &file_bobbin_hadoop_hdfs_storage_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -351,7 +465,7 @@ func (x *FileEncryptionInfoProto) String() string {
 func (*FileEncryptionInfoProto) ProtoMessage() {}
 
 func (x *FileEncryptionInfoProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_storage_proto_msgTypes[0]
+	mi := &file_bobbin_hadoop_hdfs_storage_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -364,7 +478,7 @@ func (x *FileEncryptionInfoProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileEncryptionInfoProto.ProtoReflect.Descriptor instead.
 func (*FileEncryptionInfoProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_storage_proto_rawDescGZIP(), []int{0}
+	return file_bobbin_hadoop_hdfs_storage_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *FileEncryptionInfoProto) GetSuite() CipherSuiteProto {
@@ -428,7 +542,7 @@ const (
 
 func (x *ErasureCodingPolicyProto) Reset() {
 	*x = ErasureCodingPolicyProto{}
-	mi := &file_bobbin_hadoop_hdfs_storage_proto_msgTypes[1]
+	mi := &file_bobbin_hadoop_hdfs_storage_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -440,7 +554,7 @@ func (x *ErasureCodingPolicyProto) String() string {
 func (*ErasureCodingPolicyProto) ProtoMessage() {}
 
 func (x *ErasureCodingPolicyProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_storage_proto_msgTypes[1]
+	mi := &file_bobbin_hadoop_hdfs_storage_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -453,7 +567,7 @@ func (x *ErasureCodingPolicyProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ErasureCodingPolicyProto.ProtoReflect.Descriptor instead.
 func (*ErasureCodingPolicyProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_storage_proto_rawDescGZIP(), []int{1}
+	return file_bobbin_hadoop_hdfs_storage_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ErasureCodingPolicyProto) GetName() string {
@@ -503,7 +617,7 @@ type ECSchemaProto struct {
 
 func (x *ECSchemaProto) Reset() {
 	*x = ECSchemaProto{}
-	mi := &file_bobbin_hadoop_hdfs_storage_proto_msgTypes[2]
+	mi := &file_bobbin_hadoop_hdfs_storage_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -515,7 +629,7 @@ func (x *ECSchemaProto) String() string {
 func (*ECSchemaProto) ProtoMessage() {}
 
 func (x *ECSchemaProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_storage_proto_msgTypes[2]
+	mi := &file_bobbin_hadoop_hdfs_storage_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -528,7 +642,7 @@ func (x *ECSchemaProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ECSchemaProto.ProtoReflect.Descriptor instead.
 func (*ECSchemaProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_storage_proto_rawDescGZIP(), []int{2}
+	return file_bobbin_hadoop_hdfs_storage_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ECSchemaProto) GetCodecName() string {
@@ -569,7 +683,7 @@ type ECSchemaOptionEntryProto struct {
 
 func (x *ECSchemaOptionEntryProto) Reset() {
 	*x = ECSchemaOptionEntryProto{}
-	mi := &file_bobbin_hadoop_hdfs_storage_proto_msgTypes[3]
+	mi := &file_bobbin_hadoop_hdfs_storage_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -581,7 +695,7 @@ func (x *ECSchemaOptionEntryProto) String() string {
 func (*ECSchemaOptionEntryProto) ProtoMessage() {}
 
 func (x *ECSchemaOptionEntryProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_storage_proto_msgTypes[3]
+	mi := &file_bobbin_hadoop_hdfs_storage_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -594,7 +708,7 @@ func (x *ECSchemaOptionEntryProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ECSchemaOptionEntryProto.ProtoReflect.Descriptor instead.
 func (*ECSchemaOptionEntryProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_storage_proto_rawDescGZIP(), []int{3}
+	return file_bobbin_hadoop_hdfs_storage_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ECSchemaOptionEntryProto) GetKey() string {
@@ -615,7 +729,10 @@ var File_bobbin_hadoop_hdfs_storage_proto protoreflect.FileDescriptor
 
 const file_bobbin_hadoop_hdfs_storage_proto_rawDesc = "" +
 	"\n" +
-	" bobbin/hadoop/hdfs/storage.proto\x12\x12bobbin.hadoop.hdfs\"\xa3\x02\n" +
+	" bobbin/hadoop/hdfs/storage.proto\x12\x12bobbin.hadoop.hdfs\"\xa1\x01\n" +
+	"\x19BlockChecksumOptionsProto\x12`\n" +
+	"\x11blockChecksumType\x18\x01 \x01(\x0e2*.bobbin.hadoop.hdfs.BlockChecksumTypeProto:\x06MD5CRCR\x11blockChecksumType\x12\"\n" +
+	"\fstripeLength\x18\x02 \x01(\x04R\fstripeLength\"\xa3\x02\n" +
 	"\x17FileEncryptionInfoProto\x12:\n" +
 	"\x05suite\x18\x01 \x02(\x0e2$.bobbin.hadoop.hdfs.CipherSuiteProtoR\x05suite\x12d\n" +
 	"\x15cryptoProtocolVersion\x18\x02 \x02(\x0e2..bobbin.hadoop.hdfs.CryptoProtocolVersionProtoR\x15cryptoProtocolVersion\x12\x10\n" +
@@ -648,7 +765,11 @@ const file_bobbin_hadoop_hdfs_storage_proto_rawDesc = "" +
 	"\x11ChecksumTypeProto\x12\x11\n" +
 	"\rCHECKSUM_NULL\x10\x00\x12\x12\n" +
 	"\x0eCHECKSUM_CRC32\x10\x01\x12\x13\n" +
-	"\x0fCHECKSUM_CRC32C\x10\x02*M\n" +
+	"\x0fCHECKSUM_CRC32C\x10\x02*7\n" +
+	"\x16BlockChecksumTypeProto\x12\n" +
+	"\n" +
+	"\x06MD5CRC\x10\x01\x12\x11\n" +
+	"\rCOMPOSITE_CRC\x10\x02*M\n" +
 	"\x10CipherSuiteProto\x12\v\n" +
 	"\aUNKNOWN\x10\x01\x12\x15\n" +
 	"\x11AES_CTR_NOPADDING\x10\x02\x12\x15\n" +
@@ -673,30 +794,33 @@ func file_bobbin_hadoop_hdfs_storage_proto_rawDescGZIP() []byte {
 	return file_bobbin_hadoop_hdfs_storage_proto_rawDescData
 }
 
-var file_bobbin_hadoop_hdfs_storage_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_bobbin_hadoop_hdfs_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_bobbin_hadoop_hdfs_storage_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_bobbin_hadoop_hdfs_storage_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_bobbin_hadoop_hdfs_storage_proto_goTypes = []any{
-	(StorageTypeProto)(0),            // 0: bobbin.hadoop.hdfs.StorageTypeProto
-	(ChecksumTypeProto)(0),           // 1: bobbin.hadoop.hdfs.ChecksumTypeProto
-	(CipherSuiteProto)(0),            // 2: bobbin.hadoop.hdfs.CipherSuiteProto
-	(CryptoProtocolVersionProto)(0),  // 3: bobbin.hadoop.hdfs.CryptoProtocolVersionProto
-	(ErasureCodingPolicyState)(0),    // 4: bobbin.hadoop.hdfs.ErasureCodingPolicyState
-	(*FileEncryptionInfoProto)(nil),  // 5: bobbin.hadoop.hdfs.FileEncryptionInfoProto
-	(*ErasureCodingPolicyProto)(nil), // 6: bobbin.hadoop.hdfs.ErasureCodingPolicyProto
-	(*ECSchemaProto)(nil),            // 7: bobbin.hadoop.hdfs.ECSchemaProto
-	(*ECSchemaOptionEntryProto)(nil), // 8: bobbin.hadoop.hdfs.ECSchemaOptionEntryProto
+	(StorageTypeProto)(0),             // 0: bobbin.hadoop.hdfs.StorageTypeProto
+	(ChecksumTypeProto)(0),            // 1: bobbin.hadoop.hdfs.ChecksumTypeProto
+	(BlockChecksumTypeProto)(0),       // 2: bobbin.hadoop.hdfs.BlockChecksumTypeProto
+	(CipherSuiteProto)(0),             // 3: bobbin.hadoop.hdfs.CipherSuiteProto
+	(CryptoProtocolVersionProto)(0),   // 4: bobbin.hadoop.hdfs.CryptoProtocolVersionProto
+	(ErasureCodingPolicyState)(0),     // 5: bobbin.hadoop.hdfs.ErasureCodingPolicyState
+	(*BlockChecksumOptionsProto)(nil), // 6: bobbin.hadoop.hdfs.BlockChecksumOptionsProto
+	(*FileEncryptionInfoProto)(nil),   // 7: bobbin.hadoop.hdfs.FileEncryptionInfoProto
+	(*ErasureCodingPolicyProto)(nil),  // 8: bobbin.hadoop.hdfs.ErasureCodingPolicyProto
+	(*ECSchemaProto)(nil),             // 9: bobbin.hadoop.hdfs.ECSchemaProto
+	(*ECSchemaOptionEntryProto)(nil),  // 10: bobbin.hadoop.hdfs.ECSchemaOptionEntryProto
 }
 var file_bobbin_hadoop_hdfs_storage_proto_depIdxs = []int32{
-	2, // 0: bobbin.hadoop.hdfs.FileEncryptionInfoProto.suite:type_name -> bobbin.hadoop.hdfs.CipherSuiteProto
-	3, // 1: bobbin.hadoop.hdfs.FileEncryptionInfoProto.cryptoProtocolVersion:type_name -> bobbin.hadoop.hdfs.CryptoProtocolVersionProto
-	7, // 2: bobbin.hadoop.hdfs.ErasureCodingPolicyProto.schema:type_name -> bobbin.hadoop.hdfs.ECSchemaProto
-	4, // 3: bobbin.hadoop.hdfs.ErasureCodingPolicyProto.state:type_name -> bobbin.hadoop.hdfs.ErasureCodingPolicyState
-	8, // 4: bobbin.hadoop.hdfs.ECSchemaProto.options:type_name -> bobbin.hadoop.hdfs.ECSchemaOptionEntryProto
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	2,  // 0: bobbin.hadoop.hdfs.BlockChecksumOptionsProto.blockChecksumType:type_name -> bobbin.hadoop.hdfs.BlockChecksumTypeProto
+	3,  // 1: bobbin.hadoop.hdfs.FileEncryptionInfoProto.suite:type_name -> bobbin.hadoop.hdfs.CipherSuiteProto
+	4,  // 2: bobbin.hadoop.hdfs.FileEncryptionInfoProto.cryptoProtocolVersion:type_name -> bobbin.hadoop.hdfs.CryptoProtocolVersionProto
+	9,  // 3: bobbin.hadoop.hdfs.ErasureCodingPolicyProto.schema:type_name -> bobbin.hadoop.hdfs.ECSchemaProto
+	5,  // 4: bobbin.hadoop.hdfs.ErasureCodingPolicyProto.state:type_name -> bobbin.hadoop.hdfs.ErasureCodingPolicyState
+	10, // 5: bobbin.hadoop.hdfs.ECSchemaProto.options:type_name -> bobbin.hadoop.hdfs.ECSchemaOptionEntryProto
+	6,  // [6:6] is the sub-list for method output_type
+	6,  // [6:6] is the sub-list for method input_type
+	6,  // [6:6] is the sub-list for extension type_name
+	6,  // [6:6] is the sub-list for extension extendee
+	0,  // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_bobbin_hadoop_hdfs_storage_proto_init() }
@@ -709,8 +833,8 @@ func file_bobbin_hadoop_hdfs_storage_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_bobbin_hadoop_hdfs_storage_proto_rawDesc), len(file_bobbin_hadoop_hdfs_storage_proto_rawDesc)),
-			NumEnums:      5,
-			NumMessages:   4,
+			NumEnums:      6,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -131,13 +131,22 @@ const methodServerDefaults = "getServerDefaults"
 // open gives a connection that is logged in, or will be by its first operation.
 func (t *transfer) open(ctx context.Context, address string, dial func() (net.Conn, error)) (net.Conn, error) {
 	if t.encrypted.Load() {
-		return t.openEncrypted(ctx, address, dial)
+		opened, err := t.openEncrypted(ctx, address, dial)
+		if err != nil {
+			return nil, err
+		}
+		return newBlockConn(opened, address), nil
 	}
 	conn, err := dial()
-	if err != nil || len(t.options.QOPs) == 0 || privileged(address) {
-		return conn, err
+	if err != nil {
+		return nil, err
 	}
-	return &tokenConn{Conn: conn, options: t.options, address: address}, nil
+	if len(t.options.QOPs) > 0 && !privileged(address) {
+		return newBlockConn(&tokenConn{Conn: conn, options: t.options}, address), nil
+	}
+	c := newBlockConn(conn, address)
+	c.noLogin = true
+	return c, nil
 }
 
 // openEncrypted logs in by the NameNode's key, and once more by a new one if the
@@ -153,7 +162,7 @@ func (t *transfer) openEncrypted(ctx context.Context, address string, dial func(
 			return nil, err
 		}
 		stop := context.AfterFunc(ctx, func() { conn.Close() })
-		opened, err := key.login(address).run(conn)
+		opened, err := key.login().run(conn)
 		if !stop() { // it is closed, or about to be
 			return nil, context.Cause(ctx)
 		}
@@ -162,7 +171,7 @@ func (t *transfer) openEncrypted(ctx context.Context, address string, dial func(
 		}
 		conn.Close()
 		if renewed || !errors.Is(err, errUnknownKey) {
-			return nil, err
+			return nil, fmt.Errorf("log in at DataNode %s: %w", address, err)
 		}
 		t.keys.forget(key)
 	}
@@ -184,7 +193,6 @@ func privileged(address string) bool {
 type tokenConn struct {
 	net.Conn // as dialled
 	options  DataTransfer
-	address  string
 
 	mu        sync.Mutex // guards what follows; held during the login, which a Read may so wait for
 	operation []byte     // what is written of the first one
@@ -235,16 +243,15 @@ func (c *tokenConn) logIn() (complete bool, err error) {
 	switch {
 	case len(shown.token.Identifier) > 0:
 		login := transferLogin{
-			address: c.address,
-			user:    sasl.EncodeCredential(shown.token.Identifier), secret: shown.token.Password,
+			user: sasl.EncodeCredential(shown.token.Identifier), secret: shown.token.Password,
 			qops: c.options.QOPs,
 			told: shown.told(), pool: shown.pool,
 		}
 		if opened, err = login.run(c.Conn); err != nil {
-			return false, err
+			return false, fmt.Errorf("log in: %w", err)
 		}
 	case !c.options.AllowSimpleFallback:
-		return false, fmt.Errorf("log in at DataNode %s: the NameNode gave no token for the block, as an open cluster's (see ipc.client.fallback-to-simple-auth-allowed)", c.address)
+		return false, errors.New("log in: the NameNode gave no token for the block, as an open cluster's (see ipc.client.fallback-to-simple-auth-allowed)")
 	}
 	if _, err := opened.Write(c.operation); err != nil {
 		return false, err
@@ -262,7 +269,7 @@ func (c *tokenConn) Read(b []byte) (int, error) {
 	case err != nil:
 		return 0, err
 	case opened == nil:
-		return 0, fmt.Errorf("read from DataNode %s: it has not been asked anything", c.address)
+		return 0, errors.New("it has not been asked anything")
 	}
 	return opened.Read(b)
 }

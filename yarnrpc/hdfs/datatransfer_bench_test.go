@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
+	"hash/crc32"
 	"io"
 	"net"
 	"testing"
@@ -90,6 +91,20 @@ func BenchmarkTransfer(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkBlockStream shows what comparing checksums costs for each packet of 64 KiB.
+func BenchmarkBlockStream(b *testing.B) {
+	one := packet(b, 0, make([]byte, 64<<10))
+	s := blockStream{from: &endless{bytes: one}, sums: &checksums{chunk: chunkSize, table: crc32.MakeTable(crc32.Castagnoli)}}
+	got := make([]byte, len(one))
+	b.SetBytes(int64(len(one)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := io.ReadFull(&s, got); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 // sink is a connection of one direction.

@@ -35,13 +35,12 @@ func (k DataEncryptionKey) Format(f fmt.State, _ rune) {
 }
 
 // login is the one by the key (SaslDataTransferClient.getEncryptedStreams).
-func (k *DataEncryptionKey) login(address string) transferLogin {
+func (k *DataEncryptionKey) login() transferLogin {
 	return transferLogin{
-		address: address,
-		user:    fmt.Sprintf("%d %s %s", k.ID, k.BlockPool, sasl.EncodeCredential(k.Nonce)),
-		secret:  k.Key,
-		qops:    []sasl.QOP{sasl.QOPPrivacy},
-		cipher:  k.Algorithm,
+		user:   fmt.Sprintf("%d %s %s", k.ID, k.BlockPool, sasl.EncodeCredential(k.Nonce)),
+		secret: k.Key,
+		qops:   []sasl.QOP{sasl.QOPPrivacy},
+		cipher: k.Algorithm,
 	}
 }
 

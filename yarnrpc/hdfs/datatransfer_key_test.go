@@ -33,10 +33,7 @@ type keyMaker struct {
 func (m *keyMaker) Call(_ context.Context, method string, _, response proto.Message) error {
 	switch answer := response.(type) {
 	case *hdfspb.GetServerDefaultsResponseProto:
-		answer.ServerDefaults = &hdfspb.FsServerDefaultsProto{
-			BlockSize: proto.Uint64(1), BytesPerChecksum: proto.Uint32(2), WritePacketSize: proto.Uint32(3),
-			Replication: proto.Uint32(4), FileBufferSize: proto.Uint32(5), EncryptDataTransfer: proto.Bool(!m.off),
-		}
+		answer.ServerDefaults = serverDefaults(!m.off)
 		return nil
 	case *hdfspb.GetDataEncryptionKeyResponseProto:
 		if m.off {
@@ -58,9 +55,16 @@ func (m *keyMaker) Call(_ context.Context, method string, _, response proto.Mess
 	}
 }
 
+func serverDefaults(encrypt bool) *hdfspb.FsServerDefaultsProto {
+	return &hdfspb.FsServerDefaultsProto{
+		BlockSize: proto.Uint64(1), BytesPerChecksum: proto.Uint32(2), WritePacketSize: proto.Uint32(3),
+		Replication: proto.Uint32(4), FileBufferSize: proto.Uint32(5), EncryptDataTransfer: proto.Bool(encrypt),
+	}
+}
+
 // user is who logs in by the n-th key.
 func (m *keyMaker) user(n int) string {
-	return (&DataEncryptionKey{ID: -1, BlockPool: "BP-1", Nonce: []byte{byte(n)}}).login("").user
+	return (&DataEncryptionKey{ID: -1, BlockPool: "BP-1", Nonce: []byte{byte(n)}}).login().user
 }
 
 // encrypting is a Dialer whose library has asked for the NameNode's defaults, and the answer.

@@ -9,7 +9,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"syscall"
 
 	"google.golang.org/protobuf/encoding/protodelim"
 	"google.golang.org/protobuf/proto"
@@ -37,11 +36,10 @@ const (
 
 // transferLogin is the login over one connection.
 type transferLogin struct {
-	address string // for errors
-	user    string
-	secret  []byte
-	qops    []sasl.QOP
-	cipher  string // of SASL's; empty: any, by sasl's preference
+	user   string
+	secret []byte
+	qops   []sasl.QOP
+	cipher string // of SASL's; empty: any, by sasl's preference
 	// told is the protection that the NameNode has put into the token of pool, if any.
 	told []byte
 	pool string
@@ -50,14 +48,6 @@ type transferLogin struct {
 // run logs in, and gives the connection as it is from then on. After an error conn is of
 // no further use; closing it is the caller's, and ends a run.
 func (l transferLogin) run(conn net.Conn) (net.Conn, error) {
-	opened, err := l.logIn(conn)
-	if err != nil {
-		return nil, fmt.Errorf("log in at DataNode %s: %w", l.address, err)
-	}
-	return opened, nil
-}
-
-func (l transferLogin) logIn(conn net.Conn) (net.Conn, error) {
 	digest := &sasl.DigestMD5{
 		User: l.user, Password: sasl.EncodeCredential(l.secret),
 		URI: transferURI, QOPs: l.qops,
@@ -71,7 +61,7 @@ func (l transferLogin) logIn(conn net.Conn) (net.Conn, error) {
 		hello.HandshakeSecret = &hdfspb.HandshakeSecretProto{Secret: l.told, Bpid: proto.String(l.pool)}
 	}
 	challenge, err := exchange(conn, magic, hello)
-	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) { // it takes the magic for a version
+	if hungUp(err) { // it takes the magic for a version
 		return nil, fmt.Errorf("%w: it may want no login: compare its dfs.data.transfer.protection with that here", err)
 	}
 	if err != nil {
@@ -148,11 +138,11 @@ func refusal(reply *hdfspb.DataTransferEncryptorMessageProto) error {
 var errRefused = errors.New("the login was refused")
 
 // unbuffered reads no byte too many: what follows a message is read elsewhere.
-type unbuffered struct{ net.Conn }
+type unbuffered struct{ io.Reader }
 
 // ReadByte reads the next byte.
 func (u unbuffered) ReadByte() (byte, error) {
 	var one [1]byte
-	_, err := io.ReadFull(u.Conn, one[:])
+	_, err := io.ReadFull(u.Reader, one[:])
 	return one[0], err
 }

@@ -18,8 +18,8 @@ const (
 	// maxWrapper bounds a wrapper that is read, in bytes. DataNodes put a packet into each,
 	// and take packets of at most 16 MB themselves (dfs.data.transfer.max.packet.size).
 	maxWrapper = 17 << 20
-	// step is how far the length of a wrapper is trusted before its bytes come, and how much
-	// is encrypted at a time.
+	// step is how far a length is trusted before its bytes come, and how much is encrypted
+	// at a time.
 	step = 64 << 10
 )
 
@@ -78,7 +78,7 @@ func (c *wrappedConn) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-func (c *wrappedConn) readWrapped() ([]byte, error) {
+func (c *wrappedConn) readWrapped() (plain []byte, err error) {
 	var head [4]byte
 	if _, err := io.ReadFull(c.Conn, head[:]); err != nil {
 		return nil, err
@@ -87,20 +87,28 @@ func (c *wrappedConn) readWrapped() ([]byte, error) {
 	if length > maxWrapper {
 		return nil, fmt.Errorf("%w: wrapper of %d bytes, more than %d", sasl.ErrTampered, length, maxWrapper)
 	}
-	c.wrapper = c.wrapper[:0]
-	for len(c.wrapper) < int(length) {
-		part := min(int(length)-len(c.wrapper), step)
-		c.wrapper = slices.Grow(c.wrapper, part)
-		got, err := io.ReadFull(c.Conn, c.wrapper[len(c.wrapper):len(c.wrapper)+part])
+	if c.wrapper, err = appendRead(c.wrapper[:0], c.Conn, int(length)); err != nil {
+		return nil, err
+	}
+	return c.layer.Unwrap(c.wrapper)
+}
+
+// appendRead adds n bytes of r to b. It takes memory for those that have come, and for a
+// step more.
+func appendRead(b []byte, r io.Reader, n int) ([]byte, error) {
+	for end := len(b) + n; len(b) < end; {
+		part := min(end-len(b), max(step, cap(b)-len(b)))
+		b = slices.Grow(b, part)
+		got, err := io.ReadFull(r, b[len(b):len(b)+part])
+		b = b[:len(b)+got]
 		if err == io.EOF {
 			err = io.ErrUnexpectedEOF
 		}
 		if err != nil {
-			return nil, err
+			return b, err
 		}
-		c.wrapper = c.wrapper[:len(c.wrapper)+got]
 	}
-	return c.layer.Unwrap(c.wrapper)
+	return b, nil
 }
 
 // cipherConn carries bytes under AES in counter mode (CryptoInputStream,

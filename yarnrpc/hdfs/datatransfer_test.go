@@ -69,7 +69,7 @@ func TestAConnectionIsProtectedAsWasAgreed(t *testing.T) {
 			t.Parallel()
 			node := known(c.theirs...)
 			node.aes = c.aes && slices.Contains(c.theirs, sasl.QOPPrivacy)
-			op := operation(t, opReadBlock, blockTokenOf(someUser, someSecret))
+			op := operation(t, opWriteBlock, blockTokenOf(someUser, someSecret))
 			up, down := pattern(t, 300_001), pattern(t, 200_003)
 			var got, sent bytes.Buffer
 			server := func(conn net.Conn) error {
@@ -104,7 +104,7 @@ func TestAConnectionIsProtectedAsWasAgreed(t *testing.T) {
 			if err := expect(conn, down); err != nil {
 				t.Fatal(err)
 			}
-			if n, err := conn.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
+			if n, err := conn.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Errorf("after the end: %d bytes, %v", n, err)
 			}
 			conn.Close()
@@ -164,9 +164,6 @@ func TestAnOperationMayComeInPiecesAndOthersFollow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conn.Read(make([]byte, 1)); err == nil {
-		t.Error("a read before an operation waits for nothing, and no error")
-	}
 	for i, op := range operations {
 		for _, b := range op {
 			if n, err := conn.Write([]byte{b}); n != 1 || err != nil {
@@ -179,6 +176,20 @@ func TestAnOperationMayComeInPiecesAndOthersFollow(t *testing.T) {
 	}
 	if node.logins != 1 {
 		t.Errorf("%d logins", node.logins)
+	}
+}
+
+// It would wait for ever otherwise: the DataNode waits for the login.
+func TestAReadBeforeAnyOperationIsAnError(t *testing.T) {
+	t.Parallel()
+	_, conn, err := connect(t, DataTransfer{QOPs: []sasl.QOP{sasl.QOPIntegrity}}, "dn:9866", func(conn net.Conn) error {
+		return expect(conn, []byte("nothing must come"))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "dn:9866") {
+		t.Errorf("error is %v", err)
 	}
 }
 
@@ -247,7 +258,7 @@ func TestALoginThatIsNotWhatWasAskedForIsRefused(t *testing.T) {
 		"a DataNode that proves nothing": {integrity, func(n *dataNode) {
 			n.forge = func(m *message) { m.Payload = nil }
 		}, sasl.ErrChallenge, ""},
-		"a DataNode that hangs up":           {integrity, func(n *dataNode) { n.deaf = true }, io.EOF, "dfs.data.transfer.protection"},
+		"a DataNode that hangs up":           {integrity, func(n *dataNode) { n.deaf = true }, io.ErrUnexpectedEOF, "dfs.data.transfer.protection"},
 		"a password that is not the token's": {integrity, func(n *dataNode) { n.secrets[sasl.EncodeCredential([]byte(someUser))] = "another" }, errRefused, ""},
 		"a cipher under integrity": {integrity, func(n *dataNode) {
 			n.forge = func(m *message) {
@@ -285,10 +296,10 @@ func TestALoginThatIsNotWhatWasAskedForIsRefused(t *testing.T) {
 			if err == nil || !errors.Is(err, c.want) || !strings.Contains(err.Error(), "dn:9866") || !strings.Contains(err.Error(), c.text) {
 				t.Fatalf("error is %v, want %v, the DataNode's address and %s", err, c.want, c.text)
 			}
-			if _, again := conn.Write([]byte("x")); !errors.Is(again, err) {
+			if _, again := conn.Write([]byte("x")); !errors.Is(again, c.want) {
 				t.Errorf("write after a failed login: %v", again)
 			}
-			if _, again := conn.Read(make([]byte, 1)); !errors.Is(again, err) {
+			if _, again := conn.Read(make([]byte, 1)); !errors.Is(again, c.want) {
 				t.Errorf("read after a failed login: %v", again)
 			}
 		})
@@ -317,7 +328,7 @@ func TestAWrapperThatIsNotAsItWasSentEndsReading(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					if err := expect(opened, operation(t, opReadBlock, blockTokenOf(someUser, someSecret))); err != nil {
+					if err := expect(opened, operation(t, opWriteBlock, blockTokenOf(someUser, someSecret))); err != nil {
 						return err
 					}
 					var frames [][]byte
@@ -333,7 +344,7 @@ func TestAWrapperThatIsNotAsItWasSentEndsReading(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := conn.Write(operation(t, opReadBlock, blockTokenOf(someUser, someSecret))); err != nil {
+				if _, err := conn.Write(operation(t, opWriteBlock, blockTokenOf(someUser, someSecret))); err != nil {
 					t.Fatal(err)
 				}
 				got, err := io.ReadAll(conn)
@@ -365,8 +376,8 @@ func (s frameSink) Write(b []byte) (int, error) {
 // As the Java client has it: a login that the DataNode does not expect is an error there.
 func TestWhereNoLoginIsWantedNoneIsSent(t *testing.T) {
 	t.Parallel()
-	op := operation(t, opReadBlock, blockTokenOf(someUser, someSecret))
-	without := operation(t, opReadBlock, nil)
+	op := operation(t, opWriteBlock, blockTokenOf(someUser, someSecret))
+	without := operation(t, opWriteBlock, nil)
 	integrity := []sasl.QOP{sasl.QOPIntegrity}
 	for name, c := range map[string]struct {
 		options DataTransfer

@@ -24,7 +24,7 @@ type Defaults struct {
 // that a NameNode does for everybody: one that is standby answers yarnrpc.ErrStandby.
 func (n *NameNode) Defaults(ctx context.Context) (Defaults, error) {
 	var response hdfspb.GetServerDefaultsResponseProto
-	if err := n.rpc.Call(ctx, "getServerDefaults", &hdfspb.GetServerDefaultsRequestProto{}, &response); err != nil {
+	if err := n.rpc.Call(ctx, methodServerDefaults, &hdfspb.GetServerDefaultsRequestProto{}, &response); err != nil {
 		return Defaults{}, fmt.Errorf("read defaults of the NameNode: %w", err)
 	}
 	d := response.GetServerDefaults()

@@ -10,8 +10,9 @@
 // The library knows neither tokens nor proxy users, sends its calls in the clear
 // whatever hadoop.rpc.protection says, never gives up on a silent server, takes an old
 // answer for a new one after a read that failed, ends a file that is written when
-// the NameNode fails over, and takes encrypted and striped files for plain ones. So it
-// gets connections from a Dialer, and its authentication and its protection stay off:
+// the NameNode fails over, passes on what does not fit its checksums, and takes encrypted
+// and striped files for plain ones. So it gets connections from a Dialer, and its
+// authentication and its protection stay off:
 //
 //	o, err := hdfs.FromConf(conf, "nameservice1", "alice")
 //	o.RPC.Login = login // kerberos.FromCache, kerberos.FromKeytab
@@ -32,6 +33,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net"
 	"os"
@@ -109,7 +111,8 @@ func (d *Dialer) DialNameNode(_ context.Context, _, address string) (net.Conn, e
 }
 
 // DialDataNode connects to a DataNode's data transfer port. Where DataTransfer asks for a
-// login by block tokens, the first operation is held back until it has succeeded.
+// login by block tokens, the first operation is held back until it has succeeded. Of a block
+// no byte is read that does not fit its checksum (ErrChecksum).
 func (d *Dialer) DialDataNode(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -143,7 +146,7 @@ func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", address, err)
 	}
-	c := &conn{Conn: raw, dialer: d, address: address}
+	c := &conn{Conn: raw, dialer: d}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
@@ -163,11 +166,12 @@ func (d *Dialer) forget(c *conn) {
 }
 
 // conn is a connection to a DataNode whose first failure is final: every later read
-// and write gives that error again.
+// and write gives that error again. Where the DataNode ends it, that is
+// io.ErrUnexpectedEOF: the library takes io.EOF for the end of a block, whose last packet
+// says so itself.
 type conn struct {
 	net.Conn
 	dialer  *Dialer
-	address string
 	silence *time.Timer
 
 	mu     sync.Mutex // guards reason and silence; taken after the dialer's
@@ -194,6 +198,9 @@ func (c *conn) Close() error {
 }
 
 func (c *conn) moved(n int, err error) error {
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
 	if err != nil {
 		c.end(err)
 		return c.ended()
@@ -207,7 +214,7 @@ func (c *conn) moved(n int, err error) error {
 }
 
 func (c *conn) silent() {
-	c.end(fmt.Errorf("no byte to or from %s in %s: %w", c.address, c.dialer.options.Silence, os.ErrDeadlineExceeded))
+	c.end(fmt.Errorf("no byte has moved in %s: %w", c.dialer.options.Silence, os.ErrDeadlineExceeded))
 }
 
 // end closes the connection for a reason, the first of which stays.

@@ -44,10 +44,10 @@ func TestAFailedReadEndsTheConnectionForWritesToo(t *testing.T) {
 	t.Parallel()
 	_, client, server := pipe(t)
 	server.Close()
-	if _, err := client.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-		t.Fatalf("read: %v, want io.EOF", err)
+	if _, err := client.Read(make([]byte, 1)); !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "dn:1") {
+		t.Fatalf("read: %v, want io.ErrUnexpectedEOF of dn:1", err)
 	}
-	if _, err := client.Write([]byte("x")); !errors.Is(err, io.EOF) {
+	if _, err := client.Write([]byte("x")); !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "dn:1") {
 		t.Errorf("write after a failed read: %v, want the first failure", err)
 	}
 }

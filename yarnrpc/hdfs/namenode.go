@@ -45,7 +45,7 @@ func (n *NameNode) Layout(ctx context.Context, path string) (Layout, error) {
 		Length: proto.Uint64(math.MaxInt64),
 	}
 	var response hdfspb.GetBlockLocationsResponseProto
-	if err := n.rpc.Call(ctx, "getBlockLocations", request, &response); err != nil {
+	if err := n.rpc.Call(ctx, methodGetBlockLocations, request, &response); err != nil {
 		return Layout{}, fmt.Errorf("locate blocks of %s: %w", path, err)
 	}
 	located := response.GetLocations()

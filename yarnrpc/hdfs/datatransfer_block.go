@@ -1,0 +1,236 @@
+package hdfs
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"net"
+	"sync"
+	"syscall"
+
+	"google.golang.org/protobuf/encoding/protodelim"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
+)
+
+// ErrChecksum is in the error for a block that is not as it was written. The library then
+// reads on at another DataNode, if there is one.
+var ErrChecksum = errors.New("the block does not fit its checksums")
+
+// blockConn is what the library takes for a connection to a DataNode. Its errors say which
+// DataNode. Of a block that is read no byte is given out before its packet was compared with
+// the checksums: the library, too, compares them, but passes on what is wrong, and what it
+// got of a packet that broke off. One goroutine may read while another writes.
+//
+// The first operation says whether it is reads that are answered. Others may follow if they
+// are of its kind; the library makes one on each connection.
+type blockConn struct {
+	net.Conn
+	address string
+	noLogin bool // none was made or will be
+
+	writing sync.Mutex // guards begun
+	begun   []byte     // version and code of the first operation, as far as they are written
+
+	reading sync.Mutex // guards what follows
+	block   blockStream
+	heard   bool // the DataNode has said something
+	failed  error
+}
+
+func newBlockConn(conn net.Conn, address string) *blockConn {
+	return &blockConn{Conn: conn, address: address, block: blockStream{from: conn}}
+}
+
+// Write sends b.
+func (c *blockConn) Write(b []byte) (int, error) {
+	c.note(b)
+	n, err := c.Conn.Write(b)
+	if err != nil {
+		err = fmt.Errorf("write to DataNode %s: %w", c.address, err)
+	}
+	return n, err
+}
+
+func (c *blockConn) note(b []byte) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.begun = append(c.begun, b[:min(len(b), opPrefix-len(c.begun))]...)
+}
+
+// Read reads what has come, or of a block what was found right. A failure ends the
+// connection, and so does a refusal: the library would leave it open.
+func (c *blockConn) Read(b []byte) (n int, err error) {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	if c.failed != nil {
+		return 0, c.failed
+	}
+	if c.readsBlocks() {
+		n, err = c.block.Read(b)
+	} else {
+		n, err = c.Conn.Read(b)
+	}
+	c.heard = c.heard || n > 0
+	if err != nil {
+		c.failed = fmt.Errorf("read from DataNode %s: %w", c.address, c.explain(err))
+	}
+	if c.failed != nil || c.block.refused && len(c.block.rest) == 0 {
+		c.Conn.Close()
+	}
+	return n, c.failed
+}
+
+func (c *blockConn) readsBlocks() bool {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return bytes.Equal(c.begun, []byte{0, transferVersion, opReadBlock})
+}
+
+// explain says why a DataNode may have hung up at the first operation: where it wants a
+// login, it takes the operation for one.
+func (c *blockConn) explain(err error) error {
+	if c.noLogin && !c.heard && hungUp(err) {
+		return fmt.Errorf("%w: it may want a login: compare its dfs.data.transfer.protection with that here", err)
+	}
+	return err
+}
+
+// hungUp is the error of a conn that the other side has ended.
+func hungUp(err error) bool {
+	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)
+}
+
+// blockStream reads the answers to OpReadBlock (BlockSender, PacketReceiver), and gives them
+// out in pieces that were checked:
+//
+//	length: varint │ BlockOpResponseProto, which has the kind of checksums
+//
+// and unless that is a refusal, packets, the last of which says that it is:
+//
+//	length, of itself, checksums and data: 4 │ length of header: 2 │ PacketHeaderProto │ checksums │ data
+type blockStream struct {
+	from    io.Reader
+	sums    *checksums // of the packets that come; nil: an answer comes
+	refused bool       // said the last answer
+	piece   []byte     // as it came
+	rest    []byte     // of it, not given out yet
+}
+
+const (
+	// maxAnswer bounds what a DataNode says before a block, in bytes.
+	maxAnswer = 64 << 10
+	// maxPacket bounds checksums and data of a packet, in bytes
+	// (dfs.data.transfer.max.packet.size). DataNodes send 64 KiB of data in each.
+	maxPacket = 16 << 20
+)
+
+// errPacket is in the error for what is not the answer to OpReadBlock.
+var errPacket = errors.New("not a packet of a block")
+
+// Read reads what was checked. After an error the rest cannot be read.
+func (s *blockStream) Read(b []byte) (int, error) {
+	for len(s.rest) == 0 {
+		next := s.answer
+		if s.sums != nil {
+			next = s.packet
+		}
+		if err := next(); err != nil {
+			return 0, err
+		}
+		s.rest = s.piece
+	}
+	n := copy(b, s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
+}
+
+func (s *blockStream) answer() (err error) {
+	var answer hdfspb.BlockOpResponseProto
+	raw := bytes.NewBuffer(s.piece[:0])
+	options := protodelim.UnmarshalOptions{MaxSize: maxAnswer}
+	if err := options.UnmarshalFrom(unbuffered{io.TeeReader(s.from, raw)}, &answer); err != nil {
+		return err
+	}
+	s.piece, s.refused = raw.Bytes(), answer.GetStatus() != hdfspb.Status_SUCCESS
+	if !s.refused {
+		s.sums, err = checksumsOf(answer.GetReadOpChecksumInfo().GetChecksum())
+	}
+	return err
+}
+
+func (s *blockStream) packet() (err error) {
+	const itself, lengths = 4, 4 + 2
+	if s.piece, err = appendRead(s.piece[:0], s.from, lengths); err != nil {
+		return err
+	}
+	body := int(binary.BigEndian.Uint32(s.piece)) - itself
+	begin := lengths + int(binary.BigEndian.Uint16(s.piece[itself:]))
+	if body < 0 || body > maxPacket {
+		return fmt.Errorf("%w: %d bytes of at most %d", errPacket, body, maxPacket)
+	}
+	if s.piece, err = appendRead(s.piece, s.from, begin-lengths+body); err != nil {
+		return err
+	}
+	var header hdfspb.PacketHeaderProto
+	if err := proto.Unmarshal(s.piece[lengths:begin], &header); err != nil {
+		return fmt.Errorf("%w: %w", errPacket, err)
+	}
+	length := int(header.GetDataLen())
+	if length < 0 || s.sums.size(length)+length != body {
+		return fmt.Errorf("%w: %d bytes for %d of the block", errPacket, body, length)
+	}
+	sums, data := s.piece[begin:len(s.piece)-length], s.piece[len(s.piece)-length:]
+	if !s.sums.fit(sums, data) {
+		return fmt.Errorf("%w: among the %d bytes from %d", ErrChecksum, length, header.GetOffsetInBlock())
+	}
+	if header.GetLastPacketInBlock() {
+		s.sums = nil
+	}
+	return nil
+}
+
+// checksums are those of a block's chunks.
+type checksums struct {
+	chunk int          // length of each but the last of a packet, in bytes
+	table *crc32.Table // nil: there are none
+}
+
+func checksumsOf(p *hdfspb.ChecksumProto) (*checksums, error) {
+	c := &checksums{chunk: int(p.GetBytesPerChecksum())}
+	switch p.GetType() {
+	case hdfspb.ChecksumTypeProto_CHECKSUM_NULL:
+	case hdfspb.ChecksumTypeProto_CHECKSUM_CRC32:
+		c.table = crc32.IEEETable
+	case hdfspb.ChecksumTypeProto_CHECKSUM_CRC32C:
+		c.table = crc32.MakeTable(crc32.Castagnoli)
+	}
+	if c.chunk < 1 {
+		return nil, fmt.Errorf("%w: checksums of %d bytes each", errPacket, c.chunk)
+	}
+	return c, nil
+}
+
+// size is the length of the checksums of so many bytes.
+func (c *checksums) size(data int) int {
+	if c.table == nil {
+		return 0
+	}
+	return (data + c.chunk - 1) / c.chunk * crc32.Size
+}
+
+// fit says whether sums, of the size for data, were made of it.
+func (c *checksums) fit(sums, data []byte) bool {
+	for ; len(sums) > 0; sums = sums[crc32.Size:] {
+		chunk := data[:min(len(data), c.chunk)]
+		if crc32.Checksum(chunk, c.table) != binary.BigEndian.Uint32(sums) {
+			return false
+		}
+		data = data[len(chunk):]
+	}
+	return true
+}
