@@ -166,6 +166,18 @@ func mergeMap[V any](to *map[string]V, from map[string]V, replace bool) {
 	}
 }
 
+// Only gives the tokens of these kinds and no secrets, as for a process that is to have
+// nothing else. Tokens are shared, not copied.
+func (c *Credentials) Only(kinds ...string) *Credentials {
+	only := New()
+	for alias, t := range c.Tokens {
+		if slices.Contains(kinds, t.Kind) {
+			only.Tokens[alias] = t
+		}
+	}
+	return only
+}
+
 // Select finds the token of a kind for a service; of several, the one with the
 // first alias. Nil if there is none.
 func (c *Credentials) Select(kind, service string) *Token {

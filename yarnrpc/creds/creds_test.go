@@ -171,6 +171,20 @@ func TestTokensAreFoundByKindAndService(t *testing.T) {
 	}
 }
 
+// A process must not get what it has no business with by way of what it needs.
+func TestOnlyGivesNothingElse(t *testing.T) {
+	c := sample()
+	got := c.Only(KindHDFSDelegation, KindNM)
+	want := New()
+	want.Tokens["nn"] = c.Tokens["nn"]
+	if diff := cmp.Diff(fields(want), fields(got)); diff != "" {
+		t.Error(diff)
+	}
+	if len(c.Tokens) != 3 || len(c.Secrets) != 1 {
+		t.Errorf("the rest was taken away from %v", c)
+	}
+}
+
 // Java programs find a token by its service, to the letter.
 func TestServicesAreWhatJavaCallsThem(t *testing.T) {
 	for _, tc := range []struct {
