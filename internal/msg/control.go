@@ -22,6 +22,7 @@ type StartHost struct {
 	ListenHost    string // address the data plane binds to
 	HadoopConf    []byte // hadoopconf's marshalled site settings, or nil
 	User          string // on an open cluster
+	Tokens        Secret // for HDFS, as creds.Credentials.Marshal gives them; nil: none. See UpdateTokens
 	Certificates  Certificates
 	MemoryMB      int
 	LocalDirs     []string

@@ -20,6 +20,7 @@ var kinds = func() map[string]reflect.Type { //nolint:gochecknoglobals // a cons
 		SlotRequestAnswered{},
 		SlotFreed{},
 		ReleaseTaskExecutor{},
+		UpdateTokens{},
 		RegisterAtJobMaster{},
 		RegisteredAtJobMaster{},
 		OfferSlots{},
