@@ -28,6 +28,10 @@ type Core struct {
 	failures failureRate // of starts
 	refused  string      // why the driver cannot have workers, ever; or ""
 
+	// tokens are the newest ones that came after the start, for workers that may have
+	// been launched with others; nil while there are none.
+	tokens msg.Secret
+
 	shutdown *shutdown // nil until it is asked for
 
 	nextHeartbeat time.Time // zero while no worker is connected
@@ -93,6 +97,8 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 		c.declare(e.Declaration)
 	case JobMasterGone:
 		c.forgetJobMaster(e.Job, e.JobMaster)
+	case TokensUpdated:
+		c.updateTokens(e.Tokens)
 	case Woken:
 		c.wake = time.Time{}
 	case StatusAsked:

@@ -29,6 +29,8 @@ type world struct {
 	slots       map[ids.SlotID]ids.AllocationID // of connected workers
 	granted     map[ids.AllocationID]bool
 	jobs        map[ids.JobID]ids.JobMasterID
+	tokens      string                  // the newest
+	told        map[ConnectionID]string // tokens that were sent
 	total       int
 	starts      int
 }
@@ -51,6 +53,7 @@ func newWorld(t *rapid.T) *world {
 		slots:       make(map[ids.SlotID]ids.AllocationID),
 		granted:     make(map[ids.AllocationID]bool),
 		jobs:        make(map[ids.JobID]ids.JobMasterID),
+		told:        make(map[ConnectionID]string),
 	}
 }
 
@@ -64,6 +67,11 @@ func (w *world) step(t *rapid.T, event Event) []Effect {
 			w.ordered(t, e.Orders)
 		case SendTaskExecutor:
 			w.sent(t, e)
+		}
+	}
+	for c, id := range w.connections {
+		if w.containers[id] == "running" && w.told[c] != w.tokens {
+			t.Fatalf("worker %s was last sent tokens %q, the newest are %q", id, w.told[c], w.tokens)
 		}
 	}
 	return effects
@@ -88,6 +96,9 @@ func (w *world) ordered(t *rapid.T, o Orders) {
 }
 
 func (w *world) sent(t *rapid.T, e SendTaskExecutor) {
+	if m, ok := e.Message.(msg.UpdateTokens); ok {
+		w.told[e.To] = string(m.Tokens)
+	}
 	m, ok := e.Message.(msg.RequestSlot)
 	if !ok {
 		return
@@ -125,8 +136,9 @@ func (w *world) unchanged(t *rapid.T, event Event) {
 }
 
 // Whatever happens in whatever order: no slot is given twice or on a worker that
-// is not there, no worker is lost from the books, what is stale changes nothing,
-// and the same events give the same effects.
+// is not there, no worker is lost from the books, every connected worker has the
+// newest tokens, what is stale changes nothing, and the same events give the same
+// effects.
 func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
@@ -141,6 +153,7 @@ func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
 			"free":             w.free,
 			"stale message":    w.stale,
 			"heartbeat":        w.heartbeat,
+			"new tokens":       w.newTokens,
 			"time passes":      w.timePasses,
 			"":                 func(*rapid.T) {},
 			"unknown declares": w.unknownDeclares,
@@ -305,6 +318,12 @@ func (w *world) stale(t *rapid.T) {
 func (w *world) heartbeat(t *rapid.T) {
 	c, id := w.connection(t)
 	w.step(t, TaskExecutorSaid{From: Peer{c, id}, Message: msg.Heartbeat{}})
+}
+
+func (w *world) newTokens(t *rapid.T) {
+	w.lastID++
+	w.tokens = fmt.Sprintf("t%d", w.lastID)
+	w.step(t, TokensUpdated{Tokens: msg.Secret(w.tokens)})
 }
 
 func (w *world) timePasses(t *rapid.T) {

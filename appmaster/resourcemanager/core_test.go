@@ -48,6 +48,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	disconnected CONNECTION CAUSE
 //	jobmaster|gone JOB JOBMASTER, declare JOB JOBMASTER SLOTS
 //	wait DURATION                               with the wakes that fall due
+//	tokens TEXT                                 new ones
 //	status, shutdown STATUS DIAGNOSTICS, deregistered [ERROR]
 //
 // Ids that the core makes are written #1, #2, …
@@ -120,6 +121,8 @@ func (s *script) event(args []string, options map[string]string) Event {
 		}}
 	case "gone":
 		return JobMasterGone{Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2])}
+	case "tokens":
+		return TokensUpdated{Tokens: msg.Secret(rest(1))}
 	case "status":
 		return StatusAsked{}
 	case "shutdown":
@@ -296,6 +299,8 @@ func describeMessage(m msg.Message) string {
 	case msg.RequestSlot:
 		return fmt.Sprintf("request slot %d for %s of %s as %s, %s with %d MB",
 			m.Index, m.Job, m.JobMaster, short(string(m.Allocation)), m.Program.Name, m.MemoryMB)
+	case msg.UpdateTokens:
+		return "tokens " + string(m.Tokens)
 	case msg.Heartbeat:
 		return "heartbeat"
 	case msg.JobMasterRegistered:

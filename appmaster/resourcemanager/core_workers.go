@@ -141,6 +141,20 @@ func (c *Core) registerTaskExecutor(from Peer, r msg.RegisterTaskExecutor) {
 		HeartbeatInterval: c.config.HeartbeatInterval,
 		HeartbeatTimeout:  c.config.HeartbeatTimeout,
 	}})
+	if c.tokens != nil {
+		c.emit(SendTaskExecutor{To: from.Connection, Message: msg.UpdateTokens{Tokens: c.tokens}})
+	}
+}
+
+// updateTokens tells every connected TaskExecutor. The others are told when they
+// register.
+func (c *Core) updateTokens(tokens msg.Secret) {
+	c.tokens = tokens
+	for _, id := range c.workerIDs() {
+		if w := c.workers[id]; w.state == connected {
+			c.emit(SendTaskExecutor{To: w.connection, Message: msg.UpdateTokens{Tokens: tokens}})
+		}
+	}
 }
 
 // disconnected gives a worker a short time to come back, and has the driver look

@@ -160,5 +160,7 @@ func (r *ResourceManager) logSent(event Event, e SendTaskExecutor) {
 		r.logger.WithFields(logrus.Fields{
 			"job": m.Job, "allocation": m.Allocation, "slot": m.Index, "connection": e.To,
 		}).Debug("slot granted")
+	case msg.UpdateTokens:
+		r.logger.WithField("connection", e.To).Debug("delegation tokens sent")
 	}
 }

@@ -45,6 +45,8 @@ type (
 		Job       ids.JobID
 		JobMaster ids.JobMasterID
 	}
+	// TokensUpdated brings new tokens for all TaskExecutors.
+	TokensUpdated struct{ Tokens msg.Secret }
 	// Woken says that the time of the last Wake has come. One too many does no
 	// harm.
 	Woken struct{}
@@ -67,6 +69,7 @@ func (TaskExecutorDisconnected) isEvent() {}
 func (JobMasterRegistering) isEvent()     {}
 func (RequirementsDeclared) isEvent()     {}
 func (JobMasterGone) isEvent()            {}
+func (TokensUpdated) isEvent()            {}
 func (Woken) isEvent()                    {}
 func (StatusAsked) isEvent()              {}
 func (ShutdownAsked) isEvent()            {}

@@ -187,6 +187,39 @@ func TestLoopServesAJobAndFindsAFrozenWorker(t *testing.T) {
 	})
 }
 
+// Tokens that come before anything else does are there for the first worker, ahead of
+// what it is asked for.
+func TestLoopPassesTokensOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, end := start(t.Context(), t, newFakeDriver())
+		if err := r.UpdateTokens(t.Context(), msg.Secret("second")); err != nil {
+			t.Fatal(err)
+		}
+		declare(t.Context(), t, r, make(mailbox, 10), 1)
+		synctest.Wait()
+		worker := make(mailbox, 10)
+		if err := r.Connect("w1", worker).Receive(t.Context(), registration("w1")); err != nil {
+			t.Fatal(err)
+		}
+		if m, ok := next(t, worker).(msg.TaskExecutorRegistered); !ok {
+			t.Errorf("answer to the registration is %+v", m)
+		}
+		if m, ok := next(t, worker).(msg.UpdateTokens); !ok || string(m.Tokens) != "second" {
+			t.Errorf("after it came %+v", m)
+		}
+		if m, ok := next(t, worker).(msg.RequestSlot); !ok {
+			t.Errorf("grant is %+v", m)
+		}
+		r.Stop()
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+		if err := r.UpdateTokens(t.Context(), msg.Secret("third")); !errors.Is(err, actor.ErrStopped) {
+			t.Errorf("after the end: %v", err)
+		}
+	})
+}
+
 // Workers go before the application is deregistered, and every caller gets the
 // driver's word about it.
 func TestShutdownReleasesWorkersThenDeregisters(t *testing.T) {

@@ -121,6 +121,12 @@ func (r *ResourceManager) DeclareRequirements(ctx context.Context, m msg.Declare
 	return r.loop.Post(ctx, RequirementsDeclared{Declaration: m})
 }
 
+// UpdateTokens has every TaskExecutor use these tokens (creds.Credentials.Marshal) from now
+// on, those too that register later.
+func (r *ResourceManager) UpdateTokens(ctx context.Context, tokens msg.Secret) error {
+	return r.loop.Post(ctx, TokensUpdated{Tokens: tokens})
+}
+
 // DisconnectJobMaster says that a JobMaster has ended: its job needs nothing any
 // more. Slots that it has not freed stay taken until their workers free them.
 func (r *ResourceManager) DisconnectJobMaster(ctx context.Context, job ids.JobID, jobMaster ids.JobMasterID) error {
