@@ -8,6 +8,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
 // Config is what a TaskExecutor's core is told.
@@ -21,6 +22,9 @@ type Config struct {
 	// Programs maps the SHA-256 (lower-case hex) of the programs that this worker
 	// has to their files.
 	Programs map[string]string
+	// Tokens are the first ones by which hosts reach HDFS (creds.Credentials.Marshal);
+	// nil: none.
+	Tokens msg.Secret
 	// IDs is a random prefix for the ids that the core makes (ids.Random).
 	IDs string
 	Options

@@ -21,7 +21,8 @@ type Core struct {
 	links    map[LinkID]*link // those being opened, and the open ones
 	lastLink LinkID
 	hostIDs  ids.Sequence
-	ending   *End // set when it is decided; performed when all hosts have ended
+	tokens   msg.Secret // the newest, for all hosts
+	ending   *End       // set when it is decided; performed when all hosts have ended
 	ended    bool
 
 	// During a step:
@@ -68,6 +69,7 @@ func NewCore(config Config) (*Core, error) {
 		hosts:   make(map[ids.HostID]*job),
 		links:   make(map[LinkID]*link),
 		hostIDs: ids.NewSequence(config.IDs),
+		tokens:  config.Tokens,
 	}, nil
 }
 

@@ -1,7 +1,10 @@
 package taskexecutor
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,7 +71,10 @@ func (c *Core) instructHost(j *job) {
 	}
 	h.instructed = true
 	memoryMB := c.slots.memoryMB(j.id)
-	c.emit(InstructHost{Host: h.id, Job: *j.spec, MemoryMB: memoryMB, Network: memory.HostOf(memoryMB, c.config.Memory).Network})
+	c.emit(InstructHost{
+		Host: h.id, Job: *j.spec, Tokens: c.tokens,
+		MemoryMB: memoryMB, Network: memory.HostOf(memoryMB, c.config.Memory).Network,
+	})
 	c.emit(SetTimer{Timer{Kind: TimerHostReady, Host: h.id}, hostReadyTimeout})
 }
 
@@ -101,6 +107,20 @@ func (c *Core) setHostMemory(j *job) {
 	c.emit(SetHostMemory{Host: j.host.id, MemoryMB: memoryMB})
 	if j.host.instructed {
 		c.emit(SendHost{j.host.id, msg.SetMemory{MemoryMB: memoryMB}})
+	}
+}
+
+// updateTokens passes new tokens on to the hosts that have had others. The
+// ResourceManager repeats them with each registration.
+func (c *Core) updateTokens(m msg.UpdateTokens) {
+	if bytes.Equal(c.tokens, m.Tokens) {
+		return
+	}
+	c.tokens = m.Tokens
+	for _, id := range slices.Sorted(maps.Keys(c.hosts)) {
+		if h := c.hosts[id].host; h.instructed && !h.stopping {
+			c.emit(SendHost{id, m})
+		}
 	}
 }
 

@@ -174,6 +174,10 @@ func (c *Core) resourceManagerSaid(l *link, m msg.Message) {
 		c.end(Released, m.Cause)
 	case msg.RequestSlot:
 		c.slotRequested(m)
+	case msg.UpdateTokens:
+		if l.state == linkAdmitted { // before that it may be of a leader that is no more
+			c.updateTokens(m)
+		}
 	default: // Heartbeat; a ResourceManager has nothing else to say
 	}
 }

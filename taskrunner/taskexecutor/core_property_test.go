@@ -25,8 +25,10 @@ type world struct {
 	links   map[LinkID]ids.JobID // asked for or open
 	open    map[LinkID]bool
 	hosts   map[ids.HostID]ids.JobID
-	told    map[ids.HostID]bool // instructed
-	dying   map[ids.HostID]bool // asked or made to end
+	told    map[ids.HostID]bool   // instructed
+	dying   map[ids.HostID]bool   // asked or made to end
+	tokens  map[ids.HostID]string // as the host was told last
+	newest  string                // that the ResourceManager has sent
 	timers  map[Timer]time.Time
 	history []Event
 	times   []time.Time
@@ -43,6 +45,7 @@ func newWorld(t *rapid.T, slots int) *world {
 		t: t, core: core, now: testEpoch,
 		links: make(map[LinkID]ids.JobID), open: make(map[LinkID]bool),
 		hosts: make(map[ids.HostID]ids.JobID), told: make(map[ids.HostID]bool), dying: make(map[ids.HostID]bool),
+		tokens: make(map[ids.HostID]string),
 		timers: make(map[Timer]time.Time),
 	}
 }
@@ -108,8 +111,15 @@ func (w *world) perform(effect Effect) {
 			w.t.Fatalf("%s again", show(effect))
 		}
 		w.told[e.Host] = true
+		w.tokens[e.Host] = string(e.Tokens)
 	case SendHost:
 		usesHost(e.Host)
+		if m, is := e.Message.(msg.UpdateTokens); is {
+			if !w.told[e.Host] || w.tokens[e.Host] == string(m.Tokens) {
+				w.t.Fatalf("%s, which is not instructed, or has them", show(effect))
+			}
+			w.tokens[e.Host] = string(m.Tokens)
+		}
 		if _, stop := e.Message.(msg.StopHost); stop {
 			w.dying[e.Host] = true
 		}
@@ -145,6 +155,9 @@ func (w *world) check() {
 		if !perJob[job] && w.end == nil {
 			w.t.Fatalf("host %s lives for job %s, which has no slot here", shortHost(id), job)
 		}
+		if w.told[id] && !w.dying[id] && w.tokens[id] != w.newest {
+			w.t.Fatalf("host %s has tokens %q, the newest are %q", shortHost(id), w.tokens[id], w.newest)
+		}
 	}
 }
 
@@ -163,7 +176,7 @@ func (w *world) random() Event {
 	allocation := ids.AllocationID(fmt.Sprintf("a%d", rapid.IntRange(1, 6).Draw(t, "allocation")))
 	master := ids.JobMasterID(rapid.SampledFrom([]string{"m1", "m1", "m1", "m2"}).Draw(t, "master"))
 	says := func(m msg.Message) Event { return RoleSaid{link, m} }
-	switch rapid.IntRange(0, 17).Draw(t, "event") {
+	switch rapid.IntRange(0, 18).Draw(t, "event") {
 	case 0, 1:
 		if w.open[link] {
 			return LinkLost{link, "reset"}
@@ -199,6 +212,12 @@ func (w *world) random() Event {
 		return HostOverMemory{Host: host, Resident: config.Gibibyte}
 	case 16:
 		return HostExited{Host: host, Exit: Exit{How: "exit status 2"}}
+	case 17:
+		if w.core.rm.state != linkAdmitted {
+			return RoleSaid{w.core.rm.id, msg.UpdateTokens{Tokens: msg.Secret("stale")}}
+		}
+		w.newest = fmt.Sprintf("t%d", rapid.IntRange(1, 3).Draw(t, "tokens"))
+		return RoleSaid{w.core.rm.id, msg.UpdateTokens{Tokens: msg.Secret(w.newest)}}
 	}
 	w.now = w.now.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "seconds")) * time.Second)
 	return w.due()
@@ -220,7 +239,8 @@ func (w *world) due() Event {
 }
 
 // TestCoreUnderRandomEvents would catch a slot that is lost or granted twice, a
-// host that is left behind or started beside another, and a message to nobody.
+// host that is left behind, started beside another or left with old tokens, and a
+// message to nobody.
 func TestCoreUnderRandomEvents(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

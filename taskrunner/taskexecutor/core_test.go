@@ -39,12 +39,13 @@ func TestCoreTranscripts(t *testing.T) {
 // script drives a Core by commands, as its transcripts have them. Links are
 // numbered as they are opened, hosts as they are started:
 //
-//	start SLOTS
+//	start SLOTS [TOKENS]
 //	opened LINK
 //	lost LINK CAUSE
 //	registered                            by the ResourceManager, over its link
 //	request SLOT ALLOCATION JOB [JOBMASTER] [program=SHA] [memory=MB]
 //	release|reject CAUSE
+//	tokens TEXT                           new ones, of the ResourceManager
 //	admitted JOB [JOBMASTER]
 //	accept|turndown|free JOB ALLOCATION…
 //	goodbye JOB CAUSE
@@ -73,7 +74,11 @@ func (s *script) command(line string) []string {
 	words := strings.Fields(line)
 	switch words[0] {
 	case "start":
-		core, err := NewCore(testConfig(s.number(words[1])))
+		config := testConfig(s.number(words[1]))
+		if len(words) > 2 {
+			config.Tokens = msg.Secret(words[2])
+		}
+		core, err := NewCore(config)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -149,6 +154,8 @@ func (s *script) event(words []string) Event {
 		return rm(msg.ReleaseTaskExecutor{Cause: rest(1)})
 	case "reject":
 		return rm(msg.RegistrationRejected{Reason: rest(1)})
+	case "tokens":
+		return rm(msg.UpdateTokens{Tokens: msg.Secret(rest(1))})
 	case "admitted":
 		return jm(msg.RegisteredAtJobMaster{
 			JobMaster: ids.JobMasterID(arg(2, "m1")), HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second,
@@ -281,7 +288,11 @@ func show(effect Effect) string {
 	case StartHost:
 		return fmt.Sprintf("start %s for %s: %s with %d MB", shortHost(e.Host), e.Job, e.Program, e.MemoryMB)
 	case InstructHost:
-		return fmt.Sprintf("instruct %s: %s with %d MB, %s of buffers", shortHost(e.Host), e.Job.Name, e.MemoryMB, e.Network)
+		text := fmt.Sprintf("instruct %s: %s with %d MB, %s of buffers", shortHost(e.Host), e.Job.Name, e.MemoryMB, e.Network)
+		if e.Tokens != nil {
+			text += ", tokens " + string(e.Tokens)
+		}
+		return text
 	case SetHostMemory:
 		return fmt.Sprintf("watch %s for %d MB", shortHost(e.Host), e.MemoryMB)
 	case SendHost:
@@ -324,6 +335,8 @@ func showMessage(m msg.Message) string {
 		return fmt.Sprintf("%s lost %s%q", shortHost(m.Host), permanent, m.Failure.Message)
 	case msg.StopHost:
 		return "stop: " + m.Cause
+	case msg.UpdateTokens:
+		return "tokens " + string(m.Tokens)
 	case msg.SetMemory:
 		return fmt.Sprintf("memory is %d MB", m.MemoryMB)
 	default:

@@ -108,6 +108,7 @@ type (
 	InstructHost struct {
 		Host     ids.HostID
 		Job      msg.JobSpec
+		Tokens   msg.Secret
 		MemoryMB int
 		Network  config.Bytes
 	}

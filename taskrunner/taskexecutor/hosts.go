@@ -162,7 +162,8 @@ func (s *shell) instructHost(e InstructHost) {
 		return
 	}
 	m := s.t.env.Instructions
-	m.Host, m.Job, m.Resource, m.MemoryMB, m.NetworkBuffer = e.Host, e.Job, s.t.config.Resource, e.MemoryMB, int(e.Network)
+	m.Host, m.Job, m.Resource, m.Tokens = e.Host, e.Job, s.t.config.Resource, e.Tokens
+	m.MemoryMB, m.NetworkBuffer = e.MemoryMB, int(e.Network)
 	if s.t.env.Identity != nil {
 		certificates, err := s.certify(e.Job.ID)
 		if err != nil {

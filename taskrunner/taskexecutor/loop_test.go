@@ -169,7 +169,7 @@ func obedient(c *control.Conn, _ <-chan struct{}) string {
 	return obey(c, func(msg.StartHost) {})
 }
 
-func obey(c *control.Conn, told func(msg.StartHost)) string {
+func obey(c *control.Conn, told func(msg.StartHost), updated ...func(msg.UpdateTokens)) string {
 	if c.Send(msg.HostHello{ProtocolVersion: jobgraph.ProtocolVersion}) != nil {
 		return "hello"
 	}
@@ -182,6 +182,10 @@ func obey(c *control.Conn, told func(msg.StartHost)) string {
 		case msg.StartHost:
 			told(m)
 			err = c.Send(msg.HostReady{DataAddress: m.ListenHost + ":1"})
+		case msg.UpdateTokens:
+			for _, f := range updated {
+				f(m)
+			}
 		case msg.DeployTasks:
 			err = c.Send(msg.TaskStateChanged{State: msg.ExecutionRunning, Execution: m.Tasks[0].Execution})
 		case msg.StopHost:
@@ -239,6 +243,31 @@ func TestLifeOfAWorker(t *testing.T) {
 			t.Errorf("it leaves with %q", m.Cause)
 		}
 		c.finish(nil)
+	})
+}
+
+// TestTokensReachHosts would catch tokens that get lost on their way to a host, and ones
+// of an old leader that take the place of the newest.
+func TestTokensReachHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := make(chan msg.Message, 8)
+		c := startCluster(t, goroutineHosts{behave: func(c *control.Conn, _ <-chan struct{}) string {
+			return obey(c, func(m msg.StartHost) { told <- m }, func(m msg.UpdateTokens) { told <- m })
+		}}, func(config *Config, _ *Environment) { config.Tokens = msg.Secret("first") })
+		rm, _ := c.register()
+		next[msg.HostReady](t, c.jm.in)
+		if start := next[msg.StartHost](t, told); string(start.Tokens) != "first" {
+			t.Errorf("the host starts with %q", []byte(start.Tokens))
+		}
+		rm.SetToken("r0")
+		rm.Send(msg.UpdateTokens{Tokens: msg.Secret("of an old leader")})
+		rm.SetToken("r1")
+		rm.Send(msg.UpdateTokens{Tokens: msg.Secret("second")})
+		if update := next[msg.UpdateTokens](t, told); string(update.Tokens) != "second" {
+			t.Errorf("the host gets %q", []byte(update.Tokens))
+		}
+		c.stop(nil)
+		c.finish(context.Canceled)
 	})
 }
 

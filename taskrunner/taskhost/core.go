@@ -77,6 +77,8 @@ func (c *core) told(m msg.Message) []effect {
 		return c.acknowledged(m)
 	case msg.SetMemory:
 		return []effect{limitMemory(m)}
+	case msg.UpdateTokens:
+		return []effect{updateTokens(m)}
 	case msg.StopHost:
 		return c.stop()
 	}

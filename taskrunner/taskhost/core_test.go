@@ -93,6 +93,8 @@ func parseEvent(t *testing.T, line string) event {
 		return told{msg.CollectAcknowledged{Execution: executions[0], Sequence: number("sequence")}}
 	case "memory":
 		return told{msg.SetMemory{MemoryMB: int(number("mb"))}}
+	case "tokens":
+		return told{msg.UpdateTokens{Tokens: msg.Secret(keys["new"])}}
 	case "stop":
 		return told{msg.StopHost{}}
 	case "control-lost":
@@ -188,6 +190,8 @@ func describe(ef effect) string {
 		return fmt.Sprintf("acknowledge %d of %s", ef.Batches, ef.Execution)
 	case limitMemory:
 		return fmt.Sprintf("limit memory to %d MB", ef.MemoryMB)
+	case updateTokens:
+		return "use tokens " + string(ef.Tokens)
 	case setTimer:
 		return fmt.Sprintf("timer for %s at +%s", ef.Execution, ef.After)
 	case giveUp:

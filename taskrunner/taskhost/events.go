@@ -76,6 +76,8 @@ type (
 	}
 	// limitMemory sets what the host may hold.
 	limitMemory struct{ MemoryMB int }
+	// updateTokens has files be reached by new tokens.
+	updateTokens struct{ Tokens msg.Secret }
 	// setTimer asks for graceOver.
 	setTimer struct {
 		Execution ids.ExecutionAttemptID
@@ -87,15 +89,16 @@ type (
 	end struct{ Reason endReason }
 )
 
-func (send) isEffect()        {}
-func (startTasks) isEffect()  {}
-func (cancelTask) isEffect()  {}
-func (assignSplit) isEffect() {}
-func (acknowledge) isEffect() {}
-func (limitMemory) isEffect() {}
-func (setTimer) isEffect()    {}
-func (giveUp) isEffect()      {}
-func (end) isEffect()         {}
+func (send) isEffect()         {}
+func (startTasks) isEffect()   {}
+func (cancelTask) isEffect()   {}
+func (assignSplit) isEffect()  {}
+func (acknowledge) isEffect()  {}
+func (limitMemory) isEffect()  {}
+func (updateTokens) isEffect() {}
+func (setTimer) isEffect()     {}
+func (giveUp) isEffect()       {}
+func (end) isEffect()          {}
 
 // endReason is why a host ends without a fault of its own.
 type endReason int

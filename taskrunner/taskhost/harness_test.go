@@ -64,6 +64,7 @@ type worker struct {
 	data   string // address of the host's data plane
 	stdout *buffer
 	limits *limits
+	tokens chan string // that the host's files are to use, after the first
 	closed *bool
 	result chan error // of Run
 }
@@ -123,13 +124,13 @@ func greeted(ctx context.Context, t testing.TB, p program) *worker {
 	}
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	w := &worker{TB: t, conn: control.New(here), stdout: new(buffer), limits: new(limits), closed: new(bool), result: make(chan error, 1)}
+	w := &worker{TB: t, conn: control.New(here), stdout: new(buffer), limits: new(limits), closed: new(bool), result: make(chan error, 1), tokens: make(chan string, 8)}
 	t.Cleanup(func() { w.conn.Close() })
 	go func() { // ends with the host, which the test waits for
 		w.result <- taskhost.Run(ctx, control.New(there), taskhost.Options{
 			Program: p,
 			Open: func(msg.StartHost) (taskhost.Surroundings, error) {
-				return taskhost.Surroundings{CloseFiles: closer{w.closed}.Close, Logger: log}, nil
+				return taskhost.Surroundings{CloseFiles: closer{w.closed}.Close, UpdateTokens: w.updateTokens, Logger: log}, nil
 			},
 			Stdout: w.stdout, SetMemoryLimit: w.limits.set,
 		})
@@ -139,6 +140,17 @@ func greeted(ctx context.Context, t testing.TB, p program) *worker {
 	}
 	return w
 }
+
+// updateTokens refuses what says so.
+func (w *worker) updateTokens(tokens msg.Secret) error {
+	w.tokens <- string(tokens)
+	if string(tokens) == "malformed" {
+		return errMalformed
+	}
+	return nil
+}
+
+var errMalformed = errors.New("malformed tokens")
 
 // ready waits until the host takes tasks.
 func (w *worker) ready() *worker {

@@ -179,6 +179,8 @@ func (h *host) Perform(ctx context.Context, ef effect) {
 		if h.options.SetMemoryLimit != nil {
 			h.options.SetMemoryLimit(int64(ef.MemoryMB) << 20)
 		}
+	case updateTokens:
+		h.updateTokens(ef.Tokens)
 	case setTimer:
 		h.timers.Set(ef.Execution, ef.After)
 	case giveUp:
@@ -188,6 +190,17 @@ func (h *host) Perform(ctx context.Context, ef effect) {
 			h.result = ErrAbandoned
 		}
 		h.loop.Stop()
+	}
+}
+
+// updateTokens has files be reached by new tokens. Without them the old ones serve until
+// they end.
+func (h *host) updateTokens(tokens msg.Secret) {
+	if h.open.UpdateTokens == nil {
+		return
+	}
+	if err := h.open.UpdateTokens(tokens); err != nil {
+		h.log.WithError(err).Error("new delegation tokens cannot be used")
 	}
 }
 

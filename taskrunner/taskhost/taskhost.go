@@ -57,11 +57,15 @@ type Options struct {
 	SetMemoryLimit func(bytes int64)
 }
 
-// Surroundings are what a host finds in its process. All fields are required.
+// Surroundings are what a host finds in its process. All fields but UpdateTokens are
+// required.
 type Surroundings struct {
 	Files      filesystem.FileSystem
 	CloseFiles func() error // called when all tasks have ended
-	Logger     logrus.FieldLogger
+	// UpdateTokens has Files use new tokens in place of those of msg.StartHost. It must not
+	// block. Nil where Files need none.
+	UpdateTokens func(tokens msg.Secret) error
+	Logger       logrus.FieldLogger
 }
 
 // Run is the life of a task host: it greets the TaskExecutor at the other end of

@@ -171,6 +171,19 @@ func TestJobRunsInAHost(t *testing.T) {
 	}
 }
 
+// TestTokensAreUsedAsTheyCome would catch a job that dies with the tokens it began with,
+// or with one delivery that went wrong.
+func TestTokensAreUsedAsTheyCome(t *testing.T) {
+	w := newWorker(t, "h1", chain([]int{1}, func(context.Context, operator.Subtask) error { return nil })).ready()
+	for _, want := range []string{"second", "malformed", "third"} {
+		w.send(msg.UpdateTokens{Tokens: msg.Secret(want)})
+		if got := <-w.tokens; got != want {
+			t.Errorf("files are to use tokens %q, want %q", got, want)
+		}
+	}
+	w.stop()
+}
+
 // TestHostsOfAJobExchangeRecords would catch hosts that don't find or don't trust
 // each other.
 func TestHostsOfAJobExchangeRecords(t *testing.T) {
