@@ -38,10 +38,10 @@ type environment struct {
 	container  ids.ResourceID
 	logDir     string
 	localDirs  []string
-	tokenFile  string
 	launch     launch.TaskExecutor
 	config     config.Config
 	credential *pki.Credentials
+	tokens     msg.Secret // the first ones, for task hosts
 }
 
 // Main runs a TaskExecutor until it is released, and gives the exit code. It is
@@ -68,7 +68,6 @@ func readEnvironment(getenv func(string) string) (environment, error) {
 		container: ids.ResourceID(getenv("CONTAINER_ID")),
 		logDir:    firstOf(getenv("LOG_DIRS")),
 		localDirs: strings.FieldsFunc(getenv("LOCAL_DIRS"), func(r rune) bool { return r == ',' }),
-		tokenFile: getenv(launch.TokenFileVariable),
 	}
 	if env.container == "" || env.logDir == "" {
 		return env, errors.New("CONTAINER_ID or LOG_DIRS is not set; this process is started by YARN, not by hand")
@@ -80,11 +79,12 @@ func readEnvironment(getenv func(string) string) (environment, error) {
 	if env.config, err = config.New(config.Layer{Source: "launch context", Values: env.launch.Config}); err != nil {
 		return env, err
 	}
-	secret, err := launch.ReadSecret(env.tokenFile, launch.SecretCredentials)
+	held, err := launch.ReadCredentials(getenv(launch.TokenFileVariable))
 	if err != nil {
 		return env, err
 	}
-	env.credential, err = pki.ParsePEM(secret)
+	env.tokens = held.Tokens
+	env.credential, err = pki.ParsePEM(held.Secret)
 	return env, err
 }
 
@@ -147,6 +147,7 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 		MemoryMB: env.launch.MemoryMB,
 		VCores:   env.launch.VCores,
 		Programs: programs,
+		Tokens:   env.tokens,
 		IDs:      ids.Random(),
 		Options:  taskexecutor.OptionsFrom(env.config),
 	}, taskexecutor.Environment{

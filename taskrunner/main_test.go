@@ -69,9 +69,13 @@ func TestEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	hdfs := &creds.Token{Kind: creds.KindHDFSDelegation, Service: "ha-hdfs:ns", Identifier: []byte{1}, Password: []byte("of hdfs")}
 	write := func(secrets map[string][]byte) string {
 		file := filepath.Join(t.TempDir(), "container_tokens")
-		if err := os.WriteFile(file, (&creds.Credentials{Secrets: secrets}).Marshal(), 0o600); err != nil {
+		found := creds.Credentials{Secrets: secrets, Tokens: map[string]*creds.Token{
+			"nn": hdfs, "": {Kind: creds.KindAMRM, Password: []byte("of the master")},
+		}}
+		if err := os.WriteFile(file, found.Marshal(), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return file
@@ -94,6 +98,13 @@ func TestEnvironment(t *testing.T) {
 	}
 	if env.logDir != "/logs/a" || len(env.localDirs) != 2 || env.launch.Slots != 2 || env.credential.Identity() != own.Identity() {
 		t.Errorf("environment %+v is not what it was given", env)
+	}
+	tokens, err := creds.Parse(env.tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tokens.Tokens) != 1 || len(tokens.Secrets) != 0 || tokens.Select(hdfs.Kind, hdfs.Service) == nil {
+		t.Errorf("hosts get %v, want the token for HDFS alone", tokens)
 	}
 	for name, test := range map[string]struct {
 		variable, value string

@@ -3,24 +3,36 @@ package launch
 import (
 	"fmt"
 
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
 // TokenFileVariable names the file that holds a container's Credentials.
 const TokenFileVariable = "HADOOP_TOKEN_FILE_LOCATION"
 
-// ReadSecret reads a secret out of a container's Credentials file.
-func ReadSecret(file, alias string) ([]byte, error) {
+// Held is what a TaskExecutor finds in its container's Credentials.
+type Held struct {
+	Secret []byte // SecretCredentials
+	// Tokens are those for HDFS, for its task hosts, as creds.Credentials.Marshal gives
+	// them; nil: there are none.
+	Tokens msg.Secret
+}
+
+// ReadCredentials reads a TaskExecutor's Credentials file.
+func ReadCredentials(file string) (Held, error) {
 	if file == "" {
-		return nil, fmt.Errorf("read secret %s: %s is not set; this process is started by YARN, not by hand", alias, TokenFileVariable)
+		return Held{}, fmt.Errorf("read credentials: %s is not set; this process is started by YARN, not by hand", TokenFileVariable)
 	}
-	credentials, err := creds.ReadFile(file)
+	found, err := creds.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("read secret %s: %w", alias, err)
+		return Held{}, fmt.Errorf("read credentials: %w", err)
 	}
-	secret, there := credentials.Secrets[alias]
-	if !there {
-		return nil, fmt.Errorf("read secret %s: %s holds none of this name", alias, file)
+	held := Held{Secret: found.Secrets[SecretCredentials]}
+	if held.Secret == nil {
+		return Held{}, fmt.Errorf("read credentials: %s holds no secret %s", file, SecretCredentials)
 	}
-	return secret, nil
+	if tokens := found.Only(creds.KindHDFSDelegation); len(tokens.Tokens) > 0 {
+		held.Tokens = tokens.Marshal()
+	}
+	return held, nil
 }
