@@ -16,8 +16,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// program is this program's file in the ApplicationMaster's working directory.
-const program = "distributedshell"
+// The files in the ApplicationMaster's working directory: this program, and its Job.
+const (
+	program = "distributedshell"
+	jobFile = "job.json"
+)
 
 // submit runs a job on the cluster that the environment names, and follows it to its end. When ctx ends it is killed.
 func submit(ctx context.Context, job Job, queue string) (err error) {
@@ -53,7 +56,11 @@ func submit(ctx context.Context, job Job, queue string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, files.close()) }()
-	binary, err := files.upload(created.ID.String())
+	what, err := json.Marshal(job)
+	if err != nil {
+		return err
+	}
+	uploaded, err := files.upload(ctx, created.ID.String(), what)
 	if err != nil {
 		return err
 	}
@@ -61,16 +68,12 @@ func submit(ctx context.Context, job Job, queue string) (err error) {
 	if err != nil {
 		return err
 	}
-	what, err := json.Marshal(job)
-	if err != nil {
-		return err
-	}
 	report, err := yarn.Submit(ctx, records.SubmissionContext{
 		ID: created.ID, Name: "distributedshell", Queue: queue,
 		Resource: records.Resource{MemoryMB: 128, VCores: 1},
 		Container: records.ContainerLaunchContext{
-			LocalResources: map[string]records.LocalResource{program: binary},
-			Environment:    map[string]string{jobVariable: records.Verbatim(string(what))},
+			LocalResources: uploaded,
+			Environment:    map[string]string{jobVariable: jobFile},
 			Commands:       []string{"./" + program + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"},
 			Tokens:         tokens.Marshal(),
 		},

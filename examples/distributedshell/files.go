@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -82,19 +83,34 @@ func (f *files) tokens(ctx context.Context) (*creds.Credentials, error) {
 	return tokens, err
 }
 
-// upload puts this program on HDFS, in a directory of its own, for NodeManagers to copy.
-func (f *files) upload(directory string) (records.LocalResource, error) {
+// upload puts this program and its job on HDFS, in a directory of their own, for NodeManagers to copy.
+func (f *files) upload(ctx context.Context, directory string, job []byte) (map[string]records.LocalResource, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return records.LocalResource{}, err
+		return nil, err
 	}
+	binary, err := os.Open(self)
+	if err != nil {
+		return nil, err
+	}
+	defer binary.Close()
 	dir := path.Join("/user", f.client.User(), ".distributedshell", directory)
 	if err := f.client.MkdirAll(dir, 0o700); err != nil {
-		return records.LocalResource{}, err
+		return nil, err
 	}
 	f.dir = dir
-	name := path.Join(dir, program)
-	if err := f.copy(self, name); err != nil {
+	uploaded := make(map[string]records.LocalResource)
+	for name, content := range map[string]io.Reader{program: binary, jobFile: bytes.NewReader(job)} {
+		if uploaded[name], err = f.put(ctx, path.Join(dir, name), content); err != nil {
+			return nil, err
+		}
+	}
+	return uploaded, nil
+}
+
+// put makes a file, and says where NodeManagers find it.
+func (f *files) put(ctx context.Context, name string, content io.Reader) (records.LocalResource, error) {
+	if err := f.write(ctx, name, content); err != nil {
 		return records.LocalResource{}, err
 	}
 	info, err := f.client.Stat(name)
@@ -111,22 +127,22 @@ func (f *files) upload(directory string) (records.LocalResource, error) {
 	}, nil
 }
 
-func (f *files) copy(from, to string) error {
-	in, err := os.Open(from)
+func (f *files) write(ctx context.Context, name string, content io.Reader) error {
+	out, err := f.client.Create(name)
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	out, err := f.client.Create(to)
-	if err != nil {
-		return err
-	}
-	if _, err = io.Copy(out, in); err != nil {
+	if _, err = io.Copy(out, content); err != nil {
 		return errors.Join(err, out.Close())
 	}
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
 	for err = out.Close(); colinmarc.IsErrReplicating(err); err = out.Close() { // until DataNodes have told of it
-		timer := time.NewTimer(100 * time.Millisecond)
-		<-timer.C
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 	return err
 }

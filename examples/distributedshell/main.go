@@ -35,13 +35,14 @@ type Job struct {
 	Hadoop  []byte           // the cluster's configuration, see hadoopconf.Conf.Marshal
 }
 
-// jobVariable holds the Job in the environment of the ApplicationMaster.
+// jobVariable names the file with the Job in the environment of the ApplicationMaster: the
+// configuration is too large for a variable.
 const jobVariable = "DISTRIBUTEDSHELL_JOB"
 
 func main() {
 	var err error
-	if text, isMaster := os.LookupEnv(jobVariable); isMaster {
-		err = runMaster(text)
+	if file, isMaster := os.LookupEnv(jobVariable); isMaster {
+		err = runMaster(file)
 	} else {
 		err = runClient(os.Args[1:])
 	}
@@ -51,10 +52,14 @@ func main() {
 	}
 }
 
-func runMaster(text string) error {
+func runMaster(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
 	var job Job
-	if err := json.Unmarshal([]byte(text), &job); err != nil {
-		return fmt.Errorf("read %s: %w", jobVariable, err)
+	if err := json.Unmarshal(text, &job); err != nil {
+		return fmt.Errorf("read %s: %w", file, err)
 	}
 	conf, err := hadoopconf.Parse(job.Hadoop)
 	if err != nil {

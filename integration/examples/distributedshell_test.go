@@ -88,6 +88,28 @@ func TestACopyThatFailsTooOftenFailsTheApplication(t *testing.T) {
 	nothingStaged(t, id)
 }
 
+// It would catch a configuration that travels as a variable, of which the kernel takes 128 KiB (MAX_ARG_STRLEN).
+func TestALargeConfigurationReachesTheMaster(t *testing.T) {
+	t.Parallel()
+	alice, dir := suite.User(t, bobbintest.Alice), t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(alice.Cluster.ConfDir())); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "yarn-site.xml")
+	site, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	more := "<property><name>x</name><value>" + strings.Repeat("x", 128<<10) + "</value></property></configuration>"
+	if err := os.WriteFile(file, []byte(strings.Replace(string(site), "</configuration>", more, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got := alice.With("HADOOP_CONF_DIR="+dir).StartProgram(t, suite.Program(t, shell), "true").Wait(t)
+	if got.Code != 0 || !strings.Contains(got.Stdout, "all copies have run") {
+		t.Error(got)
+	}
+}
+
 func TestAnInterruptedClientLeavesNothing(t *testing.T) {
 	t.Parallel()
 	client := suite.User(t, bobbintest.Alice).StartProgram(t, suite.Program(t, shell), "sleep 1000")
