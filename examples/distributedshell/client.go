@@ -22,7 +22,8 @@ const (
 	jobFile = "job.json"
 )
 
-// submit runs a job on the cluster that the environment names, and follows it to its end. When ctx ends it is killed.
+// submit runs a job on the cluster that the environment names, and follows it to its end. Where that fails, and when ctx
+// ends, it is killed.
 func submit(ctx context.Context, job Job, queue string) (err error) {
 	dir, err := hadoopconf.Find(os.Getenv)
 	if err != nil {
@@ -78,10 +79,17 @@ func submit(ctx context.Context, job Job, queue string) (err error) {
 			Tokens:         tokens.Marshal(),
 		},
 	})
-	if err != nil {
+	if err == nil {
+		report, err = follow(ctx, yarn, report)
+	}
+	if err != nil { // its files are about to go
 		return errors.Join(err, kill(ctx, yarn, created.ID))
 	}
-	return follow(ctx, yarn, report)
+	if report.FinalStatus != records.FinalSucceeded {
+		return fmt.Errorf("%s %s: %s", report.ID, report.State, report.Diagnostics)
+	}
+	fmt.Println(report.Diagnostics)
+	return nil
 }
 
 // kill ends an application that nobody waits for, or that has perhaps not been submitted.
@@ -96,7 +104,7 @@ func kill(ctx context.Context, yarn *yarnclient.Client, id records.ApplicationID
 }
 
 // follow prints each state and every step of progress until the application has ended.
-func follow(ctx context.Context, yarn *yarnclient.Client, report records.ApplicationReport) error {
+func follow(ctx context.Context, yarn *yarnclient.Client, report records.ApplicationReport) (records.ApplicationReport, error) {
 	ticker := time.NewTicker(500 * time.Millisecond)
 	defer ticker.Stop()
 	for line := ""; ; {
@@ -104,24 +112,20 @@ func follow(ctx context.Context, yarn *yarnclient.Client, report records.Applica
 			line = now
 			fmt.Println(line)
 		}
-		switch {
-		case report.State == records.ApplicationFinished && report.FinalStatus == records.FinalSucceeded:
-			fmt.Println(report.Diagnostics)
-			return nil
-		case report.State.Terminal():
-			return fmt.Errorf("%s %s: %s", report.ID, report.State, report.Diagnostics)
+		if report.State.Terminal() {
+			return report, nil
 		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("%s was interrupted", report.ID), kill(ctx, yarn, report.ID))
+			return report, fmt.Errorf("%s was interrupted", report.ID)
 		}
 		next, err := yarn.ApplicationReport(ctx, report.ID)
-		if err != nil && ctx.Err() == nil {
-			return err
-		}
-		if err == nil {
+		switch {
+		case err == nil:
 			report = next
+		case ctx.Err() == nil:
+			return report, err
 		}
 	}
 }
