@@ -22,6 +22,9 @@ const (
 	YarnFileReplication     IntKey    = "yarn.file-replication"
 	YarnMasterPort          PortsKey  = "yarn.application-master.port"
 
+	YarnViewACLs   StringKey = "yarn.view.acls"
+	YarnModifyACLs StringKey = "yarn.modify.acls"
+
 	YarnHeartbeatInterval        DurationKey = "yarn.heartbeat.interval"
 	YarnContainerRequestInterval DurationKey = "yarn.heartbeat.container-request-interval"
 
@@ -35,6 +38,20 @@ const (
 	ServicesShutdownTimeout DurationKey = "cluster.services.shutdown-timeout"
 	LoggingLevel            StringKey   = "logging.level"
 	SSLInternalEnabled      BoolKey     = "security.ssl.internal.enabled"
+
+	KerberosKeytab          StringKey = "security.kerberos.login.keytab"
+	KerberosPrincipal       StringKey = "security.kerberos.login.principal"
+	KerberosUseTicketCache  BoolKey   = "security.kerberos.login.use-ticket-cache"
+	Krb5ConfPath            StringKey = "security.kerberos.krb5-conf.path"
+	KerberosFileSystems     StringKey = "security.kerberos.access.hadoopFileSystems"
+	YarnShipLocalKeytab     BoolKey   = "yarn.security.kerberos.ship-local-keytab"
+	YarnLocalizedKeytabPath StringKey = "yarn.security.kerberos.localized-keytab-path"
+	ProxyUser               StringKey = "security.proxy-user"
+	DelegationTokensEnabled BoolKey   = "security.delegation.tokens.enabled"
+	HadoopFSProviderEnabled BoolKey   = "security.delegation.token.provider.hadoopfs.enabled"
+
+	DelegationTokensRenewalRatio FractionKey = "security.delegation.tokens.renewal.time-ratio"
+	DelegationTokensRetryBackoff DurationKey = "security.delegation.tokens.renewal.retry.backoff"
 
 	HeartbeatInterval          DurationKey = "heartbeat.interval"
 	HeartbeatTimeout           DurationKey = "heartbeat.timeout"
@@ -100,6 +117,8 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: YarnStagingDirectory, Origin: flink, Doc: "Where `.bobbin` is made for staged files; the user's home directory where none is given."},
 	{Key: YarnFileReplication, Default: "-1", Least: -1, Origin: flink, Doc: "Replication of staged files; -1 leaves it to HDFS."},
 	{Key: YarnMasterPort, Default: "0", Origin: flink, Doc: "Ports on which the ApplicationMaster takes TaskExecutors' connections; 0 is any."},
+	{Key: YarnViewACLs, Origin: flink, Doc: "Who else may look at the application, its logs and its page: `users groups`, each separated by commas, or `*` for everybody. YARN asks if `yarn.acl.enable` is set."},
+	{Key: YarnModifyACLs, Origin: flink, Doc: "Who else may end it and cancel its jobs, in the same form."},
 	{Key: YarnHeartbeatInterval, Default: "5 s", Unit: time.Second, Origin: flink, Doc: "Time between heartbeats of the ApplicationMaster to YARN while nothing is asked for."},
 	{Key: YarnContainerRequestInterval, Default: "100 ms", Origin: flink + ": 500 ms", Doc: "Time between heartbeats while containers are asked for."},
 	{Key: ContainerMasterEnv, Origin: flink, Doc: "Environment variables of the ApplicationMaster."},
@@ -112,6 +131,19 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: ServicesShutdownTimeout, Default: "30 s", Origin: flink, Doc: "How long the parts of an ending cluster may take."},
 	{Key: LoggingLevel, Default: "info", Choices: []string{"debug", "info", "warn", "error"}, Origin: ours, Doc: "Which events go to the logs."},
 	{Key: SSLInternalEnabled, Default: "true", Origin: flink + ": false", Doc: "Whether records between task hosts are encrypted, and hosts know each other by certificates; between roles that is always so."},
+
+	{Key: KerberosKeytab, Origin: flink, Doc: "Keytab to log in with, in place of the ticket that kinit got. The ApplicationMaster gets it, too, and with it new tokens: what a job needs that runs for more than a few days."},
+	{Key: KerberosPrincipal, Origin: flink, Doc: "Whose key to take of the keytab, as `name@REALM` or `name`."},
+	{Key: KerberosUseTicketCache, Default: "true", Origin: flink, Doc: "Whether the ticket that kinit got may be used where no keytab is named."},
+	{Key: Krb5ConfPath, Origin: flink, Doc: "The krb5.conf of client and ApplicationMaster, in place of `KRB5_CONFIG` and of the system's."},
+	{Key: KerberosFileSystems, Origin: flink, Doc: "Further file systems that the job needs tokens for, as URIs, separated by `;` or `,`; those of its inputs, its outputs and its staging directory are known."},
+	{Key: YarnShipLocalKeytab, Default: "true", Origin: flink, Doc: "Whether the keytab is sent to the ApplicationMaster. If not, it is expected on the nodes, at `yarn.security.kerberos.localized-keytab-path`."},
+	{Key: YarnLocalizedKeytabPath, Default: "krb5.keytab", Origin: flink, Doc: "Name of the keytab in the ApplicationMaster's container; its path on the nodes where it is not sent."},
+	{Key: ProxyUser, Origin: ours, Doc: "Who to act for, as `hadoop.proxyuser.*` of the servers allows; `HADOOP_PROXY_USER` where none is given. The flag `--proxy-user`. Files and the application are that user's, and no keytab is sent."},
+	{Key: DelegationTokensEnabled, Default: "true", Origin: flink, Doc: "Whether delegation tokens are obtained for the job."},
+	{Key: HadoopFSProviderEnabled, Default: "true", Origin: flink, Doc: "Whether they are obtained for HDFS."},
+	{Key: DelegationTokensRenewalRatio, Default: "0.75", Origin: flink, Doc: "Part of the tokens' life after which new ones are obtained with the keytab."},
+	{Key: DelegationTokensRetryBackoff, Default: "1 h", Origin: flink, Doc: "Longest pause after new tokens could not be obtained; half of what is left of the old ones' life where that is less."},
 
 	{Key: HeartbeatInterval, Default: "10 s", Origin: flink, Doc: "Time between heartbeats of roles."},
 	{Key: HeartbeatTimeout, Default: "50 s", Origin: flink, Doc: "A role that is not heard of for so long is dead; a lost connection is noticed at once."},

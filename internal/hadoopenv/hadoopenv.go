@@ -1,7 +1,7 @@
 // Package hadoopenv reads what a user's environment and options say about the
-// Hadoop cluster: where its configuration is, what goes before it, and who the
-// user is there. Entry points call it with their os.Getenv; it reads files and
-// starts nothing.
+// Hadoop cluster: where its configuration is and what goes before it (Read), and
+// who the user is there (Identify). Entry points call it with their os.Getenv; it
+// reads files, asks no server and starts nothing.
 package hadoopenv
 
 import (
@@ -16,7 +16,7 @@ import (
 // Environment is what was found.
 type Environment struct {
 	Conf *hadoopconf.Conf
-	User string // who acts on an open cluster
+	User string // who acts on an open cluster: HADOOP_USER_NAME or the login name
 }
 
 // Read loads the configuration that HADOOP_CONF_DIR, else YARN_CONF_DIR, names;

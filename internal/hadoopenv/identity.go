@@ -1,0 +1,166 @@
+package hadoopenv
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+)
+
+const (
+	// tokenFileVariable names a credentials file, as YARN and other launchers write.
+	tokenFileVariable = "HADOOP_TOKEN_FILE_LOCATION"
+	// proxyUserVariable names who to act for (UserGroupInformation).
+	proxyUserVariable = "HADOOP_PROXY_USER"
+	krb5Variable      = "KRB5_CONFIG"
+)
+
+// ErrNoLogin says that a cluster wants Kerberos, and that the process has neither a login nor
+// a token.
+var ErrNoLogin = errors.New("the cluster wants Kerberos, and there is no login")
+
+// Identity is who a process is on its cluster, and how it proves that.
+type Identity struct {
+	// User is the short name of who acts: files and applications are this user's.
+	User string
+	// RealUser is the short name of who acts for User, if somebody else
+	// (hadoop.proxyuser.*).
+	RealUser string
+	// Login logs in with Kerberos. Nil on open clusters, and where tokens have to do.
+	Login *kerberos.Login
+	// Credentials are those of the file that HADOOP_TOKEN_FILE_LOCATION names, empty
+	// where it names none.
+	Credentials *creds.Credentials
+}
+
+// Identify tells who the process is: the principal of the keytab that options name
+// (security.kerberos.login.*), else of the ticket that kinit got, else the owner of the
+// tokens; on an open cluster Environment.User. Who acts for somebody else is told by
+// security.proxy-user or HADOOP_PROXY_USER.
+func (e Environment) Identify(getenv func(string) string, options config.Config) (Identity, error) {
+	who := Identity{User: e.User, Credentials: creds.New()}
+	if file := getenv(tokenFileVariable); file != "" {
+		var err error
+		if who.Credentials, err = creds.ReadFile(file); err != nil {
+			return who, fmt.Errorf("read tokens of %s: %w", tokenFileVariable, err)
+		}
+	}
+	if e.Conf.SecurityEnabled() {
+		if err := e.identifySecure(&who, getenv, options); err != nil {
+			return who, err
+		}
+	}
+	proxied := cmp.Or(options.String(config.ProxyUser), getenv(proxyUserVariable))
+	if proxied == "" || proxied == who.User {
+		return who, nil
+	}
+	if e.Conf.SecurityEnabled() && who.Login == nil {
+		return who, fmt.Errorf("act as %s: %w: tokens are their owner's alone; run kinit, or name a keytab (%s)", proxied, ErrNoLogin, config.KerberosKeytab)
+	}
+	who.User, who.RealUser = proxied, who.User
+	return who, nil
+}
+
+func (e Environment) identifySecure(who *Identity, getenv func(string) string, options config.Config) error {
+	conf, err := KerberosConfig(getenv, options)
+	if err != nil {
+		return err
+	}
+	names, err := e.Conf.ShortNames(conf.LibDefaults.DefaultRealm)
+	if err != nil {
+		return err
+	}
+	owner, err := owner(who.Credentials)
+	if err != nil {
+		return err
+	}
+	if who.Login, err = logIn(conf, getenv, options, owner != ""); err != nil {
+		return err
+	}
+	principal := owner
+	if who.Login != nil {
+		principal = who.Login.Principal().String()
+	}
+	if who.User, err = names.Short(principal); err != nil {
+		return fmt.Errorf("name %s on the cluster: %w", principal, err)
+	}
+	return nil
+}
+
+// KerberosConfig reads the krb5.conf that security.kerberos.krb5-conf.path names, else
+// KRB5_CONFIG, else the system's.
+func KerberosConfig(getenv func(string) string, options config.Config) (*kerberos.Config, error) {
+	path := options.String(config.Krb5ConfPath)
+	return kerberos.LoadConfig(func(name string) string {
+		if name == krb5Variable && path != "" {
+			return path
+		}
+		return getenv(name)
+	})
+}
+
+// logIn makes the login that the options ask for. There need not be one where there are
+// tokens: nil then.
+func logIn(conf *kerberos.Config, getenv func(string) string, options config.Config, tokens bool) (*kerberos.Login, error) {
+	keytab, principal := options.String(config.KerberosKeytab), options.String(config.KerberosPrincipal)
+	switch {
+	case keytab != "" && principal != "":
+		return kerberos.FromKeytab(conf, principal, keytab)
+	case keytab != "":
+		return nil, fmt.Errorf("log in with keytab %s: name whose key to take of it (%s)", keytab, config.KerberosPrincipal)
+	case principal != "":
+		return nil, fmt.Errorf("log in as %s: name the keytab that holds its key (%s)", principal, config.KerberosKeytab)
+	case !options.Bool(config.KerberosUseTicketCache) && tokens:
+		return nil, nil
+	case !options.Bool(config.KerberosUseTicketCache):
+		return nil, fmt.Errorf("%w: name a keytab (%s), or let the ticket of kinit be used (%s)", ErrNoLogin, config.KerberosKeytab, config.KerberosUseTicketCache)
+	}
+	path, err := kerberos.FindCache(getenv, conf)
+	if err == nil {
+		var login *kerberos.Login
+		if login, err = kerberos.FromCache(conf, path); err == nil {
+			return login, nil
+		}
+	}
+	if tokens && (errors.Is(err, kerberos.ErrNoTicket) || errors.Is(err, fs.ErrNotExist)) {
+		return nil, nil
+	}
+	return nil, fmt.Errorf("%w: %w", ErrNoLogin, err)
+}
+
+// owner is the principal whose tokens these are; empty where none of them tells.
+func owner(credentials *creds.Credentials) (string, error) {
+	for _, kind := range []string{creds.KindHDFSDelegation, creds.KindRMDelegation} {
+		token := credentials.ByKind(kind)
+		if token == nil {
+			continue
+		}
+		about, err := identifier.DecodeDelegation(token)
+		if err != nil {
+			return "", fmt.Errorf("read tokens of %s: %w", tokenFileVariable, err)
+		}
+		return about.Owner, nil
+	}
+	return "", nil
+}
+
+// Show tells options of a connection who speaks on it, and how to log in; tokens are the
+// caller's to fill in.
+func (i Identity) Show(o *yarnrpc.Options) {
+	o.User = yarnrpc.UserInformation{Effective: i.User, Real: i.RealUser}
+	o.Login = i.Kerberos()
+}
+
+// Kerberos is the Login for options that take any: nil where there is none.
+func (i Identity) Kerberos() yarnrpc.Login {
+	if i.Login == nil {
+		return nil
+	}
+	return i.Login
+}

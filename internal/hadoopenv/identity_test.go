@@ -1,0 +1,181 @@
+package hadoopenv_test
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
+	"github.com/jcmturner/gokrb5/v8/keytab"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+)
+
+const krb5Conf = `[libdefaults]
+default_realm = EXAMPLE.COM
+[realms]
+EXAMPLE.COM = {
+  kdc = 127.0.0.1:1
+}
+`
+
+// machine is a user's machine: its folder and the variables of its environment.
+type machine struct {
+	dir       string
+	variables map[string]string
+}
+
+// newMachine has a cluster's configuration, with Kerberos or open, and alice's keytab.
+func newMachine(t *testing.T, authentication string) machine {
+	t.Helper()
+	m := machine{dir: t.TempDir()}
+	write := func(name, text string) string {
+		path := filepath.Join(m.dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	write("core-site.xml", `<configuration><property><name>hadoop.security.authentication</name><value>`+authentication+`</value></property></configuration>`)
+	m.variables = map[string]string{
+		"HADOOP_CONF_DIR": m.dir, "HADOOP_USER_NAME": "carol",
+		"KRB5_CONFIG": write("krb5.conf", krb5Conf), "KRB5CCNAME": "FILE:" + filepath.Join(m.dir, "no-tickets"),
+	}
+	keys := keytab.New()
+	if err := keys.AddEntry("alice", "EXAMPLE.COM", "secret", time.Unix(1e9, 0), 1, etypeID.AES256_CTS_HMAC_SHA1_96); err != nil {
+		t.Fatal(err)
+	}
+	content, err := keys.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("alice.keytab", string(content))
+	return m
+}
+
+// with sets a variable.
+func (m machine) with(name, value string) machine {
+	m.variables = maps.Clone(m.variables)
+	m.variables[name] = value
+	return m
+}
+
+// tokens writes a file with bob's token for a NameNode, and names it.
+func (m machine) tokens(t *testing.T) machine {
+	t.Helper()
+	// AbstractDelegationTokenIdentifier: version, then owner, renewer and real user as
+	// texts, four dates and ids as Hadoop's variable-length numbers.
+	identifier := []byte{0}
+	for _, text := range []string{"bob@EXAMPLE.COM", "rm", ""} {
+		identifier = append(append(identifier, byte(len(text))), text...)
+	}
+	identifier = append(identifier, 1, 2, 3, 4)
+	held := creds.New()
+	held.Tokens["ns"] = &creds.Token{Kind: creds.KindHDFSDelegation, Service: "ha-hdfs:ns", Identifier: identifier, Password: []byte("p")}
+	path := filepath.Join(m.dir, "tokens")
+	if err := held.WriteFile(path, creds.Writable); err != nil {
+		t.Fatal(err)
+	}
+	return m.with("HADOOP_TOKEN_FILE_LOCATION", path)
+}
+
+func (m machine) identify(t *testing.T, options map[string]string) (hadoopenv.Identity, error) {
+	t.Helper()
+	for name, value := range options {
+		options[name] = strings.ReplaceAll(value, "DIR", m.dir)
+	}
+	c, err := config.New(config.Layer{Source: "-D", Values: options})
+	if err != nil {
+		t.Fatal(err)
+	}
+	getenv := func(name string) string { return m.variables[name] }
+	env, err := hadoopenv.Read(getenv, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return env.Identify(getenv, c)
+}
+
+// TestWhoSomebodyIs would catch a client that acts as whoever HADOOP_USER_NAME names on a
+// cluster that asks for proof, and one that leaves out for whom it acts.
+func TestWhoSomebodyIs(t *testing.T) {
+	keytab := map[string]string{"security.kerberos.login.keytab": "DIR/alice.keytab", "security.kerberos.login.principal": "alice"}
+	open, secure := newMachine(t, "simple"), newMachine(t, "kerberos")
+	for _, c := range []struct {
+		name       string
+		on         machine
+		options    map[string]string
+		user, real string
+		login      bool
+	}{
+		{"an open cluster believes the name", open, nil, "carol", "", false},
+		{"an open cluster needs no keytab", open, maps.Clone(keytab), "carol", "", false},
+		{"for somebody else, by an option", open, map[string]string{"security.proxy-user": "dave"}, "dave", "carol", false},
+		{"for somebody else, by the environment", open.with("HADOOP_PROXY_USER", "erin"), nil, "erin", "carol", false},
+		{"the option goes before the environment", open.with("HADOOP_PROXY_USER", "erin"), map[string]string{"security.proxy-user": "dave"}, "dave", "carol", false},
+		{"for oneself", open, map[string]string{"security.proxy-user": "carol"}, "carol", "", false},
+		{"the principal of the keytab", secure, maps.Clone(keytab), "alice", "", true},
+		{"the keytab's for somebody else", secure.with("HADOOP_PROXY_USER", "erin"), maps.Clone(keytab), "erin", "alice", true},
+		{"the owner of the tokens", secure.tokens(t), nil, "bob", "", false},
+		{"the keytab goes before the tokens", secure.tokens(t), maps.Clone(keytab), "alice", "", true},
+		{"krb5.conf by an option", secure.with("KRB5_CONFIG", "/nowhere"), with(keytab, "security.kerberos.krb5-conf.path", "DIR/krb5.conf"), "alice", "", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := c.on.identify(t, c.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.User != c.user || got.RealUser != c.real || (got.Login != nil) != c.login {
+				t.Errorf("got user %q, real user %q, login %t", got.User, got.RealUser, got.Login != nil)
+			}
+			var o yarnrpc.Options
+			got.Show(&o)
+			if o.User.Effective != c.user || o.User.Real != c.real || (o.Login != nil) != c.login {
+				t.Errorf("a connection is told %+v, with a login: %t", o.User, o.Login != nil)
+			}
+		})
+	}
+}
+
+func with(options map[string]string, name, value string) map[string]string {
+	options = maps.Clone(options)
+	options[name] = value
+	return options
+}
+
+// TestWithoutALoginTheRemedyIsNamed would catch a submission that begins, and is refused by
+// each server in its own words.
+func TestWithoutALoginTheRemedyIsNamed(t *testing.T) {
+	secure := newMachine(t, "kerberos")
+	for _, c := range []struct {
+		name    string
+		on      machine
+		options map[string]string
+		want    string
+	}{
+		{"no ticket", secure, nil, "kinit"},
+		{"a keytab without a principal", secure, map[string]string{"security.kerberos.login.keytab": "DIR/alice.keytab"}, "security.kerberos.login.principal"},
+		{"a principal without a keytab", secure, map[string]string{"security.kerberos.login.principal": "alice"}, "security.kerberos.login.keytab"},
+		{"a principal that the keytab does not have", secure, map[string]string{"security.kerberos.login.keytab": "DIR/alice.keytab", "security.kerberos.login.principal": "zoe"}, "alice@EXAMPLE.COM"},
+		{"tickets switched off", secure, map[string]string{"security.kerberos.login.use-ticket-cache": "false"}, "security.kerberos.login.keytab"},
+		{"for somebody else with tokens alone", secure.tokens(t), map[string]string{"security.proxy-user": "dave"}, "kinit"},
+		{"tokens that are not there", secure.with("HADOOP_TOKEN_FILE_LOCATION", "/nowhere"), nil, "HADOOP_TOKEN_FILE_LOCATION"},
+		{"no krb5.conf", secure.with("KRB5_CONFIG", "/nowhere"), nil, "/nowhere"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := c.on.identify(t, c.options); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want it to name %s", err, c.want)
+			}
+		})
+	}
+	if _, err := secure.identify(t, nil); !errors.Is(err, hadoopenv.ErrNoLogin) {
+		t.Errorf("got %v", err)
+	}
+}
