@@ -6,6 +6,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
@@ -13,16 +15,29 @@ import (
 // does not answer: longer than a fail-over takes.
 const clusterPatience = 3 * time.Minute
 
-// Carried makes the FS of a process that another one started, from the Hadoop
-// configuration that it was handed (hadoopconf's Marshal). Without one it serves
-// the local disk alone.
-func Carried(configuration []byte, user string, logger logrus.FieldLogger) (*FS, error) {
-	if len(configuration) == 0 {
-		return New(Options{Logger: logger}), nil
+// Handed is what a process was handed by the one that started it, of which Carried makes
+// its FS. The fields are those of Options.
+type Handed struct {
+	// HadoopConf is a configuration by hadoopconf's Marshal. Without one the local disk
+	// alone is served.
+	HadoopConf  []byte
+	User        string
+	Credentials func() *creds.Credentials
+	Login       yarnrpc.Login
+	Logger      logrus.FieldLogger
+}
+
+// Carried makes the FS of a process that another one started.
+func Carried(h Handed) (*FS, error) {
+	if len(h.HadoopConf) == 0 {
+		return New(Options{Logger: h.Logger}), nil
 	}
-	conf, err := hadoopconf.Parse(configuration)
+	conf, err := hadoopconf.Parse(h.HadoopConf)
 	if err != nil {
 		return nil, fmt.Errorf("open file systems: %w", err)
 	}
-	return New(Options{Conf: conf, User: user, Patience: clusterPatience, Logger: logger}), nil
+	return New(Options{
+		Conf: conf, User: h.User, Credentials: h.Credentials, Login: h.Login,
+		Patience: clusterPatience, Logger: h.Logger,
+	}), nil
 }

@@ -1,0 +1,89 @@
+package dfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
+)
+
+// ErrNoTokens is a file system that knows no delegation tokens, and needs none: the local
+// disk, an HDFS without Kerberos.
+var ErrNoTokens = errors.New("file system has no delegation tokens")
+
+// Root is the URI of the file system that a path is on: its scheme and authority. The
+// parts of a cluster that is behind one nameservice have one.
+func (f *FS) Root(uri string) (string, error) {
+	at, err := f.locate(uri)
+	if err != nil {
+		return "", err
+	}
+	at.path = "/"
+	return at.String(), nil
+}
+
+// DelegationToken has a token issued for the file system of a URI, which the user renewer
+// may renew, a short name or a principal (hdfs.NameNode.DelegationToken). This FS must have
+// logged in with Kerberos there: a token is no way to another. ErrNoTokens where there are
+// none.
+func (f *FS) DelegationToken(ctx context.Context, uri, renewer string) (*creds.Token, error) {
+	r, at, err := f.issuer(uri)
+	if err != nil {
+		return nil, failed("get token for", at, err)
+	}
+	service, err := hdfs.TokenService(ctx, f.options.Conf, at.authority)
+	if err != nil {
+		return nil, failed("get token for", at, err)
+	}
+	token, err := r.nameNode.DelegationToken(ctx, service, renewer)
+	switch {
+	case errors.Is(err, hdfs.ErrNoDelegationTokens):
+		return nil, failed("get token for", at, ErrNoTokens)
+	case err != nil:
+		return nil, r.answer(err)
+	}
+	return token, nil
+}
+
+// RenewDelegationToken prolongs a token of the file system of a URI, and tells its new end.
+// The user of this FS must be its renewer.
+func (f *FS) RenewDelegationToken(ctx context.Context, uri string, token *creds.Token) (time.Time, error) {
+	r, at, err := f.issuer(uri)
+	if err != nil {
+		return time.Time{}, failed("renew token for", at, err)
+	}
+	ends, err := r.nameNode.RenewDelegationToken(ctx, token)
+	if err != nil {
+		return time.Time{}, r.answer(err)
+	}
+	return ends, nil
+}
+
+// issuer is the HDFS that a URI is on.
+func (f *FS) issuer(uri string) (*remote, location, error) {
+	b, at, err := f.resolve(uri)
+	if err != nil {
+		return nil, at, err
+	}
+	r, ok := b.(*remote)
+	if !ok {
+		return nil, at, ErrNoTokens
+	}
+	return r, at, nil
+}
+
+// TokenOf is the token for the file system of a URI among some; nil where there is none.
+func (f *FS) TokenOf(ctx context.Context, uri string, among *creds.Credentials) (*creds.Token, error) {
+	at, err := f.locate(uri)
+	if err != nil || at.scheme != schemeHDFS {
+		return nil, err
+	}
+	token, err := hdfs.TokenSource(f.options.Conf, at.authority, func() *creds.Credentials { return among })(ctx, "")
+	if err != nil {
+		return nil, fmt.Errorf("find token for %s: %w", at, err)
+	}
+	return token, nil
+}
