@@ -14,8 +14,8 @@ import (
 
 // Prepare does what the planner alone does, in one process and before anything
 // is submitted: it checks that outputs may be written, lists the input and gives
-// the graph with the splits of its sources. Errors name the input or output and
-// what to do.
+// the graph with the splits of its sources and the directories of its sinks. Errors
+// name the input or output and what to do.
 func (c *Compiled) Prepare(ctx context.Context, fsys filesystem.FileSystem) (jobgraph.JobGraph, error) {
 	outputs, err := c.checkOutputs(ctx, fsys)
 	if err != nil {
@@ -24,6 +24,7 @@ func (c *Compiled) Prepare(ctx context.Context, fsys filesystem.FileSystem) (job
 	g := c.Graph
 	g.Vertices = slices.Clone(g.Vertices)
 	for _, v := range c.vertices {
+		g.Vertices[v.id].Outputs = outputs[v.id]
 		source := v.nodes[0]
 		if len(source.input) == 0 {
 			continue
@@ -33,7 +34,7 @@ func (c *Compiled) Prepare(ctx context.Context, fsys filesystem.FileSystem) (job
 			return jobgraph.JobGraph{}, err
 		}
 		for _, split := range found {
-			for _, dir := range outputs {
+			for _, dir := range slices.Concat(outputs...) {
 				if within(split.URI, dir) {
 					return jobgraph.JobGraph{}, fmt.Errorf("input %s lies in the output %s: choose another output", split.URI, dir)
 				}
@@ -44,9 +45,10 @@ func (c *Compiled) Prepare(ctx context.Context, fsys filesystem.FileSystem) (job
 	return g, nil
 }
 
-// checkOutputs gives the directories that the job will write.
-func (c *Compiled) checkOutputs(ctx context.Context, fsys filesystem.FileSystem) ([]string, error) {
-	var dirs []string
+// checkOutputs gives the directories that each vertex will write.
+func (c *Compiled) checkOutputs(ctx context.Context, fsys filesystem.FileSystem) ([][]string, error) {
+	var dirs []string // of all vertices
+	outputs := make([][]string, len(c.vertices))
 	for _, v := range c.vertices {
 		for _, n := range v.nodes {
 			if n.output == nil {
@@ -65,9 +67,10 @@ func (c *Compiled) checkOutputs(ctx context.Context, fsys filesystem.FileSystem)
 				return nil, err
 			}
 			dirs = append(dirs, dir)
+			outputs[v.id] = append(outputs[v.id], dir)
 		}
 	}
-	return dirs, nil
+	return outputs, nil
 }
 
 // within tells whether a qualified URI is dir or lies in it.

@@ -55,6 +55,8 @@ type Vertex struct {
 	// Splits are what a source vertex reads, in the order in which the
 	// JobMaster hands them out.
 	Splits []Split `json:"splits,omitempty"`
+	// Outputs are the directories that a vertex with file sinks writes, as URIs.
+	Outputs []string `json:"outputs,omitempty"`
 	// Collect names the result that this vertex sends to the client, or is "".
 	Collect string `json:"collect,omitempty"`
 }
