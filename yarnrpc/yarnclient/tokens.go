@@ -76,3 +76,21 @@ func (c *Client) tokenService(ctx context.Context) (string, error) {
 	}
 	return creds.ListService(services...), nil
 }
+
+// TokenSource gives the token for each ResourceManager from credentials that it asks for
+// with each connection, so that new ones serve from the next connection on; nil where they
+// hold none. It is for RPC.Token. Nil credentials are allowed. It may look the
+// ResourceManager up.
+func (o Options) TokenSource(credentials func() *creds.Credentials) func(ctx context.Context, address string) (*creds.Token, error) {
+	return func(ctx context.Context, address string) (*creds.Token, error) {
+		have := credentials()
+		if have == nil || have.ByKind(creds.KindRMDelegation) == nil { // spares the look-up
+			return nil, nil
+		}
+		service, err := creds.ServiceOf(ctx, address, !o.NamedTokens)
+		if err != nil {
+			return nil, err
+		}
+		return have.Select(creds.KindRMDelegation, service), nil
+	}
+}
