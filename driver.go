@@ -19,6 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
 // Errors of a driver under the client.
@@ -157,8 +158,14 @@ func openFiles(options config.Config) (*dfs.FS, error) {
 	if err != nil {
 		return nil, err
 	}
+	who, err := env.Identify(os.Getenv, options)
+	if err != nil {
+		return nil, err
+	}
 	return dfs.New(dfs.Options{
-		Conf: env.Conf, User: env.User, Patience: options.Duration(config.ClientTimeout), Logger: progress.Servers(os.Stderr),
+		Conf: env.Conf, User: who.User, RealUser: who.RealUser, Login: who.Kerberos(),
+		Credentials: func() *creds.Credentials { return who.Credentials },
+		Patience:    options.Duration(config.ClientTimeout), Logger: progress.Servers(os.Stderr),
 	}), nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
@@ -26,31 +27,33 @@ type Cluster struct {
 	User  string // who acts on the cluster
 	YARN  *yarnclient.Client
 	Files *dfs.FS
+
+	identity hadoopenv.Identity
 }
 
 // pollInterval is the time between two looks at an application that a person
 // waits for. A look costs the ResourceManager well under a millisecond.
 const pollInterval = 50 * time.Millisecond
 
-// ErrSecure says that the cluster wants Kerberos, which this build cannot do.
-var ErrSecure = errors.New("clusters with Kerberos are not supported yet (hadoop.security.authentication is kerberos)")
-
 // Open reads the Hadoop configuration that HADOOP_CONF_DIR or YARN_CONF_DIR
-// names, and what options give besides, and makes ready to reach its cluster;
-// nothing is connected yet. The user is HADOOP_USER_NAME or the login name.
+// names, and what options give besides, and makes ready to reach its cluster as
+// hadoopenv.Identify has it; nothing is connected yet.
 func Open(getenv func(string) string, options config.Config, logger logrus.FieldLogger) (*Cluster, error) {
 	env, err := hadoopenv.Read(getenv, options)
 	if err != nil {
 		return nil, err
 	}
-	conf := env.Conf
-	if conf.SecurityEnabled() {
-		return nil, ErrSecure
-	}
-	yarn, err := yarnclient.FromConf(conf, env.User)
+	who, err := env.Identify(getenv, options)
 	if err != nil {
 		return nil, err
 	}
+	conf := env.Conf
+	yarn, err := yarnclient.FromConf(conf, who.User)
+	if err != nil {
+		return nil, err
+	}
+	who.Show(&yarn.RPC)
+	yarn.RPC.Token = yarn.TokenSource(func() *creds.Credentials { return who.Credentials })
 	yarn.RPC.Logger = logger
 	yarn.PollInterval = min(yarn.PollInterval, pollInterval)
 	patience := options.Duration(config.ClientTimeout)
@@ -61,8 +64,12 @@ func Open(getenv func(string) string, options config.Config, logger logrus.Field
 	yarn.RPC.ConnectTimeout = shorter(yarn.RPC.ConnectTimeout, patience)
 	yarn.RPC.RPCTimeout = shorter(yarn.RPC.RPCTimeout, patience)
 	return &Cluster{
-		Conf: conf, User: env.User, YARN: yarnclient.New(yarn),
-		Files: dfs.New(dfs.Options{Conf: conf, User: env.User, Patience: patience, Logger: logger}),
+		Conf: conf, User: who.User, YARN: yarnclient.New(yarn), identity: who,
+		Files: dfs.New(dfs.Options{
+			Conf: conf, User: who.User, RealUser: who.RealUser, Login: who.Kerberos(),
+			Credentials: func() *creds.Credentials { return who.Credentials },
+			Patience:    patience, Logger: logger,
+		}),
 	}, nil
 }
 

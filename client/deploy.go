@@ -39,9 +39,11 @@ type Deployment struct {
 
 // Application is a submitted application.
 type Application struct {
-	ID     records.ApplicationID
-	Job    ids.JobID
-	User   string
+	ID   records.ApplicationID
+	Job  ids.JobID
+	User string
+	// Advice is what its owner should know, a line; mostly "".
+	Advice string
 	dir    string // staging directory
 	staged *staging.Application
 	c      *Cluster
@@ -52,12 +54,13 @@ type facts struct {
 	id    records.ApplicationID
 	nodes []launch.Node
 	home  string
+	grant grant
 }
 
 // Deploy checks the job against the cluster, stages its files and submits its
 // application. After an error nothing is left on HDFS or YARN.
 func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error) {
-	known, err := c.check(ctx, d.Config)
+	known, err := c.check(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +81,7 @@ func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error
 		return nil, errors.Join(err, app.Abandon(ctx))
 	}
 	d.Timeline.Done("submitted")
+	app.Advice = known.grant.advice(c, d.Config)
 	return app, nil
 }
 
@@ -86,9 +90,10 @@ func stagedFile(p program.Program) staging.File {
 }
 
 // check asks the cluster all that can be wrong before anything is uploaded, at
-// once.
-func (c *Cluster) check(ctx context.Context, cfg config.Config) (facts, error) {
+// once, and for what the application needs.
+func (c *Cluster) check(ctx context.Context, d Deployment) (facts, error) {
 	var known facts
+	cfg := d.Config
 	err := CheckContainers(cfg)
 	if err != nil {
 		return known, err
@@ -111,6 +116,10 @@ func (c *Cluster) check(ctx context.Context, cfg config.Config) (facts, error) {
 			return err
 		})
 	}
+	group.Go(func() (err error) {
+		known.grant, err = c.grant(ctx, cfg, &d.Graph, known.home)
+		return err
+	})
 	group.Go(func() error {
 		nodes, err := c.YARN.ClusterNodes(ctx, records.NodeRunning)
 		for _, node := range nodes {
@@ -152,18 +161,41 @@ func (app *Application) submit(ctx context.Context, d Deployment, known facts, b
 	}
 	// Options for Hadoop have gone into its configuration, which leaves secrets out.
 	options := d.Config.Without(config.HadoopOptions, config.YarnOptions)
-	master, err := masterContext(d.Config, app.User, binary, launch.AppMaster{
+	master, err := masterContext(d.Config, app.User, launch.AppMaster{
 		StagingDir: app.dir, User: app.User, HadoopConf: hadoopConf, Config: options.Set(),
 		Bobbin: binary, Program: code,
 		ProgramRef: msg.Program{Name: job.Name, SHA256: job.SHA256, URI: code.URI},
-		Attached:   d.Attached,
+		Attached:   d.Attached, Security: known.grant.security,
 	})
 	if err != nil {
 		return err
 	}
-	if _, err := app.c.YARN.Submit(ctx, submissionContext(d.Config, app.ID, d.Graph.Name, master)); err != nil {
+	if err := app.hand(ctx, known.grant, &master); err != nil {
+		return err
+	}
+	submission := submissionContext(d.Config, app.ID, d.Graph.Name, master)
+	submission.KeepTokens = known.grant.shared
+	if _, err := app.c.YARN.Submit(ctx, submission); err != nil {
 		return fmt.Errorf("submit to queue %q as user %s: %w", queueName(d.Config), app.User, err)
 	}
+	return nil
+}
+
+// hand puts what proves who the ApplicationMaster is into its launch context.
+func (app *Application) hand(ctx context.Context, g grant, master *records.ContainerLaunchContext) error {
+	master.Tokens = g.credentials.Marshal()
+	if g.keytab == nil {
+		return nil
+	}
+	staged, err := app.staged.PutResource(ctx, launch.KeytabFile, g.keytab)
+	if err != nil {
+		return err
+	}
+	resource, err := staged.LocalizeAlone()
+	if err != nil {
+		return err
+	}
+	master.LocalResources[g.security.Keytab] = resource
 	return nil
 }
 

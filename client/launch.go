@@ -27,13 +27,14 @@ const masterStderr = "jobmanager.stderr"
 // the diagnostics (yarn.nodemanager.container.stderr.pattern).
 const masterCommand = "exec ./" + launch.BobbinLink + " appmaster 1><LOG_DIR>/jobmanager.stdout 2><LOG_DIR>/" + masterStderr
 
-// masterContext is the launch context of the ApplicationMaster's container.
-func masterContext(c config.Config, user string, bobbin launch.Resource, what launch.AppMaster) (records.ContainerLaunchContext, error) {
+// masterContext is the launch context of the ApplicationMaster's container, without what
+// proves who it is.
+func masterContext(c config.Config, user string, what launch.AppMaster) (records.ContainerLaunchContext, error) {
 	encoded, err := launch.Encode(what)
 	if err != nil {
 		return records.ContainerLaunchContext{}, err
 	}
-	binary, err := bobbin.Localize()
+	binary, err := what.Bobbin.Localize()
 	if err != nil {
 		return records.ContainerLaunchContext{}, err
 	}
@@ -49,6 +50,7 @@ func masterContext(c config.Config, user string, bobbin launch.Resource, what la
 		LocalResources: map[string]records.LocalResource{launch.BobbinLink: binary},
 		Environment:    environment,
 		Commands:       []string{masterCommand},
+		ACLs:           launch.ACLs(c),
 	}, nil
 }
 

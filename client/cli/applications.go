@@ -19,10 +19,6 @@ func outputFlag() cli.Flag {
 	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT` of the output: text, or json", Value: "text"}
 }
 
-func definitionFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "D", Usage: "option `KEY=VALUE`; may be repeated"}
-}
-
 // wantsJSON reads the output flag.
 func wantsJSON(c *cli.Context) (bool, error) {
 	switch format := c.String("output"); format {
@@ -39,10 +35,8 @@ func applicationsCommand(p Process) *cli.Command {
 	return &cli.Command{
 		Name:  "applications",
 		Usage: "list the applications that wait or run",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list those that have ended, too"},
-			definitionFlag(), outputFlag(),
-		},
+		Flags: append(clusterFlags(), outputFlag(),
+			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list those that have ended, too"}),
 		Action: func(c *cli.Context) error { return applications(c, p) },
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/bobbin-yarn/bobbin/client"
-	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
@@ -169,22 +168,4 @@ func options(p Process, layers ...config.Layer) (config.Config, error) {
 		return config.Config{}, err
 	}
 	return config.New(append([]config.Layer{file}, layers...)...)
-}
-
-// open connects a command to the cluster that HADOOP_CONF_DIR names.
-func open(p Process, c config.Config) (*client.Cluster, error) {
-	return client.Open(p.Getenv, c, progress.Servers(p.Stderr))
-}
-
-// definitions turns -D key=value flags into a layer.
-func definitions(values []string) (config.Layer, error) {
-	layer := config.Layer{Source: "-D", Values: make(map[string]string)}
-	for _, text := range values {
-		name, value, err := config.ParseDefinition(text)
-		if err != nil {
-			return layer, err
-		}
-		layer.Values[name] = value
-	}
-	return layer, nil
 }

@@ -23,12 +23,12 @@ func doctorCommand(p Process) *cli.Command {
 		Name:        "doctor",
 		Usage:       "check what a job needs, before one is submitted",
 		Description: doctorDescription,
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "queue", Aliases: []string{"qu"}, Usage: "YARN `QUEUE` to be used (yarn.application.queue)"},
 			&cli.StringFlag{Name: "keytab", Usage: "log in with the keys of `FILE`, not with the ticket that kinit got"},
 			&cli.StringFlag{Name: "principal", Usage: "whose keys of the keytab: `NAME`, or NAME@REALM"},
-			definitionFlag(), outputFlag(),
-		},
+			outputFlag(),
+		}, clusterFlags()...),
 		Action: func(c *cli.Context) error { return examine(c, p) },
 	}
 }
@@ -86,11 +86,10 @@ func examine(c *cli.Context, p Process) error {
 
 // doctorOptions puts the flags over the options of -D and of the file.
 func doctorOptions(c *cli.Context, p Process) (config.Config, error) {
-	layer, err := definitions(c.StringSlice("D"))
+	layers, err := clusterLayers(c)
 	if err != nil {
 		return config.Config{}, err
 	}
-	layers := []config.Layer{layer}
 	if c.IsSet("queue") {
 		layers = append(layers, config.Layer{
 			Source: dashed("queue"),

@@ -6,8 +6,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/bobbin-yarn/bobbin/client"
-	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -18,7 +16,7 @@ func killCommand(p Process) *cli.Command {
 		Usage:       "end an application",
 		ArgsUsage:   "APPLICATION",
 		Description: "Kills the application with all its containers and removes what was staged for it.\nOf one that has ended already it removes what is still staged.",
-		Flags:       []cli.Flag{definitionFlag()},
+		Flags:       clusterFlags(),
 		Action:      func(c *cli.Context) error { return kill(c, p) },
 	}
 }
@@ -65,20 +63,4 @@ func applicationArgument(c *cli.Context) (records.ApplicationID, error) {
 		return id, fmt.Errorf("%w: %q is no application id, %s", ErrUsage, c.Args().First(), example)
 	}
 	return id, nil
-}
-
-// clusterOf opens the cluster under the command's -D options. done closes it and
-// adds its error to the command's.
-func clusterOf(c *cli.Context, p Process) (cluster *client.Cluster, cfg config.Config, done func(*error), err error) {
-	layer, err := definitions(c.StringSlice("D"))
-	if err != nil {
-		return nil, cfg, nil, err
-	}
-	if cfg, err = options(p, layer); err != nil {
-		return nil, cfg, nil, err
-	}
-	if cluster, err = open(p, cfg); err != nil {
-		return nil, cfg, nil, err
-	}
-	return cluster, cfg, func(err *error) { *err = errors.Join(*err, cluster.Close()) }, nil
 }

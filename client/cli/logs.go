@@ -25,11 +25,9 @@ func logsCommand(p Process) *cli.Command {
 		ArgsUsage: "APPLICATION",
 		Description: "While the application runs, its logs come from the nodes as they are now; once it\n" +
 			"has ended, from HDFS, where YARN collects them within a few seconds.",
-		Flags: []cli.Flag{
+		Flags: append(clusterFlags(),
 			&cli.StringFlag{Name: "container", Usage: "only the logs of container `ID`"},
-			&cli.StringFlag{Name: "file", Usage: "only the log `NAME`, such as jobmanager.log"},
-			definitionFlag(),
-		},
+			&cli.StringFlag{Name: "file", Usage: "only the log `NAME`, such as jobmanager.log"}),
 		Action: func(c *cli.Context) error { return printLogs(c, p) },
 	}
 }

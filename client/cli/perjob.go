@@ -139,6 +139,9 @@ func (r *perJob) start(ctx context.Context, graph jobgraph.JobGraph, job, own pr
 	}
 	r.outcome.Application, r.outcome.Job = app.ID.String(), string(app.Job)
 	r.say.Line("submitted %s", app.ID)
+	if app.Advice != "" {
+		r.say.Line("%s", app.Advice)
+	}
 	report, err := app.AwaitRunning(ctx, r.state)
 	if err != nil {
 		if failed := app.Abandon(ctx); failed != nil {

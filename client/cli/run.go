@@ -21,7 +21,7 @@ const (
 )
 
 func runFlags() []cli.Flag {
-	return []cli.Flag{
+	return append([]cli.Flag{
 		&cli.StringFlag{Name: "target", Aliases: []string{"t"}, Usage: "`TARGET` to run on: yarn-per-job, or local (execution.target)"},
 		&cli.StringFlag{Name: "parallelism", Aliases: []string{"p"}, Usage: "default parallelism `N` of the job (parallelism.default)"},
 		&cli.BoolFlag{Name: "detached", Aliases: []string{"d"}, Usage: "return once the job runs"},
@@ -30,9 +30,8 @@ func runFlags() []cli.Flag {
 		&cli.StringFlag{Name: "slots", Aliases: []string{"s"}, Usage: "`N` slots of each TaskExecutor (taskmanager.numberOfTaskSlots)"},
 		&cli.StringFlag{Name: "name", Aliases: []string{"nm"}, Usage: "`NAME` of the application (yarn.application.name)"},
 		&cli.StringFlag{Name: "queue", Aliases: []string{"qu"}, Usage: "YARN `QUEUE` (yarn.application.queue)"},
-		definitionFlag(),
 		outputFlag(),
-	}
+	}, clusterFlags()...)
 }
 
 func runCommand(p Process) *cli.Command {
@@ -108,11 +107,10 @@ func run(c *cli.Context, p Process) (err error) {
 
 // runOptions puts the flags of run over the options of -D and of the file.
 func runOptions(c *cli.Context, p Process) (config.Config, error) {
-	defined, err := definitions(c.StringSlice("D"))
+	layers, err := clusterLayers(c)
 	if err != nil {
 		return config.Config{}, err
 	}
-	layers := []config.Layer{defined}
 	for _, flag := range []struct {
 		name string
 		key  config.Key

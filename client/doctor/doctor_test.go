@@ -363,7 +363,7 @@ func TestChecksThatNeedAFailedOneAreSkipped(t *testing.T) {
 		t.Errorf("begun are %q", begun)
 	}
 	for name, want := range map[string]Status{
-		"options": OK, "hadoop": Warning, "krb5": OK, "credentials": OK, "kdc": Failed, "login": Skipped, "names": OK,
+		"options": OK, "hadoop": OK, "krb5": OK, "credentials": OK, "kdc": Failed, "login": Skipped, "names": OK,
 		"resourcemanager": Skipped, "namenode": Skipped, "queue": Skipped, "staging": Skipped,
 	} {
 		if got[name].Status != want {

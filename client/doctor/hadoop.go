@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bobbin-yarn/bobbin/client"
-	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
@@ -58,8 +56,7 @@ func (v *visit) checkHadoop(context.Context) []Finding {
 	if _, err := yarnrpc.OptionsFrom(v.conf); err != nil {
 		findings = append(findings, failed(oneLine(err), "correct the value"))
 	}
-	findings = append(findings, v.addresses(), v.security())
-	return append(findings, v.submits()...)
+	return append(findings, v.addresses(), v.security())
 }
 
 // files lists what the configuration was read from, with the number of properties.
@@ -114,12 +111,4 @@ func (v *visit) security() Finding {
 		return ok(fmt.Sprintf("the cluster is open (hadoop.security.authentication is simple): it believes that you are %s, and anybody else who says so; nothing is hidden on the wire", v.user))
 	}
 	return ok("the cluster wants Kerberos, with protection " + v.conf.Get("hadoop.rpc.protection") + " (hadoop.security.authentication, hadoop.rpc.protection)")
-}
-
-// submits tells whether this build submits to the cluster at all.
-func (v *visit) submits() []Finding {
-	if !v.secure() {
-		return nil
-	}
-	return []Finding{warning("bobbin run: "+client.ErrSecure.Error(), "programs that use yarnrpc work; "+string(config.ExecutionTarget)+" local does, too")}
 }

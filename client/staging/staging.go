@@ -101,8 +101,24 @@ const cleanupTimeout = 15 * time.Second
 // Put writes a small file, readable by the owner only, into the application's
 // directory.
 func (app *Application) Put(ctx context.Context, name string, content []byte) error {
-	uri := app.Dir + "/" + name
-	if err := app.area.write(ctx, uri, 0o600, bytes.NewReader(content)); err != nil {
+	return app.put(ctx, name, 0o600, content)
+}
+
+// PutResource writes a small file that nobody may change into the application's
+// directory, and gives it as containers localize it.
+func (app *Application) PutResource(ctx context.Context, name string, content []byte) (launch.Resource, error) {
+	if err := app.put(ctx, name, 0o400, content); err != nil {
+		return launch.Resource{}, err
+	}
+	info, err := app.area.fs.Stat(ctx, app.Dir+"/"+name)
+	if err != nil {
+		return launch.Resource{}, fmt.Errorf("stage %s: %w", name, err)
+	}
+	return resource(info), nil
+}
+
+func (app *Application) put(ctx context.Context, name string, mode fs.FileMode, content []byte) error {
+	if err := app.area.write(ctx, app.Dir+"/"+name, mode, bytes.NewReader(content)); err != nil {
 		return fmt.Errorf("stage %s: %w", name, err)
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -37,6 +38,9 @@ const (
 	maxDecoded = 8 << 20
 )
 
+// KeytabFile is the keytab in an application's staging directory, 0400.
+const KeytabFile = "krb5.keytab"
+
 // Names of the files that a container of ours finds in its working directory.
 const (
 	BobbinLink  = "bobbin"  // our own binary
@@ -60,6 +64,17 @@ type AppMaster struct {
 	Program    Resource          // the job's program
 	ProgramRef msg.Program
 	Attached   bool // a client waits for the result
+	Security   Security
+}
+
+// Security is how the AM of a secure cluster proves who it is beside the tokens in its
+// Credentials. The zero value is that of one that has no keytab.
+type Security struct {
+	Principal string // whose key to take of the keytab, with its realm; "" without a keytab
+	Keytab    string // in the working directory, or on the node
+	Krb5Conf  []byte // the client's, where it named one; nil: the node's
+	// FileSystems are the roots of those that tasks need tokens for.
+	FileSystems []string
 }
 
 // Resource is a staged file as a container localizes it.
@@ -80,6 +95,28 @@ func (r Resource) Localize() (records.LocalResource, error) {
 		URL: url, Size: r.Size, Timestamp: r.Timestamp,
 		Type: records.LocalFile, Visibility: records.VisibilityPrivate,
 	}, nil
+}
+
+// LocalizeAlone is the resource as YARN localizes it for this application and no other,
+// and removes it from the node when that ends.
+func (r Resource) LocalizeAlone() (records.LocalResource, error) {
+	resource, err := r.Localize()
+	resource.Visibility = records.VisibilityApplication
+	return resource, err
+}
+
+// ACLs are the rights of others that every launch context of an application grants, by
+// yarn.view.acls and yarn.modify.acls.
+func ACLs(c config.Config) map[records.ApplicationAccess]string {
+	acls := make(map[records.ApplicationAccess]string)
+	for access, key := range map[records.ApplicationAccess]config.StringKey{
+		records.AccessView: config.YarnViewACLs, records.AccessModify: config.YarnModifyACLs,
+	} {
+		if c.IsSet(key) {
+			acls[access] = c.String(key)
+		}
+	}
+	return acls
 }
 
 // Job is the content of JobFile.

@@ -1,0 +1,244 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+)
+
+// ErrNoRenewer says that a secure cluster's configuration does not tell who the
+// ResourceManager is, which has to renew an application's tokens.
+var ErrNoRenewer = errors.New("yarn.resourcemanager.principal is not set: add it to yarn-site.xml, as on the cluster")
+
+// maxSecurityFile bounds a keytab and a krb5.conf, in bytes.
+const maxSecurityFile = 1 << 20
+
+// grant is what an application is given to prove who it is.
+type grant struct {
+	credentials *creds.Credentials
+	// shared says that some of the tokens came from another launcher, whose other
+	// applications may need them.
+	shared   bool
+	security launch.Security
+	keytab   []byte    // to be staged; nil: none
+	ends     time.Time // of the first token to end, however often it is renewed; zero: none ends
+}
+
+// grant gets what an application that runs a job needs: tokens for its file systems, with
+// the ResourceManager as their renewer, and what belongs to a keytab. home is where files
+// are staged.
+func (c *Cluster) grant(ctx context.Context, cfg config.Config, job *jobgraph.JobGraph, home string) (grant, error) {
+	g := grant{credentials: passedOn(c.identity.Credentials)}
+	g.shared = len(g.credentials.Tokens) > 0
+	if !c.Conf.SecurityEnabled() {
+		return g, nil
+	}
+	var err error
+	if g.security.FileSystems, err = c.fileSystems(cfg, job, home); err != nil {
+		return g, err
+	}
+	if err := g.readFiles(cfg, c.identity.Login, c.identity.RealUser != ""); err != nil {
+		return g, err
+	}
+	if cfg.Bool(config.DelegationTokensEnabled) && cfg.Bool(config.HadoopFSProviderEnabled) {
+		if err := c.obtain(ctx, g); err != nil {
+			return g, err
+		}
+	}
+	g.ends, err = end(g.credentials)
+	return g, err
+}
+
+// passedOn are those of another launcher's tokens that are meant for the applications it
+// starts: not those of its own container.
+func passedOn(found *creds.Credentials) *creds.Credentials {
+	kept := creds.New()
+	for alias, token := range found.Tokens {
+		switch token.Kind {
+		case creds.KindAMRM, creds.KindNM, creds.KindContainer, creds.KindClientToAM:
+		default:
+			kept.Tokens[alias] = token
+		}
+	}
+	return kept
+}
+
+// fileSystems are the roots of those that an application uses: where it is staged, those
+// that options name, and those of the job's inputs and outputs.
+func (c *Cluster) fileSystems(cfg config.Config, job *jobgraph.JobGraph, home string) ([]string, error) {
+	uris := []string{home}
+	for uri := range strings.FieldsFuncSeq(cfg.String(config.KerberosFileSystems), func(r rune) bool { return r == ';' || r == ',' }) {
+		uris = append(uris, strings.TrimSpace(uri))
+	}
+	for _, v := range job.Vertices {
+		uris = append(uris, v.Outputs...)
+		for _, split := range v.Splits {
+			uris = append(uris, split.URI)
+		}
+	}
+	var roots []string
+	for _, uri := range uris {
+		root, err := c.Files.Root(uri)
+		if err != nil {
+			return nil, err
+		}
+		if !strings.HasPrefix(root, "file:") && !slices.Contains(roots, root) {
+			roots = append(roots, root)
+		}
+	}
+	return roots, nil
+}
+
+// readFiles reads the files that options name and the ApplicationMaster needs. Whoever acts
+// for somebody else keeps his keytab to himself.
+func (g *grant) readFiles(cfg config.Config, login *kerberos.Login, proxied bool) error {
+	if path := cfg.String(config.Krb5ConfPath); path != "" {
+		var err error
+		if g.security.Krb5Conf, err = readSmall(path); err != nil {
+			return fmt.Errorf("%s: %w", config.Krb5ConfPath, err)
+		}
+	}
+	keytab := cfg.String(config.KerberosKeytab)
+	if keytab == "" || proxied || login == nil {
+		return nil
+	}
+	g.security.Principal = login.Principal().String()
+	g.security.Keytab = cfg.String(config.YarnLocalizedKeytabPath)
+	if !cfg.Bool(config.YarnShipLocalKeytab) {
+		if !filepath.IsAbs(g.security.Keytab) {
+			return fmt.Errorf("%s is %s: name the keytab's absolute path on the nodes, as %s is false",
+				config.YarnLocalizedKeytabPath, g.security.Keytab, config.YarnShipLocalKeytab)
+		}
+		return nil
+	}
+	if filepath.Base(g.security.Keytab) != g.security.Keytab {
+		return fmt.Errorf("%s is %s: name a file without a directory, or set %s to false",
+			config.YarnLocalizedKeytabPath, g.security.Keytab, config.YarnShipLocalKeytab)
+	}
+	var err error
+	if g.keytab, err = readSmall(keytab); err != nil {
+		return fmt.Errorf("%s: %w", config.KerberosKeytab, err)
+	}
+	return nil
+}
+
+func readSmall(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxSecurityFile) {
+		err = &fs.PathError{Op: "read", Path: path, Err: fs.ErrInvalid}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
+
+// obtain adds a token for each file system for which there is none.
+func (c *Cluster) obtain(ctx context.Context, g grant) error {
+	var mu sync.Mutex // guards the credentials
+	group, ctx := errgroup.WithContext(ctx)
+	for _, root := range g.security.FileSystems {
+		known, err := c.Files.TokenOf(ctx, root, c.identity.Credentials)
+		if err != nil {
+			return err
+		}
+		if known != nil {
+			continue
+		}
+		if c.identity.Login == nil {
+			return fmt.Errorf("get token for %s: %w", root, dfs.ErrNoLogin)
+		}
+		group.Go(func() error {
+			renewer, err := c.renewer()
+			if err != nil {
+				return err
+			}
+			token, err := c.Files.DelegationToken(ctx, root, renewer)
+			if errors.Is(err, dfs.ErrNoTokens) { // an open one beside the secure
+				return nil
+			}
+			if err != nil {
+				return fmt.Errorf("get token of user %s for %s: %w", c.User, root, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			g.credentials.Tokens[token.Service] = token
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// renewer is the principal of the ResourceManager (YarnClientUtils.getRmPrincipal). Where
+// there are two, they have one short name, which is what counts.
+func (c *Cluster) renewer() (string, error) {
+	const key = "yarn.resourcemanager.principal"
+	configured, _, err := c.Conf.Lookup(key)
+	if err != nil {
+		return "", err
+	}
+	if configured == "" {
+		return "", ErrNoRenewer
+	}
+	return kerberos.ServerPrincipal(configured, func() (string, error) {
+		rms, err := c.Conf.ResourceManagers()
+		if err != nil {
+			return "", err
+		}
+		host, _, err := net.SplitHostPort(rms[0].Client)
+		return host, err
+	})
+}
+
+// end is when the first token ends that nobody can prolong.
+func end(credentials *creds.Credentials) (ends time.Time, err error) {
+	for _, token := range credentials.Tokens {
+		if token.Kind != creds.KindHDFSDelegation {
+			continue
+		}
+		about, err := identifier.DecodeDelegation(token)
+		if err != nil {
+			return ends, err
+		}
+		if ends.IsZero() || about.Max.Before(ends) {
+			ends = about.Max
+		}
+	}
+	return ends, nil
+}
+
+// advice tells what the owner should know about the end of the tokens; "" where nothing
+// ends that matters.
+func (g *grant) advice(c *Cluster, cfg config.Config) string {
+	if g.ends.IsZero() {
+		return ""
+	}
+	until := g.ends.Local().Format("2006-01-02 15:04 MST")
+	const replaces = "yarn.resourcemanager.proxy-user-privileges.enabled"
+	switch {
+	case g.security.Principal == "":
+		return fmt.Sprintf("without a keytab the job can use HDFS until %s, and not longer (%s)", until, config.KerberosKeytab)
+	case cfg.Int(config.YarnApplicationAttempts) > 1 && c.Conf.Get(replaces) != "true":
+		return fmt.Sprintf("YARN can start another ApplicationMaster until %s, unless the ResourceManager gets new tokens (%s)", until, replaces)
+	default:
+		return ""
+	}
+}
