@@ -19,6 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -31,6 +32,7 @@ type environment struct {
 	config      config.Config
 	hadoop      *hadoopconf.Conf
 	credentials *creds.Credentials
+	login       *kerberos.Login // nil without a keytab
 }
 
 func readEnvironment(getenv func(string) string) (environment, error) {
@@ -55,7 +57,39 @@ func readEnvironment(getenv func(string) string) (environment, error) {
 	if env.credentials, err = creds.ReadFile(getenv(launch.TokenFileVariable)); err != nil {
 		return env, fmt.Errorf("read credentials of %s: %w", launch.TokenFileVariable, err)
 	}
-	return env, nil
+	env.login, err = logIn(env.launch.Security, getenv)
+	return env, err
+}
+
+// logIn makes the login from the keytab that the client has sent, or told of; nil where
+// there is none.
+func logIn(s launch.Security, getenv func(string) string) (*kerberos.Login, error) {
+	if s.Principal == "" {
+		return nil, nil
+	}
+	var conf *kerberos.Config
+	var err error
+	if s.Krb5Conf != nil {
+		conf, err = kerberos.ParseConfig("the client's krb5.conf", s.Krb5Conf)
+	} else {
+		conf, err = kerberos.LoadConfig(getenv)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return kerberos.FromKeytab(conf, s.Principal, s.Keytab)
+}
+
+// handed is how this process reaches HDFS. Where it can log in it does: what tokens it was
+// started with may be long dead, as YARN gives each attempt the first one's.
+func (env environment) handed(logger logrus.FieldLogger) dfs.Handed {
+	h := dfs.Handed{HadoopConf: env.launch.HadoopConf, User: env.launch.User, Logger: logger}
+	if env.login != nil {
+		h.Login = env.login
+	} else {
+		h.Credentials = func() *creds.Credentials { return env.credentials }
+	}
+	return h
 }
 
 // maxJob bounds the staged job, in bytes: its splits are most of it.
