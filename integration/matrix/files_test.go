@@ -7,10 +7,10 @@ import (
 	"net"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 )
@@ -20,8 +20,8 @@ const marker = "what everybody may read unless there is privacy; "
 
 // files writes and reads files as a user, and looks at the bytes on the sockets.
 func (p *place) files(t *testing.T) {
-	var sockets recorder
-	files := p.openFiles(t, sockets.dial)
+	var sockets bobbintest.Tap
+	files := p.openFiles(t, sockets.Dial)
 	dir := scratch(t, files)
 	var all []byte
 	var uris []string
@@ -40,9 +40,7 @@ func (p *place) files(t *testing.T) {
 		t.Errorf("the %d bytes of all files are %d to Java, or others", len(all), len(got))
 	}
 	readable := p.protection != privacy
-	if sent, got := sockets.saw(marker); sent != readable || got != readable {
-		t.Errorf("the content is seen on the way out: %t, back: %t; want %t", sent, got, readable)
-	}
+	sockets.Check(t, marker, readable, readable)
 }
 
 // javaReads is the content of files, one after the other, as Hadoop's own client reads it.
@@ -91,45 +89,4 @@ func scratch(t *testing.T, files *dfs.FS) string {
 		t.Fatal(err)
 	}
 	return dir
-}
-
-// recorder keeps what passes sockets, in each direction.
-type recorder struct {
-	mu        sync.Mutex // guards sent and got
-	sent, got bytes.Buffer
-}
-
-// dial is for dfs.Options.
-func (r *recorder) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := new(net.Dialer).DialContext(ctx, network, address)
-	return recorded{conn, r}, err
-}
-
-// saw says whether a text passed in a direction.
-func (r *recorder) saw(text string) (sent, got bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return bytes.Contains(r.sent.Bytes(), []byte(text)), bytes.Contains(r.got.Bytes(), []byte(text))
-}
-
-func (r *recorder) add(to *bytes.Buffer, b []byte) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	to.Write(b)
-}
-
-type recorded struct {
-	net.Conn
-	by *recorder
-}
-
-func (c recorded) Write(b []byte) (int, error) {
-	c.by.add(&c.by.sent, b)
-	return c.Conn.Write(b)
-}
-
-func (c recorded) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	c.by.add(&c.by.got, b[:n])
-	return n, err
 }

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
@@ -163,7 +164,7 @@ func TestADataNodeOfOtherMindIsAnError(t *testing.T) {
 	c := hadoop.Cluster(t)
 	name := path.Join("/tmp", t.Name())
 	want := content("other", blockSize/2)
-	good := library(t, c, "authentication", new(tap))
+	good := library(t, c, "authentication", new(bobbintest.Tap))
 	if err := create(good, name, want); err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +177,7 @@ func TestADataNodeOfOtherMindIsAnError(t *testing.T) {
 		t.Error(err)
 	}
 	for _, protection := range []string{"privacy,integrity", ""} {
-		client := library(t, c, protection, new(tap))
+		client := library(t, c, protection, new(bobbintest.Tap))
 		got, err := client.ReadFile(name)
 		if err == nil || len(got) > 0 {
 			t.Errorf("%q: %d bytes were read: %v", protection, len(got), err)

@@ -16,6 +16,7 @@ import (
 
 	colinmarc "github.com/colinmarc/hdfs/v2"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
@@ -99,7 +100,7 @@ func TestFilesUnderEachProtectionOfTheirBlocks(t *testing.T) {
 	java(t, c, "KRB5CCNAME="+cache, cluster.FsShell, "-put", filepath.Join(local, "java"), home)
 
 	var old *colinmarc.Client // of the time before the last settings
-	var oldSocket tap
+	var oldSocket bobbintest.Tap
 	for _, leg := range legs() {
 		if leg.nameNode != nil && old == nil {
 			// Before the DataNode is started anew: until then it offers everybody what it was
@@ -123,7 +124,7 @@ func TestFilesUnderEachProtectionOfTheirBlocks(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, got := oldSocket.saw("encryption key for nonce"); !got {
+	if _, got := oldSocket.Saw("encryption key for nonce"); !got {
 		t.Error("no DataNode has refused an old key: the test no longer shows that a new one is fetched")
 	}
 
@@ -159,7 +160,7 @@ var proof = regexp.MustCompile(`(?s)rspauth=[0-9a-f]{32}(.)`)
 
 // run reads and writes files of all sizes.
 func (l leg) run(t *testing.T, c *cluster.Cluster) {
-	var socket tap
+	var socket bobbintest.Tap
 	dialer := dataDialer(t, c, l.protection, &socket)
 	client := over(t, c, dialer)
 	dir := path.Join(home, "go", l.name)
@@ -182,10 +183,10 @@ func (l leg) run(t *testing.T, c *cluster.Cluster) {
 	if l.nameNode == nil { // or it is not the token that opens the connection
 		expiredTokensAreRefused(t, c, dialer, path.Join(home, "java", "1"))
 	}
-	if sent, _ := socket.saw(l.login); !sent {
+	if sent, _ := socket.Saw(l.login); !sent {
 		t.Errorf("nobody logged in by %s", l.login)
 	}
-	if proofs := proof.FindAllSubmatch(socket.got.Bytes(), -1); len(proofs) < 2*len(fileSizes()) {
+	if proofs := proof.FindAllSubmatch(socket.Got(), -1); len(proofs) < 2*len(fileSizes()) {
 		t.Errorf("DataNodes have proved themselves %d times", len(proofs))
 	} else {
 		for _, p := range proofs {
@@ -195,7 +196,7 @@ func (l leg) run(t *testing.T, c *cluster.Cluster) {
 		}
 	}
 	for name, writes := range map[string]bool{l.name: true, "java": false} {
-		sent, got := socket.saw(string(content(name, 3*blockSize)[1000:1032]))
+		sent, got := socket.Saw(string(content(name, 3*blockSize)[1000:1032]))
 		if sent != (writes && l.readable) || got != l.readable {
 			t.Errorf("a file of %s is seen on the way out: %t, back: %t", name, sent, got)
 		}
@@ -212,7 +213,7 @@ func asTheNameNodeSays(t *testing.T, c *cluster.Cluster) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	var socket tap
+	var socket bobbintest.Tap
 	client := over(t, c, dialerAt(t, c, "localhost:"+port, map[string]string{
 		"hadoop.rpc.protection": "privacy", "dfs.data.transfer.protection": "authentication,privacy",
 	}, &socket))
@@ -223,10 +224,10 @@ func asTheNameNodeSays(t *testing.T, c *cluster.Cluster) {
 	if err := differs(client, name, content("said", blockSize)); err != nil {
 		t.Error(err)
 	}
-	if sent, got := socket.saw(string(content("said", blockSize)[1000:1032])); sent || got {
+	if sent, got := socket.Saw(string(content("said", blockSize)[1000:1032])); sent || got {
 		t.Errorf("the file is seen on the way out: %t, back: %t", sent, got)
 	}
-	if private, _ := socket.saw("qop=auth-conf"); !private {
+	if private, _ := socket.Saw("qop=auth-conf"); !private {
 		t.Error("nobody has logged in at a DataNode")
 	}
 }
@@ -246,7 +247,7 @@ func freePort(t *testing.T) string {
 }
 
 // library is the HDFS library for alice, whose connections are ours.
-func library(t *testing.T, c *cluster.Cluster, protection string, socket *tap) *colinmarc.Client {
+func library(t *testing.T, c *cluster.Cluster, protection string, socket *bobbintest.Tap) *colinmarc.Client {
 	t.Helper()
 	return over(t, c, dataDialer(t, c, protection, socket))
 }
@@ -269,18 +270,18 @@ func over(t *testing.T, c *cluster.Cluster, dialer *hdfs.Dialer) *colinmarc.Clie
 }
 
 // dataDialer makes the connections of a client with that dfs.data.transfer.protection.
-func dataDialer(t *testing.T, c *cluster.Cluster, protection string, socket *tap) *hdfs.Dialer {
+func dataDialer(t *testing.T, c *cluster.Cluster, protection string, socket *bobbintest.Tap) *hdfs.Dialer {
 	t.Helper()
 	return dialerAt(t, c, c.NameNodeAddress(), map[string]string{"dfs.data.transfer.protection": protection}, socket)
 }
 
-func dialerAt(t *testing.T, c *cluster.Cluster, nameNode string, properties map[string]string, socket *tap) *hdfs.Dialer {
+func dialerAt(t *testing.T, c *cluster.Cluster, nameNode string, properties map[string]string, socket *bobbintest.Tap) *hdfs.Dialer {
 	t.Helper()
 	o, err := hdfs.FromConf(confOf(t, c).With("the test", properties), nameNode, alice)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.RPC.Login, o.RPC.Dial = fromKeytab(t, c, alice), socket.dial
+	o.RPC.Login, o.RPC.Dial = fromKeytab(t, c, alice), socket.Dial
 	dialer := hdfs.NewDialer(o)
 	t.Cleanup(func() {
 		if err := dialer.Close(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
@@ -21,19 +22,19 @@ import (
 func filesAreProtected(t *testing.T, c *cluster.Cluster, readable bool) {
 	const name, text = "a-file-that-nobody-may-hear-of", "what-nobody-may-read"
 	t.Run("with kerberos", func(t *testing.T) {
-		var socket tap
-		f := newFS(t, c, dfs.Options{User: alice, Login: fromKeytab(t, c, alice), Dial: socket.dial})
+		var socket bobbintest.Tap
+		f := newFS(t, c, dfs.Options{User: alice, Login: fromKeytab(t, c, alice), Dial: socket.Dial})
 		uri := anew(t, c, f, "/tmp/"+name, text, alice)
 		if content, err := f.ReadFile(t.Context(), uri, 100); err != nil || string(content) != text {
 			t.Errorf("the file holds %q, %v", content, err)
 		}
 		for _, secret := range []string{name, text, "getFileInfo", "rename2"} {
-			sent, got := socket.saw(secret)
+			sent, got := socket.Saw(secret)
 			if sent != readable || got && !readable {
 				t.Errorf("%q is seen on the way out: %t, back: %t; want %t", secret, sent, got, readable)
 			}
 		}
-		if sent, got := socket.saw("GSSAPI"); !sent || !got {
+		if sent, got := socket.Saw("GSSAPI"); !sent || !got {
 			t.Error("the login was not recorded")
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/cluster/artifacts"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
@@ -98,10 +99,10 @@ func nameNodeGoes(ctx context.Context, t *testing.T, c *cluster.Cluster) *creds.
 	}
 	seen.check(t, 1, sasl.QOPPrivacy, "KERBEROS")
 	all := &creds.Credentials{Tokens: map[string]*creds.Token{token.Service: token}}
-	var byTicket, byToken tap
+	var byTicket, byToken bobbintest.Tap
 	both := map[string]*dfs.FS{
-		"/tmp/by-ticket": newFS(t, c, dfs.Options{User: bob, RealUser: alice, Login: login, Dial: byTicket.dial}),
-		"/tmp/by-token":  newFS(t, c, dfs.Options{User: bob, Credentials: func() *creds.Credentials { return all }, Dial: byToken.dial}),
+		"/tmp/by-ticket": newFS(t, c, dfs.Options{User: bob, RealUser: alice, Login: login, Dial: byTicket.Dial}),
+		"/tmp/by-token":  newFS(t, c, dfs.Options{User: bob, Credentials: func() *creds.Credentials { return all }, Dial: byToken.Dial}),
 	}
 	for path, files := range both {
 		if err := files.WriteFile(ctx, path, []byte(path), 0o600); err != nil {
@@ -121,13 +122,13 @@ func nameNodeGoes(ctx context.Context, t *testing.T, c *cluster.Cluster) *creds.
 		if err := files.WriteFile(ctx, path+"-again", []byte(path), 0o600); err != nil {
 			t.Error(err)
 		}
-		for _, socket := range []*tap{&byTicket, &byToken} {
-			socket.check(t, path, false, false) // neither as an argument nor as the file's content
+		for _, socket := range []*bobbintest.Tap{&byTicket, &byToken} {
+			socket.Check(t, path, false, false) // neither as an argument nor as the file's content
 		}
 	}
-	byTicket.check(t, "GSSAPI", true, true)
-	byToken.check(t, "GSSAPI", false, true) // it was offered
-	byToken.check(t, "qop=auth-conf", true, false)
+	byTicket.Check(t, "GSSAPI", true, true)
+	byToken.Check(t, "GSSAPI", false, true) // it was offered
+	byToken.Check(t, "qop=auth-conf", true, false)
 	return token
 }
 

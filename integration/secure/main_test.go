@@ -3,10 +3,8 @@
 package secure
 
 import (
-	"bytes"
 	"context"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -129,56 +127,4 @@ func (a *agreements) check(t *testing.T, servers int, qop sasl.QOP, methods ...s
 	if got := slices.Sorted(maps.Keys(used)); len(a.all) != servers || !slices.Equal(got, methods) {
 		t.Errorf("connections by %v were opened to %d servers, want %v and %d: %+v", got, len(a.all), methods, servers, a.all)
 	}
-}
-
-// tap records what passes a socket, in each direction.
-type tap struct {
-	mu        sync.Mutex // guards sent and got
-	sent, got bytes.Buffer
-}
-
-// dial is for yarnrpc.Options.
-func (r *tap) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := new(net.Dialer).DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	return tapped{conn, r}, nil
-}
-
-// saw says whether a text passed in a direction.
-func (r *tap) saw(text string) (sent, got bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return bytes.Contains(r.sent.Bytes(), []byte(text)), bytes.Contains(r.got.Bytes(), []byte(text))
-}
-
-// check wants a text to pass in these directions and in no other.
-func (r *tap) check(t *testing.T, text string, out, back bool) {
-	t.Helper()
-	if sent, got := r.saw(text); sent != out || got != back {
-		t.Errorf("%q is seen on the way out: %t, back: %t; want %t, %t", text, sent, got, out, back)
-	}
-}
-
-func (r *tap) add(to *bytes.Buffer, b []byte) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	to.Write(b)
-}
-
-type tapped struct {
-	net.Conn
-	tap *tap
-}
-
-func (c tapped) Write(b []byte) (int, error) {
-	c.tap.add(&c.tap.sent, b)
-	return c.Conn.Write(b)
-}
-
-func (c tapped) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	c.tap.add(&c.tap.got, b[:n])
-	return n, err
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -37,17 +38,17 @@ func TestProtectionOnTheSocket(t *testing.T) {
 			if !slices.Equal(offers.Methods, []string{"TOKEN", "KERBEROS"}) || !slices.Equal(offers.QOPs, []sasl.QOP{want.qop}) {
 				t.Fatalf("the resourcemanager offers %+v", offers)
 			}
-			var socket tap
+			var socket bobbintest.Tap
 			o := options(t, c, fromKeytab(t, c, alice))
-			o.RPC.Dial = socket.dial
+			o.RPC.Dial = socket.Dial
 			const name = "an-application-that-nobody-may-read-of"
 			report := submit(t, newClient(t, o), name)
 			if report.Name != name || report.User != alice {
 				t.Errorf("the report says %s of %s", report.Name, report.User)
 			}
-			socket.check(t, name, want.readable, want.readable)
-			socket.check(t, "submitApplication", want.readable, false)
-			socket.check(t, "GSSAPI", true, true) // the login, which comes before
+			socket.Check(t, name, want.readable, want.readable)
+			socket.Check(t, "submitApplication", want.readable, false)
+			socket.Check(t, "GSSAPI", true, true) // the login, which comes before
 			tokensStandIn(t, c)
 			tokensProtect(t, c, want.qop)
 			filesAreProtected(t, c, want.readable)

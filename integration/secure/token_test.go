@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -75,37 +76,37 @@ func tokensProtect(t *testing.T, c *cluster.Cluster, qop sasl.QOP) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var socket tap
+		var socket bobbintest.Tap
 		var seen agreements
 		o := options(t, c, nil)
-		o.RPC.Login, o.RPC.Token, o.RPC.Dial, o.RPC.Opened = nil, creds.Fixed(token), socket.dial, seen.add
+		o.RPC.Login, o.RPC.Token, o.RPC.Dial, o.RPC.Opened = nil, creds.Fixed(token), socket.Dial, seen.add
 		const name = "an-application-of-who-has-a-token"
 		if report := submit(t, newClient(t, o), name); report.Name != name {
 			t.Errorf("the report says %s", report.Name)
 		}
 		seen.check(t, 1, qop, "TOKEN")
-		socket.check(t, name, readable, readable)
-		socket.check(t, "submitApplication", readable, false)
-		socket.check(t, "qop="+string(qop), true, false) // the login, which comes before
-		socket.check(t, "rspauth=", false, true)
-		socket.check(t, string(token.Password), false, false)
+		socket.Check(t, name, readable, readable)
+		socket.Check(t, "submitApplication", readable, false)
+		socket.Check(t, "qop="+string(qop), true, false) // the login, which comes before
+		socket.Check(t, "rspauth=", false, true)
+		socket.Check(t, string(token.Password), false, false)
 	})
 	t.Run("calls of the namenode", func(t *testing.T) {
 		token, err := nameNode(t, c, nameNodeOptions(t, c, login)).DelegationToken(t.Context(), "127.0.0.1:1", bob)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var socket tap
+		var socket bobbintest.Tap
 		var seen agreements
 		o := nameNodeOptions(t, c, nil)
-		o.Login, o.Token, o.Dial, o.Opened = nil, creds.Fixed(token), socket.dial, seen.add
+		o.Login, o.Token, o.Dial, o.Opened = nil, creds.Fixed(token), socket.Dial, seen.add
 		const path = "/a-path-that-nobody-has" // and that comes back with the answer
 		if _, err := nameNode(t, c, o).Layout(t.Context(), path); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("error is %v", err)
 		}
 		seen.check(t, 1, qop, "TOKEN")
-		socket.check(t, path, readable, readable)
-		socket.check(t, "getBlockLocations", readable, readable) // in the stack of the exception
+		socket.Check(t, path, readable, readable)
+		socket.Check(t, "getBlockLocations", readable, readable) // in the stack of the exception
 		if !readable {
 			return
 		}
