@@ -1,0 +1,214 @@
+package client
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
+	"github.com/jcmturner/gokrb5/v8/keytab"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+)
+
+// secured is a cluster with Kerberos that nobody can reach, as somebody with these tokens
+// sees it.
+func secured(t *testing.T, properties map[string]string, tokens *creds.Credentials) *Cluster {
+	t.Helper()
+	conf := (&hadoopconf.Conf{}).With("test", map[string]string{
+		"hadoop.security.authentication": "kerberos", "fs.defaultFS": "hdfs://home:8020",
+	}).With("test", properties)
+	files := dfs.New(dfs.Options{Conf: conf, User: "alice", Patience: time.Second})
+	t.Cleanup(func() {
+		if err := files.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &Cluster{Conf: conf, User: "alice", Files: files, identity: hadoopenv.Identity{User: "alice", Credentials: tokens}}
+}
+
+func token(kind, service string) *creds.Token {
+	// AbstractDelegationTokenIdentifier: version, owner, renewer, real user, the dates and numbers.
+	identifier := []byte{0}
+	for _, text := range []string{"alice@EXAMPLE.COM", "rm", ""} {
+		identifier = append(append(identifier, byte(len(text))), text...)
+	}
+	return &creds.Token{Kind: kind, Service: service, Identifier: append(identifier, 1, 100, 3, 4), Password: []byte("p")}
+}
+
+// TestTokensOfAnotherLauncherArePassedOn would catch an ApplicationMaster that gets the token
+// by which another one speaks to YARN, or that of another's container.
+func TestTokensOfAnotherLauncherArePassedOn(t *testing.T) {
+	found := creds.New()
+	for _, kind := range []string{
+		creds.KindAMRM, creds.KindNM, creds.KindContainer, creds.KindClientToAM, creds.KindHDFSDelegation, creds.KindRMDelegation, "OTHER",
+	} {
+		found.Tokens[kind] = token(kind, kind)
+	}
+	found.Secrets["bobbin.credentials"] = []byte("key")
+	kept := passedOn(found)
+	want := []string{creds.KindHDFSDelegation, "OTHER", creds.KindRMDelegation}
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(kept.Tokens))); diff != "" || len(kept.Secrets) > 0 {
+		t.Errorf("passed on are other tokens (-want +got), and %d secrets:\n%s", len(kept.Secrets), diff)
+	}
+}
+
+// TestEveryFileSystemOfAJobIsKnown would catch a task that reads or writes where its worker
+// has no token for, hours after the job began.
+func TestEveryFileSystemOfAJobIsKnown(t *testing.T) {
+	const more = "security.kerberos.access.hadoopFileSystems"
+	c := secured(t, nil, creds.New())
+	job := &jobgraph.JobGraph{Vertices: []jobgraph.Vertex{
+		{Splits: []jobgraph.Split{{URI: "hdfs://in:8020/a"}, {URI: "hdfs://in:8020/b"}, {URI: "file:///local"}}},
+		{Outputs: []string{"hdfs://out:8020/d"}},
+	}}
+	got, err := c.fileSystems(options(t, more+"=hdfs://more:8020/;hdfs://most:8020, hdfs://in:8020"), job, "hdfs://home:8020/user/alice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"hdfs://home:8020/", "hdfs://more:8020/", "hdfs://most:8020/", "hdfs://in:8020/", "hdfs://out:8020/"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("file systems differ (-want +got):\n%s", diff)
+	}
+	if _, err := c.fileSystems(options(t, more+"=s3://bucket"), job, "hdfs://home:8020/"); err == nil || !strings.Contains(err.Error(), "s3") {
+		t.Errorf("a file system that cannot be served is %v", err)
+	}
+}
+
+// TestWithTokensAloneNobodyLogsIn would catch a launcher that has tokens and is asked for a
+// ticket, and one that lacks a token and hears of it from a task.
+func TestWithTokensAloneNobodyLogsIn(t *testing.T) {
+	held := creds.New()
+	held.Tokens["home"] = token(creds.KindHDFSDelegation, "home:8020")
+	named := map[string]string{"hadoop.security.token.service.use_ip": "false"}
+	job := new(jobgraph.JobGraph)
+	got, err := secured(t, named, held).grant(t.Context(), options(t), job, "hdfs://home:8020/user/alice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !got.shared || got.credentials.Tokens["home"] == nil || got.ends.IsZero() {
+		t.Errorf("the application gets %+v", got)
+	}
+	_, err = secured(t, named, held).grant(t.Context(), options(t), job, "hdfs://elsewhere:8020/user/alice")
+	if !errors.Is(err, dfs.ErrNoLogin) || !strings.Contains(err.Error(), "elsewhere") {
+		t.Errorf("a file system without a token is %v", err)
+	}
+}
+
+// TestWhatBecomesOfAKeytab would catch a keytab that is sent where it is not wanted, above
+// all to an application of another user.
+func TestWhatBecomesOfAKeytab(t *testing.T) {
+	dir := t.TempDir()
+	keys := keytab.New()
+	if err := keys.AddEntry("alice", "EXAMPLE.COM", "secret", time.Unix(1e9, 0), 1, etypeID.AES256_CTS_HMAC_SHA1_96); err != nil {
+		t.Fatal(err)
+	}
+	content, err := keys.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "alice.keytab")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	conf, err := kerberos.ParseConfig("test", []byte("[libdefaults]\ndefault_realm = EXAMPLE.COM\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	login, err := kerberos.FromKeytab(conf, "alice", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const ship, place = "yarn.security.kerberos.ship-local-keytab", "yarn.security.kerberos.localized-keytab-path"
+	const named = "security.kerberos.login.keytab"
+	for _, c := range []struct {
+		name          string
+		options       []string
+		proxied       bool
+		keytab, wants string // the path that the ApplicationMaster is told; the option that an error names
+		sent          bool
+	}{
+		{"is sent", []string{named + "=" + path}, false, "krb5.keytab", "", true},
+		{"is sent under another name", []string{named + "=" + path, place + "=my.keytab"}, false, "my.keytab", "", true},
+		{"lies on the nodes", []string{named + "=" + path, ship + "=false", place + "=/etc/alice.keytab"}, false, "/etc/alice.keytab", "", false},
+		{"lies nowhere", []string{named + "=" + path, ship + "=false"}, false, "", place, false},
+		{"is sent into a directory", []string{named + "=" + path, place + "=keys/my.keytab"}, false, "", place, false},
+		{"stays with who acts for another", []string{named + "=" + path}, true, "", "", false},
+		{"is too large", []string{named + "=" + dir}, false, "", named, false},
+		{"there is none", nil, false, "", "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var g grant
+			err := g.readFiles(options(t, c.options...), login, c.proxied)
+			if c.wants != "" {
+				if err == nil || !strings.Contains(err.Error(), c.wants) {
+					t.Errorf("got %v, want it to name %s", err, c.wants)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if g.security.Keytab != c.keytab || (g.keytab != nil) != c.sent || (g.security.Principal != "") != (c.keytab != "") {
+				t.Errorf("the ApplicationMaster is told %q of %q, and a keytab is sent: %t", g.security.Keytab, g.security.Principal, g.keytab != nil)
+			}
+		})
+	}
+}
+
+// TestTheEndIsTold would catch owners who learn when their job dies from its death.
+func TestTheEndIsTold(t *testing.T) {
+	ends := time.Date(2030, 1, 2, 3, 4, 0, 0, time.Local)
+	withKeytab, without := grant{ends: ends}, grant{ends: ends}
+	withKeytab.security.Principal = "alice@EXAMPLE.COM"
+	again := []string{"yarn.application-attempts=2"}
+	replaced := map[string]string{"yarn.resourcemanager.proxy-user-privileges.enabled": "true"}
+	for _, c := range []struct {
+		name    string
+		grant   grant
+		options []string
+		conf    map[string]string
+		want    string // what is named; "": nothing is said
+	}{
+		{"on an open cluster", grant{}, again, nil, ""},
+		{"without a keytab", without, nil, replaced, "security.kerberos.login.keytab"},
+		{"with a keytab and one attempt", withKeytab, nil, nil, ""},
+		{"with a keytab and two attempts", withKeytab, again, nil, "proxy-user-privileges"},
+		{"where YARN gets new tokens itself", withKeytab, again, replaced, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := c.grant.advice(secured(t, c.conf, creds.New()), options(t, c.options...))
+			if c.want == "" && got != "" || !strings.Contains(got, c.want) || c.want != "" && !strings.Contains(got, "2030-01-02 03:04") {
+				t.Errorf("owners are told %q", got)
+			}
+		})
+	}
+}
+
+// TestTheRenewerIsTheResourceManager would catch tokens that YARN refuses to take, as it
+// cannot renew them.
+func TestTheRenewerIsTheResourceManager(t *testing.T) {
+	const key = "yarn.resourcemanager.principal"
+	for configured, want := range map[string]string{
+		"rm/_HOST@EXAMPLE.COM": "rm/host.example.com@EXAMPLE.COM", "yarn/fixed@EXAMPLE.COM": "yarn/fixed@EXAMPLE.COM",
+	} {
+		c := secured(t, map[string]string{key: configured, "yarn.resourcemanager.address": "Host.Example.com:8032"}, creds.New())
+		if got, err := c.renewer(); err != nil || got != want {
+			t.Errorf("%s is %s, %v; want %s", configured, got, err, want)
+		}
+	}
+	if _, err := secured(t, nil, creds.New()).renewer(); !errors.Is(err, ErrNoRenewer) {
+		t.Errorf("got %v", err)
+	}
+}
