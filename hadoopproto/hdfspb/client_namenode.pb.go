@@ -415,6 +415,125 @@ func (x *AppendResponseProto) GetStat() *HdfsFileStatusProto {
 	return nil
 }
 
+type CompleteRequestProto struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Src        *string                `protobuf:"bytes,1,req,name=src" json:"src,omitempty"`
+	ClientName *string                `protobuf:"bytes,2,req,name=clientName" json:"clientName,omitempty"`
+	// Left out for an empty file.
+	Last          *ExtendedBlockProto `protobuf:"bytes,3,opt,name=last" json:"last,omitempty"`
+	FileId        *uint64             `protobuf:"varint,4,opt,name=fileId,def=0" json:"fileId,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+// Default values for CompleteRequestProto fields.
+const (
+	Default_CompleteRequestProto_FileId = uint64(0)
+)
+
+func (x *CompleteRequestProto) Reset() {
+	*x = CompleteRequestProto{}
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompleteRequestProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompleteRequestProto) ProtoMessage() {}
+
+func (x *CompleteRequestProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompleteRequestProto.ProtoReflect.Descriptor instead.
+func (*CompleteRequestProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *CompleteRequestProto) GetSrc() string {
+	if x != nil && x.Src != nil {
+		return *x.Src
+	}
+	return ""
+}
+
+func (x *CompleteRequestProto) GetClientName() string {
+	if x != nil && x.ClientName != nil {
+		return *x.ClientName
+	}
+	return ""
+}
+
+func (x *CompleteRequestProto) GetLast() *ExtendedBlockProto {
+	if x != nil {
+		return x.Last
+	}
+	return nil
+}
+
+func (x *CompleteRequestProto) GetFileId() uint64 {
+	if x != nil && x.FileId != nil {
+		return *x.FileId
+	}
+	return Default_CompleteRequestProto_FileId
+}
+
+type CompleteResponseProto struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// False while the NameNode has not heard from enough DataNodes: ask again.
+	Result        *bool `protobuf:"varint,1,req,name=result" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompleteResponseProto) Reset() {
+	*x = CompleteResponseProto{}
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompleteResponseProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompleteResponseProto) ProtoMessage() {}
+
+func (x *CompleteResponseProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompleteResponseProto.ProtoReflect.Descriptor instead.
+func (*CompleteResponseProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *CompleteResponseProto) GetResult() bool {
+	if x != nil && x.Result != nil {
+		return *x.Result
+	}
+	return false
+}
+
 type DeleteRequestProto struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Src           *string                `protobuf:"bytes,1,req,name=src" json:"src,omitempty"`
@@ -425,7 +544,7 @@ type DeleteRequestProto struct {
 
 func (x *DeleteRequestProto) Reset() {
 	*x = DeleteRequestProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[6]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -437,7 +556,7 @@ func (x *DeleteRequestProto) String() string {
 func (*DeleteRequestProto) ProtoMessage() {}
 
 func (x *DeleteRequestProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[6]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -450,7 +569,7 @@ func (x *DeleteRequestProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteRequestProto.ProtoReflect.Descriptor instead.
 func (*DeleteRequestProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{6}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *DeleteRequestProto) GetSrc() string {
@@ -477,7 +596,7 @@ type DeleteResponseProto struct {
 
 func (x *DeleteResponseProto) Reset() {
 	*x = DeleteResponseProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[7]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -489,7 +608,7 @@ func (x *DeleteResponseProto) String() string {
 func (*DeleteResponseProto) ProtoMessage() {}
 
 func (x *DeleteResponseProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[7]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -502,7 +621,7 @@ func (x *DeleteResponseProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteResponseProto.ProtoReflect.Descriptor instead.
 func (*DeleteResponseProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{7}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *DeleteResponseProto) GetResult() bool {
@@ -521,7 +640,7 @@ type GetFileInfoRequestProto struct {
 
 func (x *GetFileInfoRequestProto) Reset() {
 	*x = GetFileInfoRequestProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[8]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -533,7 +652,7 @@ func (x *GetFileInfoRequestProto) String() string {
 func (*GetFileInfoRequestProto) ProtoMessage() {}
 
 func (x *GetFileInfoRequestProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[8]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -546,7 +665,7 @@ func (x *GetFileInfoRequestProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetFileInfoRequestProto.ProtoReflect.Descriptor instead.
 func (*GetFileInfoRequestProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{8}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetFileInfoRequestProto) GetSrc() string {
@@ -566,7 +685,7 @@ type GetFileInfoResponseProto struct {
 
 func (x *GetFileInfoResponseProto) Reset() {
 	*x = GetFileInfoResponseProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[9]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -578,7 +697,7 @@ func (x *GetFileInfoResponseProto) String() string {
 func (*GetFileInfoResponseProto) ProtoMessage() {}
 
 func (x *GetFileInfoResponseProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[9]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -591,7 +710,7 @@ func (x *GetFileInfoResponseProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetFileInfoResponseProto.ProtoReflect.Descriptor instead.
 func (*GetFileInfoResponseProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{9}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GetFileInfoResponseProto) GetFs() *HdfsFileStatusProto {
@@ -613,7 +732,7 @@ type GetListingRequestProto struct {
 
 func (x *GetListingRequestProto) Reset() {
 	*x = GetListingRequestProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[10]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -625,7 +744,7 @@ func (x *GetListingRequestProto) String() string {
 func (*GetListingRequestProto) ProtoMessage() {}
 
 func (x *GetListingRequestProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[10]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -638,7 +757,7 @@ func (x *GetListingRequestProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetListingRequestProto.ProtoReflect.Descriptor instead.
 func (*GetListingRequestProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{10}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetListingRequestProto) GetSrc() string {
@@ -672,7 +791,7 @@ type GetListingResponseProto struct {
 
 func (x *GetListingResponseProto) Reset() {
 	*x = GetListingResponseProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[11]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -684,7 +803,7 @@ func (x *GetListingResponseProto) String() string {
 func (*GetListingResponseProto) ProtoMessage() {}
 
 func (x *GetListingResponseProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[11]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -697,7 +816,7 @@ func (x *GetListingResponseProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetListingResponseProto.ProtoReflect.Descriptor instead.
 func (*GetListingResponseProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{11}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetListingResponseProto) GetDirList() *DirectoryListingProto {
@@ -715,7 +834,7 @@ type GetServerDefaultsRequestProto struct {
 
 func (x *GetServerDefaultsRequestProto) Reset() {
 	*x = GetServerDefaultsRequestProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[12]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -727,7 +846,7 @@ func (x *GetServerDefaultsRequestProto) String() string {
 func (*GetServerDefaultsRequestProto) ProtoMessage() {}
 
 func (x *GetServerDefaultsRequestProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[12]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -740,7 +859,7 @@ func (x *GetServerDefaultsRequestProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerDefaultsRequestProto.ProtoReflect.Descriptor instead.
 func (*GetServerDefaultsRequestProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{12}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{14}
 }
 
 type GetServerDefaultsResponseProto struct {
@@ -752,7 +871,7 @@ type GetServerDefaultsResponseProto struct {
 
 func (x *GetServerDefaultsResponseProto) Reset() {
 	*x = GetServerDefaultsResponseProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[13]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -764,7 +883,7 @@ func (x *GetServerDefaultsResponseProto) String() string {
 func (*GetServerDefaultsResponseProto) ProtoMessage() {}
 
 func (x *GetServerDefaultsResponseProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[13]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -777,7 +896,7 @@ func (x *GetServerDefaultsResponseProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerDefaultsResponseProto.ProtoReflect.Descriptor instead.
 func (*GetServerDefaultsResponseProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{13}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetServerDefaultsResponseProto) GetServerDefaults() *FsServerDefaultsProto {
@@ -801,7 +920,7 @@ type Rename2RequestProto struct {
 
 func (x *Rename2RequestProto) Reset() {
 	*x = Rename2RequestProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[14]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -813,7 +932,7 @@ func (x *Rename2RequestProto) String() string {
 func (*Rename2RequestProto) ProtoMessage() {}
 
 func (x *Rename2RequestProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[14]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -826,7 +945,7 @@ func (x *Rename2RequestProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rename2RequestProto.ProtoReflect.Descriptor instead.
 func (*Rename2RequestProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{14}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Rename2RequestProto) GetSrc() string {
@@ -865,7 +984,7 @@ type Rename2ResponseProto struct {
 
 func (x *Rename2ResponseProto) Reset() {
 	*x = Rename2ResponseProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[15]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -877,7 +996,7 @@ func (x *Rename2ResponseProto) String() string {
 func (*Rename2ResponseProto) ProtoMessage() {}
 
 func (x *Rename2ResponseProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[15]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -890,7 +1009,7 @@ func (x *Rename2ResponseProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rename2ResponseProto.ProtoReflect.Descriptor instead.
 func (*Rename2ResponseProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{15}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{17}
 }
 
 var File_bobbin_hadoop_hdfs_client_namenode_proto protoreflect.FileDescriptor
@@ -931,7 +1050,16 @@ const file_bobbin_hadoop_hdfs_client_namenode_proto_rawDesc = "" +
 	"\x04flag\x18\x03 \x01(\rR\x04flag\"\x8f\x01\n" +
 	"\x13AppendResponseProto\x12;\n" +
 	"\x05block\x18\x01 \x01(\v2%.bobbin.hadoop.hdfs.LocatedBlockProtoR\x05block\x12;\n" +
-	"\x04stat\x18\x02 \x01(\v2'.bobbin.hadoop.hdfs.HdfsFileStatusProtoR\x04stat\"D\n" +
+	"\x04stat\x18\x02 \x01(\v2'.bobbin.hadoop.hdfs.HdfsFileStatusProtoR\x04stat\"\x9f\x01\n" +
+	"\x14CompleteRequestProto\x12\x10\n" +
+	"\x03src\x18\x01 \x02(\tR\x03src\x12\x1e\n" +
+	"\n" +
+	"clientName\x18\x02 \x02(\tR\n" +
+	"clientName\x12:\n" +
+	"\x04last\x18\x03 \x01(\v2&.bobbin.hadoop.hdfs.ExtendedBlockProtoR\x04last\x12\x19\n" +
+	"\x06fileId\x18\x04 \x01(\x04:\x010R\x06fileId\"/\n" +
+	"\x15CompleteResponseProto\x12\x16\n" +
+	"\x06result\x18\x01 \x02(\bR\x06result\"D\n" +
 	"\x12DeleteRequestProto\x12\x10\n" +
 	"\x03src\x18\x01 \x02(\tR\x03src\x12\x1c\n" +
 	"\trecursive\x18\x02 \x02(\bR\trecursive\"-\n" +
@@ -957,11 +1085,13 @@ const file_bobbin_hadoop_hdfs_client_namenode_proto_rawDesc = "" +
 	"\x03dst\x18\x02 \x02(\tR\x03dst\x12$\n" +
 	"\roverwriteDest\x18\x03 \x02(\bR\roverwriteDest\x12 \n" +
 	"\vmoveToTrash\x18\x04 \x01(\bR\vmoveToTrash\"\x16\n" +
-	"\x14Rename2ResponseProto2\xeb\t\n" +
+	"\x14Rename2ResponseProto2\xcc\n" +
+	"\n" +
 	"\x16ClientNamenodeProtocol\x12z\n" +
 	"\x11getBlockLocations\x121.bobbin.hadoop.hdfs.GetBlockLocationsRequestProto\x1a2.bobbin.hadoop.hdfs.GetBlockLocationsResponseProto\x12Y\n" +
 	"\x06create\x12&.bobbin.hadoop.hdfs.CreateRequestProto\x1a'.bobbin.hadoop.hdfs.CreateResponseProto\x12Y\n" +
-	"\x06append\x12&.bobbin.hadoop.hdfs.AppendRequestProto\x1a'.bobbin.hadoop.hdfs.AppendResponseProto\x12Y\n" +
+	"\x06append\x12&.bobbin.hadoop.hdfs.AppendRequestProto\x1a'.bobbin.hadoop.hdfs.AppendResponseProto\x12_\n" +
+	"\bcomplete\x12(.bobbin.hadoop.hdfs.CompleteRequestProto\x1a).bobbin.hadoop.hdfs.CompleteResponseProto\x12Y\n" +
 	"\x06delete\x12&.bobbin.hadoop.hdfs.DeleteRequestProto\x1a'.bobbin.hadoop.hdfs.DeleteResponseProto\x12z\n" +
 	"\x11getServerDefaults\x121.bobbin.hadoop.hdfs.GetServerDefaultsRequestProto\x1a2.bobbin.hadoop.hdfs.GetServerDefaultsResponseProto\x12e\n" +
 	"\n" +
@@ -984,7 +1114,7 @@ func file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP() []byte {
 	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescData
 }
 
-var file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_bobbin_hadoop_hdfs_client_namenode_proto_goTypes = []any{
 	(*GetBlockLocationsRequestProto)(nil),               // 0: bobbin.hadoop.hdfs.GetBlockLocationsRequestProto
 	(*GetBlockLocationsResponseProto)(nil),              // 1: bobbin.hadoop.hdfs.GetBlockLocationsResponseProto
@@ -992,68 +1122,74 @@ var file_bobbin_hadoop_hdfs_client_namenode_proto_goTypes = []any{
 	(*CreateResponseProto)(nil),                         // 3: bobbin.hadoop.hdfs.CreateResponseProto
 	(*AppendRequestProto)(nil),                          // 4: bobbin.hadoop.hdfs.AppendRequestProto
 	(*AppendResponseProto)(nil),                         // 5: bobbin.hadoop.hdfs.AppendResponseProto
-	(*DeleteRequestProto)(nil),                          // 6: bobbin.hadoop.hdfs.DeleteRequestProto
-	(*DeleteResponseProto)(nil),                         // 7: bobbin.hadoop.hdfs.DeleteResponseProto
-	(*GetFileInfoRequestProto)(nil),                     // 8: bobbin.hadoop.hdfs.GetFileInfoRequestProto
-	(*GetFileInfoResponseProto)(nil),                    // 9: bobbin.hadoop.hdfs.GetFileInfoResponseProto
-	(*GetListingRequestProto)(nil),                      // 10: bobbin.hadoop.hdfs.GetListingRequestProto
-	(*GetListingResponseProto)(nil),                     // 11: bobbin.hadoop.hdfs.GetListingResponseProto
-	(*GetServerDefaultsRequestProto)(nil),               // 12: bobbin.hadoop.hdfs.GetServerDefaultsRequestProto
-	(*GetServerDefaultsResponseProto)(nil),              // 13: bobbin.hadoop.hdfs.GetServerDefaultsResponseProto
-	(*Rename2RequestProto)(nil),                         // 14: bobbin.hadoop.hdfs.Rename2RequestProto
-	(*Rename2ResponseProto)(nil),                        // 15: bobbin.hadoop.hdfs.Rename2ResponseProto
-	(*LocatedBlocksProto)(nil),                          // 16: bobbin.hadoop.hdfs.LocatedBlocksProto
-	(*FsPermissionProto)(nil),                           // 17: bobbin.hadoop.hdfs.FsPermissionProto
-	(CryptoProtocolVersionProto)(0),                     // 18: bobbin.hadoop.hdfs.CryptoProtocolVersionProto
-	(*HdfsFileStatusProto)(nil),                         // 19: bobbin.hadoop.hdfs.HdfsFileStatusProto
-	(*LocatedBlockProto)(nil),                           // 20: bobbin.hadoop.hdfs.LocatedBlockProto
-	(*DirectoryListingProto)(nil),                       // 21: bobbin.hadoop.hdfs.DirectoryListingProto
-	(*FsServerDefaultsProto)(nil),                       // 22: bobbin.hadoop.hdfs.FsServerDefaultsProto
-	(*commonpb.GetDelegationTokenRequestProto)(nil),     // 23: bobbin.hadoop.common.GetDelegationTokenRequestProto
-	(*commonpb.RenewDelegationTokenRequestProto)(nil),   // 24: bobbin.hadoop.common.RenewDelegationTokenRequestProto
-	(*commonpb.CancelDelegationTokenRequestProto)(nil),  // 25: bobbin.hadoop.common.CancelDelegationTokenRequestProto
-	(*commonpb.GetDelegationTokenResponseProto)(nil),    // 26: bobbin.hadoop.common.GetDelegationTokenResponseProto
-	(*commonpb.RenewDelegationTokenResponseProto)(nil),  // 27: bobbin.hadoop.common.RenewDelegationTokenResponseProto
-	(*commonpb.CancelDelegationTokenResponseProto)(nil), // 28: bobbin.hadoop.common.CancelDelegationTokenResponseProto
+	(*CompleteRequestProto)(nil),                        // 6: bobbin.hadoop.hdfs.CompleteRequestProto
+	(*CompleteResponseProto)(nil),                       // 7: bobbin.hadoop.hdfs.CompleteResponseProto
+	(*DeleteRequestProto)(nil),                          // 8: bobbin.hadoop.hdfs.DeleteRequestProto
+	(*DeleteResponseProto)(nil),                         // 9: bobbin.hadoop.hdfs.DeleteResponseProto
+	(*GetFileInfoRequestProto)(nil),                     // 10: bobbin.hadoop.hdfs.GetFileInfoRequestProto
+	(*GetFileInfoResponseProto)(nil),                    // 11: bobbin.hadoop.hdfs.GetFileInfoResponseProto
+	(*GetListingRequestProto)(nil),                      // 12: bobbin.hadoop.hdfs.GetListingRequestProto
+	(*GetListingResponseProto)(nil),                     // 13: bobbin.hadoop.hdfs.GetListingResponseProto
+	(*GetServerDefaultsRequestProto)(nil),               // 14: bobbin.hadoop.hdfs.GetServerDefaultsRequestProto
+	(*GetServerDefaultsResponseProto)(nil),              // 15: bobbin.hadoop.hdfs.GetServerDefaultsResponseProto
+	(*Rename2RequestProto)(nil),                         // 16: bobbin.hadoop.hdfs.Rename2RequestProto
+	(*Rename2ResponseProto)(nil),                        // 17: bobbin.hadoop.hdfs.Rename2ResponseProto
+	(*LocatedBlocksProto)(nil),                          // 18: bobbin.hadoop.hdfs.LocatedBlocksProto
+	(*FsPermissionProto)(nil),                           // 19: bobbin.hadoop.hdfs.FsPermissionProto
+	(CryptoProtocolVersionProto)(0),                     // 20: bobbin.hadoop.hdfs.CryptoProtocolVersionProto
+	(*HdfsFileStatusProto)(nil),                         // 21: bobbin.hadoop.hdfs.HdfsFileStatusProto
+	(*LocatedBlockProto)(nil),                           // 22: bobbin.hadoop.hdfs.LocatedBlockProto
+	(*ExtendedBlockProto)(nil),                          // 23: bobbin.hadoop.hdfs.ExtendedBlockProto
+	(*DirectoryListingProto)(nil),                       // 24: bobbin.hadoop.hdfs.DirectoryListingProto
+	(*FsServerDefaultsProto)(nil),                       // 25: bobbin.hadoop.hdfs.FsServerDefaultsProto
+	(*commonpb.GetDelegationTokenRequestProto)(nil),     // 26: bobbin.hadoop.common.GetDelegationTokenRequestProto
+	(*commonpb.RenewDelegationTokenRequestProto)(nil),   // 27: bobbin.hadoop.common.RenewDelegationTokenRequestProto
+	(*commonpb.CancelDelegationTokenRequestProto)(nil),  // 28: bobbin.hadoop.common.CancelDelegationTokenRequestProto
+	(*commonpb.GetDelegationTokenResponseProto)(nil),    // 29: bobbin.hadoop.common.GetDelegationTokenResponseProto
+	(*commonpb.RenewDelegationTokenResponseProto)(nil),  // 30: bobbin.hadoop.common.RenewDelegationTokenResponseProto
+	(*commonpb.CancelDelegationTokenResponseProto)(nil), // 31: bobbin.hadoop.common.CancelDelegationTokenResponseProto
 }
 var file_bobbin_hadoop_hdfs_client_namenode_proto_depIdxs = []int32{
-	16, // 0: bobbin.hadoop.hdfs.GetBlockLocationsResponseProto.locations:type_name -> bobbin.hadoop.hdfs.LocatedBlocksProto
-	17, // 1: bobbin.hadoop.hdfs.CreateRequestProto.masked:type_name -> bobbin.hadoop.hdfs.FsPermissionProto
-	18, // 2: bobbin.hadoop.hdfs.CreateRequestProto.cryptoProtocolVersion:type_name -> bobbin.hadoop.hdfs.CryptoProtocolVersionProto
-	17, // 3: bobbin.hadoop.hdfs.CreateRequestProto.unmasked:type_name -> bobbin.hadoop.hdfs.FsPermissionProto
-	19, // 4: bobbin.hadoop.hdfs.CreateResponseProto.fs:type_name -> bobbin.hadoop.hdfs.HdfsFileStatusProto
-	20, // 5: bobbin.hadoop.hdfs.AppendResponseProto.block:type_name -> bobbin.hadoop.hdfs.LocatedBlockProto
-	19, // 6: bobbin.hadoop.hdfs.AppendResponseProto.stat:type_name -> bobbin.hadoop.hdfs.HdfsFileStatusProto
-	19, // 7: bobbin.hadoop.hdfs.GetFileInfoResponseProto.fs:type_name -> bobbin.hadoop.hdfs.HdfsFileStatusProto
-	21, // 8: bobbin.hadoop.hdfs.GetListingResponseProto.dirList:type_name -> bobbin.hadoop.hdfs.DirectoryListingProto
-	22, // 9: bobbin.hadoop.hdfs.GetServerDefaultsResponseProto.serverDefaults:type_name -> bobbin.hadoop.hdfs.FsServerDefaultsProto
-	0,  // 10: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getBlockLocations:input_type -> bobbin.hadoop.hdfs.GetBlockLocationsRequestProto
-	2,  // 11: bobbin.hadoop.hdfs.ClientNamenodeProtocol.create:input_type -> bobbin.hadoop.hdfs.CreateRequestProto
-	4,  // 12: bobbin.hadoop.hdfs.ClientNamenodeProtocol.append:input_type -> bobbin.hadoop.hdfs.AppendRequestProto
-	6,  // 13: bobbin.hadoop.hdfs.ClientNamenodeProtocol.delete:input_type -> bobbin.hadoop.hdfs.DeleteRequestProto
-	12, // 14: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getServerDefaults:input_type -> bobbin.hadoop.hdfs.GetServerDefaultsRequestProto
-	10, // 15: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getListing:input_type -> bobbin.hadoop.hdfs.GetListingRequestProto
-	8,  // 16: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getFileInfo:input_type -> bobbin.hadoop.hdfs.GetFileInfoRequestProto
-	14, // 17: bobbin.hadoop.hdfs.ClientNamenodeProtocol.rename2:input_type -> bobbin.hadoop.hdfs.Rename2RequestProto
-	23, // 18: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getDelegationToken:input_type -> bobbin.hadoop.common.GetDelegationTokenRequestProto
-	24, // 19: bobbin.hadoop.hdfs.ClientNamenodeProtocol.renewDelegationToken:input_type -> bobbin.hadoop.common.RenewDelegationTokenRequestProto
-	25, // 20: bobbin.hadoop.hdfs.ClientNamenodeProtocol.cancelDelegationToken:input_type -> bobbin.hadoop.common.CancelDelegationTokenRequestProto
-	1,  // 21: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getBlockLocations:output_type -> bobbin.hadoop.hdfs.GetBlockLocationsResponseProto
-	3,  // 22: bobbin.hadoop.hdfs.ClientNamenodeProtocol.create:output_type -> bobbin.hadoop.hdfs.CreateResponseProto
-	5,  // 23: bobbin.hadoop.hdfs.ClientNamenodeProtocol.append:output_type -> bobbin.hadoop.hdfs.AppendResponseProto
-	7,  // 24: bobbin.hadoop.hdfs.ClientNamenodeProtocol.delete:output_type -> bobbin.hadoop.hdfs.DeleteResponseProto
-	13, // 25: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getServerDefaults:output_type -> bobbin.hadoop.hdfs.GetServerDefaultsResponseProto
-	11, // 26: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getListing:output_type -> bobbin.hadoop.hdfs.GetListingResponseProto
-	9,  // 27: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getFileInfo:output_type -> bobbin.hadoop.hdfs.GetFileInfoResponseProto
-	15, // 28: bobbin.hadoop.hdfs.ClientNamenodeProtocol.rename2:output_type -> bobbin.hadoop.hdfs.Rename2ResponseProto
-	26, // 29: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getDelegationToken:output_type -> bobbin.hadoop.common.GetDelegationTokenResponseProto
-	27, // 30: bobbin.hadoop.hdfs.ClientNamenodeProtocol.renewDelegationToken:output_type -> bobbin.hadoop.common.RenewDelegationTokenResponseProto
-	28, // 31: bobbin.hadoop.hdfs.ClientNamenodeProtocol.cancelDelegationToken:output_type -> bobbin.hadoop.common.CancelDelegationTokenResponseProto
-	21, // [21:32] is the sub-list for method output_type
-	10, // [10:21] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	18, // 0: bobbin.hadoop.hdfs.GetBlockLocationsResponseProto.locations:type_name -> bobbin.hadoop.hdfs.LocatedBlocksProto
+	19, // 1: bobbin.hadoop.hdfs.CreateRequestProto.masked:type_name -> bobbin.hadoop.hdfs.FsPermissionProto
+	20, // 2: bobbin.hadoop.hdfs.CreateRequestProto.cryptoProtocolVersion:type_name -> bobbin.hadoop.hdfs.CryptoProtocolVersionProto
+	19, // 3: bobbin.hadoop.hdfs.CreateRequestProto.unmasked:type_name -> bobbin.hadoop.hdfs.FsPermissionProto
+	21, // 4: bobbin.hadoop.hdfs.CreateResponseProto.fs:type_name -> bobbin.hadoop.hdfs.HdfsFileStatusProto
+	22, // 5: bobbin.hadoop.hdfs.AppendResponseProto.block:type_name -> bobbin.hadoop.hdfs.LocatedBlockProto
+	21, // 6: bobbin.hadoop.hdfs.AppendResponseProto.stat:type_name -> bobbin.hadoop.hdfs.HdfsFileStatusProto
+	23, // 7: bobbin.hadoop.hdfs.CompleteRequestProto.last:type_name -> bobbin.hadoop.hdfs.ExtendedBlockProto
+	21, // 8: bobbin.hadoop.hdfs.GetFileInfoResponseProto.fs:type_name -> bobbin.hadoop.hdfs.HdfsFileStatusProto
+	24, // 9: bobbin.hadoop.hdfs.GetListingResponseProto.dirList:type_name -> bobbin.hadoop.hdfs.DirectoryListingProto
+	25, // 10: bobbin.hadoop.hdfs.GetServerDefaultsResponseProto.serverDefaults:type_name -> bobbin.hadoop.hdfs.FsServerDefaultsProto
+	0,  // 11: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getBlockLocations:input_type -> bobbin.hadoop.hdfs.GetBlockLocationsRequestProto
+	2,  // 12: bobbin.hadoop.hdfs.ClientNamenodeProtocol.create:input_type -> bobbin.hadoop.hdfs.CreateRequestProto
+	4,  // 13: bobbin.hadoop.hdfs.ClientNamenodeProtocol.append:input_type -> bobbin.hadoop.hdfs.AppendRequestProto
+	6,  // 14: bobbin.hadoop.hdfs.ClientNamenodeProtocol.complete:input_type -> bobbin.hadoop.hdfs.CompleteRequestProto
+	8,  // 15: bobbin.hadoop.hdfs.ClientNamenodeProtocol.delete:input_type -> bobbin.hadoop.hdfs.DeleteRequestProto
+	14, // 16: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getServerDefaults:input_type -> bobbin.hadoop.hdfs.GetServerDefaultsRequestProto
+	12, // 17: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getListing:input_type -> bobbin.hadoop.hdfs.GetListingRequestProto
+	10, // 18: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getFileInfo:input_type -> bobbin.hadoop.hdfs.GetFileInfoRequestProto
+	16, // 19: bobbin.hadoop.hdfs.ClientNamenodeProtocol.rename2:input_type -> bobbin.hadoop.hdfs.Rename2RequestProto
+	26, // 20: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getDelegationToken:input_type -> bobbin.hadoop.common.GetDelegationTokenRequestProto
+	27, // 21: bobbin.hadoop.hdfs.ClientNamenodeProtocol.renewDelegationToken:input_type -> bobbin.hadoop.common.RenewDelegationTokenRequestProto
+	28, // 22: bobbin.hadoop.hdfs.ClientNamenodeProtocol.cancelDelegationToken:input_type -> bobbin.hadoop.common.CancelDelegationTokenRequestProto
+	1,  // 23: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getBlockLocations:output_type -> bobbin.hadoop.hdfs.GetBlockLocationsResponseProto
+	3,  // 24: bobbin.hadoop.hdfs.ClientNamenodeProtocol.create:output_type -> bobbin.hadoop.hdfs.CreateResponseProto
+	5,  // 25: bobbin.hadoop.hdfs.ClientNamenodeProtocol.append:output_type -> bobbin.hadoop.hdfs.AppendResponseProto
+	7,  // 26: bobbin.hadoop.hdfs.ClientNamenodeProtocol.complete:output_type -> bobbin.hadoop.hdfs.CompleteResponseProto
+	9,  // 27: bobbin.hadoop.hdfs.ClientNamenodeProtocol.delete:output_type -> bobbin.hadoop.hdfs.DeleteResponseProto
+	15, // 28: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getServerDefaults:output_type -> bobbin.hadoop.hdfs.GetServerDefaultsResponseProto
+	13, // 29: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getListing:output_type -> bobbin.hadoop.hdfs.GetListingResponseProto
+	11, // 30: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getFileInfo:output_type -> bobbin.hadoop.hdfs.GetFileInfoResponseProto
+	17, // 31: bobbin.hadoop.hdfs.ClientNamenodeProtocol.rename2:output_type -> bobbin.hadoop.hdfs.Rename2ResponseProto
+	29, // 32: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getDelegationToken:output_type -> bobbin.hadoop.common.GetDelegationTokenResponseProto
+	30, // 33: bobbin.hadoop.hdfs.ClientNamenodeProtocol.renewDelegationToken:output_type -> bobbin.hadoop.common.RenewDelegationTokenResponseProto
+	31, // 34: bobbin.hadoop.hdfs.ClientNamenodeProtocol.cancelDelegationToken:output_type -> bobbin.hadoop.common.CancelDelegationTokenResponseProto
+	23, // [23:35] is the sub-list for method output_type
+	11, // [11:23] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_bobbin_hadoop_hdfs_client_namenode_proto_init() }
@@ -1070,7 +1206,7 @@ func file_bobbin_hadoop_hdfs_client_namenode_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_bobbin_hadoop_hdfs_client_namenode_proto_rawDesc), len(file_bobbin_hadoop_hdfs_client_namenode_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/pause"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
@@ -38,6 +39,7 @@ type callConn struct {
 	answer  []byte // what was not read yet
 	writer  bool   // a file may have been opened for writing
 	renewed time.Time
+	last    map[uint64]*hdfspb.ExtendedBlockProto // block of each file that is not known to be complete, by its id
 }
 
 // What the library calls, of which the connection has to know.
@@ -47,6 +49,7 @@ const (
 	methodTruncate          = "truncate"
 	methodRenewLease        = "renewLease"
 	methodAddBlock          = "addBlock"
+	methodComplete          = "complete"
 	methodGetBlockLocations = "getBlockLocations"
 )
 
@@ -67,7 +70,7 @@ const (
 )
 
 func newCallConn(life context.Context, rpc yarnrpc.Caller, address string) *callConn {
-	c := &callConn{rpc: rpc, address: address}
+	c := &callConn{rpc: rpc, address: address, last: make(map[uint64]*hdfspb.ExtendedBlockProto)}
 	c.life, c.end = context.WithCancelCause(life)
 	return c
 }
@@ -168,7 +171,12 @@ func (c *callConn) call(request wire.Request) ([]byte, error) {
 	if err := request.Decode(asked); err != nil {
 		return nil, err
 	}
-	err := c.callPlain(ctx, request, asked, answered)
+	var err error
+	if completed, is := answered.(*hdfspb.CompleteResponseProto); is {
+		err = c.complete(ctx, request, completed)
+	} else {
+		err = c.callPlain(ctx, request, asked, answered)
+	}
 	for n := 0; n < followingBlockRetries && method == methodAddBlock && notReplicatedYet(err); n++ {
 		if err = pause.For(ctx, followingBlockWait<<n); err == nil {
 			err = c.rpc.Call(ctx, method, asked, answered)
@@ -182,6 +190,26 @@ func (c *callConn) call(request wire.Request) ([]byte, error) {
 		c.renewed = time.Now()
 	}
 	return wire.AppendResponse(nil, request.ID, request.Call.ClientID, answered, failure)
+}
+
+// complete has the NameNode close a file. That commits its last block only once it has heard
+// of those before, and the library names the last block in its first call alone: the file
+// would never be closed.
+func (c *callConn) complete(ctx context.Context, request wire.Request, completed *hdfspb.CompleteResponseProto) error {
+	var asked hdfspb.CompleteRequestProto
+	if err := request.Decode(&asked); err != nil {
+		return err
+	}
+	file := asked.GetFileId()
+	if asked.Last != nil {
+		c.last[file] = asked.Last
+	}
+	asked.Last = c.last[file]
+	err := c.rpc.Call(ctx, methodComplete, &asked, completed)
+	if completed.GetResult() {
+		delete(c.last, file)
+	}
+	return err
 }
 
 // notReplicatedYet is how a NameNode refuses a next block for the time being, which the

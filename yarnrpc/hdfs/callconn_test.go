@@ -13,6 +13,7 @@ import (
 	"time"
 
 	colinmarc "github.com/colinmarc/hdfs/v2"
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
@@ -297,7 +298,7 @@ func TestANextBlockIsAskedForAgain(t *testing.T) {
 		"while the last one is not there": {refusing{3, counting{}, notYet}, "addBlock", 4, 2800 * time.Millisecond, false},
 		"for twelve seconds":              {refusing{9, counting{}, notYet}, "addBlock", 6, 12400 * time.Millisecond, true},
 		"not after another exception":     {refusing{3, counting{}, "java.io.IOException"}, "addBlock", 1, 0, true},
-		"nor by another call":             {refusing{3, counting{}, notYet}, "complete", 1, 0, true},
+		"nor by another call":             {refusing{3, counting{}, notYet}, "updateBlockForPipeline", 1, 0, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
@@ -306,6 +307,38 @@ func TestANextBlockIsAskedForAgain(t *testing.T) {
 				t.Errorf("%s: %v, %v after %d calls in %v", name, failure, err, tc.rpc.calls[tc.method], took)
 			}
 		})
+	}
+}
+
+// The library names the last block once. A NameNode that has not heard of the block before it
+// has not committed it then, and would not complete the file however often it is asked.
+func TestTheLastBlockIsNamedUntilTheFileIsComplete(t *testing.T) {
+	t.Parallel()
+	const done = 3 // call of each file that completes it
+	named := make(map[uint64][]uint64)
+	c := opened(t, callerFunc(func(_ string, request, response proto.Message) error {
+		asked := request.(*hdfspb.CompleteRequestProto)
+		file := asked.GetFileId()
+		named[file] = append(named[file], asked.GetLast().GetBlockId())
+		if len(named[file]) == done-1 {
+			return &yarnrpc.RemoteError{Class: "org.apache.hadoop.ipc.RetriableException"}
+		}
+		response.(*hdfspb.CompleteResponseProto).Result = proto.Bool(len(named[file]) == done)
+		return nil
+	}))
+	for call := range done + 1 {
+		for file := range uint64(2) { // the first one is empty
+			request := &hdfspb.CompleteRequestProto{Src: proto.String("/file"), ClientName: proto.String("client"), FileId: &file}
+			if call == 0 && file > 0 {
+				request.Last = &hdfspb.ExtendedBlockProto{PoolId: proto.String("BP-1"), BlockId: proto.Uint64(7), GenerationStamp: proto.Uint64(1)}
+			}
+			if _, err := callWith(t, c, "complete", request); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if diff := cmp.Diff(map[uint64][]uint64{0: {0, 0, 0, 0}, 1: {7, 7, 7, 0}}, named); diff != "" {
+		t.Errorf("last blocks (-want +got):\n%s", diff)
 	}
 }
 

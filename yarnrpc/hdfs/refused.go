@@ -38,13 +38,15 @@ const (
 )
 
 // answerTo is what takes the answer to a call. A message without fields keeps all that it
-// is given; what tells how a file is stored is looked into.
+// is given; what tells how a file is stored, or whether it is complete, is looked into.
 func answerTo(method string) proto.Message {
 	switch method {
 	case methodCreate:
 		return new(hdfspb.CreateResponseProto)
 	case methodAppend:
 		return new(hdfspb.AppendResponseProto)
+	case methodComplete:
+		return new(hdfspb.CompleteResponseProto)
 	case methodGetBlockLocations:
 		return new(hdfspb.GetBlockLocationsResponseProto)
 	default:
