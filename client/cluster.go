@@ -2,12 +2,14 @@
 // the cluster, stages what its containers localize, submits the application and
 // speaks to the ApplicationMaster's REST endpoint.
 //
-// It starts no goroutines that outlive a call. It prints nothing; package cli
-// does.
+// It starts no goroutines that outlive a call, but for one that keeps a Cluster's
+// Kerberos ticket fresh until Close. It prints nothing; package cli does.
 package client
 
 import (
+	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -29,6 +31,8 @@ type Cluster struct {
 	Files *dfs.FS
 
 	identity hadoopenv.Identity
+	keeping  sync.WaitGroup // the goroutine that keeps the ticket fresh
+	release  context.CancelFunc
 }
 
 // pollInterval is the time between two looks at an application that a person
@@ -63,14 +67,29 @@ func Open(getenv func(string) string, options config.Config, logger logrus.Field
 	}
 	yarn.RPC.ConnectTimeout = shorter(yarn.RPC.ConnectTimeout, patience)
 	yarn.RPC.RPCTimeout = shorter(yarn.RPC.RPCTimeout, patience)
-	return &Cluster{
+	c := &Cluster{
 		Conf: conf, User: who.User, YARN: yarnclient.New(yarn), identity: who,
 		Files: dfs.New(dfs.Options{
 			Conf: conf, User: who.User, RealUser: who.RealUser, Login: who.Kerberos(),
 			Credentials: func() *creds.Credentials { return who.Credentials },
 			Patience:    patience, Logger: logger,
 		}),
-	}, nil
+	}
+	c.keepTicket(logger)
+	return c, nil
+}
+
+// keepTicket renews the ticket of kinit in time: one that has expired cannot be renewed, and
+// a job may be followed for days over connections that need none.
+func (c *Cluster) keepTicket(logger logrus.FieldLogger) {
+	ctx, cancel := context.WithCancel(context.Background())
+	c.release = cancel
+	if c.identity.Login == nil {
+		return
+	}
+	c.keeping.Go(func() { // ends with Close
+		c.identity.Login.Keep(ctx, func(err error) { logger.WithError(err).Warn("kerberos ticket is not renewed") })
+	})
 }
 
 // shorter is the shorter of two times; one that is not positive means for ever.
@@ -82,4 +101,8 @@ func shorter(a, b time.Duration) time.Duration {
 }
 
 // Close ends all connections.
-func (c *Cluster) Close() error { return errors.Join(c.YARN.Close(), c.Files.Close()) }
+func (c *Cluster) Close() error {
+	c.release()
+	c.keeping.Wait()
+	return errors.Join(c.YARN.Close(), c.Files.Close())
+}
