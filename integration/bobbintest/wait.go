@@ -24,6 +24,12 @@ func Eventually(t testing.TB, what string, is func() (bool, error)) {
 	within(t, Patience, what, is)
 }
 
+// Until is Eventually for a condition that cannot fail.
+func Until(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	Eventually(t, what, func() (bool, error) { return is(), nil })
+}
+
 func within(t testing.TB, limit time.Duration, what string, is func() (bool, error)) {
 	t.Helper()
 	deadline := time.NewTimer(limit)

@@ -204,7 +204,7 @@ func submitUnmanaged(ctx context.Context, t *testing.T, client *yarnclient.Clien
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the application has a token for its master", func() bool {
+	bobbintest.Until(t, "the application has a token for its master", func() bool {
 		if report, err = client.ApplicationReport(ctx, created.ID); err != nil {
 			t.Fatal(err)
 		}

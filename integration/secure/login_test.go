@@ -12,27 +12,12 @@ import (
 
 	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
 const rm = "rm/localhost"
-
-// eventually asks until the answer is as wanted.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	ticker := time.NewTicker(100 * time.Millisecond)
-	defer ticker.Stop()
-	for !is() {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			t.Fatalf("it did not come to pass that %s", what)
-		}
-	}
-}
 
 func TestLoginsThatFailSayWhatToDo(t *testing.T) {
 	c := hadoop.Cluster(t)
@@ -173,7 +158,7 @@ func TestAnExpiredTicketIsReplacedByKinit(t *testing.T) {
 	if _, err := login.Ticket(t.Context(), rm); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the ticket expires", func() bool {
+	bobbintest.Until(t, "the ticket expires", func() bool {
 		_, err := login.Ticket(t.Context(), rm)
 		return errors.Is(err, kerberos.ErrExpired)
 	})
@@ -224,7 +209,7 @@ func TestLoginsLiveOnBeyondTheirTickets(t *testing.T) {
 		kept.Keep(ctx, func(err error) { t.Errorf("keep: %v", err) })
 	}()
 	first := time.Now()
-	eventually(t, "two lives pass", func() bool {
+	bobbintest.Until(t, "two lives pass", func() bool {
 		for name, login := range map[string]*kerberos.Login{"renewed": renewed, "logged in again": again} {
 			if _, err := login.Ticket(t.Context(), rm); err != nil {
 				t.Fatalf("%s, after %v: %v", name, time.Since(first), err)

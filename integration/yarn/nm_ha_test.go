@@ -3,6 +3,7 @@ package yarn
 import (
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/haservice"
 )
@@ -40,5 +41,5 @@ func TestOfTwoResourceManagersOneIsActive(t *testing.T) {
 	if err := c.Kill(t.Context(), "resourcemanager"+active[len("rm"):]); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the other one is active", func() bool { return states()[haservice.Active] == standby })
+	bobbintest.Until(t, "the other one is active", func() bool { return states()[haservice.Active] == standby })
 }

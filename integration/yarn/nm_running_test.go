@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
@@ -43,7 +44,7 @@ func (m *master) allocate(t *testing.T, n int) (containers []records.Container, 
 	t.Helper()
 	tokens = map[records.NodeID]*creds.Token{}
 	m.ask(n)
-	eventually(t, fmt.Sprintf("%d containers are allocated", n), func() bool {
+	bobbintest.Until(t, fmt.Sprintf("%d containers are allocated", n), func() bool {
 		r, err := m.rm.Allocate(t.Context(), 0.5)
 		if err != nil {
 			t.Fatal(err)
@@ -63,7 +64,7 @@ func (m *master) allocate(t *testing.T, n int) (containers []records.Container, 
 func (m *master) end(t *testing.T, id records.ContainerID) records.ContainerStatus {
 	t.Helper()
 	var status records.ContainerStatus
-	eventually(t, id.String()+" has ended", func() bool {
+	bobbintest.Until(t, id.String()+" has ended", func() bool {
 		r, err := m.rm.Allocate(t.Context(), 0.5)
 		if err != nil {
 			t.Fatal(err)
@@ -109,7 +110,7 @@ func TestFilesComeIntoARunningContainer(t *testing.T) {
 	if err := m.nm.Start(t.Context(), it, run("exec "+command)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the process runs", func() bool { return processes(t, command) == 1 })
+	bobbintest.Until(t, "the process runs", func() bool { return processes(t, command) == 1 })
 
 	f := newFS(t, dfs.Options{Conf: confOf(t, c), User: me(t)})
 	dir := scratch(t, f)
@@ -133,7 +134,7 @@ func TestFilesComeIntoARunningContainer(t *testing.T) {
 		if err := m.nm.Localize(t.Context(), it.Node, it.ID, map[string]records.LocalResource{name: resource}); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, name+" is "+string(want), func() bool {
+		bobbintest.Until(t, name+" is "+string(want), func() bool {
 			statuses, err := m.nm.LocalizationStatuses(t.Context(), it.Node, it.ID)
 			if err != nil {
 				t.Fatal(err)
@@ -179,7 +180,7 @@ func TestAContainerGetsANewLaunchContextAndTheOldOneBack(t *testing.T) {
 	version := func(n int) string { return fmt.Sprintf("sleep 520%d.25", n) }
 	alone := func(n int) {
 		t.Helper()
-		eventually(t, fmt.Sprintf("version %d runs alone", n), func() bool {
+		bobbintest.Until(t, fmt.Sprintf("version %d runs alone", n), func() bool {
 			for other := 1; other <= 3; other++ {
 				want := 0
 				if other == n {
@@ -195,7 +196,7 @@ func TestAContainerGetsANewLaunchContextAndTheOldOneBack(t *testing.T) {
 	// A NodeManager refuses while the last change is on its way.
 	must := func(what string, call func(context.Context, records.NodeID, records.ContainerID) error) {
 		t.Helper()
-		eventually(t, what, func() bool {
+		bobbintest.Until(t, what, func() bool {
 			err := call(t.Context(), it.Node, it.ID)
 			if err != nil && !errors.Is(err, yarnrpc.ErrYarn) {
 				t.Fatal(err)
@@ -236,7 +237,7 @@ func TestAContainerGetsANewLaunchContextAndTheOldOneBack(t *testing.T) {
 
 	before := pids(t, version(2))
 	must("it is restarted", m.nm.Restart)
-	eventually(t, "another process runs the same command", func() bool {
+	bobbintest.Until(t, "another process runs the same command", func() bool {
 		after := pids(t, version(2))
 		return len(after) == 1 && after[0] != before[0]
 	})
@@ -284,7 +285,7 @@ func TestSignalsReachAContainer(t *testing.T) {
 	}
 	logged := func(text string, times int) {
 		t.Helper()
-		eventually(t, fmt.Sprintf("%q is logged %d times", text, times), func() bool {
+		bobbintest.Until(t, fmt.Sprintf("%q is logged %d times", text, times), func() bool {
 			return strings.Count(containerLogs(t, c, report.ID, "stdout"), text) == times
 		})
 	}
@@ -331,13 +332,13 @@ func TestContainersOnSeveralNodesAtOnce(t *testing.T) {
 	if len(failed) != 1 || !errors.Is(failed.Of(forged.Container.ID), yarnrpc.ErrInvalidToken) || yarnrpc.MaybeSent(failed[0]) {
 		t.Errorf("with one forged token: %v", failed)
 	}
-	eventually(t, "the other five run", func() bool { return processes(t, command) == 5 })
+	bobbintest.Until(t, "the other five run", func() bool { return processes(t, command) == 5 })
 	launches[2].Container = containers[2]
 	failed, _ = errors.AsType[nmclient.Failures](m.nm.StartAll(t.Context(), launches...))
 	if len(failed) != 5 || failed.Of(containers[2].ID) != nil || !errors.Is(failed[0], yarnrpc.ErrYarn) {
 		t.Errorf("started again: %v", failed)
 	}
-	eventually(t, "all run", func() bool { return processes(t, command) == 6 })
+	bobbintest.Until(t, "all run", func() bool { return processes(t, command) == 6 })
 	statuses, err := m.nm.StatusesAll(t.Context(), containers...)
 	if err != nil || len(statuses) != 6 {
 		t.Errorf("statuses are %+v, %v", statuses, err)
@@ -345,7 +346,7 @@ func TestContainersOnSeveralNodesAtOnce(t *testing.T) {
 	if err := m.nm.StopAll(t.Context(), containers...); err != nil {
 		t.Error(err)
 	}
-	eventually(t, "none runs", func() bool { return processes(t, command) == 0 })
+	bobbintest.Until(t, "none runs", func() bool { return processes(t, command) == 0 })
 }
 
 // told is a connection that tells of each write.
@@ -385,7 +386,7 @@ func TestANodeManagerThatDiesLeavesNoCallUnexplained(t *testing.T) {
 	if err := nodes.Start(t.Context(), it, run("exec "+command)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the process runs", func() bool { return processes(t, command) == 1 })
+	bobbintest.Until(t, "the process runs", func() bool { return processes(t, command) == 1 })
 
 	if err := c.Pause(t.Context(), "nodemanager1"); err != nil {
 		t.Fatal(err)
@@ -395,7 +396,7 @@ func TestANodeManagerThatDiesLeavesNoCallUnexplained(t *testing.T) {
 	go func() {
 		outcome <- nodes.Signal(t.Context(), it.Node, it.ID, records.SignalThreadDump)
 	}()
-	eventually(t, "the call is sent", func() bool { return writes.Load() > before })
+	bobbintest.Until(t, "the call is sent", func() bool { return writes.Load() > before })
 	if err := c.Kill(t.Context(), "nodemanager1"); err != nil {
 		t.Fatal(err)
 	}
@@ -419,5 +420,5 @@ func TestANodeManagerThatDiesLeavesNoCallUnexplained(t *testing.T) {
 	if err := nodes.Stop(t.Context(), it.Node, it.ID); err != nil {
 		t.Error(err)
 	}
-	eventually(t, "the process has ended", func() bool { return processes(t, command) == 0 })
+	bobbintest.Until(t, "the process has ended", func() bool { return processes(t, command) == 0 })
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -36,7 +37,7 @@ func TestATokenForANodeIsReplaced(t *testing.T) {
 	}
 
 	var rolled *creds.Token
-	eventually(t, "YARN has replaced the token", func() bool {
+	bobbintest.Until(t, "YARN has replaced the token", func() bool {
 		containers, tokens := m.allocate(t, 1)
 		m.rm.Release(containers[0].ID)
 		rolled = tokens[node]

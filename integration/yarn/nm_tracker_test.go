@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
@@ -104,22 +105,6 @@ func (f *fleet) simulated(t *testing.T, c *cluster.Cluster) (states map[string]i
 	return states, containers
 }
 
-// eventually polls until is holds.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	ticker := time.NewTicker(100 * time.Millisecond)
-	defer ticker.Stop()
-	for !is() {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			t.Fatalf("after a minute not yet: %s", what)
-		}
-	}
-}
-
 // The ResourceManager must take simulated nodes for real ones: give their room to an
 // application, believe what they say of its containers, and make tokens that they take.
 func TestSimulatedNodeManagers(t *testing.T) {
@@ -131,7 +116,7 @@ func TestSimulatedNodeManagers(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := launchFleet(t, tracker, info.HadoopVersion)
-	eventually(t, "20 more nodes run", func() bool {
+	bobbintest.Until(t, "20 more nodes run", func() bool {
 		states, _ := f.simulated(t, c)
 		return states["RUNNING"] == simulatedNodes
 	})
@@ -185,8 +170,8 @@ func TestSimulatedNodeManagers(t *testing.T) {
 			completed[s.ID] = s
 		}
 	}
-	eventually(t, "all containers are allocated", func() bool { round(); return started >= each*simulatedNodes })
-	eventually(t, "the ResourceManager's REST tells of them", func() bool {
+	bobbintest.Until(t, "all containers are allocated", func() bool { round(); return started >= each*simulatedNodes })
+	bobbintest.Until(t, "the ResourceManager's REST tells of them", func() bool {
 		_, containers := f.simulated(t, c)
 		app, err := c.RM().App(ctx, report.ID.String())
 		return err == nil && containers == each*simulatedNodes && app.RunningContainers == each*simulatedNodes && app.AllocatedMB == each*simulatedNodes*256
@@ -204,13 +189,13 @@ func TestSimulatedNodeManagers(t *testing.T) {
 		}
 		return true
 	})
-	eventually(t, "the ApplicationMaster is told of all ends", func() bool { round(); return len(completed) == len(codes) })
+	bobbintest.Until(t, "the ApplicationMaster is told of all ends", func() bool { round(); return len(completed) == len(codes) })
 	for id, code := range codes {
 		if s := completed[id]; s.ExitStatus != code {
 			t.Errorf("%s ended as %+v, want %d", id, s, code)
 		}
 	}
-	eventually(t, "the ended ones are forgotten by their nodes", func() bool {
+	bobbintest.Until(t, "the ended ones are forgotten by their nodes", func() bool {
 		round()
 		left := 0
 		for _, node := range f.byID {
@@ -227,7 +212,7 @@ func TestSimulatedNodeManagers(t *testing.T) {
 		}
 		return true
 	})
-	eventually(t, "nothing runs any more", func() bool {
+	bobbintest.Until(t, "nothing runs any more", func() bool {
 		round()
 		_, containers := f.simulated(t, c)
 		left := 0
@@ -253,12 +238,12 @@ func TestSimulatedNodeManagers(t *testing.T) {
 	if err := first.Unregister(ctx); err != nil {
 		t.Error(err)
 	}
-	eventually(t, "one node is unhealthy", func() bool {
+	bobbintest.Until(t, "one node is unhealthy", func() bool {
 		states, _ := f.simulated(t, c)
 		return states["UNHEALTHY"] == 1
 	})
 	// The fleet goes on with its heartbeats: the node is told to register anew, and is back.
-	eventually(t, "the node that left is back", func() bool {
+	bobbintest.Until(t, "the node that left is back", func() bool {
 		states, _ := f.simulated(t, c)
 		return states["RUNNING"] == simulatedNodes-1
 	})

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -21,7 +22,7 @@ func TestARunningContainerGetsMoreMemory(t *testing.T) {
 	if err := m.nm.Start(t.Context(), it, run("exec "+command)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the process runs", func() bool { return processes(t, command) == 1 })
+	bobbintest.Until(t, "the process runs", func() bool { return processes(t, command) == 1 })
 	if got := nodeMemory(t, it); got != unit.MemoryMB {
 		t.Errorf("the NodeManager gives it %d MiB, want %d", got, unit.MemoryMB)
 	}
@@ -30,7 +31,7 @@ func TestARunningContainerGetsMoreMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	var updated records.Container
-	eventually(t, "the ResourceManager grants it", func() bool {
+	bobbintest.Until(t, "the ResourceManager grants it", func() bool {
 		r, err := m.rm.Allocate(t.Context(), 0.5)
 		if err != nil {
 			t.Fatal(err)
@@ -44,7 +45,7 @@ func TestARunningContainerGetsMoreMemory(t *testing.T) {
 	if err := m.nm.Update(t.Context(), updated); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the NodeManager gives it more memory", func() bool { return nodeMemory(t, it) == larger.MemoryMB })
+	bobbintest.Until(t, "the NodeManager gives it more memory", func() bool { return nodeMemory(t, it) == larger.MemoryMB })
 	statuses, err := m.nm.Statuses(t.Context(), it.Node, it.ID)
 	if err != nil || len(statuses) != 1 || statuses[0].Capability.MemoryMB != larger.MemoryMB || processes(t, command) != 1 {
 		t.Errorf("status is %+v, %v", statuses, err)
