@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
@@ -39,13 +40,7 @@ func newClient(t *testing.T, c *cluster.Cluster) *yarnclient.Client {
 		t.Fatal(err)
 	}
 	o.RPC.MaxCalls, o.RPC.RPCTimeout = callers, patience
-	client := yarnclient.New(o)
-	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return client
+	return bobbintest.Closing(t, yarnclient.New(o))
 }
 
 // patience is how long a call waits for its answer; Hadoop's 2 minutes are longer than

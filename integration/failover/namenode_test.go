@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
@@ -303,24 +304,12 @@ func nameNode(t *testing.T, conf *hadoopconf.Conf, authority string, p yarnrpc.P
 		t.Fatal(err)
 	}
 	o.Policy = p
-	d := hdfs.NewDialer(o)
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return d.NameNode()
+	return bobbintest.Closing(t, hdfs.NewDialer(o)).NameNode()
 }
 
 func newFS(t *testing.T, o dfs.Options) *dfs.FS {
 	t.Helper()
-	f := dfs.New(o)
-	t.Cleanup(func() {
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return f
+	return bobbintest.Closing(t, dfs.New(o))
 }
 
 func me(t *testing.T) string {

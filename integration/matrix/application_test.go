@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -123,7 +124,7 @@ func (p *place) tokens(t *testing.T) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := p.nameNode(t, p.nameNodeOptions(t, alice, new(connections))).
+	token, err := bobbintest.NameNode(t, p.Cluster, p.nameNodeOptions(t, alice, new(connections))).
 		DelegationToken(t.Context(), service, p.conf.Get("yarn.resourcemanager.principal"))
 	if err != nil {
 		t.Fatal(err)
@@ -133,42 +134,29 @@ func (p *place) tokens(t *testing.T) []byte {
 
 func awaitEnd(t *testing.T, client *yarnclient.Client, id records.ApplicationID) records.ApplicationReport {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	ticker := time.NewTicker(100 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		report, err := client.ApplicationReport(ctx, id)
-		if err != nil {
-			t.Fatalf("waiting for the end of %s: %v", id, err)
-		}
-		if report.State.Terminal() {
-			return report
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			t.Fatalf("%s is %s still", id, report.State)
-		}
-	}
+	var report records.ApplicationReport
+	bobbintest.Eventually(t, id.String()+" has ended", func() (bool, error) {
+		var err error
+		report, err = client.ApplicationReport(t.Context(), id)
+		return report.State.Terminal(), err
+	})
+	return report
 }
 
 // masterSays is what the ApplicationMaster has written.
 func (p *place) masterSays(t *testing.T, id records.ApplicationID) string {
 	t.Helper()
 	var all strings.Builder
-	for _, node := range []string{"nodemanager1", "nodemanager2"} {
-		files, err := filepath.Glob(filepath.Join(p.ContainerLogDir(node), id.String(), "*", "std*"))
+	files, err := filepath.Glob(filepath.Join(p.ContainerLogDir("nodemanager1"), id.String(), "*", "std*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
 		if err != nil {
-			t.Fatal(err)
+			t.Log(err)
 		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Log(err)
-			}
-			all.Write(text)
-		}
+		all.Write(text)
 	}
 	return all.String()
 }

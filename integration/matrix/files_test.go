@@ -68,13 +68,7 @@ func (p *place) javaReads(t *testing.T, uris []string) []byte {
 // openFiles is HDFS as alice sees it.
 func (p *place) openFiles(t *testing.T, dial func(context.Context, string, string) (net.Conn, error)) *dfs.FS {
 	t.Helper()
-	files := dfs.New(dfs.Options{Conf: p.conf, User: alice, Login: p.login(t, alice), Patience: time.Minute, Dial: dial})
-	t.Cleanup(func() {
-		if err := files.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return files
+	return bobbintest.Closing(t, dfs.New(dfs.Options{Conf: p.conf, User: alice, Login: p.login(t, alice), Patience: time.Minute, Dial: dial}))
 }
 
 // scratch makes a directory for one test.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/cluster/artifacts"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
@@ -204,18 +205,7 @@ func (p *place) options(t *testing.T, user string, seen *connections) yarnclient
 
 func (p *place) client(t *testing.T, user string, seen *connections) *yarnclient.Client {
 	t.Helper()
-	return newClient(t, p.options(t, user, seen))
-}
-
-func newClient(t *testing.T, o yarnclient.Options) *yarnclient.Client {
-	t.Helper()
-	client := yarnclient.New(o)
-	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return client
+	return bobbintest.Closing(t, yarnclient.New(p.options(t, user, seen)))
 }
 
 // connections are how those of a client were opened. The zero value has none.

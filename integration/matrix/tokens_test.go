@@ -4,9 +4,11 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
 // resourceManagerTokens takes a delegation token through its life.
@@ -19,7 +21,7 @@ func (p *place) resourceManagerTokens(t *testing.T) {
 	var seen connections
 	o := p.options(t, bob, &seen)
 	o.RPC.Login, o.RPC.Token = nil, creds.Fixed(token)
-	bearer := newClient(t, o)
+	bearer := bobbintest.Closing(t, yarnclient.New(o))
 	if queues, err := bearer.QueueUserACLs(t.Context()); err != nil || len(queues) == 0 {
 		t.Errorf("with the token: %+v, %v", queues, err)
 	}
@@ -30,7 +32,7 @@ func (p *place) resourceManagerTokens(t *testing.T) {
 	if err := owner.CancelDelegationToken(t.Context(), token); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newClient(t, o).QueueUserACLs(t.Context()); !errors.Is(err, yarnrpc.ErrInvalidToken) {
+	if _, err := bobbintest.Closing(t, yarnclient.New(o)).QueueUserACLs(t.Context()); !errors.Is(err, yarnrpc.ErrInvalidToken) {
 		t.Errorf("with the token after it was cancelled: got %v, want ErrInvalidToken", err)
 	}
 }
@@ -40,7 +42,7 @@ func (p *place) nameNodeTokens(t *testing.T) {
 	var logins, bearers connections
 	o := p.nameNodeOptions(t, alice, &logins)
 	const service = "127.0.0.1:1" // for files, which there is none of here
-	token, err := p.nameNode(t, o).DelegationToken(t.Context(), service, bob)
+	token, err := bobbintest.NameNode(t, p.Cluster, o).DelegationToken(t.Context(), service, bob)
 	logins.check(t, p.byLogin("nn"))
 	if p.protection == simple {
 		if !errors.Is(err, hdfs.ErrNoDelegationTokens) {
@@ -51,11 +53,11 @@ func (p *place) nameNodeTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.nameNode(t, p.nameNodeOptions(t, bob, new(connections))).RenewDelegationToken(t.Context(), token); err != nil {
+	if _, err := bobbintest.NameNode(t, p.Cluster, p.nameNodeOptions(t, bob, new(connections))).RenewDelegationToken(t.Context(), token); err != nil {
 		t.Errorf("renew it: %v", err)
 	}
 	o.Login, o.Token, o.Opened = nil, creds.Fixed(token), bearers.add
-	if err := p.nameNode(t, o).CancelDelegationToken(t.Context(), token); err != nil {
+	if err := bobbintest.NameNode(t, p.Cluster, o).CancelDelegationToken(t.Context(), token); err != nil {
 		t.Errorf("cancel it, with itself: %v", err)
 	}
 	bearers.check(t, p.byToken())
@@ -73,18 +75,4 @@ func (p *place) nameNodeOptions(t *testing.T, user string, seen *connections) ya
 	o.User = yarnrpc.UserInformation{Effective: user}
 	o.Login, o.Opened = p.login(t, user), seen.add
 	return o
-}
-
-func (p *place) nameNode(t *testing.T, o yarnrpc.Options) *hdfs.NameNode {
-	t.Helper()
-	conn, err := yarnrpc.Dial(t.Context(), p.NameNodeAddress(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := conn.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return hdfs.NewNameNode(conn)
 }

@@ -261,12 +261,7 @@ func over(t *testing.T, c *cluster.Cluster, dialer *hdfs.Dialer) *colinmarc.Clie
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return client
+	return bobbintest.Closing(t, client)
 }
 
 // dataDialer makes the connections of a client with that dfs.data.transfer.protection.
@@ -282,13 +277,7 @@ func dialerAt(t *testing.T, c *cluster.Cluster, nameNode string, properties map[
 		t.Fatal(err)
 	}
 	o.RPC.Login, o.RPC.Dial = fromKeytab(t, c, alice), socket.Dial
-	dialer := hdfs.NewDialer(o)
-	t.Cleanup(func() {
-		if err := dialer.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return dialer
+	return bobbintest.Closing(t, hdfs.NewDialer(o))
 }
 
 func write(t *testing.T, file string, b []byte) {

@@ -110,12 +110,7 @@ func fileToken(t *testing.T, c *cluster.Cluster) (token *creds.Token, cancel fun
 		t.Fatal(err)
 	}
 	o.RPC.Login = fromKeytab(t, c, alice)
-	d := hdfs.NewDialer(o)
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	d := bobbintest.Closing(t, hdfs.NewDialer(o))
 	service, err := hdfs.TokenService(t.Context(), conf, authority)
 	if err != nil {
 		t.Fatal(err)
@@ -133,11 +128,5 @@ func fileToken(t *testing.T, c *cluster.Cluster) (token *creds.Token, cancel fun
 func newFS(t *testing.T, c *cluster.Cluster, o dfs.Options) *dfs.FS {
 	t.Helper()
 	o.Conf, o.Patience = confOf(t, c), 30*time.Second
-	f := dfs.New(o)
-	t.Cleanup(func() {
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return f
+	return bobbintest.Closing(t, dfs.New(o))
 }

@@ -93,7 +93,7 @@ func nameNodeGoes(ctx context.Context, t *testing.T, c *cluster.Cluster) *creds.
 	o := nameNodeOptions(t, c, login)
 	o.Opened = seen.add
 	o.User = yarnrpc.UserInformation{Effective: bob, Real: alice}
-	token, err := nameNode(t, c, o).DelegationToken(ctx, fileService(t, c), confOf(t, c).Get("yarn.resourcemanager.principal"))
+	token, err := bobbintest.NameNode(t, c, o).DelegationToken(ctx, fileService(t, c), confOf(t, c).Get("yarn.resourcemanager.principal"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,16 +228,7 @@ func connect(t *testing.T, c *cluster.Cluster, of records.ApplicationReport, rmS
 		t.Fatal(err)
 	}
 	toNM.RPC.Opened = nmSeen.add
-	rm, nm := amrm.New(toRM), nmclient.New(toNM)
-	t.Cleanup(func() {
-		if err := rm.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := nm.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return rm, nm
+	return bobbintest.Closing(t, amrm.New(toRM)), bobbintest.Closing(t, nmclient.New(toNM))
 }
 
 // runOneAfterResync heartbeats until the ResourceManager has changed, and then runs a container.

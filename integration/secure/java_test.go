@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
@@ -25,7 +26,7 @@ func tokensGoBetweenJavaAndUs(t *testing.T, c *cluster.Cluster) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		nn, err := nameNode(t, c, nameNodeOptions(t, c, login)).DelegationToken(t.Context(), service, bob)
+		nn, err := bobbintest.NameNode(t, c, nameNodeOptions(t, c, login)).DelegationToken(t.Context(), service, bob)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,8 +54,8 @@ func tokensGoBetweenJavaAndUs(t *testing.T, c *cluster.Cluster) {
 			t.Fatalf("%s has none for %s: %s", file, service, got)
 		}
 		o := nameNodeOptions(t, c, nil)
-		o.Login, o.Token = nil, creds.Fixed(token)
-		if err := nameNode(t, c, o).CancelDelegationToken(t.Context(), token); err != nil {
+		o.Token = creds.Fixed(token)
+		if err := bobbintest.NameNode(t, c, o).CancelDelegationToken(t.Context(), token); err != nil {
 			t.Errorf("cancel it, with itself: %v", err)
 		}
 	})

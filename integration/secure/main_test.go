@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
@@ -72,7 +73,7 @@ func confOf(t *testing.T, c *cluster.Cluster) *hadoopconf.Conf {
 }
 
 // options are what a program takes from the cluster's configuration.
-func options(t *testing.T, c *cluster.Cluster, login *kerberos.Login) yarnclient.Options {
+func options(t *testing.T, c *cluster.Cluster, login yarnrpc.Login) yarnclient.Options {
 	t.Helper()
 	o, err := yarnclient.FromConf(confOf(t, c), "")
 	if err != nil {
@@ -84,13 +85,7 @@ func options(t *testing.T, c *cluster.Cluster, login *kerberos.Login) yarnclient
 
 func newClient(t *testing.T, o yarnclient.Options) *yarnclient.Client {
 	t.Helper()
-	client := yarnclient.New(o)
-	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return client
+	return bobbintest.Closing(t, yarnclient.New(o))
 }
 
 // agreements are what the connections of clients were opened with. The zero value has none.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
@@ -37,7 +38,7 @@ func TestUsersOfATrustedRealm(t *testing.T) {
 			if report := submit(t, newClient(t, options(t, c, login)), t.Name()); report.User != "dora" {
 				t.Errorf("the application of %s is %s's", partner, report.User)
 			}
-			if _, err := nameNode(t, c, nameNodeOptions(t, c, login)).Layout(t.Context(), "/nothing"); !errors.Is(err, fs.ErrNotExist) {
+			if _, err := bobbintest.NameNode(t, c, nameNodeOptions(t, c, login)).Layout(t.Context(), "/nothing"); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("the layout of no file: got %v, want that there is none", err)
 			}
 		})
@@ -53,7 +54,7 @@ func TestTrustIsOneWay(t *testing.T) {
 }
 
 // nameNodeOptions are what a program takes from the cluster's configuration to call its NameNode.
-func nameNodeOptions(t *testing.T, c *cluster.Cluster, login *kerberos.Login) yarnrpc.Options {
+func nameNodeOptions(t *testing.T, c *cluster.Cluster, login yarnrpc.Login) yarnrpc.Options {
 	t.Helper()
 	conf := confOf(t, c)
 	o, err := yarnrpc.OptionsFrom(conf)

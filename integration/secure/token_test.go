@@ -13,7 +13,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
@@ -28,7 +27,7 @@ func tokensStandIn(t *testing.T, c *cluster.Cluster) {
 			t.Fatal(err)
 		}
 		o := options(t, c, nil)
-		o.RPC.Login, o.RPC.Token = nil, creds.Fixed(token)
+		o.RPC.Token = creds.Fixed(token)
 		bearer := newClient(t, o)
 		if report := submit(t, bearer, "with a token"); report.User != alice {
 			t.Errorf("the application is %s's", report.User)
@@ -46,21 +45,21 @@ func tokensStandIn(t *testing.T, c *cluster.Cluster) {
 	})
 	t.Run("at the namenode", func(t *testing.T) {
 		o := nameNodeOptions(t, c, login)
-		token, err := nameNode(t, c, o).DelegationToken(t.Context(), "127.0.0.1:1", bob)
+		token, err := bobbintest.NameNode(t, c, o).DelegationToken(t.Context(), "127.0.0.1:1", bob)
 		if err != nil {
 			t.Fatal(err)
 		}
 		bearer := o
 		bearer.Login, bearer.Token = nil, creds.Fixed(token)
-		if _, err := nameNode(t, c, bearer).DelegationToken(t.Context(), "127.0.0.1:1", bob); err == nil {
+		if _, err := bobbintest.NameNode(t, c, bearer).DelegationToken(t.Context(), "127.0.0.1:1", bob); err == nil {
 			t.Error("a token got a token")
 		}
-		if err := nameNode(t, c, bearer).CancelDelegationToken(t.Context(), token); err != nil {
+		if err := bobbintest.NameNode(t, c, bearer).CancelDelegationToken(t.Context(), token); err != nil {
 			t.Errorf("cancel it, with itself: %v", err)
 		}
 		renewer := o
 		renewer.Login = fromKeytab(t, c, bob)
-		if _, err := nameNode(t, c, renewer).RenewDelegationToken(t.Context(), token); !errors.Is(err, yarnrpc.ErrInvalidToken) {
+		if _, err := bobbintest.NameNode(t, c, renewer).RenewDelegationToken(t.Context(), token); !errors.Is(err, yarnrpc.ErrInvalidToken) {
 			t.Errorf("renew a cancelled token: got %v, want ErrInvalidToken", err)
 		}
 	})
@@ -79,7 +78,7 @@ func tokensProtect(t *testing.T, c *cluster.Cluster, qop sasl.QOP) {
 		var socket bobbintest.Tap
 		var seen agreements
 		o := options(t, c, nil)
-		o.RPC.Login, o.RPC.Token, o.RPC.Dial, o.RPC.Opened = nil, creds.Fixed(token), socket.Dial, seen.add
+		o.RPC.Token, o.RPC.Dial, o.RPC.Opened = creds.Fixed(token), socket.Dial, seen.add
 		const name = "an-application-of-who-has-a-token"
 		if report := submit(t, newClient(t, o), name); report.Name != name {
 			t.Errorf("the report says %s", report.Name)
@@ -92,16 +91,16 @@ func tokensProtect(t *testing.T, c *cluster.Cluster, qop sasl.QOP) {
 		socket.Check(t, string(token.Password), false, false)
 	})
 	t.Run("calls of the namenode", func(t *testing.T) {
-		token, err := nameNode(t, c, nameNodeOptions(t, c, login)).DelegationToken(t.Context(), "127.0.0.1:1", bob)
+		token, err := bobbintest.NameNode(t, c, nameNodeOptions(t, c, login)).DelegationToken(t.Context(), "127.0.0.1:1", bob)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var socket bobbintest.Tap
 		var seen agreements
 		o := nameNodeOptions(t, c, nil)
-		o.Login, o.Token, o.Dial, o.Opened = nil, creds.Fixed(token), socket.Dial, seen.add
+		o.Token, o.Dial, o.Opened = creds.Fixed(token), socket.Dial, seen.add
 		const path = "/a-path-that-nobody-has" // and that comes back with the answer
-		if _, err := nameNode(t, c, o).Layout(t.Context(), path); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := bobbintest.NameNode(t, c, o).Layout(t.Context(), path); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("error is %v", err)
 		}
 		seen.check(t, 1, qop, "TOKEN")
@@ -112,7 +111,7 @@ func tokensProtect(t *testing.T, c *cluster.Cluster, qop sasl.QOP) {
 		}
 		forger := forger{old: []byte(path), new: []byte("/a-path-that-nobody-had")}
 		o.Dial = forger.dial
-		_, err = nameNode(t, c, o).Layout(t.Context(), path)
+		_, err = bobbintest.NameNode(t, c, o).Layout(t.Context(), path)
 		if forger.changed.Load() == 0 {
 			t.Error("the answer was not changed on its way")
 		}
@@ -149,18 +148,4 @@ func (c forged) Read(b []byte) (int, error) {
 		copy(b, bytes.ReplaceAll(b[:n], c.forger.old, c.forger.new))
 	}
 	return n, err
-}
-
-func nameNode(t *testing.T, c *cluster.Cluster, o yarnrpc.Options) *hdfs.NameNode {
-	t.Helper()
-	conn, err := yarnrpc.Dial(t.Context(), c.NameNodeAddress(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := conn.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return hdfs.NewNameNode(conn)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -106,13 +107,7 @@ func newBearer(t *testing.T, c *cluster.Cluster, token *creds.Token) *yarnclient
 		t.Fatal(err)
 	}
 	o.RPC.Token = creds.Fixed(token)
-	client := yarnclient.New(o)
-	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return client
+	return bobbintest.Closing(t, yarnclient.New(o))
 }
 
 // refused reports whether the ResourceManager said no.

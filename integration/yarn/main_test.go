@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
@@ -54,25 +55,13 @@ func newClient(t *testing.T, c *cluster.Cluster, user string) *yarnclient.Client
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := yarnclient.New(o)
-	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return client
+	return bobbintest.Closing(t, yarnclient.New(o))
 }
 
 // newFS opens a file system that ends with the test.
 func newFS(t *testing.T, o dfs.Options) *dfs.FS {
 	t.Helper()
-	f := dfs.New(o)
-	t.Cleanup(func() {
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return f
+	return bobbintest.Closing(t, dfs.New(o))
 }
 
 // java runs one of Hadoop's own commands.

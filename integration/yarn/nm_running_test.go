@@ -369,18 +369,13 @@ func TestANodeManagerThatDiesLeavesNoCallUnexplained(t *testing.T) {
 	containers, tokens := m.allocate(t, 1)
 	it := containers[0]
 	var writes atomic.Int32
-	nodes := nmclient.New(nmclient.Options{
+	nodes := bobbintest.Closing(t, nmclient.New(nmclient.Options{
 		RPC: yarnrpc.Options{MaxIdle: -1, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := new(net.Dialer).DialContext(ctx, network, address)
 			return told{conn, &writes}, err
 		}},
 		Policy: yarnrpc.Policy{MaxWait: 2 * time.Second, BaseDelay: 200 * time.Millisecond, MaxDelay: time.Second},
-	})
-	t.Cleanup(func() {
-		if err := nodes.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	}))
 	nodes.SetTokens(tokens)
 	const command = "sleep 5401.25"
 	if err := nodes.Start(t.Context(), it, run("exec "+command)); err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -48,13 +49,7 @@ func nameNode(t *testing.T, c *cluster.Cluster, user string, token *creds.Token)
 	if token != nil {
 		o.Token = creds.Fixed(token)
 	}
-	proxy := yarnrpc.NewProxy([]string{c.NameNodeAddress()}, o, yarnrpc.Policy{})
-	t.Cleanup(func() {
-		if err := proxy.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return hdfs.NewNameNode(proxy)
+	return hdfs.NewNameNode(bobbintest.Closing(t, yarnrpc.NewProxy([]string{c.NameNodeAddress()}, o, yarnrpc.Policy{})))
 }
 
 func TestTheNameNodeOfAnOpenClusterIssuesNoDelegationTokens(t *testing.T) {

@@ -71,16 +71,10 @@ func launchFleet(t *testing.T, client *resourcetracker.Client, version string) *
 
 func trackerClient(t *testing.T, c *cluster.Cluster) *resourcetracker.Client {
 	t.Helper()
-	client := resourcetracker.New(resourcetracker.Options{
+	return bobbintest.Closing(t, resourcetracker.New(resourcetracker.Options{
 		Addresses: []string{confOf(t, c).Get("yarn.resourcemanager.resource-tracker.address")},
 		RPC:       yarnrpc.Options{User: yarnrpc.UserInformation{Effective: me(t)}},
-	})
-	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return client
+	}))
 }
 
 // simulated counts the nodes that the ResourceManager's REST knows to be of the fleet, by
