@@ -1,0 +1,45 @@
+package tokenmanager
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+)
+
+// Config is what a Manager is told.
+type Config struct {
+	// RenewalRatio is security.delegation.tokens.renewal.time-ratio, 0.75: tokens are
+	// obtained anew after this part of what is left of their life.
+	RenewalRatio float64
+	// RetryBackoff is security.delegation.tokens.renewal.retry.backoff, 1 h: the longest
+	// pause after a try that has failed. Less is taken where the tokens end soon.
+	RetryBackoff time.Duration
+	// Principal is who the provider logs in as, for logs.
+	Principal string
+}
+
+// Configured gives a Config with what options decide; Principal is the caller's to fill
+// in.
+func Configured(c config.Config) Config {
+	return Config{
+		RenewalRatio: c.Fraction(config.DelegationTokensRenewalRatio),
+		RetryBackoff: c.Duration(config.DelegationTokensRetryBackoff),
+	}
+}
+
+// Validate reports everything that is wrong with a Config.
+func (c Config) Validate() error {
+	var faults []error
+	if !(c.RenewalRatio > 0 && c.RenewalRatio < 1) { // nor NaN
+		faults = append(faults, fmt.Errorf("%s is %v: it must be between 0 and 1", config.DelegationTokensRenewalRatio, c.RenewalRatio))
+	}
+	if c.RetryBackoff <= 0 {
+		faults = append(faults, fmt.Errorf("%s is %v: it must be positive", config.DelegationTokensRetryBackoff, c.RetryBackoff))
+	}
+	if len(faults) > 0 {
+		return fmt.Errorf("configure token manager: %w", errors.Join(faults...))
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package tokenmanager
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+)
+
+// logStep tells people what became of the tokens. What is obtained is a line a day, what
+// fails one for each try.
+func (m *Manager) logStep(event Event, effects []Effect) {
+	m.logger.WithFields(logrus.Fields{"event": fmt.Sprintf("%T", event), "effects": len(effects)}).Debug("event")
+	for _, effect := range effects {
+		switch e := effect.(type) {
+		case Install:
+			m.logger.WithFields(logrus.Fields{
+				"tokens": len(e.Tokens.Tokens), "ends": stamp(e.Ends), "principal": m.config.Principal,
+			}).Info("delegation tokens obtained")
+		case TellFailure:
+			m.logFailure(e)
+		case TellEnd:
+			m.logEnd(e)
+		case Obtain, Usable, Wake:
+		}
+	}
+}
+
+func (m *Manager) logFailure(e TellFailure) {
+	log := m.logger.WithError(e.Err).WithFields(logrus.Fields{
+		"principal": m.config.Principal, "ends": stamp(e.Ends), "again": stamp(e.Again),
+	})
+	if e.Ended {
+		log.Error("delegation tokens cannot be obtained, and there are none that live")
+		return
+	}
+	log.Warn("delegation tokens cannot be obtained")
+}
+
+func (m *Manager) logEnd(e TellEnd) {
+	log := m.logger.WithFields(logrus.Fields{
+		"service": e.Service, "ends": stamp(e.Ends),
+		"remedy": fmt.Sprintf("start it with a keytab: %s, %s", config.KerberosKeytab, config.KerberosPrincipal),
+	})
+	if e.Ended {
+		log.Error("delegation token has ended, and what needs it fails from now on")
+		return
+	}
+	log.Warn("delegation token will end, and the application die with it")
+}
+
+// stamp writes a time as logs have it, without what is below a second; "none" for zero.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "none"
+	}
+	return t.Local().Format(time.RFC3339)
+}

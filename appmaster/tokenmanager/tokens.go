@@ -1,0 +1,61 @@
+package tokenmanager
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
+)
+
+// Obtained are new tokens.
+type Obtained struct {
+	// Credentials are the tokens, by their services. Nil: there are none.
+	Credentials *creds.Credentials
+	// Ends is when the first of them ends unless it is obtained anew; zero: there are
+	// none.
+	Ends time.Time
+}
+
+func (o Obtained) empty() bool { return o.Credentials == nil || len(o.Credentials.Tokens) == 0 }
+
+// life is that of a token: YARN renews it again and again until it ends for good.
+type life struct {
+	service      string
+	issued, ends time.Time // zero: there is no token
+}
+
+// shortest is the life of the token that ends first. An error tells of tokens that do
+// not tell; the others count.
+func shortest(c *creds.Credentials) (life, error) {
+	var first life
+	var faults []error
+	for _, alias := range slices.Sorted(maps.Keys(c.Tokens)) {
+		token := c.Tokens[alias]
+		about, err := identifier.DecodeDelegation(token)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("read end of %v: %w", token, err))
+			continue
+		}
+		if first.ends.IsZero() || about.Max.Before(first.ends) {
+			first = life{service: token.Service, issued: about.Issued, ends: about.Max}
+		}
+	}
+	return first, errors.Join(faults...)
+}
+
+// replaced is old with new tokens in place of those of the same services. The tokens are
+// shared, the rest is not.
+func replaced(old, with *creds.Credentials) *creds.Credentials {
+	merged := creds.New()
+	for alias, token := range old.Tokens {
+		if with.Select(token.Kind, token.Service) == nil {
+			merged.Tokens[alias] = token
+		}
+	}
+	merged.AddAll(with)
+	return merged
+}
