@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"sync/atomic"
 
 	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/internal/control"
@@ -14,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskhost"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
 // runTaskHost runs the tasks of one job for the TaskExecutor at the other end of
@@ -28,11 +30,17 @@ func runTaskHost(conn net.Conn) int {
 				return taskhost.Surroundings{}, err
 			}
 			log = file
-			files, err := dfs.Carried(start.HadoopConf, start.User, logger)
+			var tokens heldTokens
+			if err := tokens.update(start.Tokens); err != nil {
+				return taskhost.Surroundings{}, err
+			}
+			files, err := dfs.Carried(dfs.Handed{
+				HadoopConf: start.HadoopConf, User: start.User, Credentials: tokens.Load, Logger: logger,
+			})
 			if err != nil {
 				return taskhost.Surroundings{}, err
 			}
-			return taskhost.Surroundings{Files: files, CloseFiles: files.Close, Logger: logger}, nil
+			return taskhost.Surroundings{Files: files, CloseFiles: files.Close, UpdateTokens: tokens.update, Logger: logger}, nil
 		},
 		Stdout:         os.Stdout,
 		SetMemoryLimit: func(bytes int64) { debug.SetMemoryLimit(bytes) },
@@ -42,6 +50,27 @@ func runTaskHost(conn net.Conn) int {
 		return fail(err)
 	}
 	return exitOK
+}
+
+// heldTokens are the tokens by which a task host opens connections to HDFS. They may be
+// replaced at any time, from any goroutine.
+type heldTokens struct {
+	atomic.Pointer[creds.Credentials]
+}
+
+// update takes over what creds.Credentials.Marshal gave; nothing means that there are no
+// tokens.
+func (h *heldTokens) update(marshalled msg.Secret) error {
+	if len(marshalled) == 0 {
+		h.Store(nil)
+		return nil
+	}
+	tokens, err := creds.Parse(marshalled)
+	if err != nil {
+		return err
+	}
+	h.Store(tokens)
+	return nil
 }
 
 // ownProgram makes the tasks of the jobs that are registered in this process.

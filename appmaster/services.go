@@ -17,6 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarndriver"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -35,6 +36,7 @@ type services struct {
 	logger    logrus.FieldLogger
 	files     *dfs.FS
 	job       stagedJob
+	tokens    *tokenmanager.Manager
 	clients   *yarndriver.Clients
 	component *Component
 	roles     *rolerpc.Server
@@ -52,7 +54,7 @@ func startServices(ctx context.Context, start time.Time, env environment, logger
 			err = errors.Join(err, s.close())
 		}
 	}()
-	if s.files, err = dfs.Carried(env.launch.HadoopConf, env.launch.User, logger); err != nil {
+	if s.files, err = dfs.Carried(env.handed(logger)); err != nil {
 		return nil, err
 	}
 	if s.job, err = readJob(ctx, s.files, env.launch.StagingDir); err != nil {
@@ -74,6 +76,9 @@ func startServices(ctx context.Context, start time.Time, env environment, logger
 	}
 	token := pki.NewToken()
 	if err = s.announce(ctx, start, front.Authority(), token); err != nil {
+		return nil, err
+	}
+	if s.tokens, err = s.manageTokens(); err != nil {
 		return nil, err
 	}
 	driver, err := s.connect(authority)
@@ -132,7 +137,7 @@ func (s *services) connect(authority *pki.Authority) (attemptDriver, error) {
 	if s.clients, err = yarndriver.Connect(env.hadoop, env.container.Attempt, env.credentials, s.logger); err != nil {
 		return nil, err
 	}
-	launcher, err := newWorkerLauncher(env, authority, s.rolesAt.Addr().String())
+	launcher, err := newWorkerLauncher(env, authority, s.rolesAt.Addr().String(), s.tokens.Current)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +182,15 @@ func (s *services) run(ctx context.Context) (dispatcher.Outcome, error) {
 	serving, stopServing := context.WithCancel(running)
 	defer stopServing()
 	served := make(chan struct{})
-	group.Go(func() error { return s.component.Run(running) })
+	group.Go(func() error { return s.tokens.Run(running) })
+	group.Go(func() error {
+		// Workers that start with dead tokens are of no use. Until then YARN is told
+		// nothing, and knows after how long to give this attempt up.
+		if err := s.tokens.Ready(running); err != nil {
+			return err
+		}
+		return s.component.Run(running)
+	})
 	group.Go(func() error { return s.roles.Serve(s.rolesAt) })
 	group.Go(func() error {
 		defer close(served)

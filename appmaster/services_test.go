@@ -91,6 +91,9 @@ func runServices(t *testing.T, ctx context.Context, w *workers, content *dataflo
 	if err := s.announce(ctx, time.Now(), front.Authority(), token); err != nil {
 		t.Fatal(err)
 	}
+	if s.tokens, err = s.manageTokens(); err != nil {
+		t.Fatal(err)
+	}
 	if err := s.wire(w, authority); err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +221,7 @@ func TestHDFSAndYARNMayBeAwayAtTheEnd(t *testing.T) {
 	}
 	l.Close() // nobody answers there
 	conf := "<configuration><property><name>fs.defaultFS</name><value>hdfs://" + l.Addr().String() + "</value></property></configuration>"
-	away, err := dfs.Carried([]byte(conf), "alice", quiet())
+	away, err := dfs.Carried(dfs.Handed{HadoopConf: []byte(conf), User: "alice", Logger: quiet()})
 	if err != nil {
 		t.Fatal(err)
 	}

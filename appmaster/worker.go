@@ -39,12 +39,16 @@ func workerSpec(c config.Config) resourcemanager.WorkerResourceSpec {
 type workerLauncher struct {
 	env       environment
 	authority *pki.Authority
-	address   string // of the role RPC
+	address   string                    // of the role RPC
+	tokens    func() *creds.Credentials // what the worker's tasks need for HDFS
 	resources map[string]records.LocalResource
 }
 
-func newWorkerLauncher(env environment, authority *pki.Authority, address string) (*workerLauncher, error) {
-	l := &workerLauncher{env: env, authority: authority, address: address, resources: make(map[string]records.LocalResource)}
+func newWorkerLauncher(env environment, authority *pki.Authority, address string, tokens func() *creds.Credentials) (*workerLauncher, error) {
+	l := &workerLauncher{
+		env: env, authority: authority, address: address, tokens: tokens,
+		resources: make(map[string]records.LocalResource),
+	}
 	for link, staged := range map[string]launch.Resource{
 		launch.BobbinLink: env.launch.Bobbin, launch.ProgramLink: env.launch.Program,
 	} {
@@ -85,11 +89,12 @@ func (l *workerLauncher) launch(id records.ContainerID, node records.NodeID, spe
 	}
 	maps.Copy(environment, l.env.config.Under(config.ContainerWorkerEnv))
 	environment[launch.Variable] = encoded
-	held := creds.Credentials{Secrets: map[string][]byte{launch.SecretCredentials: secret}}
+	held := creds.Credentials{Tokens: l.tokens().Tokens, Secrets: map[string][]byte{launch.SecretCredentials: secret}}
 	return records.ContainerLaunchContext{
 		LocalResources: l.resources,
 		Environment:    environment,
 		Commands:       []string{workerCommand},
 		Tokens:         held.Marshal(),
+		ACLs:           launch.ACLs(l.env.config),
 	}, nil
 }

@@ -17,6 +17,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
+// hdfsToken is what a worker's tasks need.
+var hdfsToken = &creds.Token{
+	Kind: creds.KindHDFSDelegation, Service: "ha-hdfs:ns", Identifier: []byte("for alice"), Password: []byte("password of the token"),
+}
+
 func launchWorker(t *testing.T, options map[string]string) records.ContainerLaunchContext {
 	t.Helper()
 	env := testEnvironment(t, "hdfs://nn:8020/staging")
@@ -29,7 +34,9 @@ func launchWorker(t *testing.T, options map[string]string) records.ContainerLaun
 	if err != nil {
 		t.Fatal(err)
 	}
-	launcher, err := newWorkerLauncher(env, authority, "127.0.0.1:4711")
+	tokens := creds.New()
+	tokens.Tokens["nn"] = hdfsToken
+	launcher, err := newWorkerLauncher(env, authority, "127.0.0.1:4711", func() *creds.Credentials { return tokens })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +57,9 @@ func TestSecretsOfAWorkerAreInItsCredentialsOnly(t *testing.T) {
 	held, err := creds.Parse(made.Tokens)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if got := held.Tokens["nn"]; len(held.Tokens) != 1 || got == nil || string(got.Password) != string(hdfsToken.Password) {
+		t.Errorf("the worker holds %v, want the token for HDFS alone", held)
 	}
 	secret := held.Secrets[launch.SecretCredentials]
 	identity, err := pki.ParsePEM(secret)
@@ -80,6 +90,9 @@ func TestSecretsOfAWorkerAreInItsCredentialsOnly(t *testing.T) {
 	} {
 		if strings.Contains(text, key) || strings.Contains(text, "PRIVATE KEY") {
 			t.Errorf("%s holds the private key", place)
+		}
+		if strings.Contains(text, string(hdfsToken.Password)) {
+			t.Errorf("%s holds the token's password", place)
 		}
 	}
 }

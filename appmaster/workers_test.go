@@ -91,8 +91,9 @@ type workers struct {
 	broken chan error // ends Run
 	joined sync.WaitGroup
 
-	confirm    func(context.Context) error // what YARN says to Confirm; nil: nothing
-	deregister func(context.Context) error // and to Deregister
+	tokens     func(what string, tokens msg.Secret) // hears what hosts are given; nil: nobody
+	confirm    func(context.Context) error          // what YARN says to Confirm; nil: nothing
+	deregister func(context.Context) error          // and to Deregister
 
 	mu      sync.Mutex // guards what follows
 	journal []string
@@ -219,7 +220,7 @@ func (w *workers) serve(ctx context.Context, id ids.ResourceID, spec resourceman
 		Resource: id, Node: "127.0.0.1", Slots: spec.Slots, VCores: spec.VCores,
 		Programs: map[string]string{programHash: "program"}, IDs: ids.Random(), Options: taskexecutor.OptionsFrom(config.Config{}),
 	}, taskexecutor.Environment{
-		Roles: roles, Hosts: hosts{w.files}, Instructions: msg.StartHost{ListenHost: "127.0.0.1"}, Logger: quiet(),
+		Roles: roles, Hosts: hosts{w.files, w.tokens}, Instructions: msg.StartHost{ListenHost: "127.0.0.1"}, Logger: quiet(),
 	})
 	if err != nil {
 		return err
@@ -228,7 +229,10 @@ func (w *workers) serve(ctx context.Context, id ids.ResourceID, spec resourceman
 }
 
 // hosts starts task hosts as goroutines.
-type hosts struct{ files filesystem.FileSystem }
+type hosts struct {
+	files  filesystem.FileSystem
+	tokens func(what string, tokens msg.Secret)
+}
 
 type host struct {
 	near  net.Conn
@@ -249,8 +253,13 @@ func (h hosts) Start(ctx context.Context, _ taskexecutor.HostSpec) (taskexecutor
 		defer end()
 		started.ended <- taskhost.Run(ctx, control.New(far), taskhost.Options{
 			Program: program{}, Stdout: io.Discard,
-			Open: func(msg.StartHost) (taskhost.Surroundings, error) {
-				return taskhost.Surroundings{Files: h.files, CloseFiles: func() error { return nil }, Logger: quiet()}, nil
+			Open: func(start msg.StartHost) (taskhost.Surroundings, error) {
+				open := taskhost.Surroundings{Files: h.files, CloseFiles: func() error { return nil }, Logger: quiet()}
+				if h.tokens != nil {
+					h.tokens("starts", start.Tokens)
+					open.UpdateTokens = func(tokens msg.Secret) error { h.tokens("gets", tokens); return nil }
+				}
+				return open, nil
 			},
 		})
 	}()

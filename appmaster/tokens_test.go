@@ -1,0 +1,109 @@
+package appmaster
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
+	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+)
+
+// issuer is a provider that gives the tokens that a test hands it.
+type issuer chan string
+
+func (i issuer) Obtain(ctx context.Context) (tokenmanager.Obtained, error) {
+	select {
+	case text := <-i:
+		c := creds.New()
+		c.Tokens["ns"] = &creds.Token{Kind: creds.KindHDFSDelegation, Service: "ns", Password: []byte(text)}
+		return tokenmanager.Obtained{Credentials: c, Ends: time.Now()}, nil // to be asked again soon
+	case <-ctx.Done():
+		return tokenmanager.Obtained{}, context.Cause(ctx)
+	}
+}
+
+// held are files that nobody can read before they are released.
+type held struct {
+	*dataflowtest.Files
+	released chan struct{}
+}
+
+func (h held) Open(ctx context.Context, uri string) (filesystem.File, error) {
+	select {
+	case <-h.released:
+		return h.Files.Open(ctx, uri)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// TestNewTokensReachEveryTaskHost follows them from the login to the processes that read
+// files. It would catch one on their way that drops them, and a host that is started in
+// place of another with the tokens of that time.
+func TestNewTokensReachEveryTaskHost(t *testing.T) {
+	t.Parallel()
+	files := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n", "/in/b": "x\n"})
+	slow := held{files, make(chan struct{})}
+	c := startCluster(t, dispatcher.Attached, files)
+	told := make(chan string, 64)
+	c.workers.files = slow
+	c.workers.tokens = func(what string, tokens msg.Secret) {
+		text := "none"
+		if tokens != nil {
+			parsed, err := creds.Parse(tokens)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			text = string(parsed.Tokens["ns"].Password)
+		}
+		told <- what + " " + text
+	}
+	expect := func(want string, times int) {
+		t.Helper()
+		for range times {
+			select {
+			case got := <-told:
+				if got != want {
+					t.Errorf("a host %s, want one that %s", got, want)
+				}
+			case <-time.After(time.Minute):
+				t.Fatalf("no host %s", want)
+			}
+		}
+	}
+
+	provider := make(issuer)
+	manager, err := tokenmanager.New(tokenmanager.Config{RenewalRatio: 0.75, RetryBackoff: time.Hour},
+		provider, creds.New(), c.ResourceManager.UpdateTokens, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- manager.Run(ctx) }()
+	defer func() {
+		end()
+		<-ended
+	}()
+
+	c.submit(t, planned(t, files, "/in", nil))
+	expect("starts none", 2)
+	provider <- "first"
+	if err := manager.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	expect("gets first", 2)
+	c.workers.kill("w1")
+	// The other's tasks are restarted in the host that it has.
+	expect("starts first", 1)
+	close(slow.released)
+	if result := c.result(t); result.Status != msg.JobFinished {
+		t.Errorf("job is %s with failure %v, want FINISHED", result.Status, result.Failure)
+	}
+}
