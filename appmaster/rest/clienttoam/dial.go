@@ -1,0 +1,115 @@
+package clienttoam
+
+import (
+	"bufio"
+	"context"
+	"crypto/hmac"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+)
+
+// ErrUnproven says that who answers did not prove to be the ApplicationMaster.
+var ErrUnproven = errors.New("the ApplicationMaster did not prove itself")
+
+const (
+	// probe asks for something that is the same for everybody.
+	probe = "/config"
+	// maxAnswer bounds the answer to it, in bytes: the headers alone.
+	maxAnswer = 16 << 10
+	// dialTime bounds Dial, as http.Transport dials without the deadline of its
+	// request.
+	dialTime = 30 * time.Second
+)
+
+// Dial connects to the ApplicationMaster at host:port. Once it returns, both
+// ends have proven themselves, and requests may be sent as they are. The error
+// is ErrNoKey where the ApplicationMaster is not ready, ErrUnproven where it
+// did not take the proof or did not give its own, ErrRefused where it did and
+// has no name for the user.
+func Dial(ctx context.Context, address string, token *creds.Token) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	plain, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	conn := tls.Client(plain, &tls.Config{
+		MinVersion:         tls.VersionTLS13,
+		InsecureSkipVerify: true, // the proof takes the certificate's place
+	})
+	if err := introduce(ctx, conn, address, token); err != nil {
+		_ = plain.Close() // the fault is told already
+		return nil, fmt.Errorf("prove to %s who we are: %w", address, err)
+	}
+	return conn, nil
+}
+
+// introduce exchanges the proofs on a new connection.
+func introduce(ctx context.Context, conn *tls.Conn, address string, token *creds.Token) error {
+	if err := conn.HandshakeContext(ctx); err != nil {
+		return err
+	}
+	past := time.Unix(1, 0)
+	stop := context.AfterFunc(ctx, func() { _ = conn.NetConn().SetDeadline(past) }) // on an open connection it does not fail
+	status, answer, err := exchange(ctx, conn, address, token)
+	if !stop() {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	state := conn.ConnectionState()
+	want, err := prove(token.Password, server, &state)
+	if err != nil {
+		return err
+	}
+	got, err := decode(answer, proofParam)
+	switch {
+	case err == nil && hmac.Equal(got, want) && status == http.StatusOK:
+		return nil
+	case err == nil && hmac.Equal(got, want):
+		return fmt.Errorf("%w: the ApplicationMaster takes it and answers with status %d: does a rule of hadoop.security.auth_to_local give you a name?", ErrRefused, status)
+	case status == http.StatusServiceUnavailable:
+		return ErrNoKey
+	case status == http.StatusUnauthorized:
+		return fmt.Errorf("%w: it refuses the token of YARN, which may be for an earlier attempt", ErrUnproven)
+	}
+	return fmt.Errorf("%w: it answers with status %d and without the proof that only it can make: somebody may sit in between", ErrUnproven, status)
+}
+
+// exchange sends the client's proof, and gives what was answered, which proves
+// nothing yet.
+func exchange(ctx context.Context, conn *tls.Conn, address string, token *creds.Token) (status int, answer string, err error) {
+	state := conn.ConnectionState()
+	own, err := prove(token.Password, client, &state)
+	if err != nil {
+		return 0, "", err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodHead, "https://"+address+probe, http.NoBody)
+	if err != nil {
+		return 0, "", err
+	}
+	request.Header.Set("Authorization", credentials{token.Identifier, own}.header())
+	if err := request.Write(conn); err != nil {
+		return 0, "", err
+	}
+	reader := bufio.NewReader(io.LimitReader(conn, maxAnswer))
+	response, err := http.ReadResponse(reader, request)
+	if err != nil {
+		return 0, "", fmt.Errorf("%w: %w", ErrUnproven, err)
+	}
+	if err := response.Body.Close(); err != nil { // empty, as HEAD's always is
+		return 0, "", err
+	}
+	if reader.Buffered() > 0 {
+		return 0, "", fmt.Errorf("%w: it answers more than it was asked", ErrUnproven)
+	}
+	return response.StatusCode, response.Header.Get(AnswerHeader), nil
+}

@@ -1,0 +1,109 @@
+package clienttoam
+
+import (
+	"crypto/hmac"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"hash"
+	"strings"
+	"sync/atomic"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+var (
+	// ErrNoKey says that YARN has not given the ApplicationMaster its key, or
+	// not yet.
+	ErrNoKey = errors.New("the ApplicationMaster does not have the key for YARN's tokens yet")
+	// ErrRefused says that a client did not prove that a token is his.
+	ErrRefused = errors.New("token of YARN is refused")
+)
+
+// AlgorithmKey is Hadoop's property that names how tokens' passwords are made;
+// since Hadoop 3.5.
+const AlgorithmKey = "hadoop.security.secret-manager.key-generator.algorithm"
+
+// Verifier checks the proofs of clients for one attempt of an application. It
+// may be used from any goroutine.
+type Verifier struct {
+	attempt records.ApplicationAttemptID
+	hash    func() hash.Hash
+	key     atomic.Pointer[[]byte]
+}
+
+// NewVerifier makes a Verifier for an attempt. algorithm is the value of
+// AlgorithmKey; empty: HmacSHA1, as Hadoop has always had it.
+func NewVerifier(attempt records.ApplicationAttemptID, algorithm string) (*Verifier, error) {
+	v := &Verifier{attempt: attempt}
+	switch strings.ToLower(algorithm) {
+	case "", "hmacsha1":
+		v.hash = sha1.New
+	case "hmacsha256":
+		v.hash = sha256.New
+	case "hmacsha384":
+		v.hash = sha512.New384
+	case "hmacsha512":
+		v.hash = sha512.New
+	default:
+		return nil, fmt.Errorf("%s is %q: want HmacSHA1, HmacSHA256, HmacSHA384 or HmacSHA512", AlgorithmKey, algorithm)
+	}
+	return v, nil
+}
+
+// SetKey tells the key that YARN gave with the registration. An empty one
+// changes nothing: YARN gives none on open clusters, nor to an attempt that it
+// has registered already.
+func (v *Verifier) SetKey(key []byte) {
+	if len(key) > 0 {
+		v.key.Store(&key)
+	}
+}
+
+// Verify checks the Authorization that a client sent on a connection. It gives
+// the name that YARN knows the client by, a principal or a user's name, and the
+// value of AnswerHeader. The error is one of ErrNoKey and ErrRefused.
+func (v *Verifier) Verify(authorization string, on *tls.ConnectionState) (name, answer string, err error) {
+	sent, err := parseCredentials(authorization)
+	if err != nil {
+		return "", "", fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	key := v.key.Load()
+	if key == nil {
+		return "", "", ErrNoKey
+	}
+	password := v.password(*key, sent.identifier)
+	want, err := prove(password, client, on)
+	if err != nil {
+		return "", "", fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	about, err := identifier.DecodeClientToAM(&creds.Token{Kind: creds.KindClientToAM, Identifier: sent.identifier})
+	switch {
+	case err != nil:
+		return "", "", fmt.Errorf("%w: %w", ErrRefused, err)
+	case about.Attempt != v.attempt: // has another key
+		return "", "", fmt.Errorf("%w: it is for %s and this is %s: ask YARN for the application's report again", ErrRefused, about.Attempt, v.attempt)
+	case !hmac.Equal(sent.proof, want):
+		return "", "", fmt.Errorf("%w: the proof does not fit the token and this connection", ErrRefused)
+	case about.Client == "":
+		return "", "", fmt.Errorf("%w: it names nobody", ErrRefused)
+	}
+	own, err := prove(password, server, on)
+	if err != nil {
+		return "", "", fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return about.Client, proofParam + encode(own), nil
+}
+
+// password is what YARN gave the client with the token
+// (SecretManager#createPassword).
+func (v *Verifier) password(key, identifier []byte) []byte {
+	mac := hmac.New(v.hash, key)
+	mac.Write(identifier)
+	return mac.Sum(nil)
+}
