@@ -17,6 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarndriver"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
 	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
@@ -81,18 +82,20 @@ func startServices(ctx context.Context, start time.Time, env environment, logger
 	if s.tokens, err = s.manageTokens(); err != nil {
 		return nil, err
 	}
-	driver, err := s.connect(authority)
+	endpoint, err := doors(ctx, env, logger)
+	if err != nil {
+		return nil, err
+	}
+	driver, err := s.connect(authority, endpoint.ClientToAM)
 	if err != nil {
 		return nil, err
 	}
 	if err = s.wire(driver, authority); err != nil { //nolint:contextcheck // the role server lives as long as the process
 		return nil, err
 	}
-	behind := proxies(ctx, env.hadoop, env.host, logger)
-	s.rest = rest.New(rest.Config{
-		TLS: front.RESTServerTLS(), Token: token, Proxies: behind,
-		Version: version.Text(), Revision: version.Revision(),
-	}, gateway{s.component}, logger)
+	endpoint.TLS, endpoint.Token = front.RESTServerTLS(), token
+	endpoint.Version, endpoint.Revision = version.Text(), version.Revision()
+	s.rest = rest.New(endpoint, gateway{s.component}, logger)
 	return s, nil
 }
 
@@ -130,8 +133,9 @@ func (s *services) announce(ctx context.Context, start time.Time, authority []by
 	return s.files.WriteFile(ctx, uri, content, 0o600)
 }
 
-// connect makes the driver that gets workers from YARN.
-func (s *services) connect(authority *pki.Authority) (attemptDriver, error) {
+// connect makes the driver that gets workers from YARN, and hands the key for
+// clients on that it gets there; to nobody where users is nil.
+func (s *services) connect(authority *pki.Authority, users *clienttoam.Verifier) (attemptDriver, error) {
 	env := s.env
 	var err error
 	if s.clients, err = yarndriver.Connect(env.hadoop, env.container.Attempt, env.credentials, s.logger); err != nil {
@@ -141,7 +145,7 @@ func (s *services) connect(authority *pki.Authority) (attemptDriver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return yarndriver.New(yarndriver.Config{
+	driver := yarndriver.Config{
 		ResourceManager: s.clients.ResourceManager,
 		NodeManagers:    s.clients.NodeManagers,
 		Registration:    yarndriver.RegistrationAt(env.host, s.restAt.Addr().(*net.TCPAddr).Port),
@@ -149,7 +153,11 @@ func (s *services) connect(authority *pki.Authority) (attemptDriver, error) {
 		Launch:          launcher.launch,
 		Heartbeat:       env.config.Duration(config.YarnHeartbeatInterval),
 		RequestInterval: env.config.Duration(config.YarnContainerRequestInterval),
-	}, s.logger)
+	}
+	if users != nil {
+		driver.ClientToAMKey = users.SetKey
+	}
+	return yarndriver.New(driver, s.logger)
 }
 
 // wire makes the roles and what leads to them.

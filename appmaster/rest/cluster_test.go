@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -122,7 +121,7 @@ func begin(t *testing.T, task func(*worker, ids.ExecutionAttemptID)) (*miniature
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- m.Run(ctx) }()
-	server := rest.New(rest.Config{Proxies: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}, m, logger)
+	server := rest.New(rest.Config{}, m, logger)
 	web := httptest.NewServer(server.Unguarded())
 	t.Cleanup(func() {
 		web.Close()

@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"errors"
+	"io"
 	"log"
 	"net"
 	"strings"
@@ -19,6 +20,9 @@ const (
 	// maxSilent bounds the connections that have not said a byte; more are not
 	// accepted meanwhile.
 	maxSilent = 256
+	// maxConnections bounds all connections, so that whoever opens many takes no
+	// descriptors from the rest of the process; more wait to be accepted.
+	maxConnections = 1024
 	// descriptorWait is the pause after a connection for which there was no file
 	// descriptor or memory.
 	descriptorWait = 100 * time.Millisecond
@@ -33,6 +37,7 @@ type entrance struct {
 	secure   *queue
 	plain    *queue
 	silent   chan struct{} // a place for each connection that has said nothing
+	open     chan struct{} // a place for each connection
 	waiting  sync.WaitGroup
 }
 
@@ -43,6 +48,7 @@ func newEntrance(l net.Listener) *entrance {
 		secure:   &queue{address: l.Addr(), connections: make(chan net.Conn), closed: closed},
 		plain:    &queue{address: l.Addr(), connections: make(chan net.Conn), closed: closed},
 		silent:   make(chan struct{}, maxSilent),
+		open:     make(chan struct{}, maxConnections),
 	}
 }
 
@@ -53,21 +59,25 @@ func (e *entrance) run(ctx context.Context) error {
 	defer e.waiting.Wait()
 	defer cancel()
 	for {
-		select {
-		case e.silent <- struct{}{}:
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		for _, places := range []chan struct{}{e.open, e.silent} {
+			select {
+			case places <- struct{}{}:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
 		}
 		conn, err := e.listener.Accept()
 		if err != nil {
 			<-e.silent
+			<-e.open
 			if passes(err) && pause(ctx, descriptorWait) {
 				continue
 			}
 			return err
 		}
+		counted := &countedConn{Conn: conn, leave: sync.OnceFunc(func() { <-e.open })}
 		e.waiting.Go(func() { // ends with the first byte, or without it in time
-			e.handOver(ctx, conn)
+			e.handOver(ctx, counted)
 			<-e.silent
 		})
 	}
@@ -103,7 +113,7 @@ func (e *entrance) handOver(ctx context.Context, conn net.Conn) {
 	var first [1]byte
 	// Without the deadline the read would fail as well.
 	_ = conn.SetReadDeadline(time.Now().Add(firstByteTime))
-	_, err := conn.Read(first[:])
+	_, err := io.ReadFull(conn, first[:])
 	if !stop() || err != nil || conn.SetReadDeadline(time.Time{}) != nil {
 		_ = conn.Close() // nobody to tell
 		return
@@ -148,6 +158,18 @@ func (q *queue) Accept() (net.Conn, error) {
 // Close leaves the queue to its entrance.
 func (q *queue) Close() error   { return nil }
 func (q *queue) Addr() net.Addr { return q.address }
+
+// countedConn is a connection that has one of a number of places until it is
+// closed.
+type countedConn struct {
+	net.Conn
+	leave func()
+}
+
+func (c *countedConn) Close() error {
+	defer c.leave()
+	return c.Conn.Close()
+}
 
 // begunConn is a connection of which the first bytes are read already.
 type begunConn struct {

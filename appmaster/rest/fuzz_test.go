@@ -20,6 +20,8 @@ func FuzzRequest(f *testing.F) {
 		"GET /jobs/" + string(runningID) + "/result?wait=10s HTTP/1.1\r\nHost: am\r\nAuthorization: Bearer " + token + "\r\n\r\n",
 		"GET /jobs/" + string(failedID) + "/collect/words?cursor=41&wait=9223372036s HTTP/1.1\r\nHost: am\r\n\r\n",
 		"PATCH /v1/jobs/" + string(runningID) + "?mode=cancel HTTP/1.1\r\nHost: am\r\nAuthorization: bearer " + token + "\r\n\r\n",
+		"PUT /jobs/" + string(runningID) + " HTTP/1.1\r\nHost: am\r\nCookie: proxy-user=alice\r\nOrigin: http://rm:8088\r\n\r\n",
+		"GET /config HTTP/1.1\r\nHost: am\r\nAuthorization: ClientToAM token=CgA, proof=AA\r\n\r\n",
 		"DELETE /cluster HTTP/1.0\r\n\r\n",
 		"GET /%2e%2e/jobs/../cluster?a=%zz;b HTTP/1.1\r\nHost: am\r\n\r\n",
 	} {
@@ -37,10 +39,11 @@ func FuzzRequest(f *testing.F) {
 			status int // of every answer, where set
 			owner  bool
 		}{
-			"behind the doors":            {(*Server).Unguarded, "10.0.0.9:1", 0, true},
-			"to the owner's door":         {(*Server).ownerDoor, "10.0.0.9:1", refusedUnless(owner, http.StatusUnauthorized), owner},
-			"to the proxy's door":         {(*Server).proxyDoor, "10.0.0.1:1", 0, false},
-			"to the proxy's door by else": {(*Server).proxyDoor, "10.0.0.9:1", http.StatusForbidden, false},
+			"behind the doors":                            {(*Server).Unguarded, "10.0.0.9:1", 0, true},
+			"to the owner's door":                         {(*Server).secure, "10.0.0.9:1", refusedUnless(owner, http.StatusUnauthorized), owner},
+			"to the proxy's door":                         {(*Server).proxied, "10.0.0.1:1", 0, false},
+			"to the door of a proxy that knows its users": {knowing, "10.0.0.1:1", 0, request.Method == http.MethodPut && strings.EqualFold(request.Header.Get("Origin"), "http://rm:8088")},
+			"to the proxy's door by else":                 {(*Server).proxied, "10.0.0.9:1", http.StatusForbidden, false},
 		} {
 			g := new(fakeGateway)
 			request.RemoteAddr = door.from
@@ -56,6 +59,13 @@ func FuzzRequest(f *testing.F) {
 			checkAnswer(t, name, answer)
 		}
 	})
+}
+
+// knowing is the door of a proxy that tells who asks.
+func knowing(s *Server) http.Handler {
+	s.config.Proxy.Users, s.config.Proxy.Origins = true, []string{"rm:8088"}
+	s.config.Rights = Rights{Owner: "alice", Enforced: true}
+	return s.proxied()
 }
 
 func refusedUnless(allowed bool, status int) int {

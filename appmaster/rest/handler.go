@@ -8,22 +8,12 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/netip"
-	"slices"
 	"strings"
 
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
-)
-
-// access says who may use a route.
-type access int
-
-const (
-	view  access = iota + 1 // looks and changes nothing
-	owner                   // changes something, or gives the user's data away
 )
 
 // route is one method of one path. Its handler parses the request, asks the
@@ -55,67 +45,31 @@ func (s *Server) routes() []route {
 		{"GET /jobs/{job}/status", view, ok, s.jobStatus},
 		{"GET /jobs/{job}/exceptions", view, ok, s.jobExceptions},
 		{"GET /jobs/{job}/execution-result", view, ok, s.executionResult},
-		{"PATCH /jobs/{job}", owner, accepted, s.cancelJob},
-		{"DELETE /cluster", owner, ok, s.shutDown},
-		{"GET /jobs/{job}/result", owner, ok, s.result},
-		{"GET /jobs/{job}/collect/{name}", owner, ok, s.collect},
+		{"PATCH /jobs/{job}", modify, accepted, s.cancelJob},
+		{"PUT /jobs/{job}", modify, accepted, s.cancelJob}, // YARN's proxy passes no other method on but GET
+		{"DELETE /cluster", modify, ok, s.shutDown},
+		{"GET /jobs/{job}/result", own, ok, s.result},
+		{"GET /jobs/{job}/collect/{name}", own, ok, s.collect},
 		{"GET /{$}", view, ok, s.page},
 	}
 }
 
-// ownerDoor answers who shows the token, and everything.
-func (s *Server) ownerDoor() http.Handler {
-	mux := s.mux(func(r route) func(*http.Request) (any, error) { return r.handle })
-	return s.guarded(mux, func(r *http.Request) error {
-		sent, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if !bearer || !s.config.Token.Matches(sent) {
-			return &refusal{http.StatusUnauthorized, "send the cluster's token as \"Authorization: Bearer …\", or look at the cluster through YARN's web proxy"}
-		}
-		return nil
-	})
-}
-
-// proxyDoor answers YARN's proxy, with views.
-func (s *Server) proxyDoor() http.Handler {
-	mux := s.mux(func(r route) func(*http.Request) (any, error) {
-		if r.access == view {
-			return r.handle
-		}
-		return func(*http.Request) (any, error) {
-			return nil, &refusal{http.StatusForbidden, "YARN's web proxy shows the cluster only: use the bobbin command to change it or to fetch results"}
-		}
-	})
-	return s.guarded(mux, func(r *http.Request) error {
-		from, err := netip.ParseAddrPort(r.RemoteAddr)
-		if err != nil || !slices.Contains(s.config.Proxies, from.Addr().Unmap()) {
-			return &refusal{http.StatusForbidden, fmt.Sprintf("plain HTTP is answered to YARN's web proxy only, not to %s: open the application's tracking URL, or use https with the cluster's token", from.Addr().Unmap())}
-		}
-		return nil
-	})
-}
-
-// guarded lets requests through that a check allows.
-func (s *Server) guarded(h http.Handler, check func(*http.Request) error) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		w.Header().Set("Cache-Control", "no-store")
-		if err := check(r); err != nil {
-			if r.TLS != nil {
-				w.Header().Set("WWW-Authenticate", "Bearer")
-			}
-			s.writeError(w, r, err)
-			return
-		}
-		h.ServeHTTP(w, r)
-	})
-}
-
-// mux routes requests to the handlers that pick gives for each route.
-func (s *Server) mux(pick func(route) func(*http.Request) (any, error)) http.Handler {
+// mux routes requests to the handlers of those routes that their caller has the
+// right to.
+func (s *Server) mux() http.Handler {
 	mux := http.NewServeMux()
-	for _, r := range s.routes() {
-		method, path, _ := strings.Cut(r.pattern, " ")
-		h := s.handler(r.status, pick(r))
+	for _, route := range s.routes() {
+		method, path, _ := strings.Cut(route.pattern, " ")
+		h := s.handler(route.status, func(r *http.Request) (any, error) {
+			c := callerOf(r.Context())
+			if err := s.permit(r, c, route.access); err != nil {
+				return nil, err
+			}
+			if route.access != view {
+				s.logger.WithFields(logrus.Fields{"method": r.Method, "path": r.URL.Path, "caller": c.String()}).Debug("request is permitted")
+			}
+			return route.handle(r)
+		})
 		mux.Handle(method+" "+path, h)
 		mux.Handle(method+" /v1"+path, h)
 	}

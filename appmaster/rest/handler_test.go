@@ -158,7 +158,7 @@ func newServer(g Gateway) *Server {
 	logger.SetOutput(io.Discard)
 	return New(Config{
 		Token:   pki.TokenOf(token),
-		Proxies: []netip.Addr{netip.MustParseAddr("10.0.0.1")},
+		Proxy:   Proxy{Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")}},
 		Version: "0.1.0", Revision: "abc1234",
 	}, g, logger)
 }
@@ -168,7 +168,7 @@ func ask(g Gateway, method, path string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(method, path, nil)
 	r.Header.Set("Authorization", "Bearer "+token)
-	newServer(g).ownerDoor().ServeHTTP(w, r)
+	newServer(g).secure().ServeHTTP(w, r)
 	return w
 }
 
@@ -332,7 +332,7 @@ func TestOwnerDoorAsksForTheToken(t *testing.T) {
 			w := httptest.NewRecorder()
 			r := httptest.NewRequest(http.MethodGet, "https://cluster/jobs", nil)
 			r.Header.Set("Authorization", header)
-			newServer(&fakeGateway{}).ownerDoor().ServeHTTP(w, r)
+			newServer(&fakeGateway{}).secure().ServeHTTP(w, r)
 			if w.Code != http.StatusUnauthorized || w.Header().Get("WWW-Authenticate") != "Bearer" || strings.Contains(w.Body.String(), token) {
 				t.Errorf("got status %d: %s", w.Code, w.Body)
 			}
@@ -367,7 +367,7 @@ func TestProxyDoor(t *testing.T) {
 			r := httptest.NewRequest(test.method, test.path, nil)
 			r.RemoteAddr = test.from
 			r.Header.Set("Authorization", "Bearer "+token)
-			newServer(g).proxyDoor().ServeHTTP(w, r)
+			newServer(g).proxied().ServeHTTP(w, r)
 			if w.Code != test.want {
 				t.Errorf("got status %d, want %d: %s", w.Code, test.want, w.Body)
 			}

@@ -14,11 +14,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
@@ -40,13 +40,21 @@ type Gateway interface {
 
 // Config describes a Server.
 type Config struct {
-	// TLS is the certificate of the owner's door: pki.Credentials.RESTServerTLS.
+	// TLS is the certificate of the door for users: pki.Credentials.RESTServerTLS.
 	TLS *tls.Config
 	// Token is what the owner proves himself with.
 	Token pki.Token
-	// Proxies are the addresses of YARN's web proxy: the only ones that plain
-	// HTTP is answered to, and only with views.
-	Proxies []netip.Addr
+	// ClientToAM lets other users in by tokens of YARN; nil: nobody.
+	ClientToAM *clienttoam.Verifier
+	// Negotiator lets users in by tickets of Kerberos; nil: nobody.
+	Negotiator Negotiator
+	// ShortName gives the user name of a principal
+	// (hadoop.security.auth_to_local); nil: the principal itself.
+	ShortName func(principal string) (string, error)
+	// Rights say what those may whose names are known.
+	Rights Rights
+	// Proxy is YARN's web proxy.
+	Proxy Proxy
 	// Version and Revision are those of this build.
 	Version, Revision string
 }
@@ -64,8 +72,8 @@ const (
 	closeTime = 2 * time.Second
 )
 
-// Server answers on one port through two doors: TLS to the owner, plain HTTP to
-// YARN's proxy.
+// Server answers on one port through two doors: TLS to the owner and to users who
+// prove who they are, plain HTTP to YARN's proxy.
 type Server struct {
 	config  Config
 	gateway Gateway
@@ -82,10 +90,11 @@ func New(config Config, gateway Gateway, logger logrus.FieldLogger) *Server {
 // port cannot be served any more.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	entrance := newEntrance(l)
-	owner := s.httpServer(s.ownerDoor())
-	proxy := s.httpServer(s.proxyDoor())
+	users := s.httpServer(s.behind(s.secureDoor))
+	users.ConnContext = withConnection
+	proxy := s.httpServer(s.behind(s.proxyDoor))
 	ended := make(chan error, 2)
-	go func() { ended <- owner.Serve(tls.NewListener(entrance.secure, s.config.TLS)) }()
+	go func() { ended <- users.Serve(tls.NewListener(entrance.secure, s.config.TLS)) }()
 	go func() { ended <- proxy.Serve(entrance.plain) }()
 	accepting := make(chan error, 1)
 	go func() { accepting <- entrance.run(ctx) }() // ends when the listener is closed
@@ -100,7 +109,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	entrance.close()
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 	defer cancel()
-	for _, server := range []*http.Server{owner, proxy} {
+	for _, server := range []*http.Server{users, proxy} {
 		if server.Shutdown(closing) != nil {
 			_ = server.Close() // cuts those that did not finish in time
 		}

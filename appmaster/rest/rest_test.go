@@ -28,6 +28,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // address and a client that trusts its certificate.
 func serve(t *testing.T, g Gateway, proxies ...netip.Addr) (address string, client *http.Client, stop func() error) {
 	t.Helper()
+	return serveConfigured(t, g, func(c *Config) { c.Proxy.Addresses = proxies })
+}
+
+// serveConfigured is serve with a configuration that a test changes.
+func serveConfigured(t *testing.T, g Gateway, change func(*Config)) (address string, client *http.Client, stop func() error) {
+	t.Helper()
 	authority, err := pki.NewAuthority("application_1_0001", time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +48,9 @@ func serve(t *testing.T, g Gateway, proxies ...netip.Addr) (address string, clie
 	}
 	logger := logrus.New()
 	logger.SetOutput(io.Discard)
-	s := New(Config{TLS: credentials.RESTServerTLS(), Token: pki.TokenOf(token), Proxies: proxies}, g, logger)
+	config := Config{TLS: credentials.RESTServerTLS(), Token: pki.TokenOf(token)}
+	change(&config)
+	s := New(config, g, logger)
 	var lc net.ListenConfig
 	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -228,7 +236,7 @@ func TestServeOutlastsAShortageOfDescriptors(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := newServer(&fakeGateway{})
-	s.config.Proxies = []netip.Addr{netip.MustParseAddr("127.0.0.1")}
+	s.config.Proxy.Addresses = []netip.Addr{netip.MustParseAddr("127.0.0.1")}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, &shortListener{Listener: l, failures: 2}) }()

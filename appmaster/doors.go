@@ -1,0 +1,90 @@
+package appmaster
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+)
+
+// doors describes who else than its owner may come to REST: by YARN's proxy, and on
+// a Kerberized cluster by tokens of YARN. What belongs to the owner is left out.
+func doors(ctx context.Context, env environment, logger logrus.FieldLogger) (rest.Config, error) {
+	rights, err := rightsOf(env.launch.User, env.config, env.hadoop)
+	if err != nil {
+		return rest.Config{}, err
+	}
+	c := rest.Config{Rights: rights, Proxy: rest.Proxy{
+		Addresses: proxies(ctx, env.hadoop, env.host, logger),
+		Users:     strings.EqualFold(env.hadoop.Get("hadoop.http.authentication.type"), "kerberos"),
+		Origins:   proxyOrigins(env.hadoop),
+	}}
+	if !env.hadoop.SecurityEnabled() {
+		return c, nil
+	}
+	names, err := env.hadoop.ShortNames(clusterRealm(env.hadoop))
+	if err != nil {
+		return rest.Config{}, err
+	}
+	c.ShortName = names.Short
+	c.ClientToAM, err = clienttoam.NewVerifier(env.container.Attempt, env.hadoop.Get(clienttoam.AlgorithmKey))
+	return c, err
+}
+
+// rightsOf is what users may by the options and by YARN's own rules. Those of YARN
+// count where names are proven and ACLs are in use: yarn.admin.acl then, if the
+// configuration sets it, as Hadoop's default is everybody. Views by the proxy are
+// for those who may look if ACLs are in use, or if the options have one.
+func rightsOf(owner string, options config.Config, hadoop *hadoopconf.Conf) (rest.Rights, error) {
+	viewers := options.String(config.YarnViewACLs)
+	r := rest.Rights{
+		Owner:    owner,
+		View:     rest.ParseACL(viewers),
+		Modify:   rest.ParseACL(options.String(config.YarnModifyACLs)),
+		Enforced: viewers != "",
+	}
+	inUse, err := hadoop.Bool("yarn.acl.enable")
+	if err != nil {
+		return r, fmt.Errorf("read who may look at the application: %w", err)
+	}
+	if inUse && hadoop.SecurityEnabled() {
+		const admins = "yarn.admin.acl"
+		r.Enforced = true
+		if hadoop.SourceOf(admins) != (hadoopconf.Source{}) {
+			r.Admins = rest.ParseACL(hadoop.Get(admins))
+		}
+	}
+	return r, nil
+}
+
+// clusterRealm is the realm whose users have their names without it: that of the
+// ResourceManager. A node's krb5.conf need not tell, nor be there.
+func clusterRealm(hadoop *hadoopconf.Conf) string {
+	_, realm, _ := strings.Cut(hadoop.Get("yarn.resourcemanager.principal"), "@")
+	return realm
+}
+
+// proxyOrigins are the addresses by which browsers reach YARN's proxy, as host:port.
+func proxyOrigins(hadoop *hadoopconf.Conf) []string {
+	if address := hadoop.Get("yarn.web-proxy.address"); address != "" {
+		return []string{address}
+	}
+	rms, err := hadoop.ResourceManagers()
+	if err != nil { // proxies has told
+		return nil
+	}
+	var origins []string
+	for _, rm := range rms {
+		if web, err := url.Parse(rm.Webapp); err == nil {
+			origins = append(origins, web.Host)
+		}
+	}
+	return origins
+}

@@ -1,0 +1,139 @@
+package appmaster
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+)
+
+// secured is what a Kerberized cluster's configuration says of names.
+func secured() map[string]string {
+	return map[string]string{
+		"hadoop.security.authentication": "kerberos",
+		"yarn.resourcemanager.principal": "rm/_HOST@EXAMPLE.ORG",
+	}
+}
+
+// carriedConf is a configuration as a client hands it over.
+func carriedConf(t *testing.T, properties map[string]string) *hadoopconf.Conf {
+	t.Helper()
+	empty, err := hadoopconf.Parse([]byte("<configuration/>"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := empty.With("test", properties).Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf, err := hadoopconf.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conf
+}
+
+// TestRightsAreThoseOfOptionsAndYARN would catch an ACL of YARN's default, which is
+// everybody, that makes everybody an administrator.
+func TestRightsAreThoseOfOptionsAndYARN(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		options, hadoop map[string]string
+		want            rest.Rights
+	}{
+		"an open cluster":       {nil, nil, rest.Rights{}},
+		"a cluster of Kerberos": {nil, secured(), rest.Rights{}},
+		"with ACLs in use":      {nil, with(secured(), "yarn.acl.enable", "true"), rest.Rights{Enforced: true}},
+		"with administrators": {
+			nil, with(secured(), "yarn.acl.enable", "true", "yarn.admin.acl", "root wheel"),
+			rest.Rights{Enforced: true, Admins: rest.ParseACL("root")},
+		},
+		"with administrators that ACLs do not name": {nil, with(secured(), "yarn.admin.acl", "root"), rest.Rights{}},
+		"an open one with ACLs":                     {nil, map[string]string{"yarn.acl.enable": "true", "yarn.admin.acl": "*"}, rest.Rights{}},
+		"with ACLs of its own": {
+			map[string]string{"yarn.view.acls": "bob", "yarn.modify.acls": "carol"}, secured(),
+			rest.Rights{Enforced: true, View: rest.ParseACL("bob"), Modify: rest.ParseACL("carol")},
+		},
+	} {
+		options, err := config.New(config.Layer{Source: "test", Values: test.options})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := rightsOf("alice", options, carriedConf(t, test.hadoop))
+		if err != nil {
+			t.Fatal(err)
+		}
+		test.want.Owner = "alice"
+		if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(rest.ACL{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if _, err := rightsOf("alice", config.Config{}, carriedConf(t, map[string]string{"yarn.acl.enable": "maybe"})); err == nil {
+		t.Error("yarn.acl.enable may be maybe")
+	}
+}
+
+func with(properties map[string]string, more ...string) map[string]string {
+	properties = maps.Clone(properties)
+	for i := 0; i < len(more); i += 2 {
+		properties[more[i]] = more[i+1]
+	}
+	return properties
+}
+
+// TestDoorsOpenWithKerberosAlone would catch names that are believed on a cluster
+// where anybody can have any.
+func TestDoorsOpenWithKerberosAlone(t *testing.T) {
+	t.Parallel()
+	env := testEnvironment(t, "file:///staging")
+	open, err := doors(t.Context(), env, quiet())
+	if err != nil || open.ClientToAM != nil || open.Negotiator != nil || open.Proxy.Users {
+		t.Errorf("an open cluster has doors %+v, %v", open, err)
+	}
+	env.hadoop = carriedConf(t, with(secured(),
+		"hadoop.http.authentication.type", "kerberos", "yarn.resourcemanager.hostname", "127.0.0.1",
+		"hadoop.security.auth_to_local", "RULE:[1:$1@$0](.*@AD.EXAMPLE.ORG)s/@.*//L\nDEFAULT"))
+	c, err := doors(t.Context(), env, quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.ClientToAM == nil || !c.Proxy.Users || c.Rights.Owner != "alice" {
+		t.Errorf("a cluster of Kerberos has doors %+v", c)
+	}
+	if diff := cmp.Diff([]string{"127.0.0.1:8088"}, c.Proxy.Origins); diff != "" {
+		t.Errorf("origins of the proxy (-want +got):\n%s", diff)
+	}
+	for principal, want := range map[string]string{"bob@EXAMPLE.ORG": "bob", "Bob@AD.EXAMPLE.ORG": "bob", "bob": "bob", "bob@EVIL.ORG": ""} {
+		if got, err := c.ShortName(principal); got != want || (err == nil) != (want != "") {
+			t.Errorf("%s is %q, %v, want %q", principal, got, err, want)
+		}
+	}
+
+	env.hadoop = carriedConf(t, with(secured(), "hadoop.security.secret-manager.key-generator.algorithm", "HmacMD5"))
+	if _, err := doors(t.Context(), env, quiet()); err == nil || !strings.Contains(err.Error(), "HmacMD5") {
+		t.Errorf("passwords that cannot be checked: %v", err)
+	}
+}
+
+func TestTheProxyIsCalledByItsOwnName(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		hadoop map[string]string
+		want   []string
+	}{
+		"in the ResourceManager": {map[string]string{"yarn.resourcemanager.webapp.address": "rm:8088"}, []string{"rm:8088"}},
+		"by itself":              {map[string]string{"yarn.web-proxy.address": "proxy:9099", "yarn.resourcemanager.webapp.address": "rm:8088"}, []string{"proxy:9099"}},
+		"with https": {
+			map[string]string{"yarn.http.policy": "HTTPS_ONLY", "yarn.resourcemanager.webapp.https.address": "rm:8090"}, []string{"rm:8090"},
+		},
+	} {
+		if diff := cmp.Diff(test.want, proxyOrigins(carriedConf(t, test.hadoop))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package rest
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
+)
+
+// Proxy describes YARN's web proxy.
+type Proxy struct {
+	// Addresses are its own: the only ones that plain HTTP is answered to.
+	// Whoever can open connections from one of them is the proxy, as for every
+	// ApplicationMaster of YARN (AmIpFilter).
+	Addresses []netip.Addr
+	// Users says that it knows by Kerberos who its users are
+	// (hadoop.http.authentication.type is kerberos), and tells
+	// (WebAppProxyServlet's cookie). Else the names that it tells are what
+	// browsers claim, and count for nothing. The proxy itself asks no ACL.
+	Users bool
+	// Origins are what browsers call it, as host:port. Changes are taken from
+	// its own pages only.
+	Origins []string
+}
+
+// proxyUser is the cookie by which the proxy tells who asks; its value is
+// encoded as in a URL's query.
+const proxyUser = "proxy-user"
+
+// Negotiator accepts Kerberos' tickets for REST (RFC 4559).
+type Negotiator interface {
+	// Accept gives the principal whose token it is, and what answers it.
+	Accept(token []byte) (principal string, answer []byte, err error)
+}
+
+// door says who asks, or why nobody is let in. It may set headers of the answer.
+type door func(header http.Header, r *http.Request) (caller, error)
+
+type callerKey struct{}
+
+func callerOf(ctx context.Context) caller {
+	c, _ := ctx.Value(callerKey{}).(caller)
+	return c
+}
+
+// behind answers those whom a door lets in.
+func (s *Server) behind(enter door) http.Handler {
+	mux := s.mux()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		c, err := enter(w.Header(), r)
+		if err != nil {
+			s.writeError(w, r, err)
+			return
+		}
+		mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
+	})
+}
+
+// connection is what a connection of the TLS door remembers: who has proven
+// himself on it. Its requests come one after another.
+type connection struct{ caller *caller }
+
+type connectionKey struct{}
+
+// withConnection is an http.Server's ConnContext.
+func withConnection(ctx context.Context, _ net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, new(connection))
+}
+
+// secureDoor is behind TLS, and lets in who proves who he is: by the owner's
+// token, by YARN's, which holds for the whole connection, or by a Kerberos
+// ticket. A request's own proof goes before that of its connection.
+func (s *Server) secureDoor(header http.Header, r *http.Request) (caller, error) {
+	sent := r.Header.Get("Authorization")
+	scheme, credentials, _ := strings.Cut(sent, " ")
+	known, _ := r.Context().Value(connectionKey{}).(*connection)
+	switch {
+	case sent == "" && known != nil && known.caller != nil:
+		return *known.caller, nil
+	case scheme == "Bearer" && s.config.Token.Matches(credentials):
+		return caller{token: true}, nil
+	case s.config.ClientToAM != nil && strings.EqualFold(scheme, clienttoam.Scheme):
+		c, err := s.verifyClient(header, r.TLS, sent)
+		if err == nil && known != nil {
+			known.caller = &c
+		}
+		return c, err
+	case s.config.Negotiator != nil && strings.EqualFold(scheme, "Negotiate"):
+		return s.negotiate(header, credentials)
+	}
+	return caller{}, s.unauthorized(header, "send the cluster's token as \"Authorization: Bearer …\", or look at the cluster through YARN's web proxy")
+}
+
+// unauthorized refuses a caller and tells him by which means he can prove who
+// he is.
+func (s *Server) unauthorized(header http.Header, text string) error {
+	schemes := []string{"Bearer"}
+	if s.config.ClientToAM != nil {
+		schemes = append(schemes, clienttoam.Scheme)
+	}
+	if s.config.Negotiator != nil {
+		schemes = append(schemes, "Negotiate")
+	}
+	header["Www-Authenticate"] = schemes
+	return &refusal{http.StatusUnauthorized, text}
+}
+
+func (s *Server) verifyClient(header http.Header, on *tls.ConnectionState, sent string) (caller, error) {
+	name, answer, err := s.config.ClientToAM.Verify(sent, on)
+	switch {
+	case errors.Is(err, clienttoam.ErrNoKey):
+		return caller{}, &refusal{http.StatusServiceUnavailable, err.Error()}
+	case err != nil:
+		return caller{}, s.unauthorized(header, err.Error())
+	}
+	header.Set(clienttoam.AnswerHeader, answer)
+	c, err := s.named(name)
+	c.viewer = true
+	return c, err
+}
+
+func (s *Server) negotiate(header http.Header, credentials string) (caller, error) {
+	token, err := base64.StdEncoding.DecodeString(credentials)
+	if err != nil {
+		return caller{}, s.unauthorized(header, "Negotiate wants a token in base64")
+	}
+	principal, answer, err := s.config.Negotiator.Accept(token)
+	if err != nil {
+		return caller{}, s.unauthorized(header, err.Error())
+	}
+	header.Set("Www-Authenticate", "Negotiate "+base64.StdEncoding.EncodeToString(answer))
+	return s.named(principal)
+}
+
+// named is a caller who has proven to be a principal, by the name that the
+// cluster has for him.
+func (s *Server) named(principal string) (caller, error) {
+	if s.config.ShortName == nil {
+		return caller{name: principal}, nil
+	}
+	name, err := s.config.ShortName(principal)
+	if err != nil {
+		return caller{}, &refusal{http.StatusForbidden, err.Error()}
+	}
+	return caller{name: name}, nil
+}
+
+// proxyDoor lets YARN's proxy in.
+func (s *Server) proxyDoor(_ http.Header, r *http.Request) (caller, error) {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !slices.Contains(s.config.Proxy.Addresses, from.Addr().Unmap()) {
+		return caller{}, &refusal{http.StatusForbidden, fmt.Sprintf("plain HTTP is answered to YARN's web proxy only, not to %s: open the application's tracking URL, or use https with the cluster's token", from.Addr().Unmap())}
+	}
+	c := caller{proxied: true}
+	if s.config.Proxy.Users {
+		c.name = toldUser(r)
+	}
+	return c, nil
+}
+
+// toldUser is who the proxy says that asks; "" where it names nobody, or more
+// than one.
+func toldUser(r *http.Request) string {
+	told := r.CookiesNamed(proxyUser)
+	if len(told) != 1 {
+		return ""
+	}
+	name, err := url.QueryUnescape(told[0].Value)
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
+// checkOrigin refuses what another site's page makes a browser ask: for a
+// change, and for what only the owner may fetch. By the proxy, which passes on
+// "Origin" alone of what browsers tell, changes come by PUT, with the proxy's
+// origin; and nothing else but views does.
+func (s *Server) checkOrigin(r *http.Request, c caller) error {
+	origin := r.Header.Get("Origin")
+	if c.proxied {
+		switch {
+		case !s.config.Proxy.Users || r.Method != http.MethodPut:
+			return &refusal{http.StatusForbidden, "YARN's web proxy shows the cluster only: use the bobbin command to change it or to fetch results"}
+		case !slices.ContainsFunc(s.config.Proxy.Origins, func(own string) bool { return sameHost(origin, own) }):
+			return &refusal{http.StatusForbidden, fmt.Sprintf("changes come from pages of YARN's web proxy only, not from %q", origin)}
+		}
+		return nil
+	}
+	site := r.Header.Get("Sec-Fetch-Site")
+	if site != "" && site != "same-origin" && site != "none" || origin != "" && !sameHost(origin, r.Host) {
+		return &refusal{http.StatusForbidden, fmt.Sprintf("pages of other sites change nothing here: this one is from %q", origin)}
+	}
+	return nil
+}
+
+// sameHost tells whether an origin is of a server at host:port, or at a host that
+// has the port of the origin's scheme.
+func sameHost(origin, server string) bool {
+	from, err := url.Parse(origin)
+	if err != nil || from.Host == "" {
+		return false
+	}
+	if strings.EqualFold(from.Host, server) {
+		return true
+	}
+	port, usual := map[string]string{"http": "80", "https": "443"}[from.Scheme]
+	return usual && from.Port() == "" && strings.EqualFold(net.JoinHostPort(from.Hostname(), port), server)
+}

@@ -1,0 +1,286 @@
+package rest
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam/clienttoamtest"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// shortName maps principals of one realm, as rules of auth_to_local would.
+func shortName(principal string) (string, error) {
+	name, realm, _ := strings.Cut(principal, "@")
+	if realm != "" && realm != "EXAMPLE.ORG" {
+		return "", errors.New("no rule for " + principal)
+	}
+	return name, nil
+}
+
+// as is a client of users who have a token of YARN.
+func as(t *testing.T, token *creds.Token) *http.Client {
+	t.Helper()
+	transport := &http.Transport{DialTLSContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+		return clienttoam.Dial(ctx, address, token)
+	}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+func status(t *testing.T, client *http.Client, method, url string, header http.Header) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if header != nil {
+		r.Header = header
+	}
+	response, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	return response.StatusCode
+}
+
+// TestUsersComeByTokensOfYARN would catch a user who is let do more than YARN and
+// the ACLs say, or less.
+func TestUsersComeByTokensOfYARN(t *testing.T) {
+	t.Parallel()
+	attempt := records.ApplicationAttemptID{Application: records.ApplicationID{ClusterTimestamp: 1, ID: 1}, Attempt: 1}
+	key := []byte("8 bytes.")
+	verifier, err := clienttoam.NewVerifier(attempt, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	verifier.SetKey(key)
+	g := &fakeGateway{}
+	address, owner, _ := serveConfigured(t, g, func(c *Config) {
+		c.ClientToAM, c.ShortName = verifier, shortName
+		c.Rights = Rights{Owner: "alice", Modify: ParseACL("carol"), Enforced: true}
+	})
+	base := "https://" + address
+	job := base + "/jobs/" + string(runningID)
+	for user, want := range map[string][3]int{ // looks, cancels, fetches
+		"alice@EXAMPLE.ORG": {200, 202, 200},
+		"bob@EXAMPLE.ORG":   {200, 403, 403},
+		"carol":             {200, 202, 403},
+	} {
+		t.Run(user, func(t *testing.T) {
+			client := as(t, clienttoamtest.Token(t, key, attempt, user))
+			before := len(g.cancelled)
+			got := [3]int{
+				status(t, client, http.MethodGet, base+"/jobs", nil),
+				status(t, client, http.MethodPatch, job, nil),
+				status(t, client, http.MethodGet, job+"/result", nil),
+			}
+			if got != want {
+				t.Errorf("got statuses %v, want %v", got, want)
+			}
+			if cancelled := len(g.cancelled) > before; cancelled != (want[1] == 202) {
+				t.Errorf("cancelled: %v", cancelled)
+			}
+		})
+	}
+	anotherAlice := clienttoamtest.Token(t, key, attempt, "alice@EVIL.ORG")
+	if _, err := clienttoam.Dial(t.Context(), address, anotherAlice); !errors.Is(err, clienttoam.ErrRefused) {
+		t.Errorf("alice of another realm: got %v, want ErrRefused", err)
+	}
+	if got := status(t, owner, http.MethodGet, base+"/jobs", nil); got != http.StatusUnauthorized {
+		t.Errorf("without any proof: status %d", got)
+	}
+}
+
+// TestAConnectionIsItsUsers would catch a proof that holds for the connection of
+// somebody else, or that is stronger than what a request itself says.
+func TestAConnectionIsItsUsers(t *testing.T) {
+	t.Parallel()
+	s := newServer(&fakeGateway{})
+	s.config.Rights = Rights{Owner: "alice", View: ParseACL("bob")}
+	mine := &connection{caller: &caller{name: "bob"}}
+	for name, test := range map[string]struct {
+		on     *connection
+		header string
+		want   int
+	}{
+		"on the user's connection":                    {mine, "", 200},
+		"with a wrong token on the user's connection": {mine, "Bearer x", 401},
+		"on another connection":                       {new(connection), "", 401},
+		"with the owner's token on another":           {new(connection), "Bearer " + token, 200},
+		"on none":                                     {nil, "", 401},
+	} {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodGet, "https://am/jobs", nil)
+		r = r.WithContext(context.WithValue(r.Context(), connectionKey{}, test.on))
+		if test.header != "" {
+			r.Header.Set("Authorization", test.header)
+		}
+		s.secure().ServeHTTP(w, r)
+		if w.Code != test.want {
+			t.Errorf("%s: got status %d, want %d", name, w.Code, test.want)
+		}
+	}
+}
+
+// oneTicket takes one token for a ticket of a principal.
+type oneTicket struct{ token, principal string }
+
+func (o oneTicket) Accept(token []byte) (principal string, answer []byte, err error) {
+	if string(token) != o.token {
+		return "", nil, errors.New("no ticket for this service")
+	}
+	return o.principal, []byte("accepted"), nil
+}
+
+// TestUsersComeByKerberos would catch a ticket of another service, or of a user
+// without rights, that opens the door.
+func TestUsersComeByKerberos(t *testing.T) {
+	t.Parallel()
+	ticket := base64.StdEncoding.EncodeToString([]byte("ticket"))
+	for name, test := range map[string]struct {
+		principal, header string
+		want              int
+		challenge         string
+	}{
+		"who may look":                                {"bob@EXAMPLE.ORG", "Negotiate " + ticket, 200, "Negotiate YWNjZXB0ZWQ="},
+		"who may not":                                 {"dave@EXAMPLE.ORG", "negotiate " + ticket, 403, "Negotiate YWNjZXB0ZWQ="},
+		"who has no name on the cluster":              {"bob@EVIL.ORG", "Negotiate " + ticket, 403, "Negotiate YWNjZXB0ZWQ="},
+		"whose ticket is for somebody else":           {"bob@EXAMPLE.ORG", "Negotiate AAAA", 401, "Bearer, Negotiate"},
+		"whose token is none":                         {"bob@EXAMPLE.ORG", "Negotiate !", 401, "Bearer, Negotiate"},
+		"who has none":                                {"bob@EXAMPLE.ORG", "", 401, "Bearer, Negotiate"},
+		"who has a token of YARN for an open cluster": {"bob@EXAMPLE.ORG", "ClientToAM token=AA, proof=AA", 401, "Bearer, Negotiate"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(&fakeGateway{})
+			s.config.Negotiator, s.config.ShortName = oneTicket{"ticket", test.principal}, shortName
+			s.config.Rights.View = ParseACL("bob")
+			w := httptest.NewRecorder()
+			r := httptest.NewRequest(http.MethodGet, "https://am/jobs", nil)
+			r.Header.Set("Authorization", test.header)
+			s.secure().ServeHTTP(w, r)
+			if got := strings.Join(w.Header().Values("WWW-Authenticate"), ", "); w.Code != test.want || got != test.challenge {
+				t.Errorf("got status %d and %q, want %d and %q", w.Code, got, test.want, test.challenge)
+			}
+		})
+	}
+}
+
+// TestProxyTellsItsUsers would catch a name that anybody can make up, and a change
+// that another site's page has made a browser ask for.
+func TestProxyTellsItsUsers(t *testing.T) {
+	t.Parallel()
+	const rm = "http://rm.example.org:8088"
+	job := "/jobs/" + string(runningID)
+	for name, test := range map[string]struct {
+		simple         bool // the proxy does not know its users
+		from           string
+		method, path   string
+		cookie, origin string
+		want           int
+	}{
+		"who may look":                                 {false, "10.0.0.1:1", "GET", "/jobs", "proxy-user=bob", "", 200},
+		"who may not":                                  {false, "10.0.0.1:1", "GET", "/jobs", "proxy-user=dave", "", 403},
+		"nobody":                                       {false, "10.0.0.1:1", "GET", "/jobs", "", "", 403},
+		"two at once":                                  {false, "10.0.0.1:1", "GET", "/jobs", "proxy-user=bob; proxy-user=dave", "", 403},
+		"an encoded name":                              {false, "10.0.0.1:1", "GET", "/jobs", "proxy-user=b%6Fb", "", 200},
+		"a name that is none":                          {false, "10.0.0.1:1", "GET", "/jobs", "proxy-user=%zz", "", 403},
+		"a name that its browser has made up":          {true, "10.0.0.1:1", "GET", "/jobs", "proxy-user=bob", "", 403},
+		"somebody who poses as the proxy":              {false, "10.0.0.2:1", "GET", "/jobs", "proxy-user=alice", "", 403},
+		"the owner changes":                            {false, "10.0.0.1:1", "PUT", job, "proxy-user=alice", rm, 202},
+		"an administrator of the job changes":          {false, "10.0.0.1:1", "PUT", job, "proxy-user=carol", rm, 202},
+		"who may look changes":                         {false, "10.0.0.1:1", "PUT", job, "proxy-user=bob", rm, 403},
+		"the owner changes on another site":            {false, "10.0.0.1:1", "PUT", job, "proxy-user=alice", "http://evil.org:8088", 403},
+		"the owner changes on another port":            {false, "10.0.0.1:1", "PUT", job, "proxy-user=alice", "http://rm.example.org:8042", 403},
+		"the owner changes on a site that hides":       {false, "10.0.0.1:1", "PUT", job, "proxy-user=alice", "null", 403},
+		"the owner changes on no site":                 {false, "10.0.0.1:1", "PUT", job, "proxy-user=alice", "", 403},
+		"a link cancels":                               {false, "10.0.0.1:1", "PATCH", job, "proxy-user=alice", rm, 403},
+		"a link ends the cluster":                      {false, "10.0.0.1:1", "DELETE", "/cluster", "proxy-user=alice", rm, 403},
+		"a picture fetches the result":                 {false, "10.0.0.1:1", "GET", job + "/result", "proxy-user=alice", rm, 403},
+		"a change in a name that somebody has made up": {true, "10.0.0.1:1", "PUT", job, "proxy-user=alice", rm, 403},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := &fakeGateway{}
+			s := newServer(g)
+			s.config.Proxy.Users, s.config.Proxy.Origins = !test.simple, []string{"rm.example.org:8088"}
+			s.config.Rights = Rights{Owner: "alice", View: ParseACL("bob"), Modify: ParseACL("carol"), Enforced: true}
+			w := httptest.NewRecorder()
+			r := httptest.NewRequest(test.method, test.path, nil)
+			r.RemoteAddr = test.from
+			for header, value := range map[string]string{"Cookie": test.cookie, "Origin": test.origin} {
+				if value != "" {
+					r.Header.Set(header, value)
+				}
+			}
+			s.proxied().ServeHTTP(w, r)
+			if w.Code != test.want {
+				t.Errorf("got status %d, want %d: %s", w.Code, test.want, w.Body)
+			}
+			if changed := g.shut || len(g.cancelled)+len(g.waits) > 0; changed != (test.want == http.StatusAccepted) {
+				t.Errorf("changed: %v", changed)
+			}
+		})
+	}
+}
+
+// TestOtherSitesChangeNothing would catch a page that lets the browser of a user
+// with a ticket, which it shows to everybody who asks, cancel a job.
+func TestOtherSitesChangeNothing(t *testing.T) {
+	t.Parallel()
+	job := "/jobs/" + string(runningID)
+	for name, test := range map[string]struct {
+		method, path string
+		header       http.Header
+		want         int
+	}{
+		"a program":                          {"PATCH", job, http.Header{}, 202},
+		"a page of ours":                     {"PATCH", job, http.Header{"Origin": {"https://am:4711"}, "Sec-Fetch-Site": {"same-origin"}}, 202},
+		"a page of another site":             {"PATCH", job, http.Header{"Origin": {"https://evil.org"}, "Sec-Fetch-Site": {"cross-site"}}, 403},
+		"a page of another port":             {"PATCH", job, http.Header{"Origin": {"https://am:4712"}, "Sec-Fetch-Site": {"same-site"}}, 403},
+		"an old browser on another site":     {"DELETE", "/cluster", http.Header{"Origin": {"http://evil.org"}}, 403},
+		"a picture on another site":          {"GET", job + "/result", http.Header{"Sec-Fetch-Site": {"cross-site"}}, 403},
+		"a link on another site to a view":   {"GET", job, http.Header{"Sec-Fetch-Site": {"cross-site"}}, 200},
+		"an address that somebody has typed": {"GET", job + "/result", http.Header{"Sec-Fetch-Site": {"none"}}, 200},
+	} {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(test.method, "https://am:4711"+test.path, nil)
+		r.Header = test.header
+		newServer(&fakeGateway{}).Unguarded().ServeHTTP(w, r)
+		if w.Code != test.want {
+			t.Errorf("%s: got status %d, want %d", name, w.Code, test.want)
+		}
+	}
+}
+
+// TestANewMasterAsksForPatience would catch a client who is sent away for good
+// while the ApplicationMaster still waits for YARN's key.
+func TestANewMasterAsksForPatience(t *testing.T) {
+	t.Parallel()
+	attempt := records.ApplicationAttemptID{Attempt: 1}
+	verifier, err := clienttoam.NewVerifier(attempt, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, _, _ := serveConfigured(t, &fakeGateway{}, func(c *Config) { c.ClientToAM = verifier })
+	key := []byte("8 bytes.")
+	token := clienttoamtest.Token(t, key, attempt, "bob")
+	if _, err := clienttoam.Dial(t.Context(), address, token); !errors.Is(err, clienttoam.ErrNoKey) {
+		t.Errorf("got %v, want ErrNoKey", err)
+	}
+	verifier.SetKey(key)
+	conn, err := clienttoam.Dial(t.Context(), address, token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+}

@@ -1,0 +1,249 @@
+package rest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// pipes is a listener without sockets, so that a bubble's clock runs on while
+// everybody waits.
+type pipes struct {
+	connections chan net.Conn
+	closed      chan struct{}
+	accepted    atomic.Int64
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case conn := <-p.connections:
+		p.accepted.Add(1)
+		return proxyEnd{conn}, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	close(p.closed)
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// dial gives the client's end of a new connection, which ends with the test. It
+// waits until the server accepts it.
+func (p *pipes) dial(t *testing.T) net.Conn {
+	t.Helper()
+	near, far := net.Pipe()
+	p.connections <- far
+	t.Cleanup(func() { near.Close() })
+	return near
+}
+
+// proxyEnd is the server's end of a connection that comes from YARN's proxy.
+type proxyEnd struct{ net.Conn }
+
+func (proxyEnd) RemoteAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort("10.0.0.1:1"))
+}
+
+// inBubble runs a test against a Server under a clock of its own.
+func inBubble(t *testing.T, test func(t *testing.T, p *pipes)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{connections: make(chan net.Conn), closed: make(chan struct{})}
+		ctx, cancel := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- newServer(&fakeGateway{}).Serve(ctx, p) }()
+		test(t, p)
+		cancel()
+		if err := <-served; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+		time.Sleep(time.Second) // net/http stays for half of one with a client whom it sends away
+	})
+}
+
+// answers asks on a new connection, and gives the status.
+func answers(t *testing.T, p *pipes) (int, error) {
+	t.Helper()
+	conn := p.dial(t)
+	defer conn.Close()
+	if _, err := fmt.Fprint(conn, "GET /jobs HTTP/1.1\r\nHost: am\r\n\r\n"); err != nil {
+		return 0, err
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return 0, err
+	}
+	return response.StatusCode, response.Body.Close()
+}
+
+// drip writes a text byte by byte with a pause before each, and gives what it
+// could write before the server ended the connection.
+func drip(conn net.Conn, text string, pause time.Duration) int {
+	for i := range len(text) {
+		time.Sleep(pause)
+		if _, err := io.WriteString(conn, text[i:i+1]); err != nil {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// TestSlowClientsAreSentAway would catch a client that keeps a connection for ever
+// by sending a little now and then, or nothing.
+func TestSlowClientsAreSentAway(t *testing.T) {
+	t.Parallel()
+	const enough = 1000 // seconds
+	filler := strings.Repeat("x", enough)
+	for name, test := range map[string]struct {
+		begin, slow string
+		most        time.Duration
+	}{
+		"that send headers slowly":        {"GET /jobs HTTP/1.1\r\n", "X: " + filler, headerTime},
+		"that send the first line slowly": {"G", "ET /" + filler, headerTime},
+		"that send a body slowly":         {"GET /jobs HTTP/1.1\r\nHost: am\r\nContent-Length: 5000\r\n\r\n", filler, readTime},
+		"that begin TLS and go on slowly": {"\x16", "\x03\x01\x40\x00" + filler, headerTime},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T, p *pipes) {
+				conn := p.dial(t)
+				go func() { _, _ = io.Copy(io.Discard, conn) }() // what it is told ends with the connection
+				if _, err := io.WriteString(conn, test.begin); err != nil {
+					t.Fatal(err)
+				}
+				const pause = time.Second
+				if got := drip(conn, test.slow, pause); time.Duration(got)*pause > test.most+pause {
+					t.Errorf("the server has taken %d bytes, one a second", got)
+				}
+			})
+		})
+	}
+	t.Run("that say nothing", func(t *testing.T) {
+		t.Parallel()
+		inBubble(t, func(t *testing.T, p *pipes) {
+			conn := p.dial(t)
+			time.Sleep(enough * time.Second)
+			if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+				t.Errorf("got %v, want the connection's end", err)
+			}
+		})
+	})
+	t.Run("that do not read their answer", func(t *testing.T) {
+		t.Parallel()
+		inBubble(t, func(t *testing.T, p *pipes) {
+			conn := p.dial(t)
+			if _, err := io.WriteString(conn, "GET /jobs HTTP/1.1\r\nHost: am\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(enough * time.Second)
+			if left, err := io.ReadAll(conn); len(left) > 0 || err != nil {
+				t.Errorf("got %d bytes and %v, want the connection's end", len(left), err)
+			}
+		})
+	})
+}
+
+// TestHugeRequestsAreCut would catch a client that fills the ApplicationMaster's
+// memory with headers, or keeps it busy with a body that nobody reads.
+func TestHugeRequestsAreCut(t *testing.T) {
+	t.Parallel()
+	const most = 1 << 20 // net/http reads 256 KiB of a body twice, to end an answer in order
+	for name, test := range map[string]struct {
+		begin string
+		want  int
+	}{
+		"with a header":    {"GET /jobs HTTP/1.1\r\nHost: am\r\nX: ", http.StatusRequestHeaderFieldsTooLarge},
+		"with a path":      {"GET /", http.StatusRequestHeaderFieldsTooLarge},
+		"with a body":      {"GET /jobs HTTP/1.1\r\nHost: am\r\nContent-Length: 1000000000\r\n\r\n", http.StatusOK},
+		"with body chunks": {"GET /jobs HTTP/1.1\r\nHost: am\r\nTransfer-Encoding: chunked\r\n\r\n10000000\r\n", http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T, p *pipes) {
+				conn := p.dial(t)
+				taken := make(chan int, 1)
+				go func() { // ends with the connection
+					_, _ = io.WriteString(conn, test.begin)
+					n := 0
+					for block := strings.Repeat("x", 1<<10); n < most; {
+						m, err := io.WriteString(conn, block)
+						if n += m; err != nil {
+							break
+						}
+					}
+					taken <- n
+				}()
+				response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer response.Body.Close()
+				if response.StatusCode != test.want {
+					t.Errorf("got status %d, want %d", response.StatusCode, test.want)
+				}
+				go func() { _, _ = io.Copy(io.Discard, conn) }() // what is left ends with the connection
+				if n := <-taken; n >= most {
+					t.Errorf("the server has taken %d bytes", n)
+				}
+			})
+		})
+	}
+}
+
+// TestManyConnectionsLeaveRoom would catch a client that takes all descriptors of
+// the process, and one that keeps everybody else out for good.
+func TestManyConnectionsLeaveRoom(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		begin string
+		most  int64
+	}{
+		"that say nothing":      {"", maxSilent},
+		"that begin a request":  {"G", maxConnections},
+		"that begin with TLS":   {"\x16", maxConnections},
+		"that have been served": {"GET /jobs HTTP/1.1\r\nHost: am\r\n\r\n", maxConnections},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T, p *pipes) {
+				for range test.most {
+					conn := p.dial(t)
+					if _, err := io.WriteString(conn, test.begin); err != nil {
+						t.Fatal(err)
+					}
+					go func() { _, _ = io.Copy(io.Discard, conn) }() // what it is told ends with the connection
+				}
+				synctest.Wait()
+				late := make(chan error, 1)
+				go func() {
+					status, err := answers(t, p)
+					if err == nil && status != http.StatusOK {
+						err = fmt.Errorf("status %d", status)
+					}
+					late <- err
+				}()
+				synctest.Wait()
+				if got := p.accepted.Load(); got > test.most {
+					t.Errorf("%d connections are open, %d at most should be", got, test.most)
+				}
+				if err := <-late; err != nil {
+					t.Errorf("who comes next: %v", err)
+				}
+			})
+		})
+	}
+}

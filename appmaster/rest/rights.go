@@ -1,0 +1,116 @@
+package rest
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// access says which right a route takes.
+type access int
+
+const (
+	view   access = iota + 1 // looks and changes nothing
+	modify                   // changes something
+	own                      // gives the owner's data away, and ends what waits for that
+)
+
+// ACL says who has a right, in the form of Hadoop's AccessControlList:
+// "user1,user2 group1,group2", "*" for everybody, "" for nobody.
+//
+// Groups do not count here: which groups a user is in is for the
+// ResourceManager to know. It decides who may view before it issues a token for
+// this door (package clienttoam), and so views are open to groups as well.
+type ACL struct {
+	everybody bool
+	users     []string
+}
+
+// ParseACL reads an ACL. Every text is one.
+func ParseACL(text string) ACL {
+	if strings.TrimSpace(text) == "*" {
+		return ACL{everybody: true}
+	}
+	var a ACL
+	users, _, _ := strings.Cut(text, " ")
+	for user := range strings.SplitSeq(users, ",") {
+		if user = strings.TrimSpace(user); user != "" {
+			a.users = append(a.users, user)
+		}
+	}
+	return a
+}
+
+// allows tells whether a user has the right; "" is somebody whose name is not
+// known.
+func (a ACL) allows(user string) bool {
+	return a.everybody || user != "" && slices.Contains(a.users, user)
+}
+
+// Rights say what users may who have proven who they are. Of whom nothing is
+// known, the zero Rights let look who comes by YARN's proxy, and let nobody
+// else do anything.
+type Rights struct {
+	// Owner is the short name of whose application it is. He may do everything.
+	Owner string
+	// View may look (yarn.view.acls), Modify may cancel jobs and end the
+	// cluster (yarn.modify.acls), and Admins both (yarn.admin.acl). Results are
+	// the owner's alone.
+	View, Modify, Admins ACL
+	// Enforced says that YARN's proxy, too, shows the application only to those
+	// who may look.
+	Enforced bool
+}
+
+// caller is who asks.
+type caller struct {
+	name    string // short name; "" where nobody vouches for one
+	token   bool   // shows the owner's token
+	viewer  bool   // YARN has let him look
+	proxied bool   // comes by YARN's proxy
+}
+
+func (c caller) String() string {
+	switch {
+	case c.name != "":
+		return "user " + c.name
+	case c.token:
+		return "the holder of the cluster's token"
+	}
+	return "a user without a name"
+}
+
+func (g Rights) allow(c caller, need access) bool {
+	if c.token || c.name != "" && c.name == g.Owner {
+		return true
+	}
+	switch need {
+	case view:
+		return c.viewer || c.proxied && !g.Enforced || g.View.allows(c.name) || g.Admins.allows(c.name)
+	case modify:
+		return c.name != "" && (g.Modify.allows(c.name) || g.Admins.allows(c.name))
+	case own:
+	}
+	return false
+}
+
+// permit is an error for a caller who lacks the right to a route.
+func (s *Server) permit(r *http.Request, c caller, need access) error {
+	if need != view {
+		if err := s.checkOrigin(r, c); err != nil {
+			return err
+		}
+	}
+	if s.config.Rights.allow(c, need) {
+		return nil
+	}
+	switch need {
+	case view:
+		return &refusal{http.StatusForbidden, fmt.Sprintf("%s may not view this application: its owner can name who may with yarn.view.acls", c)}
+	case modify:
+		return &refusal{http.StatusForbidden, fmt.Sprintf("%s may not change this application: its owner can name who may with yarn.modify.acls", c)}
+	default:
+		return &refusal{http.StatusForbidden, fmt.Sprintf("results are for the application's owner alone, and %s is not the owner", c)}
+	}
+}
