@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
 	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -45,32 +46,45 @@ func (e *StatusError) Error() string {
 }
 
 // ClusterClient speaks to the REST endpoint of an ApplicationMaster, as the
-// application's owner. It may be used from any goroutine.
+// application's owner or as another user (Cluster.Reach). It may be used from any
+// goroutine.
 type ClusterClient struct {
 	base  string
-	token string
+	token string // the owner's; "" where connections prove who asks
 	http  *http.Client
 }
 
 // NewClusterClient makes a client from what the ApplicationMaster has staged.
 // Close ends its connections.
 func NewClusterClient(access launch.Access) (*ClusterClient, error) {
-	// It becomes part of a URL, and the token goes where that points.
-	base, err := url.Parse("https://" + access.Address)
-	if err == nil {
-		_, err = records.ParseNodeID(access.Address)
-	}
-	if err != nil || base.Host != access.Address {
-		return nil, fmt.Errorf("reach ApplicationMaster: its address %q is no host:port", access.Address)
+	base, err := baseURL(access.Address)
+	if err != nil {
+		return nil, err
 	}
 	tls, err := pki.RESTClientTLS(access.Authority)
 	if err != nil {
 		return nil, fmt.Errorf("reach ApplicationMaster at %s: %w", access.Address, err)
 	}
-	return &ClusterClient{
-		base: base.String(), token: access.Token,
-		http: &http.Client{Timeout: requestTimeout, Transport: &http.Transport{TLSClientConfig: tls, MaxIdleConnsPerHost: 2}},
-	}, nil
+	c := newClusterClient(base, &http.Transport{TLSClientConfig: tls})
+	c.token = access.Token
+	return c, nil
+}
+
+func newClusterClient(base string, transport *http.Transport) *ClusterClient {
+	transport.MaxIdleConnsPerHost = 2
+	return &ClusterClient{base: base, http: &http.Client{Timeout: requestTimeout, Transport: transport}}
+}
+
+// baseURL is what paths are put behind. Proofs of who asks go where it points.
+func baseURL(address string) (string, error) {
+	base, err := url.Parse("https://" + address)
+	if err == nil {
+		_, err = records.ParseNodeID(address)
+	}
+	if err != nil || base.Host != address {
+		return "", fmt.Errorf("reach ApplicationMaster: its address %q is no host:port", address)
+	}
+	return base.String(), nil
 }
 
 // Close ends idle connections.
@@ -203,7 +217,9 @@ func (c *ClusterClient) do(ctx context.Context, path string) (*http.Response, er
 	if err != nil {
 		return nil, fmt.Errorf("ask ApplicationMaster for %s: %w", path, err)
 	}
-	request.Header.Set("Authorization", "Bearer "+c.token)
+	if c.token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
 	response, err := c.http.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("ask ApplicationMaster: %w", err)
@@ -225,6 +241,9 @@ func Unreachable(err error) bool {
 	if status, ok := errors.AsType[*StatusError](err); ok {
 		return status.Status == http.StatusServiceUnavailable
 	}
-	_, network := errors.AsType[net.Error](err)
+	if errors.Is(err, clienttoam.ErrRefused) {
+		return false
+	}
+	_, network := errors.AsType[net.Error](err) // what http.Client gives always is one
 	return network || errors.Is(err, io.ErrUnexpectedEOF)
 }

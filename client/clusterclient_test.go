@@ -81,6 +81,12 @@ func (g gateway) Jobs(context.Context) ([]msg.JobOverview, error) { return nil, 
 // reaches it.
 func master(t *testing.T, g rest.Gateway) launch.Access {
 	t.Helper()
+	return configuredMaster(t, g, rest.Config{})
+}
+
+// configuredMaster is a master with more doors than the owner's.
+func configuredMaster(t *testing.T, g rest.Gateway, config rest.Config) launch.Access {
+	t.Helper()
 	authority, err := pki.NewAuthority("application_1_0001", time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +98,8 @@ func master(t *testing.T, g rest.Gateway) launch.Access {
 	logger := logrus.New()
 	logger.SetOutput(io.Discard)
 	token := pki.NewToken()
-	server := rest.New(rest.Config{TLS: front.RESTServerTLS(), Token: token}, g, logger)
+	config.TLS, config.Token = front.RESTServerTLS(), token
+	server := rest.New(config, g, logger)
 	var lc net.ListenConfig
 	listener, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -83,17 +83,22 @@ const maxAccess = 64 << 10
 // Access reads how the owner reaches the ApplicationMaster, which it has staged
 // before it registered.
 func (app *Application) Access(ctx context.Context) (launch.Access, error) {
-	var access launch.Access
-	file, err := app.c.Files.Open(ctx, app.dir+"/"+launch.AccessFile)
+	access, err := readAccess(ctx, app.c.Files, app.dir)
 	if err != nil {
 		return access, fmt.Errorf("reach %s: %w", app.ID, err)
 	}
-	content, err := io.ReadAll(io.LimitReader(file, maxAccess))
-	if err = errors.Join(err, file.Close()); err != nil {
-		return access, fmt.Errorf("reach %s: %w", app.ID, err)
+	return access, nil
+}
+
+// readAccess reads the access file of a staging directory.
+func readAccess(ctx context.Context, files *dfs.FS, dir string) (launch.Access, error) {
+	var access launch.Access
+	content, err := files.ReadFile(ctx, dir+"/"+launch.AccessFile, maxAccess)
+	if err != nil {
+		return access, err
 	}
 	if err := json.Unmarshal(content, &access); err != nil {
-		return access, fmt.Errorf("reach %s: %s: %w", app.ID, launch.AccessFile, err)
+		return access, fmt.Errorf("%s: %w", launch.AccessFile, err)
 	}
 	return access, nil
 }

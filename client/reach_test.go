@@ -1,0 +1,158 @@
+package client
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
+)
+
+// fakeCluster starts a YARN cluster.
+func fakeCluster(t *testing.T, c yarnfake.Config) *yarnfake.Fake {
+	t.Helper()
+	fake, err := yarnfake.Start(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := fake.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return fake
+}
+
+// seenBy is a cluster as a user reaches it, without files.
+func seenBy(t *testing.T, user string, fake *yarnfake.Fake, conf *hadoopconf.Conf) *Cluster {
+	t.Helper()
+	o, err := yarnclient.FromConf(fake.Conf(), user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.PollInterval = 5 * time.Millisecond
+	yarn := yarnclient.New(o)
+	t.Cleanup(func() { yarn.Close() })
+	return &Cluster{Conf: conf, User: user, YARN: yarn}
+}
+
+// registered is an application of alice's whose ApplicationMaster is at an address,
+// and the key that YARN gave it.
+func registered(t *testing.T, fake *yarnfake.Fake, register func(attempt records.ApplicationAttemptID) amrm.RegisterRequest) (records.ApplicationID, []byte) {
+	t.Helper()
+	alice := seenBy(t, "alice", fake, fake.Conf()).YARN
+	created, err := alice.NewApplication(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := alice.Submit(t.Context(), records.SubmissionContext{
+		ID: created.ID, Unmanaged: true, Resource: records.Resource{MemoryMB: 128, VCores: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := amrm.FromConf(fake.Conf())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Attempt, o.Token = report.Attempt, report.AMRMToken
+	rm := amrm.New(o)
+	t.Cleanup(func() { rm.Close() })
+	registration, err := rm.Register(t.Context(), register(report.Attempt))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return created.ID, registration.ClientToAMKey
+}
+
+// TestOthersReachAnApplicationByTokensOfYARN would catch a user who may look and
+// cannot, and one who gets more than a view.
+func TestOthersReachAnApplicationByTokensOfYARN(t *testing.T) {
+	fake := fakeCluster(t, yarnfake.Config{ClientTokens: true})
+	var verifier *clienttoam.Verifier
+	id, key := registered(t, fake, func(attempt records.ApplicationAttemptID) amrm.RegisterRequest {
+		var err error
+		if verifier, err = clienttoam.NewVerifier(attempt, ""); err != nil {
+			t.Fatal(err)
+		}
+		access := configuredMaster(t, gateway{}, rest.Config{ClientToAM: verifier, Rights: rest.Rights{Owner: "alice", Enforced: true}})
+		host, port, err := net.SplitHostPort(access.Address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		number, err := strconv.Atoi(port)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return amrm.RegisterRequest{Host: host, RPCPort: number}
+	})
+	reach := func(user string) *ClusterClient {
+		c, err := seenBy(t, user, fake, fake.Conf()).Reach(t.Context(), id, options(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		return c
+	}
+	bob := reach("bob")
+	if _, err := bob.Slots(t.Context()); !Unreachable(err) || !errors.Is(err, clienttoam.ErrNoKey) {
+		t.Errorf("before the key is there: got %v, want one to try again", err)
+	}
+	verifier.SetKey(key)
+	for range 2 { // on one connection
+		if slots, err := bob.Slots(t.Context()); err != nil || slots != 3 {
+			t.Errorf("bob sees %d slots, %v", slots, err)
+		}
+	}
+	_, err := bob.Result(t.Context(), failedJob)
+	if status, ok := errors.AsType[*StatusError](err); !ok || status.Status != http.StatusForbidden || !strings.Contains(err.Error(), "bob") {
+		t.Errorf("bob fetches the result: %v", err)
+	}
+	if _, err := reach("alice").Result(t.Context(), failedJob); err != nil {
+		t.Errorf("its owner: %v", err)
+	}
+	verifier.SetKey([]byte("of another attempt"))
+	if _, err := reach("bob").Slots(t.Context()); !errors.Is(err, clienttoam.ErrUnproven) {
+		t.Errorf("an ApplicationMaster with another key: %v", err)
+	}
+}
+
+// TestWhoCannotReachAnApplicationIsToldWhy would catch a refusal without a remedy,
+// and one that is tried again for ever.
+func TestWhoCannotReachAnApplicationIsToldWhy(t *testing.T) {
+	fake := fakeCluster(t, yarnfake.Config{})
+	id, _ := registered(t, fake, func(records.ApplicationAttemptID) amrm.RegisterRequest {
+		return amrm.RegisterRequest{Host: "127.0.0.1", RPCPort: 1}
+	})
+	secure := fake.Conf().With("test", map[string]string{"hadoop.security.authentication": "kerberos"})
+	for name, test := range map[string]struct {
+		cluster *Cluster
+		want    error
+		says    string
+	}{
+		"another user of an open cluster": {seenBy(t, "bob", fake, fake.Conf()), ErrNoAccess, "user alice's"},
+		"a user whom YARN gives no token": {seenBy(t, "bob", fake, secure), ErrNoAccess, "yarn.view.acls"},
+		"its owner, whom it gives none":   {seenBy(t, "alice", fake, secure), ErrNoAccess, "no token"},
+	} {
+		if _, err := test.cluster.Reach(t.Context(), id, options(t)); !errors.Is(err, test.want) || Unreachable(err) || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: got %v, want %v and %q", name, err, test.want, test.says)
+		}
+	}
+	alice := seenBy(t, "alice", fake, fake.Conf())
+	if err := alice.YARN.Kill(t.Context(), id, "test"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := alice.Reach(t.Context(), id, options(t)); !errors.Is(err, ErrNotRunning) || !strings.Contains(err.Error(), "KILLED") {
+		t.Errorf("after its end: %v", err)
+	}
+}
