@@ -121,7 +121,7 @@ func newConn(opened net.Conn, address string, o Options, id *identity) *Conn {
 	}
 	if protected, is := opened.(*protectedConn); is {
 		c.conn, c.protection = protected.Conn, protected.protection
-		c.inbox.Limit = protected.limit
+		c.inbox.Limit = protected.inbox.Limit
 	}
 	c.socket = newSocket(c.conn)
 	c.polls = c.socket != nil && runtime.GOMAXPROCS(0) > 1

@@ -1,12 +1,13 @@
 package yarnrpc
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net"
 	"sync"
 
-	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
@@ -18,30 +19,26 @@ import (
 type protection struct {
 	layer  sasl.Layer
 	server string // address, for errors
+	token  []byte // the last that was sent
 }
 
 // wrap adds the protected form of plain to b.
-func (p *protection) wrap(b, plain []byte) ([]byte, error) {
+func (p *protection) wrap(b, plain []byte) (_ []byte, err error) {
 	for len(plain) > 0 {
 		part := plain[:min(len(plain), p.layer.MaxMessage())]
 		plain = plain[len(part):]
-		token, err := p.layer.Wrap(part)
-		if err != nil {
+		if p.token, err = p.layer.AppendWrap(kept(p.token), part); err != nil {
 			return b, err
 		}
-		b, err = wire.AppendSASL(b, &commonpb.RpcSaslProto{
-			State: commonpb.RpcSaslProto_WRAP.Enum(),
-			Token: token,
-		})
-		if err != nil {
+		if b, err = wire.AppendWrapped(b, p.token); err != nil {
 			return b, err
 		}
 	}
 	return b, nil
 }
 
-// unwrap gives what a server's frame protects. Servers put each answer into one, however
-// long.
+// unwrap gives what a server's frame protects, which is a part of it. Servers put each
+// answer into one, however long.
 func (p *protection) unwrap(frame []byte) ([]byte, error) {
 	response, err := wire.ParseResponse(frame)
 	if err != nil {
@@ -50,17 +47,14 @@ func (p *protection) unwrap(frame []byte) ([]byte, error) {
 	if response.Failure != nil {
 		return nil, remoteError(p.server, "", response.Failure)
 	}
-	var wrapped commonpb.RpcSaslProto
 	if response.CallID != wire.CallSASL {
 		return nil, fmt.Errorf("%w: an unprotected answer on a protected connection", wire.ErrMalformed)
 	}
-	if err := response.Decode(&wrapped); err != nil {
+	token, err := response.Wrapped()
+	if err != nil {
 		return nil, err
 	}
-	if wrapped.GetState() != commonpb.RpcSaslProto_WRAP {
-		return nil, unexpectedState(&wrapped)
-	}
-	return p.layer.Unwrap(wrapped.GetToken())
+	return p.layer.Unwrap(token)
 }
 
 // protectedConn is a connection under protection, for those who know of none. After an
@@ -69,13 +63,14 @@ func (p *protection) unwrap(frame []byte) ([]byte, error) {
 type protectedConn struct {
 	net.Conn
 	protection *protection
-	limit      int // of a wrapper that is read, in bytes
 
-	writing  sync.Mutex // guards writeErr and the order of wrapped frames
+	writing  sync.Mutex // guards frame, writeErr and the order of wrapped frames
+	frame    []byte     // the last that was sent
 	writeErr error
 
-	reading sync.Mutex // guards plain and readErr
-	plain   []byte     // unwrapped and not read yet
+	reading sync.Mutex // guards inbox, plain and readErr
+	inbox   wire.Inbox
+	plain   []byte // of the inbox, unwrapped and not read yet
 	readErr error
 }
 
@@ -89,7 +84,7 @@ func newProtectedConn(conn net.Conn, layer sasl.Layer, maxResponse int) *protect
 	return &protectedConn{
 		Conn:       conn,
 		protection: &protection{layer: layer, server: conn.RemoteAddr().String()},
-		limit:      min(maxResponse, math.MaxInt32-wrapping) + wrapping,
+		inbox:      wire.Inbox{Limit: min(maxResponse, math.MaxInt32-wrapping) + wrapping},
 	}
 }
 
@@ -106,12 +101,11 @@ func (c *protectedConn) Write(p []byte) (n int, err error) {
 	return n, c.writeErr
 }
 
-func (c *protectedConn) writeWrapped(part []byte) error {
-	frame, err := c.protection.wrap(nil, part)
-	if err != nil {
+func (c *protectedConn) writeWrapped(part []byte) (err error) {
+	if c.frame, err = c.protection.wrap(kept(c.frame), part); err != nil {
 		return err
 	}
-	_, err = c.Conn.Write(frame)
+	_, err = c.Conn.Write(c.frame)
 	return err
 }
 
@@ -130,9 +124,22 @@ func (c *protectedConn) Read(p []byte) (int, error) {
 }
 
 func (c *protectedConn) readWrapped() ([]byte, error) {
-	frame, err := wire.ReadFrame(c.Conn, c.limit)
-	if err != nil {
+	for {
+		frame, err := c.inbox.Next()
+		if err != nil {
+			return nil, err
+		}
+		if frame != nil {
+			return c.protection.unwrap(frame)
+		}
+		n, err := c.Conn.Read(c.inbox.Room())
+		c.inbox.Came(n)
+		if n > 0 || err == nil {
+			continue // an error that came with bytes comes again
+		}
+		if errors.Is(err, io.EOF) && c.inbox.Torn() {
+			err = io.ErrUnexpectedEOF
+		}
 		return nil, err
 	}
-	return c.protection.unwrap(frame)
 }

@@ -166,7 +166,7 @@ func chooseCipher(conn net.Conn, layer sasl.Layer, last *message) (net.Conn, err
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		wrapped, err = layer.Wrap(key)
+		wrapped, err = layer.AppendWrap(nil, key)
 		return wrapped, iv, cipher.NewCTR(block, iv), err
 	}
 	inKey, inIV, in, err := stream()

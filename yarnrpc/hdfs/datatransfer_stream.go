@@ -36,7 +36,7 @@ type wrappedConn struct {
 	writeErr error
 
 	reading sync.Mutex // guards wrapper, plain and readErr
-	wrapper []byte     // as it came
+	wrapper []byte     // as it came, or unwrapped in place
 	plain   []byte     // of it, not read yet
 	readErr error
 }
@@ -53,13 +53,12 @@ func (c *wrappedConn) Write(b []byte) (n int, err error) {
 	return n, c.writeErr
 }
 
-func (c *wrappedConn) writeWrapped(part []byte) error {
-	wrapper, err := c.layer.Wrap(part)
-	if err != nil {
+func (c *wrappedConn) writeWrapped(part []byte) (err error) {
+	var head [4]byte
+	if c.frame, err = c.layer.AppendWrap(append(c.frame[:0], head[:]...), part); err != nil {
 		return err
 	}
-	c.frame = binary.BigEndian.AppendUint32(c.frame[:0], uint32(len(wrapper)))
-	c.frame = append(c.frame, wrapper...)
+	binary.BigEndian.PutUint32(c.frame, uint32(len(c.frame)-len(head)))
 	_, err = c.Conn.Write(c.frame)
 	return err
 }

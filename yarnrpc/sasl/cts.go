@@ -6,47 +6,69 @@ import (
 	"crypto/subtle"
 )
 
-// AES in CBC mode with ciphertext stealing and an initial state of zeros, RFC 3962 §5:
-// no padding, the last two blocks change places, and the last is cut to what is left. A
-// message has at least one block.
-
-// encryptCTS encrypts a message in place.
-func encryptCTS(block cipher.Block, b []byte) {
-	var zeros [aes.BlockSize]byte
-	if len(b) == aes.BlockSize {
-		block.Encrypt(b, b)
-		return
-	}
-	whole := (len(b) - 1) / aes.BlockSize * aes.BlockSize // all blocks but the last
-	chain := cipher.NewCBCEncrypter(block, zeros[:])
-	chain.CryptBlocks(b[:whole], b[:whole])
-	var last [aes.BlockSize]byte
-	rest := copy(last[:], b[whole:])
-	chain.CryptBlocks(last[:], last[:])
-	before := b[whole-aes.BlockSize : whole]
-	copy(b[whole:], before[:rest])
-	copy(before, last[:])
+// cts is AES in CBC mode with ciphertext stealing and an initial state of zeros, RFC 3962
+// §5: no padding, the last two blocks change places, and the last is cut to what is left.
+// A message has at least one block. One goroutine at a time uses it.
+//
+// To make a chain costs an allocation, so that one is kept for all messages. It begins each
+// with the last block of ciphertext of the message before, where zeros are due; to combine
+// the first block with the same once more undoes that.
+type cts struct {
+	block                cipher.Block
+	encrypter, decrypter cipher.BlockMode
+	encrypted, decrypted [aes.BlockSize]byte // where their chains are
 }
 
-// decryptCTS undoes encryptCTS.
-func decryptCTS(block cipher.Block, b []byte) {
-	var state [aes.BlockSize]byte
+func newCTS(key []byte) (*cts, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	c := &cts{block: block}
+	c.encrypter = cipher.NewCBCEncrypter(block, c.encrypted[:])
+	c.decrypter = cipher.NewCBCDecrypter(block, c.decrypted[:])
+	return c, nil
+}
+
+// encrypt encrypts a message in place.
+func (c *cts) encrypt(b []byte) {
 	if len(b) == aes.BlockSize {
-		block.Decrypt(b, b)
+		c.block.Encrypt(b, b)
 		return
 	}
-	whole := (len(b) - 1) / aes.BlockSize * aes.BlockSize
+	whole := wholeBlocks(b)
+	before, rest := b[whole-aes.BlockSize:whole], b[whole:]
+	subtle.XORBytes(b, b[:aes.BlockSize], c.encrypted[:])
+	c.encrypter.CryptBlocks(b[:whole], b[:whole])
+	c.encrypted = [aes.BlockSize]byte(before)
+	for i := range rest { // chained, and in the other's place
+		rest[i], before[i] = before[i], before[i]^rest[i]
+	}
+	c.block.Encrypt(before, before)
+}
+
+// decrypt undoes encrypt.
+func (c *cts) decrypt(b []byte) {
+	if len(b) == aes.BlockSize {
+		c.block.Decrypt(b, b)
+		return
+	}
+	whole := wholeBlocks(b)
 	early, before, rest := b[:whole-aes.BlockSize], b[whole-aes.BlockSize:whole], b[whole:]
-	if len(early) > 0 {
-		next := [aes.BlockSize]byte(early[len(early)-aes.BlockSize:])
-		cipher.NewCBCDecrypter(block, state[:]).CryptBlocks(early, early)
-		state = next
+	c.block.Decrypt(before, before)
+	for i := range rest {
+		rest[i], before[i] = before[i]^rest[i], rest[i]
 	}
-	var last, stolen [aes.BlockSize]byte
-	block.Decrypt(last[:], before)
-	stolen = last
-	copy(stolen[:], rest) // what the encryption of the block before began with
-	subtle.XORBytes(rest, rest, last[:])
-	block.Decrypt(before, stolen[:])
-	subtle.XORBytes(before, before, state[:])
+	c.block.Decrypt(before, before)
+	if len(early) == 0 {
+		return
+	}
+	last := [aes.BlockSize]byte(early[len(early)-aes.BlockSize:])
+	subtle.XORBytes(before, before, last[:])
+	c.decrypter.CryptBlocks(early, early)
+	subtle.XORBytes(early, early[:aes.BlockSize], c.decrypted[:])
+	c.decrypted = last
 }
+
+// wholeBlocks is the length of all blocks of b but the last, whole or not.
+func wholeBlocks(b []byte) int { return (len(b) - 1) / aes.BlockSize * aes.BlockSize }

@@ -240,7 +240,7 @@ func (g *GSSAPI) settle(challenge []byte) ([]byte, error) {
 		g.layer = &gssLayer{sealed: qop == QOPPrivacy, maxMessage: limit - gssOverhead}
 	}
 	answer[0] = qop.bit()
-	return g.send.wrap(answer, false)
+	return g.send.appendWrap(nil, answer, false)
 }
 
 // Finish checks that the server is content.

@@ -50,7 +50,7 @@ func (s *GSSAPIServer) Next(token []byte) (challenge []byte, done bool, err erro
 		for _, q := range s.qops() {
 			offer[0] |= q.bit()
 		}
-		challenge, err = s.send.wrap(offer, false)
+		challenge, err = s.send.appendWrap(nil, offer, false)
 	case gssOffer:
 		return nil, true, nil
 	default:

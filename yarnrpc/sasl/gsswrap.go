@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/jcmturner/gokrb5/v8/iana/keyusage"
 	"github.com/jcmturner/gokrb5/v8/types"
@@ -18,13 +19,12 @@ import (
 // extra is the length of the checksum, or of the filler; header* has no rotation, and
 // under auth-int no extra either. What follows the header may be rotated to the right.
 const (
-	gssHeader      = 16
-	flagAcceptor   = 1 // sent by the server
-	flagSealed     = 2
-	flagSubkey     = 4 // under the key that the server chose
-	gssOverhead    = gssHeader + confounder + gssHeader + maxMAC
-	maxMAC         = 24
-	maxGSSMessages = 1 << 32 // sequence numbers are of 32 bits, and do not come twice under one key
+	gssHeader    = 16
+	flagAcceptor = 1 // sent by the server
+	flagSealed   = 2
+	flagSubkey   = 4 // under the key that the server chose
+	gssOverhead  = gssHeader + confounder + gssHeader + maxMAC
+	maxMAC       = 24
 )
 
 // gssLayer is the protection after a Kerberos login.
@@ -36,7 +36,9 @@ type gssLayer struct {
 
 func (g *gssLayer) MaxMessage() int { return g.maxMessage }
 
-func (g *gssLayer) Wrap(message []byte) ([]byte, error) { return g.send.wrap(message, g.sealed) }
+func (g *gssLayer) AppendWrap(b, message []byte) ([]byte, error) {
+	return g.send.appendWrap(b, message, g.sealed)
+}
 
 func (g *gssLayer) Unwrap(token []byte) ([]byte, error) { return g.receive.unwrap(token, g.sealed) }
 
@@ -44,67 +46,69 @@ func (g *gssLayer) Unwrap(token []byte) ([]byte, error) { return g.receive.unwra
 type gssHalf struct {
 	key      *messageKey
 	flags    byte
-	sequence uint32
-	count    uint64
+	sequence sequence
+	header   [gssHeader]byte // of the message in hand
 }
 
 // newGSSHalf makes the direction whose tokens have these flags.
-func newGSSHalf(key types.EncryptionKey, flags byte, sequence uint32) (gssHalf, error) {
+func newGSSHalf(key types.EncryptionKey, flags byte, first uint32) (gssHalf, error) {
 	usage := uint32(keyusage.GSSAPI_INITIATOR_SEAL)
 	if flags&flagAcceptor != 0 {
 		usage = keyusage.GSSAPI_ACCEPTOR_SEAL
 	}
 	derived, err := newMessageKey(key, usage)
-	return gssHalf{key: derived, flags: flags, sequence: sequence}, err
+	return gssHalf{key: derived, flags: flags, sequence: sequence{first: first}}, err
 }
 
-// header gives the next header; it does not take the place in the sequence.
-func (h *gssHalf) header(sealed bool) (header [gssHeader]byte) {
-	header = [gssHeader]byte{0x05, 0x04, h.flags, 0xff}
+// next gives the next message's header, which is good until the one after; it does not
+// take the place in the sequence.
+func (h *gssHalf) next(sealed bool) ([]byte, error) {
+	number, err := h.sequence.next()
+	if err != nil {
+		return nil, err
+	}
+	h.header = [gssHeader]byte{0x05, 0x04, h.flags, 0xff}
 	if sealed {
-		header[2] |= flagSealed
+		h.header[2] |= flagSealed
 	}
-	binary.BigEndian.PutUint64(header[8:], uint64(h.sequence))
-	return header
+	binary.BigEndian.PutUint64(h.header[8:], uint64(number))
+	return h.header[:], nil
 }
 
-func (h *gssHalf) advance() {
-	h.sequence++
-	h.count++
-}
-
-func (h *gssHalf) wrap(message []byte, sealed bool) ([]byte, error) {
-	if h.count == maxGSSMessages {
-		return nil, fmt.Errorf("wrap message: %w: no sequence number is left", ErrTampered)
+func (h *gssHalf) appendWrap(b, message []byte, sealed bool) ([]byte, error) {
+	header, err := h.next(sealed)
+	if err != nil {
+		return b, fmt.Errorf("wrap message: %w", err)
 	}
-	header := h.header(sealed)
+	b = slices.Grow(b, len(message)+gssOverhead)
 	if sealed {
-		token := make([]byte, 0, len(message)+gssOverhead)
-		token = h.key.seal(append(token, header[:]...), message, header[:])
-		h.advance()
-		return token, nil
+		b = h.key.seal(append(b, header...), message, header)
+	} else {
+		checksum := h.key.sign(message, header)
+		binary.BigEndian.PutUint16(header[4:], uint16(len(checksum)))
+		b = append(append(append(b, header...), message...), checksum...)
 	}
-	checksum := h.key.sign(message, header[:])
-	binary.BigEndian.PutUint16(header[4:], uint16(len(checksum)))
-	token := make([]byte, 0, len(header)+len(message)+len(checksum))
-	token = append(append(append(token, header[:]...), message...), checksum...)
-	h.advance()
-	return token, nil
+	h.sequence.advance()
+	return b, nil
 }
 
 func (h *gssHalf) unwrap(token []byte, sealed bool) ([]byte, error) {
 	fail := func(format string, args ...any) ([]byte, error) {
 		return nil, fmt.Errorf("unwrap message: %w: %w", ErrTampered, fmt.Errorf(format, args...))
 	}
-	if len(token) < gssHeader || h.count == maxGSSMessages {
+	want, err := h.next(sealed)
+	if err != nil {
+		return nil, fmt.Errorf("unwrap message: %w", err)
+	}
+	if len(token) < gssHeader {
 		return fail("length %d", len(token))
 	}
-	want := h.header(sealed)
 	extra, rotation := int(binary.BigEndian.Uint16(token[4:])), int(binary.BigEndian.Uint16(token[6:]))
 	if got := token[:gssHeader]; string(got[:4]) != string(want[:4]) || string(got[8:]) != string(want[8:]) {
 		return fail("header %x instead of %x", got, want)
 	}
-	body := rotateLeft(token[gssHeader:], rotation)
+	body := token[gssHeader:]
+	rotateLeft(body, rotation)
 	var message []byte
 	if sealed {
 		plain, err := h.key.open(body)
@@ -115,7 +119,7 @@ func (h *gssHalf) unwrap(token []byte, sealed bool) ([]byte, error) {
 			return fail("%d bytes of filler in %d", extra, len(plain))
 		}
 		binary.BigEndian.PutUint16(want[4:], uint16(extra))
-		if string(plain[len(plain)-gssHeader:]) != string(want[:]) {
+		if string(plain[len(plain)-gssHeader:]) != string(want) {
 			return fail("another header inside")
 		}
 		message = plain[:len(plain)-gssHeader-extra]
@@ -125,19 +129,21 @@ func (h *gssHalf) unwrap(token []byte, sealed bool) ([]byte, error) {
 			return fail("a checksum of %d bytes in %d", extra, len(body))
 		}
 		message = body[:end]
-		if !hmac.Equal(body[end:], h.key.sign(message, want[:])) {
+		if !hmac.Equal(body[end:], h.key.sign(message, want)) {
 			return fail("checksum")
 		}
 	}
-	h.advance()
+	h.sequence.advance()
 	return message, nil
 }
 
-// rotateLeft undoes the rotation by n bytes to the right; the result may share b.
-func rotateLeft(b []byte, n int) []byte {
+// rotateLeft undoes the rotation of b by n bytes to the right.
+func rotateLeft(b []byte, n int) {
 	if len(b) == 0 || n%len(b) == 0 {
-		return b
+		return
 	}
 	n %= len(b)
-	return append(append(make([]byte, 0, len(b)), b[n:]...), b[:n]...)
+	slices.Reverse(b[:n])
+	slices.Reverse(b[n:])
+	slices.Reverse(b)
 }

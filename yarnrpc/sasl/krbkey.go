@@ -1,9 +1,7 @@
 package sasl
 
 import (
-	"bytes"
 	"crypto/aes"
-	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/rand"
 	"errors"
@@ -56,13 +54,19 @@ func profile(key types.EncryptionKey) (kind etype.EType, withCipher bool, err er
 type messageKey struct {
 	kind       etype.EType
 	withCipher bool
-	encryption cipher.Block
+	encryption *cts
 	integrity  hash.Hash // of sealed messages
 	checksum   hash.Hash // of others
+	initial    [aes.BlockSize]byte
+	sum        [maxHash]byte // the last that was computed
 }
 
-// confounder is what an encrypted message begins with: random bytes, a block.
-const confounder = 16
+const (
+	// confounder is what an encrypted message begins with: random bytes, a block.
+	confounder = aes.BlockSize
+	// maxHash is the length of the longest hash, SHA-384, in bytes.
+	maxHash = 48
+)
 
 func newMessageKey(key types.EncryptionKey, usage uint32) (*messageKey, error) {
 	kind, withCipher, err := profile(key)
@@ -80,7 +84,7 @@ func newMessageKey(key types.EncryptionKey, usage uint32) (*messageKey, error) {
 	k.integrity = hmac.New(kind.GetHashFunc(), derive(common.GetUsageKi(usage)))
 	k.checksum = hmac.New(kind.GetHashFunc(), derive(common.GetUsageKc(usage)))
 	if err == nil {
-		k.encryption, err = aes.NewCipher(encryption)
+		k.encryption, err = newCTS(encryption)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("derive key for usage %d: %w", usage, err)
@@ -91,15 +95,16 @@ func newMessageKey(key types.EncryptionKey, usage uint32) (*messageKey, error) {
 // macSize is the length of checksums, in bytes.
 func (k *messageKey) macSize() int { return k.kind.GetHMACBitLength() / 8 }
 
+// mac gives a checksum of parts, which is good until the next.
 func (k *messageKey) mac(h hash.Hash, parts ...[]byte) []byte {
 	h.Reset()
 	for _, part := range parts {
 		h.Write(part) // hashes do not fail
 	}
-	return h.Sum(nil)[:k.macSize()]
+	return h.Sum(k.sum[:0])[:k.macSize()]
 }
 
-// sign gives the checksum of a message that is not encrypted.
+// sign gives the checksum of a message that is not encrypted. It is good until the next.
 func (k *messageKey) sign(parts ...[]byte) []byte { return k.mac(k.checksum, parts...) }
 
 // seal adds to b, encrypted, a message that is put together from parts.
@@ -111,31 +116,37 @@ func (k *messageKey) seal(b []byte, parts ...[]byte) []byte {
 		b = append(b, part...)
 	}
 	if k.withCipher {
-		encryptCTS(k.encryption, b[start:])
-		return append(b, k.integrityOf(nil, b[start:])...)
+		k.encryption.encrypt(b[start:])
+		return append(b, k.sumOfCipher(b[start:])...)
 	}
-	sum := k.integrityOf(b[start:], nil)
-	encryptCTS(k.encryption, b[start:])
+	sum := k.sumOfPlain(b[start:])
+	k.encryption.encrypt(b[start:])
 	return append(b, sum...)
 }
 
-// open decrypts what seal encrypted.
+// open decrypts, in place, what seal encrypted.
 func (k *messageKey) open(sealed []byte) ([]byte, error) {
 	body := len(sealed) - k.macSize()
 	if body < confounder {
 		return nil, fmt.Errorf("%w: %d bytes are too few", ErrTampered, len(sealed))
 	}
-	plain := bytes.Clone(sealed[:body])
-	decryptCTS(k.encryption, plain)
-	if !hmac.Equal(sealed[body:], k.integrityOf(plain, sealed[:body])) {
+	text, sum := sealed[:body], sealed[body:]
+	var want []byte
+	if k.withCipher {
+		want = k.sumOfCipher(text)
+	}
+	k.encryption.decrypt(text)
+	if !k.withCipher {
+		want = k.sumOfPlain(text)
+	}
+	if !hmac.Equal(sum, want) {
 		return nil, fmt.Errorf("%w: checksum", ErrTampered)
 	}
-	return plain[confounder:], nil
+	return text[confounder:], nil
 }
 
-func (k *messageKey) integrityOf(plain, sealed []byte) []byte {
-	if k.withCipher {
-		return k.mac(k.integrity, make([]byte, confounder), sealed) // the first is the cipher's initial state
-	}
-	return k.mac(k.integrity, plain)
+func (k *messageKey) sumOfPlain(text []byte) []byte { return k.mac(k.integrity, text) }
+
+func (k *messageKey) sumOfCipher(text []byte) []byte {
+	return k.mac(k.integrity, k.initial[:], text)
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash"
 	"math/bits"
+	"slices"
 )
 
 // Names of the ciphers of RFC 2831 §2.4 that are implemented. DES and the short RC4
@@ -43,8 +44,9 @@ type digestLayer struct {
 // half is one direction of a layer.
 type half struct {
 	signing  hash.Hash // HMAC-MD5 under the direction's key
-	sequence uint32
-	seal     sealing // nil: integrity alone
+	sequence sequence
+	seal     sealing        // nil: integrity alone
+	sum      [md5.Size]byte // that was computed last
 }
 
 func newHalf(signingKey [md5.Size]byte) half { return half{signing: hmac.New(md5.New, signingKey[:])} }
@@ -76,24 +78,27 @@ func newLayer(l login, send, receive direction, maxBuffer int) Layer {
 
 func (d *digestLayer) MaxMessage() int { return d.maxMessage }
 
-func (d *digestLayer) Wrap(message []byte) ([]byte, error) {
+func (d *digestLayer) AppendWrap(b, message []byte) ([]byte, error) {
 	if len(message) == 0 {
-		return nil, nil
+		return b, nil
 	}
 	h := &d.send
-	token := make([]byte, 0, len(message)+layerOverhead)
-	token = append(token, message...)
-	if h.seal != nil {
-		token = appendPad(token, h.seal.block())
+	number, err := h.sequence.next()
+	if err != nil {
+		return b, fmt.Errorf("wrap message: %w", err)
 	}
-	token = h.appendMAC(token, message)
+	start := len(b)
+	b = append(slices.Grow(b, len(message)+layerOverhead), message...)
 	if h.seal != nil {
-		h.seal.crypt(token)
+		b = appendPad(b, len(message), h.seal.block())
 	}
-	token = binary.BigEndian.AppendUint16(token, messageType)
-	token = binary.BigEndian.AppendUint32(token, h.sequence)
-	h.sequence++
-	return token, nil
+	b = append(b, h.mac(number, message)...)
+	if h.seal != nil {
+		h.seal.crypt(b[start:])
+	}
+	b = appendTrailer(b, number)
+	h.sequence.advance()
+	return b, nil
 }
 
 func (d *digestLayer) Unwrap(token []byte) ([]byte, error) {
@@ -101,16 +106,18 @@ func (d *digestLayer) Unwrap(token []byte) ([]byte, error) {
 		return nil, nil
 	}
 	h := &d.receive
+	number, err := h.sequence.next()
+	if err != nil {
+		return nil, fmt.Errorf("unwrap message: %w", err)
+	}
 	body := len(token) - trailerLength
 	if body < macLength || h.seal != nil && body%h.seal.block() != 0 {
 		return nil, fmt.Errorf("unwrap message: %w: length %d", ErrTampered, len(token))
 	}
-	trailer := binary.BigEndian.AppendUint16(nil, messageType)
-	trailer = binary.BigEndian.AppendUint32(trailer, h.sequence)
-	if got := token[body:]; string(got) != string(trailer) {
-		return nil, fmt.Errorf("unwrap message: %w: trailer %x instead of %x", ErrTampered, got, trailer)
+	plain, trailer := token[:body], token[body:]
+	if binary.BigEndian.Uint16(trailer) != messageType || binary.BigEndian.Uint32(trailer[2:]) != number {
+		return nil, fmt.Errorf("unwrap message: %w: trailer %x instead of %x", ErrTampered, trailer, appendTrailer(nil, number))
 	}
-	plain := append([]byte(nil), token[:body]...)
 	padding := 0
 	if h.seal != nil {
 		h.seal.crypt(plain)
@@ -119,33 +126,36 @@ func (d *digestLayer) Unwrap(token []byte) ([]byte, error) {
 		}
 	}
 	message := plain[:max(body-macLength-padding, 0)]
-	if !hmac.Equal(plain[body-macLength:], h.appendMAC(nil, message)) {
+	if !hmac.Equal(plain[body-macLength:], h.mac(number, message)) {
 		return nil, fmt.Errorf("unwrap message: %w: checksum", ErrTampered)
 	}
-	h.sequence++
+	h.sequence.advance()
 	return message, nil
 }
 
-// appendMAC adds the checksum of a message to b.
-func (h *half) appendMAC(b, message []byte) []byte {
-	var sum [md5.Size]byte
+// mac gives the checksum of a message, which is good until the next.
+func (h *half) mac(number uint32, message []byte) []byte {
 	h.signing.Reset()
-	h.signing.Write(binary.BigEndian.AppendUint32(sum[:0], h.sequence)) // hashes do not fail
-	h.signing.Write(message)                                            // hashes do not fail
-	return append(b, h.signing.Sum(sum[:0])[:macLength]...)
+	h.signing.Write(binary.BigEndian.AppendUint32(h.sum[:0], number)) // hashes do not fail
+	h.signing.Write(message)                                          // hashes do not fail
+	return h.signing.Sum(h.sum[:0])[:macLength]
 }
 
-// appendPad fills a message so that with the mac it is a multiple of block: 1 to
-// block bytes, each of which is their number. Stream ciphers have none.
-func appendPad(message []byte, block int) []byte {
+func appendTrailer(b []byte, number uint32) []byte {
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(b, messageType), number)
+}
+
+// appendPad adds what makes a message of such a length, with the mac, a multiple of block:
+// 1 to block bytes, each of which is their number. Stream ciphers have none.
+func appendPad(b []byte, length, block int) []byte {
 	if block == 1 {
-		return message
+		return b
 	}
-	pad := block - (len(message)+macLength)%block
+	pad := block - (length+macLength)%block
 	for range pad {
-		message = append(message, byte(pad))
+		b = append(b, byte(pad))
 	}
-	return message
+	return b
 }
 
 type stream struct{ *rc4.Cipher }

@@ -28,6 +28,9 @@ var (
 	// ErrTampered is in the error for a message whose checksum or place in the
 	// sequence is wrong. Nothing after it can be trusted.
 	ErrTampered = errors.New("protected message was changed, lost or repeated")
+	// ErrExhausted is in the error for a message beyond the 2^32 that a layer can number
+	// in each direction.
+	ErrExhausted = errors.New("all numbers of protected messages are used: log in on another connection")
 )
 
 // Mechanism is the client's side of one authentication. Its methods are called in
@@ -43,12 +46,16 @@ type Mechanism interface {
 	Finish(token []byte) (Layer, error)
 }
 
-// Layer protects messages in both directions. Wrap and Unwrap may each be used by
-// one goroutine at a time; the order of Wrap is the order on the wire.
+// Layer protects messages in both directions. AppendWrap and Unwrap may each be used by
+// one goroutine at a time; the order of AppendWrap is the order on the wire. Neither
+// allocates, but for a b that is too short. After an error its direction is of no further
+// use.
 type Layer interface {
-	// Wrap gives the protected form of a message of at most MaxMessage bytes.
-	Wrap(message []byte) ([]byte, error)
-	// Unwrap gives the message in a token, of whatever size.
+	// AppendWrap adds the protected form of a message of at most MaxMessage bytes to b,
+	// with which the message shares none.
+	AppendWrap(b, message []byte) ([]byte, error)
+	// Unwrap gives the message in a token, of whatever size. It works in place: the message
+	// is a part of the token, whose other bytes are lost.
 	Unwrap(token []byte) ([]byte, error)
 	// MaxMessage is what the peer lets one token hold, in bytes.
 	MaxMessage() int

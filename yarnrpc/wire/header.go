@@ -6,9 +6,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
 )
 
-// The headers of calls and of their answers are written and read by hand, as they are on
-// the way of every call, and the generated messages hold each number in an allocation of
-// its own. Tests compare the two ways.
+// The headers of calls and of their answers, and what protects them, are written and read
+// by hand, as they are on the way of every call, and the generated messages hold each
+// number in an allocation of its own and copy bytes. Tests compare the two ways.
 
 // appendRequestHeader adds a RpcRequestHeaderProto after its length.
 func appendRequestHeader(b []byte, id int32, clientID []byte, tries int32) []byte {
@@ -40,6 +40,17 @@ func appendVarintField(b []byte, field protowire.Number, value uint64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), value)
 }
 
+// appendWrap adds a RpcSaslProto with the token of protected bytes, after its length.
+func appendWrap(b, token []byte) []byte {
+	b = protowire.AppendVarint(b, uint64(wrapSize(token)))
+	b = appendVarintField(b, 2, uint64(commonpb.RpcSaslProto_WRAP))
+	b = protowire.AppendTag(b, 3, protowire.BytesType)
+	return protowire.AppendBytes(b, token)
+}
+
+// wrapSize is the length of what appendWrap adds after it, in bytes.
+func wrapSize(token []byte) int { return 2 + 1 + protowire.SizeBytes(len(token)) }
+
 // parseSuccess reads the frame of a call that succeeded, if its header has nothing
 // unusual; else ok is false, and the generated message has to have a look.
 func parseSuccess(frame []byte) (r Response, ok bool) {
@@ -50,32 +61,78 @@ func parseSuccess(frame []byte) (r Response, ok bool) {
 	r.body = frame[n:]
 	var hasID, hasStatus bool
 	for len(header) > 0 {
-		field, kind, tag := protowire.ConsumeTag(header)
-		if tag < 0 {
+		var f field
+		if f, header, ok = takeField(header); !ok {
 			return r, false
 		}
-		header = header[tag:]
-		var number uint64
-		var length int
-		if kind == protowire.BytesType {
-			r.ClientID, length = protowire.ConsumeBytes(header)
-		} else {
-			number, length = protowire.ConsumeVarint(header)
-		}
-		if length < 0 {
-			return r, false
-		}
-		header = header[length:]
 		switch {
-		case field == 1 && kind == protowire.VarintType:
-			r.CallID, hasID = int32(number), true
-		case field == 2 && kind == protowire.VarintType && number == uint64(commonpb.RpcResponseHeaderProto_SUCCESS):
+		case f.is(1, protowire.VarintType):
+			r.CallID, hasID = int32(f.number), true
+		case f.is(2, protowire.VarintType) && f.number == uint64(commonpb.RpcResponseHeaderProto_SUCCESS):
 			hasStatus = true
-		case (field == 3 || field == 8) && kind == protowire.VarintType: // the server's version, the client's tries
-		case field == 7 && kind == protowire.BytesType:
+		case f.is(3, protowire.VarintType), f.is(8, protowire.VarintType): // the server's version, the client's tries
+		case f.is(7, protowire.BytesType):
+			r.ClientID = f.bytes
 		default:
 			return r, false
 		}
 	}
 	return r, hasID && hasStatus
+}
+
+// parseWrap reads what appendWrap wrote, likewise. The token shares the bytes of b.
+func parseWrap(b []byte) (token []byte, ok bool) {
+	message, n := protowire.ConsumeBytes(b)
+	if n != len(b) {
+		return nil, false
+	}
+	var hasState bool
+	for len(message) > 0 {
+		var f field
+		if f, message, ok = takeField(message); !ok {
+			return nil, false
+		}
+		switch {
+		case f.is(1, protowire.VarintType): // a version
+		case f.is(2, protowire.VarintType) && f.number == uint64(commonpb.RpcSaslProto_WRAP):
+			hasState = true
+		case f.is(3, protowire.BytesType):
+			token = f.bytes
+		default:
+			return nil, false
+		}
+	}
+	return token, hasState
+}
+
+// field is one of a message's, which holds a number or bytes.
+type field struct {
+	id     protowire.Number
+	kind   protowire.Type
+	number uint64
+	bytes  []byte
+}
+
+func (f field) is(id protowire.Number, kind protowire.Type) bool { return f.id == id && f.kind == kind }
+
+// takeField cuts a field off the front of a message. It is not ok where there is none of
+// these kinds.
+func takeField(message []byte) (f field, rest []byte, ok bool) {
+	id, kind, n := protowire.ConsumeTag(message)
+	if n < 0 {
+		return f, message, false
+	}
+	f, rest = field{id: id, kind: kind}, message[n:]
+	switch kind {
+	case protowire.VarintType:
+		f.number, n = protowire.ConsumeVarint(rest)
+	case protowire.BytesType:
+		f.bytes, n = protowire.ConsumeBytes(rest)
+	default:
+		return f, rest, false
+	}
+	if n < 0 {
+		return f, rest, false
+	}
+	return f, rest[n:], true
 }

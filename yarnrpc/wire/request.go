@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
@@ -94,6 +95,20 @@ func AppendPing(b, clientID []byte) []byte {
 // AppendSASL adds a client's SASL message.
 func AppendSASL(b []byte, m *commonpb.RpcSaslProto) ([]byte, error) {
 	return appendFrame(b, requestHeader(CallSASL, []byte{}, notRetried), m)
+}
+
+// AppendWrapped adds a client's SASL message with the token that protects bytes of other
+// frames.
+func AppendWrapped(b, token []byte) ([]byte, error) {
+	frame := appendRequestHeader(beginFrame(b), CallSASL, nil, notRetried)
+	from := len(b) + lengthSize
+	length := int64(len(frame)-from) + int64(protowire.SizeBytes(wrapSize(token)))
+	if length > MaxFrame {
+		return b, fmt.Errorf("encode frame: %w", &FrameError{Length: length, Limit: MaxFrame})
+	}
+	frame = appendWrap(frame, token)
+	binary.BigEndian.PutUint32(frame[len(b):], uint32(length))
+	return frame, nil
 }
 
 func requestHeader(id int32, clientID []byte, retry int32) *commonpb.RpcRequestHeaderProto {

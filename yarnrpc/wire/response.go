@@ -66,6 +66,27 @@ func (r *Response) Keep(buffer []byte) []byte {
 // Decode reads the answer of a call that succeeded into m.
 func (r Response) Decode(m proto.Message) error { return decodeBody(r.body, m) }
 
+// Wrapped gives the token of a SASL message that protects bytes of other frames, and
+// shares r's bytes.
+func (r Response) Wrapped() ([]byte, error) {
+	if token, ok := parseWrap(r.body); ok {
+		return token, nil
+	}
+	return r.wrapped()
+}
+
+// wrapped is Wrapped for every message.
+func (r Response) wrapped() ([]byte, error) {
+	var m commonpb.RpcSaslProto
+	if err := r.Decode(&m); err != nil {
+		return nil, err
+	}
+	if m.GetState() != commonpb.RpcSaslProto_WRAP {
+		return nil, fmt.Errorf("%w: a sasl message of state %v after the login", ErrMalformed, m.GetState())
+	}
+	return m.GetToken(), nil
+}
+
 // AppendResponse adds a server's frame: message, or failure if that is not nil.
 func AppendResponse(b []byte, callID int32, clientID []byte, message proto.Message, failure *Failure) ([]byte, error) {
 	header := &commonpb.RpcResponseHeaderProto{

@@ -330,6 +330,59 @@ func TestHeadersAreThoseOfTheGeneratedMessages(t *testing.T) {
 	}
 }
 
+// Under protection every frame is in such a one, and a length that is wrong would end the connection.
+func TestWrappersAreThoseOfTheGeneratedMessages(t *testing.T) {
+	for _, length := range []int{0, 1, 122, 123, 124, 125, 127, 128, 1 << 14, 1 << 21} {
+		token := bytes.Repeat([]byte{7}, length)
+		message := &commonpb.RpcSaslProto{State: commonpb.RpcSaslProto_WRAP.Enum(), Token: token}
+		want, err := AppendSASL([]byte("before"), message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := AppendWrapped([]byte("before"), token); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%d bytes, written: %v, and not as the generated message", length, err)
+		}
+		answer, err := AppendResponse(nil, CallSASL, nil, message, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := ParseResponse(answer[lengthSize:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := parseWrap(r.body); !ok {
+			t.Errorf("%d bytes are not read by hand", length)
+		}
+		if got, err := r.Wrapped(); err != nil || !bytes.Equal(got, token) {
+			t.Errorf("%d bytes, read: %d, %v", length, len(got), err)
+		}
+	}
+	b, err := AppendWrapped([]byte("before"), make([]byte, MaxFrame))
+	if _, is := errors.AsType[*FrameError](err); !is || string(b) != "before" {
+		t.Errorf("over the limit: got %d bytes, %v", len(b), err)
+	}
+}
+
+// A server that ends the protection, or never began it, must not be understood.
+func TestWhatIsNotWrappedIsMalformed(t *testing.T) {
+	for name, m := range map[string]proto.Message{
+		"success again":   &commonpb.RpcSaslProto{State: commonpb.RpcSaslProto_SUCCESS.Enum(), Token: []byte("token")},
+		"another message": &commonpb.CredentialsKVProto{Alias: proto.String("a"), Secret: []byte("s")},
+	} {
+		b, err := AppendResponse(nil, CallSASL, nil, m, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := ParseResponse(b[lengthSize:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if token, err := r.Wrapped(); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%s: got %q, %v, want ErrMalformed", name, token, err)
+		}
+	}
+}
+
 // A Response shares the bytes of its frame, which the next one overwrites.
 func TestAKeptResponseSurvivesItsFrame(t *testing.T) {
 	frame, err := AppendResponse(nil, 7, []byte("client"), &commonpb.CredentialsKVProto{Alias: proto.String("alias")}, nil)
@@ -411,6 +464,14 @@ func FuzzParseResponse(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(success[4:])
+	for _, state := range []commonpb.RpcSaslProto_SaslState{commonpb.RpcSaslProto_WRAP, commonpb.RpcSaslProto_CHALLENGE} {
+		message := &commonpb.RpcSaslProto{Version: proto.Uint32(1), State: state.Enum(), Token: []byte("token")}
+		wrapped, err := AppendResponse(nil, CallSASL, nil, message, nil)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(wrapped[4:])
+	}
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		r, err := ParseResponse(frame)
 		if byHand, ok := parseSuccess(frame); ok {
@@ -422,6 +483,11 @@ func FuzzParseResponse(f *testing.F) {
 		}
 		if err != nil {
 			return
+		}
+		if byHand, ok := parseWrap(r.body); ok {
+			if generated, err := r.wrapped(); err != nil || !bytes.Equal(generated, byHand) {
+				t.Errorf("token read by hand %x; otherwise %x, %v", byHand, generated, err)
+			}
 		}
 		var m yarnpb.KillApplicationResponseProto
 		if r.Failure == nil && r.Decode(&m) != nil {

@@ -205,7 +205,7 @@ func (s *session) send(id int32, client []byte, answer proto.Message, err error)
 }
 
 func (s *session) wrap(b []byte) ([]byte, error) {
-	token, err := s.layer.Wrap(b)
+	token, err := s.layer.AppendWrap(nil, b)
 	if err != nil {
 		return nil, err
 	}
