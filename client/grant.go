@@ -19,8 +19,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
@@ -85,18 +87,24 @@ func passedOn(found *creds.Credentials) *creds.Credentials {
 // that options name, and those of the job's inputs and outputs.
 func (c *Cluster) fileSystems(cfg config.Config, job *jobgraph.JobGraph, home string) ([]string, error) {
 	uris := []string{home}
-	for uri := range strings.FieldsFuncSeq(cfg.String(config.KerberosFileSystems), func(r rune) bool { return r == ';' || r == ',' }) {
-		uris = append(uris, strings.TrimSpace(uri))
-	}
 	for _, v := range job.Vertices {
 		uris = append(uris, v.Outputs...)
 		for _, split := range v.Splits {
 			uris = append(uris, split.URI)
 		}
 	}
+	return FileSystems(c.Files, cfg, uris...)
+}
+
+// FileSystems are the roots, each once, of the file systems that an application needs tokens
+// for: those of the URIs, and those that security.kerberos.access.hadoopFileSystems names.
+func FileSystems(files *dfs.FS, cfg config.Config, uris ...string) ([]string, error) {
+	for uri := range strings.FieldsFuncSeq(cfg.String(config.KerberosFileSystems), func(r rune) bool { return r == ';' || r == ',' }) {
+		uris = append(uris, strings.TrimSpace(uri))
+	}
 	var roots []string
 	for _, uri := range uris {
-		root, err := c.Files.Root(uri)
+		root, err := files.Root(uri)
 		if err != nil {
 			return nil, err
 		}
@@ -120,22 +128,29 @@ func (g *grant) readFiles(cfg config.Config, login *kerberos.Login, proxied bool
 	if keytab == "" || proxied || login == nil {
 		return nil
 	}
+	if err := CheckKeytab(cfg); err != nil {
+		return err
+	}
 	g.security.Principal = login.Principal().String()
 	g.security.Keytab = cfg.String(config.YarnLocalizedKeytabPath)
 	if !cfg.Bool(config.YarnShipLocalKeytab) {
-		if !filepath.IsAbs(g.security.Keytab) {
-			return fmt.Errorf("%s is %s: name the keytab's absolute path on the nodes, as %s is false",
-				config.YarnLocalizedKeytabPath, g.security.Keytab, config.YarnShipLocalKeytab)
-		}
 		return nil
-	}
-	if filepath.Base(g.security.Keytab) != g.security.Keytab {
-		return fmt.Errorf("%s is %s: name a file without a directory, or set %s to false",
-			config.YarnLocalizedKeytabPath, g.security.Keytab, config.YarnShipLocalKeytab)
 	}
 	var err error
 	if g.keytab, err = readSmall(keytab); err != nil {
 		return fmt.Errorf("%s: %w", config.KerberosKeytab, err)
+	}
+	return nil
+}
+
+// CheckKeytab tells whether options say rightly where the ApplicationMaster finds the keytab.
+func CheckKeytab(cfg config.Config) error {
+	path := cfg.String(config.YarnLocalizedKeytabPath)
+	switch shipped := cfg.Bool(config.YarnShipLocalKeytab); {
+	case shipped && filepath.Base(path) != path:
+		return fmt.Errorf("%s is %s: name a file without a directory, or set %s to false", config.YarnLocalizedKeytabPath, path, config.YarnShipLocalKeytab)
+	case !shipped && !filepath.IsAbs(path):
+		return fmt.Errorf("%s is %s: name the keytab's absolute path on the nodes, as %s is false", config.YarnLocalizedKeytabPath, path, config.YarnShipLocalKeytab)
 	}
 	return nil
 }
@@ -164,10 +179,10 @@ func (c *Cluster) obtain(ctx context.Context, g grant) error {
 			continue
 		}
 		if c.identity.Login == nil {
-			return fmt.Errorf("get token for %s: %w", root, dfs.ErrNoLogin)
+			return fmt.Errorf("get token for %s: %w: run kinit, or name a keytab (%s)", root, yarnrpc.ErrNoLogin, config.KerberosKeytab)
 		}
 		group.Go(func() error {
-			renewer, err := c.renewer()
+			renewer, err := Renewer(c.Conf)
 			if err != nil {
 				return err
 			}
@@ -187,11 +202,12 @@ func (c *Cluster) obtain(ctx context.Context, g grant) error {
 	return group.Wait()
 }
 
-// renewer is the principal of the ResourceManager (YarnClientUtils.getRmPrincipal). Where
-// there are two, they have one short name, which is what counts.
-func (c *Cluster) renewer() (string, error) {
+// Renewer is the principal of the ResourceManager, which renews the tokens of applications
+// (YarnClientUtils.getRmPrincipal). Where there are two, they have one short name, which is
+// what counts. ErrNoRenewer where the configuration does not tell.
+func Renewer(conf *hadoopconf.Conf) (string, error) {
 	const key = "yarn.resourcemanager.principal"
-	configured, _, err := c.Conf.Lookup(key)
+	configured, _, err := conf.Lookup(key)
 	if err != nil {
 		return "", err
 	}
@@ -199,7 +215,7 @@ func (c *Cluster) renewer() (string, error) {
 		return "", ErrNoRenewer
 	}
 	return kerberos.ServerPrincipal(configured, func() (string, error) {
-		rms, err := c.Conf.ResourceManagers()
+		rms, err := conf.ResourceManagers()
 		if err != nil {
 			return "", err
 		}

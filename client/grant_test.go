@@ -17,6 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
@@ -77,7 +78,7 @@ func TestEveryFileSystemOfAJobIsKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"hdfs://home:8020/", "hdfs://more:8020/", "hdfs://most:8020/", "hdfs://in:8020/", "hdfs://out:8020/"}
+	want := []string{"hdfs://home:8020/", "hdfs://in:8020/", "hdfs://out:8020/", "hdfs://more:8020/", "hdfs://most:8020/"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("file systems differ (-want +got):\n%s", diff)
 	}
@@ -101,7 +102,7 @@ func TestWithTokensAloneNobodyLogsIn(t *testing.T) {
 		t.Errorf("the application gets %+v", got)
 	}
 	_, err = secured(t, named, held).grant(t.Context(), options(t), job, "hdfs://elsewhere:8020/user/alice")
-	if !errors.Is(err, dfs.ErrNoLogin) || !strings.Contains(err.Error(), "elsewhere") {
+	if !errors.Is(err, yarnrpc.ErrNoLogin) || !strings.Contains(err.Error(), "elsewhere") {
 		t.Errorf("a file system without a token is %v", err)
 	}
 }
@@ -204,11 +205,11 @@ func TestTheRenewerIsTheResourceManager(t *testing.T) {
 		"rm/_HOST@EXAMPLE.COM": "rm/host.example.com@EXAMPLE.COM", "yarn/fixed@EXAMPLE.COM": "yarn/fixed@EXAMPLE.COM",
 	} {
 		c := secured(t, map[string]string{key: configured, "yarn.resourcemanager.address": "Host.Example.com:8032"}, creds.New())
-		if got, err := c.renewer(); err != nil || got != want {
+		if got, err := Renewer(c.Conf); err != nil || got != want {
 			t.Errorf("%s is %s, %v; want %s", configured, got, err, want)
 		}
 	}
-	if _, err := secured(t, nil, creds.New()).renewer(); !errors.Is(err, ErrNoRenewer) {
+	if _, err := Renewer(secured(t, nil, creds.New()).Conf); !errors.Is(err, ErrNoRenewer) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -119,6 +119,7 @@ func classes() []class {
 			},
 			Verdict: Verdict{"login failed at one host", Permanent, NotExecuted, true},
 		},
+		{errors: []error{ErrNoLogin}, Verdict: Verdict{"no login", Permanent, NotExecuted, false}}, // nor is there one for another server
 		{match: isA[*kerberos.ServerMismatchError], Verdict: Verdict{"another server than meant", Permanent, NotExecuted, true}},
 		{errors: []error{kerberos.ErrClockSkew}, Verdict: Verdict{"wrong clock", Permanent, NotExecuted, false}}, // ours, as the KDC's is everybody's
 		{
@@ -134,7 +135,7 @@ func classes() []class {
 		{match: isA[*net.DNSError], Verdict: Verdict{"unknown host", FailOver, NotExecuted, false}},
 		{errors: []error{ErrTimeout}, Verdict: Verdict{"no answer in time", FailOver, InDoubt, false}}, // half-open, or stopped
 		{
-			errors:  []error{ErrClosed, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, io.ErrClosedPipe},
+			errors:  []error{ErrClosed, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, io.ErrClosedPipe, sasl.ErrExhausted},
 			Verdict: Verdict{"connection lost", FailOver, InDoubt, false},
 		},
 		{match: isA[syscall.Errno], Verdict: Verdict{"connection broken", FailOver, InDoubt, false}},

@@ -61,6 +61,7 @@ func TestErrorsAreClassified(t *testing.T) {
 		"a broken challenge":          {sasl.ErrChallenge, "login failed at one host", Permanent, NotExecuted, true},
 		"less protection than wanted": {sasl.ErrProtection, "login failed at one host", Permanent, NotExecuted, true},
 		"no common login":             {ErrNoCommonAuth, "login failed at one host", Permanent, NotExecuted, true},
+		"neither token nor kinit":     {ErrNoLogin, "no login", Permanent, NotExecuted, false},
 		"refused":                     {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, "unreachable", FailOver, NotExecuted, false},
 		"no route":                    {syscall.EHOSTUNREACH, "unreachable", FailOver, NotExecuted, false},
 		"no network":                  {syscall.ENETUNREACH, "unreachable", FailOver, NotExecuted, false},
@@ -74,6 +75,7 @@ func TestErrorsAreClassified(t *testing.T) {
 		"broken pipe":                 {&net.OpError{Op: "write", Err: syscall.EPIPE}, "connection broken", FailOver, InDoubt, false},
 		"a network's own error":       {&net.OpError{Op: "read", Err: errors.New("cable pulled")}, "network failure", FailOver, InDoubt, false},
 		"not Hadoop":                  {&wire.FrameError{Head: []byte("HTTP")}, "one host is no Hadoop server", Permanent, InDoubt, true},
+		"numbers used up":             {sasl.ErrExhausted, "connection lost", FailOver, InDoubt, false},
 		"changed on the way":          {sasl.ErrTampered, "failure of the client's", Permanent, InDoubt, false},
 		"unknown":                     {errors.New("unknown"), "failure of the client's", Permanent, InDoubt, false},
 	} {

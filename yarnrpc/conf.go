@@ -10,8 +10,9 @@ import (
 
 // OptionsFrom takes what a Hadoop configuration says of a client's connections:
 // their times, their logins, their protection and the size of answers (ipc.client.*,
-// ipc.ping.interval, ipc.maximum.response.length, hadoop.rpc.protection). A time of
-// 0 in the files switches off. Protocol, user and token are the caller's to fill in.
+// ipc.ping.interval, ipc.maximum.response.length, hadoop.security.authentication,
+// hadoop.rpc.protection). A time of 0 in the files switches off. Protocol, user and
+// what logs in, Token or Login, are the caller's to fill in.
 func OptionsFrom(conf *hadoopconf.Conf) (Options, error) {
 	var o Options
 	for _, d := range []struct {
@@ -50,6 +51,7 @@ func OptionsFrom(conf *hadoopconf.Conf) (Options, error) {
 		return Options{}, err
 	}
 	o.MaxResponse = int(min(size, math.MaxInt32)) // frames have lengths of 32 bits
+	o.RequireLogin = conf.SecurityEnabled()
 	if o.AllowSimpleFallback, err = conf.Bool("ipc.client.fallback-to-simple-auth-allowed"); err != nil {
 		return Options{}, err
 	}

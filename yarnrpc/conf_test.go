@@ -32,10 +32,11 @@ func TestOptionsFollowTheHadoopConfiguration(t *testing.T) {
 			"ipc.client.connect.max.retries.on.sasl":       "0",
 			"ipc.client.fallback-to-simple-auth-allowed":   "true",
 			"hadoop.rpc.protection":                        "privacy, integrity",
+			"hadoop.security.authentication":               "kerberos",
 			"hadoop.security.group.mapping.ldap.bind.user": "not for us",
 		}, yarnrpc.Options{
 			ConnectTimeout: 5 * time.Second, PingInterval: -1, MaxIdle: 1500 * time.Millisecond, RPCTimeout: -1, LoginRetries: -1,
-			MaxResponse: 64 << 20, AllowSimpleFallback: true, QOPs: []sasl.QOP{sasl.QOPPrivacy, sasl.QOPIntegrity},
+			MaxResponse: 64 << 20, RequireLogin: true, AllowSimpleFallback: true, QOPs: []sasl.QOP{sasl.QOPPrivacy, sasl.QOPIntegrity},
 		}},
 		"no pings, whatever their interval": {map[string]string{"ipc.client.ping": "false", "ipc.ping.interval": "5000"}, yarnrpc.Options{
 			ConnectTimeout: 20 * time.Second, PingInterval: -1, MaxIdle: 10 * time.Second, RPCTimeout: 2 * time.Minute, LoginRetries: 5,

@@ -45,6 +45,9 @@ var (
 	// ErrNoCommonAuth is a server with none of the ways to authenticate that the
 	// client has, plain trust among them unless Options.AllowSimpleFallback.
 	ErrNoCommonAuth = errors.New("no common way to authenticate")
+	// ErrNoLogin is a server of a cluster that wants a login (Options.RequireLogin) for which
+	// the client has none. Nothing was sent.
+	ErrNoLogin = errors.New("there is neither a token for the server nor a Kerberos login")
 )
 
 // RemoteError is an exception that the server answered with

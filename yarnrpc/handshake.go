@@ -27,6 +27,7 @@ type HandshakeOptions struct {
 	ServerPrincipal        string
 	ServerPrincipalPattern string
 	QOPs                   []sasl.QOP
+	RequireLogin           bool
 	AllowSimpleFallback    bool
 	MaxResponse            int // bounds what a protected connection unwraps
 	Opened                 func(Security)
@@ -50,6 +51,9 @@ const (
 // A server that does not want the connection says so while it is authenticated; one
 // that is told a user answers with the first call.
 func Handshake(ctx context.Context, conn net.Conn, o HandshakeOptions) (net.Conn, error) {
+	if err := o.checkLogin(); err != nil {
+		return nil, err
+	}
 	if o.MaxResponse <= 0 {
 		o.MaxResponse = wire.MaxFrame
 	}
@@ -65,6 +69,15 @@ func Handshake(ctx context.Context, conn net.Conn, o HandshakeOptions) (net.Conn
 		return nil, contextError(ctx)
 	}
 	return opened, err
+}
+
+// checkLogin is an error where the server may not be told of the user without a proof of
+// who both are, and there is nothing to prove it with.
+func (o *HandshakeOptions) checkLogin() error {
+	if !o.RequireLogin || o.AllowSimpleFallback || o.Token != nil || o.Login != nil {
+		return nil
+	}
+	return fmt.Errorf("authenticate: %w, and hadoop.security.authentication is kerberos: run kinit, name a keytab, or pass a token on", ErrNoLogin)
 }
 
 type handshake struct {

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
@@ -115,6 +118,65 @@ func TestFallbackToTrustMustBeAllowed(t *testing.T) {
 	if _, err := ask(t.Context(), c, method, 1); err != nil {
 		t.Error(err)
 	}
+}
+
+// Without a login a client of a secure cluster would tell a call to whoever has taken the
+// server's address, in the clear, whatever protection is configured: the name of the user is
+// no more than a claim, and the server's none at all.
+func TestASecureClusterIsToldNothingWithoutALogin(t *testing.T) {
+	secure := map[string]string{"hadoop.security.authentication": "kerberos", "hadoop.rpc.protection": "privacy"}
+	o, err := yarnrpc.OptionsFrom(new(hadoopconf.Conf).With("test", secure))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Protocol, o.User = options().Protocol, options().User
+	for name, source := range map[string]func(context.Context, string) (*creds.Token, error){
+		"no source of tokens":              nil,
+		"credentials without the token":    creds.Fixed(creds.New().Select(creds.KindRMDelegation, "rm:8032")),
+		"a source that has no token today": func(context.Context, string) (*creds.Token, error) { return nil, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := o
+			o.Token = source
+			o.Dial = func(context.Context, string, string) (net.Conn, error) {
+				return nil, errors.New("the server was dialled")
+			}
+			proxy := yarnrpc.NewProxy([]string{"rm1:8032", "rm2:8032"}, o, patient)
+			t.Cleanup(func() { closeOrFail(t, proxy) })
+			_, err := ask(t.Context(), proxy, method, 1)
+			if !errors.Is(err, yarnrpc.ErrNoLogin) || yarnrpc.MaybeSent(err) || yarnrpc.Classify(err) != yarnrpc.Permanent {
+				t.Fatalf("got %v, maybe sent %v, %v", err, yarnrpc.MaybeSent(err), yarnrpc.Classify(err))
+			}
+			for _, part := range []string{"rm1:8032", "hadoop.security.authentication", "kinit", "keytab", "token"} {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%q does not name %s", err, part)
+				}
+			}
+		})
+	}
+	t.Run("over a connection that there is", func(t *testing.T) {
+		client, server := net.Pipe()
+		heard := make(chan []byte, 1)
+		go func() {
+			all, _ := io.ReadAll(server) // until the client hangs up
+			heard <- all
+		}()
+		_, err := yarnrpc.Handshake(t.Context(), client, yarnrpc.HandshakeOptions{
+			Protocol: o.Protocol, Address: "rm:8032", User: o.User, QOPs: o.QOPs, RequireLogin: o.RequireLogin,
+		})
+		closeOrFail(t, client)
+		if all := <-heard; !errors.Is(err, yarnrpc.ErrNoLogin) || len(all) > 0 {
+			t.Errorf("the server heard %q, %v", all, err)
+		}
+	})
+	t.Run("unless the configuration allows it", func(t *testing.T) {
+		o := o
+		o.AllowSimpleFallback = true
+		c := dial(t, (&rpctest.Server{Handler: echo}).Listen(t), o)
+		if _, err := ask(t.Context(), c, method, 1); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // A server that wants tokens refuses the rest with the first call, which it has not executed.

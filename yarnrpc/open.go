@@ -36,6 +36,28 @@ func open(ctx context.Context, address string, o Options, clientID []byte) (net.
 			return nil, fmt.Errorf("choose token: %w", err)
 		}
 	}
+	show := HandshakeOptions{
+		Protocol:               o.Protocol,
+		ClientID:               clientID,
+		Address:                address,
+		User:                   o.User,
+		Token:                  token,
+		Login:                  o.Login,
+		ServerPrincipal:        o.ServerPrincipal,
+		ServerPrincipalPattern: o.ServerPrincipalPattern,
+		QOPs:                   o.QOPs,
+		RequireLogin:           o.RequireLogin,
+		AllowSimpleFallback:    o.AllowSimpleFallback,
+		MaxResponse:            o.MaxResponse,
+		Opened: func(s Security) {
+			if o.Opened != nil {
+				o.Opened(address, s)
+			}
+		},
+	}
+	if err := show.checkLogin(); err != nil { // nor is a server waited for in vain
+		return nil, err
+	}
 	raw, err := o.Dial(ctx, "tcp", address)
 	if err != nil {
 		switch {
@@ -47,24 +69,7 @@ func open(ctx context.Context, address string, o Options, clientID []byte) (net.
 		}
 		return nil, err
 	}
-	opened, err := Handshake(ctx, raw, HandshakeOptions{
-		Protocol:               o.Protocol,
-		ClientID:               clientID,
-		Address:                address,
-		User:                   o.User,
-		Token:                  token,
-		Login:                  o.Login,
-		ServerPrincipal:        o.ServerPrincipal,
-		ServerPrincipalPattern: o.ServerPrincipalPattern,
-		QOPs:                   o.QOPs,
-		AllowSimpleFallback:    o.AllowSimpleFallback,
-		MaxResponse:            o.MaxResponse,
-		Opened: func(s Security) {
-			if o.Opened != nil {
-				o.Opened(address, s)
-			}
-		},
-	})
+	opened, err := Handshake(ctx, raw, show)
 	if err != nil {
 		raw.Close() // the handshake's error says more
 		return nil, err

@@ -51,7 +51,7 @@ type Options struct {
 	// Token is asked for the token of each new connection, so that one which was
 	// rolled over serves from the next connection on; ctx ends when the connection is
 	// wanted no more, or ConnectTimeout is over. Nil, or a nil token: none, and Login
-	// serves, or else the server is told User.
+	// serves, or else the server is told User, unless RequireLogin.
 	Token func(ctx context.Context, address string) (*creds.Token, error)
 	// Login logs in with Kerberos at servers that want it and for which there is no
 	// token. Nil: no Kerberos.
@@ -71,8 +71,14 @@ type Options struct {
 	// QOPs are the qualities of protection that will do with a token or Login, best
 	// first (hadoop.rpc.protection). None: authentication alone.
 	QOPs []sasl.QOP
+	// RequireLogin says that the cluster wants a login of everybody
+	// (hadoop.security.authentication is kerberos). Where there is neither a token nor a
+	// Login then, a connection fails with ErrNoLogin before anything is sent, as the
+	// server would prove nothing and the calls would go in the clear.
+	RequireLogin bool
 	// AllowSimpleFallback accepts a server that wants no login, though there is a
-	// token or Login (ipc.client.fallback-to-simple-auth-allowed).
+	// token or Login, and does without a login in spite of RequireLogin
+	// (ipc.client.fallback-to-simple-auth-allowed).
 	AllowSimpleFallback bool
 	// Dial opens connections. Nil: TCP with keep-alive.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)

@@ -195,6 +195,7 @@ func TestEachRowOfTheTableAtAResourceManager(t *testing.T) {
 		"login refused by the kdc": {login(func(l *kerberosLogin) {
 			l.refuse = func(string) int32 { return errorcode.KDC_ERR_C_PRINCIPAL_UNKNOWN }
 		}), refused, refused},
+		"no login":          {func(_ *testing.T, p *pair) { p.options.RequireLogin = true }, refused, refused},
 		"kdc away":          {login(func(l *kerberosLogin) { l.kdcs = []string{"127.0.0.1:1"} }), byFirst, byFirst},
 		"no valid ticket":   {login(refuseTicket(errorcode.KRB_AP_ERR_TKT_EXPIRED)), byFirst, byFirst},
 		"unreachable":       {dialling(syscall.ECONNREFUSED), bySecond, bySecond},

@@ -60,7 +60,7 @@ func filesAreProtected(t *testing.T, c *cluster.Cluster, readable bool) {
 		}
 	})
 	t.Run("without a login", func(t *testing.T) {
-		if _, err := newFS(t, c, dfs.Options{User: alice}).Stat(t.Context(), "/tmp"); !errors.Is(err, dfs.ErrNoLogin) {
+		if _, err := newFS(t, c, dfs.Options{User: alice}).Stat(t.Context(), "/tmp"); !errors.Is(err, yarnrpc.ErrNoLogin) {
 			t.Errorf("error is %v", err)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"strings"
 	"syscall"
 	"testing"
@@ -80,7 +81,7 @@ func TestErrorsOfCalls(t *testing.T) {
 		says    string
 	}{
 		"nobody there":    {unanswered(syscall.ECONNREFUSED), syscall.ECONNREFUSED, "NameNode nn:1 did not answer"},
-		"no login":        {unanswered(ErrNoLogin), ErrNoLogin, "Kerberos login"},
+		"no login":        {unanswered(yarnrpc.ErrNoLogin), yarnrpc.ErrNoLogin, "Kerberos login"},
 		"closed":          {unanswered(hdfs.ErrDialerClosed), ErrClosed, "closed"},
 		"no right":        {&yarnrpc.RemoteError{Method: "rename2", Class: "org.apache.hadoop.security.AccessControlException"}, fs.ErrPermission, "for user me"},
 		"not there":       {&fs.PathError{Op: "stat", Path: "/x", Err: fs.ErrNotExist}, fs.ErrNotExist, "not exist"},
@@ -98,26 +99,34 @@ func TestErrorsOfCalls(t *testing.T) {
 // find out from the server alone, in words that do not help.
 func TestASecureClusterNeedsALogin(t *testing.T) {
 	t.Parallel()
+	dialled := errors.New("the NameNode was dialled")
 	secure := new(hadoopconf.Conf).With("test", map[string]string{"hadoop.security.authentication": "kerberos"})
 	token := &creds.Token{Identifier: []byte("me"), Kind: creds.KindHDFSDelegation, Service: "127.0.0.1:8020"}
-	have := &creds.Credentials{Tokens: map[string]*creds.Token{"": token}}
+	holding := func(tokens ...*creds.Token) func() *creds.Credentials {
+		have := creds.New()
+		for _, t := range tokens {
+			have.Tokens[t.Service] = t
+		}
+		return func() *creds.Credentials { return have }
+	}
 	for name, tc := range map[string]struct {
 		options Options
-		err     error
-		token   *creds.Token
+		want    error
 	}{
-		"nothing":                     {Options{Conf: secure}, ErrNoLogin, nil},
-		"a login":                     {Options{Conf: secure, Login: new(kerberos.Login)}, nil, nil},
-		"a token":                     {Options{Conf: secure, Credentials: func() *creds.Credentials { return have }}, nil, token},
-		"a token goes before all":     {Options{Conf: secure, Login: new(kerberos.Login), Credentials: func() *creds.Credentials { return have }}, nil, token},
-		"nothing, to an open cluster": {Options{Conf: new(hadoopconf.Conf)}, nil, nil},
+		"nothing":                     {Options{Conf: secure}, yarnrpc.ErrNoLogin},
+		"credentials without a token": {Options{Conf: secure, Credentials: holding()}, yarnrpc.ErrNoLogin},
+		"a login":                     {Options{Conf: secure, Login: new(kerberos.Login)}, dialled},
+		"a token":                     {Options{Conf: secure, Credentials: holding(token)}, dialled},
+		"nothing, to an open cluster": {Options{Conf: new(hadoopconf.Conf)}, dialled},
 	} {
-		got, err := tokens("127.0.0.1", tc.options)(t.Context(), "127.0.0.1:8020")
-		if got != tc.token || !errors.Is(err, tc.err) {
-			t.Errorf("%s: %v, %v", name, got, err)
+		tc.options.User = "me"
+		tc.options.Dial = func(context.Context, string, string) (net.Conn, error) { return nil, dialled }
+		access, err := accessTo("127.0.0.1", tc.options)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err != nil && !strings.Contains(err.Error(), "hadoop.security.authentication is kerberos (test)") {
-			t.Errorf("the error does not say where the setting is: %v", err)
+		if _, err := yarnrpc.Open(t.Context(), access.Addresses[0], access.RPC); !errors.Is(err, tc.want) {
+			t.Errorf("%s: %v, want %v", name, err, tc.want)
 		}
 	}
 }
