@@ -10,12 +10,13 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/spnego"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
 // doors describes who else than its owner may come to REST: by YARN's proxy, and on
-// a Kerberized cluster by tokens of YARN. What belongs to the owner is left out.
+// a Kerberized cluster by tokens of YARN and tickets. What belongs to the owner is left out.
 func doors(ctx context.Context, env environment, logger logrus.FieldLogger) (rest.Config, error) {
 	rights, err := rightsOf(env.launch.User, env.config, env.hadoop)
 	if err != nil {
@@ -26,7 +27,11 @@ func doors(ctx context.Context, env environment, logger logrus.FieldLogger) (res
 		Users:     strings.EqualFold(env.hadoop.Get("hadoop.http.authentication.type"), "kerberos"),
 		Origins:   proxyOrigins(env.hadoop),
 	}}
+	keytab := env.config.String(config.RESTKeytab)
 	if !env.hadoop.SecurityEnabled() {
+		if keytab != "" {
+			return c, fmt.Errorf("%s is set, and the cluster is without Kerberos: take it away", config.RESTKeytab)
+		}
 		return c, nil
 	}
 	names, err := env.hadoop.ShortNames(clusterRealm(env.hadoop))
@@ -34,6 +39,11 @@ func doors(ctx context.Context, env environment, logger logrus.FieldLogger) (res
 		return rest.Config{}, err
 	}
 	c.ShortName = names.Short
+	if keytab != "" {
+		if c.Negotiator, err = spnego.Load(keytab, env.config.String(config.RESTPrincipal), env.host); err != nil {
+			return rest.Config{}, err
+		}
+	}
 	c.ClientToAM, err = clienttoam.NewVerifier(env.container.Attempt, env.hadoop.Get(clienttoam.AlgorithmKey))
 	return c, err
 }

@@ -1,11 +1,18 @@
 package appmaster
 
 import (
+	"errors"
+	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
+	"github.com/jcmturner/gokrb5/v8/keytab"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -135,5 +142,38 @@ func TestTheProxyIsCalledByItsOwnName(t *testing.T) {
 		if diff := cmp.Diff(test.want, proxyOrigins(carriedConf(t, test.hadoop))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// TestAnHTTPKeytabIsReadAtTheStart would catch a keytab that is found missing when
+// the first user comes.
+func TestAnHTTPKeytabIsReadAtTheStart(t *testing.T) {
+	t.Parallel()
+	env := testEnvironment(t, "file:///staging")
+	path := filepath.Join(t.TempDir(), "http.keytab")
+	var err error
+	if env.config, err = config.New(config.Layer{Source: "test", Values: map[string]string{config.RESTKeytab.Name(): path}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := doors(t.Context(), env, quiet()); err == nil || !strings.Contains(err.Error(), config.RESTKeytab.Name()) {
+		t.Errorf("on an open cluster: %v", err)
+	}
+	env.hadoop = carriedConf(t, secured())
+	if _, err := doors(t.Context(), env, quiet()); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path) {
+		t.Errorf("without the file: %v", err)
+	}
+	kt := keytab.New()
+	if err := kt.AddEntry("HTTP/127.0.0.1", "EXAMPLE.ORG", "secret", time.Unix(1700000000, 0), 1, etypeID.AES256_CTS_HMAC_SHA1_96); err != nil {
+		t.Fatal(err)
+	}
+	content, err := kt.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := doors(t.Context(), env, quiet()); err != nil || c.Negotiator == nil {
+		t.Errorf("with the file: %+v, %v", c.Negotiator, err)
 	}
 }

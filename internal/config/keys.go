@@ -35,6 +35,8 @@ const (
 
 	JobManagerProcessSize   MemoryKey   = "jobmanager.memory.process.size"
 	RESTBindPort            PortsKey    = "rest.bind-port"
+	RESTKeytab              StringKey   = "rest.spnego.keytab"
+	RESTPrincipal           StringKey   = "rest.spnego.principal"
 	ServicesShutdownTimeout DurationKey = "cluster.services.shutdown-timeout"
 	LoggingLevel            StringKey   = "logging.level"
 	SSLInternalEnabled      BoolKey     = "security.ssl.internal.enabled"
@@ -128,6 +130,8 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 
 	{Key: JobManagerProcessSize, Default: "512m", Origin: flink + ": 1600m", Doc: "Memory of the ApplicationMaster's container; the flag `-jm`."},
 	{Key: RESTBindPort, Default: "0", Origin: flink + ": 8081", Doc: "Ports of the REST endpoint; 0 is any."},
+	{Key: RESTKeytab, Origin: ours, Doc: "Path on the nodes of a keytab by which the REST endpoint lets users with tickets in (SPNEGO), readable for containers; none: by other means only."},
+	{Key: RESTPrincipal, Default: "HTTP/_HOST", Origin: ours, Doc: "Whose key to take of it; `_HOST` is the name of the node."},
 	{Key: ServicesShutdownTimeout, Default: "30 s", Origin: flink, Doc: "How long the parts of an ending cluster may take."},
 	{Key: LoggingLevel, Default: "info", Choices: []string{"debug", "info", "warn", "error"}, Origin: ours, Doc: "Which events go to the logs."},
 	{Key: SSLInternalEnabled, Default: "true", Origin: flink + ": false", Doc: "Whether records between task hosts are encrypted, and hosts know each other by certificates; between roles that is always so."},

@@ -1,0 +1,147 @@
+// Package spnego accepts tickets of Kerberos for a service that answers HTTP
+// (RFC 4559): the Negotiator of package rest. Decoding and decryption are
+// gokrb5's. What it leaves out is here: that the client's realm is the
+// ticket's, and that no request is taken twice.
+//
+// It starts no goroutine, and imports of ours yarnrpc/kerberos alone.
+package spnego
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jcmturner/gokrb5/v8/gssapi"
+	"github.com/jcmturner/gokrb5/v8/keytab"
+	"github.com/jcmturner/gokrb5/v8/messages"
+	"github.com/jcmturner/gokrb5/v8/spnego"
+	"github.com/jcmturner/gokrb5/v8/types"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+)
+
+var (
+	// ErrNoKey says that a keytab has no key of the service.
+	ErrNoKey = errors.New("keytab has no key of the principal")
+	// ErrRefused says that a client's token is no ticket for the service, or is
+	// worth nothing any more.
+	ErrRefused = errors.New("ticket of Kerberos is refused")
+)
+
+const (
+	// clockSkew is how far clocks may differ; RFC 4120 §8.2 recommends it.
+	clockSkew = 5 * time.Minute
+	// maxSeen bounds the requests that are remembered. They come from users
+	// with tickets only.
+	maxSeen = 1 << 16
+)
+
+// Service accepts tickets for one principal. It may be used from any goroutine.
+type Service struct {
+	name types.PrincipalName
+	keys *keytab.Keytab
+
+	mu   sync.Mutex                      // guards seen
+	seen map[[sha256.Size]byte]time.Time // authenticators, with the time until which they would be good
+}
+
+// Load reads the keys of a principal, "HTTP/host@REALM", from a keytab; without
+// a realm, of whatever realm they are. In the principal _HOST stands for the
+// given host's name. The file is read once.
+func Load(path, principal, host string) (*Service, error) {
+	principal = strings.Replace(principal, "_HOST", strings.ToLower(host), 1)
+	held, err := kerberos.ReadKeytab(path)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(held.Principals(), func(p kerberos.Principal) bool {
+		return p.String() == principal || p.Name() == principal
+	}) {
+		return nil, fmt.Errorf("read keytab %s: %w %s: it has keys of %v", path, ErrNoKey, principal, held.Principals())
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read keytab: %w", err)
+	}
+	s := &Service{keys: keytab.New(), seen: make(map[[sha256.Size]byte]time.Time)}
+	if err := s.keys.Unmarshal(content); err != nil {
+		return nil, fmt.Errorf("read keytab %s: it is damaged", path) // gokrb5's error could show keys
+	}
+	s.name, _ = types.ParseSPNString(principal)
+	return s, nil
+}
+
+// Accept gives the principal whose ticket a token holds, as SPNEGO or Kerberos
+// alone (RFC 4178, RFC 4121), and the token that answers it. It does not prove
+// the service: TLS does. Errors are ErrRefused.
+func (s *Service) Accept(token []byte) (principal string, answer []byte, err error) {
+	request, err := unwrap(token)
+	if err != nil {
+		return "", nil, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	if len(request.Ticket.SName.NameString) == 0 {
+		return "", nil, fmt.Errorf("%w: it names no service", ErrRefused)
+	}
+	// Tickets that are bound to addresses are refused, as no address is given.
+	if _, err := request.Verify(s.keys, clockSkew, types.HostAddress{}, &s.name); err != nil {
+		return "", nil, fmt.Errorf("%w: for service %s: %w", ErrRefused, s.name.PrincipalNameString(), err)
+	}
+	client := request.Ticket.DecryptedEncPart
+	if request.Authenticator.CRealm != client.CRealm {
+		return "", nil, fmt.Errorf("%w: a ticket of realm %s in the name of %s", ErrRefused, client.CRealm, request.Authenticator.CRealm)
+	}
+	if err := s.first(request.EncryptedAuthenticator.Cipher, time.Now()); err != nil {
+		return "", nil, err
+	}
+	accepted := spnego.NegTokenResp{NegState: 0, SupportedMech: gssapi.OIDKRB5.OID()} // accept-completed
+	if answer, err = accepted.Marshal(); err != nil {
+		return "", nil, fmt.Errorf("answer ticket of Kerberos: %w", err)
+	}
+	return client.CName.PrincipalNameString() + "@" + client.CRealm, answer, nil
+}
+
+// unwrap finds the request with the ticket.
+func unwrap(token []byte) (*messages.APReq, error) {
+	var outer spnego.SPNEGOToken
+	if outer.Unmarshal(token) == nil {
+		if !outer.Init {
+			return nil, errors.New("it is not the first token")
+		}
+		token = outer.NegTokenInit.MechTokenBytes
+	}
+	var inner spnego.KRB5Token
+	if err := inner.Unmarshal(token); err != nil {
+		return nil, err
+	}
+	if !inner.IsAPReq() {
+		return nil, errors.New("it holds no ticket")
+	}
+	return &inner.APReq, nil
+}
+
+// first is an error for an authenticator that has been here before.
+func (s *Service) first(authenticator []byte, now time.Time) error {
+	key := sha256.Sum256(authenticator)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, before := s.seen[key]; before {
+		return fmt.Errorf("%w: it has been used before", ErrRefused)
+	}
+	if len(s.seen) >= maxSeen {
+		for old, until := range s.seen {
+			if now.After(until) {
+				delete(s.seen, old)
+			}
+		}
+		if len(s.seen) >= maxSeen {
+			return fmt.Errorf("%w: too many have come within %v", ErrRefused, 2*clockSkew)
+		}
+	}
+	s.seen[key] = now.Add(2 * clockSkew) // the client's clock may be ahead
+	return nil
+}

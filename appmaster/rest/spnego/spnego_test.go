@@ -1,0 +1,177 @@
+package spnego_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jcmturner/gokrb5/v8/client"
+	"github.com/jcmturner/gokrb5/v8/config"
+	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
+	"github.com/jcmturner/gokrb5/v8/keytab"
+	gokrb5 "github.com/jcmturner/gokrb5/v8/spnego"
+	"github.com/jcmturner/gokrb5/v8/types"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/spnego"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+)
+
+const (
+	realm     = "EXAMPLE.ORG"
+	web       = "HTTP/node1.example.org"
+	principal = web + "@" + realm
+)
+
+// keys writes a keytab with a key of each service and gives its path, and the key
+// of the first.
+func keys(t *testing.T, services ...string) (path string, key types.EncryptionKey) {
+	t.Helper()
+	kt := keytab.New()
+	for _, service := range services {
+		if err := kt.AddEntry(service, realm, "secret of "+service, time.Unix(1700000000, 0), 1, etypeID.AES256_CTS_HMAC_SHA1_96); err != nil {
+			t.Fatal(err)
+		}
+	}
+	content, err := kt.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(t.TempDir(), "http.keytab")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	name, _ := types.ParseSPNString(services[0])
+	key, _, err = kt.GetEncryptionKey(name, realm, 1, etypeID.AES256_CTS_HMAC_SHA1_96)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path, key
+}
+
+func load(t *testing.T, path string) *spnego.Service {
+	t.Helper()
+	s, err := spnego.Load(path, "HTTP/_HOST@"+realm, "Node1.example.org")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// request is what a browser of a user with a ticket sends. who is what it says of
+// itself: the ticket is bob's.
+func request(t *testing.T, who, whoseRealm, service string, key types.EncryptionKey, life time.Duration) gokrb5.SPNEGOToken {
+	t.Helper()
+	ticket, err := sasl.IssueTicket("bob", service, realm, key, life)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := client.NewWithPassword(who, whoseRealm, "", config.New())
+	init, err := gokrb5.NewNegTokenInitKRB5(c, ticket.Ticket, ticket.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gokrb5.SPNEGOToken{Init: true, NegTokenInit: init}
+}
+
+func marshal(t *testing.T, token gokrb5.SPNEGOToken) []byte {
+	t.Helper()
+	b, err := token.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestTicketsAreAccepted(t *testing.T) {
+	t.Parallel()
+	path, key := keys(t, web)
+	s := load(t, path)
+	token := request(t, "bob", realm, web, key, time.Hour)
+	who, answer, err := s.Accept(marshal(t, token))
+	if err != nil || who != "bob@"+realm {
+		t.Errorf("got %q, %v, want bob", who, err)
+	}
+	var told gokrb5.SPNEGOToken
+	if err := told.Unmarshal(answer); err != nil || !told.Resp || told.NegTokenResp.NegState != 0 {
+		t.Errorf("the client is told %+v, %v", told, err)
+	}
+	// Java's client sends Kerberos' token alone.
+	if who, _, err := s.Accept(request(t, "bob", realm, web, key, time.Hour).NegTokenInit.MechTokenBytes); err != nil || who != "bob@"+realm {
+		t.Errorf("without SPNEGO: got %q, %v", who, err)
+	}
+}
+
+// TestOtherTokensAreRefused would catch a user who gets in with what is not his
+// ticket for this service.
+func TestOtherTokensAreRefused(t *testing.T) {
+	t.Parallel()
+	path, key := keys(t, web, "host/node1.example.org")
+	_, other := keys(t, "host/node1.example.org")
+	s := load(t, path)
+	used := marshal(t, request(t, "bob", realm, web, key, time.Hour))
+	if _, _, err := s.Accept(used); err != nil {
+		t.Fatal(err)
+	}
+	altered := marshal(t, request(t, "bob", realm, web, key, time.Hour))
+	altered[len(altered)-1] ^= 1
+	for name, test := range map[string]struct {
+		token []byte
+		text  string
+	}{
+		"nothing":                                {nil, ""},
+		"garbage":                                {[]byte("\x60\x82\xff\xff garbage"), ""},
+		"one that was used before":               {used, "used before"},
+		"one that was altered on the way":        {altered, ""},
+		"a ticket for another service":           {marshal(t, request(t, "bob", realm, "host/node1.example.org", other, time.Hour)), ""},
+		"that ticket under this service's name":  {marshal(t, request(t, "bob", realm, web, other, time.Hour)), ""},
+		"a ticket that has expired":              {marshal(t, request(t, "bob", realm, web, key, -time.Hour)), ""},
+		"bob's ticket in alice's name":           {marshal(t, request(t, "alice", realm, web, key, time.Hour)), ""},
+		"bob's ticket as a bob of another realm": {marshal(t, request(t, "bob", "EVIL.ORG", web, key, time.Hour)), "EVIL.ORG"},
+	} {
+		if who, _, err := s.Accept(test.token); !errors.Is(err, spnego.ErrRefused) || !strings.Contains(err.Error(), test.text) {
+			t.Errorf("%s: got %q, %v, want ErrRefused and %q", name, who, err, test.text)
+		}
+	}
+}
+
+func TestAKeytabWithoutTheServicesKeyIsNamed(t *testing.T) {
+	t.Parallel()
+	path, _ := keys(t, "host/node1.example.org")
+	if _, err := spnego.Load(path, principal, ""); !errors.Is(err, spnego.ErrNoKey) || !strings.Contains(err.Error(), principal) || !strings.Contains(err.Error(), "host/node1") {
+		t.Errorf("got %v, want ErrNoKey with both names", err)
+	}
+	if _, err := spnego.Load(path+".old", principal, ""); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want ErrNotExist", err)
+	}
+}
+
+// FuzzAccept reads what anybody can send. It would catch a token that crashes the
+// server, and one that opens the door.
+func FuzzAccept(f *testing.F) {
+	kt := keytab.New()
+	if err := kt.AddEntry(web, realm, "secret", time.Unix(1700000000, 0), 1, etypeID.AES256_CTS_HMAC_SHA1_96); err != nil {
+		f.Fatal(err)
+	}
+	content, err := kt.Marshal()
+	if err != nil {
+		f.Fatal(err)
+	}
+	path := filepath.Join(f.TempDir(), "http.keytab")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		f.Fatal(err)
+	}
+	s, err := spnego.Load(path, principal, "")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte{0x60, 0x06, 0x06, 0x04, 0x2b, 0x06, 0x01, 0x05})
+	f.Add([]byte{0xa1, 0x03, 0x30, 0x01, 0x00})
+	f.Fuzz(func(t *testing.T, token []byte) {
+		if who, _, err := s.Accept(token); err == nil || who != "" {
+			t.Errorf("%x is a ticket of %q", token, who)
+		}
+	})
+}
