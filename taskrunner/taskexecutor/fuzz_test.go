@@ -22,6 +22,7 @@ func FuzzSaid(f *testing.F) {
 		{msg.TaskStateChanged{Execution: task}, msg.TaskExecutorRegistered{}, msg.DeployTasks{Host: "h"}},
 		{msg.HostHello{ProtocolVersion: -1}, msg.RequestSlot{Index: 1, Allocation: "a2", Job: "j1", JobMaster: "m2", Program: msg.Program{SHA256: "5a"}, MemoryMB: -1}, msg.RegisteredAtJobMaster{JobMaster: "m2"}},
 		{msg.HostHello{ProtocolVersion: jobgraph.ProtocolVersion}, msg.ReleaseTaskExecutor{Cause: "c"}, msg.Disconnect{}},
+		{msg.UpdateTokens{Tokens: msg.Secret("a host's own")}, msg.UpdateTokens{Tokens: msg.Secret("new")}, msg.UpdateTokens{}},
 	} {
 		var encoded [3][]byte
 		for i, m := range messages {

@@ -27,6 +27,7 @@ func FuzzTold(f *testing.F) {
 		{lost, msg.StopHost{}},
 		{deploy, msg.CollectAcknowledged{Execution: count, Sequence: -1}},
 		{msg.SplitAssigned{Execution: count}, msg.SetMemory{MemoryMB: -1}},
+		{msg.UpdateTokens{Tokens: msg.Secret("new")}, deploy},
 	} {
 		first, err := codec.Encode(messages[0])
 		if err != nil {

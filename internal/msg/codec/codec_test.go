@@ -26,6 +26,8 @@ func TestMessagesSurviveTheWire(t *testing.T) {
 		msg.TaskStateChanged{Execution: execution, State: msg.ExecutionFailed, Failure: msg.NewFailure("boom", "stack"), Counters: map[string]int64{"words": 7}},
 		msg.SplitAssigned{Execution: execution, Split: &jobgraph.Split{URI: "hdfs://n/a", Length: 5, FileModTime: modified, Hosts: []string{"h"}}},
 		msg.SplitAssigned{Execution: execution},
+		msg.UpdateTokens{Tokens: msg.Secret{0, 1, 0xff}},
+		msg.StartHost{Host: "h", Tokens: msg.Secret{7}, MemoryMB: 100},
 		msg.CollectBatch{Execution: execution, Sequence: 4, Records: []byte{1, 0}},
 		msg.ExecuteJob{Graph: jobgraph.JobGraph{ProtocolVersion: 1, Vertices: []jobgraph.Vertex{{Name: "v", Parallelism: 2}}}},
 	}
