@@ -78,7 +78,9 @@ type Options struct {
 	RequireLogin bool
 	// AllowSimpleFallback accepts a server that wants no login, though there is a
 	// token or Login, and does without a login in spite of RequireLogin
-	// (ipc.client.fallback-to-simple-auth-allowed).
+	// (ipc.client.fallback-to-simple-auth-allowed). Java's clients accept it wherever
+	// hadoop.security.authentication is simple, too, whatever tokens they have; here
+	// the option alone decides.
 	AllowSimpleFallback bool
 	// Dial opens connections. Nil: TCP with keep-alive.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)

@@ -40,9 +40,6 @@ type DialerOptions struct {
 // the same one, unless dfs.client.failover.random.order is false. user is told to
 // NameNodes that trust their clients. A login is the caller's to fill in:
 // RPC.Token, for which TokenSource is made, and RPC.Login.
-//
-// Where the configuration is of an open cluster, a NameNode that takes no tokens is
-// content with the user's name, whatever tokens there are.
 func FromConf(conf *hadoopconf.Conf, authority, user string) (DialerOptions, error) {
 	var (
 		o           DialerOptions
@@ -62,7 +59,6 @@ func FromConf(conf *hadoopconf.Conf, authority, user string) (DialerOptions, err
 	}
 	o.RPC.User.Effective = user
 	o.RPC.ServerFrom(conf, yarnrpc.HDFSClientProtocol)
-	o.RPC.AllowSimpleFallback = o.RPC.AllowSimpleFallback || !conf.SecurityEnabled()
 	if o.Policy, err = yarnrpc.NameNodePolicy(conf, nameservice); err != nil {
 		return DialerOptions{}, err
 	}

@@ -2,6 +2,7 @@ package hdfs
 
 import (
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -48,7 +49,7 @@ func TestFromConfKnowsNameservicesAndHosts(t *testing.T) {
 		if diff := cmp.Diff(tc.policy, o.Policy); diff != "" {
 			t.Errorf("%s: policy (-want +got):\n%s", name, diff)
 		}
-		if o.Silence != time.Minute || o.UseDatanodeHostname || o.RPC.User.Effective != "me" || !o.RPC.AllowSimpleFallback {
+		if o.Silence != time.Minute || o.UseDatanodeHostname || o.RPC.User.Effective != "me" {
 			t.Errorf("%s: %+v", name, o)
 		}
 	}
@@ -95,15 +96,30 @@ func TestNameNodesComeInAnOrderOfChance(t *testing.T) {
 	}
 }
 
-// A secure client that is content with a server which wants no login gives its data to
-// whoever has taken the server's address.
+// Who has a token, and is content with a server which does not want it, gives its data to
+// whoever has taken the server's address: a process with tokens whose configuration was
+// forgotten has that of an open cluster.
+func TestTheConfigurationAloneAllowsFallback(t *testing.T) {
+	t.Parallel()
+	for _, authentication := range []string{"simple", "kerberos"} {
+		for _, allowed := range []bool{false, true} {
+			o, err := FromConf(settings(map[string]string{
+				"hadoop.security.authentication": authentication, "ipc.client.fallback-to-simple-auth-allowed": strconv.FormatBool(allowed),
+			}), "nn", "me")
+			if err != nil || o.RPC.AllowSimpleFallback != allowed {
+				t.Errorf("%s, %v: %+v, %v", authentication, allowed, o, err)
+			}
+		}
+	}
+}
+
 func TestFromConfOfASecureCluster(t *testing.T) {
 	t.Parallel()
 	o, err := FromConf(settings(map[string]string{
 		"hadoop.security.authentication": "kerberos", "dfs.namenode.kerberos.principal": "nn/_HOST@R", "dfs.client.use.datanode.hostname": "true",
 		"dfs.client.socket-timeout": "0",
 	}), "nn", "me")
-	if err != nil || o.RPC.AllowSimpleFallback || o.RPC.ServerPrincipal != "nn/_HOST@R" || !o.UseDatanodeHostname || o.Silence >= 0 {
+	if err != nil || !o.RPC.RequireLogin || o.RPC.ServerPrincipal != "nn/_HOST@R" || !o.UseDatanodeHostname || o.Silence >= 0 {
 		t.Errorf("options are %+v, %v", o, err)
 	}
 	for name, bad := range map[string]string{
