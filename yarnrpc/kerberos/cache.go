@@ -57,7 +57,7 @@ func (c Cache) String() string {
 func ReadCache(path string) (*Cache, error) {
 	data, err := readFile(path, maxCacheBytes)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read credential cache %s: %w (KRB5CCNAME names another cache)", path, errors.Join(ErrNoTicket, err))
+		return nil, fmt.Errorf("read credential cache %s: %w: %w (KRB5CCNAME names another cache)", path, err, ErrNoTicket)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read credential cache %s: %w", path, err)

@@ -25,7 +25,7 @@ const (
 
 var (
 	// ErrKDC is in the error for a realm whose KDCs do not answer.
-	ErrKDC = errors.New("no kdc of the realm answers")
+	ErrKDC = errors.New("no kdc of the realm answers: start one, or correct its address in krb5.conf; only TCP is spoken")
 	// ErrReply is in the error for an answer of a KDC that breaks the protocol's rules or is
 	// not to what was asked.
 	ErrReply = errors.New("bad answer of the kdc")
@@ -72,7 +72,13 @@ var (
 )
 
 // refusal is a KDC's own word. Its text comes from the KDC.
-func refusal(e messages.KRBError) error { return fmt.Errorf("%w: %w", meaning(e.ErrorCode), e) }
+func refusal(e messages.KRBError) error {
+	reason := meaning(e.ErrorCode)
+	if errors.Is(reason, ErrClockSkew) { // it tells its time with every refusal
+		return fmt.Errorf("%w: by %v: %w", reason, time.Since(e.STime).Abs().Round(time.Second), e)
+	}
+	return fmt.Errorf("%w: %w", reason, e)
+}
 
 // ask sends a request to one KDC of the realm after the other, until one answers. It
 // speaks TCP, RFC 4120 §7.2.2. The error is a messages.KRBError if the KDC refuses.

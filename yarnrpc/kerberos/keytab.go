@@ -154,6 +154,27 @@ func (k *Keytab) Principals() []Principal {
 	return principals
 }
 
+// KeysOf says which keys a principal has: "kvno 3: aes256-cts-hmac-sha1-96,
+// aes128-cts-hmac-sha1-96". Empty where it has none.
+func (k *Keytab) KeysOf(p Principal) string {
+	var versions []uint32
+	kinds := make(map[uint32][]int32)
+	for _, key := range k.keys {
+		if key.Principal != p {
+			continue
+		}
+		if !slices.Contains(versions, key.KVNO) {
+			versions = append(versions, key.KVNO)
+		}
+		kinds[key.KVNO] = append(kinds[key.KVNO], key.Enctype)
+	}
+	texts := make([]string, len(versions))
+	for i, version := range versions {
+		texts[i] = fmt.Sprintf("kvno %d: %s", version, enctypeNames(kinds[version]))
+	}
+	return strings.Join(texts, "; ")
+}
+
 // Login gives gokrb5 what it needs to log in as a principal, in the default realm if
 // it has none: the keys of that principal, and a copy of the configuration that asks
 // the KDC only for encryption types of these keys, in the configuration's order. So
@@ -181,7 +202,7 @@ func (k *Keytab) Login(p Principal, c *Config) (*keytab.Keytab, *config.Config, 
 		}
 	}
 	if len(keys) == 0 {
-		return fail("it has keys of %s only: use one of these, or add this one with ktadd", k.holders())
+		return fail("it has keys only of %s: use one of these, or add this one with ktadd", k.holders())
 	}
 	if len(intersect(held, defaultEnctypes())) == 0 {
 		return fail("it has keys of %s only, which this program cannot use: export AES keys (ktadd -e aes256-cts-hmac-sha1-96:normal)", enctypeNames(held))
@@ -204,13 +225,13 @@ func (k *Keytab) Login(p Principal, c *Config) (*keytab.Keytab, *config.Config, 
 	return kt, own.Config, nil
 }
 
-// holders names some of the principals that have keys.
+// holders names some of the principals that have keys, and these keys.
 func (k *Keytab) holders() string {
 	const shown = 5
 	var names []string
 	principals := k.Principals()
 	for _, p := range principals[:min(len(principals), shown)] {
-		names = append(names, p.String())
+		names = append(names, fmt.Sprintf("%s (%s)", p, k.KeysOf(p)))
 	}
 	if more := len(principals) - shown; more > 0 {
 		names = append(names, fmt.Sprintf("%d others", more))

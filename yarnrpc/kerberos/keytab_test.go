@@ -64,8 +64,8 @@ func TestLoginAsksForWhatTheKeytabHas(t *testing.T) {
 			file: "sha2", conf: "default_tkt_enctypes = rc4-hmac aes256-sha1", principal: "alice@EXAMPLE.TEST",
 			reason: "krb5.conf permits arcfour-hmac, aes256-cts-hmac-sha1-96",
 		},
-		"nobody of that name":  {file: "mixed", principal: "bob@EXAMPLE.TEST", reason: "keys of alice@EXAMPLE.TEST, nn/nn1.example@EXAMPLE.TEST only"},
-		"nobody of that realm": {file: "rc4", principal: "alice@OTHER.TEST", reason: "keys of alice@EXAMPLE.TEST only"},
+		"nobody of that name":  {file: "mixed", principal: "bob@EXAMPLE.TEST", reason: "aes128-cts-hmac-sha256-128, arcfour-hmac), nn/nn1.example@EXAMPLE.TEST (kvno 2: aes256-cts-hmac-sha1-96; kvno 3: aes256-cts-hmac-sha1-96): use"},
+		"nobody of that realm": {file: "rc4", principal: "alice@OTHER.TEST", reason: "keys only of alice@EXAMPLE.TEST (kvno 7: arcfour-hmac): use"},
 		"no realm at all":      {file: "rc4", principal: "alice", reason: "set default_realm"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -41,7 +41,7 @@ func FromKeytab(conf *Config, who, path string) (*Login, error) {
 		p.Realm = conf.LibDefaults.DefaultRealm
 	}
 	s := &keytabSource{path: path, who: p}
-	if _, _, err := s.keys(conf); err != nil {
+	if _, _, _, err := s.read(conf); err != nil {
 		return nil, err
 	}
 	return newLogin(conf, s), nil

@@ -174,6 +174,22 @@ func TestRefusalsOfTheKDCSayWhatToDo(t *testing.T) {
 	}
 }
 
+// What a person has to compare must be in the error: the clocks, the keys.
+func TestRefusalsOfTheKDCNameWhatDiffers(t *testing.T) {
+	for code, want := range map[int32]string{
+		errorcode.KRB_AP_ERR_SKEW:        "set this machine's clock: by 20m",
+		errorcode.KDC_ERR_PREAUTH_FAILED: "which has kvno 1: aes256-cts-hmac-sha1-96: the key is not",
+	} {
+		kdc := &kdctest.KDC{
+			Life: time.Hour, Clock: func() time.Time { return time.Now().Add(20*time.Minute + 30*time.Second) },
+			Refuse: func(string) int32 { return code },
+		}
+		if _, err := alice(t, listen(t, kdc)).Ticket(t.Context(), "rm/host"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("code %d: got %v, want %q in it", code, err, want)
+		}
+	}
+}
+
 // A KDC whose clock goes ahead takes the login's ticket for expired before the Login does:
 // the same one would be refused until it notices.
 func TestATicketThatTheKDCHoldsForExpiredIsReplaced(t *testing.T) {

@@ -2,6 +2,7 @@ package kerberos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -28,12 +29,12 @@ type keytabSource struct {
 
 func (s *keytabSource) client() name { return newName(s.who, nametype.KRB_NT_PRINCIPAL) }
 
-func (s *keytabSource) keys(conf *Config) (*keytab.Keytab, *config.Config, error) {
-	file, err := ReadKeytab(s.path)
-	if err != nil {
-		return nil, nil, err
+func (s *keytabSource) read(conf *Config) (file *Keytab, keys *keytab.Keytab, own *config.Config, err error) {
+	if file, err = ReadKeytab(s.path); err != nil {
+		return nil, nil, nil, err
 	}
-	return file.Login(s.who, conf)
+	keys, own, err = file.Login(s.who, conf)
+	return file, keys, own, err
 }
 
 func (s *keytabSource) next(ctx context.Context, conf *Config, now *grant) (*grant, error) {
@@ -45,11 +46,14 @@ func (s *keytabSource) next(ctx context.Context, conf *Config, now *grant) (*gra
 }
 
 func (s *keytabSource) login(ctx context.Context, conf *Config) (*grant, error) {
-	keys, own, err := s.keys(conf)
+	file, keys, own, err := s.read(conf)
 	if err != nil {
 		return nil, err
 	}
 	got, err := login(ctx, &Config{Config: own, lookup: conf.lookup}, s.client(), keys)
+	if errors.Is(err, ErrWrongKey) {
+		return nil, fmt.Errorf("log in as %v from keytab %s, which has %s: %w", s.who, s.path, file.KeysOf(s.who), err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("log in as %v from keytab %s: %w", s.who, s.path, err)
 	}
