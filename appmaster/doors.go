@@ -1,6 +1,7 @@
 package appmaster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -25,6 +26,7 @@ func doors(ctx context.Context, env environment, logger logrus.FieldLogger) (res
 	c := rest.Config{Rights: rights, Proxy: rest.Proxy{
 		Addresses: proxies(ctx, env.hadoop, env.host, logger),
 		Users:     strings.EqualFold(env.hadoop.Get("hadoop.http.authentication.type"), "kerberos"),
+		Anybody:   cmp.Or(env.hadoop.Get("hadoop.http.staticuser.user"), "dr.who"),
 		Origins:   proxyOrigins(env.hadoop),
 	}}
 	keytab := env.config.String(config.RESTKeytab)

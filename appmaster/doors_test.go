@@ -57,13 +57,15 @@ func TestRightsAreThoseOfOptionsAndYARN(t *testing.T) {
 		"a cluster of Kerberos": {nil, secured(), rest.Rights{}},
 		"with ACLs in use":      {nil, with(secured(), "yarn.acl.enable", "true"), rest.Rights{Enforced: true}},
 		"with administrators": {
-			nil, with(secured(), "yarn.acl.enable", "true", "yarn.admin.acl", "root wheel"),
+			nil,
+			with(secured(), "yarn.acl.enable", "true", "yarn.admin.acl", "root wheel"),
 			rest.Rights{Enforced: true, Admins: rest.ParseACL("root")},
 		},
 		"with administrators that ACLs do not name": {nil, with(secured(), "yarn.admin.acl", "root"), rest.Rights{}},
 		"an open one with ACLs":                     {nil, map[string]string{"yarn.acl.enable": "true", "yarn.admin.acl": "*"}, rest.Rights{}},
 		"with ACLs of its own": {
-			map[string]string{"yarn.view.acls": "bob", "yarn.modify.acls": "carol"}, secured(),
+			map[string]string{"yarn.view.acls": "bob", "yarn.modify.acls": "carol"},
+			secured(),
 			rest.Rights{Enforced: true, View: rest.ParseACL("bob"), Modify: rest.ParseACL("carol")},
 		},
 	} {

@@ -27,6 +27,9 @@ type Proxy struct {
 	// (WebAppProxyServlet's cookie). Else the names that it tells are what
 	// browsers claim, and count for nothing. The proxy itself asks no ACL.
 	Users bool
+	// Anybody is the name under which ACLs may let those look whom the proxy does
+	// not know (hadoop.http.staticuser.user), as on YARN's own pages.
+	Anybody string
 	// Origins are what browsers call it, as host:port. Changes are taken from
 	// its own pages only.
 	Origins []string
@@ -162,11 +165,10 @@ func (s *Server) proxyDoor(_ http.Header, r *http.Request) (caller, error) {
 	if err != nil || !slices.Contains(s.config.Proxy.Addresses, from.Addr().Unmap()) {
 		return caller{}, &refusal{http.StatusForbidden, fmt.Sprintf("plain HTTP is answered to YARN's web proxy only, not to %s: open the application's tracking URL, or use https with the cluster's token", from.Addr().Unmap())}
 	}
-	c := caller{proxied: true}
 	if s.config.Proxy.Users {
-		c.name = toldUser(r)
+		return caller{proxied: true, name: toldUser(r)}, nil
 	}
-	return c, nil
+	return caller{proxied: true, name: s.config.Proxy.Anybody}, nil
 }
 
 // toldUser is who the proxy says that asks; "" where it names nobody, or more

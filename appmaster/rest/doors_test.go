@@ -213,6 +213,7 @@ func TestProxyTellsItsUsers(t *testing.T) {
 			g := &fakeGateway{}
 			s := newServer(g)
 			s.config.Proxy.Users, s.config.Proxy.Origins = !test.simple, []string{"rm.example.org:8088"}
+			s.config.Proxy.Anybody = "dr.who"
 			s.config.Rights = Rights{Owner: "alice", View: ParseACL("bob"), Modify: ParseACL("carol"), Enforced: true}
 			w := httptest.NewRecorder()
 			r := httptest.NewRequest(test.method, test.path, nil)
@@ -230,6 +231,26 @@ func TestProxyTellsItsUsers(t *testing.T) {
 				t.Errorf("changed: %v", changed)
 			}
 		})
+	}
+}
+
+// TestACLsMayNameAnybody would catch a page that is closed although an ACL opens it
+// to those whom the proxy does not know, and one that lets them change something.
+func TestACLsMayNameAnybody(t *testing.T) {
+	t.Parallel()
+	g := &fakeGateway{}
+	s := newServer(g)
+	s.config.Proxy.Anybody, s.config.Proxy.Origins = "dr.who", []string{"rm:8088"}
+	s.config.Rights = Rights{Owner: "alice", Admins: ParseACL("dr.who"), Enforced: true}
+	for method, want := range map[string]int{"GET": 200, "PUT": 403} {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(method, "/jobs/"+string(runningID), nil)
+		r.RemoteAddr = "10.0.0.1:1"
+		r.Header.Set("Origin", "http://rm:8088")
+		s.proxied().ServeHTTP(w, r)
+		if w.Code != want || len(g.cancelled) > 0 {
+			t.Errorf("%s: got status %d, want %d", method, w.Code, want)
+		}
 	}
 }
 
