@@ -2,94 +2,20 @@ package yarnrpc_test
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"net"
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/commonpb"
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
 )
 
-// parrot answers each call on a connection with the same message, allocates nothing for
-// it, and so leaves what is counted to the client.
-func parrot(tb testing.TB, answer proto.Message) (address string) {
-	tb.Helper()
-	listener, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	frame, err := wire.AppendResponse(nil, 0, nil, answer, nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	_, n := protowire.ConsumeBytes(frame[4:])
-	body := frame[4+n:]
-	done := make(chan struct{})
-	go func() { // ends when the listener and the client's connection are closed
-		defer close(done)
-		conn, err := listener.Accept()
-		if err != nil {
-			return
-		}
-		defer conn.Close()
-		if _, err := wire.ReadPreamble(conn); err != nil {
-			tb.Error(err)
-			return
-		}
-		squawk(conn, body)
-	}()
-	tb.Cleanup(func() {
-		listener.Close()
-		<-done
-	})
-	return listener.Addr().String()
-}
-
-func squawk(conn net.Conn, body []byte) {
-	in := wire.Inbox{Limit: wire.MaxFrame}
-	var out, header []byte
-	for {
-		n, err := conn.Read(in.Room())
-		if err != nil {
-			return
-		}
-		in.Came(n)
-		out = out[:0]
-		for {
-			frame, err := in.Next()
-			if err != nil {
-				return
-			}
-			if frame == nil {
-				break
-			}
-			id := callID(frame)
-			if id < 0 { // the connection context
-				continue
-			}
-			header = protowire.AppendVarint(append(header[:0], 1<<3), uint64(id))
-			header = append(header, 2<<3, 0)
-			out = binary.BigEndian.AppendUint32(out, uint32(1+len(header)+len(body)))
-			out = append(append(append(out, byte(len(header))), header...), body...)
-		}
-		if _, err := conn.Write(out); err != nil {
-			return
-		}
-	}
-}
-
-// callID finds the third field of a request's header, after two of two bytes each.
-func callID(frame []byte) int64 {
-	header, _ := protowire.ConsumeBytes(frame)
-	id, _ := protowire.ConsumeVarint(header[5:])
-	return protowire.DecodeZigZag(id)
+// lengths are those of requests and answers, in bytes, a few aside.
+func lengths() []struct{ request, answer int } {
+	return []struct{ request, answer int }{{100, 100}, {100 << 10, 100}, {100, 100 << 10}}
 }
 
 // longCall is a request and its answer, with so many bytes in each beside a few.
@@ -100,9 +26,9 @@ func longCall(request, answer int) (*yarnpb.SubmitApplicationRequestProto, *comm
 }
 
 // callCost is what b counts for calls of such lengths.
-func callCost(b *testing.B, request, answer int, caller func(address string) yarnrpc.Caller) {
+func callCost(b *testing.B, request, answer int, a agreement, caller func(o yarnrpc.Options) yarnrpc.Caller) {
 	ask, told := longCall(request, answer)
-	c := caller(parrot(b, told))
+	c := caller(startParrot(b, a, told))
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
 	var response commonpb.CredentialsKVProto
@@ -114,24 +40,27 @@ func callCost(b *testing.B, request, answer int, caller func(address string) yar
 	}
 }
 
-// BenchmarkCall is one caller of a server that answers at once. What the answer itself
-// needs, once it is decoded, is allocated with it: two times for these, and the length.
+// BenchmarkCall is one caller of a server that answers at once; what the server needs to
+// protect its side is in the time. What the answer itself needs, once it is decoded, is
+// allocated with it: two times for these, and the length.
 func BenchmarkCall(b *testing.B) {
-	for _, length := range []struct{ request, answer int }{{100, 100}, {100 << 10, 100}, {100, 100 << 10}} {
+	for _, length := range lengths() {
 		b.Run(fmt.Sprintf("request=%d/answer=%d", length.request, length.answer), func(b *testing.B) {
-			b.Run("Conn", func(b *testing.B) {
-				callCost(b, length.request, length.answer, func(address string) yarnrpc.Caller {
-					c, err := yarnrpc.Dial(b.Context(), address, options())
-					if err != nil {
-						b.Fatal(err)
-					}
-					b.Cleanup(func() { c.Close() })
-					return c
+			for _, a := range agreements() {
+				b.Run("Conn/"+a.String(), func(b *testing.B) {
+					callCost(b, length.request, length.answer, a, func(o yarnrpc.Options) yarnrpc.Caller {
+						c, err := yarnrpc.Dial(b.Context(), parrotAddress, o)
+						if err != nil {
+							b.Fatal(err)
+						}
+						b.Cleanup(func() { c.Close() })
+						return c
+					})
 				})
-			})
-			b.Run("Proxy", func(b *testing.B) {
-				callCost(b, length.request, length.answer, func(address string) yarnrpc.Caller {
-					p := yarnrpc.NewProxy([]string{address}, options(), yarnrpc.Policy{})
+			}
+			b.Run("Proxy/SIMPLE", func(b *testing.B) {
+				callCost(b, length.request, length.answer, agreement{}, func(o yarnrpc.Options) yarnrpc.Caller {
+					p := yarnrpc.NewProxy([]string{parrotAddress}, o, yarnrpc.Policy{})
 					b.Cleanup(func() { p.Close() })
 					return p
 				})
