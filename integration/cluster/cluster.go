@@ -290,6 +290,9 @@ func prepare(ctx context.Context, cfg Config) (*Cluster, error) {
 	if err == nil {
 		err = s.write()
 	}
+	if err == nil && s.Kerberos != nil {
+		err = s.writePatch(ctx)
+	}
 	if err != nil {
 		return nil, errors.Join(err, ports.release())
 	}

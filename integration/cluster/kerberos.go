@@ -26,6 +26,8 @@ type Kerberos struct {
 	Protection string
 	// TicketLife and RenewLife bound what the KDC grants; 10 hours and 7 days if zero.
 	TicketLife, RenewLife time.Duration
+	// ClockSkew is how far clocks may differ, and so how long a ticket serves beyond its end; 5 minutes if zero.
+	ClockSkew time.Duration
 	// Partners are users of PartnerRealm, whom the cluster knows by their short names: theirs are the home folders, the
 	// queues and the access lists of a local user of that name.
 	Partners []string
@@ -41,6 +43,9 @@ func (k Kerberos) withDefaults() Kerberos {
 	if k.RenewLife == 0 {
 		k.RenewLife = 7 * 24 * time.Hour
 	}
+	if k.ClockSkew == 0 {
+		k.ClockSkew = 5 * time.Minute
+	}
 	return k
 }
 
@@ -50,6 +55,9 @@ func (k Kerberos) validate() error {
 	}
 	if k.TicketLife < time.Second || k.RenewLife < k.TicketLife {
 		return fmt.Errorf("tickets that live %s and can be renewed for %s: want at least a second, and the second not shorter", k.TicketLife, k.RenewLife)
+	}
+	if k.ClockSkew < time.Second {
+		return fmt.Errorf("clocks that differ by %s: want at least a second", k.ClockSkew)
 	}
 	return nil
 }
@@ -79,6 +87,12 @@ func (s *spec) secure() {
 	maps.Copy(s.YARN, map[string]string{
 		"yarn.resourcemanager.principal": servicePrincipal("rm"),
 		"yarn.nodemanager.principal":     servicePrincipal("nm"),
+		// The ResourceManager gets new tokens for applications whose own are about to end: NodeManagers localize
+		// and aggregate logs with these.
+		"yarn.resourcemanager.proxy-user-privileges.enabled": "true",
+		// Here everybody is known, and has no power over others. Web servers take those who do not say who they are
+		// for dr.who; no ticket is his, and tests read there.
+		"yarn.admin.acl": "dr.who",
 	})
 	for _, d := range s.Daemons {
 		switch d.Kind {

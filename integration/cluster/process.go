@@ -72,7 +72,11 @@ func begun(pid int) error {
 
 // javaCommand runs a class with a daemon's configuration, environment and JVM flags.
 func (c *Cluster) javaCommand(ctx context.Context, d daemon, class string, args ...string) *exec.Cmd {
-	flags := append(jvmFlags(c.spec, d), "-classpath", c.spec.Jars.Classpath(c.spec.daemonConf(d)), class)
+	before := []string{c.spec.daemonConf(d)}
+	if d.Kind == nodeManager && c.Secure() {
+		before = append(before, c.spec.patchDir())
+	}
+	flags := append(jvmFlags(c.spec, d), "-classpath", c.spec.Jars.Classpath(before...), class)
 	cmd := exec.CommandContext(ctx, c.spec.Java, append(flags, args...)...)
 	cmd.Dir = filepath.Join(c.spec.Dir, d.Name)
 	cmd.Env = environment(mark(c.spec.Dir), "HADOOP_CONF_DIR="+c.spec.daemonConf(d))

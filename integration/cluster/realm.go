@@ -49,10 +49,11 @@ func (s *spec) writeRealms() error {
 	udp_preference_limit = 1
 	ticket_lifetime = %ds
 	renew_lifetime = %ds
+	clockskew = %d
 [domain_realm]
 	%s = %s
 [realms]
-`, Realm, ticketLife, renewLife, master, Realm)
+`, Realm, ticketLife, renewLife, int(s.Kerberos.ClockSkew.Seconds()), master, Realm)
 	fmt.Fprintf(&kdc, `[kdcdefaults]
 	kdc_listen = %[1]s
 	kdc_tcp_listen = %[1]s

@@ -100,6 +100,9 @@ func Fetch(ctx context.Context, version string) (Jars, error) {
 	return jars, nil
 }
 
+// FindJavac returns the path of the java compiler.
+func FindJavac() (string, error) { return find("javac", "default-jdk-headless") }
+
 // FindJava returns the path of the java program.
 func FindJava() (string, error) {
 	return find("java", "default-jdk-headless")

@@ -86,6 +86,7 @@ func sizeFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "ha", Usage: "two ResourceManagers and ZooKeeper"},
 		&cli.BoolFlag{Name: "namenode-ha", Usage: "two NameNodes, the first of them active"},
 		&cli.StringSliceFlag{Name: "yarn", Usage: "further `PROPERTY=VALUE` of yarn-site.xml; may be repeated"},
+		&cli.StringSliceFlag{Name: "hdfs", Usage: "the same of hdfs-site.xml"},
 	}
 }
 
@@ -102,13 +103,13 @@ func defaultDir() string {
 }
 
 func up(c *cli.Context) error {
-	properties := map[string]string{}
-	for _, p := range c.StringSlice("yarn") {
-		name, value, ok := strings.Cut(p, "=")
-		if !ok {
-			return fmt.Errorf("--yarn %s: want PROPERTY=VALUE", p)
-		}
-		properties[name] = value
+	yarn, err := properties(c, "yarn")
+	if err != nil {
+		return err
+	}
+	hdfs, err := properties(c, "hdfs")
+	if err != nil {
+		return err
 	}
 	var secure *cluster.Kerberos
 	if c.IsSet("kerberos") {
@@ -126,7 +127,8 @@ func up(c *cli.Context) error {
 		HA:           c.Bool("ha"),
 		NameNodeHA:   c.Bool("namenode-ha"),
 		Kerberos:     secure,
-		YARN:         properties,
+		YARN:         yarn,
+		HDFS:         hdfs,
 		Log:          log,
 	})
 	if err != nil {
@@ -134,6 +136,19 @@ func up(c *cli.Context) error {
 	}
 	describe(c.App.Writer, running)
 	return running.Close()
+}
+
+// properties are those that a flag gives.
+func properties(c *cli.Context, flag string) (map[string]string, error) {
+	given := map[string]string{}
+	for _, p := range c.StringSlice(flag) {
+		name, value, ok := strings.Cut(p, "=")
+		if !ok {
+			return nil, fmt.Errorf("--%s %s: want PROPERTY=VALUE", flag, p)
+		}
+		given[name] = value
+	}
+	return given, nil
 }
 
 func fetch(c *cli.Context) error {
