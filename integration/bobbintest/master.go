@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/client/staging"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 )
@@ -38,22 +39,31 @@ func (u *User) Master(t testing.TB, application string) *Master {
 		}
 		return app.State == "RUNNING", nil
 	})
-	uri := "/user/" + u.Name + "/" + staging.DirName + "/" + application + "/" + launch.AccessFile
-	content, err := u.Files(t).ReadFile(t.Context(), uri, 64<<10)
+	access, err := u.access(t.Context(), u.Files(t), application)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := new(Master)
-	if err := json.Unmarshal(content, &m.Access); err != nil {
-		t.Fatalf("read %s: %v", uri, err)
-	}
-	tls, err := pki.RESTClientTLS(m.Access.Authority)
+	tls, err := pki.RESTClientTLS(access.Authority)
 	if err != nil {
 		t.Fatal(err)
 	}
+	m := &Master{Access: access}
 	m.http = &http.Client{Timeout: requestTimeout, Transport: &http.Transport{TLSClientConfig: tls}}
 	t.Cleanup(m.http.CloseIdleConnections)
 	return m
+}
+
+// access reads what the ApplicationMaster has staged for its owner.
+func (u *User) access(ctx context.Context, files *dfs.FS, application string) (access launch.Access, err error) {
+	uri := "/user/" + u.Name + "/" + staging.DirName + "/" + application + "/" + launch.AccessFile
+	content, err := files.ReadFile(ctx, uri, 64<<10)
+	if err != nil {
+		return access, err
+	}
+	if err := json.Unmarshal(content, &access); err != nil {
+		return access, fmt.Errorf("read %s: %w", uri, err)
+	}
+	return access, nil
 }
 
 // Get decodes the answer to a GET, such as "/jobs/overview", into v.

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
 // Role is what a process of an application does.
@@ -35,6 +36,9 @@ type Process struct {
 	Role      Role
 	Container string
 }
+
+// String names the process for messages of failed tests.
+func (p Process) String() string { return fmt.Sprintf("%s %d of %s", p.Role, p.PID, p.Container) }
 
 // Processes lists the live processes of an application: those that carry the id
 // of one of its containers in their environment, as YARN's launch script sets it
@@ -106,6 +110,34 @@ func (p Process) Read(t testing.TB) int64 {
 		t.Fatalf("read of %s %d: %v", p.Role, p.PID, err)
 	}
 	return n
+}
+
+// Variable is a variable of the process's environment, as it was when the process
+// began; "" where it is not set, or the process is gone.
+func (p Process) Variable(t testing.TB, name string) string {
+	t.Helper()
+	environ, err := read(filepath.Join("/proc", strconv.Itoa(p.PID)), "environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for entry := range bytes.SplitSeq(environ, []byte{0}) {
+		if value, ok := bytes.CutPrefix(entry, []byte(name+"=")); ok {
+			return string(value)
+		}
+	}
+	return ""
+}
+
+// Credentials are the tokens and secrets that YARN has given the process's
+// container.
+func (p Process) Credentials(t testing.TB) *creds.Credentials {
+	t.Helper()
+	file := p.Variable(t, launch.TokenFileVariable)
+	given, err := creds.ReadFile(file)
+	if err != nil {
+		t.Fatalf("read tokens of %s %d: %v", p.Role, p.PID, err)
+	}
+	return given
 }
 
 // processOf reads what a process is, if it belongs to the application and has not

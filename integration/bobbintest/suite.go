@@ -16,11 +16,19 @@
 package bobbintest
 
 import (
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 )
+
+// ProtectionVariable makes the clusters of every suite secure ones, with Kerberos and this protection of calls and data:
+// authentication, integrity or privacy. Its users then log in instead of naming themselves, and nothing else in
+// a test changes. Suites that ask for Kerberos themselves keep theirs.
+const ProtectionVariable = "BOBBIN_TEST_PROTECTION"
 
 // Alice is an ordinary user of every suite's cluster: she has a home on HDFS and
 // no power over others.
@@ -35,10 +43,32 @@ type Suite struct {
 
 // NewSuite makes the suite of a package; cfg is for cluster.NewShared.
 func NewSuite(cfg cluster.Config) *Suite {
+	return &Suite{Shared: cluster.NewShared(ours(cfg))}
+}
+
+// ours is a configuration with what all suites' clusters have.
+func ours(cfg cluster.Config) cluster.Config {
 	if !slices.Contains(cfg.Users, Alice) {
-		cfg.Users = append(cfg.Users, Alice)
+		cfg.Users = append(slices.Clone(cfg.Users), Alice)
 	}
-	return &Suite{Shared: cluster.NewShared(cfg)}
+	if protection := os.Getenv(ProtectionVariable); protection != "" && cfg.Kerberos == nil {
+		cfg.Kerberos = &cluster.Kerberos{Protection: protection}
+	}
+	if cfg.Kerberos != nil {
+		// The default is 3DES, which Java decrypts at 1 MB/s: containers would wait half a minute for a binary.
+		cfg.HDFS = maps.Clone(cfg.HDFS)
+		if cfg.HDFS == nil {
+			cfg.HDFS = make(map[string]string)
+		}
+		cfg.HDFS["dfs.encrypt.data.transfer.cipher.suites"] = "AES/CTR/NoPadding"
+	}
+	return cfg
+}
+
+// OwnCluster starts a cluster for one test, as cluster.ForTest does, with what the shared one has.
+func (s *Suite) OwnCluster(t *testing.T, cfg cluster.Config) *cluster.Cluster {
+	t.Helper()
+	return cluster.ForTest(t, ours(cfg))
 }
 
 // Run runs the package's tests, then ends what they shared. It returns the exit
@@ -55,10 +85,16 @@ func (s *Suite) User(t testing.TB, name string) *User {
 	return s.UserOf(t, s.Cluster(t), name)
 }
 
-// UserOf gives somebody who uses bobbin on a cluster that is the test's own.
+// UserOf gives somebody who uses bobbin on a cluster that is the test's own. On a
+// secure one the user has a ticket.
 func (s *Suite) UserOf(t testing.TB, c *cluster.Cluster, name string) *User {
 	t.Helper()
-	return &User{Name: name, Cluster: c, bobbin: s.Bobbin(t), home: t.TempDir(), patience: Patience}
+	u := &User{Name: name, Cluster: c, bobbin: s.Bobbin(t), home: t.TempDir(), patience: Patience}
+	if c.Secure() {
+		u.tickets = filepath.Join(u.home, "tickets")
+		u.Kinit(t)
+	}
+	return u
 }
 
 // Bobbin is the path of the binary of that name.

@@ -22,7 +22,7 @@ func TestCollect(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	dir := alice.Scratch(t)
-	text := generate(t, "-size", "40m")
+	text := suite.Generate(t, "-size", "40m")
 	alice.Put(t, text, dir+"/text")
 	content, err := os.ReadFile(filepath.Join(text, "text-00.txt"))
 	if err != nil {
@@ -31,7 +31,7 @@ func TestCollect(t *testing.T) {
 	want := fmt.Sprintf("collected %d lines, %d bytes, sha256 %x\n", strings.Count(string(content), "\n"), len(content), sha256.Sum256(content))
 
 	t.Run("on yarn", func(t *testing.T) {
-		got := alice.Run(t, small("-p", "1", suite.Program(t, "collector"), dir+"/text")...)
+		got := alice.Run(t, bobbintest.Small("-p", "1", suite.Program(t, "collector"), dir+"/text")...)
 		if got.Code != 0 || got.Stdout != want {
 			t.Errorf("want %s, got %s", want, got)
 		}
@@ -45,7 +45,7 @@ func TestCollect(t *testing.T) {
 	})
 	t.Run("over 100 MiB", func(t *testing.T) {
 		inputs := []string{dir + "/text", dir + "/text", dir + "/text"}
-		got := alice.Run(t, small(slices.Concat([]string{"-p", "2", suite.Program(t, "collector")}, inputs)...)...)
+		got := alice.Run(t, bobbintest.Small(slices.Concat([]string{"-p", "2", suite.Program(t, "collector")}, inputs)...)...)
 		if got.Code != 1 || !strings.Contains(got.Stderr, "100 MiB") || !strings.Contains(got.Stderr, "file sink") || strings.Contains(got.Stderr, "RESTARTING") {
 			t.Errorf("want exit code 1 and an error that names the limit and the way out at once, got %s", got)
 		}
@@ -59,9 +59,9 @@ func TestPrint(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	dir := alice.Scratch(t)
-	text := generate(t, "-size", "300k", "-files", "2")
+	text := suite.Generate(t, "-size", "300k", "-files", "2")
 	alice.Put(t, text, dir+"/text")
-	want := independently(t, countWords, text)
+	want := bobbintest.CountWords(t, text)
 	line := regexp.MustCompile(`(?m)^([12])> (.*)$`)
 	counts := func(t *testing.T, printed string) {
 		t.Helper()
@@ -77,7 +77,7 @@ func TestPrint(t *testing.T) {
 		}
 	}
 	t.Run("on yarn", func(t *testing.T) {
-		got := alice.Run(t, small("-p", "2", "-s", "1", suite.Program(t, "wordcount"), "--input", dir+"/text")...)
+		got := alice.Run(t, bobbintest.Small("-p", "2", "-s", "1", suite.Program(t, "wordcount"), "--input", dir+"/text")...)
 		if got.Code != 0 || line.MatchString(got.Stdout) {
 			t.Errorf("want exit code 0 and no counts on the client's stdout, got %s", got)
 		}
@@ -106,17 +106,17 @@ func TestPrint(t *testing.T) {
 func TestDetached(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
-	d := dawdle(t, alice, "-p", "2", "-s", "2", "-tm", "512m", "-d")
-	got := d.run.Wait(t)
+	d := suite.Dawdle(t, alice, "-p", "2", "-s", "2", "-tm", "512m", "-d")
+	got := d.Run.Wait(t)
 	if got.Code != 0 || !strings.Contains(got.Stdout, "the driver goes on: detached=true") {
 		t.Errorf("want exit code 0 and a driver that went on, got %s", got)
 	}
-	for _, advice := range []string{"bobbin logs " + d.application, "bobbin kill " + d.application} {
+	for _, advice := range []string{"bobbin logs " + d.Application, "bobbin kill " + d.Application} {
 		if !strings.Contains(got.Stderr, advice) {
 			t.Errorf("the client does not say %q: %s", advice, got)
 		}
 	}
-	d.checkSucceeds(t)
+	d.CheckSucceeds(t)
 }
 
 // TestDriverGoesOn would catch a driver that is ended with its job, or that is
@@ -124,12 +124,12 @@ func TestDetached(t *testing.T) {
 func TestDriverGoesOn(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
-	d := dawdle(t, alice, "-p", "2", "-s", "2", "-tm", "512m")
-	if said := d.run.Seen().Stdout; said != "" {
+	d := suite.Dawdle(t, alice, "-p", "2", "-s", "2", "-tm", "512m")
+	if said := d.Run.Seen().Stdout; said != "" {
 		t.Errorf("the driver goes on while the job runs: %q", said)
 	}
-	d.checkSucceeds(t)
-	if want, said := fmt.Sprintf("the driver goes on: detached=false lines=%d\n", total(t, d.want)), d.run.Seen().Stdout; said != want {
+	d.CheckSucceeds(t)
+	if want, said := fmt.Sprintf("the driver goes on: detached=false lines=%d\n", total(t, d.Want)), d.Run.Seen().Stdout; said != want {
 		t.Errorf("the driver said %q, want %q", said, want)
 	}
 }

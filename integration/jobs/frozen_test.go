@@ -15,9 +15,9 @@ import (
 func TestAFrozenWorkerIsReplaced(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
-	d := dawdle(t, alice, "-p", "2", "-s", "1", "-D", "restart-strategy.type=none")
-	victim := first(d.processes(t, bobbintest.TaskExecutor))
-	for _, p := range bobbintest.Processes(t, d.application) {
+	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1", "-D", "restart-strategy.type=none")
+	victim := d.First(t, bobbintest.TaskExecutor)
+	for _, p := range bobbintest.Processes(t, d.Application) {
 		if p.Container != victim.Container || p.Role == bobbintest.Other { // YARN's shell around it
 			continue
 		}
@@ -25,9 +25,9 @@ func TestAFrozenWorkerIsReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d.awaitRestart(t)
-	if cause := d.rootCause(t); !strings.Contains(cause, "worker "+victim.Container) || !strings.Contains(cause, "is lost") {
+	d.AwaitRestart(t)
+	if cause := d.RootCause(t); !strings.Contains(cause, "worker "+victim.Container) || !strings.Contains(cause, "is lost") {
 		t.Errorf("the root cause is %q, want the lost worker %s", cause, victim.Container)
 	}
-	d.checkSucceeds(t)
+	d.CheckSucceeds(t)
 }

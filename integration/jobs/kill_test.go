@@ -17,30 +17,30 @@ import (
 // restart have left in the result.
 func TestTaskHostIsKilled(t *testing.T) {
 	alice := suite.User(t, bobbintest.Alice)
-	d := dawdle(t, alice, "-p", "2", "-s", "1")
-	executors := d.processes(t, bobbintest.TaskExecutor)
-	hosts := d.processes(t, bobbintest.TaskHost)
+	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1")
+	executors := d.Processes(t, bobbintest.TaskExecutor)
+	hosts := d.Processes(t, bobbintest.TaskHost)
 	if len(executors) != 2 || len(hosts) != 2 {
 		t.Fatalf("want 2 workers with a task host each, got %v and %v", executors, hosts)
 	}
-	victim := first(hosts)
+	victim := d.First(t, bobbintest.TaskHost)
 	victim.Kill(t)
-	d.awaitRestart(t)
+	d.AwaitRestart(t)
 
-	if diff := cmp.Diff(executors, d.processes(t, bobbintest.TaskExecutor)); diff != "" {
+	if diff := cmp.Diff(executors, d.Processes(t, bobbintest.TaskExecutor)); diff != "" {
 		t.Errorf("the workers are not the same (-before +after):\n%s", diff)
 	}
-	after := d.processes(t, bobbintest.TaskHost)
+	after := d.Processes(t, bobbintest.TaskHost)
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(hosts)), slices.Sorted(maps.Keys(after))); diff != "" {
 		t.Errorf("task hosts are not in the same containers (-before +after):\n%s", diff)
 	}
 	if after[victim.Container].PID == victim.PID {
 		t.Errorf("the task host that was killed is still there: %v", victim)
 	}
-	if cause := d.rootCause(t); !strings.Contains(cause, "signal: killed") {
+	if cause := d.RootCause(t); !strings.Contains(cause, "signal: killed") {
 		t.Errorf("the root cause does not tell of the signal: %q", cause)
 	}
-	d.checkSucceeds(t)
+	d.CheckSucceeds(t)
 }
 
 // TestTaskExecutorIsKilled would catch task hosts that outlive their worker and
@@ -48,18 +48,18 @@ func TestTaskHostIsKilled(t *testing.T) {
 // the loss as a fault of its own: it may not restart for those at all.
 func TestTaskExecutorIsKilled(t *testing.T) {
 	alice := suite.User(t, bobbintest.Alice)
-	d := dawdle(t, alice, "-p", "2", "-s", "1", "-D", "restart-strategy.type=none")
-	executors := d.processes(t, bobbintest.TaskExecutor)
-	hosts := d.processes(t, bobbintest.TaskHost)
-	victim := first(executors)
+	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1", "-D", "restart-strategy.type=none")
+	executors := d.Processes(t, bobbintest.TaskExecutor)
+	hosts := d.Processes(t, bobbintest.TaskHost)
+	victim := d.First(t, bobbintest.TaskExecutor)
 	victim.Kill(t)
 	bobbintest.Eventually(t, "the hosts of the killed worker die with it", func() (bool, error) {
-		host, alive := d.processes(t, bobbintest.TaskHost)[victim.Container]
+		host, alive := d.Processes(t, bobbintest.TaskHost)[victim.Container]
 		return !alive || host.PID != hosts[victim.Container].PID, nil
 	})
-	d.awaitRestart(t)
+	d.AwaitRestart(t)
 
-	after := d.processes(t, bobbintest.TaskExecutor)
+	after := d.Processes(t, bobbintest.TaskExecutor)
 	if _, same := after[victim.Container]; same || len(after) != 2 {
 		t.Errorf("want a new container in place of %s, got workers %v", victim.Container, after)
 	}
@@ -68,7 +68,7 @@ func TestTaskExecutorIsKilled(t *testing.T) {
 			t.Errorf("the other worker was %v and is %v", before, after[container])
 		}
 	}
-	d.checkSucceeds(t)
+	d.CheckSucceeds(t)
 }
 
 // TestApplicationMasterIsKilled would catch a client that waits for a master that
@@ -76,9 +76,26 @@ func TestTaskExecutorIsKilled(t *testing.T) {
 // one attempt that is the end of the application.
 func TestApplicationMasterIsKilled(t *testing.T) {
 	alice := suite.User(t, bobbintest.Alice)
-	d := dawdle(t, alice, "-p", "2", "-s", "2", "-tm", "512m")
-	first(d.processes(t, bobbintest.ApplicationMaster)).Kill(t)
-	d.checkFails(t, "FAILED", "FAILED", "exitCode: 137")
+	d := suite.Dawdle(t, alice, "-p", "2", "-s", "2", "-tm", "512m")
+	d.First(t, bobbintest.ApplicationMaster).Kill(t)
+	d.CheckFails(t, "FAILED", "FAILED", "exitCode: 137")
+}
+
+// TestApplicationMasterIsReplaced would catch a second attempt that takes over what
+// the first has left instead of the job, workers of the first that go on writing, and
+// a client that is lost with the master it knew.
+func TestApplicationMasterIsReplaced(t *testing.T) {
+	alice := suite.User(t, bobbintest.Alice)
+	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1", "-D", "yarn.application-attempts=2")
+	before := d.Processes(t, bobbintest.TaskExecutor)
+	d.First(t, bobbintest.ApplicationMaster).Kill(t)
+	d.AwaitSuccessor(t)
+	for container, p := range d.Processes(t, bobbintest.TaskExecutor) {
+		if before[container] == p {
+			t.Errorf("worker %v of the first attempt lives on", p)
+		}
+	}
+	d.CheckSucceeds(t)
 }
 
 // TestApplicationIsKilled would catch processes that survive their container's
@@ -95,8 +112,7 @@ func TestApplicationIsKilled(t *testing.T) {
 			}
 		}},
 		{"by yarn application -kill", func(t *testing.T, u *bobbintest.User, application string) {
-			cmd := u.Cluster.Command(t.Context(), cluster.ApplicationCLI, "application", "-kill", application)
-			cmd.Env = append(cmd.Env, "HADOOP_USER_NAME="+u.Name)
+			cmd := u.Java(t, cluster.ApplicationCLI, "application", "-kill", application)
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
@@ -105,14 +121,9 @@ func TestApplicationIsKilled(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			alice := suite.User(t, bobbintest.Alice)
-			d := dawdle(t, alice, "-p", "2", "-s", "1")
-			c.kill(t, alice, d.application)
-			d.checkFails(t, "KILLED", "KILLED", d.application+" is KILLED")
+			d := suite.Dawdle(t, alice, "-p", "2", "-s", "1")
+			c.kill(t, alice, d.Application)
+			d.CheckFails(t, "KILLED", "KILLED", d.Application+" is KILLED")
 		})
 	}
-}
-
-// first is the process in the first container.
-func first(processes map[string]bobbintest.Process) bobbintest.Process {
-	return processes[slices.Min(slices.Collect(maps.Keys(processes)))]
 }

@@ -28,18 +28,18 @@ type logFile struct{ container, name string }
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
-	d := dawdle(t, alice, "-p", "2", "-s", "1", "-D", "logging.level=debug")
-	live := bobbinLogs(t, alice, d.application)
-	checkLogs(t, live, d.job, "status=RUNNING")
-	secrets := []string{d.master.Access.Token, "PRIVATE KEY"}
-	for _, p := range bobbintest.Processes(t, d.application) {
+	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1", "-D", "logging.level=debug")
+	live := bobbinLogs(t, alice, d.Application)
+	checkLogs(t, live, d.Job, "status=RUNNING")
+	secrets := []string{d.Master.Access.Token, "PRIVATE KEY"}
+	for _, p := range bobbintest.Processes(t, d.Application) {
 		checkSecrets(t, p, secrets)
 	}
-	d.checkSucceeds(t)
-	alice.WaitLogs(t, d.application)
+	d.CheckSucceeds(t)
+	alice.WaitLogs(t, d.Application)
 
-	aggregated := bobbinLogs(t, alice, d.application)
-	checkLogs(t, aggregated, d.job, "status=FINISHED")
+	aggregated := bobbinLogs(t, alice, d.Application)
+	checkLogs(t, aggregated, d.Job, "status=FINISHED")
 	for _, logs := range []map[logFile]string{live, aggregated} {
 		for file, text := range logs {
 			for _, secret := range secrets {
@@ -49,7 +49,7 @@ func TestLogs(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(yarnLogs(t, alice, d.application), aggregated, cmp.AllowUnexported(logFile{})); diff != "" {
+	if diff := cmp.Diff(yarnLogs(t, alice, d.Application), aggregated, cmp.AllowUnexported(logFile{})); diff != "" {
 		t.Errorf("yarn logs and bobbin logs differ (-yarn +bobbin):\n%.3000s", diff)
 	}
 }
@@ -140,8 +140,7 @@ func bobbinLogs(t *testing.T, u *bobbintest.User, application string) map[logFil
 // yarnLogs reads what `yarn logs` prints.
 func yarnLogs(t *testing.T, u *bobbintest.User, application string) map[logFile]string {
 	t.Helper()
-	cmd := u.Cluster.Command(t.Context(), cluster.LogsCLI, "-applicationId", application)
-	cmd.Env = append(cmd.Env, "HADOOP_USER_NAME="+u.Name)
+	cmd := u.Java(t, cluster.LogsCLI, "-applicationId", application)
 	text, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)

@@ -15,9 +15,3 @@ import (
 var suite = bobbintest.NewSuite(cluster.Config{})
 
 func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
-
-// The smallest containers that our processes fit into: several jobs of tests find
-// room beside each other.
-func small(args ...string) []string {
-	return append([]string{"run", "-t", "yarn-per-job", "-jm", "256m", "-tm", "320m"}, args...)
-}

@@ -29,7 +29,7 @@ func TestUserCodeFails(t *testing.T) {
 			alice := suite.User(t, bobbintest.Alice)
 			dir := alice.Scratch(t)
 			alice.Write(t, dir+"/input", "one line\nanother\n")
-			got := alice.Run(t, small("-p", "2", "-s", "2", "-tm", "512m", "-o", "json",
+			got := alice.Run(t, bobbintest.Small("-p", "2", "-s", "2", "-tm", "512m", "-o", "json",
 				suite.Program(t, "faulty"), c.mode, dir+"/input", dir+"/output")...)
 			if got.Code != 1 {
 				t.Error(got)
@@ -70,16 +70,16 @@ func TestUserCodeFails(t *testing.T) {
 func TestJobIsCancelled(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
-	d := dawdle(t, alice, "-p", "2", "-s", "2", "-tm", "512m")
-	var seen details
-	if err := alice.View(t.Context(), d.application, "/jobs/"+d.job, &seen); err != nil || seen.State != msg.JobRunning {
+	d := suite.Dawdle(t, alice, "-p", "2", "-s", "2", "-tm", "512m")
+	var seen bobbintest.JobDetails
+	if err := alice.View(t.Context(), d.Application, "/jobs/"+d.Job, &seen); err != nil || seen.State != msg.JobRunning {
 		t.Errorf("the proxy shows the job as %+v: %v", seen, err)
 	}
-	if err := alice.View(t.Context(), d.application, "/jobs/"+d.job+"/result", nil); err == nil {
+	if err := alice.View(t.Context(), d.Application, "/jobs/"+d.Job+"/result", nil); err == nil {
 		t.Error("the proxy shows the job's result to everybody")
 	}
-	if err := d.master.Patch(t.Context(), "/jobs/"+d.job); err != nil {
+	if err := d.Master.Patch(t.Context(), "/jobs/"+d.Job); err != nil {
 		t.Fatal(err)
 	}
-	d.checkFails(t, "FINISHED", "KILLED", "CANCELED")
+	d.CheckFails(t, "FINISHED", "KILLED", "CANCELED")
 }

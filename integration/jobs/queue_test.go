@@ -19,8 +19,8 @@ import (
 // workers. YARN lets four masters run at a time.
 func TestTenJobsOnASmallCluster(t *testing.T) {
 	t.Parallel()
-	c := cluster.ForTest(t, cluster.Config{
-		MemoryMB: 2048, Users: []string{bobbintest.Alice},
+	c := suite.OwnCluster(t, cluster.Config{
+		MemoryMB:  2048,
 		Scheduler: map[string]string{"yarn.scheduler.capacity.maximum-am-resource-percent": "0.25"},
 	})
 	alice := suite.UserOf(t, c, bobbintest.Alice)
@@ -29,9 +29,9 @@ func TestTenJobsOnASmallCluster(t *testing.T) {
 	var runs [jobs]*bobbintest.Command
 	var wants [jobs][]string
 	for i := range runs {
-		text := generate(t, "-size", "1m", "-files", "2", "-seed", fmt.Sprint(i))
+		text := suite.Generate(t, "-size", "1m", "-files", "2", "-seed", fmt.Sprint(i))
 		alice.Put(t, text, fmt.Sprintf("%s/text-%d", dir, i))
-		wants[i] = independently(t, countWords, text)
+		wants[i] = bobbintest.CountWords(t, text)
 	}
 	for i := range runs {
 		runs[i] = alice.Start(t, "run", "-t", "yarn-per-job", "-p", "2", "-s", "1", "-jm", "256m", "-tm", "512m", "-nm", fmt.Sprint("job-", i),

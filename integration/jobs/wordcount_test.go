@@ -21,7 +21,7 @@ import (
 // text has 200 MB in files of many blocks each, and small files of difficult lines.
 func TestWordCountIsExact(t *testing.T) {
 	alice := suite.User(t, bobbintest.Alice)
-	text := generate(t, "-size", "200m", "-files", "3")
+	text := suite.Generate(t, "-size", "200m", "-files", "3")
 	for name, content := range edges() {
 		if err := os.WriteFile(filepath.Join(text, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -29,7 +29,7 @@ func TestWordCountIsExact(t *testing.T) {
 	}
 	dir := alice.Scratch(t)
 	stage(t, alice, text, dir+"/text", "16m")
-	want := independently(t, countWords, text)
+	want := bobbintest.CountWords(t, text)
 	words, distinct := total(t, want), int64(len(want))
 
 	for _, c := range []struct {

@@ -2,12 +2,16 @@
 // time until a file appears on its machine: so a test can do something to a job
 // that runs, and then let it end. Every task prints a line as it starts.
 //
-//	dawdle GATE OUTPUT INPUT…
+//	dawdle [-repeat N] GATE OUTPUT INPUT…
+//
+// With -repeat it copies each line instead, N times over, so that it writes for as
+// long as it reads.
 package main
 
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"strconv"
@@ -22,6 +26,7 @@ type Args struct {
 	Gate   string
 	Output string
 	Input  []string
+	Repeat int // 0: count
 }
 
 // pause is how long each line takes while the gate is closed. A task that is
@@ -34,6 +39,12 @@ var dawdle = dataflow.Job("dawdle", func(p *dataflow.Plan, a Args) error {
 		fmt.Printf("task %d of %d starts\n", s.Index()+1, s.Parallelism())
 		return gate(a.Gate)
 	}, dataflow.Named("gate"), dataflow.CountAs("lines"))
+	if a.Repeat > 0 {
+		dataflow.WriteText(passed, a.Output, func(dst []byte, line []byte) []byte {
+			return append(dst, bytes.Repeat(line, a.Repeat)...)
+		})
+		return nil
+	}
 	counts := dataflow.Count(dataflow.KeyBy(passed, firstWord))
 	dataflow.WriteText(counts, a.Output, func(dst []byte, kv dataflow.KV[[]byte, int64]) []byte {
 		return strconv.AppendInt(append(append(dst, kv.Key...), '\t'), kv.Value, 10)
@@ -62,11 +73,16 @@ func firstWord(line []byte) []byte {
 
 func main() {
 	bobbin.Main(func(ctx context.Context, env *dataflow.Env) error {
-		args := env.Args()
+		flags := flag.NewFlagSet("dawdle", flag.ContinueOnError)
+		repeat := flags.Int("repeat", 0, "copy each line `N` times over")
+		if err := flags.Parse(env.Args()); err != nil {
+			return err
+		}
+		args := flags.Args()
 		if len(args) < 3 {
 			return fmt.Errorf("want a gate, an output and inputs, got %d arguments", len(args))
 		}
-		result, err := env.Execute(ctx, dawdle, Args{Gate: args[0], Output: args[1], Input: args[2:]})
+		result, err := env.Execute(ctx, dawdle, Args{Gate: args[0], Output: args[1], Input: args[2:], Repeat: *repeat})
 		if err != nil {
 			return err
 		}

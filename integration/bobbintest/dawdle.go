@@ -1,0 +1,255 @@
+package bobbintest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// Small are the arguments of `bobbin run` for the smallest containers that our
+// processes fit into: several jobs of tests find room beside each other.
+func Small(args ...string) []string {
+	return append([]string{"run", "-t", "yarn-per-job", "-jm", "256m", "-tm", "320m"}, args...)
+}
+
+// Dawdler is a job that runs for as long as a test wants: it hardly gets on until
+// Release, and then ends soon.
+type Dawdler struct {
+	User        *User
+	Run         *Command
+	Application string
+	Job         string
+	Master      *Master // of the application's current attempt
+	Output      string
+	Want        []string // the output's lines, sorted
+
+	gate      string
+	restarted int64 // when it was last seen to be, by the master's clock
+}
+
+// Dawdle starts the program dawdle with these flags of `bobbin run` and waits
+// until its tasks run. It counts lines.
+func (s *Suite) Dawdle(t testing.TB, u *User, flags ...string) *Dawdler {
+	t.Helper()
+	return s.DawdleOver(t, u, s.Generate(t, "-size", "200k", "-files", "4"), flags...)
+}
+
+// DawdleOver is Dawdle for the text of the files in a directory of this machine.
+func (s *Suite) DawdleOver(t testing.TB, u *User, text string, flags ...string) *Dawdler {
+	t.Helper()
+	return s.dawdle(t, u, text, independently(t, countFirstWords, text), nil, flags)
+}
+
+// Trickle starts the program dawdle so that it reads and writes HDFS all the time
+// for that long, at parallelism 2: it opens another file every few seconds, and copies its
+// lines into an output that is many times larger.
+func (s *Suite) Trickle(t testing.TB, u *User, life time.Duration, flags ...string) *Dawdler {
+	t.Helper()
+	const (
+		perSecond = 2 * 50 // lines, of two tasks
+		perFile   = 500
+		repeat    = 40 // to 440 bytes a line
+	)
+	text := t.TempDir()
+	var want []string
+	for line := 0; line < int(life.Seconds())*perSecond; line += perFile {
+		var content strings.Builder
+		for i := range perFile {
+			text := fmt.Sprintf("line-%06d", line+i)
+			content.WriteString(text + "\n")
+			want = append(want, strings.Repeat(text, repeat))
+		}
+		if err := os.WriteFile(filepath.Join(text, fmt.Sprintf("text-%06d.txt", line)), []byte(content.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s.dawdle(t, u, text, want, []string{"-repeat", strconv.Itoa(repeat)}, append(flags, "-p", "2"))
+}
+
+func (s *Suite) dawdle(t testing.TB, u *User, text string, want, arguments, flags []string) *Dawdler {
+	t.Helper()
+	dir := u.Scratch(t)
+	u.Put(t, text, dir+"/text")
+	d := &Dawdler{User: u, gate: filepath.Join(t.TempDir(), "gate"), Output: dir + "/output", Want: want}
+	d.Run = u.Start(t, Small(slices.Concat(flags, []string{s.Program(t, "dawdle")}, arguments, []string{d.gate, d.Output, dir + "/text"})...)...)
+	d.Application = d.Run.Application(t)
+	d.Master = u.Master(t, d.Application)
+	d.reachJob(t)
+	return d
+}
+
+// reachJob waits until the current attempt has the job, and its tasks run.
+func (d *Dawdler) reachJob(t testing.TB) {
+	t.Helper()
+	var overview struct {
+		Jobs []struct {
+			ID string `json:"jid"`
+		}
+	}
+	Eventually(t, "the job is there", func() (bool, error) {
+		err := d.Master.Get(t.Context(), "/jobs/overview", &overview)
+		return len(overview.Jobs) == 1, err
+	})
+	d.Job = overview.Jobs[0].ID
+	d.AwaitTasks(t)
+}
+
+// AwaitSuccessor waits until another attempt of the application has taken over from the
+// one that was killed, and all tasks of the job run that read its input.
+func (d *Dawdler) AwaitSuccessor(t testing.TB) {
+	t.Helper()
+	before, files := d.Master.Access.AMStart, d.User.Files(t)
+	Eventually(t, "another attempt of "+d.Application+" runs", func() (bool, error) {
+		if app := d.User.App(t, d.Application); Ended(app) {
+			return false, fmt.Errorf("it is %s (%s): %s", app.State, app.FinalStatus, app.Diagnostics)
+		}
+		access, err := d.User.access(t.Context(), files, d.Application)
+		return err == nil && access.AMStart != before, nil // the first one's file goes and the second's comes
+	})
+	d.Master, d.restarted = d.User.Master(t, d.Application), 0
+	d.reachJob(t)
+}
+
+// JobDetails is what REST tells of a job.
+type JobDetails struct {
+	State      msg.JobStatus
+	Timestamps map[msg.JobStatus]int64
+	Vertices   []struct {
+		Parallelism int
+		Tasks       map[msg.ExecutionState]int
+	}
+}
+
+// Details asks REST for the job.
+func (d *Dawdler) Details(t testing.TB) (now JobDetails) {
+	t.Helper()
+	if err := d.Master.Get(t.Context(), "/jobs/"+d.Job, &now); err != nil {
+		t.Fatal(err)
+	}
+	return now
+}
+
+// AwaitTasks waits until all of the job's tasks run that read its input.
+func (d *Dawdler) AwaitTasks(t testing.TB) {
+	t.Helper()
+	Eventually(t, "all tasks run", func() (bool, error) {
+		now := d.Details(t)
+		if now.State.GloballyTerminal() {
+			return false, fmt.Errorf("the job is %s", now.State)
+		}
+		source := now.Vertices[0]
+		return source.Tasks[msg.ExecutionRunning] == source.Parallelism, nil
+	})
+}
+
+// AwaitRestart waits until the job has been restarted once more, and its tasks run
+// again.
+func (d *Dawdler) AwaitRestart(t testing.TB) {
+	t.Helper()
+	Eventually(t, "the job is restarted", func() (bool, error) {
+		now := d.Details(t)
+		if now.State.GloballyTerminal() {
+			return false, fmt.Errorf("the job is %s", now.State)
+		}
+		before := d.restarted
+		d.restarted = now.Timestamps[msg.JobRestarting]
+		return d.restarted > before, nil
+	})
+	d.AwaitTasks(t)
+}
+
+// Release lets the job end.
+func (d *Dawdler) Release(t testing.TB) {
+	t.Helper()
+	if err := os.WriteFile(d.gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// CheckSucceeds releases the job and checks that it ends well with the exact
+// result.
+func (d *Dawdler) CheckSucceeds(t testing.TB) {
+	t.Helper()
+	d.Release(t)
+	if got := d.Run.Wait(t); got.Code != 0 {
+		t.Fatal(got)
+	}
+	app := d.User.WaitEnded(t, d.Application)
+	if app.State != "FINISHED" || app.FinalStatus != "SUCCEEDED" {
+		t.Errorf("YARN says %s (%s): %s", app.State, app.FinalStatus, app.Diagnostics)
+	}
+	if diff := cmp.Diff(d.Want, d.User.Output(t, d.Output)); diff != "" {
+		t.Errorf("output differs (-want +got):\n%.2000s", diff)
+	}
+	d.User.CheckGone(t, d.Application)
+}
+
+// CheckFails checks that the client ended with exit code 1 and says why, that
+// YARN has the final status, and that nothing is left.
+func (d *Dawdler) CheckFails(t testing.TB, state, status, why string) {
+	t.Helper()
+	got := d.Run.Wait(t)
+	if got.Code != 1 || !strings.Contains(got.Stderr, why) {
+		t.Errorf("want exit code 1 and %q, got %s", why, got)
+	}
+	app := d.User.WaitEnded(t, d.Application)
+	if app.State != state || app.FinalStatus != status {
+		t.Errorf("YARN says %s (%s), want %s (%s): %s", app.State, app.FinalStatus, state, status, app.Diagnostics)
+	}
+	if names := d.User.Names(t, d.Output); slices.Contains(names, "_SUCCESS") {
+		t.Errorf("output of a job that did not finish is committed: %v", names)
+	}
+	d.User.CheckGone(t, d.Application)
+}
+
+// Processes lists the job's processes of one role by container.
+func (d *Dawdler) Processes(t testing.TB, role Role) map[string]Process {
+	t.Helper()
+	found := make(map[string]Process)
+	for _, p := range ProcessesIn(t, d.Application, role) {
+		if other, twice := found[p.Container]; twice {
+			t.Fatalf("two processes are %s of %s: %d and %d", role, p.Container, other.PID, p.PID)
+		}
+		found[p.Container] = p
+	}
+	return found
+}
+
+// First is the process of that role in the first container.
+func (d *Dawdler) First(t testing.TB, role Role) Process {
+	t.Helper()
+	var first Process
+	for container, p := range d.Processes(t, role) {
+		if first.Container == "" || container < first.Container {
+			first = p
+		}
+	}
+	if first.PID == 0 {
+		t.Fatalf("%s has no %s", d.Application, role)
+	}
+	return first
+}
+
+// RootCause is the failure that REST tells of first.
+func (d *Dawdler) RootCause(t testing.TB) string {
+	t.Helper()
+	var exceptions struct {
+		Root *string `json:"root-exception"`
+	}
+	if err := d.Master.Get(t.Context(), "/jobs/"+d.Job+"/exceptions", &exceptions); err != nil {
+		t.Fatal(err)
+	}
+	if exceptions.Root == nil {
+		return ""
+	}
+	return *exceptions.Root
+}
