@@ -1,0 +1,144 @@
+package capture
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// receiveBuffer is what the kernel keeps while the recorder waits for the disk, in bytes.
+	receiveBuffer = 256 << 20
+	// maxRecord bounds the file, in bytes.
+	maxRecord = 4 << 30
+	// endLimit is how long the recorder may need to get to the end, which disks make wait.
+	endLimit = time.Minute
+)
+
+// ErrIncomplete says that a recording is not all that has passed.
+var ErrIncomplete = errors.New("the recording has gaps")
+
+// Capture is a recording under way.
+type Capture struct {
+	socket *os.File
+	fd     int // the socket's, for its statistics
+	file   *os.File
+	end    []byte     // what Stop sends as the last of all
+	done   chan error // of the recorder's end; capacity 1, as Stop may come late
+}
+
+// Start records from now on, into a file in dir. A frame that is sent after Start has
+// returned is in the recording.
+func Start(dir string) (*Capture, error) {
+	fd, err := open()
+	if err != nil {
+		return nil, fmt.Errorf("listen on the loopback interface, as only root may: %w", err)
+	}
+	file, err := os.CreateTemp(dir, "loopback-")
+	if err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
+	}
+	c := &Capture{socket: os.NewFile(uintptr(fd), "loopback"), fd: fd, file: file, end: []byte(rand.Text()), done: make(chan error, 1)}
+	go func() { c.done <- c.record() }() // ends by Stop
+	return c, nil
+}
+
+// open makes a socket that gets each frame once, on its way in.
+func open() (int, error) {
+	lo, err := loopback()
+	if err != nil {
+		return -1, err
+	}
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0) // hears nothing before Bind
+	if err != nil {
+		return -1, err
+	}
+	err = errors.Join(
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, receiveBuffer),
+		unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1),
+	)
+	if err == nil {
+		all := binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, unix.ETH_P_ALL))
+		err = unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: all, Ifindex: lo})
+	}
+	if err != nil {
+		return -1, errors.Join(err, unix.Close(fd))
+	}
+	return fd, nil
+}
+
+func loopback() (index int, err error) {
+	interfaces, err := net.Interfaces()
+	if err != nil {
+		return 0, err
+	}
+	for _, i := range interfaces {
+		if i.Flags&net.FlagLoopback != 0 {
+			return i.Index, nil
+		}
+	}
+	return 0, errors.New("there is none")
+}
+
+// record writes each frame behind its length, until the end comes.
+func (c *Capture) record() error {
+	out := bufio.NewWriterSize(c.file, 1<<20)
+	frame := make([]byte, 4+maxFrame)
+	for written := 0; ; {
+		n, err := c.socket.Read(frame[4:])
+		if err != nil {
+			return fmt.Errorf("read frame: %w", err)
+		}
+		if bytes.Contains(frame[4:4+n], c.end) {
+			return out.Flush()
+		}
+		if written += 4 + n; n == maxFrame || written > maxRecord {
+			return fmt.Errorf("%w: a frame has %d bytes, and %d have passed", ErrIncomplete, n, written)
+		}
+		binary.BigEndian.PutUint32(frame, uint32(n)) //nolint:gosec // at most maxFrame
+		if _, err := out.Write(frame[:4+n]); err != nil {
+			return err
+		}
+	}
+}
+
+// sendEnd sends the end to nobody.
+func (c *Capture) sendEnd() error {
+	conn, err := (&net.Dialer{}).Dial("udp", "127.0.0.1:9") //nolint:noctx // it waits for nobody
+	if err != nil {
+		return err
+	}
+	_, err = conn.Write(c.end)
+	return errors.Join(err, conn.Close())
+}
+
+// Stop ends the recording and looks through it. An ErrIncomplete means that something has passed unseen.
+func (c *Capture) Stop(patterns []Pattern) (found Found, err error) {
+	defer func() { err = errors.Join(err, c.socket.Close(), c.file.Close(), os.Remove(c.file.Name())) }()
+	if err := c.socket.SetReadDeadline(time.Now().Add(endLimit)); err != nil {
+		return Found{}, err
+	}
+	if err := errors.Join(c.sendEnd(), <-c.done); err != nil {
+		return Found{}, err
+	}
+	stats, err := unix.GetsockoptTpacketStats(c.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS)
+	if err != nil {
+		return Found{}, err
+	}
+	if stats.Drops > 0 {
+		return Found{}, fmt.Errorf("%w: %d of %d frames are missing", ErrIncomplete, stats.Drops, stats.Packets)
+	}
+	if _, err := c.file.Seek(0, io.SeekStart); err != nil {
+		return Found{}, err
+	}
+	return Search(bufio.NewReaderSize(c.file, 1<<20), patterns)
+}

@@ -1,0 +1,162 @@
+package capture
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+)
+
+// maxFrame is more than loopback's segments of 64 KiB have, with their headers.
+const maxFrame = 256 << 10
+
+// Pattern is something to look for.
+type Pattern struct {
+	Name string // what to call it where it is found
+	Text []byte
+}
+
+// leastSecret is the length from which on a secret is not found by accident, in bytes.
+const leastSecret = 8
+
+// Secret gives the patterns by which a secret is found however it is written: as it is, in hexadecimal, and in base64
+// wherever in a longer text it stands. One that is shorter than 8 bytes would be found everywhere and is an error.
+func Secret(name string, secret []byte) ([]Pattern, error) {
+	if len(secret) < leastSecret {
+		return nil, fmt.Errorf("secret %s has %d bytes, too few to look for", name, len(secret))
+	}
+	lower := hex.AppendEncode(nil, secret)
+	patterns := []Pattern{{name, secret}, {name + " in hexadecimal", lower}, {name + " in hexadecimal", bytes.ToUpper(lower)}}
+	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		for before := range 3 { // bytes, of the three that four characters hold
+			text := encoding.AppendEncode(nil, append(make([]byte, before), secret...))
+			// Without the characters that hold bits of others.
+			text = text[(before*8+5)/6 : (before+len(secret))*8/6]
+			patterns = append(patterns, Pattern{name + " in base64", text})
+		}
+	}
+	return patterns, nil
+}
+
+// Found is what a recording holds.
+type Found struct {
+	Bytes int64                    // that have passed in TCP connections, without headers
+	To    map[netip.AddrPort]int64 // the same by where they went
+	// Places says of each pattern that has passed where it was seen first. Those that have not are absent.
+	Places map[string]string
+}
+
+// Search looks through a recording: frames of Ethernet, each behind its length in four bytes. A pattern that one connection's
+// segments tear apart is found, too.
+func Search(recording io.Reader, patterns []Pattern) (Found, error) {
+	s := search{
+		patterns: patterns, tails: make(map[connection][]byte),
+		found: Found{To: make(map[netip.AddrPort]int64), Places: make(map[string]string)},
+	}
+	for _, p := range patterns {
+		if len(p.Text) == 0 {
+			return Found{}, fmt.Errorf("pattern %s is empty", p.Name)
+		}
+		s.tail = max(s.tail, len(p.Text)-1)
+	}
+	frame := make([]byte, maxFrame)
+	for {
+		var length [4]byte
+		if _, err := io.ReadFull(recording, length[:]); errors.Is(err, io.EOF) {
+			return s.found, nil
+		} else if err != nil {
+			return Found{}, fmt.Errorf("read recording: %w", err)
+		}
+		n := int(binary.BigEndian.Uint32(length[:]))
+		if n > maxFrame {
+			return Found{}, fmt.Errorf("read recording: a frame of %d bytes", n)
+		}
+		if _, err := io.ReadFull(recording, frame[:n]); err != nil {
+			return Found{}, fmt.Errorf("read recording: %w", err)
+		}
+		s.look(frame[:n])
+	}
+}
+
+// connection is one direction of a TCP connection.
+type connection struct{ from, to netip.AddrPort }
+
+type search struct {
+	patterns []Pattern
+	tail     int                   // bytes that the next segment may complete to a pattern
+	tails    map[connection][]byte // the last such bytes of each
+	found    Found
+}
+
+func (s *search) look(frame []byte) {
+	at, payload, closes, ok := segment(frame)
+	if !ok { // not TCP: there is nothing to put together
+		s.match(frame, "a frame that is not TCP")
+		return
+	}
+	s.found.Bytes += int64(len(payload))
+	s.found.To[at.to] += int64(len(payload))
+	if len(payload) > 0 {
+		text := append(s.tails[at], payload...)
+		s.match(text, fmt.Sprintf("from %s to %s", at.from, at.to))
+		s.tails[at] = append(s.tails[at][:0], text[max(0, len(text)-s.tail):]...)
+	}
+	if closes { // its ports may be another's next
+		delete(s.tails, at)
+	}
+}
+
+func (s *search) match(text []byte, where string) {
+	for _, p := range s.patterns {
+		if _, known := s.found.Places[p.Name]; !known && bytes.Contains(text, p.Text) {
+			s.found.Places[p.Name] = where
+		}
+	}
+}
+
+// segment takes a frame apart: Ethernet (14 bytes), IPv4 (RFC 791 §3.1) or IPv6 without
+// extensions (RFC 8200 §3), TCP (RFC 9293 §3.1).
+func segment(frame []byte) (at connection, payload []byte, closes, ok bool) {
+	const ethernet, protocolTCP = 14, 6
+	if len(frame) < ethernet+20 {
+		return at, nil, false, false
+	}
+	ip := frame[ethernet:]
+	var from, to netip.Addr
+	var tcp []byte
+	switch binary.BigEndian.Uint16(frame[12:]) {
+	case 0x0800:
+		header, total := int(ip[0]&0x0f)*4, int(binary.BigEndian.Uint16(ip[2:]))
+		if total == 0 { // longer than the field can say
+			total = len(ip)
+		}
+		if ip[9] != protocolTCP || header < 20 || total < header || total > len(ip) {
+			return at, nil, false, false
+		}
+		from, to = netip.AddrFrom4([4]byte(ip[12:])), netip.AddrFrom4([4]byte(ip[16:]))
+		tcp = ip[header:total]
+	case 0x86dd:
+		const header = 40
+		if len(ip) < header || ip[6] != protocolTCP {
+			return at, nil, false, false
+		}
+		from, to = netip.AddrFrom16([16]byte(ip[8:])), netip.AddrFrom16([16]byte(ip[24:]))
+		tcp = ip[header:]
+	default:
+		return at, nil, false, false
+	}
+	if len(tcp) < 20 {
+		return at, nil, false, false
+	}
+	data := int(tcp[12]>>4) * 4
+	if data < 20 || data > len(tcp) {
+		return at, nil, false, false
+	}
+	at = connection{netip.AddrPortFrom(from, binary.BigEndian.Uint16(tcp)), netip.AddrPortFrom(to, binary.BigEndian.Uint16(tcp[2:]))}
+	const fin, rst = 1, 4
+	return at, tcp[data:], tcp[13]&(fin|rst) != 0, true
+}
