@@ -66,7 +66,6 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 		},
 		{"words behind applications", "applications all", `usage: bobbin applications takes no arguments, "all" is one`},
 		{"words behind doctor", "doctor me", `usage: bobbin doctor takes no arguments, "me" is one`},
-		{"a keytab of nobody", "doctor --keytab alice.keytab", "usage: --keytab and --principal go together"},
 		{"words behind version", "version 2", `usage: bobbin version takes no arguments, "2" is one`},
 		{
 			"logs of nothing", "logs",

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net"
 	"time"
 
@@ -25,20 +24,22 @@ func doctorCommand(p Process) *cli.Command {
 		Description: doctorDescription,
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "queue", Aliases: []string{"qu"}, Usage: "YARN `QUEUE` to be used (yarn.application.queue)"},
-			&cli.StringFlag{Name: "keytab", Usage: "log in with the keys of `FILE`, not with the ticket that kinit got"},
-			&cli.StringFlag{Name: "principal", Usage: "whose keys of the keytab: `NAME`, or NAME@REALM"},
+			&cli.StringFlag{Name: "keytab", Usage: "log in with the keys of `FILE`, not with the ticket that kinit got (security.kerberos.login.keytab)"},
+			&cli.StringFlag{Name: "principal", Usage: "whose keys of the keytab: `NAME`, or NAME@REALM (security.kerberos.login.principal)"},
 			outputFlag(),
 		}, clusterFlags()...),
 		Action: func(c *cli.Context) error { return examine(c, p) },
 	}
 }
 
-const doctorDescription = `Looks at the Hadoop configuration, krb5.conf, ticket or keytab, clocks, names,
-ResourceManagers and NameNodes with the protection in force, the queue and its
-limits, and the place on HDFS where files are staged. Each line says how it is;
-the line behind an arrow says what to do.
+const doctorDescription = `Looks at the Hadoop configuration, krb5.conf, ticket, keytab or tokens, clocks,
+names, ResourceManagers and NameNodes with the protection in force, the queue
+and its limits, the place on HDFS where files are staged, and the tokens that a
+job would get. Each line says how it is; the line behind an arrow says what to
+do.
 
-Nothing is submitted. One small file is written on HDFS, and removed again.
+Nothing is submitted. One small file is written on HDFS, and removed again; a
+token is obtained, and canceled.
 
 The exit code is 0 when no check has failed, and otherwise 1. What it says is
 explained in docs/doctor.md.`
@@ -48,13 +49,9 @@ func examine(c *cli.Context, p Process) error {
 	if err = cmp.Or(err, noArguments(c)); err != nil {
 		return err
 	}
-	if (c.String("keytab") == "") != (c.String("principal") == "") {
-		return fmt.Errorf("%w: --keytab and --principal go together", ErrUsage)
-	}
 	patient := doctor.Patient{
-		Getenv:    p.Getenv,
-		Options:   func() (config.Config, error) { return doctorOptions(c, p) },
-		Principal: c.String("principal"), Keytab: c.String("keytab"),
+		Getenv:   p.Getenv,
+		Options:  func() (config.Config, error) { return doctorOptions(c, p) },
 		Resolver: net.DefaultResolver, Now: time.Now,
 	}
 	say := newReport(p.Stdout, p.Getenv)
@@ -90,11 +87,12 @@ func doctorOptions(c *cli.Context, p Process) (config.Config, error) {
 	if err != nil {
 		return config.Config{}, err
 	}
-	if c.IsSet("queue") {
-		layers = append(layers, config.Layer{
-			Source: dashed("queue"),
-			Values: map[string]string{config.YarnApplicationQueue.Name(): c.String("queue")},
-		})
+	for name, key := range map[string]config.Key{
+		"queue": config.YarnApplicationQueue, "keytab": config.KerberosKeytab, "principal": config.KerberosPrincipal,
+	} {
+		if c.IsSet(name) {
+			layers = append(layers, config.Layer{Source: dashed(name), Values: map[string]string{key.Name(): c.String(name)}})
+		}
 	}
 	return options(p, layers...)
 }

@@ -1,10 +1,10 @@
 // Package doctor finds out why no job could be submitted from this machine, before
-// one is: configuration, Kerberos, names, servers, queue, files. Each thing that is
-// wrong comes with what to do about it.
+// one is: configuration, Kerberos, names, servers, queue, files, tokens. Each thing that
+// is wrong comes with what to do about it.
 //
 // Examine goes through the checks in order; those that make no sense without one
 // that has failed are skipped. Nothing is changed: a file that is written on HDFS, to
-// see whether that works, is removed again.
+// see whether that works, is removed again, and a token that is obtained is canceled.
 //
 // A check may ask several servers at once, each in a goroutine that ends with the check. The
 // package prints nothing; package cli does. It must not import a role.
@@ -53,15 +53,13 @@ type Result struct {
 	Findings []Finding `json:"findings"` // never none
 }
 
-// Patient is a machine with its user. Principal, Keytab and Begins may be left out.
+// Patient is a machine with its user. Begins may be left out.
 type Patient struct {
 	Getenv func(string) string
 	// Options are Bobbin's, of its file and the command line.
-	Options func() (config.Config, error)
-	// Principal and Keytab log in in place of the ticket that kinit got.
-	Principal, Keytab string
-	Resolver          Resolver
-	Now               func() time.Time
+	Options  func() (config.Config, error)
+	Resolver Resolver
+	Now      func() time.Time
 	// Begins is told the title of each check that is not skipped, before it is done: some
 	// take seconds.
 	Begins func(title string)
@@ -94,6 +92,7 @@ func checks() []check {
 		{"namenode", "NameNode", []string{"login"}, (*visit).checkNameNodes},
 		{"queue", "Queue and limits", []string{"resourcemanager"}, (*visit).checkQueue},
 		{"staging", "Staging on HDFS", []string{"namenode"}, (*visit).checkStaging},
+		{"tokens", "Tokens of a job", []string{"namenode"}, (*visit).checkTokens},
 	}
 }
 

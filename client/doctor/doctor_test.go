@@ -56,6 +56,11 @@ func (m *machine) kerberized(kdc string) {
 	m.patient.Now = func() time.Time { return time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC) } // the ticket is good then
 }
 
+// keytab has a user log in by a keytab.
+func (m *machine) keytab(path, principal string) {
+	m.options["security.kerberos.login.keytab"], m.options["security.kerberos.login.principal"] = path, principal
+}
+
 func (m *machine) file(name, content string) string {
 	m.t.Helper()
 	path := filepath.Join(m.t.TempDir(), name)
@@ -248,19 +253,19 @@ func TestEachIllnessIsFound(t *testing.T) {
 				m.kerberized("127.0.0.1:1")
 				m.properties["hadoop.security.auth_to_local"] = "RULE:[1:$1@$0](.*@OTHER.TEST)s/@.*//"
 			},
-			"credentials", Warning, "alice@EXAMPLE.TEST", "hadoop.security.auth_to_local",
+			"credentials", Failed, "no rule of hadoop.security.auth_to_local applies", "see the message",
 		},
 		"no keytab": {
 			func(m *machine) {
 				m.kerberized("127.0.0.1:1")
-				m.patient.Keytab, m.patient.Principal = "/nowhere/keytab", "alice"
+				m.keytab("/nowhere/keytab", "alice")
 			},
 			"credentials", Failed, "/nowhere/keytab", "--keytab",
 		},
 		"a keytab of others": {
 			func(m *machine) {
 				m.kerberized("127.0.0.1:1")
-				m.patient.Keytab, m.patient.Principal = mit+"sha2.keytab", "bob"
+				m.keytab(mit+"sha2.keytab", "bob")
 			},
 			"credentials", Failed, "bob@EXAMPLE.TEST", "--principal who has keys in it: alice@EXAMPLE.TEST",
 		},
@@ -271,8 +276,9 @@ func TestEachIllnessIsFound(t *testing.T) {
 				if err != nil {
 					m.t.Fatal(err)
 				}
-				m.patient.Keytab, m.patient.Principal = m.file("keytab", string(keytab)), "alice"
-				if err := os.Chmod(m.patient.Keytab, 0o644); err != nil {
+				path := m.file("keytab", string(keytab))
+				m.keytab(path, "alice")
+				if err := os.Chmod(path, 0o644); err != nil {
 					m.t.Fatal(err)
 				}
 			},
@@ -364,7 +370,7 @@ func TestChecksThatNeedAFailedOneAreSkipped(t *testing.T) {
 	}
 	for name, want := range map[string]Status{
 		"options": OK, "hadoop": OK, "krb5": OK, "credentials": OK, "kdc": Failed, "login": Skipped, "names": OK,
-		"resourcemanager": Skipped, "namenode": Skipped, "queue": Skipped, "staging": Skipped,
+		"resourcemanager": Skipped, "namenode": Skipped, "queue": Skipped, "staging": Skipped, "tokens": Skipped,
 	} {
 		if got[name].Status != want {
 			t.Errorf("%s is %s, want %s: %+v", name, got[name].Status, want, got[name].Findings)

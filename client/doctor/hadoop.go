@@ -51,7 +51,8 @@ func (v *visit) checkHadoop(context.Context) []Finding {
 	case err != nil:
 		return []Finding{failed(oneLine(err), "see the message")}
 	}
-	v.conf, v.user = env.Conf, env.User
+	v.env, v.conf = env, env.Conf
+	v.who.User = env.User
 	findings := []Finding{ok("properties in " + dir + ": " + v.files())}
 	if _, err := yarnrpc.OptionsFrom(v.conf); err != nil {
 		findings = append(findings, failed(oneLine(err), "correct the value"))
@@ -108,7 +109,7 @@ func (v *visit) addressProperty(rm hadoopconf.ResourceManager) string {
 // security tells what the configuration wants, and what that is worth.
 func (v *visit) security() Finding {
 	if !v.secure() {
-		return ok(fmt.Sprintf("the cluster is open (hadoop.security.authentication is simple): it believes that you are %s, and anybody else who says so; nothing is hidden on the wire", v.user))
+		return ok(fmt.Sprintf("the cluster is open (hadoop.security.authentication is simple): it believes that you are %s, and anybody else who says so; nothing is hidden on the wire", v.env.User))
 	}
 	return ok("the cluster wants Kerberos, with protection " + v.conf.Get("hadoop.rpc.protection") + " (hadoop.security.authentication, hadoop.rpc.protection)")
 }

@@ -22,7 +22,7 @@ func (v *visit) servers() []named {
 	for _, rm := range v.rms {
 		all = append(all, named{rm.Client, v.addressProperty(rm), v.conf.Get("yarn.resourcemanager.principal")})
 	}
-	addresses, property, err := v.nameNodes()
+	_, addresses, property, err := v.nameNodes()
 	if err == nil { // else it is checkNameNodes' to tell
 		for _, address := range addresses {
 			all = append(all, named{address, property, v.conf.Get("dfs.namenode.kerberos.principal")})

@@ -38,7 +38,7 @@ func (v *visit) checkQueue(ctx context.Context) []Finding {
 // admission tells whether the user may submit to the queue.
 func (v *visit) admission(ctx context.Context, rm yarn) Finding {
 	name := v.config.String(config.YarnApplicationQueue)
-	queue, err := client.CheckQueue(ctx, rm, v.user, cmp.Or(name, defaultQueue))
+	queue, err := client.CheckQueue(ctx, rm, v.who.User, cmp.Or(name, defaultQueue))
 	refusal, refused := errors.AsType[*client.Refusal](err)
 	switch {
 	case refused && name == "":
@@ -49,7 +49,7 @@ func (v *visit) admission(ctx context.Context, rm yarn) Finding {
 		return failed("the ResourceManager does not describe the queue: "+cause(err), v.remedy(err))
 	}
 	return ok(fmt.Sprintf("queue %s is %s, %s may submit to it; it is worth %s of its parent queue, up to %s, and %s of that is in use",
-		queue.Path, queue.State, v.user, percent(queue.Capacity), percent(queue.MaximumCapacity), percent(queue.CurrentCapacity)))
+		queue.Path, queue.State, v.who.User, percent(queue.Capacity), percent(queue.MaximumCapacity), percent(queue.CurrentCapacity)))
 }
 
 // nodes tells whether there is anything to run on.

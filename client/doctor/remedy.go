@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
@@ -52,6 +54,8 @@ func remedies() []helps {
 		{sasl.ErrEncryptionType, "ask for AES keys of the server's account"},
 		{yarnrpc.ErrNoCommonAuth, "set hadoop.security.authentication in core-site.xml to what the server has"},
 		{yarnrpc.ErrSASL, "the server does not take the ticket: its keytab or its clock may be wrong, its log says which"},
+		{yarnrpc.ErrInvalidToken, newTokens},
+		{yarnrpc.ErrNoLogin, "run kinit, or name a keytab (" + config.KerberosKeytab.Name() + ")"},
 		{yarnrpc.ErrAccessControl, "ask the administrator for access (hadoop-policy.xml, hadoop.proxyuser)"},
 		{yarnrpc.ErrNoSuchProtocol, "this is the port of another service: correct it"},
 		{yarnrpc.ErrVersionMismatch, "this is the port of another service: correct it"},
@@ -77,6 +81,9 @@ func (v *visit) remedy(err error) string {
 	}
 	if remote, is := errors.AsType[*yarnrpc.RemoteError](err); is && remote.Method == "" && remote.Is(yarnrpc.ErrAccessControl) && !v.secure() {
 		return "it wants a login: set hadoop.security.authentication to kerberos, as the cluster's own core-site.xml does"
+	}
+	if v.who.RealUser != "" && errors.Is(err, yarnrpc.ErrAccessControl) {
+		return fmt.Sprintf("have %[1]s allowed to act for %[2]s: hadoop.proxyuser.%[1]s.hosts, with .users or .groups, in the servers' core-site.xml", v.who.RealUser, v.who.User)
 	}
 	for _, r := range remedies() {
 		if errors.Is(err, r.against) {

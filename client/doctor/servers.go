@@ -9,7 +9,6 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/internal/config"
-	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/haservice"
@@ -61,10 +60,11 @@ func (v *visit) askResourceManager(ctx context.Context, rm hadoopconf.ResourceMa
 
 // yarn makes a client of one ResourceManager.
 func (v *visit) yarn(address string, opened *yarnrpc.Security) (*yarnclient.Client, error) {
-	o, err := yarnclient.FromConf(v.conf, v.user)
+	o, err := yarnclient.FromConf(v.conf, v.who.User)
 	if err != nil {
 		return nil, err
 	}
+	o.RPC.Token = o.TokenSource(v.credentials) // of all addresses
 	o.Addresses, o.Policy = []string{address}, once()
 	v.prepare(&o.RPC, opened)
 	return yarnclient.New(o), nil
@@ -83,19 +83,19 @@ func (v *visit) isStandby(ctx context.Context, admin string) bool {
 	return err == nil && status.State == haservice.Standby || errors.Is(err, yarnrpc.ErrAccessControl)
 }
 
-// nameNodes are the addresses of the NameNodes that have the staging area, and the
-// property that names them.
-func (v *visit) nameNodes() (addresses []string, property string, err error) {
+// nameNodes are the NameNodes that have the staging area: their authority in URIs, their
+// addresses, and the property that names them.
+func (v *visit) nameNodes() (authority string, addresses []string, property string, err error) {
 	configured := v.config.String(config.YarnStagingDirectory)
-	fsys := dfs.New(dfs.Options{Conf: v.conf, User: v.user}) // connects to nothing for this
+	fsys := v.fileSystem() // connects to nothing for this
 	defer fsys.Close()
 	home, err := client.StagingHome(fsys, v.conf, configured)
 	if err != nil {
-		return nil, "", err
+		return "", nil, "", err
 	}
 	at, err := url.Parse(home)
 	if err != nil {
-		return nil, "", err
+		return "", nil, "", err
 	}
 	addresses, logical, err := v.conf.NameNodes(at.Host)
 	switch {
@@ -106,12 +106,12 @@ func (v *visit) nameNodes() (addresses []string, property string, err error) {
 	default:
 		property = "fs.defaultFS"
 	}
-	return addresses, property, err
+	return at.Host, addresses, property, err
 }
 
 // checkNameNodes speaks to each NameNode that has the staging area.
 func (v *visit) checkNameNodes(ctx context.Context) []Finding {
-	addresses, property, err := v.nameNodes()
+	authority, addresses, property, err := v.nameNodes()
 	if refusal, is := errors.AsType[*client.Refusal](err); is {
 		return []Finding{failed(refusal.Kind.Error()+": "+refusal.What, refusal.Remedy)}
 	}
@@ -120,19 +120,20 @@ func (v *visit) checkNameNodes(ctx context.Context) []Finding {
 	}
 	answers := make([]answer, len(addresses))
 	together(len(addresses), func(i int) {
-		answers[i] = v.askNameNode(ctx, addresses[i])
+		answers[i] = v.askNameNode(ctx, authority, addresses[i])
 		answers[i].property = property
 	})
 	return v.judge("NameNode", answers, "the administrator's: hdfs haadmin -getAllServiceState")
 }
 
-func (v *visit) askNameNode(ctx context.Context, address string) answer {
+func (v *visit) askNameNode(ctx context.Context, authority, address string) answer {
 	a := answer{name: address}
 	o, err := v.rpc(yarnrpc.HDFSClientProtocol, &a.opened)
 	if err != nil {
 		a.err = err
 		return a
 	}
+	o.Token = hdfs.TokenSource(v.conf, authority, v.credentials)
 	proxy := yarnrpc.NewProxy([]string{address}, o, once())
 	defer proxy.Close()
 	_, a.err = hdfs.NewNameNode(proxy).Defaults(ctx)
@@ -151,10 +152,10 @@ func (v *visit) judge(what string, answers []answer, remedy string) []Finding {
 	for _, a := range answers {
 		name := what + " " + a.name
 		switch {
-		case a.err == nil && v.secure() && a.opened.Method != "KERBEROS":
+		case a.err == nil && v.secure() && a.opened.Method == methodSimple:
 			findings = append(findings, warning(name+" wants no login, though the configuration does", "ask why: its hadoop.security.authentication is not kerberos"))
 		case a.err == nil:
-			findings = append(findings, ok(name+" "+part(answers)+": "+agreed(a.opened)))
+			findings = append(findings, ok(name+" "+part(answers)+": "+agreed(a.opened)+v.acting()))
 		case a.standby && len(answers) == 1: // a NameNode: only of a pair's ResourceManagers it is asked
 			findings = append(findings, failed(fmt.Sprintf("%s (%s) is standby, and the active one is not named", name, v.place(a.property)),
 				"name the nameservice that both are of, as the cluster's own core-site.xml does"))
@@ -181,10 +182,25 @@ func part(answers []answer) string {
 	return "answers"
 }
 
+// methodSimple is yarnrpc.Security's for a server that takes everybody's word.
+const methodSimple = "SIMPLE"
+
 // agreed says how a connection was opened.
 func agreed(s yarnrpc.Security) string {
-	if s.Method != "KERBEROS" {
+	switch {
+	case s.Method == methodSimple:
 		return "no login, no protection"
+	case s.Server == "": // its password proves the server, not its principal
+		return "logged in by a token, protection " + protection(s.QOP)
+	default:
+		return fmt.Sprintf("logged in by Kerberos at %s, protection %s", s.Server, protection(s.QOP))
 	}
-	return fmt.Sprintf("logged in by Kerberos at %s, protection %s", s.Server, protection(s.QOP))
+}
+
+// acting says for whom calls were made that went well, if for somebody else.
+func (v *visit) acting() string {
+	if v.who.RealUser == "" {
+		return ""
+	}
+	return fmt.Sprintf("; %s may act for %s", v.who.RealUser, v.who.User)
 }

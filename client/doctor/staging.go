@@ -14,7 +14,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/config"
-	"github.com/bobbin-yarn/bobbin/internal/dfs"
 )
 
 // files is what checkStaging needs of a dfs.FS.
@@ -28,11 +27,7 @@ type files interface {
 
 // checkStaging writes a file where a submission would, reads it and removes it.
 func (v *visit) checkStaging(ctx context.Context) []Finding {
-	o := dfs.Options{Conf: v.conf, User: v.user, Patience: patience}
-	if v.login != nil {
-		o.Login = v.login
-	}
-	fsys := dfs.New(o)
+	fsys := v.fileSystem()
 	defer fsys.Close()
 	home, err := client.StagingHome(fsys, v.conf, v.config.String(config.YarnStagingDirectory))
 	if err != nil {
@@ -51,12 +46,12 @@ func (v *visit) tryStaging(ctx context.Context, fsys files, home string) []Findi
 	trial := strings.TrimSuffix(where, "/") + "/.bobbin-doctor-" + rand.Text()
 	err = fsys.MkdirMode(ctx, trial, 0o700)
 	if errors.Is(err, fs.ErrPermission) && where != home {
-		return []Finding{failed(fmt.Sprintf("%s does not exist, and %s may not make it", home, v.user),
-			fmt.Sprintf("have it made by HDFS's administrator: hdfs dfs -mkdir -p %[1]s; hdfs dfs -chown %[2]s %[1]s", pathOf(home), v.user))}
+		return []Finding{failed(fmt.Sprintf("%s does not exist, and %s may not make it", home, v.who.User),
+			fmt.Sprintf("have it made by HDFS's administrator: hdfs dfs -mkdir -p %[1]s; hdfs dfs -chown %[2]s %[1]s", pathOf(home), v.who.User))}
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return []Finding{failed(fmt.Sprintf("%s may not write in %s", v.user, home),
-			fmt.Sprintf("have it given to you (hdfs dfs -chown %s %s), or name another directory (%s)", v.user, pathOf(home), config.YarnStagingDirectory))}
+		return []Finding{failed(fmt.Sprintf("%s may not write in %s", v.who.User, home),
+			fmt.Sprintf("have it given to you (hdfs dfs -chown %s %s), or name another directory (%s)", v.who.User, pathOf(home), config.YarnStagingDirectory))}
 	}
 	if err != nil {
 		return []Finding{failed("make a directory in "+where+": "+cause(err), v.remedy(err))}

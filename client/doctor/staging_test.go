@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
 )
 
 // shelf is a file system of one user, who may write in some directories.
@@ -96,7 +97,7 @@ func TestThePlaceForStagedFiles(t *testing.T) {
 				s.entries[home] = ""
 			}
 			before := len(s.entries)
-			v := &visit{Patient: Patient{Now: time.Now}, user: "alice"}
+			v := &visit{Patient: Patient{Now: time.Now}, who: hadoopenv.Identity{User: "alice"}}
 			found := v.tryStaging(t.Context(), &s, home)
 			has := false
 			for _, f := range found {
@@ -117,7 +118,7 @@ func TestTheTrialGoesWhereTheExaminationIsOver(t *testing.T) {
 	const home = "hdfs://nn:8020/user/alice"
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &shelf{entries: map[string]string{home: ""}, writable: home, written: cancel}
-	v := &visit{Patient: Patient{Now: time.Now}, user: "alice"}
+	v := &visit{Patient: Patient{Now: time.Now}, who: hadoopenv.Identity{User: "alice"}}
 	v.tryStaging(ctx, s, home)
 	if ctx.Err() == nil || len(s.entries) != 1 {
 		t.Errorf("left behind: %v", s.entries)

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
@@ -23,11 +25,11 @@ const patience = 10 * time.Second
 type visit struct {
 	Patient
 	config config.Config // by options
-	conf   *hadoopconf.Conf
+	env    hadoopenv.Environment
+	conf   *hadoopconf.Conf             // that of env
 	rms    []hadoopconf.ResourceManager // by hadoop
-	user   string                       // by hadoop on an open cluster, else by credentials
 	krb5   *kerberos.Config             // nil on an open cluster
-	login  *kerberos.Login              // nil on an open cluster
+	who    hadoopenv.Identity           // by credentials; before them User alone, of the environment
 	active string                       // by resourcemanager: the address of the active one
 }
 
@@ -56,12 +58,20 @@ func (v *visit) rpc(protocol string, opened *yarnrpc.Security) (yarnrpc.Options,
 
 // prepare fills in who speaks, and for how long a server may be silent.
 func (v *visit) prepare(o *yarnrpc.Options, opened *yarnrpc.Security) {
-	o.User = yarnrpc.UserInformation{Effective: v.user}
-	if v.login != nil {
-		o.Login = v.login
-	}
+	v.who.Show(o)
 	o.Opened = func(_ string, s yarnrpc.Security) { *opened = s }
 	o.ConnectTimeout, o.RPCTimeout = patience, patience
+}
+
+// credentials are the tokens that the user was handed.
+func (v *visit) credentials() *creds.Credentials { return v.who.Credentials }
+
+// fileSystem reaches HDFS as a submission does.
+func (v *visit) fileSystem() *dfs.FS {
+	return dfs.New(dfs.Options{
+		Conf: v.conf, User: v.who.User, RealUser: v.who.RealUser, Login: v.who.Kerberos(),
+		Credentials: v.credentials, Patience: patience,
+	})
 }
 
 // together calls f for 0 to n-1 at once, and waits for all.

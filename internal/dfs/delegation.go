@@ -62,6 +62,19 @@ func (f *FS) RenewDelegationToken(ctx context.Context, uri string, token *creds.
 	return ends, nil
 }
 
+// CancelDelegationToken makes a token of the file system of a URI invalid at once. The user of
+// this FS must be its owner or its renewer.
+func (f *FS) CancelDelegationToken(ctx context.Context, uri string, token *creds.Token) error {
+	r, at, err := f.issuer(uri)
+	if err != nil {
+		return failed("cancel token for", at, err)
+	}
+	if err := r.nameNode.CancelDelegationToken(ctx, token); err != nil {
+		return r.answer(err)
+	}
+	return nil
+}
+
 // issuer is the HDFS that a URI is on.
 func (f *FS) issuer(uri string) (*remote, location, error) {
 	b, at, err := f.resolve(uri)

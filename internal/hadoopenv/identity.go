@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// tokenFileVariable names a credentials file, as YARN and other launchers write.
-	tokenFileVariable = "HADOOP_TOKEN_FILE_LOCATION"
+	// TokenFileVariable names a credentials file, as YARN and other launchers write.
+	TokenFileVariable = "HADOOP_TOKEN_FILE_LOCATION"
 	// proxyUserVariable names who to act for (UserGroupInformation).
 	proxyUserVariable = "HADOOP_PROXY_USER"
 	krb5Variable      = "KRB5_CONFIG"
@@ -45,10 +45,10 @@ type Identity struct {
 // security.proxy-user or HADOOP_PROXY_USER.
 func (e Environment) Identify(getenv func(string) string, options config.Config) (Identity, error) {
 	who := Identity{User: e.User, Credentials: creds.New()}
-	if file := getenv(tokenFileVariable); file != "" {
+	if file := getenv(TokenFileVariable); file != "" {
 		var err error
 		if who.Credentials, err = creds.ReadFile(file); err != nil {
-			return who, fmt.Errorf("read tokens of %s: %w", tokenFileVariable, err)
+			return who, fmt.Errorf("read tokens of %s: %w", TokenFileVariable, err)
 		}
 	}
 	if e.Conf.SecurityEnabled() {
@@ -143,7 +143,7 @@ func owner(credentials *creds.Credentials) (string, error) {
 		}
 		about, err := identifier.DecodeDelegation(token)
 		if err != nil {
-			return "", fmt.Errorf("read tokens of %s: %w", tokenFileVariable, err)
+			return "", fmt.Errorf("read tokens of %s: %w", TokenFileVariable, err)
 		}
 		return about.Owner, nil
 	}

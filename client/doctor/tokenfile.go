@@ -1,0 +1,54 @@
+package doctor
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
+)
+
+// newTokens is what helps against tokens that serve no longer.
+const newTokens = "have the launcher that wrote the file get new tokens, or unset " + hadoopenv.TokenFileVariable
+
+// tokenFile looks at the tokens that another launcher has handed on, if one has. A token that
+// was canceled, or that nobody has renewed, only its server knows for dead: the checks of
+// servers log in with it.
+func (v *visit) tokenFile() []Finding {
+	path := v.Getenv(hadoopenv.TokenFileVariable)
+	if path == "" {
+		return nil
+	}
+	held, err := creds.ReadFile(path)
+	if err != nil {
+		return []Finding{failed(fmt.Sprintf("%s: %s", hadoopenv.TokenFileVariable, oneLine(err)), newTokens)}
+	}
+	if len(held.Tokens) == 0 {
+		return []Finding{warning(path+" holds no tokens", newTokens)}
+	}
+	var findings []Finding
+	for _, alias := range slices.Sorted(maps.Keys(held.Tokens)) {
+		findings = append(findings, v.judgeToken(path, held.Tokens[alias]))
+	}
+	return findings
+}
+
+func (v *visit) judgeToken(path string, token *creds.Token) Finding {
+	text := fmt.Sprintf("%s holds a %s for %s", path, token.Kind, token.Service)
+	switch token.Kind {
+	case creds.KindHDFSDelegation, creds.KindRMDelegation, creds.KindTimelineService:
+	default:
+		return ok(text)
+	}
+	about, err := identifier.DecodeDelegation(token)
+	if err != nil {
+		return failed(text+": "+oneLine(err), newTokens)
+	}
+	text += " of " + about.Owner
+	if !v.Now().Before(about.Max) {
+		return failed(text+", which ended for good at "+moment(about.Max), newTokens)
+	}
+	return ok(text + fmt.Sprintf(", which ends at %s at the latest", moment(about.Max)))
+}

@@ -1,0 +1,141 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
+)
+
+// issuer is what checkTokens needs of a dfs.FS.
+type issuer interface {
+	TokenOf(ctx context.Context, uri string, among *creds.Credentials) (*creds.Token, error)
+	DelegationToken(ctx context.Context, uri, renewer string) (*creds.Token, error)
+	CancelDelegationToken(ctx context.Context, uri string, token *creds.Token) error
+}
+
+// checkTokens gets what a job would be given to use HDFS with, and gives it back.
+func (v *visit) checkTokens(ctx context.Context) []Finding {
+	if !v.secure() {
+		return openCluster()
+	}
+	for _, key := range []config.BoolKey{config.DelegationTokensEnabled, config.HadoopFSProviderEnabled} {
+		if !v.config.Bool(key) {
+			return skipped(key.Name() + " is false")
+		}
+	}
+	fsys := v.fileSystem()
+	defer fsys.Close()
+	roots, err := v.roots(fsys)
+	if err != nil {
+		return []Finding{failed(oneLine(err), "correct "+config.KerberosFileSystems.Name())}
+	}
+	renewer := ""
+	if v.who.Login != nil {
+		if renewer, err = client.Renewer(v.conf); err != nil {
+			return []Finding{failed("nobody can renew a job's tokens: "+oneLine(err), "add yarn.resourcemanager.principal to yarn-site.xml, as on the cluster")}
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*patience) // of a few calls
+	defer cancel()
+	findings, ends := v.tryTokens(ctx, fsys, roots, renewer)
+	if keytab, has := v.keytabOfMaster(); has {
+		findings = append(findings, keytab)
+	}
+	return append(findings, v.life(ends)...)
+}
+
+// roots are the file systems that every job with these options uses: those of its inputs and
+// outputs only the job knows.
+func (v *visit) roots(fsys *dfs.FS) ([]string, error) {
+	home, err := client.StagingHome(fsys, v.conf, v.config.String(config.YarnStagingDirectory))
+	if err != nil {
+		return nil, err
+	}
+	return client.FileSystems(fsys, v.config, home)
+}
+
+// tryTokens obtains a token for each file system, and tells when the first of them ends for good.
+func (v *visit) tryTokens(ctx context.Context, fsys issuer, roots []string, renewer string) (findings []Finding, ends time.Time) {
+	for _, root := range roots {
+		f, end := v.tryToken(ctx, fsys, root, renewer)
+		findings = append(findings, f...)
+		if !end.IsZero() && (ends.IsZero() || end.Before(ends)) {
+			ends = end
+		}
+	}
+	return findings, ends
+}
+
+func (v *visit) tryToken(ctx context.Context, fsys issuer, root, renewer string) (findings []Finding, ends time.Time) {
+	held, err := fsys.TokenOf(ctx, root, v.credentials())
+	switch {
+	case err != nil:
+		return []Finding{failed(oneLine(err), v.remedy(err))}, ends
+	case held != nil:
+		about, err := identifier.DecodeDelegation(held)
+		if err != nil {
+			return []Finding{failed(oneLine(err), newTokens)}, ends
+		}
+		return []Finding{ok("the token for " + root + " that you were handed is passed on")}, about.Max
+	case v.who.Login == nil:
+		return []Finding{failed("you were handed no token for "+root, "run kinit, or name a keytab ("+config.KerberosKeytab.Name()+")")}, ends
+	}
+	token, err := fsys.DelegationToken(ctx, root, renewer)
+	if errors.Is(err, dfs.ErrNoTokens) {
+		return []Finding{ok(root + " is open: it wants no token")}, ends
+	}
+	if err != nil {
+		return []Finding{failed(fmt.Sprintf("%s gives user %s no token: %s", root, v.who.User, cause(err)), v.remedy(err))}, ends
+	}
+	about, err := identifier.DecodeDelegation(token)
+	if err != nil {
+		return []Finding{failed(oneLine(err), v.remedy(err))}, ends
+	}
+	findings = []Finding{ok(fmt.Sprintf("%s gives user %s a token; %s may renew it until %s", root, v.who.User, about.Renewer, moment(about.Max)))}
+	if err := fsys.CancelDelegationToken(ctx, root, token); err != nil {
+		findings = append(findings, warning("the token cannot be canceled: "+cause(err), "nothing need be done: it ends by itself within a day"))
+	}
+	return findings, about.Max
+}
+
+// keytabOfMaster tells how the ApplicationMaster gets a keytab, if it gets one.
+func (v *visit) keytabOfMaster() (Finding, bool) {
+	path := v.config.String(config.YarnLocalizedKeytabPath)
+	switch {
+	case v.config.String(config.KerberosKeytab) == "":
+		return Finding{}, false
+	case v.who.RealUser != "":
+		return ok(fmt.Sprintf("the keytab stays here: it is %s's, and the job is %s's", v.who.RealUser, v.who.User)), true
+	}
+	if err := client.CheckKeytab(v.config); err != nil {
+		return failed(oneLine(err), "correct "+config.YarnLocalizedKeytabPath.Name()), true
+	}
+	if v.config.Bool(config.YarnShipLocalKeytab) {
+		return ok("the keytab is sent to the ApplicationMaster, which finds it as " + path), true
+	}
+	return ok("the ApplicationMaster takes the keytab that lies on its node as " + path + ": see that it is there, for the container's user to read"), true
+}
+
+// life tells how long a job can live whose tokens end for good at a time.
+func (v *visit) life(ends time.Time) []Finding {
+	const replaces = "yarn.resourcemanager.proxy-user-privileges.enabled"
+	keeps := v.config.String(config.KerberosKeytab) != "" && v.who.RealUser == ""
+	switch {
+	case ends.IsZero():
+		return nil
+	case !keeps:
+		return []Finding{ok(fmt.Sprintf("a job of now can use HDFS until %s; one with a keytab as long as it likes (%s)", moment(ends), config.KerberosKeytab))}
+	case v.config.Int(config.YarnApplicationAttempts) > 1 && v.conf.Get(replaces) != "true":
+		return []Finding{warning(
+			fmt.Sprintf("a job of now can run as long as it likes, but YARN may start no second ApplicationMaster after %s: as far as this machine knows, the ResourceManager gets no new tokens", moment(ends)),
+			"have "+replaces+" set on the ResourceManager, and hadoop.proxyuser.* for its user on the NameNodes; then set it here, too")}
+	}
+	return []Finding{ok("a job can run as long as it likes: the ApplicationMaster gets new tokens with the keytab")}
+}

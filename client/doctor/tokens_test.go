@@ -1,0 +1,268 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+)
+
+// tokenUntil is alice's for a NameNode, which ends for good at a time.
+func tokenUntil(service string, end time.Time) *creds.Token {
+	// AbstractDelegationTokenIdentifier: version, owner, renewer and real user as texts, then dates
+	// and ids as Hadoop's variable-length numbers, of which the longest say how many bytes follow.
+	identifier := []byte{0}
+	for _, text := range []string{"alice@EXAMPLE.TEST", "rm", ""} {
+		identifier = append(append(identifier, byte(len(text))), text...)
+	}
+	identifier = append(identifier, 1)
+	const sixBytes = 0x8a // -118: a positive number in six bytes, WritableUtils
+	identifier = append(identifier, sixBytes)
+	for shift := 40; shift >= 0; shift -= 8 {
+		identifier = append(identifier, byte(end.UnixMilli()>>shift))
+	}
+	identifier = append(identifier, 3, 4)
+	return &creds.Token{Kind: creds.KindHDFSDelegation, Service: service, Identifier: identifier, Password: []byte("p")}
+}
+
+// tokens hands the user a file of tokens.
+func (m *machine) tokens(held ...*creds.Token) {
+	m.t.Helper()
+	all := creds.New()
+	for _, token := range held {
+		all.Tokens[token.Service] = token
+	}
+	path := filepath.Join(m.t.TempDir(), "tokens")
+	if err := all.WriteFile(path, creds.Writable); err != nil {
+		m.t.Fatal(err)
+	}
+	m.env[hadoopenv.TokenFileVariable] = path
+}
+
+// The file of another launcher's tokens says more than that a login with them fails. It would catch a
+// doctor that overlooks dead ones, or that wants a ticket from who has tokens.
+func TestTokensThatWereHandedOn(t *testing.T) {
+	now := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	for name, tc := range map[string]struct {
+		spoil        func(*machine)
+		check        string
+		status       Status
+		text, remedy string
+	}{
+		"a file that is not there": {
+			func(m *machine) { m.env[hadoopenv.TokenFileVariable] = "/nowhere/tokens" },
+			"credentials", Failed, "/nowhere/tokens: no such file", "unset HADOOP_TOKEN_FILE_LOCATION",
+		},
+		"a file that is not there, on an open cluster": {
+			func(m *machine) {
+				m.properties["hadoop.security.authentication"] = "simple"
+				m.env[hadoopenv.TokenFileVariable] = "/nowhere/tokens"
+			},
+			"credentials", Failed, "/nowhere/tokens: no such file", "unset HADOOP_TOKEN_FILE_LOCATION",
+		},
+		"an empty file": {func(m *machine) { m.tokens() }, "credentials", Warning, "holds no tokens", "the launcher"},
+		"a token of yesterday": {
+			func(m *machine) { m.tokens(tokenUntil("ha-hdfs:ns", now.Add(-24*time.Hour))) },
+			"credentials", Failed, "HDFS_DELEGATION_TOKEN for ha-hdfs:ns of alice@EXAMPLE.TEST, which ended for good", "get new tokens",
+		},
+		"an identifier that is none": {
+			func(m *machine) {
+				m.tokens(&creds.Token{Kind: creds.KindHDFSDelegation, Service: "ns", Identifier: []byte("nonsense")})
+			},
+			"credentials", Failed, "HDFS_DELEGATION_TOKEN for ns", "get new tokens",
+		},
+		"a token beside a ticket": {
+			func(m *machine) { m.tokens(tokenUntil("ha-hdfs:ns", now.Add(time.Hour))) },
+			"credentials", OK, "of alice@EXAMPLE.TEST, which ends at ", "",
+		},
+		"a token in place of a ticket": {
+			func(m *machine) {
+				m.env["KRB5CCNAME"] = "/nowhere/cache"
+				m.tokens(tokenUntil("ha-hdfs:ns", now.Add(time.Hour)))
+			},
+			"credentials", OK, "the tokens are user alice's", "",
+		},
+		"no login is tried then": {
+			func(m *machine) {
+				m.env["KRB5CCNAME"] = "/nowhere/cache"
+				m.tokens(tokenUntil("ha-hdfs:ns", now.Add(time.Hour)))
+			},
+			"login", Skipped, "tokens are used", "",
+		},
+		"a token of another kind": {
+			func(m *machine) { m.tokens(&creds.Token{Kind: "kms-dt", Service: "kms:9600"}) },
+			"credentials", OK, "holds a kms-dt for kms:9600", "",
+		},
+		"tokens for somebody else": {
+			func(m *machine) {
+				m.env["KRB5CCNAME"] = "/nowhere/cache"
+				m.env["HADOOP_PROXY_USER"] = "bob"
+				m.tokens(tokenUntil("ha-hdfs:ns", now.Add(time.Hour)))
+			},
+			"credentials", Failed, "no ticket in /nowhere/cache", "run kinit",
+		},
+		"for somebody else": {
+			func(m *machine) { m.env["HADOOP_PROXY_USER"] = "bob" },
+			"credentials", OK, "is user alice, who acts for bob", "",
+		},
+		"for somebody else, on an open cluster": {
+			func(m *machine) {
+				m.properties["hadoop.security.authentication"] = "simple"
+				m.options["security.proxy-user"] = "bob"
+			},
+			"credentials", OK, "you are user alice, who acts for bob", "",
+		},
+		"neither a ticket nor a keytab": {
+			func(m *machine) { m.options["security.kerberos.login.use-ticket-cache"] = "false" },
+			"credentials", Failed, "there is no login", "security.kerberos.login.keytab",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			m.kerberized("127.0.0.1:1")
+			tc.spoil(m)
+			m.wants(m.examine(), tc.check, tc.status, tc.text, tc.remedy)
+		})
+	}
+}
+
+// desk issues tokens that end at a time, or refuses.
+type desk struct {
+	held    *creds.Token
+	end     time.Time
+	refuses error
+	keeps   error // tokens cannot be canceled
+	open    int   // tokens that were obtained and not canceled
+	told    []string
+}
+
+func (d *desk) TokenOf(context.Context, string, *creds.Credentials) (*creds.Token, error) {
+	return d.held, nil
+}
+
+func (d *desk) DelegationToken(_ context.Context, uri, renewer string) (*creds.Token, error) {
+	d.told = append(d.told, uri+" "+renewer)
+	if d.refuses != nil {
+		return nil, d.refuses
+	}
+	d.open++
+	return tokenUntil(uri, d.end), nil
+}
+
+func (d *desk) CancelDelegationToken(context.Context, string, *creds.Token) error {
+	if d.keeps == nil {
+		d.open--
+	}
+	return d.keeps
+}
+
+// What a job would be given is obtained to see that it is. It would catch a token that is left to live on,
+// and a renewer that cannot renew.
+func TestTokensForAJobAreTried(t *testing.T) {
+	end := time.Date(2027, 1, 8, 0, 0, 0, 0, time.UTC)
+	secure := new(hadoopconf.Conf).With("test", map[string]string{"hadoop.security.authentication": "kerberos"})
+	refused := &yarnrpc.RemoteError{Class: "org.apache.hadoop.security.AccessControlException", Message: "no"}
+	for name, tc := range map[string]struct {
+		desk         desk
+		login        *kerberos.Login
+		status       Status
+		text, remedy string
+		end          time.Time
+	}{
+		"it is":               {desk{end: end}, new(kerberos.Login), OK, "rm may renew it until " + moment(end), "", end},
+		"it was handed on":    {desk{held: tokenUntil("a", end)}, nil, OK, "is passed on", "", end},
+		"it was not":          {desk{}, nil, Failed, "no token for hdfs://a/", "kinit", time.Time{}},
+		"the cluster is open": {desk{refuses: fmt.Errorf("get: %w", dfs.ErrNoTokens)}, new(kerberos.Login), OK, "is open", "", time.Time{}},
+		"it is refused":       {desk{refuses: refused}, new(kerberos.Login), Failed, "gives user alice no token: AccessControlException: no", "access", time.Time{}},
+		"it stays":            {desk{end: end, keeps: errors.New("away")}, new(kerberos.Login), Warning, "cannot be canceled: away", "by itself", end},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := &visit{conf: secure, who: hadoopenv.Identity{User: "alice", Login: tc.login}}
+			got, ends := v.tryTokens(t.Context(), &tc.desk, []string{"hdfs://a/"}, "rm/host@R")
+			has := slices.ContainsFunc(got, func(f Finding) bool {
+				return f.Status == tc.status && strings.Contains(f.Text, tc.text) && strings.Contains(f.Remedy, tc.remedy)
+			})
+			if !has || !ends.Equal(tc.end) {
+				t.Errorf("got %+v, until %v", got, ends)
+			}
+			if tc.desk.keeps == nil && tc.desk.open != 0 {
+				t.Error("a token lives on")
+			}
+			if told := strings.Join(tc.desk.told, ", "); told != "" && told != "hdfs://a/ rm/host@R" {
+				t.Errorf("asked for %s", told)
+			}
+		})
+	}
+}
+
+// Jobs that run for weeks depend on where the keytab is and on what YARN does with it. It would catch a doctor
+// that promises more than will be.
+func TestHowLongAJobCanLive(t *testing.T) {
+	end := time.Date(2027, 1, 8, 0, 0, 0, 0, time.UTC)
+	const (
+		keytab   = "security.kerberos.login.keytab"
+		shipped  = "yarn.security.kerberos.ship-local-keytab"
+		place    = "yarn.security.kerberos.localized-keytab-path"
+		attempts = "yarn.application-attempts"
+		replaces = "yarn.resourcemanager.proxy-user-privileges.enabled"
+	)
+	for name, tc := range map[string]struct {
+		options    map[string]string
+		properties map[string]string
+		real       string
+		status     Status
+		texts      []string
+	}{
+		"without a keytab":              {nil, nil, "", OK, []string{"can use HDFS until " + moment(end)}},
+		"with one":                      {map[string]string{keytab: "k"}, nil, "", OK, []string{"which finds it as krb5.keytab", "as long as it likes: the ApplicationMaster"}},
+		"with one on the nodes":         {map[string]string{keytab: "k", shipped: "false", place: "/etc/k"}, nil, "", OK, []string{"on its node as /etc/k"}},
+		"with one nowhere":              {map[string]string{keytab: "k", shipped: "false"}, nil, "", Failed, []string{"absolute path"}},
+		"with one for somebody else":    {map[string]string{keytab: "k"}, nil, "carol", OK, []string{"stays here: it is carol's", "can use HDFS until " + moment(end)}},
+		"with one and second attempts":  {map[string]string{keytab: "k", attempts: "2"}, nil, "", Warning, []string{"no second ApplicationMaster after " + moment(end)}},
+		"with one and all that helps":   {map[string]string{keytab: "k", attempts: "2"}, map[string]string{replaces: "true"}, "", OK, []string{"as long as it likes: the ApplicationMaster"}},
+		"second attempts and no keytab": {map[string]string{attempts: "2"}, nil, "", OK, []string{"can use HDFS until " + moment(end)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			for name, value := range tc.options {
+				m.options[name] = value
+			}
+			m.examine() // sets the options
+			options, err := m.patient.Options()
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := &visit{config: options, conf: new(hadoopconf.Conf).With("test", tc.properties), who: hadoopenv.Identity{User: "alice", RealUser: tc.real}}
+			findings := v.life(end)
+			if f, has := v.keytabOfMaster(); has {
+				findings = append(findings, f)
+			}
+			worst := Skipped
+			var all []string
+			for _, f := range findings {
+				worst = worse(worst, f.Status)
+				all = append(all, f.Text)
+			}
+			if worst != tc.status {
+				t.Errorf("%s, want %s: %+v", worst, tc.status, findings)
+			}
+			for _, text := range tc.texts {
+				if !strings.Contains(strings.Join(all, "\n"), text) {
+					t.Errorf("%q is not in %q", text, all)
+				}
+			}
+		})
+	}
+}
