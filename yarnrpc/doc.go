@@ -22,7 +22,7 @@
 // once; Close waits for them. Over TCP callers write their requests themselves, several
 // calls at a time where there are several callers, and one who calls alone reads his
 // answer, too; buffers are used again, so that a call allocates nothing but its decoded
-// answer. A Proxy has no goroutines but its connections': callers dial, retry and decode
-// answers. The package imports of ours hadoopproto and what lies under yarnrpc, never the
-// typed clients that are built on it.
+// answer, whatever protects it. A Proxy has no goroutines but its connections': callers
+// dial, retry and decode answers. The package imports of ours hadoopproto and what lies
+// under yarnrpc, never the typed clients that are built on it.
 package yarnrpc
