@@ -8,16 +8,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
+	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 const (
-	// receiveBuffer is what the kernel keeps while the recorder waits for the disk, in bytes.
-	receiveBuffer = 256 << 20
+	// receiveBuffer is what the kernel keeps while the recorder waits for the disk, in bytes: the most that can be
+	// asked for. It doubles that, and takes the memory when it needs it.
+	receiveBuffer = math.MaxInt32 / 2
+	// priority of the recorder's thread, above all else on a busy machine (setpriority(2)).
+	priority = -20
 	// maxRecord bounds the file, in bytes.
 	maxRecord = 4 << 30
 	// endLimit is how long the recorder may need to get to the end, which disks make wait.
@@ -91,6 +96,10 @@ func loopback() (index int, err error) {
 
 // record writes each frame behind its length, until the end comes.
 func (c *Capture) record() error {
+	runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine, and its priority with it
+	if err := unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), priority); err != nil {
+		return fmt.Errorf("raise the recorder's priority: %w", err)
+	}
 	out := bufio.NewWriterSize(c.file, 1<<20)
 	frame := make([]byte, 4+maxFrame)
 	for written := 0; ; {
