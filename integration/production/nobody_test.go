@@ -1,0 +1,100 @@
+package production
+
+import (
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+)
+
+// TestOtherUsersOfANodeSeeNoSecret looks at the processes of a job as another user of
+// the operating system. It would catch a secret on a command line, which everybody may
+// read, and one in a file that is open to all.
+func TestOtherUsersOfANodeSeeNoSecret(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Fatal("only root can be somebody else: run the tests as root")
+	}
+	alice := suite.User(t, bobbintest.Alice)
+	d := suite.Dawdle(t, alice, append(keytabOptions(alice), "-p", "2", "-s", "1")...)
+	listed := asNobody(t, "ps", "-efww")
+	if !strings.Contains(listed, d.Application) && !strings.Contains(listed, launch.BobbinLink) {
+		t.Fatalf("ps does not show the job's processes:\n%s", listed)
+	}
+	texts := plainSecrets(t, d)
+	seen := map[string]string{"ps": listed}
+	for _, p := range bobbintest.Processes(t, d.Application) {
+		dir := filepath.Join("/proc", strconv.Itoa(p.PID))
+		seen["command line of "+p.String()] = asNobody(t, "cat", dir+"/cmdline")
+		closed := []string{dir + "/environ"}
+		if file := p.Variable(t, launch.TokenFileVariable); file != "" {
+			closed = append(closed, file)
+		}
+		if p.Role == bobbintest.ApplicationMaster {
+			closed = append(closed, dir+"/cwd/"+launch.KeytabFile)
+		}
+		for _, file := range closed {
+			if _, err := os.Stat(file); err != nil { // what is not there cannot be read either
+				t.Fatal(err)
+			}
+			if _, err := try("cat", file); err == nil {
+				t.Errorf("nobody reads %s, of %s", file, p)
+			}
+		}
+	}
+	for where, text := range seen {
+		for _, secret := range texts {
+			if strings.Contains(text, secret) {
+				t.Errorf("a secret is in the %s", where)
+			}
+		}
+	}
+	d.CheckSucceeds(t)
+}
+
+// plainSecrets are those of a running job that could stand in a text.
+func plainSecrets(t *testing.T, d *bobbintest.Dawdler) []string {
+	t.Helper()
+	all := []string{d.Master.Access.Token, "PRIVATE KEY"}
+	for _, p := range bobbintest.ProcessesIn(t, d.Application, bobbintest.TaskExecutor) {
+		for _, secret := range p.Credentials(t).Secrets {
+			all = append(all, string(secret))
+		}
+		for _, token := range p.Credentials(t).Tokens {
+			all = append(all, token.EncodeURL())
+		}
+	}
+	return all
+}
+
+// asNobody runs a program as the user nobody.
+func asNobody(t *testing.T, program string, args ...string) string {
+	t.Helper()
+	out, err := try(program, args...)
+	if err != nil {
+		t.Fatalf("%s %v as nobody: %v", program, args, err)
+	}
+	return out
+}
+
+func try(program string, args ...string) (string, error) {
+	account, err := user.Lookup("nobody")
+	if err != nil {
+		return "", err
+	}
+	uid, err := strconv.ParseUint(account.Uid, 10, 32)
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command(program, args...)
+	cmd.Dir, cmd.Env = "/", []string{"PATH=/bin:/usr/bin"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+	out, err := cmd.Output()
+	return string(out), err
+}
