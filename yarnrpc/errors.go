@@ -84,7 +84,8 @@ func (e *RemoteError) Is(target error) bool {
 		return target == ErrInvalidToken
 	case "org.apache.hadoop.security.AccessControlException",
 		"org.apache.hadoop.security.authorize.AuthorizationException":
-		return target == ErrAccessControl || target == fs.ErrPermission
+		// A connection that is refused says nothing of the rights to a file.
+		return target == ErrAccessControl || target == fs.ErrPermission && e.Method != ""
 	case "javax.security.sasl.SaslException":
 		return target == ErrSASL
 	case "org.apache.hadoop.ipc.RpcNoSuchMethodException":
@@ -132,6 +133,27 @@ func (e *RemoteError) Is(target error) bool {
 	default:
 		return false
 	}
+}
+
+// refused adds to a server's refusal of a connection what to do about it, where that is
+// known. Unproven is a user who has told his name without a proof.
+func refused(user UserInformation, unproven bool, err error) error {
+	switch {
+	case !errors.Is(err, ErrAccessControl):
+		return err
+	case unproven && !isAuthorization(err):
+		return fmt.Errorf("%w: the server wants a login: set hadoop.security.authentication to kerberos, as the cluster's own core-site.xml does", err)
+	case user.Real != "":
+		return fmt.Errorf("%w: have %s allowed to act for %s (hadoop.proxyuser.%[2]s.hosts, and .users or .groups, in the server's core-site.xml)", err, user.Real, user.Effective)
+	default:
+		return err
+	}
+}
+
+// isAuthorization tells whether a server knows the user and does not let him in.
+func isAuthorization(err error) bool {
+	remote, is := errors.AsType[*RemoteError](err)
+	return is && remote.Class == "org.apache.hadoop.security.authorize.AuthorizationException"
 }
 
 // CallError is a call that got no answer.

@@ -41,12 +41,20 @@ func TestJavaClassesAreConditions(t *testing.T) {
 		yarn + "InvalidContainerException":                            yarnrpc.ErrInvalidContainer,
 		yarn + "InvalidAuxServiceException":                           yarnrpc.ErrInvalidAuxService,
 	} {
-		err := fmt.Errorf("wrapped: %w", &yarnrpc.RemoteError{Class: class})
+		err := fmt.Errorf("wrapped: %w", &yarnrpc.RemoteError{Method: "m", Class: class})
 		if !errors.Is(err, want) {
 			t.Errorf("%s is not %v", class, want)
 		}
 		if standby := errors.Is(want, yarnrpc.ErrStandby); errors.Is(err, io.EOF) || errors.Is(err, yarnrpc.ErrStandby) != standby {
 			t.Errorf("%s is anything", class)
 		}
+	}
+}
+
+// Whoever has no right to connect would be told to have a directory made writable.
+func TestARefusedConnectionIsNotAboutAFile(t *testing.T) {
+	err := &yarnrpc.RemoteError{Class: "org.apache.hadoop.security.authorize.AuthorizationException"}
+	if errors.Is(err, fs.ErrPermission) || !errors.Is(err, yarnrpc.ErrAccessControl) {
+		t.Errorf("%v is of a file: %v", err, errors.Is(err, fs.ErrPermission))
 	}
 }

@@ -18,19 +18,20 @@ import (
 // HandshakeOptions say who opens a connection and what for. The fields that Options
 // have too mean the same.
 type HandshakeOptions struct {
-	Protocol               string // wire name
-	ClientID               []byte // wire.ClientIDLength bytes; nil: none
-	Address                string // host:port as it was dialled; empty: that of the connection's other end
-	User                   UserInformation
-	Token                  *creds.Token // nil: Login serves
-	Login                  Login        // nil: the server is told User, if there is no token either
-	ServerPrincipal        string
-	ServerPrincipalPattern string
-	QOPs                   []sasl.QOP
-	RequireLogin           bool
-	AllowSimpleFallback    bool
-	MaxResponse            int // bounds what a protected connection unwraps
-	Opened                 func(Security)
+	Protocol                string // wire name
+	ClientID                []byte // wire.ClientIDLength bytes; nil: none
+	Address                 string // host:port as it was dialled; empty: that of the connection's other end
+	User                    UserInformation
+	Token                   *creds.Token // nil: Login serves
+	Login                   Login        // nil: the server is told User, if there is no token either
+	ServerPrincipal         string
+	ServerPrincipalPattern  string
+	ServerPrincipalProperty string
+	QOPs                    []sasl.QOP
+	RequireLogin            bool
+	AllowSimpleFallback     bool
+	MaxResponse             int // bounds what a protected connection unwraps
+	Opened                  func(Security)
 }
 
 // maxSASLFrame bounds what a server may say while it authenticates us, in bytes.
@@ -278,7 +279,7 @@ func (h *handshake) exchange(before []byte, m *commonpb.RpcSaslProto) (*commonpb
 		return nil, fmt.Errorf("authenticate: %w", err)
 	}
 	if response.Failure != nil {
-		return nil, remoteError(h.o.Address, "", response.Failure)
+		return nil, refused(h.o.User, false, remoteError(h.o.Address, "", response.Failure))
 	}
 	if response.CallID != wire.CallSASL {
 		return nil, fmt.Errorf("authenticate: %w: answer to call %d", wire.ErrMalformed, response.CallID)

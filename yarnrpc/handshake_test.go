@@ -189,6 +189,41 @@ func TestAServerThatWantsATokenIsUnderstood(t *testing.T) {
 	}
 }
 
+// What a server says of a connection that it refuses is for its own people: it would catch an
+// error that leaves the user of a client to guess.
+func TestARefusedConnectionSaysWhatHelps(t *testing.T) {
+	for name, tc := range map[string]struct {
+		class  string
+		real   string
+		secure bool
+		want   string
+	}{
+		"a server that wants a login": {"AccessControlException", "", false, "set hadoop.security.authentication to kerberos"},
+		"somebody who may not act for others": {
+			"authorize.AuthorizationException", "bob", true,
+			"AuthorizationException: no: have bob allowed to act for me (hadoop.proxyuser.bob.hosts, ",
+		},
+		"somebody who has no access": {"authorize.AuthorizationException", "", true, "AuthorizationException: no"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := options()
+			o.User = yarnrpc.UserInformation{Effective: "me", Real: tc.real}
+			o.RequireLogin, o.AllowSimpleFallback = tc.secure, true
+			o = scripted(o, func(conn net.Conn, _ <-chan wire.Request) {
+				send(t, conn, wire.CallContext, nil, nil, &wire.Failure{Class: "org.apache.hadoop.security." + tc.class, Message: "no", Fatal: true})
+			})
+			c, err := yarnrpc.Dial(t.Context(), "server:1", o)
+			if err == nil {
+				_, err = ask(t.Context(), c, method, 1)
+				closeOrFail(t, c)
+			}
+			if !errors.Is(err, yarnrpc.ErrAccessControl) || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %q in it", err, tc.want)
+			}
+		})
+	}
+}
+
 func TestTokensThatCannotBeChosenFailTheDial(t *testing.T) {
 	o := options()
 	none := errors.New("no token for it")

@@ -37,18 +37,19 @@ func open(ctx context.Context, address string, o Options, clientID []byte) (net.
 		}
 	}
 	show := HandshakeOptions{
-		Protocol:               o.Protocol,
-		ClientID:               clientID,
-		Address:                address,
-		User:                   o.User,
-		Token:                  token,
-		Login:                  o.Login,
-		ServerPrincipal:        o.ServerPrincipal,
-		ServerPrincipalPattern: o.ServerPrincipalPattern,
-		QOPs:                   o.QOPs,
-		RequireLogin:           o.RequireLogin,
-		AllowSimpleFallback:    o.AllowSimpleFallback,
-		MaxResponse:            o.MaxResponse,
+		Protocol:                o.Protocol,
+		ClientID:                clientID,
+		Address:                 address,
+		User:                    o.User,
+		Token:                   token,
+		Login:                   o.Login,
+		ServerPrincipal:         o.ServerPrincipal,
+		ServerPrincipalPattern:  o.ServerPrincipalPattern,
+		ServerPrincipalProperty: o.ServerPrincipalProperty,
+		QOPs:                    o.QOPs,
+		RequireLogin:            o.RequireLogin,
+		AllowSimpleFallback:     o.AllowSimpleFallback,
+		MaxResponse:             o.MaxResponse,
 		Opened: func(s Security) {
 			if o.Opened != nil {
 				o.Opened(address, s)

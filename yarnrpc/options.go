@@ -68,6 +68,9 @@ type Options struct {
 	// ServerPrincipalPattern is a glob that takes the place of ServerPrincipal if it
 	// is set (the same name with .pattern). See kerberos.CheckServer.
 	ServerPrincipalPattern string
+	// ServerPrincipalProperty is the property that has ServerPrincipal, for errors. Empty: none
+	// is known.
+	ServerPrincipalProperty string
 	// QOPs are the qualities of protection that will do with a token or Login, best
 	// first (hadoop.rpc.protection). None: authentication alone.
 	QOPs []sasl.QOP

@@ -195,14 +195,14 @@ func (c *Conn) take(r wire.Response) bool {
 		if r.Failure == nil {
 			c.end(fmt.Errorf("%w: answer to call %d", wire.ErrMalformed, r.CallID), true)
 		} else {
-			c.end(c.remote("", r.Failure), c.answered)
+			c.end(refused(c.o.User, c.o.Login == nil && !c.o.RequireLogin, c.remote("", r.Failure)), c.answered)
 		}
 		return false
 	}
 	c.answered = true
 	call := c.remove(r.CallID)
 	if r.Failure != nil && r.Failure.Fatal { // before the caller can try again here
-		c.end(c.remote("", r.Failure), true)
+		c.end(refused(c.o.User, c.o.Login == nil && !c.o.RequireLogin, c.remote("", r.Failure)), true)
 	}
 	if call != nil {
 		call.answer = r.Keep(call.answer)

@@ -25,10 +25,10 @@ func (o *Options) ServerFrom(conf *hadoopconf.Conf, protocol string) {
 		key = conf.Get("hadoop.security.service.user.name.key")
 	}
 	if key == "" {
-		o.ServerPrincipal, o.ServerPrincipalPattern = "", ""
+		o.ServerPrincipal, o.ServerPrincipalPattern, o.ServerPrincipalProperty = "", "", ""
 		return
 	}
-	o.ServerPrincipal, o.ServerPrincipalPattern = conf.Get(key), conf.Get(key+".pattern")
+	o.ServerPrincipal, o.ServerPrincipalPattern, o.ServerPrincipalProperty = conf.Get(key), conf.Get(key+".pattern"), key
 }
 
 // checkServer compares the principal that a server says it has with the one that it must
@@ -40,14 +40,21 @@ func (h *handshake) checkServer(ctx context.Context, principal string) error {
 		return host, err
 	}
 	err := kerberos.CheckServer(principal, h.o.ServerPrincipal, h.o.ServerPrincipalPattern, dialled)
-	if _, is := errors.AsType[*kerberos.ServerMismatchError](err); !is || h.o.ServerPrincipalPattern != "" {
+	mismatch, is := errors.AsType[*kerberos.ServerMismatchError](err)
+	if !is {
 		return err
 	}
-	name, lookupErr := h.reverseName(ctx)
-	if lookupErr != nil {
-		return err
+	if h.o.ServerPrincipalPattern == "" {
+		name, lookupErr := h.reverseName(ctx)
+		if lookupErr == nil {
+			err = kerberos.CheckServer(principal, h.o.ServerPrincipal, "", func() (string, error) { return name, nil })
+			if mismatch, is = errors.AsType[*kerberos.ServerMismatchError](err); !is {
+				return err
+			}
+		}
 	}
-	return kerberos.CheckServer(principal, h.o.ServerPrincipal, "", func() (string, error) { return name, nil })
+	mismatch.Property = h.o.ServerPrincipalProperty
+	return err
 }
 
 // reverseName is the name of the server's address.

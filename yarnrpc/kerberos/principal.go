@@ -76,14 +76,27 @@ func ServerPrincipal(configured string, host func() (string, error)) (string, er
 type ServerMismatchError struct {
 	Advertised string
 	Want       string // the principal or pattern, "" when none is configured
+	Property   string // that Want is the value of; "" if unknown
 }
 
-// Error names both and the remedy.
+// Error names both and the remedy. Servers advertise their realm not: it is what krb5.conf
+// makes of the host.
 func (e *ServerMismatchError) Error() string {
-	if e.Want == "" {
-		return fmt.Sprintf("server advertises Kerberos principal %s, but the Hadoop configuration has no principal for it: set it in the site file", e.Advertised)
+	wants := "the Hadoop configuration wants"
+	if e.Property != "" {
+		wants = e.Property + " is"
 	}
-	return fmt.Sprintf("server advertises Kerberos principal %s, but the Hadoop configuration wants %s: correct the site file, or the reverse DNS of the server", e.Advertised, e.Want)
+	advertised, realm, _ := strings.Cut(e.Advertised, "@")
+	name, wantedRealm, _ := strings.Cut(e.Want, "@")
+	switch {
+	case e.Want == "" && e.Property != "":
+		return fmt.Sprintf("server advertises Kerberos principal %s, but %s is not set: add it to the site file, as the cluster has it", e.Advertised, e.Property)
+	case e.Want == "":
+		return fmt.Sprintf("server advertises Kerberos principal %s, but the Hadoop configuration has no principal for it: set it in the site file", e.Advertised)
+	case name == advertised && wantedRealm != "":
+		return fmt.Sprintf("server %s is in realm %s by krb5.conf, but %s %s: correct [domain_realm] or default_realm of krb5.conf, or name another file (KRB5_CONFIG)", advertised, realm, wants, e.Want)
+	}
+	return fmt.Sprintf("server advertises Kerberos principal %s, but %s %s: correct the site file, or the reverse DNS of the server", e.Advertised, wants, e.Want)
 }
 
 // CheckServer holds the principal that a server advertises, with its realm, against
