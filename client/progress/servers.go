@@ -9,6 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
 // Servers gives a logger for connections to servers that says once of each one
@@ -35,13 +36,23 @@ func (*silent) Levels() []logrus.Level { return []logrus.Level{logrus.WarnLevel}
 func (s *silent) Fire(entry *logrus.Entry) error {
 	server, named := entry.Data["address"]
 	cause, _ := entry.Data[logrus.ErrorKey].(error)
-	_, answered := errors.AsType[*yarnrpc.RemoteError](cause) // a standby, say
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !named || cause == nil || answered || s.told[server] {
+	if !named || cause == nil || isWord(cause) || s.told[server] {
 		return nil
 	}
 	s.told[server] = true
-	_, err := fmt.Fprintf(s.out, "%v does not answer, trying on: %v\n", server, cause)
+	says := "%v does not answer, trying on: %v\n"
+	if errors.Is(cause, kerberos.ErrKDC) { // the server itself was not asked
+		says = "no login at %v, trying on: %v\n"
+	}
+	_, err := fmt.Fprintf(s.out, says, server, cause)
 	return err
+}
+
+// isWord tells whether an error is an answer, such as that of a standby, or the end of a ticket, after
+// which there is one more try.
+func isWord(err error) bool {
+	_, answered := errors.AsType[*yarnrpc.RemoteError](err)
+	return answered || errors.Is(err, kerberos.ErrExpired) || errors.Is(err, kerberos.ErrNoTicket)
 }

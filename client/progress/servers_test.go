@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
 // TestSilentServersAreNamedOnce would catch a command that hangs without a word,
@@ -23,8 +24,11 @@ func TestSilentServersAreNamedOnce(t *testing.T) {
 	logger.WithField("address", "dn:9866").Warn("no error at all")
 	standby := &yarnrpc.RemoteError{Class: "org.apache.hadoop.ipc.StandbyException"}
 	logger.WithError(fmt.Errorf("call: %w", standby)).WithField("address", "rm2:8032").Warn("the server did answer")
+	logger.WithError(fmt.Errorf("call: %w", kerberos.ErrExpired)).WithField("address", "rm2:8032").Warn("told at the end")
+	logger.WithError(kerberos.ErrKDC).WithField("address", "rm3:8032").Warn("nobody asked the server")
 	logger.WithError(refused).Error("reported otherwise")
-	const want = "rm:8032 does not answer, trying on: connection refused\nnn:8020 does not answer, trying on: connection refused\n"
+	want := "rm:8032 does not answer, trying on: connection refused\nnn:8020 does not answer, trying on: connection refused\n" +
+		"no login at rm3:8032, trying on: " + kerberos.ErrKDC.Error() + "\n"
 	if got := out.String(); got != want {
 		t.Errorf("printed %q, want %q", got, want)
 	}

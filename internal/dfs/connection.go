@@ -16,6 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
 // connection is the one client of this process for a NameNode, or for the
@@ -187,7 +188,7 @@ func (c *connection) answer(err error) error {
 		switch {
 		case errors.Is(err, hdfs.ErrDialerClosed), errors.Is(err, yarnrpc.ErrClosed):
 			return ErrClosed
-		case yarnrpc.Classify(err) == yarnrpc.Permanent: // the login's fault, which it says
+		case isLogin(err): // which has failed, and says so
 			return err
 		default:
 			return fmt.Errorf("NameNode %s did not answer: %w", c.name, err)
@@ -204,6 +205,17 @@ func (c *connection) answer(err error) error {
 		}
 	}
 	return err
+}
+
+// isLogin tells whether a call was not made because of the login: its error names who, where
+// and what to do, and the NameNode is not to blame.
+func isLogin(err error) bool {
+	switch yarnrpc.Classify(err) {
+	case yarnrpc.Permanent, yarnrpc.Reauth:
+		return true
+	default:
+		return errors.Is(err, kerberos.ErrKDC)
+	}
 }
 
 func sleep(ctx context.Context, wait time.Duration) error {

@@ -82,6 +82,8 @@ func TestErrorsOfCalls(t *testing.T) {
 	}{
 		"nobody there":    {unanswered(syscall.ECONNREFUSED), syscall.ECONNREFUSED, "NameNode nn:1 did not answer"},
 		"no login":        {unanswered(yarnrpc.ErrNoLogin), yarnrpc.ErrNoLogin, "Kerberos login"},
+		"an old ticket":   {unanswered(kerberos.ErrExpired), kerberos.ErrExpired, "getFileInfo on nn:1: the ticket has expired"},
+		"no KDC":          {unanswered(kerberos.ErrKDC), kerberos.ErrKDC, "getFileInfo on nn:1: no kdc of the realm answers"},
 		"closed":          {unanswered(hdfs.ErrDialerClosed), ErrClosed, "closed"},
 		"no right":        {&yarnrpc.RemoteError{Method: "rename2", Class: "org.apache.hadoop.security.AccessControlException"}, fs.ErrPermission, "for user me"},
 		"not there":       {&fs.PathError{Op: "stat", Path: "/x", Err: fs.ErrNotExist}, fs.ErrNotExist, "not exist"},
@@ -89,7 +91,8 @@ func TestErrorsOfCalls(t *testing.T) {
 		"striped":         {fmt.Errorf("read: %w", hdfs.ErrErasureCoded), filesystem.ErrErasureCoded, "with replication"},
 		"of this package": {answered{errIsDirectory}, errIsDirectory, "directory"},
 	} {
-		if err := connected().interpret(tc.err); !errors.Is(err, tc.is) || !strings.Contains(err.Error(), tc.says) {
+		err := connected().interpret(tc.err)
+		if blamed := strings.Contains(err.Error(), "did not answer"); !errors.Is(err, tc.is) || !strings.Contains(err.Error(), tc.says) || blamed != (name == "nobody there") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
