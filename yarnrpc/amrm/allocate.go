@@ -45,7 +45,7 @@ func (c *Client) Allocate(ctx context.Context, progress float32) (Response, erro
 }
 
 func (c *Client) allocate(ctx context.Context, progress float32) (Response, error) {
-	request := c.core.next(progress)
+	request := c.core.next(c.now(), progress)
 	var response yarnpb.AllocateResponseProto
 	if err := c.call(ctx, "allocate", allocateProto(request), &response); err != nil {
 		c.core.failed(fateOf(err))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -65,11 +66,15 @@ type Ask struct {
 	// Strict keeps containers off other hosts and racks than those named. Without
 	// it YARN waits for a while before it settles for others: as many of its
 	// chances as yarn.scheduler.capacity.node-locality-delay says for another host
-	// of the rack, and rack-locality-additional-delay for another rack. To relax a
-	// strict ask at a time of one's own, set it again. Racks alone are not enough for a
-	// strict ask under a CapacityScheduler whose node-locality-delay is above 0, as by
-	// default: it waits for ever, as records.MasterPlace tells; name the hosts, too.
+	// of the rack, and rack-locality-additional-delay for another rack. Racks alone are
+	// not enough for a strict ask under a CapacityScheduler whose node-locality-delay is
+	// above 0, as by default: it waits for ever, as records.MasterPlace tells; name the
+	// hosts, too.
 	Strict bool
+	// RelaxAfter ends Strict for what is outstanding then: the first Allocate that is so
+	// much later than the one that first sent the ask says that other places will do. It
+	// begins anew when SetAsk changes anything. 0: the ask stays strict.
+	RelaxAfter time.Duration
 	// Enforce forbids YARN to promote or demote containers by itself
 	// (ExecutionTypeRequest#getEnforceExecutionType).
 	Enforce bool
@@ -119,6 +124,8 @@ type asked struct {
 	accepted    records.Resource // the last capability that the ResourceManager took
 	version     int              // grows with each set
 	changed     bool             // to be sent
+	since       time.Time        // of the first request that was to tell of the ask; zero before it
+	relaxed     bool             // RelaxAfter is over
 }
 
 func newAskTable() askTable { return askTable{keys: make(map[AskKey]*asked)} }
@@ -161,14 +168,32 @@ func (t *askTable) set(ask Ask) {
 		return
 	}
 	a.ask, a.outstanding, a.hosts, a.racks = next.ask, next.outstanding, next.hosts, next.racks
+	a.since, a.relaxed = time.Time{}, false
 	a.version++
 	a.changed = true
 }
 
 func (a *asked) same(b asked) bool {
 	return a.outstanding == b.outstanding && a.ask.Capability == b.ask.Capability &&
-		a.ask.Strict == b.ask.Strict && a.ask.Enforce == b.ask.Enforce && a.ask.NodeLabel == b.ask.NodeLabel &&
+		a.ask.Strict == b.ask.Strict && a.ask.RelaxAfter == b.ask.RelaxAfter && a.ask.Enforce == b.ask.Enforce && a.ask.NodeLabel == b.ask.NodeLabel &&
 		slices.Equal(a.ask.Racks, b.ask.Racks) && maps.Equal(a.hosts, b.hosts) && maps.Equal(a.racks, b.racks)
+}
+
+// strict reports whether the ask is for its places alone, now.
+func (a *asked) strict() bool { return a.ask.Strict && !a.relaxed }
+
+// relax opens the strict asks whose time is over. It is called before each request is made.
+func (t *askTable) relax(now time.Time) {
+	for _, a := range t.keys {
+		switch {
+		case !a.strict() || a.ask.RelaxAfter <= 0 || a.outstanding == 0:
+		case a.since.IsZero():
+			a.since = now
+		case now.Sub(a.since) >= a.ask.RelaxAfter:
+			a.relaxed, a.changed = true, true
+			a.version++
+		}
+	}
 }
 
 func (t *askTable) outstanding(key AskKey) int {
@@ -209,7 +234,7 @@ func (a *asked) entries() []resourceRequest {
 		return e
 	}
 	whole := entry(anyPlace, a.outstanding)
-	whole.relax, whole.label = !a.ask.Strict, a.ask.NodeLabel
+	whole.relax, whole.label = !a.strict(), a.ask.NodeLabel
 	var entries []resourceRequest
 	if a.ask.Key.opportunistic() && a.accepted != (records.Resource{}) && a.accepted != whole.capability {
 		// Opportunistic asks are told apart by their size, too
@@ -222,7 +247,7 @@ func (a *asked) entries() []resourceRequest {
 	for _, rack := range slices.Sorted(maps.Keys(a.racks)) {
 		e := entry(rack, a.racks[rack])
 		named := slices.ContainsFunc(a.ask.Racks, func(r RackAsk) bool { return r.Rack == rack })
-		e.relax = named || !a.ask.Strict
+		e.relax = named || !a.strict()
 		entries = append(entries, e)
 	}
 	for _, host := range slices.Sorted(maps.Keys(a.hosts)) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -167,5 +168,62 @@ func TestAskTableStrictAsksStayOnTheirHosts(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]string{"*": "gpu", "/r": "", "a": ""}, labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+}
+
+// A delay that never ends starves the ask where its hosts stay full; one that ends at
+// once, or for what was asked for later, places containers away from their data.
+func TestStrictAsksAreRelaxedAfterATime(t *testing.T) {
+	t.Parallel()
+	const delay = time.Minute
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	ask := func(count int) Ask {
+		return Ask{Key: AskKey{Priority: 1}, Count: count, Hosts: []HostAsk{host("a", "/r", 1)}, Racks: []RackAsk{{"/s", 1}}, Strict: true, RelaxAfter: delay}
+	}
+	table := newAskTable()
+	// at is what is sent a time after the start: the places that are open, and the others.
+	at := func(after time.Duration) string {
+		table.relax(start.Add(after))
+		entries, versions := table.changes()
+		var places []string
+		for _, e := range entries {
+			place := fmt.Sprintf("%s:%d", e.place, e.count)
+			if !e.relax {
+				place = "[" + place + "]"
+			}
+			places = append(places, place)
+		}
+		table.sending(entries)
+		table.sent(entries, versions)
+		return strings.Join(places, " ")
+	}
+	const sent = 10 * time.Second // long after it was set: nobody has called Allocate
+	for _, step := range []struct {
+		name  string
+		does  func()
+		after time.Duration
+		want  string
+	}{
+		{"asked for", func() { table.set(ask(3)) }, sent, "[*:3] [/r:1] /s:1 a:1"},
+		{"too early", func() {}, sent + delay - 1, ""},
+		{"the same again, which begins no delay", func() { table.set(ask(3)) }, sent + delay - 1, ""},
+		{"one has come", func() { table.allocated(records.Container{Priority: 1, Node: records.NodeID{Host: "b", Port: 1}}, nil) }, sent + delay - 1, ""},
+		{"in time", func() {}, sent + delay, "*:2 /r:1 /s:1 a:1"},
+		{"said already", func() {}, sent + 2*delay, ""},
+		{"the same again, which is relaxed", func() { table.set(ask(2)) }, sent + 2*delay, ""},
+		{"after a restart of YARN's", func() { table.forget() }, sent + 2*delay, "*:2 /r:1 /s:1 a:1"},
+		{"more, which begins anew", func() { table.set(ask(4)) }, sent + 3*delay, "[*:4] [/r:1] /s:1 a:1"},
+		{"more is relaxed, too", func() {}, sent + 4*delay, "*:4 /r:1 /s:1 a:1"},
+		{"taken back", func() { table.set(ask(0)) }, sent + 4*delay, "[*:0] /r:0 /s:0 a:0"},
+		{"nothing is left to relax", func() {}, sent + 9*delay, ""},
+	} {
+		step.does()
+		if got := at(step.after); got != step.want {
+			t.Errorf("%s: %q is sent, want %q", step.name, got, step.want)
+		}
+	}
+	table.set(Ask{Count: 1, Hosts: []HostAsk{host("a", "/r", 1)}, Strict: true})
+	if got, later := at(0), at(1000*time.Hour); got != "[*:1] [/r:1] a:1" || later != "" {
+		t.Errorf("without a time: %q is sent, and later %q", got, later)
 	}
 }

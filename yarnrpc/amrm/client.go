@@ -91,6 +91,7 @@ type Client struct {
 	rpc     connection
 	token   *atomic.Pointer[creds.Token] // read by new connections
 	log     logrus.FieldLogger
+	now     func() time.Time
 	core    *core
 
 	registration *RegisterRequest // nil until Register; sent again when YARN has forgotten it
@@ -121,7 +122,7 @@ func oneRound() yarnrpc.Policy {
 }
 
 func newClient(attempt records.ApplicationAttemptID, rpc connection, token *atomic.Pointer[creds.Token], log logrus.FieldLogger) *Client {
-	return &Client{attempt: attempt, rpc: rpc, token: token, log: log, core: newCore(), nmTokens: make(map[records.NodeID]*creds.Token)}
+	return &Client{attempt: attempt, rpc: rpc, token: token, log: log, now: time.Now, core: newCore(), nmTokens: make(map[records.NodeID]*creds.Token)}
 }
 
 // Close ends the connections. It does not unregister.

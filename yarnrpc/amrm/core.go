@@ -3,6 +3,7 @@ package amrm
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -111,10 +112,11 @@ func untold[K comparable](told map[K]bool) []K {
 }
 
 // next is the request to send: the unanswered one, or a new one.
-func (c *core) next(progress float32) *allocation {
+func (c *core) next(now time.Time, progress float32) *allocation {
 	if c.unanswered != nil {
 		return c.unanswered
 	}
+	c.asks.relax(now)
 	a := &allocation{responseID: c.responseID, progress: progress}
 	a.release = slices.SortedFunc(slices.Values(untold(c.releases)), compareContainers)
 	a.avoid = slices.Sorted(slices.Values(untold(c.blacklist)))

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -49,7 +50,7 @@ func FuzzAllocated(f *testing.F) {
 		}
 		wantedInAll, ofAsk := 0, 0
 		for _, b := range [][]byte{first, second} {
-			c.next(0)
+			c.next(time.Time{}, 0)
 			var p yarnpb.AllocateResponseProto
 			if proto.Unmarshal(b, &p) != nil {
 				c.failed(failureLost)
@@ -69,7 +70,7 @@ func FuzzAllocated(f *testing.F) {
 				}
 			}
 		}
-		for _, request := range c.next(0).asks {
+		for _, request := range c.next(time.Time{}, 0).asks {
 			limit := 2
 			if request.place == anyPlace { // which is what limits the others
 				limit -= ofAsk

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
@@ -31,6 +32,7 @@ type rmModel struct {
 	lastID     int32
 	last       *yarnpb.AllocateResponseProto
 	table      map[AskKey]map[string]int
+	strict     map[AskKey]bool           // of keys in the table: no place but those in it will do
 	granted    []records.Container       // to be told
 	completed  []records.ContainerStatus // to be told
 	told       []records.Container       // told with the last response
@@ -53,7 +55,7 @@ type rmModel struct {
 
 func newModel(t *rapid.T) *rmModel {
 	return &rmModel{
-		t: t, table: map[AskKey]map[string]int{}, live: map[records.ContainerID]bool{}, released: map[records.ContainerID]bool{},
+		t: t, table: map[AskKey]map[string]int{}, strict: map[AskKey]bool{}, live: map[records.ContainerID]bool{}, released: map[records.ContainerID]bool{},
 		requests: map[AskKey]int{}, versions: map[records.ContainerID]int{}, updating: map[records.ContainerID]*yarnpb.UpdateContainerRequestProto{},
 	}
 }
@@ -126,6 +128,9 @@ func (m *rmModel) allocate(r *yarnpb.AllocateRequestProto, response proto.Messag
 			m.table[key] = map[string]int{}
 		}
 		m.table[key][ask.GetResourceName()] = int(ask.GetNumContainers())
+		if ask.GetResourceName() == anyPlace {
+			m.strict[key] = !ask.GetRelaxLocality()
+		}
 	}
 	if len(r.GetAsk()) > 0 && len(r.GetSchedulingRequests()) > 0 {
 		m.t.Fatal("scheduling requests beside asks are overlooked")
@@ -208,7 +213,7 @@ func (m *rmModel) grantRequested(key AskKey) {
 // grant gives one outstanding container on a host, and counts down.
 func (m *rmModel) grant(key AskKey, host string) {
 	places := m.table[key]
-	if places["*"] == 0 {
+	if places["*"] == 0 || m.strict[key] && places[host] == 0 {
 		return
 	}
 	places["*"]--
@@ -250,6 +255,7 @@ func (m *rmModel) restart() {
 		delete(m.live, c.ID)
 	}
 	m.table, m.granted, m.completed, m.told = map[AskKey]map[string]int{}, nil, nil, nil
+	clear(m.strict)
 	// An update that no NodeManager has been told of yet is taken back.
 	for _, u := range m.updated {
 		m.versions[pbconv.ContainerID(u.GetContainer().GetId())]--
@@ -269,6 +275,9 @@ var (
 	constrained   = AskKey{Priority: 3, RequestID: 1}
 )
 
+// longest is the longest time after which the callers of the model relax an ask.
+const longest = 5 * time.Second
+
 func rackOf(host string) string { return "/rack" + host[1:2] }
 
 // A client's asks are met exactly, whatever is lost and whenever the
@@ -282,7 +291,12 @@ func TestClientAgainstAModelOfTheResourceManager(t *testing.T) {
 		if _, err := c.Register(t.Context(), RegisterRequest{Host: "h", RPCPort: -1}); err != nil {
 			t.Fatal(err)
 		}
-		need := map[AskKey]int{} // what the caller still wants
+		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		c.now = func() time.Time { return now }
+		need := map[AskKey]int{}            // what the caller still wants
+		strict := map[AskKey]bool{}         // at the places that he has named alone
+		relax := map[AskKey]time.Duration{} // after this; 0: never
+		asked := map[AskKey]time.Time{}     // when strict and relax became what they are
 		held := map[records.ContainerID]bool{}
 		newest := map[records.ContainerID]records.Container{}
 		seen := map[records.ContainerID]bool{}
@@ -322,8 +336,18 @@ func TestClientAgainstAModelOfTheResourceManager(t *testing.T) {
 				for _, h := range rapid.SliceOfDistinct(rapid.SampledFrom(hosts), rapid.ID).Draw(t, "hosts") {
 					asks = append(asks, HostAsk{Host: h, Rack: rackOf(h), Count: rapid.IntRange(0, 3).Draw(t, "on host")})
 				}
-				c.SetAsk(Ask{Key: key, Count: n, Hosts: asks, Capability: records.Resource{MemoryMB: 1, VCores: 1}})
-				need[key] = n
+				ask := Ask{
+					Key: key, Count: n, Hosts: asks, Capability: records.Resource{MemoryMB: 1, VCores: 1},
+					Strict: rapid.Bool().Draw(t, "strict"), RelaxAfter: rapid.SampledFrom([]time.Duration{0, time.Second, longest}).Draw(t, "relax after"),
+				}
+				c.SetAsk(ask)
+				if need[key] == 0 || strict[key] != ask.Strict || relax[key] != ask.RelaxAfter {
+					asked[key] = now
+				}
+				need[key], strict[key], relax[key] = n, ask.Strict, ask.RelaxAfter
+			},
+			"time passes": func(t *rapid.T) {
+				now = now.Add(time.Duration(rapid.IntRange(1, 3000).Draw(t, "milliseconds")) * time.Millisecond)
 			},
 			"request": func(t *rapid.T) {
 				n := rapid.IntRange(0, 5).Draw(t, "count")
@@ -405,14 +429,32 @@ func TestClientAgainstAModelOfTheResourceManager(t *testing.T) {
 						t.Fatalf("outstanding %v is %d, the caller wants %d", key, got, n)
 					}
 				}
+				for key, isStrict := range rm.strict {
+					if a := c.core.asks.keys[key]; a == nil || a.changed || need[key] == 0 {
+						continue // YARN has the ask before
+					}
+					if mayRelax := relax[key] > 0 && now.Sub(asked[key]) >= relax[key]; strict[key] && !isStrict && !mayRelax {
+						t.Fatalf("%v is relaxed %v after it was asked for, want %v", key, now.Sub(asked[key]), relax[key])
+					}
+				}
 			},
 		})
 
 		// Without further faults both sides agree after five exchanges: one repeats
-		// what was lost, two send what was left, two what that crossed with.
-		for range 5 {
+		// what was lost, two send what was left, two what that crossed with. Then two
+		// tell what the time has relaxed.
+		for i := range 7 {
+			if i == 5 {
+				now = now.Add(longest)
+			}
 			if err := allocate(t); err != nil {
 				t.Fatal(err)
+			}
+		}
+		for key, n := range need {
+			want := strict[key] && relax[key] == 0
+			if got, told := rm.strict[key]; n > 0 && key != constrained && (got != want || !told) {
+				t.Errorf("%v is strict: %v, want %v", key, got, want)
 			}
 		}
 		if c.Changed() {
