@@ -35,14 +35,20 @@ type load struct {
 	stop    chan struct{} // closed by the first halt
 	once    sync.Once
 	made    [callers]atomic.Int64 // calls that have ended, by caller
-	doubt   atomic.Int64          // calls that may have been executed
-	lost    atomic.Int64          // calls that have not been
+	// Of the calls that must not be repeated:
+	doubt  atomic.Int64 // those that may have been executed
+	lost   atomic.Int64 // those that have not been
+	unsent atomic.Int64 // tries that no server has executed, which may be made again
+	again  atomic.Int64 // tries after others
 
 	mu        sync.Mutex // guards what follows
 	submitted map[records.ApplicationID]string
 	longest   time.Duration // that a call took
 	slowest   string        // which
 }
+
+// unrepeatable is the method that failers call, which Hadoop does not declare idempotent.
+const unrepeatable = "failApplicationAttempt"
 
 // It would catch a call that is lost or made twice, one that must not be repeated and
 // is, an application that the other ResourceManager does not know, and an error that
@@ -53,13 +59,18 @@ func TestTheActiveResourceManagerGoesUnderLoad(t *testing.T) {
 		queue + ".acl_submit_applications": "*", queue + ".user-limit-factor": "10", queue + ".maximum-capacity": "100",
 	}})
 	t.Run("killed", func(t *testing.T) {
-		if first, second := loseActive(t, c, killUnderCalls(c), c.Restart); first == second {
+		first, second, l := loseActive(t, c, killUnderCalls(c), c.Restart)
+		if first == second {
 			t.Errorf("%s is still active", first)
+		}
+		// All failers had a call under way, but a few may not have come to write it.
+		if got := l.doubt.Load(); got < failers/2 {
+			t.Errorf("%d calls are in doubt, of %d callers whose server was killed: too few to tell whether any is repeated", got, failers)
 		}
 	})
 	t.Run("stopped, with its connections half open", func(t *testing.T) {
 		pause := func(ctx context.Context, name string, _ *load) error { return c.Pause(ctx, name) }
-		first, second := loseActive(t, c, pause, func(_ context.Context, name string) error { return c.Resume(name) })
+		first, second, _ := loseActive(t, c, pause, func(_ context.Context, name string) error { return c.Resume(name) })
 		if first == second {
 			t.Errorf("%s is still active", first)
 		}
@@ -92,14 +103,15 @@ func killUnderCalls(c *cluster.Cluster) func(context.Context, string, *load) err
 
 // loseActive takes the active ResourceManager away while all callers and a master are at
 // work, and gives it back when there is an active one again. It tells which was, and is.
-func loseActive(t *testing.T, c *cluster.Cluster, lose func(context.Context, string, *load) error, giveBack func(context.Context, string) error) (first, second string) {
+func loseActive(t *testing.T, c *cluster.Cluster, lose func(context.Context, string, *load) error, giveBack func(context.Context, string) error) (first, second string, l *load) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
-	l := &load{
-		client: newClient(t, c), tag: fmt.Sprintf("failover-%d", time.Now().UnixNano()),
+	l = &load{
+		tag:  fmt.Sprintf("failover-%d", time.Now().UnixNano()),
 		stop: make(chan struct{}), submitted: make(map[records.ApplicationID]string),
 	}
+	l.client = newClient(t, c, l.observe)
 	var err error
 	if l.known, err = l.submit(ctx, "known"); err != nil {
 		t.Fatal(err)
@@ -146,6 +158,9 @@ func loseActive(t *testing.T, c *cluster.Cluster, lose func(context.Context, str
 	cluster.Figure(t, "the longest stall of %d calls by %d callers was %v, of %s", calls, callers, l.longest.Round(time.Millisecond), l.slowest)
 	t.Logf("%d applications; of the calls not to be repeated %d were in doubt and %d not executed",
 		len(l.submitted), l.doubt.Load(), l.lost.Load())
+	if again, may := l.again.Load(), l.unsent.Load()-l.lost.Load(); again > may {
+		t.Errorf("calls not to be repeated were made again %d times, and %d times it was known that nobody had executed them", again, may)
+	}
 	cluster.Figure(t, "the longest time between two heartbeats of a master was %v", m.longest.Round(time.Millisecond))
 	l.checkApplications(ctx, t)
 	if err := giveBack(ctx, first); err != nil {
@@ -153,7 +168,7 @@ func loseActive(t *testing.T, c *cluster.Cluster, lose func(context.Context, str
 	}
 	m.until(ctx, "all containers run", m.has(5)) // of a NodeManager that has waited for the stopped one
 	m.check(ctx, c, 5)
-	return first, second
+	return first, second, l
 }
 
 // loseLock takes ZooKeeper away until neither ResourceManager is active, and gives it
@@ -202,7 +217,7 @@ func (l *load) call(ctx context.Context, i, round int) error {
 	var err error
 	switch {
 	case i < failers:
-		kind = "failApplicationAttempt"
+		kind = unrepeatable
 		err = l.fail(ctx)
 	case i < failers+submitters && round < perSubmitter:
 		kind = "submitApplication"
@@ -261,11 +276,29 @@ func (l *load) fail(ctx context.Context) error {
 		l.doubt.Add(1)
 	case unanswered:
 		l.lost.Add(1)
-	case errors.Is(err, yarnrpc.ErrYarn):
+	case errors.Is(err, yarnrpc.ErrApplicationAttemptNotFound):
 	default:
 		return fmt.Errorf("neither an answer nor its absence: %w", err)
 	}
 	return nil
+}
+
+// observe counts the tries of calls that must not be repeated: each but the last of a call is
+// one that no server has executed. One that met a connection just closed is made again at
+// once, and the next is the first, still.
+func (l *load) observe(try yarnrpc.Try) {
+	if try.Method != unrepeatable {
+		return
+	}
+	if try.Retry > 0 {
+		l.again.Add(1)
+	}
+	switch err := try.Err; {
+	case err == nil, yarnrpc.MaybeSent(err), errors.Is(err, yarnrpc.ErrClosed):
+	case errors.Is(err, yarnrpc.ErrApplicationAttemptNotFound): // the answer
+	default:
+		l.unsent.Add(1)
+	}
 }
 
 // awaitCalls waits until each caller has ended so many calls more.

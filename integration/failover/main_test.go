@@ -12,6 +12,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
@@ -28,8 +29,8 @@ type tests struct{ m *testing.M }
 func (r tests) Run() int { return hadoop.Run(r.m) }
 
 // newClient makes one whose calls are not kept waiting by each other, nor for Hadoop's
-// two minutes by a server that says nothing.
-func newClient(t *testing.T, c *cluster.Cluster) *yarnclient.Client {
+// two minutes by a server that says nothing. observe is told of each try.
+func newClient(t *testing.T, c *cluster.Cluster, observe func(yarnrpc.Try)) *yarnclient.Client {
 	t.Helper()
 	u, err := user.Current()
 	if err != nil {
@@ -39,7 +40,7 @@ func newClient(t *testing.T, c *cluster.Cluster) *yarnclient.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.RPC.MaxCalls, o.RPC.RPCTimeout = callers, patience
+	o.RPC.MaxCalls, o.RPC.RPCTimeout, o.RPC.Observe = callers, patience, observe
 	return bobbintest.Closing(t, yarnclient.New(o))
 }
 
