@@ -139,6 +139,8 @@ func (e *RemoteError) Is(target error) bool {
 // known. Unproven is a user who has told his name without a proof.
 func refused(user UserInformation, unproven bool, err error) error {
 	switch {
+	case errors.Is(err, ErrInvalidToken):
+		return fmt.Errorf("%w: the token has ended, or was canceled: whoever handed it on must get a new one", err)
 	case !errors.Is(err, ErrAccessControl):
 		return err
 	case unproven && !isAuthorization(err):

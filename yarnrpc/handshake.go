@@ -2,6 +2,7 @@ package yarnrpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -239,6 +240,9 @@ func (h *handshake) login(offer *commonpb.RpcSaslProto_SaslAuth, mechanism sasl.
 			State: commonpb.RpcSaslProto_RESPONSE.Enum(),
 			Token: response,
 		})
+	}
+	if _, is := errors.AsType[*RemoteError](err); is { // which does not say of whom it is
+		return nil, fmt.Errorf("authenticate with %v: %w", credential, err)
 	}
 	if err != nil {
 		return nil, err

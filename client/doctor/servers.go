@@ -25,6 +25,7 @@ type answer struct {
 	property string // that has the address
 	opened   yarnrpc.Security
 	standby  bool
+	unasked  bool  // takes no clients, and a token is no way to ask whether it is standby
 	err      error // nil: it serves, as the active one if there are several
 }
 
@@ -53,7 +54,9 @@ func (v *visit) askResourceManager(ctx context.Context, rm hadoopconf.ResourceMa
 	defer yarn.Close()
 	_, a.err = yarn.ClusterMetrics(ctx)
 	if len(v.rms) > 1 && errors.Is(a.err, syscall.ECONNREFUSED) {
-		a.standby = v.isStandby(ctx, rm.Admin)
+		if a.unasked = v.tokensDo(); !a.unasked {
+			a.standby = v.isStandby(ctx, rm.Admin)
+		}
 	}
 	return a
 }
@@ -161,6 +164,8 @@ func (v *visit) judge(what string, answers []answer, remedy string) []Finding {
 				"name the nameservice that both are of, as the cluster's own core-site.xml does"))
 		case a.standby:
 			findings = append(findings, ok(name+" is standby"))
+		case a.unasked && active:
+			findings = append(findings, ok(name+" takes no clients: it is standby, or down"))
 		default:
 			f := failed(fmt.Sprintf("%s (%s) does not work: %s", name, v.place(a.property), cause(a.err)), v.remedy(a.err))
 			if active {

@@ -50,9 +50,12 @@ func (s *silent) Fire(entry *logrus.Entry) error {
 	return err
 }
 
-// isWord tells whether an error is an answer, such as that of a standby, or the end of a ticket, after
-// which there is one more try.
+// isWord tells whether an error is an answer, such as that of a standby, or a login that has failed: with
+// another ticket, or at another server, there is one more try.
 func isWord(err error) bool {
-	_, answered := errors.AsType[*yarnrpc.RemoteError](err)
-	return answered || errors.Is(err, kerberos.ErrExpired) || errors.Is(err, kerberos.ErrNoTicket)
+	if _, answered := errors.AsType[*yarnrpc.RemoteError](err); answered {
+		return true
+	}
+	verdict := yarnrpc.Judge(err)
+	return verdict.Action == yarnrpc.Reauth || verdict.Action == yarnrpc.Permanent && verdict.Execution == yarnrpc.NotExecuted
 }

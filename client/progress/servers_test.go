@@ -8,6 +8,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
 // TestSilentServersAreNamedOnce would catch a command that hangs without a word,
@@ -25,6 +26,7 @@ func TestSilentServersAreNamedOnce(t *testing.T) {
 	standby := &yarnrpc.RemoteError{Class: "org.apache.hadoop.ipc.StandbyException"}
 	logger.WithError(fmt.Errorf("call: %w", standby)).WithField("address", "rm2:8032").Warn("the server did answer")
 	logger.WithError(fmt.Errorf("call: %w", kerberos.ErrExpired)).WithField("address", "rm2:8032").Warn("told at the end")
+	logger.WithError(sasl.ErrProtection).WithField("address", "rm2:8032").Warn("told at the end")
 	logger.WithError(kerberos.ErrKDC).WithField("address", "rm3:8032").Warn("nobody asked the server")
 	logger.WithError(refused).Error("reported otherwise")
 	want := "rm:8032 does not answer, trying on: connection refused\nnn:8020 does not answer, trying on: connection refused\n" +

@@ -200,7 +200,8 @@ func (a *Area) write(ctx context.Context, uri string, mode fs.FileMode, content 
 		return err
 	}
 	if _, err := io.CopyBuffer(struct{ io.Writer }{file}, content, make([]byte, copyBuffer)); err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", uri, err), file.Close())
+		file.Close() // gives the same error again
+		return err   // of the file, which it names, or of what is read
 	}
 	return file.Close()
 }

@@ -131,7 +131,7 @@ func logIn(conf *kerberos.Config, getenv func(string) string, options config.Con
 	if tokens && (errors.Is(err, kerberos.ErrNoTicket) || errors.Is(err, fs.ErrNotExist)) {
 		return nil, nil
 	}
-	return nil, fmt.Errorf("%w: %w", ErrNoLogin, err)
+	return nil, fmt.Errorf("%w: %w; or name a keytab (%s)", ErrNoLogin, err, config.KerberosKeytab)
 }
 
 // owner is the principal whose tokens these are; empty where none of them tells.
