@@ -1,19 +1,8 @@
 package doctor
 
 import (
-	"context"
-	"encoding/binary"
-	"fmt"
-	"io"
-	"net"
-	"os"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
-	"time"
-
-	"github.com/jcmturner/gokrb5/v8/messages"
 
 	"github.com/bobbin-yarn/bobbin/client/doctor"
 	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
@@ -67,6 +56,8 @@ func TestASecureCluster(t *testing.T) {
 		})
 	}
 	t.Run("a clock that is off", func(t *testing.T) { wrongClock(t, alice, byKeytab) })
+	t.Run("tokens and other users", func(t *testing.T) { others(t, alice, byKeytab) })
+	t.Run("what run says", func(t *testing.T) { whatRunSays(t, alice) })
 
 	t.Run("a ResourceManager is down", func(t *testing.T) {
 		active, err := c.ActiveRM(t.Context())
@@ -127,6 +118,35 @@ func wantHealthy(t *testing.T, e examined) {
 	}
 	e.wants(t, "resourcemanager", doctor.OK, "is active", "")
 	e.wants(t, "resourcemanager", doctor.OK, "is standby", "")
+	e.well(t, "tokens")
+	e.wants(t, "tokens", doctor.OK, "gives user alice a token; rm may renew it until 20", "")
+}
+
+// others has alice act for bob, and bob for her, and then tokens in place of a login.
+func others(t *testing.T, alice *bobbintest.User, byKeytab []string) {
+	e := examine(t, alice, append(byKeytab, "--proxy-user", "bob")...)
+	e.well(t, "credentials", "resourcemanager", "namenode", "staging", "tokens")
+	e.wants(t, "namenode", doctor.OK, "alice may act for bob", "")
+	e.wants(t, "tokens", doctor.OK, "gives user bob a token", "")
+	e.wants(t, "tokens", doctor.OK, "the keytab stays here: it is alice's, and the job is bob's", "")
+
+	e = examine(t, alice, "--principal", "bob", "--keytab", alice.Cluster.Keytab("bob"), "--proxy-user", "alice")
+	for _, server := range []string{"resourcemanager", "namenode"} {
+		e.wants(t, server, doctor.Failed, "User: bob@"+cluster.Realm+" is not allowed to impersonate alice", "have bob allowed to act for alice: hadoop.proxyuser.bob.hosts")
+	}
+
+	bearer := alice.With("KRB5CCNAME=FILE:" + filepath.Join(t.TempDir(), "none"))
+	held := tokensOf(t, alice)
+	e = examine(t, bearer.With("HADOOP_TOKEN_FILE_LOCATION="+held.write(t)))
+	e.well(t, "credentials", "resourcemanager", "namenode", "staging", "tokens")
+	e.wants(t, "credentials", doctor.OK, "holds a HDFS_DELEGATION_TOKEN for ", "")
+	e.wants(t, "namenode", doctor.OK, "logged in by a token, protection privacy", "")
+	e.wants(t, "tokens", doctor.OK, "that you were handed is passed on", "")
+
+	held.cancel(t)
+	e = examine(t, bearer.With("HADOOP_TOKEN_FILE_LOCATION="+held.write(t)))
+	e.wants(t, "namenode", doctor.Failed, "can't be found in cache", "get new tokens")
+	e.well(t, "resourcemanager")
 }
 
 func expiredTicket(t *testing.T, alice *bobbintest.User) {
@@ -159,92 +179,4 @@ func oldKeytab(t *testing.T, alice *bobbintest.User) {
 	}
 	e = examine(t, alice, "--principal", "carol", "--keytab", old)
 	e.wants(t, "login", doctor.Failed, "the kdc does not know this user", "spell the principal")
-}
-
-// wrongClock has the KDC tell another time than it has, by a relay before it: to the client that
-// is as if its own clock were off.
-func wrongClock(t *testing.T, alice *bobbintest.User, args []string) {
-	text, err := os.ReadFile(alice.Cluster.Krb5Conf())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, after, _ := strings.Cut(string(text), "\tkdc = ")
-	kdc, _, _ := strings.Cut(after, "\n")
-	conf := filepath.Join(t.TempDir(), "krb5.conf")
-	relayed := strings.ReplaceAll(string(text), "\tkdc = "+kdc, "\tkdc = "+relay(t, kdc, 20*time.Minute))
-	if err := os.WriteFile(conf, []byte(relayed), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	e := examine(t, alice.With("KRB5_CONFIG="+conf), args...)
-	e.wants(t, "kdc", doctor.Failed, "is 20m ahead of this machine's; 5m are allowed", "NTP")
-	e.wants(t, "login", doctor.Skipped, "KDCs and clocks has failed", "")
-}
-
-// relay passes requests to a KDC, and puts the clock in its refusals forward.
-func relay(t *testing.T, kdc string, ahead time.Duration) string {
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var tasks sync.WaitGroup
-	tasks.Go(func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			if err := relayOne(t.Context(), client, kdc, ahead); err != nil {
-				t.Error(err)
-			}
-			client.Close()
-		}
-	})
-	t.Cleanup(func() {
-		listener.Close() // ends the task
-		tasks.Wait()
-	})
-	return listener.Addr().String()
-}
-
-func relayOne(ctx context.Context, client net.Conn, kdc string, ahead time.Duration) error {
-	request, err := readMessage(client)
-	if err != nil {
-		return err
-	}
-	server, err := new(net.Dialer).DialContext(ctx, "tcp", kdc)
-	if err != nil {
-		return err
-	}
-	defer server.Close()
-	if err := writeMessage(server, request); err != nil {
-		return err
-	}
-	reply, err := readMessage(server)
-	if err != nil {
-		return err
-	}
-	var refusal messages.KRBError
-	if err := refusal.Unmarshal(reply); err != nil {
-		return fmt.Errorf("the KDC does not refuse: %w", err)
-	}
-	refusal.STime = refusal.STime.Add(ahead)
-	if reply, err = refusal.Marshal(); err != nil {
-		return err
-	}
-	return writeMessage(client, reply)
-}
-
-func readMessage(r io.Reader) ([]byte, error) {
-	var length [4]byte
-	if _, err := io.ReadFull(r, length[:]); err != nil {
-		return nil, err
-	}
-	message := make([]byte, min(binary.BigEndian.Uint32(length[:]), 64<<10))
-	_, err := io.ReadFull(r, message)
-	return message, err
-}
-
-func writeMessage(w io.Writer, message []byte) error {
-	_, err := w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(message))), message...))
-	return err
 }
