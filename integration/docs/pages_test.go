@@ -43,8 +43,8 @@ const pageLimit = 5 * time.Minute
 // just cloned the repository.
 func TestCommandsOfThePages(t *testing.T) {
 	w := place
-	hadoopCluster := hadoop.Cluster(t)
-	if err := w.hdfs(t.Context(), hadoopCluster.Dir()); err != nil {
+	env, err := w.onCluster(t.Context(), hadoop.Cluster(t), reader)
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.endOwnCluster(t) })
@@ -67,8 +67,11 @@ func TestCommandsOfThePages(t *testing.T) {
 			defer cancel()
 			sh := w.command(ctx, "sh")
 			sh.Stdin = strings.NewReader(p.script())
-			if p.onCluster {
-				sh.Env = w.onCluster(hadoopCluster.ConfDir(), reader)
+			switch {
+			case p.onCluster:
+				sh.Env = env
+			case p.secure:
+				sh.Env = w.onSecureCluster(t)
 			}
 			if out, err := sh.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
@@ -78,6 +81,17 @@ func TestCommandsOfThePages(t *testing.T) {
 	if run < 5 {
 		t.Errorf("only %d pages have commands", run)
 	}
+}
+
+// onSecureCluster is the environment of a reader who has a cluster with Kerberos, the test's own.
+func (w *workplace) onSecureCluster(t *testing.T) []string {
+	t.Helper()
+	c := cluster.ForTest(t, cluster.Config{Kerberos: &cluster.Kerberos{Protection: "privacy"}, Users: []string{trusted, proxied}})
+	env, err := w.onCluster(t.Context(), c, trusted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return env
 }
 
 // pagesOf lists the pages of the repository by their paths.
@@ -111,6 +125,9 @@ func (w *workplace) endOwnCluster(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
+	if p, err := parse(secureMark + "\n```sh\na\n```\n"); err != nil || !p.secure || p.onCluster {
+		t.Errorf("page %+v, %v", p, err)
+	}
 	p, err := parse("# A\n```sh\na\n  b\n```\nx\n```text\nc\n```\n" + clusterMark + "\n```go\nd\n```\n\n```sh\ne\n```\n")
 	if err != nil || !p.onCluster || p.script() != "set -eu\na\n  b\n\ne\n" {
 		t.Errorf("page %+v, %v", p, err)

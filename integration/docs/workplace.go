@@ -17,6 +17,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/cluster"
 )
 
 // workplace is a fresh copy of the repository, and its reader's home and temporary files beside it.
@@ -26,6 +28,9 @@ type workplace struct {
 	temp string
 	env  []string
 }
+
+// Users of secure clusters: one whom the servers let act for others (cluster.Kerberos), and for whom.
+const trusted, proxied = "alice", "bob"
 
 // newWorkplace copies the work tree, but for what git ignores. Downloads and compiled packages are shared with the
 // developer: without them every test would begin with minutes of both.
@@ -126,27 +131,34 @@ func (w *workplace) command(ctx context.Context, program string, args ...string)
 	return cmd
 }
 
-// hdfs puts Hadoop's own command for files on the reader's path, for a cluster.
-func (w *workplace) hdfs(ctx context.Context, clusterDir string) error {
-	bin := filepath.Join(w.root, "hadoop", "bin")
-	if _, err := output(w.command(ctx, "go", "build", "-o", filepath.Join(bin, "cluster"), "./integration/cluster/cmd/cluster")); err != nil {
-		return err
+// onCluster is the environment of a reader who has a cluster, with Hadoop's own command for its files. On a secure one
+// the reader has a keytab in place of a name, and no ticket yet.
+func (w *workplace) onCluster(ctx context.Context, c *cluster.Cluster, user string) ([]string, error) {
+	bin, err := os.MkdirTemp(w.root, "hadoop-")
+	if err != nil {
+		return nil, err
 	}
-	script := fmt.Sprintf("#!/bin/sh\n[ \"$1\" = dfs ] || exit 2\nshift\nexec '%s/cluster' fs --dir '%s' \"$@\"\n", bin, clusterDir)
-	return os.WriteFile(filepath.Join(bin, "hdfs"), []byte(script), 0o755)
-}
-
-// onCluster is the environment of a reader who has a cluster.
-func (w *workplace) onCluster(confDir, user string) []string {
-	bin := filepath.Join(w.root, "hadoop", "bin")
-	env := []string{"HADOOP_CONF_DIR=" + confDir, "HADOOP_USER_NAME=" + user}
+	if _, err := output(w.command(ctx, "go", "build", "-o", filepath.Join(bin, "cluster"), "./integration/cluster/cmd/cluster")); err != nil {
+		return nil, err
+	}
+	script := fmt.Sprintf("#!/bin/sh\n[ \"$1\" = dfs ] || exit 2\nshift\nexec '%s/cluster' fs --dir '%s' \"$@\"\n", bin, c.Dir())
+	if err := os.WriteFile(filepath.Join(bin, "hdfs"), []byte(script), 0o755); err != nil {
+		return nil, err
+	}
+	env := []string{"HADOOP_CONF_DIR=" + c.ConfDir(), "HADOOP_USER_NAME=" + user}
+	if c.Secure() {
+		env = []string{
+			"HADOOP_CONF_DIR=" + c.ConfDir(), "KRB5_CONFIG=" + c.Krb5Conf(), "KRB5CCNAME=FILE:" + filepath.Join(bin, "tickets"),
+			"KEYTAB=" + c.Keytab(user), "PRINCIPAL=" + user, "OTHER=" + proxied,
+		}
+	}
 	for _, entry := range w.env {
 		if path, is := strings.CutPrefix(entry, "PATH="); is {
 			entry = "PATH=" + bin + string(filepath.ListSeparator) + path
 		}
 		env = append(env, entry)
 	}
-	return env
+	return env, nil
 }
 
 // output gives what a command prints, without the last line's end; what it says on standard error is in its error.
