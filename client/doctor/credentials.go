@@ -11,6 +11,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
@@ -42,10 +43,14 @@ func (v *visit) checkCredentials(context.Context) []Finding {
 
 // identityRemedy is what helps where nobody can be told from the options.
 func identityRemedy(err error) string {
-	if errors.Is(err, hadoopenv.ErrNoLogin) {
+	switch {
+	case errors.Is(err, hadoopenv.ErrNoLogin):
 		return "run kinit, or name a keytab (" + config.KerberosKeytab.Name() + ")"
+	case errors.Is(err, hadoopconf.ErrNoRule):
+		return "ask the administrator for hadoop.security.auth_to_local of the servers' core-site.xml"
+	default:
+		return "see the message; docs/OPTIONS.md has the options"
 	}
-	return "see the message; docs/OPTIONS.md has the options"
 }
 
 // tokensDo tells that the user has come with tokens alone.

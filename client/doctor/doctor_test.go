@@ -253,7 +253,7 @@ func TestEachIllnessIsFound(t *testing.T) {
 				m.kerberized("127.0.0.1:1")
 				m.properties["hadoop.security.auth_to_local"] = "RULE:[1:$1@$0](.*@OTHER.TEST)s/@.*//"
 			},
-			"credentials", Failed, "no rule of hadoop.security.auth_to_local applies", "see the message",
+			"credentials", Failed, "no rule of hadoop.security.auth_to_local applies", "of the servers' core-site.xml",
 		},
 		"no keytab": {
 			func(m *machine) {
