@@ -72,7 +72,7 @@ func (*recorded) SetDeadline(time.Time) error   { return nil }
 // catch an answer that leaves the caller waiting, one that crashes it, and an
 // error that is neither the server's nor the connection's.
 func FuzzAnswers(f *testing.F) {
-	good, err := wire.AppendResponse(nil, 0, nil, answer(7), nil)
+	good, err := wire.AppendResponse(nil, 1, nil, answer(7), nil) // to the first call
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -90,7 +90,9 @@ func FuzzAnswers(f *testing.F) {
 		o.Dial = func(context.Context, string, string) (net.Conn, error) {
 			client, served := net.Pipe()
 			go func() { // ends when it has said all, or the client hangs up
-				_, _ = served.Read(make([]byte, 1<<12))
+				for range 2 { // the connection's opening, and the call
+					_, _ = served.Read(make([]byte, 1<<12))
+				}
 				_, _ = served.Write(said)
 				_ = served.Close()
 			}()
