@@ -45,7 +45,7 @@ const childHolds = 50 << 20
 // every section but the large job's is measured once, on a real cluster.
 func TestPageIsMade(t *testing.T) {
 	c := hadoop.Cluster(t)
-	page := pageOf(t, c, "cold", "tiny", "memory", "workers")
+	page := pageOf(t, c, options{only: []string{"cold", "tiny", "memory", "workers"}})
 	for _, want := range []string{
 		"| `bobbin version` ", "| size of `bobbin` ", "| RUNNING ", "| uploaded bobbin ", "| **command ended** ",
 		"| ApplicationMaster ", "| TaskExecutor and task host ", "| 10 ",
@@ -62,16 +62,19 @@ func TestPageIsMade(t *testing.T) {
 func TestSectionsBesideJavaAreMade(t *testing.T) {
 	cluster.Long(t)
 	c := cluster.ForTest(t, cluster.Config{NodeManagers: 1, Users: []string{user}})
-	page := pageOf(t, c, "processes", "protected", "asks")
-	for _, want := range []string{"| 10000 | 16      | Java ", "| token    | privacy ", "| Bobbin | "} {
+	page := pageOf(t, c, options{only: []string{"calls", "processes", "protected", "asks"}, calls: 1000})
+	if !strings.Contains(page, "makes one call under authentication ends after ") {
+		t.Errorf("the page does not say how long a first call takes with Kerberos:\n%s", page)
+	}
+	for _, want := range []string{"| 64      | Java ", "| 10000 | 16      | Java ", "| token    | privacy ", "| Bobbin | "} {
 		if !strings.Contains(page, "\n"+want) {
 			t.Errorf("the page has no row %q:\n%s", want, page)
 		}
 	}
 }
 
-// pageOf builds what is measured, and measures sections once.
-func pageOf(t *testing.T, c *cluster.Cluster, sections ...string) string {
+// pageOf builds what is measured, and measures once.
+func pageOf(t *testing.T, c *cluster.Cluster, o options) string {
 	t.Helper()
 	bin := t.TempDir()
 	for target, pkg := range map[string]string{
@@ -86,7 +89,8 @@ func pageOf(t *testing.T, c *cluster.Cluster, sections ...string) string {
 	}
 	log := logrus.New()
 	log.SetOutput(t.Output())
-	tables, err := measure(t.Context(), options{bin: bin, only: sections, runs: 1}, c, log)
+	o.bin, o.runs = bin, 1
+	tables, err := measure(t.Context(), o, c, log)
 	if err != nil {
 		t.Fatal(err)
 	}

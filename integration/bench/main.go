@@ -3,7 +3,7 @@
 // and processor time. It prints a page of Markdown. Nothing is asserted; numbers
 // are for people to compare.
 //
-//	bench [-only cold,tiny,memory,workers,large,calls,processes,protected,asks] [-runs N] [-o FILE]
+//	bench [-only cold,tiny,memory,workers,large,calls,processes,protected,asks] [-runs N] [-calls N] [-o FILE]
 //
 // scripts/bench builds what it needs and runs it. It starts no goroutines but
 // those that watch processes, which end with what they watch.
@@ -55,10 +55,11 @@ func sections() []section {
 
 // options are the command line's.
 type options struct {
-	bin  string   // directory with the binaries
-	only []string // names of sections; all if empty
-	runs int      // at most, of each measurement; 0 for as many as it should have
-	file string   // where the page goes beside stdout; "" for nowhere
+	bin   string   // directory with the binaries
+	only  []string // names of sections; all if empty
+	runs  int      // at most, of each measurement; 0 for as many as it should have
+	calls int      // at most, of a run of those that make calls; 0 for as many as it should have
+	file  string   // where the page goes beside stdout; "" for nowhere
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -71,6 +72,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.bin, "bin", "bin", "`directory` with what scripts/bench has built")
 	flags.IntVar(&o.runs, "runs", 0, "`number` of runs of each measurement at most; 0 for what it should have")
+	flags.IntVar(&o.calls, "calls", 0, "`number` of calls in a run at most; 0 for what it should have")
 	flags.StringVar(&o.file, "o", "", "`file` to write the page to, too")
 	flags.Func("only", "`sections` to measure, of "+strings.Join(names, ","), func(list string) error {
 		o.only = strings.Split(list, ",")

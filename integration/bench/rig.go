@@ -31,13 +31,14 @@ const user = "bench"
 type rig struct {
 	bin     string // absolute path of the directory with the binaries
 	most    int    // runs of each measurement; 0 for no limit
+	calls   int    // of a run; 0 for no limit
 	scratch string // a directory of this machine, the user's home
 	cluster *cluster.Cluster
 	client  *client.Cluster
 }
 
 func newRig(o options, hadoop *cluster.Cluster) (_ *rig, err error) {
-	r := &rig{most: o.runs, cluster: hadoop}
+	r := &rig{most: o.runs, calls: o.calls, cluster: hadoop}
 	if r.bin, err = filepath.Abs(o.bin); err != nil {
 		return nil, err
 	}
@@ -56,9 +57,14 @@ func newRig(o options, hadoop *cluster.Cluster) (_ *rig, err error) {
 }
 
 // runs is how often to measure what should be measured n times.
-func (r *rig) runs(n int) int {
-	if r.most > 0 {
-		return min(n, r.most)
+func (r *rig) runs(n int) int { return limited(n, r.most) }
+
+// callsOf is how many calls to make in a run that should have n.
+func (r *rig) callsOf(n int) int { return limited(n, r.calls) }
+
+func limited(n, limit int) int {
+	if limit > 0 {
+		return min(n, limit)
 	}
 	return n
 }
@@ -101,8 +107,13 @@ type usage struct {
 
 // run runs a command of the user's to its end, and gives what it wrote to stdout.
 func (r *rig) run(ctx context.Context, command ...string) (usage, []byte, error) {
+	return r.runIn(ctx, r.environment(), command...)
+}
+
+// runIn is run, in another environment.
+func (r *rig) runIn(ctx context.Context, environment []string, command ...string) (usage, []byte, error) {
 	cmd := exec.CommandContext(ctx, r.program("rusage"), command...)
-	cmd.Env, cmd.Dir = r.environment(), r.scratch
+	cmd.Env, cmd.Dir = environment, r.scratch
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
