@@ -113,7 +113,7 @@ func (c *Capture) record() error {
 		if written += 4 + n; n == maxFrame || written > maxRecord {
 			return fmt.Errorf("%w: a frame has %d bytes, and %d have passed", ErrIncomplete, n, written)
 		}
-		binary.BigEndian.PutUint32(frame, uint32(n)) //nolint:gosec // at most maxFrame
+		binary.BigEndian.PutUint32(frame, uint32(n))
 		if _, err := out.Write(frame[:4+n]); err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (c *Capture) record() error {
 
 // sendEnd sends the end to nobody.
 func (c *Capture) sendEnd() error {
-	conn, err := (&net.Dialer{}).Dial("udp", "127.0.0.1:9") //nolint:noctx // it waits for nobody
+	conn, err := (&net.Dialer{}).Dial("udp", "127.0.0.1:9")
 	if err != nil {
 		return err
 	}

@@ -89,6 +89,7 @@ type search struct {
 	patterns []Pattern
 	tail     int                   // bytes that the next segment may complete to a pattern
 	tails    map[connection][]byte // the last such bytes of each
+	text     []byte                // a tail with what follows it; kept for its memory
 	found    Found
 }
 
@@ -101,9 +102,9 @@ func (s *search) look(frame []byte) {
 	s.found.Bytes += int64(len(payload))
 	s.found.To[at.to] += int64(len(payload))
 	if len(payload) > 0 {
-		text := append(s.tails[at], payload...)
-		s.match(text, fmt.Sprintf("from %s to %s", at.from, at.to))
-		s.tails[at] = append(s.tails[at][:0], text[max(0, len(text)-s.tail):]...)
+		s.text = append(append(s.text[:0], s.tails[at]...), payload...)
+		s.match(s.text, fmt.Sprintf("from %s to %s", at.from, at.to))
+		s.tails[at] = append(s.tails[at][:0], s.text[max(0, len(s.text)-s.tail):]...)
 	}
 	if closes { // its ports may be another's next
 		delete(s.tails, at)
