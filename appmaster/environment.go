@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -71,13 +72,17 @@ func logIn(s launch.Security, getenv func(string) string) (*kerberos.Login, erro
 	var err error
 	if s.Krb5Conf != nil {
 		conf, err = kerberos.ParseConfig("the client's krb5.conf", s.Krb5Conf)
-	} else {
-		conf, err = kerberos.LoadConfig(getenv)
+	} else if conf, err = kerberos.LoadConfig(getenv); err != nil {
+		err = fmt.Errorf("%w, on each node, or send the client's (%s)", err, config.Krb5ConfPath)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return kerberos.FromKeytab(conf, s.Principal, s.Keytab)
+	login, err := kerberos.FromKeytab(conf, s.Principal, s.Keytab)
+	if err != nil && filepath.IsAbs(s.Keytab) { // was not sent
+		err = fmt.Errorf("%w; it must lie on each node, for containers to read, or be sent (%s)", err, config.YarnShipLocalKeytab)
+	}
+	return login, err
 }
 
 // handed is how this process reaches HDFS. Where it can log in it does: what tokens it was

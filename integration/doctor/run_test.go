@@ -113,6 +113,29 @@ func whatRunSays(t *testing.T, alice *bobbintest.User) {
 	if left := alice.Staging(t); len(left.Applications) > 0 || len(left.Cache) > 0 {
 		t.Errorf("staged files are left: %+v", left)
 	}
+	whatTheMasterSays(t, alice, input)
+}
+
+// whatTheMasterSays has what only a node can find out, which must reach the user's terminal all the same.
+func whatTheMasterSays(t *testing.T, alice *bobbintest.User, input []string) {
+	c := alice.Cluster
+	const keytab, principal = "security.kerberos.login.keytab=", "security.kerberos.login.principal=alice"
+	for name, tc := range map[string]struct{ options, says []string }{
+		"a keytab that lies on no node": {
+			[]string{keytab + c.Keytab("alice"), principal, "yarn.security.kerberos.ship-local-keytab=false", "yarn.security.kerberos.localized-keytab-path=/nowhere/k"},
+			[]string{"/nowhere/k: no such file", "must lie on each node", "yarn.security.kerberos.ship-local-keytab"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := alice.Run(t, bobbintest.Small(slices.Concat(options(tc.options...), input)...)...)
+			for _, want := range tc.says {
+				if got.Code != 1 || !strings.Contains(got.Stderr, want) {
+					t.Errorf("%q is not in %s", want, got)
+				}
+			}
+			alice.CheckGone(t, alice.WaitEnded(t, got.Application(t)).ID)
+		})
+	}
 }
 
 // options are flags of `bobbin run`.
