@@ -78,9 +78,13 @@ func (v *visit) checkKeytab() []Finding {
 	if err != nil {
 		return []Finding{failed(oneLine(err), "name the keytab by --keytab; kadmin's ktadd makes one, or ktpass on Active Directory")}
 	}
+	remedy := "name by --principal who has keys in it: " + join(keytab.Principals())
+	if principal == "" {
+		return []Finding{failed("nothing says whose key to take of keytab "+path, remedy)}
+	}
 	login, err := kerberos.FromKeytab(v.krb5, principal, path)
 	if err != nil {
-		return []Finding{failed(oneLine(err), "name by --principal who has keys in it: "+join(keytab.Principals()))}
+		return []Finding{failed(oneLine(err), remedy)}
 	}
 	findings := []Finding{ok(fmt.Sprintf("keytab %s has keys of %s: %s", path, login.Principal(), keytab.KeysOf(login.Principal())))}
 	if state, err := os.Stat(path); err == nil && state.Mode().Perm()&0o077 != 0 {

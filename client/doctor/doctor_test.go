@@ -262,6 +262,27 @@ func TestEachIllnessIsFound(t *testing.T) {
 			},
 			"credentials", Failed, "/nowhere/keytab", "--keytab",
 		},
+		"a keytab of whom": {
+			func(m *machine) {
+				m.kerberized("127.0.0.1:1")
+				m.options["security.kerberos.login.keytab"] = mit + "sha2.keytab"
+			},
+			"credentials", Failed, "nothing says whose key to take of keytab ", "--principal who has keys in it: alice@EXAMPLE.TEST",
+		},
+		"whose keytab": {
+			func(m *machine) {
+				m.kerberized("127.0.0.1:1")
+				m.options["security.kerberos.login.principal"] = "alice"
+			},
+			"credentials", Failed, "name the keytab that holds its key", "docs/OPTIONS.md",
+		},
+		"a krb5.conf by option": {
+			func(m *machine) {
+				m.kerberized("127.0.0.1:1")
+				m.options["security.kerberos.krb5-conf.path"] = "/nowhere/k.conf"
+			},
+			"krb5", Failed, "there is no /nowhere/k.conf", "security.kerberos.krb5-conf.path",
+		},
 		"a keytab of others": {
 			func(m *machine) {
 				m.kerberized("127.0.0.1:1")

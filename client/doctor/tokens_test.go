@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -236,9 +237,7 @@ func TestHowLongAJobCanLive(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)
-			for name, value := range tc.options {
-				m.options[name] = value
-			}
+			maps.Copy(m.options, tc.options)
 			m.examine() // sets the options
 			options, err := m.patient.Options()
 			if err != nil {
