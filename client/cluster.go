@@ -41,8 +41,9 @@ const pollInterval = 50 * time.Millisecond
 
 // Open reads the Hadoop configuration that HADOOP_CONF_DIR or YARN_CONF_DIR
 // names, and what options give besides, and makes ready to reach its cluster as
-// hadoopenv.Identify has it; nothing is connected yet.
-func Open(getenv func(string) string, options config.Config, logger logrus.FieldLogger) (*Cluster, error) {
+// hadoopenv.Identify has it; nothing is connected yet. The end of ctx is not that of the
+// Cluster, but of what keeps its ticket fresh.
+func Open(ctx context.Context, getenv func(string) string, options config.Config, logger logrus.FieldLogger) (*Cluster, error) {
 	env, err := hadoopenv.Read(getenv, options)
 	if err != nil {
 		return nil, err
@@ -75,14 +76,14 @@ func Open(getenv func(string) string, options config.Config, logger logrus.Field
 			Patience:    patience, Logger: logger,
 		}),
 	}
-	c.keepTicket(logger)
+	c.keepTicket(ctx, logger)
 	return c, nil
 }
 
 // keepTicket renews the ticket of kinit in time: one that has expired cannot be renewed, and
 // a job may be followed for days over connections that need none.
-func (c *Cluster) keepTicket(logger logrus.FieldLogger) {
-	ctx, cancel := context.WithCancel(context.Background())
+func (c *Cluster) keepTicket(ctx context.Context, logger logrus.FieldLogger) {
+	ctx, cancel := context.WithCancel(ctx)
 	c.release = cancel
 	if c.identity.Login == nil {
 		return

@@ -54,7 +54,7 @@ func (s *script) command(line string) []string {
 	s.t.Helper()
 	options := map[string]string{}
 	var words []string
-	for _, w := range strings.Fields(line) {
+	for w := range strings.FieldsSeq(line) {
 		name, value, is := strings.Cut(w, "=")
 		if is && slices.Contains([]string{"ratio", "backoff", "issued", "ends"}, name) {
 			options[name] = value

@@ -314,7 +314,7 @@ func TestEndDoesNotWaitForAnybody(t *testing.T) {
 		always := func(time.Time) bool { return true }
 		m, _, end := start(t, &kdc{down: always, hangs: true}, new(workers), own())
 		waiting := make(chan error, 1)
-		go func() { waiting <- m.Ready(context.Background()) }()
+		go func() { waiting <- m.Ready(t.Context()) }()
 		synctest.Wait()
 		end()
 		if err := <-waiting; !errors.Is(err, actor.ErrStopped) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 
 	"github.com/urfave/cli/v2"
@@ -48,13 +49,13 @@ func clusterOf(c *cli.Context, p Process) (cluster *client.Cluster, cfg config.C
 	if cfg, err = options(p, layers...); err != nil {
 		return nil, cfg, nil, err
 	}
-	if cluster, err = open(p, cfg); err != nil {
+	if cluster, err = open(c.Context, p, cfg); err != nil {
 		return nil, cfg, nil, err
 	}
 	return cluster, cfg, func(err *error) { *err = errors.Join(*err, cluster.Close()) }, nil
 }
 
 // open connects a command to the cluster that HADOOP_CONF_DIR names.
-func open(p Process, c config.Config) (*client.Cluster, error) {
-	return client.Open(p.Getenv, c, progress.Servers(p.Stderr))
+func open(ctx context.Context, p Process, c config.Config) (*client.Cluster, error) {
+	return client.Open(ctx, p.Getenv, c, progress.Servers(p.Stderr))
 }

@@ -38,7 +38,7 @@ type perJob struct {
 }
 
 func runPerJob(ctx context.Context, r *perJob, words []string) (err error) {
-	if r.cluster, err = open(r.p, r.cfg); err != nil {
+	if r.cluster, err = open(ctx, r.p, r.cfg); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.cluster.Close()) }()

@@ -141,7 +141,7 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) (err error)
 
 // measure measures the sections one after another.
 func measure(ctx context.Context, o options, hadoop *cluster.Cluster, log logrus.FieldLogger) (tables []table, err error) {
-	r, err := newRig(o, hadoop)
+	r, err := newRig(ctx, o, hadoop)
 	if err != nil {
 		return nil, err
 	}

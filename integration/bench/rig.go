@@ -37,7 +37,7 @@ type rig struct {
 	client  *client.Cluster
 }
 
-func newRig(o options, hadoop *cluster.Cluster) (_ *rig, err error) {
+func newRig(ctx context.Context, o options, hadoop *cluster.Cluster) (_ *rig, err error) {
 	r := &rig{most: o.runs, calls: o.calls, cluster: hadoop}
 	if r.bin, err = filepath.Abs(o.bin); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func newRig(o options, hadoop *cluster.Cluster) (_ *rig, err error) {
 	if r.scratch, err = os.MkdirTemp("", "bobbin-bench-"); err != nil {
 		return nil, err
 	}
-	if r.client, err = client.Open(r.getenv, config.Config{}, quiet()); err != nil {
+	if r.client, err = client.Open(ctx, r.getenv, config.Config{}, quiet()); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(r.scratch))
 	}
 	return r, nil

@@ -1,6 +1,7 @@
 package bobbintest
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -149,7 +150,7 @@ func (u *User) Files(t testing.TB) *dfs.FS {
 // Client is bobbin's own way to the cluster, as the user, until the test ends.
 func (u *User) Client(t testing.TB) *client.Cluster {
 	t.Helper()
-	c, err := client.Open(u.getenv, config.Config{}, logger(t))
+	c, err := client.Open(context.WithoutCancel(t.Context()), u.getenv, config.Config{}, logger(t))
 	if err != nil {
 		t.Fatal(err)
 	}
