@@ -8,10 +8,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 )
 
-// java runs one of Hadoop's own commands as the cluster's superuser.
+// java runs one of Hadoop's own commands as HDFS' superuser.
 func java(t *testing.T, c *cluster.Cluster, class string, args ...string) {
 	t.Helper()
 	cmd := c.Command(t.Context(), class, args...)
+	if c.Secure() {
+		cmd = suite.UserOf(t, c, "nn").Java(t, class, args...)
+	}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil {
