@@ -172,10 +172,27 @@ func TestTheResourceManagerRefusesWhoHasNoToken(t *testing.T) {
 	if _, err := yarnrpc.Dial(t.Context(), scheduler, o); !errors.Is(err, yarnrpc.ErrSASL) && !errors.Is(err, yarnrpc.ErrInvalidToken) {
 		t.Errorf("with a wrong password: %v", err)
 	}
-	forged.Identifier = forged.Identifier[:len(forged.Identifier)-1]
+	forged.Identifier = ofAnotherAttempt(t, forged.Identifier)
 	if _, err := yarnrpc.Dial(t.Context(), scheduler, o); !errors.Is(err, yarnrpc.ErrInvalidToken) || yarnrpc.Classify(err) != yarnrpc.Reauth {
 		t.Errorf("with an identifier of nobody's: %v", err)
 	}
+}
+
+// ofAnotherAttempt is the identifier of an AMRM token for an attempt that there is not. Of bytes
+// that are no identifier at all the ResourceManager makes what it did until Hadoop 2.6, and may
+// hang up without a word.
+func ofAnotherAttempt(t *testing.T, identifier []byte) []byte {
+	t.Helper()
+	var p yarnpb.AMRMTokenIdentifierProto
+	if err := proto.Unmarshal(identifier, &p); err != nil {
+		t.Fatal(err)
+	}
+	p.AppAttemptId.AttemptId = proto.Int32(p.GetAppAttemptId().GetAttemptId() + 1)
+	other, err := proto.Marshal(&p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return other
 }
 
 func TestTheResourceManagersExceptionsAreUnderstood(t *testing.T) {
