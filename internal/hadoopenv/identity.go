@@ -35,7 +35,7 @@ type Identity struct {
 	// Login logs in with Kerberos. Nil on open clusters, and where tokens have to do.
 	Login *kerberos.Login
 	// Credentials are those of the file that HADOOP_TOKEN_FILE_LOCATION names, empty
-	// where it names none.
+	// where it names none, or one of another user's tokens beside a Login.
 	Credentials *creds.Credentials
 }
 
@@ -43,6 +43,10 @@ type Identity struct {
 // (security.kerberos.login.*), else of the ticket that kinit got, else the owner of the
 // tokens; on an open cluster Environment.User. Who acts for somebody else is told by
 // security.proxy-user or HADOOP_PROXY_USER.
+//
+// Servers take tokens before tickets, and for their owner's. So those of somebody else,
+// who may be the one who acts for the user, are left out where there is a login: neither
+// would the user be who acts, nor should the user's applications get them.
 func (e Environment) Identify(getenv func(string) string, options config.Config) (Identity, error) {
 	who := Identity{User: e.User, Credentials: creds.New()}
 	if file := getenv(TokenFileVariable); file != "" {
@@ -51,46 +55,54 @@ func (e Environment) Identify(getenv func(string) string, options config.Config)
 			return who, fmt.Errorf("read tokens of %s: %w", TokenFileVariable, err)
 		}
 	}
+	bearer := "" // whose tokens these are; "" where nothing tells
 	if e.Conf.SecurityEnabled() {
-		if err := e.identifySecure(&who, getenv, options); err != nil {
+		var err error
+		if bearer, err = e.identifySecure(&who, getenv, options); err != nil {
 			return who, err
 		}
 	}
 	proxied := cmp.Or(options.String(config.ProxyUser), getenv(proxyUserVariable))
-	if proxied == "" || proxied == who.User {
-		return who, nil
+	if proxied != "" && proxied != who.User {
+		if e.Conf.SecurityEnabled() && who.Login == nil {
+			return who, fmt.Errorf("act as %s: %w: tokens are their owner's alone; run kinit, or name a keytab (%s)", proxied, ErrNoLogin, config.KerberosKeytab)
+		}
+		who.User, who.RealUser = proxied, who.User
 	}
-	if e.Conf.SecurityEnabled() && who.Login == nil {
-		return who, fmt.Errorf("act as %s: %w: tokens are their owner's alone; run kinit, or name a keytab (%s)", proxied, ErrNoLogin, config.KerberosKeytab)
+	if who.Login != nil && bearer != "" && bearer != who.User {
+		who.Credentials = creds.New()
 	}
-	who.User, who.RealUser = proxied, who.User
 	return who, nil
 }
 
-func (e Environment) identifySecure(who *Identity, getenv func(string) string, options config.Config) error {
+// identifySecure tells who logs in, and whose the tokens are.
+func (e Environment) identifySecure(who *Identity, getenv func(string) string, options config.Config) (bearer string, err error) {
 	conf, err := KerberosConfig(getenv, options)
 	if err != nil {
-		return err
+		return "", err
 	}
 	names, err := e.Conf.ShortNames(conf.LibDefaults.DefaultRealm)
 	if err != nil {
-		return err
+		return "", err
 	}
 	owner, err := owner(who.Credentials)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if who.Login, err = logIn(conf, getenv, options, owner != ""); err != nil {
-		return err
+		return "", err
 	}
 	principal := owner
 	if who.Login != nil {
 		principal = who.Login.Principal().String()
 	}
 	if who.User, err = names.Short(principal); err != nil {
-		return fmt.Errorf("name %s on the cluster: %w", principal, err)
+		return "", fmt.Errorf("name %s on the cluster: %w", principal, err)
 	}
-	return nil
+	if bearer, err = names.Short(owner); err != nil {
+		return owner, nil // nobody whom the cluster knows
+	}
+	return bearer, nil
 }
 
 // KerberosConfig reads the krb5.conf that security.kerberos.krb5-conf.path names, else

@@ -68,18 +68,20 @@ func (m machine) with(name, value string) machine {
 }
 
 // tokens writes a file with bob's token for a NameNode, and names it.
-func (m machine) tokens(t *testing.T) machine {
+func (m machine) tokens(t *testing.T) machine { return m.tokensOf(t, "bob@EXAMPLE.COM") }
+
+func (m machine) tokensOf(t *testing.T, owner string) machine {
 	t.Helper()
 	// AbstractDelegationTokenIdentifier: version, then owner, renewer and real user as
 	// texts, four dates and ids as Hadoop's variable-length numbers.
 	identifier := []byte{0}
-	for _, text := range []string{"bob@EXAMPLE.COM", "rm", ""} {
+	for _, text := range []string{owner, "rm", ""} {
 		identifier = append(append(identifier, byte(len(text))), text...)
 	}
 	identifier = append(identifier, 1, 2, 3, 4)
 	held := creds.New()
 	held.Tokens["ns"] = &creds.Token{Kind: creds.KindHDFSDelegation, Service: "ha-hdfs:ns", Identifier: identifier, Password: []byte("p")}
-	path := filepath.Join(m.dir, "tokens")
+	path := filepath.Join(t.TempDir(), "tokens")
 	if err := held.WriteFile(path, creds.Writable); err != nil {
 		t.Fatal(err)
 	}
@@ -148,6 +150,38 @@ func with(options map[string]string, name, value string) map[string]string {
 	options = maps.Clone(options)
 	options[name] = value
 	return options
+}
+
+// TestTokensAreTheUsers would catch an application of one user that gets the tokens of
+// another, those of the service that acts for the user above all; and a login that is of no
+// use, as servers take tokens first.
+func TestTokensAreTheUsers(t *testing.T) {
+	keytab := map[string]string{"security.kerberos.login.keytab": "DIR/alice.keytab", "security.kerberos.login.principal": "alice"}
+	secure := newMachine(t, "kerberos")
+	for _, c := range []struct {
+		name    string
+		on      machine
+		options map[string]string
+		kept    bool
+	}{
+		{"one's own, beside a login", secure.tokensOf(t, "alice@EXAMPLE.COM"), maps.Clone(keytab), true},
+		{"one's own, by a short name", secure.tokensOf(t, "alice"), maps.Clone(keytab), true},
+		{"those of whom one acts for", secure.tokens(t), with(keytab, "security.proxy-user", "bob"), true},
+		{"without a login", secure.tokens(t), nil, true},
+		{"somebody else's", secure.tokens(t), maps.Clone(keytab), false},
+		{"of another realm", secure.tokensOf(t, "alice@ELSEWHERE.COM"), maps.Clone(keytab), false},
+		{"one's own while one acts for another", secure.tokensOf(t, "alice@EXAMPLE.COM"), with(keytab, "security.proxy-user", "bob"), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := c.on.identify(t, c.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if kept := len(got.Credentials.Tokens) > 0; kept != c.kept {
+				t.Errorf("user %s has %v", got.User, got.Credentials)
+			}
+		})
+	}
 }
 
 // TestWithoutALoginTheRemedyIsNamed would catch a submission that begins, and is refused by
