@@ -130,7 +130,8 @@ func (c *Cluster) check(ctx context.Context, d Deployment) (facts, error) {
 		}
 		return err
 	})
-	return known, group.Wait()
+	err = group.Wait()
+	return known, err
 }
 
 // submit stages the rest and submits the application.

@@ -171,27 +171,10 @@ func (c *Cluster) obtain(ctx context.Context, g grant) error {
 	var mu sync.Mutex // guards the credentials
 	group, ctx := errgroup.WithContext(ctx)
 	for _, root := range g.security.FileSystems {
-		known, err := c.Files.TokenOf(ctx, root, c.identity.Credentials)
-		if err != nil {
-			return err
-		}
-		if known != nil {
-			continue
-		}
-		if c.identity.Login == nil {
-			return fmt.Errorf("get token for %s: %w: run kinit, or name a keytab (%s)", root, yarnrpc.ErrNoLogin, config.KerberosKeytab)
-		}
 		group.Go(func() error {
-			renewer, err := Renewer(c.Conf)
-			if err != nil {
+			token, err := c.token(ctx, root)
+			if err != nil || token == nil {
 				return err
-			}
-			token, err := c.Files.DelegationToken(ctx, root, renewer)
-			if errors.Is(err, dfs.ErrNoTokens) { // an open one beside the secure
-				return nil
-			}
-			if err != nil {
-				return fmt.Errorf("get token of user %s for %s: %w", c.User, root, err)
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -200,6 +183,29 @@ func (c *Cluster) obtain(ctx context.Context, g grant) error {
 		})
 	}
 	return group.Wait()
+}
+
+// token gets one for a file system; nil where it wants none, or one is there already.
+func (c *Cluster) token(ctx context.Context, root string) (*creds.Token, error) {
+	known, err := c.Files.TokenOf(ctx, root, c.identity.Credentials)
+	if err != nil || known != nil {
+		return nil, err
+	}
+	if c.identity.Login == nil {
+		return nil, fmt.Errorf("get token for %s: %w: run kinit, or name a keytab (%s)", root, yarnrpc.ErrNoLogin, config.KerberosKeytab)
+	}
+	renewer, err := Renewer(c.Conf)
+	if err != nil {
+		return nil, err
+	}
+	token, err := c.Files.DelegationToken(ctx, root, renewer)
+	if errors.Is(err, dfs.ErrNoTokens) { // an open one beside the secure
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get token of user %s for %s: %w", c.User, root, err)
+	}
+	return token, nil
 }
 
 // Renewer is the principal of the ResourceManager, which renews the tokens of applications

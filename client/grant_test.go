@@ -1,13 +1,17 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -105,6 +109,37 @@ func TestWithTokensAloneNobodyLogsIn(t *testing.T) {
 	if !errors.Is(err, yarnrpc.ErrNoLogin) || !strings.Contains(err.Error(), "elsewhere") {
 		t.Errorf("a file system without a token is %v", err)
 	}
+}
+
+// TestNobodyAsksForTokensInVain would catch a submission that has failed, and leaves behind
+// who asks other file systems for their tokens.
+func TestNobodyAsksForTokensInVain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conf := (&hadoopconf.Conf{}).With("test", map[string]string{
+			"hadoop.security.authentication": "kerberos", "hadoop.security.token.service.use_ip": "false",
+			"yarn.resourcemanager.principal": "rm/rm.example.com@EXAMPLE.COM",
+		})
+		who := hadoopenv.Identity{User: "alice", Login: new(kerberos.Login), Credentials: creds.New()}
+		var asking atomic.Int32
+		files := dfs.New(dfs.Options{
+			Conf: conf, User: who.User, Login: who.Login,
+			Dial: func(ctx context.Context, _, _ string) (net.Conn, error) { // nobody answers
+				asking.Add(1)
+				defer asking.Add(-1)
+				<-ctx.Done()
+				return nil, context.Cause(ctx)
+			},
+		})
+		c := &Cluster{Conf: conf, User: who.User, Files: files, identity: who}
+		g := grant{credentials: creds.New()}
+		g.security.FileSystems = []string{"hdfs://home:8020/", "s3://bucket/"}
+		if err := c.obtain(t.Context(), g); err == nil || !strings.Contains(err.Error(), "s3") {
+			t.Errorf("a file system that cannot be served is %v", err)
+		}
+		if synctest.Wait(); asking.Load() > 0 {
+			t.Error("somebody still asks for a token")
+		}
+	})
 }
 
 // TestWhatBecomesOfAKeytab would catch a keytab that is sent where it is not wanted, above
