@@ -55,12 +55,11 @@ func doors(ctx context.Context, env environment, logger logrus.FieldLogger) (res
 // configuration sets it, as Hadoop's default is everybody. Views by the proxy are
 // for those who may look if ACLs are in use, or if the options have one.
 func rightsOf(owner string, options config.Config, hadoop *hadoopconf.Conf) (rest.Rights, error) {
-	viewers := options.String(config.YarnViewACLs)
 	r := rest.Rights{
 		Owner:    owner,
-		View:     rest.ParseACL(viewers),
+		View:     rest.ParseACL(options.String(config.YarnViewACLs)),
 		Modify:   rest.ParseACL(options.String(config.YarnModifyACLs)),
-		Enforced: viewers != "",
+		Enforced: options.IsSet(config.YarnViewACLs), // and be it to name nobody
 	}
 	inUse, err := hadoop.Bool("yarn.acl.enable")
 	if err != nil {

@@ -68,6 +68,7 @@ func TestRightsAreThoseOfOptionsAndYARN(t *testing.T) {
 			secured(),
 			rest.Rights{Enforced: true, View: rest.ParseACL("bob"), Modify: rest.ParseACL("carol")},
 		},
+		"with an ACL that names nobody": {map[string]string{"yarn.view.acls": ""}, secured(), rest.Rights{Enforced: true}},
 	} {
 		options, err := config.New(config.Layer{Source: "test", Values: test.options})
 		if err != nil {
