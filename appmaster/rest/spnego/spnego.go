@@ -43,8 +43,9 @@ const (
 
 // Service accepts tickets for one principal. It may be used from any goroutine.
 type Service struct {
-	name types.PrincipalName
-	keys *keytab.Keytab
+	name  types.PrincipalName
+	realm string // "": any that keys are of
+	keys  *keytab.Keytab
 
 	mu   sync.Mutex                      // guards seen
 	seen map[[sha256.Size]byte]time.Time // authenticators, with the time until which they would be good
@@ -72,7 +73,7 @@ func Load(path, principal, host string) (*Service, error) {
 	if err := s.keys.Unmarshal(content); err != nil {
 		return nil, fmt.Errorf("read keytab %s: it is damaged", path) // gokrb5's error could show keys
 	}
-	s.name, _ = types.ParseSPNString(principal)
+	s.name, s.realm = types.ParseSPNString(principal)
 	return s, nil
 }
 
@@ -86,6 +87,9 @@ func (s *Service) Accept(token []byte) (principal string, answer []byte, err err
 	}
 	if len(request.Ticket.SName.NameString) == 0 {
 		return "", nil, fmt.Errorf("%w: it names no service", ErrRefused)
+	}
+	if s.realm != "" && request.Ticket.Realm != s.realm { // which says whose key it is sealed with
+		return "", nil, fmt.Errorf("%w: it is of realm %s, and the service of %s", ErrRefused, request.Ticket.Realm, s.realm)
 	}
 	// Tickets that are bound to addresses are refused, as no address is given.
 	if _, err := request.Verify(s.keys, clockSkew, types.HostAddress{}, &s.name); err != nil {

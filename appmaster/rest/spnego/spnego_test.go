@@ -137,6 +137,54 @@ func TestOtherTokensAreRefused(t *testing.T) {
 	}
 }
 
+// TestTicketsAreOfTheServicesRealm would catch a service that lets another realm's KDC say
+// who its users are, because its keytab has a key of there as well.
+func TestTicketsAreOfTheServicesRealm(t *testing.T) {
+	t.Parallel()
+	const elsewhere = "EVIL.ORG"
+	path, _ := keys(t, web)
+	kt, err := keytab.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := kt.AddEntry(web, elsewhere, "secret", time.Unix(1700000000, 0), 1, etypeID.AES256_CTS_HMAC_SHA1_96); err != nil {
+		t.Fatal(err)
+	}
+	content, err := kt.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	name, _ := types.ParseSPNString(web)
+	key, _, err := kt.GetEncryptionKey(name, elsewhere, 1, etypeID.AES256_CTS_HMAC_SHA1_96)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ticket := func() []byte {
+		ticket, err := sasl.IssueTicket("bob", web, elsewhere, key, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		init, err := gokrb5.NewNegTokenInitKRB5(client.NewWithPassword("bob", elsewhere, "", config.New()), ticket.Ticket, ticket.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return marshal(t, gokrb5.SPNEGOToken{Init: true, NegTokenInit: init})
+	}
+	if who, _, err := load(t, path).Accept(ticket()); !errors.Is(err, spnego.ErrRefused) || !strings.Contains(err.Error(), elsewhere) {
+		t.Errorf("a ticket of another realm is %q's, %v", who, err)
+	}
+	every, err := spnego.Load(path, web, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if who, _, err := every.Accept(ticket()); err != nil || who != "bob@"+elsewhere {
+		t.Errorf("where any realm will do, it is %q's, %v", who, err)
+	}
+}
+
 func TestAKeytabWithoutTheServicesKeyIsNamed(t *testing.T) {
 	t.Parallel()
 	path, _ := keys(t, "host/node1.example.org")
