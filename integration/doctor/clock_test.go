@@ -29,11 +29,12 @@ func wrongClock(t *testing.T, alice *bobbintest.User, args []string) {
 	e.wants(t, "login", doctor.Skipped, "KDCs and clocks has failed", "")
 }
 
-// clockedConf is a krb5.conf that names a relay whose clock is 20 minutes ahead.
+// clockedConf is a krb5.conf that names a relay whose clock is 20 minutes ahead, and some
+// seconds: KDCs tell whole ones.
 func clockedConf(t *testing.T, c *cluster.Cluster) string {
 	t.Helper()
 	kdc, _ := rewritten(t, c, "")
-	_, conf := rewritten(t, c, relay(t, kdc, 20*time.Minute))
+	_, conf := rewritten(t, c, relay(t, kdc, 20*time.Minute+10*time.Second))
 	return conf
 }
 
