@@ -99,8 +99,9 @@ func (e Environment) identifySecure(who *Identity, getenv func(string) string, o
 	if who.User, err = names.Short(principal); err != nil {
 		return "", fmt.Errorf("name %s on the cluster: %w", principal, err)
 	}
-	if bearer, err = names.Short(owner); err != nil {
-		return owner, nil // nobody whom the cluster knows
+	bearer = owner // of whom the cluster may not know
+	if short, err := names.Short(owner); err == nil {
+		bearer = short
 	}
 	return bearer, nil
 }
