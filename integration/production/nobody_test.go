@@ -1,6 +1,7 @@
 package production
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"os/user"
@@ -11,17 +12,19 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
 
-// TestOtherUsersOfANodeSeeNoSecret looks at the processes of a job as another user of
-// the operating system. It would catch a secret on a command line, which everybody may
-// read, and one in a file that is open to all.
+// TestOtherUsersOfANodeSeeNoSecret looks at the processes and files of a job as another user of
+// the operating system, on nodes whose disks everybody may enter. It would catch a secret on a
+// command line, which everybody may read, and one in a file that is open to all.
 func TestOtherUsersOfANodeSeeNoSecret(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Fatal("only root can be somebody else: run the tests as root")
 	}
 	alice := suite.User(t, bobbintest.Alice)
+	enter(t, alice.Cluster)
 	d := suite.Dawdle(t, alice, append(keytabOptions(alice), "-p", "2", "-s", "1")...)
 	listed := asNobody(t, "ps", "-efww")
 	if !strings.Contains(listed, d.Application) && !strings.Contains(listed, launch.BobbinLink) {
@@ -40,7 +43,9 @@ func TestOtherUsersOfANodeSeeNoSecret(t *testing.T) {
 			closed = append(closed, dir+"/cwd/"+launch.KeytabFile)
 		}
 		for _, file := range closed {
-			if _, err := os.Stat(file); err != nil { // what is not there cannot be read either
+			// By its own path: the kernel lets nobody through a link of another's process, whatever is behind it.
+			file, err := filepath.EvalSymlinks(file)
+			if err != nil { // what is not there cannot be read either
 				t.Fatal(err)
 			}
 			if _, err := try("cat", file); err == nil {
@@ -56,6 +61,48 @@ func TestOtherUsersOfANodeSeeNoSecret(t *testing.T) {
 		}
 	}
 	d.CheckSucceeds(t)
+}
+
+// enter opens the way to the disks of a cluster's nodes to everybody, as it is on those of companies; here all lies in
+// a temporary directory, which is its owner's alone. It checks that nobody reads there what may be read.
+func enter(t *testing.T, c *cluster.Cluster) {
+	t.Helper()
+	for _, dir := range []string{filepath.Dir(c.Dir()), c.Dir()} {
+		info, err := os.Stat(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm()&0o001 != 0 {
+			continue
+		}
+		if err := os.Chmod(dir, info.Mode().Perm()|0o011); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := os.Chmod(dir, info.Mode().Perm()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for i := range c.NodeManagers() {
+		node := fmt.Sprintf("nodemanager%d", i+1)
+		settings, err := c.Settings(t.Context(), node)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(settings["yarn.nodemanager.local-dirs"], "open-to-all")
+		if err := os.WriteFile(file, []byte("public"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := os.Remove(file); err != nil {
+				t.Error(err)
+			}
+		})
+		if got := asNobody(t, "cat", file); got != "public" {
+			t.Errorf("nobody reads %q in %s", got, file)
+		}
+	}
 }
 
 // plainSecrets are those of a running job that could stand in a text.
