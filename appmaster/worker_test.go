@@ -98,7 +98,8 @@ func TestSecretsOfAWorkerAreInItsCredentialsOnly(t *testing.T) {
 }
 
 // TestLaunchOfAWorker would catch a TaskExecutor that is not told what it needs,
-// and a variable of the user's that takes the place of ours.
+// a variable of the user's that takes the place of ours, and logs of workers that those
+// may not read who may read the master's.
 func TestLaunchOfAWorker(t *testing.T) {
 	t.Parallel()
 	made := launchWorker(t, map[string]string{
@@ -106,6 +107,8 @@ func TestLaunchOfAWorker(t *testing.T) {
 		"containerized.taskmanager.env.GOMEMLIMIT":    "40MiB",
 		"containerized.taskmanager.env.BOBBIN_LAUNCH": "mine",
 		"containerized.master.env.SECRET":             "of the master",
+		"yarn.view.acls":                              "ann analysts",
+		"yarn.modify.acls":                            "ops",
 	})
 	told, err := launch.Decode[launch.TaskExecutor](made.Environment[launch.Variable])
 	if err != nil {
@@ -123,6 +126,9 @@ func TestLaunchOfAWorker(t *testing.T) {
 	delete(made.Environment, launch.Variable)
 	if diff := cmp.Diff(map[string]string{"HADOOP_USER_NAME": "alice", "GOMAXPROCS": "3", "GOMEMLIMIT": "40MiB", "TZ": "UTC"}, made.Environment); diff != "" {
 		t.Errorf("environment differs (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[records.ApplicationAccess]string{records.AccessView: "ann analysts", records.AccessModify: "ops"}, made.ACLs); diff != "" {
+		t.Errorf("ACLs differ (-want +got):\n%s", diff)
 	}
 	for link, timestamp := range map[string]int64{launch.BobbinLink: 2, launch.ProgramLink: 4} {
 		r := made.LocalResources[link]
