@@ -19,7 +19,8 @@ import (
 // and in Keep. Any number of goroutines use a Login; one at a time speaks to the KDC.
 type Login struct {
 	conf   *Config // a copy that only who has the turn uses; realms never change
-	source source
+	source source  // for who has the turn
+	client name
 
 	turn chan struct{} // holds one while somebody speaks to the KDC
 
@@ -44,7 +45,7 @@ func FromKeytab(conf *Config, who, path string) (*Login, error) {
 	if _, _, _, err := s.read(conf); err != nil {
 		return nil, err
 	}
-	return newLogin(conf, s), nil
+	return newLogin(conf, s, s.client()), nil
 }
 
 // FromCache logs in with the ticket that kinit put into a file, and with the one that a
@@ -55,15 +56,15 @@ func FromCache(conf *Config, path string) (*Login, error) {
 	if err := s.read(); err != nil {
 		return nil, err
 	}
-	return newLogin(conf, s), nil
+	return newLogin(conf, s, s.client()), nil
 }
 
-func newLogin(conf *Config, s source) *Login {
-	return &Login{conf: conf.Clone(), source: s, turn: make(chan struct{}, 1), services: make(map[string]*grant)}
+func newLogin(conf *Config, s source, client name) *Login {
+	return &Login{conf: conf.Clone(), source: s, client: client, turn: make(chan struct{}, 1), services: make(map[string]*grant)}
 }
 
 // Principal is who logs in.
-func (l *Login) Principal() Principal { return l.source.client().principal() }
+func (l *Login) Principal() Principal { return l.client.principal() }
 
 // RealmOf is the realm of a host's services, by [domain_realm] or else the default one.
 func (l *Login) RealmOf(host string) string { return l.conf.RealmOf(host) }
@@ -87,7 +88,7 @@ func (l *Login) Ticket(ctx context.Context, service string) (*sasl.Ticket, error
 		if ctx.Err() == nil && known.valid(time.Now()) {
 			return known.share(), nil
 		}
-		return nil, fmt.Errorf("get ticket of %v for %s: %w", l.source.client(), service, err)
+		return nil, fmt.Errorf("get ticket of %v for %s: %w", l.client, service, err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,7 +112,7 @@ func (l *Login) Keep(ctx context.Context, failed func(error)) {
 		wait := time.Minute
 		if err := l.affirm(ctx); err != nil {
 			if ctx.Err() == nil && failed != nil {
-				failed(fmt.Errorf("renew login of %v: %w", l.source.client(), err))
+				failed(fmt.Errorf("renew login of %v: %w", l.client, err))
 			}
 		} else if due := time.Until(l.due()); due > 0 {
 			wait = due

@@ -57,6 +57,53 @@ func alice(t *testing.T, conf *Config) *Login {
 	return login
 }
 
+// TestWhoLogsInIsKnownAtAnyTime would catch a name that is read while another goroutine reads
+// the tickets of a new kinit.
+func TestWhoLogsInIsKnownAtAnyTime(t *testing.T) {
+	content, err := os.ReadFile("testdata/mit/alice.ccache")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "cache")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	login, err := FromCache(listen(t, new(kdctest.KDC)), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asking sync.WaitGroup
+	done := make(chan struct{})
+	asking.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				if got := login.Principal(); got.Service != "alice" {
+					t.Errorf("it is %v who logs in", got)
+					return
+				}
+			}
+		}
+	})
+	for i := range 100 {
+		at := time.Unix(int64(i), 0)
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+		if err := login.lock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := login.source.(*cacheSource).read(); err != nil { // for whoever wants a ticket
+			t.Error(err)
+		}
+		login.unlock()
+	}
+	close(done)
+	asking.Wait()
+}
+
 func TestATicketIsAskedForOnce(t *testing.T) {
 	kdc := &kdctest.KDC{Life: time.Hour}
 	login := alice(t, listen(t, kdc))

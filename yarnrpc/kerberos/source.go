@@ -14,8 +14,6 @@ import (
 
 // source is where a Login's ticket-granting tickets come from. One goroutine at a time uses it.
 type source interface {
-	// client is who logs in.
-	client() name
 	// next gives a ticket that is fresh, or else the best there is; now is the one in
 	// use, or nil.
 	next(ctx context.Context, conf *Config, now *grant) (*grant, error)
