@@ -76,7 +76,8 @@ func (l *workerLauncher) launch(id records.ContainerID, node records.NodeID, spe
 		AMAddress:   l.address,
 		Host:        node.Host,
 		MemoryMB:    spec.MemoryMB, VCores: spec.VCores, Slots: spec.Slots,
-		User: l.env.launch.User, HadoopConf: l.env.launch.HadoopConf, Config: l.env.launch.Config,
+		User: l.env.launch.User, HadoopConf: l.env.launch.HadoopConf,
+		Config:   l.env.config.Without(config.ContainerMasterEnv).Set(), // those are the master's alone
 		Programs: map[string]string{l.env.launch.ProgramRef.SHA256: launch.ProgramLink},
 	})
 	if err != nil {

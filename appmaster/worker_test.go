@@ -114,6 +114,9 @@ func TestLaunchOfAWorker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, there := told.Config["containerized.master.env.SECRET"]; there || told.Config["yarn.view.acls"] == "" {
+		t.Errorf("options of a worker are %v, want all but the master's variables", told.Config)
+	}
 	told.Config = nil
 	want := launch.TaskExecutor{
 		Application: "application_1700000000000_0007", AMAddress: "127.0.0.1:4711", Host: "node2",
