@@ -58,7 +58,8 @@ type facts struct {
 }
 
 // Deploy checks the job against the cluster, stages its files and submits its
-// application. After an error nothing is left on HDFS or YARN.
+// application. After an error nothing is left on HDFS or YARN but tokens, which end by
+// themselves unless somebody renews them.
 func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error) {
 	known, err := c.check(ctx, d)
 	if err != nil {

@@ -147,8 +147,8 @@ func (g *grant) readFiles(cfg config.Config, login *kerberos.Login, proxied bool
 func CheckKeytab(cfg config.Config) error {
 	path := cfg.String(config.YarnLocalizedKeytabPath)
 	switch shipped := cfg.Bool(config.YarnShipLocalKeytab); {
-	case shipped && filepath.Base(path) != path:
-		return fmt.Errorf("%s is %s: name a file without a directory, or set %s to false", config.YarnLocalizedKeytabPath, path, config.YarnShipLocalKeytab)
+	case shipped && (filepath.Base(path) != path || path == ".." || path == launch.BobbinLink):
+		return fmt.Errorf("%s is %s: name a file of its own, without a directory, or set %s to false", config.YarnLocalizedKeytabPath, path, config.YarnShipLocalKeytab)
 	case !shipped && !filepath.IsAbs(path):
 		return fmt.Errorf("%s is %s: name the keytab's absolute path on the nodes, as %s is false", config.YarnLocalizedKeytabPath, path, config.YarnShipLocalKeytab)
 	}

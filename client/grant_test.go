@@ -180,6 +180,7 @@ func TestWhatBecomesOfAKeytab(t *testing.T) {
 		{"lies on the nodes", []string{named + "=" + path, ship + "=false", place + "=/etc/alice.keytab"}, false, "/etc/alice.keytab", "", false},
 		{"lies nowhere", []string{named + "=" + path, ship + "=false"}, false, "", place, false},
 		{"is sent into a directory", []string{named + "=" + path, place + "=keys/my.keytab"}, false, "", place, false},
+		{"is sent in place of our binary", []string{named + "=" + path, place + "=bobbin"}, false, "", place, false},
 		{"stays with who acts for another", []string{named + "=" + path}, true, "", "", false},
 		{"is too large", []string{named + "=" + dir}, false, "", named, false},
 		{"there is none", nil, false, "", "", false},
