@@ -14,6 +14,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
 // files is what checkStaging needs of a dfs.FS.
@@ -74,24 +76,34 @@ func (v *visit) tryFile(ctx context.Context, fsys files, where, dir string) []Fi
 	file := dir + "/trial"
 	began := v.Now()
 	err := fsys.WriteFile(ctx, file, content, 0o600)
-	if errors.Is(err, filesystem.ErrEncryptionZone) {
-		return []Finding{failed("write a file in "+where+": "+cause(err), v.remedy(err))}
-	}
 	if err != nil {
-		return []Finding{failed("write a file in "+where+": "+cause(err), "see that DataNodes are up, with room, and that a firewall allows their addresses")}
+		return []Finding{failed("write a file in "+where+": "+cause(err), v.remedyAtDataNodes(err, "see that DataNodes are up, with room, and that a firewall allows their addresses"))}
 	}
 	got, err := fsys.ReadFile(ctx, file, int64(len(content)))
 	if err == nil && !bytes.Equal(got, content) {
 		err = errors.New("it is not what was written")
 	}
 	if err != nil {
-		return []Finding{failed("read a file in "+where+": "+cause(err), "see that a firewall allows the DataNodes' addresses")}
+		return []Finding{failed("read a file in "+where+": "+cause(err), v.remedyAtDataNodes(err, "see that a firewall allows the DataNodes' addresses"))}
 	}
 	findings := []Finding{ok("a file was written in " + where + ", and read")}
 	if info, err := fsys.Stat(ctx, file); err == nil {
 		findings = append(findings, judgeFileClock(info.ModTime, began, v.Now())...)
 	}
 	return findings
+}
+
+// remedyAtDataNodes is what helps against an error of a file's content: that of a login is the DataNodes', where v.remedy
+// takes it for a server's of calls.
+func (v *visit) remedyAtDataNodes(err error, otherwise string) string {
+	switch {
+	case errors.Is(err, sasl.ErrProtection), errors.Is(err, hdfs.ErrOtherProtection):
+		return "set dfs.data.transfer.protection in hdfs-site.xml to what the DataNodes have"
+	case errors.Is(err, filesystem.ErrEncryptionZone):
+		return v.remedy(err)
+	default:
+		return otherwise
+	}
 }
 
 // judgeFileClock compares a time that the NameNode gave with this machine's before and

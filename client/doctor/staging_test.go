@@ -12,13 +12,15 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
 // shelf is a file system of one user, who may write in some directories.
 type shelf struct {
 	entries  map[string]string // content by URI; directories have none
 	writable string            // the directory in which things may be made
-	full     bool              // files cannot be written
+	full     error             // files cannot be written
 	damaged  bool              // files read otherwise than they were written
 	left     error             // nothing can be removed
 	written  func()            // is called when a file was
@@ -43,8 +45,8 @@ func (s *shelf) MkdirMode(_ context.Context, dir string, mode fs.FileMode) error
 }
 
 func (s *shelf) WriteFile(_ context.Context, uri string, content []byte, _ fs.FileMode) error {
-	if s.full {
-		return errors.New("no DataNode has room")
+	if s.full != nil {
+		return s.full
 	}
 	s.entries[uri] = string(content)
 	if s.written != nil {
@@ -86,7 +88,9 @@ func TestThePlaceForStagedFiles(t *testing.T) {
 		"can be made":              {false, shelf{writable: "hdfs://nn:8020/user"}, OK, "does not exist yet", ""},
 		"cannot be made":           {false, shelf{writable: home}, Failed, home + " does not exist, and alice may not make it", "hdfs dfs -mkdir -p /user/alice; hdfs dfs -chown alice /user/alice"},
 		"another's":                {true, shelf{writable: "hdfs://nn:8020/user/bob"}, Failed, "alice may not write in " + home, "yarn.staging-directory"},
-		"full":                     {true, shelf{writable: home, full: true}, Failed, "no DataNode has room", "DataNodes"},
+		"full":                     {true, shelf{writable: home, full: errors.New("no DataNode has room")}, Failed, "no DataNode has room", "DataNodes are up"},
+		"of another protection":    {true, shelf{writable: home, full: fmt.Errorf("log in: %w", sasl.ErrProtection)}, Failed, "no common quality", "set dfs.data.transfer.protection"},
+		"of another mind":          {true, shelf{writable: home, full: fmt.Errorf("EOF: %w", hdfs.ErrOtherProtection)}, Failed, "EOF", "set dfs.data.transfer.protection"},
 		"damages what it is given": {true, shelf{writable: home, damaged: true}, Failed, "not what was written", "DataNodes"},
 		"keeps what it has":        {true, shelf{writable: home, left: errors.New("read only")}, Warning, "cannot be removed: read only", "hdfs dfs -rm -r /user/alice/.bobbin-doctor-"},
 	} {

@@ -45,11 +45,12 @@ func TestASecureCluster(t *testing.T) {
 	t.Run("a ticket that has expired", func(t *testing.T) { expiredTicket(t, alice) })
 	t.Run("a keytab with keys of before", func(t *testing.T) { oldKeytab(t, alice) })
 	for name, tc := range map[string]struct{ option, check, text, remedy string }{
-		"less protection than the server's": {"flink.hadoop.hadoop.rpc.protection=authentication", "resourcemanager", "no common quality of protection", "hadoop.rpc.protection"},
-		"a server of another name":          {"flink.yarn.resourcemanager.principal=yarn/_HOST@" + cluster.Realm, "resourcemanager", "rm/localhost@" + cluster.Realm, "principal"},
-		"a client without Kerberos":         {"flink.hadoop.hadoop.security.authentication=simple", "resourcemanager", "AccessControlException", "set hadoop.security.authentication to kerberos"},
-		"a home of another's":               {"yarn.staging-directory=/user/bob", "staging", "alice may not write in", "yarn.staging-directory"},
-		"a queue that is closed to her":     {"yarn.application.queue=closed", "queue", "user alice may not submit to root.closed", "choose one of root.default"},
+		"less protection than the server's":   {"flink.hadoop.hadoop.rpc.protection=authentication", "resourcemanager", "no common quality of protection", "hadoop.rpc.protection"},
+		"less protection than the DataNodes'": {"flink.hadoop.dfs.data.transfer.protection=authentication", "staging", "no common quality of protection", "set dfs.data.transfer.protection"},
+		"a server of another name":            {"flink.yarn.resourcemanager.principal=yarn/_HOST@" + cluster.Realm, "resourcemanager", "rm/localhost@" + cluster.Realm, "principal"},
+		"a client without Kerberos":           {"flink.hadoop.hadoop.security.authentication=simple", "resourcemanager", "AccessControlException", "set hadoop.security.authentication to kerberos"},
+		"a home of another's":                 {"yarn.staging-directory=/user/bob", "staging", "alice may not write in", "yarn.staging-directory"},
+		"a queue that is closed to her":       {"yarn.application.queue=closed", "queue", "user alice may not submit to root.closed", "choose one of root.default"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			examine(t, alice, append(byKeytab, "-D", tc.option)...).wants(t, tc.check, doctor.Failed, tc.text, tc.remedy)

@@ -73,6 +73,11 @@ func DataTransferFrom(conf *hadoopconf.Conf) (DataTransfer, error) {
 	return t, nil
 }
 
+// ErrOtherProtection is in the error where a DataNode has hung up on the first that it was sent, as one does that wants
+// a login where it is sent none, or none where it is sent one. Where both log in, and have no protection in
+// common, it is sasl.ErrProtection.
+var ErrOtherProtection = errors.New("compare its dfs.data.transfer.protection with that here")
+
 // ErrBlockToken is in the error for a connection to a DataNode that has refused the
 // token of its block, as when that has expired. A file that is opened anew gets new
 // tokens.

@@ -95,7 +95,7 @@ func (c *blockConn) readsBlocks() bool {
 // login, it takes the operation for one.
 func (c *blockConn) explain(err error) error {
 	if c.noLogin && !c.heard && hungUp(err) {
-		return fmt.Errorf("%w: it may want a login: compare its dfs.data.transfer.protection with that here", err)
+		return fmt.Errorf("%w: it may want a login: %w", err, ErrOtherProtection)
 	}
 	return err
 }

@@ -62,7 +62,7 @@ func (l transferLogin) run(conn net.Conn) (net.Conn, error) {
 	}
 	challenge, err := exchange(conn, magic, hello)
 	if hungUp(err) { // it takes the magic for a version
-		return nil, fmt.Errorf("%w: it may want no login: compare its dfs.data.transfer.protection with that here", err)
+		return nil, fmt.Errorf("%w: it may want no login: %w", err, ErrOtherProtection)
 	}
 	if err != nil {
 		return nil, err
