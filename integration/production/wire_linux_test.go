@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,13 +21,19 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/capture"
 )
 
-// mark begins every word of the text of TestNothingCanBeReadOnTheWire, and nothing else.
+// mark begins every word of the text of TestNothingCanBeReadOnTheWireOrInLogs, and nothing else.
 const mark = "zinnober"
 
-// TestNothingCanBeReadOnTheWire listens to everything that passes between all
-// processes of a job and of its cluster, from its upload to the aggregated logs.
-// It would catch one connection that is not encrypted, whoever opens it.
-func TestNothingCanBeReadOnTheWire(t *testing.T) {
+// TestNothingCanBeReadOnTheWireOrInLogs listens to everything that passes between all
+// processes of a job and of its cluster, from its upload to the aggregated logs, and reads these logs.
+// It would catch one connection that is not encrypted, whoever opens it, and a line of a log that tells a secret.
+//
+// It cannot look for keys that no file holds: those that are made for one connection, by Kerberos or TLS; the keys of the
+// application's authority, of the ApplicationMaster and of task hosts; the passwords of tokens that come later
+// than a container's start, by heartbeat (NodeManagers', new ones for the ResourceManager and for HDFS), with each block, or
+// for one container; and the keys by which servers make passwords. That connections under which these travel are
+// encrypted is shown by the others that travel there.
+func TestNothingCanBeReadOnTheWireOrInLogs(t *testing.T) {
 	alice := suite.User(t, bobbintest.Alice)
 	dataNode := dataNodeAddress(t, alice)
 	recording, err := capture.Start(t.TempDir())
@@ -37,7 +44,7 @@ func TestNothingCanBeReadOnTheWire(t *testing.T) {
 	sayInTheClear(t, control)
 
 	text, size := marked(t)
-	d := suite.DawdleOver(t, alice, text, append(keytabOptions(alice), "-p", "2", "-s", "1")...)
+	d := suite.DawdleOver(t, alice, text, slices.Concat(keytabOptions(alice), option("logging.level", "debug"), []string{"-p", "2", "-s", "1"})...)
 	patterns := []capture.Pattern{{Name: "control", Text: []byte(control)}, {Name: "a word of the input", Text: []byte(mark)}}
 	patterns = append(patterns, secrets(t, d)...)
 	d.CheckSucceeds(t)
@@ -57,6 +64,28 @@ func TestNothingCanBeReadOnTheWire(t *testing.T) {
 	}
 	for name, where := range found.Places {
 		t.Errorf("%s can be read on the wire, %s", name, where)
+	}
+	checkLogs(t, d, patterns)
+}
+
+// checkLogs looks for secrets in what a job's processes have logged, and in what its client has said.
+func checkLogs(t *testing.T, d *bobbintest.Dawdler, patterns []capture.Pattern) {
+	t.Helper()
+	got := d.User.Run(t, "logs", d.Application)
+	if got.Code != 0 {
+		t.Fatal(got)
+	}
+	for _, file := range []string{"jobmanager.log", "taskmanager.log", "level=debug"} {
+		if !strings.Contains(got.Stdout, file) { // or it proves little that nothing is found
+			t.Errorf("the logs have no %s: %.2000s", file, got)
+		}
+	}
+	for where, text := range map[string]string{"the logs": got.Stdout, "what the client says": d.Run.Seen().String()} {
+		for _, p := range patterns {
+			if strings.Contains(text, string(p.Text)) {
+				t.Errorf("%s can be read in %s", p.Name, where)
+			}
+		}
 	}
 }
 
