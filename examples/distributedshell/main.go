@@ -22,6 +22,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -33,6 +34,9 @@ type Job struct {
 	Retries int              // of each copy
 	Size    records.Resource // of each copy's container
 	Hadoop  []byte           // the cluster's configuration, see hadoopconf.Conf.Marshal
+
+	// tokens are for HDFS, where NodeManagers put the logs of copies. YARN hands them to the master's container.
+	tokens []byte
 }
 
 // jobVariable names the file with the Job in the environment of the ApplicationMaster: the
@@ -65,7 +69,12 @@ func runMaster(file string) error {
 	if err != nil {
 		return err
 	}
-	return lead(context.Background(), job, conf, os.Getenv) // it is YARN that ends it, with a signal
+	given, err := creds.ReadFile(os.Getenv("HADOOP_TOKEN_FILE_LOCATION"))
+	if err != nil {
+		return err
+	}
+	job.tokens = given.Only(creds.KindHDFSDelegation).Marshal() // what else there is, is the master's own
+	return lead(context.Background(), job, conf, os.Getenv)     // it is YARN that ends it, with a signal
 }
 
 func runClient(args []string) error {

@@ -70,6 +70,7 @@ func (m *master) heard(ctx context.Context, response amrm.Response) error {
 		launches = append(launches, nmclient.Launch{Container: c, Context: records.ContainerLaunchContext{
 			Environment: map[string]string{"SHELL_COPY": fmt.Sprint(m.running[c.ID])},
 			Commands:    []string{records.Verbatim("("+m.job.Command+"\n)") + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"},
+			Tokens:      m.job.tokens,
 		}})
 	}
 	failed, _ := errors.AsType[nmclient.Failures](m.nm.StartAll(ctx, launches...))
