@@ -50,14 +50,15 @@ func (s *Suite) DawdleOver(t testing.TB, u *User, text string, flags ...string) 
 }
 
 // Trickle starts the program dawdle so that it reads and writes HDFS all the time
-// for that long, at parallelism 2: it opens another file every few seconds, and copies its
-// lines into an output that is many times larger.
+// for that long, at parallelism 2: it copies one file after the other, line by line, into
+// an output that is many times larger. From one file to the next, connections to the NameNode
+// become idle and are closed, so that what logs a task in has to be good all the time.
 func (s *Suite) Trickle(t testing.TB, u *User, life time.Duration, flags ...string) *Dawdler {
 	t.Helper()
 	const (
 		perSecond = 2 * 50 // lines, of two tasks
-		perFile   = 500
-		repeat    = 40 // to 440 bytes a line
+		perFile   = 1500   // 30 s: Hadoop's clients close what is idle for 10 s, and leases are renewed every 20 s
+		repeat    = 40     // to 440 bytes a line
 	)
 	text := t.TempDir()
 	var want []string
