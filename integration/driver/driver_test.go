@@ -47,7 +47,7 @@ func (a *application) finished(t testing.TB, c *cluster.Cluster) (app cluster.RM
 // One worker, then ten more, on both nodes; one dies and is found out; all are
 // released; the application ends with its status.
 func TestWorkersComeAndGo(t *testing.T) {
-	c := hadoop.Cluster(t)
+	c := suite.Cluster(t)
 	a := submit(t, c)
 	began := time.Now()
 	a.order(t, resourcemanager.Orders{Total: 1})
@@ -117,7 +117,7 @@ func (a *application) killOne(t *testing.T) {
 // Fewer workers are wanted while the first ones are on their way: what comes too
 // much is given back, and YARN is left with what was wanted.
 func TestSurplusIsGivenBack(t *testing.T) {
-	c := hadoop.Cluster(t)
+	c := suite.Cluster(t)
 	a := submit(t, c)
 	a.order(t, resourcemanager.Orders{Total: 6})
 	eventually(t, "the first workers start", func() bool {
@@ -146,7 +146,7 @@ func TestSurplusIsGivenBack(t *testing.T) {
 // node, which does not know it yet and starts it later: nobody but the driver can
 // stop it.
 func TestAWorkerThatIsReleasedWhileItStartsIsStopped(t *testing.T) {
-	c := hadoop.Cluster(t)
+	c := suite.Cluster(t)
 	a := submit(t, c)
 	a.workers.gate = make(chan struct{})
 	a.order(t, resourcemanager.Orders{Total: 1})
@@ -191,7 +191,7 @@ func TestAWorkerThatIsReleasedWhileItStartsIsStopped(t *testing.T) {
 
 // What no node could ever hold is refused before YARN is asked, with the limits.
 func TestWorkersBeyondTheMaximumAreRefused(t *testing.T) {
-	a := submit(t, hadoop.Cluster(t))
+	a := submit(t, suite.Cluster(t))
 	spec := small
 	spec.MemoryMB = 1 << 20
 	a.driver.Order(t.Context(), resourcemanager.Orders{Spec: spec, Total: 1})
@@ -215,7 +215,7 @@ func TestWorkersBeyondTheMaximumAreRefused(t *testing.T) {
 // A killed application's driver ends by itself, and its workers are YARN's to
 // end.
 func TestDriverOfAKilledApplicationEnds(t *testing.T) {
-	a := submit(t, hadoop.Cluster(t))
+	a := submit(t, suite.Cluster(t))
 	a.order(t, resourcemanager.Orders{Total: 2})
 	a.workers.await(t, 2)
 	if err := a.client.Kill(t.Context(), a.id, "the test wants it"); err != nil {

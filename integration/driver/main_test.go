@@ -11,7 +11,6 @@ import (
 	"maps"
 	"net"
 	"os"
-	"os/user"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,19 +21,19 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarndriver"
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/nmclient"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-var hadoop = cluster.NewShared(cluster.Config{})
+var suite = bobbintest.NewSuite(cluster.Config{})
 
-func TestMain(m *testing.M) { os.Exit(hadoop.Run(m)) }
+func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
 
 var small = resourcemanager.WorkerResourceSpec{MemoryMB: 128, VCores: 1, Slots: 1}
 
@@ -53,33 +52,37 @@ type application struct {
 	stop    func() error  // ends the driver and gives Run's error
 }
 
-// submit starts an application on the cluster, and its driver.
+// submit starts an application of alice's on the cluster, and its driver.
 func submit(t testing.TB, c *cluster.Cluster) *application {
 	t.Helper()
-	conf, err := hadoopconf.Load(c.ConfDir(), hadoopconf.Environment{LookupEnv: os.LookupEnv})
+	alice := suite.UserOf(t, c, bobbintest.Alice)
+	conf := alice.Conf(t)
+	options, err := yarnclient.FromConf(conf, alice.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	me, err := user.Current()
-	if err != nil {
-		t.Fatal(err)
-	}
-	options, err := yarnclient.FromConf(conf, me.Username)
-	if err != nil {
-		t.Fatal(err)
+	if c.Secure() {
+		options.RPC.Login = alice.Login(t)
+		// YARN gives the token of an unmanaged application to whom it knows by the owner's short name, and who logs in
+		// has a realm; for whom somebody acts has none.
+		options.RPC.User = yarnrpc.UserInformation{Effective: alice.Name, Real: alice.Name}
 	}
 	a := &application{client: yarnclient.New(options), workers: listen(t), reports: new(reports)}
 	t.Cleanup(func() { closing(t, a.client) })
 	report := a.launch(t)
-	rms, err := conf.ResourceManagers()
-	if err != nil {
-		t.Fatal(err)
-	}
 	nodes, err := a.client.ClusterNodes(t.Context(), records.NodeRunning)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.run(t, rms[0].Scheduler, report, nodes)
+	toRM, err := amrm.FromConf(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	toNM, err := nmclient.FromConf(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.run(t, toRM, toNM, report, nodes)
 	return a
 }
 
@@ -120,13 +123,14 @@ func (a *application) launch(t testing.TB) records.ApplicationReport {
 }
 
 // run runs the driver until stop, or the end of the test.
-func (a *application) run(t testing.TB, scheduler string, report records.ApplicationReport, nodes []records.NodeReport) {
+func (a *application) run(t testing.TB, toRM amrm.Options, toNM nmclient.Options, report records.ApplicationReport, nodes []records.NodeReport) {
 	t.Helper()
 	logger := logrus.New()
 	logger.SetOutput(t.Output())
 	logger.SetFormatter(&logrus.TextFormatter{TimestampFormat: "05.000", FullTimestamp: true})
-	rm := amrm.New(amrm.Options{Addresses: []string{scheduler}, Attempt: report.Attempt, Token: report.AMRMToken, RPC: yarnrpc.Options{Logger: logger}})
-	nm := nmclient.New(nmclient.Options{RPC: yarnrpc.Options{Logger: logger}})
+	toRM.Policy = yarnrpc.Policy{} // the driver repeats its heartbeat itself
+	toRM.Attempt, toRM.Token, toRM.RPC.Logger, toNM.RPC.Logger = report.Attempt, report.AMRMToken, logger, logger
+	rm, nm := amrm.New(toRM), nmclient.New(toNM)
 	driver, err := yarndriver.New(yarndriver.Config{
 		ResourceManager: rm, NodeManagers: nm, Nodes: nodes,
 		Registration:    amrm.RegisterRequest{Host: "localhost", RPCPort: -1, TrackingURL: "http://localhost:1"},
