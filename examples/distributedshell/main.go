@@ -74,7 +74,8 @@ func runMaster(file string) error {
 		return err
 	}
 	job.tokens = given.Only(creds.KindHDFSDelegation).Marshal() // what else there is, is the master's own
-	return lead(context.Background(), job, conf, os.Getenv)     // it is YARN that ends it, with a signal
+
+	return lead(context.Background(), job, conf, os.Getenv) // it is YARN that ends it, with a signal
 }
 
 func runClient(args []string) error {
