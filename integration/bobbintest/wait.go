@@ -8,7 +8,7 @@ import (
 
 // Patience is how long anything may take that a test waits for: many times what
 // it takes on a busy machine.
-const Patience = 3 * time.Minute
+const Patience = 6 * time.Minute
 
 // soon is how long processes may take to end once their application has: many
 // times the second that they take, and far below the timeouts that end them when
