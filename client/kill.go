@@ -28,5 +28,5 @@ func (c *Cluster) Sweep(ctx context.Context, id records.ApplicationID, cfg confi
 	if err != nil {
 		return err
 	}
-	return c.Files.RemoveAll(ctx, home+"/"+staging.DirName+"/"+id.String())
+	return c.Files.RemoveAll(ctx, staging.Dir(home, id.String()))
 }

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
 	"github.com/bobbin-yarn/bobbin/client/staging"
@@ -52,8 +51,7 @@ func (c *Cluster) Reach(ctx context.Context, id records.ApplicationID, options c
 	if err != nil {
 		return nil, err
 	}
-	dir := strings.TrimSuffix(home, "/") + "/" + staging.DirName + "/" + id.String()
-	access, err := readAccess(ctx, c.Files, dir)
+	access, err := readAccess(ctx, c.Files, staging.Dir(home, id.String()))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("reach %s: %w: %w: was it staged in another directory (%s)?", id, ErrNoAccess, err, config.YarnStagingDirectory)
 	}

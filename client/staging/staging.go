@@ -48,10 +48,15 @@ type Area struct {
 	replication int
 }
 
+// Dir is the URI of an application's own directory, in the area at a directory's URI.
+func Dir(home, application string) string { return root(home) + "/" + application }
+
+func root(home string) string { return strings.TrimSuffix(home, "/") + "/" + DirName }
+
 // New gives the area at a directory's URI (without DirName). Files get that many
 // copies; 0 means the file system's default (yarn.file-replication).
 func New(fsys FileSystem, home string, replication int) *Area {
-	return &Area{fs: fsys, root: strings.TrimSuffix(home, "/") + "/" + DirName, replication: replication}
+	return &Area{fs: fsys, root: root(home), replication: replication}
 }
 
 // File is a local file to stage by content.
