@@ -5,25 +5,24 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 )
 
 // newTokens is what helps against tokens that serve no longer.
-const newTokens = "have the launcher that wrote the file get new tokens, or unset " + hadoopenv.TokenFileVariable
+const newTokens = "have the launcher that wrote the file get new tokens, or unset " + creds.FileVariable
 
 // tokenFile looks at the tokens that another launcher has handed on, if one has. A token that
 // was canceled, or that nobody has renewed, only its server knows for dead: the checks of
 // servers log in with it.
 func (v *visit) tokenFile() []Finding {
-	path := v.Getenv(hadoopenv.TokenFileVariable)
+	path := v.Getenv(creds.FileVariable)
 	if path == "" {
 		return nil
 	}
 	held, err := creds.ReadFile(path)
 	if err != nil {
-		return []Finding{failed(fmt.Sprintf("%s: %s", hadoopenv.TokenFileVariable, oneLine(err)), newTokens)}
+		return []Finding{failed(fmt.Sprintf("%s: %s", creds.FileVariable, oneLine(err)), newTokens)}
 	}
 	if len(held.Tokens) == 0 {
 		return []Finding{warning(path+" holds no tokens", newTokens)}

@@ -48,7 +48,7 @@ func (m *machine) tokens(held ...*creds.Token) {
 	if err := all.WriteFile(path, creds.Writable); err != nil {
 		m.t.Fatal(err)
 	}
-	m.env[hadoopenv.TokenFileVariable] = path
+	m.env[creds.FileVariable] = path
 }
 
 // The file of another launcher's tokens says more than that a login with them fails. It would catch a
@@ -62,13 +62,13 @@ func TestTokensThatWereHandedOn(t *testing.T) {
 		text, remedy string
 	}{
 		"a file that is not there": {
-			func(m *machine) { m.env[hadoopenv.TokenFileVariable] = "/nowhere/tokens" },
+			func(m *machine) { m.env[creds.FileVariable] = "/nowhere/tokens" },
 			"credentials", Failed, "/nowhere/tokens: no such file", "unset HADOOP_TOKEN_FILE_LOCATION",
 		},
 		"a file that is not there, on an open cluster": {
 			func(m *machine) {
 				m.properties["hadoop.security.authentication"] = "simple"
-				m.env[hadoopenv.TokenFileVariable] = "/nowhere/tokens"
+				m.env[creds.FileVariable] = "/nowhere/tokens"
 			},
 			"credentials", Failed, "/nowhere/tokens: no such file", "unset HADOOP_TOKEN_FILE_LOCATION",
 		},

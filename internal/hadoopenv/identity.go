@@ -14,8 +14,6 @@ import (
 )
 
 const (
-	// TokenFileVariable names a credentials file, as YARN and other launchers write.
-	TokenFileVariable = "HADOOP_TOKEN_FILE_LOCATION"
 	// proxyUserVariable names who to act for (UserGroupInformation).
 	proxyUserVariable = "HADOOP_PROXY_USER"
 	krb5Variable      = "KRB5_CONFIG"
@@ -49,10 +47,10 @@ type Identity struct {
 // would the user be who acts, nor should the user's applications get them.
 func (e Environment) Identify(getenv func(string) string, options config.Config) (Identity, error) {
 	who := Identity{User: e.User, Credentials: creds.New()}
-	if file := getenv(TokenFileVariable); file != "" {
+	if file := getenv(creds.FileVariable); file != "" {
 		var err error
 		if who.Credentials, err = creds.ReadFile(file); err != nil {
-			return who, fmt.Errorf("read tokens of %s: %w", TokenFileVariable, err)
+			return who, fmt.Errorf("read tokens of %s: %w", creds.FileVariable, err)
 		}
 	}
 	bearer := "" // whose tokens these are; "" where nothing tells
@@ -156,7 +154,7 @@ func owner(credentials *creds.Credentials) (string, error) {
 		}
 		about, err := identifier.DecodeDelegation(token)
 		if err != nil {
-			return "", fmt.Errorf("read tokens of %s: %w", TokenFileVariable, err)
+			return "", fmt.Errorf("read tokens of %s: %w", creds.FileVariable, err)
 		}
 		return about.Owner, nil
 	}

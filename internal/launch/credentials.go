@@ -8,7 +8,7 @@ import (
 )
 
 // TokenFileVariable names the file that holds a container's Credentials.
-const TokenFileVariable = "HADOOP_TOKEN_FILE_LOCATION"
+const TokenFileVariable = creds.FileVariable
 
 // Held is what a TaskExecutor finds in its container's Credentials.
 type Held struct {

@@ -18,7 +18,7 @@ var ErrNotMaster = errors.New("this process is not an ApplicationMaster that YAR
 // (ApplicationConstants.Environment). The error is ErrNotMaster where they are not
 // there, as in other containers.
 func FromContainer(conf *hadoopconf.Conf, getenv func(string) string) (Options, error) {
-	const idVariable, tokensVariable = "CONTAINER_ID", "HADOOP_TOKEN_FILE_LOCATION"
+	const idVariable, tokensVariable = "CONTAINER_ID", creds.FileVariable
 	o, err := FromConf(conf)
 	if err != nil {
 		return Options{}, err

@@ -13,6 +13,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/writable"
 )
 
+// FileVariable is the environment variable by which YARN, and other launchers, name a
+// process' credentials file (UserGroupInformation.HADOOP_TOKEN_FILE_LOCATION).
+const FileVariable = "HADOOP_TOKEN_FILE_LOCATION"
+
 // Format is how credentials are written (Credentials.SerializedFormat). Every reader
 // takes both.
 type Format byte
