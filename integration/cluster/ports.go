@@ -29,17 +29,35 @@ type ports struct {
 // claimPorts takes a block that nobody has, until release.
 func claimPorts() (*ports, error) {
 	for _, block := range rand.Perm((lastPort - firstPort) / blockPorts) {
-		first := firstPort + block*blockPorts
-		claim, err := listen(net.JoinHostPort(master, strconv.Itoa(first)))
+		p, err := claimBlock(firstPort + block*blockPorts)
 		if errors.Is(err, syscall.EADDRINUSE) {
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("find free ports: %w", err)
 		}
-		return &ports{claim: claim, next: first + 1, left: blockPorts - 1}, nil
+		return p, nil
 	}
-	return nil, fmt.Errorf("find free ports: all of %d to %d are taken", firstPort, lastPort)
+	return nil, fmt.Errorf("find free ports: in each %d of %d to %d is one that is taken", blockPorts, firstPort, lastPort)
+}
+
+// claimBlock fails with EADDRINUSE when one of the ports is taken on any address: a cluster that outlives the process which
+// started it has no claim any more, and gives up one of its ports at a time.
+func claimBlock(first int) (*ports, error) {
+	claim, err := listen(net.JoinHostPort(master, strconv.Itoa(first)))
+	if err != nil {
+		return nil, err
+	}
+	for port := first + 1; port < first+blockPorts; port++ {
+		l, err := listen(net.JoinHostPort("0.0.0.0", strconv.Itoa(port)))
+		if err == nil {
+			err = l.Close()
+		}
+		if err != nil {
+			return nil, errors.Join(err, claim.Close())
+		}
+	}
+	return &ports{claim: claim, next: first + 1, left: blockPorts - 1}, nil
 }
 
 // release gives the block back.

@@ -3,12 +3,15 @@ package cluster
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -190,5 +193,35 @@ func TestPortsAreHandedOutOnce(t *testing.T) {
 			}
 			seen[address] = true
 		}
+	}
+}
+
+// TestPortsKeepAwayFromARunningCluster would catch a block that is given out while one of its ports is in use, on whatever
+// address: a daemon that is restarted there would find its own taken.
+func TestPortsKeepAwayFromARunningCluster(t *testing.T) {
+	p, err := claimPorts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := p.next - 1
+	daemon, err := net.Listen("tcp4", p.on("127.0.0.3"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.release(); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := claimBlock(first); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("beside a daemon: got %+v, %v", p, err)
+	}
+	if err := daemon.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p, err = claimBlock(first)
+	if err != nil {
+		t.Fatalf("after its end: %v", err)
+	}
+	if err := p.release(); err != nil {
+		t.Fatal(err)
 	}
 }

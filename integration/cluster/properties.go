@@ -122,6 +122,8 @@ func resourceManagerDaemon(s *spec) daemon {
 		"yarn.resourcemanager.fs.state-store.uri":                          fileURI(s.Dir, d.Name, "state"),
 		"yarn.resourcemanager.work-preserving-recovery.enabled":            "true",
 		"yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms": "1000",
+		// Below /tmp by default, where ResourceManagers of other clusters write at the same time. Two of one cluster share it.
+		"yarn.node-attribute.fs-store.root-dir": fileURI(s.Dir, "node-attribute"),
 	}
 	return d
 }
