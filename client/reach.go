@@ -10,8 +10,8 @@ import (
 	"strconv"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
-	"github.com/bobbin-yarn/bobbin/client/staging"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )

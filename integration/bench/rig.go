@@ -16,11 +16,11 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/client"
-	"github.com/bobbin-yarn/bobbin/client/staging"
 	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
 // user is who runs everything: an ordinary user of the cluster, whose cache is

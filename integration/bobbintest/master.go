@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/client/staging"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
 // Master is the ApplicationMaster of a running application, as its owner reaches

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bobbin-yarn/bobbin/client/staging"
 	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )

@@ -16,9 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/bobbin-yarn/bobbin/client/driver"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/driver"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 

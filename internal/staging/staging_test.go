@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bobbin-yarn/bobbin/client/staging"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
 // area gives a staging area on the local disk, through the file access that
