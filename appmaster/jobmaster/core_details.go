@@ -24,6 +24,9 @@ func (c *Core) details() msg.JobDetails {
 		Exceptions: slices.Clone(c.history),
 		Counters:   make(map[string]int64),
 		Steps:      slices.Clone(c.steps),
+
+		Parallelism: c.config.Parallelism,
+		Config:      c.config.Graph.Config,
 	}
 	if c.status.GloballyTerminal() {
 		d.End = c.entered[c.status]

@@ -4,9 +4,15 @@ import "time"
 
 // The options. Each has a row in the table below.
 const (
-	ExecutionTarget    StringKey   = "execution.target"
-	ExecutionAttached  BoolKey     = "execution.attached"
-	ClientTimeout      DurationKey = "client.timeout"
+	ExecutionTarget   StringKey   = "execution.target"
+	ExecutionAttached BoolKey     = "execution.attached"
+	ClientTimeout     DurationKey = "client.timeout"
+
+	ClientHeartbeatInterval DurationKey = "client.heartbeat.interval"
+	ClientHeartbeatTimeout  DurationKey = "client.heartbeat.timeout"
+	ShutdownOnAttachedExit  BoolKey     = "execution.shutdown-on-attached-exit"
+	ShutdownOnFinish        BoolKey     = "execution.shutdown-on-application-finish"
+
 	ParallelismDefault IntKey      = "parallelism.default"
 	BufferTimeout      DurationKey = "execution.buffer-timeout"
 
@@ -35,8 +41,13 @@ const (
 
 	JobManagerProcessSize   MemoryKey   = "jobmanager.memory.process.size"
 	RESTBindPort            PortsKey    = "rest.bind-port"
+	RESTMaxContentLength    MemoryKey   = "rest.server.max-content-length"
+	RESTMaxProgramSize      MemoryKey   = "rest.programs.max-size"
 	RESTKeytab              StringKey   = "rest.spnego.keytab"
 	RESTPrincipal           StringKey   = "rest.spnego.principal"
+	JobStoreExpirationTime  DurationKey = "jobstore.expiration-time"
+	JobStoreMaxCapacity     IntKey      = "jobstore.max-capacity"
+	JobStoreCacheSize       MemoryKey   = "jobstore.cache-size"
 	ServicesShutdownTimeout DurationKey = "cluster.services.shutdown-timeout"
 	LoggingLevel            StringKey   = "logging.level"
 	SSLInternalEnabled      BoolKey     = "security.ssl.internal.enabled"
@@ -105,6 +116,10 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: ExecutionTarget, Default: "local", Choices: []string{"local", "yarn-per-job"}, Origin: flink + ": none", Doc: "Where `bobbin run` runs a program; the flag `-t`."},
 	{Key: ExecutionAttached, Default: "true", Origin: flink + ": set by its CLI", Doc: "Whether `bobbin run` follows the job to its end; `-d` sets it to false."},
 	{Key: ClientTimeout, Default: "30 s", Origin: flink + ": 60 s", Doc: "How long client and planner try a server of the cluster that does not answer: ResourceManager (unless `yarn.resourcemanager.connect.max-wait.ms` is configured), NameNode, ApplicationMaster."},
+	{Key: ClientHeartbeatInterval, Default: "30 s", Origin: flink, Doc: "Time between signs of life of a client whose job ends with it."},
+	{Key: ClientHeartbeatTimeout, Default: "180 s", Origin: flink, Doc: "Such a job is cancelled when its client is not heard of for so long."},
+	{Key: ShutdownOnAttachedExit, Default: "false", Origin: flink, Doc: "Whether a job that is followed ends with its client, however that ends; the flag `-sae`."},
+	{Key: ShutdownOnFinish, Default: "true", Origin: flink, Doc: "Whether the cluster of `run-application` ends with its program and the jobs of that. If not, it stays until it is shut down."},
 	{Key: ParallelismDefault, Default: "1", Least: 1, Origin: flink, Doc: "Parallelism of operators that set none; the flag `-p`."},
 	{Key: BufferTimeout, Default: "100 ms", Origin: flink, Doc: "After this time a buffer is sent though it is not full."},
 
@@ -120,7 +135,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: YarnFileReplication, Default: "-1", Least: -1, Origin: flink, Doc: "Replication of staged files; -1 leaves it to HDFS."},
 	{Key: YarnMasterPort, Default: "0", Origin: flink, Doc: "Ports on which the ApplicationMaster takes TaskExecutors' connections; 0 is any."},
 	{Key: YarnViewACLs, Origin: flink, Doc: "Who else may look at the application, its logs and its page: `users groups`, each separated by commas, or `*` for everybody. YARN asks if `yarn.acl.enable` is set."},
-	{Key: YarnModifyACLs, Origin: flink, Doc: "Who else may end it and cancel its jobs, in the same form."},
+	{Key: YarnModifyACLs, Origin: flink, Doc: "Who else may end it and cancel its jobs, in the same form. Users that a session's option names, not `*`, may run programs there, too: as its owner, with all that he may."},
 	{Key: YarnHeartbeatInterval, Default: "5 s", Unit: time.Second, Origin: flink, Doc: "Time between heartbeats of the ApplicationMaster to YARN while nothing is asked for."},
 	{Key: YarnContainerRequestInterval, Default: "100 ms", Origin: flink + ": 500 ms", Doc: "Time between heartbeats while containers are asked for."},
 	{Key: ContainerMasterEnv, Origin: flink, Doc: "Environment variables of the ApplicationMaster."},
@@ -130,8 +145,13 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 
 	{Key: JobManagerProcessSize, Default: "512m", Origin: flink + ": 1600m", Doc: "Memory of the ApplicationMaster's container; the flag `-jm`."},
 	{Key: RESTBindPort, Default: "0", Origin: flink + ": 8081", Doc: "Ports of the REST endpoint; 0 is any."},
+	{Key: RESTMaxContentLength, Default: "100m", Origin: flink, Doc: "Largest body that the REST endpoint takes, but for programs: a submitted job above all."},
+	{Key: RESTMaxProgramSize, Default: "1g", Origin: ours, Doc: "Largest program that may be uploaded to a session."},
 	{Key: RESTKeytab, Origin: ours, Doc: "Path on the nodes of a keytab by which the REST endpoint lets users with tickets in (SPNEGO), readable for containers; none: by other means only."},
 	{Key: RESTPrincipal, Default: "HTTP/_HOST", Origin: ours, Doc: "Whose key to take of it; `_HOST` is the name of the node."},
+	{Key: JobStoreExpirationTime, Default: "1 h", Unit: time.Second, Origin: flink, Doc: "How long a session knows a job that has ended, and keeps what it has collected."},
+	{Key: JobStoreMaxCapacity, Default: "10000", Least: 1, Origin: flink + ": unlimited", Doc: "Most ended jobs that a session knows; the oldest go first."},
+	{Key: JobStoreCacheSize, Default: "50m", Origin: flink, Doc: "Most memory for ended jobs and what they have collected; the oldest go first."},
 	{Key: ServicesShutdownTimeout, Default: "30 s", Origin: flink, Doc: "How long the parts of an ending cluster may take."},
 	{Key: LoggingLevel, Default: "info", Choices: []string{"debug", "info", "warn", "error"}, Origin: ours, Doc: "Which events go to the logs."},
 	{Key: SSLInternalEnabled, Default: "true", Origin: flink + ": false", Doc: "Whether records between task hosts are encrypted, and hosts know each other by certificates; between roles that is always so."},
