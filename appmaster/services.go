@@ -19,7 +19,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
 	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
-	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
@@ -36,7 +35,7 @@ type services struct {
 	env       environment
 	logger    logrus.FieldLogger
 	files     *dfs.FS
-	job       stagedJob
+	staged    staged
 	tokens    *tokenmanager.Manager
 	clients   *yarndriver.Clients
 	component *Component
@@ -58,7 +57,7 @@ func startServices(ctx context.Context, start time.Time, env environment, logger
 	if s.files, err = dfs.Carried(env.handed(logger)); err != nil {
 		return nil, err
 	}
-	if s.job, err = readJob(ctx, s.files, env.launch.StagingDir); err != nil {
+	if s.staged, err = readStaged(ctx, s.files, env.launch); err != nil {
 		return nil, err
 	}
 	if s.rolesAt, err = listen(ctx, env.host, env.config.Ports(config.YarnMasterPort)); err != nil {
@@ -149,7 +148,7 @@ func (s *services) connect(authority *pki.Authority, users *clienttoam.Verifier)
 		ResourceManager: s.clients.ResourceManager,
 		NodeManagers:    s.clients.NodeManagers,
 		Registration:    yarndriver.RegistrationAt(env.host, s.restAt.Addr().(*net.TCPAddr).Port),
-		Nodes:           s.job.nodeReports(),
+		Nodes:           s.staged.nodeReports(),
 		Launch:          launcher.launch,
 		Heartbeat:       env.config.Duration(config.YarnHeartbeatInterval),
 		RequestInterval: env.config.Duration(config.YarnContainerRequestInterval),
@@ -163,13 +162,9 @@ func (s *services) connect(authority *pki.Authority, users *clienttoam.Verifier)
 // wire makes the roles and what leads to them.
 func (s *services) wire(driver attemptDriver, authority *pki.Authority) error {
 	env := s.env
-	mode := dispatcher.Detached
-	if env.launch.Attached {
-		mode = dispatcher.Attached
-	}
 	var err error
 	s.component, err = NewComponent(ComponentConfig{
-		Config: env.config, Worker: workerSpec(env.config), Mode: mode,
+		Config: env.config, Worker: workerSpec(env.config), Mode: env.strategy.ends,
 	}, departing{driver, s.removeStaged}, s.logger)
 	if err != nil {
 		return err
@@ -208,7 +203,7 @@ func (s *services) run(ctx context.Context) (dispatcher.Outcome, error) {
 	group.Go(func() error {
 		defer s.roles.Close()
 		var err error
-		if outcome, err = s.oneJob(running); err == nil {
+		if outcome, err = s.env.strategy.run(s, running); err == nil {
 			stopServing()
 			<-served
 			// However long YARN is away: its record is all that is left of the job.
@@ -237,18 +232,6 @@ func (s *services) run(ctx context.Context) (dispatcher.Outcome, error) {
 
 // errEnded ends the services of an application that has ended in order.
 var errEnded = errors.New("application has ended")
-
-// oneJob runs the staged job and waits until the cluster has to end.
-func (s *services) oneJob(ctx context.Context) (dispatcher.Outcome, error) {
-	err := s.component.Dispatcher.Submit(ctx, dispatcher.Submission{Job: s.job.ID, Graph: &s.job.graph, Program: s.env.launch.ProgramRef})
-	if errors.Is(err, jobgraph.ErrInvalid) {
-		return dispatcher.Outcome{Status: msg.ApplicationFailed, Diagnostics: err.Error()}, nil
-	}
-	if err != nil {
-		return dispatcher.Outcome{}, err
-	}
-	return s.component.Dispatcher.Outcome(ctx)
-}
 
 // attemptDriver is a Driver that knows whether the application is this attempt's.
 type attemptDriver interface {

@@ -47,8 +47,9 @@ func testEnvironment(t *testing.T, staging string) environment {
 	}
 	return environment{
 		container: container, host: "127.0.0.1", hadoop: hadoop, credentials: creds.New(),
+		strategy: strategy{dispatcher.Attached, (*services).runJob},
 		launch: launch.AppMaster{
-			StagingDir: staging, User: "alice", Attached: true,
+			Mode: launch.PerJob, StagingDir: staging, User: "alice", Attached: true,
 			Bobbin:     launch.Resource{URI: "hdfs://nn:8020/cache/11/bobbin", Size: 1, Timestamp: 2},
 			Program:    launch.Resource{URI: "hdfs://nn:8020/cache/5a/wordcount", Size: 3, Timestamp: 4},
 			ProgramRef: msg.Program{Name: "counting", SHA256: programHash},
@@ -71,7 +72,7 @@ func runServices(t *testing.T, ctx context.Context, w *workers, content *dataflo
 	dir := t.TempDir()
 	env := testEnvironment(t, "file://"+dir)
 	s := &started{services: &services{env: env, logger: quiet(), files: dfs.New(dfs.Options{Logger: quiet()})}, staging: dir, ended: make(chan error, 1)}
-	s.job.ID, s.job.graph = testJob, *planned(t, content, "/in", nil)
+	s.staged.Job, s.staged.graph = &launch.Job{ID: testJob}, *planned(t, content, "/in", nil)
 	var err error
 	if s.rolesAt, err = listen(ctx, env.host, config.Ports{{}}); err != nil {
 		t.Fatal(err)
@@ -154,7 +155,7 @@ func (s *started) fetch(t *testing.T) {
 	}
 }
 
-func (s *started) staged() bool {
+func (s *started) filesStay() bool {
 	_, err := os.Stat(s.staging)
 	return !errors.Is(err, fs.ErrNotExist)
 }
@@ -192,7 +193,7 @@ func TestAnApplicationEndsInOrder(t *testing.T) {
 	w := newWorkers(t, content)
 	var s *started
 	w.deregister = func(context.Context) error {
-		if s.staged() {
+		if s.filesStay() {
 			w.write("with staged files")
 		}
 		return nil
@@ -273,7 +274,7 @@ func TestStagedFilesOfAnotherAttemptStay(t *testing.T) {
 	if err := <-s.ended; !errors.Is(err, amrm.ErrAttemptGone) {
 		t.Errorf("run = %v, want %v", err, amrm.ErrAttemptGone)
 	}
-	if !s.staged() {
+	if !s.filesStay() {
 		t.Error("staged files were removed")
 	}
 	if lines := w.lines(); slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "deregister") }) {
@@ -316,7 +317,7 @@ func TestAProcessThatIsStoppedTouchesNothing(t *testing.T) {
 			if lines := w.lines(); len(lines) > 0 {
 				t.Errorf("driver was told %q", lines)
 			}
-			if !s.staged() {
+			if !s.filesStay() {
 				t.Error("staged files were removed")
 			}
 		})
@@ -332,7 +333,7 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	job, err := json.Marshal(launch.Job{ID: testJob, Graph: graph})
+	job, err := json.Marshal(launch.Staged{Job: &launch.Job{ID: testJob, Graph: graph}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,8 +343,9 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 		want   error  // nil: any
 		text   string // in the error
 	}{
-		"no staged job":                          {"", nil, fs.ErrNotExist, "/" + launch.JobFile},
-		"half a staged job":                      {string(job[:len(job)/2]), nil, nil, "/" + launch.JobFile},
+		"no staged job":                          {"", nil, fs.ErrNotExist, "/" + launch.StagedFile},
+		"nothing to do":                          {"{}", nil, nil, "there is no job"},
+		"half a staged job":                      {string(job[:len(job)/2]), nil, nil, "/" + launch.StagedFile},
 		"credentials without a token":            {string(job), nil, yarndriver.ErrNoToken, "appattempt_1700000000000_0007_000001"},
 		"a host that is not this one":            {string(job), func(e *environment) { e.host = "192.0.2.1" }, nil, "192.0.2.1"},
 		"a configuration of Hadoop that is none": {string(job), func(e *environment) { e.launch.HadoopConf = []byte("{}") }, nil, "Hadoop configuration"},
@@ -352,7 +354,7 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			if test.staged != "" {
-				if err := os.WriteFile(filepath.Join(dir, launch.JobFile), []byte(test.staged), 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(dir, launch.StagedFile), []byte(test.staged), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -44,14 +44,20 @@ type workerLauncher struct {
 	resources map[string]records.LocalResource
 }
 
+// hasProgram tells whether all jobs of the cluster are of one program, which workers
+// localize. A session's workers fetch what their jobs need.
+func (env environment) hasProgram() bool { return env.launch.Mode != launch.Session }
+
 func newWorkerLauncher(env environment, authority *pki.Authority, address string, tokens func() *creds.Credentials) (*workerLauncher, error) {
 	l := &workerLauncher{
 		env: env, authority: authority, address: address, tokens: tokens,
 		resources: make(map[string]records.LocalResource),
 	}
-	for link, staged := range map[string]launch.Resource{
-		launch.BobbinLink: env.launch.Bobbin, launch.ProgramLink: env.launch.Program,
-	} {
+	localized := map[string]launch.Resource{launch.BobbinLink: env.launch.Bobbin}
+	if env.hasProgram() {
+		localized[launch.ProgramLink] = env.launch.Program
+	}
+	for link, staged := range localized {
 		resource, err := staged.Localize()
 		if err != nil {
 			return nil, fmt.Errorf("localize %s: %w", link, err)
@@ -71,15 +77,18 @@ func (l *workerLauncher) launch(id records.ContainerID, node records.NodeID, spe
 	if err != nil {
 		return records.ContainerLaunchContext{}, err
 	}
-	encoded, err := launch.Encode(launch.TaskExecutor{
+	worker := launch.TaskExecutor{
 		Application: id.Attempt.Application.String(),
 		AMAddress:   l.address,
 		Host:        node.Host,
 		MemoryMB:    spec.MemoryMB, VCores: spec.VCores, Slots: spec.Slots,
 		User: l.env.launch.User, HadoopConf: l.env.launch.HadoopConf,
-		Config:   l.env.config.Without(config.ContainerMasterEnv).Set(), // those are the master's alone
-		Programs: map[string]string{l.env.launch.ProgramRef.SHA256: launch.ProgramLink},
-	})
+		Config: l.env.config.Without(config.ContainerMasterEnv).Set(), // those are the master's alone
+	}
+	if l.env.hasProgram() {
+		worker.Programs = map[string]string{l.env.launch.ProgramRef.SHA256: launch.ProgramLink}
+	}
+	encoded, err := launch.Encode(worker)
 	if err != nil {
 		return records.ContainerLaunchContext{}, err
 	}

@@ -149,11 +149,11 @@ func (app *Application) submit(ctx context.Context, d Deployment, known facts, b
 	if err != nil {
 		return fmt.Errorf("stage job: %w", err)
 	}
-	content, err := json.Marshal(launch.Job{ID: app.Job, Graph: graph, Nodes: known.nodes})
+	content, err := json.Marshal(launch.Staged{Nodes: known.nodes, Job: &launch.Job{ID: app.Job, Graph: graph}})
 	if err != nil {
 		return fmt.Errorf("stage job: %w", err)
 	}
-	if err := app.staged.Put(ctx, launch.JobFile, content); err != nil {
+	if err := app.staged.Put(ctx, launch.StagedFile, content); err != nil {
 		return err
 	}
 	d.Timeline.Done("staged")
@@ -164,7 +164,7 @@ func (app *Application) submit(ctx context.Context, d Deployment, known facts, b
 	// Options for Hadoop have gone into its configuration, which leaves secrets out.
 	options := d.Config.Without(config.HadoopOptions, config.YarnOptions)
 	master, err := masterContext(d.Config, app.User, launch.AppMaster{
-		StagingDir: app.dir, User: app.User, HadoopConf: hadoopConf, Config: options.Set(),
+		Mode: launch.PerJob, StagingDir: app.dir, User: app.User, HadoopConf: hadoopConf, Config: options.Set(),
 		Bobbin: binary, Program: code,
 		ProgramRef: msg.Program{Name: job.Name, SHA256: job.SHA256, URI: code.URI},
 		Attached:   d.Attached, Security: known.grant.security,
