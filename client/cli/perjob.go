@@ -3,11 +3,9 @@ package cli
 import (
 	"cmp"
 	"context"
-	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -45,24 +43,15 @@ func runPerJob(ctx context.Context, r *perJob, words []string) (err error) {
 	return r.run(ctx, words)
 }
 
-// machine is the platform that programs must be built for: the one of this
-// binary, which runs on the cluster too.
-func machine() elf.Machine {
-	if runtime.GOARCH == "arm64" {
-		return elf.EM_AARCH64
-	}
-	return elf.EM_X86_64
-}
-
 func (r *perJob) run(ctx context.Context, words []string) (err error) {
 	inspected := make(chan error, 1)
 	var own program.Program
 	go func() { // ends by itself: reads one file
 		var err error
-		own, err = program.InspectBobbin(r.p.Executable, machine())
+		own, err = program.InspectBobbin(r.p.Executable, program.Native())
 		inspected <- err
 	}()
-	job, err := program.Inspect(words[0], machine())
+	job, err := program.Inspect(words[0], program.Native())
 	err = errors.Join(err, <-inspected)
 	if err != nil {
 		return err

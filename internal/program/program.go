@@ -1,19 +1,22 @@
-// Package program reads what the client must know of a user's program from its
-// file, without running it: that it is built with the SDK, for which protocol
-// version and for which platform, and its content hash.
+// Package program reads what must be known of a user's program from its file, or
+// as it passes by, without running it: that it is built with the SDK, for which
+// protocol version and for which platform, and its content hash.
 package program
 
 import (
 	"bytes"
 	"crypto/sha256"
 	"debug/elf"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -51,23 +54,40 @@ const (
 // built with the SDK, this protocol version, linux on the architecture
 // machine. Errors name the file and the remedy.
 func Inspect(path string, machine elf.Machine) (Program, error) {
-	program, version, err := inspect(path, machine)
-	switch {
-	case err != nil:
+	seen, absolute, err := look(path)
+	if err != nil {
 		return Program{}, err
-	case version == 0:
-		return Program{}, fmt.Errorf("program %s: %w: its main must call bobbin.Main", path, ErrNotBuiltWithSDK)
-	case version != jobgraph.ProtocolVersion:
-		return Program{}, fmt.Errorf("program %s: %w: the program has %d, this bobbin has %d; build both from the same release",
-			path, ErrProtocolVersion, version, jobgraph.ProtocolVersion)
 	}
+	program, err := seen.Program(filepath.Base(absolute), machine)
+	if err != nil {
+		return Program{}, fmt.Errorf("program %s: %w", path, err)
+	}
+	program.Path = absolute
 	return program, nil
 }
 
 // InspectBobbin reads the file of bobbin itself, which the cluster runs too.
 func InspectBobbin(path string, machine elf.Machine) (Program, error) {
-	program, _, err := inspect(path, machine)
-	return program, err
+	seen, absolute, err := look(path)
+	if err == nil {
+		if err = checkPlatform(seen.head, machine); err != nil {
+			err = fmt.Errorf("program %s: %w", path, err)
+		}
+	}
+	if err != nil {
+		return Program{}, err
+	}
+	program := seen.program(filepath.Base(absolute))
+	program.Path = absolute
+	return program, nil
+}
+
+// Native is the platform that this process runs on.
+func Native() elf.Machine {
+	if runtime.GOARCH == "arm64" {
+		return elf.EM_AARCH64
+	}
+	return elf.EM_X86_64
 }
 
 // Find gives the absolute path of a program that can be started. Errors name the
@@ -91,26 +111,21 @@ func Find(path string) (string, error) {
 	return absolute, nil
 }
 
-// inspect gives the protocol version of the SDK in the file, 0 where there is
-// none.
-func inspect(path string, machine elf.Machine) (_ Program, version int, _ error) {
-	absolute, err := Find(path)
-	if err != nil {
-		return Program{}, 0, err
+// look reads a file that can be started.
+func look(path string) (seen *Inspection, absolute string, err error) {
+	if absolute, err = Find(path); err != nil {
+		return nil, "", err
 	}
 	file, err := os.Open(absolute)
 	if err != nil {
-		return Program{}, 0, fmt.Errorf("program %s: %w", path, cause(err))
+		return nil, "", fmt.Errorf("program %s: %w", path, cause(err))
 	}
 	defer file.Close() // read only: nothing to lose
-	if err := checkPlatform(file, machine); err != nil {
-		return Program{}, 0, fmt.Errorf("program %s: %w", path, err)
+	seen = NewInspection()
+	if _, err := io.Copy(seen, file); err != nil {
+		return nil, "", fmt.Errorf("program %s: %w", path, cause(err))
 	}
-	version, sum, size, err := scan(file)
-	if err != nil {
-		return Program{}, 0, fmt.Errorf("program %s: %w", path, err)
-	}
-	return Program{Path: absolute, Name: filepath.Base(absolute), Size: size, SHA256: sum}, version, nil
+	return seen, absolute, nil
 }
 
 // cause drops the path that os puts into its errors: Inspect names it already.
@@ -121,13 +136,60 @@ func cause(err error) error {
 	return err
 }
 
-func checkPlatform(file io.ReaderAt, machine elf.Machine) error {
-	binary, err := elf.NewFile(file)
-	if err != nil {
+// Inspection looks at a program as it passes by: write all of it, then ask for the
+// Program. It holds no more than a few bytes.
+type Inspection struct {
+	hash hash.Hash
+	mark markFinder
+	head []byte // the file's first bytes
+	size int64
+}
+
+// NewInspection makes an Inspection that has seen nothing.
+func NewInspection() *Inspection { return &Inspection{hash: sha256.New()} }
+
+// Write looks at the next bytes. It takes them all.
+func (i *Inspection) Write(p []byte) (int, error) {
+	i.head = append(i.head, p[:min(len(p), headSize-len(i.head))]...)
+	i.size += int64(len(p))
+	i.hash.Write(p) // never fails
+	return i.mark.Write(p)
+}
+
+// Program describes what has passed, under a name and without a Path, if it is a
+// program for the cluster: as Inspect.
+func (i *Inspection) Program(name string, machine elf.Machine) (Program, error) {
+	if err := checkPlatform(i.head, machine); err != nil {
+		return Program{}, err
+	}
+	switch i.mark.version {
+	case jobgraph.ProtocolVersion:
+		return i.program(name), nil
+	case 0:
+		return Program{}, fmt.Errorf("%w: its main must call bobbin.Main", ErrNotBuiltWithSDK)
+	}
+	return Program{}, fmt.Errorf("%w: the program has %d, this bobbin has %d; build both from the same release",
+		ErrProtocolVersion, i.mark.version, jobgraph.ProtocolVersion)
+}
+
+func (i *Inspection) program(name string) Program {
+	return Program{Name: name, Size: i.size, SHA256: hex.EncodeToString(i.hash.Sum(nil))}
+}
+
+// headSize is how much of an ELF file's header tells its platform, in bytes:
+// e_ident, e_type and e_machine.
+const headSize = 20
+
+func checkPlatform(head []byte, machine elf.Machine) error {
+	if len(head) < headSize || string(head[:len(elf.ELFMAG)]) != elf.ELFMAG {
 		return fmt.Errorf("%w: not a Linux executable; build it with GOOS=linux go build", ErrPlatform)
 	}
-	if binary.Machine != machine {
-		return fmt.Errorf("%w: %s, the cluster runs %s: build it with GOARCH=%s", ErrPlatform, goarch(binary.Machine), goarch(machine), goarch(machine))
+	var order binary.ByteOrder = binary.LittleEndian
+	if elf.Data(head[elf.EI_DATA]) == elf.ELFDATA2MSB {
+		order = binary.BigEndian
+	}
+	if built := elf.Machine(order.Uint16(head[headSize-2:])); built != machine {
+		return fmt.Errorf("%w: %s, the cluster runs %s: build it with GOARCH=%s", ErrPlatform, goarch(built), goarch(machine), goarch(machine))
 	}
 	return nil
 }
@@ -142,17 +204,6 @@ func goarch(machine elf.Machine) string {
 	default:
 		return machine.String()
 	}
-}
-
-// scan reads the file once, for its hash and for the SDK's mark.
-func scan(file io.ReadSeeker) (version int, sum string, size int64, err error) {
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return 0, "", 0, err
-	}
-	hash := sha256.New()
-	mark := new(markFinder)
-	size, err = io.Copy(io.MultiWriter(hash, mark), file)
-	return mark.version, hex.EncodeToString(hash.Sum(nil)), size, err
 }
 
 // markFinder looks for the mark in a stream of chunks; a mark may lie across
