@@ -65,6 +65,9 @@ func (a *Area) referred(ctx context.Context, sha256 string) (bool, error) {
 			continue
 		}
 		found, err := a.names(ctx, entry.URI+"/"+launch.RefsFile, sha256)
+		if err == nil && !found {
+			found, err = a.holds(ctx, entry.URI, sha256)
+		}
 		if err != nil || found {
 			return found, err
 		}

@@ -1,7 +1,8 @@
 // Package staging puts on HDFS what containers localize and what the AM reads.
 //
 //	<root>/cache/<sha256>/<name>      files by content, written once, shared by applications
-//	<root>/<application id>/          0700, the rest; refs names its entries of the cache
+//	<root>/<application id>/          0700, the rest; refs names its entries of the cache,
+//	                                  and refs.d those that it uses since it runs
 //
 // An entry of the cache is written under a temporary name, renamed, and never
 // touched again: YARN localizes a file only while its modification time is the
