@@ -1,9 +1,6 @@
 package jobmaster
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"maps"
 	"slices"
 	"time"
@@ -49,14 +46,14 @@ func (c *Core) details() msg.JobDetails {
 func (c *Core) vertexDetails(v int) msg.VertexDetails {
 	vertex := c.config.Graph.Vertices[v]
 	d := msg.VertexDetails{
-		ID:          c.vertexID(v),
+		ID:          c.config.Graph.PublicID(jobgraph.VertexID(v)),
 		Name:        vertex.Name,
 		Parallelism: vertex.Parallelism,
 		Status:      c.graph.VertexState(v),
 		Tasks:       c.graph.Counts(v),
 	}
 	for _, edge := range c.config.Graph.Inputs(jobgraph.VertexID(v)) {
-		d.Inputs = append(d.Inputs, msg.VertexInput{Vertex: c.vertexID(int(edge.From)), Pattern: edge.Pattern})
+		d.Inputs = append(d.Inputs, msg.VertexInput{Vertex: c.config.Graph.PublicID(edge.From), Pattern: edge.Pattern})
 	}
 	var last time.Time
 	ended := true
@@ -77,15 +74,6 @@ func (c *Core) vertexDetails(v int) msg.VertexDetails {
 		d.End = last
 	}
 	return d
-}
-
-// vertexID is a vertex's name in REST: the same for every run of the same plan,
-// as Flink's are.
-func (c *Core) vertexID(v int) string {
-	h := sha256.New()
-	h.Write([]byte(c.config.Graph.Digest))
-	h.Write(binary.BigEndian.AppendUint32(nil, uint32(v)))
-	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // overview describes the job in a list.

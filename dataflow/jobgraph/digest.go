@@ -3,6 +3,7 @@ package jobgraph
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -45,6 +46,15 @@ func (g *JobGraph) ComputeDigest() string {
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
+}
+
+// PublicID is the name of a vertex in REST, 32 hex digits: the same for every run of
+// the same plan.
+func (g *JobGraph) PublicID(v VertexID) string {
+	h := sha256.New()
+	h.Write([]byte(g.Digest))
+	h.Write(binary.BigEndian.AppendUint32(nil, uint32(v)))
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // Validate checks all that a JobMaster relies on, as the graph comes from
