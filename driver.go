@@ -50,7 +50,7 @@ func runDriver(driver Driver, conn *control.Conn) int {
 	if err != nil {
 		return report(conn, err)
 	}
-	files, err := openFiles(options)
+	files, err := filesOf(start, options)
 	if err != nil {
 		return report(conn, err)
 	}
@@ -148,6 +148,22 @@ func report(conn *control.Conn, err error) int {
 	return exitFailed
 }
 
+// filesOf reaches the cluster's files as a driver: in the cluster as the
+// ApplicationMaster says, elsewhere as openFiles.
+func filesOf(start msg.DriverStart, options config.Config) (*dfs.FS, error) {
+	if start.Reach == nil {
+		return openFiles(options)
+	}
+	tokens, err := creds.Parse(start.Reach.Tokens)
+	if err != nil {
+		return nil, fmt.Errorf("read tokens of the cluster: %w", err)
+	}
+	return dfs.Carried(dfs.Handed{
+		HadoopConf: start.Reach.HadoopConf, User: start.Reach.User, Logger: progress.Servers(os.Stderr),
+		Credentials: func() *creds.Credentials { return tokens },
+	})
+}
+
 // openFiles reaches the cluster's files where a Hadoop configuration is named,
 // and the local disk always.
 func openFiles(options config.Config) (*dfs.FS, error) {
@@ -205,6 +221,9 @@ func (r *remote) Execute(ctx context.Context, x dataflow.Execution) (dataflow.Ex
 				return result, err
 			}
 		case msg.JobEnded:
+			if m.Failure == nil && m.Status != msg.JobFinished {
+				return result, fmt.Errorf("%w: job %s is %s", errJobFailed, x.Graph.Name, m.Status)
+			}
 			if m.Failure != nil {
 				return result, fmt.Errorf("%w: job %s is %s: %w", errJobFailed, x.Graph.Name, m.Status, m.Failure)
 			}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sirupsen/logrus"
@@ -18,6 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
@@ -29,6 +31,8 @@ type environment struct {
 	container   records.ContainerID
 	host        string // of the NodeManager, which other nodes reach this process by
 	logDir      string
+	workDir     string   // of the container; "": that of this process
+	variables   []string // what a driver finds in its environment
 	launch      launch.AppMaster
 	strategy    strategy // of the cluster's mode
 	config      config.Config
@@ -62,9 +66,39 @@ func readEnvironment(getenv func(string) string) (environment, error) {
 	if env.credentials, err = creds.ReadFile(getenv(launch.TokenFileVariable)); err != nil {
 		return env, fmt.Errorf("read credentials of %s: %w", launch.TokenFileVariable, err)
 	}
-	env.login, err = logIn(env.launch.Security, getenv)
-	return env, err
+	if env.login, err = logIn(env.launch.Security, getenv); err != nil {
+		return env, err
+	}
+	return env, env.identifyProgram()
 }
+
+// identifyProgram reads the program of an application that its client has not read, as it
+// was on HDFS.
+func (env *environment) identifyProgram() error {
+	if env.launch.Mode != launch.Application || env.launch.ProgramRef.SHA256 != "" {
+		return nil
+	}
+	read, err := program.Inspect(filepath.Join(env.workDir, launch.ProgramLink), program.Native())
+	if err != nil {
+		return fmt.Errorf("%w, it comes from %s", err, env.launch.ProgramRef.URI)
+	}
+	env.launch.ProgramRef.SHA256 = read.SHA256
+	return nil
+}
+
+// driverVariables are the environment of drivers: this process' without what is its own,
+// and a soft limit of memory, as they share its container.
+func driverVariables(own []string, options config.Config) []string {
+	limit := max(options.Memory(config.JobManagerProcessSize).Megabytes()/driverShare, leastDriverMB)
+	return append(launch.ChildEnvironment(own), "GOMEMLIMIT="+strconv.Itoa(limit)+"MiB")
+}
+
+const (
+	// driverShare is the part of the container that a driver may take: 1/8.
+	driverShare = 8
+	// leastDriverMB is what a program needs to plan at all.
+	leastDriverMB = 32
+)
 
 // logIn makes the login from the keytab that the client has sent, or told of; nil where
 // there is none.

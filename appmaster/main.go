@@ -41,6 +41,7 @@ func Main(start time.Time, getenv func(string) string) int {
 		fmt.Fprintln(os.Stderr, "appmaster:", err)
 		return exitStartup
 	}
+	env.variables = driverVariables(os.Environ(), env.config)
 	logger, file, err := logging.Open(env.logDir, "jobmanager", env.config.String(config.LoggingLevel))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "appmaster:", err)

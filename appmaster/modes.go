@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -28,6 +31,8 @@ func strategyOf(l launch.AppMaster) (strategy, error) {
 		return strategy{ends, (*services).runJob}, nil
 	case launch.Session:
 		return strategy{dispatcher.Session, (*services).runSession}, nil
+	case launch.Application:
+		return strategy{dispatcher.Application, (*services).runApplication}, nil
 	}
 	return strategy{}, fmt.Errorf("%w: there is no mode %q; client and ApplicationMaster are of different releases", launch.ErrMalformed, l.Mode)
 }
@@ -36,6 +41,7 @@ func strategyOf(l launch.AppMaster) (strategy, error) {
 func (s *services) runJob(ctx context.Context) (dispatcher.Outcome, error) {
 	err := s.component.Dispatcher.Submit(ctx, dispatcher.Submission{
 		Job: s.staged.Job.ID, Graph: &s.staged.graph, Program: s.env.launch.ProgramRef,
+		Detached: !s.env.launch.Attached, ClientTimeout: s.clientTimeout(),
 	})
 	if errors.Is(err, jobgraph.ErrInvalid) {
 		return dispatcher.Outcome{Status: msg.ApplicationFailed, Diagnostics: err.Error()}, nil
@@ -46,7 +52,21 @@ func (s *services) runJob(ctx context.Context) (dispatcher.Outcome, error) {
 	return s.component.Dispatcher.Outcome(ctx)
 }
 
-// runSession has nothing to do by itself: jobs come over REST.
+// clientTimeout is how long the client of a job may be silent whose cluster ends with it.
+func (s *services) clientTimeout() time.Duration {
+	if s.env.launch.Attached && s.env.config.Bool(config.ShutdownOnAttachedExit) {
+		return s.env.config.Duration(config.ClientHeartbeatTimeout)
+	}
+	return 0
+}
+
+// runSession runs what its users bring over REST until it is shut down.
 func (s *services) runSession(ctx context.Context) (dispatcher.Outcome, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop(nil)
+	running.Go(func() { _ = s.session.Run(ctx) }) // ends with ctx, whose cause is known here
 	return s.component.Dispatcher.Outcome(ctx)
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/programs"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarndriver"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
@@ -25,8 +26,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
 	"github.com/bobbin-yarn/bobbin/internal/version"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
 // services is everything that an ApplicationMaster consists of, in the order in
@@ -39,6 +43,8 @@ type services struct {
 	tokens    *tokenmanager.Manager
 	clients   *yarndriver.Clients
 	component *Component
+	drivers   drivers
+	session   *session // of a session; nil
 	roles     *rolerpc.Server
 	rolesAt   net.Listener
 	rest      *rest.Server
@@ -89,11 +95,14 @@ func startServices(ctx context.Context, start time.Time, env environment, logger
 	if err != nil {
 		return nil, err
 	}
-	if err = s.wire(driver, authority); err != nil { //nolint:contextcheck // the role server lives as long as the process
+	if err = s.wire(ctx, driver, authority); err != nil { //nolint:contextcheck // the role server lives as long as the process
 		return nil, err
 	}
-	endpoint.TLS, endpoint.Token = front.RESTServerTLS(), token
+	endpoint.TLS, endpoint.Token, endpoint.Options = front.RESTServerTLS(), token, env.config
 	endpoint.Version, endpoint.Revision = version.Text(), version.Revision()
+	if s.session != nil {
+		endpoint.Session = s.session
+	}
 	s.rest = rest.New(endpoint, gateway{s.component}, logger)
 	return s, nil
 }
@@ -160,14 +169,26 @@ func (s *services) connect(authority *pki.Authority, users *clienttoam.Verifier)
 }
 
 // wire makes the roles and what leads to them.
-func (s *services) wire(driver attemptDriver, authority *pki.Authority) error {
+func (s *services) wire(ctx context.Context, driver attemptDriver, authority *pki.Authority) error {
 	env := s.env
+	cluster := ComponentConfig{Config: env.config, Worker: workerSpec(env.config), Mode: env.strategy.ends}
+	var store *programs.Store
+	if env.launch.Mode == launch.Session {
+		cache := staging.Resume(s.files, env.launch.StagingDir, max(0, env.config.Int(config.YarnFileReplication)))
+		store = programs.New(cache, s.files, program.Native())
+		if err := store.Recover(ctx); err != nil {
+			return err
+		}
+		cluster.JobEnded = func(job dispatcher.Submission) { store.Release(job.Program.SHA256) }
+	}
 	var err error
-	s.component, err = NewComponent(ComponentConfig{
-		Config: env.config, Worker: workerSpec(env.config), Mode: env.strategy.ends,
-	}, departing{driver, s.removeStaged}, s.logger)
+	s.component, err = NewComponent(cluster, departing{driver, s.removeStaged}, s.logger)
 	if err != nil {
 		return err
+	}
+	s.drivers = s.manageDrivers()
+	if store != nil {
+		s.session = newSession(s.component, store, s.drivers)
 	}
 	identity, err := authority.IssueApplicationMaster(time.Now())
 	if err != nil {
@@ -175,6 +196,23 @@ func (s *services) wire(driver attemptDriver, authority *pki.Authority) error {
 	}
 	s.roles = rolerpc.NewServer(rolerpc.Config{TLS: identity.ServerTLS(pki.OnlyRole(pki.RoleTaskExecutor)), Logger: s.logger}, s.component.Mux)
 	return nil
+}
+
+// manageDrivers says how drivers run beside this process.
+func (s *services) manageDrivers() drivers {
+	env := s.env
+	return drivers{
+		application: env.container.Attempt.Application.String(),
+		config:      env.config,
+		environment: env.variables,
+		dir:         env.workDir,
+		logDir:      env.logDir,
+		reach: func() *msg.Reach {
+			tokens := creds.Credentials{Tokens: s.tokens.Current().Tokens}
+			return &msg.Reach{HadoopConf: env.launch.HadoopConf, User: env.launch.User, Tokens: tokens.Marshal()}
+		},
+		logger: s.logger,
+	}
 }
 
 // run serves until the cluster has to end, and ends it: REST first, so that the

@@ -95,7 +95,7 @@ func runServices(t *testing.T, ctx context.Context, w *workers, content *dataflo
 	if s.tokens, err = s.manageTokens(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.wire(w, authority); err != nil {
+	if err := s.wire(ctx, w, authority); err != nil {
 		t.Fatal(err)
 	}
 	w.mux = s.component.Mux

@@ -43,9 +43,9 @@ var (
 	})
 )
 
-type program struct{}
+type inProcess struct{}
 
-func (program) Compile(job string, args []byte, parallelism int, options map[string]string) (taskhost.Compiled, error) {
+func (inProcess) Compile(job string, args []byte, parallelism int, options map[string]string) (taskhost.Compiled, error) {
 	c, err := dataflow.Compile(job, args, dataflow.PlanOptions{Parallelism: parallelism, Config: options})
 	if err != nil {
 		return taskhost.Compiled{}, err
@@ -252,7 +252,7 @@ func (h hosts) Start(ctx context.Context, _ taskexecutor.HostSpec) (taskexecutor
 	go func() {
 		defer end()
 		started.ended <- taskhost.Run(ctx, control.New(far), taskhost.Options{
-			Program: program{}, Stdout: io.Discard,
+			Program: inProcess{}, Stdout: io.Discard,
 			Open: func(start msg.StartHost) (taskhost.Surroundings, error) {
 				open := taskhost.Surroundings{Files: h.files, CloseFiles: func() error { return nil }, Logger: quiet()}
 				if h.tokens != nil {

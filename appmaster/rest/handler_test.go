@@ -42,6 +42,7 @@ type fakeGateway struct {
 	start     time.Time
 	err       error // of every answer, where set
 	cancelled []ids.JobID
+	seen      []ids.JobID // whose clients are alive
 	shut      bool
 	waits     []time.Duration
 	cursors   []int64
@@ -118,6 +119,11 @@ func (g *fakeGateway) CancelJob(_ context.Context, job ids.JobID) error {
 		return fmt.Errorf("%w: it is FAILED", msg.ErrJobEnded)
 	}
 	g.cancelled = append(g.cancelled, job)
+	return g.err
+}
+
+func (g *fakeGateway) ClientSeen(_ context.Context, job ids.JobID) error {
+	g.seen = append(g.seen, job)
 	return g.err
 }
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -36,8 +35,9 @@ const (
 )
 
 // jobID reads the path's job id.
-func jobID(r *http.Request) (ids.JobID, error) {
-	text := r.PathValue("job")
+func jobID(r *http.Request) (ids.JobID, error) { return parseJobID(r.PathValue("job")) }
+
+func parseJobID(text string) (ids.JobID, error) {
 	if len(text) != 32 || strings.Trim(text, "0123456789abcdef") != "" {
 		return "", badRequest("%q is no job id: it has 32 hex digits", text)
 	}
@@ -103,7 +103,7 @@ func jobDetailsOf(d msg.JobDetails, now time.Time) jobDetailsInfo {
 		Timestamps:     make(map[string]int64),
 		Vertices:       make([]vertexInfo, 0, len(d.Vertices)),
 		StatusCounts:   make(map[string]int),
-		Plan:           jobPlan{ID: string(d.ID), Name: d.Name, Type: jobType, Nodes: make([]planNode, 0, len(d.Vertices))},
+		Plan:           planOf(d),
 	}
 	for _, status := range jobStatuses() {
 		info.Timestamps[string(status)] = max(millis(d.Timestamps[status]), 0)
@@ -114,7 +114,6 @@ func jobDetailsOf(d msg.JobDetails, now time.Time) jobDetailsInfo {
 	for _, v := range d.Vertices {
 		info.Vertices = append(info.Vertices, vertexOf(v, now))
 		info.StatusCounts[string(v.Status)]++
-		info.Plan.Nodes = append(info.Plan.Nodes, planNodeOf(v))
 	}
 	return info
 }
@@ -137,18 +136,6 @@ func vertexOf(v msg.VertexDetails, now time.Time) vertexInfo {
 		info.Tasks[string(state)] = v.Tasks[state]
 	}
 	return info
-}
-
-func planNodeOf(v msg.VertexDetails) planNode {
-	node := planNode{ID: v.ID, Parallelism: v.Parallelism, Description: v.Name}
-	for i, in := range v.Inputs {
-		strategy := "HASH"
-		if in.Pattern == jobgraph.Pointwise {
-			strategy = "FORWARD"
-		}
-		node.Inputs = append(node.Inputs, planInput{Num: i, ID: in.Vertex, ShipStrategy: strategy, Exchange: "pipelined_bounded"})
-	}
-	return node
 }
 
 func (s *Server) jobStatus(r *http.Request) (any, error) {

@@ -1,5 +1,6 @@
 // Package driver runs a user's program as a driver: it plans and hands JobGraphs
-// over a control socket, while stdin, stdout and stderr stay the user's.
+// over a control socket, while stdin, stdout and stderr stay the user's. The client
+// does so, and in its place the ApplicationMaster of an application or of a session.
 //
 // The package starts no goroutines of its own.
 package driver
@@ -11,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -35,7 +37,9 @@ const stopGrace = 5 * time.Second
 type Options struct {
 	Config   map[string]string // options of the command line and conf/bobbin.yaml
 	Detached bool              // Execute returns once the job runs
-	Stdin    io.Reader
+	Reach    *msg.Reach        // how it reaches files; nil: by what its environment names
+	Env      []string          // its environment; nil: that of this process
+	Stdin    io.Reader         // nil: nothing
 	Stdout   io.Writer
 	Stderr   io.Writer
 }
@@ -67,7 +71,10 @@ func Start(ctx context.Context, program string, args []string, o Options) (*Driv
 	// Not bound to ctx: Close ends the process, and lets it end by itself first.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = o.Stdin, o.Stdout, o.Stderr
-	cmd.Env = append(os.Environ(), control.Variable+"="+control.Value(control.RoleDriver, control.ChildFD))
+	if o.Env == nil {
+		o.Env = os.Environ()
+	}
+	cmd.Env = append(slices.Clone(o.Env), control.Variable+"="+control.Value(control.RoleDriver, control.ChildFD))
 	cmd.ExtraFiles = []*os.File{child}
 	cmd.WaitDelay = stopGrace
 	err = cmd.Start()
@@ -97,7 +104,7 @@ func (d *Driver) hello(ctx context.Context, o Options) error {
 		return fmt.Errorf("start %s: %w: %d and %d; build both from the same release",
 			d.program, ErrProtocolVersion, hello.ProtocolVersion, jobgraph.ProtocolVersion)
 	}
-	return d.conn.Send(msg.DriverStart{Config: o.Config, Detached: o.Detached})
+	return d.conn.Send(msg.DriverStart{Config: o.Config, Detached: o.Detached, Reach: o.Reach})
 }
 
 // Next waits until the driver executes a job. It gives io.EOF when the driver

@@ -1,0 +1,258 @@
+// Package programs keeps the programs that a session runs jobs of. They lie in the
+// owner's cache on HDFS, by content: each is uploaded once, and later sessions find it
+// there.
+//
+// A Store starts no goroutines. The package must never import a role.
+package programs
+
+import (
+	"cmp"
+	"context"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
+)
+
+const (
+	// maxUploads bounds programs that are received at once, as each holds a few MB of
+	// HDFS packets; more wait.
+	maxUploads = 4
+	// maxPrograms bounds those that a session knows.
+	maxPrograms = 1000
+)
+
+// ErrTooMany says that a session knows as many programs as it may.
+var ErrTooMany = errors.New("too many programs")
+
+// Store is a session's programs. Its methods may be called from any goroutine.
+type Store struct {
+	cache   *staging.Running
+	files   filesystem.FileSystem
+	machine elf.Machine
+	uploads *semaphore.Weighted
+	// changing is held, over calls to HDFS too, by who changes what the session holds of
+	// the cache; it waits under a context, as no mutex does.
+	changing *semaphore.Weighted
+
+	mu    sync.Mutex // guards known
+	known map[string]*known
+}
+
+// known is a program that the session holds in the cache.
+type known struct {
+	msg.ProgramDetails
+	jobs int // that are made of it and have not ended
+}
+
+// New makes the Store of a session. Programs must be built for machine.
+func New(cache *staging.Running, files filesystem.FileSystem, machine elf.Machine) *Store {
+	return &Store{
+		cache: cache, files: files, machine: machine,
+		uploads: semaphore.NewWeighted(maxUploads), changing: semaphore.NewWeighted(1),
+		known: make(map[string]*known),
+	}
+}
+
+// Recover finds the programs of the session's earlier ApplicationMaster.
+func (s *Store) Recover(ctx context.Context) error {
+	held, err := s.cache.Holds(ctx)
+	if err != nil {
+		return fmt.Errorf("recover programs: %w", err)
+	}
+	for _, sha256 := range held {
+		entry, err := s.cache.Find(ctx, sha256)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // its upload was not finished
+		case err != nil:
+			return fmt.Errorf("recover programs: %w", err)
+		default:
+			s.learn(entry)
+		}
+	}
+	return nil
+}
+
+// List gives the session's programs, by name.
+func (s *Store) List() []msg.ProgramDetails {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]msg.ProgramDetails, 0, len(s.known))
+	for _, k := range s.known {
+		list = append(list, k.ProgramDetails)
+	}
+	slices.SortFunc(list, func(a, b msg.ProgramDetails) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.SHA256, b.SHA256))
+	})
+	return list
+}
+
+// Find describes a program that need not be uploaded: one of the session's, or one
+// that its owner has in the cache. msg.ErrProgramNotFound.
+func (s *Store) Find(ctx context.Context, sha256 string) (msg.ProgramDetails, error) {
+	s.mu.Lock()
+	k := s.known[sha256]
+	s.mu.Unlock()
+	if k != nil {
+		return k.ProgramDetails, nil
+	}
+	entry, err := s.cache.Find(ctx, sha256)
+	if err != nil {
+		return msg.ProgramDetails{}, notFound(sha256, err)
+	}
+	return detailsOf(entry), nil
+}
+
+// Add takes a program in. With a hash it is only read if it is not there, and refused
+// if it has another. msg.ErrBadProgram, ErrTooMany.
+func (s *Store) Add(ctx context.Context, name, sha256 string, content io.Reader) (msg.ProgramDetails, error) {
+	if sha256 != "" {
+		details, err := s.hold(ctx, sha256, 0)
+		if !errors.Is(err, msg.ErrProgramNotFound) {
+			return details, err
+		}
+	}
+	if err := s.uploads.Acquire(ctx, 1); err != nil {
+		return msg.ProgramDetails{}, err
+	}
+	defer s.uploads.Release(1)
+	seen := program.NewInspection()
+	temporary, err := s.cache.Receive(ctx, io.TeeReader(content, seen))
+	if err != nil {
+		return msg.ProgramDetails{}, fmt.Errorf("receive program %s: %w", name, err)
+	}
+	received, err := seen.Program(name, s.machine)
+	if err != nil {
+		err = fmt.Errorf("%w: %s: %w", msg.ErrBadProgram, name, err)
+	} else if sha256 != "" && sha256 != received.SHA256 {
+		err = fmt.Errorf("%w: %s has the SHA-256 %s, not %s: it was not sent as it is", msg.ErrBadProgram, name, received.SHA256, sha256)
+	}
+	if err != nil {
+		return msg.ProgramDetails{}, errors.Join(err, s.cache.Discard(ctx, temporary))
+	}
+	if err := s.changing.Acquire(ctx, 1); err != nil {
+		return msg.ProgramDetails{}, errors.Join(err, s.cache.Discard(ctx, temporary))
+	}
+	defer s.changing.Release(1)
+	if s.full() {
+		return msg.ProgramDetails{}, errors.Join(tooMany(), s.cache.Discard(ctx, temporary))
+	}
+	entry, err := s.cache.File(ctx, temporary, received.SHA256, name)
+	if err != nil {
+		return msg.ProgramDetails{}, errors.Join(err, s.cache.Discard(ctx, temporary))
+	}
+	return s.learn(entry).ProgramDetails, nil
+}
+
+// Hold gives a program for a job, which ends with Release: msg.ErrProgramNotFound,
+// ErrTooMany.
+func (s *Store) Hold(ctx context.Context, sha256 string) (msg.Program, error) {
+	details, err := s.hold(ctx, sha256, 1)
+	return details.Program, err
+}
+
+// hold makes a program that is in the cache one of the session's, for some jobs.
+func (s *Store) hold(ctx context.Context, sha256 string, jobs int) (msg.ProgramDetails, error) {
+	if details, is := s.use(sha256, jobs); is {
+		return details, nil
+	}
+	if err := s.changing.Acquire(ctx, 1); err != nil {
+		return msg.ProgramDetails{}, err
+	}
+	defer s.changing.Release(1)
+	if details, is := s.use(sha256, jobs); is {
+		return details, nil
+	}
+	if s.full() {
+		return msg.ProgramDetails{}, tooMany()
+	}
+	if err := s.cache.Hold(ctx, sha256); err != nil {
+		return msg.ProgramDetails{}, err
+	}
+	entry, err := s.cache.Find(ctx, sha256)
+	if err != nil {
+		return msg.ProgramDetails{}, errors.Join(notFound(sha256, err), s.cache.Release(context.WithoutCancel(ctx), sha256))
+	}
+	s.learn(entry)
+	details, _ := s.use(sha256, jobs)
+	return details, nil
+}
+
+// use counts jobs of a program of the session.
+func (s *Store) use(sha256 string, jobs int) (msg.ProgramDetails, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := s.known[sha256]
+	if k == nil {
+		return msg.ProgramDetails{}, false
+	}
+	k.jobs += jobs
+	return k.ProgramDetails, true
+}
+
+// Release says that a job has ended which Hold was called for.
+func (s *Store) Release(sha256 string) { s.use(sha256, -1) }
+
+// Remove takes a program away, also from the cache unless another application uses
+// it: msg.ErrProgramNotFound, msg.ErrProgramInUse.
+func (s *Store) Remove(ctx context.Context, sha256 string) error {
+	if err := s.changing.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer s.changing.Release(1)
+	if err := s.forget(sha256); err != nil {
+		return err
+	}
+	return s.cache.Release(ctx, sha256)
+}
+
+func (s *Store) forget(sha256 string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch k := s.known[sha256]; {
+	case k == nil:
+		return fmt.Errorf("%w: %s is none of the session's", msg.ErrProgramNotFound, sha256)
+	case k.jobs > 0:
+		return fmt.Errorf("%w: %d jobs of %s run", msg.ErrProgramInUse, k.jobs, k.Name)
+	}
+	delete(s.known, sha256)
+	return nil
+}
+
+func (s *Store) full() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.known) >= maxPrograms
+}
+
+func tooMany() error {
+	return fmt.Errorf("%w: a session knows %d at most; delete some", ErrTooMany, maxPrograms)
+}
+
+func (s *Store) learn(entry staging.Entry) *known {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := s.known[entry.SHA256]
+	if k == nil {
+		k = &known{ProgramDetails: detailsOf(entry)}
+		s.known[entry.SHA256] = k
+	}
+	return k
+}
+
+func notFound(sha256 string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %s: upload it first", msg.ErrProgramNotFound, sha256)
+	}
+	return err
+}

@@ -1,0 +1,102 @@
+package rest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+const (
+	// leastRate is how fast a body must come beyond readTime, in bytes a second: whoever
+	// sends a little now and then keeps no connection for ever.
+	leastRate = 32 << 10
+	// driverTime is how long a driver may take until it has planned its job.
+	driverTime = 5 * time.Minute
+)
+
+// bodies bounds the memory that all bodies take which are held at once.
+type bodies struct {
+	room *semaphore.Weighted
+	size int64
+}
+
+func newBodies(size int64) bodies { return bodies{semaphore.NewWeighted(size), size} }
+
+// enter waits for room for a request's body; leave gives it back.
+func (b bodies) enter(r *http.Request) (leave func(), err error) {
+	n := r.ContentLength
+	if n < 0 {
+		n = b.size // nobody knows
+	}
+	if err := b.room.Acquire(r.Context(), min(n, b.size)); err != nil {
+		return nil, err
+	}
+	return func() { b.room.Release(min(n, b.size)) }, nil
+}
+
+// fits refuses a body that is too large before it is read.
+func (r route) fits(request *http.Request) error {
+	if r.body > 0 && request.ContentLength > r.body {
+		return tooLarge(r.body)
+	}
+	return nil
+}
+
+func tooLarge(most int64) error {
+	return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the request's body is too large: %d bytes are taken, see rest.server.max-content-length and rest.programs.max-size", most)}
+}
+
+// bounded cuts a body that is larger than a route reads, and gives a connection the
+// time that the route needs: for the body as long as it comes fast enough, and then for
+// the answer.
+func (s *Server) bounded(route route, h http.Handler) http.Handler {
+	timed := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if route.body == 0 && route.time == 0 {
+			h.ServeHTTP(w, r)
+			return
+		}
+		// What a test's answer cannot be given, no connection is.
+		control := http.NewResponseController(w)
+		body := &timedBody{ReadCloser: r.Body, control: control, start: time.Now(), answer: route.time + writeTime}
+		_ = control.SetWriteDeadline(body.start.Add(body.answer))
+		r.Body = body
+		h.ServeHTTP(w, r)
+	})
+	return http.MaxBytesHandler(timed, max(route.body, maxBody))
+}
+
+// timedBody is a body that may come for as long as it comes fast enough.
+type timedBody struct {
+	io.ReadCloser
+	control *http.ResponseController
+	start   time.Time
+	read    int64
+	answer  time.Duration // that an answer may take after the body
+}
+
+func (b *timedBody) Read(p []byte) (int, error) {
+	late := b.start.Add(readTime + time.Duration(b.read/leastRate)*time.Second)
+	_ = b.control.SetReadDeadline(late)
+	_ = b.control.SetWriteDeadline(late.Add(b.answer))
+	n, err := b.ReadCloser.Read(p)
+	b.read += int64(n)
+	return n, err
+}
+
+// readJSON decodes a body. An empty one is as {}.
+func readJSON(r *http.Request, into any) error {
+	err := json.NewDecoder(r.Body).Decode(into)
+	var large *http.MaxBytesError
+	switch {
+	case err == nil, errors.Is(err, io.EOF):
+		return nil
+	case errors.As(err, &large):
+		return tooLarge(large.Limit)
+	}
+	return badRequest("the request's body is no JSON of this path: %v", err)
+}
