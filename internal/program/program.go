@@ -1,6 +1,7 @@
 // Package program reads what must be known of a user's program from its file, or
 // as it passes by, without running it: that it is built with the SDK, for which
-// protocol version and for which platform, and its content hash.
+// protocol version and for which platform, and its content hash. It also brings a
+// program that is staged to where it can be run.
 package program
 
 import (

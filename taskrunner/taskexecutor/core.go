@@ -18,9 +18,9 @@ type Core struct {
 	jobs   map[ids.JobID]*job
 	hosts  map[ids.HostID]*job // by each job's current host
 
-	programs map[string]*program // by SHA-256
-	fetching map[CopyID]*program // those of them that are not here yet
-	idle     []*program          // those that were fetched and no job needs, the oldest first
+	programs map[string]*heldProgram // by SHA-256
+	fetching map[CopyID]*heldProgram // those of them that are not here yet
+	idle     []*heldProgram          // those that were fetched and no job needs, the oldest first
 	lastCopy CopyID
 
 	links    map[LinkID]*link // those being opened, and the open ones
@@ -39,7 +39,7 @@ type Core struct {
 type job struct {
 	id      ids.JobID
 	master  ids.JobMasterID
-	program *program
+	program *heldProgram
 	link    link // to its JobMaster
 	spec    *msg.JobSpec
 
@@ -73,7 +73,7 @@ func NewCore(config Config) (*Core, error) {
 		jobs:     make(map[ids.JobID]*job),
 		hosts:    make(map[ids.HostID]*job),
 		programs: localized(config.Programs),
-		fetching: make(map[CopyID]*program),
+		fetching: make(map[CopyID]*heldProgram),
 		links:    make(map[LinkID]*link),
 		hostIDs:  ids.NewSequence(config.IDs),
 		tokens:   config.Tokens,

@@ -20,8 +20,8 @@ const (
 	maxIdleBytes    = 256 * config.Mebibyte
 )
 
-// program is one that jobs on this worker run, or have run.
-type program struct {
+// heldProgram is one that jobs on this worker run, or have run.
+type heldProgram struct {
 	ref      msg.Program
 	state    programState
 	file     string       // unless it is being fetched
@@ -39,10 +39,10 @@ const (
 )
 
 // localized are the programs that came with the container.
-func localized(files map[string]string) map[string]*program {
-	programs := make(map[string]*program, len(files))
+func localized(files map[string]string) map[string]*heldProgram {
+	programs := make(map[string]*heldProgram, len(files))
 	for sha256, file := range files {
-		programs[sha256] = &program{ref: msg.Program{SHA256: sha256}, state: programLocalized, file: file}
+		programs[sha256] = &heldProgram{ref: msg.Program{SHA256: sha256}, state: programLocalized, file: file}
 	}
 	return programs
 }
@@ -57,18 +57,18 @@ func (c *Core) refuseProgram(ref msg.Program) string {
 
 // needProgram gives the program of a new job, and has it fetched where that is
 // not done or under way.
-func (c *Core) needProgram(ref msg.Program) *program {
+func (c *Core) needProgram(ref msg.Program) *heldProgram {
 	p := c.programs[ref.SHA256]
 	if p == nil {
-		p = &program{ref: ref, state: programFetching}
+		p = &heldProgram{ref: ref, state: programFetching}
 		c.programs[ref.SHA256] = p
 		c.fetch(p)
 	}
-	c.idle = slices.DeleteFunc(c.idle, func(other *program) bool { return other == p })
+	c.idle = slices.DeleteFunc(c.idle, func(other *heldProgram) bool { return other == p })
 	return p
 }
 
-func (c *Core) fetch(p *program) {
+func (c *Core) fetch(p *heldProgram) {
 	c.lastCopy++
 	p.id = c.lastCopy
 	c.fetching[p.id] = p
@@ -118,7 +118,7 @@ func (c *Core) programFailed(e ProgramFailed) {
 }
 
 // jobsOf gives the jobs that run a program, in the order of their ids.
-func (c *Core) jobsOf(p *program) []*job {
+func (c *Core) jobsOf(p *heldProgram) []*job {
 	var jobs []*job
 	for _, id := range slices.Sorted(maps.Keys(c.jobs)) {
 		if j := c.jobs[id]; j.program == p {
@@ -157,7 +157,7 @@ func (c *Core) idleBytes() config.Bytes {
 	return total
 }
 
-func (c *Core) dropProgram(p *program) {
+func (c *Core) dropProgram(p *heldProgram) {
 	delete(c.programs, p.ref.SHA256)
 	delete(c.fetching, p.id)
 	c.emit(DropProgram{p.id})

@@ -16,6 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
 )
 
@@ -76,18 +77,18 @@ func folders(t *testing.T, dir string) []string {
 // job, run before all of it is there, or left on the disk by a worker that ended.
 func TestJobsOfOneProgramFetchItOnce(t *testing.T) {
 	content := []byte("program")
-	program := msg.Program{Name: "wordcount", SHA256: hashOf(content), URI: "hdfs://ns/wordcount"}
+	wordcount := msg.Program{Name: "wordcount", SHA256: hashOf(content), URI: "hdfs://ns/wordcount"}
 	dir := filepath.Join(t.TempDir(), "programs")
 	synctest.Test(t, func(t *testing.T) {
 		reader, writer := io.Pipe()
 		opened := 0
 		c, hosts := fetching(t, Programs{Dir: dir, Open: func(msg.Secret) (Files, error) {
 			opened++
-			return &uploaded{content: reader, size: int64(len(content))}, nil
+			return &staged{content: reader, size: int64(len(content))}, nil
 		}})
 		rm := c.admit()
-		first := c.grant(rm, 0, "j1", program)
-		second := c.grant(rm, 1, "j2", program)
+		first := c.grant(rm, 0, "j1", wordcount)
+		second := c.grant(rm, 1, "j2", wordcount)
 		if _, err := writer.Write(content[:3]); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +104,7 @@ func TestJobsOfOneProgramFetchItOnce(t *testing.T) {
 		next[msg.HostReady](t, c.jm.in)
 		leave(t, c, first, "a1")
 		leave(t, c, second, "a2")
-		third := c.grant(rm, 0, "j3", program)
+		third := c.grant(rm, 0, "j3", wordcount)
 		next[msg.HostReady](t, c.jm.in)
 		leave(t, c, third, "a1")
 		file := filepath.Join(dir, "1", "wordcount")
@@ -124,7 +125,7 @@ func TestFetchEndsWithItsJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader, writer := io.Pipe()
 		c, hosts := fetching(t, Programs{Dir: dir, Open: func(msg.Secret) (Files, error) {
-			return &uploaded{content: reader, size: 9}, nil
+			return &staged{content: reader, size: 9}, nil
 		}})
 		jm := c.grant(c.admit(), 0, "j1", msg.Program{Name: "wordcount", SHA256: "11", URI: "hdfs://ns/wordcount"})
 		if _, err := writer.Write([]byte("pro")); err != nil {
@@ -152,7 +153,7 @@ func TestWorkerThatEndsWaitsForNoFetch(t *testing.T) {
 		reader, writer := io.Pipe() // nobody writes
 		defer writer.Close()
 		c, _ := fetching(t, Programs{Dir: t.TempDir(), Open: func(msg.Secret) (Files, error) {
-			return &uploaded{content: reader, size: 9}, nil
+			return &staged{content: reader, size: 9}, nil
 		}})
 		rm := c.admit()
 		c.grant(rm, 0, "j1", msg.Program{Name: "wordcount", SHA256: "11", URI: "hdfs://ns/wordcount"})
@@ -166,7 +167,7 @@ func TestWorkerThatEndsWaitsForNoFetch(t *testing.T) {
 // the failure.
 func TestProgramThatCannotBeFetchedFailsTheJob(t *testing.T) {
 	content := []byte("program")
-	program := msg.Program{Name: "wordcount", SHA256: hashOf(content), URI: "hdfs://ns/wordcount"}
+	wordcount := msg.Program{Name: "wordcount", SHA256: hashOf(content), URI: "hdfs://ns/wordcount"}
 	dir := filepath.Join(t.TempDir(), "programs")
 	synctest.Test(t, func(t *testing.T) {
 		damaged := true
@@ -175,15 +176,15 @@ func TestProgramThatCannotBeFetchedFailsTheJob(t *testing.T) {
 			if damaged {
 				source[0] ^= 1
 			}
-			return &uploaded{content: bytes.NewReader(source), size: int64(len(source))}, nil
+			return &staged{content: bytes.NewReader(source), size: int64(len(source))}, nil
 		}})
 		rm := c.admit()
-		jm := c.grant(rm, 0, "j1", program)
+		jm := c.grant(rm, 0, "j1", wordcount)
 		lost := next[msg.HostLost](t, c.jm.in)
 		if !lost.Failure.Permanent {
 			t.Errorf("the JobMaster may wait for another host: %+v", lost)
 		}
-		for _, part := range []string{program.Name, program.SHA256, program.URI, ErrProgramChanged.Error()} {
+		for _, part := range []string{wordcount.Name, wordcount.SHA256, wordcount.URI, program.ErrChanged.Error()} {
 			if !strings.Contains(lost.Failure.Message, part) {
 				t.Errorf("the failure does not name %s: %s", part, lost.Failure.Message)
 			}
@@ -193,7 +194,7 @@ func TestProgramThatCannotBeFetchedFailsTheJob(t *testing.T) {
 		}
 		leave(t, c, jm, "a1")
 		damaged = false
-		c.grant(rm, 0, "j2", program)
+		c.grant(rm, 0, "j2", wordcount)
 		next[msg.HostReady](t, c.jm.in)
 		c.stop(nil)
 		c.finish(context.Canceled)
