@@ -60,7 +60,7 @@ func (s *services) drive(ctx context.Context) (dispatcher.Outcome, error) {
 		return dispatcher.Failed(fmt.Sprintf("find program: %v", err), ""), nil
 	}
 	d, err := s.drivers.start(ctx, driving{
-		program: program, arguments: s.env.launch.Arguments, options: s.env.config, detached: !s.env.launch.Attached, log: "driver",
+		program: program, arguments: s.env.launch.Arguments, options: s.drivers.config, detached: !s.env.launch.Attached, log: "driver",
 	})
 	if cause := context.Cause(ctx); cause != nil {
 		return dispatcher.Outcome{}, cause

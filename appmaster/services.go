@@ -203,7 +203,7 @@ func (s *services) manageDrivers() drivers {
 	env := s.env
 	return drivers{
 		application: env.container.Attempt.Application.String(),
-		config:      env.config,
+		config:      env.config.Without(config.ContainerMasterEnv), // it would go on to workers
 		environment: env.variables,
 		dir:         env.workDir,
 		logDir:      env.logDir,

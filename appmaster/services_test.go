@@ -47,7 +47,6 @@ func testEnvironment(t *testing.T, staging string) environment {
 	}
 	return environment{
 		container: container, host: "127.0.0.1", hadoop: hadoop, credentials: creds.New(),
-		strategy: strategy{dispatcher.Attached, (*services).runJob},
 		launch: launch.AppMaster{
 			Mode: launch.PerJob, StagingDir: staging, User: "alice", Attached: true,
 			Bobbin:     launch.Resource{URI: "hdfs://nn:8020/cache/11/bobbin", Size: 1, Timestamp: 2},
@@ -67,13 +66,19 @@ type started struct {
 
 // runServices makes the services of an application as startServices does, but for
 // YARN, and runs them after a last change.
-func runServices(t *testing.T, ctx context.Context, w *workers, content *dataflowtest.Files, change func(*services)) *started {
+func runServices(t *testing.T, ctx context.Context, w *workers, content *dataflowtest.Files, describe func(*environment), change func(*services)) *started {
 	t.Helper()
 	dir := t.TempDir()
 	env := testEnvironment(t, "file://"+dir)
+	if describe != nil {
+		describe(&env)
+	}
+	var err error
+	if env.strategy, err = strategyOf(env.launch); err != nil {
+		t.Fatal(err)
+	}
 	s := &started{services: &services{env: env, logger: quiet(), files: dfs.New(dfs.Options{Logger: quiet()})}, staging: dir, ended: make(chan error, 1)}
 	s.staged.Job, s.staged.graph = &launch.Job{ID: testJob}, *planned(t, content, "/in", nil)
-	var err error
 	if s.rolesAt, err = listen(ctx, env.host, config.Ports{{}}); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +104,11 @@ func runServices(t *testing.T, ctx context.Context, w *workers, content *dataflo
 		t.Fatal(err)
 	}
 	w.mux = s.component.Mux
-	s.rest = rest.New(rest.Config{TLS: front.RESTServerTLS(), Token: token}, gateway{s.component}, quiet())
+	endpoint := rest.Config{TLS: front.RESTServerTLS(), Token: token}
+	if s.session != nil {
+		endpoint.Session = s.session
+	}
+	s.rest = rest.New(endpoint, gateway{s.component}, quiet())
 	if change != nil {
 		change(s.services)
 	}
@@ -198,7 +207,7 @@ func TestAnApplicationEndsInOrder(t *testing.T) {
 		}
 		return nil
 	}
-	s = runServices(t, t.Context(), w, content, nil)
+	s = runServices(t, t.Context(), w, content, nil, nil)
 	s.fetch(t)
 	if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationSucceeded {
 		t.Errorf("run = %+v, %v; want SUCCEEDED", s.outcome, err)
@@ -240,7 +249,7 @@ func TestHDFSAndYARNMayBeAwayAtTheEnd(t *testing.T) {
 			return context.Cause(ctx)
 		}
 	}
-	s := runServices(t, t.Context(), w, content, func(s *services) {
+	s := runServices(t, t.Context(), w, content, nil, func(s *services) {
 		if err := s.files.Close(); err != nil {
 			t.Error(err)
 		}
@@ -269,7 +278,7 @@ func TestStagedFilesOfAnotherAttemptStay(t *testing.T) {
 		<-ctx.Done()
 		return context.Cause(ctx)
 	}
-	s := runServices(t, t.Context(), w, content, nil)
+	s := runServices(t, t.Context(), w, content, nil, nil)
 	s.fetch(t)
 	if err := <-s.ended; !errors.Is(err, amrm.ErrAttemptGone) {
 		t.Errorf("run = %v, want %v", err, amrm.ErrAttemptGone)
@@ -307,7 +316,7 @@ func TestAProcessThatIsStoppedTouchesNothing(t *testing.T) {
 			}))
 			ctx, stop := context.WithCancelCause(t.Context())
 			defer stop(nil)
-			s := runServices(t, ctx, w, content, nil)
+			s := runServices(t, ctx, w, content, nil, nil)
 			<-reading
 			test.end(w, stop)
 			close(goOn)

@@ -55,6 +55,10 @@ func tooLarge(most int64) error {
 // time that the route needs: for the body as long as it comes fast enough, and then for
 // the answer.
 func (s *Server) bounded(route route, h http.Handler) http.Handler {
+	most := route.body
+	if most == 0 {
+		most = maxBody
+	}
 	timed := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if route.body == 0 && route.time == 0 {
 			h.ServeHTTP(w, r)
@@ -67,7 +71,7 @@ func (s *Server) bounded(route route, h http.Handler) http.Handler {
 		r.Body = body
 		h.ServeHTTP(w, r)
 	})
-	return http.MaxBytesHandler(timed, max(route.body, maxBody))
+	return http.MaxBytesHandler(timed, most)
 }
 
 // timedBody is a body that may come for as long as it comes fast enough.

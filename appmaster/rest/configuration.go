@@ -14,9 +14,12 @@ import (
 // hidden stands for a value that may be a secret; Flink's GlobalConfiguration.
 const hidden = "******"
 
-// mayBeSecret tells whether an option's value is nobody's business but its owner's, by
-// the words that names of secrets have.
+// mayBeSecret tells whether an option's value is nobody's business but its owner's: it is
+// a variable, or its name has a word that names of secrets have.
 func mayBeSecret(name string) bool {
+	if strings.HasPrefix(name, string(config.ContainerMasterEnv)) || strings.HasPrefix(name, string(config.ContainerWorkerEnv)) {
+		return true
+	}
 	name = strings.ToLower(name)
 	return slices.ContainsFunc([]string{
 		"password", "passwd", "secret", "token", "credential", "apikey", "api-key", "access-key", "service-key",
