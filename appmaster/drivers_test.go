@@ -180,7 +180,7 @@ func applicationOf(t *testing.T, change func(*services), options map[string]stri
 		env.launch.Mode, env.launch.Attached, env.launch.Arguments = launch.Application, attached, words
 		env.launch.ProgramRef.SHA256 = w.program
 		env.logDir, env.workDir = t.TempDir(), t.TempDir()
-		env.variables = driverVariables(append(os.Environ(), launch.Variable+"=x", launch.TokenFileVariable+"=x"), env.config)
+		env.variables = driverVariables(append(os.Environ(), launch.Variable+"=x", launch.TokenFileVariable+"=x"), env.launch.Mode, env.config)
 		own, err := filepath.Abs(os.Args[0])
 		if err != nil {
 			t.Fatal(err)

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/sirupsen/logrus"
@@ -85,20 +84,6 @@ func (env *environment) identifyProgram() error {
 	env.launch.ProgramRef.SHA256 = read.SHA256
 	return nil
 }
-
-// driverVariables are the environment of drivers: this process' without what is its own,
-// and a soft limit of memory, as they share its container.
-func driverVariables(own []string, options config.Config) []string {
-	limit := max(options.Memory(config.JobManagerProcessSize).Megabytes()/driverShare, leastDriverMB)
-	return append(launch.ChildEnvironment(own), "GOMEMLIMIT="+strconv.Itoa(limit)+"MiB")
-}
-
-const (
-	// driverShare is the part of the container that a driver may take: 1/8.
-	driverShare = 8
-	// leastDriverMB is what a program needs to plan at all.
-	leastDriverMB = 32
-)
 
 // logIn makes the login from the keytab that the client has sent, or told of; nil where
 // there is none.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"mime"
 	"net/http"
 	"path"
 	"strconv"
@@ -174,7 +173,8 @@ func (s *Server) addProgram(r *http.Request) (any, error) {
 }
 
 // uploadJar answers POST /jars/upload, whose body is a form with one file. Clients of
-// Flink take what follows the last "/" of filename for the jar's id.
+// Flink take what follows the last "/" of filename for the jar's id: programs lie in
+// directories that are named by their hashes.
 func (s *Server) uploadJar(r *http.Request) (any, error) {
 	session, err := s.session()
 	if err != nil {
@@ -196,7 +196,7 @@ func (s *Server) uploadJar(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return jarUploaded{Filename: path.Join(path.Dir(added.URI), added.SHA256), Status: "success"}, nil
+		return jarUploaded{Filename: strings.TrimSuffix(added.URI, "/"+path.Base(added.URI)), Status: "success"}, nil
 	}
 }
 
@@ -249,10 +249,8 @@ func (s *Server) programRun(r *http.Request) (Session, ProgramRun, error) {
 		return nil, ProgramRun{}, err
 	}
 	var body RunRequest
-	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); r.ContentLength != 0 && (media == "" || media == "application/json") {
-		if err := readJSON(r, &body); err != nil {
-			return nil, ProgramRun{}, err
-		}
+	if err := readJSON(r, &body); err != nil {
+		return nil, ProgramRun{}, err
 	}
 	if err := body.addQuery(r); err != nil {
 		return nil, ProgramRun{}, err

@@ -236,7 +236,7 @@ func TestProgramsPassAsTheyAre(t *testing.T) {
 		t.Errorf("added (-want +got):\n%s", diff)
 	}
 	var answer jarUploaded
-	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || !strings.HasSuffix(answer.Filename, "/"+wordcountID) || answer.Status != "success" {
+	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || answer.Filename != "hdfs://ns/user/alice/.bobbin/cache/"+wordcountID || answer.Status != "success" {
 		t.Errorf("answer %s", w.Body)
 	}
 }

@@ -117,8 +117,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	select {
 	case <-ctx.Done():
 	case err = <-accepting:
-		err = fmt.Errorf("accept on %s: %w", l.Addr(), err)
 		close(accepting)
+		if ctx.Err() != nil { // which has ended it as well
+			err = nil
+		} else {
+			err = fmt.Errorf("accept on %s: %w", l.Addr(), err)
+		}
 	}
 	entrance.close()
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)

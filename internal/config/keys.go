@@ -8,10 +8,9 @@ const (
 	ExecutionAttached BoolKey     = "execution.attached"
 	ClientTimeout     DurationKey = "client.timeout"
 
-	ClientHeartbeatInterval DurationKey = "client.heartbeat.interval"
-	ClientHeartbeatTimeout  DurationKey = "client.heartbeat.timeout"
-	ShutdownOnAttachedExit  BoolKey     = "execution.shutdown-on-attached-exit"
-	ShutdownOnFinish        BoolKey     = "execution.shutdown-on-application-finish"
+	ClientHeartbeatTimeout DurationKey = "client.heartbeat.timeout"
+	ShutdownOnAttachedExit BoolKey     = "execution.shutdown-on-attached-exit"
+	ShutdownOnFinish       BoolKey     = "execution.shutdown-on-application-finish"
 
 	ParallelismDefault IntKey      = "parallelism.default"
 	BufferTimeout      DurationKey = "execution.buffer-timeout"
@@ -116,8 +115,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: ExecutionTarget, Default: "local", Choices: []string{"local", "yarn-per-job"}, Origin: flink + ": none", Doc: "Where `bobbin run` runs a program; the flag `-t`."},
 	{Key: ExecutionAttached, Default: "true", Origin: flink + ": set by its CLI", Doc: "Whether `bobbin run` follows the job to its end; `-d` sets it to false."},
 	{Key: ClientTimeout, Default: "30 s", Origin: flink + ": 60 s", Doc: "How long client and planner try a server of the cluster that does not answer: ResourceManager (unless `yarn.resourcemanager.connect.max-wait.ms` is configured), NameNode, ApplicationMaster."},
-	{Key: ClientHeartbeatInterval, Default: "30 s", Origin: flink, Doc: "Time between signs of life of a client whose job ends with it."},
-	{Key: ClientHeartbeatTimeout, Default: "180 s", Origin: flink, Doc: "Such a job is cancelled when its client is not heard of for so long."},
+	{Key: ClientHeartbeatTimeout, Default: "180 s", Origin: flink, Doc: "A job that ends with its client is cancelled when that is not heard of for so long."},
 	{Key: ShutdownOnAttachedExit, Default: "false", Origin: flink, Doc: "Whether a job that is followed ends with its client, however that ends; the flag `-sae`."},
 	{Key: ShutdownOnFinish, Default: "true", Origin: flink, Doc: "Whether the cluster of `run-application` ends with its program and the jobs of that. If not, it stays until it is shut down."},
 	{Key: ParallelismDefault, Default: "1", Least: 1, Origin: flink, Doc: "Parallelism of operators that set none; the flag `-p`."},
