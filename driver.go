@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -50,7 +51,8 @@ func runDriver(driver Driver, conn *control.Conn) int {
 	if err != nil {
 		return report(conn, err)
 	}
-	files, err := filesOf(start, options)
+	var tokens atomic.Pointer[creds.Credentials]
+	files, err := filesOf(start, options, &tokens)
 	if err != nil {
 		return report(conn, err)
 	}
@@ -58,7 +60,7 @@ func runDriver(driver Driver, conn *control.Conn) int {
 	defer cancel(nil)
 	context.AfterFunc(ctx, func() { signal.Stop(unread) }) // without the client they end the process
 	answers := make(chan msg.Message)
-	go receive(ctx, conn, answers, cancel)
+	go receive(ctx, conn, answers, &tokens, cancel)
 
 	env := dataflow.NewEnv(dataflow.EnvOptions{
 		Args: os.Args[1:], Config: start.Config, FileSystem: files,
@@ -116,10 +118,18 @@ func greet(conn *control.Conn) (msg.DriverStart, error) {
 	return start, nil
 }
 
-// receive passes messages of the client on until it has ended, which ends ctx.
-func receive(ctx context.Context, conn *control.Conn, answers chan<- msg.Message, cancel context.CancelCauseFunc) {
+// receive passes messages of the client on until it has ended, which ends ctx. New tokens
+// it puts in their place.
+func receive(ctx context.Context, conn *control.Conn, answers chan<- msg.Message, tokens *atomic.Pointer[creds.Credentials], cancel context.CancelCauseFunc) {
 	for {
 		m, err := conn.Receive()
+		if update, is := m.(msg.UpdateTokens); is && err == nil {
+			var fresh *creds.Credentials
+			if fresh, err = creds.Parse(update.Tokens); err == nil {
+				tokens.Store(fresh)
+				continue
+			}
+		}
 		if errors.Is(err, io.EOF) {
 			err = errClientGone
 		}
@@ -149,18 +159,19 @@ func report(conn *control.Conn, err error) int {
 }
 
 // filesOf reaches the cluster's files as a driver: in the cluster as the
-// ApplicationMaster says, elsewhere as openFiles.
-func filesOf(start msg.DriverStart, options config.Config) (*dfs.FS, error) {
+// ApplicationMaster says, by the tokens of the time, elsewhere as openFiles.
+func filesOf(start msg.DriverStart, options config.Config, tokens *atomic.Pointer[creds.Credentials]) (*dfs.FS, error) {
 	if start.Reach == nil {
 		return openFiles(options)
 	}
-	tokens, err := creds.Parse(start.Reach.Tokens)
+	first, err := creds.Parse(start.Reach.Tokens)
 	if err != nil {
 		return nil, fmt.Errorf("read tokens of the cluster: %w", err)
 	}
+	tokens.Store(first)
 	return dfs.Carried(dfs.Handed{
 		HadoopConf: start.Reach.HadoopConf, User: start.Reach.User, Logger: progress.Servers(os.Stderr),
-		Credentials: func() *creds.Credentials { return tokens },
+		Credentials: tokens.Load,
 	})
 }
 

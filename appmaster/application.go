@@ -75,7 +75,7 @@ func (s *services) drive(ctx context.Context) (dispatcher.Outcome, error) {
 			Job: job, Graph: graph, Program: s.env.launch.ProgramRef, Detached: x.detached,
 		})
 	}
-	why := x.serve(ctx, d.Driver)
+	why := x.serve(ctx, d)
 	if err := d.Close(); err != nil {
 		s.logger.WithError(err).Warn("program is not ended cleanly")
 	}

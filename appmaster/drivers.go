@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/sirupsen/logrus"
 
@@ -23,7 +24,43 @@ type drivers struct {
 	dir         string            // for programs
 	logDir      string            // for what they print
 	reach       func() *msg.Reach // how they reach files
+	running     *children
 	logger      logrus.FieldLogger
+}
+
+// children are the drivers that run, for what all of them must hear. Its methods may be
+// called from any goroutine.
+type children struct {
+	mu  sync.Mutex // guards all
+	all map[*child]struct{}
+}
+
+func newChildren() *children { return &children{all: make(map[*child]struct{})} }
+
+func (r *children) add(c *child) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all[c] = struct{}{}
+}
+
+func (r *children) remove(c *child) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.all, c)
+}
+
+// updateTokens leaves new tokens for each driver, in place of those that it has not been
+// told yet. It does not wait.
+func (r *children) updateTokens(tokens msg.Secret) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for c := range r.all {
+		select {
+		case <-c.tokens:
+		default:
+		}
+		c.tokens <- tokens
+	}
 }
 
 // driving is a program to start.
@@ -43,19 +80,23 @@ func (d drivers) with(options map[string]string) (config.Config, error) {
 // child is a driver that runs. Close ends it.
 type child struct {
 	*driver.Driver
-	tail  logging.Tail // what it has printed last
-	logs  []io.Closer
-	after []func() error // what is to be done when it has ended, in reverse order
+	tokens chan msg.Secret // that it is to be told; the last ones alone, so it has room for one
+	tail   logging.Tail    // what it has printed last
+	logs   []io.Closer
+	after  []func() error // what is to be done when it has ended, in reverse order
 }
 
 // start starts a program.
 func (d drivers) start(ctx context.Context, what driving) (_ *child, err error) {
-	c := new(child)
+	c := &child{tokens: make(chan msg.Secret, 1)}
+	d.running.add(c) // before it is told how it reaches files, so that it misses no tokens
 	defer func() {
 		if err != nil {
+			d.running.remove(c)
 			err = errors.Join(c.explain(err), c.closeLogs())
 		}
 	}()
+	c.after = []func() error{func() error { d.running.remove(c); return nil }}
 	var streams []io.Writer
 	for _, suffix := range []string{".stdout", ".stderr"} {
 		file, err := logging.OpenFile(d.logDir, what.log+suffix)

@@ -27,6 +27,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
 // TestMain is also the program that the tests run as a driver: its arguments say what it
@@ -87,6 +88,17 @@ func drive(value string, words []string) int {
 		case "die":
 			fmt.Fprintln(os.Stderr, "last words")
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		case "tokens": // waits for some, and prints whose they are
+			m, err := conn.Receive()
+			update, is := m.(msg.UpdateTokens)
+			if err != nil || !is {
+				return fail(fmt.Sprint(m, err))
+			}
+			held, err := creds.Parse(update.Tokens)
+			if err != nil {
+				return fail(err)
+			}
+			fmt.Println(string(held.Tokens["ns"].Password))
 		case "hang":
 			_, _ = conn.Receive() // until the master leaves
 			return 0
@@ -128,6 +140,7 @@ func count(conn *control.Conn, start msg.DriverStart, input string, abandon bool
 				fmt.Println("accepted", m.Job)
 				return 0
 			}
+		case msg.UpdateTokens:
 		case msg.CollectedRecords:
 			collected += len(m.Records)
 		case msg.JobEnded:
@@ -314,5 +327,34 @@ func TestAFailedProgramEndsAsItsJob(t *testing.T) {
 		if got := x.failed(test.why); got != test.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, test.want)
 		}
+	}
+}
+
+// TestNewTokensReachDrivers would catch a program that runs for days and whose later jobs
+// cannot list their inputs.
+func TestNewTokensReachDrivers(t *testing.T) {
+	t.Parallel()
+	secret := func(text string) msg.Secret {
+		c := creds.New()
+		c.Tokens["ns"] = &creds.Token{Kind: creds.KindHDFSDelegation, Service: "ns", Password: []byte(text)}
+		return c.Marshal()
+	}
+	s := applicationOf(t, nil, nil, true, "tokens", "tokens", "count="+input(t, "x\n"), "tokens", "hang")
+	log := filepath.Join(s.env.logDir, "driver.stdout")
+	printed := ""
+	for n := 0; strings.Count(printed, "token") < 3; n++ { // an earlier one that is not told yet is left out
+		s.drivers.running.updateTokens(secret(fmt.Sprintf("token %d", n)))
+		text, err := os.ReadFile(log)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		printed = string(text)
+	}
+	if err := s.component.Dispatcher.ShutDown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	<-s.ended
+	if !strings.Contains(printed, "FINISHED 2\n") {
+		t.Errorf("the program printed %q", printed)
 	}
 }

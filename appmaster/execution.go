@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
-	"github.com/bobbin-yarn/bobbin/internal/driver"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -31,7 +30,7 @@ type said struct {
 
 // serve runs jobs until the driver ends, and gives the reason, as driver.Next has it.
 // It closes the driver's connection, and leaves jobs that run then to themselves.
-func (e *execution) serve(ctx context.Context, d *driver.Driver) error {
+func (e *execution) serve(ctx context.Context, d *child) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var listening sync.WaitGroup
 	defer listening.Wait()
@@ -54,6 +53,9 @@ func (e *execution) serve(ctx context.Context, d *driver.Driver) error {
 		var next said
 		select {
 		case next = <-words:
+		case tokens := <-d.tokens:
+			_ = d.Tell(msg.UpdateTokens{Tokens: tokens})
+			continue
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -69,7 +71,7 @@ func (e *execution) serve(ctx context.Context, d *driver.Driver) error {
 // execute runs one job. A driver that ends meanwhile is an error; one that says more
 // has several jobs executed at once, which nothing could tell apart. What it is told it
 // need not hear: how it ended, Next says.
-func (e *execution) execute(ctx context.Context, d *driver.Driver, graph *jobgraph.JobGraph, words <-chan said) error {
+func (e *execution) execute(ctx context.Context, d *child, graph *jobgraph.JobGraph, words <-chan said) error {
 	job, err := e.submit(ctx, graph)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
@@ -99,19 +101,23 @@ func (e *execution) execute(ctx context.Context, d *driver.Driver, graph *jobgra
 		})
 		outcomes <- outcome{last, err}
 	})
-	select {
-	case o := <-outcomes:
-		if o.err != nil {
-			return o.err
+	for {
+		select {
+		case o := <-outcomes:
+			if o.err != nil {
+				return o.err
+			}
+			e.last = o.ended
+			_ = d.Tell(o.ended)
+			return nil
+		case tokens := <-d.tokens:
+			_ = d.Tell(msg.UpdateTokens{Tokens: tokens})
+		case next := <-words:
+			if next.err != nil {
+				return next.err
+			}
+			return errSeveralJobs
 		}
-		e.last = o.ended
-		_ = d.Tell(o.ended)
-		return nil
-	case next := <-words:
-		if next.err != nil {
-			return next.err
-		}
-		return errSeveralJobs
 	}
 }
 

@@ -211,7 +211,8 @@ func (s *services) manageDrivers() drivers {
 			tokens := creds.Credentials{Tokens: s.tokens.Current().Tokens}
 			return &msg.Reach{HadoopConf: env.launch.HadoopConf, User: env.launch.User, Tokens: tokens.Marshal()}
 		},
-		logger: s.logger,
+		running: newChildren(),
+		logger:  s.logger,
 	}
 }
 

@@ -171,7 +171,7 @@ func (s *session) drive(ctx context.Context, run rest.ProgramRun, submitted func
 		}
 		return job, err
 	}
-	if err := x.serve(ctx, d.Driver); !errors.Is(err, io.EOF) {
+	if err := x.serve(ctx, d); !errors.Is(err, io.EOF) {
 		return badProgram(ctx, d.explain(err))
 	}
 	return nil
@@ -208,7 +208,7 @@ func (s *session) start(ctx context.Context, run rest.ProgramRun) (_ *child, err
 	if err != nil {
 		return nil, badProgram(ctx, err)
 	}
-	d.after = after
+	d.after = append(after, d.after...)
 	return d, nil
 }
 
