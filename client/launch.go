@@ -38,6 +38,12 @@ func masterContext(c config.Config, user string, what launch.AppMaster) (records
 	if err != nil {
 		return records.ContainerLaunchContext{}, err
 	}
+	resources := map[string]records.LocalResource{launch.BobbinLink: binary}
+	if what.Mode == launch.Application { // whose driver runs there
+		if resources[launch.ProgramLink], err = what.Program.Localize(); err != nil {
+			return records.ContainerLaunchContext{}, err
+		}
+	}
 	needs := masterResource(c)
 	environment := map[string]string{
 		"HADOOP_USER_NAME": user,
@@ -47,7 +53,7 @@ func masterContext(c config.Config, user string, what launch.AppMaster) (records
 	maps.Copy(environment, c.Under(config.ContainerMasterEnv))
 	environment[launch.Variable] = encoded
 	return records.ContainerLaunchContext{
-		LocalResources: map[string]records.LocalResource{launch.BobbinLink: binary},
+		LocalResources: resources,
 		Environment:    environment,
 		Commands:       []string{masterCommand},
 		ACLs:           launch.ACLs(c),
