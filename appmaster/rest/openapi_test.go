@@ -34,6 +34,10 @@ func descriptions() map[string]described {
 		"GET /config":                          {summary: "What Flink's dashboard asks first", answer: dashboardConfiguration{}},
 		"GET /jobmanager/config":               {summary: "The options that the cluster was given; what may be secret is hidden", answer: []configEntry{}},
 		"GET /datasets":                        {summary: "Always empty: no job keeps data beyond its end", answer: dataSets{}},
+		"DELETE /datasets/{dataset}":           {summary: "Delete a dataset; there is none, so that is done at once", answer: triggerResponse{}},
+		"GET /datasets/delete/{trigger}":       {summary: "How a deletion goes", answer: asynchronousResult{}},
+		"PATCH /jobs/{job}/rescaling":          {summary: "Answered with 503, as in Flink", answer: triggerResponse{}},
+		"GET /jobs/{job}/rescaling/{trigger}":  {summary: "Answered with 503, as in Flink", answer: asynchronousResult{}},
 		"DELETE /cluster":                      {summary: "End the cluster, with the jobs that run", answer: empty{}},
 		"GET /taskmanagers":                    {summary: "The registered task managers", answer: taskManagersInfo{}},
 		"GET /{$}":                             {summary: "A page for people", binary: "text/html"},
@@ -157,7 +161,7 @@ func document(t *testing.T) []byte {
 		if paths[path] == nil {
 			paths[path] = map[string]any{}
 		}
-		paths[path][strings.ToLower(method)] = operation(route, d, path, shapes)
+		paths[path][strings.ToLower(method)] = operationOf(route, d, path, shapes)
 	}
 	for pattern := range told {
 		t.Errorf("%s is described, and there is no such path", pattern)
@@ -186,7 +190,7 @@ func document(t *testing.T) []byte {
 
 var variable = regexp.MustCompile(`\{(\w+)\}`)
 
-func operation(r route, d described, path string, shapes schemas) map[string]any {
+func operationOf(r route, d described, path string, shapes schemas) map[string]any {
 	right := map[access]string{view: "view", modify: "modify", own: "own", run: "run"}[r.access]
 	o := map[string]any{"summary": d.summary, "x-right": right}
 	var parameters []any

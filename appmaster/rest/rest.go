@@ -92,11 +92,16 @@ type Server struct {
 	gateway Gateway
 	bodies  bodies
 	logger  logrus.FieldLogger
+
+	operations *operations
 }
 
 // New makes a Server.
-func New(config Config, gateway Gateway, logger logrus.FieldLogger) *Server {
-	return &Server{config: config, gateway: gateway, bodies: newBodies(config.maxBody()), logger: logger.WithField("role", "rest")}
+func New(settings Config, gateway Gateway, logger logrus.FieldLogger) *Server {
+	return &Server{
+		config: settings, gateway: gateway, bodies: newBodies(settings.maxBody()), logger: logger.WithField("role", "rest"),
+		operations: &operations{keep: settings.Options.Duration(config.RESTAsyncStoreDuration)},
+	}
 }
 
 // Serve answers until ctx ends, and then finishes what it is answering. It

@@ -38,6 +38,17 @@ type (
 		Value string `json:"value"`
 	}
 
+	triggerResponse struct { // TriggerResponse
+		ID string `json:"request-id"`
+	}
+	asynchronousResult struct { // AsynchronousOperationResult
+		Status    queueStatus      `json:"status"`
+		Operation *operationResult `json:"operation,omitempty"` // once it has ended
+	}
+	operationResult struct { // AsynchronousOperationInfo
+		FailureCause *failureCause `json:"failure-cause,omitempty"`
+	}
+
 	dataSets struct { // ClusterDataSetListResponseBody
 		DataSets []struct{} `json:"dataSets"`
 	}

@@ -42,6 +42,7 @@ const (
 	RESTBindPort            PortsKey    = "rest.bind-port"
 	RESTMaxContentLength    MemoryKey   = "rest.server.max-content-length"
 	RESTMaxProgramSize      MemoryKey   = "rest.programs.max-size"
+	RESTAsyncStoreDuration  DurationKey = "rest.async.store-duration"
 	RESTKeytab              StringKey   = "rest.spnego.keytab"
 	RESTPrincipal           StringKey   = "rest.spnego.principal"
 	JobStoreExpirationTime  DurationKey = "jobstore.expiration-time"
@@ -145,6 +146,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: RESTBindPort, Default: "0", Origin: flink + ": 8081", Doc: "Ports of the REST endpoint; 0 is any."},
 	{Key: RESTMaxContentLength, Default: "100m", Origin: flink, Doc: "Largest body that the REST endpoint takes, but for programs: a submitted job above all."},
 	{Key: RESTMaxProgramSize, Default: "1g", Origin: ours, Doc: "Largest program that may be uploaded to a session."},
+	{Key: RESTAsyncStoreDuration, Default: "5 min", Origin: flink, Doc: "How long the REST endpoint knows how an operation ended that was triggered by another request."},
 	{Key: RESTKeytab, Origin: ours, Doc: "Path on the nodes of a keytab by which the REST endpoint lets users with tickets in (SPNEGO), readable for containers; none: by other means only."},
 	{Key: RESTPrincipal, Default: "HTTP/_HOST", Origin: ours, Doc: "Whose key to take of it; `_HOST` is the name of the node."},
 	{Key: JobStoreExpirationTime, Default: "1 h", Unit: time.Second, Origin: flink, Doc: "How long a session knows a job that has ended, and keeps what it has collected."},
