@@ -17,6 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
@@ -102,6 +103,9 @@ func shorter(a, b time.Duration) time.Duration {
 }
 
 // Close ends all connections.
+// Login is the cluster's way to Kerberos' tickets; nil where there is none.
+func (c *Cluster) Login() yarnrpc.Login { return c.identity.Kerberos() }
+
 func (c *Cluster) Close() error {
 	c.release()
 	c.keeping.Wait()
