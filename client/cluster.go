@@ -102,10 +102,10 @@ func shorter(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// Close ends all connections.
 // Login is the cluster's way to Kerberos' tickets; nil where there is none.
 func (c *Cluster) Login() yarnrpc.Login { return c.identity.Kerberos() }
 
+// Close ends all connections.
 func (c *Cluster) Close() error {
 	c.release()
 	c.keeping.Wait()
