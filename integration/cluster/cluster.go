@@ -62,6 +62,9 @@ type Config struct {
 	// NameNodeHA gives the cluster two NameNodes, namenode1, which is active at first, and namenode2, behind a
 	// nameservice.
 	NameNodeHA bool
+	// OtherHDFS gives the cluster a second HDFS beside its own, with a NameNode and a DataNode of its own and the same
+	// users, whose URIs begin with hdfs:// and OtherNameservice.
+	OtherHDFS bool
 	// Kerberos makes the cluster secure; nil leaves it open.
 	Kerberos *Kerberos
 	// Log takes the progress of the start; nil discards it.

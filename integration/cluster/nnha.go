@@ -56,15 +56,15 @@ func (s *spec) nameNodes() []daemon {
 	return slices.DeleteFunc(slices.Clone(s.Daemons), func(d daemon) bool { return d.Kind != nameNode })
 }
 
-// formatNameNodes makes the NameNodes' folders, unless they are there: the first one's, and a copy for the other, as
-// its -bootstrapStandby would make.
+// formatNameNodes makes the NameNodes' folders, unless they are there. The second of a pair gets a copy of the first one's,
+// as its -bootstrapStandby would make.
 func (c *Cluster) formatNameNodes(ctx context.Context) error {
 	first := c.spec.nameNodes()[0]
 	for _, d := range c.spec.nameNodes() {
 		if _, err := os.Stat(filepath.Join(c.spec.nameDir(d), "current", "VERSION")); err == nil {
 			continue
 		}
-		if d.Name != first.Name {
+		if d.Name == haNameNodes()["nn2"] {
 			if err := os.CopyFS(c.spec.nameDir(d), os.DirFS(c.spec.nameDir(first))); err != nil {
 				return fmt.Errorf("format %s: %w", d.Name, err)
 			}
