@@ -175,8 +175,7 @@ func (app *Application) submit(ctx context.Context, d Deployment, known facts, b
 	if err := app.hand(ctx, known.grant, &master); err != nil {
 		return err
 	}
-	submission := submissionContext(d.Config, app.ID, d.Graph.Name, master)
-	submission.KeepTokens = known.grant.shared
+	submission := submissionContext(d.Config, known, d.Graph.Name, master)
 	if _, err := app.c.YARN.Submit(ctx, submission); err != nil {
 		return fmt.Errorf("submit to queue %q as user %s: %w", queueName(d.Config), app.User, err)
 	}
