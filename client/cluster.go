@@ -32,6 +32,7 @@ type Cluster struct {
 	Files *dfs.FS
 
 	identity hadoopenv.Identity
+	logger   logrus.FieldLogger
 	keeping  sync.WaitGroup // the goroutine that keeps the ticket fresh
 	release  context.CancelFunc
 }
@@ -70,7 +71,7 @@ func Open(ctx context.Context, getenv func(string) string, options config.Config
 	yarn.RPC.ConnectTimeout = shorter(yarn.RPC.ConnectTimeout, patience)
 	yarn.RPC.RPCTimeout = shorter(yarn.RPC.RPCTimeout, patience)
 	c := &Cluster{
-		Conf: conf, User: who.User, YARN: yarnclient.New(yarn), identity: who,
+		Conf: conf, User: who.User, YARN: yarnclient.New(yarn), identity: who, logger: logger,
 		Files: dfs.New(dfs.Options{
 			Conf: conf, User: who.User, RealUser: who.RealUser, Login: who.Kerberos(),
 			Credentials: func() *creds.Credentials { return who.Credentials },

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sirupsen/logrus"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -42,13 +43,18 @@ type grant struct {
 	security launch.Security
 	keytab   []byte    // to be staged; nil: none
 	ends     time.Time // of the first token to end, however often it is renewed; zero: none ends
+	issued   issued
 }
+
+// issued are the tokens that were issued for an application, and not handed on by another
+// launcher, by the roots of their file systems.
+type issued map[string]*creds.Token
 
 // grant gets what an application that runs a job needs: tokens for its file systems, with
 // the ResourceManager as their renewer, and what belongs to a keytab. home is where files
 // are staged.
 func (c *Cluster) grant(ctx context.Context, cfg config.Config, job *jobgraph.JobGraph, home string) (grant, error) {
-	g := grant{credentials: passedOn(c.identity.Credentials)}
+	g := grant{credentials: passedOn(c.identity.Credentials), issued: make(issued)}
 	g.shared = len(g.credentials.Tokens) > 0
 	if !c.Conf.SecurityEnabled() {
 		return g, nil
@@ -168,7 +174,7 @@ func readSmall(path string) ([]byte, error) {
 
 // obtain adds a token for each file system for which there is none.
 func (c *Cluster) obtain(ctx context.Context, g grant) error {
-	var mu sync.Mutex // guards the credentials
+	var mu sync.Mutex // guards the tokens
 	group, ctx := errgroup.WithContext(ctx)
 	for _, root := range g.security.FileSystems {
 		group.Go(func() error {
@@ -178,11 +184,36 @@ func (c *Cluster) obtain(ctx context.Context, g grant) error {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			g.credentials.Tokens[token.Service] = token
+			g.add(root, token)
 			return nil
 		})
 	}
 	return group.Wait()
+}
+
+// add takes in a token that was issued for a file system.
+func (g *grant) add(root string, token *creds.Token) {
+	g.credentials.Tokens[token.Service] = token
+	g.issued[root] = token
+}
+
+// canceler is what giveBack needs of a dfs.FS.
+type canceler interface {
+	CancelDelegationToken(ctx context.Context, uri string, token *creds.Token) error
+}
+
+// giveBack cancels the tokens of an application that will not run. What cannot be canceled
+// ends by itself.
+func (i issued) giveBack(ctx context.Context, to canceler, logger logrus.FieldLogger) {
+	var asking sync.WaitGroup
+	for root, token := range i {
+		asking.Go(func() {
+			if err := to.CancelDelegationToken(ctx, root, token); err != nil {
+				logger.WithError(err).WithField("filesystem", root).Debug("token is not canceled")
+			}
+		})
+	}
+	asking.Wait()
 }
 
 // token gets one for a file system; nil where it wants none, or one is there already.

@@ -5,24 +5,26 @@ import (
 	"errors"
 	"maps"
 	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
-	"github.com/jcmturner/gokrb5/v8/keytab"
+	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/credstest"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
@@ -44,12 +46,9 @@ func secured(t *testing.T, properties map[string]string, tokens *creds.Credentia
 }
 
 func token(kind, service string) *creds.Token {
-	// AbstractDelegationTokenIdentifier: version, owner, renewer, real user, the dates and numbers.
-	identifier := []byte{0}
-	for _, text := range []string{"alice@EXAMPLE.COM", "rm", ""} {
-		identifier = append(append(identifier, byte(len(text))), text...)
-	}
-	return &creds.Token{Kind: kind, Service: service, Identifier: append(identifier, 1, 100, 3, 4), Password: []byte("p")}
+	made := credstest.Delegation(service, identifier.Delegation{Owner: "alice@EXAMPLE.COM", Renewer: "rm", Max: time.UnixMilli(100)})
+	made.Kind = kind
+	return made
 }
 
 // TestTokensOfAnotherLauncherArePassedOn would catch an ApplicationMaster that gets the token
@@ -131,7 +130,7 @@ func TestNobodyAsksForTokensInVain(t *testing.T) {
 			},
 		})
 		c := &Cluster{Conf: conf, User: who.User, Files: files, identity: who}
-		g := grant{credentials: creds.New()}
+		g := grant{credentials: creds.New(), issued: make(issued)}
 		g.security.FileSystems = []string{"hdfs://home:8020/", "s3://bucket/"}
 		if err := c.obtain(t.Context(), g); err == nil || !strings.Contains(err.Error(), "s3") {
 			t.Errorf("a file system that cannot be served is %v", err)
@@ -142,22 +141,55 @@ func TestNobodyAsksForTokensInVain(t *testing.T) {
 	})
 }
 
+// bin takes tokens back, but for those of a file system that is away.
+type bin struct {
+	away string
+
+	mu    sync.Mutex // guards taken
+	taken map[string]string
+}
+
+func (b *bin) CancelDelegationToken(_ context.Context, uri string, token *creds.Token) error {
+	if uri == b.away {
+		return errors.New("no answer")
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.taken[uri] = token.Service
+	return nil
+}
+
+// TestTokensOfNoApplicationAreGivenBack would catch tokens that live on after a submission that
+// has failed, one NameNode that is away and keeps those of all others alive, and tokens of
+// another launcher that are taken from its other applications.
+func TestTokensOfNoApplicationAreGivenBack(t *testing.T) {
+	held := creds.New()
+	held.Tokens["theirs"] = token(creds.KindHDFSDelegation, "theirs:8020")
+	g := grant{credentials: passedOn(held), issued: issued{}}
+	for _, root := range []string{"hdfs://a/", "hdfs://b/", "hdfs://c/"} {
+		g.add(root, token(creds.KindHDFSDelegation, root))
+	}
+	logger, log := logtest.NewNullLogger()
+	logger.SetLevel(logrus.DebugLevel)
+	to := &bin{away: "hdfs://b/", taken: make(map[string]string)}
+	g.issued.giveBack(t.Context(), to, logger)
+	if diff := cmp.Diff(map[string]string{"hdfs://a/": "hdfs://a/", "hdfs://c/": "hdfs://c/"}, to.taken); diff != "" {
+		t.Errorf("given back (-want +got):\n%s", diff)
+	}
+	if len(g.credentials.Tokens) != 4 {
+		t.Errorf("the application was to get %v", g.credentials)
+	}
+	if told := log.AllEntries(); len(told) != 1 || told[0].Level != logrus.DebugLevel || told[0].Data["filesystem"] != "hdfs://b/" {
+		t.Errorf("told is %v", told)
+	}
+}
+
 // TestWhatBecomesOfAKeytab would catch a keytab that is sent where it is not wanted, above
 // all to an application of another user.
 func TestWhatBecomesOfAKeytab(t *testing.T) {
 	dir := t.TempDir()
-	keys := keytab.New()
-	if err := keys.AddEntry("alice", "EXAMPLE.COM", "secret", time.Unix(1e9, 0), 1, etypeID.AES256_CTS_HMAC_SHA1_96); err != nil {
-		t.Fatal(err)
-	}
-	content, err := keys.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
 	path := filepath.Join(dir, "alice.keytab")
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	credstest.Keytab(t, path, "alice@EXAMPLE.COM")
 	conf, err := kerberos.ParseConfig("test", []byte("[libdefaults]\ndefault_realm = EXAMPLE.COM\n"))
 	if err != nil {
 		t.Fatal(err)
