@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -15,6 +16,7 @@ import (
 
 // issuer is what checkTokens needs of a dfs.FS.
 type issuer interface {
+	Stat(ctx context.Context, uri string) (filesystem.FileInfo, error)
 	TokenOf(ctx context.Context, uri string, among *creds.Credentials) (*creds.Token, error)
 	DelegationToken(ctx context.Context, uri, renewer string) (*creds.Token, error)
 	CancelDelegationToken(ctx context.Context, uri string, token *creds.Token) error
@@ -79,11 +81,8 @@ func (v *visit) tryToken(ctx context.Context, fsys issuer, root, renewer string)
 	case err != nil:
 		return []Finding{failed(oneLine(err), v.remedy(err))}, ends
 	case held != nil:
-		about, err := identifier.DecodeDelegation(held)
-		if err != nil {
-			return []Finding{failed(oneLine(err), newTokens)}, ends
-		}
-		return []Finding{ok("the token for " + root + " that you were handed is passed on")}, about.Max
+		f, end := v.tryHeld(ctx, fsys, root, held)
+		return []Finding{f}, end
 	case v.who.Login == nil:
 		return []Finding{failed("you were handed no token for "+root, "run kinit, or name a keytab ("+config.KerberosKeytab.Name()+")")}, ends
 	}
@@ -103,6 +102,19 @@ func (v *visit) tryToken(ctx context.Context, fsys issuer, root, renewer string)
 		findings = append(findings, warning("the token cannot be canceled: "+cause(err), "nothing need be done: it ends by itself within a day"))
 	}
 	return findings, about.Max
+}
+
+// tryHeld shows a file system the token for it that the user was handed: that it was canceled, say, only its
+// NameNode knows.
+func (v *visit) tryHeld(ctx context.Context, fsys issuer, root string, held *creds.Token) (f Finding, ends time.Time) {
+	about, err := identifier.DecodeDelegation(held)
+	if err != nil {
+		return failed(oneLine(err), newTokens), ends
+	}
+	if _, err := fsys.Stat(ctx, root); err != nil {
+		return failed(fmt.Sprintf("%s does not take the token that you were handed: %s", root, cause(err)), v.remedy(err)), ends
+	}
+	return ok("the token for " + root + " that you were handed is passed on"), about.Max
 }
 
 // keytabOfMaster tells how the ApplicationMaster gets a keytab, if it gets one.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
@@ -142,6 +143,7 @@ func TestTokensThatWereHandedOn(t *testing.T) {
 // desk issues tokens that end at a time, or refuses.
 type desk struct {
 	held    *creds.Token
+	dead    error // the token that is held is not taken
 	end     time.Time
 	refuses error
 	keeps   error // tokens cannot be canceled
@@ -151,6 +153,10 @@ type desk struct {
 
 func (d *desk) TokenOf(context.Context, string, *creds.Credentials) (*creds.Token, error) {
 	return d.held, nil
+}
+
+func (d *desk) Stat(_ context.Context, uri string) (filesystem.FileInfo, error) {
+	return filesystem.FileInfo{URI: uri, IsDir: true}, d.dead
 }
 
 func (d *desk) DelegationToken(_ context.Context, uri, renewer string) (*creds.Token, error) {
@@ -174,6 +180,7 @@ func (d *desk) CancelDelegationToken(context.Context, string, *creds.Token) erro
 func TestTokensForAJobAreTried(t *testing.T) {
 	end := time.Date(2027, 1, 8, 0, 0, 0, 0, time.UTC)
 	secure := new(hadoopconf.Conf).With("test", map[string]string{"hadoop.security.authentication": "kerberos"})
+	dead := fmt.Errorf("stat: %w", &yarnrpc.RemoteError{Class: "org.apache.hadoop.security.token.SecretManager.InvalidToken", Message: "gone"})
 	refused := &yarnrpc.RemoteError{Class: "org.apache.hadoop.security.AccessControlException", Message: "no"}
 	for name, tc := range map[string]struct {
 		desk         desk
@@ -184,6 +191,7 @@ func TestTokensForAJobAreTried(t *testing.T) {
 	}{
 		"it is":               {desk{end: end}, new(kerberos.Login), OK, "rm may renew it until " + moment(end), "", end},
 		"it was handed on":    {desk{held: tokenUntil("a", end)}, nil, OK, "is passed on", "", end},
+		"it is dead":          {desk{held: tokenUntil("a", end), dead: dead}, nil, Failed, "hdfs://a/ does not take the token that you were handed: InvalidToken: gone", "get new tokens", time.Time{}},
 		"it was not":          {desk{}, nil, Failed, "no token for hdfs://a/", "kinit", time.Time{}},
 		"the cluster is open": {desk{refuses: fmt.Errorf("get: %w", dfs.ErrNoTokens)}, new(kerberos.Login), OK, "is open", "", time.Time{}},
 		"it is refused":       {desk{refuses: refused}, new(kerberos.Login), Failed, "gives user alice no token: AccessControlException: no", "access", time.Time{}},
