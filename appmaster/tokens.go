@@ -16,7 +16,7 @@ func (s *services) manageTokens() (*tokenmanager.Manager, error) {
 	var provider tokenmanager.Provider
 	if env.login != nil && env.config.Bool(config.DelegationTokensEnabled) && env.config.Bool(config.HadoopFSProviderEnabled) {
 		settings.Principal = env.login.Principal().String()
-		provider = tokenmanager.HadoopFS{
+		provider = &tokenmanager.HadoopFS{
 			Files: s.files, Roots: env.launch.Security.FileSystems, Renewer: settings.Principal,
 		}
 	}
