@@ -18,8 +18,8 @@ import (
 )
 
 // Kerberos makes a cluster secure: it has a KDC of its own, its servers log in from keytabs, and clients must log in.
-// There are principals for the servers (nn, dn, rm, nm and HTTP at localhost) and for users: alice, who may act for
-// others, bob, and Config.Users.
+// There are principals for the servers (nn, dn, rm and nm at localhost, HTTP at each host) and for users: alice, who may
+// act for others, bob, and Config.Users.
 type Kerberos struct {
 	// Protection is hadoop.rpc.protection and dfs.data.transfer.protection: authentication, integrity or privacy, or
 	// several of them separated by commas. Empty means authentication.
@@ -28,6 +28,8 @@ type Kerberos struct {
 	TicketLife, RenewLife time.Duration
 	// ClockSkew is how far clocks may differ, and so how long a ticket serves beyond its end; 5 minutes if zero.
 	ClockSkew time.Duration
+	// Web makes web servers ask for tickets, too (hadoop.http.authentication.type).
+	Web bool
 	// Partners are users of PartnerRealm, whom the cluster knows by their short names: theirs are the home folders, the
 	// queues and the access lists of a local user of that name.
 	Partners []string
@@ -94,6 +96,16 @@ func (s *spec) secure() {
 		// for dr.who; no ticket is his, and tests read there.
 		"yarn.admin.acl": "dr.who",
 	})
+	if s.Kerberos.Web {
+		maps.Copy(s.Core, map[string]string{
+			"hadoop.http.filter.initializers":                  "org.apache.hadoop.security.AuthenticationFilterInitializer",
+			"hadoop.http.authentication.type":                  "kerberos",
+			"hadoop.http.authentication.kerberos.principal":    "HTTP/_HOST@" + Realm,
+			"hadoop.http.authentication.kerberos.keytab":       s.keytab("HTTP"),
+			"hadoop.http.authentication.signature.secret.file": s.webSecret(),
+		})
+		s.YARN["yarn.admin.acl"] = "nn" // whose ticket tests show there
+	}
 	for _, d := range s.Daemons {
 		switch d.Kind {
 		case nameNode, dataNode:
@@ -126,6 +138,19 @@ func (s *spec) keytab(name string) string {
 	return filepath.Join(s.Dir, keyCenterName, name+".keytab")
 }
 
+// webSecret is the file with what web servers sign their cookies with.
+func (s *spec) webSecret() string { return filepath.Join(s.Dir, keyCenterName, "web.secret") }
+
+// webHosts are the hosts that have web servers.
+func (s *spec) webHosts() []string {
+	var hosts []string
+	for _, d := range s.hadoopDaemons() {
+		hosts = append(hosts, d.Host)
+	}
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
+}
+
 func (s *spec) krb5Conf() string { return filepath.Join(s.Dir, keyCenterName, "krb5.conf") }
 func (s *spec) kdcConf() string  { return filepath.Join(s.Dir, keyCenterName, "kdc.conf") }
 
@@ -139,8 +164,8 @@ func (s *spec) users() []string {
 // Secure says whether the cluster uses Kerberos.
 func (c *Cluster) Secure() bool { return c.spec.Kerberos != nil }
 
-// Keytab is the path of a principal's keytab; it is a service's (nn, dn, rm, nm, HTTP) or a user's, name@PARTNER.TEST for one of
-// the second realm.
+// Keytab is the path of a principal's keytab; it is a service's (nn, dn, rm, nm, and HTTP with those of all hosts) or a
+// user's, name@PARTNER.TEST for one of the second realm.
 func (c *Cluster) Keytab(name string) string { return c.spec.keytab(name) }
 
 // Krb5Conf is the path of the configuration to give to clients as KRB5_CONFIG; empty without Kerberos.
@@ -149,6 +174,15 @@ func (c *Cluster) Krb5Conf() string {
 		return ""
 	}
 	return c.spec.krb5Conf()
+}
+
+// web asks the daemons' HTTP servers.
+func (c *Cluster) web() webClient {
+	client := c.http
+	if c.Secure() && c.spec.Kerberos.Web {
+		client.authenticate = c.negotiate
+	}
+	return client
 }
 
 // negotiate makes a request be the NameNode's principal's.
@@ -166,5 +200,5 @@ func (c *Cluster) negotiate(req *http.Request) error {
 		return err
 	}
 	defer login.Destroy()
-	return spnego.SetSPNEGOHeader(login, req, "HTTP/"+master)
+	return spnego.SetSPNEGOHeader(login, req, "HTTP/"+req.URL.Hostname())
 }
