@@ -180,7 +180,7 @@ func (app *Application) submit(ctx context.Context, d Deployment, known facts, b
 	}
 	submission := submissionContext(d.Config, known, d.Graph.Name, master)
 	if _, err := app.c.YARN.Submit(ctx, submission); err != nil {
-		return fmt.Errorf("submit to queue %q as user %s: %w", queueName(d.Config), app.User, err)
+		return fmt.Errorf("submit to queue %q as user %s: %w", queueName(d.Config), app.User, known.grant.rejected(err, app.c.Conf))
 	}
 	return nil
 }

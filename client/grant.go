@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -25,6 +26,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
 // ErrNoRenewer says that a secure cluster's configuration does not tell who the
@@ -153,7 +155,7 @@ func (g *grant) readFiles(cfg config.Config, login *kerberos.Login, proxied bool
 func CheckKeytab(cfg config.Config) error {
 	path := cfg.String(config.YarnLocalizedKeytabPath)
 	switch shipped := cfg.Bool(config.YarnShipLocalKeytab); {
-	case shipped && (filepath.Base(path) != path || path == ".." || path == launch.BobbinLink):
+	case shipped && (!fs.ValidPath(path) || filepath.Base(path) != path || path == "." || path == launch.BobbinLink):
 		return fmt.Errorf("%s is %s: name a file of its own, without a directory, or set %s to false", config.YarnLocalizedKeytabPath, path, config.YarnShipLocalKeytab)
 	case !shipped && !filepath.IsAbs(path):
 		return fmt.Errorf("%s is %s: name the keytab's absolute path on the nodes, as %s is false", config.YarnLocalizedKeytabPath, path, config.YarnShipLocalKeytab)
@@ -164,7 +166,7 @@ func CheckKeytab(cfg config.Config) error {
 func readSmall(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxSecurityFile) {
-		err = &fs.PathError{Op: "read", Path: path, Err: fs.ErrInvalid}
+		err = fmt.Errorf("read %s: %w: want a file of %d bytes at most", path, fs.ErrInvalid, maxSecurityFile)
 	}
 	if err != nil {
 		return nil, err
@@ -234,9 +236,18 @@ func (c *Cluster) token(ctx context.Context, root string) (*creds.Token, error) 
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("get token of user %s for %s: %w", c.User, root, err)
+		return nil, fmt.Errorf("get token of user %s for %s: %w", c.User, root, unnamed(err, renewer))
 	}
 	return token, nil
+}
+
+// unnamed adds to the error of a NameNode that has no name for a renewer what helps. It has no
+// class of its own (AbstractDelegationTokenIdentifier#setRenewer).
+func unnamed(err error, renewer string) error {
+	if remote, is := errors.AsType[*yarnrpc.RemoteError](err); is && remote.Class == "java.lang.RuntimeException" {
+		return fmt.Errorf("%w; %s is to renew it (yarn.resourcemanager.principal): the NameNode needs a rule for that name (hadoop.security.auth_to_local)", err, renewer)
+	}
+	return err
 }
 
 // Renewer is the principal of the ResourceManager, which renews the tokens of applications
@@ -259,6 +270,44 @@ func Renewer(conf *hadoopconf.Conf) (string, error) {
 		host, _, err := net.SplitHostPort(rms[0].Client)
 		return host, err
 	})
+}
+
+// rejected adds to YARN's rejection of an application what that leaves out: YARN renews its tokens
+// first, and of one for which that fails it says neither why nor what helps.
+func (g *grant) rejected(err error, conf *hadoopconf.Conf) error {
+	if _, is := errors.AsType[*yarnclient.RejectedError](err); !is {
+		return err
+	}
+	principal, name, unknown := resourceManager(conf)
+	if unknown != nil {
+		return err // counts for more
+	}
+	for _, alias := range slices.Sorted(maps.Keys(g.credentials.Tokens)) {
+		token := g.credentials.Tokens[alias]
+		if token.Kind != creds.KindHDFSDelegation { // its own it renews for everybody
+			continue
+		}
+		about, unread := identifier.DecodeDelegation(token)
+		if unread == nil && about.Renewer != "" && about.Renewer != name {
+			err = fmt.Errorf("%w; the token for %s names %q as who may renew it, and the ResourceManager %s is %q: have the token issued with that renewer",
+				err, token.Service, about.Renewer, principal, name)
+		}
+	}
+	return err
+}
+
+// resourceManager is its principal, and the user name that the cluster has for it.
+func resourceManager(conf *hadoopconf.Conf) (principal, name string, err error) {
+	if principal, err = Renewer(conf); err != nil {
+		return "", "", err
+	}
+	_, realm, _ := strings.Cut(principal, "@")
+	names, err := conf.ShortNames(realm)
+	if err != nil {
+		return "", "", err
+	}
+	name, err = names.Short(principal)
+	return principal, name, err
 }
 
 // end is when the first token ends that nobody can prolong.

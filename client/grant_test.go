@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net"
 	"path/filepath"
@@ -27,6 +28,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
 // secured is a cluster with Kerberos that nobody can reach, as somebody with these tokens
@@ -184,6 +187,60 @@ func TestTokensOfNoApplicationAreGivenBack(t *testing.T) {
 	}
 }
 
+// TestARejectionNamesTheRenewer would catch an owner who is told, in YARN's words, that a token
+// was not renewed, and not by whom it could be.
+func TestARejectionNamesTheRenewer(t *testing.T) {
+	rejection := fmt.Errorf("submit: %w", &yarnclient.RejectedError{State: records.ApplicationFailed, Diagnostics: "Failed to renew token"})
+	rm := map[string]string{"yarn.resourcemanager.principal": "rm/_HOST@EXAMPLE.COM", "yarn.resourcemanager.address": "host:8032"}
+	renewed := func(service, by string) *creds.Token {
+		return credstest.Delegation(service, identifier.Delegation{Owner: "alice", Renewer: by})
+	}
+	for name, c := range map[string]struct {
+		tokens []*creds.Token
+		conf   map[string]string
+		err    error
+		want   []string // what is added
+	}{
+		"of the ResourceManager's tokens": {[]*creds.Token{renewed("ha-hdfs:ns", "rm")}, rm, rejection, nil},
+		"of tokens that nobody renews":    {[]*creds.Token{renewed("ha-hdfs:ns", "")}, rm, rejection, nil},
+		"of another's tokens":             {[]*creds.Token{renewed("ha-hdfs:ns", "rm"), renewed("nn:8020", "oozie")}, rm, rejection, []string{"nn:8020", `"oozie"`, `"rm"`, "rm/host@EXAMPLE.COM"}},
+		"of a token of YARN's own":        {[]*creds.Token{{Kind: creds.KindRMDelegation, Service: "rm:8032", Identifier: []byte("\n\x05alice\x12\x05oozie")}}, rm, rejection, nil},
+		"of tokens that tell nothing":     {[]*creds.Token{{Kind: "OTHER", Service: "kms"}}, rm, rejection, nil},
+		"where nothing names the RM":      {[]*creds.Token{renewed("nn:8020", "oozie")}, nil, rejection, nil},
+		"an RM that does not answer":      {[]*creds.Token{renewed("nn:8020", "oozie")}, rm, errors.New("away"), nil},
+	} {
+		g := grant{credentials: creds.New()}
+		for _, token := range c.tokens {
+			g.credentials.Tokens[token.Service] = token
+		}
+		got := g.rejected(c.err, secured(t, c.conf, creds.New()).Conf)
+		if !errors.Is(got, c.err) || len(c.want) == 0 && got.Error() != c.err.Error() {
+			t.Errorf("%s: got %v", name, got)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(got.Error(), want) {
+				t.Errorf("%s: %v does not name %s", name, got, want)
+			}
+		}
+		if strings.Contains(got.Error(), "ha-hdfs:ns") {
+			t.Errorf("%s: %v blames a token that is right", name, got)
+		}
+	}
+}
+
+// TestARenewerWithoutANameIsNamed would catch an owner who learns that no rule applies, and not of
+// whose configuration.
+func TestARenewerWithoutANameIsNamed(t *testing.T) {
+	const rm = "rm/host@EXAMPLE.COM"
+	for class, want := range map[string]string{"java.lang.RuntimeException": rm, "java.io.IOException": ""} {
+		refusal := &yarnrpc.RemoteError{Address: "nn:8020", Method: "getDelegationToken", Class: class, Message: "no rule applies"}
+		err := unnamed(fmt.Errorf("get token: %w", refusal), rm)
+		if !errors.Is(err, refusal) || strings.Contains(err.Error(), "auth_to_local") != (want != "") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v", class, err)
+		}
+	}
+}
+
 // TestWhatBecomesOfAKeytab would catch a keytab that is sent where it is not wanted, above
 // all to an application of another user.
 func TestWhatBecomesOfAKeytab(t *testing.T) {
@@ -212,6 +269,8 @@ func TestWhatBecomesOfAKeytab(t *testing.T) {
 		{"lies on the nodes", []string{named + "=" + path, ship + "=false", place + "=/etc/alice.keytab"}, false, "/etc/alice.keytab", "", false},
 		{"lies nowhere", []string{named + "=" + path, ship + "=false"}, false, "", place, false},
 		{"is sent into a directory", []string{named + "=" + path, place + "=keys/my.keytab"}, false, "", place, false},
+		{"is sent as the directory itself", []string{named + "=" + path, place + "=."}, false, "", place, false},
+		{"is sent as the root", []string{named + "=" + path, place + "=/"}, false, "", place, false},
 		{"is sent in place of our binary", []string{named + "=" + path, place + "=bobbin"}, false, "", place, false},
 		{"stays with who acts for another", []string{named + "=" + path}, true, "", "", false},
 		{"is too large", []string{named + "=" + dir}, false, "", named, false},
