@@ -101,7 +101,21 @@ func (c *Cluster) fileSystems(cfg config.Config, job *jobgraph.JobGraph, home st
 			uris = append(uris, split.URI)
 		}
 	}
+	if root, ok := c.logFileSystem(); ok {
+		uris = append(uris, root)
+	}
 	return FileSystems(c.Files, cfg, uris...)
+}
+
+// logFileSystem is the root of the one to which NodeManagers write an application's logs, with
+// its tokens (YarnClientImpl#addLogAggregationDelegationToken). No job needs it: it is left out
+// where we cannot get a token, or it is not ours to serve.
+func (c *Cluster) logFileSystem() (root string, ok bool) {
+	if written, err := c.Conf.Bool("yarn.log-aggregation-enable"); err != nil || !written || c.identity.Login == nil {
+		return "", false
+	}
+	root, err := c.Files.Root(c.Conf.Get("yarn.nodemanager.remote-app-log-dir"))
+	return root, err == nil
 }
 
 // FileSystems are the roots, each once, of the file systems that an application needs tokens

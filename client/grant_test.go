@@ -93,6 +93,32 @@ func TestEveryFileSystemOfAJobIsKnown(t *testing.T) {
 	}
 }
 
+// TestLogsAreWrittenToTheirFileSystem would catch logs that stay on the nodes, as the application
+// has no token for where YARN keeps them.
+func TestLogsAreWrittenToTheirFileSystem(t *testing.T) {
+	const written, dir, home = "yarn.log-aggregation-enable", "yarn.nodemanager.remote-app-log-dir", "hdfs://staging:8020/"
+	for name, c := range map[string]struct {
+		conf map[string]string
+		want []string // beside home
+	}{
+		"not at all":                     {map[string]string{dir: "hdfs://logs:8020/logs"}, nil},
+		"elsewhere":                      {map[string]string{written: "true", dir: "hdfs://logs:8020/logs"}, []string{"hdfs://logs:8020/"}},
+		"by default":                     {map[string]string{written: "true"}, []string{"hdfs://home:8020/"}},
+		"to no HDFS":                     {map[string]string{written: "true", dir: "s3a://bucket/logs"}, nil},
+		"with a launcher's tokens alone": {map[string]string{written: "true"}, nil},
+		"to the disk of nodes":           {map[string]string{written: "true", dir: "file:///logs"}, nil},
+	} {
+		as := secured(t, c.conf, creds.New())
+		if as.identity.Login = new(kerberos.Login); name == "with a launcher's tokens alone" {
+			as.identity.Login = nil
+		}
+		got, err := as.fileSystems(options(t), new(jobgraph.JobGraph), home)
+		if diff := cmp.Diff(append([]string{home}, c.want...), got); err != nil || diff != "" {
+			t.Errorf("%s: %v, file systems differ (-want +got):\n%s", name, err, diff)
+		}
+	}
+}
+
 // TestWithTokensAloneNobodyLogsIn would catch a launcher that has tokens and is asked for a
 // ticket, and one that lacks a token and hears of it from a task.
 func TestWithTokensAloneNobodyLogsIn(t *testing.T) {
