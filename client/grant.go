@@ -68,6 +68,9 @@ func (c *Cluster) grant(ctx context.Context, cfg config.Config, job *jobgraph.Jo
 	if err := g.readFiles(cfg, c.identity.Login, c.identity.RealUser != ""); err != nil {
 		return g, err
 	}
+	if err := c.tryTokens(ctx, g.security.FileSystems[1:]); err != nil { // the staging area's serves at once
+		return g, err
+	}
 	if cfg.Bool(config.DelegationTokensEnabled) && cfg.Bool(config.HadoopFSProviderEnabled) {
 		if err := c.obtain(ctx, g); err != nil {
 			return g, err
@@ -186,6 +189,22 @@ func readSmall(path string) ([]byte, error) {
 		return nil, err
 	}
 	return os.ReadFile(path)
+}
+
+// tryTokens shows file systems the tokens for them that another launcher has handed on. One that
+// is dead has YARN reject the application when all is uploaded, and not say what is wrong.
+func (c *Cluster) tryTokens(ctx context.Context, roots []string) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, root := range roots {
+		group.Go(func() error {
+			held, err := c.Files.TokenOf(ctx, root, c.identity.Credentials)
+			if err == nil && held != nil {
+				_, err = c.Files.Stat(ctx, root)
+			}
+			return err
+		})
+	}
+	return group.Wait()
 }
 
 // obtain adds a token for each file system for which there is none.

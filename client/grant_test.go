@@ -139,6 +139,27 @@ func TestWithTokensAloneNobodyLogsIn(t *testing.T) {
 	}
 }
 
+// TestATokenThatWasHandedOnIsShownToItsNameNode would catch a dead one that goes to YARN, which
+// refuses the application when all is uploaded, and does not say what is wrong with the token.
+func TestATokenThatWasHandedOnIsShownToItsNameNode(t *testing.T) {
+	held := creds.New()
+	for _, service := range []string{"home:8020", "away:8020"} {
+		held.Tokens[service] = credstest.Delegation(service, identifier.Delegation{Owner: "alice@EXAMPLE.COM", Renewer: "rm"})
+	}
+	c := secured(t, map[string]string{"hadoop.security.token.service.use_ip": "false"}, held)
+	dead := &yarnrpc.RemoteError{Class: "org.apache.hadoop.security.token.SecretManager.InvalidToken", Message: "it was canceled"}
+	c.Files = dfs.New(dfs.Options{
+		Conf: c.Conf, User: c.User, Credentials: func() *creds.Credentials { return held },
+		Dial: func(context.Context, string, string) (net.Conn, error) { return nil, dead },
+	})
+	defer c.Files.Close()
+	more := options(t, "security.kerberos.access.hadoopFileSystems=hdfs://away:8020")
+	_, err := c.grant(t.Context(), more, new(jobgraph.JobGraph), "hdfs://home:8020/user/alice")
+	if !errors.Is(err, yarnrpc.ErrInvalidToken) || !strings.Contains(err.Error(), "hdfs://away:8020/") {
+		t.Errorf("got %v, want the file system named, and what it says", err)
+	}
+}
+
 // TestNobodyAsksForTokensInVain would catch a submission that has failed, and leaves behind
 // who asks other file systems for their tokens.
 func TestNobodyAsksForTokensInVain(t *testing.T) {
