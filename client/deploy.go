@@ -85,7 +85,7 @@ func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error
 		return nil, errors.Join(err, app.Abandon(ctx))
 	}
 	d.Timeline.Done("submitted")
-	app.Advice = known.grant.advice(c, d.Config)
+	app.Advice = known.grant.advice(c, d.Config, known.home)
 	return app, nil
 }
 

@@ -360,19 +360,34 @@ func end(credentials *creds.Credentials) (ends time.Time, err error) {
 	return ends, nil
 }
 
+// OnDefaultFS tells whether a directory is on fs.defaultFS: for what is staged elsewhere, the
+// ResourceManager gets no new tokens (DelegationTokenRenewer#obtainSystemTokensForUser).
+func OnDefaultFS(files *dfs.FS, dir string) bool {
+	root, err := files.Root(dir)
+	if err != nil {
+		return false
+	}
+	standard, err := files.Root("/")
+	return err == nil && root == standard
+}
+
 // advice tells what the owner should know about the end of the tokens; "" where nothing
-// ends that matters.
-func (g *grant) advice(c *Cluster, cfg config.Config) string {
+// ends that matters. home is where files are staged.
+func (g *grant) advice(c *Cluster, cfg config.Config, home string) string {
 	if g.ends.IsZero() {
 		return ""
 	}
-	until := g.ends.Local().Format("2006-01-02 15:04 MST")
+	until := g.ends.Local().Format("2006-01-02 15:04 MST") + " at the latest"
 	const replaces = "yarn.resourcemanager.proxy-user-privileges.enabled"
 	switch {
 	case g.security.Principal == "":
-		return fmt.Sprintf("without a keytab the job can use HDFS until %s, and not longer (%s)", until, config.KerberosKeytab)
-	case cfg.Int(config.YarnApplicationAttempts) > 1 && c.Conf.Get(replaces) != "true":
+		return fmt.Sprintf("without a keytab the job can use HDFS until %s (%s)", until, config.KerberosKeytab)
+	case cfg.Int(config.YarnApplicationAttempts) < 2:
+		return ""
+	case c.Conf.Get(replaces) != "true":
 		return fmt.Sprintf("YARN can start another ApplicationMaster until %s, unless the ResourceManager gets new tokens (%s)", until, replaces)
+	case !OnDefaultFS(c.Files, home):
+		return fmt.Sprintf("YARN can start another ApplicationMaster until %s: the ResourceManager gets no new tokens for where it is staged, %s, which is not on fs.defaultFS", until, home)
 	default:
 		return ""
 	}

@@ -349,22 +349,26 @@ func TestTheEndIsTold(t *testing.T) {
 	withKeytab.security.Principal = "alice@EXAMPLE.COM"
 	again := []string{"yarn.application-attempts=2"}
 	replaced := map[string]string{"yarn.resourcemanager.proxy-user-privileges.enabled": "true"}
+	const home, away = "hdfs://home:8020/user/alice", "hdfs://away:8020/user/alice"
 	for _, c := range []struct {
 		name    string
 		grant   grant
 		options []string
 		conf    map[string]string
+		staged  string
 		want    string // what is named; "": nothing is said
 	}{
-		{"on an open cluster", grant{}, again, nil, ""},
-		{"without a keytab", without, nil, replaced, "security.kerberos.login.keytab"},
-		{"with a keytab and one attempt", withKeytab, nil, nil, ""},
-		{"with a keytab and two attempts", withKeytab, again, nil, "proxy-user-privileges"},
-		{"where YARN gets new tokens itself", withKeytab, again, replaced, ""},
+		{"on an open cluster", grant{}, again, nil, home, ""},
+		{"without a keytab", without, nil, replaced, home, "security.kerberos.login.keytab"},
+		{"with a keytab and one attempt", withKeytab, nil, nil, home, ""},
+		{"with a keytab and two attempts", withKeytab, again, nil, home, "proxy-user-privileges"},
+		{"where YARN gets new tokens itself", withKeytab, again, replaced, home, ""},
+		{"where it gets them for another file system", withKeytab, again, replaced, away, away + ", which is not on fs.defaultFS"},
+		{"with one attempt there", withKeytab, nil, replaced, away, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := c.grant.advice(secured(t, c.conf, creds.New()), options(t, c.options...))
-			if c.want == "" && got != "" || !strings.Contains(got, c.want) || c.want != "" && !strings.Contains(got, "2030-01-02 03:04") {
+			got := c.grant.advice(secured(t, c.conf, creds.New()), options(t, c.options...), c.staged)
+			if c.want == "" && got != "" || !strings.Contains(got, c.want) || c.want != "" && !strings.Contains(got, "until "+ends.Format("2006-01-02 15:04 MST")+" at the latest") {
 				t.Errorf("owners are told %q", got)
 			}
 		})

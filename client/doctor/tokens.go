@@ -50,11 +50,11 @@ func (v *visit) checkTokens(ctx context.Context) []Finding {
 	if keytab, has := v.keytabOfMaster(); has {
 		findings = append(findings, keytab)
 	}
-	return append(findings, v.life(ends)...)
+	return append(findings, v.life(ends, client.OnDefaultFS(fsys, roots[0]))...)
 }
 
-// roots are the file systems that every job with these options uses: those of its inputs and
-// outputs only the job knows.
+// roots are the file systems that every job with these options uses, first that of its staged files: those of
+// its inputs and outputs only the job knows.
 func (v *visit) roots(fsys *dfs.FS) ([]string, error) {
 	home, err := client.StagingHome(fsys, v.conf, v.config.String(config.YarnStagingDirectory))
 	if err != nil {
@@ -135,19 +135,24 @@ func (v *visit) keytabOfMaster() (Finding, bool) {
 	return ok("the ApplicationMaster takes the keytab that lies on its node as " + path + ": see that it is there, for the container's user to read"), true
 }
 
-// life tells how long a job can live whose tokens end for good at a time.
-func (v *visit) life(ends time.Time) []Finding {
+// life tells how long a job can live whose tokens end for good at a time. Its files are staged on fs.defaultFS, or
+// elsewhere.
+func (v *visit) life(ends time.Time, onDefaultFS bool) []Finding {
 	const replaces = "yarn.resourcemanager.proxy-user-privileges.enabled"
 	keeps := v.config.String(config.KerberosKeytab) != "" && v.who.RealUser == ""
+	again := v.config.Int(config.YarnApplicationAttempts) > 1
+	last := fmt.Sprintf("a job of now can run as long as it likes, but YARN may start no second ApplicationMaster after %s at the latest: ", moment(ends))
 	switch {
 	case ends.IsZero():
 		return nil
 	case !keeps:
-		return []Finding{ok(fmt.Sprintf("a job of now can use HDFS until %s; one with a keytab as long as it likes (%s)", moment(ends), config.KerberosKeytab))}
-	case v.config.Int(config.YarnApplicationAttempts) > 1 && v.conf.Get(replaces) != "true":
-		return []Finding{warning(
-			fmt.Sprintf("a job of now can run as long as it likes, but YARN may start no second ApplicationMaster after %s: as far as this machine knows, the ResourceManager gets no new tokens", moment(ends)),
+		return []Finding{ok(fmt.Sprintf("a job of now can use HDFS until %s at the latest; one with a keytab as long as it likes (%s)", moment(ends), config.KerberosKeytab))}
+	case again && v.conf.Get(replaces) != "true":
+		return []Finding{warning(last+"as far as this machine knows, the ResourceManager gets no new tokens",
 			"have "+replaces+" set on the ResourceManager, and hadoop.proxyuser.* for its user on the NameNodes; then set it here, too")}
+	case again && !onDefaultFS:
+		return []Finding{warning(last+"the ResourceManager gets new tokens for fs.defaultFS alone, and files are staged elsewhere",
+			"name a directory on fs.defaultFS ("+config.YarnStagingDirectory.Name()+")")}
 	}
 	return []Finding{ok("a job can run as long as it likes: the ApplicationMaster gets new tokens with the keytab")}
 }

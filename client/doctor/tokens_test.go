@@ -231,17 +231,19 @@ func TestHowLongAJobCanLive(t *testing.T) {
 		options    map[string]string
 		properties map[string]string
 		real       string
+		elsewhere  bool // files are staged, not on fs.defaultFS
 		status     Status
 		texts      []string
 	}{
-		"without a keytab":              {nil, nil, "", OK, []string{"can use HDFS until " + moment(end)}},
-		"with one":                      {map[string]string{keytab: "k"}, nil, "", OK, []string{"which finds it as krb5.keytab", "as long as it likes: the ApplicationMaster"}},
-		"with one on the nodes":         {map[string]string{keytab: "k", shipped: "false", place: "/etc/k"}, nil, "", OK, []string{"on its node as /etc/k"}},
-		"with one nowhere":              {map[string]string{keytab: "k", shipped: "false"}, nil, "", Failed, []string{"absolute path"}},
-		"with one for somebody else":    {map[string]string{keytab: "k"}, nil, "carol", OK, []string{"stays here: it is carol's", "can use HDFS until " + moment(end)}},
-		"with one and second attempts":  {map[string]string{keytab: "k", attempts: "2"}, nil, "", Warning, []string{"no second ApplicationMaster after " + moment(end)}},
-		"with one and all that helps":   {map[string]string{keytab: "k", attempts: "2"}, map[string]string{replaces: "true"}, "", OK, []string{"as long as it likes: the ApplicationMaster"}},
-		"second attempts and no keytab": {map[string]string{attempts: "2"}, nil, "", OK, []string{"can use HDFS until " + moment(end)}},
+		"without a keytab":              {nil, nil, "", false, OK, []string{"can use HDFS until " + moment(end) + " at the latest;"}},
+		"with one":                      {map[string]string{keytab: "k"}, nil, "", false, OK, []string{"which finds it as krb5.keytab", "as long as it likes: the ApplicationMaster"}},
+		"with one on the nodes":         {map[string]string{keytab: "k", shipped: "false", place: "/etc/k"}, nil, "", false, OK, []string{"on its node as /etc/k"}},
+		"with one nowhere":              {map[string]string{keytab: "k", shipped: "false"}, nil, "", false, Failed, []string{"absolute path"}},
+		"with one for somebody else":    {map[string]string{keytab: "k"}, nil, "carol", false, OK, []string{"stays here: it is carol's", "can use HDFS until " + moment(end) + " at the latest;"}},
+		"with one and second attempts":  {map[string]string{keytab: "k", attempts: "2"}, nil, "", false, Warning, []string{"no second ApplicationMaster after " + moment(end) + " at the latest"}},
+		"with one and all that helps":   {map[string]string{keytab: "k", attempts: "2"}, map[string]string{replaces: "true"}, "", false, OK, []string{"as long as it likes: the ApplicationMaster"}},
+		"second attempts and no keytab": {map[string]string{attempts: "2"}, nil, "", false, OK, []string{"can use HDFS until " + moment(end) + " at the latest;"}},
+		"with one, staged elsewhere":    {map[string]string{keytab: "k", attempts: "2"}, map[string]string{replaces: "true"}, "", true, Warning, []string{"no second ApplicationMaster after " + moment(end), "for fs.defaultFS alone"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)
@@ -252,7 +254,7 @@ func TestHowLongAJobCanLive(t *testing.T) {
 				t.Fatal(err)
 			}
 			v := &visit{config: options, conf: new(hadoopconf.Conf).With("test", tc.properties), who: hadoopenv.Identity{User: "alice", RealUser: tc.real}}
-			findings := v.life(end)
+			findings := v.life(end, !tc.elsewhere)
 			if f, has := v.keytabOfMaster(); has {
 				findings = append(findings, f)
 			}
