@@ -113,9 +113,10 @@ type Cluster struct {
 	spec   *spec
 	log    logrus.FieldLogger
 	http   webClient
-	reaper *reaper // ends the daemons with this process; nil if the cluster is not this process's to end
-	ports  *ports  // the daemons' while this process has them to itself; nil: released
-	temp   bool    // the folder was made by Start, so Close removes it
+	login  webLogin // of a secure one
+	reaper *reaper  // ends the daemons with this process; nil if the cluster is not this process's to end
+	ports  *ports   // the daemons' while this process has them to itself; nil: released
+	temp   bool     // the folder was made by Start, so Close removes it
 }
 
 // Start starts a cluster and returns when it is healthy: HDFS out of safe mode, every NodeManager registered, and

@@ -1,19 +1,17 @@
 package cluster
 
 import (
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"net/http"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
-	"github.com/jcmturner/gokrb5/v8/client"
-	"github.com/jcmturner/gokrb5/v8/config"
-	"github.com/jcmturner/gokrb5/v8/keytab"
-	"github.com/jcmturner/gokrb5/v8/spnego"
-
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
@@ -185,20 +183,33 @@ func (c *Cluster) web() webClient {
 	return client
 }
 
+// webLogin is the NameNode's principal's, which the harness is to web servers.
+type webLogin struct {
+	once sync.Once // guards login, err
+	*kerberos.Login
+	err error
+}
+
 // negotiate makes a request be the NameNode's principal's.
 func (c *Cluster) negotiate(req *http.Request) error {
-	conf, err := config.Load(c.spec.krb5Conf())
+	c.login.once.Do(func() {
+		conf, err := kerberos.LoadConfig(func(string) string { return c.Krb5Conf() })
+		if err == nil {
+			c.login.Login, err = kerberos.FromKeytab(conf, servicePrincipal("nn"), c.Keytab("nn"))
+		}
+		c.login.err = err
+	})
+	if c.login.err != nil {
+		return c.login.err
+	}
+	ticket, err := c.login.Ticket(req.Context(), "HTTP/"+req.URL.Hostname())
 	if err != nil {
 		return err
 	}
-	keys, err := keytab.Load(c.Keytab("nn"))
+	token, err := (&sasl.GSSAPI{Ticket: ticket}).Start(nil)
 	if err != nil {
 		return err
 	}
-	login := client.NewWithKeytab("nn/"+master, Realm, keys, conf, client.DisablePAFXFAST(true))
-	if err := login.Login(); err != nil {
-		return err
-	}
-	defer login.Destroy()
-	return spnego.SetSPNEGOHeader(login, req, "HTTP/"+req.URL.Hostname())
+	req.Header.Set("Authorization", "Negotiate "+base64.StdEncoding.EncodeToString(token))
+	return nil
 }
