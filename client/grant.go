@@ -76,7 +76,11 @@ func (c *Cluster) grant(ctx context.Context, cfg config.Config, job *jobgraph.Jo
 			return g, err
 		}
 	}
-	g.ends, err = end(g.credentials)
+	interval, err := c.Conf.Duration("dfs.namenode.delegation.token.renew-interval", time.Millisecond)
+	if err != nil {
+		return g, err
+	}
+	g.ends, err = end(g.credentials, interval)
 	return g, err
 }
 
@@ -343,18 +347,18 @@ func resourceManager(conf *hadoopconf.Conf) (principal, name string, err error) 
 	return principal, name, err
 }
 
-// end is when the first token ends that nobody can prolong.
-func end(credentials *creds.Credentials) (ends time.Time, err error) {
+// end is when the first token ends that nobody can prolong; interval is between two renewals.
+func end(credentials *creds.Credentials, interval time.Duration) (ends time.Time, err error) {
 	for _, token := range credentials.Tokens {
 		if token.Kind != creds.KindHDFSDelegation {
 			continue
 		}
 		about, err := identifier.DecodeDelegation(token)
 		if err != nil {
-			return ends, err
+			return ends, fmt.Errorf("read the token for %s: %w", token.Service, err)
 		}
-		if ends.IsZero() || about.Max.Before(ends) {
-			ends = about.Max
+		if last := about.Ends(interval); ends.IsZero() || last.Before(ends) {
+			ends = last
 		}
 	}
 	return ends, nil

@@ -342,6 +342,23 @@ func TestWhatBecomesOfAKeytab(t *testing.T) {
 	}
 }
 
+// TestWhatNobodyRenewsEndsSoon would catch owners who are told of a week, and whose job dies after
+// a day.
+func TestWhatNobodyRenewsEndsSoon(t *testing.T) {
+	issued := time.UnixMilli(1_900_000_000_000)
+	held := creds.New()
+	for service, renewer := range map[string]string{"a:8020": "rm", "b:8020": ""} {
+		held.Tokens[service] = credstest.Delegation(service, identifier.Delegation{Owner: "alice", Renewer: renewer, Issued: issued, Max: issued.Add(7 * 24 * time.Hour)})
+	}
+	if got, err := end(held, 24*time.Hour); err != nil || !got.Equal(issued.Add(24*time.Hour)) {
+		t.Errorf("the first ends at %v, %v", got, err)
+	}
+	held.Tokens["c:8020"] = &creds.Token{Kind: creds.KindHDFSDelegation, Service: "c:8020", Identifier: []byte{9}}
+	if _, err := end(held, 0); err == nil || !strings.Contains(err.Error(), "c:8020") {
+		t.Errorf("one that tells nothing is %v", err)
+	}
+}
+
 // TestTheEndIsTold would catch owners who learn when their job dies from its death.
 func TestTheEndIsTold(t *testing.T) {
 	ends := time.Date(2030, 1, 2, 3, 4, 0, 0, time.Local)
