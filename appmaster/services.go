@@ -122,6 +122,7 @@ var errNoPort = errors.New("no ports are allowed")
 func (s *services) announce(ctx context.Context, start time.Time, authority []byte, token pki.Token) error {
 	content, err := json.Marshal(launch.Access{
 		Address: s.restAt.Addr().String(), Authority: authority, Token: token.Reveal(), AMStart: start.UnixMilli(),
+		Attempt: s.env.container.Attempt.Attempt,
 	})
 	if err != nil {
 		return fmt.Errorf("announce REST: %w", err)

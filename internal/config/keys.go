@@ -104,7 +104,7 @@ const unlimited = "2147483647" // Integer.MAX_VALUE, Flink's "no limit"
 var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: ExecutionTarget, Default: "local", Choices: []string{"local", "yarn-per-job"}, Origin: flink + ": none", Doc: "Where `bobbin run` runs a program; the flag `-t`."},
 	{Key: ExecutionAttached, Default: "true", Origin: flink + ": set by its CLI", Doc: "Whether `bobbin run` follows the job to its end; `-d` sets it to false."},
-	{Key: ClientTimeout, Default: "30 s", Origin: flink + ": 60 s", Doc: "How long client and planner try a server of the cluster that does not answer: ResourceManager (unless `yarn.resourcemanager.connect.max-wait.ms` is configured), NameNode, ApplicationMaster."},
+	{Key: ClientTimeout, Default: "30 s", Origin: flink + ": 60 s", Doc: "How long client and planner try a server of the cluster that does not answer: ResourceManager (unless `yarn.resourcemanager.connect.max-wait.ms` is configured), NameNode, ApplicationMaster. An ApplicationMaster that has answered before is waited for, or its successor, until YARN ends the application."},
 	{Key: ParallelismDefault, Default: "1", Least: 1, Origin: flink, Doc: "Parallelism of operators that set none; the flag `-p`."},
 	{Key: BufferTimeout, Default: "100 ms", Origin: flink, Doc: "After this time a buffer is sent though it is not full."},
 
