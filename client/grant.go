@@ -108,20 +108,20 @@ func (c *Cluster) fileSystems(cfg config.Config, job *jobgraph.JobGraph, home st
 			uris = append(uris, split.URI)
 		}
 	}
-	if root, ok := c.logFileSystem(); ok {
+	if root, ok := LogFileSystem(c.Files, c.Conf); ok && c.identity.Login != nil {
 		uris = append(uris, root)
 	}
 	return FileSystems(c.Files, cfg, uris...)
 }
 
-// logFileSystem is the root of the one to which NodeManagers write an application's logs, with
-// its tokens (YarnClientImpl#addLogAggregationDelegationToken). No job needs it: it is left out
-// where we cannot get a token, or it is not ours to serve.
-func (c *Cluster) logFileSystem() (root string, ok bool) {
-	if written, err := c.Conf.Bool("yarn.log-aggregation-enable"); err != nil || !written || c.identity.Login == nil {
+// LogFileSystem is the root of the one to which NodeManagers write an application's logs, with
+// its tokens (YarnClientImpl#addLogAggregationDelegationToken). No job needs it: it is to be left
+// out where nobody can log in. ok is false where logs are not written, or not to one of ours.
+func LogFileSystem(files *dfs.FS, conf *hadoopconf.Conf) (root string, ok bool) {
+	if written, err := conf.Bool("yarn.log-aggregation-enable"); err != nil || !written {
 		return "", false
 	}
-	root, err := c.Files.Root(c.Conf.Get("yarn.nodemanager.remote-app-log-dir"))
+	root, err := files.Root(conf.Get("yarn.nodemanager.remote-app-log-dir"))
 	return root, err == nil
 }
 
@@ -315,22 +315,29 @@ func (g *grant) rejected(err error, conf *hadoopconf.Conf) error {
 	if _, is := errors.AsType[*yarnclient.RejectedError](err); !is {
 		return err
 	}
-	principal, name, unknown := resourceManager(conf)
-	if unknown != nil {
-		return err // counts for more
-	}
 	for _, alias := range slices.Sorted(maps.Keys(g.credentials.Tokens)) {
-		token := g.credentials.Tokens[alias]
-		if token.Kind != creds.KindHDFSDelegation { // its own it renews for everybody
-			continue
-		}
-		about, unread := identifier.DecodeDelegation(token)
-		if unread == nil && about.Renewer != "" && about.Renewer != name {
-			err = fmt.Errorf("%w; the token for %s names %q as who may renew it, and the ResourceManager %s is %q: have the token issued with that renewer",
-				err, token.Service, about.Renewer, principal, name)
+		if why := WrongRenewer(conf, g.credentials.Tokens[alias]); why != "" {
+			err = fmt.Errorf("%w; %s: have the token issued with that renewer", err, why)
 		}
 	}
 	return err
+}
+
+// WrongRenewer says why YARN cannot renew a token of HDFS, with which it takes no application
+// then; "" where it can, or where that cannot be told.
+func WrongRenewer(conf *hadoopconf.Conf, token *creds.Token) string {
+	if token.Kind != creds.KindHDFSDelegation { // its own it renews for everybody
+		return ""
+	}
+	about, err := identifier.DecodeDelegation(token)
+	if err != nil || about.Renewer == "" {
+		return ""
+	}
+	principal, name, err := resourceManager(conf)
+	if err != nil || about.Renewer == name {
+		return ""
+	}
+	return fmt.Sprintf("the token for %s names %q as who may renew it, and the ResourceManager %s is %q", token.Service, about.Renewer, principal, name)
 }
 
 // resourceManager is its principal, and the user name that the cluster has for it.

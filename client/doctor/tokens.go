@@ -53,14 +53,18 @@ func (v *visit) checkTokens(ctx context.Context) []Finding {
 	return append(findings, v.life(ends, client.OnDefaultFS(fsys, roots[0]))...)
 }
 
-// roots are the file systems that every job with these options uses, first that of its staged files: those of
-// its inputs and outputs only the job knows.
+// roots are the file systems that every job with these options uses, first that of its staged files, and that
+// of its logs: those of its inputs and outputs only the job knows.
 func (v *visit) roots(fsys *dfs.FS) ([]string, error) {
 	home, err := client.StagingHome(fsys, v.conf, v.config.String(config.YarnStagingDirectory))
 	if err != nil {
 		return nil, err
 	}
-	return client.FileSystems(fsys, v.config, home)
+	uris := []string{home}
+	if logs, ok := client.LogFileSystem(fsys, v.conf); ok && v.who.Login != nil {
+		uris = append(uris, logs)
+	}
+	return client.FileSystems(fsys, v.config, uris...)
 }
 
 // tryTokens obtains a token for each file system, and tells when the first of them ends for good.
@@ -114,7 +118,14 @@ func (v *visit) tryHeld(ctx context.Context, fsys issuer, root string, held *cre
 	if _, err := fsys.Stat(ctx, root); err != nil {
 		return failed(fmt.Sprintf("%s does not take the token that you were handed: %s", root, cause(err)), v.remedy(err)), ends
 	}
-	return ok("the token for " + root + " that you were handed is passed on"), about.Max
+	if why := client.WrongRenewer(v.conf, held); why != "" {
+		return failed("YARN takes no job: "+why, "have the launcher get a token with that renewer, or unset "+creds.FileVariable), ends
+	}
+	interval, err := v.conf.Duration("dfs.namenode.delegation.token.renew-interval", time.Millisecond)
+	if err != nil {
+		return failed(oneLine(err), "correct it"), ends
+	}
+	return ok("the token for " + root + " that you were handed is passed on"), about.Ends(interval)
 }
 
 // keytabOfMaster tells how the ApplicationMaster gets a keytab, if it gets one.

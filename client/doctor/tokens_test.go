@@ -12,30 +12,24 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/internal/credstest"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
 // tokenUntil is alice's for a NameNode, which ends for good at a time.
-func tokenUntil(service string, end time.Time) *creds.Token {
-	// AbstractDelegationTokenIdentifier: version, owner, renewer and real user as texts, then dates
-	// and ids as Hadoop's variable-length numbers, of which the longest say how many bytes follow.
-	identifier := []byte{0}
-	for _, text := range []string{"alice@EXAMPLE.TEST", "rm", ""} {
-		identifier = append(append(identifier, byte(len(text))), text...)
-	}
-	identifier = append(identifier, 1)
-	const sixBytes = 0x8a // -118: a positive number in six bytes, WritableUtils
-	identifier = append(identifier, sixBytes)
-	for shift := 40; shift >= 0; shift -= 8 {
-		identifier = append(identifier, byte(end.UnixMilli()>>shift))
-	}
-	identifier = append(identifier, 3, 4)
-	return &creds.Token{Kind: creds.KindHDFSDelegation, Service: service, Identifier: identifier, Password: []byte("p")}
+func tokenUntil(service string, end time.Time) *creds.Token { return tokenFor("rm", service, end) }
+
+// tokenFor is one that a renewer may renew. It was issued a week before its end.
+func tokenFor(renewer, service string, end time.Time) *creds.Token {
+	return credstest.Delegation(service, identifier.Delegation{
+		Owner: "alice@EXAMPLE.TEST", Renewer: renewer, Issued: end.Add(-7 * 24 * time.Hour), Max: end,
+	})
 }
 
 // tokens hands the user a file of tokens.
@@ -179,7 +173,9 @@ func (d *desk) CancelDelegationToken(context.Context, string, *creds.Token) erro
 // and a renewer that cannot renew.
 func TestTokensForAJobAreTried(t *testing.T) {
 	end := time.Date(2027, 1, 8, 0, 0, 0, 0, time.UTC)
-	secure := new(hadoopconf.Conf).With("test", map[string]string{"hadoop.security.authentication": "kerberos"})
+	secure := new(hadoopconf.Conf).With("test", map[string]string{
+		"hadoop.security.authentication": "kerberos", "yarn.resourcemanager.principal": "rm/host@EXAMPLE.TEST",
+	})
 	dead := fmt.Errorf("stat: %w", &yarnrpc.RemoteError{Class: "org.apache.hadoop.security.token.SecretManager.InvalidToken", Message: "gone"})
 	refused := &yarnrpc.RemoteError{Class: "org.apache.hadoop.security.AccessControlException", Message: "no"}
 	for name, tc := range map[string]struct {
@@ -189,13 +185,15 @@ func TestTokensForAJobAreTried(t *testing.T) {
 		text, remedy string
 		end          time.Time
 	}{
-		"it is":               {desk{end: end}, new(kerberos.Login), OK, "rm may renew it until " + moment(end), "", end},
-		"it was handed on":    {desk{held: tokenUntil("a", end)}, nil, OK, "is passed on", "", end},
-		"it is dead":          {desk{held: tokenUntil("a", end), dead: dead}, nil, Failed, "hdfs://a/ does not take the token that you were handed: InvalidToken: gone", "get new tokens", time.Time{}},
-		"it was not":          {desk{}, nil, Failed, "no token for hdfs://a/", "kinit", time.Time{}},
-		"the cluster is open": {desk{refuses: fmt.Errorf("get: %w", dfs.ErrNoTokens)}, new(kerberos.Login), OK, "is open", "", time.Time{}},
-		"it is refused":       {desk{refuses: refused}, new(kerberos.Login), Failed, "gives user alice no token: AccessControlException: no", "access", time.Time{}},
-		"it stays":            {desk{end: end, keeps: errors.New("away")}, new(kerberos.Login), Warning, "cannot be canceled: away", "by itself", end},
+		"it is":                {desk{end: end}, new(kerberos.Login), OK, "rm may renew it until " + moment(end), "", end},
+		"it was handed on":     {desk{held: tokenUntil("a", end)}, nil, OK, "is passed on", "", end},
+		"nobody renews it":     {desk{held: tokenFor("", "a", end)}, nil, OK, "is passed on", "", end.Add(-6 * 24 * time.Hour)},
+		"YARN cannot renew it": {desk{held: tokenFor("bob", "a", end)}, nil, Failed, `the token for a names "bob"`, "that renewer", time.Time{}},
+		"it is dead":           {desk{held: tokenUntil("a", end), dead: dead}, nil, Failed, "hdfs://a/ does not take the token that you were handed: InvalidToken: gone", "get new tokens", time.Time{}},
+		"it was not":           {desk{}, nil, Failed, "no token for hdfs://a/", "kinit", time.Time{}},
+		"the cluster is open":  {desk{refuses: fmt.Errorf("get: %w", dfs.ErrNoTokens)}, new(kerberos.Login), OK, "is open", "", time.Time{}},
+		"it is refused":        {desk{refuses: refused}, new(kerberos.Login), Failed, "gives user alice no token: AccessControlException: no", "access", time.Time{}},
+		"it stays":             {desk{end: end, keeps: errors.New("away")}, new(kerberos.Login), Warning, "cannot be canceled: away", "by itself", end},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := &visit{conf: secure, who: hadoopenv.Identity{User: "alice", Login: tc.login}}
@@ -273,5 +271,21 @@ func TestHowLongAJobCanLive(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLogsAreOnAFileSystem would catch a doctor that finds everything well where NodeManagers will get
+// no token to write a job's logs with.
+func TestLogsAreOnAFileSystem(t *testing.T) {
+	conf := new(hadoopconf.Conf).With("test", map[string]string{
+		"fs.defaultFS": "hdfs://home:8020", "yarn.log-aggregation-enable": "true", "yarn.nodemanager.remote-app-log-dir": "hdfs://logs:8020/logs",
+	})
+	fsys := dfs.New(dfs.Options{Conf: conf, User: "alice"})
+	defer fsys.Close()
+	for login, want := range map[*kerberos.Login]string{nil: "hdfs://home:8020/", new(kerberos.Login): "hdfs://home:8020/ hdfs://logs:8020/"} {
+		v := &visit{conf: conf, who: hadoopenv.Identity{User: "alice", Login: login}}
+		if got, err := v.roots(fsys); err != nil || strings.Join(got, " ") != want {
+			t.Errorf("with a login: %t, got %q, %v, want %q", login != nil, got, err, want)
+		}
 	}
 }
