@@ -191,6 +191,7 @@ func (s *services) run(ctx context.Context) (dispatcher.Outcome, error) {
 	serving, stopServing := context.WithCancel(running)
 	defer stopServing()
 	served := make(chan struct{})
+	taken := make(chan struct{}) // closed when the Dispatcher has the job: until then REST would say that there is none
 	group.Go(func() error { return s.tokens.Run(running) })
 	group.Go(func() error {
 		// Workers that start with dead tokens are of no use. Until then YARN is told
@@ -203,13 +204,18 @@ func (s *services) run(ctx context.Context) (dispatcher.Outcome, error) {
 	group.Go(func() error { return s.roles.Serve(s.rolesAt) })
 	group.Go(func() error {
 		defer close(served)
-		return s.rest.Serve(serving, s.restAt)
+		select {
+		case <-taken:
+			return s.rest.Serve(serving, s.restAt)
+		case <-serving.Done():
+			return nil // the group has the cause
+		}
 	})
 	var outcome dispatcher.Outcome
 	group.Go(func() error {
 		defer s.roles.Close()
 		var err error
-		if outcome, err = s.oneJob(running); err == nil {
+		if outcome, err = s.oneJob(running, taken); err == nil {
 			stopServing()
 			<-served
 			// However long YARN is away: its record is all that is left of the job.
@@ -239,8 +245,8 @@ func (s *services) run(ctx context.Context) (dispatcher.Outcome, error) {
 // errEnded ends the services of an application that has ended in order.
 var errEnded = errors.New("application has ended")
 
-// oneJob runs the staged job and waits until the cluster has to end.
-func (s *services) oneJob(ctx context.Context) (dispatcher.Outcome, error) {
+// oneJob runs the staged job and waits until the cluster has to end. It closes taken when the Dispatcher has the job.
+func (s *services) oneJob(ctx context.Context, taken chan<- struct{}) (dispatcher.Outcome, error) {
 	err := s.component.Dispatcher.Submit(ctx, dispatcher.Submission{Job: s.job.ID, Graph: &s.job.graph, Program: s.env.launch.ProgramRef})
 	if errors.Is(err, jobgraph.ErrInvalid) {
 		return dispatcher.Outcome{Status: msg.ApplicationFailed, Diagnostics: err.Error()}, nil
@@ -248,6 +254,7 @@ func (s *services) oneJob(ctx context.Context) (dispatcher.Outcome, error) {
 	if err != nil {
 		return dispatcher.Outcome{}, err
 	}
+	close(taken)
 	return s.component.Dispatcher.Outcome(ctx)
 }
 
