@@ -63,6 +63,12 @@ func (s *Suite) DawdleTo(t testing.TB, u *User, root string, flags ...string) *D
 // become idle and are closed, so that what logs a task in has to be good all the time.
 func (s *Suite) Trickle(t testing.TB, u *User, life time.Duration, flags ...string) *Dawdler {
 	t.Helper()
+	return s.TrickleTo(t, u, "", life, flags...)
+}
+
+// TrickleTo is Trickle with the output on the file system of this root.
+func (s *Suite) TrickleTo(t testing.TB, u *User, root string, life time.Duration, flags ...string) *Dawdler {
+	t.Helper()
 	const (
 		perSecond = 2 * 50 // lines, of two tasks
 		perFile   = 1500   // 30 s: Hadoop's clients close what is idle for 10 s, and leases are renewed every 20 s
@@ -81,7 +87,7 @@ func (s *Suite) Trickle(t testing.TB, u *User, life time.Duration, flags ...stri
 			t.Fatal(err)
 		}
 	}
-	return s.dawdle(t, u, text, "", want, []string{"-repeat", strconv.Itoa(repeat)}, append(flags, "-p", "2"))
+	return s.dawdle(t, u, text, root, want, []string{"-repeat", strconv.Itoa(repeat)}, append(flags, "-p", "2"))
 }
 
 func (s *Suite) dawdle(t testing.TB, u *User, text, root string, want, arguments, flags []string) *Dawdler {

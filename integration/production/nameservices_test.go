@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -86,6 +87,25 @@ func TestAJobUsesTwoFileSystems(t *testing.T) {
 	})
 }
 
+// TestAJobOutlivesItsTokensForTwoFileSystems would catch a master that obtains new tokens for the file system
+// of its own files alone, or workers that get them for no other.
+func TestAJobOutlivesItsTokensForTwoFileSystems(t *testing.T) {
+	cluster.Long(t)
+	t.Parallel()
+	short := cluster.ShortLives()
+	short.OtherHDFS = true
+	c := suite.OwnCluster(t, short)
+	alice := suite.UserOf(t, c, bobbintest.Alice).WithoutTicket().Patient(patience)
+	d := suite.TrickleTo(t, alice, away, 2*life, lastingFlags(alice)...)
+	given := checkHeldForBoth(t, d)
+	watch(t, d, time.Now().Add(cluster.TokenLife+time.Minute))
+	checkCancelled(t, alice, given) // or they have ended
+	d.First(t, bobbintest.TaskExecutor).Kill(t)
+	d.AwaitRestart(t)
+	watch(t, d, time.Now().Add(time.Minute))
+	d.CheckSucceeds(t)
+}
+
 // countWordsAway is countWords with the output on the other HDFS.
 func countWordsAway(t *testing.T, who, owner *bobbintest.User, flags ...string) {
 	t.Helper()
@@ -152,7 +172,7 @@ func checkHeldForBoth(t *testing.T, d *bobbintest.Dawdler) (given map[string]*cr
 	return given
 }
 
-// checkCancelled waits until YARN has cancelled the tokens of a job that has ended.
+// checkCancelled waits until no NameNode knows the tokens of a job: YARN has cancelled those of one that has ended.
 func checkCancelled(t *testing.T, owner *bobbintest.User, tokens map[string]*creds.Token) {
 	t.Helper()
 	renewer := resourceManager(t, owner)
