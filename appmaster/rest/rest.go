@@ -102,9 +102,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	var err error
 	select {
 	case <-ctx.Done():
-	case err = <-accepting:
-		err = fmt.Errorf("accept on %s: %w", l.Addr(), err)
+	case failed := <-accepting:
 		close(accepting)
+		if ctx.Err() == nil { // else it has ended for that
+			err = fmt.Errorf("accept on %s: %w", l.Addr(), failed)
+		}
 	}
 	entrance.close()
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
