@@ -19,7 +19,8 @@ import (
 
 // runApplication runs the application's program as a driver. The cluster ends with it
 // and its jobs, unless it shall stay (execution.shutdown-on-application-finish).
-func (s *services) runApplication(ctx context.Context) (dispatcher.Outcome, error) {
+func (s *services) runApplication(ctx context.Context, taken func()) (dispatcher.Outcome, error) {
+	taken()
 	driving, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var finished *dispatcher.Outcome // read after running

@@ -4,18 +4,15 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
-	"github.com/jcmturner/gokrb5/v8/keytab"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/credstest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
@@ -165,17 +162,7 @@ func TestAnHTTPKeytabIsReadAtTheStart(t *testing.T) {
 	if _, err := doors(t.Context(), env, quiet()); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path) {
 		t.Errorf("without the file: %v", err)
 	}
-	kt := keytab.New()
-	if err := kt.AddEntry("HTTP/127.0.0.1", "EXAMPLE.ORG", "secret", time.Unix(1700000000, 0), 1, etypeID.AES256_CTS_HMAC_SHA1_96); err != nil {
-		t.Fatal(err)
-	}
-	content, err := kt.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	credstest.Keytab(t, path, "HTTP/127.0.0.1@EXAMPLE.ORG")
 	if c, err := doors(t.Context(), env, quiet()); err != nil || c.Negotiator == nil {
 		t.Errorf("with the file: %+v, %v", c.Negotiator, err)
 	}

@@ -17,8 +17,9 @@ import (
 // strategy is what a cluster of one mode does by itself.
 type strategy struct {
 	ends dispatcher.Mode // when the Dispatcher ends the cluster
-	// run does what the cluster is for, and waits until it has to end.
-	run func(*services, context.Context) (dispatcher.Outcome, error)
+	// run does what the cluster is for, and waits until it has to end. It calls taken
+	// when the Dispatcher has what clients may ask for.
+	run func(s *services, ctx context.Context, taken func()) (dispatcher.Outcome, error)
 }
 
 func strategyOf(l launch.AppMaster) (strategy, error) {
@@ -38,7 +39,7 @@ func strategyOf(l launch.AppMaster) (strategy, error) {
 }
 
 // runJob submits the staged job, with which the cluster ends.
-func (s *services) runJob(ctx context.Context) (dispatcher.Outcome, error) {
+func (s *services) runJob(ctx context.Context, taken func()) (dispatcher.Outcome, error) {
 	err := s.component.Dispatcher.Submit(ctx, dispatcher.Submission{
 		Job: s.staged.Job.ID, Graph: &s.staged.graph, Program: s.env.launch.ProgramRef,
 		Detached: !s.env.launch.Attached, ClientTimeout: s.clientTimeout(),
@@ -49,6 +50,7 @@ func (s *services) runJob(ctx context.Context) (dispatcher.Outcome, error) {
 	if err != nil {
 		return dispatcher.Outcome{}, err
 	}
+	taken()
 	return s.component.Dispatcher.Outcome(ctx)
 }
 
@@ -61,7 +63,8 @@ func (s *services) clientTimeout() time.Duration {
 }
 
 // runSession runs what its users bring over REST until it is shut down.
-func (s *services) runSession(ctx context.Context) (dispatcher.Outcome, error) {
+func (s *services) runSession(ctx context.Context, taken func()) (dispatcher.Outcome, error) {
+	taken()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var running sync.WaitGroup

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -130,6 +131,7 @@ var errNoPort = errors.New("no ports are allowed")
 func (s *services) announce(ctx context.Context, start time.Time, authority []byte, token pki.Token) error {
 	content, err := json.Marshal(launch.Access{
 		Address: s.restAt.Addr().String(), Authority: authority, Token: token.Reveal(), AMStart: start.UnixMilli(),
+		Attempt: s.env.container.Attempt.Attempt,
 	})
 	if err != nil {
 		return fmt.Errorf("announce REST: %w", err)
@@ -224,6 +226,7 @@ func (s *services) run(ctx context.Context) (dispatcher.Outcome, error) {
 	serving, stopServing := context.WithCancel(running)
 	defer stopServing()
 	served := make(chan struct{})
+	taken := make(chan struct{}) // closed when the Dispatcher has the job: until then REST would say that there is none
 	group.Go(func() error { return s.tokens.Run(running) })
 	group.Go(func() error {
 		// Workers that start with dead tokens are of no use. Until then YARN is told
@@ -236,13 +239,18 @@ func (s *services) run(ctx context.Context) (dispatcher.Outcome, error) {
 	group.Go(func() error { return s.roles.Serve(s.rolesAt) })
 	group.Go(func() error {
 		defer close(served)
-		return s.rest.Serve(serving, s.restAt)
+		select {
+		case <-taken:
+			return s.rest.Serve(serving, s.restAt)
+		case <-serving.Done():
+			return nil // the group has the cause
+		}
 	})
 	var outcome dispatcher.Outcome
 	group.Go(func() error {
 		defer s.roles.Close()
 		var err error
-		if outcome, err = s.env.strategy.run(s, running); err == nil {
+		if outcome, err = s.env.strategy.run(s, running, sync.OnceFunc(func() { close(taken) })); err == nil {
 			stopServing()
 			<-served
 			// However long YARN is away: its record is all that is left of the job.

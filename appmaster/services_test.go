@@ -152,6 +152,9 @@ func (s *started) fetch(t *testing.T) {
 	defer owner.Close()
 	for cursor := int64(0); ; {
 		page, err := owner.CollectPage(t.Context(), testJob, "counts", cursor)
+		if client.Unreachable(err) { // the job is being started
+			continue
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package appmaster
 
 import (
 	"context"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -13,10 +14,14 @@ import (
 func (s *services) manageTokens() (*tokenmanager.Manager, error) {
 	env := s.env
 	settings := tokenmanager.Configured(env.config)
+	var err error
+	if settings.RenewInterval, err = env.hadoop.Duration("dfs.namenode.delegation.token.renew-interval", time.Millisecond); err != nil {
+		return nil, err
+	}
 	var provider tokenmanager.Provider
 	if env.login != nil && env.config.Bool(config.DelegationTokensEnabled) && env.config.Bool(config.HadoopFSProviderEnabled) {
 		settings.Principal = env.login.Principal().String()
-		provider = tokenmanager.HadoopFS{
+		provider = &tokenmanager.HadoopFS{
 			Files: s.files, Roots: env.launch.Security.FileSystems, Renewer: settings.Principal,
 		}
 	}

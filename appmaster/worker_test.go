@@ -3,6 +3,8 @@ package appmaster
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -132,6 +134,9 @@ func TestLaunchOfAWorker(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[records.ApplicationAccess]string{records.AccessView: "ann analysts", records.AccessModify: "ops"}, made.ACLs); diff != "" {
 		t.Errorf("ACLs differ (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{launch.BobbinLink, launch.ProgramLink}, slices.Sorted(maps.Keys(made.LocalResources))); diff != "" {
+		t.Errorf("other files are localized (-want +got), such as the master's keytab:\n%s", diff)
 	}
 	for link, timestamp := range map[string]int64{launch.BobbinLink: 2, launch.ProgramLink: 4} {
 		r := made.LocalResources[link]

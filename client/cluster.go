@@ -17,6 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
@@ -31,6 +32,7 @@ type Cluster struct {
 	Files *dfs.FS
 
 	identity hadoopenv.Identity
+	logger   logrus.FieldLogger
 	keeping  sync.WaitGroup // the goroutine that keeps the ticket fresh
 	release  context.CancelFunc
 }
@@ -69,7 +71,7 @@ func Open(ctx context.Context, getenv func(string) string, options config.Config
 	yarn.RPC.ConnectTimeout = shorter(yarn.RPC.ConnectTimeout, patience)
 	yarn.RPC.RPCTimeout = shorter(yarn.RPC.RPCTimeout, patience)
 	c := &Cluster{
-		Conf: conf, User: who.User, YARN: yarnclient.New(yarn), identity: who,
+		Conf: conf, User: who.User, YARN: yarnclient.New(yarn), identity: who, logger: logger,
 		Files: dfs.New(dfs.Options{
 			Conf: conf, User: who.User, RealUser: who.RealUser, Login: who.Kerberos(),
 			Credentials: func() *creds.Credentials { return who.Credentials },
@@ -100,6 +102,9 @@ func shorter(a, b time.Duration) time.Duration {
 	}
 	return min(a, b)
 }
+
+// Login is the cluster's way to Kerberos' tickets; nil where there is none.
+func (c *Cluster) Login() yarnrpc.Login { return c.identity.Kerberos() }
 
 // Close ends all connections.
 func (c *Cluster) Close() error {

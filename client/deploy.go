@@ -21,8 +21,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// cleanupTimeout bounds what is done for a failed submission: kill the
-// application, remove what was staged.
+// cleanupTimeout bounds each thing that is done for a failed submission: kill the
+// application, remove what was staged, cancel its tokens.
 const cleanupTimeout = 15 * time.Second
 
 // Deployment is a job to run in a cluster of its own.
@@ -46,6 +46,7 @@ type Application struct {
 	Advice string
 	dir    string // staging directory
 	staged *staging.Application
+	issued issued
 	c      *Cluster
 }
 
@@ -58,23 +59,25 @@ type facts struct {
 }
 
 // Deploy checks the job against the cluster, stages its files and submits its
-// application. After an error nothing is left on HDFS or YARN but tokens, which end by
-// themselves unless somebody renews them.
+// application. After an error nothing is left on HDFS or YARN, and no token lives, unless the
+// servers were away.
 func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error) {
 	known, err := c.check(ctx, d)
 	if err != nil {
+		c.giveBack(ctx, known.grant.issued)
 		return nil, err
 	}
 	d.Timeline.Done("checked")
-	app := &Application{ID: known.id, Job: ids.JobID(ids.Random()), User: c.User, c: c}
+	app := &Application{ID: known.id, Job: ids.JobID(ids.Random()), User: c.User, issued: known.grant.issued, c: c}
 	area := staging.New(c.Files, known.home, max(0, d.Config.Int(config.YarnFileReplication)))
 	bobbin, job := stagedFile(d.Bobbin), stagedFile(d.Program)
 	app.staged, err = area.Begin(ctx, known.id.String(), bobbin, job)
 	if errors.Is(err, fs.ErrPermission) {
-		return nil, fmt.Errorf("%w: have the directory %s made for user %s, or name another (%s)",
+		err = fmt.Errorf("%w: have the directory %s made for user %s, or name another (%s)",
 			err, known.home, c.User, config.YarnStagingDirectory)
 	}
 	if err != nil {
+		c.giveBack(ctx, known.grant.issued)
 		return nil, err
 	}
 	app.dir = app.staged.Dir
@@ -82,7 +85,7 @@ func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error
 		return nil, errors.Join(err, app.Abandon(ctx))
 	}
 	d.Timeline.Done("submitted")
-	app.Advice = known.grant.advice(c, d.Config)
+	app.Advice = known.grant.advice(c, d.Config, known.home)
 	return app, nil
 }
 
@@ -175,10 +178,9 @@ func (app *Application) submit(ctx context.Context, d Deployment, known facts, b
 	if err := app.hand(ctx, known.grant, &master); err != nil {
 		return err
 	}
-	submission := submissionContext(d.Config, app.ID, d.Graph.Name, master)
-	submission.KeepTokens = known.grant.shared
+	submission := submissionContext(d.Config, known, d.Graph.Name, master)
 	if _, err := app.c.YARN.Submit(ctx, submission); err != nil {
-		return fmt.Errorf("submit to queue %q as user %s: %w", queueName(d.Config), app.User, err)
+		return fmt.Errorf("submit to queue %q as user %s: %w", queueName(d.Config), app.User, known.grant.rejected(err, app.c.Conf))
 	}
 	return nil
 }
@@ -213,17 +215,33 @@ func (app *Application) cache(ctx context.Context, d Deployment, f staging.File)
 // about: the clean-up failed. The text says which.
 var ErrLeftBehind = errors.New("something may be left behind")
 
-// Abandon kills the application and removes what was staged for it, also when
-// ctx has ended. It is for applications that do not run yet.
+// Abandon kills the application, and removes what was staged for it and the tokens that
+// it was given, also when ctx has ended. It is for applications that do not run yet.
 func (app *Application) Abandon(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	killing, cancel := cleaning(ctx)
 	defer cancel()
-	err := app.c.YARN.Kill(ctx, app.ID, "abandoned by its client before it ran")
+	err := app.c.YARN.Kill(killing, app.ID, "abandoned by its client before it ran")
 	if errors.Is(err, yarnrpc.ErrApplicationNotFound) { // never submitted
 		err = nil
 	}
-	if err = errors.Join(err, app.staged.Discard(ctx)); err != nil {
+	removing, cancel := cleaning(ctx) // HDFS has its own time: YARN may have used up the other
+	defer cancel()
+	err = errors.Join(err, app.staged.Discard(removing))
+	app.c.giveBack(ctx, app.issued)
+	if err != nil {
 		return fmt.Errorf("%w of %s, in %s: %w", ErrLeftBehind, app.ID, app.dir, err)
 	}
 	return nil
+}
+
+// giveBack cancels what was issued for an application that will not run.
+func (c *Cluster) giveBack(ctx context.Context, tokens issued) {
+	ctx, cancel := cleaning(ctx)
+	defer cancel()
+	tokens.giveBack(ctx, c.Files, c.logger)
+}
+
+// cleaning is a context for what has to be done after a failure, also when ctx has ended.
+func cleaning(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sirupsen/logrus"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -24,6 +26,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
 // ErrNoRenewer says that a secure cluster's configuration does not tell who the
@@ -42,13 +45,18 @@ type grant struct {
 	security launch.Security
 	keytab   []byte    // to be staged; nil: none
 	ends     time.Time // of the first token to end, however often it is renewed; zero: none ends
+	issued   issued
 }
+
+// issued are the tokens that were issued for an application, and not handed on by another
+// launcher, by the roots of their file systems.
+type issued map[string]*creds.Token
 
 // grant gets what an application that runs a job needs: tokens for its file systems, with
 // the ResourceManager as their renewer, and what belongs to a keytab. home is where files
 // are staged.
 func (c *Cluster) grant(ctx context.Context, cfg config.Config, job *jobgraph.JobGraph, home string) (grant, error) {
-	g := grant{credentials: passedOn(c.identity.Credentials)}
+	g := grant{credentials: passedOn(c.identity.Credentials), issued: make(issued)}
 	g.shared = len(g.credentials.Tokens) > 0
 	if !c.Conf.SecurityEnabled() {
 		return g, nil
@@ -60,12 +68,19 @@ func (c *Cluster) grant(ctx context.Context, cfg config.Config, job *jobgraph.Jo
 	if err := g.readFiles(cfg, c.identity.Login, c.identity.RealUser != ""); err != nil {
 		return g, err
 	}
+	if err := c.tryTokens(ctx, g.security.FileSystems[1:]); err != nil { // the staging area's serves at once
+		return g, err
+	}
 	if cfg.Bool(config.DelegationTokensEnabled) && cfg.Bool(config.HadoopFSProviderEnabled) {
 		if err := c.obtain(ctx, g); err != nil {
 			return g, err
 		}
 	}
-	g.ends, err = end(g.credentials)
+	interval, err := c.Conf.Duration("dfs.namenode.delegation.token.renew-interval", time.Millisecond)
+	if err != nil {
+		return g, err
+	}
+	g.ends, err = end(g.credentials, interval)
 	return g, err
 }
 
@@ -93,7 +108,21 @@ func (c *Cluster) fileSystems(cfg config.Config, job *jobgraph.JobGraph, home st
 			uris = append(uris, split.URI)
 		}
 	}
+	if root, ok := LogFileSystem(c.Files, c.Conf); ok && c.identity.Login != nil {
+		uris = append(uris, root)
+	}
 	return FileSystems(c.Files, cfg, uris...)
+}
+
+// LogFileSystem is the root of the one to which NodeManagers write an application's logs, with
+// its tokens (YarnClientImpl#addLogAggregationDelegationToken). No job needs it: it is to be left
+// out where nobody can log in. ok is false where logs are not written, or not to one of ours.
+func LogFileSystem(files *dfs.FS, conf *hadoopconf.Conf) (root string, ok bool) {
+	if written, err := conf.Bool("yarn.log-aggregation-enable"); err != nil || !written {
+		return "", false
+	}
+	root, err := files.Root(conf.Get("yarn.nodemanager.remote-app-log-dir"))
+	return root, err == nil
 }
 
 // FileSystems are the roots, each once, of the file systems that an application needs tokens
@@ -147,7 +176,7 @@ func (g *grant) readFiles(cfg config.Config, login *kerberos.Login, proxied bool
 func CheckKeytab(cfg config.Config) error {
 	path := cfg.String(config.YarnLocalizedKeytabPath)
 	switch shipped := cfg.Bool(config.YarnShipLocalKeytab); {
-	case shipped && (filepath.Base(path) != path || path == ".." || path == launch.BobbinLink):
+	case shipped && (!fs.ValidPath(path) || filepath.Base(path) != path || path == "." || path == launch.BobbinLink):
 		return fmt.Errorf("%s is %s: name a file of its own, without a directory, or set %s to false", config.YarnLocalizedKeytabPath, path, config.YarnShipLocalKeytab)
 	case !shipped && !filepath.IsAbs(path):
 		return fmt.Errorf("%s is %s: name the keytab's absolute path on the nodes, as %s is false", config.YarnLocalizedKeytabPath, path, config.YarnShipLocalKeytab)
@@ -158,7 +187,7 @@ func CheckKeytab(cfg config.Config) error {
 func readSmall(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxSecurityFile) {
-		err = &fs.PathError{Op: "read", Path: path, Err: fs.ErrInvalid}
+		err = fmt.Errorf("read %s: %w: want a file of %d bytes at most", path, fs.ErrInvalid, maxSecurityFile)
 	}
 	if err != nil {
 		return nil, err
@@ -166,9 +195,25 @@ func readSmall(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
+// tryTokens shows file systems the tokens for them that another launcher has handed on. One that
+// is dead has YARN reject the application when all is uploaded, and not say what is wrong.
+func (c *Cluster) tryTokens(ctx context.Context, roots []string) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, root := range roots {
+		group.Go(func() error {
+			held, err := c.Files.TokenOf(ctx, root, c.identity.Credentials)
+			if err == nil && held != nil {
+				_, err = c.Files.Stat(ctx, root)
+			}
+			return err
+		})
+	}
+	return group.Wait()
+}
+
 // obtain adds a token for each file system for which there is none.
 func (c *Cluster) obtain(ctx context.Context, g grant) error {
-	var mu sync.Mutex // guards the credentials
+	var mu sync.Mutex // guards the tokens
 	group, ctx := errgroup.WithContext(ctx)
 	for _, root := range g.security.FileSystems {
 		group.Go(func() error {
@@ -178,11 +223,36 @@ func (c *Cluster) obtain(ctx context.Context, g grant) error {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			g.credentials.Tokens[token.Service] = token
+			g.add(root, token)
 			return nil
 		})
 	}
 	return group.Wait()
+}
+
+// add takes in a token that was issued for a file system.
+func (g *grant) add(root string, token *creds.Token) {
+	g.credentials.Tokens[token.Service] = token
+	g.issued[root] = token
+}
+
+// canceler is what giveBack needs of a dfs.FS.
+type canceler interface {
+	CancelDelegationToken(ctx context.Context, uri string, token *creds.Token) error
+}
+
+// giveBack cancels the tokens of an application that will not run. What cannot be canceled
+// ends by itself.
+func (i issued) giveBack(ctx context.Context, to canceler, logger logrus.FieldLogger) {
+	var asking sync.WaitGroup
+	for root, token := range i {
+		asking.Go(func() {
+			if err := to.CancelDelegationToken(ctx, root, token); err != nil {
+				logger.WithError(err).WithField("filesystem", root).Debug("token is not canceled")
+			}
+		})
+	}
+	asking.Wait()
 }
 
 // token gets one for a file system; nil where it wants none, or one is there already.
@@ -203,9 +273,18 @@ func (c *Cluster) token(ctx context.Context, root string) (*creds.Token, error) 
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("get token of user %s for %s: %w", c.User, root, err)
+		return nil, fmt.Errorf("get token of user %s for %s: %w", c.User, root, unnamed(err, renewer))
 	}
 	return token, nil
+}
+
+// unnamed adds to the error of a NameNode that has no name for a renewer what helps. It has no
+// class of its own (AbstractDelegationTokenIdentifier#setRenewer).
+func unnamed(err error, renewer string) error {
+	if remote, is := errors.AsType[*yarnrpc.RemoteError](err); is && remote.Class == "java.lang.RuntimeException" {
+		return fmt.Errorf("%w; %s is to renew it (yarn.resourcemanager.principal): the NameNode needs a rule for that name (hadoop.security.auth_to_local)", err, renewer)
+	}
+	return err
 }
 
 // Renewer is the principal of the ResourceManager, which renews the tokens of applications
@@ -230,36 +309,96 @@ func Renewer(conf *hadoopconf.Conf) (string, error) {
 	})
 }
 
-// end is when the first token ends that nobody can prolong.
-func end(credentials *creds.Credentials) (ends time.Time, err error) {
+// rejected adds to YARN's rejection of an application what that leaves out: YARN renews its tokens
+// first, and of one for which that fails it says neither why nor what helps.
+func (g *grant) rejected(err error, conf *hadoopconf.Conf) error {
+	if _, is := errors.AsType[*yarnclient.RejectedError](err); !is {
+		return err
+	}
+	for _, alias := range slices.Sorted(maps.Keys(g.credentials.Tokens)) {
+		if why := WrongRenewer(conf, g.credentials.Tokens[alias]); why != "" {
+			err = fmt.Errorf("%w; %s: have the token issued with that renewer", err, why)
+		}
+	}
+	return err
+}
+
+// WrongRenewer says why YARN cannot renew a token of HDFS, with which it takes no application
+// then; "" where it can, or where that cannot be told.
+func WrongRenewer(conf *hadoopconf.Conf, token *creds.Token) string {
+	if token.Kind != creds.KindHDFSDelegation { // its own it renews for everybody
+		return ""
+	}
+	about, err := identifier.DecodeDelegation(token)
+	if err != nil || about.Renewer == "" {
+		return ""
+	}
+	principal, name, err := resourceManager(conf)
+	if err != nil || about.Renewer == name {
+		return ""
+	}
+	return fmt.Sprintf("the token for %s names %q as who may renew it, and the ResourceManager %s is %q", token.Service, about.Renewer, principal, name)
+}
+
+// resourceManager is its principal, and the user name that the cluster has for it.
+func resourceManager(conf *hadoopconf.Conf) (principal, name string, err error) {
+	if principal, err = Renewer(conf); err != nil {
+		return "", "", err
+	}
+	_, realm, _ := strings.Cut(principal, "@")
+	names, err := conf.ShortNames(realm)
+	if err != nil {
+		return "", "", err
+	}
+	name, err = names.Short(principal)
+	return principal, name, err
+}
+
+// end is when the first token ends that nobody can prolong; interval is between two renewals.
+func end(credentials *creds.Credentials, interval time.Duration) (ends time.Time, err error) {
 	for _, token := range credentials.Tokens {
 		if token.Kind != creds.KindHDFSDelegation {
 			continue
 		}
 		about, err := identifier.DecodeDelegation(token)
 		if err != nil {
-			return ends, err
+			return ends, fmt.Errorf("read the token for %s: %w", token.Service, err)
 		}
-		if ends.IsZero() || about.Max.Before(ends) {
-			ends = about.Max
+		if last := about.Ends(interval); ends.IsZero() || last.Before(ends) {
+			ends = last
 		}
 	}
 	return ends, nil
 }
 
+// OnDefaultFS tells whether a directory is on fs.defaultFS: for what is staged elsewhere, the
+// ResourceManager gets no new tokens (DelegationTokenRenewer#obtainSystemTokensForUser).
+func OnDefaultFS(files *dfs.FS, dir string) bool {
+	root, err := files.Root(dir)
+	if err != nil {
+		return false
+	}
+	standard, err := files.Root("/")
+	return err == nil && root == standard
+}
+
 // advice tells what the owner should know about the end of the tokens; "" where nothing
-// ends that matters.
-func (g *grant) advice(c *Cluster, cfg config.Config) string {
+// ends that matters. home is where files are staged.
+func (g *grant) advice(c *Cluster, cfg config.Config, home string) string {
 	if g.ends.IsZero() {
 		return ""
 	}
-	until := g.ends.Local().Format("2006-01-02 15:04 MST")
+	until := g.ends.Local().Format("2006-01-02 15:04 MST") + " at the latest"
 	const replaces = "yarn.resourcemanager.proxy-user-privileges.enabled"
 	switch {
 	case g.security.Principal == "":
-		return fmt.Sprintf("without a keytab the job can use HDFS until %s, and not longer (%s)", until, config.KerberosKeytab)
-	case cfg.Int(config.YarnApplicationAttempts) > 1 && c.Conf.Get(replaces) != "true":
+		return fmt.Sprintf("without a keytab the job can use HDFS until %s (%s)", until, config.KerberosKeytab)
+	case cfg.Int(config.YarnApplicationAttempts) < 2:
+		return ""
+	case c.Conf.Get(replaces) != "true":
 		return fmt.Sprintf("YARN can start another ApplicationMaster until %s, unless the ResourceManager gets new tokens (%s)", until, replaces)
+	case !OnDefaultFS(c.Files, home):
+		return fmt.Sprintf("YARN can start another ApplicationMaster until %s: the ResourceManager gets no new tokens for where it is staged, %s, which is not on fs.defaultFS", until, home)
 	default:
 		return ""
 	}

@@ -3,28 +3,33 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
-	"github.com/jcmturner/gokrb5/v8/keytab"
+	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/credstest"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
 // secured is a cluster with Kerberos that nobody can reach, as somebody with these tokens
@@ -44,12 +49,9 @@ func secured(t *testing.T, properties map[string]string, tokens *creds.Credentia
 }
 
 func token(kind, service string) *creds.Token {
-	// AbstractDelegationTokenIdentifier: version, owner, renewer, real user, the dates and numbers.
-	identifier := []byte{0}
-	for _, text := range []string{"alice@EXAMPLE.COM", "rm", ""} {
-		identifier = append(append(identifier, byte(len(text))), text...)
-	}
-	return &creds.Token{Kind: kind, Service: service, Identifier: append(identifier, 1, 100, 3, 4), Password: []byte("p")}
+	made := credstest.Delegation(service, identifier.Delegation{Owner: "alice@EXAMPLE.COM", Renewer: "rm", Max: time.UnixMilli(100)})
+	made.Kind = kind
+	return made
 }
 
 // TestTokensOfAnotherLauncherArePassedOn would catch an ApplicationMaster that gets the token
@@ -91,6 +93,32 @@ func TestEveryFileSystemOfAJobIsKnown(t *testing.T) {
 	}
 }
 
+// TestLogsAreWrittenToTheirFileSystem would catch logs that stay on the nodes, as the application
+// has no token for where YARN keeps them.
+func TestLogsAreWrittenToTheirFileSystem(t *testing.T) {
+	const written, dir, home = "yarn.log-aggregation-enable", "yarn.nodemanager.remote-app-log-dir", "hdfs://staging:8020/"
+	for name, c := range map[string]struct {
+		conf map[string]string
+		want []string // beside home
+	}{
+		"not at all":                     {map[string]string{dir: "hdfs://logs:8020/logs"}, nil},
+		"elsewhere":                      {map[string]string{written: "true", dir: "hdfs://logs:8020/logs"}, []string{"hdfs://logs:8020/"}},
+		"by default":                     {map[string]string{written: "true"}, []string{"hdfs://home:8020/"}},
+		"to no HDFS":                     {map[string]string{written: "true", dir: "s3a://bucket/logs"}, nil},
+		"with a launcher's tokens alone": {map[string]string{written: "true"}, nil},
+		"to the disk of nodes":           {map[string]string{written: "true", dir: "file:///logs"}, nil},
+	} {
+		as := secured(t, c.conf, creds.New())
+		if as.identity.Login = new(kerberos.Login); name == "with a launcher's tokens alone" {
+			as.identity.Login = nil
+		}
+		got, err := as.fileSystems(options(t), new(jobgraph.JobGraph), home)
+		if diff := cmp.Diff(append([]string{home}, c.want...), got); err != nil || diff != "" {
+			t.Errorf("%s: %v, file systems differ (-want +got):\n%s", name, err, diff)
+		}
+	}
+}
+
 // TestWithTokensAloneNobodyLogsIn would catch a launcher that has tokens and is asked for a
 // ticket, and one that lacks a token and hears of it from a task.
 func TestWithTokensAloneNobodyLogsIn(t *testing.T) {
@@ -108,6 +136,27 @@ func TestWithTokensAloneNobodyLogsIn(t *testing.T) {
 	_, err = secured(t, named, held).grant(t.Context(), options(t), job, "hdfs://elsewhere:8020/user/alice")
 	if !errors.Is(err, yarnrpc.ErrNoLogin) || !strings.Contains(err.Error(), "elsewhere") {
 		t.Errorf("a file system without a token is %v", err)
+	}
+}
+
+// TestATokenThatWasHandedOnIsShownToItsNameNode would catch a dead one that goes to YARN, which
+// refuses the application when all is uploaded, and does not say what is wrong with the token.
+func TestATokenThatWasHandedOnIsShownToItsNameNode(t *testing.T) {
+	held := creds.New()
+	for _, service := range []string{"home:8020", "away:8020"} {
+		held.Tokens[service] = credstest.Delegation(service, identifier.Delegation{Owner: "alice@EXAMPLE.COM", Renewer: "rm"})
+	}
+	c := secured(t, map[string]string{"hadoop.security.token.service.use_ip": "false"}, held)
+	dead := &yarnrpc.RemoteError{Class: "org.apache.hadoop.security.token.SecretManager.InvalidToken", Message: "it was canceled"}
+	c.Files = dfs.New(dfs.Options{
+		Conf: c.Conf, User: c.User, Credentials: func() *creds.Credentials { return held },
+		Dial: func(context.Context, string, string) (net.Conn, error) { return nil, dead },
+	})
+	defer c.Files.Close()
+	more := options(t, "security.kerberos.access.hadoopFileSystems=hdfs://away:8020")
+	_, err := c.grant(t.Context(), more, new(jobgraph.JobGraph), "hdfs://home:8020/user/alice")
+	if !errors.Is(err, yarnrpc.ErrInvalidToken) || !strings.Contains(err.Error(), "hdfs://away:8020/") {
+		t.Errorf("got %v, want the file system named, and what it says", err)
 	}
 }
 
@@ -131,7 +180,7 @@ func TestNobodyAsksForTokensInVain(t *testing.T) {
 			},
 		})
 		c := &Cluster{Conf: conf, User: who.User, Files: files, identity: who}
-		g := grant{credentials: creds.New()}
+		g := grant{credentials: creds.New(), issued: make(issued)}
 		g.security.FileSystems = []string{"hdfs://home:8020/", "s3://bucket/"}
 		if err := c.obtain(t.Context(), g); err == nil || !strings.Contains(err.Error(), "s3") {
 			t.Errorf("a file system that cannot be served is %v", err)
@@ -142,22 +191,109 @@ func TestNobodyAsksForTokensInVain(t *testing.T) {
 	})
 }
 
+// bin takes tokens back, but for those of a file system that is away.
+type bin struct {
+	away string
+
+	mu    sync.Mutex // guards taken
+	taken map[string]string
+}
+
+func (b *bin) CancelDelegationToken(_ context.Context, uri string, token *creds.Token) error {
+	if uri == b.away {
+		return errors.New("no answer")
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.taken[uri] = token.Service
+	return nil
+}
+
+// TestTokensOfNoApplicationAreGivenBack would catch tokens that live on after a submission that
+// has failed, one NameNode that is away and keeps those of all others alive, and tokens of
+// another launcher that are taken from its other applications.
+func TestTokensOfNoApplicationAreGivenBack(t *testing.T) {
+	held := creds.New()
+	held.Tokens["theirs"] = token(creds.KindHDFSDelegation, "theirs:8020")
+	g := grant{credentials: passedOn(held), issued: issued{}}
+	for _, root := range []string{"hdfs://a/", "hdfs://b/", "hdfs://c/"} {
+		g.add(root, token(creds.KindHDFSDelegation, root))
+	}
+	logger, log := logtest.NewNullLogger()
+	logger.SetLevel(logrus.DebugLevel)
+	to := &bin{away: "hdfs://b/", taken: make(map[string]string)}
+	g.issued.giveBack(t.Context(), to, logger)
+	if diff := cmp.Diff(map[string]string{"hdfs://a/": "hdfs://a/", "hdfs://c/": "hdfs://c/"}, to.taken); diff != "" {
+		t.Errorf("given back (-want +got):\n%s", diff)
+	}
+	if len(g.credentials.Tokens) != 4 {
+		t.Errorf("the application was to get %v", g.credentials)
+	}
+	if told := log.AllEntries(); len(told) != 1 || told[0].Level != logrus.DebugLevel || told[0].Data["filesystem"] != "hdfs://b/" {
+		t.Errorf("told is %v", told)
+	}
+}
+
+// TestARejectionNamesTheRenewer would catch an owner who is told, in YARN's words, that a token
+// was not renewed, and not by whom it could be.
+func TestARejectionNamesTheRenewer(t *testing.T) {
+	rejection := fmt.Errorf("submit: %w", &yarnclient.RejectedError{State: records.ApplicationFailed, Diagnostics: "Failed to renew token"})
+	rm := map[string]string{"yarn.resourcemanager.principal": "rm/_HOST@EXAMPLE.COM", "yarn.resourcemanager.address": "host:8032"}
+	renewed := func(service, by string) *creds.Token {
+		return credstest.Delegation(service, identifier.Delegation{Owner: "alice", Renewer: by})
+	}
+	for name, c := range map[string]struct {
+		tokens []*creds.Token
+		conf   map[string]string
+		err    error
+		want   []string // what is added
+	}{
+		"of the ResourceManager's tokens": {[]*creds.Token{renewed("ha-hdfs:ns", "rm")}, rm, rejection, nil},
+		"of tokens that nobody renews":    {[]*creds.Token{renewed("ha-hdfs:ns", "")}, rm, rejection, nil},
+		"of another's tokens":             {[]*creds.Token{renewed("ha-hdfs:ns", "rm"), renewed("nn:8020", "oozie")}, rm, rejection, []string{"nn:8020", `"oozie"`, `"rm"`, "rm/host@EXAMPLE.COM"}},
+		"of a token of YARN's own":        {[]*creds.Token{{Kind: creds.KindRMDelegation, Service: "rm:8032", Identifier: []byte("\n\x05alice\x12\x05oozie")}}, rm, rejection, nil},
+		"of tokens that tell nothing":     {[]*creds.Token{{Kind: "OTHER", Service: "kms"}}, rm, rejection, nil},
+		"where nothing names the RM":      {[]*creds.Token{renewed("nn:8020", "oozie")}, nil, rejection, nil},
+		"an RM that does not answer":      {[]*creds.Token{renewed("nn:8020", "oozie")}, rm, errors.New("away"), nil},
+	} {
+		g := grant{credentials: creds.New()}
+		for _, token := range c.tokens {
+			g.credentials.Tokens[token.Service] = token
+		}
+		got := g.rejected(c.err, secured(t, c.conf, creds.New()).Conf)
+		if !errors.Is(got, c.err) || len(c.want) == 0 && got.Error() != c.err.Error() {
+			t.Errorf("%s: got %v", name, got)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(got.Error(), want) {
+				t.Errorf("%s: %v does not name %s", name, got, want)
+			}
+		}
+		if strings.Contains(got.Error(), "ha-hdfs:ns") {
+			t.Errorf("%s: %v blames a token that is right", name, got)
+		}
+	}
+}
+
+// TestARenewerWithoutANameIsNamed would catch an owner who learns that no rule applies, and not of
+// whose configuration.
+func TestARenewerWithoutANameIsNamed(t *testing.T) {
+	const rm = "rm/host@EXAMPLE.COM"
+	for class, want := range map[string]string{"java.lang.RuntimeException": rm, "java.io.IOException": ""} {
+		refusal := &yarnrpc.RemoteError{Address: "nn:8020", Method: "getDelegationToken", Class: class, Message: "no rule applies"}
+		err := unnamed(fmt.Errorf("get token: %w", refusal), rm)
+		if !errors.Is(err, refusal) || strings.Contains(err.Error(), "auth_to_local") != (want != "") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v", class, err)
+		}
+	}
+}
+
 // TestWhatBecomesOfAKeytab would catch a keytab that is sent where it is not wanted, above
 // all to an application of another user.
 func TestWhatBecomesOfAKeytab(t *testing.T) {
 	dir := t.TempDir()
-	keys := keytab.New()
-	if err := keys.AddEntry("alice", "EXAMPLE.COM", "secret", time.Unix(1e9, 0), 1, etypeID.AES256_CTS_HMAC_SHA1_96); err != nil {
-		t.Fatal(err)
-	}
-	content, err := keys.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
 	path := filepath.Join(dir, "alice.keytab")
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	credstest.Keytab(t, path, "alice@EXAMPLE.COM")
 	conf, err := kerberos.ParseConfig("test", []byte("[libdefaults]\ndefault_realm = EXAMPLE.COM\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -180,6 +316,8 @@ func TestWhatBecomesOfAKeytab(t *testing.T) {
 		{"lies on the nodes", []string{named + "=" + path, ship + "=false", place + "=/etc/alice.keytab"}, false, "/etc/alice.keytab", "", false},
 		{"lies nowhere", []string{named + "=" + path, ship + "=false"}, false, "", place, false},
 		{"is sent into a directory", []string{named + "=" + path, place + "=keys/my.keytab"}, false, "", place, false},
+		{"is sent as the directory itself", []string{named + "=" + path, place + "=."}, false, "", place, false},
+		{"is sent as the root", []string{named + "=" + path, place + "=/"}, false, "", place, false},
 		{"is sent in place of our binary", []string{named + "=" + path, place + "=bobbin"}, false, "", place, false},
 		{"stays with who acts for another", []string{named + "=" + path}, true, "", "", false},
 		{"is too large", []string{named + "=" + dir}, false, "", named, false},
@@ -204,6 +342,23 @@ func TestWhatBecomesOfAKeytab(t *testing.T) {
 	}
 }
 
+// TestWhatNobodyRenewsEndsSoon would catch owners who are told of a week, and whose job dies after
+// a day.
+func TestWhatNobodyRenewsEndsSoon(t *testing.T) {
+	issued := time.UnixMilli(1_900_000_000_000)
+	held := creds.New()
+	for service, renewer := range map[string]string{"a:8020": "rm", "b:8020": ""} {
+		held.Tokens[service] = credstest.Delegation(service, identifier.Delegation{Owner: "alice", Renewer: renewer, Issued: issued, Max: issued.Add(7 * 24 * time.Hour)})
+	}
+	if got, err := end(held, 24*time.Hour); err != nil || !got.Equal(issued.Add(24*time.Hour)) {
+		t.Errorf("the first ends at %v, %v", got, err)
+	}
+	held.Tokens["c:8020"] = &creds.Token{Kind: creds.KindHDFSDelegation, Service: "c:8020", Identifier: []byte{9}}
+	if _, err := end(held, 0); err == nil || !strings.Contains(err.Error(), "c:8020") {
+		t.Errorf("one that tells nothing is %v", err)
+	}
+}
+
 // TestTheEndIsTold would catch owners who learn when their job dies from its death.
 func TestTheEndIsTold(t *testing.T) {
 	ends := time.Date(2030, 1, 2, 3, 4, 0, 0, time.Local)
@@ -211,22 +366,26 @@ func TestTheEndIsTold(t *testing.T) {
 	withKeytab.security.Principal = "alice@EXAMPLE.COM"
 	again := []string{"yarn.application-attempts=2"}
 	replaced := map[string]string{"yarn.resourcemanager.proxy-user-privileges.enabled": "true"}
+	const home, away = "hdfs://home:8020/user/alice", "hdfs://away:8020/user/alice"
 	for _, c := range []struct {
 		name    string
 		grant   grant
 		options []string
 		conf    map[string]string
+		staged  string
 		want    string // what is named; "": nothing is said
 	}{
-		{"on an open cluster", grant{}, again, nil, ""},
-		{"without a keytab", without, nil, replaced, "security.kerberos.login.keytab"},
-		{"with a keytab and one attempt", withKeytab, nil, nil, ""},
-		{"with a keytab and two attempts", withKeytab, again, nil, "proxy-user-privileges"},
-		{"where YARN gets new tokens itself", withKeytab, again, replaced, ""},
+		{"on an open cluster", grant{}, again, nil, home, ""},
+		{"without a keytab", without, nil, replaced, home, "security.kerberos.login.keytab"},
+		{"with a keytab and one attempt", withKeytab, nil, nil, home, ""},
+		{"with a keytab and two attempts", withKeytab, again, nil, home, "proxy-user-privileges"},
+		{"where YARN gets new tokens itself", withKeytab, again, replaced, home, ""},
+		{"where it gets them for another file system", withKeytab, again, replaced, away, away + ", which is not on fs.defaultFS"},
+		{"with one attempt there", withKeytab, nil, replaced, away, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := c.grant.advice(secured(t, c.conf, creds.New()), options(t, c.options...))
-			if c.want == "" && got != "" || !strings.Contains(got, c.want) || c.want != "" && !strings.Contains(got, "2030-01-02 03:04") {
+			got := c.grant.advice(secured(t, c.conf, creds.New()), options(t, c.options...), c.staged)
+			if c.want == "" && got != "" || !strings.Contains(got, c.want) || c.want != "" && !strings.Contains(got, "until "+ends.Format("2006-01-02 15:04 MST")+" at the latest") {
 				t.Errorf("owners are told %q", got)
 			}
 		})

@@ -61,13 +61,14 @@ func masterContext(c config.Config, user string, what launch.AppMaster) (records
 }
 
 // submissionContext is the application as YARN gets it.
-func submissionContext(c config.Config, id records.ApplicationID, name string, master records.ContainerLaunchContext) records.SubmissionContext {
+func submissionContext(c config.Config, known facts, name string, master records.ContainerLaunchContext) records.SubmissionContext {
 	s := records.SubmissionContext{
-		ID:          id,
+		ID:          known.id,
 		Name:        c.String(config.YarnApplicationName),
 		Queue:       queueName(c),
 		Container:   master,
 		Resource:    masterResource(c),
+		KeepTokens:  known.grant.shared,
 		MaxAttempts: c.Int(config.YarnApplicationAttempts),
 		Type:        c.String(config.YarnApplicationType),
 	}

@@ -217,6 +217,9 @@ func (h *handshake) loginKerberos(ctx context.Context, offer *commonpb.RpcSaslPr
 		return nil, fmt.Errorf("authenticate: %w", err)
 	}
 	layer, err := h.login(offer, &sasl.GSSAPI{Ticket: ticket, QOPs: h.o.QOPs}, ticket)
+	if errors.Is(err, ErrSASL) {
+		err = fmt.Errorf("%w: the server does not take the ticket: its keytab has not the key that the kdc has, or its clock is off; its log says which", err)
+	}
 	if err != nil {
 		h.o.Login.Forget(service)
 		return nil, err

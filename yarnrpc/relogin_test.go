@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,6 +51,17 @@ func (r *refusing) options(login yarnrpc.Login) yarnrpc.Options {
 		return answered(ctx, network, address)
 	}
 	return o
+}
+
+// Who is refused with a good ticket can do nothing about it, but has to know whose part it is.
+func TestAServerThatTakesNoTicketIsToBlame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, err := yarnrpc.Dial(t.Context(), "server:1", (&refusing{t: t}).options(&alices{}))
+		const want = "GSS initiate failed: the server does not take the ticket: its keytab"
+		if !errors.Is(err, yarnrpc.ErrSASL) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "rm/server") {
+			t.Errorf("got %v, want it to name the server, and %q", err, want)
+		}
+	})
 }
 
 // A server whose keys have just been changed refuses the ticket that there is, and takes

@@ -42,7 +42,7 @@ const proxyUser = "proxy-user"
 
 // Negotiator accepts Kerberos' tickets for REST (RFC 4559).
 type Negotiator interface {
-	// Accept gives the principal whose token it is, and what answers it.
+	// Accept gives the principal whose token it is, and what answers it, if anything.
 	Accept(token []byte) (principal string, answer []byte, err error)
 }
 
@@ -143,7 +143,9 @@ func (s *Server) negotiate(header http.Header, credentials string) (caller, erro
 	if err != nil {
 		return caller{}, s.unauthorized(header, err.Error())
 	}
-	header.Set("Www-Authenticate", "Negotiate "+base64.StdEncoding.EncodeToString(answer))
+	if len(answer) > 0 {
+		header.Set("Www-Authenticate", "Negotiate "+base64.StdEncoding.EncodeToString(answer))
+	}
 	return s.named(principal)
 }
 

@@ -121,12 +121,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	var err error
 	select {
 	case <-ctx.Done():
-	case err = <-accepting:
+	case failed := <-accepting:
 		close(accepting)
-		if ctx.Err() != nil { // which has ended it as well
-			err = nil
-		} else {
-			err = fmt.Errorf("accept on %s: %w", l.Addr(), err)
+		if ctx.Err() == nil { // else it has ended for that
+			err = fmt.Errorf("accept on %s: %w", l.Addr(), failed)
 		}
 	}
 	entrance.close()

@@ -227,6 +227,24 @@ func (l *shortListener) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
+// TestAServerThatIsStoppedHasNotFailed would catch a port that is said to be lost because the accepting ended with the
+// context before the server saw that it had: an application that has ended in order would fail.
+func TestAServerThatIsStoppedHasNotFailed(t *testing.T) {
+	t.Parallel()
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 200 { // who is first differs
+		var lc net.ListenConfig
+		l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := newServer(&fakeGateway{}).Serve(stopped, l); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A node that is short of descriptors would end every application on it.
 func TestServeOutlastsAShortageOfDescriptors(t *testing.T) {
 	t.Parallel()

@@ -16,12 +16,15 @@ type Config struct {
 	// RetryBackoff is security.delegation.tokens.renewal.retry.backoff, 1 h: the longest
 	// pause after a try that has failed. Less is taken where the tokens end soon.
 	RetryBackoff time.Duration
+	// RenewInterval is dfs.namenode.delegation.token.renew-interval: tokens that nobody may
+	// renew end with the first.
+	RenewInterval time.Duration
 	// Principal is who the provider logs in as, for logs.
 	Principal string
 }
 
-// Configured gives a Config with what options decide; Principal is the caller's to fill
-// in.
+// Configured gives a Config with what options decide; Principal and RenewInterval are the
+// caller's to fill in.
 func Configured(c config.Config) Config {
 	return Config{
 		RenewalRatio: c.Fraction(config.DelegationTokensRenewalRatio),

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 )
 
 // nameNodes play file systems by their URIs.
@@ -51,7 +53,7 @@ func TestHadoopFSAsksEveryFileSystem(t *testing.T) {
 		"an open cluster among them":       {[]string{"hdfs://open/", "hdfs://b/"}, "hdfs://b/", 2 * time.Hour, nil},
 		"nothing but open clusters":        {[]string{"hdfs://open/"}, "", 0, nil},
 		"one is away":                      {[]string{"hdfs://away/", "hdfs://b/"}, "hdfs://b/", 2 * time.Hour, []string{"hdfs://away/", "no answer"}},
-		"one takes us for another renewer": {[]string{"hdfs://a/", "hdfs://strict/"}, "hdfs://a/", time.Hour, []string{"hdfs://strict/", "not the renewer"}},
+		"one takes us for another renewer": {[]string{"hdfs://a/", "hdfs://strict/"}, "hdfs://a/", time.Hour, []string{"hdfs://strict/", "not the renewer", "alice@EXAMPLE.COM"}},
 		"all fail":                         {[]string{"hdfs://away/", "hdfs://strict/"}, "", 0, []string{"hdfs://away/", "hdfs://strict/"}},
 		"there are none":                   {nil, "", 0, nil},
 	} {
@@ -77,7 +79,7 @@ func TestHadoopFSAsksEveryFileSystem(t *testing.T) {
 					return testEpoch.Add(2 * time.Hour), nil
 				},
 			}
-			got, err := HadoopFS{Files: servers, Roots: test.roots, Renewer: "alice@EXAMPLE.COM"}.Obtain(t.Context())
+			got, err := (&HadoopFS{Files: servers, Roots: test.roots, Renewer: "alice@EXAMPLE.COM"}).Obtain(t.Context())
 			if tokens := strings.ReplaceAll(strings.ReplaceAll(show(got.Credentials), "=new", ""), ",", " "); tokens != test.tokens {
 				t.Errorf("tokens of %q, want %q", tokens, test.tokens)
 			}
@@ -102,5 +104,73 @@ func TestHadoopFSAsksEveryFileSystem(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// week is a NameNode whose tokens end after a day, and for good after a week.
+type week struct {
+	now    time.Time
+	away   error
+	issued int
+	ends   map[*creds.Token]time.Time
+	dead   []*creds.Token // that were renewed too late
+}
+
+func (w *week) DelegationToken(_ context.Context, uri, _ string) (*creds.Token, error) {
+	if w.away != nil {
+		return nil, w.away
+	}
+	w.issued++
+	token := delegation(uri, w.now, w.now.Add(7*24*time.Hour))
+	w.ends[token] = w.now.Add(24 * time.Hour)
+	return token, nil
+}
+
+func (w *week) RenewDelegationToken(_ context.Context, _ string, token *creds.Token) (time.Time, error) {
+	about, err := identifier.DecodeDelegation(token)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if !w.now.Before(w.ends[token]) {
+		if about.Max.After(w.now) {
+			w.dead = append(w.dead, token)
+		}
+		return time.Time{}, &yarnrpc.RemoteError{Class: "org.apache.hadoop.security.token.SecretManager$InvalidToken", Message: "it has ended"}
+	}
+	w.ends[token] = w.now.Add(min(24*time.Hour, about.Max.Sub(w.now)))
+	return w.ends[token], nil
+}
+
+// TestLogsOfAWeekAreWritten would catch tokens that die with their first day, though a
+// NodeManager is to write with them when the job ends; and ones that are renewed for ever.
+func TestLogsOfAWeekAreWritten(t *testing.T) {
+	t.Parallel()
+	nameNode := &week{now: testEpoch, ends: make(map[*creds.Token]time.Time)}
+	provider := &HadoopFS{Files: nameNode, Roots: []string{"hdfs://a/"}}
+	for range 30 {
+		if _, err := provider.Obtain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if living := len(provider.former["hdfs://a/"]); living > 10 {
+			t.Fatalf("%d tokens are renewed", living)
+		}
+		nameNode.now = nameNode.now.Add(18 * time.Hour)
+	}
+	if len(nameNode.dead) > 0 || nameNode.issued != 30 {
+		t.Errorf("of %d tokens, %d have died early", nameNode.issued, len(nameNode.dead))
+	}
+	for _, nameNode.away = range []error{errors.New("no answer"), dfs.ErrNoTokens} {
+		if _, err := provider.Obtain(t.Context()); !errors.Is(err, nameNode.away) || len(provider.former["hdfs://a/"]) == 0 {
+			t.Errorf("while the NameNode gives no tokens, the others are forgotten, %v", err)
+		}
+	}
+	nameNode.away = nil
+	for range 100 { // as when another file system is away
+		if _, err := provider.Obtain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if kept := len(provider.former["hdfs://a/"]); kept > maxFormer {
+		t.Errorf("%d tokens are renewed", kept)
 	}
 }

@@ -48,7 +48,7 @@ func (m *Manager) logEnd(e TellEnd) {
 		log.Error("delegation token has ended, and what needs it fails from now on")
 		return
 	}
-	log.Warn("delegation token will end, and the application die with it")
+	log.Warn("delegation token will end, and the application die with it, then at the latest")
 }
 
 // stamp writes a time as logs have it, without what is below a second; "none" for zero.

@@ -71,7 +71,7 @@ func New(config Config, provider Provider, own *creds.Credentials, distribute Di
 		usable: make(chan struct{}),
 	}
 	tokens := own.Only(creds.KindHDFSDelegation)
-	first, err := shortest(tokens)
+	first, err := shortest(tokens, config.RenewInterval)
 	if err != nil {
 		m.logger.WithError(err).Warn("delegation token does not tell when it ends")
 	}

@@ -2,7 +2,6 @@ package tokenmanager
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -18,26 +17,17 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/credstest"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const password = "password of a token"
-
 // delegation is a NameNode's token, whose identifier says how long it may be renewed.
 func delegation(service string, issued, maximum time.Time) *creds.Token {
-	b := []byte{0}
-	for _, text := range []string{"alice", "yarn", ""} {
-		b = append(append(b, byte(len(text))), text...)
-	}
-	for _, at := range []time.Time{issued, maximum} {
-		b = append(b, 0x88) // a long of eight bytes, as WritableUtils writes it
-		b = binary.BigEndian.AppendUint64(b, uint64(at.UnixMilli()))
-	}
-	b = append(b, 1, 1)
-	return &creds.Token{Kind: creds.KindHDFSDelegation, Service: service, Identifier: b, Password: []byte(password)}
+	return credstest.Delegation(service, identifier.Delegation{Owner: "alice", Renewer: "yarn", Issued: issued, Max: maximum})
 }
 
 // own are the credentials of an ApplicationMaster.
@@ -174,7 +164,7 @@ func TestTokensLiveForAMonth(t *testing.T) {
 					if entry.Level < logrus.WarnLevel {
 						t.Errorf("people are told %q", entry.Message)
 					}
-					if text := fmt.Sprintf("%v %+v %#v", entry.Message, entry.Data, entry.Data); strings.Contains(text, password) {
+					if text := fmt.Sprintf("%v %+v %#v", entry.Message, entry.Data, entry.Data); strings.Contains(text, credstest.Password) {
 						t.Errorf("a log entry holds the token: %s", text)
 					}
 				}
@@ -347,7 +337,7 @@ func TestEndDoesNotWaitForAnybody(t *testing.T) {
 func TestTokensThatDoNotTellTheirEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		odd := &creds.Token{Kind: creds.KindHDFSDelegation, Service: "odd", Identifier: []byte{9}, Password: []byte(password)}
+		odd := &creds.Token{Kind: creds.KindHDFSDelegation, Service: "odd", Identifier: []byte{9}, Password: []byte(credstest.Password)}
 		m, hook, end := start(t, nil, new(workers), own(odd, delegation("ns1", began, began.Add(time.Hour))))
 		synctest.Wait()
 		end()

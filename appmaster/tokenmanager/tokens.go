@@ -28,9 +28,9 @@ type life struct {
 	issued, ends time.Time // zero: there is no token
 }
 
-// shortest is the life of the token that ends first. An error tells of tokens that do
+// shortest is the life of the token that ends first; interval is between two renewals. An error tells of tokens that do
 // not tell; the others count.
-func shortest(c *creds.Credentials) (life, error) {
+func shortest(c *creds.Credentials, interval time.Duration) (life, error) {
 	var first life
 	var faults []error
 	for _, alias := range slices.Sorted(maps.Keys(c.Tokens)) {
@@ -40,8 +40,8 @@ func shortest(c *creds.Credentials) (life, error) {
 			faults = append(faults, fmt.Errorf("read end of %v: %w", token, err))
 			continue
 		}
-		if first.ends.IsZero() || about.Max.Before(first.ends) {
-			first = life{service: token.Service, issued: about.Issued, ends: about.Max}
+		if ends := about.Ends(interval); first.ends.IsZero() || ends.Before(first.ends) {
+			first = life{service: token.Service, issued: about.Issued, ends: ends}
 		}
 	}
 	return first, errors.Join(faults...)

@@ -2,8 +2,11 @@ package tokenmanager
 
 import (
 	"testing"
+	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/credstest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 )
 
 // TestNewTokensReplaceThoseOfTheirService would catch an old token that is kept under the
@@ -21,5 +24,22 @@ func TestNewTokensReplaceThoseOfTheirService(t *testing.T) {
 	}
 	if want := "a launcher's own name=old,ns2=old"; show(old) != want {
 		t.Errorf("the old ones have become %s, want %s", show(old), want)
+	}
+}
+
+// TestWhatNobodyRenewsEndsFirst would catch a warning that comes days after the token has died,
+// and a later attempt that takes it to live.
+func TestWhatNobodyRenewsEndsFirst(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	given := creds.New()
+	for service, renewer := range map[string]string{"renewed": "rm", "nobody's": ""} {
+		given.Tokens[service] = credstest.Delegation(service, identifier.Delegation{
+			Owner: "alice", Renewer: renewer, Issued: testEpoch, Max: testEpoch.Add(7 * day),
+		})
+	}
+	got, err := shortest(given, day)
+	if want := (life{"nobody's", testEpoch, testEpoch.Add(day)}); err != nil || got.service != want.service || !got.ends.Equal(want.ends) {
+		t.Errorf("the first to end is %+v, %v, want %+v", got, err, want)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/driver"
-	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -24,9 +24,9 @@ const lookInterval = 100 * time.Millisecond
 
 // follow follows a running job to its end, and its application too.
 func (r *perJob) follow(ctx context.Context, d *driver.Driver, app *client.Application, graph jobgraph.JobGraph) error {
-	ended, err := r.followJob(ctx, d, app, graph, 0)
-	for n := 1; errors.Is(err, errNextAttempt); n++ {
-		ended, err = r.followJob(ctx, d, app, graph, n)
+	ended, err := r.followJob(ctx, d, app, graph)
+	for errors.Is(err, errNextAttempt) {
+		ended, err = r.followJob(ctx, d, app, graph)
 	}
 	if errors.Is(err, ErrInterrupted) {
 		return r.detach(app, err)
@@ -76,10 +76,18 @@ func (r *perJob) unheard(ctx context.Context, app *client.Application, graph job
 
 // attempt is one ApplicationMaster of an application.
 type attempt struct {
-	*client.ClusterClient
-	app    *client.Application
-	access launch.Access
-	number int // from 0, as this client has seen them
+	master
+	number int32 // YARN's, from 1
+	job    ids.JobID
+	report func(context.Context) (records.ApplicationReport, error) // YARN's, of the application
+}
+
+// master is what a running job's ApplicationMaster is asked; a *client.ClusterClient.
+type master interface {
+	Job(context.Context, ids.JobID) (client.JobState, error)
+	RootCause(context.Context, ids.JobID) (string, error)
+	Slots(context.Context) (int, error)
+	CollectPage(ctx context.Context, job ids.JobID, name string, cursor int64) (msg.CollectPage, error)
 }
 
 // errNextAttempt says that YARN has started another ApplicationMaster
@@ -88,20 +96,18 @@ var errNextAttempt = errors.New("another attempt runs")
 
 // followJob follows the job over REST until it has ended, or until there is
 // another ApplicationMaster. It keeps the result for a few seconds at the end.
-func (r *perJob) followJob(ctx context.Context, d *driver.Driver, app *client.Application, graph jobgraph.JobGraph, number int) (msg.JobEnded, error) {
+func (r *perJob) followJob(ctx context.Context, d *driver.Driver, app *client.Application, graph jobgraph.JobGraph) (msg.JobEnded, error) {
 	access, err := app.Access(ctx)
 	if err != nil {
 		return msg.JobEnded{}, r.lost(ctx, app, err)
 	}
-	master, err := client.NewClusterClient(access)
+	reached, err := client.NewClusterClient(access)
 	if err != nil {
 		return msg.JobEnded{}, err
 	}
-	defer master.Close()
-	if number == 0 {
-		r.timeline.DoneAt("appmaster started", time.UnixMilli(access.AMStart))
-	}
-	a := attempt{ClusterClient: master, app: app, access: access, number: number}
+	defer reached.Close()
+	r.timeline.DoneAt("appmaster started", time.UnixMilli(access.AMStart))
+	a := attempt{master: reached, number: access.Attempt, job: app.Job, report: app.Report}
 	group, following := errgroup.WithContext(ctx)
 	for _, v := range graph.Vertices {
 		if v.Collect != "" {
@@ -115,7 +121,7 @@ func (r *perJob) followJob(ctx context.Context, d *driver.Driver, app *client.Ap
 	} else if err != nil {
 		return msg.JobEnded{}, r.lost(ctx, app, err)
 	}
-	ended, err := master.Result(ctx, app.Job)
+	ended, err := reached.Result(ctx, app.Job)
 	if err != nil {
 		return msg.JobEnded{}, r.lost(ctx, app, err)
 	}
@@ -125,19 +131,30 @@ func (r *perJob) followJob(ctx context.Context, d *driver.Driver, app *client.Ap
 	return ended, nil
 }
 
-// watch shows the job's progress until it has ended. An ApplicationMaster that
-// does not answer for client.timeout is given up.
+// lookTimeout bounds one look at a job: a node that stands still takes connections
+// and never answers.
+const lookTimeout = 10 * time.Second
+
+// look asks how far the job is.
+func (a attempt) look(ctx context.Context) (client.JobState, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	return a.Job(ctx, a.job)
+}
+
+// watch shows the job's progress until it has ended. A master that does not answer
+// is borne with, see endure.
 func (r *perJob) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph) error {
 	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()
 	began := time.Now()
-	answered := began
+	quiet := silence{since: began}
 	last := client.JobState{Progress: progress.Job{Input: progress.Input(graph)}}
 	for {
-		state, err := a.Job(ctx, a.app.Job)
+		state, err := a.look(ctx)
 		switch {
 		case err == nil:
-			answered = time.Now()
+			quiet = silence{since: time.Now(), heard: true}
 			state.Progress.Input = last.Progress.Input
 			r.show(ctx, a, last, state)
 			r.explainWait(ctx, a, state, time.Since(began))
@@ -150,14 +167,11 @@ func (r *perJob) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 			}
 		case context.Cause(ctx) != nil:
 			return context.Cause(ctx)
-		case !client.Unreachable(err) || time.Since(answered) > r.cfg.Duration(config.ClientTimeout):
+		case !client.Unreachable(err):
 			return err
 		default:
-			if err := r.stillRuns(ctx, a.app, err); err != nil {
+			if err := r.endure(ctx, a, &quiet, err); err != nil {
 				return err
-			}
-			if next, err := a.app.Access(ctx); err == nil && next.Token != a.access.Token {
-				return errNextAttempt
 			}
 		}
 		select {
@@ -172,7 +186,7 @@ func (r *perJob) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 // their causes, states, progress.
 func (r *perJob) show(ctx context.Context, a attempt, last, state client.JobState) {
 	if state.Entered[msg.JobRestarting].After(last.Entered[msg.JobRestarting]) {
-		cause, err := a.RootCause(ctx, a.app.Job)
+		cause, err := a.RootCause(ctx, a.job)
 		if err != nil || cause == "" {
 			cause = "its cause is in the logs"
 		}
@@ -204,14 +218,18 @@ func (r *perJob) explainWait(ctx context.Context, a attempt, state client.JobSta
 const epochsOfAttempt = 1 << 20
 
 // collect passes a collected result on to the driver, page by page. A master that
-// does not answer is asked again until watch gives it up.
+// does not answer is borne with as watch does, which tells people.
 func (r *perJob) collect(ctx context.Context, d *driver.Driver, a attempt, name string) error {
 	again := time.NewTicker(lookInterval)
 	defer again.Stop()
 	cursor, epoch := int64(0), -1
+	quiet := silence{since: time.Now(), told: true}
 	for {
-		page, err := a.CollectPage(ctx, a.app.Job, name, cursor)
+		page, err := a.CollectPage(ctx, a.job, name, cursor)
 		if err != nil && context.Cause(ctx) == nil && client.Unreachable(err) {
+			if err := r.endure(ctx, a, &quiet, err); err != nil {
+				return err
+			}
 			select {
 			case <-again.C:
 			case <-ctx.Done():
@@ -221,10 +239,11 @@ func (r *perJob) collect(ctx context.Context, d *driver.Driver, a attempt, name 
 		if err != nil {
 			return err
 		}
+		quiet = silence{since: time.Now(), heard: true, told: true}
 		if len(page.Records) > 0 || page.Epoch != epoch {
 			epoch = page.Epoch
 			// The job goes on without a driver that does not hear it; see follow.
-			_ = d.Tell(msg.CollectedRecords{Name: name, Epoch: a.number*epochsOfAttempt + epoch, Records: page.Records})
+			_ = d.Tell(msg.CollectedRecords{Name: name, Epoch: int(a.number)*epochsOfAttempt + epoch, Records: page.Records})
 		}
 		if page.End {
 			return nil
@@ -233,8 +252,11 @@ func (r *perJob) collect(ctx context.Context, d *driver.Driver, a attempt, name 
 	}
 }
 
-// stillRuns asks YARN whether an application whose master does not answer runs.
-func (r *perJob) stillRuns(ctx context.Context, app *client.Application, cause error) error {
+// lost explains why an application can't be followed: mostly because it ended.
+func (r *perJob) lost(ctx context.Context, app *client.Application, cause error) error {
+	if interrupted := context.Cause(ctx); interrupted != nil {
+		return interrupted
+	}
 	report, err := app.Report(ctx)
 	if err != nil {
 		return errors.Join(cause, err)
@@ -242,20 +264,6 @@ func (r *perJob) stillRuns(ctx context.Context, app *client.Application, cause e
 	if report.State.Terminal() {
 		r.state(report)
 		return client.Ended(report)
-	}
-	return nil
-}
-
-// lost explains why an application can't be followed: mostly because it ended.
-func (r *perJob) lost(ctx context.Context, app *client.Application, cause error) error {
-	if interrupted := context.Cause(ctx); interrupted != nil {
-		return interrupted
-	}
-	if errors.Is(cause, client.ErrApplicationEnded) {
-		return cause
-	}
-	if err := r.stillRuns(ctx, app, cause); err != nil {
-		return err
 	}
 	return fmt.Errorf("%s runs but cannot be followed: %w. %s", app.ID, cause, howToGoOn(app))
 }

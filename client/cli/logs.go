@@ -116,11 +116,11 @@ func liveLogs(c *cli.Context, cluster *client.Cluster, report records.Applicatio
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout = time.Minute // a long log may take longer
-	web := &http.Client{Transport: transport}
-	defer web.CloseIdleConnections()
+	defer transport.CloseIdleConnections()
+	web := logs.Web{Client: &http.Client{Transport: transport}, User: cluster.User, Login: cluster.Login()}
 	var faults []error
 	for _, container := range containers {
-		if err := logs.Live(c.Context, web, container, cluster.User, visit); err != nil {
+		if err := logs.Live(c.Context, web, container, visit); err != nil {
 			faults = append(faults, err) // the others' logs may be there all the same
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
 )
 
@@ -533,6 +534,29 @@ func TestAStandbyIsNoNameNodeByItself(t *testing.T) {
 	for _, f := range v.judge("NameNode", []answer{standby, {name: "nn1:8020"}}, "") {
 		if f.Status != OK {
 			t.Errorf("beside an active one: %+v", f)
+		}
+	}
+}
+
+// TestWhatIsSeenOnTheWayIsTold would catch a cluster on which all log in, and whose keys everybody can read who listens.
+func TestWhatIsSeenOnTheWayIsTold(t *testing.T) {
+	for _, tc := range []struct {
+		authentication string
+		opened         yarnrpc.Security
+		warns          bool
+	}{
+		{"kerberos", yarnrpc.Security{Method: "KERBEROS", Server: "rm/host@REALM", QOP: sasl.QOPAuthentication}, true},
+		{"kerberos", yarnrpc.Security{Method: "TOKEN", QOP: sasl.QOPIntegrity}, true},
+		{"kerberos", yarnrpc.Security{Method: "KERBEROS", Server: "rm/host@REALM", QOP: sasl.QOPPrivacy}, false},
+		{"simple", yarnrpc.Security{Method: methodSimple, QOP: sasl.QOPAuthentication}, false}, // nobody takes it for safe
+	} {
+		v := &visit{conf: new(hadoopconf.Conf).With("test", map[string]string{"hadoop.security.authentication": tc.authentication})}
+		warned := false
+		for _, f := range v.judge("ResourceManager", []answer{{name: "rm:8032", opened: tc.opened}}, "") {
+			warned = warned || f.Status == Warning && strings.Contains(f.Text, "rm:8032 sees keys and tokens") && strings.Contains(f.Remedy, "hadoop.rpc.protection")
+		}
+		if warned != tc.warns {
+			t.Errorf("%s, %+v: a warning is given: %t, want %t", tc.authentication, tc.opened, warned, tc.warns)
 		}
 	}
 }

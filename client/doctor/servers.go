@@ -13,6 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/haservice"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
@@ -159,6 +160,10 @@ func (v *visit) judge(what string, answers []answer, remedy string) []Finding {
 			findings = append(findings, warning(name+" wants no login, though the configuration does", "ask why: its hadoop.security.authentication is not kerberos"))
 		case a.err == nil:
 			findings = append(findings, ok(name+" "+part(answers)+": "+agreed(a.opened)+v.acting()))
+			if v.secure() && a.opened.QOP != sasl.QOPPrivacy {
+				findings = append(findings, warning("whoever listens on the way to "+name+" sees keys and tokens: the protection is not privacy",
+					"the administrator's: hadoop.rpc.protection, in core-site.xml of servers and clients"))
+			}
 		case a.standby && len(answers) == 1: // a NameNode: only of a pair's ResourceManagers it is asked
 			findings = append(findings, failed(fmt.Sprintf("%s (%s) is standby, and the active one is not named", name, v.place(a.property)),
 				"name the nameservice that both are of, as the cluster's own core-site.xml does"))

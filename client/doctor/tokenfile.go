@@ -13,8 +13,8 @@ import (
 const newTokens = "have the launcher that wrote the file get new tokens, or unset " + creds.FileVariable
 
 // tokenFile looks at the tokens that another launcher has handed on, if one has. A token that
-// was canceled, or that nobody has renewed, only its server knows for dead: the checks of
-// servers log in with it.
+// was canceled, or that nobody has renewed, only its server knows for dead: later checks log in
+// with it.
 func (v *visit) tokenFile() []Finding {
 	path := v.Getenv(creds.FileVariable)
 	if path == "" {

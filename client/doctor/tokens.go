@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -15,6 +16,7 @@ import (
 
 // issuer is what checkTokens needs of a dfs.FS.
 type issuer interface {
+	Stat(ctx context.Context, uri string) (filesystem.FileInfo, error)
 	TokenOf(ctx context.Context, uri string, among *creds.Credentials) (*creds.Token, error)
 	DelegationToken(ctx context.Context, uri, renewer string) (*creds.Token, error)
 	CancelDelegationToken(ctx context.Context, uri string, token *creds.Token) error
@@ -48,17 +50,21 @@ func (v *visit) checkTokens(ctx context.Context) []Finding {
 	if keytab, has := v.keytabOfMaster(); has {
 		findings = append(findings, keytab)
 	}
-	return append(findings, v.life(ends)...)
+	return append(findings, v.life(ends, client.OnDefaultFS(fsys, roots[0]))...)
 }
 
-// roots are the file systems that every job with these options uses: those of its inputs and
-// outputs only the job knows.
+// roots are the file systems that every job with these options uses, first that of its staged files, and that
+// of its logs: those of its inputs and outputs only the job knows.
 func (v *visit) roots(fsys *dfs.FS) ([]string, error) {
 	home, err := client.StagingHome(fsys, v.conf, v.config.String(config.YarnStagingDirectory))
 	if err != nil {
 		return nil, err
 	}
-	return client.FileSystems(fsys, v.config, home)
+	uris := []string{home}
+	if logs, ok := client.LogFileSystem(fsys, v.conf); ok && v.who.Login != nil {
+		uris = append(uris, logs)
+	}
+	return client.FileSystems(fsys, v.config, uris...)
 }
 
 // tryTokens obtains a token for each file system, and tells when the first of them ends for good.
@@ -79,11 +85,8 @@ func (v *visit) tryToken(ctx context.Context, fsys issuer, root, renewer string)
 	case err != nil:
 		return []Finding{failed(oneLine(err), v.remedy(err))}, ends
 	case held != nil:
-		about, err := identifier.DecodeDelegation(held)
-		if err != nil {
-			return []Finding{failed(oneLine(err), newTokens)}, ends
-		}
-		return []Finding{ok("the token for " + root + " that you were handed is passed on")}, about.Max
+		f, end := v.tryHeld(ctx, fsys, root, held)
+		return []Finding{f}, end
 	case v.who.Login == nil:
 		return []Finding{failed("you were handed no token for "+root, "run kinit, or name a keytab ("+config.KerberosKeytab.Name()+")")}, ends
 	}
@@ -105,6 +108,26 @@ func (v *visit) tryToken(ctx context.Context, fsys issuer, root, renewer string)
 	return findings, about.Max
 }
 
+// tryHeld shows a file system the token for it that the user was handed: that it was canceled, say, only its
+// NameNode knows.
+func (v *visit) tryHeld(ctx context.Context, fsys issuer, root string, held *creds.Token) (f Finding, ends time.Time) {
+	about, err := identifier.DecodeDelegation(held)
+	if err != nil {
+		return failed(oneLine(err), newTokens), ends
+	}
+	if _, err := fsys.Stat(ctx, root); err != nil {
+		return failed(fmt.Sprintf("%s does not take the token that you were handed: %s", root, cause(err)), v.remedy(err)), ends
+	}
+	if why := client.WrongRenewer(v.conf, held); why != "" {
+		return failed("YARN takes no job: "+why, "have the launcher get a token with that renewer, or unset "+creds.FileVariable), ends
+	}
+	interval, err := v.conf.Duration("dfs.namenode.delegation.token.renew-interval", time.Millisecond)
+	if err != nil {
+		return failed(oneLine(err), "correct it"), ends
+	}
+	return ok("the token for " + root + " that you were handed is passed on"), about.Ends(interval)
+}
+
 // keytabOfMaster tells how the ApplicationMaster gets a keytab, if it gets one.
 func (v *visit) keytabOfMaster() (Finding, bool) {
 	path := v.config.String(config.YarnLocalizedKeytabPath)
@@ -123,19 +146,24 @@ func (v *visit) keytabOfMaster() (Finding, bool) {
 	return ok("the ApplicationMaster takes the keytab that lies on its node as " + path + ": see that it is there, for the container's user to read"), true
 }
 
-// life tells how long a job can live whose tokens end for good at a time.
-func (v *visit) life(ends time.Time) []Finding {
+// life tells how long a job can live whose tokens end for good at a time. Its files are staged on fs.defaultFS, or
+// elsewhere.
+func (v *visit) life(ends time.Time, onDefaultFS bool) []Finding {
 	const replaces = "yarn.resourcemanager.proxy-user-privileges.enabled"
 	keeps := v.config.String(config.KerberosKeytab) != "" && v.who.RealUser == ""
+	again := v.config.Int(config.YarnApplicationAttempts) > 1
+	last := fmt.Sprintf("a job of now can run as long as it likes, but YARN may start no second ApplicationMaster after %s at the latest: ", moment(ends))
 	switch {
 	case ends.IsZero():
 		return nil
 	case !keeps:
-		return []Finding{ok(fmt.Sprintf("a job of now can use HDFS until %s; one with a keytab as long as it likes (%s)", moment(ends), config.KerberosKeytab))}
-	case v.config.Int(config.YarnApplicationAttempts) > 1 && v.conf.Get(replaces) != "true":
-		return []Finding{warning(
-			fmt.Sprintf("a job of now can run as long as it likes, but YARN may start no second ApplicationMaster after %s: as far as this machine knows, the ResourceManager gets no new tokens", moment(ends)),
+		return []Finding{ok(fmt.Sprintf("a job of now can use HDFS until %s at the latest; one with a keytab as long as it likes (%s)", moment(ends), config.KerberosKeytab))}
+	case again && v.conf.Get(replaces) != "true":
+		return []Finding{warning(last+"as far as this machine knows, the ResourceManager gets no new tokens",
 			"have "+replaces+" set on the ResourceManager, and hadoop.proxyuser.* for its user on the NameNodes; then set it here, too")}
+	case again && !onDefaultFS:
+		return []Finding{warning(last+"the ResourceManager gets new tokens for fs.defaultFS alone, and files are staged elsewhere",
+			"name a directory on fs.defaultFS ("+config.YarnStagingDirectory.Name()+")")}
 	}
 	return []Finding{ok("a job can run as long as it likes: the ApplicationMaster gets new tokens with the keytab")}
 }

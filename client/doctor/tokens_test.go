@@ -11,30 +11,25 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/internal/credstest"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
 // tokenUntil is alice's for a NameNode, which ends for good at a time.
-func tokenUntil(service string, end time.Time) *creds.Token {
-	// AbstractDelegationTokenIdentifier: version, owner, renewer and real user as texts, then dates
-	// and ids as Hadoop's variable-length numbers, of which the longest say how many bytes follow.
-	identifier := []byte{0}
-	for _, text := range []string{"alice@EXAMPLE.TEST", "rm", ""} {
-		identifier = append(append(identifier, byte(len(text))), text...)
-	}
-	identifier = append(identifier, 1)
-	const sixBytes = 0x8a // -118: a positive number in six bytes, WritableUtils
-	identifier = append(identifier, sixBytes)
-	for shift := 40; shift >= 0; shift -= 8 {
-		identifier = append(identifier, byte(end.UnixMilli()>>shift))
-	}
-	identifier = append(identifier, 3, 4)
-	return &creds.Token{Kind: creds.KindHDFSDelegation, Service: service, Identifier: identifier, Password: []byte("p")}
+func tokenUntil(service string, end time.Time) *creds.Token { return tokenFor("rm", service, end) }
+
+// tokenFor is one that a renewer may renew. It was issued a week before its end.
+func tokenFor(renewer, service string, end time.Time) *creds.Token {
+	return credstest.Delegation(service, identifier.Delegation{
+		Owner: "alice@EXAMPLE.TEST", Renewer: renewer, Issued: end.Add(-7 * 24 * time.Hour), Max: end,
+	})
 }
 
 // tokens hands the user a file of tokens.
@@ -142,6 +137,7 @@ func TestTokensThatWereHandedOn(t *testing.T) {
 // desk issues tokens that end at a time, or refuses.
 type desk struct {
 	held    *creds.Token
+	dead    error // the token that is held is not taken
 	end     time.Time
 	refuses error
 	keeps   error // tokens cannot be canceled
@@ -151,6 +147,10 @@ type desk struct {
 
 func (d *desk) TokenOf(context.Context, string, *creds.Credentials) (*creds.Token, error) {
 	return d.held, nil
+}
+
+func (d *desk) Stat(_ context.Context, uri string) (filesystem.FileInfo, error) {
+	return filesystem.FileInfo{URI: uri, IsDir: true}, d.dead
 }
 
 func (d *desk) DelegationToken(_ context.Context, uri, renewer string) (*creds.Token, error) {
@@ -173,7 +173,10 @@ func (d *desk) CancelDelegationToken(context.Context, string, *creds.Token) erro
 // and a renewer that cannot renew.
 func TestTokensForAJobAreTried(t *testing.T) {
 	end := time.Date(2027, 1, 8, 0, 0, 0, 0, time.UTC)
-	secure := new(hadoopconf.Conf).With("test", map[string]string{"hadoop.security.authentication": "kerberos"})
+	secure := new(hadoopconf.Conf).With("test", map[string]string{
+		"hadoop.security.authentication": "kerberos", "yarn.resourcemanager.principal": "rm/host@EXAMPLE.TEST",
+	})
+	dead := fmt.Errorf("stat: %w", &yarnrpc.RemoteError{Class: "org.apache.hadoop.security.token.SecretManager.InvalidToken", Message: "gone"})
 	refused := &yarnrpc.RemoteError{Class: "org.apache.hadoop.security.AccessControlException", Message: "no"}
 	for name, tc := range map[string]struct {
 		desk         desk
@@ -182,12 +185,15 @@ func TestTokensForAJobAreTried(t *testing.T) {
 		text, remedy string
 		end          time.Time
 	}{
-		"it is":               {desk{end: end}, new(kerberos.Login), OK, "rm may renew it until " + moment(end), "", end},
-		"it was handed on":    {desk{held: tokenUntil("a", end)}, nil, OK, "is passed on", "", end},
-		"it was not":          {desk{}, nil, Failed, "no token for hdfs://a/", "kinit", time.Time{}},
-		"the cluster is open": {desk{refuses: fmt.Errorf("get: %w", dfs.ErrNoTokens)}, new(kerberos.Login), OK, "is open", "", time.Time{}},
-		"it is refused":       {desk{refuses: refused}, new(kerberos.Login), Failed, "gives user alice no token: AccessControlException: no", "access", time.Time{}},
-		"it stays":            {desk{end: end, keeps: errors.New("away")}, new(kerberos.Login), Warning, "cannot be canceled: away", "by itself", end},
+		"it is":                {desk{end: end}, new(kerberos.Login), OK, "rm may renew it until " + moment(end), "", end},
+		"it was handed on":     {desk{held: tokenUntil("a", end)}, nil, OK, "is passed on", "", end},
+		"nobody renews it":     {desk{held: tokenFor("", "a", end)}, nil, OK, "is passed on", "", end.Add(-6 * 24 * time.Hour)},
+		"YARN cannot renew it": {desk{held: tokenFor("bob", "a", end)}, nil, Failed, `the token for a names "bob"`, "that renewer", time.Time{}},
+		"it is dead":           {desk{held: tokenUntil("a", end), dead: dead}, nil, Failed, "hdfs://a/ does not take the token that you were handed: InvalidToken: gone", "get new tokens", time.Time{}},
+		"it was not":           {desk{}, nil, Failed, "no token for hdfs://a/", "kinit", time.Time{}},
+		"the cluster is open":  {desk{refuses: fmt.Errorf("get: %w", dfs.ErrNoTokens)}, new(kerberos.Login), OK, "is open", "", time.Time{}},
+		"it is refused":        {desk{refuses: refused}, new(kerberos.Login), Failed, "gives user alice no token: AccessControlException: no", "access", time.Time{}},
+		"it stays":             {desk{end: end, keeps: errors.New("away")}, new(kerberos.Login), Warning, "cannot be canceled: away", "by itself", end},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := &visit{conf: secure, who: hadoopenv.Identity{User: "alice", Login: tc.login}}
@@ -223,17 +229,19 @@ func TestHowLongAJobCanLive(t *testing.T) {
 		options    map[string]string
 		properties map[string]string
 		real       string
+		elsewhere  bool // files are staged, not on fs.defaultFS
 		status     Status
 		texts      []string
 	}{
-		"without a keytab":              {nil, nil, "", OK, []string{"can use HDFS until " + moment(end)}},
-		"with one":                      {map[string]string{keytab: "k"}, nil, "", OK, []string{"which finds it as krb5.keytab", "as long as it likes: the ApplicationMaster"}},
-		"with one on the nodes":         {map[string]string{keytab: "k", shipped: "false", place: "/etc/k"}, nil, "", OK, []string{"on its node as /etc/k"}},
-		"with one nowhere":              {map[string]string{keytab: "k", shipped: "false"}, nil, "", Failed, []string{"absolute path"}},
-		"with one for somebody else":    {map[string]string{keytab: "k"}, nil, "carol", OK, []string{"stays here: it is carol's", "can use HDFS until " + moment(end)}},
-		"with one and second attempts":  {map[string]string{keytab: "k", attempts: "2"}, nil, "", Warning, []string{"no second ApplicationMaster after " + moment(end)}},
-		"with one and all that helps":   {map[string]string{keytab: "k", attempts: "2"}, map[string]string{replaces: "true"}, "", OK, []string{"as long as it likes: the ApplicationMaster"}},
-		"second attempts and no keytab": {map[string]string{attempts: "2"}, nil, "", OK, []string{"can use HDFS until " + moment(end)}},
+		"without a keytab":              {nil, nil, "", false, OK, []string{"can use HDFS until " + moment(end) + " at the latest;"}},
+		"with one":                      {map[string]string{keytab: "k"}, nil, "", false, OK, []string{"which finds it as krb5.keytab", "as long as it likes: the ApplicationMaster"}},
+		"with one on the nodes":         {map[string]string{keytab: "k", shipped: "false", place: "/etc/k"}, nil, "", false, OK, []string{"on its node as /etc/k"}},
+		"with one nowhere":              {map[string]string{keytab: "k", shipped: "false"}, nil, "", false, Failed, []string{"absolute path"}},
+		"with one for somebody else":    {map[string]string{keytab: "k"}, nil, "carol", false, OK, []string{"stays here: it is carol's", "can use HDFS until " + moment(end) + " at the latest;"}},
+		"with one and second attempts":  {map[string]string{keytab: "k", attempts: "2"}, nil, "", false, Warning, []string{"no second ApplicationMaster after " + moment(end) + " at the latest"}},
+		"with one and all that helps":   {map[string]string{keytab: "k", attempts: "2"}, map[string]string{replaces: "true"}, "", false, OK, []string{"as long as it likes: the ApplicationMaster"}},
+		"second attempts and no keytab": {map[string]string{attempts: "2"}, nil, "", false, OK, []string{"can use HDFS until " + moment(end) + " at the latest;"}},
+		"with one, staged elsewhere":    {map[string]string{keytab: "k", attempts: "2"}, map[string]string{replaces: "true"}, "", true, Warning, []string{"no second ApplicationMaster after " + moment(end), "for fs.defaultFS alone"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)
@@ -244,7 +252,7 @@ func TestHowLongAJobCanLive(t *testing.T) {
 				t.Fatal(err)
 			}
 			v := &visit{config: options, conf: new(hadoopconf.Conf).With("test", tc.properties), who: hadoopenv.Identity{User: "alice", RealUser: tc.real}}
-			findings := v.life(end)
+			findings := v.life(end, !tc.elsewhere)
 			if f, has := v.keytabOfMaster(); has {
 				findings = append(findings, f)
 			}
@@ -263,5 +271,21 @@ func TestHowLongAJobCanLive(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLogsAreOnAFileSystem would catch a doctor that finds everything well where NodeManagers will get
+// no token to write a job's logs with.
+func TestLogsAreOnAFileSystem(t *testing.T) {
+	conf := new(hadoopconf.Conf).With("test", map[string]string{
+		"fs.defaultFS": "hdfs://home:8020", "yarn.log-aggregation-enable": "true", "yarn.nodemanager.remote-app-log-dir": "hdfs://logs:8020/logs",
+	})
+	fsys := dfs.New(dfs.Options{Conf: conf, User: "alice"})
+	defer fsys.Close()
+	for login, want := range map[*kerberos.Login]string{nil: "hdfs://home:8020/", new(kerberos.Login): "hdfs://home:8020/ hdfs://logs:8020/"} {
+		v := &visit{conf: conf, who: hadoopenv.Identity{User: "alice", Login: login}}
+		if got, err := v.roots(fsys); err != nil || strings.Join(got, " ") != want {
+			t.Errorf("with a login: %t, got %q, %v, want %q", login != nil, got, err, want)
+		}
 	}
 }

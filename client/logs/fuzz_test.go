@@ -37,7 +37,7 @@ func FuzzLive(f *testing.F) {
 			return &http.Response{StatusCode: http.StatusOK, Request: r, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(answer))}
 		})}
 		visited := 0
-		err := Live(t.Context(), web, report, "alice", func(l Log, content io.Reader) error {
+		err := Live(t.Context(), Web{Client: web, User: "alice"}, report, func(l Log, content io.Reader) error {
 			visited++
 			text, err := io.ReadAll(content)
 			if l.Name == "" || l.Size >= 0 && int64(len(text)) > l.Size || !bytes.Contains(body, text) {

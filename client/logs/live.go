@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"strconv"
 
@@ -24,7 +23,7 @@ const maxListing = 1 << 20
 // Live visits the logs of a container as they are now, by the web server of its
 // node (NMWebServices: /ws/v1/node/containers/<id>/logs). A container that its
 // node is about to start has none.
-func Live(ctx context.Context, web *http.Client, report records.ContainerReport, user string, visit Visit) error {
+func Live(ctx context.Context, web Web, report records.ContainerReport, visit Visit) error {
 	base := report.NodeHTTPAddress
 	if base == "" {
 		return fmt.Errorf("read logs of %s: YARN does not say where its node's web server is", report.ID)
@@ -33,7 +32,7 @@ func Live(ctx context.Context, web *http.Client, report records.ContainerReport,
 		base = "http://" + base
 	}
 	base += "/ws/v1/node/containers/" + report.ID.String() + "/logs"
-	names, err := listing(ctx, web, base, user)
+	names, err := listing(ctx, web, base)
 	if errors.Is(err, errStarting) {
 		return nil
 	}
@@ -41,7 +40,7 @@ func Live(ctx context.Context, web *http.Client, report records.ContainerReport,
 		return fmt.Errorf("read logs of %s: %w", report.ID, err)
 	}
 	for _, name := range names {
-		err := get(ctx, web, base+"/"+url.PathEscape(name), user, "text/plain", func(body io.Reader) error {
+		err := web.get(ctx, base+"/"+url.PathEscape(name), "text/plain", func(body io.Reader) error {
 			content, size := unwrap(body)
 			return visit(Log{Container: report.ID.String(), Node: report.Node.String(), Name: name, Size: size}, content)
 		})
@@ -86,14 +85,14 @@ func unwrap(body io.Reader) (content io.Reader, size int64) {
 	return io.LimitReader(r, size), size
 }
 
-func listing(ctx context.Context, web *http.Client, address, user string) ([]string, error) {
+func listing(ctx context.Context, web Web, address string) ([]string, error) {
 	type info struct {
 		Files []struct {
 			Name string `json:"fileName"`
 		} `json:"containerLogInfo"`
 	}
 	var text []byte
-	err := get(ctx, web, address, user, "application/json", func(body io.Reader) (err error) {
+	err := web.get(ctx, address, "application/json", func(body io.Reader) (err error) {
 		text, err = io.ReadAll(io.LimitReader(body, maxListing))
 		return err
 	})
@@ -123,25 +122,4 @@ func listing(ctx context.Context, web *http.Client, address, user string) ([]str
 		}
 	}
 	return names, nil
-}
-
-func get(ctx context.Context, web *http.Client, address, user, accept string, read func(io.Reader) error) (err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"?user.name="+url.QueryEscape(user), http.NoBody)
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Accept", accept)
-	response, err := web.Do(request)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, response.Body.Close()) }()
-	switch response.StatusCode {
-	case http.StatusOK:
-		return read(response.Body)
-	case http.StatusServiceUnavailable:
-		return fmt.Errorf("%s: %w", address, errStarting)
-	default:
-		return fmt.Errorf("%s answers %s", address, response.Status)
-	}
 }

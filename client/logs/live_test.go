@@ -58,7 +58,7 @@ func webServer(t *testing.T, answers map[string]string) (*http.Client, records.C
 // live gives all logs of a container.
 func live(ctx context.Context, web *http.Client, report records.ContainerReport) ([]found, error) {
 	var all []found
-	err := Live(ctx, web, report, "alice", func(l Log, content io.Reader) error {
+	err := Live(ctx, Web{Client: web, User: "alice"}, report, func(l Log, content io.Reader) error {
 		text, err := io.ReadAll(content)
 		all = append(all, found{l.Container, l.Name, string(text), l.Size})
 		return err

@@ -46,7 +46,15 @@ func (s *Suite) Dawdle(t testing.TB, u *User, flags ...string) *Dawdler {
 // DawdleOver is Dawdle for the text of the files in a directory of this machine.
 func (s *Suite) DawdleOver(t testing.TB, u *User, text string, flags ...string) *Dawdler {
 	t.Helper()
-	return s.dawdle(t, u, text, independently(t, countFirstWords, text), nil, flags)
+	return s.dawdle(t, u, text, "", independently(t, countFirstWords, text), nil, flags)
+}
+
+// DawdleTo is Dawdle with the output on the file system of this root, such as
+// hdfs://other.
+func (s *Suite) DawdleTo(t testing.TB, u *User, root string, flags ...string) *Dawdler {
+	t.Helper()
+	text := s.Generate(t, "-size", "200k", "-files", "4")
+	return s.dawdle(t, u, text, root, independently(t, countFirstWords, text), nil, flags)
 }
 
 // Trickle starts the program dawdle so that it reads and writes HDFS all the time
@@ -54,6 +62,12 @@ func (s *Suite) DawdleOver(t testing.TB, u *User, text string, flags ...string) 
 // an output that is many times larger. From one file to the next, connections to the NameNode
 // become idle and are closed, so that what logs a task in has to be good all the time.
 func (s *Suite) Trickle(t testing.TB, u *User, life time.Duration, flags ...string) *Dawdler {
+	t.Helper()
+	return s.TrickleTo(t, u, "", life, flags...)
+}
+
+// TrickleTo is Trickle with the output on the file system of this root.
+func (s *Suite) TrickleTo(t testing.TB, u *User, root string, life time.Duration, flags ...string) *Dawdler {
 	t.Helper()
 	const (
 		perSecond = 2 * 50 // lines, of two tasks
@@ -73,14 +87,14 @@ func (s *Suite) Trickle(t testing.TB, u *User, life time.Duration, flags ...stri
 			t.Fatal(err)
 		}
 	}
-	return s.dawdle(t, u, text, want, []string{"-repeat", strconv.Itoa(repeat)}, append(flags, "-p", "2"))
+	return s.dawdle(t, u, text, root, want, []string{"-repeat", strconv.Itoa(repeat)}, append(flags, "-p", "2"))
 }
 
-func (s *Suite) dawdle(t testing.TB, u *User, text string, want, arguments, flags []string) *Dawdler {
+func (s *Suite) dawdle(t testing.TB, u *User, text, root string, want, arguments, flags []string) *Dawdler {
 	t.Helper()
 	dir := u.Scratch(t)
 	u.Put(t, text, dir+"/text")
-	d := &Dawdler{User: u, gate: filepath.Join(t.TempDir(), "gate"), Output: dir + "/output", Want: want}
+	d := &Dawdler{User: u, gate: filepath.Join(t.TempDir(), "gate"), Output: u.ScratchOn(t, root) + "/output", Want: want}
 	d.Run = u.Start(t, Small(slices.Concat(flags, []string{s.Program(t, "dawdle")}, arguments, []string{d.gate, d.Output, dir + "/text"})...)...)
 	d.Application = d.Run.Application(t)
 	d.Master = u.Master(t, d.Application)

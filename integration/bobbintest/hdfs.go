@@ -18,8 +18,15 @@ import (
 // goes with the test, unless the test fails.
 func (u *User) Scratch(t testing.TB) string {
 	t.Helper()
+	return u.ScratchOn(t, "")
+}
+
+// ScratchOn is Scratch on the file system of this root, such as hdfs://other, and
+// gives a URI; on the default one where the root is empty.
+func (u *User) ScratchOn(t testing.TB, root string) string {
+	t.Helper()
 	files := u.Files(t)
-	dir := "/tmp/bobbin-test-" + u.Name + "-" + ids.Random()
+	dir := root + "/tmp/bobbin-test-" + u.Name + "-" + ids.Random()
 	if err := files.MkdirMode(t.Context(), dir, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -92,8 +92,14 @@ func WaitNoProcesses(t testing.TB, application string) {
 // Kill sends a process SIGKILL.
 func (p Process) Kill(t testing.TB) {
 	t.Helper()
-	if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil {
-		t.Fatalf("kill %s %d of %s: %v", p.Role, p.PID, p.Container, err)
+	p.Signal(t, syscall.SIGKILL)
+}
+
+// Signal sends a process a signal.
+func (p Process) Signal(t testing.TB, signal syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(p.PID, signal); err != nil {
+		t.Fatalf("send %s %d of %s %v: %v", p.Role, p.PID, p.Container, signal, err)
 	}
 }
 

@@ -62,6 +62,9 @@ type Config struct {
 	// NameNodeHA gives the cluster two NameNodes, namenode1, which is active at first, and namenode2, behind a
 	// nameservice.
 	NameNodeHA bool
+	// OtherHDFS gives the cluster a second HDFS beside its own, with a NameNode and a DataNode of its own and the same
+	// users, whose URIs begin with hdfs:// and OtherNameservice.
+	OtherHDFS bool
 	// Kerberos makes the cluster secure; nil leaves it open.
 	Kerberos *Kerberos
 	// Log takes the progress of the start; nil discards it.
@@ -110,9 +113,10 @@ type Cluster struct {
 	spec   *spec
 	log    logrus.FieldLogger
 	http   webClient
-	reaper *reaper // ends the daemons with this process; nil if the cluster is not this process's to end
-	ports  *ports  // the daemons' while this process has them to itself; nil: released
-	temp   bool    // the folder was made by Start, so Close removes it
+	login  webLogin // of a secure one
+	reaper *reaper  // ends the daemons with this process; nil if the cluster is not this process's to end
+	ports  *ports   // the daemons' while this process has them to itself; nil: released
+	temp   bool     // the folder was made by Start, so Close removes it
 }
 
 // Start starts a cluster and returns when it is healthy: HDFS out of safe mode, every NodeManager registered, and

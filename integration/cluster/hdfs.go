@@ -30,8 +30,11 @@ type FileStatus struct {
 }
 
 // HDFS returns the WebHDFS API.
-func (c *Cluster) HDFS() (HDFS, error) {
-	h := HDFS{http: c.http, base: "http://" + c.NameNodeWebAddress() + "/webhdfs/v1"}
+func (c *Cluster) HDFS() (HDFS, error) { return c.webHDFS(c.NameNodeWebAddress()) }
+
+// webHDFS is the API of the NameNode whose web server has that address.
+func (c *Cluster) webHDFS(address string) (HDFS, error) {
+	h := HDFS{http: c.http, base: "http://" + address + "/webhdfs/v1"}
 	if c.Secure() {
 		h.http.authenticate, h.user = c.negotiate, "nn"
 		return h, nil
@@ -77,12 +80,22 @@ func (h HDFS) url(file, op string, args url.Values) string {
 	return h.base + (&url.URL{Path: path.Clean("/" + file)}).EscapedPath() + "?" + query.Encode()
 }
 
-// makeHomes makes the directories that an administrator makes on a new filesystem.
+// makeHomes makes the directories that an administrator makes on new filesystems.
 func (c *Cluster) makeHomes(ctx context.Context, users []string) error {
 	h, err := c.HDFS()
-	if err != nil {
+	if err == nil {
+		err = h.makeHomes(ctx, users)
+	}
+	if err != nil || !c.spec.OtherHDFS {
 		return err
 	}
+	if h, err = c.OtherHDFS(); err == nil {
+		err = h.makeHomes(ctx, users)
+	}
+	return err
+}
+
+func (h HDFS) makeHomes(ctx context.Context, users []string) error {
 	if err := h.Mkdir(ctx, "/tmp", h.user, "1777"); err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (c *Cluster) ready(ctx context.Context, d daemon) error {
 
 func (c *Cluster) nameNodeReady(ctx context.Context, d daemon) error {
 	var answer jmx[struct{ Safemode string }]
-	if err := c.http.getJSON(ctx, jmxURL(d.Web, "Hadoop:service=NameNode,name=NameNodeInfo"), &answer); err != nil {
+	if err := c.web().getJSON(ctx, jmxURL(d.Web, "Hadoop:service=NameNode,name=NameNodeInfo"), &answer); err != nil {
 		return err
 	}
 	bean, err := answer.bean()
@@ -73,7 +73,7 @@ func (c *Cluster) nameNodeReady(ctx context.Context, d daemon) error {
 // dataNodeReady asks the DataNode itself: the NameNode goes on naming a dead one for ten minutes.
 func (c *Cluster) dataNodeReady(ctx context.Context, d daemon) error {
 	var answer jmx[struct{ BPServiceActorInfo string }]
-	if err := c.http.getJSON(ctx, jmxURL(d.Web, "Hadoop:service=DataNode,name=DataNodeInfo"), &answer); err != nil {
+	if err := c.web().getJSON(ctx, jmxURL(d.Web, "Hadoop:service=DataNode,name=DataNodeInfo"), &answer); err != nil {
 		return err
 	}
 	bean, err := answer.bean()

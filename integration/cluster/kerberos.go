@@ -1,25 +1,23 @@
 package cluster
 
 import (
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"net/http"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
-	"github.com/jcmturner/gokrb5/v8/client"
-	"github.com/jcmturner/gokrb5/v8/config"
-	"github.com/jcmturner/gokrb5/v8/keytab"
-	"github.com/jcmturner/gokrb5/v8/spnego"
-
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
 // Kerberos makes a cluster secure: it has a KDC of its own, its servers log in from keytabs, and clients must log in.
-// There are principals for the servers (nn, dn, rm, nm and HTTP at localhost) and for users: alice, who may act for
-// others, bob, and Config.Users.
+// There are principals for the servers (nn, dn, rm and nm at localhost, HTTP at each host) and for users: alice, who may
+// act for others, bob, and Config.Users.
 type Kerberos struct {
 	// Protection is hadoop.rpc.protection and dfs.data.transfer.protection: authentication, integrity or privacy, or
 	// several of them separated by commas. Empty means authentication.
@@ -28,6 +26,8 @@ type Kerberos struct {
 	TicketLife, RenewLife time.Duration
 	// ClockSkew is how far clocks may differ, and so how long a ticket serves beyond its end; 5 minutes if zero.
 	ClockSkew time.Duration
+	// Web makes web servers ask for tickets, too (hadoop.http.authentication.type).
+	Web bool
 	// Partners are users of PartnerRealm, whom the cluster knows by their short names: theirs are the home folders, the
 	// queues and the access lists of a local user of that name.
 	Partners []string
@@ -94,6 +94,16 @@ func (s *spec) secure() {
 		// for dr.who; no ticket is his, and tests read there.
 		"yarn.admin.acl": "dr.who",
 	})
+	if s.Kerberos.Web {
+		maps.Copy(s.Core, map[string]string{
+			"hadoop.http.filter.initializers":                  "org.apache.hadoop.security.AuthenticationFilterInitializer",
+			"hadoop.http.authentication.type":                  "kerberos",
+			"hadoop.http.authentication.kerberos.principal":    "HTTP/_HOST@" + Realm,
+			"hadoop.http.authentication.kerberos.keytab":       s.keytab("HTTP"),
+			"hadoop.http.authentication.signature.secret.file": s.webSecret(),
+		})
+		s.YARN["yarn.admin.acl"] = "nn" // whose ticket tests show there
+	}
 	for _, d := range s.Daemons {
 		switch d.Kind {
 		case nameNode, dataNode:
@@ -126,6 +136,19 @@ func (s *spec) keytab(name string) string {
 	return filepath.Join(s.Dir, keyCenterName, name+".keytab")
 }
 
+// webSecret is the file with what web servers sign their cookies with.
+func (s *spec) webSecret() string { return filepath.Join(s.Dir, keyCenterName, "web.secret") }
+
+// webHosts are the hosts that have web servers.
+func (s *spec) webHosts() []string {
+	var hosts []string
+	for _, d := range s.hadoopDaemons() {
+		hosts = append(hosts, d.Host)
+	}
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
+}
+
 func (s *spec) krb5Conf() string { return filepath.Join(s.Dir, keyCenterName, "krb5.conf") }
 func (s *spec) kdcConf() string  { return filepath.Join(s.Dir, keyCenterName, "kdc.conf") }
 
@@ -139,8 +162,8 @@ func (s *spec) users() []string {
 // Secure says whether the cluster uses Kerberos.
 func (c *Cluster) Secure() bool { return c.spec.Kerberos != nil }
 
-// Keytab is the path of a principal's keytab; it is a service's (nn, dn, rm, nm, HTTP) or a user's, name@PARTNER.TEST for one of
-// the second realm.
+// Keytab is the path of a principal's keytab; it is a service's (nn, dn, rm, nm, and HTTP with those of all hosts) or a
+// user's, name@PARTNER.TEST for one of the second realm.
 func (c *Cluster) Keytab(name string) string { return c.spec.keytab(name) }
 
 // Krb5Conf is the path of the configuration to give to clients as KRB5_CONFIG; empty without Kerberos.
@@ -151,20 +174,42 @@ func (c *Cluster) Krb5Conf() string {
 	return c.spec.krb5Conf()
 }
 
+// web asks the daemons' HTTP servers.
+func (c *Cluster) web() webClient {
+	client := c.http
+	if c.Secure() && c.spec.Kerberos.Web {
+		client.authenticate = c.negotiate
+	}
+	return client
+}
+
+// webLogin is the NameNode's principal's, which the harness is to web servers.
+type webLogin struct {
+	once sync.Once // guards login, err
+	*kerberos.Login
+	err error
+}
+
 // negotiate makes a request be the NameNode's principal's.
 func (c *Cluster) negotiate(req *http.Request) error {
-	conf, err := config.Load(c.spec.krb5Conf())
+	c.login.once.Do(func() {
+		conf, err := kerberos.LoadConfig(func(string) string { return c.Krb5Conf() })
+		if err == nil {
+			c.login.Login, err = kerberos.FromKeytab(conf, servicePrincipal("nn"), c.Keytab("nn"))
+		}
+		c.login.err = err
+	})
+	if c.login.err != nil {
+		return c.login.err
+	}
+	ticket, err := c.login.Ticket(req.Context(), "HTTP/"+req.URL.Hostname())
 	if err != nil {
 		return err
 	}
-	keys, err := keytab.Load(c.Keytab("nn"))
+	token, err := (&sasl.GSSAPI{Ticket: ticket}).Start(nil)
 	if err != nil {
 		return err
 	}
-	login := client.NewWithKeytab("nn/"+master, Realm, keys, conf, client.DisablePAFXFAST(true))
-	if err := login.Login(); err != nil {
-		return err
-	}
-	defer login.Destroy()
-	return spnego.SetSPNEGOHeader(login, req, "HTTP/"+master)
+	req.Header.Set("Authorization", "Negotiate "+base64.StdEncoding.EncodeToString(token))
+	return nil
 }

@@ -35,12 +35,20 @@ func ShortLives() Config {
 	}
 }
 
-// ShortTickets is a secure cluster whose tickets live for ten minutes: one whose KDC can be away when they end.
+// TicketLife is how long tickets live on a cluster of ShortTickets.
+const TicketLife = 10 * time.Minute
+
+// ShortTickets is a secure cluster whose KDC can be away when tickets end. Three quarters of the time for which HDFS'
+// delegation tokens live unless renewed, when Bobbin obtains new ones, are over some 20 s after the end of tickets that
+// were got with them: connections that these tickets opened have been closed by then.
 func ShortTickets() Config {
 	return Config{
-		Kerberos: &Kerberos{Protection: "privacy", TicketLife: 10 * time.Minute, RenewLife: 10 * time.Minute, ClockSkew: 5 * time.Second},
+		Kerberos: &Kerberos{Protection: "privacy", TicketLife: TicketLife, RenewLife: TicketLife, ClockSkew: 5 * time.Second},
 		Core: map[string]string{
 			"hadoop.kerberos.min.seconds.before.relogin": "5",
+		},
+		HDFS: map[string]string{
+			"dfs.namenode.delegation.token.renew-interval": milliseconds(TicketLife*4/3 + 30*time.Second),
 		},
 	}
 }

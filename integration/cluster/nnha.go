@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/haservice"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
@@ -56,24 +58,38 @@ func (s *spec) nameNodes() []daemon {
 	return slices.DeleteFunc(slices.Clone(s.Daemons), func(d daemon) bool { return d.Kind != nameNode })
 }
 
-// formatNameNodes makes the NameNodes' folders, unless they are there: the first one's, and a copy for the other, as
-// its -bootstrapStandby would make.
+// formatNameNodes makes the NameNodes' folders, unless they are there. The second of a pair gets a copy of the first one's,
+// as its -bootstrapStandby would make.
 func (c *Cluster) formatNameNodes(ctx context.Context) error {
-	first := c.spec.nameNodes()[0]
+	pair := haNameNodes()
+	group, gctx := errgroup.WithContext(ctx)
 	for _, d := range c.spec.nameNodes() {
-		if _, err := os.Stat(filepath.Join(c.spec.nameDir(d), "current", "VERSION")); err == nil {
-			continue
+		if d.Name != pair["nn2"] && !c.isFormatted(d) {
+			group.Go(func() error { return c.format(gctx, d) })
 		}
-		if d.Name != first.Name {
-			if err := os.CopyFS(c.spec.nameDir(d), os.DirFS(c.spec.nameDir(first))); err != nil {
-				return fmt.Errorf("format %s: %w", d.Name, err)
-			}
-			continue
-		}
-		out, err := c.javaCommand(ctx, d, d.Kind.mainClass(), "-format", "-force", "-nonInteractive").CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("format %s: %w\n%s", d.Name, err, lastLines(out, 10))
-		}
+	}
+	if err := group.Wait(); err != nil || !c.spec.NameNodeHA {
+		return err
+	}
+	first, second := daemon{Name: pair["nn1"]}, daemon{Name: pair["nn2"]}
+	if c.isFormatted(second) {
+		return nil
+	}
+	if err := os.CopyFS(c.spec.nameDir(second), os.DirFS(c.spec.nameDir(first))); err != nil {
+		return fmt.Errorf("format %s: %w", second.Name, err)
+	}
+	return nil
+}
+
+func (c *Cluster) isFormatted(d daemon) bool {
+	_, err := os.Stat(filepath.Join(c.spec.nameDir(d), "current", "VERSION"))
+	return err == nil
+}
+
+func (c *Cluster) format(ctx context.Context, d daemon) error {
+	out, err := c.javaCommand(ctx, d, d.Kind.mainClass(), "-format", "-force", "-nonInteractive").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("format %s: %w\n%s", d.Name, err, lastLines(out, 10))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"os/exec"
@@ -73,7 +74,7 @@ func (s *spec) writeRealms() error {
 	}
 `, realm, dir, ticketLife, renewLife)
 	}
-	for path, text := range map[string]string{s.krb5Conf(): krb5.String(), s.kdcConf(): kdc.String()} {
+	for path, text := range map[string]string{s.krb5Conf(): krb5.String(), s.kdcConf(): kdc.String(), s.webSecret(): rand.Text()} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			return err
 		}
@@ -101,7 +102,13 @@ func (c *Cluster) makeRealms(ctx context.Context) error {
 	}
 	var commands []string
 	for _, name := range services() {
-		commands = append(commands, "addprinc -randkey "+name+"/"+master, "ktadd -q -k "+c.spec.keytab(name)+" "+name+"/"+master)
+		hosts := []string{master}
+		if name == "HTTP" {
+			hosts = c.spec.webHosts()
+		}
+		for _, host := range hosts {
+			commands = append(commands, "addprinc -randkey "+name+"/"+host, "ktadd -q -k "+c.spec.keytab(name)+" "+name+"/"+host)
+		}
 	}
 	for _, name := range c.spec.users() { // last, as alice's keytab says that all was done
 		commands = append(commands, "addprinc -randkey "+name)

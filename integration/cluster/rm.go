@@ -16,7 +16,7 @@ type RM struct {
 func (c *Cluster) RM() RM { return c.rmOf(c.spec.resourceManagers()...) }
 
 func (c *Cluster) rmOf(daemons ...daemon) RM {
-	r := RM{http: c.http}
+	r := RM{http: c.web()}
 	for _, d := range daemons {
 		r.bases = append(r.bases, "http://"+d.Web+"/ws/v1/cluster")
 	}

@@ -25,7 +25,11 @@ func (c *Cluster) verifySecurity(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for name, address := range map[string]string{string(nameNode): c.NameNodeAddress(), string(resourceManager): rm} {
+	servers := map[string]string{string(nameNode): c.NameNodeAddress(), string(resourceManager): rm}
+	if c.spec.OtherHDFS {
+		servers[otherNameNode] = c.spec.HDFS["dfs.namenode.rpc-address."+OtherNameservice]
+	}
+	for name, address := range servers {
 		got, err := c.Offers(ctx, address)
 		if err != nil {
 			return fmt.Errorf("read back the security of the %s: %w", name, err)

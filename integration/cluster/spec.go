@@ -65,6 +65,7 @@ type spec struct {
 	NodeManagers int
 	HA           bool      `json:",omitempty"` // two ResourceManagers
 	NameNodeHA   bool      `json:",omitempty"` // two NameNodes
+	OtherHDFS    bool      `json:",omitempty"` // a second HDFS
 	Kerberos     *Kerberos `json:",omitempty"` // nil: none
 	Users        []string
 	// The clients' configuration, the caller's additions included.
@@ -74,7 +75,11 @@ type spec struct {
 
 // newSpec chooses addresses and settings.
 func newSpec(cfg Config, dir, java string, jars artifacts.Jars, ports *ports) (*spec, error) {
-	s := &spec{Dir: dir, Version: jars.Version, Java: java, Jars: jars, NodeManagers: cfg.NodeManagers, HA: cfg.HA, NameNodeHA: cfg.NameNodeHA, Kerberos: cfg.Kerberos, Users: cfg.Users}
+	s := &spec{
+		Dir: dir, Version: jars.Version, Java: java, Jars: jars,
+		NodeManagers: cfg.NodeManagers, HA: cfg.HA, NameNodeHA: cfg.NameNodeHA, OtherHDFS: cfg.OtherHDFS,
+		Kerberos: cfg.Kerberos, Users: cfg.Users,
+	}
 	s.Core, s.HDFS = hdfsProperties(dir, ports)
 	s.YARN = yarnProperties(cfg, ports)
 	s.Scheduler = schedulerProperties()
@@ -85,6 +90,9 @@ func newSpec(cfg Config, dir, java string, jars artifacts.Jars, ports *ports) (*
 		s.Daemons = []daemon{nameNodeDaemon(s)}
 	}
 	s.Daemons = append(s.Daemons, dataNodeDaemon(s, ports))
+	if s.OtherHDFS {
+		s.addOtherHDFS(ports)
+	}
 	if s.HA {
 		makeHA(s.YARN, ports)
 		zk := zooKeeperDaemon(ports)

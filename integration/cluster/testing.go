@@ -156,7 +156,7 @@ func (s *spec) satisfies(cfg Config) bool {
 	return errMemory == nil && memory >= cfg.MemoryMB &&
 		errCores == nil && cores >= cfg.VCores &&
 		s.NodeManagers >= cfg.NodeManagers &&
-		s.HA == cfg.HA && s.NameNodeHA == cfg.NameNodeHA &&
+		s.HA == cfg.HA && s.NameNodeHA == cfg.NameNodeHA && s.OtherHDFS == cfg.OtherHDFS &&
 		reflect.DeepEqual(s.Kerberos, cfg.Kerberos) &&
 		(s.Kerberos == nil || isSubset(cfg.Users, s.users())) && // the others have no principal
 		(cfg.Version == "" || cfg.Version == s.Version) &&

@@ -86,7 +86,10 @@ func TestCommandsOfThePages(t *testing.T) {
 // onSecureCluster is the environment of a reader who has a cluster with Kerberos, the test's own.
 func (w *workplace) onSecureCluster(t *testing.T) []string {
 	t.Helper()
-	c := cluster.ForTest(t, cluster.Config{Kerberos: &cluster.Kerberos{Protection: "privacy"}, Users: []string{trusted, proxied}})
+	c := cluster.ForTest(t, cluster.Config{
+		Kerberos: &cluster.Kerberos{Protection: "privacy"}, Users: []string{trusted, proxied},
+		HDFS: map[string]string{"dfs.encrypt.data.transfer.cipher.suites": "AES/CTR/NoPadding"}, // uploads are slow without
+	})
 	env, err := w.onCluster(t.Context(), c, trusted)
 	if err != nil {
 		t.Fatal(err)

@@ -57,24 +57,24 @@ func whatRunSays(t *testing.T, alice *bobbintest.User) {
 		},
 		"a user who is gone":      {none, by("dave", gone), []string{"dave@" + cluster.Realm, "the kdc does not know this user: check the principal and its realm"}},
 		"a user who is locked":    {none, by("erin", locked), []string{"erin@" + cluster.Realm, "the account or its password has expired, or is locked"}},
-		"a clock that is off":     {none.With("KRB5_CONFIG=" + clockedConf(t, c)), byAlice(), []string{"alice@" + cluster.Realm, "set this machine's clock: by 20m"}},
+		"a clock that is off":     {none.With("KRB5_CONFIG=" + clockedConf(t, c)), byAlice(), []string{"alice@" + cluster.Realm, "set this machine's clock: it is 20m", " behind the kdc's: kdc 127.0.0.1:"}},
 		"no KDC":                  {none.With("KRB5_CONFIG=" + away), byAlice("client.timeout=2s"), []string{"alice@" + cluster.Realm, "127.0.0.1:1", "connection refused", "correct its address in krb5.conf"}},
 		"no krb5.conf":            {none.With("KRB5_CONFIG"), byAlice("security.kerberos.krb5-conf.path=/nowhere/k.conf"), []string{"/nowhere/k.conf", "krb5.conf"}},
 		"no rule for the user":    {alice, options("flink.hadoop.hadoop.security.auth_to_local=RULE:[1:$1@$0](.*@OTHER.TEST)s/@.*//"), []string{"alice@" + cluster.Realm, "hadoop.security.auth_to_local"}},
 		"a client without":        {alice, options("flink.hadoop.hadoop.security.authentication=simple"), []string{"SIMPLE", "set hadoop.security.authentication to kerberos"}},
 		"less protection":         {alice, options("flink.hadoop.hadoop.rpc.protection=authentication"), []string{"alice@" + cluster.Realm, "nn/localhost@" + cluster.Realm, "ours [auth], the server's [auth-conf]", "hadoop.rpc.protection"}},
-		"less on the way of data": {alice, options("flink.hadoop.dfs.data.transfer.protection=authentication"), []string{"DataNode 127.0.0", "ours [auth], the server's [auth-conf]", "dfs.data.transfer.protection"}},
+		"less on the way of data": {alice, options("flink.hadoop.dfs.data.transfer.protection=authentication"), []string{"write to DataNode 127.0.0", `log in with a block token of user "alice"`, "ours [auth], the server's [auth-conf]", "dfs.data.transfer.protection"}},
 		"another ResourceManager": {
 			alice, options("flink.yarn.resourcemanager.principal=yarn/_HOST@" + cluster.Realm),
-			[]string{"rm/localhost@" + cluster.Realm, "yarn.resourcemanager.principal is yarn/localhost@" + cluster.Realm, "correct the site file"},
+			[]string{" on localhost:", ": authenticate: server advertises Kerberos principal rm/localhost@" + cluster.Realm, "yarn.resourcemanager.principal is yarn/localhost@" + cluster.Realm, "correct the site file"},
 		},
 		"another NameNode": {
 			alice, options("flink.hadoop.dfs.namenode.kerberos.principal=hdfs/_HOST@" + cluster.Realm),
-			[]string{"nn/localhost@" + cluster.Realm, "dfs.namenode.kerberos.principal is hdfs/localhost@" + cluster.Realm, "correct the site file"},
+			[]string{" on " + c.NameNodeAddress() + ": authenticate: server advertises Kerberos principal nn/localhost@" + cluster.Realm, "dfs.namenode.kerberos.principal is hdfs/localhost@" + cluster.Realm, "correct the site file"},
 		},
 		"a server of another realm": {
 			alice, options("flink.hadoop.dfs.namenode.kerberos.principal=nn/_HOST@OTHER.TEST"),
-			[]string{"nn/localhost is in realm " + cluster.Realm + " by krb5.conf", "nn/localhost@OTHER.TEST", "[domain_realm]"},
+			[]string{" on " + c.NameNodeAddress() + ": authenticate: server nn/localhost is in realm " + cluster.Realm + " by krb5.conf", "nn/localhost@OTHER.TEST", "[domain_realm]"},
 		},
 		"nobody who renews tokens": {
 			alice, options("flink.yarn.resourcemanager.principal=", "flink.yarn.resourcemanager.principal.pattern=rm/*"),
@@ -82,7 +82,10 @@ func whatRunSays(t *testing.T, alice *bobbintest.User) {
 		},
 		"no right to act for others": {
 			none, append(by("bob", c.Keytab("bob")), "--proxy-user", "alice"),
-			[]string{"bob@" + cluster.Realm + " is not allowed to impersonate alice", "hadoop.proxyuser.bob.hosts"},
+			[]string{
+				" on " + c.NameNodeAddress() + ": AuthorizationException: User: bob@" + cluster.Realm + " is not allowed to impersonate alice",
+				"have bob allowed to act for alice (hadoop.proxyuser.bob.hosts",
+			},
 		},
 		"tokens do not act for others": {
 			none.With("HADOOP_TOKEN_FILE_LOCATION="+halves.write(t), "HADOOP_PROXY_USER=bob"), nil,

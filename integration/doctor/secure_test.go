@@ -44,6 +44,15 @@ func TestASecureCluster(t *testing.T) {
 	})
 	t.Run("a ticket that has expired", func(t *testing.T) { expiredTicket(t, alice) })
 	t.Run("a keytab with keys of before", func(t *testing.T) { oldKeytab(t, alice) })
+	t.Run("a keytab of somebody else", func(t *testing.T) {
+		e := examine(t, alice, "--principal", "alice", "--keytab", c.Keytab("bob"))
+		e.wants(t, "credentials", doctor.Failed, "it has keys only of bob@"+cluster.Realm, "who has keys in it: bob@"+cluster.Realm)
+		e.wants(t, "login", doctor.Skipped, "Kerberos credentials has failed", "")
+	})
+	t.Run("another realm", func(t *testing.T) {
+		e := examine(t, alice, "--principal", "alice@OTHER.TEST", "--keytab", c.Keytab("alice"))
+		e.wants(t, "credentials", doctor.Failed, "alice@OTHER.TEST", "who has keys in it: alice@"+cluster.Realm)
+	})
 	for name, tc := range map[string]struct{ option, check, text, remedy string }{
 		"less protection than the server's":   {"flink.hadoop.hadoop.rpc.protection=authentication", "resourcemanager", "no common quality of protection", "hadoop.rpc.protection"},
 		"less protection than the DataNodes'": {"flink.hadoop.dfs.data.transfer.protection=authentication", "staging", "no common quality of protection", "set dfs.data.transfer.protection"},
@@ -81,9 +90,19 @@ func TestASecureCluster(t *testing.T) {
 		e.well(t, "namenode")
 	})
 	t.Run("the NameNode has keys of before, then none", func(t *testing.T) {
-		for _, illness := range []struct{ command, text, remedy string }{
-			{"cpw -randkey nn/localhost", "SaslException", "its keytab or its clock"},
-			{"delprinc -force nn/localhost", "the kdc does not know this service", "[domain_realm]"},
+		nn := "nn/localhost@" + cluster.Realm
+		for _, illness := range []struct {
+			command, text, remedy string
+			run                   []string
+		}{
+			{
+				"cpw -randkey nn/localhost", "SaslException", "its keytab or its clock",
+				[]string{" on " + c.NameNodeAddress(), "alice@" + cluster.Realm, nn, "the server does not take the ticket: its keytab", "its clock is off"},
+			},
+			{
+				"delprinc -force nn/localhost", "the kdc does not know this service", "[domain_realm]",
+				[]string{" on " + c.NameNodeAddress(), "alice@" + cluster.Realm, nn, "the kdc does not know this service"},
+			},
 		} {
 			if err := c.Kadmin(t.Context(), illness.command); err != nil {
 				t.Fatal(err)
@@ -91,6 +110,7 @@ func TestASecureCluster(t *testing.T) {
 			e := examine(t, alice, byKeytab...)
 			e.well(t, "login")
 			e.wants(t, "namenode", doctor.Failed, illness.text, illness.remedy)
+			refused(t, alice.Run(t, bobbintest.Small(suite.Program(t, "wordcount"), "--input", "/tmp", "--output", "/tmp/refused")...), illness.run...)
 		}
 	})
 	t.Run("the NameNode is down", func(t *testing.T) {

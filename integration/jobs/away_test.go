@@ -6,6 +6,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
 // committed waits until a job has written its output; its ApplicationMaster has
@@ -14,6 +15,17 @@ func committed(t testing.TB, d *bobbintest.Dawdler) {
 	t.Helper()
 	bobbintest.Eventually(t, "the output is committed", func() (bool, error) {
 		return slices.Contains(d.User.Names(t, d.Output), "_SUCCESS"), nil
+	})
+}
+
+// finished waits until a job's master has heard of its end. The last file of the output is there a moment before: whoever
+// kills the NameNode then keeps the answer to its last rename from the job.
+func finished(t testing.TB, d *bobbintest.Dawdler) {
+	t.Helper()
+	bobbintest.Eventually(t, "the job is FINISHED", func() (bool, error) {
+		var answer struct{ Status msg.JobStatus }
+		err := d.Master.Get(t.Context(), "/jobs/"+d.Job+"/status", &answer)
+		return answer.Status == msg.JobFinished, err
 	})
 }
 
@@ -45,7 +57,7 @@ func TestTheEndOfAJobWaitsForYARNAndNotForHDFS(t *testing.T) {
 	d = suite.Dawdle(t, alice, "-p", "2", "-D", "cluster.services.shutdown-timeout=2s")
 	bobbintest.Process{PID: d.Run.PID()}.Kill(t) // the master waits 5 s for its client
 	d.Release(t)
-	committed(t, d)
+	finished(t, d)
 	if err := c.Kill(t.Context(), "namenode"); err != nil {
 		t.Fatal(err)
 	}

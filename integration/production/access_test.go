@@ -3,6 +3,9 @@ package production
 import (
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -94,12 +97,30 @@ func checkHeld(t *testing.T, d *bobbintest.Dawdler) {
 		if held.ByKind(creds.KindHDFSDelegation) == nil {
 			t.Errorf("worker %s has no token for HDFS", p.Container)
 		}
-	}
-	for _, p := range bobbintest.ProcessesIn(t, d.Application, bobbintest.TaskHost) {
-		if file := p.Variable(t, launch.TokenFileVariable); file != "" {
-			t.Errorf("task host %d is told of its worker's tokens: %s", p.PID, file)
+		if inside(t, p, launch.KeytabFile) {
+			t.Errorf("worker %s has the keytab", p.Container)
 		}
 	}
+	if !inside(t, d.First(t, bobbintest.ApplicationMaster), launch.KeytabFile) {
+		t.Error("the master has no keytab") // or that workers have none proves nothing
+	}
+	for _, p := range bobbintest.ProcessesIn(t, d.Application, bobbintest.TaskHost) {
+		for _, name := range []string{launch.TokenFileVariable, launch.Variable} {
+			if value := p.Variable(t, name); value != "" {
+				t.Errorf("task host %d is told what its worker is: %s=%s", p.PID, name, value)
+			}
+		}
+	}
+}
+
+// inside tells whether a file of that name is where a process of ours works.
+func inside(t *testing.T, p bobbintest.Process, name string) bool {
+	t.Helper()
+	_, err := os.Stat(filepath.Join("/proc", strconv.Itoa(p.PID), "cwd", name))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return err == nil
 }
 
 // TestRightsAreGranted would catch access lists that do not reach YARN.

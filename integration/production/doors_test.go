@@ -1,14 +1,12 @@
 package production
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"math/big"
 	"net"
 	"net/url"
@@ -59,23 +57,22 @@ func TestRolesLetOnlyTheirOwnIn(t *testing.T) {
 		{"a host of another job at a host's", keyPair(t, others), data, false},
 		{"a host with a certificate that has ended at a host's", expired(t, workers, hosts.Identity()), data, false},
 	} {
-		err := knock(t, new(net.Dialer).DialContext, c.address, c.shows)
+		err := knock(t, c.address, c.shows)
 		if open := err == nil; open != c.open {
 			t.Errorf("%s: the door is open: %t, want %t; %v", c.who, open, c.open, err)
 		}
 	}
-	replay(t, master, keyPair(t, workers))
 	d.CheckSucceeds(t)
 }
 
 // knock shows a certificate at a door, whoever is behind it, and says why it stays closed.
-func knock(t *testing.T, dial func(ctx context.Context, network, address string) (net.Conn, error), address string, certificate *tls.Certificate) error {
+func knock(t *testing.T, address string, certificate *tls.Certificate) error {
 	t.Helper()
 	config := &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, NextProtos: []string{"h2"}} // as an attacker does
 	if certificate != nil {
 		config.Certificates = []tls.Certificate{*certificate}
 	}
-	raw, err := dial(t.Context(), "tcp", address)
+	raw, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,45 +94,6 @@ func knock(t *testing.T, dial func(ctx context.Context, network, address string)
 		return nil
 	}
 	return err
-}
-
-// replay sends what a worker has sent a second time, over a connection of its own.
-func replay(t *testing.T, address string, certificate *tls.Certificate) {
-	t.Helper()
-	var sent recorder
-	if err := knock(t, sent.dial, address, certificate); err != nil {
-		t.Fatal(err)
-	}
-	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := conn.Write(sent.bytes); err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.SetReadDeadline(time.Now().Add(bobbintest.Patience)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Error("a connection that is replayed stays open")
-	}
-}
-
-// recorder keeps what is written to the connection that it has dialed.
-type recorder struct {
-	net.Conn
-	bytes []byte
-}
-
-func (r *recorder) dial(ctx context.Context, network, address string) (_ net.Conn, err error) {
-	r.Conn, err = new(net.Dialer).DialContext(ctx, network, address)
-	return r, err
-}
-
-func (r *recorder) Write(b []byte) (int, error) {
-	r.bytes = append(r.bytes, b...)
-	return r.Conn.Write(b)
 }
 
 func parse(t *testing.T, text []byte) *pki.Credentials {

@@ -58,10 +58,16 @@ func dialMaster(t *testing.T, worker bobbintest.Process) *rolerpc.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return dialAs(t, worker, told.AMAddress)
+}
+
+// dialAs is dialMaster by another way to the master.
+func dialAs(t *testing.T, worker bobbintest.Process, address string) *rolerpc.Conn {
+	t.Helper()
 	logger := logrus.New()
 	logger.SetOutput(t.Output())
 	stolen := parse(t, worker.Credentials(t).Secrets[launch.SecretCredentials])
-	conn, err := rolerpc.NewConn(told.AMAddress, rolerpc.Config{TLS: stolen.ClientTLS(pki.OnlyRole(pki.RoleApplicationMaster)), Logger: logger})
+	conn, err := rolerpc.NewConn(address, rolerpc.Config{TLS: stolen.ClientTLS(pki.OnlyRole(pki.RoleApplicationMaster)), Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}

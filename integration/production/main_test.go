@@ -7,6 +7,7 @@ package production
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 	"testing"
 
@@ -39,25 +40,36 @@ func option(name string, value any) []string {
 // owner's.
 func countWords(t *testing.T, who, owner *bobbintest.User, flags ...string) {
 	t.Helper()
+	files, err := owner.Cluster.HDFS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	countWordsTo(t, files, owner.Scratch(t), who, owner, flags...)
+}
+
+// countWordsTo is countWords with the output below a directory, which is on the file
+// system that files asks.
+func countWordsTo(t *testing.T, files cluster.HDFS, dir string, who, owner *bobbintest.User, flags ...string) {
+	t.Helper()
 	text := suite.Generate(t, "-size", "200k", "-files", "2")
-	dir := owner.Scratch(t)
-	owner.Put(t, text, dir+"/text")
-	got := who.Run(t, bobbintest.Small(append(append(flags, "-p", "2", "-s", "2", "-tm", "448m"), suite.Program(t, "wordcount"), "--input", dir+"/text", "--output", dir+"/counts")...)...)
+	input, output := owner.Scratch(t)+"/text", dir+"/counts"
+	owner.Put(t, text, input)
+	got := who.Run(t, bobbintest.Small(append(append(flags, "-p", "2", "-s", "2", "-tm", "448m"), suite.Program(t, "wordcount"), "--input", input, "--output", output)...)...)
 	if got.Code != 0 {
 		t.Fatal(got)
 	}
-	if diff := cmp.Diff(bobbintest.CountWords(t, text), owner.Output(t, dir+"/counts")); diff != "" {
+	if diff := cmp.Diff(bobbintest.CountWords(t, text), owner.Output(t, output)); diff != "" {
 		t.Errorf("counts differ (-want +got):\n%.2000s", diff)
 	}
 	app := owner.WaitEnded(t, got.Application(t))
 	if app.User != owner.Name || app.FinalStatus != "SUCCEEDED" {
 		t.Errorf("application of %s is %s (%s): %s", app.User, app.State, app.FinalStatus, app.Diagnostics)
 	}
-	files, err := owner.Cluster.HDFS()
+	at, err := url.Parse(output)
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := files.List(t.Context(), dir+"/counts")
+	parts, err := files.List(t.Context(), at.Path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,6 +48,10 @@ func TestOtherUsersOfANodeSeeNoSecret(t *testing.T) {
 			if err != nil { // what is not there cannot be read either
 				t.Fatal(err)
 			}
+			// Files of application visibility lie there, and go with the application; other jobs of alice's share the others.
+			if filepath.Base(file) == launch.KeytabFile && !strings.Contains(file, "/appcache/"+d.Application+"/filecache/") {
+				t.Errorf("the keytab is localized as %s, for other applications, too", file)
+			}
 			if _, err := try("cat", file); err == nil {
 				t.Errorf("nobody reads %s, of %s", file, p)
 			}

@@ -49,6 +49,11 @@ func tokensStandIn(t *testing.T, c *cluster.Cluster) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		// The client knows by its class that it is the renewer's name.
+		_, err = bobbintest.NameNode(t, c, o).DelegationToken(t.Context(), "127.0.0.1:1", "rm/host@NOWHERE.ORG")
+		if remote, is := errors.AsType[*yarnrpc.RemoteError](err); !is || remote.Class != "java.lang.RuntimeException" {
+			t.Errorf("for a renewer whom no rule names: got %v", err)
+		}
 		bearer := o
 		bearer.Login, bearer.Token = nil, creds.Fixed(token)
 		if _, err := bobbintest.NameNode(t, c, bearer).DelegationToken(t.Context(), "127.0.0.1:1", bob); err == nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
@@ -43,7 +44,7 @@ func (f *FS) DelegationToken(ctx context.Context, uri, renewer string) (*creds.T
 	case errors.Is(err, hdfs.ErrNoDelegationTokens):
 		return nil, failed("get token for", at, ErrNoTokens)
 	case err != nil:
-		return nil, r.answer(err)
+		return nil, r.told(err)
 	}
 	return token, nil
 }
@@ -57,7 +58,7 @@ func (f *FS) RenewDelegationToken(ctx context.Context, uri string, token *creds.
 	}
 	ends, err := r.nameNode.RenewDelegationToken(ctx, token)
 	if err != nil {
-		return time.Time{}, r.answer(err)
+		return time.Time{}, r.told(err)
 	}
 	return ends, nil
 }
@@ -70,9 +71,18 @@ func (f *FS) CancelDelegationToken(ctx context.Context, uri string, token *creds
 		return failed("cancel token for", at, err)
 	}
 	if err := r.nameNode.CancelDelegationToken(ctx, token); err != nil {
-		return r.answer(err)
+		return r.told(err)
 	}
 	return nil
+}
+
+// told gives the error of a call about a token. A NameNode that refuses one says whose it is and
+// who may renew it, and in no other words than its own.
+func (r *remote) told(err error) error {
+	if _, unanswered := errors.AsType[*yarnrpc.CallError](err); unanswered {
+		return r.answer(err)
+	}
+	return err
 }
 
 // issuer is the HDFS that a URI is on.

@@ -7,15 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
-	"github.com/jcmturner/gokrb5/v8/keytab"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/credstest"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 )
 
 const krb5Conf = `[libdefaults]
@@ -48,15 +46,7 @@ func newMachine(t *testing.T, authentication string) machine {
 		"HADOOP_CONF_DIR": m.dir, "HADOOP_USER_NAME": "carol",
 		"KRB5_CONFIG": write("krb5.conf", krb5Conf), "KRB5CCNAME": "FILE:" + filepath.Join(m.dir, "no-tickets"),
 	}
-	keys := keytab.New()
-	if err := keys.AddEntry("alice", "EXAMPLE.COM", "secret", time.Unix(1e9, 0), 1, etypeID.AES256_CTS_HMAC_SHA1_96); err != nil {
-		t.Fatal(err)
-	}
-	content, err := keys.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	write("alice.keytab", string(content))
+	credstest.Keytab(t, filepath.Join(m.dir, "alice.keytab"), "alice@EXAMPLE.COM")
 	return m
 }
 
@@ -72,15 +62,8 @@ func (m machine) tokens(t *testing.T) machine { return m.tokensOf(t, "bob@EXAMPL
 
 func (m machine) tokensOf(t *testing.T, owner string) machine {
 	t.Helper()
-	// AbstractDelegationTokenIdentifier: version, then owner, renewer and real user as
-	// texts, four dates and ids as Hadoop's variable-length numbers.
-	identifier := []byte{0}
-	for _, text := range []string{owner, "rm", ""} {
-		identifier = append(append(identifier, byte(len(text))), text...)
-	}
-	identifier = append(identifier, 1, 2, 3, 4)
 	held := creds.New()
-	held.Tokens["ns"] = &creds.Token{Kind: creds.KindHDFSDelegation, Service: "ha-hdfs:ns", Identifier: identifier, Password: []byte("p")}
+	held.Tokens["ns"] = credstest.Delegation("ha-hdfs:ns", identifier.Delegation{Owner: owner, Renewer: "rm"})
 	path := filepath.Join(t.TempDir(), "tokens")
 	if err := held.WriteFile(path, creds.Writable); err != nil {
 		t.Fatal(err)

@@ -174,6 +174,7 @@ type Access struct {
 	Authority []byte // PEM of the CA that REST's certificate is checked against
 	Token     string // bearer token of the application's owner
 	AMStart   int64  // ms, when the AM process began
+	Attempt   int32  // which of the application's ApplicationMasters it is, from 1
 }
 
 // TaskExecutor is what the AM tells a TaskExecutor.

@@ -59,6 +59,8 @@ func hdfsDefault(name string) string {
 		return "3"
 	case "dfs.blocksize": // bytes
 		return "134217728"
+	case "dfs.namenode.delegation.token.renew-interval": // ms
+		return "86400000"
 	case "dfs.client.failover.max.attempts":
 		return "15"
 	case "dfs.client.failover.sleep.base.millis":

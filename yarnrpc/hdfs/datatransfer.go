@@ -247,13 +247,14 @@ func (c *tokenConn) logIn() (complete bool, err error) {
 	opened := c.Conn
 	switch {
 	case len(shown.token.Identifier) > 0:
+		holder, told := shown.holder()
 		login := transferLogin{
 			user: sasl.EncodeCredential(shown.token.Identifier), secret: shown.token.Password,
 			qops: c.options.QOPs,
-			told: shown.told(), pool: shown.pool,
+			told: told, pool: shown.pool,
 		}
 		if opened, err = login.run(c.Conn); err != nil {
-			return false, fmt.Errorf("log in: %w", err)
+			return false, fmt.Errorf("log in with a block token of user %q: %w", holder, err)
 		}
 	case !c.options.AllowSimpleFallback:
 		return false, errors.New("log in: the NameNode gave no token for the block, as an open cluster's (see ipc.client.fallback-to-simple-auth-allowed)")

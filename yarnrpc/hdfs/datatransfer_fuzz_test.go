@@ -113,8 +113,11 @@ func FuzzBlockAccess(f *testing.F) {
 		if shown == nil {
 			return
 		}
-		if err != nil || len(shown.told()) > len(shown.token.Identifier) {
-			t.Fatalf("told %q by %q: %v", shown.told(), shown.token.Identifier, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if user, told := shown.holder(); len(user)+len(told) > len(shown.token.Identifier) {
+			t.Fatalf("user %q told %q by %q", user, told, shown.token.Identifier)
 		}
 		again, err := access(append(bytes.Clone(b), "a packet"...))
 		if err != nil || again.pool != shown.pool || !bytes.Equal(again.token.Identifier, shown.token.Identifier) ||

@@ -106,22 +106,25 @@ func firstField(message []byte) ([]byte, error) {
 	return field, nil
 }
 
-// told is the protection that the NameNode has put into the token, for the DataNode to
-// insist on; nil where it has not, as without dfs.namenode.send.qop.enabled, or where the
-// identifier is not understood: the DataNode decides then.
-func (a *blockAccess) told() []byte {
+// holder is the user that the token was given to, "" where its identifier is not understood.
+// told is the protection that the NameNode has put into it, for the DataNode to insist on; nil
+// where it has not, as without dfs.namenode.send.qop.enabled: the DataNode decides then.
+func (a *blockAccess) holder() (user string, told []byte) {
 	identifier := a.token.Identifier
 	if len(identifier) > 0 && int8(identifier[0]) > 0 { // BlockTokenIdentifier.readFields tells them apart by this
 		var p hdfspb.BlockTokenSecretProto
 		if err := proto.Unmarshal(identifier, &p); err != nil {
-			return nil
+			return "", nil
 		}
-		return p.GetHandshakeSecret()
+		return p.GetUserId(), p.GetHandshakeSecret()
 	}
 	r := writable.NewReader(identifier)
-	r.VLong()    // its end
-	r.VInt()     // the NameNode's key
-	r.LongText() // user
+	r.VLong() // its end
+	r.VInt()  // the NameNode's key
+	user = r.LongText()
+	if r.Err() != nil {
+		return "", nil
+	}
 	r.LongText() // pool
 	r.VLong()    // block
 
@@ -133,9 +136,9 @@ func (a *blockAccess) told() []byte {
 	for range r.Count() {
 		r.LongText() // storage
 	}
-	told := r.Bytes()
+	told = r.Bytes()
 	if r.Err() != nil { // it often ends before that
-		return nil
+		return user, nil
 	}
-	return told
+	return user, told
 }

@@ -306,6 +306,27 @@ func TestALoginThatIsNotWhatWasAskedForIsRefused(t *testing.T) {
 	}
 }
 
+// Who is refused has to know as whom, which only the token says.
+func TestALoginThatFailsNamesItsUser(t *testing.T) {
+	t.Parallel()
+	for _, identifier := range []string{legacyIdentifier, legacyIdentifier + legacyMessage, protoIdentifier} {
+		_, conn, err := connect(t, DataTransfer{QOPs: []sasl.QOP{sasl.QOPPrivacy}}, "dn:9866", func(conn net.Conn) error {
+			_, err := known(sasl.QOPIntegrity).accept(conn)
+			if err == nil {
+				return errors.New("the login did not fail")
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = conn.Write(operation(t, opReadBlock, blockTokenOf(string(unhex(t, identifier)), someSecret)))
+		if err == nil || !strings.Contains(err.Error(), `user "alice"`) {
+			t.Errorf("the error is %v, want it to name alice", err)
+		}
+	}
+}
+
 // What a wrapper has lost on the way must not show as other bytes, fewer, or a good end.
 func TestAWrapperThatIsNotAsItWasSentEndsReading(t *testing.T) {
 	t.Parallel()

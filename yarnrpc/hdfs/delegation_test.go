@@ -74,6 +74,9 @@ func TestDelegationTokensThatAreRefused(t *testing.T) {
 		_, err := issuer(t, "getDelegationToken", refusal).DelegationToken(t.Context(), "ha-hdfs:ns1", "yarn")
 		_, renewError := issuer(t, "renewDelegationToken", refusal).RenewDelegationToken(t.Context(), token)
 		cancelError := issuer(t, "cancelDelegationToken", refusal).CancelDelegationToken(t.Context(), token)
+		if !strings.Contains(err.Error(), `"yarn"`) {
+			t.Errorf("error %v does not name the renewer", err)
+		}
 		for _, err := range []error{err, renewError, cancelError} {
 			if !errors.Is(err, want) || !strings.Contains(err.Error(), "ha-hdfs:ns1") || strings.Contains(err.Error(), "secret") {
 				t.Errorf("error is %v, want %v", err, want)

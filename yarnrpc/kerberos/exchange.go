@@ -71,21 +71,40 @@ var (
 	errRefused      = errors.New("the kdc refuses")
 )
 
-// refusal is a KDC's own word. Its text comes from the KDC.
-func refusal(e messages.KRBError) error {
-	reason := meaning(e.ErrorCode)
-	if errors.Is(reason, ErrClockSkew) { // it tells its time with every refusal
-		return fmt.Errorf("%w: by %v: %w", reason, time.Since(e.STime).Abs().Round(time.Second), e)
+// refusal adds to an error what it means, if it is a KDC's own word. Its text comes from the KDC.
+func refusal(err error) error {
+	refused, is := errors.AsType[messages.KRBError](err)
+	if !is {
+		return err
 	}
-	return fmt.Errorf("%w: %w", reason, e)
+	reason := meaning(refused.ErrorCode)
+	if errors.Is(reason, ErrClockSkew) { // it tells its time with every refusal
+		reason = skewed(refused.STime)
+	}
+	return fmt.Errorf("%w: %w", reason, err)
+}
+
+// skewed is ErrClockSkew where a KDC's clock told a time just now.
+func skewed(told time.Time) error {
+	ahead, direction := time.Since(told).Round(time.Second), "ahead of"
+	if ahead < 0 {
+		direction = "behind"
+	}
+	return fmt.Errorf("%w: it is %v %s the kdc's", ErrClockSkew, ahead.Abs(), direction)
+}
+
+// answer is what a KDC says.
+type answer struct {
+	kdc  string // its address
+	body []byte
 }
 
 // ask sends a request to one KDC of the realm after the other, until one answers. It
-// speaks TCP, RFC 4120 §7.2.2. The error is a messages.KRBError if the KDC refuses.
-func ask(ctx context.Context, conf *Config, realm string, request []byte) ([]byte, error) {
+// speaks TCP, RFC 4120 §7.2.2. The error is a messages.KRBError if the KDC refuses, and names it.
+func ask(ctx context.Context, conf *Config, realm string, request []byte) (answer, error) {
 	kdcs, err := conf.locate(ctx, realm)
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
 	var failed []error
 	for _, kdc := range kdcs {
@@ -99,14 +118,14 @@ func ask(ctx context.Context, conf *Config, realm string, request []byte) ([]byt
 		}
 		var refusal messages.KRBError
 		if refusal.Unmarshal(reply) == nil {
-			return nil, refusal
+			return answer{}, fmt.Errorf("kdc %s: %w", kdc, refusal)
 		}
-		return reply, nil
+		return answer{kdc, reply}, nil
 	}
 	if err := ended(ctx); err != nil {
-		return nil, err
+		return answer{}, err
 	}
-	return nil, fmt.Errorf("%w: realm %s: %w", ErrKDC, realm, errors.Join(failed...))
+	return answer{}, fmt.Errorf("%w: realm %s: %w", ErrKDC, realm, errors.Join(failed...))
 }
 
 // ended is the cause of a context's end; nil: it has not ended. A connection with the

@@ -65,25 +65,22 @@ func login(ctx context.Context, conf *Config, client name, keys *keytab.Keytab) 
 		return nil, err
 	}
 	held := request.ReqBody.EType
-	reply, err := askAS(ctx, conf, request)
+	reply, kdc, err := askAS(ctx, conf, request)
 	if refusedWith(err, errorcode.KDC_ERR_ETYPE_NOSUPP) {
 		// The list is for the reply's key, and for the one in the ticket, which may be of AES
 		// where the account has RC4 keys alone.
 		request.ReqBody.EType = preferred(held, sasl.EncryptionTypes(), func(int32) bool { return true })
-		reply, err = askAS(ctx, conf, request)
+		reply, kdc, err = askAS(ctx, conf, request)
 	}
 	if refusedWith(err, errorcode.KDC_ERR_PREAUTH_REQUIRED) {
 		demand, _ := errors.AsType[messages.KRBError](err)
 		if request.PAData, err = prove(keys, client, demand, held); err != nil {
 			return nil, err
 		}
-		reply, err = askAS(ctx, conf, request)
-	}
-	if refused, is := errors.AsType[messages.KRBError](err); is {
-		err = refusal(refused)
+		reply, kdc, err = askAS(ctx, conf, request)
 	}
 	if err != nil {
-		return nil, err
+		return nil, refusal(err)
 	}
 	key, _, err := keys.GetEncryptionKey(client.PrincipalName, client.realm, reply.EncPart.KVNO, reply.EncPart.EType)
 	if err != nil {
@@ -97,8 +94,8 @@ func login(ctx context.Context, conf *Config, client name, keys *keytab.Keytab) 
 	if !(name{reply.CName, reply.CRealm}).equal(client) || !(name{part.SName, part.SRealm}).equal(service) || part.Nonce != request.ReqBody.Nonce {
 		return nil, fmt.Errorf("%w: a ticket of %v for %v", ErrReply, name{reply.CName, reply.CRealm}, name{part.SName, part.SRealm})
 	}
-	if skew := time.Since(part.AuthTime).Abs(); skew > conf.LibDefaults.Clockskew {
-		return nil, fmt.Errorf("%w: by %v", ErrClockSkew, skew.Round(time.Second))
+	if time.Since(part.AuthTime).Abs() > conf.LibDefaults.Clockskew {
+		return nil, fmt.Errorf("%w: kdc %s", skewed(part.AuthTime), kdc)
 	}
 	return newGrant(client, reply.Ticket, part), nil
 }
@@ -108,18 +105,20 @@ func refusedWith(err error, code int32) bool {
 	return is && refused.ErrorCode == code
 }
 
-func askAS(ctx context.Context, conf *Config, request messages.ASReq) (reply messages.ASRep, err error) {
+// askAS also gives the address of the KDC that has answered.
+func askAS(ctx context.Context, conf *Config, request messages.ASReq) (reply messages.ASRep, kdc string, err error) {
 	b, err := request.Marshal()
 	if err != nil {
-		return reply, err
+		return reply, "", err
 	}
-	if b, err = ask(ctx, conf, request.ReqBody.Realm, b); err != nil {
-		return reply, err
+	said, err := ask(ctx, conf, request.ReqBody.Realm, b)
+	if err != nil {
+		return reply, "", err
 	}
-	if err := reply.Unmarshal(b); err != nil {
-		return reply, fmt.Errorf("%w: %w", ErrReply, err)
+	if err := reply.Unmarshal(said.body); err != nil {
+		return reply, "", fmt.Errorf("%w: %w", ErrReply, err)
 	}
-	return reply, nil
+	return reply, said.kdc, nil
 }
 
 // preferred are the types that will do, each once: those of order come first.
@@ -220,14 +219,12 @@ func exchange(ctx context.Context, conf *Config, with *grant, realm string, serv
 	if err != nil {
 		return nil, err
 	}
-	if b, err = ask(ctx, conf, realm, b); err != nil {
-		if refused, is := errors.AsType[messages.KRBError](err); is {
-			err = refusal(refused)
-		}
-		return nil, fmt.Errorf("ask for a ticket for %s: %w", service.PrincipalNameString(), err)
+	said, err := ask(ctx, conf, realm, b)
+	if err != nil {
+		return nil, fmt.Errorf("ask for a ticket for %s: %w", service.PrincipalNameString(), refusal(err))
 	}
 	var reply messages.TGSRep
-	if err := reply.Unmarshal(b); err != nil {
+	if err := reply.Unmarshal(said.body); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrReply, err)
 	}
 	part, err := decryptReply(reply.EncPart, with.key, keyusage.TGS_REP_ENCPART_SESSION_KEY)

@@ -221,18 +221,28 @@ func TestRefusalsOfTheKDCSayWhatToDo(t *testing.T) {
 	}
 }
 
-// What a person has to compare must be in the error: the clocks, the keys.
+// What a person has to compare must be in the error: the clocks, and which of them is behind; the keys; the KDC.
 func TestRefusalsOfTheKDCNameWhatDiffers(t *testing.T) {
-	for code, want := range map[int32]string{
-		errorcode.KRB_AP_ERR_SKEW:        "set this machine's clock: by 20m",
-		errorcode.KDC_ERR_PREAUTH_FAILED: "which has kvno 1: aes256-cts-hmac-sha1-96: the key is not",
+	const ahead = 20*time.Minute + 30*time.Second
+	for _, tc := range []struct {
+		ahead time.Duration // of the KDC's clock
+		code  int32         // 0: it does not refuse
+		want  []string
+	}{
+		{ahead, errorcode.KRB_AP_ERR_SKEW, []string{"set this machine's clock: it is 20m", "s behind the kdc's: kdc 127.0.0.1:", "KRB_AP_ERR_SKEW"}},
+		{-ahead, errorcode.KRB_AP_ERR_SKEW, []string{"set this machine's clock: it is 20m", "s ahead of the kdc's: kdc 127.0.0.1:"}},
+		{ahead, 0, []string{"set this machine's clock: it is 20m", "s behind the kdc's: kdc 127.0.0.1:"}},
+		{0, errorcode.KDC_ERR_PREAUTH_FAILED, []string{"which has kvno 1: aes256-cts-hmac-sha1-96: the key is not", "kdc 127.0.0.1:"}},
 	} {
-		kdc := &kdctest.KDC{
-			Life: time.Hour, Clock: func() time.Time { return time.Now().Add(20*time.Minute + 30*time.Second) },
-			Refuse: func(string) int32 { return code },
+		kdc := &kdctest.KDC{Life: time.Hour, Clock: func() time.Time { return time.Now().Add(tc.ahead) }}
+		if tc.code != 0 {
+			kdc.Refuse = func(string) int32 { return tc.code }
 		}
-		if _, err := alice(t, listen(t, kdc)).Ticket(t.Context(), "rm/host"); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("code %d: got %v, want %q in it", code, err, want)
+		_, err := alice(t, listen(t, kdc)).Ticket(t.Context(), "rm/host")
+		for _, want := range tc.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("code %d, %v ahead: got %v, want %q in it", tc.code, tc.ahead, err, want)
+			}
 		}
 	}
 }

@@ -192,7 +192,7 @@ func TestAKerberosLayerRefusesWhatWasTamperedWith(t *testing.T) {
 func TestAServerMustProveItself(t *testing.T) {
 	ticket, key := issue(t, etypeID.AES256_CTS_HMAC_SHA1_96)
 	proof := func(t *testing.T, key types.EncryptionKey, at time.Time) []byte {
-		token, err := reply(key, messages.EncAPRepPart{CTime: at, SequenceNumber: 1})
+		token, err := Reply(key, messages.EncAPRepPart{CTime: at, SequenceNumber: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

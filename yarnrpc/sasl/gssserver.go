@@ -123,7 +123,7 @@ func (s *GSSAPIServer) accept(token []byte) ([]byte, error) {
 	if s.receive, err = newGSSHalf(key, flags, uint32(asked.SeqNumber)); err != nil {
 		return nil, err
 	}
-	return reply(ticket.Key, messages.EncAPRepPart{CTime: asked.CTime, Cusec: asked.Cusec, Subkey: s.Subkey, SequenceNumber: serverSequence})
+	return Reply(ticket.Key, messages.EncAPRepPart{CTime: asked.CTime, Cusec: asked.Cusec, Subkey: s.Subkey, SequenceNumber: serverSequence})
 }
 
 // ticketPart is what of a ticket only the service can read, RFC 4120 §5.3, in types that
@@ -180,8 +180,10 @@ func openAs(key types.EncryptionKey, usage uint32, sealed []byte, into interface
 	return nil
 }
 
-// reply is the token with AP-REP.
-func reply(key types.EncryptionKey, proof messages.EncAPRepPart) ([]byte, error) {
+// Reply is the token with AP-REP, RFC 4121 §4.1, by which a service proves that it could read
+// a ticket: it repeats the time of the client's authenticator, encrypted with the ticket's
+// session key. It is ErrEncryptionType for a key that is not of AES.
+func Reply(key types.EncryptionKey, proof messages.EncAPRepPart) ([]byte, error) {
 	plain, err := asn1.MarshalWithParams(proof, fmt.Sprintf("application,explicit,tag:%d", asnAppTag.EncAPRepPart))
 	if err != nil {
 		return nil, err

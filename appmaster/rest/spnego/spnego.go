@@ -1,9 +1,9 @@
 // Package spnego accepts tickets of Kerberos for a service that answers HTTP
 // (RFC 4559): the Negotiator of package rest. Decoding and decryption are
 // gokrb5's. What it leaves out is here: that the client's realm is the
-// ticket's, and that no request is taken twice.
+// ticket's, that no request is taken twice, and the service's own proof.
 //
-// It starts no goroutine, and imports of ours yarnrpc/kerberos alone.
+// It starts no goroutine, and imports of ours yarnrpc/kerberos and yarnrpc/sasl.
 package spnego
 
 import (
@@ -17,12 +17,14 @@ import (
 	"time"
 
 	"github.com/jcmturner/gokrb5/v8/gssapi"
+	"github.com/jcmturner/gokrb5/v8/iana/flags"
 	"github.com/jcmturner/gokrb5/v8/keytab"
 	"github.com/jcmturner/gokrb5/v8/messages"
 	"github.com/jcmturner/gokrb5/v8/spnego"
 	"github.com/jcmturner/gokrb5/v8/types"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
 var (
@@ -78,10 +80,10 @@ func Load(path, principal, host string) (*Service, error) {
 }
 
 // Accept gives the principal whose ticket a token holds, as SPNEGO or Kerberos
-// alone (RFC 4178, RFC 4121), and the token that answers it. It does not prove
-// the service: TLS does. Errors are ErrRefused.
+// alone (RFC 4178, RFC 4121), and the token that answers it in the same form; nil
+// where the client expects none. Errors are ErrRefused.
 func (s *Service) Accept(token []byte) (principal string, answer []byte, err error) {
-	request, err := unwrap(token)
+	request, wrapped, err := unwrap(token)
 	if err != nil {
 		return "", nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
@@ -102,30 +104,46 @@ func (s *Service) Accept(token []byte) (principal string, answer []byte, err err
 	if err := s.first(request.EncryptedAuthenticator.Cipher, time.Now()); err != nil {
 		return "", nil, err
 	}
-	accepted := spnego.NegTokenResp{NegState: 0, SupportedMech: gssapi.OIDKRB5.OID()} // accept-completed
-	if answer, err = accepted.Marshal(); err != nil {
+	if answer, err = answerTo(request, wrapped); err != nil {
 		return "", nil, fmt.Errorf("answer ticket of Kerberos: %w", err)
 	}
 	return client.CName.PrincipalNameString() + "@" + client.CRealm, answer, nil
 }
 
-// unwrap finds the request with the ticket.
-func unwrap(token []byte) (*messages.APReq, error) {
+// unwrap finds the request with the ticket. wrapped: it is in a token of SPNEGO.
+func unwrap(token []byte) (request *messages.APReq, wrapped bool, err error) {
 	var outer spnego.SPNEGOToken
 	if outer.Unmarshal(token) == nil {
 		if !outer.Init {
-			return nil, errors.New("it is not the first token")
+			return nil, false, errors.New("it is not the first token")
 		}
-		token = outer.NegTokenInit.MechTokenBytes
+		token, wrapped = outer.NegTokenInit.MechTokenBytes, true
 	}
 	var inner spnego.KRB5Token
 	if err := inner.Unmarshal(token); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if !inner.IsAPReq() {
-		return nil, errors.New("it holds no ticket")
+		return nil, false, errors.New("it holds no ticket")
 	}
-	return &inner.APReq, nil
+	return &inner.APReq, wrapped, nil
+}
+
+// answerTo says that the client is let in, and proves the service to one that asks for that: Hadoop's
+// (AuthenticatedURL) and others do not go on without. Without a key of AES there is no proof.
+func answerTo(request *messages.APReq, wrapped bool) (answer []byte, err error) {
+	if request.APOptions.At(flags.APOptionMutualRequired) == 1 {
+		asked := request.Authenticator
+		answer, err = sasl.Reply(request.Ticket.DecryptedEncPart.Key, messages.EncAPRepPart{CTime: asked.CTime, Cusec: asked.Cusec})
+		if err != nil && !errors.Is(err, sasl.ErrEncryptionType) {
+			return nil, err
+		}
+	}
+	if !wrapped {
+		return answer, nil
+	}
+	accepted := spnego.NegTokenResp{NegState: 0, SupportedMech: gssapi.OIDKRB5.OID(), ResponseToken: answer} // accept-completed
+	return accepted.Marshal()
 }
 
 // first is an error for an authenticator that has been here before.

@@ -10,12 +10,11 @@ import (
 
 	"github.com/jcmturner/gokrb5/v8/client"
 	"github.com/jcmturner/gokrb5/v8/config"
-	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
-	"github.com/jcmturner/gokrb5/v8/keytab"
 	gokrb5 "github.com/jcmturner/gokrb5/v8/spnego"
 	"github.com/jcmturner/gokrb5/v8/types"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/spnego"
+	"github.com/bobbin-yarn/bobbin/internal/credstest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
@@ -29,26 +28,13 @@ const (
 // of the first.
 func keys(t testing.TB, services ...string) (path string, key types.EncryptionKey) {
 	t.Helper()
-	kt := keytab.New()
+	var principals []string
 	for _, service := range services {
-		if err := kt.AddEntry(service, realm, "secret of "+service, time.Unix(1700000000, 0), 1, etypeID.AES256_CTS_HMAC_SHA1_96); err != nil {
-			t.Fatal(err)
-		}
-	}
-	content, err := kt.Marshal()
-	if err != nil {
-		t.Fatal(err)
+		principals = append(principals, service+"@"+realm)
 	}
 	path = filepath.Join(t.TempDir(), "http.keytab")
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	name, _ := types.ParseSPNString(services[0])
-	key, _, err = kt.GetEncryptionKey(name, realm, 1, etypeID.AES256_CTS_HMAC_SHA1_96)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path, key
+	credstest.Keytab(t, path, principals...)
+	return path, credstest.Key(t, principals[0])
 }
 
 func load(t testing.TB, path string) *spnego.Service {
@@ -142,28 +128,10 @@ func TestOtherTokensAreRefused(t *testing.T) {
 func TestTicketsAreOfTheServicesRealm(t *testing.T) {
 	t.Parallel()
 	const elsewhere = "EVIL.ORG"
-	path, _ := keys(t, web)
-	kt, err := keytab.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := kt.AddEntry(web, elsewhere, "secret", time.Unix(1700000000, 0), 1, etypeID.AES256_CTS_HMAC_SHA1_96); err != nil {
-		t.Fatal(err)
-	}
-	content, err := kt.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	name, _ := types.ParseSPNString(web)
-	key, _, err := kt.GetEncryptionKey(name, elsewhere, 1, etypeID.AES256_CTS_HMAC_SHA1_96)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := filepath.Join(t.TempDir(), "http.keytab")
+	credstest.Keytab(t, path, principal, web+"@"+elsewhere)
 	ticket := func() []byte {
-		ticket, err := sasl.IssueTicket("bob", web, elsewhere, key, time.Hour)
+		ticket, err := sasl.IssueTicket("bob", web, elsewhere, credstest.Key(t, web+"@"+elsewhere), time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -70,6 +70,15 @@ type Delegation struct {
 	KeyID    int32
 }
 
+// Ends is when the token ends for good: at Max, or before, with its first interval, where nobody
+// may renew it. interval is that of its server (dfs.namenode.delegation.token.renew-interval).
+func (d Delegation) Ends(interval time.Duration) time.Time {
+	if first := d.Issued.Add(interval); d.Renewer == "" && first.Before(d.Max) {
+		return first
+	}
+	return d.Max
+}
+
 // DecodeAMRM decodes a token of kind creds.KindAMRM.
 func DecodeAMRM(t *creds.Token) (AMRM, error) {
 	var p yarnpb.AMRMTokenIdentifierProto

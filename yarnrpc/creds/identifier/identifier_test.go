@@ -121,3 +121,23 @@ func FuzzHDFSDelegation(f *testing.F) {
 		}
 	})
 }
+
+// A token without a renewer is what "hdfs fetchdt" gives who asks for nothing else. It would catch
+// one that is taken to live for a week, and dies after a day.
+func TestWhatNobodyRenewsEndsWithItsFirstInterval(t *testing.T) {
+	issued := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	day, week := issued.Add(24*time.Hour), issued.Add(7*24*time.Hour)
+	for name, c := range map[string]struct {
+		renewer  string
+		interval time.Duration
+		want     time.Time
+	}{
+		"renewed":                        {"rm", 24 * time.Hour, week},
+		"not renewed":                    {"", 24 * time.Hour, day},
+		"not renewed in a long interval": {"", 24 * 365 * time.Hour, week},
+	} {
+		if got := (Delegation{Renewer: c.renewer, Issued: issued, Max: week}).Ends(c.interval); !got.Equal(c.want) {
+			t.Errorf("%s: ends at %v, want %v", name, got, c.want)
+		}
+	}
+}

@@ -85,6 +85,7 @@ func sizeFlags() []cli.Flag {
 		&cli.StringFlag{Name: "kerberos", Usage: "make the cluster secure, with this `PROTECTION` of calls and data: authentication, integrity or privacy; alone it means the first"},
 		&cli.BoolFlag{Name: "ha", Usage: "two ResourceManagers and ZooKeeper"},
 		&cli.BoolFlag{Name: "namenode-ha", Usage: "two NameNodes, the first of them active"},
+		&cli.BoolFlag{Name: "other-hdfs", Usage: "a second HDFS, hdfs://" + cluster.OtherNameservice + "/"},
 		&cli.StringSliceFlag{Name: "yarn", Usage: "further `PROPERTY=VALUE` of yarn-site.xml; may be repeated"},
 		&cli.StringSliceFlag{Name: "hdfs", Usage: "the same of hdfs-site.xml"},
 	}
@@ -126,6 +127,7 @@ func up(c *cli.Context) error {
 		Users:        c.StringSlice("user"),
 		HA:           c.Bool("ha"),
 		NameNodeHA:   c.Bool("namenode-ha"),
+		OtherHDFS:    c.Bool("other-hdfs"),
 		Kerberos:     secure,
 		YARN:         yarn,
 		HDFS:         hdfs,

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// silence is an ApplicationMaster that does not answer.
+type silence struct {
+	since time.Time
+	heard bool // it answered before
+	told  bool // people know
+}
+
+// endure is what to do about a master that does not answer: nothing, for as long as
+// YARN may still replace it. To miss a node alone takes YARN ten minutes by default.
+// An error ends the wait: errNextAttempt once another attempt runs,
+// client.ErrApplicationEnded when YARN has no more of them, YARN's own when it cannot be
+// asked. A master that has never answered is one that cannot be reached from here,
+// and is given up after client.timeout.
+func (r *perJob) endure(ctx context.Context, a attempt, s *silence, cause error) error {
+	report, err := a.report(ctx)
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	lasts := time.Since(s.since)
+	runs := report.State == records.ApplicationRunning
+	switch {
+	case report.State.Terminal():
+		return client.Ended(report)
+	case runs && report.Attempt.Attempt != a.number:
+		return errNextAttempt
+	case runs && !s.heard:
+		if lasts > r.cfg.Duration(config.ClientTimeout) {
+			return cause
+		}
+	case lasts > longWait && !s.told:
+		s.told = true
+		r.say.Line("%s: its ApplicationMaster does not answer, waiting until YARN starts another attempt or ends it", report.ID)
+	}
+	return nil
+}

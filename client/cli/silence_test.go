@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/progress"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// span is a time of a story, from its beginning.
+type span struct{ from, to time.Duration }
+
+const forEver = 24 * time.Hour
+
+// story is what becomes of an application over time. Its first master has told of the
+// job from the start, unless it is silent, and until its end.
+type story struct {
+	silent  []span        // nothing is heard of the first master
+	stands  bool          // a silent one takes connections: it stands still
+	ends    time.Duration // of the job; 0: never
+	reports []reported    // YARN's, from the last one whose time has come; running from the start
+	began   time.Time
+}
+
+type reported struct {
+	from    time.Duration
+	state   records.ApplicationState
+	attempt int32
+	err     error
+}
+
+var (
+	errRefused = &url.Error{Op: "Get", URL: "https://node:1", Err: syscall.ECONNREFUSED}
+	errYARN    = errors.New("ResourceManager does not answer")
+)
+
+func (s *story) now() time.Duration { return time.Since(s.began) }
+
+// answer fails while the master is silent.
+func (s *story) answer(ctx context.Context) error {
+	for _, silent := range s.silent {
+		if s.now() < silent.from || s.now() >= silent.to {
+			continue
+		}
+		if !s.stands {
+			return errRefused
+		}
+		<-ctx.Done()
+		return &url.Error{Op: "Get", URL: "https://node:1", Err: ctx.Err()}
+	}
+	return nil
+}
+
+func (s *story) Job(ctx context.Context, _ ids.JobID) (client.JobState, error) {
+	status := msg.JobRunning
+	if s.ends > 0 && s.now() >= s.ends {
+		status = msg.JobFinished
+	}
+	return client.JobState{Status: status}, s.answer(ctx)
+}
+
+func (s *story) CollectPage(ctx context.Context, _ ids.JobID, _ string, _ int64) (msg.CollectPage, error) {
+	return msg.CollectPage{}, s.answer(ctx)
+}
+
+func (s *story) RootCause(context.Context, ids.JobID) (string, error) { return "", nil }
+func (s *story) Slots(context.Context) (int, error)                   { return 0, nil }
+
+func (s *story) report(context.Context) (records.ApplicationReport, error) {
+	id := records.ApplicationID{ClusterTimestamp: 1, ID: 2}
+	report := records.ApplicationReport{ID: id, Attempt: records.ApplicationAttemptID{Application: id, Attempt: 1}, State: records.ApplicationRunning}
+	for _, r := range s.reports {
+		if s.now() < r.from {
+			break
+		}
+		if r.err != nil {
+			return report, r.err
+		}
+		report.State, report.Attempt.Attempt = r.state, r.attempt
+	}
+	return report, nil
+}
+
+// tell begins the story, and gives who follows it and what is printed.
+func (s *story) tell() (*perJob, attempt, *bytes.Buffer) {
+	var out bytes.Buffer
+	s.began = time.Now()
+	r := &perJob{say: progress.New(&out), timeline: client.NewTimeline(s.began), outcome: new(outcome)}
+	return r, attempt{master: s, number: 1, job: "job", report: s.report}, &out
+}
+
+const waits = "application_1_0002: its ApplicationMaster does not answer, waiting until YARN starts another attempt or ends it\n"
+
+// TestASilentMasterIsBorneWith would catch a client that leaves while YARN still counts the seconds until it misses a
+// node, one that waits for what cannot come, and one that does either without a word or with many.
+func TestASilentMasterIsBorneWith(t *testing.T) {
+	const (
+		accepted, running, failed = records.ApplicationAccepted, records.ApplicationRunning, records.ApplicationFailed
+		silentFrom                = time.Minute
+	)
+	silent := []span{{silentFrom, forEver}}
+	for _, c := range []struct {
+		name  string
+		story story
+		err   error // nil: the job ends
+		after time.Duration
+		says  int
+	}{
+		{
+			name:  "a node is lost, and another attempt runs",
+			story: story{silent: silent, reports: []reported{{11 * time.Minute, accepted, 1, nil}, {11*time.Minute + 5*time.Second, accepted, 2, nil}, {12 * time.Minute, running, 2, nil}}},
+			err:   errNextAttempt, after: 12 * time.Minute, says: 1,
+		},
+		{
+			name:  "a node stands still, and another attempt runs",
+			story: story{silent: silent, stands: true, reports: []reported{{11 * time.Minute, accepted, 2, nil}, {12 * time.Minute, running, 2, nil}}},
+			err:   errNextAttempt, after: 12 * time.Minute, says: 1,
+		},
+		{
+			name:  "another attempt comes at once",
+			story: story{silent: silent, reports: []reported{{silentFrom + time.Second, accepted, 1, nil}, {silentFrom + 3*time.Second, running, 2, nil}}},
+			err:   errNextAttempt, after: silentFrom + 3*time.Second,
+		},
+		{
+			name:  "there is no other attempt",
+			story: story{silent: silent, reports: []reported{{11 * time.Minute, failed, 1, nil}}},
+			err:   client.ErrApplicationEnded, after: 11 * time.Minute, says: 1,
+		},
+		{
+			name:  "YARN is away, too",
+			story: story{silent: silent, reports: []reported{{2 * time.Minute, running, 1, errYARN}}},
+			err:   errYARN, after: 2 * time.Minute, says: 1,
+		},
+		{
+			name:  "it answers again, twice",
+			story: story{silent: []span{{silentFrom, 2 * time.Minute}, {3 * time.Minute, 3*time.Minute + time.Second}, {4 * time.Minute, 5 * time.Minute}}, ends: 6 * time.Minute},
+			after: 6 * time.Minute, says: 2,
+		},
+		{
+			name:  "it has never answered, and runs",
+			story: story{silent: []span{{0, forEver}}},
+			err:   errRefused, after: 30 * time.Second,
+		},
+		{
+			name:  "it has never answered, and another attempt comes late",
+			story: story{silent: []span{{0, forEver}}, reports: []reported{{time.Second, accepted, 1, nil}, {2 * time.Minute, running, 2, nil}}},
+			err:   errNextAttempt, after: 2 * time.Minute, says: 1,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, a, out := c.story.tell()
+				err := r.watch(t.Context(), a, new(jobgraph.JobGraph))
+				if !errors.Is(err, c.err) {
+					t.Errorf("error %v, want %v", err, c.err)
+				}
+				if late := c.story.now() - c.after; late < 0 || late > lookTimeout+time.Second {
+					t.Errorf("it ends after %v, want %v", c.story.now(), c.after)
+				}
+				printed := strings.ReplaceAll(out.String(), "job is RUNNING\n", "")
+				if diff := cmp.Diff(strings.Repeat(waits, c.says), printed); diff != "" {
+					t.Errorf("printed (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// TestTheWaitForAnotherAttemptIsInterrupted would catch a client that must be killed.
+func TestTheWaitForAnotherAttemptIsInterrupted(t *testing.T) {
+	for _, stands := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s := story{silent: []span{{time.Minute, forEver}}, stands: stands}
+			r, a, _ := s.tell()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(time.Hour, func() { cancel(ErrInterrupted) })
+			if err := r.watch(ctx, a, new(jobgraph.JobGraph)); !errors.Is(err, ErrInterrupted) || s.now() != time.Hour {
+				t.Errorf("stands still %t: %v after %v, want the interruption after an hour", stands, err, s.now())
+			}
+		})
+	}
+}
+
+// TestWhatIsCollectedEndsWithTheApplication would catch a client that waits for ever for the rest of a result, after
+// the job's end, when nobody looks at the job any more.
+func TestWhatIsCollectedEndsWithTheApplication(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := story{silent: []span{{0, forEver}}, reports: []reported{{time.Second, records.ApplicationKilled, 1, nil}}}
+		r, a, out := s.tell()
+		err := r.collect(t.Context(), nil, a, "counts") // no page comes for a driver
+		if !errors.Is(err, client.ErrApplicationEnded) || out.Len() > 0 {
+			t.Errorf("error %v, printed %q", err, out)
+		}
+	})
+}
