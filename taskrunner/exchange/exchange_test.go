@@ -371,8 +371,8 @@ func TestCancelledTasksReturn(t *testing.T) {
 	a, b := newExchange(t, "a"), newExchange(t, "b")
 	cause := errors.New("cancelled by the test")
 	ctx, cancel := context.WithCancelCause(within(t))
-	p := newPartition(t, a, 0, 1)
-	blocked := newPartition(t, a, 1, 1)
+	silent := newPartition(t, a, 0, 1)
+	blocked, unread := newPartition(t, a, 1, 1), newPartition(t, a, 2, 1) // nobody comes for these
 	g := b.Gate(ctx, []exchange.Producer{from("a", a, 0, 0)})
 	var tasks sync.WaitGroup
 	tasks.Go(func() {
@@ -392,11 +392,12 @@ func TestCancelledTasksReturn(t *testing.T) {
 		blocked.Fail(cause)
 	})
 	tasks.Go(func() {
-		if err := p.Finish(ctx); !errors.Is(err, cause) {
+		if err := unread.Finish(ctx); !errors.Is(err, cause) {
 			t.Errorf("finish gives %v, want the cause", err)
 		}
-		p.Fail(cause)
+		unread.Fail(cause)
 	})
 	cancel(cause)
 	tasks.Wait()
+	silent.Fail(cause)
 }
