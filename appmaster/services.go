@@ -46,6 +46,7 @@ type services struct {
 	component *Component
 	drivers   drivers
 	session   *session // of a session; nil
+	progress  progress
 	roles     *rolerpc.Server
 	rolesAt   net.Listener
 	rest      *rest.Server
@@ -151,7 +152,11 @@ func (s *services) connect(authority *pki.Authority, users *clienttoam.Verifier)
 	if s.clients, err = yarndriver.Connect(env.hadoop, env.container.Attempt, env.credentials, s.logger); err != nil {
 		return nil, err
 	}
-	launcher, err := newWorkerLauncher(env, authority, s.rolesAt.Addr().String(), s.tokens.Current)
+	launcher, err := newWorkerLauncher(env, s.staged.Shipped, authority, s.rolesAt.Addr().String(), s.tokens.Current)
+	if err != nil {
+		return nil, err
+	}
+	place, err := launch.PlaceOf(env.config)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +165,9 @@ func (s *services) connect(authority *pki.Authority, users *clienttoam.Verifier)
 		NodeManagers:    s.clients.NodeManagers,
 		Registration:    yarndriver.RegistrationAt(env.host, s.restAt.Addr().(*net.TCPAddr).Port),
 		Nodes:           s.staged.nodeReports(),
+		Place:           place,
 		Launch:          launcher.launch,
+		Progress:        s.progress.share,
 		Heartbeat:       env.config.Duration(config.YarnHeartbeatInterval),
 		RequestInterval: env.config.Duration(config.YarnContainerRequestInterval),
 	}
@@ -237,6 +244,14 @@ func (s *services) run(ctx context.Context) (dispatcher.Outcome, error) {
 		return s.component.Run(running)
 	})
 	group.Go(func() error { return s.roles.Serve(s.rolesAt) })
+	group.Go(func() error {
+		select {
+		case <-taken:
+			s.progress.watch(running, s.env.config.Duration(config.YarnHeartbeatInterval), s.component.Dispatcher.Jobs)
+		case <-running.Done():
+		}
+		return nil
+	})
 	group.Go(func() error {
 		defer close(served)
 		select {

@@ -22,16 +22,10 @@ import (
 // diagnostics (yarn.nodemanager.container.stderr.pattern).
 const workerCommand = "exec ./" + launch.BobbinLink + " taskexecutor 1><LOG_DIR>/taskmanager.stdout 2><LOG_DIR>/taskmanager.stderr"
 
-// workerSpec is what every worker of the cluster looks like: as many vcores as
-// slots, unless yarn.containers.vcores says otherwise.
+// workerSpec is what every worker of the cluster looks like.
 func workerSpec(c config.Config) resourcemanager.WorkerResourceSpec {
-	slots := c.Int(config.TaskSlots)
-	vcores := c.Int(config.YarnContainersVCores)
-	if vcores < 1 {
-		vcores = slots
-	}
 	return resourcemanager.WorkerResourceSpec{
-		MemoryMB: c.Memory(config.TaskManagerProcessSize).Megabytes(), VCores: vcores, Slots: slots,
+		MemoryMB: c.Memory(config.TaskManagerProcessSize).Megabytes(), VCores: launch.WorkerVCores(c), Slots: c.Int(config.TaskSlots),
 	}
 }
 
@@ -48,7 +42,7 @@ type workerLauncher struct {
 // localize. A session's workers fetch what their jobs need.
 func (env environment) hasProgram() bool { return env.launch.Mode != launch.Session }
 
-func newWorkerLauncher(env environment, authority *pki.Authority, address string, tokens func() *creds.Credentials) (*workerLauncher, error) {
+func newWorkerLauncher(env environment, shipped []launch.Shipped, authority *pki.Authority, address string, tokens func() *creds.Credentials) (*workerLauncher, error) {
 	l := &workerLauncher{
 		env: env, authority: authority, address: address, tokens: tokens,
 		resources: make(map[string]records.LocalResource),
@@ -64,7 +58,7 @@ func newWorkerLauncher(env environment, authority *pki.Authority, address string
 		}
 		l.resources[link] = resource
 	}
-	return l, nil
+	return l, launch.Localize(l.resources, shipped)
 }
 
 // launch makes the launch context of one. It may be called from any goroutine.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -51,14 +52,9 @@ func masterResource(c config.Config) records.Resource {
 	}
 }
 
-// workerResource is what a TaskExecutor's container asks for: as many vcores as
-// slots, unless yarn.containers.vcores says otherwise.
+// workerResource is what a TaskExecutor's container asks for.
 func workerResource(c config.Config) records.Resource {
-	vcores := c.Int(config.YarnContainersVCores)
-	if vcores < 1 {
-		vcores = c.Int(config.TaskSlots)
-	}
-	return records.Resource{MemoryMB: int64(c.Memory(config.TaskManagerProcessSize).Megabytes()), VCores: vcores}
+	return records.Resource{MemoryMB: int64(c.Memory(config.TaskManagerProcessSize).Megabytes()), VCores: launch.WorkerVCores(c)}
 }
 
 // CheckContainers tells whether what runs in both kinds of container fits: an error
@@ -87,7 +83,7 @@ func CheckResources(c config.Config, maximum records.Resource) error {
 		needs                records.Resource
 	}{
 		{"ApplicationMaster", "-jm, jobmanager.memory.process.size", "yarn.appmaster.vcores", masterResource(c)},
-		{"TaskExecutor", "-tm, taskmanager.memory.process.size", "-s, yarn.containers.vcores", workerResource(c)},
+		{"TaskExecutor", "-tm, taskmanager.memory.process.size", "-s, yarn.containers.vcores, taskmanager.cpu.cores", workerResource(c)},
 	} {
 		if container.needs.MemoryMB > maximum.MemoryMB {
 			refuse(fmt.Sprintf("the %s asks for %d MB, YARN's largest container has %d MB",

@@ -58,6 +58,12 @@ func (app *Application) AwaitRunning(ctx context.Context, seen func(records.Appl
 	return report, nil
 }
 
+// AwaitEnd waits until YARN says that an application has ended, however it did.
+func (c *Cluster) AwaitEnd(ctx context.Context, id records.ApplicationID) (records.ApplicationReport, error) {
+	app := Application{ID: id, c: c}
+	return app.Await(ctx, func(records.ApplicationReport) {}, func(r records.ApplicationReport) bool { return r.State.Terminal() })
+}
+
 // Ended is the error for an application that did not succeed: what its
 // ApplicationMaster said last, else what YARN says.
 func Ended(report records.ApplicationReport) error {

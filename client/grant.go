@@ -54,15 +54,15 @@ type issued map[string]*creds.Token
 
 // grant gets what an application that runs a job needs: tokens for its file systems, with
 // the ResourceManager as their renewer, and what belongs to a keytab. home is where files
-// are staged.
-func (c *Cluster) grant(ctx context.Context, cfg config.Config, job *jobgraph.JobGraph, home string) (grant, error) {
+// are staged; more are URIs of what it uses besides, "" for none.
+func (c *Cluster) grant(ctx context.Context, cfg config.Config, job *jobgraph.JobGraph, home string, more ...string) (grant, error) {
 	g := grant{credentials: passedOn(c.identity.Credentials), issued: make(issued)}
 	g.shared = len(g.credentials.Tokens) > 0
 	if !c.Conf.SecurityEnabled() {
 		return g, nil
 	}
 	var err error
-	if g.security.FileSystems, err = c.fileSystems(cfg, job, home); err != nil {
+	if g.security.FileSystems, err = c.fileSystems(cfg, job, home, more...); err != nil {
 		return g, err
 	}
 	if err := g.readFiles(cfg, c.identity.Login, c.identity.RealUser != ""); err != nil {
@@ -100,8 +100,13 @@ func passedOn(found *creds.Credentials) *creds.Credentials {
 
 // fileSystems are the roots of those that an application uses: where it is staged, those
 // that options name, and those of the job's inputs and outputs.
-func (c *Cluster) fileSystems(cfg config.Config, job *jobgraph.JobGraph, home string) ([]string, error) {
-	uris := []string{home}
+func (c *Cluster) fileSystems(cfg config.Config, job *jobgraph.JobGraph, home string, more ...string) ([]string, error) {
+	uris := append([]string{home}, remoteShipments(cfg)...)
+	for _, uri := range more {
+		if uri != "" {
+			uris = append(uris, uri)
+		}
+	}
 	for _, v := range job.Vertices {
 		uris = append(uris, v.Outputs...)
 		for _, split := range v.Splits {

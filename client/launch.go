@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -71,6 +72,13 @@ func submissionContext(c config.Config, known facts, name string, master records
 		KeepTokens:  known.grant.shared,
 		MaxAttempts: c.Int(config.YarnApplicationAttempts),
 		Type:        c.String(config.YarnApplicationType),
+		NodeLabel:   c.String(config.YarnNodeLabel),
+		Lifetime:    c.Duration(config.YarnApplicationLifetime),
+		Logs: records.LogAggregation{
+			RolledInclude: c.String(config.YarnRolledLogsInclude),
+			RolledExclude: c.String(config.YarnRolledLogsExclude),
+		},
+		FailuresValidity: max(0, time.Duration(c.Int(config.YarnAttemptFailuresValidity))*time.Millisecond),
 	}
 	if s.Name == "" {
 		s.Name = name

@@ -17,7 +17,7 @@ var ErrUsage = errors.New("usage")
 // splitArguments separates a command's own flags from its arguments: the first
 // word that is neither a flag nor a flag's value ends the flags, and all behind
 // it is left as it is. -Dk=v becomes -D k=v, as the flag package knows only the
-// latter. An unknown flag is an error that offers the nearest known one.
+// latter, and Flink's -yjm for YARN becomes -jm. An unknown flag is an error that offers the nearest known one.
 func splitArguments(flags []cli.Flag, words []string) (options, rest []string, err error) {
 	takesValue := make(map[string]bool)
 	for _, flag := range flags {
@@ -41,8 +41,18 @@ func splitArguments(flags []cli.Flag, words []string) (options, rest []string, e
 			options = append(options, "-D", definition)
 			continue
 		}
-		name, _, hasValue := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		if definition, ok := strings.CutPrefix(word, "-yD"); ok && definition != "" && takesValue["D"] {
+			options = append(options, "-D", definition)
+			continue
+		}
+		name, value, hasValue := strings.Cut(strings.TrimLeft(word, "-"), "=")
 		needsValue, known := takesValue[name]
+		if bare, ok := strings.CutPrefix(name, "y"); ok && !known && slices.Contains(yarnFlags(), bare) {
+			name, word = bare, "-"+bare
+			if needsValue, known = takesValue[bare]; hasValue {
+				word += "=" + value
+			}
+		}
 		if !known {
 			return nil, nil, unknownFlag(word, name, valued, takesValue)
 		}
@@ -57,6 +67,9 @@ func splitArguments(flags []cli.Flag, words []string) (options, rest []string, e
 	}
 	return options, nil, nil
 }
+
+// yarnFlags are those of yarn-session.sh that flink run takes with a y before them.
+func yarnFlags() []string { return []string{"jm", "tm", "s", "nm", "qu", "nl", "at", "d", "D", "id"} }
 
 // unknownFlag names the flag and what stands before it, which may have swallowed
 // the program that the flag is meant for.

@@ -40,6 +40,12 @@ func TestProgramArgumentsAreLeftAlone(t *testing.T) {
 			[]string{"-odd-name", "-d"},
 		},
 		{
+			"Flink's flags for YARN",
+			"-yjm 1g -ytm=2g -ys 2 -yD a=b -yDc=d -yd -yid application_1_0001 prog -yjm",
+			[]string{"-jm", "1g", "-tm=2g", "-s", "2", "-D", "a=b", "-D", "c=d", "-d", "-yid", "application_1_0001"},
+			[]string{"prog", "-yjm"},
+		},
+		{
 			"a flag's value may begin with a dash",
 			"-nm -name- prog",
 			[]string{"-nm", "-name-"},

@@ -58,29 +58,37 @@ func Run(ctx context.Context, p Process) int {
 		ExitErrHandler:            func(*cli.Context, error) {}, // the exit is main's
 		HideHelpCommand:           true,
 		Commands: []*cli.Command{
-			runCommand(p), applicationsCommand(p), logsCommand(p), killCommand(p), doctorCommand(p), versionCommand(p),
+			runCommand(p), runApplicationCommand(p), infoCommand(p), listCommand(p), cancelCommand(p), stopCommand(p), statusCommand(p), sessionCommand(p),
+			applicationsCommand(p), logsCommand(p), killCommand(p), gcCommand(p), doctorCommand(p),
+			completionCommand(p), candidatesCommand(p), versionCommand(p),
 		},
 		Action: func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" {
-				return unknownCommand(c.App, name)
+				return unknownCommand("", c.App.Commands, name)
 			}
 			return cli.ShowAppHelp(c)
 		},
 	}
-	for _, command := range app.Commands {
-		command.HideHelpCommand = true
-		command.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return fmt.Errorf("%w: %w", ErrUsage, err) }
-	}
-	words, err := arrange(app, p.Args)
+	prepare(app.Commands)
+	words, err := arrange(app.Commands, p.Args)
 	if err == nil {
 		err = app.RunContext(ctx, append([]string{app.Name}, words...))
 	}
 	return exitCode(p, err)
 }
 
+// prepare makes commands and those below them behave alike.
+func prepare(commands []*cli.Command) {
+	for _, command := range commands {
+		command.HideHelpCommand = true
+		command.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return fmt.Errorf("%w: %w", ErrUsage, err) }
+		prepare(command.Subcommands)
+	}
+}
+
 // arrange rewrites the words of a command so that the flag package reads them
 // as splitArguments does.
-func arrange(app *cli.App, words []string) ([]string, error) {
+func arrange(commands []*cli.Command, words []string) ([]string, error) {
 	if len(words) == 0 {
 		return nil, nil
 	}
@@ -93,36 +101,55 @@ func arrange(app *cli.App, words []string) ([]string, error) {
 	if flag := words[0]; strings.HasPrefix(flag, "-") && flag != "-h" && flag != "--help" {
 		return nil, fmt.Errorf("%w: %s stands before the command: write bobbin COMMAND %s, see bobbin --help", ErrUsage, flag, flag)
 	}
-	command := app.Command(words[0])
+	var path []string
+	command := commandOf(commands, words[0])
+	for command != nil && len(words) > 1 && len(command.Subcommands) > 0 && !strings.HasPrefix(words[1], "-") {
+		path, words = append(path, words[0]), words[1:]
+		below := commandOf(command.Subcommands, words[0])
+		if below == nil {
+			return nil, unknownCommand(strings.Join(path, " ")+" ", command.Subcommands, words[0])
+		}
+		command = below
+	}
 	if command == nil {
 		return words, nil
 	}
+	path = append(path, words[0])
 	options, rest, err := splitArguments(command.Flags, words[1:])
 	if err != nil {
 		return nil, err
 	}
-	if slices.Contains(options, "-h") || slices.Contains(options, "--help") {
-		return []string{words[0], "--help"}, nil
+	if slices.Contains(options, "-h") || slices.Contains(options, "--help") || len(command.Subcommands) > 0 {
+		return append(path, "--help"), nil
 	}
-	arranged := append([]string{words[0]}, options...)
-	return append(append(arranged, "--"), rest...), nil
+	return slices.Concat(path, options, []string{"--"}, rest), nil
 }
 
-func unknownCommand(app *cli.App, name string) error {
+func commandOf(commands []*cli.Command, name string) *cli.Command {
+	i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return commands[i]
+}
+
+// unknownCommand names the nearest of those commands that there are; prefix is what stands
+// before them.
+func unknownCommand(prefix string, commands []*cli.Command, name string) error {
 	var names []string
-	for _, command := range app.Commands {
+	for _, command := range commands {
 		names = append(names, command.Name)
 	}
 	if nearest := config.Nearest(name, names); nearest != "" {
-		return fmt.Errorf("%w: unknown command %q: did you mean %s?", ErrUsage, name, nearest)
+		return fmt.Errorf("%w: unknown command %q: did you mean %s?", ErrUsage, prefix+name, prefix+nearest)
 	}
-	return fmt.Errorf("%w: unknown command %q: see bobbin --help", ErrUsage, name)
+	return fmt.Errorf("%w: unknown command %q: see bobbin %s--help", ErrUsage, prefix+name, prefix)
 }
 
 // noArguments refuses arguments of a command that takes none.
 func noArguments(c *cli.Context) error {
 	if c.Args().Present() {
-		return fmt.Errorf("%w: bobbin %s takes no arguments, %q is one", ErrUsage, c.Command.Name, c.Args().First())
+		return fmt.Errorf("%w: %s takes no arguments, %q is one", ErrUsage, c.Command.HelpName, c.Args().First())
 	}
 	return nil
 }
@@ -151,21 +178,40 @@ func exitCode(p Process, err error) int {
 	return ExitFailed
 }
 
-// options reads the options of conf/bobbin.yaml and of the command line, which
-// go before. The directory is BOBBIN_CONF_DIR, else conf beside the binary's
-// folder; a missing default directory is no error.
+// options reads the options of a file and of the command line, which go before. The file is
+// conf/bobbin.yaml in BOBBIN_CONF_DIR, else Flink's own in FLINK_CONF_DIR, else conf/bobbin.yaml
+// beside the binary's folder; there it may be missing.
 func options(p Process, layers ...config.Layer) (config.Config, error) {
-	dir := p.Getenv("BOBBIN_CONF_DIR")
-	named := dir != ""
-	if !named {
-		dir = filepath.Join(filepath.Dir(filepath.Dir(p.Executable)), "conf")
-	}
-	file, err := config.ReadFile(filepath.Join(dir, config.FileName))
-	if errors.Is(err, os.ErrNotExist) && !named {
-		return config.New(layers...)
-	}
+	file, others, err := optionsFile(p)
 	if err != nil {
 		return config.Config{}, err
 	}
-	return config.New(append([]config.Layer{file}, layers...)...)
+	cfg, err := config.New(append([]config.Layer{file}, layers...)...)
+	if err == nil {
+		tellOthers(p, cfg, file, others)
+	}
+	return cfg, err
+}
+
+// tellOthers tells who wants to know which of Flink's options mean nothing here.
+func tellOthers(p Process, cfg config.Config, file config.Layer, others []string) {
+	if len(others) > 0 && cfg.String(config.LoggingLevel) == "debug" {
+		fmt.Fprintf(p.Stderr, "%s: not used here: %s\n", file.Source, strings.Join(others, ", "))
+	}
+}
+
+// optionsFile reads the file. others are names of Flink's that mean nothing here.
+func optionsFile(p Process) (file config.Layer, others []string, err error) {
+	if dir := p.Getenv("BOBBIN_CONF_DIR"); dir != "" {
+		file, err = config.ReadFile(filepath.Join(dir, config.FileName))
+		return file, nil, err
+	}
+	if dir := p.Getenv("FLINK_CONF_DIR"); dir != "" {
+		return config.ReadFlink(dir)
+	}
+	file, err = config.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(p.Executable)), "conf", config.FileName))
+	if errors.Is(err, os.ErrNotExist) {
+		return config.Layer{}, nil, nil
+	}
+	return file, nil, err
 }

@@ -56,7 +56,7 @@ func kill(c *cli.Context, p Process) (err error) {
 func applicationArgument(c *cli.Context) (records.ApplicationID, error) {
 	const example = "such as application_1700000000000_0001; bobbin applications lists them"
 	if c.Args().Len() != 1 {
-		return records.ApplicationID{}, fmt.Errorf("%w: bobbin %s needs one application id, %s", ErrUsage, c.Command.Name, example)
+		return records.ApplicationID{}, fmt.Errorf("%w: %s needs one application id, %s", ErrUsage, c.Command.HelpName, example)
 	}
 	id, err := records.ParseApplicationID(c.Args().First())
 	if err != nil {

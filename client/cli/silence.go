@@ -23,7 +23,7 @@ type silence struct {
 // client.ErrApplicationEnded when YARN has no more of them, YARN's own when it cannot be
 // asked. A master that has never answered is one that cannot be reached from here,
 // and is given up after client.timeout.
-func (r *perJob) endure(ctx context.Context, a attempt, s *silence, cause error) error {
+func (r *runner) endure(ctx context.Context, a attempt, s *silence, cause error) error {
 	report, err := a.report(ctx)
 	if err != nil {
 		return errors.Join(cause, err)

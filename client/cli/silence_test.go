@@ -16,6 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -34,6 +35,7 @@ type story struct {
 	ends    time.Duration // of the job; 0: never
 	reports []reported    // YARN's, from the last one whose time has come; running from the start
 	began   time.Time
+	beats   []time.Duration // when heartbeats came
 }
 
 type reported struct {
@@ -77,6 +79,11 @@ func (s *story) CollectPage(ctx context.Context, _ ids.JobID, _ string, _ int64)
 	return msg.CollectPage{}, s.answer(ctx)
 }
 
+func (s *story) Heartbeat(context.Context, ids.JobID, time.Time) error {
+	s.beats = append(s.beats, s.now())
+	return nil
+}
+
 func (s *story) RootCause(context.Context, ids.JobID) (string, error) { return "", nil }
 func (s *story) Slots(context.Context) (int, error)                   { return 0, nil }
 
@@ -96,10 +103,10 @@ func (s *story) report(context.Context) (records.ApplicationReport, error) {
 }
 
 // tell begins the story, and gives who follows it and what is printed.
-func (s *story) tell() (*perJob, attempt, *bytes.Buffer) {
+func (s *story) tell() (*runner, attempt, *bytes.Buffer) {
 	var out bytes.Buffer
 	s.began = time.Now()
-	r := &perJob{say: progress.New(&out), timeline: client.NewTimeline(s.began), outcome: new(outcome)}
+	r := &runner{say: progress.New(&out), timeline: client.NewTimeline(s.began), outcome: new(outcome)}
 	return r, attempt{master: s, number: 1, job: "job", report: s.report}, &out
 }
 
@@ -206,4 +213,27 @@ func TestWhatIsCollectedEndsWithTheApplication(t *testing.T) {
 			t.Errorf("error %v, printed %q", err, out)
 		}
 	})
+}
+
+// TestHeartbeatsComeWhereTheJobEndsWithItsClient would catch a job that is cancelled although its client lives, and
+// one that is told of a client that nobody asked about.
+func TestHeartbeatsComeWhereTheJobEndsWithItsClient(t *testing.T) {
+	for name, want := range map[string][]time.Duration{
+		"true": {30 * time.Second, 60 * time.Second, 90 * time.Second}, "false": nil,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := story{ends: 100 * time.Second}
+			r, a, _ := s.tell()
+			var err error
+			if r.cfg, err = config.New(config.Layer{Values: map[string]string{"execution.shutdown-on-attached-exit": name}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.watch(t.Context(), a, new(jobgraph.JobGraph)); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, s.beats); diff != "" {
+				t.Errorf("-sae %s (-want +got):\n%s", name, diff)
+			}
+		})
+	}
 }

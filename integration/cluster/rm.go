@@ -56,22 +56,25 @@ type RMNode struct {
 
 // RMApp is an application as the ResourceManager knows it.
 type RMApp struct {
-	ID                string `json:"id"`
-	Name              string `json:"name"`
-	User              string `json:"user"`
-	Queue             string `json:"queue"`
-	Type              string `json:"applicationType"`
-	State             string `json:"state"`       // NEW … FINISHED, FAILED, KILLED
-	FinalStatus       string `json:"finalStatus"` // UNDEFINED, SUCCEEDED, FAILED, KILLED
-	Diagnostics       string `json:"diagnostics"`
-	TrackingURL       string `json:"trackingUrl"`
-	AMHostHTTPAddress string `json:"amHostHttpAddress"`
-	RunningContainers int    `json:"runningContainers"`
-	AllocatedMB       int    `json:"allocatedMB"`
-	LogAggregation    string `json:"logAggregationStatus"` // SUCCEEDED when yarn logs can print them
-	StartedTime       int64  `json:"startedTime"`          // Unix time, ms
-	LaunchTime        int64  `json:"launchTime"`
-	FinishedTime      int64  `json:"finishedTime"`
+	ID                string  `json:"id"`
+	Name              string  `json:"name"`
+	User              string  `json:"user"`
+	Queue             string  `json:"queue"`
+	Type              string  `json:"applicationType"`
+	Tags              string  `json:"applicationTags"` // separated by commas
+	Priority          int     `json:"priority"`
+	State             string  `json:"state"`       // NEW … FINISHED, FAILED, KILLED
+	FinalStatus       string  `json:"finalStatus"` // UNDEFINED, SUCCEEDED, FAILED, KILLED
+	Diagnostics       string  `json:"diagnostics"`
+	Progress          float64 `json:"progress"` // per cent
+	TrackingURL       string  `json:"trackingUrl"`
+	AMHostHTTPAddress string  `json:"amHostHttpAddress"`
+	RunningContainers int     `json:"runningContainers"`
+	AllocatedMB       int     `json:"allocatedMB"`
+	LogAggregation    string  `json:"logAggregationStatus"` // SUCCEEDED when yarn logs can print them
+	StartedTime       int64   `json:"startedTime"`          // Unix time, ms
+	LaunchTime        int64   `json:"launchTime"`
+	FinishedTime      int64   `json:"finishedTime"`
 }
 
 // Get decodes the answer to GET /ws/v1/cluster/path into v, a pointer. A standby sends

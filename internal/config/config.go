@@ -174,7 +174,7 @@ func parse(name, text string) (any, error) {
 			return text, nil
 		}
 	}
-	if nearest := Nearest(name, names()); nearest != "" {
+	if nearest := Nearest(name, Names()); nearest != "" {
 		return nil, fmt.Errorf("unknown option %s, did you mean %s?: %w", name, nearest, ErrInvalid)
 	}
 	return nil, fmt.Errorf("unknown option %s, docs/OPTIONS.md lists those there are: %w", name, ErrInvalid)
@@ -196,7 +196,15 @@ var sorted = slices.SortedFunc(slices.Values(table), func(a, b Definition) int {
 	return cmp.Compare(a.Key.Name(), b.Key.Name())
 })
 
-func names() []string {
+// Choices lists the values that an option takes; nil: any of its kind, or there is no such
+// option.
+func Choices(name string) []string {
+	d, _ := find(name)
+	return slices.Clone(d.Choices)
+}
+
+// Names lists all options, sorted; those that end with a dot are prefixes of names.
+func Names() []string {
 	all := make([]string, 0, len(sorted))
 	for _, d := range sorted {
 		all = append(all, d.Key.Name())

@@ -121,14 +121,14 @@ func TestNearestKnowsHowPeopleMistype(t *testing.T) {
 		"taskmanager.memory.proces.size": "taskmanager.memory.process.size",
 		"containerized.master.env":       "containerized.master.env.*",
 	} {
-		if got := Nearest(mistyped, names()); got != want {
+		if got := Nearest(mistyped, Names()); got != want {
 			t.Errorf("%s: got %s, want %s", mistyped, got, want)
 		}
 	}
 	if got := Nearest("x", nil); got != "" {
 		t.Errorf("without candidates: got %q", got)
 	}
-	if got := Nearest("a.b", names()); got != "" {
+	if got := Nearest("a.b", Names()); got != "" {
 		t.Errorf("an offer that nobody meant: %s", got)
 	}
 }

@@ -8,9 +8,13 @@ const (
 	ExecutionAttached BoolKey     = "execution.attached"
 	ClientTimeout     DurationKey = "client.timeout"
 
-	ClientHeartbeatTimeout DurationKey = "client.heartbeat.timeout"
-	ShutdownOnAttachedExit BoolKey     = "execution.shutdown-on-attached-exit"
-	ShutdownOnFinish       BoolKey     = "execution.shutdown-on-application-finish"
+	ClientHeartbeatInterval DurationKey = "client.heartbeat.interval"
+	ClientHeartbeatTimeout  DurationKey = "client.heartbeat.timeout"
+	ShutdownOnAttachedExit  BoolKey     = "execution.shutdown-on-attached-exit"
+	ShutdownOnFinish        BoolKey     = "execution.shutdown-on-application-finish"
+
+	YarnApplicationID          StringKey = "yarn.application.id"
+	YarnPropertiesFileLocation StringKey = "yarn.properties-file.location"
 
 	ParallelismDefault IntKey      = "parallelism.default"
 	BufferTimeout      DurationKey = "execution.buffer-timeout"
@@ -26,6 +30,22 @@ const (
 	YarnStagingDirectory    StringKey = "yarn.staging-directory"
 	YarnFileReplication     IntKey    = "yarn.file-replication"
 	YarnMasterPort          PortsKey  = "yarn.application-master.port"
+
+	YarnAttemptFailuresValidity IntKey      = "yarn.application-attempt-failures-validity-interval"
+	YarnApplicationLifetime     DurationKey = "yarn.application.lifetime"
+	YarnNodeLabel               StringKey   = "yarn.application.node-label"
+	YarnWorkerNodeLabel         StringKey   = "yarn.taskmanager.node-label"
+	YarnWorkerPlacement         StringKey   = "yarn.taskmanager.placement-constraint"
+	YarnWorkerExecution         StringKey   = "yarn.taskmanager.execution-type"
+	YarnRolledLogsInclude       StringKey   = "yarn.rolled-logs.include-pattern"
+	YarnRolledLogsExclude       StringKey   = "yarn.rolled-logs.exclude-pattern"
+
+	YarnShipFiles       StringKey = "yarn.ship-files"
+	YarnShipArchives    StringKey = "yarn.ship-archives"
+	YarnProvidedLibDirs StringKey = "yarn.provided.lib.dirs"
+
+	StagingCacheSize MemoryKey   = "staging.cache.max-size"
+	StagingMinAge    DurationKey = "staging.gc.min-age"
 
 	YarnViewACLs   StringKey = "yarn.view.acls"
 	YarnModifyACLs StringKey = "yarn.modify.acls"
@@ -97,6 +117,7 @@ const (
 	TaskManagerNetworkFraction     FractionKey = "taskmanager.memory.network.fraction"
 	TaskManagerNetworkMin          MemoryKey   = "taskmanager.memory.network.min"
 	TaskManagerNetworkMax          MemoryKey   = "taskmanager.memory.network.max"
+	TaskManagerCores               FractionKey = "taskmanager.cpu.cores"
 	TaskSlots                      IntKey      = "taskmanager.numberOfTaskSlots"
 	TaskManagerSlotTimeout         DurationKey = "taskmanager.slot.timeout"
 	TaskManagerRegistrationTimeout DurationKey = "taskmanager.registration.timeout"
@@ -113,28 +134,44 @@ const unlimited = "2147483647" // Integer.MAX_VALUE, Flink's "no limit"
 
 // table is every option, in the order of the reference.
 var table = []Definition{ //nolint:gochecknoglobals // a constant table
-	{Key: ExecutionTarget, Default: "local", Choices: []string{"local", "yarn-per-job"}, Origin: flink + ": none", Doc: "Where `bobbin run` runs a program; the flag `-t`."},
+	{Key: ExecutionTarget, Default: "local", Choices: []string{"local", "yarn-per-job", "yarn-session", "yarn-application"}, Origin: flink + ": none", Doc: "Where `bobbin run` runs a program; the flag `-t`. Where nothing is given but a session is, by a flag, an option or the file of properties, it is `yarn-session`."},
 	{Key: ExecutionAttached, Default: "true", Origin: flink + ": set by its CLI", Doc: "Whether `bobbin run` follows the job to its end; `-d` sets it to false."},
 	{Key: ClientTimeout, Default: "30 s", Origin: flink + ": 60 s", Doc: "How long client and planner try a server of the cluster that does not answer: ResourceManager (unless `yarn.resourcemanager.connect.max-wait.ms` is configured), NameNode, ApplicationMaster. An ApplicationMaster that has answered before is waited for, or its successor, until YARN ends the application."},
+	{Key: ClientHeartbeatInterval, Default: "30 s", Origin: flink, Doc: "Time between signs of life of a client whose job ends with it."},
 	{Key: ClientHeartbeatTimeout, Default: "180 s", Origin: flink, Doc: "A job that ends with its client is cancelled when that is not heard of for so long."},
 	{Key: ShutdownOnAttachedExit, Default: "false", Origin: flink, Doc: "Whether a job that is followed ends with its client, however that ends; the flag `-sae`."},
 	{Key: ShutdownOnFinish, Default: "true", Origin: flink, Doc: "Whether the cluster of `run-application` ends with its program and the jobs of that. If not, it stays until it is shut down."},
 	{Key: ParallelismDefault, Default: "1", Least: 1, Origin: flink, Doc: "Parallelism of operators that set none; the flag `-p`."},
 	{Key: BufferTimeout, Default: "100 ms", Origin: flink, Doc: "After this time a buffer is sent though it is not full."},
 
+	{Key: YarnApplicationID, Origin: flink, Doc: "The application that a command means, such as `list` and `cancel`, and the session of `run -t yarn-session`; the flag `-id`. Where none is given, the file of properties tells which session was started last."},
+	{Key: YarnPropertiesFileLocation, Origin: flink, Doc: "Directory of the file in which `session start` writes down its session for later commands, `.bobbin-yarn-properties-USER`; that for temporary files where none is given."},
 	{Key: YarnApplicationName, Origin: flink, Doc: "The application's name in YARN; the job's where none is given. The flag `-nm`."},
 	{Key: YarnApplicationType, Default: "Bobbin", Origin: flink + ": none", Doc: "The application's type in YARN."},
 	{Key: YarnApplicationQueue, Origin: flink, Doc: "The queue; YARN's default where none is given. The flag `-qu`."},
-	{Key: YarnApplicationPriority, Default: "-1", Least: -1, Origin: flink, Doc: "The application's priority; -1 leaves it to YARN."},
+	{Key: YarnApplicationPriority, Default: "-1", Least: -1, Origin: flink, Doc: "The application's priority; -1 leaves it to YARN, whose `yarn.cluster.max-application-priority` bounds it."},
 	{Key: YarnTags, Origin: flink, Doc: "Tags of the application, separated by commas."},
 	{Key: YarnApplicationAttempts, Default: "1", Least: 1, Origin: flink, Doc: "How often YARN starts the ApplicationMaster; YARN has a limit of its own. A second one begins the job anew."},
+	{Key: YarnAttemptFailuresValidity, Default: "-1", Least: -1, Origin: flink + ": 10000", Doc: "Failures of the ApplicationMaster longer ago than so many milliseconds do not count as one of its attempts; -1 counts all of them, which ends one that dies again and again."},
+	{Key: YarnApplicationLifetime, Default: "0", Unit: time.Second, Origin: ours, Doc: "YARN kills the application when it is so old; 0: never, unless its queue has a limit."},
+	{Key: YarnNodeLabel, Origin: flink, Doc: "Label of the nodes for the ApplicationMaster, and for TaskExecutors where `yarn.taskmanager.node-label` names no other. The flag `-nl`."},
+	{Key: YarnWorkerNodeLabel, Origin: flink, Doc: "Label of the nodes for TaskExecutors."},
 	{Key: YarnAppMasterVCores, Default: "1", Least: 1, Origin: flink, Doc: "Virtual cores of the ApplicationMaster's container."},
-	{Key: YarnContainersVCores, Default: "-1", Least: -1, Origin: flink, Doc: "Virtual cores of a TaskExecutor's container; -1 means one for each slot."},
+	{Key: YarnContainersVCores, Default: "-1", Least: -1, Origin: flink, Doc: "Virtual cores of a TaskExecutor's container; -1 means one for each slot. `taskmanager.cpu.cores` counts more."},
+	{Key: YarnWorkerPlacement, Origin: ours, Doc: "Where TaskExecutors may be, as a placement constraint of YARN's on containers tagged `taskmanager`, such as `notin,node,taskmanager` for one on each node. YARN's `yarn.resourcemanager.placement-constraints.handler` has to be `scheduler`."},
+	{Key: YarnWorkerExecution, Default: "GUARANTEED", Choices: []string{"GUARANTEED", "OPPORTUNISTIC"}, Origin: ours, Doc: "What TaskExecutors' containers are to YARN. Opportunistic ones use what others leave idle, and make way for them; YARN gives them where `yarn.resourcemanager.opportunistic-container-allocation.enabled` is set."},
 	{Key: YarnStagingDirectory, Origin: flink, Doc: "Where `.bobbin` is made for staged files; the user's home directory where none is given."},
+	{Key: YarnShipFiles, Origin: flink, Doc: "Files and directories, separated by `;`, that all containers find by their names in the working directory. Local ones are uploaded once by content, into the cache; those on HDFS stay where they are."},
+	{Key: YarnShipArchives, Origin: flink, Doc: "Archives likewise (.zip, .jar, .tar, .tar.gz, .tgz), which are directories of their names in the containers, unpacked by YARN."},
+	{Key: YarnProvidedLibDirs, Origin: flink, Doc: "Directories on HDFS, separated by `;`, whose files all containers find in the working directory. YARN keeps them on its nodes for all users and applications (PUBLIC): they and the directories above must be readable by everybody. A `bobbin` among them that is the same as the client's is not uploaded."},
+	{Key: StagingCacheSize, Default: "1g", Origin: ours, Doc: "How much of the cache of staged files `bobbin gc` leaves though no application uses it, the newest."},
+	{Key: StagingMinAge, Default: "1 h", Unit: time.Second, Origin: ours, Doc: "What is younger is left alone by `bobbin gc`: an application may be about to be submitted."},
 	{Key: YarnFileReplication, Default: "-1", Least: -1, Origin: flink, Doc: "Replication of staged files; -1 leaves it to HDFS."},
 	{Key: YarnMasterPort, Default: "0", Origin: flink, Doc: "Ports on which the ApplicationMaster takes TaskExecutors' connections; 0 is any."},
 	{Key: YarnViewACLs, Origin: flink, Doc: "Who else may look at the application, its logs and its page: `users groups`, each separated by commas, or `*` for everybody. YARN asks if `yarn.acl.enable` is set. Groups count where YARN decides; the ApplicationMaster's REST compares names."},
 	{Key: YarnModifyACLs, Origin: flink, Doc: "Who else may end it and cancel its jobs, in the same form: groups may end it, by YARN, and users cancel jobs, too. Users that a session's option names, not `*`, may run programs there, too: as its owner, with all that he may."},
+	{Key: YarnRolledLogsInclude, Origin: flink, Doc: "Regular expression (Java's) of names of log files that YARN collects while the application runs, rather than at its end."},
+	{Key: YarnRolledLogsExclude, Origin: flink, Doc: "Regular expression of names among those that YARN leaves until the end."},
 	{Key: YarnHeartbeatInterval, Default: "5 s", Unit: time.Second, Origin: flink, Doc: "Time between heartbeats of the ApplicationMaster to YARN while nothing is asked for."},
 	{Key: YarnContainerRequestInterval, Default: "100 ms", Origin: flink + ": 500 ms", Doc: "Time between heartbeats while containers are asked for."},
 	{Key: ContainerMasterEnv, Origin: flink, Doc: "Environment variables of the ApplicationMaster."},
@@ -200,6 +237,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: TaskManagerNetworkFraction, Default: "0.1", Origin: flink, Doc: "Part of a slot's memory for buffers between tasks."},
 	{Key: TaskManagerNetworkMin, Default: "8m", Origin: flink + ": 64m", Doc: "Least memory of a task host for buffers between tasks."},
 	{Key: TaskManagerNetworkMax, Default: "1g", Origin: flink + ": unlimited", Doc: "Most memory of a task host for buffers between tasks."},
+	{Key: TaskManagerCores, Default: "0", Origin: flink + ": none", Doc: "Cores of a TaskExecutor, rounded up; 0 leaves them to `yarn.containers.vcores`."},
 	{Key: TaskSlots, Default: "1", Least: 1, Origin: flink, Doc: "Slots of a TaskExecutor; the flag `-s`."},
 	{Key: TaskManagerSlotTimeout, Default: "10 s", Origin: flink, Doc: "A slot that its job does not take for so long is free again."},
 	{Key: TaskManagerRegistrationTimeout, Default: "5 min", Origin: flink, Doc: "A TaskExecutor that cannot register for so long ends itself."},

@@ -110,19 +110,25 @@ type Resource struct {
 	URI       string
 	Size      int64
 	Timestamp int64 // modification time, ms; YARN compares it exactly
+	// Public has YARN share it between all users; it must be readable for all of them.
+	Public bool `json:",omitempty"`
 }
 
 // Localize is the resource as YARN localizes it: shared by all applications of
-// the user, and executable.
+// the user, or of everybody, and executable.
 func (r Resource) Localize() (records.LocalResource, error) {
 	url, err := records.ParseURL(r.URI)
 	if err != nil {
 		return records.LocalResource{}, err
 	}
-	return records.LocalResource{
+	resource := records.LocalResource{
 		URL: url, Size: r.Size, Timestamp: r.Timestamp,
 		Type: records.LocalFile, Visibility: records.VisibilityPrivate,
-	}, nil
+	}
+	if r.Public {
+		resource.Visibility = records.VisibilityPublic
+	}
+	return resource, nil
 }
 
 // LocalizeAlone is the resource as YARN localizes it for this application and no other,
@@ -151,6 +157,8 @@ func ACLs(c config.Config) map[records.ApplicationAccess]string {
 type Staged struct {
 	Nodes []Node // that run, for asks that name hosts; YARN tells the AM of changes
 	Job   *Job   // of a per-job cluster; nil
+	// Shipped are for all containers.
+	Shipped []Shipped `json:",omitempty"`
 }
 
 // Job is the job of a per-job cluster.
@@ -166,6 +174,7 @@ type Node struct {
 	Rack     string
 	MemoryMB int64 // in all
 	VCores   int
+	Labels   []string `json:",omitempty"`
 }
 
 // Access is the content of AccessFile.

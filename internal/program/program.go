@@ -71,7 +71,7 @@ func Inspect(path string, machine elf.Machine) (Program, error) {
 func InspectBobbin(path string, machine elf.Machine) (Program, error) {
 	seen, absolute, err := look(path)
 	if err == nil {
-		if err = checkPlatform(seen.head, machine); err != nil {
+		if err = CheckPlatform(seen.head, machine); err != nil {
 			err = fmt.Errorf("program %s: %w", path, err)
 		}
 	}
@@ -151,7 +151,7 @@ func NewInspection() *Inspection { return &Inspection{hash: sha256.New()} }
 
 // Write looks at the next bytes. It takes them all.
 func (i *Inspection) Write(p []byte) (int, error) {
-	i.head = append(i.head, p[:min(len(p), headSize-len(i.head))]...)
+	i.head = append(i.head, p[:min(len(p), HeadSize-len(i.head))]...)
 	i.size += int64(len(p))
 	i.hash.Write(p) // never fails
 	return i.mark.Write(p)
@@ -160,7 +160,7 @@ func (i *Inspection) Write(p []byte) (int, error) {
 // Program describes what has passed, under a name and without a Path, if it is a
 // program for the cluster: as Inspect.
 func (i *Inspection) Program(name string, machine elf.Machine) (Program, error) {
-	if err := checkPlatform(i.head, machine); err != nil {
+	if err := CheckPlatform(i.head, machine); err != nil {
 		return Program{}, err
 	}
 	switch i.mark.version {
@@ -177,19 +177,20 @@ func (i *Inspection) program(name string) Program {
 	return Program{Name: name, Size: i.size, SHA256: hex.EncodeToString(i.hash.Sum(nil))}
 }
 
-// headSize is how much of an ELF file's header tells its platform, in bytes:
+// HeadSize is how much of an ELF file's header tells its platform, in bytes:
 // e_ident, e_type and e_machine.
-const headSize = 20
+const HeadSize = 20
 
-func checkPlatform(head []byte, machine elf.Machine) error {
-	if len(head) < headSize || string(head[:len(elf.ELFMAG)]) != elf.ELFMAG {
+// CheckPlatform judges a program by the first HeadSize bytes of its file: ErrPlatform.
+func CheckPlatform(head []byte, machine elf.Machine) error {
+	if len(head) < HeadSize || string(head[:len(elf.ELFMAG)]) != elf.ELFMAG {
 		return fmt.Errorf("%w: not a Linux executable; build it with GOOS=linux go build", ErrPlatform)
 	}
 	var order binary.ByteOrder = binary.LittleEndian
 	if elf.Data(head[elf.EI_DATA]) == elf.ELFDATA2MSB {
 		order = binary.BigEndian
 	}
-	if built := elf.Machine(order.Uint16(head[headSize-2:])); built != machine {
+	if built := elf.Machine(order.Uint16(head[HeadSize-2:])); built != machine {
 		return fmt.Errorf("%w: %s, the cluster runs %s: build it with GOARCH=%s", ErrPlatform, goarch(built), goarch(machine), goarch(machine))
 	}
 	return nil

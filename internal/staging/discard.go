@@ -22,7 +22,8 @@ const maxRefs = 1 << 20
 func (app *Application) Discard(ctx context.Context) error {
 	errs := []error{app.area.fs.RemoveAll(ctx, app.Dir)}
 	for _, sha256 := range app.uploaded {
-		errs = append(errs, app.area.evict(ctx, sha256))
+		_, err := app.area.evict(ctx, sha256)
+		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("remove staged files: %w", err)
@@ -30,28 +31,28 @@ func (app *Application) Discard(ctx context.Context) error {
 	return nil
 }
 
-// evict removes an entry of the cache unless an application refers to it. The
-// entry is first renamed away: an application that looks for it from then on
-// stages it again, and one that found it before has written its refs before it
-// looked, so the second reading of refs sees it and the entry goes back as it
-// was.
-func (a *Area) evict(ctx context.Context, sha256 string) error {
+// evict removes an entry of the cache unless an application refers to it, and tells
+// whether it is gone. The entry is first renamed away: an application that looks for
+// it from then on stages it again, and one that found it before has written its refs
+// before it looked, so the second reading of refs sees it and the entry goes back as
+// it was.
+func (a *Area) evict(ctx context.Context, sha256 string) (gone bool, err error) {
 	used, err := a.referred(ctx, sha256)
 	if err != nil || used {
-		return err
+		return false, err
 	}
 	away := a.entry(sha256) + "." + ids.Random()
 	if err := a.fs.Rename(ctx, a.entry(sha256), away); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil
+			return true, nil
 		}
-		return err
+		return false, err
 	}
 	used, err = a.referred(ctx, sha256)
 	if err != nil || used {
-		return errors.Join(err, a.fs.Rename(ctx, away, a.entry(sha256)))
+		return false, errors.Join(err, a.fs.Rename(ctx, away, a.entry(sha256)))
 	}
-	return a.fs.RemoveAll(ctx, away)
+	return true, a.fs.RemoveAll(ctx, away)
 }
 
 // referred tells whether any application's refs names the entry.
@@ -64,31 +65,34 @@ func (a *Area) referred(ctx context.Context, sha256 string) (bool, error) {
 		if !entry.IsDir || !strings.Contains(entry.URI, "/application_") {
 			continue
 		}
-		found, err := a.names(ctx, entry.URI+"/"+launch.RefsFile, sha256)
-		if err == nil && !found {
-			found, err = a.holds(ctx, entry.URI, sha256)
-		}
-		if err != nil || found {
-			return found, err
+		used := make(map[string]bool)
+		if err := a.refs(ctx, entry.URI, used); err != nil || used[sha256] {
+			return used[sha256], err
 		}
 	}
 	return false, nil
 }
 
-func (a *Area) names(ctx context.Context, refs, sha256 string) (bool, error) {
-	file, err := a.fs.Open(ctx, refs)
+// refs adds the hashes of the entries of the cache that an application uses.
+func (a *Area) refs(ctx context.Context, dir string, used map[string]bool) error {
+	held, err := (&Running{area: a, dir: dir}).Holds(ctx)
+	if err != nil {
+		return err
+	}
+	for _, sha256 := range held {
+		used[sha256] = true
+	}
+	file, err := a.fs.Open(ctx, dir+"/"+launch.RefsFile)
 	if errors.Is(err, fs.ErrNotExist) { // ended meanwhile
-		return false, nil
+		return nil
 	}
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer file.Close() // read only: nothing to lose
 	lines := bufio.NewScanner(io.LimitReader(file, maxRefs))
 	for lines.Scan() {
-		if lines.Text() == sha256 {
-			return true, nil
-		}
+		used[lines.Text()] = true
 	}
-	return false, lines.Err()
+	return lines.Err()
 }

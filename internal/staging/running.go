@@ -70,7 +70,7 @@ func (r *Running) Holds(ctx context.Context) ([]string, error) {
 func (r *Running) Release(ctx context.Context, sha256 string) error {
 	err := r.area.fs.RemoveAll(ctx, r.held(sha256))
 	if err == nil {
-		err = r.area.evict(ctx, sha256)
+		_, err = r.area.evict(ctx, sha256)
 	}
 	if err != nil {
 		return fmt.Errorf("release %s in the cache: %w", sha256, err)
@@ -133,13 +133,4 @@ func (r *Running) File(ctx context.Context, temporary, sha256, name string) (Ent
 		return Entry{}, fmt.Errorf("stage %s: %w", name, err)
 	}
 	return r.Find(ctx, sha256)
-}
-
-// holds tells whether the application with this directory has come to use the entry.
-func (a *Area) holds(ctx context.Context, dir, sha256 string) (bool, error) {
-	_, err := a.fs.Stat(ctx, (&Running{area: a, dir: dir}).held(sha256))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
 }

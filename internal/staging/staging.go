@@ -21,6 +21,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -68,12 +69,14 @@ type File struct {
 	Size   int64
 }
 
-// Application is what one submission has staged. It is used by one goroutine.
+// Application is what one submission has staged. Cache may be called from several
+// goroutines at once, for different files; the rest is for one.
 type Application struct {
 	area *Area
 	// Dir is the URI of the application's own directory.
 	Dir      string
-	uploaded []string // cache entries that this submission wrote
+	mu       sync.Mutex // guards uploaded
+	uploaded []string   // cache entries that this submission wrote
 }
 
 // Begin makes the directory of an application and writes down which files it
@@ -177,7 +180,9 @@ func (app *Application) upload(ctx context.Context, f File, uri string, progress
 	defer local.Close() // read only: nothing to lose
 	fsys := app.area.fs
 	temporary := app.area.entry(f.SHA256) + "/." + ids.Random()
+	app.mu.Lock()
 	app.uploaded = append(app.uploaded, f.SHA256)
+	app.mu.Unlock()
 	err = app.area.write(ctx, temporary, 0o500, &meter{ctx: ctx, from: local, progress: progress})
 	if err == nil {
 		err = fsys.Rename(ctx, temporary, uri)

@@ -30,7 +30,7 @@ func TestWaitingIsToldInOneSentence(t *testing.T) {
 // without a word.
 func TestEachStateIsPrintedOnce(t *testing.T) {
 	var out bytes.Buffer
-	r := &perJob{say: progress.New(&out), timeline: client.NewTimeline(time.Now()), outcome: new(outcome)}
+	r := &launcher{say: progress.New(&out), timeline: client.NewTimeline(time.Now()), outcome: new(outcome)}
 	id := records.ApplicationID{ClusterTimestamp: 1, ID: 2}
 	url := "N/A"
 	see := func(state records.ApplicationState, final records.FinalApplicationStatus) {

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/progress"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/program"
+)
+
+func runApplicationCommand(p Process) *cli.Command {
+	return &cli.Command{
+		Name:      "run-application",
+		Usage:     "run a program in a cluster of its own, its driver included",
+		ArgsUsage: "PROGRAM [program arguments]",
+		Description: `PROGRAM is a file here, or one that is on the cluster already, by its URI. It plans
+and executes its jobs there, several if it likes, and its output is among the logs.
+The cluster ends with it. This command ends once the cluster runs; Ctrl-C before
+that takes everything back. With -d Execute does not wait for its job.
+
+  bobbin run-application -nm nightly hdfs:///programs/wordcount --input hdfs:///text --output hdfs:///counts`,
+		Flags: slices.Concat(flags(targetFlags()[1]), []cli.Flag{
+			&cli.BoolFlag{Name: "detached", Aliases: []string{"d"}, Usage: "let the program go on while its jobs run"},
+		}, flags(deploymentFlags()...), []cli.Flag{outputFlag()}, clusterFlags()),
+		Action: func(c *cli.Context) error { return runApplicationOf(c, p) },
+	}
+}
+
+// runApplicationOf is run-application.
+func runApplicationOf(c *cli.Context, p Process) (err error) {
+	asJSON, err := wantsJSON(c)
+	if err != nil {
+		return err
+	}
+	words := c.Args().Slice()
+	if len(words) == 0 {
+		return fmt.Errorf("%w: bobbin run-application needs a program: bobbin run-application hdfs:///programs/wordcount [arguments]", ErrUsage)
+	}
+	layers, err := clusterLayers(c)
+	if err != nil {
+		return err
+	}
+	layers = append(layers, flagLayers(c, slices.Concat(targetFlags()[1:], deploymentFlags())...)...)
+	if c.Bool("detached") {
+		layers = append(layers, switchLayer("detached", config.ExecutionAttached, false))
+	}
+	cfg, err := options(p, layers...)
+	if err != nil {
+		return err
+	}
+	told := outcome{}
+	l := launcher{cfg: cfg, say: progress.New(p.Stderr), timeline: client.NewTimeline(p.Start), outcome: &told}
+	err = runApplication(c.Context, &l, p, words)
+	if asJSON {
+		if err != nil {
+			told.Error = err.Error()
+		}
+		told.Steps = l.timeline.Steps()
+		err = errors.Join(err, json.NewEncoder(p.Stdout).Encode(told))
+	}
+	return err
+}
+
+// runApplication starts a cluster that runs a program's driver.
+func runApplication(ctx context.Context, l *launcher, p Process, words []string) (err error) {
+	d := client.Deployment{Mode: launch.Application, Arguments: words[1:], Attached: l.cfg.Bool(config.ExecutionAttached)}
+	if d.Bobbin, err = program.InspectBobbin(p.Executable, program.Native()); err != nil {
+		return err
+	}
+	if strings.Contains(words[0], "://") {
+		d.Remote, d.Name = words[0], path.Base(words[0])
+	} else {
+		if d.Program, err = program.Inspect(words[0], program.Native()); err != nil {
+			return err
+		}
+		d.Name = d.Program.Name
+	}
+	if l.cluster, err = open(ctx, p, l.cfg); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.cluster.Close()) }()
+	app, err := l.start(ctx, d)
+	if err != nil {
+		return err
+	}
+	l.say.Line("%s runs %s. Its jobs: bobbin list -id %s. Its logs: bobbin logs %s. To end it: bobbin kill %s", app.ID, d.Name, app.ID, app.ID, app.ID)
+	return nil
+}

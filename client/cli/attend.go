@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/progress"
+	"github.com/bobbin-yarn/bobbin/client/sessionfile"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+const (
+	// monitorInterval is the time between two looks at a session that is attended.
+	monitorInterval = time.Second
+	// monitorPatience is how long YARN may not know, or not tell, how a session is.
+	monitorPatience = 15 * time.Second
+	// stopTime bounds the end of a session after Ctrl-C.
+	stopTime = 30 * time.Second
+)
+
+// prompt is what people are told.
+const prompt = "Words that are taken here: help, stop (ends the session and its jobs), quit (the same)"
+
+// attendance is a person who stays with a session.
+type attendance struct {
+	p       Process
+	say     *progress.Printer
+	cluster *client.Cluster
+	cfg     config.Config
+	id      records.ApplicationID
+	path    string // of the file that names the session
+	owner   bool   // the session ends with this command
+}
+
+// attend takes words from standard input and watches the session until it ends.
+func (a *attendance) attend(ctx context.Context) error {
+	a.say.Line(prompt)
+	words := make(chan string)
+	left, leave := context.WithCancel(ctx)
+	defer leave()
+	// It ends with the input, or with the next line of it; at the latest with the process,
+	// as a read of a terminal cannot be broken off.
+	go a.read(left, words)
+	ticker := time.NewTicker(monitorInterval)
+	defer ticker.Stop()
+	seen := time.Now()
+	for {
+		select {
+		case word, open := <-words:
+			if !open { // the session goes on without words
+				words = nil
+				continue
+			}
+			switch word {
+			case "stop", "quit":
+				return a.stop(ctx)
+			case "":
+			default:
+				a.say.Line(prompt)
+			}
+		case <-ticker.C:
+			report, err := a.cluster.YARN.ApplicationReport(ctx, a.id)
+			switch {
+			case err == nil && report.State.Terminal():
+				return a.ended(report)
+			case err == nil:
+				seen = time.Now()
+			case context.Cause(ctx) == nil && time.Since(seen) > monitorPatience:
+				return fmt.Errorf("%s is not known to go on: %w", a.id, err)
+			}
+		case <-ctx.Done():
+			return a.interrupted(ctx)
+		}
+	}
+}
+
+// read passes lines on until ctx ends.
+func (a *attendance) read(ctx context.Context, words chan<- string) {
+	defer close(words)
+	lines := bufio.NewScanner(a.p.Stdin)
+	for lines.Scan() {
+		select {
+		case words <- strings.TrimSpace(lines.Text()):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// stop ends the session.
+func (a *attendance) stop(ctx context.Context) error {
+	a.say.Line("stopping session %s", a.id)
+	report, err := shutDown(ctx, a.cluster, a.id, a.cfg)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	if err != nil {
+		return err
+	}
+	return a.ended(report)
+}
+
+// ended tells how the session ended, and lets later commands forget it.
+func (a *attendance) ended(report records.ApplicationReport) error {
+	err := sessionfile.Remove(a.path, a.id)
+	if report.FinalStatus != records.FinalSucceeded {
+		return errors.Join(client.Ended(report), err)
+	}
+	a.say.Line("session %s is %s (%s). Its logs: bobbin logs %s", a.id, report.State, report.FinalStatus, a.id)
+	return err
+}
+
+// interrupted is what Ctrl-C does: it ends the session that this command has started, and
+// leaves another.
+func (a *attendance) interrupted(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if !a.owner {
+		a.say.Line("left session %s, which goes on. To end it: bobbin session stop -id %s", a.id, a.id)
+		return printed{cause}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	if err := a.stop(ctx); err != nil {
+		return errors.Join(cause, fmt.Errorf("%w: session %s is not stopped: %w", client.ErrLeftBehind, a.id, err))
+	}
+	return printed{cause}
+}

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/progress"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// session is the target that submits jobs to a session that runs.
+type session struct {
+	cfg         config.Config
+	cluster     *client.Cluster
+	application records.ApplicationID
+	program     program.Program
+	attached    bool
+	say         *progress.Printer
+	timeline    *client.Timeline
+
+	ready   chan struct{} // closed when the program is there, or is known not to be
+	failure error         // why not; read once ready is closed
+}
+
+// open begins to bring the program to the session, while the driver plans. end stops
+// that, and waits for it.
+func (s *session) open(ctx context.Context) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	s.ready = make(chan struct{})
+	go func() {
+		defer close(s.ready)
+		s.failure = s.bring(ctx)
+	}()
+	return func() {
+		cancel()
+		<-s.ready
+	}
+}
+
+// bring brings the program to the session, unless it has it.
+func (s *session) bring(ctx context.Context) error {
+	reached, err := s.cluster.Reach(ctx, s.application, s.cfg)
+	if err != nil {
+		return err
+	}
+	defer reached.Close()
+	s.timeline.Done("session reached")
+	has, err := reached.HasProgram(ctx, s.program.SHA256)
+	if err != nil || has {
+		return err
+	}
+	err = reached.UploadProgram(ctx, s.program, func(done int64) {
+		s.say.Moving(s.program.Name, "uploading "+s.program.Name+": "+progress.Bytes(done, s.program.Size))
+	})
+	if err == nil {
+		s.timeline.Done("uploaded " + s.program.Name)
+	}
+	return err
+}
+
+func (s *session) submit(ctx context.Context, graph *jobgraph.JobGraph) (*running, error) {
+	select {
+	case <-s.ready:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if s.failure != nil {
+		return nil, s.explain(ctx, s.failure)
+	}
+	reached, err := s.cluster.Reach(ctx, s.application, s.cfg)
+	if err != nil {
+		return nil, s.explain(ctx, err)
+	}
+	defer reached.Close()
+	job := rest.JobSubmission{
+		Job: ids.JobID(ids.Random()), Graph: *graph, Attached: s.attached,
+		Program: rest.ProgramID{Name: s.program.Name, SHA256: s.program.SHA256},
+	}
+	if s.attached && s.cfg.Bool(config.ShutdownOnAttachedExit) {
+		job.ClientHeartbeatTimeout = s.cfg.Duration(config.ClientHeartbeatTimeout).Milliseconds()
+	}
+	if err := reached.Submit(ctx, job); err != nil {
+		return nil, s.explain(ctx, fmt.Errorf("submit job %s to %s: %w", graph.Name, s.application, err))
+	}
+	s.timeline.Done("submitted")
+	s.say.Line("submitted job %s (%s) to %s", graph.Name, job.Job, s.application)
+	return &running{
+		id: job.Job, application: s.application, name: fmt.Sprintf("job %s (%s)", graph.Name, job.Job), place: s,
+		goOn: fmt.Sprintf("Its state: bobbin list -id %s. To end it: bobbin cancel -id %s %s", s.application, s.application, job.Job),
+	}, nil
+}
+
+// explain puts the interruption in place of what it led to.
+func (s *session) explain(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+func (s *session) report(ctx context.Context) (records.ApplicationReport, error) {
+	return s.cluster.YARN.ApplicationReport(ctx, s.application)
+}
+
+func (s *session) reach(ctx context.Context) (*client.ClusterClient, int32, error) {
+	report, err := s.report(ctx) // before the other: an attempt that comes between is another
+	if err != nil {
+		return nil, 0, err
+	}
+	reached, err := s.cluster.Reach(ctx, s.application, s.cfg)
+	return reached, report.Attempt.Attempt, err
+}
+
+// lost knows that jobs do not outlive the ApplicationMaster that runs them.
+func (s *session) lost(_ context.Context, cause error) (msg.JobEnded, error) {
+	if errors.Is(cause, errNextAttempt) {
+		return msg.JobEnded{}, fmt.Errorf("%s has a new ApplicationMaster, and the job was lost with the last one: run it again", s.application)
+	}
+	return msg.JobEnded{}, cause
+}
+
+// settle has nothing to wait for: the session goes on.
+func (s *session) settle(context.Context) error { return nil }

@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/progress"
+	"github.com/bobbin-yarn/bobbin/client/sessionfile"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// sessionName is what YARN shows as the name of a session that is given none.
+const sessionName = "Bobbin session cluster"
+
+func sessionCommand(p Process) *cli.Command {
+	return &cli.Command{
+		Name:        "session",
+		Usage:       "start a cluster that takes jobs, and end it",
+		Description: "A session runs the jobs of bobbin run -t yarn-session, many at a time, until it is\nstopped.",
+		Subcommands: []*cli.Command{sessionStartCommand(p), sessionAttachCommand(p), sessionStopCommand(p), sessionQueryCommand(p)},
+	}
+}
+
+// sessionFlags are flags of yarn-session.sh beside those of every deployment.
+func sessionFlags() []optionFlag {
+	return []optionFlag{
+		{"applicationType", []string{"at"}, "`TYPE` of the application", config.YarnApplicationType},
+	}
+}
+
+func sessionStartCommand(p Process) *cli.Command {
+	return &cli.Command{
+		Name:  "start",
+		Usage: "start a session",
+		Description: `Starts a session and writes down which, so that later commands need not be told
+(yarn.properties-file.location). Without -d this command stays attached: it takes
+the words help, stop and quit, and ends with the session; Ctrl-C stops that.
+
+  bobbin session start -d -nm nightly -jm 1g -tm 4g -s 4`,
+		Flags: slices.Concat(flags(slices.Concat(deploymentFlags(), sessionFlags())...), []cli.Flag{
+			&cli.BoolFlag{Name: "detached", Aliases: []string{"d"}, Usage: "return once the session runs"},
+			&cli.StringFlag{Name: flagApplication, Aliases: []string{"id"}, Usage: "start none: attach to the session that is this `APPLICATION`"},
+			&cli.BoolFlag{Name: "query", Aliases: []string{"q"}, Usage: "start none: print what YARN has for one"},
+			outputFlag(),
+		}, clusterFlags()),
+		Action: func(c *cli.Context) error {
+			switch { // yarn-session.sh has one command for all of these
+			case c.Bool("query"):
+				return sessionQuery(c, p)
+			case c.IsSet(flagApplication):
+				return sessionAttach(c, p)
+			}
+			return sessionStart(c, p)
+		},
+	}
+}
+
+// sessionStart starts a session.
+func sessionStart(c *cli.Context, p Process) (err error) {
+	asJSON, err := wantsJSON(c)
+	if err = cmp.Or(err, noArguments(c)); err != nil {
+		return err
+	}
+	var told outcome
+	timeline := client.NewTimeline(p.Start)
+	if asJSON {
+		defer func() {
+			if err != nil {
+				told.Error = err.Error()
+			}
+			told.Steps = timeline.Steps()
+			err = errors.Join(err, json.NewEncoder(p.Stdout).Encode(told))
+		}()
+	}
+	layers, err := clusterLayers(c)
+	if err != nil {
+		return err
+	}
+	layers = append(layers, flagLayers(c, slices.Concat(deploymentFlags(), sessionFlags())...)...)
+	cfg, err := options(p, layers...)
+	if err != nil {
+		return err
+	}
+	given := make(map[string]string)
+	for _, layer := range layers {
+		for name, value := range layer.Values {
+			given[name] = value
+		}
+	}
+	if err := sessionfile.Check(given); err != nil { // before there is anything to take back
+		return err
+	}
+	bobbin, err := program.InspectBobbin(p.Executable, program.Native())
+	if err != nil {
+		return err
+	}
+	cluster, err := open(c.Context, p, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cluster.Close()) }()
+	l := launcher{cfg: cfg, cluster: cluster, say: progress.New(p.Stderr), timeline: timeline, outcome: &told}
+	app, err := l.start(c.Context, client.Deployment{Mode: launch.Session, Name: sessionName, Bobbin: bobbin})
+	if err != nil {
+		return err
+	}
+	path := sessionPath(p, cfg)
+	if err := sessionfile.Write(path, sessionfile.Session{Application: app.ID, Options: given}); err != nil {
+		return errors.Join(err, app.Abandon(c.Context)) // later commands could not find it
+	}
+	l.say.Line("session %s is ready: %s", app.ID, told.TrackingURL)
+	if c.Bool("detached") {
+		l.say.Line("Its jobs: bobbin run PROGRAM. To end it: bobbin session stop -id %s", app.ID)
+		return nil
+	}
+	a := attendance{p: p, say: l.say, cluster: cluster, cfg: cfg, id: app.ID, path: path, owner: true}
+	return a.attend(c.Context)
+}
+
+func sessionAttachCommand(p Process) *cli.Command {
+	return &cli.Command{
+		Name:  "attach",
+		Usage: "stay with a session that runs",
+		Description: `Takes the words help, stop and quit, and ends with the session. Ctrl-C ends this
+command alone.
+
+  bobbin session attach -id application_1700000000000_0001`,
+		Flags:  slices.Concat(whichFlags(), clusterFlags()),
+		Action: func(c *cli.Context) error { return sessionAttach(c, p) },
+	}
+}
+
+func sessionAttach(c *cli.Context, p Process) (err error) {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	master, done, err := reachCluster(c, p)
+	if err != nil {
+		return err
+	}
+	defer done(&err)
+	a := attendance{
+		p: p, say: progress.New(p.Stderr), cluster: master.cluster, cfg: master.cfg, id: master.id, path: sessionPath(p, master.cfg),
+	}
+	if c.Bool("detached") {
+		a.say.Line("session %s goes on. To end it: bobbin session stop -id %s", master.id, master.id)
+		return nil
+	}
+	a.say.Line("attached to session %s", master.id)
+	return a.attend(c.Context)
+}
+
+func sessionStopCommand(p Process) *cli.Command {
+	return &cli.Command{
+		Name:  "stop",
+		Usage: "end a session and its jobs",
+		Description: `Returns once YARN says that the session has ended.
+
+  bobbin session stop -id application_1700000000000_0001`,
+		Flags:  slices.Concat(whichFlags(), clusterFlags()),
+		Action: func(c *cli.Context) error { return sessionStop(c, p) },
+	}
+}
+
+func sessionStop(c *cli.Context, p Process) (err error) {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	master, done, err := reachCluster(c, p)
+	if err != nil {
+		return err
+	}
+	defer done(&err)
+	a := attendance{
+		p: p, say: progress.New(p.Stderr), cluster: master.cluster, cfg: master.cfg, id: master.id, path: sessionPath(p, master.cfg),
+	}
+	return a.stop(c.Context)
+}
+
+// shutDown asks a session to end, and waits until YARN says that it has.
+func shutDown(ctx context.Context, cluster *client.Cluster, id records.ApplicationID, cfg config.Config) (records.ApplicationReport, error) {
+	master, err := cluster.Reach(ctx, id, cfg)
+	if err != nil {
+		return records.ApplicationReport{}, err
+	}
+	defer master.Close()
+	if err := master.ShutDown(ctx); err != nil {
+		return records.ApplicationReport{}, err
+	}
+	return cluster.AwaitEnd(ctx, id)
+}

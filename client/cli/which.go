@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/user"
+	"slices"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/sessionfile"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+// Flags by which a command names the application that it means.
+const (
+	flagApplication = "applicationId"
+	flagMaster      = "jobmanager"
+)
+
+// whichFlags are the flags of every command that means an application which runs.
+func whichFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: flagApplication, Aliases: []string{"id", "yid"}, Usage: "`APPLICATION` that is meant (yarn.application.id)"},
+		&cli.StringFlag{Name: flagMaster, Aliases: []string{"m"}, Usage: "`HOST:PORT` of its REST endpoint, in place of its id"},
+	}
+}
+
+// withSession gives the options of a command which may mean an application: those of its
+// layers and, where they do not tell which, those of the file that `session start` has
+// written. found tells which file that is; "": none was read.
+func withSession(c *cli.Context, p Process, layers []config.Layer) (cfg config.Config, found string, err error) {
+	if c.IsSet(flagApplication) {
+		layers = append(layers, flagLayer(c, flagApplication, config.YarnApplicationID))
+	}
+	file, others, err := optionsFile(p)
+	if err != nil {
+		return cfg, "", err
+	}
+	if cfg, err = config.New(append([]config.Layer{file}, layers...)...); err != nil {
+		return cfg, "", err
+	}
+	tellOthers(p, cfg, file, others)
+	if cfg.IsSet(config.YarnApplicationID) || c.IsSet(flagMaster) || !mayBeSession(cfg) || deploys(c) {
+		return cfg, "", nil
+	}
+	path := sessionPath(p, cfg)
+	s, err := sessionfile.Read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return cfg, "", nil
+	}
+	if err != nil {
+		return cfg, "", err
+	}
+	written := config.Layer{Source: path, Values: s.Options}
+	named := config.Layer{Source: path, Values: map[string]string{config.YarnApplicationID.Name(): s.Application.String()}}
+	cfg, err = config.New(slices.Concat([]config.Layer{file, written}, layers, []config.Layer{named})...)
+	return cfg, path, err
+}
+
+// mayBeSession tells whether the target, where one is given, leaves a session possible.
+func mayBeSession(cfg config.Config) bool {
+	return !cfg.IsSet(config.ExecutionTarget) || cfg.String(config.ExecutionTarget) == targetYARNSession
+}
+
+// deploys tells whether a flag is set that says something of a cluster to start: such a
+// command does not mean the session that was started last, as with Flink.
+func deploys(c *cli.Context) bool {
+	return slices.ContainsFunc(deploymentFlags(), func(f optionFlag) bool { return c.IsSet(f.name) })
+}
+
+// sessionPath is where the file of the session is, of the user that runs this process.
+func sessionPath(p Process, cfg config.Config) string {
+	name := strconv.Itoa(os.Getuid())
+	if who, err := user.Current(); err == nil { // a container may know no names
+		name = who.Username
+	}
+	return sessionfile.Path(cmp.Or(cfg.String(config.YarnPropertiesFileLocation), p.Getenv("TMPDIR"), "/tmp"), name)
+}
+
+// which finds the application that a command means, of the options that withSession gives.
+func which(ctx context.Context, c *cli.Context, cluster *client.Cluster, cfg config.Config) (records.ApplicationID, error) {
+	if address := c.String(flagMaster); address != "" {
+		return applicationAt(ctx, cluster, address)
+	}
+	text := cfg.String(config.YarnApplicationID)
+	if text == "" {
+		return records.ApplicationID{}, fmt.Errorf("%w: %s needs a running application: name it with -id (bobbin applications lists them), or start a session with bobbin session start", ErrUsage, c.Command.HelpName)
+	}
+	id, err := records.ParseApplicationID(text)
+	if err != nil {
+		return id, fmt.Errorf("%w: %q is no application id (%s), such as application_1700000000000_0001; bobbin applications lists them", ErrUsage, text, cfg.Source(config.YarnApplicationID))
+	}
+	return id, nil
+}
+
+// applicationAt finds the user's application whose ApplicationMaster's REST endpoint is
+// there. Who answers at an address proves nothing; what YARN says of it does.
+func applicationAt(ctx context.Context, cluster *client.Cluster, address string) (records.ApplicationID, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return records.ApplicationID{}, fmt.Errorf("%w: -m %s: want host:port", ErrUsage, address)
+	}
+	found, err := cluster.YARN.Applications(ctx, yarnclient.Filter{States: []records.ApplicationState{records.ApplicationRunning}})
+	if err != nil {
+		return records.ApplicationID{}, err
+	}
+	for _, report := range found {
+		if report.Host == host && strconv.Itoa(report.RPCPort) == port {
+			return report.ID, nil
+		}
+	}
+	return records.ApplicationID{}, fmt.Errorf("no running application has its REST endpoint at %s: bobbin applications lists them, -id names one", address)
+}
+
+// reachCluster reaches the application that a command means. done ends what it opened, and
+// adds its errors to the command's.
+func reachCluster(c *cli.Context, p Process) (to *reached, done func(*error), err error) {
+	layers, err := clusterLayers(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg, _, err := withSession(c, p, layers)
+	if err != nil {
+		return nil, nil, err
+	}
+	cluster, err := open(c.Context, p, cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	to = &reached{cluster: cluster, cfg: cfg}
+	if to.id, err = which(c.Context, c, cluster, cfg); err == nil {
+		to.ClusterClient, err = cluster.Reach(c.Context, to.id, cfg)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, cluster.Close())
+	}
+	return to, func(err *error) {
+		to.Close()
+		*err = errors.Join(*err, cluster.Close())
+	}, nil
+}
+
+// reached is an application's ApplicationMaster, and what it runs on.
+type reached struct {
+	*client.ClusterClient
+	id      records.ApplicationID
+	cluster *client.Cluster
+	cfg     config.Config
+}

@@ -1,0 +1,166 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/program"
+)
+
+// remote is a directory of this machine that looks like an HDFS.
+type remote struct {
+	*dfs.FS
+	root string
+}
+
+const remoteRoot = "hdfs://nn:8020"
+
+func (r remote) local(uri string) string {
+	return "file://" + r.root + strings.TrimPrefix(uri, remoteRoot)
+}
+
+func (r remote) seen(info filesystem.FileInfo) filesystem.FileInfo {
+	info.URI = remoteRoot + strings.TrimPrefix(info.URI, "file://"+r.root)
+	return info
+}
+
+func (r remote) Qualify(uri string) (string, error) {
+	return remoteRoot + strings.TrimPrefix(strings.TrimPrefix(uri, remoteRoot), "hdfs://"), nil
+}
+
+func (r remote) Stat(ctx context.Context, uri string) (filesystem.FileInfo, error) {
+	info, err := r.FS.Stat(ctx, r.local(uri))
+	return r.seen(info), err
+}
+
+func (r remote) List(ctx context.Context, dir string) ([]filesystem.FileInfo, error) {
+	infos, err := r.FS.List(ctx, r.local(dir))
+	for i := range infos {
+		infos[i] = r.seen(infos[i])
+	}
+	return infos, err
+}
+
+func (r remote) Open(ctx context.Context, uri string) (filesystem.File, error) {
+	return r.FS.Open(ctx, r.local(uri))
+}
+
+// write makes files, by their names and contents.
+func write(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// shipping gives a machine's directory, and an HDFS, with files on both.
+func shipping(t *testing.T) (dir string, files remote, own program.Program) {
+	t.Helper()
+	dir = t.TempDir()
+	files = remote{FS: dfs.New(dfs.Options{}), root: t.TempDir()}
+	t.Cleanup(func() { _ = files.Close() })
+	write(t, dir, map[string]string{"conf/a.txt": "a", "conf/deep/b.txt": "b", "one.txt": "1", "model.tar.gz": "packed", "self": "binary"})
+	write(t, files.root, map[string]string{
+		"lib/bobbin": "binary", "lib/dict/words": "w", "old/bobbin": "other!", "data/c.txt": "c", "data/x.zip": "z",
+	})
+	return dir, files, program.Program{Path: filepath.Join(dir, "self"), Size: int64(len("binary"))}
+}
+
+// TestShipment would catch a file that containers do not find, or not by the name that
+// users of Flink expect; one that is uploaded though it lies on HDFS; and a provided
+// binary of another release that containers run.
+func TestShipment(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		options []string // DIR is the directory of this machine
+		remote  []string // links of what lies on HDFS
+		local   []string
+		bobbin  bool
+	}{
+		{"nothing", nil, nil, nil, false},
+		{"files and directories", []string{"yarn.ship-files=DIR/one.txt; DIR/conf/;"}, nil, []string{"conf/a.txt", "conf/deep/b.txt", "one.txt"}, false},
+		{"what lies on HDFS", []string{"yarn.ship-files=hdfs:///data;hdfs://nn:8020/lib/dict/words"}, []string{"data/c.txt", "data/x.zip", "words"}, nil, false},
+		{"archives", []string{"yarn.ship-archives=DIR/model.tar.gz;hdfs:///data/x.zip"}, []string{"x.zip"}, []string{"model.tar.gz"}, false},
+		{"libraries for everybody", []string{"yarn.provided.lib.dirs=/lib"}, []string{"dict/words"}, nil, true},
+		{"another binary is not for us", []string{"yarn.provided.lib.dirs=/old"}, nil, nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir, files, own := shipping(t)
+			for i, option := range c.options {
+				c.options[i] = strings.ReplaceAll(option, "DIR", dir)
+			}
+			s, err := readShipment(t.Context(), files, options(t, c.options...), own)
+			if err != nil {
+				t.Fatal(err)
+			}
+			links := func(all []launch.Shipped) (links []string) {
+				for _, one := range all {
+					links = append(links, one.Link)
+					if one.Archive != strings.Contains(strings.Join(c.options, ""), "archives") || one.Resource.Public != strings.HasPrefix(one.Link, "dict/") {
+						t.Errorf("%s is shipped as %+v", one.Link, one)
+					}
+				}
+				slices.Sort(links)
+				return links
+			}
+			if diff := cmp.Diff(c.remote, links(s.remote)); diff != "" {
+				t.Errorf("on HDFS (-want +got):\n%s", diff)
+			}
+			staged := make([]launch.Resource, len(s.files()))
+			for i, f := range s.files() {
+				staged[i].URI = "hdfs://nn:8020/cache/" + f.Name
+			}
+			uploaded := s.shipped(staged)[len(s.remote):]
+			if diff := cmp.Diff(c.local, links(uploaded)); diff != "" {
+				t.Errorf("uploaded (-want +got):\n%s", diff)
+			}
+			for _, one := range uploaded {
+				if filepath.Base(one.Link) != filepath.Base(one.Resource.URI) {
+					t.Errorf("%s is %s", one.Link, one.Resource.URI)
+				}
+			}
+			if got := s.bobbin != nil; got != c.bobbin || got && (!s.bobbin.Public || s.bobbin.URI != remoteRoot+"/lib/bobbin") {
+				t.Errorf("provided binary: %+v, want one: %t", s.bobbin, c.bobbin)
+			}
+		})
+	}
+}
+
+// TestShipmentIsRefused would catch files that take one another's place in a container, or
+// ours, and archives that YARN leaves packed.
+func TestShipmentIsRefused(t *testing.T) {
+	for _, c := range []struct{ name, option, says string }{
+		{"a file that is not there", "yarn.ship-files=DIR/none", "no such file"},
+		{"two of one name", "yarn.ship-files=DIR/one.txt;DIR/one.txt", "one.txt"},
+		{"a file in place of a directory", "yarn.ship-files=DIR/conf;DIR/sub/conf", "conf"},
+		{"one of our names", "yarn.ship-files=hdfs:///old/bobbin", "ours"},
+		{"no archive", "yarn.ship-archives=DIR/one.txt", ".tar.gz"},
+		{"a directory in place of an archive", "yarn.ship-archives=DIR/conf.zip", "directory"},
+		{"a name that a shell reads", "yarn.ship-files=DIR/$HOME", "rename"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir, files, own := shipping(t)
+			write(t, dir, map[string]string{"conf.zip/a": "", "sub/conf": "", "$HOME": ""})
+			_, err := readShipment(t.Context(), files, options(t, strings.ReplaceAll(c.option, "DIR", dir)), own)
+			if err == nil || !strings.Contains(err.Error(), c.says) || !errors.Is(err, ErrShip) && !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("error %v, want one that says %q", err, c.says)
+			}
+		})
+	}
+}

@@ -1,0 +1,84 @@
+package options
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// collect runs bobbin gc and gives the last parts of what it has removed.
+func collect(t *testing.T, u *bobbintest.User, flags ...string) []string {
+	t.Helper()
+	got := u.Run(t, append([]string{"gc", "-o", "json", "-D", "staging.gc.min-age=0", "-D", "staging.cache.max-size=0"}, flags...)...)
+	if got.Code != 0 {
+		t.Fatal(got)
+	}
+	var answer struct{ Removed []struct{ URI string } }
+	if err := json.Unmarshal([]byte(got.Stdout), &answer); err != nil {
+		t.Fatalf("%v: %s", err, got)
+	}
+	var names []string
+	for _, r := range answer.Removed {
+		names = append(names, path.Base(r.URI))
+	}
+	slices.Sort(names)
+	return names
+}
+
+// TestGarbageIsCollected would catch what an application leaves that YARN kills, or a cache
+// that grows with each new build of a program, and above all a running application that
+// loses its files.
+func TestGarbageIsCollected(t *testing.T) {
+	t.Parallel()
+	u := user(t, carol)
+	dir := u.Scratch(t)
+	u.Put(t, suite.Generate(t, "-size", "20k", "-files", "1"), dir+"/text")
+	ended := u.Run(t, bobbintest.Small(suite.Program(t, "wordcount"), "--input", dir+"/text", "--output", dir+"/counts")...)
+	if ended.Code != 0 {
+		t.Fatal(ended)
+	}
+	killed, runs := suite.Dawdle(t, u), suite.Dawdle(t, u)
+	id, err := records.ParseApplicationID(killed.Application)
+	if err == nil {
+		err = u.Client(t).YARN.Kill(t.Context(), id, "") // as yarn application -kill does, which removes nothing
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.WaitEnded(t, killed.Application)
+	staged := u.Staging(t)
+	if !slices.Contains(staged.Applications, killed.Application) {
+		t.Fatalf("nothing is left of %s: %+v", killed.Application, staged)
+	}
+	want := []string{killed.Application}
+	for _, entry := range staged.Cache {
+		if hash, is := strings.CutSuffix(entry, "/wordcount"); is {
+			want = append(want, hash)
+		}
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, collect(t, u, "--dry-run")); diff != "" {
+		t.Errorf("would remove (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(staged, u.Staging(t)); diff != "" {
+		t.Errorf("the dry run has removed something (-before +after):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, collect(t, u)); diff != "" {
+		t.Errorf("removed (-want +got):\n%s", diff)
+	}
+	staged = u.Staging(t)
+	if !slices.Equal(staged.Applications, []string{runs.Application}) || len(staged.Cache) != 2 {
+		t.Errorf("staged are %+v, want what %s uses", staged, runs.Application)
+	}
+	runs.CheckSucceeds(t)
+	if left := collect(t, u); len(left) != 2 {
+		t.Errorf("removed %q, want bobbin and dawdle from the cache", left)
+	}
+}

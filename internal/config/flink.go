@@ -1,0 +1,106 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Files of options in Flink's directory of configuration: that of Flink 1.19 and later, which
+// counts where both are there, and the older one.
+const (
+	flinkFile       = "config.yaml"
+	flinkLegacyFile = "flink-conf.yaml"
+)
+
+// ReadFlink reads the options of a directory that is Flink's FLINK_CONF_DIR: those that
+// there are here. others are the names of the rest, in their order: what a JVM needs, and
+// what there is not yet. A directory with neither file is fs.ErrNotExist.
+func ReadFlink(dir string) (layer Layer, others []string, err error) {
+	path, parse := filepath.Join(dir, flinkFile), parseFlinkYAML
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		path, parse = filepath.Join(dir, flinkLegacyFile), parseFlinkLines
+		data, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return Layer{}, nil, fmt.Errorf("read Flink's options: %w", err)
+	}
+	if len(data) > maxFile {
+		return Layer{}, nil, fmt.Errorf("read Flink's options %s: %d bytes, more than %d: %w", path, len(data), maxFile, ErrInvalid)
+	}
+	layer = Layer{Source: path, Values: make(map[string]string), Lines: make(map[string]int)}
+	err = parse(data, func(name, value string, line int) {
+		if !known(name) {
+			others = append(others, name)
+			return
+		}
+		layer.Values[name], layer.Lines[name] = value, line
+	})
+	if err != nil {
+		return Layer{}, nil, fmt.Errorf("read Flink's options %s: %w: %w", path, ErrInvalid, err)
+	}
+	return layer, others, nil
+}
+
+// known tells whether there is an option of that name.
+func known(name string) bool {
+	if _, found := find(name); found {
+		return true
+	}
+	return slices.ContainsFunc(table, func(d Definition) bool {
+		prefix, is := d.Key.(PrefixKey)
+		return is && strings.HasPrefix(name, string(prefix)) && len(name) > len(prefix)
+	})
+}
+
+// parseFlinkYAML reads Flink's YAML (YamlParserUtils): mappings in mappings are dotted
+// names, and a list is its values with ";" between them.
+func parseFlinkYAML(data []byte, visit func(name, value string, line int)) error {
+	var document yaml.Node
+	if err := yaml.Unmarshal(data, &document); err != nil {
+		return err
+	}
+	if len(document.Content) == 0 { // empty, or comments only
+		return nil
+	}
+	var faults []error
+	flatten(document.Content[0], "", func(name string, node *yaml.Node, err error) {
+		if err == nil {
+			visit(name, node.Value, node.Line)
+			return
+		}
+		var values []string
+		for _, item := range node.Content {
+			values = append(values, item.Value)
+		}
+		if node.Kind != yaml.SequenceNode || name == "" || slices.ContainsFunc(node.Content, func(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode }) {
+			faults = append(faults, fmt.Errorf("line %d: %w", node.Line, err))
+			return
+		}
+		visit(name, strings.Join(values, ";"), node.Line)
+	})
+	return errors.Join(faults...)
+}
+
+// parseFlinkLines reads the older form, which is no YAML (GlobalConfiguration#loadLegacyYAMLResource):
+// "key: value" in each line, up to a "#". A line of another kind Flink leaves out with a
+// warning, and so it is here.
+func parseFlinkLines(data []byte, visit func(name, value string, line int)) error {
+	number := 0
+	for line := range strings.SplitSeq(string(data), "\n") {
+		number++
+		text, _, _ := strings.Cut(line, "#")
+		name, value, found := strings.Cut(strings.TrimSpace(text), ": ")
+		if name, value = strings.TrimSpace(name), strings.TrimSpace(value); found && name != "" && value != "" {
+			visit(name, value, number)
+		}
+	}
+	return nil
+}

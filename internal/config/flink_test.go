@@ -1,0 +1,105 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestFlinksFilesAreTakenAsTheyAre would catch an option of Flink's that is lost, one that
+// only a JVM needs and that keeps bobbin from starting, and the older file in place of the
+// newer one.
+func TestFlinksFilesAreTakenAsTheyAre(t *testing.T) {
+	const yaml = `env:
+  java:
+    opts:
+      all: --add-opens=java.base/java.lang=ALL-UNNAMED
+jobmanager:
+  bind-host: localhost
+  memory:
+    process:
+      size: 1600m
+taskmanager.numberOfTaskSlots: 4
+yarn.tags: [nightly, batch]
+containerized.master.env.A: b
+`
+	const lines = `# comment
+env.java.opts.all: --add-exports=a/b=ALL-UNNAMED
+jobmanager.memory.process.size: 1600m # and more
+taskmanager.numberOfTaskSlots:   4
+containerized.master.env.A: http://host:1/
+a line that is none
+parallelism.default:
+yarn.tags: nightly;batch
+`
+	for _, c := range []struct {
+		name   string
+		files  map[string]string
+		values map[string]string
+		others []string
+		line   int // of the slots
+	}{
+		{
+			"Flink 1.20", map[string]string{flinkFile: yaml, flinkLegacyFile: "parallelism.default: 7\n"},
+			map[string]string{
+				"jobmanager.memory.process.size": "1600m", "taskmanager.numberOfTaskSlots": "4", "yarn.tags": "nightly;batch", "containerized.master.env.A": "b",
+			},
+			[]string{"env.java.opts.all", "jobmanager.bind-host"}, 10,
+		},
+		{
+			"Flink 1.18", map[string]string{flinkLegacyFile: lines},
+			map[string]string{
+				"jobmanager.memory.process.size": "1600m", "taskmanager.numberOfTaskSlots": "4", "yarn.tags": "nightly;batch", "containerized.master.env.A": "http://host:1/",
+			},
+			[]string{"env.java.opts.all"}, 4,
+		},
+		{"an empty file", map[string]string{flinkFile: "# nothing\n"}, map[string]string{}, nil, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for name, content := range c.files {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			layer, others, err := ReadFlink(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.values, layer.Values); diff != "" {
+				t.Errorf("values (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.others, others); diff != "" {
+				t.Errorf("others (-want +got):\n%s", diff)
+			}
+			if layer.Lines["taskmanager.numberOfTaskSlots"] != c.line {
+				t.Errorf("slots stand in line %d, want %d", layer.Lines["taskmanager.numberOfTaskSlots"], c.line)
+			}
+			if _, err := New(layer); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestFaultsOfFlinksFilesNameThem would catch a job that runs under other options than its
+// user thinks.
+func TestFaultsOfFlinksFilesNameThem(t *testing.T) {
+	dir := t.TempDir()
+	if _, _, err := ReadFlink(dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), flinkLegacyFile) {
+		t.Errorf("a directory without either: %v", err)
+	}
+	for _, content := range []string{"a: [b", "a: [[b]]\n", "- a\n", strings.Repeat("#", maxFile+1)} {
+		if err := os.WriteFile(filepath.Join(dir, flinkFile), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := ReadFlink(dir); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), filepath.Join(dir, flinkFile)) {
+			t.Errorf("%.20q: %v", content, err)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package launch_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// TestPlaceOf would catch a label or a constraint that YARN never hears of, and options
+// that YARN refuses together, for as long as the application asks.
+func TestPlaceOf(t *testing.T) {
+	apart := records.Apart(records.ScopeNode, records.OwnTags(launch.WorkerTag)...)
+	apartOnGPU := apart
+	apartOnGPU.Partition = "gpu"
+	for _, c := range []struct {
+		name    string
+		options map[string]string
+		want    launch.WorkerPlace
+		invalid bool
+	}{
+		{"anywhere", nil, launch.WorkerPlace{}, false},
+		{"on the application's nodes", map[string]string{"yarn.application.node-label": "gpu"}, launch.WorkerPlace{NodeLabel: "gpu"}, false},
+		{
+			"on nodes of their own", map[string]string{"yarn.application.node-label": "gpu", "yarn.taskmanager.node-label": "ssd"},
+			launch.WorkerPlace{NodeLabel: "ssd"}, false,
+		},
+		{
+			"while there is room", map[string]string{"yarn.taskmanager.execution-type": "opportunistic"},
+			launch.WorkerPlace{ExecutionType: records.ExecutionOpportunistic}, false,
+		},
+		{
+			"one on each node", map[string]string{"yarn.taskmanager.placement-constraint": "notin,node,taskmanager"},
+			launch.WorkerPlace{Constraint: apart}, false,
+		},
+		{
+			"one on each node with a label",
+			map[string]string{"yarn.taskmanager.placement-constraint": "notin,node,taskmanager", "yarn.taskmanager.node-label": "gpu"},
+			launch.WorkerPlace{NodeLabel: "gpu", Constraint: apartOnGPU}, false,
+		},
+		{"a constraint that is none", map[string]string{"yarn.taskmanager.placement-constraint": "far away"}, launch.WorkerPlace{}, true},
+		{
+			"a constraint while there is room",
+			map[string]string{"yarn.taskmanager.placement-constraint": "notin,node,taskmanager", "yarn.taskmanager.execution-type": "OPPORTUNISTIC"},
+			launch.WorkerPlace{}, true,
+		},
+		{
+			"an attribute and a label",
+			map[string]string{"yarn.taskmanager.placement-constraint": "disk=ssd", "yarn.taskmanager.node-label": "gpu"},
+			launch.WorkerPlace{}, true,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			options, err := config.New(config.Layer{Source: "test", Values: c.options})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := launch.PlaceOf(options)
+			if errors.Is(err, config.ErrInvalid) != c.invalid {
+				t.Fatalf("error %v, want one: %t", err, c.invalid)
+			}
+			if diff := cmp.Diff(c.want, got); !c.invalid && diff != "" {
+				t.Errorf("place differs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
