@@ -68,7 +68,8 @@ func (s *session) submit(ctx context.Context, sha256 string, job dispatcher.Subm
 	if job.Program, err = s.store.Hold(ctx, sha256); err != nil {
 		return err
 	}
-	if err = s.component.Dispatcher.Submit(ctx, job); err != nil {
+	// Whoever leaves meanwhile must not leave in doubt whether the job holds the program.
+	if err = s.component.Dispatcher.Submit(context.WithoutCancel(ctx), job); err != nil {
 		s.store.Release(sha256)
 	}
 	return err
@@ -98,7 +99,7 @@ func (s *session) RemoveProgram(ctx context.Context, sha256 string) error {
 func (s *session) PlanProgram(ctx context.Context, run rest.ProgramRun) (graph jobgraph.JobGraph, err error) {
 	ctx, end := context.WithTimeoutCause(ctx, planTime, errSlowPlan)
 	defer end()
-	d, err := s.start(ctx, run)
+	d, err := s.start(ctx, run, false) // a job that collects something cannot run detached, but has a plan
 	if err != nil {
 		return graph, err
 	}
@@ -129,7 +130,7 @@ func (s *session) RunProgram(ctx context.Context, run rest.ProgramRun) (ids.JobI
 		}
 	}
 	drive := func(living context.Context) {
-		err := s.drive(living, run, func(job ids.JobID) { tell(answer{job: job}) })
+		err := s.drive(living, run, func(job ids.JobID, err error) { tell(answer{job, err}) })
 		tell(answer{err: err})
 		s.drivers.logger.WithFields(logrus.Fields{"program": run.SHA256, "err": err}).Info("program has ended")
 	}
@@ -146,14 +147,14 @@ func (s *session) RunProgram(ctx context.Context, run rest.ProgramRun) (ids.JobI
 	}
 }
 
-// drive runs a program to its end, and tells of each job. An error is why it did not end
-// well.
-func (s *session) drive(ctx context.Context, run rest.ProgramRun, submitted func(ids.JobID)) (err error) {
+// drive runs a program to its end, and tells of each job whether it was taken in. An error
+// is why it did not end well.
+func (s *session) drive(ctx context.Context, run rest.ProgramRun, submitted func(ids.JobID, error)) (err error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	late := time.AfterFunc(planTime, func() { end(errSlowPlan) })
 	defer late.Stop()
-	d, err := s.start(ctx, run)
+	d, err := s.start(ctx, run, true)
 	if err != nil {
 		return err
 	}
@@ -165,10 +166,8 @@ func (s *session) drive(ctx context.Context, run rest.ProgramRun, submitted func
 			job = ids.JobID(ids.Random())
 		}
 		err := s.submit(ctx, run.SHA256, dispatcher.Submission{Job: job, Graph: graph, Detached: true})
-		if err == nil {
-			late.Stop()
-			submitted(job)
-		}
+		late.Stop()
+		submitted(job, err)
 		return job, err
 	}
 	if err := x.serve(ctx, d); !errors.Is(err, io.EOF) {
@@ -178,13 +177,13 @@ func (s *session) drive(ctx context.Context, run rest.ProgramRun, submitted func
 }
 
 // start starts a program of the session as a driver, when there is a place for one.
-func (s *session) start(ctx context.Context, run rest.ProgramRun) (_ *child, err error) {
+func (s *session) start(ctx context.Context, run rest.ProgramRun, detached bool) (_ *child, err error) {
 	options, err := s.drivers.with(run.Options)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.places.Acquire(ctx, 1); err != nil {
-		return nil, err
+	if s.places.Acquire(ctx, 1) != nil {
+		return nil, fmt.Errorf("%w: %d programs run beside the master, which is as many as may", msg.ErrNotReady, maxDrivers)
 	}
 	after := []func() error{func() error { s.places.Release(1); return nil }}
 	defer func() {
@@ -203,7 +202,7 @@ func (s *session) start(ctx context.Context, run rest.ProgramRun) (_ *child, err
 	}
 	after = append(after, func() error { return os.Remove(path) })
 	d, err := s.drivers.start(ctx, driving{
-		program: path, arguments: run.Arguments, options: options, detached: true, log: "driver-" + program.Name,
+		program: path, arguments: run.Arguments, options: options, detached: detached, log: "driver-" + program.Name,
 	})
 	if err != nil {
 		return nil, badProgram(ctx, err)

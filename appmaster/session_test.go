@@ -2,7 +2,9 @@ package appmaster
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -249,6 +251,9 @@ func TestASessionRunsProgramsItself(t *testing.T) {
 		t.Errorf("job %s is %s", ran.Job, status)
 	}
 
+	if text := s.refused(http.StatusConflict, http.MethodPost, "/programs/"+id+"/run", rest.RunRequest{Arguments: []string{lines}, Job: testJob}); !strings.Contains(text, "FINISHED") {
+		t.Errorf("a job's id is used again: refused with %q", text)
+	}
 	for name, test := range map[string]struct {
 		run  rest.RunRequest
 		want string
@@ -297,5 +302,20 @@ func TestASessionEndsItsDrivers(t *testing.T) {
 	<-answered // whatever it is told
 	if left, err := os.ReadDir(s.env.workDir); err != nil || len(left) > 0 {
 		t.Errorf("programs are left behind: %v, %v", left, err)
+	}
+}
+
+// TestASessionRunsSoManyPrograms would catch programs that together take the memory of the
+// master, and a user who is not told why his waits.
+func TestASessionRunsSoManyPrograms(t *testing.T) {
+	t.Parallel()
+	s := newSession(nil, nil, drivers{logger: quiet()})
+	if err := s.places.Acquire(t.Context(), maxDrivers); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.PlanProgram(ctx, rest.ProgramRun{}); !errors.Is(err, msg.ErrNotReady) || !strings.Contains(err.Error(), "4 programs run") {
+		t.Errorf("got %v", err)
 	}
 }
