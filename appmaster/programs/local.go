@@ -2,15 +2,12 @@ package programs
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
-	"fmt"
-	"io"
-	"os"
+	"path/filepath"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
@@ -23,24 +20,11 @@ func detailsOf(e staging.Entry) msg.ProgramDetails {
 }
 
 // Fetch copies a program to a new file in a local directory, from where it can be
-// started, and checks that it is what its hash says. The caller removes it.
+// started, as program.Fetch does. The caller removes it.
 func (s *Store) Fetch(ctx context.Context, p msg.Program, dir string) (path string, err error) {
-	source, err := s.files.Open(ctx, p.URI)
-	if err != nil {
-		return "", fmt.Errorf("fetch program %s: %w", p.Name, err)
+	path, err = filepath.Abs(filepath.Join(dir, p.Name+"-"+ids.Random()))
+	if err == nil {
+		_, err = program.Fetch(ctx, s.files, p, path)
 	}
-	defer source.Close() // read only: nothing to lose
-	target, err := os.CreateTemp(dir, p.Name+"-*")
-	if err != nil {
-		return "", fmt.Errorf("fetch program %s: %w", p.Name, err)
-	}
-	sum := sha256.New()
-	_, err = io.Copy(io.MultiWriter(target, sum), source)
-	if err == nil && hex.EncodeToString(sum.Sum(nil)) != p.SHA256 {
-		err = fmt.Errorf("%s is not what it was: remove it, and upload it again", p.URI)
-	}
-	if err = errors.Join(err, target.Chmod(0o500), target.Close()); err != nil {
-		return "", errors.Join(fmt.Errorf("fetch program %s: %w", p.Name, err), os.Remove(target.Name()))
-	}
-	return target.Name(), nil
+	return path, err
 }
