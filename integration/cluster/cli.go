@@ -29,7 +29,7 @@ func (c *Cluster) CLI(ctx context.Context, mainClass string, args ...string) (st
 
 // Command is what CLI runs, for callers that set more: Env (HADOOP_USER_NAME, say, or KRB5CCNAME on a secure cluster), Stdin.
 func (c *Cluster) Command(ctx context.Context, mainClass string, args ...string) *exec.Cmd {
-	flags := append(append(openPackages(), c.spec.kerberosFlags()...),
+	flags := append(append(append(openPackages(), c.spec.kerberosFlags()...), c.spec.sharedClasses()...),
 		"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true",
 		"-classpath", c.spec.Jars.Classpath(c.ConfDir()), mainClass)
 	cmd := exec.CommandContext(ctx, c.spec.Java, append(flags, args...)...)

@@ -72,6 +72,8 @@ type Config struct {
 
 	// outlive leaves the daemons running when this process ends.
 	outlive bool
+	// classLists is a folder in which each daemon lists the classes that it loads; "": none does.
+	classLists string
 }
 
 func (c Config) withDefaults() Config {

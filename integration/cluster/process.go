@@ -72,11 +72,17 @@ func begun(pid int) error {
 
 // javaCommand runs a class with a daemon's configuration, environment and JVM flags.
 func (c *Cluster) javaCommand(ctx context.Context, d daemon, class string, args ...string) *exec.Cmd {
-	before := []string{c.spec.daemonConf(d)}
-	if d.Kind == nodeManager && c.Secure() {
-		before = append(before, c.spec.patchDir())
+	classpath := c.spec.Jars.Classpath(c.spec.daemonConf(d))
+	flags := jvmFlags(c.spec, d)
+	switch {
+	case d.Kind == nodeManager && c.Secure():
+		classpath = c.spec.patchDir() + string(filepath.ListSeparator) + classpath
+	case c.spec.ClassLists != "":
+		flags = append(flags, "-XX:DumpLoadedClassList="+filepath.Join(c.spec.ClassLists, d.Name))
+	default:
+		flags = append(flags, c.spec.sharedClasses()...)
 	}
-	flags := append(jvmFlags(c.spec, d), "-classpath", c.spec.Jars.Classpath(before...), class)
+	flags = append(flags, "-classpath", classpath, class)
 	cmd := exec.CommandContext(ctx, c.spec.Java, append(flags, args...)...)
 	cmd.Dir = filepath.Join(c.spec.Dir, d.Name)
 	cmd.Env = environment(mark(c.spec.Dir), "HADOOP_CONF_DIR="+c.spec.daemonConf(d))

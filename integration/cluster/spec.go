@@ -68,6 +68,7 @@ type spec struct {
 	OtherHDFS    bool      `json:",omitempty"` // a second HDFS
 	Kerberos     *Kerberos `json:",omitempty"` // nil: none
 	Users        []string
+	ClassLists   string `json:",omitempty"` // folder; "": daemons do not list their classes
 	// The clients' configuration, the caller's additions included.
 	Core, HDFS, YARN, Scheduler map[string]string
 	Daemons                     []daemon
@@ -78,7 +79,7 @@ func newSpec(cfg Config, dir, java string, jars artifacts.Jars, ports *ports) (*
 	s := &spec{
 		Dir: dir, Version: jars.Version, Java: java, Jars: jars,
 		NodeManagers: cfg.NodeManagers, HA: cfg.HA, NameNodeHA: cfg.NameNodeHA, OtherHDFS: cfg.OtherHDFS,
-		Kerberos: cfg.Kerberos, Users: cfg.Users,
+		Kerberos: cfg.Kerberos, Users: cfg.Users, ClassLists: cfg.classLists,
 	}
 	s.Core, s.HDFS = hdfsProperties(dir, ports)
 	s.YARN = yarnProperties(cfg, ports)

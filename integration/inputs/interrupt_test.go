@@ -39,8 +39,7 @@ func TestInterruptBeforeTheJobRunsLeavesNothing(t *testing.T) {
 	t.Run("while planning", func(t *testing.T) {
 		before := leftOf(t, u)
 		c := u.Start(t, perJob(suite.Program(t, "faulty"), "plan-hang", dir+"/text", dir+"/out")...)
-		bobbintest.Eventually(t, "the driver plans", func() (bool, error) { return len(children(t, c.PID())) == 1, nil })
-		driver := children(t, c.PID())[0]
+		driver := program(t, c.PID())
 		c.Signal(t, os.Interrupt)
 		if got := interrupted(t, c); got.Stderr != "bobbin: interrupted\n" {
 			t.Errorf("want one word, got %s", got)
@@ -157,8 +156,7 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	dir := u.Scratch(t)
 	u.Write(t, dir+"/text", "to be\n")
 	c := u.Start(t, perJob(suite.Program(t, "faulty"), "plan-hang", dir+"/text", dir+"/out")...)
-	bobbintest.Eventually(t, "the driver plans", func() (bool, error) { return len(children(t, c.PID())) == 1, nil })
-	driver := children(t, c.PID())[0]
+	driver := program(t, c.PID())
 	if err := syscall.Kill(driver, syscall.SIGSTOP); err != nil { // so that one Ctrl-C takes its time
 		t.Fatal(err)
 	}
@@ -179,14 +177,13 @@ func TestInterruptOfALocalRunEndsIt(t *testing.T) {
 	u := suite.User(t, bobbintest.Alice)
 	job := slowJob(t, u)
 	c := u.Start(t, append([]string{"run", "-t", "local"}, job...)...)
-	bobbintest.Eventually(t, "the program runs", func() (bool, error) { return len(children(t, c.PID())) == 1, nil })
-	program := children(t, c.PID())[0]
-	bobbintest.Eventually(t, "it reads its input", func() (bool, error) { return connected(t, program), nil })
+	started := program(t, c.PID())
+	bobbintest.Eventually(t, "it reads its input", func() (bool, error) { return connected(t, started), nil })
 	c.Signal(t, syscall.SIGTERM)
 	if got := interrupted(t, c); got.Stderr != "interrupted\n" && !strings.HasSuffix(got.Stderr, "\ninterrupted\n") {
 		t.Errorf("got %s", got)
 	}
-	if err := syscall.Kill(program, 0); err == nil {
+	if err := syscall.Kill(started, 0); err == nil {
 		t.Error("the program goes on")
 	}
 	for _, name := range u.Names(t, job[3]) {

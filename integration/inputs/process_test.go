@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 )
 
 // children lists the processes that a process of this machine has started.
@@ -31,6 +33,31 @@ func children(t *testing.T, pid int) []int {
 			found = append(found, child)
 		}
 	}
+	return found
+}
+
+// program waits until a process has started another program, and gives that one's process. What Go starts for a moment to
+// see what the kernel can do, and a child that has not begun yet, run the file of their parent.
+func program(t *testing.T, pid int) int {
+	t.Helper()
+	file := func(pid int) string {
+		path, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+		if err != nil {
+			return "" // it has ended
+		}
+		return path
+	}
+	var found int
+	bobbintest.Until(t, "the program runs", func() bool {
+		own := file(pid)
+		for _, child := range children(t, pid) {
+			if path := file(child); path != "" && path != own {
+				found = child
+				return true
+			}
+		}
+		return false
+	})
 	return found
 }
 

@@ -5,10 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -33,6 +38,7 @@ func TestASecondAttemptFindsTheContainersOfTheFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	awaitHeardOf(t, c, report.ID)
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -42,6 +48,31 @@ func TestASecondAttemptFindsTheContainersOfTheFirst(t *testing.T) {
 	}
 	if n := processes(t, left); n != 0 {
 		t.Errorf("%d processes are left", n)
+	}
+}
+
+// awaitHeardOf waits until the ResourceManager has heard that an application's second container runs. It keeps no other for
+// the next attempt, and tells of it nowhere but in its log.
+func awaitHeardOf(t *testing.T, c *cluster.Cluster, id records.ApplicationID) {
+	t.Helper()
+	heard := regexp.MustCompile(strings.TrimPrefix(id.String(), "application") + `_01_000002 Container Transitioned from ACQUIRED to RUNNING`)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		log, err := os.ReadFile(filepath.Join(c.LogDir(), "resourcemanager.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if heard.Match(log) {
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			t.Fatal("the resourcemanager has not heard of the container")
+		}
 	}
 }
 

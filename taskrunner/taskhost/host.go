@@ -66,7 +66,11 @@ func (h *host) run(ctx context.Context, conn *control.Conn) error {
 	others.Go(func() { h.measure(serving) })
 	writer.Go(func() { h.outbox.run(conn) })
 	err := h.loop.Run(serving)
-	if err == nil {
+	switch {
+	case err != nil:
+	case ctx.Err() != nil && errors.Is(h.result, ErrAbandoned): // the end of ctx closes the connection
+		err = context.Cause(ctx)
+	default:
 		err = h.result
 	}
 	h.log.WithField("cause", causeOf(err)).Info("task host ends")

@@ -17,7 +17,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"text/template"
 )
@@ -38,11 +37,11 @@ type Jars struct {
 	Dir     string // absolute; holds nothing but jars
 }
 
-// Classpath is what java's -classpath takes: all jars, with any further entries (folders with
-// configuration files, say) before them.
-func (j Jars) Classpath(before ...string) string {
-	entries := append(slices.Clone(before), filepath.Join(j.Dir, "*"))
-	return strings.Join(entries, string(filepath.ListSeparator))
+// Classpath is what java's -classpath takes: all jars, by their names, and then any further entries, such as folders
+// with configuration files. None of the jars has such files.
+func (j Jars) Classpath(after ...string) string {
+	jars, _ := filepath.Glob(filepath.Join(j.Dir, "*.jar")) // sorted; the pattern is good
+	return strings.Join(append(jars, after...), string(filepath.ListSeparator))
 }
 
 // hadoopArtifacts are the direct dependencies: what daemons and commands start from. The timeline service is

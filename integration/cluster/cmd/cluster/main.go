@@ -52,6 +52,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 				},
 				Action: fetch,
 			},
+			{
+				Name:   "archive",
+				Usage:  "keep Hadoop's classes as java needs them, 100 MB, so that clusters start sooner",
+				Flags:  []cli.Flag{versionFlag()},
+				Action: archive,
+			},
 			{Name: "down", Usage: "stop a cluster and remove its data", Flags: []cli.Flag{dirFlag()}, Action: down},
 			{Name: "status", Usage: "say whether a cluster runs, and where", Flags: []cli.Flag{dirFlag()}, Action: status},
 			{Name: "env", Usage: "print the shell commands that point clients at a cluster", Flags: []cli.Flag{dirFlag()}, Action: env},
@@ -170,6 +176,12 @@ func fetch(c *cli.Context) error {
 		}
 	}
 	return nil
+}
+
+func archive(c *cli.Context) error {
+	log := logrus.New()
+	log.SetOutput(c.App.ErrWriter)
+	return cluster.MakeArchive(c.Context, c.String("version"), log)
 }
 
 func down(c *cli.Context) error {

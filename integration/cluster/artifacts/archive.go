@@ -1,0 +1,104 @@
+package artifacts
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Archive is the file in which classes of the release lie as java needs them in memory (the JDK's class data sharing,
+// -XX:SharedArchiveFile): daemons that map it spend less time on their start. It is of this java alone, and of a class
+// path that begins with Classpath. It is "" until MakeArchive has made it.
+func (j Jars) Archive(java string) string {
+	path, err := j.archive(java)
+	if err != nil || !exists(path) {
+		return ""
+	}
+	return path
+}
+
+// archive names the file after the release that java's installation says it is.
+func (j Jars) archive(java string) (string, error) {
+	program, err := filepath.EvalSymlinks(java)
+	if err != nil {
+		return "", err
+	}
+	release, err := os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(program)), "release"))
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s-%.8x.jsa", j.Dir, sha256.Sum256(release)), nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// MakeArchive makes the Archive, of the classes that are in files which -XX:DumpLoadedClassList has written. It takes
+// half a minute.
+func (j Jars) MakeArchive(ctx context.Context, java string, lists ...string) error {
+	path, err := j.archive(java)
+	if err != nil {
+		return fmt.Errorf("make class archive of hadoop %s: %w", j.Version, err)
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".archive-")
+	if err != nil {
+		return fmt.Errorf("make class archive of hadoop %s: %w", j.Version, err)
+	}
+	defer os.RemoveAll(dir)
+	if err := j.dump(ctx, java, filepath.Join(dir, "classes"), lists, filepath.Join(dir, "archive"), path); err != nil {
+		return fmt.Errorf("make class archive of hadoop %s: %w", j.Version, err)
+	}
+	return nil
+}
+
+func (j Jars) dump(ctx context.Context, java, classes string, lists []string, archive, path string) error {
+	merged, err := mergeClassLists(lists)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(classes, merged, 0o644); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, java, "-Xshare:dump", "-XX:+UseSerialGC", "-Xlog:disable", "-Xlog:all=error:stderr",
+		"-XX:SharedClassListFile="+classes, "-XX:SharedArchiveFile="+archive, "-classpath", j.Classpath())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("run %s -Xshare:dump: %w\n%s", java, err, out)
+	}
+	return os.Rename(archive, path)
+}
+
+// mergeClassLists gives the classes of all lists, each once and in the order of the first list that has it. It leaves out
+// what a process had not written whole when it was killed, and what is not a class: generated code, of which there is
+// little.
+func mergeClassLists(lists []string) ([]byte, error) {
+	var merged bytes.Buffer
+	seen := make(map[string]bool)
+	for _, list := range lists {
+		content, err := os.ReadFile(list)
+		if err != nil {
+			return nil, err
+		}
+		whole := content[:bytes.LastIndexByte(content, '\n')+1]
+		lines := bufio.NewScanner(bytes.NewReader(whole))
+		for lines.Scan() {
+			line := lines.Text()
+			if seen[line] || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "@") {
+				continue
+			}
+			seen[line] = true
+			merged.WriteString(line + "\n")
+		}
+		if err := lines.Err(); err != nil {
+			return nil, fmt.Errorf("read %s: %w", list, err)
+		}
+	}
+	return merged.Bytes(), nil
+}
