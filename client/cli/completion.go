@@ -176,11 +176,11 @@ func definitions(word, prefix string) []string {
 		return all
 	}
 	for _, name := range config.Names() {
-		if strings.HasSuffix(name, ".") { // the rest is anybody's
-			all = append(all, prefix+name)
-			continue
+		prefix, anything := strings.CutSuffix(prefix+name, "*")
+		if !anything {
+			prefix += "="
 		}
-		all = append(all, prefix+name+"=")
+		all = append(all, prefix)
 	}
 	return all
 }
