@@ -91,13 +91,13 @@ func (s *services) drive(ctx context.Context) (dispatcher.Outcome, error) {
 
 // awaitRest waits for the jobs of a driver that has ended well: it did not wait for those
 // that it executed detached. The first that did not finish says how the application ends.
-func (x *execution) awaitRest(ctx context.Context) (dispatcher.Outcome, error) {
+func (e *execution) awaitRest(ctx context.Context) (dispatcher.Outcome, error) {
 	outcome := dispatcher.Outcome{Status: msg.ApplicationSucceeded}
-	if !x.detached {
+	if !e.detached {
 		return outcome, nil // it knows how they ended, and is content
 	}
-	for _, job := range x.submitted {
-		ended, err := x.component.Wait(ctx, job)
+	for _, job := range e.submitted {
+		ended, err := e.component.Wait(ctx, job)
 		switch {
 		case errors.Is(err, msg.ErrJobNotFound): // ended so long ago that it is forgotten
 		case err != nil:
@@ -111,10 +111,10 @@ func (x *execution) awaitRest(ctx context.Context) (dispatcher.Outcome, error) {
 
 // failed is how an application ends whose driver has failed: as the job that did not
 // finish, if the driver has nothing to say beside that.
-func (x *execution) failed(why error) dispatcher.Outcome {
-	last := x.last.Status
+func (e *execution) failed(why error) dispatcher.Outcome {
+	last := e.last.Status
 	if errors.Is(why, driver.ErrExit) && (last == msg.JobCanceled || last == msg.JobFailed) {
-		return dispatcher.OutcomeOf(x.last)
+		return dispatcher.OutcomeOf(e.last)
 	}
 	return dispatcher.Failed(why.Error(), "")
 }

@@ -316,7 +316,8 @@ func TestAFailedProgramEndsAsItsJob(t *testing.T) {
 	}{
 		"after a job that was cancelled": {msg.JobEnded{Status: msg.JobCanceled}, exit, dispatcher.Outcome{Status: msg.ApplicationCanceled, Diagnostics: "job was cancelled"}},
 		"after one that failed": {
-			msg.JobEnded{Status: msg.JobFailed, Failure: msg.NewFailure("boom", "main.f()")}, exit,
+			msg.JobEnded{Status: msg.JobFailed, Failure: msg.NewFailure("boom", "main.f()")},
+			exit,
 			dispatcher.Outcome{Status: msg.ApplicationFailed, Diagnostics: "boom\nmain.f()"},
 		},
 		"after one that finished":  {msg.JobEnded{Status: msg.JobFinished}, exit, dispatcher.Outcome{Status: msg.ApplicationFailed, Diagnostics: exit.Error()}},

@@ -27,6 +27,7 @@ func limits(mode launch.Mode, options config.Config) (master, driver int) {
 		return container * masterShare / 100, max(container*applicationShare/100, leastDriverMB)
 	case launch.Session:
 		return container * masterShare / 100, max(container*sessionShare/100, leastDriverMB)
+	case launch.PerJob: // has no driver
 	}
 	return 0, 0
 }

@@ -97,7 +97,7 @@ func startServices(ctx context.Context, start time.Time, env environment, logger
 	if err != nil {
 		return nil, err
 	}
-	if err = s.wire(ctx, driver, authority); err != nil { //nolint:contextcheck // the role server lives as long as the process
+	if err = s.wire(ctx, driver, authority); err != nil {
 		return nil, err
 	}
 	endpoint.TLS, endpoint.Token, endpoint.Options = front.RESTServerTLS(), token, env.config
@@ -203,7 +203,7 @@ func (s *services) wire(ctx context.Context, driver attemptDriver, authority *pk
 	if err != nil {
 		return err
 	}
-	s.roles = rolerpc.NewServer(rolerpc.Config{TLS: identity.ServerTLS(pki.OnlyRole(pki.RoleTaskExecutor)), Logger: s.logger}, s.component.Mux)
+	s.roles = rolerpc.NewServer(rolerpc.Config{TLS: identity.ServerTLS(pki.OnlyRole(pki.RoleTaskExecutor)), Logger: s.logger}, s.component.Mux) //nolint:contextcheck // it lives as long as the process
 	return nil
 }
 

@@ -204,7 +204,7 @@ func jobPath(id ids.JobID) string { return "/jobs/" + url.PathEscape(string(id))
 
 // get fetches and decodes a JSON answer.
 func (c *ClusterClient) get(ctx context.Context, path string, answer any) error {
-	return c.ask(ctx, http.MethodGet, path, nil, decode(path, answer))
+	return c.ask(ctx, http.MethodGet, path, nil, decode(path, answer)) //nolint:bodyclose // ask closes it
 }
 
 // send sends a value as JSON; nil: nothing. The answer says no more than that it is done.

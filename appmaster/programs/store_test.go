@@ -25,11 +25,11 @@ import (
 
 // file is what a program's file looks like to who does not run it.
 func file(content string) []byte {
-	head := make([]byte, 64)
-	copy(head, elf.ELFMAG)
+	var head [64]byte
+	copy(head[:], elf.ELFMAG)
 	head[elf.EI_DATA] = byte(elf.ELFDATA2LSB)
 	head[18] = byte(elf.EM_X86_64)
-	return append(head, fmt.Sprintf("<bobbin sdk protocol version=%d>%s", jobgraph.ProtocolVersion, content)...)
+	return append(head[:], fmt.Sprintf("<bobbin sdk protocol version=%d>%s", jobgraph.ProtocolVersion, content)...)
 }
 
 func hashOf(content []byte) string {

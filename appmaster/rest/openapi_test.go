@@ -217,7 +217,7 @@ func operationOf(r route, d described, path string, shapes schemas) map[string]a
 	case d.binary != "" && d.answer != nil:
 		o["requestBody"] = map[string]any{"content": binary}
 	}
-	refusal := map[string]any{"description": "refused", "content": map[string]any{"application/json": map[string]any{"schema": shapes.of(reflect.TypeOf(failureBody{}))}}}
+	refusal := map[string]any{"description": "refused", "content": map[string]any{"application/json": map[string]any{"schema": shapes.of(reflect.TypeFor[failureBody]())}}}
 	o["responses"] = map[string]any{strconv.Itoa(r.status): answer, "default": refusal}
 	return o
 }

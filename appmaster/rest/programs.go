@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"path"
 	"strconv"
@@ -205,8 +206,7 @@ func add(r *http.Request, session Session, name, sha256 string, content io.Reade
 		return msg.ProgramDetails{}, badRequest("%q is no name for a program: give that of its file, as in ?name=wordcount", name)
 	}
 	added, err := session.AddProgram(r.Context(), name, sha256, content)
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
+	if large, is := errors.AsType[*http.MaxBytesError](err); is {
 		err = tooLarge(large.Limit)
 	}
 	return added, err
@@ -282,9 +282,7 @@ func (b *RunRequest) addQuery(r *http.Request) error {
 
 func (b *RunRequest) run(sha256 string) (ProgramRun, error) {
 	run := ProgramRun{SHA256: sha256, Arguments: b.Arguments, Job: b.Job, Options: make(map[string]string)}
-	for name, value := range b.Options {
-		run.Options[name] = value
-	}
+	maps.Copy(run.Options, b.Options)
 	switch {
 	case b.Savepoint != "":
 		return run, notYet("a job cannot begin from a savepoint yet: leave out savepointPath")

@@ -85,7 +85,7 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 			"no Hadoop configuration", "run -t yarn-per-job ./job",
 			"find Hadoop configuration: neither HADOOP_CONF_DIR nor YARN_CONF_DIR is set; set HADOOP_CONF_DIR to the directory that holds core-site.xml and yarn-site.xml",
 		},
-		{"a command below another misspelt", "session strat", `usage: unknown command "session strat": did you mean session start?`},
+		{"a command below another misspelt", "session stat", `usage: unknown command "session stat": did you mean session start?`},
 		{"a command below another that is none", "session xyzzy", `usage: unknown command "session xyzzy": see bobbin session --help`},
 		{"a flag below another misspelt", "session start --detachd", "usage: unknown flag --detachd: did you mean --detached? See --help"},
 		{"words behind session start", "session start now", `usage: bobbin session start takes no arguments, "now" is one`},

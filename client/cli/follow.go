@@ -41,16 +41,16 @@ func (r *runner) follow(ctx context.Context, d *driver.Driver, job *running, gra
 	r.outcome.end(ended)
 	r.say.Line("job %s is %s after %s", graph.Name, ended.Status, ended.Duration.Round(time.Millisecond))
 	_ = d.Tell(ended) // how a driver ended that does not hear it, Next tells
-	err = job.settle(ctx)
+	settled := job.settle(ctx)
 	switch {
 	case ended.Failure != nil:
 		return &unfinishedJob{fmt.Errorf("job %s is %s: %w", graph.Name, ended.Status, ended.Failure), ended.Failure.Stack}, nil
 	case ended.Status != msg.JobFinished:
 		return &unfinishedJob{cause: fmt.Errorf("job %s is %s", graph.Name, ended.Status)}, nil
-	case errors.Is(err, client.ErrApplicationEnded):
-		return &unfinishedJob{cause: err}, nil
+	case errors.Is(settled, client.ErrApplicationEnded):
+		return &unfinishedJob{cause: settled}, nil
 	}
-	return nil, err
+	return nil, settled
 }
 
 // attempt is one ApplicationMaster of an application.

@@ -98,7 +98,6 @@ func (r *runner) drive(ctx context.Context, d *driver.Driver) error {
 		graph, err := d.Next(ctx)
 		if unfinished != nil {
 			printed = cmp.Or(printed, r.failed(unfinished.cause, unfinished.stack))
-			unfinished = nil
 		}
 		switch {
 		case errors.Is(err, io.EOF):

@@ -121,7 +121,7 @@ func TestFilesAreShipped(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		node := strings.Split(place, "/filecache/")[0]
+		node, _, _ := strings.Cut(place, "/filecache/")
 		for first := range places {
 			if strings.HasPrefix(first, node+"/") && first != place {
 				t.Errorf("a node has copies at %s and %s", first, place)

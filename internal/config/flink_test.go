@@ -45,18 +45,22 @@ yarn.tags: nightly;batch
 		line   int // of the slots
 	}{
 		{
-			"Flink 1.20", map[string]string{flinkFile: yaml, flinkLegacyFile: "parallelism.default: 7\n"},
+			"Flink 1.20",
+			map[string]string{flinkFile: yaml, flinkLegacyFile: "parallelism.default: 7\n"},
 			map[string]string{
 				"jobmanager.memory.process.size": "1600m", "taskmanager.numberOfTaskSlots": "4", "yarn.tags": "nightly;batch", "containerized.master.env.A": "b",
 			},
-			[]string{"env.java.opts.all", "jobmanager.bind-host"}, 10,
+			[]string{"env.java.opts.all", "jobmanager.bind-host"},
+			10,
 		},
 		{
-			"Flink 1.18", map[string]string{flinkLegacyFile: lines},
+			"Flink 1.18",
+			map[string]string{flinkLegacyFile: lines},
 			map[string]string{
 				"jobmanager.memory.process.size": "1600m", "taskmanager.numberOfTaskSlots": "4", "yarn.tags": "nightly;batch", "containerized.master.env.A": "http://host:1/",
 			},
-			[]string{"env.java.opts.all"}, 4,
+			[]string{"env.java.opts.all"},
+			4,
 		},
 		{"an empty file", map[string]string{flinkFile: "# nothing\n"}, map[string]string{}, nil, 0},
 	} {
