@@ -44,7 +44,7 @@ func (r *runner) follow(ctx context.Context, d *driver.Driver, job *running, gra
 	settled := job.settle(ctx)
 	switch {
 	case ended.Failure != nil:
-		return &unfinishedJob{fmt.Errorf("job %s is %s: %w", graph.Name, ended.Status, ended.Failure), ended.Failure.Stack}, nil
+		return &unfinishedJob{fmt.Errorf("job %s is %s: %w", graph.Name, ended.Status, ended.Failure), ended.Failure.Stack}, nil //nolint:nilerr // the job's failure says more
 	case ended.Status != msg.JobFinished:
 		return &unfinishedJob{cause: fmt.Errorf("job %s is %s", graph.Name, ended.Status)}, nil
 	case errors.Is(settled, client.ErrApplicationEnded):
