@@ -117,16 +117,19 @@ func listed(c config.Config, key config.StringKey) []string {
 func remoteShipments(c config.Config) []string {
 	uris := listed(c, config.YarnProvidedLibDirs)
 	for _, name := range append(listed(c, config.YarnShipFiles), listed(c, config.YarnShipArchives)...) {
-		if isRemote(name) {
+		if IsRemote(name) {
 			uris = append(uris, name)
 		}
 	}
 	return uris
 }
 
-// isRemote tells names on HDFS from those of this machine, which have no scheme.
-func isRemote(name string) bool {
-	return strings.Contains(name, "://") && !strings.HasPrefix(name, "file:")
+// IsRemote tells the names of files on the cluster's file systems, which have a scheme,
+// from those of this machine, which have none or "file". As in Hadoop's Path a host need
+// not follow: hdfs:/path is on the default file system.
+func IsRemote(name string) bool {
+	scheme, _, found := strings.Cut(name, ":/")
+	return found && scheme != "" && scheme != "file" && !strings.ContainsAny(scheme, "/:")
 }
 
 func refuseShip(key config.StringKey, name, why string) error {
@@ -220,7 +223,7 @@ func sameBinary(ctx context.Context, files shipFiles, info filesystem.FileInfo, 
 
 // add takes in a file or a directory, of this machine where the name has no scheme.
 func (s *shipment) add(ctx context.Context, files shipFiles, key config.StringKey, name string) error {
-	if !isRemote(name) {
+	if !IsRemote(name) {
 		return s.addLocal(ctx, key, strings.TrimPrefix(name, "file://"))
 	}
 	uri, err := files.Qualify(name)

@@ -82,6 +82,19 @@ func shipping(t *testing.T) (dir string, files remote, own program.Program) {
 	return dir, files, program.Program{Path: filepath.Join(dir, "self"), Size: int64(len("binary"))}
 }
 
+// TestNamesWithASchemeAreOnTheCluster would catch a file that is looked for on the wrong
+// side.
+func TestNamesWithASchemeAreOnTheCluster(t *testing.T) {
+	for name, want := range map[string]bool{
+		"hdfs://nn:8020/a": true, "hdfs:///a": true, "hdfs:/a": true,
+		"a": false, "/a": false, "./a:/b": false, "a:b": false, "file:///a": false, "file:/a": false, ":/a": false,
+	} {
+		if got := IsRemote(name); got != want {
+			t.Errorf("IsRemote(%q) = %t", name, got)
+		}
+	}
+}
+
 // TestShipment would catch a file that containers do not find, or not by the name that
 // users of Flink expect; one that is uploaded though it lies on HDFS; and a provided
 // binary of another release that containers run.

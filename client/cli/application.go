@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -77,7 +76,7 @@ func runApplication(ctx context.Context, l *launcher, p Process, words []string)
 	if d.Bobbin, err = program.InspectBobbin(p.Executable, program.Native()); err != nil {
 		return err
 	}
-	if strings.Contains(words[0], "://") {
+	if client.IsRemote(words[0]) {
 		d.Remote, d.Name = words[0], path.Base(words[0])
 	} else {
 		if d.Program, err = program.Inspect(words[0], program.Native()); err != nil {

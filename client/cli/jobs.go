@@ -28,7 +28,7 @@ func listCommand(p Process) *cli.Command {
 			&cli.BoolFlag{Name: "running", Aliases: []string{"r"}, Usage: "list those that run, and no others"},
 			&cli.BoolFlag{Name: "scheduled", Aliases: []string{"s"}, Usage: "list those that wait, and no others"},
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list those that have ended, too"},
-		}, whichFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
+		}, meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: func(c *cli.Context) error { return list(c, p) },
 	}
 }
@@ -117,7 +117,7 @@ func cancelCommand(p Process) *cli.Command {
 		Description: "Returns once the job is being cancelled. bobbin list shows the ids of jobs.\n\n  bobbin cancel -id application_1700000000000_0001 5f0c4a1e6b7d4c3f8a9b0c1d2e3f4a5b",
 		Flags: slices.Concat([]cli.Flag{
 			&cli.BoolFlag{Name: "withSavepoint", Aliases: []string{"s"}, Usage: "take a savepoint first, which is not possible yet"},
-		}, whichFlags(), clusterFlags()),
+		}, meantFlags(), clusterFlags()),
 		Action: func(c *cli.Context) error {
 			if c.Bool("withSavepoint") {
 				return errors.New("there are no savepoints yet: cancel the job without -s")
@@ -142,7 +142,7 @@ func stopCommand(p Process) *cli.Command {
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "savepointPath", Aliases: []string{"p"}, Usage: "`DIRECTORY` of the savepoint"},
 			&cli.BoolFlag{Name: "drain", Aliases: []string{"d"}, Usage: "let the job finish its windows first"},
-		}, whichFlags(), clusterFlags()),
+		}, meantFlags(), clusterFlags()),
 		Action: func(c *cli.Context) error {
 			return withJob(c, p, func(master *reached, job ids.JobID) error { return master.Stop(c.Context, job) })
 		},
@@ -171,7 +171,7 @@ func statusCommand(p Process) *cli.Command {
 		Name:        "status",
 		Usage:       "print what an application has and does",
 		Description: "Prints its workers, slots and jobs, in numbers.\n\n  bobbin status -id application_1700000000000_0001",
-		Flags:       slices.Concat(whichFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
+		Flags:       slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action:      func(c *cli.Context) error { return status(c, p) },
 	}
 }

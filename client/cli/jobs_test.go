@@ -218,6 +218,8 @@ func TestTheApplicationThatIsMeantIsFound(t *testing.T) {
 		{"by its id", "status -id " + s.id.String(), ""},
 		{"by Flink's flag", "status -yid " + s.id.String(), ""},
 		{"by an option", "status -D yarn.application.id=" + s.id.String(), ""},
+		{"by an option, with Flink's target", "status -t yarn-application -Dyarn.application.id=" + s.id.String(), ""},
+		{"by a target that is none", "status -t yarn-moon", `--target: option execution.target: "yarn-moon" is none of local, yarn-per-job, yarn-session, yarn-application: invalid configuration`},
 		{"by the address of its REST endpoint", "status -m " + s.address, ""},
 		{"by an id that is none", "status -id 17", `usage: "17" is no application id (--applicationId), such as application_1700000000000_0001; bobbin applications lists them`},
 		{"by an address that is nobody's", "status -m 127.0.0.1:1", "no running application has its REST endpoint at 127.0.0.1:1: bobbin applications lists them, -id names one"},
@@ -234,6 +236,9 @@ func TestTheApplicationThatIsMeantIsFound(t *testing.T) {
 	s.write(t, nil)
 	if _, stdout, stderr := command(t, s.env, "status"); !strings.Contains(stdout, s.id.String()) {
 		t.Errorf("by the file: stdout %q, stderr %q", stdout, stderr)
+	}
+	if _, _, stderr := command(t, s.env, "status", "-t", "yarn-application"); stderr != "bobbin: "+none+"\n" {
+		t.Errorf("the session of the file is no application: stderr %q", stderr)
 	}
 	// A flag counts more than the file, and -id more than the option.
 	for _, line := range []string{"status -id application_1_0001", "status -D yarn.application.id=application_1_0001", "status -D yarn.application.id=" + s.id.String() + " -id application_1_0001"} {
@@ -305,9 +310,12 @@ func TestASessionIsStopped(t *testing.T) {
 			return code, stderr
 		},
 		"by a word": func(t *testing.T, s *fakeSession) (int, string) {
-			code, _, stderr := commandWith(t, s.env, strings.NewReader("what?\n\n stop \n"), "session", "attach")
-			if !strings.Contains(stderr, "attached to session "+s.id.String()) || strings.Count(stderr, prompt) != 2 {
-				t.Errorf("stderr %q", stderr)
+			code, _, stderr := commandWith(t, s.env, strings.NewReader("what?\n\nhelp\n stpo\n stop \n"), "session", "attach")
+			const help = "Words: help, stop (ends the session and its jobs), quit (the same); Ctrl-C leaves it\n"
+			want := "attached to session " + s.id.String() + "\n" + help + `"what?" is no word here. ` + help + help +
+				`"stpo" is no word here: did you mean stop?` + "\nstopping session " + s.id.String() + "\n"
+			if diff := cmp.Diff(want, stderr[:min(len(want), len(stderr))]); diff != "" {
+				t.Errorf("stderr (-want +got):\n%s", diff)
 			}
 			return code, stderr
 		},
@@ -337,7 +345,7 @@ func TestASessionIsStopped(t *testing.T) {
 // and one that takes the end of its input for a word.
 func TestAnAttachedCommandEndsWithTheSession(t *testing.T) {
 	s := startFakeSession(t)
-	errs := notifying{when: prompt, do: func() {
+	errs := notifying{when: "Words: ", do: func() {
 		if err := s.ShutDown(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -356,7 +364,7 @@ func TestInterruptLeavesASessionThatIsNotOnesOwn(t *testing.T) {
 	defer writer.Close()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var errs notifying
-	errs.when, errs.do = prompt, func() { cancel(ErrInterrupted) }
+	errs.when, errs.do = "Words: ", func() { cancel(ErrInterrupted) }
 	code := Run(ctx, process(t, s.env, input, io.Discard, &errs, "session", "attach", "-id", s.id.String()))
 	if code != ExitInterrupted || !strings.Contains(errs.text, "which goes on") || len(s.did) != 0 {
 		t.Errorf("exit code %d, stderr %q, asked %v", code, errs.text, s.did)

@@ -134,7 +134,7 @@ func sessionAttachCommand(p Process) *cli.Command {
 command alone.
 
   bobbin session attach -id application_1700000000000_0001`,
-		Flags:  slices.Concat(whichFlags(), clusterFlags()),
+		Flags:  slices.Concat(meantFlags(), clusterFlags()),
 		Action: func(c *cli.Context) error { return sessionAttach(c, p) },
 	}
 }
@@ -166,7 +166,7 @@ func sessionStopCommand(p Process) *cli.Command {
 		Description: `Returns once YARN says that the session has ended.
 
   bobbin session stop -id application_1700000000000_0001`,
-		Flags:  slices.Concat(whichFlags(), clusterFlags()),
+		Flags:  slices.Concat(meantFlags(), clusterFlags()),
 		Action: func(c *cli.Context) error { return sessionStop(c, p) },
 	}
 }

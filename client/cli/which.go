@@ -35,6 +35,10 @@ func whichFlags() []cli.Flag {
 	}
 }
 
+// meantFlags are whichFlags for commands that start nothing: what the application is,
+// their target says.
+func meantFlags() []cli.Flag { return append(flags(targetFlags()[0]), whichFlags()...) }
+
 // withSession gives the options of a command which may mean an application: those of its
 // layers and, where they do not tell which, those of the file that `session start` has
 // written. found tells which file that is; "": none was read.
@@ -129,7 +133,7 @@ func reachCluster(c *cli.Context, p Process) (to *reached, done func(*error), er
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg, _, err := withSession(c, p, layers)
+	cfg, _, err := withSession(c, p, append(layers, flagLayers(c, targetFlags()[0])...))
 	if err != nil {
 		return nil, nil, err
 	}
