@@ -24,8 +24,8 @@ const (
 	stopTime = 30 * time.Second
 )
 
-// prompt is what people are told.
-const prompt = "Words that are taken here: help, stop (ends the session and its jobs), quit (the same)"
+// question stands before each word that a person types.
+const question = "> "
 
 // attendance is a person who stays with a session.
 type attendance struct {
@@ -38,9 +38,27 @@ type attendance struct {
 	owner   bool   // the session ends with this command
 }
 
+// words are those that are taken.
+func (a *attendance) words() []string { return []string{"help", "stop", "quit"} }
+
+// help is what people are told.
+func (a *attendance) help() string {
+	leave := "Ctrl-C leaves it"
+	if a.owner {
+		leave = "and so does Ctrl-C"
+	}
+	return "Words: help, stop (ends the session and its jobs), quit (the same); " + leave
+}
+
 // attend takes words from standard input and watches the session until it ends.
 func (a *attendance) attend(ctx context.Context) error {
-	a.say.Line(prompt)
+	a.say.Line("%s", a.help())
+	ask := func() {
+		if isTerminal(a.p.Stdin) {
+			a.say.Ask(question)
+		}
+	}
+	ask()
 	words := make(chan string)
 	left, leave := context.WithCancel(ctx)
 	defer leave()
@@ -57,13 +75,12 @@ func (a *attendance) attend(ctx context.Context) error {
 				words = nil
 				continue
 			}
-			switch word {
-			case "stop", "quit":
+			a.say.Answered()
+			if word == "stop" || word == "quit" {
 				return a.stop(ctx)
-			case "":
-			default:
-				a.say.Line(prompt)
 			}
+			a.answer(word)
+			ask()
 		case <-ticker.C:
 			report, err := a.cluster.YARN.ApplicationReport(ctx, a.id)
 			switch {
@@ -77,6 +94,19 @@ func (a *attendance) attend(ctx context.Context) error {
 		case <-ctx.Done():
 			return a.interrupted(ctx)
 		}
+	}
+}
+
+// answer tells what may be typed, where that is asked for, or a word is none of these.
+func (a *attendance) answer(word string) {
+	switch nearest := config.Nearest(word, a.words()); {
+	case word == "":
+	case word == "help":
+		a.say.Line("%s", a.help())
+	case nearest != "":
+		a.say.Line("%q is no word here: did you mean %s?", word, nearest)
+	default:
+		a.say.Line("%q is no word here. %s", word, a.help())
 	}
 }
 
