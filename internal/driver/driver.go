@@ -53,7 +53,7 @@ type PlanError struct {
 
 func (e *PlanError) Error() string { return e.Message }
 
-// Driver is a running driver. It is used by one goroutine, but for Tell.
+// Driver is a running driver. It is used by one goroutine, but for Tell and HangUp.
 type Driver struct {
 	program  string
 	cmd      *exec.Cmd
@@ -137,24 +137,32 @@ func (d *Driver) Next(ctx context.Context) (jobgraph.JobGraph, error) {
 // nothing.
 func (d *Driver) Tell(m msg.Message) error { return d.conn.Send(m) }
 
+// HangUp closes the connection: Next and Tell end, and so does the driver when it
+// finds out. It may be called from any goroutine, and again.
+func (d *Driver) HangUp() error { return d.conn.Close() }
+
 // Close ends the connection and waits for the process, which is killed when it
 // goes on for more than 5 s. It may be called again.
 func (d *Driver) Close() error {
-	err := d.conn.Close()
+	err := d.HangUp()
+	d.wait()
+	return err
+}
+
+// wait waits for the process, whose connection is closed at one of its ends, and
+// kills it when it goes on for too long. Its outcome is in cmd.ProcessState then.
+func (d *Driver) wait() {
 	if d.cmd.ProcessState != nil {
-		return err
+		return
 	}
 	kill := time.AfterFunc(stopGrace, func() { _ = d.cmd.Process.Kill() }) // gone already: no harm
 	defer kill.Stop()
-	_ = d.cmd.Wait() // how it ends no longer matters
-	return err
+	_ = d.cmd.Wait()
 }
 
 // ended tells how a driver ended that closed its socket by itself.
 func (d *Driver) ended() error {
-	if d.cmd.ProcessState == nil {
-		_ = d.cmd.Wait() // its outcome is in ProcessState
-	}
+	d.wait()
 	switch state := d.cmd.ProcessState; {
 	case !state.Success():
 		return fmt.Errorf("%w: %s: %v", ErrExit, d.program, state)

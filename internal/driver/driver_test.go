@@ -77,7 +77,7 @@ func program(value string, args []string) int {
 	}
 	fmt.Fprintf(os.Stdout, "args %q, parallelism %s, detached %t\n", args, start.Config["parallelism.default"], start.Detached)
 	fmt.Fprintln(os.Stderr, "the user's stderr")
-	if args[0] == "stubborn" || args[0] == "waits" {
+	if args[0] == "stubborn" || args[0] == "waits" || args[0] == "deaf" {
 		fmt.Fprintln(os.Stdout, os.Getpid())
 	}
 	switch args[0] {
@@ -90,11 +90,11 @@ func program(value string, args []string) int {
 		_ = conn.Send(msg.ExecuteJob{Graph: jobgraph.JobGraph{Name: "broken"}})
 		return 0
 	case "stubborn": // does not mind that its client leaves
-		for {
-			if _, err := conn.Receive(); err != nil {
-				select {}
-			}
-		}
+		_, _ = conn.Receive()
+		return goOn()
+	case "deaf": // leaves its client, and goes on
+		_ = conn.Close()
+		return goOn()
 	}
 	if conn.Send(msg.ExecuteJob{Graph: graph("one")}) != nil {
 		return 9
@@ -112,6 +112,13 @@ func program(value string, args []string) int {
 			return 0
 		}
 	}
+}
+
+// goOn outlives every test. It does more than to wait for nothing, which Go's runtime
+// would end.
+func goOn() int {
+	time.Sleep(time.Hour)
+	return 0
 }
 
 // run starts the program in a mode; its output is complete after Close.
@@ -236,9 +243,11 @@ func TestNextTellsHowADriverEnds(t *testing.T) {
 // TestInterruptEndsAWait would catch Ctrl-C that a planning program delays, and a
 // program that goes on without its client.
 func TestInterruptEndsAWait(t *testing.T) {
+	t.Parallel()
 	interrupted := errors.New("interrupted")
 	for _, mode := range []string{"waits", "stubborn"} {
 		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
 			d, stdout, _, err := run(t, mode)
 			if err != nil {
 				t.Fatal(err)
@@ -256,17 +265,39 @@ func TestInterruptEndsAWait(t *testing.T) {
 			if err := d.Close(); err != nil {
 				t.Error(err)
 			}
-			_, line, _ := strings.Cut(stdout.String(), "\n")
-			pid, err := strconv.Atoi(strings.TrimSpace(line))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+			if err := syscall.Kill(printedPID(t, stdout.String()), 0); !errors.Is(err, syscall.ESRCH) {
 				t.Errorf("the program goes on: %v", err)
 			}
 			if err := d.Close(); err != nil {
 				t.Errorf("second Close: %v", err)
 			}
 		})
+	}
+}
+
+// printedPID is what a program says that goes on until it is ended.
+func printedPID(t *testing.T, stdout string) int {
+	t.Helper()
+	_, line, _ := strings.Cut(stdout, "\n")
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// TestADriverThatLeavesIsNotWaitedForForever would catch a program that closes what it
+// inherited and keeps whoever waits for its next job, and with it the ApplicationMaster.
+func TestADriverThatLeavesIsNotWaitedForForever(t *testing.T) {
+	t.Parallel()
+	d, stdout, _, err := run(t, "deaf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Next(t.Context()); !errors.Is(err, driver.ErrExit) || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("got %v", err)
+	}
+	if err := syscall.Kill(printedPID(t, stdout.String()), 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("the program goes on: %v", err)
 	}
 }
