@@ -26,26 +26,34 @@ func TestTicketsForHTTP(t *testing.T) {
 	d.CheckFails(t, "FINISHED", "KILLED", "CANCELED")
 }
 
+// curl is a request that somebody makes by the real curl, and the status of its answer.
+type curl struct {
+	who  *bobbintest.User
+	args []string
+	want int
+}
+
+func checkCurls(t *testing.T, url string, curls map[string]curl) {
+	t.Helper()
+	for name, c := range curls {
+		if got := c.who.Curl(t, append(c.args, url)...); got.Status != c.want {
+			t.Errorf("%s: want %d, got %s", name, c.want, got)
+		}
+	}
+}
+
 // checkNegotiation would catch a door that real clients do not get through with a ticket (rest.spnego.keytab), or
 // that others do.
 func checkNegotiation(t *testing.T, d *bobbintest.Dawdler, viewer, other *bobbintest.User) {
 	job := "https://" + d.Master.Access.Address + "/jobs/" + d.Job
-	for name, c := range map[string]struct {
-		who  *bobbintest.User
-		args []string
-		want int
-	}{
+	checkCurls(t, job, map[string]curl{
 		"the owner looks":                   {d.User, nil, 200},
 		"who may look looks":                {viewer, nil, 200},
 		"who may look cancels":              {viewer, []string{"-X", "PATCH"}, 403},
 		"a foreign page cancels, for alice": {d.User, []string{"-X", "PATCH", "-H", "Origin: https://evil.test"}, 403},
 		"who may not looks":                 {other, nil, 403},
 		"who has no ticket looks":           {viewer.WithoutTicket(), nil, 401},
-	} {
-		if got := c.who.Curl(t, append(c.args, job)...); got.Status != c.want {
-			t.Errorf("%s: want %d, got %s", name, c.want, got)
-		}
-	}
+	})
 	once := viewer.Curl(t, job)
 	if !strings.HasPrefix(once.Sent, "Negotiate ") || once.Status != 200 {
 		t.Fatalf("curl sends no ticket: %q, %s", once.Sent, once)
@@ -93,11 +101,7 @@ func checkProxy(t *testing.T, d *bobbintest.Dawdler, viewer, other *bobbintest.U
 		return args
 	}
 	own, evil := "Origin: http://"+rm, "Origin: http://evil.test"
-	for name, c := range map[string]struct {
-		who  *bobbintest.User
-		args []string
-		want int
-	}{
+	checkCurls(t, at, map[string]curl{
 		"the owner looks":                      {d.User, nil, 200},
 		"who may look looks":                   {viewer, nil, 200},
 		"who may not looks":                    {other, nil, 403},
@@ -107,11 +111,7 @@ func checkProxy(t *testing.T, d *bobbintest.Dawdler, viewer, other *bobbintest.U
 		"a foreign page cancels, for alice":    {d.User, put(evil), 403},
 		"a page that hides cancels, for alice": {d.User, put("Origin: null"), 403},
 		"no page cancels, for alice":           {d.User, put(), 403},
-	} {
-		if got := c.who.Curl(t, append(c.args, at)...); got.Status != c.want {
-			t.Errorf("%s: want %d, got %s", name, c.want, got)
-		}
-	}
+	})
 	if now := d.Details(t); now.State.GloballyTerminal() {
 		t.Fatalf("the job is %s", now.State)
 	}
