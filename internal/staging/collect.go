@@ -88,12 +88,7 @@ func (a *Area) collectCache(ctx context.Context, c Collection, used map[string]b
 			continue
 		}
 		sha256, aside, _ := strings.Cut(path.Base(entry.URI), ".")
-		if used[sha256] {
-			if aside != "" && !c.DryRun { // who put it aside died before he could see that
-				if err := a.fs.Rename(ctx, entry.URI, a.entry(sha256)); err != nil && !errors.Is(err, fs.ErrExist) {
-					return removed, err
-				}
-			}
+		if used[sha256] && (aside == "" || c.DryRun) {
 			continue
 		}
 		size, err := a.size(ctx, entry.URI)
@@ -109,8 +104,8 @@ func (a *Area) collectCache(ctx context.Context, c Collection, used map[string]b
 		case c.DryRun:
 		case aside == "":
 			gone, err = a.evict(ctx, sha256)
-		default: // whoever put it aside to remove it has died
-			err = a.fs.RemoveAll(ctx, entry.URI)
+		default: // whoever put it aside has died, or is about to see whether it is used by now
+			gone, err = a.dispose(ctx, entry.URI, sha256)
 		}
 		if err != nil {
 			return removed, fmt.Errorf("remove %s of the cache: %w", entry.URI, err)

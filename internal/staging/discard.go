@@ -48,11 +48,25 @@ func (a *Area) evict(ctx context.Context, sha256 string) (gone bool, err error) 
 		}
 		return false, err
 	}
-	used, err = a.referred(ctx, sha256)
-	if err != nil || used {
-		return false, errors.Join(err, a.fs.Rename(ctx, away, a.entry(sha256)))
+	return a.dispose(ctx, away, sha256)
+}
+
+// dispose removes an entry of the cache that has been renamed away, or gives it back its
+// place if an application refers to it, and tells whether it is gone. Several may do so
+// at once: what one of them has given back or removed, the others don't find.
+func (a *Area) dispose(ctx context.Context, away, sha256 string) (gone bool, err error) {
+	used, err := a.referred(ctx, sha256)
+	if err == nil && !used {
+		return true, a.fs.RemoveAll(ctx, away)
 	}
-	return true, a.fs.RemoveAll(ctx, away)
+	back := a.fs.Rename(ctx, away, a.entry(sha256))
+	switch {
+	case errors.Is(back, fs.ErrNotExist):
+		back = nil
+	case errors.Is(back, fs.ErrExist): // staged again meanwhile
+		back = a.fs.RemoveAll(ctx, away)
+	}
+	return false, errors.Join(err, back)
 }
 
 // referred tells whether any application's refs names the entry.

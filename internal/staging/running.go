@@ -114,10 +114,19 @@ func (r *Running) Discard(ctx context.Context, temporary string) error {
 // File makes what Receive wrote an entry of the cache, by its hash and under a name,
 // and holds it. Another file of the same content that is there already stays in its
 // place.
-func (r *Running) File(ctx context.Context, temporary, sha256, name string) (Entry, error) {
+func (r *Running) File(ctx context.Context, temporary, sha256, name string) (entry Entry, err error) {
 	if err := r.Hold(ctx, sha256); err != nil {
 		return Entry{}, err
 	}
+	for range attempts {
+		if entry, err = r.file(ctx, temporary, sha256, name); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return entry, err
+}
+
+func (r *Running) file(ctx context.Context, temporary, sha256, name string) (Entry, error) {
 	there, err := r.Find(ctx, sha256)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return there, errors.Join(err, r.Discard(ctx, temporary))

@@ -137,6 +137,19 @@ func (app *Application) put(ctx context.Context, name string, mode fs.FileMode, 
 // cached says that it was there already. progress is called with the bytes
 // written so far.
 func (app *Application) Cache(ctx context.Context, f File, progress func(done int64)) (r launch.Resource, cached bool, err error) {
+	for range attempts {
+		if r, cached, err = app.cache(ctx, f, progress); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return r, cached, err
+}
+
+// attempts is how often an entry may be put aside under who stages it: each time by
+// another who was about to remove it.
+const attempts = 3
+
+func (app *Application) cache(ctx context.Context, f File, progress func(done int64)) (r launch.Resource, cached bool, err error) {
 	fsys := app.area.fs
 	uri := app.area.entry(f.SHA256) + "/" + plain(f.Name)
 	info, err := fsys.Stat(ctx, uri)
