@@ -85,8 +85,14 @@ func main() {
 		if args[0] == "no-execute" {
 			return nil
 		}
-		if args[0] == "driver-error" {
+		switch args[0] {
+		case "driver-error":
 			return fmt.Errorf("the driver does not feel like it")
+		case "driver-panic":
+			panic("the driver loses its head")
+		case "driver-exit":
+			fmt.Fprintln(os.Stderr, "last words of the driver")
+			os.Exit(9)
 		}
 		if args[0] == "impatient" {
 			patience, stop := context.WithTimeoutCause(ctx, time.Second, errors.New("the driver has waited long enough"))
