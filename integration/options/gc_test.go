@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,6 +46,8 @@ func TestGarbageIsCollected(t *testing.T) {
 		t.Fatal(ended)
 	}
 	killed, runs := suite.Dawdle(t, u), suite.Dawdle(t, u)
+	killed.Run.Signal(t, syscall.SIGKILL) // or it would tidy up
+	killed.Run.Wait(t)
 	id, err := records.ParseApplicationID(killed.Application)
 	if err == nil {
 		err = u.Client(t).YARN.Kill(t.Context(), id, "") // as yarn application -kill does, which removes nothing

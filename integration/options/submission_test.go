@@ -86,7 +86,7 @@ func TestOptionsReachYARN(t *testing.T) {
 		{"yarn.application-attempt-failures-validity-interval", "60000", func(v view) any {
 			return v.submission.GetAttemptFailuresValidityInterval()
 		}, int64(60000)},
-		{"yarn.application.lifetime", "2 h", func(v view) any { return v.report.Expires.Sub(v.report.Submitted).Round(time.Minute) }, 2 * time.Hour},
+		{"yarn.application.lifetime", "2 h", func(v view) any { return v.report.Expires.Sub(v.report.Started).Round(time.Minute) }, 2 * time.Hour},
 		{"yarn.view.acls", "ann analysts", func(v view) any { return v.acl(yarnpb.ApplicationAccessTypeProto_APPACCESS_VIEW_APP) }, "ann analysts"},
 		{"yarn.modify.acls", "ops", func(v view) any { return v.acl(yarnpb.ApplicationAccessTypeProto_APPACCESS_MODIFY_APP) }, "ops"},
 		{"yarn.rolled-logs.include-pattern", "taskhost.*", func(v view) any {
