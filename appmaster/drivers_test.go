@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/dataflow"
@@ -88,6 +90,10 @@ func drive(value string, words []string) int {
 		case "die":
 			fmt.Fprintln(os.Stderr, "last words")
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		case "rush": // executes a second job and hears nothing of the first
+			if err := rush(conn, socket, start, argument); err != nil {
+				return fail(err)
+			}
 		case "tokens": // waits for some, and prints whose they are
 			m, err := conn.Receive()
 			update, is := m.(msg.UpdateTokens)
@@ -107,8 +113,8 @@ func drive(value string, words []string) int {
 	return 0
 }
 
-// count executes a job, as env.Execute would.
-func count(conn *control.Conn, start msg.DriverStart, input string, abandon bool) int {
+// plan plans the job of the tests, as env.Execute would.
+func plan(start msg.DriverStart, input string) (jobgraph.JobGraph, error) {
 	files := dfs.New(dfs.Options{})
 	defer files.Close()
 	options := maps.Clone(start.Config)
@@ -118,13 +124,46 @@ func count(conn *control.Conn, start msg.DriverStart, input string, abandon bool
 	options[config.ParallelismDefault.Name()] = "2"
 	compiled, err := dataflow.Compile(counting.Name(), fmt.Appendf(nil, "%q", input), dataflow.PlanOptions{Parallelism: 2, Config: options})
 	if err != nil {
+		return jobgraph.JobGraph{}, err
+	}
+	return compiled.Prepare(context.Background(), files)
+}
+
+// rush executes two jobs at once, the second when what is told of the first has filled its
+// socket, and then listens no more.
+func rush(conn *control.Conn, socket net.Conn, start msg.DriverStart, input string) error {
+	graph, err := plan(start, input)
+	if err != nil {
+		return err
+	}
+	if err := conn.Send(msg.ExecuteJob{Graph: graph}); err != nil {
+		return err
+	}
+	raw, err := socket.(syscall.Conn).SyscallConn()
+	if err != nil {
+		return err
+	}
+	var fault error
+	err = raw.Control(func(fd uintptr) {
+		for unread := 0; unread < 100<<10 && fault == nil; {
+			unread, fault = unix.IoctlGetInt(int(fd), unix.SIOCINQ)
+		}
+		if fault == nil {
+			fault = conn.Send(msg.ExecuteJob{Graph: graph})
+		}
+		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd)}}, -1) // until the master leaves
+	})
+	return errors.Join(err, fault)
+}
+
+// count executes a job.
+func count(conn *control.Conn, start msg.DriverStart, input string, abandon bool) int {
+	graph, err := plan(start, input)
+	if err != nil {
 		_ = conn.Send(msg.DriverFailed{Message: err.Error()})
 		return 1
 	}
-	graph, err := compiled.Prepare(context.Background(), files)
-	if err == nil {
-		err = conn.Send(msg.ExecuteJob{Graph: graph})
-	}
+	err = conn.Send(msg.ExecuteJob{Graph: graph})
 	collected := 0
 	for err == nil {
 		var m msg.Message
@@ -182,6 +221,15 @@ func input(t *testing.T, text string) string {
 	return "file://" + file
 }
 
+// differing is a text of so many lines, of which no two are the same.
+func differing(lines int) string {
+	var text strings.Builder
+	for n := range lines {
+		fmt.Fprintln(&text, n)
+	}
+	return text.String()
+}
+
 // applicationOf runs an application of the tests' program.
 func applicationOf(t *testing.T, change func(*services), options map[string]string, attached bool, words ...string) *started {
 	t.Helper()
@@ -211,7 +259,7 @@ func applicationOf(t *testing.T, change func(*services), options map[string]stri
 // a success, or without its reason, and one that has been killed and is waited for.
 func TestAnApplicationEndsAsItsProgramDoes(t *testing.T) {
 	t.Parallel()
-	lines, broken := input(t, "x\ny\nx\n"), input(t, "x\nboom\n")
+	lines, broken, many := input(t, "x\ny\nx\n"), input(t, "x\nboom\n"), input(t, differing(250_000))
 	never := map[string]string{config.RestartStrategy.Name(): "none"}
 	for name, test := range map[string]struct {
 		words    []string
@@ -228,6 +276,7 @@ func TestAnApplicationEndsAsItsProgramDoes(t *testing.T) {
 		"no job":                            {nil, true, msg.ApplicationFailed, []string{"no job was executed"}, ""},
 		"a program that is killed":          {[]string{"count=" + lines, "die"}, true, msg.ApplicationFailed, []string{"killed", "last words"}, "FINISHED 4\n"},
 		"one that is killed amid its job":   {[]string{"abandon=" + lines}, true, msg.ApplicationFailed, []string{"killed"}, ""},
+		"two jobs at once":                  {[]string{"rush=" + many}, true, msg.ApplicationFailed, []string{"several jobs at once"}, ""},
 		"an input that is not there":        {[]string{"count=file:///nowhere"}, true, msg.ApplicationFailed, []string{"/nowhere"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -19,7 +19,7 @@ type execution struct {
 	submit func(ctx context.Context, graph *jobgraph.JobGraph) (ids.JobID, error)
 	// Of the jobs so far:
 	submitted []ids.JobID
-	last      msg.JobEnded // that was waited for
+	last      msg.JobEnded // how the last one ended, if it was waited for or not taken in
 }
 
 // said is what a driver says: a job, or why no other follows.
@@ -35,8 +35,10 @@ func (e *execution) serve(ctx context.Context, d *child) error {
 	var listening sync.WaitGroup
 	defer listening.Wait()
 	defer cancel(nil)
+	// Whatever is being told or heard then ends with ctx.
+	context.AfterFunc(ctx, func() { _ = d.HangUp() })
 	words := make(chan said)
-	listening.Go(func() { // ends with the driver, at the latest with ctx, which closes its connection
+	listening.Go(func() { // ends with the driver, at the latest with ctx
 		for {
 			graph, err := d.Next(ctx)
 			select {
@@ -77,7 +79,8 @@ func (e *execution) execute(ctx context.Context, d *child, graph *jobgraph.JobGr
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
 		}
-		_ = d.Tell(msg.JobEnded{Status: msg.JobFailed, Failure: msg.NewFailure(err.Error(), "")})
+		e.last = msg.JobEnded{Status: msg.JobFailed, Failure: msg.NewFailure(err.Error(), "")}
+		_ = d.Tell(e.last)
 		return nil
 	}
 	e.submitted = append(e.submitted, job)
@@ -113,6 +116,7 @@ func (e *execution) execute(ctx context.Context, d *child, graph *jobgraph.JobGr
 		case tokens := <-d.tokens:
 			_ = d.Tell(msg.UpdateTokens{Tokens: tokens})
 		case next := <-words:
+			_ = d.HangUp() // the follower may be telling one that does not listen
 			if next.err != nil {
 				return next.err
 			}
