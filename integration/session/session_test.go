@@ -236,23 +236,3 @@ func TestASessionOutlivesTheCrashOfAJob(t *testing.T) {
 		t.Errorf("the session is %s", app.State)
 	}
 }
-
-// TestAnAttachedSessionEndsWithItsCommand would catch a session that nobody knows of any
-// more.
-func TestAnAttachedSessionEndsWithItsCommand(t *testing.T) {
-	u, path := person(t)
-	command := u.Start(t, "session", "start", "-jm", "256m")
-	command.Says(t, "is ready")
-	id := command.Application(t)
-	command.Signal(t, os.Interrupt)
-	if got := command.Wait(t); got.Code != 130 {
-		t.Error(got)
-	}
-	if app := u.App(t, id); app.State != "FINISHED" || app.FinalStatus != "SUCCEEDED" {
-		t.Errorf("YARN says %s (%s): %s", app.State, app.FinalStatus, app.Diagnostics)
-	}
-	u.CheckGone(t, id)
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("it is still written down: %v", err)
-	}
-}
