@@ -45,8 +45,9 @@ type Store struct {
 	// the cache; it waits under a context, as no mutex does.
 	changing *semaphore.Weighted
 
-	mu    sync.Mutex // guards known
-	known map[string]*known
+	mu       sync.Mutex // guards known, arriving
+	known    map[string]*known
+	arriving map[string]chan struct{} // by hash: uploads under way; closed when they have ended
 }
 
 // known is a program that the session holds in the cache.
@@ -60,7 +61,7 @@ func New(cache *staging.Running, files filesystem.FileSystem, machine elf.Machin
 	return &Store{
 		cache: cache, files: files, machine: machine,
 		uploads: semaphore.NewWeighted(maxUploads), changing: semaphore.NewWeighted(1),
-		known: make(map[string]*known),
+		known: make(map[string]*known), arriving: make(map[string]chan struct{}),
 	}
 }
 
@@ -113,15 +114,53 @@ func (s *Store) Find(ctx context.Context, sha256 string) (msg.ProgramDetails, er
 	return detailsOf(entry), nil
 }
 
-// Add takes a program in. With a hash it is only read if it is not there, and refused
-// if it has another. msg.ErrBadProgram, ErrTooMany.
+// Add takes a program in. With a hash it is only read if it is not there, nor on its way
+// from somebody else, and refused if it has another. msg.ErrBadProgram, ErrTooMany.
 func (s *Store) Add(ctx context.Context, name, sha256 string, content io.Reader) (msg.ProgramDetails, error) {
-	if sha256 != "" {
-		details, err := s.hold(ctx, sha256, 0)
-		if !errors.Is(err, msg.ErrProgramNotFound) {
-			return details, err
+	if sha256 == "" {
+		return s.receive(ctx, name, "", content)
+	}
+	arrived, err := s.arrives(ctx, sha256)
+	if err != nil {
+		return msg.ProgramDetails{}, err
+	}
+	defer arrived()
+	details, err := s.hold(ctx, sha256, 0)
+	if errors.Is(err, msg.ErrProgramNotFound) {
+		return s.receive(ctx, name, sha256, content)
+	}
+	return details, err
+}
+
+// arrives waits until nobody else uploads a program, and keeps others from it until
+// arrived is called.
+func (s *Store) arrives(ctx context.Context, sha256 string) (arrived func(), err error) {
+	done := make(chan struct{})
+	for {
+		s.mu.Lock()
+		other := s.arriving[sha256]
+		if other == nil {
+			s.arriving[sha256] = done
+		}
+		s.mu.Unlock()
+		if other == nil {
+			return func() {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				delete(s.arriving, sha256)
+				close(done)
+			}, nil
+		}
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// receive reads a program into the cache.
+func (s *Store) receive(ctx context.Context, name, sha256 string, content io.Reader) (msg.ProgramDetails, error) {
 	if err := s.uploads.Acquire(ctx, 1); err != nil {
 		return msg.ProgramDetails{}, err
 	}

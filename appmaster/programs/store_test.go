@@ -121,6 +121,51 @@ func TestAProgramIsUploadedOnce(t *testing.T) {
 	}
 }
 
+// TestAProgramThatArrivesIsWaitedFor would catch one that each of many users uploads who
+// bring it at once, and users who wait for ever for an upload that broke off.
+func TestAProgramThatArrivesIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	s := newArea(t).session(t, 1)
+	content := file("wanted")
+	first, cut := io.Pipe()
+	var users sync.WaitGroup
+	users.Go(func() {
+		if _, err := s.Add(t.Context(), "wanted", hashOf(content), first); !errors.Is(err, errCut) {
+			t.Errorf("the first gets %v, want its own error", err)
+		}
+	})
+	if _, err := cut.Write(content[:10]); err != nil { // it is being read
+		t.Fatal(err)
+	}
+	reads := make(chan struct{}, 10)
+	for range cap(reads) {
+		users.Go(func() {
+			rest := bytes.NewReader(content)
+			_, err := s.Add(t.Context(), "wanted", hashOf(content), readerFunc(func(p []byte) (int, error) {
+				if rest.Len() == len(content) {
+					reads <- struct{}{}
+				}
+				return rest.Read(p)
+			}))
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	impatient, leave := context.WithCancelCause(t.Context())
+	leave(errCut)
+	if _, err := s.Add(impatient, "wanted", hashOf(content), first); !errors.Is(err, errCut) {
+		t.Errorf("who does not wait gets %v, want the cause", err)
+	}
+	_ = cut.CloseWithError(errCut)
+	users.Wait()
+	if len(reads) != 1 {
+		t.Errorf("the program is read %d times, want once", len(reads))
+	}
+}
+
+var errCut = errors.New("connection is cut")
+
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

@@ -17,6 +17,8 @@ const (
 	leastRate = 32 << 10
 	// driverTime is how long a driver may take until it has planned its job.
 	driverTime = 5 * time.Minute
+	// uploadTime is how long a program may wait for the uploads of others.
+	uploadTime = 5 * time.Minute
 )
 
 // bodies bounds the memory that all bodies take which are held at once.
@@ -66,8 +68,8 @@ func (s *Server) bounded(route route, h http.Handler) http.Handler {
 		}
 		// What a test's answer cannot be given, no connection is.
 		control := http.NewResponseController(w)
-		body := &timedBody{ReadCloser: r.Body, control: control, start: time.Now(), answer: route.time + writeTime}
-		_ = control.SetWriteDeadline(body.start.Add(body.answer))
+		body := &timedBody{ReadCloser: r.Body, control: control, answer: route.time + writeTime}
+		_ = control.SetWriteDeadline(time.Now().Add(body.answer))
 		r.Body = body
 		h.ServeHTTP(w, r)
 	})
@@ -78,12 +80,15 @@ func (s *Server) bounded(route route, h http.Handler) http.Handler {
 type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
-	start   time.Time
+	start   time.Time // of the first read: until then it may have waited for its turn
 	read    int64
 	answer  time.Duration // that an answer may take after the body
 }
 
 func (b *timedBody) Read(p []byte) (int, error) {
+	if b.start.IsZero() {
+		b.start = time.Now()
+	}
 	late := b.start.Add(readTime + time.Duration(b.read/leastRate)*time.Second)
 	_ = b.control.SetReadDeadline(late)
 	_ = b.control.SetWriteDeadline(late.Add(b.answer))

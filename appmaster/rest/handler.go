@@ -102,9 +102,9 @@ func (s *Server) routes() []route {
 		on("GET /jobs/{job}/collect/{name}", own, ok, s.collect),
 
 		on("GET /programs", view, ok, s.programs),
-		on("POST /programs", run, ok, s.addProgram).passes(s.config.maxProgram()),
+		on("POST /programs", run, ok, s.addProgram).passes(s.config.maxProgram()).takes(uploadTime),
 		on("GET /jars", view, ok, s.jars),
-		on("POST /jars/upload", run, ok, s.uploadJar).passes(s.config.maxProgram()),
+		on("POST /jars/upload", run, ok, s.uploadJar).passes(s.config.maxProgram()).takes(uploadTime),
 	}, s.programRoutes("/programs/{program}"), s.programRoutes("/jars/{program}"))
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/client"
@@ -57,10 +58,12 @@ func (s *session) bring(ctx context.Context) error {
 	if err != nil || has {
 		return err
 	}
+	var read atomic.Bool // somebody else may bring it meanwhile
 	err = reached.UploadProgram(ctx, s.program, func(done int64) {
+		read.Store(true)
 		s.say.Moving(s.program.Name, "uploading "+s.program.Name+": "+progress.Bytes(done, s.program.Size))
 	})
-	if err == nil {
+	if err == nil && read.Load() {
 		s.timeline.Done("uploaded " + s.program.Name)
 	}
 	return err
