@@ -156,7 +156,8 @@ func (s staged) nodeReports() []records.NodeReport {
 	for i, node := range s.Nodes {
 		reports[i] = records.NodeReport{
 			ID: records.NodeID{Host: node.Host, Port: node.Port}, Rack: node.Rack, State: records.NodeRunning,
-			Capability: records.Resource{MemoryMB: node.MemoryMB, VCores: node.VCores}, Labels: node.Labels,
+			Capability: records.Resource{MemoryMB: node.MemoryMB, VCores: node.VCores, Others: records.NewResourceValues(node.Others)},
+			Labels:     node.Labels,
 		}
 	}
 	return reports

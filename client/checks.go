@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -93,6 +94,31 @@ func CheckResources(c config.Config, maximum records.Resource) error {
 			refuse(fmt.Sprintf("the %s asks for %d vcores, YARN's largest container has %d",
 				container.what, container.needs.VCores, maximum.VCores), container.vcores)
 		}
+	}
+	return errors.Join(faults...)
+}
+
+// checkExternal compares what TaskExecutors' containers have beside memory and cores with
+// YARN's maximum: a *Refusal, or several joined.
+func checkExternal(place launch.WorkerPlace, maximum records.Resource) error {
+	var faults []error
+	types := maximum.Others.Map()
+	asked := place.Capability(0, 0, maximum).Others.Map()
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		refused := &Refusal{Kind: ErrResources}
+		most, known := types[name]
+		switch {
+		case !known:
+			refused.What = fmt.Sprintf("the TaskExecutor asks for %s, which YARN does not give out", name)
+			refused.Remedy = fmt.Sprintf("name another (external-resource.*.yarn.config-key): YARN has %s",
+				cmp.Or(strings.Join(slices.Sorted(maps.Keys(types)), ", "), "memory and vcores alone"))
+		case !(records.Resource{}).With(name, asked[name]).Fits(maximum):
+			refused.What = fmt.Sprintf("the TaskExecutor asks for %s of %s, YARN's largest container has %s", asked[name], name, most)
+			refused.Remedy = "lower it (external-resource.*.amount)"
+		default:
+			continue
+		}
+		faults = append(faults, refused)
 	}
 	return errors.Join(faults...)
 }

@@ -115,7 +115,7 @@ func stagedFile(p program.Program) staging.File {
 func (c *Cluster) check(ctx context.Context, d Deployment) (facts, error) {
 	var known facts
 	cfg := d.Config
-	_, err := launch.PlaceOf(cfg)
+	place, err := launch.PlaceOf(cfg)
 	if err = errors.Join(err, CheckContainers(cfg)); err != nil {
 		return known, err
 	}
@@ -129,7 +129,7 @@ func (c *Cluster) check(ctx context.Context, d Deployment) (facts, error) {
 			return err
 		}
 		known.id = created.ID
-		return CheckResources(cfg, created.Maximum)
+		return errors.Join(CheckResources(cfg, created.Maximum), checkExternal(place, created.Maximum))
 	})
 	if name := cfg.String(config.YarnApplicationQueue); name != "" { // else YARN chooses
 		group.Go(func() error {
@@ -156,7 +156,8 @@ func (c *Cluster) check(ctx context.Context, d Deployment) (facts, error) {
 		for _, node := range nodes {
 			known.nodes = append(known.nodes, launch.Node{
 				Host: node.ID.Host, Port: node.ID.Port, Rack: node.Rack,
-				MemoryMB: node.Capability.MemoryMB, VCores: node.Capability.VCores, Labels: node.Labels,
+				MemoryMB: node.Capability.MemoryMB, VCores: node.Capability.VCores, Others: node.Capability.Others.Map(),
+				Labels: node.Labels,
 			})
 		}
 		return err

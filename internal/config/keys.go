@@ -50,6 +50,9 @@ const (
 	YarnViewACLs   StringKey = "yarn.view.acls"
 	YarnModifyACLs StringKey = "yarn.modify.acls"
 
+	ExternalResources StringKey = "external-resources"
+	ExternalResource  PrefixKey = "external-resource."
+
 	YarnHeartbeatInterval        DurationKey = "yarn.heartbeat.interval"
 	YarnContainerRequestInterval DurationKey = "yarn.heartbeat.container-request-interval"
 
@@ -85,6 +88,8 @@ const (
 
 	DelegationTokensRenewalRatio FractionKey = "security.delegation.tokens.renewal.time-ratio"
 	DelegationTokensRetryBackoff DurationKey = "security.delegation.tokens.renewal.retry.backoff"
+
+	HighAvailabilityClusterID StringKey = "high-availability.cluster-id"
 
 	HeartbeatInterval          DurationKey = "heartbeat.interval"
 	HeartbeatTimeout           DurationKey = "heartbeat.timeout"
@@ -160,6 +165,8 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: YarnContainersVCores, Default: "-1", Least: -1, Origin: flink, Doc: "Virtual cores of a TaskExecutor's container; -1 means one for each slot. `taskmanager.cpu.cores` counts more."},
 	{Key: YarnWorkerPlacement, Origin: ours, Doc: "Where TaskExecutors may be, as a placement constraint of YARN's on containers tagged `taskmanager`, such as `notin,node,taskmanager` for one on each node. YARN's `yarn.resourcemanager.placement-constraints.handler` has to be `scheduler`."},
 	{Key: YarnWorkerExecution, Default: "GUARANTEED", Choices: []string{"GUARANTEED", "OPPORTUNISTIC"}, Origin: ours, Doc: "What TaskExecutors' containers are to YARN. Opportunistic ones use what others leave idle, and make way for them; YARN gives them where `yarn.resourcemanager.opportunistic-container-allocation.enabled` is set."},
+	{Key: ExternalResources, Origin: flink, Doc: "What a TaskExecutor's container has beside memory and cores: names, separated by `;`, of which options `external-resource.*` say more; `none` is none."},
+	{Key: ExternalResource, Origin: flink, Doc: "Of a resource in that list: `external-resource.NAME.yarn.config-key` is its type in YARN, such as `yarn.io/gpu`, and `external-resource.NAME.amount` how much of it each container has, in the type's units. Without a type nothing is asked for. `.driver-factory.class` and `.param.*`, which load a class into Flink, do nothing: the program finds the devices itself."},
 	{Key: YarnStagingDirectory, Origin: flink, Doc: "Where `.bobbin` is made for staged files; the user's home directory where none is given."},
 	{Key: YarnShipFiles, Origin: flink, Doc: "Files and directories, separated by `;`, that all containers find by their names in the working directory. Local ones are uploaded once by content, into the cache; those on HDFS stay where they are."},
 	{Key: YarnShipArchives, Origin: flink, Doc: "Archives likewise (.zip, .jar, .tar, .tar.gz, .tgz), which are directories of their names in the containers, unpacked by YARN."},
@@ -205,6 +212,8 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: HadoopFSProviderEnabled, Default: "true", Origin: flink, Doc: "Whether they are obtained for HDFS."},
 	{Key: DelegationTokensRenewalRatio, Default: "0.75", Origin: flink, Doc: "Part of the tokens' life after which new ones are obtained with the keytab."},
 	{Key: DelegationTokensRetryBackoff, Default: "1 h", Origin: flink, Doc: "Longest pause after new tokens could not be obtained; half of what is left of the old ones' life where that is less."},
+
+	{Key: HighAvailabilityClusterID, Origin: flink, Doc: "Name of a cluster's data of high availability; the flag `-z`. It has no effect until there is such data."},
 
 	{Key: HeartbeatInterval, Default: "10 s", Origin: flink, Doc: "Time between heartbeats of roles."},
 	{Key: HeartbeatTimeout, Default: "50 s", Origin: flink, Doc: "A role that is not heard of for so long is dead; a lost connection is noticed at once."},

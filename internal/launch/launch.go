@@ -174,7 +174,9 @@ type Node struct {
 	Rack     string
 	MemoryMB int64 // in all
 	VCores   int
-	Labels   []string `json:",omitempty"`
+	// Others are of further resource types, in all.
+	Others map[string]records.ResourceAmount `json:",omitempty"`
+	Labels []string                          `json:",omitempty"`
 }
 
 // Access is the content of AccessFile.

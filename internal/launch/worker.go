@@ -12,12 +12,14 @@ import (
 const WorkerTag = "taskmanager"
 
 // WorkerPlace is where, and as what, TaskExecutors' containers are asked for. The zero
-// value: anywhere, guaranteed.
+// value: anywhere, guaranteed, with memory and cores alone.
 type WorkerPlace struct {
 	NodeLabel string // "": nodes that have none
 	// Constraint is on WorkerTag; nil: none.
 	Constraint    records.PlacementConstraint
 	ExecutionType records.ExecutionType // empty: guaranteed
+	// External is what one has beside memory and cores, by names of YARN's, without units.
+	External records.ResourceValues
 }
 
 // PlaceOf reads it from options. What does not go together is an error that wraps
@@ -29,6 +31,10 @@ func PlaceOf(c config.Config) (WorkerPlace, error) {
 	}
 	if c.String(config.YarnWorkerExecution) == string(records.ExecutionOpportunistic) {
 		place.ExecutionType = records.ExecutionOpportunistic
+	}
+	var err error
+	if place.External, err = externalResources(c); err != nil {
+		return place, err
 	}
 	text := c.String(config.YarnWorkerPlacement)
 	if text == "" {

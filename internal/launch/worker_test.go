@@ -49,6 +49,48 @@ func TestPlaceOf(t *testing.T) {
 			launch.WorkerPlace{NodeLabel: "gpu", Constraint: apartOnGPU},
 			false,
 		},
+		{
+			"with what else YARN gives",
+			map[string]string{
+				"external-resources": "gpu;fpga;tpu", "external-resource.gpu.amount": "2", "external-resource.gpu.yarn.config-key": "yarn.io/gpu",
+				"external-resource.gpu.driver-factory.class": "org.apache.flink.externalresource.gpu.GPUDriverFactory", "external-resource.gpu.param.discovery-script.args": "x",
+				"external-resource.fpga.amount": "1", "external-resource.fpga.yarn.config-key": "yarn.io/fpga",
+				"external-resource.tpu.amount":  "1",                                                   // is not YARN's
+				"external-resource.disk.amount": "7", "external-resource.disk.yarn.config-key": "disk", // is not in the list
+				"external-resource.gpu.param.other": "y",
+			},
+			launch.WorkerPlace{External: records.NewResourceValues(map[string]records.ResourceAmount{"yarn.io/gpu": {Value: 2}, "yarn.io/fpga": {Value: 1}})},
+			false,
+		},
+		{"nothing else", map[string]string{"external-resources": "none"}, launch.WorkerPlace{}, false},
+		{
+			"no amount of a resource",
+			map[string]string{"external-resources": "gpu", "external-resource.gpu.yarn.config-key": "yarn.io/gpu"},
+			launch.WorkerPlace{},
+			true,
+		},
+		{
+			"half a resource",
+			map[string]string{"external-resources": "gpu", "external-resource.gpu.amount": "0.5", "external-resource.gpu.yarn.config-key": "yarn.io/gpu"},
+			launch.WorkerPlace{},
+			true,
+		},
+		{
+			"one resource by two names",
+			map[string]string{
+				"external-resources": "a;b", "external-resource.a.amount": "1", "external-resource.b.amount": "1",
+				"external-resource.a.yarn.config-key": "yarn.io/gpu", "external-resource.b.yarn.config-key": "yarn.io/gpu",
+			},
+			launch.WorkerPlace{},
+			true,
+		},
+		{
+			"memory as another resource",
+			map[string]string{"external-resources": "a", "external-resource.a.amount": "1", "external-resource.a.yarn.config-key": "memory-mb"},
+			launch.WorkerPlace{},
+			true,
+		},
+		{"a property of a resource that there is not", map[string]string{"external-resource.gpu.amuont": "1"}, launch.WorkerPlace{}, true},
 		{"a constraint that is none", map[string]string{"yarn.taskmanager.placement-constraint": "far away"}, launch.WorkerPlace{}, true},
 		{
 			"a constraint while there is room",

@@ -76,8 +76,9 @@ func (p *profile) wanted() int {
 	return max(p.total-p.starts, 0)
 }
 
-func (p *profile) capability() records.Resource {
-	return records.Resource{MemoryMB: int64(p.spec.MemoryMB), VCores: p.spec.VCores}
+// capability is what a container of a profile asks for.
+func (c *core) capability(p *profile) records.Resource {
+	return c.place.Capability(p.spec.MemoryMB, p.spec.VCores, c.maximum)
 }
 
 func newCore(heartbeat, requestInterval time.Duration, place launch.WorkerPlace, nodes []records.NodeReport) *core {
@@ -190,12 +191,20 @@ func (c *core) checkSize(p *profile) {
 		return
 	}
 	p.checked = true
-	if c.maximum == (records.Resource{}) || p.capability().Fits(c.maximum) {
+	if c.maximum == (records.Resource{}) || c.capability(p).Fits(c.maximum) {
 		return
 	}
-	c.refuse(p, fmt.Sprintf("a worker needs %d MB and %d vcores, and the largest container that queue %s gives has %d MB and %d vcores:"+
-		" lower taskmanager.memory.process.size or yarn.containers.vcores",
-		p.spec.MemoryMB, p.spec.VCores, c.queue, c.maximum.MemoryMB, c.maximum.VCores))
+	c.refuse(p, fmt.Sprintf("a worker needs %s, and the largest container that queue %s gives has %s:"+
+		" lower taskmanager.memory.process.size, yarn.containers.vcores or external-resource.*.amount",
+		inWords(c.capability(p)), c.queue, inWords(c.maximum)))
+}
+
+func inWords(r records.Resource) string {
+	text := fmt.Sprintf("%d MB and %d vcores", r.MemoryMB, r.VCores)
+	if !r.Others.IsZero() {
+		text += " and " + r.Others.String()
+	}
+	return text
 }
 
 func (c *core) refuse(p *profile, reason string) {
@@ -345,14 +354,14 @@ func (c *core) ask(a *allocate, p *profile) {
 	key := amrm.AskKey{Priority: p.priority, ExecutionType: c.place.ExecutionType}
 	if c.place.Constraint != nil {
 		a.requests = append(a.requests, amrm.SchedulingRequest{
-			Key: key, Capability: p.capability(), Count: p.asked,
+			Key: key, Capability: c.capability(p), Count: p.asked,
 			Tags: []string{launch.WorkerTag}, Constraint: c.place.Constraint,
 		})
 		return
 	}
 	a.asks = append(a.asks, amrm.Ask{
-		Key: key, Capability: p.capability(), Count: p.asked, NodeLabel: c.place.NodeLabel,
-		Hosts: amrm.Spread(c.nodeList(), p.asked, p.capability()),
+		Key: key, Capability: c.capability(p), Count: p.asked, NodeLabel: c.place.NodeLabel,
+		Hosts: amrm.Spread(c.nodeList(), p.asked, c.capability(p)),
 	})
 }
 

@@ -54,6 +54,25 @@ func TestOpportunisticWorkersAreAskedForAsSuch(t *testing.T) {
 	}
 }
 
+// TestWorkersAreAskedForWithWhatElseTheyNeed would catch workers without their GPUs, amounts
+// in units that YARN does not mean, and asks that name no node though one has them.
+func TestWorkersAreAskedForWithWhatElseTheyNeed(t *testing.T) {
+	gigabytes := func(n int64) records.ResourceAmount { return records.ResourceAmount{Value: n, Units: "Gi"} }
+	nodes := testNodes()
+	nodes[1].Capability = nodes[1].Capability.With("disk", gigabytes(8))
+	place := launch.WorkerPlace{External: records.NewResourceValues(map[string]records.ResourceAmount{"disk": {Value: 4}})}
+	c := newCore(DefaultHeartbeat, DefaultRequestInterval, place, nodes)
+	largest := records.Resource{MemoryMB: 4096, VCores: 8}.With("disk", gigabytes(8))
+	c.Step(testEpoch, registered{amrm.Registration{Queue: "root.default", Maximum: largest}})
+	ask := asked(t, c.Step(testEpoch, ordered{resourcemanager.Orders{Spec: testSpec, Total: 2}})).asks[0]
+	if ask.Capability.Others.Amount("disk") != gigabytes(4) {
+		t.Errorf("asked for %s", ask.Capability)
+	}
+	if len(ask.Hosts) != 1 || ask.Hosts[0].Host != "h2" || ask.Hosts[0].Count != 2 {
+		t.Errorf("asked for them on %+v, want 2 on h2", ask.Hosts)
+	}
+}
+
 // TestWorkersUnderAConstraint would catch a constraint that YARN never hears of, one that
 // is asked for again when the containers are there, and a job that waits for ever where
 // YARN takes no constraints, or finds no place.
