@@ -118,6 +118,36 @@ func (p Process) Read(t testing.TB) int64 {
 	return n
 }
 
+// Memory is what the process has to itself, in KiB: neither its program's text nor files
+// that it has mapped (RssAnon, proc(5)). 0 once it is gone.
+func (p Process) Memory(t testing.TB) int64 {
+	t.Helper()
+	text, err := read(filepath.Join("/proc", strconv.Itoa(p.PID)), "status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, found := strings.CutPrefix(line, "RssAnon:"); found {
+			var n int64
+			if _, err := fmt.Sscan(rest, &n); err != nil {
+				t.Fatalf("memory of %s %d: %q: %v", p.Role, p.PID, line, err)
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+// Files is how many files and connections the process has open; 0 once it is gone.
+func (p Process) Files(t testing.TB) int {
+	t.Helper()
+	open, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(p.PID), "fd"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return len(open)
+}
+
 // Variable is a variable of the process's environment, as it was when the process
 // began; "" where it is not set, or the process is gone.
 func (p Process) Variable(t testing.TB, name string) string {
