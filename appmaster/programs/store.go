@@ -28,12 +28,10 @@ const (
 	// maxUploads bounds programs that are received at once, as each holds a few MB of
 	// HDFS packets; more wait.
 	maxUploads = 4
-	// maxPrograms bounds those that a session knows.
-	maxPrograms = 1000
+	// maxPrograms bounds those that a session knows, and thereby holds in the cache: one
+	// that runs for months sees a new build of a program every day.
+	maxPrograms = 256
 )
-
-// ErrTooMany says that a session knows as many programs as it may.
-var ErrTooMany = errors.New("too many programs")
 
 // Store is a session's programs. Its methods may be called from any goroutine.
 type Store struct {
@@ -45,15 +43,17 @@ type Store struct {
 	// the cache; it waits under a context, as no mutex does.
 	changing *semaphore.Weighted
 
-	mu       sync.Mutex // guards known, arriving
+	mu       sync.Mutex // guards what follows
 	known    map[string]*known
+	uses     uint64                   // so far, of all
 	arriving map[string]chan struct{} // by hash: uploads under way; closed when they have ended
 }
 
 // known is a program that the session holds in the cache.
 type known struct {
 	msg.ProgramDetails
-	jobs int // that are made of it and have not ended
+	jobs int    // that are made of it and have not ended
+	used uint64 // last, by the Store's uses
 }
 
 // New makes the Store of a session. Programs must be built for machine.
@@ -115,7 +115,8 @@ func (s *Store) Find(ctx context.Context, sha256 string) (msg.ProgramDetails, er
 }
 
 // Add takes a program in. With a hash it is only read if it is not there, nor on its way
-// from somebody else, and refused if it has another. msg.ErrBadProgram, ErrTooMany.
+// from somebody else, and refused if it has another. For it the session may let go of the
+// one that was used longest ago. msg.ErrBadProgram, msg.ErrTooManyPrograms.
 func (s *Store) Add(ctx context.Context, name, sha256 string, content io.Reader) (msg.ProgramDetails, error) {
 	if sha256 == "" {
 		return s.receive(ctx, name, "", content)
@@ -183,8 +184,8 @@ func (s *Store) receive(ctx context.Context, name, sha256 string, content io.Rea
 		return msg.ProgramDetails{}, errors.Join(err, s.cache.Discard(ctx, temporary))
 	}
 	defer s.changing.Release(1)
-	if s.full() {
-		return msg.ProgramDetails{}, errors.Join(tooMany(), s.cache.Discard(ctx, temporary))
+	if err := s.makeRoom(ctx, received.SHA256); err != nil {
+		return msg.ProgramDetails{}, errors.Join(err, s.cache.Discard(ctx, temporary))
 	}
 	entry, err := s.cache.File(ctx, temporary, received.SHA256, name)
 	if err != nil {
@@ -194,7 +195,7 @@ func (s *Store) receive(ctx context.Context, name, sha256 string, content io.Rea
 }
 
 // Hold gives a program for a job, which ends with Release: msg.ErrProgramNotFound,
-// ErrTooMany.
+// msg.ErrTooManyPrograms.
 func (s *Store) Hold(ctx context.Context, sha256 string) (msg.Program, error) {
 	details, err := s.hold(ctx, sha256, 1)
 	return details.Program, err
@@ -212,8 +213,8 @@ func (s *Store) hold(ctx context.Context, sha256 string, jobs int) (msg.ProgramD
 	if details, is := s.use(sha256, jobs); is {
 		return details, nil
 	}
-	if s.full() {
-		return msg.ProgramDetails{}, tooMany()
+	if err := s.makeRoom(ctx, sha256); err != nil {
+		return msg.ProgramDetails{}, err
 	}
 	if err := s.cache.Hold(ctx, sha256); err != nil {
 		return msg.ProgramDetails{}, err
@@ -236,6 +237,8 @@ func (s *Store) use(sha256 string, jobs int) (msg.ProgramDetails, bool) {
 		return msg.ProgramDetails{}, false
 	}
 	k.jobs += jobs
+	s.uses++
+	k.used = s.uses
 	return k.ProgramDetails, true
 }
 
@@ -268,14 +271,42 @@ func (s *Store) forget(sha256 string) error {
 	return nil
 }
 
-func (s *Store) full() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.known) >= maxPrograms
+// makeRoom lets go of those programs that no job runs of and that were used longest ago,
+// until the session may know another one. Who calls it has changing.
+func (s *Store) makeRoom(ctx context.Context, sha256 string) error {
+	for {
+		oldest, full := s.oldest(sha256)
+		if !full {
+			return nil
+		}
+		if oldest == "" {
+			return fmt.Errorf("%w: jobs of %d run, which is as many as may", msg.ErrTooManyPrograms, maxPrograms)
+		}
+		if err := s.cache.Release(ctx, oldest); err != nil {
+			return err
+		}
+	}
 }
 
-func tooMany() error {
-	return fmt.Errorf("%w: a session knows %d at most; delete some", ErrTooMany, maxPrograms)
+// oldest forgets the program that was used longest ago and of which no job runs, and gives
+// its hash, if there are too many for another one; "" if there is none.
+func (s *Store) oldest(another string) (sha256 string, full bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.known) < maxPrograms || s.known[another] != nil {
+		return "", false
+	}
+	var found *known
+	for _, k := range s.known {
+		if k.jobs == 0 && (found == nil || k.used < found.used) {
+			found = k
+		}
+	}
+	if found == nil {
+		return "", true
+	}
+	delete(s.known, found.SHA256)
+	return found.SHA256, true
 }
 
 func (s *Store) learn(entry staging.Entry) *known {
@@ -286,6 +317,8 @@ func (s *Store) learn(entry staging.Entry) *known {
 		k = &known{ProgramDetails: detailsOf(entry)}
 		s.known[entry.SHA256] = k
 	}
+	s.uses++
+	k.used = s.uses
 	return k
 }
 

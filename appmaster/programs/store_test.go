@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -328,5 +329,49 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	if left := a.left(t); left != "" {
 		t.Errorf("left behind: %s", left)
+	}
+}
+
+// TestASessionLetsGoOfOldPrograms would catch one that takes no new builds of its programs
+// any more after a year, or lets go of one that a job runs of.
+func TestASessionLetsGoOfOldPrograms(t *testing.T) {
+	t.Parallel()
+	a := newArea(t)
+	s := a.session(t, 1)
+	old, held := file("old"), file("held")
+	add(t, s, "held", held)
+	if _, err := s.Hold(t.Context(), hashOf(held)); err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, "old", old)
+	for n := range maxPrograms - 2 {
+		s.learn(staging.Entry{SHA256: strconv.Itoa(n)})
+	}
+	for _, name := range []string{"new", "newer", "old"} {
+		add(t, s, name, file(name))
+		if list := s.List(); len(list) != maxPrograms {
+			t.Errorf("with %s the session knows %d programs, want %d", name, len(list), maxPrograms)
+		}
+	}
+	// The first to go were the old one and then another, which the old one came back for.
+	for name, want := range map[string]bool{hashOf(held): true, hashOf(old): true, "0": false, "1": false, "2": true} {
+		if _, is := s.known[name]; is != want {
+			t.Errorf("the session knows %s: %t, want %t", name, is, want)
+		}
+	}
+	for _, k := range s.known {
+		k.jobs++
+	}
+	if _, err := s.Add(t.Context(), "late", "", bytes.NewReader(file("late"))); !errors.Is(err, msg.ErrTooManyPrograms) {
+		t.Errorf("a program beyond those that are all in use: %v", err)
+	}
+	if _, err := s.Hold(t.Context(), hashOf(held)); err != nil {
+		t.Errorf("a job of one of them: %v", err)
+	}
+	if again, err := s.Add(t.Context(), "held", "", bytes.NewReader(held)); err != nil || again.SHA256 != hashOf(held) {
+		t.Errorf("one of them again: %+v, %v", again, err)
+	}
+	if left := a.left(t); strings.Contains(left, "late") || strings.Contains(left, "/.") {
+		t.Errorf("there are %s", left)
 	}
 }

@@ -17,6 +17,8 @@ var (
 	ErrProgramNotFound = errors.New("program not found")
 	// ErrProgramInUse says that a job of this program runs.
 	ErrProgramInUse = errors.New("program is in use")
+	// ErrTooManyPrograms says that jobs of as many programs run as may.
+	ErrTooManyPrograms = errors.New("too many programs")
 	// ErrBadProgram says that what was sent is no program that can be run, or that it
 	// cannot plan a job.
 	ErrBadProgram = errors.New("bad program")
