@@ -171,11 +171,11 @@ func (app *Application) cache(ctx context.Context, f File, progress func(done in
 	return resource(info), false, nil
 }
 
-// plain makes a name that may stand in the shell script which a NodeManager writes:
-// between quotes, but with nothing escaped.
+// plain makes a name that HDFS takes, and that may stand in the shell script which a
+// NodeManager writes: between quotes, but with nothing escaped.
 func plain(name string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '"' || r == '$' || r == '`' || r == '\\' || unicode.IsControl(r) {
+		if r == ':' || r == '"' || r == '$' || r == '`' || r == '\\' || unicode.IsControl(r) {
 			return '_'
 		}
 		return r

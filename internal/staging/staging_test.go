@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -79,6 +80,18 @@ func TestFilesAreStagedOnceByContent(t *testing.T) {
 	info, err := os.Stat(filepath.Join(home, ".bobbin/application_1_0001"))
 	if err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("application directory has mode %v, %v", info.Mode(), err)
+	}
+}
+
+// TestAnEntryHasANameThatHDFSAndYARNTake would catch a program that is refused after its
+// upload, or whose containers do not start, because of what its file is called.
+func TestAnEntryHasANameThatHDFSAndYARNTake(t *testing.T) {
+	a, _, _ := area(t)
+	f := file(t, "binary")
+	f.Name = "daily 2026-11-22T08:00 \"$x\" `y`\\"
+	staged, _, err := begin(t, a, "application_1_0001", f).Cache(t.Context(), f, func(int64) {})
+	if want := "daily 2026-11-22T08_00 __x_ _y__"; err != nil || path.Base(staged.URI) != want {
+		t.Errorf("staged as %s, %v; want %s", staged.URI, err, want)
 	}
 }
 
