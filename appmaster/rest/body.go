@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -21,7 +22,8 @@ const (
 	uploadTime = 5 * time.Minute
 )
 
-// bodies bounds the memory that all bodies take which are held at once.
+// bodies bounds the memory that all bodies take which are held at once, but for small
+// ones: a sign of life does not wait for somebody's large job.
 type bodies struct {
 	room *semaphore.Weighted
 	size int64
@@ -29,11 +31,15 @@ type bodies struct {
 
 func newBodies(size int64) bodies { return bodies{semaphore.NewWeighted(size), size} }
 
-// enter waits for room for a request's body; leave gives it back.
-func (b bodies) enter(r *http.Request) (leave func(), err error) {
+// enter waits for room for a request's body, of which so much is read at most; leave gives
+// it back.
+func (b bodies) enter(r *http.Request, most int64) (leave func(), err error) {
 	n := r.ContentLength
 	if n < 0 {
-		n = b.size // nobody knows
+		n = most // nobody knows
+	}
+	if n <= maxBody {
+		return func() {}, nil
 	}
 	if err := b.room.Acquire(r.Context(), min(n, b.size)); err != nil {
 		return nil, err
@@ -76,36 +82,50 @@ func (s *Server) bounded(route route, h http.Handler) http.Handler {
 	return http.MaxBytesHandler(timed, most)
 }
 
-// timedBody is a body that may come for as long as it comes fast enough.
+// timedBody is a body that may come for as long as it comes fast enough. What counts is
+// how long it is waited for: a reader may have to wait for its turn, or for HDFS.
 type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
-	start   time.Time // of the first read: until then it may have waited for its turn
+	waited  time.Duration
 	read    int64
 	answer  time.Duration // that an answer may take after the body
 }
 
 func (b *timedBody) Read(p []byte) (int, error) {
-	if b.start.IsZero() {
-		b.start = time.Now()
-	}
-	late := b.start.Add(readTime + time.Duration(b.read/leastRate)*time.Second)
+	start := time.Now()
+	left := readTime + time.Duration(b.read/leastRate)*time.Second - b.waited
+	late := start.Add(min(left, readTime))
 	_ = b.control.SetReadDeadline(late)
 	_ = b.control.SetWriteDeadline(late.Add(b.answer))
 	n, err := b.ReadCloser.Read(p)
 	b.read += int64(n)
+	b.waited += time.Since(start)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = &refusal{http.StatusRequestTimeout, fmt.Sprintf("the request's body comes too slowly: %d bytes in %s", b.read, b.waited.Round(time.Second))}
+	}
 	return n, err
 }
 
 // readJSON decodes a body. An empty one is as {}.
 func readJSON(r *http.Request, into any) error {
 	err := json.NewDecoder(r.Body).Decode(into)
-	var large *http.MaxBytesError
-	switch {
-	case err == nil, errors.Is(err, io.EOF):
+	if err == nil || errors.Is(err, io.EOF) {
 		return nil
-	case errors.As(err, &large):
-		return tooLarge(large.Limit)
+	}
+	if cut := cutShort(err); cut != nil {
+		return cut
 	}
 	return badRequest("the request's body is no JSON of this path: %v", err)
+}
+
+// cutShort is why the rest of a body is not read, if that is the error; nil.
+func cutShort(err error) error {
+	if large, is := errors.AsType[*http.MaxBytesError](err); is {
+		return tooLarge(large.Limit)
+	}
+	if slow, is := errors.AsType[*refusal](err); is {
+		return slow
+	}
+	return nil
 }

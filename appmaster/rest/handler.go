@@ -134,7 +134,7 @@ func (s *Server) mux() http.Handler {
 				return nil, err
 			}
 			if route.held {
-				leave, err := s.bodies.enter(r)
+				leave, err := s.bodies.enter(r, route.body)
 				if err != nil {
 					return nil, err
 				}

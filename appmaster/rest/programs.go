@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -187,6 +186,9 @@ func (s *Server) uploadJar(r *http.Request) (any, error) {
 	}
 	for {
 		part, err := form.NextPart()
+		if cut := cutShort(err); cut != nil {
+			return nil, cut
+		}
 		if err != nil {
 			return nil, badRequest("the form has no file: %v", err)
 		}
@@ -202,12 +204,12 @@ func (s *Server) uploadJar(r *http.Request) (any, error) {
 }
 
 func add(r *http.Request, session Session, name, sha256 string, content io.Reader) (msg.ProgramDetails, error) {
-	if name == "" || name != path.Base(name) || strings.HasPrefix(name, ".") || len(name) > maxName || strings.ContainsFunc(name, unicode.IsControl) {
+	if name == "" || name == "/" || name != path.Base(name) || strings.HasPrefix(name, ".") || len(name) > maxName || strings.ContainsFunc(name, unicode.IsControl) {
 		return msg.ProgramDetails{}, badRequest("%q is no name for a program: give that of its file, as in ?name=wordcount", name)
 	}
 	added, err := session.AddProgram(r.Context(), name, sha256, content)
-	if large, is := errors.AsType[*http.MaxBytesError](err); is {
-		err = tooLarge(large.Limit)
+	if cut := cutShort(err); cut != nil {
+		err = cut
 	}
 	return added, err
 }

@@ -10,6 +10,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -182,6 +183,7 @@ func TestSessionsRefuse(t *testing.T) {
 		"an upload":                      {"POST", "/programs?name=wordcount", "ELF", nil, 200, true},
 		"an upload without a name":       {"POST", "/programs", "ELF", nil, 400, false},
 		"an upload to another place":     {"POST", "/programs?name=../wordcount", "ELF", nil, 400, false},
+		"an upload without a file":       {"POST", "/programs?name=/", "ELF", nil, 400, false},
 		"an upload that would be hidden": {"POST", "/programs?name=.wordcount", "ELF", nil, 400, false},
 		"an upload by half a hash":       {"POST", "/programs?name=wordcount&sha256=5a", "ELF", nil, 400, false},
 		"an upload of a script":          {"POST", "/programs?name=wordcount", "#!", msg.ErrBadProgram, 400, true},
@@ -328,34 +330,99 @@ func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
 func TestHeldBodiesWaitForRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBodies(100)
-		request := func(ctx context.Context, size int64) *http.Request {
+		const room = 10 * maxBody
+		b := newBodies(room)
+		enter := func(ctx context.Context, size int64) (func(), error) {
 			r := httptest.NewRequest(http.MethodPost, "/jobs", nil).WithContext(ctx)
 			r.ContentLength = size
-			return r
+			return b.enter(r, room)
 		}
-		leave, err := b.enter(request(t.Context(), 60))
+		leave, err := enter(t.Context(), 6*maxBody)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := b.enter(request(ctx, -1)); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := enter(ctx, -1); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a body of unknown size beside another: %v", err)
 		}
-		if _, err := b.enter(request(ctx, 41)); err == nil {
+		if _, err := enter(ctx, 4*maxBody+1); err == nil {
 			t.Error("there is room for more than there is")
 		}
-		second, err := b.enter(request(t.Context(), 40))
+		second, err := enter(t.Context(), 4*maxBody)
 		if err != nil {
 			t.Fatal(err)
 		}
+		for range 100 {
+			if _, err := enter(ctx, maxBody); err != nil {
+				t.Errorf("a small body waits for large ones: %v", err)
+			}
+		}
 		leave()
 		second()
-		if leave, err = b.enter(request(t.Context(), 1000)); err != nil {
+		if leave, err = enter(t.Context(), 2*room); err != nil {
 			t.Errorf("the whole room: %v", err)
 		} else {
 			leave()
+		}
+	})
+}
+
+// deadlines are those that a connection is given. It is also the body that it brings.
+type deadlines struct {
+	http.ResponseWriter
+	read   time.Time
+	pause  time.Duration // before each byte
+	broken error
+}
+
+func (d *deadlines) SetReadDeadline(t time.Time) error { d.read = t; return nil }
+
+func (d *deadlines) Read([]byte) (int, error) {
+	time.Sleep(d.pause)
+	return 1, d.broken
+}
+
+func (d *deadlines) Close() error { return nil }
+
+// TestABodyHasTimeWhileItIsWaitedFor would catch an upload that is cut off because HDFS was
+// slow or others had their turn, one that trickles in for ever, and a slow client that is
+// told of a fault of the server's.
+func TestABodyHasTimeWhileItIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		connection := &deadlines{}
+		body := &timedBody{ReadCloser: connection, control: http.NewResponseController(connection)}
+		left := func() time.Duration {
+			t.Helper()
+			start := time.Now()
+			_, err := body.Read(make([]byte, 1))
+			if !errors.Is(err, connection.broken) {
+				t.Error(err)
+			}
+			return connection.read.Sub(start)
+		}
+		if got := left(); got != readTime {
+			t.Errorf("the first byte may take %s, want %s", got, readTime)
+		}
+		time.Sleep(time.Hour) // the reader is busy
+		if got := left(); got != readTime {
+			t.Errorf("after a pause of the reader a byte may take %s, want %s", got, readTime)
+		}
+		connection.pause = 20 * time.Second
+		left()
+		if got := left(); got != readTime-20*time.Second {
+			t.Errorf("after a slow byte the next may take %s, want 10s", got)
+		}
+		connection.pause = 0
+		body.read, body.waited = 1<<30, 0
+		if got := left(); got != readTime {
+			t.Errorf("after a fast GB a byte may take %s, want %s", got, readTime)
+		}
+		connection.broken = os.ErrDeadlineExceeded
+		_, err := body.Read(make([]byte, 1))
+		if status := statusOf(fmt.Errorf("receive: %w", err)); status != http.StatusRequestTimeout {
+			t.Errorf("a body that comes too slowly is answered with %d: %v", status, err)
 		}
 	})
 }
