@@ -41,8 +41,11 @@ func TestProgramArgumentsAreLeftAlone(t *testing.T) {
 		},
 		{
 			"Flink's flags for YARN",
-			"-yjm 1g -ytm=2g -ys 2 -yD a=b -yDc=d -yd -yid application_1_0001 prog -yjm",
-			[]string{"-jm", "1g", "-tm=2g", "-s", "2", "-D", "a=b", "-D", "c=d", "-d", "-yid", "application_1_0001"},
+			"-yjm 1g --yarntaskManagerMemory=2g -ys 2 -yt lib -yD a=b -yDc=d -yd -yid application_1_0001 prog -yjm",
+			[]string{
+				"--jobManagerMemory", "1g", "--taskManagerMemory=2g", "--slots", "2", "--ship", "lib", "-D", "a=b", "-D", "c=d", "--detached",
+				"--applicationId", "application_1_0001",
+			},
 			[]string{"prog", "-yjm"},
 		},
 		{

@@ -25,7 +25,7 @@ goes to standard error. With -o json the plan has the form of the REST path
 /jobs/JOB/plan.
 
   bobbin info -p 4 ./wordcount --input hdfs:///text --output hdfs:///counts`,
-		Flags:  slices.Concat(flags(targetFlags()[1]), []cli.Flag{outputFlag()}, clusterFlags()),
+		Flags:  slices.Concat(flags(parallelismFlag()), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: func(c *cli.Context) error { return info(c, p) },
 	}
 }
@@ -43,7 +43,7 @@ func info(c *cli.Context, p Process) (err error) {
 	if err != nil {
 		return err
 	}
-	cfg, err := options(p, append(layers, flagLayers(c, targetFlags()[1])...)...)
+	cfg, err := options(p, append(layers, flagLayers(c, parallelismFlag())...)...)
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,9 @@ func (l *launcher) uploading(name string, done, total int64) {
 // Ctrl-C included, nothing is left behind.
 func (l *launcher) start(ctx context.Context, d client.Deployment) (*client.Application, error) {
 	d.Config, d.Timeline, d.Uploading = l.cfg, l.timeline, l.uploading
+	if l.cfg.IsSet(config.HighAvailabilityClusterID) {
+		l.say.Line("%s has no effect: there is no high availability yet", config.HighAvailabilityClusterID)
+	}
 	app, err := l.cluster.Deploy(ctx, d)
 	if err != nil {
 		l.say.Finish()

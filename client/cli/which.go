@@ -27,25 +27,30 @@ const (
 	flagMaster      = "jobmanager"
 )
 
+// masterOfItsOwn is what Flink's old scripts give to -m for a cluster that is started for
+// the job: -t yarn-per-job.
+const masterOfItsOwn = "yarn-cluster"
+
+// applicationFlag names an application by its id.
+func applicationFlag() optionFlag {
+	return optionFlag{name: flagApplication, aliases: []string{"id"}, usage: "`APPLICATION` that is meant", key: config.YarnApplicationID}
+}
+
 // whichFlags are the flags of every command that means an application which runs.
 func whichFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: flagApplication, Aliases: []string{"id", "yid"}, Usage: "`APPLICATION` that is meant (yarn.application.id)"},
-		&cli.StringFlag{Name: flagMaster, Aliases: []string{"m"}, Usage: "`HOST:PORT` of its REST endpoint, in place of its id"},
-	}
+	return append(flags(applicationFlag()),
+		&cli.StringFlag{Name: flagMaster, Aliases: []string{"m"}, Usage: "`HOST:PORT` of its REST endpoint, in place of its id"})
 }
 
 // meantFlags are whichFlags for commands that start nothing: what the application is,
 // their target says.
-func meantFlags() []cli.Flag { return append(flags(targetFlags()[0]), whichFlags()...) }
+func meantFlags() []cli.Flag { return append(flags(targetFlag()), whichFlags()...) }
 
 // withSession gives the options of a command which may mean an application: those of its
 // layers and, where they do not tell which, those of the file that `session start` has
 // written. found tells which file that is; "": none was read.
 func withSession(c *cli.Context, p Process, layers []config.Layer) (cfg config.Config, found string, err error) {
-	if c.IsSet(flagApplication) {
-		layers = append(layers, flagLayer(c, flagApplication, config.YarnApplicationID))
-	}
+	layers = append(layers, flagLayers(c, applicationFlag())...)
 	file, others, err := optionsFile(p)
 	if err != nil {
 		return cfg, "", err
@@ -133,7 +138,7 @@ func reachCluster(c *cli.Context, p Process) (to *reached, done func(*error), er
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg, _, err := withSession(c, p, append(layers, flagLayers(c, targetFlags()[0])...))
+	cfg, _, err := withSession(c, p, append(layers, flagLayers(c, targetFlag())...))
 	if err != nil {
 		return nil, nil, err
 	}
