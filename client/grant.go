@@ -71,7 +71,7 @@ func (c *Cluster) grant(ctx context.Context, cfg config.Config, job *jobgraph.Jo
 	if err := c.tryTokens(ctx, g.security.FileSystems[1:]); err != nil { // the staging area's serves at once
 		return g, err
 	}
-	if cfg.Bool(config.DelegationTokensEnabled) && cfg.Bool(config.HadoopFSProviderEnabled) {
+	if wantsTokens(cfg) {
 		if err := c.obtain(ctx, g); err != nil {
 			return g, err
 		}
@@ -82,6 +82,12 @@ func (c *Cluster) grant(ctx context.Context, cfg config.Config, job *jobgraph.Jo
 	}
 	g.ends, err = end(g.credentials, interval)
 	return g, err
+}
+
+// wantsTokens tells whether the client is to obtain tokens for file systems.
+func wantsTokens(cfg config.Config) bool {
+	return cfg.Bool(config.DelegationTokensEnabled) && cfg.Bool(config.HadoopFSProviderEnabled) &&
+		slices.Contains(listed(cfg, config.YarnTokenServices), config.TokensOfHDFS)
 }
 
 // passedOn are those of another launcher's tokens that are meant for the applications it

@@ -54,6 +54,23 @@ func token(kind, service string) *creds.Token {
 	return made
 }
 
+// TestTheClientObtainsTokensUnlessToldNotTo would catch an option that is taken and does
+// nothing: the application would be given tokens that its user does not want on the nodes.
+func TestTheClientObtainsTokensUnlessToldNotTo(t *testing.T) {
+	for option, want := range map[string]bool{
+		"client.timeout=1 s": true,
+		"yarn.security.appmaster.delegation.token.services=hbase; hadoopfs": true,
+		"yarn.security.appmaster.delegation.token.services=hbase":           false,
+		"yarn.security.appmaster.delegation.token.services=":                false,
+		"security.delegation.token.provider.hadoopfs.enabled=false":         false,
+		"security.delegation.tokens.enabled=false":                          false,
+	} {
+		if got := wantsTokens(options(t, option)); got != want {
+			t.Errorf("%s: tokens are wanted: %t", option, got)
+		}
+	}
+}
+
 // TestTokensOfAnotherLauncherArePassedOn would catch an ApplicationMaster that gets the token
 // by which another one speaks to YARN, or that of another's container.
 func TestTokensOfAnotherLauncherArePassedOn(t *testing.T) {

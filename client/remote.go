@@ -7,17 +7,33 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"strings"
 
-	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/program"
 )
 
+// Binary is the file that the cluster is to run as bobbin: the client's own executable, or
+// another of this machine (yarn.flink-dist-jar). One on the cluster's file system takes its
+// place when Deploy finds it there.
+func Binary(executable string, c config.Config) (program.Program, error) {
+	other := c.String(config.YarnDistribution)
+	if other == "" || IsRemote(other) {
+		return program.InspectBobbin(executable, program.Native())
+	}
+	found, err := program.InspectBobbin(strings.TrimPrefix(other, "file://"), program.Native())
+	if err != nil {
+		err = fmt.Errorf("option %s: %w", config.YarnDistribution, err)
+	}
+	return found, err
+}
+
 // remoteProgram is a program that lies on the cluster's file system already, as containers
 // localize it. It looks at the file's begin alone: whether it is built with the SDK, the
 // ApplicationMaster sees.
-func remoteProgram(ctx context.Context, files *dfs.FS, uri string) (launch.Resource, error) {
+func remoteProgram(ctx context.Context, files shipFiles, uri string) (launch.Resource, error) {
 	info, err := files.Stat(ctx, uri)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

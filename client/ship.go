@@ -35,7 +35,8 @@ const maxShipped = 2000
 type shipment struct {
 	remote []launch.Shipped // lie on HDFS
 	local  []parcel         // to be staged
-	// bobbin is a provided binary that is the same as ours; nil: there is none.
+	// bobbin lies on HDFS already: where yarn.flink-dist-jar says, or provided and the same
+	// as ours; nil: it is to be staged.
 	bobbin *launch.Resource
 	links  map[string]string // where each comes from
 	dirs   map[string]bool   // that links lead into
@@ -86,6 +87,18 @@ func readShipment(ctx context.Context, files shipFiles, c config.Config, own pro
 			return nil, err
 		}
 	}
+	if dir := c.String(config.YarnProvidedUsrlib); dir != "" {
+		if err := s.provideUsrlib(ctx, files, dir); err != nil {
+			return nil, err
+		}
+	}
+	if uri := c.String(config.YarnDistribution); IsRemote(uri) {
+		found, err := remoteProgram(ctx, files, uri)
+		if err != nil {
+			return nil, fmt.Errorf("option %s: %w", config.YarnDistribution, err)
+		}
+		s.bobbin = &found
+	}
 	for _, name := range listed(c, config.YarnShipFiles) {
 		if err := s.add(ctx, files, config.YarnShipFiles, name); err != nil {
 			return nil, err
@@ -115,7 +128,10 @@ func listed(c config.Config, key config.StringKey) []string {
 
 // remoteShipments are what lies on HDFS, for which the containers need tokens, too.
 func remoteShipments(c config.Config) []string {
-	uris := listed(c, config.YarnProvidedLibDirs)
+	uris := append(listed(c, config.YarnProvidedLibDirs), listed(c, config.YarnProvidedUsrlib)...)
+	if uri := c.String(config.YarnDistribution); IsRemote(uri) {
+		uris = append(uris, uri)
+	}
 	for _, name := range append(listed(c, config.YarnShipFiles), listed(c, config.YarnShipArchives)...) {
 		if IsRemote(name) {
 			uris = append(uris, name)
@@ -187,6 +203,25 @@ func (s *shipment) provide(ctx context.Context, files shipFiles, dir string, own
 			return err
 		}
 		return s.put(key, parcel{Shipped: launch.Shipped{Link: relative, Resource: found}}, info.URI)
+	})
+}
+
+// usrlib is what the directory of yarn.provided.usrlib.dir is called, there and here.
+const usrlib = "usrlib"
+
+// provideUsrlib takes in that directory, likewise.
+func (s *shipment) provideUsrlib(ctx context.Context, files shipFiles, dir string) error {
+	const key = config.YarnProvidedUsrlib
+	if path.Base(strings.TrimSuffix(dir, "/")) != usrlib {
+		return refuseShip(key, dir, "name a directory that is called "+usrlib)
+	}
+	return remoteTree(ctx, files, key, dir, func(info filesystem.FileInfo, relative string) error {
+		if strings.HasPrefix(info.URI, "file:") {
+			return refuseShip(key, dir, "it is not on the cluster's HDFS")
+		}
+		found := resourceOf(info)
+		found.Public = true
+		return s.put(key, parcel{Shipped: launch.Shipped{Link: path.Join(usrlib, relative), Resource: found}}, info.URI)
 	})
 }
 

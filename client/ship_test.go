@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"errors"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,7 +28,7 @@ type remote struct {
 const remoteRoot = "hdfs://nn:8020"
 
 func (r remote) local(uri string) string {
-	return "file://" + r.root + strings.TrimPrefix(uri, remoteRoot)
+	return "file://" + r.root + strings.TrimPrefix(strings.TrimPrefix(uri, remoteRoot), "hdfs://")
 }
 
 func (r remote) seen(info filesystem.FileInfo) filesystem.FileInfo {
@@ -78,8 +80,57 @@ func shipping(t *testing.T) (dir string, files remote, own program.Program) {
 	write(t, dir, map[string]string{"conf/a.txt": "a", "conf/deep/b.txt": "b", "one.txt": "1", "model.tar.gz": "packed", "self": "binary"})
 	write(t, files.root, map[string]string{
 		"lib/bobbin": "binary", "lib/dict/words": "w", "old/bobbin": "other!", "data/c.txt": "c", "data/x.zip": "z",
+		"apps/usrlib/m/model": "m", "dist/bobbin": string(executable(t)),
 	})
 	return dir, files, program.Program{Path: filepath.Join(dir, "self"), Size: int64(len("binary"))}
+}
+
+// executable begins as what runs on this machine.
+func executable(t *testing.T) []byte {
+	t.Helper()
+	self, err := os.Open(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer self.Close() // read only: nothing to lose
+	head := make([]byte, program.HeadSize)
+	if _, err := io.ReadFull(self, head); err != nil {
+		t.Fatal(err)
+	}
+	return head
+}
+
+// TestTheClustersBinary would catch a cluster that runs the client's own file though another
+// is named, and one that cannot run there.
+func TestTheClustersBinary(t *testing.T) {
+	dir, own := t.TempDir(), os.Args[0]
+	another := filepath.Join(dir, "bobbin")
+	if err := os.WriteFile(another, executable(t), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	script := filepath.Join(dir, "script")
+	if err := os.WriteFile(script, []byte("#!/bin/sh"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, option, want string
+		err                error
+	}{
+		{"none is named", "", own, nil},
+		{"another of this machine", another, another, nil},
+		{"another of this machine, as a URI", "file://" + another, another, nil},
+		{"one on HDFS, which Deploy looks for", "hdfs:///dist/bobbin", own, nil},
+		{"one that is not there", another + "s", "", fs.ErrNotExist},
+		{"one that is none", script, "", program.ErrPlatform},
+	} {
+		got, err := Binary(own, options(t, "yarn.flink-dist-jar="+c.option))
+		if want, _ := filepath.Abs(c.want); !errors.Is(err, c.err) || err == nil && got.Path != want {
+			t.Errorf("%s: %q, %v; want %q, %v", c.name, got.Path, err, c.want, c.err)
+		}
+		if err != nil && !strings.Contains(err.Error(), "yarn.flink-dist-jar") {
+			t.Errorf("%s: %v does not name the option", c.name, err)
+		}
+	}
 }
 
 // TestNamesWithASchemeAreOnTheCluster would catch a file that is looked for on the wrong
@@ -104,14 +155,18 @@ func TestShipment(t *testing.T) {
 		options []string // DIR is the directory of this machine
 		remote  []string // links of what lies on HDFS
 		local   []string
-		bobbin  bool
+		bobbin  string // that on HDFS which is run; "": ours is staged
 	}{
-		{"nothing", nil, nil, nil, false},
-		{"files and directories", []string{"yarn.ship-files=DIR/one.txt; DIR/conf/;"}, nil, []string{"conf/a.txt", "conf/deep/b.txt", "one.txt"}, false},
-		{"what lies on HDFS", []string{"yarn.ship-files=hdfs:///data;hdfs://nn:8020/lib/dict/words"}, []string{"data/c.txt", "data/x.zip", "words"}, nil, false},
-		{"archives", []string{"yarn.ship-archives=DIR/model.tar.gz;hdfs:///data/x.zip"}, []string{"x.zip"}, []string{"model.tar.gz"}, false},
-		{"libraries for everybody", []string{"yarn.provided.lib.dirs=/lib"}, []string{"dict/words"}, nil, true},
-		{"another binary is not for us", []string{"yarn.provided.lib.dirs=/old"}, nil, nil, false},
+		{"nothing", nil, nil, nil, ""},
+		{"files and directories", []string{"yarn.ship-files=DIR/one.txt; DIR/conf/;"}, nil, []string{"conf/a.txt", "conf/deep/b.txt", "one.txt"}, ""},
+		{"what lies on HDFS", []string{"yarn.ship-files=hdfs:///data;hdfs://nn:8020/lib/dict/words"}, []string{"data/c.txt", "data/x.zip", "words"}, nil, ""},
+		{"archives", []string{"yarn.ship-archives=DIR/model.tar.gz;hdfs:///data/x.zip"}, []string{"x.zip"}, []string{"model.tar.gz"}, ""},
+		{"libraries for everybody", []string{"yarn.provided.lib.dirs=/lib"}, []string{"dict/words"}, nil, "/lib/bobbin"},
+		{"another binary is not for us", []string{"yarn.provided.lib.dirs=/old"}, nil, nil, ""},
+		{"what a program finds in usrlib", []string{"yarn.provided.usrlib.dir=/apps/usrlib/"}, []string{"usrlib/m/model"}, nil, ""},
+		{"another binary that is named", []string{"yarn.flink-dist-jar=hdfs:///dist/bobbin"}, nil, nil, "/dist/bobbin"},
+		{"a named binary before a provided one", []string{"yarn.provided.lib.dirs=/lib", "yarn.flink-dist-jar=hdfs:///dist/bobbin"}, []string{"dict/words"}, nil, "/dist/bobbin"},
+		{"a named binary of this machine", []string{"yarn.flink-dist-jar=DIR/self"}, nil, nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir, files, own := shipping(t)
@@ -125,7 +180,7 @@ func TestShipment(t *testing.T) {
 			links := func(all []launch.Shipped) (links []string) {
 				for _, one := range all {
 					links = append(links, one.Link)
-					if one.Archive != strings.Contains(strings.Join(c.options, ""), "archives") || one.Resource.Public != strings.HasPrefix(one.Link, "dict/") {
+					if one.Archive != strings.Contains(strings.Join(c.options, ""), "archives") || one.Resource.Public != (strings.HasPrefix(one.Link, "dict/") || strings.HasPrefix(one.Link, "usrlib/")) {
 						t.Errorf("%s is shipped as %+v", one.Link, one)
 					}
 				}
@@ -148,8 +203,12 @@ func TestShipment(t *testing.T) {
 					t.Errorf("%s is %s", one.Link, one.Resource.URI)
 				}
 			}
-			if got := s.bobbin != nil; got != c.bobbin || got && (!s.bobbin.Public || s.bobbin.URI != remoteRoot+"/lib/bobbin") {
-				t.Errorf("provided binary: %+v, want one: %t", s.bobbin, c.bobbin)
+			var bobbin launch.Resource
+			if s.bobbin != nil {
+				bobbin = *s.bobbin
+			}
+			if public := c.bobbin == "/lib/bobbin"; strings.TrimPrefix(bobbin.URI, remoteRoot) != c.bobbin || bobbin.Public != public {
+				t.Errorf("bobbin on HDFS is %+v, want %q, for everybody: %t", bobbin, c.bobbin, public)
 			}
 		})
 	}
@@ -165,6 +224,7 @@ func TestShipmentIsRefused(t *testing.T) {
 		{"one of our names", "yarn.ship-files=hdfs:///old/bobbin", "ours"},
 		{"no archive", "yarn.ship-archives=DIR/one.txt", ".tar.gz"},
 		{"a directory in place of an archive", "yarn.ship-archives=DIR/conf.zip", "directory"},
+		{"libraries under another name", "yarn.provided.usrlib.dir=/apps", "called usrlib"},
 		{"a name that a shell reads", "yarn.ship-files=DIR/$HOME", "rename"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,9 +28,9 @@ The cluster ends with it. This command ends once the cluster runs; Ctrl-C before
 that takes everything back. With -d Execute does not wait for its job.
 
   bobbin run-application -nm nightly hdfs:///programs/wordcount --input hdfs:///text --output hdfs:///counts`,
-		Flags: slices.Concat(flags(parallelismFlag()), []cli.Flag{
+		Flags: slices.Concat(flags(targetFlags()[1]), []cli.Flag{
 			&cli.BoolFlag{Name: "detached", Aliases: []string{"d"}, Usage: "let the program go on while its jobs run"},
-		}, flags(deploymentFlagsOfRun()...), []cli.Flag{outputFlag()}, clusterFlags()),
+		}, flags(deploymentFlags()...), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: func(c *cli.Context) error { return runApplicationOf(c, p) },
 	}
 }
@@ -47,10 +46,10 @@ func runApplicationOf(c *cli.Context, p Process) (err error) {
 		return fmt.Errorf("%w: bobbin run-application needs a program: bobbin run-application hdfs:///programs/wordcount [arguments]", ErrUsage)
 	}
 	layers, err := clusterLayers(c)
-	if err = cmp.Or(err, noSavepoint(c)); err != nil {
+	if err != nil {
 		return err
 	}
-	layers = append(layers, flagLayers(c, append(deploymentFlagsOfRun(), parallelismFlag())...)...)
+	layers = append(layers, flagLayers(c, slices.Concat(targetFlags()[1:], deploymentFlags())...)...)
 	if c.Bool("detached") {
 		layers = append(layers, switchLayer("detached", config.ExecutionAttached, false))
 	}
@@ -74,7 +73,7 @@ func runApplicationOf(c *cli.Context, p Process) (err error) {
 // runApplication starts a cluster that runs a program's driver.
 func runApplication(ctx context.Context, l *launcher, p Process, words []string) (err error) {
 	d := client.Deployment{Mode: launch.Application, Arguments: words[1:], Attached: l.cfg.Bool(config.ExecutionAttached)}
-	if d.Bobbin, err = program.InspectBobbin(p.Executable, program.Native()); err != nil {
+	if d.Bobbin, err = client.Binary(p.Executable, l.cfg); err != nil {
 		return err
 	}
 	if client.IsRemote(words[0]) {

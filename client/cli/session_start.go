@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -15,7 +14,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/client/sessionfile"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
-	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -31,6 +29,13 @@ func sessionCommand(p Process) *cli.Command {
 	}
 }
 
+// sessionFlags are flags of yarn-session.sh beside those of every deployment.
+func sessionFlags() []optionFlag {
+	return []optionFlag{
+		{"applicationType", []string{"at"}, "`TYPE` of the application", config.YarnApplicationType},
+	}
+}
+
 func sessionStartCommand(p Process) *cli.Command {
 	return &cli.Command{
 		Name:  "start",
@@ -40,7 +45,7 @@ func sessionStartCommand(p Process) *cli.Command {
 the words help, stop and quit, and ends with the session; Ctrl-C stops that.
 
   bobbin session start -d -nm nightly -jm 1g -tm 4g -s 4`,
-		Flags: slices.Concat(flags(deploymentFlags()...), []cli.Flag{
+		Flags: slices.Concat(flags(slices.Concat(deploymentFlags(), sessionFlags())...), []cli.Flag{
 			&cli.BoolFlag{Name: "detached", Aliases: []string{"d"}, Usage: "return once the session runs"},
 			&cli.StringFlag{Name: flagApplication, Aliases: []string{"id"}, Usage: "start none: attach to the session that is this `APPLICATION`"},
 			&cli.BoolFlag{Name: "query", Aliases: []string{"q"}, Usage: "start none: print what YARN has for one"},
@@ -79,19 +84,21 @@ func sessionStart(c *cli.Context, p Process) (err error) {
 	if err != nil {
 		return err
 	}
-	layers = append(layers, flagLayers(c, deploymentFlags()...)...)
+	layers = append(layers, flagLayers(c, slices.Concat(deploymentFlags(), sessionFlags())...)...)
 	cfg, err := options(p, layers...)
 	if err != nil {
 		return err
 	}
 	given := make(map[string]string)
 	for _, layer := range layers {
-		maps.Copy(given, layer.Values)
+		for name, value := range layer.Values {
+			given[name] = value
+		}
 	}
 	if err := sessionfile.Check(given); err != nil { // before there is anything to take back
 		return err
 	}
-	bobbin, err := program.InspectBobbin(p.Executable, program.Native())
+	bobbin, err := client.Binary(p.Executable, cfg)
 	if err != nil {
 		return err
 	}

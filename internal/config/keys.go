@@ -43,6 +43,8 @@ const (
 	YarnShipFiles       StringKey = "yarn.ship-files"
 	YarnShipArchives    StringKey = "yarn.ship-archives"
 	YarnProvidedLibDirs StringKey = "yarn.provided.lib.dirs"
+	YarnProvidedUsrlib  StringKey = "yarn.provided.usrlib.dir"
+	YarnDistribution    StringKey = "yarn.flink-dist-jar"
 
 	StagingCacheSize MemoryKey   = "staging.cache.max-size"
 	StagingMinAge    DurationKey = "staging.gc.min-age"
@@ -80,6 +82,7 @@ const (
 	KerberosUseTicketCache  BoolKey   = "security.kerberos.login.use-ticket-cache"
 	Krb5ConfPath            StringKey = "security.kerberos.krb5-conf.path"
 	KerberosFileSystems     StringKey = "security.kerberos.access.hadoopFileSystems"
+	YarnTokenServices       StringKey = "yarn.security.appmaster.delegation.token.services"
 	YarnShipLocalKeytab     BoolKey   = "yarn.security.kerberos.ship-local-keytab"
 	YarnLocalizedKeytabPath StringKey = "yarn.security.kerberos.localized-keytab-path"
 	ProxyUser               StringKey = "security.proxy-user"
@@ -135,6 +138,9 @@ const (
 	ours  = "Bobbin"
 )
 
+// TokensOfHDFS names HDFS in YarnTokenServices.
+const TokensOfHDFS = "hadoopfs"
+
 const unlimited = "2147483647" // Integer.MAX_VALUE, Flink's "no limit"
 
 // table is every option, in the order of the reference.
@@ -171,6 +177,8 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: YarnShipFiles, Origin: flink, Doc: "Files and directories, separated by `;`, that all containers find by their names in the working directory. Local ones are uploaded once by content, into the cache; those on HDFS stay where they are."},
 	{Key: YarnShipArchives, Origin: flink, Doc: "Archives likewise (.zip, .jar, .tar, .tar.gz, .tgz), which are directories of their names in the containers, unpacked by YARN."},
 	{Key: YarnProvidedLibDirs, Origin: flink, Doc: "Directories on HDFS, separated by `;`, whose files all containers find in the working directory. YARN keeps them on its nodes for all users and applications (PUBLIC): they and the directories above must be readable by everybody. A `bobbin` among them that is the same as the client's is not uploaded."},
+	{Key: YarnProvidedUsrlib, Origin: flink, Doc: "A directory likewise, called `usrlib`, which all containers find under that name."},
+	{Key: YarnDistribution, Origin: flink, Doc: "The `bobbin` that the cluster runs, where that is not the client's own file: for Linux, and of the same release. A file of this machine is uploaded once; one on HDFS stays where it is. The flag `-j` of `session start`."},
 	{Key: StagingCacheSize, Default: "1g", Origin: ours, Doc: "How much of the cache of staged files `bobbin gc` leaves though no application uses it, the newest."},
 	{Key: StagingMinAge, Default: "1 h", Unit: time.Second, Origin: ours, Doc: "What is younger is left alone by `bobbin gc`: an application may be about to be submitted."},
 	{Key: YarnFileReplication, Default: "-1", Least: -1, Origin: flink, Doc: "Replication of staged files; -1 leaves it to HDFS."},
@@ -207,6 +215,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: KerberosFileSystems, Origin: flink, Doc: "Further file systems that the job needs tokens for, as URIs, separated by `;` or `,`; those of its inputs, its outputs and its staging directory are known."},
 	{Key: YarnShipLocalKeytab, Default: "true", Origin: flink, Doc: "Whether the keytab is sent to the ApplicationMaster. If not, it is expected on the nodes, at `yarn.security.kerberos.localized-keytab-path`."},
 	{Key: YarnLocalizedKeytabPath, Default: "krb5.keytab", Origin: flink, Doc: "Name of the keytab in the ApplicationMaster's container; its path on the nodes where it is not sent."},
+	{Key: YarnTokenServices, Default: TokensOfHDFS, Origin: flink, Doc: "For what the client obtains delegation tokens, separated by `;`; there are those for HDFS, `hadoopfs`. Where that is not in the list, the ApplicationMaster gets tokens by its keytab alone."},
 	{Key: ProxyUser, Origin: ours, Doc: "Who to act for, as `hadoop.proxyuser.*` of the servers allows; `HADOOP_PROXY_USER` where none is given. The flag `--proxy-user`. Files and the application are that user's, and no keytab is sent."},
 	{Key: DelegationTokensEnabled, Default: "true", Origin: flink, Doc: "Whether delegation tokens are obtained for the job."},
 	{Key: HadoopFSProviderEnabled, Default: "true", Origin: flink, Doc: "Whether they are obtained for HDFS."},
