@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,9 +29,9 @@ The cluster ends with it. This command ends once the cluster runs; Ctrl-C before
 that takes everything back. With -d Execute does not wait for its job.
 
   bobbin run-application -nm nightly hdfs:///programs/wordcount --input hdfs:///text --output hdfs:///counts`,
-		Flags: slices.Concat(flags(targetFlags()[1]), []cli.Flag{
+		Flags: slices.Concat(flags(parallelismFlag()), []cli.Flag{
 			&cli.BoolFlag{Name: "detached", Aliases: []string{"d"}, Usage: "let the program go on while its jobs run"},
-		}, flags(deploymentFlags()...), []cli.Flag{outputFlag()}, clusterFlags()),
+		}, flags(deploymentFlagsOfRun()...), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: func(c *cli.Context) error { return runApplicationOf(c, p) },
 	}
 }
@@ -46,10 +47,10 @@ func runApplicationOf(c *cli.Context, p Process) (err error) {
 		return fmt.Errorf("%w: bobbin run-application needs a program: bobbin run-application hdfs:///programs/wordcount [arguments]", ErrUsage)
 	}
 	layers, err := clusterLayers(c)
-	if err != nil {
+	if err = cmp.Or(err, noSavepoint(c)); err != nil {
 		return err
 	}
-	layers = append(layers, flagLayers(c, slices.Concat(targetFlags()[1:], deploymentFlags())...)...)
+	layers = append(layers, flagLayers(c, append(deploymentFlagsOfRun(), parallelismFlag())...)...)
 	if c.Bool("detached") {
 		layers = append(layers, switchLayer("detached", config.ExecutionAttached, false))
 	}

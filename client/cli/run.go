@@ -1,11 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -26,67 +26,11 @@ const (
 	targetApplication = "yarn-application"
 )
 
-// optionFlag is a flag that gives an option.
-type optionFlag struct {
-	name    string
-	aliases []string
-	usage   string
-	key     config.Key
-}
-
-// deploymentFlags say what a cluster is like that a command starts.
-func deploymentFlags() []optionFlag {
-	return []optionFlag{
-		{"jobManagerMemory", []string{"jm"}, "`SIZE` of the ApplicationMaster's container, in MB or with a unit", config.JobManagerProcessSize},
-		{"taskManagerMemory", []string{"tm"}, "`SIZE` of a TaskExecutor's container, in MB or with a unit", config.TaskManagerProcessSize},
-		{"slots", []string{"s"}, "`N` slots of each TaskExecutor", config.TaskSlots},
-		{"name", []string{"nm"}, "`NAME` of the application", config.YarnApplicationName},
-		{"queue", []string{"qu"}, "YARN `QUEUE`", config.YarnApplicationQueue},
-	}
-}
-
-// targetFlags say where and how a program's jobs run.
-func targetFlags() []optionFlag {
-	return []optionFlag{
-		{"target", []string{"t"}, "`TARGET` to run on: yarn-session, yarn-per-job, yarn-application, or local", config.ExecutionTarget},
-		{"parallelism", []string{"p"}, "default parallelism `N` of jobs", config.ParallelismDefault},
-	}
-}
-
-// flags are the flags as the command line has them; their texts name their options.
-func flags(list ...optionFlag) []cli.Flag {
-	all := make([]cli.Flag, len(list))
-	for i, f := range list {
-		all[i] = &cli.StringFlag{Name: f.name, Aliases: f.aliases, Usage: f.usage + " (" + f.key.Name() + ")"}
-	}
-	return all
-}
-
-// flagLayers are the options of those flags that are set.
-func flagLayers(c *cli.Context, list ...optionFlag) []config.Layer {
-	var layers []config.Layer
-	for _, f := range list {
-		if c.IsSet(f.name) {
-			layers = append(layers, flagLayer(c, f.name, f.key))
-		}
-	}
-	return layers
-}
-
-func flagLayer(c *cli.Context, name string, key config.Key) config.Layer {
-	return config.Layer{Source: dashed(name), Values: map[string]string{key.Name(): flagText(c, name, key)}}
-}
-
-// switchLayer is an option that a flag without value gives.
-func switchLayer(name string, key config.BoolKey, value bool) config.Layer {
-	return config.Layer{Source: dashed(name), Values: map[string]string{key.Name(): strconv.FormatBool(value)}}
-}
-
 func runFlags() []cli.Flag {
-	return slices.Concat(flags(targetFlags()...), []cli.Flag{
+	return slices.Concat(flags(targetFlag(), parallelismFlag()), []cli.Flag{
 		&cli.BoolFlag{Name: "detached", Aliases: []string{"d"}, Usage: "return once the job runs"},
 		&cli.BoolFlag{Name: "shutdownOnAttachedExit", Aliases: []string{"sae"}, Usage: "cancel the job when this command ends before it, however that ends (execution.shutdown-on-attached-exit)"},
-	}, whichFlags(), flags(deploymentFlags()...), []cli.Flag{outputFlag()}, clusterFlags())
+	}, whichFlags(), flags(deploymentFlagsOfRun()...), []cli.Flag{outputFlag()}, clusterFlags())
 }
 
 func runCommand(p Process) *cli.Command {
@@ -198,12 +142,15 @@ func run(c *cli.Context, p Process) (err error) {
 // where the program runs.
 func runOptions(c *cli.Context, p Process) (config.Config, error) {
 	layers, err := clusterLayers(c)
-	if err != nil {
+	if err = cmp.Or(err, noSavepoint(c)); err != nil {
 		return config.Config{}, err
 	}
-	layers = append(layers, flagLayers(c, slices.Concat(targetFlags(), deploymentFlags())...)...)
+	layers = append(layers, flagLayers(c, append(deploymentFlagsOfRun(), targetFlag(), parallelismFlag())...)...)
 	if c.Bool("detached") {
 		layers = append(layers, switchLayer("detached", config.ExecutionAttached, false))
+	}
+	if c.String(flagMaster) == masterOfItsOwn && !c.IsSet(targetFlag().name) {
+		layers = append(layers, config.Layer{Source: "-m", Values: map[string]string{config.ExecutionTarget.Name(): targetYARNPerJob}})
 	}
 	if c.Bool("shutdownOnAttachedExit") {
 		layers = append(layers, switchLayer("shutdownOnAttachedExit", config.ShutdownOnAttachedExit, true))
@@ -216,6 +163,15 @@ func runOptions(c *cli.Context, p Process) (config.Config, error) {
 		fmt.Fprintf(p.Stderr, "%s names %s: the program's jobs run there (-t %s runs them here)\n", found, cfg.String(config.YarnApplicationID), targetLocal)
 	}
 	return cfg.With(config.Layer{Source: cfg.Source(config.YarnApplicationID), Values: map[string]string{config.ExecutionTarget.Name(): targetYARNSession}})
+}
+
+// noSavepoint refuses Flink's -s of a program, which is a path there and the number of slots
+// here: no number of slots has a slash in it, and every path of a cluster has.
+func noSavepoint(c *cli.Context) error {
+	if path := c.String("slots"); strings.Contains(path, "/") {
+		return fmt.Errorf("%w: -s %s: there are no savepoints yet to start from", ErrUsage, path)
+	}
+	return nil
 }
 
 // runOnYARN runs a program whose jobs run on a cluster.
@@ -249,16 +205,4 @@ func runOnYARN(c *cli.Context, l launcher, p Process, words []string) (err error
 		r.target = &s
 	}
 	return r.run(ctx, perJob.program, words[1:])
-}
-
-// flagText is a flag's value as its option takes it: a size without unit is in
-// MB, as Flink's -jm and -tm have it.
-func flagText(c *cli.Context, name string, key config.Key) string {
-	text := c.String(name)
-	if _, isSize := key.(config.MemoryKey); isSize {
-		if _, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64); err == nil {
-			text += "m"
-		}
-	}
-	return text
 }

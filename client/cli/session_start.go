@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -29,13 +30,6 @@ func sessionCommand(p Process) *cli.Command {
 	}
 }
 
-// sessionFlags are flags of yarn-session.sh beside those of every deployment.
-func sessionFlags() []optionFlag {
-	return []optionFlag{
-		{"applicationType", []string{"at"}, "`TYPE` of the application", config.YarnApplicationType},
-	}
-}
-
 func sessionStartCommand(p Process) *cli.Command {
 	return &cli.Command{
 		Name:  "start",
@@ -45,7 +39,7 @@ func sessionStartCommand(p Process) *cli.Command {
 the words help, stop and quit, and ends with the session; Ctrl-C stops that.
 
   bobbin session start -d -nm nightly -jm 1g -tm 4g -s 4`,
-		Flags: slices.Concat(flags(slices.Concat(deploymentFlags(), sessionFlags())...), []cli.Flag{
+		Flags: slices.Concat(flags(deploymentFlags()...), []cli.Flag{
 			&cli.BoolFlag{Name: "detached", Aliases: []string{"d"}, Usage: "return once the session runs"},
 			&cli.StringFlag{Name: flagApplication, Aliases: []string{"id"}, Usage: "start none: attach to the session that is this `APPLICATION`"},
 			&cli.BoolFlag{Name: "query", Aliases: []string{"q"}, Usage: "start none: print what YARN has for one"},
@@ -84,16 +78,14 @@ func sessionStart(c *cli.Context, p Process) (err error) {
 	if err != nil {
 		return err
 	}
-	layers = append(layers, flagLayers(c, slices.Concat(deploymentFlags(), sessionFlags())...)...)
+	layers = append(layers, flagLayers(c, deploymentFlags()...)...)
 	cfg, err := options(p, layers...)
 	if err != nil {
 		return err
 	}
 	given := make(map[string]string)
 	for _, layer := range layers {
-		for name, value := range layer.Values {
-			given[name] = value
-		}
+		maps.Copy(given, layer.Values)
 	}
 	if err := sessionfile.Check(given); err != nil { // before there is anything to take back
 		return err
