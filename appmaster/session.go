@@ -95,8 +95,23 @@ func (s *session) RemoveProgram(ctx context.Context, sha256 string) error {
 	return s.store.Remove(ctx, sha256)
 }
 
+// enter waits for a place for a driver, which leave gives back.
+func (s *session) enter(ctx context.Context) (leave func(), err error) {
+	ctx, end := context.WithTimeout(ctx, placeTime)
+	defer end()
+	if s.places.Acquire(ctx, 1) != nil {
+		return nil, fmt.Errorf("%w: %d programs run beside the master, which is as many as may", msg.ErrNotReady, maxDrivers)
+	}
+	return func() { s.places.Release(1) }, nil
+}
+
 // PlanProgram lets a program plan its first job, and ends it.
 func (s *session) PlanProgram(ctx context.Context, run rest.ProgramRun) (graph jobgraph.JobGraph, err error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return graph, err
+	}
+	defer leave()
 	ctx, end := context.WithTimeoutCause(ctx, planTime, errSlowPlan)
 	defer end()
 	d, err := s.start(ctx, run, false) // a job that collects something cannot run detached, but has a plan
@@ -108,8 +123,12 @@ func (s *session) PlanProgram(ctx context.Context, run rest.ProgramRun) (graph j
 	return graph, badProgram(ctx, d.explain(err))
 }
 
-// planTime is how long a program may take until it executes its first job.
-const planTime = 4 * time.Minute
+const (
+	// placeTime is how long a program may wait for others to end.
+	placeTime = time.Minute
+	// planTime is how long a program may take until it executes its first job.
+	planTime = 4 * time.Minute
+)
 
 // errSlowPlan ends a program that takes longer.
 var errSlowPlan = fmt.Errorf("%w: it has executed no job in %s", msg.ErrBadProgram, planTime)
@@ -129,7 +148,12 @@ func (s *session) RunProgram(ctx context.Context, run rest.ProgramRun) (ids.JobI
 		default:
 		}
 	}
+	leave, err := s.enter(ctx) // first: who waits is a request, and of those there are only so many
+	if err != nil {
+		return "", err
+	}
 	drive := func(living context.Context) {
+		defer leave()
 		err := s.drive(living, run, func(job ids.JobID, err error) { tell(answer{job, err}) })
 		tell(answer{err: err})
 		s.drivers.logger.WithFields(logrus.Fields{"program": run.SHA256, "err": err}).Info("program has ended")
@@ -137,6 +161,7 @@ func (s *session) RunProgram(ctx context.Context, run rest.ProgramRun) (ids.JobI
 	select {
 	case s.started <- drive:
 	case <-ctx.Done():
+		leave()
 		return "", context.Cause(ctx)
 	}
 	select {
@@ -176,16 +201,13 @@ func (s *session) drive(ctx context.Context, run rest.ProgramRun, submitted func
 	return nil
 }
 
-// start starts a program of the session as a driver, when there is a place for one.
+// start starts a program of the session as a driver, for which there is a place.
 func (s *session) start(ctx context.Context, run rest.ProgramRun, detached bool) (_ *child, err error) {
 	options, err := s.drivers.with(run.Options)
 	if err != nil {
 		return nil, err
 	}
-	if s.places.Acquire(ctx, 1) != nil {
-		return nil, fmt.Errorf("%w: %d programs run beside the master, which is as many as may", msg.ErrNotReady, maxDrivers)
-	}
-	after := []func() error{func() error { s.places.Release(1); return nil }}
+	var after []func() error
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, runAll(after))

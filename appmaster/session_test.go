@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -313,9 +314,24 @@ func TestASessionRunsSoManyPrograms(t *testing.T) {
 	if err := s.places.Acquire(t.Context(), maxDrivers); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := s.PlanProgram(ctx, rest.ProgramRun{}); !errors.Is(err, msg.ErrNotReady) || !strings.Contains(err.Error(), "4 programs run") {
-		t.Errorf("got %v", err)
+	for name, ask := range map[string]func(context.Context) error{
+		"plan": func(ctx context.Context) error { _, err := s.PlanProgram(ctx, rest.ProgramRun{}); return err },
+		"run":  func(ctx context.Context) error { _, err := s.RunProgram(ctx, rest.ProgramRun{}); return err },
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := ask(ctx); !errors.Is(err, msg.ErrNotReady) || !strings.Contains(err.Error(), "4 programs run") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	s.places.Release(maxDrivers)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gone := errors.New("gone")
+	time.AfterFunc(time.Millisecond, func() { cancel(gone) })
+	if _, err := s.RunProgram(ctx, rest.ProgramRun{}); !errors.Is(err, gone) { // nobody runs it
+		t.Errorf("run: got %v", err)
+	}
+	if !s.places.TryAcquire(maxDrivers) {
+		t.Error("a place is lost")
 	}
 }
