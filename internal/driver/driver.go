@@ -104,7 +104,11 @@ func (d *Driver) hello(ctx context.Context, o Options) error {
 		return fmt.Errorf("start %s: %w: %d and %d; build both from the same release",
 			d.program, ErrProtocolVersion, hello.ProtocolVersion, jobgraph.ProtocolVersion)
 	}
-	return d.conn.Send(msg.DriverStart{Config: o.Config, Detached: o.Detached, Reach: o.Reach})
+	err = d.conn.Send(msg.DriverStart{Config: o.Config, Detached: o.Detached, Reach: o.Reach})
+	if cause := context.Cause(ctx); err != nil && cause != nil { // it has closed the connection
+		return cause
+	}
+	return err
 }
 
 // Next waits until the driver executes a job. It gives io.EOF when the driver
