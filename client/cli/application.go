@@ -30,6 +30,7 @@ that takes everything back. With -d Execute does not wait for its job.
 
   bobbin run-application -nm nightly hdfs:///programs/wordcount --input hdfs:///text --output hdfs:///counts`,
 		Flags: slices.Concat(flags(parallelismFlag()), []cli.Flag{
+			&cli.StringFlag{Name: targetFlag().name, Aliases: targetFlag().aliases, Usage: "as Flink wants it here: " + targetApplication, DefaultText: targetApplication},
 			&cli.BoolFlag{Name: "detached", Aliases: []string{"d"}, Usage: "let the program go on while its jobs run"},
 		}, flags(deploymentFlagsOfRun()...), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: func(c *cli.Context) error { return runApplicationOf(c, p) },
@@ -47,7 +48,7 @@ func runApplicationOf(c *cli.Context, p Process) (err error) {
 		return fmt.Errorf("%w: bobbin run-application needs a program: bobbin run-application hdfs:///programs/wordcount [arguments]", ErrUsage)
 	}
 	layers, err := clusterLayers(c)
-	if err = cmp.Or(err, noSavepoint(c)); err != nil {
+	if err = cmp.Or(err, noSavepoint(c), noOtherTarget(c)); err != nil {
 		return err
 	}
 	layers = append(layers, flagLayers(c, append(deploymentFlagsOfRun(), parallelismFlag())...)...)
@@ -69,6 +70,14 @@ func runApplicationOf(c *cli.Context, p Process) (err error) {
 		err = errors.Join(err, json.NewEncoder(p.Stdout).Encode(told))
 	}
 	return err
+}
+
+// noOtherTarget refuses a target that the command does not have.
+func noOtherTarget(c *cli.Context) error {
+	if name := targetFlag().name; c.IsSet(name) && c.String(name) != targetApplication {
+		return fmt.Errorf("%w: bobbin run-application is -t %s; bobbin run -t %s has the other targets", ErrUsage, targetApplication, c.String(name))
+	}
+	return nil
 }
 
 // runApplication starts a cluster that runs a program's driver.

@@ -94,6 +94,11 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 		{"a job's id that is none", "stop 17", `usage: "17" is no job id: it has 32 hex digits; bobbin list shows them`},
 		{"a savepoint", "cancel -s 00000000000000000000000000000000", "there are no savepoints yet: cancel the job without -s"},
 		{"an application of nothing", "run-application -d", "usage: bobbin run-application needs a program: bobbin run-application hdfs:///programs/wordcount [arguments]"},
+		{
+			"an application elsewhere", "run-application -t yarn-session ./job",
+			"usage: bobbin run-application is -t yarn-application; bobbin run -t yarn-session has the other targets",
+		},
+		{"an application of nothing, as Flink wants it", "run-application -t yarn-application", "usage: bobbin run-application needs a program: bobbin run-application hdfs:///programs/wordcount [arguments]"},
 		{"info of nothing", "info", "usage: bobbin info needs a program: bobbin info ./program [arguments]"},
 		{"words behind list", "list all", `usage: bobbin list takes no arguments, "all" is one`},
 		{"words behind applications", "applications all", `usage: bobbin applications takes no arguments, "all" is one`},

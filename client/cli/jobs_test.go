@@ -246,6 +246,17 @@ func TestTheApplicationThatIsMeantIsFound(t *testing.T) {
 			t.Errorf("%s: stderr %q", line, stderr)
 		}
 	}
+	gone := s.id
+	gone.ID++
+	if err := sessionfile.Write(s.path, sessionfile.Session{Application: gone}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, stderr := command(t, s.env, "status"); !strings.HasSuffix(stderr, "; "+s.path+" still names it: start another session, or delete that file\n") {
+		t.Errorf("by the file of a session that is gone: stderr %q", stderr)
+	}
+	if _, _, stderr := command(t, s.env, "status", "-id", gone.String()); strings.Contains(stderr, s.path) {
+		t.Errorf("the file is blamed for a flag: stderr %q", stderr)
+	}
 	if err := os.WriteFile(s.path, []byte("applicationID=none\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -196,7 +196,9 @@ func runOnYARN(c *cli.Context, l launcher, p Process, words []string) (err error
 		p: p, cfg: l.cfg, target: &perJob, attached: perJob.attached, say: l.say, timeline: l.timeline, outcome: l.outcome,
 	}
 	if l.cfg.String(config.ExecutionTarget) == targetYARNSession {
-		s := session{cfg: l.cfg, cluster: l.cluster, program: perJob.program, attached: perJob.attached, say: l.say, timeline: l.timeline}
+		s := session{
+			cfg: l.cfg, cluster: l.cluster, program: perJob.program, attached: perJob.attached, written: writtenIn(p, l.cfg), say: l.say, timeline: l.timeline,
+		}
 		if s.application, err = which(ctx, c, l.cluster, l.cfg); err != nil {
 			return err
 		}

@@ -24,6 +24,7 @@ type session struct {
 	application records.ApplicationID
 	program     program.Program
 	attached    bool
+	written     string // see writtenIn
 	say         *progress.Printer
 	timeline    *client.Timeline
 
@@ -101,12 +102,13 @@ func (s *session) submit(ctx context.Context, graph *jobgraph.JobGraph) (*runnin
 	}, nil
 }
 
-// explain puts the interruption in place of what it led to.
+// explain puts the interruption in place of what it led to, and says where the session is
+// still named that does not run.
 func (s *session) explain(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	return err
+	return outdated(err, s.written)
 }
 
 func (s *session) report(ctx context.Context) (records.ApplicationReport, error) {

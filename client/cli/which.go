@@ -17,6 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/sessionfile"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
@@ -96,6 +97,23 @@ func sessionPath(p Process, cfg config.Config) string {
 	return sessionfile.Path(cmp.Or(cfg.String(config.YarnPropertiesFileLocation), p.Getenv("TMPDIR"), "/tmp"), name)
 }
 
+// writtenIn is the file of the session that names the application of these options; "": they
+// do not have it of that.
+func writtenIn(p Process, cfg config.Config) string {
+	if path := sessionPath(p, cfg); cfg.Source(config.YarnApplicationID) == path {
+		return path
+	}
+	return ""
+}
+
+// outdated adds to the error of an application that does not run which file still names it.
+func outdated(err error, path string) error {
+	if path == "" || !errors.Is(err, client.ErrNotRunning) && !errors.Is(err, yarnrpc.ErrApplicationNotFound) {
+		return err
+	}
+	return fmt.Errorf("%w; %s still names it: start another session, or delete that file", err, path)
+}
+
 // which finds the application that a command means, of the options that withSession gives.
 func which(ctx context.Context, c *cli.Context, cluster *client.Cluster, cfg config.Config) (records.ApplicationID, error) {
 	if address := c.String(flagMaster); address != "" {
@@ -151,7 +169,7 @@ func reachCluster(c *cli.Context, p Process) (to *reached, done func(*error), er
 		to.ClusterClient, err = cluster.Reach(c.Context, to.id, cfg)
 	}
 	if err != nil {
-		return nil, nil, errors.Join(err, cluster.Close())
+		return nil, nil, errors.Join(outdated(err, writtenIn(p, cfg)), cluster.Close())
 	}
 	return to, func(err *error) {
 		to.Close()
