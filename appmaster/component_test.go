@@ -34,10 +34,15 @@ var errTestOver = errors.New("test is over")
 
 func startCluster(t *testing.T, mode dispatcher.Mode, files *dataflowtest.Files) *cluster {
 	t.Helper()
+	return startClusterWith(t, config.Config{}, mode, files)
+}
+
+func startClusterWith(t *testing.T, options config.Config, mode dispatcher.Mode, files *dataflowtest.Files) *cluster {
+	t.Helper()
 	c := &cluster{workers: newWorkers(t, files), ended: make(chan error, 1)}
 	var err error
 	c.Component, err = NewComponent(ComponentConfig{
-		Config: config.Config{}, Mode: mode,
+		Config: options, Mode: mode,
 		Worker: resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 1, Slots: 1},
 	}, c.workers, quiet())
 	if err != nil {
