@@ -31,6 +31,9 @@ const (
 	// fetchTime is how long an Attached cluster waits after its job's end for a
 	// client that fetches nothing.
 	fetchTime = 5 * time.Second
+	// maxUnfinished bounds the jobs that have not ended: memory of the ApplicationMaster
+	// goes with them, whether they run or wait for slots.
+	maxUnfinished = 1000
 	// maxDiagnostics bounds Outcome.Diagnostics, in bytes.
 	maxDiagnostics = 8 << 10
 )
@@ -146,6 +149,9 @@ func (c *Core) submit(s Submission) error {
 	}
 	if !c.many() && len(c.jobs) > 0 {
 		return fmt.Errorf("%w: this cluster runs the one job %s", msg.ErrJobExists, c.order[0])
+	}
+	if unfinished := len(c.jobs) - len(c.archive.jobs); unfinished >= maxUnfinished {
+		return fmt.Errorf("%w: %d have not ended, which is as many as may: submit %s again later", msg.ErrTooManyJobs, unfinished, s.Job)
 	}
 	if err := s.Graph.Validate(); err != nil {
 		return fmt.Errorf("submit job %s: %w", s.Job, err)

@@ -318,6 +318,25 @@ func TestDiagnosticsAreBoundedText(t *testing.T) {
 	}
 }
 
+// TestASessionTakesSoManyJobs would catch a script that submits jobs in a circle and takes
+// the ApplicationMaster's memory, and with it everybody's jobs.
+func TestASessionTakesSoManyJobs(t *testing.T) {
+	t.Parallel()
+	s := &script{t: t, now: testEpoch}
+	s.command("mode session")
+	for n := range maxUnfinished {
+		s.command(fmt.Sprintf("submit j%d", n))
+	}
+	submit := func() error { return s.core.submit(Submission{Job: "late", Graph: graph()}) }
+	if err := submit(); !errors.Is(err, msg.ErrTooManyJobs) {
+		t.Errorf("one more: %v", err)
+	}
+	s.command("ended j7 #8 FINISHED")
+	if err := submit(); err != nil {
+		t.Errorf("one more when one has ended: %v", err)
+	}
+}
+
 // TestWhatIsKeptStaysWithinItsLimits runs a session for weeks. It would catch an
 // ApplicationMaster whose memory grows with the jobs that it has run, or with what
 // they have collected, and a job that is forgotten before it must be.

@@ -222,7 +222,8 @@ func statusOf(err error) int {
 		return http.StatusConflict
 	case errors.Is(err, msg.ErrResultGone):
 		return http.StatusGone
-	case errors.Is(err, msg.ErrNotReady), errors.Is(err, msg.ErrTooManyPrograms), errors.Is(err, msg.ErrEnding), errors.Is(err, actor.ErrStopped),
+	case errors.Is(err, msg.ErrNotReady), errors.Is(err, msg.ErrTooManyJobs), errors.Is(err, msg.ErrTooManyPrograms),
+		errors.Is(err, msg.ErrEnding), errors.Is(err, actor.ErrStopped),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable
 	}

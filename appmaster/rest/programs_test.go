@@ -186,6 +186,8 @@ func TestSessionsRefuse(t *testing.T) {
 		"an upload without a file":       {"POST", "/programs?name=/", "ELF", nil, 400, false},
 		"an upload that would be hidden": {"POST", "/programs?name=.wordcount", "ELF", nil, 400, false},
 		"an upload by half a hash":       {"POST", "/programs?name=wordcount&sha256=5a", "ELF", nil, 400, false},
+		"an upload too many":             {"POST", "/programs?name=wordcount", "ELF", msg.ErrTooManyPrograms, 503, true},
+		"a job too many":                 {"POST", "/jobs", job(string(runningID), wordcountID), msg.ErrTooManyJobs, 503, true},
 		"an upload of a script":          {"POST", "/programs?name=wordcount", "#!", msg.ErrBadProgram, 400, true},
 		"a form that is none":            {"POST", "/jars/upload", "ELF", nil, 400, false},
 		"an end":                         {"DELETE", "/jars/" + wordcountID, "", nil, 200, true},

@@ -9,6 +9,8 @@ var (
 	ErrJobNotFound = errors.New("job not found")
 	// ErrJobExists says that a job of this id runs or has run.
 	ErrJobExists = errors.New("job exists already")
+	// ErrTooManyJobs says that as many jobs have not ended as may.
+	ErrTooManyJobs = errors.New("too many jobs")
 	// ErrEnding says that the cluster takes no jobs any more.
 	ErrEnding = errors.New("cluster is ending")
 	// ErrJobEnded says that the job is past what was asked of it.
