@@ -31,15 +31,17 @@ func deploymentFlags() []optionFlag {
 		{name: "applicationType", aliases: []string{"at"}, usage: "`TYPE` of the application", key: config.YarnApplicationType},
 		{name: "nodeLabel", aliases: []string{"nl"}, usage: "`LABEL` of the nodes for its containers", key: config.YarnNodeLabel},
 		{name: "ship", aliases: []string{"t"}, usage: "`FILE` or directory for its containers; may be repeated", key: config.YarnShipFiles, several: true},
+		{name: "jar", aliases: []string{"j"}, usage: "`FILE` that the cluster runs as bobbin, in place of this one", key: config.YarnDistribution},
 		{name: "zookeeperNamespace", aliases: []string{"z"}, usage: "`NAME` of its data of high availability", key: config.HighAvailabilityClusterID},
 	}
 }
 
-// deploymentFlagsOfRun are deploymentFlags beside those of a program, whose -t is another.
+// deploymentFlagsOfRun are deploymentFlags beside those of a program, whose -t and -j are
+// others.
 func deploymentFlagsOfRun() []optionFlag {
 	list := deploymentFlags()
 	for i := range list {
-		list[i].aliases = slices.DeleteFunc(list[i].aliases, func(alias string) bool { return slices.Contains(targetFlag().aliases, alias) })
+		list[i].aliases = slices.DeleteFunc(list[i].aliases, func(alias string) bool { return alias == "t" || alias == "j" })
 	}
 	return list
 }

@@ -37,15 +37,15 @@ func parsed(t *testing.T, p Process, line string) (c *cli.Context) {
 // TestFlagsGiveTheirOptions would catch a flag of Flink's that is taken and counts for
 // nothing, or for another option.
 func TestFlagsGiveTheirOptions(t *testing.T) {
-	const values = "SHORTjm 1g SHORTtm 700 SHORTs 3 SHORTnm nightly SHORTqu small SHORTat batch SHORTnl gpu SHORTt lib SHORTt conf/a,b SHORTz one"
+	const values = "SHORTjm 1g SHORTtm 700 SHORTs 3 SHORTnm nightly SHORTqu small SHORTat batch SHORTnl gpu SHORTt lib SHORTt conf/a,b SHORTj other SHORTz one"
 	long := strings.NewReplacer(
 		"SHORTjm", "LONGjobManagerMemory", "SHORTtm", "LONGtaskManagerMemory", "SHORTs", "LONGslots", "SHORTnm", "LONGname", "SHORTqu", "LONGqueue",
-		"SHORTat", "LONGapplicationType", "SHORTnl", "LONGnodeLabel", "SHORTt", "LONGship", "SHORTz", "LONGzookeeperNamespace",
+		"SHORTat", "LONGapplicationType", "SHORTnl", "LONGnodeLabel", "SHORTt", "LONGship", "SHORTj", "LONGjar", "SHORTz", "LONGzookeeperNamespace",
 	).Replace(values)
 	want := map[string]string{
 		"jobmanager.memory.process.size": "1g", "taskmanager.memory.process.size": "700m", "taskmanager.numberOfTaskSlots": "3",
 		"yarn.application.name": "nightly", "yarn.application.queue": "small", "yarn.application.type": "batch",
-		"yarn.application.node-label": "gpu", "yarn.ship-files": "lib;conf/a,b", "high-availability.cluster-id": "one",
+		"yarn.application.node-label": "gpu", "yarn.ship-files": "lib;conf/a,b", "yarn.flink-dist-jar": "other", "high-availability.cluster-id": "one",
 	}
 	for name, line := range map[string]string{
 		"yarn-session.sh, short":    "session start " + strings.ReplaceAll(values, "SHORT", "-"),
