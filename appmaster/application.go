@@ -40,6 +40,7 @@ func (s *services) runApplication(ctx context.Context, taken func()) (dispatcher
 			s.logger.WithError(err).Debug("program ends after its cluster")
 		}
 	})
+	running.Go(func() { s.watchDrivers(driving) }) // likewise
 	outcome, err := s.component.Dispatcher.Outcome(ctx)
 	stop(nil)
 	running.Wait()

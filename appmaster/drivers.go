@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sirupsen/logrus"
 
@@ -31,7 +32,7 @@ type drivers struct {
 // children are the drivers that run, for what all of them must hear. Its methods may be
 // called from any goroutine.
 type children struct {
-	mu  sync.Mutex // guards all
+	mu  sync.Mutex // guards all, and that each has its Driver
 	all map[*child]struct{}
 }
 
@@ -47,6 +48,13 @@ func (r *children) remove(c *child) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.all, c)
+}
+
+// begun takes in that a child's process runs.
+func (r *children) begun(c *child, d *driver.Driver) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.Driver = d
 }
 
 // updateTokens leaves new tokens for each driver, in place of those that it has not been
@@ -80,8 +88,9 @@ func (d drivers) with(options map[string]string) (config.Config, error) {
 // child is a driver that runs. Close ends it.
 type child struct {
 	*driver.Driver
-	tokens chan msg.Secret // that it is to be told; the last ones alone, so it has room for one
-	tail   logging.Tail    // what it has printed last
+	tokens chan msg.Secret        // that it is to be told; the last ones alone, so it has room for one
+	tail   logging.Tail           // what it has printed last
+	killed atomic.Pointer[string] // why this process has killed it; nil
 	logs   []io.Closer
 	after  []func() error // what is to be done when it has ended, in reverse order
 }
@@ -106,11 +115,15 @@ func (d drivers) start(ctx context.Context, what driving) (_ *child, err error) 
 		c.logs = append(c.logs, file)
 		streams = append(streams, file)
 	}
-	c.Driver, err = driver.Start(ctx, what.program, what.arguments, driver.Options{
+	begun, err := driver.Start(ctx, what.program, what.arguments, driver.Options{
 		Config: what.options.Set(), Detached: what.detached, Reach: d.reach(), Env: d.environment,
 		Stdout: streams[0], Stderr: io.MultiWriter(c.tail.Source(), streams[1]),
 	})
-	return c, err
+	if err != nil {
+		return nil, err
+	}
+	d.running.begun(c, begun)
+	return c, nil
 }
 
 // explain puts the end of what a driver has printed behind an error that says nothing
@@ -119,6 +132,9 @@ func (c *child) explain(err error) error {
 	var plan *driver.PlanError
 	if errors.As(err, &plan) && plan.Stack != "" {
 		return fmt.Errorf("%w\n%s", err, plan.Stack)
+	}
+	if why := c.killed.Load(); why != nil && errors.Is(err, driver.ErrExit) {
+		return fmt.Errorf("%w: %s", err, *why)
 	}
 	if text := c.tail.String(); errors.Is(err, driver.ErrExit) && text != "" {
 		return fmt.Errorf("%w\n%s", err, text)

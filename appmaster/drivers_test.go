@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -105,6 +106,14 @@ func drive(value string, words []string) int {
 				return fail(err)
 			}
 			fmt.Println(string(held.Tokens["ns"].Password))
+		case "hog": // holds 200 MB
+			held := make([]byte, 200<<20)
+			for i := range held {
+				held[i] = 1
+			}
+			_, _ = conn.Receive() // until the master leaves
+			runtime.KeepAlive(held)
+			return 0
 		case "hang":
 			_, _ = conn.Receive() // until the master leaves
 			return 0
@@ -259,7 +268,7 @@ func applicationOf(t *testing.T, change func(*services), options map[string]stri
 // a success, or without its reason, and one that has been killed and is waited for.
 func TestAnApplicationEndsAsItsProgramDoes(t *testing.T) {
 	t.Parallel()
-	lines, broken, many := input(t, "x\ny\nx\n"), input(t, "x\nboom\n"), input(t, differing(250_000))
+	lines, broken, many := input(t, "x\ny\nx\n"), input(t, "x\nboom\n"), input(t, differing(150_000))
 	never := map[string]string{config.RestartStrategy.Name(): "none"}
 	for name, test := range map[string]struct {
 		words    []string
@@ -338,6 +347,19 @@ func (h hearing) Fire(entry *logrus.Entry) error {
 		close(h.heard)
 	}
 	return nil
+}
+
+// TestAProgramOverItsShareIsEndedBeforeTheContainer would catch a plan that has YARN end the
+// ApplicationMaster, and in a session everybody's jobs, and a user who is not told which
+// option to raise.
+func TestAProgramOverItsShareIsEndedBeforeTheContainer(t *testing.T) {
+	t.Parallel()
+	// These tests hold more than that by themselves.
+	s := applicationOf(t, nil, map[string]string{config.JobManagerProcessSize.Name(): "64m"}, true, "hog")
+	if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationFailed ||
+		!strings.Contains(s.outcome.Diagnostics, "of its share of 56 MB; raise jobmanager.memory.process.size (now 64m)") {
+		t.Errorf("run = %+v, %v; want FAILED with the option to raise", s.outcome, err)
+	}
 }
 
 // TestAShutDownEndsTheProgram would catch a driver that goes on without its cluster.

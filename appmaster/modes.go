@@ -71,5 +71,6 @@ func (s *services) runSession(ctx context.Context, taken func()) (dispatcher.Out
 	defer running.Wait()
 	defer stop(nil)
 	running.Go(func() { _ = s.session.Run(ctx) }) // ends with ctx, whose cause is known here
+	running.Go(func() { s.watchDrivers(ctx) })    // likewise
 	return s.component.Dispatcher.Outcome(ctx)
 }

@@ -53,7 +53,8 @@ type PlanError struct {
 
 func (e *PlanError) Error() string { return e.Message }
 
-// Driver is a running driver. It is used by one goroutine, but for Tell and HangUp.
+// Driver is a running driver. It is used by one goroutine, but for Tell, HangUp,
+// PID and Kill.
 type Driver struct {
 	program  string
 	cmd      *exec.Cmd
@@ -145,6 +146,13 @@ func (d *Driver) Tell(m msg.Message) error { return d.conn.Send(m) }
 // finds out. It may be called from any goroutine, and again.
 func (d *Driver) HangUp() error { return d.conn.Close() }
 
+// PID is the process' id.
+func (d *Driver) PID() int { return d.cmd.Process.Pid }
+
+// Kill ends the process at once, for Next to find out. It may be called from any
+// goroutine, and when the process has ended.
+func (d *Driver) Kill() { _ = d.cmd.Process.Kill() } // gone already: no harm
+
 // Close ends the connection and waits for the process, which is killed when it
 // goes on for more than 5 s. It may be called again.
 func (d *Driver) Close() error {
@@ -159,7 +167,7 @@ func (d *Driver) wait() {
 	if d.cmd.ProcessState != nil {
 		return
 	}
-	kill := time.AfterFunc(stopGrace, func() { _ = d.cmd.Process.Kill() }) // gone already: no harm
+	kill := time.AfterFunc(stopGrace, d.Kill)
 	defer kill.Stop()
 	_ = d.cmd.Wait()
 }
