@@ -110,13 +110,17 @@ func TestAnswersAreOfTheirShapes(t *testing.T) {
 	replace := strings.NewReplacer("{job}", string(failedID), "{program}", wordcountID, "{name}", "top", "{trigger}", "1", "{$}", "")
 	for _, route := range s.routes() {
 		method, path, _ := strings.Cut(route.pattern, " ")
-		if method != "GET" {
+		if method != "GET" || route.access == modify {
 			continue
 		}
-		answer := askSession(s.config.Session, method, replace.Replace(path), "", nil)
 		d := described[route.pattern]
-		if answer.Code != route.status || d.binary != "" {
-			continue // TestStatus and others have them
+		if d.binary != "" || strings.HasPrefix(d.summary, "Answered with 50") || strings.Contains(path, "{trigger}") {
+			continue // others test them
+		}
+		answer := askSession(s.config.Session, method, replace.Replace(path), "", nil)
+		if answer.Code != route.status {
+			t.Errorf("%s: status %d: %s", route.pattern, answer.Code, answer.Body)
+			continue
 		}
 		into := reflect.New(reflect.TypeOf(d.answer)).Interface()
 		decoder := json.NewDecoder(answer.Body)
