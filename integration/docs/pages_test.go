@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,10 +14,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 )
 
-// reader is the user on HDFS and YARN, a new one for each run: what an earlier run left must not be in the way.
-var reader = fmt.Sprintf("reader%d", os.Getpid())
-
-var hadoop = cluster.NewShared(cluster.Config{Users: []string{reader}})
+var (
+	hadoop = cluster.NewShared(cluster.Config{})
+	secure = cluster.NewShared(cluster.Config{
+		Kerberos: &cluster.Kerberos{Protection: "privacy"}, Users: []string{trusted, proxied},
+		HDFS: map[string]string{"dfs.encrypt.data.transfer.cipher.suites": "AES/CTR/NoPadding"}, // uploads are slow without
+	})
+)
 
 // place is the workplace of all tests: to build everything takes longer than to use it.
 var place *workplace
@@ -33,7 +37,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "make workplace:", err)
 		return 1
 	}
-	return hadoop.Run(m)
+	return hadoop.Run(m, secure)
 }
 
 // pageLimit bounds a page; on two idle cores none needs half a minute.
@@ -43,11 +47,49 @@ const pageLimit = 5 * time.Minute
 // just cloned the repository.
 func TestCommandsOfThePages(t *testing.T) {
 	w := place
-	env, err := w.onCluster(t.Context(), hadoop.Cluster(t), reader)
+	c := hadoop.Cluster(t)
+	env, err := w.onCluster(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.endOwnCluster(t) })
+	readers := 0
+	w.runPages(t, 7, func(p page) ([]string, bool) {
+		if !p.onCluster {
+			return w.env, !p.secure
+		}
+		readers++
+		return append(slices.Clip(env), "HADOOP_USER_NAME="+newReader(t, c, readers)), true
+	})
+}
+
+// newReader makes somebody who has a home on HDFS with nothing in it. What other pages left, or an earlier run, is not in the way then.
+func newReader(t *testing.T, c *cluster.Cluster, number int) string {
+	t.Helper()
+	name := fmt.Sprintf("reader%d-%d", os.Getpid(), number)
+	files, err := c.HDFS()
+	if err == nil {
+		err = files.Mkdir(t.Context(), "/user/"+name, name, "755")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestCommandsOfPagesForSecureClusters is that for those who have a cluster with Kerberos. scripts/test runs it beside the others.
+func TestCommandsOfPagesForSecureClusters(t *testing.T) {
+	w := place
+	env, err := w.onCluster(t.Context(), secure.Cluster(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.runPages(t, 1, func(p page) ([]string, bool) { return env, p.secure })
+}
+
+// runPages runs the pages that reads wants, each with the environment that it gives.
+func (w *workplace) runPages(t *testing.T, atLeast int, reads func(page) (env []string, wanted bool)) {
+	t.Helper()
 	run := 0
 	for _, name := range pagesOf(t, w) {
 		content, err := os.ReadFile(filepath.Join(w.repo, name))
@@ -58,7 +100,8 @@ func TestCommandsOfThePages(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if len(p.blocks) == 0 {
+		env, wanted := reads(p)
+		if len(p.blocks) == 0 || !wanted {
 			continue
 		}
 		run++
@@ -66,35 +109,15 @@ func TestCommandsOfThePages(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), pageLimit)
 			defer cancel()
 			sh := w.command(ctx, "sh")
-			sh.Stdin = strings.NewReader(p.script())
-			switch {
-			case p.onCluster:
-				sh.Env = env
-			case p.secure:
-				sh.Env = w.onSecureCluster(t)
-			}
+			sh.Stdin, sh.Env = strings.NewReader(p.script()), env
 			if out, err := sh.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
 	}
-	if run < 5 {
+	if run < atLeast {
 		t.Errorf("only %d pages have commands", run)
 	}
-}
-
-// onSecureCluster is the environment of a reader who has a cluster with Kerberos, the test's own.
-func (w *workplace) onSecureCluster(t *testing.T) []string {
-	t.Helper()
-	c := cluster.ForTest(t, cluster.Config{
-		Kerberos: &cluster.Kerberos{Protection: "privacy"}, Users: []string{trusted, proxied},
-		HDFS: map[string]string{"dfs.encrypt.data.transfer.cipher.suites": "AES/CTR/NoPadding"}, // uploads are slow without
-	})
-	env, err := w.onCluster(t.Context(), c, trusted)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return env
 }
 
 // pagesOf lists the pages of the repository by their paths.

@@ -132,8 +132,8 @@ func (w *workplace) command(ctx context.Context, program string, args ...string)
 }
 
 // onCluster is the environment of a reader who has a cluster, with Hadoop's own command for its files. On a secure one
-// the reader has a keytab in place of a name, and no ticket yet.
-func (w *workplace) onCluster(ctx context.Context, c *cluster.Cluster, user string) ([]string, error) {
+// the reader is trusted, with a keytab and no ticket yet; on an open one the caller adds a name.
+func (w *workplace) onCluster(ctx context.Context, c *cluster.Cluster) ([]string, error) {
 	bin, err := os.MkdirTemp(w.root, "hadoop-")
 	if err != nil {
 		return nil, err
@@ -145,11 +145,11 @@ func (w *workplace) onCluster(ctx context.Context, c *cluster.Cluster, user stri
 	if err := os.WriteFile(filepath.Join(bin, "hdfs"), []byte(script), 0o755); err != nil {
 		return nil, err
 	}
-	env := []string{"HADOOP_CONF_DIR=" + c.ConfDir(), "HADOOP_USER_NAME=" + user}
+	env := []string{"HADOOP_CONF_DIR=" + c.ConfDir()}
 	if c.Secure() {
 		env = []string{
 			"HADOOP_CONF_DIR=" + c.ConfDir(), "KRB5_CONFIG=" + c.Krb5Conf(), "KRB5CCNAME=FILE:" + filepath.Join(bin, "tickets"),
-			"KEYTAB=" + c.Keytab(user), "PRINCIPAL=" + user, "OTHER=" + proxied,
+			"KEYTAB=" + c.Keytab(trusted), "PRINCIPAL=" + trusted, "OTHER=" + proxied,
 		}
 	}
 	for _, entry := range w.env {
