@@ -148,15 +148,15 @@ func filesOf(start msg.DriverStart, options config.Config, tokens *atomic.Pointe
 	})
 }
 
-// openFiles reaches the cluster's files where a Hadoop configuration is named,
-// and the local disk always.
+// openFiles reaches the files of the cluster whose Hadoop configuration is named, of those
+// that options and full names lead to, and the local disk.
 func openFiles(options config.Config) (*dfs.FS, error) {
-	if !hadoopenv.Named(os.Getenv) {
-		return dfs.New(dfs.Options{}), nil
-	}
-	env, err := hadoopenv.Read(os.Getenv, options)
-	if err != nil {
-		return nil, err
+	env := hadoopenv.Without(os.Getenv, options)
+	if hadoopenv.Named(os.Getenv) {
+		var err error
+		if env, err = hadoopenv.Read(os.Getenv, options); err != nil {
+			return nil, err
+		}
 	}
 	who, err := env.Identify(os.Getenv, options)
 	if err != nil {

@@ -132,7 +132,7 @@ var errNoPort = errors.New("no ports are allowed")
 func (s *services) announce(ctx context.Context, start time.Time, authority []byte, token pki.Token) error {
 	content, err := json.Marshal(launch.Access{
 		Address: s.restAt.Addr().String(), Authority: authority, Token: token.Reveal(), AMStart: start.UnixMilli(),
-		Attempt: s.env.container.Attempt.Attempt,
+		Attempt: s.env.container.Attempt.Attempt, Application: s.env.container.Attempt.Application.String(),
 	})
 	if err != nil {
 		return fmt.Errorf("announce REST: %w", err)

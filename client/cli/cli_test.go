@@ -74,7 +74,7 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 		{"a format that is none", "run -o xml ./job", `usage: output format "xml": choose text or json`},
 		{
 			"a target that is none", "run -t yarn ./job",
-			`--target: option execution.target: "yarn" is none of local, yarn-per-job, yarn-session, yarn-application: invalid configuration`,
+			`--target: option execution.target: "yarn" is none of local, remote, yarn-per-job, yarn-session, yarn-application: invalid configuration`,
 		},
 		{
 			"an option misspelt", "run -D taskmanager.numberOfTaskSlot=3 ./job",

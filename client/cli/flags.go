@@ -48,7 +48,7 @@ func deploymentFlagsOfRun() []optionFlag {
 
 // targetFlag says where a program's jobs run.
 func targetFlag() optionFlag {
-	return optionFlag{name: "target", aliases: []string{"t"}, usage: "`TARGET` to run on: yarn-session, yarn-per-job, yarn-application, or local", key: config.ExecutionTarget}
+	return optionFlag{name: "target", aliases: []string{"t"}, usage: "`TARGET` to run on: yarn-session, yarn-per-job, yarn-application, remote, or local", key: config.ExecutionTarget}
 }
 
 func parallelismFlag() optionFlag {

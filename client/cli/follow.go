@@ -251,10 +251,10 @@ func (r *runner) lost(ctx context.Context, job *running, cause error) error {
 		return cause
 	}
 	report, err := job.report(ctx)
-	if err != nil {
+	if err != nil && !errors.Is(err, errNoYARN) {
 		return errors.Join(cause, err)
 	}
-	if report.State.Terminal() {
+	if err == nil && report.State.Terminal() {
 		return client.Ended(report)
 	}
 	return fmt.Errorf("%s runs but cannot be followed: %w. %s", job.name, cause, job.goOn)

@@ -12,20 +12,22 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/internal/driver"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/program"
 )
 
 func infoCommand(p Process) *cli.Command {
 	return &cli.Command{
 		Name:      "info",
-		Usage:     "print the plan of a program's job, and run nothing",
-		ArgsUsage: "PROGRAM [program arguments]",
+		Usage:     "print the plan of a job, and run nothing",
+		ArgsUsage: "PROGRAM [program arguments] | JOB",
 		Description: `The program is started, and ended when it executes its first job. What it prints
-goes to standard error. With -o json the plan has the form of the REST path
-/jobs/JOB/plan.
+goes to standard error. The id of a job that a cluster knows is as good. With
+-o json the plan has the form of the REST path /jobs/JOB/plan.
 
-  bobbin info -p 4 ./wordcount --input hdfs:///text --output hdfs:///counts`,
-		Flags:  slices.Concat(flags(parallelismFlag()), []cli.Flag{outputFlag()}, clusterFlags()),
+  bobbin info -p 4 ./wordcount --input hdfs:///text --output hdfs:///counts
+  bobbin info -id application_1700000000000_0001 5f0c4a1e6b7d4c3f8a9b0c1d2e3f4a5b`,
+		Flags:  slices.Concat(flags(parallelismFlag()), []cli.Flag{outputFlag()}, meantFlags(), clusterFlags()),
 		Action: func(c *cli.Context) error { return info(c, p) },
 	}
 }
@@ -38,6 +40,9 @@ func info(c *cli.Context, p Process) (err error) {
 	words := c.Args().Slice()
 	if len(words) == 0 {
 		return fmt.Errorf("%w: bobbin info needs a program: bobbin info ./program [arguments]", ErrUsage)
+	}
+	if len(words) == 1 && isJob(words[0]) {
+		return infoOfJob(c, p, ids.JobID(words[0]), asJSON)
 	}
 	layers, err := clusterLayers(c)
 	if err != nil {
@@ -65,13 +70,30 @@ func info(c *cli.Context, p Process) (err error) {
 	if err != nil {
 		return err
 	}
-	plan := rest.PlanOf(&graph)
-	if asJSON {
-		encoder := json.NewEncoder(p.Stdout)
-		encoder.SetEscapeHTML(false) // names have arrows in them
-		return encoder.Encode(map[string]any{"plan": plan})
+	return printPlan(p.Stdout, rest.PlanOf(&graph), asJSON)
+}
+
+// infoOfJob prints the plan of a job of a cluster.
+func infoOfJob(c *cli.Context, p Process, job ids.JobID, asJSON bool) (err error) {
+	master, done, err := reachCluster(c, p)
+	if err != nil {
+		return err
 	}
-	return drawPlan(p.Stdout, plan)
+	defer done(&err)
+	plan, err := master.Plan(c.Context, job)
+	if err != nil {
+		return err
+	}
+	return printPlan(p.Stdout, plan, asJSON)
+}
+
+func printPlan(out io.Writer, plan rest.JobPlan, asJSON bool) error {
+	if !asJSON {
+		return drawPlan(out, plan)
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false) // names have arrows in them
+	return encoder.Encode(map[string]any{"plan": plan})
 }
 
 // drawPlan draws a plan from its sources to its sinks: a line for each vertex, and between

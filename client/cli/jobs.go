@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -52,7 +53,7 @@ func list(c *cli.Context, p Process) (err error) {
 		return printJobsJSON(p.Stdout, jobs)
 	}
 	if len(jobs) == 0 {
-		fmt.Fprintf(p.Stderr, "%s has no such jobs\n", master.id)
+		fmt.Fprintf(p.Stderr, "%s has no such jobs\n", master)
 	}
 	for _, j := range jobs {
 		fmt.Fprintf(p.Stdout, "%s : %s : %s (%s)\n", j.Start.Local().Format(time.DateTime), j.ID, j.Name, j.Status)
@@ -149,13 +150,16 @@ func stopCommand(p Process) *cli.Command {
 	}
 }
 
+// isJob tells whether a word is the id of a job.
+func isJob(word string) bool { return len(word) == 32 && strings.Trim(word, "0123456789abcdef") == "" }
+
 // withJob does something with the job that a command's one argument names.
 func withJob(c *cli.Context, p Process, do func(master *reached, job ids.JobID) error) (err error) {
 	if c.Args().Len() != 1 {
 		return fmt.Errorf("%w: %s needs one job id; bobbin list shows them", ErrUsage, c.Command.HelpName)
 	}
 	job := c.Args().First()
-	if len(job) != 32 || strings.Trim(job, "0123456789abcdef") != "" {
+	if !isJob(job) {
 		return fmt.Errorf("%w: %q is no job id: it has 32 hex digits; bobbin list shows them", ErrUsage, job)
 	}
 	master, done, err := reachCluster(c, p)
@@ -190,24 +194,35 @@ func status(c *cli.Context, p Process) (err error) {
 	if err != nil {
 		return err
 	}
-	report, err := master.cluster.YARN.ApplicationReport(c.Context, master.id)
-	if err != nil {
+	report, err := master.report(c.Context)
+	if err != nil && !errors.Is(err, errNoYARN) {
 		return err
 	}
 	if asJSON {
-		return json.NewEncoder(p.Stdout).Encode(map[string]any{
-			"application": master.id.String(), "name": report.Name, "state": report.State, "queue": report.Queue, "user": report.User,
-			"started": report.Started.UnixMilli(), "trackingUrl": report.TrackingURL, "version": o.Version,
-			"taskManagers": o.Workers, "slots": o.Slots, "slotsFree": o.FreeSlots,
+		told := map[string]any{
+			"application": master.application(), "version": o.Version, "taskManagers": o.Workers, "slots": o.Slots, "slotsFree": o.FreeSlots,
 			"jobsRunning": o.Running, "jobsFinished": o.Finished, "jobsCanceled": o.Canceled, "jobsFailed": o.Failed,
-		})
+		}
+		if err == nil {
+			maps.Copy(told, map[string]any{
+				"name": report.Name, "state": report.State, "queue": report.Queue, "user": report.User,
+				"started": report.Started.UnixMilli(), "trackingUrl": report.TrackingURL,
+			})
+		}
+		return json.NewEncoder(p.Stdout).Encode(told)
 	}
 	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "application\t%s (%s)\n", master.id, report.Name)
-	fmt.Fprintf(table, "state\t%s since %s, in queue %s\n", report.State, report.Started.Local().Format(time.DateTime), report.Queue)
+	if err == nil {
+		fmt.Fprintf(table, "application\t%s (%s)\n", master, report.Name)
+		fmt.Fprintf(table, "state\t%s since %s, in queue %s\n", report.State, report.Started.Local().Format(time.DateTime), report.Queue)
+	} else {
+		fmt.Fprintf(table, "application\t%s\n", master)
+	}
 	fmt.Fprintf(table, "TaskExecutors\t%d\n", o.Workers)
 	fmt.Fprintf(table, "slots\t%d, %d of them free\n", o.Slots, o.FreeSlots)
 	fmt.Fprintf(table, "jobs\t%d running, %d finished, %d canceled, %d failed\n", o.Running, o.Finished, o.Canceled, o.Failed)
-	fmt.Fprintf(table, "web page\t%s\n", report.TrackingURL)
+	if err == nil {
+		fmt.Fprintf(table, "web page\t%s\n", report.TrackingURL)
+	}
 	return table.Flush()
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
 	"github.com/bobbin-yarn/bobbin/client/sessionfile"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
@@ -42,6 +43,7 @@ type fakeSession struct {
 	id      records.ApplicationID
 	address string
 	env     map[string]string // of alice, whose session it is
+	access  launch.Access     // hers
 	path    string            // of the file that names it, which is not there
 
 	rm *amrm.Client
@@ -180,8 +182,9 @@ func (s *fakeSession) serve(t *testing.T, verifier *clienttoam.Verifier) {
 	}
 	logger := logrus.New()
 	logger.SetOutput(io.Discard)
+	token := pki.NewToken()
 	server := rest.New(rest.Config{
-		TLS: front.RESTServerTLS(), Token: pki.NewToken(), ClientToAM: verifier, Rights: rest.Rights{Owner: "alice"},
+		TLS: front.RESTServerTLS(), Token: token, ClientToAM: verifier, Rights: rest.Rights{Owner: "alice"},
 	}, s, logger)
 	var lc net.ListenConfig
 	listener, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -189,6 +192,7 @@ func (s *fakeSession) serve(t *testing.T, verifier *clienttoam.Verifier) {
 		t.Fatal(err)
 	}
 	s.address = listener.Addr().String()
+	s.access = launch.Access{Address: s.address, Authority: front.Authority(), Token: token.Reveal(), Attempt: 1, Application: s.id.String()}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ctx, listener) }()
@@ -219,7 +223,7 @@ func TestTheApplicationThatIsMeantIsFound(t *testing.T) {
 		{"by Flink's flag", "status -yid " + s.id.String(), ""},
 		{"by an option", "status -D yarn.application.id=" + s.id.String(), ""},
 		{"by an option, with Flink's target", "status -t yarn-application -Dyarn.application.id=" + s.id.String(), ""},
-		{"by a target that is none", "status -t yarn-moon", `--target: option execution.target: "yarn-moon" is none of local, yarn-per-job, yarn-session, yarn-application: invalid configuration`},
+		{"by a target that is none", "status -t yarn-moon", `--target: option execution.target: "yarn-moon" is none of local, remote, yarn-per-job, yarn-session, yarn-application: invalid configuration`},
 		{"by the address of its REST endpoint", "status -m " + s.address, ""},
 		{"by an id that is none", "status -id 17", `usage: "17" is no application id (--applicationId), such as application_1700000000000_0001; bobbin applications lists them`},
 		{"by an address that is nobody's", "status -m 127.0.0.1:1", "no running application has its REST endpoint at 127.0.0.1:1: bobbin applications lists them, -id names one"},

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -25,6 +27,20 @@ type perJob struct {
 	graph *jobgraph.JobGraph
 }
 
+// inspect looks at both binaries, at once.
+func (t *perJob) inspect(executable, path string) error {
+	var group errgroup.Group
+	group.Go(func() (err error) {
+		t.bobbin, err = client.Binary(executable, t.cfg)
+		return err
+	})
+	group.Go(func() (err error) {
+		t.program, err = program.Inspect(path, program.Native())
+		return err
+	})
+	return group.Wait()
+}
+
 func (t *perJob) submit(ctx context.Context, graph *jobgraph.JobGraph) (*running, error) {
 	if t.app != nil {
 		return nil, errOneJob
@@ -37,7 +53,7 @@ func (t *perJob) submit(ctx context.Context, graph *jobgraph.JobGraph) (*running
 	}
 	t.app, t.graph = app, graph
 	return &running{
-		id: app.Job, application: app.ID, name: app.ID.String(), place: t,
+		id: app.Job, application: app.ID.String(), name: app.ID.String(), place: t,
 		goOn: fmt.Sprintf("Its state: bobbin applications. Its logs: bobbin logs %s. To end it: bobbin kill %s", app.ID, app.ID),
 	}, nil
 }

@@ -21,6 +21,7 @@ import (
 // Targets of run.
 const (
 	targetLocal       = "local"
+	targetRemote      = "remote"
 	targetYARNPerJob  = "yarn-per-job"
 	targetYARNSession = "yarn-session"
 	targetApplication = "yarn-application"
@@ -135,7 +136,7 @@ func run(c *cli.Context, p Process) (err error) {
 	if cfg.String(config.ExecutionTarget) == targetApplication {
 		return runApplication(c.Context, &l, p, words)
 	}
-	return runOnYARN(c, l, p, words)
+	return runOnCluster(c, l, p, words)
 }
 
 // runOptions puts the flags of run over the options of -D and of the file, and decides
@@ -156,6 +157,9 @@ func runOptions(c *cli.Context, p Process) (config.Config, error) {
 		layers = append(layers, switchLayer("shutdownOnAttachedExit", config.ShutdownOnAttachedExit, true))
 	}
 	cfg, found, err := withSession(c, p, layers)
+	if err == nil && isElsewhere(cfg) {
+		return cfg.With(config.Layer{Source: cfg.Source(config.RESTAccessFile), Values: map[string]string{config.ExecutionTarget.Name(): targetRemote}})
+	}
 	if err != nil || cfg.IsSet(config.ExecutionTarget) || !cfg.IsSet(config.YarnApplicationID) && !c.IsSet(flagMaster) {
 		return cfg, err
 	}
@@ -174,37 +178,37 @@ func noSavepoint(c *cli.Context) error {
 	return nil
 }
 
-// runOnYARN runs a program whose jobs run on a cluster.
-func runOnYARN(c *cli.Context, l launcher, p Process, words []string) (err error) {
+// runOnCluster runs a program whose jobs run on a cluster.
+func runOnCluster(c *cli.Context, l launcher, p Process, words []string) (err error) {
 	ctx := c.Context
-	if l.cluster, err = open(ctx, p, l.cfg); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, l.cluster.Close()) }()
-	perJob := perJob{launcher: l, attached: l.cfg.Bool(config.ExecutionAttached)}
-	inspected := make(chan error, 1)
-	go func() { // ends by itself: reads one file
-		var err error
-		perJob.bobbin, err = client.Binary(p.Executable, l.cfg)
-		inspected <- err
-	}()
-	perJob.program, err = program.Inspect(words[0], program.Native())
-	if err = errors.Join(err, <-inspected); err != nil {
-		return err
-	}
-	r := &runner{
-		p: p, cfg: l.cfg, target: &perJob, attached: perJob.attached, say: l.say, timeline: l.timeline, outcome: l.outcome,
-	}
-	if l.cfg.String(config.ExecutionTarget) == targetYARNSession {
-		s := session{
-			cfg: l.cfg, cluster: l.cluster, program: perJob.program, attached: perJob.attached, written: writtenIn(p, l.cfg), say: l.say, timeline: l.timeline,
-		}
-		if s.application, err = which(ctx, c, l.cluster, l.cfg); err != nil {
+	target := l.cfg.String(config.ExecutionTarget)
+	if target != targetRemote {
+		if l.cluster, err = open(ctx, p, l.cfg); err != nil {
 			return err
 		}
-		l.outcome.Application = s.application.String()
-		defer s.open(ctx)()
-		r.target = &s
+		defer func() { err = errors.Join(err, l.cluster.Close()) }()
 	}
-	return r.run(ctx, perJob.program, words[1:])
+	r := &runner{
+		p: p, cfg: l.cfg, attached: l.cfg.Bool(config.ExecutionAttached), say: l.say, timeline: l.timeline, outcome: l.outcome,
+	}
+	if target == targetYARNPerJob {
+		job := &perJob{launcher: l, attached: r.attached}
+		if err := job.inspect(p.Executable, words[0]); err != nil {
+			return err
+		}
+		r.target = job
+		return r.run(ctx, job.program, words[1:])
+	}
+	found, err := program.Inspect(words[0], program.Native())
+	if err != nil {
+		return err
+	}
+	s := session{cfg: l.cfg, program: found, attached: r.attached, say: l.say, timeline: l.timeline}
+	if s.site, err = siteOf(c, p, l.cluster, l.cfg); err != nil {
+		return err
+	}
+	l.outcome.Application = s.application()
+	defer s.open(ctx)()
+	r.target = &s
+	return r.run(ctx, found, words[1:])
 }

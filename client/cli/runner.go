@@ -44,7 +44,7 @@ type target interface {
 // running is a job on its cluster.
 type running struct {
 	id          ids.JobID
-	application records.ApplicationID
+	application string // its id; "": it is not known
 	name        string // for people, who have left the job to itself
 	goOn        string // how they go on with it
 	place
@@ -136,7 +136,7 @@ func (r *runner) execute(ctx context.Context, d *driver.Driver, graph *jobgraph.
 		return nil, nil, err
 	}
 	r.outcome.begin(job.id, graph.Name)
-	if err := d.Tell(msg.JobAccepted{Job: job.id, Application: job.application.String()}); err != nil {
+	if err := d.Tell(msg.JobAccepted{Job: job.id, Application: job.application}); err != nil {
 		r.say.Line("the driver has ended: %v", err)
 	}
 	if !r.attached {

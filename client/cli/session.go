@@ -14,19 +14,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/program"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // session is the target that submits jobs to a session that runs.
 type session struct {
-	cfg         config.Config
-	cluster     *client.Cluster
-	application records.ApplicationID
-	program     program.Program
-	attached    bool
-	written     string // see writtenIn
-	say         *progress.Printer
-	timeline    *client.Timeline
+	site
+	cfg      config.Config
+	program  program.Program
+	attached bool
+	say      *progress.Printer
+	timeline *client.Timeline
 
 	ready   chan struct{} // closed when the program is there, or is known not to be
 	failure error         // why not; read once ready is closed
@@ -49,7 +46,7 @@ func (s *session) open(ctx context.Context) (end func()) {
 
 // bring brings the program to the session, unless it has it.
 func (s *session) bring(ctx context.Context) error {
-	reached, err := s.cluster.Reach(ctx, s.application, s.cfg)
+	reached, _, err := s.reach(ctx)
 	if err != nil {
 		return err
 	}
@@ -79,7 +76,7 @@ func (s *session) submit(ctx context.Context, graph *jobgraph.JobGraph) (*runnin
 	if s.failure != nil {
 		return nil, s.explain(ctx, s.failure)
 	}
-	reached, err := s.cluster.Reach(ctx, s.application, s.cfg)
+	reached, _, err := s.reach(ctx)
 	if err != nil {
 		return nil, s.explain(ctx, err)
 	}
@@ -92,42 +89,28 @@ func (s *session) submit(ctx context.Context, graph *jobgraph.JobGraph) (*runnin
 		job.ClientHeartbeatTimeout = s.cfg.Duration(config.ClientHeartbeatTimeout).Milliseconds()
 	}
 	if err := reached.Submit(ctx, job); err != nil {
-		return nil, s.explain(ctx, fmt.Errorf("submit job %s to %s: %w", graph.Name, s.application, err))
+		return nil, s.explain(ctx, fmt.Errorf("submit job %s to %s: %w", graph.Name, s, err))
 	}
 	s.timeline.Done("submitted")
-	s.say.Line("submitted job %s (%s) to %s", graph.Name, job.Job, s.application)
+	s.say.Line("submitted job %s (%s) to %s", graph.Name, job.Job, s)
 	return &running{
-		id: job.Job, application: s.application, name: fmt.Sprintf("job %s (%s)", graph.Name, job.Job), place: s,
-		goOn: fmt.Sprintf("Its state: bobbin list -id %s. To end it: bobbin cancel -id %s %s", s.application, s.application, job.Job),
+		id: job.Job, application: s.application(), name: fmt.Sprintf("job %s (%s)", graph.Name, job.Job), place: s,
+		goOn: fmt.Sprintf("Its state: bobbin list %s. To end it: bobbin cancel %s %s", s.means(), s.means(), job.Job),
 	}, nil
 }
 
-// explain puts the interruption in place of what it led to, and says where the session is
-// still named that does not run.
+// explain puts the interruption in place of what it led to.
 func (s *session) explain(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	return outdated(err, s.written)
-}
-
-func (s *session) report(ctx context.Context) (records.ApplicationReport, error) {
-	return s.cluster.YARN.ApplicationReport(ctx, s.application)
-}
-
-func (s *session) reach(ctx context.Context) (*client.ClusterClient, int32, error) {
-	report, err := s.report(ctx) // before the other: an attempt that comes between is another
-	if err != nil {
-		return nil, 0, err
-	}
-	reached, err := s.cluster.Reach(ctx, s.application, s.cfg)
-	return reached, report.Attempt.Attempt, err
+	return err
 }
 
 // lost knows that jobs do not outlive the ApplicationMaster that runs them.
 func (s *session) lost(_ context.Context, cause error) (msg.JobEnded, error) {
 	if errors.Is(cause, errNextAttempt) {
-		return msg.JobEnded{}, fmt.Errorf("%s has a new ApplicationMaster, and the job was lost with the last one: run it again", s.application)
+		return msg.JobEnded{}, fmt.Errorf("%s has a new ApplicationMaster, and the job was lost with the last one: run it again", s)
 	}
 	return msg.JobEnded{}, cause
 }

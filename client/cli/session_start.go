@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -13,9 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/client/sessionfile"
-	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // sessionName is what YARN shows as the name of a session that is given none.
@@ -26,7 +23,7 @@ func sessionCommand(p Process) *cli.Command {
 		Name:        "session",
 		Usage:       "start a cluster that takes jobs, and end it",
 		Description: "A session runs the jobs of bobbin run -t yarn-session, many at a time, until it is\nstopped.",
-		Subcommands: []*cli.Command{sessionStartCommand(p), sessionAttachCommand(p), sessionStopCommand(p), sessionQueryCommand(p)},
+		Subcommands: []*cli.Command{sessionStartCommand(p), sessionAttachCommand(p), sessionStopCommand(p), sessionQueryCommand(p), sessionAccessCommand(p)},
 	}
 }
 
@@ -115,77 +112,4 @@ func sessionStart(c *cli.Context, p Process) (err error) {
 	}
 	a := attendance{p: p, say: l.say, cluster: cluster, cfg: cfg, id: app.ID, path: path, owner: true}
 	return a.attend(c.Context)
-}
-
-func sessionAttachCommand(p Process) *cli.Command {
-	return &cli.Command{
-		Name:  "attach",
-		Usage: "stay with a session that runs",
-		Description: `Takes the words help, stop and quit, and ends with the session. Ctrl-C ends this
-command alone.
-
-  bobbin session attach -id application_1700000000000_0001`,
-		Flags:  slices.Concat(meantFlags(), clusterFlags()),
-		Action: func(c *cli.Context) error { return sessionAttach(c, p) },
-	}
-}
-
-func sessionAttach(c *cli.Context, p Process) (err error) {
-	if err := noArguments(c); err != nil {
-		return err
-	}
-	master, done, err := reachCluster(c, p)
-	if err != nil {
-		return err
-	}
-	defer done(&err)
-	a := attendance{
-		p: p, say: progress.New(p.Stderr), cluster: master.cluster, cfg: master.cfg, id: master.id, path: sessionPath(p, master.cfg),
-	}
-	if c.Bool("detached") {
-		a.say.Line("session %s goes on. To end it: bobbin session stop -id %s", master.id, master.id)
-		return nil
-	}
-	a.say.Line("attached to session %s", master.id)
-	return a.attend(c.Context)
-}
-
-func sessionStopCommand(p Process) *cli.Command {
-	return &cli.Command{
-		Name:  "stop",
-		Usage: "end a session and its jobs",
-		Description: `Returns once YARN says that the session has ended.
-
-  bobbin session stop -id application_1700000000000_0001`,
-		Flags:  slices.Concat(meantFlags(), clusterFlags()),
-		Action: func(c *cli.Context) error { return sessionStop(c, p) },
-	}
-}
-
-func sessionStop(c *cli.Context, p Process) (err error) {
-	if err := noArguments(c); err != nil {
-		return err
-	}
-	master, done, err := reachCluster(c, p)
-	if err != nil {
-		return err
-	}
-	defer done(&err)
-	a := attendance{
-		p: p, say: progress.New(p.Stderr), cluster: master.cluster, cfg: master.cfg, id: master.id, path: sessionPath(p, master.cfg),
-	}
-	return a.stop(c.Context)
-}
-
-// shutDown asks a session to end, and waits until YARN says that it has.
-func shutDown(ctx context.Context, cluster *client.Cluster, id records.ApplicationID, cfg config.Config) (records.ApplicationReport, error) {
-	master, err := cluster.Reach(ctx, id, cfg)
-	if err != nil {
-		return records.ApplicationReport{}, err
-	}
-	defer master.Close()
-	if err := master.ShutDown(ctx); err != nil {
-		return records.ApplicationReport{}, err
-	}
-	return cluster.AwaitEnd(ctx, id)
 }

@@ -60,7 +60,7 @@ func withSession(c *cli.Context, p Process, layers []config.Layer) (cfg config.C
 		return cfg, "", err
 	}
 	tellOthers(p, cfg, file, others)
-	if cfg.IsSet(config.YarnApplicationID) || c.IsSet(flagMaster) || !mayBeSession(cfg) || deploys(c) {
+	if cfg.IsSet(config.YarnApplicationID) || c.IsSet(flagMaster) || !mayBeSession(cfg) || deploys(c) || isElsewhere(cfg) {
 		return cfg, "", nil
 	}
 	path := sessionPath(p, cfg)
@@ -160,27 +160,43 @@ func reachCluster(c *cli.Context, p Process) (to *reached, done func(*error), er
 	if err != nil {
 		return nil, nil, err
 	}
-	cluster, err := open(c.Context, p, cfg)
-	if err != nil {
-		return nil, nil, err
+	to = &reached{cfg: cfg}
+	closed := func() error { return nil }
+	if !isElsewhere(cfg) {
+		to.cluster, err = open(c.Context, p, cfg)
+		if errors.Is(err, fs.ErrNotExist) && c.IsSet(flagMaster) {
+			err = fmt.Errorf("%w; or name the file that bobbin session access writes where there is YARN (%s)", err, config.RESTAccessFile)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		closed = to.cluster.Close
 	}
-	to = &reached{cluster: cluster, cfg: cfg}
-	if to.id, err = which(c.Context, c, cluster, cfg); err == nil {
-		to.ClusterClient, err = cluster.Reach(c.Context, to.id, cfg)
+	if to.site, err = siteOf(c, p, to.cluster, cfg); err == nil {
+		to.ClusterClient, _, err = to.reach(c.Context)
 	}
 	if err != nil {
-		return nil, nil, errors.Join(outdated(err, writtenIn(p, cfg)), cluster.Close())
+		return nil, nil, errors.Join(err, closed())
 	}
 	return to, func(err *error) {
 		to.Close()
-		*err = errors.Join(*err, cluster.Close())
+		*err = errors.Join(*err, closed())
 	}, nil
+}
+
+// siteOf finds the cluster that a command means; on is nil where that has no YARN.
+func siteOf(c *cli.Context, p Process, on *client.Cluster, cfg config.Config) (site, error) {
+	if on == nil {
+		return findElsewhere(c, cfg)
+	}
+	id, err := which(c.Context, c, on, cfg)
+	return &onYARN{on, id, cfg, writtenIn(p, cfg)}, err
 }
 
 // reached is an application's ApplicationMaster, and what it runs on.
 type reached struct {
 	*client.ClusterClient
-	id      records.ApplicationID
-	cluster *client.Cluster
+	site
+	cluster *client.Cluster // nil: it has no YARN
 	cfg     config.Config
 }

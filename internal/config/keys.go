@@ -68,6 +68,7 @@ const (
 	RESTMaxContentLength    MemoryKey   = "rest.server.max-content-length"
 	RESTMaxProgramSize      MemoryKey   = "rest.programs.max-size"
 	RESTAsyncStoreDuration  DurationKey = "rest.async.store-duration"
+	RESTAccessFile          StringKey   = "rest.access-file"
 	RESTKeytab              StringKey   = "rest.spnego.keytab"
 	RESTPrincipal           StringKey   = "rest.spnego.principal"
 	JobStoreExpirationTime  DurationKey = "jobstore.expiration-time"
@@ -145,7 +146,7 @@ const unlimited = "2147483647" // Integer.MAX_VALUE, Flink's "no limit"
 
 // table is every option, in the order of the reference.
 var table = []Definition{ //nolint:gochecknoglobals // a constant table
-	{Key: ExecutionTarget, Default: "local", Choices: []string{"local", "yarn-per-job", "yarn-session", "yarn-application"}, Origin: flink + ": none", Doc: "Where `bobbin run` runs a program; the flag `-t`. Where nothing is given but a session is, by a flag, an option or the file of properties, it is `yarn-session`."},
+	{Key: ExecutionTarget, Default: "local", Choices: []string{"local", "remote", "yarn-per-job", "yarn-session", "yarn-application"}, Origin: flink + ": none", Doc: "Where `bobbin run` runs a program; the flag `-t`. Where nothing is given but a session is, by a flag, an option or the file of properties, it is `yarn-session`; with `rest.access-file` it is `remote`."},
 	{Key: ExecutionAttached, Default: "true", Origin: flink + ": set by its CLI", Doc: "Whether `bobbin run` follows the job to its end; `-d` sets it to false."},
 	{Key: ClientTimeout, Default: "30 s", Origin: flink + ": 60 s", Doc: "How long client and planner try a server of the cluster that does not answer: ResourceManager (unless `yarn.resourcemanager.connect.max-wait.ms` is configured), NameNode, ApplicationMaster. An ApplicationMaster that has answered before is waited for, or its successor, until YARN ends the application."},
 	{Key: ClientHeartbeatInterval, Default: "30 s", Origin: flink, Doc: "Time between signs of life of a client whose job ends with it."},
@@ -199,6 +200,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: RESTMaxContentLength, Default: "100m", Origin: flink, Doc: "Largest body that the REST endpoint takes, but for programs: a submitted job above all."},
 	{Key: RESTMaxProgramSize, Default: "1g", Origin: ours, Doc: "Largest program that may be uploaded to a session."},
 	{Key: RESTAsyncStoreDuration, Default: "5 min", Origin: flink, Doc: "How long the REST endpoint knows how an operation ended that was triggered by another request."},
+	{Key: RESTAccessFile, Origin: ours, Doc: "File of this machine by which commands come to a running cluster with no YARN: what `bobbin session access` writes where there is one. Commands mean that cluster then, unless they name another; `-m` says where its REST endpoint is, if not where the file says."},
 	{Key: RESTKeytab, Origin: ours, Doc: "Path on the nodes of a keytab by which the REST endpoint lets users with tickets in (SPNEGO), readable for containers; none: by other means only."},
 	{Key: RESTPrincipal, Default: "HTTP/_HOST", Origin: ours, Doc: "Whose key to take of it; `_HOST` is the name of the node."},
 	{Key: JobStoreExpirationTime, Default: "1 h", Unit: time.Second, Origin: flink, Doc: "How long a session knows a job that has ended, and keeps what it has collected."},

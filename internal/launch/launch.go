@@ -186,6 +186,8 @@ type Access struct {
 	Token     string // bearer token of the application's owner
 	AMStart   int64  // ms, when the AM process began
 	Attempt   int32  // which of the application's ApplicationMasters it is, from 1
+
+	Application string
 }
 
 // TaskExecutor is what the AM tells a TaskExecutor.

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/progress"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+func sessionAttachCommand(p Process) *cli.Command {
+	return &cli.Command{
+		Name:  "attach",
+		Usage: "stay with a session that runs",
+		Description: `Takes the words help, stop and quit, and ends with the session. Ctrl-C ends this
+command alone.
+
+  bobbin session attach -id application_1700000000000_0001
+  echo stop | bobbin session attach -id application_1700000000000_0001`,
+		Flags:  slices.Concat(meantFlags(), clusterFlags()),
+		Action: func(c *cli.Context) error { return sessionAttach(c, p) },
+	}
+}
+
+func sessionAttach(c *cli.Context, p Process) (err error) {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	master, done, err := reachCluster(c, p)
+	if err != nil {
+		return err
+	}
+	defer done(&err)
+	on, is := master.site.(*onYARN)
+	if !is {
+		return fmt.Errorf("attach to %s: %w, which tells how a session ends: bobbin status shows how it is", master, errNoYARN)
+	}
+	a := attending(p, on)
+	if c.Bool("detached") {
+		a.say.Line("session %s goes on. To end it: bobbin session stop %s", on, on.means())
+		return nil
+	}
+	a.say.Line("attached to session %s", on)
+	return a.attend(c.Context)
+}
+
+// attending is a person who stays with a session that he has not started.
+func attending(p Process, on *onYARN) *attendance {
+	return &attendance{p: p, say: progress.New(p.Stderr), cluster: on.cluster, cfg: on.cfg, id: on.id, path: sessionPath(p, on.cfg)}
+}
+
+func sessionStopCommand(p Process) *cli.Command {
+	return &cli.Command{
+		Name:  "stop",
+		Usage: "end a session and its jobs",
+		Description: `Returns once YARN says that the session has ended.
+
+  bobbin session stop -id application_1700000000000_0001`,
+		Flags:  slices.Concat(meantFlags(), clusterFlags()),
+		Action: func(c *cli.Context) error { return sessionStop(c, p) },
+	}
+}
+
+func sessionStop(c *cli.Context, p Process) (err error) {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	master, done, err := reachCluster(c, p)
+	if err != nil {
+		return err
+	}
+	defer done(&err)
+	if on, is := master.site.(*onYARN); is {
+		return attending(p, on).stop(c.Context)
+	}
+	if err := master.ShutDown(c.Context); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.Stderr, "session %s is ending\n", master)
+	return nil
+}
+
+func sessionAccessCommand(p Process) *cli.Command {
+	return &cli.Command{
+		Name:      "access",
+		Usage:     "write what lets commands in from where there is no YARN",
+		ArgsUsage: "FILE",
+		Description: `Whoever has FILE is to the session who you are: only you can read it. It names one
+ApplicationMaster, and is worth nothing once that has ended.
+
+  bobbin session access -id application_1700000000000_0001 nightly.access
+  bobbin run -m host:port -D rest.access-file=nightly.access ./wordcount     elsewhere`,
+		Flags:  slices.Concat(meantFlags(), clusterFlags()),
+		Action: func(c *cli.Context) error { return sessionAccess(c, p) },
+	}
+}
+
+func sessionAccess(c *cli.Context, p Process) (err error) {
+	if c.Args().Len() != 1 {
+		return fmt.Errorf("%w: %s needs the name of a file to be written", ErrUsage, c.Command.HelpName)
+	}
+	master, done, err := reachCluster(c, p)
+	if err != nil {
+		return err
+	}
+	defer done(&err)
+	on, is := master.site.(*onYARN)
+	if !is {
+		return fmt.Errorf("find access to %s: %w: copy the file %s", master, errNoYARN, master.cfg.String(config.RESTAccessFile))
+	}
+	access, err := on.cluster.Access(c.Context, on.id, on.cfg)
+	if err != nil {
+		return err
+	}
+	if err := client.WriteAccess(c.Args().First(), access); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.Stderr, "commands with -m %s -D %s=%s mean session %s\n", access.Address, config.RESTAccessFile, c.Args().First(), on)
+	return nil
+}
+
+// shutDown asks a session to end, and waits until YARN says that it has.
+func shutDown(ctx context.Context, cluster *client.Cluster, id records.ApplicationID, cfg config.Config) (records.ApplicationReport, error) {
+	master, err := cluster.Reach(ctx, id, cfg)
+	if err != nil {
+		return records.ApplicationReport{}, err
+	}
+	defer master.Close()
+	if err := master.ShutDown(ctx); err != nil {
+		return records.ApplicationReport{}, err
+	}
+	return cluster.AwaitEnd(ctx, id)
+}
