@@ -81,13 +81,18 @@ func programOf(p msg.ProgramDetails) Program {
 	return Program{ID: p.SHA256, Name: p.Name, Size: p.Size, Uploaded: p.Uploaded.UnixMilli()}
 }
 
-// programs answers GET /programs.
-func (s *Server) programs(r *http.Request) (any, error) {
+// listed are the session's programs.
+func (s *Server) listed(r *http.Request) ([]msg.ProgramDetails, error) {
 	session, err := s.session()
 	if err != nil {
 		return nil, err
 	}
-	list, err := session.Programs(r.Context())
+	return session.Programs(r.Context())
+}
+
+// programs answers GET /programs.
+func (s *Server) programs(r *http.Request) (any, error) {
+	list, err := s.listed(r)
 	if err != nil {
 		return nil, err
 	}
@@ -100,11 +105,7 @@ func (s *Server) programs(r *http.Request) (any, error) {
 
 // jars answers GET /jars.
 func (s *Server) jars(r *http.Request) (any, error) {
-	session, err := s.session()
-	if err != nil {
-		return nil, err
-	}
-	list, err := session.Programs(r.Context())
+	list, err := s.listed(r)
 	if err != nil {
 		return nil, err
 	}
