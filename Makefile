@@ -48,8 +48,12 @@ fuzz: ## run every fuzz target for FUZZTIME (20s)
 	scripts/fuzz $(or $(FUZZTIME),20s)
 
 .PHONY: bench
-bench: build ## measure on a real HDFS and YARN, and write docs/BENCHMARKS.md; ten minutes
+bench: build ## measure on a real HDFS and YARN, and write docs/BENCHMARKS.md; half an hour
 	scripts/bench
+
+.PHONY: bench-submit
+bench-submit: build ## its part on sessions and submission, beside Flink 1.20, which it fetches; eight minutes
+	scripts/bench -only session,submit -o docs/BENCHMARKS.md
 
 .PHONY: cover
 cover: ## show which lines the unit tests reach: coverage.html
