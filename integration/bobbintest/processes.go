@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
@@ -25,6 +26,7 @@ const (
 	ApplicationMaster Role = "appmaster"
 	TaskExecutor      Role = "taskexecutor"
 	TaskHost          Role = "taskhost" // the user's program
+	Driver            Role = "driver"   // the user's program beside the master
 	Other             Role = "other"    // YARN's shells around ours, children of the program
 )
 
@@ -196,7 +198,7 @@ func processOf(dir, application string) (Process, bool, error) {
 		return Process{}, false, nil
 	}
 	parent, err := parentOf(dir)
-	return Process{Parent: parent, Role: roleOf(command), Container: container}, true, err
+	return Process{Parent: parent, Role: roleOf(command, environ), Container: container}, true, err
 }
 
 // read reads a file of /proc; that of a process that is gone, or of another
@@ -223,15 +225,18 @@ func containerOf(text []byte, application string) string {
 	return ""
 }
 
-func roleOf(command []byte) Role {
-	args := strings.Split(string(command), "\x00")
-	switch filepath.Base(args[0]) {
-	case launch.BobbinLink:
-		if len(args) > 1 {
-			return Role(args[1])
+// roleOf knows bobbin by its name and a program by the variable that it was started with,
+// which its own children do not get.
+func roleOf(command, environ []byte) Role {
+	for entry := range bytes.SplitSeq(environ, []byte{0}) {
+		if value, is := bytes.CutPrefix(entry, []byte(control.Variable+"=")); is {
+			role, _, _ := bytes.Cut(value, []byte(":"))
+			return Role(role)
 		}
-	case launch.ProgramLink:
-		return TaskHost
+	}
+	args := strings.Split(string(command), "\x00")
+	if filepath.Base(args[0]) == launch.BobbinLink && len(args) > 1 {
+		return Role(args[1])
 	}
 	return Other
 }

@@ -137,12 +137,7 @@ func TestAnApplicationIsReachedWhileItRuns(t *testing.T) {
 		t.Parallel()
 		id := application(t, u, slow[0], slow[1], lines, u.Scratch(t)+"/out")
 		running(t, id)
-		master := bobbintest.ProcessesIn(t, id, bobbintest.ApplicationMaster)
-		for _, p := range bobbintest.ProcessesIn(t, id, bobbintest.TaskHost) { // programs
-			if slices.ContainsFunc(master, func(m bobbintest.Process) bool { return m.Container == p.Container }) {
-				p.Kill(t)
-			}
-		}
+		bobbintest.ProcessesIn(t, id, bobbintest.Driver)[0].Kill(t)
 		if app := ended(t, u, id, "FINISHED", "FAILED"); !strings.Contains(app.Diagnostics, "signal: killed") {
 			t.Errorf("diagnostics %q", app.Diagnostics)
 		}

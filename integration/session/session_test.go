@@ -216,23 +216,3 @@ func slowJob(t *testing.T, u *bobbintest.User) []string {
 	u.Write(t, dir+"/lines", strings.Repeat("line\n", 200_000))
 	return []string{suite.Program(t, "faulty"), "slow", dir + "/lines", dir + "/out"}
 }
-
-// TestASessionOutlivesTheCrashOfAJob would catch one user's panic that ends the jobs of
-// others, and a failure that is told of without its cause.
-func TestASessionOutlivesTheCrashOfAJob(t *testing.T) {
-	u, _ := person(t)
-	id := start(t, u)
-	dir := u.Scratch(t)
-	u.Write(t, dir+"/lines", "to be\n")
-	got := u.Run(t, "run", suite.Program(t, "faulty"), "task-panic", dir+"/lines", dir+"/out")
-	if got.Code != 1 || !strings.Contains(got.Stderr, "a task has had enough") || !strings.Contains(got.Stderr, "is FAILED") {
-		t.Error(got)
-	}
-	got = u.Run(t, "run", suite.Program(t, "several"), dir+"/lines", dir+"/sifted", "to")
-	if got.Code != 0 || got.Stdout != "1 lines hold to\n" {
-		t.Errorf("the next job: %s", got)
-	}
-	if app := u.App(t, id); app.State != "RUNNING" {
-		t.Errorf("the session is %s", app.State)
-	}
-}
