@@ -103,6 +103,7 @@ func TestRunTakesFlinksFlags(t *testing.T) {
 func TestFlinksOtherFlagsAreExplained(t *testing.T) {
 	for line, want := range map[string]string{
 		"run -c org.example.Main ./job":            "flag -c of Flink names what a JVM loads, and a program here is one executable file: leave it out",
+		"run -j job.jar":                           "flag -j of Flink names what a JVM loads, and a program here is one executable file: leave it out",
 		"run -py job.py":                           "flag -py of Flink is for programs in Python, and a program here is one executable file: leave it out",
 		"run --fromSavepoint hdfs:///saved ./job":  "flag --fromSavepoint of Flink is about savepoints, which there are none of yet: leave it out",
 		"run -s hdfs:///saved ./job":               "-s hdfs:///saved: there are no savepoints yet to start from",

@@ -1,0 +1,72 @@
+package session
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
+)
+
+// TestTheScriptOfFlinksNameWorks would catch a script that does not find bobbin, one that
+// cuts words in two, a flag of Flink's that does not reach YARN, and a pipe with "stop", as
+// people end sessions from other scripts.
+func TestTheScriptOfFlinksNameWorks(t *testing.T) {
+	u, path := person(t)
+	script := installed(t)
+	shipped := filepath.Join(t.TempDir(), "shipped.txt")
+	if err := os.WriteFile(shipped, []byte("for all containers\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := u.StartProgram(t, script, "-d", "-nm", "a name of words", "-at", "Words", "-t", shipped, "-z", "some", "-jm", "256", "-s", "2", "-Dyarn.tags=a,b").Wait(t)
+	if got.Code != 0 || !strings.Contains(got.Stderr, "high-availability.cluster-id has no effect") {
+		t.Fatal(got)
+	}
+	id := got.Application(t)
+	t.Cleanup(func() { u.Run(t, "kill", id) })
+	if app := u.App(t, id); app.State != "RUNNING" || app.Name != "a name of words" || app.Type != "Words" {
+		t.Errorf("YARN says %s is %q of type %s, %s", id, app.Name, app.Type, app.State)
+	}
+	master := bobbintest.ProcessesIn(t, id, bobbintest.ApplicationMaster)
+	for _, p := range master {
+		if _, err := os.Stat(fmt.Sprintf("/proc/%d/cwd/shipped.txt", p.PID)); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(master) != 1 {
+		t.Errorf("ApplicationMasters are %v", master)
+	}
+	if got := u.StartProgram(t, script, "-q").Wait(t); got.Code != 0 || !strings.Contains(got.Stdout, "root.default") {
+		t.Error(got)
+	}
+	got = u.StartProgram(t, "sh", "-c", "echo stop | "+script+" -id "+id).Wait(t)
+	if got.Code != 0 || !strings.Contains(got.Stderr, id+" is FINISHED (SUCCEEDED)") {
+		t.Error(got)
+	}
+	checkEnded(t, u, id, path)
+}
+
+// installed gives the script of a folder as people have it.
+func installed(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../../scripts/yarn-session.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"bin", "scripts"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script := filepath.Join(dir, "scripts", "yarn-session.sh")
+	if err := os.WriteFile(script, text, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(suite.Bobbin(t), filepath.Join(dir, "bin", "bobbin")); err != nil {
+		t.Fatal(err)
+	}
+	return script
+}
