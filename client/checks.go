@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -96,6 +97,33 @@ func CheckResources(c config.Config, maximum records.Resource) error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// masterExpiry is how long YARN waits for an ApplicationMaster where it is not configured
+// (yarn-default.xml).
+const masterExpiry = 10 * time.Minute
+
+// checkHeartbeats tells whether an ApplicationMaster with these intervals would be taken for
+// dead by YARN, or could not start: an error that wraps config.ErrInvalid.
+func checkHeartbeats(c config.Config, conf *hadoopconf.Conf) error {
+	const key = "yarn.am.liveness-monitor.expiry-interval-ms"
+	expiry, err := conf.Duration(key, time.Millisecond)
+	if err != nil {
+		return err
+	}
+	if expiry <= 0 {
+		expiry = masterExpiry
+	}
+	interval, asking := c.Duration(config.YarnHeartbeatInterval), c.Duration(config.YarnContainerRequestInterval)
+	switch {
+	case asking <= 0:
+		return fmt.Errorf("option %s: %w: %v is no time", config.YarnContainerRequestInterval, config.ErrInvalid, asking)
+	case interval < asking:
+		return fmt.Errorf("option %s: %w: %v is less than %v (%s)", config.YarnHeartbeatInterval, config.ErrInvalid, interval, asking, config.YarnContainerRequestInterval)
+	case interval >= expiry:
+		return fmt.Errorf("option %s: %w: YARN gives up an ApplicationMaster that it has not heard of for %v (%s): want less than that", config.YarnHeartbeatInterval, config.ErrInvalid, expiry, key)
+	}
+	return nil
 }
 
 // checkExternal compares what TaskExecutors' containers have beside memory and cores with

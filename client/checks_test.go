@@ -9,6 +9,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -70,6 +71,30 @@ func TestContainersBeyondYARNsMaximumAreRefused(t *testing.T) {
 		err := CheckResources(options(t, option), maximum)
 		if !errors.Is(err, ErrResources) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", option, err)
+		}
+	}
+}
+
+// TestHeartbeatsThatYARNWouldMissAreRefused would catch an ApplicationMaster that YARN takes
+// for dead again and again, and one that cannot start for its options.
+func TestHeartbeatsThatYARNWouldMissAreRefused(t *testing.T) {
+	slow := (&hadoopconf.Conf{}).With("test", map[string]string{"yarn.am.liveness-monitor.expiry-interval-ms": "20000"})
+	for _, c := range []struct {
+		conf    *hadoopconf.Conf
+		options []string
+		says    string
+	}{
+		{&hadoopconf.Conf{}, nil, ""},
+		{&hadoopconf.Conf{}, []string{"yarn.heartbeat.interval=9 min"}, ""},
+		{&hadoopconf.Conf{}, []string{"yarn.heartbeat.interval=10 min"}, "not heard of for 10m0s"},
+		{slow, []string{"yarn.heartbeat.interval=19"}, ""},
+		{slow, []string{"yarn.heartbeat.interval=20"}, "not heard of for 20s (yarn.am.liveness-monitor.expiry-interval-ms)"},
+		{slow, []string{"yarn.heartbeat.container-request-interval=6000"}, "5s is less than 6s"},
+		{slow, []string{"yarn.heartbeat.container-request-interval=0"}, "0s is no time"},
+	} {
+		err := checkHeartbeats(options(t, c.options...), c.conf)
+		if (err == nil) != (c.says == "") || err != nil && (!errors.Is(err, config.ErrInvalid) || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%v: %v, want %q", c.options, err, c.says)
 		}
 	}
 }
