@@ -189,16 +189,17 @@ func toldUser(r *http.Request) string {
 }
 
 // checkOrigin refuses what another site's page makes a browser ask: for a
-// change, and for what only the owner may fetch. By the proxy, which passes on
+// change, for a program to be run, and for what only the owner may fetch. By the proxy, which passes on
 // "Origin" and "Content-Type" alone of what browsers tell, changes come by PUT, with
 // the proxy's origin, or by a GET that no page can have asked for; and nothing else but
 // views does.
 func (s *Server) checkOrigin(r *http.Request, c caller, need access) error {
 	origin := r.Header.Get("Origin")
-	link := need == modify && r.Method == http.MethodGet // what a link or a picture asks for
-	if link && !c.token && !declared(r) {
-		return &refusal{http.StatusForbidden, "a change that is asked for by GET must say \"Content-Type: application/json\", as no page of another site can: or use PUT or PATCH on the job"}
+	get := r.Method == http.MethodGet // what a link or a picture asks for
+	if get && need != own && !c.token && !declared(r) {
+		return &refusal{http.StatusForbidden, "what changes or runs something and is asked for by GET must say \"Content-Type: application/json\", as no page of another site can: or use PUT or PATCH on the job, or POST"}
 	}
+	link := get && need == modify
 	if c.proxied {
 		own := slices.ContainsFunc(s.config.Proxy.Origins, func(own string) bool { return sameHost(origin, own) })
 		switch {

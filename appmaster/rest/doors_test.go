@@ -362,6 +362,36 @@ func TestLinksChangeNothing(t *testing.T) {
 	}
 }
 
+// TestLinksRunNothing would catch a picture or a link on somebody's page that runs a program
+// as the owner, with arguments of the page's, by the path that plans its job by GET.
+func TestLinksRunNothing(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		contentType, site string
+		want              int
+	}{
+		"a link in an old browser": {"", "", 403},
+		"a link":                   {"application/json", "cross-site", 403},
+		"a program":                {"application/json", "", 200},
+	} {
+		session := &fakeSession{}
+		s := newServer(&fakeGateway{})
+		s.config.Session, s.config.Rights = session, Rights{Owner: "alice", Shared: true}
+		r := httptest.NewRequest(http.MethodGet, "https://am:4711/jars/"+wordcountID+"/plan?programArg=evil", nil)
+		for header, value := range map[string]string{"Content-Type": test.contentType, "Sec-Fetch-Site": test.site} {
+			if value != "" {
+				r.Header.Set(header, value)
+			}
+		}
+		r = r.WithContext(context.WithValue(r.Context(), connectionKey{}, &connection{caller: &caller{name: "alice"}}))
+		w := httptest.NewRecorder()
+		s.secure().ServeHTTP(w, r)
+		if w.Code != test.want || (len(session.planned) > 0) != (test.want == http.StatusOK) {
+			t.Errorf("%s: status %d, planned %v; want %d: %s", name, w.Code, session.planned, test.want, w.Body)
+		}
+	}
+}
+
 // TestWhoRunsProgramsOnASession would catch somebody who runs code as the owner because he
 // may cancel jobs, and a user of a shared session who does not get what his own jobs
 // collect.
@@ -398,6 +428,7 @@ func TestWhoRunsProgramsOnASession(t *testing.T) {
 			s.config.Session = session
 			s.config.Rights = Rights{Owner: "alice", Modify: ParseACL(test.modify), Admins: ParseACL("root"), Shared: test.shared}
 			r := httptest.NewRequest(request.method, "https://am"+request.path, strings.NewReader(""))
+			r.Header.Set("Content-Type", "application/json")
 			r = r.WithContext(context.WithValue(r.Context(), connectionKey{}, &connection{caller: &caller{name: test.user}}))
 			w := httptest.NewRecorder()
 			s.secure().ServeHTTP(w, r)

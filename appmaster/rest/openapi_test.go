@@ -73,7 +73,7 @@ func descriptions() map[string]described {
 		maps.Copy(all, map[string]described{
 			"GET " + path:            {summary: "A program that need not be uploaded", answer: Program{}},
 			"DELETE " + path:         {summary: "Remove a program of which no job runs", answer: empty{}},
-			"GET " + path + "/plan":  {summary: "The plan of a program's first job", query: []string{"programArg", "program-args", "parallelism"}, answer: jobPlanInfo{}},
+			"GET " + path + "/plan":  {summary: "The plan of a program's first job; needs Content-Type: application/json without the owner's token", query: []string{"programArg", "program-args", "parallelism"}, answer: jobPlanInfo{}},
 			"POST " + path + "/plan": {summary: "The plan of a program's first job", query: []string{"programArg", "program-args", "parallelism"}, body: RunRequest{}, answer: jobPlanInfo{}},
 			"POST " + path + "/run":  {summary: "Run a program beside the master, and tell its first job", query: []string{"programArg", "program-args", "parallelism"}, body: RunRequest{}, answer: RunAnswer{}},
 		})
