@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"net"
 	"strings"
 )
 
@@ -121,6 +122,28 @@ func (r RM) App(ctx context.Context, id string) (RMApp, error) {
 	var answer struct{ App RMApp }
 	err := r.Get(ctx, "apps/"+id, &answer)
 	return answer.App, err
+}
+
+// Expiry returns when YARN kills an application, at the end of its lifetime, as the ResourceManager's web page has it:
+// UNLIMITED where it does not.
+func (r RM) Expiry(ctx context.Context, id string) (string, error) {
+	var answer struct{ Timeout struct{ ExpiryTime string } }
+	err := r.Get(ctx, "apps/"+id+"/timeouts/LIFETIME", &answer)
+	return answer.Timeout.ExpiryTime, err
+}
+
+// MasterBeats returns how many calls of ApplicationMasters (allocate) the cluster's first ResourceManager has answered.
+func (c *Cluster) MasterBeats(ctx context.Context) (int, error) {
+	_, port, err := net.SplitHostPort(c.spec.YARN["yarn.resourcemanager.scheduler.address"])
+	if err != nil {
+		return 0, err
+	}
+	var answer jmx[struct{ AllocateNumOps int }]
+	if err := c.web().getJSON(ctx, jmxURL(c.RMWebAddress(), "Hadoop:service=ResourceManager,name=RpcDetailedActivityForPort"+port), &answer); err != nil {
+		return 0, err
+	}
+	bean, err := answer.bean()
+	return bean.AllocateNumOps, err
 }
 
 // Apps returns the applications that the ResourceManager remembers.

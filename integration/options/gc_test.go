@@ -2,6 +2,7 @@ package options
 
 import (
 	"encoding/json"
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -35,24 +37,31 @@ func collect(t *testing.T, u *bobbintest.User, flags ...string) []string {
 
 // TestGarbageIsCollected would catch what an application leaves that YARN kills, or a cache
 // that grows with each new build of a program, and above all a running application that
-// loses its files.
+// loses its files; and rights to end an application that YARN does not hear of.
 func TestGarbageIsCollected(t *testing.T) {
 	t.Parallel()
-	u := user(t, carol)
+	u := someone(t, carol)
 	dir := u.Scratch(t)
 	u.Put(t, suite.Generate(t, "-size", "20k", "-files", "1"), dir+"/text")
 	ended := u.Run(t, bobbintest.Small(suite.Program(t, "wordcount"), "--input", dir+"/text", "--output", dir+"/counts")...)
 	if ended.Code != 0 {
 		t.Fatal(ended)
 	}
-	killed, runs := suite.Dawdle(t, u), suite.Dawdle(t, u)
+	killed, runs := suite.Dawdle(t, u, option("yarn.modify.acls", bob)...), suite.Dawdle(t, u)
 	killed.Run.Signal(t, syscall.SIGKILL) // or it would tidy up
 	killed.Run.Wait(t)
-	id, err := records.ParseApplicationID(killed.Application)
-	if err == nil {
-		err = u.Client(t).YARN.Kill(t.Context(), id, "") // as yarn application -kill does, which removes nothing
+	// As yarn application -kill does, which removes nothing.
+	kill := func(application string) error {
+		id, err := records.ParseApplicationID(application)
+		if err != nil {
+			return err
+		}
+		return someone(t, bob).Client(t).YARN.Kill(t.Context(), id, "")
 	}
-	if err != nil {
+	if err := kill(runs.Application); !errors.Is(err, yarnrpc.ErrYarn) {
+		t.Errorf("Bob kills an application to which he has no right: %v", err)
+	}
+	if err := kill(killed.Application); err != nil {
 		t.Fatal(err)
 	}
 	u.WaitEnded(t, killed.Application)

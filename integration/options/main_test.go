@@ -6,10 +6,12 @@ package options
 import (
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"sync"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
@@ -32,6 +34,9 @@ const (
 	plainNode = "127.0.0.4"
 )
 
+// widgets is a type of resource of which each node has 7.
+const widgets = "widgets"
+
 const queue = "yarn.scheduler.capacity.root."
 
 var suite = bobbintest.NewSuite(cluster.Config{
@@ -43,6 +48,10 @@ var suite = bobbintest.NewSuite(cluster.Config{
 		"yarn.resourcemanager.placement-constraints.handler":              "scheduler",
 		"yarn.resourcemanager.opportunistic-container-allocation.enabled": "true",
 		"yarn.nodemanager.opportunistic-containers-max-queue-length":      "10",
+		"yarn.resource-types":                                             widgets,
+		"yarn.nodemanager.resource-type." + widgets:                       "7",
+		// Others must have a right to an application: dr.who is who asks by REST.
+		"yarn.admin.acl": "root," + me() + ",dr.who",
 	},
 	Scheduler: map[string]string{
 		queue + "default.capacity":                            "50",
@@ -57,24 +66,42 @@ var suite = bobbintest.NewSuite(cluster.Config{
 	},
 })
 
+// me runs the daemons.
+func me() string {
+	u, err := user.Current()
+	if err != nil {
+		panic(err)
+	}
+	return u.Username
+}
+
 func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
 
 var labelOnce sync.Once
 
-// user gives a user of the cluster, once its nodes have label and attribute.
-func user(t *testing.T, name string) *bobbintest.User {
+// someone gives a user of the cluster, once its nodes have label and attribute.
+func someone(t *testing.T, name string) *bobbintest.User {
 	t.Helper()
 	c := suite.Cluster(t)
 	labelOnce.Do(func() {
-		const rmAdmin = "org.apache.hadoop.yarn.client.cli.RMAdminCLI"
-		for _, command := range [][]string{
-			{rmAdmin, "-addToClusterNodeLabels", "gpu(exclusive=true)"},
-			{rmAdmin, "-replaceLabelsOnNode", gpuNode + "=gpu"},
-			{"org.apache.hadoop.yarn.client.cli.NodeAttributesCLI", "-add", ssdNode + ":disk(STRING)=ssd"},
-		} {
-			if out, err := c.CLI(t.Context(), command[0], command[1:]...); err != nil {
-				t.Fatalf("%v\n%s", err, out)
+		const (
+			rmAdmin    = "org.apache.hadoop.yarn.client.cli.RMAdminCLI"
+			attributes = "org.apache.hadoop.yarn.client.cli.NodeAttributesCLI"
+		)
+		admin, ctx := errgroup.WithContext(t.Context())
+		run := func(class string, args ...string) error {
+			_, err := c.CLI(ctx, class, args...)
+			return err
+		}
+		admin.Go(func() error {
+			if err := run(rmAdmin, "-addToClusterNodeLabels", "gpu(exclusive=true)"); err != nil {
+				return err
 			}
+			return run(rmAdmin, "-replaceLabelsOnNode", gpuNode+"=gpu")
+		})
+		admin.Go(func() error { return run(attributes, "-add", ssdNode+":disk(STRING)=ssd") })
+		if err := admin.Wait(); err != nil {
+			t.Fatal(err)
 		}
 	})
 	return suite.UserOf(t, c, name)

@@ -14,8 +14,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 )
 
-// library makes a directory on HDFS that everybody may read, with bobbin and a word list.
-func library(t *testing.T, u *bobbintest.User) string {
+// library makes directories on HDFS that everybody may read: one with bobbin and a word list,
+// and one that is called usrlib.
+func library(t *testing.T, u *bobbintest.User) (lib, usrlib string) {
 	t.Helper()
 	local := t.TempDir()
 	binary, err := os.ReadFile(suite.Bobbin(t))
@@ -27,9 +28,15 @@ func library(t *testing.T, u *bobbintest.User) string {
 			t.Fatal(err)
 		}
 	}
-	dir := u.Scratch(t) + "/lib"
-	u.Put(t, local, dir)
-	return dir
+	dir := u.Scratch(t)
+	lib, usrlib = dir+"/lib", dir+"/usrlib"
+	u.Put(t, local, lib)
+	rules := t.TempDir()
+	if err := os.WriteFile(filepath.Join(rules, "rules.txt"), []byte("rules"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	u.Put(t, rules, usrlib)
+	return lib, usrlib
 }
 
 // archive makes a zip with one file.
@@ -56,7 +63,7 @@ func archive(t *testing.T, path, name, content string) {
 // unpacked, and libraries that are uploaded or localized for each application anew.
 func TestFilesAreShipped(t *testing.T) {
 	t.Parallel()
-	alice := user(t, bobbintest.Alice)
+	alice := someone(t, bobbintest.Alice)
 	local := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(local, "conf"), 0o700); err != nil {
 		t.Fatal(err)
@@ -67,14 +74,15 @@ func TestFilesAreShipped(t *testing.T) {
 	archive(t, filepath.Join(local, "model.zip"), "weights.txt", "weights")
 	remote := alice.Scratch(t) + "/remote.txt"
 	alice.Write(t, remote, "remote")
-	lib := library(t, alice)
+	lib, usrlib := library(t, alice)
 	flags := slices.Concat(
 		option("yarn.ship-files", filepath.Join(local, "conf")+";hdfs://"+remote),
 		option("yarn.ship-archives", filepath.Join(local, "model.zip")),
 		option("yarn.provided.lib.dirs", lib),
+		option("yarn.provided.usrlib.dir", usrlib),
 	)
 	d := suite.Dawdle(t, alice, flags...)
-	want := map[string]string{"conf/site.txt": "site", "remote.txt": "remote", "model.zip/weights.txt": "weights", "words.txt": "abc\n"}
+	want := map[string]string{"conf/site.txt": "site", "remote.txt": "remote", "model.zip/weights.txt": "weights", "words.txt": "abc\n", "usrlib/rules.txt": "rules"}
 	places := make(map[string]bool) // of words.txt on the nodes
 	for _, role := range []bobbintest.Role{bobbintest.ApplicationMaster, bobbintest.TaskExecutor, bobbintest.TaskHost} {
 		process := d.First(t, role)
@@ -88,7 +96,7 @@ func TestFilesAreShipped(t *testing.T) {
 				t.Errorf("%s has %s with %q, %v; want %q", role, name, got, err, content)
 			}
 		}
-		for name, public := range map[string]bool{"words.txt": true, "bobbin": true, "conf/site.txt": false, "model.zip": false} {
+		for name, public := range map[string]bool{"words.txt": true, "bobbin": true, "usrlib/rules.txt": true, "conf/site.txt": false, "model.zip": false} {
 			place, err := filepath.EvalSymlinks(filepath.Join(dir, name))
 			if err != nil || strings.Contains(place, "/usercache/") == public {
 				t.Errorf("%s has %s at %s, %v; want it in everybody's cache: %t", role, name, place, err, public)
@@ -99,17 +107,25 @@ func TestFilesAreShipped(t *testing.T) {
 		}
 	}
 	for _, entry := range submitted(t, alice, d.Application).GetAmContainerSpec().GetLocalResources() {
-		public := entry.GetKey() == "words.txt" || entry.GetKey() == "bobbin"
+		public := slices.Contains([]string{"words.txt", "bobbin", "usrlib/rules.txt"}, entry.GetKey())
 		if got := entry.GetValue().GetVisibility(); public != (got == yarnpb.LocalResourceVisibilityProto_PUBLIC) {
 			t.Errorf("by the ResourceManager, %s is %s", entry.GetKey(), got)
 		}
 	}
 
-	// Another user's application, on the same nodes, has the very same copies.
-	other := suite.Dawdle(t, user(t, bob), option("yarn.provided.lib.dirs", lib)...)
+	// Another user's application, on the same nodes, has the very same copies. It runs the
+	// bobbin that it names, and not what is provided.
+	dist := alice.Scratch(t) + "/another"
+	alice.Put(t, suite.Bobbin(t), dist)
+	other := suite.Dawdle(t, someone(t, bob), slices.Concat(option("yarn.provided.lib.dirs", lib), option("yarn.flink-dist-jar", "hdfs://"+dist))...)
+	for _, entry := range submitted(t, alice, other.Application).GetAmContainerSpec().GetLocalResources() {
+		if file := entry.GetValue().GetResource().GetFile(); entry.GetKey() == "bobbin" && file != dist {
+			t.Errorf("the ApplicationMaster's bobbin is localized from %s, want %s", file, dist)
+		}
+	}
 	for _, cached := range other.User.Staging(t).Cache {
 		if strings.HasSuffix(cached, "/bobbin") {
-			t.Errorf("bobbin was uploaded, though it is provided: %s", cached)
+			t.Errorf("bobbin was uploaded, though it was there: %s", cached)
 		}
 	}
 	for _, role := range []bobbintest.Role{bobbintest.ApplicationMaster, bobbintest.TaskExecutor} {
@@ -136,10 +152,10 @@ func TestFilesAreShipped(t *testing.T) {
 // same, and copies that the administrator did not ask for.
 func TestWhereAndHowFilesAreStaged(t *testing.T) {
 	t.Parallel()
-	alice := user(t, bobbintest.Alice)
+	alice := someone(t, bobbintest.Alice)
 	dir := alice.Scratch(t)
 	alice.Put(t, suite.Generate(t, "-size", "20k", "-files", "1"), dir+"/text")
-	flags := slices.Concat(option("yarn.staging-directory", dir), option("yarn.file-replication", 2),
+	flags := slices.Concat(option("yarn.staging-directory", dir), option("yarn.file-replication", 2), option("flink.hadoop.dfs.replication", 3),
 		[]string{suite.Program(t, "wordcount"), "--input", dir + "/text", "--output", dir + "/counts"})
 	got := alice.Run(t, bobbintest.Small(flags...)...)
 	if got.Code != 0 {
@@ -160,6 +176,15 @@ func TestWhereAndHowFilesAreStaged(t *testing.T) {
 		files, err := hdfs.List(t.Context(), dir+"/.bobbin/cache/"+entry)
 		if err != nil || len(files) != 1 || files[0].Replication != 2 {
 			t.Errorf("the NameNode has %+v, %v; want one file with 2 copies", files, err)
+		}
+	}
+	output, err := hdfs.List(t.Context(), dir+"/counts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range output {
+		if strings.HasPrefix(file.Name, "part-") && file.Replication != 3 {
+			t.Errorf("a task wrote %+v, want 3 copies", file)
 		}
 	}
 	if len(entries) != 2 {

@@ -1,7 +1,10 @@
 package options
 
 import (
+	"errors"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +14,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -21,6 +25,8 @@ type view struct {
 	submission *yarnpb.ApplicationSubmissionContextProto // as written down
 	master     records.ContainerReport
 	worker     records.ContainerReport
+	bobs       records.ApplicationReport // by RPC, as Bob gets it
+	expiry     string                    // by REST
 	// variable is of a worker's process: the ResourceManager does not hear of its
 	// environment.
 	variable func(name string) string
@@ -34,6 +40,12 @@ func look(t *testing.T, d *bobbintest.Dawdler) view {
 	}
 	v := view{app: d.User.App(t, d.Application), submission: submitted(t, d.User, d.Application)}
 	if v.report, err = d.User.Client(t).YARN.ApplicationReport(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if v.bobs, err = someone(t, bob).Client(t).YARN.ApplicationReport(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if v.expiry, err = d.User.Cluster.RM().Expiry(t.Context(), d.Application); err != nil {
 		t.Fatal(err)
 	}
 	master, workers := containers(t, d.User, d.Application)
@@ -87,7 +99,15 @@ func TestOptionsReachYARN(t *testing.T) {
 			return v.submission.GetAttemptFailuresValidityInterval()
 		}, int64(60000)},
 		{"yarn.application.lifetime", "2 h", func(v view) any { return v.report.Expires.Sub(v.report.Started).Round(time.Minute) }, 2 * time.Hour},
-		{"yarn.view.acls", "ann analysts", func(v view) any { return v.acl(yarnpb.ApplicationAccessTypeProto_APPACCESS_VIEW_APP) }, "ann analysts"},
+		{"yarn.application.lifetime", "2 h", func(v view) any { return v.expiry != "UNLIMITED" }, true},
+		{"yarn.application-master.port", "23000-23999", func(v view) any {
+			worker, err := launch.Decode[launch.TaskExecutor](v.variable(launch.Variable))
+			_, port, splitting := net.SplitHostPort(worker.AMAddress)
+			n, converting := strconv.Atoi(port)
+			return errors.Join(err, splitting, converting) == nil && n/1000 == 23 // no port that the kernel chooses
+		}, true},
+		{"yarn.view.acls", "bob analysts", func(v view) any { return v.acl(yarnpb.ApplicationAccessTypeProto_APPACCESS_VIEW_APP) }, "bob analysts"},
+		{"yarn.view.acls", "bob analysts", func(v view) any { return v.bobs.Host == v.report.Host }, true},
 		{"yarn.modify.acls", "ops", func(v view) any { return v.acl(yarnpb.ApplicationAccessTypeProto_APPACCESS_MODIFY_APP) }, "ops"},
 		{"yarn.rolled-logs.include-pattern", "taskhost.*", func(v view) any {
 			return v.submission.GetLogAggregationContext().GetRolledLogsIncludePattern()
@@ -121,7 +141,7 @@ func TestOptionsReachYARN(t *testing.T) {
 	for _, row := range rows {
 		flags = append(flags, option(row.option, row.value)...)
 	}
-	alice := user(t, bobbintest.Alice)
+	alice := someone(t, bobbintest.Alice)
 	// Flags of their own, which count as much, would take the place of options.
 	with := suite.Dawdle(t, alice, slices.Concat([]string{"-jm", "384m", "-tm", "512m"}, flags)...)
 	without := suite.Dawdle(t, alice)
@@ -144,7 +164,7 @@ func TestOptionsReachYARN(t *testing.T) {
 // while its tasks run.
 func TestProgressIsTheJobs(t *testing.T) {
 	t.Parallel()
-	d := suite.Dawdle(t, user(t, bobbintest.Alice), option("yarn.heartbeat.interval", "1 s")...)
+	d := suite.Dawdle(t, someone(t, bobbintest.Alice), option("yarn.heartbeat.interval", "1 s")...)
 	if app := d.User.App(t, d.Application); app.Progress != 0 {
 		t.Errorf("no task has finished, and YARN shows %v %%", app.Progress)
 	}
