@@ -19,7 +19,7 @@ func dialogue(t *testing.T) (r *remote, client *control.Conn, tokens *atomic.Poi
 	t.Helper()
 	near, far := net.Pipe()
 	r, client, tokens = newRemote(control.New(near), false), control.New(far), new(atomic.Pointer[creds.Credentials])
-	ctx, cancel := context.WithCancelCause(context.Background())
+	ctx, cancel := context.WithCancelCause(t.Context())
 	ended := make(chan error, 1)
 	go func() { // ends with the client's end
 		r.receive(ctx, tokens, cancel)
@@ -56,6 +56,7 @@ func TestADriverDoesNotTakeOneJobsEndForAnothers(t *testing.T) {
 			t.Parallel()
 			r, client, tokens, received := dialogue(t)
 			ctx, giveUp := context.WithCancelCause(t.Context())
+			defer giveUp(nil)
 			executed := make(chan error, 1)
 			execute := func() {
 				_, err := r.Execute(ctx, dataflow.Execution{
