@@ -203,7 +203,7 @@ func (s *Server) executionResult(r *http.Request) (any, error) {
 	default:
 		result.ApplicationStatus = string(msg.ApplicationFailed)
 		if d.Root != nil {
-			result.FailureCause = &failureCause{Class: exceptionName(d.Root.Failure), StackTrace: stackOf(d.Root.Failure)}
+			result.FailureCause = causeOf(exceptionName(d.Root.Failure), stackOf(d.Root.Failure))
 		}
 	}
 	return executionResult{Status: queueStatus{"COMPLETED"}, Result: result}, nil

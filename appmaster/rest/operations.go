@@ -55,7 +55,7 @@ func (o *operations) look(kind, trigger string) (asynchronousResult, error) {
 		if done.trigger == trigger && done.kind == kind {
 			result := asynchronousResult{Status: queueStatus{"COMPLETED"}, Operation: &operationResult{}}
 			if done.err != nil {
-				result.Operation.FailureCause = &failureCause{Class: "error", StackTrace: done.err.Error()}
+				result.Operation.FailureCause = causeOf("error", done.err.Error())
 			}
 			return result, nil
 		}

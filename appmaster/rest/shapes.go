@@ -207,7 +207,7 @@ type (
 	failureCause struct { // SerializedThrowableSerializer
 		Class      string `json:"class"`
 		StackTrace string `json:"stack-trace"`
-		Serialized []byte `json:"serialized-throwable"`
+		Serialized []byte `json:"serialized-throwable"` // Java's object: empty, and never null
 	}
 
 	taskManagersInfo struct { // TaskManagersInfo
@@ -255,3 +255,7 @@ type (
 
 	empty struct{} // EmptyResponseBody
 )
+
+func causeOf(class, stackTrace string) *failureCause {
+	return &failureCause{Class: class, StackTrace: stackTrace, Serialized: []byte{}}
+}
