@@ -195,7 +195,7 @@ func toldUser(r *http.Request) string {
 // views does.
 func (s *Server) checkOrigin(r *http.Request, c caller, need access) error {
 	origin := r.Header.Get("Origin")
-	get := r.Method == http.MethodGet // what a link or a picture asks for
+	get := r.Method == http.MethodGet || r.Method == http.MethodHead // what a link or a picture asks for, or a script without leave
 	if get && need != own && !c.token && !declared(r) {
 		return &refusal{http.StatusForbidden, "what changes or runs something and is asked for by GET must say \"Content-Type: application/json\", as no page of another site can: or use PUT or PATCH on the job, or POST"}
 	}

@@ -333,31 +333,33 @@ func TestLinksChangeNothing(t *testing.T) {
 		"a hidden site's through the proxy": {true, false, false, declared, "null", "", 403},
 		"anybody's through a proxy":         {true, true, false, declared, rm, "", 403},
 	} {
-		g := &fakeGateway{}
-		s := newServer(g)
-		s.config.Rights = Rights{Owner: "alice"}
-		s.config.Proxy.Users, s.config.Proxy.Origins, s.config.Proxy.Anybody = !test.simple, []string{"rm.example.org:8088"}, "dr.who"
-		r := httptest.NewRequest(http.MethodGet, "https://am:4711"+path, nil)
-		for header, value := range map[string]string{"Content-Type": test.contentType, "Origin": test.origin, "Sec-Fetch-Site": test.site} {
-			if value != "" {
-				r.Header.Set(header, value)
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			g := &fakeGateway{}
+			s := newServer(g)
+			s.config.Rights = Rights{Owner: "alice"}
+			s.config.Proxy.Users, s.config.Proxy.Origins, s.config.Proxy.Anybody = !test.simple, []string{"rm.example.org:8088"}, "dr.who"
+			r := httptest.NewRequest(method, "https://am:4711"+path, nil)
+			for header, value := range map[string]string{"Content-Type": test.contentType, "Origin": test.origin, "Sec-Fetch-Site": test.site} {
+				if value != "" {
+					r.Header.Set(header, value)
+				}
 			}
-		}
-		door := s.secure()
-		switch {
-		case test.proxied:
-			door = s.proxied()
-			r.RemoteAddr = "10.0.0.1:1"
-			r.Header.Set("Cookie", "proxy-user=alice")
-		case test.token:
-			r.Header.Set("Authorization", "Bearer "+token)
-		default:
-			r = r.WithContext(context.WithValue(r.Context(), connectionKey{}, &connection{caller: &caller{name: "alice"}}))
-		}
-		w := httptest.NewRecorder()
-		door.ServeHTTP(w, r)
-		if w.Code != test.want || (len(g.cancelled) > 0) != (test.want == http.StatusAccepted) {
-			t.Errorf("%s: status %d, cancelled %v; want %d: %s", name, w.Code, g.cancelled, test.want, w.Body)
+			door := s.secure()
+			switch {
+			case test.proxied:
+				door = s.proxied()
+				r.RemoteAddr = "10.0.0.1:1"
+				r.Header.Set("Cookie", "proxy-user=alice")
+			case test.token:
+				r.Header.Set("Authorization", "Bearer "+token)
+			default:
+				r = r.WithContext(context.WithValue(r.Context(), connectionKey{}, &connection{caller: &caller{name: "alice"}}))
+			}
+			w := httptest.NewRecorder()
+			door.ServeHTTP(w, r)
+			if w.Code != test.want || (len(g.cancelled) > 0) != (test.want == http.StatusAccepted) {
+				t.Errorf("%s, by %s: status %d, cancelled %v; want %d: %s", name, method, w.Code, g.cancelled, test.want, w.Body)
+			}
 		}
 	}
 }
