@@ -74,7 +74,7 @@ func CheckContainers(c config.Config) error {
 }
 
 // CheckResources compares both kinds of container with YARN's maximum: a *Refusal, or
-// several joined.
+// several joined. Options that ask for no container at all are config.ErrInvalid.
 func CheckResources(c config.Config, maximum records.Resource) error {
 	var faults []error
 	refuse := func(what, options string) {
@@ -95,6 +95,11 @@ func CheckResources(c config.Config, maximum records.Resource) error {
 			refuse(fmt.Sprintf("the %s asks for %d vcores, YARN's largest container has %d",
 				container.what, container.needs.VCores, maximum.VCores), container.vcores)
 		}
+	}
+	place, err := launch.PlaceOf(c)
+	faults = append(faults, err)
+	if err == nil {
+		faults = append(faults, checkExternal(place, maximum)...)
 	}
 	return errors.Join(faults...)
 }
@@ -127,8 +132,8 @@ func checkHeartbeats(c config.Config, conf *hadoopconf.Conf) error {
 }
 
 // checkExternal compares what TaskExecutors' containers have beside memory and cores with
-// YARN's maximum: a *Refusal, or several joined.
-func checkExternal(place launch.WorkerPlace, maximum records.Resource) error {
+// YARN's maximum, a *Refusal for each that is too much.
+func checkExternal(place launch.WorkerPlace, maximum records.Resource) []error {
 	var faults []error
 	types := maximum.Others.Map()
 	asked := place.Capability(0, 0, maximum).Others.Map()
@@ -148,7 +153,7 @@ func checkExternal(place launch.WorkerPlace, maximum records.Resource) error {
 		}
 		faults = append(faults, refused)
 	}
-	return errors.Join(faults...)
+	return faults
 }
 
 // Queues is what CheckQueue needs of a yarnclient.Client.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
-	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -102,7 +101,7 @@ func TestHeartbeatsThatYARNWouldMissAreRefused(t *testing.T) {
 // TestWhatElseIsAskedForIsCheckedToo would catch a job that waits for ever for a GPU that no
 // node has, and amounts in other units than YARN's.
 func TestWhatElseIsAskedForIsCheckedToo(t *testing.T) {
-	maximum := records.Resource{}.With("yarn.io/gpu", records.ResourceAmount{Value: 4}).With("disk", records.ResourceAmount{Value: 10, Units: "Gi"})
+	maximum := records.Resource{MemoryMB: 4096, VCores: 4}.With("yarn.io/gpu", records.ResourceAmount{Value: 4}).With("disk", records.ResourceAmount{Value: 10, Units: "Gi"})
 	for _, c := range []struct{ kind, amount, says string }{
 		{"yarn.io/gpu", "4", ""},
 		{"yarn.io/gpu", "5", "TaskExecutor asks for 5 of yarn.io/gpu, YARN's largest container has 4: lower it (external-resource.*.amount"},
@@ -110,11 +109,7 @@ func TestWhatElseIsAskedForIsCheckedToo(t *testing.T) {
 		{"disk", "11", "asks for 11Gi of disk, YARN's largest container has 10Gi"},
 		{"yarn.io/fpga", "1", "yarn.io/fpga, which YARN does not give out: name another (external-resource.*.yarn.config-key): YARN has disk, yarn.io/gpu"},
 	} {
-		place, err := launch.PlaceOf(options(t, "external-resources=x", "external-resource.x.amount="+c.amount, "external-resource.x.yarn.config-key="+c.kind))
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = checkExternal(place, maximum)
+		err := CheckResources(options(t, "external-resources=x", "external-resource.x.amount="+c.amount, "external-resource.x.yarn.config-key="+c.kind), maximum)
 		if (err == nil) != (c.says == "") || err != nil && (!errors.Is(err, ErrResources) || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s of %s: %v, want %q", c.amount, c.kind, err, c.says)
 		}

@@ -115,7 +115,7 @@ func stagedFile(p program.Program) staging.File {
 func (c *Cluster) check(ctx context.Context, d Deployment) (facts, error) {
 	var known facts
 	cfg := d.Config
-	place, err := launch.PlaceOf(cfg)
+	_, err := launch.PlaceOf(cfg)
 	if err = errors.Join(err, CheckContainers(cfg), checkHeartbeats(cfg, c.Conf)); err != nil {
 		return known, err
 	}
@@ -129,7 +129,7 @@ func (c *Cluster) check(ctx context.Context, d Deployment) (facts, error) {
 			return err
 		}
 		known.id = created.ID
-		return errors.Join(CheckResources(cfg, created.Maximum), checkExternal(place, created.Maximum))
+		return CheckResources(cfg, created.Maximum)
 	})
 	if name := cfg.String(config.YarnApplicationQueue); name != "" { // else YARN chooses
 		group.Go(func() error {
