@@ -48,20 +48,25 @@ type Process struct {
 // are printed to Stderr, one line where that is possible. Canceling ctx with
 // ErrInterrupted ends the command as Ctrl-C does.
 func Run(ctx context.Context, p Process) int {
+	commands := commandsOf(p)
+	words, err := arrange(commands, p.Args)
+	var out *told
+	if asksForJSON(p.Args, words) {
+		out = &told{Writer: p.Stdout}
+		p.Stdout = out
+		commands = commandsOf(p)
+	}
 	app := &cli.App{
 		Name:                      "bobbin",
 		Usage:                     "dataflow on Hadoop YARN",
+		Description:               description,
 		Writer:                    p.Stdout,
 		ErrWriter:                 p.Stderr,
 		HideVersion:               true,
 		DisableSliceFlagSeparator: true,                         // values may hold commas
 		ExitErrHandler:            func(*cli.Context, error) {}, // the exit is main's
 		HideHelpCommand:           true,
-		Commands: []*cli.Command{
-			runCommand(p), runApplicationCommand(p), infoCommand(p), listCommand(p), cancelCommand(p), stopCommand(p), statusCommand(p), sessionCommand(p),
-			applicationsCommand(p), logsCommand(p), killCommand(p), gcCommand(p), doctorCommand(p),
-			completionCommand(p), candidatesCommand(p), versionCommand(p),
-		},
+		Commands:                  commands,
 		Action: func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" {
 				return unknownCommand("", c.App.Commands, name)
@@ -69,12 +74,29 @@ func Run(ctx context.Context, p Process) int {
 			return cli.ShowAppHelp(c)
 		},
 	}
-	prepare(app.Commands)
-	words, err := arrange(app.Commands, p.Args)
 	if err == nil {
 		err = app.RunContext(ctx, append([]string{app.Name}, words...))
 	}
+	if out != nil {
+		err = out.failure(err)
+	}
 	return exitCode(p, err)
+}
+
+const description = `Each command tells what it does, with an example: bobbin COMMAND --help.
+
+The exit code is 0 where all went well, 130 after Ctrl-C, SIGTERM or SIGHUP, and
+otherwise 1. With -o json standard output is one JSON object, which has the field
+"error" where something went wrong.`
+
+func commandsOf(p Process) []*cli.Command {
+	commands := []*cli.Command{
+		runCommand(p), runApplicationCommand(p), infoCommand(p), listCommand(p), cancelCommand(p), stopCommand(p), statusCommand(p), sessionCommand(p),
+		applicationsCommand(p), logsCommand(p), killCommand(p), gcCommand(p), doctorCommand(p),
+		completionCommand(p), candidatesCommand(p), versionCommand(p),
+	}
+	prepare(commands)
+	return commands
 }
 
 // prepare makes commands and those below them behave alike.

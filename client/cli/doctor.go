@@ -46,7 +46,9 @@ Nothing is submitted. One small file is written on HDFS, and removed again; a
 token is obtained, and canceled.
 
 The exit code is 0 when no check has failed, and otherwise 1. What it says is
-explained in docs/doctor.md.`
+explained in docs/doctor.md.
+
+  bobbin doctor -qu nightly`
 
 func examine(c *cli.Context, p Process) error {
 	asJSON, err := wantsJSON(c)

@@ -17,7 +17,7 @@ func gcCommand(p Process) *cli.Command {
 		Description: "Removes from the staging area what applications have left that have ended, or that YARN\n" +
 			"has forgotten, and of the cache what no other uses and staging.cache.max-size has no room for.\n" +
 			"It leaves alone what is younger than staging.gc.min-age.\n\n" +
-			"Example: bobbin gc --dry-run -D staging.cache.max-size=200m",
+			"  bobbin gc --dry-run -D staging.cache.max-size=200m",
 		Flags: append(clusterFlags(), outputFlag(),
 			&cli.BoolFlag{Name: "dry-run", Usage: "tell what would be removed, and remove nothing"}),
 		Action: func(c *cli.Context) error { return collectGarbage(c, p) },

@@ -118,7 +118,7 @@ func cancelCommand(p Process) *cli.Command {
 		Description: "Returns once the job is being cancelled. bobbin list shows the ids of jobs.\n\n  bobbin cancel -id application_1700000000000_0001 5f0c4a1e6b7d4c3f8a9b0c1d2e3f4a5b",
 		Flags: slices.Concat([]cli.Flag{
 			&cli.BoolFlag{Name: "withSavepoint", Aliases: []string{"s"}, Usage: "take a savepoint first, which is not possible yet"},
-		}, meantFlags(), clusterFlags()),
+		}, meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: func(c *cli.Context) error {
 			if c.Bool("withSavepoint") {
 				return errors.New("there are no savepoints yet: cancel the job without -s")
@@ -127,8 +127,7 @@ func cancelCommand(p Process) *cli.Command {
 				if err := master.Cancel(c.Context, job); err != nil {
 					return err
 				}
-				fmt.Fprintf(p.Stdout, "job %s is being cancelled\n", job)
-				return nil
+				return say(c, p, fmt.Sprintf("job %s is being cancelled", job), map[string]any{"application": master.application(), "job": job})
 			})
 		},
 	}
@@ -143,7 +142,7 @@ func stopCommand(p Process) *cli.Command {
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "savepointPath", Aliases: []string{"p"}, Usage: "`DIRECTORY` of the savepoint"},
 			&cli.BoolFlag{Name: "drain", Aliases: []string{"d"}, Usage: "let the job finish its windows first"},
-		}, meantFlags(), clusterFlags()),
+		}, meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: func(c *cli.Context) error {
 			return withJob(c, p, func(master *reached, job ids.JobID) error { return master.Stop(c.Context, job) })
 		},
@@ -155,6 +154,9 @@ func isJob(word string) bool { return len(word) == 32 && strings.Trim(word, "012
 
 // withJob does something with the job that a command's one argument names.
 func withJob(c *cli.Context, p Process, do func(master *reached, job ids.JobID) error) (err error) {
+	if _, err := wantsJSON(c); err != nil {
+		return err
+	}
 	if c.Args().Len() != 1 {
 		return fmt.Errorf("%w: %s needs one job id; bobbin list shows them", ErrUsage, c.Command.HelpName)
 	}

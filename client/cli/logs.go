@@ -23,8 +23,10 @@ func logsCommand(p Process) *cli.Command {
 		Name:      "logs",
 		Usage:     "print the logs of an application's containers",
 		ArgsUsage: "APPLICATION",
-		Description: "While the application runs, its logs come from the nodes as they are now; once it\n" +
-			"has ended, from HDFS, where YARN collects them within a few seconds.",
+		Description: `While the application runs, its logs come from the nodes as they are now; once it
+has ended, from HDFS, where YARN collects them within a few seconds.
+
+  bobbin logs --file jobmanager.log application_1700000000000_0001`,
 		Flags: append(clusterFlags(),
 			&cli.StringFlag{Name: "container", Usage: "only the logs of container `ID`"},
 			&cli.StringFlag{Name: "file", Usage: "only the log `NAME`, such as jobmanager.log"}),

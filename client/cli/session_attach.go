@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -61,13 +63,14 @@ func sessionStopCommand(p Process) *cli.Command {
 		Description: `Returns once YARN says that the session has ended.
 
   bobbin session stop -id application_1700000000000_0001`,
-		Flags:  slices.Concat(meantFlags(), clusterFlags()),
+		Flags:  slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: func(c *cli.Context) error { return sessionStop(c, p) },
 	}
 }
 
 func sessionStop(c *cli.Context, p Process) (err error) {
-	if err := noArguments(c); err != nil {
+	asJSON, err := wantsJSON(c)
+	if err = cmp.Or(err, noArguments(c)); err != nil {
 		return err
 	}
 	master, done, err := reachCluster(c, p)
@@ -75,14 +78,17 @@ func sessionStop(c *cli.Context, p Process) (err error) {
 		return err
 	}
 	defer done(&err)
+	state := records.ApplicationFinished
 	if on, is := master.site.(*onYARN); is {
-		return attending(p, on).stop(c.Context)
+		err = attending(p, on).stop(c.Context)
+	} else if err = master.ShutDown(c.Context); err == nil {
+		state = records.ApplicationRunning
+		fmt.Fprintf(p.Stderr, "session %s is ending\n", master)
 	}
-	if err := master.ShutDown(c.Context); err != nil {
-		return err
+	if err == nil && asJSON {
+		err = json.NewEncoder(p.Stdout).Encode(map[string]any{"application": master.application(), "state": state})
 	}
-	fmt.Fprintf(p.Stderr, "session %s is ending\n", master)
-	return nil
+	return err
 }
 
 func sessionAccessCommand(p Process) *cli.Command {

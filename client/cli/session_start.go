@@ -22,7 +22,7 @@ func sessionCommand(p Process) *cli.Command {
 	return &cli.Command{
 		Name:        "session",
 		Usage:       "start a cluster that takes jobs, and end it",
-		Description: "A session runs the jobs of bobbin run -t yarn-session, many at a time, until it is\nstopped.",
+		Description: "A session runs the jobs of bobbin run -t yarn-session, many at a time, until it is\nstopped.\n\n  bobbin session start -d",
 		Subcommands: []*cli.Command{sessionStartCommand(p), sessionAttachCommand(p), sessionStopCommand(p), sessionQueryCommand(p), sessionAccessCommand(p)},
 	}
 }

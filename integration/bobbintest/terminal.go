@@ -27,8 +27,14 @@ type Terminal struct {
 // Terminal starts bobbin with these arguments in a terminal that is so many columns wide.
 func (u *User) Terminal(t testing.TB, columns int, args ...string) *Terminal {
 	t.Helper()
+	return u.TerminalOf(t, columns, u.bobbin, args...)
+}
+
+// TerminalOf is Terminal for any program.
+func (u *User) TerminalOf(t testing.TB, columns int, program string, args ...string) *Terminal {
+	t.Helper()
 	ours, theirs := openTerminal(t, columns)
-	c := u.With("TERM=xterm").command(t, u.bobbin, args...)
+	c := u.With("TERM=xterm").command(t, program, args...)
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirs, theirs, theirs
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true} // of descriptor 0
 	err := c.cmd.Start()
