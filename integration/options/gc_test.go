@@ -16,10 +16,17 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
+// collecting runs bobbin gc so that it leaves nothing for its age, or because there is room.
+var collecting = []string{"gc", "-o", "json", "-D", "staging.gc.min-age=0", "-D", "staging.cache.max-size=0"}
+
 // collect runs bobbin gc and gives the last parts of what it has removed.
 func collect(t *testing.T, u *bobbintest.User, flags ...string) []string {
 	t.Helper()
-	got := u.Run(t, append([]string{"gc", "-o", "json", "-D", "staging.gc.min-age=0", "-D", "staging.cache.max-size=0"}, flags...)...)
+	return removedBy(t, u.Run(t, append(slices.Clone(collecting), flags...)...))
+}
+
+func removedBy(t *testing.T, got bobbintest.Outcome) []string {
+	t.Helper()
 	if got.Code != 0 {
 		t.Fatal(got)
 	}
@@ -29,7 +36,8 @@ func collect(t *testing.T, u *bobbintest.User, flags ...string) []string {
 	}
 	var names []string
 	for _, r := range answer.Removed {
-		names = append(names, path.Base(r.URI))
+		name, _, _ := strings.Cut(path.Base(r.URI), ".") // one that was put aside
+		names = append(names, name)
 	}
 	slices.Sort(names)
 	return names
@@ -82,7 +90,11 @@ func TestGarbageIsCollected(t *testing.T) {
 	if diff := cmp.Diff(staged, u.Staging(t)); diff != "" {
 		t.Errorf("the dry run has removed something (-before +after):\n%s", diff)
 	}
-	if diff := cmp.Diff(want, collect(t, u)); diff != "" {
+	// Two at once get into each other's way no more than they leave something.
+	again := u.Start(t, collecting...)
+	removed := append(collect(t, u), removedBy(t, again.Wait(t))...)
+	slices.Sort(removed)
+	if diff := cmp.Diff(want, slices.Compact(removed)); diff != "" {
 		t.Errorf("removed (-want +got):\n%s", diff)
 	}
 	staged = u.Staging(t)
