@@ -250,6 +250,7 @@ func applicationOf(t *testing.T, change func(*services), options map[string]stri
 		env.launch.Mode, env.launch.Attached, env.launch.Arguments = launch.Application, attached, words
 		env.launch.ProgramRef.SHA256 = w.program
 		env.logDir, env.workDir = t.TempDir(), t.TempDir()
+		env.config = roomy(t, options)
 		env.variables = driverVariables(append(os.Environ(), launch.Variable+"=x", launch.TokenFileVariable+"=x"), env.launch.Mode, env.config)
 		own, err := filepath.Abs(os.Args[0])
 		if err != nil {
@@ -258,10 +259,21 @@ func applicationOf(t *testing.T, change func(*services), options map[string]stri
 		if err := os.Symlink(own, filepath.Join(env.workDir, launch.ProgramLink)); err != nil {
 			t.Fatal(err)
 		}
-		if env.config, err = config.New(config.Layer{Source: "test", Values: options}); err != nil {
-			t.Fatal(err)
-		}
 	}, change)
+}
+
+// roomy are options in whose container there is room for this process, whatever else it
+// tests, unless they say otherwise.
+func roomy(t *testing.T, options map[string]string) config.Config {
+	t.Helper()
+	c, err := config.New(
+		config.Layer{Source: "room", Values: map[string]string{config.JobManagerProcessSize.Name(): "16g"}},
+		config.Layer{Source: "test", Values: options},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // TestAnApplicationEndsAsItsProgramDoes would catch a program whose failure YARN shows as

@@ -48,6 +48,7 @@ func startSession(t *testing.T) *sessionOf {
 			t.Fatal(err)
 		}
 		env.logDir, env.workDir = t.TempDir(), t.TempDir()
+		env.config = roomy(t, nil)
 		env.variables = driverVariables(os.Environ(), env.launch.Mode, env.config)
 	}, nil)
 	s.staging = strings.TrimPrefix(s.env.launch.StagingDir, "file://")
