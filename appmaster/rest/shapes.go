@@ -38,6 +38,24 @@ type (
 		Value string `json:"value"`
 	}
 
+	environmentInfo struct { // EnvironmentInfo
+		JVM       jvmInfo  `json:"jvm"`
+		Classpath []string `json:"classpath"` // always empty
+	}
+	jvmInfo struct { // EnvironmentInfo.JVMInfo
+		Version string   `json:"version"`
+		Arch    string   `json:"arch"`
+		Options []string `json:"options"`
+	}
+
+	vertexRequirements struct { // JobVertexResourceRequirements; JobResourceRequirementsBody has them by vertex
+		Parallelism parallelismBounds `json:"parallelism"`
+	}
+	parallelismBounds struct { // JobVertexResourceRequirements.Parallelism
+		Lower int `json:"lowerBound"`
+		Upper int `json:"upperBound"`
+	}
+
 	triggerResponse struct { // TriggerResponse
 		ID string `json:"request-id"`
 	}
