@@ -40,6 +40,8 @@ type shipment struct {
 	bobbin *launch.Resource
 	links  map[string]string // where each comes from
 	dirs   map[string]bool   // that links lead into
+	// modes are those of files and directories on HDFS, by URI.
+	modes map[string]fs.FileMode
 }
 
 // parcel is a local file to ship; its Resource is not known yet.
@@ -73,12 +75,13 @@ type shipFiles interface {
 	Stat(ctx context.Context, uri string) (filesystem.FileInfo, error)
 	List(ctx context.Context, dir string) ([]filesystem.FileInfo, error)
 	Open(ctx context.Context, uri string) (filesystem.File, error)
+	Mode(ctx context.Context, uri string) (fs.FileMode, error)
 }
 
 // readShipment reads what yarn.ship-files, yarn.ship-archives and yarn.provided.lib.dirs
 // name. own is our binary.
 func readShipment(ctx context.Context, files shipFiles, c config.Config, own program.Program) (*shipment, error) {
-	s := &shipment{dirs: make(map[string]bool), links: map[string]string{
+	s := &shipment{dirs: make(map[string]bool), modes: make(map[string]fs.FileMode), links: map[string]string{
 		launch.BobbinLink: "ours", launch.ProgramLink: "ours", c.String(config.YarnLocalizedKeytabPath): "ours",
 		"launch_container.sh": "YARN's", "container_tokens": "YARN's", "tmp": "YARN's",
 	}}
@@ -190,11 +193,10 @@ func (s *shipment) put(key config.StringKey, p parcel, from string) error {
 func (s *shipment) provide(ctx context.Context, files shipFiles, dir string, own program.Program) error {
 	const key = config.YarnProvidedLibDirs
 	return remoteTree(ctx, files, key, dir, func(info filesystem.FileInfo, relative string) error {
-		if strings.HasPrefix(info.URI, "file:") {
-			return refuseShip(key, dir, "it is not on the cluster's HDFS")
+		found, err := s.public(ctx, files, key, info)
+		if err != nil {
+			return err
 		}
-		found := resourceOf(info)
-		found.Public = true
 		if relative == launch.BobbinLink {
 			same, err := sameBinary(ctx, files, info, own)
 			if same {
@@ -216,13 +218,46 @@ func (s *shipment) provideUsrlib(ctx context.Context, files shipFiles, dir strin
 		return refuseShip(key, dir, "name a directory that is called "+usrlib)
 	}
 	return remoteTree(ctx, files, key, dir, func(info filesystem.FileInfo, relative string) error {
-		if strings.HasPrefix(info.URI, "file:") {
-			return refuseShip(key, dir, "it is not on the cluster's HDFS")
+		found, err := s.public(ctx, files, key, info)
+		if err != nil {
+			return err
 		}
-		found := resourceOf(info)
-		found.Public = true
 		return s.put(key, parcel{Shipped: launch.Shipped{Link: path.Join(usrlib, relative), Resource: found}}, info.URI)
 	})
+}
+
+// public is a file as NodeManagers cache it for everybody. They don't unless everybody may
+// read it and pass the directories above it (FSDownload#isPublic).
+func (s *shipment) public(ctx context.Context, files shipFiles, key config.StringKey, info filesystem.FileInfo) (launch.Resource, error) {
+	if strings.HasPrefix(info.URI, "file:") {
+		return launch.Resource{}, refuseShip(key, info.URI, "it is not on the cluster's HDFS")
+	}
+	right, letter := fs.FileMode(0o004), "r"
+	for at := info.URI; at != ""; at, right, letter = above(at), 0o001, "x" {
+		mode, known := s.modes[at]
+		if !known {
+			var err error
+			if mode, err = files.Mode(ctx, at); err != nil {
+				return launch.Resource{}, fmt.Errorf("ship %s (%s): %w", info.URI, key, err)
+			}
+			s.modes[at] = mode
+		}
+		if mode&right == 0 {
+			return launch.Resource{}, refuseShip(key, info.URI, fmt.Sprintf("YARN gives it to nobody, as %s (%s) keeps others out: hadoop fs -chmod o+%s %[1]s", at, mode, letter))
+		}
+	}
+	found := resourceOf(info)
+	found.Public = true
+	return found, nil
+}
+
+// above is the URI of the directory that something is in; "": it is the root.
+func above(uri string) string {
+	authority, file, _ := strings.Cut(strings.TrimPrefix(uri, "hdfs://"), "/")
+	if file == "" {
+		return ""
+	}
+	return "hdfs://" + authority + path.Dir("/"+file)
 }
 
 func resourceOf(info filesystem.FileInfo) launch.Resource {

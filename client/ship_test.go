@@ -45,6 +45,10 @@ func (r remote) Stat(ctx context.Context, uri string) (filesystem.FileInfo, erro
 	return r.seen(info), err
 }
 
+func (r remote) Mode(ctx context.Context, uri string) (fs.FileMode, error) {
+	return r.FS.Mode(ctx, r.local(uri))
+}
+
 func (r remote) List(ctx context.Context, dir string) ([]filesystem.FileInfo, error) {
 	infos, err := r.FS.List(ctx, r.local(dir))
 	for i := range infos {
@@ -62,10 +66,10 @@ func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -211,6 +215,32 @@ func TestShipment(t *testing.T) {
 				t.Errorf("bobbin on HDFS is %+v, want %q, for everybody: %t", bobbin, c.bobbin, public)
 			}
 		})
+	}
+}
+
+// TestWhatOthersMayNotReadIsNotProvided would catch an application that fails on its first
+// node, where YARN does not say whose permissions are to be changed.
+func TestWhatOthersMayNotReadIsNotProvided(t *testing.T) {
+	for closed, c := range map[string]struct {
+		option string
+		mode   fs.FileMode
+		says   string
+	}{
+		"lib/dict/words":      {"yarn.provided.lib.dirs=/lib", 0o640, "(-rw-r-----) keeps others out: hadoop fs -chmod o+r " + remoteRoot + "/lib/dict/words"},
+		"lib/dict":            {"yarn.provided.lib.dirs=/lib", 0o750, "-chmod o+x " + remoteRoot + "/lib/dict"},
+		"apps":                {"yarn.provided.usrlib.dir=/apps/usrlib", 0o754, "-chmod o+x " + remoteRoot + "/apps"},
+		"apps/usrlib/m/model": {"yarn.provided.usrlib.dir=/apps/usrlib", 0o600, "-chmod o+r " + remoteRoot + "/apps/usrlib/m/model"},
+	} {
+		_, files, own := shipping(t)
+		if _, err := readShipment(t.Context(), files, options(t, c.option), own); err != nil {
+			t.Errorf("%s: %v", c.option, err)
+		}
+		if err := os.Chmod(filepath.Join(files.root, closed), c.mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readShipment(t.Context(), files, options(t, c.option), own); !errors.Is(err, ErrShip) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s with %s closed: %v, want %q", c.option, closed, err, c.says)
+		}
 	}
 }
 
