@@ -114,4 +114,3 @@ func sameBinary(ctx context.Context, files shipFiles, info filesystem.FileInfo, 
 	}
 	return bytes.Equal(heads[0].Bytes(), heads[1].Bytes()), nil
 }
-
