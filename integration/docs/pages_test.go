@@ -40,7 +40,7 @@ func run(m *testing.M) int {
 	return hadoop.Run(m, secure)
 }
 
-// pageLimit bounds a page; on two idle cores none needs half a minute.
+// pageLimit bounds a page; on two idle cores none needs half a minute alone.
 const pageLimit = 5 * time.Minute
 
 // TestCommandsOfThePages would catch a command in the documentation that does not work any more, or never did, for somebody who has
@@ -52,11 +52,10 @@ func TestCommandsOfThePages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { w.endOwnCluster(t) })
 	readers := 0
 	w.runPages(t, 7, func(p page) ([]string, bool) {
 		if !p.onCluster {
-			return w.env, !p.secure
+			return nil, !p.secure
 		}
 		readers++
 		return append(slices.Clip(env), "HADOOP_USER_NAME="+newReader(t, c, readers)), true
@@ -87,9 +86,12 @@ func TestCommandsOfPagesForSecureClusters(t *testing.T) {
 	w.runPages(t, 1, func(p page) ([]string, bool) { return env, p.secure })
 }
 
-// runPages runs the pages that reads wants, each with the environment that it gives.
+// runPages runs the pages that reads wants, side by side: each in a workplace of its own, with what reads adds to the environment.
 func (w *workplace) runPages(t *testing.T, atLeast int, reads func(page) (env []string, wanted bool)) {
 	t.Helper()
+	if _, err := output(w.command(t.Context(), "make", "build")); err != nil { // once, rather than on each page
+		t.Fatal(err)
+	}
 	run := 0
 	for _, name := range pagesOf(t, w) {
 		content, err := os.ReadFile(filepath.Join(w.repo, name))
@@ -106,10 +108,16 @@ func (w *workplace) runPages(t *testing.T, atLeast int, reads func(page) (env []
 		}
 		run++
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), pageLimit)
 			defer cancel()
-			sh := w.command(ctx, "sh")
-			sh.Stdin, sh.Env = strings.NewReader(p.script()), env
+			own, err := w.fork(ctx, filepath.Join(w.root, strings.ReplaceAll(name, "/", "-")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer own.endCluster(t)
+			sh := own.command(ctx, "sh")
+			sh.Stdin, sh.Env = strings.NewReader(p.script()), append(sh.Env, env...)
 			if out, err := sh.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
@@ -139,9 +147,9 @@ func pagesOf(t *testing.T, w *workplace) []string {
 	return pages
 }
 
-// endOwnCluster ends the cluster that a page started where developers have theirs, if that page did not.
-func (w *workplace) endOwnCluster(t *testing.T) {
-	dir := filepath.Join(w.root, "home", ".cache", "bobbin", "cluster")
+// endCluster ends the cluster that a page started where developers have theirs, if that page did not.
+func (w *workplace) endCluster(t *testing.T) {
+	dir := filepath.Join(w.home(), ".cache", "bobbin", "cluster")
 	if _, err := os.Stat(dir); err != nil {
 		return
 	}
