@@ -18,8 +18,18 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// lookInterval is the time between two looks at a running job.
-const lookInterval = 100 * time.Millisecond
+// lookInterval is the time between two looks at a running job. They begin with
+// firstLooks, so that nobody waits long for the end of a short job.
+const (
+	lookInterval = 100 * time.Millisecond
+	firstLooks   = 10 * time.Millisecond
+)
+
+// untilNextLook is the time between two looks at a job that has been followed so long: an
+// eighth of that.
+func untilNextLook(followed time.Duration) time.Duration {
+	return min(max(followed/8, firstLooks), lookInterval)
+}
 
 // follow follows a running job to its end, tells the driver how it ended, and waits for
 // what ends with it. It tells why the job did not finish.
@@ -117,13 +127,18 @@ func (a attempt) look(ctx context.Context) (client.JobState, error) {
 // watch shows the job's progress until it has ended. A master that does not answer
 // is borne with, see endure.
 func (r *runner) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph) error {
-	ticker := time.NewTicker(lookInterval)
-	defer ticker.Stop()
 	began := time.Now()
+	next := time.NewTimer(0)
+	defer next.Stop()
 	beat := began
 	quiet := silence{since: began}
 	last := client.JobState{Progress: progress.Job{Input: progress.Input(graph)}}
 	for {
+		select {
+		case <-next.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 		state, err := a.look(ctx)
 		switch {
 		case err == nil:
@@ -148,11 +163,7 @@ func (r *runner) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 				return err
 			}
 		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+		next.Reset(untilNextLook(time.Since(began)))
 	}
 }
 

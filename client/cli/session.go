@@ -27,10 +27,13 @@ type session struct {
 
 	ready   chan struct{} // closed when the program is there, or is known not to be
 	failure error         // why not; read once ready is closed
+	// reached is the ApplicationMaster that has the program, or the one after it; nil: none
+	// was reached. It is used once ready is closed.
+	reached *client.ClusterClient
 }
 
 // open begins to bring the program to the session, while the driver plans. end stops
-// that, and waits for it.
+// that, and waits for it. It closes the connections.
 func (s *session) open(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	s.ready = make(chan struct{})
@@ -41,6 +44,9 @@ func (s *session) open(ctx context.Context) (end func()) {
 	return func() {
 		cancel()
 		<-s.ready
+		if s.reached != nil {
+			s.reached.Close()
+		}
 	}
 }
 
@@ -50,7 +56,7 @@ func (s *session) bring(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer reached.Close()
+	s.reached = reached
 	s.timeline.Done("session reached")
 	has, err := reached.HasProgram(ctx, s.program.SHA256)
 	if err != nil || has {
@@ -76,11 +82,6 @@ func (s *session) submit(ctx context.Context, graph *jobgraph.JobGraph) (*runnin
 	if s.failure != nil {
 		return nil, s.explain(ctx, s.failure)
 	}
-	reached, _, err := s.reach(ctx)
-	if err != nil {
-		return nil, s.explain(ctx, err)
-	}
-	defer reached.Close()
 	job := rest.JobSubmission{
 		Job: ids.JobID(ids.Random()), Graph: *graph, Attached: s.attached,
 		Program: rest.ProgramID{Name: s.program.Name, SHA256: s.program.SHA256},
@@ -88,7 +89,7 @@ func (s *session) submit(ctx context.Context, graph *jobgraph.JobGraph) (*runnin
 	if s.attached && s.cfg.Bool(config.ShutdownOnAttachedExit) {
 		job.ClientHeartbeatTimeout = s.cfg.Duration(config.ClientHeartbeatTimeout).Milliseconds()
 	}
-	if err := reached.Submit(ctx, job); err != nil {
+	if err := s.hand(ctx, job); err != nil {
 		return nil, s.explain(ctx, fmt.Errorf("submit job %s to %s: %w", graph.Name, s, err))
 	}
 	s.timeline.Done("submitted")
@@ -97,6 +98,21 @@ func (s *session) submit(ctx context.Context, graph *jobgraph.JobGraph) (*runnin
 		id: job.Job, application: s.application(), name: fmt.Sprintf("job %s (%s)", graph.Name, job.Job), place: s,
 		goOn: fmt.Sprintf("Its state: bobbin list %s. To end it: bobbin cancel %s %s", s.means(), s.means(), job.Job),
 	}, nil
+}
+
+// hand hands a job over: to the ApplicationMaster of the time, if the last one is gone.
+func (s *session) hand(ctx context.Context, job rest.JobSubmission) error {
+	err := s.reached.Submit(ctx, job)
+	if !client.Unreachable(err) || ctx.Err() != nil {
+		return err
+	}
+	reached, _, failed := s.reach(ctx)
+	if failed != nil {
+		return failed
+	}
+	s.reached.Close()
+	s.reached = reached
+	return reached.Submit(ctx, job)
 }
 
 // explain puts the interruption in place of what it led to.

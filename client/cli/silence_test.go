@@ -36,6 +36,7 @@ type story struct {
 	reports []reported    // YARN's, from the last one whose time has come; running from the start
 	began   time.Time
 	beats   []time.Duration // when heartbeats came
+	looks   int             // at the job
 }
 
 type reported struct {
@@ -68,6 +69,7 @@ func (s *story) answer(ctx context.Context) error {
 }
 
 func (s *story) Job(ctx context.Context, _ ids.JobID) (client.JobState, error) {
+	s.looks++
 	status := msg.JobRunning
 	if s.ends > 0 && s.now() >= s.ends {
 		status = msg.JobFinished
@@ -215,6 +217,26 @@ func TestWhatIsCollectedEndsWithTheApplication(t *testing.T) {
 	})
 }
 
+// TestTheEndOfAShortJobIsSeenSoon would catch a client that adds its own waiting to a job that takes less than that, and
+// one that asks for ever as often as it does at first.
+func TestTheEndOfAShortJobIsSeenSoon(t *testing.T) {
+	for _, took := range []time.Duration{time.Millisecond, 60 * time.Millisecond, 350 * time.Millisecond, 5 * time.Second, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			s := story{ends: took}
+			r, a, _ := s.tell()
+			if err := r.watch(t.Context(), a, new(jobgraph.JobGraph)); err != nil {
+				t.Fatal(err)
+			}
+			if late := s.now() - took; late > max(firstLooks, min(took/8, lookInterval)) {
+				t.Errorf("the end of a job that took %v is seen %v later", took, late)
+			}
+			if most := 32 + int(took/lookInterval); s.looks > most {
+				t.Errorf("a job that took %v is looked at %d times, want %d at most", took, s.looks, most)
+			}
+		})
+	}
+}
+
 // TestHeartbeatsComeWhereTheJobEndsWithItsClient would catch a job that is cancelled although its client lives, and
 // one that is told of a client that nobody asked about.
 func TestHeartbeatsComeWhereTheJobEndsWithItsClient(t *testing.T) {
@@ -230,6 +252,9 @@ func TestHeartbeatsComeWhereTheJobEndsWithItsClient(t *testing.T) {
 			}
 			if err := r.watch(t.Context(), a, new(jobgraph.JobGraph)); err != nil {
 				t.Fatal(err)
+			}
+			for i, at := range s.beats {
+				s.beats[i] = at.Truncate(lookInterval) // one comes with the next look
 			}
 			if diff := cmp.Diff(want, s.beats); diff != "" {
 				t.Errorf("-sae %s (-want +got):\n%s", name, diff)
