@@ -74,6 +74,7 @@ func (g *JobGraph) Validate() error {
 		return err
 	}
 	subtasks := 0
+	collects := make(map[string]bool)
 	for i, v := range g.Vertices {
 		switch {
 		case v.Parallelism < 1 || v.Parallelism > MaxParallelism:
@@ -82,7 +83,10 @@ func (g *JobGraph) Validate() error {
 			return fmt.Errorf("%w: vertex %d %q must read either splits or edges", ErrInvalid, i, v.Name)
 		case v.Collect != "" && v.Parallelism != 1:
 			return fmt.Errorf("%w: vertex %d %q collects with parallelism %d", ErrInvalid, i, v.Name, v.Parallelism)
+		case v.Collect != "" && collects[v.Collect]:
+			return fmt.Errorf("%w: vertex %d %q collects %q, as another one does", ErrInvalid, i, v.Name, v.Collect)
 		}
+		collects[v.Collect] = true
 		if subtasks += v.Parallelism; subtasks > MaxSubtasks {
 			return fmt.Errorf("%w: more than %d subtasks: lower the parallelism", ErrInvalid, MaxSubtasks)
 		}

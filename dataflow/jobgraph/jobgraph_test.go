@@ -104,6 +104,10 @@ func TestValidateRefusesWhatAJobMasterCannotRun(t *testing.T) {
 		"pointwise of different size": func(g *jobgraph.JobGraph) { g.Edges[0].Pattern = jobgraph.Pointwise },
 		"an unknown pattern":          func(g *jobgraph.JobGraph) { g.Edges[0].Pattern = "star" },
 		"collecting in parallel":      func(g *jobgraph.JobGraph) { g.Vertices[1].Collect = "words" },
+		"collecting two as one": func(g *jobgraph.JobGraph) {
+			one := jobgraph.Vertex{Parallelism: 1, Source: true, Collect: "words"}
+			g.Vertices = append(g.Vertices, one, one)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var g jobgraph.JobGraph
