@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/cluster"
 )
 
 // TestASessionOutlivesItsJobsCrashes runs a job beside others that go wrong in every way,
@@ -61,6 +64,50 @@ func TestASessionOutlivesItsJobsCrashes(t *testing.T) {
 	}
 }
 
+// TestASessionOutlivesAMachine would catch a job whose tasks were on a node that is gone
+// and that waits for YARN to notice, and workers that are asked for there.
+func TestASessionOutlivesAMachine(t *testing.T) {
+	cluster.Long(t)
+	c := suite.OwnCluster(t, cluster.Config{NodeManagers: 3})
+	u := suite.UserOf(t, c, bobbintest.Alice).With("TMPDIR=" + t.TempDir())
+	id := start(t, u)
+	dir := u.Scratch(t)
+	u.Write(t, dir+"/lines", strings.Repeat("to be\nor not\n", 1000))
+	gate := filepath.Join(t.TempDir(), "gate")
+	job := u.Start(t, "run", "-p", "4", suite.Program(t, "dawdle"), gate, dir+"/out", dir+"/lines")
+	host := func(p bobbintest.Process) string { return p.Variable(t, "NM_HOST") }
+	master := host(bobbintest.ProcessesIn(t, id, bobbintest.ApplicationMaster)[0])
+	var lost string // the node
+	bobbintest.Eventually(t, "tasks run on another node than the master", func() (bool, error) {
+		for _, p := range bobbintest.ProcessesIn(t, id, bobbintest.TaskHost) {
+			if at := host(p); at != "" && at != master {
+				lost = at
+			}
+		}
+		return lost != "", nil
+	})
+	if err := c.Kill(t.Context(), fmt.Sprintf("nodemanager%d", 1+slices.Index(c.NodeManagers(), lost))); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range bobbintest.Processes(t, id) {
+		if host(p) == lost {
+			_ = syscall.Kill(p.PID, syscall.SIGKILL) // some end with others
+		}
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := job.Wait(t); got.Code != 0 {
+		t.Error(got)
+	}
+	if diff := cmp.Diff([]string{"or\t1000", "to\t1000"}, u.Output(t, dir+"/out")); diff != "" {
+		t.Errorf("output (-want +got):\n%s", diff)
+	}
+	if app := u.App(t, id); app.State != "RUNNING" {
+		t.Errorf("the session is %s: %s", app.State, app.Diagnostics)
+	}
+}
+
 // TestASessionsNextMasterHasNoJobs would catch a client that waits for ever for a job that
 // went with its master, one that is told nothing of that, and a session that takes no jobs
 // any more.
@@ -86,4 +133,21 @@ func TestASessionsNextMasterHasNoJobs(t *testing.T) {
 	if app := u.App(t, id); app.State != "RUNNING" {
 		t.Errorf("YARN says %s: %s", app.State, app.Diagnostics)
 	}
+}
+
+// TestASessionEndsWithItsOnlyMaster would catch who is not told that the session is gone,
+// and what to do.
+func TestASessionEndsWithItsOnlyMaster(t *testing.T) {
+	u, path := person(t)
+	id := start(t, u)
+	client := u.Start(t, append([]string{"run"}, slowJob(t, u)...)...)
+	client.Says(t, "job is RUNNING")
+	bobbintest.ProcessesIn(t, id, bobbintest.ApplicationMaster)[0].Kill(t)
+	if got := client.Wait(t); got.Code != 1 || !strings.Contains(got.Stderr, id+" is FAILED (FAILED)") {
+		t.Errorf("who follows a job: %s", got)
+	}
+	if got := u.Run(t, "list"); got.Code != 1 || !strings.Contains(got.Stderr, path+" still names it") {
+		t.Errorf("who lists jobs: %s", got)
+	}
+	bobbintest.WaitNoProcesses(t, id)
 }
