@@ -72,9 +72,12 @@ func (c *Cluster) grant(ctx context.Context, cfg config.Config, job *jobgraph.Jo
 		return g, err
 	}
 	if wantsTokens(cfg) {
-		if err := c.obtain(ctx, g); err != nil {
-			return g, err
-		}
+		err = c.obtain(ctx, g)
+	} else {
+		err = c.doWithoutTokens(ctx, g)
+	}
+	if err != nil {
+		return g, err
 	}
 	interval, err := c.Conf.Duration("dfs.namenode.delegation.token.renew-interval", time.Millisecond)
 	if err != nil {
@@ -264,6 +267,24 @@ func (i issued) giveBack(ctx context.Context, to canceler, logger logrus.FieldLo
 		})
 	}
 	asking.Wait()
+}
+
+// doWithoutTokens tells whether an application can, for which options have none obtained.
+func (c *Cluster) doWithoutTokens(ctx context.Context, g grant) error {
+	if g.security.Principal != "" { // it has a keytab
+		return nil
+	}
+	for _, root := range g.security.FileSystems {
+		held, err := c.Files.TokenOf(ctx, root, c.identity.Credentials)
+		if err != nil {
+			return err
+		}
+		if held == nil {
+			return fmt.Errorf("reach %s from the cluster: %w there, as options have none obtained (%s, %s, %s): name a keytab (%s), or leave them out",
+				root, yarnrpc.ErrNoLogin, config.YarnTokenServices, config.DelegationTokensEnabled, config.HadoopFSProviderEnabled, config.KerberosKeytab)
+		}
+	}
+	return nil
 }
 
 // token gets one for a file system; nil where it wants none, or one is there already.
