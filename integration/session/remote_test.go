@@ -37,7 +37,9 @@ func TestASessionIsUsedWithoutYARN(t *testing.T) {
 		}
 	}
 	which := []string{"-m", address, "-D", "rest.access-file=" + path}
-	with := func(command string, args ...string) []string { return append(append([]string{command}, which...), args...) }
+	with := func(command string, args ...string) []string {
+		return append(append([]string{command}, which...), args...)
+	}
 	got := u.With("HADOOP_CONF_DIR="+conf).Run(t, with("run", suite.Program(t, "several"), dir+"/lines", dir+"/sifted", "to", "be")...)
 	if want := "2 lines hold to\n1 lines hold be\n"; got.Code != 0 || got.Stdout != want {
 		t.Fatalf("want %q: %s", want, got)
