@@ -129,6 +129,31 @@ func TestInterruptOnceTheJobRunsLeavesItAlone(t *testing.T) {
 	}
 }
 
+// TestACommandThatIsToldToTakesItsJobAlong would catch -sae that leaves a cluster behind, when
+// its command is interrupted and when nobody could tell it to.
+func TestACommandThatIsToldToTakesItsJobAlong(t *testing.T) {
+	for name, signal := range map[string]syscall.Signal{"Ctrl-C": syscall.SIGINT, "SIGKILL": syscall.SIGKILL} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := suite.User(t, bobbintest.Alice)
+			flags := []string{"-sae", "-D", "client.heartbeat.interval=1s", "-D", "client.heartbeat.timeout=5s"}
+			c := u.Start(t, perJob(append(flags, slowJob(t, u)...)...)...)
+			c.Says(t, "job is RUNNING")
+			application := c.Application(t)
+			c.Signal(t, signal)
+			if signal == syscall.SIGKILL {
+				c.Wait(t)
+			} else if got := interrupted(t, c); !strings.Contains(got.Stderr, "cancelled "+application+"\n") {
+				t.Errorf("want to be told what became of the job, got %s", got)
+			}
+			if app := u.WaitEnded(t, application); app.FinalStatus != "KILLED" {
+				t.Errorf("YARN says %s (%s): %s", app.State, app.FinalStatus, app.Diagnostics)
+			}
+			u.CheckGone(t, application)
+		})
+	}
+}
+
 // TestJobThatIsTooWideIsToldSo would catch minutes of silence, in which people
 // look for what hangs.
 func TestJobThatIsTooWideIsToldSo(t *testing.T) {
