@@ -61,32 +61,43 @@ func list(c *cli.Context, p Process) (err error) {
 	return nil
 }
 
+// Sections of a list, in Flink's order.
+const (
+	sectionRunning = iota
+	sectionScheduled
+	sectionEnded
+)
+
+func sectionOf(status msg.JobStatus) int {
+	switch {
+	case status.GloballyTerminal():
+		return sectionEnded
+	case status == msg.JobCreated || status == msg.JobInitializing:
+		return sectionScheduled
+	}
+	return sectionRunning
+}
+
 // chosen are the jobs that a list shows, as Flink has it: those that run and those that
-// wait, or one kind of them; first what goes on, then what has ended, each by its begin.
+// wait, or one kind of them; of each kind by the names of their states, and of each state by
+// its begin.
 func chosen(jobs []client.JobOverview, running, scheduled, all bool) []client.JobOverview {
 	kept := slices.DeleteFunc(slices.Clone(jobs), func(j client.JobOverview) bool {
-		waits := j.Status == msg.JobCreated || j.Status == msg.JobInitializing
-		switch {
+		switch section := sectionOf(j.Status); {
 		case all:
 			return false
-		case j.Status.GloballyTerminal():
+		case section == sectionEnded:
 			return true
 		case running == scheduled:
 			return false
+		default:
+			return (section == sectionScheduled) != scheduled
 		}
-		return waits != scheduled
 	})
 	slices.SortFunc(kept, func(a, b client.JobOverview) int {
-		return cmp.Or(ended(a)-ended(b), a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(sectionOf(a.Status)-sectionOf(b.Status), cmp.Compare(a.Status, b.Status), a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID))
 	})
 	return kept
-}
-
-func ended(j client.JobOverview) int {
-	if j.Status.GloballyTerminal() {
-		return 1
-	}
-	return 0
 }
 
 func printJobsJSON(out io.Writer, jobs []client.JobOverview) error {

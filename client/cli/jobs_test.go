@@ -280,7 +280,7 @@ func TestJobsAreListedAsFlinkDoes(t *testing.T) {
 		old   = "2026-01-02 02:04:05 : 00000000000000000000000000000003 : old (FINISHED)\n"
 	)
 	for line, want := range map[string]string{
-		"list": late + words, "list -r": words, "list -s": late, "list -r -s": late + words, "list -a": late + words + old,
+		"list": words + late, "list -r": words, "list -s": late, "list -r -s": words + late, "list -a": words + late + old,
 	} {
 		code, stdout, stderr := command(t, s.env, strings.Fields(line)...)
 		if diff := cmp.Diff(want, stdout); code != ExitOK || diff != "" {
@@ -296,7 +296,7 @@ func TestJobsAreListedAsFlinkDoes(t *testing.T) {
 			Running   int `json:"tasksRunning"`
 		}
 	}
-	if err := json.Unmarshal([]byte(stdout), &told); err != nil || len(told.Jobs) != 2 || told.Jobs[1].Running != 3 || told.Jobs[1].Ended != -1 {
+	if err := json.Unmarshal([]byte(stdout), &told); err != nil || len(told.Jobs) != 2 || told.Jobs[0].Running != 3 || told.Jobs[0].Ended != -1 {
 		t.Errorf("%v: %s", err, stdout)
 	}
 }
