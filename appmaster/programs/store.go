@@ -38,6 +38,7 @@ type Store struct {
 	cache   *staging.Running
 	files   filesystem.FileSystem
 	machine elf.Machine
+	most    int // programs: maxPrograms
 	uploads *semaphore.Weighted
 	// changing is held, over calls to HDFS too, by who changes what the session holds of
 	// the cache; it waits under a context, as no mutex does.
@@ -59,7 +60,7 @@ type known struct {
 // New makes the Store of a session. Programs must be built for machine.
 func New(cache *staging.Running, files filesystem.FileSystem, machine elf.Machine) *Store {
 	return &Store{
-		cache: cache, files: files, machine: machine,
+		cache: cache, files: files, machine: machine, most: maxPrograms,
 		uploads: semaphore.NewWeighted(maxUploads), changing: semaphore.NewWeighted(1),
 		known: make(map[string]*known), arriving: make(map[string]chan struct{}),
 	}
@@ -213,6 +214,9 @@ func (s *Store) hold(ctx context.Context, sha256 string, jobs int) (msg.ProgramD
 	if details, is := s.use(sha256, jobs); is {
 		return details, nil
 	}
+	if _, err := s.cache.Find(ctx, sha256); err != nil { // no other is to go for nothing
+		return msg.ProgramDetails{}, notFound(sha256, err)
+	}
 	if err := s.makeRoom(ctx, sha256); err != nil {
 		return msg.ProgramDetails{}, err
 	}
@@ -280,7 +284,7 @@ func (s *Store) makeRoom(ctx context.Context, sha256 string) error {
 			return nil
 		}
 		if oldest == "" {
-			return fmt.Errorf("%w: jobs of %d run, which is as many as may", msg.ErrTooManyPrograms, maxPrograms)
+			return fmt.Errorf("%w: jobs of %d run, which is as many as may", msg.ErrTooManyPrograms, s.most)
 		}
 		if err := s.cache.Release(ctx, oldest); err != nil {
 			return err
@@ -293,7 +297,7 @@ func (s *Store) makeRoom(ctx context.Context, sha256 string) error {
 func (s *Store) oldest(another string) (sha256 string, full bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.known) < maxPrograms || s.known[another] != nil {
+	if len(s.known) < s.most || s.known[another] != nil {
 		return "", false
 	}
 	var found *known
