@@ -91,7 +91,7 @@ func TestWhatYARNCannotGiveIsRefused(t *testing.T) {
 		{external(8), "YARN's largest container has 7"},
 		{append(external(1), option("external-resource.toys.yarn.config-key", "yarn.io/gpu")...), "YARN has " + widgets},
 	} {
-		flags := append(c.flags, suite.Program(t, "wordcount"), "--input", "/tmp", "--output", "/tmp/refused")
+		flags := slices.Concat(c.flags, []string{suite.Program(t, "wordcount"), "--input", "/tmp", "--output", "/tmp/refused"})
 		got := alice.Run(t, bobbintest.Small(flags...)...)
 		if got.Code != 1 || !strings.Contains(got.Stderr, c.says) {
 			t.Errorf("want exit code 1 and %q: %s", c.says, got)

@@ -109,10 +109,7 @@ func TestWhoCollectsMeetsWhoSubmits(t *testing.T) {
 	t.Cleanup(func() { _ = files.Close() })
 	content := file(t, "binary")
 	rapid.Check(t, func(r *rapid.T) {
-		home, err := os.MkdirTemp(t.TempDir(), "")
-		if err != nil {
-			r.Fatal(err)
-		}
+		home := t.TempDir()
 		uri := "file://" + home
 		long := time.Now().Add(-24 * time.Hour)
 		over, err := staging.New(files, uri, 0).Begin(t.Context(), "application_1_0001", content)
