@@ -41,7 +41,7 @@ func TestAnApplicationRunsItsProgramInTheCluster(t *testing.T) {
 	u, _ := person(t)
 	dir := u.Scratch(t)
 	u.Write(t, dir+"/lines", "to be\nor not\nto do\n")
-	u.Put(t, suite.Program(t, "several"), dir+"/sieve")
+	u.Put(t, suite.Program(t, "several"), dir+"/sifter")
 	for _, c := range []struct {
 		name    string
 		command []string
@@ -50,12 +50,18 @@ func TestAnApplicationRunsItsProgramInTheCluster(t *testing.T) {
 		said    string   // by the driver
 	}{
 		{
-			"a program on HDFS, two jobs", []string{"run-application", "hdfs://" + dir + "/sieve"},
-			[]string{"to", "be"}, []string{"to be"}, "2 lines hold to\n1 lines hold be\n",
+			"a program on HDFS, two jobs",
+			[]string{"run-application", "hdfs://" + dir + "/sifter"},
+			[]string{"to", "be"},
+			[]string{"to be"},
+			"2 lines hold to\n1 lines hold be\n",
 		},
 		{
-			"no host in its URI, detached", []string{"run", "-t", "yarn-application", "-d", "hdfs:" + dir + "/sieve"},
-			[]string{"to"}, []string{"to be", "to do"}, "0 lines hold to\n", // it does not wait to know
+			"no host in its URI, detached",
+			[]string{"run", "-t", "yarn-application", "-d", "hdfs:" + dir + "/sifter"},
+			[]string{"to"},
+			[]string{"to be", "to do"},
+			"0 lines hold to\n", // it does not wait to know
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -79,7 +85,7 @@ func TestAnApplicationRunsItsProgramInTheCluster(t *testing.T) {
 			}
 		})
 	}
-	if cache := u.Staging(t).Cache; slices.ContainsFunc(cache, func(file string) bool { return strings.HasSuffix(file, "/sieve") }) {
+	if cache := u.Staging(t).Cache; slices.ContainsFunc(cache, func(file string) bool { return strings.HasSuffix(file, "/sifter") }) {
 		t.Errorf("the program is uploaded: %v", cache)
 	}
 }

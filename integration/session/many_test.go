@@ -31,6 +31,7 @@ const (
 // programs that each of them uploads, workers that stay when nobody needs them, and a
 // master that keeps memory, files or connections of each job that it has run.
 func TestFiftyJobsTenAtATime(t *testing.T) {
+	t.Parallel()
 	u, _ := person(t)
 	id := start(t, u, "-D", "resourcemanager.taskmanager-timeout=2s")
 	master := bobbintest.ProcessesIn(t, id, bobbintest.ApplicationMaster)[0]

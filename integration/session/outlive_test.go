@@ -20,6 +20,7 @@ import (
 // ends the jobs of others or the session, a failure that is told of without its cause, and
 // a worker that nobody replaces.
 func TestASessionOutlivesItsJobsCrashes(t *testing.T) {
+	t.Parallel()
 	u, _ := person(t)
 	id := start(t, u, "-D", "restart-strategy.fixed-delay.attempts=10") // for the good one
 	dir := u.Scratch(t)
@@ -112,6 +113,7 @@ func TestASessionOutlivesAMachine(t *testing.T) {
 // went with its master, one that is told nothing of that, and a session that takes no jobs
 // any more.
 func TestASessionsNextMasterHasNoJobs(t *testing.T) {
+	t.Parallel()
 	u, _ := person(t)
 	id := start(t, u, "-D", "yarn.application-attempts=2")
 	client := u.Start(t, append([]string{"run"}, slowJob(t, u)...)...)
@@ -138,6 +140,7 @@ func TestASessionsNextMasterHasNoJobs(t *testing.T) {
 // TestASessionEndsWithItsOnlyMaster would catch who is not told that the session is gone,
 // and what to do.
 func TestASessionEndsWithItsOnlyMaster(t *testing.T) {
+	t.Parallel()
 	u, path := person(t)
 	id := start(t, u)
 	client := u.Start(t, append([]string{"run"}, slowJob(t, u)...)...)

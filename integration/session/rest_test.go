@@ -52,6 +52,7 @@ func (c curling) curl(t *testing.T, status int, answer any, path string, args ..
 // not know, and a program beside the master that goes wrong without a word, or takes the
 // session with it.
 func TestProgramsAreRunByCurl(t *testing.T) {
+	t.Parallel()
 	u, _ := person(t)
 	id := start(t, u)
 	c := curls(t, u, u.Master(t, id))
@@ -111,6 +112,7 @@ var statusTold = regexp.MustCompile(`^Answered with (\d+)`)
 // has failed; and one that changes something, or shows what is the owner's, to anybody at
 // the proxy.
 func TestRESTIsWhatItsPageSays(t *testing.T) {
+	t.Parallel()
 	u, _ := person(t)
 	id := start(t, u, "-D", "restart-strategy.type=none")
 	master := u.Master(t, id)
