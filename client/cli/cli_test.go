@@ -215,7 +215,8 @@ func TestFlinksConfigurationIsRead(t *testing.T) {
 // TestJSONIsToldOfFailures would catch a script that reads nothing where a
 // command fails early.
 func TestJSONIsToldOfFailures(t *testing.T) {
-	for _, line := range []string{"run -o json", "run -o json -p x ./job", "run -o json -t yarn-per-job ./job", "run -o json -t local /nowhere/job",
+	for _, line := range []string{
+		"run -o json", "run -o json -p x ./job", "run -o json -t yarn-per-job ./job", "run -o json -t local /nowhere/job",
 		"run-application -o json", "run -o json --paralelism 3", "list -o json all", "status --output=json", "cancel -o json 17", "stop -o json 17", "kill -o json 17",
 		"info -o json", "session stop -o json", "session query -o json now", "session start -o json now", "applications -o json", "gc -o json", "version -o json now",
 	} {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -58,9 +59,7 @@ func TestFlagsGiveTheirOptions(t *testing.T) {
 		c := parsed(t, Process{}, line)
 		got := make(map[string]string)
 		for _, layer := range flagLayers(c, deploymentFlags()...) {
-			for option, value := range layer.Values {
-				got[option] = value
-			}
+			maps.Copy(got, layer.Values)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

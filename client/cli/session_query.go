@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -38,25 +39,31 @@ func sessionQuery(c *cli.Context, p Process) (err error) {
 		return err
 	}
 	defer done(&err)
-	var nodes []records.NodeReport
+	nodes, queues, err := capacities(c.Context, cluster.YARN)
+	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		return printNodesJSON(p.Stdout, nodes, queues)
+	}
+	return printNodes(p.Stdout, nodes, queues)
+}
+
+// capacities are YARN's nodes that run, and its queues that take applications.
+func capacities(ctx context.Context, yarn *yarnclient.Client) (nodes []records.NodeReport, queues []records.QueueInfo, err error) {
 	var root records.QueueInfo
-	group, ctx := errgroup.WithContext(c.Context)
+	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		nodes, err = cluster.YARN.ClusterNodes(ctx, records.NodeRunning)
+		nodes, err = yarn.ClusterNodes(ctx, records.NodeRunning)
 		return err
 	})
 	group.Go(func() (err error) {
-		root, err = cluster.YARN.QueueInfo(ctx, "root", yarnclient.QueueDetail{Children: true, Recursive: true})
+		root, err = yarn.QueueInfo(ctx, "root", yarnclient.QueueDetail{Children: true, Recursive: true})
 		return err
 	})
-	if err := group.Wait(); err != nil {
-		return err
-	}
+	err = group.Wait()
 	slices.SortFunc(nodes, func(a, b records.NodeReport) int { return cmp.Compare(a.ID.String(), b.ID.String()) })
-	if asJSON {
-		return printNodesJSON(p.Stdout, nodes, leaves(root))
-	}
-	return printNodes(p.Stdout, nodes, leaves(root))
+	return nodes, leaves(root), err
 }
 
 // leaves are the queues that take applications.
