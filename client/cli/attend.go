@@ -73,6 +73,9 @@ func (a *attendance) attend(ctx context.Context) error {
 		case word, open := <-words:
 			if !open { // the session goes on without words
 				words = nil
+				if isTerminal(a.p.Stdin) {
+					a.say.Line("no more words are taken")
+				}
 				continue
 			}
 			a.say.Answered()

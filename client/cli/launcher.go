@@ -77,15 +77,12 @@ func (l *launcher) state(report records.ApplicationReport) {
 	if report.State.Terminal() {
 		line += fmt.Sprintf(" (%s)", report.FinalStatus)
 	}
-	if report.TrackingURL != noURL && report.TrackingURL != "" {
+	if report.State == records.ApplicationRunning && report.TrackingURL != "" { // it shows something
 		line += ", " + report.TrackingURL
 	}
 	l.say.Line("%s", line)
 	l.timeline.Done(string(report.State))
 }
-
-// noURL is YARN's tracking URL of an application that has no attempt yet.
-const noURL = "N/A"
 
 // longWait is how long YARN may take to start the ApplicationMaster before
 // people wonder.

@@ -47,10 +47,10 @@ func TestEachStateIsPrintedOnce(t *testing.T) {
 	see(records.ApplicationRunning, records.FinalUndefined)
 	see(records.ApplicationFinished, records.FinalSucceeded)
 	const want = `application_1_0002 is SUBMITTED
-application_1_0002 is ACCEPTED, http://rm/proxy/
+application_1_0002 is ACCEPTED
 application_1_0002 waits for its container: no room
 application_1_0002 is RUNNING, http://rm/proxy/
-application_1_0002 is FINISHED (SUCCEEDED), http://rm/proxy/
+application_1_0002 is FINISHED (SUCCEEDED)
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("printed (-want +got):\n%s", diff)
