@@ -27,6 +27,12 @@ jobmanager:
 taskmanager.numberOfTaskSlots: 4
 yarn.tags: [nightly, batch]
 containerized.master.env.A: b
+external-resources: [gpu, fpga]
+external-resource:
+  gpu:
+    amount: 2
+    yarn:
+      config-key: yarn.io/gpu
 `
 	const lines = `# comment
 env.java.opts.all: --add-exports=a/b=ALL-UNNAMED
@@ -49,6 +55,7 @@ yarn.tags: nightly;batch
 			map[string]string{flinkFile: yaml, flinkLegacyFile: "parallelism.default: 7\n"},
 			map[string]string{
 				"jobmanager.memory.process.size": "1600m", "taskmanager.numberOfTaskSlots": "4", "yarn.tags": "nightly;batch", "containerized.master.env.A": "b",
+				"external-resources": "gpu;fpga", "external-resource.gpu.amount": "2", "external-resource.gpu.yarn.config-key": "yarn.io/gpu",
 			},
 			[]string{"env.java.opts.all", "jobmanager.bind-host"},
 			10,
