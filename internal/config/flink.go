@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,6 +38,7 @@ func ReadFlink(dir string) (layer Layer, others []string, err error) {
 	}
 	layer = Layer{Source: path, Values: make(map[string]string), Lines: make(map[string]int)}
 	err = parse(data, func(name, value string, line int) {
+		name = cmp.Or(renamed(name), name)
 		if !known(name) {
 			others = append(others, name)
 			return
@@ -47,6 +49,24 @@ func ReadFlink(dir string) (layer Layer, others []string, err error) {
 		return Layer{}, nil, fmt.Errorf("read Flink's options %s: %w: %w", path, ErrInvalid, err)
 	}
 	return layer, others, nil
+}
+
+// renamed is the option of today of a name that Flink still takes for it; "": it is none of
+// these.
+func renamed(name string) string {
+	switch name {
+	case "restart-strategy":
+		return RestartStrategy.Name()
+	case "slotmanager.taskmanager-timeout":
+		return WorkerIdleTimeout.Name()
+	case "high-availability.zookeeper.path.namespace", "recovery.zookeeper.path.namespace":
+		return HighAvailabilityClusterID.Name()
+	case "security.keytab":
+		return KerberosKeytab.Name()
+	case "security.principal":
+		return KerberosPrincipal.Name()
+	}
+	return ""
 }
 
 // known tells whether there is an option of that name.

@@ -42,6 +42,7 @@ containerized.master.env.A: http://host:1/
 a line that is none
 parallelism.default:
 yarn.tags: nightly;batch
+restart-strategy: fixeddelay
 `
 	for _, c := range []struct {
 		name   string
@@ -65,6 +66,7 @@ yarn.tags: nightly;batch
 			map[string]string{flinkLegacyFile: lines},
 			map[string]string{
 				"jobmanager.memory.process.size": "1600m", "taskmanager.numberOfTaskSlots": "4", "yarn.tags": "nightly;batch", "containerized.master.env.A": "http://host:1/",
+				"restart-strategy.type": "fixeddelay",
 			},
 			[]string{"env.java.opts.all"},
 			4,
@@ -111,6 +113,25 @@ func TestFaultsOfFlinksFilesNameThem(t *testing.T) {
 		}
 		if _, _, err := ReadFlink(dir); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), filepath.Join(dir, flinkFile)) {
 			t.Errorf("%.20q: %v", content, err)
+		}
+	}
+}
+
+// TestFlinksSpellingsAreTaken would catch a file that Flink takes and that keeps bobbin from
+// starting.
+func TestFlinksSpellingsAreTaken(t *testing.T) {
+	for name, spellings := range map[string][]string{
+		"restart-strategy.type":          {"off=none", "Disable=none", "fixeddelay=fixed-delay", "failureRate=failure-rate", "exponentialdelay=exponential-delay"},
+		"jobmanager.memory.process.size": {"1600 mebibytes=1600m", "1gb=1024m"},
+		"heartbeat.timeout":              {"50000=50s", "1 min=60s"},
+	} {
+		for _, spelling := range spellings {
+			text, same, _ := strings.Cut(spelling, "=")
+			got, err := parse(name, text)
+			want, second := parse(name, same)
+			if diff := cmp.Diff(want, got); err != nil || second != nil || diff != "" {
+				t.Errorf("%s: %s: %v, %v (-want +got):\n%s", name, text, err, second, diff)
+			}
 		}
 	}
 }

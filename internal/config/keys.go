@@ -239,7 +239,7 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: SlotRequestTimeout, Default: "5 min", Origin: flink, Doc: "A job that does not get its slots for so long fails."},
 	{Key: SlotIdleTimeout, Default: "50 s", Origin: flink, Doc: "A slot that a job holds without using it for so long is given back."},
 
-	{Key: RestartStrategy, Default: "fixed-delay", Choices: []string{"none", "fixed-delay", "failure-rate", "exponential-delay"}, Origin: flink + ": none without checkpoints", Doc: "What happens when a task fails."},
+	{Key: RestartStrategy, Default: "fixed-delay", Choices: []string{"none", "fixed-delay", "failure-rate", "exponential-delay"}, Also: []string{"off=none", "disable=none", "fixeddelay=fixed-delay", "failurerate=failure-rate", "exponentialdelay=exponential-delay"}, Origin: flink + ": none without checkpoints", Doc: "What happens when a task fails."},
 	{Key: FixedDelayAttempts, Default: "3", Origin: flink + ": 1", Doc: "Restarts before the job fails."},
 	{Key: FixedDelayDelay, Default: "1 s", Origin: flink, Doc: "Pause before a restart; the first one of a region comes at once."},
 	{Key: FailureRateMaxFailures, Default: "1", Origin: flink, Doc: "Failures in an interval before the job fails."},
