@@ -325,10 +325,10 @@ func TestASessionIsStopped(t *testing.T) {
 			return code, stderr
 		},
 		"by a word": func(t *testing.T, s *fakeSession) (int, string) {
-			code, _, stderr := commandWith(t, s.env, strings.NewReader("what?\n\nhelp\n stpo\n stop \n"), "session", "attach")
+			code, _, stderr := commandWith(t, s.env, strings.NewReader("what?\n\nhelp\n shop\n stop \n"), "session", "attach")
 			const help = "Words: help, stop (ends the session and its jobs), quit (the same); Ctrl-C leaves it\n"
 			want := "attached to session " + s.id.String() + "\n" + help + `"what?" is no word here. ` + help + help +
-				`"stpo" is no word here: did you mean stop?` + "\nstopping session " + s.id.String() + "\n"
+				`"shop" is no word here: did you mean stop?` + "\nstopping session " + s.id.String() + "\n"
 			if diff := cmp.Diff(want, stderr[:min(len(want), len(stderr))]); diff != "" {
 				t.Errorf("stderr (-want +got):\n%s", diff)
 			}

@@ -27,7 +27,7 @@ func opened(t *testing.T, u *bobbintest.User, columns int) (screen *bobbintest.T
 // awaitPrompt waits until a word is asked for, behind these lines.
 func awaitPrompt(t *testing.T, screen *bobbintest.Terminal, behind ...string) {
 	t.Helper()
-	want := append(behind, ">")
+	want := slices.Concat(behind, []string{">"})
 	bobbintest.Eventually(t, strings.Join(want, "\n")+" is on the screen", func() (bool, error) {
 		if !screen.Running() {
 			return false, errors.New(screen.Seen().String())
@@ -57,7 +57,7 @@ func TestWordsAreTakenInATerminal(t *testing.T) {
 	const help = "Words: help, stop (ends the session and its jobs), quit (the same); and so does Ctrl-C"
 	for _, word := range []struct{ typed, answer string }{
 		{"help", help},
-		{"stpo", `"stpo" is no word here: did you mean stop?`},
+		{"shop", `"shop" is no word here: did you mean stop?`},
 		{"list", `"list" is no word here. ` + help},
 	} {
 		screen.Types(t, word.typed+"\n")
