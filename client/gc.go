@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -48,7 +49,10 @@ func (c *Cluster) over(ctx context.Context, home, application string) (bool, err
 		return report.State.Terminal(), err
 	}
 	access, err := readAccess(ctx, c.Files, staging.Dir(home, application))
+	_, cut := errors.AsType[*json.SyntaxError](err)
 	switch {
+	case cut: // its ApplicationMaster has died while it wrote that
+		return true, nil
 	case errors.Is(err, fs.ErrNotExist): // it has never run
 		return true, nil
 	case err != nil:
