@@ -46,6 +46,7 @@ const pageLimit = 5 * time.Minute
 // TestCommandsOfThePages would catch a command in the documentation that does not work any more, or never did, for somebody who has
 // just cloned the repository.
 func TestCommandsOfThePages(t *testing.T) {
+	t.Parallel()
 	w := place
 	c := hadoop.Cluster(t)
 	env, err := w.onCluster(t.Context(), c)
@@ -78,6 +79,7 @@ func newReader(t *testing.T, c *cluster.Cluster, number int) string {
 
 // TestCommandsOfPagesForSecureClusters is that for those who have a cluster with Kerberos. scripts/test runs it beside the others.
 func TestCommandsOfPagesForSecureClusters(t *testing.T) {
+	t.Parallel()
 	w := place
 	env, err := w.onCluster(t.Context(), secure.Cluster(t))
 	if err != nil {
@@ -89,9 +91,6 @@ func TestCommandsOfPagesForSecureClusters(t *testing.T) {
 // runPages runs the pages that reads wants, side by side: each in a workplace of its own, with what reads adds to the environment.
 func (w *workplace) runPages(t *testing.T, atLeast int, reads func(page) (env []string, wanted bool)) {
 	t.Helper()
-	if _, err := output(w.command(t.Context(), "make", "build")); err != nil { // once, rather than on each page
-		t.Fatal(err)
-	}
 	run := 0
 	for _, name := range pagesOf(t, w) {
 		content, err := os.ReadFile(filepath.Join(w.repo, name))
@@ -111,7 +110,7 @@ func (w *workplace) runPages(t *testing.T, atLeast int, reads func(page) (env []
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), pageLimit)
 			defer cancel()
-			own, err := w.fork(ctx, filepath.Join(w.root, strings.ReplaceAll(name, "/", "-")))
+			own, err := w.fork(ctx, strings.ReplaceAll(name, "/", "-"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -28,6 +29,9 @@ type workplace struct {
 	repo string
 	temp string
 	env  []string
+
+	build sync.Once // guards built
+	built error
 }
 
 // Users of secure clusters: one whom the servers let act for others (cluster.Kerberos), and for whom.
@@ -76,10 +80,14 @@ func emptyWorkplace(root string) (*workplace, error) {
 
 func (w *workplace) home() string { return filepath.Join(w.root, "home") }
 
-// fork is a workplace as this one is now, with what was built here. Both have the same files, until one replaces its own:
-// nobody who reads a page writes into those of the repository.
-func (w *workplace) fork(ctx context.Context, root string) (*workplace, error) {
-	f, err := emptyWorkplace(root)
+// fork is another workplace, in which `make build` finds all built: once is enough. Both have the same files, until one
+// replaces its own: nobody who reads a page writes into those of the repository.
+func (w *workplace) fork(ctx context.Context, name string) (*workplace, error) {
+	w.build.Do(func() { _, w.built = output(w.command(context.WithoutCancel(ctx), "make", "build")) })
+	if w.built != nil {
+		return nil, w.built
+	}
+	f, err := emptyWorkplace(filepath.Join(w.root, name))
 	if err != nil {
 		return nil, err
 	}
