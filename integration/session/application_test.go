@@ -1,6 +1,8 @@
 package session
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -164,4 +166,47 @@ func TestAnApplicationIsReachedWhileItRuns(t *testing.T) {
 		}
 		ended(t, u, id, "FINISHED", "SUCCEEDED")
 	})
+}
+
+// TestAnApplicationsNextMasterRunsItAnew would catch a driver that outlives its master and
+// goes on beside its successor, and an output that holds the work of both.
+func TestAnApplicationsNextMasterRunsItAnew(t *testing.T) {
+	t.Parallel()
+	u, _ := person(t)
+	dir := u.Scratch(t)
+	u.Write(t, dir+"/lines", strings.Repeat("to be\nor not\n", 1000))
+	gate := filepath.Join(t.TempDir(), "gate")
+	id := application(t, u, "-D", "yarn.application-attempts=2", suite.Program(t, "dawdle"), gate, dir+"/out", dir+"/lines")
+	running := func() (mine job) {
+		bobbintest.Eventually(t, "the job runs", func() (bool, error) {
+			got := u.Run(t, "list", "-r", "-o", "json", "-id", id)
+			if got.Code != 0 { // between two masters
+				return false, nil
+			}
+			listed := listedIn(t, got)
+			if len(listed) == 1 {
+				mine = listed[0]
+			}
+			return len(listed) == 1, nil
+		})
+		return mine
+	}
+	before := running()
+	master := bobbintest.ProcessesIn(t, id, bobbintest.ApplicationMaster)[0]
+	driver := bobbintest.ProcessesIn(t, id, bobbintest.Driver)[0]
+	master.Kill(t)
+	bobbintest.Until(t, "its driver has ended, and another runs", func() bool {
+		drivers := bobbintest.ProcessesIn(t, id, bobbintest.Driver)
+		return len(drivers) == 1 && drivers[0].PID != driver.PID
+	})
+	if after := running(); after.Job == before.Job {
+		t.Errorf("the job has begun anew, and is still %s", after.Job)
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ended(t, u, id, "FINISHED", "SUCCEEDED")
+	if diff := cmp.Diff([]string{"or\t1000", "to\t1000"}, u.Output(t, dir+"/out")); diff != "" {
+		t.Errorf("output (-want +got):\n%s", diff)
+	}
 }

@@ -61,7 +61,11 @@ type job struct {
 // jobs are what `bobbin list` lists.
 func jobs(t *testing.T, u *bobbintest.User, args ...string) []job {
 	t.Helper()
-	got := u.Run(t, append([]string{"list", "-o", "json"}, args...)...)
+	return listedIn(t, u.Run(t, append([]string{"list", "-o", "json"}, args...)...))
+}
+
+func listedIn(t *testing.T, got bobbintest.Outcome) []job {
+	t.Helper()
 	var told struct{ Jobs []job }
 	if err := json.Unmarshal([]byte(got.Stdout), &told); err != nil || got.Code != 0 {
 		t.Fatalf("%v: %s", err, got)
