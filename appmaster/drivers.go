@@ -115,15 +115,12 @@ func (d drivers) start(ctx context.Context, what driving) (_ *child, err error) 
 		c.logs = append(c.logs, file)
 		streams = append(streams, file)
 	}
-	begun, err := driver.Start(ctx, what.program, what.arguments, driver.Options{
+	_, err = driver.Start(ctx, what.program, what.arguments, driver.Options{
 		Config: what.options.Set(), Detached: what.detached, Reach: d.reach(), Env: d.environment,
 		Stdout: streams[0], Stderr: io.MultiWriter(c.tail.Source(), streams[1]),
+		Begun: func(begun *driver.Driver) { d.running.begun(c, begun) },
 	})
-	if err != nil {
-		return nil, err
-	}
-	d.running.begun(c, begun)
-	return c, nil
+	return c, err
 }
 
 // explain puts the end of what a driver has printed behind an error that says nothing

@@ -42,6 +42,9 @@ type Options struct {
 	Stdin    io.Reader         // nil: nothing
 	Stdout   io.Writer
 	Stderr   io.Writer
+	// Begun is given the process before it has said anything, for what may be called from
+	// any goroutine; nil: nobody wants it.
+	Begun func(*Driver)
 }
 
 // PlanError is what went wrong while planning, in words for people; the program
@@ -83,6 +86,9 @@ func Start(ctx context.Context, program string, args []string, o Options) (*Driv
 		return nil, fmt.Errorf("start %s: %w", program, errors.Join(err, conn.Close()))
 	}
 	d := &Driver{program: program, cmd: cmd, conn: control.New(conn)}
+	if o.Begun != nil {
+		o.Begun(d)
+	}
 	if err := d.hello(ctx, o); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
