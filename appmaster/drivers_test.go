@@ -65,6 +65,10 @@ func drive(value string, words []string) int {
 		return fail(err)
 	}
 	conn := control.New(socket)
+	if len(words) > 0 && words[0] == "hog-at-once" {
+		hog(conn)
+		return 0
+	}
 	if err := conn.Send(msg.DriverHello{ProtocolVersion: jobgraph.ProtocolVersion}); err != nil {
 		return fail(err)
 	}
@@ -106,13 +110,8 @@ func drive(value string, words []string) int {
 				return fail(err)
 			}
 			fmt.Println(string(held.Tokens["ns"].Password))
-		case "hog": // holds 200 MB
-			held := make([]byte, 200<<20)
-			for i := range held {
-				held[i] = 1
-			}
-			_, _ = conn.Receive() // until the master leaves
-			runtime.KeepAlive(held)
+		case "hog":
+			hog(conn)
 			return 0
 		case "hang":
 			_, _ = conn.Receive() // until the master leaves
@@ -120,6 +119,16 @@ func drive(value string, words []string) int {
 		}
 	}
 	return 0
+}
+
+// hog holds 200 MB until the master leaves.
+func hog(conn *control.Conn) {
+	held := make([]byte, 200<<20)
+	for i := range held {
+		held[i] = 1
+	}
+	_, _ = conn.Receive()
+	runtime.KeepAlive(held)
 }
 
 // plan plans the job of the tests, as env.Execute would.
@@ -289,16 +298,17 @@ func TestAnApplicationEndsAsItsProgramDoes(t *testing.T) {
 		text     []string // in the diagnostics
 		printed  string   // by the program
 	}{
-		"two jobs, one after the other":     {[]string{"count=" + lines, "count=" + lines}, true, msg.ApplicationSucceeded, nil, "FINISHED 4\nFINISHED 4\n"},
-		"jobs that it does not wait for":    {[]string{"count=" + lines, "count=" + lines}, false, msg.ApplicationSucceeded, nil, "accepted "},
-		"a job that fails":                  {[]string{"count=" + broken}, true, msg.ApplicationFailed, []string{"boom of the user's"}, "FAILED 0\n"},
-		"a job that fails when it has gone": {[]string{"count=" + broken}, false, msg.ApplicationFailed, []string{"boom of the user's"}, "accepted "},
-		"a plan that fails":                 {[]string{"curse"}, true, msg.ApplicationFailed, []string{"the plan is cursed", "main.plan()"}, ""},
-		"no job":                            {nil, true, msg.ApplicationFailed, []string{"no job was executed"}, ""},
-		"a program that is killed":          {[]string{"count=" + lines, "die"}, true, msg.ApplicationFailed, []string{"killed", "last words"}, "FINISHED 4\n"},
-		"one that is killed amid its job":   {[]string{"abandon=" + lines}, true, msg.ApplicationFailed, []string{"killed"}, ""},
-		"two jobs at once":                  {[]string{"rush=" + many}, true, msg.ApplicationFailed, []string{"several jobs at once"}, ""},
-		"an input that is not there":        {[]string{"count=file:///nowhere"}, true, msg.ApplicationFailed, []string{"/nowhere"}, ""},
+		"two jobs, one after the other":            {[]string{"count=" + lines, "count=" + lines}, true, msg.ApplicationSucceeded, nil, "FINISHED 4\nFINISHED 4\n"},
+		"jobs that it does not wait for":           {[]string{"count=" + lines, "count=" + lines}, false, msg.ApplicationSucceeded, nil, "accepted "},
+		"a job that fails":                         {[]string{"count=" + broken}, true, msg.ApplicationFailed, []string{"boom of the user's"}, "FAILED 0\n"},
+		"a job that fails when it has gone":        {[]string{"count=" + broken}, false, msg.ApplicationFailed, []string{"boom of the user's"}, "accepted "},
+		"a plan that fails":                        {[]string{"curse"}, true, msg.ApplicationFailed, []string{"the plan is cursed", "main.plan()"}, ""},
+		"no job":                                   {nil, true, msg.ApplicationFailed, []string{"no job was executed"}, ""},
+		"a program that is killed":                 {[]string{"count=" + lines, "die"}, true, msg.ApplicationFailed, []string{"killed", "last words"}, "FINISHED 4\n"},
+		"one that is killed amid its job":          {[]string{"abandon=" + lines}, true, msg.ApplicationFailed, []string{"killed"}, ""},
+		"one that is killed while it is told much": {[]string{"abandon=" + many}, true, msg.ApplicationFailed, []string{"killed"}, ""},
+		"two jobs at once":                         {[]string{"rush=" + many}, true, msg.ApplicationFailed, []string{"several jobs at once"}, ""},
+		"an input that is not there":               {[]string{"count=file:///nowhere"}, true, msg.ApplicationFailed, []string{"/nowhere"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -366,11 +376,16 @@ func (h hearing) Fire(entry *logrus.Entry) error {
 // option to raise.
 func TestAProgramOverItsShareIsEndedBeforeTheContainer(t *testing.T) {
 	t.Parallel()
-	// These tests hold more than that by themselves.
-	s := applicationOf(t, nil, map[string]string{config.JobManagerProcessSize.Name(): "64m"}, true, "hog")
-	if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationFailed ||
-		!strings.Contains(s.outcome.Diagnostics, "of its share of 56 MB; raise jobmanager.memory.process.size (now 64m)") {
-		t.Errorf("run = %+v, %v; want FAILED with the option to raise", s.outcome, err)
+	for _, word := range []string{"hog", "hog-at-once"} {
+		t.Run(word, func(t *testing.T) {
+			t.Parallel()
+			// These tests hold more than that by themselves.
+			s := applicationOf(t, nil, map[string]string{config.JobManagerProcessSize.Name(): "64m"}, true, word)
+			if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationFailed ||
+				!strings.Contains(s.outcome.Diagnostics, "of its share of 56 MB; raise jobmanager.memory.process.size (now 64m)") {
+				t.Errorf("run = %+v, %v; want FAILED with the option to raise", s.outcome, err)
+			}
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package appmaster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -100,13 +101,19 @@ func (e *execution) execute(ctx context.Context, d *child, graph *jobgraph.JobGr
 	defer stop(nil)
 	followed.Go(func() {
 		last, err := e.component.Follow(following, job, graph, func(name string, epoch int, records []byte) error {
-			return d.Tell(msg.CollectedRecords{Name: name, Epoch: epoch, Records: records})
+			if err := d.Tell(msg.CollectedRecords{Name: name, Epoch: epoch, Records: records}); err != nil {
+				return fmt.Errorf("%w: %w", errNotHeard, err)
+			}
+			return nil
 		})
 		outcomes <- outcome{last, err}
 	})
 	for {
 		select {
 		case o := <-outcomes:
+			if errors.Is(o.err, errNotHeard) {
+				continue // it has ended, and its last word says how
+			}
 			if o.err != nil {
 				return o.err
 			}
@@ -121,9 +128,14 @@ func (e *execution) execute(ctx context.Context, d *child, graph *jobgraph.JobGr
 				return next.err
 			}
 			return errSeveralJobs
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
 }
+
+// errNotHeard is a driver that has ended while its job goes on.
+var errNotHeard = errors.New("the program has ended")
 
 // errSeveralJobs is a driver that does not wait for the end of its job.
 var errSeveralJobs = errors.New("the program executes several jobs at once: let each Execute return before the next, or run them detached")
