@@ -2,6 +2,7 @@ package staging_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
@@ -103,6 +106,45 @@ func TestCollect(t *testing.T) {
 		}
 		if len(after) != 5+3 { // and refs of two, and what one holds
 			t.Errorf("left are %q", after)
+		}
+	}
+}
+
+// vanishing removes an application's directory while its refs are read.
+type vanishing struct {
+	*dfs.FS
+	dir string
+}
+
+type vanished struct {
+	filesystem.File
+	of vanishing
+}
+
+func (v vanishing) Open(ctx context.Context, uri string) (filesystem.File, error) {
+	file, err := v.FS.Open(ctx, uri)
+	return vanished{file, v}, err
+}
+
+var errNoBlocks = errors.New("no DataNode has the block")
+
+func (v vanished) Read([]byte) (int, error) {
+	return 0, errors.Join(errNoBlocks, v.of.RemoveAll(context.Background(), v.of.dir))
+}
+
+// TestAnApplicationMayEndWhileOthersAreCollected would catch a clean-up that fails because
+// something has cleaned up after itself.
+func TestAnApplicationMayEndWhileOthersAreCollected(t *testing.T) {
+	a, home, files := area(t)
+	f := file(t, "binary")
+	dir := begin(t, a, "application_1_0001", f).Dir
+	collection := staging.Collection{Now: time.Now(), Over: func(context.Context, string) (bool, error) { return false, nil }}
+	for removes, want := range map[string]error{dir: nil, dir + "/other": errNoBlocks} {
+		if _, err := files.Stat(t.Context(), dir); err != nil { // the first round removed it
+			begin(t, a, "application_1_0001", f)
+		}
+		if _, err := staging.New(vanishing{files, removes}, "file://"+home, 0).Collect(t.Context(), collection); !errors.Is(err, want) {
+			t.Errorf("while %s is removed: %v, want %v", removes, err, want)
 		}
 	}
 }

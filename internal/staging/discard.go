@@ -108,5 +108,11 @@ func (a *Area) refs(ctx context.Context, dir string, used map[string]bool) error
 	for lines.Scan() {
 		used[lines.Text()] = true
 	}
-	return lines.Err()
+	err = lines.Err()
+	if err != nil {
+		if _, gone := a.fs.Stat(ctx, dir); errors.Is(gone, fs.ErrNotExist) { // ended while it was read
+			return nil
+		}
+	}
+	return err
 }
