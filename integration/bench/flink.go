@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/template"
 
@@ -62,44 +61,41 @@ func javaOptions() []string {
 	return options
 }
 
-// tuned options let a java process start soonest.
+// tunedOptions let a java process start soonest.
 func tunedOptions() []string {
 	return append(javaOptions(), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 }
 
-// installFlink puts a distribution's libraries on HDFS and compiles the program. A tuned
-// Flink has java begin with what it compiles soonest, asks YARN as often as Bobbin does,
-// and leaves out the libraries that the program does not use.
-func installFlink(ctx context.Context, r *rig, input string, tuned bool) (*flink, error) {
+// installFlink puts the libraries on HDFS, compiles the program, and configures Flink as it
+// comes, and tuned: java begins with what it compiles soonest, and YARN is asked for
+// containers as often as Bobbin does.
+func installFlink(ctx context.Context, r *rig, input string) (plain, tuned *flink, err error) {
 	java, err := artifacts.FindJava()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	hadoop, err := artifacts.Fetch(ctx, r.cluster.Version())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	f := &flink{rig: r, home: r.flink, java: java, input: input, options: javaOptions(), hadoop: hadoop.Classpath(r.cluster.ConfDir())}
-	name := "flink"
-	if tuned {
-		name, f.options = "flink-tuned", tunedOptions()
-	}
-	f.dir = filepath.Join(r.scratch, name)
-	if err := f.configure(hadoop, tuned); err != nil {
-		return nil, fmt.Errorf("configure flink: %w", err)
-	}
+	f := flink{rig: r, home: r.flink, java: java, input: input, hadoop: hadoop.Classpath(r.cluster.ConfDir())}
 	if f.jar, err = f.compile(ctx); err != nil {
-		return nil, fmt.Errorf("compile flink's program: %w", err)
+		return nil, nil, fmt.Errorf("compile flink's program: %w", err)
 	}
-	if err := f.provide(ctx, name, tuned); err != nil {
-		return nil, fmt.Errorf("put flink's libraries on hdfs: %w", err)
+	if f.libraries, err = f.provide(ctx); err != nil {
+		return nil, nil, fmt.Errorf("put flink's libraries on hdfs: %w", err)
 	}
-	return f, nil
+	fast := f
+	if err := errors.Join(f.configure(hadoop, javaOptions(), false), fast.configure(hadoop, tunedOptions(), true)); err != nil {
+		return nil, nil, fmt.Errorf("configure flink: %w", err)
+	}
+	return &f, &fast, nil
 }
 
-// configure makes Flink's folder of configuration.
-func (f *flink) configure(hadoop artifacts.Jars, tuned bool) error {
-	if err := os.Mkdir(f.dir, 0o755); err != nil {
+// configure makes a folder of configuration.
+func (f *flink) configure(hadoop artifacts.Jars, javaOptions []string, tuned bool) (err error) {
+	f.options = javaOptions
+	if f.dir, err = os.MkdirTemp(f.rig.scratch, "flink-"); err != nil {
 		return err
 	}
 	program, err := filepath.EvalSymlinks(f.java)
@@ -132,71 +128,57 @@ func (f *flink) configure(hadoop artifacts.Jars, tuned bool) error {
 }
 
 // compile makes the program's jar.
-func (f *flink) compile(ctx context.Context) (string, error) {
+func (f *flink) compile(ctx context.Context) (jar string, err error) {
 	javac, err := artifacts.FindJavac()
 	if err != nil {
 		return "", err
 	}
-	source, err := flinkFiles.ReadFile("flink/WordCount.java")
+	dir, err := os.MkdirTemp(f.rig.scratch, "flink-program-")
 	if err != nil {
 		return "", err
 	}
-	if err := os.WriteFile(filepath.Join(f.dir, "WordCount.java"), source, 0o644); err != nil {
+	text, err := flinkFiles.ReadFile("flink/WordCount.java")
+	if err != nil {
 		return "", err
 	}
-	classes := filepath.Join(f.dir, "classes")
-	build := exec.CommandContext(ctx, javac, "-classpath", filepath.Join(f.home, "lib", "*"), "-d", classes, filepath.Join(f.dir, "WordCount.java"))
+	source, classes := filepath.Join(dir, "WordCount.java"), filepath.Join(dir, "classes")
+	if err := os.WriteFile(source, text, 0o644); err != nil {
+		return "", err
+	}
+	build := exec.CommandContext(ctx, javac, "-classpath", filepath.Join(f.home, "lib", "*"), "-d", classes, source)
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
-	jar := filepath.Join(f.dir, "WordCount.jar")
+	jar = filepath.Join(dir, "WordCount.jar")
 	file, err := os.Create(jar)
 	if err != nil {
 		return "", err
 	}
 	content := zip.NewWriter(file)
-	if err := content.AddFS(os.DirFS(classes)); err != nil {
-		file.Close() // the first error says more
-		return "", err
-	}
-	if err := content.Close(); err != nil {
-		file.Close() // the first error says more
-		return "", err
-	}
-	return jar, file.Close()
+	return jar, errors.Join(content.AddFS(os.DirFS(classes)), content.Close(), file.Close())
 }
 
 // provide puts the libraries on HDFS.
-func (f *flink) provide(ctx context.Context, name string, tuned bool) error {
+func (f *flink) provide(ctx context.Context) (dir string, err error) {
 	home, err := f.rig.client.Files.Home()
 	if err != nil {
-		return err
+		return "", err
 	}
-	f.libraries = home + "/" + name
+	dir = home + "/flink"
 	jars, err := filepath.Glob(filepath.Join(f.home, "lib", "*.jar"))
 	if err != nil {
-		return err
+		return "", err
 	}
 	if len(jars) == 0 {
-		return fmt.Errorf("%s holds no jars: %w", filepath.Join(f.home, "lib"), fs.ErrNotExist)
+		return "", fmt.Errorf("%s holds no jars: %w", filepath.Join(f.home, "lib"), fs.ErrNotExist)
 	}
-	if tuned {
-		jars = slices.DeleteFunc(jars, func(jar string) bool { return !needed(filepath.Base(jar)) })
-	}
+	create := dfs.CreateOptions{Parents: filesystem.MakeParents, Mode: 0o644}
 	for _, jar := range jars {
-		create := dfs.CreateOptions{Parents: filesystem.MakeParents, Mode: 0o644}
-		if _, err := f.rig.client.Files.Upload(ctx, jar, f.libraries+"/"+filepath.Base(jar), dfs.UploadOptions{CreateOptions: create}); err != nil {
-			return err
+		if _, err := f.rig.client.Files.Upload(ctx, jar, dir+"/"+filepath.Base(jar), dfs.UploadOptions{CreateOptions: create}); err != nil {
+			return "", err
 		}
 	}
-	return nil
-}
-
-// needed tells whether the program needs a library of Flink's.
-func needed(jar string) bool {
-	return slices.ContainsFunc([]string{"flink-dist-", "flink-connector-files-", "log4j-"}, func(prefix string) bool {
-		return strings.HasPrefix(jar, prefix)
-	})
+	return dir, nil
 }
 
 // version is Flink's, and that of its java.

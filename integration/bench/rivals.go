@@ -27,12 +27,9 @@ type rivals struct {
 	tunedPerJob  []usage
 }
 
-// install installs Flink and a tuned one, and gives its version.
+// install installs Flink, and gives its version.
 func (of *rivals) install(ctx context.Context, r *rig, input string) (version string, err error) {
-	if of.flink, err = installFlink(ctx, r, input, false); err != nil {
-		return "", err
-	}
-	if of.tuned, err = installFlink(ctx, r, input, true); err != nil {
+	if of.flink, of.tuned, err = installFlink(ctx, r, input); err != nil {
 		return "", err
 	}
 	return of.flink.version()

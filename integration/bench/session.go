@@ -15,12 +15,15 @@ func sessionJobs(ctx context.Context, r *rig) (table, error) {
 	t := table{
 		title: "A job of a session",
 		text: "`bobbin run -t yarn-session wordcount`, three lines of text: when each step is done, from the start of the command. " +
-			"The session has no worker for its first job, and has its program and a worker when the next one comes. " +
+			"The session has the program from another one, no worker for its first job, and a worker for the next one. " +
 			"What the ApplicationMaster does is told by its clock, in ms.",
 		head: []string{"step", "first job", "next job"},
 	}
 	input, err := r.threeLines(ctx)
 	if err != nil {
+		return t, err
+	}
+	if _, _, err := r.sessionOfTwo(ctx, input); err != nil { // its program is uploaded
 		return t, err
 	}
 	var first, next []job

@@ -11,7 +11,7 @@ const (
 	submitRuns = 5
 	// longRuns and uploadRuns are of what takes Flink half a minute each, and has no mark
 	// to reach.
-	longRuns   = 3
+	longRuns   = 2
 	uploadRuns = 1
 )
 
@@ -24,7 +24,7 @@ func submissions(ctx context.Context, r *rig) (table, error) {
 			"A session is ready when its command says so. Its first job has to wait for a worker, and the next one finds it idle. "+
 			"Cached is a job that has nothing to upload but itself: Bobbin's programs are on HDFS from another application, and so are Flink's libraries (`yarn.provided.lib.dirs`). "+
 			"Flink has the options of its own `config.yaml`, and runs without its shell scripts and their time, in turns with Bobbin. "+
-			"Flink tuned has its processes compile less and collect garbage by one thread (`-XX:TieredStopAtLevel=1 -XX:+UseSerialGC`), asks YARN for containers as often as Bobbin does, and is without the libraries of its tables. "+
+			"Flink tuned has its processes compile less and collect garbage by one thread (`-XX:TieredStopAtLevel=1 -XX:+UseSerialGC`), and asks YARN for containers as often as Bobbin does. "+
 			"Memory is the most that the client's process holds, and what an ApplicationMaster holds after its session's two jobs.", submitRuns, longRuns),
 		head: []string{"measured", "Bobbin", "Flink", "ratio", "to reach"},
 	}
