@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -38,38 +37,27 @@ that takes everything back. With -d Execute does not wait for its job.
 }
 
 // runApplicationOf is run-application.
-func runApplicationOf(c *cli.Context, p Process) (err error) {
-	asJSON, err := wantsJSON(c)
-	if err != nil {
-		return err
-	}
-	words := c.Args().Slice()
-	if len(words) == 0 {
-		return fmt.Errorf("%w: bobbin run-application needs a program: bobbin run-application hdfs:///programs/wordcount [arguments]", ErrUsage)
-	}
-	layers, err := clusterLayers(c)
-	if err = cmp.Or(err, noSavepoint(c), noOtherTarget(c)); err != nil {
-		return err
-	}
-	layers = append(layers, flagLayers(c, append(deploymentFlagsOfRun(), parallelismFlag())...)...)
-	if c.Bool("detached") {
-		layers = append(layers, switchLayer("detached", config.ExecutionAttached, false))
-	}
-	cfg, err := options(p, layers...)
-	if err != nil {
-		return err
-	}
-	told := outcome{}
-	l := launcher{cfg: cfg, say: progress.New(p.Stderr), timeline: client.NewTimeline(p.Start), outcome: &told}
-	err = runApplication(c.Context, &l, p, words)
-	if asJSON {
-		if err != nil {
-			told.Error = err.Error()
+func runApplicationOf(c *cli.Context, p Process) error {
+	return telling(c, p, func(p Process, told *outcome, timeline *client.Timeline) error {
+		words := c.Args().Slice()
+		if len(words) == 0 {
+			return fmt.Errorf("%w: bobbin run-application needs a program: bobbin run-application hdfs:///programs/wordcount [arguments]", ErrUsage)
 		}
-		told.Steps = l.timeline.Steps()
-		err = errors.Join(err, json.NewEncoder(p.Stdout).Encode(told))
-	}
-	return err
+		layers, err := clusterLayers(c)
+		if err = cmp.Or(err, noSavepoint(c), noOtherTarget(c)); err != nil {
+			return err
+		}
+		layers = append(layers, flagLayers(c, append(deploymentFlagsOfRun(), parallelismFlag())...)...)
+		if c.Bool("detached") {
+			layers = append(layers, switchLayer("detached", config.ExecutionAttached, false))
+		}
+		cfg, err := options(p, layers...)
+		if err != nil {
+			return err
+		}
+		l := launcher{cfg: cfg, say: progress.New(p.Stderr), timeline: timeline, outcome: told}
+		return runApplication(c.Context, &l, p, words)
+	})
 }
 
 // noOtherTarget refuses a target that the command does not have.

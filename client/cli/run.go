@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,8 +12,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/internal/config"
-	"github.com/bobbin-yarn/bobbin/internal/ids"
-	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/program"
 )
 
@@ -63,80 +60,28 @@ ends this command at once.
 
   bobbin run -t yarn-per-job -p 4 ./wordcount --input hdfs:///text --output hdfs:///counts`
 
-// outcome is what -o json prints.
-type outcome struct {
-	Application string           `json:"application,omitempty"`
-	Job         string           `json:"job,omitempty"` // the last one, if there are several
-	TrackingURL string           `json:"trackingUrl,omitempty"`
-	State       string           `json:"state,omitempty"`       // YARN's
-	FinalStatus string           `json:"finalStatus,omitempty"` // YARN's
-	JobStatus   string           `json:"jobStatus,omitempty"`
-	Duration    int64            `json:"durationMs,omitempty"` // of the job
-	Counters    map[string]int64 `json:"counters,omitempty"`
-	Jobs        []jobOutcome     `json:"jobs,omitempty"` // in the order of their execution
-	Error       string           `json:"error,omitempty"`
-	Steps       []client.Step    `json:"steps"`
-}
-
-// jobOutcome is one job of several.
-type jobOutcome struct {
-	Job       ids.JobID        `json:"job"`
-	Name      string           `json:"name"`
-	JobStatus string           `json:"jobStatus,omitempty"` // of one that was followed
-	Duration  int64            `json:"durationMs,omitempty"`
-	Counters  map[string]int64 `json:"counters,omitempty"`
-}
-
-// begin notes a job that has been submitted.
-func (o *outcome) begin(job ids.JobID, name string) {
-	o.Job, o.JobStatus, o.Duration, o.Counters = string(job), "", 0, nil
-	o.Jobs = append(o.Jobs, jobOutcome{Job: job, Name: name})
-}
-
-// end notes how the last one ended.
-func (o *outcome) end(ended msg.JobEnded) {
-	o.JobStatus, o.Duration, o.Counters = string(ended.Status), ended.Duration.Milliseconds(), ended.Counters
-	last := &o.Jobs[len(o.Jobs)-1]
-	last.JobStatus, last.Duration, last.Counters = o.JobStatus, o.Duration, o.Counters
-}
-
 // run runs a program on the target that the options name.
-func run(c *cli.Context, p Process) (err error) {
-	asJSON, err := wantsJSON(c)
-	if err != nil {
-		return err
-	}
-	var told outcome
-	timeline := client.NewTimeline(p.Start)
-	if asJSON {
-		out := p.Stdout
-		p.Stdout = p.Stderr
-		defer func() {
-			if err != nil {
-				told.Error = err.Error()
-			}
-			told.Steps = timeline.Steps()
-			err = errors.Join(err, json.NewEncoder(out).Encode(told))
-		}()
-	}
-	words := c.Args().Slice()
-	if len(words) == 0 {
-		return fmt.Errorf("%w: bobbin run needs a program: bobbin run -t %s ./program [arguments]", ErrUsage, targetYARNPerJob)
-	}
-	cfg, err := runOptions(c, p)
-	if err != nil {
-		return err
-	}
-	if cfg.String(config.ExecutionTarget) == targetLocal {
-		err = runLocal(c.Context, p, cfg, words)
-		timeline.Done("program ended")
-		return err
-	}
-	l := launcher{cfg: cfg, say: progress.New(p.Stderr), timeline: timeline, outcome: &told}
-	if cfg.String(config.ExecutionTarget) == targetApplication {
-		return runApplication(c.Context, &l, p, words)
-	}
-	return runOnCluster(c, l, p, words)
+func run(c *cli.Context, p Process) error {
+	return telling(c, p, func(p Process, told *outcome, timeline *client.Timeline) error {
+		words := c.Args().Slice()
+		if len(words) == 0 {
+			return fmt.Errorf("%w: bobbin run needs a program: bobbin run -t %s ./program [arguments]", ErrUsage, targetYARNPerJob)
+		}
+		cfg, err := runOptions(c, p)
+		if err != nil {
+			return err
+		}
+		l := launcher{cfg: cfg, say: progress.New(p.Stderr), timeline: timeline, outcome: told}
+		switch cfg.String(config.ExecutionTarget) {
+		case targetLocal:
+			err = runLocal(c.Context, p, cfg, words)
+			timeline.Done("program ended")
+			return err
+		case targetApplication:
+			return runApplication(c.Context, &l, p, words)
+		}
+		return runOnCluster(c, l, p, words)
+	})
 }
 
 // runOptions puts the flags of run over the options of -D and of the file, and decides

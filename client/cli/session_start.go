@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/client/sessionfile"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
 
@@ -55,61 +55,56 @@ the words help, stop and quit, and ends with the session; Ctrl-C stops that.
 }
 
 // sessionStart starts a session.
-func sessionStart(c *cli.Context, p Process) (err error) {
-	asJSON, err := wantsJSON(c)
-	if err = cmp.Or(err, noArguments(c)); err != nil {
-		return err
-	}
-	var told outcome
-	timeline := client.NewTimeline(p.Start)
-	if asJSON {
-		defer func() {
-			if err != nil {
-				told.Error = err.Error()
-			}
-			told.Steps = timeline.Steps()
-			err = errors.Join(err, json.NewEncoder(p.Stdout).Encode(told))
-		}()
-	}
+func sessionStart(c *cli.Context, p Process) error {
+	return telling(c, p, func(p Process, told *outcome, timeline *client.Timeline) error {
+		cfg, given, err := sessionOptions(c, p)
+		if err != nil {
+			return err
+		}
+		return startSession(c, p, launcher{cfg: cfg, say: progress.New(p.Stderr), timeline: timeline, outcome: told}, given)
+	})
+}
+
+// sessionOptions are those of a session to start. given are those of the command line, which
+// are written down.
+func sessionOptions(c *cli.Context, p Process) (cfg config.Config, given map[string]string, err error) {
 	layers, err := clusterLayers(c)
-	if err != nil {
-		return err
+	if err = cmp.Or(err, noArguments(c)); err != nil {
+		return cfg, nil, err
 	}
 	layers = append(layers, flagLayers(c, deploymentFlags()...)...)
-	cfg, err := options(p, layers...)
-	if err != nil {
-		return err
+	if cfg, err = options(p, layers...); err != nil {
+		return cfg, nil, err
 	}
-	given := make(map[string]string)
+	given = make(map[string]string)
 	for _, layer := range layers {
 		maps.Copy(given, layer.Values)
 	}
-	if err := sessionfile.Check(given); err != nil { // before there is anything to take back
-		return err
-	}
-	bobbin, err := client.Binary(p.Executable, cfg)
+	return cfg, given, sessionfile.Check(given) // before there is anything to take back
+}
+
+func startSession(c *cli.Context, p Process, l launcher, given map[string]string) (err error) {
+	bobbin, err := client.Binary(p.Executable, l.cfg)
 	if err != nil {
 		return err
 	}
-	cluster, err := open(c.Context, p, cfg)
-	if err != nil {
+	if l.cluster, err = open(c.Context, p, l.cfg); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, cluster.Close()) }()
-	l := launcher{cfg: cfg, cluster: cluster, say: progress.New(p.Stderr), timeline: timeline, outcome: &told}
+	defer func() { err = errors.Join(err, l.cluster.Close()) }()
 	app, err := l.start(c.Context, client.Deployment{Mode: launch.Session, Name: sessionName, Bobbin: bobbin})
 	if err != nil {
 		return err
 	}
-	path := sessionPath(p, cfg)
+	path := sessionPath(p, l.cfg)
 	if err := sessionfile.Write(path, sessionfile.Session{Application: app.ID, Options: given}); err != nil {
 		return errors.Join(err, app.Abandon(c.Context)) // later commands could not find it
 	}
-	l.say.Line("session %s is ready: %s", app.ID, told.TrackingURL)
+	l.say.Line("session %s is ready: %s", app.ID, l.outcome.TrackingURL)
 	if c.Bool("detached") {
 		l.say.Line("Its jobs: bobbin run PROGRAM. To end it: bobbin session stop -id %s", app.ID)
 		return nil
 	}
-	a := attendance{p: p, say: l.say, cluster: cluster, cfg: cfg, id: app.ID, path: path, owner: true}
+	a := attendance{p: p, say: l.say, cluster: l.cluster, cfg: l.cfg, id: app.ID, path: path, owner: true}
 	return a.attend(c.Context)
 }
