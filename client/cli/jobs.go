@@ -30,20 +30,11 @@ func listCommand(p Process) *cli.Command {
 			&cli.BoolFlag{Name: "scheduled", Aliases: []string{"s"}, Usage: "list those that wait, and no others"},
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list those that have ended, too"},
 		}, meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
-		Action: func(c *cli.Context) error { return list(c, p) },
+		Action: func(c *cli.Context) error { return withCluster(c, p, list) },
 	}
 }
 
-func list(c *cli.Context, p Process) (err error) {
-	asJSON, err := wantsJSON(c)
-	if err = cmp.Or(err, noArguments(c)); err != nil {
-		return err
-	}
-	master, done, err := reachCluster(c, p)
-	if err != nil {
-		return err
-	}
-	defer done(&err)
+func list(c *cli.Context, p Process, master *reached, asJSON bool) error {
 	jobs, err := master.Jobs(c.Context)
 	if err != nil {
 		return err
@@ -160,6 +151,20 @@ func stopCommand(p Process) *cli.Command {
 	}
 }
 
+// withCluster asks the cluster that a command means, which takes no arguments.
+func withCluster(c *cli.Context, p Process, ask func(c *cli.Context, p Process, master *reached, asJSON bool) error) (err error) {
+	asJSON, err := wantsJSON(c)
+	if err = cmp.Or(err, noArguments(c)); err != nil {
+		return err
+	}
+	master, done, err := reachCluster(c, p)
+	if err != nil {
+		return err
+	}
+	defer done(&err)
+	return ask(c, p, master, asJSON)
+}
+
 // isJob tells whether a word is the id of a job.
 func isJob(word string) bool { return len(word) == 32 && strings.Trim(word, "0123456789abcdef") == "" }
 
@@ -189,20 +194,11 @@ func statusCommand(p Process) *cli.Command {
 		Usage:       "print what an application has and does",
 		Description: "Prints its workers, slots and jobs, in numbers.\n\n  bobbin status -id application_1700000000000_0001",
 		Flags:       slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
-		Action:      func(c *cli.Context) error { return status(c, p) },
+		Action:      func(c *cli.Context) error { return withCluster(c, p, status) },
 	}
 }
 
-func status(c *cli.Context, p Process) (err error) {
-	asJSON, err := wantsJSON(c)
-	if err = cmp.Or(err, noArguments(c)); err != nil {
-		return err
-	}
-	master, done, err := reachCluster(c, p)
-	if err != nil {
-		return err
-	}
-	defer done(&err)
+func status(c *cli.Context, p Process, master *reached, asJSON bool) error {
 	o, err := master.Overview(c.Context)
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -64,20 +63,11 @@ func sessionStopCommand(p Process) *cli.Command {
 
   bobbin session stop -id application_1700000000000_0001`,
 		Flags:  slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
-		Action: func(c *cli.Context) error { return sessionStop(c, p) },
+		Action: func(c *cli.Context) error { return withCluster(c, p, sessionStop) },
 	}
 }
 
-func sessionStop(c *cli.Context, p Process) (err error) {
-	asJSON, err := wantsJSON(c)
-	if err = cmp.Or(err, noArguments(c)); err != nil {
-		return err
-	}
-	master, done, err := reachCluster(c, p)
-	if err != nil {
-		return err
-	}
-	defer done(&err)
+func sessionStop(c *cli.Context, p Process, master *reached, asJSON bool) (err error) {
 	state := records.ApplicationFinished
 	if on, is := master.site.(*onYARN); is {
 		err = attending(p, on).stop(c.Context)

@@ -155,6 +155,11 @@ func TestASilentMasterIsBorneWith(t *testing.T) {
 			err:   errYARN, after: 2 * time.Minute, says: 1,
 		},
 		{
+			name:  "there is no YARN to ask",
+			story: story{silent: silent, reports: []reported{{0, running, 1, errNoYARN}}},
+			err:   errRefused, after: silentFrom + 30*time.Second,
+		},
+		{
 			name:  "it answers again, twice",
 			story: story{silent: []span{{silentFrom, 2 * time.Minute}, {3 * time.Minute, 3*time.Minute + time.Second}, {4 * time.Minute, 5 * time.Minute}}, ends: 6 * time.Minute},
 			after: 6 * time.Minute, says: 2,
