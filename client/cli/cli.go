@@ -158,6 +158,9 @@ func commandOf(commands []*cli.Command, name string) *cli.Command {
 // unknownCommand names the nearest of those commands that there are; prefix is what stands
 // before them.
 func unknownCommand(prefix string, commands []*cli.Command, name string) error {
+	if prefix == "" && (name == "savepoint" || name == "checkpoint") { // Flink's
+		return fmt.Errorf("%w: bobbin %s: there are no %ss yet", ErrUsage, name, name)
+	}
 	var names []string
 	for _, command := range commands {
 		names = append(names, command.Name)

@@ -57,6 +57,7 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 		{"a command misspelt", "rnu ./job", `usage: unknown command "rnu": did you mean run?`},
 		{"a flag before the command", "-t local run ./job", "usage: -t stands before the command: write bobbin COMMAND -t, see bobbin --help"},
 		{"help on a command that is none", "help rnu", `usage: unknown command "rnu": did you mean run?`},
+		{"a command of Flink's that there is not yet", "savepoint 00000000000000000000000000000000", "usage: bobbin savepoint: there are no savepoints yet"},
 		{"no program", "run -t yarn-per-job", "usage: bobbin run needs a program: bobbin run -t yarn-per-job ./program [arguments]"},
 		{"a flag misspelt", "run --paralelism 4 ./job", "usage: unknown flag --paralelism: did you mean --parallelism? See --help"},
 		{

@@ -123,7 +123,7 @@ func foreign(name string) string {
 		return "names what a JVM loads, and a program here is one executable file: leave it out"
 	case "py", "python", "pyfs", "pyFiles", "pym", "pyModule", "pyreq", "pyRequirements", "pyarch", "pyArchives", "pyexec", "pyExecutable", "pyclientexec", "pyClientExecutable", "pypath", "pythonpath":
 		return "is for programs in Python, and a program here is one executable file: leave it out"
-	case "fromSavepoint", "n", "allowNonRestoredState", "cm", "claimMode", "rm", "restoreMode":
+	case "fromSavepoint", "type", "n", "allowNonRestoredState", "cm", "claimMode", "rm", "restoreMode":
 		return "is about savepoints, which there are none of yet: leave it out"
 	case "a", "arguments":
 		return "gives a program's arguments, which here stand behind the program"

@@ -144,6 +144,8 @@ func stopCommand(p Process) *cli.Command {
 		Flags: slices.Concat([]cli.Flag{
 			&cli.StringFlag{Name: "savepointPath", Aliases: []string{"p"}, Usage: "`DIRECTORY` of the savepoint"},
 			&cli.BoolFlag{Name: "drain", Aliases: []string{"d"}, Usage: "let the job finish its windows first"},
+			&cli.StringFlag{Name: "type", Usage: "`FORMAT` of the savepoint: canonical, or native"},
+			&cli.BoolFlag{Name: "detached", Usage: "return before the savepoint is there"},
 		}, meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: func(c *cli.Context) error {
 			return withJob(c, p, func(master *reached, job ids.JobID) error { return master.Stop(c.Context, job) })

@@ -311,7 +311,7 @@ func TestJobsAreCancelled(t *testing.T) {
 	if diff := cmp.Diff([]string{"cancel " + string(runningJob)}, s.did); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
-	if code, _, stderr := command(t, s.env, "stop", string(runningJob)); code != ExitFailed || !strings.Contains(stderr, "cannot be stopped with a savepoint yet") {
+	if code, _, stderr := command(t, s.env, "stop", "-p", "hdfs:///saved", "-d", "-type", "native", string(runningJob)); code != ExitFailed || !strings.Contains(stderr, "cannot be stopped with a savepoint yet") {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
 	}
 }
