@@ -81,9 +81,19 @@ func newReader(t *testing.T, c *cluster.Cluster, number int) string {
 func TestCommandsOfPagesForSecureClusters(t *testing.T) {
 	t.Parallel()
 	w := place
-	env, err := w.onCluster(t.Context(), secure.Cluster(t))
+	c := secure.Cluster(t)
+	env, err := w.onCluster(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
+	}
+	files, err := c.HDFS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, left := range []string{"/tmp/words", "/user/" + trusted + "/counts", "/user/" + proxied + "/counts"} { // by an earlier run
+		if err := files.Remove(t.Context(), left); err != nil {
+			t.Fatal(err)
+		}
 	}
 	w.runPages(t, 1, func(p page) ([]string, bool) { return env, p.secure })
 }
