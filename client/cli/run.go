@@ -11,6 +11,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/progress"
+	"github.com/bobbin-yarn/bobbin/client/sessionfile"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/program"
 )
@@ -51,7 +52,8 @@ it does so there: see bobbin run-application --help.
 
 With -t yarn-session jobs go to a session: the one that -id or -m names, or else
 the one that bobbin session start has started last. Without -t, and with such a
-session, they do so, too.
+session, they do so, too. With rest.access-file they go to the cluster of that file,
+which has no YARN here (-t remote): see bobbin session access --help.
 
 The exit code is 0 when every job has FINISHED, 130 after Ctrl-C, and otherwise 1.
 Ctrl-C before the application runs kills it and removes what was staged for it;
@@ -102,16 +104,28 @@ func runOptions(c *cli.Context, p Process) (config.Config, error) {
 		layers = append(layers, switchLayer("shutdownOnAttachedExit", config.ShutdownOnAttachedExit, true))
 	}
 	cfg, found, err := withSession(c, p, layers)
-	if err == nil && isElsewhere(cfg) {
-		return cfg.With(config.Layer{Source: cfg.Source(config.RESTAccessFile), Values: map[string]string{config.ExecutionTarget.Name(): targetRemote}})
-	}
-	if err != nil || cfg.IsSet(config.ExecutionTarget) || !cfg.IsSet(config.YarnApplicationID) && !c.IsSet(flagMaster) {
+	switch {
+	case err != nil || cfg.IsSet(config.ExecutionTarget) && !isElsewhere(cfg):
 		return cfg, err
+	case isElsewhere(cfg):
+		return cfg.With(config.Layer{Source: cfg.Source(config.RESTAccessFile), Values: map[string]string{config.ExecutionTarget.Name(): targetRemote}})
+	case !cfg.IsSet(config.YarnApplicationID) && !c.IsSet(flagMaster):
+		tellPassedOver(c, p, cfg)
+		return cfg, nil
 	}
 	if found != "" {
 		fmt.Fprintf(p.Stderr, "%s names %s: the program's jobs run there (-t %s runs them here)\n", found, cfg.String(config.YarnApplicationID), targetLocal)
 	}
 	return cfg.With(config.Layer{Source: cfg.Source(config.YarnApplicationID), Values: map[string]string{config.ExecutionTarget.Name(): targetYARNSession}})
+}
+
+// tellPassedOver tells who has a session, and gives flags of a cluster to start but no
+// target, that the session is not meant.
+func tellPassedOver(c *cli.Context, p Process, cfg config.Config) {
+	if s, err := sessionfile.Read(sessionPath(p, cfg)); err == nil && deploys(c) {
+		fmt.Fprintf(p.Stderr, "flags of a cluster to start leave session %s alone: the program's jobs run here (-t %s -id %s runs them there)\n",
+			s.Application, targetYARNSession, s.Application)
+	}
 }
 
 // noSavepoint refuses Flink's -s of a program, which is a path there and the number of slots
