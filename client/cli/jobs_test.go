@@ -269,6 +269,23 @@ func TestTheApplicationThatIsMeantIsFound(t *testing.T) {
 	}
 }
 
+// TestASessionThatIsNotMeantIsNamed would catch a job that runs on one's own machine while one looks for it in the session.
+func TestASessionThatIsNotMeantIsNamed(t *testing.T) {
+	s := startFakeSession(t)
+	const line = "run -s 2 ./no-program"
+	told := "flags of a cluster to start leave session " + s.id.String() + " alone: the program's jobs run here (-t yarn-session -id " + s.id.String() + " runs them there)\n"
+	if _, _, stderr := command(t, s.env, strings.Fields(line)...); strings.Contains(stderr, "session") {
+		t.Errorf("without a session: stderr %q", stderr)
+	}
+	s.write(t, nil)
+	if _, _, stderr := command(t, s.env, strings.Fields(line)...); !strings.HasPrefix(stderr, told) {
+		t.Errorf("stderr %q, want in it %q", stderr, told)
+	}
+	if _, _, stderr := command(t, s.env, strings.Fields("run -t local -s 2 ./no-program")...); strings.Contains(stderr, "session") {
+		t.Errorf("with a target: stderr %q", stderr)
+	}
+}
+
 // TestJobsAreListedAsFlinkDoes would catch a script written for Flink that finds other
 // jobs, or another line.
 func TestJobsAreListedAsFlinkDoes(t *testing.T) {

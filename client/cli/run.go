@@ -105,10 +105,12 @@ func runOptions(c *cli.Context, p Process) (config.Config, error) {
 	}
 	cfg, found, err := withSession(c, p, layers)
 	switch {
-	case err != nil || cfg.IsSet(config.ExecutionTarget) && !isElsewhere(cfg):
+	case err != nil:
 		return cfg, err
 	case isElsewhere(cfg):
 		return cfg.With(config.Layer{Source: cfg.Source(config.RESTAccessFile), Values: map[string]string{config.ExecutionTarget.Name(): targetRemote}})
+	case cfg.IsSet(config.ExecutionTarget):
+		return cfg, nil
 	case !cfg.IsSet(config.YarnApplicationID) && !c.IsSet(flagMaster):
 		tellPassedOver(c, p, cfg)
 		return cfg, nil
