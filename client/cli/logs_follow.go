@@ -41,7 +41,10 @@ func (f *following) follow(ctx context.Context, report records.ApplicationReport
 	ticker := time.NewTicker(followInterval)
 	defer ticker.Stop()
 	for !report.State.Terminal() {
-		err := f.look(ctx, report)
+		var err error
+		if report.State == records.ApplicationRunning { // before that YARN may know no containers
+			err = f.look(ctx, report)
+		}
 		if errors.Is(err, errContainerEnded) {
 			fmt.Fprintf(f.stderr, "%s has ended\n", f.wanted.container)
 			return nil
