@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 
@@ -77,7 +78,11 @@ func runApplication(ctx context.Context, l *launcher, p Process, words []string)
 	if client.IsRemote(words[0]) {
 		d.Remote, d.Name = words[0], path.Base(words[0])
 	} else {
-		if d.Program, err = program.Inspect(words[0], program.Native()); err != nil {
+		d.Program, err = program.Inspect(words[0], program.Native())
+		if errors.Is(err, fs.ErrNotExist) && path.IsAbs(words[0]) {
+			return fmt.Errorf("%w; one that is on the cluster is hdfs://%s", err, words[0])
+		}
+		if err != nil {
 			return err
 		}
 		d.Name = d.Program.Name

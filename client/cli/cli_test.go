@@ -152,6 +152,10 @@ func TestProgramsThatCannotBeStartedAreNamed(t *testing.T) {
 			t.Errorf("%s: exit code %d (-want +got):\n%s", name, code, diff)
 		}
 	}
+	const want = "bobbin: program /none/job: no such file or directory: build it, or correct the path; one that is on the cluster is hdfs:///none/job\n"
+	if code, _, stderr := command(t, nil, "run-application", "/none/job"); code != ExitFailed || stderr != want {
+		t.Errorf("a path of the cluster: exit code %d, %q", code, stderr)
+	}
 }
 
 // TestFaultsOfFilesNameThem would catch a fault in somebody's configuration that
@@ -219,7 +223,7 @@ func TestJSONIsToldOfFailures(t *testing.T) {
 	for _, line := range []string{
 		"run -o json", "run -o json -p x ./job", "run -o json -t yarn-per-job ./job", "run -o json -t local /nowhere/job",
 		"run-application -o json", "run -o json --paralelism 3", "list -o json all", "status --output=json", "cancel -o json 17", "stop -o json 17", "kill -o json 17",
-		"info -o json", "session stop -o json", "session query -o json now", "session start -o json now", "applications -o json", "gc -o json", "version -o json now",
+		"info -o json", "session stop -o json", "session access -o json", "session query -o json now", "session start -o json now", "applications -o json", "gc -o json", "version -o json now",
 	} {
 		code, stdout, stderr := command(t, nil, strings.Fields(line)...)
 		var told struct {
