@@ -91,14 +91,18 @@ ApplicationMaster, and is worth nothing once that has ended.
 
   bobbin session access -id application_1700000000000_0001 nightly.access
   bobbin run -m host:port -D rest.access-file=nightly.access ./wordcount     elsewhere`,
-		Flags:  slices.Concat(meantFlags(), clusterFlags()),
+		Flags:  slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: func(c *cli.Context) error { return sessionAccess(c, p) },
 	}
 }
 
 func sessionAccess(c *cli.Context, p Process) (err error) {
-	if c.Args().Len() != 1 {
-		return fmt.Errorf("%w: %s needs the name of a file to be written", ErrUsage, c.Command.HelpName)
+	asJSON, err := wantsJSON(c)
+	if err == nil && c.Args().Len() != 1 {
+		err = fmt.Errorf("%w: %s needs the name of a file to be written", ErrUsage, c.Command.HelpName)
+	}
+	if err != nil {
+		return err
 	}
 	master, done, err := reachCluster(c, p)
 	if err != nil {
@@ -113,10 +117,14 @@ func sessionAccess(c *cli.Context, p Process) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := client.WriteAccess(c.Args().First(), access); err != nil {
+	path := c.Args().First()
+	if err := client.WriteAccess(path, access); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stderr, "commands with -m %s -D %s=%s mean session %s\n", access.Address, config.RESTAccessFile, c.Args().First(), on)
+	if asJSON {
+		return json.NewEncoder(p.Stdout).Encode(map[string]any{"application": on.application(), "address": access.Address, "file": path})
+	}
+	fmt.Fprintf(p.Stderr, "commands with -m %s -D %s=%s mean session %s\n", access.Address, config.RESTAccessFile, path, on)
 	return nil
 }
 
