@@ -50,7 +50,7 @@ func runDriver(driver Driver, conn *control.Conn) int {
 	if err != nil {
 		return fail(err)
 	}
-	options, err := config.New(config.Layer{Source: "client", Values: start.Config})
+	options, err := config.New(config.Layer{Source: "client", Values: config.Known(start.Config)})
 	if err != nil {
 		return report(conn, err)
 	}

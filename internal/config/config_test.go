@@ -254,3 +254,13 @@ func TestTheReferencePageIsCurrent(t *testing.T) {
 		t.Errorf("docs/OPTIONS.md is out of date: run make generate (-want +got):\n%s", diff)
 	}
 }
+
+// TestOptionsOfALaterRelease would catch a program that does not start because its client has
+// an option that came after it, or one that runs without an option which it has.
+func TestOptionsOfALaterRelease(t *testing.T) {
+	want := map[string]string{"parallelism.default": "3", "flink.hadoop.dfs.replication": "1"}
+	got := Known(map[string]string{"parallelism.default": "3", "flink.hadoop.dfs.replication": "1", "flink.hadoop.": "", "of.tomorrow": "x"})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("known (-want +got):\n%s", diff)
+	}
+}
