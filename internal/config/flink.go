@@ -39,7 +39,7 @@ func ReadFlink(dir string) (layer Layer, others []string, err error) {
 	layer = Layer{Source: path, Values: make(map[string]string), Lines: make(map[string]int)}
 	err = parse(data, func(name, value string, line int) {
 		name = cmp.Or(renamed(name), name)
-		if !known(name) {
+		if _, known := definitionOf(name); !known {
 			others = append(others, name)
 			return
 		}
@@ -51,10 +51,12 @@ func ReadFlink(dir string) (layer Layer, others []string, err error) {
 	return layer, others, nil
 }
 
-// renamed is the option of today of a name that Flink still takes for it; "": it is none of
+// renamed is the name here of an option that Flink takes under several; "": it is none of
 // these.
 func renamed(name string) string {
 	switch name {
+	case "execution.buffer-timeout.interval":
+		return BufferTimeout.Name()
 	case "restart-strategy":
 		return RestartStrategy.Name()
 	case "slotmanager.taskmanager-timeout":
@@ -67,17 +69,6 @@ func renamed(name string) string {
 		return KerberosPrincipal.Name()
 	}
 	return ""
-}
-
-// known tells whether there is an option of that name.
-func known(name string) bool {
-	if _, found := find(name); found {
-		return true
-	}
-	return slices.ContainsFunc(table, func(d Definition) bool {
-		prefix, is := d.Key.(PrefixKey)
-		return is && strings.HasPrefix(name, string(prefix)) && len(name) > len(prefix)
-	})
 }
 
 // parseFlinkYAML reads Flink's YAML (YamlParserUtils): mappings in mappings are dotted

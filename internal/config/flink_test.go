@@ -27,6 +27,7 @@ jobmanager:
 taskmanager.numberOfTaskSlots: 4
 yarn.tags: [nightly, batch]
 containerized.master.env.A: b
+execution.buffer-timeout.interval: 5 ms
 external-resources: [gpu, fpga]
 external-resource:
   gpu:
@@ -56,6 +57,7 @@ restart-strategy: fixeddelay
 			map[string]string{flinkFile: yaml, flinkLegacyFile: "parallelism.default: 7\n"},
 			map[string]string{
 				"jobmanager.memory.process.size": "1600m", "taskmanager.numberOfTaskSlots": "4", "yarn.tags": "nightly;batch", "containerized.master.env.A": "b",
+				"execution.buffer-timeout": "5 ms",
 				"external-resources": "gpu;fpga", "external-resource.gpu.amount": "2", "external-resource.gpu.yarn.config-key": "yarn.io/gpu",
 			},
 			[]string{"env.java.opts.all", "jobmanager.bind-host"},
