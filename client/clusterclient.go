@@ -28,8 +28,9 @@ import (
 // the upload of a program; long polls answer well before.
 const requestTimeout = 60 * time.Second
 
-// continueTime is how long a server may take to say that it wants a large body.
-const continueTime = 5 * time.Second
+// continueTime is how long a server may take to say whether it wants a large body: it waits
+// for others who bring the same, and answers first, see rest's uploadTime.
+const continueTime = 6 * time.Minute
 
 // maxAnswer bounds one answer, in bytes.
 const maxAnswer = 64 << 20

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"syscall"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -63,7 +64,7 @@ func (c *Cluster) over(ctx context.Context, home, application string) (bool, err
 	if err == nil {
 		return false, connection.Close()
 	}
-	// A node that does not answer may be cut off from here.
-	timeout, is := errors.AsType[net.Error](err)
-	return !(is && timeout.Timeout()), context.Cause(ctx)
+	// A node that cannot be reached, or whose name means nothing here, may be cut off from
+	// here alone.
+	return errors.Is(err, syscall.ECONNREFUSED), context.Cause(ctx)
 }

@@ -72,6 +72,7 @@ func TestWhatIsOver(t *testing.T) {
 		{"one that YARN does not know and that never ran", announced("").String(), true},
 		{"one that YARN does not know, whose ApplicationMaster is gone", announced(at(gone)).String(), true},
 		{"one that YARN does not know, whose ApplicationMaster answers", announced(at(listening())).String(), false},
+		{"one that YARN does not know, on a machine that is not known here", announced(`{"Address":"nowhere.invalid:1"}`).String(), false},
 		{"one that YARN does not know, whose ApplicationMaster died as it began", announced(`{"Address":"127.0`).String(), true},
 		{"a directory of somebody else's", "application_notes", false},
 	} {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
@@ -25,17 +26,30 @@ func (c *ClusterClient) HasProgram(ctx context.Context, sha256 string) (bool, er
 	return err == nil, err
 }
 
+// errStalled says that an ApplicationMaster takes no more of an upload.
+var errStalled = fmt.Errorf("it has taken nothing for %v", requestTimeout)
+
 // UploadProgram uploads a program, from which jobs can be submitted then. It takes as long
-// as the program is large: ctx ends it. progress is called with the bytes sent so far.
-func (c *ClusterClient) UploadProgram(ctx context.Context, p program.Program, progress func(done int64)) error {
+// as the program is large, if the ApplicationMaster goes on to take it. progress is called
+// with the bytes sent so far.
+func (c *ClusterClient) UploadProgram(ctx context.Context, p program.Program, progress func(done int64)) (err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer func() {
+		if err != nil && errors.Is(context.Cause(ctx), errStalled) {
+			err = fmt.Errorf("upload program: %w", errStalled)
+		}
+	}()
 	file, err := os.Open(p.Path)
 	if err != nil {
 		return fmt.Errorf("upload program: %w", err)
 	}
 	defer file.Close() // read only: nothing to lose
+	body := &sent{file: file, progress: progress, stalled: time.AfterFunc(continueTime+requestTimeout, func() { cancel(errStalled) })}
+	defer body.end()
 	query := url.Values{"name": {p.Name}, "sha256": {p.SHA256}}
 	path := "/programs?" + query.Encode()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, &sent{file: file, progress: progress})
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, body)
 	if err != nil {
 		return fmt.Errorf("upload program: %w", err)
 	}
@@ -46,18 +60,34 @@ func (c *ClusterClient) UploadProgram(ctx context.Context, p program.Program, pr
 	return c.do(request, path, nil)
 }
 
-// sent tells how much of a file has been read.
+// sent tells how much of a file has been read. Who sends it may read on when the answer is
+// there.
 type sent struct {
-	file     *os.File
+	file    *os.File
+	stalled *time.Timer // ends the upload
+
+	mu       sync.Mutex // guards what follows
 	done     int64
-	progress func(done int64)
+	progress func(done int64) // nil: the answer is there
 }
 
 func (s *sent) Read(p []byte) (int, error) {
 	n, err := s.file.Read(p)
-	s.done += int64(n)
-	s.progress(s.done)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.progress != nil {
+		s.stalled.Reset(requestTimeout)
+		s.done += int64(n)
+		s.progress(s.done)
+	}
 	return n, err
+}
+
+func (s *sent) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stalled.Stop()
+	s.progress = nil
 }
 
 // Submit submits a job to a session, which has its program. The job must have an id: with
@@ -66,7 +96,8 @@ func (c *ClusterClient) Submit(ctx context.Context, job rest.JobSubmission) erro
 	return c.send(ctx, http.MethodPost, "/jobs", job)
 }
 
-// Heartbeat says that a job's client lives, and its job may go on until then.
+// Heartbeat says that a job's client lives. until is for Flink's form of it: the session
+// counts by its own clock.
 func (c *ClusterClient) Heartbeat(ctx context.Context, id ids.JobID, until time.Time) error {
 	return c.send(ctx, http.MethodPatch, jobPath(id)+"/clientHeartbeat", rest.ClientHeartbeat{ExpiredTimestamp: until.UnixMilli()})
 }

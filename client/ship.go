@@ -237,8 +237,10 @@ func (s *shipment) addLocal(ctx context.Context, key config.StringKey, name stri
 			return fmt.Errorf("ship %s (%s): %w", name, key, err)
 		case archive && entry.IsDir():
 			return refuseShip(key, name, "it is a directory")
-		case !info.Mode().IsRegular():
+		case entry.IsDir():
 			return nil
+		case !info.Mode().IsRegular():
+			return refuseShip(key, file, "it is no file, and no directory but a link: copy here what it means")
 		}
 		relative, err := filepath.Rel(root, file)
 		if err != nil {

@@ -65,7 +65,7 @@ func printLogs(c *cli.Context, p Process) (err error) {
 	case c.Bool("follow"):
 		web, closed := nodeWeb(cluster)
 		defer closed()
-		f := following{cluster: cluster, wanted: &wanted, stderr: p.Stderr, known: make(map[records.ContainerID]records.ContainerReport)}
+		f := following{cluster: cluster, wanted: &wanted, stderr: p.Stderr, known: make(map[records.ContainerID]records.ContainerReport), silent: make(map[records.ContainerID]time.Time)}
 		f.follower = logs.Follower{Web: web, Wants: wanted.wants}
 		err = f.follow(c.Context, report)
 	default:

@@ -26,7 +26,9 @@ type following struct {
 	stderr   io.Writer
 
 	known   map[records.ContainerID]records.ContainerReport // whose logs are looked at
-	silent  time.Time                                       // since when nodes do not answer; zero: they do
+	silent  map[records.ContainerID]time.Time               // since when their nodes do not answer
+	fault   error                                           // of standard output
+	awaited bool                                            // the one container that is wanted does not run yet
 	current logs.Log                                        // that was printed last
 	begun   bool                                            // its last line has no end yet
 }
@@ -87,33 +89,51 @@ func (f *following) look(ctx context.Context, report records.ApplicationReport) 
 		}
 	}
 	if f.wanted.container != "" && len(f.known) == 0 {
-		found, err := endedContainer(ctx, f.cluster, f.follower.Web, running, f.wanted)
-		if found {
-			err = errContainerEnded
-		}
-		return err // one that YARN has not begun is waited for
+		return f.await(ctx, running)
 	}
 	ids := slices.SortedFunc(maps.Keys(f.known), func(a, b records.ContainerID) int { return cmp.Compare(a.String(), b.String()) })
 	for _, id := range ids {
 		err := f.follower.Look(ctx, f.known[id], f.print)
+		since, silent := f.silent[id]
 		switch {
+		case f.fault != nil:
+			return f.fault
 		case err == nil:
-			f.silent = time.Time{}
+			delete(f.silent, id)
 		case context.Cause(ctx) != nil:
 			return context.Cause(ctx)
-		case lives[id] && f.silent.IsZero():
-			f.silent = time.Now()
-		case lives[id] && time.Since(f.silent) > followPatience:
+		case lives[id] && !silent:
+			f.silent[id] = time.Now()
+		case lives[id] && time.Since(since) > followPatience:
 			return err
 		}
 		if !lives[id] {
 			delete(f.known, id)
+			delete(f.silent, id)
 		}
 	}
 	if f.wanted.container != "" && len(f.known) == 0 {
 		return errContainerEnded
 	}
 	return nil
+}
+
+// await looks once among those that have ended for a container that does not run. One that
+// YARN has not begun is waited for.
+func (f *following) await(ctx context.Context, running []records.ContainerReport) error {
+	if f.awaited {
+		return nil
+	}
+	found, err := endedContainer(ctx, f.cluster, f.follower.Web, running, f.wanted)
+	switch {
+	case err != nil:
+		return err
+	case found:
+		return errContainerEnded
+	}
+	f.awaited = true
+	_, err = fmt.Fprintf(f.stderr, "%s is waited for\n", f.wanted.container)
+	return err
 }
 
 // print prints what is new of a log, behind a line that tells which it is where that is
@@ -130,14 +150,16 @@ func (f *following) print(l logs.Log, content io.Reader) error {
 	if n > 0 {
 		f.current, f.begun, f.wanted.printed = l, out.last != '\n', true
 	}
+	f.fault = cmp.Or(f.fault, out.fault)
 	return err
 }
 
 // lines writes a head before the first byte, and knows the last.
 type lines struct {
-	out  io.Writer
-	head string
-	last byte
+	out   io.Writer
+	head  string
+	last  byte
+	fault error // of out
 }
 
 func (w *lines) Write(p []byte) (int, error) {
@@ -145,11 +167,13 @@ func (w *lines) Write(p []byte) (int, error) {
 		return 0, nil
 	}
 	if w.head != "" {
-		if _, err := io.WriteString(w.out, w.head); err != nil {
-			return 0, err
+		if _, w.fault = io.WriteString(w.out, w.head); w.fault != nil {
+			return 0, w.fault
 		}
 		w.head = ""
 	}
 	w.last = p[len(p)-1]
-	return w.out.Write(p)
+	n, err := w.out.Write(p)
+	w.fault = err
+	return n, err
 }

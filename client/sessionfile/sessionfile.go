@@ -25,6 +25,9 @@ import (
 // delete the file, which the text names.
 var ErrInvalid = errors.New("no file of a session")
 
+// ErrForeign is an ErrInvalid: the file is another user's, who has to remove it.
+var ErrForeign = fmt.Errorf("%w of this user", ErrInvalid)
+
 // Keys of the file, as Flink has them (FlinkYarnSessionCli).
 const (
 	keyApplication = "applicationID"
@@ -67,7 +70,8 @@ func Read(path string) (Session, error) {
 	case !info.Mode().IsRegular():
 		return Session{}, invalid(path, "it is no regular file")
 	case ok && stat.Uid != 0 && int(stat.Uid) != os.Geteuid():
-		return Session{}, invalid(path, fmt.Sprintf("it belongs to another user, of uid %d", stat.Uid))
+		return Session{}, fmt.Errorf("%w: %s: it belongs to another user, of uid %d; have it removed, name another directory (%s), or the application with -id",
+			ErrForeign, path, stat.Uid, config.YarnPropertiesFileLocation)
 	case info.Size() > maxFile:
 		return Session{}, invalid(path, "it is too large")
 	}
