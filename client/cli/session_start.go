@@ -92,11 +92,14 @@ func startSession(c *cli.Context, p Process, l launcher, given map[string]string
 		return err
 	}
 	defer func() { err = errors.Join(err, l.cluster.Close()) }()
+	path := sessionPath(p, l.cfg)
+	if _, err := sessionfile.Read(path); errors.Is(err, sessionfile.ErrForeign) { // in whose place none can be put
+		return err
+	}
 	app, err := l.start(c.Context, client.Deployment{Mode: launch.Session, Name: sessionName, Bobbin: bobbin})
 	if err != nil {
 		return err
 	}
-	path := sessionPath(p, l.cfg)
 	if err := sessionfile.Write(path, sessionfile.Session{Application: app.ID, Options: given}); err != nil {
 		return errors.Join(err, app.Abandon(c.Context)) // later commands could not find it
 	}

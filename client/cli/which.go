@@ -130,8 +130,9 @@ func which(ctx context.Context, c *cli.Context, cluster *client.Cluster, cfg con
 	return id, nil
 }
 
-// applicationAt finds the user's application whose ApplicationMaster's REST endpoint is
-// there. Who answers at an address proves nothing; what YARN says of it does.
+// applicationAt finds the application whose ApplicationMaster's REST endpoint is there. Where
+// that is, each says for itself: the user's own goes before others', and of several of
+// those none is taken.
 func applicationAt(ctx context.Context, cluster *client.Cluster, address string) (records.ApplicationID, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -141,12 +142,17 @@ func applicationAt(ctx context.Context, cluster *client.Cluster, address string)
 	if err != nil {
 		return records.ApplicationID{}, err
 	}
-	for _, report := range found {
-		if report.Host == host && strconv.Itoa(report.RPCPort) == port {
-			return report.ID, nil
-		}
+	found = slices.DeleteFunc(found, func(r records.ApplicationReport) bool { return r.Host != host || strconv.Itoa(r.RPCPort) != port })
+	if i := slices.IndexFunc(found, func(r records.ApplicationReport) bool { return r.User == cluster.User }); i >= 0 {
+		return found[i].ID, nil
 	}
-	return records.ApplicationID{}, fmt.Errorf("no running application has its REST endpoint at %s: bobbin applications lists them, -id names one", address)
+	switch len(found) {
+	case 1:
+		return found[0].ID, nil
+	case 0:
+		return records.ApplicationID{}, fmt.Errorf("no running application has its REST endpoint at %s: bobbin applications lists them, -id names one", address)
+	}
+	return records.ApplicationID{}, fmt.Errorf("%d applications of others say that their REST endpoint is at %s: name one with -id", len(found), address)
 }
 
 // reachCluster reaches the application that a command means. done ends what it opened, and
