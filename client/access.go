@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
@@ -55,12 +56,15 @@ func parseAccess(name string, content []byte) (access launch.Access, err error) 
 
 // ReadAccess reads a copy of an Access from this machine: what WriteAccess has written.
 func ReadAccess(path string) (access launch.Access, err error) {
-	file, err := os.Open(path)
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return access, fmt.Errorf("read access to a cluster: %w", err)
 	}
 	defer file.Close() // read only: nothing to lose
-	content, err := io.ReadAll(io.LimitReader(file, maxAccess))
+	content, err := io.ReadAll(io.LimitReader(file, maxAccess+1))
+	if err == nil && len(content) > maxAccess {
+		err = fmt.Errorf("%s is too large: it is no copy of a cluster's %s", path, launch.AccessFile)
+	}
 	if err != nil {
 		return access, fmt.Errorf("read access to a cluster: %w", err)
 	}

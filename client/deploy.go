@@ -219,13 +219,13 @@ func (app *Application) stage(ctx context.Context, d Deployment, known facts, sh
 	if d.Mode == launch.PerJob {
 		graph, err := json.Marshal(d.Graph)
 		if err != nil {
-			return fmt.Errorf("stage job: %w", err)
+			return fmt.Errorf("stage %s: %w", launch.StagedFile, err)
 		}
 		what.Job = &launch.Job{ID: app.Job, Graph: graph}
 	}
 	content, err := json.Marshal(what)
 	if err != nil {
-		return fmt.Errorf("stage job: %w", err)
+		return fmt.Errorf("stage %s: %w", launch.StagedFile, err)
 	}
 	return app.staged.Put(ctx, launch.StagedFile, content)
 }

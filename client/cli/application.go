@@ -31,7 +31,8 @@ that takes everything back. With -d Execute does not wait for its job.
   bobbin run-application -nm nightly hdfs:///programs/wordcount --input hdfs:///text --output hdfs:///counts`,
 		Flags: slices.Concat(flags(parallelismFlag()), []cli.Flag{
 			&cli.StringFlag{Name: targetFlag().name, Aliases: targetFlag().aliases, Usage: "as Flink wants it here: " + targetApplication, DefaultText: targetApplication},
-			&cli.BoolFlag{Name: "detached", Aliases: []string{"d"}, Usage: "let the program go on while its jobs run"},
+			&cli.BoolFlag{Name: flagDetached, Aliases: []string{"d"}, Usage: "let the program go on while its jobs run"},
+			&cli.BoolFlag{Name: flagAttachedExit, Aliases: []string{"sae"}, Usage: "no effect: this command has returned before there is a job"},
 		}, flags(deploymentFlagsOfRun()...), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: func(c *cli.Context) error { return runApplicationOf(c, p) },
 	}
@@ -49,10 +50,7 @@ func runApplicationOf(c *cli.Context, p Process) error {
 			return err
 		}
 		layers = append(layers, flagLayers(c, append(deploymentFlagsOfRun(), parallelismFlag())...)...)
-		if c.Bool("detached") {
-			layers = append(layers, switchLayer("detached", config.ExecutionAttached, false))
-		}
-		cfg, err := options(p, layers...)
+		cfg, err := options(p, append(layers, switchLayers(c)...)...)
 		if err != nil {
 			return err
 		}
@@ -71,6 +69,9 @@ func noOtherTarget(c *cli.Context) error {
 
 // runApplication starts a cluster that runs a program's driver.
 func runApplication(ctx context.Context, l *launcher, p Process, words []string) (err error) {
+	if l.cfg.Bool(config.ShutdownOnAttachedExit) {
+		l.say.Line("%s has no effect once this command has returned: the application ends by itself", config.ShutdownOnAttachedExit)
+	}
 	d := client.Deployment{Mode: launch.Application, Arguments: words[1:], Attached: l.cfg.Bool(config.ExecutionAttached)}
 	if d.Bobbin, err = client.Binary(p.Executable, l.cfg); err != nil {
 		return err

@@ -36,6 +36,7 @@ type attendance struct {
 	id      records.ApplicationID
 	path    string // of the file that names the session
 	owner   bool   // the session ends with this command
+	outcome *outcome
 }
 
 // words are those that are taken.
@@ -134,13 +135,14 @@ func (a *attendance) stop(ctx context.Context) error {
 		return cause
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("stop session %s: %w", a.id, err)
 	}
 	return a.ended(report)
 }
 
 // ended tells how the session ended, and lets later commands forget it.
 func (a *attendance) ended(report records.ApplicationReport) error {
+	a.outcome.see(report)
 	err := sessionfile.Remove(a.path, a.id)
 	if report.FinalStatus != records.FinalSucceeded {
 		return errors.Join(client.Ended(report), err)

@@ -50,9 +50,9 @@ type Process struct {
 func Run(ctx context.Context, p Process) int {
 	commands := commandsOf(p)
 	words, err := arrange(commands, p.Args)
-	var out *told
+	var out *jsonOutput
 	if asksForJSON(p.Args, words) {
-		out = &told{Writer: p.Stdout}
+		out = &jsonOutput{Writer: p.Stdout}
 		p.Stdout = out
 		commands = commandsOf(p)
 	}
@@ -87,7 +87,8 @@ const description = `Each command tells what it does, with an example: bobbin CO
 
 The exit code is 0 where all went well, 130 after Ctrl-C, SIGTERM or SIGHUP, and
 otherwise 1. With -o json standard output is one JSON object, which has the field
-"error" where something went wrong.`
+"error" where something went wrong. Logs and scripts of completion are printed as
+they are: their commands have no -o.`
 
 func commandsOf(p Process) []*cli.Command {
 	commands := []*cli.Command{
@@ -117,7 +118,7 @@ func arrange(commands []*cli.Command, words []string) ([]string, error) {
 	switch words[0] { // other ways to say it
 	case "help":
 		words = append(slices.Clone(words[1:]), "--help")
-	case "--version":
+	case "--version", "-v":
 		words = []string{"version"}
 	}
 	if flag := words[0]; strings.HasPrefix(flag, "-") && flag != "-h" && flag != "--help" {
@@ -218,14 +219,27 @@ func options(p Process, layers ...config.Layer) (config.Config, error) {
 	return cfg, err
 }
 
-// tellOthers tells who wants to know which of Flink's options mean nothing here.
+// tellOthers tells which of Flink's options count for nothing here: everybody what there is
+// not yet, as somebody relies on it, and who looks closer what only a JVM needs.
 func tellOthers(p Process, cfg config.Config, file config.Layer, others []string) {
-	if len(others) > 0 && cfg.String(config.LoggingLevel) == "debug" {
-		fmt.Fprintf(p.Stderr, "%s: not used here: %s\n", file.Source, strings.Join(others, ", "))
+	level := cfg.String(config.LoggingLevel)
+	var later, never []string
+	for _, name := range others {
+		if config.Expected(name) {
+			later = append(later, name)
+		} else {
+			never = append(never, name)
+		}
+	}
+	if len(later) > 0 && (level == "info" || level == "debug") {
+		fmt.Fprintf(p.Stderr, "%s: not yet: %s\n", file.Source, strings.Join(later, ", "))
+	}
+	if len(never) > 0 && level == "debug" {
+		fmt.Fprintf(p.Stderr, "%s: not used here: %s\n", file.Source, strings.Join(never, ", "))
 	}
 }
 
-// optionsFile reads the file. others are names of Flink's that mean nothing here.
+// optionsFile reads the file. others are names of Flink's that count for nothing here.
 func optionsFile(p Process) (file config.Layer, others []string, err error) {
 	if dir := p.Getenv("BOBBIN_CONF_DIR"); dir != "" {
 		file, err = config.ReadFile(filepath.Join(dir, config.FileName))

@@ -19,7 +19,8 @@ func completionCommand(p Process) *cli.Command {
 		Name:      "completion",
 		Usage:     "print what makes a shell complete this command's words",
 		ArgsUsage: "bash|zsh|fish",
-		Description: `Commands, flags, options of -D and their values are completed.
+		Description: `Commands, flags, options of -D and their values are completed. The script is
+printed as it is: there is no -o json.
 
   source <(bobbin completion bash)     in ~/.bashrc
   source <(bobbin completion zsh)      in ~/.zshrc, behind compinit

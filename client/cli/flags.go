@@ -10,6 +10,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
+// Switches of commands that start something.
+const (
+	flagDetached     = "detached"
+	flagAttachedExit = "shutdownOnAttachedExit"
+)
+
 // optionFlag is a flag that gives an option.
 type optionFlag struct {
 	name    string
@@ -95,15 +101,23 @@ func (f optionFlag) text(c *cli.Context) string {
 	return text
 }
 
-// switchLayer is an option that a flag without value gives.
-func switchLayer(name string, key config.BoolKey, value bool) config.Layer {
-	return config.Layer{Source: dashed(name), Values: map[string]string{key.Name(): strconv.FormatBool(value)}}
+// switchLayers are the options of those flags without value that are set.
+func switchLayers(c *cli.Context) []config.Layer {
+	var layers []config.Layer
+	give := func(name string, key config.BoolKey, value bool) {
+		if c.Bool(name) {
+			layers = append(layers, config.Layer{Source: dashed(name), Values: map[string]string{key.Name(): strconv.FormatBool(value)}})
+		}
+	}
+	give(flagDetached, config.ExecutionAttached, false)
+	give(flagAttachedExit, config.ShutdownOnAttachedExit, true)
+	return layers
 }
 
 // yarnName is the name of a flag that Flink's command line takes for one of yarn-session.sh,
 // with a "y" before its short form or "yarn" before its long one; "" where it is none.
 func yarnName(name string) string {
-	list := append(deploymentFlags(), optionFlag{name: "detached", aliases: []string{"d"}}, optionFlag{name: flagApplication, aliases: []string{"id"}},
+	list := append(deploymentFlags(), optionFlag{name: flagDetached, aliases: []string{"d"}}, optionFlag{name: flagApplication, aliases: []string{"id"}},
 		optionFlag{name: "D", aliases: []string{"D"}}, optionFlag{name: "help", aliases: []string{"h"}})
 	for _, f := range list {
 		if long, found := strings.CutPrefix(name, "yarn"); found && long == f.name {
@@ -129,6 +143,10 @@ func foreign(name string) string {
 		return "gives a program's arguments, which here stand behind the program"
 	case "e", "executor":
 		return "is an old name for -t: write that"
+	case "v", "verbose":
+		return "has no effect there any more: leave it out"
+	case "yq", "yarnquery":
+		return "prints what YARN has, which here bobbin session query does"
 	}
 	return ""
 }

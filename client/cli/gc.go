@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -46,7 +47,11 @@ func collectGarbage(c *cli.Context, p Process) (err error) {
 		sum += r.Bytes
 	}
 	if asJSON {
-		return cmp.Or(err, json.NewEncoder(p.Stdout).Encode(map[string]any{"removed": list, "bytes": sum, "dryRun": c.Bool("dry-run")}))
+		object := map[string]any{"removed": list, "bytes": sum, "dryRun": c.Bool("dry-run")}
+		if err != nil {
+			object["error"] = err.Error()
+		}
+		return errors.Join(err, json.NewEncoder(p.Stdout).Encode(object))
 	}
 	verb := "removed"
 	if c.Bool("dry-run") {

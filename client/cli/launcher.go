@@ -71,7 +71,7 @@ func (l *launcher) state(report records.ApplicationReport) {
 		}
 		return
 	}
-	l.outcome.State, l.outcome.FinalStatus = string(report.State), string(report.FinalStatus)
+	l.outcome.see(report)
 	l.since = time.Now()
 	line := fmt.Sprintf("%s is %s", report.ID, report.State)
 	if report.State.Terminal() {

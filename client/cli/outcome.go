@@ -9,6 +9,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // outcome is what -o json prints of a command that starts something.
@@ -33,6 +34,11 @@ type jobOutcome struct {
 	JobStatus string           `json:"jobStatus,omitempty"` // of one that was followed
 	Duration  int64            `json:"durationMs,omitempty"`
 	Counters  map[string]int64 `json:"counters,omitempty"`
+}
+
+// see notes what YARN says of the application.
+func (o *outcome) see(report records.ApplicationReport) {
+	o.State, o.FinalStatus = string(report.State), string(report.FinalStatus)
 }
 
 // begin notes a job that has been submitted.

@@ -49,7 +49,7 @@ func asksForJSON(args, arranged []string) bool {
 	}
 	for i, word := range args {
 		name, value, given := strings.Cut(strings.TrimLeft(word, "-"), "=")
-		if name == word || name != "o" && name != "output" {
+		if !strings.HasPrefix(word, "-") || name != "o" && name != "output" {
 			continue
 		}
 		if !given && i+1 < len(args) {
@@ -62,21 +62,21 @@ func asksForJSON(args, arranged []string) bool {
 	return false
 }
 
-// told is the output of a command that answers in JSON.
-type told struct {
+// jsonOutput is the output of a command that answers in JSON.
+type jsonOutput struct {
 	io.Writer
 	anything bool
 }
 
-func (t *told) Write(p []byte) (int, error) {
-	t.anything = true
-	return t.Writer.Write(p)
+func (o *jsonOutput) Write(p []byte) (int, error) {
+	o.anything = true
+	return o.Writer.Write(p)
 }
 
 // failure tells an error, where the command has not told anything.
-func (t *told) failure(err error) error {
-	if err == nil || t.anything {
+func (o *jsonOutput) failure(err error) error {
+	if err == nil || o.anything {
 		return err
 	}
-	return errors.Join(err, json.NewEncoder(t).Encode(map[string]string{"error": err.Error()}))
+	return errors.Join(err, json.NewEncoder(o).Encode(map[string]string{"error": err.Error()}))
 }

@@ -27,8 +27,8 @@ const (
 
 func runFlags() []cli.Flag {
 	return slices.Concat(flags(targetFlag(), parallelismFlag()), []cli.Flag{
-		&cli.BoolFlag{Name: "detached", Aliases: []string{"d"}, Usage: "return once the job runs"},
-		&cli.BoolFlag{Name: "shutdownOnAttachedExit", Aliases: []string{"sae"}, Usage: "cancel the job when this command ends before it, however that ends (execution.shutdown-on-attached-exit)"},
+		&cli.BoolFlag{Name: flagDetached, Aliases: []string{"d"}, Usage: "return once the job runs"},
+		&cli.BoolFlag{Name: flagAttachedExit, Aliases: []string{"sae"}, Usage: "cancel the job when this command ends before it, however that ends (execution.shutdown-on-attached-exit)"},
 	}, whichFlags(), flags(deploymentFlagsOfRun()...), []cli.Flag{outputFlag()}, clusterFlags())
 }
 
@@ -94,31 +94,31 @@ func runOptions(c *cli.Context, p Process) (config.Config, error) {
 		return config.Config{}, err
 	}
 	layers = append(layers, flagLayers(c, append(deploymentFlagsOfRun(), targetFlag(), parallelismFlag())...)...)
-	if c.Bool("detached") {
-		layers = append(layers, switchLayer("detached", config.ExecutionAttached, false))
-	}
-	if c.String(flagMaster) == masterOfItsOwn && !c.IsSet(targetFlag().name) {
-		layers = append(layers, config.Layer{Source: "-m", Values: map[string]string{config.ExecutionTarget.Name(): targetYARNPerJob}})
-	}
-	if c.Bool("shutdownOnAttachedExit") {
-		layers = append(layers, switchLayer("shutdownOnAttachedExit", config.ShutdownOnAttachedExit, true))
-	}
-	cfg, found, err := withSession(c, p, layers)
-	switch {
-	case err != nil:
+	cfg, found, err := withSession(c, p, append(layers, switchLayers(c)...))
+	if err != nil {
 		return cfg, err
-	case isElsewhere(cfg):
-		return cfg.With(config.Layer{Source: cfg.Source(config.RESTAccessFile), Values: map[string]string{config.ExecutionTarget.Name(): targetRemote}})
-	case cfg.IsSet(config.ExecutionTarget):
+	}
+	aim := func(source, target string) (config.Config, error) {
+		return cfg.With(config.Layer{Source: source, Values: map[string]string{config.ExecutionTarget.Name(): target}})
+	}
+	switch {
+	case c.String(flagMaster) == masterOnYARN && !c.IsSet(targetFlag().name):
+		if cfg.IsSet(config.YarnApplicationID) {
+			return aim("-m", targetYARNSession)
+		}
+		return aim("-m", targetYARNPerJob)
+	case isElsewhere(c, cfg):
+		return aim(cfg.Source(config.RESTAccessFile), targetRemote)
+	case cfg.IsSet(config.ExecutionTarget) && cfg.String(config.ExecutionTarget) != targetRemote:
 		return cfg, nil
-	case !cfg.IsSet(config.YarnApplicationID) && !c.IsSet(flagMaster):
+	case !cfg.IsSet(config.YarnApplicationID) && masterAddress(c) == "":
 		tellPassedOver(c, p, cfg)
 		return cfg, nil
 	}
 	if found != "" {
 		fmt.Fprintf(p.Stderr, "%s names %s: the program's jobs run there (-t %s runs them here)\n", found, cfg.String(config.YarnApplicationID), targetLocal)
 	}
-	return cfg.With(config.Layer{Source: cfg.Source(config.YarnApplicationID), Values: map[string]string{config.ExecutionTarget.Name(): targetYARNSession}})
+	return aim(cfg.Source(config.YarnApplicationID), targetYARNSession)
 }
 
 // tellPassedOver tells who has a session, and gives flags of a cluster to start but no
@@ -144,11 +144,12 @@ func runOnCluster(c *cli.Context, l launcher, p Process, words []string) (err er
 	ctx := c.Context
 	target := l.cfg.String(config.ExecutionTarget)
 	if target != targetRemote {
-		if l.cluster, err = open(ctx, p, l.cfg); err != nil {
+		if l.cluster, err = openMeant(c, p, l.cfg); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, l.cluster.Close()) }()
 	}
+	defer l.say.Finish() // an error has a line of its own
 	r := &runner{
 		p: p, cfg: l.cfg, attached: l.cfg.Bool(config.ExecutionAttached), say: l.say, timeline: l.timeline, outcome: l.outcome,
 	}

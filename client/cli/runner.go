@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -215,7 +216,8 @@ func (r *runner) cancel(ctx context.Context, job *running) error {
 		return err
 	}
 	defer reached.Close()
-	if err := reached.Cancel(ctx, job.id); err != nil {
+	err = reached.Cancel(ctx, job.id)
+	if status, is := errors.AsType[*client.StatusError](err); err != nil && (!is || status.Status != http.StatusConflict) { // it has ended otherwise
 		return err
 	}
 	for {

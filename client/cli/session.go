@@ -80,7 +80,7 @@ func (s *session) submit(ctx context.Context, graph *jobgraph.JobGraph) (*runnin
 		return nil, context.Cause(ctx)
 	}
 	if s.failure != nil {
-		return nil, s.explain(ctx, s.failure)
+		return nil, s.explain(ctx, fmt.Errorf("bring program %s to %s: %w", s.program.Name, s, s.failure))
 	}
 	job := rest.JobSubmission{
 		Job: ids.JobID(ids.Random()), Graph: *graph, Attached: s.attached,
@@ -108,7 +108,7 @@ func (s *session) hand(ctx context.Context, job rest.JobSubmission) error {
 	}
 	reached, _, failed := s.reach(ctx)
 	if failed != nil {
-		return failed
+		return errors.Join(err, failed)
 	}
 	s.reached.Close()
 	s.reached = reached

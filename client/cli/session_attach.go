@@ -19,16 +19,25 @@ func sessionAttachCommand(p Process) *cli.Command {
 		Name:  "attach",
 		Usage: "stay with a session that runs",
 		Description: `Takes the words help, stop and quit, and ends with the session. Ctrl-C ends this
-command alone.
+command alone. With -o json it prints how the session ended, with -d how it is.
 
   bobbin session attach -id application_1700000000000_0001
   echo stop | bobbin session attach -id application_1700000000000_0001`,
-		Flags:  slices.Concat(meantFlags(), clusterFlags()),
+		Flags: slices.Concat(meantFlags(), []cli.Flag{
+			&cli.BoolFlag{Name: flagDetached, Aliases: []string{"d"}, Usage: "return once the session is found"},
+			outputFlag(),
+		}, clusterFlags()),
 		Action: func(c *cli.Context) error { return sessionAttach(c, p) },
 	}
 }
 
-func sessionAttach(c *cli.Context, p Process) (err error) {
+func sessionAttach(c *cli.Context, p Process) error {
+	return telling(c, p, func(p Process, told *outcome, timeline *client.Timeline) error {
+		return attachSession(c, p, told, timeline)
+	})
+}
+
+func attachSession(c *cli.Context, p Process, told *outcome, timeline *client.Timeline) (err error) {
 	if err := noArguments(c); err != nil {
 		return err
 	}
@@ -41,8 +50,15 @@ func sessionAttach(c *cli.Context, p Process) (err error) {
 	if !is {
 		return fmt.Errorf("attach to %s: %w, which tells how a session ends: bobbin status shows how it is", master, errNoYARN)
 	}
-	a := attending(p, on)
-	if c.Bool("detached") {
+	report, err := on.report(c.Context)
+	if err != nil {
+		return err
+	}
+	told.Application, told.TrackingURL = on.application(), report.TrackingURL
+	told.see(report)
+	timeline.Done("session reached")
+	a := attending(p, on, told)
+	if c.Bool(flagDetached) {
 		a.say.Line("session %s goes on. To end it: bobbin session stop %s", on, on.means())
 		return nil
 	}
@@ -51,8 +67,8 @@ func sessionAttach(c *cli.Context, p Process) (err error) {
 }
 
 // attending is a person who stays with a session that he has not started.
-func attending(p Process, on *onYARN) *attendance {
-	return &attendance{p: p, say: progress.New(p.Stderr), cluster: on.cluster, cfg: on.cfg, id: on.id, path: sessionPath(p, on.cfg)}
+func attending(p Process, on *onYARN, told *outcome) *attendance {
+	return &attendance{p: p, say: progress.New(p.Stderr), cluster: on.cluster, cfg: on.cfg, id: on.id, path: sessionPath(p, on.cfg), outcome: told}
 }
 
 func sessionStopCommand(p Process) *cli.Command {
@@ -68,15 +84,14 @@ func sessionStopCommand(p Process) *cli.Command {
 }
 
 func sessionStop(c *cli.Context, p Process, master *reached, asJSON bool) (err error) {
-	state := records.ApplicationFinished
+	told := outcome{State: string(records.ApplicationRunning)}
 	if on, is := master.site.(*onYARN); is {
-		err = attending(p, on).stop(c.Context)
+		err = attending(p, on, &told).stop(c.Context)
 	} else if err = master.ShutDown(c.Context); err == nil {
-		state = records.ApplicationRunning
 		fmt.Fprintf(p.Stderr, "session %s is ending\n", master)
 	}
 	if err == nil && asJSON {
-		err = json.NewEncoder(p.Stdout).Encode(map[string]any{"application": master.application(), "state": state})
+		err = json.NewEncoder(p.Stdout).Encode(map[string]any{"application": master.application(), "state": told.State})
 	}
 	return err
 }

@@ -37,7 +37,7 @@ the words help, stop and quit, and ends with the session; Ctrl-C stops that.
 
   bobbin session start -d -nm nightly -jm 1g -tm 4g -s 4`,
 		Flags: slices.Concat(flags(deploymentFlags()...), []cli.Flag{
-			&cli.BoolFlag{Name: "detached", Aliases: []string{"d"}, Usage: "return once the session runs"},
+			&cli.BoolFlag{Name: flagDetached, Aliases: []string{"d"}, Usage: "return once the session runs"},
 			&cli.StringFlag{Name: flagApplication, Aliases: []string{"id"}, Usage: "start none: attach to the session that is this `APPLICATION`"},
 			&cli.BoolFlag{Name: "query", Aliases: []string{"q"}, Usage: "start none: print what YARN has for one"},
 			outputFlag(),
@@ -104,10 +104,10 @@ func startSession(c *cli.Context, p Process, l launcher, given map[string]string
 		return errors.Join(err, app.Abandon(c.Context)) // later commands could not find it
 	}
 	l.say.Line("session %s is ready: %s", app.ID, l.outcome.TrackingURL)
-	if c.Bool("detached") {
+	if c.Bool(flagDetached) {
 		l.say.Line("Its jobs: bobbin run PROGRAM. To end it: bobbin session stop -id %s", app.ID)
 		return nil
 	}
-	a := attendance{p: p, say: l.say, cluster: l.cluster, cfg: l.cfg, id: app.ID, path: path, owner: true}
+	a := attendance{p: p, say: l.say, cluster: l.cluster, cfg: l.cfg, id: app.ID, path: path, owner: true, outcome: l.outcome}
 	return a.attend(c.Context)
 }

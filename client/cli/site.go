@@ -73,14 +73,15 @@ func findElsewhere(c *cli.Context, cfg config.Config) (*elsewhere, error) {
 		return nil, fmt.Errorf("%w: -t %s needs %s, the file that bobbin session access writes where there is YARN", ErrUsage, targetRemote, config.RESTAccessFile)
 	}
 	access, err := client.ReadAccess(path)
-	access.Address = cmp.Or(c.String(flagMaster), access.Address)
+	access.Address = cmp.Or(masterAddress(c), access.Address)
 	return &elsewhere{access, path}, err
 }
 
-// isElsewhere tells whether a command means such a cluster.
-func isElsewhere(cfg config.Config) bool {
+// isElsewhere tells whether a command means such a cluster. An address without the file is
+// one that YARN knows, also with -t remote.
+func isElsewhere(c *cli.Context, cfg config.Config) bool {
 	if cfg.IsSet(config.ExecutionTarget) {
-		return cfg.String(config.ExecutionTarget) == targetRemote
+		return cfg.String(config.ExecutionTarget) == targetRemote && (cfg.IsSet(config.RESTAccessFile) || masterAddress(c) == "")
 	}
 	return cfg.IsSet(config.RESTAccessFile) && !cfg.IsSet(config.YarnApplicationID)
 }

@@ -28,9 +28,17 @@ const (
 	flagMaster      = "jobmanager"
 )
 
-// masterOfItsOwn is what Flink's old scripts give to -m for a cluster that is started for
-// the job: -t yarn-per-job.
-const masterOfItsOwn = "yarn-cluster"
+// masterOnYARN is what Flink's old scripts give to -m in place of an address: the job runs on
+// YARN, in the session that is named beside it, or else in a cluster of its own.
+const masterOnYARN = "yarn-cluster"
+
+// masterAddress is the address that -m gives; "": it gives none.
+func masterAddress(c *cli.Context) string {
+	if master := c.String(flagMaster); master != masterOnYARN {
+		return master
+	}
+	return ""
+}
 
 // applicationFlag names an application by its id.
 func applicationFlag() optionFlag {
@@ -60,7 +68,7 @@ func withSession(c *cli.Context, p Process, layers []config.Layer) (cfg config.C
 		return cfg, "", err
 	}
 	tellOthers(p, cfg, file, others)
-	if cfg.IsSet(config.YarnApplicationID) || c.IsSet(flagMaster) || !mayBeSession(cfg) || deploys(c) || isElsewhere(cfg) {
+	if cfg.IsSet(config.YarnApplicationID) || c.IsSet(flagMaster) || !mayBeSession(cfg) || deploys(c) || isElsewhere(c, cfg) {
 		return cfg, "", nil
 	}
 	path := sessionPath(p, cfg)
@@ -116,7 +124,7 @@ func outdated(err error, path string) error {
 
 // which finds the application that a command means, of the options that withSession gives.
 func which(ctx context.Context, c *cli.Context, cluster *client.Cluster, cfg config.Config) (records.ApplicationID, error) {
-	if address := c.String(flagMaster); address != "" {
+	if address := masterAddress(c); address != "" {
 		return applicationAt(ctx, cluster, address)
 	}
 	text := cfg.String(config.YarnApplicationID)
@@ -168,12 +176,8 @@ func reachCluster(c *cli.Context, p Process) (to *reached, done func(*error), er
 	}
 	to = &reached{cfg: cfg}
 	closed := func() error { return nil }
-	if !isElsewhere(cfg) {
-		to.cluster, err = open(c.Context, p, cfg)
-		if errors.Is(err, fs.ErrNotExist) && c.IsSet(flagMaster) {
-			err = fmt.Errorf("%w; or name the file that bobbin session access writes where there is YARN (%s)", err, config.RESTAccessFile)
-		}
-		if err != nil {
+	if !isElsewhere(c, cfg) {
+		if to.cluster, err = openMeant(c, p, cfg); err != nil {
 			return nil, nil, err
 		}
 		closed = to.cluster.Close
@@ -188,6 +192,15 @@ func reachCluster(c *cli.Context, p Process) (to *reached, done func(*error), er
 		to.Close()
 		*err = errors.Join(*err, closed())
 	}, nil
+}
+
+// openMeant connects a command to the YARN that knows the application which it means.
+func openMeant(c *cli.Context, p Process, cfg config.Config) (*client.Cluster, error) {
+	cluster, err := open(c.Context, p, cfg)
+	if errors.Is(err, fs.ErrNotExist) && masterAddress(c) != "" {
+		err = fmt.Errorf("%w; or name the file that bobbin session access writes where there is YARN (%s)", err, config.RESTAccessFile)
+	}
+	return cluster, err
 }
 
 // siteOf finds the cluster that a command means; on is nil where that has no YARN.

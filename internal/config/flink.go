@@ -51,6 +51,14 @@ func ReadFlink(dir string) (layer Layer, others []string, err error) {
 	return layer, others, nil
 }
 
+// Expected tells whether an option of Flink's which there is not here is of a part that is to
+// come: high availability, checkpoints, and the state that they keep.
+func Expected(name string) bool {
+	return name == "high-availability" || slices.ContainsFunc([]string{"high-availability.", "execution.checkpointing.", "state."}, func(prefix string) bool {
+		return strings.HasPrefix(name, prefix)
+	})
+}
+
 // renamed is the name here of an option that Flink takes under several; "": it is none of
 // these.
 func renamed(name string) string {
