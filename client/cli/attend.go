@@ -125,6 +125,9 @@ func (a *attendance) read(ctx context.Context, words chan<- string) {
 			return
 		}
 	}
+	if err := lines.Err(); err != nil {
+		a.say.Line("words cannot be read any more: %v", err)
+	}
 }
 
 // stop ends the session.

@@ -191,13 +191,15 @@ func TestFaultsOfFilesNameThem(t *testing.T) {
 func TestFlinksConfigurationIsRead(t *testing.T) {
 	dir, own := t.TempDir(), t.TempDir()
 	for path, text := range map[string]string{
-		filepath.Join(dir, "config.yaml"): "env.java.opts.all: -Xss1m\ntaskmanager:\n  numberOfTaskSlots: 3\n",
+		filepath.Join(dir, "config.yaml"): "env.java.opts.all: -Xss1m\ntaskmanager:\n  numberOfTaskSlots: 3\n" +
+			"high-availability:\n  type: zookeeper\n  cluster-id: one\nexecution.checkpointing.interval: 10s\nstate.backend.type: rocksdb\n",
 		filepath.Join(own, "bobbin.yaml"): "taskmanager.numberOfTaskSlots: 5\n",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+	later := filepath.Join(dir, "config.yaml") + ": not yet: high-availability.type, execution.checkpointing.interval, state.backend.type\n"
 	for _, c := range []struct {
 		name  string
 		env   map[string]string
@@ -205,8 +207,9 @@ func TestFlinksConfigurationIsRead(t *testing.T) {
 		slots int
 		says  string
 	}{
-		{"Flink's", map[string]string{"FLINK_CONF_DIR": dir}, "info", 3, ""},
-		{"Flink's, for who looks closer", map[string]string{"FLINK_CONF_DIR": dir}, "debug", 3, filepath.Join(dir, "config.yaml") + ": not used here: env.java.opts.all\n"},
+		{"Flink's", map[string]string{"FLINK_CONF_DIR": dir}, "info", 3, later},
+		{"Flink's, for who wants to know little", map[string]string{"FLINK_CONF_DIR": dir}, "warn", 3, ""},
+		{"Flink's, for who looks closer", map[string]string{"FLINK_CONF_DIR": dir}, "debug", 3, later + filepath.Join(dir, "config.yaml") + ": not used here: env.java.opts.all\n"},
 		{"both", map[string]string{"FLINK_CONF_DIR": dir, "BOBBIN_CONF_DIR": own}, "debug", 5, ""},
 	} {
 		var errs bytes.Buffer
@@ -223,7 +226,7 @@ func TestJSONIsToldOfFailures(t *testing.T) {
 	for _, line := range []string{
 		"run -o json", "run -o json -p x ./job", "run -o json -t yarn-per-job ./job", "run -o json -t local /nowhere/job",
 		"run-application -o json", "run -o json --paralelism 3", "list -o json all", "status --output=json", "cancel -o json 17", "stop -o json 17", "kill -o json 17",
-		"info -o json", "session stop -o json", "session access -o json", "session query -o json now", "session start -o json now", "applications -o json", "gc -o json", "version -o json now",
+		"info -o json", "session stop -o json", "session access -o json", "session query -o json now", "session start -o json now", "session attach -o json now", "applications -o json", "gc -o json", "version -o json now",
 	} {
 		code, stdout, stderr := command(t, nil, strings.Fields(line)...)
 		var told struct {
@@ -277,7 +280,7 @@ func TestHelpNamesEveryCommand(t *testing.T) {
 
 // TestVersionIsOneLine would catch a version that scripts cannot cut out.
 func TestVersionIsOneLine(t *testing.T) {
-	for _, line := range []string{"version", "--version"} {
+	for _, line := range []string{"version", "--version", "-v"} {
 		code, stdout, _ := command(t, nil, line)
 		if code != ExitOK || !strings.HasPrefix(stdout, "bobbin 1.2.3 (protocol 1, go") || strings.Count(stdout, "\n") != 1 {
 			t.Errorf("bobbin %s: exit code %d, %q", line, code, stdout)

@@ -81,6 +81,13 @@ func TestRunTakesFlinksFlags(t *testing.T) {
 		{"run --target=yarn-application ./job", config.ExecutionTarget, "yarn-application"},
 		{"run -m yarn-cluster ./job", config.ExecutionTarget, "yarn-per-job"},
 		{"run -m yarn-cluster -t yarn-application ./job", config.ExecutionTarget, "yarn-application"},
+		{"run -m yarn-cluster -yid application_1_0001 ./job", config.ExecutionTarget, "yarn-session"},
+		{"run -m yarn-cluster -D yarn.application.id=application_1_0001 ./job", config.ExecutionTarget, "yarn-session"},
+		{"run -m yarn-cluster -t yarn-per-job -yid application_1_0001 ./job", config.ExecutionTarget, "yarn-per-job"},
+		{"run -m host:1 ./job", config.ExecutionTarget, "yarn-session"},
+		{"run -t remote -m host:1 ./job", config.ExecutionTarget, "yarn-session"},
+		{"run -t remote -m host:1 -D rest.access-file=some ./job", config.ExecutionTarget, "remote"},
+		{"run -t remote -m yarn-cluster ./job", config.ExecutionTarget, "remote"},
 		{"run -p 7 ./job", config.ParallelismDefault, "7"},
 		{"run -d ./job", config.ExecutionAttached, "false"},
 		{"run -yd ./job", config.ExecutionAttached, "false"},
@@ -97,19 +104,43 @@ func TestRunTakesFlinksFlags(t *testing.T) {
 	}
 }
 
+// TestAnApplicationGoesOnWithoutItsClient would catch a script for Flink that is refused, and
+// one whose user waits for an end that does not come.
+func TestAnApplicationGoesOnWithoutItsClient(t *testing.T) {
+	const told = "execution.shutdown-on-attached-exit has no effect once this command has returned: the application ends by itself\n"
+	for _, line := range []string{"run-application -sae ./none", "run -t yarn-application -sae ./none"} {
+		if _, _, stderr := command(t, nil, strings.Fields(line)...); stderr != told+"bobbin: program ./none: no such file or directory: build it, or correct the path\n" {
+			t.Errorf("%s: stderr %q", line, stderr)
+		}
+	}
+	if _, _, stderr := command(t, nil, "run-application", "./none"); strings.Contains(stderr, told) {
+		t.Errorf("without the flag: stderr %q", stderr)
+	}
+}
+
 // TestFlinksOtherFlagsAreExplained would catch a guess at another flag in place of the reason
 // why there is none.
 func TestFlinksOtherFlagsAreExplained(t *testing.T) {
 	for line, want := range map[string]string{
-		"run -c org.example.Main ./job":            "flag -c of Flink names what a JVM loads, and a program here is one executable file: leave it out",
-		"run -j job.jar":                           "flag -j of Flink names what a JVM loads, and a program here is one executable file: leave it out",
-		"run -py job.py":                           "flag -py of Flink is for programs in Python, and a program here is one executable file: leave it out",
-		"run --fromSavepoint hdfs:///saved ./job":  "flag --fromSavepoint of Flink is about savepoints, which there are none of yet: leave it out",
-		"run -s hdfs:///saved ./job":               "-s hdfs:///saved: there are no savepoints yet to start from",
-		"run-application -s /saved ./job":          "-s /saved: there are no savepoints yet to start from",
-		"run-application -cm claim hdfs:///job":    "flag -cm of Flink is about savepoints, which there are none of yet: leave it out",
-		"run -e yarn-per-job ./job":                "flag -e of Flink is an old name for -t: write that",
-		"run -t yarn-session -a input ./wordcount": "flag -a of Flink gives a program's arguments, which here stand behind the program",
+		"run -c org.example.Main ./job":                          "flag -c of Flink names what a JVM loads, and a program here is one executable file: leave it out",
+		"run -j job.jar":                                         "flag -j of Flink names what a JVM loads, and a program here is one executable file: leave it out",
+		"run -py job.py":                                         "flag -py of Flink is for programs in Python, and a program here is one executable file: leave it out",
+		"run --fromSavepoint hdfs:///saved ./job":                "flag --fromSavepoint of Flink is about savepoints, which there are none of yet: leave it out",
+		"run -s hdfs:///saved ./job":                             "-s hdfs:///saved: there are no savepoints yet to start from",
+		"run-application -s /saved ./job":                        "-s /saved: there are no savepoints yet to start from",
+		"run-application -cm claim hdfs:///job":                  "flag -cm of Flink is about savepoints, which there are none of yet: leave it out",
+		"run -e yarn-per-job ./job":                              "flag -e of Flink is an old name for -t: write that",
+		"run -t yarn-session -a input ./wordcount":               "flag -a of Flink gives a program's arguments, which here stand behind the program",
+		"run -C file:///lib.jar ./job":                           "flag -C of Flink names what a JVM loads, and a program here is one executable file: leave it out",
+		"run -n ./job":                                           "flag -n of Flink is about savepoints, which there are none of yet: leave it out",
+		"run -rm claim ./job":                                    "flag -rm of Flink is about savepoints, which there are none of yet: leave it out",
+		"run -v ./job":                                           "flag -v of Flink has no effect there any more: leave it out",
+		"run -yq":                                                "flag -yq of Flink prints what YARN has, which here bobbin session query does",
+		"run --yarnquery":                                        "flag --yarnquery of Flink prints what YARN has, which here bobbin session query does",
+		"cancel -type native " + string(runningJob):              "flag -type of Flink is about savepoints, which there are none of yet: leave it out",
+		"savepoint -type native -detached " + string(runningJob): "bobbin savepoint: there are no savepoints yet",
+		"savepoint -d hdfs:///saved -j job.jar":                  "bobbin savepoint: there are no savepoints yet",
+		"checkpoint -full " + string(runningJob):                 "bobbin checkpoint: there are no checkpoints yet",
 	} {
 		if code, _, stderr := command(t, nil, strings.Fields(line)...); code != ExitFailed || stderr != "bobbin: usage: "+want+"\n" {
 			t.Errorf("%s: exit code %d, stderr %q", line, code, stderr)

@@ -147,13 +147,13 @@ func (r *runner) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 			r.show(ctx, a, last, state)
 			r.explainWait(ctx, a, state, time.Since(began))
 			last = state
-			beat = r.beat(ctx, a, beat)
 			if state.Status.GloballyTerminal() {
 				for _, status := range []msg.JobStatus{msg.JobCreated, msg.JobRunning, state.Status} {
 					r.timeline.DoneAt("job "+string(status), state.Entered[status])
 				}
 				return nil
 			}
+			beat = r.beat(ctx, a, beat)
 		case context.Cause(ctx) != nil:
 			return context.Cause(ctx)
 		case !client.Unreachable(err):
@@ -168,7 +168,7 @@ func (r *runner) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 }
 
 // beat says that this client lives, when it is time, of a job that ends with it. last is when
-// it did so last. One that is not heard is repeated.
+// it did so last. It is repeated where the ApplicationMaster does not answer.
 func (r *runner) beat(ctx context.Context, a attempt, last time.Time) time.Time {
 	now := time.Now()
 	if !r.cfg.Bool(config.ShutdownOnAttachedExit) || now.Sub(last) < r.cfg.Duration(config.ClientHeartbeatInterval) {
@@ -176,8 +176,13 @@ func (r *runner) beat(ctx context.Context, a attempt, last time.Time) time.Time 
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	if err := a.Heartbeat(ctx, a.job, now.Add(r.cfg.Duration(config.ClientHeartbeatTimeout))); err != nil {
+	err := a.Heartbeat(ctx, a.job, now.Add(r.cfg.Duration(config.ClientHeartbeatTimeout)))
+	switch {
+	case err == nil:
+	case client.Unreachable(err):
 		return last
+	default:
+		r.say.Line("the job does not hear that its client lives: %v", err)
 	}
 	return now
 }

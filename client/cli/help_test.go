@@ -2,6 +2,7 @@ package cli
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,6 +58,20 @@ func TestHelpHasAnExampleOfEachCommand(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: %v", example, err)
 			}
+		}
+	})
+}
+
+// TestScriptsAreAnswered would catch a command that has no answer for scripts, and a help that
+// does not say so.
+func TestScriptsAreAnswered(t *testing.T) {
+	eachCommand("", commandsOf(Process{}), func(path string, command *cli.Command) {
+		if command.Hidden || len(command.Subcommands) > 0 {
+			return
+		}
+		answers := slices.ContainsFunc(command.Flags, func(f cli.Flag) bool { return f.Names()[0] == "output" })
+		if answers == strings.Contains(command.Description, "there is no -o json") {
+			t.Errorf("bobbin %s: -o is %t, and its help says:\n%s", path, answers, command.Description)
 		}
 	})
 }

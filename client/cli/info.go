@@ -108,14 +108,17 @@ func drawPlan(out io.Writer, plan rest.JobPlan) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", plan.Name)
 	for i, node := range plan.Nodes {
-		var beside []string
+		var above, beside []string
 		for _, in := range node.Inputs {
 			strategy := strings.ToLower(in.ShipStrategy)
-			if number[in.ID] == i { // of the one above
-				fmt.Fprintf(&b, "%*s │ %s\n%*s ▼\n", width, "", strategy, width, "")
-				continue
+			if number[in.ID] == i {
+				above = append(above, fmt.Sprintf("%*s │ %s\n", width, "", strategy))
+			} else {
+				beside = append(beside, fmt.Sprintf("%s from %d", strategy, number[in.ID]))
 			}
-			beside = append(beside, fmt.Sprintf("%s from %d", strategy, number[in.ID]))
+		}
+		if above != nil {
+			fmt.Fprintf(&b, "%s%*s ▼\n", strings.Join(above, ""), width, "")
 		}
 		fmt.Fprintf(&b, "%*d %s, parallelism %d", width, i+1, node.Description, node.Parallelism)
 		if beside != nil {

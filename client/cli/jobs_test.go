@@ -225,6 +225,9 @@ func TestTheApplicationThatIsMeantIsFound(t *testing.T) {
 		{"by an option, with Flink's target", "status -t yarn-application -Dyarn.application.id=" + s.id.String(), ""},
 		{"by a target that is none", "status -t yarn-moon", `--target: option execution.target: "yarn-moon" is none of local, remote, yarn-per-job, yarn-session, yarn-application: invalid configuration`},
 		{"by the address of its REST endpoint", "status -m " + s.address, ""},
+		{"by the address, with Flink's target", "status -t remote -m " + s.address, ""},
+		{"by its id, with what old scripts have for an address", "status -m yarn-cluster -yid " + s.id.String(), ""},
+		{"by what old scripts have for an address", "status -m yarn-cluster", none},
 		{"by an id that is none", "status -id 17", `usage: "17" is no application id (--applicationId), such as application_1700000000000_0001; bobbin applications lists them`},
 		{"by an address that is nobody's", "status -m 127.0.0.1:1", "no running application has its REST endpoint at 127.0.0.1:1: bobbin applications lists them, -id names one"},
 		{"by an address that is none", "status -m here", "usage: -m here: want host:port"},
@@ -328,6 +331,18 @@ func TestJobsAreCancelled(t *testing.T) {
 	if diff := cmp.Diff([]string{"cancel " + string(runningJob)}, s.did); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
+	if code, _, stderr := command(t, s.env, "cancel", "-s", "hdfs:///saved", string(runningJob)); code != ExitFailed || stderr != "bobbin: there are no savepoints yet: cancel the job without -s\n" {
+		t.Errorf("with a savepoint: exit code %d, stderr %q", code, stderr)
+	}
+	if code, _, stderr := command(t, s.env, "cancel", "-m", "yarn-cluster", "-yid", s.id.String(), string(runningJob)); code != ExitOK || len(s.did) != 2 {
+		t.Errorf("as old scripts have it: exit code %d, stderr %q, asked %v", code, stderr, s.did)
+	}
+	if code, stdout, stderr := command(t, s.env, "list", "-m", "yarn-cluster", "-yid", s.id.String()); code != ExitOK || !strings.Contains(stdout, string(runningJob)) {
+		t.Errorf("listed as old scripts have it: exit code %d, stderr %q", code, stderr)
+	}
+	if code, _, stderr := command(t, s.env, "stop", "-m", "yarn-cluster", "-yid", s.id.String(), string(runningJob)); code != ExitFailed || !strings.Contains(stderr, "cannot be stopped with a savepoint yet") {
+		t.Errorf("stopped as old scripts have it: exit code %d, stderr %q", code, stderr)
+	}
 	if code, _, stderr := command(t, s.env, "stop", "-p", "hdfs:///saved", "-d", "-type", "native", string(runningJob)); code != ExitFailed || !strings.Contains(stderr, "cannot be stopped with a savepoint yet") {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
 	}
@@ -370,6 +385,33 @@ func TestASessionIsStopped(t *testing.T) {
 				t.Errorf("the file is there: %v", err)
 			}
 		})
+	}
+}
+
+// TestAnAttachedCommandTellsScriptsOfTheEnd would catch a script that reads something else than
+// one object, or waits for it.
+func TestAnAttachedCommandTellsScriptsOfTheEnd(t *testing.T) {
+	s := startFakeSession(t)
+	id := s.id.String()
+	for _, c := range []struct{ line, input, state, final string }{
+		{"session start -d -o json -id " + id, "", "RUNNING", "UNDEFINED"},
+		{"session attach -d -o json -id " + id, "", "RUNNING", "UNDEFINED"},
+		{"session attach -o json -id " + id, "stop\n", "FINISHED", "SUCCEEDED"},
+	} {
+		code, stdout, stderr := commandWith(t, s.env, strings.NewReader(c.input), strings.Fields(c.line)...)
+		var told struct{ Application, State, FinalStatus string }
+		decoder := json.NewDecoder(strings.NewReader(stdout))
+		if err := decoder.Decode(&told); err != nil || decoder.More() {
+			t.Errorf("%s: stdout is not one JSON object: %q", c.line, stdout)
+		}
+		if code != ExitOK || told.Application != id || told.State != c.state || told.FinalStatus != c.final {
+			t.Errorf("%s: exit code %d, told %+v, stderr %q", c.line, code, told, stderr)
+		}
+	}
+	for _, line := range []string{"session start -o xml -id " + id, "session attach -o xml"} {
+		if code, stdout, stderr := command(t, s.env, strings.Fields(line)...); code != ExitFailed || stdout != "" || stderr != "bobbin: usage: output format \"xml\": choose text or json\n" {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q", line, code, stdout, stderr)
+		}
 	}
 }
 

@@ -25,7 +25,8 @@ func logsCommand(p Process) *cli.Command {
 		ArgsUsage: "APPLICATION",
 		Description: `While the application runs, its logs come from the nodes as they are now; once it
 has ended, from HDFS, where YARN collects them within a few seconds. With -f what is
-added to them is printed, too, until the application has ended.
+added to them is printed, too, until the application has ended. Logs are bytes and
+are printed as they are: there is no -o json.
 
   bobbin logs -f --file jobmanager.log application_1700000000000_0001`,
 		Flags: append(clusterFlags(),

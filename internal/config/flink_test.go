@@ -58,7 +58,7 @@ restart-strategy: fixeddelay
 			map[string]string{
 				"jobmanager.memory.process.size": "1600m", "taskmanager.numberOfTaskSlots": "4", "yarn.tags": "nightly;batch", "containerized.master.env.A": "b",
 				"execution.buffer-timeout": "5 ms",
-				"external-resources": "gpu;fpga", "external-resource.gpu.amount": "2", "external-resource.gpu.yarn.config-key": "yarn.io/gpu",
+				"external-resources":       "gpu;fpga", "external-resource.gpu.amount": "2", "external-resource.gpu.yarn.config-key": "yarn.io/gpu",
 			},
 			[]string{"env.java.opts.all", "jobmanager.bind-host"},
 			10,
@@ -99,6 +99,19 @@ restart-strategy: fixeddelay
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestWhatIsToComeIsKnown would catch a job that is thought to survive what it does not, and a
+// word about each option of a JVM.
+func TestWhatIsToComeIsKnown(t *testing.T) {
+	for name, want := range map[string]bool{
+		"high-availability": true, "high-availability.storageDir": true, "execution.checkpointing.interval": true, "state.checkpoints.dir": true,
+		"env.java.opts.all": false, "state-of-the-art": false, "taskmanager.memory.managed.size": false, "execution.runtime-mode": false,
+	} {
+		if got := Expected(name); got != want {
+			t.Errorf("%s: %t", name, got)
+		}
 	}
 }
 
