@@ -173,7 +173,7 @@ func TestJobsOfASessionAreCancelled(t *testing.T) {
 // interrupted, or killed, and a job that ends with its command although nobody said so.
 func TestAJobEndsWithItsClientIfToldTo(t *testing.T) {
 	u, _ := person(t)
-	start(t, u, "-D", "client.heartbeat.interval=500ms", "-D", "client.heartbeat.timeout=3s")
+	start(t, u, "-D", "client.heartbeat.interval=500ms", "-D", "client.heartbeat.timeout=10s")
 	for _, c := range []struct {
 		name   string
 		flags  []string
