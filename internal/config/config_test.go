@@ -125,6 +125,9 @@ func TestNearestKnowsHowPeopleMistype(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", mistyped, got, want)
 		}
 	}
+	if got := Nearest("stat", []string{"stop", "status"}); got != "status" {
+		t.Errorf("Nearest of a word that is broken off: %q", got)
+	}
 	if got := Nearest("x", nil); got != "" {
 		t.Errorf("without candidates: got %q", got)
 	}
