@@ -66,7 +66,7 @@ func sizeOf(d *msg.JobDetails) int64 {
 	for _, v := range d.Vertices {
 		size += vertexSize + len(v.Name) + entrySize*(len(v.Tasks)+len(v.Inputs))
 	}
-	for _, e := range d.Exceptions {
+	for _, e := range slices.Concat(d.Exceptions, d.TaskFailures) {
 		size += exceptionSize + len(e.Failure.Message) + len(e.Failure.Stack) + len(e.Task) + len(e.Location)
 	}
 	for name := range d.Counters {

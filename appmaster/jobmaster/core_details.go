@@ -32,6 +32,9 @@ func (c *Core) details() msg.JobDetails {
 		root := c.history[0]
 		d.Root = &root
 	}
+	for _, f := range c.failed {
+		d.TaskFailures = append(d.TaskFailures, f.entry)
+	}
 	for v := range c.config.Graph.Vertices {
 		d.Vertices = append(d.Vertices, c.vertexDetails(v))
 	}

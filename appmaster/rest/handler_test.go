@@ -83,7 +83,7 @@ func (g *fakeGateway) details() []msg.JobDetails {
 				ID: strings.Repeat("c", 32), Name: "count", Parallelism: 2, Status: msg.ExecutionFailed, Start: at(1), End: at(5),
 				Tasks: map[msg.ExecutionState]int{msg.ExecutionFailed: 1, msg.ExecutionCanceled: 1},
 			}},
-			Root: &root, Exceptions: []msg.ExceptionEntry{root, lost},
+			Root: &root, Exceptions: []msg.ExceptionEntry{root, lost}, TaskFailures: []msg.ExceptionEntry{root},
 			Counters: map[string]int64{"words": 7},
 		},
 	}

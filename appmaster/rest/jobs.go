@@ -151,13 +151,19 @@ func (s *Server) jobExceptions(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	return exceptionsOf(d), nil
+}
+
+func exceptionsOf(d msg.JobDetails) jobExceptions {
 	answer := jobExceptions{
-		AllExceptions: []json.RawMessage{},
+		AllExceptions: []taskException{}, // as in Flink, as long as there is no root
 		History:       exceptionHistory{Entries: make([]exceptionInfo, 0, len(d.Exceptions))},
 	}
 	if d.Root != nil {
 		text, at := stackOf(d.Root.Failure), d.Root.Time.UnixMilli()
 		answer.RootException, answer.Timestamp = &text, &at
+		answer.AllExceptions = taskExceptions(d)
+		answer.Truncated = len(d.TaskFailures) < tasksIn(d, msg.ExecutionFailed)
 	}
 	for _, e := range d.Exceptions {
 		answer.History.Entries = append(answer.History.Entries, exceptionInfo{
@@ -166,7 +172,28 @@ func (s *Server) jobExceptions(r *http.Request) (any, error) {
 			FailureLabels: map[string]string{}, ConcurrentExceptions: []json.RawMessage{},
 		})
 	}
-	return answer, nil
+	return answer
+}
+
+// taskExceptions tells of the tasks that are FAILED.
+func taskExceptions(d msg.JobDetails) []taskException {
+	told := make([]taskException, 0, len(d.TaskFailures))
+	for _, e := range d.TaskFailures {
+		told = append(told, taskException{
+			Exception: stackOf(e.Failure), Task: e.Task, Location: e.Location, Endpoint: e.Location,
+			Timestamp: e.Time.UnixMilli(), TaskManagerID: string(e.Resource),
+		})
+	}
+	return told
+}
+
+// tasksIn counts the tasks of a job that are in a state.
+func tasksIn(d msg.JobDetails, state msg.ExecutionState) int {
+	n := 0
+	for _, v := range d.Vertices {
+		n += v.Tasks[state]
+	}
+	return n
 }
 
 // exceptionName stands for the Java class: user code that panicked has a stack.

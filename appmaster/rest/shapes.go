@@ -186,11 +186,19 @@ type (
 	}
 
 	jobExceptions struct { // JobExceptionsInfoWithHistory
-		RootException *string           `json:"root-exception"`
-		Timestamp     *int64            `json:"timestamp"`
-		AllExceptions []json.RawMessage `json:"all-exceptions"` // Flink's deprecated list; always empty
-		Truncated     bool              `json:"truncated"`
-		History       exceptionHistory  `json:"exceptionHistory"`
+		RootException *string          `json:"root-exception"`
+		Timestamp     *int64           `json:"timestamp"`
+		AllExceptions []taskException  `json:"all-exceptions"` // deprecated in Flink, and read by its older clients
+		Truncated     bool             `json:"truncated"`
+		History       exceptionHistory `json:"exceptionHistory"`
+	}
+	taskException struct { // JobExceptionsInfo.ExecutionExceptionInfo
+		Exception     string `json:"exception"`
+		Task          string `json:"task"`
+		Location      string `json:"location"`
+		Endpoint      string `json:"endpoint"`
+		Timestamp     int64  `json:"timestamp"`
+		TaskManagerID string `json:"taskManagerId"`
 	}
 	exceptionHistory struct {
 		Entries   []exceptionInfo `json:"entries"`

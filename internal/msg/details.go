@@ -22,8 +22,11 @@ type JobDetails struct {
 	// Root is why the job failed or last restarted, or nil.
 	Root       *ExceptionEntry
 	Exceptions []ExceptionEntry // newest first, at most 16 (web.exception-history-size)
-	Counters   map[string]int64 // of finished tasks
-	Steps      []Step           // of the job's start-up, in their order
+	// TaskFailures are of tasks that are FAILED and not restarted yet, the oldest first; of
+	// more than 20 the first.
+	TaskFailures []ExceptionEntry
+	Counters     map[string]int64 // of finished tasks
+	Steps        []Step           // of the job's start-up, in their order
 	// Parallelism is the default that the job was planned with.
 	Parallelism int
 	Config      map[string]string // options that the job was planned with; not changed any more
