@@ -1,11 +1,15 @@
 package session
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 )
@@ -38,6 +42,7 @@ func TestTheScriptOfFlinksNameWorks(t *testing.T) {
 	if len(master) != 1 {
 		t.Errorf("ApplicationMasters are %v", master)
 	}
+	checkQuery(t, u)
 	if got := u.StartProgram(t, script, "-q").Wait(t); got.Code != 0 || !strings.Contains(got.Stdout, "root.default") {
 		t.Error(got)
 	}
@@ -46,6 +51,59 @@ func TestTheScriptOfFlinksNameWorks(t *testing.T) {
 		t.Error(got)
 	}
 	checkEnded(t, u, id, path)
+}
+
+// checkQuery would catch figures of nodes that are others than the ResourceManager's page
+// has, with its own words for them.
+func checkQuery(t *testing.T, u *bobbintest.User) {
+	t.Helper()
+	type node struct {
+		Node             string
+		MemoryMB, UsedMB int64
+		VCores           int
+		UsedVcores       int
+		Containers       int
+	}
+	ask := func() (told, want []node) {
+		got := u.Run(t, "session", "query", "-o", "json")
+		var answer struct{ Nodes []node }
+		if err := json.Unmarshal([]byte(got.Stdout), &answer); err != nil || got.Code != 0 {
+			t.Fatalf("%v: %s", err, got)
+		}
+		var page struct {
+			Nodes struct {
+				Node []struct {
+					ID, State                   string
+					UsedMemoryMB, AvailMemoryMB int64
+					UsedVirtualCores            int
+					AvailableVirtualCores       int
+					NumContainers               int
+				}
+			}
+		}
+		if err := u.Cluster.RM().Get(t.Context(), "nodes?states=RUNNING", &page); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range page.Nodes.Node {
+			want = append(want, node{
+				n.ID, n.UsedMemoryMB + n.AvailMemoryMB, n.UsedMemoryMB,
+				n.UsedVirtualCores + n.AvailableVirtualCores, n.UsedVirtualCores, n.NumContainers,
+			})
+		}
+		slices.SortFunc(want, func(a, b node) int { return strings.Compare(a.Node, b.Node) })
+		return answer.Nodes, want
+	}
+	var diff string
+	defer func() {
+		if t.Failed() {
+			t.Logf("nodes (-ResourceManager +bobbin):\n%s", diff)
+		}
+	}()
+	bobbintest.Eventually(t, "the nodes are those of the ResourceManager", func() (bool, error) { // containers come and go between two questions
+		told, want := ask()
+		diff = cmp.Diff(want, told)
+		return diff == "" && len(told) > 0, nil
+	})
 }
 
 // installed gives the script of a folder as people have it.

@@ -80,8 +80,8 @@ func uploads(r bobbintest.Report, name string) bool {
 
 // TestASessionRunsJobsUntilItIsStopped would catch a session that ends with a job, one that
 // mixes the jobs of several programs up, a program that is uploaded for each of its jobs, a
-// command that finds another session than the one that was started last, and anything that
-// a session leaves.
+// command that finds another session than the one that was started last, an address that
+// is not looked for among YARN's applications, and anything that a session leaves.
 func TestASessionRunsJobsUntilItIsStopped(t *testing.T) {
 	u, path := person(t)
 	id := start(t, u, "-nm", "session test", "-D", "parallelism.default=2")
@@ -93,12 +93,17 @@ func TestASessionRunsJobsUntilItIsStopped(t *testing.T) {
 	if err != nil || written.Application.String() != id || written.Options["parallelism.default"] != "2" {
 		t.Fatalf("written down: %+v, %v", written, err)
 	}
+	address := u.Master(t, id).Access.Address
 	dir := u.Scratch(t)
 	texts := []string{suite.Generate(t, "-size", "1m", "-files", "2", "-seed", "1"), suite.Generate(t, "-size", "1m", "-files", "2", "-seed", "2")}
 	for i, text := range texts {
 		input, output := dir+"/text"+string(rune('0'+i)), dir+"/counts"+string(rune('0'+i))
 		u.Put(t, text, input)
-		report := run(t, u, suite.Program(t, "wordcount"), "--input", input, "--output", output)
+		var which []string
+		if i > 0 {
+			which = []string{"-m", address}
+		}
+		report := run(t, u, append(which, suite.Program(t, "wordcount"), "--input", input, "--output", output)...)
 		if diff := cmp.Diff(bobbintest.CountWords(t, text), u.Output(t, output)); diff != "" {
 			t.Errorf("counts of text %d differ (-want +got):\n%.2000s", i, diff)
 		}
@@ -125,6 +130,9 @@ func TestASessionRunsJobsUntilItIsStopped(t *testing.T) {
 	}
 	if len(listed) != 4 {
 		t.Errorf("listed are %+v", listed)
+	}
+	if diff := cmp.Diff(listed, jobs(t, u, "-a", "-m", address)); diff != "" {
+		t.Errorf("by its address, others are listed (-id +m):\n%s", diff)
 	}
 	if app := u.App(t, id); app.State != "RUNNING" {
 		t.Errorf("after its jobs it is %s", app.State)
