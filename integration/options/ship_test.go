@@ -1,8 +1,11 @@
 package options
 
 import (
+	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"cmp"
+	"compress/gzip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,6 +42,24 @@ func library(t *testing.T, u *bobbintest.User) (lib, usrlib string) {
 	return lib, usrlib
 }
 
+// tarball makes a packed tar with one file.
+func tarball(t *testing.T, path, name, content string) {
+	t.Helper()
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	w := tar.NewWriter(z)
+	err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(content))})
+	if err == nil {
+		_, err = w.Write([]byte(content))
+	}
+	if err = cmp.Or(err, w.Close(), z.Close()); err == nil {
+		err = os.WriteFile(path, packed.Bytes(), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // archive makes a zip with one file.
 func archive(t *testing.T, path, name, content string) {
 	t.Helper()
@@ -72,17 +93,18 @@ func TestFilesAreShipped(t *testing.T) {
 		t.Fatal(err)
 	}
 	archive(t, filepath.Join(local, "model.zip"), "weights.txt", "weights")
+	tarball(t, filepath.Join(local, "older.tar.gz"), "weights.txt", "old weights")
 	remote := alice.Scratch(t) + "/remote.txt"
 	alice.Write(t, remote, "remote")
 	lib, usrlib := library(t, alice)
 	flags := slices.Concat(
 		option("yarn.ship-files", filepath.Join(local, "conf")+";hdfs://"+remote),
-		option("yarn.ship-archives", filepath.Join(local, "model.zip")),
+		option("yarn.ship-archives", filepath.Join(local, "model.zip")+";"+filepath.Join(local, "older.tar.gz")),
 		option("yarn.provided.lib.dirs", lib),
 		option("yarn.provided.usrlib.dir", usrlib),
 	)
 	d := suite.Dawdle(t, alice, flags...)
-	want := map[string]string{"conf/site.txt": "site", "remote.txt": "remote", "model.zip/weights.txt": "weights", "words.txt": "abc\n", "usrlib/rules.txt": "rules"}
+	want := map[string]string{"conf/site.txt": "site", "remote.txt": "remote", "model.zip/weights.txt": "weights", "older.tar.gz/weights.txt": "old weights", "words.txt": "abc\n", "usrlib/rules.txt": "rules"}
 	places := make(map[string]bool) // of words.txt on the nodes
 	for _, role := range []bobbintest.Role{bobbintest.ApplicationMaster, bobbintest.TaskExecutor, bobbintest.TaskHost} {
 		process := d.First(t, role)
