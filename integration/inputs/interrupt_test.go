@@ -2,6 +2,7 @@ package inputs
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -69,28 +70,43 @@ func TestInterruptBeforeTheJobRunsLeavesNothing(t *testing.T) {
 }
 
 // TestInterruptWhileYARNKeepsTheJobWaiting would catch an application that starts
-// after its client was told to end.
+// after its client was told to end, whatever it was to be.
 func TestInterruptWhileYARNKeepsTheJobWaiting(t *testing.T) {
 	u := suite.User(t, small)
 	job := slowJob(t, u)
 	// The queue has room for one such master.
-	first := u.Run(t, append([]string{"run", "-t", "yarn-per-job", "-d", "-qu", "small", "-jm", "1024m", "-tm", "320m"}, job...)...)
+	in := func(command, rest []string) []string {
+		return slices.Concat(command, []string{"-qu", "small", "-jm", "1024m", "-tm", "320m"}, rest)
+	}
+	perJob := []string{"run", "-t", "yarn-per-job"}
+	first := u.Run(t, in(append(perJob, "-d"), job)...)
 	if first.Code != 0 {
 		t.Fatal(first)
 	}
-	before := leftOf(t, u)
-	c := u.Start(t, append([]string{"run", "-t", "yarn-per-job", "-qu", "small", "-jm", "1024m", "-tm", "320m"}, job...)...)
-	c.Says(t, "is ACCEPTED")
-	c.Says(t, "waits for its container: ")
-	c.Signal(t, os.Interrupt)
-	got := interrupted(t, c)
-	application := got.Application(t)
-	if !strings.Contains(got.Stderr, "killed "+application+" and removed what was staged for it") {
-		t.Errorf("want the clean-up told, got %s", got)
-	}
-	unchanged(t, u, before)
-	if app := u.App(t, application); app.State != "KILLED" {
-		t.Errorf("YARN says %s is %s", application, app.State)
+	for _, c := range []struct {
+		name          string
+		command, rest []string
+	}{
+		{"a job with a cluster of its own", perJob, job},
+		{"an application", []string{"run-application"}, job},
+		{"a session", []string{"session", "start"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := leftOf(t, u)
+			waiting := u.Start(t, in(c.command, c.rest)...)
+			waiting.Says(t, "is ACCEPTED")
+			waiting.Says(t, "waits for its container: ")
+			waiting.Signal(t, os.Interrupt)
+			got := interrupted(t, waiting)
+			application := got.Application(t)
+			if !strings.Contains(got.Stderr, "killed "+application+" and removed what was staged for it") {
+				t.Errorf("want the clean-up told, got %s", got)
+			}
+			unchanged(t, u, before)
+			if app := u.App(t, application); app.State != "KILLED" {
+				t.Errorf("YARN says %s is %s", application, app.State)
+			}
+		})
 	}
 	if killed := u.Run(t, "kill", first.Application(t)); killed.Code != 0 || killed.Stdout != first.Application(t)+" is killed\n" {
 		t.Errorf("kill: %s", killed)
