@@ -112,10 +112,26 @@ func checkProxy(t *testing.T, d *bobbintest.Dawdler, viewer, other *bobbintest.U
 		"a page that hides cancels, for alice": {d.User, put("Origin: null"), 403},
 		"no page cancels, for alice":           {d.User, put(), 403},
 	})
+	link := at + "/yarn-cancel" // for proxies that pass on GET alone
+	get := func(headers ...string) []string { return append(put(headers...), "-X", "GET") }
+	const declared = "Content-Type: application/json"
+	checkCurls(t, link, map[string]curl{
+		"a link that alice clicks":               {d.User, nil, 403},
+		"a link on the proxy's own page":         {d.User, get(own), 403},
+		"a script of a foreign page, for alice":  {d.User, get(evil, declared), 403},
+		"a script of a page that hides":          {d.User, get("Origin: null", declared), 403},
+		"a script of who may look":               {viewer, get(own, declared), 403},
+		"a script of who may not look, as alice": {other, append(get(own, declared), "-b", "proxy-user=alice"), 403},
+	})
 	if now := d.Details(t); now.State.GloballyTerminal() {
 		t.Fatalf("the job is %s", now.State)
 	}
-	if got := d.User.Curl(t, append(put(own), at)...); got.Status != 202 { // without which the others prove nothing
-		t.Errorf("the owner cancels by the proxy's page: %s", got)
+	// Without these the others prove nothing.
+	none := strings.TrimSuffix(at, d.Job) + strings.Repeat("0", len(d.Job))
+	if got := d.User.Curl(t, append(put(own), none)...); got.Status != 404 {
+		t.Errorf("the owner cancels a job that is not there by the proxy's page: %s", got)
+	}
+	if got := d.User.Curl(t, append(get(declared), link)...); got.Status != 202 {
+		t.Errorf("the owner's program cancels by GET through the proxy: %s", got)
 	}
 }
