@@ -1,8 +1,6 @@
 # `make` alone lists the targets.
 
-EXAMPLES := $(notdir $(wildcard examples/*))
 UNIT     := go list ./... | grep -v /integration/ | xargs
-BINARIES := bin/bobbin $(EXAMPLES:%=bin/examples/%)
 GOBUILD  := CGO_ENABLED=0 go build -trimpath -ldflags '-s -w'
 
 .DEFAULT_GOAL := help
@@ -11,18 +9,11 @@ GOBUILD  := CGO_ENABLED=0 go build -trimpath -ldflags '-s -w'
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: build
-build: $(BINARIES) ## build static binaries: bin/bobbin and bin/examples/*
-
 # go knows better than make what has changed.
-.PHONY: always
-always:
-
-bin/bobbin: always
-	$(GOBUILD) -o $@ ./client/cmd/bobbin
-
-bin/examples/%: always
-	$(GOBUILD) -o $@ ./examples/$*
+.PHONY: build
+build: ## build static binaries: bin/bobbin and bin/examples/*
+	$(GOBUILD) -o bin/ ./client/cmd/bobbin
+	$(GOBUILD) -o bin/examples/ ./examples/...
 
 .PHONY: demo
 demo: build ## count the words of a text (SIZE=100m) in one process; needs Go alone
@@ -57,8 +48,12 @@ fuzz: ## run every fuzz target for FUZZTIME (20s)
 	scripts/fuzz $(or $(FUZZTIME),20s)
 
 .PHONY: bench
-bench: build ## measure on a real HDFS and YARN, and write docs/BENCHMARKS.md; ten minutes
+bench: build ## measure on a real HDFS and YARN, and write docs/BENCHMARKS.md; half an hour
 	scripts/bench
+
+.PHONY: bench-submit
+bench-submit: build ## its part on sessions and submission, beside Flink 1.20, which it fetches; eight minutes
+	scripts/bench -only session,submit -o docs/BENCHMARKS.md
 
 .PHONY: cover
 cover: ## show which lines the unit tests reach: coverage.html

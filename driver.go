@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -30,6 +31,9 @@ var (
 	errDetachedCollect = errors.New("a job that collects its result cannot run detached: leave out -d, or write to a file")
 	// errJobFailed is a job that did not finish; the client tells why.
 	errJobFailed = errors.New("job did not finish")
+	// errJobLeft is a job after one whose Execute has returned before its end, by its
+	// context mostly: what is said of that one could be taken for this one's.
+	errJobLeft = errors.New("an earlier job was left before its end: a program has to wait for each of its jobs, or run detached")
 )
 
 // runDriver runs the driver for the client at the other end of the socket.
@@ -46,24 +50,22 @@ func runDriver(driver Driver, conn *control.Conn) int {
 	if err != nil {
 		return fail(err)
 	}
-	options, err := config.New(config.Layer{Source: "client", Values: start.Config})
+	options, err := config.New(config.Layer{Source: "client", Values: config.Known(start.Config)})
 	if err != nil {
 		return report(conn, err)
 	}
-	files, err := openFiles(options)
+	var tokens atomic.Pointer[creds.Credentials]
+	files, err := filesOf(start, options, &tokens)
 	if err != nil {
 		return report(conn, err)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	context.AfterFunc(ctx, func() { signal.Stop(unread) }) // without the client they end the process
-	answers := make(chan msg.Message)
-	go receive(ctx, conn, answers, cancel)
+	executor := newRemote(conn, start.Detached)
+	go executor.receive(ctx, &tokens, cancel)
 
-	env := dataflow.NewEnv(dataflow.EnvOptions{
-		Args: os.Args[1:], Config: start.Config, FileSystem: files,
-		Executor: &remote{conn: conn, answers: answers, detached: start.Detached},
-	})
+	env := dataflow.NewEnv(dataflow.EnvOptions{Args: os.Args[1:], Config: start.Config, FileSystem: files, Executor: executor})
 	code := make(chan int, 1)
 	go func() { // ends with the process, at the latest
 		code <- outcome(conn, errors.Join(call(ctx, driver, env), files.Close()))
@@ -116,25 +118,6 @@ func greet(conn *control.Conn) (msg.DriverStart, error) {
 	return start, nil
 }
 
-// receive passes messages of the client on until it has ended, which ends ctx.
-func receive(ctx context.Context, conn *control.Conn, answers chan<- msg.Message, cancel context.CancelCauseFunc) {
-	for {
-		m, err := conn.Receive()
-		if errors.Is(err, io.EOF) {
-			err = errClientGone
-		}
-		if err != nil {
-			cancel(err)
-			return
-		}
-		select {
-		case answers <- m:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
 // report tells the client why the driver fails, or the user where that is not
 // possible.
 func report(conn *control.Conn, err error) int {
@@ -148,15 +131,32 @@ func report(conn *control.Conn, err error) int {
 	return exitFailed
 }
 
-// openFiles reaches the cluster's files where a Hadoop configuration is named,
-// and the local disk always.
-func openFiles(options config.Config) (*dfs.FS, error) {
-	if !hadoopenv.Named(os.Getenv) {
-		return dfs.New(dfs.Options{}), nil
+// filesOf reaches the cluster's files as a driver: in the cluster as the
+// ApplicationMaster says, by the tokens of the time, elsewhere as openFiles.
+func filesOf(start msg.DriverStart, options config.Config, tokens *atomic.Pointer[creds.Credentials]) (*dfs.FS, error) {
+	if start.Reach == nil {
+		return openFiles(options)
 	}
-	env, err := hadoopenv.Read(os.Getenv, options)
+	first, err := creds.Parse(start.Reach.Tokens)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read tokens of the cluster: %w", err)
+	}
+	tokens.Store(first)
+	return dfs.Carried(dfs.Handed{
+		HadoopConf: start.Reach.HadoopConf, User: start.Reach.User, Logger: progress.Servers(os.Stderr),
+		Credentials: tokens.Load,
+	})
+}
+
+// openFiles reaches the files of the cluster whose Hadoop configuration is named, of those
+// that options and full names lead to, and the local disk.
+func openFiles(options config.Config) (*dfs.FS, error) {
+	env := hadoopenv.Without(os.Getenv, options)
+	if hadoopenv.Named(os.Getenv) {
+		var err error
+		if env, err = hadoopenv.Read(os.Getenv, options); err != nil {
+			return nil, err
+		}
 	}
 	who, err := env.Identify(os.Getenv, options)
 	if err != nil {
@@ -169,11 +169,44 @@ func openFiles(options config.Config) (*dfs.FS, error) {
 	}), nil
 }
 
-// remote executes jobs through the client.
+// remote executes jobs through the client, one after the other.
 type remote struct {
 	conn     *control.Conn
-	answers  <-chan msg.Message
+	answers  chan msg.Message // from receive to Execute; never closed
+	left     chan struct{}    // closed by an Execute that returns before its job's end
 	detached bool
+}
+
+func newRemote(conn *control.Conn, detached bool) *remote {
+	return &remote{conn: conn, answers: make(chan msg.Message), left: make(chan struct{}), detached: detached}
+}
+
+// receive passes messages of the client on to Execute until the client has ended, which
+// ends ctx. New tokens it puts in their place.
+func (r *remote) receive(ctx context.Context, tokens *atomic.Pointer[creds.Credentials], cancel context.CancelCauseFunc) {
+	for {
+		m, err := r.conn.Receive()
+		if update, is := m.(msg.UpdateTokens); is && err == nil {
+			var fresh *creds.Credentials
+			if fresh, err = creds.Parse(update.Tokens); err == nil {
+				tokens.Store(fresh)
+				continue
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			err = errClientGone
+		}
+		if err != nil {
+			cancel(err)
+			return
+		}
+		select {
+		case r.answers <- m:
+		case <-r.left: // nobody wants to know
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // Execute hands the graph over and waits for the job's end, or for its start
@@ -183,6 +216,11 @@ func (r *remote) Execute(ctx context.Context, x dataflow.Execution) (dataflow.Ex
 	if r.detached && slices.ContainsFunc(x.Graph.Vertices, func(v jobgraph.Vertex) bool { return v.Collect != "" }) {
 		return result, fmt.Errorf("execute job %s: %w", x.Graph.Name, errDetachedCollect)
 	}
+	select {
+	case <-r.left:
+		return result, fmt.Errorf("execute job %s: %w", x.Graph.Name, errJobLeft)
+	default:
+	}
 	if err := r.conn.Send(msg.ExecuteJob{Graph: x.Graph}); err != nil {
 		return result, fmt.Errorf("execute job %s: %w", x.Graph.Name, err)
 	}
@@ -191,7 +229,7 @@ func (r *remote) Execute(ctx context.Context, x dataflow.Execution) (dataflow.Ex
 		select {
 		case answer = <-r.answers:
 		case <-ctx.Done():
-			return result, fmt.Errorf("execute job %s: %w", x.Graph.Name, context.Cause(ctx))
+			return result, r.leave(x, context.Cause(ctx))
 		}
 		switch m := answer.(type) {
 		case msg.JobAccepted:
@@ -202,16 +240,25 @@ func (r *remote) Execute(ctx context.Context, x dataflow.Execution) (dataflow.Ex
 			}
 		case msg.CollectedRecords:
 			if err := x.Collected(m.Name, m.Epoch, m.Records); err != nil {
-				return result, err
+				return result, r.leave(x, err)
 			}
 		case msg.JobEnded:
+			if m.Failure == nil && m.Status != msg.JobFinished {
+				return result, fmt.Errorf("%w: job %s is %s", errJobFailed, x.Graph.Name, m.Status)
+			}
 			if m.Failure != nil {
 				return result, fmt.Errorf("%w: job %s is %s: %w", errJobFailed, x.Graph.Name, m.Status, m.Failure)
 			}
 			result.Duration, result.Counters = m.Duration, m.Counters
 			return result, nil
 		default:
-			return result, fmt.Errorf("execute job %s: unexpected %s from the client", x.Graph.Name, msg.Kind(answer))
+			return result, r.leave(x, fmt.Errorf("unexpected %s from the client", msg.Kind(answer)))
 		}
 	}
+}
+
+// leave gives up on a job before its end.
+func (r *remote) leave(x dataflow.Execution, why error) error {
+	close(r.left)
+	return fmt.Errorf("execute job %s: %w", x.Graph.Name, why)
 }

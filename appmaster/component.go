@@ -34,6 +34,7 @@ type Component struct {
 
 	config       config.Config
 	slotMemoryMB int
+	ended        func(dispatcher.Submission)
 	logger       logrus.FieldLogger
 }
 
@@ -42,6 +43,9 @@ type ComponentConfig struct {
 	Config config.Config
 	Worker resourcemanager.WorkerResourceSpec
 	Mode   dispatcher.Mode
+	// JobEnded hears, once for each job that the Dispatcher has taken in, that nothing of
+	// it runs any more; nil: nobody does. It must not block.
+	JobEnded func(dispatcher.Submission)
 }
 
 // jobMasterTarget begins the names of the streams to JobMasters.
@@ -60,8 +64,16 @@ func NewComponent(c ComponentConfig, driver resourcemanager.Driver, logger logru
 	if err != nil {
 		return nil, err
 	}
-	component := &Component{ResourceManager: rm, Mux: new(rolerpc.Mux), config: c.Config, slotMemoryMB: slotMemoryMB, logger: logger}
-	component.Dispatcher = dispatcher.New(dispatcher.Config{Mode: c.Mode, IDs: ids.Random()}, component.jobMaster, logger)
+	component := &Component{
+		ResourceManager: rm, Mux: new(rolerpc.Mux),
+		config: c.Config, slotMemoryMB: slotMemoryMB, ended: c.JobEnded, logger: logger,
+	}
+	if component.ended == nil {
+		component.ended = func(dispatcher.Submission) {}
+	}
+	jobs := dispatcher.Configured(c.Config)
+	jobs.Mode, jobs.IDs = c.Mode, ids.Random()
+	component.Dispatcher = dispatcher.New(jobs, component.jobMaster, logger)
 	component.Mux.Handle(resourcemanager.Target, rm.Accept)
 	component.Mux.Handle(jobMasterTarget, component.acceptAtJobMaster)
 	return component, nil
@@ -77,7 +89,12 @@ func (c *Component) Run(ctx context.Context) error {
 }
 
 // jobMaster makes the JobMaster of a job.
-func (c *Component) jobMaster(id ids.JobMasterID, s dispatcher.Submission) (dispatcher.JobMaster, error) {
+func (c *Component) jobMaster(id ids.JobMasterID, s dispatcher.Submission) (_ dispatcher.JobMaster, err error) {
+	defer func() {
+		if err != nil {
+			c.ended(s)
+		}
+	}()
 	settings, err := jobmaster.Configured(c.config, s.Graph)
 	if err != nil {
 		return nil, err
@@ -90,17 +107,19 @@ func (c *Component) jobMaster(id ids.JobMasterID, s dispatcher.Submission) (disp
 		return nil, err
 	}
 	link.master = master
-	return runningJobMaster{master, c.ResourceManager}, nil
+	return runningJobMaster{master, c.ResourceManager, func() { c.ended(s) }}, nil
 }
 
 // runningJobMaster takes its leave of the ResourceManager when it ends.
 type runningJobMaster struct {
 	*jobmaster.JobMaster
-	rm *resourcemanager.ResourceManager
+	rm    *resourcemanager.ResourceManager
+	ended func()
 }
 
 // Run runs the job to its end.
 func (m runningJobMaster) Run(ctx context.Context) (msg.JobDetails, collect.Results, error) {
+	defer m.ended()
 	details, results, err := m.JobMaster.Run(ctx)
 	if left := m.rm.DisconnectJobMaster(context.WithoutCancel(ctx), m.Job(), m.ID()); left != nil && !errors.Is(left, actor.ErrStopped) {
 		err = errors.Join(err, left)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
@@ -20,8 +19,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const testJob = ids.JobID("0123456789abcdef0123456789abcdef")
 
@@ -37,10 +34,15 @@ var errTestOver = errors.New("test is over")
 
 func startCluster(t *testing.T, mode dispatcher.Mode, files *dataflowtest.Files) *cluster {
 	t.Helper()
+	return startClusterWith(t, config.Config{}, mode, files)
+}
+
+func startClusterWith(t *testing.T, options config.Config, mode dispatcher.Mode, files *dataflowtest.Files) *cluster {
+	t.Helper()
 	c := &cluster{workers: newWorkers(t, files), ended: make(chan error, 1)}
 	var err error
 	c.Component, err = NewComponent(ComponentConfig{
-		Config: config.Config{}, Mode: mode,
+		Config: options, Mode: mode,
 		Worker: resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 1, Slots: 1},
 	}, c.workers, quiet())
 	if err != nil {

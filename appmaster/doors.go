@@ -13,6 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/spnego"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
@@ -23,6 +24,7 @@ func doors(ctx context.Context, env environment, logger logrus.FieldLogger) (res
 	if err != nil {
 		return rest.Config{}, err
 	}
+	rights.Shared = env.launch.Mode == launch.Session
 	c := rest.Config{Rights: rights, Proxy: rest.Proxy{
 		Addresses: proxies(ctx, env.hadoop, env.host, logger),
 		Users:     strings.EqualFold(env.hadoop.Get("hadoop.http.authentication.type"), "kerberos"),

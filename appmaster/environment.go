@@ -18,6 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
@@ -29,7 +30,10 @@ type environment struct {
 	container   records.ContainerID
 	host        string // of the NodeManager, which other nodes reach this process by
 	logDir      string
+	workDir     string   // of the container; "": that of this process
+	variables   []string // what a driver finds in its environment
 	launch      launch.AppMaster
+	strategy    strategy // of the cluster's mode
 	config      config.Config
 	hadoop      *hadoopconf.Conf
 	credentials *creds.Credentials
@@ -55,11 +59,30 @@ func readEnvironment(getenv func(string) string) (environment, error) {
 	if env.hadoop, err = hadoopconf.Parse(env.launch.HadoopConf); err != nil {
 		return env, err
 	}
+	if env.strategy, err = strategyOf(env.launch); err != nil {
+		return env, err
+	}
 	if env.credentials, err = creds.ReadFile(getenv(launch.TokenFileVariable)); err != nil {
 		return env, fmt.Errorf("read credentials of %s: %w", launch.TokenFileVariable, err)
 	}
-	env.login, err = logIn(env.launch.Security, getenv)
-	return env, err
+	if env.login, err = logIn(env.launch.Security, getenv); err != nil {
+		return env, err
+	}
+	return env, env.identifyProgram()
+}
+
+// identifyProgram reads the program of an application that its client has not read, as it
+// was on HDFS.
+func (env *environment) identifyProgram() error {
+	if env.launch.Mode != launch.Application || env.launch.ProgramRef.SHA256 != "" {
+		return nil
+	}
+	read, err := program.Inspect(filepath.Join(env.workDir, launch.ProgramLink), program.Native())
+	if err != nil {
+		return fmt.Errorf("%w, it comes from %s", err, env.launch.ProgramRef.URI)
+	}
+	env.launch.ProgramRef.SHA256 = read.SHA256
+	return nil
 }
 
 // logIn makes the login from the keytab that the client has sent, or told of; nil where
@@ -97,38 +120,44 @@ func (env environment) handed(logger logrus.FieldLogger) dfs.Handed {
 	return h
 }
 
-// maxJob bounds the staged job, in bytes: its splits are most of it.
-const maxJob = 256 << 20
+// maxStaged bounds what the client has staged, in bytes: a job's splits are most of
+// it.
+const maxStaged = 256 << 20
 
-// stagedJob is the job that the client has staged.
-type stagedJob struct {
-	launch.Job
-	graph jobgraph.JobGraph
+// staged is what the client has staged.
+type staged struct {
+	launch.Staged
+	graph jobgraph.JobGraph // of Job, where there is one
 }
 
-func readJob(ctx context.Context, files *dfs.FS, dir string) (stagedJob, error) {
-	var job stagedJob
-	uri := dir + "/" + launch.JobFile
-	content, err := files.ReadFile(ctx, uri, maxJob)
+func readStaged(ctx context.Context, files *dfs.FS, l launch.AppMaster) (staged, error) {
+	var s staged
+	uri := l.StagingDir + "/" + launch.StagedFile
+	content, err := files.ReadFile(ctx, uri, maxStaged)
 	if err == nil {
-		err = json.Unmarshal(content, &job.Job)
+		err = json.Unmarshal(content, &s.Staged)
 	}
-	if err == nil {
-		err = json.Unmarshal(job.Graph, &job.graph)
+	switch {
+	case err != nil:
+	case s.Job != nil:
+		err = json.Unmarshal(s.Job.Graph, &s.graph)
+	case l.Mode == launch.PerJob:
+		err = errors.New("there is no job")
 	}
 	if err != nil {
-		return job, fmt.Errorf("read staged job %s: %w", uri, err)
+		return s, fmt.Errorf("read what is staged in %s: %w", uri, err)
 	}
-	return job, nil
+	return s, nil
 }
 
 // nodeReports gives the nodes as the driver takes them.
-func (j stagedJob) nodeReports() []records.NodeReport {
-	reports := make([]records.NodeReport, len(j.Nodes))
-	for i, node := range j.Nodes {
+func (s staged) nodeReports() []records.NodeReport {
+	reports := make([]records.NodeReport, len(s.Nodes))
+	for i, node := range s.Nodes {
 		reports[i] = records.NodeReport{
 			ID: records.NodeID{Host: node.Host, Port: node.Port}, Rack: node.Rack, State: records.NodeRunning,
-			Capability: records.Resource{MemoryMB: node.MemoryMB, VCores: node.VCores},
+			Capability: records.Resource{MemoryMB: node.MemoryMB, VCores: node.VCores, Others: records.NewResourceValues(node.Others)},
+			Labels:     node.Labels,
 		}
 	}
 	return reports

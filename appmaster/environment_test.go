@@ -29,7 +29,7 @@ func containerVariables(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	encoded, err := launch.Encode(launch.AppMaster{
-		StagingDir: "hdfs://nn/user/alice/.bobbin/application_1700000000000_0007",
+		Mode: launch.PerJob, StagingDir: "hdfs://nn/user/alice/.bobbin/application_1700000000000_0007",
 		HadoopConf: []byte("<configuration><property><name>a</name><value>b</value></property></configuration>"),
 		Config:     map[string]string{config.TaskSlots.Name(): "3"},
 	})
@@ -77,6 +77,7 @@ func TestEnvironment(t *testing.T) {
 		"nothing from the client":                {launch.Variable, "", launch.ErrMalformed, launch.Variable},
 		"an option that does not exist":          {launch.Variable, encode(launch.AppMaster{Config: map[string]string{"taskmanager.numberOfSlots": "1"}}), config.ErrInvalid, "numberOfTaskSlots"},
 		"a configuration of Hadoop that is none": {launch.Variable, encode(launch.AppMaster{HadoopConf: []byte("{}")}), nil, "Hadoop configuration"},
+		"a mode of another release":              {launch.Variable, encode(launch.AppMaster{Mode: "reactive", HadoopConf: []byte("<configuration/>")}), launch.ErrMalformed, "reactive"},
 		"no credentials":                         {launch.TokenFileVariable, "", nil, launch.TokenFileVariable},
 		"credentials that are not there":         {launch.TokenFileVariable, "/nowhere/tokens", os.ErrNotExist, "/nowhere/tokens"},
 	} {
@@ -149,12 +150,12 @@ func TestProxies(t *testing.T) {
 // TestNodesForTheDriver would catch nodes that asks cannot name.
 func TestNodesForTheDriver(t *testing.T) {
 	t.Parallel()
-	job := stagedJob{Job: launch.Job{Nodes: []launch.Node{{Host: "n1", Port: 8041, Rack: "/r", MemoryMB: 2048, VCores: 4}}}}
+	s := staged{Staged: launch.Staged{Nodes: []launch.Node{{Host: "n1", Port: 8041, Rack: "/r", MemoryMB: 2048, VCores: 4}}}}
 	want := []records.NodeReport{{
 		ID: records.NodeID{Host: "n1", Port: 8041}, Rack: "/r", State: records.NodeRunning,
 		Capability: records.Resource{MemoryMB: 2048, VCores: 4},
 	}}
-	if diff := cmp.Diff(want, job.nodeReports()); diff != "" {
+	if diff := cmp.Diff(want, s.nodeReports()); diff != "" {
 		t.Errorf("nodes differ (-want +got):\n%s", diff)
 	}
 }

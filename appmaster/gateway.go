@@ -23,6 +23,10 @@ func (g gateway) CancelJob(ctx context.Context, job ids.JobID) error {
 	return g.Dispatcher.CancelJob(ctx, job)
 }
 
+func (g gateway) ClientSeen(ctx context.Context, job ids.JobID) error {
+	return g.Dispatcher.ClientSeen(ctx, job)
+}
+
 func (g gateway) JobResult(ctx context.Context, job ids.JobID, wait time.Duration) (msg.JobEnded, error) {
 	return g.Dispatcher.JobResult(ctx, job, wait)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -40,6 +41,10 @@ func Main(start time.Time, getenv func(string) string) int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "appmaster:", err)
 		return exitStartup
+	}
+	env.variables = driverVariables(os.Environ(), env.launch.Mode, env.config)
+	if limit, _ := limits(env.launch.Mode, env.config); limit > 0 {
+		debug.SetMemoryLimit(int64(limit) << 20)
 	}
 	logger, file, err := logging.Open(env.logDir, "jobmanager", env.config.String(config.LoggingLevel))
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -14,20 +15,23 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/programs"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarndriver"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
 	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
-	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
 	"github.com/bobbin-yarn/bobbin/internal/version"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
 // services is everything that an ApplicationMaster consists of, in the order in
@@ -36,10 +40,13 @@ type services struct {
 	env       environment
 	logger    logrus.FieldLogger
 	files     *dfs.FS
-	job       stagedJob
+	staged    staged
 	tokens    *tokenmanager.Manager
 	clients   *yarndriver.Clients
 	component *Component
+	drivers   drivers
+	session   *session // of a session; nil
+	progress  progress
 	roles     *rolerpc.Server
 	rolesAt   net.Listener
 	rest      *rest.Server
@@ -58,7 +65,7 @@ func startServices(ctx context.Context, start time.Time, env environment, logger
 	if s.files, err = dfs.Carried(env.handed(logger)); err != nil {
 		return nil, err
 	}
-	if s.job, err = readJob(ctx, s.files, env.launch.StagingDir); err != nil {
+	if s.staged, err = readStaged(ctx, s.files, env.launch); err != nil {
 		return nil, err
 	}
 	if s.rolesAt, err = listen(ctx, env.host, env.config.Ports(config.YarnMasterPort)); err != nil {
@@ -90,11 +97,14 @@ func startServices(ctx context.Context, start time.Time, env environment, logger
 	if err != nil {
 		return nil, err
 	}
-	if err = s.wire(driver, authority); err != nil { //nolint:contextcheck // the role server lives as long as the process
+	if err = s.wire(ctx, driver, authority); err != nil {
 		return nil, err
 	}
-	endpoint.TLS, endpoint.Token = front.RESTServerTLS(), token
+	endpoint.TLS, endpoint.Token, endpoint.Options = front.RESTServerTLS(), token, env.config
 	endpoint.Version, endpoint.Revision = version.Text(), version.Revision()
+	if s.session != nil {
+		endpoint.Session = s.session
+	}
 	s.rest = rest.New(endpoint, gateway{s.component}, logger)
 	return s, nil
 }
@@ -122,7 +132,7 @@ var errNoPort = errors.New("no ports are allowed")
 func (s *services) announce(ctx context.Context, start time.Time, authority []byte, token pki.Token) error {
 	content, err := json.Marshal(launch.Access{
 		Address: s.restAt.Addr().String(), Authority: authority, Token: token.Reveal(), AMStart: start.UnixMilli(),
-		Attempt: s.env.container.Attempt.Attempt,
+		Attempt: s.env.container.Attempt.Attempt, Application: s.env.container.Attempt.Application.String(),
 	})
 	if err != nil {
 		return fmt.Errorf("announce REST: %w", err)
@@ -142,7 +152,11 @@ func (s *services) connect(authority *pki.Authority, users *clienttoam.Verifier)
 	if s.clients, err = yarndriver.Connect(env.hadoop, env.container.Attempt, env.credentials, s.logger); err != nil {
 		return nil, err
 	}
-	launcher, err := newWorkerLauncher(env, authority, s.rolesAt.Addr().String(), s.tokens.Current)
+	launcher, err := newWorkerLauncher(env, s.staged.Shipped, authority, s.rolesAt.Addr().String(), s.tokens.Current)
+	if err != nil {
+		return nil, err
+	}
+	place, err := launch.PlaceOf(env.config)
 	if err != nil {
 		return nil, err
 	}
@@ -150,8 +164,10 @@ func (s *services) connect(authority *pki.Authority, users *clienttoam.Verifier)
 		ResourceManager: s.clients.ResourceManager,
 		NodeManagers:    s.clients.NodeManagers,
 		Registration:    yarndriver.RegistrationAt(env.host, s.restAt.Addr().(*net.TCPAddr).Port),
-		Nodes:           s.job.nodeReports(),
+		Nodes:           s.staged.nodeReports(),
+		Place:           place,
 		Launch:          launcher.launch,
+		Progress:        s.progress.share,
 		Heartbeat:       env.config.Duration(config.YarnHeartbeatInterval),
 		RequestInterval: env.config.Duration(config.YarnContainerRequestInterval),
 	}
@@ -162,25 +178,51 @@ func (s *services) connect(authority *pki.Authority, users *clienttoam.Verifier)
 }
 
 // wire makes the roles and what leads to them.
-func (s *services) wire(driver attemptDriver, authority *pki.Authority) error {
+func (s *services) wire(ctx context.Context, driver attemptDriver, authority *pki.Authority) error {
 	env := s.env
-	mode := dispatcher.Detached
-	if env.launch.Attached {
-		mode = dispatcher.Attached
+	cluster := ComponentConfig{Config: env.config, Worker: workerSpec(env.config), Mode: env.strategy.ends}
+	var store *programs.Store
+	if env.launch.Mode == launch.Session {
+		cache := staging.Resume(s.files, env.launch.StagingDir, max(0, env.config.Int(config.YarnFileReplication)))
+		store = programs.New(cache, s.files, program.Native())
+		if err := store.Recover(ctx); err != nil {
+			return err
+		}
+		cluster.JobEnded = func(job dispatcher.Submission) { store.Release(job.Program.SHA256) }
 	}
 	var err error
-	s.component, err = NewComponent(ComponentConfig{
-		Config: env.config, Worker: workerSpec(env.config), Mode: mode,
-	}, departing{driver, s.removeStaged}, s.logger)
+	s.component, err = NewComponent(cluster, departing{driver, s.removeStaged}, s.logger)
 	if err != nil {
 		return err
+	}
+	s.drivers = s.manageDrivers()
+	if store != nil {
+		s.session = newSession(s.component, store, s.drivers)
 	}
 	identity, err := authority.IssueApplicationMaster(time.Now())
 	if err != nil {
 		return err
 	}
-	s.roles = rolerpc.NewServer(rolerpc.Config{TLS: identity.ServerTLS(pki.OnlyRole(pki.RoleTaskExecutor)), Logger: s.logger}, s.component.Mux)
+	s.roles = rolerpc.NewServer(rolerpc.Config{TLS: identity.ServerTLS(pki.OnlyRole(pki.RoleTaskExecutor)), Logger: s.logger}, s.component.Mux) //nolint:contextcheck // it lives as long as the process
 	return nil
+}
+
+// manageDrivers says how drivers run beside this process.
+func (s *services) manageDrivers() drivers {
+	env := s.env
+	return drivers{
+		application: env.container.Attempt.Application.String(),
+		config:      env.config.Without(config.ContainerMasterEnv), // it would go on to workers
+		environment: env.variables,
+		dir:         env.workDir,
+		logDir:      env.logDir,
+		reach: func() *msg.Reach {
+			tokens := creds.Credentials{Tokens: s.tokens.Current().Tokens}
+			return &msg.Reach{HadoopConf: env.launch.HadoopConf, User: env.launch.User, Tokens: tokens.Marshal()}
+		},
+		running: newChildren(),
+		logger:  s.logger,
+	}
 }
 
 // run serves until the cluster has to end, and ends it: REST first, so that the
@@ -203,6 +245,14 @@ func (s *services) run(ctx context.Context) (dispatcher.Outcome, error) {
 	})
 	group.Go(func() error { return s.roles.Serve(s.rolesAt) })
 	group.Go(func() error {
+		select {
+		case <-taken:
+			s.progress.watch(running, s.env.config.Duration(config.YarnHeartbeatInterval), s.component.Dispatcher.Jobs)
+		case <-running.Done():
+		}
+		return nil
+	})
+	group.Go(func() error {
 		defer close(served)
 		select {
 		case <-taken:
@@ -215,7 +265,7 @@ func (s *services) run(ctx context.Context) (dispatcher.Outcome, error) {
 	group.Go(func() error {
 		defer s.roles.Close()
 		var err error
-		if outcome, err = s.oneJob(running, taken); err == nil {
+		if outcome, err = s.env.strategy.run(s, running, sync.OnceFunc(func() { close(taken) })); err == nil {
 			stopServing()
 			<-served
 			// However long YARN is away: its record is all that is left of the job.
@@ -244,19 +294,6 @@ func (s *services) run(ctx context.Context) (dispatcher.Outcome, error) {
 
 // errEnded ends the services of an application that has ended in order.
 var errEnded = errors.New("application has ended")
-
-// oneJob runs the staged job and waits until the cluster has to end. It closes taken when the Dispatcher has the job.
-func (s *services) oneJob(ctx context.Context, taken chan<- struct{}) (dispatcher.Outcome, error) {
-	err := s.component.Dispatcher.Submit(ctx, dispatcher.Submission{Job: s.job.ID, Graph: &s.job.graph, Program: s.env.launch.ProgramRef})
-	if errors.Is(err, jobgraph.ErrInvalid) {
-		return dispatcher.Outcome{Status: msg.ApplicationFailed, Diagnostics: err.Error()}, nil
-	}
-	if err != nil {
-		return dispatcher.Outcome{}, err
-	}
-	close(taken)
-	return s.component.Dispatcher.Outcome(ctx)
-}
 
 // attemptDriver is a Driver that knows whether the application is this attempt's.
 type attemptDriver interface {

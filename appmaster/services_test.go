@@ -48,7 +48,7 @@ func testEnvironment(t *testing.T, staging string) environment {
 	return environment{
 		container: container, host: "127.0.0.1", hadoop: hadoop, credentials: creds.New(),
 		launch: launch.AppMaster{
-			StagingDir: staging, User: "alice", Attached: true,
+			Mode: launch.PerJob, StagingDir: staging, User: "alice", Attached: true,
 			Bobbin:     launch.Resource{URI: "hdfs://nn:8020/cache/11/bobbin", Size: 1, Timestamp: 2},
 			Program:    launch.Resource{URI: "hdfs://nn:8020/cache/5a/wordcount", Size: 3, Timestamp: 4},
 			ProgramRef: msg.Program{Name: "counting", SHA256: programHash},
@@ -66,13 +66,19 @@ type started struct {
 
 // runServices makes the services of an application as startServices does, but for
 // YARN, and runs them after a last change.
-func runServices(t *testing.T, ctx context.Context, w *workers, content *dataflowtest.Files, change func(*services)) *started {
+func runServices(t *testing.T, ctx context.Context, w *workers, content *dataflowtest.Files, describe func(*environment), change func(*services)) *started {
 	t.Helper()
 	dir := t.TempDir()
 	env := testEnvironment(t, "file://"+dir)
-	s := &started{services: &services{env: env, logger: quiet(), files: dfs.New(dfs.Options{Logger: quiet()})}, staging: dir, ended: make(chan error, 1)}
-	s.job.ID, s.job.graph = testJob, *planned(t, content, "/in", nil)
+	if describe != nil {
+		describe(&env)
+	}
 	var err error
+	if env.strategy, err = strategyOf(env.launch); err != nil {
+		t.Fatal(err)
+	}
+	s := &started{services: &services{env: env, logger: quiet(), files: dfs.New(dfs.Options{Logger: quiet()})}, staging: dir, ended: make(chan error, 1)}
+	s.staged.Job, s.staged.graph = &launch.Job{ID: testJob}, *planned(t, content, "/in", nil)
 	if s.rolesAt, err = listen(ctx, env.host, config.Ports{{}}); err != nil {
 		t.Fatal(err)
 	}
@@ -94,11 +100,15 @@ func runServices(t *testing.T, ctx context.Context, w *workers, content *dataflo
 	if s.tokens, err = s.manageTokens(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.wire(w, authority); err != nil {
+	if err := s.wire(ctx, w, authority); err != nil {
 		t.Fatal(err)
 	}
 	w.mux = s.component.Mux
-	s.rest = rest.New(rest.Config{TLS: front.RESTServerTLS(), Token: token}, gateway{s.component}, quiet())
+	endpoint := rest.Config{TLS: front.RESTServerTLS(), Token: token}
+	if s.session != nil {
+		endpoint.Session = s.session
+	}
+	s.rest = rest.New(endpoint, gateway{s.component}, quiet())
 	if change != nil {
 		change(s.services)
 	}
@@ -157,7 +167,7 @@ func (s *started) fetch(t *testing.T) {
 	}
 }
 
-func (s *started) staged() bool {
+func (s *started) filesStay() bool {
 	_, err := os.Stat(s.staging)
 	return !errors.Is(err, fs.ErrNotExist)
 }
@@ -195,12 +205,12 @@ func TestAnApplicationEndsInOrder(t *testing.T) {
 	w := newWorkers(t, content)
 	var s *started
 	w.deregister = func(context.Context) error {
-		if s.staged() {
+		if s.filesStay() {
 			w.write("with staged files")
 		}
 		return nil
 	}
-	s = runServices(t, t.Context(), w, content, nil)
+	s = runServices(t, t.Context(), w, content, nil, nil)
 	s.fetch(t)
 	if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationSucceeded {
 		t.Errorf("run = %+v, %v; want SUCCEEDED", s.outcome, err)
@@ -242,7 +252,7 @@ func TestHDFSAndYARNMayBeAwayAtTheEnd(t *testing.T) {
 			return context.Cause(ctx)
 		}
 	}
-	s := runServices(t, t.Context(), w, content, func(s *services) {
+	s := runServices(t, t.Context(), w, content, nil, func(s *services) {
 		if err := s.files.Close(); err != nil {
 			t.Error(err)
 		}
@@ -271,12 +281,12 @@ func TestStagedFilesOfAnotherAttemptStay(t *testing.T) {
 		<-ctx.Done()
 		return context.Cause(ctx)
 	}
-	s := runServices(t, t.Context(), w, content, nil)
+	s := runServices(t, t.Context(), w, content, nil, nil)
 	s.fetch(t)
 	if err := <-s.ended; !errors.Is(err, amrm.ErrAttemptGone) {
 		t.Errorf("run = %v, want %v", err, amrm.ErrAttemptGone)
 	}
-	if !s.staged() {
+	if !s.filesStay() {
 		t.Error("staged files were removed")
 	}
 	if lines := w.lines(); slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "deregister") }) {
@@ -309,7 +319,7 @@ func TestAProcessThatIsStoppedTouchesNothing(t *testing.T) {
 			}))
 			ctx, stop := context.WithCancelCause(t.Context())
 			defer stop(nil)
-			s := runServices(t, ctx, w, content, nil)
+			s := runServices(t, ctx, w, content, nil, nil)
 			<-reading
 			test.end(w, stop)
 			close(goOn)
@@ -319,7 +329,7 @@ func TestAProcessThatIsStoppedTouchesNothing(t *testing.T) {
 			if lines := w.lines(); len(lines) > 0 {
 				t.Errorf("driver was told %q", lines)
 			}
-			if !s.staged() {
+			if !s.filesStay() {
 				t.Error("staged files were removed")
 			}
 		})
@@ -335,7 +345,7 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	job, err := json.Marshal(launch.Job{ID: testJob, Graph: graph})
+	job, err := json.Marshal(launch.Staged{Job: &launch.Job{ID: testJob, Graph: graph}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,8 +355,9 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 		want   error  // nil: any
 		text   string // in the error
 	}{
-		"no staged job":                          {"", nil, fs.ErrNotExist, "/" + launch.JobFile},
-		"half a staged job":                      {string(job[:len(job)/2]), nil, nil, "/" + launch.JobFile},
+		"no staged job":                          {"", nil, fs.ErrNotExist, "/" + launch.StagedFile},
+		"nothing to do":                          {"{}", nil, nil, "there is no job"},
+		"half a staged job":                      {string(job[:len(job)/2]), nil, nil, "/" + launch.StagedFile},
 		"credentials without a token":            {string(job), nil, yarndriver.ErrNoToken, "appattempt_1700000000000_0007_000001"},
 		"a host that is not this one":            {string(job), func(e *environment) { e.host = "192.0.2.1" }, nil, "192.0.2.1"},
 		"a configuration of Hadoop that is none": {string(job), func(e *environment) { e.launch.HadoopConf = []byte("{}") }, nil, "Hadoop configuration"},
@@ -355,7 +366,7 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			if test.staged != "" {
-				if err := os.WriteFile(filepath.Join(dir, launch.JobFile), []byte(test.staged), 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(dir, launch.StagedFile), []byte(test.staged), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}

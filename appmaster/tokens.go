@@ -25,8 +25,9 @@ func (s *services) manageTokens() (*tokenmanager.Manager, error) {
 			Files: s.files, Roots: env.launch.Security.FileSystems, Renewer: settings.Principal,
 		}
 	}
-	// The component is there by the time that the manager runs.
+	// Both are there by the time that the manager runs.
 	distribute := func(ctx context.Context, tokens msg.Secret) error {
+		s.drivers.running.updateTokens(tokens)
 		return s.component.ResourceManager.UpdateTokens(ctx, tokens)
 	}
 	return tokenmanager.New(settings, provider, env.credentials, distribute, s.logger)

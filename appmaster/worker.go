@@ -22,16 +22,10 @@ import (
 // diagnostics (yarn.nodemanager.container.stderr.pattern).
 const workerCommand = "exec ./" + launch.BobbinLink + " taskexecutor 1><LOG_DIR>/taskmanager.stdout 2><LOG_DIR>/taskmanager.stderr"
 
-// workerSpec is what every worker of the cluster looks like: as many vcores as
-// slots, unless yarn.containers.vcores says otherwise.
+// workerSpec is what every worker of the cluster looks like.
 func workerSpec(c config.Config) resourcemanager.WorkerResourceSpec {
-	slots := c.Int(config.TaskSlots)
-	vcores := c.Int(config.YarnContainersVCores)
-	if vcores < 1 {
-		vcores = slots
-	}
 	return resourcemanager.WorkerResourceSpec{
-		MemoryMB: c.Memory(config.TaskManagerProcessSize).Megabytes(), VCores: vcores, Slots: slots,
+		MemoryMB: c.Memory(config.TaskManagerProcessSize).Megabytes(), VCores: launch.WorkerVCores(c), Slots: c.Int(config.TaskSlots),
 	}
 }
 
@@ -44,21 +38,27 @@ type workerLauncher struct {
 	resources map[string]records.LocalResource
 }
 
-func newWorkerLauncher(env environment, authority *pki.Authority, address string, tokens func() *creds.Credentials) (*workerLauncher, error) {
+// hasProgram tells whether all jobs of the cluster are of one program, which workers
+// localize. A session's workers fetch what their jobs need.
+func (env environment) hasProgram() bool { return env.launch.Mode != launch.Session }
+
+func newWorkerLauncher(env environment, shipped []launch.Shipped, authority *pki.Authority, address string, tokens func() *creds.Credentials) (*workerLauncher, error) {
 	l := &workerLauncher{
 		env: env, authority: authority, address: address, tokens: tokens,
 		resources: make(map[string]records.LocalResource),
 	}
-	for link, staged := range map[string]launch.Resource{
-		launch.BobbinLink: env.launch.Bobbin, launch.ProgramLink: env.launch.Program,
-	} {
+	localized := map[string]launch.Resource{launch.BobbinLink: env.launch.Bobbin}
+	if env.hasProgram() {
+		localized[launch.ProgramLink] = env.launch.Program
+	}
+	for link, staged := range localized {
 		resource, err := staged.Localize()
 		if err != nil {
 			return nil, fmt.Errorf("localize %s: %w", link, err)
 		}
 		l.resources[link] = resource
 	}
-	return l, nil
+	return l, launch.Localize(l.resources, shipped)
 }
 
 // launch makes the launch context of one. It may be called from any goroutine.
@@ -71,15 +71,18 @@ func (l *workerLauncher) launch(id records.ContainerID, node records.NodeID, spe
 	if err != nil {
 		return records.ContainerLaunchContext{}, err
 	}
-	encoded, err := launch.Encode(launch.TaskExecutor{
+	worker := launch.TaskExecutor{
 		Application: id.Attempt.Application.String(),
 		AMAddress:   l.address,
 		Host:        node.Host,
 		MemoryMB:    spec.MemoryMB, VCores: spec.VCores, Slots: spec.Slots,
 		User: l.env.launch.User, HadoopConf: l.env.launch.HadoopConf,
-		Config:   l.env.config.Without(config.ContainerMasterEnv).Set(), // those are the master's alone
-		Programs: map[string]string{l.env.launch.ProgramRef.SHA256: launch.ProgramLink},
-	})
+		Config: l.env.config.Without(config.ContainerMasterEnv).Set(), // those are the master's alone
+	}
+	if l.env.hasProgram() {
+		worker.Programs = map[string]string{l.env.launch.ProgramRef.SHA256: launch.ProgramLink}
+	}
+	encoded, err := launch.Encode(worker)
 	if err != nil {
 		return records.ContainerLaunchContext{}, err
 	}

@@ -38,7 +38,11 @@ func launchWorker(t *testing.T, options map[string]string) records.ContainerLaun
 	}
 	tokens := creds.New()
 	tokens.Tokens["nn"] = hdfsToken
-	launcher, err := newWorkerLauncher(env, authority, "127.0.0.1:4711", func() *creds.Credentials { return tokens })
+	shipped := []launch.Shipped{
+		{Link: "conf/site.properties", Resource: launch.Resource{URI: "hdfs://nn:8020/site.properties", Timestamp: 5}},
+		{Link: "model.zip", Resource: launch.Resource{URI: "hdfs://nn:8020/lib/model.zip", Timestamp: 6, Public: true}, Archive: true},
+	}
+	launcher, err := newWorkerLauncher(env, shipped, authority, "127.0.0.1:4711", func() *creds.Credentials { return tokens })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,10 +139,13 @@ func TestLaunchOfAWorker(t *testing.T) {
 	if diff := cmp.Diff(map[records.ApplicationAccess]string{records.AccessView: "ann analysts", records.AccessModify: "ops"}, made.ACLs); diff != "" {
 		t.Errorf("ACLs differ (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{launch.BobbinLink, launch.ProgramLink}, slices.Sorted(maps.Keys(made.LocalResources))); diff != "" {
+	if diff := cmp.Diff([]string{launch.BobbinLink, "conf/site.properties", "model.zip", launch.ProgramLink}, slices.Sorted(maps.Keys(made.LocalResources))); diff != "" {
 		t.Errorf("other files are localized (-want +got), such as the master's keytab:\n%s", diff)
 	}
-	for link, timestamp := range map[string]int64{launch.BobbinLink: 2, launch.ProgramLink: 4} {
+	if r := made.LocalResources["model.zip"]; r.Timestamp != 6 || r.Visibility != records.VisibilityPublic || r.Type != records.LocalArchive {
+		t.Errorf("a provided archive is localized as %+v, want everybody's, unpacked", r)
+	}
+	for link, timestamp := range map[string]int64{launch.BobbinLink: 2, launch.ProgramLink: 4, "conf/site.properties": 5} {
 		r := made.LocalResources[link]
 		if r.Timestamp != timestamp || r.Visibility != records.VisibilityPrivate || r.Type != records.LocalFile {
 			t.Errorf("%s is localized as %+v, want the user's file with its timestamp %d", link, r, timestamp)
@@ -163,6 +170,10 @@ func TestWorkerSpec(t *testing.T) {
 		"vcores of their own": {
 			map[string]string{"taskmanager.numberOfTaskSlots": "4", "yarn.containers.vcores": "2"},
 			resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 2, Slots: 4},
+		},
+		"a part of a core, which YARN cannot give": {
+			map[string]string{"taskmanager.cpu.cores": "2.5", "yarn.containers.vcores": "1"},
+			resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 3, Slots: 1},
 		},
 	} {
 		c, err := config.New(config.Layer{Source: "test", Values: test.options})

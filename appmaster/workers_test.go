@@ -43,9 +43,9 @@ var (
 	})
 )
 
-type program struct{}
+type inProcess struct{}
 
-func (program) Compile(job string, args []byte, parallelism int, options map[string]string) (taskhost.Compiled, error) {
+func (inProcess) Compile(job string, args []byte, parallelism int, options map[string]string) (taskhost.Compiled, error) {
 	c, err := dataflow.Compile(job, args, dataflow.PlanOptions{Parallelism: parallelism, Config: options})
 	if err != nil {
 		return taskhost.Compiled{}, err
@@ -84,12 +84,13 @@ func quiet() *logrus.Logger {
 // message to and from them encoded, and their hosts goroutines. It writes down
 // what it is told.
 type workers struct {
-	t      *testing.T
-	mux    *rolerpc.Mux // set before Run
-	files  filesystem.FileSystem
-	orders chan resourcemanager.Orders
-	broken chan error // ends Run
-	joined sync.WaitGroup
+	t       *testing.T
+	mux     *rolerpc.Mux // set before Run
+	files   filesystem.FileSystem
+	program string // hash of the one that they have
+	orders  chan resourcemanager.Orders
+	broken  chan error // ends Run
+	joined  sync.WaitGroup
 
 	tokens     func(what string, tokens msg.Secret) // hears what hosts are given; nil: nobody
 	confirm    func(context.Context) error          // what YARN says to Confirm; nil: nothing
@@ -104,7 +105,7 @@ type workers struct {
 // are released or killed.
 func newWorkers(t *testing.T, files filesystem.FileSystem) *workers {
 	w := &workers{
-		t: t, files: files,
+		t: t, files: files, program: programHash,
 		orders: make(chan resourcemanager.Orders), broken: make(chan error, 1),
 		running: make(map[ids.ResourceID]context.CancelFunc),
 	}
@@ -218,7 +219,7 @@ func (w *workers) serve(ctx context.Context, id ids.ResourceID, spec resourceman
 	defer roles.Close()
 	executor, err := taskexecutor.New(taskexecutor.Config{
 		Resource: id, Node: "127.0.0.1", Slots: spec.Slots, VCores: spec.VCores,
-		Programs: map[string]string{programHash: "program"}, IDs: ids.Random(), Options: taskexecutor.OptionsFrom(config.Config{}),
+		Programs: map[string]string{w.program: "program"}, IDs: ids.Random(), Options: taskexecutor.OptionsFrom(config.Config{}),
 	}, taskexecutor.Environment{
 		Roles: roles, Hosts: hosts{w.files, w.tokens}, Instructions: msg.StartHost{ListenHost: "127.0.0.1"}, Logger: quiet(),
 	})
@@ -252,7 +253,7 @@ func (h hosts) Start(ctx context.Context, _ taskexecutor.HostSpec) (taskexecutor
 	go func() {
 		defer end()
 		started.ended <- taskhost.Run(ctx, control.New(far), taskhost.Options{
-			Program: program{}, Stdout: io.Discard,
+			Program: inProcess{}, Stdout: io.Discard,
 			Open: func(start msg.StartHost) (taskhost.Surroundings, error) {
 				open := taskhost.Surroundings{Files: h.files, CloseFiles: func() error { return nil }, Logger: quiet()}
 				if h.tokens != nil {

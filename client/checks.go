@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -51,14 +54,9 @@ func masterResource(c config.Config) records.Resource {
 	}
 }
 
-// workerResource is what a TaskExecutor's container asks for: as many vcores as
-// slots, unless yarn.containers.vcores says otherwise.
+// workerResource is what a TaskExecutor's container asks for.
 func workerResource(c config.Config) records.Resource {
-	vcores := c.Int(config.YarnContainersVCores)
-	if vcores < 1 {
-		vcores = c.Int(config.TaskSlots)
-	}
-	return records.Resource{MemoryMB: int64(c.Memory(config.TaskManagerProcessSize).Megabytes()), VCores: vcores}
+	return records.Resource{MemoryMB: int64(c.Memory(config.TaskManagerProcessSize).Megabytes()), VCores: launch.WorkerVCores(c)}
 }
 
 // CheckContainers tells whether what runs in both kinds of container fits: an error
@@ -76,7 +74,7 @@ func CheckContainers(c config.Config) error {
 }
 
 // CheckResources compares both kinds of container with YARN's maximum: a *Refusal, or
-// several joined.
+// several joined. Options that ask for no container at all are config.ErrInvalid.
 func CheckResources(c config.Config, maximum records.Resource) error {
 	var faults []error
 	refuse := func(what, options string) {
@@ -87,7 +85,7 @@ func CheckResources(c config.Config, maximum records.Resource) error {
 		needs                records.Resource
 	}{
 		{"ApplicationMaster", "-jm, jobmanager.memory.process.size", "yarn.appmaster.vcores", masterResource(c)},
-		{"TaskExecutor", "-tm, taskmanager.memory.process.size", "-s, yarn.containers.vcores", workerResource(c)},
+		{"TaskExecutor", "-tm, taskmanager.memory.process.size", "-s, yarn.containers.vcores, taskmanager.cpu.cores", workerResource(c)},
 	} {
 		if container.needs.MemoryMB > maximum.MemoryMB {
 			refuse(fmt.Sprintf("the %s asks for %d MB, YARN's largest container has %d MB",
@@ -98,7 +96,64 @@ func CheckResources(c config.Config, maximum records.Resource) error {
 				container.what, container.needs.VCores, maximum.VCores), container.vcores)
 		}
 	}
+	place, err := launch.PlaceOf(c)
+	faults = append(faults, err)
+	if err == nil {
+		faults = append(faults, checkExternal(place, maximum)...)
+	}
 	return errors.Join(faults...)
+}
+
+// masterExpiry is how long YARN waits for an ApplicationMaster where it is not configured
+// (yarn-default.xml).
+const masterExpiry = 10 * time.Minute
+
+// checkHeartbeats tells whether an ApplicationMaster with these intervals would be taken for
+// dead by YARN, or could not start: an error that wraps config.ErrInvalid.
+func checkHeartbeats(c config.Config, conf *hadoopconf.Conf) error {
+	const key = "yarn.am.liveness-monitor.expiry-interval-ms"
+	expiry, err := conf.Duration(key, time.Millisecond)
+	if err != nil {
+		return err
+	}
+	if expiry <= 0 {
+		expiry = masterExpiry
+	}
+	interval, asking := c.Duration(config.YarnHeartbeatInterval), c.Duration(config.YarnContainerRequestInterval)
+	switch {
+	case asking <= 0:
+		return fmt.Errorf("option %s: %w: %v is no time", config.YarnContainerRequestInterval, config.ErrInvalid, asking)
+	case interval < asking:
+		return fmt.Errorf("option %s: %w: %v is less than %v (%s)", config.YarnHeartbeatInterval, config.ErrInvalid, interval, asking, config.YarnContainerRequestInterval)
+	case interval >= expiry:
+		return fmt.Errorf("option %s: %w: YARN gives up an ApplicationMaster that it has not heard of for %v (%s): want less than that", config.YarnHeartbeatInterval, config.ErrInvalid, expiry, key)
+	}
+	return nil
+}
+
+// checkExternal compares what TaskExecutors' containers have beside memory and cores with
+// YARN's maximum, a *Refusal for each that is too much.
+func checkExternal(place launch.WorkerPlace, maximum records.Resource) []error {
+	var faults []error
+	types := maximum.Others.Map()
+	asked := place.Capability(0, 0, maximum).Others.Map()
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		refused := &Refusal{Kind: ErrResources}
+		most, known := types[name]
+		switch {
+		case !known:
+			refused.What = fmt.Sprintf("the TaskExecutor asks for %s, which YARN does not give out", name)
+			refused.Remedy = fmt.Sprintf("name another (external-resource.*.yarn.config-key): YARN has %s",
+				cmp.Or(strings.Join(slices.Sorted(maps.Keys(types)), ", "), "memory and vcores alone"))
+		case !(records.Resource{}).With(name, asked[name]).Fits(maximum):
+			refused.What = fmt.Sprintf("the TaskExecutor asks for %s of %s, YARN's largest container has %s", asked[name], name, most)
+			refused.Remedy = "lower it (external-resource.*.amount)"
+		default:
+			continue
+		}
+		faults = append(faults, refused)
+	}
+	return faults
 }
 
 // Queues is what CheckQueue needs of a yarnclient.Client.

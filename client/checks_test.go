@@ -8,6 +8,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -69,6 +70,48 @@ func TestContainersBeyondYARNsMaximumAreRefused(t *testing.T) {
 		err := CheckResources(options(t, option), maximum)
 		if !errors.Is(err, ErrResources) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", option, err)
+		}
+	}
+}
+
+// TestHeartbeatsThatYARNWouldMissAreRefused would catch an ApplicationMaster that YARN takes
+// for dead again and again, and one that cannot start for its options.
+func TestHeartbeatsThatYARNWouldMissAreRefused(t *testing.T) {
+	slow := (&hadoopconf.Conf{}).With("test", map[string]string{"yarn.am.liveness-monitor.expiry-interval-ms": "20000"})
+	for _, c := range []struct {
+		conf    *hadoopconf.Conf
+		options []string
+		says    string
+	}{
+		{&hadoopconf.Conf{}, nil, ""},
+		{&hadoopconf.Conf{}, []string{"yarn.heartbeat.interval=9 min"}, ""},
+		{&hadoopconf.Conf{}, []string{"yarn.heartbeat.interval=10 min"}, "not heard of for 10m0s"},
+		{slow, []string{"yarn.heartbeat.interval=19"}, ""},
+		{slow, []string{"yarn.heartbeat.interval=20"}, "not heard of for 20s (yarn.am.liveness-monitor.expiry-interval-ms)"},
+		{slow, []string{"yarn.heartbeat.container-request-interval=6000"}, "5s is less than 6s"},
+		{slow, []string{"yarn.heartbeat.container-request-interval=0"}, "0s is no time"},
+	} {
+		err := checkHeartbeats(options(t, c.options...), c.conf)
+		if (err == nil) != (c.says == "") || err != nil && (!errors.Is(err, config.ErrInvalid) || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%v: %v, want %q", c.options, err, c.says)
+		}
+	}
+}
+
+// TestWhatElseIsAskedForIsCheckedToo would catch a job that waits for ever for a GPU that no
+// node has, and amounts in other units than YARN's.
+func TestWhatElseIsAskedForIsCheckedToo(t *testing.T) {
+	maximum := records.Resource{MemoryMB: 4096, VCores: 4}.With("yarn.io/gpu", records.ResourceAmount{Value: 4}).With("disk", records.ResourceAmount{Value: 10, Units: "Gi"})
+	for _, c := range []struct{ kind, amount, says string }{
+		{"yarn.io/gpu", "4", ""},
+		{"yarn.io/gpu", "5", "TaskExecutor asks for 5 of yarn.io/gpu, YARN's largest container has 4: lower it (external-resource.*.amount"},
+		{"disk", "10", ""},
+		{"disk", "11", "asks for 11Gi of disk, YARN's largest container has 10Gi"},
+		{"yarn.io/fpga", "1", "yarn.io/fpga, which YARN does not give out: name another (external-resource.*.yarn.config-key): YARN has disk, yarn.io/gpu"},
+	} {
+		err := CheckResources(options(t, "external-resources=x", "external-resource.x.amount="+c.amount, "external-resource.x.yarn.config-key="+c.kind), maximum)
+		if (err == nil) != (c.says == "") || err != nil && (!errors.Is(err, ErrResources) || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s of %s: %v, want %q", c.amount, c.kind, err, c.says)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,9 +24,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// requestTimeout bounds one request to the ApplicationMaster; long polls answer
-// well before.
+// requestTimeout bounds one request to the ApplicationMaster and its answer, but for
+// the upload of a program; long polls answer well before.
 const requestTimeout = 60 * time.Second
+
+// continueTime is how long a server may take to say whether it wants a large body: it waits
+// for others who bring the same, and answers first, see rest's uploadTime.
+const continueTime = 6 * time.Minute
 
 // maxAnswer bounds one answer, in bytes.
 const maxAnswer = 64 << 20
@@ -72,7 +77,8 @@ func NewClusterClient(access launch.Access) (*ClusterClient, error) {
 
 func newClusterClient(base string, transport *http.Transport) *ClusterClient {
 	transport.MaxIdleConnsPerHost = 2
-	return &ClusterClient{base: base, http: &http.Client{Timeout: requestTimeout, Transport: transport}}
+	transport.ExpectContinueTimeout = continueTime
+	return &ClusterClient{base: base, http: &http.Client{Transport: transport}}
 }
 
 // baseURL is what paths are put behind. Proofs of who asks go where it points.
@@ -188,51 +194,78 @@ func (c *ClusterClient) Result(ctx context.Context, id ids.JobID) (msg.JobEnded,
 // for some seconds; the page may be empty then.
 func (c *ClusterClient) CollectPage(ctx context.Context, id ids.JobID, name string, cursor int64) (page msg.CollectPage, err error) {
 	path := jobPath(id) + "/collect/" + url.PathEscape(name) + "?wait=" + waitTime + "&cursor=" + strconv.FormatInt(cursor, 10)
-	response, err := c.do(ctx, path)
-	if err != nil {
-		return page, err
-	}
-	defer func() { err = errors.Join(err, response.Body.Close()) }()
-	return rest.ReadPage(response)
+	err = c.ask(ctx, http.MethodGet, path, nil, func(response *http.Response) error {
+		page, err = rest.ReadPage(response)
+		return err
+	})
+	return page, err
 }
 
 func jobPath(id ids.JobID) string { return "/jobs/" + url.PathEscape(string(id)) }
 
 // get fetches and decodes a JSON answer.
 func (c *ClusterClient) get(ctx context.Context, path string, answer any) error {
-	response, err := c.do(ctx, path)
-	if err != nil {
-		return err
-	}
-	err = json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(answer)
-	if err = errors.Join(err, response.Body.Close()); err != nil {
-		return fmt.Errorf("ask ApplicationMaster for %s: %w", path, err)
-	}
-	return nil
+	return c.ask(ctx, http.MethodGet, path, nil, decode(path, answer)) //nolint:bodyclose // ask closes it
 }
 
-// do asks, and gives the answer if it is a success. The caller closes its body.
-func (c *ClusterClient) do(ctx context.Context, path string) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+path, http.NoBody)
-	if err != nil {
-		return nil, fmt.Errorf("ask ApplicationMaster for %s: %w", path, err)
+// send sends a value as JSON; nil: nothing. The answer says no more than that it is done.
+func (c *ClusterClient) send(ctx context.Context, method, path string, value any) error {
+	var body []byte
+	if value != nil {
+		var err error
+		if body, err = json.Marshal(value); err != nil {
+			return fmt.Errorf("ask ApplicationMaster for %s: %w", path, err)
+		}
 	}
+	return c.ask(ctx, method, path, body, nil)
+}
+
+// decode reads a JSON answer.
+func decode(path string, answer any) func(*http.Response) error {
+	return func(response *http.Response) error {
+		if err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(answer); err != nil {
+			return fmt.Errorf("ask ApplicationMaster for %s: %w", path, err)
+		}
+		return nil
+	}
+}
+
+// ask makes a request within requestTimeout, see do.
+func (c *ClusterClient) ask(ctx context.Context, method, path string, body []byte, take func(*http.Response) error) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("ask ApplicationMaster for %s: %w", path, err)
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	return c.do(request, path, take)
+}
+
+// do makes a request, and lets take read the answer if it is a success; nil reads nothing.
+// Any other answer is a *StatusError.
+func (c *ClusterClient) do(request *http.Request, path string, take func(*http.Response) error) (err error) {
 	if c.token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("ask ApplicationMaster: %w", err)
+		return fmt.Errorf("ask ApplicationMaster: %w", err)
 	}
-	if response.StatusCode == http.StatusOK {
-		return response, nil
+	defer func() { err = errors.Join(err, response.Body.Close()) }()
+	if response.StatusCode == http.StatusOK || response.StatusCode == http.StatusAccepted {
+		if take == nil {
+			return nil
+		}
+		return take(response)
 	}
 	var refusal struct {
 		Errors []string `json:"errors"`
 	}
 	_ = json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&refusal) // the status alone says enough
-	status := &StatusError{Path: path, Status: response.StatusCode, Errors: refusal.Errors}
-	return nil, errors.Join(status, response.Body.Close())
+	return &StatusError{Path: path, Status: response.StatusCode, Errors: refusal.Errors}
 }
 
 // Unreachable tells whether an error says that the ApplicationMaster did not

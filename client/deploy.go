@@ -10,13 +10,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/bobbin-yarn/bobbin/client/program"
-	"github.com/bobbin-yarn/bobbin/client/staging"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
-	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -25,13 +24,21 @@ import (
 // application, remove what was staged, cancel its tokens.
 const cleanupTimeout = 15 * time.Second
 
-// Deployment is a job to run in a cluster of its own.
+// Deployment is a cluster to start on YARN.
 type Deployment struct {
-	Config   config.Config
-	Graph    jobgraph.JobGraph
-	Program  program.Program // the job's
-	Bobbin   program.Program // this binary, or the one for the cluster's platform
-	Attached bool            // a client follows the job and fetches its result
+	Mode    launch.Mode
+	Name    string // of the application where yarn.application.name gives none
+	Config  config.Config
+	Bobbin  program.Program   // this binary, or the one for the cluster's platform
+	Program program.Program   // the job's or the application's; a session has none
+	Graph   jobgraph.JobGraph // the job of launch.PerJob
+	// Remote is the URI of an application's program that lies on the cluster's file
+	// system, in place of Program.
+	Remote    string
+	Arguments []string // of an application's program
+	// Attached says of a job that a client follows it and fetches its result, and of an
+	// application that its program waits for its jobs.
+	Attached bool
 	Timeline *Timeline
 	// Uploading is called while a file is uploaded, with bytes.
 	Uploading func(name string, done, total int64)
@@ -40,7 +47,7 @@ type Deployment struct {
 // Application is a submitted application.
 type Application struct {
 	ID   records.ApplicationID
-	Job  ids.JobID
+	Job  ids.JobID // of launch.PerJob
 	User string
 	// Advice is what its owner should know, a line; mostly "".
 	Advice string
@@ -56,10 +63,13 @@ type facts struct {
 	nodes []launch.Node
 	home  string
 	grant grant
+	// remote is the application's program where it was there already.
+	remote launch.Resource
+	ship   *shipment
 }
 
-// Deploy checks the job against the cluster, stages its files and submits its
-// application. After an error nothing is left on HDFS or YARN, and no token lives, unless the
+// Deploy checks against YARN's cluster what is to run there, stages its files and
+// submits the application. After an error nothing is left on HDFS or YARN, and no token lives, unless the
 // servers were away.
 func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error) {
 	known, err := c.check(ctx, d)
@@ -68,10 +78,17 @@ func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error
 		return nil, err
 	}
 	d.Timeline.Done("checked")
-	app := &Application{ID: known.id, Job: ids.JobID(ids.Random()), User: c.User, issued: known.grant.issued, c: c}
+	app := &Application{ID: known.id, User: c.User, issued: known.grant.issued, c: c}
+	if d.Mode == launch.PerJob {
+		app.Job = ids.JobID(ids.Random())
+	}
 	area := staging.New(c.Files, known.home, max(0, d.Config.Int(config.YarnFileReplication)))
-	bobbin, job := stagedFile(d.Bobbin), stagedFile(d.Program)
-	app.staged, err = area.Begin(ctx, known.id.String(), bobbin, job)
+	files := []staging.File{stagedFile(d.Bobbin)}
+	if d.Mode != launch.Session && d.Remote == "" {
+		files = append(files, stagedFile(d.Program))
+	}
+	files = append(files, known.ship.files()...)
+	app.staged, err = area.Begin(ctx, known.id.String(), files...)
 	if errors.Is(err, fs.ErrPermission) {
 		err = fmt.Errorf("%w: have the directory %s made for user %s, or name another (%s)",
 			err, known.home, c.User, config.YarnStagingDirectory)
@@ -81,7 +98,7 @@ func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error
 		return nil, err
 	}
 	app.dir = app.staged.Dir
-	if err := app.submit(ctx, d, known, bobbin, job); err != nil {
+	if err := app.submit(ctx, d, known, files); err != nil {
 		return nil, errors.Join(err, app.Abandon(ctx))
 	}
 	d.Timeline.Done("submitted")
@@ -98,8 +115,8 @@ func stagedFile(p program.Program) staging.File {
 func (c *Cluster) check(ctx context.Context, d Deployment) (facts, error) {
 	var known facts
 	cfg := d.Config
-	err := CheckContainers(cfg)
-	if err != nil {
+	_, err := launch.PlaceOf(cfg)
+	if err = errors.Join(err, CheckContainers(cfg), checkHeartbeats(cfg, c.Conf)); err != nil {
 		return known, err
 	}
 	if known.home, err = StagingHome(c.Files, c.Conf, cfg.String(config.YarnStagingDirectory)); err != nil {
@@ -121,7 +138,17 @@ func (c *Cluster) check(ctx context.Context, d Deployment) (facts, error) {
 		})
 	}
 	group.Go(func() (err error) {
-		known.grant, err = c.grant(ctx, cfg, &d.Graph, known.home)
+		known.grant, err = c.grant(ctx, cfg, &d.Graph, known.home, d.Remote)
+		return err
+	})
+	if d.Remote != "" {
+		group.Go(func() (err error) {
+			known.remote, err = remoteProgram(ctx, c.Files, d.Remote)
+			return err
+		})
+	}
+	group.Go(func() (err error) {
+		known.ship, err = readShipment(ctx, c.Files, cfg, d.Bobbin)
 		return err
 	})
 	group.Go(func() error {
@@ -129,7 +156,8 @@ func (c *Cluster) check(ctx context.Context, d Deployment) (facts, error) {
 		for _, node := range nodes {
 			known.nodes = append(known.nodes, launch.Node{
 				Host: node.ID.Host, Port: node.ID.Port, Rack: node.Rack,
-				MemoryMB: node.Capability.MemoryMB, VCores: node.Capability.VCores,
+				MemoryMB: node.Capability.MemoryMB, VCores: node.Capability.VCores, Others: node.Capability.Others.Map(),
+				Labels: node.Labels,
 			})
 		}
 		return err
@@ -138,25 +166,16 @@ func (c *Cluster) check(ctx context.Context, d Deployment) (facts, error) {
 	return known, err
 }
 
-// submit stages the rest and submits the application.
-func (app *Application) submit(ctx context.Context, d Deployment, known facts, bobbin, job staging.File) error {
-	binary, err := app.cache(ctx, d, bobbin)
+// submit stages the rest and submits the application. files are bobbin, the program if
+// there is one, and what is shipped.
+func (app *Application) submit(ctx context.Context, d Deployment, known facts, files []staging.File) error {
+	cached, err := app.cacheAll(ctx, d, known.ship, files)
 	if err != nil {
 		return err
 	}
-	code, err := app.cache(ctx, d, job)
-	if err != nil {
-		return err
-	}
-	graph, err := json.Marshal(d.Graph)
-	if err != nil {
-		return fmt.Errorf("stage job: %w", err)
-	}
-	content, err := json.Marshal(launch.Job{ID: app.Job, Graph: graph, Nodes: known.nodes})
-	if err != nil {
-		return fmt.Errorf("stage job: %w", err)
-	}
-	if err := app.staged.Put(ctx, launch.JobFile, content); err != nil {
+	own := len(files) - len(known.ship.local)
+	shipped := known.ship.shipped(cached[own:])
+	if err := app.stage(ctx, d, known, shipped); err != nil {
 		return err
 	}
 	d.Timeline.Done("staged")
@@ -166,23 +185,49 @@ func (app *Application) submit(ctx context.Context, d Deployment, known facts, b
 	}
 	// Options for Hadoop have gone into its configuration, which leaves secrets out.
 	options := d.Config.Without(config.HadoopOptions, config.YarnOptions)
-	master, err := masterContext(d.Config, app.User, launch.AppMaster{
-		StagingDir: app.dir, User: app.User, HadoopConf: hadoopConf, Config: options.Set(),
-		Bobbin: binary, Program: code,
-		ProgramRef: msg.Program{Name: job.Name, SHA256: job.SHA256, URI: code.URI},
-		Attached:   d.Attached, Security: known.grant.security,
-	})
+	what := launch.AppMaster{
+		Mode: d.Mode, StagingDir: app.dir, User: app.User, HadoopConf: hadoopConf, Config: options.Set(),
+		Bobbin: cached[0], Attached: d.Attached, Security: known.grant.security,
+	}
+	if d.Mode != launch.Session {
+		what.Program, what.Arguments = known.remote, d.Arguments
+		if d.Remote == "" {
+			what.Program = cached[1]
+		}
+		what.ProgramRef = d.reference(what.Program)
+	}
+	master, err := masterContext(d.Config, app.User, what)
 	if err != nil {
+		return err
+	}
+	if err := launch.Localize(master.LocalResources, shipped); err != nil {
 		return err
 	}
 	if err := app.hand(ctx, known.grant, &master); err != nil {
 		return err
 	}
-	submission := submissionContext(d.Config, known, d.Graph.Name, master)
+	submission := submissionContext(d.Config, known, d.Name, master)
 	if _, err := app.c.YARN.Submit(ctx, submission); err != nil {
 		return fmt.Errorf("submit to queue %q as user %s: %w", queueName(d.Config), app.User, known.grant.rejected(err, app.c.Conf))
 	}
 	return nil
+}
+
+// stage writes what the ApplicationMaster reads as it starts.
+func (app *Application) stage(ctx context.Context, d Deployment, known facts, shipped []launch.Shipped) error {
+	what := launch.Staged{Nodes: known.nodes, Shipped: shipped}
+	if d.Mode == launch.PerJob {
+		graph, err := json.Marshal(d.Graph)
+		if err != nil {
+			return fmt.Errorf("stage %s: %w", launch.StagedFile, err)
+		}
+		what.Job = &launch.Job{ID: app.Job, Graph: graph}
+	}
+	content, err := json.Marshal(what)
+	if err != nil {
+		return fmt.Errorf("stage %s: %w", launch.StagedFile, err)
+	}
+	return app.staged.Put(ctx, launch.StagedFile, content)
 }
 
 // hand puts what proves who the ApplicationMaster is into its launch context.
@@ -201,14 +246,6 @@ func (app *Application) hand(ctx context.Context, g grant, master *records.Conta
 	}
 	master.LocalResources[g.security.Keytab] = resource
 	return nil
-}
-
-func (app *Application) cache(ctx context.Context, d Deployment, f staging.File) (launch.Resource, error) {
-	resource, cached, err := app.staged.Cache(ctx, f, func(done int64) { d.Uploading(f.Name, done, f.Size) })
-	if err == nil && !cached {
-		d.Timeline.Done("uploaded " + f.Name)
-	}
-	return resource, err
 }
 
 // ErrLeftBehind says that an application may go on, or its staged files lie

@@ -3,13 +3,11 @@ package client
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -58,6 +56,12 @@ func (app *Application) AwaitRunning(ctx context.Context, seen func(records.Appl
 	return report, nil
 }
 
+// AwaitEnd waits until YARN says that an application has ended, however it did.
+func (c *Cluster) AwaitEnd(ctx context.Context, id records.ApplicationID) (records.ApplicationReport, error) {
+	app := Application{ID: id, c: c}
+	return app.Await(ctx, func(records.ApplicationReport) {}, func(r records.ApplicationReport) bool { return r.State.Terminal() })
+}
+
 // Ended is the error for an application that did not succeed: what its
 // ApplicationMaster said last, else what YARN says.
 func Ended(report records.ApplicationReport) error {
@@ -77,28 +81,12 @@ func (app *Application) Report(ctx context.Context) (records.ApplicationReport, 
 // ApplicationMaster that could not do so itself: it was killed, or failed.
 func (app *Application) Sweep(ctx context.Context) error { return app.c.Files.RemoveAll(ctx, app.dir) }
 
-// maxAccess bounds what is read of the access file, in bytes.
-const maxAccess = 64 << 10
-
 // Access reads how the owner reaches the ApplicationMaster, which it has staged
 // before it registered.
 func (app *Application) Access(ctx context.Context) (launch.Access, error) {
 	access, err := readAccess(ctx, app.c.Files, app.dir)
 	if err != nil {
 		return access, fmt.Errorf("reach %s: %w", app.ID, err)
-	}
-	return access, nil
-}
-
-// readAccess reads the access file of a staging directory.
-func readAccess(ctx context.Context, files *dfs.FS, dir string) (launch.Access, error) {
-	var access launch.Access
-	content, err := files.ReadFile(ctx, dir+"/"+launch.AccessFile, maxAccess)
-	if err != nil {
-		return access, err
-	}
-	if err := json.Unmarshal(content, &access); err != nil {
-		return access, fmt.Errorf("%s: %w", launch.AccessFile, err)
 	}
 	return access, nil
 }

@@ -54,15 +54,15 @@ type issued map[string]*creds.Token
 
 // grant gets what an application that runs a job needs: tokens for its file systems, with
 // the ResourceManager as their renewer, and what belongs to a keytab. home is where files
-// are staged.
-func (c *Cluster) grant(ctx context.Context, cfg config.Config, job *jobgraph.JobGraph, home string) (grant, error) {
+// are staged; more are URIs of what it uses besides, "" for none.
+func (c *Cluster) grant(ctx context.Context, cfg config.Config, job *jobgraph.JobGraph, home string, more ...string) (grant, error) {
 	g := grant{credentials: passedOn(c.identity.Credentials), issued: make(issued)}
 	g.shared = len(g.credentials.Tokens) > 0
 	if !c.Conf.SecurityEnabled() {
 		return g, nil
 	}
 	var err error
-	if g.security.FileSystems, err = c.fileSystems(cfg, job, home); err != nil {
+	if g.security.FileSystems, err = c.fileSystems(cfg, job, home, more...); err != nil {
 		return g, err
 	}
 	if err := g.readFiles(cfg, c.identity.Login, c.identity.RealUser != ""); err != nil {
@@ -71,10 +71,13 @@ func (c *Cluster) grant(ctx context.Context, cfg config.Config, job *jobgraph.Jo
 	if err := c.tryTokens(ctx, g.security.FileSystems[1:]); err != nil { // the staging area's serves at once
 		return g, err
 	}
-	if cfg.Bool(config.DelegationTokensEnabled) && cfg.Bool(config.HadoopFSProviderEnabled) {
-		if err := c.obtain(ctx, g); err != nil {
-			return g, err
-		}
+	if wantsTokens(cfg) {
+		err = c.obtain(ctx, g)
+	} else {
+		err = c.doWithoutTokens(ctx, g)
+	}
+	if err != nil {
+		return g, err
 	}
 	interval, err := c.Conf.Duration("dfs.namenode.delegation.token.renew-interval", time.Millisecond)
 	if err != nil {
@@ -82,6 +85,12 @@ func (c *Cluster) grant(ctx context.Context, cfg config.Config, job *jobgraph.Jo
 	}
 	g.ends, err = end(g.credentials, interval)
 	return g, err
+}
+
+// wantsTokens tells whether the client is to obtain tokens for file systems.
+func wantsTokens(cfg config.Config) bool {
+	return cfg.Bool(config.DelegationTokensEnabled) && cfg.Bool(config.HadoopFSProviderEnabled) &&
+		slices.Contains(listed(cfg, config.YarnTokenServices), config.TokensOfHDFS)
 }
 
 // passedOn are those of another launcher's tokens that are meant for the applications it
@@ -100,8 +109,13 @@ func passedOn(found *creds.Credentials) *creds.Credentials {
 
 // fileSystems are the roots of those that an application uses: where it is staged, those
 // that options name, and those of the job's inputs and outputs.
-func (c *Cluster) fileSystems(cfg config.Config, job *jobgraph.JobGraph, home string) ([]string, error) {
-	uris := []string{home}
+func (c *Cluster) fileSystems(cfg config.Config, job *jobgraph.JobGraph, home string, more ...string) ([]string, error) {
+	uris := append([]string{home}, remoteShipments(cfg)...)
+	for _, uri := range more {
+		if uri != "" {
+			uris = append(uris, uri)
+		}
+	}
 	for _, v := range job.Vertices {
 		uris = append(uris, v.Outputs...)
 		for _, split := range v.Splits {
@@ -253,6 +267,24 @@ func (i issued) giveBack(ctx context.Context, to canceler, logger logrus.FieldLo
 		})
 	}
 	asking.Wait()
+}
+
+// doWithoutTokens tells whether an application can, for which options have none obtained.
+func (c *Cluster) doWithoutTokens(ctx context.Context, g grant) error {
+	if g.security.Principal != "" { // it has a keytab
+		return nil
+	}
+	for _, root := range g.security.FileSystems {
+		held, err := c.Files.TokenOf(ctx, root, c.identity.Credentials)
+		if err != nil {
+			return err
+		}
+		if held == nil {
+			return fmt.Errorf("reach %s from the cluster: %w there, as options have none obtained (%s, %s, %s): name a keytab (%s), or leave them out",
+				root, yarnrpc.ErrNoLogin, config.YarnTokenServices, config.DelegationTokensEnabled, config.HadoopFSProviderEnabled, config.KerberosKeytab)
+		}
+	}
+	return nil
 }
 
 // token gets one for a file system; nil where it wants none, or one is there already.

@@ -23,6 +23,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/credstest"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
@@ -52,6 +53,23 @@ func token(kind, service string) *creds.Token {
 	made := credstest.Delegation(service, identifier.Delegation{Owner: "alice@EXAMPLE.COM", Renewer: "rm", Max: time.UnixMilli(100)})
 	made.Kind = kind
 	return made
+}
+
+// TestTheClientObtainsTokensUnlessToldNotTo would catch an option that is taken and does
+// nothing: the application would be given tokens that its user does not want on the nodes.
+func TestTheClientObtainsTokensUnlessToldNotTo(t *testing.T) {
+	for option, want := range map[string]bool{
+		"client.timeout=1 s": true,
+		"yarn.security.appmaster.delegation.token.services=hbase; hadoopfs": true,
+		"yarn.security.appmaster.delegation.token.services=hbase":           false,
+		"yarn.security.appmaster.delegation.token.services=":                false,
+		"security.delegation.token.provider.hadoopfs.enabled=false":         false,
+		"security.delegation.tokens.enabled=false":                          false,
+	} {
+		if got := wantsTokens(options(t, option)); got != want {
+			t.Errorf("%s: tokens are wanted: %t", option, got)
+		}
+	}
 }
 
 // TestTokensOfAnotherLauncherArePassedOn would catch an ApplicationMaster that gets the token
@@ -136,6 +154,27 @@ func TestWithTokensAloneNobodyLogsIn(t *testing.T) {
 	_, err = secured(t, named, held).grant(t.Context(), options(t), job, "hdfs://elsewhere:8020/user/alice")
 	if !errors.Is(err, yarnrpc.ErrNoLogin) || !strings.Contains(err.Error(), "elsewhere") {
 		t.Errorf("a file system without a token is %v", err)
+	}
+}
+
+// TestAnApplicationWithoutTokensNeedsAKeytab would catch one that fails when its first process
+// reads its first file.
+func TestAnApplicationWithoutTokensNeedsAKeytab(t *testing.T) {
+	held := creds.New()
+	held.Tokens["home"] = token(creds.KindHDFSDelegation, "home:8020")
+	named := map[string]string{"hadoop.security.token.service.use_ip": "false"}
+	none := options(t, "yarn.security.appmaster.delegation.token.services=none")
+	job := new(jobgraph.JobGraph)
+	_, err := secured(t, named, creds.New()).grant(t.Context(), none, job, "hdfs://home:8020/user/alice")
+	if !errors.Is(err, yarnrpc.ErrNoLogin) || !strings.Contains(err.Error(), "yarn.security.appmaster.delegation.token.services") {
+		t.Errorf("neither token nor keytab: %v", err)
+	}
+	if _, err := secured(t, named, held).grant(t.Context(), none, job, "hdfs://home:8020/user/alice"); err != nil {
+		t.Errorf("another launcher's token: %v", err)
+	}
+	keytab := grant{security: launch.Security{Principal: "alice@EXAMPLE.COM", FileSystems: []string{"hdfs://home:8020/"}}}
+	if err := secured(t, named, creds.New()).doWithoutTokens(t.Context(), keytab); err != nil {
+		t.Errorf("a keytab: %v", err)
 	}
 }
 

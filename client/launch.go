@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -38,6 +39,12 @@ func masterContext(c config.Config, user string, what launch.AppMaster) (records
 	if err != nil {
 		return records.ContainerLaunchContext{}, err
 	}
+	resources := map[string]records.LocalResource{launch.BobbinLink: binary}
+	if what.Mode == launch.Application { // whose driver runs there
+		if resources[launch.ProgramLink], err = what.Program.Localize(); err != nil {
+			return records.ContainerLaunchContext{}, err
+		}
+	}
 	needs := masterResource(c)
 	environment := map[string]string{
 		"HADOOP_USER_NAME": user,
@@ -47,7 +54,7 @@ func masterContext(c config.Config, user string, what launch.AppMaster) (records
 	maps.Copy(environment, c.Under(config.ContainerMasterEnv))
 	environment[launch.Variable] = encoded
 	return records.ContainerLaunchContext{
-		LocalResources: map[string]records.LocalResource{launch.BobbinLink: binary},
+		LocalResources: resources,
 		Environment:    environment,
 		Commands:       []string{masterCommand},
 		ACLs:           launch.ACLs(c),
@@ -65,6 +72,13 @@ func submissionContext(c config.Config, known facts, name string, master records
 		KeepTokens:  known.grant.shared,
 		MaxAttempts: c.Int(config.YarnApplicationAttempts),
 		Type:        c.String(config.YarnApplicationType),
+		NodeLabel:   c.String(config.YarnNodeLabel),
+		Lifetime:    c.Duration(config.YarnApplicationLifetime),
+		Logs: records.LogAggregation{
+			RolledInclude: c.String(config.YarnRolledLogsInclude),
+			RolledExclude: c.String(config.YarnRolledLogsExclude),
+		},
+		FailuresValidity: max(0, time.Duration(c.Int(config.YarnAttemptFailuresValidity))*time.Millisecond),
 	}
 	if s.Name == "" {
 		s.Name = name

@@ -2,6 +2,9 @@ package client
 
 import (
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -33,6 +36,48 @@ func TestTheEndCancelsNoTokensOfAnotherLauncher(t *testing.T) {
 			s := submissionContext(options(t), known, "words", records.ContainerLaunchContext{})
 			if s.KeepTokens != c.keeps || s.ID != known.id {
 				t.Errorf("%s is submitted, which keeps its tokens: %t, want %t", s.ID, s.KeepTokens, c.keeps)
+			}
+		})
+	}
+}
+
+// TestSubmissionContext would catch an option of Flink's that YARN never hears of, or hears
+// in another unit.
+func TestSubmissionContext(t *testing.T) {
+	id := records.ApplicationID{ClusterTimestamp: 1, ID: 2}
+	priority := records.Priority(3)
+	base := records.SubmissionContext{
+		ID: id, Name: "words", Queue: "default", Type: ApplicationType, MaxAttempts: 1,
+		Resource: records.Resource{MemoryMB: 512, VCores: 1},
+	}
+	for _, c := range []struct {
+		name    string
+		options []string
+		change  func(*records.SubmissionContext)
+	}{
+		{"nothing is asked for", nil, func(*records.SubmissionContext) {}},
+		{"attempts", []string{"yarn.application-attempts=3", "yarn.application-attempt-failures-validity-interval=10000"}, func(s *records.SubmissionContext) {
+			s.MaxAttempts, s.FailuresValidity = 3, 10*time.Second
+		}},
+		{"who it is", []string{"yarn.application.name=n", "yarn.application.type=T", "yarn.tags=One, two,"}, func(s *records.SubmissionContext) {
+			s.Name, s.Type, s.Tags = "n", "T", []string{"one", "two"}
+		}},
+		{"where it goes", []string{"yarn.application.queue=q", "yarn.application.priority=3", "yarn.application.node-label=gpu"}, func(s *records.SubmissionContext) {
+			s.Queue, s.Priority, s.NodeLabel = "q", &priority, "gpu"
+		}},
+		{"its end and its logs", []string{"yarn.application.lifetime=90", "yarn.rolled-logs.include-pattern=job.*", "yarn.rolled-logs.exclude-pattern=.*gz"}, func(s *records.SubmissionContext) {
+			s.Lifetime, s.Logs = 90*time.Second, records.LogAggregation{RolledInclude: "job.*", RolledExclude: ".*gz"}
+		}},
+		{"its master", []string{"yarn.appmaster.vcores=2", "jobmanager.memory.process.size=1g"}, func(s *records.SubmissionContext) {
+			s.Resource = records.Resource{MemoryMB: 1024, VCores: 2}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			want := base
+			c.change(&want)
+			got := submissionContext(options(t, c.options...), facts{id: id}, "words", records.ContainerLaunchContext{})
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("submission differs (-want +got):\n%s", diff)
 			}
 		})
 	}

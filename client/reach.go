@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
 	"strconv"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
-	"github.com/bobbin-yarn/bobbin/client/staging"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -47,16 +45,9 @@ func (c *Cluster) Reach(ctx context.Context, id records.ApplicationID, options c
 	case report.User != c.User:
 		return nil, fmt.Errorf("reach %s: %w: it is user %s's, and without Kerberos %s cannot prove who he is; look at it through YARN's web page", id, ErrNoAccess, report.User, c.User)
 	}
-	home, err := StagingHome(c.Files, c.Conf, options.String(config.YarnStagingDirectory))
+	access, err := c.Access(ctx, id, options)
 	if err != nil {
 		return nil, err
-	}
-	access, err := readAccess(ctx, c.Files, staging.Dir(home, id.String()))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("reach %s: %w: %w: was it staged in another directory (%s)?", id, ErrNoAccess, err, config.YarnStagingDirectory)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reach %s: %w", id, err)
 	}
 	return NewClusterClient(access)
 }

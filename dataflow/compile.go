@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -30,7 +31,7 @@ func (e *PlanPanic) Error() string {
 // PlanOptions are what a plan depends on beside the job's arguments.
 type PlanOptions struct {
 	Parallelism int               // of operators that set none; 0 means 1
-	Config      map[string]string // travels in the graph
+	Config      map[string]string // travels in the graph, with the parallelism
 }
 
 // Compiled is a planned job: what it is, and the code of its tasks. It does not
@@ -73,13 +74,19 @@ func compile(job Executable, args []byte, o PlanOptions) (*Compiled, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("plan job %s: %w", job.Name(), err)
 	}
+	// A cluster has a default of its own, and must draw the plan with this one.
+	config := maps.Clone(o.Config)
+	if config == nil {
+		config = make(map[string]string)
+	}
+	config[optionDefaultParallelism] = strconv.Itoa(p.parallelism)
 	vertices, of := p.vertices()
 	c := &Compiled{vertices: vertices, Graph: jobgraph.JobGraph{
 		ProtocolVersion: jobgraph.ProtocolVersion,
 		Job:             job.Name(),
 		Name:            job.Name(),
 		Args:            args,
-		Config:          maps.Clone(o.Config),
+		Config:          config,
 	}}
 	if name := o.Config[optionPipelineName]; name != "" {
 		c.Graph.Name = name

@@ -285,6 +285,8 @@ func TestTheDigestTellsPlansApart(t *testing.T) {
 	}
 }
 
+// TestTheGraphCarriesWhatThePlanWasMadeWith would catch a job that a session draws with the
+// session's parallelism.
 func TestTheGraphCarriesWhatThePlanWasMadeWith(t *testing.T) {
 	t.Parallel()
 	config := map[string]string{"pipeline.name": "nightly count", "restart-strategy.type": "none"}
@@ -296,6 +298,7 @@ func TestTheGraphCarriesWhatThePlanWasMadeWith(t *testing.T) {
 	if g.Job != "planned" || g.Name != "nightly count" || string(g.Args) != `"count"` || g.Slots() != 1 {
 		t.Errorf("job %q, name %q, args %s, slots %d", g.Job, g.Name, g.Args, g.Slots())
 	}
+	config["parallelism.default"] = "1"
 	if diff := cmp.Diff(config, g.Config); diff != "" {
 		t.Errorf("config (-want +got):\n%s", diff)
 	}

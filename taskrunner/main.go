@@ -17,6 +17,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
@@ -25,6 +26,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskexecutor"
 )
+
+// programDir takes the programs that are fetched. It is in the container's
+// working directory, which the NodeManager removes.
+const programDir = "programs"
 
 // Exit codes of the process, Flink's (TaskManagerRunner).
 const (
@@ -41,7 +46,7 @@ type environment struct {
 	launch     launch.TaskExecutor
 	config     config.Config
 	credential *pki.Credentials
-	tokens     msg.Secret // the first ones, for task hosts
+	tokens     msg.Secret // the first ones
 }
 
 // Main runs a TaskExecutor until it is released, and gives the exit code. It is
@@ -139,6 +144,10 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 		}
 		programs[sha256] = path
 	}
+	fetched, err := filepath.Abs(programDir)
+	if err != nil {
+		return nil, fmt.Errorf("find place for programs: %w", err)
+	}
 	return taskexecutor.New(taskexecutor.Config{
 		Resource: env.container,
 		Node:     env.launch.Host,
@@ -158,6 +167,7 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 			LogDir:      env.logDir,
 			Logger:      logger,
 		},
+		Programs: taskexecutor.Programs{Open: env.files(logger), Dir: fetched},
 		Identity: env.hostIssuer(),
 		Instructions: msg.StartHost{
 			ListenHost: env.launch.Host,
@@ -169,6 +179,20 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 		},
 		Logger: logger,
 	})
+}
+
+// files gives the file systems of the cluster, as this worker's user reaches
+// them by the given tokens.
+func (env environment) files(logger logrus.FieldLogger) func(tokens msg.Secret) (taskexecutor.Files, error) {
+	return func(tokens msg.Secret) (taskexecutor.Files, error) {
+		files, err := dfs.Carried(dfs.Handed{
+			HadoopConf: env.launch.HadoopConf, User: env.launch.User, Tokens: tokens, Logger: logger,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return files, nil
+	}
 }
 
 // hostIssuer issues the certificates of task hosts; nil where they do without

@@ -1,6 +1,7 @@
 package taskrunner
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -9,11 +10,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
 
 // TestHostsGetCertificatesUnlessEncryptionIsOff would catch an option for
@@ -50,6 +54,30 @@ func TestHostsDoNotInheritWhoTheTaskExecutorIs(t *testing.T) {
 	})
 	if diff := cmp.Diff([]string{"PATH=/bin", "TZ="}, kept); diff != "" {
 		t.Errorf("environment of hosts (-want +got):\n%s", diff)
+	}
+}
+
+// TestFilesAreReachedByTheTokensGiven would catch a worker that looks for programs
+// on its own disk, or whose tokens get lost on the way.
+func TestFilesAreReachedByTheTokensGiven(t *testing.T) {
+	conf, err := (&hadoopconf.Conf{}).Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	logger, _ := logtest.NewNullLogger()
+	env := environment{launch: launch.TaskExecutor{HadoopConf: conf, User: "alice"}}
+	files, err := env.files(logger)(creds.New().Marshal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := files.Stat(t.Context(), "hdfs:///x"); err == nil || !strings.Contains(err.Error(), "names no NameNode") {
+		t.Errorf("got %v, want that the configuration names no NameNode", err)
+	}
+	if err := files.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := env.files(logger)(msg.Secret("HDTS?")); !errors.Is(err, creds.ErrFormat) {
+		t.Errorf("what is no tokens gives %v, want %v", err, creds.ErrFormat)
 	}
 }
 

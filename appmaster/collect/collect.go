@@ -104,6 +104,9 @@ func (b *Buffer) End() { b.ended = true }
 // Drained tells whether the last page was given: the client has everything.
 func (b *Buffer) Drained() bool { return b.drained }
 
+// Size is how many bytes are held.
+func (b *Buffer) Size() int { return b.size }
+
 // Epoch is the number of times the result began anew.
 func (b *Buffer) Epoch() int { return b.epoch }
 

@@ -1,27 +1,26 @@
 package dispatcher
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/collect"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// ErrEnding says that the cluster takes no jobs any more.
-var ErrEnding = errors.New("cluster is ending")
-
 // Mode says when a cluster ends by itself.
 type Mode int
 
-// The modes.
+// The modes. Session and Application run many jobs; the others run one.
 const (
 	// Session ends only when it is asked to.
 	Session Mode = iota + 1
+	// Application ends when its driver has ended, however many jobs that ran.
+	Application
 	// Attached ends with its only job, after the client has fetched the result.
 	Attached
 	// Detached ends with its only job, at once.
@@ -32,18 +31,29 @@ const (
 	// fetchTime is how long an Attached cluster waits after its job's end for a
 	// client that fetches nothing.
 	fetchTime = 5 * time.Second
-	// keepTime is how long a Session keeps a job that has ended; Flink's
-	// jobstore.expiration-time.
-	keepTime = time.Hour
+	// maxUnfinished bounds the jobs that have not ended: memory of the ApplicationMaster
+	// goes with them, whether they run or wait for slots.
+	maxUnfinished = 1000
 	// maxDiagnostics bounds Outcome.Diagnostics, in bytes.
 	maxDiagnostics = 8 << 10
 )
 
-// Config describes a Dispatcher.
+// Config describes a Dispatcher. Begin with Configured.
 type Config struct {
 	Mode Mode
 	// IDs begins the fencing tokens of JobMasters: see ids.NewSequence.
 	IDs string
+	// Archive says for how long ended jobs are kept where there are many.
+	Archive Limits
+}
+
+// Configured gives the part of a Config that options decide.
+func Configured(c config.Config) Config {
+	return Config{Archive: Limits{
+		Time:  c.Duration(config.JobStoreExpirationTime),
+		Jobs:  c.Int(config.JobStoreMaxCapacity),
+		Bytes: int64(c.Memory(config.JobStoreCacheSize)),
+	}}
 }
 
 // Core is the Dispatcher's state. Step is the only way it changes; one goroutine
@@ -53,6 +63,8 @@ type Core struct {
 	tokens  ids.Sequence
 	jobs    map[ids.JobID]*job
 	order   []ids.JobID // of submission
+	watched []*job      // that run and end with their clients
+	archive archive     // those that have ended
 	outcome *Outcome    // how the cluster ends, once that is settled
 	wake    time.Time   // as last asked for; zero: not asked
 
@@ -65,6 +77,11 @@ type job struct {
 	id        ids.JobID
 	name      string
 	jobMaster ids.JobMasterID
+	detached  bool
+
+	// Of a job that ends with its client:
+	clientTimeout time.Duration
+	silentUntil   time.Time // when the client is given up
 
 	// Of a job that has ended:
 	details *msg.JobDetails
@@ -72,6 +89,7 @@ type job struct {
 	unread  int             // results that the client has not read to their end
 	fetched bool            // whether the client knows how the job ended
 	until   time.Time       // when the client is not waited for, or the job not kept, any longer
+	size    int64           // as archive counts it
 }
 
 // NewCore makes a Core without jobs.
@@ -91,6 +109,8 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 		c.jobEnded(e)
 	case CancelAsked:
 		c.emit(AnswerError{Reply: e.Reply, Err: c.cancel(e.Job)})
+	case ClientSeen:
+		c.emit(AnswerError{Reply: e.Reply, Err: c.clientSeen(e.Job)})
 	case JobAsked:
 		c.emit(AnswerJob{Reply: e.Reply, Entry: c.entry(e.Job)})
 	case JobsAsked:
@@ -101,19 +121,25 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 		c.pageAsked(e)
 	case ShutdownAsked:
 		c.shutDown()
+	case EndAsked:
+		c.end(e.Outcome)
 	case Woken:
 		c.wake = time.Time{}
 	}
+	c.giveClientsUp()
 	c.expire()
 	c.setWake()
 	return c.effects
 }
 
+// many tells whether the cluster runs more than one job, and outlives them.
+func (c *Core) many() bool { return c.config.Mode == Session || c.config.Mode == Application }
+
 func (c *Core) emit(e Effect) { c.effects = append(c.effects, e) }
 
 func (c *Core) submit(s Submission) error {
 	if c.outcome != nil {
-		return ErrEnding
+		return msg.ErrEnding
 	}
 	if known := c.jobs[s.Job]; known != nil {
 		if known.details != nil {
@@ -121,15 +147,25 @@ func (c *Core) submit(s Submission) error {
 		}
 		return fmt.Errorf("%w: %s", msg.ErrJobExists, s.Job)
 	}
-	if c.config.Mode != Session && len(c.jobs) > 0 {
+	if !c.many() && len(c.jobs) > 0 {
 		return fmt.Errorf("%w: this cluster runs the one job %s", msg.ErrJobExists, c.order[0])
+	}
+	if unfinished := len(c.jobs) - len(c.archive.jobs); unfinished >= maxUnfinished {
+		return fmt.Errorf("%w: %d have not ended, which is as many as may: submit %s again later", msg.ErrTooManyJobs, unfinished, s.Job)
 	}
 	if err := s.Graph.Validate(); err != nil {
 		return fmt.Errorf("submit job %s: %w", s.Job, err)
 	}
-	j := &job{id: s.Job, name: s.Graph.Name, jobMaster: ids.JobMasterID(c.tokens.Next())}
+	j := &job{
+		id: s.Job, name: s.Graph.Name, jobMaster: ids.JobMasterID(c.tokens.Next()),
+		detached: s.Detached, clientTimeout: s.ClientTimeout,
+	}
 	c.jobs[s.Job] = j
 	c.order = append(c.order, s.Job)
+	if j.clientTimeout > 0 {
+		j.silentUntil = c.now.Add(j.clientTimeout)
+		c.watched = append(c.watched, j)
+	}
 	c.emit(StartJobMaster{JobMaster: j.jobMaster, Submission: s})
 	return nil
 }
@@ -153,7 +189,7 @@ func (c *Core) jobMasterFailed(e JobMasterFailed) {
 		return
 	}
 	root := msg.ExceptionEntry{Time: c.now, Failure: *msg.NewFailure(e.Err.Error(), "")}
-	c.archive(j, msg.JobDetails{
+	c.keep(j, msg.JobDetails{
 		ID: e.Job, Name: j.name, Status: msg.JobFailed, Start: c.now, End: c.now,
 		Timestamps: map[msg.JobStatus]time.Time{msg.JobInitializing: c.now, msg.JobFailed: c.now},
 		Root:       &root, Exceptions: []msg.ExceptionEntry{root},
@@ -162,23 +198,28 @@ func (c *Core) jobMasterFailed(e JobMasterFailed) {
 
 func (c *Core) jobEnded(e JobEnded) {
 	if j := c.current(e.Job, e.JobMaster); j != nil {
-		c.archive(j, e.Details, e.Results)
+		c.keep(j, e.Details, e.Results)
 	}
 }
 
-// archive takes a job over from its JobMaster.
-func (c *Core) archive(j *job, details msg.JobDetails, results collect.Results) {
+// keep takes a job over from its JobMaster.
+func (c *Core) keep(j *job, details msg.JobDetails, results collect.Results) {
+	c.watched = slices.DeleteFunc(c.watched, func(other *job) bool { return other == j })
+	if j.detached {
+		results = nil
+	}
 	j.details, j.results = &details, results
 	j.unread = len(results)
 	c.emit(JobArchived{Job: j.id, Status: details.Status})
 	switch c.config.Mode {
-	case Session:
-		j.until = c.now.Add(keepTime)
+	case Session, Application:
+		j.until = c.now.Add(c.config.Archive.Time)
 	case Attached:
 		j.until = c.now.Add(fetchTime)
 	case Detached:
 		c.end(outcomeOf(j.details))
 	}
+	c.archive.add(j)
 }
 
 func (c *Core) cancel(id ids.JobID) error {
@@ -192,6 +233,30 @@ func (c *Core) cancel(id ids.JobID) error {
 		return fmt.Errorf("%w: %s is %s", msg.ErrJobEnded, id, j.details.Status)
 	}
 	return nil
+}
+
+// clientSeen lets a job go on for its client's sake.
+func (c *Core) clientSeen(id ids.JobID) error {
+	j := c.jobs[id]
+	if j == nil {
+		return fmt.Errorf("%w: %s", msg.ErrJobNotFound, id)
+	}
+	if !j.silentUntil.IsZero() {
+		j.silentUntil = c.now.Add(j.clientTimeout)
+	}
+	return nil
+}
+
+// giveClientsUp cancels jobs whose clients have gone.
+func (c *Core) giveClientsUp() {
+	c.watched = slices.DeleteFunc(c.watched, func(j *job) bool {
+		if c.now.Before(j.silentUntil) {
+			return false
+		}
+		j.silentUntil = time.Time{} // a client that comes back is too late
+		c.emit(CancelJob{Job: j.id, Why: fmt.Sprintf("its client was not heard of for %s", j.clientTimeout)})
+		return true
+	})
 }
 
 func (c *Core) entry(id ids.JobID) Entry {
@@ -225,6 +290,7 @@ func (c *Core) pageAsked(e PageAsked) {
 	page, err := j.page(e)
 	c.emit(AnswerPage{Reply: e.Reply, Page: Page{Page: page, Err: err}})
 	if err == nil {
+		c.archive.resize(j)
 		c.clientFetched(j)
 	}
 }
@@ -263,20 +329,19 @@ func (c *Core) clientFetched(j *job) {
 }
 
 // shutDown ends the cluster on request. Jobs are not cancelled one by one: they
-// end with it. A cluster for one job that has not ended did not do what it was
-// for.
+// end with it. A cluster for one job, or for an application, that has not ended did
+// not do what it was for.
 func (c *Core) shutDown() {
-	if c.config.Mode == Session {
+	switch {
+	case c.config.Mode == Session:
 		c.end(Outcome{Status: msg.ApplicationSucceeded})
-		return
+	case c.config.Mode == Application:
+		c.end(Outcome{Status: msg.ApplicationCanceled, Diagnostics: "the cluster was shut down before its program had ended"})
+	case len(c.archive.jobs) > 0:
+		c.end(outcomeOf(c.archive.jobs[0].details))
+	default:
+		c.end(Outcome{Status: msg.ApplicationCanceled, Diagnostics: "the cluster was shut down before its job had ended"})
 	}
-	for _, j := range c.jobs {
-		if j.details != nil {
-			c.end(outcomeOf(j.details))
-			return
-		}
-	}
-	c.end(Outcome{Status: msg.ApplicationCanceled, Diagnostics: "the cluster was shut down before its job had ended"})
 }
 
 func (c *Core) end(o Outcome) {
@@ -288,27 +353,36 @@ func (c *Core) end(o Outcome) {
 
 // expire ends the wait for a client, or forgets old jobs.
 func (c *Core) expire() {
-	for _, id := range slices.Clone(c.order) {
-		j := c.jobs[id]
-		if j.until.IsZero() || c.now.Before(j.until) {
-			continue
+	if c.many() {
+		for _, j := range c.archive.expire(c.now, c.config.Archive) {
+			delete(c.jobs, j.id)
+			c.order = slices.DeleteFunc(c.order, func(id ids.JobID) bool { return id == j.id })
+			c.emit(JobForgotten{Job: j.id})
 		}
-		if c.config.Mode == Session {
-			delete(c.jobs, id)
-			c.order = slices.DeleteFunc(c.order, func(other ids.JobID) bool { return other == id })
-			c.emit(JobForgotten{Job: id})
-			continue
+		return
+	}
+	for _, j := range c.archive.jobs {
+		if !j.until.IsZero() && !c.now.Before(j.until) {
+			c.end(outcomeOf(j.details))
 		}
-		c.end(outcomeOf(j.details))
 	}
 }
 
 func (c *Core) setWake() {
+	if c.outcome != nil {
+		return
+	}
 	var next time.Time
-	for _, id := range c.order {
-		if until := c.jobs[id].until; !until.IsZero() && c.outcome == nil && (next.IsZero() || until.Before(next)) {
-			next = until
+	at := func(t time.Time) {
+		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
+			next = t
 		}
+	}
+	for _, j := range c.watched {
+		at(j.silentUntil)
+	}
+	if len(c.archive.jobs) > 0 {
+		at(c.archive.jobs[0].until)
 	}
 	if !next.IsZero() && !next.Equal(c.wake) {
 		c.wake = next
@@ -317,29 +391,32 @@ func (c *Core) setWake() {
 }
 
 // outcomeOf is how a cluster ends whose only job has ended.
-func outcomeOf(d *msg.JobDetails) Outcome {
-	switch d.Status {
+func outcomeOf(d *msg.JobDetails) Outcome { return OutcomeOf(resultOf(d)) }
+
+// OutcomeOf is how a cluster ends that was for a job which ended like this.
+func OutcomeOf(e msg.JobEnded) Outcome {
+	switch e.Status {
 	case msg.JobFinished:
 		return Outcome{Status: msg.ApplicationSucceeded}
 	case msg.JobCanceled:
 		return Outcome{Status: msg.ApplicationCanceled, Diagnostics: "job was cancelled"}
 	case msg.JobFailed:
-		return Outcome{Status: msg.ApplicationFailed, Diagnostics: diagnostics(d)}
+		if e.Failure == nil {
+			return Failed("job failed", "")
+		}
+		return Failed(e.Failure.Message, e.Failure.Stack)
 	default:
-		return Outcome{Status: msg.ApplicationUnknown, Diagnostics: "job ended as " + string(d.Status)}
+		return Outcome{Status: msg.ApplicationUnknown, Diagnostics: "job ended as " + string(e.Status)}
 	}
 }
 
-func diagnostics(d *msg.JobDetails) string {
-	f := failureOf(d)
-	if f == nil {
-		return "job failed"
+// Failed is the outcome of a cluster that did not do what it was for, with what YARN
+// is told of it. more may be "".
+func Failed(text, more string) Outcome {
+	if more != "" {
+		text += "\n" + more
 	}
-	text := f.Message
-	if f.Stack != "" {
-		text += "\n" + f.Stack
-	}
-	return strings.ToValidUTF8(text[:min(len(text), maxDiagnostics)], "")
+	return Outcome{Status: msg.ApplicationFailed, Diagnostics: strings.ToValidUTF8(text[:min(len(text), maxDiagnostics)], "")}
 }
 
 // failureOf is why a job failed, with the place in its first line; nil for one

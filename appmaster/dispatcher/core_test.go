@@ -33,11 +33,12 @@ func TestCoreTranscripts(t *testing.T) {
 
 // script drives a Core by commands, as its transcripts have them:
 //
-//	mode session|attached|detached            first
-//	submit JOB [invalid]
+//	mode session|application|attached|detached [jobs=N] [bytes=N]   first; what is kept at most
+//	submit JOB [invalid] [detached=true] [client=DURATION]
 //	failed JOB JOBMASTER TEXT                 no JobMaster can be made
 //	ended JOB JOBMASTER STATUS [results=NAME,…] [TEXT of the failure]
-//	cancel|job|result JOB, jobs, shutdown
+//	cancel|job|result|seen JOB, jobs, shutdown
+//	finish STATUS [TEXT]                      the application has ended
 //	page JOB NAME CURSOR
 //	wait DURATION                             with the wakes that fall due
 //
@@ -80,24 +81,40 @@ func (s *script) command(line string) []string {
 	job := func() ids.JobID { return ids.JobID(args[1]) }
 	switch args[0] {
 	case "mode":
-		mode, known := map[string]Mode{"session": Session, "attached": Attached, "detached": Detached}[args[1]]
+		mode, known := map[string]Mode{"session": Session, "application": Application, "attached": Attached, "detached": Detached}[args[1]]
 		if !known {
 			s.t.Fatalf("unknown mode %q", args[1])
 		}
-		s.core = NewCore(Config{Mode: mode})
+		c := configured(mode)
+		for name, set := range map[string]func(n int){
+			"jobs": func(n int) { c.Archive.Jobs = n }, "bytes": func(n int) { c.Archive.Bytes = int64(n) },
+		} {
+			if n, err := strconv.Atoi(options[name]); err == nil {
+				set(n)
+			}
+		}
+		s.core = NewCore(c)
 		return nil
 	case "submit":
 		g := graph()
 		if len(args) > 2 {
 			g.Digest = args[2]
 		}
-		return s.step(SubmitAsked{Submission: Submission{Job: job(), Graph: g}})
+		submission := Submission{Job: job(), Graph: g, Detached: options["detached"] == "true"}
+		if text := options["client"]; text != "" {
+			submission.ClientTimeout = s.duration(text)
+		}
+		return s.step(SubmitAsked{Submission: submission})
 	case "failed":
 		return s.step(JobMasterFailed{Job: job(), JobMaster: token(args[2]), Err: errors.New(rest(3))})
 	case "ended":
 		return s.step(s.ended(args, options, rest(4)))
 	case "cancel":
 		return s.step(CancelAsked{Job: job()})
+	case "seen":
+		return s.step(ClientSeen{Job: job()})
+	case "finish":
+		return s.step(EndAsked{Outcome: Outcome{Status: msg.ApplicationStatus(args[1]), Diagnostics: rest(2)}})
 	case "job":
 		return s.step(JobAsked{Job: job()})
 	case "jobs":
@@ -152,12 +169,16 @@ func (s *script) step(event Event) []string {
 	return lines
 }
 
-func (s *script) wait(text string) []string {
+func (s *script) duration(text string) time.Duration {
 	d, err := time.ParseDuration(text)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	until := s.now.Add(d)
+	return d
+}
+
+func (s *script) wait(text string) []string {
+	until := s.now.Add(s.duration(text))
 	var lines []string
 	for !s.wake.IsZero() && !s.wake.After(until) {
 		s.now, s.wake = s.wake, time.Time{}
@@ -175,6 +196,9 @@ func describe(effect Effect) string {
 		n, _ := strconv.ParseInt(string(e.JobMaster), 16, 64)
 		return fmt.Sprintf("start %s as #%d", e.Submission.Job, n)
 	case CancelJob:
+		if e.Why != "" {
+			return fmt.Sprintf("cancel %s as %s", e.Job, e.Why)
+		}
 		return fmt.Sprintf("cancel %s", e.Job)
 	case JobArchived:
 		return fmt.Sprintf("archived %s %s", e.Job, e.Status)
@@ -292,4 +316,100 @@ func TestDiagnosticsAreBoundedText(t *testing.T) {
 	if len(got) > maxDiagnostics || len(got) < maxDiagnostics-8 || !utf8.ValidString(got) {
 		t.Errorf("diagnostics of %d bytes, valid: %t", len(got), utf8.ValidString(got))
 	}
+}
+
+// TestASessionTakesSoManyJobs would catch a script that submits jobs in a circle and takes
+// the ApplicationMaster's memory, and with it everybody's jobs.
+func TestASessionTakesSoManyJobs(t *testing.T) {
+	t.Parallel()
+	s := &script{t: t, now: testEpoch}
+	s.command("mode session")
+	for n := range maxUnfinished {
+		s.command(fmt.Sprintf("submit j%d", n))
+	}
+	submit := func() error { return s.core.submit(Submission{Job: "late", Graph: graph()}) }
+	if err := submit(); !errors.Is(err, msg.ErrTooManyJobs) {
+		t.Errorf("one more: %v", err)
+	}
+	s.command("ended j7 #8 FINISHED")
+	if err := submit(); err != nil {
+		t.Errorf("one more when one has ended: %v", err)
+	}
+}
+
+// TestWhatIsKeptStaysWithinItsLimits runs a session for weeks. It would catch an
+// ApplicationMaster whose memory grows with the jobs that it has run, or with what
+// they have collected, and a job that is forgotten before it must be.
+func TestWhatIsKeptStaysWithinItsLimits(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		limits := Limits{Time: time.Hour, Jobs: rapid.IntRange(1, 5).Draw(t, "jobs"), Bytes: int64(rapid.IntRange(1, 20).Draw(t, "KiB")) << 10}
+		core := NewCore(Config{Mode: Session, Archive: limits})
+		now := testEpoch
+		running := map[ids.JobID]ids.JobMasterID{}
+		kept := map[ids.JobID]JobEnded{} // what the Core must know
+		size := func() (sum int64) {
+			for _, e := range kept {
+				sum += sizeOf(&e.Details)
+				for _, b := range e.Results {
+					sum += int64(b.Size())
+				}
+			}
+			return sum
+		}
+		step := func(event Event) {
+			for _, effect := range core.Step(now, event) {
+				switch e := effect.(type) {
+				case StartJobMaster:
+					running[e.Submission.Job] = e.JobMaster
+				case JobForgotten:
+					oldest, known := kept[e.Job]
+					for id, other := range kept {
+						if other.Details.End.Before(oldest.Details.End) {
+							t.Fatalf("%s is forgotten before %s, which is older", e.Job, id)
+						}
+					}
+					crowded := len(kept) > limits.Jobs || size() > limits.Bytes
+					if age := now.Sub(oldest.Details.End); !known || age < limits.Time && !crowded {
+						t.Fatalf("%s is forgotten after %s", e.Job, age)
+					}
+					delete(kept, e.Job)
+				}
+			}
+		}
+		for i := range rapid.IntRange(0, 60).Draw(t, "steps") {
+			now = now.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "minutes")) * time.Minute)
+			job := ids.JobID(fmt.Sprintf("j%d", i))
+			detached := rapid.Bool().Draw(t, "detached")
+			step(SubmitAsked{Submission: Submission{Job: job, Graph: graph(), Detached: detached}})
+			if !rapid.Bool().Draw(t, "ends") {
+				continue
+			}
+			buffer := &collect.Buffer{}
+			if _, err := buffer.Add(0, make([]byte, rapid.IntRange(0, 10<<10).Draw(t, "collected"))); err != nil {
+				t.Fatal(err)
+			}
+			buffer.End()
+			e := JobEnded{
+				Job: job, JobMaster: running[job], Results: collect.Results{"r": buffer},
+				Details: msg.JobDetails{ID: job, Status: msg.JobFinished, End: now, Name: strings.Repeat("n", rapid.IntRange(0, 5<<10).Draw(t, "name"))},
+			}
+			delete(running, job)
+			kept[job] = e
+			if detached {
+				kept[job] = JobEnded{Details: e.Details}
+			}
+			step(e)
+			step(PageAsked{Job: job, Name: "r", Cursor: int64(rapid.IntRange(0, 1).Draw(t, "cursor"))})
+			if len(core.archive.jobs) != len(kept) || core.archive.size != size() {
+				t.Fatalf("%d ended jobs of %d bytes are kept, want %d of %d", len(core.archive.jobs), core.archive.size, len(kept), size())
+			}
+			if len(kept) > limits.Jobs || size() > limits.Bytes && len(kept) > 1 {
+				t.Fatalf("%d jobs of %d bytes are kept, allowed are %d of %d", len(kept), size(), limits.Jobs, limits.Bytes)
+			}
+			if len(core.jobs) != len(kept)+len(running) || len(core.order) != len(core.jobs) {
+				t.Fatalf("%d jobs and %d in order are known, want %d", len(core.jobs), len(core.order), len(kept)+len(running))
+			}
+		}
+	})
 }

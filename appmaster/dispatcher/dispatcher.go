@@ -115,9 +115,10 @@ func (d *Dispatcher) runningJob(job ids.JobID) *runningJob {
 	return d.running[job]
 }
 
-// Submit takes a job in and starts it. Errors: ErrEnding, msg.ErrJobExists while
-// a job of this id runs, msg.ErrJobEnded when one has, jobgraph.ErrInvalid. A
-// job that cannot be started for another reason has FAILED, and is listed.
+// Submit takes a job in and starts it. Errors: msg.ErrEnding, msg.ErrJobExists while
+// a job of this id runs, msg.ErrJobEnded when one has, msg.ErrTooManyJobs,
+// jobgraph.ErrInvalid. A job that cannot be started for another reason has FAILED, and
+// is listed.
 func (d *Dispatcher) Submit(ctx context.Context, s Submission) error {
 	err, asking := actor.Ask(ctx, d.loop, func(reply chan<- error) Event { return SubmitAsked{Submission: s, Reply: reply} })
 	return errors.Join(asking, err)
@@ -131,8 +132,22 @@ func (d *Dispatcher) CancelJob(ctx context.Context, job ids.JobID) error {
 	return errors.Join(asking, err)
 }
 
+// ClientSeen says that a job's client is alive: for as long again as its submission
+// says the job goes on. It does no harm to a job that needs no client or has ended.
+// msg.ErrJobNotFound.
+func (d *Dispatcher) ClientSeen(ctx context.Context, job ids.JobID) error {
+	err, asking := actor.Ask(ctx, d.loop, func(reply chan<- error) Event { return ClientSeen{Job: job, Reply: reply} })
+	return errors.Join(asking, err)
+}
+
 // ShutDown asks for the end of the cluster; see Outcome.
 func (d *Dispatcher) ShutDown(ctx context.Context) error { return d.loop.Post(ctx, ShutdownAsked{}) }
+
+// End says how the application has ended that the cluster is for; see Outcome. One
+// that was shut down before keeps its outcome.
+func (d *Dispatcher) End(ctx context.Context, o Outcome) error {
+	return d.loop.Post(ctx, EndAsked{Outcome: o})
+}
 
 // Jobs lists all jobs in the order of their submission.
 func (d *Dispatcher) Jobs(ctx context.Context) ([]msg.JobOverview, error) {
@@ -142,6 +157,10 @@ func (d *Dispatcher) Jobs(ctx context.Context) ([]msg.JobOverview, error) {
 	}
 	jobs := make([]msg.JobOverview, 0, len(entries))
 	for _, e := range entries {
+		if e.Details != nil { // there may be thousands of these, and they don't change
+			jobs = append(jobs, overviewOf(e.Details))
+			continue
+		}
 		var o msg.JobOverview
 		err := d.ask(ctx, e.Job, func(j JobMaster) (err error) {
 			o, err = j.Overview(ctx)

@@ -13,11 +13,19 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/collect"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// configured is what the default options say.
+func configured(mode Mode) Config {
+	c := Configured(config.Config{})
+	c.Mode = mode
+	return c
+}
 
 // fakeMaster runs a job for an hour unless it is cancelled, and collects "abc"
 // at its end.
@@ -93,7 +101,9 @@ func run(t *testing.T, mode Mode) *Dispatcher {
 	t.Helper()
 	logger := logrus.New()
 	logger.SetOutput(io.Discard)
-	d := New(Config{Mode: mode, IDs: "0123456789abcdef"}, newFakeMaster, logger)
+	c := configured(mode)
+	c.IDs = "0123456789abcdef"
+	d := New(c, newFakeMaster, logger)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- d.Run(ctx) }()
@@ -220,7 +230,7 @@ func TestErrorsCanBeTested(t *testing.T) {
 		if o, err := d.Outcome(t.Context()); err != nil || o.Status != msg.ApplicationSucceeded {
 			t.Errorf("outcome %+v, error %v", o, err)
 		}
-		if err := d.Submit(t.Context(), Submission{Job: "j2", Graph: graph()}); !errors.Is(err, ErrEnding) {
+		if err := d.Submit(t.Context(), Submission{Job: "j2", Graph: graph()}); !errors.Is(err, msg.ErrEnding) {
 			t.Errorf("job for an ending cluster: got error %v", err)
 		}
 	})
@@ -232,7 +242,7 @@ func TestStopSuspendsJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logger := logrus.New()
 		logger.SetOutput(io.Discard)
-		d := New(Config{Mode: Session}, newFakeMaster, logger)
+		d := New(configured(Session), newFakeMaster, logger)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- d.Run(ctx) }()

@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"sync"
@@ -124,7 +125,7 @@ func (d *Dispatcher) logStep(event Event, effects []Effect) {
 		case StartJobMaster:
 			d.logger.WithFields(logrus.Fields{"job": e.Submission.Job, "name": e.Submission.Graph.Name}).Info("job is started")
 		case CancelJob:
-			d.logger.WithField("job", e.Job).Info("job is cancelled")
+			d.logger.WithFields(logrus.Fields{"job": e.Job, "why": cmp.Or(e.Why, "it was asked for")}).Info("job is cancelled")
 		case JobArchived:
 			d.logger.WithFields(logrus.Fields{"job": e.Job, "status": e.Status}).Info("job has ended")
 		case EndCluster:

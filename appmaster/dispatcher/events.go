@@ -14,6 +14,11 @@ type Submission struct {
 	Job     ids.JobID
 	Graph   *jobgraph.JobGraph // not changed any more
 	Program msg.Program
+	// Detached says that no client comes for what it collects.
+	Detached bool
+	// ClientTimeout is how long its client may be silent before it is cancelled
+	// (client.heartbeat.timeout); 0: for ever.
+	ClientTimeout time.Duration
 }
 
 // Outcome is how the cluster is to end.
@@ -53,6 +58,11 @@ type (
 		Job   ids.JobID
 		Reply chan<- error
 	}
+	// ClientSeen says that a job's client is alive, and asks for AnswerError.
+	ClientSeen struct {
+		Job   ids.JobID
+		Reply chan<- error
+	}
 	// JobAsked asks for AnswerJob.
 	JobAsked struct {
 		Job   ids.JobID
@@ -75,6 +85,8 @@ type (
 	}
 	// ShutdownAsked asks for the end of the cluster.
 	ShutdownAsked struct{}
+	// EndAsked says how the application has ended that the cluster is for.
+	EndAsked struct{ Outcome Outcome }
 	// Woken says that the time of the last Wake has come. One too many does no
 	// harm.
 	Woken struct{}
@@ -84,11 +96,13 @@ func (SubmitAsked) isEvent()     {}
 func (JobMasterFailed) isEvent() {}
 func (JobEnded) isEvent()        {}
 func (CancelAsked) isEvent()     {}
+func (ClientSeen) isEvent()      {}
 func (JobAsked) isEvent()        {}
 func (JobsAsked) isEvent()       {}
 func (ResultAsked) isEvent()     {}
 func (PageAsked) isEvent()       {}
 func (ShutdownAsked) isEvent()   {}
+func (EndAsked) isEvent()        {}
 func (Woken) isEvent()           {}
 
 // Entry is a job as the Dispatcher knows it.
@@ -120,7 +134,10 @@ type (
 		Submission Submission
 	}
 	// CancelJob tells a JobMaster to end its job.
-	CancelJob struct{ Job ids.JobID }
+	CancelJob struct {
+		Job ids.JobID
+		Why string // where nobody has asked for it
+	}
 	// JobArchived says that the Dispatcher answers for a job from now on.
 	JobArchived struct {
 		Job    ids.JobID
@@ -132,7 +149,7 @@ type (
 	EndCluster struct{ Outcome Outcome }
 	// Wake asks for Woken at a time, in place of the time asked for before.
 	Wake struct{ At time.Time }
-	// AnswerError answers SubmitAsked and CancelAsked.
+	// AnswerError answers SubmitAsked, CancelAsked and ClientSeen.
 	AnswerError struct {
 		Reply chan<- error
 		Err   error

@@ -48,6 +48,7 @@ type Core struct {
 	failing   []int                // regions with a failure that is not dealt with, ascending
 	losses    []*loss              // of hosts, oldest first
 	history   []msg.ExceptionEntry // root causes, newest first
+	failed    []taskFailure        // oldest first
 	restarted int                  // regions
 	steps     []msg.Step           // of the start-up, as they were reached
 

@@ -1,9 +1,6 @@
 package jobmaster
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"maps"
 	"slices"
 	"time"
@@ -24,6 +21,9 @@ func (c *Core) details() msg.JobDetails {
 		Exceptions: slices.Clone(c.history),
 		Counters:   make(map[string]int64),
 		Steps:      slices.Clone(c.steps),
+
+		Parallelism: c.config.Parallelism,
+		Config:      c.config.Graph.Config,
 	}
 	if c.status.GloballyTerminal() {
 		d.End = c.entered[c.status]
@@ -31,6 +31,9 @@ func (c *Core) details() msg.JobDetails {
 	if len(c.history) > 0 {
 		root := c.history[0]
 		d.Root = &root
+	}
+	for _, f := range c.failed {
+		d.TaskFailures = append(d.TaskFailures, f.entry)
 	}
 	for v := range c.config.Graph.Vertices {
 		d.Vertices = append(d.Vertices, c.vertexDetails(v))
@@ -46,14 +49,14 @@ func (c *Core) details() msg.JobDetails {
 func (c *Core) vertexDetails(v int) msg.VertexDetails {
 	vertex := c.config.Graph.Vertices[v]
 	d := msg.VertexDetails{
-		ID:          c.vertexID(v),
+		ID:          c.config.Graph.PublicID(jobgraph.VertexID(v)),
 		Name:        vertex.Name,
 		Parallelism: vertex.Parallelism,
 		Status:      c.graph.VertexState(v),
 		Tasks:       c.graph.Counts(v),
 	}
 	for _, edge := range c.config.Graph.Inputs(jobgraph.VertexID(v)) {
-		d.Inputs = append(d.Inputs, msg.VertexInput{Vertex: c.vertexID(int(edge.From)), Pattern: edge.Pattern})
+		d.Inputs = append(d.Inputs, msg.VertexInput{Vertex: c.config.Graph.PublicID(edge.From), Pattern: edge.Pattern})
 	}
 	var last time.Time
 	ended := true
@@ -74,15 +77,6 @@ func (c *Core) vertexDetails(v int) msg.VertexDetails {
 		d.End = last
 	}
 	return d
-}
-
-// vertexID is a vertex's name in REST: the same for every run of the same plan,
-// as Flink's are.
-func (c *Core) vertexID(v int) string {
-	h := sha256.New()
-	h.Write([]byte(c.config.Graph.Digest))
-	h.Write(binary.BigEndian.AppendUint32(nil, uint32(v)))
-	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // overview describes the job in a list.

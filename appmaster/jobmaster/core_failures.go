@@ -15,6 +15,9 @@ const (
 	// maxHistory bounds the root causes that are kept; Flink's
 	// web.exception-history-size.
 	maxHistory = 16
+	// maxTaskFailures bounds the failures of tasks that are kept; Flink's
+	// JobExceptionsHandler tells no more of them.
+	maxTaskFailures = 20
 	// maxLosses bounds the lost hosts that are kept to explain later failures.
 	maxLosses = 64
 )
@@ -24,6 +27,13 @@ const (
 type loss struct {
 	cause    failover.Cause
 	decision *failover.Decision // nil until it was the root cause of a region
+}
+
+// taskFailure is why a task is FAILED, for people: root causes are found among what
+// regions are told.
+type taskFailure struct {
+	region int
+	entry  msg.ExceptionEntry
 }
 
 // regionFailed takes in a failure among the tasks of a region and ends the rest
@@ -89,6 +99,7 @@ func (c *Core) tasksLost(w *worker, cause failover.Cause) {
 			c.mustTransition(e, msg.ExecutionCanceled)
 		} else {
 			c.mustTransition(e, msg.ExecutionFailed)
+			c.noteFailed(e, cause)
 		}
 		regions = append(regions, e.Region)
 	}
@@ -193,6 +204,7 @@ func (c *Core) restart(r int) {
 		}
 		c.graph.Restart(e, c.now)
 	}
+	c.failed = slices.DeleteFunc(c.failed, func(f taskFailure) bool { return f.region == r })
 	c.restarted++
 	at, _ := slices.BinarySearch(c.failing, r)
 	c.failing = slices.Delete(c.failing, at, at+1)
@@ -206,6 +218,16 @@ func (c *Core) restart(r int) {
 func (c *Core) remember(root msg.ExceptionEntry) {
 	c.history = slices.Insert(c.history, 0, root)
 	c.history = c.history[:min(len(c.history), maxHistory)]
+}
+
+// noteFailed keeps why a task is FAILED until its region restarts.
+func (c *Core) noteFailed(e *executiongraph.Execution, cause failover.Cause) {
+	if len(c.failed) == maxTaskFailures {
+		return
+	}
+	entry := cause.Entry()
+	entry.Task = c.graph.TaskName(e) // what is lost with its host names none
+	c.failed = append(c.failed, taskFailure{region: e.Region, entry: entry})
 }
 
 // taskCause describes a failure that a task reported.

@@ -85,7 +85,9 @@ func (c *Core) taskStateChanged(w *worker, said TaskExecutorSaid) {
 		c.noteIdle(e.Region)
 	}
 	if to == msg.ExecutionFailed {
-		c.regionFailed(e.Region, c.taskCause(w, e, m.Failure))
+		cause := c.taskCause(w, e, m.Failure)
+		c.noteFailed(e, cause)
+		c.regionFailed(e.Region, cause)
 	}
 }
 

@@ -369,6 +369,9 @@ func describeDetails(d msg.JobDetails) []string {
 	for _, e := range d.Exceptions {
 		lines = append(lines, fmt.Sprintf("  at %s %s", e.Time.Sub(testEpoch), describeEntry(e)))
 	}
+	for _, e := range d.TaskFailures {
+		lines = append(lines, fmt.Sprintf("  failed at %s %s", e.Time.Sub(testEpoch), describeEntry(e)))
+	}
 	for _, name := range slices.Sorted(maps.Keys(d.Counters)) {
 		lines = append(lines, fmt.Sprintf("  %s=%d", name, d.Counters[name]))
 	}

@@ -1,6 +1,7 @@
 package jobmaster
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -108,9 +109,19 @@ func checkDetails(t *testing.T, d msg.JobDetails) {
 			t.Errorf("vertex %s has %v, which are not %d tasks", v.Name, v.Tasks, v.Parallelism)
 		}
 	}
-	for _, e := range d.Exceptions {
+	if failed := tasksFailed(d); len(d.TaskFailures) != min(failed, maxTaskFailures) {
+		t.Errorf("of %d tasks that are FAILED, %d say why", failed, len(d.TaskFailures))
+	}
+	for _, e := range slices.Concat(d.Exceptions, d.TaskFailures) {
 		if len(e.Failure.Message)+len(e.Failure.Stack) > 128<<10 {
-			t.Errorf("a root cause has %d bytes", len(e.Failure.Message)+len(e.Failure.Stack))
+			t.Errorf("a failure has %d bytes", len(e.Failure.Message)+len(e.Failure.Stack))
 		}
 	}
+}
+
+func tasksFailed(d msg.JobDetails) (n int) {
+	for _, v := range d.Vertices {
+		n += v.Tasks[msg.ExecutionFailed]
+	}
+	return n
 }

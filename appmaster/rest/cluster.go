@@ -51,6 +51,7 @@ func (s *Server) dashboard(*http.Request) (any, error) {
 		TimezoneOffset:  (time.Duration(offset) * time.Second).Milliseconds(),
 		Version:         s.config.Version,
 		Revision:        s.config.Revision,
+		Features:        dashboardFeatures{WebSubmit: s.config.Session != nil, WebCancel: true},
 	}, nil
 }
 

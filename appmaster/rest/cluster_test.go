@@ -219,6 +219,15 @@ func TestFailureReachesClientAndYARN(t *testing.T) {
 	if r.Status != msg.JobFailed || r.Failure == nil || r.Failure.Message != "v (1/1) on n1: panic: boom" || r.Failure.Stack != "main.explode()" {
 		t.Errorf("result %+v, failure %+v", r, r.Failure)
 	}
+	var told struct {
+		Tasks []struct{ Exception, Task, Location string } `json:"all-exceptions"`
+	}
+	if err := json.NewDecoder(request(t, http.MethodGet, job+"/exceptions").Body).Decode(&told); err != nil {
+		t.Fatal(err)
+	}
+	if len(told.Tasks) != 1 || told.Tasks[0].Exception != "panic: boom\nmain.explode()" || told.Tasks[0].Task != "v (1/1)" || told.Tasks[0].Location != "n1" {
+		t.Errorf("exceptions of tasks %+v", told.Tasks)
+	}
 	const want = "v (1/1) on n1: panic: boom\nmain.explode()"
 	if o, err := m.Outcome(t.Context()); err != nil || o.Status != msg.ApplicationFailed || o.Diagnostics != want {
 		t.Errorf("outcome %+v, error %v", o, err)

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"mime"
 	"net"
 	"net/http"
 	"net/netip"
@@ -188,16 +189,23 @@ func toldUser(r *http.Request) string {
 }
 
 // checkOrigin refuses what another site's page makes a browser ask: for a
-// change, and for what only the owner may fetch. By the proxy, which passes on
-// "Origin" alone of what browsers tell, changes come by PUT, with the proxy's
-// origin; and nothing else but views does.
-func (s *Server) checkOrigin(r *http.Request, c caller) error {
+// change, for a program to be run, and for what only the owner may fetch. By the proxy, which passes on
+// "Origin" and "Content-Type" alone of what browsers tell, changes come by PUT, with
+// the proxy's origin, or by a GET that no page can have asked for; and nothing else but
+// views does.
+func (s *Server) checkOrigin(r *http.Request, c caller, need access) error {
 	origin := r.Header.Get("Origin")
+	get := r.Method == http.MethodGet || r.Method == http.MethodHead // what a link or a picture asks for, or a script without leave
+	if get && need != own && !c.token && !declared(r) {
+		return &refusal{http.StatusForbidden, "what changes or runs something and is asked for by GET must say \"Content-Type: application/json\", as no page of another site can: or use PUT or PATCH on the job, or POST"}
+	}
+	link := get && need == modify
 	if c.proxied {
+		own := slices.ContainsFunc(s.config.Proxy.Origins, func(own string) bool { return sameHost(origin, own) })
 		switch {
-		case !s.config.Proxy.Users || r.Method != http.MethodPut:
+		case !s.config.Proxy.Users || r.Method != http.MethodPut && !link:
 			return &refusal{http.StatusForbidden, "YARN's web proxy shows the cluster only: use the bobbin command to change it or to fetch results"}
-		case !slices.ContainsFunc(s.config.Proxy.Origins, func(own string) bool { return sameHost(origin, own) }):
+		case !own && (origin != "" || !link): // browsers name no origin with a GET of the same site
 			return &refusal{http.StatusForbidden, fmt.Sprintf("changes come from pages of YARN's web proxy only, not from %q", origin)}
 		}
 		return nil
@@ -207,6 +215,13 @@ func (s *Server) checkOrigin(r *http.Request, c caller) error {
 		return &refusal{http.StatusForbidden, fmt.Sprintf("pages of other sites change nothing here: this one is from %q", origin)}
 	}
 	return nil
+}
+
+// declared tells whether a request has a header that browsers send for a page of another
+// site only if the server has agreed to that (Fetch, CORS-safelisted request-header).
+func declared(r *http.Request) bool {
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return err == nil && media == "application/json"
 }
 
 // sameHost tells whether an origin is of a server at host:port, or at a host that

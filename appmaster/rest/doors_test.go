@@ -305,3 +305,142 @@ func TestANewMasterAsksForPatience(t *testing.T) {
 	}
 	conn.Close()
 }
+
+// TestLinksChangeNothing would catch a picture or a link on somebody's page that cancels a
+// job by the path which is there for proxies that pass on GET alone.
+func TestLinksChangeNothing(t *testing.T) {
+	t.Parallel()
+	const rm = "http://rm.example.org:8088"
+	path := "/jobs/" + string(runningID) + "/yarn-cancel"
+	const declared = "application/json; charset=UTF-8"
+	for name, test := range map[string]struct {
+		proxied, simple           bool // by the proxy, which does not know its users
+		token                     bool // the owner's
+		contentType, origin, site string
+		want                      int
+	}{
+		"a link that alice clicks":          {false, false, false, "", "", "", 403},
+		"a form of another site":            {false, false, false, "text/plain", "", "cross-site", 403},
+		"a script of another site":          {false, false, false, declared, "https://evil.org", "cross-site", 403},
+		"an old browser's":                  {false, false, false, declared, "https://evil.org", "", 403},
+		"a program of alice's":              {false, false, false, declared, "", "", 202},
+		"a program with the owner's token":  {false, false, true, "", "", "", 202},
+		"a link through the proxy":          {true, false, false, "", "", "", 403},
+		"a link of the proxy's own page":    {true, false, false, "", rm, "", 403},
+		"a script of the proxy's own page":  {true, false, false, declared, "", "", 202},
+		"the same, with its origin":         {true, false, false, declared, rm, "", 202},
+		"another site's through the proxy":  {true, false, false, declared, "http://evil.org", "", 403},
+		"a hidden site's through the proxy": {true, false, false, declared, "null", "", 403},
+		"anybody's through a proxy":         {true, true, false, declared, rm, "", 403},
+	} {
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			g := &fakeGateway{}
+			s := newServer(g)
+			s.config.Rights = Rights{Owner: "alice"}
+			s.config.Proxy.Users, s.config.Proxy.Origins, s.config.Proxy.Anybody = !test.simple, []string{"rm.example.org:8088"}, "dr.who"
+			r := httptest.NewRequest(method, "https://am:4711"+path, nil)
+			for header, value := range map[string]string{"Content-Type": test.contentType, "Origin": test.origin, "Sec-Fetch-Site": test.site} {
+				if value != "" {
+					r.Header.Set(header, value)
+				}
+			}
+			door := s.secure()
+			switch {
+			case test.proxied:
+				door = s.proxied()
+				r.RemoteAddr = "10.0.0.1:1"
+				r.Header.Set("Cookie", "proxy-user=alice")
+			case test.token:
+				r.Header.Set("Authorization", "Bearer "+token)
+			default:
+				r = r.WithContext(context.WithValue(r.Context(), connectionKey{}, &connection{caller: &caller{name: "alice"}}))
+			}
+			w := httptest.NewRecorder()
+			door.ServeHTTP(w, r)
+			if w.Code != test.want || (len(g.cancelled) > 0) != (test.want == http.StatusAccepted) {
+				t.Errorf("%s, by %s: status %d, cancelled %v; want %d: %s", name, method, w.Code, g.cancelled, test.want, w.Body)
+			}
+		}
+	}
+}
+
+// TestLinksRunNothing would catch a picture or a link on somebody's page that runs a program
+// as the owner, with arguments of the page's, by the path that plans its job by GET.
+func TestLinksRunNothing(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		contentType, site string
+		want              int
+	}{
+		"a link in an old browser": {"", "", 403},
+		"a link":                   {"application/json", "cross-site", 403},
+		"a program":                {"application/json", "", 200},
+	} {
+		session := &fakeSession{}
+		s := newServer(&fakeGateway{})
+		s.config.Session, s.config.Rights = session, Rights{Owner: "alice", Shared: true}
+		r := httptest.NewRequest(http.MethodGet, "https://am:4711/jars/"+wordcountID+"/plan?programArg=evil", nil)
+		for header, value := range map[string]string{"Content-Type": test.contentType, "Sec-Fetch-Site": test.site} {
+			if value != "" {
+				r.Header.Set(header, value)
+			}
+		}
+		r = r.WithContext(context.WithValue(r.Context(), connectionKey{}, &connection{caller: &caller{name: "alice"}}))
+		w := httptest.NewRecorder()
+		s.secure().ServeHTTP(w, r)
+		if w.Code != test.want || (len(session.planned) > 0) != (test.want == http.StatusOK) {
+			t.Errorf("%s: status %d, planned %v; want %d: %s", name, w.Code, session.planned, test.want, w.Body)
+		}
+	}
+}
+
+// TestWhoRunsProgramsOnASession would catch somebody who runs code as the owner because he
+// may cancel jobs, and a user of a shared session who does not get what his own jobs
+// collect.
+func TestWhoRunsProgramsOnASession(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		user   string
+		modify string // ACL
+		shared bool
+		may    bool
+	}{
+		"the owner":                             {"alice", "", true, true},
+		"a user whom the ACL names":             {"carol", "bob,carol", true, true},
+		"one of everybody":                      {"dave", "*", true, false},
+		"one whom it does not name":             {"dave", "carol", true, false},
+		"an administrator":                      {"root", "carol", true, false},
+		"one whom it names, of another cluster": {"carol", "carol", false, false},
+	} {
+		for _, request := range []struct {
+			method, path string
+			want         int // of those who may
+		}{
+			{"POST", "/programs?name=p", 200},
+			{"POST", "/jars/upload", 400}, // of no form
+			{"POST", "/jars/" + wordcountID + "/run", 200},
+			{"GET", "/jars/" + wordcountID + "/plan", 200},
+			{"DELETE", "/programs/" + wordcountID, 200},
+			{"POST", "/jobs", 400}, // of no job
+			{"PATCH", "/jobs/" + string(runningID) + "/clientHeartbeat", 202},
+			{"GET", "/jobs/" + string(runningID) + "/result", 200},
+		} {
+			session := &fakeSession{}
+			s := newServer(&fakeGateway{})
+			s.config.Session = session
+			s.config.Rights = Rights{Owner: "alice", Modify: ParseACL(test.modify), Admins: ParseACL("root"), Shared: test.shared}
+			r := httptest.NewRequest(request.method, "https://am"+request.path, strings.NewReader(""))
+			r.Header.Set("Content-Type", "application/json")
+			r = r.WithContext(context.WithValue(r.Context(), connectionKey{}, &connection{caller: &caller{name: test.user}}))
+			w := httptest.NewRecorder()
+			s.secure().ServeHTTP(w, r)
+			want := http.StatusForbidden
+			if test.may {
+				want = request.want
+			}
+			if w.Code != want || w.Code == http.StatusForbidden && session.asked() > 0 {
+				t.Errorf("%s, %s %s: status %d, want %d: %s", name, request.method, request.path, w.Code, want, w.Body)
+			}
+		}
+	}
+}

@@ -22,6 +22,10 @@ func FuzzRequest(f *testing.F) {
 		"PATCH /v1/jobs/" + string(runningID) + "?mode=cancel HTTP/1.1\r\nHost: am\r\nAuthorization: bearer " + token + "\r\n\r\n",
 		"PUT /jobs/" + string(runningID) + " HTTP/1.1\r\nHost: am\r\nCookie: proxy-user=alice\r\nOrigin: http://rm:8088\r\n\r\n",
 		"GET /config HTTP/1.1\r\nHost: am\r\nAuthorization: ClientToAM token=CgA, proof=AA\r\n\r\n",
+		"GET /jobs/" + string(runningID) + "/yarn-cancel HTTP/1.1\r\nHost: am\r\nContent-Type: application/json\r\nCookie: proxy-user=alice\r\n\r\n",
+		"POST /jobs HTTP/1.1\r\nHost: am\r\nContent-Length: 98\r\n\r\n{\"program\":{\"sha256\":\"" + wordcountID + "\"}}",
+		"POST /jars/upload HTTP/1.1\r\nHost: am\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: 86\r\n\r\n--x\r\nContent-Disposition: form-data; name=jarfile; filename=a.jar\r\n\r\nELF\r\n--x--\r\n",
+		"POST /programs?name=a%2Fb&sha256=" + wordcountID + " HTTP/1.1\r\nHost: am\r\nContent-Length: 3\r\n\r\nELF",
 		"DELETE /cluster HTTP/1.0\r\n\r\n",
 		"GET /%2e%2e/jobs/../cluster?a=%zz;b HTTP/1.1\r\nHost: am\r\n\r\n",
 	} {
@@ -42,23 +46,33 @@ func FuzzRequest(f *testing.F) {
 			"behind the doors":                            {(*Server).Unguarded, "10.0.0.9:1", 0, true},
 			"to the owner's door":                         {(*Server).secure, "10.0.0.9:1", refusedUnless(owner, http.StatusUnauthorized), owner},
 			"to the proxy's door":                         {(*Server).proxied, "10.0.0.1:1", 0, false},
-			"to the door of a proxy that knows its users": {knowing, "10.0.0.1:1", 0, request.Method == http.MethodPut && strings.EqualFold(request.Header.Get("Origin"), "http://rm:8088")},
+			"to the door of a proxy that knows its users": {knowing, "10.0.0.1:1", 0, changesByProxy(request)},
 			"to the proxy's door by else":                 {(*Server).proxied, "10.0.0.9:1", http.StatusForbidden, false},
 		} {
-			g := new(fakeGateway)
+			g, session := new(fakeGateway), new(fakeSession)
 			request.RemoteAddr = door.from
 			answer := httptest.NewRecorder()
-			door.open(newServer(g)).ServeHTTP(answer, request)
+			server := newServer(g)
+			server.config.Session = session
+			door.open(server).ServeHTTP(answer, request)
 			if door.status != 0 && answer.Code != door.status {
 				t.Errorf("%s: status %d, want %d", name, answer.Code, door.status)
 			}
-			if !door.owner && (g.shut || len(g.cancelled)+len(g.waits)+len(g.cursors) > 0) {
+			if !door.owner && (g.shut || len(g.cancelled)+len(g.seen)+len(g.waits)+len(g.cursors)+session.asked() > 0) {
 				t.Errorf("%s: the cluster was changed or a result given away", name)
 			}
 			checkAsked(t, g)
 			checkAnswer(t, name, answer)
 		}
 	})
+}
+
+// changesByProxy tells whether a request through a proxy that tells who asks may change
+// something.
+func changesByProxy(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	own := strings.EqualFold(origin, "http://rm:8088")
+	return r.Method == http.MethodPut && own || r.Method == http.MethodGet && (own || origin == "") && declared(r)
 }
 
 // knowing is the door of a proxy that tells who asks.

@@ -6,13 +6,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -23,6 +28,27 @@ type route struct {
 	access  access
 	status  int // of success
 	handle  func(*http.Request) (any, error)
+	body    int64         // most bytes of a body that are read; 0: none is worth reading
+	held    bool          // the body is held in memory
+	time    time.Duration // how long an answer may take beyond writeTime
+}
+
+// reads says that a route holds a body of so many bytes.
+func (r route) reads(bytes int64) route {
+	r.body, r.held = bytes, true
+	return r
+}
+
+// passes says that a route passes a body of so many bytes on as it comes.
+func (r route) passes(bytes int64) route {
+	r.body = bytes
+	return r
+}
+
+// takes says how long an answer may take.
+func (r route) takes(d time.Duration) route {
+	r.time = d
+	return r
 }
 
 // raw is an answer that is not JSON.
@@ -35,22 +61,65 @@ type raw struct {
 // routes lists everything that is answered, below "/" and "/v1/".
 func (s *Server) routes() []route {
 	const ok, accepted = http.StatusOK, http.StatusAccepted
+	on := func(pattern string, access access, status int, handle func(*http.Request) (any, error)) route {
+		return route{pattern: pattern, access: access, status: status, handle: handle}
+	}
+	return slices.Concat([]route{
+		on("GET /overview", view, ok, s.overview),
+		on("GET /config", view, ok, s.dashboard),
+		on("GET /jobmanager/config", view, ok, s.clusterConfig),
+		on("GET /jobmanager/environment", view, ok, s.environment),
+		on("GET /datasets", view, ok, s.dataSets),
+		on("DELETE /datasets/{dataset}", modify, accepted, s.deleteDataSet),
+		on("GET /datasets/delete/{trigger}", view, ok, s.dataSetDeletion),
+		on("DELETE /cluster", modify, ok, s.shutDown),
+		on("GET /taskmanagers", view, ok, s.taskManagers),
+		on("GET /{$}", view, ok, s.page),
+
+		on("GET /jobs", view, ok, s.jobs),
+		on("POST /jobs", run, accepted, s.submitJob).reads(s.config.maxBody()),
+		on("GET /jobs/overview", view, ok, s.jobsOverview),
+		on("GET /jobs/{job}", view, ok, s.job),
+		on("PATCH /jobs/{job}", modify, accepted, s.cancelJob),
+		on("PUT /jobs/{job}", modify, accepted, s.cancelJob),              // YARN's proxy passes no other method on but GET
+		on("GET /jobs/{job}/yarn-cancel", modify, accepted, s.cancelJob),  // for proxies that pass on GET alone
+		on("GET /jobs/{job}/yarn-stop", modify, accepted, s.stopUntilNow), // likewise
+		on("GET /jobs/{job}/status", view, ok, s.jobStatus),
+		on("GET /jobs/{job}/plan", view, ok, s.jobPlan),
+		on("GET /jobs/{job}/config", view, ok, s.jobConfig),
+		on("GET /jobs/{job}/jobmanager/config", view, ok, s.clusterConfig),
+		on("GET /jobs/{job}/jobmanager/environment", view, ok, s.environment),
+		on("GET /jobs/{job}/resource-requirements", view, ok, s.requirements),
+		on("PUT /jobs/{job}/resource-requirements", modify, ok, s.newRequirements),
+		on("GET /jobs/{job}/accumulators", view, ok, s.jobAccumulators),
+		on("GET /jobs/{job}/exceptions", view, ok, s.jobExceptions),
+		on("GET /jobs/{job}/execution-result", view, ok, s.executionResult),
+		on("PATCH /jobs/{job}/clientHeartbeat", run, accepted, s.clientHeartbeat).reads(maxBody),
+		on("PATCH /jobs/{job}/rescaling", modify, ok, s.rescaling),
+		on("GET /jobs/{job}/rescaling/{trigger}", view, ok, s.rescaling),
+		on("POST /jobs/{job}/stop", modify, accepted, s.stopUntilNow),
+		on("POST /jobs/{job}/savepoints", modify, accepted, s.noSavepoints),
+		on("GET /jobs/{job}/savepoints/{trigger}", view, ok, s.noSavepoints),
+		on("POST /savepoint-disposal", modify, accepted, s.noSavepoints),
+		on("GET /savepoint-disposal/{trigger}", view, ok, s.noSavepoints),
+		on("GET /jobs/{job}/result", own, ok, s.result),
+		on("GET /jobs/{job}/collect/{name}", own, ok, s.collect),
+
+		on("GET /programs", view, ok, s.programs),
+		on("POST /programs", run, ok, s.addProgram).passes(s.config.maxProgram()).takes(uploadTime),
+		on("GET /jars", view, ok, s.jars),
+		on("POST /jars/upload", run, ok, s.uploadJar).passes(s.config.maxProgram()).takes(uploadTime),
+	}, s.programRoutes("/programs/{program}"), s.programRoutes("/jars/{program}"))
+}
+
+// programRoutes are those of one program, under our name and under Flink's.
+func (s *Server) programRoutes(path string) []route {
 	return []route{
-		{"GET /overview", view, ok, s.overview},
-		{"GET /config", view, ok, s.dashboard},
-		{"GET /taskmanagers", view, ok, s.taskManagers},
-		{"GET /jobs", view, ok, s.jobs},
-		{"GET /jobs/overview", view, ok, s.jobsOverview},
-		{"GET /jobs/{job}", view, ok, s.job},
-		{"GET /jobs/{job}/status", view, ok, s.jobStatus},
-		{"GET /jobs/{job}/exceptions", view, ok, s.jobExceptions},
-		{"GET /jobs/{job}/execution-result", view, ok, s.executionResult},
-		{"PATCH /jobs/{job}", modify, accepted, s.cancelJob},
-		{"PUT /jobs/{job}", modify, accepted, s.cancelJob}, // YARN's proxy passes no other method on but GET
-		{"DELETE /cluster", modify, ok, s.shutDown},
-		{"GET /jobs/{job}/result", own, ok, s.result},
-		{"GET /jobs/{job}/collect/{name}", own, ok, s.collect},
-		{"GET /{$}", view, ok, s.page},
+		{pattern: "GET " + path, access: view, status: http.StatusOK, handle: s.program},
+		{pattern: "DELETE " + path, access: run, status: http.StatusOK, handle: s.removeProgram},
+		route{pattern: "GET " + path + "/plan", access: run, status: http.StatusOK, handle: s.planProgram}.takes(driverTime),
+		route{pattern: "POST " + path + "/plan", access: run, status: http.StatusOK, handle: s.planProgram}.reads(maxBody).takes(driverTime),
+		route{pattern: "POST " + path + "/run", access: run, status: http.StatusOK, handle: s.runProgram}.reads(maxBody).takes(driverTime),
 	}
 }
 
@@ -65,17 +134,28 @@ func (s *Server) mux() http.Handler {
 			if err := s.permit(r, c, route.access); err != nil {
 				return nil, err
 			}
+			if err := route.fits(r); err != nil {
+				return nil, err
+			}
+			if route.held {
+				leave, err := s.bodies.enter(r, route.body)
+				if err != nil {
+					return nil, err
+				}
+				defer leave()
+			}
 			if route.access != view {
 				s.logger.WithFields(logrus.Fields{"method": r.Method, "path": r.URL.Path, "caller": c.String()}).Debug("request is permitted")
 			}
 			return route.handle(r)
 		})
+		h = s.bounded(route, h)
 		mux.Handle(method+" "+path, h)
 		mux.Handle(method+" /v1"+path, h)
 	}
-	mux.Handle("/", s.handler(http.StatusOK, func(r *http.Request) (any, error) {
+	mux.Handle("/", s.bounded(route{}, s.handler(http.StatusOK, func(r *http.Request) (any, error) {
 		return nil, &refusal{http.StatusNotFound, fmt.Sprintf("not found: %s %s", r.Method, r.URL.Path)}
-	}))
+	})))
 	return mux
 }
 
@@ -132,16 +212,22 @@ func badRequest(format string, args ...any) error {
 // statusOf maps an error to its HTTP status.
 func statusOf(err error) int {
 	var refused *refusal
+	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &refused):
 		return refused.status
-	case errors.Is(err, msg.ErrJobNotFound), errors.Is(err, msg.ErrResultNotFound):
+	case errors.As(err, &large):
+		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, jobgraph.ErrInvalid), errors.Is(err, config.ErrInvalid), errors.Is(err, msg.ErrBadProgram), errors.Is(err, io.ErrUnexpectedEOF):
+		return http.StatusBadRequest
+	case errors.Is(err, msg.ErrJobNotFound), errors.Is(err, msg.ErrResultNotFound), errors.Is(err, msg.ErrProgramNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, msg.ErrJobEnded), errors.Is(err, msg.ErrJobExists):
+	case errors.Is(err, msg.ErrJobEnded), errors.Is(err, msg.ErrJobExists), errors.Is(err, msg.ErrProgramInUse):
 		return http.StatusConflict
 	case errors.Is(err, msg.ErrResultGone):
 		return http.StatusGone
-	case errors.Is(err, msg.ErrNotReady), errors.Is(err, actor.ErrStopped),
+	case errors.Is(err, msg.ErrNotReady), errors.Is(err, msg.ErrTooManyJobs), errors.Is(err, msg.ErrTooManyPrograms),
+		errors.Is(err, msg.ErrEnding), errors.Is(err, actor.ErrStopped),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable
 	}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
@@ -42,6 +43,7 @@ type fakeGateway struct {
 	start     time.Time
 	err       error // of every answer, where set
 	cancelled []ids.JobID
+	seen      []ids.JobID // whose clients are alive
 	shut      bool
 	waits     []time.Duration
 	cursors   []int64
@@ -58,7 +60,8 @@ func (g *fakeGateway) details() []msg.JobDetails {
 	}
 	return []msg.JobDetails{
 		{
-			ID: runningID, Name: "word <count>", Status: msg.JobRunning, Start: at(0),
+			ID: runningID, Name: "word <count>", Status: msg.JobRunning, Start: at(0), Parallelism: 2,
+			Config:     map[string]string{"parallelism.default": "2", "my.password": "sesame", "restart-strategy.type": "none"},
 			Timestamps: map[msg.JobStatus]time.Time{msg.JobInitializing: at(0), msg.JobCreated: at(0), msg.JobRunning: at(1)},
 			Vertices: []msg.VertexDetails{
 				{
@@ -80,7 +83,7 @@ func (g *fakeGateway) details() []msg.JobDetails {
 				ID: strings.Repeat("c", 32), Name: "count", Parallelism: 2, Status: msg.ExecutionFailed, Start: at(1), End: at(5),
 				Tasks: map[msg.ExecutionState]int{msg.ExecutionFailed: 1, msg.ExecutionCanceled: 1},
 			}},
-			Root: &root, Exceptions: []msg.ExceptionEntry{root, lost},
+			Root: &root, Exceptions: []msg.ExceptionEntry{root, lost}, TaskFailures: []msg.ExceptionEntry{root},
 			Counters: map[string]int64{"words": 7},
 		},
 	}
@@ -121,6 +124,11 @@ func (g *fakeGateway) CancelJob(_ context.Context, job ids.JobID) error {
 	return g.err
 }
 
+func (g *fakeGateway) ClientSeen(_ context.Context, job ids.JobID) error {
+	g.seen = append(g.seen, job)
+	return g.err
+}
+
 func (g *fakeGateway) JobResult(_ context.Context, job ids.JobID, wait time.Duration) (msg.JobEnded, error) {
 	g.waits = append(g.waits, wait)
 	if job == runningID {
@@ -153,13 +161,24 @@ func (g *fakeGateway) ShutDown(context.Context) error {
 	return g.err
 }
 
+// testOptions are those of the cluster.
+func testOptions() config.Config {
+	options, err := config.New(config.Layer{Source: "test", Values: map[string]string{
+		config.TaskSlots.Name(): "2", string(config.ContainerMasterEnv) + "S3_KEY": "open barley",
+	}})
+	if err != nil {
+		panic(err) // of the test's own
+	}
+	return options
+}
+
 func newServer(g Gateway) *Server {
 	logger := logrus.New()
 	logger.SetOutput(io.Discard)
 	return New(Config{
 		Token:   pki.TokenOf(token),
 		Proxy:   Proxy{Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")}},
-		Version: "0.1.0", Revision: "abc1234",
+		Version: "0.1.0", Revision: "abc1234", Options: testOptions(),
 	}, g, logger)
 }
 
@@ -191,6 +210,17 @@ func TestGolden(t *testing.T) {
 		"execution-result-going": "/jobs/" + string(runningID) + "/execution-result",
 		"result":                 "/jobs/" + string(failedID) + "/result",
 		"result-going":           "/jobs/" + string(runningID) + "/result",
+		"plan":                   "/jobs/" + string(runningID) + "/plan",
+		"job-config":             "/jobs/" + string(runningID) + "/config",
+		"accumulators":           "/jobs/" + string(failedID) + "/accumulators",
+		"jobmanager-config":      "/v1/jobmanager/config",
+		"resource-requirements":  "/jobs/" + string(runningID) + "/resource-requirements",
+		"datasets":               "/datasets",
+		"programs":               "/programs",
+		"program":                "/programs/" + wordcountID,
+		"program-plan":           "/jars/" + wordcountID + "/plan",
+		"jars":                   "/jars",
+		"not-yet":                "/jobs/" + string(runningID) + "/savepoints/1",
 		"not-found":              "/jobs/" + string(emptyID),
 		"no-path":                "/nowhere",
 	} {
@@ -199,7 +229,10 @@ func TestGolden(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // for its clock
 				g := &fakeGateway{start: time.Now().UTC()}
 				time.Sleep(10 * time.Second)
-				w := ask(g, http.MethodGet, path)
+				w := httptest.NewRecorder()
+				server := newServer(g)
+				server.config.Session = &fakeSession{}
+				server.Unguarded().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 				if got := w.Header().Get("Content-Type"); got != "application/json; charset=UTF-8" {
 					t.Errorf("content type %q", got)
 				}
@@ -240,6 +273,21 @@ func TestStatus(t *testing.T) {
 		"a cancel, as Flink's CLI does":  {"PATCH", running + "?mode=cancel", nil, 202},
 		"a stop that we do not have":     {"PATCH", running + "?mode=stop", nil, 400},
 		"a cancel of a job that failed":  {"PATCH", failed, nil, 409},
+		"a cancel by GET":                {"GET", running + "/yarn-cancel", nil, 202},
+		"a stop with a savepoint":        {"POST", running + "/stop", nil, 501},
+		"the same by GET":                {"GET", running + "/yarn-stop", nil, 501},
+		"a savepoint":                    {"POST", running + "/savepoints", nil, 501},
+		"the end of a savepoint":         {"POST", "/savepoint-disposal", nil, 501},
+		"a new parallelism":              {"PATCH", running + "/rescaling", nil, 503},
+		"another at once":                {"PUT", running + "/resource-requirements", nil, 501},
+		"another of no job":              {"PUT", "/jobs/" + string(emptyID) + "/resource-requirements", nil, 404},
+		"what became of it":              {"GET", running + "/rescaling/1", nil, 503},
+		"one of no job at all":           {"PATCH", "/jobs/x/rescaling", nil, 400},
+		"what became of nothing":         {"GET", "/datasets/delete/1", nil, 404},
+		"a stop of no job":               {"POST", "/jobs/x/stop", nil, 400},
+		"a sign of life":                 {"PATCH", running + "/clientHeartbeat", nil, 202},
+		"one of a job that is gone":      {"PATCH", running + "/clientHeartbeat", msg.ErrJobNotFound, 404},
+		"one of no job":                  {"PATCH", "/jobs/x/clientHeartbeat", nil, 400},
 		"a shutdown":                     {"DELETE", "/cluster", nil, 200},
 		"an id that is none":             {"GET", "/jobs/xyz", nil, 400},
 		"an unknown job":                 {"GET", "/jobs/" + string(emptyID), nil, 404},

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -36,8 +35,9 @@ const (
 )
 
 // jobID reads the path's job id.
-func jobID(r *http.Request) (ids.JobID, error) {
-	text := r.PathValue("job")
+func jobID(r *http.Request) (ids.JobID, error) { return parseJobID(r.PathValue("job")) }
+
+func parseJobID(text string) (ids.JobID, error) {
 	if len(text) != 32 || strings.Trim(text, "0123456789abcdef") != "" {
 		return "", badRequest("%q is no job id: it has 32 hex digits", text)
 	}
@@ -103,7 +103,7 @@ func jobDetailsOf(d msg.JobDetails, now time.Time) jobDetailsInfo {
 		Timestamps:     make(map[string]int64),
 		Vertices:       make([]vertexInfo, 0, len(d.Vertices)),
 		StatusCounts:   make(map[string]int),
-		Plan:           jobPlan{ID: string(d.ID), Name: d.Name, Type: jobType, Nodes: make([]planNode, 0, len(d.Vertices))},
+		Plan:           planOf(d),
 	}
 	for _, status := range jobStatuses() {
 		info.Timestamps[string(status)] = max(millis(d.Timestamps[status]), 0)
@@ -114,7 +114,6 @@ func jobDetailsOf(d msg.JobDetails, now time.Time) jobDetailsInfo {
 	for _, v := range d.Vertices {
 		info.Vertices = append(info.Vertices, vertexOf(v, now))
 		info.StatusCounts[string(v.Status)]++
-		info.Plan.Nodes = append(info.Plan.Nodes, planNodeOf(v))
 	}
 	return info
 }
@@ -139,18 +138,6 @@ func vertexOf(v msg.VertexDetails, now time.Time) vertexInfo {
 	return info
 }
 
-func planNodeOf(v msg.VertexDetails) planNode {
-	node := planNode{ID: v.ID, Parallelism: v.Parallelism, Description: v.Name}
-	for i, in := range v.Inputs {
-		strategy := "HASH"
-		if in.Pattern == jobgraph.Pointwise {
-			strategy = "FORWARD"
-		}
-		node.Inputs = append(node.Inputs, planInput{Num: i, ID: in.Vertex, ShipStrategy: strategy, Exchange: "pipelined_bounded"})
-	}
-	return node
-}
-
 func (s *Server) jobStatus(r *http.Request) (any, error) {
 	d, err := s.details(r)
 	if err != nil {
@@ -164,13 +151,19 @@ func (s *Server) jobExceptions(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	return exceptionsOf(d), nil
+}
+
+func exceptionsOf(d msg.JobDetails) jobExceptions {
 	answer := jobExceptions{
-		AllExceptions: []json.RawMessage{},
+		AllExceptions: []taskException{}, // as in Flink, as long as there is no root
 		History:       exceptionHistory{Entries: make([]exceptionInfo, 0, len(d.Exceptions))},
 	}
 	if d.Root != nil {
 		text, at := stackOf(d.Root.Failure), d.Root.Time.UnixMilli()
 		answer.RootException, answer.Timestamp = &text, &at
+		answer.AllExceptions = taskExceptions(d)
+		answer.Truncated = len(d.TaskFailures) < tasksIn(d, msg.ExecutionFailed)
 	}
 	for _, e := range d.Exceptions {
 		answer.History.Entries = append(answer.History.Entries, exceptionInfo{
@@ -179,7 +172,28 @@ func (s *Server) jobExceptions(r *http.Request) (any, error) {
 			FailureLabels: map[string]string{}, ConcurrentExceptions: []json.RawMessage{},
 		})
 	}
-	return answer, nil
+	return answer
+}
+
+// taskExceptions tells of the tasks that are FAILED.
+func taskExceptions(d msg.JobDetails) []taskException {
+	told := make([]taskException, 0, len(d.TaskFailures))
+	for _, e := range d.TaskFailures {
+		told = append(told, taskException{
+			Exception: stackOf(e.Failure), Task: e.Task, Location: e.Location, Endpoint: e.Location,
+			Timestamp: e.Time.UnixMilli(), TaskManagerID: string(e.Resource),
+		})
+	}
+	return told
+}
+
+// tasksIn counts the tasks of a job that are in a state.
+func tasksIn(d msg.JobDetails, state msg.ExecutionState) int {
+	n := 0
+	for _, v := range d.Vertices {
+		n += v.Tasks[state]
+	}
+	return n
 }
 
 // exceptionName stands for the Java class: user code that panicked has a stack.
@@ -216,7 +230,7 @@ func (s *Server) executionResult(r *http.Request) (any, error) {
 	default:
 		result.ApplicationStatus = string(msg.ApplicationFailed)
 		if d.Root != nil {
-			result.FailureCause = &failureCause{Class: exceptionName(d.Root.Failure), StackTrace: stackOf(d.Root.Failure)}
+			result.FailureCause = causeOf(exceptionName(d.Root.Failure), stackOf(d.Root.Failure))
 		}
 	}
 	return executionResult{Status: queueStatus{"COMPLETED"}, Result: result}, nil

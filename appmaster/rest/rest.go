@@ -19,6 +19,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
@@ -30,6 +31,8 @@ type Gateway interface {
 	Jobs(ctx context.Context) ([]msg.JobOverview, error)
 	JobDetails(ctx context.Context, job ids.JobID) (msg.JobDetails, error)
 	CancelJob(ctx context.Context, job ids.JobID) error
+	// ClientSeen says that a job's client is alive.
+	ClientSeen(ctx context.Context, job ids.JobID) error
 	// JobResult waits for the end of a job up to the given time.
 	JobResult(ctx context.Context, job ids.JobID, wait time.Duration) (msg.JobEnded, error)
 	// CollectPage waits for the first record of a page up to the given time.
@@ -57,7 +60,17 @@ type Config struct {
 	Proxy Proxy
 	// Version and Revision are those of this build.
 	Version, Revision string
+	// Options are the cluster's: they are shown, and bound what is taken.
+	Options config.Config
+	// Session takes jobs and programs; nil: nobody does.
+	Session Session
 }
+
+// maxBody is how large a body may be that is not a program, in bytes.
+func (c Config) maxBody() int64 { return int64(c.Options.Memory(config.RESTMaxContentLength)) }
+
+// maxProgram is how large a program may be, in bytes.
+func (c Config) maxProgram() int64 { return int64(c.Options.Memory(config.RESTMaxProgramSize)) }
 
 // Limits of what one client can make the server hold.
 const (
@@ -66,7 +79,7 @@ const (
 	writeTime  = maxWait + 30*time.Second
 	idleTime   = time.Minute
 	maxHeader  = 16 << 10 // bytes
-	maxBody    = 64 << 10 // bytes; no request of ours has a body worth reading
+	maxBody    = 64 << 10 // bytes, but for the paths that say otherwise
 	// closeTime is how long answers that are being written may take when the
 	// server stops: the one that the client ends the cluster with, above all.
 	closeTime = 2 * time.Second
@@ -77,12 +90,18 @@ const (
 type Server struct {
 	config  Config
 	gateway Gateway
+	bodies  bodies
 	logger  logrus.FieldLogger
+
+	operations *operations
 }
 
 // New makes a Server.
-func New(config Config, gateway Gateway, logger logrus.FieldLogger) *Server {
-	return &Server{config: config, gateway: gateway, logger: logger.WithField("role", "rest")}
+func New(settings Config, gateway Gateway, logger logrus.FieldLogger) *Server {
+	return &Server{
+		config: settings, gateway: gateway, bodies: newBodies(settings.maxBody()), logger: logger.WithField("role", "rest"),
+		operations: &operations{keep: settings.Options.Duration(config.RESTAsyncStoreDuration)},
+	}
 }
 
 // Serve answers until ctx ends, and then finishes what it is answering. It
@@ -129,7 +148,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 func (s *Server) httpServer(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler:           http.MaxBytesHandler(h, maxBody),
+		Handler:           h,
 		ReadHeaderTimeout: headerTime,
 		ReadTimeout:       readTime,
 		WriteTimeout:      writeTime,

@@ -268,3 +268,20 @@ func TestServeOutlastsAShortageOfDescriptors(t *testing.T) {
 		t.Errorf("serve: %v", err)
 	}
 }
+
+// TestAServerThatIsEndedAtOnceEndsWell would catch an ApplicationMaster that ends with an
+// error because it was told to end while it took connections in.
+func TestAServerThatIsEndedAtOnceEndsWell(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 50 { // which end it notices first is a matter of chance
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := newServer(&fakeGateway{}).Serve(ctx, l); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -14,6 +14,7 @@ const (
 	view   access = iota + 1 // looks and changes nothing
 	modify                   // changes something
 	own                      // gives the owner's data away, and ends what waits for that
+	run                      // runs code as the owner, who may do all of the above
 )
 
 // ACL says who has a right, in the form of Hadoop's AccessControlList:
@@ -42,10 +43,13 @@ func ParseACL(text string) ACL {
 	return a
 }
 
+// names tells whether a user has the right by his own name.
+func (a ACL) names(user string) bool { return user != "" && slices.Contains(a.users, user) }
+
 // allows tells whether a user has the right; "" is somebody whose name is not
 // known.
 func (a ACL) allows(user string) bool {
-	return a.everybody || user != "" && slices.Contains(a.users, user)
+	return a.everybody || a.names(user)
 }
 
 // Rights say what users may who have proven who they are. Of whom nothing is
@@ -58,6 +62,10 @@ type Rights struct {
 	// cluster (yarn.modify.acls), and Admins both (yarn.admin.acl). Results are
 	// the owner's alone.
 	View, Modify, Admins ACL
+	// Shared says that users whom Modify names may run programs, as a session's may.
+	// Programs run as the owner, so that these users may do all that he may. Who is
+	// somebody to whom an ACL is open that names everybody must not be as much.
+	Shared bool
 	// Enforced says that YARN's proxy, too, shows the application only to those
 	// who may look.
 	Enforced bool
@@ -82,7 +90,7 @@ func (c caller) String() string {
 }
 
 func (g Rights) allow(c caller, need access) bool {
-	if c.token || c.name != "" && c.name == g.Owner {
+	if c.token || c.name != "" && c.name == g.Owner || g.Shared && g.Modify.names(c.name) {
 		return true
 	}
 	switch need {
@@ -90,7 +98,7 @@ func (g Rights) allow(c caller, need access) bool {
 		return c.viewer || c.proxied && !g.Enforced || g.View.allows(c.name) || g.Admins.allows(c.name)
 	case modify:
 		return c.name != "" && (g.Modify.allows(c.name) || g.Admins.allows(c.name))
-	case own:
+	case own, run:
 	}
 	return false
 }
@@ -98,7 +106,7 @@ func (g Rights) allow(c caller, need access) bool {
 // permit is an error for a caller who lacks the right to a route.
 func (s *Server) permit(r *http.Request, c caller, need access) error {
 	if need != view {
-		if err := s.checkOrigin(r, c); err != nil {
+		if err := s.checkOrigin(r, c, need); err != nil {
 			return err
 		}
 	}
@@ -110,6 +118,8 @@ func (s *Server) permit(r *http.Request, c caller, need access) error {
 		return &refusal{http.StatusForbidden, fmt.Sprintf("%s may not view this application: its owner can name who may with yarn.view.acls", c)}
 	case modify:
 		return &refusal{http.StatusForbidden, fmt.Sprintf("%s may not change this application: its owner can name who may with yarn.modify.acls", c)}
+	case run:
+		return &refusal{http.StatusForbidden, fmt.Sprintf("%s may not run programs here, which run as the application's owner: he can name who may with yarn.modify.acls", c)}
 	default:
 		return &refusal{http.StatusForbidden, fmt.Sprintf("results are for the application's owner alone, and %s is not the owner", c)}
 	}

@@ -33,6 +33,63 @@ type (
 		WebHistory bool `json:"web-history"`
 	}
 
+	configEntry struct { // ConfigurationInfoEntry; ConfigurationInfo is a list of them
+		Key   string `json:"key"`
+		Value string `json:"value"`
+	}
+
+	environmentInfo struct { // EnvironmentInfo
+		JVM       jvmInfo  `json:"jvm"`
+		Classpath []string `json:"classpath"` // always empty
+	}
+	jvmInfo struct { // EnvironmentInfo.JVMInfo
+		Version string   `json:"version"`
+		Arch    string   `json:"arch"`
+		Options []string `json:"options"`
+	}
+
+	vertexRequirements struct { // JobVertexResourceRequirements; JobResourceRequirementsBody has them by vertex
+		Parallelism parallelismBounds `json:"parallelism"`
+	}
+	parallelismBounds struct { // JobVertexResourceRequirements.Parallelism
+		Lower int `json:"lowerBound"`
+		Upper int `json:"upperBound"`
+	}
+
+	triggerResponse struct { // TriggerResponse
+		ID string `json:"request-id"`
+	}
+	asynchronousResult struct { // AsynchronousOperationResult
+		Status    queueStatus      `json:"status"`
+		Operation *operationResult `json:"operation,omitempty"` // once it has ended
+	}
+	operationResult struct { // AsynchronousOperationInfo
+		FailureCause *failureCause `json:"failure-cause,omitempty"`
+	}
+
+	dataSets struct { // ClusterDataSetListResponseBody
+		DataSets []struct{} `json:"dataSets"`
+	}
+
+	jarList struct { // JarListInfo
+		Address string    `json:"address"`
+		Files   []jarFile `json:"files"`
+	}
+	jarFile struct { // JarListInfo.JarFileInfo
+		ID       string     `json:"id"`
+		Name     string     `json:"name"`
+		Uploaded int64      `json:"uploaded"`
+		Entry    []jarEntry `json:"entry"` // programs have one main each, and no list of it
+	}
+	jarEntry struct { // JarListInfo.JarEntryInfo
+		Name        string `json:"name"`
+		Description string `json:"description,omitempty"`
+	}
+	jarUploaded struct { // JarUploadResponseBody
+		Filename string `json:"filename"`
+		Status   string `json:"status"`
+	}
+
 	jobIDsWithStatus struct { // JobIdsWithStatusOverview
 		Jobs []jobIDWithStatus `json:"jobs"`
 	}
@@ -69,7 +126,7 @@ type (
 		Timestamps     map[string]int64 `json:"timestamps"` // 0 for a state never entered
 		Vertices       []vertexInfo     `json:"vertices"`
 		StatusCounts   map[string]int   `json:"status-counts"`
-		Plan           jobPlan          `json:"plan"`
+		Plan           JobPlan          `json:"plan"`
 	}
 	vertexInfo struct { // JobDetailsInfo.JobVertexDetailsInfo
 		ID                 string         `json:"id"`
@@ -97,38 +154,51 @@ type (
 		IdleTime             int64   `json:"accumulated-idle-time"`
 		BusyTime             float64 `json:"accumulated-busy-time"`
 	}
-	jobPlan struct { // JobPlanInfo.RawJson, as JsonPlanGenerator writes it
-		ID    string     `json:"jid"`
-		Name  string     `json:"name"`
-		Type  string     `json:"type"`
-		Nodes []planNode `json:"nodes"`
+	jobPlanInfo struct { // JobPlanInfo
+		Plan JobPlan `json:"plan"`
 	}
-	planNode struct {
-		ID                  string      `json:"id"`
-		Parallelism         int         `json:"parallelism"`
-		Operator            string      `json:"operator"`
-		OperatorStrategy    string      `json:"operator_strategy"`
-		Description         string      `json:"description"`
-		Inputs              []planInput `json:"inputs,omitempty"`
-		OptimizerProperties struct{}    `json:"optimizer_properties"`
-	}
-	planInput struct {
-		Num          int    `json:"num"`
-		ID           string `json:"id"`
-		ShipStrategy string `json:"ship_strategy"`
-		Exchange     string `json:"exchange"`
-	}
-
 	jobStatusInfo struct { // JobStatusInfo
 		Status string `json:"status"`
 	}
 
+	jobConfigInfo struct { // JobConfigInfo
+		ID     string          `json:"jid"`
+		Name   string          `json:"name"`
+		Config executionConfig `json:"execution-config"`
+	}
+	executionConfig struct { // JobConfigInfo.ExecutionConfigInfo
+		Mode            string            `json:"execution-mode"`
+		RestartStrategy string            `json:"restart-strategy"`
+		Parallelism     int               `json:"job-parallelism"`
+		ObjectReuse     bool              `json:"object-reuse-mode"`
+		UserConfig      map[string]string `json:"user-config"`
+	}
+
+	jobAccumulators struct { // JobAccumulatorsInfo
+		Job            []struct{}                 `json:"job-accumulators"` // Flink's, always empty
+		UserTask       []userAccumulator          `json:"user-task-accumulators"`
+		SerializedUser map[string]json.RawMessage `json:"serialized-user-task-accumulators"` // Java's; always empty
+	}
+	userAccumulator struct { // JobAccumulatorsInfo.UserTaskAccumulator
+		Name  string `json:"name"`
+		Type  string `json:"type"`
+		Value string `json:"value"`
+	}
+
 	jobExceptions struct { // JobExceptionsInfoWithHistory
-		RootException *string           `json:"root-exception"`
-		Timestamp     *int64            `json:"timestamp"`
-		AllExceptions []json.RawMessage `json:"all-exceptions"` // Flink's deprecated list; always empty
-		Truncated     bool              `json:"truncated"`
-		History       exceptionHistory  `json:"exceptionHistory"`
+		RootException *string          `json:"root-exception"`
+		Timestamp     *int64           `json:"timestamp"`
+		AllExceptions []taskException  `json:"all-exceptions"` // deprecated in Flink, and read by its older clients
+		Truncated     bool             `json:"truncated"`
+		History       exceptionHistory `json:"exceptionHistory"`
+	}
+	taskException struct { // JobExceptionsInfo.ExecutionExceptionInfo
+		Exception     string `json:"exception"`
+		Task          string `json:"task"`
+		Location      string `json:"location"`
+		Endpoint      string `json:"endpoint"`
+		Timestamp     int64  `json:"timestamp"`
+		TaskManagerID string `json:"taskManagerId"`
 	}
 	exceptionHistory struct {
 		Entries   []exceptionInfo `json:"entries"`
@@ -163,7 +233,7 @@ type (
 	failureCause struct { // SerializedThrowableSerializer
 		Class      string `json:"class"`
 		StackTrace string `json:"stack-trace"`
-		Serialized []byte `json:"serialized-throwable"`
+		Serialized []byte `json:"serialized-throwable"` // Java's object: empty, and never null
 	}
 
 	taskManagersInfo struct { // TaskManagersInfo
@@ -211,3 +281,7 @@ type (
 
 	empty struct{} // EmptyResponseBody
 )
+
+func causeOf(class, stackTrace string) *failureCause {
+	return &failureCause{Class: class, StackTrace: stackTrace, Serialized: []byte{}}
+}

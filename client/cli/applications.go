@@ -15,26 +15,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-func outputFlag() cli.Flag {
-	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT` of the output: text, or json", Value: "text"}
-}
-
-// wantsJSON reads the output flag.
-func wantsJSON(c *cli.Context) (bool, error) {
-	switch format := c.String("output"); format {
-	case "json":
-		return true, nil
-	case "text":
-		return false, nil
-	default:
-		return false, fmt.Errorf("%w: output format %q: choose text or json", ErrUsage, format)
-	}
-}
-
 func applicationsCommand(p Process) *cli.Command {
 	return &cli.Command{
 		Name:  "applications",
 		Usage: "list the applications that wait or run",
+		Description: `Those of all users and of all kinds, not Bobbin's alone.
+
+  bobbin applications --all`,
 		Flags: append(clusterFlags(), outputFlag(),
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list those that have ended, too"}),
 		Action: func(c *cli.Context) error { return applications(c, p) },

@@ -17,7 +17,8 @@ var ErrUsage = errors.New("usage")
 // splitArguments separates a command's own flags from its arguments: the first
 // word that is neither a flag nor a flag's value ends the flags, and all behind
 // it is left as it is. -Dk=v becomes -D k=v, as the flag package knows only the
-// latter. An unknown flag is an error that offers the nearest known one.
+// latter, and Flink's -yjm becomes --jobManagerMemory, see yarnName. An unknown flag is an
+// error that tells why there is none, or offers the nearest known one.
 func splitArguments(flags []cli.Flag, words []string) (options, rest []string, err error) {
 	takesValue := make(map[string]bool)
 	for _, flag := range flags {
@@ -41,8 +42,20 @@ func splitArguments(flags []cli.Flag, words []string) (options, rest []string, e
 			options = append(options, "-D", definition)
 			continue
 		}
-		name, _, hasValue := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		if definition, ok := strings.CutPrefix(word, "-yD"); ok && definition != "" && takesValue["D"] {
+			options = append(options, "-D", definition)
+			continue
+		}
+		name, value, hasValue := strings.Cut(strings.TrimLeft(word, "-"), "=")
 		needsValue, known := takesValue[name]
+		if long := yarnName(name); long != "" && !known {
+			if needsValue, known = takesValue[long]; known {
+				name, word = long, dashed(long)
+				if hasValue {
+					word += "=" + value
+				}
+			}
+		}
 		if !known {
 			return nil, nil, unknownFlag(word, name, valued, takesValue)
 		}
@@ -61,6 +74,9 @@ func splitArguments(flags []cli.Flag, words []string) (options, rest []string, e
 // unknownFlag names the flag and what stands before it, which may have swallowed
 // the program that the flag is meant for.
 func unknownFlag(word, name, before string, known map[string]bool) error {
+	if why := foreign(name); why != "" {
+		return fmt.Errorf("%w: flag %s of Flink %s", ErrUsage, word, why)
+	}
 	names := make([]string, 0, len(known))
 	for k := range known {
 		if len(k) > 2 || len(name) <= 2 { // a short name is near to everything

@@ -40,6 +40,15 @@ func TestProgramArgumentsAreLeftAlone(t *testing.T) {
 			[]string{"-odd-name", "-d"},
 		},
 		{
+			"Flink's flags for YARN",
+			"-yjm 1g --yarntaskManagerMemory=2g -ys 2 -yt lib -yD a=b -yDc=d -yd -yid application_1_0001 prog -yjm",
+			[]string{
+				"--jobManagerMemory", "1g", "--taskManagerMemory=2g", "--slots", "2", "--ship", "lib", "-D", "a=b", "-D", "c=d", "--detached",
+				"--applicationId", "application_1_0001",
+			},
+			[]string{"prog", "-yjm"},
+		},
+		{
 			"a flag's value may begin with a dash",
 			"-nm -name- prog",
 			[]string{"-nm", "-name-"},

@@ -48,81 +48,134 @@ type Process struct {
 // are printed to Stderr, one line where that is possible. Canceling ctx with
 // ErrInterrupted ends the command as Ctrl-C does.
 func Run(ctx context.Context, p Process) int {
+	commands := commandsOf(p)
+	words, err := arrange(commands, p.Args)
+	var out *jsonOutput
+	if asksForJSON(p.Args, words) {
+		out = &jsonOutput{Writer: p.Stdout}
+		p.Stdout = out
+		commands = commandsOf(p)
+	}
 	app := &cli.App{
 		Name:                      "bobbin",
 		Usage:                     "dataflow on Hadoop YARN",
+		Description:               description,
 		Writer:                    p.Stdout,
 		ErrWriter:                 p.Stderr,
 		HideVersion:               true,
 		DisableSliceFlagSeparator: true,                         // values may hold commas
 		ExitErrHandler:            func(*cli.Context, error) {}, // the exit is main's
 		HideHelpCommand:           true,
-		Commands: []*cli.Command{
-			runCommand(p), applicationsCommand(p), logsCommand(p), killCommand(p), doctorCommand(p), versionCommand(p),
-		},
+		Commands:                  commands,
 		Action: func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" {
-				return unknownCommand(c.App, name)
+				return unknownCommand("", c.App.Commands, name)
 			}
 			return cli.ShowAppHelp(c)
 		},
 	}
-	for _, command := range app.Commands {
-		command.HideHelpCommand = true
-		command.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return fmt.Errorf("%w: %w", ErrUsage, err) }
-	}
-	words, err := arrange(app, p.Args)
 	if err == nil {
 		err = app.RunContext(ctx, append([]string{app.Name}, words...))
+	}
+	if out != nil {
+		err = out.failure(err)
 	}
 	return exitCode(p, err)
 }
 
+const description = `Each command tells what it does, with an example: bobbin COMMAND --help.
+
+The exit code is 0 where all went well, 130 after Ctrl-C, SIGTERM or SIGHUP, and
+otherwise 1. With -o json standard output is one JSON object, which has the field
+"error" where something went wrong. Logs and scripts of completion are printed as
+they are: their commands have no -o.`
+
+func commandsOf(p Process) []*cli.Command {
+	commands := []*cli.Command{
+		runCommand(p), runApplicationCommand(p), infoCommand(p), listCommand(p), cancelCommand(p), stopCommand(p), statusCommand(p), sessionCommand(p),
+		applicationsCommand(p), logsCommand(p), killCommand(p), gcCommand(p), doctorCommand(p),
+		completionCommand(p), candidatesCommand(p), versionCommand(p),
+	}
+	prepare(commands)
+	return commands
+}
+
+// prepare makes commands and those below them behave alike.
+func prepare(commands []*cli.Command) {
+	for _, command := range commands {
+		command.HideHelpCommand = true
+		command.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return fmt.Errorf("%w: %w", ErrUsage, err) }
+		prepare(command.Subcommands)
+	}
+}
+
 // arrange rewrites the words of a command so that the flag package reads them
 // as splitArguments does.
-func arrange(app *cli.App, words []string) ([]string, error) {
+func arrange(commands []*cli.Command, words []string) ([]string, error) {
 	if len(words) == 0 {
 		return nil, nil
 	}
 	switch words[0] { // other ways to say it
 	case "help":
 		words = append(slices.Clone(words[1:]), "--help")
-	case "--version":
+	case "--version", "-v":
 		words = []string{"version"}
 	}
 	if flag := words[0]; strings.HasPrefix(flag, "-") && flag != "-h" && flag != "--help" {
 		return nil, fmt.Errorf("%w: %s stands before the command: write bobbin COMMAND %s, see bobbin --help", ErrUsage, flag, flag)
 	}
-	command := app.Command(words[0])
+	var path []string
+	command := commandOf(commands, words[0])
+	for command != nil && len(words) > 1 && len(command.Subcommands) > 0 && !strings.HasPrefix(words[1], "-") {
+		path, words = append(path, words[0]), words[1:]
+		below := commandOf(command.Subcommands, words[0])
+		if below == nil {
+			return nil, unknownCommand(strings.Join(path, " ")+" ", command.Subcommands, words[0])
+		}
+		command = below
+	}
 	if command == nil {
 		return words, nil
 	}
+	path = append(path, words[0])
 	options, rest, err := splitArguments(command.Flags, words[1:])
 	if err != nil {
 		return nil, err
 	}
-	if slices.Contains(options, "-h") || slices.Contains(options, "--help") {
-		return []string{words[0], "--help"}, nil
+	if slices.Contains(options, "-h") || slices.Contains(options, "--help") || len(command.Subcommands) > 0 {
+		return append(path, "--help"), nil
 	}
-	arranged := append([]string{words[0]}, options...)
-	return append(append(arranged, "--"), rest...), nil
+	return slices.Concat(path, options, []string{"--"}, rest), nil
 }
 
-func unknownCommand(app *cli.App, name string) error {
+func commandOf(commands []*cli.Command, name string) *cli.Command {
+	i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return commands[i]
+}
+
+// unknownCommand names the nearest of those commands that there are; prefix is what stands
+// before them.
+func unknownCommand(prefix string, commands []*cli.Command, name string) error {
+	if prefix == "" && (name == "savepoint" || name == "checkpoint") { // Flink's
+		return fmt.Errorf("%w: bobbin %s: there are no %ss yet", ErrUsage, name, name)
+	}
 	var names []string
-	for _, command := range app.Commands {
+	for _, command := range commands {
 		names = append(names, command.Name)
 	}
 	if nearest := config.Nearest(name, names); nearest != "" {
-		return fmt.Errorf("%w: unknown command %q: did you mean %s?", ErrUsage, name, nearest)
+		return fmt.Errorf("%w: unknown command %q: did you mean %s?", ErrUsage, prefix+name, prefix+nearest)
 	}
-	return fmt.Errorf("%w: unknown command %q: see bobbin --help", ErrUsage, name)
+	return fmt.Errorf("%w: unknown command %q: see bobbin %s--help", ErrUsage, prefix+name, prefix)
 }
 
 // noArguments refuses arguments of a command that takes none.
 func noArguments(c *cli.Context) error {
 	if c.Args().Present() {
-		return fmt.Errorf("%w: bobbin %s takes no arguments, %q is one", ErrUsage, c.Command.Name, c.Args().First())
+		return fmt.Errorf("%w: %s takes no arguments, %q is one", ErrUsage, c.Command.HelpName, c.Args().First())
 	}
 	return nil
 }
@@ -151,21 +204,53 @@ func exitCode(p Process, err error) int {
 	return ExitFailed
 }
 
-// options reads the options of conf/bobbin.yaml and of the command line, which
-// go before. The directory is BOBBIN_CONF_DIR, else conf beside the binary's
-// folder; a missing default directory is no error.
+// options reads the options of a file and of the command line, which go before. The file is
+// conf/bobbin.yaml in BOBBIN_CONF_DIR, else Flink's own in FLINK_CONF_DIR, else conf/bobbin.yaml
+// beside the binary's folder; there it may be missing.
 func options(p Process, layers ...config.Layer) (config.Config, error) {
-	dir := p.Getenv("BOBBIN_CONF_DIR")
-	named := dir != ""
-	if !named {
-		dir = filepath.Join(filepath.Dir(filepath.Dir(p.Executable)), "conf")
-	}
-	file, err := config.ReadFile(filepath.Join(dir, config.FileName))
-	if errors.Is(err, os.ErrNotExist) && !named {
-		return config.New(layers...)
-	}
+	file, others, err := optionsFile(p)
 	if err != nil {
 		return config.Config{}, err
 	}
-	return config.New(append([]config.Layer{file}, layers...)...)
+	cfg, err := config.New(append([]config.Layer{file}, layers...)...)
+	if err == nil {
+		tellOthers(p, cfg, file, others)
+	}
+	return cfg, err
+}
+
+// tellOthers tells which of Flink's options count for nothing here: everybody what there is
+// not yet, as somebody relies on it, and who looks closer what only a JVM needs.
+func tellOthers(p Process, cfg config.Config, file config.Layer, others []string) {
+	level := cfg.String(config.LoggingLevel)
+	var later, never []string
+	for _, name := range others {
+		if config.Expected(name) {
+			later = append(later, name)
+		} else {
+			never = append(never, name)
+		}
+	}
+	if len(later) > 0 && (level == "info" || level == "debug") {
+		fmt.Fprintf(p.Stderr, "%s: not yet: %s\n", file.Source, strings.Join(later, ", "))
+	}
+	if len(never) > 0 && level == "debug" {
+		fmt.Fprintf(p.Stderr, "%s: not used here: %s\n", file.Source, strings.Join(never, ", "))
+	}
+}
+
+// optionsFile reads the file. others are names of Flink's that count for nothing here.
+func optionsFile(p Process) (file config.Layer, others []string, err error) {
+	if dir := p.Getenv("BOBBIN_CONF_DIR"); dir != "" {
+		file, err = config.ReadFile(filepath.Join(dir, config.FileName))
+		return file, nil, err
+	}
+	if dir := p.Getenv("FLINK_CONF_DIR"); dir != "" {
+		return config.ReadFlink(dir)
+	}
+	file, err = config.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(p.Executable)), "conf", config.FileName))
+	if errors.Is(err, os.ErrNotExist) {
+		return config.Layer{}, nil, nil
+	}
+	return file, nil, err
 }

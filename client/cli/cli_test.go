@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -11,22 +12,42 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
 // command runs a command line in an environment and gives its exit code and
 // what it printed.
 func command(t *testing.T, env map[string]string, words ...string) (code int, stdout, stderr string) {
 	t.Helper()
+	return commandWith(t, env, strings.NewReader(""), words...)
+}
+
+// commandWith is command with an input.
+func commandWith(t *testing.T, env map[string]string, input io.Reader, words ...string) (code int, stdout, stderr string) {
+	t.Helper()
 	var out, errs bytes.Buffer
+	code = Run(t.Context(), process(t, env, input, &out, &errs, words...))
+	return code, out.String(), errs.String()
+}
+
+// process is what a command needs.
+func process(t *testing.T, env map[string]string, input io.Reader, out, errs io.Writer, words ...string) Process {
+	t.Helper()
 	executable, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	code = Run(t.Context(), Process{
-		Args: words, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
-		Getenv: func(name string) string { return env[name] }, Executable: executable, Version: "1.2.3", Start: time.Now(),
-	})
-	return code, out.String(), errs.String()
+	temporary := t.TempDir() // nobody's session is written down there
+	return Process{
+		Args: words, Stdin: input, Stdout: out, Stderr: errs, Executable: executable, Version: "1.2.3", Start: time.Now(),
+		Getenv: func(name string) string {
+			if value, set := env[name]; set || name != "TMPDIR" {
+				return value
+			}
+			return temporary
+		},
+	}
 }
 
 // TestBadCommandLinesGetOneLine would catch help texts and Go's own errors in
@@ -36,6 +57,7 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 		{"a command misspelt", "rnu ./job", `usage: unknown command "rnu": did you mean run?`},
 		{"a flag before the command", "-t local run ./job", "usage: -t stands before the command: write bobbin COMMAND -t, see bobbin --help"},
 		{"help on a command that is none", "help rnu", `usage: unknown command "rnu": did you mean run?`},
+		{"a command of Flink's that there is not yet", "savepoint 00000000000000000000000000000000", "usage: bobbin savepoint: there are no savepoints yet"},
 		{"no program", "run -t yarn-per-job", "usage: bobbin run needs a program: bobbin run -t yarn-per-job ./program [arguments]"},
 		{"a flag misspelt", "run --paralelism 4 ./job", "usage: unknown flag --paralelism: did you mean --parallelism? See --help"},
 		{
@@ -53,7 +75,7 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 		{"a format that is none", "run -o xml ./job", `usage: output format "xml": choose text or json`},
 		{
 			"a target that is none", "run -t yarn ./job",
-			`--target: option execution.target: "yarn" is none of local, yarn-per-job: invalid configuration`,
+			`--target: option execution.target: "yarn" is none of local, remote, yarn-per-job, yarn-session, yarn-application: invalid configuration`,
 		},
 		{
 			"an option misspelt", "run -D taskmanager.numberOfTaskSlot=3 ./job",
@@ -64,6 +86,22 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 			"no Hadoop configuration", "run -t yarn-per-job ./job",
 			"find Hadoop configuration: neither HADOOP_CONF_DIR nor YARN_CONF_DIR is set; set HADOOP_CONF_DIR to the directory that holds core-site.xml and yarn-site.xml",
 		},
+		{"a command below another misspelt", "session stat", `usage: unknown command "session stat": did you mean session start?`},
+		{"a command below another that is none", "session xyzzy", `usage: unknown command "session xyzzy": see bobbin session --help`},
+		{"a flag below another misspelt", "session start --detachd", "usage: unknown flag --detachd: did you mean --detached? See --help"},
+		{"words behind session start", "session start now", `usage: bobbin session start takes no arguments, "now" is one`},
+		{"an option that is written down and cannot be", "session start -D yarn.tags=a@@b", `option yarn.tags holds "@@", which the file of properties cannot hold: give it in conf/bobbin.yaml`},
+		{"a job of no id", "cancel", "usage: bobbin cancel needs one job id; bobbin list shows them"},
+		{"a job's id that is none", "stop 17", `usage: "17" is no job id: it has 32 hex digits; bobbin list shows them`},
+		{"a savepoint", "cancel -s 00000000000000000000000000000000", "there are no savepoints yet: cancel the job without -s"},
+		{"an application of nothing", "run-application -d", "usage: bobbin run-application needs a program: bobbin run-application hdfs:///programs/wordcount [arguments]"},
+		{
+			"an application elsewhere", "run-application -t yarn-session ./job",
+			"usage: bobbin run-application is -t yarn-application; bobbin run -t yarn-session has the other targets",
+		},
+		{"an application of nothing, as Flink wants it", "run-application -t yarn-application", "usage: bobbin run-application needs a program: bobbin run-application hdfs:///programs/wordcount [arguments]"},
+		{"info of nothing", "info", "usage: bobbin info needs a program: bobbin info ./program [arguments]"},
+		{"words behind list", "list all", `usage: bobbin list takes no arguments, "all" is one`},
 		{"words behind applications", "applications all", `usage: bobbin applications takes no arguments, "all" is one`},
 		{"words behind doctor", "doctor me", `usage: bobbin doctor takes no arguments, "me" is one`},
 		{"words behind version", "version 2", `usage: bobbin version takes no arguments, "2" is one`},
@@ -114,6 +152,10 @@ func TestProgramsThatCannotBeStartedAreNamed(t *testing.T) {
 			t.Errorf("%s: exit code %d (-want +got):\n%s", name, code, diff)
 		}
 	}
+	const want = "bobbin: program /none/job: no such file or directory: build it, or correct the path; one that is on the cluster is hdfs:///none/job\n"
+	if code, _, stderr := command(t, nil, "run-application", "/none/job"); code != ExitFailed || stderr != want {
+		t.Errorf("a path of the cluster: exit code %d, %q", code, stderr)
+	}
 }
 
 // TestFaultsOfFilesNameThem would catch a fault in somebody's configuration that
@@ -144,10 +186,48 @@ func TestFaultsOfFilesNameThem(t *testing.T) {
 	}
 }
 
+// TestFlinksConfigurationIsRead would catch a directory of Flink's that counts for nothing, or
+// more than our own; and names that mean nothing here, told to everybody or to nobody.
+func TestFlinksConfigurationIsRead(t *testing.T) {
+	dir, own := t.TempDir(), t.TempDir()
+	for path, text := range map[string]string{
+		filepath.Join(dir, "config.yaml"): "env.java.opts.all: -Xss1m\ntaskmanager:\n  numberOfTaskSlots: 3\n" +
+			"high-availability:\n  type: zookeeper\n  cluster-id: one\nexecution.checkpointing.interval: 10s\nstate.backend.type: rocksdb\n",
+		filepath.Join(own, "bobbin.yaml"): "taskmanager.numberOfTaskSlots: 5\n",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	later := filepath.Join(dir, "config.yaml") + ": not yet: high-availability.type, execution.checkpointing.interval, state.backend.type\n"
+	for _, c := range []struct {
+		name  string
+		env   map[string]string
+		level string
+		slots int
+		says  string
+	}{
+		{"Flink's", map[string]string{"FLINK_CONF_DIR": dir}, "info", 3, later},
+		{"Flink's, for who wants to know little", map[string]string{"FLINK_CONF_DIR": dir}, "warn", 3, ""},
+		{"Flink's, for who looks closer", map[string]string{"FLINK_CONF_DIR": dir}, "debug", 3, later + filepath.Join(dir, "config.yaml") + ": not used here: env.java.opts.all\n"},
+		{"both", map[string]string{"FLINK_CONF_DIR": dir, "BOBBIN_CONF_DIR": own}, "debug", 5, ""},
+	} {
+		var errs bytes.Buffer
+		cfg, err := options(process(t, c.env, nil, io.Discard, &errs), config.Layer{Values: map[string]string{"logging.level": c.level}})
+		if err != nil || cfg.Int(config.TaskSlots) != c.slots || errs.String() != c.says {
+			t.Errorf("%s: %v, %d slots, stderr %q", c.name, err, cfg.Int(config.TaskSlots), errs.String())
+		}
+	}
+}
+
 // TestJSONIsToldOfFailures would catch a script that reads nothing where a
 // command fails early.
 func TestJSONIsToldOfFailures(t *testing.T) {
-	for _, line := range []string{"run -o json", "run -o json -p x ./job", "run -o json -t yarn-per-job ./job", "run -o json -t local /nowhere/job"} {
+	for _, line := range []string{
+		"run -o json", "run -o json -p x ./job", "run -o json -t yarn-per-job ./job", "run -o json -t local /nowhere/job",
+		"run-application -o json", "run -o json --paralelism 3", "list -o json all", "status --output=json", "cancel -o json 17", "stop -o json 17", "kill -o json 17",
+		"info -o json", "session stop -o json", "session access -o json", "session query -o json now", "session start -o json now", "session attach -o json now", "applications -o json", "gc -o json", "version -o json now",
+	} {
 		code, stdout, stderr := command(t, nil, strings.Fields(line)...)
 		var told struct {
 			Error string
@@ -169,8 +249,15 @@ func TestHelpNamesEveryCommand(t *testing.T) {
 		lines []string
 		want  []string
 	}{
-		{[]string{"", "-h", "--help", "help"}, []string{"run ", "applications ", "logs ", "kill ", "doctor ", "version "}},
+		{[]string{"", "-h", "--help", "help"}, []string{"run ", "info ", "list ", "cancel ", "stop ", "status ", "session ", "applications ", "logs ", "kill ", "doctor ", "version "}},
+		{[]string{"run-application --help"}, []string{"PROGRAM", "hdfs:///programs/wordcount", "--detached", "-jm SIZE"}},
 		{[]string{"run --help", "help run", "run -h ./job"}, []string{"PROGRAM", "-t TARGET", "--detached", "130 after Ctrl-C"}},
+		{[]string{"session", "session --help", "help session"}, []string{"start", "attach", "stop", "query"}},
+		{[]string{"session start --help", "help session start"}, []string{"--detached", "-jm SIZE", "yarn.properties-file.location", "bobbin session start -d"}},
+		{[]string{"session attach --help", "session stop --help", "status --help"}, []string{"-m HOST:PORT", "--applicationId APPLICATION"}},
+		{[]string{"list --help"}, []string{"--running", "--scheduled", "--all", "-m HOST:PORT"}},
+		{[]string{"cancel --help", "stop --help"}, []string{"JOB", "-m HOST:PORT"}},
+		{[]string{"info --help"}, []string{"PROGRAM", "-p N", "-o json"}},
 		{[]string{"logs --help"}, []string{"APPLICATION", "--container ID", "--file NAME"}},
 		{[]string{"kill --help"}, []string{"APPLICATION", "staged"}},
 		{[]string{"applications --help"}, []string{"--all", "--output FORMAT"}},
@@ -193,7 +280,7 @@ func TestHelpNamesEveryCommand(t *testing.T) {
 
 // TestVersionIsOneLine would catch a version that scripts cannot cut out.
 func TestVersionIsOneLine(t *testing.T) {
-	for _, line := range []string{"version", "--version"} {
+	for _, line := range []string{"version", "--version", "-v"} {
 		code, stdout, _ := command(t, nil, line)
 		if code != ExitOK || !strings.HasPrefix(stdout, "bobbin 1.2.3 (protocol 1, go") || strings.Count(stdout, "\n") != 1 {
 			t.Errorf("bobbin %s: exit code %d, %q", line, code, stdout)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -22,13 +23,16 @@ func doctorCommand(p Process) *cli.Command {
 		Name:        "doctor",
 		Usage:       "check what a job needs, before one is submitted",
 		Description: doctorDescription,
-		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "queue", Aliases: []string{"qu"}, Usage: "YARN `QUEUE` to be used (yarn.application.queue)"},
-			&cli.StringFlag{Name: "keytab", Usage: "log in with the keys of `FILE`, not with the ticket that kinit got (security.kerberos.login.keytab)"},
-			&cli.StringFlag{Name: "principal", Usage: "whose keys of the keytab: `NAME`, or NAME@REALM (security.kerberos.login.principal)"},
-			outputFlag(),
-		}, clusterFlags()...),
-		Action: func(c *cli.Context) error { return examine(c, p) },
+		Flags:       slices.Concat(flags(doctorFlags()...), []cli.Flag{outputFlag()}, clusterFlags()),
+		Action:      func(c *cli.Context) error { return examine(c, p) },
+	}
+}
+
+func doctorFlags() []optionFlag {
+	return []optionFlag{
+		{name: "queue", aliases: []string{"qu"}, usage: "YARN `QUEUE` to be used", key: config.YarnApplicationQueue},
+		{name: "keytab", usage: "log in with the keys of `FILE`, not with the ticket that kinit got", key: config.KerberosKeytab},
+		{name: "principal", usage: "whose keys of the keytab: `NAME`, or NAME@REALM", key: config.KerberosPrincipal},
 	}
 }
 
@@ -42,7 +46,9 @@ Nothing is submitted. One small file is written on HDFS, and removed again; a
 token is obtained, and canceled.
 
 The exit code is 0 when no check has failed, and otherwise 1. What it says is
-explained in docs/doctor.md.`
+explained in docs/doctor.md.
+
+  bobbin doctor -qu nightly`
 
 func examine(c *cli.Context, p Process) error {
 	asJSON, err := wantsJSON(c)
@@ -87,12 +93,5 @@ func doctorOptions(c *cli.Context, p Process) (config.Config, error) {
 	if err != nil {
 		return config.Config{}, err
 	}
-	for name, key := range map[string]config.Key{
-		"queue": config.YarnApplicationQueue, "keytab": config.KerberosKeytab, "principal": config.KerberosPrincipal,
-	} {
-		if c.IsSet(name) {
-			layers = append(layers, config.Layer{Source: dashed(name), Values: map[string]string{key.Name(): c.String(name)}})
-		}
-	}
-	return options(p, layers...)
+	return options(p, append(layers, flagLayers(c, doctorFlags()...)...)...)
 }

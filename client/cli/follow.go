@@ -4,74 +4,63 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bobbin-yarn/bobbin/client"
-	"github.com/bobbin-yarn/bobbin/client/driver"
 	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/driver"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// lookInterval is the time between two looks at a running job.
-const lookInterval = 100 * time.Millisecond
+// lookInterval is the time between two looks at a running job. They begin with
+// firstLooks, so that nobody waits long for the end of a short job.
+const (
+	lookInterval = 100 * time.Millisecond
+	firstLooks   = 10 * time.Millisecond
+)
 
-// follow follows a running job to its end, and its application too.
-func (r *perJob) follow(ctx context.Context, d *driver.Driver, app *client.Application, graph jobgraph.JobGraph) error {
-	ended, err := r.followJob(ctx, d, app, graph)
-	for errors.Is(err, errNextAttempt) {
-		ended, err = r.followJob(ctx, d, app, graph)
-	}
-	if errors.Is(err, ErrInterrupted) {
-		return r.detach(app, err)
-	}
-	if errors.Is(err, client.ErrApplicationEnded) { // before it could tell how its job ended
-		if ended, err = r.unheard(ctx, app, graph, err); err != nil {
-			return errors.Join(err, app.Sweep(ctx))
-		}
-	}
-	if err != nil {
-		return err
-	}
-	r.timeline.Done("job ended")
-	r.outcome.JobStatus, r.outcome.Duration, r.outcome.Counters = string(ended.Status), ended.Duration.Milliseconds(), ended.Counters
-	r.say.Line("job %s is %s after %s", graph.Name, ended.Status, ended.Duration.Round(time.Millisecond))
-	_ = d.Tell(ended) // how a driver ended that does not hear it, finish tells
-	report, err := app.Await(ctx, r.state, func(report records.ApplicationReport) bool { return report.State.Terminal() })
-	if err != nil {
-		return err
-	}
-	r.timeline.Done("application ended")
-	err = r.finish(ctx, d)
-	if ended.Failure != nil {
-		return r.failed(fmt.Errorf("job %s is %s: %w", graph.Name, ended.Status, ended.Failure), ended.Failure.Stack)
-	}
-	if err == nil && report.FinalStatus != records.FinalSucceeded {
-		err = client.Ended(report)
-	}
-	return err
+// untilNextLook is the time between two looks at a job that has been followed so long: an
+// eighth of that.
+func untilNextLook(followed time.Duration) time.Duration {
+	return min(max(followed/8, firstLooks), lookInterval)
 }
 
-// unheard is how a job ended whose result was not fetched in the seconds that its
-// master waits: a suspended client, a network that was away. YARN knows whether
-// it is FINISHED, and its files are there; what it collected is lost.
-func (r *perJob) unheard(ctx context.Context, app *client.Application, graph jobgraph.JobGraph, cause error) (msg.JobEnded, error) {
-	report, err := app.Report(ctx)
-	if err != nil || report.FinalStatus != records.FinalSucceeded {
-		return msg.JobEnded{}, cause
+// follow follows a running job to its end, tells the driver how it ended, and waits for
+// what ends with it. It tells why the job did not finish.
+func (r *runner) follow(ctx context.Context, d *driver.Driver, job *running, graph *jobgraph.JobGraph) (*unfinishedJob, error) {
+	ended, err := r.followJob(ctx, d, job, graph)
+	for errors.Is(err, errNextAttempt) || errors.Is(err, client.ErrApplicationEnded) {
+		if ended, err = job.lost(ctx, err); !errors.Is(err, errNextAttempt) {
+			break
+		}
+		ended, err = r.followJob(ctx, d, job, graph)
 	}
-	if slices.ContainsFunc(graph.Vertices, func(v jobgraph.Vertex) bool { return v.Collect != "" }) {
-		return msg.JobEnded{}, fmt.Errorf("%s is %s (%s), but what it collected was not fetched before it ended: run it again, or write files",
-			app.ID, report.State, report.FinalStatus)
+	if errors.Is(err, ErrInterrupted) {
+		return nil, r.interrupted(ctx, job, err)
 	}
-	r.say.Line("its counters are not known: %s ended before they were fetched", app.ID)
-	return msg.JobEnded{Status: msg.JobFinished, Duration: report.Finished.Sub(report.Started)}, nil
+	if err != nil {
+		return nil, err
+	}
+	r.timeline.Done("job ended")
+	r.outcome.end(ended)
+	r.say.Line("job %s is %s after %s", graph.Name, ended.Status, ended.Duration.Round(time.Millisecond))
+	_ = d.Tell(ended) // how a driver ended that does not hear it, Next tells
+	settled := job.settle(ctx)
+	switch {
+	case ended.Failure != nil:
+		return &unfinishedJob{fmt.Errorf("job %s is %s: %w", graph.Name, ended.Status, ended.Failure), ended.Failure.Stack}, nil //nolint:nilerr // the job's failure says more
+	case ended.Status != msg.JobFinished:
+		return &unfinishedJob{cause: fmt.Errorf("job %s is %s", graph.Name, ended.Status)}, nil
+	case errors.Is(settled, client.ErrApplicationEnded):
+		return &unfinishedJob{cause: settled}, nil
+	}
+	return nil, settled
 }
 
 // attempt is one ApplicationMaster of an application.
@@ -88,6 +77,7 @@ type master interface {
 	RootCause(context.Context, ids.JobID) (string, error)
 	Slots(context.Context) (int, error)
 	CollectPage(ctx context.Context, job ids.JobID, name string, cursor int64) (msg.CollectPage, error)
+	Heartbeat(ctx context.Context, job ids.JobID, until time.Time) error
 }
 
 // errNextAttempt says that YARN has started another ApplicationMaster
@@ -96,34 +86,26 @@ var errNextAttempt = errors.New("another attempt runs")
 
 // followJob follows the job over REST until it has ended, or until there is
 // another ApplicationMaster. It keeps the result for a few seconds at the end.
-func (r *perJob) followJob(ctx context.Context, d *driver.Driver, app *client.Application, graph jobgraph.JobGraph) (msg.JobEnded, error) {
-	access, err := app.Access(ctx)
+func (r *runner) followJob(ctx context.Context, d *driver.Driver, job *running, graph *jobgraph.JobGraph) (msg.JobEnded, error) {
+	reached, number, err := job.reach(ctx)
 	if err != nil {
-		return msg.JobEnded{}, r.lost(ctx, app, err)
-	}
-	reached, err := client.NewClusterClient(access)
-	if err != nil {
-		return msg.JobEnded{}, err
+		return msg.JobEnded{}, r.lost(ctx, job, err)
 	}
 	defer reached.Close()
-	r.timeline.DoneAt("appmaster started", time.UnixMilli(access.AMStart))
-	a := attempt{master: reached, number: access.Attempt, job: app.Job, report: app.Report}
+	a := attempt{master: reached, number: number, job: job.id, report: job.report}
 	group, following := errgroup.WithContext(ctx)
 	for _, v := range graph.Vertices {
 		if v.Collect != "" {
 			group.Go(func() error { return r.collect(following, d, a, v.Collect) })
 		}
 	}
-	group.Go(func() error { return r.watch(following, a, &graph) })
-	if err := group.Wait(); errors.Is(err, errNextAttempt) {
-		r.say.Line("%s has a new ApplicationMaster: the job begins anew", app.ID)
-		return msg.JobEnded{}, err
-	} else if err != nil {
-		return msg.JobEnded{}, r.lost(ctx, app, err)
+	group.Go(func() error { return r.watch(following, a, graph) })
+	if err := group.Wait(); err != nil {
+		return msg.JobEnded{}, r.lost(ctx, job, err)
 	}
-	ended, err := reached.Result(ctx, app.Job)
+	ended, err := reached.Result(ctx, job.id)
 	if err != nil {
-		return msg.JobEnded{}, r.lost(ctx, app, err)
+		return msg.JobEnded{}, r.lost(ctx, job, err)
 	}
 	for _, step := range ended.Steps {
 		r.timeline.DoneAt(step.Name, step.At)
@@ -144,13 +126,19 @@ func (a attempt) look(ctx context.Context) (client.JobState, error) {
 
 // watch shows the job's progress until it has ended. A master that does not answer
 // is borne with, see endure.
-func (r *perJob) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph) error {
-	ticker := time.NewTicker(lookInterval)
-	defer ticker.Stop()
+func (r *runner) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph) error {
 	began := time.Now()
+	next := time.NewTimer(0)
+	defer next.Stop()
+	beat := began
 	quiet := silence{since: began}
 	last := client.JobState{Progress: progress.Job{Input: progress.Input(graph)}}
 	for {
+		select {
+		case <-next.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 		state, err := a.look(ctx)
 		switch {
 		case err == nil:
@@ -165,6 +153,7 @@ func (r *perJob) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 				}
 				return nil
 			}
+			beat = r.beat(ctx, a, beat)
 		case context.Cause(ctx) != nil:
 			return context.Cause(ctx)
 		case !client.Unreachable(err):
@@ -174,17 +163,33 @@ func (r *perJob) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 				return err
 			}
 		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+		next.Reset(untilNextLook(time.Since(began)))
 	}
+}
+
+// beat says that this client lives, when it is time, of a job that ends with it. last is when
+// it did so last. It is repeated where the ApplicationMaster does not answer.
+func (r *runner) beat(ctx context.Context, a attempt, last time.Time) time.Time {
+	now := time.Now()
+	if !r.cfg.Bool(config.ShutdownOnAttachedExit) || now.Sub(last) < r.cfg.Duration(config.ClientHeartbeatInterval) {
+		return last
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	err := a.Heartbeat(ctx, a.job, now.Add(r.cfg.Duration(config.ClientHeartbeatTimeout)))
+	switch {
+	case err == nil:
+	case client.Unreachable(err):
+		return last
+	default:
+		r.say.Line("the job does not hear that its client lives: %v", err)
+	}
+	return now
 }
 
 // show prints what has become of the job since the last look: restarts with
 // their causes, states, progress.
-func (r *perJob) show(ctx context.Context, a attempt, last, state client.JobState) {
+func (r *runner) show(ctx context.Context, a attempt, last, state client.JobState) {
 	if state.Entered[msg.JobRestarting].After(last.Entered[msg.JobRestarting]) {
 		cause, err := a.RootCause(ctx, a.job)
 		if err != nil || cause == "" {
@@ -202,7 +207,7 @@ func (r *perJob) show(ctx context.Context, a attempt, last, state client.JobStat
 
 // explainWait tells, once, why nothing happens: the cluster has no room for the
 // job's slots.
-func (r *perJob) explainWait(ctx context.Context, a attempt, state client.JobState, waited time.Duration) {
+func (r *runner) explainWait(ctx context.Context, a attempt, state client.JobState, waited time.Duration) {
 	if state.Status != msg.JobRunning || !state.Waits || r.shortOfSlots || waited < longWait {
 		return
 	}
@@ -219,7 +224,7 @@ const epochsOfAttempt = 1 << 20
 
 // collect passes a collected result on to the driver, page by page. A master that
 // does not answer is borne with as watch does, which tells people.
-func (r *perJob) collect(ctx context.Context, d *driver.Driver, a attempt, name string) error {
+func (r *runner) collect(ctx context.Context, d *driver.Driver, a attempt, name string) error {
 	again := time.NewTicker(lookInterval)
 	defer again.Stop()
 	cursor, epoch := int64(0), -1
@@ -252,18 +257,21 @@ func (r *perJob) collect(ctx context.Context, d *driver.Driver, a attempt, name 
 	}
 }
 
-// lost explains why an application can't be followed: mostly because it ended.
-func (r *perJob) lost(ctx context.Context, app *client.Application, cause error) error {
+// lost explains why a job can't be followed: mostly because its application ended, or has
+// another ApplicationMaster.
+func (r *runner) lost(ctx context.Context, job *running, cause error) error {
 	if interrupted := context.Cause(ctx); interrupted != nil {
 		return interrupted
 	}
-	report, err := app.Report(ctx)
-	if err != nil {
+	if errors.Is(cause, errNextAttempt) {
+		return cause
+	}
+	report, err := job.report(ctx)
+	if err != nil && !errors.Is(err, errNoYARN) {
 		return errors.Join(cause, err)
 	}
-	if report.State.Terminal() {
-		r.state(report)
+	if err == nil && report.State.Terminal() {
 		return client.Ended(report)
 	}
-	return fmt.Errorf("%s runs but cannot be followed: %w. %s", app.ID, cause, howToGoOn(app))
+	return fmt.Errorf("%s runs but cannot be followed: %w. %s", job.name, cause, job.goOn)
 }

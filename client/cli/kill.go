@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -12,19 +13,22 @@ import (
 
 func killCommand(p Process) *cli.Command {
 	return &cli.Command{
-		Name:        "kill",
-		Usage:       "end an application",
-		ArgsUsage:   "APPLICATION",
-		Description: "Kills the application with all its containers and removes what was staged for it.\nOf one that has ended already it removes what is still staged.",
-		Flags:       clusterFlags(),
-		Action:      func(c *cli.Context) error { return kill(c, p) },
+		Name:      "kill",
+		Usage:     "end an application",
+		ArgsUsage: "APPLICATION",
+		Description: `Kills the application with all its containers and removes what was staged for it.
+Of one that has ended already it removes what is still staged.
+
+  bobbin kill application_1700000000000_0001`,
+		Flags:  append(clusterFlags(), outputFlag()),
+		Action: func(c *cli.Context) error { return kill(c, p) },
 	}
 }
 
 func kill(c *cli.Context, p Process) (err error) {
 	id, err := applicationArgument(c)
-	if err != nil {
-		return err
+	if _, format := wantsJSON(c); err != nil || format != nil {
+		return cmp.Or(err, format)
 	}
 	cluster, cfg, done, err := clusterOf(c, p)
 	if err != nil {
@@ -42,21 +46,23 @@ func kill(c *cli.Context, p Process) (err error) {
 		if err := cluster.Sweep(c.Context, id, cfg); err != nil {
 			return err
 		}
-		fmt.Fprintf(p.Stdout, "%s has ended already: %s (%s)\n", id, report.State, report.FinalStatus)
-		return nil
+		return say(c, p, fmt.Sprintf("%s has ended already: %s (%s)", id, report.State, report.FinalStatus), killed(id, report.State))
 	}
 	if err := cluster.Kill(c.Context, id, cfg); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stdout, "%s is killed\n", id)
-	return nil
+	return say(c, p, fmt.Sprintf("%s is killed", id), killed(id, records.ApplicationKilled))
+}
+
+func killed(id records.ApplicationID, state records.ApplicationState) map[string]any {
+	return map[string]any{"application": id.String(), "state": state}
 }
 
 // applicationArgument reads the one argument of a command.
 func applicationArgument(c *cli.Context) (records.ApplicationID, error) {
 	const example = "such as application_1700000000000_0001; bobbin applications lists them"
 	if c.Args().Len() != 1 {
-		return records.ApplicationID{}, fmt.Errorf("%w: bobbin %s needs one application id, %s", ErrUsage, c.Command.Name, example)
+		return records.ApplicationID{}, fmt.Errorf("%w: %s needs one application id, %s", ErrUsage, c.Command.HelpName, example)
 	}
 	id, err := records.ParseApplicationID(c.Args().First())
 	if err != nil {

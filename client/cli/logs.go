@@ -23,9 +23,14 @@ func logsCommand(p Process) *cli.Command {
 		Name:      "logs",
 		Usage:     "print the logs of an application's containers",
 		ArgsUsage: "APPLICATION",
-		Description: "While the application runs, its logs come from the nodes as they are now; once it\n" +
-			"has ended, from HDFS, where YARN collects them within a few seconds.",
+		Description: `While the application runs, its logs come from the nodes as they are now; once it
+has ended, from HDFS, where YARN collects them within a few seconds. With -f what is
+added to them is printed, too, until the application has ended. Logs are bytes and
+are printed as they are: there is no -o json.
+
+  bobbin logs -f --file jobmanager.log application_1700000000000_0001`,
 		Flags: append(clusterFlags(),
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the application, or the container, has ended"},
 			&cli.StringFlag{Name: "container", Usage: "only the logs of container `ID`"},
 			&cli.StringFlag{Name: "file", Usage: "only the log `NAME`, such as jobmanager.log"}),
 		Action: func(c *cli.Context) error { return printLogs(c, p) },
@@ -36,6 +41,11 @@ func printLogs(c *cli.Context, p Process) (err error) {
 	id, err := applicationArgument(c)
 	if err != nil {
 		return err
+	}
+	if name := c.String("container"); name != "" {
+		if _, err := records.ParseContainerID(name); err != nil {
+			return fmt.Errorf("%w: %q is no container id, such as container_1700000000000_0001_01_000001", ErrUsage, name)
+		}
 	}
 	cluster, _, done, err := clusterOf(c, p)
 	if err != nil {
@@ -52,14 +62,15 @@ func printLogs(c *cli.Context, p Process) (err error) {
 		}
 	case err != nil:
 	case report.State.Terminal():
-		if err = awaitCollection(c.Context, p.Stderr, cluster, report); err == nil {
-			err = logs.Aggregated(c.Context, cluster.Files, cluster.Conf, report.User, id, wanted.visit)
-		}
-		if errors.Is(err, logs.ErrNotAggregated) && report.Usage.MemoryMBSeconds == 0 {
-			return fmt.Errorf("%s has no logs: it had no container (%s)", id, report.State)
-		}
+		err = collectedLogs(c.Context, p.Stderr, cluster, report, wanted.visit)
+	case c.Bool("follow"):
+		web, closed := nodeWeb(cluster)
+		defer closed()
+		f := following{cluster: cluster, wanted: &wanted, stderr: p.Stderr, known: make(map[records.ContainerID]records.ContainerReport), silent: make(map[records.ContainerID]time.Time)}
+		f.follower = logs.Follower{Web: web, Wants: wanted.wants}
+		err = f.follow(c.Context, report)
 	default:
-		err = liveLogs(c, cluster, report, wanted.visit)
+		err = liveLogs(c.Context, cluster, report, &wanted)
 	}
 	if err != nil {
 		return err
@@ -106,25 +117,73 @@ func awaitCollection(ctx context.Context, stderr io.Writer, cluster *client.Clus
 	}
 }
 
-func liveLogs(c *cli.Context, cluster *client.Cluster, report records.ApplicationReport, visit logs.Visit) error {
-	containers, err := cluster.YARN.Containers(c.Context, report.Attempt)
+// collectedLogs visits the logs of an application that has ended.
+func collectedLogs(ctx context.Context, stderr io.Writer, cluster *client.Cluster, report records.ApplicationReport, visit logs.Visit) error {
+	err := awaitCollection(ctx, stderr, cluster, report)
+	if err == nil {
+		err = logs.Aggregated(ctx, cluster.Files, cluster.Conf, report.User, report.ID, visit)
+	}
+	if errors.Is(err, logs.ErrNotAggregated) && report.Usage.MemoryMBSeconds == 0 {
+		return fmt.Errorf("%s has no logs: it had no container (%s)", report.ID, report.State)
+	}
+	return err
+}
+
+func liveLogs(ctx context.Context, cluster *client.Cluster, report records.ApplicationReport, wanted *logFilter) error {
+	containers, err := cluster.YARN.Containers(ctx, report.Attempt)
 	if err != nil {
 		return err
 	}
 	if len(containers) == 0 {
 		return fmt.Errorf("%s has no containers yet: it is %s", report.ID, report.State)
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.ResponseHeaderTimeout = time.Minute // a long log may take longer
-	defer transport.CloseIdleConnections()
-	web := logs.Web{Client: &http.Client{Transport: transport}, User: cluster.User, Login: cluster.Login()}
+	web, closed := nodeWeb(cluster)
+	defer closed()
+	if found, err := endedContainer(ctx, cluster, web, containers, wanted); found || err != nil {
+		return err
+	}
 	var faults []error
 	for _, container := range containers {
-		if err := logs.Live(c.Context, web, container, visit); err != nil {
+		if err := logs.Live(ctx, web, container, wanted.visit); err != nil {
 			faults = append(faults, err) // the others' logs may be there all the same
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// endedContainer visits the logs of the container that is wanted where it is none of those
+// that run: YARN does not tell where it was, but its node keeps its logs for as long as the
+// application goes on.
+func endedContainer(ctx context.Context, cluster *client.Cluster, web logs.Web, running []records.ContainerReport, wanted *logFilter) (found bool, err error) {
+	if wanted.container == "" || slices.ContainsFunc(running, func(r records.ContainerReport) bool { return r.ID.String() == wanted.container }) {
+		return false, nil
+	}
+	id, err := records.ParseContainerID(wanted.container)
+	if err != nil {
+		return false, err
+	}
+	nodes, err := cluster.YARN.ClusterNodes(ctx, records.NodeRunning)
+	if err != nil {
+		return false, err
+	}
+	visit := func(l logs.Log, content io.Reader) error {
+		found = true // a node where the application had other containers lists no logs
+		return wanted.visit(l, content)
+	}
+	for _, node := range nodes {
+		at := records.ContainerReport{ID: id, Node: node.ID, NodeHTTPAddress: node.HTTPAddress}
+		if err := logs.Live(ctx, web, at, visit); found {
+			return true, err
+		}
+	}
+	return false, context.Cause(ctx)
+}
+
+// nodeWeb asks the nodes' web servers, until closed is called.
+func nodeWeb(cluster *client.Cluster) (web logs.Web, closed func()) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.ResponseHeaderTimeout = time.Minute // a long log may take longer
+	return logs.Web{Client: &http.Client{Transport: transport}, User: cluster.User, Login: cluster.Login()}, transport.CloseIdleConnections
 }
 
 // logFilter prints the logs that are asked for.
@@ -135,15 +194,23 @@ type logFilter struct {
 	others          []string // what there is beside: names of logs, or containers where the name fits
 }
 
+// wants tells whether a log is asked for.
+func (f *logFilter) wants(container, name string) bool {
+	if (f.container == "" || f.container == container) && (f.file == "" || f.file == name) {
+		return true
+	}
+	other := container
+	if f.file != "" && f.file != name {
+		other = name
+	}
+	if !slices.Contains(f.others, other) {
+		f.others = append(f.others, other)
+	}
+	return false
+}
+
 func (f *logFilter) visit(l logs.Log, content io.Reader) error {
-	if f.container != "" && f.container != l.Container || f.file != "" && f.file != l.Name {
-		other := l.Container
-		if f.file != "" && f.file != l.Name {
-			other = l.Name
-		}
-		if !slices.Contains(f.others, other) {
-			f.others = append(f.others, other)
-		}
+	if !f.wants(l.Container, l.Name) {
 		return nil
 	}
 	f.printed = true

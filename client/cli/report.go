@@ -31,7 +31,7 @@ const narrow = 40
 func newReport(out io.Writer, getenv func(string) string) *report {
 	r := &report{out: out}
 	file, is := out.(*os.File)
-	if !is || !term.IsTerminal(int(file.Fd())) {
+	if !is || !isTerminal(file) {
 		return r
 	}
 	if width, _, err := term.GetSize(int(file.Fd())); err == nil && width >= narrow {
@@ -39,6 +39,12 @@ func newReport(out io.Writer, getenv func(string) string) *report {
 	}
 	r.color = getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
 	return r
+}
+
+// isTerminal tells whether a stream is a person's.
+func isTerminal(stream any) bool {
+	file, is := stream.(*os.File)
+	return is && term.IsTerminal(int(file.Fd()))
 }
 
 // Select Graphic Rendition, ECMA-48 §8.3.117.

@@ -1,37 +1,35 @@
 package cli
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/progress"
+	"github.com/bobbin-yarn/bobbin/client/sessionfile"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/program"
 )
 
 // Targets of run.
 const (
-	targetLocal      = "local"
-	targetYARNPerJob = "yarn-per-job"
+	targetLocal       = "local"
+	targetRemote      = "remote"
+	targetYARNPerJob  = "yarn-per-job"
+	targetYARNSession = "yarn-session"
+	targetApplication = "yarn-application"
 )
 
 func runFlags() []cli.Flag {
-	return append([]cli.Flag{
-		&cli.StringFlag{Name: "target", Aliases: []string{"t"}, Usage: "`TARGET` to run on: yarn-per-job, or local (execution.target)"},
-		&cli.StringFlag{Name: "parallelism", Aliases: []string{"p"}, Usage: "default parallelism `N` of the job (parallelism.default)"},
-		&cli.BoolFlag{Name: "detached", Aliases: []string{"d"}, Usage: "return once the job runs"},
-		&cli.StringFlag{Name: "jobManagerMemory", Aliases: []string{"jm"}, Usage: "`SIZE` of the ApplicationMaster's container, in MB or with a unit (jobmanager.memory.process.size)"},
-		&cli.StringFlag{Name: "taskManagerMemory", Aliases: []string{"tm"}, Usage: "`SIZE` of a TaskExecutor's container, in MB or with a unit (taskmanager.memory.process.size)"},
-		&cli.StringFlag{Name: "slots", Aliases: []string{"s"}, Usage: "`N` slots of each TaskExecutor (taskmanager.numberOfTaskSlots)"},
-		&cli.StringFlag{Name: "name", Aliases: []string{"nm"}, Usage: "`NAME` of the application (yarn.application.name)"},
-		&cli.StringFlag{Name: "queue", Aliases: []string{"qu"}, Usage: "YARN `QUEUE` (yarn.application.queue)"},
-		outputFlag(),
-	}, clusterFlags()...)
+	return slices.Concat(flags(targetFlag(), parallelismFlag()), []cli.Flag{
+		&cli.BoolFlag{Name: flagDetached, Aliases: []string{"d"}, Usage: "return once the job runs"},
+		&cli.BoolFlag{Name: flagAttachedExit, Aliases: []string{"sae"}, Usage: "cancel the job when this command ends before it, however that ends (execution.shutdown-on-attached-exit)"},
+	}, whichFlags(), flags(deploymentFlagsOfRun()...), []cli.Flag{outputFlag()}, clusterFlags())
 }
 
 func runCommand(p Process) *cli.Command {
@@ -49,102 +47,130 @@ const runDescription = `Everything behind PROGRAM belongs to the program. Its st
 error are those of this command; with -o json its standard output goes to
 standard error, as standard output then holds nothing but one JSON object.
 
-The exit code is 0 when the job has FINISHED, 130 after Ctrl-C, and otherwise 1.
-Ctrl-C before the application runs kills it and removes what was staged for it;
-after that it leaves the job running. A second Ctrl-C ends this command at once.`
+With -t yarn-application the program runs in the cluster, and this command ends once
+it does so there: see bobbin run-application --help.
 
-// outcome is what -o json prints.
-type outcome struct {
-	Application string           `json:"application,omitempty"`
-	Job         string           `json:"job,omitempty"`
-	TrackingURL string           `json:"trackingUrl,omitempty"`
-	State       string           `json:"state,omitempty"`       // YARN's
-	FinalStatus string           `json:"finalStatus,omitempty"` // YARN's
-	JobStatus   string           `json:"jobStatus,omitempty"`
-	Duration    int64            `json:"durationMs,omitempty"` // of the job
-	Counters    map[string]int64 `json:"counters,omitempty"`
-	Error       string           `json:"error,omitempty"`
-	Steps       []client.Step    `json:"steps"`
-}
+With -t yarn-session jobs go to a session: the one that -id or -m names, or else
+the one that bobbin session start has started last. Without -t, and with such a
+session, they do so, too. With rest.access-file they go to the cluster of that file,
+which has no YARN here (-t remote): see bobbin session access --help.
+
+The exit code is 0 when every job has FINISHED, 130 after Ctrl-C, and otherwise 1.
+Ctrl-C before the application runs kills it and removes what was staged for it;
+after that it leaves the job running, or cancels it with -sae. A second Ctrl-C
+ends this command at once.
+
+  bobbin run -t yarn-per-job -p 4 ./wordcount --input hdfs:///text --output hdfs:///counts`
 
 // run runs a program on the target that the options name.
-func run(c *cli.Context, p Process) (err error) {
-	asJSON, err := wantsJSON(c)
-	if err != nil {
-		return err
-	}
-	var told outcome
-	timeline := client.NewTimeline(p.Start)
-	if asJSON {
-		out := p.Stdout
-		p.Stdout = p.Stderr
-		defer func() {
-			if err != nil {
-				told.Error = err.Error()
-			}
-			told.Steps = timeline.Steps()
-			err = errors.Join(err, json.NewEncoder(out).Encode(told))
-		}()
-	}
-	words := c.Args().Slice()
-	if len(words) == 0 {
-		return fmt.Errorf("%w: bobbin run needs a program: bobbin run -t %s ./program [arguments]", ErrUsage, targetYARNPerJob)
-	}
-	cfg, err := runOptions(c, p)
-	if err != nil {
-		return err
-	}
-	if cfg.String(config.ExecutionTarget) == targetLocal {
-		err = runLocal(c.Context, p, cfg, words)
-		timeline.Done("program ended")
-		return err
-	}
-	return runPerJob(c.Context, &perJob{
-		p: p, cfg: cfg, attached: cfg.Bool(config.ExecutionAttached),
-		say: progress.New(p.Stderr), timeline: timeline, outcome: &told,
-	}, words)
+func run(c *cli.Context, p Process) error {
+	return telling(c, p, func(p Process, told *outcome, timeline *client.Timeline) error {
+		words := c.Args().Slice()
+		if len(words) == 0 {
+			return fmt.Errorf("%w: bobbin run needs a program: bobbin run -t %s ./program [arguments]", ErrUsage, targetYARNPerJob)
+		}
+		cfg, err := runOptions(c, p)
+		if err != nil {
+			return err
+		}
+		l := launcher{cfg: cfg, say: progress.New(p.Stderr), timeline: timeline, outcome: told}
+		switch cfg.String(config.ExecutionTarget) {
+		case targetLocal:
+			err = runLocal(c.Context, p, cfg, words)
+			timeline.Done("program ended")
+			return err
+		case targetApplication:
+			return runApplication(c.Context, &l, p, words)
+		}
+		return runOnCluster(c, l, p, words)
+	})
 }
 
-// runOptions puts the flags of run over the options of -D and of the file.
+// runOptions puts the flags of run over the options of -D and of the file, and decides
+// where the program runs.
 func runOptions(c *cli.Context, p Process) (config.Config, error) {
 	layers, err := clusterLayers(c)
-	if err != nil {
+	if err = cmp.Or(err, noSavepoint(c)); err != nil {
 		return config.Config{}, err
 	}
-	for _, flag := range []struct {
-		name string
-		key  config.Key
-	}{
-		{"target", config.ExecutionTarget},
-		{"parallelism", config.ParallelismDefault},
-		{"jobManagerMemory", config.JobManagerProcessSize},
-		{"taskManagerMemory", config.TaskManagerProcessSize},
-		{"slots", config.TaskSlots},
-		{"name", config.YarnApplicationName},
-		{"queue", config.YarnApplicationQueue},
-	} {
-		if !c.IsSet(flag.name) {
-			continue
+	layers = append(layers, flagLayers(c, append(deploymentFlagsOfRun(), targetFlag(), parallelismFlag())...)...)
+	cfg, found, err := withSession(c, p, append(layers, switchLayers(c)...))
+	if err != nil {
+		return cfg, err
+	}
+	aim := func(source, target string) (config.Config, error) {
+		return cfg.With(config.Layer{Source: source, Values: map[string]string{config.ExecutionTarget.Name(): target}})
+	}
+	switch {
+	case c.String(flagMaster) == masterOnYARN && !c.IsSet(targetFlag().name):
+		if cfg.IsSet(config.YarnApplicationID) {
+			return aim("-m", targetYARNSession)
 		}
-		layers = append(layers, config.Layer{
-			Source: dashed(flag.name),
-			Values: map[string]string{flag.key.Name(): flagText(c, flag.name, flag.key)},
-		})
+		return aim("-m", targetYARNPerJob)
+	case isElsewhere(c, cfg):
+		return aim(cfg.Source(config.RESTAccessFile), targetRemote)
+	case cfg.IsSet(config.ExecutionTarget) && cfg.String(config.ExecutionTarget) != targetRemote:
+		return cfg, nil
+	case !cfg.IsSet(config.YarnApplicationID) && masterAddress(c) == "":
+		tellPassedOver(c, p, cfg)
+		return cfg, nil
 	}
-	if c.Bool("detached") {
-		layers = append(layers, config.Layer{Source: "--detached", Values: map[string]string{config.ExecutionAttached.Name(): "false"}})
+	if found != "" {
+		fmt.Fprintf(p.Stderr, "%s names %s: the program's jobs run there (-t %s runs them here)\n", found, cfg.String(config.YarnApplicationID), targetLocal)
 	}
-	return options(p, layers...)
+	return aim(cfg.Source(config.YarnApplicationID), targetYARNSession)
 }
 
-// flagText is a flag's value as its option takes it: a size without unit is in
-// MB, as Flink's -jm and -tm have it.
-func flagText(c *cli.Context, name string, key config.Key) string {
-	text := c.String(name)
-	if _, isSize := key.(config.MemoryKey); isSize {
-		if _, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64); err == nil {
-			text += "m"
-		}
+// tellPassedOver tells who has a session, and gives flags of a cluster to start but no
+// target, that the session is not meant.
+func tellPassedOver(c *cli.Context, p Process, cfg config.Config) {
+	if s, err := sessionfile.Read(sessionPath(p, cfg)); err == nil && deploys(c) {
+		fmt.Fprintf(p.Stderr, "flags of a cluster to start leave session %s alone: the program's jobs run here (-t %s -id %s runs them there)\n",
+			s.Application, targetYARNSession, s.Application)
 	}
-	return text
+}
+
+// noSavepoint refuses Flink's -s of a program, which is a path there and the number of slots
+// here: no number of slots has a slash in it, and every path of a cluster has.
+func noSavepoint(c *cli.Context) error {
+	if path := c.String("slots"); strings.Contains(path, "/") {
+		return fmt.Errorf("%w: -s %s: there are no savepoints yet to start from", ErrUsage, path)
+	}
+	return nil
+}
+
+// runOnCluster runs a program whose jobs run on a cluster.
+func runOnCluster(c *cli.Context, l launcher, p Process, words []string) (err error) {
+	ctx := c.Context
+	target := l.cfg.String(config.ExecutionTarget)
+	if target != targetRemote {
+		if l.cluster, err = openMeant(c, p, l.cfg); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, l.cluster.Close()) }()
+	}
+	defer l.say.Finish() // an error has a line of its own
+	r := &runner{
+		p: p, cfg: l.cfg, attached: l.cfg.Bool(config.ExecutionAttached), say: l.say, timeline: l.timeline, outcome: l.outcome,
+	}
+	if target == targetYARNPerJob {
+		job := &perJob{launcher: l, attached: r.attached}
+		if err := job.inspect(p.Executable, words[0]); err != nil {
+			return err
+		}
+		r.target = job
+		return r.run(ctx, job.program, words[1:])
+	}
+	found, err := program.Inspect(words[0], program.Native())
+	if err != nil {
+		return err
+	}
+	s := session{cfg: l.cfg, program: found, attached: r.attached, say: l.say, timeline: l.timeline}
+	if s.site, err = siteOf(c, p, l.cluster, l.cfg); err != nil {
+		return err
+	}
+	l.outcome.Application = s.application()
+	defer s.open(ctx)()
+	r.target = &s
+	return r.run(ctx, found, words[1:])
 }

@@ -10,8 +10,8 @@ import (
 	"runtime"
 	"syscall"
 
-	"github.com/bobbin-yarn/bobbin/client/program"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/program"
 )
 
 // OptionsVariable carries the options of the command line to a program that runs

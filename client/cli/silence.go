@@ -22,13 +22,18 @@ type silence struct {
 // An error ends the wait: errNextAttempt once another attempt runs,
 // client.ErrApplicationEnded when YARN has no more of them, YARN's own when it cannot be
 // asked. A master that has never answered is one that cannot be reached from here,
-// and is given up after client.timeout.
-func (r *perJob) endure(ctx context.Context, a attempt, s *silence, cause error) error {
+// and is given up after client.timeout, as is one of whom no YARN tells how it is.
+func (r *runner) endure(ctx context.Context, a attempt, s *silence, cause error) error {
 	report, err := a.report(ctx)
-	if err != nil {
+	lasts := time.Since(s.since)
+	switch {
+	case errors.Is(err, errNoYARN) && lasts <= r.cfg.Duration(config.ClientTimeout):
+		return nil
+	case errors.Is(err, errNoYARN):
+		return cause
+	case err != nil:
 		return errors.Join(cause, err)
 	}
-	lasts := time.Since(s.since)
 	runs := report.State == records.ApplicationRunning
 	switch {
 	case report.State.Terminal():

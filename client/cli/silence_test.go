@@ -16,6 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -34,6 +35,8 @@ type story struct {
 	ends    time.Duration // of the job; 0: never
 	reports []reported    // YARN's, from the last one whose time has come; running from the start
 	began   time.Time
+	beats   []time.Duration // when heartbeats came
+	looks   int             // at the job
 }
 
 type reported struct {
@@ -66,6 +69,7 @@ func (s *story) answer(ctx context.Context) error {
 }
 
 func (s *story) Job(ctx context.Context, _ ids.JobID) (client.JobState, error) {
+	s.looks++
 	status := msg.JobRunning
 	if s.ends > 0 && s.now() >= s.ends {
 		status = msg.JobFinished
@@ -75,6 +79,11 @@ func (s *story) Job(ctx context.Context, _ ids.JobID) (client.JobState, error) {
 
 func (s *story) CollectPage(ctx context.Context, _ ids.JobID, _ string, _ int64) (msg.CollectPage, error) {
 	return msg.CollectPage{}, s.answer(ctx)
+}
+
+func (s *story) Heartbeat(context.Context, ids.JobID, time.Time) error {
+	s.beats = append(s.beats, s.now())
+	return nil
 }
 
 func (s *story) RootCause(context.Context, ids.JobID) (string, error) { return "", nil }
@@ -96,10 +105,10 @@ func (s *story) report(context.Context) (records.ApplicationReport, error) {
 }
 
 // tell begins the story, and gives who follows it and what is printed.
-func (s *story) tell() (*perJob, attempt, *bytes.Buffer) {
+func (s *story) tell() (*runner, attempt, *bytes.Buffer) {
 	var out bytes.Buffer
 	s.began = time.Now()
-	r := &perJob{say: progress.New(&out), timeline: client.NewTimeline(s.began), outcome: new(outcome)}
+	r := &runner{say: progress.New(&out), timeline: client.NewTimeline(s.began), outcome: new(outcome)}
 	return r, attempt{master: s, number: 1, job: "job", report: s.report}, &out
 }
 
@@ -144,6 +153,11 @@ func TestASilentMasterIsBorneWith(t *testing.T) {
 			name:  "YARN is away, too",
 			story: story{silent: silent, reports: []reported{{2 * time.Minute, running, 1, errYARN}}},
 			err:   errYARN, after: 2 * time.Minute, says: 1,
+		},
+		{
+			name:  "there is no YARN to ask",
+			story: story{silent: silent, reports: []reported{{0, running, 1, errNoYARN}}},
+			err:   errRefused, after: silentFrom + 30*time.Second,
 		},
 		{
 			name:  "it answers again, twice",
@@ -206,4 +220,50 @@ func TestWhatIsCollectedEndsWithTheApplication(t *testing.T) {
 			t.Errorf("error %v, printed %q", err, out)
 		}
 	})
+}
+
+// TestTheEndOfAShortJobIsSeenSoon would catch a client that adds its own waiting to a job that takes less than that, and
+// one that asks for ever as often as it does at first.
+func TestTheEndOfAShortJobIsSeenSoon(t *testing.T) {
+	for _, took := range []time.Duration{time.Millisecond, 60 * time.Millisecond, 350 * time.Millisecond, 5 * time.Second, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			s := story{ends: took}
+			r, a, _ := s.tell()
+			if err := r.watch(t.Context(), a, new(jobgraph.JobGraph)); err != nil {
+				t.Fatal(err)
+			}
+			if late := s.now() - took; late > max(firstLooks, min(took/8, lookInterval)) {
+				t.Errorf("the end of a job that took %v is seen %v later", took, late)
+			}
+			if most := 32 + int(took/lookInterval); s.looks > most {
+				t.Errorf("a job that took %v is looked at %d times, want %d at most", took, s.looks, most)
+			}
+		})
+	}
+}
+
+// TestHeartbeatsComeWhereTheJobEndsWithItsClient would catch a job that is cancelled although its client lives, and
+// one that is told of a client that nobody asked about.
+func TestHeartbeatsComeWhereTheJobEndsWithItsClient(t *testing.T) {
+	for name, want := range map[string][]time.Duration{
+		"true": {30 * time.Second, 60 * time.Second, 90 * time.Second}, "false": nil,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := story{ends: 100 * time.Second}
+			r, a, _ := s.tell()
+			var err error
+			if r.cfg, err = config.New(config.Layer{Values: map[string]string{"execution.shutdown-on-attached-exit": name}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.watch(t.Context(), a, new(jobgraph.JobGraph)); err != nil {
+				t.Fatal(err)
+			}
+			for i, at := range s.beats {
+				s.beats[i] = at.Truncate(lookInterval) // one comes with the next look
+			}
+			if diff := cmp.Diff(want, s.beats); diff != "" {
+				t.Errorf("-sae %s (-want +got):\n%s", name, diff)
+			}
+		})
+	}
 }

@@ -13,13 +13,19 @@ func versionCommand(p Process) *cli.Command {
 	return &cli.Command{
 		Name:  "version",
 		Usage: "print the version",
+		Description: `A program and bobbin go together where their protocol is the same.
+
+  bobbin version -o json`,
+		Flags: []cli.Flag{outputFlag()},
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(p.Stdout, "bobbin %s (protocol %d, %s, %s/%s)\n",
-				p.Version, jobgraph.ProtocolVersion, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
+			platform := runtime.GOOS + "/" + runtime.GOARCH
+			line := fmt.Sprintf("bobbin %s (protocol %d, %s, %s)", p.Version, jobgraph.ProtocolVersion, runtime.Version(), platform)
+			return say(c, p, line, map[string]any{
+				"version": p.Version, "protocol": jobgraph.ProtocolVersion, "go": runtime.Version(), "platform": platform,
+			})
 		},
 	}
 }

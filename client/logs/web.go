@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -30,9 +31,12 @@ type Web struct {
 	Login  yarnrpc.Login // for servers that want a ticket; nil: there is none
 }
 
-// get reads the answer to a GET. A server that wants a ticket is asked once more, with one (RFC 4559).
-func (w Web) get(ctx context.Context, address, accept string, read func(io.Reader) error) (err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"?user.name="+url.QueryEscape(w.User), http.NoBody)
+// get reads the answer to a GET with this query, which may be nil. A server that wants a ticket is asked once more, with
+// one (RFC 4559).
+func (w Web) get(ctx context.Context, address string, query url.Values, accept string, read func(io.Reader) error) (err error) {
+	asked := url.Values{"user.name": {w.User}}
+	maps.Copy(asked, query)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"?"+asked.Encode(), http.NoBody)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func ask(t *testing.T, address string, login yarnrpc.Login) (answer string, err 
 	transport := &http.Transport{Proxy: nil}
 	t.Cleanup(transport.CloseIdleConnections)
 	web := Web{Client: &http.Client{Transport: transport}, User: "alice", Login: login}
-	err = web.get(t.Context(), address, "text/plain", func(body io.Reader) error {
+	err = web.get(t.Context(), address, nil, "text/plain", func(body io.Reader) error {
 		text, err := io.ReadAll(body)
 		answer = string(text)
 		return err

@@ -100,36 +100,15 @@ func (c *Cluster) Cancel(ctx context.Context, job ids.JobID) error {
 	return c.component.Dispatcher.CancelJob(ctx, job)
 }
 
-// waitTime is how long one question for a job's end or its next page waits.
-const waitTime = 10 * time.Second
-
 // Wait waits for a job's end.
 func (c *Cluster) Wait(ctx context.Context, job ids.JobID) (msg.JobEnded, error) {
-	for {
-		ended, err := c.component.Dispatcher.JobResult(ctx, job, waitTime)
-		if err != nil || ended.Status.GloballyTerminal() {
-			return ended, err
-		}
-	}
+	return c.component.Wait(ctx, job)
 }
 
 // Collect hands over what a job collects under a name, until its end. A batch of
 // a new epoch voids what came before.
 func (c *Cluster) Collect(ctx context.Context, job ids.JobID, name string, take func(epoch int, records []byte) error) error {
-	cursor := int64(0)
-	for {
-		page, err := c.component.Dispatcher.CollectPage(ctx, job, name, cursor, waitTime)
-		if err != nil {
-			return err
-		}
-		if err := take(page.Epoch, page.Records); err != nil {
-			return err
-		}
-		if page.End {
-			return nil
-		}
-		cursor = page.Next
-	}
+	return c.component.Collect(ctx, job, name, take)
 }
 
 // Execute runs a job to its end. collected takes what it collects, one call at a
@@ -141,42 +120,15 @@ func (c *Cluster) Execute(ctx context.Context, graph *jobgraph.JobGraph, collect
 	if err != nil {
 		return msg.JobEnded{}, err
 	}
-	following, stop := context.WithCancelCause(ctx)
-	var followers sync.WaitGroup
-	var one sync.Mutex // one call of collected at a time
-	for _, v := range graph.Vertices {
-		if v.Collect == "" {
-			continue
-		}
-		followers.Go(func() {
-			err := c.Collect(following, job, v.Collect, func(epoch int, records []byte) error {
-				one.Lock()
-				defer one.Unlock()
-				return collected(v.Collect, epoch, records)
-			})
-			// A job without its result, or one that never began: Wait tells why.
-			if err != nil && !errors.Is(err, msg.ErrResultGone) && !errors.Is(err, msg.ErrNotReady) {
-				stop(err)
-			}
-		})
-	}
-	watching, stopWatching := context.WithCancel(following)
+	watching, stopWatching := context.WithCancel(ctx)
 	var watcher sync.WaitGroup
 	watcher.Go(func() { c.watch(watching, job, watch) })
-	ended, err := c.Wait(following, job)
+	ended, err := c.component.Follow(ctx, job, graph, collected)
 	stopWatching()
 	watcher.Wait()
 	if details, failed := c.Details(ctx, job); failed == nil {
 		watch(details) // how it ended
 	}
-	if err == nil && ended.Failure == nil {
-		followers.Wait() // the rest of what it collected
-	}
-	if cause := context.Cause(following); err == nil && cause != nil {
-		err = cause
-	}
-	stop(nil)
-	followers.Wait()
 	if err != nil {
 		ended = msg.JobEnded{Job: job}
 		if cancelling := c.Cancel(context.WithoutCancel(ctx), job); cancelling != nil && !errors.Is(cancelling, msg.ErrJobEnded) {

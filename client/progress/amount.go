@@ -10,7 +10,18 @@ import (
 // the one that leaves the total two digits at least; parts of it are rounded
 // up, as what has begun counts.
 func Bytes(done, total int64) string {
-	unit, name := int64(1), "bytes"
+	unit, name := unitOf(total)
+	return fmt.Sprintf("%d of %d %s", (done+unit-1)/unit, (total+unit-1)/unit, name)
+}
+
+// Size says how much an amount is: "200 MB".
+func Size(bytes int64) string {
+	unit, name := unitOf(bytes)
+	return fmt.Sprintf("%d %s", (bytes+unit-1)/unit, name)
+}
+
+func unitOf(total int64) (unit int64, name string) {
+	unit, name = 1, "bytes"
 	for _, larger := range []struct {
 		size int64
 		name string
@@ -19,7 +30,7 @@ func Bytes(done, total int64) string {
 			unit, name = larger.size, larger.name
 		}
 	}
-	return fmt.Sprintf("%d of %d %s", (done+unit-1)/unit, (total+unit-1)/unit, name)
+	return unit, name
 }
 
 // Job is how far a job is.

@@ -1,7 +1,8 @@
 // Package progress tells a person how far a command is: one line for each
 // change of state, and one line for what moves. On a terminal the moving line
 // is written over; elsewhere it is printed now and then, so that a log stays
-// short. Either way its last version stays. It starts no goroutine.
+// short. Either way its last version stays. A line that waits for an answer is left
+// before anything else is printed. It starts no goroutine.
 package progress
 
 import (
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 )
@@ -25,6 +27,7 @@ const (
 type Printer struct {
 	now      func() time.Time
 	terminal bool
+	width    func() int // of the terminal, in columns; 0: not known
 
 	mu      sync.Mutex // guards all below
 	out     io.Writer
@@ -37,7 +40,17 @@ type Printer struct {
 // New makes a printer; it asks out whether it is a terminal.
 func New(out io.Writer) *Printer {
 	file, isFile := out.(*os.File)
-	return &Printer{out: out, now: time.Now, terminal: isFile && isTerminal(file)}
+	p := &Printer{out: out, now: time.Now, terminal: isFile && isTerminal(file), width: func() int { return 0 }}
+	if p.terminal {
+		p.width = func() int {
+			width, _, err := term.GetSize(int(file.Fd()))
+			if err != nil {
+				return 0
+			}
+			return width
+		}
+	}
+	return p
 }
 
 // Line ends the moving line and prints one of its own.
@@ -68,8 +81,28 @@ func (p *Printer) Moving(subject, text string) {
 	}
 	if now.Sub(p.at) >= interval {
 		p.at = now
-		p.write()
+		p.write(p.fitting(p.newest))
 	}
+}
+
+// Ask shows on a terminal that an answer is awaited, which is typed behind the question;
+// elsewhere nobody sees who asks. Answered says that the line has been typed to its end.
+func (p *Printer) Ask(question string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.terminal {
+		return
+	}
+	p.end()
+	fmt.Fprint(p.out, question)
+	p.newest, p.shown = question, question
+}
+
+// Answered says that what Ask has asked for has been typed, and the line ended with that.
+func (p *Printer) Answered() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.newest, p.shown = "", ""
 }
 
 // Finish ends the moving line with its newest version.
@@ -104,7 +137,7 @@ func (b beside) Write(text []byte) (int, error) {
 
 func (p *Printer) end() {
 	if p.newest != p.shown {
-		p.write()
+		p.write(p.newest)
 	}
 	if p.terminal && p.shown != "" {
 		fmt.Fprintln(p.out)
@@ -112,14 +145,26 @@ func (p *Printer) end() {
 	p.subject, p.newest, p.shown = "", "", ""
 }
 
-func (p *Printer) write() {
-	if p.newest == p.shown {
+// write writes a version of the moving line over the one before.
+func (p *Printer) write(text string) {
+	if text == p.shown {
 		return
 	}
 	if p.terminal {
-		fmt.Fprintf(p.out, "\r%s%s", p.newest, strings.Repeat(" ", max(0, len(p.shown)-len(p.newest))))
+		rest := utf8.RuneCountInString(p.shown) - utf8.RuneCountInString(text)
+		fmt.Fprintf(p.out, "\r%s%s", text, strings.Repeat(" ", max(0, rest)))
 	} else {
-		fmt.Fprintln(p.out, p.newest)
+		fmt.Fprintln(p.out, text)
 	}
-	p.shown = p.newest
+	p.shown = text
+}
+
+// fitting is as much of a text as one line of the terminal holds: the begin of one that
+// goes on in the next could not be written over.
+func (p *Printer) fitting(text string) string {
+	width := p.width()
+	if letters := []rune(text); width > 1 && len(letters) >= width {
+		return string(letters[:width-2]) + "…"
+	}
+	return text
 }

@@ -61,6 +61,45 @@ func TestTerminalLineIsWrittenOver(t *testing.T) {
 	}
 }
 
+// TestANarrowTerminalShowsTheBeginOfTheLine would catch a line that goes on in the next one:
+// each version of it would stay on the screen.
+func TestANarrowTerminalShowsTheBeginOfTheLine(t *testing.T) {
+	p, out, c := printer(true)
+	p.width = func() int { return 12 }
+	p.Moving("job", "read 1 of 20 MB")
+	c.now = c.now.Add(time.Second)
+	p.Moving("job", "read 20 MB")
+	c.now = c.now.Add(time.Second)
+	p.Moving("job", "read 20 of 20 MB")
+	p.Line("job FINISHED")
+	want := "\rread 1 of …\rread 20 MB \rread 20 of…\rread 20 of 20 MB\njob FINISHED\n"
+	if got := out.String(); got != want {
+		t.Errorf("wrote %q, want %q", got, want)
+	}
+}
+
+// TestAQuestionIsLeftBeforeOtherLines would catch news that stand behind a prompt, and a
+// prompt in a file.
+func TestAQuestionIsLeftBeforeOtherLines(t *testing.T) {
+	p, out, _ := printer(true)
+	p.Moving("job", "half")
+	p.Ask("> ")
+	p.Answered() // the terminal has shown the answer, and the end of its line
+	p.Line("what?")
+	p.Ask("> ")
+	p.Line("it has ended")
+	want := "\rhalf\n> what?\n> \nit has ended\n"
+	if got := out.String(); got != want {
+		t.Errorf("wrote %q, want %q", got, want)
+	}
+	p, out, _ = printer(false)
+	p.Ask("> ")
+	p.Line("it has ended")
+	if got, want := out.String(), "it has ended\n"; got != want {
+		t.Errorf("into a file it wrote %q, want %q", got, want)
+	}
+}
+
 // TestOtherTextHasLinesOfItsOwn would catch records that a job prints in the
 // middle of the moving line.
 func TestOtherTextHasLinesOfItsOwn(t *testing.T) {

@@ -3,6 +3,7 @@ package jobgraph
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -47,46 +48,52 @@ func (g *JobGraph) ComputeDigest() string {
 	return hex.EncodeToString(sum[:])
 }
 
+// PublicID is the name of a vertex in REST, 32 hex digits: the same for every run of
+// the same plan.
+func (g *JobGraph) PublicID(v VertexID) string {
+	h := sha256.New()
+	h.Write([]byte(g.Digest))
+	h.Write(binary.BigEndian.AppendUint32(nil, uint32(v)))
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
 // Validate checks all that a JobMaster relies on, as the graph comes from
 // another process. Every fault wraps ErrInvalid.
 func (g *JobGraph) Validate() error {
-	if g.ProtocolVersion != ProtocolVersion {
+	switch {
+	case g.ProtocolVersion != ProtocolVersion:
 		return fmt.Errorf("%w: protocol version %d, this build speaks %d", ErrInvalid, g.ProtocolVersion, ProtocolVersion)
-	}
-	if len(g.Vertices) == 0 {
+	case len(g.Vertices) == 0:
 		return fmt.Errorf("%w: no vertices", ErrInvalid)
+	case len(g.Vertices) > MaxVertices || len(g.Edges) > MaxEdges:
+		return fmt.Errorf("%w: %d vertices and %d edges, at most %d and %d are run as one job: divide it",
+			ErrInvalid, len(g.Vertices), len(g.Edges), MaxVertices, MaxEdges)
+	}
+	inputs, err := g.validateEdges()
+	if err != nil {
+		return err
 	}
 	subtasks := 0
+	collects := make(map[string]bool)
 	for i, v := range g.Vertices {
 		switch {
 		case v.Parallelism < 1 || v.Parallelism > MaxParallelism:
 			return fmt.Errorf("%w: vertex %d %q has parallelism %d, want 1 to %d", ErrInvalid, i, v.Name, v.Parallelism, MaxParallelism)
-		case v.Source == (len(g.Inputs(VertexID(i))) > 0):
+		case v.Source == (len(inputs[i]) > 0):
 			return fmt.Errorf("%w: vertex %d %q must read either splits or edges", ErrInvalid, i, v.Name)
 		case v.Collect != "" && v.Parallelism != 1:
 			return fmt.Errorf("%w: vertex %d %q collects with parallelism %d", ErrInvalid, i, v.Name, v.Parallelism)
+		case v.Collect != "" && collects[v.Collect]:
+			return fmt.Errorf("%w: vertex %d %q collects %q, as another one does", ErrInvalid, i, v.Name, v.Collect)
 		}
+		collects[v.Collect] = true
 		if subtasks += v.Parallelism; subtasks > MaxSubtasks {
 			return fmt.Errorf("%w: more than %d subtasks: lower the parallelism", ErrInvalid, MaxSubtasks)
-		}
-		if err := g.validatePorts(VertexID(i)); err != nil {
-			return err
 		}
 		for _, s := range v.Splits {
 			if s.Offset < 0 || s.Length < 0 || s.Length > s.FileLength-s.Offset {
 				return fmt.Errorf("%w: vertex %d %q reads %d bytes from %d of %s, which has %d", ErrInvalid, i, v.Name, s.Length, s.Offset, s.URI, s.FileLength)
 			}
-		}
-	}
-	for _, e := range g.Edges {
-		if e.From < 0 || e.From >= e.To || int(e.To) >= len(g.Vertices) {
-			return fmt.Errorf("%w: edge %d -> %d is not in topological order", ErrInvalid, e.From, e.To)
-		}
-		if e.Pattern == Pointwise && g.Vertices[e.From].Parallelism != g.Vertices[e.To].Parallelism {
-			return fmt.Errorf("%w: pointwise edge %d -> %d between different parallelisms", ErrInvalid, e.From, e.To)
-		}
-		if e.Pattern != Pointwise && e.Pattern != AllToAll {
-			return fmt.Errorf("%w: edge %d -> %d has unknown pattern %q", ErrInvalid, e.From, e.To, e.Pattern)
 		}
 	}
 	if digest := g.ComputeDigest(); digest != g.Digest {
@@ -95,17 +102,41 @@ func (g *JobGraph) Validate() error {
 	return nil
 }
 
-// validatePorts checks that a vertex's inputs and outputs are numbered 0, 1, ….
-func (g *JobGraph) validatePorts(v VertexID) error {
-	for i, e := range g.Inputs(v) {
-		if e.Input != i {
-			return fmt.Errorf("%w: inputs of vertex %d are not numbered from 0", ErrInvalid, v)
+// validateEdges checks the edges, also that a vertex's inputs and outputs are numbered 0,
+// 1, …, and gives the inputs of each.
+func (g *JobGraph) validateEdges() (inputs [][]int, err error) {
+	inputs, outputs := make([][]int, len(g.Vertices)), make([][]int, len(g.Vertices))
+	for _, e := range g.Edges {
+		if e.From < 0 || e.From >= e.To || int(e.To) >= len(g.Vertices) {
+			return nil, fmt.Errorf("%w: edge %d -> %d is not in topological order", ErrInvalid, e.From, e.To)
+		}
+		if e.Pattern == Pointwise && g.Vertices[e.From].Parallelism != g.Vertices[e.To].Parallelism {
+			return nil, fmt.Errorf("%w: pointwise edge %d -> %d between different parallelisms", ErrInvalid, e.From, e.To)
+		}
+		if e.Pattern != Pointwise && e.Pattern != AllToAll {
+			return nil, fmt.Errorf("%w: edge %d -> %d has unknown pattern %q", ErrInvalid, e.From, e.To, e.Pattern)
+		}
+		inputs[e.To] = append(inputs[e.To], e.Input)
+		outputs[e.From] = append(outputs[e.From], e.Output)
+	}
+	for v := range g.Vertices {
+		switch {
+		case !numbered(inputs[v]):
+			return nil, fmt.Errorf("%w: inputs of vertex %d are not numbered from 0", ErrInvalid, v)
+		case !numbered(outputs[v]):
+			return nil, fmt.Errorf("%w: outputs of vertex %d are not numbered from 0", ErrInvalid, v)
 		}
 	}
-	for i, e := range g.Outputs(v) {
-		if e.Output != i {
-			return fmt.Errorf("%w: outputs of vertex %d are not numbered from 0", ErrInvalid, v)
+	return inputs, nil
+}
+
+// numbered sorts ports and tells whether they are 0, 1, ….
+func numbered(ports []int) bool {
+	slices.Sort(ports)
+	for i, port := range ports {
+		if i != port {
+			return false
 		}
 	}
-	return nil
+	return true
 }

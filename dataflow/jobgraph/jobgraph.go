@@ -22,6 +22,9 @@ const (
 	MaxParallelism = 1 << 15
 	// MaxSubtasks bounds those of all vertices together.
 	MaxSubtasks = 1 << 20
+	// MaxVertices and MaxEdges bound the graph itself, which is walked again and again.
+	MaxVertices = 1 << 12
+	MaxEdges    = 1 << 14
 )
 
 // JobGraph is a planned job.

@@ -74,6 +74,18 @@ func TestValidateRefusesWhatAJobMasterCannotRun(t *testing.T) {
 				g.Vertices = append(g.Vertices, jobgraph.Vertex{Parallelism: jobgraph.MaxParallelism, Source: true})
 			}
 		},
+		"too many vertices": func(g *jobgraph.JobGraph) {
+			for range jobgraph.MaxVertices {
+				g.Vertices = append(g.Vertices, jobgraph.Vertex{Parallelism: 1, Source: true})
+			}
+		},
+		"too many edges": func(g *jobgraph.JobGraph) {
+			last := g.Edges[len(g.Edges)-1]
+			for range jobgraph.MaxEdges {
+				last.Input, last.Output = last.Input+1, last.Output+1
+				g.Edges = append(g.Edges, last)
+			}
+		},
 		"a split before its file": func(g *jobgraph.JobGraph) {
 			g.Vertices[0].Splits = []jobgraph.Split{{Offset: -1, Length: 2, FileLength: 2}}
 		},
@@ -92,6 +104,10 @@ func TestValidateRefusesWhatAJobMasterCannotRun(t *testing.T) {
 		"pointwise of different size": func(g *jobgraph.JobGraph) { g.Edges[0].Pattern = jobgraph.Pointwise },
 		"an unknown pattern":          func(g *jobgraph.JobGraph) { g.Edges[0].Pattern = "star" },
 		"collecting in parallel":      func(g *jobgraph.JobGraph) { g.Vertices[1].Collect = "words" },
+		"collecting two as one": func(g *jobgraph.JobGraph) {
+			one := jobgraph.Vertex{Parallelism: 1, Source: true, Collect: "words"}
+			g.Vertices = append(g.Vertices, one, one)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var g jobgraph.JobGraph

@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 var hadoop = cluster.NewShared(cluster.Config{Users: []string{user}})
@@ -42,13 +43,14 @@ func TestMain(m *testing.M) {
 const childHolds = 50 << 20
 
 // TestPageIsMade would catch a benchmark that has fallen behind what it measures:
-// every section but the large job's is measured once, on a real cluster.
+// every section that neither takes long nor needs java is measured once, on a real cluster.
 func TestPageIsMade(t *testing.T) {
 	c := hadoop.Cluster(t)
-	page := pageOf(t, c, options{only: []string{"cold", "tiny", "memory", "workers"}})
+	page := pageOf(t, c, options{only: []string{"cold", "tiny", "memory", "workers", "session"}})
 	for _, want := range []string{
 		"| `bobbin version` ", "| size of `bobbin` ", "| RUNNING ", "| uploaded bobbin ", "| **command ended** ",
 		"| ApplicationMaster ", "| TaskExecutor and task host ", "| 10 ",
+		"| session reached ",
 	} {
 		if !strings.Contains(page, "\n"+want) {
 			t.Errorf("the page has no row %q:\n%s", want, page)
@@ -73,6 +75,24 @@ func TestSectionsBesideJavaAreMade(t *testing.T) {
 	}
 }
 
+// TestFlinkIsMeasuredBesideBobbin would catch a Flink that no longer runs the same job, or
+// that is compared with something else.
+func TestFlinkIsMeasuredBesideBobbin(t *testing.T) {
+	cluster.Long(t)
+	home, err := exec.CommandContext(t.Context(), "../../scripts/flink").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := pageOf(t, hadoop.Cluster(t), options{only: []string{"submit"}, flink: strings.TrimSpace(string(home))})
+	if version := regexp.MustCompile(`Flink is 1\.20\.\d+, on java \d+`); !version.MatchString(page) {
+		t.Errorf("the page does not tell Flink's version:\n%s", page)
+	}
+	compared := regexp.MustCompile(`(?m)^\| [^|]+ \| [\d.]+ (ms|MiB) +\| [\d.]+ (ms|MiB) +\| \d+\.\d+ +\|`)
+	if rows := compared.FindAllString(strings.ReplaceAll(page, "**", ""), -1); len(rows) != 12 {
+		t.Errorf("%d rows compare both, want 12:\n%s", len(rows), page)
+	}
+}
+
 // pageOf builds what is measured, and measures once.
 func pageOf(t *testing.T, c *cluster.Cluster, o options) string {
 	t.Helper()
@@ -94,7 +114,7 @@ func pageOf(t *testing.T, c *cluster.Cluster, o options) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return page(machine{processor: "any", date: time.Now()}, c.Version(), tables)
+	return page(machine{processor: "any"}, c.Version(), tables)
 }
 
 // TestContainersAreWatched would catch memory that is counted for nobody, or for
@@ -127,6 +147,25 @@ func TestContainersAreWatched(t *testing.T) {
 	}
 	if one.PSS < childHolds || one.PSS >= one.RSS {
 		t.Errorf("of %d bytes, %d are a process's own, want more than %d and less than all", one.RSS, one.PSS, childHolds)
+	}
+}
+
+// TestAnApplicationsMasterIsFound would catch the memory of another application, of another
+// container, or of the shell that waits for the master.
+func TestAnApplicationsMasterIsFound(t *testing.T) {
+	id, err := records.ParseApplicationID("application_1700000000000_0001")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, container := range []string{"container_1700000000000_0001_01_000002", "container_1700000000000_0011_01_000001"} {
+		start(t, "java", "CONTAINER_ID="+container)
+	}
+	if held, err := masterOf(id); err == nil {
+		t.Errorf("it holds %d without a master", held)
+	}
+	start(t, "java", "CONTAINER_ID=container_1700000000000_0001_01_000001")
+	if held, err := masterOf(id); err != nil || held < childHolds {
+		t.Errorf("it holds %d (%v), want %d or more", held, err, childHolds)
 	}
 }
 
@@ -240,6 +279,51 @@ func TestTablesAreAligned(t *testing.T) {
 	want := "| what   | é     |\n| ------ | ----- |\n| a      | 22 ms |\n| longer |       |\n"
 	if diff := cmp.Diff(want, made.markdown()); diff != "" {
 		t.Errorf("markdown (-want +got):\n%s", diff)
+	}
+}
+
+// TestComparisonsAreRatiosOfMedians would catch a ratio of other numbers than those beside
+// it, a row that fails where there is no Flink, and one that hides what is too slow.
+func TestComparisonsAreRatiosOfMedians(t *testing.T) {
+	run := func(millis ...int) (runs []usage) {
+		for _, ms := range millis {
+			runs = append(runs, usage{Wall: time.Duration(ms) * time.Millisecond, Peak: 1 << 20})
+		}
+		return runs
+	}
+	var got table
+	got.compare("just reached", 0.25, run(30, 10, 20), run(80, 90, 1))
+	got.compare("missed", 0.25, run(21), run(80))
+	got.compare("of no mark", noMark, run(80), run(20))
+	got.compare("no Flink", 0.25, run(20), nil)
+	got.compareMemory("memory", 0.5, peaks(run(5)), peaks(run(5)))
+	want := [][]string{
+		{"just reached", "20 ms (10 ms to 30 ms)", "80 ms (1 ms to 90 ms)", "0.250", "0.25"},
+		{"**missed**", "**21 ms**", "**80 ms**", "**0.263**", "**0.25**"},
+		{"of no mark", "80 ms", "20 ms", "4.000", ""},
+		{"no Flink", "20 ms", "", "", "0.25"},
+		{"**memory**", "**1.0 MiB**", "**1.0 MiB**", "**1.000**", "**0.5**"},
+	}
+	if diff := cmp.Diff(want, got.rows); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+// TestMeasuredSectionsReplaceThoseOfTheirTitles would catch a page that loses what was not
+// measured again, or has it twice.
+func TestMeasuredSectionsReplaceThoseOfTheirTitles(t *testing.T) {
+	section := func(title, text string) table {
+		return table{title: title, text: text, date: "2026-11-21", load: "0.5", head: []string{"h"}}
+	}
+	old := page(machine{}, "3.4.3", []table{section("A", "Old."), section("A b", "Kept."), section("C", "Kept, too.")})
+	want := page(machine{}, "3.4.3", []table{section("A", "New."), section("A b", "Kept."), section("C", "Kept, too."), section("D", "More.")})
+	if diff := cmp.Diff(want, merge(old, []table{section("A", "New."), section("D", "More.")})); diff != "" {
+		t.Errorf("page (-want +got):\n%s", diff)
+	}
+	for _, text := range []string{"\n## D\n\nMore. Measured on 2026-11-21; load before: 0.5.\n\n| h |\n", "| 3.4.3       |\n\n## A\n"} {
+		if !strings.Contains(want, text) {
+			t.Errorf("the page has no %q:\n%s", text, want)
+		}
 	}
 }
 

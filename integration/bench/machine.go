@@ -7,22 +7,19 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/version"
 )
 
-// machine is what the numbers were measured on, and when.
+// machine is what the numbers were measured on.
 type machine struct {
 	processor string
 	memoryKB  int64
 	kernel    string
-	load      string // of the last minute, before anything was measured
-	date      time.Time
 }
 
 func lookAtMachine() (machine, error) {
-	m := machine{date: time.Now()}
+	var m machine
 	cpu, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
 		return m, err
@@ -41,8 +38,7 @@ func lookAtMachine() (machine, error) {
 		return m, err
 	}
 	m.kernel = string(bytes.TrimSpace(release))
-	m.load, err = loadAverage()
-	return m, err
+	return m, nil
 }
 
 // loadAverage is the number of processes that ran or waited to run, on average of
@@ -65,10 +61,8 @@ func field(text []byte, name string) string {
 
 func (m machine) table(hadoop string) table {
 	t := table{head: []string{"measured", "on"}}
-	t.row("date", m.date.UTC().Format("2006-01-02 15:04 MST"))
 	t.row("machine", fmt.Sprintf("%d × %s, %d GB", runtime.NumCPU(), m.processor, (m.memoryKB+1<<19)>>20))
 	t.row("kernel", "Linux "+m.kernel)
-	t.row("load before", m.load)
 	t.row("Bobbin", version.Text())
 	t.row("Go", runtime.Version())
 	t.row("Hadoop", hadoop)

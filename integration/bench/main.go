@@ -3,7 +3,8 @@
 // and processor time. It prints a page of Markdown. Nothing is asserted; numbers
 // are for people to compare.
 //
-//	bench [-only cold,tiny,memory,workers,large,calls,processes,protected,asks] [-runs N] [-calls N] [-o FILE]
+//	bench [-only cold,tiny,memory,workers,large,calls,processes,protected,asks,session,submit]
+//	      [-runs N] [-calls N] [-flink DIR] [-o FILE]
 //
 // scripts/bench builds what it needs and runs it. It starts no goroutines but
 // those that watch processes, which end with what they watch.
@@ -20,6 +21,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -50,6 +52,8 @@ func sections() []section {
 		{"processes", rpcProcesses},
 		{"protected", protectedCalls},
 		{"asks", manyAsks},
+		{"session", sessionJobs},
+		{"submit", submissions},
 	}
 }
 
@@ -59,7 +63,8 @@ type options struct {
 	only  []string // names of sections; all if empty
 	runs  int      // at most, of each measurement; 0 for as many as it should have
 	calls int      // at most, of a run of those that make calls; 0 for as many as it should have
-	file  string   // where the page goes beside stdout; "" for nowhere
+	flink string   // Flink's distribution, to measure beside Bobbin; "" for none
+	file  string   // where the page, or its measured sections, go beside stdout; "" for nowhere
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -73,7 +78,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.bin, "bin", "bin", "`directory` with what scripts/bench has built")
 	flags.IntVar(&o.runs, "runs", 0, "`number` of runs of each measurement at most; 0 for what it should have")
 	flags.IntVar(&o.calls, "calls", 0, "`number` of calls in a run at most; 0 for what it should have")
-	flags.StringVar(&o.file, "o", "", "`file` to write the page to, too")
+	flags.StringVar(&o.flink, "flink", "", "`directory` of Flink's distribution, to measure it beside Bobbin")
+	flags.StringVar(&o.file, "o", "", "`file` to write the page to, too; with -only, to replace those sections in")
 	flags.Func("only", "`sections` to measure, of "+strings.Join(names, ","), func(list string) error {
 		o.only = strings.Split(list, ",")
 		for _, name := range o.only {
@@ -130,13 +136,17 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) (err error)
 		return err
 	}
 	content := page(m, hadoop.Version(), tables)
-	if o.file != "" {
-		if err := os.WriteFile(o.file, []byte(content), 0o644); err != nil {
+	if _, err := io.WriteString(stdout, content); err != nil || o.file == "" {
+		return err
+	}
+	if len(o.only) > 0 {
+		written, err := os.ReadFile(o.file)
+		if err != nil {
 			return err
 		}
+		content = merge(string(written), tables)
 	}
-	_, err = io.WriteString(stdout, content)
-	return err
+	return os.WriteFile(o.file, []byte(content), 0o644)
 }
 
 // measure measures the sections one after another.
@@ -159,7 +169,7 @@ func measure(ctx context.Context, o options, hadoop *cluster.Cluster, log logrus
 		if err != nil {
 			return nil, fmt.Errorf("section %s: %w", s.name, err)
 		}
-		t.load = load
+		t.date, t.load = time.Now().UTC().Format(time.DateOnly), load
 		tables = append(tables, t)
 	}
 	return tables, nil

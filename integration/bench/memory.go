@@ -3,6 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 const memoryRuns = 5
@@ -63,4 +67,34 @@ func spreadOf(list []resident, of func(resident) int64) string {
 		values = append(values, of(m))
 	}
 	return spread(values, megabytes)
+}
+
+// masterOf is what the ApplicationMaster of an application's first attempt holds, in bytes
+// that are resident. The shells that wait for it are not counted.
+func masterOf(id records.ApplicationID) (int64, error) {
+	running, err := processIDs()
+	if err != nil {
+		return 0, err
+	}
+	container := strings.TrimPrefix(id.String(), "application") + "_01_000001\x00"
+	var held int64
+	for _, pid := range running {
+		environ, err := readProcess(pid, "environ")
+		if err != nil {
+			return 0, err
+		}
+		_, value, _ := strings.Cut("\x00"+string(environ), "\x00CONTAINER_ID=container")
+		if !strings.HasPrefix(value, container) {
+			continue
+		}
+		memory, err := residentOf(pid)
+		if err != nil {
+			return 0, err
+		}
+		held = max(held, memory.RSS)
+	}
+	if held == 0 {
+		return 0, fmt.Errorf("no process on this machine is the ApplicationMaster of %s: %w", id, os.ErrNotExist)
+	}
+	return held, nil
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/client"
-	"github.com/bobbin-yarn/bobbin/client/staging"
 	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
 // user is who runs everything: an ordinary user of the cluster, whose cache is
@@ -30,6 +30,7 @@ const user = "bench"
 // rig is what all sections share: the binaries, a cluster, and its user.
 type rig struct {
 	bin     string // absolute path of the directory with the binaries
+	flink   string // Flink's distribution; "": it is not here
 	most    int    // runs of each measurement; 0 for no limit
 	calls   int    // of a run; 0 for no limit
 	scratch string // a directory of this machine, the user's home
@@ -38,7 +39,7 @@ type rig struct {
 }
 
 func newRig(ctx context.Context, o options, hadoop *cluster.Cluster) (_ *rig, err error) {
-	r := &rig{most: o.runs, calls: o.calls, cluster: hadoop}
+	r := &rig{flink: o.flink, most: o.runs, calls: o.calls, cluster: hadoop}
 	if r.bin, err = filepath.Abs(o.bin); err != nil {
 		return nil, err
 	}
@@ -85,7 +86,7 @@ func (r *rig) program(name string) string { return filepath.Join(r.bin, name) }
 // environment is the user's.
 func (r *rig) environment() []string {
 	return []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + r.scratch,
+		"PATH=" + os.Getenv("PATH"), "HOME=" + r.scratch, "TMPDIR=" + r.scratch,
 		"HADOOP_CONF_DIR=" + r.cluster.ConfDir(), "HADOOP_USER_NAME=" + user,
 	}
 }
@@ -157,16 +158,20 @@ func (j job) step(name string) (time.Duration, bool) {
 
 // wordcount runs the example on YARN. Both paths are on HDFS.
 func (r *rig) wordcount(ctx context.Context, input, output string, flags ...string) (job, error) {
-	command := append([]string{r.program("bobbin"), "run", "-t", "yarn-per-job", "-o", "json"}, flags...)
-	command = append(command, r.program("examples/wordcount"), "--input", input, "--output", output, "--overwrite")
-	took, out, err := r.run(ctx, command...)
+	command := append([]string{"run", "-t", "yarn-per-job"}, flags...)
+	return r.reported(ctx, append(command, "-o", "json", r.program("examples/wordcount"), "--input", input, "--output", output, "--overwrite")...)
+}
+
+// reported runs a command of bobbin's that reports in JSON.
+func (r *rig) reported(ctx context.Context, words ...string) (job, error) {
+	took, out, err := r.run(ctx, append([]string{r.program("bobbin")}, words...)...)
 	if err != nil {
 		return job{}, err
 	}
 	_, last := cutLastLine(out)
 	j := job{usage: took}
 	if err := json.Unmarshal(last, &j.Report); err != nil {
-		return job{}, fmt.Errorf("read the report of bobbin run: %w", err)
+		return job{}, fmt.Errorf("read the report of bobbin %s: %w", words[0], err)
 	}
 	return j, nil
 }

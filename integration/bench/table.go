@@ -13,6 +13,7 @@ import (
 type table struct {
 	title string
 	text  string // what was measured, and how
+	date  string // of the day
 	load  string // average of the machine before it was
 	head  []string
 	rows  [][]string
@@ -28,10 +29,27 @@ func page(m machine, hadoop string, tables []table) string {
 	b.WriteString("highest behind it. The cluster is a real one on the same machine (`integration/cluster`): one HDFS, YARN with two NodeManagers, all with their\n")
 	b.WriteString("own defaults, heartbeats of 1 s among them. Its daemons share the processors with what is measured.\n\n")
 	b.WriteString(m.table(hadoop).markdown())
+	return merge(b.String(), tables)
+}
+
+// heading begins a section.
+const heading = "\n## "
+
+// merge puts sections into a page: in place of those with their titles, and behind all
+// others where there are none.
+func merge(page string, tables []table) string {
+	sections := strings.Split(page, heading)
 	for _, t := range tables {
-		fmt.Fprintf(&b, "\n## %s\n\n%s Load before: %s.\n\n%s", t.title, t.text, t.load, t.markdown())
+		title := t.title + "\n"
+		section := fmt.Sprintf("%s\n%s Measured on %s; load before: %s.\n\n%s", title, t.text, t.date, t.load, t.markdown())
+		at := slices.IndexFunc(sections, func(s string) bool { return strings.HasPrefix(s, title) })
+		if at < 0 {
+			sections = append(sections, section)
+		} else {
+			sections[at] = section
+		}
 	}
-	return b.String()
+	return strings.Join(sections, heading)
 }
 
 // markdown is the rows, with columns aligned for readers of the plain text.

@@ -96,13 +96,7 @@ func (u *User) Start(t testing.TB, args ...string) *Command {
 // the test ends is killed.
 func (u *User) StartProgram(t testing.TB, program string, args ...string) *Command {
 	t.Helper()
-	c := &Command{
-		cmd:      exec.CommandContext(context.WithoutCancel(t.Context()), program, args...),
-		ended:    make(chan struct{}),
-		patience: u.patience,
-	}
-	c.cmd.Dir = u.home
-	c.cmd.Env = u.environment()
+	c := u.command(t, program, args...)
 	c.cmd.Stdout, c.cmd.Stderr = &c.stdout, &c.stderr
 	c.cmd.SysProcAttr = ownGroup()
 	if err := c.cmd.Start(); err != nil {
@@ -116,6 +110,18 @@ func (u *User) StartProgram(t testing.TB, program string, args ...string) *Comma
 		_ = killGroup(c.cmd.Process.Pid) // mostly gone
 		<-c.ended
 	})
+	return c
+}
+
+// command is a command of the user's that has not started.
+func (u *User) command(t testing.TB, program string, args ...string) *Command {
+	c := &Command{
+		cmd:      exec.CommandContext(context.WithoutCancel(t.Context()), program, args...),
+		ended:    make(chan struct{}),
+		patience: u.patience,
+	}
+	c.cmd.Dir = u.home
+	c.cmd.Env = u.environment()
 	return c
 }
 

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/client/staging"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
 // Master is the ApplicationMaster of a running application, as its owner reaches
@@ -76,42 +76,77 @@ func (m *Master) Patch(ctx context.Context, path string) error {
 	return ask(ctx, m.http, http.MethodPatch, "https://"+m.Access.Address+path, m.Access.Token, nil)
 }
 
+// Ask sends a request, and gives the answer whatever its status. header may be nil.
+func (m *Master) Ask(ctx context.Context, method, path string, header http.Header, body io.Reader) (Answer, error) {
+	header = header.Clone()
+	if header == nil {
+		header = make(http.Header)
+	}
+	header.Set("Authorization", "Bearer "+m.Access.Token)
+	return send(ctx, m.http, method, "https://"+m.Access.Address+path, header, body)
+}
+
+// AskByProxy sends a request without a body to an application's master through YARN's web
+// proxy, as a browser does, and gives the answer whatever its status.
+func (u *User) AskByProxy(ctx context.Context, method, application, path string) (Answer, error) {
+	web := &http.Client{Timeout: requestTimeout, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
+	return send(ctx, web, method, u.proxied(application, path), nil, nil)
+}
+
+// proxied is the address of an application's path at YARN's web proxy.
+func (u *User) proxied(application, path string) string {
+	return "http://" + u.Cluster.RMWebAddress() + "/proxy/" + application + "/" + strings.TrimPrefix(path, "/")
+}
+
 // View decodes the answer of an application's master to a GET that goes through
 // YARN's web proxy, as a browser's does.
 func (u *User) View(ctx context.Context, application, path string, v any) error {
 	web := &http.Client{Timeout: requestTimeout, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
-	return ask(ctx, web, http.MethodGet, "http://"+u.Cluster.RMWebAddress()+"/proxy/"+application+"/"+strings.TrimPrefix(path, "/"), "", v)
+	return ask(ctx, web, http.MethodGet, u.proxied(application, path), "", v)
 }
 
 // ask sends a request and decodes the JSON of its answer, which must be a
 // success, unless v is nil.
-func ask(ctx context.Context, web *http.Client, method, url, token string, v any) (err error) {
-	request, err := http.NewRequestWithContext(ctx, method, url, http.NoBody)
-	if err != nil {
-		return err
-	}
+func ask(ctx context.Context, web *http.Client, method, url, token string, v any) error {
+	header := make(http.Header)
 	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
+		header.Set("Authorization", "Bearer "+token)
 	}
-	response, err := web.Do(request)
+	answer, err := send(ctx, web, method, url, header, nil)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, response.Body.Close()) }()
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	if err != nil {
-		return fmt.Errorf("%s %s: %w", method, url, err)
-	}
-	if response.StatusCode/100 != 2 {
-		return fmt.Errorf("%s %s: %s: %.500s", method, url, response.Status, text)
+	if answer.Status/100 != 2 {
+		return fmt.Errorf("%s %s: %s", method, url, answer)
 	}
 	if v == nil {
 		return nil
 	}
-	if err := json.Unmarshal(text, v); err != nil {
+	if err := json.Unmarshal([]byte(answer.Body), v); err != nil {
 		return fmt.Errorf("%s %s: %w", method, url, err)
 	}
 	return nil
+}
+
+// send sends a request and reads its answer.
+func send(ctx context.Context, web *http.Client, method, url string, header http.Header, body io.Reader) (answer Answer, err error) {
+	request, err := http.NewRequestWithContext(ctx, method, url, body)
+	if err != nil {
+		return answer, err
+	}
+	if header != nil {
+		request.Header = header
+	}
+	response, err := web.Do(request)
+	if err != nil {
+		return answer, err
+	}
+	defer func() { err = errors.Join(err, response.Body.Close()) }()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return answer, fmt.Errorf("%s %s: %w", method, url, err)
+	}
+	return Answer{Status: response.StatusCode, Body: string(text), Sent: header.Get("Authorization")}, nil
 }
 
 // contextOf is the test's context, for clean-up: without its end.

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
@@ -25,6 +26,7 @@ const (
 	ApplicationMaster Role = "appmaster"
 	TaskExecutor      Role = "taskexecutor"
 	TaskHost          Role = "taskhost" // the user's program
+	Driver            Role = "driver"   // the user's program beside the master
 	Other             Role = "other"    // YARN's shells around ours, children of the program
 )
 
@@ -118,6 +120,36 @@ func (p Process) Read(t testing.TB) int64 {
 	return n
 }
 
+// Memory is what the process has to itself, in KiB: neither its program's text nor files
+// that it has mapped (RssAnon, proc(5)). 0 once it is gone.
+func (p Process) Memory(t testing.TB) int64 {
+	t.Helper()
+	text, err := read(filepath.Join("/proc", strconv.Itoa(p.PID)), "status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, found := strings.CutPrefix(line, "RssAnon:"); found {
+			var n int64
+			if _, err := fmt.Sscan(rest, &n); err != nil {
+				t.Fatalf("memory of %s %d: %q: %v", p.Role, p.PID, line, err)
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+// Files is how many files and connections the process has open; 0 once it is gone.
+func (p Process) Files(t testing.TB) int {
+	t.Helper()
+	open, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(p.PID), "fd"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return len(open)
+}
+
 // Variable is a variable of the process's environment, as it was when the process
 // began; "" where it is not set, or the process is gone.
 func (p Process) Variable(t testing.TB, name string) string {
@@ -166,7 +198,7 @@ func processOf(dir, application string) (Process, bool, error) {
 		return Process{}, false, nil
 	}
 	parent, err := parentOf(dir)
-	return Process{Parent: parent, Role: roleOf(command), Container: container}, true, err
+	return Process{Parent: parent, Role: roleOf(command, environ), Container: container}, true, err
 }
 
 // read reads a file of /proc; that of a process that is gone, or of another
@@ -193,15 +225,18 @@ func containerOf(text []byte, application string) string {
 	return ""
 }
 
-func roleOf(command []byte) Role {
-	args := strings.Split(string(command), "\x00")
-	switch filepath.Base(args[0]) {
-	case launch.BobbinLink:
-		if len(args) > 1 {
-			return Role(args[1])
+// roleOf knows bobbin by its name and a program by the variable that it was started with,
+// which its own children do not get.
+func roleOf(command, environ []byte) Role {
+	for entry := range bytes.SplitSeq(environ, []byte{0}) {
+		if value, is := bytes.CutPrefix(entry, []byte(control.Variable+"=")); is {
+			role, _, _ := bytes.Cut(value, []byte(":"))
+			return Role(role)
 		}
-	case launch.ProgramLink:
-		return TaskHost
+	}
+	args := strings.Split(string(command), "\x00")
+	if filepath.Base(args[0]) == launch.BobbinLink && len(args) > 1 {
+		return Role(args[1])
 	}
 	return Other
 }

@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/control"
 )
 
 // A container taken for another application's would have tests kill what is not
@@ -43,5 +45,25 @@ func TestProcessesThatHaveEndedAreNotAlive(t *testing.T) {
 	WaitNoProcesses(t, application) // it is a zombie until Wait
 	if err := cmd.Wait(); err == nil {
 		t.Error("the process has ended by itself")
+	}
+}
+
+// A program taken for something else would have tests kill nothing, or the wrong process:
+// in a session its file has another name than elsewhere.
+func TestProcessesAreKnownByTheirRoles(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		command, environ string
+		want             Role
+	}{
+		"a master":                  {"./bobbin\x00appmaster", "A=1", ApplicationMaster},
+		"a worker":                  {"/x/bobbin\x00taskexecutor", "", TaskExecutor},
+		"a program of a session":    {"/x/5a-tally\x00", "A=1\x00" + control.Variable + "=" + control.Value(control.RoleTaskHost, control.ChildFD), TaskHost},
+		"a program beside a master": {"/x/program\x00a", control.Variable + "=" + control.Value(control.RoleDriver, control.ChildFD), Driver},
+		"YARN's shell":              {"bash\x00-c\x00./bobbin", "A=1", Other},
+	} {
+		if got := roleOf([]byte(c.command), []byte(c.environ)); got != c.want {
+			t.Errorf("%s is %s, want %s", name, got, c.want)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,7 +119,12 @@ func (c *Cluster) activeRMAddress(ctx context.Context) (string, error) {
 		return "", err
 	}
 	d, err := c.spec.daemon(name)
-	return c.spec.YARN["yarn.resourcemanager.address."+d.YARN["yarn.resourcemanager.ha.id"]], err
+	return c.spec.clientAddress(d), err
+}
+
+// clientAddress is where a ResourceManager listens to clients.
+func (s *spec) clientAddress(d daemon) string {
+	return cmp.Or(s.YARN["yarn.resourcemanager.address"], s.YARN["yarn.resourcemanager.address."+d.YARN["yarn.resourcemanager.ha.id"]])
 }
 
 func (s *spec) resourceManagers() []daemon {

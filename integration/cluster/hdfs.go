@@ -95,6 +95,14 @@ func (c *Cluster) makeHomes(ctx context.Context, users []string) error {
 	return err
 }
 
+// Remove removes a file, or a directory with all that is in it. What is not there is no error.
+func (h HDFS) Remove(ctx context.Context, path string) error {
+	if _, err := h.http.do(ctx, http.MethodDelete, h.url(path, "DELETE", url.Values{"recursive": {"true"}})); err != nil {
+		return fmt.Errorf("remove hdfs path %s: %w", path, err)
+	}
+	return nil
+}
+
 func (h HDFS) makeHomes(ctx context.Context, users []string) error {
 	if err := h.Mkdir(ctx, "/tmp", h.user, "1777"); err != nil {
 		return err

@@ -49,7 +49,7 @@ func (c *Cluster) ready(ctx context.Context, d daemon) error {
 	case nodeManager:
 		return c.nodeManagerReady(ctx, d)
 	case keyCenter, zooKeeper:
-		return listening(ctx, d)
+		return listening(ctx, d.Web)
 	default:
 		return fmt.Errorf("%w: kind of daemon %q is unknown", errGivenUp, d.Kind)
 	}
@@ -95,15 +95,16 @@ func (c *Cluster) dataNodeReady(ctx context.Context, d daemon) error {
 	return nil
 }
 
-func listening(ctx context.Context, d daemon) error {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", d.Web)
+func listening(ctx context.Context, address string) error {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}
 	return conn.Close()
 }
 
-// resourceManagerReady is nil for a standby, too.
+// resourceManagerReady is nil for a standby, too. One that is active calls itself started, and
+// takes nodes, before it listens to clients.
 func (c *Cluster) resourceManagerReady(ctx context.Context, d daemon) error {
 	info, err := c.rmOf(d).Info(ctx)
 	if err != nil {
@@ -112,7 +113,10 @@ func (c *Cluster) resourceManagerReady(ctx context.Context, d daemon) error {
 	if info.State != "STARTED" {
 		return fmt.Errorf("state is %s", info.State)
 	}
-	return nil
+	if info.HAState != "ACTIVE" {
+		return nil
+	}
+	return listening(ctx, c.spec.clientAddress(d))
 }
 
 // nodeManagerReady asks the ResourceManager, which is the one that must know it. A report from before the process's

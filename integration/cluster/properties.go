@@ -124,6 +124,7 @@ func resourceManagerDaemon(s *spec) daemon {
 		"yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms": "1000",
 		// Below /tmp by default, where ResourceManagers of other clusters write at the same time. Two of one cluster share it.
 		"yarn.node-attribute.fs-store.root-dir": fileURI(s.Dir, "node-attribute"),
+		"yarn.node-labels.fs-store.root-dir":    fileURI(s.Dir, "node-labels"),
 	}
 	return d
 }

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"net"
 	"strings"
 )
 
@@ -56,22 +57,25 @@ type RMNode struct {
 
 // RMApp is an application as the ResourceManager knows it.
 type RMApp struct {
-	ID                string `json:"id"`
-	Name              string `json:"name"`
-	User              string `json:"user"`
-	Queue             string `json:"queue"`
-	Type              string `json:"applicationType"`
-	State             string `json:"state"`       // NEW … FINISHED, FAILED, KILLED
-	FinalStatus       string `json:"finalStatus"` // UNDEFINED, SUCCEEDED, FAILED, KILLED
-	Diagnostics       string `json:"diagnostics"`
-	TrackingURL       string `json:"trackingUrl"`
-	AMHostHTTPAddress string `json:"amHostHttpAddress"`
-	RunningContainers int    `json:"runningContainers"`
-	AllocatedMB       int    `json:"allocatedMB"`
-	LogAggregation    string `json:"logAggregationStatus"` // SUCCEEDED when yarn logs can print them
-	StartedTime       int64  `json:"startedTime"`          // Unix time, ms
-	LaunchTime        int64  `json:"launchTime"`
-	FinishedTime      int64  `json:"finishedTime"`
+	ID                string  `json:"id"`
+	Name              string  `json:"name"`
+	User              string  `json:"user"`
+	Queue             string  `json:"queue"`
+	Type              string  `json:"applicationType"`
+	Tags              string  `json:"applicationTags"` // separated by commas
+	Priority          int     `json:"priority"`
+	State             string  `json:"state"`       // NEW … FINISHED, FAILED, KILLED
+	FinalStatus       string  `json:"finalStatus"` // UNDEFINED, SUCCEEDED, FAILED, KILLED
+	Diagnostics       string  `json:"diagnostics"`
+	Progress          float64 `json:"progress"` // per cent
+	TrackingURL       string  `json:"trackingUrl"`
+	AMHostHTTPAddress string  `json:"amHostHttpAddress"`
+	RunningContainers int     `json:"runningContainers"`
+	AllocatedMB       int     `json:"allocatedMB"`
+	LogAggregation    string  `json:"logAggregationStatus"` // SUCCEEDED when yarn logs can print them
+	StartedTime       int64   `json:"startedTime"`          // Unix time, ms
+	LaunchTime        int64   `json:"launchTime"`
+	FinishedTime      int64   `json:"finishedTime"`
 }
 
 // Get decodes the answer to GET /ws/v1/cluster/path into v, a pointer. A standby sends
@@ -118,6 +122,28 @@ func (r RM) App(ctx context.Context, id string) (RMApp, error) {
 	var answer struct{ App RMApp }
 	err := r.Get(ctx, "apps/"+id, &answer)
 	return answer.App, err
+}
+
+// Expiry returns when YARN kills an application, at the end of its lifetime, as the ResourceManager's web page has it:
+// UNLIMITED where it does not.
+func (r RM) Expiry(ctx context.Context, id string) (string, error) {
+	var answer struct{ Timeout struct{ ExpiryTime string } }
+	err := r.Get(ctx, "apps/"+id+"/timeouts/LIFETIME", &answer)
+	return answer.Timeout.ExpiryTime, err
+}
+
+// MasterBeats returns how many calls of ApplicationMasters (allocate) the cluster's first ResourceManager has answered.
+func (c *Cluster) MasterBeats(ctx context.Context) (int, error) {
+	_, port, err := net.SplitHostPort(c.spec.YARN["yarn.resourcemanager.scheduler.address"])
+	if err != nil {
+		return 0, err
+	}
+	var answer jmx[struct{ AllocateNumOps int }]
+	if err := c.web().getJSON(ctx, jmxURL(c.RMWebAddress(), "Hadoop:service=ResourceManager,name=RpcDetailedActivityForPort"+port), &answer); err != nil {
+		return 0, err
+	}
+	bean, err := answer.bean()
+	return bean.AllocateNumOps, err
 }
 
 // Apps returns the applications that the ResourceManager remembers.

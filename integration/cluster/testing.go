@@ -102,9 +102,17 @@ type Shared struct {
 // NewShared starts nothing yet.
 func NewShared(cfg Config) *Shared { return &Shared{cfg: cfg} }
 
-// Run runs the package's tests, then ends the cluster if they started one. It returns the exit code.
-func (s *Shared) Run(m *testing.M) int {
-	code := m.Run()
+// Run runs the package's tests, then ends the cluster if they started one, and so it does with others that they
+// share. It returns the exit code.
+func (s *Shared) Run(m *testing.M, others ...*Shared) int {
+	code := s.end(m.Run())
+	for _, other := range others {
+		code = other.end(code)
+	}
+	return code
+}
+
+func (s *Shared) end(code int) int {
 	if s.c == nil {
 		return code
 	}

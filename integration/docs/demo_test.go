@@ -20,9 +20,14 @@ const demoSize = "10m"
 
 // TestDemos would catch a demo that does not run on a fresh machine, counts wrongly, or leaves something behind.
 func TestDemos(t *testing.T) {
-	w := place
+	t.Parallel()
 	for _, target := range []string{"demo", "demo-yarn"} {
 		t.Run(target, func(t *testing.T) {
+			t.Parallel()
+			w, err := place.fork(t.Context(), target)
+			if err != nil {
+				t.Fatal(err)
+			}
 			ctx, cancel := context.WithTimeout(t.Context(), pageLimit)
 			defer cancel()
 			out, err := w.command(ctx, "make", target, "SIZE="+demoSize).CombinedOutput()
@@ -39,7 +44,11 @@ func TestDemos(t *testing.T) {
 
 // TestDemoYARNEndsItsClusterAtCtrlC would catch daemons that outlive the demo they were started for.
 func TestDemoYARNEndsItsClusterAtCtrlC(t *testing.T) {
-	w := place
+	t.Parallel()
+	w, err := place.fork(t.Context(), "demo-that-is-interrupted")
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), pageLimit)
 	defer cancel()
 	var out bytes.Buffer

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,10 +14,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 )
 
-// reader is the user on HDFS and YARN, a new one for each run: what an earlier run left must not be in the way.
-var reader = fmt.Sprintf("reader%d", os.Getpid())
-
-var hadoop = cluster.NewShared(cluster.Config{Users: []string{reader}})
+var (
+	hadoop = cluster.NewShared(cluster.Config{})
+	secure = cluster.NewShared(cluster.Config{
+		Kerberos: &cluster.Kerberos{Protection: "privacy"}, Users: []string{trusted, proxied},
+		HDFS: map[string]string{"dfs.encrypt.data.transfer.cipher.suites": "AES/CTR/NoPadding"}, // uploads are slow without
+	})
+)
 
 // place is the workplace of all tests: to build everything takes longer than to use it.
 var place *workplace
@@ -33,21 +37,70 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "make workplace:", err)
 		return 1
 	}
-	return hadoop.Run(m)
+	return hadoop.Run(m, secure)
 }
 
-// pageLimit bounds a page; on two idle cores none needs half a minute.
+// pageLimit bounds a page; on two idle cores none needs half a minute alone.
 const pageLimit = 5 * time.Minute
 
 // TestCommandsOfThePages would catch a command in the documentation that does not work any more, or never did, for somebody who has
 // just cloned the repository.
 func TestCommandsOfThePages(t *testing.T) {
+	t.Parallel()
 	w := place
-	env, err := w.onCluster(t.Context(), hadoop.Cluster(t), reader)
+	c := hadoop.Cluster(t)
+	env, err := w.onCluster(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { w.endOwnCluster(t) })
+	readers := 0
+	w.runPages(t, 7, func(p page) ([]string, bool) {
+		if !p.onCluster {
+			return nil, !p.secure
+		}
+		readers++
+		return append(slices.Clip(env), "HADOOP_USER_NAME="+newReader(t, c, readers)), true
+	})
+}
+
+// newReader makes somebody who has a home on HDFS with nothing in it. What other pages left, or an earlier run, is not in the way then.
+func newReader(t *testing.T, c *cluster.Cluster, number int) string {
+	t.Helper()
+	name := fmt.Sprintf("reader%d-%d", os.Getpid(), number)
+	files, err := c.HDFS()
+	if err == nil {
+		err = files.Mkdir(t.Context(), "/user/"+name, name, "755")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestCommandsOfPagesForSecureClusters is that for those who have a cluster with Kerberos. scripts/test runs it beside the others.
+func TestCommandsOfPagesForSecureClusters(t *testing.T) {
+	t.Parallel()
+	w := place
+	c := secure.Cluster(t)
+	env, err := w.onCluster(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := c.HDFS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, left := range []string{"/tmp/words", "/user/" + trusted + "/counts", "/user/" + proxied + "/counts"} { // by an earlier run
+		if err := files.Remove(t.Context(), left); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.runPages(t, 1, func(p page) ([]string, bool) { return env, p.secure })
+}
+
+// runPages runs the pages that reads wants, side by side: each in a workplace of its own, with what reads adds to the environment.
+func (w *workplace) runPages(t *testing.T, atLeast int, reads func(page) (env []string, wanted bool)) {
+	t.Helper()
 	run := 0
 	for _, name := range pagesOf(t, w) {
 		content, err := os.ReadFile(filepath.Join(w.repo, name))
@@ -58,43 +111,30 @@ func TestCommandsOfThePages(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if len(p.blocks) == 0 {
+		env, wanted := reads(p)
+		if len(p.blocks) == 0 || !wanted {
 			continue
 		}
 		run++
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), pageLimit)
 			defer cancel()
-			sh := w.command(ctx, "sh")
-			sh.Stdin = strings.NewReader(p.script())
-			switch {
-			case p.onCluster:
-				sh.Env = env
-			case p.secure:
-				sh.Env = w.onSecureCluster(t)
+			own, err := w.fork(ctx, strings.ReplaceAll(name, "/", "-"))
+			if err != nil {
+				t.Fatal(err)
 			}
+			defer own.endCluster(t)
+			sh := own.command(ctx, "sh")
+			sh.Stdin, sh.Env = strings.NewReader(p.script()), append(sh.Env, env...)
 			if out, err := sh.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
 	}
-	if run < 5 {
+	if run < atLeast {
 		t.Errorf("only %d pages have commands", run)
 	}
-}
-
-// onSecureCluster is the environment of a reader who has a cluster with Kerberos, the test's own.
-func (w *workplace) onSecureCluster(t *testing.T) []string {
-	t.Helper()
-	c := cluster.ForTest(t, cluster.Config{
-		Kerberos: &cluster.Kerberos{Protection: "privacy"}, Users: []string{trusted, proxied},
-		HDFS: map[string]string{"dfs.encrypt.data.transfer.cipher.suites": "AES/CTR/NoPadding"}, // uploads are slow without
-	})
-	env, err := w.onCluster(t.Context(), c, trusted)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return env
 }
 
 // pagesOf lists the pages of the repository by their paths.
@@ -116,9 +156,9 @@ func pagesOf(t *testing.T, w *workplace) []string {
 	return pages
 }
 
-// endOwnCluster ends the cluster that a page started where developers have theirs, if that page did not.
-func (w *workplace) endOwnCluster(t *testing.T) {
-	dir := filepath.Join(w.root, "home", ".cache", "bobbin", "cluster")
+// endCluster ends the cluster that a page started where developers have theirs, if that page did not.
+func (w *workplace) endCluster(t *testing.T) {
+	dir := filepath.Join(w.home(), ".cache", "bobbin", "cluster")
 	if _, err := os.Stat(dir); err != nil {
 		return
 	}

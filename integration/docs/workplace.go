@@ -14,7 +14,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -27,6 +29,9 @@ type workplace struct {
 	repo string
 	temp string
 	env  []string
+
+	build sync.Once // guards built
+	built error
 }
 
 // Users of secure clusters: one whom the servers let act for others (cluster.Kerberos), and for whom.
@@ -35,15 +40,27 @@ const trusted, proxied = "alice", "bob"
 // newWorkplace copies the work tree, but for what git ignores. Downloads and compiled packages are shared with the
 // developer: without them every test would begin with minutes of both.
 func newWorkplace(ctx context.Context, root string) (*workplace, error) {
-	w := &workplace{root: root, repo: filepath.Join(root, "bobbin"), temp: filepath.Join(root, "tmp")}
-	cache := filepath.Join(root, "home", ".cache", "bobbin")
-	for _, dir := range []string{w.repo, w.temp, cache} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return nil, err
-		}
+	w, err := emptyWorkplace(root)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(w.repo, 0o755); err != nil {
+		return nil, err
 	}
 	if err := w.copyRepository(ctx); err != nil {
 		return nil, err
+	}
+	return w, w.setEnvironment(ctx)
+}
+
+// emptyWorkplace has no repository and no environment yet.
+func emptyWorkplace(root string) (*workplace, error) {
+	w := &workplace{root: root, repo: filepath.Join(root, "bobbin"), temp: filepath.Join(root, "tmp")}
+	cache := filepath.Join(w.home(), ".cache", "bobbin")
+	for _, dir := range []string{w.temp, cache} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, err
+		}
 	}
 	own, err := os.UserCacheDir()
 	if err != nil {
@@ -58,8 +75,31 @@ func newWorkplace(ctx context.Context, root string) (*workplace, error) {
 			return nil, err
 		}
 	}
-	return w, w.setEnvironment(ctx)
+	return w, nil
 }
+
+func (w *workplace) home() string { return filepath.Join(w.root, "home") }
+
+// fork is another workplace, in which `make build` finds all built: once is enough. Both have the same files, until one
+// replaces its own: nobody who reads a page writes into those of the repository.
+func (w *workplace) fork(ctx context.Context, name string) (*workplace, error) {
+	w.build.Do(func() { _, w.built = output(w.command(context.WithoutCancel(ctx), "make", "build")) })
+	if w.built != nil {
+		return nil, w.built
+	}
+	f, err := emptyWorkplace(filepath.Join(w.root, name))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := output(exec.CommandContext(ctx, "cp", "-a", "--link", w.repo, f.repo)); err != nil {
+		return nil, err
+	}
+	f.env = append(slices.Clone(w.env), f.places()...) // the last entry of a name counts
+	return f, nil
+}
+
+// places are where the reader's own files go.
+func (w *workplace) places() []string { return []string{"HOME=" + w.home(), "TMPDIR=" + w.temp} }
 
 func (w *workplace) copyRepository(ctx context.Context) error {
 	top, err := output(exec.CommandContext(ctx, "git", "rev-parse", "--show-toplevel"))
@@ -101,10 +141,7 @@ func copyFile(from, to string) error {
 // setEnvironment gives the reader what is needed to find programs, and where Go keeps its things. All is compiled as the Makefile
 // does it: what that compiled is of use here then, though it lay in another folder.
 func (w *workplace) setEnvironment(ctx context.Context) error {
-	w.env = []string{
-		"HOME=" + filepath.Join(w.root, "home"), "TMPDIR=" + w.temp,
-		"CGO_ENABLED=0", "GOFLAGS=-trimpath",
-	}
+	w.env = append(w.places(), "CGO_ENABLED=0", "GOFLAGS=-trimpath")
 	for _, name := range []string{"PATH", "LANG", "USER", "LOGNAME", "JAVA_HOME", "HADOOP_VERSION"} {
 		if value, ok := os.LookupEnv(name); ok {
 			w.env = append(w.env, name+"="+value)
@@ -131,9 +168,9 @@ func (w *workplace) command(ctx context.Context, program string, args ...string)
 	return cmd
 }
 
-// onCluster is the environment of a reader who has a cluster, with Hadoop's own command for its files. On a secure one
-// the reader has a keytab in place of a name, and no ticket yet.
-func (w *workplace) onCluster(ctx context.Context, c *cluster.Cluster, user string) ([]string, error) {
+// onCluster gives what readers have in their environments who have a cluster, with Hadoop's own command for its files. On a
+// secure one the reader is trusted, with a keytab and no ticket yet; on an open one the caller adds a name.
+func (w *workplace) onCluster(ctx context.Context, c *cluster.Cluster) ([]string, error) {
 	bin, err := os.MkdirTemp(w.root, "hadoop-")
 	if err != nil {
 		return nil, err
@@ -145,20 +182,14 @@ func (w *workplace) onCluster(ctx context.Context, c *cluster.Cluster, user stri
 	if err := os.WriteFile(filepath.Join(bin, "hdfs"), []byte(script), 0o755); err != nil {
 		return nil, err
 	}
-	env := []string{"HADOOP_CONF_DIR=" + c.ConfDir(), "HADOOP_USER_NAME=" + user}
+	env := []string{"HADOOP_CONF_DIR=" + c.ConfDir()}
 	if c.Secure() {
 		env = []string{
 			"HADOOP_CONF_DIR=" + c.ConfDir(), "KRB5_CONFIG=" + c.Krb5Conf(), "KRB5CCNAME=FILE:" + filepath.Join(bin, "tickets"),
-			"KEYTAB=" + c.Keytab(user), "PRINCIPAL=" + user, "OTHER=" + proxied,
+			"KEYTAB=" + c.Keytab(trusted), "PRINCIPAL=" + trusted, "OTHER=" + proxied,
 		}
 	}
-	for _, entry := range w.env {
-		if path, is := strings.CutPrefix(entry, "PATH="); is {
-			entry = "PATH=" + bin + string(filepath.ListSeparator) + path
-		}
-		env = append(env, entry)
-	}
-	return env, nil
+	return append(env, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH")), nil
 }
 
 // output gives what a command prints, without the last line's end; what it says on standard error is in its error.

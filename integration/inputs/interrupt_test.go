@@ -2,6 +2,7 @@ package inputs
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -53,7 +54,7 @@ func TestInterruptBeforeTheJobRunsLeavesNothing(t *testing.T) {
 		c := u.Start(t, perJob(large, "slow", dir+"/text", dir+"/out")...)
 		bobbintest.Eventually(t, "the program is being uploaded", func() (bool, error) {
 			for _, entry := range u.Staging(t).Cache {
-				if _, file, _ := strings.Cut(entry, "/"); strings.HasPrefix(file, ".") && strings.Contains(c.Seen().Stderr, "uploading bobbin") {
+				if _, file, _ := strings.Cut(entry, "/"); strings.HasPrefix(file, ".") && strings.Contains(c.Seen().Stderr, "uploading ") {
 					return true, nil
 				}
 			}
@@ -61,7 +62,7 @@ func TestInterruptBeforeTheJobRunsLeavesNothing(t *testing.T) {
 		})
 		c.Signal(t, syscall.SIGTERM)
 		got := interrupted(t, c)
-		if !strings.Contains(got.Stderr, "uploading large: ") || !strings.HasSuffix(got.Stderr, "\nbobbin: interrupted\n") {
+		if !strings.HasSuffix(got.Stderr, "\nbobbin: interrupted\n") {
 			t.Errorf("want a cut upload, got %s", got)
 		}
 		unchanged(t, u, before)
@@ -69,28 +70,43 @@ func TestInterruptBeforeTheJobRunsLeavesNothing(t *testing.T) {
 }
 
 // TestInterruptWhileYARNKeepsTheJobWaiting would catch an application that starts
-// after its client was told to end.
+// after its client was told to end, whatever it was to be.
 func TestInterruptWhileYARNKeepsTheJobWaiting(t *testing.T) {
 	u := suite.User(t, small)
 	job := slowJob(t, u)
 	// The queue has room for one such master.
-	first := u.Run(t, append([]string{"run", "-t", "yarn-per-job", "-d", "-qu", "small", "-jm", "1024m", "-tm", "320m"}, job...)...)
+	in := func(command, rest []string) []string {
+		return slices.Concat(command, []string{"-qu", "small", "-jm", "1024m", "-tm", "320m"}, rest)
+	}
+	perJob := []string{"run", "-t", "yarn-per-job"}
+	first := u.Run(t, in(append(perJob, "-d"), job)...)
 	if first.Code != 0 {
 		t.Fatal(first)
 	}
-	before := leftOf(t, u)
-	c := u.Start(t, append([]string{"run", "-t", "yarn-per-job", "-qu", "small", "-jm", "1024m", "-tm", "320m"}, job...)...)
-	c.Says(t, "is ACCEPTED")
-	c.Says(t, "waits for its container: ")
-	c.Signal(t, os.Interrupt)
-	got := interrupted(t, c)
-	application := got.Application(t)
-	if !strings.Contains(got.Stderr, "killed "+application+" and removed what was staged for it") {
-		t.Errorf("want the clean-up told, got %s", got)
-	}
-	unchanged(t, u, before)
-	if app := u.App(t, application); app.State != "KILLED" {
-		t.Errorf("YARN says %s is %s", application, app.State)
+	for _, c := range []struct {
+		name          string
+		command, rest []string
+	}{
+		{"a job with a cluster of its own", perJob, job},
+		{"an application", []string{"run-application"}, job},
+		{"a session", []string{"session", "start"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := leftOf(t, u)
+			waiting := u.Start(t, in(c.command, c.rest)...)
+			waiting.Says(t, "is ACCEPTED")
+			waiting.Says(t, "waits for its container: ")
+			waiting.Signal(t, os.Interrupt)
+			got := interrupted(t, waiting)
+			application := got.Application(t)
+			if !strings.Contains(got.Stderr, "killed "+application+" and removed what was staged for it") {
+				t.Errorf("want the clean-up told, got %s", got)
+			}
+			unchanged(t, u, before)
+			if app := u.App(t, application); app.State != "KILLED" {
+				t.Errorf("YARN says %s is %s", application, app.State)
+			}
+		})
 	}
 	if killed := u.Run(t, "kill", first.Application(t)); killed.Code != 0 || killed.Stdout != first.Application(t)+" is killed\n" {
 		t.Errorf("kill: %s", killed)
@@ -123,6 +139,31 @@ func TestInterruptOnceTheJobRunsLeavesItAlone(t *testing.T) {
 			}
 			if got := u.Run(t, "kill", application); got.Code != 0 {
 				t.Error(got)
+			}
+			u.CheckGone(t, application)
+		})
+	}
+}
+
+// TestACommandThatIsToldToTakesItsJobAlong would catch -sae that leaves a cluster behind, when
+// its command is interrupted and when nobody could tell it to.
+func TestACommandThatIsToldToTakesItsJobAlong(t *testing.T) {
+	for name, signal := range map[string]syscall.Signal{"Ctrl-C": syscall.SIGINT, "SIGKILL": syscall.SIGKILL} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := suite.User(t, bobbintest.Alice)
+			flags := []string{"-sae", "-D", "client.heartbeat.interval=1s", "-D", "client.heartbeat.timeout=5s"}
+			c := u.Start(t, perJob(append(flags, slowJob(t, u)...)...)...)
+			c.Says(t, "job is RUNNING")
+			application := c.Application(t)
+			c.Signal(t, signal)
+			if signal == syscall.SIGKILL {
+				c.Wait(t)
+			} else if got := interrupted(t, c); !strings.Contains(got.Stderr, "cancelled "+application+"\n") {
+				t.Errorf("want to be told what became of the job, got %s", got)
+			}
+			if app := u.WaitEnded(t, application); app.FinalStatus != "KILLED" {
+				t.Errorf("YARN says %s (%s): %s", app.State, app.FinalStatus, app.Diagnostics)
 			}
 			u.CheckGone(t, application)
 		})

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bobbin-yarn/bobbin/client/staging"
 	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -51,7 +51,7 @@ func TestOthersHaveNoRights(t *testing.T) {
 	if _, err := files.List(t.Context(), dir); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("bob lists %s: %v", dir, err)
 	}
-	for _, name := range []string{launch.AccessFile, launch.JobFile, launch.KeytabFile} {
+	for _, name := range []string{launch.AccessFile, launch.StagedFile, launch.KeytabFile} {
 		if _, err := files.ReadFile(t.Context(), dir+"/"+name, 1<<20); !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("bob reads %s: %v", name, err)
 		}

@@ -6,13 +6,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"math/big"
 	"net"
 	"net/url"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -174,43 +171,9 @@ func expired(t *testing.T, worker *pki.Credentials, host pki.Identity) *tls.Cert
 // dataAddress is where a task host takes records: the only port that it listens on.
 func dataAddress(t *testing.T, host bobbintest.Process) string {
 	t.Helper()
-	sockets := make(map[string]bool)
-	links, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", host.PID))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, link := range links {
-		target, err := os.Readlink(link)
-		if err == nil { // or it was closed meanwhile
-			sockets[target] = true
-		}
-	}
-	var found []string
-	for _, table := range []string{"tcp", "tcp6"} {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", host.PID, table))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(text)) {
-			const local, state, inode = 1, 3, 9 // fields; proc(5)
-			fields := strings.Fields(line)
-			if len(fields) <= inode || fields[state] != "0A" || !sockets["socket:["+fields[inode]+"]"] {
-				continue
-			}
-			found = append(found, fields[local])
-		}
-	}
+	found := host.Listens(t)
 	if len(found) != 1 {
 		t.Fatalf("task host %d listens at %v, want one port", host.PID, found)
 	}
-	address, port, _ := strings.Cut(found[0], ":")
-	number, err := strconv.ParseUint(port, 16, 16)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ip := net.IPv4(127, 0, 0, 1)
-	if raw, err := strconv.ParseUint(address, 16, 32); err == nil && raw != 0 { // one of IPv4 and not all: in the machine's order
-		ip = net.IPv4(byte(raw), byte(raw>>8), byte(raw>>16), byte(raw>>24))
-	}
-	return net.JoinHostPort(ip.String(), strconv.FormatUint(number, 10))
+	return found[0].String()
 }

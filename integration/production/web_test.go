@@ -26,26 +26,34 @@ func TestTicketsForHTTP(t *testing.T) {
 	d.CheckFails(t, "FINISHED", "KILLED", "CANCELED")
 }
 
+// curl is a request that somebody makes by the real curl, and the status of its answer.
+type curl struct {
+	who  *bobbintest.User
+	args []string
+	want int
+}
+
+func checkCurls(t *testing.T, url string, curls map[string]curl) {
+	t.Helper()
+	for name, c := range curls {
+		if got := c.who.Curl(t, append(c.args, url)...); got.Status != c.want {
+			t.Errorf("%s: want %d, got %s", name, c.want, got)
+		}
+	}
+}
+
 // checkNegotiation would catch a door that real clients do not get through with a ticket (rest.spnego.keytab), or
 // that others do.
 func checkNegotiation(t *testing.T, d *bobbintest.Dawdler, viewer, other *bobbintest.User) {
 	job := "https://" + d.Master.Access.Address + "/jobs/" + d.Job
-	for name, c := range map[string]struct {
-		who  *bobbintest.User
-		args []string
-		want int
-	}{
+	checkCurls(t, job, map[string]curl{
 		"the owner looks":                   {d.User, nil, 200},
 		"who may look looks":                {viewer, nil, 200},
 		"who may look cancels":              {viewer, []string{"-X", "PATCH"}, 403},
 		"a foreign page cancels, for alice": {d.User, []string{"-X", "PATCH", "-H", "Origin: https://evil.test"}, 403},
 		"who may not looks":                 {other, nil, 403},
 		"who has no ticket looks":           {viewer.WithoutTicket(), nil, 401},
-	} {
-		if got := c.who.Curl(t, append(c.args, job)...); got.Status != c.want {
-			t.Errorf("%s: want %d, got %s", name, c.want, got)
-		}
-	}
+	})
 	once := viewer.Curl(t, job)
 	if !strings.HasPrefix(once.Sent, "Negotiate ") || once.Status != 200 {
 		t.Fatalf("curl sends no ticket: %q, %s", once.Sent, once)
@@ -93,11 +101,7 @@ func checkProxy(t *testing.T, d *bobbintest.Dawdler, viewer, other *bobbintest.U
 		return args
 	}
 	own, evil := "Origin: http://"+rm, "Origin: http://evil.test"
-	for name, c := range map[string]struct {
-		who  *bobbintest.User
-		args []string
-		want int
-	}{
+	checkCurls(t, at, map[string]curl{
 		"the owner looks":                      {d.User, nil, 200},
 		"who may look looks":                   {viewer, nil, 200},
 		"who may not looks":                    {other, nil, 403},
@@ -107,15 +111,27 @@ func checkProxy(t *testing.T, d *bobbintest.Dawdler, viewer, other *bobbintest.U
 		"a foreign page cancels, for alice":    {d.User, put(evil), 403},
 		"a page that hides cancels, for alice": {d.User, put("Origin: null"), 403},
 		"no page cancels, for alice":           {d.User, put(), 403},
-	} {
-		if got := c.who.Curl(t, append(c.args, at)...); got.Status != c.want {
-			t.Errorf("%s: want %d, got %s", name, c.want, got)
-		}
-	}
+	})
+	link := at + "/yarn-cancel" // for proxies that pass on GET alone
+	get := func(headers ...string) []string { return append(put(headers...), "-X", "GET") }
+	const declared = "Content-Type: application/json"
+	checkCurls(t, link, map[string]curl{
+		"a link that alice clicks":               {d.User, nil, 403},
+		"a link on the proxy's own page":         {d.User, get(own), 403},
+		"a script of a foreign page, for alice":  {d.User, get(evil, declared), 403},
+		"a script of a page that hides":          {d.User, get("Origin: null", declared), 403},
+		"a script of who may look":               {viewer, get(own, declared), 403},
+		"a script of who may not look, as alice": {other, append(get(own, declared), "-b", "proxy-user=alice"), 403},
+	})
 	if now := d.Details(t); now.State.GloballyTerminal() {
 		t.Fatalf("the job is %s", now.State)
 	}
-	if got := d.User.Curl(t, append(put(own), at)...); got.Status != 202 { // without which the others prove nothing
-		t.Errorf("the owner cancels by the proxy's page: %s", got)
+	// Without these the others prove nothing.
+	none := strings.TrimSuffix(at, d.Job) + strings.Repeat("0", len(d.Job))
+	if got := d.User.Curl(t, append(put(own), none)...); got.Status != 404 {
+		t.Errorf("the owner cancels a job that is not there by the proxy's page: %s", got)
+	}
+	if got := d.User.Curl(t, append(get(declared), link)...); got.Status != 202 {
+		t.Errorf("the owner's program cancels by GET through the proxy: %s", got)
 	}
 }

@@ -3,6 +3,7 @@ package yarn
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -59,25 +61,18 @@ func submitUnmanaged(t *testing.T, client *yarnclient.Client, queue string) reco
 }
 
 // await polls an application's report until it is as wanted.
-func await(t *testing.T, client *yarnclient.Client, id records.ApplicationID, what string, is func(records.ApplicationReport) bool) records.ApplicationReport {
+func await(t *testing.T, client *yarnclient.Client, id records.ApplicationID, what string, is func(records.ApplicationReport) bool) (report records.ApplicationReport) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	ticker := time.NewTicker(100 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		report, err := client.ApplicationReport(ctx, id)
-		if err != nil {
-			t.Fatalf("waiting until %s is %s: %v", id, what, err)
-		}
-		if is(report) {
-			return report
+	bobbintest.Eventually(t, fmt.Sprintf("%s is %s", id, what), func() (done bool, err error) {
+		if report, err = client.ApplicationReport(t.Context(), id); err != nil || is(report) {
+			return err == nil, err
 		}
 		if report.State.Terminal() {
-			t.Fatalf("%s is %s (%s) while waiting until it is %s: %s", id, report.State, report.FinalStatus, what, report.Diagnostics)
+			return false, fmt.Errorf("it is %s (%s): %s", report.State, report.FinalStatus, report.Diagnostics)
 		}
-		<-ticker.C
-	}
+		return false, nil
+	})
+	return report
 }
 
 func ended(r records.ApplicationReport) bool   { return r.State.Terminal() }
@@ -159,17 +154,7 @@ func TestKillEndsAnApplicationAndItsProcesses(t *testing.T) {
 	if err := client.Kill(t.Context(), report.ID, ""); err != nil {
 		t.Errorf("killing it again: %v", err)
 	}
-	deadline := time.NewTimer(20 * time.Second)
-	defer deadline.Stop()
-	ticker := time.NewTicker(100 * time.Millisecond)
-	defer ticker.Stop()
-	for processes(t, unusual) > 0 {
-		select {
-		case <-ticker.C:
-		case <-deadline.C:
-			t.Fatal("its process lives")
-		}
-	}
+	bobbintest.Until(t, "its process has ended", func() bool { return processes(t, unusual) == 0 })
 }
 
 // processes counts the processes that run exactly this command.

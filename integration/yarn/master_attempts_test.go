@@ -11,8 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -56,24 +56,10 @@ func TestASecondAttemptFindsTheContainersOfTheFirst(t *testing.T) {
 func awaitHeardOf(t *testing.T, c *cluster.Cluster, id records.ApplicationID) {
 	t.Helper()
 	heard := regexp.MustCompile(strings.TrimPrefix(id.String(), "application") + `_01_000002 Container Transitioned from ACQUIRED to RUNNING`)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	ticker := time.NewTicker(100 * time.Millisecond)
-	defer ticker.Stop()
-	for {
+	bobbintest.Eventually(t, "the ResourceManager has heard of the container", func() (bool, error) {
 		log, err := os.ReadFile(filepath.Join(c.LogDir(), "resourcemanager.log"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if heard.Match(log) {
-			return
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			t.Fatal("the resourcemanager has not heard of the container")
-		}
-	}
+		return heard.Match(log), err
+	})
 }
 
 // bequeath is the first attempt: it runs a container, tells its own pid, and waits to be killed.

@@ -17,6 +17,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
@@ -522,20 +523,13 @@ func restartNameNode(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-func awaitFile(t *testing.T, f *dfs.FS, uri string) filesystem.FileInfo {
+func awaitFile(t *testing.T, f *dfs.FS, uri string) (info filesystem.FileInfo) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	ticker := time.NewTicker(100 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		info, err := f.Stat(ctx, uri)
-		if err == nil {
-			return info
+	bobbintest.Eventually(t, uri+" is there", func() (there bool, err error) {
+		if info, err = f.Stat(t.Context(), uri); errors.Is(err, fs.ErrNotExist) {
+			return false, nil
 		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			t.Fatalf("waiting for %s: %v", uri, err)
-		}
-		<-ticker.C
-	}
+		return true, err
+	})
+	return info
 }

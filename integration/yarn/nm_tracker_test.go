@@ -114,10 +114,11 @@ func TestSimulatedNodeManagers(t *testing.T) {
 		states, _ := f.simulated(t, c)
 		return states["RUNNING"] == simulatedNodes
 	})
-	metrics, err := c.RM().Metrics(t.Context())
-	if err != nil || metrics.ActiveNodes != simulatedNodes+1 || metrics.TotalMB != 4096+simulatedNodes*2048 {
-		t.Errorf("the cluster is %+v, %v", metrics, err)
-	}
+	// The scheduler hears of them a moment later.
+	bobbintest.Eventually(t, "the cluster has their room", func() (bool, error) {
+		metrics, err := c.RM().Metrics(t.Context())
+		return metrics.ActiveNodes == simulatedNodes+1 && metrics.TotalMB == 4096+simulatedNodes*2048, err
+	})
 
 	client := newClient(t, c, me(t))
 	report := submitUnmanaged(t, client, "default")

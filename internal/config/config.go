@@ -162,22 +162,43 @@ func get[T any](c Config, key Key) T {
 
 // parse checks one option as a layer gives it.
 func parse(name, text string) (any, error) {
-	if d, known := find(name); known {
+	if d, known := definitionOf(name); known {
 		value, err := d.Key.parse(text, d)
 		if err != nil {
 			return nil, fmt.Errorf("option %s: %w", name, err)
 		}
 		return value, nil
 	}
-	for _, d := range table {
-		if prefix, is := d.Key.(PrefixKey); is && strings.HasPrefix(name, string(prefix)) && len(name) > len(prefix) {
-			return text, nil
-		}
-	}
-	if nearest := Nearest(name, names()); nearest != "" {
+	if nearest := Nearest(name, Names()); nearest != "" {
 		return nil, fmt.Errorf("unknown option %s, did you mean %s?: %w", name, nearest, ErrInvalid)
 	}
 	return nil, fmt.Errorf("unknown option %s, docs/OPTIONS.md lists those there are: %w", name, ErrInvalid)
+}
+
+// Known gives those of the values that are of options which this build has. A client may be
+// of a later release than the program that it starts, which has no use for the others.
+func Known(values map[string]string) map[string]string {
+	known := maps.Clone(values)
+	maps.DeleteFunc(known, func(name, _ string) bool {
+		_, is := definitionOf(name)
+		return !is
+	})
+	return known
+}
+
+// definitionOf finds the option of a name, which may be one that begins with a PrefixKey.
+func definitionOf(name string) (Definition, bool) {
+	if d, known := find(name); known {
+		return d, true
+	}
+	i := slices.IndexFunc(table, func(d Definition) bool {
+		prefix, is := d.Key.(PrefixKey)
+		return is && strings.HasPrefix(name, string(prefix)) && len(name) > len(prefix)
+	})
+	if i < 0 {
+		return Definition{}, false
+	}
+	return table[i], true
 }
 
 func find(name string) (Definition, bool) {
@@ -196,7 +217,15 @@ var sorted = slices.SortedFunc(slices.Values(table), func(a, b Definition) int {
 	return cmp.Compare(a.Key.Name(), b.Key.Name())
 })
 
-func names() []string {
+// Choices lists the values that an option takes; nil: any of its kind, or there is no such
+// option.
+func Choices(name string) []string {
+	d, _ := find(name)
+	return slices.Clone(d.Choices)
+}
+
+// Names lists all options, sorted; those that end with a dot are prefixes of names.
+func Names() []string {
 	all := make([]string, 0, len(sorted))
 	for _, d := range sorted {
 		all = append(all, d.Key.Name())

@@ -121,14 +121,17 @@ func TestNearestKnowsHowPeopleMistype(t *testing.T) {
 		"taskmanager.memory.proces.size": "taskmanager.memory.process.size",
 		"containerized.master.env":       "containerized.master.env.*",
 	} {
-		if got := Nearest(mistyped, names()); got != want {
+		if got := Nearest(mistyped, Names()); got != want {
 			t.Errorf("%s: got %s, want %s", mistyped, got, want)
 		}
+	}
+	if got := Nearest("stat", []string{"stop", "status"}); got != "status" {
+		t.Errorf("Nearest of a word that is broken off: %q", got)
 	}
 	if got := Nearest("x", nil); got != "" {
 		t.Errorf("without candidates: got %q", got)
 	}
-	if got := Nearest("a.b", names()); got != "" {
+	if got := Nearest("a.b", Names()); got != "" {
 		t.Errorf("an offer that nobody meant: %s", got)
 	}
 }
@@ -252,5 +255,15 @@ func TestTheReferencePageIsCurrent(t *testing.T) {
 	}
 	if diff := cmp.Diff(Reference(), string(page)); diff != "" {
 		t.Errorf("docs/OPTIONS.md is out of date: run make generate (-want +got):\n%s", diff)
+	}
+}
+
+// TestOptionsOfALaterRelease would catch a program that does not start because its client has
+// an option that came after it, or one that runs without an option which it has.
+func TestOptionsOfALaterRelease(t *testing.T) {
+	want := map[string]string{"parallelism.default": "3", "flink.hadoop.dfs.replication": "1"}
+	got := Known(map[string]string{"parallelism.default": "3", "flink.hadoop.dfs.replication": "1", "flink.hadoop.": "", "of.tomorrow": "x"})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("known (-want +got):\n%s", diff)
 	}
 }

@@ -17,7 +17,7 @@ func FuzzValues(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, name := range names() {
+		for _, name := range Names() {
 			if strings.HasSuffix(name, "*") {
 				continue
 			}

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -48,6 +49,7 @@ type Definition struct {
 	Unit    time.Duration // what a bare number counts in a duration; 0 means ms
 	Least   int           // the smallest whole number allowed
 	Choices []string      // the only texts allowed, where there are any
+	Also    []string      // their other spellings in Flink, as "other=choice"
 	Origin  string        // whose option it is, and Flink's default where ours differs
 	Doc     string
 }
@@ -90,7 +92,7 @@ func (StringKey) parse(text string, d Definition) (any, error) {
 		return text, nil
 	}
 	for _, choice := range d.Choices {
-		if strings.EqualFold(choice, text) {
+		if strings.EqualFold(choice, text) || slices.Contains(d.Also, strings.ToLower(text)+"="+choice) {
 			return choice, nil
 		}
 	}

@@ -1,13 +1,20 @@
 package config
 
+import "strings"
+
 // Nearest gives the candidate that differs from name in the fewest letters
 // added, left out, changed or swapped with their neighbour: what a person
-// probably meant. The first counts where several are as near; "" where none is
-// near: more than half of the name differs.
+// probably meant. One that is broken off behind its middle differs in one. The first
+// counts where several are as near; "" where none is near: more than half of the name
+// differs.
 func Nearest(name string, candidates []string) string {
 	best, least := "", -1
 	for _, candidate := range candidates {
-		if d := distance(name, candidate); least < 0 || d < least {
+		d := distance(name, candidate)
+		if strings.HasPrefix(candidate, name) && 2*len(name) > len(candidate) {
+			d = min(d, 1)
+		}
+		if least < 0 || d < least {
 			best, least = candidate, d
 		}
 	}

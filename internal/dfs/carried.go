@@ -23,8 +23,11 @@ type Handed struct {
 	HadoopConf  []byte
 	User        string
 	Credentials func() *creds.Credentials
-	Login       yarnrpc.Login
-	Logger      logrus.FieldLogger
+	// Tokens are what creds.Credentials.Marshal gave, for an FS that lives no longer than
+	// they do; in place of Credentials. Nil: none.
+	Tokens []byte
+	Login  yarnrpc.Login
+	Logger logrus.FieldLogger
 }
 
 // Carried makes the FS of a process that another one started.
@@ -35,6 +38,13 @@ func Carried(h Handed) (*FS, error) {
 	conf, err := hadoopconf.Parse(h.HadoopConf)
 	if err != nil {
 		return nil, fmt.Errorf("open file systems: %w", err)
+	}
+	if h.Tokens != nil {
+		tokens, err := creds.Parse(h.Tokens)
+		if err != nil {
+			return nil, fmt.Errorf("open file systems: %w", err)
+		}
+		h.Credentials = func() *creds.Credentials { return tokens }
 	}
 	return New(Options{
 		Conf: conf, User: h.User, Credentials: h.Credentials, Login: h.Login,

@@ -138,6 +138,7 @@ type entry struct {
 	size    int64
 	modTime time.Time
 	isDir   bool
+	mode    fs.FileMode // permissions
 }
 
 func (e entry) info(uri string) filesystem.FileInfo {
@@ -159,6 +160,19 @@ func (f *FS) Stat(ctx context.Context, uri string) (filesystem.FileInfo, error) 
 		return filesystem.FileInfo{}, failed("stat", at, err)
 	}
 	return e.info(at.String()), nil
+}
+
+// Mode gives the permissions of one file or directory.
+func (f *FS) Mode(ctx context.Context, uri string) (fs.FileMode, error) {
+	b, at, err := f.resolve(uri)
+	if err != nil {
+		return 0, err
+	}
+	e, err := b.stat(ctx, at.path)
+	if err != nil {
+		return 0, failed("stat", at, err)
+	}
+	return e.mode, nil
 }
 
 // List describes the entries of a directory, sorted by name.

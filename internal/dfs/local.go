@@ -23,7 +23,7 @@ func (local) stat(_ context.Context, path string) (entry, error) {
 }
 
 func localEntry(info fs.FileInfo) entry {
-	return entry{name: info.Name(), size: info.Size(), modTime: info.ModTime(), isDir: info.IsDir()}
+	return entry{name: info.Name(), size: info.Size(), modTime: info.ModTime(), isDir: info.IsDir(), mode: info.Mode().Perm()}
 }
 
 // list follows symbolic links, as stat does; links that lead nowhere are left

@@ -72,7 +72,7 @@ func (r *remote) stat(ctx context.Context, path string) (entry, error) {
 }
 
 func remoteEntry(info fs.FileInfo) entry {
-	return entry{name: info.Name(), size: info.Size(), modTime: info.ModTime(), isDir: info.IsDir()}
+	return entry{name: info.Name(), size: info.Size(), modTime: info.ModTime(), isDir: info.IsDir(), mode: info.Mode().Perm()}
 }
 
 func (r *remote) list(ctx context.Context, dir string) ([]entry, error) {

@@ -41,7 +41,17 @@ func Read(getenv func(string) string, options config.Config) (Environment, error
 	if err != nil {
 		return Environment{}, err
 	}
-	return Environment{Conf: conf.With("options flink.hadoop.* and flink.yarn.*", properties(options)), User: name}, nil
+	return Environment{Conf: conf.With(fromOptions, properties(options)), User: name}, nil
+}
+
+// fromOptions is where those properties are from that no file gives.
+const fromOptions = "options flink.hadoop.* and flink.yarn.*"
+
+// Without is what there is where the environment names no configuration: the properties that
+// options give. User is empty where this machine does not know who the user is.
+func Without(getenv func(string) string, options config.Config) Environment {
+	name, _ := userName(getenv) // who uses the local disk alone needs none
+	return Environment{Conf: new(hadoopconf.Conf).With(fromOptions, properties(options)), User: name}
 }
 
 // properties are Hadoop's that options give: flink.hadoop.X is X, and flink.yarn.X

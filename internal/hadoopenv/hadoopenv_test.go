@@ -73,3 +73,16 @@ func TestWithoutAConfigurationTheRemedyIsNamed(t *testing.T) {
 		t.Error("Named does not tell whether the environment names a configuration")
 	}
 }
+
+// TestOptionsAloneLeadToHDFS would catch a client that no file tells of the cluster, and that
+// does not listen to options either.
+func TestOptionsAloneLeadToHDFS(t *testing.T) {
+	options, err := config.New(config.Layer{Values: map[string]string{"flink.hadoop.fs.defaultFS": "hdfs://here:8020"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := hadoopenv.Without(func(name string) string { return map[string]string{"HADOOP_USER_NAME": "alice"}[name] }, options)
+	if env.User != "alice" || env.Conf.Get("fs.defaultFS") != "hdfs://here:8020" {
+		t.Errorf("user %q, file system %q", env.User, env.Conf.Get("fs.defaultFS"))
+	}
+}

@@ -12,6 +12,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -44,27 +46,53 @@ const KeytabFile = "krb5.keytab"
 // Names of the files that a container of ours finds in its working directory.
 const (
 	BobbinLink  = "bobbin"  // our own binary
-	ProgramLink = "program" // the job's program, in TaskExecutor containers
+	ProgramLink = "program" // the job's program, in TaskExecutor containers; an application's in all
 )
 
 // Names of the files in an application's staging directory.
 const (
-	JobFile    = "job.json"    // the JobGraph and what the client learned about the cluster (Job)
+	StagedFile = "staged.json" // what is too long for a variable (Staged)
 	AccessFile = "access.json" // written by the AM, 0600: how its owner reaches REST (Access)
 	RefsFile   = "refs"        // the entries of the cache that this application uses, one hash a line
 )
 
+// Mode says what a cluster is for.
+type Mode string
+
+// The modes.
+const (
+	// PerJob runs the one job that the client has staged, and ends with it.
+	PerJob Mode = "per-job"
+	// Session takes jobs and programs over REST until it is shut down.
+	Session Mode = "session"
+	// Application runs the driver of its program, and ends with it.
+	Application Mode = "application"
+)
+
+// ChildEnvironment is the environment of a process of ours as a child of it gets that
+// runs a user's code: without what is its own alone.
+func ChildEnvironment(own []string) []string {
+	return slices.DeleteFunc(slices.Clone(own), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains([]string{Variable, TokenFileVariable, "GOMEMLIMIT", "GOMAXPROCS"}, name)
+	})
+}
+
 // AppMaster is what the client tells the AM.
 type AppMaster struct {
+	Mode       Mode
 	StagingDir string            // URI of .bobbin/<application id>
 	User       string            // who runs the application, on an open cluster
 	HadoopConf []byte            // the client's site settings, as hadoopconf marshals them
 	Config     map[string]string // options that the client was given, by key
 	Bobbin     Resource          // our own binary, for the TaskExecutors
-	Program    Resource          // the job's program
-	ProgramRef msg.Program
-	Attached   bool // a client waits for the result
-	Security   Security
+	Program    Resource          // the program of job or application; a session has none
+	ProgramRef msg.Program       // SHA256 is "" if no one has read the program: it was on HDFS
+	Arguments  []string          // of an application's program
+	// Attached says of a job that a client waits for its result, and of an
+	// application that Execute waits for its job's end.
+	Attached bool
+	Security Security
 }
 
 // Security is how the AM of a secure cluster proves who it is beside the tokens in its
@@ -82,19 +110,25 @@ type Resource struct {
 	URI       string
 	Size      int64
 	Timestamp int64 // modification time, ms; YARN compares it exactly
+	// Public has YARN share it between all users; it must be readable for all of them.
+	Public bool `json:",omitempty"`
 }
 
 // Localize is the resource as YARN localizes it: shared by all applications of
-// the user, and executable.
+// the user, or of everybody, and executable.
 func (r Resource) Localize() (records.LocalResource, error) {
 	url, err := records.ParseURL(r.URI)
 	if err != nil {
 		return records.LocalResource{}, err
 	}
-	return records.LocalResource{
+	resource := records.LocalResource{
 		URL: url, Size: r.Size, Timestamp: r.Timestamp,
 		Type: records.LocalFile, Visibility: records.VisibilityPrivate,
-	}, nil
+	}
+	if r.Public {
+		resource.Visibility = records.VisibilityPublic
+	}
+	return resource, nil
 }
 
 // LocalizeAlone is the resource as YARN localizes it for this application and no other,
@@ -119,11 +153,18 @@ func ACLs(c config.Config) map[records.ApplicationAccess]string {
 	return acls
 }
 
-// Job is the content of JobFile.
+// Staged is the content of StagedFile.
+type Staged struct {
+	Nodes []Node // that run, for asks that name hosts; YARN tells the AM of changes
+	Job   *Job   // of a per-job cluster; nil
+	// Shipped are for all containers.
+	Shipped []Shipped `json:",omitempty"`
+}
+
+// Job is the job of a per-job cluster.
 type Job struct {
 	ID    ids.JobID
 	Graph json.RawMessage // jobgraph.JobGraph
-	Nodes []Node          // running nodes, for asks that name hosts
 }
 
 // Node is a node of the cluster when the client looked.
@@ -133,6 +174,9 @@ type Node struct {
 	Rack     string
 	MemoryMB int64 // in all
 	VCores   int
+	// Others are of further resource types, in all.
+	Others map[string]records.ResourceAmount `json:",omitempty"`
+	Labels []string                          `json:",omitempty"`
 }
 
 // Access is the content of AccessFile.
@@ -142,6 +186,8 @@ type Access struct {
 	Token     string // bearer token of the application's owner
 	AMStart   int64  // ms, when the AM process began
 	Attempt   int32  // which of the application's ApplicationMasters it is, from 1
+
+	Application string
 }
 
 // TaskExecutor is what the AM tells a TaskExecutor.

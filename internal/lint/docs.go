@@ -18,7 +18,10 @@ var (
 	// nameInFile is how a page says where something is declared.
 	nameInFile = regexp.MustCompile("`(\\w+)` in\\s+`([A-Za-z0-9_./-]+\\.go)`")
 	goBlock    = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
+	textBlock  = regexp.MustCompile("(?ms)^```text\n(.*?)^```$")
 	anyBlock   = regexp.MustCompile("(?ms)^```.*?^```$")
+	// commandLine is a line as people type it. In pictures commands stand in boxes, or behind a prompt.
+	commandLine = regexp.MustCompile(`(?m)^(?:bobbin|cd|curl|eval|export|go|hdfs|kinit|make|mkdir|yarn|(?:\./|bin/|scripts/)\S+)(?: .*)?$`)
 )
 
 // Links checks that what a page of documentation points to is there: the targets of its relative links, the headings
@@ -115,6 +118,18 @@ func Snippets(name string, page []byte, files map[string][]byte) []string {
 		if !found {
 			first, _, _ := strings.Cut(snippet, "\n")
 			complaints = append(complaints, fmt.Sprintf("%s: the Go code from %q stands in no file of the repository", name, first))
+		}
+	}
+	return complaints
+}
+
+// Commands checks that no block of text in a page has a command in it: blocks of sh are run (integration/docs), and what
+// never runs will not work one day.
+func Commands(name string, page []byte) []string {
+	var complaints []string
+	for _, block := range textBlock.FindAllSubmatch(page, -1) {
+		for _, line := range commandLine.FindAll(block[1], -1) {
+			complaints = append(complaints, fmt.Sprintf("%s has the command %q in a block of text, want one of sh, which is run", name, line))
 		}
 	}
 	return complaints

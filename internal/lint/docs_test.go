@@ -14,6 +14,7 @@ func TestDocumentationOfTheRepository(t *testing.T) {
 			pages++
 			report(t, Links(name, content, files))
 			report(t, Snippets(name, content, files))
+			report(t, Commands(name, content))
 			report(t, Messages(name, content, files))
 		}
 	}
@@ -70,6 +71,22 @@ func TestSnippetRules(t *testing.T) {
 	} {
 		files := ofRepository(text)
 		if got := Snippets("README.md", files["README.md"], files); len(got) != complaints {
+			t.Errorf("%q: complaints %q, want %d", text, got, complaints)
+		}
+	}
+}
+
+// It would catch commands that nothing runs.
+func TestCommandRules(t *testing.T) {
+	for text, complaints := range map[string]int{
+		"```sh\nbobbin run x\n```\n```text\nit runs\n```\n":                              0,
+		"```text\n $ bobbin run x\n│ bobbin run │\n  bobbin  \nmakes\nbobbins 3\n```":    0,
+		"bobbin run\n\n```go\ngo f()\n```":                                               0,
+		"```text\nkinit\nbobbin doctor -t x\n```":                                        2,
+		"```text\nexport A=b\n```\n\n```sh\nls\n```\n\n```text\nscripts/cluster up\n```": 2,
+		"- x\n\n```text\n./mine --input a\n```":                                          1,
+	} {
+		if got := Commands("README.md", []byte(text)); len(got) != complaints {
 			t.Errorf("%q: complaints %q, want %d", text, got, complaints)
 		}
 	}

@@ -58,7 +58,8 @@ func (StartHost) isMessage() {}
 func (SetMemory) isMessage() {}
 func (StopHost) isMessage()  {}
 
-// Messages of the control socket between the client and a driver.
+// Messages of the control socket between a driver and who has started it: the
+// client, or the ApplicationMaster.
 
 // DriverHello is a driver's first message: it tells the client's build from the
 // program's.
@@ -71,6 +72,16 @@ type DriverStart struct {
 	Config map[string]string // parallelism.default and the -D options
 	// Detached says that Execute returns once the job runs.
 	Detached bool
+	// Reach is how a driver in the cluster reaches files; nil: by what its own
+	// environment names.
+	Reach *Reach
+}
+
+// Reach is how a process that was started in the cluster reaches its files.
+type Reach struct {
+	HadoopConf []byte // as hadoopconf marshals it
+	User       string
+	Tokens     Secret // as creds.Credentials.Marshal gives them
 }
 
 // DriverFailed tells that planning failed before any job was executed, in place
@@ -97,7 +108,7 @@ type CollectedRecords struct {
 	Records []byte
 }
 
-// JobEnded is the last answer to ExecuteJob. A nil Failure means FINISHED.
+// JobEnded is the last answer to ExecuteJob. Failure is nil unless the job FAILED.
 type JobEnded struct {
 	Job      ids.JobID
 	Status   JobStatus

@@ -22,8 +22,14 @@ type JobDetails struct {
 	// Root is why the job failed or last restarted, or nil.
 	Root       *ExceptionEntry
 	Exceptions []ExceptionEntry // newest first, at most 16 (web.exception-history-size)
-	Counters   map[string]int64 // of finished tasks
-	Steps      []Step           // of the job's start-up, in their order
+	// TaskFailures are of tasks that are FAILED and not restarted yet, the oldest first; of
+	// more than 20 the first.
+	TaskFailures []ExceptionEntry
+	Counters     map[string]int64 // of finished tasks
+	Steps        []Step           // of the job's start-up, in their order
+	// Parallelism is the default that the job was planned with.
+	Parallelism int
+	Config      map[string]string // options that the job was planned with; not changed any more
 }
 
 // Step is a step of a job's start-up and when it was reached.
@@ -79,6 +85,13 @@ type TaskExecutorDetails struct {
 	MemoryMB      int
 	VCores        int
 	LastHeartbeat time.Time
+}
+
+// ProgramDetails is a program of which a session can run jobs.
+type ProgramDetails struct {
+	Program
+	Size     int64 // bytes
+	Uploaded time.Time
 }
 
 // CollectPage is a piece of a job's collected result.

@@ -9,8 +9,21 @@ var (
 	ErrJobNotFound = errors.New("job not found")
 	// ErrJobExists says that a job of this id runs or has run.
 	ErrJobExists = errors.New("job exists already")
+	// ErrTooManyJobs says that as many jobs have not ended as may.
+	ErrTooManyJobs = errors.New("too many jobs")
+	// ErrEnding says that the cluster takes no jobs any more.
+	ErrEnding = errors.New("cluster is ending")
 	// ErrJobEnded says that the job is past what was asked of it.
 	ErrJobEnded = errors.New("job has ended")
+	// ErrProgramNotFound says that the cluster does not have this program.
+	ErrProgramNotFound = errors.New("program not found")
+	// ErrProgramInUse says that a job of this program runs.
+	ErrProgramInUse = errors.New("program is in use")
+	// ErrTooManyPrograms says that jobs of as many programs run as may.
+	ErrTooManyPrograms = errors.New("too many programs")
+	// ErrBadProgram says that what was sent is no program that can be run, or that it
+	// cannot plan a job.
+	ErrBadProgram = errors.New("bad program")
 	// ErrResultNotFound says that the job collects no result of this name.
 	ErrResultNotFound = errors.New("result not found")
 	// ErrNotReady says that the answer is not there yet, but will be soon.

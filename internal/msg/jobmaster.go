@@ -66,10 +66,10 @@ type HostReady struct {
 
 // HostLost says that a host has ended though its job has not: all its tasks are
 // gone. The TaskExecutor starts another, which a new HostReady announces, unless
-// Failure is permanent (the program cannot build the job).
+// Failure is permanent: the program cannot build the job, or cannot be fetched.
 type HostLost struct {
-	Host    ids.HostID
-	Failure Failure // how it ended, with its last lines of output
+	Host    ids.HostID // "" where no host could be started
+	Failure Failure    // how it ended, with its last lines of output
 }
 
 // DeployTasks starts tasks in a host. Placements names the producers of every

@@ -42,8 +42,9 @@ type SlotStatus struct {
 	Job        ids.JobID
 }
 
-// RequestSlot grants a slot of the TaskExecutor to a job: it starts the job's
-// host, connects to the JobMaster and offers the slot there.
+// RequestSlot grants a slot of the TaskExecutor to a job: it fetches the job's
+// program where that is not there, starts the job's host from it, connects to the
+// JobMaster and offers the slot there.
 type RequestSlot struct {
 	Index      int
 	Allocation ids.AllocationID
@@ -56,9 +57,9 @@ type RequestSlot struct {
 
 // Program names the executable of a job.
 type Program struct {
-	Name   string // file name, for people
-	SHA256 string // lower-case hex
-	URI    string // where it is staged; "" in local mode
+	Name   string // file name, for people; no path
+	SHA256 string // of its bytes, lower-case hex: what tells programs apart
+	URI    string // where it is staged, qualified; "" in local mode
 }
 
 // SlotRequestAnswered tells whether the TaskExecutor took the allocation;

@@ -19,11 +19,11 @@ type Config struct {
 	Slots    int
 	MemoryMB int // of the container
 	VCores   int
-	// Programs maps the SHA-256 (lower-case hex) of the programs that this worker
-	// has to their files.
+	// Programs maps the SHA-256 (lower-case hex) of the programs that were localized
+	// with the container to their files. Others are fetched (Environment.Programs).
 	Programs map[string]string
-	// Tokens are the first ones by which hosts reach HDFS (creds.Credentials.Marshal);
-	// nil: none.
+	// Tokens are the first ones by which hosts, and this worker for their programs,
+	// reach HDFS (creds.Credentials.Marshal); nil: none.
 	Tokens msg.Secret
 	// IDs is a random prefix for the ids that the core makes (ids.Random).
 	IDs string

@@ -18,6 +18,11 @@ type Core struct {
 	jobs   map[ids.JobID]*job
 	hosts  map[ids.HostID]*job // by each job's current host
 
+	programs map[string]*heldProgram // by SHA-256
+	fetching map[CopyID]*heldProgram // those of them that are not here yet
+	idle     []*heldProgram          // those that were fetched and no job needs, the oldest first
+	lastCopy CopyID
+
 	links    map[LinkID]*link // those being opened, and the open ones
 	lastLink LinkID
 	hostIDs  ids.Sequence
@@ -34,8 +39,8 @@ type Core struct {
 type job struct {
 	id      ids.JobID
 	master  ids.JobMasterID
-	program string // file
-	link    link   // to its JobMaster
+	program *heldProgram
+	link    link // to its JobMaster
 	spec    *msg.JobSpec
 
 	host *host // nil while there is none
@@ -63,13 +68,15 @@ func NewCore(config Config) (*Core, error) {
 		return nil, err
 	}
 	return &Core{
-		config:  config,
-		slots:   newSlotTable(config.Slots),
-		jobs:    make(map[ids.JobID]*job),
-		hosts:   make(map[ids.HostID]*job),
-		links:   make(map[LinkID]*link),
-		hostIDs: ids.NewSequence(config.IDs),
-		tokens:  config.Tokens,
+		config:   config,
+		slots:    newSlotTable(config.Slots),
+		jobs:     make(map[ids.JobID]*job),
+		hosts:    make(map[ids.HostID]*job),
+		programs: localized(config.Programs),
+		fetching: make(map[CopyID]*heldProgram),
+		links:    make(map[LinkID]*link),
+		hostIDs:  ids.NewSequence(config.IDs),
+		tokens:   config.Tokens,
 	}, nil
 }
 
@@ -95,6 +102,10 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 		c.hostExited(e)
 	case HostOverMemory:
 		c.hostOverMemory(e)
+	case ProgramFetched:
+		c.programFetched(e)
+	case ProgramFailed:
+		c.programFailed(e)
 	case TimerFired:
 		c.timerFired(e.Timer)
 	}
@@ -141,6 +152,7 @@ func (c *Core) end(reason EndReason, cause string) {
 		return
 	}
 	c.ending = &End{reason, cause}
+	c.dropFetches()
 	for _, id := range slices.Sorted(maps.Keys(c.jobs)) {
 		c.stopHost(c.jobs[id], cause)
 	}

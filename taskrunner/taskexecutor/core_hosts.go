@@ -48,18 +48,20 @@ type host struct {
 	failure *msg.Failure
 }
 
-// ensureHost starts a host where a job needs one. After its JobMaster was lost
-// that waits until it is back.
+// ensureHost starts a host where a job needs one and its program is here. After
+// its JobMaster was lost that waits until it is back.
 func (c *Core) ensureHost(j *job) {
 	switch {
 	case c.ending != nil, j.host != nil, j.restart != "", j.unbuildable != nil, len(c.slots.held(j.id)) == 0:
+		return
+	case j.program.state == programFetching:
 		return
 	case j.link.state != linkAdmitted && j.link.failures > 0:
 		return
 	}
 	j.host = &host{id: ids.HostID(c.hostIDs.Next())}
 	c.hosts[j.host.id] = j
-	c.emit(StartHost{Host: j.host.id, Job: j.id, Program: j.program, MemoryMB: c.slots.memoryMB(j.id)})
+	c.emit(StartHost{Host: j.host.id, Job: j.id, Program: j.program.file, MemoryMB: c.slots.memoryMB(j.id)})
 	c.emit(SetTimer{Timer{Kind: TimerHostReady, Host: j.host.id}, hostReadyTimeout})
 }
 

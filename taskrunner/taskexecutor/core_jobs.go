@@ -30,10 +30,7 @@ func (c *Core) refusal(m msg.RequestSlot) string {
 	if s := &c.slots[m.Index]; s.state != slotFree && s.allocation != m.Allocation {
 		return fmt.Sprintf("slot %d is held by allocation %s of job %s", m.Index, s.allocation, s.job)
 	}
-	if _, known := c.config.Programs[m.Program.SHA256]; !known {
-		return fmt.Sprintf("program %s (SHA-256 %s) is not on this worker", m.Program.Name, m.Program.SHA256)
-	}
-	return ""
+	return c.refuseProgram(m.Program)
 }
 
 func (c *Core) allocate(m msg.RequestSlot) {
@@ -46,7 +43,7 @@ func (c *Core) allocate(m msg.RequestSlot) {
 
 	j := c.jobs[m.Job]
 	if j == nil {
-		j = &job{id: m.Job, master: m.JobMaster, program: c.config.Programs[m.Program.SHA256]}
+		j = &job{id: m.Job, master: m.JobMaster, program: c.needProgram(m.Program)}
 		j.link.job = m.Job
 		c.jobs[m.Job] = j
 	}
@@ -183,4 +180,5 @@ func (c *Core) settle(j *job, cause string) {
 	}
 	c.leave(&j.link, cause)
 	delete(c.jobs, j.id)
+	c.leaveProgram(j)
 }

@@ -27,13 +27,22 @@ type world struct {
 	hosts   map[ids.HostID]ids.JobID
 	told    map[ids.HostID]bool   // instructed
 	dying   map[ids.HostID]bool   // asked or made to end
+	files   map[ids.HostID]string // that it runs
 	tokens  map[ids.HostID]string // as the host was told last
 	newest  string                // that the ResourceManager has sent
+	copies  map[CopyID]*copied    // of programs: being fetched, or here
 	timers  map[Timer]time.Time
 	history []Event
 	times   []time.Time
 	effects [][]Effect
 	end     *End
+}
+
+// copied is a program that the core has asked for and not dropped.
+type copied struct {
+	sha256 string
+	file   string // "" while it is being fetched
+	size   config.Bytes
 }
 
 func newWorld(t *rapid.T, slots int) *world {
@@ -45,7 +54,9 @@ func newWorld(t *rapid.T, slots int) *world {
 		t: t, core: core, now: testEpoch,
 		links: make(map[LinkID]ids.JobID), open: make(map[LinkID]bool),
 		hosts: make(map[ids.HostID]ids.JobID), told: make(map[ids.HostID]bool), dying: make(map[ids.HostID]bool),
+		files:  make(map[ids.HostID]string),
 		tokens: make(map[ids.HostID]string),
+		copies: make(map[CopyID]*copied),
 		timers: make(map[Timer]time.Time),
 	}
 }
@@ -60,6 +71,12 @@ func (w *world) step(event Event) {
 	}
 	if opened, is := event.(LinkOpened); is {
 		w.open[opened.Link] = true
+	}
+	if fetched, is := event.(ProgramFetched); is && w.copies[fetched.Copy] != nil {
+		w.copies[fetched.Copy].file, w.copies[fetched.Copy].size = fetched.File, fetched.Size
+	}
+	if failed, is := event.(ProgramFailed); is {
+		delete(w.copies, failed.Copy)
 	}
 	effects := w.core.Step(w.now, event)
 	w.history, w.times, w.effects = append(w.history, event), append(w.times, w.now), append(w.effects, effects)
@@ -98,13 +115,35 @@ func (w *world) perform(effect Effect) {
 	case CloseLink:
 		delete(w.links, e.Link)
 		delete(w.open, e.Link)
+	case FetchProgram:
+		for id, c := range w.copies {
+			if id == e.Copy || c.sha256 == e.Program.SHA256 {
+				w.t.Fatalf("%s beside copy %d of %s", show(effect), id, c.sha256)
+			}
+		}
+		if string(e.Tokens) != w.newest {
+			w.t.Fatalf("%s, the newest tokens are %q", show(effect), w.newest)
+		}
+		w.copies[e.Copy] = &copied{sha256: e.Program.SHA256}
+	case DropProgram:
+		c := w.copies[e.Copy]
+		if c == nil {
+			w.t.Fatalf("%s, which is not there", show(effect))
+		}
+		for id := range w.hosts {
+			if w.files[id] == c.file {
+				w.t.Fatalf("%s, which host %s runs", show(effect), shortHost(id))
+			}
+		}
+		delete(w.copies, e.Copy)
 	case StartHost:
+		w.startsFrom(e)
 		for id, job := range w.hosts {
 			if job == e.Job {
 				w.t.Fatalf("%s beside %s", show(effect), shortHost(id))
 			}
 		}
-		w.hosts[e.Host] = e.Job
+		w.hosts[e.Host], w.files[e.Host] = e.Job, e.Program
 	case InstructHost:
 		usesHost(e.Host)
 		if w.told[e.Host] {
@@ -135,11 +174,62 @@ func (w *world) perform(effect Effect) {
 		if len(w.hosts) > 0 {
 			w.t.Fatalf("it ends and leaves %d hosts", len(w.hosts))
 		}
+		for id, c := range w.copies {
+			if c.file == "" {
+				w.t.Fatalf("it ends and still fetches copy %d", id)
+			}
+		}
+	}
+}
+
+// startsFrom holds that a host is made of its job's program, and of all of it.
+func (w *world) startsFrom(e StartHost) {
+	want := w.core.jobs[e.Job].program.ref.SHA256
+	if e.Program == "program" && want == "5a" {
+		return
+	}
+	for _, c := range w.copies {
+		if c.sha256 == want && c.file == e.Program && c.file != "" {
+			return
+		}
+	}
+	w.t.Fatalf("%s, which is not program %s", show(e), want)
+}
+
+// checkPrograms holds that no job waits for a program that nobody fetches, that
+// nothing is fetched for nobody, and that the rest is bounded.
+func (w *world) checkPrograms() {
+	needed := make(map[string]bool)
+	here := map[string]bool{"5a": true}
+	for _, c := range w.copies {
+		here[c.sha256] = true
+	}
+	for id, j := range w.core.jobs {
+		needed[j.program.ref.SHA256] = true
+		if !here[j.program.ref.SHA256] && j.unbuildable == nil && w.core.ending == nil {
+			w.t.Fatalf("job %s waits for program %s, which nobody fetches", id, j.program.ref.SHA256)
+		}
+	}
+	idle, size := 0, config.Bytes(0)
+	for id, c := range w.copies {
+		switch {
+		case needed[c.sha256]:
+		case c.file == "":
+			w.t.Fatalf("program %s is fetched as copy %d, and no job is there that needs it", c.sha256, id)
+		default:
+			idle, size = idle+1, size+c.size
+		}
+	}
+	if idle > maxIdlePrograms || size > maxIdleBytes {
+		w.t.Fatalf("%d programs of %s are kept that no job needs", idle, size)
 	}
 }
 
 // check holds what must be true at any time.
 func (w *world) check() {
+	if w.end == nil {
+		w.checkPrograms()
+	}
 	seen := make(map[ids.AllocationID]bool)
 	perJob := make(map[ids.JobID]bool)
 	for _, s := range w.core.slots.report() {
@@ -161,6 +251,19 @@ func (w *world) check() {
 	}
 }
 
+// programs that jobs have: one that is here, some to fetch, and one that nobody
+// says where to find.
+var programs = [...]msg.Program{
+	{SHA256: "5a"},
+	{SHA256: "11", URI: "u"},
+	{SHA256: "22", URI: "u"},
+	{SHA256: "33", URI: "u"},
+	{SHA256: "44", URI: "u"},
+	{SHA256: "55", URI: "u"},
+	{SHA256: "66", URI: "u"},
+	{SHA256: "77"},
+}
+
 // random draws an event that could come now.
 func (w *world) random() Event {
 	t := w.t
@@ -172,11 +275,15 @@ func (w *world) random() Event {
 	if len(w.hosts) > 0 {
 		host = rapid.SampledFrom(slices.Sorted(maps.Keys(w.hosts))).Draw(t, "host")
 	}
-	job := ids.JobID(fmt.Sprintf("j%d", rapid.IntRange(1, 2).Draw(t, "job")))
+	job := ids.JobID(fmt.Sprintf("j%d", rapid.IntRange(1, 3).Draw(t, "job")))
 	allocation := ids.AllocationID(fmt.Sprintf("a%d", rapid.IntRange(1, 6).Draw(t, "allocation")))
 	master := ids.JobMasterID(rapid.SampledFrom([]string{"m1", "m1", "m1", "m2"}).Draw(t, "master"))
+	id := CopyID(rapid.IntRange(1, int(w.core.lastCopy)+1).Draw(t, "copy"))
+	if fetching := slices.Sorted(maps.Keys(w.core.fetching)); len(fetching) > 0 && rapid.Bool().Draw(t, "awaited") {
+		id = fetching[0]
+	}
 	says := func(m msg.Message) Event { return RoleSaid{link, m} }
-	switch rapid.IntRange(0, 18).Draw(t, "event") {
+	switch rapid.IntRange(0, 23).Draw(t, "event") {
 	case 0, 1:
 		if w.open[link] {
 			return LinkLost{link, "reset"}
@@ -190,7 +297,7 @@ func (w *world) random() Event {
 	case 4, 5, 6:
 		return RoleSaid{w.core.rm.id, msg.RequestSlot{
 			Index: rapid.IntRange(-1, 3).Draw(t, "slot"), Allocation: allocation, Job: job, JobMaster: master,
-			Program: msg.Program{SHA256: "5a"}, MemoryMB: 100,
+			Program: programs[rapid.SampledFrom([]int{0, 1, 1, 1, 1, 2, 2, 3, 4, 5, 6, 7}).Draw(t, "program")], MemoryMB: 100,
 		}}
 	case 7:
 		return says(msg.SlotOffersAnswered{Accepted: []ids.AllocationID{allocation}})
@@ -218,6 +325,20 @@ func (w *world) random() Event {
 		}
 		w.newest = fmt.Sprintf("t%d", rapid.IntRange(1, 3).Draw(t, "tokens"))
 		return RoleSaid{w.core.rm.id, msg.UpdateTokens{Tokens: msg.Secret(w.newest)}}
+	case 18, 19:
+		if c := w.copies[id]; c != nil && c.file != "" {
+			break // it was fetched before
+		}
+		return ProgramFetched{Copy: id, File: fmt.Sprintf("copy %d", id), Size: config.Bytes(rapid.SampledFrom([]int{13, 100, 250, 300}).Draw(t, "size")) * config.Mebibyte}
+	case 20:
+		if c := w.copies[id]; c != nil && c.file != "" {
+			break
+		}
+		return ProgramFailed{Copy: id, Cause: "no such file"}
+	case 21:
+		if rapid.IntRange(0, 9).Draw(t, "release") == 0 {
+			return RoleSaid{w.core.rm.id, msg.ReleaseTaskExecutor{Cause: "idle"}}
+		}
 	}
 	w.now = w.now.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "seconds")) * time.Second)
 	return w.due()
@@ -239,8 +360,9 @@ func (w *world) due() Event {
 }
 
 // TestCoreUnderRandomEvents would catch a slot that is lost or granted twice, a
-// host that is left behind, started beside another or left with old tokens, and a
-// message to nobody.
+// host that is left behind, started beside another or left with old tokens, a
+// message to nobody, and a program that is fetched twice, waited for in vain, kept
+// for ever, or dropped under a host that runs it.
 func TestCoreUnderRandomEvents(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

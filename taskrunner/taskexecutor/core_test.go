@@ -43,7 +43,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	opened LINK
 //	lost LINK CAUSE
 //	registered                            by the ResourceManager, over its link
-//	request SLOT ALLOCATION JOB [JOBMASTER] [program=SHA] [memory=MB]
+//	request SLOT ALLOCATION JOB [JOBMASTER] [program=SHA [uri=URI]]
 //	release|reject CAUSE
 //	tokens TEXT                           new ones, of the ResourceManager
 //	admitted JOB [JOBMASTER]
@@ -56,6 +56,8 @@ func TestCoreTranscripts(t *testing.T) {
 //	fails HOST [permanent] TEXT           the host says why it ends
 //	exit HOST HOW [| CRASH [| OUTPUT]]
 //	over HOST                             its share of memory
+//	fetched COPY MB
+//	unfetched COPY CAUSE
 //	heartbeat LINK
 //	wait DURATION                         with the timers that fall due
 //	pass DURATION                         likewise, while heartbeats come and go unseen
@@ -147,7 +149,7 @@ func (s *script) event(words []string) Event {
 			Program: msg.Program{Name: "wordcount", SHA256: "5a"}, MemoryMB: 100,
 		}
 		if sum, set := options["program"]; set {
-			m.Program.SHA256 = sum
+			m.Program.SHA256, m.Program.URI = sum, options["uri"]
 		}
 		return rm(m)
 	case "release":
@@ -189,6 +191,11 @@ func (s *script) event(words []string) Event {
 	case "exit":
 		parts := append(strings.Split(rest(2), " | "), "", "")
 		return HostExited{Host: hostID(args[1]), Exit: Exit{How: parts[0], Crash: parts[1], Output: parts[2]}}
+	case "fetched":
+		id := CopyID(s.number(args[1]))
+		return ProgramFetched{Copy: id, File: fmt.Sprintf("copy %d", id), Size: config.Bytes(s.number(args[2])) * config.Mebibyte}
+	case "unfetched":
+		return ProgramFailed{Copy: CopyID(s.number(args[1])), Cause: rest(2)}
 	case "over":
 		return HostOverMemory{Host: hostID(args[1]), Resident: 200 * config.Mebibyte, Share: 132 * config.Mebibyte}
 	}
@@ -218,6 +225,9 @@ func hostID(name string) ids.HostID {
 }
 
 func shortHost(id ids.HostID) string {
+	if id == "" {
+		return "no host"
+	}
 	n, err := strconv.ParseUint(string(id[len(id)-16:]), 16, 64)
 	if err != nil {
 		return string(id)
@@ -285,6 +295,14 @@ func show(effect Effect) string {
 		return fmt.Sprintf("token of %d is %s", e.Link, e.Token)
 	case CloseLink:
 		return fmt.Sprintf("close %d: %s", e.Link, e.Cause)
+	case FetchProgram:
+		text := fmt.Sprintf("fetch %d: %s %s from %s", e.Copy, e.Program.Name, e.Program.SHA256, e.Program.URI)
+		if e.Tokens != nil {
+			text += ", tokens " + string(e.Tokens)
+		}
+		return text
+	case DropProgram:
+		return fmt.Sprintf("drop %d", e.Copy)
 	case StartHost:
 		return fmt.Sprintf("start %s for %s: %s with %d MB", shortHost(e.Host), e.Job, e.Program, e.MemoryMB)
 	case InstructHost:

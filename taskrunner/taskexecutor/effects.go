@@ -22,16 +22,18 @@ type shell struct {
 	timers  *actor.Timers[Timer]
 	running sync.WaitGroup
 
-	mu    sync.Mutex // guards links and hosts
-	links map[LinkID]*rolerpc.Stream
-	hosts map[ids.HostID]*hostControl
+	mu     sync.Mutex // guards what follows
+	links  map[LinkID]*rolerpc.Stream
+	hosts  map[ids.HostID]*hostControl
+	copies map[CopyID]context.CancelFunc // has the goroutine that holds the copy remove it
 }
 
 func newShell(ctx context.Context, t *TaskExecutor, end context.CancelCauseFunc) *shell {
 	s := &shell{
 		t: t, end: end,
-		links: make(map[LinkID]*rolerpc.Stream),
-		hosts: make(map[ids.HostID]*hostControl),
+		links:  make(map[LinkID]*rolerpc.Stream),
+		hosts:  make(map[ids.HostID]*hostControl),
+		copies: make(map[CopyID]context.CancelFunc),
 	}
 	s.timers = actor.NewTimers(func(timer Timer) { s.post(ctx, TimerFired{timer}) })
 	return s
@@ -58,6 +60,10 @@ func (s *shell) Perform(ctx context.Context, effect Effect) {
 			s.forgetLink(e.Link)
 			stream.Close(e.Cause)
 		}
+	case FetchProgram:
+		s.holdProgram(ctx, e)
+	case DropProgram:
+		s.dropProgram(e.Copy)
 	case StartHost:
 		s.startHost(ctx, e)
 	case InstructHost:

@@ -16,6 +16,9 @@ type Event interface{ isEvent() }
 // LinkID numbers the attempts to open a stream to a role, from 1.
 type LinkID uint64
 
+// CopyID numbers the attempts to fetch a program, from 1, and what they bring.
+type CopyID uint64
+
 // The events.
 type (
 	// Started comes first, once.
@@ -50,6 +53,18 @@ type (
 		Host            ids.HostID
 		Resident, Share config.Bytes
 	}
+	// ProgramFetched answers FetchProgram: the program is there, and is what it
+	// should be.
+	ProgramFetched struct {
+		Copy CopyID
+		File string
+		Size config.Bytes
+	}
+	// ProgramFailed answers FetchProgram: nothing is left of it.
+	ProgramFailed struct {
+		Copy  CopyID
+		Cause string // with the program and where it was to come from
+	}
 	// TimerFired says that the time of a SetTimer has come.
 	TimerFired struct{ Timer Timer }
 )
@@ -61,6 +76,8 @@ func (RoleSaid) isEvent()       {}
 func (HostSaid) isEvent()       {}
 func (HostExited) isEvent()     {}
 func (HostOverMemory) isEvent() {}
+func (ProgramFetched) isEvent() {}
+func (ProgramFailed) isEvent()  {}
 func (TimerFired) isEvent()     {}
 
 // Exit is how a task host ended.
@@ -97,6 +114,15 @@ type (
 		Link  LinkID
 		Cause string
 	}
+	// FetchProgram brings a program to this worker. The copy is kept until it is
+	// dropped.
+	FetchProgram struct {
+		Copy    CopyID
+		Program msg.Program
+		Tokens  msg.Secret // for HDFS
+	}
+	// DropProgram removes a copy, or ends the fetch of one. Nothing uses it.
+	DropProgram struct{ Copy CopyID }
 	// StartHost starts a job's program as a task host.
 	StartHost struct {
 		Host     ids.HostID
@@ -140,6 +166,8 @@ func (OpenLink) isEffect()      {}
 func (SendRole) isEffect()      {}
 func (SetToken) isEffect()      {}
 func (CloseLink) isEffect()     {}
+func (FetchProgram) isEffect()  {}
+func (DropProgram) isEffect()   {}
 func (StartHost) isEffect()     {}
 func (InstructHost) isEffect()  {}
 func (SetHostMemory) isEffect() {}

@@ -22,6 +22,7 @@ func FuzzSaid(f *testing.F) {
 		{msg.TaskStateChanged{Execution: task}, msg.TaskExecutorRegistered{}, msg.DeployTasks{Host: "h"}},
 		{msg.HostHello{ProtocolVersion: -1}, msg.RequestSlot{Index: 1, Allocation: "a2", Job: "j1", JobMaster: "m2", Program: msg.Program{SHA256: "5a"}, MemoryMB: -1}, msg.RegisteredAtJobMaster{JobMaster: "m2"}},
 		{msg.HostHello{ProtocolVersion: jobgraph.ProtocolVersion}, msg.ReleaseTaskExecutor{Cause: "c"}, msg.Disconnect{}},
+		{msg.HostReady{}, msg.RequestSlot{Index: 1, Allocation: "a2", Job: "j2", Program: msg.Program{Name: "../x", SHA256: "11", URI: "hdfs://ns/x"}}, msg.FreeSlots{Allocations: []ids.AllocationID{"a1"}}},
 		{msg.UpdateTokens{Tokens: msg.Secret("a host's own")}, msg.UpdateTokens{Tokens: msg.Secret("new")}, msg.UpdateTokens{}},
 	} {
 		var encoded [3][]byte
@@ -46,6 +47,8 @@ func FuzzSaid(f *testing.F) {
 			if m, err := codec.Decode(jobMaster); err == nil {
 				w.step(RoleSaid{w.core.lastLink, m})
 			}
+			w.step(ProgramFetched{Copy: 1, File: "1/x"})
+			w.step(ProgramFailed{Copy: 2, Cause: "no such file"})
 		}
 		w.step(HostExited{w.host, Exit{How: "exit status 2"}})
 		w.step(LinkLost{1, "gone"})

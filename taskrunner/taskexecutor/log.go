@@ -30,6 +30,10 @@ func (t *TaskExecutor) logEvent(event Event) {
 		t.logger.WithFields(logrus.Fields{"host": e.Host, "exit": e.Exit.How, "crash": e.Exit.announcement()}).Info("task host ended")
 	case HostOverMemory:
 		t.logger.WithFields(logrus.Fields{"host": e.Host, "resident": e.Resident, "share": e.Share}).Warn("container is about to exceed its memory")
+	case ProgramFetched:
+		t.logger.WithFields(logrus.Fields{"copy": e.Copy, "file": e.File, "size": e.Size}).Info("program fetched")
+	case ProgramFailed:
+		t.logger.WithFields(logrus.Fields{"copy": e.Copy, "err": e.Cause}).Warn("program is not fetched")
 	case Started, LinkOpened, TimerFired:
 		t.logger.WithField("event", fmt.Sprintf("%T%+v", event, event)).Debug("event")
 	}
@@ -54,6 +58,10 @@ func (t *TaskExecutor) logEffect(effect Effect) {
 	switch e := effect.(type) {
 	case OpenLink:
 		t.logger.WithFields(logrus.Fields{"link": e.Link, "target": target(e.Job)}).Info("opening stream")
+	case FetchProgram:
+		t.logger.WithFields(logrus.Fields{"copy": e.Copy, "program": e.Program.Name, "sha256": e.Program.SHA256, "uri": e.Program.URI}).Info("fetching program")
+	case DropProgram:
+		t.logger.WithField("copy", e.Copy).Info("program dropped")
 	case StartHost:
 		t.logger.WithFields(logrus.Fields{"host": e.Host, "job": e.Job, "memory_mb": e.MemoryMB}).Info("starting task host")
 	case KillHost:

@@ -3,6 +3,7 @@ package taskexecutor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -137,21 +138,35 @@ func startCluster(t *testing.T, hosts HostStarter, change func(*Config, *Environ
 // register lets the worker in and grants a slot to job j1.
 func (c *cluster) register() (rm, jm *rolerpc.Stream) {
 	c.t.Helper()
-	rm = <-c.rm.streams
+	rm = c.admit()
+	return rm, c.grant(rm, 0, "j1", msg.Program{SHA256: "5a"})
+}
+
+// admit lets the worker in.
+func (c *cluster) admit() *rolerpc.Stream {
+	c.t.Helper()
+	rm := <-c.rm.streams
 	next[msg.RegisterTaskExecutor](c.t, c.rm.in)
 	rm.SetToken("r1")
 	rm.Send(msg.TaskExecutorRegistered{ResourceManager: "r1", HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second})
-	rm.Send(msg.RequestSlot{Allocation: "a1", Job: "j1", JobMaster: "m1", Program: msg.Program{SHA256: "5a"}, MemoryMB: 100})
+	return rm
+}
+
+// grant gives slot i, as allocation a(i+1), to a job that has no other one.
+func (c *cluster) grant(rm *rolerpc.Stream, i int, job ids.JobID, program msg.Program) *rolerpc.Stream {
+	c.t.Helper()
+	allocation := ids.AllocationID(fmt.Sprintf("a%d", i+1))
+	rm.Send(msg.RequestSlot{Index: i, Allocation: allocation, Job: job, JobMaster: "m1", Program: program, MemoryMB: 100})
 	if answer := next[msg.SlotRequestAnswered](c.t, c.rm.in); answer.Refused != "" {
 		c.t.Fatal(answer.Refused)
 	}
-	jm = <-c.jm.streams
+	jm := <-c.jm.streams
 	next[msg.RegisterAtJobMaster](c.t, c.jm.in)
 	jm.SetToken("m1")
-	jm.Send(msg.RegisteredAtJobMaster{JobMaster: "m1", Job: msg.JobSpec{ID: "j1", Name: "wordcount"}, HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second})
+	jm.Send(msg.RegisteredAtJobMaster{JobMaster: "m1", Job: msg.JobSpec{ID: job, Name: "wordcount"}, HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second})
 	next[msg.OfferSlots](c.t, c.jm.in)
-	jm.Send(msg.SlotOffersAnswered{Accepted: []ids.AllocationID{"a1"}})
-	return rm, jm
+	jm.Send(msg.SlotOffersAnswered{Accepted: []ids.AllocationID{allocation}})
+	return jm
 }
 
 func (c *cluster) finish(want error) {

@@ -2,16 +2,13 @@ package taskexecutor
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/resident"
 )
 
 // sampleInterval is short against the 3 s in which the NodeManager looks
@@ -33,7 +30,7 @@ func (s *shell) sampleMemory(ctx context.Context, containerMB int) {
 				return
 			}
 			hosts := s.hostUsage()
-			rest := residentOf(os.Getpid())
+			rest := resident.Of(os.Getpid())
 			victim, found := memory.Victim(containerMB, rest, hosts)
 			if found && !told[victim.ID] {
 				told[victim.ID] = true
@@ -49,51 +46,9 @@ func (s *shell) hostUsage() []memory.Usage[ids.HostID] {
 	s.mu.Unlock()
 	var hosts []memory.Usage[ids.HostID]
 	for id, h := range current {
-		if usage, is := h.usage(id, residentOfTree); is {
+		if usage, is := h.usage(id, resident.OfTree); is {
 			hosts = append(hosts, usage)
 		}
 	}
 	return hosts
-}
-
-// residentOfTree is what a process and its descendants hold.
-func residentOfTree(pid int) config.Bytes {
-	total := residentOf(pid)
-	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-	if err != nil {
-		return total // it has ended
-	}
-	for _, task := range tasks {
-		// The children of each of its threads. A kernel that does not tell them
-		// (CONFIG_PROC_CHILDREN) leaves them to the NodeManager.
-		children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, task.Name()))
-		if err != nil {
-			continue
-		}
-		for child := range strings.FieldsSeq(string(children)) {
-			if id, err := strconv.Atoi(child); err == nil {
-				total += residentOfTree(id)
-			}
-		}
-	}
-	return total
-}
-
-// residentOf is what a process holds, as the NodeManager counts it: resident
-// pages, those of files and those shared with others included. 0 for one that
-// has ended.
-func residentOf(pid int) config.Bytes {
-	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(statm)) // size resident shared … in pages
-	if len(fields) < 2 {
-		return 0
-	}
-	pages, err := strconv.ParseInt(fields[1], 10, 64)
-	if err != nil {
-		return 0
-	}
-	return config.Bytes(pages) * config.Bytes(os.Getpagesize())
 }

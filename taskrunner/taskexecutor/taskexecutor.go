@@ -61,6 +61,8 @@ type Host interface {
 type Environment struct {
 	Roles Connector
 	Hosts HostStarter
+	// Programs are fetched from there.
+	Programs Programs
 	// Identity issues the hosts' certificates; nil where hosts use none.
 	Identity *pki.Credentials
 	// Instructions are the parts of msg.StartHost that are the same for all

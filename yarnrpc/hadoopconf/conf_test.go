@@ -244,8 +244,12 @@ func TestMarshalCarriesEffectiveValuesWithoutSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"fs.defaultFS", "markup", "secret-manager.key-length"}, d.Names()); diff != "" {
+	// dfs.replication is Hadoop's default, and the NameNode's may be another.
+	if diff := cmp.Diff([]string{"dfs.replication", "fs.defaultFS", "markup", "secret-manager.key-length"}, d.Names()); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
+	}
+	if got := d.SourceOf("dfs.replication"); got == (Source{}) {
+		t.Error("dfs.replication is not known to be set")
 	}
 	if got := d.Get("fs.defaultFS"); got != "hdfs://nn1:8020" {
 		t.Errorf("fs.defaultFS = %q", got)

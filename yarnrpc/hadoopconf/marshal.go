@@ -9,11 +9,12 @@ import (
 	"strings"
 )
 
-// Marshal writes the properties that differ from Hadoop's defaults as one XML
-// document which Parse reads and Java would read too. Variables are
-// substituted, so that every process sees the values the caller saw, and the
-// sources are kept for error messages. Properties that hold secrets are left
-// out: the document travels where others can read it.
+// Marshal writes the properties that are set as one XML document which Parse
+// reads and Java would read too, those included that are set to Hadoop's
+// default: a server's own may be another. Variables are substituted, so that
+// every process sees the values the caller saw, and the sources are kept for
+// error messages. Properties that hold secrets are left out: the document
+// travels where others can read it.
 func (c *Conf) Marshal() ([]byte, error) {
 	type element struct {
 		XMLName xml.Name `xml:"property"`
@@ -31,9 +32,6 @@ func (c *Conf) Marshal() ([]byte, error) {
 		value, err := c.expand(c.values[name].value)
 		if err != nil {
 			return nil, c.valueError(name, c.values[name].value, err.Error())
-		}
-		if text, ok := builtin(name); ok && text == value {
-			continue
 		}
 		if err := encoder.Encode(element{Name: name, Value: value, Source: c.values[name].source.String()}); err != nil {
 			return nil, fmt.Errorf("write Hadoop configuration: property %s: %w", name, err)

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -22,6 +24,7 @@ import (
 type core struct {
 	heartbeat       time.Duration
 	requestInterval time.Duration
+	place           launch.WorkerPlace
 
 	registered bool
 	gone       bool             // the attempt is not ours any more: nothing is done
@@ -73,13 +76,14 @@ func (p *profile) wanted() int {
 	return max(p.total-p.starts, 0)
 }
 
-func (p *profile) capability() records.Resource {
-	return records.Resource{MemoryMB: int64(p.spec.MemoryMB), VCores: p.spec.VCores}
+// capability is what a container of a profile asks for.
+func (c *core) capability(p *profile) records.Resource {
+	return c.place.Capability(p.spec.MemoryMB, p.spec.VCores, c.maximum)
 }
 
-func newCore(heartbeat, requestInterval time.Duration, nodes []records.NodeReport) *core {
+func newCore(heartbeat, requestInterval time.Duration, place launch.WorkerPlace, nodes []records.NodeReport) *core {
 	c := &core{
-		heartbeat: heartbeat, requestInterval: requestInterval,
+		heartbeat: heartbeat, requestInterval: requestInterval, place: place,
 		nodes:      make(map[records.NodeID]amrm.Node),
 		containers: make(map[ids.ResourceID]*container),
 	}
@@ -187,12 +191,20 @@ func (c *core) checkSize(p *profile) {
 		return
 	}
 	p.checked = true
-	if c.maximum == (records.Resource{}) || p.capability().Fits(c.maximum) {
+	if c.maximum == (records.Resource{}) || c.capability(p).Fits(c.maximum) {
 		return
 	}
-	c.refuse(p, fmt.Sprintf("a worker needs %d MB and %d vcores, and the largest container that queue %s gives has %d MB and %d vcores:"+
-		" lower taskmanager.memory.process.size or yarn.containers.vcores",
-		p.spec.MemoryMB, p.spec.VCores, c.queue, c.maximum.MemoryMB, c.maximum.VCores))
+	c.refuse(p, fmt.Sprintf("a worker needs %s, and the largest container that queue %s gives has %s:"+
+		" lower taskmanager.memory.process.size, yarn.containers.vcores or external-resource.*.amount",
+		inWords(c.capability(p)), c.queue, inWords(c.maximum)))
+}
+
+func inWords(r records.Resource) string {
+	text := fmt.Sprintf("%d MB and %d vcores", r.MemoryMB, r.VCores)
+	if !r.Others.IsZero() {
+		text += " and " + r.Others.String()
+	}
+	return text
 }
 
 func (c *core) refuse(p *profile, reason string) {
@@ -206,7 +218,7 @@ func (c *core) allocateFailed(err error) {
 		c.emit(fail{err})
 		return
 	}
-	if errors.Is(err, yarnrpc.ErrInvalidResourceRequest) {
+	if errors.Is(err, yarnrpc.ErrInvalidResourceRequest) || c.place.Constraint != nil && noConstraints(err) {
 		for _, p := range c.profiles {
 			if p.asked > 0 && !p.refused {
 				c.refuse(p, "YARN refuses to give workers: "+err.Error())
@@ -217,6 +229,13 @@ func (c *core) allocateFailed(err error) {
 	c.failures++
 	c.retryAt = c.now.Add(wait)
 	c.nextBeat = c.now
+}
+
+// noConstraints tells whether YARN is not configured to know constraints
+// (DisabledPlacementProcessor#allocate), or not under this scheduler.
+func noConstraints(err error) bool {
+	remote, ok := errors.AsType[*yarnrpc.RemoteError](err)
+	return ok && remote.Class == "org.apache.hadoop.yarn.exceptions.YarnException"
 }
 
 func (c *core) allocateAnswered(r amrm.Response) {
@@ -232,6 +251,13 @@ func (c *core) allocateAnswered(r amrm.Response) {
 	}
 	for _, container := range r.Surplus {
 		c.take(container)
+	}
+	for _, rejection := range r.Rejected {
+		if p := c.byPriority(rejection.Key.Priority); p != nil {
+			p.asked -= rejection.Count
+			c.refuse(p, fmt.Sprintf("YARN finds no place for workers under the constraint %s (%s): %s",
+				c.place.Constraint, config.YarnWorkerPlacement, rejection.Reason))
+		}
 	}
 	for _, status := range r.Completed {
 		c.completed(status)
@@ -269,12 +295,21 @@ func (c *core) byPriority(priority records.Priority) *profile {
 // updateNodes keeps the list of nodes that asks name.
 func (c *core) updateNodes(reports []records.NodeReport) {
 	for _, r := range reports {
-		if r.State.Usable() {
+		if r.State.Usable() && c.suits(r) {
 			c.nodes[r.ID] = amrm.NodeOf(r)
 		} else {
 			delete(c.nodes, r.ID)
 		}
 	}
+}
+
+// suits tells whether a node is of the partition that workers are asked for in: YARN
+// gives none on others, and would wait for those that are named.
+func (c *core) suits(r records.NodeReport) bool {
+	if c.place.NodeLabel != "" {
+		return slices.Contains(r.Labels, c.place.NodeLabel)
+	}
+	return len(r.Labels) == 0
 }
 
 // beat sends an allocate, or the end of the application, if it is time, and sees
@@ -306,17 +341,28 @@ func (c *core) allocate() {
 	for _, p := range c.profiles {
 		if want := p.wanted(); want != p.asked {
 			p.asked = want
-			a.asks = append(a.asks, amrm.Ask{
-				Key:        amrm.AskKey{Priority: p.priority},
-				Capability: p.capability(),
-				Count:      want,
-				Hosts:      amrm.Spread(c.nodeList(), want, p.capability()),
-			})
+			c.ask(&a, p)
 		}
 	}
 	c.release = nil
 	c.inFlight = true
 	c.emit(a)
+}
+
+// ask says how many containers of a profile are still to come, and where.
+func (c *core) ask(a *allocate, p *profile) {
+	key := amrm.AskKey{Priority: p.priority, ExecutionType: c.place.ExecutionType}
+	if c.place.Constraint != nil {
+		a.requests = append(a.requests, amrm.SchedulingRequest{
+			Key: key, Capability: c.capability(p), Count: p.asked,
+			Tags: []string{launch.WorkerTag}, Constraint: c.place.Constraint,
+		})
+		return
+	}
+	a.asks = append(a.asks, amrm.Ask{
+		Key: key, Capability: c.capability(p), Count: p.asked, NodeLabel: c.place.NodeLabel,
+		Hosts: amrm.Spread(c.nodeList(), p.asked, c.capability(p)),
+	})
 }
 
 // nodeList gives the nodes in an order that does not depend on the map's.

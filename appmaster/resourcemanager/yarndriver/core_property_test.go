@@ -11,6 +11,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -216,7 +217,7 @@ func (y *yarn) started(t *rapid.T, id records.ContainerID) {
 func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		y := &yarn{
-			core: newCore(DefaultHeartbeat, DefaultRequestInterval, testNodes()), now: testEpoch,
+			core: newCore(DefaultHeartbeat, DefaultRequestInterval, launch.WorkerPlace{}, testNodes()), now: testEpoch,
 			held: make(map[records.ContainerID]string), orphans: make(map[records.ContainerID]bool), reported: make(map[ids.ResourceID]string),
 		}
 		y.step(t, registered{})

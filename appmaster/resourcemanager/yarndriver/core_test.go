@@ -12,6 +12,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/transcript"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
@@ -47,7 +48,7 @@ func containerID(number int) records.ContainerID {
 
 func TestCoreTranscripts(t *testing.T) {
 	transcript.Run(t, *rewrite, func(t *testing.T) func(string) []string {
-		s := &script{t: t, now: testEpoch, core: newCore(DefaultHeartbeat, DefaultRequestInterval, testNodes())}
+		s := &script{t: t, now: testEpoch, core: newCore(DefaultHeartbeat, DefaultRequestInterval, launch.WorkerPlace{}, testNodes())}
 		return s.command
 	})
 }

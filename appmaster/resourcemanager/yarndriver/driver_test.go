@@ -86,6 +86,10 @@ func (y *fakeYARN) SetAsk(ask amrm.Ask) {
 	y.asked, y.askedAt = ask.Count, time.Now()
 }
 
+func (y *fakeYARN) SetSchedulingRequest(r amrm.SchedulingRequest) {
+	y.SetAsk(amrm.Ask{Key: r.Key, Capability: r.Capability, Count: r.Count})
+}
+
 func (y *fakeYARN) Release(ids ...records.ContainerID) {
 	y.mu.Lock()
 	defer y.mu.Unlock()

@@ -127,16 +127,19 @@ func (s *shell) handUp(c call) {
 	}
 }
 
-// progress is what YARN shows of how far the application is: as Flink has it, since
-// an application may have more jobs yet.
-const progress = 1
-
 func (s *shell) allocate(ctx context.Context, e allocate) {
 	client := s.config.ResourceManager
 	for _, ask := range e.asks {
 		client.SetAsk(ask)
 	}
+	for _, request := range e.requests {
+		client.SetSchedulingRequest(request)
+	}
 	client.Release(e.release...)
+	progress := float32(1)
+	if s.config.Progress != nil {
+		progress = s.config.Progress()
+	}
 	response, err := client.Allocate(ctx, progress)
 	if err == nil {
 		s.config.NodeManagers.SetTokens(response.NMTokens)
@@ -235,6 +238,11 @@ func (d *Driver) logStep(e event, effects []effect) {
 			for _, ask := range e.asks {
 				d.logger.WithFields(logrus.Fields{
 					"priority": ask.Key.Priority, "capability": ask.Capability.String(), "count": ask.Count, "hosts": len(ask.Hosts),
+				}).Info("containers asked for")
+			}
+			for _, request := range e.requests {
+				d.logger.WithFields(logrus.Fields{
+					"priority": request.Key.Priority, "capability": request.Capability.String(), "count": request.Count, "constraint": request.Constraint.String(),
 				}).Info("containers asked for")
 			}
 			if len(e.release) > 0 {

@@ -69,8 +69,9 @@ type effect interface{ isEffect() }
 type (
 	// allocate is a heartbeat, with what has changed.
 	allocate struct {
-		asks    []amrm.Ask
-		release []records.ContainerID
+		asks     []amrm.Ask
+		requests []amrm.SchedulingRequest // in place of asks, where a constraint is to hold
+		release  []records.ContainerID
 	}
 	// report tells the ResourceManager. What is to be started is started after
 	// that.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -29,6 +30,7 @@ import (
 type ResourceManagerClient interface {
 	Register(ctx context.Context, r amrm.RegisterRequest) (amrm.Registration, error)
 	SetAsk(ask amrm.Ask)
+	SetSchedulingRequest(r amrm.SchedulingRequest)
 	Release(ids ...records.ContainerID)
 	Allocate(ctx context.Context, progress float32) (amrm.Response, error)
 	Finish(ctx context.Context, status records.FinalApplicationStatus, diagnostics, trackingURL string) error
@@ -58,6 +60,7 @@ type Config struct {
 	// current from then on. Without nodes containers come one per NodeManager
 	// heartbeat.
 	Nodes  []records.NodeReport
+	Place  launch.WorkerPlace // where workers may be
 	Launch Launch
 	// ClientToAMKey is told the key that YARN gives with the registration, empty on
 	// open clusters; from another goroutine. nil: nobody wants to know.
@@ -66,6 +69,9 @@ type Config struct {
 	// ask is open, yarn.heartbeat.container-request-interval, 100 ms.
 	Heartbeat       time.Duration
 	RequestInterval time.Duration
+	// Progress is how far the application is, 0 to 1, asked before each heartbeat: it
+	// must not block. nil: YARN is told 1.
+	Progress func() float32
 }
 
 // Default values of a Config's times.
@@ -108,7 +114,7 @@ func New(config Config, logger logrus.FieldLogger) (*Driver, error) {
 		return nil, err
 	}
 	d := &Driver{config: config, logger: logger.WithField("role", "yarndriver")}
-	core := newCore(config.Heartbeat, config.RequestInterval, config.Nodes)
+	core := newCore(config.Heartbeat, config.RequestInterval, config.Place, config.Nodes)
 	d.loop = actor.New[event, effect](core, nil)
 	d.loop.Observe(d.logStep)
 	return d, nil

@@ -17,7 +17,10 @@ import (
 // path that begins with Classpath. It is "" until MakeArchive has made it.
 func (j Jars) Archive(java string) string {
 	path, err := j.archive(java)
-	if err != nil || !exists(path) {
+	if err != nil {
+		return ""
+	}
+	if _, err := os.Stat(path); err != nil {
 		return ""
 	}
 	return path
@@ -36,34 +39,30 @@ func (j Jars) archive(java string) (string, error) {
 	return fmt.Sprintf("%s-%.8x.jsa", j.Dir, sha256.Sum256(release)), nil
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
 // MakeArchive makes the Archive, of the classes that are in files which -XX:DumpLoadedClassList has written. It takes
 // half a minute.
 func (j Jars) MakeArchive(ctx context.Context, java string, lists ...string) error {
-	path, err := j.archive(java)
-	if err != nil {
-		return fmt.Errorf("make class archive of hadoop %s: %w", j.Version, err)
-	}
-	dir, err := os.MkdirTemp(filepath.Dir(path), ".archive-")
-	if err != nil {
-		return fmt.Errorf("make class archive of hadoop %s: %w", j.Version, err)
-	}
-	defer os.RemoveAll(dir)
-	if err := j.dump(ctx, java, filepath.Join(dir, "classes"), lists, filepath.Join(dir, "archive"), path); err != nil {
+	if err := j.makeArchive(ctx, java, lists); err != nil {
 		return fmt.Errorf("make class archive of hadoop %s: %w", j.Version, err)
 	}
 	return nil
 }
 
-func (j Jars) dump(ctx context.Context, java, classes string, lists []string, archive, path string) error {
+func (j Jars) makeArchive(ctx context.Context, java string, lists []string) error {
+	path, err := j.archive(java)
+	if err != nil {
+		return err
+	}
 	merged, err := mergeClassLists(lists)
 	if err != nil {
 		return err
 	}
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".archive-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	classes, archive := filepath.Join(dir, "classes"), filepath.Join(dir, "archive")
 	if err := os.WriteFile(classes, merged, 0o644); err != nil {
 		return err
 	}

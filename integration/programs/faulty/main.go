@@ -71,6 +71,14 @@ func misbehave(mode string) {
 	case "task-exit":
 		fmt.Fprintln(os.Stderr, "last words of the task")
 		os.Exit(7)
+	case "task-hungry":
+		for all := [][]byte(nil); len(all) < 1<<20; {
+			more := make([]byte, 4<<20)
+			for i := 0; i < len(more); i += 4 << 10 { // each page
+				more[i] = 1
+			}
+			all = append(all, more)
+		}
 	case "slow": // long enough for a test to do something to it
 		time.Sleep(time.Millisecond) //nolint:forbidigo // slowness is what it is for
 	}
@@ -85,8 +93,14 @@ func main() {
 		if args[0] == "no-execute" {
 			return nil
 		}
-		if args[0] == "driver-error" {
+		switch args[0] {
+		case "driver-error":
 			return fmt.Errorf("the driver does not feel like it")
+		case "driver-panic":
+			panic("the driver loses its head")
+		case "driver-exit":
+			fmt.Fprintln(os.Stderr, "last words of the driver")
+			os.Exit(9)
 		}
 		if args[0] == "impatient" {
 			patience, stop := context.WithTimeoutCause(ctx, time.Second, errors.New("the driver has waited long enough"))

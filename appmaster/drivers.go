@@ -1,0 +1,162 @@
+package appmaster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/driver"
+	"github.com/bobbin-yarn/bobbin/internal/logging"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// drivers starts users' programs as drivers, which are children of this process.
+type drivers struct {
+	application string
+	config      config.Config // what they plan under
+	environment []string
+	dir         string            // for programs
+	logDir      string            // for what they print
+	reach       func() *msg.Reach // how they reach files
+	running     *children
+	logger      logrus.FieldLogger
+}
+
+// children are the drivers that run, for what all of them must hear. Its methods may be
+// called from any goroutine.
+type children struct {
+	mu  sync.Mutex // guards all, and that each has its Driver
+	all map[*child]struct{}
+}
+
+func newChildren() *children { return &children{all: make(map[*child]struct{})} }
+
+func (r *children) add(c *child) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all[c] = struct{}{}
+}
+
+func (r *children) remove(c *child) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.all, c)
+}
+
+// begun takes in that a child's process runs.
+func (r *children) begun(c *child, d *driver.Driver) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.Driver = d
+}
+
+// updateTokens leaves new tokens for each driver, in place of those that it has not been
+// told yet. It does not wait.
+func (r *children) updateTokens(tokens msg.Secret) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for c := range r.all {
+		select {
+		case <-c.tokens:
+		default:
+		}
+		c.tokens <- tokens
+	}
+}
+
+// driving is a program to start.
+type driving struct {
+	program   string // file
+	arguments []string
+	options   config.Config
+	detached  bool
+	log       string // name of its logs, without what ends it
+}
+
+// with lays options over those of the cluster. The error wraps config.ErrInvalid.
+func (d drivers) with(options map[string]string) (config.Config, error) {
+	return d.config.With(config.Layer{Source: "request", Values: options})
+}
+
+// child is a driver that runs. Close ends it.
+type child struct {
+	*driver.Driver
+	tokens chan msg.Secret        // that it is to be told; the last ones alone, so it has room for one
+	tail   logging.Tail           // what it has printed last
+	killed atomic.Pointer[string] // why this process has killed it; nil
+	logs   []io.Closer
+	after  []func() error // what is to be done when it has ended, in reverse order
+}
+
+// start starts a program.
+func (d drivers) start(ctx context.Context, what driving) (_ *child, err error) {
+	c := &child{tokens: make(chan msg.Secret, 1)}
+	d.running.add(c) // before it is told how it reaches files, so that it misses no tokens
+	defer func() {
+		if err != nil {
+			d.running.remove(c)
+			err = errors.Join(c.explain(err), c.closeLogs())
+		}
+	}()
+	c.after = []func() error{func() error { d.running.remove(c); return nil }}
+	var streams []io.Writer
+	for _, suffix := range []string{".stdout", ".stderr"} {
+		file, err := logging.OpenFile(d.logDir, what.log+suffix)
+		if err != nil {
+			return nil, err
+		}
+		c.logs = append(c.logs, file)
+		streams = append(streams, file)
+	}
+	_, err = driver.Start(ctx, what.program, what.arguments, driver.Options{
+		Config: what.options.Set(), Detached: what.detached, Reach: d.reach(), Env: d.environment,
+		Stdout: streams[0], Stderr: io.MultiWriter(c.tail.Source(), streams[1]),
+		Begun: func(begun *driver.Driver) { d.running.begun(c, begun) },
+	})
+	return c, err
+}
+
+// explain puts the end of what a driver has printed behind an error that says nothing
+// but that it has failed.
+func (c *child) explain(err error) error {
+	var plan *driver.PlanError
+	if errors.As(err, &plan) && plan.Stack != "" {
+		return fmt.Errorf("%w\n%s", err, plan.Stack)
+	}
+	if why := c.killed.Load(); why != nil && errors.Is(err, driver.ErrExit) {
+		return fmt.Errorf("%w: %s", err, *why)
+	}
+	if text := c.tail.String(); errors.Is(err, driver.ErrExit) && text != "" {
+		return fmt.Errorf("%w\n%s", err, text)
+	}
+	return err
+}
+
+// Close ends the driver, if it has not ended, and waits for it.
+func (c *child) Close() error {
+	return errors.Join(c.Driver.Close(), c.closeLogs(), runAll(c.after))
+}
+
+func (c *child) closeLogs() error {
+	var faults []error
+	for _, log := range c.logs {
+		faults = append(faults, log.Close())
+	}
+	return errors.Join(faults...)
+}
+
+// runAll runs functions in reverse order.
+func runAll(functions []func() error) error {
+	var faults []error
+	for _, f := range slices.Backward(functions) {
+		faults = append(faults, f())
+	}
+	return errors.Join(faults...)
+}

@@ -1,0 +1,459 @@
+package appmaster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/sirupsen/logrus"
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/dataflow"
+	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/driver"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+)
+
+// TestMain is also the program that the tests run as a driver: its arguments say what it
+// does.
+func TestMain(m *testing.M) {
+	if value, set := os.LookupEnv(control.Variable); set {
+		os.Exit(drive(value, os.Args[1:]))
+	}
+	// The race detector makes each child wait for a second at its end.
+	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// mark makes this binary a program built with the SDK.
+var mark = "<bobbin sdk protocol version=1>"
+
+// drive is a driver without the SDK's main. It says on stderr what it finds wrong, and
+// ends with 9.
+func drive(value string, words []string) int {
+	fail := func(why any) int {
+		fmt.Fprintln(os.Stderr, "driver:", why)
+		return 9
+	}
+	_, fd, err := control.Parse(value)
+	if err != nil {
+		return fail(fmt.Sprint(err, mark))
+	}
+	socket, err := control.FromFD(fd)
+	if err != nil {
+		return fail(err)
+	}
+	conn := control.New(socket)
+	if len(words) > 0 && words[0] == "hog-at-once" {
+		hog(conn)
+		return 0
+	}
+	if err := conn.Send(msg.DriverHello{ProtocolVersion: jobgraph.ProtocolVersion}); err != nil {
+		return fail(err)
+	}
+	m, err := conn.Receive()
+	start, ok := m.(msg.DriverStart)
+	if err != nil || !ok || start.Reach == nil {
+		return fail(fmt.Sprint(m, err))
+	}
+	if os.Getenv(launch.Variable) != "" || os.Getenv(launch.TokenFileVariable) != "" {
+		return fail("the environment holds what is the master's")
+	}
+	for _, word := range words {
+		what, argument, _ := strings.Cut(word, "=")
+		switch what {
+		case "count": // lines of the input
+			if code := count(conn, start, argument, false); code != 0 {
+				return code
+			}
+		case "abandon": // the same, and die when it runs
+			return count(conn, start, argument, true)
+		case "curse":
+			_ = conn.Send(msg.DriverFailed{Message: "the plan is cursed", Stack: "main.plan()"})
+			return 1
+		case "die":
+			fmt.Fprintln(os.Stderr, "last words")
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		case "rush": // executes a second job and hears nothing of the first
+			if err := rush(conn, socket, start, argument); err != nil {
+				return fail(err)
+			}
+		case "tokens": // waits for some, and prints whose they are
+			m, err := conn.Receive()
+			update, is := m.(msg.UpdateTokens)
+			if err != nil || !is {
+				return fail(fmt.Sprint(m, err))
+			}
+			held, err := creds.Parse(update.Tokens)
+			if err != nil {
+				return fail(err)
+			}
+			fmt.Println(string(held.Tokens["ns"].Password))
+		case "hog":
+			hog(conn)
+			return 0
+		case "hang":
+			_, _ = conn.Receive() // until the master leaves
+			return 0
+		}
+	}
+	return 0
+}
+
+// hog holds 200 MB until the master leaves.
+func hog(conn *control.Conn) {
+	held := make([]byte, 200<<20)
+	for i := range held {
+		held[i] = 1
+	}
+	_, _ = conn.Receive()
+	runtime.KeepAlive(held)
+}
+
+// plan plans the job of the tests, as env.Execute would.
+func plan(start msg.DriverStart, input string) (jobgraph.JobGraph, error) {
+	files := dfs.New(dfs.Options{})
+	defer files.Close()
+	options := maps.Clone(start.Config)
+	if options == nil {
+		options = make(map[string]string)
+	}
+	options[config.ParallelismDefault.Name()] = "2"
+	compiled, err := dataflow.Compile(counting.Name(), fmt.Appendf(nil, "%q", input), dataflow.PlanOptions{Parallelism: 2, Config: options})
+	if err != nil {
+		return jobgraph.JobGraph{}, err
+	}
+	return compiled.Prepare(context.Background(), files)
+}
+
+// rush executes two jobs at once, the second when what is told of the first has filled its
+// socket, and then listens no more.
+func rush(conn *control.Conn, socket net.Conn, start msg.DriverStart, input string) error {
+	graph, err := plan(start, input)
+	if err != nil {
+		return err
+	}
+	if err := conn.Send(msg.ExecuteJob{Graph: graph}); err != nil {
+		return err
+	}
+	raw, err := socket.(syscall.Conn).SyscallConn()
+	if err != nil {
+		return err
+	}
+	var fault error
+	err = raw.Control(func(fd uintptr) {
+		for unread := 0; unread < 100<<10 && fault == nil; {
+			unread, fault = unix.IoctlGetInt(int(fd), unix.SIOCINQ)
+		}
+		if fault == nil {
+			fault = conn.Send(msg.ExecuteJob{Graph: graph})
+		}
+		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd)}}, -1) // until the master leaves
+	})
+	return errors.Join(err, fault)
+}
+
+// count executes a job.
+func count(conn *control.Conn, start msg.DriverStart, input string, abandon bool) int {
+	graph, err := plan(start, input)
+	if err != nil {
+		_ = conn.Send(msg.DriverFailed{Message: err.Error()})
+		return 1
+	}
+	err = conn.Send(msg.ExecuteJob{Graph: graph})
+	collected := 0
+	for err == nil {
+		var m msg.Message
+		if m, err = conn.Receive(); err != nil {
+			break
+		}
+		switch m := m.(type) {
+		case msg.JobAccepted:
+			if abandon {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			}
+			if start.Detached {
+				fmt.Println("accepted", m.Job)
+				return 0
+			}
+		case msg.UpdateTokens:
+		case msg.CollectedRecords:
+			collected += len(m.Records)
+		case msg.JobEnded:
+			fmt.Println(m.Status, collected)
+			if m.Status != msg.JobFinished {
+				return 1
+			}
+			return 0
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		fmt.Fprintln(os.Stderr, "driver:", err)
+	}
+	return 8
+}
+
+// ownHash is what the program of these tests is known by.
+var ownHash = sync.OnceValues(func() (string, error) {
+	own, err := program.InspectBobbin(os.Args[0], program.Native())
+	return own.SHA256, err
+})
+
+func testProgram(t *testing.T) string {
+	t.Helper()
+	hash, err := ownHash()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hash
+}
+
+// input makes a file of lines, which drivers and workers read.
+func input(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "input")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return "file://" + file
+}
+
+// differing is a text of so many lines, of which no two are the same.
+func differing(lines int) string {
+	var text strings.Builder
+	for n := range lines {
+		fmt.Fprintln(&text, n)
+	}
+	return text.String()
+}
+
+// applicationOf runs an application of the tests' program.
+func applicationOf(t *testing.T, change func(*services), options map[string]string, attached bool, words ...string) *started {
+	t.Helper()
+	files := dfs.New(dfs.Options{})
+	t.Cleanup(func() { _ = files.Close() })
+	w := newWorkers(t, files)
+	w.program = testProgram(t)
+	return runServices(t, t.Context(), w, dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"}), func(env *environment) {
+		env.launch.Mode, env.launch.Attached, env.launch.Arguments = launch.Application, attached, words
+		env.launch.ProgramRef.SHA256 = w.program
+		env.logDir, env.workDir = t.TempDir(), t.TempDir()
+		env.config = roomy(t, options)
+		env.variables = driverVariables(append(os.Environ(), launch.Variable+"=x", launch.TokenFileVariable+"=x"), env.launch.Mode, env.config)
+		own, err := filepath.Abs(os.Args[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(own, filepath.Join(env.workDir, launch.ProgramLink)); err != nil {
+			t.Fatal(err)
+		}
+	}, change)
+}
+
+// roomy are options in whose container there is room for this process, whatever else it
+// tests, unless they say otherwise.
+func roomy(t *testing.T, options map[string]string) config.Config {
+	t.Helper()
+	c, err := config.New(
+		config.Layer{Source: "room", Values: map[string]string{config.JobManagerProcessSize.Name(): "16g"}},
+		config.Layer{Source: "test", Values: options},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestAnApplicationEndsAsItsProgramDoes would catch a program whose failure YARN shows as
+// a success, or without its reason, and one that has been killed and is waited for.
+func TestAnApplicationEndsAsItsProgramDoes(t *testing.T) {
+	t.Parallel()
+	lines, broken, many := input(t, "x\ny\nx\n"), input(t, "x\nboom\n"), input(t, differing(150_000))
+	never := map[string]string{config.RestartStrategy.Name(): "none"}
+	for name, test := range map[string]struct {
+		words    []string
+		attached bool
+		status   msg.ApplicationStatus
+		text     []string // in the diagnostics
+		printed  string   // by the program
+	}{
+		"two jobs, one after the other":            {[]string{"count=" + lines, "count=" + lines}, true, msg.ApplicationSucceeded, nil, "FINISHED 4\nFINISHED 4\n"},
+		"jobs that it does not wait for":           {[]string{"count=" + lines, "count=" + lines}, false, msg.ApplicationSucceeded, nil, "accepted "},
+		"a job that fails":                         {[]string{"count=" + broken}, true, msg.ApplicationFailed, []string{"boom of the user's"}, "FAILED 0\n"},
+		"a job that fails when it has gone":        {[]string{"count=" + broken}, false, msg.ApplicationFailed, []string{"boom of the user's"}, "accepted "},
+		"a plan that fails":                        {[]string{"curse"}, true, msg.ApplicationFailed, []string{"the plan is cursed", "main.plan()"}, ""},
+		"no job":                                   {nil, true, msg.ApplicationFailed, []string{"no job was executed"}, ""},
+		"a program that is killed":                 {[]string{"count=" + lines, "die"}, true, msg.ApplicationFailed, []string{"killed", "last words"}, "FINISHED 4\n"},
+		"one that is killed amid its job":          {[]string{"abandon=" + lines}, true, msg.ApplicationFailed, []string{"killed"}, ""},
+		"one that is killed while it is told much": {[]string{"abandon=" + many}, true, msg.ApplicationFailed, []string{"killed"}, ""},
+		"two jobs at once":                         {[]string{"rush=" + many}, true, msg.ApplicationFailed, []string{"several jobs at once"}, ""},
+		"an input that is not there":               {[]string{"count=file:///nowhere"}, true, msg.ApplicationFailed, []string{"/nowhere"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := applicationOf(t, nil, never, test.attached, test.words...)
+			if err := <-s.ended; err != nil || s.outcome.Status != test.status {
+				t.Errorf("run = %+v, %v; want %s", s.outcome, err, test.status)
+			}
+			for _, text := range test.text {
+				if !strings.Contains(s.outcome.Diagnostics, text) {
+					t.Errorf("diagnostics %q lack %q", s.outcome.Diagnostics, text)
+				}
+			}
+			printed, err := os.ReadFile(filepath.Join(s.env.logDir, "driver.stdout"))
+			if err != nil || !strings.HasPrefix(string(printed), test.printed) {
+				t.Errorf("the program printed %q, want %q; %v", printed, test.printed, err)
+			}
+			if s.filesStay() {
+				t.Error("staged files are left behind")
+			}
+		})
+	}
+}
+
+// TestAnApplicationMayStay would catch a cluster that ends with its program though it
+// shall not, and one that forgets how that ended.
+func TestAnApplicationMayStay(t *testing.T) {
+	t.Parallel()
+	ended := make(chan struct{})
+	s := applicationOf(t, func(s *services) {
+		logger := quiet()
+		logger.AddHook(hearing{"program has ended", ended})
+		s.logger = logger
+	}, map[string]string{config.ShutdownOnFinish.Name(): "false"}, true, "curse")
+	<-ended
+	select {
+	case err := <-s.ended:
+		t.Fatalf("cluster ended: %v", err)
+	default:
+	}
+	if err := s.component.Dispatcher.ShutDown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationFailed || !strings.Contains(s.outcome.Diagnostics, "cursed") {
+		t.Errorf("run = %+v, %v; want FAILED with the program's error", s.outcome, err)
+	}
+}
+
+// hearing closes a channel when it hears a message.
+type hearing struct {
+	message string
+	heard   chan struct{}
+}
+
+func (h hearing) Levels() []logrus.Level { return logrus.AllLevels }
+
+func (h hearing) Fire(entry *logrus.Entry) error {
+	if entry.Message == h.message {
+		close(h.heard)
+	}
+	return nil
+}
+
+// TestAProgramOverItsShareIsEndedBeforeTheContainer would catch a plan that has YARN end the
+// ApplicationMaster, and in a session everybody's jobs, and a user who is not told which
+// option to raise.
+func TestAProgramOverItsShareIsEndedBeforeTheContainer(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"hog", "hog-at-once"} {
+		t.Run(word, func(t *testing.T) {
+			t.Parallel()
+			// These tests hold more than that by themselves.
+			s := applicationOf(t, nil, map[string]string{config.JobManagerProcessSize.Name(): "64m"}, true, word)
+			if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationFailed ||
+				!strings.Contains(s.outcome.Diagnostics, "of its share of 56 MB; raise jobmanager.memory.process.size (now 64m)") {
+				t.Errorf("run = %+v, %v; want FAILED with the option to raise", s.outcome, err)
+			}
+		})
+	}
+}
+
+// TestAShutDownEndsTheProgram would catch a driver that goes on without its cluster.
+func TestAShutDownEndsTheProgram(t *testing.T) {
+	t.Parallel()
+	s := applicationOf(t, nil, nil, true, "hang")
+	if err := s.component.Dispatcher.ShutDown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationCanceled {
+		t.Errorf("run = %+v, %v; want CANCELED", s.outcome, err)
+	}
+}
+
+// TestAFailedProgramEndsAsItsJob would catch an application that was cancelled and that
+// YARN shows as a failure of its program, and a program's own error that is hidden behind
+// a job's.
+func TestAFailedProgramEndsAsItsJob(t *testing.T) {
+	t.Parallel()
+	exit, plan := fmt.Errorf("%w: exit status 1", driver.ErrExit), &driver.PlanError{Message: "cursed"}
+	for name, test := range map[string]struct {
+		last msg.JobEnded
+		why  error
+		want dispatcher.Outcome
+	}{
+		"after a job that was cancelled": {msg.JobEnded{Status: msg.JobCanceled}, exit, dispatcher.Outcome{Status: msg.ApplicationCanceled, Diagnostics: "job was cancelled"}},
+		"after one that failed": {
+			msg.JobEnded{Status: msg.JobFailed, Failure: msg.NewFailure("boom", "main.f()")},
+			exit,
+			dispatcher.Outcome{Status: msg.ApplicationFailed, Diagnostics: "boom\nmain.f()"},
+		},
+		"after one that finished":  {msg.JobEnded{Status: msg.JobFinished}, exit, dispatcher.Outcome{Status: msg.ApplicationFailed, Diagnostics: exit.Error()}},
+		"with a reason of its own": {msg.JobEnded{Status: msg.JobCanceled}, plan, dispatcher.Outcome{Status: msg.ApplicationFailed, Diagnostics: "cursed"}},
+		"before any job":           {msg.JobEnded{}, driver.ErrNoJob, dispatcher.Outcome{Status: msg.ApplicationFailed, Diagnostics: driver.ErrNoJob.Error()}},
+	} {
+		x := execution{last: test.last}
+		if got := x.failed(test.why); got != test.want {
+			t.Errorf("%s: got %+v, want %+v", name, got, test.want)
+		}
+	}
+}
+
+// TestNewTokensReachDrivers would catch a program that runs for days and whose later jobs
+// cannot list their inputs.
+func TestNewTokensReachDrivers(t *testing.T) {
+	t.Parallel()
+	secret := func(text string) msg.Secret {
+		c := creds.New()
+		c.Tokens["ns"] = &creds.Token{Kind: creds.KindHDFSDelegation, Service: "ns", Password: []byte(text)}
+		return c.Marshal()
+	}
+	s := applicationOf(t, nil, nil, true, "tokens", "tokens", "count="+input(t, "x\n"), "tokens", "hang")
+	log := filepath.Join(s.env.logDir, "driver.stdout")
+	printed := ""
+	for n := 0; strings.Count(printed, "token") < 3; n++ { // an earlier one that is not told yet is left out
+		s.drivers.running.updateTokens(secret(fmt.Sprintf("token %d", n)))
+		text, err := os.ReadFile(log)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		printed = string(text)
+	}
+	if err := s.component.Dispatcher.ShutDown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	<-s.ended
+	if !strings.Contains(printed, "FINISHED 2\n") {
+		t.Errorf("the program printed %q", printed)
+	}
+}

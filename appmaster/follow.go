@@ -1,0 +1,79 @@
+package appmaster
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// waitTime is how long one question for a job's end or its next page waits.
+const waitTime = 10 * time.Second
+
+// Wait waits for a job's end: msg.ErrJobNotFound.
+func (c *Component) Wait(ctx context.Context, job ids.JobID) (msg.JobEnded, error) {
+	for {
+		ended, err := c.Dispatcher.JobResult(ctx, job, waitTime)
+		if err != nil || ended.Status.GloballyTerminal() {
+			return ended, err
+		}
+	}
+}
+
+// Collect hands over what a job collects under a name, until its end. A batch of a
+// new epoch voids what came before.
+func (c *Component) Collect(ctx context.Context, job ids.JobID, name string, take func(epoch int, records []byte) error) error {
+	cursor := int64(0)
+	for {
+		page, err := c.Dispatcher.CollectPage(ctx, job, name, cursor, waitTime)
+		if err != nil {
+			return err
+		}
+		if err := take(page.Epoch, page.Records); err != nil {
+			return err
+		}
+		if page.End {
+			return nil
+		}
+		cursor = page.Next
+	}
+}
+
+// Follow follows a job to its end. collected takes what it collects, one call at a
+// time. A job that does not finish is no error here: the answer says so. When ctx ends
+// or collected gives an error, the job goes on by itself.
+func (c *Component) Follow(ctx context.Context, job ids.JobID, graph *jobgraph.JobGraph, collected func(name string, epoch int, records []byte) error) (msg.JobEnded, error) {
+	following, stop := context.WithCancelCause(ctx)
+	var followers sync.WaitGroup
+	defer followers.Wait()
+	defer stop(nil)
+	var one sync.Mutex // one call of collected at a time
+	for _, v := range graph.Vertices {
+		if v.Collect == "" {
+			continue
+		}
+		followers.Go(func() {
+			err := c.Collect(following, job, v.Collect, func(epoch int, records []byte) error {
+				one.Lock()
+				defer one.Unlock()
+				return collected(v.Collect, epoch, records)
+			})
+			// A job without its result, or one that never began: Wait tells why.
+			if err != nil && !errors.Is(err, msg.ErrResultGone) && !errors.Is(err, msg.ErrNotReady) {
+				stop(err)
+			}
+		})
+	}
+	ended, err := c.Wait(following, job)
+	if err == nil && ended.Failure == nil {
+		followers.Wait() // the rest of what it collected
+	}
+	if cause := context.Cause(following); err == nil && cause != nil {
+		err = cause
+	}
+	return ended, err
+}

@@ -1,0 +1,81 @@
+package appmaster
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// TestNothingIsLeftOfForgottenJobs runs hundreds in one session that remembers the last
+// few. It would catch a map, a goroutine or a stream that a job leaves in any role, which a
+// session of weeks dies of. Workers are in this process, too.
+func TestNothingIsLeftOfForgottenJobs(t *testing.T) {
+	files := dataflowtest.NewFiles(map[string]string{"/in/a": "x\ny\nx\n"})
+	options, err := config.New(config.Layer{Source: "test", Values: map[string]string{config.JobStoreMaxCapacity.Name(): "5"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := startClusterWith(t, options, dispatcher.Session, files)
+	graph := planned(t, files, "/in", nil)
+	const warm, more = 20, 200
+	for range warm {
+		c.runToEnd(t, graph)
+	}
+	heap, goroutines := inUse()
+	for range more {
+		c.runToEnd(t, graph)
+	}
+	// A JobMaster has 50 KiB. What stays for a while are timers of the workers, which find
+	// nothing to do when their time comes, six of a job, of 0.5 KiB; and a worker more.
+	const most = 8 << 10
+	deadline := time.NewTimer(time.Minute) // streams take a second to part
+	defer deadline.Stop()
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	for {
+		heapNow, goroutinesNow := inUse()
+		grown, started := (heapNow-heap)/more, goroutinesNow-goroutines
+		if grown < most && started < more/4 {
+			break
+		}
+		select {
+		case <-again.C:
+		case <-deadline.C:
+			t.Fatalf("%d jobs leave %d bytes each, and %d goroutines", more, grown, started)
+		}
+	}
+	if jobs, err := c.Dispatcher.Jobs(t.Context()); err != nil || len(jobs) > 5 {
+		t.Errorf("%d jobs are known, error %v", len(jobs), err)
+	}
+}
+
+// runToEnd runs a job whose results nobody wants.
+func (c *cluster) runToEnd(t *testing.T, graph *jobgraph.JobGraph) {
+	t.Helper()
+	job := ids.JobID(ids.Random())
+	err := c.Dispatcher.Submit(t.Context(), dispatcher.Submission{
+		Job: job, Graph: graph, Program: msg.Program{Name: "counting", SHA256: programHash}, Detached: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ended, err := c.Wait(t.Context(), job); err != nil || ended.Status != msg.JobFinished {
+		t.Fatalf("job is %s: %v; error %v", ended.Status, ended.Failure, err)
+	}
+}
+
+// inUse is the memory that is in use, in bytes, and how many goroutines there are.
+func inUse() (heap int64, goroutines int) {
+	runtime.GC()
+	runtime.GC() // what the first has found to finalize
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc), runtime.NumGoroutine()
+}

@@ -1,0 +1,95 @@
+package appmaster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/resident"
+)
+
+// Where users' drivers run beside this process, all of them share its container. These
+// are the parts of it that the heaps may take, in percent; the rest is program text,
+// stacks and the kernel's share. The limits are Go's soft ones.
+const (
+	masterShare      = 50
+	applicationShare = 25 // of its one driver
+	sessionShare     = 25 / maxDrivers
+	// leastDriverMB is what a program needs to plan at all.
+	leastDriverMB = 24
+)
+
+// limits are the soft limits of memory, in MB, of this process and of each driver. 0: what
+// the process was started with.
+func limits(mode launch.Mode, options config.Config) (master, driver int) {
+	container := options.Memory(config.JobManagerProcessSize).Megabytes()
+	switch mode {
+	case launch.Application:
+		return container * masterShare / 100, max(container*applicationShare/100, leastDriverMB)
+	case launch.Session:
+		return container * masterShare / 100, max(container*sessionShare/100, leastDriverMB)
+	case launch.PerJob: // has no driver
+	}
+	return 0, 0
+}
+
+// driverVariables are the environment of drivers: this process' without what is its own,
+// and their limit of memory.
+func driverVariables(own []string, mode launch.Mode, options config.Config) []string {
+	_, limit := limits(mode, options)
+	return append(launch.ChildEnvironment(own), "GOMEMLIMIT="+strconv.Itoa(limit)+"MiB")
+}
+
+// sampleInterval is how often the memory of drivers is looked at: often, as a plan of many
+// files can grow by a container's size between two looks of the NodeManager, which then
+// ends the master with them.
+const sampleInterval = 200 * time.Millisecond
+
+// watchDrivers ends drivers that hold too much, until ctx ends.
+func (s *services) watchDrivers(ctx context.Context) {
+	container := s.env.config.Memory(config.JobManagerProcessSize).Megabytes()
+	_, limit := limits(s.env.launch.Mode, s.env.config)
+	ticker := time.NewTicker(sampleInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			s.drivers.running.relieve(container, limit+memory.Overhead)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// relieve kills the driver that is furthest over its share, all in MB, if the container is
+// about to exceed its memory.
+func (r *children) relieve(containerMB, shareMB int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var usages []memory.Usage[int]
+	byPID := make(map[int]*child)
+	for c := range r.all {
+		if c.Driver != nil {
+			pid := c.PID()
+			byPID[pid] = c
+			usages = append(usages, memory.Usage[int]{ID: pid, Resident: resident.OfTree(pid), Share: config.Bytes(shareMB) * config.Mebibyte})
+		}
+	}
+	if len(usages) == 0 {
+		return
+	}
+	victim, found := memory.Victim(containerMB, resident.Of(os.Getpid()), usages)
+	if !found {
+		return
+	}
+	why := fmt.Sprintf("it was ended because the ApplicationMaster's container was about to exceed its memory: it held %d MB of its share of %d MB; raise %s (now %dm) or plan less",
+		victim.Resident.Megabytes(), shareMB, config.JobManagerProcessSize, containerMB)
+	c := byPID[victim.ID]
+	c.killed.CompareAndSwap(nil, &why)
+	c.Kill()
+}

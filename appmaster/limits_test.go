@@ -1,0 +1,45 @@
+package appmaster
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+)
+
+// TestDriversFitBesideTheMaster would catch a container that YARN ends for its memory
+// because of the drivers that run in it, and a driver that gets what is the master's.
+func TestDriversFitBesideTheMaster(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		mode           launch.Mode
+		size           string
+		drivers        int
+		master, driver int
+	}{
+		"a job":                   {launch.PerJob, "512m", 0, 0, 0},
+		"an application":          {launch.Application, "512m", 1, 256, 128},
+		"a session":               {launch.Session, "512m", maxDrivers, 256, 30},
+		"a large session":         {launch.Session, "4g", maxDrivers, 2048, 245},
+		"a small session, at all": {launch.Session, "256m", 1, 128, 24},
+	} {
+		options, err := config.New(config.Layer{Source: "test", Values: map[string]string{config.JobManagerProcessSize.Name(): test.size}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		master, driver := limits(test.mode, options)
+		if master != test.master || driver != test.driver {
+			t.Errorf("%s: %d MB for the master and %d for a driver, want %d and %d", name, master, driver, test.master, test.driver)
+		}
+		if all, container := master+test.drivers*driver, options.Memory(config.JobManagerProcessSize).Megabytes(); all > container*80/100 {
+			t.Errorf("%s: heaps of %d MB in a container of %d", name, all, container)
+		}
+	}
+	own := []string{"PATH=/bin", launch.Variable + "=secret", launch.TokenFileVariable + "=/tokens", "GOMEMLIMIT=409MiB", "GOMAXPROCS=2", "X=" + launch.Variable}
+	got := driverVariables(slices.Clone(own), launch.Application, config.Config{})
+	if want := "PATH=/bin X=" + launch.Variable + " GOMEMLIMIT=128MiB"; strings.Join(got, " ") != want {
+		t.Errorf("a driver's environment is %q, want %q", got, want)
+	}
+}

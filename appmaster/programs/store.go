@@ -1,0 +1,334 @@
+// Package programs keeps the programs that a session runs jobs of. They lie in the
+// owner's cache on HDFS, by content: each is uploaded once, and later sessions find it
+// there.
+//
+// A Store starts no goroutines. The package must never import a role.
+package programs
+
+import (
+	"cmp"
+	"context"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
+)
+
+const (
+	// maxUploads bounds programs that are received at once, as each holds a few MB of
+	// HDFS packets; more wait.
+	maxUploads = 4
+	// maxPrograms bounds those that a session knows, and thereby holds in the cache: one
+	// that runs for months sees a new build of a program every day.
+	maxPrograms = 256
+)
+
+// Store is a session's programs. Its methods may be called from any goroutine.
+type Store struct {
+	cache   *staging.Running
+	files   filesystem.FileSystem
+	machine elf.Machine
+	most    int // programs: maxPrograms
+	uploads *semaphore.Weighted
+	// changing is held, over calls to HDFS too, by who changes what the session holds of
+	// the cache; it waits under a context, as no mutex does.
+	changing *semaphore.Weighted
+
+	mu       sync.Mutex // guards what follows
+	known    map[string]*known
+	uses     uint64                   // so far, of all
+	arriving map[string]chan struct{} // by hash: uploads under way; closed when they have ended
+}
+
+// known is a program that the session holds in the cache.
+type known struct {
+	msg.ProgramDetails
+	jobs int    // that are made of it and have not ended
+	used uint64 // last, by the Store's uses
+}
+
+// New makes the Store of a session. Programs must be built for machine.
+func New(cache *staging.Running, files filesystem.FileSystem, machine elf.Machine) *Store {
+	return &Store{
+		cache: cache, files: files, machine: machine, most: maxPrograms,
+		uploads: semaphore.NewWeighted(maxUploads), changing: semaphore.NewWeighted(1),
+		known: make(map[string]*known), arriving: make(map[string]chan struct{}),
+	}
+}
+
+// Recover finds the programs of the session's earlier ApplicationMaster.
+func (s *Store) Recover(ctx context.Context) error {
+	held, err := s.cache.Holds(ctx)
+	if err != nil {
+		return fmt.Errorf("recover programs: %w", err)
+	}
+	for _, sha256 := range held {
+		entry, err := s.cache.Find(ctx, sha256)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // its upload was not finished
+		case err != nil:
+			return fmt.Errorf("recover programs: %w", err)
+		default:
+			s.learn(entry)
+		}
+	}
+	return nil
+}
+
+// List gives the session's programs, by name.
+func (s *Store) List() []msg.ProgramDetails {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]msg.ProgramDetails, 0, len(s.known))
+	for _, k := range s.known {
+		list = append(list, k.ProgramDetails)
+	}
+	slices.SortFunc(list, func(a, b msg.ProgramDetails) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.SHA256, b.SHA256))
+	})
+	return list
+}
+
+// Find describes a program that need not be uploaded: one of the session's, or one
+// that its owner has in the cache. msg.ErrProgramNotFound.
+func (s *Store) Find(ctx context.Context, sha256 string) (msg.ProgramDetails, error) {
+	s.mu.Lock()
+	k := s.known[sha256]
+	s.mu.Unlock()
+	if k != nil {
+		return k.ProgramDetails, nil
+	}
+	entry, err := s.cache.Find(ctx, sha256)
+	if err != nil {
+		return msg.ProgramDetails{}, notFound(sha256, err)
+	}
+	return detailsOf(entry), nil
+}
+
+// Add takes a program in. With a hash it is only read if it is not there, nor on its way
+// from somebody else, and refused if it has another. For it the session may let go of the
+// one that was used longest ago. msg.ErrBadProgram, msg.ErrTooManyPrograms.
+func (s *Store) Add(ctx context.Context, name, sha256 string, content io.Reader) (msg.ProgramDetails, error) {
+	if sha256 == "" {
+		return s.receive(ctx, name, "", content)
+	}
+	arrived, err := s.arrives(ctx, sha256)
+	if err != nil {
+		return msg.ProgramDetails{}, err
+	}
+	defer arrived()
+	details, err := s.hold(ctx, sha256, 0)
+	if errors.Is(err, msg.ErrProgramNotFound) {
+		return s.receive(ctx, name, sha256, content)
+	}
+	return details, err
+}
+
+// arrives waits until nobody else uploads a program, and keeps others from it until
+// arrived is called.
+func (s *Store) arrives(ctx context.Context, sha256 string) (arrived func(), err error) {
+	done := make(chan struct{})
+	for {
+		s.mu.Lock()
+		other := s.arriving[sha256]
+		if other == nil {
+			s.arriving[sha256] = done
+		}
+		s.mu.Unlock()
+		if other == nil {
+			return func() {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				delete(s.arriving, sha256)
+				close(done)
+			}, nil
+		}
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// receive reads a program into the cache.
+func (s *Store) receive(ctx context.Context, name, sha256 string, content io.Reader) (msg.ProgramDetails, error) {
+	if err := s.uploads.Acquire(ctx, 1); err != nil {
+		return msg.ProgramDetails{}, err
+	}
+	defer s.uploads.Release(1)
+	seen := program.NewInspection()
+	temporary, err := s.cache.Receive(ctx, io.TeeReader(content, seen))
+	if err != nil {
+		return msg.ProgramDetails{}, fmt.Errorf("receive program %s: %w", name, err)
+	}
+	received, err := seen.Program(name, s.machine)
+	if err != nil {
+		err = fmt.Errorf("%w: %s: %w", msg.ErrBadProgram, name, err)
+	} else if sha256 != "" && sha256 != received.SHA256 {
+		err = fmt.Errorf("%w: %s has the SHA-256 %s, not %s: it was not sent as it is", msg.ErrBadProgram, name, received.SHA256, sha256)
+	}
+	if err != nil {
+		return msg.ProgramDetails{}, errors.Join(err, s.cache.Discard(ctx, temporary))
+	}
+	if err := s.changing.Acquire(ctx, 1); err != nil {
+		return msg.ProgramDetails{}, errors.Join(err, s.cache.Discard(ctx, temporary))
+	}
+	defer s.changing.Release(1)
+	if err := s.makeRoom(ctx, received.SHA256); err != nil {
+		return msg.ProgramDetails{}, errors.Join(err, s.cache.Discard(ctx, temporary))
+	}
+	entry, err := s.cache.File(ctx, temporary, received.SHA256, name)
+	if err != nil {
+		return msg.ProgramDetails{}, errors.Join(err, s.cache.Discard(ctx, temporary))
+	}
+	return s.learn(entry).ProgramDetails, nil
+}
+
+// Hold gives a program for a job, which ends with Release: msg.ErrProgramNotFound,
+// msg.ErrTooManyPrograms.
+func (s *Store) Hold(ctx context.Context, sha256 string) (msg.Program, error) {
+	details, err := s.hold(ctx, sha256, 1)
+	return details.Program, err
+}
+
+// hold makes a program that is in the cache one of the session's, for some jobs.
+func (s *Store) hold(ctx context.Context, sha256 string, jobs int) (msg.ProgramDetails, error) {
+	if details, is := s.use(sha256, jobs); is {
+		return details, nil
+	}
+	if err := s.changing.Acquire(ctx, 1); err != nil {
+		return msg.ProgramDetails{}, err
+	}
+	defer s.changing.Release(1)
+	if details, is := s.use(sha256, jobs); is {
+		return details, nil
+	}
+	if _, err := s.cache.Find(ctx, sha256); err != nil { // no other is to go for nothing
+		return msg.ProgramDetails{}, notFound(sha256, err)
+	}
+	if err := s.makeRoom(ctx, sha256); err != nil {
+		return msg.ProgramDetails{}, err
+	}
+	if err := s.cache.Hold(ctx, sha256); err != nil {
+		return msg.ProgramDetails{}, err
+	}
+	entry, err := s.cache.Find(ctx, sha256)
+	if err != nil {
+		return msg.ProgramDetails{}, errors.Join(notFound(sha256, err), s.cache.Release(context.WithoutCancel(ctx), sha256))
+	}
+	s.learn(entry)
+	details, _ := s.use(sha256, jobs)
+	return details, nil
+}
+
+// use counts jobs of a program of the session.
+func (s *Store) use(sha256 string, jobs int) (msg.ProgramDetails, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := s.known[sha256]
+	if k == nil {
+		return msg.ProgramDetails{}, false
+	}
+	k.jobs += jobs
+	s.uses++
+	k.used = s.uses
+	return k.ProgramDetails, true
+}
+
+// Release says that a job has ended which Hold was called for.
+func (s *Store) Release(sha256 string) { s.use(sha256, -1) }
+
+// Remove takes a program away, also from the cache unless another application uses
+// it: msg.ErrProgramNotFound, msg.ErrProgramInUse.
+func (s *Store) Remove(ctx context.Context, sha256 string) error {
+	if err := s.changing.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer s.changing.Release(1)
+	if err := s.forget(sha256); err != nil {
+		return err
+	}
+	return s.cache.Release(ctx, sha256)
+}
+
+func (s *Store) forget(sha256 string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch k := s.known[sha256]; {
+	case k == nil:
+		return fmt.Errorf("%w: %s is none of the session's", msg.ErrProgramNotFound, sha256)
+	case k.jobs > 0:
+		return fmt.Errorf("%w: %d jobs of %s run", msg.ErrProgramInUse, k.jobs, k.Name)
+	}
+	delete(s.known, sha256)
+	return nil
+}
+
+// makeRoom lets go of those programs that no job runs of and that were used longest ago,
+// until the session may know another one. Who calls it has changing.
+func (s *Store) makeRoom(ctx context.Context, sha256 string) error {
+	for {
+		oldest, full := s.oldest(sha256)
+		if !full {
+			return nil
+		}
+		if oldest == "" {
+			return fmt.Errorf("%w: jobs of %d run, which is as many as may", msg.ErrTooManyPrograms, s.most)
+		}
+		if err := s.cache.Release(ctx, oldest); err != nil {
+			return err
+		}
+	}
+}
+
+// oldest forgets the program that was used longest ago and of which no job runs, and gives
+// its hash, if there are too many for another one; "" if there is none.
+func (s *Store) oldest(another string) (sha256 string, full bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.known) < s.most || s.known[another] != nil {
+		return "", false
+	}
+	var found *known
+	for _, k := range s.known {
+		if k.jobs == 0 && (found == nil || k.used < found.used) {
+			found = k
+		}
+	}
+	if found == nil {
+		return "", true
+	}
+	delete(s.known, found.SHA256)
+	return found.SHA256, true
+}
+
+func (s *Store) learn(entry staging.Entry) *known {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := s.known[entry.SHA256]
+	if k == nil {
+		k = &known{ProgramDetails: detailsOf(entry)}
+		s.known[entry.SHA256] = k
+	}
+	s.uses++
+	k.used = s.uses
+	return k
+}
+
+func notFound(sha256 string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %s: upload it first", msg.ErrProgramNotFound, sha256)
+	}
+	return err
+}

@@ -1,0 +1,116 @@
+package yarndriver
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// orderIn gives what a core with a place for workers does about an order of two.
+func orderIn(place launch.WorkerPlace, nodes []records.NodeReport) (*core, []effect) {
+	c := newCore(DefaultHeartbeat, DefaultRequestInterval, place, nodes)
+	c.Step(testEpoch, registered{amrm.Registration{Queue: "root.default"}})
+	return c, c.Step(testEpoch, ordered{resourcemanager.Orders{Spec: testSpec, Total: 2}})
+}
+
+// asked is the allocate among effects.
+func asked(t *testing.T, effects []effect) allocate {
+	t.Helper()
+	for _, e := range effects {
+		if a, is := e.(allocate); is {
+			return a
+		}
+	}
+	t.Fatalf("nothing is asked of YARN: %v", effects)
+	return allocate{}
+}
+
+// TestWorkersAreAskedForInTheirPartition would catch workers on nodes of another label, and
+// asks that name nodes on which YARN gives none, so that it lets them wait.
+func TestWorkersAreAskedForInTheirPartition(t *testing.T) {
+	nodes := testNodes()
+	nodes[1].Labels = []string{"gpu"}
+	for label, host := range map[string]string{"gpu": "h2", "": "h1"} {
+		_, effects := orderIn(launch.WorkerPlace{NodeLabel: label}, nodes)
+		ask := asked(t, effects).asks[0]
+		if ask.NodeLabel != label || ask.Count != 2 || len(ask.Hosts) != 1 || ask.Hosts[0].Host != host {
+			t.Errorf("label %q: asked for %+v, want 2 on %s", label, ask, host)
+		}
+	}
+}
+
+// TestOpportunisticWorkersAreAskedForAsSuch would catch an execution type that YARN never
+// hears of.
+func TestOpportunisticWorkersAreAskedForAsSuch(t *testing.T) {
+	_, effects := orderIn(launch.WorkerPlace{ExecutionType: records.ExecutionOpportunistic}, testNodes())
+	if got := asked(t, effects).asks[0].Key; got.ExecutionType != records.ExecutionOpportunistic {
+		t.Errorf("asked for %+v", got)
+	}
+}
+
+// TestWorkersAreAskedForWithWhatElseTheyNeed would catch workers without their GPUs, amounts
+// in units that YARN does not mean, and asks that name no node though one has them.
+func TestWorkersAreAskedForWithWhatElseTheyNeed(t *testing.T) {
+	gigabytes := func(n int64) records.ResourceAmount { return records.ResourceAmount{Value: n, Units: "Gi"} }
+	nodes := testNodes()
+	nodes[1].Capability = nodes[1].Capability.With("disk", gigabytes(8))
+	place := launch.WorkerPlace{External: records.NewResourceValues(map[string]records.ResourceAmount{"disk": {Value: 4}})}
+	c := newCore(DefaultHeartbeat, DefaultRequestInterval, place, nodes)
+	largest := records.Resource{MemoryMB: 4096, VCores: 8}.With("disk", gigabytes(8))
+	c.Step(testEpoch, registered{amrm.Registration{Queue: "root.default", Maximum: largest}})
+	ask := asked(t, c.Step(testEpoch, ordered{resourcemanager.Orders{Spec: testSpec, Total: 2}})).asks[0]
+	if ask.Capability.Others.Amount("disk") != gigabytes(4) {
+		t.Errorf("asked for %s", ask.Capability)
+	}
+	if len(ask.Hosts) != 1 || ask.Hosts[0].Host != "h2" || ask.Hosts[0].Count != 2 {
+		t.Errorf("asked for them on %+v, want 2 on h2", ask.Hosts)
+	}
+}
+
+// TestWorkersUnderAConstraint would catch a constraint that YARN never hears of, one that
+// is asked for again when the containers are there, and a job that waits for ever where
+// YARN takes no constraints, or finds no place.
+func TestWorkersUnderAConstraint(t *testing.T) {
+	place := launch.WorkerPlace{Constraint: records.Apart(records.ScopeNode, records.OwnTags(launch.WorkerTag)...)}
+	c, effects := orderIn(place, testNodes())
+	key := amrm.AskKey{Priority: 1}
+	first := asked(t, effects)
+	want := []amrm.SchedulingRequest{{
+		Key: key, Capability: records.Resource{MemoryMB: 1024, VCores: 1}, Count: 2,
+		Tags: []string{launch.WorkerTag}, Constraint: place.Constraint,
+	}}
+	if diff := cmp.Diff(want, first.requests); diff != "" || len(first.asks) != 0 {
+		t.Errorf("asked for %+v; requests differ (-want +got):\n%s", first.asks, diff)
+	}
+	effects = c.Step(testEpoch, allocated{response: amrm.Response{Allocated: []records.Container{
+		{ID: containerID(2), Node: nodeID("h1"), Priority: 1}, {ID: containerID(3), Node: nodeID("h2"), Priority: 1},
+	}}})
+	for _, e := range effects {
+		if a, is := e.(allocate); is && len(a.requests) > 0 {
+			t.Errorf("asked again: %+v", a)
+		}
+	}
+
+	for name, answer := range map[string]allocated{
+		"YARN takes none": {err: &yarnrpc.RemoteError{Class: "org.apache.hadoop.yarn.exceptions.YarnException", Message: "placement handler is disabled"}},
+		"no place is found": {response: amrm.Response{Rejected: []amrm.Rejection{
+			{Key: key, Count: 2, Reason: amrm.CouldNotPlace},
+		}}},
+	} {
+		c, _ := orderIn(place, testNodes())
+		effects := c.Step(testEpoch, answer)
+		told, is := effects[0].(report)
+		if !is || len(told.events) != 1 {
+			t.Fatalf("%s: %v, want a report", name, effects)
+		}
+		if _, is := told.events[0].(resourcemanager.WorkersRefused); !is {
+			t.Errorf("%s: reported %v, want that workers cannot be had", name, told.events)
+		}
+	}
+}

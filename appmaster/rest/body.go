@@ -1,0 +1,131 @@
+package rest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+const (
+	// leastRate is how fast a body must come beyond readTime, in bytes a second: whoever
+	// sends a little now and then keeps no connection for ever.
+	leastRate = 32 << 10
+	// driverTime is how long a driver may take until it has planned its job.
+	driverTime = 5 * time.Minute
+	// uploadTime is how long a program may wait for the uploads of others.
+	uploadTime = 5 * time.Minute
+)
+
+// bodies bounds the memory that all bodies take which are held at once, but for small
+// ones: a sign of life does not wait for somebody's large job.
+type bodies struct {
+	room *semaphore.Weighted
+	size int64
+}
+
+func newBodies(size int64) bodies { return bodies{semaphore.NewWeighted(size), size} }
+
+// enter waits for room for a request's body, of which so much is read at most; leave gives
+// it back.
+func (b bodies) enter(r *http.Request, most int64) (leave func(), err error) {
+	n := r.ContentLength
+	if n < 0 {
+		n = most // nobody knows
+	}
+	if n <= maxBody {
+		return func() {}, nil
+	}
+	if err := b.room.Acquire(r.Context(), min(n, b.size)); err != nil {
+		return nil, err
+	}
+	return func() { b.room.Release(min(n, b.size)) }, nil
+}
+
+// fits refuses a body that is too large before it is read.
+func (r route) fits(request *http.Request) error {
+	if r.body > 0 && request.ContentLength > r.body {
+		return tooLarge(r.body)
+	}
+	return nil
+}
+
+func tooLarge(most int64) error {
+	return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the request's body is too large: %d bytes are taken, see rest.server.max-content-length and rest.programs.max-size", most)}
+}
+
+// bounded cuts a body that is larger than a route reads, and gives a connection the
+// time that the route needs: for the body as long as it comes fast enough, and then for
+// the answer.
+func (s *Server) bounded(route route, h http.Handler) http.Handler {
+	most := route.body
+	if most == 0 {
+		most = maxBody
+	}
+	timed := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if route.body == 0 && route.time == 0 {
+			h.ServeHTTP(w, r)
+			return
+		}
+		// What a test's answer cannot be given, no connection is.
+		control := http.NewResponseController(w)
+		body := &timedBody{ReadCloser: r.Body, control: control, answer: route.time + writeTime}
+		_ = control.SetWriteDeadline(time.Now().Add(body.answer))
+		r.Body = body
+		h.ServeHTTP(w, r)
+	})
+	return http.MaxBytesHandler(timed, most)
+}
+
+// timedBody is a body that may come for as long as it comes fast enough. What counts is
+// how long it is waited for: a reader may have to wait for its turn, or for HDFS.
+type timedBody struct {
+	io.ReadCloser
+	control *http.ResponseController
+	waited  time.Duration
+	read    int64
+	answer  time.Duration // that an answer may take after the body
+}
+
+func (b *timedBody) Read(p []byte) (int, error) {
+	start := time.Now()
+	left := readTime + time.Duration(b.read/leastRate)*time.Second - b.waited
+	late := start.Add(min(left, readTime))
+	_ = b.control.SetReadDeadline(late)
+	_ = b.control.SetWriteDeadline(late.Add(b.answer))
+	n, err := b.ReadCloser.Read(p)
+	b.read += int64(n)
+	b.waited += time.Since(start)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = &refusal{http.StatusRequestTimeout, fmt.Sprintf("the request's body comes too slowly: %d bytes in %s", b.read, b.waited.Round(time.Second))}
+	}
+	return n, err
+}
+
+// readJSON decodes a body. An empty one is as {}.
+func readJSON(r *http.Request, into any) error {
+	err := json.NewDecoder(r.Body).Decode(into)
+	if err == nil || errors.Is(err, io.EOF) {
+		return nil
+	}
+	if cut := cutShort(err); cut != nil {
+		return cut
+	}
+	return badRequest("the request's body is no JSON of this path: %v", err)
+}
+
+// cutShort is why the rest of a body is not read, if that is the error; nil.
+func cutShort(err error) error {
+	if large, is := errors.AsType[*http.MaxBytesError](err); is {
+		return tooLarge(large.Limit)
+	}
+	if slow, is := errors.AsType[*refusal](err); is {
+		return slow
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package rest
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+)
+
+// hidden stands for a value that may be a secret; Flink's GlobalConfiguration.
+const hidden = "******"
+
+// mayBeSecret tells whether an option's value is nobody's business but its owner's: it is
+// a variable, or its name has a word that names of secrets have.
+func mayBeSecret(name string) bool {
+	if strings.HasPrefix(name, string(config.ContainerMasterEnv)) || strings.HasPrefix(name, string(config.ContainerWorkerEnv)) {
+		return true
+	}
+	name = strings.ToLower(name)
+	return slices.ContainsFunc([]string{
+		"password", "passwd", "secret", "token", "credential", "apikey", "api-key", "access-key", "service-key",
+		"fs.azure.account.key", "auth-params", "basic-auth", "jaas.config", "http-headers",
+	}, func(word string) bool { return strings.Contains(name, word) })
+}
+
+// shown is a set of options for everybody who may look.
+func shown(options map[string]string) map[string]string {
+	values := make(map[string]string, len(options))
+	for name, value := range options {
+		if mayBeSecret(name) {
+			value = hidden
+		}
+		values[name] = value
+	}
+	return values
+}
+
+// clusterConfig answers GET /jobmanager/config: the options that were given.
+func (s *Server) clusterConfig(*http.Request) (any, error) {
+	values := shown(s.config.Options.Set())
+	entries := make([]configEntry, 0, len(values))
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		entries = append(entries, configEntry{Key: name, Value: values[name]})
+	}
+	return entries, nil
+}
+
+// jobConfig answers GET /jobs/{job}/config.
+func (s *Server) jobConfig(r *http.Request) (any, error) {
+	d, err := s.details(r)
+	if err != nil {
+		return nil, err
+	}
+	strategy := s.config.Options.String(config.RestartStrategy)
+	if own, given := d.Config[config.RestartStrategy.Name()]; given {
+		strategy = own
+	}
+	return jobConfigInfo{ID: string(d.ID), Name: d.Name, Config: executionConfig{
+		Mode: "PIPELINED", RestartStrategy: strategy, Parallelism: d.Parallelism, ObjectReuse: true, UserConfig: shown(d.Config),
+	}}, nil
+}
+
+// jobAccumulators answers GET /jobs/{job}/accumulators: the counters of tasks that have
+// finished.
+func (s *Server) jobAccumulators(r *http.Request) (any, error) {
+	d, err := s.details(r)
+	if err != nil {
+		return nil, err
+	}
+	answer := jobAccumulators{
+		Job: []struct{}{}, SerializedUser: map[string]json.RawMessage{},
+		UserTask: make([]userAccumulator, 0, len(d.Counters)),
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Counters)) {
+		answer.UserTask = append(answer.UserTask, userAccumulator{Name: name, Type: "LongCounter", Value: strconv.FormatInt(d.Counters[name], 10)})
+	}
+	return answer, nil
+}
+
+// dataSets answers GET /datasets: no job keeps any beyond its end.
+func (s *Server) dataSets(*http.Request) (any, error) { return dataSets{DataSets: []struct{}{}}, nil }

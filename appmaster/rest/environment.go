@@ -1,0 +1,44 @@
+package rest
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+)
+
+// environment answers GET /jobmanager/environment: of what a JVM would be, that which
+// Go's runtime is.
+func (s *Server) environment(*http.Request) (any, error) {
+	runs := []string{fmt.Sprintf("GOMAXPROCS=%d", runtime.GOMAXPROCS(0))}
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
+		runs = append(runs, fmt.Sprintf("GOMEMLIMIT=%d", limit))
+	}
+	return environmentInfo{
+		JVM:       jvmInfo{Version: runtime.Version(), Arch: runtime.GOOS + "/" + runtime.GOARCH, Options: runs},
+		Classpath: []string{},
+	}, nil
+}
+
+// requirements answers GET /jobs/{job}/resource-requirements: a job's parallelism is what
+// it was planned with.
+func (s *Server) requirements(r *http.Request) (any, error) {
+	d, err := s.details(r)
+	if err != nil {
+		return nil, err
+	}
+	answer := make(map[string]vertexRequirements, len(d.Vertices))
+	for _, v := range d.Vertices {
+		answer[v.ID] = vertexRequirements{Parallelism: parallelismBounds{v.Parallelism, v.Parallelism}}
+	}
+	return answer, nil
+}
+
+// newRequirements answers PUT /jobs/{job}/resource-requirements.
+func (s *Server) newRequirements(r *http.Request) (any, error) {
+	if _, err := s.details(r); err != nil {
+		return nil, err
+	}
+	return nil, notYet("a job's parallelism cannot be changed while it runs yet: cancel it, and run it with another")
+}

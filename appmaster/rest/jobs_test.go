@@ -1,0 +1,31 @@
+package rest
+
+import (
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// It would catch a list of exceptions that keeps quiet about what it leaves out, and one that
+// tells of tasks before it is known why the job failed, which Flink's clients do not expect.
+func TestTaskExceptionsAreThoseOfTheTasksThatAreFailed(t *testing.T) {
+	t.Parallel()
+	lost := msg.ExceptionEntry{Task: "count (1/3)", Failure: msg.Failure{Message: "worker is lost"}}
+	for name, c := range map[string]struct {
+		failed    map[msg.ExecutionState]int
+		root      *msg.ExceptionEntry
+		tasks     []msg.ExceptionEntry
+		told      int
+		truncated bool
+	}{
+		"all of them":                 {map[msg.ExecutionState]int{msg.ExecutionFailed: 1, msg.ExecutionCanceled: 2}, &lost, []msg.ExceptionEntry{lost}, 1, false},
+		"some of them":                {map[msg.ExecutionState]int{msg.ExecutionFailed: 3}, &lost, []msg.ExceptionEntry{lost, lost}, 2, true},
+		"a job that has restarted":    {map[msg.ExecutionState]int{msg.ExecutionRunning: 3}, &lost, nil, 0, false},
+		"the root cause is not known": {map[msg.ExecutionState]int{msg.ExecutionFailed: 1}, nil, []msg.ExceptionEntry{lost}, 0, false},
+	} {
+		got := exceptionsOf(msg.JobDetails{Root: c.root, TaskFailures: c.tasks, Vertices: []msg.VertexDetails{{Tasks: c.failed}}})
+		if got.AllExceptions == nil || len(got.AllExceptions) != c.told || got.Truncated != c.truncated {
+			t.Errorf("%s: tells of %d (%v), truncated %t, want %d and %t", name, len(got.AllExceptions), got.AllExceptions, got.Truncated, c.told, c.truncated)
+		}
+	}
+}

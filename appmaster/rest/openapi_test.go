@@ -1,0 +1,303 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+)
+
+// described is what the page says of a route beyond what the route says itself.
+type described struct {
+	summary string
+	query   []string // parameters
+	body    any      // of a request: a shape; nil: none
+	answer  any      // a shape; nil: none that is JSON
+	binary  string   // media type of a body or of an answer that is not JSON
+}
+
+// descriptions tells of every route.
+func descriptions() map[string]described {
+	all := map[string]described{
+		"GET /overview":                          {summary: "Task managers, slots and jobs, in numbers", answer: clusterOverview{}},
+		"GET /config":                            {summary: "What Flink's dashboard asks first", answer: dashboardConfiguration{}},
+		"GET /jobmanager/config":                 {summary: "The options that the cluster was given; what may be secret is hidden", answer: []configEntry{}},
+		"GET /jobmanager/environment":            {summary: "What the master's process is", answer: environmentInfo{}},
+		"GET /jobs/{job}/jobmanager/environment": {summary: "What the master's process is, as /jobmanager/environment", answer: environmentInfo{}},
+		"GET /jobs/{job}/resource-requirements":  {summary: "The parallelism of each vertex", answer: map[string]vertexRequirements{}},
+		"PUT /jobs/{job}/resource-requirements":  {summary: "Answered with 501 until a job that runs can be given another parallelism", answer: empty{}},
+		"GET /datasets":                          {summary: "Always empty: no job keeps data beyond its end", answer: dataSets{}},
+		"DELETE /datasets/{dataset}":             {summary: "Delete a dataset; there is none, so that is done at once", answer: triggerResponse{}},
+		"GET /datasets/delete/{trigger}":         {summary: "How a deletion goes", answer: asynchronousResult{}},
+		"PATCH /jobs/{job}/rescaling":            {summary: "Answered with 503, as in Flink", answer: triggerResponse{}},
+		"GET /jobs/{job}/rescaling/{trigger}":    {summary: "Answered with 503, as in Flink", answer: asynchronousResult{}},
+		"DELETE /cluster":                        {summary: "End the cluster, with the jobs that run", answer: empty{}},
+		"GET /taskmanagers":                      {summary: "The registered task managers", answer: taskManagersInfo{}},
+		"GET /{$}":                               {summary: "A page for people", binary: "text/html"},
+		"GET /jobs":                              {summary: "Ids and states of all jobs", answer: jobIDsWithStatus{}},
+		"POST /jobs":                             {summary: "Submit a planned job to a session that has its program", body: JobSubmission{}, answer: JobSubmitted{}},
+		"GET /jobs/overview":                     {summary: "All jobs, a line each", answer: multipleJobsDetails{}},
+		"GET /jobs/{job}":                        {summary: "A job with its vertices", answer: jobDetailsInfo{}},
+		"PATCH /jobs/{job}":                      {summary: "Cancel a job", query: []string{"mode"}, answer: empty{}},
+		"PUT /jobs/{job}":                        {summary: "Cancel a job, through YARN's proxy", query: []string{"mode"}, answer: empty{}},
+		"GET /jobs/{job}/yarn-cancel":            {summary: "Cancel a job, through a proxy that passes on GET alone; needs Content-Type: application/json", answer: empty{}},
+		"GET /jobs/{job}/yarn-stop":              {summary: "Answered with 501 until there are savepoints", answer: empty{}},
+		"GET /jobs/{job}/status":                 {summary: "The state of a job", answer: jobStatusInfo{}},
+		"GET /jobs/{job}/plan":                   {summary: "The plan of a job", answer: jobPlanInfo{}},
+		"GET /jobs/{job}/config":                 {summary: "The options of a job; what may be secret is hidden", answer: jobConfigInfo{}},
+		"GET /jobs/{job}/jobmanager/config":      {summary: "The cluster's options, as /jobmanager/config", answer: []configEntry{}},
+		"GET /jobs/{job}/accumulators":           {summary: "The counters of the tasks that have finished", answer: jobAccumulators{}},
+		"GET /jobs/{job}/exceptions":             {summary: "Why tasks of a job have failed, the newest first", answer: jobExceptions{}},
+		"GET /jobs/{job}/execution-result":       {summary: "How a job ended, as Flink tells it", answer: executionResult{}},
+		"PATCH /jobs/{job}/clientHeartbeat":      {summary: "Say that the job's client is alive", body: ClientHeartbeat{}, answer: empty{}},
+		"POST /jobs/{job}/stop":                  {summary: "Answered with 501 until there are savepoints", answer: empty{}},
+		"POST /jobs/{job}/savepoints":            {summary: "Answered with 501 until there are savepoints", answer: empty{}},
+		"GET /jobs/{job}/savepoints/{trigger}":   {summary: "Answered with 501 until there are savepoints", answer: empty{}},
+		"POST /savepoint-disposal":               {summary: "Answered with 501 until there are savepoints", answer: empty{}},
+		"GET /savepoint-disposal/{trigger}":      {summary: "Answered with 501 until there are savepoints", answer: empty{}},
+		"GET /jobs/{job}/result":                 {summary: "How a job ended, waiting for its end for up to 30 s", query: []string{"wait"}, answer: Result{}},
+		"GET /jobs/{job}/collect/{name}":         {summary: "A page of what a job collects, waiting for its first record for up to 30 s; the headers Bobbin-Epoch, Bobbin-Next and Bobbin-End say how to go on", query: []string{"cursor", "wait"}, binary: "application/octet-stream"},
+		"GET /programs":                          {summary: "The session's programs", answer: Programs{}},
+		"POST /programs":                         {summary: "Upload a program; with sha256 it is not read if it is there", query: []string{"name", "sha256"}, binary: "application/octet-stream", answer: Program{}},
+		"GET /jars":                              {summary: "The session's programs, as Flink lists jars", answer: jarList{}},
+		"POST /jars/upload":                      {summary: "Upload a program as a form with one file", binary: "multipart/form-data", answer: jarUploaded{}},
+	}
+	for _, path := range []string{"/programs/{program}", "/jars/{program}"} {
+		maps.Copy(all, map[string]described{
+			"GET " + path:            {summary: "A program that need not be uploaded", answer: Program{}},
+			"DELETE " + path:         {summary: "Remove a program of which no job runs", answer: empty{}},
+			"GET " + path + "/plan":  {summary: "The plan of a program's first job; needs Content-Type: application/json without the owner's token", query: []string{"programArg", "program-args", "parallelism"}, answer: jobPlanInfo{}},
+			"POST " + path + "/plan": {summary: "The plan of a program's first job", query: []string{"programArg", "program-args", "parallelism"}, body: RunRequest{}, answer: jobPlanInfo{}},
+			"POST " + path + "/run":  {summary: "Run a program beside the master, and tell its first job", query: []string{"programArg", "program-args", "parallelism"}, body: RunRequest{}, answer: RunAnswer{}},
+		})
+	}
+	return all
+}
+
+// TestThePageIsTheCode would catch a path, a status, a right or a field of JSON that
+// docs/openapi.yaml does not tell, or tells otherwise. With -rewrite it writes the page.
+func TestThePageIsTheCode(t *testing.T) {
+	t.Parallel()
+	page := document(t)
+	file := filepath.Join("..", "..", "docs", "openapi.yaml")
+	if *rewrite {
+		if err := os.WriteFile(file, page, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(have), "\n"), strings.Split(string(page), "\n")); diff != "" {
+		t.Errorf("docs/openapi.yaml is out of date (-have +want; run with -rewrite):\n%s", diff)
+	}
+}
+
+// TestAnswersAreOfTheirShapes would catch a field in an answer that the page does not have.
+func TestAnswersAreOfTheirShapes(t *testing.T) {
+	t.Parallel()
+	s := newServer(&fakeGateway{})
+	s.config.Session = &fakeSession{}
+	described := descriptions()
+	replace := strings.NewReplacer("{job}", string(failedID), "{program}", wordcountID, "{name}", "top", "{trigger}", "1", "{$}", "")
+	for _, route := range s.routes() {
+		method, path, _ := strings.Cut(route.pattern, " ")
+		if method != "GET" || route.access == modify {
+			continue
+		}
+		d := described[route.pattern]
+		if d.binary != "" || strings.HasPrefix(d.summary, "Answered with 50") || strings.Contains(path, "{trigger}") {
+			continue // others test them
+		}
+		answer := askSession(s.config.Session, method, replace.Replace(path), "", nil)
+		if answer.Code != route.status {
+			t.Errorf("%s: status %d: %s", route.pattern, answer.Code, answer.Body)
+			continue
+		}
+		into := reflect.New(reflect.TypeOf(d.answer)).Interface()
+		decoder := json.NewDecoder(answer.Body)
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(into); err != nil {
+			t.Errorf("%s: %v", route.pattern, err)
+		}
+	}
+}
+
+// openAPI is the page, in the order in which people read it.
+type (
+	openAPI struct {
+		OpenAPI    string                    `yaml:"openapi"`
+		Info       information               `yaml:"info"`
+		Servers    []any                     `yaml:"servers"`
+		Paths      map[string]map[string]any `yaml:"paths"`
+		Components map[string]any            `yaml:"components"`
+	}
+	information struct {
+		Title       string `yaml:"title"`
+		Version     string `yaml:"version"`
+		Description string `yaml:"description"`
+	}
+)
+
+// document writes the page: what the routes say, and what is known of them beside.
+func document(t *testing.T) []byte {
+	t.Helper()
+	server := newServer(&fakeGateway{})
+	told := descriptions()
+	shapes := make(schemas)
+	paths := map[string]map[string]any{}
+	for _, route := range server.routes() {
+		d, known := told[route.pattern]
+		if !known {
+			t.Errorf("%s is not described", route.pattern)
+		}
+		delete(told, route.pattern)
+		method, path, _ := strings.Cut(route.pattern, " ")
+		path = strings.Replace(path, "{$}", "", 1)
+		if paths[path] == nil {
+			paths[path] = map[string]any{}
+		}
+		paths[path][strings.ToLower(method)] = operationOf(route, d, path, shapes)
+	}
+	for pattern := range told {
+		t.Errorf("%s is described, and there is no such path", pattern)
+	}
+	content := openAPI{
+		OpenAPI: "3.0.3",
+		Info: information{
+			Title: "REST endpoint of a Bobbin cluster", Version: "v1",
+			Description: "Flink's monitoring paths in Flink's JSON, and a few of Bobbin's own. All of them are there with and without /v1.\n" +
+				"A right is needed for each: view (yarn.view.acls), modify (yarn.modify.acls), own (the owner alone), run (the owner, and users whom a session's yarn.modify.acls names). docs/security.md tells who has which.\n" +
+				"Errors are {\"errors\": [\"text\"]}. Times are in ms.\n",
+		},
+		Servers:    []any{map[string]any{"url": "/v1"}, map[string]any{"url": "/"}},
+		Paths:      paths,
+		Components: map[string]any{"schemas": shapes},
+	}
+	var page bytes.Buffer
+	page.WriteString("# Written by the test of appmaster/rest: go test ./appmaster/rest -run ThePage -rewrite\n")
+	encoder := yaml.NewEncoder(&page)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(content); err != nil {
+		t.Fatal(err)
+	}
+	return page.Bytes()
+}
+
+var variable = regexp.MustCompile(`\{(\w+)\}`)
+
+func operationOf(r route, d described, path string, shapes schemas) map[string]any {
+	right := map[access]string{view: "view", modify: "modify", own: "own", run: "run"}[r.access]
+	o := map[string]any{"summary": d.summary, "x-right": right}
+	var parameters []any
+	for _, match := range variable.FindAllStringSubmatch(path, -1) {
+		parameters = append(parameters, map[string]any{"name": match[1], "in": "path", "required": true, "schema": text()})
+	}
+	for _, name := range d.query {
+		parameters = append(parameters, map[string]any{"name": name, "in": "query", "schema": text()})
+	}
+	if parameters != nil {
+		o["parameters"] = parameters
+	}
+	answer := map[string]any{"description": "success"}
+	binary := map[string]any{d.binary: map[string]any{"schema": map[string]any{"type": "string", "format": "binary"}}}
+	switch {
+	case d.answer != nil:
+		answer["content"] = map[string]any{"application/json": map[string]any{"schema": shapes.of(reflect.TypeOf(d.answer))}}
+	case d.binary != "":
+		answer["content"] = binary
+	}
+	switch {
+	case d.body != nil:
+		o["requestBody"] = map[string]any{"content": map[string]any{"application/json": map[string]any{"schema": shapes.of(reflect.TypeOf(d.body))}}}
+	case d.binary != "" && d.answer != nil:
+		o["requestBody"] = map[string]any{"content": binary}
+	}
+	refusal := map[string]any{"description": "refused", "content": map[string]any{"application/json": map[string]any{"schema": shapes.of(reflect.TypeFor[failureBody]())}}}
+	o["responses"] = map[string]any{strconv.Itoa(r.status): answer, "default": refusal}
+	return o
+}
+
+// schemas are the shapes by their names.
+type schemas map[string]any
+
+func text() map[string]any { return map[string]any{"type": "string"} }
+
+// of is the schema of a type, as encoding/json writes it.
+func (s schemas) of(t reflect.Type) any {
+	switch t.Kind() {
+	case reflect.Pointer:
+		schema := s.of(t.Elem())
+		if plain, is := schema.(map[string]any); is && plain["$ref"] == nil {
+			plain["nullable"] = true
+		}
+		return schema
+	case reflect.Bool:
+		return map[string]any{"type": "boolean"}
+	case reflect.Int, reflect.Int64:
+		return map[string]any{"type": "integer", "format": "int64"}
+	case reflect.Float64:
+		return map[string]any{"type": "number"}
+	case reflect.String:
+		return text()
+	case reflect.Map:
+		return map[string]any{"type": "object", "additionalProperties": s.of(t.Elem())}
+	case reflect.Slice:
+		switch t {
+		case reflect.TypeFor[json.RawMessage]():
+			return map[string]any{} // anything
+		case reflect.TypeFor[[]byte]():
+			return map[string]any{"type": "string", "format": "byte"}
+		}
+		return map[string]any{"type": "array", "items": s.of(t.Elem())}
+	case reflect.Struct:
+		return s.object(t)
+	default:
+		panic(fmt.Sprintf("no schema for %s", t))
+	}
+}
+
+// object is the schema of a struct, by reference where it has a name.
+func (s schemas) object(t reflect.Type) any {
+	if t.PkgPath() == "time" {
+		return map[string]any{"type": "string", "format": "date-time"}
+	}
+	name := strings.ToUpper(t.Name()[:min(1, len(t.Name()))]) + t.Name()[min(1, len(t.Name())):]
+	if name == "" {
+		return map[string]any{"type": "object"}
+	}
+	reference := map[string]any{"$ref": "#/components/schemas/" + name}
+	if s[name] != nil {
+		return reference
+	}
+	properties := map[string]any{}
+	schema := map[string]any{"type": "object"}
+	s[name] = schema
+	var required []string
+	for i := range t.NumField() {
+		field, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		properties[field] = s.of(t.Field(i).Type)
+		if options != "omitempty" {
+			required = append(required, field)
+		}
+	}
+	if len(properties) > 0 {
+		schema["properties"] = properties
+	}
+	if slices.Sort(required); len(required) > 0 {
+		schema["required"] = required
+	}
+	return reference
+}

@@ -1,0 +1,335 @@
+package rest
+
+import (
+	"context"
+	"io"
+	"maps"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// Session is what REST asks of a cluster that takes its users' jobs and programs.
+// Errors that it tells apart: those of package msg, jobgraph.ErrInvalid, and
+// actor.ErrStopped.
+type Session interface {
+	// SubmitJob takes in a job that has an id.
+	SubmitJob(ctx context.Context, job JobSubmission) error
+	// Programs lists those of which the session can run jobs.
+	Programs(ctx context.Context) ([]msg.ProgramDetails, error)
+	// Program looks for one by its hash that need not be uploaded.
+	Program(ctx context.Context, sha256 string) (msg.ProgramDetails, error)
+	// AddProgram takes one in. It reads nothing if there is one of this hash, which may
+	// be "".
+	AddProgram(ctx context.Context, name, sha256 string, content io.Reader) (msg.ProgramDetails, error)
+	RemoveProgram(ctx context.Context, sha256 string) error
+	// PlanProgram lets a program plan its first job.
+	PlanProgram(ctx context.Context, run ProgramRun) (jobgraph.JobGraph, error)
+	// RunProgram lets a program run, and waits for its first job.
+	RunProgram(ctx context.Context, run ProgramRun) (ids.JobID, error)
+}
+
+// ProgramRun is a program with its arguments.
+type ProgramRun struct {
+	SHA256    string
+	Arguments []string
+	Job       ids.JobID         // of the first job; "": any
+	Options   map[string]string // over those of the session
+}
+
+// Program is a program of a session.
+type Program struct {
+	ID       string `json:"id"` // SHA-256, lower-case hex
+	Name     string `json:"name"`
+	Size     int64  `json:"size"`     // bytes
+	Uploaded int64  `json:"uploaded"` // ms since 1970
+}
+
+// Programs is the answer to GET /programs.
+type Programs struct {
+	Programs []Program `json:"programs"`
+}
+
+// RunRequest is the body of POST /programs/{program}/run and …/plan; Flink's
+// JarRunRequestBody without what concerns Java.
+type RunRequest struct {
+	Arguments   []string          `json:"programArgsList,omitempty"`
+	Parallelism int               `json:"parallelism,omitempty"` // 0: parallelism.default
+	Job         ids.JobID         `json:"jobId,omitempty"`
+	Options     map[string]string `json:"flinkConfiguration,omitempty"`
+	// ArgumentLine is Flink's older form of Arguments: words between spaces, in which
+	// quotes hold words together.
+	ArgumentLine string `json:"programArgs,omitempty"`
+	// Savepoint is answered with "not yet".
+	Savepoint string `json:"savepointPath,omitempty"`
+}
+
+// RunAnswer is the answer to POST /programs/{program}/run; Flink's
+// JarRunResponseBody.
+type RunAnswer struct {
+	Job ids.JobID `json:"jobid"`
+}
+
+func programOf(p msg.ProgramDetails) Program {
+	return Program{ID: p.SHA256, Name: p.Name, Size: p.Size, Uploaded: p.Uploaded.UnixMilli()}
+}
+
+// listed are the session's programs.
+func (s *Server) listed(r *http.Request) ([]msg.ProgramDetails, error) {
+	session, err := s.session()
+	if err != nil {
+		return nil, err
+	}
+	return session.Programs(r.Context())
+}
+
+// programs answers GET /programs.
+func (s *Server) programs(r *http.Request) (any, error) {
+	list, err := s.listed(r)
+	if err != nil {
+		return nil, err
+	}
+	answer := Programs{Programs: make([]Program, 0, len(list))}
+	for _, p := range list {
+		answer.Programs = append(answer.Programs, programOf(p))
+	}
+	return answer, nil
+}
+
+// jars answers GET /jars.
+func (s *Server) jars(r *http.Request) (any, error) {
+	list, err := s.listed(r)
+	if err != nil {
+		return nil, err
+	}
+	answer := jarList{Address: "https://" + r.Host, Files: make([]jarFile, 0, len(list))}
+	for _, p := range list {
+		answer.Files = append(answer.Files, jarFile{ID: p.SHA256, Name: p.Name, Uploaded: p.Uploaded.UnixMilli(), Entry: []jarEntry{}})
+	}
+	return answer, nil
+}
+
+// sessionProgram reads the path's program.
+func (s *Server) sessionProgram(r *http.Request) (Session, string, error) {
+	session, err := s.session()
+	if err != nil {
+		return nil, "", err
+	}
+	sha256, err := parseProgram(r.PathValue("program"))
+	return session, sha256, err
+}
+
+func parseProgram(text string) (string, error) {
+	if len(text) != 64 || strings.Trim(text, "0123456789abcdef") != "" {
+		return "", badRequest("%q is no program: it is named by its SHA-256, 64 hex digits", text)
+	}
+	return text, nil
+}
+
+func (s *Server) program(r *http.Request) (any, error) {
+	session, sha256, err := s.sessionProgram(r)
+	if err != nil {
+		return nil, err
+	}
+	found, err := session.Program(r.Context(), sha256)
+	if err != nil {
+		return nil, err
+	}
+	return programOf(found), nil
+}
+
+func (s *Server) removeProgram(r *http.Request) (any, error) {
+	session, sha256, err := s.sessionProgram(r)
+	if err != nil {
+		return nil, err
+	}
+	return empty{}, session.RemoveProgram(r.Context(), sha256)
+}
+
+// addProgram answers POST /programs?name=N&sha256=H, whose body is the program.
+func (s *Server) addProgram(r *http.Request) (any, error) {
+	session, err := s.session()
+	if err != nil {
+		return nil, err
+	}
+	query := r.URL.Query()
+	sha256 := query.Get("sha256")
+	if sha256 != "" {
+		if _, err := parseProgram(sha256); err != nil {
+			return nil, err
+		}
+	}
+	added, err := add(r, session, query.Get("name"), sha256, r.Body)
+	if err != nil {
+		return nil, err
+	}
+	return programOf(added), nil
+}
+
+// uploadJar answers POST /jars/upload, whose body is a form with one file. Clients of
+// Flink take what follows the last "/" of filename for the jar's id: programs lie in
+// directories that are named by their hashes.
+func (s *Server) uploadJar(r *http.Request) (any, error) {
+	session, err := s.session()
+	if err != nil {
+		return nil, err
+	}
+	form, err := r.MultipartReader()
+	if err != nil {
+		return nil, badRequest("upload a program as a form with one file: %v", err)
+	}
+	for {
+		part, err := form.NextPart()
+		if cut := cutShort(err); cut != nil {
+			return nil, cut
+		}
+		if err != nil {
+			return nil, badRequest("the form has no file: %v", err)
+		}
+		if part.FileName() == "" {
+			continue
+		}
+		added, err := add(r, session, part.FileName(), "", part)
+		if err != nil {
+			return nil, err
+		}
+		return jarUploaded{Filename: strings.TrimSuffix(added.URI, "/"+path.Base(added.URI)), Status: "success"}, nil
+	}
+}
+
+func add(r *http.Request, session Session, name, sha256 string, content io.Reader) (msg.ProgramDetails, error) {
+	if name == "" || name == "/" || name != path.Base(name) || strings.HasPrefix(name, ".") || len(name) > maxName || strings.ContainsFunc(name, unicode.IsControl) {
+		return msg.ProgramDetails{}, badRequest("%q is no name for a program: give that of its file, as in ?name=wordcount", name)
+	}
+	added, err := session.AddProgram(r.Context(), name, sha256, content)
+	if cut := cutShort(err); cut != nil {
+		err = cut
+	}
+	return added, err
+}
+
+// maxName bounds a program's name, in bytes: HDFS takes 255.
+const maxName = 200
+
+// planProgram answers GET and POST …/plan.
+func (s *Server) planProgram(r *http.Request) (any, error) {
+	session, run, err := s.programRun(r)
+	if err != nil {
+		return nil, err
+	}
+	graph, err := session.PlanProgram(r.Context(), run)
+	if err != nil {
+		return nil, err
+	}
+	return jobPlanInfo{Plan: PlanOf(&graph)}, nil
+}
+
+// runProgram answers POST …/run.
+func (s *Server) runProgram(r *http.Request) (any, error) {
+	session, run, err := s.programRun(r)
+	if err != nil {
+		return nil, err
+	}
+	job, err := session.RunProgram(r.Context(), run)
+	if err != nil {
+		return nil, err
+	}
+	return RunAnswer{Job: job}, nil
+}
+
+// programRun reads what is to be run, from the body and from the query, which Flink
+// takes as well.
+func (s *Server) programRun(r *http.Request) (Session, ProgramRun, error) {
+	session, sha256, err := s.sessionProgram(r)
+	if err != nil {
+		return nil, ProgramRun{}, err
+	}
+	var body RunRequest
+	if err := readJSON(r, &body); err != nil {
+		return nil, ProgramRun{}, err
+	}
+	if err := body.addQuery(r); err != nil {
+		return nil, ProgramRun{}, err
+	}
+	run, err := body.run(sha256)
+	return session, run, err
+}
+
+func (b *RunRequest) addQuery(r *http.Request) error {
+	query := r.URL.Query()
+	if text := query.Get("parallelism"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return badRequest("parallelism %q is no number", text)
+		}
+		b.Parallelism = n
+	}
+	if list := query["programArg"]; len(list) > 0 {
+		b.Arguments = strings.Split(strings.Join(list, ","), ",")
+	}
+	if line := query.Get("program-args"); line != "" {
+		b.ArgumentLine = line
+	}
+	if savepoint := query.Get("savepointPath"); savepoint != "" {
+		b.Savepoint = savepoint
+	}
+	return nil
+}
+
+func (b *RunRequest) run(sha256 string) (ProgramRun, error) {
+	run := ProgramRun{SHA256: sha256, Arguments: b.Arguments, Job: b.Job, Options: make(map[string]string)}
+	maps.Copy(run.Options, b.Options)
+	switch {
+	case b.Savepoint != "":
+		return run, notYet("a job cannot begin from a savepoint yet: leave out savepointPath")
+	case b.Parallelism < 0:
+		return run, badRequest("parallelism must be at least 1, not %d", b.Parallelism)
+	case b.Parallelism > 0:
+		run.Options[config.ParallelismDefault.Name()] = strconv.Itoa(b.Parallelism)
+	}
+	if b.Job != "" {
+		if _, err := parseJobID(string(b.Job)); err != nil {
+			return run, err
+		}
+	}
+	if len(run.Arguments) == 0 {
+		run.Arguments = splitWords(b.ArgumentLine)
+	}
+	return run, nil
+}
+
+// splitWords divides a line at its spaces, but for those between quotes, single or
+// double, which are left out; Flink's ProgramArgs do so.
+func splitWords(line string) []string {
+	var words []string
+	var word strings.Builder
+	begun, quote := false, rune(0)
+	for _, c := range line {
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '"' || c == '\''):
+			begun, quote = true, c
+		case quote == 0 && unicode.IsSpace(c):
+			if begun {
+				words = append(words, word.String())
+				word.Reset()
+				begun = false
+			}
+		default:
+			begun = true
+			word.WriteRune(c)
+		}
+	}
+	if begun {
+		words = append(words, word.String())
+	}
+	return words
+}

@@ -1,0 +1,338 @@
+package appmaster
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+)
+
+// sessionOf is a session that runs, and its owner's client.
+type sessionOf struct {
+	*started
+	t      *testing.T
+	client *http.Client
+	token  string
+	base   string
+}
+
+func startSession(t *testing.T) *sessionOf {
+	t.Helper()
+	files := dfs.New(dfs.Options{})
+	t.Cleanup(func() { _ = files.Close() })
+	w := newWorkers(t, files)
+	w.program = testProgram(t)
+	s := &sessionOf{t: t}
+	s.started = runServices(t, t.Context(), w, dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"}), func(env *environment) {
+		env.launch.Mode, env.launch.Program, env.launch.ProgramRef = launch.Session, launch.Resource{}, msg.Program{}
+		env.launch.StagingDir += "/.bobbin/application_1700000000000_0007"
+		if err := os.MkdirAll(strings.TrimPrefix(env.launch.StagingDir, "file://"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		env.logDir, env.workDir = t.TempDir(), t.TempDir()
+		env.config = roomy(t, nil)
+		env.variables = driverVariables(os.Environ(), env.launch.Mode, env.config)
+	}, nil)
+	s.staging = strings.TrimPrefix(s.env.launch.StagingDir, "file://")
+	access := s.access(t)
+	tls, err := pki.RESTClientTLS(access.Authority)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{TLSClientConfig: tls}
+	t.Cleanup(transport.CloseIdleConnections)
+	s.client, s.token, s.base = &http.Client{Transport: transport}, access.Token, "https://"+access.Address
+	return s
+}
+
+// ask sends a request and decodes its answer, which is to have a status.
+func (s *sessionOf) ask(status int, method, path string, body io.Reader, contentType string, answer any) {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.base+"/v1"+path, body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+s.token)
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	response, err := s.client.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != status {
+		s.t.Fatalf("%s %s: status %d, want %d: %s (%v)", method, path, response.StatusCode, status, text, err)
+	}
+	if answer == nil {
+		return
+	}
+	if err := json.Unmarshal(text, answer); err != nil {
+		s.t.Fatalf("%s %s: %v in %s", method, path, err, text)
+	}
+}
+
+func (s *sessionOf) post(status int, path string, body, answer any) {
+	s.t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.ask(status, http.MethodPost, path, bytes.NewReader(text), "application/json", answer)
+}
+
+// refused is the text of an error.
+func (s *sessionOf) refused(status int, method, path string, body any) string {
+	s.t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var answer struct {
+		Errors []string `json:"errors"`
+	}
+	s.ask(status, method, path, bytes.NewReader(text), "application/json", &answer)
+	return strings.Join(answer.Errors, "; ")
+}
+
+// awaitEnd waits for a job's end, and gives its status.
+func (s *sessionOf) awaitEnd(job ids.JobID) msg.JobStatus {
+	s.t.Helper()
+	ended, err := s.component.Wait(s.t.Context(), job)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return ended.Status
+}
+
+// end shuts the session down.
+func (s *sessionOf) end() {
+	s.t.Helper()
+	s.ask(http.StatusOK, http.MethodDelete, "/cluster", nil, "", nil)
+	if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationSucceeded {
+		s.t.Errorf("run = %+v, %v; want SUCCEEDED", s.outcome, err)
+	}
+}
+
+// upload sends the tests' own program.
+func (s *sessionOf) upload() rest.Program {
+	s.t.Helper()
+	own, err := os.Open(os.Args[0])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer own.Close()
+	var added rest.Program
+	s.ask(http.StatusOK, http.MethodPost, "/programs?name=counting&sha256="+testProgram(s.t), own, "", &added)
+	return added
+}
+
+// TestASessionRunsJobsOfItsPrograms submits a job as a client does that plans by itself. It
+// would catch a session that loses a program, takes it away from a job, or does not give
+// the result.
+func TestASessionRunsJobsOfItsPrograms(t *testing.T) {
+	t.Parallel()
+	s := startSession(t)
+	hash := testProgram(t)
+	graph := *planned(t, dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"}), "/in", nil)
+	for i := range graph.Vertices {
+		graph.Vertices[i].Splits = nil // of files that workers do not have
+	}
+	submission := rest.JobSubmission{Job: testJob, Graph: graph, Program: rest.ProgramID{Name: "counting", SHA256: hash}, Attached: true}
+
+	if text := s.refused(http.StatusNotFound, http.MethodPost, "/jobs", submission); !strings.Contains(text, "upload it first") {
+		t.Errorf("a job without its program is refused with %q", text)
+	}
+	s.ask(http.StatusNotFound, http.MethodGet, "/programs/"+hash, nil, "", nil)
+	added := s.upload()
+	if info, err := os.Stat(os.Args[0]); err != nil || added.ID != hash || added.Name != "counting" || added.Size != info.Size() {
+		t.Errorf("uploaded %+v", added)
+	}
+	for _, path := range []string{"/programs/" + hash, "/jars/" + hash} {
+		var found rest.Program
+		if s.ask(http.StatusOK, http.MethodGet, path, nil, "", &found); found != added {
+			t.Errorf("%s is %+v, want %+v", path, found, added)
+		}
+	}
+	var list rest.Programs
+	if s.ask(http.StatusOK, http.MethodGet, "/programs", nil, "", &list); !cmp.Equal(list.Programs, []rest.Program{added}) {
+		t.Errorf("programs are %+v", list)
+	}
+
+	var submitted rest.JobSubmitted
+	if s.post(http.StatusAccepted, "/jobs", submission, &submitted); submitted.JobURL != "/jobs/"+string(testJob) {
+		t.Errorf("submitted %+v", submitted)
+	}
+	s.fetch(t)
+	if text := s.refused(http.StatusConflict, http.MethodPost, "/jobs", submission); !strings.Contains(text, "FINISHED") {
+		t.Errorf("a job's second submission is refused with %q", text)
+	}
+	submission.Job, submission.Graph.Digest = "", "?"
+	s.refused(http.StatusBadRequest, http.MethodPost, "/jobs", submission)
+
+	// No job holds it any more, whatever has become of those.
+	s.ask(http.StatusOK, http.MethodDelete, "/programs/"+hash, nil, "", nil)
+	s.ask(http.StatusNotFound, http.MethodDelete, "/programs/"+hash, nil, "", nil)
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(s.staging), "cache", "*")); err != nil || len(left) > 0 {
+		t.Errorf("in the cache there are %v, %v", left, err)
+	}
+	s.end()
+	if s.filesStay() {
+		t.Error("staged files are left behind")
+	}
+}
+
+// TestASessionRunsProgramsItself would catch a program that the master runs and that plans
+// another job, or whose failure nobody is told of.
+func TestASessionRunsProgramsItself(t *testing.T) {
+	t.Parallel()
+	s := startSession(t)
+	var form bytes.Buffer
+	parts := multipart.NewWriter(&form)
+	part, err := parts.CreateFormFile("jarfile", "counting.bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := part.Write(own); err != nil {
+		t.Fatal(err)
+	}
+	if err := parts.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var uploaded struct{ Filename, Status string }
+	s.ask(http.StatusOK, http.MethodPost, "/jars/upload", &form, parts.FormDataContentType(), &uploaded)
+	id := uploaded.Filename[strings.LastIndexByte(uploaded.Filename, '/')+1:]
+	if id != testProgram(t) || uploaded.Status != "success" {
+		t.Fatalf("uploaded %+v", uploaded)
+	}
+	lines := "count=" + input(t, "x\ny\n")
+
+	var planned struct{ Plan rest.JobPlan }
+	s.post(http.StatusOK, "/jars/"+id+"/plan", rest.RunRequest{Arguments: []string{lines}}, &planned)
+	if planned.Plan.Name != counting.Name() || len(planned.Plan.Nodes) < 2 {
+		t.Errorf("plan %+v", planned.Plan)
+	}
+	var jobs struct{ Jobs []any }
+	if s.ask(http.StatusOK, http.MethodGet, "/jobs", nil, "", &jobs); len(jobs.Jobs) > 0 {
+		t.Errorf("planning has run %v", jobs.Jobs)
+	}
+
+	var ran rest.RunAnswer
+	s.post(http.StatusOK, "/programs/"+id+"/run", rest.RunRequest{Arguments: []string{lines}, Job: testJob}, &ran)
+	if ran.Job != testJob {
+		t.Errorf("ran job %s, want %s", ran.Job, testJob)
+	}
+	if status := s.awaitEnd(ran.Job); status != msg.JobFinished {
+		t.Errorf("job is %s", status)
+	}
+	s.ask(http.StatusOK, http.MethodPost, "/jars/"+id+"/run?programArg="+lines, nil, "", &ran)
+	if status := s.awaitEnd(ran.Job); ran.Job == testJob || status != msg.JobFinished {
+		t.Errorf("job %s is %s", ran.Job, status)
+	}
+
+	if text := s.refused(http.StatusConflict, http.MethodPost, "/programs/"+id+"/run", rest.RunRequest{Arguments: []string{lines}, Job: testJob}); !strings.Contains(text, "FINISHED") {
+		t.Errorf("a job's id is used again: refused with %q", text)
+	}
+	for name, test := range map[string]struct {
+		run  rest.RunRequest
+		want string
+	}{
+		"a plan that fails":          {rest.RunRequest{Arguments: []string{"curse"}}, "the plan is cursed"},
+		"no job":                     {rest.RunRequest{}, "no job was executed"},
+		"a program that is killed":   {rest.RunRequest{Arguments: []string{"die"}}, "last words"},
+		"an option that there isn't": {rest.RunRequest{Options: map[string]string{"paralelism.default": "2"}}, "parallelism.default"},
+	} {
+		if text := s.refused(http.StatusBadRequest, http.MethodPost, "/programs/"+id+"/run", test.run); !strings.Contains(text, test.want) {
+			t.Errorf("%s: refused with %q, want %q", name, text, test.want)
+		}
+	}
+	if left, err := os.ReadDir(s.env.workDir); err != nil || len(left) > 0 {
+		t.Errorf("programs are left behind: %v, %v", left, err)
+	}
+	s.end()
+}
+
+// TestASessionEndsItsDrivers would catch a session that waits for a program, or leaves it
+// behind.
+func TestASessionEndsItsDrivers(t *testing.T) {
+	t.Parallel()
+	s := startSession(t)
+	id := s.upload().ID
+	answered := make(chan error, 1)
+	go func() {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/programs/"+id+"/run?programArg=hang", nil)
+		if err == nil {
+			r.Header.Set("Authorization", "Bearer "+s.token)
+			var response *http.Response
+			if response, err = s.client.Do(r); err == nil {
+				err = response.Body.Close()
+			}
+		}
+		answered <- err
+	}()
+	for { // until it has been started
+		var jobs struct{ Jobs []any }
+		s.ask(http.StatusOK, http.MethodGet, "/jobs", nil, "", &jobs)
+		if _, err := os.Stat(filepath.Join(s.env.logDir, "driver-counting.stdout")); err == nil {
+			break
+		}
+	}
+	s.end()
+	<-answered // whatever it is told
+	if left, err := os.ReadDir(s.env.workDir); err != nil || len(left) > 0 {
+		t.Errorf("programs are left behind: %v, %v", left, err)
+	}
+}
+
+// TestASessionRunsSoManyPrograms would catch programs that together take the memory of the
+// master, and a user who is not told why his waits.
+func TestASessionRunsSoManyPrograms(t *testing.T) {
+	t.Parallel()
+	s := newSession(nil, nil, drivers{logger: quiet()})
+	if err := s.places.Acquire(t.Context(), maxDrivers); err != nil {
+		t.Fatal(err)
+	}
+	for name, ask := range map[string]func(context.Context) error{
+		"plan": func(ctx context.Context) error { _, err := s.PlanProgram(ctx, rest.ProgramRun{}); return err },
+		"run":  func(ctx context.Context) error { _, err := s.RunProgram(ctx, rest.ProgramRun{}); return err },
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := ask(ctx); !errors.Is(err, msg.ErrNotReady) || !strings.Contains(err.Error(), "4 programs run") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	s.places.Release(maxDrivers)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gone := errors.New("gone")
+	time.AfterFunc(time.Millisecond, func() { cancel(gone) })
+	if _, err := s.RunProgram(ctx, rest.ProgramRun{}); !errors.Is(err, gone) { // nobody runs it
+		t.Errorf("run: got %v", err)
+	}
+	if !s.places.TryAcquire(maxDrivers) {
+		t.Error("a place is lost")
+	}
+}

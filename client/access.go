@@ -1,0 +1,96 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// maxAccess bounds what is read of the access file, in bytes.
+const maxAccess = 64 << 10
+
+// Access reads what an application's ApplicationMaster has staged for its owner: by it he
+// reaches the REST endpoint from anywhere, with no YARN. yarn.staging-directory must be that
+// of the application. It is a secret, and that of one ApplicationMaster only.
+func (c *Cluster) Access(ctx context.Context, id records.ApplicationID, options config.Config) (launch.Access, error) {
+	home, err := StagingHome(c.Files, c.Conf, options.String(config.YarnStagingDirectory))
+	if err != nil {
+		return launch.Access{}, err
+	}
+	access, err := readAccess(ctx, c.Files, staging.Dir(home, id.String()))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: %w: was it staged in another directory (%s)?", ErrNoAccess, err, config.YarnStagingDirectory)
+	}
+	if err != nil {
+		err = fmt.Errorf("reach %s: %w", id, err)
+	}
+	return access, err
+}
+
+// readAccess reads the access file of a staging directory.
+func readAccess(ctx context.Context, files *dfs.FS, dir string) (launch.Access, error) {
+	content, err := files.ReadFile(ctx, dir+"/"+launch.AccessFile, maxAccess)
+	if err != nil {
+		return launch.Access{}, err
+	}
+	return parseAccess(launch.AccessFile, content)
+}
+
+func parseAccess(name string, content []byte) (access launch.Access, err error) {
+	if err := json.Unmarshal(content, &access); err != nil {
+		return access, fmt.Errorf("%s: %w", name, err)
+	}
+	return access, nil
+}
+
+// ReadAccess reads a copy of an Access from this machine: what WriteAccess has written.
+func ReadAccess(path string) (access launch.Access, err error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return access, fmt.Errorf("read access to a cluster: %w", err)
+	}
+	defer file.Close() // read only: nothing to lose
+	content, err := io.ReadAll(io.LimitReader(file, maxAccess+1))
+	if err == nil && len(content) > maxAccess {
+		err = fmt.Errorf("%s is too large: it is no copy of a cluster's %s", path, launch.AccessFile)
+	}
+	if err != nil {
+		return access, fmt.Errorf("read access to a cluster: %w", err)
+	}
+	if access, err = parseAccess(path, content); err != nil {
+		return access, fmt.Errorf("read access to a cluster: %w", err)
+	}
+	if access.Address == "" || access.Token == "" || len(access.Authority) == 0 {
+		return access, fmt.Errorf("read access to a cluster: %s is no copy of a cluster's %s", path, launch.AccessFile)
+	}
+	return access, nil
+}
+
+// WriteAccess writes a copy to a file of this machine that there is not yet, for its user
+// alone.
+func WriteAccess(path string, access launch.Access) error {
+	content, err := json.Marshal(access)
+	if err != nil {
+		return fmt.Errorf("write access to a cluster: %w", err)
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("write access to a cluster: %w", err)
+	}
+	_, err = file.Write(append(content, '\n'))
+	if err = errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("write access to a cluster: %w", errors.Join(err, os.Remove(path)))
+	}
+	return nil
+}

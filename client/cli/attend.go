@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/progress"
+	"github.com/bobbin-yarn/bobbin/client/sessionfile"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+const (
+	// monitorInterval is the time between two looks at a session that is attended.
+	monitorInterval = time.Second
+	// monitorPatience is how long YARN may not know, or not tell, how a session is.
+	monitorPatience = 15 * time.Second
+	// stopTime bounds the end of a session after Ctrl-C.
+	stopTime = 30 * time.Second
+)
+
+// question stands before each word that a person types.
+const question = "> "
+
+// attendance is a person who stays with a session.
+type attendance struct {
+	p       Process
+	say     *progress.Printer
+	cluster *client.Cluster
+	cfg     config.Config
+	id      records.ApplicationID
+	path    string // of the file that names the session
+	owner   bool   // the session ends with this command
+	outcome *outcome
+}
+
+// words are those that are taken.
+func (a *attendance) words() []string { return []string{"help", "stop", "quit"} }
+
+// help is what people are told.
+func (a *attendance) help() string {
+	leave := "Ctrl-C leaves it"
+	if a.owner {
+		leave = "and so does Ctrl-C"
+	}
+	return "Words: help, stop (ends the session and its jobs), quit (the same); " + leave
+}
+
+// attend takes words from standard input and watches the session until it ends.
+func (a *attendance) attend(ctx context.Context) error {
+	a.say.Line("%s", a.help())
+	ask := func() {
+		if isTerminal(a.p.Stdin) {
+			a.say.Ask(question)
+		}
+	}
+	ask()
+	words := make(chan string)
+	left, leave := context.WithCancel(ctx)
+	defer leave()
+	// It ends with the input, or with the next line of it; at the latest with the process,
+	// as a read of a terminal cannot be broken off.
+	go a.read(left, words)
+	ticker := time.NewTicker(monitorInterval)
+	defer ticker.Stop()
+	seen := time.Now()
+	for {
+		select {
+		case word, open := <-words:
+			if !open { // the session goes on without words
+				words = nil
+				if isTerminal(a.p.Stdin) {
+					a.say.Line("no more words are taken")
+				}
+				continue
+			}
+			a.say.Answered()
+			if word == "stop" || word == "quit" {
+				return a.stop(ctx)
+			}
+			a.answer(word)
+			ask()
+		case <-ticker.C:
+			report, err := a.cluster.YARN.ApplicationReport(ctx, a.id)
+			switch {
+			case err == nil && report.State.Terminal():
+				return a.ended(report)
+			case err == nil:
+				seen = time.Now()
+			case context.Cause(ctx) == nil && time.Since(seen) > monitorPatience:
+				return fmt.Errorf("%s is not known to go on: %w", a.id, err)
+			}
+		case <-ctx.Done():
+			return a.interrupted(ctx)
+		}
+	}
+}
+
+// answer tells what may be typed, where that is asked for, or a word is none of these.
+func (a *attendance) answer(word string) {
+	switch nearest := config.Nearest(word, a.words()); {
+	case word == "":
+	case word == "help":
+		a.say.Line("%s", a.help())
+	case nearest != "":
+		a.say.Line("%q is no word here: did you mean %s?", word, nearest)
+	default:
+		a.say.Line("%q is no word here. %s", word, a.help())
+	}
+}
+
+// read passes lines on until ctx ends.
+func (a *attendance) read(ctx context.Context, words chan<- string) {
+	defer close(words)
+	lines := bufio.NewScanner(a.p.Stdin)
+	for lines.Scan() {
+		select {
+		case words <- strings.TrimSpace(lines.Text()):
+		case <-ctx.Done():
+			return
+		}
+	}
+	if err := lines.Err(); err != nil {
+		a.say.Line("words cannot be read any more: %v", err)
+	}
+}
+
+// stop ends the session.
+func (a *attendance) stop(ctx context.Context) error {
+	a.say.Line("stopping session %s", a.id)
+	report, err := shutDown(ctx, a.cluster, a.id, a.cfg)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	if err != nil {
+		return fmt.Errorf("stop session %s: %w", a.id, err)
+	}
+	return a.ended(report)
+}
+
+// ended tells how the session ended, and lets later commands forget it.
+func (a *attendance) ended(report records.ApplicationReport) error {
+	a.outcome.see(report)
+	err := sessionfile.Remove(a.path, a.id)
+	if report.FinalStatus != records.FinalSucceeded {
+		return errors.Join(client.Ended(report), err)
+	}
+	a.say.Line("session %s is %s (%s). Its logs: bobbin logs %s", a.id, report.State, report.FinalStatus, a.id)
+	return err
+}
+
+// interrupted is what Ctrl-C does: it ends the session that this command has started, and
+// leaves another.
+func (a *attendance) interrupted(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if !a.owner {
+		a.say.Line("left session %s, which goes on. To end it: bobbin session stop -id %s", a.id, a.id)
+		return printed{cause}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	if err := a.stop(ctx); err != nil {
+		return errors.Join(cause, fmt.Errorf("%w: session %s is not stopped: %w", client.ErrLeftBehind, a.id, err))
+	}
+	return printed{cause}
+}

@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+)
+
+// completeCommand is what the scripts of completion run.
+const completeCommand = "complete"
+
+func completionCommand(p Process) *cli.Command {
+	return &cli.Command{
+		Name:      "completion",
+		Usage:     "print what makes a shell complete this command's words",
+		ArgsUsage: "bash|zsh|fish",
+		Description: `Commands, flags, options of -D and their values are completed. The script is
+printed as it is: there is no -o json.
+
+  source <(bobbin completion bash)     in ~/.bashrc
+  source <(bobbin completion zsh)      in ~/.zshrc, behind compinit
+  bobbin completion fish | source      in ~/.config/fish/config.fish`,
+		Action: func(c *cli.Context) error { return completion(c, p) },
+	}
+}
+
+func completion(c *cli.Context, p Process) error {
+	script, known := completionScripts()[c.Args().First()]
+	if c.Args().Len() != 1 || !known {
+		return fmt.Errorf("%w: %s needs the name of a shell: %s", ErrUsage, c.Command.HelpName, strings.Join(slices.Sorted(maps.Keys(completionScripts())), ", "))
+	}
+	_, err := fmt.Fprint(p.Stdout, script)
+	return err
+}
+
+// completionScripts are by shell. Each asks bobbin for what may stand in a word's place, and
+// offers files where that is nothing. A value of -D, behind the "=", bash and fish take for
+// a word of its own or not, as they are set up: the whole word counts.
+func completionScripts() map[string]string {
+	return map[string]string{
+		"bash": `_bobbin() {
+	local line word
+	line=${COMP_LINE:0:COMP_POINT}
+	word=${line##*[[:space:]]}
+	local words=()
+	read -r -a words <<<"$line"
+	[ -n "$word" ] || words+=("")
+	local IFS=$'\n'
+	COMPREPLY=($(compgen -W "$(bobbin complete -- "${words[@]:1}" 2>/dev/null)" -- "$word"))
+	[ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- "$word"))
+	if [[ $word == *=* && $COMP_WORDBREAKS == *=* ]]; then
+		COMPREPLY=("${COMPREPLY[@]#"${word%=*}="}")
+	fi
+	if [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *= ]]; then
+		compopt -o nospace 2>/dev/null
+	fi
+}
+complete -F _bobbin bobbin
+`,
+		"zsh": `_bobbin() {
+	local -a candidates
+	candidates=("${(@f)$(bobbin complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+	candidates=(${candidates:#})
+	if (( ${#candidates} )); then
+		compadd -- $candidates
+	else
+		_files
+	fi
+}
+compdef _bobbin bobbin
+`,
+		"fish": `function __bobbin_candidates
+	set -l words (commandline -opc) (commandline -ct)
+	bobbin complete -- $words[2..-1] 2>/dev/null
+end
+complete -c bobbin -a '(__bobbin_candidates)'
+`,
+	}
+}
+
+func candidatesCommand(p Process) *cli.Command {
+	return &cli.Command{
+		Name: completeCommand, Usage: "print what may stand in place of the last word", ArgsUsage: "WORD…", Hidden: true,
+		Action: func(c *cli.Context) error {
+			for _, candidate := range candidates(c.App.Commands, c.Args().Slice()) {
+				fmt.Fprintln(p.Stdout, candidate)
+			}
+			return nil
+		},
+	}
+}
+
+// candidates are what may stand in place of the last word of a command line, which may be
+// begun. None: a file's name may, or what only a person knows.
+func candidates(commands []*cli.Command, words []string) []string {
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	last, words := words[len(words)-1], words[:len(words)-1]
+	var command *cli.Command
+	for len(words) > 0 && len(commands) > 0 {
+		if command = commandOf(commands, words[0]); command == nil {
+			return nil
+		}
+		commands, words = command.Subcommands, words[1:]
+	}
+	if len(commands) > 0 {
+		return beginning(last, commandNames(commands))
+	}
+	if command == nil {
+		return nil
+	}
+	return candidatesOf(command, words, last)
+}
+
+func commandNames(commands []*cli.Command) []string {
+	var names []string
+	for _, command := range commands {
+		if !command.Hidden {
+			names = append(names, command.Name)
+		}
+	}
+	return names
+}
+
+// candidatesOf are the flags and values of one command.
+func candidatesOf(command *cli.Command, words []string, last string) []string {
+	wants := "" // the flag whose value the last word is
+	if n := len(words); n > 0 {
+		if name := strings.TrimLeft(words[n-1], "-"); name != words[n-1] && takesValue(command, name) {
+			wants, words = name, words[:n-1]
+		}
+	}
+	if _, rest, err := splitArguments(command.Flags, words); err != nil || len(rest) > 0 {
+		return nil // the words of a program are its own
+	}
+	switch {
+	case wants == "D":
+		return beginning(last, definitions(last, ""))
+	case wants != "":
+		return beginning(last, valuesOf(wants))
+	case strings.HasPrefix(last, "-D"):
+		return beginning(last, definitions(strings.TrimPrefix(last, "-D"), "-D"))
+	case strings.HasPrefix(last, "-"):
+		var names []string
+		for _, flag := range command.Flags {
+			for _, name := range flag.Names() {
+				names = append(names, dashed(name))
+			}
+		}
+		return beginning(last, append(names, "--help"))
+	case command.Name == "completion":
+		return beginning(last, slices.Sorted(maps.Keys(completionScripts())))
+	}
+	return nil
+}
+
+func takesValue(command *cli.Command, name string) bool {
+	return slices.ContainsFunc(command.Flags, func(f cli.Flag) bool {
+		documented, ok := f.(cli.DocGenerationFlag)
+		return ok && documented.TakesValue() && slices.Contains(f.Names(), name)
+	})
+}
+
+// definitions are options with "=", or one with its values where the "=" is there.
+func definitions(word, prefix string) []string {
+	var all []string
+	if name, _, given := strings.Cut(word, "="); given {
+		for _, value := range config.Choices(name) {
+			all = append(all, prefix+name+"="+value)
+		}
+		return all
+	}
+	for _, name := range config.Names() {
+		prefix, anything := strings.CutSuffix(prefix+name, "*")
+		if !anything {
+			prefix += "="
+		}
+		all = append(all, prefix)
+	}
+	return all
+}
+
+// valuesOf are those of a flag that takes few.
+func valuesOf(flag string) []string {
+	switch flag {
+	case "output", "o":
+		return []string{"json", "text"}
+	case "target", "t":
+		return config.Choices(config.ExecutionTarget.Name())
+	}
+	return nil
+}
+
+// beginning are those that begin as a word does.
+func beginning(word string, all []string) []string {
+	return slices.DeleteFunc(all, func(s string) bool { return !strings.HasPrefix(s, word) })
+}

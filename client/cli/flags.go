@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+)
+
+// Switches of commands that start something.
+const (
+	flagDetached     = "detached"
+	flagAttachedExit = "shutdownOnAttachedExit"
+)
+
+// optionFlag is a flag that gives an option.
+type optionFlag struct {
+	name    string
+	aliases []string // short ones
+	usage   string
+	key     config.Key
+	several bool // it may be repeated, for an option that is a list
+}
+
+// deploymentFlags say what a cluster is like that a command starts: those of Flink's
+// yarn-session.sh.
+func deploymentFlags() []optionFlag {
+	return []optionFlag{
+		{name: "jobManagerMemory", aliases: []string{"jm"}, usage: "`SIZE` of the ApplicationMaster's container, in MB or with a unit", key: config.JobManagerProcessSize},
+		{name: "taskManagerMemory", aliases: []string{"tm"}, usage: "`SIZE` of a TaskExecutor's container, in MB or with a unit", key: config.TaskManagerProcessSize},
+		{name: "slots", aliases: []string{"s"}, usage: "`N` slots of each TaskExecutor", key: config.TaskSlots},
+		{name: "name", aliases: []string{"nm"}, usage: "`NAME` of the application", key: config.YarnApplicationName},
+		{name: "queue", aliases: []string{"qu"}, usage: "YARN `QUEUE`", key: config.YarnApplicationQueue},
+		{name: "applicationType", aliases: []string{"at"}, usage: "`TYPE` of the application", key: config.YarnApplicationType},
+		{name: "nodeLabel", aliases: []string{"nl"}, usage: "`LABEL` of the nodes for its containers", key: config.YarnNodeLabel},
+		{name: "ship", aliases: []string{"t"}, usage: "`FILE` or directory for its containers; may be repeated", key: config.YarnShipFiles, several: true},
+		{name: "jar", aliases: []string{"j"}, usage: "`FILE` that the cluster runs as bobbin, in place of this one", key: config.YarnDistribution},
+		{name: "zookeeperNamespace", aliases: []string{"z"}, usage: "`NAME` of its data of high availability", key: config.HighAvailabilityClusterID},
+	}
+}
+
+// deploymentFlagsOfRun are deploymentFlags beside those of a program, whose -t and -j are
+// others.
+func deploymentFlagsOfRun() []optionFlag {
+	list := deploymentFlags()
+	for i := range list {
+		list[i].aliases = slices.DeleteFunc(list[i].aliases, func(alias string) bool { return alias == "t" || alias == "j" })
+	}
+	return list
+}
+
+// targetFlag says where a program's jobs run.
+func targetFlag() optionFlag {
+	return optionFlag{name: "target", aliases: []string{"t"}, usage: "`TARGET` to run on: yarn-session, yarn-per-job, yarn-application, remote, or local", key: config.ExecutionTarget}
+}
+
+func parallelismFlag() optionFlag {
+	return optionFlag{name: "parallelism", aliases: []string{"p"}, usage: "default parallelism `N` of jobs", key: config.ParallelismDefault}
+}
+
+// flags are the flags as the command line has them; their texts name their options.
+func flags(list ...optionFlag) []cli.Flag {
+	all := make([]cli.Flag, len(list))
+	for i, f := range list {
+		usage := f.usage + " (" + f.key.Name() + ")"
+		if f.several {
+			all[i] = &cli.StringSliceFlag{Name: f.name, Aliases: f.aliases, Usage: usage}
+		} else {
+			all[i] = &cli.StringFlag{Name: f.name, Aliases: f.aliases, Usage: usage}
+		}
+	}
+	return all
+}
+
+// flagLayers are the options of those flags that are set.
+func flagLayers(c *cli.Context, list ...optionFlag) []config.Layer {
+	var layers []config.Layer
+	for _, f := range list {
+		if c.IsSet(f.name) {
+			layers = append(layers, config.Layer{Source: dashed(f.name), Values: map[string]string{f.key.Name(): f.text(c)}})
+		}
+	}
+	return layers
+}
+
+// text is a flag's value as its option takes it: a size without unit is in MB, as Flink's
+// -jm and -tm have it.
+func (f optionFlag) text(c *cli.Context) string {
+	if f.several {
+		return strings.Join(c.StringSlice(f.name), ";")
+	}
+	text := c.String(f.name)
+	if _, isSize := f.key.(config.MemoryKey); isSize {
+		if _, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64); err == nil {
+			text += "m"
+		}
+	}
+	return text
+}
+
+// switchLayers are the options of those flags without value that are set.
+func switchLayers(c *cli.Context) []config.Layer {
+	var layers []config.Layer
+	give := func(name string, key config.BoolKey, value bool) {
+		if c.Bool(name) {
+			layers = append(layers, config.Layer{Source: dashed(name), Values: map[string]string{key.Name(): strconv.FormatBool(value)}})
+		}
+	}
+	give(flagDetached, config.ExecutionAttached, false)
+	give(flagAttachedExit, config.ShutdownOnAttachedExit, true)
+	return layers
+}
+
+// yarnName is the name of a flag that Flink's command line takes for one of yarn-session.sh,
+// with a "y" before its short form or "yarn" before its long one; "" where it is none.
+func yarnName(name string) string {
+	list := append(deploymentFlags(), optionFlag{name: flagDetached, aliases: []string{"d"}}, optionFlag{name: flagApplication, aliases: []string{"id"}},
+		optionFlag{name: "D", aliases: []string{"D"}}, optionFlag{name: "help", aliases: []string{"h"}})
+	for _, f := range list {
+		if long, found := strings.CutPrefix(name, "yarn"); found && long == f.name {
+			return f.name
+		}
+		if short, found := strings.CutPrefix(name, "y"); found && slices.Contains(f.aliases, short) {
+			return f.name
+		}
+	}
+	return ""
+}
+
+// foreign tells of a flag of Flink's that there is not here why that is so.
+func foreign(name string) string {
+	switch name {
+	case "c", "class", "C", "classpath", "j", "jarfile":
+		return "names what a JVM loads, and a program here is one executable file: leave it out"
+	case "py", "python", "pyfs", "pyFiles", "pym", "pyModule", "pyreq", "pyRequirements", "pyarch", "pyArchives", "pyexec", "pyExecutable", "pyclientexec", "pyClientExecutable", "pypath", "pythonpath":
+		return "is for programs in Python, and a program here is one executable file: leave it out"
+	case "fromSavepoint", "type", "n", "allowNonRestoredState", "cm", "claimMode", "rm", "restoreMode":
+		return "is about savepoints, which there are none of yet: leave it out"
+	case "a", "arguments":
+		return "gives a program's arguments, which here stand behind the program"
+	case "e", "executor":
+		return "is an old name for -t: write that"
+	case "v", "verbose":
+		return "has no effect there any more: leave it out"
+	case "yq", "yarnquery":
+		return "prints what YARN has, which here bobbin session query does"
+	}
+	return ""
+}

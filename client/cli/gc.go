@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/bobbin-yarn/bobbin/client/progress"
+)
+
+func gcCommand(p Process) *cli.Command {
+	return &cli.Command{
+		Name:  "gc",
+		Usage: "remove staged files that no application needs any more",
+		Description: "Removes from the staging area what applications have left that have ended, or that YARN\n" +
+			"has forgotten, and of the cache what no other uses and staging.cache.max-size has no room for.\n" +
+			"It leaves alone what is younger than staging.gc.min-age.\n\n" +
+			"  bobbin gc --dry-run -D staging.cache.max-size=200m",
+		Flags: append(clusterFlags(), outputFlag(),
+			&cli.BoolFlag{Name: "dry-run", Usage: "tell what would be removed, and remove nothing"}),
+		Action: func(c *cli.Context) error { return collectGarbage(c, p) },
+	}
+}
+
+func collectGarbage(c *cli.Context, p Process) (err error) {
+	asJSON, err := wantsJSON(c)
+	if err = cmp.Or(err, noArguments(c)); err != nil {
+		return err
+	}
+	cluster, cfg, done, err := clusterOf(c, p)
+	if err != nil {
+		return err
+	}
+	defer done(&err)
+	removed, err := cluster.Collect(c.Context, cfg, c.Bool("dry-run"))
+	type entry struct {
+		URI   string `json:"uri"`
+		Bytes int64  `json:"bytes"`
+		Time  int64  `json:"written"` // ms since 1970
+	}
+	list, sum := make([]entry, len(removed)), int64(0)
+	for i, r := range removed {
+		list[i] = entry{r.URI, r.Bytes, r.Time.UnixMilli()}
+		sum += r.Bytes
+	}
+	if asJSON {
+		object := map[string]any{"removed": list, "bytes": sum, "dryRun": c.Bool("dry-run")}
+		if err != nil {
+			object["error"] = err.Error()
+		}
+		return errors.Join(err, json.NewEncoder(p.Stdout).Encode(object))
+	}
+	verb := "removed"
+	if c.Bool("dry-run") {
+		verb = "would remove"
+	}
+	for _, e := range list {
+		fmt.Fprintf(p.Stdout, "%s %s (%s)\n", verb, e.URI, progress.Size(e.Bytes))
+	}
+	fmt.Fprintf(p.Stdout, "%s %d, %s\n", verb, len(list), progress.Size(sum))
+	return err
+}

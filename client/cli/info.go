@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/internal/driver"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/program"
+)
+
+func infoCommand(p Process) *cli.Command {
+	return &cli.Command{
+		Name:      "info",
+		Usage:     "print the plan of a job, and run nothing",
+		ArgsUsage: "PROGRAM [program arguments] | JOB",
+		Description: `The program is started, and ended when it executes its first job. What it prints
+goes to standard error. The id of a job that a cluster knows is as good. With
+-o json the plan has the form of the REST path /jobs/JOB/plan.
+
+  bobbin info -p 4 ./wordcount --input hdfs:///text --output hdfs:///counts
+  bobbin info -id application_1700000000000_0001 5f0c4a1e6b7d4c3f8a9b0c1d2e3f4a5b`,
+		Flags:  slices.Concat(flags(parallelismFlag()), []cli.Flag{outputFlag()}, meantFlags(), clusterFlags()),
+		Action: func(c *cli.Context) error { return info(c, p) },
+	}
+}
+
+func info(c *cli.Context, p Process) (err error) {
+	asJSON, err := wantsJSON(c)
+	if err != nil {
+		return err
+	}
+	words := c.Args().Slice()
+	if len(words) == 0 {
+		return fmt.Errorf("%w: bobbin info needs a program: bobbin info ./program [arguments]", ErrUsage)
+	}
+	if len(words) == 1 && isJob(words[0]) {
+		return infoOfJob(c, p, ids.JobID(words[0]), asJSON)
+	}
+	layers, err := clusterLayers(c)
+	if err != nil {
+		return err
+	}
+	cfg, err := options(p, append(layers, flagLayers(c, parallelismFlag())...)...)
+	if err != nil {
+		return err
+	}
+	found, err := program.Inspect(words[0], program.Native())
+	if err != nil {
+		return err
+	}
+	d, err := driver.Start(c.Context, found.Path, words[1:], driver.Options{
+		Config: cfg.Set(), Stdin: p.Stdin, Stdout: p.Stderr, Stderr: p.Stderr,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	graph, err := d.Next(c.Context)
+	if errors.Is(err, driver.ErrNoJob) && asksForHelp(words[1:]) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return printPlan(p.Stdout, rest.PlanOf(&graph), asJSON)
+}
+
+// infoOfJob prints the plan of a job of a cluster.
+func infoOfJob(c *cli.Context, p Process, job ids.JobID, asJSON bool) (err error) {
+	master, done, err := reachCluster(c, p)
+	if err != nil {
+		return err
+	}
+	defer done(&err)
+	plan, err := master.Plan(c.Context, job)
+	if err != nil {
+		return err
+	}
+	return printPlan(p.Stdout, plan, asJSON)
+}
+
+func printPlan(out io.Writer, plan rest.JobPlan, asJSON bool) error {
+	if !asJSON {
+		return drawPlan(out, plan)
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false) // names have arrows in them
+	return encoder.Encode(map[string]any{"plan": plan})
+}
+
+// drawPlan draws a plan from its sources to its sinks: a line for each vertex, and between
+// two neighbours how records come from one to the other. What a vertex reads of others
+// stands beside it.
+func drawPlan(out io.Writer, plan rest.JobPlan) error {
+	number := make(map[string]int, len(plan.Nodes))
+	for i, node := range plan.Nodes {
+		number[node.ID] = i + 1
+	}
+	width := len(fmt.Sprint(len(plan.Nodes)))
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", plan.Name)
+	for i, node := range plan.Nodes {
+		var above, beside []string
+		for _, in := range node.Inputs {
+			strategy := strings.ToLower(in.ShipStrategy)
+			if number[in.ID] == i {
+				above = append(above, fmt.Sprintf("%*s │ %s\n", width, "", strategy))
+			} else {
+				beside = append(beside, fmt.Sprintf("%s from %d", strategy, number[in.ID]))
+			}
+		}
+		if above != nil {
+			fmt.Fprintf(&b, "%s%*s ▼\n", strings.Join(above, ""), width, "")
+		}
+		fmt.Fprintf(&b, "%*d %s, parallelism %d", width, i+1, node.Description, node.Parallelism)
+		if beside != nil {
+			fmt.Fprintf(&b, ", reads %s", strings.Join(beside, ", "))
+		}
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}

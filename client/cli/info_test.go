@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+)
+
+// It would catch a picture that leaves out an edge, or draws one between vertices that only
+// happen to be neighbours.
+func TestAPlanIsDrawnWithAllOfItsEdges(t *testing.T) {
+	input := func(id, strategy string) rest.PlanInput { return rest.PlanInput{ID: id, ShipStrategy: strategy} }
+	node := func(id, name string, parallelism int, inputs ...rest.PlanInput) rest.PlanNode {
+		return rest.PlanNode{ID: id, Description: name, Parallelism: parallelism, Inputs: inputs}
+	}
+	alone := func(n int) (nodes []rest.PlanNode) {
+		for i := range n {
+			nodes = append(nodes, node(strings.Repeat("a", i+1), "read", 1))
+		}
+		return nodes
+	}
+	for name, c := range map[string]struct {
+		nodes []rest.PlanNode
+		want  string
+	}{
+		"one vertex": {alone(1), `
+1 read, parallelism 1
+`},
+		"a chain": {[]rest.PlanNode{node("a", "read", 2), node("b", "count", 3, input("a", "HASH")), node("c", "write", 3, input("b", "FORWARD"))}, `
+1 read, parallelism 2
+  │ hash
+  ▼
+2 count, parallelism 3
+  │ forward
+  ▼
+3 write, parallelism 3
+`},
+		"two inputs, one of them the neighbour": {[]rest.PlanNode{
+			node("a", "read left", 1), node("b", "read right", 2), node("c", "count", 3, input("a", "HASH"), input("b", "FORWARD")),
+		}, `
+1 read left, parallelism 1
+2 read right, parallelism 2
+  │ forward
+  ▼
+3 count, parallelism 3, reads hash from 1
+`},
+		"two inputs, neither of them the neighbour": {[]rest.PlanNode{
+			node("a", "read left", 1), node("b", "read right", 2), node("c", "write right", 2, input("b", "FORWARD")),
+			node("d", "count", 3, input("b", "HASH"), input("a", "FORWARD")),
+		}, `
+1 read left, parallelism 1
+2 read right, parallelism 2
+  │ forward
+  ▼
+3 write right, parallelism 2
+4 count, parallelism 3, reads hash from 2, forward from 1
+`},
+		"the neighbour twice": {[]rest.PlanNode{node("a", "read", 1), node("b", "count", 2, input("a", "HASH"), input("a", "FORWARD"))}, `
+1 read, parallelism 1
+  │ hash
+  │ forward
+  ▼
+2 count, parallelism 2
+`},
+		"numbers of two digits": {append(alone(9), node("z", "write", 1, input("aaaaaaaaa", "HASH"))), "\n" +
+			" 1 read, parallelism 1\n 2 read, parallelism 1\n 3 read, parallelism 1\n 4 read, parallelism 1\n 5 read, parallelism 1\n" +
+			" 6 read, parallelism 1\n 7 read, parallelism 1\n 8 read, parallelism 1\n 9 read, parallelism 1\n" +
+			"   │ hash\n   ▼\n10 write, parallelism 1\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got strings.Builder
+			if err := drawPlan(&got, rest.JobPlan{Name: "job", Nodes: c.nodes}); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff("job"+c.want, got.String()); diff != "" {
+				t.Errorf("picture (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+func listCommand(p Process) *cli.Command {
+	return &cli.Command{
+		Name:  "list",
+		Usage: "list the jobs of an application",
+		Description: "Prints a line for each job that waits for slots or runs: when it began, its id, its\n" +
+			"name and its state.\n\n  bobbin list -a -id application_1700000000000_0001",
+		Flags: slices.Concat([]cli.Flag{
+			&cli.BoolFlag{Name: "running", Aliases: []string{"r"}, Usage: "list those that run, and no others"},
+			&cli.BoolFlag{Name: "scheduled", Aliases: []string{"s"}, Usage: "list those that wait, and no others"},
+			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list those that have ended, too"},
+		}, meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
+		Action: func(c *cli.Context) error { return withCluster(c, p, list) },
+	}
+}
+
+func list(c *cli.Context, p Process, master *reached, asJSON bool) error {
+	jobs, err := master.Jobs(c.Context)
+	if err != nil {
+		return err
+	}
+	jobs = chosen(jobs, c.Bool("running"), c.Bool("scheduled"), c.Bool("all"))
+	if asJSON {
+		return printJobsJSON(p.Stdout, jobs)
+	}
+	if len(jobs) == 0 {
+		fmt.Fprintf(p.Stderr, "%s has no such jobs\n", master)
+	}
+	for _, j := range jobs {
+		fmt.Fprintf(p.Stdout, "%s : %s : %s (%s)\n", j.Start.Local().Format(time.DateTime), j.ID, j.Name, j.Status)
+	}
+	return nil
+}
+
+// Sections of a list, in Flink's order.
+const (
+	sectionRunning = iota
+	sectionScheduled
+	sectionEnded
+)
+
+func sectionOf(status msg.JobStatus) int {
+	switch {
+	case status.GloballyTerminal():
+		return sectionEnded
+	case status == msg.JobCreated || status == msg.JobInitializing:
+		return sectionScheduled
+	}
+	return sectionRunning
+}
+
+// chosen are the jobs that a list shows, as Flink has it: those that run and those that
+// wait, or one kind of them; of each kind by the names of their states, and of each state by
+// its begin.
+func chosen(jobs []client.JobOverview, running, scheduled, all bool) []client.JobOverview {
+	kept := slices.DeleteFunc(slices.Clone(jobs), func(j client.JobOverview) bool {
+		switch section := sectionOf(j.Status); {
+		case all:
+			return false
+		case section == sectionEnded:
+			return true
+		case running == scheduled:
+			return false
+		default:
+			return (section == sectionScheduled) != scheduled
+		}
+	})
+	slices.SortFunc(kept, func(a, b client.JobOverview) int {
+		return cmp.Or(sectionOf(a.Status)-sectionOf(b.Status), cmp.Compare(a.Status, b.Status), a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID))
+	})
+	return kept
+}
+
+func printJobsJSON(out io.Writer, jobs []client.JobOverview) error {
+	type job struct {
+		ID       ids.JobID     `json:"job"`
+		Name     string        `json:"name"`
+		Status   msg.JobStatus `json:"jobStatus"`
+		Started  int64         `json:"started"` // ms since 1970
+		Ended    int64         `json:"ended"`   // -1 while it goes on
+		Tasks    int           `json:"tasks"`
+		Running  int           `json:"tasksRunning"`
+		Finished int           `json:"tasksFinished"`
+	}
+	list := make([]job, len(jobs))
+	for i, j := range jobs {
+		list[i] = job{j.ID, j.Name, j.Status, j.Start.UnixMilli(), -1, j.Tasks, j.Running, j.Finished}
+		if !j.End.IsZero() {
+			list[i].Ended = j.End.UnixMilli()
+		}
+	}
+	return json.NewEncoder(out).Encode(map[string]any{"jobs": list})
+}
+
+func cancelCommand(p Process) *cli.Command {
+	return &cli.Command{
+		Name:        "cancel",
+		Usage:       "cancel a job",
+		ArgsUsage:   "JOB",
+		Description: "Returns once the job is being cancelled. bobbin list shows the ids of jobs.\n\n  bobbin cancel -id application_1700000000000_0001 5f0c4a1e6b7d4c3f8a9b0c1d2e3f4a5b",
+		Flags: slices.Concat([]cli.Flag{
+			&cli.BoolFlag{Name: "withSavepoint", Aliases: []string{"s"}, Usage: "take a savepoint first, which is not possible yet"},
+		}, meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
+		Action: func(c *cli.Context) error {
+			if c.Bool("withSavepoint") {
+				return errors.New("there are no savepoints yet: cancel the job without -s")
+			}
+			return withJob(c, p, func(master *reached, job ids.JobID) error {
+				if err := master.Cancel(c.Context, job); err != nil {
+					return err
+				}
+				return say(c, p, fmt.Sprintf("job %s is being cancelled", job), map[string]any{"application": master.application(), "job": job})
+			})
+		},
+	}
+}
+
+func stopCommand(p Process) *cli.Command {
+	return &cli.Command{
+		Name:        "stop",
+		Usage:       "end a job with a savepoint",
+		ArgsUsage:   "JOB",
+		Description: "Savepoints are not possible yet, and so the answer is a refusal: cancel the job.\n\n  bobbin stop -id application_1700000000000_0001 5f0c4a1e6b7d4c3f8a9b0c1d2e3f4a5b",
+		Flags: slices.Concat([]cli.Flag{
+			&cli.StringFlag{Name: "savepointPath", Aliases: []string{"p"}, Usage: "`DIRECTORY` of the savepoint"},
+			&cli.BoolFlag{Name: "drain", Aliases: []string{"d"}, Usage: "let the job finish its windows first"},
+			&cli.StringFlag{Name: "type", Usage: "`FORMAT` of the savepoint: canonical, or native"},
+			&cli.BoolFlag{Name: "detached", Usage: "return before the savepoint is there"},
+		}, meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
+		Action: func(c *cli.Context) error {
+			return withJob(c, p, func(master *reached, job ids.JobID) error { return master.Stop(c.Context, job) })
+		},
+	}
+}
+
+// withCluster asks the cluster that a command means, which takes no arguments.
+func withCluster(c *cli.Context, p Process, ask func(c *cli.Context, p Process, master *reached, asJSON bool) error) (err error) {
+	asJSON, err := wantsJSON(c)
+	if err = cmp.Or(err, noArguments(c)); err != nil {
+		return err
+	}
+	master, done, err := reachCluster(c, p)
+	if err != nil {
+		return err
+	}
+	defer done(&err)
+	return ask(c, p, master, asJSON)
+}
+
+// isJob tells whether a word is the id of a job.
+func isJob(word string) bool { return len(word) == 32 && strings.Trim(word, "0123456789abcdef") == "" }
+
+// withJob does something with the job that a command's one argument names.
+func withJob(c *cli.Context, p Process, do func(master *reached, job ids.JobID) error) (err error) {
+	if _, err := wantsJSON(c); err != nil {
+		return err
+	}
+	if c.Args().Len() != 1 {
+		return fmt.Errorf("%w: %s needs one job id; bobbin list shows them", ErrUsage, c.Command.HelpName)
+	}
+	job := c.Args().First()
+	if !isJob(job) {
+		return fmt.Errorf("%w: %q is no job id: it has 32 hex digits; bobbin list shows them", ErrUsage, job)
+	}
+	master, done, err := reachCluster(c, p)
+	if err != nil {
+		return err
+	}
+	defer done(&err)
+	return do(master, ids.JobID(job))
+}
+
+func statusCommand(p Process) *cli.Command {
+	return &cli.Command{
+		Name:        "status",
+		Usage:       "print what an application has and does",
+		Description: "Prints its workers, slots and jobs, in numbers.\n\n  bobbin status -id application_1700000000000_0001",
+		Flags:       slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
+		Action:      func(c *cli.Context) error { return withCluster(c, p, status) },
+	}
+}
+
+func status(c *cli.Context, p Process, master *reached, asJSON bool) error {
+	o, err := master.Overview(c.Context)
+	if err != nil {
+		return err
+	}
+	report, err := master.report(c.Context)
+	if err != nil && !errors.Is(err, errNoYARN) {
+		return err
+	}
+	if asJSON {
+		told := map[string]any{
+			"application": master.application(), "version": o.Version, "taskManagers": o.Workers, "slots": o.Slots, "slotsFree": o.FreeSlots,
+			"jobsRunning": o.Running, "jobsFinished": o.Finished, "jobsCanceled": o.Canceled, "jobsFailed": o.Failed,
+		}
+		if err == nil {
+			maps.Copy(told, map[string]any{
+				"name": report.Name, "state": report.State, "queue": report.Queue, "user": report.User,
+				"started": report.Started.UnixMilli(), "trackingUrl": report.TrackingURL,
+			})
+		}
+		return json.NewEncoder(p.Stdout).Encode(told)
+	}
+	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
+	if err == nil {
+		fmt.Fprintf(table, "application\t%s (%s)\n", master, report.Name)
+		fmt.Fprintf(table, "state\t%s since %s, in queue %s\n", report.State, report.Started.Local().Format(time.DateTime), report.Queue)
+	} else {
+		fmt.Fprintf(table, "application\t%s\n", master)
+	}
+	fmt.Fprintf(table, "TaskExecutors\t%d\n", o.Workers)
+	fmt.Fprintf(table, "slots\t%d, %d of them free\n", o.Slots, o.FreeSlots)
+	fmt.Fprintf(table, "jobs\t%d running, %d finished, %d canceled, %d failed\n", o.Running, o.Finished, o.Canceled, o.Failed)
+	if err == nil {
+		fmt.Fprintf(table, "web page\t%s\n", report.TrackingURL)
+	}
+	return table.Flush()
+}

@@ -1,0 +1,461 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
+	"github.com/bobbin-yarn/bobbin/client/sessionfile"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
+)
+
+const (
+	waitingJob  = ids.JobID("00000000000000000000000000000001")
+	runningJob  = ids.JobID("00000000000000000000000000000002")
+	finishedJob = ids.JobID("00000000000000000000000000000003")
+)
+
+// fakeSession is a session on a YARN that is a fake, too; its REST endpoint is real.
+type fakeSession struct {
+	rest.Gateway
+	id      records.ApplicationID
+	address string
+	env     map[string]string // of alice, whose session it is
+	access  launch.Access     // hers
+	path    string            // of the file that names it, which is not there
+
+	rm *amrm.Client
+
+	mu  sync.Mutex // guards did
+	did []string
+}
+
+func (s *fakeSession) note(what string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.did = append(s.did, what)
+	return nil
+}
+
+func (s *fakeSession) Jobs(context.Context) ([]msg.JobOverview, error) {
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
+	return []msg.JobOverview{
+		{ID: finishedJob, Name: "old", Status: msg.JobFinished, Start: start.Add(-time.Hour), End: start},
+		{ID: runningJob, Name: "words", Status: msg.JobRunning, Start: start.Add(time.Minute), TotalTasks: 4, Tasks: map[msg.ExecutionState]int{msg.ExecutionRunning: 3}},
+		{ID: waitingJob, Name: "late", Status: msg.JobCreated, Start: start},
+	}, nil
+}
+
+func (s *fakeSession) CancelJob(_ context.Context, job ids.JobID) error {
+	return s.note("cancel " + string(job))
+}
+
+func (s *fakeSession) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails, error) {
+	return []msg.TaskExecutorDetails{{SlotsTotal: 2, SlotsFree: 1}}, nil
+}
+
+// ShutDown ends the application as an ApplicationMaster does.
+func (s *fakeSession) ShutDown(ctx context.Context) error {
+	return errors.Join(s.rm.Finish(ctx, records.FinalSucceeded, "", ""), s.note("shut down"))
+}
+
+// startFakeSession starts one.
+func startFakeSession(t *testing.T) *fakeSession {
+	t.Helper()
+	fake, err := yarnfake.Start(yarnfake.Config{ClientTokens: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := fake.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	dir := t.TempDir()
+	s := &fakeSession{env: map[string]string{"HADOOP_CONF_DIR": dir, "HADOOP_USER_NAME": "alice", "TMPDIR": dir}}
+	p := Process{Getenv: func(name string) string { return s.env[name] }}
+	cfg, err := options(Process{Getenv: p.Getenv, Executable: "/nowhere/bin/bobbin"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.path = sessionPath(p, cfg)
+	type property struct {
+		Name  string `xml:"name"`
+		Value string `xml:"value"`
+	}
+	var site struct {
+		XMLName    xml.Name   `xml:"configuration"`
+		Properties []property `xml:"property"`
+	}
+	for _, name := range fake.Conf().Names() {
+		site.Properties = append(site.Properties, property{name, fake.Conf().Get(name)})
+	}
+	text, err := xml.Marshal(site)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "yarn-site.xml"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.register(t, fake)
+	return s
+}
+
+// register submits the application in alice's name, and brings its REST endpoint up.
+func (s *fakeSession) register(t *testing.T, fake *yarnfake.Fake) {
+	t.Helper()
+	o, err := yarnclient.FromConf(fake.Conf(), "alice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	alice := yarnclient.New(o)
+	t.Cleanup(func() { alice.Close() })
+	created, err := alice.NewApplication(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := alice.Submit(t.Context(), records.SubmissionContext{
+		ID: created.ID, Name: "nightly", Unmanaged: true, Resource: records.Resource{MemoryMB: 128, VCores: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.id = created.ID
+	verifier, err := clienttoam.NewVerifier(report.Attempt, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.serve(t, verifier)
+	masters, err := amrm.FromConf(fake.Conf())
+	if err != nil {
+		t.Fatal(err)
+	}
+	masters.Attempt, masters.Token = report.Attempt, report.AMRMToken
+	s.rm = amrm.New(masters)
+	t.Cleanup(func() { s.rm.Close() })
+	host, port, err := net.SplitHostPort(s.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	registration, err := s.rm.Register(t.Context(), amrm.RegisterRequest{Host: host, RPCPort: number})
+	if err != nil {
+		t.Fatal(err)
+	}
+	verifier.SetKey(registration.ClientToAMKey)
+}
+
+func (s *fakeSession) serve(t *testing.T, verifier *clienttoam.Verifier) {
+	t.Helper()
+	authority, err := pki.NewAuthority("application_1_0001", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	front, err := authority.IssueREST([]string{"127.0.0.1"}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	logger := logrus.New()
+	logger.SetOutput(io.Discard)
+	token := pki.NewToken()
+	server := rest.New(rest.Config{
+		TLS: front.RESTServerTLS(), Token: token, ClientToAM: verifier, Rights: rest.Rights{Owner: "alice"},
+	}, s, logger)
+	var lc net.ListenConfig
+	listener, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.address = listener.Addr().String()
+	s.access = launch.Access{Address: s.address, Authority: front.Authority(), Token: token.Reveal(), Attempt: 1, Application: s.id.String()}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ctx, listener) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// write writes the session down, as `session start` does.
+func (s *fakeSession) write(t *testing.T, options map[string]string) {
+	t.Helper()
+	if err := sessionfile.Write(s.path, sessionfile.Session{Application: s.id, Options: options}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTheApplicationThatIsMeantIsFound would catch a command that goes to another
+// application than the one that people name, in any of the ways that there are.
+func TestTheApplicationThatIsMeantIsFound(t *testing.T) {
+	s := startFakeSession(t)
+	const none = "usage: bobbin status needs a running application: name it with -id (bobbin applications lists them), or start a session with bobbin session start"
+	for _, c := range []struct{ name, line, fails string }{
+		{"by nothing", "status", none},
+		{"by its id", "status -id " + s.id.String(), ""},
+		{"by Flink's flag", "status -yid " + s.id.String(), ""},
+		{"by an option", "status -D yarn.application.id=" + s.id.String(), ""},
+		{"by an option, with Flink's target", "status -t yarn-application -Dyarn.application.id=" + s.id.String(), ""},
+		{"by a target that is none", "status -t yarn-moon", `--target: option execution.target: "yarn-moon" is none of local, remote, yarn-per-job, yarn-session, yarn-application: invalid configuration`},
+		{"by the address of its REST endpoint", "status -m " + s.address, ""},
+		{"by the address, with Flink's target", "status -t remote -m " + s.address, ""},
+		{"by its id, with what old scripts have for an address", "status -m yarn-cluster -yid " + s.id.String(), ""},
+		{"by what old scripts have for an address", "status -m yarn-cluster", none},
+		{"by an id that is none", "status -id 17", `usage: "17" is no application id (--applicationId), such as application_1700000000000_0001; bobbin applications lists them`},
+		{"by an address that is nobody's", "status -m 127.0.0.1:1", "no running application has its REST endpoint at 127.0.0.1:1: bobbin applications lists them, -id names one"},
+		{"by an address that is none", "status -m here", "usage: -m here: want host:port"},
+	} {
+		_, stdout, stderr := command(t, s.env, strings.Fields(c.line)...)
+		switch {
+		case c.fails != "" && stderr != "bobbin: "+c.fails+"\n":
+			t.Errorf("%s: stderr %q", c.name, stderr)
+		case c.fails == "" && !strings.Contains(stdout, s.id.String()+" (nightly)"):
+			t.Errorf("%s: stdout %q, stderr %q", c.name, stdout, stderr)
+		}
+	}
+	s.write(t, nil)
+	if _, stdout, stderr := command(t, s.env, "status"); !strings.Contains(stdout, s.id.String()) {
+		t.Errorf("by the file: stdout %q, stderr %q", stdout, stderr)
+	}
+	if _, _, stderr := command(t, s.env, "status", "-t", "yarn-application"); stderr != "bobbin: "+none+"\n" {
+		t.Errorf("the session of the file is no application: stderr %q", stderr)
+	}
+	// A flag counts more than the file, and -id more than the option.
+	for _, line := range []string{"status -id application_1_0001", "status -D yarn.application.id=application_1_0001", "status -D yarn.application.id=" + s.id.String() + " -id application_1_0001"} {
+		if _, _, stderr := command(t, s.env, strings.Fields(line)...); !strings.Contains(stderr, "application_1_0001") {
+			t.Errorf("%s: stderr %q", line, stderr)
+		}
+	}
+	gone := s.id
+	gone.ID++
+	if err := sessionfile.Write(s.path, sessionfile.Session{Application: gone}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, stderr := command(t, s.env, "status"); !strings.HasSuffix(stderr, "; "+s.path+" still names it: start another session, or delete that file\n") {
+		t.Errorf("by the file of a session that is gone: stderr %q", stderr)
+	}
+	if _, _, stderr := command(t, s.env, "status", "-id", gone.String()); strings.Contains(stderr, s.path) {
+		t.Errorf("the file is blamed for a flag: stderr %q", stderr)
+	}
+	if err := os.WriteFile(s.path, []byte("applicationID=none\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := command(t, s.env, "status"); code != ExitFailed || !strings.Contains(stderr, s.path) || !strings.Contains(stderr, "delete it") {
+		t.Errorf("by a file that is damaged: %q", stderr)
+	}
+}
+
+// TestASessionThatIsNotMeantIsNamed would catch a job that runs on one's own machine while one looks for it in the session.
+func TestASessionThatIsNotMeantIsNamed(t *testing.T) {
+	s := startFakeSession(t)
+	const line = "run -s 2 ./no-program"
+	told := "flags of a cluster to start leave session " + s.id.String() + " alone: the program's jobs run here (-t yarn-session -id " + s.id.String() + " runs them there)\n"
+	if _, _, stderr := command(t, s.env, strings.Fields(line)...); strings.Contains(stderr, "session") {
+		t.Errorf("without a session: stderr %q", stderr)
+	}
+	s.write(t, nil)
+	if _, _, stderr := command(t, s.env, strings.Fields(line)...); !strings.HasPrefix(stderr, told) {
+		t.Errorf("stderr %q, want in it %q", stderr, told)
+	}
+	if _, _, stderr := command(t, s.env, strings.Fields("run -t local -s 2 ./no-program")...); strings.Contains(stderr, "session") {
+		t.Errorf("with a target: stderr %q", stderr)
+	}
+}
+
+// TestJobsAreListedAsFlinkDoes would catch a script written for Flink that finds other
+// jobs, or another line.
+func TestJobsAreListedAsFlinkDoes(t *testing.T) {
+	s := startFakeSession(t)
+	s.write(t, nil)
+	const (
+		late  = "2026-01-02 03:04:05 : 00000000000000000000000000000001 : late (CREATED)\n"
+		words = "2026-01-02 03:05:05 : 00000000000000000000000000000002 : words (RUNNING)\n"
+		old   = "2026-01-02 02:04:05 : 00000000000000000000000000000003 : old (FINISHED)\n"
+	)
+	for line, want := range map[string]string{
+		"list": words + late, "list -r": words, "list -s": late, "list -r -s": words + late, "list -a": words + late + old,
+	} {
+		code, stdout, stderr := command(t, s.env, strings.Fields(line)...)
+		if diff := cmp.Diff(want, stdout); code != ExitOK || diff != "" {
+			t.Errorf("%s: exit code %d, stderr %q (-want +got):\n%s", line, code, stderr, diff)
+		}
+	}
+	_, stdout, _ := command(t, s.env, "list", "-o", "json")
+	var told struct {
+		Jobs []struct {
+			Job       string
+			JobStatus string
+			Ended     int64
+			Running   int `json:"tasksRunning"`
+		}
+	}
+	if err := json.Unmarshal([]byte(stdout), &told); err != nil || len(told.Jobs) != 2 || told.Jobs[0].Running != 3 || told.Jobs[0].Ended != -1 {
+		t.Errorf("%v: %s", err, stdout)
+	}
+}
+
+// TestJobsAreCancelled would catch a job that goes on, and a savepoint that is promised.
+func TestJobsAreCancelled(t *testing.T) {
+	s := startFakeSession(t)
+	s.write(t, nil)
+	if code, stdout, stderr := command(t, s.env, "cancel", string(runningJob)); code != ExitOK || stdout != "job "+string(runningJob)+" is being cancelled\n" {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	if diff := cmp.Diff([]string{"cancel " + string(runningJob)}, s.did); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+	if code, _, stderr := command(t, s.env, "cancel", "-s", "hdfs:///saved", string(runningJob)); code != ExitFailed || stderr != "bobbin: there are no savepoints yet: cancel the job without -s\n" {
+		t.Errorf("with a savepoint: exit code %d, stderr %q", code, stderr)
+	}
+	if code, _, stderr := command(t, s.env, "cancel", "-m", "yarn-cluster", "-yid", s.id.String(), string(runningJob)); code != ExitOK || len(s.did) != 2 {
+		t.Errorf("as old scripts have it: exit code %d, stderr %q, asked %v", code, stderr, s.did)
+	}
+	if code, stdout, stderr := command(t, s.env, "list", "-m", "yarn-cluster", "-yid", s.id.String()); code != ExitOK || !strings.Contains(stdout, string(runningJob)) {
+		t.Errorf("listed as old scripts have it: exit code %d, stderr %q", code, stderr)
+	}
+	if code, _, stderr := command(t, s.env, "stop", "-m", "yarn-cluster", "-yid", s.id.String(), string(runningJob)); code != ExitFailed || !strings.Contains(stderr, "cannot be stopped with a savepoint yet") {
+		t.Errorf("stopped as old scripts have it: exit code %d, stderr %q", code, stderr)
+	}
+	if code, _, stderr := command(t, s.env, "stop", "-p", "hdfs:///saved", "-d", "-type", "native", string(runningJob)); code != ExitFailed || !strings.Contains(stderr, "cannot be stopped with a savepoint yet") {
+		t.Errorf("exit code %d, stderr %q", code, stderr)
+	}
+}
+
+// TestASessionIsStopped would catch a session that goes on, a command that returns before
+// YARN knows of the end, and later commands that look for what has gone.
+func TestASessionIsStopped(t *testing.T) {
+	for name, stop := range map[string]func(t *testing.T, s *fakeSession) (code int, stderr string){
+		"by its command": func(t *testing.T, s *fakeSession) (int, string) {
+			code, _, stderr := command(t, s.env, "session", "stop")
+			return code, stderr
+		},
+		"by a word": func(t *testing.T, s *fakeSession) (int, string) {
+			code, _, stderr := commandWith(t, s.env, strings.NewReader("what?\n\nhelp\n shop\n stop \n"), "session", "attach")
+			const help = "Words: help, stop (ends the session and its jobs), quit (the same); Ctrl-C leaves it\n"
+			want := "attached to session " + s.id.String() + "\n" + help + `"what?" is no word here. ` + help + help +
+				`"shop" is no word here: did you mean stop?` + "\nstopping session " + s.id.String() + "\n"
+			if diff := cmp.Diff(want, stderr[:min(len(want), len(stderr))]); diff != "" {
+				t.Errorf("stderr (-want +got):\n%s", diff)
+			}
+			return code, stderr
+		},
+		"by the command of Flink's script": func(t *testing.T, s *fakeSession) (int, string) {
+			code, _, stderr := commandWith(t, s.env, strings.NewReader("quit\n"), "session", "start", "-id", s.id.String())
+			return code, stderr
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := startFakeSession(t)
+			s.write(t, map[string]string{"parallelism.default": "4"})
+			code, stderr := stop(t, s)
+			if want := "session " + s.id.String() + " is FINISHED (SUCCEEDED). Its logs: bobbin logs " + s.id.String() + "\n"; code != ExitOK || !strings.HasSuffix(stderr, want) {
+				t.Errorf("exit code %d, stderr %q", code, stderr)
+			}
+			if diff := cmp.Diff([]string{"shut down"}, s.did); diff != "" {
+				t.Errorf("asked (-want +got):\n%s", diff)
+			}
+			if _, err := os.Stat(s.path); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the file is there: %v", err)
+			}
+		})
+	}
+}
+
+// TestAnAttachedCommandTellsScriptsOfTheEnd would catch a script that reads something else than
+// one object, or waits for it.
+func TestAnAttachedCommandTellsScriptsOfTheEnd(t *testing.T) {
+	s := startFakeSession(t)
+	id := s.id.String()
+	for _, c := range []struct{ line, input, state, final string }{
+		{"session start -d -o json -id " + id, "", "RUNNING", "UNDEFINED"},
+		{"session attach -d -o json -id " + id, "", "RUNNING", "UNDEFINED"},
+		{"session attach -o json -id " + id, "stop\n", "FINISHED", "SUCCEEDED"},
+	} {
+		code, stdout, stderr := commandWith(t, s.env, strings.NewReader(c.input), strings.Fields(c.line)...)
+		var told struct{ Application, State, FinalStatus string }
+		decoder := json.NewDecoder(strings.NewReader(stdout))
+		if err := decoder.Decode(&told); err != nil || decoder.More() {
+			t.Errorf("%s: stdout is not one JSON object: %q", c.line, stdout)
+		}
+		if code != ExitOK || told.Application != id || told.State != c.state || told.FinalStatus != c.final {
+			t.Errorf("%s: exit code %d, told %+v, stderr %q", c.line, code, told, stderr)
+		}
+	}
+	for _, line := range []string{"session start -o xml -id " + id, "session attach -o xml"} {
+		if code, stdout, stderr := command(t, s.env, strings.Fields(line)...); code != ExitFailed || stdout != "" || stderr != "bobbin: usage: output format \"xml\": choose text or json\n" {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q", line, code, stdout, stderr)
+		}
+	}
+}
+
+// TestAnAttachedCommandEndsWithTheSession would catch a prompt for a session that is no more,
+// and one that takes the end of its input for a word.
+func TestAnAttachedCommandEndsWithTheSession(t *testing.T) {
+	s := startFakeSession(t)
+	errs := notifying{when: "Words: ", do: func() {
+		if err := s.ShutDown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}}
+	code := Run(t.Context(), process(t, s.env, strings.NewReader(""), io.Discard, &errs, "session", "attach", "-id", s.id.String()))
+	if code != ExitOK || !strings.Contains(errs.text, "is FINISHED (SUCCEEDED)") {
+		t.Errorf("exit code %d, stderr %q", code, errs.text)
+	}
+}
+
+// TestInterruptLeavesASessionThatIsNotOnesOwn would catch Ctrl-C that ends other people's
+// jobs.
+func TestInterruptLeavesASessionThatIsNotOnesOwn(t *testing.T) {
+	s := startFakeSession(t)
+	input, writer := io.Pipe()
+	defer writer.Close()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var errs notifying
+	errs.when, errs.do = "Words: ", func() { cancel(ErrInterrupted) }
+	code := Run(ctx, process(t, s.env, input, io.Discard, &errs, "session", "attach", "-id", s.id.String()))
+	if code != ExitInterrupted || !strings.Contains(errs.text, "which goes on") || len(s.did) != 0 {
+		t.Errorf("exit code %d, stderr %q, asked %v", code, errs.text, s.did)
+	}
+}
+
+// notifying does something when it is told something.
+type notifying struct {
+	when string
+	do   func()
+	text string
+}
+
+func (n *notifying) Write(p []byte) (int, error) {
+	n.text += string(p)
+	if strings.Contains(string(p), n.when) {
+		n.do()
+	}
+	return len(p), nil
+}

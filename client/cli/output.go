@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+func outputFlag() cli.Flag {
+	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT` of the output: text, or json", Value: "text"}
+}
+
+// wantsJSON reads the output flag.
+func wantsJSON(c *cli.Context) (bool, error) {
+	switch format := c.String("output"); format {
+	case "json":
+		return true, nil
+	case "text":
+		return false, nil
+	default:
+		return false, fmt.Errorf("%w: output format %q: choose text or json", ErrUsage, format)
+	}
+}
+
+// say tells what a command has done: a line, or what it is for scripts.
+func say(c *cli.Context, p Process, line string, object map[string]any) error {
+	asJSON, err := wantsJSON(c)
+	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		return json.NewEncoder(p.Stdout).Encode(object)
+	}
+	_, err = fmt.Fprintln(p.Stdout, line)
+	return err
+}
+
+// asksForJSON tells whether a command line wants JSON, also one that is faulty: args are its
+// words, of which arranged are made where it is not.
+func asksForJSON(args, arranged []string) bool {
+	if arranged != nil {
+		end := slices.Index(arranged, "--") // the rest is a program's
+		args = arranged[:max(0, end)]
+	}
+	for i, word := range args {
+		name, value, given := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		if !strings.HasPrefix(word, "-") || name != "o" && name != "output" {
+			continue
+		}
+		if !given && i+1 < len(args) {
+			value = args[i+1]
+		}
+		if value == "json" {
+			return true
+		}
+	}
+	return false
+}
+
+// jsonOutput is the output of a command that answers in JSON.
+type jsonOutput struct {
+	io.Writer
+	anything bool
+}
+
+func (o *jsonOutput) Write(p []byte) (int, error) {
+	o.anything = true
+	return o.Writer.Write(p)
+}
+
+// failure tells an error, where the command has not told anything.
+func (o *jsonOutput) failure(err error) error {
+	if err == nil || o.anything {
+		return err
+	}
+	return errors.Join(err, json.NewEncoder(o).Encode(map[string]string{"error": err.Error()}))
+}

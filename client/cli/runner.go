@@ -1,0 +1,235 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/progress"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/driver"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// runner runs a program whose driver runs here: its jobs go to a target.
+type runner struct {
+	p        Process
+	cfg      config.Config
+	target   target
+	attached bool // jobs are followed to their ends
+	say      *progress.Printer
+	timeline *client.Timeline
+	outcome  *outcome
+	// shortOfSlots says that it has been told why no task runs.
+	shortOfSlots bool
+}
+
+// target is where the jobs of a program run.
+type target interface {
+	// submit hands a job over, and waits until its cluster has it. After an error nothing
+	// of the job goes on. errOneJob: it runs no more than the one that it has.
+	submit(ctx context.Context, graph *jobgraph.JobGraph) (*running, error)
+}
+
+// running is a job on its cluster.
+type running struct {
+	id          ids.JobID
+	application string // its id; "": it is not known
+	name        string // for people, who have left the job to itself
+	goOn        string // how they go on with it
+	place
+}
+
+// place is the cluster of a job.
+type place interface {
+	// report is YARN's, of the application.
+	report(ctx context.Context) (records.ApplicationReport, error)
+	// reach connects to the ApplicationMaster of the time, whose number it gives. The
+	// caller closes the connection.
+	reach(ctx context.Context) (*client.ClusterClient, int32, error)
+	// lost is what is known of a job whose ApplicationMaster cannot be asked any more.
+	// cause is errNextAttempt or client.ErrApplicationEnded; to give the former means that
+	// the job has begun anew.
+	lost(ctx context.Context, cause error) (msg.JobEnded, error)
+	// settle waits for what ends with the job.
+	settle(ctx context.Context) error
+}
+
+// errOneJob says that a target has had its job.
+var errOneJob = errors.New("it runs one job")
+
+// run runs the program.
+func (r *runner) run(ctx context.Context, program program.Program, arguments []string) (err error) {
+	d, err := driver.Start(ctx, program.Path, arguments, driver.Options{
+		Config: r.cfg.Set(), Detached: !r.attached,
+		Stdin: r.p.Stdin, Stdout: r.p.Stdout, Stderr: r.p.Stderr,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	err = r.drive(ctx, d)
+	if errors.Is(err, driver.ErrNoJob) && asksForHelp(arguments) {
+		return nil
+	}
+	return err
+}
+
+// drive runs one job after the other until the driver has ended. A job that did not finish
+// is an error whatever the driver makes of it; it is printed behind what the driver says of
+// it. One that the target refuses is none if the driver ends well all the same.
+func (r *runner) drive(ctx context.Context, d *driver.Driver) error {
+	var (
+		last       *running
+		unfinished *unfinishedJob // the last one, not told yet
+		printed    error          // the first of those that are told
+	)
+	for {
+		graph, err := d.Next(ctx)
+		if unfinished != nil {
+			printed = cmp.Or(printed, r.failed(unfinished.cause, unfinished.stack))
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return printed
+		case errors.Is(err, driver.ErrExit) && printed != nil:
+			return printed
+		case errors.Is(err, ErrInterrupted) && last != nil && !r.attached:
+			return r.detach(last, err)
+		case err != nil:
+			return r.planError(err)
+		}
+		if last == nil {
+			r.timeline.Done("planned")
+		}
+		last, unfinished, err = r.execute(ctx, d, &graph)
+		if errors.Is(err, errOneJob) {
+			refused := r.refuse(ctx, d, &graph)
+			return cmp.Or(printed, refused)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// unfinishedJob is why a job did not finish.
+type unfinishedJob struct {
+	cause error
+	stack string // of the user's code
+}
+
+// execute runs a job: to its end, or until it runs where nobody follows it.
+func (r *runner) execute(ctx context.Context, d *driver.Driver, graph *jobgraph.JobGraph) (*running, *unfinishedJob, error) {
+	job, err := r.target.submit(ctx, graph)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.outcome.begin(job.id, graph.Name)
+	if err := d.Tell(msg.JobAccepted{Job: job.id, Application: job.application}); err != nil {
+		r.say.Line("the driver has ended: %v", err)
+	}
+	if !r.attached {
+		r.say.Line("%s runs. %s", job.name, job.goOn)
+		return job, nil, nil
+	}
+	unfinished, err := r.follow(ctx, d, job, graph)
+	return job, unfinished, err
+}
+
+// refuse answers a driver that wants to execute more than its target can, and lets it go on
+// to its end. One that ends well all the same is content with that.
+func (r *runner) refuse(ctx context.Context, d *driver.Driver, graph *jobgraph.JobGraph) error {
+	for {
+		failure := msg.NewFailure(fmt.Sprintf("job %s is the second of this program, and -t %s runs one: execute one job, or use -t %s or -t %s",
+			graph.Name, targetYARNPerJob, targetYARNSession, targetLocal), "")
+		refused := r.failed(failure, "")
+		if err := d.Tell(msg.JobEnded{Status: msg.JobFailed, Failure: failure}); err != nil {
+			return err
+		}
+		next, err := d.Next(ctx)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.Is(err, driver.ErrExit):
+			return refused
+		case err != nil:
+			return r.planError(err)
+		}
+		graph = &next
+	}
+}
+
+// asksForHelp tells whether a program that executes nothing was meant to: Go's
+// flags have three forms of the question.
+func asksForHelp(args []string) bool {
+	return slices.ContainsFunc(args, func(a string) bool { return a == "-h" || a == "-help" || a == "--help" })
+}
+
+func (r *runner) planError(err error) error {
+	var plan *driver.PlanError
+	if errors.As(err, &plan) && plan.Stack != "" {
+		return r.failed(plan, plan.Stack)
+	}
+	return err
+}
+
+// failed prints an error of the user's code with its stack, the error first.
+func (r *runner) failed(err error, stack string) error {
+	r.say.Line("%s", strings.TrimSpace(fmt.Sprintf("bobbin: %v\n%s", err, stack)))
+	return printed{err}
+}
+
+// interrupted is what becomes of a job that is followed, after Ctrl-C: it goes on by itself,
+// unless it ends with its client.
+func (r *runner) interrupted(ctx context.Context, job *running, cause error) error {
+	if !r.cfg.Bool(config.ShutdownOnAttachedExit) {
+		return r.detach(job, cause)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
+	defer cancel()
+	if err := r.cancel(ctx, job); err != nil {
+		return errors.Join(cause, fmt.Errorf("%w: %s is not cancelled: %w", client.ErrLeftBehind, job.name, err))
+	}
+	r.say.Line("cancelled %s", job.name)
+	return printed{cause}
+}
+
+// cancelTime bounds the end of a job that ends with its client.
+const cancelTime = 15 * time.Second
+
+// cancel cancels a job and waits for its end.
+func (r *runner) cancel(ctx context.Context, job *running) error {
+	reached, _, err := job.reach(ctx)
+	if err != nil {
+		return err
+	}
+	defer reached.Close()
+	err = reached.Cancel(ctx, job.id)
+	if status, is := errors.AsType[*client.StatusError](err); err != nil && (!is || status.Status != http.StatusConflict) { // it has ended otherwise
+		return err
+	}
+	for {
+		ended, err := reached.Result(ctx, job.id)
+		if err != nil || ended.Status.GloballyTerminal() {
+			return err
+		}
+	}
+}
+
+// detach leaves a job to itself, after Ctrl-C.
+func (r *runner) detach(job *running, cause error) error {
+	r.say.Line("detached: %s goes on. %s", job.name, job.goOn)
+	return printed{cause}
+}

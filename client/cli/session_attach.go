@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/progress"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+func sessionAttachCommand(p Process) *cli.Command {
+	return &cli.Command{
+		Name:  "attach",
+		Usage: "stay with a session that runs",
+		Description: `Takes the words help, stop and quit, and ends with the session. Ctrl-C ends this
+command alone. With -o json it prints how the session ended, with -d how it is.
+
+  bobbin session attach -id application_1700000000000_0001
+  echo stop | bobbin session attach -id application_1700000000000_0001`,
+		Flags: slices.Concat(meantFlags(), []cli.Flag{
+			&cli.BoolFlag{Name: flagDetached, Aliases: []string{"d"}, Usage: "return once the session is found"},
+			outputFlag(),
+		}, clusterFlags()),
+		Action: func(c *cli.Context) error { return sessionAttach(c, p) },
+	}
+}
+
+func sessionAttach(c *cli.Context, p Process) error {
+	return telling(c, p, func(p Process, told *outcome, timeline *client.Timeline) error {
+		return attachSession(c, p, told, timeline)
+	})
+}
+
+func attachSession(c *cli.Context, p Process, told *outcome, timeline *client.Timeline) (err error) {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	master, done, err := reachCluster(c, p)
+	if err != nil {
+		return err
+	}
+	defer done(&err)
+	on, is := master.site.(*onYARN)
+	if !is {
+		return fmt.Errorf("attach to %s: %w, which tells how a session ends: bobbin status shows how it is", master, errNoYARN)
+	}
+	report, err := on.report(c.Context)
+	if err != nil {
+		return err
+	}
+	told.Application, told.TrackingURL = on.application(), report.TrackingURL
+	told.see(report)
+	timeline.Done("session reached")
+	a := attending(p, on, told)
+	if c.Bool(flagDetached) {
+		a.say.Line("session %s goes on. To end it: bobbin session stop %s", on, on.means())
+		return nil
+	}
+	a.say.Line("attached to session %s", on)
+	return a.attend(c.Context)
+}
+
+// attending is a person who stays with a session that he has not started.
+func attending(p Process, on *onYARN, told *outcome) *attendance {
+	return &attendance{p: p, say: progress.New(p.Stderr), cluster: on.cluster, cfg: on.cfg, id: on.id, path: sessionPath(p, on.cfg), outcome: told}
+}
+
+func sessionStopCommand(p Process) *cli.Command {
+	return &cli.Command{
+		Name:  "stop",
+		Usage: "end a session and its jobs",
+		Description: `Returns once YARN says that the session has ended.
+
+  bobbin session stop -id application_1700000000000_0001`,
+		Flags:  slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
+		Action: func(c *cli.Context) error { return withCluster(c, p, sessionStop) },
+	}
+}
+
+func sessionStop(c *cli.Context, p Process, master *reached, asJSON bool) (err error) {
+	told := outcome{State: string(records.ApplicationRunning)}
+	if on, is := master.site.(*onYARN); is {
+		err = attending(p, on, &told).stop(c.Context)
+	} else if err = master.ShutDown(c.Context); err == nil {
+		fmt.Fprintf(p.Stderr, "session %s is ending\n", master)
+	}
+	if err == nil && asJSON {
+		err = json.NewEncoder(p.Stdout).Encode(map[string]any{"application": master.application(), "state": told.State})
+	}
+	return err
+}
+
+func sessionAccessCommand(p Process) *cli.Command {
+	return &cli.Command{
+		Name:      "access",
+		Usage:     "write what lets commands in from where there is no YARN",
+		ArgsUsage: "FILE",
+		Description: `Whoever has FILE is to the session who you are: only you can read it. It names one
+ApplicationMaster, and is worth nothing once that has ended.
+
+  bobbin session access -id application_1700000000000_0001 nightly.access
+  bobbin run -m host:port -D rest.access-file=nightly.access ./wordcount     elsewhere`,
+		Flags:  slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
+		Action: func(c *cli.Context) error { return sessionAccess(c, p) },
+	}
+}
+
+func sessionAccess(c *cli.Context, p Process) (err error) {
+	asJSON, err := wantsJSON(c)
+	if err == nil && c.Args().Len() != 1 {
+		err = fmt.Errorf("%w: %s needs the name of a file to be written", ErrUsage, c.Command.HelpName)
+	}
+	if err != nil {
+		return err
+	}
+	master, done, err := reachCluster(c, p)
+	if err != nil {
+		return err
+	}
+	defer done(&err)
+	on, is := master.site.(*onYARN)
+	if !is {
+		return fmt.Errorf("find access to %s: %w: copy the file %s", master, errNoYARN, master.cfg.String(config.RESTAccessFile))
+	}
+	access, err := on.cluster.Access(c.Context, on.id, on.cfg)
+	if err != nil {
+		return err
+	}
+	path := c.Args().First()
+	if err := client.WriteAccess(path, access); err != nil {
+		return err
+	}
+	if asJSON {
+		return json.NewEncoder(p.Stdout).Encode(map[string]any{"application": on.application(), "address": access.Address, "file": path})
+	}
+	fmt.Fprintf(p.Stderr, "commands with -m %s -D %s=%s mean session %s\n", access.Address, config.RESTAccessFile, path, on)
+	return nil
+}
+
+// shutDown asks a session to end, and waits until YARN says that it has.
+func shutDown(ctx context.Context, cluster *client.Cluster, id records.ApplicationID, cfg config.Config) (records.ApplicationReport, error) {
+	master, err := cluster.Reach(ctx, id, cfg)
+	if err != nil {
+		return records.ApplicationReport{}, err
+	}
+	defer master.Close()
+	if err := master.ShutDown(ctx); err != nil {
+		return records.ApplicationReport{}, err
+	}
+	return cluster.AwaitEnd(ctx, id)
+}

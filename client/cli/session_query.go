@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+func sessionQueryCommand(p Process) *cli.Command {
+	return &cli.Command{
+		Name:  "query",
+		Usage: "print what YARN has for a session: nodes and queues",
+		Description: `Prints memory, vcores and containers of each node that runs, what they are
+together, and the queues.
+
+  bobbin session query`,
+		Flags:  append(clusterFlags(), outputFlag()),
+		Action: func(c *cli.Context) error { return sessionQuery(c, p) },
+	}
+}
+
+func sessionQuery(c *cli.Context, p Process) (err error) {
+	asJSON, err := wantsJSON(c)
+	if err = cmp.Or(err, noArguments(c)); err != nil {
+		return err
+	}
+	cluster, _, done, err := clusterOf(c, p)
+	if err != nil {
+		return err
+	}
+	defer done(&err)
+	nodes, queues, err := capacities(c.Context, cluster.YARN)
+	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		return printNodesJSON(p.Stdout, nodes, queues)
+	}
+	return printNodes(p.Stdout, nodes, queues)
+}
+
+// capacities are YARN's nodes that run, and its queues that take applications.
+func capacities(ctx context.Context, yarn *yarnclient.Client) (nodes []records.NodeReport, queues []records.QueueInfo, err error) {
+	var root records.QueueInfo
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		nodes, err = yarn.ClusterNodes(ctx, records.NodeRunning)
+		return err
+	})
+	group.Go(func() (err error) {
+		root, err = yarn.QueueInfo(ctx, "root", yarnclient.QueueDetail{Children: true, Recursive: true})
+		return err
+	})
+	err = group.Wait()
+	slices.SortFunc(nodes, func(a, b records.NodeReport) int { return cmp.Compare(a.ID.String(), b.ID.String()) })
+	return nodes, leaves(root), err
+}
+
+// leaves are the queues that take applications.
+func leaves(queue records.QueueInfo) []records.QueueInfo {
+	if len(queue.Children) == 0 {
+		return []records.QueueInfo{queue}
+	}
+	var all []records.QueueInfo
+	for _, child := range queue.Children {
+		all = append(all, leaves(child)...)
+	}
+	return all
+}
+
+func printNodes(out io.Writer, nodes []records.NodeReport, queues []records.QueueInfo) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NODE\tMEMORY (MB)\tUSED\tVCORES\tUSED\tCONTAINERS\tHEALTH")
+	var total, used records.Resource
+	containers := 0
+	for _, n := range nodes {
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%s\n", n.ID, n.Capability.MemoryMB, n.Used.MemoryMB,
+			n.Capability.VCores, n.Used.VCores, n.Containers, cmp.Or(n.HealthReport, "good"))
+		total.MemoryMB, total.VCores = total.MemoryMB+n.Capability.MemoryMB, total.VCores+n.Capability.VCores
+		used.MemoryMB, used.VCores = used.MemoryMB+n.Used.MemoryMB, used.VCores+n.Used.VCores
+		containers += n.Containers
+	}
+	fmt.Fprintf(table, "%d nodes\t%d\t%d\t%d\t%d\t%d\t\n", len(nodes), total.MemoryMB, used.MemoryMB, total.VCores, used.VCores, containers)
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	fmt.Fprintln(table, "QUEUE\tSTATE\tSHARE OF ITS PARENT\tAT MOST\tIN USE OF ITS SHARE")
+	for _, q := range queues {
+		fmt.Fprintf(table, "%s\t%s\t%.0f%%\t%.0f%%\t%.0f%%\n", cmp.Or(q.Path, q.Name), q.State, 100*q.Capacity, 100*q.MaximumCapacity, 100*q.CurrentCapacity)
+	}
+	return table.Flush()
+}
+
+func printNodesJSON(out io.Writer, nodes []records.NodeReport, queues []records.QueueInfo) error {
+	type node struct {
+		Node       string `json:"node"`
+		MemoryMB   int64  `json:"memoryMB"`
+		UsedMB     int64  `json:"usedMB"`
+		VCores     int    `json:"vcores"`
+		UsedVCores int    `json:"usedVcores"`
+		Containers int    `json:"containers"`
+		Health     string `json:"health"` // "": good
+	}
+	type queue struct {
+		Queue    string             `json:"queue"`
+		State    records.QueueState `json:"state"`
+		Capacity float32            `json:"capacity"` // of its parent's, 0 to 1
+		Maximum  float32            `json:"maximumCapacity"`
+		Current  float32            `json:"currentCapacity"` // of its own, over 1 where it borrows
+	}
+	told := struct {
+		Nodes  []node  `json:"nodes"`
+		Queues []queue `json:"queues"`
+	}{make([]node, len(nodes)), make([]queue, len(queues))}
+	for i, n := range nodes {
+		told.Nodes[i] = node{
+			n.ID.String(), n.Capability.MemoryMB, n.Used.MemoryMB, n.Capability.VCores, n.Used.VCores, n.Containers, n.HealthReport,
+		}
+	}
+	for i, q := range queues {
+		told.Queues[i] = queue{cmp.Or(q.Path, q.Name), q.State, q.Capacity, q.MaximumCapacity, q.CurrentCapacity}
+	}
+	return json.NewEncoder(out).Encode(told)
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/client"
+)
+
+// TestAClusterIsReachedWithoutYARN would catch a command that asks a YARN which is not there,
+// one that goes somewhere else than -m says, and one that lets somebody in without the file.
+func TestAClusterIsReachedWithoutYARN(t *testing.T) {
+	s := startFakeSession(t)
+	path := filepath.Join(t.TempDir(), "nightly.access")
+	if err := client.WriteAccess(path, s.access); err != nil {
+		t.Fatal(err)
+	}
+	tunnel := s.access
+	tunnel.Address = "127.0.0.1:1"
+	other := path + ".other"
+	if err := client.WriteAccess(other, tunnel); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, line, stdout, stderr string }{
+		{"by the file", "status -D rest.access-file=" + path, "application    " + s.id.String() + "\n", ""},
+		{"by its address, too", "status -m " + s.address + " -D rest.access-file=" + other, "application    " + s.id.String() + "\n", ""},
+		{"for scripts", "status -o json -D rest.access-file=" + path, `"jobsRunning":2`, ""},
+		{"its jobs", "list -r -t remote -D rest.access-file=" + path, string(runningJob), ""},
+		{"to cancel one", "cancel -D rest.access-file=" + path + " " + string(runningJob), "is being cancelled", ""},
+		{"by its address alone", "status -m " + s.address, "", "or name the file that bobbin session access writes where there is YARN (rest.access-file)\n"},
+		{"by the target and its address", "status -t remote -m " + s.address, "", "or name the file that bobbin session access writes where there is YARN (rest.access-file)\n"},
+		{"by the target and its address, to run", "run -t remote -m " + s.address + " ./job", "", "or name the file that bobbin session access writes where there is YARN (rest.access-file)\n"},
+		{"by what Flink's old scripts have for an address", "status -m yarn-cluster -t remote -D rest.access-file=" + path, "application    " + s.id.String() + "\n", ""},
+		{"by the target alone", "status -t remote", "", "usage: -t remote needs rest.access-file"},
+		{"to attend it", "session attach -D rest.access-file=" + path, "", "there is no YARN to ask"},
+		{"by a file that is none", "status -D rest.access-file=" + path + ".none", "", "read access to a cluster: open " + path + ".none: no such file or directory\n"},
+	} {
+		code, stdout, stderr := command(t, nil, strings.Fields(c.line)...)
+		if !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) || (code == ExitOK) != (c.stderr == "") {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q", c.name, code, stdout, stderr)
+		}
+	}
+	if diff := cmp.Diff([]string{"cancel " + string(runningJob)}, s.did); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+	if err := os.WriteFile(other, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, stderr := command(t, nil, "status", "-D", "rest.access-file="+other); !strings.Contains(stderr, other+" is no copy of a cluster's access.json") {
+		t.Errorf("by another file: %q", stderr)
+	}
+}
+
+// TestAccessIsForItsUserAlone would catch a secret that others can read, and a file that is
+// written over.
+func TestAccessIsForItsUserAlone(t *testing.T) {
+	s := startFakeSession(t)
+	path := filepath.Join(t.TempDir(), "nightly.access")
+	if err := client.WriteAccess(path, s.access); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	got, err := client.ReadAccess(path)
+	if diff := cmp.Diff(s.access, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if err := client.WriteAccess(path, s.access); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("it is written over: %v", err)
+	}
+}

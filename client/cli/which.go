@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/user"
+	"slices"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/sessionfile"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+// Flags by which a command names the application that it means.
+const (
+	flagApplication = "applicationId"
+	flagMaster      = "jobmanager"
+)
+
+// masterOnYARN is what Flink's old scripts give to -m in place of an address: the job runs on
+// YARN, in the session that is named beside it, or else in a cluster of its own.
+const masterOnYARN = "yarn-cluster"
+
+// masterAddress is the address that -m gives; "": it gives none.
+func masterAddress(c *cli.Context) string {
+	if master := c.String(flagMaster); master != masterOnYARN {
+		return master
+	}
+	return ""
+}
+
+// applicationFlag names an application by its id.
+func applicationFlag() optionFlag {
+	return optionFlag{name: flagApplication, aliases: []string{"id"}, usage: "`APPLICATION` that is meant", key: config.YarnApplicationID}
+}
+
+// whichFlags are the flags of every command that means an application which runs.
+func whichFlags() []cli.Flag {
+	return append(flags(applicationFlag()),
+		&cli.StringFlag{Name: flagMaster, Aliases: []string{"m"}, Usage: "`HOST:PORT` of its REST endpoint, in place of its id"})
+}
+
+// meantFlags are whichFlags for commands that start nothing: what the application is,
+// their target says.
+func meantFlags() []cli.Flag { return append(flags(targetFlag()), whichFlags()...) }
+
+// withSession gives the options of a command which may mean an application: those of its
+// layers and, where they do not tell which, those of the file that `session start` has
+// written. found tells which file that is; "": none was read.
+func withSession(c *cli.Context, p Process, layers []config.Layer) (cfg config.Config, found string, err error) {
+	layers = append(layers, flagLayers(c, applicationFlag())...)
+	file, others, err := optionsFile(p)
+	if err != nil {
+		return cfg, "", err
+	}
+	if cfg, err = config.New(append([]config.Layer{file}, layers...)...); err != nil {
+		return cfg, "", err
+	}
+	tellOthers(p, cfg, file, others)
+	if cfg.IsSet(config.YarnApplicationID) || c.IsSet(flagMaster) || !mayBeSession(cfg) || deploys(c) || isElsewhere(c, cfg) {
+		return cfg, "", nil
+	}
+	path := sessionPath(p, cfg)
+	s, err := sessionfile.Read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return cfg, "", nil
+	}
+	if err != nil {
+		return cfg, "", err
+	}
+	written := config.Layer{Source: path, Values: s.Options}
+	named := config.Layer{Source: path, Values: map[string]string{config.YarnApplicationID.Name(): s.Application.String()}}
+	cfg, err = config.New(slices.Concat([]config.Layer{file, written}, layers, []config.Layer{named})...)
+	return cfg, path, err
+}
+
+// mayBeSession tells whether the target, where one is given, leaves a session possible.
+func mayBeSession(cfg config.Config) bool {
+	return !cfg.IsSet(config.ExecutionTarget) || cfg.String(config.ExecutionTarget) == targetYARNSession
+}
+
+// deploys tells whether a flag is set that says something of a cluster to start: such a
+// command does not mean the session that was started last, as with Flink.
+func deploys(c *cli.Context) bool {
+	return slices.ContainsFunc(deploymentFlags(), func(f optionFlag) bool { return c.IsSet(f.name) })
+}
+
+// sessionPath is where the file of the session is, of the user that runs this process.
+func sessionPath(p Process, cfg config.Config) string {
+	name := strconv.Itoa(os.Getuid())
+	if who, err := user.Current(); err == nil { // a container may know no names
+		name = who.Username
+	}
+	return sessionfile.Path(cmp.Or(cfg.String(config.YarnPropertiesFileLocation), p.Getenv("TMPDIR"), "/tmp"), name)
+}
+
+// writtenIn is the file of the session that names the application of these options; "": they
+// do not have it of that.
+func writtenIn(p Process, cfg config.Config) string {
+	if path := sessionPath(p, cfg); cfg.Source(config.YarnApplicationID) == path {
+		return path
+	}
+	return ""
+}
+
+// outdated adds to the error of an application that does not run which file still names it.
+func outdated(err error, path string) error {
+	if path == "" || !errors.Is(err, client.ErrNotRunning) && !errors.Is(err, yarnrpc.ErrApplicationNotFound) {
+		return err
+	}
+	return fmt.Errorf("%w; %s still names it: start another session, or delete that file", err, path)
+}
+
+// which finds the application that a command means, of the options that withSession gives.
+func which(ctx context.Context, c *cli.Context, cluster *client.Cluster, cfg config.Config) (records.ApplicationID, error) {
+	if address := masterAddress(c); address != "" {
+		return applicationAt(ctx, cluster, address)
+	}
+	text := cfg.String(config.YarnApplicationID)
+	if text == "" {
+		return records.ApplicationID{}, fmt.Errorf("%w: %s needs a running application: name it with -id (bobbin applications lists them), or start a session with bobbin session start", ErrUsage, c.Command.HelpName)
+	}
+	id, err := records.ParseApplicationID(text)
+	if err != nil {
+		return id, fmt.Errorf("%w: %q is no application id (%s), such as application_1700000000000_0001; bobbin applications lists them", ErrUsage, text, cfg.Source(config.YarnApplicationID))
+	}
+	return id, nil
+}
+
+// applicationAt finds the application whose ApplicationMaster's REST endpoint is there. Where
+// that is, each says for itself: the user's own goes before others', and of several of
+// those none is taken.
+func applicationAt(ctx context.Context, cluster *client.Cluster, address string) (records.ApplicationID, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return records.ApplicationID{}, fmt.Errorf("%w: -m %s: want host:port", ErrUsage, address)
+	}
+	found, err := cluster.YARN.Applications(ctx, yarnclient.Filter{States: []records.ApplicationState{records.ApplicationRunning}})
+	if err != nil {
+		return records.ApplicationID{}, err
+	}
+	found = slices.DeleteFunc(found, func(r records.ApplicationReport) bool { return r.Host != host || strconv.Itoa(r.RPCPort) != port })
+	if i := slices.IndexFunc(found, func(r records.ApplicationReport) bool { return r.User == cluster.User }); i >= 0 {
+		return found[i].ID, nil
+	}
+	switch len(found) {
+	case 1:
+		return found[0].ID, nil
+	case 0:
+		return records.ApplicationID{}, fmt.Errorf("no running application has its REST endpoint at %s: bobbin applications lists them, -id names one", address)
+	}
+	return records.ApplicationID{}, fmt.Errorf("%d applications of others say that their REST endpoint is at %s: name one with -id", len(found), address)
+}
+
+// reachCluster reaches the application that a command means. done ends what it opened, and
+// adds its errors to the command's.
+func reachCluster(c *cli.Context, p Process) (to *reached, done func(*error), err error) {
+	layers, err := clusterLayers(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg, _, err := withSession(c, p, append(layers, flagLayers(c, targetFlag())...))
+	if err != nil {
+		return nil, nil, err
+	}
+	to = &reached{cfg: cfg}
+	closed := func() error { return nil }
+	if !isElsewhere(c, cfg) {
+		if to.cluster, err = openMeant(c, p, cfg); err != nil {
+			return nil, nil, err
+		}
+		closed = to.cluster.Close
+	}
+	if to.site, err = siteOf(c, p, to.cluster, cfg); err == nil {
+		to.ClusterClient, _, err = to.reach(c.Context)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, closed())
+	}
+	return to, func(err *error) {
+		to.Close()
+		*err = errors.Join(*err, closed())
+	}, nil
+}
+
+// openMeant connects a command to the YARN that knows the application which it means.
+func openMeant(c *cli.Context, p Process, cfg config.Config) (*client.Cluster, error) {
+	cluster, err := open(c.Context, p, cfg)
+	if errors.Is(err, fs.ErrNotExist) && masterAddress(c) != "" {
+		err = fmt.Errorf("%w; or name the file that bobbin session access writes where there is YARN (%s)", err, config.RESTAccessFile)
+	}
+	return cluster, err
+}
+
+// siteOf finds the cluster that a command means; on is nil where that has no YARN.
+func siteOf(c *cli.Context, p Process, on *client.Cluster, cfg config.Config) (site, error) {
+	if on == nil {
+		return findElsewhere(c, cfg)
+	}
+	id, err := which(c.Context, c, on, cfg)
+	return &onYARN{on, id, cfg, writtenIn(p, cfg)}, err
+}
+
+// reached is an application's ApplicationMaster, and what it runs on.
+type reached struct {
+	*client.ClusterClient
+	site
+	cluster *client.Cluster // nil: it has no YARN
+	cfg     config.Config
+}

@@ -1,0 +1,70 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// dialTimeout bounds the look whether an ApplicationMaster that YARN does not know is
+// alive.
+const dialTimeout = 2 * time.Second
+
+// Collect removes what the user's applications have left in the staging area that have
+// ended or that YARN has forgotten, and what they alone used of the cache, as
+// staging.cache.max-size and staging.gc.min-age say. dryRun removes nothing and tells the
+// same. An application that YARN does not know, but whose ApplicationMaster answers, is
+// another cluster's with the same file system, and stays.
+func (c *Cluster) Collect(ctx context.Context, cfg config.Config, dryRun bool) ([]staging.Removed, error) {
+	home, err := StagingHome(c.Files, c.Conf, cfg.String(config.YarnStagingDirectory))
+	if err != nil {
+		return nil, err
+	}
+	return staging.New(c.Files, home, 0).Collect(ctx, staging.Collection{
+		Over:   func(ctx context.Context, application string) (bool, error) { return c.over(ctx, home, application) },
+		MinAge: cfg.Duration(config.StagingMinAge),
+		Keep:   int64(cfg.Memory(config.StagingCacheSize)),
+		DryRun: dryRun,
+		Now:    time.Now(),
+	})
+}
+
+// over tells whether an application has ended.
+func (c *Cluster) over(ctx context.Context, home, application string) (bool, error) {
+	id, err := records.ParseApplicationID(application)
+	if err != nil {
+		return false, nil //nolint:nilerr // not a directory of ours
+	}
+	report, err := c.YARN.ApplicationReport(ctx, id)
+	if !errors.Is(err, yarnrpc.ErrApplicationNotFound) {
+		return report.State.Terminal(), err
+	}
+	access, err := readAccess(ctx, c.Files, staging.Dir(home, application))
+	_, cut := errors.AsType[*json.SyntaxError](err)
+	switch {
+	case cut: // its ApplicationMaster has died while it wrote that
+		return true, nil
+	case errors.Is(err, fs.ErrNotExist): // it has never run
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("look for the ApplicationMaster of %s: %w", application, err)
+	}
+	dialer := net.Dialer{Timeout: dialTimeout}
+	connection, err := dialer.DialContext(ctx, "tcp", access.Address)
+	if err == nil {
+		return false, connection.Close()
+	}
+	// A node that cannot be reached, or whose name means nothing here, may be cut off from
+	// here alone.
+	return errors.Is(err, syscall.ECONNREFUSED), context.Cause(ctx)
+}

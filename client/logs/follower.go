@@ -1,0 +1,111 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// Follower visits logs as they grow, each byte once: those of containers on their nodes, and
+// then what YARN has aggregated. It is used by one goroutine.
+type Follower struct {
+	Web Web
+	// Wants chooses logs, which others are not asked for; nil: all of them.
+	Wants func(container, name string) bool
+
+	read map[logID]int64 // bytes that have been visited
+}
+
+type logID struct{ container, name string }
+
+// slack is how much more than what a listing promises is asked for: a log grows meanwhile.
+const slack = 64 << 10
+
+// Look visits what has come to a container's logs since the last look at it.
+func (f *Follower) Look(ctx context.Context, report records.ContainerReport, visit Visit) error {
+	base, files, err := filesOf(ctx, f.Web, report)
+	if err != nil {
+		return err
+	}
+	container := report.ID.String()
+	for _, file := range files {
+		id := logID{container, file.name}
+		if f.Wants != nil && !f.Wants(container, file.name) || file.size == f.read[id] {
+			continue
+		}
+		if file.size >= 0 && file.size < f.read[id] { // it was rotated: what has its name is another
+			f.add(id, -f.read[id])
+		}
+		l := Log{Container: container, Node: report.Node.String(), Name: file.name}
+		for more := max(0, file.size-f.read[id]) + slack; more > 0 && err == nil; {
+			more, err = f.tail(ctx, base+"/"+url.PathEscape(file.name), more, l, visit)
+		}
+		if err != nil {
+			return fmt.Errorf("read log %s of %s: %w", file.name, container, err)
+		}
+	}
+	return nil
+}
+
+// tail asks for the last bytes of a log, at most so many, and visits those that are new. It
+// gives how many to ask for instead, where that was too few: NodeManagers count from the end
+// (NMWebServices#getLogs, size), which has moved on.
+func (f *Follower) tail(ctx context.Context, address string, most int64, l Log, visit Visit) (more int64, err error) {
+	id := logID{l.Container, l.Name}
+	query := url.Values{"size": {strconv.FormatInt(-most, 10)}}
+	err = f.Web.get(ctx, address, query, "text/plain", func(body io.Reader) error {
+		var content io.Reader
+		content, l.Size = unwrap(body, most)
+		begin := max(0, l.Size-most)
+		if begin > f.read[id] {
+			more = l.Size - f.read[id] + slack
+			return nil
+		}
+		return f.visitRest(content, begin, l, visit)
+	})
+	return more, err
+}
+
+// visitRest visits what is new of a content that begins at a byte of a log.
+func (f *Follower) visitRest(content io.Reader, begin int64, l Log, visit Visit) error {
+	id := logID{l.Container, l.Name}
+	if _, err := io.CopyN(io.Discard, content, f.read[id]-begin); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	counted := &counted{Reader: content}
+	defer func() { f.add(id, counted.n) }()
+	return visit(l, counted)
+}
+
+func (f *Follower) add(id logID, n int64) {
+	if f.read == nil {
+		f.read = make(map[logID]int64)
+	}
+	f.read[id] += n
+}
+
+// Rest is the Visit with which Aggregated visits what no Look has.
+func (f *Follower) Rest(visit Visit) Visit {
+	return func(l Log, content io.Reader) error {
+		if f.Wants != nil && !f.Wants(l.Container, l.Name) || l.Size >= 0 && l.Size <= f.read[logID{l.Container, l.Name}] {
+			return nil
+		}
+		return f.visitRest(content, 0, l, visit)
+	}
+}
+
+type counted struct {
+	io.Reader
+	n int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n += int64(n)
+	return n, err
+}

@@ -1,0 +1,116 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/program"
+)
+
+// provide takes in a directory of files that YARN caches for everybody. Ours is among
+// them only if it is the same that this process would stage.
+func (s *shipment) provide(ctx context.Context, files shipFiles, dir string, own program.Program) error {
+	const key = config.YarnProvidedLibDirs
+	return remoteTree(ctx, files, key, dir, func(info filesystem.FileInfo, relative string) error {
+		found, err := s.public(ctx, files, key, info)
+		if err != nil {
+			return err
+		}
+		if relative == launch.BobbinLink {
+			same, err := sameBinary(ctx, files, info, own)
+			if same {
+				s.bobbin = &found
+			}
+			return err
+		}
+		return s.put(key, parcel{Shipped: launch.Shipped{Link: relative, Resource: found}}, info.URI)
+	})
+}
+
+// usrlib is what the directory of yarn.provided.usrlib.dir is called, there and here.
+const usrlib = "usrlib"
+
+// provideUsrlib takes in that directory, likewise.
+func (s *shipment) provideUsrlib(ctx context.Context, files shipFiles, dir string) error {
+	const key = config.YarnProvidedUsrlib
+	if path.Base(strings.TrimSuffix(dir, "/")) != usrlib {
+		return refuseShip(key, dir, "name a directory that is called "+usrlib)
+	}
+	return remoteTree(ctx, files, key, dir, func(info filesystem.FileInfo, relative string) error {
+		found, err := s.public(ctx, files, key, info)
+		if err != nil {
+			return err
+		}
+		return s.put(key, parcel{Shipped: launch.Shipped{Link: path.Join(usrlib, relative), Resource: found}}, info.URI)
+	})
+}
+
+// public is a file as NodeManagers cache it for everybody. They don't unless everybody may
+// read it and pass the directories above it (FSDownload#isPublic).
+func (s *shipment) public(ctx context.Context, files shipFiles, key config.StringKey, info filesystem.FileInfo) (launch.Resource, error) {
+	if strings.HasPrefix(info.URI, "file:") {
+		return launch.Resource{}, refuseShip(key, info.URI, "it is not on the cluster's HDFS")
+	}
+	right, letter := fs.FileMode(0o004), "r"
+	for at := info.URI; at != ""; at, right, letter = above(at), 0o001, "x" {
+		mode, known := s.modes[at]
+		if !known {
+			var err error
+			if mode, err = files.Mode(ctx, at); err != nil {
+				return launch.Resource{}, fmt.Errorf("ship %s (%s): %w", info.URI, key, err)
+			}
+			s.modes[at] = mode
+		}
+		if mode&right == 0 {
+			return launch.Resource{}, refuseShip(key, info.URI, fmt.Sprintf("YARN gives it to nobody, as %s (%s) keeps others out: hadoop fs -chmod o+%s %[1]s", at, mode, letter))
+		}
+	}
+	found := resourceOf(info)
+	found.Public = true
+	return found, nil
+}
+
+// above is the URI of the directory that something is in; "": it is the root.
+func above(uri string) string {
+	authority, file, _ := strings.Cut(strings.TrimPrefix(uri, "hdfs://"), "/")
+	if file == "" {
+		return ""
+	}
+	return "hdfs://" + authority + path.Dir("/"+file)
+}
+
+// buildID is how much of a Go binary is sure to hold its build id, a hash of its content.
+const buildID = 64 << 10
+
+// sameBinary tells whether a file is the same binary as ours, by its size and its build id.
+func sameBinary(ctx context.Context, files shipFiles, info filesystem.FileInfo, own program.Program) (bool, error) {
+	if info.Size != own.Size {
+		return false, nil
+	}
+	theirs, err := files.Open(ctx, info.URI)
+	if err != nil {
+		return false, err
+	}
+	defer theirs.Close() // read only: nothing to lose
+	ours, err := os.Open(own.Path)
+	if err != nil {
+		return false, err
+	}
+	defer ours.Close() // read only: nothing to lose
+	var heads [2]bytes.Buffer
+	for i, file := range []io.Reader{theirs, ours} {
+		if _, err := io.Copy(&heads[i], io.LimitReader(file, buildID)); err != nil {
+			return false, fmt.Errorf("compare %s with %s: %w", info.URI, own.Path, err)
+		}
+	}
+	return bytes.Equal(heads[0].Bytes(), heads[1].Bytes()), nil
+}

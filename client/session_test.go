@@ -1,0 +1,218 @@
+package client
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/program"
+)
+
+// sessionGateway answers for a session, and notes what it is told.
+type sessionGateway struct {
+	gateway
+	rest.Session
+
+	mu        sync.Mutex        // guards all below
+	programs  map[string][]byte // by hash
+	submitted []rest.JobSubmission
+	did       []string
+}
+
+func (g *sessionGateway) note(what string, job ids.JobID) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.did = append(g.did, what+" "+string(job))
+	if job == failedJob {
+		return msg.ErrJobEnded
+	}
+	return nil
+}
+
+func (g *sessionGateway) CancelJob(_ context.Context, job ids.JobID) error {
+	return g.note("cancel", job)
+}
+
+func (g *sessionGateway) ClientSeen(_ context.Context, job ids.JobID) error {
+	return g.note("beat", job)
+}
+
+func (g *sessionGateway) ShutDown(context.Context) error { return g.note("shut down", "") }
+
+func (g *sessionGateway) Jobs(context.Context) ([]msg.JobOverview, error) {
+	return []msg.JobOverview{
+		{ID: runningJob, Name: "wordcount", Status: msg.JobRunning, Start: g.started, Tasks: map[msg.ExecutionState]int{msg.ExecutionRunning: 2, msg.ExecutionFinished: 1}, TotalTasks: 4},
+		{ID: failedJob, Name: "grep", Status: msg.JobFailed, Start: g.started, End: g.started.Add(time.Second)},
+	}, nil
+}
+
+func (g *sessionGateway) SubmitJob(_ context.Context, job rest.JobSubmission) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if _, has := g.programs[job.Program.SHA256]; !has {
+		return msg.ErrProgramNotFound
+	}
+	g.submitted = append(g.submitted, job)
+	return nil
+}
+
+func (g *sessionGateway) Program(_ context.Context, sha256 string) (msg.ProgramDetails, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if _, has := g.programs[sha256]; !has {
+		return msg.ProgramDetails{}, msg.ErrProgramNotFound
+	}
+	return msg.ProgramDetails{}, nil
+}
+
+func (g *sessionGateway) AddProgram(_ context.Context, name, hash string, content io.Reader) (msg.ProgramDetails, error) {
+	if name == "unwanted" {
+		return msg.ProgramDetails{}, msg.ErrBadProgram
+	}
+	text, err := io.ReadAll(content)
+	if err != nil {
+		return msg.ProgramDetails{}, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.programs[hash] = text
+	return msg.ProgramDetails{}, nil
+}
+
+// sessionMaster serves a session.
+func sessionMaster(t *testing.T) (*sessionGateway, *ClusterClient) {
+	t.Helper()
+	g := &sessionGateway{gateway: gateway{started: time.UnixMilli(1_700_000_000_000)}, programs: make(map[string][]byte)}
+	return g, connect(t, configuredMaster(t, g, rest.Config{Session: g}))
+}
+
+// programFile is a program as large as that.
+func programFile(t *testing.T, name string, size int) (program.Program, []byte) {
+	t.Helper()
+	content := make([]byte, size)
+	for i := range content {
+		content[i] = byte(i * i >> 8)
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hash := sha256.Sum256(content)
+	return program.Program{Path: path, Name: name, Size: int64(size), SHA256: hex.EncodeToString(hash[:])}, content
+}
+
+// TestAProgramIsUploadedOnce would catch a program that arrives otherwise than it is, one
+// that is uploaded for each job, and progress that does not come to its end.
+func TestAProgramIsUploadedOnce(t *testing.T) {
+	g, c := sessionMaster(t)
+	p, content := programFile(t, "word count", 3<<20)
+	if has, err := c.HasProgram(t.Context(), p.SHA256); has || err != nil {
+		t.Fatalf("before: %t, %v", has, err)
+	}
+	graph := jobgraph.JobGraph{Name: "wordcount", Args: []byte("{}")}
+	job := rest.JobSubmission{Job: runningJob, Graph: graph, Program: rest.ProgramID{SHA256: p.SHA256}, Attached: true, ClientHeartbeatTimeout: 180_000}
+	if status, ok := errors.AsType[*StatusError](c.Submit(t.Context(), job)); !ok || status.Status != http.StatusNotFound {
+		t.Errorf("a job without its program: %v", status)
+	}
+	last := int64(0)
+	err := c.UploadProgram(t.Context(), p, func(done int64) {
+		if done < last {
+			t.Errorf("%d bytes after %d", done, last)
+		}
+		last = done
+	})
+	if err != nil || last != p.Size || string(g.programs[p.SHA256]) != string(content) {
+		t.Fatalf("uploaded %d of %d bytes, %v", last, p.Size, err)
+	}
+	if has, err := c.HasProgram(t.Context(), p.SHA256); !has || err != nil {
+		t.Errorf("after: %t, %v", has, err)
+	}
+	if err := c.Submit(t.Context(), job); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]rest.JobSubmission{job}, g.submitted); diff != "" {
+		t.Errorf("submitted (-want +got):\n%s", diff)
+	}
+}
+
+// TestAProgramThatIsRefusedIsNotSent would catch a client that sends a gigabyte before it
+// hears that nobody wants it, and one that does not tell why.
+func TestAProgramThatIsRefusedIsNotSent(t *testing.T) {
+	_, c := sessionMaster(t)
+	p, _ := programFile(t, "unwanted", 64<<20)
+	last := int64(0)
+	err := c.UploadProgram(t.Context(), p, func(done int64) { last = done })
+	if status, ok := errors.AsType[*StatusError](err); !ok || status.Status != http.StatusBadRequest || last == p.Size {
+		t.Errorf("%d bytes are sent, error %v", last, err)
+	}
+	perJob := connect(t, master(t, gateway{}))
+	if err := perJob.UploadProgram(t.Context(), p, func(int64) {}); err == nil || !strings.Contains(err.Error(), "bobbin session start") {
+		t.Errorf("a cluster that is no session: %v", err)
+	}
+}
+
+// TestTheUploadEndsWithItsContext would catch a command that Ctrl-C does not end.
+func TestTheUploadEndsWithItsContext(t *testing.T) {
+	_, c := sessionMaster(t)
+	p, _ := programFile(t, "large", 32<<20)
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := c.UploadProgram(ctx, p, func(int64) { cancel() }); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestWhatIsAskedOfJobsReachesThem would catch a request that goes to another path, by
+// another method, or is taken for done when it is refused.
+func TestWhatIsAskedOfJobsReachesThem(t *testing.T) {
+	g, c := sessionMaster(t)
+	ctx := t.Context()
+	err := errors.Join(c.Cancel(ctx, runningJob), c.Heartbeat(ctx, runningJob, time.Now().Add(time.Minute)), c.ShutDown(ctx))
+	if err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"cancel " + string(runningJob), "beat " + string(runningJob), "shut down "}, g.did); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+	for name, want := range map[string]struct {
+		err    error
+		status int
+	}{
+		"cancel an ended job": {c.Cancel(ctx, failedJob), http.StatusConflict},
+		"stop":                {c.Stop(ctx, runningJob), http.StatusNotImplemented},
+	} {
+		if status, ok := errors.AsType[*StatusError](want.err); !ok || status.Status != want.status {
+			t.Errorf("%s: %v, want %d", name, want.err, want.status)
+		}
+	}
+	jobs, err := c.Jobs(ctx)
+	want := []JobOverview{
+		{ID: runningJob, Name: "wordcount", Status: msg.JobRunning, Start: g.started, Tasks: 4, Running: 2, Finished: 1},
+		{ID: failedJob, Name: "grep", Status: msg.JobFailed, Start: g.started, End: g.started.Add(time.Second)},
+	}
+	if diff := cmp.Diff(want, jobs); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	overview, err := c.Overview(ctx)
+	if err != nil || overview.Workers != 2 || overview.Slots != 3 || overview.FreeSlots != 2 || overview.Running != 1 || overview.Failed != 1 {
+		t.Errorf("overview %+v, %v", overview, err)
+	}
+	plan, err := c.Plan(ctx, runningJob)
+	if err != nil || plan.Name != "wordcount" || len(plan.Nodes) != 3 || len(plan.Nodes[2].Inputs) != 2 {
+		t.Errorf("plan %+v, %v", plan, err)
+	}
+}

@@ -1,0 +1,169 @@
+// Package sessionfile is the file in which `session start` writes down which session it
+// started, so that later commands need not be told: Flink's YARN properties file, in its
+// form (java.util.Properties) and under a name of its own, as Flink on the same machine
+// must not take our sessions for its own.
+//
+// The package starts no goroutines.
+package sessionfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// ErrInvalid says that a file does not hold what is written there. Its remedy is to
+// delete the file, which the text names.
+var ErrInvalid = errors.New("no file of a session")
+
+// ErrForeign is an ErrInvalid: the file is another user's, who has to remove it.
+var ErrForeign = fmt.Errorf("%w of this user", ErrInvalid)
+
+// Keys of the file, as Flink has them (FlinkYarnSessionCli).
+const (
+	keyApplication = "applicationID"
+	keyOptions     = "dynamicPropertiesString"
+	separator      = "@@" // between options
+)
+
+// maxFile bounds a file, in bytes.
+const maxFile = 1 << 20
+
+// Session is what a file holds.
+type Session struct {
+	Application records.ApplicationID
+	Options     map[string]string // that the session was started with on the command line
+}
+
+// Path is where a user's file is in a directory.
+func Path(directory, user string) string {
+	return filepath.Join(directory, ".bobbin-yarn-properties-"+user)
+}
+
+// Read reads a file: fs.ErrNotExist, ErrInvalid. Whoever may write in a directory can put a
+// file there, which could send jobs into a session of his: a file of another user than
+// this process's, and than root, is ErrInvalid.
+func Read(path string) (Session, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ELOOP) {
+		return Session{}, invalid(path, "it is a symbolic link")
+	}
+	if err != nil {
+		return Session{}, fmt.Errorf("read session: %w", err)
+	}
+	defer file.Close() // read only: nothing to lose
+	info, err := file.Stat()
+	if err != nil {
+		return Session{}, fmt.Errorf("read session: %w", err)
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !info.Mode().IsRegular():
+		return Session{}, invalid(path, "it is no regular file")
+	case ok && stat.Uid != 0 && int(stat.Uid) != os.Geteuid():
+		return Session{}, fmt.Errorf("%w: %s: it belongs to another user, of uid %d; have it removed, name another directory (%s), or the application with -id",
+			ErrForeign, path, stat.Uid, config.YarnPropertiesFileLocation)
+	case info.Size() > maxFile:
+		return Session{}, invalid(path, "it is too large")
+	}
+	text := make([]byte, info.Size())
+	n, err := file.ReadAt(text, 0)
+	if n < len(text) {
+		return Session{}, fmt.Errorf("read session: %w", err)
+	}
+	s, err := parse(string(text))
+	if err != nil {
+		return Session{}, invalid(path, err.Error())
+	}
+	return s, nil
+}
+
+func invalid(path, why string) error {
+	return fmt.Errorf("%w: %s: %s; delete it, or name the application with -id", ErrInvalid, path, why)
+}
+
+func parse(text string) (Session, error) {
+	values := parseProperties(text)
+	id, err := records.ParseApplicationID(values[keyApplication])
+	if err != nil {
+		return Session{}, fmt.Errorf("%s is %q, which is no application id", keyApplication, values[keyApplication])
+	}
+	s := Session{Application: id, Options: make(map[string]string)}
+	for definition := range strings.SplitSeq(values[keyOptions], separator) {
+		if definition == "" {
+			continue
+		}
+		name, value, err := config.ParseDefinition(definition)
+		if err != nil {
+			return Session{}, fmt.Errorf("%s: %w", keyOptions, err)
+		}
+		s.Options[name] = value
+	}
+	return s, nil
+}
+
+// Check tells whether a file can hold options: none of them may hold "@@".
+func Check(options map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(options)) {
+		if strings.Contains(name+"="+options[name]+"=", separator) || strings.HasPrefix(options[name], "@") || strings.HasSuffix(options[name], "@") {
+			return fmt.Errorf("option %s holds %q, which the file of properties cannot hold: give it in conf/%s", name, separator, config.FileName)
+		}
+	}
+	return nil
+}
+
+// Write puts a file in place of the one that there may be, for its user alone: an option
+// can be a secret.
+func Write(path string, s Session) (err error) {
+	if err := Check(s.Options); err != nil {
+		return err
+	}
+	temporary, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // 0600
+	if err != nil {
+		return fmt.Errorf("write down session: %w", err)
+	}
+	_, err = temporary.WriteString(format(s))
+	err = errors.Join(err, temporary.Close())
+	if err == nil {
+		err = os.Rename(temporary.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write down session: %w", errors.Join(err, os.Remove(temporary.Name())))
+	}
+	return nil
+}
+
+func format(s Session) string {
+	definitions := make([]string, 0, len(s.Options))
+	for _, name := range slices.Sorted(maps.Keys(s.Options)) {
+		definitions = append(definitions, name+"="+s.Options[name])
+	}
+	return "# Session of Bobbin that commands mean which name none.\n" +
+		property(keyApplication, s.Application.String()) +
+		property(keyOptions, strings.Join(definitions, separator))
+}
+
+// Remove removes a file that names a session which has ended. That of another session, or
+// of none, stays.
+func Remove(path string, application records.ApplicationID) error {
+	s, err := Read(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrInvalid) || err == nil && s.Application != application {
+		return nil
+	}
+	if err == nil {
+		err = os.Remove(path)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

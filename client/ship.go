@@ -1,0 +1,297 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
+)
+
+// ErrShip says that a file cannot be given to containers as options ask for. The text
+// names the file, the option and the remedy.
+var ErrShip = errors.New("cannot be shipped")
+
+// maxShipped bounds the files that a container localizes: each costs its start some time,
+// and an archive has room for all.
+const maxShipped = 2000
+
+// shipment is what containers localize beside our binary and the program.
+type shipment struct {
+	remote []launch.Shipped // lie on HDFS
+	local  []parcel         // to be staged
+	// bobbin lies on HDFS already: where yarn.flink-dist-jar says, or provided and the same
+	// as ours; nil: it is to be staged.
+	bobbin *launch.Resource
+	links  map[string]string // where each comes from
+	dirs   map[string]bool   // that links lead into
+	// modes are those of files and directories on HDFS, by URI.
+	modes map[string]fs.FileMode
+}
+
+// parcel is a local file to ship; its Resource is not known yet.
+type parcel struct {
+	launch.Shipped
+	file staging.File
+}
+
+// files are those to stage.
+func (s *shipment) files() []staging.File {
+	files := make([]staging.File, len(s.local))
+	for i, p := range s.local {
+		files[i] = p.file
+	}
+	return files
+}
+
+// shipped is all of it, once files() have been staged as these.
+func (s *shipment) shipped(staged []launch.Resource) []launch.Shipped {
+	all := slices.Clone(s.remote)
+	for i, p := range s.local {
+		p.Resource = staged[i]
+		all = append(all, p.Shipped)
+	}
+	return all
+}
+
+// shipFiles is what readShipment needs of a dfs.FS.
+type shipFiles interface {
+	Qualify(uri string) (string, error)
+	Stat(ctx context.Context, uri string) (filesystem.FileInfo, error)
+	List(ctx context.Context, dir string) ([]filesystem.FileInfo, error)
+	Open(ctx context.Context, uri string) (filesystem.File, error)
+	Mode(ctx context.Context, uri string) (fs.FileMode, error)
+}
+
+// readShipment reads what yarn.ship-files, yarn.ship-archives and yarn.provided.lib.dirs
+// name. own is our binary.
+func readShipment(ctx context.Context, files shipFiles, c config.Config, own program.Program) (*shipment, error) {
+	s := &shipment{dirs: make(map[string]bool), modes: make(map[string]fs.FileMode), links: map[string]string{
+		launch.BobbinLink: "ours", launch.ProgramLink: "ours", c.String(config.YarnLocalizedKeytabPath): "ours",
+		"launch_container.sh": "YARN's", "container_tokens": "YARN's", "tmp": "YARN's",
+	}}
+	for _, dir := range listed(c, config.YarnProvidedLibDirs) {
+		if err := s.provide(ctx, files, dir, own); err != nil {
+			return nil, err
+		}
+	}
+	if dir := c.String(config.YarnProvidedUsrlib); dir != "" {
+		if err := s.provideUsrlib(ctx, files, dir); err != nil {
+			return nil, err
+		}
+	}
+	if uri := c.String(config.YarnDistribution); IsRemote(uri) {
+		found, err := remoteProgram(ctx, files, uri)
+		if err != nil {
+			return nil, fmt.Errorf("option %s: %w", config.YarnDistribution, err)
+		}
+		s.bobbin = &found
+	}
+	for _, name := range listed(c, config.YarnShipFiles) {
+		if err := s.add(ctx, files, config.YarnShipFiles, name); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range listed(c, config.YarnShipArchives) {
+		if !isArchive(name) {
+			return nil, refuseShip(config.YarnShipArchives, name, "YARN would not unpack it: give a .zip, .jar, .tar, .tar.gz or .tgz")
+		}
+		if err := s.add(ctx, files, config.YarnShipArchives, name); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// listed splits a list that is separated by semicolons, as Flink's are.
+func listed(c config.Config, key config.StringKey) []string {
+	var names []string
+	for name := range strings.SplitSeq(c.String(key), ";") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// remoteShipments are what lies on HDFS, for which the containers need tokens, too.
+func remoteShipments(c config.Config) []string {
+	uris := append(listed(c, config.YarnProvidedLibDirs), listed(c, config.YarnProvidedUsrlib)...)
+	if uri := c.String(config.YarnDistribution); IsRemote(uri) {
+		uris = append(uris, uri)
+	}
+	for _, name := range append(listed(c, config.YarnShipFiles), listed(c, config.YarnShipArchives)...) {
+		if IsRemote(name) {
+			uris = append(uris, name)
+		}
+	}
+	return uris
+}
+
+// IsRemote tells the names of files on the cluster's file systems, which have a scheme,
+// from those of this machine, which have none or "file". As in Hadoop's Path a host need
+// not follow: hdfs:/path is on the default file system.
+func IsRemote(name string) bool {
+	scheme, _, found := strings.Cut(name, ":/")
+	return found && scheme != "" && scheme != "file" && !strings.ContainsAny(scheme, "/:")
+}
+
+func refuseShip(key config.StringKey, name, why string) error {
+	return fmt.Errorf("%s (%s) %w: %s", name, key, ErrShip, why)
+}
+
+// isArchive tells whether a NodeManager unpacks a file of that name (FSDownload#unpack).
+func isArchive(name string) bool {
+	lower := strings.ToLower(name)
+	return slices.ContainsFunc([]string{".zip", ".jar", ".tar", ".tar.gz", ".tgz"}, func(end string) bool { return strings.HasSuffix(lower, end) })
+}
+
+// put takes in what containers shall find under a link.
+func (s *shipment) put(key config.StringKey, p parcel, from string) error {
+	link := p.Link
+	if strings.ContainsAny(link, "\"$`\\\n") || !fs.ValidPath(link) || link == "." {
+		return refuseShip(key, from, fmt.Sprintf("%q cannot be the name of a file in a container: rename it", link))
+	}
+	for at := link; at != "."; at = path.Dir(at) {
+		other, taken := s.links[at]
+		if taken || at == link && s.dirs[at] {
+			return refuseShip(key, from, fmt.Sprintf("containers have %q already, %s: rename it", at, cmp.Or(other, "a directory")))
+		}
+		if at != link {
+			s.dirs[at] = true
+		}
+	}
+	if len(s.links) >= maxShipped {
+		return refuseShip(key, from, fmt.Sprintf("there are more than %d files: pack them (%s)", maxShipped, config.YarnShipArchives))
+	}
+	s.links[link] = from
+	if p.file.Path == "" {
+		s.remote = append(s.remote, p.Shipped)
+	} else {
+		s.local = append(s.local, p)
+	}
+	return nil
+}
+
+func resourceOf(info filesystem.FileInfo) launch.Resource {
+	return launch.Resource{URI: info.URI, Size: info.Size, Timestamp: info.ModTime.UnixMilli()}
+}
+
+// add takes in a file or a directory, of this machine where the name has no scheme.
+func (s *shipment) add(ctx context.Context, files shipFiles, key config.StringKey, name string) error {
+	if !IsRemote(name) {
+		return s.addLocal(ctx, key, strings.TrimPrefix(name, "file://"))
+	}
+	uri, err := files.Qualify(name)
+	if err != nil {
+		return err
+	}
+	info, err := files.Stat(ctx, uri)
+	if err != nil {
+		return fmt.Errorf("ship %s (%s): %w", name, key, err)
+	}
+	archive := key == config.YarnShipArchives
+	base := path.Base(info.URI)
+	if !info.IsDir {
+		return s.put(key, parcel{Shipped: launch.Shipped{Link: base, Resource: resourceOf(info), Archive: archive}}, info.URI)
+	}
+	if archive {
+		return refuseShip(key, name, "it is a directory")
+	}
+	return remoteTree(ctx, files, key, name, func(info filesystem.FileInfo, relative string) error {
+		return s.put(key, parcel{Shipped: launch.Shipped{Link: base + "/" + relative, Resource: resourceOf(info)}}, info.URI)
+	})
+}
+
+// addLocal takes in a file of this machine, or the files of a directory.
+func (s *shipment) addLocal(ctx context.Context, key config.StringKey, name string) error {
+	archive := key == config.YarnShipArchives
+	root, err := filepath.EvalSymlinks(name) // WalkDir does not follow it
+	if err != nil {
+		return fmt.Errorf("ship %s (%s): %w", name, key, err)
+	}
+	return filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		var info fs.FileInfo
+		if err == nil {
+			info, err = os.Stat(file)
+		}
+		switch {
+		case err != nil:
+			return fmt.Errorf("ship %s (%s): %w", name, key, err)
+		case archive && entry.IsDir():
+			return refuseShip(key, name, "it is a directory")
+		case entry.IsDir():
+			return nil
+		case !info.Mode().IsRegular():
+			return refuseShip(key, file, "it is no file, and no directory but a link: copy here what it means")
+		}
+		relative, err := filepath.Rel(root, file)
+		if err != nil {
+			return err
+		}
+		staged, err := localFile(file)
+		if err != nil {
+			return fmt.Errorf("ship %s (%s): %w", file, key, err)
+		}
+		link := path.Join(filepath.Base(name), filepath.ToSlash(relative)) // relative is "." for a file alone
+		return s.put(key, parcel{Shipped: launch.Shipped{Link: link, Archive: archive}, file: staged}, file)
+	})
+}
+
+// localFile is a file of this machine as it is staged.
+func localFile(name string) (staging.File, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return staging.File{}, err
+	}
+	defer file.Close() // read only: nothing to lose
+	hash := sha256.New()
+	size, err := io.Copy(hash, file)
+	return staging.File{Path: name, Name: filepath.Base(name), SHA256: hex.EncodeToString(hash.Sum(nil)), Size: size}, err
+}
+
+// remoteTree visits the files of a directory on HDFS, with their paths in it.
+func remoteTree(ctx context.Context, files shipFiles, key config.StringKey, dir string, visit func(info filesystem.FileInfo, relative string) error) error {
+	root, err := files.Qualify(dir)
+	if err != nil {
+		return err
+	}
+	directories := []string{""}
+	for len(directories) > 0 && len(directories) <= maxShipped {
+		inner := directories[0]
+		directories = directories[1:]
+		entries, err := files.List(ctx, strings.TrimSuffix(root+"/"+inner, "/"))
+		if err != nil {
+			return fmt.Errorf("ship %s (%s): %w", dir, key, err)
+		}
+		for _, entry := range entries {
+			relative := path.Join(inner, path.Base(entry.URI))
+			if entry.IsDir {
+				directories = append(directories, relative)
+			} else if err := visit(entry, relative); err != nil {
+				return err
+			}
+		}
+	}
+	if len(directories) > 0 {
+		return refuseShip(key, dir, fmt.Sprintf("it has more than %d directories", maxShipped))
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+)
+
+const (
+	submitRuns = 5
+	// longRuns and uploadRuns are of what takes Flink half a minute each, and has no mark
+	// to reach.
+	longRuns   = 2
+	uploadRuns = 1
+	// noMark stands for the ratio of what has none to reach.
+	noMark = 0
+)
+
+// submissions measures what comes between a person and his job, beside Flink where it is.
+func submissions(ctx context.Context, r *rig) (table, error) {
+	t := table{
+		title: "Submission, beside Flink",
+		text: fmt.Sprintf("WordCount of three lines on HDFS with one worker, in the modes of Flink on YARN; %d times, but what has no mark to reach %d times, and uploads once. "+
+			"The times are from the start of the command to its end, but in application mode, whose commands do not wait for the job: to the end of the application, as YARN says. "+
+			"A session is ready when its command says so. Its first job has to wait for a worker, and the next one finds it idle. "+
+			"Cached is a job that has nothing to upload but itself: Bobbin's programs are on HDFS from another application, and so are Flink's libraries (`yarn.provided.lib.dirs`). "+
+			"Flink has the options of its own `config.yaml`, and runs without its shell scripts and their time, in turns with Bobbin. "+
+			"Flink tuned has its processes compile less and collect garbage by one thread (`-XX:TieredStopAtLevel=1 -XX:+UseSerialGC`), and asks YARN for containers as often as Bobbin does. "+
+			"Memory is the most that the client's process holds, and what an ApplicationMaster holds after its session's two jobs. A row in bold misses its mark.", submitRuns, longRuns),
+		head: []string{"measured", "Bobbin", "Flink", "ratio", "to reach"},
+	}
+	input, err := r.threeLines(ctx)
+	if err != nil {
+		return t, err
+	}
+	of := rivals{bobbin: bobbin{r, input}}
+	for range r.runs(warmUps) {
+		if err := r.measure(ctx, of.bobbin, of.bobbin.perJob(), new([]usage)); err != nil {
+			return t, err
+		}
+	}
+	version := "not installed here"
+	if r.flink != "" {
+		if version, err = of.install(ctx, r, input); err != nil {
+			return t, err
+		}
+	}
+	t.text += " Flink is " + version + "."
+	for i := range r.runs(submitRuns) {
+		if err := of.round(ctx, r, i); err != nil {
+			return t, err
+		}
+	}
+	ours, theirs := of.ours, of.theirs
+	t.compare("session ready", 0.3, ours.session, theirs.session)
+	t.compare("job in a session, which starts a worker", 0.15, ours.cold, theirs.cold)
+	t.compare("job in a session, which has a worker", 0.1, ours.warm, theirs.warm)
+	t.compare("list the jobs of a session", 0.03, ours.list, theirs.list)
+	t.compare("job of its own cluster, cached", 0.15, ours.perJob, theirs.perJob)
+	t.compare("the same beside Flink tuned", noMark, ours.perJob, of.tunedPerJob)
+	t.compare("job of its own cluster, not cached", noMark, ours.uploading, theirs.uploading)
+	t.compare("application mode, cached", noMark, ours.application, theirs.application)
+	t.compareMemory("memory of `run` in a session", 0.2, peaks(ours.warm), peaks(theirs.warm))
+	t.compareMemory("memory of `run` with a cluster of its own", 0.2, peaks(ours.perJob), peaks(theirs.perJob))
+	t.compareMemory("memory of `list`", 0.2, peaks(ours.list), peaks(theirs.list))
+	t.compareMemory("memory of the session's ApplicationMaster", noMark, ours.masters, theirs.masters)
+	return t, nil
+}
+
+func peaks(runs []usage) []int64 {
+	values := make([]int64, len(runs))
+	for i, run := range runs {
+		values[i] = run.Peak
+	}
+	return values
+}
+
+// compare writes a row with the times of both, and the ratio of their medians: in bold if
+// that is more than the one to reach.
+func (t *table) compare(what string, toReach float64, ours, theirs []usage) {
+	compared(t, what, toReach, times(ours), times(theirs), millis)
+}
+
+func (t *table) compareMemory(what string, toReach float64, ours, theirs []int64) {
+	compared(t, what, toReach, ours, theirs, megabytes)
+}
+
+func times(runs []usage) []time.Duration {
+	values := make([]time.Duration, len(runs))
+	for i, run := range runs {
+		values[i] = run.Wall
+	}
+	return values
+}
+
+func compared[T time.Duration | int64](t *table, what string, toReach float64, ours, theirs []T, format func(T) string) {
+	cells := []string{what, spread(ours, format), "", "", ""}
+	if toReach != noMark {
+		cells[4] = strconv.FormatFloat(toReach, 'f', -1, 64)
+	}
+	if len(theirs) > 0 {
+		ratio := float64(median(ours)) / float64(median(theirs))
+		cells[2] = spread(theirs, format)
+		cells[3] = strconv.FormatFloat(ratio, 'f', 3, 64)
+		if toReach != noMark && ratio > toReach {
+			cells = bold(cells)
+		}
+	}
+	t.row(cells...)
+}
+
+func bold(cells []string) []string {
+	marked := slices.Clone(cells)
+	for i, cell := range cells {
+		if cell != "" {
+			marked[i] = "**" + cell + "**"
+		}
+	}
+	return marked
+}

@@ -1,0 +1,66 @@
+package bobbintest
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Listens is where the process takes TCP connections. A socket for all addresses is of
+// 127.0.0.1; none once the process is gone.
+func (p Process) Listens(t testing.TB) []netip.AddrPort {
+	t.Helper()
+	proc := filepath.Join("/proc", strconv.Itoa(p.PID))
+	links, err := filepath.Glob(filepath.Join(proc, "fd/*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := make(map[string]bool)
+	for _, link := range links {
+		if target, err := os.Readlink(link); err == nil { // or it was closed meanwhile
+			own[target] = true
+		}
+	}
+	var found []netip.AddrPort
+	for _, table := range []string{"net/tcp", "net/tcp6"} {
+		text, err := read(proc, table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			const (
+				local, state, inode = 1, 3, 9 // fields; proc(5)
+				listening           = "0A"
+			)
+			fields := strings.Fields(line)
+			if len(fields) <= inode || fields[state] != listening || !own["socket:["+fields[inode]+"]"] {
+				continue
+			}
+			at, err := socketAddress(fields[local])
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, at)
+		}
+	}
+	return found
+}
+
+// socketAddress reads ADDRESS:PORT as the kernel's tables have it, in hexadecimal. One of
+// IPv4 is in the order of this machine; what is longer is for all addresses.
+func socketAddress(text string) (netip.AddrPort, error) {
+	address, port, _ := strings.Cut(text, ":")
+	number, err := strconv.ParseUint(port, 16, 16)
+	if err != nil {
+		return netip.AddrPort{}, fmt.Errorf("parse socket %s: %w", text, err)
+	}
+	ip := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	if raw, err := strconv.ParseUint(address, 16, 32); err == nil && raw != 0 {
+		ip = netip.AddrFrom4([4]byte{byte(raw), byte(raw >> 8), byte(raw >> 16), byte(raw >> 24)})
+	}
+	return netip.AddrPortFrom(ip, uint16(number)), nil
+}

@@ -1,0 +1,102 @@
+package bobbintest
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// Keys that a Terminal's driver in the kernel understands.
+const (
+	CtrlC = "\x03" // interrupts the processes in the foreground
+	CtrlD = "\x04" // at the begin of a line: there is no more input
+)
+
+// Terminal is a command in a terminal of its own, and the person in front of it. What it
+// shows is the command's Stdout, with the echo of what is typed.
+type Terminal struct {
+	*Command
+	keyboard *os.File
+}
+
+// Terminal starts bobbin with these arguments in a terminal that is so many columns wide.
+func (u *User) Terminal(t testing.TB, columns int, args ...string) *Terminal {
+	t.Helper()
+	return u.TerminalOf(t, columns, u.bobbin, args...)
+}
+
+// TerminalOf is Terminal for any program.
+func (u *User) TerminalOf(t testing.TB, columns int, program string, args ...string) *Terminal {
+	t.Helper()
+	ours, theirs := openTerminal(t, columns)
+	c := u.With("TERM=xterm").command(t, program, args...)
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirs, theirs, theirs
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true} // of descriptor 0
+	err := c.cmd.Start()
+	if closing := theirs.Close(); err != nil || closing != nil {
+		t.Fatal(err, closing)
+	}
+	go func() { // ends with the last process that has the terminal
+		defer close(c.ended)
+		_, _ = io.Copy(&c.stdout, ours) // EIO then
+		_ = c.cmd.Wait()                // how it ended is in ProcessState
+	}()
+	t.Cleanup(func() {
+		_ = killGroup(c.cmd.Process.Pid) // mostly gone
+		<-c.ended
+		_ = ours.Close()
+	})
+	return &Terminal{c, ours}
+}
+
+// Types types keys.
+func (s *Terminal) Types(t testing.TB, keys string) {
+	t.Helper()
+	if _, err := io.WriteString(s.keyboard, keys); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Lines are what is to be read on the screen: of a line that was written over, its last
+// version.
+func (s *Terminal) Lines() []string {
+	var lines []string
+	for line := range strings.SplitSeq(strings.ReplaceAll(s.Seen().Stdout, "\r\n", "\n"), "\n") {
+		if i := strings.LastIndexByte(line, '\r'); i >= 0 {
+			line = line[i+1:]
+		}
+		lines = append(lines, strings.TrimRight(line, " "))
+	}
+	return lines
+}
+
+// openTerminal makes a pair of pseudo-terminal devices, see pts(4).
+func openTerminal(t testing.TB, columns int) (ours, theirs *os.File) {
+	t.Helper()
+	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rows = 24
+	fd := int(ours.Fd())
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: uint16(columns)})
+	}
+	if err == nil {
+		theirs, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		_ = ours.Close()
+		t.Fatalf("open a terminal: %v", err)
+	}
+	return ours, theirs
+}

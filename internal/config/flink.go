@@ -1,0 +1,125 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Files of options in Flink's directory of configuration: that of Flink 1.19 and later, which
+// counts where both are there, and the older one.
+const (
+	flinkFile       = "config.yaml"
+	flinkLegacyFile = "flink-conf.yaml"
+)
+
+// ReadFlink reads the options of a directory that is Flink's FLINK_CONF_DIR: those that
+// there are here. others are the names of the rest, in their order: what a JVM needs, and
+// what there is not yet. A directory with neither file is fs.ErrNotExist.
+func ReadFlink(dir string) (layer Layer, others []string, err error) {
+	path, parse := filepath.Join(dir, flinkFile), parseFlinkYAML
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		path, parse = filepath.Join(dir, flinkLegacyFile), parseFlinkLines
+		data, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return Layer{}, nil, fmt.Errorf("read Flink's options: %w", err)
+	}
+	if len(data) > maxFile {
+		return Layer{}, nil, fmt.Errorf("read Flink's options %s: %d bytes, more than %d: %w", path, len(data), maxFile, ErrInvalid)
+	}
+	layer = Layer{Source: path, Values: make(map[string]string), Lines: make(map[string]int)}
+	err = parse(data, func(name, value string, line int) {
+		name = cmp.Or(renamed(name), name)
+		if _, known := definitionOf(name); !known {
+			others = append(others, name)
+			return
+		}
+		layer.Values[name], layer.Lines[name] = value, line
+	})
+	if err != nil {
+		return Layer{}, nil, fmt.Errorf("read Flink's options %s: %w: %w", path, ErrInvalid, err)
+	}
+	return layer, others, nil
+}
+
+// Expected tells whether an option of Flink's which there is not here is of a part that is to
+// come: high availability, checkpoints, and the state that they keep.
+func Expected(name string) bool {
+	return name == "high-availability" || slices.ContainsFunc([]string{"high-availability.", "execution.checkpointing.", "state."}, func(prefix string) bool {
+		return strings.HasPrefix(name, prefix)
+	})
+}
+
+// renamed is the name here of an option that Flink takes under several; "": it is none of
+// these.
+func renamed(name string) string {
+	switch name {
+	case "execution.buffer-timeout.interval":
+		return BufferTimeout.Name()
+	case "restart-strategy":
+		return RestartStrategy.Name()
+	case "slotmanager.taskmanager-timeout":
+		return WorkerIdleTimeout.Name()
+	case "high-availability.zookeeper.path.namespace", "recovery.zookeeper.path.namespace":
+		return HighAvailabilityClusterID.Name()
+	case "security.keytab":
+		return KerberosKeytab.Name()
+	case "security.principal":
+		return KerberosPrincipal.Name()
+	}
+	return ""
+}
+
+// parseFlinkYAML reads Flink's YAML (YamlParserUtils): mappings in mappings are dotted
+// names, and a list is its values with ";" between them.
+func parseFlinkYAML(data []byte, visit func(name, value string, line int)) error {
+	var document yaml.Node
+	if err := yaml.Unmarshal(data, &document); err != nil {
+		return err
+	}
+	if len(document.Content) == 0 { // empty, or comments only
+		return nil
+	}
+	var faults []error
+	flatten(document.Content[0], "", func(name string, node *yaml.Node, err error) {
+		if err == nil {
+			visit(name, node.Value, node.Line)
+			return
+		}
+		var values []string
+		for _, item := range node.Content {
+			values = append(values, item.Value)
+		}
+		if node.Kind != yaml.SequenceNode || name == "" || slices.ContainsFunc(node.Content, func(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode }) {
+			faults = append(faults, fmt.Errorf("line %d: %w", node.Line, err))
+			return
+		}
+		visit(name, strings.Join(values, ";"), node.Line)
+	})
+	return errors.Join(faults...)
+}
+
+// parseFlinkLines reads the older form, which is no YAML (GlobalConfiguration#loadLegacyYAMLResource):
+// "key: value" in each line, up to a "#". A line of another kind Flink leaves out with a
+// warning, and so it is here.
+func parseFlinkLines(data []byte, visit func(name, value string, line int)) error {
+	number := 0
+	for line := range strings.SplitSeq(string(data), "\n") {
+		number++
+		text, _, _ := strings.Cut(line, "#")
+		name, value, found := strings.Cut(strings.TrimSpace(text), ": ")
+		if name, value = strings.TrimSpace(name), strings.TrimSpace(value); found && name != "" && value != "" {
+			visit(name, value, number)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,207 @@
+// Package driver runs a user's program as a driver: it plans and hands JobGraphs
+// over a control socket, while stdin, stdout and stderr stay the user's. The client
+// does so, and in its place the ApplicationMaster of an application or of a session.
+//
+// The package starts no goroutines of its own.
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// Errors that callers test with errors.Is.
+var (
+	// ErrNoJob says that the driver ended without executing a job.
+	ErrNoJob = errors.New("no job was executed: the program's driver must call env.Execute")
+	// ErrProtocolVersion says that the program speaks another protocol version.
+	ErrProtocolVersion = errors.New("program and bobbin speak different protocol versions")
+	// ErrExit says that the program ended with an exit code other than 0.
+	ErrExit = errors.New("program failed")
+)
+
+// stopGrace is how long a driver may take to end once its socket is closed.
+const stopGrace = 5 * time.Second
+
+// Options say how a driver runs.
+type Options struct {
+	Config   map[string]string // options of the command line and conf/bobbin.yaml
+	Detached bool              // Execute returns once the job runs
+	Reach    *msg.Reach        // how it reaches files; nil: by what its environment names
+	Env      []string          // its environment; nil: that of this process
+	Stdin    io.Reader         // nil: nothing
+	Stdout   io.Writer
+	Stderr   io.Writer
+	// Begun is given the process before it has said anything, for what may be called from
+	// any goroutine; nil: nobody wants it.
+	Begun func(*Driver)
+}
+
+// PlanError is what went wrong while planning, in words for people; the program
+// has printed nothing of it.
+type PlanError struct {
+	Message string
+	Stack   string // of the user's code, after a panic; or ""
+}
+
+func (e *PlanError) Error() string { return e.Message }
+
+// Driver is a running driver. It is used by one goroutine, but for Tell, HangUp,
+// PID and Kill.
+type Driver struct {
+	program  string
+	cmd      *exec.Cmd
+	conn     *control.Conn
+	executed bool
+}
+
+// Start starts the program with its arguments and exchanges hellos. The caller
+// ends it with Close.
+func Start(ctx context.Context, program string, args []string, o Options) (*Driver, error) {
+	conn, child, err := control.Pair()
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", program, err)
+	}
+	// Not bound to ctx: Close ends the process, and lets it end by itself first.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = o.Stdin, o.Stdout, o.Stderr
+	if o.Env == nil {
+		o.Env = os.Environ()
+	}
+	cmd.Env = append(slices.Clone(o.Env), control.Variable+"="+control.Value(control.RoleDriver, control.ChildFD))
+	cmd.ExtraFiles = []*os.File{child}
+	cmd.WaitDelay = stopGrace
+	err = cmd.Start()
+	if err = errors.Join(err, child.Close()); err != nil {
+		return nil, fmt.Errorf("start %s: %w", program, errors.Join(err, conn.Close()))
+	}
+	d := &Driver{program: program, cmd: cmd, conn: control.New(conn)}
+	if o.Begun != nil {
+		o.Begun(d)
+	}
+	if err := d.hello(ctx, o); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+func (d *Driver) hello(ctx context.Context, o Options) error {
+	m, err := d.receive(ctx)
+	if errors.Is(err, io.EOF) {
+		return d.ended()
+	}
+	if err != nil {
+		return err
+	}
+	hello, ok := m.(msg.DriverHello)
+	if !ok {
+		return fmt.Errorf("start %s: %w", d.program, unexpected(m))
+	}
+	if hello.ProtocolVersion != jobgraph.ProtocolVersion {
+		return fmt.Errorf("start %s: %w: %d and %d; build both from the same release",
+			d.program, ErrProtocolVersion, hello.ProtocolVersion, jobgraph.ProtocolVersion)
+	}
+	err = d.conn.Send(msg.DriverStart{Config: o.Config, Detached: o.Detached, Reach: o.Reach})
+	if cause := context.Cause(ctx); err != nil && cause != nil { // it has closed the connection
+		return cause
+	}
+	return err
+}
+
+// Next waits until the driver executes a job. It gives io.EOF when the driver
+// has ended well after executing one, ErrNoJob when it ended without, ErrExit
+// when it failed, and a *PlanError when a job could not be planned.
+func (d *Driver) Next(ctx context.Context) (jobgraph.JobGraph, error) {
+	m, err := d.receive(ctx)
+	switch {
+	case errors.Is(err, io.EOF):
+		return jobgraph.JobGraph{}, d.ended()
+	case err != nil:
+		return jobgraph.JobGraph{}, err
+	}
+	switch m := m.(type) {
+	case msg.ExecuteJob:
+		if err := m.Graph.Validate(); err != nil {
+			return jobgraph.JobGraph{}, fmt.Errorf("job of %s: %w", d.program, err)
+		}
+		d.executed = true
+		return m.Graph, nil
+	case msg.DriverFailed:
+		return jobgraph.JobGraph{}, &PlanError{Message: m.Message, Stack: m.Stack}
+	default:
+		return jobgraph.JobGraph{}, fmt.Errorf("job of %s: %w", d.program, unexpected(m))
+	}
+}
+
+// Tell sends the driver an answer to its job: JobAccepted, CollectedRecords,
+// JobEnded. It may be called from any goroutine, and blocks while the driver reads
+// nothing.
+func (d *Driver) Tell(m msg.Message) error { return d.conn.Send(m) }
+
+// HangUp closes the connection: Next and Tell end, and so does the driver when it
+// finds out. It may be called from any goroutine, and again.
+func (d *Driver) HangUp() error { return d.conn.Close() }
+
+// PID is the process' id.
+func (d *Driver) PID() int { return d.cmd.Process.Pid }
+
+// Kill ends the process at once, for Next to find out. It may be called from any
+// goroutine, and when the process has ended.
+func (d *Driver) Kill() { _ = d.cmd.Process.Kill() } // gone already: no harm
+
+// Close ends the connection and waits for the process, which is killed when it
+// goes on for more than 5 s. It may be called again.
+func (d *Driver) Close() error {
+	err := d.HangUp()
+	d.wait()
+	return err
+}
+
+// wait waits for the process, whose connection is closed at one of its ends, and
+// kills it when it goes on for too long. Its outcome is in cmd.ProcessState then.
+func (d *Driver) wait() {
+	if d.cmd.ProcessState != nil {
+		return
+	}
+	kill := time.AfterFunc(stopGrace, d.Kill)
+	defer kill.Stop()
+	_ = d.cmd.Wait()
+}
+
+// ended tells how a driver ended that closed its socket by itself.
+func (d *Driver) ended() error {
+	d.wait()
+	switch state := d.cmd.ProcessState; {
+	case !state.Success():
+		return fmt.Errorf("%w: %s: %v", ErrExit, d.program, state)
+	case !d.executed:
+		return fmt.Errorf("%s: %w", d.program, ErrNoJob)
+	default:
+		return io.EOF
+	}
+}
+
+// receive waits for a message; the end of ctx closes the connection.
+func (d *Driver) receive(ctx context.Context) (msg.Message, error) {
+	stop := context.AfterFunc(ctx, func() { _ = d.conn.Close() }) // Receive reports it
+	defer stop()
+	m, err := d.conn.Receive()
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return nil, cause
+	}
+	return m, err
+}
+
+func unexpected(m msg.Message) error {
+	return fmt.Errorf("unexpected %s from the driver", msg.Kind(m))
+}

@@ -1,0 +1,304 @@
+package driver_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/driver"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// TestMain is also the program that the tests run as a driver: its first argument
+// says what it does.
+func TestMain(m *testing.M) {
+	if value, set := os.LookupEnv(control.Variable); set {
+		os.Exit(program(value, os.Args[1:]))
+	}
+	// The race detector makes each child wait for a second at its end.
+	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func graph(name string) jobgraph.JobGraph {
+	g := jobgraph.JobGraph{
+		ProtocolVersion: jobgraph.ProtocolVersion, Job: name, Name: name, Args: []byte("{}"),
+		Vertices: []jobgraph.Vertex{{Name: "source", Operators: []string{"source"}, Parallelism: 1, Source: true}},
+	}
+	g.Digest = g.ComputeDigest()
+	return g
+}
+
+// program is a driver without the SDK; it ends with 9 when a message is not what
+// it expects.
+func program(value string, args []string) int {
+	_, fd, err := control.Parse(value)
+	if err != nil {
+		return 9
+	}
+	socket, err := control.FromFD(fd)
+	if err != nil {
+		return 9
+	}
+	conn := control.New(socket)
+	switch args[0] {
+	case "exit-at-once":
+		return 3
+	case "older":
+		_ = conn.Send(msg.DriverHello{ProtocolVersion: jobgraph.ProtocolVersion + 1})
+		_, _ = conn.Receive() // until the client leaves
+		return 0
+	case "rude":
+		_ = conn.Send(msg.DriverFailed{})
+		return 0
+	}
+	if conn.Send(msg.DriverHello{ProtocolVersion: jobgraph.ProtocolVersion}) != nil {
+		return 9
+	}
+	m, err := conn.Receive()
+	start, ok := m.(msg.DriverStart)
+	if err != nil || !ok {
+		return 9
+	}
+	fmt.Fprintf(os.Stdout, "args %q, parallelism %s, detached %t\n", args, start.Config["parallelism.default"], start.Detached)
+	fmt.Fprintln(os.Stderr, "the user's stderr")
+	if args[0] == "stubborn" || args[0] == "waits" || args[0] == "deaf" {
+		fmt.Fprintln(os.Stdout, os.Getpid())
+	}
+	switch args[0] {
+	case "no-job":
+		return 0
+	case "fails":
+		_ = conn.Send(msg.DriverFailed{Message: "the plan is cursed", Stack: "main.plan"})
+		return 1
+	case "bad-graph":
+		_ = conn.Send(msg.ExecuteJob{Graph: jobgraph.JobGraph{Name: "broken"}})
+		return 0
+	case "stubborn": // does not mind that its client leaves
+		_, _ = conn.Receive()
+		return goOn()
+	case "deaf": // leaves its client, and goes on
+		_ = conn.Close()
+		return goOn()
+	}
+	if conn.Send(msg.ExecuteJob{Graph: graph("one")}) != nil {
+		return 9
+	}
+	for {
+		m, err := conn.Receive()
+		if errors.Is(err, io.EOF) {
+			return 0
+		}
+		if ended, is := m.(msg.JobEnded); is {
+			fmt.Fprintf(os.Stdout, "job is %s\n", ended.Status)
+			if args[0] == "fails-after" {
+				return 4
+			}
+			return 0
+		}
+	}
+}
+
+// goOn outlives every test. It waits where Go's runtime does not see that it is for nothing.
+func goOn() int {
+	for {
+		_, _ = unix.Poll(nil, -1) // a signal ends it
+	}
+}
+
+// run starts the program in a mode; its output is complete after Close.
+func run(t *testing.T, mode ...string) (*driver.Driver, *bytes.Buffer, *bytes.Buffer, error) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	d, err := driver.Start(t.Context(), os.Args[0], mode, driver.Options{
+		Config: map[string]string{"parallelism.default": "4"}, Detached: true,
+		Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
+	})
+	if err == nil {
+		t.Cleanup(func() { _ = d.Close() })
+	}
+	return d, &stdout, &stderr, err
+}
+
+// TestJobGoesFromProgramToClientAndBack would catch a message that either side
+// loses, and output of the program that is not the user's.
+func TestJobGoesFromProgramToClientAndBack(t *testing.T) {
+	d, stdout, stderr, err := run(t, "job", "-x", "a b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := d.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(graph("one"), got); diff != "" {
+		t.Errorf("graph (-want +got):\n%s", diff)
+	}
+	for _, m := range []msg.Message{msg.JobAccepted{Job: "j"}, msg.JobEnded{Job: "j", Status: msg.JobFinished}} {
+		if err := d.Tell(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := d.Next(t.Context()); !errors.Is(err, io.EOF) {
+		t.Errorf("a program that has ended well gives %v, want io.EOF", err)
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+	const want = "args [\"job\" \"-x\" \"a b\"], parallelism 4, detached true\njob is FINISHED\n"
+	if got := stdout.String(); got != want {
+		t.Errorf("stdout is %q, want %q", got, want)
+	}
+	if got := stderr.String(); got != "the user's stderr\n" {
+		t.Errorf("stderr is %q", got)
+	}
+}
+
+// TestStartTellsProgramsThatAreNoDrivers would catch a client that waits for ever,
+// or blames the network, where the program is at fault.
+func TestStartTellsProgramsThatAreNoDrivers(t *testing.T) {
+	for mode, want := range map[string]struct {
+		is   error
+		says string
+	}{
+		"exit-at-once": {driver.ErrExit, "exit status 3"},
+		"older":        {driver.ErrProtocolVersion, fmt.Sprintf("%d and %d", jobgraph.ProtocolVersion+1, jobgraph.ProtocolVersion)},
+		"rude":         {nil, "unexpected DriverFailed"},
+	} {
+		t.Run(mode, func(t *testing.T) {
+			_, _, _, err := run(t, mode)
+			if err == nil || want.is != nil && !errors.Is(err, want.is) || !strings.Contains(err.Error(), want.says) || !strings.Contains(err.Error(), os.Args[0]) {
+				t.Errorf("got %v, want %v with %q", err, want.is, want.says)
+			}
+		})
+	}
+	if _, err := driver.Start(t.Context(), t.TempDir()+"/nothing", nil, driver.Options{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a program that is not there gives %v", err)
+	}
+}
+
+// TestNextTellsHowADriverEnds would catch a failed program that is taken for one
+// that had nothing to do, and the other way round.
+func TestNextTellsHowADriverEnds(t *testing.T) {
+	t.Run("without a job", func(t *testing.T) {
+		d, _, _, err := run(t, "no-job")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Next(t.Context()); !errors.Is(err, driver.ErrNoJob) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("with a plan that failed", func(t *testing.T) {
+		d, _, _, err := run(t, "fails")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = d.Next(t.Context())
+		if plan, ok := errors.AsType[*driver.PlanError](err); !ok || plan.Message != "the plan is cursed" || plan.Stack != "main.plan" {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("with a graph that cannot be", func(t *testing.T) {
+		d, _, _, err := run(t, "bad-graph")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "job of "+os.Args[0]) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("with an error after its job", func(t *testing.T) {
+		d, _, _, err := run(t, "fails-after")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Tell(msg.JobEnded{Status: msg.JobFinished}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Next(t.Context()); !errors.Is(err, driver.ErrExit) || !strings.Contains(err.Error(), "exit status 4") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// TestInterruptEndsAWait would catch Ctrl-C that a planning program delays, and a
+// program that goes on without its client.
+func TestInterruptEndsAWait(t *testing.T) {
+	t.Parallel()
+	interrupted := errors.New("interrupted")
+	for _, mode := range []string{"waits", "stubborn"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			d, stdout, _, err := run(t, mode)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if mode == "waits" {
+				if _, err := d.Next(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(time.Millisecond, func() { cancel(interrupted) })
+			if _, err := d.Next(ctx); !errors.Is(err, interrupted) {
+				t.Errorf("got %v", err)
+			}
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+			if err := syscall.Kill(printedPID(t, stdout.String()), 0); !errors.Is(err, syscall.ESRCH) {
+				t.Errorf("the program goes on: %v", err)
+			}
+			if err := d.Close(); err != nil {
+				t.Errorf("second Close: %v", err)
+			}
+		})
+	}
+}
+
+// printedPID is what a program says that goes on until it is ended.
+func printedPID(t *testing.T, stdout string) int {
+	t.Helper()
+	_, line, _ := strings.Cut(stdout, "\n")
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// TestADriverThatLeavesIsNotWaitedForForever would catch a program that closes what it
+// inherited and keeps whoever waits for its next job, and with it the ApplicationMaster.
+func TestADriverThatLeavesIsNotWaitedForForever(t *testing.T) {
+	t.Parallel()
+	d, stdout, _, err := run(t, "deaf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Next(t.Context()); !errors.Is(err, driver.ErrExit) || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("got %v", err)
+	}
+	if err := syscall.Kill(printedPID(t, stdout.String()), 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("the program goes on: %v", err)
+	}
+}

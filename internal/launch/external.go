@@ -1,0 +1,87 @@
+package launch
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// What there is to say of an external resource, behind its name.
+const (
+	externalAmount = ".amount"
+	externalYarn   = ".yarn.config-key"
+	externalDriver = ".driver-factory.class" // a JVM's
+	externalParam  = ".param."               // for that
+	externalOther  = ".kubernetes.config-key"
+)
+
+// noExternal is the value of external-resources that names none.
+const noExternal = "none"
+
+// externalResources reads what a TaskExecutor's container has beside memory and cores: the
+// amounts, without units, by the names of their types in YARN. As with Flink, one that
+// has no name in YARN is not asked for.
+func externalResources(c config.Config) (records.ResourceValues, error) {
+	invalid := func(option, text string, arguments ...any) (records.ResourceValues, error) {
+		return records.ResourceValues{}, fmt.Errorf("option %s: %w: %s", option, config.ErrInvalid, fmt.Sprintf(text, arguments...))
+	}
+	given := c.Under(config.ExternalResource)
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !isExternal(name) {
+			return invalid(string(config.ExternalResource)+name, "want one of <resource>%s, <resource>%s", externalAmount, externalYarn)
+		}
+	}
+	amounts := make(map[string]records.ResourceAmount)
+	for name := range strings.SplitSeq(c.String(config.ExternalResources), ";") {
+		name = strings.TrimSpace(name)
+		inYARN := given[name+externalYarn]
+		if name == "" || name == noExternal || inYARN == "" {
+			continue
+		}
+		option := string(config.ExternalResource) + name + externalAmount
+		amount, err := strconv.ParseInt(strings.TrimSpace(given[name+externalAmount]), 10, 64)
+		switch {
+		case given[name+externalAmount] == "":
+			return invalid(option, "it is not set, though %s names %s", config.ExternalResources, name)
+		case err != nil || amount < 1:
+			return invalid(option, "%q is not a whole number from 1 up", given[name+externalAmount])
+		case inYARN == records.ResourceMemory || inYARN == records.ResourceVCores:
+			return invalid(string(config.ExternalResource)+name+externalYarn, "%s has options of its own", inYARN)
+		}
+		if _, twice := amounts[inYARN]; twice {
+			return invalid(string(config.ExternalResource)+name+externalYarn, "another resource is %s, too", inYARN)
+		}
+		amounts[inYARN] = records.ResourceAmount{Value: amount}
+	}
+	return records.NewResourceValues(amounts), nil
+}
+
+// isExternal tells whether something can be said of an external resource.
+func isExternal(name string) bool {
+	for _, end := range []string{externalAmount, externalYarn, externalDriver, externalOther} {
+		if resource, is := strings.CutSuffix(name, end); is && resource != "" {
+			return true
+		}
+	}
+	return strings.Index(name, externalParam) > 0
+}
+
+// Capability is what a TaskExecutor's container asks for. The largest one that YARN gives
+// tells the units of what it has beside memory and cores.
+func (p WorkerPlace) Capability(memoryMB, vcores int, largest records.Resource) records.Resource {
+	r := records.Resource{MemoryMB: int64(memoryMB), VCores: vcores}
+	if p.External.IsZero() {
+		return r
+	}
+	types := largest.Others.Map()
+	for name, amount := range p.External.Map() {
+		amount.Units = types[name].Units
+		r = r.With(name, amount)
+	}
+	return r
+}

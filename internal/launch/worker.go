@@ -1,0 +1,74 @@
+package launch
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// WorkerTag is the tag of TaskExecutors' containers, for placement constraints.
+const WorkerTag = "taskmanager"
+
+// WorkerPlace is where, and as what, TaskExecutors' containers are asked for. The zero
+// value: anywhere, guaranteed, with memory and cores alone.
+type WorkerPlace struct {
+	NodeLabel string // "": nodes that have none
+	// Constraint is on WorkerTag; nil: none.
+	Constraint    records.PlacementConstraint
+	ExecutionType records.ExecutionType // empty: guaranteed
+	// External is what one has beside memory and cores, by names of YARN's, without units.
+	External records.ResourceValues
+}
+
+// PlaceOf reads it from options. What does not go together is an error that wraps
+// config.ErrInvalid.
+func PlaceOf(c config.Config) (WorkerPlace, error) {
+	place := WorkerPlace{NodeLabel: c.String(config.YarnWorkerNodeLabel)}
+	if place.NodeLabel == "" {
+		place.NodeLabel = c.String(config.YarnNodeLabel)
+	}
+	if c.String(config.YarnWorkerExecution) == string(records.ExecutionOpportunistic) {
+		place.ExecutionType = records.ExecutionOpportunistic
+	}
+	var err error
+	if place.External, err = externalResources(c); err != nil {
+		return place, err
+	}
+	text := c.String(config.YarnWorkerPlacement)
+	if text == "" {
+		return place, nil
+	}
+	constraint, err := records.ParsePlacementConstraint(text)
+	if err != nil {
+		return place, fmt.Errorf("option %s: %w: %w", config.YarnWorkerPlacement, config.ErrInvalid, err)
+	}
+	if place.ExecutionType != "" {
+		return place, fmt.Errorf("option %s: %w: YARN has no constraints for opportunistic containers (%s)",
+			config.YarnWorkerPlacement, config.ErrInvalid, config.YarnWorkerExecution)
+	}
+	if place.NodeLabel != "" {
+		tags, ok := constraint.(records.TagConstraint)
+		if !ok {
+			return place, fmt.Errorf("option %s: %w: YARN takes a node label (%s) with one constraint on tags alone",
+				config.YarnWorkerPlacement, config.ErrInvalid, config.YarnWorkerNodeLabel)
+		}
+		tags.Partition = place.NodeLabel
+		constraint = tags
+	}
+	place.Constraint = constraint
+	return place, nil
+}
+
+// WorkerVCores is how many vcores a TaskExecutor's container has: as
+// taskmanager.cpu.cores says, else yarn.containers.vcores, else one for each slot.
+func WorkerVCores(c config.Config) int {
+	if cores := c.Fraction(config.TaskManagerCores); cores > 0 {
+		return int(math.Ceil(min(cores, math.MaxInt32)))
+	}
+	if vcores := c.Int(config.YarnContainersVCores); vcores > 0 {
+		return vcores
+	}
+	return c.Int(config.TaskSlots)
+}

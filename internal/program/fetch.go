@@ -1,0 +1,115 @@
+package program
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// ErrChanged says that a staged file is not the program that its hash names.
+var ErrChanged = errors.New("the file is not the program that was uploaded: remove it and submit the job again")
+
+// writeBytes are written at a time, and held in memory until then.
+const writeBytes = 256 << 10
+
+// Files is the part of a filesystem.FileSystem that Fetch needs.
+type Files interface {
+	Stat(ctx context.Context, uri string) (filesystem.FileInfo, error)
+	Open(ctx context.Context, uri string) (filesystem.File, error)
+}
+
+// Fetch copies a staged program to a file that its owner can run, and gives its
+// size in bytes. There is no such file before all of it is there and its hash is
+// right, and nothing is left after an error: that names the program, its place and
+// the cause, ErrChanged for one. Memory is bounded, and so is what is written, by the
+// size that the file system tells. The path must be the caller's alone, as must be
+// the same with ".part". The end of ctx ends it with ctx's cause.
+func Fetch(ctx context.Context, files Files, p msg.Program, path string) (size int64, err error) {
+	part := path + ".part"
+	size, err = fetch(ctx, files, p, part)
+	if err == nil {
+		err = os.Rename(part, path)
+	}
+	if err != nil {
+		if left := os.Remove(part); !errors.Is(left, fs.ErrNotExist) {
+			err = errors.Join(err, left)
+		}
+		return 0, fmt.Errorf("fetch program %s (SHA-256 %s) from %s: %w", p.Name, p.SHA256, p.URI, err)
+	}
+	return size, nil
+}
+
+func fetch(ctx context.Context, files Files, p msg.Program, path string) (int64, error) {
+	info, err := files.Stat(ctx, p.URI)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("%w: submit the job again, which uploads the program anew", err)
+	}
+	if err != nil {
+		return 0, err
+	}
+	source, err := files.Open(ctx, p.URI)
+	if err != nil {
+		return 0, err
+	}
+	defer source.Close()
+	release := context.AfterFunc(ctx, func() { source.Close() }) // ends a read that waits
+	defer release()
+	sum, size, err := write(path, io.LimitReader(source, info.Size+1)) // one more, to see whether it ends
+	switch {
+	case ctx.Err() != nil:
+		return 0, context.Cause(ctx)
+	case err != nil:
+		return 0, err
+	case size != info.Size:
+		return 0, fmt.Errorf("%w: of %d bytes %d were read", ErrChanged, info.Size, size)
+	case sum != p.SHA256:
+		return 0, fmt.Errorf("%w: its SHA-256 is %s", ErrChanged, sum)
+	}
+	return size, nil
+}
+
+// write writes a new file, and gives the SHA-256 and the number of the bytes.
+func write(path string, from io.Reader) (sum string, size int64, err error) {
+	digest := sha256.New()
+	file := bufio.NewWriterSize(&runnable{path: path}, writeBytes)
+	if size, err = io.Copy(io.MultiWriter(file, digest), from); err == nil {
+		err = file.Flush()
+	}
+	return hex.EncodeToString(digest.Sum(nil)), size, err
+}
+
+// runnable is a new file that its owner can run. It is open only while it is
+// written to, and nothing is forked meanwhile: a child has all that was open until
+// some time after it began to execute its own program, and what anybody has open
+// for writing cannot be executed (ETXTBSY).
+type runnable struct {
+	path string
+	made bool
+}
+
+// Write appends.
+func (r *runnable) Write(b []byte) (int, error) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	how := os.O_WRONLY | os.O_APPEND
+	if !r.made {
+		how = os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	}
+	file, err := os.OpenFile(r.path, how, 0o700)
+	if err != nil {
+		return 0, err
+	}
+	r.made = true
+	n, err := file.Write(b)
+	return n, errors.Join(err, file.Close())
+}

@@ -1,0 +1,54 @@
+// Package resident tells how much memory processes hold, as the NodeManager counts it. It
+// reads /proc, starts no goroutines, and imports of ours only config, for its units.
+package resident
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+)
+
+// OfTree is what a process and its descendants hold.
+func OfTree(pid int) config.Bytes {
+	total := Of(pid)
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return total // it has ended
+	}
+	for _, task := range tasks {
+		// The children of each of its threads. A kernel that does not tell them
+		// (CONFIG_PROC_CHILDREN) leaves them to the NodeManager.
+		children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, task.Name()))
+		if err != nil {
+			continue
+		}
+		for child := range strings.FieldsSeq(string(children)) {
+			if id, err := strconv.Atoi(child); err == nil {
+				total += OfTree(id)
+			}
+		}
+	}
+	return total
+}
+
+// Of is what a process holds, as the NodeManager counts it: resident
+// pages, those of files and those shared with others included. 0 for one that
+// has ended.
+func Of(pid int) config.Bytes {
+	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(statm)) // size resident shared … in pages
+	if len(fields) < 2 {
+		return 0
+	}
+	pages, err := strconv.ParseInt(fields[1], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return config.Bytes(pages) * config.Bytes(os.Getpagesize())
+}

@@ -1,0 +1,164 @@
+package taskexecutor
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+const (
+	// maxFetches is the number of times in a row that a program may fail to be
+	// fetched; then no job that waits for it can run here. Underneath, a file system
+	// that does not answer is asked for minutes.
+	maxFetches = 2
+	// maxIdlePrograms and maxIdleBytes bound what is kept of fetched programs that
+	// no job here needs: the ones that were needed last.
+	maxIdlePrograms = 4
+	maxIdleBytes    = 256 * config.Mebibyte
+)
+
+// heldProgram is one that jobs on this worker run, or have run.
+type heldProgram struct {
+	ref      msg.Program
+	state    programState
+	file     string       // unless it is being fetched
+	id       CopyID       // unless it was localized
+	size     config.Bytes // of one that was fetched
+	failures int          // to fetch it, in a row
+}
+
+type programState int
+
+const (
+	programLocalized programState = iota + 1 // it came with the container, and stays
+	programFetching
+	programFetched
+)
+
+// localized are the programs that came with the container.
+func localized(files map[string]string) map[string]*heldProgram {
+	programs := make(map[string]*heldProgram, len(files))
+	for sha256, file := range files {
+		programs[sha256] = &heldProgram{ref: msg.Program{SHA256: sha256}, state: programLocalized, file: file}
+	}
+	return programs
+}
+
+// refuseProgram says why a program cannot be run here, or nothing.
+func (c *Core) refuseProgram(ref msg.Program) string {
+	if _, known := c.programs[ref.SHA256]; known || ref.URI != "" {
+		return ""
+	}
+	return fmt.Sprintf("program %s (SHA-256 %s) is not on this worker, nor is it said where to fetch it", ref.Name, ref.SHA256)
+}
+
+// needProgram gives the program of a new job, and has it fetched where that is
+// not done or under way.
+func (c *Core) needProgram(ref msg.Program) *heldProgram {
+	p := c.programs[ref.SHA256]
+	if p == nil {
+		p = &heldProgram{ref: ref, state: programFetching}
+		c.programs[ref.SHA256] = p
+		c.fetch(p)
+	}
+	c.idle = slices.DeleteFunc(c.idle, func(other *heldProgram) bool { return other == p })
+	return p
+}
+
+func (c *Core) fetch(p *heldProgram) {
+	c.lastCopy++
+	p.id = c.lastCopy
+	c.fetching[p.id] = p
+	c.emit(FetchProgram{Copy: p.id, Program: p.ref, Tokens: c.tokens})
+}
+
+func (c *Core) programFetched(e ProgramFetched) {
+	p := c.fetching[e.Copy]
+	if p == nil {
+		return // dropped meanwhile
+	}
+	delete(c.fetching, e.Copy)
+	p.state, p.file, p.size = programFetched, e.File, e.Size
+	for _, j := range c.jobsOf(p) {
+		c.ensureHost(j)
+	}
+}
+
+// dropFetches gives up on what is being fetched.
+func (c *Core) dropFetches() {
+	for _, id := range slices.Sorted(maps.Keys(c.fetching)) {
+		c.dropProgram(c.fetching[id])
+	}
+}
+
+// programFailed tries again once, as the newest tokens or another DataNode may
+// help. After that the jobs that wait for the program have failed; the next one
+// that needs it begins anew.
+func (c *Core) programFailed(e ProgramFailed) {
+	p := c.fetching[e.Copy]
+	if p == nil {
+		return
+	}
+	delete(c.fetching, e.Copy)
+	p.failures++
+	if p.failures < maxFetches {
+		c.fetch(p)
+		return
+	}
+	delete(c.programs, p.ref.SHA256)
+	for _, j := range c.jobsOf(p) {
+		lost := msg.HostLost{Failure: *msg.NewFailure(fmt.Sprintf("task host of job %s cannot be started: %s", j.name(), e.Cause), "")}
+		lost.Failure.Permanent = true
+		j.unbuildable = &lost
+		c.sendJobMaster(j, lost)
+	}
+}
+
+// jobsOf gives the jobs that run a program, in the order of their ids.
+func (c *Core) jobsOf(p *heldProgram) []*job {
+	var jobs []*job
+	for _, id := range slices.Sorted(maps.Keys(c.jobs)) {
+		if j := c.jobs[id]; j.program == p {
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs
+}
+
+// leaveProgram takes in that a job has gone. A program that was fetched is kept
+// for a while when the last job has left it, one that is being fetched is not
+// waited for. One that no host could be made of is not kept either: its file may
+// have been damaged here.
+func (c *Core) leaveProgram(j *job) {
+	p := j.program
+	switch {
+	case p.state == programLocalized, c.programs[p.ref.SHA256] != p, len(c.jobsOf(p)) > 0:
+		return
+	case p.state == programFetching, j.unbuildable != nil, p.size > maxIdleBytes:
+		c.dropProgram(p)
+		return
+	}
+	c.idle = append(c.idle, p)
+	for len(c.idle) > maxIdlePrograms || c.idleBytes() > maxIdleBytes {
+		oldest := c.idle[0]
+		c.idle = slices.Delete(c.idle, 0, 1)
+		c.dropProgram(oldest)
+	}
+}
+
+func (c *Core) idleBytes() config.Bytes {
+	var total config.Bytes
+	for _, p := range c.idle {
+		total += p.size
+	}
+	return total
+}
+
+func (c *Core) dropProgram(p *heldProgram) {
+	delete(c.programs, p.ref.SHA256)
+	delete(c.fetching, p.id)
+	c.emit(DropProgram{p.id})
+}

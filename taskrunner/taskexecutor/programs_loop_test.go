@@ -1,0 +1,234 @@
+package taskexecutor
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
+)
+
+// noting tells which files hosts are started from.
+type noting struct {
+	HostStarter
+
+	mu    sync.Mutex // guards files
+	files []string
+}
+
+func (n *noting) Start(ctx context.Context, spec HostSpec) (Host, error) {
+	n.mu.Lock()
+	n.files = append(n.files, spec.Program)
+	n.mu.Unlock()
+	return n.HostStarter.Start(ctx, spec)
+}
+
+func (n *noting) started() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.files)
+}
+
+// fetching starts a worker of two slots that gets programs from a fake file system.
+func fetching(t *testing.T, programs Programs) (*cluster, *noting) {
+	t.Helper()
+	hosts := &noting{HostStarter: goroutineHosts{behave: obedient}}
+	return startCluster(t, hosts, func(c *Config, env *Environment) {
+		c.Slots, c.VCores = 2, 2
+		env.Programs = programs
+	}), hosts
+}
+
+func leave(t *testing.T, c *cluster, jm *rolerpc.Stream, allocation ids.AllocationID) {
+	t.Helper()
+	jm.Send(msg.FreeSlots{Allocations: []ids.AllocationID{allocation}, Cause: "job has ended"})
+	if freed := next[msg.SlotFreed](t, c.rm.in); freed.Allocation != allocation {
+		t.Errorf("allocation %s is free, want %s", freed.Allocation, allocation)
+	}
+	next[msg.Disconnect](t, c.jm.in)
+}
+
+func folders(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// TestJobsOfOneProgramFetchItOnce would catch a program that is fetched for each
+// job, run before all of it is there, or left on the disk by a worker that ended.
+func TestJobsOfOneProgramFetchItOnce(t *testing.T) {
+	content := []byte("program")
+	wordcount := msg.Program{Name: "wordcount", SHA256: hashOf(content), URI: "hdfs://ns/wordcount"}
+	dir := filepath.Join(t.TempDir(), "programs")
+	synctest.Test(t, func(t *testing.T) {
+		reader, writer := io.Pipe()
+		opened := 0
+		c, hosts := fetching(t, Programs{Dir: dir, Open: func(msg.Secret) (Files, error) {
+			opened++
+			return &staged{content: reader, size: int64(len(content))}, nil
+		}})
+		rm := c.admit()
+		first := c.grant(rm, 0, "j1", wordcount)
+		second := c.grant(rm, 1, "j2", wordcount)
+		if _, err := writer.Write(content[:3]); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if started := hosts.started(); len(started) > 0 {
+			t.Errorf("hosts are started from half a program: %v", started)
+		}
+		if _, err := writer.Write(content[3:]); err != nil {
+			t.Fatal(err)
+		}
+		writer.Close()
+		next[msg.HostReady](t, c.jm.in)
+		next[msg.HostReady](t, c.jm.in)
+		leave(t, c, first, "a1")
+		leave(t, c, second, "a2")
+		third := c.grant(rm, 0, "j3", wordcount)
+		next[msg.HostReady](t, c.jm.in)
+		leave(t, c, third, "a1")
+		file := filepath.Join(dir, "1", "wordcount")
+		if started := hosts.started(); !slices.Equal(started, []string{file, file, file}) || opened != 1 {
+			t.Errorf("the program was fetched %d times, and hosts were started from %v; want once and %s", opened, started, file)
+		}
+		c.stop(nil)
+		c.finish(context.Canceled)
+	})
+	if left := folders(t, dir); len(left) > 0 {
+		t.Errorf("programs %v are left behind", left)
+	}
+}
+
+// TestFetchEndsWithItsJob would catch a fetch that goes on for nobody.
+func TestFetchEndsWithItsJob(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "programs")
+	synctest.Test(t, func(t *testing.T) {
+		reader, writer := io.Pipe()
+		c, hosts := fetching(t, Programs{Dir: dir, Open: func(msg.Secret) (Files, error) {
+			return &staged{content: reader, size: 9}, nil
+		}})
+		jm := c.grant(c.admit(), 0, "j1", msg.Program{Name: "wordcount", SHA256: "11", URI: "hdfs://ns/wordcount"})
+		if _, err := writer.Write([]byte("pro")); err != nil {
+			t.Fatal(err)
+		}
+		leave(t, c, jm, "a1")
+		synctest.Wait()
+		if _, err := writer.Write([]byte("gram")); err == nil {
+			t.Error("it is still read")
+		}
+		if left := folders(t, dir); len(left) > 0 {
+			t.Errorf("programs %v are left behind", left)
+		}
+		if started := hosts.started(); len(started) > 0 {
+			t.Errorf("hosts are started: %v", started)
+		}
+		c.stop(nil)
+		c.finish(context.Canceled)
+	})
+}
+
+// TestWorkerThatEndsWaitsForNoFetch would catch a worker that hangs on HDFS.
+func TestWorkerThatEndsWaitsForNoFetch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader, writer := io.Pipe() // nobody writes
+		defer writer.Close()
+		c, _ := fetching(t, Programs{Dir: t.TempDir(), Open: func(msg.Secret) (Files, error) {
+			return &staged{content: reader, size: 9}, nil
+		}})
+		rm := c.admit()
+		c.grant(rm, 0, "j1", msg.Program{Name: "wordcount", SHA256: "11", URI: "hdfs://ns/wordcount"})
+		rm.Send(msg.ReleaseTaskExecutor{Cause: "idle"})
+		c.finish(nil)
+	})
+}
+
+// TestProgramThatCannotBeFetchedFailsTheJob would catch a job that waits for ever
+// for its program, one that ends without the reason, and a worker that remembers
+// the failure.
+func TestProgramThatCannotBeFetchedFailsTheJob(t *testing.T) {
+	content := []byte("program")
+	wordcount := msg.Program{Name: "wordcount", SHA256: hashOf(content), URI: "hdfs://ns/wordcount"}
+	dir := filepath.Join(t.TempDir(), "programs")
+	synctest.Test(t, func(t *testing.T) {
+		damaged := true
+		c, _ := fetching(t, Programs{Dir: dir, Open: func(msg.Secret) (Files, error) {
+			source := bytes.Clone(content)
+			if damaged {
+				source[0] ^= 1
+			}
+			return &staged{content: bytes.NewReader(source), size: int64(len(source))}, nil
+		}})
+		rm := c.admit()
+		jm := c.grant(rm, 0, "j1", wordcount)
+		lost := next[msg.HostLost](t, c.jm.in)
+		if !lost.Failure.Permanent {
+			t.Errorf("the JobMaster may wait for another host: %+v", lost)
+		}
+		for _, part := range []string{wordcount.Name, wordcount.SHA256, wordcount.URI, program.ErrChanged.Error()} {
+			if !strings.Contains(lost.Failure.Message, part) {
+				t.Errorf("the failure does not name %s: %s", part, lost.Failure.Message)
+			}
+		}
+		if left := folders(t, dir); len(left) > 0 {
+			t.Errorf("programs %v are left behind", left)
+		}
+		leave(t, c, jm, "a1")
+		damaged = false
+		c.grant(rm, 0, "j2", wordcount)
+		next[msg.HostReady](t, c.jm.in)
+		c.stop(nil)
+		c.finish(context.Canceled)
+	})
+}
+
+// TestFetchedProgramRunsAsAHost fetches this test's own binary by its hash and
+// runs it, in real time.
+func TestFetchedProgramRunsAsAHost(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile(executable(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "programs")
+	c := startCluster(t, starter(t, ""), func(c *Config, env *Environment) {
+		c.IDs = ids.Random() // as in processCluster
+		env.Programs = Programs{Dir: dir, Open: func(msg.Secret) (Files, error) { return dfs.New(dfs.Options{}), nil }}
+	})
+	rm := c.admit()
+	jm := c.grant(rm, 0, "j1", msg.Program{Name: "wordcount", SHA256: hashOf(content), URI: "file://" + executable(t)})
+	ready := await[msg.HostReady](t, c.jm.in)
+	pid, err := strconv.Atoi(ready.DataAddress)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runs, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe"); err != nil || runs != filepath.Join(dir, "1", "wordcount") {
+		t.Errorf("the host runs %s, %v", runs, err)
+	}
+	jm.Send(msg.FreeSlots{Allocations: []ids.AllocationID{"a1"}, Cause: "job has ended"})
+	await[msg.SlotFreed](t, c.rm.in)
+	c.stop(nil)
+	c.finish(context.Canceled)
+	if left := folders(t, dir); len(left) > 0 {
+		t.Errorf("programs %v are left behind", left)
+	}
+}

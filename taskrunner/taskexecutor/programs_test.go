@@ -1,0 +1,118 @@
+package taskexecutor
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// staged is a fake file system with one file.
+type staged struct {
+	content io.Reader
+	size    int64
+	closed  int
+}
+
+func (s *staged) Stat(_ context.Context, uri string) (filesystem.FileInfo, error) {
+	return filesystem.FileInfo{URI: uri, Size: s.size}, nil
+}
+
+func (s *staged) Open(context.Context, string) (filesystem.File, error) {
+	return &stagedFile{Reader: s.content}, nil
+}
+
+func (s *staged) Close() error {
+	s.closed++
+	return nil
+}
+
+type stagedFile struct {
+	io.Reader
+	io.Seeker
+}
+
+func (f *stagedFile) Close() error {
+	if c, is := f.Reader.(io.Closer); is {
+		return c.Close()
+	}
+	return nil
+}
+
+func hashOf(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
+
+// TestFetchShowsTheTokensItIsGiven would catch a worker that reaches HDFS with
+// tokens that have ended, or keeps its connection afterwards.
+func TestFetchShowsTheTokensItIsGiven(t *testing.T) {
+	t.Parallel()
+	content := []byte("program")
+	source := &staged{content: bytes.NewReader(content), size: int64(len(content))}
+	var shown msg.Secret
+	dir := filepath.Join(t.TempDir(), "programs", "7")
+	p := Programs{Open: func(tokens msg.Secret) (Files, error) {
+		shown = tokens
+		return source, nil
+	}}
+	fetched, err := p.fetch(t.Context(), FetchProgram{
+		Copy: 7, Program: msg.Program{Name: "wordcount", SHA256: hashOf(content)}, Tokens: msg.Secret("newest"),
+	}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fetched.Copy != 7 || fetched.File != filepath.Join(dir, "wordcount") || int(fetched.Size) != len(content) {
+		t.Errorf("fetched %+v", fetched)
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("its folder is %v, %v, want 0700", info.Mode(), err)
+	}
+	if string(shown) != "newest" || source.closed != 1 {
+		t.Errorf("the file system is shown %q and closed %d times, want once", []byte(shown), source.closed)
+	}
+}
+
+// TestProgramsThatCannotBeFetched would catch a program that is written to another
+// place than its folder, and an error that does not say which one it is.
+func TestProgramsThatCannotBeFetched(t *testing.T) {
+	t.Parallel()
+	errBroken := errors.New("connection reset")
+	open := func(msg.Secret) (Files, error) { return &staged{content: strings.NewReader("")}, nil }
+	for name, test := range map[string]struct {
+		program string
+		open    func(msg.Secret) (Files, error)
+		want    error
+	}{
+		"its name leads elsewhere":        {"../wordcount", open, ErrProgramName},
+		"its name is a place of its own":  {"/bin/wordcount", open, ErrProgramName},
+		"its name is that of the folder":  {".", open, ErrProgramName},
+		"its name is the folder's parent": {"..", open, ErrProgramName},
+		"it has no name":                  {"", open, ErrProgramName},
+		"there is no file system":         {"wordcount", nil, errNoPrograms},
+		"the file system is not reached":  {"wordcount", func(msg.Secret) (Files, error) { return nil, errBroken }, errBroken},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			e := FetchProgram{Program: msg.Program{Name: test.program, SHA256: "11", URI: "hdfs://ns/x"}}
+			_, err := Programs{Open: test.open}.fetch(t.Context(), e, filepath.Join(dir, "1"))
+			if !errors.Is(err, test.want) || !strings.Contains(err.Error(), "(SHA-256 11) from hdfs://ns/x") {
+				t.Errorf("got %v, want %v and the program", err, test.want)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "wordcount")); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("something is written beside the folder: %v", err)
+			}
+		})
+	}
+}
