@@ -11,6 +11,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
@@ -24,20 +26,11 @@ func applicationsCommand(p Process) *cli.Command {
   bobbin applications --all`,
 		Flags: append(clusterFlags(), outputFlag(),
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list those that have ended, too"}),
-		Action: func(c *cli.Context) error { return applications(c, p) },
+		Action: func(c *cli.Context) error { return withYARN(c, p, applications) },
 	}
 }
 
-func applications(c *cli.Context, p Process) (err error) {
-	asJSON, err := wantsJSON(c)
-	if err = cmp.Or(err, noArguments(c)); err != nil {
-		return err
-	}
-	cluster, _, done, err := clusterOf(c, p)
-	if err != nil {
-		return err
-	}
-	defer done(&err)
+func applications(c *cli.Context, p Process, cluster *client.Cluster, _ config.Config, asJSON bool) error {
 	filter := yarnclient.Filter{}
 	if !c.Bool("all") {
 		filter.States = []records.ApplicationState{

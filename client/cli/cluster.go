@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -53,6 +54,21 @@ func clusterOf(c *cli.Context, p Process) (cluster *client.Cluster, cfg config.C
 		return nil, cfg, nil, err
 	}
 	return cluster, cfg, func(err *error) { *err = errors.Join(*err, cluster.Close()) }, nil
+}
+
+// withYARN asks the cluster that a command's flags and environment name, for a command that
+// takes no arguments.
+func withYARN(c *cli.Context, p Process, ask func(c *cli.Context, p Process, cluster *client.Cluster, cfg config.Config, asJSON bool) error) (err error) {
+	asJSON, err := wantsJSON(c)
+	if err = cmp.Or(err, noArguments(c)); err != nil {
+		return err
+	}
+	cluster, cfg, done, err := clusterOf(c, p)
+	if err != nil {
+		return err
+	}
+	defer done(&err)
+	return ask(c, p, cluster, cfg, asJSON)
 }
 
 // open connects a command to the cluster that HADOOP_CONF_DIR names.

@@ -1,14 +1,15 @@
 package cli
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/progress"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
 func gcCommand(p Process) *cli.Command {
@@ -21,20 +22,11 @@ func gcCommand(p Process) *cli.Command {
 			"  bobbin gc --dry-run -D staging.cache.max-size=200m",
 		Flags: append(clusterFlags(), outputFlag(),
 			&cli.BoolFlag{Name: "dry-run", Usage: "tell what would be removed, and remove nothing"}),
-		Action: func(c *cli.Context) error { return collectGarbage(c, p) },
+		Action: func(c *cli.Context) error { return withYARN(c, p, collectGarbage) },
 	}
 }
 
-func collectGarbage(c *cli.Context, p Process) (err error) {
-	asJSON, err := wantsJSON(c)
-	if err = cmp.Or(err, noArguments(c)); err != nil {
-		return err
-	}
-	cluster, cfg, done, err := clusterOf(c, p)
-	if err != nil {
-		return err
-	}
-	defer done(&err)
+func collectGarbage(c *cli.Context, p Process, cluster *client.Cluster, cfg config.Config, asJSON bool) error {
 	removed, err := cluster.Collect(c.Context, cfg, c.Bool("dry-run"))
 	type entry struct {
 		URI   string `json:"uri"`

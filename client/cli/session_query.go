@@ -12,6 +12,8 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
@@ -25,20 +27,11 @@ together, and the queues.
 
   bobbin session query`,
 		Flags:  append(clusterFlags(), outputFlag()),
-		Action: func(c *cli.Context) error { return sessionQuery(c, p) },
+		Action: func(c *cli.Context) error { return withYARN(c, p, sessionQuery) },
 	}
 }
 
-func sessionQuery(c *cli.Context, p Process) (err error) {
-	asJSON, err := wantsJSON(c)
-	if err = cmp.Or(err, noArguments(c)); err != nil {
-		return err
-	}
-	cluster, _, done, err := clusterOf(c, p)
-	if err != nil {
-		return err
-	}
-	defer done(&err)
+func sessionQuery(c *cli.Context, p Process, cluster *client.Cluster, _ config.Config, asJSON bool) error {
 	nodes, queues, err := capacities(c.Context, cluster.YARN)
 	switch {
 	case err != nil:

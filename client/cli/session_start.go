@@ -45,7 +45,7 @@ the words help, stop and quit, and ends with the session; Ctrl-C stops that.
 		Action: func(c *cli.Context) error {
 			switch { // yarn-session.sh has one command for all of these
 			case c.Bool("query"):
-				return sessionQuery(c, p)
+				return withYARN(c, p, sessionQuery)
 			case c.IsSet(flagApplication):
 				return sessionAttach(c, p)
 			}
