@@ -16,13 +16,20 @@ import (
 // application starts a program in a cluster of its own, and gives the application's id.
 func application(t *testing.T, u *bobbintest.User, args ...string) string {
 	t.Helper()
-	got := u.Run(t, append([]string{"run-application", "-jm", "256m", "-tm", "512m"}, args...)...)
+	got := submit(t, u, args...)
 	if got.Code != 0 {
 		t.Fatal(got)
 	}
+	return got.Application(t)
+}
+
+// submit is application for a program that may end before its client has seen it run.
+func submit(t *testing.T, u *bobbintest.User, args ...string) bobbintest.Outcome {
+	t.Helper()
+	got := u.Run(t, append([]string{"run-application", "-jm", "256m", "-tm", "512m"}, args...)...)
 	id := got.Application(t)
 	t.Cleanup(func() { u.Run(t, "kill", id) })
-	return id
+	return got
 }
 
 // ended waits until an application has ended as YARN is to say.
@@ -106,8 +113,11 @@ func TestAnApplicationThatFailsSaysWhy(t *testing.T) {
 	} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			id := application(t, u, "hdfs://"+dir+"/faulty", mode, dir+"/lines", dir+"/"+mode)
-			if app := ended(t, u, id, "FINISHED", "FAILED"); !strings.Contains(app.Diagnostics, want) {
+			got := submit(t, u, "hdfs://"+dir+"/faulty", mode, dir+"/lines", dir+"/"+mode)
+			if got.Code != 0 && !strings.Contains(got.Stderr, want) {
+				t.Errorf("the command fails and is without %q: %s", want, got)
+			}
+			if app := ended(t, u, got.Application(t), "FINISHED", "FAILED"); !strings.Contains(app.Diagnostics, want) {
 				t.Errorf("YARN's diagnostics are without %q:\n%s", want, app.Diagnostics)
 			}
 		})
