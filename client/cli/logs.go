@@ -71,6 +71,11 @@ func printLogs(c *cli.Context, p Process) (err error) {
 		err = f.follow(c.Context, report)
 	default:
 		err = liveLogs(c.Context, cluster, report, &wanted)
+		if !wanted.printed { // it may just have ended, and its nodes keep nothing then
+			if now, again := cluster.YARN.ApplicationReport(c.Context, id); again == nil && now.State.Terminal() {
+				err = collectedLogs(c.Context, p.Stderr, cluster, now, wanted.visit)
+			}
+		}
 	}
 	if err != nil {
 		return err
