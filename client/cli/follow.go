@@ -130,7 +130,7 @@ func (r *runner) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 	began := time.Now()
 	next := time.NewTimer(0)
 	defer next.Stop()
-	beat := began
+	var beat time.Time // the first is due at once: the job may have run for a while
 	quiet := silence{since: began}
 	last := client.JobState{Progress: progress.Job{Input: progress.Input(graph)}}
 	for {

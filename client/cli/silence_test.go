@@ -246,7 +246,7 @@ func TestTheEndOfAShortJobIsSeenSoon(t *testing.T) {
 // one that is told of a client that nobody asked about.
 func TestHeartbeatsComeWhereTheJobEndsWithItsClient(t *testing.T) {
 	for name, want := range map[string][]time.Duration{
-		"true": {30 * time.Second, 60 * time.Second, 90 * time.Second}, "false": nil,
+		"true": {0, 30 * time.Second, 60 * time.Second, 90 * time.Second}, "false": nil,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := story{ends: 100 * time.Second}
