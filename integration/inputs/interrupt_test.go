@@ -37,13 +37,14 @@ func TestInterruptBeforeTheJobRunsLeavesNothing(t *testing.T) {
 	u.Write(t, dir+"/text", "to be\n")
 	t.Run("while planning", func(t *testing.T) {
 		before := leftOf(t, u)
-		c := u.Start(t, perJob(suite.Program(t, "faulty"), "plan-hang", dir+"/text", dir+"/out")...)
+		faulty := suite.Program(t, "faulty")
+		c := u.Start(t, perJob(faulty, "plan-hang", dir+"/text", dir+"/out")...)
 		driver := program(t, c.PID())
 		c.Signal(t, os.Interrupt)
 		if got := interrupted(t, c); got.Stderr != "bobbin: interrupted\n" {
 			t.Errorf("want one word, got %s", got)
 		}
-		bobbintest.Eventually(t, "the driver has ended", func() (bool, error) { return syscall.Kill(driver, 0) != nil, nil })
+		bobbintest.Until(t, "the driver has ended", func() bool { return executable(driver) != faulty })
 		unchanged(t, u, before)
 	})
 	t.Run("amid the upload", func(t *testing.T) {
@@ -197,7 +198,8 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	u := suite.User(t, bobbintest.Alice)
 	dir := u.Scratch(t)
 	u.Write(t, dir+"/text", "to be\n")
-	c := u.Start(t, perJob(suite.Program(t, "faulty"), "plan-hang", dir+"/text", dir+"/out")...)
+	faulty := suite.Program(t, "faulty")
+	c := u.Start(t, perJob(faulty, "plan-hang", dir+"/text", dir+"/out")...)
 	driver := program(t, c.PID())
 	if err := syscall.Kill(driver, syscall.SIGSTOP); err != nil { // so that one Ctrl-C takes its time
 		t.Fatal(err)
@@ -209,7 +211,7 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	if got := interrupted(t, c); !strings.Contains(got.Stderr, "bobbin kill ends it") {
 		t.Errorf("want to be told what may be left, got %s", got)
 	}
-	bobbintest.Eventually(t, "the driver has ended", func() (bool, error) { return syscall.Kill(driver, 0) != nil, nil })
+	bobbintest.Until(t, "the driver has ended", func() bool { return executable(driver) != faulty })
 }
 
 // TestInterruptOfALocalRunEndsIt would catch output that looks committed, and a

@@ -26,7 +26,12 @@ func TestLogs(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1", "-D", "logging.level=debug")
-	live := alice.Logs(t, d.Application)
+	var live map[bobbintest.LogFile]string
+	bobbintest.Until(t, "its tasks have said that they start", func() bool { // they run a moment before
+		live = alice.Logs(t, d.Application)
+		printed := fmt.Sprint(live)
+		return strings.Contains(printed, "task 1 of 2 starts") && strings.Contains(printed, "task 2 of 2 starts")
+	})
 	checkLogs(t, live, d.Job, "status=RUNNING")
 	secrets := []string{d.Master.Access.Token, "PRIVATE KEY"}
 	for _, p := range bobbintest.Processes(t, d.Application) {

@@ -92,10 +92,10 @@ func TestAnApplicationRunsItsProgramInTheCluster(t *testing.T) {
 			if got := u.Run(t, "logs", id); !strings.Contains(got.Stdout, c.said) {
 				t.Errorf("the driver's words %q are not in the logs: %s", c.said, got)
 			}
+			if cache := u.Staging(t).Cache; slices.ContainsFunc(cache, func(file string) bool { return strings.HasSuffix(file, "/sifter") }) {
+				t.Errorf("the program is uploaded: %v", cache)
+			}
 		})
-	}
-	if cache := u.Staging(t).Cache; slices.ContainsFunc(cache, func(file string) bool { return strings.HasSuffix(file, "/sifter") }) {
-		t.Errorf("the program is uploaded: %v", cache)
 	}
 }
 
