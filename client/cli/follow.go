@@ -75,6 +75,7 @@ type attempt struct {
 type master interface {
 	Job(context.Context, ids.JobID) (client.JobState, error)
 	RootCause(context.Context, ids.JobID) (string, error)
+	Result(context.Context, ids.JobID) (msg.JobEnded, error)
 	Slots(context.Context) (int, error)
 	CollectPage(ctx context.Context, job ids.JobID, name string, cursor int64) (msg.CollectPage, error)
 	Heartbeat(ctx context.Context, job ids.JobID, until time.Time) error
@@ -103,7 +104,7 @@ func (r *runner) followJob(ctx context.Context, d *driver.Driver, job *running, 
 	if err := group.Wait(); err != nil {
 		return msg.JobEnded{}, r.lost(ctx, job, err)
 	}
-	ended, err := reached.Result(ctx, job.id)
+	ended, err := r.result(ctx, a)
 	if err != nil {
 		return msg.JobEnded{}, r.lost(ctx, job, err)
 	}
@@ -130,7 +131,7 @@ func (r *runner) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 	began := time.Now()
 	next := time.NewTimer(0)
 	defer next.Stop()
-	beat := began
+	var beat time.Time // the first is due at once: the job may have run for a while
 	quiet := silence{since: began}
 	last := client.JobState{Progress: progress.Job{Input: progress.Input(graph)}}
 	for {
@@ -164,6 +165,27 @@ func (r *runner) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 			}
 		}
 		next.Reset(untilNextLook(time.Since(began)))
+	}
+}
+
+// result asks how the job ended. A master that does not answer is borne with as watch does: it
+// waits some seconds to be asked, and may have ended, or been killed, since the last look.
+func (r *runner) result(ctx context.Context, a attempt) (msg.JobEnded, error) {
+	again := time.NewTicker(lookInterval)
+	defer again.Stop()
+	quiet := silence{since: time.Now(), heard: true}
+	for {
+		ended, err := a.Result(ctx, a.job)
+		if err == nil || context.Cause(ctx) != nil || !client.Unreachable(err) {
+			return ended, err
+		}
+		if err := r.endure(ctx, a, &quiet, err); err != nil {
+			return ended, err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+		}
 	}
 }
 

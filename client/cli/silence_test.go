@@ -86,6 +86,10 @@ func (s *story) Heartbeat(context.Context, ids.JobID, time.Time) error {
 	return nil
 }
 
+func (s *story) Result(ctx context.Context, _ ids.JobID) (msg.JobEnded, error) {
+	return msg.JobEnded{Status: msg.JobFinished}, s.answer(ctx)
+}
+
 func (s *story) RootCause(context.Context, ids.JobID) (string, error) { return "", nil }
 func (s *story) Slots(context.Context) (int, error)                   { return 0, nil }
 
@@ -222,6 +226,24 @@ func TestWhatIsCollectedEndsWithTheApplication(t *testing.T) {
 	})
 }
 
+// TestAMasterMayEndBeforeItTellsHowItsJobDid would catch a client that takes a master which has just left, and whose
+// application YARN still calls running, for one that cannot be followed.
+func TestAMasterMayEndBeforeItTellsHowItsJobDid(t *testing.T) {
+	for want, c := range map[error]story{
+		nil:                        {silent: []span{{0, time.Minute}}},
+		client.ErrApplicationEnded: {silent: []span{{0, forEver}}, reports: []reported{{5 * time.Second, records.ApplicationFinished, 1, nil}}},
+		errNextAttempt:             {silent: []span{{0, forEver}}, reports: []reported{{5 * time.Second, records.ApplicationRunning, 2, nil}}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := c
+			r, a, _ := s.tell()
+			if ended, err := r.result(t.Context(), a); !errors.Is(err, want) || err == nil && ended.Status != msg.JobFinished {
+				t.Errorf("the job ended as %+v, %v; want %v", ended, err, want)
+			}
+		})
+	}
+}
+
 // TestTheEndOfAShortJobIsSeenSoon would catch a client that adds its own waiting to a job that takes less than that, and
 // one that asks for ever as often as it does at first.
 func TestTheEndOfAShortJobIsSeenSoon(t *testing.T) {
@@ -246,7 +268,7 @@ func TestTheEndOfAShortJobIsSeenSoon(t *testing.T) {
 // one that is told of a client that nobody asked about.
 func TestHeartbeatsComeWhereTheJobEndsWithItsClient(t *testing.T) {
 	for name, want := range map[string][]time.Duration{
-		"true": {30 * time.Second, 60 * time.Second, 90 * time.Second}, "false": nil,
+		"true": {0, 30 * time.Second, 60 * time.Second, 90 * time.Second}, "false": nil,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := story{ends: 100 * time.Second}

@@ -92,10 +92,10 @@ func TestAnApplicationRunsItsProgramInTheCluster(t *testing.T) {
 			if got := u.Run(t, "logs", id); !strings.Contains(got.Stdout, c.said) {
 				t.Errorf("the driver's words %q are not in the logs: %s", c.said, got)
 			}
+			if cache := u.Staging(t).Cache; slices.ContainsFunc(cache, func(file string) bool { return strings.HasSuffix(file, "/sifter") }) {
+				t.Errorf("the program is uploaded: %v", cache)
+			}
 		})
-	}
-	if cache := u.Staging(t).Cache; slices.ContainsFunc(cache, func(file string) bool { return strings.HasSuffix(file, "/sifter") }) {
-		t.Errorf("the program is uploaded: %v", cache)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestAnApplicationsNextMasterRunsItAnew(t *testing.T) {
 	t.Parallel()
 	u, _ := person(t)
 	dir := u.Scratch(t)
-	u.Write(t, dir+"/lines", strings.Repeat("to be\nor not\n", 1000))
+	u.Write(t, dir+"/lines", strings.Repeat("to be\nor not\n", 25_000)) // a quarter of an hour, unless the gate is opened
 	gate := filepath.Join(t.TempDir(), "gate")
 	id := application(t, u, "-D", "yarn.application-attempts=2", suite.Program(t, "dawdle"), gate, dir+"/out", dir+"/lines")
 	running := func() (mine job) {
@@ -216,7 +216,7 @@ func TestAnApplicationsNextMasterRunsItAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended(t, u, id, "FINISHED", "SUCCEEDED")
-	if diff := cmp.Diff([]string{"or\t1000", "to\t1000"}, u.Output(t, dir+"/out")); diff != "" {
+	if diff := cmp.Diff([]string{"or\t25000", "to\t25000"}, u.Output(t, dir+"/out")); diff != "" {
 		t.Errorf("output (-want +got):\n%s", diff)
 	}
 }

@@ -98,7 +98,7 @@ func Start(ctx context.Context, program string, args []string, o Options) (*Driv
 func (d *Driver) hello(ctx context.Context, o Options) error {
 	m, err := d.receive(ctx)
 	if errors.Is(err, io.EOF) {
-		return d.ended()
+		return d.ended(ctx)
 	}
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (d *Driver) Next(ctx context.Context) (jobgraph.JobGraph, error) {
 	m, err := d.receive(ctx)
 	switch {
 	case errors.Is(err, io.EOF):
-		return jobgraph.JobGraph{}, d.ended()
+		return jobgraph.JobGraph{}, d.ended(ctx)
 	case err != nil:
 		return jobgraph.JobGraph{}, err
 	}
@@ -178,10 +178,14 @@ func (d *Driver) wait() {
 	_ = d.cmd.Wait()
 }
 
-// ended tells how a driver ended that closed its socket by itself.
-func (d *Driver) ended() error {
+// ended tells how a driver ended that closed its socket by itself. Ctrl-C reaches the program,
+// too: one that has just begun may die of it before ctx ends.
+func (d *Driver) ended(ctx context.Context) error {
 	d.wait()
+	cause := context.Cause(ctx)
 	switch state := d.cmd.ProcessState; {
+	case !state.Success() && cause != nil:
+		return cause
 	case !state.Success():
 		return fmt.Errorf("%w: %s: %v", ErrExit, d.program, state)
 	case !d.executed:

@@ -287,6 +287,25 @@ func printedPID(t *testing.T, stdout string) int {
 	return pid
 }
 
+// TestWhoeverIsInterruptedHearsOfThat would catch an interruption that is told as a fault of the
+// program, which it reached first.
+func TestWhoeverIsInterruptedHearsOfThat(t *testing.T) {
+	t.Parallel()
+	d, _, _, err := run(t, "deaf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	interruption := errors.New("interrupted")
+	time.AfterFunc(100*time.Millisecond, func() { // mostly when the socket is closed
+		cancel(interruption)
+		d.Kill()
+	})
+	if _, err := d.Next(ctx); !errors.Is(err, interruption) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestADriverThatLeavesIsNotWaitedForForever would catch a program that closes what it
 // inherited and keeps whoever waits for its next job, and with it the ApplicationMaster.
 func TestADriverThatLeavesIsNotWaitedForForever(t *testing.T) {
