@@ -11,6 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/client/sessionfile"
+	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -55,7 +56,7 @@ func (a *attendance) help() string {
 func (a *attendance) attend(ctx context.Context) error {
 	a.say.Line("%s", a.help())
 	ask := func() {
-		if isTerminal(a.p.Stdin) {
+		if terminal.Is(a.p.Stdin) {
 			a.say.Ask(question)
 		}
 	}
@@ -74,7 +75,7 @@ func (a *attendance) attend(ctx context.Context) error {
 		case word, open := <-words:
 			if !open { // the session goes on without words
 				words = nil
-				if isTerminal(a.p.Stdin) {
+				if terminal.Is(a.p.Stdin) {
 					a.say.Line("no more words are taken")
 				}
 				continue
