@@ -79,7 +79,7 @@ func (c *Cluster) grant(ctx context.Context, cfg config.Config, job *jobgraph.Jo
 	if err != nil {
 		return g, err
 	}
-	interval, err := c.Conf.Duration("dfs.namenode.delegation.token.renew-interval", time.Millisecond)
+	interval, err := c.Conf.TokenRenewInterval()
 	if err != nil {
 		return g, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/resttest"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -98,7 +99,7 @@ func (g *sessionGateway) AddProgram(_ context.Context, name, hash string, conten
 func sessionMaster(t *testing.T) (*sessionGateway, *ClusterClient) {
 	t.Helper()
 	g := &sessionGateway{gateway: gateway{started: time.UnixMilli(1_700_000_000_000)}, programs: make(map[string][]byte)}
-	return g, connect(t, configuredMaster(t, g, rest.Config{Session: g}))
+	return g, connect(t, resttest.Serve(t, g, rest.Config{Session: g}))
 }
 
 // programFile is a program as large as that.

@@ -56,11 +56,12 @@ func Run(ctx context.Context, p Process) int {
 		p.Stdout = out
 		commands = commandsOf(p)
 	}
+	help := helpPage{out: p.Stdout}
 	app := &cli.App{
 		Name:                      "bobbin",
 		Usage:                     "dataflow on Hadoop YARN",
 		Description:               description,
-		Writer:                    p.Stdout,
+		Writer:                    &help, // nothing else is written there
 		ErrWriter:                 p.Stderr,
 		HideVersion:               true,
 		DisableSliceFlagSeparator: true,                         // values may hold commas
@@ -75,7 +76,7 @@ func Run(ctx context.Context, p Process) int {
 		},
 	}
 	if err == nil {
-		err = app.RunContext(ctx, append([]string{app.Name}, words...))
+		err = errors.Join(app.RunContext(ctx, append([]string{app.Name}, words...)), help.print())
 	}
 	if out != nil {
 		err = out.failure(err)

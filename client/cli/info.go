@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/driver"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/program"
@@ -89,24 +90,25 @@ func infoOfJob(c *cli.Context, p Process, job ids.JobID, asJSON bool) (err error
 
 func printPlan(out io.Writer, plan rest.JobPlan, asJSON bool) error {
 	if !asJSON {
-		return drawPlan(out, plan)
+		_, err := io.WriteString(out, picture(plan, terminal.Columns(out)))
+		return err
 	}
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false) // names have arrows in them
 	return encoder.Encode(map[string]any{"plan": plan})
 }
 
-// drawPlan draws a plan from its sources to its sinks: a line for each vertex, and between
+// picture draws a plan from its sources to its sinks: a line for each vertex, and between
 // two neighbours how records come from one to the other. What a vertex reads of others
-// stands beside it.
-func drawPlan(out io.Writer, plan rest.JobPlan) error {
+// stands beside it. On a terminal of so many columns lines are broken between words.
+func picture(plan rest.JobPlan, columns int) string {
 	number := make(map[string]int, len(plan.Nodes))
 	for i, node := range plan.Nodes {
 		number[node.ID] = i + 1
 	}
 	width := len(fmt.Sprint(len(plan.Nodes)))
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", plan.Name)
+	fmt.Fprintf(&b, "%s\n", terminal.Hang(plan.Name, 0, 0, columns))
 	for i, node := range plan.Nodes {
 		var above, beside []string
 		for _, in := range node.Inputs {
@@ -120,12 +122,11 @@ func drawPlan(out io.Writer, plan rest.JobPlan) error {
 		if above != nil {
 			fmt.Fprintf(&b, "%s%*s ▼\n", strings.Join(above, ""), width, "")
 		}
-		fmt.Fprintf(&b, "%*d %s, parallelism %d", width, i+1, node.Description, node.Parallelism)
+		text := fmt.Sprintf("%s, parallelism %d", node.Description, node.Parallelism)
 		if beside != nil {
-			fmt.Fprintf(&b, ", reads %s", strings.Join(beside, ", "))
+			text += ", reads " + strings.Join(beside, ", ")
 		}
-		b.WriteByte('\n')
+		fmt.Fprintf(&b, "%*d %s\n", width, i+1, terminal.Hang(text, width+1, width+1, columns))
 	}
-	_, err := io.WriteString(out, b.String())
-	return err
+	return b.String()
 }

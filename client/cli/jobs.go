@@ -9,12 +9,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -46,10 +46,14 @@ func list(c *cli.Context, p Process, master *reached, asJSON bool) error {
 	if len(jobs) == 0 {
 		fmt.Fprintf(p.Stderr, "%s has no such jobs\n", master)
 	}
-	for _, j := range jobs {
-		fmt.Fprintf(p.Stdout, "%s : %s : %s (%s)\n", j.Start.Local().Format(time.DateTime), j.ID, j.Name, j.Status)
+	table := terminal.Table{
+		Columns: []terminal.Column{{Title: "started"}, {Title: "job"}, {Title: "name", Long: true}, {Title: "state"}},
+		Line:    "%s : %s : %s (%s)", // Flink's
 	}
-	return nil
+	for _, j := range jobs {
+		table.Add(j.Start.Local().Format(time.DateTime), j.ID, j.Name, j.Status)
+	}
+	return table.Write(p.Stdout)
 }
 
 // Sections of a list, in Flink's order.
@@ -222,18 +226,20 @@ func status(c *cli.Context, p Process, master *reached, asJSON bool) error {
 		}
 		return json.NewEncoder(p.Stdout).Encode(told)
 	}
-	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
+	facts := terminal.Facts{{"application", master.String()}}
 	if err == nil {
-		fmt.Fprintf(table, "application\t%s (%s)\n", master, report.Name)
-		fmt.Fprintf(table, "state\t%s since %s, in queue %s\n", report.State, report.Started.Local().Format(time.DateTime), report.Queue)
-	} else {
-		fmt.Fprintf(table, "application\t%s\n", master)
+		facts = terminal.Facts{
+			{"application", fmt.Sprintf("%s (%s)", master, report.Name)},
+			{"state", fmt.Sprintf("%s since %s, in queue %s", report.State, report.Started.Local().Format(time.DateTime), report.Queue)},
+		}
 	}
-	fmt.Fprintf(table, "TaskExecutors\t%d\n", o.Workers)
-	fmt.Fprintf(table, "slots\t%d, %d of them free\n", o.Slots, o.FreeSlots)
-	fmt.Fprintf(table, "jobs\t%d running, %d finished, %d canceled, %d failed\n", o.Running, o.Finished, o.Canceled, o.Failed)
+	facts = append(facts, terminal.Facts{
+		{"TaskExecutors", fmt.Sprint(o.Workers)},
+		{"slots", fmt.Sprintf("%d, %d of them free", o.Slots, o.FreeSlots)},
+		{"jobs", fmt.Sprintf("%d running, %d finished, %d canceled, %d failed", o.Running, o.Finished, o.Canceled, o.Failed)},
+	}...)
 	if err == nil {
-		fmt.Fprintf(table, "web page\t%s\n", report.TrackingURL)
+		facts = append(facts, [2]string{"web page", report.TrackingURL})
 	}
-	return table.Flush()
+	return facts.Write(p.Stdout)
 }

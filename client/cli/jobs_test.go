@@ -16,15 +16,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/resttest"
 	"github.com/bobbin-yarn/bobbin/client/sessionfile"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
-	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
@@ -40,11 +39,10 @@ const (
 // fakeSession is a session on a YARN that is a fake, too; its REST endpoint is real.
 type fakeSession struct {
 	rest.Gateway
-	id      records.ApplicationID
-	address string
-	env     map[string]string // of alice, whose session it is
-	access  launch.Access     // hers
-	path    string            // of the file that names it, which is not there
+	id     records.ApplicationID
+	env    map[string]string // of alice, whose session it is
+	access launch.Access     // hers
+	path   string            // of the file that names it, which is not there
 
 	rm *amrm.Client
 
@@ -147,7 +145,8 @@ func (s *fakeSession) register(t *testing.T, fake *yarnfake.Fake) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.serve(t, verifier)
+	s.access = resttest.Serve(t, s, rest.Config{ClientToAM: verifier, Rights: rest.Rights{Owner: "alice"}})
+	s.access.Attempt, s.access.Application = 1, s.id.String()
 	masters, err := amrm.FromConf(fake.Conf())
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +154,7 @@ func (s *fakeSession) register(t *testing.T, fake *yarnfake.Fake) {
 	masters.Attempt, masters.Token = report.Attempt, report.AMRMToken
 	s.rm = amrm.New(masters)
 	t.Cleanup(func() { s.rm.Close() })
-	host, port, err := net.SplitHostPort(s.address)
+	host, port, err := net.SplitHostPort(s.access.Address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,40 +167,6 @@ func (s *fakeSession) register(t *testing.T, fake *yarnfake.Fake) {
 		t.Fatal(err)
 	}
 	verifier.SetKey(registration.ClientToAMKey)
-}
-
-func (s *fakeSession) serve(t *testing.T, verifier *clienttoam.Verifier) {
-	t.Helper()
-	authority, err := pki.NewAuthority("application_1_0001", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	front, err := authority.IssueREST([]string{"127.0.0.1"}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	logger := logrus.New()
-	logger.SetOutput(io.Discard)
-	token := pki.NewToken()
-	server := rest.New(rest.Config{
-		TLS: front.RESTServerTLS(), Token: token, ClientToAM: verifier, Rights: rest.Rights{Owner: "alice"},
-	}, s, logger)
-	var lc net.ListenConfig
-	listener, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.address = listener.Addr().String()
-	s.access = launch.Access{Address: s.address, Authority: front.Authority(), Token: token.Reveal(), Attempt: 1, Application: s.id.String()}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(ctx, listener) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 // write writes the session down, as `session start` does.
@@ -224,8 +189,8 @@ func TestTheApplicationThatIsMeantIsFound(t *testing.T) {
 		{"by an option", "status -D yarn.application.id=" + s.id.String(), ""},
 		{"by an option, with Flink's target", "status -t yarn-application -Dyarn.application.id=" + s.id.String(), ""},
 		{"by a target that is none", "status -t yarn-moon", `--target: option execution.target: "yarn-moon" is none of local, remote, yarn-per-job, yarn-session, yarn-application: invalid configuration`},
-		{"by the address of its REST endpoint", "status -m " + s.address, ""},
-		{"by the address, with Flink's target", "status -t remote -m " + s.address, ""},
+		{"by the address of its REST endpoint", "status -m " + s.access.Address, ""},
+		{"by the address, with Flink's target", "status -t remote -m " + s.access.Address, ""},
 		{"by its id, with what old scripts have for an address", "status -m yarn-cluster -yid " + s.id.String(), ""},
 		{"by what old scripts have for an address", "status -m yarn-cluster", none},
 		{"by an id that is none", "status -id 17", `usage: "17" is no application id (--applicationId), such as application_1700000000000_0001; bobbin applications lists them`},

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -86,7 +85,7 @@ func sessionStopCommand(p Process) *cli.Command {
 func sessionStop(c *cli.Context, p Process, master *reached, asJSON bool) (err error) {
 	told := outcome{State: string(records.ApplicationRunning)}
 	if on, is := master.site.(*onYARN); is {
-		err = attending(p, on, &told).stop(c.Context)
+		err = attending(p, on, &told).end(c.Context, master.ClusterClient)
 	} else if err = master.ShutDown(c.Context); err == nil {
 		fmt.Fprintf(p.Stderr, "session %s is ending\n", master)
 	}
@@ -141,17 +140,4 @@ func sessionAccess(c *cli.Context, p Process) (err error) {
 	}
 	fmt.Fprintf(p.Stderr, "commands with -m %s -D %s=%s mean session %s\n", access.Address, config.RESTAccessFile, path, on)
 	return nil
-}
-
-// shutDown asks a session to end, and waits until YARN says that it has.
-func shutDown(ctx context.Context, cluster *client.Cluster, id records.ApplicationID, cfg config.Config) (records.ApplicationReport, error) {
-	master, err := cluster.Reach(ctx, id, cfg)
-	if err != nil {
-		return records.ApplicationReport{}, err
-	}
-	defer master.Close()
-	if err := master.ShutDown(ctx); err != nil {
-		return records.ApplicationReport{}, err
-	}
-	return cluster.AwaitEnd(ctx, id)
 }

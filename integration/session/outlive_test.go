@@ -55,13 +55,24 @@ func TestASessionOutlivesItsJobsCrashes(t *testing.T) {
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := good.Wait(t); got.Code != 0 {
+	checkOutlived(t, u, id, good, dir+"/good")
+}
+
+// checkOutlived checks that a job ends well, its output exact, and that its session goes on.
+func checkOutlived(t *testing.T, u *bobbintest.User, session string, job *bobbintest.Command, output string) {
+	t.Helper()
+	if got := job.Wait(t); got.Code != 0 {
 		t.Error(got)
 	}
-	if diff := cmp.Diff([]string{"or\t25000", "to\t25000"}, u.Output(t, dir+"/good")); diff != "" {
-		t.Errorf("output of the good job (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{"or\t25000", "to\t25000"}, u.Output(t, output)); diff != "" {
+		t.Errorf("output (-want +got):\n%s", diff)
 	}
-	if app := u.App(t, id); app.State != "RUNNING" {
+	checkRuns(t, u, session)
+}
+
+func checkRuns(t *testing.T, u *bobbintest.User, session string) {
+	t.Helper()
+	if app := u.App(t, session); app.State != "RUNNING" {
 		t.Errorf("the session is %s: %s", app.State, app.Diagnostics)
 	}
 }
@@ -99,15 +110,7 @@ func TestASessionOutlivesAMachine(t *testing.T) {
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := job.Wait(t); got.Code != 0 {
-		t.Error(got)
-	}
-	if diff := cmp.Diff([]string{"or\t25000", "to\t25000"}, u.Output(t, dir+"/out")); diff != "" {
-		t.Errorf("output (-want +got):\n%s", diff)
-	}
-	if app := u.App(t, id); app.State != "RUNNING" {
-		t.Errorf("the session is %s: %s", app.State, app.Diagnostics)
-	}
+	checkOutlived(t, u, id, job, dir+"/out")
 }
 
 // TestASessionsNextMasterHasNoJobs would catch a client that waits for ever for a job that
@@ -133,9 +136,7 @@ func TestASessionsNextMasterHasNoJobs(t *testing.T) {
 	if report.Application != id || report.JobStatus != "FINISHED" {
 		t.Errorf("a job of the next master: %+v", report)
 	}
-	if app := u.App(t, id); app.State != "RUNNING" {
-		t.Errorf("YARN says %s: %s", app.State, app.Diagnostics)
-	}
+	checkRuns(t, u, id)
 }
 
 // TestASessionEndsWithItsOnlyMaster would catch who is not told that the session is gone,
