@@ -40,7 +40,14 @@ type Dawdler struct {
 // until its tasks run. It counts lines.
 func (s *Suite) Dawdle(t testing.TB, u *User, flags ...string) *Dawdler {
 	t.Helper()
-	return s.DawdleOver(t, u, s.Generate(t, "-size", "200k", "-files", "4"), flags...)
+	return s.DawdleOver(t, u, s.longText(t), flags...)
+}
+
+// longText has 36,000 lines: of those that dawdle waits for, 50 a second in each task, six minutes at
+// parallelism 2. What a test does to the job meanwhile may take long on a busy machine.
+func (s *Suite) longText(t testing.TB) (dir string) {
+	t.Helper()
+	return s.Generate(t, "-size", "2m", "-files", "4")
 }
 
 // DawdleOver is Dawdle for the text of the files in a directory of this machine.
@@ -53,7 +60,7 @@ func (s *Suite) DawdleOver(t testing.TB, u *User, text string, flags ...string) 
 // hdfs://other.
 func (s *Suite) DawdleTo(t testing.TB, u *User, root string, flags ...string) *Dawdler {
 	t.Helper()
-	text := s.Generate(t, "-size", "200k", "-files", "4")
+	text := s.longText(t)
 	return s.dawdle(t, u, text, root, independently(t, countFirstWords, text), nil, flags)
 }
 
