@@ -119,12 +119,13 @@ func (c *Cluster) activeRMAddress(ctx context.Context) (string, error) {
 		return "", err
 	}
 	d, err := c.spec.daemon(name)
-	return c.spec.clientAddress(d), err
+	return c.spec.resourceManagerAddress(d, "address"), err
 }
 
-// clientAddress is where a ResourceManager listens to clients.
-func (s *spec) clientAddress(d daemon) string {
-	return cmp.Or(s.YARN["yarn.resourcemanager.address"], s.YARN["yarn.resourcemanager.address."+d.YARN["yarn.resourcemanager.ha.id"]])
+// resourceManagerAddress is where a ResourceManager has a service: clients have "address".
+func (s *spec) resourceManagerAddress(d daemon, service string) string {
+	name := "yarn.resourcemanager." + service
+	return cmp.Or(s.YARN[name], s.YARN[name+"."+d.YARN["yarn.resourcemanager.ha.id"]])
 }
 
 func (s *spec) resourceManagers() []daemon {
