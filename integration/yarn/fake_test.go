@@ -157,7 +157,7 @@ func (c *conversation) submit() *creds.Token {
 	client := c.typed()
 	defer client.Close()
 	lost := await(c.t, client, idOf(created.GetApplicationId()), "rejected", ended)
-	c.note("rejected: %s %s", lost.State, lost.FinalStatus)
+	c.note("rejected: %s %s, after an attempt: %t", lost.State, lost.FinalStatus, lost.Attempt.Attempt > 0)
 	good := submission("default")
 	c.app = created.GetApplicationId()
 	for range 2 {
