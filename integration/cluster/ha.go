@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // With Config.HA there are two ResourceManagers, of which the one that holds a lock in
@@ -97,17 +98,28 @@ func (s *spec) writeZooKeeper(d daemon) error {
 
 // ActiveRM is the name of the ResourceManager daemon that is active. The error says what each said if none is.
 func (c *Cluster) ActiveRM(ctx context.Context) (string, error) {
-	var errs []error
-	for _, d := range c.spec.resourceManagers() {
-		info, err := c.rmOf(d).Info(ctx)
-		switch {
-		case err != nil:
-			errs = append(errs, fmt.Errorf("%s: %w", d.Name, err))
-		case info.HAState == "ACTIVE":
-			return d.Name, nil
-		default:
-			errs = append(errs, fmt.Errorf("%s is %s", d.Name, strings.ToLower(info.HAState)))
-		}
+	daemons := c.spec.resourceManagers()
+	active, errs := make([]bool, len(daemons)), make([]error, len(daemons))
+	asking, stop := context.WithCancel(ctx)
+	defer stop()
+	var answers sync.WaitGroup
+	for i, d := range daemons { // all at once: a paused one does not answer
+		answers.Go(func() {
+			info, err := c.rmOf(d).Info(asking)
+			switch {
+			case err != nil:
+				errs[i] = fmt.Errorf("%s: %w", d.Name, err)
+			case info.HAState == "ACTIVE":
+				active[i] = true
+				stop()
+			default:
+				errs[i] = fmt.Errorf("%s is %s", d.Name, strings.ToLower(info.HAState))
+			}
+		})
+	}
+	answers.Wait()
+	if i := slices.Index(active, true); i >= 0 {
+		return daemons[i].Name, nil
 	}
 	return "", fmt.Errorf("find the active resourcemanager: %w", errors.Join(errs...))
 }
