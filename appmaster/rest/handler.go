@@ -224,9 +224,11 @@ func statusOf(err error) int {
 		return http.StatusNotFound
 	case errors.Is(err, msg.ErrJobEnded), errors.Is(err, msg.ErrJobExists), errors.Is(err, msg.ErrProgramInUse):
 		return http.StatusConflict
+	case errors.Is(err, msg.ErrJobTooLarge):
+		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, msg.ErrResultGone):
 		return http.StatusGone
-	case errors.Is(err, msg.ErrNotReady), errors.Is(err, msg.ErrTooManyJobs), errors.Is(err, msg.ErrTooManyPrograms),
+	case errors.Is(err, msg.ErrNotReady), errors.Is(err, msg.ErrTooManyJobs), errors.Is(err, msg.ErrNoMemory), errors.Is(err, msg.ErrTooManyPrograms),
 		errors.Is(err, msg.ErrEnding), errors.Is(err, actor.ErrStopped),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable
