@@ -90,6 +90,23 @@ func (s *fakeSession) RunProgram(_ context.Context, run ProgramRun) (ids.JobID, 
 	return emptyID, s.err
 }
 
+func (s *fakeSession) Drivers(context.Context) ([]msg.DriverDetails, error) {
+	return []msg.DriverDetails{{
+		ID: driverID, Program: wordcount().Program, Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), MemoryMB: 12, Jobs: 2, LastJob: emptyID,
+	}}, s.err
+}
+
+func (s *fakeSession) EndDriver(_ context.Context, id string) error {
+	s.removed = append(s.removed, id)
+	if id != driverID {
+		return msg.ErrDriverNotFound
+	}
+	return s.err
+}
+
+// driverID is of the one program that runs.
+const driverID = "d0d1d2d3d4d5d6d7d8d9dadbdcdddedf"
+
 func plannedGraph() jobgraph.JobGraph {
 	g := jobgraph.JobGraph{
 		ProtocolVersion: jobgraph.ProtocolVersion, Job: "wordcount", Name: "word <count>", Args: []byte("{}"),
@@ -188,6 +205,13 @@ func TestSessionsRefuse(t *testing.T) {
 		"an upload by half a hash":       {"POST", "/programs?name=wordcount&sha256=5a", "ELF", nil, 400, false},
 		"an upload too many":             {"POST", "/programs?name=wordcount", "ELF", msg.ErrTooManyPrograms, 503, true},
 		"a job too many":                 {"POST", "/jobs", job(string(runningID), wordcountID), msg.ErrTooManyJobs, 503, true},
+		"a job without memory for now":   {"POST", "/jobs", good, msg.ErrNoMemory, 503, true},
+		"a job without memory for ever":  {"POST", "/jobs", good, msg.ErrJobTooLarge, 413, true},
+		"programs that run":              {"GET", "/drivers", "", nil, 200, false},
+		"the end of one that runs":       {"DELETE", "/drivers/" + driverID, "", nil, 200, true},
+		"the end of one that doesn't":    {"DELETE", "/drivers/" + string(emptyID), "", nil, 404, true},
+		"the end of one by its name":     {"DELETE", "/drivers/wordcount", "", nil, 400, false},
+		"a run that somebody ends":       {"POST", run, "{}", msg.ErrDriverEnded, 409, true},
 		"an upload of a script":          {"POST", "/programs?name=wordcount", "#!", msg.ErrBadProgram, 400, true},
 		"a form that is none":            {"POST", "/jars/upload", "ELF", nil, 400, false},
 		"an end":                         {"DELETE", "/jars/" + wordcountID, "", nil, 200, true},

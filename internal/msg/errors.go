@@ -29,6 +29,10 @@ var (
 	// ErrBadProgram says that what was sent is no program that can be run, or that it
 	// cannot plan a job.
 	ErrBadProgram = errors.New("bad program")
+	// ErrDriverNotFound says that no program of this id runs beside the master.
+	ErrDriverNotFound = errors.New("no such program runs")
+	// ErrDriverEnded says that a program was ended before it executed its job.
+	ErrDriverEnded = errors.New("program was ended")
 	// ErrResultNotFound says that the job collects no result of this name.
 	ErrResultNotFound = errors.New("result not found")
 	// ErrNotReady says that the answer is not there yet, but will be soon.
