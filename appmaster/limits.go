@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
@@ -61,6 +62,17 @@ func budgets(mode launch.Mode, options config.Config) (jobs, bodies int64) {
 	}
 	heap := int64(heapMB) << 20
 	return heap * jobsPart / 100, heap * bodiesPart / 100
+}
+
+// largestJob is how large a job may be that a driver brings, in bytes of its JSON. Several may
+// do so at once in a session, as requests do. An application's driver is alone, and the text
+// of a job takes half as much as the job.
+func largestJob(mode launch.Mode, options config.Config) int {
+	jobs, bodies := budgets(mode, options)
+	if mode == launch.Application {
+		return int(jobs / 2)
+	}
+	return rest.LargestBody(bodies)
 }
 
 // driverVariables are the environment of drivers: this process' without what is its own,

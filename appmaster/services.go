@@ -213,6 +213,7 @@ func (s *services) wire(ctx context.Context, driver attemptDriver, authority *pk
 func (s *services) manageDrivers() drivers {
 	env := s.env
 	return drivers{
+		maxJob:      largestJob(env.launch.Mode, env.config),
 		application: env.container.Attempt.Application.String(),
 		config:      env.config.Without(config.ContainerMasterEnv), // it would go on to workers
 		environment: env.variables,

@@ -74,10 +74,14 @@ type Config struct {
 func (c Config) maxBody() int64 {
 	most := int64(c.Options.Memory(config.RESTMaxContentLength))
 	if c.Memory > 0 {
-		most = min(most, c.Memory/(1+maxGrowth))
+		most = min(most, int64(LargestBody(c.Memory)))
 	}
 	return most
 }
+
+// LargestBody is how large a body may be for which there is so much memory, what it is decoded
+// to included, in bytes.
+func LargestBody(memory int64) int { return int(memory / (1 + maxGrowth)) }
 
 // maxProgram is how large a program may be, in bytes.
 func (c Config) maxProgram() int64 { return int64(c.Options.Memory(config.RESTMaxProgramSize)) }
