@@ -114,8 +114,11 @@ func drive(value string, words []string) int {
 			hog(conn)
 			return 0
 		case "hang":
-			_, _ = conn.Receive() // until the master leaves
-			return 0
+			for { // until the master leaves: tokens may come meanwhile
+				if _, err := conn.Receive(); err != nil {
+					return 0
+				}
+			}
 		}
 	}
 	return 0
