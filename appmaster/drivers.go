@@ -22,6 +22,7 @@ type drivers struct {
 	application string
 	config      config.Config // what they plan under
 	environment []string
+	maxJob      int               // bytes of a job, as it comes from them; 0: nobody bounds it
 	dir         string            // for programs
 	logDir      string            // for what they print
 	reach       func() *msg.Reach // how they reach files
@@ -116,7 +117,7 @@ func (d drivers) start(ctx context.Context, what driving) (_ *child, err error) 
 		streams = append(streams, file)
 	}
 	_, err = driver.Start(ctx, what.program, what.arguments, driver.Options{
-		Config: what.options.Set(), Detached: what.detached, Reach: d.reach(), Env: d.environment,
+		Config: what.options.Set(), Detached: what.detached, Reach: d.reach(), Env: d.environment, MaxJob: d.maxJob,
 		Stdout: streams[0], Stderr: io.MultiWriter(c.tail.Source(), streams[1]),
 		Begun: func(begun *driver.Driver) { d.running.begun(c, begun) },
 	})
@@ -129,6 +130,9 @@ func (c *child) explain(err error) error {
 	var plan *driver.PlanError
 	if errors.As(err, &plan) && plan.Stack != "" {
 		return fmt.Errorf("%w\n%s", err, plan.Stack)
+	}
+	if errors.Is(err, msg.ErrJobTooLarge) {
+		return fmt.Errorf("%w: raise %s, or divide the job", err, config.JobManagerProcessSize)
 	}
 	if why := c.killed.Load(); why != nil && errors.Is(err, driver.ErrExit) {
 		return fmt.Errorf("%w: %s", err, *why)

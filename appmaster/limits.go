@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
@@ -20,6 +21,8 @@ const (
 	masterShare      = 50
 	applicationShare = 25 // of its one driver
 	sessionShare     = 25 / maxDrivers
+	// jobShare is of this process where no driver runs, as clients start it.
+	jobShare = 80
 	// leastDriverMB is what a program needs to plan at all.
 	leastDriverMB = 24
 )
@@ -36,6 +39,40 @@ func limits(mode launch.Mode, options config.Config) (master, driver int) {
 	case launch.PerJob: // has no driver
 	}
 	return 0, 0
+}
+
+// The parts of this process' heap that grow with what its users want of it, in percent. The
+// rest is for what does not: the program itself, with its clients of YARN and HDFS, some 15 MB;
+// 64 KB for each worker's stream; answers that are being written; and garbage, of which Go's
+// collector needs room for a third of the heap, or it does nothing but collect.
+const (
+	// jobsPart is for jobs: those that run, what they collect, and what is kept of those
+	// that have ended.
+	jobsPart = 40
+	// bodiesPart is for requests that are being read.
+	bodiesPart = 25
+)
+
+// budgets are what jobs may take of this process' memory, and what requests may that are
+// being read, in bytes.
+func budgets(mode launch.Mode, options config.Config) (jobs, bodies int64) {
+	heapMB, _ := limits(mode, options)
+	if heapMB == 0 {
+		heapMB = options.Memory(config.JobManagerProcessSize).Megabytes() * jobShare / 100
+	}
+	heap := int64(heapMB) << 20
+	return heap * jobsPart / 100, heap * bodiesPart / 100
+}
+
+// largestJob is how large a job may be that a driver brings, in bytes of its JSON. Several may
+// do so at once in a session, as requests do. An application's driver is alone, and the text
+// of a job takes half as much as the job.
+func largestJob(mode launch.Mode, options config.Config) int {
+	jobs, bodies := budgets(mode, options)
+	if mode == launch.Application {
+		return int(jobs / 2)
+	}
+	return rest.LargestBody(bodies)
 }
 
 // driverVariables are the environment of drivers: this process' without what is its own,

@@ -44,7 +44,7 @@ func (s *services) runJob(ctx context.Context, taken func()) (dispatcher.Outcome
 		Job: s.staged.Job.ID, Graph: &s.staged.graph, Program: s.env.launch.ProgramRef,
 		Detached: !s.env.launch.Attached, ClientTimeout: s.clientTimeout(),
 	})
-	if errors.Is(err, jobgraph.ErrInvalid) {
+	if errors.Is(err, jobgraph.ErrInvalid) || errors.Is(err, msg.ErrJobTooLarge) { // another attempt would find the same
 		return dispatcher.Outcome{Status: msg.ApplicationFailed, Diagnostics: err.Error()}, nil
 	}
 	if err != nil {

@@ -101,6 +101,7 @@ func startServices(ctx context.Context, start time.Time, env environment, logger
 		return nil, err
 	}
 	endpoint.TLS, endpoint.Token, endpoint.Options = front.RESTServerTLS(), token, env.config
+	_, endpoint.Memory = budgets(env.launch.Mode, env.config)
 	endpoint.Version, endpoint.Revision = version.Text(), version.Revision()
 	if s.session != nil {
 		endpoint.Session = s.session
@@ -181,6 +182,7 @@ func (s *services) connect(authority *pki.Authority, users *clienttoam.Verifier)
 func (s *services) wire(ctx context.Context, driver attemptDriver, authority *pki.Authority) error {
 	env := s.env
 	cluster := ComponentConfig{Config: env.config, Worker: workerSpec(env.config), Mode: env.strategy.ends}
+	cluster.JobMemory, _ = budgets(env.launch.Mode, env.config)
 	var store *programs.Store
 	if env.launch.Mode == launch.Session {
 		cache := staging.Resume(s.files, env.launch.StagingDir, max(0, env.config.Int(config.YarnFileReplication)))
@@ -211,6 +213,7 @@ func (s *services) wire(ctx context.Context, driver attemptDriver, authority *pk
 func (s *services) manageDrivers() drivers {
 	env := s.env
 	return drivers{
+		maxJob:      largestJob(env.launch.Mode, env.config),
 		application: env.container.Attempt.Application.String(),
 		config:      env.config.Without(config.ContainerMasterEnv), // it would go on to workers
 		environment: env.variables,

@@ -45,6 +45,9 @@ type Config struct {
 	IDs string
 	// Archive says for how long ended jobs are kept where there are many.
 	Archive Limits
+	// Memory is what all jobs may take together, in bytes: those that run, by estimate, what
+	// they collect, and what is kept of those that have ended. 0: nobody bounds it.
+	Memory int64
 }
 
 // Configured gives the part of a Config that options decide.
@@ -65,8 +68,11 @@ type Core struct {
 	order   []ids.JobID // of submission
 	watched []*job      // that run and end with their clients
 	archive archive     // those that have ended
-	outcome *Outcome    // how the cluster ends, once that is settled
-	wake    time.Time   // as last asked for; zero: not asked
+	// reserved is the sum of what jobs have reserved that have not ended, in bytes.
+	reserved int64
+	drained  []*job    // that have ended, and whose last pages are held a while longer
+	outcome  *Outcome  // how the cluster ends, once that is settled
+	wake     time.Time // as last asked for; zero: not asked
 
 	// During a step:
 	now     time.Time
@@ -79,6 +85,8 @@ type job struct {
 	jobMaster ids.JobMasterID
 	detached  bool
 
+	reserved int64 // bytes; 0 once it has ended
+
 	// Of a job that ends with its client:
 	clientTimeout time.Duration
 	silentUntil   time.Time // when the client is given up
@@ -89,6 +97,7 @@ type job struct {
 	unread  int             // results that the client has not read to their end
 	fetched bool            // whether the client knows how the job ended
 	until   time.Time       // when the client is not waited for, or the job not kept, any longer
+	stays   time.Time       // until when it is not forgotten for the sake of others
 	size    int64           // as archive counts it
 }
 
@@ -156,9 +165,14 @@ func (c *Core) submit(s Submission) error {
 	if err := s.Graph.Validate(); err != nil {
 		return fmt.Errorf("submit job %s: %w", s.Job, err)
 	}
+	reserved, each, err := c.admit(s)
+	if err != nil {
+		return err
+	}
+	c.reserved += reserved
 	j := &job{
 		id: s.Job, name: s.Graph.Name, jobMaster: ids.JobMasterID(c.tokens.Next()),
-		detached: s.Detached, clientTimeout: s.ClientTimeout,
+		reserved: reserved, detached: s.Detached, clientTimeout: s.ClientTimeout,
 	}
 	c.jobs[s.Job] = j
 	c.order = append(c.order, s.Job)
@@ -166,7 +180,7 @@ func (c *Core) submit(s Submission) error {
 		j.silentUntil = c.now.Add(j.clientTimeout)
 		c.watched = append(c.watched, j)
 	}
-	c.emit(StartJobMaster{JobMaster: j.jobMaster, Submission: s})
+	c.emit(StartJobMaster{JobMaster: j.jobMaster, Submission: s, ResultBytes: each})
 	return nil
 }
 
@@ -210,6 +224,9 @@ func (c *Core) keep(j *job, details msg.JobDetails, results collect.Results) {
 	}
 	j.details, j.results = &details, results
 	j.unread = len(results)
+	j.stays = c.now.Add(handoverTime)
+	c.reserved -= j.reserved
+	j.reserved = 0
 	c.emit(JobArchived{Job: j.id, Status: details.Status})
 	switch c.config.Mode {
 	case Session, Application:
@@ -279,6 +296,7 @@ func (c *Core) resultAsked(e ResultAsked) {
 	c.emit(AnswerJob{Reply: e.Reply, Entry: c.entry(e.Job)})
 	if j := c.jobs[e.Job]; j != nil && j.details != nil {
 		j.fetched = true
+		j.stays = c.now.Add(handoverTime)
 		c.clientFetched(j)
 	}
 }
@@ -287,33 +305,39 @@ func (c *Core) resultAsked(e ResultAsked) {
 // the job ended.
 func (c *Core) pageAsked(e PageAsked) {
 	j := c.jobs[e.Job]
-	page, err := j.page(e)
+	page, last, err := j.page(e)
+	if last {
+		c.drained = append(c.drained, j)
+	}
 	c.emit(AnswerPage{Reply: e.Reply, Page: Page{Page: page, Err: err}})
 	if err == nil {
+		j.stays = c.now.Add(handoverTime)
 		c.archive.resize(j)
 		c.clientFetched(j)
 	}
 }
 
-// page reads on in a result of a job, which may be none that there is.
-func (j *job) page(e PageAsked) (msg.CollectPage, error) {
+// page reads on in a result of a job, which may be none that there is. last says that all
+// its results have been read to their end now.
+func (j *job) page(e PageAsked) (page msg.CollectPage, last bool, err error) {
 	switch {
 	case j == nil:
-		return msg.CollectPage{}, fmt.Errorf("%w: %s", msg.ErrJobNotFound, e.Job)
+		return page, false, fmt.Errorf("%w: %s", msg.ErrJobNotFound, e.Job)
 	case j.details == nil: // submitted a moment ago
-		return msg.CollectPage{}, fmt.Errorf("%w: job %s is being started", msg.ErrNotReady, e.Job)
+		return page, false, fmt.Errorf("%w: job %s is being started", msg.ErrNotReady, e.Job)
 	case j.results == nil: // no JobMaster left any, and the reason is in the details
-		return msg.CollectPage{Next: e.Cursor, End: true}, nil
+		return msg.CollectPage{Next: e.Cursor, End: true}, false, nil
 	case j.results[e.Name] == nil:
-		return msg.CollectPage{}, fmt.Errorf("%w: %q", msg.ErrResultNotFound, e.Name)
+		return page, false, fmt.Errorf("%w: %q", msg.ErrResultNotFound, e.Name)
 	}
 	result := j.results[e.Name]
 	before := result.Drained()
-	page, _, err := result.Page(e.Cursor) // nobody is left to acknowledge to
+	page, _, err = result.Page(e.Cursor) // nobody is left to acknowledge to
 	if result.Drained() && !before {
 		j.unread--
+		last = j.unread == 0
 	}
-	return page, err
+	return page, last, err
 }
 
 // clientFetched ends an Attached cluster once the client has all that the job
@@ -353,18 +377,25 @@ func (c *Core) end(o Outcome) {
 
 // expire ends the wait for a client, or forgets old jobs.
 func (c *Core) expire() {
+	c.letGo()
 	if c.many() {
-		for _, j := range c.archive.expire(c.now, c.config.Archive) {
-			delete(c.jobs, j.id)
-			c.order = slices.DeleteFunc(c.order, func(id ids.JobID) bool { return id == j.id })
-			c.emit(JobForgotten{Job: j.id})
-		}
+		c.forget(c.archive.expire(c.now, c.config.Archive))
 		return
 	}
 	for _, j := range c.archive.jobs {
 		if !j.until.IsZero() && !c.now.Before(j.until) {
 			c.end(outcomeOf(j.details))
 		}
+	}
+}
+
+// forget ends what is known of jobs that the archive has let go.
+func (c *Core) forget(jobs []*job) {
+	for _, j := range jobs {
+		delete(c.jobs, j.id)
+		c.order = slices.DeleteFunc(c.order, func(id ids.JobID) bool { return id == j.id })
+		c.drained = slices.DeleteFunc(c.drained, func(other *job) bool { return other == j })
+		c.emit(JobForgotten{Job: j.id})
 	}
 }
 
@@ -380,6 +411,9 @@ func (c *Core) setWake() {
 	}
 	for _, j := range c.watched {
 		at(j.silentUntil)
+	}
+	for _, j := range c.drained {
+		at(j.stays)
 	}
 	if len(c.archive.jobs) > 0 {
 		at(c.archive.jobs[0].until)

@@ -47,9 +47,28 @@ func (a *archive) expire(now time.Time, limits Limits) []*job {
 		}
 		a.size -= a.jobs[n].size
 	}
-	expired := slices.Clone(a.jobs[:n])
+	return a.removeOldest(n)
+}
+
+// yield removes the oldest jobs, and gives them, until so many bytes have become free. It
+// removes none if that cannot be had: some have ended just now, or their clients read.
+func (a *archive) yield(now time.Time, bytes int64) []*job {
+	freed, n := int64(0), 0
+	for ; freed < bytes; n++ {
+		if n == len(a.jobs) || now.Before(a.jobs[n].stays) {
+			return nil
+		}
+		freed += a.jobs[n].size
+	}
+	a.size -= freed
+	return a.removeOldest(n)
+}
+
+// removeOldest takes jobs away whose sizes do not count any more.
+func (a *archive) removeOldest(n int) []*job {
+	removed := slices.Clone(a.jobs[:n])
 	a.jobs = slices.Delete(a.jobs, 0, n)
-	return expired
+	return removed
 }
 
 // Estimates of memory, in bytes, beside that of texts.

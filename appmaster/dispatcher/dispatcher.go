@@ -38,9 +38,8 @@ type JobMaster interface {
 	CollectPage(ctx context.Context, name string, cursor int64, wait time.Duration) (msg.CollectPage, error)
 }
 
-// Starter makes the JobMaster of a job, which does not run yet. The id is the
-// fencing token of its grant.
-type Starter func(id ids.JobMasterID, s Submission) (JobMaster, error)
+// Starter makes the JobMaster of a job, which does not run yet.
+type Starter func(StartJobMaster) (JobMaster, error)
 
 // Dispatcher is the role's running form. Make it with New, and run it once with
 // Run; its other methods may be called from any goroutine, before Run too, and
@@ -117,7 +116,7 @@ func (d *Dispatcher) runningJob(job ids.JobID) *runningJob {
 
 // Submit takes a job in and starts it. Errors: msg.ErrEnding, msg.ErrJobExists while
 // a job of this id runs, msg.ErrJobEnded when one has, msg.ErrTooManyJobs,
-// jobgraph.ErrInvalid. A job that cannot be started for another reason has FAILED, and
+// msg.ErrNoMemory for now, msg.ErrJobTooLarge for ever, jobgraph.ErrInvalid. A job that cannot be started for another reason has FAILED, and
 // is listed.
 func (d *Dispatcher) Submit(ctx context.Context, s Submission) error {
 	err, asking := actor.Ask(ctx, d.loop, func(reply chan<- error) Event { return SubmitAsked{Submission: s, Reply: reply} })

@@ -35,7 +35,8 @@ type fakeMaster struct {
 	ended     chan struct{}
 }
 
-func newFakeMaster(_ ids.JobMasterID, s Submission) (JobMaster, error) {
+func newFakeMaster(start StartJobMaster) (JobMaster, error) {
+	s := start.Submission
 	if s.Job == "broken" {
 		return nil, errors.New("no such option")
 	}
@@ -54,7 +55,7 @@ func (f *fakeMaster) Run(ctx context.Context) (msg.JobDetails, collect.Results, 
 	case <-ctx.Done():
 		return msg.JobDetails{}, nil, context.Cause(ctx)
 	}
-	b := &collect.Buffer{}
+	b := collect.New(collect.MaxBuffered)
 	_, err := b.Add(0, []byte("abc"))
 	b.End()
 	details.End = time.Now()

@@ -71,7 +71,7 @@ func (s *shell) Perform(ctx context.Context, effect Effect) {
 // startJobMaster makes a JobMaster and runs it under the role's life.
 func (s *shell) startJobMaster(ctx context.Context, e StartJobMaster) {
 	id := e.Submission.Job
-	master, err := s.start(e.JobMaster, e.Submission)
+	master, err := s.start(e)
 	if err != nil {
 		s.jobs.Go(func() { s.post(ctx, JobMasterFailed{Job: id, JobMaster: e.JobMaster, Err: err}) })
 		return

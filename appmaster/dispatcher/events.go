@@ -130,8 +130,10 @@ type (
 	// StartJobMaster makes a job's JobMaster and runs it: JobMasterFailed, or later
 	// JobEnded.
 	StartJobMaster struct {
-		JobMaster  ids.JobMasterID
+		JobMaster  ids.JobMasterID // fencing token of its grant
 		Submission Submission
+		// ResultBytes is what may be held of each collected result: see collect.New.
+		ResultBytes int
 	}
 	// CancelJob tells a JobMaster to end its job.
 	CancelJob struct {

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +21,11 @@ const (
 	driverTime = 5 * time.Minute
 	// uploadTime is how long a program may wait for the uploads of others.
 	uploadTime = 5 * time.Minute
+	// smallBody is for what does not wait for room, in bytes: as many as there may be
+	// connections take 4 MiB.
+	smallBody = 4 << 10
+	// maxGrowth is how much more memory than its text a value may take that is decoded.
+	maxGrowth = 5
 )
 
 // bodies bounds the memory that all bodies take which are held at once, but for small
@@ -38,7 +44,7 @@ func (b bodies) enter(r *http.Request, most int64) (leave func(), err error) {
 	if n < 0 {
 		n = most // nobody knows
 	}
-	if n <= maxBody {
+	if n <= smallBody {
 		return func() {}, nil
 	}
 	if err := b.room.Acquire(r.Context(), min(n, b.size)); err != nil {
@@ -56,7 +62,7 @@ func (r route) fits(request *http.Request) error {
 }
 
 func tooLarge(most int64) error {
-	return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the request's body is too large: %d bytes are taken, see rest.server.max-content-length and rest.programs.max-size", most)}
+	return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the request's body is too large: %d bytes are taken, see rest.server.max-content-length, rest.programs.max-size and, as the ApplicationMaster must hold what is no program, jobmanager.memory.process.size", most)}
 }
 
 // bounded cuts a body that is larger than a route reads, and gives a connection the
@@ -109,14 +115,48 @@ func (b *timedBody) Read(p []byte) (int, error) {
 
 // readJSON decodes a body. An empty one is as {}.
 func readJSON(r *http.Request, into any) error {
-	err := json.NewDecoder(r.Body).Decode(into)
-	if err == nil || errors.Is(err, io.EOF) {
+	var body bytes.Buffer
+	if r.ContentLength > 0 { // there is room for so much: see bodies
+		body.Grow(int(r.ContentLength) + bytes.MinRead)
+	}
+	if _, err := body.ReadFrom(r.Body); err != nil {
+		if cut := cutShort(err); cut != nil {
+			return cut
+		}
+		return badRequest("the request's body cannot be read: %v", err)
+	}
+	text := bytes.TrimSpace(body.Bytes())
+	if len(text) == 0 {
 		return nil
 	}
-	if cut := cutShort(err); cut != nil {
-		return cut
+	if len(text) > smallBody && decodedSize(text) > maxGrowth*len(text) {
+		return badRequest("the request's body has %d bytes of JSON that say next to nothing: no job is like that", len(text))
 	}
-	return badRequest("the request's body is no JSON of this path: %v", err)
+	if err := json.Unmarshal(text, into); err != nil {
+		return badRequest("the request's body is no JSON of this path: %v", err)
+	}
+	return nil
+}
+
+// decodedSize estimates the memory of what a text is decoded to: a list of a million {} would
+// take fifty times its own.
+func decodedSize(text []byte) int {
+	const object, part = 64, 16
+	size, quoted := len(text), false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{':
+			size += object
+		case c == ',', c == ':', c == '[':
+			size += part
+		}
+	}
+	return size
 }
 
 // cutShort is why the rest of a body is not read, if that is the error; nil.

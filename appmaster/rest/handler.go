@@ -107,6 +107,8 @@ func (s *Server) routes() []route {
 
 		on("GET /programs", view, ok, s.programs),
 		on("POST /programs", run, ok, s.addProgram).passes(s.config.maxProgram()).takes(uploadTime),
+		on("GET /drivers", view, ok, s.drivers),
+		on("DELETE /drivers/{driver}", run, ok, s.endDriver),
 		on("GET /jars", view, ok, s.jars),
 		on("POST /jars/upload", run, ok, s.uploadJar).passes(s.config.maxProgram()).takes(uploadTime),
 	}, s.programRoutes("/programs/{program}"), s.programRoutes("/jars/{program}"))
@@ -220,13 +222,15 @@ func statusOf(err error) int {
 		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, jobgraph.ErrInvalid), errors.Is(err, config.ErrInvalid), errors.Is(err, msg.ErrBadProgram), errors.Is(err, io.ErrUnexpectedEOF):
 		return http.StatusBadRequest
-	case errors.Is(err, msg.ErrJobNotFound), errors.Is(err, msg.ErrResultNotFound), errors.Is(err, msg.ErrProgramNotFound):
+	case errors.Is(err, msg.ErrJobNotFound), errors.Is(err, msg.ErrResultNotFound), errors.Is(err, msg.ErrProgramNotFound), errors.Is(err, msg.ErrDriverNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, msg.ErrJobEnded), errors.Is(err, msg.ErrJobExists), errors.Is(err, msg.ErrProgramInUse):
+	case errors.Is(err, msg.ErrJobEnded), errors.Is(err, msg.ErrJobExists), errors.Is(err, msg.ErrProgramInUse), errors.Is(err, msg.ErrDriverEnded):
 		return http.StatusConflict
+	case errors.Is(err, msg.ErrJobTooLarge):
+		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, msg.ErrResultGone):
 		return http.StatusGone
-	case errors.Is(err, msg.ErrNotReady), errors.Is(err, msg.ErrTooManyJobs), errors.Is(err, msg.ErrTooManyPrograms),
+	case errors.Is(err, msg.ErrNotReady), errors.Is(err, msg.ErrTooManyJobs), errors.Is(err, msg.ErrNoMemory), errors.Is(err, msg.ErrTooManyPrograms),
 		errors.Is(err, msg.ErrEnding), errors.Is(err, actor.ErrStopped),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable

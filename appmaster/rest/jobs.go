@@ -38,11 +38,14 @@ const (
 func jobID(r *http.Request) (ids.JobID, error) { return parseJobID(r.PathValue("job")) }
 
 func parseJobID(text string) (ids.JobID, error) {
-	if len(text) != 32 || strings.Trim(text, "0123456789abcdef") != "" {
+	if !isID(text) {
 		return "", badRequest("%q is no job id: it has 32 hex digits", text)
 	}
 	return ids.JobID(text), nil
 }
+
+// isID tells whether a text is formed as ids are.
+func isID(text string) bool { return len(text) == 32 && strings.Trim(text, "0123456789abcdef") == "" }
 
 func (s *Server) details(r *http.Request) (msg.JobDetails, error) {
 	id, err := jobID(r)

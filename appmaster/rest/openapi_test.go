@@ -70,6 +70,8 @@ func descriptions() map[string]described {
 		"GET /jobs/{job}/collect/{name}":         {summary: "A page of what a job collects, waiting for its first record for up to 30 s; the headers Bobbin-Epoch, Bobbin-Next and Bobbin-End say how to go on", query: []string{"cursor", "wait"}, binary: "application/octet-stream"},
 		"GET /programs":                          {summary: "The session's programs", answer: Programs{}},
 		"POST /programs":                         {summary: "Upload a program; with sha256 it is not read if it is there", query: []string{"name", "sha256"}, binary: "application/octet-stream", answer: Program{}},
+		"GET /drivers":                           {summary: "The programs that run beside the master: those that /run has started, until they end, and those that plan", answer: Drivers{}},
+		"DELETE /drivers/{driver}":               {summary: "End a program that runs beside the master, and wait for that; its jobs go on", answer: empty{}},
 		"GET /jars":                              {summary: "The session's programs, as Flink lists jars", answer: jarList{}},
 		"POST /jars/upload":                      {summary: "Upload a program as a form with one file", binary: "multipart/form-data", answer: jarUploaded{}},
 	}
@@ -111,7 +113,7 @@ func TestAnswersAreOfTheirShapes(t *testing.T) {
 	s := newServer(&fakeGateway{})
 	s.config.Session = &fakeSession{}
 	described := descriptions()
-	replace := strings.NewReplacer("{job}", string(failedID), "{program}", wordcountID, "{name}", "top", "{trigger}", "1", "{$}", "")
+	replace := strings.NewReplacer("{job}", string(failedID), "{program}", wordcountID, "{name}", "top", "{trigger}", "1", "{driver}", string(emptyID), "{$}", "")
 	for _, route := range s.routes() {
 		method, path, _ := strings.Cut(route.pattern, " ")
 		if method != "GET" || route.access == modify {

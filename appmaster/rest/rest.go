@@ -62,12 +62,26 @@ type Config struct {
 	Version, Revision string
 	// Options are the cluster's: they are shown, and bound what is taken.
 	Options config.Config
+	// Memory is what requests' bodies may take that are being read, with what is decoded
+	// from them, in bytes. 0: as much as Options say.
+	Memory int64
 	// Session takes jobs and programs; nil: nobody does.
 	Session Session
 }
 
-// maxBody is how large a body may be that is not a program, in bytes.
-func (c Config) maxBody() int64 { return int64(c.Options.Memory(config.RESTMaxContentLength)) }
+// maxBody is how large a body may be that is not a program, and all of them together, in
+// bytes.
+func (c Config) maxBody() int64 {
+	most := int64(c.Options.Memory(config.RESTMaxContentLength))
+	if c.Memory > 0 {
+		most = min(most, int64(LargestBody(c.Memory)))
+	}
+	return most
+}
+
+// LargestBody is how large a body may be for which there is so much memory, what it is decoded
+// to included, in bytes.
+func LargestBody(memory int64) int { return int(memory / (1 + maxGrowth)) }
 
 // maxProgram is how large a program may be, in bytes.
 func (c Config) maxProgram() int64 { return int64(c.Options.Memory(config.RESTMaxProgramSize)) }

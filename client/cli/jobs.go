@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -24,7 +25,7 @@ func listCommand(p Process) *cli.Command {
 		Name:  "list",
 		Usage: "list the jobs of an application",
 		Description: "Prints a line for each job that waits for slots or runs: when it began, its id, its\n" +
-			"name and its state.\n\n  bobbin list -a -id application_1700000000000_0001",
+			"name and its state; and one for each program that REST runs beside the master of a\nsession.\n\n  bobbin list -a -id application_1700000000000_0001",
 		Flags: slices.Concat([]cli.Flag{
 			&cli.BoolFlag{Name: "running", Aliases: []string{"r"}, Usage: "list those that run, and no others"},
 			&cli.BoolFlag{Name: "scheduled", Aliases: []string{"s"}, Usage: "list those that wait, and no others"},
@@ -39,9 +40,13 @@ func list(c *cli.Context, p Process, master *reached, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	drivers, err := master.Drivers(c.Context)
+	if err != nil {
+		return err
+	}
 	jobs = chosen(jobs, c.Bool("running"), c.Bool("scheduled"), c.Bool("all"))
 	if asJSON {
-		return printJobsJSON(p.Stdout, jobs)
+		return printJobsJSON(p.Stdout, jobs, drivers)
 	}
 	if len(jobs) == 0 {
 		fmt.Fprintf(p.Stderr, "%s has no such jobs\n", master)
@@ -52,6 +57,9 @@ func list(c *cli.Context, p Process, master *reached, asJSON bool) error {
 	}
 	for _, j := range jobs {
 		table.Add(j.Start.Local().Format(time.DateTime), j.ID, j.Name, j.Status)
+	}
+	for _, d := range drivers {
+		table.Add(d.Started.Local().Format(time.DateTime), d.ID, d.Name, fmt.Sprintf("program beside the master, %d MB", d.MemoryMB))
 	}
 	return table.Write(p.Stdout)
 }
@@ -95,7 +103,7 @@ func chosen(jobs []client.JobOverview, running, scheduled, all bool) []client.Jo
 	return kept
 }
 
-func printJobsJSON(out io.Writer, jobs []client.JobOverview) error {
+func printJobsJSON(out io.Writer, jobs []client.JobOverview, drivers []client.Driver) error {
 	type job struct {
 		ID       ids.JobID     `json:"job"`
 		Name     string        `json:"name"`
@@ -113,15 +121,27 @@ func printJobsJSON(out io.Writer, jobs []client.JobOverview) error {
 			list[i].Ended = j.End.UnixMilli()
 		}
 	}
-	return json.NewEncoder(out).Encode(map[string]any{"jobs": list})
+	type driver struct {
+		ID       string `json:"driver"`
+		Name     string `json:"name"`
+		Started  int64  `json:"started"` // ms since 1970
+		MemoryMB int    `json:"memoryMB"`
+		Jobs     int    `json:"jobs"` // that it has submitted
+	}
+	beside := make([]driver, len(drivers))
+	for i, d := range drivers {
+		beside[i] = driver{d.ID, d.Name, d.Started.UnixMilli(), d.MemoryMB, d.Jobs}
+	}
+	return json.NewEncoder(out).Encode(map[string]any{"jobs": list, "drivers": beside})
 }
 
 func cancelCommand(p Process) *cli.Command {
 	return &cli.Command{
-		Name:        "cancel",
-		Usage:       "cancel a job",
-		ArgsUsage:   "JOB",
-		Description: "Returns once the job is being cancelled. bobbin list shows the ids of jobs.\n\n  bobbin cancel -id application_1700000000000_0001 5f0c4a1e6b7d4c3f8a9b0c1d2e3f4a5b",
+		Name:      "cancel",
+		Usage:     "cancel a job",
+		ArgsUsage: "JOB",
+		Description: "Returns once the job is being cancelled. bobbin list shows the ids of jobs, and of\n" +
+			"programs beside the master of a session, which are ended by theirs; their jobs go on.\n\n  bobbin cancel -id application_1700000000000_0001 5f0c4a1e6b7d4c3f8a9b0c1d2e3f4a5b",
 		Flags: slices.Concat([]cli.Flag{
 			&cli.BoolFlag{Name: "withSavepoint", Aliases: []string{"s"}, Usage: "take a savepoint first, which is not possible yet"},
 		}, meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
@@ -130,13 +150,29 @@ func cancelCommand(p Process) *cli.Command {
 				return errors.New("there are no savepoints yet: cancel the job without -s")
 			}
 			return withJob(c, p, func(master *reached, job ids.JobID) error {
-				if err := master.Cancel(c.Context, job); err != nil {
+				err := master.Cancel(c.Context, job)
+				if isNotFound(err) {
+					other := master.EndDriver(c.Context, string(job))
+					if other == nil {
+						return say(c, p, fmt.Sprintf("program %s has ended", job), map[string]any{"application": master.application(), "driver": job})
+					}
+					if !isNotFound(other) {
+						return other
+					}
+				}
+				if err != nil {
 					return err
 				}
 				return say(c, p, fmt.Sprintf("job %s is being cancelled", job), map[string]any{"application": master.application(), "job": job})
 			})
 		},
 	}
+}
+
+// isNotFound tells whether a cluster does not know what it is asked for.
+func isNotFound(err error) bool {
+	status, is := errors.AsType[*client.StatusError](err)
+	return is && status.Status == http.StatusNotFound
 }
 
 func stopCommand(p Process) *cli.Command {

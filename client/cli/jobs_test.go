@@ -34,11 +34,15 @@ const (
 	waitingJob  = ids.JobID("00000000000000000000000000000001")
 	runningJob  = ids.JobID("00000000000000000000000000000002")
 	finishedJob = ids.JobID("00000000000000000000000000000003")
+
+	driverID   = "0000000000000000000000000000000d"
+	unknownJob = "0000000000000000000000000000000f"
 )
 
 // fakeSession is a session on a YARN that is a fake, too; its REST endpoint is real.
 type fakeSession struct {
 	rest.Gateway
+	rest.Session
 	id     records.ApplicationID
 	env    map[string]string // of alice, whose session it is
 	access launch.Access     // hers
@@ -67,7 +71,23 @@ func (s *fakeSession) Jobs(context.Context) ([]msg.JobOverview, error) {
 }
 
 func (s *fakeSession) CancelJob(_ context.Context, job ids.JobID) error {
+	if job == driverID || job == unknownJob {
+		return msg.ErrJobNotFound
+	}
 	return s.note("cancel " + string(job))
+}
+
+func (s *fakeSession) Drivers(context.Context) ([]msg.DriverDetails, error) {
+	return []msg.DriverDetails{{
+		ID: driverID, Program: msg.Program{Name: "sieve"}, Started: time.Date(2026, 1, 2, 4, 4, 5, 0, time.Local), MemoryMB: 12, Jobs: 3,
+	}}, nil
+}
+
+func (s *fakeSession) EndDriver(_ context.Context, id string) error {
+	if id != driverID {
+		return msg.ErrDriverNotFound
+	}
+	return s.note("end " + id)
 }
 
 func (s *fakeSession) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails, error) {
@@ -145,7 +165,7 @@ func (s *fakeSession) register(t *testing.T, fake *yarnfake.Fake) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.access = resttest.Serve(t, s, rest.Config{ClientToAM: verifier, Rights: rest.Rights{Owner: "alice"}})
+	s.access = resttest.Serve(t, s, rest.Config{ClientToAM: verifier, Rights: rest.Rights{Owner: "alice"}, Session: s})
 	s.access.Attempt, s.access.Application = 1, s.id.String()
 	masters, err := amrm.FromConf(fake.Conf())
 	if err != nil {
@@ -263,12 +283,13 @@ func TestJobsAreListedAsFlinkDoes(t *testing.T) {
 		late  = "2026-01-02 03:04:05 : 00000000000000000000000000000001 : late (CREATED)\n"
 		words = "2026-01-02 03:05:05 : 00000000000000000000000000000002 : words (RUNNING)\n"
 		old   = "2026-01-02 02:04:05 : 00000000000000000000000000000003 : old (FINISHED)\n"
+		sieve = "2026-01-02 04:04:05 : " + driverID + " : sieve (program beside the master, 12 MB)\n"
 	)
 	for line, want := range map[string]string{
 		"list": words + late, "list -r": words, "list -s": late, "list -r -s": words + late, "list -a": words + late + old,
 	} {
 		code, stdout, stderr := command(t, s.env, strings.Fields(line)...)
-		if diff := cmp.Diff(want, stdout); code != ExitOK || diff != "" {
+		if diff := cmp.Diff(want+sieve, stdout); code != ExitOK || diff != "" {
 			t.Errorf("%s: exit code %d, stderr %q (-want +got):\n%s", line, code, stderr, diff)
 		}
 	}
@@ -280,9 +301,16 @@ func TestJobsAreListedAsFlinkDoes(t *testing.T) {
 			Ended     int64
 			Running   int `json:"tasksRunning"`
 		}
+		Drivers []struct {
+			Driver, Name   string
+			MemoryMB, Jobs int
+		}
 	}
 	if err := json.Unmarshal([]byte(stdout), &told); err != nil || len(told.Jobs) != 2 || told.Jobs[0].Running != 3 || told.Jobs[0].Ended != -1 {
 		t.Errorf("%v: %s", err, stdout)
+	}
+	if d := told.Drivers; len(d) != 1 || d[0].Driver != driverID || d[0].Name != "sieve" || d[0].MemoryMB != 12 || d[0].Jobs != 3 {
+		t.Errorf("programs: %s", stdout)
 	}
 }
 
@@ -310,6 +338,22 @@ func TestJobsAreCancelled(t *testing.T) {
 	}
 	if code, _, stderr := command(t, s.env, "stop", "-p", "hdfs:///saved", "-d", "-type", "native", string(runningJob)); code != ExitFailed || !strings.Contains(stderr, "cannot be stopped with a savepoint yet") {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
+	}
+}
+
+// TestAProgramIsEndedByItsID would catch one that list shows and that nobody can end, and an
+// id that is neither a job's nor a program's and passes for one.
+func TestAProgramIsEndedByItsID(t *testing.T) {
+	s := startFakeSession(t)
+	s.write(t, nil)
+	if code, stdout, stderr := command(t, s.env, "cancel", driverID); code != ExitOK || stdout != "program "+driverID+" has ended\n" {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	if diff := cmp.Diff([]string{"end " + driverID}, s.did); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+	if code, _, stderr := command(t, s.env, "cancel", unknownJob); code == ExitOK || !strings.Contains(stderr, "job not found") {
+		t.Errorf("neither of them: exit code %d, stderr %q", code, stderr)
 	}
 }
 

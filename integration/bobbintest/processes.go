@@ -124,15 +124,28 @@ func (p Process) Read(t testing.TB) int64 {
 // that it has mapped (RssAnon, proc(5)). 0 once it is gone.
 func (p Process) Memory(t testing.TB) int64 {
 	t.Helper()
+	return p.status(t, "RssAnon:")
+}
+
+// Peak is the most that the process has held so far, all that YARN counts of it, in KiB
+// (VmHWM, proc(5)). 0 once it is gone.
+func (p Process) Peak(t testing.TB) int64 {
+	t.Helper()
+	return p.status(t, "VmHWM:")
+}
+
+// status is a number of the process' status file.
+func (p Process) status(t testing.TB, name string) int64 {
+	t.Helper()
 	text, err := read(filepath.Join("/proc", strconv.Itoa(p.PID)), "status")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(text)) {
-		if rest, found := strings.CutPrefix(line, "RssAnon:"); found {
+		if rest, found := strings.CutPrefix(line, name); found {
 			var n int64
 			if _, err := fmt.Sscan(rest, &n); err != nil {
-				t.Fatalf("memory of %s %d: %q: %v", p.Role, p.PID, line, err)
+				t.Fatalf("status of %s %d: %q: %v", p.Role, p.PID, line, err)
 			}
 			return n
 		}

@@ -31,6 +31,9 @@ import (
 // ErrFrame says that the other side sent something that is no frame.
 var ErrFrame = errors.New("malformed control frame")
 
+// ErrTooLong says that the other side sent a message that Bound does not allow.
+var ErrTooLong = errors.New("message is too long")
+
 const lengthSize = 4 // bytes before each message
 
 // Conn is one end of a control connection. Send may be called from any
@@ -40,6 +43,7 @@ type Conn struct {
 	reader  *bufio.Reader
 	frame   bytes.Buffer // the last frame, owned by Receive
 	sending sync.Mutex   // keeps frames whole
+	most    int          // bytes of a message; 0: codec.MaxMessage
 }
 
 // New makes the end of a connection that carries nothing but frames. Close
@@ -47,6 +51,10 @@ type Conn struct {
 func New(conn net.Conn) *Conn {
 	return &Conn{conn: conn, reader: bufio.NewReader(conn)}
 }
+
+// Bound lets Receive take messages of so many bytes at most, less than codec.MaxMessage; 0
+// lifts it. It is called before the first Receive.
+func (c *Conn) Bound(most int) { c.most = most }
 
 // Send writes a message. It blocks while the other side reads nothing and its
 // buffers are full; Close ends it. After an error of the connection the other
@@ -67,8 +75,8 @@ func (c *Conn) Send(m msg.Message) error {
 
 // Receive reads the next message. It gives io.EOF when the other side has closed
 // its end or died, net.ErrClosed after Close; ErrFrame and the errors of codec
-// mean that the two sides don't speak the same protocol, and no further message
-// can be read.
+// mean that the two sides don't speak the same protocol, ErrTooLong that Bound forbids the
+// message. No further one can be read then.
 func (c *Conn) Receive() (msg.Message, error) {
 	var length [lengthSize]byte
 	if n, err := io.ReadFull(c.reader, length[:]); err != nil {
@@ -80,6 +88,9 @@ func (c *Conn) Receive() (msg.Message, error) {
 	size := binary.BigEndian.Uint32(length[:])
 	if size == 0 || size > codec.MaxMessage {
 		return nil, fmt.Errorf("receive frame of %d bytes on control socket, want 1 to %d: %w", size, codec.MaxMessage, ErrFrame)
+	}
+	if c.most > 0 && uint64(size) > uint64(c.most) {
+		return nil, fmt.Errorf("receive message of %d bytes on control socket, at most %d: %w", size, c.most, ErrTooLong)
 	}
 	// The buffer grows with what arrives, not with what was announced.
 	c.frame.Reset()

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"testing"
 
@@ -184,6 +185,30 @@ func TestReceiveRefusesWhatIsNoFrame(t *testing.T) {
 			conn.Close()
 		})
 	}
+}
+
+// TestBoundRefusesLongMessages would catch a process that lets another one decide how much
+// memory it takes.
+func TestBoundRefusesLongMessages(t *testing.T) {
+	near, far := net.Pipe()
+	defer near.Close()
+	sender, receiver := control.New(far), control.New(near)
+	receiver.Bound(1 << 10)
+	sent := make(chan error, 2)
+	go func() {
+		for _, size := range []int{100, 2 << 10} {
+			sent <- sender.Send(msg.DriverFailed{Message: strings.Repeat("x", size)})
+		}
+	}()
+	if m, err := receiver.Receive(); err != nil || m == nil {
+		t.Errorf("a short message: %v, %v", m, err)
+	}
+	if _, err := receiver.Receive(); !errors.Is(err, control.ErrTooLong) {
+		t.Errorf("a long message: %v", err)
+	}
+	near.Close()
+	<-sent
+	<-sent
 }
 
 // TestParseReadsWhatValueWrites would catch a program that takes a foreign

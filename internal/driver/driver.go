@@ -45,6 +45,9 @@ type Options struct {
 	// Begun is given the process before it has said anything, for what may be called from
 	// any goroutine; nil: nobody wants it.
 	Begun func(*Driver)
+	// MaxJob bounds a job that the driver executes, in bytes of its JSON; 0: what a message
+	// may have, 64 MiB.
+	MaxJob int
 }
 
 // PlanError is what went wrong while planning, in words for people; the program
@@ -86,6 +89,7 @@ func Start(ctx context.Context, program string, args []string, o Options) (*Driv
 		return nil, fmt.Errorf("start %s: %w", program, errors.Join(err, conn.Close()))
 	}
 	d := &Driver{program: program, cmd: cmd, conn: control.New(conn)}
+	d.conn.Bound(o.MaxJob)
 	if o.Begun != nil {
 		o.Begun(d)
 	}
@@ -120,12 +124,15 @@ func (d *Driver) hello(ctx context.Context, o Options) error {
 
 // Next waits until the driver executes a job. It gives io.EOF when the driver
 // has ended well after executing one, ErrNoJob when it ended without, ErrExit
-// when it failed, and a *PlanError when a job could not be planned.
+// when it failed, a *PlanError when a job could not be planned, and msg.ErrJobTooLarge when
+// one has more than Options.MaxJob.
 func (d *Driver) Next(ctx context.Context) (jobgraph.JobGraph, error) {
 	m, err := d.receive(ctx)
 	switch {
 	case errors.Is(err, io.EOF):
 		return jobgraph.JobGraph{}, d.ended(ctx)
+	case errors.Is(err, control.ErrTooLong):
+		return jobgraph.JobGraph{}, fmt.Errorf("job of %s: %w: %w", d.program, msg.ErrJobTooLarge, err)
 	case err != nil:
 		return jobgraph.JobGraph{}, err
 	}

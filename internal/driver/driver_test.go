@@ -90,6 +90,11 @@ func program(value string, args []string) int {
 	case "bad-graph":
 		_ = conn.Send(msg.ExecuteJob{Graph: jobgraph.JobGraph{Name: "broken"}})
 		return 0
+	case "huge":
+		g := graph("one")
+		g.Args = make([]byte, 2*mostJob)
+		_ = conn.Send(msg.ExecuteJob{Graph: g})
+		return 0
 	case "stubborn": // does not mind that its client leaves
 		_, _ = conn.Receive()
 		return goOn()
@@ -122,13 +127,16 @@ func goOn() int {
 	}
 }
 
+// mostJob bounds jobs, in bytes.
+const mostJob = 64 << 10
+
 // run starts the program in a mode; its output is complete after Close.
 func run(t *testing.T, mode ...string) (*driver.Driver, *bytes.Buffer, *bytes.Buffer, error) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	d, err := driver.Start(t.Context(), os.Args[0], mode, driver.Options{
 		Config: map[string]string{"parallelism.default": "4"}, Detached: true,
-		Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
+		Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, MaxJob: mostJob,
 	})
 	if err == nil {
 		t.Cleanup(func() { _ = d.Close() })
@@ -221,6 +229,15 @@ func TestNextTellsHowADriverEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := d.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "job of "+os.Args[0]) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("with a job that is too large", func(t *testing.T) {
+		d, _, _, err := run(t, "huge")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Next(t.Context()); !errors.Is(err, msg.ErrJobTooLarge) || !strings.Contains(err.Error(), "at most 65536") {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -1,0 +1,135 @@
+package jobmaster
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// TestFailuresOfAJobAreBounded would catch a job whose failures fill the master, and one that
+// keeps none of them, or old ones in place of the last.
+func TestFailuresOfAJobAreBounded(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := &Core{}
+		entry := func(i int) msg.ExceptionEntry {
+			size := rapid.SampledFrom([]int{0, 100, 4 << 10, 1 << 20}).Draw(t, "size")
+			text := strings.Repeat("x", size)
+			return msg.ExceptionEntry{Failure: *msg.NewFailure(fmt.Sprint(i, text), text), Task: "t", Location: "n"}
+		}
+		last := rapid.IntRange(0, 100).Draw(t, "failures") - 1
+		for i := range last + 1 {
+			e := entry(i)
+			c.remember(e)
+			if c.hasRoomForFailed(e) {
+				c.failed = append(c.failed, taskFailure{entry: e})
+			}
+			c.losses = append(c.losses, &loss{cause: failover.Cause{Failure: e.Failure, Host: ids.HostID(fmt.Sprint(i))}})
+			c.boundLosses()
+		}
+		size := 0
+		for i := range c.history {
+			size += entryBytes(&c.history[i])
+		}
+		for i := range c.failed {
+			size += entryBytes(&c.failed[i].entry)
+		}
+		for _, l := range c.losses {
+			e := l.cause.Entry()
+			size += entryBytes(&e)
+		}
+		if size > msg.MaxJobFailures || len(c.history) > maxHistory || len(c.failed) > maxTaskFailures || len(c.losses) > maxLosses {
+			t.Fatalf("%d root causes, %d failures and %d losses of %d bytes are kept", len(c.history), len(c.failed), len(c.losses), size)
+		}
+		if last < 0 {
+			return
+		}
+		if newest := fmt.Sprint(last); len(c.failed) == 0 || !strings.HasPrefix(c.history[0].Failure.Message, newest) || string(c.losses[len(c.losses)-1].cause.Host) != newest {
+			t.Fatalf("of %d failures the newest is lost", last+1)
+		}
+	})
+}
+
+// TestBriefFailures would catch a text that keeps all that it was cut from, or is none.
+func TestBriefFailures(t *testing.T) {
+	t.Parallel()
+	f := brief(msg.Failure{Message: strings.Repeat("é", maxBrief), Stack: "main.f()", PeerLost: "h1", Permanent: true})
+	if want := strings.Repeat("é", maxBrief/2); f.Message != want || f.Stack != "" || f.PeerLost != "h1" || !f.Permanent {
+		t.Errorf("got %+v", f)
+	}
+}
+
+// TestCountersAreSumsOfTheLastAttempts compares with a naive sum. It would catch counters of an
+// attempt that was restarted, those of a finished region that are lost, and names without
+// bound.
+func TestCountersAreSumsOfTheLastAttempts(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := newCounters()
+		reported := make(map[int]map[string]int64) // by region
+		settled := make(map[int]bool)
+		for range rapid.IntRange(0, 50).Draw(t, "steps") {
+			region := rapid.IntRange(0, 3).Draw(t, "region")
+			if settled[region] {
+				continue
+			}
+			switch rapid.IntRange(0, 5).Draw(t, "action") {
+			case 0:
+				c.restart(region)
+				delete(reported, region)
+			case 1:
+				c.settle(region)
+				settled[region] = true
+			default:
+				task := rapid.MapOf(rapid.StringMatching("[a-c]"), rapid.Int64Range(0, 9)).Draw(t, "counters")
+				if err := c.fit(task); err != nil {
+					t.Fatal(err)
+				}
+				c.add(region, task)
+				if reported[region] == nil {
+					reported[region] = make(map[string]int64)
+				}
+				for name, n := range task {
+					reported[region][name] += n
+				}
+			}
+		}
+		want := make(map[string]int64)
+		for _, region := range reported {
+			for name, n := range region {
+				want[name] += n
+			}
+		}
+		got := c.sum()
+		for name, n := range want {
+			if got[name] != n {
+				t.Fatalf("%s is %d, want %d", name, got[name], n)
+			}
+		}
+		if len(got) != len(want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+	})
+	c := newCounters()
+	taken := 0
+	for i := range 10_000 {
+		task := map[string]int64{fmt.Sprintf("counter-%d", i): 1}
+		if err := c.fit(task); err != nil {
+			break
+		}
+		c.add(i, task)
+		taken++
+	}
+	if most := msg.MaxJobCounters / counterBytes; taken == 0 || taken > most {
+		t.Errorf("%d names are taken, at most %d", taken, most)
+	}
+	if err := c.fit(map[string]int64{"counter-0": 1}); err != nil {
+		t.Errorf("a name that is known: %v", err)
+	}
+}
