@@ -88,8 +88,8 @@ const description = `Each command tells what it does, with an example: bobbin CO
 
 The exit code is 0 where all went well, 130 after Ctrl-C, SIGTERM or SIGHUP, and
 otherwise 1. With -o json standard output is one JSON object, which has the field
-"error" where something went wrong. Logs and scripts of completion are printed as
-they are: their commands have no -o.`
+"error" where something went wrong. Help is text all the same. Logs and scripts of
+completion are printed as they are: their commands have no -o.`
 
 func commandsOf(p Process) []*cli.Command {
 	commands := []*cli.Command{

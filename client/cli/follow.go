@@ -49,7 +49,7 @@ func (r *runner) follow(ctx context.Context, d *driver.Driver, job *running, gra
 	}
 	r.timeline.Done("job ended")
 	r.outcome.end(ended)
-	r.say.Line("job %s is %s after %s", graph.Name, ended.Status, ended.Duration.Round(time.Millisecond))
+	r.sayEnded(graph.Name, ended)
 	_ = d.Tell(ended) // how a driver ended that does not hear it, Next tells
 	settled := job.settle(ctx)
 	switch {
@@ -132,7 +132,8 @@ func (r *runner) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 	next := time.NewTimer(0)
 	defer next.Stop()
 	var beat time.Time // the first is due at once: the job may have run for a while
-	quiet := silence{since: began}
+	quiet := silence{Wait: progress.Wait{Since: began}}
+	var short shortage
 	last := client.JobState{Progress: progress.Job{Input: progress.Input(graph)}}
 	for {
 		select {
@@ -143,10 +144,12 @@ func (r *runner) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 		state, err := a.look(ctx)
 		switch {
 		case err == nil:
-			quiet = silence{since: time.Now(), heard: true}
+			quiet = silence{Wait: progress.Wait{Since: time.Now()}, heard: true}
 			state.Progress.Input = last.Progress.Input
 			r.show(ctx, a, last, state)
-			r.explainWait(ctx, a, state, time.Since(began))
+			if !r.explainWait(ctx, a, &short, state) && state.Progress.Tasks > 0 {
+				r.say.Moving("job", state.Progress.String())
+			}
 			last = state
 			if state.Status.GloballyTerminal() {
 				for _, status := range []msg.JobStatus{msg.JobCreated, msg.JobRunning, state.Status} {
@@ -173,7 +176,7 @@ func (r *runner) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 func (r *runner) result(ctx context.Context, a attempt) (msg.JobEnded, error) {
 	again := time.NewTicker(lookInterval)
 	defer again.Stop()
-	quiet := silence{since: time.Now(), heard: true}
+	quiet := silence{Wait: progress.Wait{Since: time.Now()}, heard: true}
 	for {
 		ended, err := a.Result(ctx, a.job)
 		if err == nil || context.Cause(ctx) != nil || !client.Unreachable(err) {
@@ -210,7 +213,7 @@ func (r *runner) beat(ctx context.Context, a attempt, last time.Time) time.Time 
 }
 
 // show prints what has become of the job since the last look: restarts with
-// their causes, states, progress.
+// their causes, and states.
 func (r *runner) show(ctx context.Context, a attempt, last, state client.JobState) {
 	if state.Entered[msg.JobRestarting].After(last.Entered[msg.JobRestarting]) {
 		cause, err := a.RootCause(ctx, a.job)
@@ -221,22 +224,6 @@ func (r *runner) show(ctx context.Context, a attempt, last, state client.JobStat
 	}
 	if state.Status != last.Status && state.Status != msg.JobRestarting && !state.Status.GloballyTerminal() {
 		r.say.Line("job is %s", state.Status)
-	}
-	if state.Progress.Tasks > 0 {
-		r.say.Moving("job", state.Progress.String())
-	}
-}
-
-// explainWait tells, once, why nothing happens: the cluster has no room for the
-// job's slots.
-func (r *runner) explainWait(ctx context.Context, a attempt, state client.JobState, waited time.Duration) {
-	if state.Status != msg.JobRunning || !state.Waits || r.shortOfSlots || waited < longWait {
-		return
-	}
-	if have, err := a.Slots(ctx); err == nil && have < state.Slots {
-		r.shortOfSlots = true
-		r.say.Line("job waits for slots: %d of %d are there. YARN may have no room for more workers now; the job fails if it has none for %s (%s)",
-			have, state.Slots, r.cfg.Duration(config.SlotRequestTimeout), config.SlotRequestTimeout)
 	}
 }
 
@@ -250,7 +237,7 @@ func (r *runner) collect(ctx context.Context, d *driver.Driver, a attempt, name 
 	again := time.NewTicker(lookInterval)
 	defer again.Stop()
 	cursor, epoch := int64(0), -1
-	quiet := silence{since: time.Now(), told: true}
+	quiet := silence{Wait: progress.Wait{Since: time.Now()}, muted: true}
 	for {
 		page, err := a.CollectPage(ctx, a.job, name, cursor)
 		if err != nil && context.Cause(ctx) == nil && client.Unreachable(err) {
@@ -266,7 +253,7 @@ func (r *runner) collect(ctx context.Context, d *driver.Driver, a attempt, name 
 		if err != nil {
 			return err
 		}
-		quiet = silence{since: time.Now(), heard: true, told: true}
+		quiet = silence{Wait: progress.Wait{Since: time.Now()}, heard: true, muted: true}
 		if len(page.Records) > 0 || page.Epoch != epoch {
 			epoch = page.Epoch
 			// The job goes on without a driver that does not hear it; see follow.

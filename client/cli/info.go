@@ -24,7 +24,8 @@ func infoCommand(p Process) *cli.Command {
 		ArgsUsage: "PROGRAM [program arguments] | JOB",
 		Description: `The program is started, and ended when it executes its first job. What it prints
 goes to standard error. The id of a job that a cluster knows is as good. With
--o json the plan has the form of the REST path /jobs/JOB/plan.
+-o json the plan has the form of the REST path /jobs/JOB/plan; it is null where the
+program has printed its own help instead.
 
   bobbin info -p 4 ./wordcount --input hdfs:///text --output hdfs:///counts
   bobbin info -id application_1700000000000_0001 5f0c4a1e6b7d4c3f8a9b0c1d2e3f4a5b`,
@@ -66,6 +67,9 @@ func info(c *cli.Context, p Process) (err error) {
 	defer func() { err = errors.Join(err, d.Close()) }()
 	graph, err := d.Next(c.Context)
 	if errors.Is(err, driver.ErrNoJob) && asksForHelp(words[1:]) {
+		if asJSON {
+			return json.NewEncoder(p.Stdout).Encode(map[string]any{"plan": nil})
+		}
 		return nil
 	}
 	if err != nil {

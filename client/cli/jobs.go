@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -25,7 +24,7 @@ func listCommand(p Process) *cli.Command {
 		Name:  "list",
 		Usage: "list the jobs of an application",
 		Description: "Prints a line for each job that waits for slots or runs: when it began, its id, its\n" +
-			"name and its state; and one for each program that REST runs beside the master of a\nsession.\n\n  bobbin list -a -id application_1700000000000_0001",
+			"name and its state.\n\n  bobbin list -a -id application_1700000000000_0001",
 		Flags: slices.Concat([]cli.Flag{
 			&cli.BoolFlag{Name: "running", Aliases: []string{"r"}, Usage: "list those that run, and no others"},
 			&cli.BoolFlag{Name: "scheduled", Aliases: []string{"s"}, Usage: "list those that wait, and no others"},
@@ -40,13 +39,9 @@ func list(c *cli.Context, p Process, master *reached, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	drivers, err := master.Drivers(c.Context)
-	if err != nil {
-		return err
-	}
 	jobs = chosen(jobs, c.Bool("running"), c.Bool("scheduled"), c.Bool("all"))
 	if asJSON {
-		return printJobsJSON(p.Stdout, jobs, drivers)
+		return printJobsJSON(p.Stdout, jobs)
 	}
 	if len(jobs) == 0 {
 		fmt.Fprintf(p.Stderr, "%s has no such jobs\n", master)
@@ -57,9 +52,6 @@ func list(c *cli.Context, p Process, master *reached, asJSON bool) error {
 	}
 	for _, j := range jobs {
 		table.Add(j.Start.Local().Format(time.DateTime), j.ID, j.Name, j.Status)
-	}
-	for _, d := range drivers {
-		table.Add(d.Started.Local().Format(time.DateTime), d.ID, d.Name, fmt.Sprintf("program beside the master, %d MB", d.MemoryMB))
 	}
 	return table.Write(p.Stdout)
 }
@@ -103,7 +95,7 @@ func chosen(jobs []client.JobOverview, running, scheduled, all bool) []client.Jo
 	return kept
 }
 
-func printJobsJSON(out io.Writer, jobs []client.JobOverview, drivers []client.Driver) error {
+func printJobsJSON(out io.Writer, jobs []client.JobOverview) error {
 	type job struct {
 		ID       ids.JobID     `json:"job"`
 		Name     string        `json:"name"`
@@ -121,18 +113,7 @@ func printJobsJSON(out io.Writer, jobs []client.JobOverview, drivers []client.Dr
 			list[i].Ended = j.End.UnixMilli()
 		}
 	}
-	type driver struct {
-		ID       string `json:"driver"`
-		Name     string `json:"name"`
-		Started  int64  `json:"started"` // ms since 1970
-		MemoryMB int    `json:"memoryMB"`
-		Jobs     int    `json:"jobs"` // that it has submitted
-	}
-	beside := make([]driver, len(drivers))
-	for i, d := range drivers {
-		beside[i] = driver{d.ID, d.Name, d.Started.UnixMilli(), d.MemoryMB, d.Jobs}
-	}
-	return json.NewEncoder(out).Encode(map[string]any{"jobs": list, "drivers": beside})
+	return json.NewEncoder(out).Encode(map[string]any{"jobs": list})
 }
 
 func cancelCommand(p Process) *cli.Command {
@@ -140,8 +121,9 @@ func cancelCommand(p Process) *cli.Command {
 		Name:      "cancel",
 		Usage:     "cancel a job",
 		ArgsUsage: "JOB",
-		Description: "Returns once the job is being cancelled. bobbin list shows the ids of jobs, and of\n" +
-			"programs beside the master of a session, which are ended by theirs; their jobs go on.\n\n  bobbin cancel -id application_1700000000000_0001 5f0c4a1e6b7d4c3f8a9b0c1d2e3f4a5b",
+		Description: "Returns once the job is being cancelled. bobbin list shows the ids of jobs. A program\n" +
+			"that REST runs beside the master of a session is ended by its id, which bobbin status\n" +
+			"shows; its jobs go on.\n\n  bobbin cancel -id application_1700000000000_0001 5f0c4a1e6b7d4c3f8a9b0c1d2e3f4a5b",
 		Flags: slices.Concat([]cli.Flag{
 			&cli.BoolFlag{Name: "withSavepoint", Aliases: []string{"s"}, Usage: "take a savepoint first, which is not possible yet"},
 		}, meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
@@ -228,54 +210,4 @@ func withJob(c *cli.Context, p Process, do func(master *reached, job ids.JobID) 
 	}
 	defer done(&err)
 	return do(master, ids.JobID(job))
-}
-
-func statusCommand(p Process) *cli.Command {
-	return &cli.Command{
-		Name:        "status",
-		Usage:       "print what an application has and does",
-		Description: "Prints its workers, slots and jobs, in numbers.\n\n  bobbin status -id application_1700000000000_0001",
-		Flags:       slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
-		Action:      func(c *cli.Context) error { return withCluster(c, p, status) },
-	}
-}
-
-func status(c *cli.Context, p Process, master *reached, asJSON bool) error {
-	o, err := master.Overview(c.Context)
-	if err != nil {
-		return err
-	}
-	report, err := master.report(c.Context)
-	if err != nil && !errors.Is(err, errNoYARN) {
-		return err
-	}
-	if asJSON {
-		told := map[string]any{
-			"application": master.application(), "version": o.Version, "taskManagers": o.Workers, "slots": o.Slots, "slotsFree": o.FreeSlots,
-			"jobsRunning": o.Running, "jobsFinished": o.Finished, "jobsCanceled": o.Canceled, "jobsFailed": o.Failed,
-		}
-		if err == nil {
-			maps.Copy(told, map[string]any{
-				"name": report.Name, "state": report.State, "queue": report.Queue, "user": report.User,
-				"started": report.Started.UnixMilli(), "trackingUrl": report.TrackingURL,
-			})
-		}
-		return json.NewEncoder(p.Stdout).Encode(told)
-	}
-	facts := terminal.Facts{{"application", master.String()}}
-	if err == nil {
-		facts = terminal.Facts{
-			{"application", fmt.Sprintf("%s (%s)", master, report.Name)},
-			{"state", fmt.Sprintf("%s since %s, in queue %s", report.State, report.Started.Local().Format(time.DateTime), report.Queue)},
-		}
-	}
-	facts = append(facts, terminal.Facts{
-		{"TaskExecutors", fmt.Sprint(o.Workers)},
-		{"slots", fmt.Sprintf("%d, %d of them free", o.Slots, o.FreeSlots)},
-		{"jobs", fmt.Sprintf("%d running, %d finished, %d canceled, %d failed", o.Running, o.Finished, o.Canceled, o.Failed)},
-	}...)
-	if err == nil {
-		facts = append(facts, [2]string{"web page", report.TrackingURL})
-	}
-	return facts.Write(p.Stdout)
 }

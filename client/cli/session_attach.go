@@ -10,7 +10,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/internal/config"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 func sessionAttachCommand(p Process) *cli.Command {
@@ -74,7 +73,8 @@ func sessionStopCommand(p Process) *cli.Command {
 	return &cli.Command{
 		Name:  "stop",
 		Usage: "end a session and its jobs",
-		Description: `Returns once YARN says that the session has ended.
+		Description: `Returns once YARN says that the session has ended; where there is no YARN to ask,
+once it is ending, which -o json calls ENDING.
 
   bobbin session stop -id application_1700000000000_0001`,
 		Flags:  slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
@@ -82,8 +82,11 @@ func sessionStopCommand(p Process) *cli.Command {
 	}
 }
 
+// stateEnding is how a session is that was told to end, and of which YARN cannot be asked.
+const stateEnding = "ENDING"
+
 func sessionStop(c *cli.Context, p Process, master *reached, asJSON bool) (err error) {
-	told := outcome{State: string(records.ApplicationRunning)}
+	told := outcome{State: stateEnding}
 	if on, is := master.site.(*onYARN); is {
 		err = attending(p, on, &told).end(c.Context, master.ClusterClient)
 	} else if err = master.ShutDown(c.Context); err == nil {

@@ -49,6 +49,10 @@ func TestAClusterIsReachedWithoutYARN(t *testing.T) {
 	if diff := cmp.Diff([]string{"cancel " + string(runningJob)}, s.did); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
+	want := `{"application":"` + s.id.String() + `","state":"ENDING"}` + "\n" // nobody has asked YARN
+	if code, stdout, stderr := command(t, nil, "session", "stop", "-o", "json", "-D", "rest.access-file="+path); code != ExitOK || stdout != want {
+		t.Errorf("to end it: exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
 	if err := os.WriteFile(other, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
