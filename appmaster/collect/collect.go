@@ -41,6 +41,16 @@ var (
 // Results are the buffers of a job, by the names of what it collects.
 type Results map[string]*Buffer
 
+// DropRead lets go of the results whose last pages were given: they are held because an
+// answer may be lost. Who asks again all the same gets msg.ErrResultGone.
+func (r Results) DropRead() {
+	for _, b := range r {
+		if b.drained {
+			b.Drop() // the job has ended: there is nobody to acknowledge to
+		}
+	}
+}
+
 // Buffer holds the part of a result that the client has not read. Batches are
 // numbered across epochs; a page's cursor is the number of its first batch. Make
 // it with New.
@@ -58,9 +68,9 @@ type Buffer struct {
 	drained bool // whether the last page was given
 }
 
-// New makes an empty buffer that holds so many bytes at most: LeastBuffered or more.
-// 0 is for a result that no client comes for: nothing of it is held, and its task never
-// waits.
+// New makes an empty buffer that holds so many bytes at most, or LeastBuffered if that is
+// more, without which its task would not go on. 0 is for a result that no client comes
+// for: nothing of it is held, and its task never waits.
 func New(limit int) *Buffer {
 	if limit > 0 {
 		limit = max(limit, LeastBuffered)

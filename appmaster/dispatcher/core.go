@@ -3,7 +3,6 @@ package dispatcher
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/collect"
@@ -34,8 +33,6 @@ const (
 	// maxUnfinished bounds the jobs that have not ended: memory of the ApplicationMaster
 	// goes with them, whether they run or wait for slots.
 	maxUnfinished = 1000
-	// maxDiagnostics bounds Outcome.Diagnostics, in bytes.
-	maxDiagnostics = 8 << 10
 )
 
 // Config describes a Dispatcher. Begin with Configured.
@@ -43,7 +40,8 @@ type Config struct {
 	Mode Mode
 	// IDs begins the fencing tokens of JobMasters: see ids.NewSequence.
 	IDs string
-	// Archive says for how long ended jobs are kept where there are many.
+	// Archive says for how long ended jobs are kept where there are many, in half of Memory
+	// at most.
 	Archive Limits
 	// Memory is what all jobs may take together, in bytes: those that run, by estimate, what
 	// they collect, and what is kept of those that have ended. 0: nobody bounds it.
@@ -70,9 +68,12 @@ type Core struct {
 	archive archive     // those that have ended
 	// reserved is the sum of what jobs have reserved that have not ended, in bytes.
 	reserved int64
-	drained  []*job    // that have ended, and whose last pages are held a while longer
-	outcome  *Outcome  // how the cluster ends, once that is settled
-	wake     time.Time // as last asked for; zero: not asked
+	// unfinished is how the cluster ends if it is to do so as the first of its jobs that
+	// did not finish; nil while each has.
+	unfinished *Outcome
+	awaiting   []chan<- Outcome // who hears of the end of all jobs
+	outcome    *Outcome         // how the cluster ends, once that is settled
+	wake       time.Time        // as last asked for; zero: not asked
 
 	// During a step:
 	now     time.Time
@@ -97,12 +98,15 @@ type job struct {
 	unread  int             // results that the client has not read to their end
 	fetched bool            // whether the client knows how the job ended
 	until   time.Time       // when the client is not waited for, or the job not kept, any longer
-	stays   time.Time       // until when it is not forgotten for the sake of others
+	heard   time.Time       // when its client asked last, or else when it ended
 	size    int64           // as archive counts it
 }
 
 // NewCore makes a Core without jobs.
 func NewCore(config Config) *Core {
+	if config.Memory > 0 { // the other half is for jobs that run
+		config.Archive.Bytes = min(config.Archive.Bytes, config.Memory/2)
+	}
 	return &Core{config: config, tokens: ids.NewSequence(config.IDs), jobs: make(map[ids.JobID]*job)}
 }
 
@@ -128,6 +132,8 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 		c.resultAsked(e)
 	case PageAsked:
 		c.pageAsked(e)
+	case JobsAwaited:
+		c.awaiting = append(c.awaiting, e.Reply)
 	case ShutdownAsked:
 		c.shutDown()
 	case EndAsked:
@@ -135,6 +141,7 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 	case Woken:
 		c.wake = time.Time{}
 	}
+	c.answerAwaiting()
 	c.giveClientsUp()
 	c.expire()
 	c.setWake()
@@ -224,7 +231,7 @@ func (c *Core) keep(j *job, details msg.JobDetails, results collect.Results) {
 	}
 	j.details, j.results = &details, results
 	j.unread = len(results)
-	j.stays = c.now.Add(handoverTime)
+	j.heard = c.now
 	c.reserved -= j.reserved
 	j.reserved = 0
 	c.emit(JobArchived{Job: j.id, Status: details.Status})
@@ -235,6 +242,10 @@ func (c *Core) keep(j *job, details msg.JobDetails, results collect.Results) {
 		j.until = c.now.Add(fetchTime)
 	case Detached:
 		c.end(outcomeOf(j.details))
+	}
+	if details.Status != msg.JobFinished && c.unfinished == nil {
+		o := outcomeOf(j.details)
+		c.unfinished = &o
 	}
 	c.archive.add(j)
 }
@@ -252,12 +263,13 @@ func (c *Core) cancel(id ids.JobID) error {
 	return nil
 }
 
-// clientSeen lets a job go on for its client's sake.
+// clientSeen lets a job go on for its client's sake, or stay.
 func (c *Core) clientSeen(id ids.JobID) error {
 	j := c.jobs[id]
 	if j == nil {
 		return fmt.Errorf("%w: %s", msg.ErrJobNotFound, id)
 	}
+	j.heard = c.now
 	if !j.silentUntil.IsZero() {
 		j.silentUntil = c.now.Add(j.clientTimeout)
 	}
@@ -292,92 +304,8 @@ func (c *Core) entries() []Entry {
 	return entries
 }
 
-func (c *Core) resultAsked(e ResultAsked) {
-	c.emit(AnswerJob{Reply: e.Reply, Entry: c.entry(e.Job)})
-	if j := c.jobs[e.Job]; j != nil && j.details != nil {
-		j.fetched = true
-		j.stays = c.now.Add(handoverTime)
-		c.clientFetched(j)
-	}
-}
-
-// pageAsked reads on in a result that the client had not read to its end when
-// the job ended.
-func (c *Core) pageAsked(e PageAsked) {
-	j := c.jobs[e.Job]
-	page, last, err := j.page(e)
-	if last {
-		c.drained = append(c.drained, j)
-	}
-	c.emit(AnswerPage{Reply: e.Reply, Page: Page{Page: page, Err: err}})
-	if err == nil {
-		j.stays = c.now.Add(handoverTime)
-		c.archive.resize(j)
-		c.clientFetched(j)
-	}
-}
-
-// page reads on in a result of a job, which may be none that there is. last says that all
-// its results have been read to their end now.
-func (j *job) page(e PageAsked) (page msg.CollectPage, last bool, err error) {
-	switch {
-	case j == nil:
-		return page, false, fmt.Errorf("%w: %s", msg.ErrJobNotFound, e.Job)
-	case j.details == nil: // submitted a moment ago
-		return page, false, fmt.Errorf("%w: job %s is being started", msg.ErrNotReady, e.Job)
-	case j.results == nil: // no JobMaster left any, and the reason is in the details
-		return msg.CollectPage{Next: e.Cursor, End: true}, false, nil
-	case j.results[e.Name] == nil:
-		return page, false, fmt.Errorf("%w: %q", msg.ErrResultNotFound, e.Name)
-	}
-	result := j.results[e.Name]
-	before := result.Drained()
-	page, _, err = result.Page(e.Cursor) // nobody is left to acknowledge to
-	if result.Drained() && !before {
-		j.unread--
-		last = j.unread == 0
-	}
-	return page, last, err
-}
-
-// clientFetched ends an Attached cluster once the client has all that the job
-// left, and otherwise gives it time for the rest.
-func (c *Core) clientFetched(j *job) {
-	if c.config.Mode != Attached {
-		return
-	}
-	j.until = c.now.Add(fetchTime)
-	if j.fetched && (j.unread == 0 || j.details.Status != msg.JobFinished) {
-		c.end(outcomeOf(j.details))
-	}
-}
-
-// shutDown ends the cluster on request. Jobs are not cancelled one by one: they
-// end with it. A cluster for one job, or for an application, that has not ended did
-// not do what it was for.
-func (c *Core) shutDown() {
-	switch {
-	case c.config.Mode == Session:
-		c.end(Outcome{Status: msg.ApplicationSucceeded})
-	case c.config.Mode == Application:
-		c.end(Outcome{Status: msg.ApplicationCanceled, Diagnostics: "the cluster was shut down before its program had ended"})
-	case len(c.archive.jobs) > 0:
-		c.end(outcomeOf(c.archive.jobs[0].details))
-	default:
-		c.end(Outcome{Status: msg.ApplicationCanceled, Diagnostics: "the cluster was shut down before its job had ended"})
-	}
-}
-
-func (c *Core) end(o Outcome) {
-	if c.outcome == nil {
-		c.outcome = &o
-		c.emit(EndCluster{Outcome: o})
-	}
-}
-
 // expire ends the wait for a client, or forgets old jobs.
 func (c *Core) expire() {
-	c.letGo()
 	if c.many() {
 		c.forget(c.archive.expire(c.now, c.config.Archive))
 		return
@@ -391,12 +319,14 @@ func (c *Core) expire() {
 
 // forget ends what is known of jobs that the archive has let go.
 func (c *Core) forget(jobs []*job) {
+	if len(jobs) == 0 {
+		return
+	}
 	for _, j := range jobs {
 		delete(c.jobs, j.id)
-		c.order = slices.DeleteFunc(c.order, func(id ids.JobID) bool { return id == j.id })
-		c.drained = slices.DeleteFunc(c.drained, func(other *job) bool { return other == j })
 		c.emit(JobForgotten{Job: j.id})
 	}
+	c.order = slices.DeleteFunc(c.order, func(id ids.JobID) bool { return c.jobs[id] == nil })
 }
 
 func (c *Core) setWake() {
@@ -412,9 +342,6 @@ func (c *Core) setWake() {
 	for _, j := range c.watched {
 		at(j.silentUntil)
 	}
-	for _, j := range c.drained {
-		at(j.stays)
-	}
 	if len(c.archive.jobs) > 0 {
 		at(c.archive.jobs[0].until)
 	}
@@ -422,52 +349,4 @@ func (c *Core) setWake() {
 		c.wake = next
 		c.emit(Wake{At: next})
 	}
-}
-
-// outcomeOf is how a cluster ends whose only job has ended.
-func outcomeOf(d *msg.JobDetails) Outcome { return OutcomeOf(resultOf(d)) }
-
-// OutcomeOf is how a cluster ends that was for a job which ended like this.
-func OutcomeOf(e msg.JobEnded) Outcome {
-	switch e.Status {
-	case msg.JobFinished:
-		return Outcome{Status: msg.ApplicationSucceeded}
-	case msg.JobCanceled:
-		return Outcome{Status: msg.ApplicationCanceled, Diagnostics: "job was cancelled"}
-	case msg.JobFailed:
-		if e.Failure == nil {
-			return Failed("job failed", "")
-		}
-		return Failed(e.Failure.Message, e.Failure.Stack)
-	default:
-		return Outcome{Status: msg.ApplicationUnknown, Diagnostics: "job ended as " + string(e.Status)}
-	}
-}
-
-// Failed is the outcome of a cluster that did not do what it was for, with what YARN
-// is told of it. more may be "".
-func Failed(text, more string) Outcome {
-	if more != "" {
-		text += "\n" + more
-	}
-	return Outcome{Status: msg.ApplicationFailed, Diagnostics: strings.ToValidUTF8(text[:min(len(text), maxDiagnostics)], "")}
-}
-
-// failureOf is why a job failed, with the place in its first line; nil for one
-// that did not fail.
-func failureOf(d *msg.JobDetails) *msg.Failure {
-	if d.Status != msg.JobFailed || d.Root == nil {
-		return nil
-	}
-	f := d.Root.Failure
-	where := d.Root.Task
-	if d.Root.Location != "" {
-		where = strings.TrimSpace(where + " on " + d.Root.Location)
-	}
-	if where == "" {
-		return &f
-	}
-	placed := msg.NewFailure(where+": "+f.Message, f.Stack)
-	placed.Permanent, placed.PeerLost = f.Permanent, f.PeerLost
-	return placed
 }

@@ -2,7 +2,6 @@ package dispatcher
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/collect"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -15,16 +14,13 @@ import (
 //	├─ reserved, for each job that has not ended
 //	│   ├─ its graph and its JobMaster, by estimate of the most that they become
 //	│   └─ of each result that it collects, what may be held of it
-//	├─ the archive: what is left of jobs that have ended, by estimate
+//	├─ the archive: what is left of jobs that have ended, by estimate; beyond the half
+//	│  only what stays, see handoverTime
 //	└─ free
 //
 // A job is taken in when there is room for the most that it may become, so that none has
 // to be ended for its memory later. A job that ends leaves no more than was reserved.
-
-// handoverTime is how long a job is not forgotten for the sake of others, and its last
-// page of a result is held, after it has ended or its client has asked for the rest: a
-// client that is there asks again and again.
-const handoverTime = 30 * time.Second
+// Nothing is let go of before somebody needs its room, but whole jobs by Limits.
 
 // resultShare of what is free goes to the results of a job at most, beyond the least that
 // they need, so that the next jobs get some as well.
@@ -62,7 +58,9 @@ func (c *Core) admit(s Submission) (reserved int64, each int, err error) {
 		return 0, 0, fmt.Errorf("%w: %s needs %s, and all jobs together have %s: raise %s, or divide the job",
 			msg.ErrJobTooLarge, s.Job, mebibytes(least), mebibytes(most), config.JobManagerProcessSize)
 	}
-	c.forget(c.archive.yield(c.now, c.reserved+c.archive.size+least-most))
+	if lacking := c.reserved + c.archive.size + least - most; lacking > 0 {
+		c.forget(c.archive.yield(c.now, lacking))
+	}
 	free := most - c.reserved - c.archive.size - least
 	if free < 0 {
 		return 0, 0, fmt.Errorf("%w for %s: it needs %s, and jobs have %s of the %s that are for them: submit it again when others have ended, or raise %s",
@@ -121,21 +119,4 @@ func GraphSize(g *jobgraph.JobGraph) int64 {
 		}
 	}
 	return size
-}
-
-// letGo drops the last pages of results that clients have had long enough to ask for again.
-func (c *Core) letGo() {
-	kept := c.drained[:0]
-	for _, j := range c.drained {
-		if c.now.Before(j.stays) {
-			kept = append(kept, j)
-			continue
-		}
-		for _, result := range j.results {
-			result.Drop() // nobody is left to acknowledge to
-		}
-		c.archive.resize(j)
-	}
-	clear(c.drained[len(kept):])
-	c.drained = kept
 }

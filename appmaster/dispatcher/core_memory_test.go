@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -94,8 +95,8 @@ func TestJobsStayWithinTheirMemory(t *testing.T) {
 			}
 			busy := core.reserved
 			for _, j := range core.archive.jobs {
-				if now.Before(j.stays) {
-					busy = core.reserved + core.archive.size
+				if now.Sub(j.heard) < handoverTime {
+					busy += j.size
 				}
 			}
 			switch err := step(SubmitAsked{Submission: s}); {
@@ -144,8 +145,8 @@ func TestJobsStayWithinTheirMemory(t *testing.T) {
 		check()
 		now = now.Add(time.Hour)
 		_ = step(Woken{})
-		if core.reserved != 0 || core.archive.size != 0 || len(core.drained) != 0 || len(core.jobs) != 0 {
-			t.Fatalf("%d bytes are reserved, %d kept, %d jobs read and %d known, when all have been forgotten", core.reserved, core.archive.size, len(core.drained), len(core.jobs))
+		if core.reserved != 0 || core.archive.size != 0 || len(core.jobs) != 0 {
+			t.Fatalf("%d bytes are reserved, %d kept, and %d jobs known, when all have been forgotten", core.reserved, core.archive.size, len(core.jobs))
 		}
 	})
 }
@@ -192,8 +193,9 @@ func TestAJobWithoutRoomIsToldWhatToDo(t *testing.T) {
 }
 
 // TestRoomIsMadeOldestFirst would catch a new job that has the results forgotten which a
-// client is reading, or what a client has not heard of yet; and a session that refuses jobs
-// for the sake of old ones, or forgets those in vain.
+// client is reading, or what a client has not heard of yet; a session that refuses jobs
+// for the sake of old ones, or because somebody asks for one of them again and again; and
+// one that forgets jobs in vain.
 func TestRoomIsMadeOldestFirst(t *testing.T) {
 	t.Parallel()
 	core := NewCore(Config{Mode: Session, Memory: 8 << 20, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
@@ -240,37 +242,106 @@ func TestRoomIsMadeOldestFirst(t *testing.T) {
 	}
 	now = now.Add(handoverTime)
 	_, _ = step(PageAsked{Job: "b", Name: "r0"}) // its client reads on, though slowly
-	if forgotten, err := submit("late", 2); forgotten != "" || !errors.Is(err, msg.ErrNoMemory) {
-		t.Errorf("the oldest is being read: forgotten %q, error %v", forgotten, err)
+	if forgotten, err := submit("large", 2); forgotten != "" || !errors.Is(err, msg.ErrNoMemory) {
+		t.Errorf("the oldest is being read, and the other is not enough: forgotten %q, error %v", forgotten, err)
+	}
+	if forgotten, err := submit("small", 1); forgotten != "c" || err != nil {
+		t.Errorf("the oldest is being read, and the other is enough: forgotten %q, error %v", forgotten, err)
 	}
 }
 
-// TestAResultThatWasReadIsDropped would catch last pages that are held for as long as their
-// jobs are known.
-func TestAResultThatWasReadIsDropped(t *testing.T) {
+// TestWhatYieldsFirst would catch a page that is dropped though nobody needs its room, after
+// which a client that was asleep has lost its result; one that is held when others go for
+// it; and a result that is forgotten while a person reads it, who needs longer for a page
+// than a program, or that outlasts all others as nobody ever reads it.
+func TestWhatYieldsFirst(t *testing.T) {
+	t.Parallel()
+	const each = collect.LeastBuffered
+	for _, test := range []struct {
+		name      string
+		wait      time.Duration
+		events    []Event
+		lacking   int64
+		forgotten string
+		held      map[ids.JobID]int
+	}{
+		{"nothing, for time alone", 50 * time.Minute, nil, 0, "", map[ids.JobID]int{"unread": each, "bare": 0, "read": each}},
+		{"a page that the client has", time.Minute, nil, each, "", map[ids.JobID]int{"unread": each, "bare": 0, "read": 0}},
+		{"then a job that nobody waits for, though it is younger", time.Minute, nil, each + 1, "bare", map[ids.JobID]int{"unread": each, "read": 0}},
+		{"then all others", time.Minute, nil, each + 3*jobSize, "bare read unread", nil},
+		{"a result whose client is gone before what is younger", readingTime, nil, each + 1, "unread", map[ids.JobID]int{"bare": 0, "read": 0}},
+		{"no result whose client was seen", time.Hour / 2, []Event{ClientSeen{Job: "unread"}}, each + 1, "bare", map[ids.JobID]int{"unread": each, "read": 0}},
+		{"not even a page while its client asks", time.Minute, []Event{ResultAsked{Job: "read"}}, each, "bare unread", map[ids.JobID]int{"read": each}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			now := testEpoch
+			core := NewCore(Config{Mode: Session, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
+			for _, id := range []ids.JobID{"unread", "bare", "read"} {
+				core.Step(now, SubmitAsked{Submission: Submission{Job: id, Graph: graph()}})
+				e := JobEnded{Job: id, JobMaster: core.jobs[id].jobMaster, Details: msg.JobDetails{ID: id, Status: msg.JobFinished, End: now}}
+				if id != "bare" {
+					e.Results = collect.Results{"r0": filled(t, each, each)}
+				}
+				core.Step(now, e)
+			}
+			core.Step(now, PageAsked{Job: "read", Name: "r0"}) // its one page
+			now = now.Add(test.wait)
+			core.Step(now, Woken{})
+			for _, event := range test.events {
+				core.Step(now, event)
+			}
+			var forgotten []string
+			if test.lacking > 0 {
+				for _, j := range core.archive.yield(now, test.lacking) {
+					forgotten = append(forgotten, string(j.id))
+				}
+			}
+			held := map[ids.JobID]int{}
+			for _, j := range core.archive.jobs {
+				held[j.id] = int(j.size) - int(sizeOf(j.details))
+			}
+			if got := strings.Join(forgotten, " "); got != test.forgotten || !maps.Equal(held, test.held) {
+				t.Errorf("forgotten %q, held %v; want %q, %v", got, held, test.forgotten, test.held)
+			}
+		})
+	}
+}
+
+// TestEndedJobsLeaveHalfOfTheMemory would catch a session that is idle, and gives each job
+// the least, as it is full of what nobody ever reads.
+func TestEndedJobsLeaveHalfOfTheMemory(t *testing.T) {
+	t.Parallel()
+	const memory = 16 << 20
+	core := NewCore(Config{Mode: Session, Memory: memory, Archive: Limits{Time: time.Hour, Jobs: 100, Bytes: 100 << 20}})
+	now := testEpoch
+	for n := range 40 {
+		id := ids.JobID(fmt.Sprintf("j%d", n))
+		core.Step(now, SubmitAsked{Submission: Submission{Job: id, Graph: collecting(1)}})
+		core.Step(now, JobEnded{
+			Job: id, JobMaster: core.jobs[id].jobMaster, Details: msg.JobDetails{ID: id, Status: msg.JobFinished, End: now},
+			Results: collect.Results{"r0": filled(t, collect.LeastBuffered, collect.LeastBuffered)},
+		})
+		if now = now.Add(time.Minute); core.archive.size > memory/2 {
+			t.Fatalf("%d jobs that have ended take %d bytes", n, core.archive.size)
+		}
+	}
+	if least := int64(memory/2 - 2*collect.LeastBuffered); core.archive.size < least {
+		t.Errorf("only %d bytes are kept", core.archive.size)
+	}
+}
+
+// TestAPageThatWasDroppedIsGone would catch an end of the result that is told as if it were
+// all of it.
+func TestAPageThatWasDroppedIsGone(t *testing.T) {
 	t.Parallel()
 	s := &script{t: t, now: testEpoch}
 	s.command("mode session")
 	s.command("submit j1")
-	s.command("ended j1 #1 FINISHED results=top,bottom")
-	held := func(want int) {
-		t.Helper()
-		size := 0
-		for _, b := range s.core.jobs["j1"].results {
-			size += b.Size()
-		}
-		if counted := s.core.archive.size - sizeOf(s.core.jobs["j1"].details); size != want || counted != int64(want) {
-			t.Errorf("%d bytes are held, and %d counted, want %d", size, counted, want)
-		}
-	}
+	s.command("ended j1 #1 FINISHED results=top")
 	s.command("page j1 top 0")
 	s.command("wait 1m")
-	held(6) // the other one was not read
-	s.command("page j1 bottom 0")
-	s.command("wait 29s")
-	held(6) // the answer may have been lost
-	s.command("wait 1s")
-	held(0)
+	s.core.archive.yield(s.now, 1)
 	for line, want := range map[string]string{
 		"page j1 top 0": "answer: result page is not held any more: batch 0, there are 1 to 1",
 		"page j1 top 1": `answer: "", end true`,

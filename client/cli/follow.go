@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -281,6 +282,15 @@ func (r *runner) lost(ctx context.Context, job *running, cause error) error {
 	}
 	if err == nil && report.State.Terminal() {
 		return client.Ended(report)
+	}
+	if refused, is := errors.AsType[*client.StatusError](cause); is {
+		switch refused.Status {
+		case http.StatusNotFound:
+			return fmt.Errorf("%s has ended and is forgotten, for its age or for the room of others: %w. Longer: %s and %s",
+				job.name, cause, config.JobStoreExpirationTime, config.JobManagerProcessSize)
+		case http.StatusGone:
+			return fmt.Errorf("%s does not wait for this client any more, which did not read on for too long: %w. %s", job.name, cause, job.goOn)
+		}
 	}
 	return fmt.Errorf("%s runs but cannot be followed: %w. %s", job.name, cause, job.goOn)
 }
