@@ -14,8 +14,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
-// TestJobsTakeNoMoreThanIsReserved would catch an estimate that time has passed by: a master
-// then takes in more jobs than its memory holds.
+// TestJobsTakeNoMoreThanIsReserved would catch an estimate of what a job takes when it is taken
+// in that time has passed by: a master then takes in more jobs than its memory holds. It begins
+// with a job's graph and ends before its deployment; what tasks add later is no part of it.
 func TestJobsTakeNoMoreThanIsReserved(t *testing.T) {
 	t.Cleanup(debug.FreeOSMemory) // other tests look at what this process holds
 	for name, graph := range map[string]jobgraph.JobGraph{

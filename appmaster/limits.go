@@ -64,15 +64,22 @@ func budgets(mode launch.Mode, options config.Config) (jobs, bodies int64) {
 	return heap * jobsPart / 100, heap * bodiesPart / 100
 }
 
-// largestJob is how large a job may be that a driver brings, in bytes of its JSON. Several may
-// do so at once in a session, as requests do. An application's driver is alone, and the text
-// of a job takes half as much as the job.
-func largestJob(mode launch.Mode, options config.Config) int {
-	jobs, bodies := budgets(mode, options)
+// jobLimits bound the jobs that drivers bring.
+type jobLimits struct {
+	most   int // bytes of one, as it is encoded; 0: nobody bounds it
+	growth int // how much more memory it may take that is decoded; 0: nobody bounds it
+	// hold waits for room for one; nil: there is room.
+	hold func(ctx context.Context, bytes int) (leave func(), err error)
+}
+
+// limitJobs says what drivers may bring. In a session they share with requests, which bring
+// the same. An application's driver is alone, and its text takes half as much as the job.
+func limitJobs(mode launch.Mode, options config.Config, room *rest.Room) jobLimits {
 	if mode == launch.Application {
-		return int(jobs / 2)
+		jobs, _ := budgets(mode, options)
+		return jobLimits{most: int(jobs / 2)}
 	}
-	return rest.LargestBody(bodies)
+	return jobLimits{most: room.Largest(), growth: rest.MaxGrowth, hold: room.Hold}
 }
 
 // driverVariables are the environment of drivers: this process' without what is its own,

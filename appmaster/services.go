@@ -97,11 +97,12 @@ func startServices(ctx context.Context, start time.Time, env environment, logger
 	if err != nil {
 		return nil, err
 	}
-	if err = s.wire(ctx, driver, authority); err != nil {
+	_, bodies := budgets(env.launch.Mode, env.config)
+	endpoint.Room = rest.NewRoom(bodies, env.config)
+	if err = s.wire(ctx, driver, authority, endpoint.Room); err != nil {
 		return nil, err
 	}
 	endpoint.TLS, endpoint.Token, endpoint.Options = front.RESTServerTLS(), token, env.config
-	_, endpoint.Memory = budgets(env.launch.Mode, env.config)
 	endpoint.Version, endpoint.Revision = version.Text(), version.Revision()
 	if s.session != nil {
 		endpoint.Session = s.session
@@ -178,8 +179,8 @@ func (s *services) connect(authority *pki.Authority, users *clienttoam.Verifier)
 	return yarndriver.New(driver, s.logger)
 }
 
-// wire makes the roles and what leads to them.
-func (s *services) wire(ctx context.Context, driver attemptDriver, authority *pki.Authority) error {
+// wire makes the roles and what leads to them. Drivers share the room with requests.
+func (s *services) wire(ctx context.Context, driver attemptDriver, authority *pki.Authority, room *rest.Room) error {
 	env := s.env
 	cluster := ComponentConfig{Config: env.config, Worker: workerSpec(env.config), Mode: env.strategy.ends}
 	cluster.JobMemory, _ = budgets(env.launch.Mode, env.config)
@@ -197,7 +198,7 @@ func (s *services) wire(ctx context.Context, driver attemptDriver, authority *pk
 	if err != nil {
 		return err
 	}
-	s.drivers = s.manageDrivers()
+	s.drivers = s.manageDrivers(room)
 	if store != nil {
 		s.session = newSession(s.component, store, s.drivers)
 	}
@@ -210,10 +211,10 @@ func (s *services) wire(ctx context.Context, driver attemptDriver, authority *pk
 }
 
 // manageDrivers says how drivers run beside this process.
-func (s *services) manageDrivers() drivers {
+func (s *services) manageDrivers(room *rest.Room) drivers {
 	env := s.env
 	return drivers{
-		maxJob:      largestJob(env.launch.Mode, env.config),
+		jobs:        limitJobs(env.launch.Mode, env.config, room),
 		application: env.container.Attempt.Application.String(),
 		config:      env.config.Without(config.ContainerMasterEnv), // it would go on to workers
 		environment: env.variables,

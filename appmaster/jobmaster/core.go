@@ -87,6 +87,10 @@ func NewCore(config Config) (*Core, error) {
 		return nil, fmt.Errorf("set up job %s: %w", config.Job, err)
 	}
 	graph := executiongraph.New(config.Graph)
+	tasks := 0
+	for _, vertex := range config.Graph.Vertices {
+		tasks += vertex.Parallelism
+	}
 	c := &Core{
 		config:     config,
 		graph:      graph,
@@ -96,7 +100,7 @@ func NewCore(config Config) (*Core, error) {
 		entered:    make(map[msg.JobStatus]time.Time),
 		splits:     make([]*splitQueue, len(config.Graph.Vertices)),
 		results:    make(collect.Results),
-		counters:   newCounters(),
+		counters:   newCounters(tasks),
 		byResource: make(map[ids.ResourceID]*worker),
 		declared:   -1,
 	}

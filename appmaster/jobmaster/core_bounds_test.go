@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -17,7 +18,7 @@ import (
 func TestFailuresOfAJobAreBounded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		c := &Core{}
+		c := &Core{regions: make([]region, 100)}
 		entry := func(i int) msg.ExceptionEntry {
 			size := rapid.SampledFrom([]int{0, 100, 4 << 10, 1 << 20}).Draw(t, "size")
 			text := strings.Repeat("x", size)
@@ -32,8 +33,20 @@ func TestFailuresOfAJobAreBounded(t *testing.T) {
 			}
 			c.losses = append(c.losses, &loss{cause: failover.Cause{Failure: e.Failure, Host: ids.HostID(fmt.Sprint(i))}})
 			c.boundLosses()
+			cause := failover.Cause{Failure: e.Failure, Task: e.Task, Location: e.Location}
+			if !c.hasRoomForIncident(cause) {
+				cause.Failure = brief(cause.Failure)
+			}
+			c.regions[i].incident.Add(cause)
+			c.failing = append(c.failing, i)
 		}
 		size := 0
+		for _, r := range c.failing {
+			root, _ := c.regions[r].incident.Root(time.Time{})
+			if e := root.Entry(); len(e.Failure.Message) > maxBrief || e.Failure.Stack != "" {
+				size += entryBytes(&e)
+			}
+		}
 		for i := range c.history {
 			size += entryBytes(&c.history[i])
 		}
@@ -49,6 +62,9 @@ func TestFailuresOfAJobAreBounded(t *testing.T) {
 		}
 		if last < 0 {
 			return
+		}
+		if want := min(last+1, maxHistory); len(c.history) != want {
+			t.Fatalf("%d root causes of %d are kept, want %d", len(c.history), last+1, want)
 		}
 		if newest := fmt.Sprint(last); len(c.failed) == 0 || !strings.HasPrefix(c.history[0].Failure.Message, newest) || string(c.losses[len(c.losses)-1].cause.Host) != newest {
 			t.Fatalf("of %d failures the newest is lost", last+1)
@@ -71,7 +87,7 @@ func TestBriefFailures(t *testing.T) {
 func TestCountersAreSumsOfTheLastAttempts(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		c := newCounters()
+		c := newCounters(0)
 		reported := make(map[int]map[string]int64) // by region
 		settled := make(map[int]bool)
 		for range rapid.IntRange(0, 50).Draw(t, "steps") {
@@ -88,7 +104,7 @@ func TestCountersAreSumsOfTheLastAttempts(t *testing.T) {
 				settled[region] = true
 			default:
 				task := rapid.MapOf(rapid.StringMatching("[a-c]"), rapid.Int64Range(0, 9)).Draw(t, "counters")
-				if err := c.fit(task); err != nil {
+				if err := c.fit(region, task); err != nil {
 					t.Fatal(err)
 				}
 				c.add(region, task)
@@ -116,20 +132,47 @@ func TestCountersAreSumsOfTheLastAttempts(t *testing.T) {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 	})
-	c := newCounters()
+	c := newCounters(0)
 	taken := 0
 	for i := range 10_000 {
 		task := map[string]int64{fmt.Sprintf("counter-%d", i): 1}
-		if err := c.fit(task); err != nil {
+		if err := c.fit(i, task); err != nil {
 			break
 		}
 		c.add(i, task)
+		c.settle(i)
 		taken++
 	}
 	if most := msg.MaxJobCounters / counterBytes; taken == 0 || taken > most {
 		t.Errorf("%d names are taken, at most %d", taken, most)
 	}
-	if err := c.fit(map[string]int64{"counter-0": 1}); err != nil {
-		t.Errorf("a name that is known: %v", err)
+	const tasks = 1000
+	c = newCounters(tasks)
+	few := map[string]int64{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1}
+	for i := range tasks {
+		if err := c.fit(i, few); err != nil {
+			t.Fatalf("few counters of region %d: %v", i, err)
+		}
+		c.add(i, few)
+	}
+	many := make(map[string]int64)
+	for i := range 600 {
+		many[fmt.Sprint("counter-", i)] = 1
+	}
+	entries := 0
+	for i := range tasks {
+		if c.fit(i, many) == nil {
+			c.add(i, many)
+		}
+		entries += len(c.regions[i])
+	}
+	if size := entries * regionCounterBytes; size > c.most {
+		t.Errorf("regions that are half done hold %d counters, %d bytes of %d", entries, size, c.most)
+	}
+	for i := range tasks {
+		c.restart(i)
+	}
+	if c.bytes != 0 || len(c.names) != 0 {
+		t.Errorf("%d bytes of %d names are left when nobody reports any", c.bytes, len(c.names))
 	}
 }

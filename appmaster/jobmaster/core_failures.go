@@ -41,7 +41,7 @@ func (c *Core) regionFailed(r int, cause failover.Cause) {
 	}
 	if l := c.lossOf(cause.Failure.PeerLost); l != nil {
 		cause = l.cause
-	} else if len(c.failing) > maxHistory {
+	} else if !c.hasRoomForIncident(cause) {
 		cause.Failure = brief(cause.Failure)
 	}
 	region.incident.Add(cause)
@@ -193,6 +193,7 @@ func (c *Core) restart(r int) {
 		}
 		c.graph.Restart(e, c.now)
 	}
+	c.regions[r].incident = failover.Incident{} // its texts are in the history, as far as there is room
 	c.counters.restart(r)
 	c.failed = slices.DeleteFunc(c.failed, func(f taskFailure) bool { return f.region == r })
 	c.restarted++

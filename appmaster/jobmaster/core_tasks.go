@@ -65,8 +65,8 @@ func (c *Core) taskStateChanged(w *worker, said TaskExecutorSaid) {
 		to = msg.ExecutionFailed
 	}
 	if to == msg.ExecutionFinished {
-		if err := c.counters.fit(m.Counters); err != nil {
-			c.misbehaved(w, e, err)
+		if err := c.counters.fit(e.Region, m.Counters); err != nil { // nor would another attempt's
+			c.regionFailed(e.Region, c.taskCause(w, e, &msg.Failure{Message: err.Error(), Permanent: true}))
 			return
 		}
 	}

@@ -77,7 +77,7 @@ func (s *Server) routes() []route {
 		on("GET /{$}", view, ok, s.page),
 
 		on("GET /jobs", view, ok, s.jobs),
-		on("POST /jobs", run, accepted, s.submitJob).reads(s.config.maxBody()),
+		on("POST /jobs", run, accepted, s.submitJob).reads(s.config.Room.most),
 		on("GET /jobs/overview", view, ok, s.jobsOverview),
 		on("GET /jobs/{job}", view, ok, s.job),
 		on("PATCH /jobs/{job}", modify, accepted, s.cancelJob),
@@ -140,7 +140,7 @@ func (s *Server) mux() http.Handler {
 				return nil, err
 			}
 			if route.held {
-				leave, err := s.bodies.enter(r, route.body)
+				leave, err := s.config.Room.enter(r, route.body)
 				if err != nil {
 					return nil, err
 				}
@@ -238,6 +238,10 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
+// HeaderLeaving marks an answer of 503 whose ApplicationMaster takes nothing any more, whoever
+// asks how often: there may be another one to ask. Any other 503 is this one's word for now.
+const HeaderLeaving = "Bobbin-Leaving"
+
 // failureBody is Flink's ErrorResponseBody.
 type failureBody struct {
 	Errors []string `json:"errors"`
@@ -250,6 +254,9 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 		logger.Error("request failed")
 	} else {
 		logger.Debug("request refused")
+	}
+	if errors.Is(err, msg.ErrEnding) || errors.Is(err, actor.ErrStopped) {
+		w.Header().Set(HeaderLeaving, "true")
 	}
 	s.writeJSON(w, r, status, failureBody{Errors: []string{err.Error()}})
 }

@@ -329,7 +329,7 @@ func TestBodiesAreBounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			server.config.Session, server.config.Options, server.bodies = session, options, newBodies(1000)
+			server.config.Session, server.config.Options, server.config.Room = session, options, NewRoom(0, options)
 			text := `{"program":{"sha256":"` + wordcountID + `"}}`
 			read := 0
 			body := io.TeeReader(strings.NewReader(strings.Repeat(" ", test.size-len(text))+text), writerFunc(func(p []byte) { read += len(p) }))
@@ -356,42 +356,91 @@ func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
 func TestHeldBodiesWaitForRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const room = 10 * maxBody
-		b := newBodies(room)
+		options, err := config.New(config.Layer{Source: "test", Values: map[string]string{config.RESTMaxContentLength.Name(): "100m"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		room := NewRoom(64<<20, options)
+		most := int64(room.Largest())
 		enter := func(ctx context.Context, size int64) (func(), error) {
 			r := httptest.NewRequest(http.MethodPost, "/jobs", nil).WithContext(ctx)
 			r.ContentLength = size
-			return b.enter(r, room)
+			return room.enter(r, most)
 		}
-		leave, err := enter(t.Context(), 6*maxBody)
+		first, err := enter(t.Context(), most)
 		if err != nil {
 			t.Fatal(err)
+		}
+		second, err := enter(t.Context(), -1)
+		if err != nil {
+			t.Fatalf("a body of unknown size beside a large one: %v", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := enter(ctx, -1); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a body of unknown size beside another: %v", err)
+		if _, err := enter(ctx, maxBody+1+most); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("there is room for more than there is: %v", err)
 		}
-		if _, err := enter(ctx, 4*maxBody+1); err == nil {
-			t.Error("there is room for more than there is")
+		began := time.Now()
+		if _, err := enter(t.Context(), most); !errors.Is(err, msg.ErrNotReady) || time.Since(began) >= time.Minute {
+			t.Errorf("a client has left before it is told that there is no room: %v after %v", err, time.Since(began))
 		}
-		second, err := enter(t.Context(), 4*maxBody)
+		leave, err := enter(t.Context(), 10<<10)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("an ordinary job waits for large ones: %v", err)
 		}
-		for range 100 {
-			if _, err := enter(ctx, smallBody); err != nil {
-				t.Errorf("a small body waits for large ones: %v", err)
+		var middle []func()
+		for range 1000 {
+			ctx, end := context.WithTimeout(t.Context(), time.Second)
+			leave, err := enter(ctx, maxBody)
+			end()
+			if err != nil {
+				break
+			}
+			middle = append(middle, leave)
+		}
+		if n := len(middle); n == 0 || n == 1000 {
+			t.Errorf("%d bodies of a middle size are held", n)
+		}
+		for range 2 * maxConnections {
+			if _, err := enter(t.Context(), smallBody); err != nil {
+				t.Errorf("a sign of life waits for others: %v", err)
 			}
 		}
-		leave()
-		second()
-		if leave, err = enter(t.Context(), 2*room); err != nil {
-			t.Errorf("the whole room: %v", err)
-		} else {
+		for _, leave := range append(middle, first, second, leave) {
 			leave()
 		}
+		for range 2 {
+			if _, err := enter(t.Context(), most); err != nil {
+				t.Errorf("when all have left: %v", err)
+			}
+		}
 	})
+}
+
+// TestTheRoomIsNoLargerThanItsMemory would catch bodies that fill more than there is for them,
+// with what is decoded from them and what every connection may bring beside.
+func TestTheRoomIsNoLargerThanItsMemory(t *testing.T) {
+	t.Parallel()
+	options, err := config.New(config.Layer{Source: "test", Values: map[string]string{config.RESTMaxContentLength.Name(): "100m"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, memory := range []int64{16 << 20, 32 << 20, 64 << 20, 512 << 20} {
+		synctest.Test(t, func(t *testing.T) {
+			room, held := NewRoom(memory, options), int64(0)
+			for _, size := range []int{room.Largest(), maxBody + 1, maxBody, smallBody + 1} {
+				for {
+					if _, err := room.Hold(t.Context(), size); err != nil {
+						break
+					}
+					held += int64(size)
+				}
+			}
+			if took := held*(1+MaxGrowth) + smallMemory; took > memory || took < memory*9/10 {
+				t.Errorf("%d bytes hold %d of bodies, which take %d", memory, held, took)
+			}
+		})
+	}
 }
 
 // TestBodiesThatSayNothingAreRefused would catch a request that takes fifty times its own size
@@ -429,7 +478,7 @@ func TestBodiesThatSayNothingAreRefused(t *testing.T) {
 			server.config.Session = &fakeSession{}
 			w := httptest.NewRecorder()
 			server.Unguarded().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/jobs", strings.NewReader(test.body)))
-			if w.Code != test.want || test.want == 400 && !strings.Contains(w.Body.String(), "next to nothing") {
+			if w.Code != test.want || test.want == 400 && !strings.Contains(w.Body.String(), "MiB decoded") {
 				t.Errorf("status %d, want %d: %s", w.Code, test.want, w.Body)
 			}
 		})
@@ -444,7 +493,7 @@ func TestBodiesShareTheMastersMemory(t *testing.T) {
 		option       string
 		memory, want int64
 	}{
-		"a small master":           {"100m", 60 << 20, 10 << 20},
+		"a small master":           {"100m", 66 << 20, (10<<20 - 10<<20/8) / 2},
 		"a large one":              {"100m", 6 << 30, 100 << 20},
 		"a small option":           {"1m", 60 << 20, 1 << 20},
 		"memory that has no bound": {"100m", 0, 100 << 20},
@@ -453,7 +502,7 @@ func TestBodiesShareTheMastersMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := (Config{Options: options, Memory: test.memory}).maxBody(); got != test.want {
+		if got := int64(NewRoom(test.memory, options).Largest()); got != test.want {
 			t.Errorf("%s: bodies of %d bytes, want %d", name, got, test.want)
 		}
 	}

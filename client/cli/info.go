@@ -94,12 +94,30 @@ func infoOfJob(c *cli.Context, p Process, job ids.JobID, asJSON bool) (err error
 
 func printPlan(out io.Writer, plan rest.JobPlan, asJSON bool) error {
 	if !asJSON {
-		_, err := io.WriteString(out, picture(plan, terminal.Columns(out)))
+		text := picture(plan, terminal.Columns(out))
+		if terminal.Is(out) {
+			text = visibleLines(text)
+		}
+		_, err := io.WriteString(out, text)
 		return err
 	}
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false) // names have arrows in them
 	return encoder.Encode(map[string]any{"plan": plan})
+}
+
+// visibleLines shows the control characters of names, but for the ends of lines: each of
+// these, too, is where picture ends one or where a name has one, which harms nothing.
+func visibleLines(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		body, ended := strings.CutSuffix(line, "\n")
+		b.WriteString(terminal.Visible(body))
+		if ended {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
 }
 
 // picture draws a plan from its sources to its sinks: a line for each vertex, and between

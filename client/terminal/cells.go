@@ -43,8 +43,8 @@ func Shorten(text string, cells int) string {
 	return text
 }
 
-// visible shows that there are control characters, in place of doing what they say: names are anybody's.
-func visible(text string) string {
+// Visible shows that there are control characters, in place of doing what they say: names are anybody's.
+func Visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return unicode.ReplacementChar

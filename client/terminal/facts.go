@@ -11,8 +11,19 @@ type Facts [][2]string
 // Write writes the facts below one another, and so their values. On a screen that is narrower, values go on in the next
 // line, and where not even their words have room behind the longest name, each stands behind its own.
 func (f Facts) Write(out io.Writer) error {
+	if Is(out) {
+		f = f.visible()
+	}
 	_, err := io.WriteString(out, f.text(Columns(out)))
 	return err
+}
+
+func (f Facts) visible() Facts {
+	shown := make(Facts, len(f))
+	for i, fact := range f {
+		shown[i] = [2]string{fact[0], Visible(fact[1])}
+	}
+	return shown
 }
 
 func (f Facts) text(columns int) string {
@@ -26,9 +37,6 @@ func (f Facts) text(columns int) string {
 	var lines []string
 	for _, fact := range f {
 		name, value := fact[0], fact[1]
-		if columns > 0 {
-			value = visible(value)
-		}
 		if columns > 0 && at+longest > columns {
 			lines = append(lines, field(name, value, columns))
 		} else {

@@ -43,24 +43,30 @@ func (t *Table) Add(values ...any) {
 
 // Write writes the table as it fits out.
 func (t *Table) Write(out io.Writer) error {
-	_, err := io.WriteString(out, t.text(Columns(out)))
+	shown := *t
+	if Is(out) {
+		shown.rows = t.visible()
+	}
+	_, err := io.WriteString(out, shown.text(Columns(out)))
 	return err
 }
 
-// text is the table for a screen of so many columns; 0: it is none.
-func (t *Table) text(columns int) string {
-	rows := t.rows
-	if columns > 0 {
-		rows = make([][]string, len(t.rows))
-		for i, row := range t.rows {
-			for _, value := range row {
-				rows[i] = append(rows[i], visible(value))
-			}
+// visible are the rows as a terminal may show them, however wide it is.
+func (t *Table) visible() [][]string {
+	rows := make([][]string, len(t.rows))
+	for i, row := range t.rows {
+		for _, value := range row {
+			rows[i] = append(rows[i], Visible(value))
 		}
 	}
-	lines, fit := t.lines(rows, columns)
+	return rows
+}
+
+// text is the table for a screen of so many columns; 0: it is none, or does not tell.
+func (t *Table) text(columns int) string {
+	lines, fit := t.lines(t.rows, columns)
 	if !fit {
-		lines = t.fields(rows, columns)
+		lines = t.fields(t.rows, columns)
 	}
 	return joined(lines)
 }

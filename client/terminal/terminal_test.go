@@ -158,7 +158,11 @@ used (MB): 1024
 `},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, "\n"+applications().text(c.columns)); diff != "" {
+			table := applications()
+			if c.columns > 0 {
+				table.rows = table.visible()
+			}
+			if diff := cmp.Diff(c.want, "\n"+table.text(c.columns)); diff != "" {
 				t.Errorf("%d columns (-want +got):\n%s", c.columns, diff)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -142,6 +143,44 @@ func run(t *testing.T, mode ...string) (*driver.Driver, *bytes.Buffer, *bytes.Bu
 		t.Cleanup(func() { _ = d.Close() })
 	}
 	return d, &stdout, &stderr, err
+}
+
+// TestAJobHoldsItsRoomUntilItIsReleased would catch a job that is read without room, one whose
+// room is given back before its receiver has room of his own, and room that is never given back.
+func TestAJobHoldsItsRoomUntilItIsReleased(t *testing.T) {
+	for name, end := range map[string]func(*driver.Driver){
+		"released": func(d *driver.Driver) { d.Release(); d.Release() },
+		"closed":   func(d *driver.Driver) { _ = d.Close() },
+	} {
+		var held, given atomic.Int32
+		d, err := driver.Start(t.Context(), os.Args[0], []string{"job"}, driver.Options{
+			Config: map[string]string{"parallelism.default": "4"}, Stdout: io.Discard, Stderr: io.Discard,
+			Hold: func(context.Context, int) (func(), error) {
+				held.Add(1)
+				return func() { given.Add(1) }, nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = d.Close() })
+		if _, err := d.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if held.Load() != 2 || given.Load() != 1 {
+			t.Errorf("%s: of a hello and a job %d are held, and %d are given back", name, held.Load(), given.Load())
+		}
+		if end(d); given.Load() != 2 {
+			t.Errorf("%s: %d are given back", name, given.Load())
+		}
+	}
+	full := errors.New("no room")
+	_, err := driver.Start(t.Context(), os.Args[0], []string{"job"}, driver.Options{
+		Stdout: io.Discard, Stderr: io.Discard, Hold: func(context.Context, int) (func(), error) { return nil, full },
+	})
+	if !errors.Is(err, full) {
+		t.Errorf("without room: %v", err)
+	}
 }
 
 // TestJobGoesFromProgramToClientAndBack would catch a message that either side

@@ -50,10 +50,12 @@ const (
 // Bounds of what a JobMaster keeps of its job, in bytes of memory: the Dispatcher counts on
 // them.
 const (
-	// MaxJobFailures is for failures with their texts, those of tasks and workers and the
-	// job's history together.
+	// MaxJobFailures is for failures with their texts: those of tasks and workers, of regions
+	// that fail, and the job's history together. Regions beyond that which fail at once keep
+	// a brief text each, within what is reserved for their tasks.
 	MaxJobFailures = 128 << 10
-	// MaxJobCounters is for the counters of the whole job with their names.
+	// MaxJobCounters is for the counters of the whole job with their names, beside what its
+	// tasks add to that.
 	MaxJobCounters = 64 << 10
 )
 
