@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -72,5 +73,6 @@ func (s *services) runSession(ctx context.Context, taken func()) (dispatcher.Out
 	defer stop(nil)
 	running.Go(func() { _ = s.session.Run(ctx) }) // ends with ctx, whose cause is known here
 	running.Go(func() { s.watchDrivers(ctx) })    // likewise
+	running.Go(func() { s.settling.run(ctx, debug.FreeOSMemory) })
 	return s.component.Dispatcher.Outcome(ctx)
 }

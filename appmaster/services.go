@@ -46,6 +46,7 @@ type services struct {
 	component *Component
 	drivers   drivers
 	session   *session // of a session; nil
+	settling  settling // of a session
 	progress  progress
 	roles     *rolerpc.Server
 	rolesAt   net.Listener
@@ -191,7 +192,11 @@ func (s *services) wire(ctx context.Context, driver attemptDriver, authority *pk
 		if err := store.Recover(ctx); err != nil {
 			return err
 		}
-		cluster.JobEnded = func(job dispatcher.Submission) { store.Release(job.Program.SHA256) }
+		s.settling = newSettling()
+		cluster.JobEnded = func(job dispatcher.Submission) {
+			store.Release(job.Program.SHA256)
+			s.settling.jobEnded()
+		}
 	}
 	var err error
 	s.component, err = NewComponent(cluster, departing{driver, s.removeStaged}, s.logger)

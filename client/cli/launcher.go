@@ -22,6 +22,7 @@ type launcher struct {
 	timeline *client.Timeline
 	outcome  *outcome
 	wait     progress.Wait // since the application's state was seen first
+	rounded  bool          // it has been told that its container is larger
 }
 
 func (l *launcher) uploading(name string, done, total int64) {
@@ -42,10 +43,13 @@ func (l *launcher) start(ctx context.Context, d client.Deployment) (*client.Appl
 	}
 	l.outcome.Application, l.outcome.Job = app.ID.String(), string(app.Job)
 	l.say.Line("submitted %s", app.ID)
-	if app.Advice != "" {
-		l.say.Line("%s", app.Advice)
+	for _, advice := range app.Advice {
+		l.say.Line("%s", advice)
 	}
-	report, err := app.AwaitRunning(ctx, l.state)
+	report, err := app.AwaitRunning(ctx, func(report records.ApplicationReport) {
+		l.state(report)
+		l.size(app.RoundedUp(report))
+	})
 	if err != nil {
 		if failed := app.Abandon(ctx); failed != nil {
 			return nil, errors.Join(err, failed)
@@ -80,6 +84,15 @@ func (l *launcher) state(report records.ApplicationReport) {
 	}
 	l.say.Line("%s", line)
 	l.timeline.Done(string(report.State))
+}
+
+// size prints how large YARN has made the ApplicationMaster's container, once, if it is larger
+// than was asked for.
+func (l *launcher) size(asked, given int64, larger bool) {
+	if larger && !l.rounded {
+		l.rounded = true
+		l.say.Line("YARN rounds the ApplicationMaster's container up from %d MB to %d MB", asked, given)
+	}
 }
 
 // longWait is how long nothing may happen before people wonder.

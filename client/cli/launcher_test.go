@@ -70,3 +70,15 @@ application_1_0002 is FINISHED (SUCCEEDED)
 		t.Errorf("outcome %+v, steps %v", r.outcome, r.timeline.Steps())
 	}
 }
+
+// TestARoundedContainerIsToldOnce would catch the same line at each look at YARN.
+func TestARoundedContainerIsToldOnce(t *testing.T) {
+	var out bytes.Buffer
+	r := &launcher{say: progress.New(&out)}
+	r.size(512, 512, false)
+	r.size(512, 1024, true)
+	r.size(512, 1024, true)
+	if got, want := out.String(), "YARN rounds the ApplicationMaster's container up from 512 MB to 1024 MB\n"; got != want {
+		t.Errorf("printed %q, want %q", got, want)
+	}
+}
