@@ -129,8 +129,8 @@ func TestUsersCannotFillTheMaster(t *testing.T) {
 	for range 8 {
 		many.Go(func() {
 			for range 4 {
-				if _, answer := hand.submit(waiting(0, 20_000)); answer.Status != http.StatusAccepted && answer.Status != http.StatusServiceUnavailable {
-					t.Errorf("a graph of 4 MB: %s", answer)
+				if _, answer := hand.submit(waiting(0, 8000)); answer.Status != http.StatusAccepted && answer.Status != http.StatusServiceUnavailable {
+					t.Errorf("a graph as large as may be, nearly: %s", answer)
 				}
 			}
 		})
@@ -156,7 +156,8 @@ func TestUsersCannotFillTheMaster(t *testing.T) {
 		if answer.Status != http.StatusAccepted {
 			return false, nil
 		}
-		return true, hand.Patch(t.Context(), "/jobs/"+string(job))
+		_ = hand.Patch(t.Context(), "/jobs/"+string(job)) // unless it has failed, in the slot that is free now
+		return true, nil
 	})
 	if got := u.Run(t, "run", program, dir+"/text"); got.Code != 0 || !strings.HasSuffix(got.Stdout, want) {
 		t.Errorf("the next job, want %q: %s", want, got)
