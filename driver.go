@@ -221,7 +221,11 @@ func (r *remote) Execute(ctx context.Context, x dataflow.Execution) (dataflow.Ex
 		return result, fmt.Errorf("execute job %s: %w", x.Graph.Name, errJobLeft)
 	default:
 	}
-	if err := r.conn.Send(msg.ExecuteJob{Graph: x.Graph}); err != nil {
+	err := r.conn.Send(msg.ExecuteJob{Graph: x.Graph})
+	if errors.Is(err, syscall.EPIPE) { // receive may not have heard of it yet
+		err = errClientGone
+	}
+	if err != nil {
 		return result, fmt.Errorf("execute job %s: %w", x.Graph.Name, err)
 	}
 	for {

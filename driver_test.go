@@ -29,6 +29,25 @@ func dialogue(t *testing.T) (r *remote, client *control.Conn, tokens *atomic.Poi
 	return r, client, tokens, ended
 }
 
+// TestADriverThatPlansWhileItsClientLeavesIsSilent would catch a broken pipe that is told to who
+// has pressed Ctrl-C.
+func TestADriverThatPlansWhileItsClientLeavesIsSilent(t *testing.T) {
+	t.Parallel()
+	client, file, err := control.Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	near, err := net.FileConn(file)
+	if err := errors.Join(err, file.Close(), client.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r := newRemote(control.New(near), false) // which does not hear yet
+	defer r.conn.Close()
+	if _, err := r.Execute(t.Context(), dataflow.Execution{}); !errors.Is(err, errClientGone) {
+		t.Errorf("the job gives %v, want %v", err, errClientGone)
+	}
+}
+
 // tell sends the driver messages.
 func tell(t *testing.T, client *control.Conn, messages ...msg.Message) {
 	t.Helper()

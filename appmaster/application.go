@@ -84,30 +84,14 @@ func (s *services) drive(ctx context.Context) (dispatcher.Outcome, error) {
 	if cause := context.Cause(ctx); cause != nil {
 		return dispatcher.Outcome{}, cause
 	}
-	if errors.Is(why, io.EOF) {
-		return x.awaitRest(ctx)
+	switch {
+	case !errors.Is(why, io.EOF):
+		return x.failed(d.explain(why)), nil
+	case x.detached: // it did not wait for its jobs
+		return s.component.Dispatcher.AwaitJobs(ctx)
+	default: // it knows how they ended, and is content
+		return dispatcher.Outcome{Status: msg.ApplicationSucceeded}, nil
 	}
-	return x.failed(d.explain(why)), nil
-}
-
-// awaitRest waits for the jobs of a driver that has ended well: it did not wait for those
-// that it executed detached. The first that did not finish says how the application ends.
-func (e *execution) awaitRest(ctx context.Context) (dispatcher.Outcome, error) {
-	outcome := dispatcher.Outcome{Status: msg.ApplicationSucceeded}
-	if !e.detached {
-		return outcome, nil // it knows how they ended, and is content
-	}
-	for _, job := range e.submitted {
-		ended, err := e.component.Wait(ctx, job)
-		switch {
-		case errors.Is(err, msg.ErrJobNotFound): // ended so long ago that it is forgotten
-		case err != nil:
-			return outcome, err
-		case ended.Status != msg.JobFinished && outcome.Status == msg.ApplicationSucceeded:
-			outcome = dispatcher.OutcomeOf(ended)
-		}
-	}
-	return outcome, nil
 }
 
 // failed is how an application ends whose driver has failed: as the job that did not

@@ -43,6 +43,9 @@ type ComponentConfig struct {
 	Config config.Config
 	Worker resourcemanager.WorkerResourceSpec
 	Mode   dispatcher.Mode
+	// JobMemory is what all jobs may take of this process' memory, in bytes: see
+	// dispatcher.Config. 0: nobody bounds it, as the process is its user's own.
+	JobMemory int64
 	// JobEnded hears, once for each job that the Dispatcher has taken in, that nothing of
 	// it runs any more; nil: nobody does. It must not block.
 	JobEnded func(dispatcher.Submission)
@@ -72,7 +75,7 @@ func NewComponent(c ComponentConfig, driver resourcemanager.Driver, logger logru
 		component.ended = func(dispatcher.Submission) {}
 	}
 	jobs := dispatcher.Configured(c.Config)
-	jobs.Mode, jobs.IDs = c.Mode, ids.Random()
+	jobs.Mode, jobs.IDs, jobs.Memory = c.Mode, ids.Random(), c.JobMemory
 	component.Dispatcher = dispatcher.New(jobs, component.jobMaster, logger)
 	component.Mux.Handle(resourcemanager.Target, rm.Accept)
 	component.Mux.Handle(jobMasterTarget, component.acceptAtJobMaster)
@@ -89,7 +92,8 @@ func (c *Component) Run(ctx context.Context) error {
 }
 
 // jobMaster makes the JobMaster of a job.
-func (c *Component) jobMaster(id ids.JobMasterID, s dispatcher.Submission) (_ dispatcher.JobMaster, err error) {
+func (c *Component) jobMaster(start dispatcher.StartJobMaster) (_ dispatcher.JobMaster, err error) {
+	s := start.Submission
 	defer func() {
 		if err != nil {
 			c.ended(s)
@@ -99,7 +103,8 @@ func (c *Component) jobMaster(id ids.JobMasterID, s dispatcher.Submission) (_ di
 	if err != nil {
 		return nil, err
 	}
-	settings.Job, settings.JobMaster, settings.Program = s.Job, id, s.Program
+	settings.Job, settings.JobMaster, settings.Program = s.Job, start.JobMaster, s.Program
+	settings.ResultBytes = start.ResultBytes
 	settings.Seed, settings.SlotMemoryMB = rand.Uint64(), c.managedMB()
 	link := &resourceManagerLink{rm: c.ResourceManager}
 	master, err := jobmaster.New(settings, link, c.logger)

@@ -22,6 +22,7 @@ type drivers struct {
 	application string
 	config      config.Config // what they plan under
 	environment []string
+	jobs        jobLimits
 	dir         string            // for programs
 	logDir      string            // for what they print
 	reach       func() *msg.Reach // how they reach files
@@ -88,8 +89,9 @@ func (d drivers) with(options map[string]string) (config.Config, error) {
 // child is a driver that runs. Close ends it.
 type child struct {
 	*driver.Driver
-	tokens chan msg.Secret        // that it is to be told; the last ones alone, so it has room for one
-	tail   logging.Tail           // what it has printed last
+	tokens chan msg.Secret // that it is to be told; the last ones alone, so it has room for one
+	tail   logging.Tail    // what it has printed last
+	jobs   jobLimits
 	killed atomic.Pointer[string] // why this process has killed it; nil
 	logs   []io.Closer
 	after  []func() error // what is to be done when it has ended, in reverse order
@@ -97,7 +99,7 @@ type child struct {
 
 // start starts a program.
 func (d drivers) start(ctx context.Context, what driving) (_ *child, err error) {
-	c := &child{tokens: make(chan msg.Secret, 1)}
+	c := &child{jobs: d.jobs, tokens: make(chan msg.Secret, 1)}
 	d.running.add(c) // before it is told how it reaches files, so that it misses no tokens
 	defer func() {
 		if err != nil {
@@ -117,6 +119,7 @@ func (d drivers) start(ctx context.Context, what driving) (_ *child, err error) 
 	}
 	_, err = driver.Start(ctx, what.program, what.arguments, driver.Options{
 		Config: what.options.Set(), Detached: what.detached, Reach: d.reach(), Env: d.environment,
+		MaxJob: d.jobs.most, MaxGrowth: d.jobs.growth, Hold: d.jobs.hold,
 		Stdout: streams[0], Stderr: io.MultiWriter(c.tail.Source(), streams[1]),
 		Begun: func(begun *driver.Driver) { d.running.begun(c, begun) },
 	})
@@ -129,6 +132,10 @@ func (c *child) explain(err error) error {
 	var plan *driver.PlanError
 	if errors.As(err, &plan) && plan.Stack != "" {
 		return fmt.Errorf("%w\n%s", err, plan.Stack)
+	}
+	if errors.Is(err, msg.ErrJobTooLarge) {
+		return fmt.Errorf("%w: a program beside it brings jobs of %.1f MiB at most, encoded, which do not say next to nothing: raise %s, or divide the job",
+			msg.ErrJobTooLarge, float64(c.jobs.most)/(1<<20), config.JobManagerProcessSize)
 	}
 	if why := c.killed.Load(); why != nil && errors.Is(err, driver.ErrExit) {
 		return fmt.Errorf("%w: %s", err, *why)

@@ -113,8 +113,10 @@ func drive(value string, words []string) int {
 		case "hog":
 			hog(conn)
 			return 0
-		case "hang":
-			_, _ = conn.Receive() // until the master leaves
+		case "hang": // until the master leaves, whatever it says
+			for err == nil {
+				_, err = conn.Receive()
+			}
 			return 0
 		}
 	}

@@ -76,6 +76,7 @@ func (e *execution) serve(ctx context.Context, d *child) error {
 // need not hear: how it ended, Next says.
 func (e *execution) execute(ctx context.Context, d *child, graph *jobgraph.JobGraph, words <-chan said) error {
 	job, err := e.submit(ctx, graph)
+	d.Release() // the Dispatcher has room of its own for it
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return cause

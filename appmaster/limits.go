@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/memory"
@@ -20,6 +21,8 @@ const (
 	masterShare      = 50
 	applicationShare = 25 // of its one driver
 	sessionShare     = 25 / maxDrivers
+	// jobShare is of this process where no driver runs, as clients start it.
+	jobShare = 80
 	// leastDriverMB is what a program needs to plan at all.
 	leastDriverMB = 24
 )
@@ -36,6 +39,47 @@ func limits(mode launch.Mode, options config.Config) (master, driver int) {
 	case launch.PerJob: // has no driver
 	}
 	return 0, 0
+}
+
+// The parts of this process' heap that grow with what its users want of it, in percent. The
+// rest is for what does not: the program itself, with its clients of YARN and HDFS, some 15 MB;
+// 64 KB for each worker's stream; answers that are being written; and garbage, of which Go's
+// collector needs room for a third of the heap, or it does nothing but collect.
+const (
+	// jobsPart is for jobs: those that run, what they collect, and what is kept of those
+	// that have ended.
+	jobsPart = 40
+	// bodiesPart is for requests that are being read.
+	bodiesPart = 25
+)
+
+// budgets are what jobs may take of this process' memory, and what requests may that are
+// being read, in bytes.
+func budgets(mode launch.Mode, options config.Config) (jobs, bodies int64) {
+	heapMB, _ := limits(mode, options)
+	if heapMB == 0 {
+		heapMB = options.Memory(config.JobManagerProcessSize).Megabytes() * jobShare / 100
+	}
+	heap := int64(heapMB) << 20
+	return heap * jobsPart / 100, heap * bodiesPart / 100
+}
+
+// jobLimits bound the jobs that drivers bring.
+type jobLimits struct {
+	most   int // bytes of one, as it is encoded; 0: nobody bounds it
+	growth int // how much more memory it may take that is decoded; 0: nobody bounds it
+	// hold waits for room for one; nil: there is room.
+	hold func(ctx context.Context, bytes int) (leave func(), err error)
+}
+
+// limitJobs says what drivers may bring. In a session they share with requests, which bring
+// the same. An application's driver is alone, and its text takes half as much as the job.
+func limitJobs(mode launch.Mode, options config.Config, room *rest.Room) jobLimits {
+	if mode == launch.Application {
+		jobs, _ := budgets(mode, options)
+		return jobLimits{most: int(jobs / 2)}
+	}
+	return jobLimits{most: room.Largest(), growth: rest.MaxGrowth, hold: room.Hold}
 }
 
 // driverVariables are the environment of drivers: this process' without what is its own,

@@ -37,6 +37,20 @@ func TestDriversFitBesideTheMaster(t *testing.T) {
 			t.Errorf("%s: heaps of %d MB in a container of %d", name, all, container)
 		}
 	}
+	for size, want := range map[string][2]int64{"256m": {51, 32}, "512m": {102, 64}, "4g": {819, 512}} {
+		options, err := config.New(config.Layer{Source: "test", Values: map[string]string{config.JobManagerProcessSize.Name(): size}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs, bodies := budgets(launch.Session, options)
+		if got := [2]int64{jobs >> 20, bodies >> 20}; got != want {
+			t.Errorf("%s: %d MiB for jobs and for bodies, want %d", size, got, want)
+		}
+		alone, _ := budgets(launch.PerJob, options)
+		if alone <= jobs {
+			t.Errorf("%s: a job alone has %d bytes, beside drivers %d", size, alone, jobs)
+		}
+	}
 	own := []string{"PATH=/bin", launch.Variable + "=secret", launch.TokenFileVariable + "=/tokens", "GOMEMLIMIT=409MiB", "GOMAXPROCS=2", "X=" + launch.Variable}
 	got := driverVariables(slices.Clone(own), launch.Application, config.Config{})
 	if want := "PATH=/bin X=" + launch.Variable + " GOMEMLIMIT=128MiB"; strings.Join(got, " ") != want {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -44,7 +45,7 @@ func (s *services) runJob(ctx context.Context, taken func()) (dispatcher.Outcome
 		Job: s.staged.Job.ID, Graph: &s.staged.graph, Program: s.env.launch.ProgramRef,
 		Detached: !s.env.launch.Attached, ClientTimeout: s.clientTimeout(),
 	})
-	if errors.Is(err, jobgraph.ErrInvalid) {
+	if errors.Is(err, jobgraph.ErrInvalid) || errors.Is(err, msg.ErrJobTooLarge) { // another attempt would find the same
 		return dispatcher.Outcome{Status: msg.ApplicationFailed, Diagnostics: err.Error()}, nil
 	}
 	if err != nil {
@@ -72,5 +73,6 @@ func (s *services) runSession(ctx context.Context, taken func()) (dispatcher.Out
 	defer stop(nil)
 	running.Go(func() { _ = s.session.Run(ctx) }) // ends with ctx, whose cause is known here
 	running.Go(func() { s.watchDrivers(ctx) })    // likewise
+	running.Go(func() { s.settling.run(ctx, debug.FreeOSMemory) })
 	return s.component.Dispatcher.Outcome(ctx)
 }

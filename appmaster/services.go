@@ -46,6 +46,7 @@ type services struct {
 	component *Component
 	drivers   drivers
 	session   *session // of a session; nil
+	settling  settling // of a session
 	progress  progress
 	roles     *rolerpc.Server
 	rolesAt   net.Listener
@@ -97,7 +98,9 @@ func startServices(ctx context.Context, start time.Time, env environment, logger
 	if err != nil {
 		return nil, err
 	}
-	if err = s.wire(ctx, driver, authority); err != nil {
+	_, bodies := budgets(env.launch.Mode, env.config)
+	endpoint.Room = rest.NewRoom(bodies, env.config)
+	if err = s.wire(ctx, driver, authority, endpoint.Room); err != nil {
 		return nil, err
 	}
 	endpoint.TLS, endpoint.Token, endpoint.Options = front.RESTServerTLS(), token, env.config
@@ -177,10 +180,11 @@ func (s *services) connect(authority *pki.Authority, users *clienttoam.Verifier)
 	return yarndriver.New(driver, s.logger)
 }
 
-// wire makes the roles and what leads to them.
-func (s *services) wire(ctx context.Context, driver attemptDriver, authority *pki.Authority) error {
+// wire makes the roles and what leads to them. Drivers share the room with requests.
+func (s *services) wire(ctx context.Context, driver attemptDriver, authority *pki.Authority, room *rest.Room) error {
 	env := s.env
 	cluster := ComponentConfig{Config: env.config, Worker: workerSpec(env.config), Mode: env.strategy.ends}
+	cluster.JobMemory, _ = budgets(env.launch.Mode, env.config)
 	var store *programs.Store
 	if env.launch.Mode == launch.Session {
 		cache := staging.Resume(s.files, env.launch.StagingDir, max(0, env.config.Int(config.YarnFileReplication)))
@@ -188,14 +192,18 @@ func (s *services) wire(ctx context.Context, driver attemptDriver, authority *pk
 		if err := store.Recover(ctx); err != nil {
 			return err
 		}
-		cluster.JobEnded = func(job dispatcher.Submission) { store.Release(job.Program.SHA256) }
+		s.settling = newSettling()
+		cluster.JobEnded = func(job dispatcher.Submission) {
+			store.Release(job.Program.SHA256)
+			s.settling.jobEnded()
+		}
 	}
 	var err error
 	s.component, err = NewComponent(cluster, departing{driver, s.removeStaged}, s.logger)
 	if err != nil {
 		return err
 	}
-	s.drivers = s.manageDrivers()
+	s.drivers = s.manageDrivers(room)
 	if store != nil {
 		s.session = newSession(s.component, store, s.drivers)
 	}
@@ -208,9 +216,10 @@ func (s *services) wire(ctx context.Context, driver attemptDriver, authority *pk
 }
 
 // manageDrivers says how drivers run beside this process.
-func (s *services) manageDrivers() drivers {
+func (s *services) manageDrivers(room *rest.Room) drivers {
 	env := s.env
 	return drivers{
+		jobs:        limitJobs(env.launch.Mode, env.config, room),
 		application: env.container.Attempt.Application.String(),
 		config:      env.config.Without(config.ContainerMasterEnv), // it would go on to workers
 		environment: env.variables,

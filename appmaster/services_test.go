@@ -100,11 +100,13 @@ func runServices(t *testing.T, ctx context.Context, w *workers, content *dataflo
 	if s.tokens, err = s.manageTokens(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.wire(ctx, w, authority); err != nil {
+	_, bodies := budgets(env.launch.Mode, env.config)
+	room := rest.NewRoom(bodies, env.config)
+	if err := s.wire(ctx, w, authority, room); err != nil {
 		t.Fatal(err)
 	}
 	w.mux = s.component.Mux
-	endpoint := rest.Config{TLS: front.RESTServerTLS(), Token: token}
+	endpoint := rest.Config{TLS: front.RESTServerTLS(), Token: token, Room: room}
 	if s.session != nil {
 		endpoint.Session = s.session
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/appmaster/programs"
@@ -21,23 +20,20 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// maxDrivers bounds the drivers that a session runs at once; more wait.
-const maxDrivers = 4
-
 // session is what a session does for its users, as rest.Session has it. Make it with
 // newSession; Run owns the drivers that go on after their first job.
 type session struct {
 	component *Component
 	store     *programs.Store
 	drivers   drivers
-	places    *semaphore.Weighted
+	places    *places
 	started   chan func(context.Context) // from RunProgram to Run; never closed
 }
 
 func newSession(component *Component, store *programs.Store, d drivers) *session {
 	return &session{
 		component: component, store: store, drivers: d,
-		places: semaphore.NewWeighted(maxDrivers), started: make(chan func(context.Context)),
+		places: newPlaces(), started: make(chan func(context.Context)),
 	}
 }
 
@@ -95,26 +91,24 @@ func (s *session) RemoveProgram(ctx context.Context, sha256 string) error {
 	return s.store.Remove(ctx, sha256)
 }
 
-// enter waits for a place for a driver, which leave gives back.
-func (s *session) enter(ctx context.Context) (leave func(), err error) {
-	ctx, end := context.WithTimeout(ctx, placeTime)
-	defer end()
-	if s.places.Acquire(ctx, 1) != nil {
-		return nil, fmt.Errorf("%w: %d programs run beside the master, which is as many as may", msg.ErrNotReady, maxDrivers)
-	}
-	return func() { s.places.Release(1) }, nil
-}
+// Drivers lists the programs that run beside the master, the oldest first.
+func (s *session) Drivers(context.Context) ([]msg.DriverDetails, error) { return s.places.list(), nil }
+
+// EndDriver ends one of them, and waits for that. Its jobs go on.
+func (s *session) EndDriver(ctx context.Context, id string) error { return s.places.stop(ctx, id) }
 
 // PlanProgram lets a program plan its first job, and ends it.
 func (s *session) PlanProgram(ctx context.Context, run rest.ProgramRun) (graph jobgraph.JobGraph, err error) {
-	leave, err := s.enter(ctx)
+	at, err := s.places.enter(ctx, msg.Program{SHA256: run.SHA256})
 	if err != nil {
 		return graph, err
 	}
-	defer leave()
+	defer at.leave()
+	ctx, stop := at.under(ctx)
+	defer stop(nil)
 	ctx, end := context.WithTimeoutCause(ctx, planTime, errSlowPlan)
 	defer end()
-	d, err := s.start(ctx, run, false) // a job that collects something cannot run detached, but has a plan
+	d, err := s.start(ctx, at, run, false) // a job that collects something cannot run detached, but has a plan
 	if err != nil {
 		return graph, err
 	}
@@ -123,12 +117,8 @@ func (s *session) PlanProgram(ctx context.Context, run rest.ProgramRun) (graph j
 	return graph, badProgram(ctx, d.explain(err))
 }
 
-const (
-	// placeTime is how long a program may wait for others to end.
-	placeTime = time.Minute
-	// planTime is how long a program may take until it executes its first job.
-	planTime = 4 * time.Minute
-)
+// planTime is how long a program may take until it executes its first job.
+const planTime = 4 * time.Minute
 
 // errSlowPlan ends a program that takes longer.
 var errSlowPlan = fmt.Errorf("%w: it has executed no job in %s", msg.ErrBadProgram, planTime)
@@ -148,20 +138,20 @@ func (s *session) RunProgram(ctx context.Context, run rest.ProgramRun) (ids.JobI
 		default:
 		}
 	}
-	leave, err := s.enter(ctx) // first: who waits is a request, and of those there are only so many
+	at, err := s.places.enter(ctx, msg.Program{SHA256: run.SHA256}) // first: who waits is a request, and of those there are only so many
 	if err != nil {
 		return "", err
 	}
 	drive := func(living context.Context) {
-		defer leave()
-		err := s.drive(living, run, func(job ids.JobID, err error) { tell(answer{job, err}) })
+		defer at.leave()
+		err := s.drive(living, at, run, func(job ids.JobID, err error) { tell(answer{job, err}) })
 		tell(answer{err: err})
 		s.drivers.logger.WithFields(logrus.Fields{"program": run.SHA256, "err": err}).Info("program has ended")
 	}
 	select {
 	case s.started <- drive:
 	case <-ctx.Done():
-		leave()
+		at.leave()
 		return "", context.Cause(ctx)
 	}
 	select {
@@ -174,12 +164,12 @@ func (s *session) RunProgram(ctx context.Context, run rest.ProgramRun) (ids.JobI
 
 // drive runs a program to its end, and tells of each job whether it was taken in. An error
 // is why it did not end well.
-func (s *session) drive(ctx context.Context, run rest.ProgramRun, submitted func(ids.JobID, error)) (err error) {
-	ctx, end := context.WithCancelCause(ctx)
+func (s *session) drive(ctx context.Context, at *place, run rest.ProgramRun, submitted func(ids.JobID, error)) (err error) {
+	ctx, end := at.under(ctx)
 	defer end(nil)
 	late := time.AfterFunc(planTime, func() { end(errSlowPlan) })
 	defer late.Stop()
-	d, err := s.start(ctx, run, true)
+	d, err := s.start(ctx, at, run, true)
 	if err != nil {
 		return err
 	}
@@ -192,6 +182,9 @@ func (s *session) drive(ctx context.Context, run rest.ProgramRun, submitted func
 		}
 		err := s.submit(ctx, run.SHA256, dispatcher.Submission{Job: job, Graph: graph, Detached: true})
 		late.Stop()
+		if err == nil {
+			at.submitted(job)
+		}
 		submitted(job, err)
 		return job, err
 	}
@@ -202,7 +195,7 @@ func (s *session) drive(ctx context.Context, run rest.ProgramRun, submitted func
 }
 
 // start starts a program of the session as a driver, for which there is a place.
-func (s *session) start(ctx context.Context, run rest.ProgramRun, detached bool) (_ *child, err error) {
+func (s *session) start(ctx context.Context, at *place, run rest.ProgramRun, detached bool) (_ *child, err error) {
 	options, err := s.drivers.with(run.Options)
 	if err != nil {
 		return nil, err
@@ -217,6 +210,7 @@ func (s *session) start(ctx context.Context, run rest.ProgramRun, detached bool)
 	if err != nil {
 		return nil, err
 	}
+	at.named(program)
 	after = append(after, func() error { s.store.Release(run.SHA256); return nil })
 	path, err := s.store.Fetch(ctx, program, s.drivers.dir)
 	if err != nil {
@@ -229,6 +223,7 @@ func (s *session) start(ctx context.Context, run rest.ProgramRun, detached bool)
 	if err != nil {
 		return nil, badProgram(ctx, err)
 	}
+	at.begun(d.PID())
 	d.after = append(after, d.after...)
 	return d, nil
 }

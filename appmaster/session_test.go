@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -269,10 +271,10 @@ func TestASessionRunsProgramsItself(t *testing.T) {
 			t.Errorf("%s: refused with %q, want %q", name, text, test.want)
 		}
 	}
+	s.end() // a program that does not wait for its job may end a little later than that is answered
 	if left, err := os.ReadDir(s.env.workDir); err != nil || len(left) > 0 {
 		t.Errorf("programs are left behind: %v, %v", left, err)
 	}
-	s.end()
 }
 
 // TestASessionEndsItsDrivers would catch a session that waits for a program, or leaves it
@@ -307,32 +309,102 @@ func TestASessionEndsItsDrivers(t *testing.T) {
 	}
 }
 
+// TestAProgramThatDoesNotEndIsEnded would catch programs that take the places of others for as
+// long as the session lives, and that nobody can find; and one that takes its jobs with it.
+func TestAProgramThatDoesNotEndIsEnded(t *testing.T) {
+	t.Parallel()
+	s := startSession(t)
+	id := s.upload().ID
+	running := func() []rest.Driver {
+		var list rest.Drivers
+		s.ask(http.StatusOK, http.MethodGet, "/drivers", nil, "", &list)
+		return list.Drivers
+	}
+
+	var ran rest.RunAnswer
+	s.post(http.StatusOK, "/programs/"+id+"/run", rest.RunRequest{Arguments: []string{"count=" + input(t, "x\ny\n"), "hang"}}, &ran)
+	list := running()
+	if len(list) != 1 || list[0].Program != id || list[0].Name != "counting" || list[0].Jobs != 1 || list[0].LastJob != ran.Job || list[0].Memory == 0 {
+		t.Fatalf("listed are %+v", list)
+	}
+	s.ask(http.StatusOK, http.MethodDelete, "/drivers/"+list[0].ID, nil, "", nil)
+	if left, err := os.ReadDir(s.env.workDir); err != nil || len(left) > 0 || len(running()) > 0 {
+		t.Errorf("left behind are %v, %v; listed %+v", left, err, running())
+	}
+	if status := s.awaitEnd(ran.Job); status != msg.JobFinished {
+		t.Errorf("its job is %s", status)
+	}
+	s.refused(http.StatusNotFound, http.MethodDelete, "/drivers/"+list[0].ID, nil)
+
+	answered := make(chan string, 1)
+	go func() { // one that does not come as far as a job
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/programs/"+id+"/run?programArg=hang", nil)
+		if err != nil {
+			answered <- err.Error()
+			return
+		}
+		r.Header.Set("Authorization", "Bearer "+s.token)
+		response, err := s.client.Do(r)
+		if err != nil {
+			answered <- err.Error()
+			return
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		answered <- fmt.Sprint(response.StatusCode, string(text), err)
+	}()
+	for list = running(); len(list) == 0 || list[0].Memory == 0; {
+		list = running()
+	}
+	s.ask(http.StatusOK, http.MethodDelete, "/drivers/"+list[0].ID, nil, "", nil)
+	if told := <-answered; !strings.HasPrefix(told, "409") || !strings.Contains(told, "program was ended") {
+		t.Errorf("who waited for its job is told %s", told)
+	}
+	s.end()
+}
+
 // TestASessionRunsSoManyPrograms would catch programs that together take the memory of the
 // master, and a user who is not told why his waits.
 func TestASessionRunsSoManyPrograms(t *testing.T) {
 	t.Parallel()
-	s := newSession(nil, nil, drivers{logger: quiet()})
-	if err := s.places.Acquire(t.Context(), maxDrivers); err != nil {
-		t.Fatal(err)
-	}
-	for name, ask := range map[string]func(context.Context) error{
-		"plan": func(ctx context.Context) error { _, err := s.PlanProgram(ctx, rest.ProgramRun{}); return err },
-		"run":  func(ctx context.Context) error { _, err := s.RunProgram(ctx, rest.ProgramRun{}); return err },
-	} {
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := ask(ctx); !errors.Is(err, msg.ErrNotReady) || !strings.Contains(err.Error(), "4 programs run") {
-			t.Errorf("%s: got %v", name, err)
+	synctest.Test(t, func(t *testing.T) {
+		s := newSession(nil, nil, drivers{logger: quiet()})
+		var taken []*place
+		for range maxDrivers {
+			at, err := s.places.enter(t.Context(), msg.Program{Name: "endless"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			taken = append(taken, at)
 		}
-	}
-	s.places.Release(maxDrivers)
-	ctx, cancel := context.WithCancelCause(t.Context())
-	gone := errors.New("gone")
-	time.AfterFunc(time.Millisecond, func() { cancel(gone) })
-	if _, err := s.RunProgram(ctx, rest.ProgramRun{}); !errors.Is(err, gone) { // nobody runs it
-		t.Errorf("run: got %v", err)
-	}
-	if !s.places.TryAcquire(maxDrivers) {
-		t.Error("a place is lost")
-	}
+		if list := s.places.list(); len(list) != maxDrivers || list[0].Program.Name != "endless" {
+			t.Errorf("listed are %+v", list)
+		}
+		if err := s.EndDriver(t.Context(), taken[0].details.ID); !errors.Is(err, msg.ErrNotReady) {
+			t.Errorf("a program that is being started: %v", err)
+		}
+		for name, ask := range map[string]func(context.Context) error{
+			"plan": func(ctx context.Context) error { _, err := s.PlanProgram(ctx, rest.ProgramRun{}); return err },
+			"run":  func(ctx context.Context) error { _, err := s.RunProgram(ctx, rest.ProgramRun{}); return err },
+		} {
+			began := time.Now()
+			err := ask(t.Context())
+			waited := time.Since(began)
+			if !errors.Is(err, msg.ErrNotReady) || !strings.Contains(err.Error(), "4 programs run") || !strings.Contains(err.Error(), "/v1/drivers") || waited != placeTime {
+				t.Errorf("%s: got %v after %v", name, err, waited)
+			}
+		}
+		for _, at := range taken {
+			at.leave()
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		gone := errors.New("gone")
+		time.AfterFunc(time.Second, func() { cancel(gone) })
+		if _, err := s.RunProgram(ctx, rest.ProgramRun{}); !errors.Is(err, gone) { // nobody runs it
+			t.Errorf("run: got %v", err)
+		}
+		if !s.places.free.TryAcquire(maxDrivers) || len(s.places.list()) > 0 {
+			t.Error("a place is lost")
+		}
+	})
 }

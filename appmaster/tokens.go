@@ -2,7 +2,6 @@ package appmaster
 
 import (
 	"context"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -15,7 +14,7 @@ func (s *services) manageTokens() (*tokenmanager.Manager, error) {
 	env := s.env
 	settings := tokenmanager.Configured(env.config)
 	var err error
-	if settings.RenewInterval, err = env.hadoop.Duration("dfs.namenode.delegation.token.renew-interval", time.Millisecond); err != nil {
+	if settings.RenewInterval, err = env.hadoop.TokenRenewInterval(); err != nil {
 		return nil, err
 	}
 	var provider tokenmanager.Provider

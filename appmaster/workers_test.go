@@ -2,6 +2,7 @@ package appmaster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -186,13 +187,19 @@ func (w *workers) start(ctx context.Context, id ids.ResourceID, spec resourceman
 	w.mu.Unlock()
 	w.joined.Go(func() {
 		defer end()
-		if err := w.serve(living, id, spec); err != nil && living.Err() == nil {
+		err := w.serve(living, id, spec)
+		if err != nil && living.Err() == nil && !(errors.Is(err, taskexecutor.ErrRejected) && w.released(id)) {
 			w.t.Errorf("worker %s: %v", id, err)
 		}
 		if ctx.Err() == nil { // an error says that the role has ended
 			_ = report(ctx, resourcemanager.WorkerCompleted{Worker: id, Cause: "container ended"})
 		}
 	})
+}
+
+// released tells whether a worker is not wanted any more: it may hear of that when it registers.
+func (w *workers) released(id ids.ResourceID) bool {
+	return slices.Contains(w.lines(), "release "+string(id))
 }
 
 func (w *workers) ids() []ids.ResourceID {

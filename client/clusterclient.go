@@ -40,6 +40,8 @@ type StatusError struct {
 	Path   string
 	Status int // HTTP's
 	Errors []string
+	// Leaving says that this ApplicationMaster takes nothing any more: there may be another.
+	Leaving bool
 }
 
 func (e *StatusError) Error() string {
@@ -265,7 +267,7 @@ func (c *ClusterClient) do(request *http.Request, path string, take func(*http.R
 		Errors []string `json:"errors"`
 	}
 	_ = json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&refusal) // the status alone says enough
-	return &StatusError{Path: path, Status: response.StatusCode, Errors: refusal.Errors}
+	return &StatusError{Path: path, Status: response.StatusCode, Errors: refusal.Errors, Leaving: response.Header.Get(rest.HeaderLeaving) != ""}
 }
 
 // Unreachable tells whether an error says that the ApplicationMaster did not
@@ -273,6 +275,16 @@ func (c *ClusterClient) do(request *http.Request, path string, take func(*http.R
 func Unreachable(err error) bool {
 	if status, ok := errors.AsType[*StatusError](err); ok {
 		return status.Status == http.StatusServiceUnavailable
+	}
+	return Gone(err)
+}
+
+// Gone tells whether an error says that another ApplicationMaster may have to be asked: this
+// one did not answer, broke off amid its answer, or is about to end. What it refuses for now
+// is none of these.
+func Gone(err error) bool {
+	if status, ok := errors.AsType[*StatusError](err); ok {
+		return status.Leaving
 	}
 	if errors.Is(err, clienttoam.ErrRefused) {
 		return false

@@ -13,15 +13,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/sirupsen/logrus"
 	"go.uber.org/goleak"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/resttest"
 	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
-	"github.com/bobbin-yarn/bobbin/internal/pki"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -81,40 +80,7 @@ func (g gateway) Jobs(context.Context) ([]msg.JobOverview, error) { return nil, 
 // reaches it.
 func master(t *testing.T, g rest.Gateway) launch.Access {
 	t.Helper()
-	return configuredMaster(t, g, rest.Config{})
-}
-
-// configuredMaster is a master with more doors than the owner's.
-func configuredMaster(t *testing.T, g rest.Gateway, config rest.Config) launch.Access {
-	t.Helper()
-	authority, err := pki.NewAuthority("application_1_0001", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	front, err := authority.IssueREST([]string{"127.0.0.1"}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	logger := logrus.New()
-	logger.SetOutput(io.Discard)
-	token := pki.NewToken()
-	config.TLS, config.Token = front.RESTServerTLS(), token
-	server := rest.New(config, g, logger)
-	var lc net.ListenConfig
-	listener, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(ctx, listener) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	})
-	return launch.Access{Address: listener.Addr().String(), Authority: front.Authority(), Token: token.Reveal()}
+	return resttest.Serve(t, g, rest.Config{})
 }
 
 func connect(t *testing.T, access launch.Access) *ClusterClient {

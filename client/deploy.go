@@ -49,9 +49,10 @@ type Application struct {
 	ID   records.ApplicationID
 	Job  ids.JobID // of launch.PerJob
 	User string
-	// Advice is what its owner should know, a line; mostly "".
-	Advice string
+	// Advice is what its owner should know, a line each; mostly none.
+	Advice []string
 	dir    string // staging directory
+	asked  int64  // of the ApplicationMaster's container, in MB
 	staged *staging.Application
 	issued issued
 	c      *Cluster
@@ -61,8 +62,10 @@ type Application struct {
 type facts struct {
 	id    records.ApplicationID
 	nodes []launch.Node
-	home  string
-	grant grant
+	// crowded says which container has no room now; "": none.
+	crowded string
+	home    string
+	grant   grant
 	// remote is the application's program where it was there already.
 	remote launch.Resource
 	ship   *shipment
@@ -78,7 +81,7 @@ func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error
 		return nil, err
 	}
 	d.Timeline.Done("checked")
-	app := &Application{ID: known.id, User: c.User, issued: known.grant.issued, c: c}
+	app := &Application{ID: known.id, User: c.User, asked: masterResource(d.Config).MemoryMB, issued: known.grant.issued, c: c}
 	if d.Mode == launch.PerJob {
 		app.Job = ids.JobID(ids.Random())
 	}
@@ -102,7 +105,11 @@ func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error
 		return nil, errors.Join(err, app.Abandon(ctx))
 	}
 	d.Timeline.Done("submitted")
-	app.Advice = known.grant.advice(c, d.Config, known.home)
+	for _, advice := range []string{known.crowded, known.grant.advice(c, d.Config, known.home)} {
+		if advice != "" {
+			app.Advice = append(app.Advice, advice)
+		}
+	}
 	return app, nil
 }
 
@@ -153,6 +160,10 @@ func (c *Cluster) check(ctx context.Context, d Deployment) (facts, error) {
 	})
 	group.Go(func() error {
 		nodes, err := c.YARN.ClusterNodes(ctx, records.NodeRunning)
+		if err != nil {
+			return err
+		}
+		known.crowded = crowded(cfg, nodes)
 		for _, node := range nodes {
 			known.nodes = append(known.nodes, launch.Node{
 				Host: node.ID.Host, Port: node.ID.Port, Rack: node.Rack,
@@ -160,7 +171,7 @@ func (c *Cluster) check(ctx context.Context, d Deployment) (facts, error) {
 				Labels: node.Labels,
 			})
 		}
-		return err
+		return nil
 	})
 	err = group.Wait()
 	return known, err

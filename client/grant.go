@@ -79,7 +79,7 @@ func (c *Cluster) grant(ctx context.Context, cfg config.Config, job *jobgraph.Jo
 	if err != nil {
 		return g, err
 	}
-	interval, err := c.Conf.Duration("dfs.namenode.delegation.token.renew-interval", time.Millisecond)
+	interval, err := c.Conf.TokenRenewInterval()
 	if err != nil {
 		return g, err
 	}
@@ -414,14 +414,17 @@ func OnDefaultFS(files *dfs.FS, dir string) bool {
 	return err == nil && root == standard
 }
 
-// advice tells what the owner should know about the end of the tokens; "" where nothing
-// ends that matters. home is where files are staged.
+// replaces is what has the ResourceManager get tokens itself for applications that have none, or
+// whose own are about to end (DelegationTokenRenewer).
+const replaces = "yarn.resourcemanager.proxy-user-privileges.enabled"
+
+// advice tells what the owner should know about the end of the tokens, or about their absence;
+// "" where neither matters. home is where files are staged.
 func (g *grant) advice(c *Cluster, cfg config.Config, home string) string {
 	if g.ends.IsZero() {
-		return ""
+		return g.adviceWithout(c, cfg, home)
 	}
 	until := g.ends.Local().Format("2006-01-02 15:04 MST") + " at the latest"
-	const replaces = "yarn.resourcemanager.proxy-user-privileges.enabled"
 	switch {
 	case g.security.Principal == "":
 		return fmt.Sprintf("without a keytab the job can use HDFS until %s (%s)", until, config.KerberosKeytab)
@@ -431,6 +434,22 @@ func (g *grant) advice(c *Cluster, cfg config.Config, home string) string {
 		return fmt.Sprintf("YARN can start another ApplicationMaster until %s, unless the ResourceManager gets new tokens (%s)", until, replaces)
 	case !OnDefaultFS(c.Files, home):
 		return fmt.Sprintf("YARN can start another ApplicationMaster until %s: the ResourceManager gets no new tokens for where it is staged, %s, which is not on fs.defaultFS", until, home)
+	default:
+		return ""
+	}
+}
+
+// adviceWithout is advice for an application with a keytab for which options have no tokens
+// obtained: NodeManagers, which fetch the files of its containers, need some all the same.
+func (g *grant) adviceWithout(c *Cluster, cfg config.Config, home string) string {
+	if g.security.Principal == "" || wantsTokens(cfg) {
+		return ""
+	}
+	switch {
+	case c.Conf.Get(replaces) != "true":
+		return fmt.Sprintf("the client obtains no tokens (%s): NodeManagers cannot fetch the application's files, unless the ResourceManager gets some (%s)", config.YarnTokenServices, replaces)
+	case !OnDefaultFS(c.Files, home):
+		return fmt.Sprintf("the client obtains no tokens (%s), and the ResourceManager none for where the application is staged, %s, which is not on fs.defaultFS: NodeManagers cannot fetch its files", config.YarnTokenServices, home)
 	default:
 		return ""
 	}

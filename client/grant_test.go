@@ -431,6 +431,36 @@ func TestTheEndIsTold(t *testing.T) {
 	}
 }
 
+// TestWithoutTokensFilesAreFetchedByYARNs would catch an application that fails before its first
+// process starts, in YARN's words alone, as no NodeManager can fetch its files.
+func TestWithoutTokensFilesAreFetchedByYARNs(t *testing.T) {
+	withKeytab := grant{security: launch.Security{Principal: "alice@EXAMPLE.COM"}}
+	none := []string{"yarn.security.appmaster.delegation.token.services="}
+	replaced := map[string]string{replaces: "true"}
+	const home, away = "hdfs://home:8020/user/alice", "hdfs://away:8020/user/alice"
+	for _, c := range []struct {
+		name    string
+		grant   grant
+		options []string
+		conf    map[string]string
+		staged  string
+		want    string // what is named; "": nothing is said
+	}{
+		{"YARN gets none", withKeytab, none, nil, home, replaces},
+		{"YARN gets some", withKeytab, none, replaced, home, ""},
+		{"YARN gets some for another file system", withKeytab, none, replaced, away, away},
+		{"the client is to obtain some, and none is needed", withKeytab, nil, nil, home, ""},
+		{"on an open cluster", grant{}, none, nil, home, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := c.grant.advice(secured(t, c.conf, creds.New()), options(t, c.options...), c.staged)
+			if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+				t.Errorf("owners are told %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 // TestTheRenewerIsTheResourceManager would catch tokens that YARN refuses to take, as it
 // cannot renew them.
 func TestTheRenewerIsTheResourceManager(t *testing.T) {

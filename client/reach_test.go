@@ -11,6 +11,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/resttest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -85,7 +86,7 @@ func TestOthersReachAnApplicationByTokensOfYARN(t *testing.T) {
 		if verifier, err = clienttoam.NewVerifier(attempt, ""); err != nil {
 			t.Fatal(err)
 		}
-		access := configuredMaster(t, gateway{}, rest.Config{ClientToAM: verifier, Rights: rest.Rights{Owner: "alice", Enforced: true}})
+		access := resttest.Serve(t, gateway{}, rest.Config{ClientToAM: verifier, Rights: rest.Rights{Owner: "alice", Enforced: true}})
 		host, port, err := net.SplitHostPort(access.Address)
 		if err != nil {
 			t.Fatal(err)

@@ -102,6 +102,39 @@ func (c *ClusterClient) Heartbeat(ctx context.Context, id ids.JobID, until time.
 	return c.send(ctx, http.MethodPatch, jobPath(id)+"/clientHeartbeat", rest.ClientHeartbeat{ExpiredTimestamp: until.UnixMilli()})
 }
 
+// Driver is a program that runs beside the master of a session.
+type Driver struct {
+	ID       string // of this run
+	Name     string // of the program
+	Started  time.Time
+	MemoryMB int // that its processes hold
+	Jobs     int // that it has submitted
+}
+
+// Drivers lists the programs that run beside the master. A cluster that is no session has
+// none.
+func (c *ClusterClient) Drivers(ctx context.Context) ([]Driver, error) {
+	var answer rest.Drivers
+	err := c.get(ctx, "/drivers", &answer)
+	if status, ok := errors.AsType[*StatusError](err); ok && status.Status == http.StatusNotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	drivers := make([]Driver, 0, len(answer.Drivers))
+	for _, d := range answer.Drivers {
+		drivers = append(drivers, Driver{d.ID, d.Name, time.UnixMilli(d.Started), int(d.Memory >> 20), d.Jobs})
+	}
+	return drivers, nil
+}
+
+// EndDriver ends a program that runs beside the master, and waits for that. Its jobs go on.
+// A *StatusError with http.StatusNotFound says that there is none of this id.
+func (c *ClusterClient) EndDriver(ctx context.Context, id string) error {
+	return c.send(ctx, http.MethodDelete, "/drivers/"+url.PathEscape(id), nil)
+}
+
 // Cancel begins to cancel a job. One that is being cancelled, or is CANCELED, is no error.
 func (c *ClusterClient) Cancel(ctx context.Context, id ids.JobID) error {
 	return c.send(ctx, http.MethodPatch, jobPath(id)+"?mode=cancel", nil)

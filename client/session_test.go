@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -17,7 +18,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/resttest"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/program"
@@ -31,6 +34,7 @@ type sessionGateway struct {
 	mu        sync.Mutex        // guards all below
 	programs  map[string][]byte // by hash
 	submitted []rest.JobSubmission
+	refusal   error // of what is submitted; nil: none
 	did       []string
 }
 
@@ -64,6 +68,9 @@ func (g *sessionGateway) Jobs(context.Context) ([]msg.JobOverview, error) {
 func (g *sessionGateway) SubmitJob(_ context.Context, job rest.JobSubmission) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.refusal != nil {
+		return g.refusal
+	}
 	if _, has := g.programs[job.Program.SHA256]; !has {
 		return msg.ErrProgramNotFound
 	}
@@ -98,7 +105,7 @@ func (g *sessionGateway) AddProgram(_ context.Context, name, hash string, conten
 func sessionMaster(t *testing.T) (*sessionGateway, *ClusterClient) {
 	t.Helper()
 	g := &sessionGateway{gateway: gateway{started: time.UnixMilli(1_700_000_000_000)}, programs: make(map[string][]byte)}
-	return g, connect(t, configuredMaster(t, g, rest.Config{Session: g}))
+	return g, connect(t, resttest.Serve(t, g, rest.Config{Session: g}))
 }
 
 // programFile is a program as large as that.
@@ -147,6 +154,23 @@ func TestAProgramIsUploadedOnce(t *testing.T) {
 	}
 	if diff := cmp.Diff([]rest.JobSubmission{job}, g.submitted); diff != "" {
 		t.Errorf("submitted (-want +got):\n%s", diff)
+	}
+}
+
+// TestWhatIsRefusedForNowIsNoReasonToAskAnother would catch a client that has YARN asked and the
+// whole job sent once more because the session has no room for it, and one that asks a master
+// again that ends.
+func TestWhatIsRefusedForNowIsNoReasonToAskAnother(t *testing.T) {
+	for refusal, gone := range map[error]bool{
+		msg.ErrNoMemory: false, msg.ErrTooManyJobs: false, msg.ErrNotReady: false, msg.ErrJobExists: false,
+		msg.ErrEnding: true, actor.ErrStopped: true,
+	} {
+		g, c := sessionMaster(t)
+		g.refusal = fmt.Errorf("%w: why", refusal)
+		err := c.Submit(t.Context(), rest.JobSubmission{Job: runningJob, Program: rest.ProgramID{SHA256: strings.Repeat("0", 64)}})
+		if Gone(err) != gone || !strings.Contains(err.Error(), g.refusal.Error()) {
+			t.Errorf("%v: gone %t, want %t: %v", refusal, Gone(err), gone, err)
+		}
 	}
 }
 

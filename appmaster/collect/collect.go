@@ -16,8 +16,11 @@ import (
 
 // Limits of one collected result, in bytes where nothing else is said.
 const (
-	// MaxBuffered is what is held between the task and the client.
+	// MaxBuffered is the most that is held between the task and the client.
 	MaxBuffered = 16 << 20
+	// LeastBuffered is the least that a task can go on with, which waits then for the
+	// client after each MaxOutstanding batches.
+	LeastBuffered = MaxOutstanding * operator.MaxCollectBatch
 	// MaxTotal is what a job may collect in all.
 	MaxTotal = 100 << 20
 	// MaxOutstanding is the number of batches that a task may send before the
@@ -25,9 +28,6 @@ const (
 	MaxOutstanding = 4
 	// maxPage is what a page holds at most, but for a batch that is larger.
 	maxPage = 1 << 20
-	// room is how much may be held when a batch is acknowledged, so that those
-	// still on their way fit in.
-	room = MaxBuffered - MaxOutstanding*operator.MaxCollectBatch
 )
 
 // Errors of Add.
@@ -41,10 +41,21 @@ var (
 // Results are the buffers of a job, by the names of what it collects.
 type Results map[string]*Buffer
 
+// DropRead lets go of the results whose last pages were given: they are held because an
+// answer may be lost. Who asks again all the same gets msg.ErrResultGone.
+func (r Results) DropRead() {
+	for _, b := range r {
+		if b.drained {
+			b.Drop() // the job has ended: there is nobody to acknowledge to
+		}
+	}
+}
+
 // Buffer holds the part of a result that the client has not read. Batches are
-// numbered across epochs; a page's cursor is the number of its first batch. The
-// zero value is an empty buffer.
+// numbered across epochs; a page's cursor is the number of its first batch. Make
+// it with New.
 type Buffer struct {
+	limit   int // of size
 	epoch   int
 	start   int64    // number of the epoch's first batch
 	base    int64    // number of batches[0]; those before it were read
@@ -55,6 +66,16 @@ type Buffer struct {
 	acked   int64    // batches of the epoch that were acknowledged
 	ended   bool
 	drained bool // whether the last page was given
+}
+
+// New makes an empty buffer that holds so many bytes at most, or LeastBuffered if that is
+// more, without which its task would not go on. 0 is for a result that no client comes
+// for: nothing of it is held, and its task never waits.
+func New(limit int) *Buffer {
+	if limit > 0 {
+		limit = max(limit, LeastBuffered)
+	}
+	return &Buffer{limit: limit}
 }
 
 // Acknowledged are the sequence numbers From ≤ n < To of batches for whose
@@ -77,6 +98,9 @@ func (b *Buffer) Add(sequence int64, records []byte) (Acknowledged, error) {
 	b.size += len(records)
 	b.total += int64(len(records))
 	b.arrived++
+	if b.limit == 0 {
+		return b.Drop(), nil
+	}
 	return b.acknowledge(), nil
 }
 
@@ -84,7 +108,7 @@ func (b *Buffer) Add(sequence int64, records []byte) (Acknowledged, error) {
 // sent before is void.
 func (b *Buffer) Reset() {
 	next := b.base + int64(len(b.batches))
-	*b = Buffer{epoch: b.epoch + 1, start: next, base: next}
+	*b = Buffer{limit: b.limit, epoch: b.epoch + 1, start: next, base: next}
 }
 
 // Stalled tells whether the collecting task waits for the client to read.
@@ -141,7 +165,8 @@ func (b *Buffer) Page(cursor int64) (msg.CollectPage, Acknowledged, error) {
 
 func (b *Buffer) acknowledge() Acknowledged {
 	a := Acknowledged{From: b.acked, To: b.acked}
-	if b.size <= room {
+	// Those still on their way must fit in.
+	if b.size <= max(b.limit-LeastBuffered, 0) {
 		a.To = b.arrived
 	}
 	b.acked = a.To

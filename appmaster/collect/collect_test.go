@@ -15,21 +15,21 @@ func TestAddRefuses(t *testing.T) {
 	t.Parallel()
 	t.Run("a batch out of its order", func(t *testing.T) {
 		t.Parallel()
-		var b Buffer
+		b := New(MaxBuffered)
 		if _, err := b.Add(1, nil); !errors.Is(err, ErrOutOfOrder) {
 			t.Errorf("got error %v", err)
 		}
 	})
 	t.Run("a batch too large", func(t *testing.T) {
 		t.Parallel()
-		var b Buffer
+		b := New(MaxBuffered)
 		if _, err := b.Add(0, make([]byte, operator.MaxCollectBatch+1)); !errors.Is(err, ErrOutOfOrder) {
 			t.Errorf("got error %v", err)
 		}
 	})
 	t.Run("a result too large, though the client reads it", func(t *testing.T) {
 		t.Parallel()
-		var b Buffer
+		b := New(MaxBuffered)
 		batch := make([]byte, operator.MaxCollectBatch)
 		n := int64(0)
 		for ; n < MaxTotal/operator.MaxCollectBatch; n++ {
@@ -46,10 +46,20 @@ func TestAddRefuses(t *testing.T) {
 	})
 }
 
-// A task that is not held back would fill the JobMaster's memory.
+// A task that is not held back would fill the JobMaster's memory, and one that is held back
+// for good would never end.
 func TestTaskIsHeldBackWhileNobodyReads(t *testing.T) {
 	t.Parallel()
-	var b Buffer
+	for name, limit := range map[string]int{"the most": MaxBuffered, "the least": LeastBuffered} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			heldBack(t, New(limit), limit)
+		})
+	}
+}
+
+func heldBack(t *testing.T, b *Buffer, limit int) {
+	t.Helper()
 	batch := make([]byte, operator.MaxCollectBatch)
 	outstanding, held := 0, 0
 	n := int64(0)
@@ -62,8 +72,8 @@ func TestTaskIsHeldBackWhileNobodyReads(t *testing.T) {
 		held += len(batch)
 		outstanding += 1 - int(a.To-a.From)
 	}
-	if held > MaxBuffered {
-		t.Errorf("%d bytes are held, at most %d", held, MaxBuffered)
+	if held > limit {
+		t.Errorf("%d bytes are held, at most %d", held, limit)
 	}
 	if _, err := b.Add(n, batch); !errors.Is(err, ErrOutOfOrder) {
 		t.Errorf("batch without room: got error %v", err)
@@ -72,14 +82,35 @@ func TestTaskIsHeldBackWhileNobodyReads(t *testing.T) {
 	if err != nil || a.From != a.To || page.Next == 0 {
 		t.Fatalf("first page: next %d, acknowledged %v, error %v", page.Next, a, err)
 	}
-	if _, a, err = b.Page(page.Next); err != nil || a.To != n {
+	for a.To != n && err == nil && len(page.Records) > 0 {
+		page, a, err = b.Page(page.Next)
+	}
+	if err != nil || a.To != n {
 		t.Errorf("when the client has read: acknowledged %v, want all %d; error %v", a, n, err)
+	}
+}
+
+// A job that nobody waits for would hold what it collects until that is noticed.
+func TestNothingIsHeldThatNobodyComesFor(t *testing.T) {
+	t.Parallel()
+	b := New(0)
+	for n := range int64(100) {
+		if a, err := b.Add(n, make([]byte, operator.MaxCollectBatch)); err != nil || a.To != n+1 || b.Size() != 0 {
+			t.Fatalf("batch %d: acknowledged %v, %d bytes are held, error %v", n, a, b.Size(), err)
+		}
+	}
+	if _, _, err := b.Page(0); !errors.Is(err, msg.ErrResultGone) {
+		t.Errorf("page: got error %v", err)
+	}
+	b.End()
+	if page, _, err := b.Page(100); err != nil || !page.End {
+		t.Errorf("last page: %+v, error %v", page, err)
 	}
 }
 
 func TestCursors(t *testing.T) {
 	t.Parallel()
-	var b Buffer
+	b := New(MaxBuffered)
 	for i, text := range []string{"a", "b", "c"} {
 		if _, err := b.Add(int64(i), []byte(text)); err != nil {
 			t.Fatal(err)
@@ -125,7 +156,8 @@ func TestCursors(t *testing.T) {
 func TestClientReadsWhatTheTaskSent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var b Buffer
+		limit := rapid.IntRange(LeastBuffered, MaxBuffered).Draw(t, "limit")
+		b := New(limit)
 		var sent, got []byte
 		var sequence, acknowledged, cursor int64
 		epoch := 0
@@ -169,6 +201,9 @@ func TestClientReadsWhatTheTaskSent(t *testing.T) {
 				sequence++
 				note(a)
 				sent = append(sent, batch...)
+				if b.Size() > limit {
+					t.Fatalf("%d bytes are held, at most %d", b.Size(), limit)
+				}
 			default:
 				read()
 			}

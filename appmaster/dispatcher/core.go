@@ -3,7 +3,6 @@ package dispatcher
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/collect"
@@ -34,8 +33,6 @@ const (
 	// maxUnfinished bounds the jobs that have not ended: memory of the ApplicationMaster
 	// goes with them, whether they run or wait for slots.
 	maxUnfinished = 1000
-	// maxDiagnostics bounds Outcome.Diagnostics, in bytes.
-	maxDiagnostics = 8 << 10
 )
 
 // Config describes a Dispatcher. Begin with Configured.
@@ -43,8 +40,12 @@ type Config struct {
 	Mode Mode
 	// IDs begins the fencing tokens of JobMasters: see ids.NewSequence.
 	IDs string
-	// Archive says for how long ended jobs are kept where there are many.
+	// Archive says for how long ended jobs are kept where there are many, in half of Memory
+	// at most.
 	Archive Limits
+	// Memory is what all jobs may take together, in bytes: those that run, by estimate, what
+	// they collect, and what is kept of those that have ended. 0: nobody bounds it.
+	Memory int64
 }
 
 // Configured gives the part of a Config that options decide.
@@ -65,8 +66,14 @@ type Core struct {
 	order   []ids.JobID // of submission
 	watched []*job      // that run and end with their clients
 	archive archive     // those that have ended
-	outcome *Outcome    // how the cluster ends, once that is settled
-	wake    time.Time   // as last asked for; zero: not asked
+	// reserved is the sum of what jobs have reserved that have not ended, in bytes.
+	reserved int64
+	// unfinished is how the cluster ends if it is to do so as the first of its jobs that
+	// did not finish; nil while each has.
+	unfinished *Outcome
+	awaiting   []chan<- Outcome // who hears of the end of all jobs
+	outcome    *Outcome         // how the cluster ends, once that is settled
+	wake       time.Time        // as last asked for; zero: not asked
 
 	// During a step:
 	now     time.Time
@@ -79,6 +86,8 @@ type job struct {
 	jobMaster ids.JobMasterID
 	detached  bool
 
+	reserved int64 // bytes; 0 once it has ended
+
 	// Of a job that ends with its client:
 	clientTimeout time.Duration
 	silentUntil   time.Time // when the client is given up
@@ -89,11 +98,15 @@ type job struct {
 	unread  int             // results that the client has not read to their end
 	fetched bool            // whether the client knows how the job ended
 	until   time.Time       // when the client is not waited for, or the job not kept, any longer
+	heard   time.Time       // when its client asked last, or else when it ended
 	size    int64           // as archive counts it
 }
 
 // NewCore makes a Core without jobs.
 func NewCore(config Config) *Core {
+	if config.Memory > 0 { // the other half is for jobs that run
+		config.Archive.Bytes = min(config.Archive.Bytes, config.Memory/2)
+	}
 	return &Core{config: config, tokens: ids.NewSequence(config.IDs), jobs: make(map[ids.JobID]*job)}
 }
 
@@ -119,6 +132,8 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 		c.resultAsked(e)
 	case PageAsked:
 		c.pageAsked(e)
+	case JobsAwaited:
+		c.awaiting = append(c.awaiting, e.Reply)
 	case ShutdownAsked:
 		c.shutDown()
 	case EndAsked:
@@ -126,6 +141,7 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 	case Woken:
 		c.wake = time.Time{}
 	}
+	c.answerAwaiting()
 	c.giveClientsUp()
 	c.expire()
 	c.setWake()
@@ -156,9 +172,14 @@ func (c *Core) submit(s Submission) error {
 	if err := s.Graph.Validate(); err != nil {
 		return fmt.Errorf("submit job %s: %w", s.Job, err)
 	}
+	reserved, each, err := c.admit(s)
+	if err != nil {
+		return err
+	}
+	c.reserved += reserved
 	j := &job{
 		id: s.Job, name: s.Graph.Name, jobMaster: ids.JobMasterID(c.tokens.Next()),
-		detached: s.Detached, clientTimeout: s.ClientTimeout,
+		reserved: reserved, detached: s.Detached, clientTimeout: s.ClientTimeout,
 	}
 	c.jobs[s.Job] = j
 	c.order = append(c.order, s.Job)
@@ -166,7 +187,7 @@ func (c *Core) submit(s Submission) error {
 		j.silentUntil = c.now.Add(j.clientTimeout)
 		c.watched = append(c.watched, j)
 	}
-	c.emit(StartJobMaster{JobMaster: j.jobMaster, Submission: s})
+	c.emit(StartJobMaster{JobMaster: j.jobMaster, Submission: s, ResultBytes: each})
 	return nil
 }
 
@@ -210,6 +231,9 @@ func (c *Core) keep(j *job, details msg.JobDetails, results collect.Results) {
 	}
 	j.details, j.results = &details, results
 	j.unread = len(results)
+	j.heard = c.now
+	c.reserved -= j.reserved
+	j.reserved = 0
 	c.emit(JobArchived{Job: j.id, Status: details.Status})
 	switch c.config.Mode {
 	case Session, Application:
@@ -218,6 +242,10 @@ func (c *Core) keep(j *job, details msg.JobDetails, results collect.Results) {
 		j.until = c.now.Add(fetchTime)
 	case Detached:
 		c.end(outcomeOf(j.details))
+	}
+	if details.Status != msg.JobFinished && c.unfinished == nil {
+		o := outcomeOf(j.details)
+		c.unfinished = &o
 	}
 	c.archive.add(j)
 }
@@ -235,12 +263,13 @@ func (c *Core) cancel(id ids.JobID) error {
 	return nil
 }
 
-// clientSeen lets a job go on for its client's sake.
+// clientSeen lets a job go on for its client's sake, or stay.
 func (c *Core) clientSeen(id ids.JobID) error {
 	j := c.jobs[id]
 	if j == nil {
 		return fmt.Errorf("%w: %s", msg.ErrJobNotFound, id)
 	}
+	j.heard = c.now
 	if !j.silentUntil.IsZero() {
 		j.silentUntil = c.now.Add(j.clientTimeout)
 	}
@@ -275,90 +304,10 @@ func (c *Core) entries() []Entry {
 	return entries
 }
 
-func (c *Core) resultAsked(e ResultAsked) {
-	c.emit(AnswerJob{Reply: e.Reply, Entry: c.entry(e.Job)})
-	if j := c.jobs[e.Job]; j != nil && j.details != nil {
-		j.fetched = true
-		c.clientFetched(j)
-	}
-}
-
-// pageAsked reads on in a result that the client had not read to its end when
-// the job ended.
-func (c *Core) pageAsked(e PageAsked) {
-	j := c.jobs[e.Job]
-	page, err := j.page(e)
-	c.emit(AnswerPage{Reply: e.Reply, Page: Page{Page: page, Err: err}})
-	if err == nil {
-		c.archive.resize(j)
-		c.clientFetched(j)
-	}
-}
-
-// page reads on in a result of a job, which may be none that there is.
-func (j *job) page(e PageAsked) (msg.CollectPage, error) {
-	switch {
-	case j == nil:
-		return msg.CollectPage{}, fmt.Errorf("%w: %s", msg.ErrJobNotFound, e.Job)
-	case j.details == nil: // submitted a moment ago
-		return msg.CollectPage{}, fmt.Errorf("%w: job %s is being started", msg.ErrNotReady, e.Job)
-	case j.results == nil: // no JobMaster left any, and the reason is in the details
-		return msg.CollectPage{Next: e.Cursor, End: true}, nil
-	case j.results[e.Name] == nil:
-		return msg.CollectPage{}, fmt.Errorf("%w: %q", msg.ErrResultNotFound, e.Name)
-	}
-	result := j.results[e.Name]
-	before := result.Drained()
-	page, _, err := result.Page(e.Cursor) // nobody is left to acknowledge to
-	if result.Drained() && !before {
-		j.unread--
-	}
-	return page, err
-}
-
-// clientFetched ends an Attached cluster once the client has all that the job
-// left, and otherwise gives it time for the rest.
-func (c *Core) clientFetched(j *job) {
-	if c.config.Mode != Attached {
-		return
-	}
-	j.until = c.now.Add(fetchTime)
-	if j.fetched && (j.unread == 0 || j.details.Status != msg.JobFinished) {
-		c.end(outcomeOf(j.details))
-	}
-}
-
-// shutDown ends the cluster on request. Jobs are not cancelled one by one: they
-// end with it. A cluster for one job, or for an application, that has not ended did
-// not do what it was for.
-func (c *Core) shutDown() {
-	switch {
-	case c.config.Mode == Session:
-		c.end(Outcome{Status: msg.ApplicationSucceeded})
-	case c.config.Mode == Application:
-		c.end(Outcome{Status: msg.ApplicationCanceled, Diagnostics: "the cluster was shut down before its program had ended"})
-	case len(c.archive.jobs) > 0:
-		c.end(outcomeOf(c.archive.jobs[0].details))
-	default:
-		c.end(Outcome{Status: msg.ApplicationCanceled, Diagnostics: "the cluster was shut down before its job had ended"})
-	}
-}
-
-func (c *Core) end(o Outcome) {
-	if c.outcome == nil {
-		c.outcome = &o
-		c.emit(EndCluster{Outcome: o})
-	}
-}
-
 // expire ends the wait for a client, or forgets old jobs.
 func (c *Core) expire() {
 	if c.many() {
-		for _, j := range c.archive.expire(c.now, c.config.Archive) {
-			delete(c.jobs, j.id)
-			c.order = slices.DeleteFunc(c.order, func(id ids.JobID) bool { return id == j.id })
-			c.emit(JobForgotten{Job: j.id})
-		}
+		c.forget(c.archive.expire(c.now, c.config.Archive))
 		return
 	}
 	for _, j := range c.archive.jobs {
@@ -366,6 +315,18 @@ func (c *Core) expire() {
 			c.end(outcomeOf(j.details))
 		}
 	}
+}
+
+// forget ends what is known of jobs that the archive has let go.
+func (c *Core) forget(jobs []*job) {
+	if len(jobs) == 0 {
+		return
+	}
+	for _, j := range jobs {
+		delete(c.jobs, j.id)
+		c.emit(JobForgotten{Job: j.id})
+	}
+	c.order = slices.DeleteFunc(c.order, func(id ids.JobID) bool { return c.jobs[id] == nil })
 }
 
 func (c *Core) setWake() {
@@ -388,52 +349,4 @@ func (c *Core) setWake() {
 		c.wake = next
 		c.emit(Wake{At: next})
 	}
-}
-
-// outcomeOf is how a cluster ends whose only job has ended.
-func outcomeOf(d *msg.JobDetails) Outcome { return OutcomeOf(resultOf(d)) }
-
-// OutcomeOf is how a cluster ends that was for a job which ended like this.
-func OutcomeOf(e msg.JobEnded) Outcome {
-	switch e.Status {
-	case msg.JobFinished:
-		return Outcome{Status: msg.ApplicationSucceeded}
-	case msg.JobCanceled:
-		return Outcome{Status: msg.ApplicationCanceled, Diagnostics: "job was cancelled"}
-	case msg.JobFailed:
-		if e.Failure == nil {
-			return Failed("job failed", "")
-		}
-		return Failed(e.Failure.Message, e.Failure.Stack)
-	default:
-		return Outcome{Status: msg.ApplicationUnknown, Diagnostics: "job ended as " + string(e.Status)}
-	}
-}
-
-// Failed is the outcome of a cluster that did not do what it was for, with what YARN
-// is told of it. more may be "".
-func Failed(text, more string) Outcome {
-	if more != "" {
-		text += "\n" + more
-	}
-	return Outcome{Status: msg.ApplicationFailed, Diagnostics: strings.ToValidUTF8(text[:min(len(text), maxDiagnostics)], "")}
-}
-
-// failureOf is why a job failed, with the place in its first line; nil for one
-// that did not fail.
-func failureOf(d *msg.JobDetails) *msg.Failure {
-	if d.Status != msg.JobFailed || d.Root == nil {
-		return nil
-	}
-	f := d.Root.Failure
-	where := d.Root.Task
-	if d.Root.Location != "" {
-		where = strings.TrimSpace(where + " on " + d.Root.Location)
-	}
-	if where == "" {
-		return &f
-	}
-	placed := msg.NewFailure(where+": "+f.Message, f.Stack)
-	placed.Permanent, placed.PeerLost = f.Permanent, f.PeerLost
-	return placed
 }

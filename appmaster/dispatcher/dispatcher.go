@@ -38,9 +38,8 @@ type JobMaster interface {
 	CollectPage(ctx context.Context, name string, cursor int64, wait time.Duration) (msg.CollectPage, error)
 }
 
-// Starter makes the JobMaster of a job, which does not run yet. The id is the
-// fencing token of its grant.
-type Starter func(id ids.JobMasterID, s Submission) (JobMaster, error)
+// Starter makes the JobMaster of a job, which does not run yet.
+type Starter func(StartJobMaster) (JobMaster, error)
 
 // Dispatcher is the role's running form. Make it with New, and run it once with
 // Run; its other methods may be called from any goroutine, before Run too, and
@@ -116,9 +115,9 @@ func (d *Dispatcher) runningJob(job ids.JobID) *runningJob {
 }
 
 // Submit takes a job in and starts it. Errors: msg.ErrEnding, msg.ErrJobExists while
-// a job of this id runs, msg.ErrJobEnded when one has, msg.ErrTooManyJobs,
-// jobgraph.ErrInvalid. A job that cannot be started for another reason has FAILED, and
-// is listed.
+// a job of this id runs, msg.ErrJobEnded when one has; msg.ErrTooManyJobs and
+// msg.ErrNoMemory, which may be well later; msg.ErrJobTooLarge and jobgraph.ErrInvalid,
+// which stay. A job that cannot be started for another reason has FAILED, and is listed.
 func (d *Dispatcher) Submit(ctx context.Context, s Submission) error {
 	err, asking := actor.Ask(ctx, d.loop, func(reply chan<- error) Event { return SubmitAsked{Submission: s, Reply: reply} })
 	return errors.Join(asking, err)
@@ -133,7 +132,8 @@ func (d *Dispatcher) CancelJob(ctx context.Context, job ids.JobID) error {
 }
 
 // ClientSeen says that a job's client is alive: for as long again as its submission
-// says the job goes on. It does no harm to a job that needs no client or has ended.
+// says the job goes on, and one that has ended stays for a while. It does no harm to a
+// job that needs no client.
 // msg.ErrJobNotFound.
 func (d *Dispatcher) ClientSeen(ctx context.Context, job ids.JobID) error {
 	err, asking := actor.Ask(ctx, d.loop, func(reply chan<- error) Event { return ClientSeen{Job: job, Reply: reply} })
@@ -147,6 +147,12 @@ func (d *Dispatcher) ShutDown(ctx context.Context) error { return d.loop.Post(ct
 // that was shut down before keeps its outcome.
 func (d *Dispatcher) End(ctx context.Context, o Outcome) error {
 	return d.loop.Post(ctx, EndAsked{Outcome: o})
+}
+
+// AwaitJobs waits until each job has ended, and says how an application ends that was for
+// all of them: as the first that did not finish, or as succeeded.
+func (d *Dispatcher) AwaitJobs(ctx context.Context) (Outcome, error) {
+	return actor.Ask(ctx, d.loop, func(reply chan<- Outcome) Event { return JobsAwaited{Reply: reply} })
 }
 
 // Jobs lists all jobs in the order of their submission.

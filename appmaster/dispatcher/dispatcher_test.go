@@ -35,7 +35,8 @@ type fakeMaster struct {
 	ended     chan struct{}
 }
 
-func newFakeMaster(_ ids.JobMasterID, s Submission) (JobMaster, error) {
+func newFakeMaster(start StartJobMaster) (JobMaster, error) {
+	s := start.Submission
 	if s.Job == "broken" {
 		return nil, errors.New("no such option")
 	}
@@ -54,7 +55,7 @@ func (f *fakeMaster) Run(ctx context.Context) (msg.JobDetails, collect.Results, 
 	case <-ctx.Done():
 		return msg.JobDetails{}, nil, context.Cause(ctx)
 	}
-	b := &collect.Buffer{}
+	b := collect.New(collect.MaxBuffered)
 	_, err := b.Add(0, []byte("abc"))
 	b.End()
 	details.End = time.Now()
@@ -201,6 +202,34 @@ func TestListsMergeRunningAndEndedJobs(t *testing.T) {
 		r, err := d.JobResult(t.Context(), "broken", 0)
 		if err != nil || r.Failure == nil || r.Failure.Message != "no such option" {
 			t.Errorf("result of a job that could not be started: %+v, error %v", r, err)
+		}
+	})
+}
+
+// TestAnApplicationEndsAsItsJobs would catch a program that ended well before its jobs, and
+// an application that does not wait for them, or tells nothing of the one that did not finish.
+func TestAnApplicationEndsAsItsJobs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := run(t, Application)
+		begin := time.Now()
+		await := func(want msg.ApplicationStatus, after time.Duration) {
+			t.Helper()
+			if o, err := d.AwaitJobs(t.Context()); err != nil || o.Status != want || time.Since(begin) != after {
+				t.Errorf("outcome %+v after %s, error %v; want %s after %s", o, time.Since(begin), err, want, after)
+			}
+		}
+		await(msg.ApplicationSucceeded, 0) // there was none
+		submit(t, d, "j1")
+		await(msg.ApplicationSucceeded, time.Hour)
+		submit(t, d, "broken")
+		submit(t, d, "j2")
+		await(msg.ApplicationFailed, 2*time.Hour)
+		submit(t, d, "j3")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("enough"))
+		defer cancel()
+		if _, err := d.AwaitJobs(ctx); err == nil || err.Error() != "enough" {
+			t.Errorf("while a job runs: error %v", err)
 		}
 	})
 }

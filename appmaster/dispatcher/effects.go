@@ -64,6 +64,8 @@ func (s *shell) Perform(ctx context.Context, effect Effect) {
 		e.Reply <- e.Entries
 	case AnswerPage:
 		e.Reply <- e.Page
+	case AnswerOutcome:
+		e.Reply <- e.Outcome
 	case JobForgotten, Dropped: // for the log only
 	}
 }
@@ -71,7 +73,7 @@ func (s *shell) Perform(ctx context.Context, effect Effect) {
 // startJobMaster makes a JobMaster and runs it under the role's life.
 func (s *shell) startJobMaster(ctx context.Context, e StartJobMaster) {
 	id := e.Submission.Job
-	master, err := s.start(e.JobMaster, e.Submission)
+	master, err := s.start(e)
 	if err != nil {
 		s.jobs.Go(func() { s.post(ctx, JobMasterFailed{Job: id, JobMaster: e.JobMaster, Err: err}) })
 		return
@@ -135,7 +137,7 @@ func (d *Dispatcher) logStep(event Event, effects []Effect) {
 			d.logger.WithField("job", e.Job).Debug("job is not kept any longer")
 		case Dropped:
 			d.logger.WithFields(logrus.Fields{"job": e.Job, "why": e.Why}).Debug("event dropped")
-		case Wake, AnswerError, AnswerJob, AnswerJobs, AnswerPage:
+		case Wake, AnswerError, AnswerJob, AnswerJobs, AnswerPage, AnswerOutcome:
 		}
 	}
 }

@@ -83,6 +83,8 @@ type (
 		Cursor int64
 		Reply  chan<- Page
 	}
+	// JobsAwaited asks for AnswerOutcome, once there is no job that has not ended.
+	JobsAwaited struct{ Reply chan<- Outcome }
 	// ShutdownAsked asks for the end of the cluster.
 	ShutdownAsked struct{}
 	// EndAsked says how the application has ended that the cluster is for.
@@ -101,6 +103,7 @@ func (JobAsked) isEvent()        {}
 func (JobsAsked) isEvent()       {}
 func (ResultAsked) isEvent()     {}
 func (PageAsked) isEvent()       {}
+func (JobsAwaited) isEvent()     {}
 func (ShutdownAsked) isEvent()   {}
 func (EndAsked) isEvent()        {}
 func (Woken) isEvent()           {}
@@ -130,8 +133,12 @@ type (
 	// StartJobMaster makes a job's JobMaster and runs it: JobMasterFailed, or later
 	// JobEnded.
 	StartJobMaster struct {
-		JobMaster  ids.JobMasterID
+		JobMaster  ids.JobMasterID // fencing token of its grant
 		Submission Submission
+		// ResultBytes is what may be held of each collected result: collect.LeastBuffered
+		// or more, which is the least that collect.New makes; 0 of a job without results
+		// that anybody comes for.
+		ResultBytes int
 	}
 	// CancelJob tells a JobMaster to end its job.
 	CancelJob struct {
@@ -169,6 +176,12 @@ type (
 		Reply chan<- Page
 		Page  Page
 	}
+	// AnswerOutcome answers JobsAwaited: as the first job that did not finish, or as
+	// succeeded.
+	AnswerOutcome struct {
+		Reply   chan<- Outcome
+		Outcome Outcome
+	}
 	// Dropped says that an event was ignored. For the log only.
 	Dropped struct {
 		Job ids.JobID
@@ -186,4 +199,5 @@ func (AnswerError) isEffect()    {}
 func (AnswerJob) isEffect()      {}
 func (AnswerJobs) isEffect()     {}
 func (AnswerPage) isEffect()     {}
+func (AnswerOutcome) isEffect()  {}
 func (Dropped) isEffect()        {}

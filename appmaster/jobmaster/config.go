@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/collect"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -25,6 +26,8 @@ type Config struct {
 	Parallelism int
 	// SlotMemoryMB is what the operators of all tasks in one slot may hold.
 	SlotMemoryMB int
+	// ResultBytes is what is held of each collected result: see collect.New.
+	ResultBytes int
 
 	HeartbeatInterval  time.Duration // heartbeat.interval
 	HeartbeatTimeout   time.Duration // heartbeat.timeout
@@ -41,6 +44,7 @@ func Configured(cluster config.Config, g *jobgraph.JobGraph) (Config, error) {
 	}
 	return Config{
 		Graph:              g,
+		ResultBytes:        collect.MaxBuffered,
 		Restart:            failover.Configured(c),
 		Parallelism:        c.Int(config.ParallelismDefault),
 		HeartbeatInterval:  c.Duration(config.HeartbeatInterval),

@@ -48,9 +48,10 @@ type Core struct {
 	failing   []int                // regions with a failure that is not dealt with, ascending
 	losses    []*loss              // of hosts, oldest first
 	history   []msg.ExceptionEntry // root causes, newest first
-	failed    []taskFailure        // oldest first
-	restarted int                  // regions
-	steps     []msg.Step           // of the start-up, as they were reached
+	counters  counters
+	failed    []taskFailure // oldest first
+	restarted int           // regions
+	steps     []msg.Step    // of the start-up, as they were reached
 
 	nextHeartbeat time.Time
 	// nextExpiry is no later than the first worker's deadline. Messages move
@@ -86,6 +87,10 @@ func NewCore(config Config) (*Core, error) {
 		return nil, fmt.Errorf("set up job %s: %w", config.Job, err)
 	}
 	graph := executiongraph.New(config.Graph)
+	tasks := 0
+	for _, vertex := range config.Graph.Vertices {
+		tasks += vertex.Parallelism
+	}
 	c := &Core{
 		config:     config,
 		graph:      graph,
@@ -95,6 +100,7 @@ func NewCore(config Config) (*Core, error) {
 		entered:    make(map[msg.JobStatus]time.Time),
 		splits:     make([]*splitQueue, len(config.Graph.Vertices)),
 		results:    make(collect.Results),
+		counters:   newCounters(tasks),
 		byResource: make(map[ids.ResourceID]*worker),
 		declared:   -1,
 	}
@@ -103,7 +109,7 @@ func NewCore(config Config) (*Core, error) {
 			c.splits[v] = newSplitQueue(vertex.Splits, vertex.Parallelism)
 		}
 		if vertex.Collect != "" {
-			c.results[vertex.Collect] = &collect.Buffer{}
+			c.results[vertex.Collect] = collect.New(config.ResultBytes)
 		}
 	}
 	return c, nil

@@ -19,7 +19,7 @@ func (c *Core) details() msg.JobDetails {
 		Timestamps: maps.Clone(c.entered),
 		Restarts:   c.restarted,
 		Exceptions: slices.Clone(c.history),
-		Counters:   make(map[string]int64),
+		Counters:   c.counters.sum(),
 		Steps:      slices.Clone(c.steps),
 
 		Parallelism: c.config.Parallelism,
@@ -37,11 +37,6 @@ func (c *Core) details() msg.JobDetails {
 	}
 	for v := range c.config.Graph.Vertices {
 		d.Vertices = append(d.Vertices, c.vertexDetails(v))
-	}
-	for e := range c.graph.All() {
-		for name, n := range e.Counters {
-			d.Counters[name] += n
-		}
 	}
 	return d
 }

@@ -11,17 +11,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-const (
-	// maxHistory bounds the root causes that are kept; Flink's
-	// web.exception-history-size.
-	maxHistory = 16
-	// maxTaskFailures bounds the failures of tasks that are kept; Flink's
-	// JobExceptionsHandler tells no more of them.
-	maxTaskFailures = 20
-	// maxLosses bounds the lost hosts that are kept to explain later failures.
-	maxLosses = 64
-)
-
 // loss is the end of a host. Several regions may suffer from one: it is decided
 // on once.
 type loss struct {
@@ -52,6 +41,8 @@ func (c *Core) regionFailed(r int, cause failover.Cause) {
 	}
 	if l := c.lossOf(cause.Failure.PeerLost); l != nil {
 		cause = l.cause
+	} else if !c.hasRoomForIncident(cause) {
+		cause.Failure = brief(cause.Failure)
 	}
 	region.incident.Add(cause)
 }
@@ -86,10 +77,8 @@ func (c *Core) tasksLost(w *worker, cause failover.Cause) {
 		return
 	}
 	cause.Time, cause.Location, cause.Resource, cause.Host = c.now, w.node, w.resource, w.host
-	if len(c.losses) == maxLosses {
-		c.losses = slices.Delete(c.losses, 0, 1)
-	}
 	c.losses = append(c.losses, &loss{cause: cause})
+	c.boundLosses()
 	var regions []int
 	for e := range c.graph.All() {
 		if e.Host != w.host || e.State.Final() {
@@ -204,6 +193,8 @@ func (c *Core) restart(r int) {
 		}
 		c.graph.Restart(e, c.now)
 	}
+	c.regions[r].incident = failover.Incident{} // its texts are in the history, as far as there is room
+	c.counters.restart(r)
 	c.failed = slices.DeleteFunc(c.failed, func(f taskFailure) bool { return f.region == r })
 	c.restarted++
 	at, _ := slices.BinarySearch(c.failing, r)
@@ -217,17 +208,16 @@ func (c *Core) restart(r int) {
 // remember puts a root cause into the job's history.
 func (c *Core) remember(root msg.ExceptionEntry) {
 	c.history = slices.Insert(c.history, 0, root)
-	c.history = c.history[:min(len(c.history), maxHistory)]
+	c.boundHistory()
 }
 
 // noteFailed keeps why a task is FAILED until its region restarts.
 func (c *Core) noteFailed(e *executiongraph.Execution, cause failover.Cause) {
-	if len(c.failed) == maxTaskFailures {
-		return
-	}
 	entry := cause.Entry()
 	entry.Task = c.graph.TaskName(e) // what is lost with its host names none
-	c.failed = append(c.failed, taskFailure{region: e.Region, entry: entry})
+	if c.hasRoomForFailed(entry) {
+		c.failed = append(c.failed, taskFailure{region: e.Region, entry: entry})
+	}
 }
 
 // taskCause describes a failure that a task reported.
@@ -239,11 +229,4 @@ func (c *Core) taskCause(w *worker, e *executiongraph.Execution, f *msg.Failure)
 		Kind: failover.TaskFailed, Time: c.now, Failure: clipped(*f),
 		Task: c.graph.TaskName(e), Location: w.node, Resource: w.resource,
 	}
-}
-
-// clipped bounds a failure's texts, whoever it comes from.
-func clipped(f msg.Failure) msg.Failure {
-	bounded := msg.NewFailure(f.Message, f.Stack)
-	bounded.Permanent, bounded.PeerLost = f.Permanent, f.PeerLost
-	return *bounded
 }

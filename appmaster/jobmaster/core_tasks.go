@@ -11,9 +11,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// maxCounters bounds the counters that one task may report.
-const maxCounters = 1000
-
 // task finds the task that a message is about: a current attempt that runs on
 // the worker that sent it, or nil.
 func (c *Core) task(w *worker, id ids.ExecutionAttemptID, about TaskExecutorSaid) *executiongraph.Execution {
@@ -53,9 +50,6 @@ func (c *Core) taskStateChanged(w *worker, said TaskExecutorSaid) {
 	}
 	to := m.State
 	switch {
-	case len(m.Counters) > maxCounters:
-		c.misbehaved(w, e, fmt.Errorf("task reports %d counters, at most %d", len(m.Counters), maxCounters))
-		return
 	case to == msg.ExecutionCanceling: // legal, but nobody has cancelled the rest
 		c.misbehaved(w, e, fmt.Errorf("task says of itself that it is %s", to))
 		return
@@ -70,6 +64,12 @@ func (c *Core) taskStateChanged(w *worker, said TaskExecutorSaid) {
 		m.Failure = &msg.Failure{Message: "task was cancelled by its host"}
 		to = msg.ExecutionFailed
 	}
+	if to == msg.ExecutionFinished {
+		if err := c.counters.fit(e.Region, m.Counters); err != nil { // nor would another attempt's
+			c.regionFailed(e.Region, c.taskCause(w, e, &msg.Failure{Message: err.Error(), Permanent: true}))
+			return
+		}
+	}
 	if err := c.graph.Transition(e, to, c.now); err != nil {
 		c.misbehaved(w, e, err)
 		return
@@ -81,8 +81,8 @@ func (c *Core) taskStateChanged(w *worker, said TaskExecutorSaid) {
 		e.Traffic = m.Traffic
 	}
 	if to == msg.ExecutionFinished {
-		e.Counters = m.Counters
-		c.noteIdle(e.Region)
+		c.counters.add(e.Region, m.Counters)
+		c.noteEnded(e.Region)
 	}
 	if to == msg.ExecutionFailed {
 		cause := c.taskCause(w, e, m.Failure)
@@ -97,13 +97,14 @@ func (c *Core) misbehaved(w *worker, e *executiongraph.Execution, err error) {
 	c.regionFailed(e.Region, c.taskCause(w, e, &msg.Failure{Message: err.Error()}))
 }
 
-// noteIdle notes that nothing runs any more in the slots of a region that has
-// finished. Slots of a region with unfinished tasks are kept whole: its hosts
+// noteEnded notes that nothing runs any more in the slots of a region that has
+// finished, and that its counters are final. Slots of a region with unfinished tasks are kept whole: its hosts
 // may still hold what others have to read.
-func (c *Core) noteIdle(r int) {
+func (c *Core) noteEnded(r int) {
 	if !c.graph.RegionEnded(r) {
 		return
 	}
+	c.counters.settle(r)
 	for _, shared := range c.regions[r].shared {
 		if c.layout.open[shared]--; c.layout.open[shared] == 0 {
 			c.pool.SetIdle(shared, c.now)

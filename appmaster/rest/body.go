@@ -1,6 +1,8 @@
 package rest
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +12,9 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
 const (
@@ -20,31 +25,74 @@ const (
 	driverTime = 5 * time.Minute
 	// uploadTime is how long a program may wait for the uploads of others.
 	uploadTime = 5 * time.Minute
+	// roomTime is how long a body may wait for room: less than clients wait for answers.
+	roomTime = 30 * time.Second
+	// smallBody is for what does not wait for room, in bytes.
+	smallBody = 1 << 10
+	// MaxGrowth is how much more memory than its text a value may take that is decoded.
+	MaxGrowth = 5
+	// smallMemory is what small bodies take at most, in bytes: there is one for each
+	// connection.
+	smallMemory = maxConnections * smallBody * (1 + MaxGrowth)
+	// middleShare is the part of the room that is for bodies up to maxBody alone.
+	middleShare = 8
 )
 
-// bodies bounds the memory that all bodies take which are held at once, but for small
-// ones: a sign of life does not wait for somebody's large job.
-type bodies struct {
-	room *semaphore.Weighted
-	size int64
+// Room bounds the memory that all bodies take which are held at once, with what is decoded
+// from them. Of its memory, smallMemory is set apart: a sign of life never waits. What is
+// left holds 1/(1+MaxGrowth) of its size in bodies, an eighth of them for those up to maxBody,
+// which do not wait for somebody's large job, and the rest for larger ones, each of which has
+// half of it at most, so that one that comes slowly leaves room for others. Make one with
+// NewRoom; its methods may be called from any goroutine.
+type Room struct {
+	middle, large *semaphore.Weighted
+	most          int64 // bytes of a body
 }
 
-func newBodies(size int64) bodies { return bodies{semaphore.NewWeighted(size), size} }
+// NewRoom divides so much memory, in bytes. 0: as much as two of the largest bodies that
+// rest.server.max-content-length allows need, and sixteen of maxBody.
+func NewRoom(memory int64, options config.Config) *Room {
+	option := int64(options.Memory(config.RESTMaxContentLength))
+	if memory == 0 {
+		return &Room{semaphore.NewWeighted(16 * maxBody), semaphore.NewWeighted(2 * option), option}
+	}
+	room := max(0, memory-smallMemory) / (1 + MaxGrowth)
+	middle := max(room/middleShare, maxBody)
+	large := max(room-middle, 2*maxBody)
+	return &Room{semaphore.NewWeighted(middle), semaphore.NewWeighted(large), min(option, large/2)}
+}
 
-// enter waits for room for a request's body, of which so much is read at most; leave gives
-// it back.
-func (b bodies) enter(r *http.Request, most int64) (leave func(), err error) {
-	n := r.ContentLength
-	if n < 0 {
-		n = most // nobody knows
-	}
-	if n <= maxBody {
+// Largest is how large a body may be, and what else there is room for, in bytes.
+func (r *Room) Largest() int { return int(r.most) }
+
+// Hold waits for room for a body, or for a job that comes another way, of so many bytes as it
+// comes, Largest at most. leave gives the room back. The error is the cause of ctx, or wraps
+// msg.ErrNotReady: others leave no room.
+func (r *Room) Hold(ctx context.Context, bytes int) (leave func(), err error) {
+	room, n := r.large, int64(bytes)
+	switch {
+	case n <= smallBody:
 		return func() {}, nil
+	case n <= maxBody:
+		room = r.middle
 	}
-	if err := b.room.Acquire(r.Context(), min(n, b.size)); err != nil {
-		return nil, err
+	waiting, end := context.WithTimeout(ctx, roomTime)
+	defer end()
+	if room.Acquire(waiting, n) != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("%w: others' requests that are being read leave no room for one of %d bytes: send it again, or raise %s", msg.ErrNotReady, bytes, config.JobManagerProcessSize)
 	}
-	return func() { b.room.Release(min(n, b.size)) }, nil
+	return func() { room.Release(n) }, nil
+}
+
+// enter waits for room for a request's body, of which so much is read at most.
+func (r *Room) enter(request *http.Request, most int64) (leave func(), err error) {
+	if request.ContentLength >= 0 {
+		most = request.ContentLength
+	}
+	return r.Hold(request.Context(), int(most))
 }
 
 // fits refuses a body that is too large before it is read.
@@ -56,7 +104,7 @@ func (r route) fits(request *http.Request) error {
 }
 
 func tooLarge(most int64) error {
-	return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the request's body is too large: %d bytes are taken, see rest.server.max-content-length and rest.programs.max-size", most)}
+	return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the request's body is too large: %d bytes are taken, see rest.server.max-content-length, rest.programs.max-size and, as the ApplicationMaster must hold what is no program, jobmanager.memory.process.size", most)}
 }
 
 // bounded cuts a body that is larger than a route reads, and gives a connection the
@@ -109,14 +157,66 @@ func (b *timedBody) Read(p []byte) (int, error) {
 
 // readJSON decodes a body. An empty one is as {}.
 func readJSON(r *http.Request, into any) error {
-	err := json.NewDecoder(r.Body).Decode(into)
-	if err == nil || errors.Is(err, io.EOF) {
+	text, err := readText(r)
+	if err != nil {
+		return err
+	}
+	return decodeJSON(text, into)
+}
+
+func readText(r *http.Request) ([]byte, error) {
+	var body bytes.Buffer
+	if r.ContentLength > 0 { // there is room for so much: see Room
+		body.Grow(int(r.ContentLength) + bytes.MinRead)
+	}
+	if _, err := body.ReadFrom(r.Body); err != nil {
+		if cut := cutShort(err); cut != nil {
+			return nil, cut
+		}
+		return nil, badRequest("the request's body cannot be read: %v", err)
+	}
+	return bytes.TrimSpace(body.Bytes()), nil
+}
+
+func decodeJSON(text []byte, into any) error {
+	if len(text) == 0 {
 		return nil
 	}
-	if cut := cutShort(err); cut != nil {
-		return cut
+	if err := json.Unmarshal(text, into); err != nil {
+		return badRequest("the request's body is no JSON of this path: %v", err)
 	}
-	return badRequest("the request's body is no JSON of this path: %v", err)
+	return nil
+}
+
+// fitsDecoded refuses a text whose value takes more memory than its room has.
+func fitsDecoded(text []byte) error {
+	most := MaxGrowth * max(len(text), smallBody)
+	if size := decodedSize(text); size > most {
+		return badRequest("the job has %d bytes of JSON, and would take %.1f MiB decoded, where jobs of this length have %.1f: leave out elements that are empty, or divide the job",
+			len(text), float64(size)/(1<<20), float64(most)/(1<<20))
+	}
+	return nil
+}
+
+// decodedSize estimates the memory of what a text is decoded to: a list of a million {} would
+// take fifty times its own.
+func decodedSize(text []byte) int {
+	const object, part = 64, 16
+	size, quoted := len(text), false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{':
+			size += object
+		case c == ',', c == ':', c == '[':
+			size += part
+		}
+	}
+	return size
 }
 
 // cutShort is why the rest of a body is not read, if that is the error; nil.

@@ -36,7 +36,8 @@ func (m *miniature) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails, e
 	return []msg.TaskExecutorDetails{{Resource: "w1", Host: "n1", SlotsTotal: 1}}, nil
 }
 
-func (m *miniature) startJobMaster(id ids.JobMasterID, s dispatcher.Submission) (dispatcher.JobMaster, error) {
+func (m *miniature) startJobMaster(start dispatcher.StartJobMaster) (dispatcher.JobMaster, error) {
+	s, id := start.Submission, start.JobMaster
 	c, err := jobmaster.Configured(config.Config{}, s.Graph)
 	if err != nil {
 		return nil, err

@@ -77,7 +77,7 @@ func (s *Server) routes() []route {
 		on("GET /{$}", view, ok, s.page),
 
 		on("GET /jobs", view, ok, s.jobs),
-		on("POST /jobs", run, accepted, s.submitJob).reads(s.config.maxBody()),
+		on("POST /jobs", run, accepted, s.submitJob).reads(s.config.Room.most),
 		on("GET /jobs/overview", view, ok, s.jobsOverview),
 		on("GET /jobs/{job}", view, ok, s.job),
 		on("PATCH /jobs/{job}", modify, accepted, s.cancelJob),
@@ -107,6 +107,8 @@ func (s *Server) routes() []route {
 
 		on("GET /programs", view, ok, s.programs),
 		on("POST /programs", run, ok, s.addProgram).passes(s.config.maxProgram()).takes(uploadTime),
+		on("GET /drivers", view, ok, s.drivers),
+		on("DELETE /drivers/{driver}", run, ok, s.endDriver),
 		on("GET /jars", view, ok, s.jars),
 		on("POST /jars/upload", run, ok, s.uploadJar).passes(s.config.maxProgram()).takes(uploadTime),
 	}, s.programRoutes("/programs/{program}"), s.programRoutes("/jars/{program}"))
@@ -138,7 +140,7 @@ func (s *Server) mux() http.Handler {
 				return nil, err
 			}
 			if route.held {
-				leave, err := s.bodies.enter(r, route.body)
+				leave, err := s.config.Room.enter(r, route.body)
 				if err != nil {
 					return nil, err
 				}
@@ -220,19 +222,25 @@ func statusOf(err error) int {
 		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, jobgraph.ErrInvalid), errors.Is(err, config.ErrInvalid), errors.Is(err, msg.ErrBadProgram), errors.Is(err, io.ErrUnexpectedEOF):
 		return http.StatusBadRequest
-	case errors.Is(err, msg.ErrJobNotFound), errors.Is(err, msg.ErrResultNotFound), errors.Is(err, msg.ErrProgramNotFound):
+	case errors.Is(err, msg.ErrJobNotFound), errors.Is(err, msg.ErrResultNotFound), errors.Is(err, msg.ErrProgramNotFound), errors.Is(err, msg.ErrDriverNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, msg.ErrJobEnded), errors.Is(err, msg.ErrJobExists), errors.Is(err, msg.ErrProgramInUse):
+	case errors.Is(err, msg.ErrJobEnded), errors.Is(err, msg.ErrJobExists), errors.Is(err, msg.ErrProgramInUse), errors.Is(err, msg.ErrDriverEnded):
 		return http.StatusConflict
+	case errors.Is(err, msg.ErrJobTooLarge):
+		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, msg.ErrResultGone):
 		return http.StatusGone
-	case errors.Is(err, msg.ErrNotReady), errors.Is(err, msg.ErrTooManyJobs), errors.Is(err, msg.ErrTooManyPrograms),
+	case errors.Is(err, msg.ErrNotReady), errors.Is(err, msg.ErrTooManyJobs), errors.Is(err, msg.ErrNoMemory), errors.Is(err, msg.ErrTooManyPrograms),
 		errors.Is(err, msg.ErrEnding), errors.Is(err, actor.ErrStopped),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError
 }
+
+// HeaderLeaving marks an answer of 503 whose ApplicationMaster takes nothing any more, whoever
+// asks how often: there may be another one to ask. Any other 503 is this one's word for now.
+const HeaderLeaving = "Bobbin-Leaving"
 
 // failureBody is Flink's ErrorResponseBody.
 type failureBody struct {
@@ -246,6 +254,9 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 		logger.Error("request failed")
 	} else {
 		logger.Debug("request refused")
+	}
+	if errors.Is(err, msg.ErrEnding) || errors.Is(err, actor.ErrStopped) {
+		w.Header().Set(HeaderLeaving, "true")
 	}
 	s.writeJSON(w, r, status, failureBody{Errors: []string{err.Error()}})
 }

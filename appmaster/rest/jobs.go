@@ -2,7 +2,9 @@ package rest
 
 import (
 	"encoding/json"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,11 +40,14 @@ const (
 func jobID(r *http.Request) (ids.JobID, error) { return parseJobID(r.PathValue("job")) }
 
 func parseJobID(text string) (ids.JobID, error) {
-	if len(text) != 32 || strings.Trim(text, "0123456789abcdef") != "" {
+	if !isID(text) {
 		return "", badRequest("%q is no job id: it has 32 hex digits", text)
 	}
 	return ids.JobID(text), nil
 }
+
+// isID tells whether a text is formed as ids are.
+func isID(text string) bool { return len(text) == 32 && strings.Trim(text, "0123456789abcdef") == "" }
 
 func (s *Server) details(r *http.Request) (msg.JobDetails, error) {
 	id, err := jobID(r)
@@ -146,12 +151,29 @@ func (s *Server) jobStatus(r *http.Request) (any, error) {
 	return jobStatusInfo{Status: string(d.Status)}, nil
 }
 
+// jobExceptions answers GET …/exceptions?maxExceptions=N: the N newest of the job's
+// history, and as many tasks, or all that are kept.
 func (s *Server) jobExceptions(r *http.Request) (any, error) {
+	most := math.MaxInt
+	if text := r.URL.Query().Get("maxExceptions"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return nil, badRequest("maxExceptions must be a number, 0 or more, not %q", text)
+		}
+		most = n
+	}
 	d, err := s.details(r)
 	if err != nil {
 		return nil, err
 	}
-	return exceptionsOf(d), nil
+	answer := exceptionsOf(d)
+	if len(answer.AllExceptions) > most {
+		answer.AllExceptions, answer.Truncated = answer.AllExceptions[:most], true
+	}
+	if len(answer.History.Entries) > most {
+		answer.History.Entries, answer.History.Truncated = answer.History.Entries[:most], true
+	}
+	return answer, nil
 }
 
 func exceptionsOf(d msg.JobDetails) jobExceptions {

@@ -1,6 +1,9 @@
 package rest
 
 import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -26,6 +29,30 @@ func TestTaskExceptionsAreThoseOfTheTasksThatAreFailed(t *testing.T) {
 		got := exceptionsOf(msg.JobDetails{Root: c.root, TaskFailures: c.tasks, Vertices: []msg.VertexDetails{{Tasks: c.failed}}})
 		if got.AllExceptions == nil || len(got.AllExceptions) != c.told || got.Truncated != c.truncated {
 			t.Errorf("%s: tells of %d (%v), truncated %t, want %d and %t", name, len(got.AllExceptions), got.AllExceptions, got.Truncated, c.told, c.truncated)
+		}
+	}
+}
+
+// TestNoMoreExceptionsAreToldThanAreWanted would catch a client of Flink that asks for one and
+// gets a page of them.
+func TestNoMoreExceptionsAreToldThanAreWanted(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]struct{ status, history, tasks int }{
+		"":                   {200, 2, 1},
+		"?maxExceptions=1":   {200, 1, 1},
+		"?maxExceptions=0":   {200, 0, 0},
+		"?maxExceptions=100": {200, 2, 1},
+		"?maxExceptions=-1":  {400, 0, 0},
+		"?maxExceptions=all": {400, 0, 0},
+	} {
+		w := httptest.NewRecorder()
+		newServer(&fakeGateway{}).Unguarded().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/jobs/"+string(failedID)+"/exceptions"+query, nil))
+		var told jobExceptions
+		if err := json.Unmarshal(w.Body.Bytes(), &told); err != nil {
+			t.Fatal(err)
+		}
+		if w.Code != want.status || len(told.History.Entries) != want.history || len(told.AllExceptions) != want.tasks || told.History.Truncated != (w.Code == 200 && want.history < 2) {
+			t.Errorf("%q: status %d, %d and %d are told, truncated %t", query, w.Code, len(told.History.Entries), len(told.AllExceptions), told.History.Truncated)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func descriptions() map[string]described {
 		"GET /jobs/{job}/config":                 {summary: "The options of a job; what may be secret is hidden", answer: jobConfigInfo{}},
 		"GET /jobs/{job}/jobmanager/config":      {summary: "The cluster's options, as /jobmanager/config", answer: []configEntry{}},
 		"GET /jobs/{job}/accumulators":           {summary: "The counters of the tasks that have finished", answer: jobAccumulators{}},
-		"GET /jobs/{job}/exceptions":             {summary: "Why tasks of a job have failed, the newest first", answer: jobExceptions{}},
+		"GET /jobs/{job}/exceptions":             {summary: "Why tasks of a job have failed, the newest first", query: []string{"maxExceptions"}, answer: jobExceptions{}},
 		"GET /jobs/{job}/execution-result":       {summary: "How a job ended, as Flink tells it", answer: executionResult{}},
 		"PATCH /jobs/{job}/clientHeartbeat":      {summary: "Say that the job's client is alive", body: ClientHeartbeat{}, answer: empty{}},
 		"POST /jobs/{job}/stop":                  {summary: "Answered with 501 until there are savepoints", answer: empty{}},
@@ -70,6 +70,8 @@ func descriptions() map[string]described {
 		"GET /jobs/{job}/collect/{name}":         {summary: "A page of what a job collects, waiting for its first record for up to 30 s; the headers Bobbin-Epoch, Bobbin-Next and Bobbin-End say how to go on", query: []string{"cursor", "wait"}, binary: "application/octet-stream"},
 		"GET /programs":                          {summary: "The session's programs", answer: Programs{}},
 		"POST /programs":                         {summary: "Upload a program; with sha256 it is not read if it is there", query: []string{"name", "sha256"}, binary: "application/octet-stream", answer: Program{}},
+		"GET /drivers":                           {summary: "The programs that run beside the master: those that /run has started, until they end, and those that plan", answer: Drivers{}},
+		"DELETE /drivers/{driver}":               {summary: "End a program that runs beside the master, and wait for that; its jobs go on", answer: empty{}},
 		"GET /jars":                              {summary: "The session's programs, as Flink lists jars", answer: jarList{}},
 		"POST /jars/upload":                      {summary: "Upload a program as a form with one file", binary: "multipart/form-data", answer: jarUploaded{}},
 	}
@@ -77,9 +79,9 @@ func descriptions() map[string]described {
 		maps.Copy(all, map[string]described{
 			"GET " + path:            {summary: "A program that need not be uploaded", answer: Program{}},
 			"DELETE " + path:         {summary: "Remove a program of which no job runs", answer: empty{}},
-			"GET " + path + "/plan":  {summary: "The plan of a program's first job; needs Content-Type: application/json without the owner's token", query: []string{"programArg", "program-args", "parallelism"}, answer: jobPlanInfo{}},
-			"POST " + path + "/plan": {summary: "The plan of a program's first job", query: []string{"programArg", "program-args", "parallelism"}, body: RunRequest{}, answer: jobPlanInfo{}},
-			"POST " + path + "/run":  {summary: "Run a program beside the master, and tell its first job", query: []string{"programArg", "program-args", "parallelism"}, body: RunRequest{}, answer: RunAnswer{}},
+			"GET " + path + "/plan":  {summary: "The plan of a program's first job; needs Content-Type: application/json without the owner's token", query: []string{"programArg", "program-args", "parallelism", "savepointPath"}, answer: jobPlanInfo{}},
+			"POST " + path + "/plan": {summary: "The plan of a program's first job", query: []string{"programArg", "program-args", "parallelism", "savepointPath"}, body: RunRequest{}, answer: jobPlanInfo{}},
+			"POST " + path + "/run":  {summary: "Run a program beside the master, and tell its first job", query: []string{"programArg", "program-args", "parallelism", "savepointPath"}, body: RunRequest{}, answer: RunAnswer{}},
 		})
 	}
 	return all
@@ -111,7 +113,7 @@ func TestAnswersAreOfTheirShapes(t *testing.T) {
 	s := newServer(&fakeGateway{})
 	s.config.Session = &fakeSession{}
 	described := descriptions()
-	replace := strings.NewReplacer("{job}", string(failedID), "{program}", wordcountID, "{name}", "top", "{trigger}", "1", "{$}", "")
+	replace := strings.NewReplacer("{job}", string(failedID), "{program}", wordcountID, "{name}", "top", "{trigger}", "1", "{driver}", string(emptyID), "{$}", "")
 	for _, route := range s.routes() {
 		method, path, _ := strings.Cut(route.pattern, " ")
 		if method != "GET" || route.access == modify {
@@ -206,7 +208,11 @@ func operationOf(r route, d described, path string, shapes schemas) map[string]a
 		parameters = append(parameters, map[string]any{"name": match[1], "in": "path", "required": true, "schema": text()})
 	}
 	for _, name := range d.query {
-		parameters = append(parameters, map[string]any{"name": name, "in": "query", "schema": text()})
+		schema := text()
+		if name == "parallelism" || name == "maxExceptions" {
+			schema = map[string]any{"type": "integer"}
+		}
+		parameters = append(parameters, map[string]any{"name": name, "in": "query", "schema": schema})
 	}
 	if parameters != nil {
 		o["parameters"] = parameters

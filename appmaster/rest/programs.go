@@ -34,6 +34,10 @@ type Session interface {
 	PlanProgram(ctx context.Context, run ProgramRun) (jobgraph.JobGraph, error)
 	// RunProgram lets a program run, and waits for its first job.
 	RunProgram(ctx context.Context, run ProgramRun) (ids.JobID, error)
+	// Drivers lists the programs that run beside the master, also when they plan.
+	Drivers(ctx context.Context) ([]msg.DriverDetails, error)
+	// EndDriver ends one of them, and waits for that. Its jobs go on.
+	EndDriver(ctx context.Context, id string) error
 }
 
 // ProgramRun is a program with its arguments.

@@ -90,6 +90,23 @@ func (s *fakeSession) RunProgram(_ context.Context, run ProgramRun) (ids.JobID, 
 	return emptyID, s.err
 }
 
+func (s *fakeSession) Drivers(context.Context) ([]msg.DriverDetails, error) {
+	return []msg.DriverDetails{{
+		ID: driverID, Program: wordcount().Program, Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), MemoryMB: 12, Jobs: 2, LastJob: emptyID,
+	}}, s.err
+}
+
+func (s *fakeSession) EndDriver(_ context.Context, id string) error {
+	s.removed = append(s.removed, id)
+	if id != driverID {
+		return msg.ErrDriverNotFound
+	}
+	return s.err
+}
+
+// driverID is of the one program that runs.
+const driverID = "d0d1d2d3d4d5d6d7d8d9dadbdcdddedf"
+
 func plannedGraph() jobgraph.JobGraph {
 	g := jobgraph.JobGraph{
 		ProtocolVersion: jobgraph.ProtocolVersion, Job: "wordcount", Name: "word <count>", Args: []byte("{}"),
@@ -188,6 +205,13 @@ func TestSessionsRefuse(t *testing.T) {
 		"an upload by half a hash":       {"POST", "/programs?name=wordcount&sha256=5a", "ELF", nil, 400, false},
 		"an upload too many":             {"POST", "/programs?name=wordcount", "ELF", msg.ErrTooManyPrograms, 503, true},
 		"a job too many":                 {"POST", "/jobs", job(string(runningID), wordcountID), msg.ErrTooManyJobs, 503, true},
+		"a job without memory for now":   {"POST", "/jobs", good, msg.ErrNoMemory, 503, true},
+		"a job without memory for ever":  {"POST", "/jobs", good, msg.ErrJobTooLarge, 413, true},
+		"programs that run":              {"GET", "/drivers", "", nil, 200, false},
+		"the end of one that runs":       {"DELETE", "/drivers/" + driverID, "", nil, 200, true},
+		"the end of one that doesn't":    {"DELETE", "/drivers/" + string(emptyID), "", nil, 404, true},
+		"the end of one by its name":     {"DELETE", "/drivers/wordcount", "", nil, 400, false},
+		"a run that somebody ends":       {"POST", run, "{}", msg.ErrDriverEnded, 409, true},
 		"an upload of a script":          {"POST", "/programs?name=wordcount", "#!", msg.ErrBadProgram, 400, true},
 		"a form that is none":            {"POST", "/jars/upload", "ELF", nil, 400, false},
 		"an end":                         {"DELETE", "/jars/" + wordcountID, "", nil, 200, true},
@@ -305,7 +329,7 @@ func TestBodiesAreBounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			server.config.Session, server.config.Options, server.bodies = session, options, newBodies(1000)
+			server.config.Session, server.config.Options, server.config.Room = session, options, NewRoom(0, options)
 			text := `{"program":{"sha256":"` + wordcountID + `"}}`
 			read := 0
 			body := io.TeeReader(strings.NewReader(strings.Repeat(" ", test.size-len(text))+text), writerFunc(func(p []byte) { read += len(p) }))
@@ -332,42 +356,156 @@ func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
 func TestHeldBodiesWaitForRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const room = 10 * maxBody
-		b := newBodies(room)
+		options, err := config.New(config.Layer{Source: "test", Values: map[string]string{config.RESTMaxContentLength.Name(): "100m"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		room := NewRoom(64<<20, options)
+		most := int64(room.Largest())
 		enter := func(ctx context.Context, size int64) (func(), error) {
 			r := httptest.NewRequest(http.MethodPost, "/jobs", nil).WithContext(ctx)
 			r.ContentLength = size
-			return b.enter(r, room)
+			return room.enter(r, most)
 		}
-		leave, err := enter(t.Context(), 6*maxBody)
+		first, err := enter(t.Context(), most)
 		if err != nil {
 			t.Fatal(err)
+		}
+		second, err := enter(t.Context(), -1)
+		if err != nil {
+			t.Fatalf("a body of unknown size beside a large one: %v", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := enter(ctx, -1); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a body of unknown size beside another: %v", err)
+		if _, err := enter(ctx, maxBody+1+most); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("there is room for more than there is: %v", err)
 		}
-		if _, err := enter(ctx, 4*maxBody+1); err == nil {
-			t.Error("there is room for more than there is")
+		began := time.Now()
+		if _, err := enter(t.Context(), most); !errors.Is(err, msg.ErrNotReady) || time.Since(began) >= time.Minute {
+			t.Errorf("a client has left before it is told that there is no room: %v after %v", err, time.Since(began))
 		}
-		second, err := enter(t.Context(), 4*maxBody)
+		leave, err := enter(t.Context(), 10<<10)
+		if err != nil {
+			t.Fatalf("an ordinary job waits for large ones: %v", err)
+		}
+		var middle []func()
+		for range 1000 {
+			ctx, end := context.WithTimeout(t.Context(), time.Second)
+			leave, err := enter(ctx, maxBody)
+			end()
+			if err != nil {
+				break
+			}
+			middle = append(middle, leave)
+		}
+		if n := len(middle); n == 0 || n == 1000 {
+			t.Errorf("%d bodies of a middle size are held", n)
+		}
+		for range 2 * maxConnections {
+			if _, err := enter(t.Context(), smallBody); err != nil {
+				t.Errorf("a sign of life waits for others: %v", err)
+			}
+		}
+		for _, leave := range append(middle, first, second, leave) {
+			leave()
+		}
+		for range 2 {
+			if _, err := enter(t.Context(), most); err != nil {
+				t.Errorf("when all have left: %v", err)
+			}
+		}
+	})
+}
+
+// TestTheRoomIsNoLargerThanItsMemory would catch bodies that fill more than there is for them,
+// with what is decoded from them and what every connection may bring beside.
+func TestTheRoomIsNoLargerThanItsMemory(t *testing.T) {
+	t.Parallel()
+	options, err := config.New(config.Layer{Source: "test", Values: map[string]string{config.RESTMaxContentLength.Name(): "100m"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, memory := range []int64{16 << 20, 32 << 20, 64 << 20, 512 << 20} {
+		synctest.Test(t, func(t *testing.T) {
+			room, held := NewRoom(memory, options), int64(0)
+			for _, size := range []int{room.Largest(), maxBody + 1, maxBody, smallBody + 1} {
+				for {
+					if _, err := room.Hold(t.Context(), size); err != nil {
+						break
+					}
+					held += int64(size)
+				}
+			}
+			if took := held*(1+MaxGrowth) + smallMemory; took > memory || took < memory*9/10 {
+				t.Errorf("%d bytes hold %d of bodies, which take %d", memory, held, took)
+			}
+		})
+	}
+}
+
+// TestBodiesThatSayNothingAreRefused would catch a request that takes fifty times its own size
+// when it is decoded, and a refusal of jobs as planners write them: of many splits, many
+// edges, or many names.
+func TestBodiesThatSayNothingAreRefused(t *testing.T) {
+	t.Parallel()
+	many := jobgraph.JobGraph{Config: map[string]string{}}
+	for i := range 3000 {
+		host := fmt.Sprintf("n%d", i%40)
+		many.Vertices = append(many.Vertices, jobgraph.Vertex{Name: "read -> map", Operators: []string{"read", "map"}, Parallelism: 1, Splits: []jobgraph.Split{
+			{URI: fmt.Sprintf("hdfs://nn/in/part-%05d", i), Length: 128 << 20, FileLength: 1 << 30, Hosts: []string{host, host, host}},
+		}})
+		many.Edges = append(many.Edges, jobgraph.Edge{From: jobgraph.VertexID(i), To: jobgraph.VertexID(i + 1), Pattern: jobgraph.AllToAll, Type: "string"})
+		many.Config[fmt.Sprintf("env.variable-%d", i)] = "1"
+	}
+	planned, err := json.Marshal(many)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := func(of string) string { return "[" + strings.TrimSuffix(strings.Repeat(of+",", 10_000), ",") + "]" }
+	for name, test := range map[string]struct {
+		body string
+		want int
+	}{
+		"a large job":      {`{"program":{"sha256":"` + wordcountID + `"},"graph":` + string(planned) + `}`, 202},
+		"quotes in a text": {`{"program":{"sha256":"` + wordcountID + `"},"graph":{"name":"` + strings.Repeat(`\"{,`, 9000) + `"}}`, 202},
+		"vertices":         {`{"graph":{"vertices":` + list("{}") + `}}`, 400},
+		"splits":           {`{"graph":{"vertices":[{"splits":` + list("{}") + `}]}}`, 400},
+		"names":            {`{"graph":{"vertices":[{"operators":` + list(`""`) + `}]}}`, 400},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := newServer(&fakeGateway{})
+			server.config.Session = &fakeSession{}
+			w := httptest.NewRecorder()
+			server.Unguarded().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/jobs", strings.NewReader(test.body)))
+			if w.Code != test.want || test.want == 400 && !strings.Contains(w.Body.String(), "MiB decoded") {
+				t.Errorf("status %d, want %d: %s", w.Code, test.want, w.Body)
+			}
+		})
+	}
+}
+
+// TestBodiesShareTheMastersMemory would catch an option for large jobs by which requests
+// alone fill a small master, and one that says less and is not heard.
+func TestBodiesShareTheMastersMemory(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		option       string
+		memory, want int64
+	}{
+		"a small master":           {"100m", 66 << 20, (10<<20 - 10<<20/8) / 2},
+		"a large one":              {"100m", 6 << 30, 100 << 20},
+		"a small option":           {"1m", 60 << 20, 1 << 20},
+		"memory that has no bound": {"100m", 0, 100 << 20},
+	} {
+		options, err := config.New(config.Layer{Source: "test", Values: map[string]string{config.RESTMaxContentLength.Name(): test.option}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 100 {
-			if _, err := enter(ctx, maxBody); err != nil {
-				t.Errorf("a small body waits for large ones: %v", err)
-			}
+		if got := int64(NewRoom(test.memory, options).Largest()); got != test.want {
+			t.Errorf("%s: bodies of %d bytes, want %d", name, got, test.want)
 		}
-		leave()
-		second()
-		if leave, err = enter(t.Context(), 2*room); err != nil {
-			t.Errorf("the whole room: %v", err)
-		} else {
-			leave()
-		}
-	})
+	}
 }
 
 // deadlines are those that a connection is given. It is also the body that it brings.

@@ -62,12 +62,11 @@ type Config struct {
 	Version, Revision string
 	// Options are the cluster's: they are shown, and bound what is taken.
 	Options config.Config
+	// Room is for requests' bodies while they are read; nil: as Options say, NewRoom.
+	Room *Room
 	// Session takes jobs and programs; nil: nobody does.
 	Session Session
 }
-
-// maxBody is how large a body may be that is not a program, in bytes.
-func (c Config) maxBody() int64 { return int64(c.Options.Memory(config.RESTMaxContentLength)) }
 
 // maxProgram is how large a program may be, in bytes.
 func (c Config) maxProgram() int64 { return int64(c.Options.Memory(config.RESTMaxProgramSize)) }
@@ -90,7 +89,6 @@ const (
 type Server struct {
 	config  Config
 	gateway Gateway
-	bodies  bodies
 	logger  logrus.FieldLogger
 
 	operations *operations
@@ -98,8 +96,11 @@ type Server struct {
 
 // New makes a Server.
 func New(settings Config, gateway Gateway, logger logrus.FieldLogger) *Server {
+	if settings.Room == nil {
+		settings.Room = NewRoom(0, settings.Options)
+	}
 	return &Server{
-		config: settings, gateway: gateway, bodies: newBodies(settings.maxBody()), logger: logger.WithField("role", "rest"),
+		config: settings, gateway: gateway, logger: logger.WithField("role", "rest"),
 		operations: &operations{keep: settings.Options.Duration(config.RESTAsyncStoreDuration)},
 	}
 }

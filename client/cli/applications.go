@@ -3,15 +3,14 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
@@ -52,13 +51,21 @@ func applications(c *cli.Context, p Process, cluster *client.Cluster, _ config.C
 }
 
 func printApplications(out io.Writer, found []records.ApplicationReport) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "APPLICATION\tNAME\tTYPE\tUSER\tQUEUE\tSTATE\tFINAL\tSTARTED\tTRACKING URL")
+	table := terminal.Table{Columns: []terminal.Column{
+		{Title: "application"},
+		{Title: "name", Long: true},
+		{Title: "type"},
+		{Title: "user"},
+		{Title: "queue", Long: true},
+		{Title: "state"},
+		{Title: "final"},
+		{Title: "started"},
+		{Title: "tracking URL", Below: true},
+	}}
 	for _, a := range found {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.ID, a.Name, a.Type, a.User, a.Queue,
-			a.State, a.FinalStatus, a.Started.Local().Format(time.DateTime), a.TrackingURL)
+		table.Add(a.ID, a.Name, a.Type, a.User, a.Queue, a.State, a.FinalStatus, a.Started.Local().Format(time.DateTime), a.TrackingURL)
 	}
-	return table.Flush()
+	return table.Write(out)
 }
 
 func printApplicationsJSON(out io.Writer, found []records.ApplicationReport) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/client/sessionfile"
+	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -55,7 +56,7 @@ func (a *attendance) help() string {
 func (a *attendance) attend(ctx context.Context) error {
 	a.say.Line("%s", a.help())
 	ask := func() {
-		if isTerminal(a.p.Stdin) {
+		if terminal.Is(a.p.Stdin) {
 			a.say.Ask(question)
 		}
 	}
@@ -74,7 +75,7 @@ func (a *attendance) attend(ctx context.Context) error {
 		case word, open := <-words:
 			if !open { // the session goes on without words
 				words = nil
-				if isTerminal(a.p.Stdin) {
+				if terminal.Is(a.p.Stdin) {
 					a.say.Line("no more words are taken")
 				}
 				continue
@@ -130,17 +131,35 @@ func (a *attendance) read(ctx context.Context, words chan<- string) {
 	}
 }
 
-// stop ends the session.
+// stop ends the session, whichever ApplicationMaster it has by now.
 func (a *attendance) stop(ctx context.Context) error {
-	a.say.Line("stopping session %s", a.id)
-	report, err := shutDown(ctx, a.cluster, a.id, a.cfg)
-	if cause := context.Cause(ctx); err != nil && cause != nil {
-		return cause
-	}
+	master, err := a.cluster.Reach(ctx, a.id, a.cfg)
 	if err != nil {
-		return fmt.Errorf("stop session %s: %w", a.id, err)
+		return a.goesOn(ctx, err)
+	}
+	defer master.Close()
+	return a.end(ctx, master)
+}
+
+// end asks the session's ApplicationMaster to end it, and waits until YARN says that it has.
+func (a *attendance) end(ctx context.Context, master *client.ClusterClient) error {
+	a.say.Line("stopping session %s", a.id)
+	if err := master.ShutDown(ctx); err != nil {
+		return a.goesOn(ctx, err)
+	}
+	report, err := a.cluster.AwaitEnd(ctx, a.id)
+	if err != nil {
+		return a.goesOn(ctx, err)
 	}
 	return a.ended(report)
+}
+
+// goesOn is the error of a session that is not known to have ended: the interruption, if that is why.
+func (a *attendance) goesOn(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return fmt.Errorf("stop session %s: %w", a.id, err)
 }
 
 // ended tells how the session ended, and lets later commands forget it.

@@ -56,11 +56,12 @@ func Run(ctx context.Context, p Process) int {
 		p.Stdout = out
 		commands = commandsOf(p)
 	}
+	help := helpPage{out: p.Stdout}
 	app := &cli.App{
 		Name:                      "bobbin",
 		Usage:                     "dataflow on Hadoop YARN",
 		Description:               description,
-		Writer:                    p.Stdout,
+		Writer:                    &help, // nothing else is written there
 		ErrWriter:                 p.Stderr,
 		HideVersion:               true,
 		DisableSliceFlagSeparator: true,                         // values may hold commas
@@ -75,7 +76,7 @@ func Run(ctx context.Context, p Process) int {
 		},
 	}
 	if err == nil {
-		err = app.RunContext(ctx, append([]string{app.Name}, words...))
+		err = errors.Join(app.RunContext(ctx, append([]string{app.Name}, words...)), help.print())
 	}
 	if out != nil {
 		err = out.failure(err)
@@ -87,8 +88,8 @@ const description = `Each command tells what it does, with an example: bobbin CO
 
 The exit code is 0 where all went well, 130 after Ctrl-C, SIGTERM or SIGHUP, and
 otherwise 1. With -o json standard output is one JSON object, which has the field
-"error" where something went wrong. Logs and scripts of completion are printed as
-they are: their commands have no -o.`
+"error" where something went wrong. Help is text all the same. Logs and scripts of
+completion are printed as they are: their commands have no -o.`
 
 func commandsOf(p Process) []*cli.Command {
 	commands := []*cli.Command{

@@ -158,6 +158,23 @@ func TestProgramsThatCannotBeStartedAreNamed(t *testing.T) {
 	}
 }
 
+// TestALocalProgramThatASignalEndsIsTold would catch a run that the kernel ends for its
+// memory and whose user reads nothing at all, and what a program said, told twice.
+func TestALocalProgramThatASignalEndsIsTold(t *testing.T) {
+	for script, want := range map[string]string{
+		"kill -9 $$":            "bobbin: program ./job: signal: killed\n",
+		"echo mine >&2; exit 3": "mine\n",
+	} {
+		t.Chdir(t.TempDir())
+		if err := os.WriteFile("job", []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if code, _, stderr := command(t, nil, "run", "-t", "local", "./job"); code != ExitFailed || stderr != want {
+			t.Errorf("%s: exit code %d, %q; want %q", script, code, stderr, want)
+		}
+	}
+}
+
 // TestFaultsOfFilesNameThem would catch a fault in somebody's configuration that
 // nobody can find.
 func TestFaultsOfFilesNameThem(t *testing.T) {

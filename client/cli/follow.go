@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -49,7 +50,7 @@ func (r *runner) follow(ctx context.Context, d *driver.Driver, job *running, gra
 	}
 	r.timeline.Done("job ended")
 	r.outcome.end(ended)
-	r.say.Line("job %s is %s after %s", graph.Name, ended.Status, ended.Duration.Round(time.Millisecond))
+	r.sayEnded(graph.Name, ended)
 	_ = d.Tell(ended) // how a driver ended that does not hear it, Next tells
 	settled := job.settle(ctx)
 	switch {
@@ -75,6 +76,7 @@ type attempt struct {
 type master interface {
 	Job(context.Context, ids.JobID) (client.JobState, error)
 	RootCause(context.Context, ids.JobID) (string, error)
+	Result(context.Context, ids.JobID) (msg.JobEnded, error)
 	Slots(context.Context) (int, error)
 	CollectPage(ctx context.Context, job ids.JobID, name string, cursor int64) (msg.CollectPage, error)
 	Heartbeat(ctx context.Context, job ids.JobID, until time.Time) error
@@ -103,7 +105,7 @@ func (r *runner) followJob(ctx context.Context, d *driver.Driver, job *running, 
 	if err := group.Wait(); err != nil {
 		return msg.JobEnded{}, r.lost(ctx, job, err)
 	}
-	ended, err := reached.Result(ctx, job.id)
+	ended, err := r.result(ctx, a)
 	if err != nil {
 		return msg.JobEnded{}, r.lost(ctx, job, err)
 	}
@@ -130,8 +132,9 @@ func (r *runner) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 	began := time.Now()
 	next := time.NewTimer(0)
 	defer next.Stop()
-	beat := began
-	quiet := silence{since: began}
+	var beat time.Time // the first is due at once: the job may have run for a while
+	quiet := silence{Wait: progress.Wait{Since: began}}
+	var short shortage
 	last := client.JobState{Progress: progress.Job{Input: progress.Input(graph)}}
 	for {
 		select {
@@ -142,10 +145,12 @@ func (r *runner) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 		state, err := a.look(ctx)
 		switch {
 		case err == nil:
-			quiet = silence{since: time.Now(), heard: true}
+			quiet = silence{Wait: progress.Wait{Since: time.Now()}, heard: true}
 			state.Progress.Input = last.Progress.Input
 			r.show(ctx, a, last, state)
-			r.explainWait(ctx, a, state, time.Since(began))
+			if !r.explainWait(ctx, a, &short, state) && state.Progress.Tasks > 0 {
+				r.say.Moving("job", state.Progress.String())
+			}
 			last = state
 			if state.Status.GloballyTerminal() {
 				for _, status := range []msg.JobStatus{msg.JobCreated, msg.JobRunning, state.Status} {
@@ -164,6 +169,27 @@ func (r *runner) watch(ctx context.Context, a attempt, graph *jobgraph.JobGraph)
 			}
 		}
 		next.Reset(untilNextLook(time.Since(began)))
+	}
+}
+
+// result asks how the job ended. A master that does not answer is borne with as watch does: it
+// waits some seconds to be asked, and may have ended, or been killed, since the last look.
+func (r *runner) result(ctx context.Context, a attempt) (msg.JobEnded, error) {
+	again := time.NewTicker(lookInterval)
+	defer again.Stop()
+	quiet := silence{Wait: progress.Wait{Since: time.Now()}, heard: true}
+	for {
+		ended, err := a.Result(ctx, a.job)
+		if err == nil || context.Cause(ctx) != nil || !client.Unreachable(err) {
+			return ended, err
+		}
+		if err := r.endure(ctx, a, &quiet, err); err != nil {
+			return ended, err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+		}
 	}
 }
 
@@ -188,7 +214,7 @@ func (r *runner) beat(ctx context.Context, a attempt, last time.Time) time.Time 
 }
 
 // show prints what has become of the job since the last look: restarts with
-// their causes, states, progress.
+// their causes, and states.
 func (r *runner) show(ctx context.Context, a attempt, last, state client.JobState) {
 	if state.Entered[msg.JobRestarting].After(last.Entered[msg.JobRestarting]) {
 		cause, err := a.RootCause(ctx, a.job)
@@ -199,22 +225,6 @@ func (r *runner) show(ctx context.Context, a attempt, last, state client.JobStat
 	}
 	if state.Status != last.Status && state.Status != msg.JobRestarting && !state.Status.GloballyTerminal() {
 		r.say.Line("job is %s", state.Status)
-	}
-	if state.Progress.Tasks > 0 {
-		r.say.Moving("job", state.Progress.String())
-	}
-}
-
-// explainWait tells, once, why nothing happens: the cluster has no room for the
-// job's slots.
-func (r *runner) explainWait(ctx context.Context, a attempt, state client.JobState, waited time.Duration) {
-	if state.Status != msg.JobRunning || !state.Waits || r.shortOfSlots || waited < longWait {
-		return
-	}
-	if have, err := a.Slots(ctx); err == nil && have < state.Slots {
-		r.shortOfSlots = true
-		r.say.Line("job waits for slots: %d of %d are there. YARN may have no room for more workers now; the job fails if it has none for %s (%s)",
-			have, state.Slots, r.cfg.Duration(config.SlotRequestTimeout), config.SlotRequestTimeout)
 	}
 }
 
@@ -228,7 +238,7 @@ func (r *runner) collect(ctx context.Context, d *driver.Driver, a attempt, name 
 	again := time.NewTicker(lookInterval)
 	defer again.Stop()
 	cursor, epoch := int64(0), -1
-	quiet := silence{since: time.Now(), told: true}
+	quiet := silence{Wait: progress.Wait{Since: time.Now()}, muted: true}
 	for {
 		page, err := a.CollectPage(ctx, a.job, name, cursor)
 		if err != nil && context.Cause(ctx) == nil && client.Unreachable(err) {
@@ -244,7 +254,7 @@ func (r *runner) collect(ctx context.Context, d *driver.Driver, a attempt, name 
 		if err != nil {
 			return err
 		}
-		quiet = silence{since: time.Now(), heard: true, told: true}
+		quiet = silence{Wait: progress.Wait{Since: time.Now()}, heard: true, muted: true}
 		if len(page.Records) > 0 || page.Epoch != epoch {
 			epoch = page.Epoch
 			// The job goes on without a driver that does not hear it; see follow.
@@ -272,6 +282,15 @@ func (r *runner) lost(ctx context.Context, job *running, cause error) error {
 	}
 	if err == nil && report.State.Terminal() {
 		return client.Ended(report)
+	}
+	if refused, is := errors.AsType[*client.StatusError](cause); is {
+		switch refused.Status {
+		case http.StatusNotFound:
+			return fmt.Errorf("%s has ended and is forgotten, for its age or for the room of others: %w. Longer: %s and %s",
+				job.name, cause, config.JobStoreExpirationTime, config.JobManagerProcessSize)
+		case http.StatusGone:
+			return fmt.Errorf("%s does not wait for this client any more, which did not read on for too long: %w. %s", job.name, cause, job.goOn)
+		}
 	}
 	return fmt.Errorf("%s runs but cannot be followed: %w. %s", job.name, cause, job.goOn)
 }

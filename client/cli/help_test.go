@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/urfave/cli/v2"
 
+	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
@@ -76,10 +78,77 @@ func TestScriptsAreAnswered(t *testing.T) {
 	})
 }
 
+// TestHelpFitsNarrowTerminals would catch a help whose words are broken, one that loses some, and
+// an example that cannot be copied.
+func TestHelpFitsNarrowTerminals(t *testing.T) {
+	eachCommand("", commandsOf(Process{}), func(path string, c *cli.Command) {
+		if c.Hidden {
+			return
+		}
+		_, help, _ := command(t, nil, append(strings.Fields(path), "--help")...)
+		for columns := 40; columns <= 160; columns += 10 {
+			fit := fitHelp(help, columns)
+			for line := range strings.Lines(fit) {
+				example := strings.HasPrefix(line, "     ") && strings.Contains(help, line)
+				if terminal.Cells(strings.TrimRight(line, "\n")) > columns && !example {
+					t.Errorf("bobbin %s at %d columns: too wide: %s", path, columns, line)
+				}
+			}
+			if diff := cmp.Diff(strings.Fields(help), strings.Fields(fit)); diff != "" {
+				t.Errorf("bobbin %s at %d columns (-want +got):\n%s", path, columns, diff)
+			}
+		}
+	})
+}
+
 // eachCommand visits commands and those below them, with the words that lead to them.
 func eachCommand(above string, commands []*cli.Command, visit func(path string, command *cli.Command)) {
 	for _, command := range commands {
 		visit(above+command.Name, command)
 		eachCommand(above+command.Name+" ", command.Subcommands, visit)
+	}
+}
+
+// TestHelpKeepsItsForm would catch paragraphs that run into one another, and a usage that stands where it has no room.
+func TestHelpKeepsItsForm(t *testing.T) {
+	const help = `NAME:
+   bobbin kill - end an application
+
+DESCRIPTION:
+   Kills the application, and removes
+   what was staged.
+
+     bobbin kill application_1700000000000_0001
+
+   Twice.
+
+OPTIONS:
+   --proxy-user USER  act for USER, as others allow
+   --help, -h         show help
+`
+	for columns, want := range map[int]string{
+		51: help,
+		50: strings.Replace(help, "as others allow", "as others\n                      allow", 1),
+		36: `NAME:
+   bobbin kill - end an application
+
+DESCRIPTION:
+   Kills the application, and
+   removes what was staged.
+
+     bobbin kill application_1700000000000_0001
+
+   Twice.
+
+OPTIONS:
+   --proxy-user USER
+      act for USER, as others allow
+   --help, -h
+      show help
+`,
+	} {
+		if diff := cmp.Diff(want, fitHelp(help, columns)); diff != "" {
+			t.Errorf("%d columns (-want +got):\n%s", columns, diff)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/driver"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/program"
@@ -23,7 +24,8 @@ func infoCommand(p Process) *cli.Command {
 		ArgsUsage: "PROGRAM [program arguments] | JOB",
 		Description: `The program is started, and ended when it executes its first job. What it prints
 goes to standard error. The id of a job that a cluster knows is as good. With
--o json the plan has the form of the REST path /jobs/JOB/plan.
+-o json the plan has the form of the REST path /jobs/JOB/plan; it is null where the
+program has printed its own help instead.
 
   bobbin info -p 4 ./wordcount --input hdfs:///text --output hdfs:///counts
   bobbin info -id application_1700000000000_0001 5f0c4a1e6b7d4c3f8a9b0c1d2e3f4a5b`,
@@ -65,6 +67,9 @@ func info(c *cli.Context, p Process) (err error) {
 	defer func() { err = errors.Join(err, d.Close()) }()
 	graph, err := d.Next(c.Context)
 	if errors.Is(err, driver.ErrNoJob) && asksForHelp(words[1:]) {
+		if asJSON {
+			return json.NewEncoder(p.Stdout).Encode(map[string]any{"plan": nil})
+		}
 		return nil
 	}
 	if err != nil {
@@ -89,24 +94,43 @@ func infoOfJob(c *cli.Context, p Process, job ids.JobID, asJSON bool) (err error
 
 func printPlan(out io.Writer, plan rest.JobPlan, asJSON bool) error {
 	if !asJSON {
-		return drawPlan(out, plan)
+		text := picture(plan, terminal.Columns(out))
+		if terminal.Is(out) {
+			text = visibleLines(text)
+		}
+		_, err := io.WriteString(out, text)
+		return err
 	}
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false) // names have arrows in them
 	return encoder.Encode(map[string]any{"plan": plan})
 }
 
-// drawPlan draws a plan from its sources to its sinks: a line for each vertex, and between
+// visibleLines shows the control characters of names, but for the ends of lines: each of
+// these, too, is where picture ends one or where a name has one, which harms nothing.
+func visibleLines(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		body, ended := strings.CutSuffix(line, "\n")
+		b.WriteString(terminal.Visible(body))
+		if ended {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// picture draws a plan from its sources to its sinks: a line for each vertex, and between
 // two neighbours how records come from one to the other. What a vertex reads of others
-// stands beside it.
-func drawPlan(out io.Writer, plan rest.JobPlan) error {
+// stands beside it. On a terminal of so many columns lines are broken between words.
+func picture(plan rest.JobPlan, columns int) string {
 	number := make(map[string]int, len(plan.Nodes))
 	for i, node := range plan.Nodes {
 		number[node.ID] = i + 1
 	}
 	width := len(fmt.Sprint(len(plan.Nodes)))
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", plan.Name)
+	fmt.Fprintf(&b, "%s\n", terminal.Hang(plan.Name, 0, 0, columns))
 	for i, node := range plan.Nodes {
 		var above, beside []string
 		for _, in := range node.Inputs {
@@ -120,12 +144,11 @@ func drawPlan(out io.Writer, plan rest.JobPlan) error {
 		if above != nil {
 			fmt.Fprintf(&b, "%s%*s ▼\n", strings.Join(above, ""), width, "")
 		}
-		fmt.Fprintf(&b, "%*d %s, parallelism %d", width, i+1, node.Description, node.Parallelism)
+		text := fmt.Sprintf("%s, parallelism %d", node.Description, node.Parallelism)
 		if beside != nil {
-			fmt.Fprintf(&b, ", reads %s", strings.Join(beside, ", "))
+			text += ", reads " + strings.Join(beside, ", ")
 		}
-		b.WriteByte('\n')
+		fmt.Fprintf(&b, "%*d %s\n", width, i+1, terminal.Hang(text, width+1, width+1, columns))
 	}
-	_, err := io.WriteString(out, b.String())
-	return err
+	return b.String()
 }

@@ -71,13 +71,33 @@ func TestAPlanIsDrawnWithAllOfItsEdges(t *testing.T) {
 			"   │ hash\n   ▼\n10 write, parallelism 1\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var got strings.Builder
-			if err := drawPlan(&got, rest.JobPlan{Name: "job", Nodes: c.nodes}); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff("job"+c.want, got.String()); diff != "" {
+			got := picture(rest.JobPlan{Name: "job", Nodes: c.nodes}, 0)
+			if diff := cmp.Diff("job"+c.want, got); diff != "" {
 				t.Errorf("picture (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestAPlanFitsItsTerminal would catch descriptions that go on below the numbers.
+func TestAPlanFitsItsTerminal(t *testing.T) {
+	plan := rest.JobPlan{Name: "words of the night", Nodes: []rest.PlanNode{
+		{ID: "a", Description: "read text -> filter", Parallelism: 2},
+		{ID: "b", Description: "count", Parallelism: 3, Inputs: []rest.PlanInput{{ID: "a", ShipStrategy: "HASH"}}},
+	}}
+	want := `words of the
+night
+1 read text
+  -> filter,
+  parallelism
+  2
+  │ hash
+  ▼
+2 count,
+  parallelism
+  3
+`
+	if diff := cmp.Diff(want, picture(plan, 13)); diff != "" {
+		t.Errorf("picture (-want +got):\n%s", diff)
 	}
 }

@@ -6,15 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
+	"net/http"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -46,10 +46,14 @@ func list(c *cli.Context, p Process, master *reached, asJSON bool) error {
 	if len(jobs) == 0 {
 		fmt.Fprintf(p.Stderr, "%s has no such jobs\n", master)
 	}
-	for _, j := range jobs {
-		fmt.Fprintf(p.Stdout, "%s : %s : %s (%s)\n", j.Start.Local().Format(time.DateTime), j.ID, j.Name, j.Status)
+	table := terminal.Table{
+		Columns: []terminal.Column{{Title: "started"}, {Title: "job"}, {Title: "name", Long: true}, {Title: "state"}},
+		Line:    "%s : %s : %s (%s)", // Flink's
 	}
-	return nil
+	for _, j := range jobs {
+		table.Add(j.Start.Local().Format(time.DateTime), j.ID, j.Name, j.Status)
+	}
+	return table.Write(p.Stdout)
 }
 
 // Sections of a list, in Flink's order.
@@ -114,10 +118,12 @@ func printJobsJSON(out io.Writer, jobs []client.JobOverview) error {
 
 func cancelCommand(p Process) *cli.Command {
 	return &cli.Command{
-		Name:        "cancel",
-		Usage:       "cancel a job",
-		ArgsUsage:   "JOB",
-		Description: "Returns once the job is being cancelled. bobbin list shows the ids of jobs.\n\n  bobbin cancel -id application_1700000000000_0001 5f0c4a1e6b7d4c3f8a9b0c1d2e3f4a5b",
+		Name:      "cancel",
+		Usage:     "cancel a job",
+		ArgsUsage: "JOB",
+		Description: "Returns once the job is being cancelled. bobbin list shows the ids of jobs. A program\n" +
+			"that REST runs beside the master of a session is ended by its id, which bobbin status\n" +
+			"shows; its jobs go on.\n\n  bobbin cancel -id application_1700000000000_0001 5f0c4a1e6b7d4c3f8a9b0c1d2e3f4a5b",
 		Flags: slices.Concat([]cli.Flag{
 			&cli.BoolFlag{Name: "withSavepoint", Aliases: []string{"s"}, Usage: "take a savepoint first, which is not possible yet"},
 		}, meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
@@ -126,13 +132,29 @@ func cancelCommand(p Process) *cli.Command {
 				return errors.New("there are no savepoints yet: cancel the job without -s")
 			}
 			return withJob(c, p, func(master *reached, job ids.JobID) error {
-				if err := master.Cancel(c.Context, job); err != nil {
+				err := master.Cancel(c.Context, job)
+				if isNotFound(err) {
+					other := master.EndDriver(c.Context, string(job))
+					if other == nil {
+						return say(c, p, fmt.Sprintf("program %s has ended", job), map[string]any{"application": master.application(), "driver": job})
+					}
+					if !isNotFound(other) {
+						return other
+					}
+				}
+				if err != nil {
 					return err
 				}
 				return say(c, p, fmt.Sprintf("job %s is being cancelled", job), map[string]any{"application": master.application(), "job": job})
 			})
 		},
 	}
+}
+
+// isNotFound tells whether a cluster does not know what it is asked for.
+func isNotFound(err error) bool {
+	status, is := errors.AsType[*client.StatusError](err)
+	return is && status.Status == http.StatusNotFound
 }
 
 func stopCommand(p Process) *cli.Command {
@@ -188,52 +210,4 @@ func withJob(c *cli.Context, p Process, do func(master *reached, job ids.JobID) 
 	}
 	defer done(&err)
 	return do(master, ids.JobID(job))
-}
-
-func statusCommand(p Process) *cli.Command {
-	return &cli.Command{
-		Name:        "status",
-		Usage:       "print what an application has and does",
-		Description: "Prints its workers, slots and jobs, in numbers.\n\n  bobbin status -id application_1700000000000_0001",
-		Flags:       slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
-		Action:      func(c *cli.Context) error { return withCluster(c, p, status) },
-	}
-}
-
-func status(c *cli.Context, p Process, master *reached, asJSON bool) error {
-	o, err := master.Overview(c.Context)
-	if err != nil {
-		return err
-	}
-	report, err := master.report(c.Context)
-	if err != nil && !errors.Is(err, errNoYARN) {
-		return err
-	}
-	if asJSON {
-		told := map[string]any{
-			"application": master.application(), "version": o.Version, "taskManagers": o.Workers, "slots": o.Slots, "slotsFree": o.FreeSlots,
-			"jobsRunning": o.Running, "jobsFinished": o.Finished, "jobsCanceled": o.Canceled, "jobsFailed": o.Failed,
-		}
-		if err == nil {
-			maps.Copy(told, map[string]any{
-				"name": report.Name, "state": report.State, "queue": report.Queue, "user": report.User,
-				"started": report.Started.UnixMilli(), "trackingUrl": report.TrackingURL,
-			})
-		}
-		return json.NewEncoder(p.Stdout).Encode(told)
-	}
-	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
-	if err == nil {
-		fmt.Fprintf(table, "application\t%s (%s)\n", master, report.Name)
-		fmt.Fprintf(table, "state\t%s since %s, in queue %s\n", report.State, report.Started.Local().Format(time.DateTime), report.Queue)
-	} else {
-		fmt.Fprintf(table, "application\t%s\n", master)
-	}
-	fmt.Fprintf(table, "TaskExecutors\t%d\n", o.Workers)
-	fmt.Fprintf(table, "slots\t%d, %d of them free\n", o.Slots, o.FreeSlots)
-	fmt.Fprintf(table, "jobs\t%d running, %d finished, %d canceled, %d failed\n", o.Running, o.Finished, o.Canceled, o.Failed)
-	if err == nil {
-		fmt.Fprintf(table, "web page\t%s\n", report.TrackingURL)
-	}
-	return table.Flush()
 }

@@ -16,15 +16,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/resttest"
 	"github.com/bobbin-yarn/bobbin/client/sessionfile"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
-	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
@@ -35,16 +34,19 @@ const (
 	waitingJob  = ids.JobID("00000000000000000000000000000001")
 	runningJob  = ids.JobID("00000000000000000000000000000002")
 	finishedJob = ids.JobID("00000000000000000000000000000003")
+
+	driverID   = "0000000000000000000000000000000d"
+	unknownJob = "0000000000000000000000000000000f"
 )
 
 // fakeSession is a session on a YARN that is a fake, too; its REST endpoint is real.
 type fakeSession struct {
 	rest.Gateway
-	id      records.ApplicationID
-	address string
-	env     map[string]string // of alice, whose session it is
-	access  launch.Access     // hers
-	path    string            // of the file that names it, which is not there
+	rest.Session
+	id     records.ApplicationID
+	env    map[string]string // of alice, whose session it is
+	access launch.Access     // hers
+	path   string            // of the file that names it, which is not there
 
 	rm *amrm.Client
 
@@ -69,7 +71,23 @@ func (s *fakeSession) Jobs(context.Context) ([]msg.JobOverview, error) {
 }
 
 func (s *fakeSession) CancelJob(_ context.Context, job ids.JobID) error {
+	if job == driverID || job == unknownJob {
+		return msg.ErrJobNotFound
+	}
 	return s.note("cancel " + string(job))
+}
+
+func (s *fakeSession) Drivers(context.Context) ([]msg.DriverDetails, error) {
+	return []msg.DriverDetails{{
+		ID: driverID, Program: msg.Program{Name: "sieve"}, Started: time.Date(2026, 1, 2, 4, 4, 5, 0, time.Local), MemoryMB: 12, Jobs: 3,
+	}}, nil
+}
+
+func (s *fakeSession) EndDriver(_ context.Context, id string) error {
+	if id != driverID {
+		return msg.ErrDriverNotFound
+	}
+	return s.note("end " + id)
 }
 
 func (s *fakeSession) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails, error) {
@@ -147,7 +165,8 @@ func (s *fakeSession) register(t *testing.T, fake *yarnfake.Fake) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.serve(t, verifier)
+	s.access = resttest.Serve(t, s, rest.Config{ClientToAM: verifier, Rights: rest.Rights{Owner: "alice"}, Session: s})
+	s.access.Attempt, s.access.Application = 1, s.id.String()
 	masters, err := amrm.FromConf(fake.Conf())
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +174,7 @@ func (s *fakeSession) register(t *testing.T, fake *yarnfake.Fake) {
 	masters.Attempt, masters.Token = report.Attempt, report.AMRMToken
 	s.rm = amrm.New(masters)
 	t.Cleanup(func() { s.rm.Close() })
-	host, port, err := net.SplitHostPort(s.address)
+	host, port, err := net.SplitHostPort(s.access.Address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,40 +187,6 @@ func (s *fakeSession) register(t *testing.T, fake *yarnfake.Fake) {
 		t.Fatal(err)
 	}
 	verifier.SetKey(registration.ClientToAMKey)
-}
-
-func (s *fakeSession) serve(t *testing.T, verifier *clienttoam.Verifier) {
-	t.Helper()
-	authority, err := pki.NewAuthority("application_1_0001", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	front, err := authority.IssueREST([]string{"127.0.0.1"}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	logger := logrus.New()
-	logger.SetOutput(io.Discard)
-	token := pki.NewToken()
-	server := rest.New(rest.Config{
-		TLS: front.RESTServerTLS(), Token: token, ClientToAM: verifier, Rights: rest.Rights{Owner: "alice"},
-	}, s, logger)
-	var lc net.ListenConfig
-	listener, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.address = listener.Addr().String()
-	s.access = launch.Access{Address: s.address, Authority: front.Authority(), Token: token.Reveal(), Attempt: 1, Application: s.id.String()}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(ctx, listener) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 // write writes the session down, as `session start` does.
@@ -224,8 +209,8 @@ func TestTheApplicationThatIsMeantIsFound(t *testing.T) {
 		{"by an option", "status -D yarn.application.id=" + s.id.String(), ""},
 		{"by an option, with Flink's target", "status -t yarn-application -Dyarn.application.id=" + s.id.String(), ""},
 		{"by a target that is none", "status -t yarn-moon", `--target: option execution.target: "yarn-moon" is none of local, remote, yarn-per-job, yarn-session, yarn-application: invalid configuration`},
-		{"by the address of its REST endpoint", "status -m " + s.address, ""},
-		{"by the address, with Flink's target", "status -t remote -m " + s.address, ""},
+		{"by the address of its REST endpoint", "status -m " + s.access.Address, ""},
+		{"by the address, with Flink's target", "status -t remote -m " + s.access.Address, ""},
 		{"by its id, with what old scripts have for an address", "status -m yarn-cluster -yid " + s.id.String(), ""},
 		{"by what old scripts have for an address", "status -m yarn-cluster", none},
 		{"by an id that is none", "status -id 17", `usage: "17" is no application id (--applicationId), such as application_1700000000000_0001; bobbin applications lists them`},
@@ -321,6 +306,36 @@ func TestJobsAreListedAsFlinkDoes(t *testing.T) {
 	}
 }
 
+// TestProgramsBesideTheMasterAreShown would catch a program that nobody can find and end, a wrong id of it among them,
+// and a list of jobs that has other things in it.
+func TestProgramsBesideTheMasterAreShown(t *testing.T) {
+	s := startFakeSession(t)
+	s.write(t, nil)
+	const line = "program        sieve (" + driverID + ") since 2026-01-02 04:04:05, 12 MB, jobs submitted: 3\n"
+	if code, stdout, stderr := command(t, s.env, "status"); code != ExitOK || !strings.Contains(stdout, "\n"+line) {
+		t.Errorf("exit code %d, stderr %q, stdout %q", code, stderr, stdout)
+	}
+	_, stdout, _ := command(t, s.env, "status", "-o", "json")
+	var told struct {
+		Drivers []struct {
+			Driver, Name            string
+			Started, MemoryMB, Jobs int64
+		}
+	}
+	if err := json.Unmarshal([]byte(stdout), &told); err != nil {
+		t.Errorf("%v: %s", err, stdout)
+	}
+	if d := told.Drivers; len(d) != 1 || d[0].Driver != driverID || d[0].Name != "sieve" || d[0].MemoryMB != 12 || d[0].Jobs != 3 ||
+		d[0].Started != time.Date(2026, 1, 2, 4, 4, 5, 0, time.Local).UnixMilli() {
+		t.Errorf("programs: %s", stdout)
+	}
+	for _, args := range [][]string{{"list", "-a"}, {"list", "-a", "-o", "json"}} {
+		if _, stdout, _ := command(t, s.env, args...); strings.Contains(stdout, "sieve") || strings.Contains(stdout, "drivers") {
+			t.Errorf("%v: %s", args, stdout)
+		}
+	}
+}
+
 // TestJobsAreCancelled would catch a job that goes on, and a savepoint that is promised.
 func TestJobsAreCancelled(t *testing.T) {
 	s := startFakeSession(t)
@@ -345,6 +360,22 @@ func TestJobsAreCancelled(t *testing.T) {
 	}
 	if code, _, stderr := command(t, s.env, "stop", "-p", "hdfs:///saved", "-d", "-type", "native", string(runningJob)); code != ExitFailed || !strings.Contains(stderr, "cannot be stopped with a savepoint yet") {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
+	}
+}
+
+// TestAProgramIsEndedByItsID would catch one that list shows and that nobody can end, and an
+// id that is neither a job's nor a program's and passes for one.
+func TestAProgramIsEndedByItsID(t *testing.T) {
+	s := startFakeSession(t)
+	s.write(t, nil)
+	if code, stdout, stderr := command(t, s.env, "cancel", driverID); code != ExitOK || stdout != "program "+driverID+" has ended\n" {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	if diff := cmp.Diff([]string{"end " + driverID}, s.did); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+	if code, _, stderr := command(t, s.env, "cancel", unknownJob); code == ExitOK || !strings.Contains(stderr, "job not found") {
+		t.Errorf("neither of them: exit code %d, stderr %q", code, stderr)
 	}
 }
 

@@ -21,8 +21,8 @@ type launcher struct {
 	say      *progress.Printer
 	timeline *client.Timeline
 	outcome  *outcome
-	since    time.Time // when the application's state was seen first
-	waiting  bool      // it has been told why the application waits
+	wait     progress.Wait // since the application's state was seen first
+	rounded  bool          // it has been told that its container is larger
 }
 
 func (l *launcher) uploading(name string, done, total int64) {
@@ -43,10 +43,13 @@ func (l *launcher) start(ctx context.Context, d client.Deployment) (*client.Appl
 	}
 	l.outcome.Application, l.outcome.Job = app.ID.String(), string(app.Job)
 	l.say.Line("submitted %s", app.ID)
-	if app.Advice != "" {
-		l.say.Line("%s", app.Advice)
+	for _, advice := range app.Advice {
+		l.say.Line("%s", advice)
 	}
-	report, err := app.AwaitRunning(ctx, l.state)
+	report, err := app.AwaitRunning(ctx, func(report records.ApplicationReport) {
+		l.state(report)
+		l.size(app.RoundedUp(report))
+	})
 	if err != nil {
 		if failed := app.Abandon(ctx); failed != nil {
 			return nil, errors.Join(err, failed)
@@ -60,19 +63,18 @@ func (l *launcher) start(ctx context.Context, d client.Deployment) (*client.Appl
 	return app, nil
 }
 
-// state prints a state of the application, once each, and what it waits for when
+// state prints a state of the application, once each, and what it waits for while
 // YARN keeps it waiting.
 func (l *launcher) state(report records.ApplicationReport) {
 	if l.outcome.State == string(report.State) {
 		l.outcome.FinalStatus = string(report.FinalStatus)
-		if report.State == records.ApplicationAccepted && !l.waiting && time.Since(l.since) > longWait {
-			l.waiting = true
-			l.say.Line("%s waits for its container: %s", report.ID, waitsFor(report.Diagnostics))
+		if report.State == records.ApplicationAccepted && time.Since(l.wait.Since) > longWait {
+			l.say.Waiting(&l.wait, fmt.Sprintf("%s waits for its container", report.ID), waitsFor(report.Diagnostics))
 		}
 		return
 	}
 	l.outcome.see(report)
-	l.since = time.Now()
+	l.wait = progress.Wait{Since: time.Now()}
 	line := fmt.Sprintf("%s is %s", report.ID, report.State)
 	if report.State.Terminal() {
 		line += fmt.Sprintf(" (%s)", report.FinalStatus)
@@ -84,8 +86,16 @@ func (l *launcher) state(report records.ApplicationReport) {
 	l.timeline.Done(string(report.State))
 }
 
-// longWait is how long YARN may take to start the ApplicationMaster before
-// people wonder.
+// size prints how large YARN has made the ApplicationMaster's container, once, if it is larger
+// than was asked for.
+func (l *launcher) size(asked, given int64, larger bool) {
+	if larger && !l.rounded {
+		l.rounded = true
+		l.say.Line("YARN rounds the ApplicationMaster's container up from %d MB to %d MB", asked, given)
+	}
+}
+
+// longWait is how long nothing may happen before people wonder.
 const longWait = 5 * time.Second
 
 // waitsFor is the first of what YARN says of an application that waits: "[Sat Nov

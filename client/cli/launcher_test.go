@@ -2,7 +2,9 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,36 +28,57 @@ func TestWaitingIsToldInOneSentence(t *testing.T) {
 	}
 }
 
-// TestEachStateIsPrintedOnce would catch a line for each look at YARN, and a wait
-// without a word.
-func TestEachStateIsPrintedOnce(t *testing.T) {
+// TestEachStateIsPrintedOnce would catch a line for each look at YARN, a wait without a
+// word, and one that does not say since when, or why by now.
+func TestEachStateIsPrintedOnce(t *testing.T) { synctest.Test(t, eachStateIsPrintedOnce) }
+
+func eachStateIsPrintedOnce(t *testing.T) {
 	var out bytes.Buffer
 	r := &launcher{say: progress.New(&out), timeline: client.NewTimeline(time.Now()), outcome: new(outcome)}
 	id := records.ApplicationID{ClusterTimestamp: 1, ID: 2}
-	url := "N/A"
+	url, why := "N/A", "no room"
 	see := func(state records.ApplicationState, final records.FinalApplicationStatus) {
-		r.state(records.ApplicationReport{ID: id, State: state, FinalStatus: final, TrackingURL: url, Diagnostics: "no room"})
+		r.state(records.ApplicationReport{ID: id, State: state, FinalStatus: final, TrackingURL: url, Diagnostics: why})
 	}
 	see(records.ApplicationSubmitted, records.FinalUndefined)
 	url = "http://rm/proxy/"
 	see(records.ApplicationAccepted, records.FinalUndefined)
 	see(records.ApplicationAccepted, records.FinalUndefined)
-	r.since = r.since.Add(-2 * longWait)
-	see(records.ApplicationAccepted, records.FinalUndefined)
-	see(records.ApplicationAccepted, records.FinalUndefined)
+	accepted := time.Now()
+	began := accepted.Local().Format(time.TimeOnly)
+	for range 80 { // looks at YARN
+		time.Sleep(time.Second)
+		see(records.ApplicationAccepted, records.FinalUndefined)
+		if time.Since(accepted) > time.Minute {
+			why = "no room yet"
+		}
+	}
 	see(records.ApplicationRunning, records.FinalUndefined)
 	see(records.ApplicationRunning, records.FinalUndefined)
 	see(records.ApplicationFinished, records.FinalSucceeded)
-	const want = `application_1_0002 is SUBMITTED
+	want := fmt.Sprintf(`application_1_0002 is SUBMITTED
 application_1_0002 is ACCEPTED
-application_1_0002 waits for its container: no room
+application_1_0002 waits for its container since %[1]s: no room
+application_1_0002 waits for its container since %[1]s: no room yet
 application_1_0002 is RUNNING, http://rm/proxy/
 application_1_0002 is FINISHED (SUCCEEDED)
-`
+`, began)
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("printed (-want +got):\n%s", diff)
 	}
 	if r.outcome.State != "FINISHED" || r.outcome.FinalStatus != "SUCCEEDED" || len(r.timeline.Steps()) != 4 {
 		t.Errorf("outcome %+v, steps %v", r.outcome, r.timeline.Steps())
+	}
+}
+
+// TestARoundedContainerIsToldOnce would catch the same line at each look at YARN.
+func TestARoundedContainerIsToldOnce(t *testing.T) {
+	var out bytes.Buffer
+	r := &launcher{say: progress.New(&out)}
+	r.size(512, 512, false)
+	r.size(512, 1024, true)
+	r.size(512, 1024, true)
+	if got, want := out.String(), "YARN rounds the ApplicationMaster's container up from 512 MB to 1024 MB\n"; got != want {
+		t.Errorf("printed %q, want %q", got, want)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/logs"
+	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -71,6 +72,11 @@ func printLogs(c *cli.Context, p Process) (err error) {
 		err = f.follow(c.Context, report)
 	default:
 		err = liveLogs(c.Context, cluster, report, &wanted)
+		if !wanted.printed { // it may just have ended, and its nodes keep nothing then
+			if now, again := cluster.YARN.ApplicationReport(c.Context, id); again == nil && now.State.Terminal() {
+				err = collectedLogs(c.Context, p.Stderr, cluster, now, wanted.visit)
+			}
+		}
 	}
 	if err != nil {
 		return err
@@ -82,14 +88,16 @@ func printLogs(c *cli.Context, p Process) (err error) {
 // application that has just ended; it mostly takes a few seconds.
 const collectionTime = 30 * time.Second
 
-// awaitCollection waits until YARN has collected an application's logs on HDFS.
-// After collectionTime what is there must do.
-func awaitCollection(ctx context.Context, stderr io.Writer, cluster *client.Cluster, report records.ApplicationReport) error {
+// awaitCollection waits until YARN, which is asked, has collected an application's logs on
+// HDFS. After collectionTime what is there must do.
+func awaitCollection(ctx context.Context, say *progress.Printer, report records.ApplicationReport, ask func(context.Context, records.ApplicationID) (records.ApplicationReport, error)) error {
+	defer say.Finish()
+	wait := progress.Wait{Since: time.Now()}
 	deadline := time.NewTimer(collectionTime)
 	defer deadline.Stop()
 	ticker := time.NewTicker(time.Second / 2)
 	defer ticker.Stop()
-	for told := false; ; told = true {
+	for {
 		if report.Usage.MemoryMBSeconds == 0 { // it never had a container
 			return nil
 		}
@@ -100,9 +108,8 @@ func awaitCollection(ctx context.Context, stderr io.Writer, cluster *client.Clus
 		default:
 			return nil
 		}
-		if !told {
-			fmt.Fprintf(stderr, "YARN is collecting the logs of %s\n", report.ID)
-		}
+		say.Waiting(&wait, fmt.Sprintf("%s waits for YARN to collect its logs", report.ID),
+			fmt.Sprintf("YARN says %s. What is there after %s is printed", report.Logs, collectionTime))
 		select {
 		case <-ticker.C:
 		case <-deadline.C:
@@ -111,7 +118,7 @@ func awaitCollection(ctx context.Context, stderr io.Writer, cluster *client.Clus
 			return context.Cause(ctx)
 		}
 		var err error
-		if report, err = cluster.YARN.ApplicationReport(ctx, report.ID); err != nil {
+		if report, err = ask(ctx, report.ID); err != nil {
 			return err
 		}
 	}
@@ -119,7 +126,7 @@ func awaitCollection(ctx context.Context, stderr io.Writer, cluster *client.Clus
 
 // collectedLogs visits the logs of an application that has ended.
 func collectedLogs(ctx context.Context, stderr io.Writer, cluster *client.Cluster, report records.ApplicationReport, visit logs.Visit) error {
-	err := awaitCollection(ctx, stderr, cluster, report)
+	err := awaitCollection(ctx, progress.New(stderr), report, cluster.YARN.ApplicationReport)
 	if err == nil {
 		err = logs.Aggregated(ctx, cluster.Files, cluster.Conf, report.User, report.ID, visit)
 	}

@@ -25,6 +25,8 @@ type outcome struct {
 	Jobs        []jobOutcome     `json:"jobs,omitempty"` // in the order of their execution
 	Error       string           `json:"error,omitempty"`
 	Steps       []client.Step    `json:"steps"`
+
+	asJSON bool // it is what will be printed
 }
 
 // jobOutcome is one job of several.
@@ -65,7 +67,7 @@ func telling(c *cli.Context, p Process, command func(p Process, told *outcome, t
 	if asJSON {
 		p.Stdout = p.Stderr
 	}
-	var told outcome
+	told := outcome{asJSON: asJSON}
 	timeline := client.NewTimeline(p.Start)
 	err = command(p, &told, timeline)
 	if !asJSON {

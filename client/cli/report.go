@@ -3,13 +3,10 @@ package cli
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
-	"unicode/utf8"
-
-	"golang.org/x/term"
 
 	"github.com/bobbin-yarn/bobbin/client/doctor"
+	"github.com/bobbin-yarn/bobbin/client/terminal"
 )
 
 // report prints what a doctor finds. On a terminal it breaks lines between words and
@@ -22,7 +19,7 @@ type report struct {
 
 	idle  []string // titles of the checks that were skipped last
 	why   string   // they all were
-	shown int      // length of the line that says what is looked at; 0: there is none
+	shown int      // cells of the line that says what is looked at; 0: there is none
 }
 
 // narrow is the least width for which lines are broken.
@@ -30,21 +27,14 @@ const narrow = 40
 
 func newReport(out io.Writer, getenv func(string) string) *report {
 	r := &report{out: out}
-	file, is := out.(*os.File)
-	if !is || !isTerminal(file) {
+	if !terminal.Is(out) {
 		return r
 	}
-	if width, _, err := term.GetSize(int(file.Fd())); err == nil && width >= narrow {
+	if width := terminal.Columns(out); width >= narrow {
 		r.width = width
 	}
 	r.color = getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
 	return r
-}
-
-// isTerminal tells whether a stream is a person's.
-func isTerminal(stream any) bool {
-	file, is := stream.(*os.File)
-	return is && term.IsTerminal(int(file.Fd()))
 }
 
 // Select Graphic Rendition, ECMA-48 §8.3.117.
@@ -73,7 +63,7 @@ func (r *report) begins(title string) {
 		return
 	}
 	text := title + " ..."
-	r.shown = len(text)
+	r.shown = terminal.Cells(text)
 	fmt.Fprint(r.out, text)
 }
 
@@ -120,24 +110,8 @@ func (r *report) skip(title, why string) {
 // hang prints text behind a label that is indent columns wide, and what has no room in
 // the line below the text's begin.
 func (r *report) hang(label, text string) {
-	var b strings.Builder
-	b.WriteString(label)
-	column := indent
-	for i, word := range strings.Fields(text) {
-		wide := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case r.width > 0 && column+len(" ")+wide > r.width:
-			b.WriteString("\n" + strings.Repeat(" ", indent))
-			column = indent
-		default:
-			b.WriteString(" ")
-			column++
-		}
-		b.WriteString(word)
-		column += wide
-	}
-	fmt.Fprintln(r.out, b.String())
+	text = strings.Join(strings.Fields(text), " ")
+	fmt.Fprintln(r.out, label+terminal.Hang(text, indent, indent, r.width))
 }
 
 // summary says how it stands on the whole.

@@ -45,8 +45,11 @@ func runLocal(ctx context.Context, p Process, cfg config.Config, words []string)
 	})
 	defer stop()
 	err = cmd.Wait()
-	if _, ok := errors.AsType[*exec.ExitError](err); ok { // the program has said why
-		return printed{errors.Join(context.Cause(ctx), fmt.Errorf("%s: %w", words[0], err))}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = errors.Join(context.Cause(ctx), fmt.Errorf("program %s: %w", words[0], err))
+		if exit.Exited() { // it has said why, which it cannot where a signal ends it
+			return printed{err}
+		}
 	}
 	return err
 }

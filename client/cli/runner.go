@@ -31,8 +31,6 @@ type runner struct {
 	say      *progress.Printer
 	timeline *client.Timeline
 	outcome  *outcome
-	// shortOfSlots says that it has been told why no task runs.
-	shortOfSlots bool
 }
 
 // target is where the jobs of a program run.

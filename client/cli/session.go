@@ -103,7 +103,7 @@ func (s *session) submit(ctx context.Context, graph *jobgraph.JobGraph) (*runnin
 // hand hands a job over: to the ApplicationMaster of the time, if the last one is gone.
 func (s *session) hand(ctx context.Context, job rest.JobSubmission) error {
 	err := s.reached.Submit(ctx, job)
-	if !client.Unreachable(err) || ctx.Err() != nil {
+	if !client.Gone(err) || ctx.Err() != nil {
 		return err
 	}
 	reached, _, failed := s.reach(ctx)

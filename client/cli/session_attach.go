@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/internal/config"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 func sessionAttachCommand(p Process) *cli.Command {
@@ -75,7 +73,8 @@ func sessionStopCommand(p Process) *cli.Command {
 	return &cli.Command{
 		Name:  "stop",
 		Usage: "end a session and its jobs",
-		Description: `Returns once YARN says that the session has ended.
+		Description: `Returns once YARN says that the session has ended; where there is no YARN to ask,
+once it is ending, which -o json calls ENDING.
 
   bobbin session stop -id application_1700000000000_0001`,
 		Flags:  slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
@@ -83,10 +82,13 @@ func sessionStopCommand(p Process) *cli.Command {
 	}
 }
 
+// stateEnding is how a session is that was told to end, and of which YARN cannot be asked.
+const stateEnding = "ENDING"
+
 func sessionStop(c *cli.Context, p Process, master *reached, asJSON bool) (err error) {
-	told := outcome{State: string(records.ApplicationRunning)}
+	told := outcome{State: stateEnding}
 	if on, is := master.site.(*onYARN); is {
-		err = attending(p, on, &told).stop(c.Context)
+		err = attending(p, on, &told).end(c.Context, master.ClusterClient)
 	} else if err = master.ShutDown(c.Context); err == nil {
 		fmt.Fprintf(p.Stderr, "session %s is ending\n", master)
 	}
@@ -141,17 +143,4 @@ func sessionAccess(c *cli.Context, p Process) (err error) {
 	}
 	fmt.Fprintf(p.Stderr, "commands with -m %s -D %s=%s mean session %s\n", access.Address, config.RESTAccessFile, path, on)
 	return nil
-}
-
-// shutDown asks a session to end, and waits until YARN says that it has.
-func shutDown(ctx context.Context, cluster *client.Cluster, id records.ApplicationID, cfg config.Config) (records.ApplicationReport, error) {
-	master, err := cluster.Reach(ctx, id, cfg)
-	if err != nil {
-		return records.ApplicationReport{}, err
-	}
-	defer master.Close()
-	if err := master.ShutDown(ctx); err != nil {
-		return records.ApplicationReport{}, err
-	}
-	return cluster.AwaitEnd(ctx, id)
 }

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
@@ -72,27 +72,41 @@ func leaves(queue records.QueueInfo) []records.QueueInfo {
 }
 
 func printNodes(out io.Writer, nodes []records.NodeReport, queues []records.QueueInfo) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "NODE\tMEMORY (MB)\tUSED\tVCORES\tUSED\tCONTAINERS\tHEALTH")
+	table := terminal.Table{Columns: []terminal.Column{
+		{Title: "node"},
+		{Title: "memory (MB)"},
+		{Title: "used"},
+		{Title: "vcores"},
+		{Title: "used"},
+		{Title: "containers"},
+		{Title: "health", Long: true},
+	}}
 	var total, used records.Resource
 	containers := 0
 	for _, n := range nodes {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%s\n", n.ID, n.Capability.MemoryMB, n.Used.MemoryMB,
-			n.Capability.VCores, n.Used.VCores, n.Containers, cmp.Or(n.HealthReport, "good"))
+		table.Add(n.ID, n.Capability.MemoryMB, n.Used.MemoryMB, n.Capability.VCores, n.Used.VCores, n.Containers,
+			cmp.Or(n.HealthReport, "good"))
 		total.MemoryMB, total.VCores = total.MemoryMB+n.Capability.MemoryMB, total.VCores+n.Capability.VCores
 		used.MemoryMB, used.VCores = used.MemoryMB+n.Used.MemoryMB, used.VCores+n.Used.VCores
 		containers += n.Containers
 	}
-	fmt.Fprintf(table, "%d nodes\t%d\t%d\t%d\t%d\t%d\t\n", len(nodes), total.MemoryMB, used.MemoryMB, total.VCores, used.VCores, containers)
-	if err := table.Flush(); err != nil {
+	table.Add(fmt.Sprintf("%d nodes", len(nodes)), total.MemoryMB, used.MemoryMB, total.VCores, used.VCores, containers, "")
+	if err := table.Write(out); err != nil {
 		return err
 	}
 	fmt.Fprintln(out)
-	fmt.Fprintln(table, "QUEUE\tSTATE\tSHARE OF ITS PARENT\tAT MOST\tIN USE OF ITS SHARE")
+	return printQueues(out, queues)
+}
+
+func printQueues(out io.Writer, queues []records.QueueInfo) error {
+	table := terminal.Table{Columns: []terminal.Column{
+		{Title: "queue", Long: true}, {Title: "state"}, {Title: "share of its parent"}, {Title: "at most"}, {Title: "in use of its share"},
+	}}
+	percent := func(share float32) string { return fmt.Sprintf("%.0f%%", 100*share) }
 	for _, q := range queues {
-		fmt.Fprintf(table, "%s\t%s\t%.0f%%\t%.0f%%\t%.0f%%\n", cmp.Or(q.Path, q.Name), q.State, 100*q.Capacity, 100*q.MaximumCapacity, 100*q.CurrentCapacity)
+		table.Add(cmp.Or(q.Path, q.Name), q.State, percent(q.Capacity), percent(q.MaximumCapacity), percent(q.CurrentCapacity))
 	}
-	return table.Flush()
+	return table.Write(out)
 }
 
 func printNodesJSON(out io.Writer, nodes []records.NodeReport, queues []records.QueueInfo) error {

@@ -3,18 +3,20 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // silence is an ApplicationMaster that does not answer.
 type silence struct {
-	since time.Time
+	progress.Wait
 	heard bool // it answered before
-	told  bool // people know
+	muted bool // somebody else tells people
 }
 
 // endure is what to do about a master that does not answer: nothing, for as long as
@@ -25,7 +27,7 @@ type silence struct {
 // and is given up after client.timeout, as is one of whom no YARN tells how it is.
 func (r *runner) endure(ctx context.Context, a attempt, s *silence, cause error) error {
 	report, err := a.report(ctx)
-	lasts := time.Since(s.since)
+	lasts := time.Since(s.Since)
 	switch {
 	case errors.Is(err, errNoYARN) && lasts <= r.cfg.Duration(config.ClientTimeout):
 		return nil
@@ -44,9 +46,9 @@ func (r *runner) endure(ctx context.Context, a attempt, s *silence, cause error)
 		if lasts > r.cfg.Duration(config.ClientTimeout) {
 			return cause
 		}
-	case lasts > longWait && !s.told:
-		s.told = true
-		r.say.Line("%s: its ApplicationMaster does not answer, waiting until YARN starts another attempt or ends it", report.ID)
+	case lasts > longWait && !s.muted:
+		r.say.Waiting(&s.Wait, fmt.Sprintf("%s: its ApplicationMaster has not answered", report.ID),
+			fmt.Sprintf("YARN says it is %s, attempt %d, and may start another or end it", report.State, report.Attempt.Attempt))
 	}
 	return nil
 }

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -35,6 +38,8 @@ type story struct {
 	ends    time.Duration // of the job; 0: never
 	reports []reported    // YARN's, from the last one whose time has come; running from the start
 	began   time.Time
+	short   []span          // the job waits for slots
+	slots   []time.Duration // when one more is there
 	beats   []time.Duration // when heartbeats came
 	looks   int             // at the job
 }
@@ -55,17 +60,19 @@ func (s *story) now() time.Duration { return time.Since(s.began) }
 
 // answer fails while the master is silent.
 func (s *story) answer(ctx context.Context) error {
-	for _, silent := range s.silent {
-		if s.now() < silent.from || s.now() >= silent.to {
-			continue
-		}
-		if !s.stands {
-			return errRefused
-		}
-		<-ctx.Done()
-		return &url.Error{Op: "Get", URL: "https://node:1", Err: ctx.Err()}
+	switch {
+	case !s.within(s.silent):
+		return nil
+	case !s.stands:
+		return errRefused
 	}
-	return nil
+	<-ctx.Done()
+	return &url.Error{Op: "Get", URL: "https://node:1", Err: ctx.Err()}
+}
+
+// within tells whether it is one of those times.
+func (s *story) within(times []span) bool {
+	return slices.ContainsFunc(times, func(t span) bool { return s.now() >= t.from && s.now() < t.to })
 }
 
 func (s *story) Job(ctx context.Context, _ ids.JobID) (client.JobState, error) {
@@ -74,7 +81,7 @@ func (s *story) Job(ctx context.Context, _ ids.JobID) (client.JobState, error) {
 	if s.ends > 0 && s.now() >= s.ends {
 		status = msg.JobFinished
 	}
-	return client.JobState{Status: status}, s.answer(ctx)
+	return client.JobState{Status: status, Waits: s.within(s.short), Slots: 3}, s.answer(ctx)
 }
 
 func (s *story) CollectPage(ctx context.Context, _ ids.JobID, _ string, _ int64) (msg.CollectPage, error) {
@@ -86,8 +93,21 @@ func (s *story) Heartbeat(context.Context, ids.JobID, time.Time) error {
 	return nil
 }
 
+func (s *story) Result(ctx context.Context, _ ids.JobID) (msg.JobEnded, error) {
+	return msg.JobEnded{Status: msg.JobFinished}, s.answer(ctx)
+}
+
 func (s *story) RootCause(context.Context, ids.JobID) (string, error) { return "", nil }
-func (s *story) Slots(context.Context) (int, error)                   { return 0, nil }
+
+func (s *story) Slots(context.Context) (int, error) {
+	there := 0
+	for _, from := range s.slots {
+		if s.now() >= from {
+			there++
+		}
+	}
+	return there, nil
+}
 
 func (s *story) report(context.Context) (records.ApplicationReport, error) {
 	id := records.ApplicationID{ClusterTimestamp: 1, ID: 2}
@@ -112,10 +132,11 @@ func (s *story) tell() (*runner, attempt, *bytes.Buffer) {
 	return r, attempt{master: s, number: 1, job: "job", report: s.report}, &out
 }
 
-const waits = "application_1_0002: its ApplicationMaster does not answer, waiting until YARN starts another attempt or ends it\n"
+// silenceLine is what is printed of a silence.
+var silenceLine = regexp.MustCompile(`^application_1_0002: its ApplicationMaster has not answered since (\d\d:\d\d:\d\d): YARN says it is (?:RUNNING|ACCEPTED), attempt [12], and may start another or end it\n$`)
 
 // TestASilentMasterIsBorneWith would catch a client that leaves while YARN still counts the seconds until it misses a
-// node, one that waits for what cannot come, and one that does either without a word or with many.
+// node, one that waits for what cannot come, and one that does either without a word, without the time, or with many words.
 func TestASilentMasterIsBorneWith(t *testing.T) {
 	const (
 		accepted, running, failed = records.ApplicationAccepted, records.ApplicationRunning, records.ApplicationFailed
@@ -132,12 +153,12 @@ func TestASilentMasterIsBorneWith(t *testing.T) {
 		{
 			name:  "a node is lost, and another attempt runs",
 			story: story{silent: silent, reports: []reported{{11 * time.Minute, accepted, 1, nil}, {11*time.Minute + 5*time.Second, accepted, 2, nil}, {12 * time.Minute, running, 2, nil}}},
-			err:   errNextAttempt, after: 12 * time.Minute, says: 1,
+			err:   errNextAttempt, after: 12 * time.Minute, says: 11,
 		},
 		{
 			name:  "a node stands still, and another attempt runs",
 			story: story{silent: silent, stands: true, reports: []reported{{11 * time.Minute, accepted, 2, nil}, {12 * time.Minute, running, 2, nil}}},
-			err:   errNextAttempt, after: 12 * time.Minute, says: 1,
+			err:   errNextAttempt, after: 12 * time.Minute, says: 11,
 		},
 		{
 			name:  "another attempt comes at once",
@@ -147,7 +168,7 @@ func TestASilentMasterIsBorneWith(t *testing.T) {
 		{
 			name:  "there is no other attempt",
 			story: story{silent: silent, reports: []reported{{11 * time.Minute, failed, 1, nil}}},
-			err:   client.ErrApplicationEnded, after: 11 * time.Minute, says: 1,
+			err:   client.ErrApplicationEnded, after: 11 * time.Minute, says: 10,
 		},
 		{
 			name:  "YARN is away, too",
@@ -172,7 +193,7 @@ func TestASilentMasterIsBorneWith(t *testing.T) {
 		{
 			name:  "it has never answered, and another attempt comes late",
 			story: story{silent: []span{{0, forEver}}, reports: []reported{{time.Second, accepted, 1, nil}, {2 * time.Minute, running, 2, nil}}},
-			err:   errNextAttempt, after: 2 * time.Minute, says: 1,
+			err:   errNextAttempt, after: 2 * time.Minute, says: 2,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -185,9 +206,19 @@ func TestASilentMasterIsBorneWith(t *testing.T) {
 				if late := c.story.now() - c.after; late < 0 || late > lookTimeout+time.Second {
 					t.Errorf("it ends after %v, want %v", c.story.now(), c.after)
 				}
-				printed := strings.ReplaceAll(out.String(), "job is RUNNING\n", "")
-				if diff := cmp.Diff(strings.Repeat(waits, c.says), printed); diff != "" {
-					t.Errorf("printed (-want +got):\n%s", diff)
+				said := 0
+				for line := range strings.Lines(strings.ReplaceAll(out.String(), "job is RUNNING\n", "")) {
+					told := silenceLine.FindStringSubmatch(line)
+					if told == nil || !slices.ContainsFunc(c.story.silent, func(silent span) bool {
+						last := c.story.began.Add(silent.from) // it was heard at that time, or at the look before
+						return told[1] == last.Local().Format(time.TimeOnly) || told[1] == last.Add(-lookInterval).Local().Format(time.TimeOnly)
+					}) {
+						t.Errorf("printed %q", line)
+					}
+					said++
+				}
+				if said != c.says {
+					t.Errorf("it is said %d times, want %d:\n%s", said, c.says, out)
 				}
 			})
 		})
@@ -222,6 +253,24 @@ func TestWhatIsCollectedEndsWithTheApplication(t *testing.T) {
 	})
 }
 
+// TestAMasterMayEndBeforeItTellsHowItsJobDid would catch a client that takes a master which has just left, and whose
+// application YARN still calls running, for one that cannot be followed.
+func TestAMasterMayEndBeforeItTellsHowItsJobDid(t *testing.T) {
+	for want, c := range map[error]story{
+		nil:                        {silent: []span{{0, time.Minute}}},
+		client.ErrApplicationEnded: {silent: []span{{0, forEver}}, reports: []reported{{5 * time.Second, records.ApplicationFinished, 1, nil}}},
+		errNextAttempt:             {silent: []span{{0, forEver}}, reports: []reported{{5 * time.Second, records.ApplicationRunning, 2, nil}}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := c
+			r, a, _ := s.tell()
+			if ended, err := r.result(t.Context(), a); !errors.Is(err, want) || err == nil && ended.Status != msg.JobFinished {
+				t.Errorf("the job ended as %+v, %v; want %v", ended, err, want)
+			}
+		})
+	}
+}
+
 // TestTheEndOfAShortJobIsSeenSoon would catch a client that adds its own waiting to a job that takes less than that, and
 // one that asks for ever as often as it does at first.
 func TestTheEndOfAShortJobIsSeenSoon(t *testing.T) {
@@ -246,7 +295,7 @@ func TestTheEndOfAShortJobIsSeenSoon(t *testing.T) {
 // one that is told of a client that nobody asked about.
 func TestHeartbeatsComeWhereTheJobEndsWithItsClient(t *testing.T) {
 	for name, want := range map[string][]time.Duration{
-		"true": {30 * time.Second, 60 * time.Second, 90 * time.Second}, "false": nil,
+		"true": {0, 30 * time.Second, 60 * time.Second, 90 * time.Second}, "false": nil,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := story{ends: 100 * time.Second}
@@ -266,4 +315,28 @@ func TestHeartbeatsComeWhereTheJobEndsWithItsClient(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAShortageIsToldWhileItLasts would catch a job that waits in silence, and a line that says how many slots there
+// were at first, or since when another wait lasts.
+func TestAShortageIsToldWhileItLasts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := story{short: []span{{0, 70 * time.Second}, {2 * time.Minute, 3 * time.Minute}}, slots: []time.Duration{30 * time.Second, 150 * time.Second}, ends: 4 * time.Minute}
+		r, a, out := s.tell()
+		if err := r.watch(t.Context(), a, new(jobgraph.JobGraph)); err != nil {
+			t.Fatal(err)
+		}
+		var want strings.Builder
+		want.WriteString("job is RUNNING\n")
+		for _, told := range []struct {
+			since time.Duration
+			have  int
+		}{{0, 0}, {0, 1}, {2 * time.Minute, 1}} {
+			fmt.Fprintf(&want, "job waits for slots since %s: %d of 3 are there. YARN may have no room for more workers now; the job fails if it has none for 5m0s (slot.request.timeout)\n",
+				s.began.Add(told.since).Local().Format(time.TimeOnly), told.have)
+		}
+		if diff := cmp.Diff(want.String(), out.String()); diff != "" {
+			t.Errorf("printed (-want +got):\n%s", diff)
+		}
+	})
 }

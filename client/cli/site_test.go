@@ -29,13 +29,13 @@ func TestAClusterIsReachedWithoutYARN(t *testing.T) {
 	}
 	for _, c := range []struct{ name, line, stdout, stderr string }{
 		{"by the file", "status -D rest.access-file=" + path, "application    " + s.id.String() + "\n", ""},
-		{"by its address, too", "status -m " + s.address + " -D rest.access-file=" + other, "application    " + s.id.String() + "\n", ""},
+		{"by its address, too", "status -m " + s.access.Address + " -D rest.access-file=" + other, "application    " + s.id.String() + "\n", ""},
 		{"for scripts", "status -o json -D rest.access-file=" + path, `"jobsRunning":2`, ""},
 		{"its jobs", "list -r -t remote -D rest.access-file=" + path, string(runningJob), ""},
 		{"to cancel one", "cancel -D rest.access-file=" + path + " " + string(runningJob), "is being cancelled", ""},
-		{"by its address alone", "status -m " + s.address, "", "or name the file that bobbin session access writes where there is YARN (rest.access-file)\n"},
-		{"by the target and its address", "status -t remote -m " + s.address, "", "or name the file that bobbin session access writes where there is YARN (rest.access-file)\n"},
-		{"by the target and its address, to run", "run -t remote -m " + s.address + " ./job", "", "or name the file that bobbin session access writes where there is YARN (rest.access-file)\n"},
+		{"by its address alone", "status -m " + s.access.Address, "", "or name the file that bobbin session access writes where there is YARN (rest.access-file)\n"},
+		{"by the target and its address", "status -t remote -m " + s.access.Address, "", "or name the file that bobbin session access writes where there is YARN (rest.access-file)\n"},
+		{"by the target and its address, to run", "run -t remote -m " + s.access.Address + " ./job", "", "or name the file that bobbin session access writes where there is YARN (rest.access-file)\n"},
 		{"by what Flink's old scripts have for an address", "status -m yarn-cluster -t remote -D rest.access-file=" + path, "application    " + s.id.String() + "\n", ""},
 		{"by the target alone", "status -t remote", "", "usage: -t remote needs rest.access-file"},
 		{"to attend it", "session attach -D rest.access-file=" + path, "", "there is no YARN to ask"},
@@ -48,6 +48,10 @@ func TestAClusterIsReachedWithoutYARN(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"cancel " + string(runningJob)}, s.did); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+	want := `{"application":"` + s.id.String() + `","state":"ENDING"}` + "\n" // nobody has asked YARN
+	if code, stdout, stderr := command(t, nil, "session", "stop", "-o", "json", "-D", "rest.access-file="+path); code != ExitOK || stdout != want {
+		t.Errorf("to end it: exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 	if err := os.WriteFile(other, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)

@@ -121,7 +121,7 @@ func (v *visit) tryHeld(ctx context.Context, fsys issuer, root string, held *cre
 	if why := client.WrongRenewer(v.conf, held); why != "" {
 		return failed("YARN takes no job: "+why, "have the launcher get a token with that renewer, or unset "+creds.FileVariable), ends
 	}
-	interval, err := v.conf.Duration("dfs.namenode.delegation.token.renew-interval", time.Millisecond)
+	interval, err := v.conf.TokenRenewInterval()
 	if err != nil {
 		return failed(oneLine(err), "correct it"), ends
 	}

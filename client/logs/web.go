@@ -2,7 +2,6 @@ package logs
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -72,8 +71,7 @@ func wantsTicket(response *http.Response) bool {
 		slices.ContainsFunc(response.Header.Values("WWW-Authenticate"), func(scheme string) bool { return strings.EqualFold(scheme, "Negotiate") })
 }
 
-// show puts a ticket into a request, in a token of Kerberos alone, as Hadoop's own client
-// does (KerberosAuthenticator).
+// show puts a ticket into a request.
 func (w Web) show(request *http.Request) (*sasl.Ticket, error) {
 	if w.Login == nil {
 		return nil, ErrNoLogin
@@ -82,10 +80,10 @@ func (w Web) show(request *http.Request) (*sasl.Ticket, error) {
 	if err != nil {
 		return nil, err
 	}
-	token, err := (&sasl.GSSAPI{Ticket: ticket}).Start(nil)
+	shown, err := ticket.Negotiate()
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Authorization", "Negotiate "+base64.StdEncoding.EncodeToString(token))
+	request.Header.Set("Authorization", shown)
 	return ticket, nil
 }

@@ -1,8 +1,11 @@
 // Package progress tells a person how far a command is: one line for each
 // change of state, and one line for what moves. On a terminal the moving line
 // is written over; elsewhere it is printed now and then, so that a log stays
-// short. Either way its last version stays. A line that waits for an answer is left
-// before anything else is printed. It starts no goroutine.
+// short. Either way its last version stays, all of it. A line that waits for an
+// answer is left before anything else is printed. It starts no goroutine.
+//
+// On narrow terminals the lines that do not move are broken by the terminal: there
+// are commands in them to be copied, which a line end of ours would part.
 package progress
 
 import (
@@ -12,9 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
-	"golang.org/x/term"
+	"github.com/bobbin-yarn/bobbin/client/terminal"
 )
 
 // The shortest times between two versions of the moving line.
@@ -27,7 +29,7 @@ const (
 type Printer struct {
 	now      func() time.Time
 	terminal bool
-	width    func() int // of the terminal, in columns; 0: not known
+	width    func() int // of the terminal, in cells; 0: not known
 
 	mu      sync.Mutex // guards all below
 	out     io.Writer
@@ -39,18 +41,7 @@ type Printer struct {
 
 // New makes a printer; it asks out whether it is a terminal.
 func New(out io.Writer) *Printer {
-	file, isFile := out.(*os.File)
-	p := &Printer{out: out, now: time.Now, terminal: isFile && isTerminal(file), width: func() int { return 0 }}
-	if p.terminal {
-		p.width = func() int {
-			width, _, err := term.GetSize(int(file.Fd()))
-			if err != nil {
-				return 0
-			}
-			return width
-		}
-	}
-	return p
+	return &Printer{out: out, now: time.Now, terminal: terminal.Is(out), width: func() int { return terminal.Columns(out) }}
 }
 
 // Line ends the moving line and prints one of its own.
@@ -115,13 +106,11 @@ func (p *Printer) Finish() {
 // Beside gives a writer for other text that goes to out. Where that is the same
 // screen, the moving line ends before it.
 func (p *Printer) Beside(out io.Writer) io.Writer {
-	if file, isFile := out.(*os.File); !p.terminal || isFile && !isTerminal(file) {
+	if _, isFile := out.(*os.File); !p.terminal || isFile && !terminal.Is(out) {
 		return out
 	}
 	return beside{p, out}
 }
-
-func isTerminal(file *os.File) bool { return term.IsTerminal(int(file.Fd())) }
 
 type beside struct {
 	p   *Printer
@@ -137,7 +126,7 @@ func (b beside) Write(text []byte) (int, error) {
 
 func (p *Printer) end() {
 	if p.newest != p.shown {
-		p.write(p.newest)
+		p.write(terminal.Hang(p.newest, 0, 0, p.width()))
 	}
 	if p.terminal && p.shown != "" {
 		fmt.Fprintln(p.out)
@@ -151,8 +140,12 @@ func (p *Printer) write(text string) {
 		return
 	}
 	if p.terminal {
-		rest := utf8.RuneCountInString(p.shown) - utf8.RuneCountInString(text)
-		fmt.Fprintf(p.out, "\r%s%s", text, strings.Repeat(" ", max(0, rest)))
+		over, more, broken := strings.Cut(text, "\n")
+		rest := terminal.Cells(p.shown) - terminal.Cells(over)
+		fmt.Fprintf(p.out, "\r%s%s", over, strings.Repeat(" ", max(0, rest)))
+		if broken {
+			fmt.Fprint(p.out, "\n", more)
+		}
 	} else {
 		fmt.Fprintln(p.out, text)
 	}
@@ -162,9 +155,8 @@ func (p *Printer) write(text string) {
 // fitting is as much of a text as one line of the terminal holds: the begin of one that
 // goes on in the next could not be written over.
 func (p *Printer) fitting(text string) string {
-	width := p.width()
-	if letters := []rune(text); width > 1 && len(letters) >= width {
-		return string(letters[:width-2]) + "…"
+	if width := p.width(); width > 1 {
+		return terminal.Shorten(text, width-1)
 	}
 	return text
 }

@@ -61,8 +61,9 @@ func TestTerminalLineIsWrittenOver(t *testing.T) {
 	}
 }
 
-// TestANarrowTerminalShowsTheBeginOfTheLine would catch a line that goes on in the next one:
-// each version of it would stay on the screen.
+// TestANarrowTerminalShowsTheBeginOfTheLine would catch a line that goes on in the next one: each
+// version of it would stay on the screen. It would catch a last version that breaks words, or has
+// the rest of the one before in it.
 func TestANarrowTerminalShowsTheBeginOfTheLine(t *testing.T) {
 	p, out, c := printer(true)
 	p.width = func() int { return 12 }
@@ -72,7 +73,7 @@ func TestANarrowTerminalShowsTheBeginOfTheLine(t *testing.T) {
 	c.now = c.now.Add(time.Second)
 	p.Moving("job", "read 20 of 20 MB")
 	p.Line("job FINISHED")
-	want := "\rread 1 of …\rread 20 MB \rread 20 of…\rread 20 of 20 MB\njob FINISHED\n"
+	want := "\rread 1 of …\rread 20 MB \rread 20 of…\rread 20 of \n20 MB\njob FINISHED\n"
 	if got := out.String(); got != want {
 		t.Errorf("wrote %q, want %q", got, want)
 	}

@@ -3,6 +3,7 @@ package bobbintest
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -75,6 +77,7 @@ func applicationPattern() *regexp.Regexp { return regexp.MustCompile(`applicatio
 // Command is a running command.
 type Command struct {
 	cmd            *exec.Cmd
+	mark           string // of its process group
 	stdout, stderr output
 	ended          chan struct{} // closed when the process has ended and its output is read
 	patience       time.Duration
@@ -98,7 +101,7 @@ func (u *User) StartProgram(t testing.TB, program string, args ...string) *Comma
 	t.Helper()
 	c := u.command(t, program, args...)
 	c.cmd.Stdout, c.cmd.Stderr = &c.stdout, &c.stderr
-	c.cmd.SysProcAttr = ownGroup()
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -106,22 +109,20 @@ func (u *User) StartProgram(t testing.TB, program string, args ...string) *Comma
 		defer close(c.ended)
 		_ = c.cmd.Wait() // how it ended is in ProcessState
 	}()
-	t.Cleanup(func() {
-		_ = killGroup(c.cmd.Process.Pid) // mostly gone
-		<-c.ended
-	})
+	t.Cleanup(func() { c.end(t) })
 	return c
 }
 
-// command is a command of the user's that has not started.
+// command is a command of the user's that has not started. It is to lead a process group.
 func (u *User) command(t testing.TB, program string, args ...string) *Command {
 	c := &Command{
+		mark:     rand.Text(),
 		cmd:      exec.CommandContext(context.WithoutCancel(t.Context()), program, args...),
 		ended:    make(chan struct{}),
 		patience: u.patience,
 	}
 	c.cmd.Dir = u.home
-	c.cmd.Env = u.environment()
+	c.cmd.Env = append(u.environment(), groupVariable+"="+c.mark)
 	return c
 }
 

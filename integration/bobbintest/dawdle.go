@@ -40,7 +40,7 @@ type Dawdler struct {
 // until its tasks run. It counts lines.
 func (s *Suite) Dawdle(t testing.TB, u *User, flags ...string) *Dawdler {
 	t.Helper()
-	return s.DawdleOver(t, u, s.Generate(t, "-size", "200k", "-files", "4"), flags...)
+	return s.DawdleOver(t, u, s.dawdled(t), flags...)
 }
 
 // DawdleOver is Dawdle for the text of the files in a directory of this machine.
@@ -53,8 +53,15 @@ func (s *Suite) DawdleOver(t testing.TB, u *User, text string, flags ...string) 
 // hdfs://other.
 func (s *Suite) DawdleTo(t testing.TB, u *User, root string, flags ...string) *Dawdler {
 	t.Helper()
-	text := s.Generate(t, "-size", "200k", "-files", "4")
+	text := s.dawdled(t)
 	return s.dawdle(t, u, text, root, independently(t, countFirstWords, text), nil, flags)
+}
+
+// dawdled is the text of a Dawdler: four tasks take six minutes for it, more than anything may that a test does
+// meanwhile (Patience), and no time once it is released.
+func (s *Suite) dawdled(t testing.TB) string {
+	t.Helper()
+	return s.Generate(t, "-size", "4m", "-files", "4")
 }
 
 // Trickle starts the program dawdle so that it reads and writes HDFS all the time

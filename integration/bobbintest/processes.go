@@ -124,15 +124,28 @@ func (p Process) Read(t testing.TB) int64 {
 // that it has mapped (RssAnon, proc(5)). 0 once it is gone.
 func (p Process) Memory(t testing.TB) int64 {
 	t.Helper()
+	return p.status(t, "RssAnon:")
+}
+
+// Peak is the most that the process has held so far, all that YARN counts of it, in KiB
+// (VmHWM, proc(5)). 0 once it is gone.
+func (p Process) Peak(t testing.TB) int64 {
+	t.Helper()
+	return p.status(t, "VmHWM:")
+}
+
+// status is a number of the process' status file.
+func (p Process) status(t testing.TB, name string) int64 {
+	t.Helper()
 	text, err := read(filepath.Join("/proc", strconv.Itoa(p.PID)), "status")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(text)) {
-		if rest, found := strings.CutPrefix(line, "RssAnon:"); found {
+		if rest, found := strings.CutPrefix(line, name); found {
 			var n int64
 			if _, err := fmt.Sscan(rest, &n); err != nil {
-				t.Fatalf("memory of %s %d: %q: %v", p.Role, p.PID, line, err)
+				t.Fatalf("status of %s %d: %q: %v", p.Role, p.PID, line, err)
 			}
 			return n
 		}
@@ -197,8 +210,13 @@ func processOf(dir, application string) (Process, bool, error) {
 	if container == "" || len(command) == 0 {
 		return Process{}, false, nil
 	}
-	parent, err := parentOf(dir)
-	return Process{Parent: parent, Role: roleOf(command, environ), Container: container}, true, err
+	p := Process{Role: roleOf(command, environ), Container: container}
+	stat, err := statOf(dir)
+	if err != nil || stat == nil {
+		return p, stat != nil, err
+	}
+	p.Parent, err = strconv.Atoi(stat[1])
+	return p, true, err
 }
 
 // read reads a file of /proc; that of a process that is gone, or of another
@@ -241,21 +259,16 @@ func roleOf(command, environ []byte) Role {
 	return Other
 }
 
-// parentOf reads field 4 of /proc/PID/stat, behind the name in parentheses, which
-// may hold anything.
-func parentOf(dir string) (int, error) {
+// statOf gives the fields of /proc/PID/stat behind the name in parentheses, which may hold
+// anything: state, parent, process group. There are none of a process that is gone.
+func statOf(dir string) ([]string, error) {
 	stat, err := read(dir, "stat")
 	if err != nil || len(stat) == 0 {
-		return 0, err
+		return nil, err
 	}
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) < 2 {
-		return 0, fmt.Errorf("read %s/stat: %q", dir, stat)
+	if len(fields) < 3 {
+		return nil, fmt.Errorf("read %s/stat: %q", dir, stat)
 	}
-	return strconv.Atoi(fields[1])
+	return fields, nil
 }
-
-func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
-
-// killGroup kills a command and its children.
-func killGroup(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }

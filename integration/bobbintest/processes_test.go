@@ -1,6 +1,8 @@
 package bobbintest
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
 	"testing"
 	"time"
@@ -31,9 +33,10 @@ func TestContainersAreFoundByTheirApplication(t *testing.T) {
 // A process that was killed and not waited for is no sign that a job lives.
 func TestProcessesThatHaveEndedAreNotAlive(t *testing.T) {
 	t.Parallel()
-	const application = "application_1_0001"
+	id := fmt.Sprintf("_1_%08d", os.Getpid()) // of no other run of this test
+	application := "application" + id
 	cmd := exec.CommandContext(t.Context(), "sleep", "1000")
-	cmd.Env = []string{"CONTAINER_ID=container_1_0001_01_000002"}
+	cmd.Env = []string{"CONTAINER_ID=container" + id + "_01_000002"}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

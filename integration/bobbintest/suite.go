@@ -18,8 +18,10 @@ package bobbintest
 import (
 	"maps"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
@@ -75,6 +77,9 @@ func (s *Suite) OwnCluster(t *testing.T, cfg cluster.Config) *cluster.Cluster {
 // code.
 func (s *Suite) Run(m *testing.M) int {
 	defer s.binaries.remove()
+	if signal.Ignored(syscall.SIGHUP) { // by nohup: commands would inherit that, which respect it
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	return s.Shared.Run(m)
 }
 

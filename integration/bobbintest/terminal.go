@@ -47,8 +47,7 @@ func (u *User) TerminalOf(t testing.TB, columns int, program string, args ...str
 		_ = c.cmd.Wait()                // how it ended is in ProcessState
 	}()
 	t.Cleanup(func() {
-		_ = killGroup(c.cmd.Process.Pid) // mostly gone
-		<-c.ended
+		c.end(t)
 		_ = ours.Close()
 	})
 	return &Terminal{c, ours}

@@ -36,6 +36,9 @@ import (
 // startLimit bounds a start: 10-15 s on two idle cores, more on a busy machine.
 const startLimit = 3 * time.Minute
 
+// errTooLate is the end of what startLimit bounds.
+var errTooLate = fmt.Errorf("not healthy after %s", startLimit)
+
 // ErrNotRunning is wrapped by Attach's error when the folder holds no cluster or one whose daemons have ended.
 var ErrNotRunning = errors.New("no running cluster")
 
@@ -129,7 +132,7 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("start cluster: %w", err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("not healthy after %s", startLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errTooLate)
 	defer cancel()
 	c, err := prepare(ctx, cfg)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 
 var shared = NewShared(Config{Users: []string{"alice"}})
 
-// testLimit bounds each wait of a test; a healthy machine needs a tenth of it.
+// testLimit bounds each wait of a test (eventually); a healthy machine needs a tenth of it.
 const testLimit = 90 * time.Second
 
 // TestDaemonsCanBeStoppedKilledPausedAndRestarted would catch a harness that acts on the wrong process, or that calls a
@@ -33,8 +33,7 @@ func TestDaemonsCanBeStoppedKilledPausedAndRestarted(t *testing.T) {
 			"yarn.resourcemanager.nm.liveness-monitor.interval-ms": "500",
 		},
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), testLimit)
-	defer cancel()
+	ctx := t.Context()
 
 	if diff := cmp.Diff([]string{"127.0.0.2", "127.0.0.3"}, c.NodeManagers()); diff != "" {
 		t.Errorf("hosts (-want +got):\n%s", diff)
@@ -69,6 +68,9 @@ func TestDaemonsCanBeStoppedKilledPausedAndRestarted(t *testing.T) {
 	for _, name := range []string{"resourcemanager", "namenode", "datanode"} {
 		if err := c.Restart(ctx, name); err != nil {
 			t.Fatal(err)
+		}
+		if err := listening(ctx, c.RMAddress()); err != nil {
+			t.Errorf("the resourcemanager, just after the restart of the %s: %v", name, err)
 		}
 	}
 	wantNodes(ctx, t, c, map[string]string{"127.0.0.2": "RUNNING", "127.0.0.3": "RUNNING"})
@@ -121,18 +123,18 @@ func TestDaemonsCanBeStoppedKilledPausedAndRestarted(t *testing.T) {
 // TestSettingsThatTestsRelyOnHaveTheirEffect would catch a property that the servers read back faithfully and do not heed.
 func TestSettingsThatTestsRelyOnHaveTheirEffect(t *testing.T) {
 	c := shared.Cluster(t)
-	ctx, cancel := context.WithTimeout(t.Context(), testLimit)
-	defer cancel()
+	ctx := t.Context()
 
 	_, err := submit(ctx, c, application{user: "alice", queue: "small", command: "true", attempts: 1})
 	if err == nil || !strings.Contains(err.Error(), "AccessControlException") {
 		t.Errorf("queue small takes alice's application: %v", err)
 	}
 
-	// These run side by side; each ends FAILED, as no ApplicationMaster registers.
+	// These run side by side; each ends FAILED, as no ApplicationMaster registers. None is alice's: tests of other packages,
+	// which may have the same cluster, look at what she has.
 	allowed := mustSubmit(ctx, t, c, application{user: "small", queue: "small", command: "true", attempts: 1})
-	greedy := mustSubmit(ctx, t, c, application{user: "alice", queue: "default", command: "dd if=/dev/zero of=/dev/null bs=300M", attempts: 1})
-	talkative := mustSubmit(ctx, t, c, application{user: "alice", queue: "default", command: "echo hello from $NM_HOST", attempts: 1})
+	greedy := mustSubmit(ctx, t, c, application{user: "small", queue: "default", command: "dd if=/dev/zero of=/dev/null bs=300M", attempts: 1})
+	talkative := mustSubmit(ctx, t, c, application{user: "small", queue: "default", command: "echo hello from $NM_HOST", attempts: 1})
 
 	for id, want := range map[string]string{
 		allowed:   "exited with  exitCode: 0",
@@ -153,7 +155,7 @@ func TestSettingsThatTestsRelyOnHaveTheirEffect(t *testing.T) {
 		return err
 	})
 	logs := c.Command(ctx, LogsCLI, "-applicationId", talkative)
-	logs.Env = append(logs.Env, "HADOOP_USER_NAME=alice")
+	logs.Env = append(logs.Env, "HADOOP_USER_NAME=small")
 	out, err := logs.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -303,6 +305,8 @@ func waitContainer(ctx context.Context, t *testing.T, c *Cluster) int {
 
 func eventually(ctx context.Context, t *testing.T, condition func() error) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, testLimit)
+	defer cancel()
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
 	for {

@@ -49,8 +49,10 @@ func (c *Cluster) Resume(name string) error {
 }
 
 // Restart ends a daemon in the orderly way if it is alive, starts it anew with its ports and data, and waits until it is
-// healthy again.
+// healthy again, as long as for the start of a cluster.
 func (c *Cluster) Restart(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errTooLate)
+	defer cancel()
 	d, err := c.spec.daemon(name)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // With Config.HA there are two ResourceManagers, of which the one that holds a lock in
@@ -78,9 +79,12 @@ func (s *spec) writeZooKeeper(d daemon) error {
 		return err
 	}
 	const tick = 1000 // ms; sessions end after 2 to 20 of them
+	// It keeps everybody waiting, heartbeats included, while the disk does what it has logged: on a machine that writes much
+	// for longer than the sessions of the ResourceManagers live. Its data need not outlive the machine.
+	const log = "forceSync=no\n"
 	text := "dataDir=" + filepath.Join(s.Dir, d.Name, "data") +
 		"\nclientPortAddress=" + host + "\nclientPort=" + port +
-		"\ntickTime=" + strconv.Itoa(tick) + "\nadmin.enableServer=false\n"
+		"\ntickTime=" + strconv.Itoa(tick) + "\nadmin.enableServer=false\n" + log
 	for _, dir := range []string{filepath.Dir(s.zooKeeperConf()), filepath.Join(s.Dir, d.Name, "tmp")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
@@ -94,17 +98,28 @@ func (s *spec) writeZooKeeper(d daemon) error {
 
 // ActiveRM is the name of the ResourceManager daemon that is active. The error says what each said if none is.
 func (c *Cluster) ActiveRM(ctx context.Context) (string, error) {
-	var errs []error
-	for _, d := range c.spec.resourceManagers() {
-		info, err := c.rmOf(d).Info(ctx)
-		switch {
-		case err != nil:
-			errs = append(errs, fmt.Errorf("%s: %w", d.Name, err))
-		case info.HAState == "ACTIVE":
-			return d.Name, nil
-		default:
-			errs = append(errs, fmt.Errorf("%s is %s", d.Name, strings.ToLower(info.HAState)))
-		}
+	daemons := c.spec.resourceManagers()
+	active, errs := make([]bool, len(daemons)), make([]error, len(daemons))
+	asking, stop := context.WithCancel(ctx)
+	defer stop()
+	var answers sync.WaitGroup
+	for i, d := range daemons { // all at once: a paused one does not answer
+		answers.Go(func() {
+			info, err := c.rmOf(d).Info(asking)
+			switch {
+			case err != nil:
+				errs[i] = fmt.Errorf("%s: %w", d.Name, err)
+			case info.HAState == "ACTIVE":
+				active[i] = true
+				stop()
+			default:
+				errs[i] = fmt.Errorf("%s is %s", d.Name, strings.ToLower(info.HAState))
+			}
+		})
+	}
+	answers.Wait()
+	if i := slices.Index(active, true); i >= 0 {
+		return daemons[i].Name, nil
 	}
 	return "", fmt.Errorf("find the active resourcemanager: %w", errors.Join(errs...))
 }
@@ -119,12 +134,13 @@ func (c *Cluster) activeRMAddress(ctx context.Context) (string, error) {
 		return "", err
 	}
 	d, err := c.spec.daemon(name)
-	return c.spec.clientAddress(d), err
+	return c.spec.resourceManagerAddress(d, "address"), err
 }
 
-// clientAddress is where a ResourceManager listens to clients.
-func (s *spec) clientAddress(d daemon) string {
-	return cmp.Or(s.YARN["yarn.resourcemanager.address"], s.YARN["yarn.resourcemanager.address."+d.YARN["yarn.resourcemanager.ha.id"]])
+// resourceManagerAddress is where a ResourceManager has a service: clients have "address".
+func (s *spec) resourceManagerAddress(d daemon, service string) string {
+	name := "yarn.resourcemanager." + service
+	return cmp.Or(s.YARN[name], s.YARN[name+"."+d.YARN["yarn.resourcemanager.ha.id"]])
 }
 
 func (s *spec) resourceManagers() []daemon {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -103,8 +104,8 @@ func listening(ctx context.Context, address string) error {
 	return conn.Close()
 }
 
-// resourceManagerReady is nil for a standby, too. One that is active calls itself started, and
-// takes nodes, before it listens to clients.
+// resourceManagerReady is nil for a standby, too. One calls itself started before it has decided what to be, and as active
+// takes nodes before it listens to clients.
 func (c *Cluster) resourceManagerReady(ctx context.Context, d daemon) error {
 	info, err := c.rmOf(d).Info(ctx)
 	if err != nil {
@@ -113,10 +114,14 @@ func (c *Cluster) resourceManagerReady(ctx context.Context, d daemon) error {
 	if info.State != "STARTED" {
 		return fmt.Errorf("state is %s", info.State)
 	}
-	if info.HAState != "ACTIVE" {
-		return nil
+	switch info.HAState {
+	case "ACTIVE":
+		return listening(ctx, c.spec.resourceManagerAddress(d, "address"))
+	case "STANDBY":
+		return listening(ctx, c.spec.resourceManagerAddress(d, "admin.address"))
+	default:
+		return fmt.Errorf("it is %s", strings.ToLower(info.HAState))
 	}
-	return listening(ctx, c.spec.clientAddress(d))
 }
 
 // nodeManagerReady asks the ResourceManager, which is the one that must know it. A report from before the process's

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"encoding/base64"
 	"fmt"
 	"maps"
 	"net/http"
@@ -206,10 +205,10 @@ func (c *Cluster) negotiate(req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	token, err := (&sasl.GSSAPI{Ticket: ticket}).Start(nil)
+	shown, err := ticket.Negotiate()
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Authorization", "Negotiate "+base64.StdEncoding.EncodeToString(token))
+	req.Header.Set("Authorization", shown)
 	return nil
 }

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"context"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,8 +14,7 @@ import (
 // although it was to be secure, and a second realm that the first does not trust.
 func TestASecureClusterLetsOnlyTicketsIn(t *testing.T) {
 	c := ForTest(t, Config{NodeManagers: 1, Users: []string{"carol", "dora"}, Kerberos: &Kerberos{Protection: "privacy", Partners: []string{"dora"}}})
-	ctx, cancel := context.WithTimeout(t.Context(), testLimit)
-	defer cancel()
+	ctx := t.Context()
 	for name, address := range map[string]string{"namenode": c.NameNodeAddress(), "resourcemanager": c.RMAddress()} {
 		got, err := c.Offers(ctx, address)
 		if err != nil {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -33,7 +34,7 @@ func holdCluster(dir string) error {
 	if _, err := startReaper(dir); err != nil {
 		return err
 	}
-	cmd, err := startMarked(dir)
+	cmd, err := startBegun(dir)
 	if err != nil {
 		return err
 	}
@@ -45,6 +46,15 @@ func startMarked(dir string) (*exec.Cmd, error) {
 	cmd := exec.Command("sleep", "1000")
 	cmd.Env = environment(mark(dir))
 	return cmd, cmd.Start()
+}
+
+// startBegun returns when the process can be found by its mark.
+func startBegun(dir string) (*exec.Cmd, error) {
+	cmd, err := startMarked(dir)
+	if err != nil {
+		return nil, err
+	}
+	return cmd, poll(context.Background(), "sleep to begin", func() error { return begun(cmd.Process.Pid) })
 }
 
 // TestADaemonThatHasJustBegunHasNotEnded would catch a daemon that is given up as ended because the kernel does not show its
@@ -114,11 +124,11 @@ func TestClusterEndsWithTheProcessThatStartedItEvenBySIGKILL(t *testing.T) {
 // TestReapSparesOtherClusters would catch a mark that is compared by prefix.
 func TestReapSparesOtherClusters(t *testing.T) {
 	dir := t.TempDir()
-	mine, err := startMarked(dir)
+	mine, err := startBegun(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	others, err := startMarked(dir + "2")
+	others, err := startBegun(dir + "2")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,11 +5,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
@@ -173,6 +175,11 @@ func expiredCache(t *testing.T, c *cluster.Cluster) string {
 	if err := c.Kinit(t.Context(), "alice", cache, "-l", "1s", "-r", "1s"); err != nil {
 		t.Fatal(err)
 	}
+	held, err := kerberos.ReadCache(cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bobbintest.Until(t, "the ticket expires", func() bool { return !time.Now().Before(held.TGT.End) })
 	return cache
 }
 

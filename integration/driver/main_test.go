@@ -37,8 +37,8 @@ func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
 
 var small = resourcemanager.WorkerResourceSpec{MemoryMB: 128, VCores: 1, Slots: 1}
 
-// patience bounds each wait: far beyond what anything here takes.
-const patience = time.Minute
+// patience bounds each wait.
+const patience = bobbintest.Patience
 
 // application is an unmanaged application with a Driver that runs in the test.
 type application struct {

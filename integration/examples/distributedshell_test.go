@@ -41,11 +41,12 @@ func TestEachCopyRunsOnceAndAsTyped(t *testing.T) {
 	for i := range 5 {
 		want = append(want, fmt.Sprintf("copy  %d {{HOME}} <CPS>", i))
 	}
-	lines := strings.Split(strings.TrimSpace(written(t, id, "stdout")), "\n")
+	logs := logs(t, id)
+	lines := strings.Split(strings.TrimSpace(written(logs, "stdout")), "\n")
 	if slices.Sort(lines); !slices.Equal(lines, want) {
 		t.Errorf("the copies have written %q, want %q", lines, want)
 	}
-	if errors := written(t, id, "stderr"); errors != strings.Repeat("\\\"\n", 5) {
+	if errors := written(logs, "stderr"); errors != strings.Repeat("\\\"\n", 5) {
 		t.Errorf("the copies have written %q to stderr", errors)
 	}
 	report := ended(t, id)

@@ -4,7 +4,6 @@ package examples
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -41,36 +40,30 @@ func ended(t *testing.T, id string) records.ApplicationReport {
 	return report
 }
 
-// logs are the files of a name, a pattern of path.Match, that the containers of an application have in their log folders.
-func logs(t *testing.T, application, name string) []string {
+// logs are those of an application that has ended. Its nodes keep none.
+func logs(t *testing.T, application string) map[bobbintest.LogFile]string {
 	t.Helper()
-	var found []string
-	for _, node := range []string{"nodemanager1", "nodemanager2"} {
-		names, err := filepath.Glob(filepath.Join(suite.Cluster(t).ContainerLogDir(node), application, "*", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		found = append(found, names...)
-	}
-	return found
+	alice := suite.User(t, bobbintest.Alice)
+	alice.WaitLogs(t, application)
+	return alice.Logs(t, application)
 }
 
-// containers counts those that an application has had.
-func containers(t *testing.T, application string) int {
-	t.Helper()
-	return len(logs(t, application, "prelaunch.out"))
+// containers counts those that have logs.
+func containers(logs map[bobbintest.LogFile]string) int {
+	found := make(map[string]bool)
+	for file := range logs {
+		found[file.Container] = true
+	}
+	return len(found)
 }
 
 // written is what the containers of an application have written to a file, in no particular order.
-func written(t *testing.T, application, file string) string {
-	t.Helper()
+func written(logs map[bobbintest.LogFile]string, name string) string {
 	var all strings.Builder
-	for _, name := range logs(t, application, file) {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
+	for file, text := range logs {
+		if file.Name == name {
+			all.WriteString(text)
 		}
-		all.Write(text)
 	}
 	return all.String()
 }

@@ -48,10 +48,11 @@ func TestTheShellEndsAsItsCommand(t *testing.T) {
 			if report.State != records.ApplicationFinished || report.FinalStatus != want.status {
 				t.Errorf("it ended as %s, %s", report.State, report.FinalStatus)
 			}
-			if out := written(t, id, "stdout"); out != want.stdout {
+			logs := logs(t, id)
+			if out := written(logs, "stdout"); out != want.stdout {
 				t.Errorf("the command has written %q, want %q", out, want.stdout)
 			}
-			if n := containers(t, id); n != 1 { // its master needs none
+			if n := containers(logs); n != 1 { // its master needs none
 				t.Errorf("the application had %d containers, want 1", n)
 			}
 		})

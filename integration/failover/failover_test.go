@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -105,7 +106,7 @@ func killUnderCalls(c *cluster.Cluster) func(context.Context, string, *load) err
 // work, and gives it back when there is an active one again. It tells which was, and is.
 func loseActive(t *testing.T, c *cluster.Cluster, lose func(context.Context, string, *load) error, giveBack func(context.Context, string) error) (first, second string, l *load) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), bobbintest.Patience)
 	defer cancel()
 	l = &load{
 		tag:  fmt.Sprintf("failover-%d", time.Now().UnixNano()),
@@ -330,7 +331,9 @@ func awaitActive(ctx context.Context, t *testing.T, c *cluster.Cluster) string {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		name, err := c.ActiveRM(ctx)
+		look, end := context.WithTimeout(ctx, 2*time.Second) // the stopped one never answers, the other one much sooner
+		name, err := c.ActiveRM(look)
+		end()
 		if err == nil {
 			return name
 		}

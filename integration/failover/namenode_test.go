@@ -47,7 +47,7 @@ func TestTheActiveNameNodeGoesUnderLoad(t *testing.T) {
 	}, Core: map[string]string{
 		"hadoop.security.key.provider.path": "jceks://file" + filepath.Join(t.TempDir(), "keys"), // in the place of a key server
 	}})
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), bobbintest.Patience)
 	defer cancel()
 	other := hadoop.Cluster(t)
 	conf := withOther(hdfsConf(t, c), other)
@@ -93,7 +93,7 @@ func TestTheActiveNameNodeGoesUnderLoad(t *testing.T) {
 func TestTheActiveNameNodeStopsWithItsConnectionsHalfOpen(t *testing.T) {
 	cluster.Long(t)
 	c := cluster.ForTest(t, cluster.Config{NameNodeHA: true, NodeManagers: 1})
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), bobbintest.Patience)
 	defer cancel()
 	f := newFS(t, dfs.Options{Conf: hdfsConf(t, c), User: me(t), Patience: 15 * time.Second})
 	home, err := f.Home()

@@ -147,4 +147,8 @@ func TestJSONIsTheOnlyOutput(t *testing.T) {
 	if help.Code != 0 || strings.Count(help.Stdout, "\n") != 1 || !strings.Contains(help.Stderr, "Usage: wordcount") || help.JSON(t).Error != "" {
 		t.Errorf("a program that prints: %s", help)
 	}
+	help = u.Run(t, "info", "-o", "json", suite.Program(t, "wordcount"), "--help")
+	if help.Code != 0 || help.Stdout != `{"plan":null}`+"\n" || !strings.Contains(help.Stderr, "Usage: wordcount") {
+		t.Errorf("a program that prints and has no plan: %s", help)
+	}
 }

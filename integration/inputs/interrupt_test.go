@@ -7,8 +7,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 )
 
@@ -39,13 +37,14 @@ func TestInterruptBeforeTheJobRunsLeavesNothing(t *testing.T) {
 	u.Write(t, dir+"/text", "to be\n")
 	t.Run("while planning", func(t *testing.T) {
 		before := leftOf(t, u)
-		c := u.Start(t, perJob(suite.Program(t, "faulty"), "plan-hang", dir+"/text", dir+"/out")...)
+		faulty := suite.Program(t, "faulty")
+		c := u.Start(t, perJob(faulty, "plan-hang", dir+"/text", dir+"/out")...)
 		driver := program(t, c.PID())
 		c.Signal(t, os.Interrupt)
 		if got := interrupted(t, c); got.Stderr != "bobbin: interrupted\n" {
 			t.Errorf("want one word, got %s", got)
 		}
-		bobbintest.Eventually(t, "the driver has ended", func() (bool, error) { return syscall.Kill(driver, 0) != nil, nil })
+		bobbintest.Until(t, "the driver has ended", func() bool { return executable(driver) != faulty })
 		unchanged(t, u, before)
 	})
 	t.Run("amid the upload", func(t *testing.T) {
@@ -95,7 +94,7 @@ func TestInterruptWhileYARNKeepsTheJobWaiting(t *testing.T) {
 			before := leftOf(t, u)
 			waiting := u.Start(t, in(c.command, c.rest)...)
 			waiting.Says(t, "is ACCEPTED")
-			waiting.Says(t, "waits for its container: ")
+			waiting.Says(t, "waits for its container since ")
 			waiting.Signal(t, os.Interrupt)
 			got := interrupted(t, waiting)
 			application := got.Application(t)
@@ -152,7 +151,10 @@ func TestACommandThatIsToldToTakesItsJobAlong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			u := suite.User(t, bobbintest.Alice)
-			flags := []string{"-sae", "-D", "client.heartbeat.interval=1s", "-D", "client.heartbeat.timeout=5s"}
+			flags := []string{"-sae"}
+			if signal == syscall.SIGKILL { // else a client that is slow would be given up before it is told to end
+				flags = append(flags, "-D", "client.heartbeat.interval=1s", "-D", "client.heartbeat.timeout=5s")
+			}
 			c := u.Start(t, perJob(append(flags, slowJob(t, u)...)...)...)
 			c.Says(t, "job is RUNNING")
 			application := c.Application(t)
@@ -178,7 +180,7 @@ func TestJobThatIsTooWideIsToldSo(t *testing.T) {
 	dir := u.Scratch(t)
 	u.Write(t, dir+"/text", "to be\n")
 	c := u.Start(t, perJob("-p", "100", "-tm", "1g", "-o", "json", suite.Program(t, "wordcount"), "--input", dir+"/text", "--output", dir+"/out")...)
-	c.Says(t, "job waits for slots: ")
+	c.Says(t, "job waits for slots since ")
 	c.Says(t, " of 100 are there")
 	application := c.Application(t)
 	c.Signal(t, os.Interrupt)
@@ -196,7 +198,8 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	u := suite.User(t, bobbintest.Alice)
 	dir := u.Scratch(t)
 	u.Write(t, dir+"/text", "to be\n")
-	c := u.Start(t, perJob(suite.Program(t, "faulty"), "plan-hang", dir+"/text", dir+"/out")...)
+	faulty := suite.Program(t, "faulty")
+	c := u.Start(t, perJob(faulty, "plan-hang", dir+"/text", dir+"/out")...)
 	driver := program(t, c.PID())
 	if err := syscall.Kill(driver, syscall.SIGSTOP); err != nil { // so that one Ctrl-C takes its time
 		t.Fatal(err)
@@ -208,7 +211,7 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	if got := interrupted(t, c); !strings.Contains(got.Stderr, "bobbin kill ends it") {
 		t.Errorf("want to be told what may be left, got %s", got)
 	}
-	bobbintest.Eventually(t, "the driver has ended", func() (bool, error) { return syscall.Kill(driver, 0) != nil, nil })
+	bobbintest.Until(t, "the driver has ended", func() bool { return executable(driver) != faulty })
 }
 
 // TestInterruptOfALocalRunEndsIt would catch output that looks committed, and a
@@ -238,21 +241,14 @@ func TestInterruptOfALocalRunEndsIt(t *testing.T) {
 // and told as failed, as after the lid of a laptop was shut.
 func TestClientThatSleepsWhileItsJobEndsTellsTheTruth(t *testing.T) {
 	t.Parallel()
-	u := suite.User(t, bobbintest.Alice)
-	dir := u.Scratch(t)
-	u.Write(t, dir+"/lines", strings.Repeat("line\n", 2000)) // two seconds
-	c := u.Start(t, perJob("-o", "json", suite.Program(t, "faulty"), "slow", dir+"/lines", dir+"/out")...)
-	c.Says(t, "job is RUNNING")
-	application := c.Application(t)
-	c.Signal(t, syscall.SIGSTOP)
-	u.WaitEnded(t, application)
-	c.Signal(t, syscall.SIGCONT)
-	got := c.Wait(t)
-	if report := got.JSON(t); got.Code != 0 || report.JobStatus != "FINISHED" || report.FinalStatus != "SUCCEEDED" {
-		t.Errorf("want the job done, got %s", got)
+	d := suite.Dawdle(t, suite.User(t, bobbintest.Alice), "-o", "json")
+	d.Run.Says(t, "job is RUNNING")
+	d.Run.Signal(t, syscall.SIGSTOP)
+	d.Release(t)
+	d.User.WaitEnded(t, d.Application)
+	d.Run.Signal(t, syscall.SIGCONT)
+	d.CheckSucceeds(t)
+	if report := d.Run.Seen().JSON(t); report.JobStatus != "FINISHED" || report.FinalStatus != "SUCCEEDED" {
+		t.Errorf("want the job done, got %+v", report)
 	}
-	if diff := cmp.Diff([]string{"l\t2000"}, u.Output(t, dir+"/out")); diff != "" {
-		t.Errorf("output (-want +got):\n%s", diff)
-	}
-	u.CheckGone(t, application)
 }

@@ -40,18 +40,11 @@ func children(t *testing.T, pid int) []int {
 // see what the kernel can do, and a child that has not begun yet, run the file of their parent.
 func program(t *testing.T, pid int) int {
 	t.Helper()
-	file := func(pid int) string {
-		path, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-		if err != nil {
-			return "" // it has ended
-		}
-		return path
-	}
 	var found int
 	bobbintest.Until(t, "the program runs", func() bool {
-		own := file(pid)
+		own := executable(pid)
 		for _, child := range children(t, pid) {
-			if path := file(child); path != "" && path != own {
+			if path := executable(child); path != "" && path != own {
 				found = child
 				return true
 			}
@@ -59,6 +52,15 @@ func program(t *testing.T, pid int) int {
 		return false
 	})
 	return found
+}
+
+// executable is the file that a process runs; "" once it has ended, whether its parent has asked how or not.
+func executable(pid int) string {
+	path, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil {
+		return ""
+	}
+	return path
 }
 
 // connected tells whether a process has a socket.

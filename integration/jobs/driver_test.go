@@ -85,8 +85,8 @@ func TestPrint(t *testing.T) {
 		alice.WaitEnded(t, application)
 		alice.WaitLogs(t, application)
 		var printed strings.Builder
-		for file, text := range bobbinLogs(t, alice, application) {
-			if strings.HasPrefix(file.name, "taskhost-") && strings.HasSuffix(file.name, ".out") {
+		for file, text := range alice.Logs(t, application) {
+			if strings.HasPrefix(file.Name, "taskhost-") && strings.HasSuffix(file.Name, ".out") {
 				printed.WriteString(text)
 			}
 		}

@@ -19,9 +19,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
 
-// logFile is one log of one container.
-type logFile struct{ container, name string }
-
 // TestLogs would catch logs that YARN does not collect, for lying elsewhere or
 // under names that it skips; a reader of ours that loses or damages some; and a
 // secret in any of them, or in the environment or the command line of a process.
@@ -29,7 +26,12 @@ func TestLogs(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1", "-D", "logging.level=debug")
-	live := bobbinLogs(t, alice, d.Application)
+	var live map[bobbintest.LogFile]string
+	bobbintest.Until(t, "its tasks have said that they start", func() bool { // they run a moment before
+		live = alice.Logs(t, d.Application)
+		printed := fmt.Sprint(live)
+		return strings.Contains(printed, "task 1 of 2 starts") && strings.Contains(printed, "task 2 of 2 starts")
+	})
 	checkLogs(t, live, d.Job, "status=RUNNING")
 	secrets := []string{d.Master.Access.Token, "PRIVATE KEY"}
 	for _, p := range bobbintest.Processes(t, d.Application) {
@@ -38,34 +40,34 @@ func TestLogs(t *testing.T) {
 	d.CheckSucceeds(t)
 	alice.WaitLogs(t, d.Application)
 
-	aggregated := bobbinLogs(t, alice, d.Application)
+	aggregated := alice.Logs(t, d.Application)
 	checkLogs(t, aggregated, d.Job, "status=FINISHED")
-	for _, logs := range []map[logFile]string{live, aggregated} {
+	for _, logs := range []map[bobbintest.LogFile]string{live, aggregated} {
 		for file, text := range logs {
 			for _, secret := range secrets {
 				if strings.Contains(text, secret) {
-					t.Errorf("a secret is in %s of %s", file.name, file.container)
+					t.Errorf("a secret is in %s of %s", file.Name, file.Container)
 				}
 			}
 		}
 	}
-	if diff := cmp.Diff(yarnLogs(t, alice, d.Application), aggregated, cmp.AllowUnexported(logFile{})); diff != "" {
+	if diff := cmp.Diff(yarnLogs(t, alice, d.Application), aggregated); diff != "" {
 		t.Errorf("yarn logs and bobbin logs differ (-yarn +bobbin):\n%.3000s", diff)
 	}
 }
 
 // checkLogs checks that the logs of a job with two workers are there, with what
 // belongs into them.
-func checkLogs(t *testing.T, logs map[logFile]string, job, status string) {
+func checkLogs(t *testing.T, logs map[bobbintest.LogFile]string, job, status string) {
 	t.Helper()
 	lines := make(map[string][]string) // what counts of the files of each name
 	for file, text := range logs {
 		for _, want := range []string{status, "task executor starts", "task 1 of 2 starts", "task 2 of 2 starts", "task changed its state"} {
 			if strings.Contains(text, want) {
-				lines[file.name] = append(lines[file.name], want)
+				lines[file.Name] = append(lines[file.Name], want)
 			}
 		}
-		slices.Sort(lines[file.name])
+		slices.Sort(lines[file.Name])
 	}
 	want := map[string][]string{
 		"jobmanager.log":           {status},
@@ -116,29 +118,8 @@ func unpacked(t *testing.T, value string) []byte {
 	return fmt.Appendf(nil, "%+v", worker)
 }
 
-// bobbinLogs reads what `bobbin logs` prints.
-func bobbinLogs(t *testing.T, u *bobbintest.User, application string) map[logFile]string {
-	t.Helper()
-	got := u.Run(t, "logs", application)
-	if got.Code != 0 {
-		t.Fatal(got)
-	}
-	header := regexp.MustCompile(`(?m)^==== (\S+) of (\S+) on \S+\n`)
-	logs := make(map[logFile]string)
-	starts := header.FindAllStringSubmatchIndex(got.Stdout, -1)
-	for i, at := range starts {
-		end := len(got.Stdout)
-		if i+1 < len(starts) {
-			end = starts[i+1][0]
-		}
-		file := logFile{name: got.Stdout[at[2]:at[3]], container: got.Stdout[at[4]:at[5]]}
-		logs[file] = strings.TrimSuffix(got.Stdout[at[1]:end], "\n")
-	}
-	return logs
-}
-
 // yarnLogs reads what `yarn logs` prints.
-func yarnLogs(t *testing.T, u *bobbintest.User, application string) map[logFile]string {
+func yarnLogs(t *testing.T, u *bobbintest.User, application string) map[bobbintest.LogFile]string {
 	t.Helper()
 	cmd := u.Java(t, cluster.LogsCLI, "-applicationId", application)
 	text, err := cmd.Output()
@@ -146,13 +127,13 @@ func yarnLogs(t *testing.T, u *bobbintest.User, application string) map[logFile]
 		t.Fatal(err)
 	}
 	header := regexp.MustCompile(`(?m)^Container: (\S+) on .*\n(?:.*\n)*?LogType:(\S+)\n(?:.*\n)*?LogLength:(\d+)\nLogContents:\n`)
-	logs := make(map[logFile]string)
+	logs := make(map[bobbintest.LogFile]string)
 	for _, at := range header.FindAllSubmatchIndex(text, -1) {
 		length, err := strconv.Atoi(string(text[at[6]:at[7]]))
 		if err != nil {
 			t.Fatal(err)
 		}
-		logs[logFile{container: string(text[at[2]:at[3]]), name: string(text[at[4]:at[5]])}] = string(text[at[1] : at[1]+length])
+		logs[bobbintest.LogFile{Container: string(text[at[2]:at[3]]), Name: string(text[at[4]:at[5]])}] = string(text[at[1] : at[1]+length])
 	}
 	return logs
 }

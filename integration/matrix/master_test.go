@@ -37,7 +37,7 @@ const exitStatus records.ExitStatus = 7
 
 // findings are what an ApplicationMaster tells in its diagnostics.
 type findings struct {
-	ResourceManager, NodeManager []yarnrpc.Security
+	ResourceManager, NodeManager []yarnrpc.Security // each that differs from the one before: idle connections end
 	ExitStatus                   records.ExitStatus
 	NameQueries                  int64 // that would have left the machine
 }
@@ -94,7 +94,7 @@ func lead(ctx context.Context, queries *atomic.Int64) error {
 	if err != nil {
 		return errors.Join(err, rm.Finish(ctx, records.FinalFailed, err.Error(), ""))
 	}
-	told, err := json.Marshal(findings{toRM.all(), toNM.all(), ended.ExitStatus, queries.Load()})
+	told, err := json.Marshal(findings{toRM.kinds(), toNM.kinds(), ended.ExitStatus, queries.Load()})
 	if err != nil {
 		return err
 	}

@@ -228,6 +228,9 @@ func (c *connections) all() []yarnrpc.Security {
 	return slices.Clone(c.opened)
 }
 
+// kinds are those up to now that differ from the one before.
+func (c *connections) kinds() []yarnrpc.Security { return slices.Compact(c.all()) }
+
 // check wants each, and at least one, to be as it should.
 func (c *connections) check(t *testing.T, want yarnrpc.Security) {
 	t.Helper()

@@ -41,7 +41,9 @@ const queue = "yarn.scheduler.capacity.root."
 
 var suite = bobbintest.NewSuite(cluster.Config{
 	NodeManagers: 3,
-	Users:        []string{bob, carol},
+	// A node that is full ends an opportunistic container to make room for a guaranteed one.
+	MemoryMB: 16 << 10, VCores: 64,
+	Users: []string{bob, carol},
 	YARN: map[string]string{
 		"yarn.cluster.max-application-priority":                           "10",
 		"yarn.node-labels.enabled":                                        "true",

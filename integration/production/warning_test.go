@@ -61,6 +61,7 @@ func TestTheEndIsToldInTime(t *testing.T) {
 // wantAdvice checks that the client has said this of the end of a job's first tokens.
 func wantAdvice(t *testing.T, d *bobbintest.Dawdler, what string) {
 	t.Helper()
+	d.Run.Says(t, d.Application+" is RUNNING") // which comes later
 	end := tokenEnd(t, d.First(t, bobbintest.ApplicationMaster))
 	want := what + " until " + end.Local().Format("2006-01-02 15:04 MST") + " at the latest"
 	if !strings.Contains(d.Run.Seen().Stderr, want) {

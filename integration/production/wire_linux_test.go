@@ -95,8 +95,8 @@ func marked(t *testing.T) (dir string, size int64) {
 	dir = t.TempDir()
 	for file := range 4 {
 		var content strings.Builder
-		for line := range 500 {
-			fmt.Fprintf(&content, "%s%d %s-other\n", mark, (file*500+line)%700, mark)
+		for line := range 5000 { // or the job could end while its secrets are looked for
+			fmt.Fprintf(&content, "%s%d %s-other\n", mark, (file*5000+line)%700, mark)
 		}
 		size += int64(content.Len())
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("text-%d.txt", file)), []byte(content.String()), 0o600); err != nil {

@@ -11,6 +11,8 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -232,18 +234,24 @@ func asTheNameNodeSays(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
+// freePort is a port that nobody has. It is below those that the kernel gives to whoever wants any, and those of
+// clusters: seconds pass until the NameNode takes it.
 func freePort(t *testing.T) string {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		port := strconv.Itoa(10000 + rand.Intn(10000))
+		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "0.0.0.0:"+port)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		if err == nil {
+			err = listener.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return port
 	}
-	defer listener.Close()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }
 
 // library is the HDFS library for alice, whose connections are ours.

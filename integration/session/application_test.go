@@ -16,13 +16,20 @@ import (
 // application starts a program in a cluster of its own, and gives the application's id.
 func application(t *testing.T, u *bobbintest.User, args ...string) string {
 	t.Helper()
-	got := u.Run(t, append([]string{"run-application", "-jm", "256m", "-tm", "512m"}, args...)...)
+	got := submit(t, u, args...)
 	if got.Code != 0 {
 		t.Fatal(got)
 	}
+	return got.Application(t)
+}
+
+// submit is application for a program that may end before its client has seen it run.
+func submit(t *testing.T, u *bobbintest.User, args ...string) bobbintest.Outcome {
+	t.Helper()
+	got := u.Run(t, append([]string{"run-application", "-jm", "256m", "-tm", "512m"}, args...)...)
 	id := got.Application(t)
 	t.Cleanup(func() { u.Run(t, "kill", id) })
-	return id
+	return got
 }
 
 // ended waits until an application has ended as YARN is to say.
@@ -85,10 +92,10 @@ func TestAnApplicationRunsItsProgramInTheCluster(t *testing.T) {
 			if got := u.Run(t, "logs", id); !strings.Contains(got.Stdout, c.said) {
 				t.Errorf("the driver's words %q are not in the logs: %s", c.said, got)
 			}
+			if cache := u.Staging(t).Cache; slices.ContainsFunc(cache, func(file string) bool { return strings.HasSuffix(file, "/sifter") }) {
+				t.Errorf("the program is uploaded: %v", cache)
+			}
 		})
-	}
-	if cache := u.Staging(t).Cache; slices.ContainsFunc(cache, func(file string) bool { return strings.HasSuffix(file, "/sifter") }) {
-		t.Errorf("the program is uploaded: %v", cache)
 	}
 }
 
@@ -106,8 +113,11 @@ func TestAnApplicationThatFailsSaysWhy(t *testing.T) {
 	} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			id := application(t, u, "hdfs://"+dir+"/faulty", mode, dir+"/lines", dir+"/"+mode)
-			if app := ended(t, u, id, "FINISHED", "FAILED"); !strings.Contains(app.Diagnostics, want) {
+			got := submit(t, u, "hdfs://"+dir+"/faulty", mode, dir+"/lines", dir+"/"+mode)
+			if got.Code != 0 && !strings.Contains(got.Stderr, want) {
+				t.Errorf("the command fails and is without %q: %s", want, got)
+			}
+			if app := ended(t, u, got.Application(t), "FINISHED", "FAILED"); !strings.Contains(app.Diagnostics, want) {
 				t.Errorf("YARN's diagnostics are without %q:\n%s", want, app.Diagnostics)
 			}
 		})
@@ -174,7 +184,7 @@ func TestAnApplicationsNextMasterRunsItAnew(t *testing.T) {
 	t.Parallel()
 	u, _ := person(t)
 	dir := u.Scratch(t)
-	u.Write(t, dir+"/lines", strings.Repeat("to be\nor not\n", 1000))
+	u.Write(t, dir+"/lines", strings.Repeat("to be\nor not\n", 25_000)) // a quarter of an hour, unless the gate is opened
 	gate := filepath.Join(t.TempDir(), "gate")
 	id := application(t, u, "-D", "yarn.application-attempts=2", suite.Program(t, "dawdle"), gate, dir+"/out", dir+"/lines")
 	running := func() (mine job) {
@@ -206,7 +216,7 @@ func TestAnApplicationsNextMasterRunsItAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended(t, u, id, "FINISHED", "SUCCEEDED")
-	if diff := cmp.Diff([]string{"or\t1000", "to\t1000"}, u.Output(t, dir+"/out")); diff != "" {
+	if diff := cmp.Diff([]string{"or\t25000", "to\t25000"}, u.Output(t, dir+"/out")); diff != "" {
 		t.Errorf("output (-want +got):\n%s", diff)
 	}
 }

@@ -181,7 +181,7 @@ func TestJobsOfASessionAreCancelled(t *testing.T) {
 // interrupted, or killed, and a job that ends with its command although nobody said so.
 func TestAJobEndsWithItsClientIfToldTo(t *testing.T) {
 	u, _ := person(t)
-	start(t, u, "-D", "client.heartbeat.interval=500ms", "-D", "client.heartbeat.timeout=10s")
+	start(t, u)
 	for _, c := range []struct {
 		name   string
 		flags  []string
@@ -191,7 +191,7 @@ func TestAJobEndsWithItsClientIfToldTo(t *testing.T) {
 	}{
 		{"Ctrl-C", nil, os.Interrupt, 130, "RUNNING"},
 		{"Ctrl-C with -sae", []string{"-sae"}, os.Interrupt, 130, "CANCELED"},
-		{"kill -9 with -sae", []string{"-sae"}, os.Kill, -1, "CANCELED"},
+		{"kill -9 with -sae", []string{"-sae", "-D", "client.heartbeat.interval=500ms", "-D", "client.heartbeat.timeout=10s"}, os.Kill, -1, "CANCELED"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := jobs(t, u, "-a")

@@ -63,12 +63,32 @@ func TestWordsAreTakenInATerminal(t *testing.T) {
 		screen.Types(t, word.typed+"\n")
 		awaitPrompt(t, screen, "> "+word.typed, word.answer)
 	}
+	checkNarrow(t, u, id)
 	screen.Types(t, "stop\n")
 	got := screen.Wait(t)
 	if want := "session " + id + " is FINISHED (SUCCEEDED). Its logs: bobbin logs " + id; got.Code != 0 || !slices.Contains(screen.Lines(), want) {
 		t.Errorf("want %q: %s", want, got)
 	}
 	checkEnded(t, u, id, path)
+}
+
+// checkNarrow checks that what is printed in columns elsewhere has the lines that a narrow terminal can show.
+func checkNarrow(t *testing.T, u *bobbintest.User, id string) {
+	t.Helper()
+	for command, want := range map[string]string{
+		"applications": "application:\n  " + id, "status": "application:\n  " + id, "session query": "queue: root.default\nstate: RUNNING",
+	} {
+		screen := u.Terminal(t, narrow, strings.Fields(command)...)
+		got, lines := screen.Wait(t), screen.Lines()
+		if got.Code != 0 || !strings.Contains(strings.Join(lines, "\n"), want) {
+			t.Errorf("%s: want %q: %s", command, want, got)
+		}
+		for _, line := range lines {
+			if len(line) > narrow && strings.Contains(line, " ") {
+				t.Errorf("%s: %q is wider than the terminal", command, line)
+			}
+		}
+	}
 }
 
 // TestAnAttachedSessionEndsWithItsCommand would catch a session that nobody knows of any

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/nmclient"
@@ -111,7 +112,7 @@ func observeWith(t *testing.T, c *cluster.Cluster, queue string, register amrm.R
 // until heartbeats, and starts what comes, until done.
 func (o *observed) until(what string, done func() bool) {
 	o.t.Helper()
-	ctx, cancel := context.WithTimeout(o.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(o.t.Context(), bobbintest.Patience)
 	defer cancel()
 	last := ""
 	for !done() {

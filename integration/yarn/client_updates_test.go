@@ -65,7 +65,7 @@ func TestAnApplicationsLifetimeChanges(t *testing.T) {
 	}
 
 	// YARN keeps to it.
-	if _, err := client.UpdateLifetime(t.Context(), report.ID, time.Now().Add(2*time.Second)); err != nil {
+	if _, err := client.UpdateLifetime(t.Context(), report.ID, time.Now().Add(10*time.Second)); err != nil { // an end that has come meanwhile is refused
 		t.Fatal(err)
 	}
 	await(t, client, report.ID, "killed", func(r records.ApplicationReport) bool { return r.State == records.ApplicationKilled })

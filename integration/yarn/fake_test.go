@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"github.com/bobbin-yarn/bobbin/integration/bobbintest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
@@ -88,7 +89,7 @@ func (c *conversation) proxy(address, protocol string, token *creds.Token) *yarn
 // converse has the whole of a conversation with a cluster, as client and as master.
 func converse(t *testing.T, conf *hadoopconf.Conf) []string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), bobbintest.Patience)
 	defer cancel()
 	rms, err := conf.ResourceManagers()
 	if err != nil {
@@ -156,7 +157,7 @@ func (c *conversation) submit() *creds.Token {
 	client := c.typed()
 	defer client.Close()
 	lost := await(c.t, client, idOf(created.GetApplicationId()), "rejected", ended)
-	c.note("rejected: %s %s", lost.State, lost.FinalStatus)
+	c.note("rejected: %s %s, after an attempt: %t", lost.State, lost.FinalStatus, lost.Attempt.Attempt > 0)
 	good := submission("default")
 	c.app = created.GetApplicationId()
 	for range 2 {
@@ -262,6 +263,15 @@ func (c *conversation) contain(response *yarnpb.AllocateResponseProto, id int32)
 	start("forged token", func(r *yarnpb.StartContainerRequestProto) { r.ContainerToken.Password[0]++ })
 	start("start", func(*yarnpb.StartContainerRequestProto) {})
 	start("start again", func(*yarnpb.StartContainerRequestProto) {})
+	// A NodeManager overlooks the stop of what it is about to start.
+	bobbintest.Until(c.t, "the container runs", func() bool {
+		request := &yarnpb.GetContainerStatusesRequestProto{ContainerId: []*yarnpb.ContainerIdProto{granted.GetId()}}
+		statuses := new(yarnpb.GetContainerStatusesResponseProto)
+		if err := manager.Call(c.ctx, "getContainerStatuses", request, statuses); err != nil {
+			c.t.Fatal(err)
+		}
+		return len(statuses.GetStatus()) == 1 && statuses.GetStatus()[0].GetContainerSubState() == yarnpb.ContainerSubStateProto_CSS_RUNNING
+	})
 
 	stranger := proto.CloneOf(granted.GetId())
 	stranger.Id = proto.Int64(999)

@@ -127,7 +127,7 @@ func TestAnApplicationMastersWholeLife(t *testing.T) {
 	c := hadoop.Cluster(t)
 	client := newClient(t, c, me(t))
 	report := submitUnmanaged(t, client, "default")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), bobbintest.Patience)
 	defer cancel()
 	m, err := newMaster(ctx, confOf(t, c), me(t), report.Attempt, report.AMRMToken)
 	if err != nil {
@@ -243,7 +243,7 @@ func TestAKilledApplicationsMasterIsTold(t *testing.T) {
 	c := hadoop.Cluster(t)
 	client := newClient(t, c, me(t))
 	m, report := unmanaged(t, c)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), bobbintest.Patience)
 	defer cancel()
 	if err := client.Kill(ctx, report.ID, ""); err != nil {
 		t.Fatal(err)
@@ -310,7 +310,7 @@ func stage(t *testing.T, c *cluster.Cluster, scenario string) (records.Submissio
 
 // runMaster is the main function of an ApplicationMaster in a container.
 func runMaster(scenario string) int {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), bobbintest.Patience)
 	defer cancel()
 	if err := lead(ctx, scenario); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -489,7 +489,7 @@ func restartResourceManager(t *testing.T, c *cluster.Cluster) {
 }
 
 func restartNameNode(t *testing.T, c *cluster.Cluster) {
-	f := newFS(t, dfs.Options{Conf: smallBlocks(t, c), User: me(t), Patience: time.Minute})
+	f := newFS(t, dfs.Options{Conf: smallBlocks(t, c), User: me(t), Patience: bobbintest.Patience})
 	dir := scratch(t, f)
 	content := noise(6 * blockSize)
 	create(t, f, dir+"/before", content)

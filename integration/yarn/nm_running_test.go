@@ -111,6 +111,9 @@ func TestFilesComeIntoARunningContainer(t *testing.T) {
 		t.Fatal(err)
 	}
 	bobbintest.Until(t, "the process runs", func() bool { return processes(t, command) == 1 })
+	if err := m.awaitRunning(t.Context(), it); err != nil { // its NodeManager hears of the process a little later
+		t.Fatal(err)
+	}
 
 	f := newFS(t, dfs.Options{Conf: confOf(t, c), User: me(t)})
 	dir := scratch(t, f)

@@ -122,7 +122,7 @@ func TestSimulatedNodeManagers(t *testing.T) {
 
 	client := newClient(t, c, me(t))
 	report := submitUnmanaged(t, client, "default")
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), bobbintest.Patience)
 	defer cancel()
 	m, err := newMaster(ctx, confOf(t, c), me(t), report.Attempt, report.AMRMToken)
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 	"net"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
@@ -30,6 +31,9 @@ import (
 
 // ErrFrame says that the other side sent something that is no frame.
 var ErrFrame = errors.New("malformed control frame")
+
+// ErrTooLong says that the other side sent a message that Bound does not allow.
+var ErrTooLong = errors.New("message is too long")
 
 const lengthSize = 4 // bytes before each message
 
@@ -40,13 +44,31 @@ type Conn struct {
 	reader  *bufio.Reader
 	frame   bytes.Buffer // the last frame, owned by Receive
 	sending sync.Mutex   // keeps frames whole
+	limits  Limits
 }
+
+// Limits bound what Receive takes of a process that may be anybody's.
+type Limits struct {
+	// Message is how long a message may be, in bytes; 0, or more than codec.MaxMessage: as
+	// that.
+	Message int
+	// Growth is how much more memory than itself a message may take that is decoded, as
+	// codec.DecodedSize estimates; 0: nobody bounds it.
+	Growth int
+}
+
+// frameTime is how long a frame may take to come for which room is held: it has been written
+// as a whole.
+const frameTime = 30 * time.Second
 
 // New makes the end of a connection that carries nothing but frames. Close
 // closes it.
 func New(conn net.Conn) *Conn {
 	return &Conn{conn: conn, reader: bufio.NewReader(conn)}
 }
+
+// Bound bounds what Receive takes. It is called before the first Receive.
+func (c *Conn) Bound(by Limits) { c.limits = by }
 
 // Send writes a message. It blocks while the other side reads nothing and its
 // buffers are full; Close ends it. After an error of the connection the other
@@ -67,9 +89,14 @@ func (c *Conn) Send(m msg.Message) error {
 
 // Receive reads the next message. It gives io.EOF when the other side has closed
 // its end or died, net.ErrClosed after Close; ErrFrame and the errors of codec
-// mean that the two sides don't speak the same protocol, and no further message
-// can be read.
-func (c *Conn) Receive() (msg.Message, error) {
+// mean that the two sides don't speak the same protocol, ErrTooLong that Bound forbids the
+// message. No further one can be read then.
+func (c *Conn) Receive() (msg.Message, error) { return c.ReceiveHeld(nil) }
+
+// ReceiveHeld is Receive for whoever has no room for any message: hold waits for room for one
+// of so many bytes before it is read, which must come at once then. Its error is given as it
+// is. Who holds the room gives it back.
+func (c *Conn) ReceiveHeld(hold func(bytes int) error) (msg.Message, error) {
 	var length [lengthSize]byte
 	if n, err := io.ReadFull(c.reader, length[:]); err != nil {
 		if n == 0 && gone(err) {
@@ -81,13 +108,30 @@ func (c *Conn) Receive() (msg.Message, error) {
 	if size == 0 || size > codec.MaxMessage {
 		return nil, fmt.Errorf("receive frame of %d bytes on control socket, want 1 to %d: %w", size, codec.MaxMessage, ErrFrame)
 	}
-	// The buffer grows with what arrives, not with what was announced.
+	if c.limits.Message > 0 && uint64(size) > uint64(c.limits.Message) {
+		return nil, fmt.Errorf("receive message of %d bytes on control socket, at most %d: %w", size, c.limits.Message, ErrTooLong)
+	}
 	c.frame.Reset()
+	if hold != nil {
+		if err := hold(int(size)); err != nil {
+			return nil, err
+		}
+		c.frame.Grow(int(size) + bytes.MinRead)
+		_ = c.conn.SetReadDeadline(time.Now().Add(frameTime)) // if the connection is closed, reading tells
+		defer func() { _ = c.conn.SetReadDeadline(time.Time{}) }()
+	}
+	// Without room the buffer grows with what arrives, not with what was announced.
 	if _, err := io.CopyN(&c.frame, c.reader, int64(size)); err != nil {
 		if gone(err) {
 			err = io.ErrUnexpectedEOF
 		}
 		return nil, fmt.Errorf("receive frame of %d bytes on control socket: %w", size, err)
+	}
+	if c.limits.Growth > 0 {
+		if took, most := codec.DecodedSize(c.frame.Bytes()), c.limits.Growth*max(int(size), leastGrown); took > most {
+			return nil, fmt.Errorf("receive message of %d bytes on control socket, which would take %.1f MiB decoded, at most %.1f: %w",
+				size, float64(took)/(1<<20), float64(most)/(1<<20), ErrTooLong)
+		}
 	}
 	m, err := codec.Decode(c.frame.Bytes())
 	if err != nil {
@@ -98,6 +142,9 @@ func (c *Conn) Receive() (msg.Message, error) {
 	}
 	return m, nil
 }
+
+// leastGrown is the length that short messages count for when they are decoded, in bytes.
+const leastGrown = 1 << 10
 
 // keptFrame is the largest receive buffer that is kept for the next message, in
 // bytes: few messages are larger.

@@ -9,12 +9,15 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
@@ -184,6 +187,74 @@ func TestReceiveRefusesWhatIsNoFrame(t *testing.T) {
 			conn.Close()
 		})
 	}
+}
+
+// TestBoundRefusesLongMessages would catch a process that lets another one decide how much
+// memory it takes.
+func TestBoundRefusesLongMessages(t *testing.T) {
+	near, far := net.Pipe()
+	defer near.Close()
+	sender, receiver := control.New(far), control.New(near)
+	receiver.Bound(control.Limits{Message: 1 << 10})
+	sent := make(chan error, 2)
+	go func() {
+		for _, size := range []int{100, 2 << 10} {
+			sent <- sender.Send(msg.DriverFailed{Message: strings.Repeat("x", size)})
+		}
+	}()
+	if m, err := receiver.Receive(); err != nil || m == nil {
+		t.Errorf("a short message: %v, %v", m, err)
+	}
+	if _, err := receiver.Receive(); !errors.Is(err, control.ErrTooLong) {
+		t.Errorf("a long message: %v", err)
+	}
+	near.Close()
+	<-sent
+	<-sent
+}
+
+// TestBoundRefusesWhatGrows would catch a message whose elements cost its sender a byte each.
+func TestBoundRefusesWhatGrows(t *testing.T) {
+	near, far := net.Pipe()
+	defer near.Close()
+	sender, receiver := control.New(far), control.New(near)
+	receiver.Bound(control.Limits{Growth: 5})
+	sent := make(chan error, 1)
+	go func() {
+		sent <- sender.Send(msg.ExecuteJob{Graph: jobgraph.JobGraph{Vertices: []jobgraph.Vertex{{Operators: make([]string, 10_000)}}}})
+	}()
+	if _, err := receiver.Receive(); !errors.Is(err, control.ErrTooLong) || !strings.Contains(err.Error(), "decoded") {
+		t.Errorf("empty elements: %v", err)
+	}
+	<-sent
+}
+
+// TestNothingIsReadWithoutRoom would catch a message that is in memory before there is room for
+// it, and one that keeps its room because it never comes.
+func TestNothingIsReadWithoutRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		defer near.Close()
+		receiver, full := control.New(near), errors.New("no room")
+		go func() {
+			_ = control.New(far).Send(msg.DriverFailed{Message: "one"})
+			_, _ = far.Write([]byte{0, 0, 4, 0, 1}) // a frame that does not go on
+		}()
+		held := 0
+		m, err := receiver.ReceiveHeld(func(bytes int) error { held = bytes; return nil })
+		if failed, is := m.(msg.DriverFailed); err != nil || !is || failed.Message != "one" || held == 0 {
+			t.Errorf("got %v, %v with room for %d", m, err, held)
+		}
+		if _, err := receiver.ReceiveHeld(func(int) error { return nil }); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("a frame that does not go on: %v", err)
+		}
+		other, end := net.Pipe()
+		defer other.Close()
+		go func() { _ = control.New(end).Send(msg.DriverFailed{Message: strings.Repeat("x", 64<<10)}) }()
+		if _, err := control.New(other).ReceiveHeld(func(int) error { return full }); !errors.Is(err, full) {
+			t.Errorf("without room: %v", err)
+		}
+	})
 }
 
 // TestParseReadsWhatValueWrites would catch a program that takes a foreign

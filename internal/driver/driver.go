@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -45,6 +46,15 @@ type Options struct {
 	// Begun is given the process before it has said anything, for what may be called from
 	// any goroutine; nil: nobody wants it.
 	Begun func(*Driver)
+	// MaxJob bounds a job that the driver executes, in bytes as it is encoded; 0: what a
+	// message may have, 64 MiB.
+	MaxJob int
+	// MaxGrowth is how much more memory than that a job may take that is decoded; 0: nobody
+	// bounds it.
+	MaxGrowth int
+	// Hold waits for room for a job of so many bytes before it is read; leave gives it back.
+	// nil: there is room.
+	Hold func(ctx context.Context, bytes int) (leave func(), err error)
 }
 
 // PlanError is what went wrong while planning, in words for people; the program
@@ -56,13 +66,17 @@ type PlanError struct {
 
 func (e *PlanError) Error() string { return e.Message }
 
-// Driver is a running driver. It is used by one goroutine, but for Tell, HangUp,
-// PID and Kill.
+// Driver is a running driver. It is used by one goroutine, but for Tell, Release,
+// HangUp, PID and Kill.
 type Driver struct {
 	program  string
 	cmd      *exec.Cmd
 	conn     *control.Conn
 	executed bool
+	hold     func(ctx context.Context, bytes int) (leave func(), err error) // nil: there is room
+
+	mu   sync.Mutex // guards held
+	held []func()   // leave the room of jobs that have been given
 }
 
 // Start starts the program with its arguments and exchanges hellos. The caller
@@ -85,7 +99,8 @@ func Start(ctx context.Context, program string, args []string, o Options) (*Driv
 	if err = errors.Join(err, child.Close()); err != nil {
 		return nil, fmt.Errorf("start %s: %w", program, errors.Join(err, conn.Close()))
 	}
-	d := &Driver{program: program, cmd: cmd, conn: control.New(conn)}
+	d := &Driver{program: program, cmd: cmd, conn: control.New(conn), hold: o.Hold}
+	d.conn.Bound(control.Limits{Message: o.MaxJob, Growth: o.MaxGrowth})
 	if o.Begun != nil {
 		o.Begun(d)
 	}
@@ -96,9 +111,10 @@ func Start(ctx context.Context, program string, args []string, o Options) (*Driv
 }
 
 func (d *Driver) hello(ctx context.Context, o Options) error {
-	m, err := d.receive(ctx)
+	m, leave, err := d.receive(ctx)
+	leave()
 	if errors.Is(err, io.EOF) {
-		return d.ended()
+		return d.ended(ctx)
 	}
 	if err != nil {
 		return err
@@ -120,12 +136,20 @@ func (d *Driver) hello(ctx context.Context, o Options) error {
 
 // Next waits until the driver executes a job. It gives io.EOF when the driver
 // has ended well after executing one, ErrNoJob when it ended without, ErrExit
-// when it failed, and a *PlanError when a job could not be planned.
-func (d *Driver) Next(ctx context.Context) (jobgraph.JobGraph, error) {
-	m, err := d.receive(ctx)
+// when it failed, a *PlanError when a job could not be planned, and msg.ErrJobTooLarge when
+// one has more than Options.MaxJob or MaxGrowth. The job's room is held until Release.
+func (d *Driver) Next(ctx context.Context) (graph jobgraph.JobGraph, err error) {
+	m, leave, err := d.receive(ctx)
+	defer func() {
+		if err != nil {
+			leave()
+		}
+	}()
 	switch {
 	case errors.Is(err, io.EOF):
-		return jobgraph.JobGraph{}, d.ended()
+		return jobgraph.JobGraph{}, d.ended(ctx)
+	case errors.Is(err, control.ErrTooLong):
+		return jobgraph.JobGraph{}, fmt.Errorf("job of %s: %w: %w", d.program, msg.ErrJobTooLarge, err)
 	case err != nil:
 		return jobgraph.JobGraph{}, err
 	}
@@ -135,12 +159,26 @@ func (d *Driver) Next(ctx context.Context) (jobgraph.JobGraph, error) {
 			return jobgraph.JobGraph{}, fmt.Errorf("job of %s: %w", d.program, err)
 		}
 		d.executed = true
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.held = append(d.held, leave)
 		return m.Graph, nil
 	case msg.DriverFailed:
 		return jobgraph.JobGraph{}, &PlanError{Message: m.Message, Stack: m.Stack}
 	default:
 		return jobgraph.JobGraph{}, fmt.Errorf("job of %s: %w", d.program, unexpected(m))
 	}
+}
+
+// Release gives back the room of the jobs that Next has given: their receiver holds them
+// otherwise now, or not at all. It may be called from any goroutine, and again.
+func (d *Driver) Release() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, leave := range d.held {
+		leave()
+	}
+	d.held = nil
 }
 
 // Tell sends the driver an answer to its job: JobAccepted, CollectedRecords,
@@ -160,10 +198,11 @@ func (d *Driver) PID() int { return d.cmd.Process.Pid }
 func (d *Driver) Kill() { _ = d.cmd.Process.Kill() } // gone already: no harm
 
 // Close ends the connection and waits for the process, which is killed when it
-// goes on for more than 5 s. It may be called again.
+// goes on for more than 5 s. It releases what is held. It may be called again.
 func (d *Driver) Close() error {
 	err := d.HangUp()
 	d.wait()
+	d.Release()
 	return err
 }
 
@@ -178,10 +217,14 @@ func (d *Driver) wait() {
 	_ = d.cmd.Wait()
 }
 
-// ended tells how a driver ended that closed its socket by itself.
-func (d *Driver) ended() error {
+// ended tells how a driver ended that closed its socket by itself. Ctrl-C reaches the program,
+// too: one that has just begun may die of it before ctx ends.
+func (d *Driver) ended(ctx context.Context) error {
 	d.wait()
+	cause := context.Cause(ctx)
 	switch state := d.cmd.ProcessState; {
+	case !state.Success() && cause != nil:
+		return cause
 	case !state.Success():
 		return fmt.Errorf("%w: %s: %v", ErrExit, d.program, state)
 	case !d.executed:
@@ -191,15 +234,27 @@ func (d *Driver) ended() error {
 	}
 }
 
-// receive waits for a message; the end of ctx closes the connection.
-func (d *Driver) receive(ctx context.Context) (msg.Message, error) {
+// receive waits for a message; the end of ctx closes the connection. leave gives back the
+// room that is held for the message.
+func (d *Driver) receive(ctx context.Context) (_ msg.Message, leave func(), err error) {
 	stop := context.AfterFunc(ctx, func() { _ = d.conn.Close() }) // Receive reports it
 	defer stop()
-	m, err := d.conn.Receive()
-	if cause := context.Cause(ctx); err != nil && cause != nil {
-		return nil, cause
+	leave = func() {}
+	var hold func(int) error
+	if d.hold != nil {
+		hold = func(bytes int) error {
+			left, err := d.hold(ctx, bytes)
+			if err == nil {
+				leave = left
+			}
+			return err
+		}
 	}
-	return m, err
+	m, err := d.conn.ReceiveHeld(hold)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	return m, leave, err
 }
 
 func unexpected(m msg.Message) error {

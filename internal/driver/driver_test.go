@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -90,6 +91,11 @@ func program(value string, args []string) int {
 	case "bad-graph":
 		_ = conn.Send(msg.ExecuteJob{Graph: jobgraph.JobGraph{Name: "broken"}})
 		return 0
+	case "huge":
+		g := graph("one")
+		g.Args = make([]byte, 2*mostJob)
+		_ = conn.Send(msg.ExecuteJob{Graph: g})
+		return 0
 	case "stubborn": // does not mind that its client leaves
 		_, _ = conn.Receive()
 		return goOn()
@@ -122,18 +128,59 @@ func goOn() int {
 	}
 }
 
+// mostJob bounds jobs, in bytes.
+const mostJob = 64 << 10
+
 // run starts the program in a mode; its output is complete after Close.
 func run(t *testing.T, mode ...string) (*driver.Driver, *bytes.Buffer, *bytes.Buffer, error) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	d, err := driver.Start(t.Context(), os.Args[0], mode, driver.Options{
 		Config: map[string]string{"parallelism.default": "4"}, Detached: true,
-		Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
+		Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, MaxJob: mostJob,
 	})
 	if err == nil {
 		t.Cleanup(func() { _ = d.Close() })
 	}
 	return d, &stdout, &stderr, err
+}
+
+// TestAJobHoldsItsRoomUntilItIsReleased would catch a job that is read without room, one whose
+// room is given back before its receiver has room of his own, and room that is never given back.
+func TestAJobHoldsItsRoomUntilItIsReleased(t *testing.T) {
+	for name, end := range map[string]func(*driver.Driver){
+		"released": func(d *driver.Driver) { d.Release(); d.Release() },
+		"closed":   func(d *driver.Driver) { _ = d.Close() },
+	} {
+		var held, given atomic.Int32
+		d, err := driver.Start(t.Context(), os.Args[0], []string{"job"}, driver.Options{
+			Config: map[string]string{"parallelism.default": "4"}, Stdout: io.Discard, Stderr: io.Discard,
+			Hold: func(context.Context, int) (func(), error) {
+				held.Add(1)
+				return func() { given.Add(1) }, nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = d.Close() })
+		if _, err := d.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if held.Load() != 2 || given.Load() != 1 {
+			t.Errorf("%s: of a hello and a job %d are held, and %d are given back", name, held.Load(), given.Load())
+		}
+		if end(d); given.Load() != 2 {
+			t.Errorf("%s: %d are given back", name, given.Load())
+		}
+	}
+	full := errors.New("no room")
+	_, err := driver.Start(t.Context(), os.Args[0], []string{"job"}, driver.Options{
+		Stdout: io.Discard, Stderr: io.Discard, Hold: func(context.Context, int) (func(), error) { return nil, full },
+	})
+	if !errors.Is(err, full) {
+		t.Errorf("without room: %v", err)
+	}
 }
 
 // TestJobGoesFromProgramToClientAndBack would catch a message that either side
@@ -224,6 +271,15 @@ func TestNextTellsHowADriverEnds(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+	t.Run("with a job that is too large", func(t *testing.T) {
+		d, _, _, err := run(t, "huge")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Next(t.Context()); !errors.Is(err, msg.ErrJobTooLarge) || !strings.Contains(err.Error(), "at most 65536") {
+			t.Errorf("got %v", err)
+		}
+	})
 	t.Run("with an error after its job", func(t *testing.T) {
 		d, _, _, err := run(t, "fails-after")
 		if err != nil {
@@ -285,6 +341,25 @@ func printedPID(t *testing.T, stdout string) int {
 		t.Fatal(err)
 	}
 	return pid
+}
+
+// TestWhoeverIsInterruptedHearsOfThat would catch an interruption that is told as a fault of the
+// program, which it reached first.
+func TestWhoeverIsInterruptedHearsOfThat(t *testing.T) {
+	t.Parallel()
+	d, _, _, err := run(t, "deaf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	interruption := errors.New("interrupted")
+	time.AfterFunc(100*time.Millisecond, func() { // mostly when the socket is closed
+		cancel(interruption)
+		d.Kill()
+	})
+	if _, err := d.Next(ctx); !errors.Is(err, interruption) {
+		t.Errorf("got %v", err)
+	}
 }
 
 // TestADriverThatLeavesIsNotWaitedForForever would catch a program that closes what it

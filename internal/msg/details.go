@@ -94,6 +94,16 @@ type ProgramDetails struct {
 	Uploaded time.Time
 }
 
+// DriverDetails is a program that runs beside the master of a session.
+type DriverDetails struct {
+	ID       string // of this run, 32 hex digits
+	Program  Program
+	Started  time.Time
+	MemoryMB int       // that its processes hold
+	Jobs     int       // that it has submitted
+	LastJob  ids.JobID // "" before the first
+}
+
 // CollectPage is a piece of a job's collected result.
 type CollectPage struct {
 	// Epoch changes when the collecting task is restarted: what a client read

@@ -11,6 +11,11 @@ var (
 	ErrJobExists = errors.New("job exists already")
 	// ErrTooManyJobs says that as many jobs have not ended as may.
 	ErrTooManyJobs = errors.New("too many jobs")
+	// ErrNoMemory says that the jobs that there are leave no memory for another.
+	ErrNoMemory = errors.New("not enough memory in the ApplicationMaster")
+	// ErrJobTooLarge says that a job needs more memory than the ApplicationMaster has for
+	// all its jobs.
+	ErrJobTooLarge = errors.New("job is too large for the ApplicationMaster's memory")
 	// ErrEnding says that the cluster takes no jobs any more.
 	ErrEnding = errors.New("cluster is ending")
 	// ErrJobEnded says that the job is past what was asked of it.
@@ -24,6 +29,10 @@ var (
 	// ErrBadProgram says that what was sent is no program that can be run, or that it
 	// cannot plan a job.
 	ErrBadProgram = errors.New("bad program")
+	// ErrDriverNotFound says that no program of this id runs beside the master.
+	ErrDriverNotFound = errors.New("no such program runs")
+	// ErrDriverEnded says that a program was ended before it executed its job.
+	ErrDriverEnded = errors.New("program was ended")
 	// ErrResultNotFound says that the job collects no result of this name.
 	ErrResultNotFound = errors.New("result not found")
 	// ErrNotReady says that the answer is not there yet, but will be soon.

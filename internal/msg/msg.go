@@ -47,6 +47,18 @@ const (
 	maxFailureStack   = 16 << 10
 )
 
+// Bounds of what a JobMaster keeps of its job, in bytes of memory: the Dispatcher counts on
+// them.
+const (
+	// MaxJobFailures is for failures with their texts: those of tasks and workers, of regions
+	// that fail, and the job's history together. Regions beyond that which fail at once keep
+	// a brief text each, within what is reserved for their tasks.
+	MaxJobFailures = 128 << 10
+	// MaxJobCounters is for the counters of the whole job with their names, beside what its
+	// tasks add to that.
+	MaxJobCounters = 64 << 10
+)
+
 // NewFailure makes a Failure with its texts cut to their bounds and made valid
 // UTF-8: user code panics with anything.
 func NewFailure(message, stack string) *Failure {

@@ -87,8 +87,6 @@ func TestOpenAtNobodyFailsAndLaterSucceeds(t *testing.T) {
 	}
 }
 
-// TestFrozenPeerIsFound would catch keep-alive that is off: a peer whose kernel
-// answers while its process does not.
 // registrar is a context that counts what waits for its end.
 type registrar struct {
 	done    chan struct{}
@@ -144,13 +142,16 @@ func TestOpeningThatTakesTooLongSaysSo(t *testing.T) {
 	}
 }
 
+// TestFrozenPeerIsFound would catch keep-alive that is off: a peer whose kernel
+// answers while its process does not.
 func TestFrozenPeerIsFound(t *testing.T) {
 	t.Parallel()
 	certificates := newCluster(t)
 	role := newAccepting("")
 	var mux Mux
 	mux.Handle("resourcemanager", role.accept)
-	fast := keepalive.ServerParameters{Time: time.Second, Timeout: 200 * time.Millisecond} // gRPC's least
+	// gRPC's least, and long enough for a peer on a busy machine that is not frozen yet.
+	fast := keepalive.ServerParameters{Time: time.Second, Timeout: 2 * time.Second}
 	relay := newRelay(t, serve(t, newServer(certificates.server(t), &mux, fast)))
 	worker := newRecorder()
 	stream := open(t, dial(t, relay.address, certificates.client(t)), "resourcemanager", worker)

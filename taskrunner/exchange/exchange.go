@@ -146,7 +146,8 @@ func (e *Exchange) Gate(ctx context.Context, producers []Producer) *InputGate {
 func (e *Exchange) connect(ctx context.Context, in *incoming) {
 	p := in.channel.producer
 	e.mu.Lock()
-	l := e.dialed[p.Host]
+	defer e.mu.Unlock()
+	l, run := e.dialed[p.Host], func() {}
 	if l == nil {
 		// The connection serves tasks that come later, too.
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -155,17 +156,17 @@ func (e *Exchange) connect(ctx context.Context, in *incoming) {
 			l.err = ErrClosed
 		} else {
 			e.dialed[p.Host] = l
-			e.running.Go(func() { l.run(ctx) })
+			run = func() { e.running.Go(func() { l.run(ctx) }) }
 		}
 	}
 	in.link, in.id = l, l.next
 	l.next++
-	e.mu.Unlock()
 	if err := l.add(in.id, in); err != nil {
 		in.lost(err)
-		return
+	} else {
+		in.start()
 	}
-	in.start()
+	run() // now that whatever the other host says finds the channel
 }
 
 // disconnected has the next gate dial the host anew.

@@ -430,9 +430,10 @@ func TestHostEndsWithItsContext(t *testing.T) {
 // TestStuckTaskEndsTheHost would catch a cancelled job whose endless loop keeps
 // its slot for ever, and an error that does not say which loop.
 func TestStuckTaskEndsTheHost(t *testing.T) {
-	release, released := make(chan struct{}), make(chan struct{})
+	begun, release, released := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	p := chain([]int{1}, func(context.Context, operator.Subtask) error {
 		defer close(released)
+		close(begun)
 		<-release // deaf to its context
 		return nil
 	})
@@ -441,6 +442,7 @@ func TestStuckTaskEndsTheHost(t *testing.T) {
 	}).ready()
 	deploy(p, w)
 	w.running(1)
+	<-begun // RUNNING is told as soon as it is to run
 	w.send(msg.CancelTasks{Executions: []ids.ExecutionAttemptID{execution(0, 0)}})
 	lost := receive[msg.HostLost](w)
 	if !strings.Contains(lost.Failure.Message, "v0-s0-a0, still runs 1ms after it was cancelled") ||

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // Default ports of Hadoop 3.
@@ -181,6 +182,12 @@ func (c *Conf) resourceManager(id string) (ResourceManager, error) {
 // (hadoop.security.authentication = kerberos; simple by default).
 func (c *Conf) SecurityEnabled() bool {
 	return strings.EqualFold(c.Get("hadoop.security.authentication"), kerberosAuthMethod)
+}
+
+// TokenRenewInterval is how long a token of a NameNode lives unless its renewer prolongs that
+// (dfs.namenode.delegation.token.renew-interval, in ms; a day by default).
+func (c *Conf) TokenRenewInterval() (time.Duration, error) {
+	return c.Duration("dfs.namenode.delegation.token.renew-interval", time.Millisecond)
 }
 
 func (c *Conf) required(name, purpose string) (string, error) {

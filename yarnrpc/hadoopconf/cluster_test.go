@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -135,6 +136,21 @@ func TestSecurityEnabled(t *testing.T) {
 		c := load(t, map[string]string{"core-site.xml": "hadoop.security.authentication=" + value})
 		if got := c.SecurityEnabled(); got != want {
 			t.Errorf("%s: SecurityEnabled = %v", value, got)
+		}
+	}
+}
+
+// TestTokensAreRenewedInTime would catch milliseconds that are taken for seconds, and a token that is believed to live on
+// where nothing is configured.
+func TestTokensAreRenewedInTime(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]time.Duration{
+		"": 24 * time.Hour, "dfs.namenode.delegation.token.renew-interval=90000": 90 * time.Second,
+		"dfs.namenode.delegation.token.renew-interval=2h": 2 * time.Hour,
+	} {
+		c := load(t, map[string]string{"hdfs-site.xml": line})
+		if got, err := c.TokenRenewInterval(); got != want || err != nil {
+			t.Errorf("%q: %v, %v", line, got, err)
 		}
 	}
 }

@@ -141,7 +141,7 @@ func TestASilentNameServerHoldsNobody(t *testing.T) {
 	ask := resolveWith(func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, server.LocalAddr().String())
 	}).LookupSRV
-	for _, way := range []string{"a deadline", "a departure"} {
+	for _, way := range []string{"a departure", "a deadline"} {
 		t.Run(way, func(t *testing.T) {
 			patience := errors.New("the caller has gone")
 			ctx, cancel := context.WithCancelCause(t.Context())
@@ -157,12 +157,12 @@ func TestASilentNameServerHoldsNobody(t *testing.T) {
 				_, err := login.Ticket(ctx, "rm/host@A")
 				done <- err
 			}()
-			question := make([]byte, 512)
-			n, _, err := server.ReadFrom(question)
-			if err != nil || !strings.Contains(string(question[:n]), "\x09_kerberos\x04_tcp\x01A\x00") {
-				t.Errorf("it asks %q, %v", question[:n], err)
-			}
-			if way == "a departure" {
+			if way == "a departure" { // a deadline may well pass before anything is asked
+				question := make([]byte, 512)
+				n, _, err := server.ReadFrom(question)
+				if err != nil || !strings.Contains(string(question[:n]), "\x09_kerberos\x04_tcp\x01A\x00") {
+					t.Errorf("it asks %q, %v", question[:n], err)
+				}
 				cancel(patience)
 			}
 			select {

@@ -1,6 +1,7 @@
 // Package sasl has the mechanisms by which Hadoop's clients authenticate, and the
 // protection of what follows that they may agree on. It knows tokens of bytes
-// only: the messages that carry them, and the connection, are yarnrpc's. Programs
+// only: the messages that carry them, and the connection, are yarnrpc's (of HTTP it
+// has the header). Programs
 // that use yarnrpc need none of it but the names of the qualities of protection.
 //
 // There are DIGEST-MD5 (RFC 2831), which Hadoop uses with tokens, and GSSAPI (RFC 4752)

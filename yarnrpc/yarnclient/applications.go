@@ -14,8 +14,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// RejectedError is an application that YARN did not take: it ended before an
-// ApplicationMaster could be started.
+// RejectedError is an application that YARN did not take: it ended before it had
+// an attempt, whose ApplicationMaster could be started.
 type RejectedError struct {
 	ID          records.ApplicationID
 	State       records.ApplicationState // FAILED or KILLED
@@ -49,9 +49,10 @@ func (c *Client) NewApplication(ctx context.Context) (Application, error) {
 }
 
 // Submit hands an application to YARN (submitApplication) and waits until the
-// scheduler has accepted it, or more. It may be repeated with the same context: YARN takes an
-// id once. A ResourceManager that fails over before it has saved the
-// application forgets it; it is then submitted again, as YarnClientImpl does.
+// scheduler has accepted it, or more: the report may say that it has ended, well
+// or not. It may be repeated with the same context: YARN takes an id once. A
+// ResourceManager that fails over before it has saved the application forgets it;
+// it is then submitted again, as YarnClientImpl does.
 //
 // The error is a *RejectedError when YARN refused the application after taking
 // it, a *yarnrpc.RemoteError when it refused at once (an unknown queue, a queue
@@ -78,6 +79,9 @@ func (c *Client) Submit(ctx context.Context, application records.SubmissionConte
 		if !submit {
 			switch report.State {
 			case records.ApplicationFailed, records.ApplicationKilled:
+				if report.Attempt.Attempt > 0 { // accepted, and over since
+					return report, nil
+				}
 				return report, &RejectedError{ID: id, State: report.State, Diagnostics: report.Diagnostics}
 			case records.ApplicationAccepted, records.ApplicationRunning, records.ApplicationFinished:
 				return report, nil

@@ -53,7 +53,14 @@ func scripted(t *testing.T, answers ...any) (*Client, *script) {
 	return newClient(s, func() error { return nil }, 0), s
 }
 
-func report(state yarnpb.YarnApplicationStateProto, diagnostics string) proto.Message {
+// ofAttempt is the report of an application that the scheduler has accepted.
+func ofAttempt(n int32, r *yarnpb.GetApplicationReportResponseProto) *yarnpb.GetApplicationReportResponseProto {
+	attempt := records.ApplicationAttemptID{Application: testID, Attempt: n}
+	r.ApplicationReport.CurrentApplicationAttemptId = pbconv.ApplicationAttemptIDProto(attempt)
+	return r
+}
+
+func report(state yarnpb.YarnApplicationStateProto, diagnostics string) *yarnpb.GetApplicationReportResponseProto {
 	return &yarnpb.GetApplicationReportResponseProto{ApplicationReport: &yarnpb.ApplicationReportProto{
 		ApplicationId:        pbconv.ApplicationIDProto(testID),
 		YarnApplicationState: state.Enum(),
@@ -103,6 +110,11 @@ func TestSubmit(t *testing.T) {
 				return errors.As(err, &rejected) && rejected.Diagnostics == "queue is stopped" && strings.Contains(err.Error(), "application_12_0003")
 			},
 			calls: "submitApplication getApplicationReport",
+		},
+		"is content with one whose master has failed meanwhile": {
+			answers: []any{accepted, ofAttempt(1, report(yarnpb.YarnApplicationStateProto_FAILED, "exit code 1"))},
+			state:   records.ApplicationFailed,
+			calls:   "submitApplication getApplicationReport",
 		},
 		"passes on a refusal": {
 			answers: []any{exception("YarnException")},

@@ -95,8 +95,6 @@ func lead(ctx context.Context, fake *yarnfake.Fake, c yarnfake.Container) error 
 	return m.rm.Finish(ctx, records.FinalSucceeded, "", "")
 }
 
-// The same, with nothing but goroutines in a bubble: a fake that waits for real time,
-// or leaves a goroutine behind, hangs here. The first attempt fails, the second leads.
 // A scheduler that looks at memory and cores alone gives one GPU to many.
 func TestContainersShareNoGPU(t *testing.T) {
 	gpus := func(r records.Resource, n int64) records.Resource {
@@ -126,6 +124,8 @@ func TestContainersShareNoGPU(t *testing.T) {
 	}
 }
 
+// The same, with nothing but goroutines in a bubble: a fake that waits for real time,
+// or leaves a goroutine behind, hangs here. The first attempt fails, the second leads.
 func TestAManagedApplicationFitsIntoABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fake *yarnfake.Fake

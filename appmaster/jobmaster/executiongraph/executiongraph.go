@@ -40,8 +40,7 @@ type Execution struct {
 	Started time.Time // when it was deployed, or zero
 	Ended   time.Time // when it reached a final state, or zero
 
-	Counters map[string]int64 // with FINISHED
-	Traffic  msg.Traffic      // as last reported
+	Traffic msg.Traffic // as last reported
 }
 
 // Graph holds the executions of a job.

@@ -246,7 +246,6 @@ func TestRestartMakesTheNextAttempt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	e.Counters = map[string]int64{"words": 1}
 	g.Restart(e, now)
 	want := Execution{ID: ids.ExecutionAttemptID{Subtask: 1, Attempt: 1}, State: msg.ExecutionCreated, Region: 1}
 	if diff := cmp.Diff(want, *e); diff != "" {

@@ -59,6 +59,16 @@ func (i *Incident) Add(c Cause) {
 	}
 }
 
+// TextBytes is how long the texts of the failures are, in bytes.
+func (i *Incident) TextBytes() (n int) {
+	for _, c := range []*Cause{i.root, i.heard} {
+		if c != nil {
+			n += len(c.Failure.Message) + len(c.Failure.Stack) + len(c.Task) + len(c.Location)
+		}
+	}
+	return n
+}
+
 // Suspect is the host that the failures blame, and since when, as long as none of
 // them is the root cause, or "".
 func (i *Incident) Suspect() (host ids.HostID, since time.Time) {

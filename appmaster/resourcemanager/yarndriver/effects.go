@@ -266,7 +266,7 @@ func (d *Driver) logAllocated(e allocated) {
 		return
 	}
 	for _, k := range e.response.Allocated {
-		d.logger.WithFields(logrus.Fields{"container": k.ID, "node": k.Node}).Info("container allocated")
+		d.logger.WithFields(logrus.Fields{"container": k.ID, "node": k.Node, "capability": k.Resource.String()}).Info("container allocated")
 	}
 	for _, k := range e.response.Surplus {
 		d.logger.WithFields(logrus.Fields{"container": k.ID, "node": k.Node}).Info("container allocated beyond the ask")

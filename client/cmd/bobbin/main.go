@@ -35,22 +35,27 @@ func run(start time.Time, args []string) int {
 	}
 	debug.SetGCPercent(400) // a command allocates a few MB and ends
 	ctx, cancel := context.WithCancelCause(context.Background())
-	go interrupt(cancel)
+	go interrupt(caught(), cancel)
 	return cli.Run(ctx, cli.Process{
 		Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Getenv: os.Getenv, Executable: executable, Version: version.Text(), Start: start,
 	})
 }
 
-// interrupt ends the command at the first Ctrl-C or SIGTERM, and the process at
-// the second. SIGHUP, of a terminal that is closed, does the same unless nohup
-// has switched it off.
-func interrupt(cancel context.CancelCauseFunc) {
+// caught gives the signals that end a command: Ctrl-C, SIGTERM, and SIGHUP of a terminal
+// that is closed unless nohup has switched it off. Once it has returned, none of them ends
+// the process by itself, and leaves behind what the command has started.
+func caught() <-chan os.Signal {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
+	return signals
+}
+
+// interrupt ends the command at the first signal, and the process at the second.
+func interrupt(signals <-chan os.Signal, cancel context.CancelCauseFunc) {
 	if first := <-signals; first == os.Interrupt {
 		cancel(cli.ErrInterrupted)
 	} else {

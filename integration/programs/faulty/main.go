@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin"
@@ -79,6 +81,8 @@ func misbehave(mode string) {
 			}
 			all = append(all, more)
 		}
+	case "impatient": // the driver is to leave before the end
+		time.Sleep(5 * time.Second) //nolint:forbidigo // slowness is what it is for
 	case "slow": // long enough for a test to do something to it
 		time.Sleep(time.Millisecond) //nolint:forbidigo // slowness is what it is for
 	}
@@ -103,8 +107,14 @@ func main() {
 			os.Exit(9)
 		}
 		if args[0] == "impatient" {
-			patience, stop := context.WithTimeoutCause(ctx, time.Second, errors.New("the driver has waited long enough"))
-			defer stop()
+			patience, end := context.WithCancelCause(ctx)
+			defer end(nil)
+			enough := make(chan os.Signal, 1)
+			signal.Notify(enough, syscall.SIGUSR1)
+			go func() { // ends with the process, at the latest
+				<-enough
+				end(errors.New("the driver has waited long enough"))
+			}()
 			ctx = patience
 		}
 		executions := 1

@@ -1,0 +1,97 @@
+package dispatcher
+
+import (
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// maxDiagnostics bounds Outcome.Diagnostics, in bytes.
+const maxDiagnostics = 8 << 10
+
+// shutDown ends the cluster on request. Jobs are not cancelled one by one: they
+// end with it. A cluster for one job, or for an application, that has not ended did
+// not do what it was for.
+func (c *Core) shutDown() {
+	switch {
+	case c.config.Mode == Session:
+		c.end(Outcome{Status: msg.ApplicationSucceeded})
+	case c.config.Mode == Application:
+		c.end(Outcome{Status: msg.ApplicationCanceled, Diagnostics: "the cluster was shut down before its program had ended"})
+	case len(c.archive.jobs) > 0:
+		c.end(outcomeOf(c.archive.jobs[0].details))
+	default:
+		c.end(Outcome{Status: msg.ApplicationCanceled, Diagnostics: "the cluster was shut down before its job had ended"})
+	}
+}
+
+func (c *Core) end(o Outcome) {
+	if c.outcome == nil {
+		c.outcome = &o
+		c.emit(EndCluster{Outcome: o})
+	}
+}
+
+// answerAwaiting tells who waits for it, once each job has ended, how an application ends
+// that was for them all. It does not ask the archive: the first ones may be forgotten.
+func (c *Core) answerAwaiting() {
+	if len(c.awaiting) == 0 || len(c.jobs) > len(c.archive.jobs) {
+		return
+	}
+	o := Outcome{Status: msg.ApplicationSucceeded}
+	if c.unfinished != nil {
+		o = *c.unfinished
+	}
+	for _, reply := range c.awaiting {
+		c.emit(AnswerOutcome{Reply: reply, Outcome: o})
+	}
+	c.awaiting = nil
+}
+
+// outcomeOf is how a cluster ends whose only job has ended.
+func outcomeOf(d *msg.JobDetails) Outcome { return OutcomeOf(resultOf(d)) }
+
+// OutcomeOf is how a cluster ends that was for a job which ended like this.
+func OutcomeOf(e msg.JobEnded) Outcome {
+	switch e.Status {
+	case msg.JobFinished:
+		return Outcome{Status: msg.ApplicationSucceeded}
+	case msg.JobCanceled:
+		return Outcome{Status: msg.ApplicationCanceled, Diagnostics: "job was cancelled"}
+	case msg.JobFailed:
+		if e.Failure == nil {
+			return Failed("job failed", "")
+		}
+		return Failed(e.Failure.Message, e.Failure.Stack)
+	default:
+		return Outcome{Status: msg.ApplicationUnknown, Diagnostics: "job ended as " + string(e.Status)}
+	}
+}
+
+// Failed is the outcome of a cluster that did not do what it was for, with what YARN
+// is told of it. more may be "".
+func Failed(text, more string) Outcome {
+	if more != "" {
+		text += "\n" + more
+	}
+	return Outcome{Status: msg.ApplicationFailed, Diagnostics: strings.ToValidUTF8(text[:min(len(text), maxDiagnostics)], "")}
+}
+
+// failureOf is why a job failed, with the place in its first line; nil for one
+// that did not fail.
+func failureOf(d *msg.JobDetails) *msg.Failure {
+	if d.Status != msg.JobFailed || d.Root == nil {
+		return nil
+	}
+	f := d.Root.Failure
+	where := d.Root.Task
+	if d.Root.Location != "" {
+		where = strings.TrimSpace(where + " on " + d.Root.Location)
+	}
+	if where == "" {
+		return &f
+	}
+	placed := msg.NewFailure(where+": "+f.Message, f.Stack)
+	placed.Permanent, placed.PeerLost = f.Permanent, f.PeerLost
+	return placed
+}

@@ -1,0 +1,64 @@
+package dispatcher
+
+import (
+	"fmt"
+
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// Clients ask an ended job for two things: how it ended, and what is left of its results.
+
+func (c *Core) resultAsked(e ResultAsked) {
+	c.emit(AnswerJob{Reply: e.Reply, Entry: c.entry(e.Job)})
+	if j := c.jobs[e.Job]; j != nil && j.details != nil {
+		j.fetched = true
+		j.heard = c.now
+		c.clientFetched(j)
+	}
+}
+
+// pageAsked reads on in a result that the client had not read to its end when
+// the job ended.
+func (c *Core) pageAsked(e PageAsked) {
+	j := c.jobs[e.Job]
+	page, err := j.page(e)
+	c.emit(AnswerPage{Reply: e.Reply, Page: Page{Page: page, Err: err}})
+	if err == nil {
+		j.heard = c.now
+		c.archive.resize(j)
+		c.clientFetched(j)
+	}
+}
+
+// page reads on in a result of a job, which may be none that there is.
+func (j *job) page(e PageAsked) (page msg.CollectPage, err error) {
+	switch {
+	case j == nil:
+		return page, fmt.Errorf("%w: %s", msg.ErrJobNotFound, e.Job)
+	case j.details == nil: // submitted a moment ago
+		return page, fmt.Errorf("%w: job %s is being started", msg.ErrNotReady, e.Job)
+	case j.results == nil: // no JobMaster left any, and the reason is in the details
+		return msg.CollectPage{Next: e.Cursor, End: true}, nil
+	case j.results[e.Name] == nil:
+		return page, fmt.Errorf("%w: %q", msg.ErrResultNotFound, e.Name)
+	}
+	result := j.results[e.Name]
+	before := result.Drained()
+	page, _, err = result.Page(e.Cursor) // nobody is left to acknowledge to
+	if result.Drained() && !before {
+		j.unread--
+	}
+	return page, err
+}
+
+// clientFetched ends an Attached cluster once the client has all that the job
+// left, and otherwise gives it time for the rest.
+func (c *Core) clientFetched(j *job) {
+	if c.config.Mode != Attached {
+		return
+	}
+	j.until = c.now.Add(fetchTime)
+	if j.fetched && (j.unread == 0 || j.details.Status != msg.JobFinished) {
+		c.end(outcomeOf(j.details))
+	}
+}

@@ -1,0 +1,76 @@
+package appmaster
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+)
+
+// TestJobsTakeNoMoreThanIsReserved would catch an estimate of what a job takes when it is taken
+// in that time has passed by: a master then takes in more jobs than its memory holds. It begins
+// with a job's graph and ends before its deployment; what tasks add later is no part of it.
+func TestJobsTakeNoMoreThanIsReserved(t *testing.T) {
+	t.Cleanup(debug.FreeOSMemory) // other tests look at what this process holds
+	for name, graph := range map[string]jobgraph.JobGraph{
+		"many splits": reading(10_000, 16),
+		"many tasks":  reading(0, 10_000),
+		"many vertices": func() jobgraph.JobGraph {
+			g := reading(0, 1)
+			for i := range 1000 {
+				g.Vertices = append(g.Vertices, jobgraph.Vertex{Name: "map -> filter", Operators: []string{"map", "filter"}, Parallelism: 1})
+				g.Edges = append(g.Edges, jobgraph.Edge{From: jobgraph.VertexID(i), To: jobgraph.VertexID(i + 1), Pattern: jobgraph.AllToAll, Type: "string"})
+			}
+			return g
+		}(),
+	} {
+		graph.Digest = graph.ComputeDigest()
+		text, err := json.Marshal(graph)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, _ := inUse()
+		var decoded jobgraph.JobGraph
+		if err := json.Unmarshal(text, &decoded); err != nil {
+			t.Fatal(err)
+		}
+		settings, err := jobmaster.Configured(config.Config{}, &decoded)
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings.Job, settings.JobMaster, settings.ResultBytes = testJob, "m", 0
+		core, err := jobmaster.NewCore(settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		core.Step(time.Now(), jobmaster.Started{})
+		after, _ := inUse()
+		took, reserved := after-before, dispatcher.GraphSize(&decoded)
+		t.Logf("%s: %d bytes of JSON take %d, and %d are reserved", name, len(text), took, reserved)
+		if took > reserved {
+			t.Errorf("%s: the job takes %d bytes, more than the %d that are reserved for it", name, took, reserved)
+		}
+		runtime.KeepAlive(core)
+		runtime.KeepAlive(text)
+	}
+}
+
+// reading is a job of one vertex.
+func reading(splits, parallelism int) jobgraph.JobGraph {
+	v := jobgraph.Vertex{Name: "read", Operators: []string{"read"}, Parallelism: parallelism, Source: true}
+	for i := range splits {
+		host := fmt.Sprintf("node-%03d.example.com", i%100)
+		v.Splits = append(v.Splits, jobgraph.Split{
+			URI: fmt.Sprintf("hdfs://cluster/data/events/2026/part-%05d", i), Length: 128 << 20, FileLength: 1 << 30,
+			FileModTime: time.UnixMilli(1_700_000_000_000), Hosts: []string{host, "b" + host, "c" + host},
+		})
+	}
+	return jobgraph.JobGraph{ProtocolVersion: jobgraph.ProtocolVersion, Job: "reading", Name: "reading", Vertices: []jobgraph.Vertex{v}}
+}

@@ -1,0 +1,178 @@
+package jobmaster
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// TestFailuresOfAJobAreBounded would catch a job whose failures fill the master, and one that
+// keeps none of them, or old ones in place of the last.
+func TestFailuresOfAJobAreBounded(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := &Core{regions: make([]region, 100)}
+		entry := func(i int) msg.ExceptionEntry {
+			size := rapid.SampledFrom([]int{0, 100, 4 << 10, 1 << 20}).Draw(t, "size")
+			text := strings.Repeat("x", size)
+			return msg.ExceptionEntry{Failure: *msg.NewFailure(fmt.Sprint(i, text), text), Task: "t", Location: "n"}
+		}
+		last := rapid.IntRange(0, 100).Draw(t, "failures") - 1
+		for i := range last + 1 {
+			e := entry(i)
+			c.remember(e)
+			if c.hasRoomForFailed(e) {
+				c.failed = append(c.failed, taskFailure{entry: e})
+			}
+			c.losses = append(c.losses, &loss{cause: failover.Cause{Failure: e.Failure, Host: ids.HostID(fmt.Sprint(i))}})
+			c.boundLosses()
+			cause := failover.Cause{Failure: e.Failure, Task: e.Task, Location: e.Location}
+			if !c.hasRoomForIncident(cause) {
+				cause.Failure = brief(cause.Failure)
+			}
+			c.regions[i].incident.Add(cause)
+			c.failing = append(c.failing, i)
+		}
+		size := 0
+		for _, r := range c.failing {
+			root, _ := c.regions[r].incident.Root(time.Time{})
+			if e := root.Entry(); len(e.Failure.Message) > maxBrief || e.Failure.Stack != "" {
+				size += entryBytes(&e)
+			}
+		}
+		for i := range c.history {
+			size += entryBytes(&c.history[i])
+		}
+		for i := range c.failed {
+			size += entryBytes(&c.failed[i].entry)
+		}
+		for _, l := range c.losses {
+			e := l.cause.Entry()
+			size += entryBytes(&e)
+		}
+		if size > msg.MaxJobFailures || len(c.history) > maxHistory || len(c.failed) > maxTaskFailures || len(c.losses) > maxLosses {
+			t.Fatalf("%d root causes, %d failures and %d losses of %d bytes are kept", len(c.history), len(c.failed), len(c.losses), size)
+		}
+		if last < 0 {
+			return
+		}
+		if want := min(last+1, maxHistory); len(c.history) != want {
+			t.Fatalf("%d root causes of %d are kept, want %d", len(c.history), last+1, want)
+		}
+		if newest := fmt.Sprint(last); len(c.failed) == 0 || !strings.HasPrefix(c.history[0].Failure.Message, newest) || string(c.losses[len(c.losses)-1].cause.Host) != newest {
+			t.Fatalf("of %d failures the newest is lost", last+1)
+		}
+	})
+}
+
+// TestBriefFailures would catch a text that keeps all that it was cut from, or is none.
+func TestBriefFailures(t *testing.T) {
+	t.Parallel()
+	f := brief(msg.Failure{Message: strings.Repeat("é", maxBrief), Stack: "main.f()", PeerLost: "h1", Permanent: true})
+	if want := strings.Repeat("é", maxBrief/2); f.Message != want || f.Stack != "" || f.PeerLost != "h1" || !f.Permanent {
+		t.Errorf("got %+v", f)
+	}
+}
+
+// TestCountersAreSumsOfTheLastAttempts compares with a naive sum. It would catch counters of an
+// attempt that was restarted, those of a finished region that are lost, and names without
+// bound.
+func TestCountersAreSumsOfTheLastAttempts(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := newCounters(0)
+		reported := make(map[int]map[string]int64) // by region
+		settled := make(map[int]bool)
+		for range rapid.IntRange(0, 50).Draw(t, "steps") {
+			region := rapid.IntRange(0, 3).Draw(t, "region")
+			if settled[region] {
+				continue
+			}
+			switch rapid.IntRange(0, 5).Draw(t, "action") {
+			case 0:
+				c.restart(region)
+				delete(reported, region)
+			case 1:
+				c.settle(region)
+				settled[region] = true
+			default:
+				task := rapid.MapOf(rapid.StringMatching("[a-c]"), rapid.Int64Range(0, 9)).Draw(t, "counters")
+				if err := c.fit(region, task); err != nil {
+					t.Fatal(err)
+				}
+				c.add(region, task)
+				if reported[region] == nil {
+					reported[region] = make(map[string]int64)
+				}
+				for name, n := range task {
+					reported[region][name] += n
+				}
+			}
+		}
+		want := make(map[string]int64)
+		for _, region := range reported {
+			for name, n := range region {
+				want[name] += n
+			}
+		}
+		got := c.sum()
+		for name, n := range want {
+			if got[name] != n {
+				t.Fatalf("%s is %d, want %d", name, got[name], n)
+			}
+		}
+		if len(got) != len(want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+	})
+	c := newCounters(0)
+	taken := 0
+	for i := range 10_000 {
+		task := map[string]int64{fmt.Sprintf("counter-%d", i): 1}
+		if err := c.fit(i, task); err != nil {
+			break
+		}
+		c.add(i, task)
+		c.settle(i)
+		taken++
+	}
+	if most := msg.MaxJobCounters / counterBytes; taken == 0 || taken > most {
+		t.Errorf("%d names are taken, at most %d", taken, most)
+	}
+	const tasks = 1000
+	c = newCounters(tasks)
+	few := map[string]int64{"a": 1, "b": 1, "c": 1, "d": 1, "e": 1}
+	for i := range tasks {
+		if err := c.fit(i, few); err != nil {
+			t.Fatalf("few counters of region %d: %v", i, err)
+		}
+		c.add(i, few)
+	}
+	many := make(map[string]int64)
+	for i := range 600 {
+		many[fmt.Sprint("counter-", i)] = 1
+	}
+	entries := 0
+	for i := range tasks {
+		if c.fit(i, many) == nil {
+			c.add(i, many)
+		}
+		entries += len(c.regions[i])
+	}
+	if size := entries * regionCounterBytes; size > c.most {
+		t.Errorf("regions that are half done hold %d counters, %d bytes of %d", entries, size, c.most)
+	}
+	for i := range tasks {
+		c.restart(i)
+	}
+	if c.bytes != 0 || len(c.names) != 0 {
+		t.Errorf("%d bytes of %d names are left when nobody reports any", c.bytes, len(c.names))
+	}
+}

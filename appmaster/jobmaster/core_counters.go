@@ -1,0 +1,128 @@
+package jobmaster
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// Estimates of memory, in bytes.
+const (
+	// counterBytes is what a counter takes beside its name, with its sum.
+	counterBytes = 64
+	// regionCounterBytes is what it takes in a region that has not finished.
+	regionCounterBytes = 48
+	// taskCounterBytes is what each task adds to the room of counters: a part of what is
+	// reserved for the task.
+	taskCounterBytes = 256
+)
+
+// counters adds up what tasks have counted. It holds sums, not what each task said: one for
+// the job, and one for each region that may still restart, and counts anew then.
+type counters struct {
+	most    int                     // bytes that all may take
+	bytes   int                     // that all take
+	names   map[string]*counterName // each name once, whoever reports it
+	settled map[string]int64
+	regions map[int]map[string]int64
+}
+
+// counterName is a name that sums have.
+type counterName struct {
+	text string
+	sums int
+}
+
+// newCounters are those of a job of so many tasks.
+func newCounters(tasks int) counters {
+	return counters{
+		most:  msg.MaxJobCounters + tasks*taskCounterBytes,
+		names: make(map[string]*counterName), settled: make(map[string]int64), regions: make(map[int]map[string]int64),
+	}
+}
+
+// fit tells whether a job may have a task's counters, beside those that it has.
+func (c *counters) fit(region int, reported map[string]int64) error {
+	bytes := c.bytes
+	for name := range reported {
+		if c.names[name] == nil {
+			bytes += counterBytes + len(name)
+		}
+		if _, has := c.regions[region][name]; !has {
+			bytes += regionCounterBytes
+		}
+	}
+	if bytes > c.most {
+		return fmt.Errorf("task reports %d counters, with which those of its job, each counted again in every part of it that is half done, take more than %d KiB: use fewer counters and shorter names, and none whose names are data",
+			len(reported), c.most>>10)
+	}
+	return nil
+}
+
+// add takes in the counters of a task that has finished, which fit.
+func (c *counters) add(region int, reported map[string]int64) {
+	if len(reported) == 0 {
+		return
+	}
+	sum := c.regions[region]
+	if sum == nil {
+		sum = make(map[string]int64, len(reported))
+		c.regions[region] = sum
+	}
+	for name, n := range reported {
+		if _, has := sum[name]; !has {
+			name = c.use(name)
+			c.bytes += regionCounterBytes
+		}
+		sum[name] += n
+	}
+}
+
+// use takes in that another sum has a name, and gives the name as others have it.
+func (c *counters) use(name string) string {
+	known := c.names[name]
+	if known == nil {
+		known = &counterName{text: name}
+		c.names[name] = known
+		c.bytes += counterBytes + len(name)
+	}
+	known.sums++
+	return known.text
+}
+
+// settle takes in that a region has finished, and restarts no more.
+func (c *counters) settle(region int) {
+	for name, n := range c.regions[region] {
+		if _, has := c.settled[name]; !has {
+			name = c.use(name)
+		}
+		c.settled[name] += n
+	}
+	c.restart(region)
+}
+
+// restart forgets what a region has counted, and the names that nobody else has.
+func (c *counters) restart(region int) {
+	for name := range c.regions[region] {
+		c.bytes -= regionCounterBytes
+		if known := c.names[name]; known.sums > 1 {
+			known.sums--
+		} else {
+			delete(c.names, name)
+			c.bytes -= counterBytes + len(name)
+		}
+	}
+	delete(c.regions, region)
+}
+
+// sum is what the whole job has counted.
+func (c *counters) sum() map[string]int64 {
+	sum := maps.Clone(c.settled)
+	for _, region := range c.regions {
+		for name, n := range region {
+			sum[name] += n
+		}
+	}
+	return sum
+}

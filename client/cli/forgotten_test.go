@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// runningPlace is the cluster of a job which YARN says runs.
+type runningPlace struct{ place }
+
+func (runningPlace) report(context.Context) (records.ApplicationReport, error) {
+	return records.ApplicationReport{State: records.ApplicationRunning}, nil
+}
+
+// TestAJobThatIsNotKeptIsNotSaidToRun would catch a client that sends its user to look for a
+// job, or at a firewall, where the session has let go of what the job left.
+func TestAJobThatIsNotKeptIsNotSaidToRun(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		status int
+		text   string
+		want   string
+	}{
+		{"a job that is forgotten", http.StatusNotFound, msg.ErrJobNotFound.Error(), "has ended and is forgotten"},
+		{"a result that was let go of", http.StatusGone, msg.ErrResultGone.Error(), "does not wait for this client"},
+		{"a master that is broken", http.StatusInternalServerError, "broken", "runs but cannot be followed"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			cause := &client.StatusError{Path: "/v1/jobs", Status: test.status, Errors: []string{test.text}}
+			err := new(runner).lost(t.Context(), &running{name: "job j", place: runningPlace{}}, cause)
+			if !errors.Is(err, error(cause)) || !strings.Contains(err.Error(), "job j "+test.want) || !strings.Contains(err.Error(), test.text) {
+				t.Errorf("got %v, want %q with its cause", err, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,68 @@
+package client
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// TestPeopleHearThatThereIsNoRoomNow would catch a job that waits in silence while others have the
+// cluster, and a warning of an application that has room.
+func TestPeopleHearThatThereIsNoRoomNow(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		options []string
+		free    []int64 // of each node, of its 4096 MB
+		says    string
+	}{
+		{"no node runs", nil, nil, "no node that runs"},
+		{"all is on one node", nil, []int64{1536}, ""},
+		{"each has a node of its own", nil, []int64{512, 1024}, ""},
+		{"the order of nodes is all the same", nil, []int64{100, 1024, 200, 512}, ""},
+		{"the master has none", nil, []int64{511, 300}, "the ApplicationMaster's 512 MB free now, the emptiest has 511 MB"},
+		{"a worker has none", nil, []int64{1023, 512}, "a TaskExecutor's 1024 MB free now, the emptiest has 1023 MB"},
+		{"they have one place for two", nil, []int64{1535, 511}, "the ApplicationMaster's 512 MB and a TaskExecutor's 1024 MB free now, the emptiest has 1535 MB"},
+		{"two nodes that are as empty", []string{"jobmanager.memory.process.size=1g"}, []int64{1024, 1024}, ""},
+		{"a node that has given out more than it has", nil, []int64{-100}, "the emptiest has 0 MB"},
+		{"options count", []string{"taskmanager.memory.process.size=2g"}, []int64{1536}, "a TaskExecutor's 2048 MB"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var nodes []records.NodeReport
+			for _, free := range c.free {
+				nodes = append(nodes, records.NodeReport{Capability: records.Resource{MemoryMB: 4096}, Used: records.Resource{MemoryMB: 4096 - free}})
+			}
+			got := crowded(options(t, c.options...), nodes)
+			if (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
+				t.Errorf("%q, want %q", got, c.says)
+			}
+		})
+	}
+}
+
+// TestALargerContainerIsTheMastersAlone would catch the memory of workers that is taken for the
+// master's, and an application that has ended, of which YARN says -1.
+func TestALargerContainerIsTheMastersAlone(t *testing.T) {
+	app := Application{asked: 512}
+	for _, c := range []struct {
+		name       string
+		containers int
+		used       int64
+		want       bool
+	}{
+		{"as asked for", 1, 512, false},
+		{"rounded up", 1, 1024, true},
+		{"with a worker", 2, 2048, false},
+		{"before it has its container", 0, 0, false},
+		{"not told", -1, -1, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			asked, given, got := app.RoundedUp(records.ApplicationReport{Usage: records.ResourceUsage{
+				UsedContainers: c.containers, Used: records.Resource{MemoryMB: c.used},
+			}})
+			if got != c.want || got && (asked != 512 || given != c.used) {
+				t.Errorf("%d MB instead of %d: %t, want %t", given, asked, got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,54 @@
+package terminal
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/width"
+)
+
+// Cells is how many cells a text takes.
+func Cells(text string) int {
+	sum := 0
+	for _, r := range text {
+		sum += cellsOf(r)
+	}
+	return sum
+}
+
+// cellsOf is the width of a letter, as Unicode's annexes 11 and 44 have it; those whose width depends on the language
+// take one cell.
+func cellsOf(r rune) int {
+	switch {
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf): // they go into the cell before
+		return 0
+	case width.LookupRune(r).Kind() == width.EastAsianWide, width.LookupRune(r).Kind() == width.EastAsianFullwidth:
+		return 2
+	default:
+		return 1
+	}
+}
+
+// Shorten gives a text that takes no more than so many cells, which are one at least: all of it, or its begin and "…".
+func Shorten(text string, cells int) string {
+	if Cells(text) <= cells {
+		return text
+	}
+	room := cells - Cells("…")
+	for i, r := range text {
+		if room -= cellsOf(r); room < 0 {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
+
+// Visible shows that there are control characters, in place of doing what they say: names are anybody's.
+func Visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}

@@ -1,0 +1,30 @@
+package bobbintest
+
+import (
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A group that is taken for another's would have the end of a test kill a container, or a
+// daemon, of somebody else's; and one that is not found would leave processes behind.
+func TestAGroupIsKnownByItsMark(t *testing.T) {
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", "sleep 1000 &")
+	cmd.Env = []string{"PATH=/bin:/usr/bin", groupVariable + "=mine"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Run(); err != nil { // what it has started goes on
+		t.Fatal(err)
+	}
+	group := cmd.Process.Pid
+	// A process that is just being started has no environment.
+	within(t, time.Minute, "the group of a leader that has ended is found", func() (bool, error) { return isGroup(t, group, "mine"), nil })
+	if isGroup(t, group, "another") {
+		t.Error("the group is taken for another's")
+	}
+	if err := syscall.Kill(-group, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	within(t, time.Minute, "the group is gone", func() (bool, error) { return !isGroup(t, group, "mine"), nil })
+}
