@@ -19,8 +19,8 @@ type execution struct {
 	// submit takes a job in.
 	submit func(ctx context.Context, graph *jobgraph.JobGraph) (ids.JobID, error)
 	// Of the jobs so far:
-	submitted []ids.JobID
-	last      msg.JobEnded // how the last one ended, if it was waited for or not taken in
+	some bool         // whether one was taken in
+	last msg.JobEnded // how the last one ended, if it was waited for or not taken in
 }
 
 // said is what a driver says: a job, or why no other follows.
@@ -85,7 +85,7 @@ func (e *execution) execute(ctx context.Context, d *child, graph *jobgraph.JobGr
 		_ = d.Tell(e.last)
 		return nil
 	}
-	e.submitted = append(e.submitted, job)
+	e.some = true
 	_ = d.Tell(msg.JobAccepted{Job: job, Application: e.application})
 	if e.detached {
 		return nil

@@ -21,8 +21,6 @@ const (
 	masterShare      = 50
 	applicationShare = 25 // of its one driver
 	sessionShare     = 25 / maxDrivers
-	// jobShare is of this process where no driver runs, as clients start it.
-	jobShare = 80
 	// leastDriverMB is what a program needs to plan at all.
 	leastDriverMB = 24
 )
@@ -58,7 +56,7 @@ const (
 func budgets(mode launch.Mode, options config.Config) (jobs, bodies int64) {
 	heapMB, _ := limits(mode, options)
 	if heapMB == 0 {
-		heapMB = options.Memory(config.JobManagerProcessSize).Megabytes() * jobShare / 100
+		heapMB = options.Memory(config.JobManagerProcessSize).Megabytes() * launch.MasterHeapShare / 100
 	}
 	heap := int64(heapMB) << 20
 	return heap * jobsPart / 100, heap * bodiesPart / 100

@@ -177,7 +177,7 @@ func (s *session) drive(ctx context.Context, at *place, run rest.ProgramRun, sub
 	x := execution{component: s.component, application: s.drivers.application, detached: true}
 	x.submit = func(ctx context.Context, graph *jobgraph.JobGraph) (ids.JobID, error) {
 		job := run.Job
-		if job == "" || len(x.submitted) > 0 {
+		if job == "" || x.some {
 			job = ids.JobID(ids.Random())
 		}
 		err := s.submit(ctx, run.SHA256, dispatcher.Submission{Job: job, Graph: graph, Detached: true})

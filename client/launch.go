@@ -14,11 +14,6 @@ import (
 // ApplicationType is what YARN shows as the type of our applications.
 const ApplicationType = "Bobbin"
 
-// masterHeapShare is the part of the ApplicationMaster's container that its Go
-// heap may take, in percent; the rest is program text, stacks and the kernel's
-// share.
-const masterHeapShare = 80
-
 // masterStderr is the ApplicationMaster's standard error among its logs.
 const masterStderr = "jobmanager.stderr"
 
@@ -49,7 +44,7 @@ func masterContext(c config.Config, user string, what launch.AppMaster) (records
 	environment := map[string]string{
 		"HADOOP_USER_NAME": user,
 		"GOMAXPROCS":       fmt.Sprint(max(2, needs.VCores)),
-		"GOMEMLIMIT":       fmt.Sprintf("%dMiB", needs.MemoryMB*masterHeapShare/100),
+		"GOMEMLIMIT":       fmt.Sprintf("%dMiB", needs.MemoryMB*launch.MasterHeapShare/100),
 	}
 	maps.Copy(environment, c.Under(config.ContainerMasterEnv))
 	environment[launch.Variable] = encoded

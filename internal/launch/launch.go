@@ -40,6 +40,11 @@ const (
 	maxDecoded = 8 << 20
 )
 
+// MasterHeapShare is the part of the ApplicationMaster's container that its Go heap may
+// take, in percent, where no program runs beside it; the rest is program text, stacks and
+// the kernel's share.
+const MasterHeapShare = 80
+
 // KeytabFile is the keytab in an application's staging directory, 0400.
 const KeytabFile = "krb5.keytab"
 
