@@ -279,6 +279,12 @@ func Unreachable(err error) bool {
 	return Gone(err)
 }
 
+// NotFound tells whether an error says that the cluster does not know what it was asked for.
+func NotFound(err error) bool {
+	status, ok := errors.AsType[*StatusError](err)
+	return ok && status.Status == http.StatusNotFound
+}
+
 // Gone tells whether an error says that another ApplicationMaster may have to be asked: this
 // one did not answer, broke off amid its answer, or is about to end. What it refuses for now
 // is none of these.

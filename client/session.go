@@ -20,7 +20,7 @@ import (
 // the cache of his staging area.
 func (c *ClusterClient) HasProgram(ctx context.Context, sha256 string) (bool, error) {
 	err := c.send(ctx, http.MethodGet, "/programs/"+url.PathEscape(sha256), nil)
-	if status, ok := errors.AsType[*StatusError](err); ok && status.Status == http.StatusNotFound {
+	if NotFound(err) {
 		return false, nil
 	}
 	return err == nil, err
@@ -116,7 +116,7 @@ type Driver struct {
 func (c *ClusterClient) Drivers(ctx context.Context) ([]Driver, error) {
 	var answer rest.Drivers
 	err := c.get(ctx, "/drivers", &answer)
-	if status, ok := errors.AsType[*StatusError](err); ok && status.Status == http.StatusNotFound {
+	if NotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -130,7 +130,7 @@ func (c *ClusterClient) Drivers(ctx context.Context) ([]Driver, error) {
 }
 
 // EndDriver ends a program that runs beside the master, and waits for that. Its jobs go on.
-// A *StatusError with http.StatusNotFound says that there is none of this id.
+// NotFound is true of the error where there is none of this id.
 func (c *ClusterClient) EndDriver(ctx context.Context, id string) error {
 	return c.send(ctx, http.MethodDelete, "/drivers/"+url.PathEscape(id), nil)
 }

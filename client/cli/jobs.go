@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -133,12 +132,12 @@ func cancelCommand(p Process) *cli.Command {
 			}
 			return withJob(c, p, func(master *reached, job ids.JobID) error {
 				err := master.Cancel(c.Context, job)
-				if isNotFound(err) {
+				if client.NotFound(err) {
 					other := master.EndDriver(c.Context, string(job))
 					if other == nil {
 						return say(c, p, fmt.Sprintf("program %s has ended", job), map[string]any{"application": master.application(), "driver": job})
 					}
-					if !isNotFound(other) {
+					if !client.NotFound(other) {
 						return other
 					}
 				}
@@ -149,12 +148,6 @@ func cancelCommand(p Process) *cli.Command {
 			})
 		},
 	}
-}
-
-// isNotFound tells whether a cluster does not know what it is asked for.
-func isNotFound(err error) bool {
-	status, is := errors.AsType[*client.StatusError](err)
-	return is && status.Status == http.StatusNotFound
 }
 
 func stopCommand(p Process) *cli.Command {
