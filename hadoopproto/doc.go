@@ -8,7 +8,7 @@
 // field numbers, types, labels and defaults, but packages and paths begin with
 // "bobbin": neither is on the wire, and colinmarc/hdfs, linked into the same
 // programs, has registered Hadoop's own names already (a second registration
-// panics when the program starts). integration/conformance compares every field
+// panics when the program starts). integration/rpc/conformance compares every field
 // with the descriptors in Hadoop's class files.
 //
 // A default is not the same as a value that was sent: Hadoop's Java code asks

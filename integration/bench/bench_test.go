@@ -17,7 +17,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"pgregory.net/rapid"
 
-	"github.com/bobbin-yarn/bobbin/integration/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 

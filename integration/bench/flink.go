@@ -14,7 +14,7 @@ import (
 	"text/template"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
-	"github.com/bobbin-yarn/bobbin/integration/cluster/artifacts"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster/artifacts"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 )
 

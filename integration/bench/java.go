@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"text/template"
 
-	"github.com/bobbin-yarn/bobbin/integration/cluster/artifacts"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster/artifacts"
 )
 
 // javaSources are the programs beside ours, and the project that Maven builds them by.

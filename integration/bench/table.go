@@ -26,7 +26,7 @@ func page(m machine, hadoop string, tables []table) string {
 	var b strings.Builder
 	b.WriteString("# Benchmarks\n\n")
 	b.WriteString("`make bench` measures and writes this page. Where several runs were made, the number is their median, with the lowest and the\n")
-	b.WriteString("highest behind it. The cluster is a real one on the same machine (`integration/cluster`): one HDFS, YARN with two NodeManagers, all with their\n")
+	b.WriteString("highest behind it. The cluster is a real one on the same machine (`integration/internal/cluster`): one HDFS, YARN with two NodeManagers, all with their\n")
 	b.WriteString("own defaults, heartbeats of 1 s among them. Its daemons share the processors with what is measured.\n\n")
 	b.WriteString(m.table(hadoop).markdown())
 	return merge(b.String(), tables)

@@ -123,7 +123,7 @@ func Snippets(name string, page []byte, files map[string][]byte) []string {
 	return complaints
 }
 
-// Commands checks that no block of text in a page has a command in it: blocks of sh are run (integration/docs), and what
+// Commands checks that no block of text in a page has a command in it: blocks of sh are run (integration/bobbin/pages), and what
 // never runs will not work one day.
 func Commands(name string, page []byte) []string {
 	var complaints []string

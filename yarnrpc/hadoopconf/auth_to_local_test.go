@@ -25,7 +25,7 @@ func shortNames(t *testing.T, head string) (*ShortNames, error) {
 	return new(Conf).With("test", properties).ShortNames("EXAMPLE.COM")
 }
 
-// The record is what Hadoop itself answers: integration/conformance asks it again.
+// The record is what Hadoop itself answers: integration/rpc/conformance asks it again.
 func TestShortNamesAreHadoops(t *testing.T) {
 	t.Parallel()
 	record, err := os.ReadFile("testdata/java/shortnames.txt")

@@ -1,0 +1,29 @@
+package commands
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+)
+
+// TestDriverThatLeavesItsJobHasFailed would catch exit code 0 of a program that
+// ended with an error while its job went on to a good end.
+func TestDriverThatLeavesItsJobHasFailed(t *testing.T) {
+	t.Parallel()
+	u := suite.User(t, bobbintest.Alice)
+	dir := u.Scratch(t)
+	u.Write(t, dir+"/lines", "line\n")
+	c := u.Start(t, perJob("-o", "json", suite.Program(t, "faulty"), "impatient", dir+"/lines", dir+"/out")...)
+	c.Says(t, "submitted ")
+	if err := syscall.Kill(program(t, c.PID()), syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	got := c.Wait(t)
+	report := got.JSON(t)
+	if got.Code != 1 || report.JobStatus != "FINISHED" || !strings.Contains(report.Error, "the driver has waited long enough") {
+		t.Errorf("want the job done and exit code 1 with the driver's reason, got %s", got)
+	}
+	u.CheckGone(t, report.Application)
+}

@@ -1,0 +1,80 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+)
+
+// children lists the processes that a process of this machine has started.
+func children(t *testing.T, pid int) []int {
+	t.Helper()
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	var found []int
+	for _, task := range tasks {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, task.Name()))
+		if err != nil {
+			continue // the thread has ended
+		}
+		for field := range strings.FieldsSeq(string(text)) {
+			child, err := strconv.Atoi(field)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, child)
+		}
+	}
+	return found
+}
+
+// program waits until a process has started another program, and gives that one's process. What Go starts for a moment to
+// see what the kernel can do, and a child that has not begun yet, run the file of their parent.
+func program(t *testing.T, pid int) int {
+	t.Helper()
+	var found int
+	bobbintest.Until(t, "the program runs", func() bool {
+		own := executable(pid)
+		for _, child := range children(t, pid) {
+			if path := executable(child); path != "" && path != own {
+				found = child
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// executable is the file that a process runs; "" once it has ended, whether its parent has asked how or not.
+func executable(pid int) string {
+	path, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
+// connected tells whether a process has a socket.
+func connected(t *testing.T, pid int) bool {
+	t.Helper()
+	dir := fmt.Sprintf("/proc/%d/fd", pid)
+	open, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for _, file := range open {
+		if target, err := os.Readlink(dir + "/" + file.Name()); err == nil && strings.HasPrefix(target, "socket:") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,67 @@
+// Package doctor tests `bobbin doctor` as people use it, against real daemons and a real KDC that are
+// well, and against what is done to them.
+package doctor
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/client/doctor"
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+)
+
+var suite = bobbintest.NewSuite(cluster.Config{})
+
+func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
+
+// examined is what the command found, by check.
+type examined struct {
+	outcome bobbintest.Outcome
+	checks  map[string]doctor.Result
+}
+
+// examine runs `bobbin doctor` with further arguments. Its exit code must say what its text says.
+func examine(t *testing.T, u *bobbintest.User, args ...string) examined {
+	t.Helper()
+	got := examined{u.Run(t, append([]string{"doctor", "-o", "json"}, args...)...), make(map[string]doctor.Result)}
+	var told struct {
+		Status doctor.Status
+		Checks []doctor.Result
+	}
+	if err := json.Unmarshal([]byte(got.outcome.Stdout), &told); err != nil {
+		t.Fatalf("%v\n%s", err, got.outcome)
+	}
+	for _, r := range told.Checks {
+		got.checks[r.Name] = r
+	}
+	if (got.outcome.Code == 0) != (told.Status != doctor.Failed) || got.outcome.Stderr != "" {
+		t.Errorf("%s\n%s", told.Status, got.outcome)
+	}
+	return got
+}
+
+// wants checks how a check ended, and that a finding of that status says both.
+func (e examined) wants(t *testing.T, check string, status doctor.Status, text, remedy string) {
+	t.Helper()
+	r := e.checks[check]
+	has := slices.ContainsFunc(r.Findings, func(f doctor.Finding) bool {
+		return f.Status == status && strings.Contains(f.Text, text) && strings.Contains(f.Remedy, remedy)
+	})
+	if r.Status != status || !has {
+		t.Errorf("%s: want %s, %q -> %q in\n%s", check, status, text, remedy, e.outcome.Stdout)
+	}
+}
+
+// well checks that nothing is wrong with a check.
+func (e examined) well(t *testing.T, checks ...string) {
+	t.Helper()
+	for _, check := range checks {
+		if r := e.checks[check]; r.Status != doctor.OK {
+			t.Errorf("%s is %s: %+v", check, r.Status, r.Findings)
+		}
+	}
+}

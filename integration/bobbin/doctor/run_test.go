@@ -1,0 +1,246 @@
+package doctor
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+// whatRunSays has the error of `bobbin run` for each illness of a login: it must name the principal, the
+// server or the file, and what to do, in two lines at most. It would catch errors that leave a user to
+// guess, and submissions that leave something behind.
+func whatRunSays(t *testing.T, alice *bobbintest.User) {
+	c := alice.Cluster
+	dir := alice.Scratch(t)
+	alice.Write(t, dir+"/text", "some words\n")
+	input := []string{suite.Program(t, "wordcount"), "--input", dir + "/text", "--output", dir + "/counts"}
+
+	none := alice.With("KRB5CCNAME=FILE:" + filepath.Join(t.TempDir(), "none"))
+	expired := alice.With("KRB5CCNAME=FILE:" + expiredCache(t, c))
+	_, away := rewritten(t, c, "127.0.0.1:1")
+	const keytab, principal = "security.kerberos.login.keytab", "security.kerberos.login.principal"
+	by := func(user, path string, more ...string) []string {
+		return options(append([]string{keytab + "=" + path, principal + "=" + user}, more...)...)
+	}
+	byAlice := func(more ...string) []string { return by("alice", c.Keytab("alice"), more...) }
+	changed, gone, locked := carols(t, c)
+	dead, halves := tokensOf(t, alice), tokensOf(t, alice)
+	dead.cancel(t)
+	delete(halves.all.Tokens, halves.yarn.Service)
+
+	for name, tc := range map[string]struct {
+		user  *bobbintest.User
+		flags []string
+		says  []string
+	}{
+		"no ticket":                  {none, nil, []string{"none: no such file", "run kinit", keytab}},
+		"an expired ticket":          {expired, nil, []string{"alice@" + cluster.Realm, "nn/localhost@" + cluster.Realm, "the ticket has expired: run kinit", "ended at 20"}},
+		"a ticket in the kernel":     {alice.With("KRB5CCNAME=KEYRING:persistent:0"), nil, []string{"KEYRING:persistent:0 (KRB5CCNAME)", "FILE:", "kinit"}},
+		"a keytab of nobody":         {none, options(keytab + "=" + c.Keytab("alice")), []string{c.Keytab("alice"), principal}},
+		"a keytab that is not there": {none, by("alice", "/nowhere/k"), []string{"/nowhere/k: no such file", "ktadd"}},
+		"a keytab that is a folder":  {none, by("alice", "/tmp"), []string{"read keytab /tmp", "is a directory"}},
+		"a keytab of somebody else": {
+			none, by("alice", c.Keytab("bob")),
+			[]string{"alice@" + cluster.Realm, c.Keytab("bob"), "keys only of bob@" + cluster.Realm + " (kvno 2: aes256-cts-hmac-sha1-96, ", "ktadd"},
+		},
+		"another realm": {none, by("alice@OTHER.TEST", c.Keytab("alice")), []string{"alice@OTHER.TEST", "keys only of alice@" + cluster.Realm}},
+		"keys of before": {
+			none, by("carol", changed),
+			[]string{"carol@" + cluster.Realm, changed + ", which has kvno 2: aes256-cts", "export the keytab anew"},
+		},
+		"a user who is gone":      {none, by("dave", gone), []string{"dave@" + cluster.Realm, "the kdc does not know this user: check the principal and its realm"}},
+		"a user who is locked":    {none, by("erin", locked), []string{"erin@" + cluster.Realm, "the account or its password has expired, or is locked"}},
+		"a clock that is off":     {none.With("KRB5_CONFIG=" + clockedConf(t, c)), byAlice(), []string{"alice@" + cluster.Realm, "set this machine's clock: it is 20m", " behind the kdc's: kdc 127.0.0.1:"}},
+		"no KDC":                  {none.With("KRB5_CONFIG=" + away), byAlice("client.timeout=2s"), []string{"alice@" + cluster.Realm, "127.0.0.1:1", "connection refused", "correct its address in krb5.conf"}},
+		"no krb5.conf":            {none.With("KRB5_CONFIG"), byAlice("security.kerberos.krb5-conf.path=/nowhere/k.conf"), []string{"/nowhere/k.conf", "krb5.conf"}},
+		"no rule for the user":    {alice, options("flink.hadoop.hadoop.security.auth_to_local=RULE:[1:$1@$0](.*@OTHER.TEST)s/@.*//"), []string{"alice@" + cluster.Realm, "hadoop.security.auth_to_local"}},
+		"a client without":        {alice, options("flink.hadoop.hadoop.security.authentication=simple"), []string{"SIMPLE", "set hadoop.security.authentication to kerberos"}},
+		"less protection":         {alice, options("flink.hadoop.hadoop.rpc.protection=authentication"), []string{"alice@" + cluster.Realm, "nn/localhost@" + cluster.Realm, "ours [auth], the server's [auth-conf]", "hadoop.rpc.protection"}},
+		"less on the way of data": {alice, options("flink.hadoop.dfs.data.transfer.protection=authentication"), []string{"write to DataNode 127.0.0", `log in with a block token of user "alice"`, "ours [auth], the server's [auth-conf]", "dfs.data.transfer.protection"}},
+		"another ResourceManager": {
+			alice, options("flink.yarn.resourcemanager.principal=yarn/_HOST@" + cluster.Realm),
+			[]string{" on localhost:", ": authenticate: server advertises Kerberos principal rm/localhost@" + cluster.Realm, "yarn.resourcemanager.principal is yarn/localhost@" + cluster.Realm, "correct the site file"},
+		},
+		"another NameNode": {
+			alice, options("flink.hadoop.dfs.namenode.kerberos.principal=hdfs/_HOST@" + cluster.Realm),
+			[]string{" on " + c.NameNodeAddress() + ": authenticate: server advertises Kerberos principal nn/localhost@" + cluster.Realm, "dfs.namenode.kerberos.principal is hdfs/localhost@" + cluster.Realm, "correct the site file"},
+		},
+		"a server of another realm": {
+			alice, options("flink.hadoop.dfs.namenode.kerberos.principal=nn/_HOST@OTHER.TEST"),
+			[]string{" on " + c.NameNodeAddress() + ": authenticate: server nn/localhost is in realm " + cluster.Realm + " by krb5.conf", "nn/localhost@OTHER.TEST", "[domain_realm]"},
+		},
+		"nobody who renews tokens": {
+			alice, options("flink.yarn.resourcemanager.principal=", "flink.yarn.resourcemanager.principal.pattern=rm/*"),
+			[]string{"yarn.resourcemanager.principal is not set: add it to yarn-site.xml"},
+		},
+		"no right to act for others": {
+			none, append(by("bob", c.Keytab("bob")), "--proxy-user", "alice"),
+			[]string{
+				" on " + c.NameNodeAddress() + ": AuthorizationException: User: bob@" + cluster.Realm + " is not allowed to impersonate alice",
+				"have bob allowed to act for alice (hadoop.proxyuser.bob.hosts",
+			},
+		},
+		"tokens do not act for others": {
+			none.With("HADOOP_TOKEN_FILE_LOCATION="+halves.write(t), "HADOOP_PROXY_USER=bob"), nil,
+			[]string{"act as bob", "run kinit", keytab},
+		},
+		"tokens that are not there": {none.With("HADOOP_TOKEN_FILE_LOCATION=/nowhere/t"), nil, []string{"HADOOP_TOKEN_FILE_LOCATION", "/nowhere/t"}},
+		"canceled tokens": {
+			none.With("HADOOP_TOKEN_FILE_LOCATION=" + dead.write(t)), nil,
+			[]string{"HDFS_DELEGATION_TOKEN", "can't be found in cache", "must get a new one"},
+		},
+		"tokens for HDFS alone": {none.With("HADOOP_TOKEN_FILE_LOCATION=" + halves.write(t)), nil, []string{"neither a token for the server nor a Kerberos login", "kinit"}},
+		"a keytab of no place":  {alice, byAlice("yarn.security.kerberos.ship-local-keytab=false"), []string{"localized-keytab-path", "absolute path on the nodes"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			refused(t, tc.user.Run(t, bobbintest.Small(slices.Concat(tc.flags, input)...)...), tc.says...)
+		})
+	}
+	for _, command := range [][]string{{"applications"}, {"logs", "application_1_0001"}, {"kill", "application_1_0001"}} {
+		t.Run(command[0]+" without a ticket", func(t *testing.T) {
+			refused(t, none.Run(t, command...), "no such file", "run kinit", keytab)
+			refused(t, expired.Run(t, command...), "alice@"+cluster.Realm, "rm/localhost@"+cluster.Realm, "the ticket has expired: run kinit")
+		})
+	}
+	apps, err := c.RM().Apps(t.Context())
+	if err != nil || len(apps) > 0 {
+		t.Errorf("YARN has %v, %v", apps, err)
+	}
+	if left := alice.Staging(t); len(left.Applications) > 0 || len(left.Cache) > 0 {
+		t.Errorf("staged files are left: %+v", left)
+	}
+	whatTheMasterSays(t, alice, input)
+}
+
+// whatTheMasterSays has what only a node can find out, which must reach the user's terminal all the same.
+func whatTheMasterSays(t *testing.T, alice *bobbintest.User, input []string) {
+	c := alice.Cluster
+	const keytab, principal = "security.kerberos.login.keytab=", "security.kerberos.login.principal=alice"
+	for name, tc := range map[string]struct{ options, says []string }{
+		"a keytab that lies on no node": {
+			[]string{keytab + c.Keytab("alice"), principal, "yarn.security.kerberos.ship-local-keytab=false", "yarn.security.kerberos.localized-keytab-path=/nowhere/k"},
+			[]string{"/nowhere/k: no such file", "must lie on each node", "yarn.security.kerberos.ship-local-keytab"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := alice.Run(t, bobbintest.Small(slices.Concat(options(tc.options...), input)...)...)
+			for _, want := range tc.says {
+				if got.Code != 1 || !strings.Contains(got.Stderr, want) {
+					t.Errorf("%q is not in %s", want, got)
+				}
+			}
+			alice.CheckGone(t, alice.WaitEnded(t, got.Application(t)).ID)
+		})
+	}
+}
+
+// options are flags of `bobbin run`.
+func options(all ...string) []string {
+	var flags []string
+	for _, option := range all {
+		flags = append(flags, "-D", option)
+	}
+	return flags
+}
+
+// refused checks that a command has failed and said all this, shortly.
+func refused(t *testing.T, got bobbintest.Outcome, says ...string) {
+	t.Helper()
+	if got.Code != 1 {
+		t.Error(got)
+	}
+	for _, want := range says {
+		if !strings.Contains(got.Stderr, want) {
+			t.Errorf("%q is not in %s", want, got.Stderr)
+		}
+	}
+	if lines := strings.Count(got.Stderr, "\n"); lines > 2 {
+		t.Errorf("%d lines: %s", lines, got.Stderr)
+	}
+}
+
+// expiredCache is a file with alice's ticket, which has expired.
+func expiredCache(t *testing.T, c *cluster.Cluster) string {
+	t.Helper()
+	cache := filepath.Join(t.TempDir(), "expired")
+	if err := c.Kinit(t.Context(), "alice", cache, "-l", "1s", "-r", "1s"); err != nil {
+		t.Fatal(err)
+	}
+	held, err := kerberos.ReadCache(cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bobbintest.Until(t, "the ticket expires", func() bool { return !time.Now().Before(held.TGT.End) })
+	return cache
+}
+
+// carols are keytabs: one whose keys were changed since, that of a user who is gone, and that of
+// one who may not log in any more.
+func carols(t *testing.T, c *cluster.Cluster) (changed, gone, locked string) {
+	t.Helper()
+	dir := t.TempDir()
+	changed, gone, locked = filepath.Join(dir, "carol"), filepath.Join(dir, "dave"), filepath.Join(dir, "erin")
+	if err := c.Kadmin(t.Context(),
+		"addprinc -randkey carol", "ktadd -q -k "+changed+" carol", "cpw -randkey carol",
+		"addprinc -randkey dave", "ktadd -q -k "+gone+" dave", "delprinc -force dave",
+		"addprinc -randkey erin", "ktadd -q -k "+locked+" erin", "modprinc -expire yesterday erin",
+	); err != nil {
+		t.Fatal(err)
+	}
+	return changed, gone, locked
+}
+
+// tokens are alice's for HDFS and for YARN, as another launcher has them.
+type tokens struct {
+	files      *dfs.FS
+	hdfs, yarn *creds.Token
+	all        *creds.Credentials
+}
+
+func tokensOf(t *testing.T, alice *bobbintest.User) *tokens {
+	t.Helper()
+	held := &tokens{files: alice.Files(t), all: creds.New()}
+	var err error
+	if held.hdfs, err = held.files.DelegationToken(t.Context(), "/", "rm"); err != nil {
+		t.Fatal(err)
+	}
+	o, err := yarnclient.FromConf(alice.Conf(t), "alice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.RPC.Login = alice.Login(t)
+	if held.yarn, err = bobbintest.Closing(t, yarnclient.New(o)).DelegationToken(t.Context(), "rm"); err != nil {
+		t.Fatal(err)
+	}
+	for _, token := range []*creds.Token{held.hdfs, held.yarn} {
+		held.all.Tokens[token.Service] = token
+	}
+	return held
+}
+
+// cancel has the NameNode forget its token.
+func (h *tokens) cancel(t *testing.T) {
+	t.Helper()
+	if err := h.files.CancelDelegationToken(t.Context(), "/", h.hdfs); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// write puts the tokens into a file, and gives its path.
+func (h *tokens) write(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tokens")
+	if err := h.all.WriteFile(path, creds.Writable); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,203 @@
+package doctor
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/client/doctor"
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+)
+
+// TestASecureCluster makes one illness after the other on a cluster with a KDC and two
+// ResourceManagers, whose administrator is not alice. The worst come last, as nothing is healed.
+func TestASecureCluster(t *testing.T) {
+	c := cluster.ForTest(t, cluster.Config{
+		NodeManagers: 1, HA: true, Kerberos: &cluster.Kerberos{Protection: "privacy"}, Users: []string{"alice", "bob"},
+		YARN: map[string]string{"yarn.acl.enable": "true", "yarn.admin.acl": "rm"},
+		Scheduler: map[string]string{
+			"yarn.scheduler.capacity.root.queues":                          "default,closed",
+			"yarn.scheduler.capacity.root.default.capacity":                "50",
+			"yarn.scheduler.capacity.root.closed.capacity":                 "50",
+			"yarn.scheduler.capacity.root.acl_submit_applications":         " ",
+			"yarn.scheduler.capacity.root.default.acl_submit_applications": "*",
+			"yarn.scheduler.capacity.root.closed.acl_submit_applications":  "bob",
+		},
+	})
+	cache := filepath.Join(t.TempDir(), "cache")
+	alice := suite.UserOf(t, c, "alice").With("KRB5_CONFIG="+c.Krb5Conf(), "KRB5CCNAME=FILE:"+cache, "HADOOP_USER_NAME")
+	byKeytab := []string{"--principal", "alice", "--keytab", c.Keytab("alice")}
+
+	t.Run("no ticket yet", func(t *testing.T) {
+		e := examine(t, alice)
+		e.wants(t, "credentials", doctor.Failed, "there is no ticket in "+cache, "run kinit")
+		e.wants(t, "resourcemanager", doctor.Skipped, "Kerberos credentials has failed", "")
+	})
+	t.Run("a keytab", func(t *testing.T) { wantHealthy(t, examine(t, alice, byKeytab...)) })
+	t.Run("a ticket", func(t *testing.T) {
+		if err := c.Kinit(t.Context(), "alice", cache); err != nil {
+			t.Fatal(err)
+		}
+		e := examine(t, alice)
+		wantHealthy(t, e)
+		e.wants(t, "credentials", doctor.OK, "has a ticket of alice@"+cluster.Realm, "")
+	})
+	t.Run("a ticket that has expired", func(t *testing.T) { expiredTicket(t, alice) })
+	t.Run("a keytab with keys of before", func(t *testing.T) { oldKeytab(t, alice) })
+	t.Run("a keytab of somebody else", func(t *testing.T) {
+		e := examine(t, alice, "--principal", "alice", "--keytab", c.Keytab("bob"))
+		e.wants(t, "credentials", doctor.Failed, "it has keys only of bob@"+cluster.Realm, "who has keys in it: bob@"+cluster.Realm)
+		e.wants(t, "login", doctor.Skipped, "Kerberos credentials has failed", "")
+	})
+	t.Run("another realm", func(t *testing.T) {
+		e := examine(t, alice, "--principal", "alice@OTHER.TEST", "--keytab", c.Keytab("alice"))
+		e.wants(t, "credentials", doctor.Failed, "alice@OTHER.TEST", "who has keys in it: alice@"+cluster.Realm)
+	})
+	for name, tc := range map[string]struct{ option, check, text, remedy string }{
+		"less protection than the server's":   {"flink.hadoop.hadoop.rpc.protection=authentication", "resourcemanager", "no common quality of protection", "hadoop.rpc.protection"},
+		"less protection than the DataNodes'": {"flink.hadoop.dfs.data.transfer.protection=authentication", "staging", "no common quality of protection", "set dfs.data.transfer.protection"},
+		"a server of another name":            {"flink.yarn.resourcemanager.principal=yarn/_HOST@" + cluster.Realm, "resourcemanager", "rm/localhost@" + cluster.Realm, "principal"},
+		"a client without Kerberos":           {"flink.hadoop.hadoop.security.authentication=simple", "resourcemanager", "AccessControlException", "set hadoop.security.authentication to kerberos"},
+		"a home of another's":                 {"yarn.staging-directory=/user/bob", "staging", "alice may not write in", "yarn.staging-directory"},
+		"a queue that is closed to her":       {"yarn.application.queue=closed", "queue", "user alice may not submit to root.closed", "choose one of root.default"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			examine(t, alice, append(byKeytab, "-D", tc.option)...).wants(t, tc.check, doctor.Failed, tc.text, tc.remedy)
+		})
+	}
+	t.Run("a clock that is off", func(t *testing.T) { wrongClock(t, alice, byKeytab) })
+	t.Run("tokens and other users", func(t *testing.T) { others(t, alice, byKeytab) })
+	t.Run("what run says", func(t *testing.T) { whatRunSays(t, alice) })
+
+	t.Run("a ResourceManager is down", func(t *testing.T) {
+		active, err := c.ActiveRM(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		standby := map[string]string{"resourcemanager1": "resourcemanager2", "resourcemanager2": "resourcemanager1"}[active]
+		if err := c.Kill(t.Context(), standby); err != nil {
+			t.Fatal(err)
+		}
+		e := examine(t, alice, byKeytab...)
+		e.wants(t, "resourcemanager", doctor.Warning, "does not work: connect: connection refused", "have the server started")
+		e.well(t, "queue")
+		if err := c.Kill(t.Context(), active); err != nil {
+			t.Fatal(err)
+		}
+		e = examine(t, alice, byKeytab...)
+		e.wants(t, "resourcemanager", doctor.Failed, "no ResourceManager is active", "yarn rmadmin -getAllServiceState")
+		e.wants(t, "queue", doctor.Skipped, "ResourceManager has failed", "")
+		e.well(t, "namenode")
+	})
+	t.Run("the NameNode has keys of before, then none", func(t *testing.T) {
+		nn := "nn/localhost@" + cluster.Realm
+		for _, illness := range []struct {
+			command, text, remedy string
+			run                   []string
+		}{
+			{
+				"cpw -randkey nn/localhost", "SaslException", "its keytab or its clock",
+				[]string{" on " + c.NameNodeAddress(), "alice@" + cluster.Realm, nn, "the server does not take the ticket: its keytab", "its clock is off"},
+			},
+			{
+				"delprinc -force nn/localhost", "the kdc does not know this service", "[domain_realm]",
+				[]string{" on " + c.NameNodeAddress(), "alice@" + cluster.Realm, nn, "the kdc does not know this service"},
+			},
+		} {
+			if err := c.Kadmin(t.Context(), illness.command); err != nil {
+				t.Fatal(err)
+			}
+			e := examine(t, alice, byKeytab...)
+			e.well(t, "login")
+			e.wants(t, "namenode", doctor.Failed, illness.text, illness.remedy)
+			refused(t, alice.Run(t, bobbintest.Small(suite.Program(t, "wordcount"), "--input", "/tmp", "--output", "/tmp/refused")...), illness.run...)
+		}
+	})
+	t.Run("the NameNode is down", func(t *testing.T) {
+		if err := c.Kill(t.Context(), "namenode"); err != nil {
+			t.Fatal(err)
+		}
+		examine(t, alice, byKeytab...).wants(t, "namenode", doctor.Failed, "connection re", "server") // refused, or reset by the kernel that still clears it away
+	})
+	t.Run("the KDC is down", func(t *testing.T) {
+		if err := c.Kill(t.Context(), "kdc"); err != nil {
+			t.Fatal(err)
+		}
+		e := examine(t, alice, byKeytab...)
+		e.wants(t, "kdc", doctor.Failed, "does not answer: connect: connection refused", "krb5.conf")
+		e.wants(t, "login", doctor.Skipped, "KDCs and clocks has failed", "")
+		e.well(t, "credentials", "names")
+	})
+}
+
+// wantHealthy checks that all is well, and that the protection is what the servers have.
+func wantHealthy(t *testing.T, e examined) {
+	t.Helper()
+	e.well(t, "options", "krb5", "credentials", "kdc", "login", "names", "resourcemanager", "namenode", "queue", "staging")
+	for server, principal := range map[string]string{"resourcemanager": "rm", "namenode": "nn"} {
+		e.wants(t, server, doctor.OK, "logged in by Kerberos at "+principal+"/localhost@"+cluster.Realm+", protection privacy", "")
+	}
+	e.wants(t, "resourcemanager", doctor.OK, "is active", "")
+	e.wants(t, "resourcemanager", doctor.OK, "is standby", "")
+	e.well(t, "tokens")
+	e.wants(t, "tokens", doctor.OK, "gives user alice a token; rm may renew it until 20", "")
+}
+
+// others has alice act for bob, and bob for her, and then tokens in place of a login.
+func others(t *testing.T, alice *bobbintest.User, byKeytab []string) {
+	e := examine(t, alice, append(byKeytab, "--proxy-user", "bob")...)
+	e.well(t, "credentials", "resourcemanager", "namenode", "staging", "tokens")
+	e.wants(t, "namenode", doctor.OK, "alice may act for bob", "")
+	e.wants(t, "tokens", doctor.OK, "gives user bob a token", "")
+	e.wants(t, "tokens", doctor.OK, "the keytab stays here: it is alice's, and the job is bob's", "")
+
+	e = examine(t, alice, "--principal", "bob", "--keytab", alice.Cluster.Keytab("bob"), "--proxy-user", "alice")
+	for _, server := range []string{"resourcemanager", "namenode"} {
+		e.wants(t, server, doctor.Failed, "User: bob@"+cluster.Realm+" is not allowed to impersonate alice", "have bob allowed to act for alice: hadoop.proxyuser.bob.hosts")
+	}
+
+	bearer := alice.With("KRB5CCNAME=FILE:" + filepath.Join(t.TempDir(), "none"))
+	held := tokensOf(t, alice)
+	e = examine(t, bearer.With("HADOOP_TOKEN_FILE_LOCATION="+held.write(t)))
+	e.well(t, "credentials", "resourcemanager", "namenode", "staging", "tokens")
+	e.wants(t, "credentials", doctor.OK, "holds a HDFS_DELEGATION_TOKEN for ", "")
+	e.wants(t, "namenode", doctor.OK, "logged in by a token, protection privacy", "")
+	e.wants(t, "tokens", doctor.OK, "that you were handed is passed on", "")
+
+	held.cancel(t)
+	e = examine(t, bearer.With("HADOOP_TOKEN_FILE_LOCATION="+held.write(t)))
+	e.wants(t, "namenode", doctor.Failed, "can't be found in cache", "get new tokens")
+	e.well(t, "resourcemanager")
+}
+
+func expiredTicket(t *testing.T, alice *bobbintest.User) {
+	cache := filepath.Join(t.TempDir(), "cache")
+	if err := alice.Cluster.Kinit(t.Context(), "alice", cache, "-l", "1s", "-r", "1s"); err != nil {
+		t.Fatal(err)
+	}
+	bobbintest.Eventually(t, "the ticket expires", func() (bool, error) {
+		e := examine(t, alice.With("KRB5CCNAME="+cache))
+		if e.checks["credentials"].Status != doctor.Failed {
+			return false, nil
+		}
+		e.wants(t, "credentials", doctor.Failed, "has expired", "run kinit alice@"+cluster.Realm)
+		return true, nil
+	})
+}
+
+// oldKeytab has a keytab whose keys were changed since, and then a user who is gone.
+func oldKeytab(t *testing.T, alice *bobbintest.User) {
+	c, dir := alice.Cluster, t.TempDir()
+	old := filepath.Join(dir, "old.keytab")
+	if err := c.Kadmin(t.Context(), "addprinc -randkey carol", "ktadd -q -k "+old+" carol", "ktadd -q -k "+filepath.Join(dir, "new.keytab")+" carol"); err != nil {
+		t.Fatal(err)
+	}
+	e := examine(t, alice, "--principal", "carol", "--keytab", old)
+	e.well(t, "credentials", "kdc")
+	e.wants(t, "login", doctor.Failed, "carol@"+cluster.Realm+" cannot log in", "export the keytab anew")
+	if err := c.Kadmin(t.Context(), "delprinc -force carol"); err != nil {
+		t.Fatal(err)
+	}
+	e = examine(t, alice, "--principal", "carol", "--keytab", old)
+	e.wants(t, "login", doctor.Failed, "the kdc does not know this user", "spell the principal")
+}

@@ -1,0 +1,69 @@
+// Package examples tests the programs of examples/ that use package yarnrpc alone, as
+// their users run them, on a real cluster.
+package examples
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+var suite = bobbintest.NewSuite(cluster.Config{})
+
+func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
+
+// runs runs an example as alice to its end.
+func runs(t *testing.T, example string, args ...string) bobbintest.Outcome {
+	t.Helper()
+	return suite.User(t, bobbintest.Alice).StartProgram(t, suite.Program(t, example), args...).Wait(t)
+}
+
+// ended is how an application has ended, in YARN's words. Of one whose master is unmanaged YARN says that it has ended
+// a moment before it has.
+func ended(t *testing.T, id string) records.ApplicationReport {
+	t.Helper()
+	parsed, err := records.ParseApplicationID(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	yarn := suite.User(t, bobbintest.Alice).Client(t).YARN
+	var report records.ApplicationReport
+	bobbintest.Eventually(t, id+" ends", func() (bool, error) {
+		var err error
+		report, err = yarn.ApplicationReport(t.Context(), parsed)
+		return report.State.Terminal(), err
+	})
+	return report
+}
+
+// logs are those of an application that has ended. Its nodes keep none.
+func logs(t *testing.T, application string) map[bobbintest.LogFile]string {
+	t.Helper()
+	alice := suite.User(t, bobbintest.Alice)
+	alice.WaitLogs(t, application)
+	return alice.Logs(t, application)
+}
+
+// containers counts those that have logs.
+func containers(logs map[bobbintest.LogFile]string) int {
+	found := make(map[string]bool)
+	for file := range logs {
+		found[file.Container] = true
+	}
+	return len(found)
+}
+
+// written is what the containers of an application have written to a file, in no particular order.
+func written(logs map[bobbintest.LogFile]string, name string) string {
+	var all strings.Builder
+	for file, text := range logs {
+		if file.Name == name {
+			all.WriteString(text)
+		}
+	}
+	return all.String()
+}

@@ -1,0 +1,129 @@
+package jobs
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+)
+
+// TestTaskHostIsKilled would catch a worker that dies with the user's process, a
+// container that is given back for it, and records that the tasks before the
+// restart have left in the result.
+func TestTaskHostIsKilled(t *testing.T) {
+	alice := suite.User(t, bobbintest.Alice)
+	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1")
+	executors := d.Processes(t, bobbintest.TaskExecutor)
+	hosts := d.Processes(t, bobbintest.TaskHost)
+	if len(executors) != 2 || len(hosts) != 2 {
+		t.Fatalf("want 2 workers with a task host each, got %v and %v", executors, hosts)
+	}
+	victim := d.First(t, bobbintest.TaskHost)
+	victim.Kill(t)
+	d.AwaitRestart(t)
+
+	if diff := cmp.Diff(executors, d.Processes(t, bobbintest.TaskExecutor)); diff != "" {
+		t.Errorf("the workers are not the same (-before +after):\n%s", diff)
+	}
+	after := d.Processes(t, bobbintest.TaskHost)
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(hosts)), slices.Sorted(maps.Keys(after))); diff != "" {
+		t.Errorf("task hosts are not in the same containers (-before +after):\n%s", diff)
+	}
+	if after[victim.Container].PID == victim.PID {
+		t.Errorf("the task host that was killed is still there: %v", victim)
+	}
+	if cause := d.RootCause(t); !strings.Contains(cause, "signal: killed") {
+		t.Errorf("the root cause does not tell of the signal: %q", cause)
+	}
+	d.CheckSucceeds(t)
+}
+
+// TestTaskExecutorIsKilled would catch task hosts that outlive their worker and
+// go on writing, a job that waits for a worker that is gone, and one that counts
+// the loss as a fault of its own: it may not restart for those at all.
+func TestTaskExecutorIsKilled(t *testing.T) {
+	alice := suite.User(t, bobbintest.Alice)
+	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1", "-D", "restart-strategy.type=none")
+	executors := d.Processes(t, bobbintest.TaskExecutor)
+	hosts := d.Processes(t, bobbintest.TaskHost)
+	victim := d.First(t, bobbintest.TaskExecutor)
+	victim.Kill(t)
+	bobbintest.Eventually(t, "the hosts of the killed worker die with it", func() (bool, error) {
+		host, alive := d.Processes(t, bobbintest.TaskHost)[victim.Container]
+		return !alive || host.PID != hosts[victim.Container].PID, nil
+	})
+	d.AwaitRestart(t)
+
+	after := d.Processes(t, bobbintest.TaskExecutor)
+	if _, same := after[victim.Container]; same || len(after) != 2 {
+		t.Errorf("want a new container in place of %s, got workers %v", victim.Container, after)
+	}
+	for container, before := range executors {
+		if container != victim.Container && after[container] != before {
+			t.Errorf("the other worker was %v and is %v", before, after[container])
+		}
+	}
+	d.CheckSucceeds(t)
+}
+
+// TestApplicationMasterIsKilled would catch a client that waits for a master that
+// is gone, workers that outlive it, and staged files that nobody removes. With
+// one attempt that is the end of the application.
+func TestApplicationMasterIsKilled(t *testing.T) {
+	alice := suite.User(t, bobbintest.Alice)
+	d := suite.Dawdle(t, alice, "-p", "2", "-s", "2", "-tm", "512m")
+	d.First(t, bobbintest.ApplicationMaster).Kill(t)
+	d.CheckFails(t, "FAILED", "FAILED", "exitCode: 137")
+}
+
+// TestApplicationMasterIsReplaced would catch a second attempt that takes over what
+// the first has left instead of the job, workers of the first that go on writing, and
+// a client that is lost with the master it knew.
+func TestApplicationMasterIsReplaced(t *testing.T) {
+	alice := suite.User(t, bobbintest.Alice)
+	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1", "-D", "yarn.application-attempts=2")
+	before := d.Processes(t, bobbintest.TaskExecutor)
+	d.First(t, bobbintest.ApplicationMaster).Kill(t)
+	d.AwaitSuccessor(t)
+	for container, p := range d.Processes(t, bobbintest.TaskExecutor) {
+		if before[container] == p {
+			t.Errorf("worker %v of the first attempt lives on", p)
+		}
+	}
+	d.CheckSucceeds(t)
+}
+
+// TestApplicationIsKilled would catch processes that survive their container's
+// end, a client that takes the end of an application for the end of its job, and
+// staged files that stay behind.
+func TestApplicationIsKilled(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		kill func(t *testing.T, u *bobbintest.User, application string)
+	}{
+		{"by bobbin kill", func(t *testing.T, u *bobbintest.User, application string) {
+			if got := u.Run(t, "kill", application); got.Code != 0 || !strings.Contains(got.Stdout, application) {
+				t.Error(got)
+			}
+		}},
+		{"by yarn application -kill", func(t *testing.T, u *bobbintest.User, application string) {
+			cmd := u.Java(t, cluster.ApplicationCLI, "application", "-kill", application)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			alice := suite.User(t, bobbintest.Alice)
+			d := suite.Dawdle(t, alice, "-p", "2", "-s", "1")
+			c.kill(t, alice, d.Application)
+			d.CheckFails(t, "KILLED", "KILLED", d.Application+" is KILLED")
+		})
+	}
+}

@@ -1,0 +1,85 @@
+package jobs
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// maxDiagnostics is what is told to YARN at most, in bytes.
+const maxDiagnostics = 8 << 10
+
+// TestUserCodeFails would catch a job that is restarted for ever, an end that is
+// not told to YARN or to the user, and a root cause that drowns in what followed
+// from it.
+func TestUserCodeFails(t *testing.T) {
+	for _, c := range []struct {
+		mode string
+		says []string // on stderr and in YARN's diagnostics
+	}{
+		{"task-panic", []string{"panic: a task has had enough", "3 restarts used up", "main.misbehave", "programs/faulty/main.go:"}},
+		{"task-rant", []string{"panic: a task rants: why? why?", "… (cut) …", "3 restarts used up", "main.misbehave", "programs/faulty/main.go:"}},
+		{"task-recurse", []string{"ended unexpectedly: exit status 2: fatal error: stack overflow", "3 restarts used up", "main.recurse"}},
+		{"task-exit", []string{"ended unexpectedly: exit status 7\nits last output:\nlast words of the task\n", "3 restarts used up"}},
+	} {
+		t.Run(c.mode, func(t *testing.T) {
+			t.Parallel()
+			alice := suite.User(t, bobbintest.Alice)
+			dir := alice.Scratch(t)
+			alice.Write(t, dir+"/input", "one line\nanother\n")
+			got := alice.Run(t, bobbintest.Small("-p", "2", "-s", "2", "-tm", "512m", "-o", "json",
+				suite.Program(t, "faulty"), c.mode, dir+"/input", dir+"/output")...)
+			if got.Code != 1 {
+				t.Error(got)
+			}
+			report := got.JSON(t)
+			if report.JobStatus != "FAILED" || report.FinalStatus != "FAILED" || report.State != "FINISHED" {
+				t.Errorf("the report says %+v", report)
+			}
+			app := alice.App(t, report.Application)
+			if app.State != "FINISHED" || app.FinalStatus != "FAILED" {
+				t.Errorf("YARN says %s (%s)", app.State, app.FinalStatus)
+			}
+			if n := len(app.Diagnostics); n > maxDiagnostics {
+				t.Errorf("YARN's diagnostics have %d bytes", n)
+			}
+			for _, want := range c.says {
+				if !strings.Contains(got.Stderr, want) {
+					t.Errorf("stderr does not say %q:\n%s", want, got.Stderr)
+				}
+				if !strings.Contains(app.Diagnostics, want) {
+					t.Errorf("YARN's diagnostics do not say %q:\n%s", want, app.Diagnostics)
+				}
+			}
+			if strings.Contains(app.Diagnostics, "level=") {
+				t.Errorf("YARN's diagnostics hold lines of our own log:\n%s", app.Diagnostics)
+			}
+			if names := alice.Names(t, dir+"/output"); len(names) != 0 {
+				t.Errorf("the failed job leaves %v in its output", names)
+			}
+			alice.CheckGone(t, report.Application)
+		})
+	}
+}
+
+// TestJobIsCancelled would catch a cancellation that YARN takes for a failure or
+// a success, a page that YARN's web proxy does not show, and one that it should
+// not: what changes something, and results, are the owner's.
+func TestJobIsCancelled(t *testing.T) {
+	t.Parallel()
+	alice := suite.User(t, bobbintest.Alice)
+	d := suite.Dawdle(t, alice, "-p", "2", "-s", "2", "-tm", "512m")
+	var seen bobbintest.JobDetails
+	if err := alice.View(t.Context(), d.Application, "/jobs/"+d.Job, &seen); err != nil || seen.State != msg.JobRunning {
+		t.Errorf("the proxy shows the job as %+v: %v", seen, err)
+	}
+	if err := alice.View(t.Context(), d.Application, "/jobs/"+d.Job+"/result", nil); err == nil {
+		t.Error("the proxy shows the job's result to everybody")
+	}
+	if err := d.Master.Patch(t.Context(), "/jobs/"+d.Job); err != nil {
+		t.Fatal(err)
+	}
+	d.CheckFails(t, "FINISHED", "KILLED", "CANCELED")
+}

@@ -1,0 +1,58 @@
+package options
+
+import (
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+)
+
+// TestTheResourceManagerHearsOfApplicationMasters would catch intervals of heartbeats that are
+// taken and do nothing, or that stand for each other. It counts what the ResourceManager has
+// answered, for the one application that there is. That keeps a count for 10 s before it
+// tells a newer one, so the test needs a minute.
+func TestTheResourceManagerHearsOfApplicationMasters(t *testing.T) {
+	cluster.Long(t)
+	alice := someone(t, bobbintest.Alice)
+	next := func(before int) (count int, seen time.Time) {
+		t.Helper()
+		bobbintest.Until(t, "the ResourceManager tells how many heartbeats it has answered", func() bool {
+			var err error
+			if count, err = alice.Cluster.MasterBeats(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return count != before
+		})
+		return count, time.Now()
+	}
+	// check wants a time between two heartbeats from least to most.
+	check := func(what string, least, most time.Duration) {
+		t.Helper()
+		old, _ := next(-1)
+		first, begin := next(old)
+		last, end := next(first)
+		period := end.Sub(begin) / time.Duration(last-first)
+		cluster.Figure(t, "%s: a heartbeat each %v", what, period)
+		if period < least || period > most {
+			t.Errorf("%s: a heartbeat each %v, want %v to %v", what, period, least, most)
+		}
+	}
+
+	d := suite.Dawdle(t, alice, option("yarn.heartbeat.interval", "300 ms")...)
+	check("yarn.heartbeat.interval 300 ms", 200*time.Millisecond, time.Second) // else it is 5 s
+	d.CheckSucceeds(t)
+
+	// More workers than there is room for: some are asked for all the time.
+	text := alice.Scratch(t)
+	alice.Put(t, suite.Generate(t, "-size", "20k", "-files", "1"), text+"/text")
+	args := bobbintest.Small("-D", "yarn.heartbeat.container-request-interval=2 s", "-p", "100", suite.Program(t, "dawdle"), "/none", text+"/output", text+"/text")
+	run := alice.Start(t, args...)
+	id := run.Application(t)
+	run.Says(t, " of 100 are there")
+	check("yarn.heartbeat.container-request-interval 2 s", 1400*time.Millisecond, 3*time.Second) // else it is 100 ms, or 5 s
+	if got := alice.Run(t, "kill", id); got.Code != 0 {                                          // or it takes all that the other tests need
+		t.Fatal(got)
+	}
+	run.Wait(t)
+}

@@ -1,0 +1,100 @@
+package options
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// TestContainersAreWhereOptionsWantThem would catch labels and constraints that YARN does
+// not hear of, and asks that YARN never serves because they name nodes of other labels.
+func TestContainersAreWhereOptionsWantThem(t *testing.T) {
+	t.Parallel()
+	elsewhere := []string{plainNode, ssdNode}
+	for _, c := range []struct {
+		name            string
+		flags           []string
+		master, workers []string // nodes that may have them
+		label           string   // the application's, by the ResourceManager's report
+		widgets         int64    // that each worker has, by YARN's account
+	}{
+		{"a label for the application", option("yarn.application.node-label", "gpu"), []string{gpuNode}, []string{gpuNode}, "gpu", 0},
+		{"a label for TaskExecutors", option("yarn.taskmanager.node-label", "gpu"), elsewhere, []string{gpuNode}, "", 0},
+		{"a constraint on an attribute, and widgets", slices.Concat(option("yarn.taskmanager.placement-constraint", "disk=ssd"), external(2)), elsewhere, []string{ssdNode}, "", 2},
+		{"widgets, of which no node has enough for two", external(4), elsewhere, elsewhere, "", 4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			d := suite.Dawdle(t, someone(t, bobbintest.Alice), slices.Concat(c.flags, []string{"-p", "2", "-s", "1"})...)
+			v := look(t, d)
+			if got := v.submission.GetNodeLabelExpression(); got != c.label || normal(v.report.NodeLabel) != c.label {
+				t.Errorf("the application's label is %q, and %q by YARN's report; want %q", got, v.report.NodeLabel, c.label)
+			}
+			master, workers := containers(t, d.User, d.Application)
+			for what, pair := range map[string]struct {
+				got  []string
+				want []string
+			}{"master": {hosts(master), c.master}, "workers": {hosts(workers...), c.workers}} {
+				for _, host := range pair.got {
+					if !slices.Contains(pair.want, host) {
+						t.Errorf("%s on %v, want them on %v", what, pair.got, pair.want)
+					}
+				}
+			}
+			if len(workers) != 2 {
+				t.Errorf("%d workers, want 2", len(workers))
+			}
+			for _, w := range workers {
+				if got := w.Resource.Others.Amount(widgets).Value; got != c.widgets {
+					t.Errorf("worker %s has %d widgets, want %d", w.ID, got, c.widgets)
+				}
+			}
+			d.CheckSucceeds(t)
+		})
+	}
+}
+
+// external asks for widgets for each TaskExecutor.
+func external(amount int) []string {
+	return slices.Concat(option("external-resources", "toys"), option("external-resource.toys.amount", amount), option("external-resource.toys.yarn.config-key", widgets))
+}
+
+// normal is a label of a report, in which YARN has a text for none.
+func normal(label string) string {
+	if label == "<Not set>" || label == "<DEFAULT_PARTITION>" {
+		return ""
+	}
+	return label
+}
+
+func hosts(containers ...records.ContainerReport) []string {
+	var names []string
+	for _, c := range containers {
+		names = append(names, c.Node.Host)
+	}
+	return names
+}
+
+// TestWhatYARNCannotGiveIsRefused would catch a mistake that shows only when the
+// application has waited for its workers in vain.
+func TestWhatYARNCannotGiveIsRefused(t *testing.T) {
+	t.Parallel()
+	alice := someone(t, bobbintest.Alice)
+	for _, c := range []struct {
+		flags []string
+		says  string
+	}{
+		{option("yarn.taskmanager.placement-constraint", "far away"), "yarn.taskmanager.placement-constraint"},
+		{external(8), "YARN's largest container has 7"},
+		{append(external(1), option("external-resource.toys.yarn.config-key", "yarn.io/gpu")...), "YARN has " + widgets},
+	} {
+		flags := slices.Concat(c.flags, []string{suite.Program(t, "wordcount"), "--input", "/tmp", "--output", "/tmp/refused"})
+		got := alice.Run(t, bobbintest.Small(flags...)...)
+		if got.Code != 1 || !strings.Contains(got.Stderr, c.says) {
+			t.Errorf("want exit code 1 and %q: %s", c.says, got)
+		}
+	}
+}

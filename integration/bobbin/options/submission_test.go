@@ -1,0 +1,212 @@
+package options
+
+import (
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// view is what YARN has of an application that runs.
+type view struct {
+	app        cluster.RMApp                             // by REST
+	report     records.ApplicationReport                 // by RPC
+	submission *yarnpb.ApplicationSubmissionContextProto // as written down
+	master     records.ContainerReport
+	worker     records.ContainerReport
+	bobs       records.ApplicationReport // by RPC, as Bob gets it
+	expiry     string                    // by REST
+	listens    []netip.AddrPort          // the ApplicationMaster
+	// variable is of a worker's process: the ResourceManager does not hear of its
+	// environment.
+	variable func(name string) string
+}
+
+func look(t *testing.T, d *bobbintest.Dawdler) view {
+	t.Helper()
+	id, err := records.ParseApplicationID(d.Application)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := view{app: d.User.App(t, d.Application), submission: submitted(t, d.User, d.Application)}
+	if v.report, err = d.User.Client(t).YARN.ApplicationReport(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if v.bobs, err = someone(t, bob).Client(t).YARN.ApplicationReport(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if v.expiry, err = d.User.Cluster.RM().Expiry(t.Context(), d.Application); err != nil {
+		t.Fatal(err)
+	}
+	master, workers := containers(t, d.User, d.Application)
+	v.master, v.worker = master, workers[0]
+	v.listens = d.First(t, bobbintest.ApplicationMaster).Listens(t)
+	process := d.First(t, bobbintest.TaskExecutor)
+	v.variable = func(name string) string { return process.Variable(t, name) }
+	return v
+}
+
+// masterVariable is a variable of the launch context of the ApplicationMaster.
+func (v view) masterVariable(name string) string {
+	for _, entry := range v.submission.GetAmContainerSpec().GetEnvironment() {
+		if entry.GetKey() == name {
+			return entry.GetValue()
+		}
+	}
+	return ""
+}
+
+// acl says who has a right, by the launch context of the ApplicationMaster.
+func (v view) acl(right yarnpb.ApplicationAccessTypeProto) string {
+	for _, entry := range v.submission.GetAmContainerSpec().GetApplication_ACLs() {
+		if entry.GetAccessType() == right {
+			return entry.GetAcl()
+		}
+	}
+	return ""
+}
+
+// TestOptionsReachYARN would catch an option that is taken and does nothing: what YARN has
+// of two applications differs in each respect, one with all options and one with none.
+//
+// The variables that begin with YARN_CONTAINER_RUNTIME choose YARN's Docker runtime. There
+// is no Docker on these nodes, whose executor does not look at them: that they are in the
+// launch contexts is all that can be seen here.
+func TestOptionsReachYARN(t *testing.T) {
+	t.Parallel()
+	rows := []struct {
+		option string
+		value  string
+		seen   func(v view) any
+		want   any
+	}{
+		{"yarn.application.name", "a name", func(v view) any { return v.app.Name }, "a name"},
+		{"yarn.application.type", "Typed", func(v view) any { return v.app.Type }, "Typed"},
+		{"yarn.application.queue", "small", func(v view) any { return strings.TrimPrefix(v.app.Queue, "root.") }, "small"},
+		{"yarn.application.priority", "4", func(v view) any { return v.app.Priority }, 4},
+		{"yarn.tags", "Nightly", func(v view) any { return v.app.Tags }, "nightly"},
+		{"yarn.application-attempts", "2", func(v view) any { return v.submission.GetMaxAppAttempts() }, int32(2)},
+		{"yarn.application-attempt-failures-validity-interval", "60000", func(v view) any {
+			return v.submission.GetAttemptFailuresValidityInterval()
+		}, int64(60000)},
+		{"yarn.application.lifetime", "2 h", func(v view) any { return v.report.Expires.Sub(v.report.Started).Round(time.Minute) }, 2 * time.Hour},
+		{"yarn.application.lifetime", "2 h", func(v view) any { return v.expiry != "UNLIMITED" }, true},
+		{"yarn.application-master.port", "23000-23999", func(v view) any {
+			worker, err := launch.Decode[launch.TaskExecutor](v.variable(launch.Variable))
+			_, told, _ := strings.Cut(worker.AMAddress, ":")
+			return err == nil && slices.ContainsFunc(v.listens, func(at netip.AddrPort) bool {
+				port := at.Port()
+				return port/1000 == 23 && strconv.Itoa(int(port)) == told // no port that the kernel chooses
+			})
+		}, true},
+		{"yarn.view.acls", "bob analysts", func(v view) any { return v.acl(yarnpb.ApplicationAccessTypeProto_APPACCESS_VIEW_APP) }, "bob analysts"},
+		{"yarn.view.acls", "bob analysts", func(v view) any { return v.bobs.Host == v.report.Host }, true},
+		{"yarn.modify.acls", "ops", func(v view) any { return v.acl(yarnpb.ApplicationAccessTypeProto_APPACCESS_MODIFY_APP) }, "ops"},
+		{"yarn.rolled-logs.include-pattern", "taskhost.*", func(v view) any {
+			return v.submission.GetLogAggregationContext().GetRolledLogsIncludePattern()
+		}, "taskhost.*"},
+		{"yarn.rolled-logs.exclude-pattern", ".*gz", func(v view) any {
+			return v.submission.GetLogAggregationContext().GetRolledLogsExcludePattern()
+		}, ".*gz"},
+		{"jobmanager.memory.process.size", "384m", func(v view) any { return v.master.Resource.MemoryMB }, int64(384)},
+		{"taskmanager.memory.process.size", "512m", func(v view) any { return v.worker.Resource.MemoryMB }, int64(512)},
+		{"yarn.appmaster.vcores", "2", func(v view) any { return v.master.Resource.VCores }, 2},
+		{"yarn.containers.vcores", "3", func(v view) any { return v.worker.Resource.VCores }, 3},
+		{"yarn.taskmanager.execution-type", "OPPORTUNISTIC", func(v view) any { return v.worker.ExecutionType }, records.ExecutionOpportunistic},
+		{"containerized.master.env.GREETING", "hello", func(v view) any { return v.masterVariable("GREETING") }, "hello"},
+		{"containerized.master.env.YARN_CONTAINER_RUNTIME_TYPE", "docker", func(v view) any {
+			return v.masterVariable("YARN_CONTAINER_RUNTIME_TYPE")
+		}, "docker"},
+		{"containerized.master.env.YARN_CONTAINER_RUNTIME_DOCKER_IMAGE", "library/debian:12", func(v view) any {
+			return v.masterVariable("YARN_CONTAINER_RUNTIME_DOCKER_IMAGE")
+		}, "library/debian:12"},
+		{"containerized.taskmanager.env.YARN_CONTAINER_RUNTIME_TYPE", "docker", func(v view) any {
+			return v.variable("YARN_CONTAINER_RUNTIME_TYPE")
+		}, "docker"},
+		{"containerized.taskmanager.env.YARN_CONTAINER_RUNTIME_DOCKER_IMAGE", "library/debian:12", func(v view) any {
+			return v.variable("YARN_CONTAINER_RUNTIME_DOCKER_IMAGE")
+		}, "library/debian:12"},
+		{"containerized.taskmanager.env.YARN_CONTAINER_RUNTIME_DOCKER_MOUNTS", "/etc/passwd:/etc/passwd:ro", func(v view) any {
+			return v.variable("YARN_CONTAINER_RUNTIME_DOCKER_MOUNTS")
+		}, "/etc/passwd:/etc/passwd:ro"},
+	}
+	var flags []string
+	for _, row := range rows {
+		flags = append(flags, option(row.option, row.value)...)
+	}
+	alice := someone(t, bobbintest.Alice)
+	// Flags of their own, which count as much, would take the place of options.
+	with := suite.Dawdle(t, alice, slices.Concat([]string{"-jm", "384m", "-tm", "512m"}, flags)...)
+	without := suite.Dawdle(t, alice)
+	one, other := look(t, with), look(t, without)
+	for _, row := range rows {
+		t.Run(row.option, func(t *testing.T) {
+			if diff := cmp.Diff(row.want, row.seen(one)); diff != "" {
+				t.Errorf("YARN has something else (-want +got):\n%s", diff)
+			}
+			if cmp.Equal(row.want, row.seen(other)) {
+				t.Errorf("YARN has %v of an application without the option, too: the test shows nothing", row.want)
+			}
+		})
+	}
+	with.CheckSucceeds(t)
+	without.CheckSucceeds(t)
+}
+
+// TestProgressIsTheJobs would catch an application that YARN shows as done, as Flink's is,
+// while its tasks run.
+func TestProgressIsTheJobs(t *testing.T) {
+	t.Parallel()
+	d := suite.Dawdle(t, someone(t, bobbintest.Alice), option("yarn.heartbeat.interval", "1 s")...)
+	if app := d.User.App(t, d.Application); app.Progress != 0 {
+		t.Errorf("no task has finished, and YARN shows %v %%", app.Progress)
+	}
+	d.CheckSucceeds(t)
+	if app := d.User.App(t, d.Application); app.Progress != 100 {
+		t.Errorf("all have finished, and YARN shows %v %%", app.Progress)
+	}
+}
+
+// TestProgressIsTheShareOfFinishedTasks would catch an application that is shown at nothing
+// until its end. Of two files the first is read in no time: so one task of five finishes
+// long before the one that reads the other, and those that wait for both.
+func TestProgressIsTheShareOfFinishedTasks(t *testing.T) {
+	t.Parallel()
+	u := someone(t, bobbintest.Alice)
+	dir := u.Scratch(t)
+	local := t.TempDir()
+	for name, lines := range map[string]int{"short": 1, "long": 25_000} { // a millisecond for each; no file is cut in two
+		if err := os.WriteFile(filepath.Join(local, name), []byte(strings.Repeat("line\n", lines)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u.Put(t, local, dir+"/lines")
+	run := u.Start(t, bobbintest.Small("-p", "2", "-D", "yarn.heartbeat.interval=1 s", suite.Program(t, "faulty"), "slow", dir+"/lines", dir+"/out")...)
+	id := run.Application(t)
+	run.Says(t, "job is RUNNING")
+	var shown float64
+	bobbintest.Eventually(t, "YARN shows that some of it is done", func() (bool, error) {
+		app := u.App(t, id)
+		shown = app.Progress
+		return shown > 0 && shown < 100, nil
+	})
+	if shown != 20 {
+		t.Errorf("one of five tasks has finished, and YARN shows %v %%", shown)
+	}
+	if got := u.Run(t, "kill", id); got.Code != 0 {
+		t.Error(got)
+	}
+	run.Wait(t)
+}

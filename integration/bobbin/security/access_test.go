@@ -1,0 +1,137 @@
+package security
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// report is what YARN tells a user of an application.
+func report(t *testing.T, u *bobbintest.User, application string) records.ApplicationReport {
+	t.Helper()
+	id, err := records.ParseApplicationID(application)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := u.Client(t).YARN.ApplicationReport(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// TestOthersHaveNoRights would catch an application that somebody else may end or look
+// into, and staged files that others may read.
+func TestOthersHaveNoRights(t *testing.T) {
+	alice, other := suite.User(t, bobbintest.Alice), suite.User(t, bob)
+	d := suite.Dawdle(t, alice, append(keytabOptions(alice), "-p", "2", "-s", "1")...)
+
+	if got := other.Run(t, "kill", d.Application); got.Code == 0 || !strings.Contains(got.Stderr, "bob") {
+		t.Errorf("bob's kill: want it refused, and an error that names him: %s", got)
+	}
+	if token := report(t, other, d.Application).ClientToAMToken; token != nil {
+		t.Error("YARN gives bob a token for the master")
+	}
+	if token := report(t, alice, d.Application).ClientToAMToken; token == nil {
+		t.Error("YARN gives alice no token for her own master") // or the last check proves nothing
+	}
+
+	dir := "/user/" + alice.Name + "/" + staging.DirName + "/" + d.Application
+	files := other.Files(t)
+	if _, err := files.List(t.Context(), dir); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("bob lists %s: %v", dir, err)
+	}
+	for _, name := range []string{launch.AccessFile, launch.StagedFile, launch.KeytabFile} {
+		if _, err := files.ReadFile(t.Context(), dir+"/"+name, 1<<20); !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("bob reads %s: %v", name, err)
+		}
+	}
+	checkStaged(t, alice, dir)
+	checkHeld(t, d)
+	d.CheckSucceeds(t)
+}
+
+// checkStaged checks that what is secret is the owner's alone even if the directory were not.
+func checkStaged(t *testing.T, u *bobbintest.User, dir string) {
+	t.Helper()
+	hdfs, err := u.Cluster.HDFS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	staged, err := hdfs.List(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	modes := make(map[string]string)
+	for _, file := range staged {
+		modes[file.Name] = file.Permission
+	}
+	if modes[launch.KeytabFile] != "400" || modes[launch.AccessFile] != "600" {
+		t.Errorf("staged with modes %v, want 400 for the keytab, 600 for what lets to REST", modes)
+	}
+}
+
+// checkHeld checks that each process has the tokens that it needs, and no others.
+func checkHeld(t *testing.T, d *bobbintest.Dawdler) {
+	t.Helper()
+	for _, p := range bobbintest.Processes(t, d.Application) {
+		if p.Role != bobbintest.TaskExecutor {
+			continue
+		}
+		held := p.Credentials(t)
+		for _, token := range held.Tokens {
+			if token.Kind != creds.KindHDFSDelegation {
+				t.Errorf("worker %s has a token of kind %s", p.Container, token.Kind)
+			}
+		}
+		if held.ByKind(creds.KindHDFSDelegation) == nil {
+			t.Errorf("worker %s has no token for HDFS", p.Container)
+		}
+		if inside(t, p, launch.KeytabFile) {
+			t.Errorf("worker %s has the keytab", p.Container)
+		}
+	}
+	if !inside(t, d.First(t, bobbintest.ApplicationMaster), launch.KeytabFile) {
+		t.Error("the master has no keytab") // or that workers have none proves nothing
+	}
+	for _, p := range bobbintest.ProcessesIn(t, d.Application, bobbintest.TaskHost) {
+		for _, name := range []string{launch.TokenFileVariable, launch.Variable} {
+			if value := p.Variable(t, name); value != "" {
+				t.Errorf("task host %d is told what its worker is: %s=%s", p.PID, name, value)
+			}
+		}
+	}
+}
+
+// inside tells whether a file of that name is where a process of ours works.
+func inside(t *testing.T, p bobbintest.Process, name string) bool {
+	t.Helper()
+	_, err := os.Stat(filepath.Join("/proc", strconv.Itoa(p.PID), "cwd", name))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// TestRightsAreGranted would catch access lists that do not reach YARN.
+func TestRightsAreGranted(t *testing.T) {
+	alice, other := suite.User(t, bobbintest.Alice), suite.User(t, bob)
+	d := suite.Dawdle(t, alice, append(append(option("yarn.view.acls", bob), option("yarn.modify.acls", bob)...), "-p", "2", "-s", "1")...)
+	if token := report(t, other, d.Application).ClientToAMToken; token == nil {
+		t.Error("YARN gives bob no token for the master")
+	}
+	if got := other.Run(t, "kill", d.Application); got.Code != 0 {
+		t.Errorf("bob's kill: %s", got)
+	}
+	d.CheckFails(t, "KILLED", "KILLED", d.Application+" is KILLED")
+}

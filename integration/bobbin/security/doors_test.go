@@ -1,0 +1,176 @@
+package security
+
+import (
+	"crypto/ecdsa"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"math/big"
+	"net"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/pki"
+)
+
+// TestRolesLetOnlyTheirOwnIn knocks at the doors of a running job with what an attacker might have.
+// It would catch a door that takes any certificate, or one that is good for another door.
+func TestRolesLetOnlyTheirOwnIn(t *testing.T) {
+	alice := suite.User(t, bobbintest.Alice)
+	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1")
+	worker := d.First(t, bobbintest.TaskExecutor)
+	told, err := launch.Decode[launch.TaskExecutor](worker.Variable(t, launch.Variable))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What only root can steal here, and what it lets its holder make.
+	workers := parse(t, worker.Credentials(t).Secrets[launch.SecretCredentials])
+	job, container := ids.JobID(d.Job), ids.ResourceID(worker.Container)
+	hosts, others := issue(t, workers, job), issue(t, workers, ids.JobID(strings.Repeat("0", len(job))))
+	stranger := foreign(t, d.Application, container)
+
+	master, data := told.AMAddress, dataAddress(t, d.First(t, bobbintest.TaskHost))
+	for _, c := range []struct {
+		who     string
+		shows   *tls.Certificate
+		address string
+		open    bool
+	}{
+		{"a worker at the master's", keyPair(t, workers), master, true}, // without which the others prove nothing
+		{"somebody without a certificate at the master's", nil, master, false},
+		{"a worker of another cluster at the master's", keyPair(t, stranger), master, false},
+		{"a task host at the master's", keyPair(t, hosts), master, false},
+		{"a host of the job at a host's", keyPair(t, hosts), data, true},
+		{"somebody without a certificate at a host's", nil, data, false},
+		{"a host of another cluster at a host's", keyPair(t, issue(t, stranger, job)), data, false},
+		{"a host of another job at a host's", keyPair(t, others), data, false},
+		{"a host with a certificate that has ended at a host's", expired(t, workers, hosts.Identity()), data, false},
+	} {
+		err := knock(t, c.address, c.shows)
+		if open := err == nil; open != c.open {
+			t.Errorf("%s: the door is open: %t, want %t; %v", c.who, open, c.open, err)
+		}
+	}
+	d.CheckSucceeds(t)
+}
+
+// knock shows a certificate at a door, whoever is behind it, and says why it stays closed.
+func knock(t *testing.T, address string, certificate *tls.Certificate) error {
+	t.Helper()
+	config := &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, NextProtos: []string{"h2"}} // as an attacker does
+	if certificate != nil {
+		config.Certificates = []tls.Certificate{*certificate}
+	}
+	raw, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := tls.Client(raw, config)
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(bobbintest.Patience)); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.HandshakeContext(t.Context()); err != nil {
+		return err
+	}
+	// In TLS 1.3 the client hears of its certificate by what it reads next: an alert, or else whatever a server says to
+	// one that it has let in and that leaves.
+	_ = conn.CloseWrite() // it may have been shown the door already
+	_, err = conn.Read(make([]byte, 1))
+	if alert, is := errors.AsType[*net.OpError](err); is && alert.Op == "remote error" {
+		return err
+	}
+	return nil
+}
+
+func parse(t *testing.T, text []byte) *pki.Credentials {
+	t.Helper()
+	credentials, err := pki.ParsePEM(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return credentials
+}
+
+// issue makes the credentials of a task host with a worker's.
+func issue(t *testing.T, worker *pki.Credentials, job ids.JobID) *pki.Credentials {
+	t.Helper()
+	host, err := worker.IssueTaskHost(job, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return host
+}
+
+// foreign are credentials of a worker of the same name, by another authority.
+func foreign(t *testing.T, application string, container ids.ResourceID) *pki.Credentials {
+	t.Helper()
+	authority, err := pki.NewAuthority(application, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	worker, err := authority.IssueTaskExecutor(container, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return worker
+}
+
+// keyPair is what TLS shows of credentials.
+func keyPair(t *testing.T, c *pki.Credentials) *tls.Certificate {
+	t.Helper()
+	text, err := c.PEM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair(t, text)
+}
+
+func pair(t *testing.T, text msg.Secret) *tls.Certificate {
+	t.Helper()
+	certificate, err := tls.X509KeyPair(text, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &certificate
+}
+
+// expired is a task host's certificate that ended a minute ago.
+func expired(t *testing.T, worker *pki.Credentials, host pki.Identity) *tls.Certificate {
+	t.Helper()
+	issuer := keyPair(t, worker)
+	key, ok := issuer.PrivateKey.(*ecdsa.PrivateKey)
+	if !ok {
+		t.Fatalf("a key of type %T", issuer.PrivateKey)
+	}
+	identity, err := url.Parse(host.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
+		SerialNumber: big.NewInt(1), URIs: []*url.URL{identity},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(-time.Minute),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}, issuer.Leaf, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &tls.Certificate{Certificate: append([][]byte{der}, issuer.Certificate...), PrivateKey: key}
+}
+
+// dataAddress is where a task host takes records: the only port that it listens on.
+func dataAddress(t *testing.T, host bobbintest.Process) string {
+	t.Helper()
+	found := host.Listens(t)
+	if len(found) != 1 {
+		t.Fatalf("task host %d listens at %v, want one port", host.PID, found)
+	}
+	return found[0].String()
+}

@@ -1,0 +1,223 @@
+package security
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+)
+
+// Long lives, in minutes: jobs that read and write all the time while whatever
+// lets them do so ends several times over.
+const (
+	life     = 12 * time.Minute
+	patience = 25 * time.Minute // for the client, which waits for the end
+)
+
+// lastingFlags are those of a job that is to outlive everything.
+func lastingFlags(u *bobbintest.User) []string {
+	return slices.Concat(keytabOptions(u), option("yarn.application-attempts", 2), []string{"-s", "1"})
+}
+
+// watch looks at a job every few seconds until a moment; it must run, and not be restarted
+// meanwhile.
+func watch(t *testing.T, d *bobbintest.Dawdler, until time.Time) {
+	t.Helper()
+	ctx, cancel := context.WithDeadline(t.Context(), until)
+	defer cancel()
+	ticker := time.NewTicker(5 * time.Second)
+	defer ticker.Stop()
+	before := d.Details(t)
+	for {
+		now := d.Details(t)
+		if now.State != msg.JobRunning || now.Timestamps[msg.JobRestarting] != before.Timestamps[msg.JobRestarting] {
+			t.Fatalf("the job is %s: %s", now.State, d.RootCause(t))
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			if t.Context().Err() != nil {
+				t.Fatal(context.Cause(t.Context()))
+			}
+			return
+		}
+	}
+}
+
+// tokenEnd is until when the token for HDFS can be renewed that a process began with.
+func tokenEnd(t *testing.T, p bobbintest.Process) time.Time {
+	t.Helper()
+	token := p.Credentials(t).ByKind(creds.KindHDFSDelegation)
+	if token == nil {
+		t.Fatalf("%s of %s has no token for HDFS", p.Role, p.Container)
+	}
+	id, err := identifier.DecodeDelegation(token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id.Max
+}
+
+// said counts the lines of a log that hold all of these words.
+func said(t *testing.T, log string, words ...string) int {
+	t.Helper()
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(line, word) }) {
+			n++
+		}
+	}
+	return n
+}
+
+// masterLog is the log of a master, as it lies on its node: while the KDC is away nobody can ask YARN for it.
+func masterLog(t *testing.T, master bobbintest.Process) string {
+	t.Helper()
+	return filepath.Join(master.Variable(t, "LOG_DIRS"), "jobmanager.log")
+}
+
+// node is where a process runs; "" once it is gone.
+func node(t *testing.T, p bobbintest.Process) string {
+	t.Helper()
+	return p.Variable(t, "NM_HOST")
+}
+
+// loseMaster takes the node of the job's master away, as a machine that stands still does: its NodeManager dies, the
+// master answers nothing, and its workers there work on. Once another attempt has taken over, the lost one
+// wakes up. It must see that it is none any more, and end with nothing touched. The node is returned.
+func loseMaster(t *testing.T, d *bobbintest.Dawdler) (host string) {
+	t.Helper()
+	c := d.User.Cluster
+	lost := d.First(t, bobbintest.ApplicationMaster)
+	host, log := node(t, lost), masterLog(t, lost)
+	began := time.Now()
+	if err := c.Kill(t.Context(), fmt.Sprintf("nodemanager%d", slices.Index(c.NodeManagers(), host)+1)); err != nil {
+		t.Fatal(err)
+	}
+	lost.Signal(t, syscall.SIGSTOP)
+	d.AwaitSuccessor(t)
+	cluster.Figure(t, "the job's tasks run again %v after its master's node was lost", time.Since(began).Round(time.Second))
+	d.Run.Says(t, "its ApplicationMaster has not answered since ")
+	d.Run.Says(t, d.Application+" has a new ApplicationMaster: the job begins anew")
+
+	lost.Signal(t, syscall.SIGCONT)
+	bobbintest.Until(t, "the lost master has ended", func() bool {
+		_, alive := d.Processes(t, bobbintest.ApplicationMaster)[lost.Container]
+		return !alive
+	})
+	if said(t, log, "application master cannot go on", amrm.ErrAttemptGone.Error()) != 1 || said(t, log, "process ends", "code=2") != 1 {
+		t.Errorf("the lost master has not ended because it is none any more: %s", log)
+	}
+	if master := d.First(t, bobbintest.ApplicationMaster); node(t, master) == host {
+		t.Errorf("%s of the second attempt is on the lost node", master)
+	}
+	if now := d.User.Master(t, d.Application).Access; now.Attempt != 2 || now.AMStart != d.Master.Access.AMStart {
+		t.Errorf("the owner is told to reach attempt %d, want the second", now.Attempt)
+	}
+	return host
+}
+
+// TestAJobOutlivesItsTokens is about all that rolls: the keys of AMRM, NM and container tokens
+// every two minutes, tickets of two minutes, and tokens for HDFS of three. It would
+// catch whatever is obtained once and kept, in any process: in the master, in
+// workers and their hosts, in what YARN was told at submission and gives to another attempt, and
+// to the container that comes at the end. The other attempt is on another node, which has to
+// fetch its files from HDFS when the only tokens that it is given have been dead for a while.
+func TestAJobOutlivesItsTokens(t *testing.T) {
+	cluster.Long(t)
+	t.Parallel()
+	c := suite.OwnCluster(t, cluster.ShortLives())
+	alice := suite.UserOf(t, c, bobbintest.Alice).WithoutTicket().Patient(patience)
+	began := time.Now()
+	d := suite.Trickle(t, alice, 2*life, lastingFlags(alice)...)
+	end := tokenEnd(t, d.First(t, bobbintest.ApplicationMaster))
+	if left := time.Until(end); left > cluster.TokenLife {
+		t.Fatalf("the first tokens live for %v", left)
+	}
+
+	watch(t, d, end.Add(30*time.Second))
+	lost := loseMaster(t, d)
+	if given := tokenEnd(t, d.First(t, bobbintest.ApplicationMaster)); !given.Equal(end) {
+		t.Errorf("the second attempt begins with a token until %v, want the dead one", given)
+	}
+	cluster.Figure(t, "the second attempt began %v after the end of the tokens in its launch context",
+		time.UnixMilli(d.Master.Access.AMStart).Sub(end).Round(time.Second))
+	watch(t, d, began.Add(life-time.Minute))
+	for _, p := range bobbintest.Processes(t, d.Application) {
+		if node(t, p) == lost {
+			t.Errorf("%s on the lost node works on for a master that is gone", p)
+		}
+	}
+	d.First(t, bobbintest.TaskExecutor).Kill(t)
+	d.AwaitRestart(t)
+	watch(t, d, began.Add(life))
+	for _, key := range []string{"amrm-tokens", "nm-tokens", "container-tokens"} {
+		if n := said(t, filepath.Join(c.LogDir(), "resourcemanager.log"), "Rolling master-key for "+key); n < 3 {
+			t.Errorf("the key of %s has rolled %d times, want every two minutes", key, n)
+		}
+	}
+	d.CheckSucceeds(t)
+}
+
+// TestAJobOutlivesAnOutageOfTheKDC takes the KDC away from before the master's tickets are to be
+// replaced until after their end, so long that it has wanted new tokens meanwhile. It would catch a
+// master that ends for want of a ticket while the old one or the tokens serve, and tokens that are
+// obtained at the last moment, or tried for once.
+func TestAJobOutlivesAnOutageOfTheKDC(t *testing.T) {
+	cluster.Long(t)
+	t.Parallel()
+	const (
+		outageBegins = cluster.TicketLife*8/10 - 15*time.Second // from the master's login
+		outageEnds   = cluster.TicketLife + time.Minute
+	)
+	c := suite.OwnCluster(t, cluster.ShortTickets())
+	alice := suite.UserOf(t, c, bobbintest.Alice).WithoutTicket().Patient(patience)
+	d := suite.Trickle(t, alice, 2*life, lastingFlags(alice)...)
+	began := time.UnixMilli(d.Master.Access.AMStart)
+	log := masterLog(t, d.First(t, bobbintest.ApplicationMaster))
+	failed := func() int {
+		return said(t, log, "call failed and will be tried again", "method=getDelegationToken", kerberos.ErrKDC.Error())
+	}
+	obtained := func() int { return said(t, log, "delegation tokens obtained") }
+
+	watch(t, d, began.Add(outageBegins))
+	if failed() != 0 || obtained() != 1 {
+		t.Errorf("before the outage %d tries for tokens have failed and %d not, want one try", failed(), obtained())
+	}
+	if err := c.Stop(t.Context(), "kdc"); err != nil {
+		t.Fatal(err)
+	}
+	watch(t, d, began.Add(outageEnds))
+	if failed() == 0 || obtained() != 1 {
+		t.Errorf("in the outage %d tries for tokens have failed, and they were obtained %d times", failed(), obtained()-1)
+	}
+	if err := c.Restart(t.Context(), "kdc"); err != nil {
+		t.Fatal(err)
+	}
+	back := time.Now()
+	bobbintest.Until(t, "new tokens are obtained", func() bool { return obtained() == 2 })
+	cluster.Figure(t, "%d tries for tokens failed in the outage; new ones were there %v after it", failed(), time.Since(back).Round(time.Second))
+	d.First(t, bobbintest.ApplicationMaster).Kill(t)
+	d.AwaitSuccessor(t)
+	d.First(t, bobbintest.TaskExecutor).Kill(t)
+	d.AwaitRestart(t)
+	watch(t, d, began.Add(life))
+	d.CheckSucceeds(t)
+}

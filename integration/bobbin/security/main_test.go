@@ -1,0 +1,82 @@
+// Package security tests whole jobs on clusters as companies run them: with
+// Kerberos, everything encrypted, and access lists. It tests the ways in which a
+// job is submitted there, what it may do for how long, and every door that
+// somebody who does not belong might come through. Jobs themselves are package
+// jobs's, which bobbintest.ProtectionVariable runs on such a cluster, too.
+package security
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+)
+
+// Users beside Alice, who may act for others.
+const (
+	bob   = "bob"   // nobody special
+	small = "small" // the only one who may use the queue of that name
+)
+
+var suite = bobbintest.NewSuite(cluster.Config{
+	Users:    []string{bob, small},
+	Kerberos: &cluster.Kerberos{Protection: "privacy"},
+})
+
+func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
+
+// option is a setting for `bobbin run`.
+func option(name string, value any) []string {
+	return []string{"-D", fmt.Sprintf("%s=%v", name, value)}
+}
+
+// countWords runs the example wordcount as who, with these flags, for owner. It
+// checks that the result is exact, and that the application and all files are
+// owner's.
+func countWords(t *testing.T, who, owner *bobbintest.User, flags ...string) {
+	t.Helper()
+	files, err := owner.Cluster.HDFS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	countWordsTo(t, files, owner.Scratch(t), who, owner, flags...)
+}
+
+// countWordsTo is countWords with the output below a directory, which is on the file
+// system that files asks.
+func countWordsTo(t *testing.T, files cluster.HDFS, dir string, who, owner *bobbintest.User, flags ...string) {
+	t.Helper()
+	text := suite.Generate(t, "-size", "200k", "-files", "2")
+	input, output := owner.Scratch(t)+"/text", dir+"/counts"
+	owner.Put(t, text, input)
+	got := who.Run(t, bobbintest.Small(append(append(flags, "-p", "2", "-s", "2", "-tm", "448m"), suite.Program(t, "wordcount"), "--input", input, "--output", output)...)...)
+	if got.Code != 0 {
+		t.Fatal(got)
+	}
+	if diff := cmp.Diff(bobbintest.CountWords(t, text), owner.Output(t, output)); diff != "" {
+		t.Errorf("counts differ (-want +got):\n%.2000s", diff)
+	}
+	app := owner.WaitEnded(t, got.Application(t))
+	if app.User != owner.Name || app.FinalStatus != "SUCCEEDED" {
+		t.Errorf("application of %s is %s (%s): %s", app.User, app.State, app.FinalStatus, app.Diagnostics)
+	}
+	at, err := url.Parse(output)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := files.List(t.Context(), at.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range parts {
+		if part.Owner != owner.Name {
+			t.Errorf("%s is %s's, want %s's", part.Name, part.Owner, owner.Name)
+		}
+	}
+	owner.CheckGone(t, app.ID)
+}

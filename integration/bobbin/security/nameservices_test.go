@@ -1,0 +1,314 @@
+package security
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+)
+
+// away is the root of the other HDFS of a cluster with two.
+const away = "hdfs://" + cluster.OtherNameservice
+
+// TestAJobUsesTwoFileSystems has jobs read one HDFS and write another, each with keys of its own. It would
+// catch a token that is taken for another NameNode's, or that a process lacks which reads or writes; one whose
+// service is not what Hadoop calls it; and one that YARN cancels though others need it, or leaves alive.
+func TestAJobUsesTwoFileSystems(t *testing.T) {
+	t.Parallel()
+	c := suite.OwnCluster(t, cluster.Config{
+		OtherHDFS: true, Users: []string{bob}, Kerberos: &cluster.Kerberos{Protection: "privacy"},
+		// Or YARN keeps the tokens of a job that has ended for ten minutes, as its logs may not be there yet.
+		YARN: map[string]string{"yarn.log-aggregation-enable": "false"},
+	})
+	alice := suite.UserOf(t, c, bobbintest.Alice)
+	bearer := func(file string) *bobbintest.User { return alice.WithoutTicket().With(creds.FileVariable + "=" + file) }
+	forBoth := tokenFile(t, alice, away)
+	forHome := withAway(t, forBoth, nil)
+	onBoth := option("security.kerberos.access.hadoopFileSystems", away)
+
+	t.Run("with a ticket", func(t *testing.T) {
+		t.Parallel()
+		countWordsAway(t, alice, alice)
+		d := suite.DawdleTo(t, alice, away, "-p", "1")
+		given := checkHeldForBoth(t, d)
+		d.CheckSucceeds(t)
+		checkCancelled(t, alice, given)
+	})
+	t.Run("with a keytab", func(t *testing.T) {
+		t.Parallel()
+		noTicket := alice.WithoutTicket()
+		countWordsAway(t, noTicket.With("KRB5_CONFIG"), alice, keytabOptions(alice)...)
+		d := suite.Dawdle(t, noTicket, slices.Concat(keytabOptions(alice), onBoth, []string{"-p", "1"})...)
+		given := checkHeldForBoth(t, d)
+		d.CheckSucceeds(t)
+		checkCancelled(t, alice, given)
+	})
+	t.Run("with a file of tokens alone", func(t *testing.T) {
+		t.Parallel()
+		countWordsAway(t, bearer(forBoth), alice)
+		d := suite.DawdleTo(t, bearer(forBoth), away, "-p", "1")
+		given := checkHeldForBoth(t, d)
+		if launcher := tokensForHDFS(t, forBoth); !cmp.Equal(launcher, given) {
+			t.Errorf("the master has the tokens %v, want the launcher's, %v", given, launcher)
+		}
+		d.CheckSucceeds(t)
+		checkKept(t, alice, given)
+	})
+	t.Run("with a token for one and a ticket for the other", func(t *testing.T) {
+		t.Parallel()
+		countWordsAway(t, alice.With(creds.FileVariable+"="+forHome), alice)
+	})
+	t.Run("not with a token for one alone", func(t *testing.T) {
+		t.Parallel()
+		refusedAway(t, suite.UserOf(t, c, bob))
+	})
+	t.Run("as the doctor says", func(t *testing.T) {
+		t.Parallel()
+		home := alice.Conf(t).Get("fs.defaultFS")
+		examine(t, alice, onBoth, 0, home+"/ gives user alice a token", away+"/ gives user alice a token")
+		examine(t, bearer(forBoth), onBoth, 0, "the token for "+home+"/ that you were handed is passed on", "the token for "+away+"/ that you were handed is passed on")
+		examine(t, bearer(forHome), onBoth, 1, "you were handed no token for "+away)
+		examine(t, bearer(withAway(t, forBoth, deadAway(t, alice))), onBoth, 1, away, "can't be found in cache", "get new tokens")
+	})
+}
+
+// TestAJobOutlivesItsTokensForTwoFileSystems would catch a master that obtains new tokens for the file system
+// of its own files alone, or workers that get them for no other.
+func TestAJobOutlivesItsTokensForTwoFileSystems(t *testing.T) {
+	cluster.Long(t)
+	t.Parallel()
+	short := cluster.ShortLives()
+	short.OtherHDFS = true
+	c := suite.OwnCluster(t, short)
+	alice := suite.UserOf(t, c, bobbintest.Alice).WithoutTicket().Patient(patience)
+	d := suite.TrickleTo(t, alice, away, 2*life, lastingFlags(alice)...)
+	given := checkHeldForBoth(t, d)
+	watch(t, d, time.Now().Add(cluster.TokenLife+time.Minute))
+	checkCancelled(t, alice, given) // or they have ended
+	d.First(t, bobbintest.TaskExecutor).Kill(t)
+	d.AwaitRestart(t)
+	watch(t, d, time.Now().Add(time.Minute))
+	d.CheckSucceeds(t)
+}
+
+// countWordsAway is countWords with the output on the other HDFS.
+func countWordsAway(t *testing.T, who, owner *bobbintest.User, flags ...string) {
+	t.Helper()
+	files, err := owner.Cluster.OtherHDFS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	countWordsTo(t, files, owner.ScratchOn(t, away), who, owner, flags...)
+}
+
+// The services of tokens as Hadoop's own programs call them.
+const serviceAway = "ha-hdfs:" + cluster.OtherNameservice
+
+func serviceAtHome(c *cluster.Cluster) string {
+	return strings.Replace(c.NameNodeAddress(), "localhost", "127.0.0.1", 1)
+}
+
+// tokensForHDFS are those of a file, by their services.
+func tokensForHDFS(t *testing.T, file string) map[string]*creds.Token {
+	t.Helper()
+	held, err := creds.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return forHDFS(t, held)
+}
+
+func forHDFS(t *testing.T, held *creds.Credentials) map[string]*creds.Token {
+	t.Helper()
+	tokens := make(map[string]*creds.Token)
+	for _, token := range held.Tokens {
+		if token.Kind != creds.KindHDFSDelegation {
+			continue
+		}
+		if tokens[token.Service] != nil {
+			t.Errorf("there are two tokens for %s", token.Service)
+		}
+		tokens[token.Service] = token
+	}
+	return tokens
+}
+
+// checkHeldForBoth checks that the master and the workers of a job have one token for each HDFS, and gives
+// those that the master was started with.
+func checkHeldForBoth(t *testing.T, d *bobbintest.Dawdler) (given map[string]*creds.Token) {
+	t.Helper()
+	want := []string{serviceAtHome(d.User.Cluster), serviceAway}
+	for _, role := range []bobbintest.Role{bobbintest.ApplicationMaster, bobbintest.TaskExecutor} {
+		for _, p := range d.Processes(t, role) {
+			held := forHDFS(t, p.Credentials(t))
+			if diff := cmp.Diff(want, slices.Sorted(maps.Keys(held))); diff != "" {
+				t.Errorf("%v has tokens for other file systems (-want +got):\n%s", p, diff)
+			}
+			if role == bobbintest.ApplicationMaster {
+				given = held
+			}
+		}
+	}
+	for service, token := range given {
+		if about, err := identifier.DecodeDelegation(token); err != nil || about.Renewer != "rm" {
+			t.Errorf("the token for %s: %+v, %v; want the ResourceManager to renew it", service, about, err)
+		}
+	}
+	return given
+}
+
+// checkCancelled waits until no NameNode knows the tokens of a job: YARN has cancelled those of one that has ended.
+func checkCancelled(t *testing.T, owner *bobbintest.User, tokens map[string]*creds.Token) {
+	t.Helper()
+	renewer := resourceManager(t, owner)
+	for service, token := range tokens {
+		bobbintest.Eventually(t, "the token for "+service+" is cancelled", func() (bool, error) {
+			_, err := renewer.RenewDelegationToken(t.Context(), rootOf(service), token)
+			if errors.Is(err, yarnrpc.ErrInvalidToken) {
+				return true, nil
+			}
+			return false, err
+		})
+	}
+}
+
+// checkKept waits until YARN is done with the tokens of a job that has ended, and checks that they live.
+func checkKept(t *testing.T, owner *bobbintest.User, tokens map[string]*creds.Token) {
+	t.Helper()
+	renewer := resourceManager(t, owner)
+	for service, token := range tokens {
+		about, err := identifier.DecodeDelegation(token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		says := []string{"Did not cancel", "Service: " + service, fmt.Sprintf("sequenceNumber=%d,", about.Sequence)}
+		bobbintest.Eventually(t, "YARN lets go of the token for "+service, func() (bool, error) {
+			return logged(t, owner.Cluster, "resourcemanager", says), nil
+		})
+		if _, err := renewer.RenewDelegationToken(t.Context(), rootOf(service), token); err != nil {
+			t.Errorf("renew the launcher's token for %s: %v", service, err)
+		}
+	}
+}
+
+// logged tells whether a line of a daemon's log holds all this.
+func logged(t *testing.T, c *cluster.Cluster, daemon string, parts []string) bool {
+	t.Helper()
+	log, err := os.ReadFile(filepath.Join(c.LogDir(), daemon+".log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(log)) {
+		if holdsAll(line, parts) {
+			return true
+		}
+	}
+	return false
+}
+
+// resourceManager reaches the file systems that a user knows as the ResourceManager does, which renews tokens.
+func resourceManager(t *testing.T, u *bobbintest.User) *dfs.FS {
+	t.Helper()
+	realm, err := kerberos.LoadConfig(func(name string) string { return map[string]string{"KRB5_CONFIG": u.Cluster.Krb5Conf()}[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	login, err := kerberos.FromKeytab(realm, "rm/localhost", u.Cluster.Keytab("rm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bobbintest.Closing(t, dfs.New(dfs.Options{Conf: u.Conf(t), User: "rm", Login: login}))
+}
+
+// rootOf is the root of the file system that tokens of a service are for.
+func rootOf(service string) string {
+	if service == serviceAway {
+		return away
+	}
+	return "/"
+}
+
+// withAway writes a copy of a file of tokens, with this one for the other HDFS or, where it is nil, none.
+func withAway(t *testing.T, file string, token *creds.Token) string {
+	t.Helper()
+	given, err := creds.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(given.Tokens, serviceAway)
+	if token != nil {
+		given.Tokens[serviceAway] = token
+	}
+	return handOn(t, given)
+}
+
+// deadAway is a token for the other HDFS that was cancelled.
+func deadAway(t *testing.T, u *bobbintest.User) *creds.Token {
+	t.Helper()
+	files := u.Files(t)
+	token, err := files.DelegationToken(t.Context(), away, "rm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := files.CancelDelegationToken(t.Context(), away, token); err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+// refusedAway has somebody come with tokens that do not do for the other HDFS.
+func refusedAway(t *testing.T, u *bobbintest.User) {
+	input, elsewhere := u.Scratch(t)+"/text", "/tmp/refused"
+	u.Write(t, input, "some words\n")
+	none := tokenFile(t, u)
+	dead := withAway(t, none, deadAway(t, u))
+	wordcount := suite.Program(t, "wordcount")
+	jobs := map[string][]string{
+		"its input":            {wordcount, "--input", away + "/tmp", "--output", elsewhere},
+		"its output":           {wordcount, "--input", input, "--output", away + elsewhere},
+		"what an option names": append(option("security.kerberos.access.hadoopFileSystems", away), wordcount, "--input", input, "--output", elsewhere),
+	}
+	for file, says := range map[string]string{none: "kinit", dead: "can't be found in cache"} {
+		bearer := u.WithoutTicket().With(creds.FileVariable + "=" + file)
+		for what, job := range jobs {
+			got := bearer.Run(t, bobbintest.Small(job...)...)
+			if got.Code != 1 || !holdsAll(got.Stderr, []string{away, says}) || strings.Count(got.Stderr, "\n") > 2 {
+				t.Errorf("%s: want exit code 1 and a line with %s and %q, got %s", what, away, says, got)
+			}
+		}
+	}
+	if apps := u.Apps(t, "wordcount"); len(apps) > 0 {
+		t.Errorf("YARN has %v", apps)
+	}
+	if left := u.Staging(t); len(left.Applications) > 0 || len(left.Cache) > 0 {
+		t.Errorf("staged files are left: %+v", left)
+	}
+	for _, output := range []string{elsewhere, away + elsewhere} {
+		if names := u.Names(t, output); len(names) > 0 {
+			t.Errorf("%s holds %v", output, names)
+		}
+	}
+}
+
+// examine runs `bobbin doctor`, which must end with this code and say all this.
+func examine(t *testing.T, u *bobbintest.User, flags []string, code int, says ...string) {
+	t.Helper()
+	if got := u.Run(t, append([]string{"doctor"}, flags...)...); got.Code != code || !holdsAll(got.Stdout, says) {
+		t.Errorf("want exit code %d and %q, got %s", code, says, got)
+	}
+}

@@ -1,0 +1,151 @@
+package security
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+)
+
+// TestOtherUsersOfANodeSeeNoSecret looks at the processes and files of a job as another user of
+// the operating system, on nodes whose disks everybody may enter. It would catch a secret on a
+// command line, which everybody may read, and one in a file that is open to all.
+func TestOtherUsersOfANodeSeeNoSecret(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Fatal("only root can be somebody else: run the tests as root")
+	}
+	alice := suite.User(t, bobbintest.Alice)
+	enter(t, alice.Cluster)
+	d := suite.Dawdle(t, alice, append(keytabOptions(alice), "-p", "2", "-s", "1")...)
+	listed := asNobody(t, "ps", "-efww")
+	if !strings.Contains(listed, d.Application) && !strings.Contains(listed, launch.BobbinLink) {
+		t.Fatalf("ps does not show the job's processes:\n%s", listed)
+	}
+	texts := plainSecrets(t, d)
+	seen := map[string]string{"ps": listed}
+	for _, p := range bobbintest.Processes(t, d.Application) {
+		dir := filepath.Join("/proc", strconv.Itoa(p.PID))
+		seen["command line of "+p.String()] = asNobody(t, "cat", dir+"/cmdline")
+		closed := []string{dir + "/environ"}
+		if file := p.Variable(t, launch.TokenFileVariable); file != "" {
+			closed = append(closed, file)
+		}
+		if p.Role == bobbintest.ApplicationMaster {
+			closed = append(closed, dir+"/cwd/"+launch.KeytabFile)
+		}
+		for _, file := range closed {
+			// By its own path: the kernel lets nobody through a link of another's process, whatever is behind it.
+			file, err := filepath.EvalSymlinks(file)
+			if err != nil { // what is not there cannot be read either
+				t.Fatal(err)
+			}
+			// Files of application visibility lie there, and go with the application; other jobs of alice's share the others.
+			if filepath.Base(file) == launch.KeytabFile && !strings.Contains(file, "/appcache/"+d.Application+"/filecache/") {
+				t.Errorf("the keytab is localized as %s, for other applications, too", file)
+			}
+			if _, err := try("cat", file); err == nil {
+				t.Errorf("nobody reads %s, of %s", file, p)
+			}
+		}
+	}
+	for where, text := range seen {
+		for _, secret := range texts {
+			if strings.Contains(text, secret) {
+				t.Errorf("a secret is in the %s", where)
+			}
+		}
+	}
+	d.CheckSucceeds(t)
+}
+
+// enter opens the way to the disks of a cluster's nodes to everybody, as it is on those of companies; here all lies in
+// a temporary directory, which is its owner's alone. It checks that nobody reads there what may be read.
+func enter(t *testing.T, c *cluster.Cluster) {
+	t.Helper()
+	for _, dir := range []string{filepath.Dir(c.Dir()), c.Dir()} {
+		info, err := os.Stat(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm()&0o001 != 0 {
+			continue
+		}
+		if err := os.Chmod(dir, info.Mode().Perm()|0o011); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := os.Chmod(dir, info.Mode().Perm()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for i := range c.NodeManagers() {
+		node := fmt.Sprintf("nodemanager%d", i+1)
+		settings, err := c.Settings(t.Context(), node)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(settings["yarn.nodemanager.local-dirs"], "open-to-all")
+		if err := os.WriteFile(file, []byte("public"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := os.Remove(file); err != nil {
+				t.Error(err)
+			}
+		})
+		if got := asNobody(t, "cat", file); got != "public" {
+			t.Errorf("nobody reads %q in %s", got, file)
+		}
+	}
+}
+
+// plainSecrets are those of a running job that could stand in a text.
+func plainSecrets(t *testing.T, d *bobbintest.Dawdler) []string {
+	t.Helper()
+	all := []string{d.Master.Access.Token, "PRIVATE KEY"}
+	for _, p := range bobbintest.ProcessesIn(t, d.Application, bobbintest.TaskExecutor) {
+		for _, secret := range p.Credentials(t).Secrets {
+			all = append(all, string(secret))
+		}
+		for _, token := range p.Credentials(t).Tokens {
+			all = append(all, token.EncodeURL())
+		}
+	}
+	return all
+}
+
+// asNobody runs a program as the user nobody.
+func asNobody(t *testing.T, program string, args ...string) string {
+	t.Helper()
+	out, err := try(program, args...)
+	if err != nil {
+		t.Fatalf("%s %v as nobody: %v", program, args, err)
+	}
+	return out
+}
+
+func try(program string, args ...string) (string, error) {
+	account, err := user.Lookup("nobody")
+	if err != nil {
+		return "", err
+	}
+	uid, err := strconv.ParseUint(account.Uid, 10, 32)
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command(program, args...)
+	cmd.Dir, cmd.Env = "/", []string{"PATH=/bin:/usr/bin"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+	out, err := cmd.Output()
+	return string(out), err
+}

@@ -1,0 +1,144 @@
+package security
+
+import (
+	"bufio"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+)
+
+// stranger is an address of this machine that is neither a node's nor the proxy's.
+const stranger = "127.0.0.99"
+
+// request is one that an attacker sends, byte by byte as it stands here.
+type request struct {
+	from string // address
+	tls  bool
+	text string
+}
+
+// TestRESTLetsOnlyTheOwnerIn would catch a way past the owner's token: by another
+// scheme, by the proxy's name, or by a page that a browser of hers shows.
+func TestRESTLetsOnlyTheOwnerIn(t *testing.T) {
+	alice := suite.User(t, bobbintest.Alice)
+	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1")
+	job := "/jobs/" + d.Job
+	const proxy = "127.0.0.1" // localhost, where the ResourceManager is
+	evil, own := "Origin: https://evil.test", "Origin: https://"+host
+	owner := "Authorization: Bearer " + d.Master.Access.Token
+	slow := []chan error{
+		trickle(t, d.Master.Access.Address, "PATCH "+job+longBody()),
+		trickle(t, d.Master.Access.Address, "GET "+job+longBody(owner)),
+	}
+	for name, c := range map[string]struct {
+		request
+		want []int
+	}{
+		"the owner looks":                                      {request{stranger, true, "GET " + job + bearer(d.Master.Access.Token)}, []int{200}}, // or the others prove nothing
+		"somebody looks":                                       {request{stranger, true, "GET " + job + headers()}, []int{401}},
+		"somebody cancels":                                     {request{stranger, true, "PATCH " + job + headers()}, []int{401}},
+		"somebody shuts the cluster down":                      {request{stranger, true, "DELETE /cluster" + headers()}, []int{401}},
+		"with a token that is not hers":                        {request{stranger, true, "GET " + job + bearer(strings.Repeat("A", len(d.Master.Access.Token)))}, []int{401}},
+		"with the beginning of her token":                      {request{stranger, true, "GET " + job + bearer(d.Master.Access.Token[:8])}, []int{401}},
+		"with no token":                                        {request{stranger, true, "GET " + job + bearer("")}, []int{401}},
+		"with her token, in the clear":                         {request{stranger, false, "GET " + job + bearer(d.Master.Access.Token)}, []int{403}},
+		"as the proxy, from elsewhere":                         {request{stranger, false, "GET " + job + headers("Cookie: proxy-user=alice", "X-Forwarded-For: "+proxy)}, []int{403}},
+		"as the proxy, over TLS":                               {request{proxy, true, "GET " + job + headers("Cookie: proxy-user=alice")}, []int{401}},
+		"the proxy looks, for dr.who, who is an administrator": {request{proxy, false, "GET " + job + headers()}, []int{200}},
+		"the proxy cancels, for alice":                         {request{proxy, false, "PATCH " + job + headers("Cookie: proxy-user=alice")}, []int{403}},
+		"a foreign page in the owner's browser cancels":        {request{stranger, true, "PATCH " + job + headers(owner, evil)}, []int{403}},
+		"a page of the master's cancels what is not there":     {request{stranger, true, "PATCH /jobs/" + strings.Repeat("0", len(d.Job)) + headers(owner, own)}, []int{404}}, // or the last one proves nothing
+		"somebody with more headers than anybody ever needs":   {request{stranger, true, "GET " + job + headers("X: "+strings.Repeat("x", 1<<20))}, []int{431}},
+	} {
+		if got := c.send(t, d.Master.Access.Address); !slices.Contains(c.want, got) {
+			t.Errorf("%s: status %d, want one of %v", name, got, c.want)
+		}
+	}
+	for _, cut := range slow {
+		if err := <-cut; err != nil {
+			t.Errorf("somebody sends a body slowly: %v", err)
+		}
+	}
+	if now := d.Details(t); now.State.GloballyTerminal() {
+		t.Fatalf("the job is %s", now.State)
+	}
+	d.CheckSucceeds(t)
+}
+
+// host is what requests call the server.
+const host = "master"
+
+func bearer(token string) string { return headers("Authorization: Bearer " + token) }
+
+// headers are the rest of a request.
+func headers(lines ...string) string { return before(0, lines) }
+
+// longBody are the headers of a request with a body that no handler reads and the server reads to its end before the
+// next request, as net/http does up to 256 KiB.
+func longBody(lines ...string) string { return before(64<<10, lines) }
+
+func before(length int, lines []string) string {
+	return fmt.Sprintf(" HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n%s", host, length, strings.Join(append(lines, "\r\n"), "\r\n"))
+}
+
+// send gives the status of the answer.
+func (r request) send(t *testing.T, address string) int {
+	t.Helper()
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(r.from)}}
+	conn, err := dialer.DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.tls {
+		conn = tls.Client(conn, &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true}) // it has nothing to lose
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(bobbintest.Patience)); err != nil {
+		t.Fatal(err)
+	}
+	// A server that refuses need not read to the end; what counts is its answer.
+	_, sending := conn.Write([]byte(r.text))
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Errorf("no answer: %v, %v", err, sending)
+		return 0
+	}
+	defer response.Body.Close()
+	return response.StatusCode
+}
+
+// trickle sends the beginning of a request over TLS, and of its body a byte from time to time until the server ends the
+// connection. An error comes of one that lives for longer than anything may take.
+func trickle(t *testing.T, address, beginning string) chan error {
+	t.Helper()
+	cut := make(chan error, 1)
+	conn, err := tls.Dial("tcp", address, &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Write([]byte(beginning)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() }) // which the server has done, or else ends what follows
+	go func() {
+		for end := time.Now().Add(bobbintest.Patience); time.Now().Before(end); {
+			_ = conn.SetReadDeadline(time.Now().Add(time.Second)) // fails where Read does
+			if _, err := conn.Read(make([]byte, 4096)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+				cut <- nil
+				return
+			}
+			_, _ = conn.Write([]byte{'x'}) // that it is of no use, Read says
+		}
+		cut <- errors.New("its connection is never cut")
+	}()
+	return cut
+}

@@ -1,0 +1,45 @@
+package sessions
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+)
+
+// TestShellsComplete would catch a script that a shell does not take, or that completes
+// nothing where somebody presses the key for it.
+func TestShellsComplete(t *testing.T) {
+	bin := t.TempDir()
+	if err := os.Symlink(suite.Bobbin(t), filepath.Join(bin, "bobbin")); err != nil {
+		t.Fatal(err)
+	}
+	u := suite.User(t, bobbintest.Alice).With("PATH=" + bin + ":" + os.Getenv("PATH"))
+	version := u.Run(t, "version", "-o", "json").Stdout
+	for _, shell := range []struct{ name, plain, setUp string }{
+		{"bash", "--norc", "source <(bobbin completion bash)"},
+		{"zsh", "-f", "autoload -Uz compinit; compinit -u -D; source <(bobbin completion zsh)"},
+		{"fish", "--no-config", "bobbin completion fish | source"},
+	} {
+		t.Run(shell.name, func(t *testing.T) {
+			if _, err := exec.LookPath(shell.name); err != nil {
+				t.Fatalf("%v: scripts/prepare installs it", err)
+			}
+			const tab = "\t"
+			screen := u.TerminalOf(t, 200, shell.name, shell.plain, "-i")
+			screen.Types(t, shell.setUp+"; echo set''up\n")
+			screen.Says(t, "setup")
+			screen.Types(t, "bobbin ver"+tab+"--outp"+tab+"js"+tab+"\n")
+			bobbintest.Eventually(t, "the command that was completed has run", func() (bool, error) {
+				for _, line := range screen.Lines() {
+					if line+"\n" == version {
+						return true, nil
+					}
+				}
+				return false, nil
+			})
+		})
+	}
+}

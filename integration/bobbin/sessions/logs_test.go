@@ -1,0 +1,59 @@
+package sessions
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+)
+
+// TestLogsOfASessionAreFollowed would catch a follower that misses workers which come later
+// than it or end before it, that shows a line twice, or that does not end with the session;
+// and a worker whose logs cannot be read once it has ended.
+func TestLogsOfASessionAreFollowed(t *testing.T) {
+	u, _ := person(t)
+	id := start(t, u, "-D", "resourcemanager.taskmanager-timeout=1s", "-D", "slot.idle.timeout=1s")
+	follower := u.Start(t, "logs", "-f", id)
+	follower.Says(t, "==== jobmanager.log of ")
+	dir := u.Scratch(t)
+	u.Write(t, dir+"/lines", "to be\n")
+	if got := u.Run(t, "run", suite.Program(t, "several"), dir+"/lines", dir+"/sifted", "to"); got.Code != 0 {
+		t.Fatal(got)
+	}
+	follower.Says(t, `msg="task executor ends"`)
+	worker := regexp.MustCompile(`==== taskmanager.log of (\S+) on`).FindStringSubmatch(follower.Seen().Stdout)
+	if worker == nil {
+		t.Fatal(follower.Seen())
+	}
+	bobbintest.Eventually(t, "the worker has ended", func() (bool, error) {
+		return len(bobbintest.ProcessesIn(t, id, bobbintest.TaskExecutor)) == 0, nil
+	})
+	ended := u.Run(t, "logs", "-f", "--container", worker[1], "--file", "taskmanager.log", id)
+	if ended.Code != 0 || !strings.Contains(ended.Stdout, `msg="task executor ends"`) || !strings.Contains(ended.Stderr, worker[1]+" has ended") {
+		t.Errorf("the worker's own: %s", ended)
+	}
+	if got := u.Run(t, "session", "stop"); got.Code != 0 {
+		t.Fatal(got)
+	}
+	got := follower.Wait(t)
+	if got.Code != 0 {
+		t.Fatal(got)
+	}
+	all := u.Run(t, "logs", id)
+	if diff := cmp.Diff(content(all.Stdout), content(got.Stdout)); all.Code != 0 || diff != "" {
+		t.Errorf("what was followed is not what there is (-logs +followed): exit code %d\n%.3000s", all.Code, diff)
+	}
+}
+
+// content are the lines of logs but for those that tell of which: in the order of the
+// alphabet, as followers see them in another.
+func content(printed string) []string {
+	lines := strings.Split(printed, "\n")
+	lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" || strings.HasPrefix(line, "==== ") })
+	slices.Sort(lines)
+	return lines
+}

@@ -1,0 +1,168 @@
+package sessions
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+// mostHeld bounds what the master of a session may have held at its worst, in KiB. Its
+// container has 256 MB: half of that is the heap's soft limit, and the program's text has 15 MB.
+// The rest is for drivers.
+const mostHeld = 160 << 10
+
+// submitting submits jobs of a program by hand.
+type submitting struct {
+	*bobbintest.Master
+	t       *testing.T
+	program string // SHA-256
+}
+
+// submit submits a graph.
+func (s *submitting) submit(g *jobgraph.JobGraph) (ids.JobID, bobbintest.Answer) {
+	g.ProtocolVersion, g.Job, g.Name = jobgraph.ProtocolVersion, "collect", "by hand"
+	g.Digest = g.ComputeDigest()
+	job := ids.JobID(ids.Random())
+	body, err := json.Marshal(rest.JobSubmission{Job: job, Graph: *g, Program: rest.ProgramID{SHA256: s.program}, Attached: true})
+	if err != nil {
+		s.t.Error(err)
+	}
+	answer, err := s.Ask(s.t.Context(), http.MethodPost, "/v1/jobs", http.Header{"Content-Type": {"application/json"}}, bytes.NewReader(body))
+	if err != nil {
+		s.t.Error(err)
+	}
+	return job, answer
+}
+
+// waiting is a job of so many results and splits, which needs a slot that there isn't.
+func waiting(results, splits int) *jobgraph.JobGraph {
+	g := &jobgraph.JobGraph{Vertices: []jobgraph.Vertex{{Name: "read", Operators: []string{"read"}, Parallelism: 1, Source: true}}}
+	for i := range splits {
+		g.Vertices[0].Splits = append(g.Vertices[0].Splits, jobgraph.Split{
+			URI: fmt.Sprintf("hdfs://cluster/events/2026/part-%05d", i), Length: 1 << 27, FileLength: 1 << 30, Hosts: []string{"n1.example.com", "n2.example.com"},
+		})
+	}
+	for i := range results {
+		g.Vertices = append(g.Vertices, jobgraph.Vertex{Name: "collect", Operators: []string{"collect"}, Parallelism: 1, Collect: fmt.Sprintf("r%d", i)})
+		g.Edges = append(g.Edges, jobgraph.Edge{Output: i, To: jobgraph.VertexID(i + 1), Pattern: jobgraph.AllToAll, Type: "bytes"})
+	}
+	return g
+}
+
+// TestUsersCannotFillTheMaster brings a small session more results, graphs and requests than
+// its memory holds. It would catch a master that grows with what is asked of it, until YARN
+// ends it with everybody's jobs; refusals that nobody can act on; a result that is lost for
+// the sake of others; and memory that is not given back.
+func TestUsersCannotFillTheMaster(t *testing.T) {
+	t.Parallel()
+	u, _ := person(t)
+	id := start(t, u, "-s", "1", "-D", "slotmanager.number-of-slots.max=1")
+	master := bobbintest.ProcessesIn(t, id, bobbintest.ApplicationMaster)[0]
+	began := master.Memory(t)
+	program := suite.Program(t, "collector")
+	content, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hand := &submitting{u.Master(t, id), t, fmt.Sprintf("%x", sha256.Sum256(content))}
+	dir := u.Scratch(t)
+	text := strings.Repeat(strings.Repeat("x", 1023)+"\n", 20<<10)
+	u.Write(t, dir+"/text", text)
+
+	// A client that does not read what its job collects, which waits then in the one slot.
+	client := u.Start(t, "run", program, dir+"/text")
+	bobbintest.Eventually(t, "the job is submitted", func() (bool, error) {
+		var answer struct{ Jobs []struct{ ID string } }
+		err := hand.Get(t.Context(), "/jobs", &answer)
+		return len(answer.Jobs) == 1, err
+	})
+	client.Signal(t, syscall.SIGSTOP)
+	bobbintest.Eventually(t, "the master holds what may be held", func() (bool, error) {
+		return master.Memory(t) > began+(12<<10), nil
+	})
+	t.Logf("the master has %d KiB before its first job, %d with a result that nobody reads", began, master.Memory(t))
+
+	// Others who want as much as they can get.
+	var accepted []ids.JobID
+	refused := 0
+	for range 100 {
+		switch job, answer := hand.submit(waiting(10, 0)); answer.Status {
+		case http.StatusAccepted:
+			accepted = append(accepted, job)
+		case http.StatusServiceUnavailable:
+			refused++
+			if !strings.Contains(answer.Body, "jobmanager.memory.process.size") || !strings.Contains(answer.Body, "submit it again") {
+				t.Fatalf("refused without a remedy: %s", answer)
+			}
+		default:
+			t.Fatal(answer)
+		}
+	}
+	if len(accepted) == 0 || len(accepted) > 5 {
+		t.Errorf("%d of 100 jobs of 10 results are taken in, whose least are 10 MiB each", len(accepted))
+	}
+	for name, g := range map[string]*jobgraph.JobGraph{
+		"a graph of 16 MB":    waiting(0, 70_000),
+		"a million tasks":     {Vertices: []jobgraph.Vertex{{Name: "read", Operators: []string{"read"}, Parallelism: jobgraph.MaxParallelism, Source: true}, {Name: "again", Operators: []string{"read"}, Parallelism: jobgraph.MaxParallelism, Source: true}}},
+		"a hundred results":   waiting(100, 0),
+		"what nothing is big": {Vertices: make([]jobgraph.Vertex, jobgraph.MaxVertices+1)},
+	} {
+		if _, answer := hand.submit(g); answer.Status/100 != 4 {
+			t.Errorf("%s: %s", name, answer)
+		} else if answer.Status == http.StatusRequestEntityTooLarge && !strings.Contains(answer.Body, "jobmanager.memory.process.size") {
+			t.Errorf("%s: refused without a remedy: %s", name, answer)
+		}
+	}
+	var many sync.WaitGroup
+	for range 8 {
+		many.Go(func() {
+			for range 4 {
+				if _, answer := hand.submit(waiting(0, 8000)); answer.Status != http.StatusAccepted && answer.Status != http.StatusServiceUnavailable {
+					t.Errorf("a graph as large as may be, nearly: %s", answer)
+				}
+			}
+		})
+	}
+	many.Wait()
+	t.Logf("%d of 100 jobs of 10 results are taken in; the master has %d KiB, and had %d at most", len(accepted), master.Memory(t), master.Peak(t))
+	if peak := master.Peak(t); peak == 0 || peak > mostHeld {
+		t.Errorf("the master has held %d KiB, allowed are %d", peak, mostHeld)
+	}
+
+	client.Signal(t, syscall.SIGCONT) // it reads at the speed of one that has little room
+	want := fmt.Sprintf("%d bytes, sha256 %x\n", len(text), sha256.Sum256([]byte(text)))
+	if got := client.Wait(t); got.Code != 0 || !strings.HasSuffix(got.Stdout, want) {
+		t.Errorf("the client that reads late, want %q: %s", want, got)
+	}
+	for _, j := range jobs(t, u, "-id", id) {
+		if err := hand.Patch(t.Context(), "/jobs/"+j.Job); err != nil {
+			t.Error(err)
+		}
+	}
+	bobbintest.Eventually(t, "there is room again", func() (bool, error) {
+		job, answer := hand.submit(waiting(30, 0))
+		if answer.Status != http.StatusAccepted {
+			return false, nil
+		}
+		_ = hand.Patch(t.Context(), "/jobs/"+string(job)) // unless it has failed, in the slot that is free now
+		return true, nil
+	})
+	if got := u.Run(t, "run", program, dir+"/text"); got.Code != 0 || !strings.HasSuffix(got.Stdout, want) {
+		t.Errorf("the next job, want %q: %s", want, got)
+	}
+	if app := u.App(t, id); app.State != "RUNNING" {
+		t.Errorf("the session is %s: %s", app.State, app.Diagnostics)
+	}
+}

@@ -1,0 +1,158 @@
+package sessions
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+)
+
+// TestASessionOutlivesItsJobsCrashes runs a job beside others that go wrong in every way,
+// some of them in the same workers. It would catch one user's panic, exit or hunger that
+// ends the jobs of others or the session, a failure that is told of without its cause, and
+// a worker that nobody replaces.
+func TestASessionOutlivesItsJobsCrashes(t *testing.T) {
+	t.Parallel()
+	u, _ := person(t)
+	id := start(t, u, "-D", "restart-strategy.fixed-delay.attempts=10") // for the good one
+	dir := u.Scratch(t)
+	u.Write(t, dir+"/one", "to be\n")
+	u.Write(t, dir+"/lines", strings.Repeat("to be\nor not\n", 25_000)) // a quarter of an hour, unless the gate is opened
+	gate := filepath.Join(t.TempDir(), "gate")
+	good := u.Start(t, "run", "-p", "2", suite.Program(t, "dawdle"), gate, dir+"/good", dir+"/lines")
+	good.Says(t, "job is RUNNING")
+
+	faulty := suite.Program(t, "faulty")
+	for mode, want := range map[string]string{
+		"task-panic":  "a task has had enough",
+		"task-exit":   "last words of the task",
+		"task-hungry": "taskmanager.memory.process.size",
+		"plan-panic":  "the plan is cursed",
+	} {
+		got := u.Run(t, "run", "-D", "restart-strategy.type=none", faulty, mode, dir+"/one", dir+"/"+mode)
+		if got.Code != 1 || !strings.Contains(got.Stderr, want) {
+			t.Errorf("%s: want exit code 1 and %q: %s", mode, want, got)
+		}
+	}
+	var hosts []bobbintest.Process
+	bobbintest.Until(t, "the good job runs", func() bool { // those that went wrong may just have had it restarted
+		hosts = bobbintest.ProcessesIn(t, id, bobbintest.TaskHost)
+		return len(hosts) > 0
+	})
+	for _, worker := range bobbintest.ProcessesIn(t, id, bobbintest.TaskExecutor) {
+		if worker.Container == hosts[0].Container {
+			worker.Kill(t)
+		}
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	checkOutlived(t, u, id, good, dir+"/good")
+}
+
+// checkOutlived checks that a job ends well, its output exact, and that its session goes on.
+func checkOutlived(t *testing.T, u *bobbintest.User, session string, job *bobbintest.Command, output string) {
+	t.Helper()
+	if got := job.Wait(t); got.Code != 0 {
+		t.Error(got)
+	}
+	if diff := cmp.Diff([]string{"or\t25000", "to\t25000"}, u.Output(t, output)); diff != "" {
+		t.Errorf("output (-want +got):\n%s", diff)
+	}
+	checkRuns(t, u, session)
+}
+
+func checkRuns(t *testing.T, u *bobbintest.User, session string) {
+	t.Helper()
+	if app := u.App(t, session); app.State != "RUNNING" {
+		t.Errorf("the session is %s: %s", app.State, app.Diagnostics)
+	}
+}
+
+// TestASessionOutlivesAMachine would catch a job whose tasks were on a node that is gone
+// and that waits for YARN to notice, and workers that are asked for there.
+func TestASessionOutlivesAMachine(t *testing.T) {
+	cluster.Long(t)
+	c := suite.OwnCluster(t, cluster.Config{NodeManagers: 3})
+	u := suite.UserOf(t, c, bobbintest.Alice).With("TMPDIR=" + t.TempDir())
+	id := start(t, u)
+	dir := u.Scratch(t)
+	u.Write(t, dir+"/lines", strings.Repeat("to be\nor not\n", 25_000)) // a quarter of an hour, unless the gate is opened
+	gate := filepath.Join(t.TempDir(), "gate")
+	job := u.Start(t, "run", "-p", "4", suite.Program(t, "dawdle"), gate, dir+"/out", dir+"/lines")
+	host := func(p bobbintest.Process) string { return p.Variable(t, "NM_HOST") }
+	master := host(bobbintest.ProcessesIn(t, id, bobbintest.ApplicationMaster)[0])
+	var lost string // the node
+	bobbintest.Eventually(t, "tasks run on another node than the master", func() (bool, error) {
+		for _, p := range bobbintest.ProcessesIn(t, id, bobbintest.TaskHost) {
+			if at := host(p); at != "" && at != master {
+				lost = at
+			}
+		}
+		return lost != "", nil
+	})
+	if err := c.Kill(t.Context(), fmt.Sprintf("nodemanager%d", 1+slices.Index(c.NodeManagers(), lost))); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range bobbintest.Processes(t, id) {
+		if host(p) == lost {
+			_ = syscall.Kill(p.PID, syscall.SIGKILL) // some end with others
+		}
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	checkOutlived(t, u, id, job, dir+"/out")
+}
+
+// TestASessionsNextMasterHasNoJobs would catch a client that waits for ever for a job that
+// went with its master, one that is told nothing of that, and a session that takes no jobs
+// any more.
+func TestASessionsNextMasterHasNoJobs(t *testing.T) {
+	t.Parallel()
+	u, _ := person(t)
+	id := start(t, u, "-D", "yarn.application-attempts=2")
+	client := u.Start(t, append([]string{"run"}, slowJob(t, u)...)...)
+	client.Says(t, "job is RUNNING")
+	bobbintest.ProcessesIn(t, id, bobbintest.ApplicationMaster)[0].Kill(t)
+	want := fmt.Sprintf("%s has a new ApplicationMaster, and the job was lost with the last one: run it again", id)
+	if got := client.Wait(t); got.Code != 1 || !strings.Contains(got.Stderr, want) {
+		t.Errorf("want exit code 1 and %q: %s", want, got)
+	}
+	if listed := jobs(t, u, "-a", "-id", id); len(listed) > 0 {
+		t.Errorf("the next master has %+v", listed)
+	}
+	dir := u.Scratch(t)
+	u.Write(t, dir+"/lines", "to be\nor not\n")
+	report := run(t, u, suite.Program(t, "several"), dir+"/lines", dir+"/sifted", "to")
+	if report.Application != id || report.JobStatus != "FINISHED" {
+		t.Errorf("a job of the next master: %+v", report)
+	}
+	checkRuns(t, u, id)
+}
+
+// TestASessionEndsWithItsOnlyMaster would catch who is not told that the session is gone,
+// and what to do.
+func TestASessionEndsWithItsOnlyMaster(t *testing.T) {
+	t.Parallel()
+	u, path := person(t)
+	id := start(t, u)
+	client := u.Start(t, append([]string{"run"}, slowJob(t, u)...)...)
+	client.Says(t, "job is RUNNING")
+	bobbintest.ProcessesIn(t, id, bobbintest.ApplicationMaster)[0].Kill(t)
+	if got := client.Wait(t); got.Code != 1 || !strings.Contains(got.Stderr, id+" is FAILED (FAILED)") {
+		t.Errorf("who follows a job: %s", got)
+	}
+	if got := u.Run(t, "list"); got.Code != 1 || !strings.Contains(got.Stderr, path+" still names it") {
+		t.Errorf("who lists jobs: %s", got)
+	}
+	bobbintest.WaitNoProcesses(t, id)
+}

@@ -1,0 +1,78 @@
+package sessions
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+)
+
+// TestASessionIsUsedWithoutYARN would catch a command that asks for a YARN where the REST
+// endpoint of a cluster is all that is known of it, and a door that is opened by less than
+// what its owner has.
+func TestASessionIsUsedWithoutYARN(t *testing.T) {
+	u, _ := person(t)
+	id := start(t, u)
+	path := filepath.Join(t.TempDir(), "access")
+	if got := u.Run(t, "session", "access", path); got.Code != 0 {
+		t.Fatal(got)
+	}
+	address := u.Master(t, id).Access.Address
+	dir := u.Scratch(t)
+	u.Write(t, dir+"/lines", "to be\nor not\nto do\n")
+
+	// Inputs are listed where the program is started: HDFS has to be known there.
+	conf := t.TempDir()
+	for _, name := range []string{"core-site.xml", "hdfs-site.xml"} {
+		text, err := os.ReadFile(filepath.Join(u.Cluster.ConfDir(), name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(conf, name), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	which := []string{"-m", address, "-D", "rest.access-file=" + path}
+	with := func(command string, args ...string) []string {
+		return append(append([]string{command}, which...), args...)
+	}
+	got := u.With("HADOOP_CONF_DIR="+conf).Run(t, with("run", suite.Program(t, "several"), dir+"/lines", dir+"/sifted", "to", "be")...)
+	if want := "2 lines hold to\n1 lines hold be\n"; got.Code != 0 || got.Stdout != want {
+		t.Fatalf("want %q: %s", want, got)
+	}
+	if diff := cmp.Diff([]string{"to be"}, u.Output(t, dir+"/sifted-2")); diff != "" {
+		t.Errorf("output (-want +got):\n%s", diff)
+	}
+
+	away := u.With("HADOOP_CONF_DIR")
+	listed := jobs(t, away, append([]string{"-a"}, which...)...)
+	if len(listed) != 2 || listed[0].JobStatus != "FINISHED" || listed[1].JobStatus != "FINISHED" {
+		t.Fatalf("listed are %+v", listed)
+	}
+	for _, c := range []struct {
+		line []string
+		want string
+	}{
+		{with("status"), "0 running, 2 finished"},
+		{with("info", listed[0].Job), "filter"},
+		{with("cancel", listed[0].Job), "FINISHED"},
+	} {
+		if got := away.Run(t, c.line...); !strings.Contains(got.Stdout+got.Stderr, c.want) {
+			t.Errorf("want %q: %s", c.want, got)
+		}
+	}
+	if got := away.Run(t, "list", "-m", address); got.Code != 1 || !strings.Contains(got.Stderr, "rest.access-file") {
+		t.Errorf("without the file: %s", got)
+	}
+	if got := away.Run(t, "session", "stop", "-D", "rest.access-file="+path); got.Code != 0 {
+		t.Error(got)
+	}
+	if app := u.WaitEnded(t, id); app.FinalStatus != "SUCCEEDED" {
+		t.Errorf("YARN says %s (%s): %s", app.State, app.FinalStatus, app.Diagnostics)
+	}
+	bobbintest.WaitNoProcesses(t, id)
+}

@@ -1,0 +1,230 @@
+package sessions
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"os/user"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/client/sessionfile"
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+)
+
+// person is somebody whose sessions are written down where no other test looks, and the
+// file's path.
+func person(t *testing.T) (u *bobbintest.User, path string) {
+	t.Helper()
+	dir := t.TempDir()
+	who, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return suite.User(t, bobbintest.Alice).With("TMPDIR=" + dir), sessionfile.Path(dir, who.Username)
+}
+
+// start starts a session, detached, and gives its id. It is killed when the test ends, if
+// it runs.
+func start(t *testing.T, u *bobbintest.User, args ...string) string {
+	t.Helper()
+	got := u.Run(t, append([]string{"session", "start", "-d", "-jm", "256m", "-tm", "512m", "-s", "2"}, args...)...)
+	if got.Code != 0 {
+		t.Fatal(got)
+	}
+	id := got.Application(t)
+	t.Cleanup(func() { u.Run(t, "kill", id) })
+	return id
+}
+
+// run runs a program to its end, and gives what -o json says of it.
+func run(t *testing.T, u *bobbintest.User, args ...string) bobbintest.Report {
+	t.Helper()
+	got := u.Run(t, append([]string{"run", "-o", "json"}, args...)...)
+	if got.Code != 0 {
+		t.Fatal(got)
+	}
+	return got.JSON(t)
+}
+
+// job is a line of `bobbin list -o json`.
+type job struct {
+	Job       string `json:"job"`
+	Name      string `json:"name"`
+	JobStatus string `json:"jobStatus"`
+}
+
+// jobs are what `bobbin list` lists.
+func jobs(t *testing.T, u *bobbintest.User, args ...string) []job {
+	t.Helper()
+	return listedIn(t, u.Run(t, append([]string{"list", "-o", "json"}, args...)...))
+}
+
+func listedIn(t *testing.T, got bobbintest.Outcome) []job {
+	t.Helper()
+	var told struct{ Jobs []job }
+	if err := json.Unmarshal([]byte(got.Stdout), &told); err != nil || got.Code != 0 {
+		t.Fatalf("%v: %s", err, got)
+	}
+	return told.Jobs
+}
+
+// uploads tells whether a command uploaded a file of that name.
+func uploads(r bobbintest.Report, name string) bool {
+	return slices.ContainsFunc(r.Steps, func(s bobbintest.Step) bool { return s.Name == "uploaded "+name })
+}
+
+// TestASessionRunsJobsUntilItIsStopped would catch a session that ends with a job, one that
+// mixes the jobs of several programs up, a program that is uploaded for each of its jobs, a
+// command that finds another session than the one that was started last, an address that
+// is not looked for among YARN's applications, and anything that a session leaves.
+func TestASessionRunsJobsUntilItIsStopped(t *testing.T) {
+	u, path := person(t)
+	id := start(t, u, "-nm", "session test", "-D", "parallelism.default=2")
+	app := u.App(t, id)
+	if app.State != "RUNNING" || app.Name != "session test" {
+		t.Errorf("YARN says %s is %q, %s", id, app.Name, app.State)
+	}
+	written, err := sessionfile.Read(path)
+	if err != nil || written.Application.String() != id || written.Options["parallelism.default"] != "2" {
+		t.Fatalf("written down: %+v, %v", written, err)
+	}
+	address := u.Master(t, id).Access.Address
+	dir := u.Scratch(t)
+	texts := []string{suite.Generate(t, "-size", "1m", "-files", "2", "-seed", "1"), suite.Generate(t, "-size", "1m", "-files", "2", "-seed", "2")}
+	for i, text := range texts {
+		input, output := dir+"/text"+string(rune('0'+i)), dir+"/counts"+string(rune('0'+i))
+		u.Put(t, text, input)
+		var which []string
+		if i > 0 {
+			which = []string{"-m", address}
+		}
+		report := run(t, u, append(which, suite.Program(t, "wordcount"), "--input", input, "--output", output)...)
+		if diff := cmp.Diff(bobbintest.CountWords(t, text), u.Output(t, output)); diff != "" {
+			t.Errorf("counts of text %d differ (-want +got):\n%.2000s", i, diff)
+		}
+		if report.Application != id || report.JobStatus != "FINISHED" {
+			t.Errorf("the job of text %d: %+v", i, report)
+		}
+		if i > 0 && uploads(report, "wordcount") {
+			t.Errorf("the program is uploaded again: %v", report.Steps)
+		}
+	}
+	u.Write(t, dir+"/lines", "to be\nor not\nto do\n")
+	got := u.Run(t, "run", "-t", "yarn-session", "-id", id, suite.Program(t, "several"), dir+"/lines", dir+"/sifted", "to", "be")
+	if want := "2 lines hold to\n1 lines hold be\n"; got.Code != 0 || got.Stdout != want {
+		t.Errorf("several jobs of one program, want %q: %s", want, got)
+	}
+	if diff := cmp.Diff([]string{"to be"}, u.Output(t, dir+"/sifted-2")); diff != "" {
+		t.Errorf("the second job's output (-want +got):\n%s", diff)
+	}
+	listed := jobs(t, u, "-a", "-id", id)
+	for _, j := range listed {
+		if j.JobStatus != "FINISHED" {
+			t.Errorf("%+v", j)
+		}
+	}
+	if len(listed) != 4 {
+		t.Errorf("listed are %+v", listed)
+	}
+	if diff := cmp.Diff(listed, jobs(t, u, "-a", "-m", address)); diff != "" {
+		t.Errorf("by its address, others are listed (-id +m):\n%s", diff)
+	}
+	if app := u.App(t, id); app.State != "RUNNING" {
+		t.Errorf("after its jobs it is %s", app.State)
+	}
+
+	if got := u.Run(t, "session", "stop"); got.Code != 0 || !strings.Contains(got.Stderr, id+" is FINISHED (SUCCEEDED)") {
+		t.Error(got)
+	}
+	if app := u.App(t, id); app.State != "FINISHED" || app.FinalStatus != "SUCCEEDED" {
+		t.Errorf("YARN says %s (%s): %s", app.State, app.FinalStatus, app.Diagnostics)
+	}
+	u.CheckGone(t, id)
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is still written down: %v", err)
+	}
+}
+
+// TestJobsOfASessionAreCancelled would catch a cancellation that ends the session, or
+// another job, and a detached job that nobody can find.
+func TestJobsOfASessionAreCancelled(t *testing.T) {
+	u, _ := person(t)
+	id := start(t, u)
+	slow := slowJob(t, u)
+	got := u.Run(t, append([]string{"run", "-d"}, slow...)...)
+	if got.Code != 0 || !strings.Contains(got.Stderr, "bobbin cancel -id "+id) {
+		t.Fatal(got)
+	}
+	var running []job
+	bobbintest.Eventually(t, "the job runs", func() (bool, error) {
+		running = jobs(t, u, "-r")
+		return len(running) == 1, nil
+	})
+	if got := u.Run(t, "cancel", running[0].Job); got.Code != 0 {
+		t.Error(got)
+	}
+	bobbintest.Eventually(t, "it is canceled", func() (bool, error) {
+		listed := jobs(t, u, "-a")
+		return len(listed) == 1 && listed[0].JobStatus == "CANCELED", nil
+	})
+	if app := u.App(t, id); app.State != "RUNNING" {
+		t.Errorf("the session is %s", app.State)
+	}
+}
+
+// TestAJobEndsWithItsClientIfToldTo would catch -sae that leaves a job when its command is
+// interrupted, or killed, and a job that ends with its command although nobody said so.
+func TestAJobEndsWithItsClientIfToldTo(t *testing.T) {
+	u, _ := person(t)
+	start(t, u)
+	for _, c := range []struct {
+		name   string
+		flags  []string
+		signal os.Signal
+		code   int
+		want   string // the job's state then
+	}{
+		{"Ctrl-C", nil, os.Interrupt, 130, "RUNNING"},
+		{"Ctrl-C with -sae", []string{"-sae"}, os.Interrupt, 130, "CANCELED"},
+		{"kill -9 with -sae", []string{"-sae", "-D", "client.heartbeat.interval=500ms", "-D", "client.heartbeat.timeout=10s"}, os.Kill, -1, "CANCELED"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := jobs(t, u, "-a")
+			command := u.Start(t, append(append([]string{"run"}, c.flags...), slowJob(t, u)...)...)
+			command.Says(t, "job is RUNNING")
+			command.Signal(t, c.signal)
+			if got := command.Wait(t); got.Code != c.code {
+				t.Errorf("want exit code %d: %s", c.code, got)
+			}
+			var mine job
+			for _, j := range jobs(t, u, "-a") {
+				if !slices.ContainsFunc(before, func(b job) bool { return b.Job == j.Job }) {
+					mine = j
+				}
+			}
+			bobbintest.Eventually(t, "the job is "+c.want, func() (bool, error) {
+				listed := jobs(t, u, "-a")
+				i := slices.IndexFunc(listed, func(j job) bool { return j.Job == mine.Job })
+				return i >= 0 && listed[i].JobStatus == c.want, nil
+			})
+			if c.want == "RUNNING" {
+				if got := u.Run(t, "cancel", mine.Job); got.Code != 0 {
+					t.Error(got)
+				}
+			}
+		})
+	}
+}
+
+// slowJob is a job that runs until a test has done with it: a millisecond for each line.
+func slowJob(t *testing.T, u *bobbintest.User) []string {
+	t.Helper()
+	dir := u.Scratch(t)
+	u.Write(t, dir+"/lines", strings.Repeat("line\n", 200_000))
+	return []string{suite.Program(t, "faulty"), "slow", dir + "/lines", dir + "/out"}
+}

@@ -1,0 +1,311 @@
+// Package workers tests the ResourceManager's driver against a real YARN: the
+// test process is an unmanaged ApplicationMaster, and its workers are shells
+// that connect to it, so that it sees when their processes run and end.
+package workers
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarndriver"
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/nmclient"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+var suite = bobbintest.NewSuite(cluster.Config{})
+
+func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
+
+var small = resourcemanager.WorkerResourceSpec{MemoryMB: 128, VCores: 1, Slots: 1}
+
+// patience bounds each wait.
+const patience = bobbintest.Patience
+
+// application is an unmanaged application with a Driver that runs in the test.
+type application struct {
+	id      records.ApplicationID
+	client  *yarnclient.Client
+	driver  *yarndriver.Driver
+	nodes   *nmclient.Client // the driver's
+	workers *workers
+	reports *reports
+	ended   chan struct{} // closed when the driver has ended
+	stop    func() error  // ends the driver and gives Run's error
+}
+
+// submit starts an application of alice's on the cluster, and its driver.
+func submit(t testing.TB, c *cluster.Cluster) *application {
+	t.Helper()
+	alice := suite.UserOf(t, c, bobbintest.Alice)
+	conf := alice.Conf(t)
+	options, err := yarnclient.FromConf(conf, alice.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Secure() {
+		options.RPC.Login = alice.Login(t)
+		// YARN gives the token of an unmanaged application to whom it knows by the owner's short name, and who logs in
+		// has a realm; for whom somebody acts has none.
+		options.RPC.User = yarnrpc.UserInformation{Effective: alice.Name, Real: alice.Name}
+	}
+	a := &application{client: yarnclient.New(options), workers: listen(t), reports: new(reports)}
+	t.Cleanup(func() { closing(t, a.client) })
+	report := a.launch(t)
+	nodes, err := a.client.ClusterNodes(t.Context(), records.NodeRunning)
+	if err != nil {
+		t.Fatal(err)
+	}
+	toRM, err := amrm.FromConf(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	toNM, err := nmclient.FromConf(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.run(t, toRM, toNM, report, nodes)
+	return a
+}
+
+func closing(t testing.TB, c interface{ Close() error }) {
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// launch submits the application, and waits until it has a token for its master.
+func (a *application) launch(t testing.TB) records.ApplicationReport {
+	t.Helper()
+	created, err := a.client.NewApplication(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.id = created.ID
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+		defer cancel()
+		if err := a.client.Kill(ctx, a.id, "the test has ended"); err != nil {
+			t.Error(err)
+		}
+	})
+	report, err := a.client.Submit(t.Context(), records.SubmissionContext{
+		ID: a.id, Name: t.Name(), Unmanaged: true, Resource: records.Resource{MemoryMB: 128, VCores: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the application has a token", func() bool {
+		if report, err = a.client.ApplicationReport(t.Context(), a.id); err != nil {
+			t.Fatal(err)
+		}
+		return report.AMRMToken != nil
+	})
+	return report
+}
+
+// run runs the driver until stop, or the end of the test.
+func (a *application) run(t testing.TB, toRM amrm.Options, toNM nmclient.Options, report records.ApplicationReport, nodes []records.NodeReport) {
+	t.Helper()
+	logger := logrus.New()
+	logger.SetOutput(t.Output())
+	logger.SetFormatter(&logrus.TextFormatter{TimestampFormat: "05.000", FullTimestamp: true})
+	toRM.Policy = yarnrpc.Policy{} // the driver repeats its heartbeat itself
+	toRM.Attempt, toRM.Token, toRM.RPC.Logger, toNM.RPC.Logger = report.Attempt, report.AMRMToken, logger, logger
+	rm, nm := amrm.New(toRM), nmclient.New(toNM)
+	driver, err := yarndriver.New(yarndriver.Config{
+		ResourceManager: rm, NodeManagers: nm, Nodes: nodes,
+		Registration:    amrm.RegisterRequest{Host: "localhost", RPCPort: -1, TrackingURL: "http://localhost:1"},
+		Launch:          a.workers.launch,
+		Heartbeat:       yarndriver.DefaultHeartbeat,
+		RequestInterval: yarndriver.DefaultRequestInterval,
+	}, logger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.driver, a.nodes = driver, nm
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(t.Context()))
+	a.ended = make(chan struct{})
+	var runError error
+	go func() {
+		defer close(a.ended)
+		runError = driver.Run(ctx, a.reports.take)
+	}()
+	a.stop = func() error {
+		cancel(errStopped)
+		<-a.ended
+		return runError
+	}
+	t.Cleanup(func() {
+		if err := a.stop(); err != nil && !errors.Is(err, errStopped) && !errors.Is(err, amrm.ErrAttemptGone) {
+			t.Error(err)
+		}
+		closing(t, nm)
+		closing(t, rm)
+	})
+}
+
+var errStopped = errors.New("stopped by the test")
+
+// order asks for a total of small workers.
+func (a *application) order(t testing.TB, o resourcemanager.Orders) {
+	t.Helper()
+	o.Spec = small
+	a.driver.Order(t.Context(), o)
+}
+
+// releases names all workers that run.
+func (a *application) releases() (list []resourcemanager.Release) {
+	for id := range a.workers.running() {
+		list = append(list, resourcemanager.Release{Worker: id, Cause: "the test wants it"})
+	}
+	return list
+}
+
+// reports collects what a driver reports.
+type reports struct {
+	mu        sync.Mutex // guards what follows
+	starting  map[ids.ResourceID]string
+	completed map[ids.ResourceID]string
+	others    []resourcemanager.DriverEvent
+}
+
+func (r *reports) take(_ context.Context, events ...resourcemanager.DriverEvent) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.starting == nil {
+		r.starting, r.completed = make(map[ids.ResourceID]string), make(map[ids.ResourceID]string)
+	}
+	for _, event := range events {
+		switch e := event.(type) {
+		case resourcemanager.WorkerStarting:
+			r.starting[e.Worker] = e.Host
+		case resourcemanager.WorkerCompleted:
+			r.completed[e.Worker] = e.Cause
+		case resourcemanager.WorkerFailed, resourcemanager.WorkersRefused:
+			r.others = append(r.others, e)
+		}
+	}
+	return nil
+}
+
+// read gives numbers of reports, and the cause of one worker's end.
+func (r *reports) read(id ids.ResourceID) (starting, completed int, cause string, others []resourcemanager.DriverEvent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.starting), len(r.completed), r.completed[id], r.others
+}
+
+// workers are the processes in containers: each holds a connection to the test
+// for as long as it lives.
+type workers struct {
+	listener net.Listener
+	serving  sync.WaitGroup
+	gate     chan struct{} // holds launches up until it is closed; nil: none
+
+	mu   sync.Mutex // guards pids
+	pids map[ids.ResourceID]int
+}
+
+func listen(t testing.TB) *workers {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &workers{listener: listener, pids: make(map[ids.ResourceID]int)}
+	w.serving.Go(w.accept)
+	t.Cleanup(func() { // after the application was killed, so that all connections end
+		closing(t, listener)
+		w.serving.Wait()
+	})
+	return w
+}
+
+func (w *workers) accept() {
+	for {
+		conn, err := w.listener.Accept()
+		if err != nil {
+			return
+		}
+		w.serving.Go(func() { w.serve(conn) })
+	}
+}
+
+// serve knows a worker from its first line to the end of its connection.
+func (w *workers) serve(conn net.Conn) {
+	defer conn.Close()
+	reader := bufio.NewReader(conn)
+	line, err := reader.ReadString('\n')
+	container, pid, ok := strings.Cut(strings.TrimSpace(line), " ")
+	number, convert := strconv.Atoi(pid)
+	if err != nil || !ok || convert != nil {
+		return
+	}
+	w.mu.Lock()
+	w.pids[ids.ResourceID(container)] = number
+	w.mu.Unlock()
+	_, _ = reader.ReadByte() // blocks while the worker lives
+	w.mu.Lock()
+	delete(w.pids, ids.ResourceID(container))
+	w.mu.Unlock()
+}
+
+func (w *workers) launch(records.ContainerID, records.NodeID, resourcemanager.WorkerResourceSpec) (records.ContainerLaunchContext, error) {
+	if w.gate != nil {
+		<-w.gate
+	}
+	_, port, err := net.SplitHostPort(w.listener.Addr().String())
+	if err != nil {
+		return records.ContainerLaunchContext{}, err
+	}
+	return records.ContainerLaunchContext{Commands: []string{
+		fmt.Sprintf(`exec 3<>/dev/tcp/127.0.0.1/%s; echo $CONTAINER_ID \$\$ >&3; exec sleep 100000`, port),
+	}}, nil
+}
+
+// running gives the workers that live, with their process ids.
+func (w *workers) running() map[ids.ResourceID]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.pids)
+}
+
+func (w *workers) await(t testing.TB, n int) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%d workers run", n), func() bool { return len(w.running()) == n })
+}
+
+// eventually waits for a condition.
+func eventually(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for !is() {
+		select {
+		case <-ticker.C:
+		case <-deadline.C:
+			t.Fatalf("waited %v in vain until %s", patience, what)
+		}
+	}
+}

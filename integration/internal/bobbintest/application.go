@@ -1,0 +1,114 @@
+package bobbintest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+)
+
+// App is the ResourceManager's view of an application, by its REST API.
+func (u *User) App(t testing.TB, application string) cluster.RMApp {
+	t.Helper()
+	app, err := u.Cluster.RM().App(t.Context(), application)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return app
+}
+
+// Ended tells whether YARN is done with an application.
+func Ended(app cluster.RMApp) bool {
+	return app.State == "FINISHED" || app.State == "FAILED" || app.State == "KILLED"
+}
+
+// WaitEnded waits until YARN is done with an application.
+func (u *User) WaitEnded(t testing.TB, application string) cluster.RMApp {
+	t.Helper()
+	var app cluster.RMApp
+	Eventually(t, application+" has ended", func() (bool, error) {
+		app = u.App(t, application)
+		return Ended(app), nil
+	})
+	return app
+}
+
+// WaitLogs waits until YARN has aggregated an application's logs.
+func (u *User) WaitLogs(t testing.TB, application string) {
+	t.Helper()
+	Eventually(t, "logs of "+application+" are aggregated", func() (bool, error) {
+		switch status := u.App(t, application).LogAggregation; status {
+		case "SUCCEEDED":
+			return true, nil
+		case "FAILED", "DISABLED", "TIME_OUT":
+			return false, fmt.Errorf("log aggregation is %s", status)
+		default:
+			return false, nil
+		}
+	})
+}
+
+// Apps lists the user's applications of one name, whatever their state.
+func (u *User) Apps(t testing.TB, name string) []cluster.RMApp {
+	t.Helper()
+	apps, err := u.Cluster.RM().Apps(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(apps, func(a cluster.RMApp) bool { return a.Name != name || a.User != u.Name })
+}
+
+// Staging is what lies in the user's staging area.
+type Staging struct {
+	Applications []string // ids
+	Cache        []string // <sha256>/<name>, and <sha256>/.<random> of uploads under way
+}
+
+// Staging lists the user's staging area.
+func (u *User) Staging(t testing.TB) Staging {
+	t.Helper()
+	files := u.Files(t)
+	root := "/user/" + u.Name + "/.bobbin"
+	var s Staging
+	for _, entry := range list(t, files, root) {
+		if name := path.Base(entry.URI); name != "cache" {
+			s.Applications = append(s.Applications, name)
+		}
+	}
+	for _, hash := range list(t, files, root+"/cache") {
+		for _, file := range list(t, files, hash.URI) {
+			s.Cache = append(s.Cache, path.Base(hash.URI)+"/"+path.Base(file.URI))
+		}
+	}
+	return s
+}
+
+// list lists a directory; one that is not there is empty.
+func list(t testing.TB, files filesystem.FileSystem, dir string) []filesystem.FileInfo {
+	t.Helper()
+	entries, err := files.List(t.Context(), dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return entries
+}
+
+// CheckGone fails the test if anything of an application that has ended is left:
+// its processes, its containers on YARN, its staging directory. The first two
+// may take a moment.
+func (u *User) CheckGone(t testing.TB, application string) {
+	t.Helper()
+	WaitNoProcesses(t, application)
+	Eventually(t, application+" holds no container", func() (bool, error) {
+		app := u.App(t, application)
+		return app.RunningContainers <= 0 && app.AllocatedMB <= 0, nil // -1 once it has ended
+	})
+	if left := u.Staging(t).Applications; slices.Contains(left, application) {
+		t.Errorf("the staging directory of %s is left: %v", application, left)
+	}
+}

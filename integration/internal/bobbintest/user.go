@@ -1,0 +1,158 @@
+package bobbintest
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+)
+
+// User is somebody at a terminal, with bobbin and the configuration of a cluster.
+// Its methods may be called from any goroutine of the test.
+type User struct {
+	Name    string
+	Cluster *cluster.Cluster
+
+	bobbin   string
+	home     string // on this machine, empty but for what the user puts there
+	tickets  string // the credential cache; empty on an open cluster, where users name themselves
+	env      []string
+	patience time.Duration
+}
+
+// With gives the same user with other variables in the environment: NAME=value
+// sets one, NAME alone removes it.
+func (u *User) With(entries ...string) *User {
+	other := *u
+	other.env = append(slices.Clone(u.env), entries...)
+	return &other
+}
+
+// Patient gives the same user with so much patience for a command.
+func (u *User) Patient(patience time.Duration) *User {
+	other := *u
+	other.patience = patience
+	return &other
+}
+
+// Kinit gets the user a new ticket, with these arguments of MIT's kinit.
+func (u *User) Kinit(t testing.TB, args ...string) {
+	t.Helper()
+	if err := u.Cluster.Kinit(t.Context(), u.Name, u.tickets, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// WithoutTicket gives the same user of a secure cluster before any kinit.
+func (u *User) WithoutTicket() *User {
+	other := *u
+	other.tickets = filepath.Join(u.home, "no-tickets")
+	return &other
+}
+
+// environment is that of the user's commands: nothing of the tests' own but what
+// finds programs.
+func (u *User) environment() []string {
+	values := map[string]string{
+		"PATH":            os.Getenv("PATH"),
+		"HOME":            u.home,
+		"HADOOP_CONF_DIR": u.Cluster.ConfDir(),
+	}
+	if u.Cluster.Secure() {
+		values["KRB5_CONFIG"], values["KRB5CCNAME"] = u.Cluster.Krb5Conf(), "FILE:"+u.tickets
+	} else {
+		values["HADOOP_USER_NAME"] = u.Name
+	}
+	for _, entry := range u.env {
+		name, value, set := cutEntry(entry)
+		if set {
+			values[name] = value
+		} else {
+			delete(values, name)
+		}
+	}
+	env := make([]string, 0, len(values))
+	for name, value := range values {
+		env = append(env, name+"="+value)
+	}
+	slices.Sort(env)
+	return env
+}
+
+// getenv reads the user's environment.
+func (u *User) getenv(name string) string {
+	for _, entry := range u.environment() {
+		if key, value, _ := cutEntry(entry); key == name {
+			return value
+		}
+	}
+	return ""
+}
+
+// Conf is the user's Hadoop configuration.
+func (u *User) Conf(t testing.TB) *hadoopconf.Conf {
+	t.Helper()
+	env, err := hadoopenv.Read(u.getenv, config.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return env.Conf
+}
+
+// Login is the user's login by keytab, which outlives every ticket.
+func (u *User) Login(t testing.TB) *kerberos.Login {
+	t.Helper()
+	realm, err := kerberos.LoadConfig(u.getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	login, err := kerberos.FromKeytab(realm, u.Name, u.Cluster.Keytab(u.Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return login
+}
+
+// Java is one of Hadoop's own commands, a class of package cluster's, in the
+// user's name.
+func (u *User) Java(t testing.TB, class string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := u.Cluster.Command(t.Context(), class, args...)
+	if u.Cluster.Secure() {
+		cmd.Env = append(cmd.Env, "KRB5CCNAME="+u.tickets)
+	} else {
+		cmd.Env = append(cmd.Env, "HADOOP_USER_NAME="+u.Name)
+	}
+	return cmd
+}
+
+// Files reaches HDFS as the user, until the test ends.
+func (u *User) Files(t testing.TB) *dfs.FS {
+	t.Helper()
+	options := dfs.Options{Conf: u.Conf(t), User: u.Name}
+	if u.Cluster.Secure() {
+		options.Login = u.Login(t)
+	}
+	return Closing(t, dfs.New(options))
+}
+
+// Client is bobbin's own way to the cluster, as the user, until the test ends.
+func (u *User) Client(t testing.TB) *client.Cluster {
+	t.Helper()
+	c, err := client.Open(context.WithoutCancel(t.Context()), u.getenv, config.Config{}, logger(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Closing(t, c)
+}

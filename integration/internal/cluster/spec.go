@@ -1,0 +1,249 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster/artifacts"
+)
+
+// kind tells daemons apart by what they are.
+type kind string
+
+const (
+	nameNode        kind = "namenode"
+	dataNode        kind = "datanode"
+	resourceManager kind = "resourcemanager"
+	nodeManager     kind = "nodemanager"
+	zooKeeper       kind = "zookeeper"
+	keyCenter       kind = "kdc" // no JVM: MIT's krb5kdc
+)
+
+// keyCenterName is the KDC's name as a daemon, and its folder's.
+const keyCenterName = string(keyCenter)
+
+// mainClass is the Java class that a kind of daemon is started by.
+func (k kind) mainClass() string {
+	switch k {
+	case nameNode:
+		return "org.apache.hadoop.hdfs.server.namenode.NameNode"
+	case dataNode:
+		return "org.apache.hadoop.hdfs.server.datanode.DataNode"
+	case resourceManager:
+		return "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
+	case nodeManager:
+		return "org.apache.hadoop.yarn.server.nodemanager.NodeManager"
+	case zooKeeper:
+		return "org.apache.zookeeper.server.ZooKeeperServerMain"
+	default:
+		panic(fmt.Sprintf("kind of daemon %q has no class", string(k)))
+	}
+}
+
+// daemon is one server of the cluster: a JVM, or the KDC.
+type daemon struct {
+	Name string // the kind, with a number from 1 for NodeManagers
+	Kind kind
+	Host string // the loopback address or name it listens on
+	Web  string // host:port of its HTTP server; of the KDC and ZooKeeper, where they answer
+	// Core, HDFS and YARN are the properties that this daemon has beside the clients'.
+	Core, HDFS, YARN map[string]string
+}
+
+// spec is everything that was decided when the cluster was made. It lies in the cluster's folder, so that
+// another process can attach to the cluster.
+type spec struct {
+	Dir          string
+	Version      string
+	Java         string // path of the program
+	Jars         artifacts.Jars
+	NodeManagers int
+	HA           bool      `json:",omitempty"` // two ResourceManagers
+	NameNodeHA   bool      `json:",omitempty"` // two NameNodes
+	OtherHDFS    bool      `json:",omitempty"` // a second HDFS
+	Kerberos     *Kerberos `json:",omitempty"` // nil: none
+	Users        []string
+	ClassLists   string `json:",omitempty"` // folder; "": daemons do not list their classes
+	// The clients' configuration, the caller's additions included.
+	Core, HDFS, YARN, Scheduler map[string]string
+	Daemons                     []daemon
+}
+
+// newSpec chooses addresses and settings.
+func newSpec(cfg Config, dir, java string, jars artifacts.Jars, ports *ports) (*spec, error) {
+	s := &spec{
+		Dir: dir, Version: jars.Version, Java: java, Jars: jars,
+		NodeManagers: cfg.NodeManagers, HA: cfg.HA, NameNodeHA: cfg.NameNodeHA, OtherHDFS: cfg.OtherHDFS,
+		Kerberos: cfg.Kerberos, Users: cfg.Users, ClassLists: cfg.classLists,
+	}
+	s.Core, s.HDFS = hdfsProperties(dir, ports)
+	s.YARN = yarnProperties(cfg, ports)
+	s.Scheduler = schedulerProperties()
+	if s.NameNodeHA {
+		makeNameNodeHA(s.Core, s.HDFS, ports)
+		s.Daemons = []daemon{haNameNodeDaemon(s, "nn1"), haNameNodeDaemon(s, "nn2")}
+	} else {
+		s.Daemons = []daemon{nameNodeDaemon(s)}
+	}
+	s.Daemons = append(s.Daemons, dataNodeDaemon(s, ports))
+	if s.OtherHDFS {
+		s.addOtherHDFS(ports)
+	}
+	if s.HA {
+		makeHA(s.YARN, ports)
+		zk := zooKeeperDaemon(ports)
+		s.Daemons = append(s.Daemons, zk, haResourceManagerDaemon(s, "rm1", zk), haResourceManagerDaemon(s, "rm2", zk))
+	} else {
+		s.Daemons = append(s.Daemons, resourceManagerDaemon(s))
+	}
+	for i := range cfg.NodeManagers {
+		s.Daemons = append(s.Daemons, nodeManagerDaemon(s, i, ports))
+	}
+	if s.Kerberos != nil {
+		kdc := daemon{Name: keyCenterName, Kind: keyCenter, Host: "127.0.0.1", Web: ports.on("127.0.0.1")}
+		s.secure()
+		s.Daemons = append([]daemon{kdc}, s.Daemons...)
+	}
+	if ports.err != nil {
+		return nil, ports.err
+	}
+	maps.Copy(s.Core, cfg.Core)
+	maps.Copy(s.HDFS, cfg.HDFS)
+	maps.Copy(s.YARN, cfg.YARN)
+	maps.Copy(s.Scheduler, cfg.Scheduler)
+	for _, d := range s.hadoopDaemons() {
+		maps.Copy(d.Core, cfg.Core)
+		maps.Copy(d.HDFS, cfg.HDFS)
+		maps.Copy(d.YARN, cfg.YARN)
+	}
+	return s, nil
+}
+
+func (s *spec) confDir() string            { return filepath.Join(s.Dir, "conf") }
+func (s *spec) daemonConf(d daemon) string { return filepath.Join(s.Dir, d.Name, "conf") }
+func (s *spec) logFile(d daemon) string    { return filepath.Join(s.Dir, "logs", d.Name+".log") }
+func (s *spec) pidFile(d daemon) string    { return filepath.Join(s.Dir, "run", d.Name+".pid") }
+func specFile(dir string) string           { return filepath.Join(dir, "cluster.json") }
+
+// javaDaemons are all but the KDC.
+func (s *spec) javaDaemons() []daemon {
+	return slices.DeleteFunc(slices.Clone(s.Daemons), func(d daemon) bool { return d.Kind == keyCenter })
+}
+
+// hadoopDaemons are those that read Hadoop's configuration.
+func (s *spec) hadoopDaemons() []daemon {
+	return slices.DeleteFunc(s.javaDaemons(), func(d daemon) bool { return d.Kind == zooKeeper })
+}
+
+// daemon returns the daemon of that name.
+func (s *spec) daemon(name string) (daemon, error) {
+	for _, d := range s.Daemons {
+		if d.Name == name {
+			return d, nil
+		}
+	}
+	var names []string
+	for _, d := range s.Daemons {
+		names = append(names, d.Name)
+	}
+	return daemon{}, fmt.Errorf("no daemon is named %q; there are %v", name, names)
+}
+
+// write makes the folder's content: configuration for clients and daemons, and the spec itself, last.
+func (s *spec) write() error {
+	for _, sub := range []string{"logs", "run"} {
+		if err := os.MkdirAll(filepath.Join(s.Dir, sub), 0o755); err != nil {
+			return err
+		}
+	}
+	client := siteFiles{core: s.Core, hdfs: s.HDFS, yarn: s.YARN}
+	if err := client.write(s.confDir(), "WARN"); err != nil {
+		return err
+	}
+	if s.Kerberos != nil {
+		if err := s.writeRealms(); err != nil {
+			return err
+		}
+	}
+	for _, d := range s.hadoopDaemons() {
+		if err := s.writeDaemon(d); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Join(s.Dir, d.Name, "tmp"), 0o755); err != nil {
+			return err
+		}
+	}
+	if s.HA {
+		zk, err := s.daemon(string(zooKeeper))
+		if err != nil {
+			return err
+		}
+		if err := s.writeZooKeeper(zk); err != nil {
+			return err
+		}
+	}
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(specFile(s.Dir), append(text, '\n'), 0o644)
+}
+
+// writeDaemon writes the configuration of one of Hadoop's daemons.
+func (s *spec) writeDaemon(d daemon) error {
+	own := siteFiles{
+		core:      merged(s.Core, d.Core),
+		hdfs:      merged(s.HDFS, d.HDFS),
+		yarn:      merged(s.YARN, d.YARN),
+		scheduler: s.Scheduler,
+	}
+	return own.write(s.daemonConf(d), "INFO")
+}
+
+// readSpec reads what write wrote. The error is os.ErrNotExist if there is no cluster in that folder.
+func readSpec(dir string) (*spec, error) {
+	text, err := os.ReadFile(specFile(dir))
+	if err != nil {
+		return nil, err
+	}
+	var s spec
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, fmt.Errorf("read %s: %w", specFile(dir), err)
+	}
+	if abs, err := filepath.Abs(dir); err != nil || abs != s.Dir {
+		return nil, errors.Join(err, fmt.Errorf("%s is of a cluster made in %s: a cluster's folder cannot be moved", specFile(dir), s.Dir))
+	}
+	return &s, nil
+}
+
+// removeData removes what the daemons stored.
+func (s *spec) removeData() error {
+	errs := []error{os.RemoveAll(filepath.Join(s.Dir, "run")), os.RemoveAll(s.patchDir())}
+	for _, d := range s.Daemons {
+		errs = append(errs, os.RemoveAll(filepath.Join(s.Dir, d.Name)))
+	}
+	return errors.Join(errs...)
+}
+
+// removeAll removes everything that a cluster puts into its folder, and nothing else.
+func (s *spec) removeAll() error {
+	return errors.Join(
+		s.removeData(),
+		os.RemoveAll(filepath.Join(s.Dir, "logs")),
+		os.RemoveAll(s.confDir()),
+		os.Remove(specFile(s.Dir)),
+	)
+}
+
+// merged is base with some properties added or changed.
+func merged(base, with map[string]string) map[string]string {
+	all := make(map[string]string, len(base)+len(with))
+	maps.Copy(all, base)
+	maps.Copy(all, with)
+	return all
+}

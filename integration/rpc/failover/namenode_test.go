@@ -1,0 +1,322 @@
+package failover
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/user"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
+)
+
+const blockSize = 64 << 10 // bytes; small, that files of many blocks ask the NameNode often
+
+// job is one kind of work on HDFS, done over and over by one goroutine.
+type job struct {
+	name string
+	step func(ctx context.Context, round int) error // one piece of work
+	end  func(ctx context.Context) error            // looks at what came of it; nil: step does
+
+	made    atomic.Int64
+	longest time.Duration // that a step took
+}
+
+// It would catch a file that ends with the NameNode, bytes that are written or read
+// twice or never, a move that is refused because it was done, and a token that the
+// other NameNode's clients do not find.
+func TestTheActiveNameNodeGoesUnderLoad(t *testing.T) {
+	c := cluster.ForTest(t, cluster.Config{NameNodeHA: true, NodeManagers: 1, HDFS: map[string]string{
+		"dfs.namenode.delegation.token.always-use": "true", // or open clusters issue none
+	}, Core: map[string]string{
+		"hadoop.security.key.provider.path": "jceks://file" + filepath.Join(t.TempDir(), "keys"), // in the place of a key server
+	}})
+	ctx, cancel := context.WithTimeout(t.Context(), bobbintest.Patience)
+	defer cancel()
+	other := hadoop.Cluster(t)
+	conf := withOther(hdfsConf(t, c), other)
+	plain := newFS(t, dfs.Options{Conf: conf, User: me(t)})
+	bearer := newFS(t, dfs.Options{Conf: conf, User: "somebody", Credentials: withToken(ctx, t, conf)})
+	home, err := plain.Home()
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs := []*job{
+		writing(ctx, t, plain, home+"/written"), writing(ctx, t, bearer, home+"/written-with-a-token"),
+		reading(ctx, t, plain, home+"/read"), reading(ctx, t, bearer, home+"/read-with-a-token"),
+		moving(ctx, t, plain, home+"/moved"), moving(ctx, t, bearer, home+"/moved-with-a-token"),
+		making(plain, home+"/made"),
+	}
+	liveOn(ctx, t, jobs, func() error {
+		return errors.Join(c.Kill(ctx, "namenode1"), c.Activate(ctx, "namenode2"))
+	})
+
+	twoFileSystems(ctx, t, plain, "bobbin", other)
+
+	// The one that was killed comes back as a standby, and each nameservice is its own.
+	java(ctx, t, c, "org.apache.hadoop.crypto.key.KeyShell", "create", zoneKey) // NameNodes look for keys when they start
+	if err := c.Restart(ctx, "namenode1"); err != nil {
+		t.Fatal(err)
+	}
+	for _, authority := range []string{"bobbin", "alias"} {
+		if _, err := plain.Stat(ctx, "hdfs://"+authority+"/user/"+me(t)+"/written"); err != nil {
+			t.Errorf("by nameservice %s: %v", authority, err)
+		}
+	}
+	if _, err := nameNode(t, conf, c.NameNodeAddress(), yarnrpc.Policy{}).Layout(ctx, "/"); !errors.Is(err, yarnrpc.ErrStandby) {
+		t.Errorf("the first NameNode alone: %v", err)
+	}
+	if err := errors.Join(c.Deactivate(ctx, "namenode2"), c.Activate(ctx, "namenode1")); err != nil {
+		t.Fatal(err)
+	}
+	zonesAreRefused(ctx, t, c, plain)
+}
+
+// A NameNode that hangs keeps its connections: it would catch a call without a limit, and
+// a limit that takes the time which the other NameNode's answer needs.
+func TestTheActiveNameNodeStopsWithItsConnectionsHalfOpen(t *testing.T) {
+	cluster.Long(t)
+	c := cluster.ForTest(t, cluster.Config{NameNodeHA: true, NodeManagers: 1})
+	ctx, cancel := context.WithTimeout(t.Context(), bobbintest.Patience)
+	defer cancel()
+	f := newFS(t, dfs.Options{Conf: hdfsConf(t, c), User: me(t), Patience: 15 * time.Second})
+	home, err := f.Home()
+	if err != nil {
+		t.Fatal(err)
+	}
+	liveOn(ctx, t, []*job{writing(ctx, t, f, home+"/written"), reading(ctx, t, f, home+"/read"), moving(ctx, t, f, home+"/moved")}, func() error {
+		return errors.Join(c.Pause(ctx, "namenode1"), c.Activate(ctx, "namenode2"))
+	})
+	if err := c.Kill(ctx, "namenode1"); err != nil { // it still takes itself for the active one
+		t.Error(err)
+	}
+}
+
+// liveOn has the jobs at work while the one NameNode is lost and the other made active.
+func liveOn(ctx context.Context, t *testing.T, jobs []*job, lose func() error) {
+	t.Helper()
+	stop := make(chan struct{})
+	var working sync.WaitGroup
+	for _, j := range jobs {
+		working.Go(func() {
+			if err := j.run(ctx, stop); err != nil {
+				t.Errorf("%s, step %d: %v", j.name, j.made.Load(), err)
+			}
+		})
+	}
+	awaitSteps(ctx, t, jobs, 3)
+	began := time.Now()
+	if err := lose(); err != nil {
+		t.Error(err)
+	}
+	cluster.Figure(t, "the other NameNode is active, after %v", time.Since(began).Round(time.Millisecond))
+	awaitSteps(ctx, t, jobs, 3) // one that was under way, and more
+	close(stop)
+	working.Wait()
+	for _, j := range jobs {
+		if j.end != nil && !t.Failed() {
+			if err := j.end(ctx); err != nil {
+				t.Errorf("%s, after %d steps: %v", j.name, j.made.Load(), err)
+			}
+		}
+		cluster.Figure(t, "%s: the longest of %d steps took %v", j.name, j.made.Load(), j.longest.Round(time.Millisecond))
+	}
+}
+
+func (j *job) run(ctx context.Context, stop <-chan struct{}) error {
+	for round := 0; ; round++ {
+		began := time.Now()
+		if err := j.step(ctx, round); err != nil {
+			return fmt.Errorf("after %v: %w", time.Since(began), err)
+		}
+		j.longest = max(j.longest, time.Since(began))
+		j.made.Add(1)
+		select {
+		case <-stop:
+			return nil
+		default:
+		}
+	}
+}
+
+// awaitSteps waits until each job has made so many steps more.
+func awaitSteps(ctx context.Context, t *testing.T, jobs []*job, more int64) {
+	t.Helper()
+	before := make([]int64, len(jobs))
+	for i, j := range jobs {
+		before[i] = j.made.Load()
+	}
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for i, j := range jobs {
+		for j.made.Load() < before[i]+more && !t.Failed() { // it may have been this job
+			select {
+			case <-ticker.C:
+			case <-ctx.Done():
+				t.Errorf("%s hangs after %d steps", j.name, j.made.Load())
+				return
+			}
+		}
+	}
+}
+
+// noise is content in which every place is different.
+func noise(n int) []byte {
+	b := make([]byte, n)
+	rand.NewChaCha8([32]byte{1}).Read(b)
+	return b
+}
+
+// writing writes a file, a block and a bit in each step.
+func writing(ctx context.Context, t *testing.T, f *dfs.FS, uri string) *job {
+	piece := noise(blockSize + 100)
+	w, err := f.Create(ctx, uri, filesystem.ExistingParents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := &job{name: "writing " + uri}
+	j.step = func(context.Context, int) error {
+		_, err := w.Write(piece)
+		return err
+	}
+	j.end = func(ctx context.Context) error {
+		if err := w.Close(); err != nil {
+			return err
+		}
+		want := bytes.Repeat(piece, int(j.made.Load()))
+		got, err := f.ReadFile(ctx, uri, int64(len(want)))
+		if err == nil && !bytes.Equal(got, want) {
+			err = fmt.Errorf("%d bytes differ from the %d written", len(got), len(want))
+		}
+		return err
+	}
+	return j
+}
+
+// reading opens and reads a file in each step.
+func reading(ctx context.Context, t *testing.T, f *dfs.FS, uri string) *job {
+	content := noise(5*blockSize + 1)
+	if err := f.WriteFile(ctx, uri, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return &job{name: "reading " + uri, step: func(ctx context.Context, _ int) error {
+		file, err := f.Open(ctx, uri)
+		if err != nil {
+			return err
+		}
+		got, err := io.ReadAll(file)
+		if err == nil && !bytes.Equal(got, content) {
+			err = fmt.Errorf("%d bytes differ from the %d written", len(got), len(content))
+		}
+		return errors.Join(err, file.Close())
+	}}
+}
+
+// moving gives a file another name in each step.
+func moving(ctx context.Context, t *testing.T, f *dfs.FS, uri string) *job {
+	name := func(round int) string { return fmt.Sprintf("%s.%d", uri, round) }
+	if err := f.WriteFile(ctx, name(0), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return &job{name: "moving " + uri, step: func(ctx context.Context, round int) error {
+		return f.Rename(ctx, name(round), name(round+1))
+	}}
+}
+
+// making makes a directory and a file in it, and removes both, in each step.
+func making(f *dfs.FS, uri string) *job {
+	return &job{name: "making " + uri, step: func(ctx context.Context, _ int) error {
+		if err := f.MkdirAll(ctx, uri+"/a/b"); err != nil {
+			return err
+		}
+		if err := f.WriteFile(ctx, uri+"/a/b/c", []byte("x"), 0o600); err != nil {
+			return err
+		}
+		entries, err := f.List(ctx, uri+"/a/b")
+		if err != nil || len(entries) != 1 {
+			return fmt.Errorf("%d entries: %w", len(entries), err)
+		}
+		if err := f.RemoveAll(ctx, uri); err != nil {
+			return err
+		}
+		if _, err := f.Stat(ctx, uri); !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("what was removed is there: %w", err)
+		}
+		return nil
+	}}
+}
+
+// hdfsConf is the cluster's configuration with small blocks, and with another name for
+// the nameservice.
+func hdfsConf(t *testing.T, c *cluster.Cluster) *hadoopconf.Conf {
+	t.Helper()
+	conf, err := hadoopconf.Load(c.ConfDir(), hadoopconf.Environment{LookupEnv: os.LookupEnv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	addresses, _, err := conf.NameNodes("bobbin")
+	if err != nil || len(addresses) != 2 {
+		t.Fatalf("the nameservice has %v, %v", addresses, err)
+	}
+	return conf.With("test", map[string]string{
+		"dfs.blocksize": fmt.Sprint(blockSize), "dfs.nameservices": "bobbin,alias", "dfs.ha.namenodes.alias": "a,b",
+		"dfs.namenode.rpc-address.alias.a": addresses[1], "dfs.namenode.rpc-address.alias.b": addresses[0],
+	})
+}
+
+// withToken gives credentials of the user's that hold nothing but a token for the nameservice.
+func withToken(ctx context.Context, t *testing.T, conf *hadoopconf.Conf) func() *creds.Credentials {
+	t.Helper()
+	service, err := hdfs.TokenService(ctx, conf, "bobbin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := nameNode(t, conf, "bobbin", yarnrpc.Policy{MaxWait: time.Minute}).DelegationToken(ctx, service, me(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := creds.New()
+	all.Tokens[service] = token
+	return func() *creds.Credentials { return all }
+}
+
+// nameNode makes calls of the NameNodes of an authority.
+func nameNode(t *testing.T, conf *hadoopconf.Conf, authority string, p yarnrpc.Policy) *hdfs.NameNode {
+	t.Helper()
+	o, err := hdfs.FromConf(conf, authority, me(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Policy = p
+	return bobbintest.Closing(t, hdfs.NewDialer(o)).NameNode()
+}
+
+func newFS(t *testing.T, o dfs.Options) *dfs.FS {
+	t.Helper()
+	return bobbintest.Closing(t, dfs.New(o))
+}
+
+func me(t *testing.T) string {
+	t.Helper()
+	u, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Username
+}

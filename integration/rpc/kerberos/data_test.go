@@ -1,0 +1,347 @@
+package kerberos
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand"
+	"net"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	colinmarc "github.com/colinmarc/hdfs/v2"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
+)
+
+// blockSize is that of the files here; the smallest that is a multiple of a packet.
+const blockSize = 128 << 10
+
+const home = "/user/" + alice
+
+// fileSizes are where packets, wrappers and blocks begin and end.
+func fileSizes() []int {
+	sizes := []int{0, 1, 64<<10 - 1, 64 << 10, 64<<10 + 1, blockSize, blockSize + 1, 3 * blockSize}
+	random := rand.New(rand.NewSource(1)) // the same for each run
+	for range 3 {
+		sizes = append(sizes, random.Intn(8*blockSize))
+	}
+	return sizes
+}
+
+// content is the bytes of a file of that size and name.
+func content(name string, size int) []byte {
+	seed := int64(size)
+	for _, c := range name {
+		seed = seed*31 + int64(c)
+	}
+	b := make([]byte, size)
+	rand.New(rand.NewSource(seed)).Read(b)
+	return b
+}
+
+// leg is one way in which what is transferred is protected.
+type leg struct {
+	name               string
+	nameNode, dataNode map[string]string // new settings of theirs
+	protection         string            // the client's dfs.data.transfer.protection
+	login              string            // what the client says while it logs in
+	aes                bool              // the DataNode's choice
+	readable           bool              // on the socket
+}
+
+// legs come in this order: each keeps the settings of those before it.
+func legs() []leg {
+	const encrypt, algorithm, suites = "dfs.encrypt.data.transfer", "dfs.encrypt.data.transfer.algorithm", "dfs.encrypt.data.transfer.cipher.suites"
+	type settings map[string]string
+	return []leg{
+		{name: "authentication", protection: "authentication", login: "qop=auth\x00\x1c", readable: true}, // then an operation
+		{name: "integrity", protection: "integrity", login: "qop=auth-int", readable: true},
+		{name: "privacy", protection: "privacy,integrity", login: "qop=auth-conf"},
+		{
+			name: "privacy-with-AES", protection: "privacy", login: "qop=auth-conf", aes: true,
+			dataNode: settings{suites: "AES/CTR/NoPadding"},
+		},
+		{
+			name: "encrypted-with-AES", protection: "authentication", login: `cipher="3des"`, aes: true,
+			nameNode: settings{encrypt: "true", algorithm: "3des"}, dataNode: settings{encrypt: "true"},
+		},
+		{
+			name: "encrypted", protection: "integrity", login: `cipher="rc4"`,
+			nameNode: settings{algorithm: "rc4"}, dataNode: settings{suites: ""},
+		},
+	}
+}
+
+// TestFilesUnderEachProtectionOfTheirBlocks has Java and us read each other's files from a
+// real DataNode. It would catch bytes that are mixed up, a protection that is not the one
+// asked for, or one that covers one direction only.
+func TestFilesUnderEachProtectionOfTheirBlocks(t *testing.T) {
+	c := cluster.ForTest(t, cluster.Config{
+		NodeManagers: 1,
+		Kerberos:     &cluster.Kerberos{Protection: "authentication,integrity,privacy"},
+		Users:        []string{alice},
+		HDFS:         map[string]string{"dfs.blocksize": fmt.Sprint(blockSize)},
+	})
+	cache, local := filepath.Join(t.TempDir(), "cache"), t.TempDir()
+	if err := c.Kinit(t.Context(), alice, cache); err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range fileSizes() {
+		write(t, filepath.Join(local, "java", fmt.Sprint(size)), content("java", size))
+	}
+	java(t, c, "KRB5CCNAME="+cache, cluster.FsShell, "-put", filepath.Join(local, "java"), home)
+
+	var old *colinmarc.Client // of the time before the last settings
+	var oldSocket bobbintest.Tap
+	for _, leg := range legs() {
+		if leg.nameNode != nil && old == nil {
+			// Before the DataNode is started anew: until then it offers everybody what it was
+			// told once (SaslDataTransferServer changes the map of all connections).
+			t.Run("as-the-namenode-says", func(t *testing.T) { asTheNameNodeSays(t, c) })
+		}
+		leg.configure(t, c)
+		t.Run(leg.name, func(t *testing.T) { leg.run(t, c) })
+		if leg.nameNode == nil {
+			continue
+		}
+		// The keys of a client that stays are unknown to servers that were started anew.
+		if old == nil {
+			old = library(t, c, leg.protection, &oldSocket)
+		}
+		name := path.Join(home, "go", leg.name, "late")
+		if err := create(old, name, content("late", blockSize+1)); err != nil {
+			t.Fatal(err)
+		}
+		if err := differs(old, name, content("late", blockSize+1)); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, got := oldSocket.Saw("encryption key for nonce"); !got {
+		t.Error("no DataNode has refused an old key: the test no longer shows that a new one is fetched")
+	}
+
+	java(t, c, "KRB5CCNAME="+cache, cluster.FsShell, "-get", path.Join(home, "go"), local)
+	for _, leg := range legs() {
+		for _, size := range fileSizes() {
+			got, err := os.ReadFile(filepath.Join(local, "go", leg.name, fmt.Sprint(size)))
+			if err != nil || !bytes.Equal(got, content(leg.name, size)) {
+				t.Errorf("%s: java reads %d other bytes than the %d we wrote: %v", leg.name, len(got), size, err)
+			}
+		}
+	}
+}
+
+// configure starts servers anew, the one that makes the keys first.
+func (l leg) configure(t *testing.T, c *cluster.Cluster) {
+	t.Helper()
+	if l.nameNode != nil {
+		if err := c.Reconfigure(t.Context(), "namenode", l.nameNode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l.dataNode != nil {
+		if err := c.Reconfigure(t.Context(), "datanode", l.dataNode); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// proof is the end of a DataNode's part of a login; next comes field 4, its choice of a
+// cipher, or something else.
+var proof = regexp.MustCompile(`(?s)rspauth=[0-9a-f]{32}(.)`)
+
+// run reads and writes files of all sizes.
+func (l leg) run(t *testing.T, c *cluster.Cluster) {
+	var socket bobbintest.Tap
+	dialer := dataDialer(t, c, l.protection, &socket)
+	client := over(t, c, dialer)
+	dir := path.Join(home, "go", l.name)
+	if err := client.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range fileSizes() {
+		theirs, ours := path.Join(home, "java", fmt.Sprint(size)), path.Join(dir, fmt.Sprint(size))
+		if err := differs(client, theirs, content("java", size)); err != nil {
+			t.Errorf("what java wrote: %v", err)
+		}
+		if err := create(client, ours, content(l.name, size)); err != nil {
+			t.Fatal(err)
+		}
+		if err := differs(client, ours, content(l.name, size)); err != nil {
+			t.Errorf("what we wrote: %v", err)
+		}
+	}
+	operationsFollow(t, c, dialer, path.Join(home, "java", "1"), content("java", 1))
+	if l.nameNode == nil { // or it is not the token that opens the connection
+		expiredTokensAreRefused(t, c, dialer, path.Join(home, "java", "1"))
+	}
+	if sent, _ := socket.Saw(l.login); !sent {
+		t.Errorf("nobody logged in by %s", l.login)
+	}
+	if proofs := proof.FindAllSubmatch(socket.Got(), -1); len(proofs) < 2*len(fileSizes()) {
+		t.Errorf("DataNodes have proved themselves %d times", len(proofs))
+	} else {
+		for _, p := range proofs {
+			if aes := string(p[1]) == "\""; aes != l.aes {
+				t.Errorf("AES is used: %t, want %t", aes, l.aes)
+			}
+		}
+	}
+	for name, writes := range map[string]bool{l.name: true, "java": false} {
+		sent, got := socket.Saw(string(content(name, 3*blockSize)[1000:1032]))
+		if sent != (writes && l.readable) || got != l.readable {
+			t.Errorf("a file of %s is seen on the way out: %t, back: %t", name, sent, got)
+		}
+	}
+}
+
+// asTheNameNodeSays reads and writes under the protection that the client has with the
+// NameNode, at a port where that is to be so, though DataNodes and the client's own
+// configuration would be content with less.
+func asTheNameNodeSays(t *testing.T, c *cluster.Cluster) {
+	port := freePort(t)
+	if err := c.Reconfigure(t.Context(), "namenode", map[string]string{
+		"dfs.namenode.rpc-address.auxiliary-ports": port, "dfs.namenode.send.qop.enabled": "true",
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var socket bobbintest.Tap
+	client := over(t, c, dialerAt(t, c, "localhost:"+port, map[string]string{
+		"hadoop.rpc.protection": "privacy", "dfs.data.transfer.protection": "authentication,privacy",
+	}, &socket))
+	name := path.Join(home, "as-the-namenode-says")
+	if err := create(client, name, content("said", blockSize)); err != nil {
+		t.Fatal(err)
+	}
+	if err := differs(client, name, content("said", blockSize)); err != nil {
+		t.Error(err)
+	}
+	if sent, got := socket.Saw(string(content("said", blockSize)[1000:1032])); sent || got {
+		t.Errorf("the file is seen on the way out: %t, back: %t", sent, got)
+	}
+	if private, _ := socket.Saw("qop=auth-conf"); !private {
+		t.Error("nobody has logged in at a DataNode")
+	}
+}
+
+// freePort is a port that nobody has. It is below those that the kernel gives to whoever wants any, and those of
+// clusters: seconds pass until the NameNode takes it.
+func freePort(t *testing.T) string {
+	t.Helper()
+	for {
+		port := strconv.Itoa(10000 + rand.Intn(10000))
+		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "0.0.0.0:"+port)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		if err == nil {
+			err = listener.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return port
+	}
+}
+
+// library is the HDFS library for alice, whose connections are ours.
+func library(t *testing.T, c *cluster.Cluster, protection string, socket *bobbintest.Tap) *colinmarc.Client {
+	t.Helper()
+	return over(t, c, dataDialer(t, c, protection, socket))
+}
+
+func over(t *testing.T, c *cluster.Cluster, dialer *hdfs.Dialer) *colinmarc.Client {
+	t.Helper()
+	client, err := colinmarc.NewClient(colinmarc.ClientOptions{
+		Addresses: []string{c.NameNodeAddress()}, User: alice,
+		NamenodeDialFunc: dialer.DialNameNode, DatanodeDialFunc: dialer.DialDataNode,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bobbintest.Closing(t, client)
+}
+
+// dataDialer makes the connections of a client with that dfs.data.transfer.protection.
+func dataDialer(t *testing.T, c *cluster.Cluster, protection string, socket *bobbintest.Tap) *hdfs.Dialer {
+	t.Helper()
+	return dialerAt(t, c, c.NameNodeAddress(), map[string]string{"dfs.data.transfer.protection": protection}, socket)
+}
+
+func dialerAt(t *testing.T, c *cluster.Cluster, nameNode string, properties map[string]string, socket *bobbintest.Tap) *hdfs.Dialer {
+	t.Helper()
+	o, err := hdfs.FromConf(confOf(t, c).With("the test", properties), nameNode, alice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.RPC.Login, o.RPC.Dial = fromKeytab(t, c, alice), socket.Dial
+	return bobbintest.Closing(t, hdfs.NewDialer(o))
+}
+
+func write(t *testing.T, file string, b []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// create writes a file in writes of odd sizes.
+func create(client *colinmarc.Client, name string, b []byte) error {
+	file, err := client.CreateFile(name, 1, blockSize, 0o644)
+	if err != nil {
+		return err
+	}
+	for rest := b; len(rest) > 0; {
+		part := rest[:min(len(rest), 1+len(rest)/3)]
+		if _, err := file.Write(part); err != nil {
+			return fmt.Errorf("write %s: %w", name, err)
+		}
+		rest = rest[len(part):]
+	}
+	again := time.NewTicker(20 * time.Millisecond) // the NameNode hears of the last block a little later
+	defer again.Stop()
+	for err = file.Close(); colinmarc.IsErrReplicating(err); err = file.Close() {
+		<-again.C
+	}
+	return err
+}
+
+// differs says how a file is not what it should be.
+func differs(client *colinmarc.Client, name string, want []byte) error {
+	file, err := client.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	got, err := io.ReadAll(file)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	if !bytes.Equal(got, want) {
+		return fmt.Errorf("%s: %d other bytes instead of %d", name, len(got), len(want))
+	}
+	if len(want) < 3 {
+		return nil
+	}
+	middle := make([]byte, len(want)/3)
+	if _, err := file.ReadAt(middle, int64(len(want)/3)); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read %s from the middle: %w", name, err)
+	}
+	if !bytes.Equal(middle, want[len(want)/3:][:len(middle)]) {
+		return fmt.Errorf("%s: other bytes from the middle", name)
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package kerberos
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
+)
+
+// filesAreProtected works with files by each way to log in and looks at the bytes on all
+// sockets, those to DataNodes too: it would catch calls that the HDFS library sends by
+// itself, which are in the clear under privacy.
+func filesAreProtected(t *testing.T, c *cluster.Cluster, readable bool) {
+	const name, text = "a-file-that-nobody-may-hear-of", "what-nobody-may-read"
+	t.Run("with kerberos", func(t *testing.T) {
+		var socket bobbintest.Tap
+		f := newFS(t, c, dfs.Options{User: alice, Login: fromKeytab(t, c, alice), Dial: socket.Dial})
+		uri := anew(t, c, f, "/tmp/"+name, text, alice)
+		if content, err := f.ReadFile(t.Context(), uri, 100); err != nil || string(content) != text {
+			t.Errorf("the file holds %q, %v", content, err)
+		}
+		for _, secret := range []string{name, text, "getFileInfo", "rename2"} {
+			sent, got := socket.Saw(secret)
+			if sent != readable || got && !readable {
+				t.Errorf("%q is seen on the way out: %t, back: %t; want %t", secret, sent, got, readable)
+			}
+		}
+		if sent, got := socket.Saw("GSSAPI"); !sent || !got {
+			t.Error("the login was not recorded")
+		}
+	})
+	t.Run("with a token alone", func(t *testing.T) {
+		token, cancel := fileToken(t, c)
+		all := &creds.Credentials{Tokens: map[string]*creds.Token{"": token}}
+		o := dfs.Options{User: alice, Credentials: func() *creds.Credentials { return all }}
+		f := newFS(t, c, o)
+		uri := anew(t, c, f, "/tmp/"+name+"-of-a-container", text, alice)
+		if content, err := f.ReadFile(t.Context(), uri, 100); err != nil || string(content) != text {
+			t.Errorf("the file holds %q, %v", content, err)
+		}
+		cancel()
+		if _, err := newFS(t, c, o).Stat(t.Context(), uri); !errors.Is(err, yarnrpc.ErrInvalidToken) {
+			t.Errorf("with a cancelled token: %v", err)
+		}
+	})
+	t.Run("as a proxy user", func(t *testing.T) {
+		anew(t, c, newFS(t, c, dfs.Options{User: bob, RealUser: alice, Login: fromKeytab(t, c, alice)}), "/tmp/"+name+"-for-bob", text, bob)
+		_, err := newFS(t, c, dfs.Options{User: alice, RealUser: bob, Login: fromKeytab(t, c, bob)}).Stat(t.Context(), "/tmp")
+		if err == nil || !strings.Contains(err.Error(), "not allowed to impersonate alice") {
+			t.Errorf("bob acts for alice: %v", err)
+		}
+	})
+	t.Run("without a login", func(t *testing.T) {
+		if _, err := newFS(t, c, dfs.Options{User: alice}).Stat(t.Context(), "/tmp"); !errors.Is(err, yarnrpc.ErrNoLogin) {
+			t.Errorf("error is %v", err)
+		}
+	})
+}
+
+// anew makes a file under another name, moves it to its place and looks whose it is.
+func anew(t *testing.T, c *cluster.Cluster, f *dfs.FS, path, text, owner string) (uri string) {
+	t.Helper()
+	uri, err := f.Qualify(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := f.Create(t.Context(), uri+"-under-way", filesystem.ExistingParents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Rename(t.Context(), uri+"-under-way", uri); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.RemoveAll(context.WithoutCancel(t.Context()), uri); err != nil && !errors.Is(err, yarnrpc.ErrInvalidToken) {
+			t.Error(err)
+		}
+	})
+	h, err := c.HDFS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found, err := h.List(t.Context(), path); err != nil || len(found) != 1 || found[0].Owner != owner {
+		t.Errorf("the NameNode has %+v, %v; want a file of %s", found, err, owner)
+	}
+	return uri
+}
+
+// fileToken gets alice a token for the NameNode, and a way to make it invalid.
+func fileToken(t *testing.T, c *cluster.Cluster) (token *creds.Token, cancel func()) {
+	t.Helper()
+	conf, authority := confOf(t, c), c.NameNodeAddress()
+	o, err := hdfs.FromConf(conf, authority, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.RPC.Login = fromKeytab(t, c, alice)
+	d := bobbintest.Closing(t, hdfs.NewDialer(o))
+	service, err := hdfs.TokenService(t.Context(), conf, authority)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token, err = d.NameNode().DelegationToken(t.Context(), service, bob); err != nil {
+		t.Fatal(err)
+	}
+	return token, func() {
+		if err := d.NameNode().CancelDelegationToken(t.Context(), token); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func newFS(t *testing.T, c *cluster.Cluster, o dfs.Options) *dfs.FS {
+	t.Helper()
+	o.Conf, o.Patience = confOf(t, c), 30*time.Second
+	return bobbintest.Closing(t, dfs.New(o))
+}

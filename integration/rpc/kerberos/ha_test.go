@@ -1,0 +1,260 @@
+package kerberos
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster/artifacts"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/nmclient"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+// TestTwoOfEachServerWithKerberos would catch a ticket, a delegation token or an
+// ApplicationMaster's token that serves at one ResourceManager, or one NameNode, alone. The
+// cluster also has its tokens made out for names rather than for addresses.
+func TestTwoOfEachServerWithKerberos(t *testing.T) {
+	for _, version := range artifacts.Releases() {
+		t.Run(version, func(t *testing.T) {
+			if version != artifacts.DefaultVersion {
+				cluster.Long(t)
+			}
+			twoOfEachServer(t, version)
+		})
+	}
+}
+
+func twoOfEachServer(t *testing.T, version string) {
+	c := cluster.ForTest(t, cluster.Config{
+		Version: version, NodeManagers: 1, HA: true, NameNodeHA: true, Kerberos: &cluster.Kerberos{Protection: "privacy"},
+		Core: map[string]string{"hadoop.security.token.service.use_ip": "false"},
+	})
+	tokensGoBetweenJavaAndUs(t, c)
+
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	conf := confOf(t, c)
+	for name, address := range map[string]string{
+		"resourcemanager1": conf.Get("yarn.resourcemanager.address.rm1"), "resourcemanager2": conf.Get("yarn.resourcemanager.address.rm2"),
+		"namenode1": conf.Get("dfs.namenode.rpc-address.bobbin.nn1"), "namenode2": conf.Get("dfs.namenode.rpc-address.bobbin.nn2"),
+	} {
+		underPrivacy(ctx, t, c, name, address)
+	}
+	resourceManagerGoes(ctx, t, c, nameNodeGoes(ctx, t, c))
+	oneNameNodeIsIll(ctx, t, c)
+}
+
+// underPrivacy has a server itself say that it wants Kerberos and privacy, by its web page and to a
+// client that comes to log in.
+func underPrivacy(ctx context.Context, t *testing.T, c *cluster.Cluster, name, address string) {
+	t.Helper()
+	settings, err := c.Settings(ctx, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for property, want := range map[string]string{"hadoop.security.authentication": "kerberos", "hadoop.rpc.protection": "privacy"} {
+		if got := settings[property]; got != want {
+			t.Errorf("%s of %s is %q, want %q", property, name, got, want)
+		}
+	}
+	offers, err := c.Offers(ctx, address)
+	if errors.Is(err, syscall.ECONNREFUSED) { // a standby ResourceManager takes no clients
+		active, err := c.ActiveRM(ctx)
+		if err != nil || active == name || !strings.HasPrefix(name, "resourcemanager") {
+			t.Errorf("%s, while %s is active, takes no clients: %v", name, active, err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(offers.Methods, []string{"TOKEN", "KERBEROS"}) || !slices.Equal(offers.QOPs, []sasl.QOP{sasl.QOPPrivacy}) {
+		t.Errorf("%s offers %+v", name, offers)
+	}
+}
+
+// nameNodeGoes kills the active NameNode under files that are open by a ticket and by a token, and gives the token.
+func nameNodeGoes(ctx context.Context, t *testing.T, c *cluster.Cluster) *creds.Token {
+	t.Helper()
+	login := fromKeytab(t, c, alice)
+	var seen agreements
+	o := nameNodeOptions(t, c, login)
+	o.Opened = seen.add
+	o.User = yarnrpc.UserInformation{Effective: bob, Real: alice}
+	token, err := bobbintest.NameNode(t, c, o).DelegationToken(ctx, fileService(t, c), confOf(t, c).Get("yarn.resourcemanager.principal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen.check(t, 1, sasl.QOPPrivacy, "KERBEROS")
+	all := &creds.Credentials{Tokens: map[string]*creds.Token{token.Service: token}}
+	var byTicket, byToken bobbintest.Tap
+	both := map[string]*dfs.FS{
+		"/tmp/by-ticket": newFS(t, c, dfs.Options{User: bob, RealUser: alice, Login: login, Dial: byTicket.Dial}),
+		"/tmp/by-token":  newFS(t, c, dfs.Options{User: bob, Credentials: func() *creds.Credentials { return all }, Dial: byToken.Dial}),
+	}
+	for path, files := range both {
+		if err := files.WriteFile(ctx, path, []byte(path), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Kill(ctx, "namenode1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Activate(ctx, "namenode2"); err != nil {
+		t.Fatal(err)
+	}
+	for path, files := range both {
+		if content, err := files.ReadFile(ctx, path, 100); err != nil || string(content) != path {
+			t.Errorf("%s holds %q, %v", path, content, err)
+		}
+		if err := files.WriteFile(ctx, path+"-again", []byte(path), 0o600); err != nil {
+			t.Error(err)
+		}
+		for _, socket := range []*bobbintest.Tap{&byTicket, &byToken} {
+			socket.Check(t, path, false, false) // neither as an argument nor as the file's content
+		}
+	}
+	byTicket.Check(t, "GSSAPI", true, true)
+	byToken.Check(t, "GSSAPI", false, true) // it was offered
+	byToken.Check(t, "qop=auth-conf", true, false)
+	return token
+}
+
+// resourceManagerGoes kills the active ResourceManager under an application that has a token of a NameNode which is gone.
+func resourceManagerGoes(ctx context.Context, t *testing.T, c *cluster.Cluster, file *creds.Token) {
+	t.Helper()
+	// YARN hands the master's token to the owner only, whom it knows by the full name of a principal and
+	// compares with the short one: who runs a master himself comes as a proxy user, who has no other.
+	o := options(t, c, fromKeytab(t, c, alice))
+	o.RPC.User = yarnrpc.UserInformation{Effective: bob, Real: alice}
+	o.Policy = yarnclient.DefaultPolicy() // Hadoop's own lets half a minute pass between two tries
+	var byTicket, byToken, toRM, toNM agreements
+	o.RPC.Opened = byTicket.add
+	client := newClient(t, o)
+	token, err := client.DelegationToken(ctx, bob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.RPC.User = yarnrpc.UserInformation{}
+	o.RPC.Login, o.RPC.Token, o.RPC.Opened = nil, creds.Fixed(token), byToken.add
+	bearer := newClient(t, o)
+	report := submitUnmanaged(ctx, t, client, file)
+	rm, nm := connect(t, c, report, &toRM, &toNM)
+	if _, err := rm.Register(ctx, amrm.RegisterRequest{Host: "localhost", RPCPort: -1}); err != nil {
+		t.Fatal(err)
+	}
+
+	first, err := c.ActiveRM(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Kill(ctx, first); err != nil {
+		t.Fatal(err)
+	}
+	runOneAfterResync(ctx, t, rm, nm)
+	second, err := c.ActiveRM(ctx)
+	if err != nil || second == first {
+		t.Errorf("%s is active after %s was killed: %v", second, first, err)
+	}
+	underPrivacy(ctx, t, c, second, confOf(t, c).Get("yarn.resourcemanager.address.rm"+second[len(second)-1:]))
+	for name, client := range map[string]*yarnclient.Client{"the ticket": client, "the token": bearer} {
+		if got, err := client.ApplicationReport(ctx, report.ID); err != nil || got.User != bob {
+			t.Errorf("with %s: the application is %s's, %v", name, got.User, err)
+		}
+	}
+	o.RPC.Login, o.RPC.Token, o.RPC.Opened = fromKeytab(t, c, bob), nil, byTicket.add
+	if _, err := newClient(t, o).RenewDelegationToken(ctx, token); err != nil {
+		t.Errorf("renew the token where it was not issued: %v", err)
+	}
+	if err := rm.Finish(ctx, records.FinalSucceeded, "", ""); err != nil {
+		t.Error(err)
+	}
+	byTicket.check(t, 2, sasl.QOPPrivacy, "KERBEROS")
+	byToken.check(t, 1, sasl.QOPPrivacy, "TOKEN")
+	toRM.check(t, 2, sasl.QOPPrivacy, "TOKEN")
+	toNM.check(t, 1, sasl.QOPPrivacy, "TOKEN")
+}
+
+// submitUnmanaged submits an application whose ApplicationMaster is the test, and waits until it may register: the
+// ResourceManager has renewed the token for files then.
+func submitUnmanaged(ctx context.Context, t *testing.T, client *yarnclient.Client, file *creds.Token) records.ApplicationReport {
+	t.Helper()
+	created, err := client.NewApplication(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := &creds.Credentials{Tokens: map[string]*creds.Token{file.Service: file}}
+	report, err := client.Submit(ctx, records.SubmissionContext{
+		ID: created.ID, Name: t.Name(), Type: "bobbin-test", Unmanaged: true,
+		Resource:  records.Resource{MemoryMB: 128, VCores: 1},
+		Container: records.ContainerLaunchContext{Tokens: tokens.Marshal()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bobbintest.Until(t, "the application has a token for its master", func() bool {
+		if report, err = client.ApplicationReport(ctx, created.ID); err != nil {
+			t.Fatal(err)
+		}
+		return report.AMRMToken != nil
+	})
+	return report
+}
+
+// connect makes the clients of an ApplicationMaster, whose connections are to be noted.
+func connect(t *testing.T, c *cluster.Cluster, of records.ApplicationReport, rmSeen, nmSeen *agreements) (*amrm.Client, *nmclient.Client) {
+	t.Helper()
+	conf := confOf(t, c)
+	toRM, err := amrm.FromConf(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	toRM.Attempt, toRM.Token, toRM.Policy = of.Attempt, of.AMRMToken, yarnrpc.Policy{}
+	toRM.RPC.Opened = rmSeen.add
+	toNM, err := nmclient.FromConf(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	toNM.RPC.Opened = nmSeen.add
+	return bobbintest.Closing(t, amrm.New(toRM)), bobbintest.Closing(t, nmclient.New(toNM))
+}
+
+// runOneAfterResync heartbeats until the ResourceManager has changed, and then runs a container.
+func runOneAfterResync(ctx context.Context, t *testing.T, rm *amrm.Client, nm *nmclient.Client) {
+	t.Helper()
+	for response, err := range rm.Heartbeats(ctx, amrm.Pace{}) {
+		if errors.Is(err, amrm.ErrAttemptGone) || ctx.Err() != nil {
+			t.Fatal(err)
+		}
+		if err != nil {
+			continue // none is active yet
+		}
+		if response.Resynced {
+			rm.SetAsk(amrm.Ask{Capability: records.Resource{MemoryMB: 128, VCores: 1}, Count: 1})
+		}
+		nm.SetTokens(response.NMTokens)
+		for _, container := range response.Allocated {
+			if err := nm.Start(ctx, container, records.ContainerLaunchContext{Commands: []string{"exit 7"}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(response.Completed) > 0 {
+			if ended := response.Completed[0]; ended.ExitStatus != 7 {
+				t.Errorf("the container ended with %s: %s", ended.ExitStatus, ended.Diagnostics)
+			}
+			return
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package kerberos
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
+)
+
+// TestTokensGoBetweenJavaAndUs would catch tokens that one side files under a name by which the
+// other does not look for them.
+func TestTokensGoBetweenJavaAndUs(t *testing.T) {
+	tokensGoBetweenJavaAndUs(t, hadoop.Cluster(t))
+}
+
+// tokensGoBetweenJavaAndUs has each side log in with what the other has got, under the
+// cluster's hadoop.security.token.service.use_ip.
+func tokensGoBetweenJavaAndUs(t *testing.T, c *cluster.Cluster) {
+	login, service := fromKeytab(t, c, alice), fileService(t, c)
+	t.Run("java takes ours", func(t *testing.T) {
+		rm, err := newClient(t, options(t, c, login)).DelegationToken(t.Context(), bob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nn, err := bobbintest.NameNode(t, c, nameNodeOptions(t, c, login)).DelegationToken(t.Context(), service, bob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "tokens")
+		both := &creds.Credentials{Tokens: map[string]*creds.Token{"rm": rm, "nn": nn}}
+		if err := both.WriteFile(file, creds.Writable); err != nil {
+			t.Fatal(err)
+		}
+		java(t, c, "HADOOP_TOKEN_FILE_LOCATION="+file, cluster.ApplicationCLI, "application", "-list")
+		java(t, c, "HADOOP_TOKEN_FILE_LOCATION="+file, cluster.FsShell, "-ls", "/")
+	})
+	t.Run("we take java's", func(t *testing.T) {
+		dir := t.TempDir()
+		file, cache := filepath.Join(dir, "tokens"), filepath.Join(dir, "cache")
+		if err := c.Kinit(t.Context(), alice, cache); err != nil {
+			t.Fatal(err)
+		}
+		java(t, c, "KRB5CCNAME="+cache, "org.apache.hadoop.hdfs.tools.DelegationTokenFetcher", "--renewer", bob, file)
+		got, err := creds.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		token := got.Select(creds.KindHDFSDelegation, service)
+		if token == nil {
+			t.Fatalf("%s has none for %s: %s", file, service, got)
+		}
+		o := nameNodeOptions(t, c, nil)
+		o.Token = creds.Fixed(token)
+		if err := bobbintest.NameNode(t, c, o).CancelDelegationToken(t.Context(), token); err != nil {
+			t.Errorf("cancel it, with itself: %v", err)
+		}
+	})
+}
+
+// fileService is what tokens for the default file system are filed under.
+func fileService(t *testing.T, c *cluster.Cluster) string {
+	t.Helper()
+	conf := confOf(t, c)
+	authority := strings.TrimPrefix(conf.Get("fs.defaultFS"), "hdfs://")
+	service, err := hdfs.TokenService(t.Context(), conf, authority)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return service
+}
+
+// java runs one of Hadoop's own commands with one more variable.
+func java(t *testing.T, c *cluster.Cluster, variable, class string, args ...string) {
+	t.Helper()
+	cmd := c.Command(t.Context(), class, args...)
+	cmd.Env = append(cmd.Env, variable)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s %v: %v\n%s", class, args, err, out)
+	}
+}

@@ -1,0 +1,125 @@
+// Package kerberos tests the login with Kerberos, and the protection of calls, against real
+// daemons and a real KDC.
+package kerberos
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+const alice, bob = "alice", "bob"
+
+// hadoop is for the tests that do not care for protection.
+var hadoop = cluster.NewShared(cluster.Config{NodeManagers: 1, Kerberos: &cluster.Kerberos{Partners: []string{"dora"}}})
+
+func TestMain(m *testing.M) { os.Exit(hadoop.Run(m)) }
+
+func realm(t *testing.T, c *cluster.Cluster) *kerberos.Config {
+	t.Helper()
+	conf, err := kerberos.LoadConfig(func(name string) string {
+		return map[string]string{"KRB5_CONFIG": c.Krb5Conf()}[name]
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conf
+}
+
+// fromKeytab is the login of a user of the cluster.
+func fromKeytab(t *testing.T, c *cluster.Cluster, user string) *kerberos.Login {
+	t.Helper()
+	login, err := kerberos.FromKeytab(realm(t, c), user, c.Keytab(user))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return login
+}
+
+// newUser makes a principal for one test, with what kadmin is to set for it, and gives its keytab.
+func newUser(t *testing.T, c *cluster.Cluster, name string, addprinc, ktadd string) (keytab string) {
+	t.Helper()
+	keytab = filepath.Join(t.TempDir(), name+".keytab")
+	if err := c.Kadmin(t.Context(), "addprinc -randkey "+addprinc+" "+name, "ktadd -q -k "+keytab+" "+ktadd+" "+name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Kadmin(context.WithoutCancel(t.Context()), "delprinc -force "+name); err != nil {
+			t.Log(err) // the test may have done it
+		}
+	})
+	return keytab
+}
+
+func confOf(t *testing.T, c *cluster.Cluster) *hadoopconf.Conf {
+	t.Helper()
+	conf, err := hadoopconf.Load(c.ConfDir(), hadoopconf.Environment{LookupEnv: os.LookupEnv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conf
+}
+
+// options are what a program takes from the cluster's configuration.
+func options(t *testing.T, c *cluster.Cluster, login yarnrpc.Login) yarnclient.Options {
+	t.Helper()
+	o, err := yarnclient.FromConf(confOf(t, c), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.RPC.Login = login
+	return o
+}
+
+func newClient(t *testing.T, o yarnclient.Options) *yarnclient.Client {
+	t.Helper()
+	return bobbintest.Closing(t, yarnclient.New(o))
+}
+
+// agreements are what the connections of clients were opened with. The zero value has none.
+type agreements struct {
+	mu  sync.Mutex // guards all
+	all map[string][]yarnrpc.Security
+}
+
+// add is for yarnrpc.Options.
+func (a *agreements) add(address string, s yarnrpc.Security) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.all == nil {
+		a.all = make(map[string][]yarnrpc.Security)
+	}
+	a.all[address] = append(a.all[address], s)
+}
+
+// check wants connections to so many servers, by these methods and no others, each of them
+// protected like that.
+func (a *agreements) check(t *testing.T, servers int, qop sasl.QOP, methods ...string) {
+	t.Helper()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	used := make(map[string]bool)
+	for address, opened := range a.all {
+		for _, s := range opened {
+			used[s.Method] = true
+			if s.QOP != qop {
+				t.Errorf("a connection to %s is opened as %+v, want %s", address, s, qop)
+			}
+		}
+	}
+	if got := slices.Sorted(maps.Keys(used)); len(a.all) != servers || !slices.Equal(got, methods) {
+		t.Errorf("connections by %v were opened to %d servers, want %v and %d: %+v", got, len(a.all), methods, servers, a.all)
+	}
+}

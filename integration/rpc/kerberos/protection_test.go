@@ -1,0 +1,126 @@
+package kerberos
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+// TestProtectionOnTheSocket runs an application's life under each protection and looks at
+// the bytes on the socket: it would catch a direction that is left in the clear under
+// privacy, and a record that shows nothing because nothing was recorded.
+func TestProtectionOnTheSocket(t *testing.T) {
+	for protection, want := range map[string]struct {
+		qop      sasl.QOP
+		readable bool
+	}{
+		"authentication": {sasl.QOPAuthentication, true},
+		"integrity":      {sasl.QOPIntegrity, true},
+		"privacy":        {sasl.QOPPrivacy, false},
+	} {
+		t.Run(protection, func(t *testing.T) {
+			c := hadoop.Cluster(t)
+			if protection != "authentication" {
+				c = cluster.ForTest(t, cluster.Config{NodeManagers: 1, Kerberos: &cluster.Kerberos{Protection: protection}})
+			}
+			offers, err := c.Offers(t.Context(), c.RMAddress())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(offers.Methods, []string{"TOKEN", "KERBEROS"}) || !slices.Equal(offers.QOPs, []sasl.QOP{want.qop}) {
+				t.Fatalf("the resourcemanager offers %+v", offers)
+			}
+			var socket bobbintest.Tap
+			o := options(t, c, fromKeytab(t, c, alice))
+			o.RPC.Dial = socket.Dial
+			const name = "an-application-that-nobody-may-read-of"
+			report := submit(t, newClient(t, o), name)
+			if report.Name != name || report.User != alice {
+				t.Errorf("the report says %s of %s", report.Name, report.User)
+			}
+			socket.Check(t, name, want.readable, want.readable)
+			socket.Check(t, "submitApplication", want.readable, false)
+			socket.Check(t, "GSSAPI", true, true) // the login, which comes before
+			tokensStandIn(t, c)
+			tokensProtect(t, c, want.qop)
+			filesAreProtected(t, c, want.readable)
+		})
+	}
+}
+
+// submit submits an application that waits, asks for its report, and kills it.
+func submit(t *testing.T, client *yarnclient.Client, name string) records.ApplicationReport {
+	t.Helper()
+	created, err := client.NewApplication(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := client.Submit(t.Context(), records.SubmissionContext{
+		ID: created.ID, Name: name, Type: "bobbin-test", MaxAttempts: 1,
+		Resource:  records.Resource{MemoryMB: 128, VCores: 1},
+		Container: records.ContainerLaunchContext{Commands: []string{"exec sleep 60"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Kill(t.Context(), created.ID, "the test has ended"); err != nil {
+		t.Error(err)
+	}
+	return report
+}
+
+// TestLessProtectionThanAskedIsRefused would catch a client that talks in the clear because the
+// server would have it so.
+func TestLessProtectionThanAskedIsRefused(t *testing.T) {
+	c := hadoop.Cluster(t)
+	o := options(t, c, fromKeytab(t, c, alice))
+	o.RPC.QOPs = []sasl.QOP{sasl.QOPPrivacy, sasl.QOPIntegrity}
+	if _, err := newClient(t, o).NewApplication(t.Context()); err == nil || !strings.Contains(err.Error(), "hadoop.rpc.protection") {
+		t.Errorf("got %v, want an error that names hadoop.rpc.protection", err)
+	}
+}
+
+// TestManyConnectionsShareALogin would catch a Login that asks the KDC for each, that gives one
+// the ticket of another, or requests that the server takes for repeated ones.
+func TestManyConnectionsShareALogin(t *testing.T) {
+	c := hadoop.Cluster(t)
+	login := fromKeytab(t, c, alice)
+	var all sync.WaitGroup
+	for range 24 {
+		client := newClient(t, options(t, c, login))
+		all.Go(func() {
+			if _, err := client.NewApplication(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestProxyUsers: alice may act for others (hadoop.proxyuser.alice), bob may not.
+func TestProxyUsers(t *testing.T) {
+	c := hadoop.Cluster(t)
+	o := options(t, c, fromKeytab(t, c, alice))
+	o.RPC.User = yarnrpc.UserInformation{Effective: bob, Real: alice}
+	if report := submit(t, newClient(t, o), "for bob"); report.User != bob {
+		t.Errorf("alice's application for bob is %s's", report.User)
+	}
+	o = options(t, c, fromKeytab(t, c, bob))
+	o.RPC.User = yarnrpc.UserInformation{Effective: alice, Real: bob}
+	_, err := newClient(t, o).NewApplication(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "not allowed to impersonate alice") {
+		t.Errorf("bob acts for alice: got %v", err)
+	}
+	o.RPC.User = yarnrpc.UserInformation{Effective: alice} // nobody acts: who speaks is the login's matter
+	if report := submit(t, newClient(t, o), "as himself"); report.User != bob {
+		t.Errorf("bob's application is %s's", report.User)
+	}
+}

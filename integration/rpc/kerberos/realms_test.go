@@ -1,0 +1,67 @@
+package kerberos
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+)
+
+// partner is a user of the realm that the cluster's own trusts.
+const partner = "dora@" + cluster.PartnerRealm
+
+// TestUsersOfATrustedRealm would catch a client that asks its own KDC for tickets of a server in
+// another realm, or takes its own realm for every server's.
+func TestUsersOfATrustedRealm(t *testing.T) {
+	c := hadoop.Cluster(t)
+	cache := filepath.Join(t.TempDir(), "cache")
+	if err := c.Kinit(t.Context(), partner, cache); err != nil {
+		t.Fatal(err)
+	}
+	away := realm(t, c)
+	away.LibDefaults.DefaultRealm = cluster.PartnerRealm
+	for name, get := range map[string]func() (*kerberos.Login, error){
+		"with a keytab":                  func() (*kerberos.Login, error) { return kerberos.FromKeytab(realm(t, c), partner, c.Keytab(partner)) },
+		"with a keytab, where they live": func() (*kerberos.Login, error) { return kerberos.FromKeytab(away, "dora", c.Keytab(partner)) },
+		"with a ticket of kinit":         func() (*kerberos.Login, error) { return kerberos.FromCache(realm(t, c), cache) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			login, err := get()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if report := submit(t, newClient(t, options(t, c, login)), t.Name()); report.User != "dora" {
+				t.Errorf("the application of %s is %s's", partner, report.User)
+			}
+			if _, err := bobbintest.NameNode(t, c, nameNodeOptions(t, c, login)).Layout(t.Context(), "/nothing"); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("the layout of no file: got %v, want that there is none", err)
+			}
+		})
+	}
+}
+
+// TestTrustIsOneWay would catch a login that goes where no ticket leads.
+func TestTrustIsOneWay(t *testing.T) {
+	_, err := fromKeytab(t, hadoop.Cluster(t), alice).Ticket(t.Context(), "rm/localhost@"+cluster.PartnerRealm)
+	if !errors.Is(err, kerberos.ErrUnknownService) {
+		t.Errorf("got %v, want ErrUnknownService", err)
+	}
+}
+
+// nameNodeOptions are what a program takes from the cluster's configuration to call its NameNode.
+func nameNodeOptions(t *testing.T, c *cluster.Cluster, login yarnrpc.Login) yarnrpc.Options {
+	t.Helper()
+	conf := confOf(t, c)
+	o, err := yarnrpc.OptionsFrom(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Protocol, o.Login = yarnrpc.HDFSClientProtocol, login
+	o.ServerFrom(conf, o.Protocol)
+	return o
+}

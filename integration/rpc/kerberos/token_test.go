@@ -1,0 +1,156 @@
+package kerberos
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"sync/atomic"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+)
+
+// tokensStandIn checks that delegation tokens, got with Kerberos, open what the ticket opens, under
+// the cluster's protection, and nothing more once they are cancelled.
+func tokensStandIn(t *testing.T, c *cluster.Cluster) {
+	login := fromKeytab(t, c, alice)
+	t.Run("at the resourcemanager", func(t *testing.T) {
+		client := newClient(t, options(t, c, login))
+		token, err := client.DelegationToken(t.Context(), bob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := options(t, c, nil)
+		o.RPC.Token = creds.Fixed(token)
+		bearer := newClient(t, o)
+		if report := submit(t, bearer, "with a token"); report.User != alice {
+			t.Errorf("the application is %s's", report.User)
+		}
+		if _, err := bearer.DelegationToken(t.Context(), bob); err == nil {
+			t.Error("a token got a token")
+		}
+		if err := client.CancelDelegationToken(t.Context(), token); err != nil {
+			t.Fatal(err)
+		}
+		late := newClient(t, o)
+		if _, err := late.NewApplication(t.Context()); !errors.Is(err, yarnrpc.ErrInvalidToken) {
+			t.Errorf("with a cancelled token: got %v, want ErrInvalidToken", err)
+		}
+	})
+	t.Run("at the namenode", func(t *testing.T) {
+		o := nameNodeOptions(t, c, login)
+		token, err := bobbintest.NameNode(t, c, o).DelegationToken(t.Context(), "127.0.0.1:1", bob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The client knows by its class that it is the renewer's name.
+		_, err = bobbintest.NameNode(t, c, o).DelegationToken(t.Context(), "127.0.0.1:1", "rm/host@NOWHERE.ORG")
+		if remote, is := errors.AsType[*yarnrpc.RemoteError](err); !is || remote.Class != "java.lang.RuntimeException" {
+			t.Errorf("for a renewer whom no rule names: got %v", err)
+		}
+		bearer := o
+		bearer.Login, bearer.Token = nil, creds.Fixed(token)
+		if _, err := bobbintest.NameNode(t, c, bearer).DelegationToken(t.Context(), "127.0.0.1:1", bob); err == nil {
+			t.Error("a token got a token")
+		}
+		if err := bobbintest.NameNode(t, c, bearer).CancelDelegationToken(t.Context(), token); err != nil {
+			t.Errorf("cancel it, with itself: %v", err)
+		}
+		renewer := o
+		renewer.Login = fromKeytab(t, c, bob)
+		if _, err := bobbintest.NameNode(t, c, renewer).RenewDelegationToken(t.Context(), token); !errors.Is(err, yarnrpc.ErrInvalidToken) {
+			t.Errorf("renew a cancelled token: got %v, want ErrInvalidToken", err)
+		}
+	})
+}
+
+// tokensProtect makes calls with tokens alone, as all containers do, and looks at the bytes on the
+// socket. DIGEST-MD5 has code of its own for that: it would catch a direction that is left in the
+// clear under privacy, and answers that anybody can change under integrity.
+func tokensProtect(t *testing.T, c *cluster.Cluster, qop sasl.QOP) {
+	login, readable := fromKeytab(t, c, alice), qop != sasl.QOPPrivacy
+	t.Run("calls of the resourcemanager", func(t *testing.T) {
+		token, err := newClient(t, options(t, c, login)).DelegationToken(t.Context(), bob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var socket bobbintest.Tap
+		var seen agreements
+		o := options(t, c, nil)
+		o.RPC.Token, o.RPC.Dial, o.RPC.Opened = creds.Fixed(token), socket.Dial, seen.add
+		const name = "an-application-of-who-has-a-token"
+		if report := submit(t, newClient(t, o), name); report.Name != name {
+			t.Errorf("the report says %s", report.Name)
+		}
+		seen.check(t, 1, qop, "TOKEN")
+		socket.Check(t, name, readable, readable)
+		socket.Check(t, "submitApplication", readable, false)
+		socket.Check(t, "qop="+string(qop), true, false) // the login, which comes before
+		socket.Check(t, "rspauth=", false, true)
+		socket.Check(t, string(token.Password), false, false)
+	})
+	t.Run("calls of the namenode", func(t *testing.T) {
+		token, err := bobbintest.NameNode(t, c, nameNodeOptions(t, c, login)).DelegationToken(t.Context(), "127.0.0.1:1", bob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var socket bobbintest.Tap
+		var seen agreements
+		o := nameNodeOptions(t, c, nil)
+		o.Token, o.Dial, o.Opened = creds.Fixed(token), socket.Dial, seen.add
+		const path = "/a-path-that-nobody-has" // and that comes back with the answer
+		if _, err := bobbintest.NameNode(t, c, o).Layout(t.Context(), path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("error is %v", err)
+		}
+		seen.check(t, 1, qop, "TOKEN")
+		socket.Check(t, path, readable, readable)
+		socket.Check(t, "getBlockLocations", readable, readable) // in the stack of the exception
+		if !readable {
+			return
+		}
+		forger := forger{old: []byte(path), new: []byte("/a-path-that-nobody-had")}
+		o.Dial = forger.dial
+		_, err = bobbintest.NameNode(t, c, o).Layout(t.Context(), path)
+		if forger.changed.Load() == 0 {
+			t.Error("the answer was not changed on its way")
+		}
+		if refused := errors.Is(err, sasl.ErrTampered); refused != (qop == sasl.QOPIntegrity) {
+			t.Errorf("the answer that was changed on its way: %v", err)
+		}
+	})
+}
+
+// forger changes what a server says.
+type forger struct {
+	old, new []byte // as long
+	changed  atomic.Int64
+}
+
+// dial is for yarnrpc.Options.
+func (f *forger) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return forged{conn, f}, nil
+}
+
+type forged struct {
+	net.Conn
+	forger *forger
+}
+
+func (c forged) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if bytes.Contains(b[:n], c.forger.old) {
+		c.forger.changed.Add(1)
+		copy(b, bytes.ReplaceAll(b[:n], c.forger.old, c.forger.new))
+	}
+	return n, err
+}

@@ -1,0 +1,56 @@
+package kerberos
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
+)
+
+// TestTokensAreObtainedWithTheKeytab has a NameNode say when its tokens end. It would catch
+// a renewer that the NameNode knows by another name than who comes to renew, and tokens
+// that open nothing.
+func TestTokensAreObtainedWithTheKeytab(t *testing.T) {
+	c := hadoop.Cluster(t)
+	login := fromKeytab(t, c, alice)
+	files := newFS(t, c, dfs.Options{User: alice, Login: login})
+	root, err := files.Root("/tmp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	provider := tokenmanager.HadoopFS{Files: files, Roots: []string{root, "file:///"}, Renewer: login.Principal().String()}
+	got, err := provider.Obtain(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := files.TokenOf(t.Context(), root, got.Credentials)
+	if err != nil || token == nil || len(got.Credentials.Tokens) != 1 {
+		t.Fatalf("obtained %v, of which %v is for %s: %v", got.Credentials, token, root, err)
+	}
+	about, err := identifier.DecodeDelegation(token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if about.Renewer != alice {
+		t.Errorf("the renewer is %q", about.Renewer)
+	}
+	// The renewal interval, not the week for which it may be renewed.
+	if left := time.Until(got.Ends); left < 23*time.Hour || left > 25*time.Hour || !got.Ends.Before(about.Max) {
+		t.Errorf("it ends in %v, and may be renewed until %v", left, about.Max)
+	}
+
+	// What a task host does with it: connections are opened by the newest tokens.
+	var held atomic.Pointer[creds.Credentials]
+	host := newFS(t, c, dfs.Options{User: alice, Credentials: held.Load})
+	if _, err := host.Stat(t.Context(), "/tmp"); err == nil {
+		t.Error("files are reached without a token")
+	}
+	held.Store(got.Credentials)
+	if _, err := host.Stat(t.Context(), "/tmp"); err != nil {
+		t.Errorf("with the new token: %v", err)
+	}
+}

@@ -1,0 +1,162 @@
+package releases
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+// application runs one whose ApplicationMaster is this test binary, and compares what
+// that has seen.
+func (p *place) application(t *testing.T) {
+	var seen connections
+	client := p.client(t, alice, &seen)
+	created, err := client.NewApplication(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
+		defer cancel()
+		if err := client.Kill(ctx, created.ID, "the test has ended"); err != nil {
+			t.Errorf("kill %s: %v", created.ID, err)
+		}
+	})
+	files := p.openFiles(t, nil)
+	dir := scratch(t, files)
+	if err := files.WriteFile(t.Context(), dir+"/"+inputName, []byte("read by the master"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	report, err := client.Submit(t.Context(), records.SubmissionContext{
+		ID: created.ID, Name: t.Name(), Type: "bobbin-test", MaxAttempts: 1,
+		Resource: records.Resource{MemoryMB: 512, VCores: 1},
+		Container: records.ContainerLaunchContext{
+			LocalResources: p.staged(t, files, dir),
+			Environment:    map[string]string{masterVariable: dir},
+			Tokens:         p.tokens(t),
+			Commands:       []string{"./" + binaryName + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.User != alice {
+		t.Errorf("the application is %s's", report.User)
+	}
+	report = awaitEnd(t, client, created.ID)
+	if report.FinalStatus != records.FinalSucceeded {
+		t.Fatalf("it ended as %s: %s\n%s", report.FinalStatus, report.Diagnostics, p.masterSays(t, created.ID))
+	}
+	seen.check(t, p.byLogin("rm"))
+
+	var got findings
+	if err := json.Unmarshal([]byte(report.Diagnostics), &got); err != nil {
+		t.Fatalf("diagnostics %q: %v", report.Diagnostics, err)
+	}
+	want := findings{
+		ResourceManager: []yarnrpc.Security{p.byToken()},
+		NodeManager:     []yarnrpc.Security{p.byToken()},
+		ExitStatus:      exitStatus,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the applicationmaster found (-want +got):\n%s", diff)
+	}
+	if got, err := files.ReadFile(t.Context(), dir+"/"+outputName, 1<<20); err != nil || string(got) != "READ BY THE MASTER" {
+		t.Errorf("it has written %q, %v", got, err)
+	}
+}
+
+// staged are what the ApplicationMaster's container gets: the configuration, which its NodeManager reads from HDFS
+// with alice's token, and this test binary, which is on every node.
+func (p *place) staged(t *testing.T, files *dfs.FS, dir string) map[string]records.LocalResource {
+	t.Helper()
+	text, err := p.conf.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf := dir + "/" + confName
+	if err := files.WriteFile(t.Context(), conf, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	resources := map[string]records.LocalResource{}
+	for name, uri := range map[string]string{binaryName: "file://" + binary, confName: conf} {
+		info, err := files.Stat(t.Context(), uri)
+		if err != nil {
+			t.Fatal(err)
+		}
+		url, err := records.ParseURL(info.URI)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resources[name] = records.LocalResource{
+			URL: url, Size: info.Size, Timestamp: info.ModTime.UnixMilli(),
+			Type: records.LocalFile, Visibility: records.VisibilityApplication,
+		}
+	}
+	return resources
+}
+
+// tokens are what containers need on a secure cluster: one for HDFS, which the ResourceManager may renew.
+func (p *place) tokens(t *testing.T) []byte {
+	t.Helper()
+	if p.protection == simple {
+		return nil
+	}
+	service, err := hdfs.TokenService(t.Context(), p.conf, p.NameNodeAddress())
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := bobbintest.NameNode(t, p.Cluster, p.nameNodeOptions(t, alice, new(connections))).
+		DelegationToken(t.Context(), service, p.conf.Get("yarn.resourcemanager.principal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return (&creds.Credentials{Tokens: map[string]*creds.Token{token.Service: token}}).Marshal()
+}
+
+func awaitEnd(t *testing.T, client *yarnclient.Client, id records.ApplicationID) records.ApplicationReport {
+	t.Helper()
+	var report records.ApplicationReport
+	bobbintest.Eventually(t, id.String()+" has ended", func() (bool, error) {
+		var err error
+		report, err = client.ApplicationReport(t.Context(), id)
+		return report.State.Terminal(), err
+	})
+	return report
+}
+
+// masterSays is what the ApplicationMaster has written.
+func (p *place) masterSays(t *testing.T, id records.ApplicationID) string {
+	t.Helper()
+	var all strings.Builder
+	files, err := filepath.Glob(filepath.Join(p.ContainerLogDir("nodemanager1"), id.String(), "*", "std*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Log(err)
+		}
+		all.Write(text)
+	}
+	return all.String()
+}

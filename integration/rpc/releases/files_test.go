@@ -1,0 +1,86 @@
+package releases
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+)
+
+// marker is in every file that is not too small for it.
+const marker = "what everybody may read unless there is privacy; "
+
+// files writes and reads files as a user, and looks at the bytes on the sockets.
+func (p *place) files(t *testing.T) {
+	var sockets bobbintest.Tap
+	files := p.openFiles(t, sockets.Dial)
+	dir := scratch(t, files)
+	var all []byte
+	var uris []string
+	for _, size := range []int{0, 1, 64<<10 + 1, 1 << 20} {
+		want := []byte(strings.Repeat(marker, size/len(marker)+1)[:size])
+		uri := fmt.Sprintf("%s/%d", dir, size)
+		if err := files.WriteFile(t.Context(), uri, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := files.ReadFile(t.Context(), uri, 1<<30); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%d bytes come back to us as %d, %v", size, len(got), err)
+		}
+		all, uris = append(all, want...), append(uris, uri)
+	}
+	if got := p.javaReads(t, uris); !bytes.Equal(got, all) {
+		t.Errorf("the %d bytes of all files are %d to Java, or others", len(all), len(got))
+	}
+	readable := p.protection != privacy
+	sockets.Check(t, marker, readable, readable)
+}
+
+// javaReads is the content of files, one after the other, as Hadoop's own client reads it.
+func (p *place) javaReads(t *testing.T, uris []string) []byte {
+	t.Helper()
+	cmd := p.Command(t.Context(), cluster.FsShell, append([]string{"-cat"}, uris...)...)
+	if p.protection == simple {
+		cmd.Env = append(cmd.Env, "HADOOP_USER_NAME="+alice)
+	} else {
+		cache := filepath.Join(t.TempDir(), "cache")
+		if err := p.Kinit(t.Context(), alice, cache); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Env = append(cmd.Env, "KRB5CCNAME="+cache)
+	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	content, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", cmd.Args, err, &stderr)
+	}
+	return content
+}
+
+// openFiles is HDFS as alice sees it.
+func (p *place) openFiles(t *testing.T, dial func(context.Context, string, string) (net.Conn, error)) *dfs.FS {
+	t.Helper()
+	return bobbintest.Closing(t, dfs.New(dfs.Options{Conf: p.conf, User: alice, Login: p.login(t, alice), Patience: time.Minute, Dial: dial}))
+}
+
+// scratch makes a directory for one test.
+func scratch(t *testing.T, files *dfs.FS) string {
+	t.Helper()
+	home, err := files.Home()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := fmt.Sprintf("%s/matrix-%d", home, time.Now().UnixNano())
+	if err := files.MkdirAll(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}

@@ -1,0 +1,241 @@
+package releases
+
+import (
+	"os"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster/artifacts"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+// protection is how the servers of a leg want their clients.
+type protection string
+
+const (
+	simple         protection = "simple" // without Kerberos
+	authentication protection = "authentication"
+	integrity      protection = "integrity"
+	privacy        protection = "privacy"
+)
+
+// qop is what protects connections with a login.
+func (p protection) qop() sasl.QOP {
+	switch p {
+	case integrity:
+		return sasl.QOPIntegrity
+	case privacy:
+		return sasl.QOPPrivacy
+	default:
+		return sasl.QOPAuthentication
+	}
+}
+
+// long are the legs that say least beyond the others.
+func long(version string, p protection) bool {
+	return version != artifacts.DefaultVersion && (p == authentication || p == integrity)
+}
+
+// TestEachReleaseUnderEachProtection would catch what one release says otherwise than
+// the others, and a protection that is asked for and not in force.
+func TestEachReleaseUnderEachProtection(t *testing.T) {
+	for _, version := range artifacts.Releases() {
+		for _, how := range []protection{simple, authentication, integrity, privacy} {
+			t.Run(version+" "+string(how), func(t *testing.T) {
+				if long(version, how) {
+					cluster.Long(t)
+				}
+				t.Parallel() // a start keeps a machine busy, an application waits most of its time
+				p := newPlace(t, version, how)
+				t.Run("the servers say what is in force", p.serversTell)
+				t.Run("a user's calls", p.userCalls)
+				t.Run("tokens of the resourcemanager", p.resourceManagerTokens)
+				t.Run("tokens of the namenode", p.nameNodeTokens)
+				t.Run("files", p.files)
+				t.Run("an application", p.application)
+			})
+		}
+	}
+}
+
+// place is the cluster of one leg.
+type place struct {
+	*cluster.Cluster
+	protection protection
+	conf       *hadoopconf.Conf
+}
+
+func newPlace(t *testing.T, version string, how protection) *place {
+	t.Helper()
+	cfg := cluster.Config{Version: version, NodeManagers: 1, Users: []string{alice}}
+	if how != simple {
+		cfg.Kerberos = &cluster.Kerberos{Protection: string(how)}
+	}
+	c := cluster.ForTest(t, cfg)
+	conf, err := hadoopconf.Load(c.ConfDir(), hadoopconf.Environment{LookupEnv: os.LookupEnv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &place{Cluster: c, protection: how, conf: conf}
+}
+
+// serversTell has the servers themselves say who they are, by their web pages and to a
+// client that comes to log in.
+func (p *place) serversTell(t *testing.T) {
+	info, err := p.RM().Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.HadoopVersion != p.Version() {
+		t.Errorf("the resourcemanager is of Hadoop %s, want %s", info.HadoopVersion, p.Version())
+	}
+	want := map[string]string{"hadoop.security.authentication": "kerberos", "hadoop.rpc.protection": string(p.protection)}
+	offers := cluster.Offers{Methods: []string{"TOKEN", "KERBEROS"}, QOPs: []sasl.QOP{p.protection.qop()}}
+	if p.protection == simple {
+		want = map[string]string{"hadoop.security.authentication": "simple", "hadoop.rpc.protection": "authentication"}
+	}
+	for name, address := range map[string]string{"resourcemanager": p.RMAddress(), "namenode": p.NameNodeAddress()} {
+		settings, err := p.Settings(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for property, value := range want {
+			if settings[property] != value {
+				t.Errorf("%s of the %s is %q, want %q", property, name, settings[property], value)
+			}
+		}
+		got, err := p.Offers(t.Context(), address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.protection == simple {
+			if !slices.Contains(got.Methods, "SIMPLE") {
+				t.Errorf("the %s of an open cluster offers %+v", name, got)
+			}
+			continue
+		}
+		if diff := cmp.Diff(offers, got); diff != "" {
+			t.Errorf("offers of the %s (-want +got):\n%s", name, diff)
+		}
+	}
+	if p.protection == simple {
+		return
+	}
+	settings, err := p.Settings(t.Context(), "datanode")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := settings["dfs.data.transfer.protection"]; got != string(p.protection) {
+		t.Errorf("dfs.data.transfer.protection of the datanode is %q, want %q", got, p.protection)
+	}
+}
+
+// userCalls makes calls as a user does, and looks at what protected them.
+func (p *place) userCalls(t *testing.T) {
+	var seen connections
+	client := p.client(t, alice, &seen)
+	nodes, err := client.ClusterNodes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(nodes) != len(p.NodeManagers()) {
+		t.Errorf("%d nodes, want %d", len(nodes), len(p.NodeManagers()))
+	}
+	if _, err := client.Applications(t.Context(), yarnclient.Filter{}); err != nil {
+		t.Error(err)
+	}
+	queue, err := client.QueueInfo(t.Context(), "default", yarnclient.QueueDetail{})
+	if err != nil || queue.Name != "default" {
+		t.Errorf("the queue is %+v, %v", queue, err)
+	}
+	seen.check(t, p.byLogin("rm"))
+}
+
+// byLogin is how connections of a user who logs in to a server are opened.
+func (p *place) byLogin(service string) yarnrpc.Security {
+	if p.protection == simple {
+		return yarnrpc.Security{Method: "SIMPLE", QOP: sasl.QOPAuthentication}
+	}
+	return yarnrpc.Security{Method: "KERBEROS", Server: service + "/localhost@" + cluster.Realm, QOP: p.protection.qop()}
+}
+
+// byToken is how those of who has a token are.
+func (p *place) byToken() yarnrpc.Security {
+	return yarnrpc.Security{Method: "TOKEN", QOP: p.protection.qop()}
+}
+
+// login is a user's; nil without Kerberos.
+func (p *place) login(t *testing.T, user string) yarnrpc.Login {
+	t.Helper()
+	if p.protection == simple {
+		return nil
+	}
+	conf, err := kerberos.LoadConfig(func(name string) string {
+		return map[string]string{"KRB5_CONFIG": p.Krb5Conf()}[name]
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	login, err := kerberos.FromKeytab(conf, user, p.Keytab(user))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return login
+}
+
+// options are what a user's program takes from the configuration.
+func (p *place) options(t *testing.T, user string, seen *connections) yarnclient.Options {
+	t.Helper()
+	o, err := yarnclient.FromConf(p.conf, user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.RPC.Login, o.RPC.Opened = p.login(t, user), seen.add
+	return o
+}
+
+func (p *place) client(t *testing.T, user string, seen *connections) *yarnclient.Client {
+	t.Helper()
+	return bobbintest.Closing(t, yarnclient.New(p.options(t, user, seen)))
+}
+
+// connections are how those of a client were opened. The zero value has none.
+type connections struct {
+	mu     sync.Mutex // guards opened
+	opened []yarnrpc.Security
+}
+
+// add is for yarnrpc.Options.
+func (c *connections) add(_ string, s yarnrpc.Security) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.opened = append(c.opened, s)
+}
+
+// all are those up to now.
+func (c *connections) all() []yarnrpc.Security {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.opened)
+}
+
+// kinds are those up to now that differ from the one before.
+func (c *connections) kinds() []yarnrpc.Security { return slices.Compact(c.all()) }
+
+// check wants each, and at least one, to be as it should.
+func (c *connections) check(t *testing.T, want yarnrpc.Security) {
+	t.Helper()
+	opened := c.all()
+	if len(opened) == 0 || slices.ContainsFunc(opened, func(s yarnrpc.Security) bool { return s != want }) {
+		t.Errorf("connections were opened as %+v, want each as %+v", opened, want)
+	}
+}

@@ -1,0 +1,78 @@
+package releases
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+// resourceManagerTokens takes a delegation token through its life.
+func (p *place) resourceManagerTokens(t *testing.T) {
+	owner := p.client(t, alice, new(connections))
+	token, err := owner.DelegationToken(t.Context(), bob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen connections
+	o := p.options(t, bob, &seen)
+	o.RPC.Login, o.RPC.Token = nil, creds.Fixed(token)
+	bearer := bobbintest.Closing(t, yarnclient.New(o))
+	if queues, err := bearer.QueueUserACLs(t.Context()); err != nil || len(queues) == 0 {
+		t.Errorf("with the token: %+v, %v", queues, err)
+	}
+	seen.check(t, p.byToken())
+	if _, err := p.client(t, bob, new(connections)).RenewDelegationToken(t.Context(), token); err != nil {
+		t.Errorf("renew it: %v", err)
+	}
+	if err := owner.CancelDelegationToken(t.Context(), token); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bobbintest.Closing(t, yarnclient.New(o)).QueueUserACLs(t.Context()); !errors.Is(err, yarnrpc.ErrInvalidToken) {
+		t.Errorf("with the token after it was cancelled: got %v, want ErrInvalidToken", err)
+	}
+}
+
+// nameNodeTokens does so at the NameNode, which issues none in the open.
+func (p *place) nameNodeTokens(t *testing.T) {
+	var logins, bearers connections
+	o := p.nameNodeOptions(t, alice, &logins)
+	const service = "127.0.0.1:1" // for files, which there is none of here
+	token, err := bobbintest.NameNode(t, p.Cluster, o).DelegationToken(t.Context(), service, bob)
+	logins.check(t, p.byLogin("nn"))
+	if p.protection == simple {
+		if !errors.Is(err, hdfs.ErrNoDelegationTokens) {
+			t.Errorf("got %v, want ErrNoDelegationTokens", err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bobbintest.NameNode(t, p.Cluster, p.nameNodeOptions(t, bob, new(connections))).RenewDelegationToken(t.Context(), token); err != nil {
+		t.Errorf("renew it: %v", err)
+	}
+	o.Login, o.Token, o.Opened = nil, creds.Fixed(token), bearers.add
+	if err := bobbintest.NameNode(t, p.Cluster, o).CancelDelegationToken(t.Context(), token); err != nil {
+		t.Errorf("cancel it, with itself: %v", err)
+	}
+	bearers.check(t, p.byToken())
+}
+
+// nameNodeOptions are what a user's program takes from the configuration to call the NameNode.
+func (p *place) nameNodeOptions(t *testing.T, user string, seen *connections) yarnrpc.Options {
+	t.Helper()
+	o, err := yarnrpc.OptionsFrom(p.conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Protocol = yarnrpc.HDFSClientProtocol
+	o.ServerFrom(p.conf, o.Protocol)
+	o.User = yarnrpc.UserInformation{Effective: user}
+	o.Login, o.Opened = p.login(t, user), seen.add
+	return o
+}

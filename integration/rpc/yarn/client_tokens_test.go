@@ -1,0 +1,137 @@
+package yarn
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+// A token that the ResourceManager has issued logs its owner in; its renewer puts
+// its end off; cancelled, it is worth nothing.
+func TestADelegationTokensWholeLife(t *testing.T) {
+	t.Parallel()
+	c := hadoop.Cluster(t)
+	ctx := t.Context()
+	owner, renewer := newClient(t, c, alice), newClient(t, c, "renewer")
+	token, err := owner.DelegationToken(ctx, "renewer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token.Kind != creds.KindRMDelegation || token.Service == "" || len(token.Password) == 0 {
+		t.Errorf("token is %s", token)
+	}
+	told, err := identifier.DecodeDelegation(token)
+	if err != nil || told.Owner != alice || told.Renewer != "renewer" {
+		t.Errorf("its identifier is %+v, %v", told, err)
+	}
+
+	expires, err := renewer.RenewDelegationToken(ctx, token)
+	if left := time.Until(expires); err != nil || left < 23*time.Hour || left > 25*time.Hour {
+		t.Errorf("renewed, it expires in %s, %v", left, err)
+	}
+	if _, err := owner.RenewDelegationToken(ctx, token); !refused(err) {
+		t.Errorf("error for a renewal by somebody else is %v", err)
+	}
+
+	bearer, late := newBearer(t, c, token), newBearer(t, c, token)
+	// With the token, the ResourceManager takes the client for the token's owner.
+	report := submit(t, bearer, shell("sleep 60"))
+	if report.User != alice {
+		t.Errorf("the bearer of the token is %s to the ResourceManager", report.User)
+	}
+	if app, err := c.RM().App(ctx, report.ID.String()); err != nil || app.User != alice {
+		t.Errorf("the ResourceManager says user %s, %v", app.User, err)
+	}
+	if err := owner.Kill(ctx, report.ID, "seen"); err != nil {
+		t.Error(err)
+	}
+
+	if err := owner.CancelDelegationToken(ctx, token); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := renewer.RenewDelegationToken(ctx, token); !refused(err) {
+		t.Errorf("error for renewing it after it was cancelled is %v", err)
+	}
+	if _, err := late.ClusterMetrics(ctx); !errors.Is(err, yarnrpc.ErrInvalidToken) {
+		t.Errorf("error for logging in with it after it was cancelled is %v", err)
+	}
+}
+
+// A service in another form than Java's would make tokens that no Java program finds.
+func TestJavaProgramsLogInWithOurToken(t *testing.T) {
+	t.Parallel()
+	c := hadoop.Cluster(t)
+	client := newClient(t, c, alice)
+	token, err := client.DelegationToken(t.Context(), alice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := (&creds.Credentials{Tokens: map[string]*creds.Token{token.Service: token}}).Marshal()
+	file := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(file, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list := func() (string, error) {
+		cmd := c.Command(t.Context(), "org.apache.hadoop.yarn.client.cli.ApplicationCLI", "application", "-list")
+		cmd.Env = append(cmd.Env, "HADOOP_TOKEN_FILE_LOCATION="+file)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := list(); err != nil || !strings.Contains(out, "Total number of applications") {
+		t.Errorf("with the token, Java ends with %v\n%s", err, out)
+	}
+	if err := client.CancelDelegationToken(t.Context(), token); err != nil {
+		t.Fatal(err)
+	}
+	// It did use the token: now that this is worth nothing, it gets nowhere.
+	if out, err := list(); err == nil || !strings.Contains(out, "InvalidToken") {
+		t.Errorf("with a cancelled token, Java ends with %v\n%s", err, out)
+	}
+}
+
+// newBearer makes a client that has a token, and claims to be somebody else.
+func newBearer(t *testing.T, c *cluster.Cluster, token *creds.Token) *yarnclient.Client {
+	t.Helper()
+	o, err := yarnclient.FromConf(confOf(t, c), "mallory")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.RPC.Token = creds.Fixed(token)
+	return bobbintest.Closing(t, yarnclient.New(o))
+}
+
+// refused reports whether the ResourceManager said no.
+func refused(err error) bool {
+	_, remote := errors.AsType[*yarnrpc.RemoteError](err)
+	return remote
+}
+
+// YARN looks at the options where nothing is to be renewed, too: it bounds their size.
+func TestTooManyOptionsForRenewalAreRefused(t *testing.T) {
+	t.Parallel()
+	client := newClient(t, hadoop.Cluster(t), me(t))
+	application := shell("true")
+	application.Container.RenewalConf = map[string]string{"dfs.nameservices": "far"}
+	submit(t, client, application)
+	const limit = 12800
+	application.Container.RenewalConf["dfs.namenode.rpc-address.far"] = strings.Repeat("x", limit)
+	created, err := client.NewApplication(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	application.ID = created.ID
+	var remote *yarnrpc.RemoteError
+	if _, err := client.Submit(t.Context(), application); !errors.As(err, &remote) || !strings.Contains(remote.Message, "max-conf-size-bytes") {
+		t.Errorf("error for options of more than %d bytes: %v", limit, err)
+	}
+}

@@ -1,0 +1,269 @@
+package yarn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/resourcetracker"
+)
+
+const simulatedNodes = 20
+
+// fleet are simulated nodes that heartbeat until the test ends.
+type fleet struct {
+	byID map[records.NodeID]*resourcetracker.Node
+}
+
+// launchFleet registers nodes on loopback addresses that no NodeManager of the harness has.
+func launchFleet(t *testing.T, client *resourcetracker.Client, version string) *fleet {
+	t.Helper()
+	f := &fleet{byID: map[records.NodeID]*resourcetracker.Node{}}
+	for i := range simulatedNodes {
+		node := resourcetracker.NewNode(client, resourcetracker.Registration{
+			Node:     records.NodeID{Host: fmt.Sprintf("127.1.0.%d", i+1), Port: 45454},
+			HTTPPort: 8042, Resource: records.Resource{MemoryMB: 2048, VCores: 8}, Version: version,
+		})
+		if err := node.Register(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f.byID[node.ID()] = node
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var beats errgroup.Group
+	for _, node := range f.byID {
+		beats.Go(func() error {
+			ticker := time.NewTicker(200 * time.Millisecond)
+			defer ticker.Stop()
+			for {
+				if _, err := node.Beat(ctx); err != nil && ctx.Err() == nil {
+					return err
+				}
+				select {
+				case <-ticker.C:
+				case <-ctx.Done():
+					return nil
+				}
+			}
+		})
+	}
+	t.Cleanup(func() {
+		cancel()
+		if err := beats.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+func trackerClient(t *testing.T, c *cluster.Cluster) *resourcetracker.Client {
+	t.Helper()
+	return bobbintest.Closing(t, resourcetracker.New(resourcetracker.Options{
+		Addresses: []string{confOf(t, c).Get("yarn.resourcemanager.resource-tracker.address")},
+		RPC:       yarnrpc.Options{User: yarnrpc.UserInformation{Effective: me(t)}},
+	}))
+}
+
+// simulated counts the nodes that the ResourceManager's REST knows to be of the fleet, by
+// state, and their containers.
+func (f *fleet) simulated(t *testing.T, c *cluster.Cluster) (states map[string]int, containers int) {
+	t.Helper()
+	nodes, err := c.RM().Nodes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	states = map[string]int{}
+	for _, n := range nodes {
+		id, err := records.ParseNodeID(n.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.byID[id] != nil {
+			states[n.State]++
+			containers += n.Containers
+		}
+	}
+	return states, containers
+}
+
+// The ResourceManager must take simulated nodes for real ones: give their room to an
+// application, believe what they say of its containers, and make tokens that they take.
+func TestSimulatedNodeManagers(t *testing.T) {
+	t.Parallel()
+	c := cluster.ForTest(t, cluster.Config{NodeManagers: 1})
+	tracker := trackerClient(t, c)
+	info, err := c.RM().Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := launchFleet(t, tracker, info.HadoopVersion)
+	bobbintest.Until(t, "20 more nodes run", func() bool {
+		states, _ := f.simulated(t, c)
+		return states["RUNNING"] == simulatedNodes
+	})
+	// The scheduler hears of them a moment later.
+	bobbintest.Eventually(t, "the cluster has their room", func() (bool, error) {
+		metrics, err := c.RM().Metrics(t.Context())
+		return metrics.ActiveNodes == simulatedNodes+1 && metrics.TotalMB == 4096+simulatedNodes*2048, err
+	})
+
+	client := newClient(t, c, me(t))
+	report := submitUnmanaged(t, client, "default")
+	ctx, cancel := context.WithTimeout(t.Context(), bobbintest.Patience)
+	defer cancel()
+	m, err := newMaster(ctx, confOf(t, c), me(t), report.Attempt, report.AMRMToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.close()
+
+	// 8 containers of each simulated node, and of no other.
+	const each = 8
+	hosts := make([]amrm.HostAsk, 0, len(f.byID))
+	for id := range f.byID {
+		hosts = append(hosts, amrm.HostAsk{Host: id.Host, Rack: "/default-rack", Count: each})
+	}
+	m.rm.SetAsk(amrm.Ask{Key: amrm.AskKey{Priority: 1}, Capability: records.Resource{MemoryMB: 256, VCores: 1}, Count: each * simulatedNodes, Hosts: hosts})
+	var running sync.Map // container to node
+	tokens := map[records.NodeID]*creds.Token{}
+	completed := map[records.ContainerID]records.ContainerStatus{}
+	started := 0
+	round := func() {
+		t.Helper()
+		r, err := m.rm.Allocate(ctx, 0.5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(tokens, r.NMTokens)
+		for _, surplus := range r.Surplus {
+			m.rm.Release(surplus.ID)
+		}
+		for _, container := range r.Allocated {
+			node := f.byID[container.Node]
+			if node == nil {
+				t.Fatalf("%s is on %s, which was not asked for", container.ID, container.Node)
+			}
+			checkTokens(t, node, container, tokens[container.Node])
+			node.Start(container)
+			running.Store(container.ID, node)
+			started++
+		}
+		for _, s := range r.Completed {
+			completed[s.ID] = s
+		}
+	}
+	bobbintest.Until(t, "all containers are allocated", func() bool { round(); return started >= each*simulatedNodes })
+	bobbintest.Until(t, "the ResourceManager's REST tells of them", func() bool {
+		_, containers := f.simulated(t, c)
+		app, err := c.RM().App(ctx, report.ID.String())
+		return err == nil && containers == each*simulatedNodes && app.RunningContainers == each*simulatedNodes && app.AllocatedMB == each*simulatedNodes*256
+	})
+
+	// Half of them end by themselves, each with a code of its own.
+	codes := map[records.ContainerID]records.ExitStatus{}
+	running.Range(func(id, node any) bool {
+		if len(codes) < each*simulatedNodes/2 {
+			code := records.ExitStatus(len(codes) % 100)
+			codes[id.(records.ContainerID)] = code
+			if !node.(*resourcetracker.Node).Complete(id.(records.ContainerID), code, "as simulated") {
+				t.Errorf("%v did not run", id)
+			}
+		}
+		return true
+	})
+	bobbintest.Until(t, "the ApplicationMaster is told of all ends", func() bool { round(); return len(completed) == len(codes) })
+	for id, code := range codes {
+		if s := completed[id]; s.ExitStatus != code {
+			t.Errorf("%s ended as %+v, want %d", id, s, code)
+		}
+	}
+	bobbintest.Until(t, "the ended ones are forgotten by their nodes", func() bool {
+		round()
+		left := 0
+		for _, node := range f.byID {
+			left += len(node.Containers())
+		}
+		_, containers := f.simulated(t, c)
+		return left == each*simulatedNodes/2 && containers == each*simulatedNodes/2
+	})
+
+	// Those that are released, end on their nodes.
+	running.Range(func(id, _ any) bool {
+		if _, ended := codes[id.(records.ContainerID)]; !ended {
+			m.rm.Release(id.(records.ContainerID))
+		}
+		return true
+	})
+	bobbintest.Until(t, "nothing runs any more", func() bool {
+		round()
+		_, containers := f.simulated(t, c)
+		left := 0
+		for _, node := range f.byID {
+			for _, s := range node.Containers() {
+				if s.State != records.ContainerComplete {
+					left++
+				}
+			}
+		}
+		return containers == 0 && left == 0
+	})
+	if err := m.rm.Finish(ctx, records.FinalSucceeded, "", ""); err != nil {
+		t.Error(err)
+	}
+
+	// A sick node gets no work, and one that says goodbye is gone at once.
+	var first, second *resourcetracker.Node
+	for _, node := range f.byID {
+		first, second = second, node
+	}
+	second.SetHealth("its disks are full")
+	if err := first.Unregister(ctx); err != nil {
+		t.Error(err)
+	}
+	bobbintest.Until(t, "one node is unhealthy", func() bool {
+		states, _ := f.simulated(t, c)
+		return states["UNHEALTHY"] == 1
+	})
+	// The fleet goes on with its heartbeats: the node is told to register anew, and is back.
+	bobbintest.Until(t, "the node that left is back", func() bool {
+		states, _ := f.simulated(t, c)
+		return states["RUNNING"] == simulatedNodes-1
+	})
+
+	small := resourcetracker.NewNode(tracker, resourcetracker.Registration{
+		Node: records.NodeID{Host: "127.1.1.1", Port: 1}, Resource: records.Resource{MemoryMB: 1, VCores: 1}, Version: info.HadoopVersion,
+	})
+	if err := small.Register(ctx); !errors.Is(err, resourcetracker.ErrRefused) {
+		t.Errorf("a node that is too small for any container: %v", err)
+	}
+}
+
+// checkTokens checks what an ApplicationMaster would show to the node: that the keys which
+// the ResourceManager gave it made the tokens.
+func checkTokens(t *testing.T, node *resourcetracker.Node, container records.Container, nm *creds.Token) {
+	t.Helper()
+	keys := node.Registered()
+	id, err := identifier.DecodeContainer(container.Token)
+	if err != nil || id.ID != container.ID || id.RMIdentifier != keys.RMIdentifier || id.KeyID != keys.ContainerTokenKey.ID {
+		t.Errorf("the container's token is of %+v, %v; the node has %v of %d", id, err, keys.ContainerTokenKey, keys.RMIdentifier)
+	}
+	if string(keys.ContainerTokenKey.Password(container.Token.Identifier)) != string(container.Token.Password) {
+		t.Errorf("the node does not take the token of %s", container.ID)
+	}
+	if nm == nil || string(keys.NMTokenKey.Password(nm.Identifier)) != string(nm.Password) {
+		t.Errorf("the node does not take the ApplicationMaster's token %v", nm)
+	}
+}
