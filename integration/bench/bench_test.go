@@ -18,10 +18,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
-
-var hadoop = cluster.NewShared(cluster.Config{Users: []string{user}})
 
 // asChild makes the test binary a process that a test watches: it holds some
 // memory until its standard input ends.
@@ -37,7 +36,7 @@ func TestMain(m *testing.M) {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(int(held[0]) - 1)
 	}
-	os.Exit(hadoop.Run(m))
+	os.Exit(clusters.Main(m))
 }
 
 const childHolds = 50 << 20
@@ -45,7 +44,7 @@ const childHolds = 50 << 20
 // TestPageIsMade would catch a benchmark that has fallen behind what it measures:
 // every section that neither takes long nor needs java is measured once, on a real cluster.
 func TestPageIsMade(t *testing.T) {
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Open)
 	page := pageOf(t, c, options{only: []string{"cold", "tiny", "memory", "workers", "session"}})
 	for _, want := range []string{
 		"| `bobbin version` ", "| size of `bobbin` ", "| RUNNING ", "| uploaded bobbin ", "| **command ended** ",
@@ -83,7 +82,7 @@ func TestFlinkIsMeasuredBesideBobbin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := pageOf(t, hadoop.Cluster(t), options{only: []string{"submit"}, flink: strings.TrimSpace(string(home))})
+	page := pageOf(t, clusters.Use(t, clusters.Open), options{only: []string{"submit"}, flink: strings.TrimSpace(string(home))})
 	if version := regexp.MustCompile(`Flink is 1\.20\.\d+, on java \d+`); !version.MatchString(page) {
 		t.Errorf("the page does not tell Flink's version:\n%s", page)
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // What is done to this cluster nobody else must see.
@@ -16,7 +18,7 @@ func TestOnAClusterOfItsOwn(t *testing.T) {
 	t.Parallel()
 	// The keys of encryption zones are in a file, which needs no key server.
 	keys := "jceks://file" + t.TempDir() + "/keys.jceks"
-	c := suite.OwnCluster(t, cluster.Config{
+	c := clusters.Own(t, cluster.Config{
 		NodeManagers: 1, Users: []string{careless},
 		Core: map[string]string{"hadoop.security.key.provider.path": keys},
 	})
@@ -27,7 +29,7 @@ func TestOnAClusterOfItsOwn(t *testing.T) {
 	u := suite.UserOf(t, c, careless)
 	dir := u.Scratch(t)
 	tries := 0
-	bobbintest.Eventually(t, "the DataNode takes blocks from the NameNode again", func() (bool, error) {
+	wait.For(t, "the DataNode takes blocks from the NameNode again", func() (bool, error) {
 		tries++
 		return u.Files(t).WriteFile(t.Context(), fmt.Sprintf("%s/try-%d", dir, tries), []byte("x"), 0o644) == nil, nil
 	})

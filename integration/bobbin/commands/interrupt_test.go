@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // slowJob is a job that runs until a test has done with it: a millisecond for
@@ -44,14 +45,14 @@ func TestInterruptBeforeTheJobRunsLeavesNothing(t *testing.T) {
 		if got := interrupted(t, c); got.Stderr != "bobbin: interrupted\n" {
 			t.Errorf("want one word, got %s", got)
 		}
-		bobbintest.Until(t, "the driver has ended", func() bool { return executable(driver) != faulty })
+		wait.Until(t, "the driver has ended", func() bool { return executable(driver) != faulty })
 		unchanged(t, u, before)
 	})
 	t.Run("amid the upload", func(t *testing.T) {
 		before := leftOf(t, u)
 		large := enlarge(t, suite.Program(t, "faulty"), 512<<20)
 		c := u.Start(t, perJob(large, "slow", dir+"/text", dir+"/out")...)
-		bobbintest.Eventually(t, "the program is being uploaded", func() (bool, error) {
+		wait.For(t, "the program is being uploaded", func() (bool, error) {
 			for _, entry := range u.Staging(t).Cache {
 				if _, file, _ := strings.Cut(entry, "/"); strings.HasPrefix(file, ".") && strings.Contains(c.Seen().Stderr, "uploading ") {
 					return true, nil
@@ -130,7 +131,7 @@ func TestInterruptOnceTheJobRunsLeavesItAlone(t *testing.T) {
 				"Its logs: bobbin logs "+application+". To end it: bobbin kill "+application+"\n") {
 				t.Errorf("want to be told how to follow and how to kill, got %s", got)
 			}
-			bobbintest.Eventually(t, "its tasks run without their client", func() (bool, error) {
+			wait.For(t, "its tasks run without their client", func() (bool, error) {
 				return len(bobbintest.ProcessesIn(t, application, bobbintest.TaskHost)) == 1, nil
 			})
 			if app := u.App(t, application); app.State != "RUNNING" {
@@ -204,14 +205,14 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	if err := syscall.Kill(driver, syscall.SIGSTOP); err != nil { // so that one Ctrl-C takes its time
 		t.Fatal(err)
 	}
-	bobbintest.Eventually(t, "Ctrl-C, pressed again and again, ends it", func() (bool, error) {
+	wait.For(t, "Ctrl-C, pressed again and again, ends it", func() (bool, error) {
 		c.Signal(t, os.Interrupt)
 		return !c.Running(), nil
 	})
 	if got := interrupted(t, c); !strings.Contains(got.Stderr, "bobbin kill ends it") {
 		t.Errorf("want to be told what may be left, got %s", got)
 	}
-	bobbintest.Until(t, "the driver has ended", func() bool { return executable(driver) != faulty })
+	wait.Until(t, "the driver has ended", func() bool { return executable(driver) != faulty })
 }
 
 // TestInterruptOfALocalRunEndsIt would catch output that looks committed, and a
@@ -222,7 +223,7 @@ func TestInterruptOfALocalRunEndsIt(t *testing.T) {
 	job := slowJob(t, u)
 	c := u.Start(t, append([]string{"run", "-t", "local"}, job...)...)
 	started := program(t, c.PID())
-	bobbintest.Eventually(t, "it reads its input", func() (bool, error) { return connected(t, started), nil })
+	wait.For(t, "it reads its input", func() (bool, error) { return connected(t, started), nil })
 	c.Signal(t, syscall.SIGTERM)
 	if got := interrupted(t, c); got.Stderr != "interrupted\n" && !strings.HasSuffix(got.Stderr, "\ninterrupted\n") {
 		t.Errorf("got %s", got)

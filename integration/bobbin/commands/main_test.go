@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
-	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
 // Users with homes on HDFS. A test that looks for what is left behind has one of
@@ -24,7 +24,7 @@ const (
 	small    = "small"    // who alone may use the queue small
 )
 
-var suite = bobbintest.NewSuite(cluster.Config{Users: []string{careless, hasty, small}})
+var suite = bobbintest.NewSuite(clusters.Open)
 
 func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // children lists the processes that a process of this machine has started.
@@ -41,7 +41,7 @@ func children(t *testing.T, pid int) []int {
 func program(t *testing.T, pid int) int {
 	t.Helper()
 	var found int
-	bobbintest.Until(t, "the program runs", func() bool {
+	wait.Until(t, "the program runs", func() bool {
 		own := executable(pid)
 		for _, child := range children(t, pid) {
 			if path := executable(child); path != "" && path != own {

@@ -11,10 +11,10 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client/doctor"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
-	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
-var suite = bobbintest.NewSuite(cluster.Config{})
+var suite = bobbintest.NewSuite(clusters.Open)
 
 func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
 

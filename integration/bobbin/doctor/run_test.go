@@ -9,6 +9,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
@@ -179,7 +180,7 @@ func expiredCache(t *testing.T, c *cluster.Cluster) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bobbintest.Until(t, "the ticket expires", func() bool { return !time.Now().Before(held.TGT.End) })
+	wait.Until(t, "the ticket expires", func() bool { return !time.Now().Before(held.TGT.End) })
 	return cache
 }
 

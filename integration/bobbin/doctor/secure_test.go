@@ -7,6 +7,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client/doctor"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // TestASecureCluster makes one illness after the other on a cluster with a KDC and two
@@ -175,7 +176,7 @@ func expiredTicket(t *testing.T, alice *bobbintest.User) {
 	if err := alice.Cluster.Kinit(t.Context(), "alice", cache, "-l", "1s", "-r", "1s"); err != nil {
 		t.Fatal(err)
 	}
-	bobbintest.Eventually(t, "the ticket expires", func() (bool, error) {
+	wait.For(t, "the ticket expires", func() (bool, error) {
 		e := examine(t, alice.With("KRB5CCNAME="+cache))
 		if e.checks["credentials"].Status != doctor.Failed {
 			return false, nil

@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
-	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-var suite = bobbintest.NewSuite(cluster.Config{})
+var suite = bobbintest.NewSuite(clusters.Open)
 
 func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
 
@@ -32,7 +33,7 @@ func ended(t *testing.T, id string) records.ApplicationReport {
 	}
 	yarn := suite.User(t, bobbintest.Alice).Client(t).YARN
 	var report records.ApplicationReport
-	bobbintest.Eventually(t, id+" ends", func() (bool, error) {
+	wait.For(t, id+" ends", func() (bool, error) {
 		var err error
 		report, err = yarn.ApplicationReport(t.Context(), parsed)
 		return report.State.Terminal(), err

@@ -6,6 +6,8 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -13,7 +15,7 @@ import (
 // still to end the application.
 func committed(t testing.TB, d *bobbintest.Dawdler) {
 	t.Helper()
-	bobbintest.Eventually(t, "the output is committed", func() (bool, error) {
+	wait.For(t, "the output is committed", func() (bool, error) {
 		return slices.Contains(d.User.Names(t, d.Output), "_SUCCESS"), nil
 	})
 }
@@ -22,7 +24,7 @@ func committed(t testing.TB, d *bobbintest.Dawdler) {
 // kills the NameNode then keeps the answer to its last rename from the job.
 func finished(t testing.TB, d *bobbintest.Dawdler) {
 	t.Helper()
-	bobbintest.Eventually(t, "the job is FINISHED", func() (bool, error) {
+	wait.For(t, "the job is FINISHED", func() (bool, error) {
 		var answer struct{ Status msg.JobStatus }
 		err := d.Master.Get(t.Context(), "/jobs/"+d.Job+"/status", &answer)
 		return answer.Status == msg.JobFinished, err
@@ -33,7 +35,7 @@ func finished(t testing.TB, d *bobbintest.Dawdler) {
 // work and whose application fails, as a daemon was restarted at that moment.
 func TestTheEndOfAJobWaitsForYARNAndNotForHDFS(t *testing.T) {
 	t.Parallel()
-	c := suite.OwnCluster(t, cluster.Config{})
+	c := clusters.Own(t, cluster.Config{})
 	alice := suite.UserOf(t, c, bobbintest.Alice)
 
 	d := suite.Dawdle(t, alice, "-d", "-p", "2")
@@ -45,7 +47,7 @@ func TestTheEndOfAJobWaitsForYARNAndNotForHDFS(t *testing.T) {
 	if err := c.Restart(t.Context(), "resourcemanager"); err != nil {
 		t.Fatal(err)
 	}
-	bobbintest.Eventually(t, "YARN knows its applications again", func() (bool, error) {
+	wait.For(t, "YARN knows its applications again", func() (bool, error) {
 		_, err := c.RM().App(t.Context(), d.Application)
 		return err == nil, nil // its web server answers before it has read them
 	})

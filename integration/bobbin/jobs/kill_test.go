@@ -10,6 +10,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // TestTaskHostIsKilled would catch a worker that dies with the user's process, a
@@ -53,7 +54,7 @@ func TestTaskExecutorIsKilled(t *testing.T) {
 	hosts := d.Processes(t, bobbintest.TaskHost)
 	victim := d.First(t, bobbintest.TaskExecutor)
 	victim.Kill(t)
-	bobbintest.Eventually(t, "the hosts of the killed worker die with it", func() (bool, error) {
+	wait.For(t, "the hosts of the killed worker die with it", func() (bool, error) {
 		host, alive := d.Processes(t, bobbintest.TaskHost)[victim.Container]
 		return !alive || host.PID != hosts[victim.Container].PID, nil
 	})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
 
@@ -27,7 +28,7 @@ func TestLogs(t *testing.T) {
 	alice := suite.User(t, bobbintest.Alice)
 	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1", "-D", "logging.level=debug")
 	var live map[bobbintest.LogFile]string
-	bobbintest.Until(t, "its tasks have said that they start", func() bool { // they run a moment before
+	wait.Until(t, "its tasks have said that they start", func() bool { // they run a moment before
 		live = alice.Logs(t, d.Application)
 		printed := fmt.Sprint(live)
 		return strings.Contains(printed, "task 1 of 2 starts") && strings.Contains(printed, "task 2 of 2 starts")

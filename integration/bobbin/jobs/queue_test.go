@@ -8,6 +8,8 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // TestTenJobsOnASmallCluster would catch jobs that give up because their
@@ -19,7 +21,7 @@ import (
 // workers. YARN lets four masters run at a time.
 func TestTenJobsOnASmallCluster(t *testing.T) {
 	t.Parallel()
-	c := suite.OwnCluster(t, cluster.Config{
+	c := clusters.Own(t, cluster.Config{
 		MemoryMB:  2048,
 		Scheduler: map[string]string{"yarn.scheduler.capacity.maximum-am-resource-percent": "0.25"},
 	})
@@ -38,7 +40,7 @@ func TestTenJobsOnASmallCluster(t *testing.T) {
 			suite.Program(t, "wordcount"), "--input", fmt.Sprintf("%s/text-%d", dir, i), "--output", fmt.Sprintf("%s/counts-%d", dir, i))
 	}
 	waited := false // one job for what others have: otherwise this tests nothing
-	bobbintest.Eventually(t, "all jobs have ended", func() (bool, error) {
+	wait.For(t, "all jobs have ended", func() (bool, error) {
 		running := 0
 		for _, run := range runs {
 			if run.Running() {

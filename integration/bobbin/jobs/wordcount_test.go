@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // TestWordCountIsExact would catch a line that is read twice or not at all where
@@ -105,7 +106,7 @@ func killInFlow(t testing.TB, application string) {
 // and far from all of its share of 50 MB.
 func busyHost(t testing.TB, application string, old []bobbintest.Process) (busy bobbintest.Process) {
 	t.Helper()
-	bobbintest.Eventually(t, "a task host is amid its input", func() (bool, error) {
+	wait.For(t, "a task host is amid its input", func() (bool, error) {
 		for _, p := range bobbintest.ProcessesIn(t, application, bobbintest.TaskHost) {
 			if !slices.Contains(old, p) && p.Read(t) > 5<<20 {
 				busy = p
@@ -122,7 +123,7 @@ func busyHost(t testing.TB, application string, old []bobbintest.Process) (busy 
 func watchWorkers(t testing.TB, u *bobbintest.User, application string, run *bobbintest.Command) []string {
 	t.Helper()
 	seen := make(map[string]bool)
-	bobbintest.Eventually(t, "the job ends", func() (bool, error) {
+	wait.For(t, "the job ends", func() (bool, error) {
 		for _, p := range bobbintest.ProcessesIn(t, application, bobbintest.TaskHost) {
 			seen[p.Container] = true
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // TestTheResourceManagerHearsOfApplicationMasters would catch intervals of heartbeats that are
@@ -17,7 +18,7 @@ func TestTheResourceManagerHearsOfApplicationMasters(t *testing.T) {
 	alice := someone(t, bobbintest.Alice)
 	next := func(before int) (count int, seen time.Time) {
 		t.Helper()
-		bobbintest.Until(t, "the ResourceManager tells how many heartbeats it has answered", func() bool {
+		wait.Until(t, "the ResourceManager tells how many heartbeats it has answered", func() bool {
 			var err error
 			if count, err = alice.Cluster.MasterBeats(t.Context()); err != nil {
 				t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
-	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -39,34 +39,7 @@ const widgets = "widgets"
 
 const queue = "yarn.scheduler.capacity.root."
 
-var suite = bobbintest.NewSuite(cluster.Config{
-	NodeManagers: 3,
-	// A node that is full ends an opportunistic container to make room for a guaranteed one.
-	MemoryMB: 16 << 10, VCores: 64,
-	Users: []string{bob, carol},
-	YARN: map[string]string{
-		"yarn.cluster.max-application-priority":                           "10",
-		"yarn.node-labels.enabled":                                        "true",
-		"yarn.resourcemanager.placement-constraints.handler":              "scheduler",
-		"yarn.resourcemanager.opportunistic-container-allocation.enabled": "true",
-		"yarn.nodemanager.opportunistic-containers-max-queue-length":      "10",
-		"yarn.resource-types":                                             widgets,
-		"yarn.nodemanager.resource-type." + widgets:                       "7",
-		// Others must have a right to an application: dr.who is who asks by REST.
-		"yarn.admin.acl": "root," + me() + ",dr.who",
-	},
-	Scheduler: map[string]string{
-		queue + "default.capacity":                            "50",
-		queue + "small.capacity":                              "50",
-		queue + "small.maximum-capacity":                      "100",
-		queue + "small.user-limit-factor":                     "10",
-		queue + "small.acl_submit_applications":               "*",
-		queue + "accessible-node-labels":                      "gpu",
-		queue + "accessible-node-labels.gpu.capacity":         "100",
-		queue + "default.accessible-node-labels":              "gpu",
-		queue + "default.accessible-node-labels.gpu.capacity": "100",
-	},
-})
+var suite = bobbintest.NewSuite(clusters.Features)
 
 // me runs the daemons.
 func me() string {

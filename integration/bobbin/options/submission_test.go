@@ -15,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -197,7 +198,7 @@ func TestProgressIsTheShareOfFinishedTasks(t *testing.T) {
 	id := run.Application(t)
 	run.Says(t, "job is RUNNING")
 	var shown float64
-	bobbintest.Eventually(t, "YARN shows that some of it is done", func() (bool, error) {
+	wait.For(t, "YARN shows that some of it is done", func() (bool, error) {
 		app := u.App(t, id)
 		shown = app.Progress
 		return shown > 0 && shown < 100, nil

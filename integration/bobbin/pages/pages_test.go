@@ -12,14 +12,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
-)
-
-var (
-	hadoop = cluster.NewShared(cluster.Config{})
-	secure = cluster.NewShared(cluster.Config{
-		Kerberos: &cluster.Kerberos{Protection: "privacy"}, Users: []string{trusted, proxied},
-		HDFS: map[string]string{"dfs.encrypt.data.transfer.cipher.suites": "AES/CTR/NoPadding"}, // uploads are slow without
-	})
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
 // place is the workplace of all tests: to build everything takes longer than to use it.
@@ -37,7 +30,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "make workplace:", err)
 		return 1
 	}
-	return hadoop.Run(m, secure)
+	return clusters.Main(m)
 }
 
 // pageLimit bounds a page; on two idle cores none needs half a minute alone.
@@ -48,7 +41,7 @@ const pageLimit = 5 * time.Minute
 func TestCommandsOfThePages(t *testing.T) {
 	t.Parallel()
 	w := place
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Open)
 	env, err := w.onCluster(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +74,7 @@ func newReader(t *testing.T, c *cluster.Cluster, number int) string {
 func TestCommandsOfPagesForSecureClusters(t *testing.T) {
 	t.Parallel()
 	w := place
-	c := secure.Cluster(t)
+	c := clusters.Use(t, clusters.Secure)
 	env, err := w.onCluster(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)

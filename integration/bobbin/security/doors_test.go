@@ -74,9 +74,6 @@ func knock(t *testing.T, address string, certificate *tls.Certificate) error {
 	}
 	conn := tls.Client(raw, config)
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(bobbintest.Patience)); err != nil {
-		t.Fatal(err)
-	}
 	if err := conn.HandshakeContext(t.Context()); err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // TestAJobOutlivesTheActiveServers kills the active ResourceManager and then the active NameNode.
@@ -15,7 +17,7 @@ import (
 func TestAJobOutlivesTheActiveServers(t *testing.T) {
 	cluster.Long(t)
 	t.Parallel()
-	c := suite.OwnCluster(t, cluster.Config{HA: true, NameNodeHA: true, Kerberos: &cluster.Kerberos{Protection: "privacy"}})
+	c := clusters.Own(t, cluster.Config{HA: true, NameNodeHA: true, Kerberos: &cluster.Kerberos{Protection: "privacy"}})
 	alice := suite.UserOf(t, c, bobbintest.Alice)
 	d := suite.Trickle(t, alice, 20*time.Minute, "-s", "1")
 
@@ -26,7 +28,7 @@ func TestAJobOutlivesTheActiveServers(t *testing.T) {
 	if err := c.Kill(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
-	bobbintest.Eventually(t, "the other ResourceManager is active", func() (bool, error) {
+	wait.For(t, "the other ResourceManager is active", func() (bool, error) {
 		second, err := c.ActiveRM(t.Context())
 		return err == nil && second != first, nil // none is, for a while
 	})

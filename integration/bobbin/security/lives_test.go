@@ -13,6 +13,8 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -118,7 +120,7 @@ func loseMaster(t *testing.T, d *bobbintest.Dawdler) (host string) {
 	d.Run.Says(t, d.Application+" has a new ApplicationMaster: the job begins anew")
 
 	lost.Signal(t, syscall.SIGCONT)
-	bobbintest.Until(t, "the lost master has ended", func() bool {
+	wait.Until(t, "the lost master has ended", func() bool {
 		_, alive := d.Processes(t, bobbintest.ApplicationMaster)[lost.Container]
 		return !alive
 	})
@@ -143,8 +145,8 @@ func loseMaster(t *testing.T, d *bobbintest.Dawdler) (host string) {
 func TestAJobOutlivesItsTokens(t *testing.T) {
 	cluster.Long(t)
 	t.Parallel()
-	c := suite.OwnCluster(t, cluster.ShortLives())
-	alice := suite.UserOf(t, c, bobbintest.Alice).WithoutTicket().Patient(patience)
+	c := clusters.Own(t, cluster.ShortLives())
+	alice := suite.UserOf(t, c, bobbintest.Alice).WithoutTicket()
 	began := time.Now()
 	d := suite.Trickle(t, alice, 2*life, lastingFlags(alice)...)
 	end := tokenEnd(t, d.First(t, bobbintest.ApplicationMaster))
@@ -187,8 +189,8 @@ func TestAJobOutlivesAnOutageOfTheKDC(t *testing.T) {
 		outageBegins = cluster.TicketLife*8/10 - 15*time.Second // from the master's login
 		outageEnds   = cluster.TicketLife + time.Minute
 	)
-	c := suite.OwnCluster(t, cluster.ShortTickets())
-	alice := suite.UserOf(t, c, bobbintest.Alice).WithoutTicket().Patient(patience)
+	c := clusters.Own(t, cluster.ShortTickets())
+	alice := suite.UserOf(t, c, bobbintest.Alice).WithoutTicket()
 	d := suite.Trickle(t, alice, 2*life, lastingFlags(alice)...)
 	began := time.UnixMilli(d.Master.Access.AMStart)
 	log := masterLog(t, d.First(t, bobbintest.ApplicationMaster))
@@ -212,7 +214,7 @@ func TestAJobOutlivesAnOutageOfTheKDC(t *testing.T) {
 		t.Fatal(err)
 	}
 	back := time.Now()
-	bobbintest.Until(t, "new tokens are obtained", func() bool { return obtained() == 2 })
+	wait.Until(t, "new tokens are obtained", func() bool { return obtained() == 2 })
 	cluster.Figure(t, "%d tries for tokens failed in the outage; new ones were there %v after it", failed(), time.Since(back).Round(time.Second))
 	d.First(t, bobbintest.ApplicationMaster).Kill(t)
 	d.AwaitSuccessor(t)

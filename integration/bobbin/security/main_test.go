@@ -15,6 +15,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
 // Users beside Alice, who may act for others.
@@ -23,10 +24,7 @@ const (
 	small = "small" // the only one who may use the queue of that name
 )
 
-var suite = bobbintest.NewSuite(cluster.Config{
-	Users:    []string{bob, small},
-	Kerberos: &cluster.Kerberos{Protection: "privacy"},
-})
+var suite = bobbintest.NewSuite(clusters.Secure)
 
 func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
 

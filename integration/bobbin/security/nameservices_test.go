@@ -15,6 +15,8 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -30,7 +32,7 @@ const away = "hdfs://" + cluster.OtherNameservice
 // service is not what Hadoop calls it; and one that YARN cancels though others need it, or leaves alive.
 func TestAJobUsesTwoFileSystems(t *testing.T) {
 	t.Parallel()
-	c := suite.OwnCluster(t, cluster.Config{
+	c := clusters.Own(t, cluster.Config{
 		OtherHDFS: true, Users: []string{bob}, Kerberos: &cluster.Kerberos{Protection: "privacy"},
 		// Or YARN keeps the tokens of a job that has ended for ten minutes, as its logs may not be there yet.
 		YARN: map[string]string{"yarn.log-aggregation-enable": "false"},
@@ -94,8 +96,8 @@ func TestAJobOutlivesItsTokensForTwoFileSystems(t *testing.T) {
 	t.Parallel()
 	short := cluster.ShortLives()
 	short.OtherHDFS = true
-	c := suite.OwnCluster(t, short)
-	alice := suite.UserOf(t, c, bobbintest.Alice).WithoutTicket().Patient(patience)
+	c := clusters.Own(t, short)
+	alice := suite.UserOf(t, c, bobbintest.Alice).WithoutTicket()
 	d := suite.TrickleTo(t, alice, away, 2*life, lastingFlags(alice)...)
 	given := checkHeldForBoth(t, d)
 	watch(t, d, time.Now().Add(cluster.TokenLife+time.Minute))
@@ -177,7 +179,7 @@ func checkCancelled(t *testing.T, owner *bobbintest.User, tokens map[string]*cre
 	t.Helper()
 	renewer := resourceManager(t, owner)
 	for service, token := range tokens {
-		bobbintest.Eventually(t, "the token for "+service+" is cancelled", func() (bool, error) {
+		wait.For(t, "the token for "+service+" is cancelled", func() (bool, error) {
 			_, err := renewer.RenewDelegationToken(t.Context(), rootOf(service), token)
 			if errors.Is(err, yarnrpc.ErrInvalidToken) {
 				return true, nil
@@ -197,7 +199,7 @@ func checkKept(t *testing.T, owner *bobbintest.User, tokens map[string]*creds.To
 			t.Fatal(err)
 		}
 		says := []string{"Did not cancel", "Service: " + service, fmt.Sprintf("sequenceNumber=%d,", about.Sequence)}
-		bobbintest.Eventually(t, "YARN lets go of the token for "+service, func() (bool, error) {
+		wait.For(t, "YARN lets go of the token for "+service, func() (bool, error) {
 			return logged(t, owner.Cluster, "resourcemanager", says), nil
 		})
 		if _, err := renewer.RenewDelegationToken(t.Context(), rootOf(service), token); err != nil {

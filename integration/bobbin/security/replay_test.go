@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sirupsen/logrus"
@@ -173,9 +172,6 @@ func replay(t *testing.T, door string, c *conversation) {
 	}
 	defer conn.Close()
 	if _, err := conn.Write(sent); err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.SetReadDeadline(time.Now().Add(bobbintest.Patience)); err != nil {
 		t.Fatal(err)
 	}
 	answer, err := io.ReadAll(conn)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // TestTheEndIsToldInTime would catch a job without a keytab that dies one day and has told nobody
@@ -38,14 +40,14 @@ func TestTheEndIsToldInTime(t *testing.T) {
 		lives.HDFS = maps.Clone(lives.HDFS)
 		lives.HDFS["dfs.namenode.delegation.token.renew-interval"] = strconv.FormatInt(renewal.Milliseconds(), 10)
 		lives.HDFS["dfs.namenode.delegation.token.max-lifetime"] = strconv.FormatInt(life.Milliseconds(), 10)
-		alice := suite.UserOf(t, suite.OwnCluster(t, lives), bobbintest.Alice)
+		alice := suite.UserOf(t, clusters.Own(t, lives), bobbintest.Alice)
 		d := suite.Trickle(t, alice, time.Hour, "-s", "1")
 		end := tokenEnd(t, d.First(t, bobbintest.ApplicationMaster))
 		// Its tasks open one file after the other, which they can beyond this only if the ResourceManager renews the tokens.
 		watch(t, d, end.Add(-life+renewal+renewal/2))
 		alice.Kinit(t) // her ticket has ended meanwhile
 		want := []string{"level=warning", "delegation token will end", "at the latest", end.Local().Format(time.RFC3339), "security.kerberos.login.keytab"}
-		bobbintest.Eventually(t, "the master's log tells of the end", func() (bool, error) {
+		wait.For(t, "the master's log tells of the end", func() (bool, error) {
 			log := alice.Run(t, "logs", "--file", "jobmanager.log", d.Application).Stdout
 			for line := range strings.Lines(log) {
 				if holdsAll(line, want) {

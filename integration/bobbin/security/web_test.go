@@ -7,12 +7,13 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
 // TestTicketsForHTTP runs a job where YARN's web servers, and the master's own, let in who shows
 // a ticket (SPNEGO). bob may look at the job, small may not.
 func TestTicketsForHTTP(t *testing.T) {
-	c := suite.OwnCluster(t, cluster.Config{
+	c := clusters.Own(t, cluster.Config{
 		Users:    []string{bob, small},
 		Kerberos: &cluster.Kerberos{Protection: "privacy", Web: true},
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // application starts a program in a cluster of its own, and gives the application's id.
@@ -134,7 +135,7 @@ func TestAnApplicationIsReachedWhileItRuns(t *testing.T) {
 	which := func(id string) []string { return []string{"-t", "yarn-application", "-Dyarn.application.id=" + id} }
 	running := func(t *testing.T, id string) (mine job) {
 		t.Helper()
-		bobbintest.Eventually(t, "the job of "+id+" runs", func() (bool, error) {
+		wait.For(t, "the job of "+id+" runs", func() (bool, error) {
 			listed := jobs(t, u, append(which(id), "-r")...)
 			if len(listed) == 1 {
 				mine = listed[0]
@@ -164,7 +165,7 @@ func TestAnApplicationIsReachedWhileItRuns(t *testing.T) {
 		t.Parallel()
 		output := u.Scratch(t) + "/sifted"
 		id := application(t, u, "-D", "execution.shutdown-on-application-finish=false", suite.Program(t, "several"), lines, output, "line")
-		bobbintest.Eventually(t, "the job of "+id+" has ended", func() (bool, error) {
+		wait.For(t, "the job of "+id+" has ended", func() (bool, error) {
 			listed := jobs(t, u, append(which(id), "-a")...)
 			return len(listed) == 1 && listed[0].JobStatus == "FINISHED", nil
 		})
@@ -188,7 +189,7 @@ func TestAnApplicationsNextMasterRunsItAnew(t *testing.T) {
 	gate := filepath.Join(t.TempDir(), "gate")
 	id := application(t, u, "-D", "yarn.application-attempts=2", suite.Program(t, "dawdle"), gate, dir+"/out", dir+"/lines")
 	running := func() (mine job) {
-		bobbintest.Eventually(t, "the job runs", func() (bool, error) {
+		wait.For(t, "the job runs", func() (bool, error) {
 			got := u.Run(t, "list", "-r", "-o", "json", "-id", id)
 			if got.Code != 0 { // between two masters
 				return false, nil
@@ -205,7 +206,7 @@ func TestAnApplicationsNextMasterRunsItAnew(t *testing.T) {
 	master := bobbintest.ProcessesIn(t, id, bobbintest.ApplicationMaster)[0]
 	driver := bobbintest.ProcessesIn(t, id, bobbintest.Driver)[0]
 	master.Kill(t)
-	bobbintest.Until(t, "its driver has ended, and another runs", func() bool {
+	wait.Until(t, "its driver has ended, and another runs", func() bool {
 		drivers := bobbintest.ProcessesIn(t, id, bobbintest.Driver)
 		return len(drivers) == 1 && drivers[0].PID != driver.PID
 	})

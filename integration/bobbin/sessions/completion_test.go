@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // TestShellsComplete would catch a script that a shell does not take, or that completes
@@ -32,7 +33,7 @@ func TestShellsComplete(t *testing.T) {
 			screen.Types(t, shell.setUp+"; echo set''up\n")
 			screen.Says(t, "setup")
 			screen.Types(t, "bobbin ver"+tab+"--outp"+tab+"js"+tab+"\n")
-			bobbintest.Eventually(t, "the command that was completed has run", func() (bool, error) {
+			wait.For(t, "the command that was completed has run", func() (bool, error) {
 				for _, line := range screen.Lines() {
 					if line+"\n" == version {
 						return true, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // TestLogsOfASessionAreFollowed would catch a follower that misses workers which come later
@@ -29,7 +30,7 @@ func TestLogsOfASessionAreFollowed(t *testing.T) {
 	if worker == nil {
 		t.Fatal(follower.Seen())
 	}
-	bobbintest.Eventually(t, "the worker has ended", func() (bool, error) {
+	wait.For(t, "the worker has ended", func() (bool, error) {
 		return len(bobbintest.ProcessesIn(t, id, bobbintest.TaskExecutor)) == 0, nil
 	})
 	ended := u.Run(t, "logs", "-f", "--container", worker[1], "--file", "taskmanager.log", id)

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
-	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
-var suite = bobbintest.NewSuite(cluster.Config{})
+var suite = bobbintest.NewSuite(clusters.Open)
 
 func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
@@ -80,16 +81,16 @@ func TestFiftyJobsTenAtATime(t *testing.T) {
 	if listed := jobs(t, u, "-a", "-id", id); len(listed) != manyJobs {
 		t.Errorf("%d jobs are listed", len(listed))
 	}
-	bobbintest.Eventually(t, "all workers are given back", func() (bool, error) {
+	wait.For(t, "all workers are given back", func() (bool, error) {
 		return u.App(t, id).RunningContainers == 1, nil // the master's own
 	})
 	var after int64
-	bobbintest.Until(t, fmt.Sprintf("the master, which had %d KiB before its jobs and %d after the first %d, has %d more than at first at most", idle, warm, atOnce, footing), func() bool {
+	wait.Until(t, fmt.Sprintf("the master, which had %d KiB before its jobs and %d after the first %d, has %d more than at first at most", idle, warm, atOnce, footing), func() bool {
 		after = master.Memory(t)
 		return after <= idle+footing
 	})
 	t.Logf("memory of the master: %d KiB before its jobs, %d after %d, %d after %d", idle, warm, atOnce, after, manyJobs)
-	bobbintest.Eventually(t, "the master has closed its files", func() (bool, error) {
+	wait.For(t, "the master has closed its files", func() (bool, error) {
 		return master.Files(t) <= began+descriptors, nil
 	})
 }

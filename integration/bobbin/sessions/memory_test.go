@@ -15,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
@@ -83,13 +84,13 @@ func TestUsersCannotFillTheMaster(t *testing.T) {
 
 	// A client that does not read what its job collects, which waits then in the one slot.
 	client := u.Start(t, "run", program, dir+"/text")
-	bobbintest.Eventually(t, "the job is submitted", func() (bool, error) {
+	wait.For(t, "the job is submitted", func() (bool, error) {
 		var answer struct{ Jobs []struct{ ID string } }
 		err := hand.Get(t.Context(), "/jobs", &answer)
 		return len(answer.Jobs) == 1, err
 	})
 	client.Signal(t, syscall.SIGSTOP)
-	bobbintest.Eventually(t, "the master holds what may be held", func() (bool, error) {
+	wait.For(t, "the master holds what may be held", func() (bool, error) {
 		return master.Memory(t) > began+(12<<10), nil
 	})
 	t.Logf("the master has %d KiB before its first job, %d with a result that nobody reads", began, master.Memory(t))
@@ -151,7 +152,7 @@ func TestUsersCannotFillTheMaster(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	bobbintest.Eventually(t, "there is room again", func() (bool, error) {
+	wait.For(t, "there is room again", func() (bool, error) {
 		job, answer := hand.submit(waiting(30, 0))
 		if answer.Status != http.StatusAccepted {
 			return false, nil

@@ -13,6 +13,8 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // TestASessionOutlivesItsJobsCrashes runs a job beside others that go wrong in every way,
@@ -43,7 +45,7 @@ func TestASessionOutlivesItsJobsCrashes(t *testing.T) {
 		}
 	}
 	var hosts []bobbintest.Process
-	bobbintest.Until(t, "the good job runs", func() bool { // those that went wrong may just have had it restarted
+	wait.Until(t, "the good job runs", func() bool { // those that went wrong may just have had it restarted
 		hosts = bobbintest.ProcessesIn(t, id, bobbintest.TaskHost)
 		return len(hosts) > 0
 	})
@@ -81,7 +83,7 @@ func checkRuns(t *testing.T, u *bobbintest.User, session string) {
 // and that waits for YARN to notice, and workers that are asked for there.
 func TestASessionOutlivesAMachine(t *testing.T) {
 	cluster.Long(t)
-	c := suite.OwnCluster(t, cluster.Config{NodeManagers: 3})
+	c := clusters.Own(t, cluster.Config{NodeManagers: 3})
 	u := suite.UserOf(t, c, bobbintest.Alice).With("TMPDIR=" + t.TempDir())
 	id := start(t, u)
 	dir := u.Scratch(t)
@@ -91,7 +93,7 @@ func TestASessionOutlivesAMachine(t *testing.T) {
 	host := func(p bobbintest.Process) string { return p.Variable(t, "NM_HOST") }
 	master := host(bobbintest.ProcessesIn(t, id, bobbintest.ApplicationMaster)[0])
 	var lost string // the node
-	bobbintest.Eventually(t, "tasks run on another node than the master", func() (bool, error) {
+	wait.For(t, "tasks run on another node than the master", func() (bool, error) {
 		for _, p := range bobbintest.ProcessesIn(t, id, bobbintest.TaskHost) {
 			if at := host(p); at != "" && at != master {
 				lost = at

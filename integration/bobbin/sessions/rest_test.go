@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // curling is somebody with curl and a session's token.
@@ -77,7 +78,7 @@ func TestProgramsAreRunByCurl(t *testing.T) {
 	}
 	var run struct{ JobID string }
 	c.curl(t, 200, &run, "/jars/"+jar+"/run", "--json", `{"programArgsList": ["`+dir+`/lines", "`+dir+`/sifted", "to"], "parallelism": 1}`)
-	bobbintest.Eventually(t, "the job is FINISHED", func() (bool, error) {
+	wait.For(t, "the job is FINISHED", func() (bool, error) {
 		var job struct{ Status string }
 		c.curl(t, 200, &job, "/jobs/"+run.JobID+"/status")
 		return job.Status == "FINISHED", nil
@@ -127,7 +128,7 @@ func TestRESTIsWhatItsPageSays(t *testing.T) {
 		t.Fatal(got)
 	}
 	var ids []string
-	bobbintest.Eventually(t, "of three jobs one has FAILED, one is FINISHED and one RUNNING", func() (bool, error) {
+	wait.For(t, "of three jobs one has FAILED, one is FINISHED and one RUNNING", func() (bool, error) {
 		var states []string
 		ids = nil
 		for _, j := range jobs(t, u, "-a") {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // TestTheScriptOfFlinksNameWorks would catch a script that does not find bobbin, one that
@@ -99,7 +100,7 @@ func checkQuery(t *testing.T, u *bobbintest.User) {
 			t.Logf("nodes (-ResourceManager +bobbin):\n%s", diff)
 		}
 	}()
-	bobbintest.Eventually(t, "the nodes are those of the ResourceManager", func() (bool, error) { // containers come and go between two questions
+	wait.For(t, "the nodes are those of the ResourceManager", func() (bool, error) { // containers come and go between two questions
 		told, want := ask()
 		diff = cmp.Diff(want, told)
 		return diff == "" && len(told) > 0, nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client/sessionfile"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // person is somebody whose sessions are written down where no other test looks, and the
@@ -161,14 +162,14 @@ func TestJobsOfASessionAreCancelled(t *testing.T) {
 		t.Fatal(got)
 	}
 	var running []job
-	bobbintest.Eventually(t, "the job runs", func() (bool, error) {
+	wait.For(t, "the job runs", func() (bool, error) {
 		running = jobs(t, u, "-r")
 		return len(running) == 1, nil
 	})
 	if got := u.Run(t, "cancel", running[0].Job); got.Code != 0 {
 		t.Error(got)
 	}
-	bobbintest.Eventually(t, "it is canceled", func() (bool, error) {
+	wait.For(t, "it is canceled", func() (bool, error) {
 		listed := jobs(t, u, "-a")
 		return len(listed) == 1 && listed[0].JobStatus == "CANCELED", nil
 	})
@@ -207,7 +208,7 @@ func TestAJobEndsWithItsClientIfToldTo(t *testing.T) {
 					mine = j
 				}
 			}
-			bobbintest.Eventually(t, "the job is "+c.want, func() (bool, error) {
+			wait.For(t, "the job is "+c.want, func() (bool, error) {
 				listed := jobs(t, u, "-a")
 				i := slices.IndexFunc(listed, func(j job) bool { return j.Job == mine.Job })
 				return i >= 0 && listed[i].JobStatus == c.want, nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // narrow is the width of a terminal in which hardly a line of ours fits.
@@ -28,7 +29,7 @@ func opened(t *testing.T, u *bobbintest.User, columns int) (screen *bobbintest.T
 func awaitPrompt(t *testing.T, screen *bobbintest.Terminal, behind ...string) {
 	t.Helper()
 	want := slices.Concat(behind, []string{">"})
-	bobbintest.Eventually(t, strings.Join(want, "\n")+" is on the screen", func() (bool, error) {
+	wait.For(t, strings.Join(want, "\n")+" is on the screen", func() (bool, error) {
 		if !screen.Running() {
 			return false, errors.New(screen.Seen().String())
 		}

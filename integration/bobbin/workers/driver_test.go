@@ -12,6 +12,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
@@ -34,7 +35,7 @@ func (a *application) containers(t testing.TB, c *cluster.Cluster) int {
 // moment after it unregistered.
 func (a *application) finished(t testing.TB, c *cluster.Cluster) (app cluster.RMApp) {
 	t.Helper()
-	eventually(t, "the application has ended", func() bool {
+	wait.Until(t, "the application has ended", func() bool {
 		var err error
 		if app, err = c.RM().App(t.Context(), a.id.String()); err != nil {
 			t.Fatal(err)
@@ -74,7 +75,7 @@ func TestWorkersComeAndGo(t *testing.T) {
 
 	a.order(t, resourcemanager.Orders{Total: 11, Release: a.releases()})
 	a.workers.await(t, 0)
-	eventually(t, "YARN counts no container", func() bool { return a.containers(t, c) == 0 })
+	wait.Until(t, "YARN counts no container", func() bool { return a.containers(t, c) == 0 })
 	if starting, completed, _, others := a.reports.read(""); starting != 11 || completed != 1 || len(others) != 0 {
 		t.Errorf("%d workers reported starting, %d completed, and %+v", starting, completed, others)
 	}
@@ -104,7 +105,7 @@ func (a *application) killOne(t *testing.T) {
 	}
 	began := time.Now()
 	a.order(t, resourcemanager.Orders{Total: 11, Check: []ids.ResourceID{victim}})
-	eventually(t, "the killed worker is reported", func() bool {
+	wait.Until(t, "the killed worker is reported", func() bool {
 		_, _, cause, _ := a.reports.read(victim)
 		return cause != ""
 	})
@@ -120,7 +121,7 @@ func TestSurplusIsGivenBack(t *testing.T) {
 	c := suite.Cluster(t)
 	a := submit(t, c)
 	a.order(t, resourcemanager.Orders{Total: 6})
-	eventually(t, "the first workers start", func() bool {
+	wait.Until(t, "the first workers start", func() bool {
 		starting, _, _, _ := a.reports.read("")
 		return starting > 0
 	})
@@ -128,7 +129,7 @@ func TestSurplusIsGivenBack(t *testing.T) {
 	a.order(t, resourcemanager.Orders{Total: 8})
 	a.order(t, resourcemanager.Orders{Total: 7})
 	a.workers.await(t, 7)
-	eventually(t, "YARN counts 7 containers", func() bool { return a.containers(t, c) == 7 })
+	wait.Until(t, "YARN counts 7 containers", func() bool { return a.containers(t, c) == 7 })
 	if starting, completed, _, others := a.reports.read(""); starting != 7 || completed != 0 || len(others) != 0 {
 		t.Errorf("%d workers reported starting, %d completed, and %+v", starting, completed, others)
 	}
@@ -152,7 +153,7 @@ func TestAWorkerThatIsReleasedWhileItStartsIsStopped(t *testing.T) {
 	a.order(t, resourcemanager.Orders{Total: 1})
 	var id records.ContainerID
 	var host string
-	eventually(t, "a worker starts", func() bool {
+	wait.Until(t, "a worker starts", func() bool {
 		a.reports.mu.Lock()
 		defer a.reports.mu.Unlock()
 		for worker, on := range a.reports.starting {
@@ -165,11 +166,11 @@ func TestAWorkerThatIsReleasedWhileItStartsIsStopped(t *testing.T) {
 		return host != ""
 	})
 	a.order(t, resourcemanager.Orders{Total: 1, Release: []resourcemanager.Release{{Worker: ids.ResourceID(id.String())}}})
-	eventually(t, "YARN counts no container", func() bool { return a.containers(t, c) == 0 })
+	wait.Until(t, "YARN counts no container", func() bool { return a.containers(t, c) == 0 })
 	// Both nodes give a container now, and the driver hears of it: all three have heard of
 	// the end, too.
 	a.order(t, resourcemanager.Orders{Total: 3})
-	eventually(t, "two more workers start", func() bool {
+	wait.Until(t, "two more workers start", func() bool {
 		starting, _, _, _ := a.reports.read("")
 		return starting == 3
 	})
@@ -180,7 +181,7 @@ func TestAWorkerThatIsReleasedWhileItStartsIsStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	node := nodes[slices.IndexFunc(nodes, func(n records.NodeReport) bool { return n.ID.Host == host })].ID
-	eventually(t, "the container is stopped", func() bool {
+	wait.Until(t, "the container is stopped", func() bool {
 		statuses, err := a.nodes.Statuses(t.Context(), node, id)
 		if err != nil && !errors.Is(err, yarnrpc.ErrYarn) { // before it is started
 			t.Fatal(err)
@@ -196,7 +197,7 @@ func TestWorkersBeyondTheMaximumAreRefused(t *testing.T) {
 	spec.MemoryMB = 1 << 20
 	a.driver.Order(t.Context(), resourcemanager.Orders{Spec: spec, Total: 1})
 	var refused resourcemanager.WorkersRefused
-	eventually(t, "the order is refused", func() bool {
+	wait.Until(t, "the order is refused", func() bool {
 		_, _, _, others := a.reports.read("")
 		for _, e := range others {
 			refused, _ = e.(resourcemanager.WorkersRefused)
@@ -221,7 +222,7 @@ func TestDriverOfAKilledApplicationEnds(t *testing.T) {
 	if err := a.client.Kill(t.Context(), a.id, "the test wants it"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the driver has ended", func() bool {
+	wait.Until(t, "the driver has ended", func() bool {
 		select {
 		case <-a.ended:
 			return true
@@ -254,7 +255,7 @@ func BenchmarkOrderToRunningProcess(b *testing.B) {
 				b.StopTimer()
 				a.order(b, resourcemanager.Orders{Total: total, Release: a.releases()})
 				a.workers.await(b, 0)
-				eventually(b, "YARN counts no container", func() bool { return a.containers(b, c) == 0 })
+				wait.Until(b, "YARN counts no container", func() bool { return a.containers(b, c) == 0 })
 				// Just now a NodeManager has reported: without a pause the next
 				// order would always wait for a whole heartbeat.
 				pause := time.NewTimer(rand.N(time.Second))

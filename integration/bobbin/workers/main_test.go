@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -23,6 +22,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/yarndriver"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
@@ -31,14 +32,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-var suite = bobbintest.NewSuite(cluster.Config{})
+var suite = bobbintest.NewSuite(clusters.Open)
 
 func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
 
 var small = resourcemanager.WorkerResourceSpec{MemoryMB: 128, VCores: 1, Slots: 1}
-
-// patience bounds each wait.
-const patience = bobbintest.Patience
 
 // application is an unmanaged application with a Driver that runs in the test.
 type application struct {
@@ -101,9 +99,7 @@ func (a *application) launch(t testing.TB) records.ApplicationReport {
 	}
 	a.id = created.ID
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
-		defer cancel()
-		if err := a.client.Kill(ctx, a.id, "the test has ended"); err != nil {
+		if err := a.client.Kill(wait.Context(t), a.id, "the test has ended"); err != nil {
 			t.Error(err)
 		}
 	})
@@ -113,7 +109,7 @@ func (a *application) launch(t testing.TB) records.ApplicationReport {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the application has a token", func() bool {
+	wait.Until(t, "the application has a token", func() bool {
 		if report, err = a.client.ApplicationReport(t.Context(), a.id); err != nil {
 			t.Fatal(err)
 		}
@@ -291,21 +287,5 @@ func (w *workers) running() map[ids.ResourceID]int {
 
 func (w *workers) await(t testing.TB, n int) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("%d workers run", n), func() bool { return len(w.running()) == n })
-}
-
-// eventually waits for a condition.
-func eventually(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for !is() {
-		select {
-		case <-ticker.C:
-		case <-deadline.C:
-			t.Fatalf("waited %v in vain until %s", patience, what)
-		}
-	}
+	wait.Until(t, fmt.Sprintf("%d workers run", n), func() bool { return len(w.running()) == n })
 }

@@ -10,16 +10,15 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // App is the ResourceManager's view of an application, by its REST API.
 func (u *User) App(t testing.TB, application string) cluster.RMApp {
 	t.Helper()
-	app, err := u.Cluster.RM().App(t.Context(), application)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return app
+	return wait.Answer(t, "the state of "+application, func() (cluster.RMApp, error) {
+		return u.Cluster.RM().App(wait.Context(t), application)
+	})
 }
 
 // Ended tells whether YARN is done with an application.
@@ -31,7 +30,7 @@ func Ended(app cluster.RMApp) bool {
 func (u *User) WaitEnded(t testing.TB, application string) cluster.RMApp {
 	t.Helper()
 	var app cluster.RMApp
-	Eventually(t, application+" has ended", func() (bool, error) {
+	wait.For(t, application+" has ended", func() (bool, error) {
 		app = u.App(t, application)
 		return Ended(app), nil
 	})
@@ -41,7 +40,7 @@ func (u *User) WaitEnded(t testing.TB, application string) cluster.RMApp {
 // WaitLogs waits until YARN has aggregated an application's logs.
 func (u *User) WaitLogs(t testing.TB, application string) {
 	t.Helper()
-	Eventually(t, "logs of "+application+" are aggregated", func() (bool, error) {
+	wait.For(t, "logs of "+application+" are aggregated", func() (bool, error) {
 		switch status := u.App(t, application).LogAggregation; status {
 		case "SUCCEEDED":
 			return true, nil
@@ -56,10 +55,7 @@ func (u *User) WaitLogs(t testing.TB, application string) {
 // Apps lists the user's applications of one name, whatever their state.
 func (u *User) Apps(t testing.TB, name string) []cluster.RMApp {
 	t.Helper()
-	apps, err := u.Cluster.RM().Apps(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	apps := wait.Answer(t, "the applications", func() ([]cluster.RMApp, error) { return u.Cluster.RM().Apps(wait.Context(t)) })
 	return slices.DeleteFunc(apps, func(a cluster.RMApp) bool { return a.Name != name || a.User != u.Name })
 }
 
@@ -104,7 +100,7 @@ func list(t testing.TB, files filesystem.FileSystem, dir string) []filesystem.Fi
 func (u *User) CheckGone(t testing.TB, application string) {
 	t.Helper()
 	WaitNoProcesses(t, application)
-	Eventually(t, application+" holds no container", func() (bool, error) {
+	wait.For(t, application+" holds no container", func() (bool, error) {
 		app := u.App(t, application)
 		return app.RunningContainers <= 0 && app.AllocatedMB <= 0, nil // -1 once it has ended
 	})

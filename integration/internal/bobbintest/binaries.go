@@ -10,63 +10,77 @@ import (
 	"sync"
 )
 
-// BinVariable names a directory with the binaries of `make build`. Those that are
-// not in it are built.
+// BinVariable names a directory with the programs of the tests, as Build makes them for all packages of a run. Without it
+// each package builds its own.
 const BinVariable = "BOBBIN_TEST_BIN"
+
+// raceDir is the folder, in that directory, of the programs with the race detector.
+const raceDir = "race"
 
 const module = "github.com/bobbin-yarn/bobbin"
 
-// binaries are built by the first test that needs one, all at once.
+// Build builds the programs of the tests into dir, with the flags of `make build`, and with the race detector below it. What
+// is there and up to date stays.
+func Build(ctx context.Context, dir string) error {
+	if err := build(ctx, dir, false); err != nil {
+		return err
+	}
+	return build(ctx, filepath.Join(dir, raceDir), true)
+}
+
+func build(ctx context.Context, dir string, race bool) error {
+	args := []string{"build", "-trimpath", "-ldflags", "-s -w", "-o", dir + "/"}
+	cgo := "CGO_ENABLED=0"
+	if race {
+		args, cgo = append(args, "-race"), "CGO_ENABLED=1"
+	}
+	args = append(args, module+"/client/cmd/bobbin", module+"/examples/...", module+"/integration/internal/programs/...")
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Env = append(os.Environ(), cgo)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the programs of the tests: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// binaries are those of a run, or built by the first test that needs one, all at once.
 type binaries struct {
+	race  bool
 	build sync.Once // guards dir, err
-	dir   string
+	dir   string    // built by this process, "" if it has not
 	err   error
 }
 
 // path gives the path of a binary.
 func (b *binaries) path(ctx context.Context, name string) (string, error) {
-	if given := os.Getenv(BinVariable); given != "" {
-		for _, place := range []string{name, filepath.Join("examples", name)} {
-			path, err := filepath.Abs(filepath.Join(given, place))
-			if err != nil {
-				return "", err
-			}
-			if _, err := os.Stat(path); err == nil {
-				return path, nil
-			}
+	dir := os.Getenv(BinVariable)
+	if dir == "" {
+		// Not the test's context: the binaries outlive the test that is the first to ask for them.
+		b.build.Do(func() { b.err = b.make(context.WithoutCancel(ctx)) })
+		if b.err != nil {
+			return "", b.err
 		}
+		dir = b.dir
+	} else if b.race {
+		dir = filepath.Join(dir, raceDir)
 	}
-	// Not the test's context: the binaries outlive the test that is the first to ask for them.
-	b.build.Do(func() { b.err = b.make(context.WithoutCancel(ctx)) })
-	if b.err != nil {
-		return "", b.err
+	path, err := filepath.Abs(filepath.Join(dir, name))
+	if err != nil {
+		return "", err
 	}
-	path := filepath.Join(b.dir, name)
 	if _, err := os.Stat(path); err != nil {
 		return "", fmt.Errorf("find program %s: it is neither in examples nor in integration/internal/programs: %w", name, err)
 	}
 	return path, nil
 }
 
-// make builds with the flags of the Makefile, so that the bytes are those of
-// `make build`.
 func (b *binaries) make(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "bobbin-test-bin-")
 	if err != nil {
 		return err
 	}
 	b.dir = dir
-	packages := []string{module + "/integration/internal/programs/..."}
-	if os.Getenv(BinVariable) == "" {
-		packages = append(packages, module+"/client/cmd/bobbin", module+"/examples/...")
-	}
-	args := append([]string{"build", "-trimpath", "-ldflags", "-s -w", "-o", dir + "/"}, packages...)
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build binaries for the tests: %w\n%s", err, out)
-	}
-	return nil
+	return build(ctx, dir, b.race)
 }
 
 func (b *binaries) remove() {

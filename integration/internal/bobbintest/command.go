@@ -15,9 +15,10 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // Outcome is how a command ended.
@@ -80,7 +81,6 @@ type Command struct {
 	mark           string // of its process group
 	stdout, stderr output
 	ended          chan struct{} // closed when the process has ended and its output is read
-	patience       time.Duration
 }
 
 // Run runs bobbin with these arguments to its end.
@@ -116,10 +116,9 @@ func (u *User) StartProgram(t testing.TB, program string, args ...string) *Comma
 // command is a command of the user's that has not started. It is to lead a process group.
 func (u *User) command(t testing.TB, program string, args ...string) *Command {
 	c := &Command{
-		mark:     rand.Text(),
-		cmd:      exec.CommandContext(context.WithoutCancel(t.Context()), program, args...),
-		ended:    make(chan struct{}),
-		patience: u.patience,
+		mark:  rand.Text(),
+		cmd:   exec.CommandContext(context.WithoutCancel(t.Context()), program, args...),
+		ended: make(chan struct{}),
 	}
 	c.cmd.Dir = u.home
 	c.cmd.Env = append(u.environment(), groupVariable+"="+c.mark)
@@ -129,13 +128,12 @@ func (u *User) command(t testing.TB, program string, args ...string) *Command {
 // Wait waits for the command's end.
 func (c *Command) Wait(t testing.TB) Outcome {
 	t.Helper()
-	timeout := time.NewTimer(c.patience)
-	defer timeout.Stop()
-	select {
-	case <-c.ended:
-	case <-timeout.C:
-		t.Fatalf("%v has not ended after %v\n%s", c.cmd.Args, c.patience, c.Seen())
-	}
+	wait.Satisfied(t, "the end of a command", func() error {
+		if c.Running() {
+			return fmt.Errorf("%v runs\n%s", c.cmd.Args, c.Seen())
+		}
+		return nil
+	})
 	return c.Seen()
 }
 
@@ -174,7 +172,7 @@ func (c *Command) Seen() Outcome {
 // without having said it fails the test.
 func (c *Command) Says(t testing.TB, text string) {
 	t.Helper()
-	Eventually(t, fmt.Sprintf("%s says %q", c.cmd.Args[0], text), func() (bool, error) {
+	wait.For(t, fmt.Sprintf("%s says %q", c.cmd.Args[0], text), func() (bool, error) {
 		running := c.Running()
 		seen := c.Seen()
 		if strings.Contains(seen.Stderr, text) || strings.Contains(seen.Stdout, text) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -117,7 +118,7 @@ func (d *Dawdler) reachJob(t testing.TB) {
 			ID string `json:"jid"`
 		}
 	}
-	Eventually(t, "the job is there", func() (bool, error) {
+	wait.For(t, "the job is there", func() (bool, error) {
 		err := d.Master.Get(t.Context(), "/jobs/overview", &overview)
 		return len(overview.Jobs) == 1, err
 	})
@@ -130,7 +131,7 @@ func (d *Dawdler) reachJob(t testing.TB) {
 func (d *Dawdler) AwaitSuccessor(t testing.TB) {
 	t.Helper()
 	before, files := d.Master.Access.AMStart, d.User.Files(t)
-	Eventually(t, "another attempt of "+d.Application+" runs", func() (bool, error) {
+	wait.For(t, "another attempt of "+d.Application+" runs", func() (bool, error) {
 		if app := d.User.App(t, d.Application); Ended(app) {
 			return false, fmt.Errorf("it is %s (%s): %s", app.State, app.FinalStatus, app.Diagnostics)
 		}
@@ -152,18 +153,17 @@ type JobDetails struct {
 }
 
 // Details asks REST for the job.
-func (d *Dawdler) Details(t testing.TB) (now JobDetails) {
+func (d *Dawdler) Details(t testing.TB) JobDetails {
 	t.Helper()
-	if err := d.Master.Get(t.Context(), "/jobs/"+d.Job, &now); err != nil {
-		t.Fatal(err)
-	}
-	return now
+	return wait.Answer(t, "the job's details", func() (now JobDetails, err error) {
+		return now, d.Master.Get(wait.Context(t), "/jobs/"+d.Job, &now)
+	})
 }
 
 // AwaitTasks waits until all of the job's tasks run that read its input.
 func (d *Dawdler) AwaitTasks(t testing.TB) {
 	t.Helper()
-	Eventually(t, "all tasks run", func() (bool, error) {
+	wait.For(t, "all tasks run", func() (bool, error) {
 		now := d.Details(t)
 		if now.State.GloballyTerminal() {
 			return false, fmt.Errorf("the job is %s", now.State)
@@ -177,7 +177,7 @@ func (d *Dawdler) AwaitTasks(t testing.TB) {
 // again.
 func (d *Dawdler) AwaitRestart(t testing.TB) {
 	t.Helper()
-	Eventually(t, "the job is restarted", func() (bool, error) {
+	wait.For(t, "the job is restarted", func() (bool, error) {
 		now := d.Details(t)
 		if now.State.GloballyTerminal() {
 			return false, fmt.Errorf("the job is %s", now.State)

@@ -4,7 +4,8 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // A group that is taken for another's would have the end of a test kill a container, or a
@@ -19,12 +20,12 @@ func TestAGroupIsKnownByItsMark(t *testing.T) {
 	}
 	group := cmd.Process.Pid
 	// A process that is just being started has no environment.
-	within(t, time.Minute, "the group of a leader that has ended is found", func() (bool, error) { return isGroup(t, group, "mine"), nil })
+	wait.For(t, "the group of a leader that has ended is found", func() (bool, error) { return isGroup(t, group, "mine"), nil })
 	if isGroup(t, group, "another") {
 		t.Error("the group is taken for another's")
 	}
 	if err := syscall.Kill(-group, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	within(t, time.Minute, "the group is gone", func() (bool, error) { return !isGroup(t, group, "mine"), nil })
+	wait.For(t, "the group is gone", func() (bool, error) { return !isGroup(t, group, "mine"), nil })
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
@@ -32,7 +33,7 @@ const (
 // Master waits until the application runs, and reaches its master.
 func (u *User) Master(t testing.TB, application string) *Master {
 	t.Helper()
-	Eventually(t, application+" runs", func() (bool, error) {
+	wait.For(t, application+" runs", func() (bool, error) {
 		app := u.App(t, application)
 		if Ended(app) {
 			return false, fmt.Errorf("it has ended: %s (%s): %s", app.State, app.FinalStatus, app.Diagnostics)

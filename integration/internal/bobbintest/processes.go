@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -75,8 +76,7 @@ func ProcessesIn(t testing.TB, application string, role Role) []Process {
 	return slices.DeleteFunc(Processes(t, application), func(p Process) bool { return p.Role != role })
 }
 
-// WaitNoProcesses waits half a minute until no process of the application is
-// alive.
+// WaitNoProcesses waits until no process of the application is alive.
 func WaitNoProcesses(t testing.TB, application string) {
 	t.Helper()
 	var alive []Process
@@ -85,7 +85,7 @@ func WaitNoProcesses(t testing.TB, application string) {
 			t.Logf("alive: %v", alive)
 		}
 	}()
-	within(t, soon, "no process of "+application+" is alive", func() (bool, error) {
+	wait.For(t, "no process of "+application+" is alive", func() (bool, error) {
 		alive = Processes(t, application)
 		return len(alive) == 0, nil
 	})

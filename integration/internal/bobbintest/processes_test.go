@@ -5,8 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"testing"
-	"time"
 
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/control"
 )
 
@@ -40,7 +40,7 @@ func TestProcessesThatHaveEndedAreNotAlive(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	within(t, time.Minute, "the process is found", func() (bool, error) {
+	wait.For(t, "the process is found", func() (bool, error) {
 		found := Processes(t, application)
 		return len(found) == 1 && found[0].PID == cmd.Process.Pid && found[0].Role == Other, nil
 	})

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
@@ -24,11 +24,10 @@ type User struct {
 	Name    string
 	Cluster *cluster.Cluster
 
-	bobbin   string
-	home     string // on this machine, empty but for what the user puts there
-	tickets  string // the credential cache; empty on an open cluster, where users name themselves
-	env      []string
-	patience time.Duration
+	bobbin  string
+	home    string // on this machine, empty but for what the user puts there
+	tickets string // the credential cache; empty on an open cluster, where users name themselves
+	env     []string
 }
 
 // With gives the same user with other variables in the environment: NAME=value
@@ -36,13 +35,6 @@ type User struct {
 func (u *User) With(entries ...string) *User {
 	other := *u
 	other.env = append(slices.Clone(u.env), entries...)
-	return &other
-}
-
-// Patient gives the same user with so much patience for a command.
-func (u *User) Patient(patience time.Duration) *User {
-	other := *u
-	other.patience = patience
 	return &other
 }
 
@@ -68,6 +60,7 @@ func (u *User) environment() []string {
 		"PATH":            os.Getenv("PATH"),
 		"HOME":            u.home,
 		"HADOOP_CONF_DIR": u.Cluster.ConfDir(),
+		"GORACE":          clusters.RaceOptions(),
 	}
 	if u.Cluster.Secure() {
 		values["KRB5_CONFIG"], values["KRB5CCNAME"] = u.Cluster.Krb5Conf(), "FILE:"+u.tickets

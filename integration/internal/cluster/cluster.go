@@ -13,6 +13,9 @@
 // BOBBIN_CLUSTER_DIR with the folder's path. Processes are found by that mark and
 // by nothing else, so that a pid which the kernel gave away again is never hit.
 //
+// A machine has places for so many clusters at a time (LimitVariable); a start waits
+// for one.
+//
 // The package starts no goroutine that outlives a call. It is for tests and
 // development: only packages below integration import it.
 package cluster
@@ -33,8 +36,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster/artifacts"
 )
 
-// startLimit bounds a start: 10-15 s on two idle cores, more on a busy machine.
-const startLimit = 3 * time.Minute
+// startLimit bounds a start for a person who waits: 10-15 s on two idle cores, many times that on a busy machine.
+const startLimit = 15 * time.Minute
 
 // errTooLate is the end of what startLimit bounds.
 var errTooLate = fmt.Errorf("not healthy after %s", startLimit)
@@ -51,6 +54,11 @@ type Config struct {
 	Version string
 	// NodeManagers is their number, 2 if zero, at most 50.
 	NodeManagers int
+	// DataNodes is their number, 1 if zero, at most 4, and that of the replicas of a file.
+	DataNodes int
+	// Heartbeat is how often NodeManagers report to the ResourceManager; zero means YARN's default of 1 s, which is what users
+	// have, and what each step of an application waits for.
+	Heartbeat time.Duration
 	// MemoryMB and VCores are what each NodeManager offers to YARN, 4096 and 8 if zero. They are also the
 	// largest container that YARN will grant.
 	MemoryMB, VCores int
@@ -70,6 +78,10 @@ type Config struct {
 	OtherHDFS bool
 	// Kerberos makes the cluster secure; nil leaves it open.
 	Kerberos *Kerberos
+	// ContainerEnvironment are further variables of all containers, NAME=value without commas.
+	ContainerEnvironment []string
+	// AtOnce starts the cluster however many others are alive, as many tests wait for it. Others wait for a place.
+	AtOnce bool
 	// Log takes the progress of the start; nil discards it.
 	Log logrus.FieldLogger
 
@@ -82,6 +94,9 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	if c.NodeManagers == 0 {
 		c.NodeManagers = 2
+	}
+	if c.DataNodes == 0 {
+		c.DataNodes = 1
 	}
 	if c.MemoryMB == 0 {
 		c.MemoryMB = 4096
@@ -102,6 +117,12 @@ func (c Config) withDefaults() Config {
 func (c Config) validate() error {
 	if c.NodeManagers < 1 || c.NodeManagers > 50 {
 		return fmt.Errorf("%d NodeManagers: must be 1 to 50", c.NodeManagers)
+	}
+	if c.DataNodes < 1 || c.DataNodes > 4 {
+		return fmt.Errorf("%d DataNodes: must be 1 to 4", c.DataNodes)
+	}
+	if c.Heartbeat < 0 || (c.Heartbeat > 0 && c.Heartbeat < 50*time.Millisecond) {
+		return fmt.Errorf("heartbeats each %s: must be at least 50ms apart", c.Heartbeat)
 	}
 	if c.MemoryMB < 512 || c.VCores < 1 {
 		return fmt.Errorf("NodeManagers with %d MB and %d vcores: must be at least 512 MB and 1", c.MemoryMB, c.VCores)
@@ -143,11 +164,20 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 		return nil, errors.Join(fmt.Errorf("start cluster in %s: %w", c.Dir(), err), c.end())
 	}
 	if cfg.outlive {
-		if err := c.releasePorts(); err != nil {
+		if err := c.detach(); err != nil {
 			return nil, errors.Join(err, c.end())
 		}
 	}
 	return c, nil
+}
+
+// detach leaves the cluster's ports and its place to its daemons.
+func (c *Cluster) detach() error {
+	places, err := placesOfMachine()
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.releasePorts(), places.started(c.Dir()))
 }
 
 // StartDetached is Start for a cluster that outlives this process, until Down ends it. It needs Config.Dir.
@@ -159,8 +189,21 @@ func StartDetached(ctx context.Context, cfg Config) (*Cluster, error) {
 	return Start(ctx, cfg)
 }
 
-// Attach returns the running cluster whose folder is dir, started by another process. Close leaves it running.
+// Attach returns the running cluster whose folder is dir, started by another process, when it does its work. Close leaves it
+// running.
 func Attach(ctx context.Context, dir string) (*Cluster, error) {
+	c, err := Find(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.waitReady(ctx, c.spec.Daemons...); err != nil {
+		return nil, fmt.Errorf("attach to cluster in %s: %w", dir, err)
+	}
+	return c, nil
+}
+
+// Find is Attach that asks no daemon whether it does its work.
+func Find(dir string) (*Cluster, error) {
 	s, err := readSpec(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("attach to cluster in %s: %w; start one with: scripts/cluster up --dir %s", dir, ErrNotRunning, dir)
@@ -173,9 +216,6 @@ func Attach(ctx context.Context, dir string) (*Cluster, error) {
 		if _, ok := c.pid(d); !ok {
 			return nil, fmt.Errorf("attach to cluster in %s: %w: %s has ended; start it anew with: scripts/cluster up --dir %s", dir, ErrNotRunning, d.Name, dir)
 		}
-	}
-	if err := c.waitReady(ctx, s.Daemons...); err != nil {
-		return nil, fmt.Errorf("attach to cluster in %s: %w", dir, err)
 	}
 	return c, nil
 }
@@ -204,7 +244,16 @@ func (c *Cluster) end() error {
 	if err == nil && c.temp {
 		err = os.RemoveAll(c.Dir())
 	}
-	return errors.Join(err, c.releasePorts())
+	return errors.Join(err, c.releasePorts(), leavePlace(c.Dir()))
+}
+
+// leavePlace lets another cluster be started in the place of one that has ended.
+func leavePlace(dir string) error {
+	places, err := placesOfMachine()
+	if err != nil {
+		return err
+	}
+	return places.giveBack(dir)
 }
 
 func (c *Cluster) releasePorts() error {
@@ -229,7 +278,7 @@ func Down(dir string) error {
 	if err := reap(s.Dir); err != nil {
 		return fmt.Errorf("stop cluster in %s: %w", dir, err)
 	}
-	return s.removeData()
+	return errors.Join(s.removeData(), leavePlace(s.Dir))
 }
 
 // Dir is the cluster's folder.
@@ -291,9 +340,25 @@ func prepare(ctx context.Context, cfg Config) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	ports, err := claimPorts()
+	places, err := placesOfMachine()
 	if err != nil {
 		return nil, err
+	}
+	if err := places.take(ctx, dir, cfg.AtOnce, cfg.Log); err != nil {
+		return nil, err
+	}
+	s, ports, err := decide(ctx, cfg, dir, java, jars)
+	if err != nil {
+		return nil, errors.Join(err, places.giveBack(dir))
+	}
+	return &Cluster{spec: s, log: cfg.Log, http: newWebClient(), temp: temp, ports: ports}, nil
+}
+
+// decide chooses addresses and settings, and writes them into the cluster's folder.
+func decide(ctx context.Context, cfg Config, dir, java string, jars artifacts.Jars) (*spec, *ports, error) {
+	ports, err := claimPorts()
+	if err != nil {
+		return nil, nil, err
 	}
 	s, err := newSpec(cfg, dir, java, jars, ports)
 	if err == nil {
@@ -303,9 +368,9 @@ func prepare(ctx context.Context, cfg Config) (*Cluster, error) {
 		err = s.writePatch(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(err, ports.release())
+		return nil, nil, errors.Join(err, ports.release())
 	}
-	return &Cluster{spec: s, log: cfg.Log, http: newWebClient(), temp: temp, ports: ports}, nil
+	return s, ports, nil
 }
 
 // claimDir makes the folder ready for a new cluster.
@@ -346,7 +411,7 @@ func claimDir(dir string) (path string, temp bool, err error) {
 // bringUp starts all daemons at once and waits for their health.
 func (c *Cluster) bringUp(ctx context.Context, cfg Config) error {
 	if !cfg.outlive {
-		r, err := startReaper(c.Dir())
+		r, err := startReaper(marks(c.Dir()))
 		if err != nil {
 			return err
 		}

@@ -8,18 +8,20 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // waitReady waits until the daemons do their work. It ends at once when one of them has ended.
 func (c *Cluster) waitReady(ctx context.Context, daemons ...daemon) error {
 	for _, d := range daemons {
-		err := poll(ctx, d.Name+" to be ready", func() error {
+		err := wait.Poll(ctx, d.Name+" to be ready", func() error {
 			err := c.ready(ctx, d)
 			if err == nil {
 				return nil
 			}
 			if _, ok := c.pid(d); !ok {
-				return fmt.Errorf("%w: it has ended", errGivenUp)
+				return fmt.Errorf("%w: it has ended", wait.ErrGivenUp)
 			}
 			return err
 		})
@@ -52,7 +54,7 @@ func (c *Cluster) ready(ctx context.Context, d daemon) error {
 	case keyCenter, zooKeeper:
 		return listening(ctx, d.Web)
 	default:
-		return fmt.Errorf("%w: kind of daemon %q is unknown", errGivenUp, d.Kind)
+		return fmt.Errorf("%w: kind of daemon %q is unknown", wait.ErrGivenUp, d.Kind)
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	requestLimit = 30 * time.Second // a busy machine needs ten for the first request to a secure server
-	answerLimit  = 64 << 20         // bytes; the largest answers are lists of applications
+	tryLimit    = 30 * time.Second // of a try; one that was in vain is made again (package wait)
+	answerLimit = 64 << 20         // bytes; the largest answers are lists of applications
 )
 
 // ErrHTTPStatus is what a server answered that was not 2xx.
@@ -29,6 +29,11 @@ func (e *ErrHTTPStatus) Error() string {
 	return fmt.Sprintf("%s answered %d %s: %s", e.URL, e.Status, http.StatusText(e.Status), e.Body)
 }
 
+// Unavailable says that the server could not answer then, and may later: it was starting, or another one is active.
+func (e *ErrHTTPStatus) Unavailable() bool {
+	return e.Status >= http.StatusBadGateway && e.Status <= http.StatusGatewayTimeout
+}
+
 // webClient speaks to the daemons' HTTP servers.
 type webClient struct {
 	*http.Client
@@ -37,7 +42,7 @@ type webClient struct {
 
 func newWebClient() webClient {
 	// No proxy: the environment's is for the world outside, the daemons are on loopback.
-	return webClient{Client: &http.Client{Timeout: requestLimit, Transport: &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 2}}}
+	return webClient{Client: &http.Client{Timeout: tryLimit, Transport: &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 2}}}
 }
 
 // getJSON decodes the answer to a GET into v.

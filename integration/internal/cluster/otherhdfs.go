@@ -30,10 +30,9 @@ func (s *spec) addOtherHDFS(ports *ports) {
 		"dfs.client.failover.proxy.provider." + OtherNameservice: "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider",
 	})
 
-	nn, dn := nameNodeDaemon(s), dataNodeDaemon(s, ports)
+	nn, dn := nameNodeDaemon(s), dataNodeDaemon(s, otherDataNode, 0, ports)
 	nn.Name, nn.Web = otherNameNode, web
 	nn.HDFS["dfs.namenode.name.dir"] = fileURI(s.nameDir(nn))
-	dn.Name = otherDataNode
 	dn.HDFS["dfs.datanode.data.dir"] = fileURI(s.Dir, dn.Name, "data")
 	for _, d := range []daemon{nn, dn} {
 		d.Core["fs.defaultFS"] = "hdfs://" + address

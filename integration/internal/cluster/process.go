@@ -11,11 +11,9 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
-)
 
-// pollInterval is how often a condition is looked at again.
-const pollInterval = 50 * time.Millisecond
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
+)
 
 // launch starts a daemon in a session of its own and leaves it to itself: it outlives ctx, and is found again by its pid file.
 func (c *Cluster) launch(ctx context.Context, d daemon) error {
@@ -36,7 +34,7 @@ func (c *Cluster) launch(ctx context.Context, d daemon) error {
 	if err := os.WriteFile(c.spec.pidFile(d), []byte(pid+"\n"), 0o644); err != nil {
 		return err
 	}
-	if err := poll(ctx, d.Name+" to begin", func() error { return begun(cmd.Process.Pid) }); err != nil {
+	if err := wait.Poll(ctx, d.Name+" to begin", func() error { return begun(cmd.Process.Pid) }); err != nil {
 		return err
 	}
 	return cmd.Process.Release()
@@ -148,7 +146,7 @@ func (c *Cluster) signal(d daemon, sig syscall.Signal) error {
 
 // waitGone waits for a daemon's end.
 func (c *Cluster) waitGone(ctx context.Context, d daemon) error {
-	return poll(ctx, d.Name+" to end", func() error {
+	return wait.Poll(ctx, d.Name+" to end", func() error {
 		if pid, ok := c.pid(d); ok {
 			return fmt.Errorf("pid %d is alive", pid)
 		}
@@ -158,10 +156,10 @@ func (c *Cluster) waitGone(ctx context.Context, d daemon) error {
 
 // waitStopped waits until SIGSTOP has reached every thread of a daemon; until then one may still answer a call.
 func (c *Cluster) waitStopped(ctx context.Context, d daemon) error {
-	return poll(ctx, d.Name+" to stop", func() error {
+	return wait.Poll(ctx, d.Name+" to stop", func() error {
 		pid, ok := c.pid(d)
 		if !ok {
-			return fmt.Errorf("%w: it has ended", errGivenUp)
+			return fmt.Errorf("%w: it has ended", wait.ErrGivenUp)
 		}
 		threads, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*", "stat"))
 		if err != nil {
@@ -179,29 +177,6 @@ func (c *Cluster) waitStopped(ctx context.Context, d daemon) error {
 		}
 		return nil
 	})
-}
-
-// errGivenUp is wrapped by what a condition returns to end poll at once.
-var errGivenUp = errors.New("given up")
-
-// poll asks a condition until it returns nil.
-func poll(ctx context.Context, what string, condition func() error) error {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	for {
-		err := condition()
-		if err == nil {
-			return nil
-		}
-		if errors.Is(err, errGivenUp) {
-			return fmt.Errorf("wait for %s: %w", what, err)
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return fmt.Errorf("wait for %s: %w (last seen: %w)", what, context.Cause(ctx), err)
-		}
-	}
 }
 
 func lastLines(text []byte, n int) []byte {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // holderVariable tells the test binary to be the process that holds a cluster; its value is the folder.
@@ -26,12 +28,12 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
-	os.Exit(shared.Run(m))
+	os.Exit(m.Run())
 }
 
 // holdCluster starts a reaper and one process for it to reap, prints that one's pid, and waits to be killed.
 func holdCluster(dir string) error {
-	if _, err := startReaper(dir); err != nil {
+	if _, err := startReaper(marks(dir)); err != nil {
 		return err
 	}
 	cmd, err := startBegun(dir)
@@ -54,7 +56,7 @@ func startBegun(dir string) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cmd, poll(context.Background(), "sleep to begin", func() error { return begun(cmd.Process.Pid) })
+	return cmd, wait.Poll(context.Background(), "sleep to begin", func() error { return begun(cmd.Process.Pid) })
 }
 
 // TestADaemonThatHasJustBegunHasNotEnded would catch a daemon that is given up as ended because the kernel does not show its
@@ -66,7 +68,7 @@ func TestADaemonThatHasJustBegunHasNotEnded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := poll(t.Context(), "sleep to begin", func() error { return begun(cmd.Process.Pid) }); err != nil {
+		if err := wait.Poll(t.Context(), "sleep to begin", func() error { return begun(cmd.Process.Pid) }); err != nil {
 			t.Error(err)
 		}
 		if !marked(cmd.Process.Pid, dir) {
@@ -110,7 +112,7 @@ func TestClusterEndsWithTheProcessThatStartedItEvenBySIGKILL(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = holder.Wait() // says that it was killed
-	err = poll(t.Context(), "the cluster's end", func() error {
+	err = wait.Poll(t.Context(), "the cluster's end", func() error {
 		if marked(pid, dir) {
 			return fmt.Errorf("process %d is alive", pid)
 		}
@@ -144,6 +146,50 @@ func TestReapSparesOtherClusters(t *testing.T) {
 	}
 	if !marked(others.Process.Pid, dir+"2") {
 		t.Error("process of another cluster was killed")
+	}
+}
+
+// TestTheClustersOfARunEndTogether would catch a run whose clusters outlive it, and one that ends those of others.
+func TestTheClustersOfARunEndTogether(t *testing.T) {
+	dir := t.TempDir()
+	var clusters []*exec.Cmd
+	others := map[string]*exec.Cmd{}
+	for _, name := range []string{dir + "/open", dir + "/secure"} {
+		process, err := startBegun(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clusters = append(clusters, process)
+	}
+	for _, name := range []string{dir + "2/open", "/elsewhere" + dir + "/open"} {
+		process, err := startBegun(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		others[name] = process
+	}
+	defer func() {
+		for _, process := range others {
+			_ = process.Process.Kill()
+			_ = process.Wait()
+		}
+	}()
+	end, err := EndWithThisProcess(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	for _, process := range clusters {
+		if err := process.Wait(); err == nil || process.ProcessState.Success() {
+			t.Errorf("process of the run's cluster ended with %v, want killed", err)
+		}
+	}
+	for name, process := range others {
+		if !marked(process.Process.Pid, name) {
+			t.Errorf("the process of %s, of another run, was killed", name)
+		}
 	}
 }
 

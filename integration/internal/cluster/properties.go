@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 // master is where the NameNode and the ResourceManager listen. The name rather than the address, since
@@ -12,7 +13,7 @@ import (
 const master = "localhost"
 
 // hdfsProperties are the clients' core-site.xml and hdfs-site.xml.
-func hdfsProperties(dir string, ports *ports) (core, hdfs map[string]string) {
+func hdfsProperties(cfg Config, dir string, ports *ports) (core, hdfs map[string]string) {
 	nn := ports.on(master)
 	core = map[string]string{
 		"fs.defaultFS":   "hdfs://" + nn,
@@ -21,15 +22,15 @@ func hdfsProperties(dir string, ports *ports) (core, hdfs map[string]string) {
 	hdfs = map[string]string{
 		"dfs.namenode.rpc-address":  nn,
 		"dfs.namenode.http-address": ports.on(master),
-		"dfs.replication":           "1", // there is one DataNode
+		"dfs.replication":           strconv.Itoa(cfg.DataNodes),
 	}
 	return core, hdfs
 }
 
-// yarnProperties are the clients' yarn-site.xml. What is absent here has YARN's default, on purpose: the heartbeats of
-// 1 s and the one container per NodeManager heartbeat are what users have.
+// yarnProperties are the clients' yarn-site.xml. What is absent here has YARN's default, on purpose: the one container per
+// NodeManager heartbeat is what users have, as are the heartbeats of 1 s where Config.Heartbeat is zero.
 func yarnProperties(cfg Config, ports *ports) map[string]string {
-	return map[string]string{
+	properties := map[string]string{
 		"yarn.resourcemanager.hostname":                 master,
 		"yarn.resourcemanager.address":                  ports.on(master),
 		"yarn.resourcemanager.scheduler.address":        ports.on(master),
@@ -50,6 +51,10 @@ func yarnProperties(cfg Config, ports *ports) map[string]string {
 		"yarn.acl.enable": "true",
 		"yarn.admin.acl":  "*",
 	}
+	if cfg.Heartbeat > 0 {
+		properties["yarn.resourcemanager.nodemanagers.heartbeat-interval-ms"] = milliseconds(cfg.Heartbeat)
+	}
+	return properties
 }
 
 // schedulerProperties are capacity-scheduler.xml: the queue default for all, and the queue small, to which only a user of
@@ -94,11 +99,19 @@ func nameNodeDaemon(s *spec) daemon {
 	return d
 }
 
-// dataNodeDaemon reports the first NodeManager's host as its own, so that there are local blocks on one
-// NodeManager and only remote ones on the others.
-func dataNodeDaemon(s *spec, ports *ports) daemon {
+// dataNodeName is that of one of so many: one alone has no number.
+func dataNodeName(i, of int) string {
+	if of == 1 {
+		return string(dataNode)
+	}
+	return fmt.Sprintf("%s%d", dataNode, i+1)
+}
+
+// dataNodeDaemon reports the host of the NodeManager of its number as its own, so that there are local blocks on that one and
+// only remote ones on those without a DataNode.
+func dataNodeDaemon(s *spec, name string, i int, ports *ports) daemon {
 	const host = "127.0.0.1" // as the NameNode sees the connection's other end, which is what it tells clients
-	d := daemon{Name: string(dataNode), Kind: dataNode, Host: host, Web: ports.on(host)}
+	d := daemon{Name: name, Kind: dataNode, Host: host, Web: ports.on(host)}
 	d.Core = patience()
 	d.YARN = map[string]string{}
 	d.HDFS = map[string]string{
@@ -106,7 +119,7 @@ func dataNodeDaemon(s *spec, ports *ports) daemon {
 		"dfs.datanode.address":      ports.on(host),
 		"dfs.datanode.http.address": d.Web,
 		"dfs.datanode.ipc.address":  ports.on(host),
-		"dfs.datanode.hostname":     nodeManagerHost(0),
+		"dfs.datanode.hostname":     nodeManagerHost(i),
 	}
 	return d
 }
@@ -131,7 +144,7 @@ func resourceManagerDaemon(s *spec) daemon {
 
 func nodeManagerHost(i int) string { return fmt.Sprintf("127.0.0.%d", i+2) }
 
-func nodeManagerDaemon(s *spec, i int, ports *ports) daemon {
+func nodeManagerDaemon(s *spec, environment []string, i int, ports *ports) daemon {
 	d := daemon{Name: fmt.Sprintf("%s%d", nodeManager, i+1), Kind: nodeManager, Host: nodeManagerHost(i)}
 	d.Web = ports.on(d.Host)
 	d.Core = patience()
@@ -155,7 +168,7 @@ func nodeManagerDaemon(s *spec, i int, ports *ports) daemon {
 		"yarn.nodemanager.container-monitor.interval-ms":                                "500",
 		"yarn.nodemanager.delete.debug-delay-sec":                                       "0",
 		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99",
-		"yarn.nodemanager.admin-env":                                                    "MALLOC_ARENA_MAX=$MALLOC_ARENA_MAX," + mark(s.Dir),
+		"yarn.nodemanager.admin-env":                                                    strings.Join(append([]string{"MALLOC_ARENA_MAX=$MALLOC_ARENA_MAX", mark(s.Dir)}, environment...), ","),
 		"yarn.resourcemanager.connect.retry-interval.ms":                                "200",
 	}
 	return d

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 )
@@ -21,8 +22,21 @@ type reaper struct {
 	says  bytes.Buffer
 }
 
-func startReaper(dir string) (*reaper, error) {
-	r := &reaper{cmd: reaperCommand(dir)}
+// marks is what reaper.sh looks for: the mark of the cluster in dir, exactly.
+func marks(dir string) string { return regexp.QuoteMeta(mark(dir)) }
+
+// EndWithThisProcess makes all clusters in folders directly below dir, which must be an absolute path, end when this process
+// does, however it ends, or when end is called.
+func EndWithThisProcess(dir string) (end func() error, err error) {
+	r, err := startReaper(marks(dir) + "/[^/]*")
+	if err != nil {
+		return nil, err
+	}
+	return r.stop, nil
+}
+
+func startReaper(marks string) (*reaper, error) {
+	r := &reaper{cmd: reaperCommand(marks)}
 	r.cmd.Stderr = &r.says
 	// A session of its own: signals from the terminal are for the tests, and end it only by way of them.
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -46,12 +60,12 @@ func (r *reaper) stop() error {
 
 // reap ends the processes of the cluster in dir now.
 func reap(dir string) error {
-	out, err := reaperCommand(dir).CombinedOutput()
+	out, err := reaperCommand(marks(dir)).CombinedOutput()
 	return reaperResult(err, string(out))
 }
 
-func reaperCommand(dir string) *exec.Cmd {
-	return exec.Command("/bin/sh", "-c", reaperScript, "reaper", mark(dir)) //nolint:noctx // must outlive every context
+func reaperCommand(marks string) *exec.Cmd {
+	return exec.Command("/bin/sh", "-c", reaperScript, "reaper", marks) //nolint:noctx // must outlive every context
 }
 
 func reaperResult(err error, says string) error {

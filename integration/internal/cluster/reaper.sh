@@ -1,7 +1,7 @@
-# Kills every process that carries the mark $1 in its environment. First it waits for the end of its standard
+# Kills every process with an entry in its environment that matches the extended regular expression $1. First it waits for the end of its standard
 # input: with a pipe whose other end a process holds, that is when the process closes it or ends.
 cat >/dev/null
-marked() { grep -lszxF -e "$1" /proc/[0-9]*/environ | cut -d/ -f3; }
+marked() { grep -lszxE -e "$1" /proc/[0-9]*/environ | cut -d/ -f3; }
 # A NodeManager may start one more container while it is being killed, so one round is not enough.
 rounds=100
 while pids=$(marked "$1") && [ -n "$pids" ]; do

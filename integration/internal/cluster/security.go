@@ -71,7 +71,7 @@ func (c *Cluster) Offers(ctx context.Context, address string) (Offers, error) {
 	if _, err := conn.Write(hello); err != nil {
 		return Offers{}, err
 	}
-	if err := conn.SetReadDeadline(time.Now().Add(requestLimit)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(tryLimit)); err != nil {
 		return Offers{}, err
 	}
 	frame, err := wire.ReadFrame(conn, wire.MaxFrame)

@@ -81,7 +81,7 @@ func newSpec(cfg Config, dir, java string, jars artifacts.Jars, ports *ports) (*
 		NodeManagers: cfg.NodeManagers, HA: cfg.HA, NameNodeHA: cfg.NameNodeHA, OtherHDFS: cfg.OtherHDFS,
 		Kerberos: cfg.Kerberos, Users: cfg.Users, ClassLists: cfg.classLists,
 	}
-	s.Core, s.HDFS = hdfsProperties(dir, ports)
+	s.Core, s.HDFS = hdfsProperties(cfg, dir, ports)
 	s.YARN = yarnProperties(cfg, ports)
 	s.Scheduler = schedulerProperties()
 	if s.NameNodeHA {
@@ -90,7 +90,9 @@ func newSpec(cfg Config, dir, java string, jars artifacts.Jars, ports *ports) (*
 	} else {
 		s.Daemons = []daemon{nameNodeDaemon(s)}
 	}
-	s.Daemons = append(s.Daemons, dataNodeDaemon(s, ports))
+	for i := range cfg.DataNodes {
+		s.Daemons = append(s.Daemons, dataNodeDaemon(s, dataNodeName(i, cfg.DataNodes), i, ports))
+	}
 	if s.OtherHDFS {
 		s.addOtherHDFS(ports)
 	}
@@ -102,7 +104,7 @@ func newSpec(cfg Config, dir, java string, jars artifacts.Jars, ports *ports) (*
 		s.Daemons = append(s.Daemons, resourceManagerDaemon(s))
 	}
 	for i := range cfg.NodeManagers {
-		s.Daemons = append(s.Daemons, nodeManagerDaemon(s, i, ports))
+		s.Daemons = append(s.Daemons, nodeManagerDaemon(s, cfg.ContainerEnvironment, i, ports))
 	}
 	if s.Kerberos != nil {
 		kdc := daemon{Name: keyCenterName, Kind: keyCenter, Host: "127.0.0.1", Web: ports.on("127.0.0.1")}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
@@ -16,7 +17,7 @@ import (
 // A NodeManager protects its connections as the ResourceManager does, and its tokens
 // are others: a client that talks to one need not be able to talk to the other.
 func TestANodeManagerTakesItsTokenUnderEachProtection(t *testing.T) {
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	scheduler, rm := schedulerAddress(t, c), client(t, c)
 	for _, qop := range []sasl.QOP{sasl.QOPAuthentication, sasl.QOPIntegrity, sasl.QOPPrivacy} {
 		t.Run(string(qop), func(t *testing.T) {

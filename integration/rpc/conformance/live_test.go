@@ -15,6 +15,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
@@ -24,13 +25,7 @@ import (
 // protections are all there are, so that a client can have each from one cluster.
 const protections = "authentication,integrity,privacy"
 
-var hadoop = cluster.NewShared(cluster.Config{
-	NodeManagers: 1,
-	Core:         map[string]string{"hadoop.rpc.protection": protections},
-	YARN:         rolling(),
-})
-
-func TestMain(m *testing.M) { os.Exit(hadoop.Run(m)) }
+func TestMain(m *testing.M) { os.Exit(clusters.Main(m)) }
 
 func schedulerAddress(t *testing.T, c *cluster.Cluster) string {
 	t.Helper()
@@ -122,7 +117,7 @@ func call(t *testing.T, c yarnrpc.Caller, method string, request, response proto
 // Only a real server shows that digests, wrapping and the order of messages are right:
 // our own would make the same mistakes.
 func TestTheResourceManagerTakesItsTokenUnderEachProtection(t *testing.T) {
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	scheduler, rm := schedulerAddress(t, c), client(t, c)
 	qops, err := sasl.ParseProtection(protections)
 	if err != nil {
@@ -158,7 +153,7 @@ func TestTheResourceManagerTakesItsTokenUnderEachProtection(t *testing.T) {
 }
 
 func TestTheResourceManagerRefusesWhoHasNoToken(t *testing.T) {
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	scheduler := schedulerAddress(t, c)
 	o := yarnrpc.Options{Protocol: yarnrpc.ApplicationMasterProtocol, User: yarnrpc.UserInformation{Effective: "alice"}}
 	err := dial(t, scheduler, o).Call(t.Context(), "allocate", &yarnpb.AllocateRequestProto{}, &yarnpb.AllocateResponseProto{})
@@ -196,7 +191,7 @@ func ofAnotherAttempt(t *testing.T, identifier []byte) []byte {
 }
 
 func TestTheResourceManagersExceptionsAreUnderstood(t *testing.T) {
-	rm := client(t, hadoop.Cluster(t))
+	rm := client(t, clusters.Use(t, clusters.Features))
 	for name, tc := range map[string]struct {
 		method string
 		want   error
@@ -214,7 +209,7 @@ func TestTheResourceManagersExceptionsAreUnderstood(t *testing.T) {
 }
 
 func TestTheResourceManagerAnswersManyCallsOfOneConnection(t *testing.T) {
-	rm := client(t, hadoop.Cluster(t))
+	rm := client(t, clusters.Use(t, clusters.Features))
 	var callers sync.WaitGroup
 	for range 32 {
 		callers.Go(func() {
@@ -232,7 +227,7 @@ func TestTheResourceManagerAnswersManyCallsOfOneConnection(t *testing.T) {
 }
 
 func TestAWebPortIsRecognised(t *testing.T) {
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	conn := dial(t, c.RMWebAddress(), yarnrpc.Options{Protocol: yarnrpc.ApplicationClientProtocol})
 	err := conn.Call(t.Context(), "getClusterMetrics", &yarnpb.GetClusterMetricsRequestProto{}, &yarnpb.GetClusterMetricsResponseProto{})
 	if err == nil || !strings.Contains(fmt.Sprint(err), "speaks HTTP") {

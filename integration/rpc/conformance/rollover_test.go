@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -26,7 +27,7 @@ func rolling() map[string]string {
 // An ApplicationMaster that keeps its first token loses the ResourceManager after a
 // day, with its next connection.
 func TestAMasterOutlivesTheTokenItStartedWith(t *testing.T) {
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	scheduler, token := schedulerAddress(t, c), unmanaged(t, client(t, c))
 	id, err := identifier.DecodeAMRM(token)
 	if err != nil {

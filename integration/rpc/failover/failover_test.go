@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -106,7 +105,7 @@ func killUnderCalls(c *cluster.Cluster) func(context.Context, string, *load) err
 // work, and gives it back when there is an active one again. It tells which was, and is.
 func loseActive(t *testing.T, c *cluster.Cluster, lose func(context.Context, string, *load) error, giveBack func(context.Context, string) error) (first, second string, l *load) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), bobbintest.Patience)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	l = &load{
 		tag:  fmt.Sprintf("failover-%d", time.Now().UnixNano()),

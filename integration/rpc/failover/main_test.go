@@ -12,13 +12,11 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
-
-// hadoop has no two servers of a kind.
-var hadoop = cluster.NewShared(cluster.Config{})
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(tests{m}) }
 
@@ -26,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(tests{m}) }
 type tests struct{ m *testing.M }
 
 // Run is for goleak.
-func (r tests) Run() int { return hadoop.Run(r.m) }
+func (r tests) Run() int { return clusters.Main(r.m) }
 
 // newClient makes one whose calls are not kept waiting by each other, nor for Hadoop's
 // two minutes by a server that says nothing. observe is told of each try.

@@ -19,6 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -47,9 +48,9 @@ func TestTheActiveNameNodeGoesUnderLoad(t *testing.T) {
 	}, Core: map[string]string{
 		"hadoop.security.key.provider.path": "jceks://file" + filepath.Join(t.TempDir(), "keys"), // in the place of a key server
 	}})
-	ctx, cancel := context.WithTimeout(t.Context(), bobbintest.Patience)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	other := hadoop.Cluster(t)
+	other := clusters.Use(t, clusters.Open)
 	conf := withOther(hdfsConf(t, c), other)
 	plain := newFS(t, dfs.Options{Conf: conf, User: me(t)})
 	bearer := newFS(t, dfs.Options{Conf: conf, User: "somebody", Credentials: withToken(ctx, t, conf)})
@@ -93,7 +94,7 @@ func TestTheActiveNameNodeGoesUnderLoad(t *testing.T) {
 func TestTheActiveNameNodeStopsWithItsConnectionsHalfOpen(t *testing.T) {
 	cluster.Long(t)
 	c := cluster.ForTest(t, cluster.Config{NameNodeHA: true, NodeManagers: 1})
-	ctx, cancel := context.WithTimeout(t.Context(), bobbintest.Patience)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	f := newFS(t, dfs.Options{Conf: hdfsConf(t, c), User: me(t), Patience: 15 * time.Second})
 	home, err := f.Home()

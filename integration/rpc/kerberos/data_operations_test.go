@@ -18,6 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
@@ -161,7 +162,7 @@ func operation(t *testing.T, code byte, block *hdfspb.LocatedBlockProto) []byte 
 // TestADataNodeOfOtherMindIsAnError would catch a client that takes less protection than it
 // was told to, one that waits for ever, and one that hands out what is no content.
 func TestADataNodeOfOtherMindIsAnError(t *testing.T) {
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Secure)
 	name := path.Join("/tmp", t.Name())
 	want := content("other", blockSize/2)
 	good := library(t, c, "authentication", new(bobbintest.Tap))

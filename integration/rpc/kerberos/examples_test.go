@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
 // user runs programs of examples/ with a cluster's configuration and a cache of tickets.
@@ -47,7 +48,7 @@ func (u user) run(t *testing.T, program string, args ...string) (string, int) {
 // It would catch an example that works on open clusters alone: no ticket, no token for the NodeManagers, or tokens that
 // its ApplicationMaster does not find.
 func TestTheExamplesWithKerberos(t *testing.T) {
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Secure)
 	somebody := newExampleUser(t, c)
 	for program, args := range map[string][]string{"applications": nil, "distributedshell": {"true"}} {
 		if out, code := somebody.run(t, program, args...); code != 1 || !strings.Contains(out, "run kinit") {

@@ -12,6 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster/artifacts"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
@@ -204,7 +205,7 @@ func submitUnmanaged(ctx context.Context, t *testing.T, client *yarnclient.Clien
 	if err != nil {
 		t.Fatal(err)
 	}
-	bobbintest.Until(t, "the application has a token for its master", func() bool {
+	wait.Until(t, "the application has a token for its master", func() bool {
 		if report, err = client.ApplicationReport(ctx, created.ID); err != nil {
 			t.Fatal(err)
 		}

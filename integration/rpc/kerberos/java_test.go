@@ -7,6 +7,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
@@ -14,7 +15,7 @@ import (
 // TestTokensGoBetweenJavaAndUs would catch tokens that one side files under a name by which the
 // other does not look for them.
 func TestTokensGoBetweenJavaAndUs(t *testing.T) {
-	tokensGoBetweenJavaAndUs(t, hadoop.Cluster(t))
+	tokensGoBetweenJavaAndUs(t, clusters.Use(t, clusters.Secure))
 }
 
 // tokensGoBetweenJavaAndUs has each side log in with what the other has got, under the

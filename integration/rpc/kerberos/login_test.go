@@ -12,15 +12,16 @@ import (
 
 	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
 
-	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
 const rm = "rm/localhost"
 
 func TestLoginsThatFailSayWhatToDo(t *testing.T) {
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Secure)
 	conf := realm(t, c)
 	ticket := func(conf *kerberos.Config, user, keytab string) error {
 		login, err := kerberos.FromKeytab(conf, user, keytab)
@@ -110,7 +111,7 @@ func TestLoginsThatFailSayWhatToDo(t *testing.T) {
 
 // TestKeysOfEachType would catch a type of keys that logs in to the KDC and not to a server.
 func TestKeysOfEachType(t *testing.T) {
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Secure)
 	for _, kind := range []string{"aes256-cts", "aes128-cts", "aes256-sha2", "aes128-sha2", "arcfour-hmac"} {
 		t.Run(kind, func(t *testing.T) {
 			keytab := newUser(t, c, "kind", "", "-e "+kind+":normal")
@@ -128,7 +129,7 @@ func TestKeysOfEachType(t *testing.T) {
 // TestKeysThatAreNotPermitted would catch a login that fails without a word of which keys there
 // are and which would do.
 func TestKeysThatAreNotPermitted(t *testing.T) {
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Secure)
 	keytab := newUser(t, c, "old", "", "-e arcfour-hmac:normal")
 	conf := realm(t, c)
 	conf.LibDefaults.DefaultTktEnctypeIDs = []int32{etypeID.AES256_CTS_HMAC_SHA1_96}
@@ -143,13 +144,13 @@ func TestKeysThatAreNotPermitted(t *testing.T) {
 
 // TestAnExpiredTicketIsReplacedByKinit would catch a Login that keeps what it read first.
 func TestAnExpiredTicketIsReplacedByKinit(t *testing.T) {
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Secure)
 	cache := filepath.Join(t.TempDir(), "cache")
 	login := shortlived(t, c, cache)
 	if got := login.Principal().String(); got != "alice@"+cluster.Realm {
 		t.Errorf("the cache is %s's", got)
 	}
-	bobbintest.Until(t, "the ticket expires", func() bool {
+	wait.Until(t, "the ticket expires", func() bool {
 		_, err := login.Ticket(t.Context(), rm)
 		return errors.Is(err, kerberos.ErrExpired)
 	})
@@ -191,7 +192,7 @@ func shortlived(t *testing.T, c *cluster.Cluster, cache string) *kerberos.Login 
 // TestLoginsLiveOnBeyondTheirTickets would catch a Login that does not renew, or not log in again,
 // in time.
 func TestLoginsLiveOnBeyondTheirTickets(t *testing.T) {
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Secure)
 	const life = 10 * time.Second // tickets are renewed in the last fifth of it, or never: a busy machine may be late
 	keytab := newUser(t, c, "shortlived", "-maxlife \"10 seconds\"", "")
 	cache := filepath.Join(t.TempDir(), "cache")
@@ -221,7 +222,7 @@ func TestLoginsLiveOnBeyondTheirTickets(t *testing.T) {
 		kept.Keep(ctx, func(err error) { t.Errorf("keep: %v", err) })
 	}()
 	first := time.Now()
-	bobbintest.Until(t, "two lives pass", func() bool {
+	wait.Until(t, "two lives pass", func() bool {
 		for name, login := range map[string]*kerberos.Login{"renewed": renewed, "logged in again": again} {
 			if _, err := login.Ticket(t.Context(), rm); err != nil {
 				t.Fatalf("%s, after %v: %v", name, time.Since(first), err)

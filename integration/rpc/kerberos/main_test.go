@@ -13,6 +13,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
@@ -22,10 +23,7 @@ import (
 
 const alice, bob = "alice", "bob"
 
-// hadoop is for the tests that do not care for protection.
-var hadoop = cluster.NewShared(cluster.Config{NodeManagers: 1, Kerberos: &cluster.Kerberos{Partners: []string{"dora"}}})
-
-func TestMain(m *testing.M) { os.Exit(hadoop.Run(m)) }
+func TestMain(m *testing.M) { os.Exit(clusters.Main(m)) }
 
 func realm(t *testing.T, c *cluster.Cluster) *kerberos.Config {
 	t.Helper()

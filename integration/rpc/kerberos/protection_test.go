@@ -8,6 +8,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
@@ -27,7 +28,7 @@ func TestProtectionOnTheSocket(t *testing.T) {
 		"privacy":        {sasl.QOPPrivacy, false},
 	} {
 		t.Run(protection, func(t *testing.T) {
-			c := hadoop.Cluster(t)
+			c := clusters.Use(t, clusters.Secure)
 			if protection != "authentication" {
 				c = cluster.ForTest(t, cluster.Config{NodeManagers: 1, Kerberos: &cluster.Kerberos{Protection: protection}})
 			}
@@ -80,7 +81,7 @@ func submit(t *testing.T, client *yarnclient.Client, name string) records.Applic
 // TestLessProtectionThanAskedIsRefused would catch a client that talks in the clear because the
 // server would have it so.
 func TestLessProtectionThanAskedIsRefused(t *testing.T) {
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Secure)
 	o := options(t, c, fromKeytab(t, c, alice))
 	o.RPC.QOPs = []sasl.QOP{sasl.QOPPrivacy, sasl.QOPIntegrity}
 	if _, err := newClient(t, o).NewApplication(t.Context()); err == nil || !strings.Contains(err.Error(), "hadoop.rpc.protection") {
@@ -91,7 +92,7 @@ func TestLessProtectionThanAskedIsRefused(t *testing.T) {
 // TestManyConnectionsShareALogin would catch a Login that asks the KDC for each, that gives one
 // the ticket of another, or requests that the server takes for repeated ones.
 func TestManyConnectionsShareALogin(t *testing.T) {
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Secure)
 	login := fromKeytab(t, c, alice)
 	var all sync.WaitGroup
 	for range 24 {
@@ -107,7 +108,7 @@ func TestManyConnectionsShareALogin(t *testing.T) {
 
 // TestProxyUsers: alice may act for others (hadoop.proxyuser.alice), bob may not.
 func TestProxyUsers(t *testing.T) {
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Secure)
 	o := options(t, c, fromKeytab(t, c, alice))
 	o.RPC.User = yarnrpc.UserInformation{Effective: bob, Real: alice}
 	if report := submit(t, newClient(t, o), "for bob"); report.User != bob {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
@@ -18,7 +19,7 @@ const partner = "dora@" + cluster.PartnerRealm
 // TestUsersOfATrustedRealm would catch a client that asks its own KDC for tickets of a server in
 // another realm, or takes its own realm for every server's.
 func TestUsersOfATrustedRealm(t *testing.T) {
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Secure)
 	cache := filepath.Join(t.TempDir(), "cache")
 	if err := c.Kinit(t.Context(), partner, cache); err != nil {
 		t.Fatal(err)
@@ -47,7 +48,7 @@ func TestUsersOfATrustedRealm(t *testing.T) {
 
 // TestTrustIsOneWay would catch a login that goes where no ticket leads.
 func TestTrustIsOneWay(t *testing.T) {
-	_, err := fromKeytab(t, hadoop.Cluster(t), alice).Ticket(t.Context(), "rm/localhost@"+cluster.PartnerRealm)
+	_, err := fromKeytab(t, clusters.Use(t, clusters.Secure), alice).Ticket(t.Context(), "rm/localhost@"+cluster.PartnerRealm)
 	if !errors.Is(err, kerberos.ErrUnknownService) {
 		t.Errorf("got %v, want ErrUnknownService", err)
 	}

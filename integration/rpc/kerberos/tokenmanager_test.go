@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
@@ -15,7 +16,7 @@ import (
 // a renewer that the NameNode knows by another name than who comes to renew, and tokens
 // that open nothing.
 func TestTokensAreObtainedWithTheKeytab(t *testing.T) {
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Secure)
 	login := fromKeytab(t, c, alice)
 	files := newFS(t, c, dfs.Options{User: alice, Login: login})
 	root, err := files.Root("/tmp")

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -135,7 +136,7 @@ func (p *place) tokens(t *testing.T) []byte {
 func awaitEnd(t *testing.T, client *yarnclient.Client, id records.ApplicationID) records.ApplicationReport {
 	t.Helper()
 	var report records.ApplicationReport
-	bobbintest.Eventually(t, id.String()+" has ended", func() (bool, error) {
+	wait.For(t, id.String()+" has ended", func() (bool, error) {
 		var err error
 		report, err = client.ApplicationReport(t.Context(), id)
 		return report.State.Terminal(), err

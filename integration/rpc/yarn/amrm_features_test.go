@@ -10,7 +10,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/nmclient"
@@ -112,7 +111,7 @@ func observeWith(t *testing.T, c *cluster.Cluster, queue string, register amrm.R
 // until heartbeats, and starts what comes, until done.
 func (o *observed) until(what string, done func() bool) {
 	o.t.Helper()
-	ctx, cancel := context.WithTimeout(o.t.Context(), bobbintest.Patience)
+	ctx, cancel := context.WithCancel(o.t.Context())
 	defer cancel()
 	last := ""
 	for !done() {

@@ -3,13 +3,14 @@ package yarn
 import (
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // Three masters for each of two nodes: places that YARN overlooks would be right by chance once in 64 times.
 func TestMastersRunWhereTheyAreWanted(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	client := newClient(t, c, me(t))
 	nodes, err := client.ClusterNodes(t.Context(), records.NodeRunning)
 	if err != nil || len(nodes) != 2 {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
@@ -18,7 +19,7 @@ import (
 
 func TestReservationsOfAClusterWithoutAreRefused(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, hadoop.Cluster(t), me(t))
+	client := newClient(t, clusters.Use(t, clusters.Features), me(t))
 	if _, err := client.NewReservation(t.Context()); !errors.Is(err, yarnrpc.ErrYarn) {
 		t.Errorf("error is %v", err)
 	}

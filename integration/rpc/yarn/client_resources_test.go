@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -16,7 +17,7 @@ import (
 
 func TestEveryClusterHasMemoryAndCores(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, hadoop.Cluster(t), me(t))
+	client := newClient(t, clusters.Use(t, clusters.Features), me(t))
 	types, err := client.ResourceTypes(t.Context())
 	want := []records.ResourceType{{Name: records.ResourceMemory, Units: "Mi"}, {Name: records.ResourceVCores}}
 	byName := cmpopts.SortSlices(func(a, b records.ResourceType) bool { return a.Name < b.Name })

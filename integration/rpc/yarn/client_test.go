@@ -13,8 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/wire"
@@ -63,7 +64,7 @@ func submitUnmanaged(t *testing.T, client *yarnclient.Client, queue string) reco
 // await polls an application's report until it is as wanted.
 func await(t *testing.T, client *yarnclient.Client, id records.ApplicationID, what string, is func(records.ApplicationReport) bool) (report records.ApplicationReport) {
 	t.Helper()
-	bobbintest.Eventually(t, fmt.Sprintf("%s is %s", id, what), func() (done bool, err error) {
+	wait.For(t, fmt.Sprintf("%s is %s", id, what), func() (done bool, err error) {
 		if report, err = client.ApplicationReport(t.Context(), id); err != nil || is(report) {
 			return err == nil, err
 		}
@@ -101,7 +102,7 @@ func containerLogs(t *testing.T, c *cluster.Cluster, id records.ApplicationID, n
 
 func TestAShellCommandRunsAsApplicationMaster(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	client := newClient(t, c, me(t))
 	seen := filepath.Join(t.TempDir(), "seen")
 	report := submit(t, client, shell("echo it runs; while [ ! -e "+seen+" ]; do sleep 0.1; done; exit 7"))
@@ -133,7 +134,7 @@ func TestAShellCommandRunsAsApplicationMaster(t *testing.T) {
 
 func TestSubmittingTwiceIsSubmittingOnce(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, hadoop.Cluster(t), me(t))
+	client := newClient(t, clusters.Use(t, clusters.Features), me(t))
 	application := shell("sleep 60")
 	application.ID = submit(t, client, application).ID
 	if _, err := client.Submit(t.Context(), application); err != nil {
@@ -143,7 +144,7 @@ func TestSubmittingTwiceIsSubmittingOnce(t *testing.T) {
 
 func TestKillEndsAnApplicationAndItsProcesses(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	client := newClient(t, c, me(t))
 	const unusual = "sleep 4321.25"
 	report := submit(t, client, shell(unusual))
@@ -158,7 +159,7 @@ func TestKillEndsAnApplicationAndItsProcesses(t *testing.T) {
 	if err := client.Kill(t.Context(), report.ID, ""); err != nil {
 		t.Errorf("killing it again: %v", err)
 	}
-	bobbintest.Until(t, "its process has ended", func() bool { return processes(t, unusual) == 0 })
+	wait.Until(t, "its process has ended", func() bool { return processes(t, unusual) == 0 })
 }
 
 // processes counts the processes that run exactly this command.
@@ -180,7 +181,7 @@ func processes(t *testing.T, command string) int {
 
 func TestSubmissionsThatYarnRefuses(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, hadoop.Cluster(t), me(t))
+	client := newClient(t, clusters.Use(t, clusters.Features), me(t))
 	tests := map[string]struct {
 		change func(*records.SubmissionContext)
 		want   string
@@ -209,7 +210,7 @@ func TestSubmissionsThatYarnRefuses(t *testing.T) {
 
 func TestTheClusterLooksAsItsWebPagesSay(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	client := newClient(t, c, me(t))
 	ctx := t.Context()
 	web, err := c.RM().Metrics(ctx)
@@ -238,7 +239,7 @@ func TestTheClusterLooksAsItsWebPagesSay(t *testing.T) {
 		t.Errorf("hosts (-want +got):\n%s", diff)
 	}
 	// The page adds up what is free and what is not, while other tests get and give back.
-	bobbintest.Eventually(t, fmt.Sprintf("the memory is %d MB", memory), func() (bool, error) {
+	wait.For(t, fmt.Sprintf("the memory is %d MB", memory), func() (bool, error) {
 		web, err := c.RM().Metrics(ctx)
 		return int64(web.TotalMB) == memory, err
 	})
@@ -271,7 +272,7 @@ func TestTheClusterLooksAsItsWebPagesSay(t *testing.T) {
 
 func TestApplicationsAreListedByFilter(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, hadoop.Cluster(t), alice)
+	client := newClient(t, clusters.Use(t, clusters.Features), alice)
 	application := shell("sleep 60")
 	application.Name = "listed"
 	id := submit(t, client, application).ID
@@ -305,7 +306,7 @@ func TestApplicationsAreListedByFilter(t *testing.T) {
 // has the other, and by itself is to be known for what it is.
 func TestAWebServerIsNotTakenForAResourceManager(t *testing.T) {
 	t.Parallel()
-	conf := confOf(t, hadoop.Cluster(t))
+	conf := confOf(t, clusters.Use(t, clusters.Features))
 	web, client := conf.Get("yarn.resourcemanager.webapp.address"), conf.Get("yarn.resourcemanager.address")
 	for name, tc := range map[string]struct {
 		addresses []string

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
@@ -20,7 +21,7 @@ import (
 // its end off; cancelled, it is worth nothing.
 func TestADelegationTokensWholeLife(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	ctx := t.Context()
 	owner, renewer := newClient(t, c, alice), newClient(t, c, "renewer")
 	token, err := owner.DelegationToken(ctx, "renewer")
@@ -70,7 +71,7 @@ func TestADelegationTokensWholeLife(t *testing.T) {
 // A service in another form than Java's would make tokens that no Java program finds.
 func TestJavaProgramsLogInWithOurToken(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	client := newClient(t, c, alice)
 	token, err := client.DelegationToken(t.Context(), alice)
 	if err != nil {
@@ -119,7 +120,7 @@ func refused(err error) bool {
 // YARN looks at the options where nothing is to be renewed, too: it bounds their size.
 func TestTooManyOptionsForRenewalAreRefused(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, hadoop.Cluster(t), me(t))
+	client := newClient(t, clusters.Use(t, clusters.Features), me(t))
 	application := shell("true")
 	application.Container.RenewalConf = map[string]string{"dfs.nameservices": "far"}
 	submit(t, client, application)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
@@ -14,7 +15,7 @@ import (
 
 func TestAnApplicationMovesToAnotherQueue(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	client := newClient(t, c, "small") // who may submit to both queues
 	application := shell("sleep 60")
 	application.Queue = "default"
@@ -37,7 +38,7 @@ func TestAnApplicationMovesToAnotherQueue(t *testing.T) {
 
 func TestAnApplicationsLifetimeChanges(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	client := newClient(t, c, me(t))
 	application := shell("sleep 60")
 	application.Lifetime = time.Hour
@@ -73,7 +74,7 @@ func TestAnApplicationsLifetimeChanges(t *testing.T) {
 
 func TestAFailedAttemptIsFollowedByTheNext(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, hadoop.Cluster(t), me(t))
+	client := newClient(t, clusters.Use(t, clusters.Features), me(t))
 	application := shell("sleep 60")
 	application.MaxAttempts = 2
 	first := submit(t, client, application)
@@ -103,7 +104,7 @@ func TestAFailedAttemptIsFollowedByTheNext(t *testing.T) {
 
 func TestAContainerIsSignalled(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	client := newClient(t, c, me(t))
 	report := submit(t, client, shell("trap 'echo got TERM' TERM; echo ready; while :; do sleep 0.1; done"))
 	report = await(t, client, report.ID, "ready", func(records.ApplicationReport) bool {
@@ -143,7 +144,7 @@ func TestAContainerIsSignalled(t *testing.T) {
 
 func TestApplicationsAreListedByTimeScopeAndNumber(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	client, other := newClient(t, c, alice), newClient(t, c, "bob")
 	application := shell("sleep 60")
 	application.Name = fmt.Sprintf("timed-%d", time.Now().UnixNano()) // others may have run on this cluster

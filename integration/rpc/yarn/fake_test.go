@@ -11,7 +11,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
-	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
@@ -24,7 +25,7 @@ import (
 // for byte, get the same states, response ids and exceptions.
 func TestTheFakeClusterAnswersAsARealOne(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	fake, err := yarnfake.Start(yarnfake.Config{
 		Nodes: 2, Node: records.Resource{MemoryMB: 4096, VCores: 8}, Heartbeat: 100 * time.Millisecond,
 	})
@@ -89,7 +90,7 @@ func (c *conversation) proxy(address, protocol string, token *creds.Token) *yarn
 // converse has the whole of a conversation with a cluster, as client and as master.
 func converse(t *testing.T, conf *hadoopconf.Conf) []string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), bobbintest.Patience)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	rms, err := conf.ResourceManagers()
 	if err != nil {
@@ -264,7 +265,7 @@ func (c *conversation) contain(response *yarnpb.AllocateResponseProto, id int32)
 	start("start", func(*yarnpb.StartContainerRequestProto) {})
 	start("start again", func(*yarnpb.StartContainerRequestProto) {})
 	// A NodeManager overlooks the stop of what it is about to start.
-	bobbintest.Until(c.t, "the container runs", func() bool {
+	wait.Until(c.t, "the container runs", func() bool {
 		request := &yarnpb.GetContainerStatusesRequestProto{ContainerId: []*yarnpb.ContainerIdProto{granted.GetId()}}
 		statuses := new(yarnpb.GetContainerStatusesResponseProto)
 		if err := manager.Call(c.ctx, "getContainerStatuses", request, statuses); err != nil {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 )
 
@@ -15,7 +16,7 @@ import (
 // network knows, as those of machines with two networks are.
 func TestHDFSDataNodesAreDialledByNameWhereTheConfigurationSaysSo(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	for byName, want := range map[bool]string{false: "127.0.0.1", true: c.NodeManagers()[0]} {
 		var mu sync.Mutex
 		hosts := make(map[string]bool)

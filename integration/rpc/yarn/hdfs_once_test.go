@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 )
 
@@ -20,7 +21,7 @@ import (
 func TestHDFSOneOfManyRenamesToAPlaceSucceeds(t *testing.T) {
 	t.Parallel()
 	const movers = 16
-	f := newFS(t, dfs.Options{Conf: confOf(t, hadoop.Cluster(t)), User: me(t)})
+	f := newFS(t, dfs.Options{Conf: confOf(t, clusters.Use(t, clusters.Features)), User: me(t)})
 	dir := scratch(t, f)
 	for i := range movers {
 		create(t, f, fmt.Sprintf("%s/from%d", dir, i), []byte{byte(i)})
@@ -88,7 +89,7 @@ func TestHDFSACallWhoseAnswerIsLostIsDoneOnce(t *testing.T) {
 		t.Run(method, func(t *testing.T) {
 			t.Parallel()
 			d := &forgetful{method: method}
-			f := newFS(t, dfs.Options{Conf: smallBlocks(t, hadoop.Cluster(t)), User: me(t), Dial: d.dial})
+			f := newFS(t, dfs.Options{Conf: smallBlocks(t, clusters.Use(t, clusters.Features)), User: me(t), Dial: d.dial})
 			dir, content := scratch(t, f)+"/made", noise(blockSize+1) // no name holds a method's
 			if err := f.MkdirAll(t.Context(), dir); err != nil {
 				t.Error(err)

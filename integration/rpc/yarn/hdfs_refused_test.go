@@ -12,6 +12,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
@@ -20,7 +21,7 @@ import (
 // takes more DataNodes than one to write stripes.
 func TestHDFSErasureCodedFilesAreRefused(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	f := newFS(t, dfs.Options{Conf: confOf(t, c), User: me(t)})
 	dir := scratch(t, f)
 	const admin, policy = "org.apache.hadoop.hdfs.tools.ECAdmin", "XOR-2-1-1024k"

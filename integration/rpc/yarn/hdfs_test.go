@@ -21,6 +21,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
@@ -57,7 +58,7 @@ func create(t *testing.T, f *dfs.FS, uri string, content []byte) {
 
 func TestHDFSFilesOfManyBlocks(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	f := newFS(t, dfs.Options{Conf: smallBlocks(t, c), User: me(t)})
 	dir := scratch(t, f)
 	content := noise(5*blockSize + 12345)
@@ -123,7 +124,7 @@ func TestHDFSFilesOfManyBlocks(t *testing.T) {
 
 func TestHDFSEmptyFileHasNoBlocks(t *testing.T) {
 	t.Parallel()
-	f := newFS(t, dfs.Options{Conf: confOf(t, hadoop.Cluster(t)), User: me(t)})
+	f := newFS(t, dfs.Options{Conf: confOf(t, clusters.Use(t, clusters.Features)), User: me(t)})
 	uri := scratch(t, f) + "/empty"
 	create(t, f, uri, nil)
 	if blocks, err := f.Blocks(t.Context(), uri); err != nil || len(blocks) != 0 {
@@ -136,7 +137,7 @@ func TestHDFSEmptyFileHasNoBlocks(t *testing.T) {
 
 func TestHDFSErrorsCanBeTested(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	ctx := t.Context()
 	f := newFS(t, dfs.Options{Conf: confOf(t, c), User: me(t)})
 	stranger := newFS(t, dfs.Options{Conf: confOf(t, c), User: alice})
@@ -193,7 +194,7 @@ func TestHDFSErrorsCanBeTested(t *testing.T) {
 
 func TestHDFSModesOwnersAndReplication(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	f := newFS(t, dfs.Options{Conf: confOf(t, c), User: alice})
 	home, err := f.Home()
 	if err != nil {
@@ -236,7 +237,7 @@ func TestHDFSModesOwnersAndReplication(t *testing.T) {
 
 func TestHDFSManyGoroutinesShareOneClient(t *testing.T) {
 	t.Parallel()
-	f := newFS(t, dfs.Options{Conf: smallBlocks(t, hadoop.Cluster(t)), User: me(t)})
+	f := newFS(t, dfs.Options{Conf: smallBlocks(t, clusters.Use(t, clusters.Features)), User: me(t)})
 	dir := scratch(t, f)
 	var group errgroup.Group
 	for i := range 8 {
@@ -322,7 +323,7 @@ func (d *faulty) cut(address string) (n int) {
 
 func TestHDFSReadsGoOnWhenConnectionsBreak(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	d := &faulty{conns: map[net.Conn]string{}}
 	f := newFS(t, dfs.Options{Conf: smallBlocks(t, c), User: me(t), Dial: d.dial})
 	uri := scratch(t, f) + "/file"
@@ -352,7 +353,7 @@ func TestHDFSReadsGoOnWhenConnectionsBreak(t *testing.T) {
 
 func TestHDFSAFileThatChangesWhileItIsReadIsAnError(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	d := &faulty{conns: map[net.Conn]string{}}
 	f := newFS(t, dfs.Options{Conf: smallBlocks(t, c), User: me(t), Dial: d.dial})
 	uri := scratch(t, f) + "/file"
@@ -377,7 +378,7 @@ func TestHDFSAFileThatChangesWhileItIsReadIsAnError(t *testing.T) {
 
 func TestHDFSMetadataCallsAreMadeAgain(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	d := &faulty{conns: map[net.Conn]string{}}
 	f := newFS(t, dfs.Options{Conf: confOf(t, c), User: me(t), Dial: d.dial})
 	dir := scratch(t, f)
@@ -417,7 +418,7 @@ func TestHDFSMetadataCallsAreMadeAgain(t *testing.T) {
 // A file that somebody forgot to close must not keep the process from ending.
 func TestHDFSCloseEndsOpenFiles(t *testing.T) {
 	t.Parallel()
-	f := dfs.New(dfs.Options{Conf: smallBlocks(t, hadoop.Cluster(t)), User: me(t)})
+	f := dfs.New(dfs.Options{Conf: smallBlocks(t, clusters.Use(t, clusters.Features)), User: me(t)})
 	uri := scratch(t, f) + "/file"
 	create(t, f, uri, noise(2*blockSize))
 	file, err := f.Open(t.Context(), uri)
@@ -440,7 +441,7 @@ func TestHDFSCloseEndsOpenFiles(t *testing.T) {
 
 func TestHDFSCloseFromElsewhereEndsAReadThatWaits(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	hung := make(chan struct{}) // closed when the DataNode has been dialled, and hangs
 	var once sync.Once
 	dataNode := atomic.Bool{}

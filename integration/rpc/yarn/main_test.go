@@ -11,14 +11,13 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
 const alice = "alice"
-
-var hadoop = cluster.NewShared(cluster.Config{Users: []string{alice}})
 
 // masterVariable makes this test binary the ApplicationMaster of a test: it
 // names what to do.
@@ -28,7 +27,7 @@ func TestMain(m *testing.M) {
 	if scenario := os.Getenv(masterVariable); scenario != "" {
 		os.Exit(runMaster(scenario))
 	}
-	os.Exit(hadoop.Run(m))
+	os.Exit(clusters.Main(m))
 }
 
 func confOf(t *testing.T, c *cluster.Cluster) *hadoopconf.Conf {

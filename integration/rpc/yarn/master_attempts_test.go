@@ -12,8 +12,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -24,7 +25,7 @@ const left = "sleep 3217.25"
 // attempt starts nothing, and has nothing else by which to stop what the first has started.
 func TestASecondAttemptFindsTheContainersOfTheFirst(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	client := newClient(t, c, me(t))
 	application, f, dir := stage(t, c, "bequeath")
 	application.MaxAttempts, application.KeepContainers = 2, true
@@ -56,7 +57,7 @@ func TestASecondAttemptFindsTheContainersOfTheFirst(t *testing.T) {
 func awaitHeardOf(t *testing.T, c *cluster.Cluster, id records.ApplicationID) {
 	t.Helper()
 	heard := regexp.MustCompile(strings.TrimPrefix(id.String(), "application") + `_01_000002 Container Transitioned from ACQUIRED to RUNNING`)
-	bobbintest.Eventually(t, "the ResourceManager has heard of the container", func() (bool, error) {
+	wait.For(t, "the ResourceManager has heard of the container", func() (bool, error) {
 		log, err := os.ReadFile(filepath.Join(c.LogDir(), "resourcemanager.log"))
 		return heard.Match(log), err
 	})

@@ -17,8 +17,9 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
-	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
@@ -124,10 +125,10 @@ func (m *master) until(ctx context.Context, command string, done func() bool) er
 // asserted directly.
 func TestAnApplicationMastersWholeLife(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	client := newClient(t, c, me(t))
 	report := submitUnmanaged(t, client, "default")
-	ctx, cancel := context.WithTimeout(t.Context(), bobbintest.Patience)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	m, err := newMaster(ctx, confOf(t, c), me(t), report.Attempt, report.AMRMToken)
 	if err != nil {
@@ -217,7 +218,7 @@ func TestAnApplicationMastersWholeLife(t *testing.T) {
 
 func TestAnAskLargerThanTheMaximumIsRefusedUntilItIsTakenBack(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	client := newClient(t, c, me(t))
 	m, report := unmanaged(t, c)
 	big := amrm.Ask{Key: amrm.AskKey{Priority: 2}, Capability: records.Resource{MemoryMB: 1 << 40, VCores: 1}, Count: 1}
@@ -240,10 +241,10 @@ func TestAnAskLargerThanTheMaximumIsRefusedUntilItIsTakenBack(t *testing.T) {
 
 func TestAKilledApplicationsMasterIsTold(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	client := newClient(t, c, me(t))
 	m, report := unmanaged(t, c)
-	ctx, cancel := context.WithTimeout(t.Context(), bobbintest.Patience)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	if err := client.Kill(ctx, report.ID, ""); err != nil {
 		t.Fatal(err)
@@ -310,7 +311,7 @@ func stage(t *testing.T, c *cluster.Cluster, scenario string) (records.Submissio
 
 // runMaster is the main function of an ApplicationMaster in a container.
 func runMaster(scenario string) int {
-	ctx, cancel := context.WithTimeout(context.Background(), bobbintest.Patience)
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	if err := lead(ctx, scenario); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -400,7 +401,7 @@ func lead(ctx context.Context, scenario string) error {
 
 func TestAGoApplicationMasterInAContainer(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	client := newClient(t, c, me(t))
 	application, _, _ := stage(t, c, "echo")
 	report := submit(t, client, application)
@@ -489,7 +490,7 @@ func restartResourceManager(t *testing.T, c *cluster.Cluster) {
 }
 
 func restartNameNode(t *testing.T, c *cluster.Cluster) {
-	f := newFS(t, dfs.Options{Conf: smallBlocks(t, c), User: me(t), Patience: bobbintest.Patience})
+	f := newFS(t, dfs.Options{Conf: smallBlocks(t, c), User: me(t)})
 	dir := scratch(t, f)
 	content := noise(6 * blockSize)
 	create(t, f, dir+"/before", content)
@@ -525,7 +526,7 @@ func restartNameNode(t *testing.T, c *cluster.Cluster) {
 
 func awaitFile(t *testing.T, f *dfs.FS, uri string) (info filesystem.FileInfo) {
 	t.Helper()
-	bobbintest.Eventually(t, uri+" is there", func() (there bool, err error) {
+	wait.For(t, uri+" is there", func() (there bool, err error) {
 		if info, err = f.Stat(t.Context(), uri); errors.Is(err, fs.ErrNotExist) {
 			return false, nil
 		}

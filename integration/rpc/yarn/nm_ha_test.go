@@ -3,8 +3,8 @@ package yarn
 import (
 	"testing"
 
-	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/haservice"
 )
 
@@ -41,5 +41,5 @@ func TestOfTwoResourceManagersOneIsActive(t *testing.T) {
 	if err := c.Kill(t.Context(), "resourcemanager"+active[len("rm"):]); err != nil {
 		t.Fatal(err)
 	}
-	bobbintest.Until(t, "the other one is active", func() bool { return states()[haservice.Active] == standby })
+	wait.Until(t, "the other one is active", func() bool { return states()[haservice.Active] == standby })
 }

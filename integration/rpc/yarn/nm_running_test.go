@@ -15,6 +15,8 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -44,7 +46,7 @@ func (m *master) allocate(t *testing.T, n int) (containers []records.Container, 
 	t.Helper()
 	tokens = map[records.NodeID]*creds.Token{}
 	m.ask(n)
-	bobbintest.Until(t, fmt.Sprintf("%d containers are allocated", n), func() bool {
+	wait.Until(t, fmt.Sprintf("%d containers are allocated", n), func() bool {
 		r, err := m.rm.Allocate(t.Context(), 0.5)
 		if err != nil {
 			t.Fatal(err)
@@ -64,7 +66,7 @@ func (m *master) allocate(t *testing.T, n int) (containers []records.Container, 
 func (m *master) end(t *testing.T, id records.ContainerID) records.ContainerStatus {
 	t.Helper()
 	var status records.ContainerStatus
-	bobbintest.Until(t, id.String()+" has ended", func() bool {
+	wait.Until(t, id.String()+" has ended", func() bool {
 		r, err := m.rm.Allocate(t.Context(), 0.5)
 		if err != nil {
 			t.Fatal(err)
@@ -102,7 +104,7 @@ func working(t *testing.T, c *cluster.Cluster, id records.ContainerID, name stri
 
 func TestFilesComeIntoARunningContainer(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	m, _ := unmanaged(t, c)
 	containers, _ := m.allocate(t, 1)
 	it := containers[0]
@@ -110,7 +112,7 @@ func TestFilesComeIntoARunningContainer(t *testing.T) {
 	if err := m.nm.Start(t.Context(), it, run("exec "+command)); err != nil {
 		t.Fatal(err)
 	}
-	bobbintest.Until(t, "the process runs", func() bool { return processes(t, command) == 1 })
+	wait.Until(t, "the process runs", func() bool { return processes(t, command) == 1 })
 	if err := m.awaitRunning(t.Context(), it); err != nil { // its NodeManager hears of the process a little later
 		t.Fatal(err)
 	}
@@ -137,7 +139,7 @@ func TestFilesComeIntoARunningContainer(t *testing.T) {
 		if err := m.nm.Localize(t.Context(), it.Node, it.ID, map[string]records.LocalResource{name: resource}); err != nil {
 			t.Fatal(err)
 		}
-		bobbintest.Until(t, name+" is "+string(want), func() bool {
+		wait.Until(t, name+" is "+string(want), func() bool {
 			statuses, err := m.nm.LocalizationStatuses(t.Context(), it.Node, it.ID)
 			if err != nil {
 				t.Fatal(err)
@@ -176,14 +178,14 @@ func TestFilesComeIntoARunningContainer(t *testing.T) {
 
 func TestAContainerGetsANewLaunchContextAndTheOldOneBack(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	m, _ := unmanaged(t, c)
 	containers, _ := m.allocate(t, 1)
 	it := containers[0]
 	version := func(n int) string { return fmt.Sprintf("sleep 520%d.25", n) }
 	alone := func(n int) {
 		t.Helper()
-		bobbintest.Until(t, fmt.Sprintf("version %d runs alone", n), func() bool {
+		wait.Until(t, fmt.Sprintf("version %d runs alone", n), func() bool {
 			for other := 1; other <= 3; other++ {
 				want := 0
 				if other == n {
@@ -199,7 +201,7 @@ func TestAContainerGetsANewLaunchContextAndTheOldOneBack(t *testing.T) {
 	// A NodeManager refuses while the last change is on its way.
 	must := func(what string, call func(context.Context, records.NodeID, records.ContainerID) error) {
 		t.Helper()
-		bobbintest.Until(t, what, func() bool {
+		wait.Until(t, what, func() bool {
 			err := call(t.Context(), it.Node, it.ID)
 			if err != nil && !errors.Is(err, yarnrpc.ErrYarn) {
 				t.Fatal(err)
@@ -240,7 +242,7 @@ func TestAContainerGetsANewLaunchContextAndTheOldOneBack(t *testing.T) {
 
 	before := pids(t, version(2))
 	must("it is restarted", m.nm.Restart)
-	bobbintest.Until(t, "another process runs the same command", func() bool {
+	wait.Until(t, "another process runs the same command", func() bool {
 		after := pids(t, version(2))
 		return len(after) == 1 && after[0] != before[0]
 	})
@@ -275,7 +277,7 @@ func pids(t *testing.T, command string) []string {
 
 func TestSignalsReachAContainer(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	m, report := unmanaged(t, c)
 	containers, _ := m.allocate(t, 2)
 	polite, stubborn := containers[0], containers[1]
@@ -288,7 +290,7 @@ func TestSignalsReachAContainer(t *testing.T) {
 	}
 	logged := func(text string, times int) {
 		t.Helper()
-		bobbintest.Until(t, fmt.Sprintf("%q is logged %d times", text, times), func() bool {
+		wait.Until(t, fmt.Sprintf("%q is logged %d times", text, times), func() bool {
 			return strings.Count(containerLogs(t, c, report.ID, "stdout"), text) == times
 		})
 	}
@@ -313,7 +315,7 @@ func TestSignalsReachAContainer(t *testing.T) {
 
 func TestContainersOnSeveralNodesAtOnce(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	m, _ := unmanaged(t, c)
 	containers, _ := m.allocate(t, 6)
 	const command = "sleep 5301.25"
@@ -335,13 +337,13 @@ func TestContainersOnSeveralNodesAtOnce(t *testing.T) {
 	if len(failed) != 1 || !errors.Is(failed.Of(forged.Container.ID), yarnrpc.ErrInvalidToken) || yarnrpc.MaybeSent(failed[0]) {
 		t.Errorf("with one forged token: %v", failed)
 	}
-	bobbintest.Until(t, "the other five run", func() bool { return processes(t, command) == 5 })
+	wait.Until(t, "the other five run", func() bool { return processes(t, command) == 5 })
 	launches[2].Container = containers[2]
 	failed, _ = errors.AsType[nmclient.Failures](m.nm.StartAll(t.Context(), launches...))
 	if len(failed) != 5 || failed.Of(containers[2].ID) != nil || !errors.Is(failed[0], yarnrpc.ErrYarn) {
 		t.Errorf("started again: %v", failed)
 	}
-	bobbintest.Until(t, "all run", func() bool { return processes(t, command) == 6 })
+	wait.Until(t, "all run", func() bool { return processes(t, command) == 6 })
 	statuses, err := m.nm.StatusesAll(t.Context(), containers...)
 	if err != nil || len(statuses) != 6 {
 		t.Errorf("statuses are %+v, %v", statuses, err)
@@ -349,7 +351,7 @@ func TestContainersOnSeveralNodesAtOnce(t *testing.T) {
 	if err := m.nm.StopAll(t.Context(), containers...); err != nil {
 		t.Error(err)
 	}
-	bobbintest.Until(t, "none runs", func() bool { return processes(t, command) == 0 })
+	wait.Until(t, "none runs", func() bool { return processes(t, command) == 0 })
 }
 
 // told is a connection that tells of each write.
@@ -384,7 +386,7 @@ func TestANodeManagerThatDiesLeavesNoCallUnexplained(t *testing.T) {
 	if err := nodes.Start(t.Context(), it, run("exec "+command)); err != nil {
 		t.Fatal(err)
 	}
-	bobbintest.Until(t, "the process runs", func() bool { return processes(t, command) == 1 })
+	wait.Until(t, "the process runs", func() bool { return processes(t, command) == 1 })
 
 	if err := c.Pause(t.Context(), "nodemanager1"); err != nil {
 		t.Fatal(err)
@@ -394,7 +396,7 @@ func TestANodeManagerThatDiesLeavesNoCallUnexplained(t *testing.T) {
 	go func() {
 		outcome <- nodes.Signal(t.Context(), it.Node, it.ID, records.SignalThreadDump)
 	}()
-	bobbintest.Until(t, "the call is sent", func() bool { return writes.Load() > before })
+	wait.Until(t, "the call is sent", func() bool { return writes.Load() > before })
 	if err := c.Kill(t.Context(), "nodemanager1"); err != nil {
 		t.Fatal(err)
 	}
@@ -418,5 +420,5 @@ func TestANodeManagerThatDiesLeavesNoCallUnexplained(t *testing.T) {
 	if err := nodes.Stop(t.Context(), it.Node, it.ID); err != nil {
 		t.Error(err)
 	}
-	bobbintest.Until(t, "the process has ended", func() bool { return processes(t, command) == 0 })
+	wait.Until(t, "the process has ended", func() bool { return processes(t, command) == 0 })
 }

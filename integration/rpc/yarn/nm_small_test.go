@@ -9,6 +9,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
@@ -29,7 +30,7 @@ func serviceStatus(t *testing.T, address string) (haservice.Status, error) {
 
 func TestServersThatWorkAloneSaySo(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	rms, err := confOf(t, c).ResourceManagers()
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +55,7 @@ func nameNode(t *testing.T, c *cluster.Cluster, user string, token *creds.Token)
 
 func TestTheNameNodeOfAnOpenClusterIssuesNoDelegationTokens(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	nn := nameNode(t, c, me(t), nil)
 	if token, err := nn.DelegationToken(t.Context(), c.NameNodeAddress(), me(t)); !errors.Is(err, hdfs.ErrNoDelegationTokens) {
 		t.Errorf("token is %v, %v", token, err)

@@ -6,8 +6,9 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/nmclient"
@@ -37,7 +38,7 @@ func TestATokenForANodeIsReplaced(t *testing.T) {
 	}
 
 	var rolled *creds.Token
-	bobbintest.Until(t, "YARN has replaced the token", func() bool {
+	wait.Until(t, "YARN has replaced the token", func() bool {
 		containers, tokens := m.allocate(t, 1)
 		m.rm.Release(containers[0].ID)
 		rolled = tokens[node]
@@ -75,7 +76,7 @@ func TestATokenForANodeIsReplaced(t *testing.T) {
 
 func TestAMastersPageMoves(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	m, report := unmanaged(t, c)
 	const moved = "http://localhost:2/moved"
 	m.rm.SetTrackingURL(moved)

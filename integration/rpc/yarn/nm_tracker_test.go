@@ -13,6 +13,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -110,19 +111,19 @@ func TestSimulatedNodeManagers(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := launchFleet(t, tracker, info.HadoopVersion)
-	bobbintest.Until(t, "20 more nodes run", func() bool {
+	wait.Until(t, "20 more nodes run", func() bool {
 		states, _ := f.simulated(t, c)
 		return states["RUNNING"] == simulatedNodes
 	})
 	// The scheduler hears of them a moment later.
-	bobbintest.Eventually(t, "the cluster has their room", func() (bool, error) {
+	wait.For(t, "the cluster has their room", func() (bool, error) {
 		metrics, err := c.RM().Metrics(t.Context())
 		return metrics.ActiveNodes == simulatedNodes+1 && metrics.TotalMB == 4096+simulatedNodes*2048, err
 	})
 
 	client := newClient(t, c, me(t))
 	report := submitUnmanaged(t, client, "default")
-	ctx, cancel := context.WithTimeout(t.Context(), bobbintest.Patience)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	m, err := newMaster(ctx, confOf(t, c), me(t), report.Attempt, report.AMRMToken)
 	if err != nil {
@@ -165,8 +166,8 @@ func TestSimulatedNodeManagers(t *testing.T) {
 			completed[s.ID] = s
 		}
 	}
-	bobbintest.Until(t, "all containers are allocated", func() bool { round(); return started >= each*simulatedNodes })
-	bobbintest.Until(t, "the ResourceManager's REST tells of them", func() bool {
+	wait.Until(t, "all containers are allocated", func() bool { round(); return started >= each*simulatedNodes })
+	wait.Until(t, "the ResourceManager's REST tells of them", func() bool {
 		_, containers := f.simulated(t, c)
 		app, err := c.RM().App(ctx, report.ID.String())
 		return err == nil && containers == each*simulatedNodes && app.RunningContainers == each*simulatedNodes && app.AllocatedMB == each*simulatedNodes*256
@@ -184,13 +185,13 @@ func TestSimulatedNodeManagers(t *testing.T) {
 		}
 		return true
 	})
-	bobbintest.Until(t, "the ApplicationMaster is told of all ends", func() bool { round(); return len(completed) == len(codes) })
+	wait.Until(t, "the ApplicationMaster is told of all ends", func() bool { round(); return len(completed) == len(codes) })
 	for id, code := range codes {
 		if s := completed[id]; s.ExitStatus != code {
 			t.Errorf("%s ended as %+v, want %d", id, s, code)
 		}
 	}
-	bobbintest.Until(t, "the ended ones are forgotten by their nodes", func() bool {
+	wait.Until(t, "the ended ones are forgotten by their nodes", func() bool {
 		round()
 		left := 0
 		for _, node := range f.byID {
@@ -207,7 +208,7 @@ func TestSimulatedNodeManagers(t *testing.T) {
 		}
 		return true
 	})
-	bobbintest.Until(t, "nothing runs any more", func() bool {
+	wait.Until(t, "nothing runs any more", func() bool {
 		round()
 		_, containers := f.simulated(t, c)
 		left := 0
@@ -233,12 +234,12 @@ func TestSimulatedNodeManagers(t *testing.T) {
 	if err := first.Unregister(ctx); err != nil {
 		t.Error(err)
 	}
-	bobbintest.Until(t, "one node is unhealthy", func() bool {
+	wait.Until(t, "one node is unhealthy", func() bool {
 		states, _ := f.simulated(t, c)
 		return states["UNHEALTHY"] == 1
 	})
 	// The fleet goes on with its heartbeats: the node is told to register anew, and is back.
-	bobbintest.Until(t, "the node that left is back", func() bool {
+	wait.Until(t, "the node that left is back", func() bool {
 		states, _ := f.simulated(t, c)
 		return states["RUNNING"] == simulatedNodes-1
 	})

@@ -6,7 +6,8 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -14,7 +15,7 @@ import (
 // A container that is told to be larger on paper only is killed for what it was promised.
 func TestARunningContainerGetsMoreMemory(t *testing.T) {
 	t.Parallel()
-	c := hadoop.Cluster(t)
+	c := clusters.Use(t, clusters.Features)
 	m, _ := unmanaged(t, c)
 	containers, _ := m.allocate(t, 1)
 	it := containers[0]
@@ -22,7 +23,7 @@ func TestARunningContainerGetsMoreMemory(t *testing.T) {
 	if err := m.nm.Start(t.Context(), it, run("exec "+command)); err != nil {
 		t.Fatal(err)
 	}
-	bobbintest.Until(t, "the process runs", func() bool { return processes(t, command) == 1 })
+	wait.Until(t, "the process runs", func() bool { return processes(t, command) == 1 })
 	if got := nodeMemory(t, it); got != unit.MemoryMB {
 		t.Errorf("the NodeManager gives it %d MiB, want %d", got, unit.MemoryMB)
 	}
@@ -31,7 +32,7 @@ func TestARunningContainerGetsMoreMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	var updated records.Container
-	bobbintest.Until(t, "the ResourceManager grants it", func() bool {
+	wait.Until(t, "the ResourceManager grants it", func() bool {
 		r, err := m.rm.Allocate(t.Context(), 0.5)
 		if err != nil {
 			t.Fatal(err)
@@ -45,7 +46,7 @@ func TestARunningContainerGetsMoreMemory(t *testing.T) {
 	if err := m.nm.Update(t.Context(), updated); err != nil {
 		t.Fatal(err)
 	}
-	bobbintest.Until(t, "the NodeManager gives it more memory", func() bool { return nodeMemory(t, it) == larger.MemoryMB })
+	wait.Until(t, "the NodeManager gives it more memory", func() bool { return nodeMemory(t, it) == larger.MemoryMB })
 	statuses, err := m.nm.Statuses(t.Context(), it.Node, it.ID)
 	if err != nil || len(statuses) != 1 || statuses[0].Capability.MemoryMB != larger.MemoryMB || processes(t, command) != 1 {
 		t.Errorf("status is %+v, %v", statuses, err)

@@ -4,7 +4,7 @@
 // It owns the folders <user cache>/bobbin/hadoop-<version>. Several processes may
 // fetch at once: a lock file lets one of them work while the others wait, and a
 // folder appears under its final name only when it is complete. It starts no
-// goroutines and must never import anything of ours.
+// goroutines and must import nothing of ours but package filelock.
 package artifacts
 
 import (
@@ -19,6 +19,8 @@ import (
 	"regexp"
 	"strings"
 	"text/template"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/filelock"
 )
 
 // DefaultVersion is the Hadoop release that tests run against when nothing else is asked for.
@@ -85,7 +87,7 @@ func Fetch(ctx context.Context, version string) (Jars, error) {
 	if err := os.MkdirAll(filepath.Dir(jars.Dir), 0o755); err != nil {
 		return Jars{}, fmt.Errorf("make the cache directory for hadoop's jars: %w", err)
 	}
-	unlock, err := lock(ctx, jars.Dir+".lock")
+	unlock, err := filelock.Exclusive(ctx, jars.Dir+".lock")
 	if err != nil {
 		return Jars{}, err
 	}

@@ -1,14 +1,10 @@
 package artifacts
 
 import (
-	"context"
 	"encoding/xml"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -56,28 +52,5 @@ func TestFetchNamesTheCommandThatInstallsAMissingTool(t *testing.T) {
 	_, err := Fetch(t.Context(), DefaultVersion)
 	if !errors.Is(err, ErrMissingTool) || !strings.Contains(err.Error(), "apt-get install") {
 		t.Errorf("got %v", err)
-	}
-}
-
-// TestLockIsHeldByOneAtATime would catch two processes that fill the cache together.
-func TestLockIsHeldByOneAtATime(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lock")
-	unlock, err := lock(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	if _, err := lock(ctx, path); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("second lock while the first is held: %v", err)
-	}
-	unlock()
-	again, err := lock(t.Context(), path)
-	if err != nil {
-		t.Fatalf("lock after unlock: %v", err)
-	}
-	again()
-	if _, err := os.Stat(path); err != nil {
-		t.Errorf("the lock file is gone: a waiting process would lock another file: %v", err)
 	}
 }

@@ -1,0 +1,37 @@
+package bobbintest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+)
+
+// watched are a package's tests, and then what the race detector says.
+type watched struct {
+	tests interface{ Run() int }
+	*binaries
+}
+
+// Run gives the tests' exit code, or that of a failure.
+func (w watched) Run() int { return w.checked(w.tests.Run()) }
+
+// checked tells what the race detector has found in the suite's processes, in commands and containers alike, and makes the
+// exit code of a suite that has races a failure's. A process that has one goes on, so that no restart hides it.
+func (b *binaries) checked(code int) int {
+	if !b.race {
+		return code
+	}
+	reports, err := filepath.Glob(clusters.RaceReports() + "*")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "look for reports of races:", err)
+		return 1
+	}
+	for _, report := range reports {
+		text, err := os.ReadFile(report)
+		fmt.Fprintf(os.Stderr, "%s: %s%v\n", report, text, err)
+		code = 1
+	}
+	return code
+}

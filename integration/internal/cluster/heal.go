@@ -1,0 +1,119 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+)
+
+// Heal undoes what a test has done to the daemons: those that have ended, or run with a configuration that is not the
+// cluster's, are started anew, paused ones go on, and of a pair of NameNodes the first is active. It returns when all do
+// their work. What lies in HDFS, and applications, are the test's own to end.
+func (c *Cluster) Heal(ctx context.Context) error {
+	for _, d := range c.spec.Daemons {
+		if err := c.healDaemon(ctx, d); err != nil {
+			return fmt.Errorf("heal %s: %w", d.Name, err)
+		}
+	}
+	if err := c.waitReady(ctx, c.spec.Daemons...); err != nil {
+		return fmt.Errorf("heal: %w", err)
+	}
+	if c.spec.NameNodeHA {
+		return c.healNameNodes(ctx)
+	}
+	return nil
+}
+
+func (c *Cluster) healDaemon(ctx context.Context, d daemon) error {
+	changed, err := c.restoreConf(d)
+	if err != nil {
+		return err
+	}
+	pid, runs := c.pid(d)
+	paused := runs && isPaused(pid)
+	switch {
+	case paused && d.Kind == nameNode && c.spec.NameNodeHA:
+		// It still takes itself for the active one, and nobody fences it.
+		if err := c.Kill(ctx, d.Name); err != nil {
+			return err
+		}
+	case paused:
+		if err := c.Resume(d.Name); err != nil {
+			return err
+		}
+	}
+	if _, runs := c.pid(d); runs && !changed {
+		return nil
+	}
+	return c.Restart(ctx, d.Name)
+}
+
+// restoreConf gives a daemon the configuration of cluster.json again, and says whether it had another.
+func (c *Cluster) restoreConf(d daemon) (changed bool, err error) {
+	made, err := readSpec(c.spec.Dir)
+	if err != nil {
+		return false, err
+	}
+	if !slices.ContainsFunc(made.hadoopDaemons(), func(other daemon) bool { return other.Name == d.Name }) {
+		return false, nil
+	}
+	original, err := made.daemon(d.Name)
+	if err != nil {
+		return false, err
+	}
+	before, err := confText(made.daemonConf(d))
+	if err != nil {
+		return false, err
+	}
+	if err := made.writeDaemon(original); err != nil {
+		return false, err
+	}
+	after, err := confText(made.daemonConf(d))
+	return !bytes.Equal(before, after), err
+}
+
+// confText is the text of a daemon's configuration files.
+func confText(dir string) ([]byte, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.xml"))
+	if err != nil {
+		return nil, err
+	}
+	var all []byte
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, text...)
+	}
+	return all, nil
+}
+
+// isPaused says whether SIGSTOP has reached a process.
+func isPaused(pid int) bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return false
+	}
+	end := bytes.LastIndexByte(stat, ')') // "PID (NAME) STATE …", where NAME may hold anything
+	return end >= 0 && bytes.HasPrefix(stat[end+1:], []byte(" T"))
+}
+
+// healNameNodes makes the first of the pair the active one.
+func (c *Cluster) healNameNodes(ctx context.Context) error {
+	pair := haNameNodes()
+	err := c.Deactivate(ctx, pair["nn2"])
+	if err != nil && !errors.Is(err, syscall.ECONNREFUSED) { // a standby becomes a standby without a word
+		return fmt.Errorf("heal %s: %w", pair["nn2"], err)
+	}
+	if err := c.Activate(ctx, pair["nn1"]); err != nil {
+		return fmt.Errorf("heal %s: %w", pair["nn1"], err)
+	}
+	return nil
+}

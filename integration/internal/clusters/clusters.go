@@ -1,0 +1,198 @@
+// Package clusters gives tests the clusters that a whole run shares: one of each Kind,
+// whatever the number of packages and processes that test. A test says which it needs,
+// and what it changes:
+//
+//	c := clusters.Use(t, clusters.Open)
+//	c := clusters.Change(t, clusters.Victim, "kills the ResourceManager")
+//
+// A cluster starts when the first test asks for it. Tests that use one share it; a test
+// that changes one has it alone, and the daemons are healed when that test ends. A test
+// that holds a cluster must not ask for the same one again in another way: it would wait
+// for itself.
+//
+// All facts lie in the run's folder (RunVariable): a folder and two locks for each kind.
+// Main ends what this process's run has started; a run of several processes names a
+// folder that somebody else cleans up.
+//
+// The package starts no goroutines and has no state in memory.
+package clusters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/filelock"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
+)
+
+// RunVariable names the folder of a run in which several processes test. Its clusters outlive them.
+const RunVariable = "BOBBIN_TEST_RUN"
+
+// Use gives the run's cluster of a kind, which other tests use at the same time: its daemons are to be left alone.
+func Use(t testing.TB, k Kind) *cluster.Cluster {
+	t.Helper()
+	return attach(t, k, filelock.Shared)
+}
+
+// Change gives the run's cluster of a kind to this test alone, until it ends. what the test does to the daemons, in a few
+// words, is for people who look why others wait. Whatever it was, the daemons are as they were when the next test comes.
+func Change(t testing.TB, k Kind, what string) *cluster.Cluster {
+	t.Helper()
+	r := run(t)
+	c := attach(t, k, filelock.Exclusive)
+	t.Logf("%s: %s", k, what)
+	t.Cleanup(func() { // before the lock is let go
+		// The next test starts the cluster anew if this one has failed, or the daemons cannot be healed.
+		if t.Failed() {
+			keep(t, r, k)
+			return
+		}
+		if err := c.Heal(wait.Context(t)); err != nil {
+			t.Errorf("%s, after a test that %s: %v", k, what, err)
+			keep(t, r, k)
+		}
+	})
+	return c
+}
+
+// Own starts a cluster for one test alone, which ends with it: for what no cluster of the run can be. On a secure one blocks
+// are encrypted as on the run's.
+func Own(t testing.TB, cfg cluster.Config) *cluster.Cluster {
+	t.Helper()
+	if !slices.Contains(cfg.Users, Alice) {
+		cfg.Users = append(slices.Clone(cfg.Users), Alice)
+	}
+	if cfg.Kerberos != nil {
+		cfg.HDFS = maps.Clone(cfg.HDFS)
+		encrypt(&cfg)
+	}
+	return cluster.ForTest(t, cfg)
+}
+
+// attach holds the kind's lock until the test ends, and starts the cluster if it does not run.
+func attach(t testing.TB, k Kind, lock func(context.Context, string) (func(), error)) *cluster.Cluster {
+	t.Helper()
+	r := run(t)
+	unlock, err := lock(wait.Context(t), filepath.Join(string(r), string(k)+".use"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(unlock)
+	c, err := r.start(context.WithoutCancel(t.Context()), k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("logs of the cluster: %s", c.LogDir())
+		}
+		if err := c.Close(); err != nil {
+			t.Errorf("leave cluster: %v", err)
+		}
+	})
+	return c
+}
+
+// keep ends a cluster that a test has left in a state that nobody knows, and keeps its logs.
+func keep(t testing.TB, r folder, k Kind) {
+	t.Helper()
+	ended := r.dir(k)
+	if err := cluster.Down(ended); err != nil {
+		t.Error(err)
+	}
+	kept := ended + "-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
+	if err := os.Rename(ended, kept); err != nil {
+		t.Error(err)
+	}
+	t.Logf("logs of the cluster: %s", filepath.Join(kept, "logs"))
+}
+
+// folder is the run's.
+type folder string
+
+func run(t testing.TB) folder {
+	t.Helper()
+	dir := os.Getenv(RunVariable)
+	if dir == "" {
+		t.Fatalf("%s is not set: the package's TestMain must call clusters.Main", RunVariable)
+	}
+	return folder(dir)
+}
+
+func (r folder) dir(k Kind) string { return filepath.Join(string(r), string(k)) }
+
+// start attaches to the run's cluster of a kind, which it starts if nobody has.
+func (r folder) start(ctx context.Context, k Kind) (*cluster.Cluster, error) {
+	unlock, err := filelock.Exclusive(ctx, filepath.Join(string(r), string(k)+".start"))
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	running, err := cluster.Find(r.dir(k)) // who started or healed it has seen that it does its work
+	if !errors.Is(err, cluster.ErrNotRunning) {
+		return running, err
+	}
+	data := r.dir(k) + ".data"
+	if err := os.MkdirAll(data, 0o755); err != nil {
+		return nil, err
+	}
+	cfg, err := k.config(data)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(RaceReports()), 0o777); err != nil {
+		return nil, err
+	}
+	cfg.ContainerEnvironment = []string{"GORACE=" + RaceOptions()}
+	cfg.Dir, cfg.Version = r.dir(k), os.Getenv(cluster.VersionVariable)
+	if err := r.note(k, "started"); err != nil {
+		return nil, err
+	}
+	c, err := cluster.StartDetached(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	err = k.prepare(func(class string, args ...string) error {
+		_, err := c.CLI(ctx, class, args...)
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(err, cluster.Down(r.dir(k)))
+	}
+	return cluster.Find(r.dir(k)) // as every other test has it
+}
+
+// note adds a line to the run's list of what became of its clusters.
+func (r folder) note(k Kind, what string) error {
+	file, err := os.OpenFile(filepath.Join(string(r), "clusters.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(file, "%s %s %s\n", time.Now().Format(time.TimeOnly), k, what)
+	return errors.Join(err, file.Close())
+}
+
+// RaceReports is what the names of the files begin with to which programs with the race detector write, in containers of the
+// run's clusters and for users of RaceOptions.
+func RaceReports() string { return filepath.Join(os.Getenv(RunVariable), "races", "report") }
+
+// RaceOptions is the value of GORACE for that.
+func RaceOptions() string { return "log_path=" + RaceReports() }
+
+// End ends the cluster of a kind in a run's folder, if it runs. Its logs stay.
+func End(dir string, k Kind) error {
+	r := folder(dir)
+	if err := cluster.Down(r.dir(k)); err != nil && !errors.Is(err, cluster.ErrNotRunning) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,255 @@
+package clusters
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+)
+
+// Kind is one of the clusters that a run of the tests has, which are one of each kind.
+type Kind string
+
+// The clusters of a run.
+const (
+	// Open is what most users have: HDFS and YARN with two NodeManagers, no Kerberos. Nobody changes its daemons.
+	Open Kind = "open"
+	// Features has all of YARN's features that a cluster must be told to have, and offers each protection of calls. Of its three
+	// nodes GPUNode has a label of its own, and SSDNode an attribute. Nobody changes its daemons.
+	Features Kind = "features"
+	// Victim is for tests that kill, pause and restart daemons: an open cluster with two DataNodes, keys for encryption zones,
+	// and the services of YARN that change how all applications run.
+	Victim Kind = "victim"
+	// Pair is an open cluster with two ResourceManagers and two NameNodes, which issue tokens.
+	Pair Kind = "pair"
+	// Secure is a cluster with Kerberos and privacy, and a second realm. Nobody changes its daemons.
+	Secure Kind = "secure"
+	// SecurePair is a secure one with two ResourceManagers and two NameNodes, tickets at web servers, and a second HDFS.
+	SecurePair Kind = "securepair"
+	// SecureVictim is Victim with Kerberos and privacy, for the long tests.
+	SecureVictim Kind = "securevictim"
+	// Hasty rolls keys in seconds that elsewhere live for a day, and loses NodeManagers that are silent for seconds.
+	Hasty Kind = "hasty"
+)
+
+// Kinds are all there are.
+func Kinds() []Kind {
+	return []Kind{Open, Features, Victim, Pair, Secure, SecurePair, SecureVictim, Hasty}
+}
+
+// Secured is the kind that is like this one, with Kerberos.
+func (k Kind) Secured() Kind {
+	switch k {
+	case Open:
+		return Secure
+	case Victim:
+		return SecureVictim
+	case Pair:
+		return SecurePair
+	default:
+		return k
+	}
+}
+
+// Users that have homes, and principals on secure clusters. Tests that look at all that a user has left take one that no
+// other package has.
+const (
+	Alice    = "alice"
+	Bob      = "bob"
+	Carol    = "carol"
+	Small    = "small" // who alone may use the queue small
+	Careless = "careless"
+	Hasting  = "hasty"
+	Dora     = "dora" // of the other realm, where there is one
+)
+
+// The nodes of Features. The third has neither.
+const (
+	GPUNode   = "127.0.0.2" // of the partition gpu, which is exclusive
+	SSDNode   = "127.0.0.3" // with the attribute disk=ssd
+	PlainNode = "127.0.0.4"
+)
+
+// Widgets is a type of resource on Features, of which each node has 7.
+const Widgets = "widgets"
+
+// heartbeat is how often NodeManagers report: with YARN's 1 s each step of an application would wait for half of that.
+const heartbeat = 200 * time.Millisecond
+
+// config is what a kind is started with. data is a folder for files that its daemons read.
+func (k Kind) config(data string) (cluster.Config, error) {
+	cfg := cluster.Config{
+		Heartbeat: heartbeat, MemoryMB: 8192, VCores: 32, AtOnce: true,
+		Users: []string{Alice, Bob, Carol, Small, Careless, Hasting},
+		Core:  map[string]string{}, HDFS: map[string]string{}, YARN: map[string]string{}, Scheduler: map[string]string{},
+	}
+	switch k {
+	case Open:
+		narrow(&cfg)
+	case Features:
+		return cfg, features(&cfg, data)
+	case Victim:
+		victim(&cfg, data)
+	case SecureVictim:
+		victim(&cfg, data)
+		secure(&cfg)
+	case Pair:
+		cfg.HA, cfg.NameNodeHA = true, true
+		zones(&cfg, data)
+		cfg.HDFS["dfs.namenode.delegation.token.always-use"] = "true" // or open clusters issue none
+	case Secure:
+		secure(&cfg)
+		cfg.Users = append(cfg.Users, Dora)
+		cfg.Kerberos.Partners = []string{Dora}
+	case SecurePair:
+		cfg.HA, cfg.NameNodeHA, cfg.OtherHDFS = true, true, true
+		secure(&cfg)
+		cfg.Kerberos.Web = true
+		// Or YARN keeps the tokens of a job that has ended for ten minutes, as its logs may not be there yet.
+		cfg.YARN["yarn.log-aggregation-enable"] = "false"
+	case Hasty:
+		hasty(&cfg)
+	default:
+		return cfg, fmt.Errorf("no kind of cluster is called %q; there are %v", k, Kinds())
+	}
+	return cfg, nil
+}
+
+// prepare does what can only be done on the running cluster.
+func (k Kind) prepare(run func(class string, args ...string) error) error {
+	if k != Features {
+		return nil
+	}
+	const (
+		rmAdmin    = "org.apache.hadoop.yarn.client.cli.RMAdminCLI"
+		attributes = "org.apache.hadoop.yarn.client.cli.NodeAttributesCLI"
+	)
+	for _, command := range [][]string{
+		{rmAdmin, "-addToClusterNodeLabels", "gpu(exclusive=true)"},
+		{rmAdmin, "-replaceLabelsOnNode", GPUNode + "=gpu"},
+		{attributes, "-add", SSDNode + ":disk(STRING)=ssd"},
+	} {
+		if err := run(command[0], command[1:]...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func secure(cfg *cluster.Config) {
+	cfg.Kerberos = &cluster.Kerberos{Protection: "privacy"}
+	encrypt(cfg)
+}
+
+// encrypt has blocks encrypted by AES. The default is 3DES, which Java decrypts at 1 MB/s: containers would wait half a minute
+// for a binary.
+func encrypt(cfg *cluster.Config) {
+	if cfg.HDFS == nil {
+		cfg.HDFS = make(map[string]string)
+	}
+	cfg.HDFS["dfs.encrypt.data.transfer.cipher.suites"] = "AES/CTR/NoPadding"
+}
+
+const queue = "yarn.scheduler.capacity.root."
+
+// Narrow is a queue of Open with room for little: 4 GB, of which a quarter may be ApplicationMasters'.
+const Narrow = "narrow"
+
+func narrow(cfg *cluster.Config) {
+	maps.Copy(cfg.Scheduler, map[string]string{
+		queue + "queues":                                "default,small," + Narrow,
+		queue + "default.capacity":                      "65",
+		queue + Narrow + ".capacity":                    "25",
+		queue + Narrow + ".maximum-capacity":            "25",
+		queue + Narrow + ".user-limit-factor":           "10",
+		queue + Narrow + ".acl_submit_applications":     "*",
+		queue + Narrow + ".maximum-am-resource-percent": "0.25",
+	})
+}
+
+// zones keeps the keys of encryption zones in a file, which needs no key server. NameNodes look for them when they start.
+func zones(cfg *cluster.Config, data string) {
+	cfg.Core["hadoop.security.key.provider.path"] = "jceks://file" + filepath.Join(data, "keys.jceks")
+}
+
+func victim(cfg *cluster.Config, data string) {
+	cfg.DataNodes = 2
+	zones(cfg, data)
+	maps.Copy(cfg.YARN, map[string]string{
+		// The timeline service, version 2, with its collectors.
+		"yarn.timeline-service.enabled":                          "true",
+		"yarn.timeline-service.version":                          "2.0f",
+		"yarn.timeline-service.writer.class":                     "org.apache.hadoop.yarn.server.timelineservice.storage.NoOpTimelineWriterImpl",
+		"yarn.nodemanager.aux-services":                          "timeline_collector",
+		"yarn.nodemanager.aux-services.timeline_collector.class": "org.apache.hadoop.yarn.server.timelineservice.collector.PerNodeTimelineCollectorsAuxService",
+		// It rejects what it cannot place; the scheduler's own handler, on Features, lets that wait.
+		"yarn.resourcemanager.placement-constraints.handler": "placement-processor",
+	})
+}
+
+// hasty has the shortest times that a ResourceManager takes: keys must live for more than three times the silence after which
+// their users count as lost. On a busy machine an ApplicationMaster may well say nothing for a second or two.
+func hasty(cfg *cluster.Config) {
+	cfg.NodeManagers = 1
+	maps.Copy(cfg.YARN, map[string]string{
+		"yarn.am.liveness-monitor.expiry-interval-ms":                        "8000",
+		"yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs": "25",
+		"yarn.nm.liveness-monitor.expiry-interval-ms":                        "8000",
+		"yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs":    "25",
+		// One that starts anew knows the newest key alone.
+		"yarn.nodemanager.recovery.enabled": "false",
+	})
+}
+
+// features are those that are off by default. They do not disturb one another, and an application that asks for none of them
+// runs as on any cluster.
+func features(cfg *cluster.Config, data string) error {
+	profiles := filepath.Join(data, "profiles.json")
+	const text = `{
+	"default": {"memory-mb": 256, "vcores": 1},
+	"large": {"memory-mb": 2048, "vcores": 4, "widgets": 3}
+}
+`
+	if err := os.WriteFile(profiles, []byte(text), 0o644); err != nil {
+		return err
+	}
+	cfg.NodeManagers = 3
+	cfg.Core["hadoop.rpc.protection"] = "authentication,integrity,privacy"
+	maps.Copy(cfg.YARN, map[string]string{
+		"yarn.cluster.max-application-priority":                           "10",
+		"yarn.resource-types":                                             Widgets,
+		"yarn.nodemanager.resource-type." + Widgets:                       "7",
+		"yarn.resourcemanager.resource-profiles.enabled":                  "true",
+		"yarn.resourcemanager.resource-profiles.source-file":              profiles,
+		"yarn.node-labels.enabled":                                        "true",
+		"yarn.resourcemanager.reservation-system.enable":                  "true",
+		"yarn.resourcemanager.placement-constraints.handler":              "scheduler",
+		"yarn.resourcemanager.opportunistic-container-allocation.enabled": "true",
+		"yarn.nodemanager.opportunistic-containers-max-queue-length":      "10",
+		// Preemption that is soon asked for, and left to the masters.
+		"yarn.resourcemanager.scheduler.monitor.enable":                               "true",
+		"yarn.resourcemanager.monitor.capacity.preemption.monitoring_interval":        "500",
+		"yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill":       "600000",
+		"yarn.resourcemanager.monitor.capacity.preemption.total_preemption_per_round": "1.0",
+		"yarn.resourcemanager.monitor.capacity.preemption.natural_termination_factor": "1.0",
+		"yarn.resourcemanager.monitor.capacity.preemption.max_ignored_over_capacity":  "0.0",
+	})
+	maps.Copy(cfg.Scheduler, map[string]string{
+		queue + "queues":                                      "default,small,plan",
+		queue + "default.capacity":                            "50",
+		queue + "small.capacity":                              "25",
+		queue + "small.maximum-capacity":                      "25",
+		queue + "plan.capacity":                               "25",
+		queue + "plan.maximum-capacity":                       "100",
+		queue + "plan.reservable":                             "true",
+		queue + "plan.acl_submit_applications":                "*",
+		queue + "accessible-node-labels":                      "gpu",
+		queue + "accessible-node-labels.gpu.capacity":         "100",
+		queue + "default.accessible-node-labels":              "gpu",
+		queue + "default.accessible-node-labels.gpu.capacity": "100",
+	})
+	return nil
+}

@@ -1,0 +1,53 @@
+// Package filelock holds locks on files (flock(2)) between the processes and the
+// goroutines of a test run: each holder opens the file anew, so that two of one process
+// exclude one another, too. A lock ends with its process, however that ends.
+//
+// The package starts no goroutines and keeps no state.
+package filelock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+)
+
+// interval is how often a waiting process looks whether the lock is free: flock(2) itself cannot be cancelled.
+const interval = 100 * time.Millisecond
+
+// Exclusive holds a lock that nobody else has, until unlock is called or the process ends. The file stays.
+func Exclusive(ctx context.Context, path string) (unlock func(), err error) {
+	return lock(ctx, path, syscall.LOCK_EX)
+}
+
+// Shared holds a lock that others may share, but nobody has alone.
+func Shared(ctx context.Context, path string) (unlock func(), err error) {
+	return lock(ctx, path, syscall.LOCK_SH)
+}
+
+func lock(ctx context.Context, path string, how int) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
+		if err == nil {
+			return func() { f.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			f.Close()
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			f.Close()
+			return nil, fmt.Errorf("lock %s, which another process holds: %w", path, context.Cause(ctx))
+		}
+	}
+}
