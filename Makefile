@@ -24,7 +24,7 @@ demo-yarn: build ## the same on a real HDFS and YARN, which it fetches, starts a
 	scripts/demo-yarn $(SIZE)
 
 .PHONY: test
-test: build ## fetch what the tests need, then run unit and integration tests
+test: ## fetch what the tests need, then run unit and integration tests; under ten minutes
 	scripts/test
 
 .PHONY: unit
@@ -32,12 +32,16 @@ unit: ## run the unit tests with the race detector
 	scripts/test unit
 
 .PHONY: integration
-integration: build ## run the tests against a real Hadoop, which it starts and stops
+integration: ## run the tests against a real Hadoop, which it starts and stops
 	scripts/test integration
 
 .PHONY: test-long
-test-long: build ## test with the tests that take minutes, too: each Hadoop under each protection; an hour
+test-long: ## test with the tests that take minutes, too: each Hadoop under each protection; an hour
 	BOBBIN_TEST_LONG=1 scripts/test
+
+.PHONY: test-repeat
+test-repeat: ## run the tests ten times at one commit, five of them on a busy machine, and log each run
+	scripts/test-repeat
 
 .PHONY: race
 race: ## run the unit tests ten times over, in changing order, with the race detector

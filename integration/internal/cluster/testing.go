@@ -18,11 +18,14 @@ const (
 	FiguresVariable = "BOBBIN_TEST_FIGURES"
 )
 
+// LongReason is what a long test says that is skipped. No other test may be.
+const LongReason = "takes minutes: make test-long runs it, as does " + LongVariable + "=1"
+
 // Long skips a test that takes minutes, unless the long ones are to run.
 func Long(t testing.TB) {
 	t.Helper()
 	if os.Getenv(LongVariable) != "1" {
-		t.Skip("takes minutes: make test-long runs it, as does " + LongVariable + "=1")
+		t.Skip(LongReason)
 	}
 }
 

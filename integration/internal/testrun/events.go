@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// event is a line of `go test -json` (go doc test2json).
+type event struct {
+	Action     string // start, run, output, pass, fail, skip, build-output, build-fail, …
+	Package    string
+	ImportPath string // in place of Package, of what was built
+	Test       string // "" of a package as a whole
+	Output     string
+	Elapsed    float64 // seconds
+}
+
+// test is what became of one test, or of a package as a whole where its name is "".
+type test struct {
+	pkg, name string
+	result    string // pass, fail, skip; "" while it runs
+	seconds   float64
+	output    []string
+}
+
+// results are what a suite's tests have said.
+type results struct {
+	tests    []*test // in the order of their beginning
+	byName   map[[2]string]*test
+	building []string // what the compiler said
+}
+
+// read reads events to their end. A line that is none is kept as the compiler's.
+func (r *results) read(from io.Reader) error {
+	r.byName = make(map[[2]string]*test)
+	lines := bufio.NewReader(from)
+	for {
+		line, err := lines.ReadString('\n')
+		if line != "" {
+			r.take(line)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the events of go test: %w", err)
+		}
+	}
+}
+
+func (r *results) take(line string) {
+	var e event
+	if err := json.Unmarshal([]byte(line), &e); err != nil {
+		r.building = append(r.building, line)
+		return
+	}
+	switch e.Action {
+	case "build-output":
+		r.building = append(r.building, e.Output)
+	case "output":
+		t := r.of(e)
+		t.output = append(t.output, e.Output)
+	case "pass", "fail", "skip":
+		t := r.of(e)
+		t.result, t.seconds = e.Action, e.Elapsed
+		if e.Action == "pass" && e.Test != "" {
+			t.output = nil // nobody asks
+		}
+	case "start", "run":
+		r.of(e)
+	}
+}
+
+func (r *results) of(e event) *test {
+	key := [2]string{e.Package, e.Test}
+	t := r.byName[key]
+	if t == nil {
+		t = &test{pkg: e.Package, name: e.Test}
+		r.byName[key], r.tests = t, append(r.tests, t)
+	}
+	return t
+}
+
+// short is the test's name with its package's, without the module's.
+func (t *test) short() string {
+	return strings.TrimPrefix(strings.TrimPrefix(t.pkg, module), "/") + " " + t.name
+}
+
+// reason is what a test said that was skipped.
+func (t *test) reason() string {
+	for _, line := range t.output {
+		if said := strings.TrimSpace(line); said != "" && !strings.HasPrefix(said, "=== ") && !strings.HasPrefix(said, "--- ") {
+			if _, after, found := strings.Cut(said, ".go:"); found {
+				_, said, _ = strings.Cut(after, ": ")
+			}
+			return said
+		}
+	}
+	return "no reason given"
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := start(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// options are the command's flags.
+type options struct {
+	only    *regexp.Regexp // names of suites
+	long    bool
+	lanes   int
+	out     string
+	verbose bool
+	list    bool
+}
+
+const (
+	lanesByDefault = 3
+	// Time limits of a suite are for what hangs: waits end shortly before with what they waited for.
+	limit     = 40 * time.Minute
+	longLimit = 150 * time.Minute
+)
+
+// start runs the command: exit code 0 if all tests passed, 1 if not, 2 if it was called wrongly.
+func start(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parse(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "testrun:", err)
+		return 2
+	}
+	good, err := o.run(ctx, stdout, stderr)
+	if err != nil {
+		fmt.Fprintln(stderr, "testrun:", err)
+	}
+	if err != nil || !good {
+		return 1
+	}
+	return 0
+}
+
+func parse(args []string, stderr io.Writer) (o options, err error) {
+	flags := flag.NewFlagSet("testrun", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.BoolVar(&o.long, "long", os.Getenv(cluster.LongVariable) == "1", "with the tests that take minutes")
+	flags.IntVar(&o.lanes, "lanes", lanesByDefault, "`NUMBER` of suites at a time")
+	flags.StringVar(&o.out, "out", filepath.Join("out", "test"), "`FOLDER` for the programs of the tests and for logs")
+	flags.BoolVar(&o.verbose, "v", false, "print all events as they come")
+	flags.BoolVar(&o.list, "list", false, "print the suites and end")
+	only := flags.String("only", "", "`REGEXP` of the names of the suites to run")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if o.only, err = regexp.Compile(*only); err != nil {
+		return o, fmt.Errorf("-only: %w", err)
+	}
+	if o.lanes < 1 || flags.NArg() > 0 {
+		return o, fmt.Errorf("want at least one lane and no arguments, got %d and %q", o.lanes, flags.Args())
+	}
+	return o, nil
+}
+
+// chosen are the suites to run: the unit tests beside those that wait for clusters.
+func (o options) chosen(ctx context.Context) ([]suite, error) {
+	listed, err := exec.CommandContext(ctx, "go", "list", "./...").Output()
+	if err != nil {
+		return nil, fmt.Errorf("list the packages: %w", err)
+	}
+	packages := slices.DeleteFunc(strings.Fields(string(listed)), func(p string) bool { return strings.HasPrefix(p, module+"/integration/") })
+	all := append(unit(packages), integration(o.long)...)
+	all = slices.DeleteFunc(all, func(s suite) bool { return !o.only.MatchString(s.name) })
+	if len(all) == 0 {
+		return nil, fmt.Errorf("no suite is called %s", o.only)
+	}
+	return all, nil
+}
+
+func (o options) run(ctx context.Context, stdout, stderr io.Writer) (good bool, err error) {
+	began := time.Now()
+	list, err := o.chosen(ctx)
+	if err != nil {
+		return false, err
+	}
+	if o.list {
+		for _, s := range list {
+			fmt.Fprintln(stdout, s.name, s.clusters)
+		}
+		return true, nil
+	}
+	r, end, err := o.prepare(ctx, list, stdout)
+	if err != nil {
+		return false, err
+	}
+	if o.verbose {
+		r.verbose = stderr
+	}
+	done, err := r.all(ctx, list, o.lanes)
+	err = errors.Join(err, end())
+	figures, _ := os.ReadFile(filepath.Join(r.dir, "figures")) // there is none if no test has measured anything
+	good = summary{outcomes: done, long: o.long, took: time.Since(began), figures: string(figures)}.print(stdout)
+	if !good || err != nil {
+		fmt.Fprintf(stderr, "logs of the clusters: %s\nevents of the tests: %s\n", filepath.Join(r.dir, "*", "logs"), r.logs)
+		return false, err
+	}
+	return true, os.RemoveAll(r.dir)
+}
+
+// prepare builds the programs, and makes the run's folder, whose clusters end with this process or when end is called.
+func (o options) prepare(ctx context.Context, list []suite, stdout io.Writer) (r *run, end func() error, err error) {
+	out, err := filepath.Abs(o.out)
+	if err != nil {
+		return nil, nil, err
+	}
+	r = &run{logs: filepath.Join(out, "log"), timeout: limit, out: stdout}
+	if o.long {
+		r.timeout = longLimit
+	}
+	if err := errors.Join(os.RemoveAll(r.logs), os.MkdirAll(r.logs, 0o755)); err != nil {
+		return nil, nil, err
+	}
+	bin := filepath.Join(out, "bin")
+	if slices.ContainsFunc(list, func(s suite) bool { return len(s.clusters) > 0 }) {
+		if err := bobbintest.Build(ctx, bin); err != nil {
+			return nil, nil, err
+		}
+	}
+	if r.dir, err = os.MkdirTemp("", "bobbin-run-"); err != nil {
+		return nil, nil, err
+	}
+	long := "0"
+	if o.long {
+		long = "1"
+	}
+	r.env = []string{
+		clusters.RunVariable + "=" + r.dir, bobbintest.BinVariable + "=" + bin,
+		cluster.FiguresVariable + "=" + filepath.Join(r.dir, "figures"), cluster.LongVariable + "=" + long,
+	}
+	end, err = cluster.EndWithThisProcess(r.dir)
+	return r, end, err
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+)
+
+// outcome is what became of a suite.
+type outcome struct {
+	suite   suite
+	took    time.Duration
+	results results
+	err     error // of go test itself: its exit code, among others
+}
+
+// failed says whether the run fails with this suite, and why if no test of its says so.
+func (o *outcome) failed() bool {
+	return o.err != nil || slices.ContainsFunc(o.results.tests, func(t *test) bool { return t.result == "fail" })
+}
+
+// print shows a suite as `go test` shows packages, with all that was said where something failed.
+func (o *outcome) print(w io.Writer) {
+	for _, t := range o.results.tests {
+		if t.name != "" || t.result == "skip" { // of packages, those without tests
+			continue
+		}
+		word := "ok  "
+		if t.result != "pass" {
+			word = "FAIL"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%.1fs\n", word, t.pkg, t.seconds)
+	}
+	if !o.failed() {
+		return
+	}
+	for _, line := range o.results.building {
+		fmt.Fprint(w, line)
+	}
+	for _, t := range o.results.tests {
+		// A test without a result was running when its process ended; what the process said then is the package's.
+		if t.result == "fail" || t.result == "" {
+			fmt.Fprintf(w, "=== output of %s\n%s", t.short(), strings.Join(t.output, ""))
+		}
+	}
+	if o.err != nil {
+		fmt.Fprintf(w, "FAIL\t%s: %v\n", o.suite.name, o.err)
+	}
+}
+
+// summary is the end of a run's output.
+type summary struct {
+	outcomes []*outcome
+	long     bool
+	took     time.Duration
+	figures  string // what tests have measured
+}
+
+// slowest is how many tests are named.
+const slowest = 10
+
+// print tells of the whole run, and says whether it was good.
+func (s summary) print(w io.Writer) (good bool) {
+	s.printMinutes(w)
+	s.printSlowest(w)
+	unwanted := s.printSkipped(w)
+	if s.figures != "" {
+		fmt.Fprintf(w, "=== figures\n%s", s.figures)
+	}
+	counts := map[string]int{}
+	good = unwanted == 0
+	var failed []string
+	for _, o := range s.outcomes {
+		good = good && !o.failed()
+		if o.failed() {
+			failed = append(failed, o.suite.name)
+		}
+		for _, t := range o.results.tests {
+			if t.name != "" && !strings.Contains(t.name, "/") {
+				counts[cmp.Or(t.result, "fail")]++
+			}
+		}
+	}
+	if !good {
+		fmt.Fprintf(w, "=== failed: %s\n", cmp.Or(strings.Join(failed, ", "), "tests were skipped that must run"))
+	}
+	fmt.Fprintf(w, "%d passed, %d failed, %d skipped\n", counts["pass"], counts["fail"], counts["skip"])
+	return good
+}
+
+func (s summary) printMinutes(w io.Writer) {
+	fmt.Fprintln(w, "=== minutes")
+	sorted := slices.SortedFunc(slices.Values(s.outcomes), func(a, b *outcome) int { return cmp.Compare(b.took, a.took) })
+	for _, o := range sorted {
+		fmt.Fprintf(w, "%5.1f  %s\n", o.took.Minutes(), o.suite.name)
+	}
+	fmt.Fprintf(w, "%5.1f  in all\n", s.took.Minutes())
+}
+
+func (s summary) printSlowest(w io.Writer) {
+	var all []*test
+	for _, o := range s.outcomes {
+		for _, t := range o.results.tests {
+			if t.name != "" && !strings.Contains(t.name, "/") {
+				all = append(all, t)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b *test) int { return cmp.Compare(b.seconds, a.seconds) })
+	fmt.Fprintln(w, "=== slowest tests, in seconds")
+	for _, t := range all[:min(slowest, len(all))] {
+		fmt.Fprintf(w, "%5.0f  %s\n", t.seconds, t.short())
+	}
+}
+
+// printSkipped gives the number of tests that were skipped and must not be.
+func (s summary) printSkipped(w io.Writer) (unwanted int) {
+	reasons := map[string][]string{}
+	for _, o := range s.outcomes {
+		for _, t := range o.results.tests {
+			if t.result != "skip" || t.name == "" {
+				continue
+			}
+			reason := t.reason()
+			reasons[reason] = append(reasons[reason], t.short())
+			if reason != cluster.LongReason || s.long {
+				unwanted++
+			}
+		}
+	}
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		fmt.Fprintf(w, "=== skipped: %s\n", reason)
+		for _, name := range reasons[reason] {
+			fmt.Fprintf(w, "       %s\n", name)
+		}
+	}
+	return unwanted
+}

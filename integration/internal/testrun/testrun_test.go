@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+)
+
+// told are the results of a package whose tests said this.
+func told(t *testing.T, events ...string) *outcome {
+	t.Helper()
+	o := &outcome{suite: suite{name: "rpc/x"}, took: time.Minute}
+	if err := o.results.read(strings.NewReader(strings.Join(events, "\n") + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+const (
+	passes = `{"Action":"run","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"    a_test.go:3: chatter\n"}
+{"Action":"pass","Package":"p","Test":"TestA","Elapsed":2.5}`
+	ended = `{"Action":"output","Package":"p","Output":"PASS\n"}
+{"Action":"pass","Package":"p","Elapsed":3}`
+)
+
+func skips(reason string) string {
+	return `{"Action":"run","Package":"p","Test":"TestB"}
+{"Action":"output","Package":"p","Test":"TestB","Output":"=== RUN   TestB\n"}
+{"Action":"output","Package":"p","Test":"TestB","Output":"    b_test.go:12: ` + reason + `\n"}
+{"Action":"output","Package":"p","Test":"TestB","Output":"--- SKIP: TestB (0.00s)\n"}
+{"Action":"skip","Package":"p","Test":"TestB","Elapsed":0}`
+}
+
+// It would catch a run that is green though a test did not run, one that is red for the long tests, and a test that ends
+// without a result, as those do whose process dies.
+func TestARunIsGoodIfEverythingRanAndPassed(t *testing.T) {
+	exit := errors.New("exit status 1")
+	for name, test := range map[string]struct {
+		outcome *outcome
+		err     error
+		long    bool
+		good    bool
+		says    string
+	}{
+		"all passed":                 {told(t, passes, ended), nil, false, true, "1 passed, 0 failed, 0 skipped\n"},
+		"a long test is skipped":     {told(t, passes, skips(cluster.LongReason), ended), nil, false, true, "1 passed, 0 failed, 1 skipped\n"},
+		"and not in a long run":      {told(t, passes, skips(cluster.LongReason), ended), nil, true, false, "TestB"},
+		"another one is skipped":     {told(t, passes, skips("no KDC here"), ended), nil, false, false, "=== skipped: no KDC here\n"},
+		"go test fails":              {told(t, "# p", "./x.go:1:1: undefined: y"), exit, false, false, "=== failed: rpc/x"},
+		"a test fails":               {told(t, passes, `{"Action":"fail","Package":"p","Test":"TestC","Elapsed":1}`), nil, false, false, "1 passed, 1 failed"},
+		"the process dies in a test": {told(t, passes, `{"Action":"run","Package":"p","Test":"TestD"}`), exit, false, false, "1 passed, 1 failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.outcome.err = test.err
+			var out strings.Builder
+			good := summary{outcomes: []*outcome{test.outcome}, long: test.long}.print(&out)
+			if good != test.good || !strings.Contains(out.String(), test.says) {
+				t.Errorf("good: %t, want %t and %q in\n%s", good, test.good, test.says, &out)
+			}
+		})
+	}
+}
+
+// It would catch a failure whose output nobody sees, and a pass that fills the screen.
+func TestTheOutputOfFailuresIsShown(t *testing.T) {
+	o := told(t, "# p", "./x.go:1:1: undefined: y", passes,
+		`{"Action":"output","Package":"p","Test":"TestC","Output":"    c_test.go:3: got 1, want 2\n"}`, `{"Action":"fail","Package":"p","Test":"TestC","Elapsed":1}`,
+		`{"Action":"output","Package":"p","Output":"panic: test timed out\n"}`, `{"Action":"fail","Package":"p","Elapsed":1}`)
+	var out strings.Builder
+	o.print(&out)
+	for want, shown := range map[string]bool{"undefined: y": true, "got 1, want 2": true, "panic: test timed out": true, "FAIL\tp\t": true, "chatter": false} {
+		if strings.Contains(out.String(), want) != shown {
+			t.Errorf("%q is in the output: %t, want %t:\n%s", want, !shown, shown, &out)
+		}
+	}
+}
+
+// It would catch a package whose tests no run includes, one that runs twice, and a table that tells something else than runs.
+func TestTheTableIsThePlan(t *testing.T) {
+	text, err := os.ReadFile("../../doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile(`(?m)^//\t(\S+) +([a-z, -]+?) +(\d+\.\d) +\S`)
+	table := map[string]string{}
+	for _, match := range row.FindAllStringSubmatch(string(text), -1) {
+		table[match[1]] = match[2]
+	}
+	plan := map[string]string{}
+	for _, s := range suites() {
+		var names []string
+		for _, k := range s.clusters {
+			names = append(names, string(k))
+		}
+		plan[s.name] = strings.Join(names, ", ")
+		if len(names) == 0 {
+			plan[s.name] = "own"
+		}
+	}
+	if !maps.Equal(table, plan) {
+		t.Errorf("integration/doc.go has the suites %v, the plan %v", table, plan)
+	}
+
+	listed, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}", "../../...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pkg := range strings.FieldsSeq(string(listed)) {
+		folder := strings.TrimPrefix(pkg, module+"/integration/")
+		runs := slices.DeleteFunc(integration(false), func(s suite) bool {
+			return s.env != nil || !slices.ContainsFunc(s.packages, func(pattern string) bool {
+				path := strings.TrimPrefix(pattern, "./integration/")
+				prefix, below := strings.CutSuffix(path, "/...")
+				return path == folder || (below && (folder == prefix || strings.HasPrefix(folder, prefix+"/")))
+			})
+		})
+		if len(runs) != 1 {
+			t.Errorf("%s runs in %d suites, want one", folder, len(runs))
+		}
+	}
+}
+
+// It would catch a cluster that lives on when nobody needs it, and one that ends under those who do. Tests are the go
+// command's own here: a suite without packages fails at once.
+func TestAClusterEndsWithItsLastSuite(t *testing.T) {
+	r := &run{dir: t.TempDir(), logs: t.TempDir(), timeout: time.Minute, out: t.Output()}
+	a := suite{name: "a", packages: []string{"./nowhere"}, clusters: kinds(clusters.Open)}
+	b := suite{name: "b", packages: []string{"./nowhere"}, clusters: kinds(clusters.Open, clusters.Victim)}
+	done, err := r.all(t.Context(), []suite{a, b}, 1)
+	if err != nil || len(done) != 2 || !done[0].failed() {
+		t.Errorf("done are %+v, %v", done, err)
+	}
+	if r.need["open"] != 0 || r.need["victim"] != 0 {
+		t.Errorf("needed are %v", r.need)
+	}
+}
+
+// It would catch Ctrl-C that leaves the tests of a suite running, or is told as a success.
+func TestAnInterruptEndsTheRun(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	interrupted := errors.New("interrupted")
+	cancel(interrupted)
+	r := &run{dir: t.TempDir(), logs: t.TempDir(), timeout: time.Minute, out: t.Output()}
+	if _, err := r.all(ctx, []suite{{name: "a", packages: []string{"./nowhere"}}}, 2); !errors.Is(err, interrupted) {
+		t.Errorf("the run ended with %v", err)
+	}
+	if files, err := filepath.Glob(filepath.Join(r.logs, "*")); err != nil || len(files) > 0 {
+		t.Errorf("it began %v, %v", files, err)
+	}
+}
