@@ -17,7 +17,7 @@ import (
 // recorder is a test whose failure can be looked at. A Fatal ends run's goroutine, as it does a test's.
 type recorder struct {
 	testing.TB
-	ctx  context.Context
+	ctx  context.Context //nolint:containedctx // a test has one, too
 	end  time.Time
 	said strings.Builder
 }
