@@ -37,8 +37,11 @@ type place struct {
 	Starter int    // the process, 0 once the cluster has been started
 }
 
+// placesRoot is the same for all processes of the machine, whatever folder each has for its temporary files.
+const placesRoot = "/tmp"
+
 func placesOfMachine() (places, error) {
-	p := places{dir: filepath.Join(os.TempDir(), "bobbin-clusters-"+strconv.Itoa(os.Getuid())), limit: defaultLimit}
+	p := places{dir: filepath.Join(placesRoot, "bobbin-clusters-"+strconv.Itoa(os.Getuid())), limit: defaultLimit}
 	if given := os.Getenv(LimitVariable); given != "" {
 		limit, err := strconv.Atoi(given)
 		if err != nil || limit < 1 {
