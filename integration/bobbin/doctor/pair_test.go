@@ -1,44 +1,50 @@
 package doctor
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/client/doctor"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
-	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
-// TestAPairOfNameNodes would catch a doctor that takes a standby for ill, that waits for ever for one
+// TestAPairOfEachServer would catch a doctor that takes a standby for ill, that waits for ever for one
 // whose machine hangs, or that is content with a pair of which none is active.
-func TestAPairOfNameNodes(t *testing.T) {
-	cluster.Long(t)
-	c := cluster.ForTest(t, cluster.Config{NameNodeHA: true, NodeManagers: 1, Users: []string{bobbintest.Alice}})
+func TestAPairOfEachServer(t *testing.T) {
+	c := clusters.Change(t, clusters.Pair, "kills a standby ResourceManager, stops a standby NameNode, and leaves no NameNode active")
 	alice := suite.UserOf(t, c, bobbintest.Alice)
 
 	e := examine(t, alice)
-	e.well(t, "names", "namenode", "staging")
-	e.wants(t, "namenode", doctor.OK, "is active", "")
-	e.wants(t, "namenode", doctor.OK, "is standby", "")
+	e.well(t, "names", "resourcemanager", "namenode", "staging")
+	for _, server := range []string{"resourcemanager", "namenode"} {
+		e.wants(t, server, doctor.OK, "is active", "")
+		e.wants(t, server, doctor.OK, "is standby", "")
+	}
 
 	standby := alice.Conf(t).Get("dfs.namenode.rpc-address.bobbin.nn2")
 	e = examine(t, alice, "-D", "flink.hadoop.fs.defaultFS=hdfs://"+standby)
 	e.wants(t, "namenode", doctor.Failed, standby+" (fs.defaultFS, ", "name the nameservice")
 
-	if err := c.Pause(t.Context(), "namenode2"); err != nil {
+	active, err := c.ActiveRM(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := map[string]string{"resourcemanager1": "resourcemanager2", "resourcemanager2": "resourcemanager1"}[active]
+	if err := errors.Join(c.Kill(t.Context(), other), c.Pause(t.Context(), "namenode2")); err != nil {
 		t.Fatal(err)
 	}
 	e = examine(t, alice)
+	e.wants(t, "resourcemanager", doctor.Warning, "does not work: connect: connection refused", "have the server started")
+	e.well(t, "queue")
 	e.wants(t, "namenode", doctor.Warning, "no answer in time", "does not answer")
+	e.wants(t, "namenode", doctor.Warning, "(dfs.ha.namenodes.", "")
 	e.well(t, "staging")
-	if err := c.Resume("namenode2"); err != nil {
-		t.Fatal(err)
-	}
 
-	if err := c.Kill(t.Context(), "namenode1"); err != nil {
+	if err := errors.Join(c.Resume("namenode2"), c.Deactivate(t.Context(), "namenode1")); err != nil {
 		t.Fatal(err)
 	}
 	e = examine(t, alice)
 	e.wants(t, "namenode", doctor.Failed, "no NameNode is active", "hdfs haadmin -getAllServiceState")
-	e.wants(t, "namenode", doctor.Failed, "(dfs.ha.namenodes.", "")
 	e.wants(t, "staging", doctor.Skipped, "NameNode has failed", "")
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
@@ -33,93 +35,111 @@ func whatRunSays(t *testing.T, alice *bobbintest.User) {
 		return options(append([]string{keytab + "=" + path, principal + "=" + user}, more...)...)
 	}
 	byAlice := func(more ...string) []string { return by("alice", c.Keytab("alice"), more...) }
-	changed, gone, locked := carols(t, c)
+	changed, gone, locked := outdated(t, c)
+	before := left(t, alice)
 	dead, halves := tokensOf(t, alice), tokensOf(t, alice)
 	dead.cancel(t)
 	delete(halves.all.Tokens, halves.yarn.Service)
 
-	for name, tc := range map[string]struct {
-		user  *bobbintest.User
-		flags []string
-		says  []string
-	}{
-		"no ticket":                  {none, nil, []string{"none: no such file", "run kinit", keytab}},
-		"an expired ticket":          {expired, nil, []string{"alice@" + cluster.Realm, "nn/localhost@" + cluster.Realm, "the ticket has expired: run kinit", "ended at 20"}},
-		"a ticket in the kernel":     {alice.With("KRB5CCNAME=KEYRING:persistent:0"), nil, []string{"KEYRING:persistent:0 (KRB5CCNAME)", "FILE:", "kinit"}},
-		"a keytab of nobody":         {none, options(keytab + "=" + c.Keytab("alice")), []string{c.Keytab("alice"), principal}},
-		"a keytab that is not there": {none, by("alice", "/nowhere/k"), []string{"/nowhere/k: no such file", "ktadd"}},
-		"a keytab that is a folder":  {none, by("alice", "/tmp"), []string{"read keytab /tmp", "is a directory"}},
-		"a keytab of somebody else": {
-			none, by("alice", c.Keytab("bob")),
-			[]string{"alice@" + cluster.Realm, c.Keytab("bob"), "keys only of bob@" + cluster.Realm + " (kvno 2: aes256-cts-hmac-sha1-96, ", "ktadd"},
-		},
-		"another realm": {none, by("alice@OTHER.TEST", c.Keytab("alice")), []string{"alice@OTHER.TEST", "keys only of alice@" + cluster.Realm}},
-		"keys of before": {
-			none, by("carol", changed),
-			[]string{"carol@" + cluster.Realm, changed + ", which has kvno 2: aes256-cts", "export the keytab anew"},
-		},
-		"a user who is gone":      {none, by("dave", gone), []string{"dave@" + cluster.Realm, "the kdc does not know this user: check the principal and its realm"}},
-		"a user who is locked":    {none, by("erin", locked), []string{"erin@" + cluster.Realm, "the account or its password has expired, or is locked"}},
-		"a clock that is off":     {none.With("KRB5_CONFIG=" + clockedConf(t, c)), byAlice(), []string{"alice@" + cluster.Realm, "set this machine's clock: it is 20m", " behind the kdc's: kdc 127.0.0.1:"}},
-		"no KDC":                  {none.With("KRB5_CONFIG=" + away), byAlice("client.timeout=2s"), []string{"alice@" + cluster.Realm, "127.0.0.1:1", "connection refused", "correct its address in krb5.conf"}},
-		"no krb5.conf":            {none.With("KRB5_CONFIG"), byAlice("security.kerberos.krb5-conf.path=/nowhere/k.conf"), []string{"/nowhere/k.conf", "krb5.conf"}},
-		"no rule for the user":    {alice, options("flink.hadoop.hadoop.security.auth_to_local=RULE:[1:$1@$0](.*@OTHER.TEST)s/@.*//"), []string{"alice@" + cluster.Realm, "hadoop.security.auth_to_local"}},
-		"a client without":        {alice, options("flink.hadoop.hadoop.security.authentication=simple"), []string{"SIMPLE", "set hadoop.security.authentication to kerberos"}},
-		"less protection":         {alice, options("flink.hadoop.hadoop.rpc.protection=authentication"), []string{"alice@" + cluster.Realm, "nn/localhost@" + cluster.Realm, "ours [auth], the server's [auth-conf]", "hadoop.rpc.protection"}},
-		"less on the way of data": {alice, options("flink.hadoop.dfs.data.transfer.protection=authentication"), []string{"write to DataNode 127.0.0", `log in with a block token of user "alice"`, "ours [auth], the server's [auth-conf]", "dfs.data.transfer.protection"}},
-		"another ResourceManager": {
-			alice, options("flink.yarn.resourcemanager.principal=yarn/_HOST@" + cluster.Realm),
-			[]string{" on localhost:", ": authenticate: server advertises Kerberos principal rm/localhost@" + cluster.Realm, "yarn.resourcemanager.principal is yarn/localhost@" + cluster.Realm, "correct the site file"},
-		},
-		"another NameNode": {
-			alice, options("flink.hadoop.dfs.namenode.kerberos.principal=hdfs/_HOST@" + cluster.Realm),
-			[]string{" on " + c.NameNodeAddress() + ": authenticate: server advertises Kerberos principal nn/localhost@" + cluster.Realm, "dfs.namenode.kerberos.principal is hdfs/localhost@" + cluster.Realm, "correct the site file"},
-		},
-		"a server of another realm": {
-			alice, options("flink.hadoop.dfs.namenode.kerberos.principal=nn/_HOST@OTHER.TEST"),
-			[]string{" on " + c.NameNodeAddress() + ": authenticate: server nn/localhost is in realm " + cluster.Realm + " by krb5.conf", "nn/localhost@OTHER.TEST", "[domain_realm]"},
-		},
-		"nobody who renews tokens": {
-			alice, options("flink.yarn.resourcemanager.principal=", "flink.yarn.resourcemanager.principal.pattern=rm/*"),
-			[]string{"yarn.resourcemanager.principal is not set: add it to yarn-site.xml"},
-		},
-		"no right to act for others": {
-			none, append(by("bob", c.Keytab("bob")), "--proxy-user", "alice"),
-			[]string{
-				" on " + c.NameNodeAddress() + ": AuthorizationException: User: bob@" + cluster.Realm + " is not allowed to impersonate alice",
-				"have bob allowed to act for alice (hadoop.proxyuser.bob.hosts",
+	t.Run("each illness", func(t *testing.T) { // ends when all of these have
+		for name, tc := range map[string]struct {
+			user  *bobbintest.User
+			flags []string
+			says  []string
+		}{
+			"no ticket":                  {none, nil, []string{"none: no such file", "run kinit", keytab}},
+			"an expired ticket":          {expired, nil, []string{"alice@" + cluster.Realm, "nn/localhost@" + cluster.Realm, "the ticket has expired: run kinit", "ended at 20"}},
+			"a ticket in the kernel":     {alice.With("KRB5CCNAME=KEYRING:persistent:0"), nil, []string{"KEYRING:persistent:0 (KRB5CCNAME)", "FILE:", "kinit"}},
+			"a keytab of nobody":         {none, options(keytab + "=" + c.Keytab("alice")), []string{c.Keytab("alice"), principal}},
+			"a keytab that is not there": {none, by("alice", "/nowhere/k"), []string{"/nowhere/k: no such file", "ktadd"}},
+			"a keytab that is a folder":  {none, by("alice", "/tmp"), []string{"read keytab /tmp", "is a directory"}},
+			"a keytab of somebody else": {
+				none, by("alice", c.Keytab("bob")),
+				[]string{"alice@" + cluster.Realm, c.Keytab("bob"), "keys only of bob@" + cluster.Realm + " (kvno 2: aes256-cts-hmac-sha1-96, ", "ktadd"},
 			},
-		},
-		"tokens do not act for others": {
-			none.With("HADOOP_TOKEN_FILE_LOCATION="+halves.write(t), "HADOOP_PROXY_USER=bob"), nil,
-			[]string{"act as bob", "run kinit", keytab},
-		},
-		"tokens that are not there": {none.With("HADOOP_TOKEN_FILE_LOCATION=/nowhere/t"), nil, []string{"HADOOP_TOKEN_FILE_LOCATION", "/nowhere/t"}},
-		"canceled tokens": {
-			none.With("HADOOP_TOKEN_FILE_LOCATION=" + dead.write(t)), nil,
-			[]string{"HDFS_DELEGATION_TOKEN", "can't be found in cache", "must get a new one"},
-		},
-		"tokens for HDFS alone": {none.With("HADOOP_TOKEN_FILE_LOCATION=" + halves.write(t)), nil, []string{"neither a token for the server nor a Kerberos login", "kinit"}},
-		"a keytab of no place":  {alice, byAlice("yarn.security.kerberos.ship-local-keytab=false"), []string{"localized-keytab-path", "absolute path on the nodes"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			refused(t, tc.user.Run(t, bobbintest.Small(slices.Concat(tc.flags, input)...)...), tc.says...)
-		})
-	}
-	for _, command := range [][]string{{"applications"}, {"logs", "application_1_0001"}, {"kill", "application_1_0001"}} {
-		t.Run(command[0]+" without a ticket", func(t *testing.T) {
-			refused(t, none.Run(t, command...), "no such file", "run kinit", keytab)
-			refused(t, expired.Run(t, command...), "alice@"+cluster.Realm, "rm/localhost@"+cluster.Realm, "the ticket has expired: run kinit")
-		})
-	}
-	apps, err := c.RM().Apps(t.Context())
-	if err != nil || len(apps) > 0 {
-		t.Errorf("YARN has %v, %v", apps, err)
-	}
-	if left := alice.Staging(t); len(left.Applications) > 0 || len(left.Cache) > 0 {
-		t.Errorf("staged files are left: %+v", left)
+			"another realm": {none, by("alice@OTHER.TEST", c.Keytab("alice")), []string{"alice@OTHER.TEST", "keys only of alice@" + cluster.Realm}},
+			"keys of before": {
+				none, by("claire", changed),
+				[]string{"claire@" + cluster.Realm, changed + ", which has kvno 2: aes256-cts", "export the keytab anew"},
+			},
+			"a user who is gone":      {none, by("dave", gone), []string{"dave@" + cluster.Realm, "the kdc does not know this user: check the principal and its realm"}},
+			"a user who is locked":    {none, by("erin", locked), []string{"erin@" + cluster.Realm, "the account or its password has expired, or is locked"}},
+			"a clock that is off":     {none.With("KRB5_CONFIG=" + clockedConf(t, c)), byAlice(), []string{"alice@" + cluster.Realm, "set this machine's clock: it is 20m", " behind the kdc's: kdc 127.0.0.1:"}},
+			"no KDC":                  {none.With("KRB5_CONFIG=" + away), byAlice("client.timeout=10s"), []string{"alice@" + cluster.Realm, "127.0.0.1:1", "connection refused", "correct its address in krb5.conf"}},
+			"no krb5.conf":            {none.With("KRB5_CONFIG"), byAlice("security.kerberos.krb5-conf.path=/nowhere/k.conf"), []string{"/nowhere/k.conf", "krb5.conf"}},
+			"no rule for the user":    {alice, options("flink.hadoop.hadoop.security.auth_to_local=RULE:[1:$1@$0](.*@OTHER.TEST)s/@.*//"), []string{"alice@" + cluster.Realm, "hadoop.security.auth_to_local"}},
+			"a client without":        {alice, options("flink.hadoop.hadoop.security.authentication=simple"), []string{"SIMPLE", "set hadoop.security.authentication to kerberos"}},
+			"less protection":         {alice, options("flink.hadoop.hadoop.rpc.protection=authentication"), []string{"alice@" + cluster.Realm, "nn/localhost@" + cluster.Realm, "ours [auth], the server's [auth-conf]", "hadoop.rpc.protection"}},
+			"less on the way of data": {alice, options("flink.hadoop.dfs.data.transfer.protection=authentication"), []string{"write to DataNode 127.0.0", `log in with a block token of user "alice"`, "ours [auth], the server's [auth-conf]", "dfs.data.transfer.protection"}},
+			"another ResourceManager": {
+				alice, options("flink.yarn.resourcemanager.principal=yarn/_HOST@" + cluster.Realm),
+				[]string{" on localhost:", ": authenticate: server advertises Kerberos principal rm/localhost@" + cluster.Realm, "yarn.resourcemanager.principal is yarn/localhost@" + cluster.Realm, "correct the site file"},
+			},
+			"another NameNode": {
+				alice, options("flink.hadoop.dfs.namenode.kerberos.principal=hdfs/_HOST@" + cluster.Realm),
+				[]string{": authenticate: server advertises Kerberos principal nn/localhost@" + cluster.Realm, "dfs.namenode.kerberos.principal is hdfs/localhost@" + cluster.Realm, "correct the site file"},
+			},
+			"a server of another realm": {
+				alice, options("flink.hadoop.dfs.namenode.kerberos.principal=nn/_HOST@OTHER.TEST"),
+				[]string{": authenticate: server nn/localhost is in realm " + cluster.Realm + " by krb5.conf", "nn/localhost@OTHER.TEST", "[domain_realm]"},
+			},
+			"nobody who renews tokens": {
+				alice, options("flink.yarn.resourcemanager.principal=", "flink.yarn.resourcemanager.principal.pattern=rm/*"),
+				[]string{"yarn.resourcemanager.principal is not set: add it to yarn-site.xml"},
+			},
+			"no right to act for others": {
+				none, append(by("bob", c.Keytab("bob")), "--proxy-user", "alice"),
+				[]string{
+					": AuthorizationException: User: bob@" + cluster.Realm + " is not allowed to impersonate alice",
+					"have bob allowed to act for alice (hadoop.proxyuser.bob.hosts",
+				},
+			},
+			"tokens do not act for others": {
+				none.With("HADOOP_TOKEN_FILE_LOCATION="+halves.write(t), "HADOOP_PROXY_USER=bob"), nil,
+				[]string{"act as bob", "run kinit", keytab},
+			},
+			"tokens that are not there": {none.With("HADOOP_TOKEN_FILE_LOCATION=/nowhere/t"), nil, []string{"HADOOP_TOKEN_FILE_LOCATION", "/nowhere/t"}},
+			"canceled tokens": {
+				none.With("HADOOP_TOKEN_FILE_LOCATION=" + dead.write(t)), nil,
+				[]string{"HDFS_DELEGATION_TOKEN", "can't be found in cache", "must get a new one"},
+			},
+			"tokens for HDFS alone": {none.With("HADOOP_TOKEN_FILE_LOCATION=" + halves.write(t)), nil, []string{"neither a token for the server nor a Kerberos login", "kinit"}},
+			"a keytab of no place":  {alice, byAlice("yarn.security.kerberos.ship-local-keytab=false"), []string{"localized-keytab-path", "absolute path on the nodes"}},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				refused(t, tc.user.Run(t, bobbintest.Small(slices.Concat(tc.flags, input)...)...), tc.says...)
+			})
+		}
+		for _, command := range [][]string{{"applications"}, {"logs", "application_1_0001"}, {"kill", "application_1_0001"}} {
+			t.Run(command[0]+" without a ticket", func(t *testing.T) {
+				t.Parallel()
+				refused(t, none.Run(t, command...), "no such file", "run kinit", keytab)
+				refused(t, expired.Run(t, command...), "alice@"+cluster.Realm, "rm/localhost@"+cluster.Realm, "the ticket has expired: run kinit")
+			})
+		}
+	})
+	if diff := cmp.Diff(before, left(t, alice)); diff != "" {
+		t.Errorf("commands that were refused leave something behind (-before +after):\n%s", diff)
 	}
 	whatTheMasterSays(t, alice, input)
+}
+
+// leftovers are what submissions leave.
+type leftovers struct {
+	Applications []string // on YARN
+	Staging      bobbintest.Staging
+}
+
+// left are the user's, and those applications that anybody has.
+func left(t *testing.T, u *bobbintest.User) leftovers {
+	t.Helper()
+	all := leftovers{Staging: u.Staging(t)}
+	for _, app := range wait.Answer(t, "YARN's list of applications", func() ([]cluster.RMApp, error) { return u.Cluster.RM().Apps(t.Context()) }) {
+		all.Applications = append(all.Applications, app.ID)
+	}
+	slices.Sort(all.Applications)
+	return all
 }
 
 // whatTheMasterSays has what only a node can find out, which must reach the user's terminal all the same.
@@ -153,18 +173,24 @@ func options(all ...string) []string {
 	return flags
 }
 
-// refused checks that a command has failed and said all this, shortly.
+// refused checks that a command has failed and said all this, shortly. Lines before the error tell the progress, and whom it
+// waits for.
 func refused(t *testing.T, got bobbintest.Outcome, says ...string) {
 	t.Helper()
 	if got.Code != 1 {
 		t.Error(got)
 	}
+	const begin = "bobbin: "
+	said := got.Stderr
+	if i := strings.LastIndex("\n"+said, "\n"+begin); i >= 0 {
+		said = said[i:]
+	}
 	for _, want := range says {
-		if !strings.Contains(got.Stderr, want) {
+		if !strings.Contains(said, want) {
 			t.Errorf("%q is not in %s", want, got.Stderr)
 		}
 	}
-	if lines := strings.Count(got.Stderr, "\n"); lines > 2 {
+	if lines := strings.Count(said, "\n"); lines > 2 || !strings.HasPrefix(said, begin) {
 		t.Errorf("%d lines: %s", lines, got.Stderr)
 	}
 }
@@ -184,20 +210,29 @@ func expiredCache(t *testing.T, c *cluster.Cluster) string {
 	return cache
 }
 
-// carols are keytabs: one whose keys were changed since, that of a user who is gone, and that of
-// one who may not log in any more.
-func carols(t *testing.T, c *cluster.Cluster) (changed, gone, locked string) {
+// outdated are keytabs: claire's, whose keys were changed since, dave's, who is gone, and erin's, who may not log in any more.
+func outdated(t *testing.T, c *cluster.Cluster) (changed, gone, locked string) {
 	t.Helper()
-	dir := t.TempDir()
-	changed, gone, locked = filepath.Join(dir, "carol"), filepath.Join(dir, "dave"), filepath.Join(dir, "erin")
-	if err := c.Kadmin(t.Context(),
-		"addprinc -randkey carol", "ktadd -q -k "+changed+" carol", "cpw -randkey carol",
-		"addprinc -randkey dave", "ktadd -q -k "+gone+" dave", "delprinc -force dave",
-		"addprinc -randkey erin", "ktadd -q -k "+locked+" erin", "modprinc -expire yesterday erin",
-	); err != nil {
+	changed, gone, locked = newUser(t, c, "claire"), newUser(t, c, "dave"), newUser(t, c, "erin")
+	if err := c.Kadmin(t.Context(), "cpw -randkey claire", "delprinc -force dave", "modprinc -expire yesterday erin"); err != nil {
 		t.Fatal(err)
 	}
 	return changed, gone, locked
+}
+
+// newUser makes a principal for one test, and gives its keytab.
+func newUser(t *testing.T, c *cluster.Cluster, name string) (keytab string) {
+	t.Helper()
+	keytab = filepath.Join(t.TempDir(), name)
+	if err := c.Kadmin(t.Context(), "addprinc -randkey "+name, "ktadd -q -k "+keytab+" "+name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Kadmin(wait.Context(t), "delprinc -force "+name); err != nil {
+			t.Log(err) // the test may have done it
+		}
+	})
+	return keytab
 }
 
 // tokens are alice's for HDFS and for YARN, as another launcher has them.

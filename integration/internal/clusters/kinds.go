@@ -27,7 +27,8 @@ const (
 	Pair Kind = "pair"
 	// Secure is a cluster with Kerberos and privacy, and a second realm. Nobody changes its daemons.
 	Secure Kind = "secure"
-	// SecurePair is a secure one with two ResourceManagers and two NameNodes, tickets at web servers, and a second HDFS.
+	// SecurePair is a secure one with two ResourceManagers and two NameNodes, tickets at web servers, a second HDFS, tokens made
+	// out for names, and the queue Closed.
 	SecurePair Kind = "securepair"
 	// SecureVictim is Victim with Kerberos and privacy, for the long tests.
 	SecureVictim Kind = "securevictim"
@@ -98,7 +99,6 @@ func (k Kind) config(data string) (cluster.Config, error) {
 		secure(&cfg)
 	case Pair:
 		cfg.HA, cfg.NameNodeHA = true, true
-		zones(&cfg, data)
 		cfg.HDFS["dfs.namenode.delegation.token.always-use"] = "true" // or open clusters issue none
 	case Secure:
 		secure(&cfg)
@@ -108,6 +108,9 @@ func (k Kind) config(data string) (cluster.Config, error) {
 		cfg.HA, cfg.NameNodeHA, cfg.OtherHDFS = true, true, true
 		secure(&cfg)
 		cfg.Kerberos.Web = true
+		closed(&cfg)
+		// Tokens are made out for names rather than for addresses.
+		cfg.Core["hadoop.security.token.service.use_ip"] = "false"
 		// Or YARN keeps the tokens of a job that has ended for ten minutes, as its logs may not be there yet.
 		cfg.YARN["yarn.log-aggregation-enable"] = "false"
 	case Hasty:
@@ -167,6 +170,18 @@ func narrow(cfg *cluster.Config) {
 		queue + Narrow + ".user-limit-factor":           "10",
 		queue + Narrow + ".acl_submit_applications":     "*",
 		queue + Narrow + ".maximum-am-resource-percent": "0.25",
+	})
+}
+
+// Closed is a queue of SecurePair for Bob alone.
+const Closed = "closed"
+
+func closed(cfg *cluster.Config) {
+	maps.Copy(cfg.Scheduler, map[string]string{
+		queue + "queues":                            "default,small," + Closed,
+		queue + "default.capacity":                  "80",
+		queue + Closed + ".capacity":                "10",
+		queue + Closed + ".acl_submit_applications": Bob,
 	})
 }
 

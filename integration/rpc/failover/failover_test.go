@@ -4,25 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/haservice"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
 // The callers, each of which makes one call after the other.
 const (
-	readers    = 130
-	submitters = 40
-	failers    = 30 // make calls that must not be repeated
+	readers    = 40
+	submitters = 12
+	failers    = 12 // make calls that must not be repeated
 	callers    = readers + submitters + failers
 
-	perSubmitter = 20 // applications, after which it reads
+	perSubmitter = 5 // applications, after which it reads
+
+	callerPace = 20 * time.Millisecond // from call to call, or nobody else on the machine would get anything done
 )
 
 // load is what the callers share.
@@ -51,59 +58,76 @@ type load struct {
 const unrepeatable = "failApplicationAttempt"
 
 // It would catch a call that is lost or made twice, one that must not be repeated and
-// is, an application that the other ResourceManager does not know, and an error that
-// leaves its caller guessing.
+// is, an application that the other ResourceManager does not know, an error that leaves
+// its caller guessing, and a pair of which both are taken for active, or neither.
 func TestTheActiveResourceManagerGoesUnderLoad(t *testing.T) {
-	const queue = "yarn.scheduler.capacity.root." + mastersQueue
-	c := cluster.ForTest(t, cluster.Config{HA: true, NodeManagers: 1, Scheduler: map[string]string{
-		queue + ".acl_submit_applications": "*", queue + ".user-limit-factor": "10", queue + ".maximum-capacity": "100",
-	}})
+	c := clusters.Change(t, clusters.Pair, "takes the active ResourceManager away")
 	t.Run("killed", func(t *testing.T) {
-		first, second, l := loseActive(t, c, killUnderCalls(c), c.Restart)
+		first, second, l := loseActive(t, c, loss{take: killUnderCalls(t, c), giveBack: c.Restart})
 		if first == second {
 			t.Errorf("%s is still active", first)
 		}
-		// All failers had a call under way, but a few may not have come to write it.
-		if got := l.doubt.Load(); got < failers/2 {
-			t.Errorf("%d calls are in doubt, of %d callers whose server was killed: too few to tell whether any is repeated", got, failers)
+		// Nearly all of them had sent a call.
+		if l.doubt.Load() == 0 {
+			t.Errorf("no call is in doubt, of %d callers whose server was killed: the test does not tell whether any is repeated", failers)
 		}
+		awaitOneOfEach(t, c)
 	})
 	t.Run("stopped, with its connections half open", func(t *testing.T) {
-		pause := func(ctx context.Context, name string, _ *load) error { return c.Pause(ctx, name) }
-		first, second, _ := loseActive(t, c, pause, func(_ context.Context, name string) error { return c.Resume(name) })
+		cluster.Long(t)
+		first, second, _ := loseActive(t, c, loss{
+			take:     func(ctx context.Context, name string, _ *load) error { return c.Pause(ctx, name) },
+			giveBack: replace(c),
+			patience: patience,
+		})
 		if first == second {
 			t.Errorf("%s is still active", first)
 		}
 	})
 	t.Run("alive, and without the lock that makes it the active one", func(t *testing.T) {
 		cluster.Long(t)
-		loseActive(t, c, func(ctx context.Context, _ string, _ *load) error { return loseLock(ctx, c) }, func(context.Context, string) error { return nil })
+		loseActive(t, c, loss{
+			take:     func(ctx context.Context, _ string, _ *load) error { return loseLock(ctx, t, c) },
+			giveBack: replace(c),
+		})
 	})
 }
 
+// replace starts a ResourceManager anew that is no longer the active one and may not have noticed. As it finds out, one that
+// is storing something waits for itself for ever (RMStateStore, AdminService).
+func replace(c *cluster.Cluster) func(context.Context, string) error {
+	return func(ctx context.Context, name string) error {
+		return errors.Join(c.Kill(ctx, name), c.Restart(ctx, name))
+	}
+}
+
+// loss is how the active ResourceManager goes, and comes back; nil: it does by itself. patience is how long a call waits for
+// its answer; 0: as Hadoop's clients do.
+type loss struct {
+	take     func(context.Context, string, *load) error
+	giveBack func(context.Context, string) error
+	patience time.Duration
+}
+
+// patience is how long a call waits for a server that has stopped: 2 minutes are Hadoop's. A server that is slower than that
+// is asked again.
+const patience = 10 * time.Second
+
 // killUnderCalls kills a ResourceManager when each caller has a call under way. It is frozen first, or the callers
 // between two calls could not be told from those that wait for an answer.
-func killUnderCalls(c *cluster.Cluster) func(context.Context, string, *load) error {
+func killUnderCalls(t *testing.T, c *cluster.Cluster) func(context.Context, string, *load) error {
 	return func(ctx context.Context, name string, l *load) error {
 		if err := c.Pause(ctx, name); err != nil {
 			return err
 		}
-		ticker := time.NewTicker(time.Millisecond)
-		defer ticker.Stop()
-		for l.calling.Load() < callers {
-			select {
-			case <-ticker.C:
-			case <-ctx.Done():
-				return fmt.Errorf("%d of %d callers have a call under way: %w", l.calling.Load(), callers, ctx.Err())
-			}
-		}
+		wait.Until(t, "each caller has a call under way", func() bool { return t.Failed() || l.calling.Load() == callers })
 		return c.Kill(ctx, name)
 	}
 }
 
 // loseActive takes the active ResourceManager away while all callers and a master are at
 // work, and gives it back when there is an active one again. It tells which was, and is.
-func loseActive(t *testing.T, c *cluster.Cluster, lose func(context.Context, string, *load) error, giveBack func(context.Context, string) error) (first, second string, l *load) {
+func loseActive(t *testing.T, c *cluster.Cluster, how loss) (first, second string, l *load) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -111,24 +135,26 @@ func loseActive(t *testing.T, c *cluster.Cluster, lose func(context.Context, str
 		tag:  fmt.Sprintf("failover-%d", time.Now().UnixNano()),
 		stop: make(chan struct{}), submitted: make(map[records.ApplicationID]string),
 	}
-	l.client = newClient(t, c, l.observe)
+	l.client = newClient(t, c, rpctest.Me(t), how.patience, l.observe)
+	t.Cleanup(func() { l.killAll(t) })
 	var err error
 	if l.known, err = l.submit(ctx, "known"); err != nil {
 		t.Fatal(err)
 	}
-	if first, err = c.ActiveRM(ctx); err != nil {
-		t.Fatal(err)
-	}
-	m := newMaster(ctx, t, c, l)
-	m.ask(2)
-	m.until(ctx, "two containers run", m.has(2))
+	awaitOneOfEach(t, c)
+	m, app := newMaster(t, c, how.patience)
+	m.Ask(1)
+	m.Await(t, "a container that runs", forever, m.Has(1))
 
 	var working sync.WaitGroup
 	defer working.Wait()
-	defer l.halt()
+	defer cancel()
 	for i := range callers {
 		working.Go(func() {
+			pace := time.NewTicker(callerPace)
+			defer pace.Stop()
 			for round := 0; !l.stopped(); round++ {
+				<-pace.C
 				if err := l.call(ctx, i, round); err != nil {
 					t.Errorf("caller %d: %v", i, err)
 					return
@@ -137,17 +163,18 @@ func loseActive(t *testing.T, c *cluster.Cluster, lose func(context.Context, str
 			}
 		})
 	}
-	l.awaitCalls(ctx, t, 1)
-	m.ask(3) // of which nobody knows what the ResourceManager has heard
-	m.until(ctx, "the ask is on its way", func() bool { return !m.rm.Changed() })
-	if err := lose(ctx, first, l); err != nil {
+	l.awaitCalls(t, 1)
+	m.Ask(2) // of which nobody knows what the ResourceManager has heard
+	m.Await(t, "the ask to be on its way", forever, func() bool { return !m.RM.Changed() })
+	first = awaitActive(t, c)
+	if err := how.take(ctx, first, l); err != nil {
 		t.Error(err)
 	}
 	began := time.Now()
-	second = awaitActive(ctx, t, c)
+	second = awaitActive(t, c)
 	cluster.Figure(t, "%s is active, %v after the loss of %s", second, time.Since(began).Round(time.Millisecond), first)
-	m.until(ctx, "it is registered again", func() bool { return m.resynced == 1 })
-	l.awaitCalls(ctx, t, 2) // those that were on their way, and one more at least
+	m.Await(t, "it to be registered again", forever, func() bool { return m.Resyncs > 0 })
+	l.awaitCalls(t, 2) // those that were on their way, and one more at least
 	l.halt()
 	working.Wait()
 
@@ -161,35 +188,29 @@ func loseActive(t *testing.T, c *cluster.Cluster, lose func(context.Context, str
 	if again, may := l.again.Load(), l.unsent.Load()-l.lost.Load(); again > may {
 		t.Errorf("calls not to be repeated were made again %d times, and %d times it was known that nobody had executed them", again, may)
 	}
-	cluster.Figure(t, "the longest time between two heartbeats of a master was %v", m.longest.Round(time.Millisecond))
 	l.checkApplications(ctx, t)
-	if err := giveBack(ctx, first); err != nil {
-		t.Error(err)
+	if how.giveBack != nil {
+		if err := how.giveBack(ctx, first); err != nil {
+			t.Error(err)
+		}
 	}
-	m.until(ctx, "all containers run", m.has(5)) // of a NodeManager that has waited for the stopped one
-	m.check(ctx, c, 5)
+	m.Await(t, "all containers to run", forever, m.Has(3)) // of a NodeManager that has waited for the stopped one
+	checkBooks(t, c, m, app, 3)
 	return first, second, l
 }
 
 // loseLock takes ZooKeeper away until neither ResourceManager is active, and gives it
 // back.
-func loseLock(ctx context.Context, c *cluster.Cluster) error {
+func loseLock(ctx context.Context, t *testing.T, c *cluster.Cluster) error {
 	const zooKeeper = "zookeeper"
 	if err := c.Pause(ctx, zooKeeper); err != nil {
 		return err
 	}
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		if _, err := c.ActiveRM(ctx); err != nil {
-			return c.Resume(zooKeeper)
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return errors.Join(ctx.Err(), c.Resume(zooKeeper))
-		}
-	}
+	wait.Until(t, "no ResourceManager is active", func() bool {
+		_, err := c.ActiveRM(ctx)
+		return err != nil
+	})
+	return c.Resume(zooKeeper)
 }
 
 // halt ends the callers, after the calls that they make.
@@ -247,22 +268,18 @@ func (l *load) submit(ctx context.Context, name string) (records.ApplicationID, 
 	if err != nil {
 		return records.ApplicationID{}, err
 	}
-	return created.ID, l.submitAs(ctx, created.ID, name, "default")
-}
-
-func (l *load) submitAs(ctx context.Context, id records.ApplicationID, name, queue string) error {
 	defer l.begin()()
-	_, err := l.client.Submit(ctx, records.SubmissionContext{
-		ID: id, Name: name, Queue: queue, Tags: []string{l.tag}, Unmanaged: true, MaxAttempts: 1,
-		Resource: small,
+	_, err = l.client.Submit(ctx, records.SubmissionContext{
+		ID: created.ID, Name: name, Queue: "default", Tags: []string{l.tag}, Unmanaged: true, MaxAttempts: 1,
+		Resource: rpctest.Unit(),
 	})
 	if err != nil {
-		return fmt.Errorf("%s: %w", id, err)
+		return created.ID, fmt.Errorf("%s: %w", created.ID, err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.submitted[id] = name
-	return nil
+	l.submitted[created.ID] = name
+	return created.ID, nil
 }
 
 // fail asks for the end of an attempt that there is not: the answer is an exception, and
@@ -302,47 +319,72 @@ func (l *load) observe(try yarnrpc.Try) {
 }
 
 // awaitCalls waits until each caller has ended so many calls more.
-func (l *load) awaitCalls(ctx context.Context, t *testing.T, more int64) {
+func (l *load) awaitCalls(t *testing.T, more int64) {
 	t.Helper()
 	var before [callers]int64
 	for i := range before {
 		before[i] = l.made[i].Load()
 	}
-	ticker := time.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
-	for i := range before {
-		for l.made[i].Load() < before[i]+more {
-			select {
-			case <-ticker.C:
-			case <-ctx.Done():
-				t.Errorf("caller %d hangs after %d calls", i, l.made[i].Load())
-				return
-			}
-			if t.Failed() { // it may have been this caller
-				return
+	wait.Satisfied(t, "more calls of each caller", func() error {
+		for i := range before {
+			if made := l.made[i].Load(); made < before[i]+more && !t.Failed() { // it may have been this caller
+				return fmt.Errorf("caller %d has made %d calls, and %d before", i, made, before[i])
 			}
 		}
-	}
+		return nil
+	})
 }
 
-func awaitActive(ctx context.Context, t *testing.T, c *cluster.Cluster) string {
+func awaitActive(t *testing.T, c *cluster.Cluster) (name string) {
 	t.Helper()
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		look, end := context.WithTimeout(ctx, 2*time.Second) // the stopped one never answers, the other one much sooner
-		name, err := c.ActiveRM(look)
-		end()
-		if err == nil {
-			return name
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			t.Error(err)
-			return ""
-		}
+	wait.Satisfied(t, "an active ResourceManager", func() (err error) {
+		look, end := context.WithTimeout(t.Context(), 5*time.Second) // of one try: a stopped one never answers
+		defer end()
+		name, err = c.ActiveRM(look)
+		return err
+	})
+	return name
+}
+
+// awaitOneOfEach waits until the ResourceManagers themselves say that the one which the harness takes for the active one is
+// that, and that the other is a standby which could take over.
+func awaitOneOfEach(t *testing.T, c *cluster.Cluster) {
+	t.Helper()
+	rms, err := rpctest.Conf(t, c).ResourceManagers()
+	if err != nil || len(rms) != 2 {
+		t.Fatalf("the ResourceManagers are %v, %v", rms, err)
 	}
+	wait.Satisfied(t, "one active ResourceManager and a standby", func() error {
+		active, err := c.ActiveRM(t.Context())
+		if err != nil {
+			return err
+		}
+		for _, rm := range rms {
+			server := haservice.New(rm.Admin, yarnrpc.Options{User: yarnrpc.UserInformation{Effective: rpctest.Me(t)}, RPCTimeout: patience})
+			got, err := server.Status(t.Context())
+			if err = errors.Join(err, server.Close()); err != nil {
+				return err
+			}
+			is, standby := "resourcemanager"+strings.TrimPrefix(rm.ID, "rm") == active, got.State == haservice.Standby && got.Ready
+			if is != (got.State == haservice.Active) || !is && !standby {
+				return fmt.Errorf("%s says %+v, while %s is active", rm.ID, got, active)
+			}
+		}
+		return nil
+	})
+}
+
+// killAll ends the applications, which would wait for their masters for ten minutes.
+func (l *load) killAll(t *testing.T) {
+	var killing sync.WaitGroup
+	for id := range l.submitted {
+		killing.Go(func() {
+			if err := l.client.Kill(wait.Context(t), id, "the test has ended"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	killing.Wait()
 }
 
 // checkApplications asks the ResourceManager that is active now.

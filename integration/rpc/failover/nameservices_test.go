@@ -5,11 +5,14 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
+	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
@@ -24,12 +27,16 @@ func withOther(conf *hadoopconf.Conf, other *cluster.Cluster) *hadoopconf.Conf {
 
 // twoFileSystems uses one path in two file systems through one FS: it would catch calls and blocks of
 // the one that go to the other.
-func twoFileSystems(ctx context.Context, t *testing.T, f *dfs.FS, nameservice string, other *cluster.Cluster) {
+func twoFileSystems(ctx context.Context, t *testing.T, f *dfs.FS, dir string, other *cluster.Cluster) {
 	t.Helper()
-	path := fmt.Sprintf("/user/%s/in-two-places-%d", me(t), os.Getpid())
-	here, there := "hdfs://"+nameservice+path, "hdfs://other"+path
+	place, err := url.Parse(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := fmt.Sprintf("/user/%s/%s", rpctest.Me(t), strings.ReplaceAll(place.Path[1:], "/", "-"))
+	here, there := dir+"/in-two-places", "hdfs://other"+path
 	t.Cleanup(func() {
-		if err := f.RemoveAll(context.WithoutCancel(ctx), there); err != nil { // that cluster stays
+		if err := f.RemoveAll(wait.Context(t), there); err != nil {
 			t.Error(err)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"path"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -159,13 +160,14 @@ func operation(t *testing.T, code byte, block *hdfspb.LocatedBlockProto) []byte 
 	return protowire.AppendBytes([]byte{0, 28, code}, message)
 }
 
-// TestADataNodeOfOtherMindIsAnError would catch a client that takes less protection than it
+// TestADataNodeOfOtherMindIsAnError would catch a client that takes another protection than it
 // was told to, one that waits for ever, and one that hands out what is no content.
 func TestADataNodeOfOtherMindIsAnError(t *testing.T) {
+	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
-	name := path.Join("/tmp", t.Name())
+	name := path.Join("/tmp", fmt.Sprint(t.Name(), time.Now().UnixNano()))
 	want := content("other", blockSize/2)
-	good := library(t, c, "authentication", new(bobbintest.Tap))
+	good := library(t, c, "privacy", new(bobbintest.Tap))
 	if err := create(good, name, want); err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +179,7 @@ func TestADataNodeOfOtherMindIsAnError(t *testing.T) {
 	if err := differs(good, name, want); err != nil {
 		t.Error(err)
 	}
-	for _, protection := range []string{"privacy,integrity", ""} {
+	for _, protection := range []string{"authentication,integrity", ""} {
 		client := library(t, c, protection, new(bobbintest.Tap))
 		got, err := client.ReadFile(name)
 		if err == nil || len(got) > 0 {

@@ -2,6 +2,7 @@ package kerberos
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,13 +21,15 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
 // blockSize is that of the files here; the smallest that is a multiple of a packet.
 const blockSize = 128 << 10
-
-const home = "/user/" + alice
 
 // fileSizes are where packets, wrappers and blocks begin and end.
 func fileSizes() []int {
@@ -82,35 +85,35 @@ func legs() []leg {
 	}
 }
 
-// TestFilesUnderEachProtectionOfTheirBlocks has Java and us read each other's files from a
-// real DataNode. It would catch bytes that are mixed up, a protection that is not the one
-// asked for, or one that covers one direction only.
-func TestFilesUnderEachProtectionOfTheirBlocks(t *testing.T) {
-	c := cluster.ForTest(t, cluster.Config{
-		NodeManagers: 1,
-		Kerberos:     &cluster.Kerberos{Protection: "authentication,integrity,privacy"},
-		Users:        []string{alice},
-		HDFS:         map[string]string{"dfs.blocksize": fmt.Sprint(blockSize)},
-	})
-	cache, local := filepath.Join(t.TempDir(), "cache"), t.TempDir()
-	if err := c.Kinit(t.Context(), alice, cache); err != nil {
-		t.Fatal(err)
-	}
-	for _, size := range fileSizes() {
-		write(t, filepath.Join(local, "java", fmt.Sprint(size)), content("java", size))
-	}
-	java(t, c, "KRB5CCNAME="+cache, cluster.FsShell, "-put", filepath.Join(local, "java"), home)
+// TestFilesUnderPrivacy has Java and us read each other's files from a real DataNode. It would catch bytes that are mixed up, a
+// protection that is not the one asked for, or one that covers one direction only.
+func TestFilesUnderPrivacy(t *testing.T) {
+	t.Parallel()
+	c := clusters.Use(t, clusters.Secure)
+	p := newExchange(t, c)
+	privacy := leg{name: "privacy-with-AES", protection: "privacy", login: "qop=auth-conf", aes: true}
+	privacy.run(t, c, p.dir)
+	p.javaReads(t, privacy)
+}
 
+// TestFilesUnderEachProtectionOfTheirBlocks does so under each, which the servers are told one after the other.
+func TestFilesUnderEachProtectionOfTheirBlocks(t *testing.T) {
+	cluster.Long(t)
+	t.Parallel()
+	c := cluster.ForTest(t, cluster.Config{ // not clusters.Own, which has blocks encrypted by AES
+		NodeManagers: 1, Users: []string{alice}, Kerberos: &cluster.Kerberos{Protection: "authentication,integrity,privacy"},
+	})
+	p := newExchange(t, c)
 	var old *colinmarc.Client // of the time before the last settings
 	var oldSocket bobbintest.Tap
 	for _, leg := range legs() {
 		if leg.nameNode != nil && old == nil {
 			// Before the DataNode is started anew: until then it offers everybody what it was
 			// told once (SaslDataTransferServer changes the map of all connections).
-			t.Run("as-the-namenode-says", func(t *testing.T) { asTheNameNodeSays(t, c) })
+			t.Run("as-the-namenode-says", func(t *testing.T) { asTheNameNodeSays(t, c, p.dir) })
 		}
 		leg.configure(t, c)
-		t.Run(leg.name, func(t *testing.T) { leg.run(t, c) })
+		t.Run(leg.name, func(t *testing.T) { leg.run(t, c, p.dir) })
 		if leg.nameNode == nil {
 			continue
 		}
@@ -118,7 +121,7 @@ func TestFilesUnderEachProtectionOfTheirBlocks(t *testing.T) {
 		if old == nil {
 			old = library(t, c, leg.protection, &oldSocket)
 		}
-		name := path.Join(home, "go", leg.name, "late")
+		name := path.Join(p.dir, "go", leg.name, "late")
 		if err := create(old, name, content("late", blockSize+1)); err != nil {
 			t.Fatal(err)
 		}
@@ -129,9 +132,45 @@ func TestFilesUnderEachProtectionOfTheirBlocks(t *testing.T) {
 	if _, got := oldSocket.Saw("encryption key for nonce"); !got {
 		t.Error("no DataNode has refused an old key: the test no longer shows that a new one is fetched")
 	}
+	p.javaReads(t, legs()...)
+}
 
-	java(t, c, "KRB5CCNAME="+cache, cluster.FsShell, "-get", path.Join(home, "go"), local)
-	for _, leg := range legs() {
+// exchange is a folder of alice's into which Java and we write for each other.
+type exchange struct {
+	c     *cluster.Cluster
+	dir   string // on HDFS: in java what Java has written, in go what we have
+	cache string // of alice's ticket
+}
+
+func newExchange(t *testing.T, c *cluster.Cluster) exchange {
+	t.Helper()
+	files := newFS(t, c, dfs.Options{User: alice, Login: fromKeytab(t, c, alice)})
+	p := exchange{c, "/user/" + alice + "/exchange-" + strconv.FormatInt(time.Now().UnixNano(), 36), filepath.Join(t.TempDir(), "cache")}
+	if err := files.MkdirAll(t.Context(), p.dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := files.RemoveAll(wait.Context(t), p.dir); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := c.Kinit(t.Context(), alice, p.cache); err != nil {
+		t.Fatal(err)
+	}
+	local := filepath.Join(t.TempDir(), "java")
+	for _, size := range fileSizes() {
+		write(t, filepath.Join(local, fmt.Sprint(size)), content("java", size))
+	}
+	java(t, c, "KRB5CCNAME="+p.cache, cluster.FsShell, "-D", fmt.Sprintf("dfs.blocksize=%d", blockSize), "-put", local, p.dir)
+	return p
+}
+
+// javaReads checks what Java reads of what was written under these legs.
+func (p exchange) javaReads(t *testing.T, legs ...leg) {
+	t.Helper()
+	local := t.TempDir()
+	java(t, p.c, "KRB5CCNAME="+p.cache, cluster.FsShell, "-get", path.Join(p.dir, "go"), local)
+	for _, leg := range legs {
 		for _, size := range fileSizes() {
 			got, err := os.ReadFile(filepath.Join(local, "go", leg.name, fmt.Sprint(size)))
 			if err != nil || !bytes.Equal(got, content(leg.name, size)) {
@@ -161,7 +200,8 @@ func (l leg) configure(t *testing.T, c *cluster.Cluster) {
 var proof = regexp.MustCompile(`(?s)rspauth=[0-9a-f]{32}(.)`)
 
 // run reads and writes files of all sizes.
-func (l leg) run(t *testing.T, c *cluster.Cluster) {
+func (l leg) run(t *testing.T, c *cluster.Cluster, home string) {
+	t.Helper()
 	var socket bobbintest.Tap
 	dialer := dataDialer(t, c, l.protection, &socket)
 	client := over(t, c, dialer)
@@ -208,7 +248,7 @@ func (l leg) run(t *testing.T, c *cluster.Cluster) {
 // asTheNameNodeSays reads and writes under the protection that the client has with the
 // NameNode, at a port where that is to be so, though DataNodes and the client's own
 // configuration would be content with less.
-func asTheNameNodeSays(t *testing.T, c *cluster.Cluster) {
+func asTheNameNodeSays(t *testing.T, c *cluster.Cluster, home string) {
 	port := freePort(t)
 	if err := c.Reconfigure(t.Context(), "namenode", map[string]string{
 		"dfs.namenode.rpc-address.auxiliary-ports": port, "dfs.namenode.send.qop.enabled": "true",
@@ -269,7 +309,7 @@ func over(t *testing.T, c *cluster.Cluster, dialer *hdfs.Dialer) *colinmarc.Clie
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bobbintest.Closing(t, client)
+	return rpctest.Closing(t, client)
 }
 
 // dataDialer makes the connections of a client with that dfs.data.transfer.protection.
@@ -280,12 +320,12 @@ func dataDialer(t *testing.T, c *cluster.Cluster, protection string, socket *bob
 
 func dialerAt(t *testing.T, c *cluster.Cluster, nameNode string, properties map[string]string, socket *bobbintest.Tap) *hdfs.Dialer {
 	t.Helper()
-	o, err := hdfs.FromConf(confOf(t, c).With("the test", properties), nameNode, alice)
+	o, err := hdfs.FromConf(rpctest.Conf(t, c).With("the test", properties), nameNode, alice)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.RPC.Login, o.RPC.Dial = fromKeytab(t, c, alice), socket.Dial
-	return bobbintest.Closing(t, hdfs.NewDialer(o))
+	return rpctest.Closing(t, hdfs.NewDialer(o))
 }
 
 func write(t *testing.T, file string, b []byte) {
@@ -311,12 +351,13 @@ func create(client *colinmarc.Client, name string, b []byte) error {
 		}
 		rest = rest[len(part):]
 	}
-	again := time.NewTicker(20 * time.Millisecond) // the NameNode hears of the last block a little later
-	defer again.Stop()
-	for err = file.Close(); colinmarc.IsErrReplicating(err); err = file.Close() {
-		<-again.C
-	}
-	return err
+	return wait.Poll(context.Background(), "the NameNode to hear of the last block of "+name, func() error {
+		err := file.Close()
+		if err != nil && !colinmarc.IsErrReplicating(err) {
+			return fmt.Errorf("%w: %w", wait.ErrGivenUp, err)
+		}
+		return err
+	})
 }
 
 // differs says how a file is not what it should be.

@@ -1,15 +1,16 @@
 package kerberos
 
 import (
-	"context"
+	"crypto/rand"
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -20,7 +21,8 @@ import (
 // sockets, those to DataNodes too: it would catch calls that the HDFS library sends by
 // itself, which are in the clear under privacy.
 func filesAreProtected(t *testing.T, c *cluster.Cluster, readable bool) {
-	const name, text = "a-file-that-nobody-may-hear-of", "what-nobody-may-read"
+	const text = "what-nobody-may-read"
+	name := "a-file-that-nobody-may-hear-of-" + rand.Text()
 	t.Run("with kerberos", func(t *testing.T) {
 		var socket bobbintest.Tap
 		f := newFS(t, c, dfs.Options{User: alice, Login: fromKeytab(t, c, alice), Dial: socket.Dial})
@@ -87,7 +89,7 @@ func anew(t *testing.T, c *cluster.Cluster, f *dfs.FS, path, text, owner string)
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := f.RemoveAll(context.WithoutCancel(t.Context()), uri); err != nil && !errors.Is(err, yarnrpc.ErrInvalidToken) {
+		if err := f.RemoveAll(wait.Context(t), uri); err != nil && !errors.Is(err, yarnrpc.ErrInvalidToken) {
 			t.Error(err)
 		}
 	})
@@ -104,13 +106,13 @@ func anew(t *testing.T, c *cluster.Cluster, f *dfs.FS, path, text, owner string)
 // fileToken gets alice a token for the NameNode, and a way to make it invalid.
 func fileToken(t *testing.T, c *cluster.Cluster) (token *creds.Token, cancel func()) {
 	t.Helper()
-	conf, authority := confOf(t, c), c.NameNodeAddress()
+	conf, authority := rpctest.Conf(t, c), c.NameNodeAddress()
 	o, err := hdfs.FromConf(conf, authority, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.RPC.Login = fromKeytab(t, c, alice)
-	d := bobbintest.Closing(t, hdfs.NewDialer(o))
+	d := rpctest.Closing(t, hdfs.NewDialer(o))
 	service, err := hdfs.TokenService(t.Context(), conf, authority)
 	if err != nil {
 		t.Fatal(err)
@@ -125,8 +127,9 @@ func fileToken(t *testing.T, c *cluster.Cluster) (token *creds.Token, cancel fun
 	}
 }
 
+// newFS opens the cluster's file system.
 func newFS(t *testing.T, c *cluster.Cluster, o dfs.Options) *dfs.FS {
 	t.Helper()
-	o.Conf, o.Patience = confOf(t, c), 30*time.Second
-	return bobbintest.Closing(t, dfs.New(o))
+	o.Conf = rpctest.Conf(t, c)
+	return rpctest.FS(t, o)
 }

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
@@ -40,7 +40,7 @@ func oneNameNodeIsIll(ctx context.Context, t *testing.T, c *cluster.Cluster) {
 // secondServes calls the nameservice with a ticket that is new: the first NameNode refuses, the second answers.
 func secondServes(ctx context.Context, t *testing.T, c *cluster.Cluster, refusal error) {
 	t.Helper()
-	conf := confOf(t, c).With("the test", map[string]string{"dfs.client.failover.random.order": "false"})
+	conf := rpctest.Conf(t, c).With("the test", map[string]string{"dfs.client.failover.random.order": "false"})
 	authority := strings.TrimPrefix(conf.Get("fs.defaultFS"), "hdfs://")
 	addresses, _, err := conf.NameNodes(authority)
 	if err != nil {
@@ -52,7 +52,7 @@ func secondServes(ctx context.Context, t *testing.T, c *cluster.Cluster, refusal
 	}
 	var asked []string
 	var errs []error
-	o.RPC.Login, o.Policy = fromKeytab(t, c, alice), yarnrpc.Policy{MaxWait: time.Minute}
+	o.RPC.Login, o.Policy = fromKeytab(t, c, alice), yarnrpc.Policy{MaxWait: -1}
 	o.RPC.Observe = func(try yarnrpc.Try) {
 		asked, errs = append(asked, try.Address), append(errs, try.Err)
 	}

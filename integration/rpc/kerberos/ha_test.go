@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -12,6 +13,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster/artifacts"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
@@ -27,26 +30,27 @@ import (
 // ApplicationMaster's token that serves at one ResourceManager, or one NameNode, alone. The
 // cluster also has its tokens made out for names rather than for addresses.
 func TestTwoOfEachServerWithKerberos(t *testing.T) {
+	t.Parallel()
 	for _, version := range artifacts.Releases() {
 		t.Run(version, func(t *testing.T) {
-			if version != artifacts.DefaultVersion {
-				cluster.Long(t)
+			t.Parallel()
+			if version == artifacts.DefaultVersion {
+				twoOfEachServer(t, clusters.Change(t, clusters.SecurePair, "kills the active ResourceManager and the active NameNode"))
+				return
 			}
-			twoOfEachServer(t, version)
+			cluster.Long(t)
+			twoOfEachServer(t, clusters.Own(t, cluster.Config{
+				Version: version, NodeManagers: 1, HA: true, NameNodeHA: true, Kerberos: &cluster.Kerberos{Protection: "privacy"},
+				Core: map[string]string{"hadoop.security.token.service.use_ip": "false"},
+			}))
 		})
 	}
 }
 
-func twoOfEachServer(t *testing.T, version string) {
-	c := cluster.ForTest(t, cluster.Config{
-		Version: version, NodeManagers: 1, HA: true, NameNodeHA: true, Kerberos: &cluster.Kerberos{Protection: "privacy"},
-		Core: map[string]string{"hadoop.security.token.service.use_ip": "false"},
-	})
+func twoOfEachServer(t *testing.T, c *cluster.Cluster) {
 	tokensGoBetweenJavaAndUs(t, c)
-
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	conf := confOf(t, c)
+	ctx := t.Context()
+	conf := rpctest.Conf(t, c)
 	for name, address := range map[string]string{
 		"resourcemanager1": conf.Get("yarn.resourcemanager.address.rm1"), "resourcemanager2": conf.Get("yarn.resourcemanager.address.rm2"),
 		"namenode1": conf.Get("dfs.namenode.rpc-address.bobbin.nn1"), "namenode2": conf.Get("dfs.namenode.rpc-address.bobbin.nn2"),
@@ -94,16 +98,17 @@ func nameNodeGoes(ctx context.Context, t *testing.T, c *cluster.Cluster) *creds.
 	o := nameNodeOptions(t, c, login)
 	o.Opened = seen.add
 	o.User = yarnrpc.UserInformation{Effective: bob, Real: alice}
-	token, err := bobbintest.NameNode(t, c, o).DelegationToken(ctx, fileService(t, c), confOf(t, c).Get("yarn.resourcemanager.principal"))
+	token, err := rpctest.NameNode(t, c, o).DelegationToken(ctx, fileService(t, c), rpctest.Conf(t, c).Get("yarn.resourcemanager.principal"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen.check(t, 1, sasl.QOPPrivacy, "KERBEROS")
 	all := &creds.Credentials{Tokens: map[string]*creds.Token{token.Service: token}}
 	var byTicket, byToken bobbintest.Tap
+	unique := strconv.FormatInt(time.Now().UnixNano(), 36)
 	both := map[string]*dfs.FS{
-		"/tmp/by-ticket": newFS(t, c, dfs.Options{User: bob, RealUser: alice, Login: login, Dial: byTicket.Dial}),
-		"/tmp/by-token":  newFS(t, c, dfs.Options{User: bob, Credentials: func() *creds.Credentials { return all }, Dial: byToken.Dial}),
+		"/tmp/by-ticket-" + unique: newFS(t, c, dfs.Options{User: bob, RealUser: alice, Login: login, Dial: byTicket.Dial}),
+		"/tmp/by-token-" + unique:  newFS(t, c, dfs.Options{User: bob, Credentials: func() *creds.Credentials { return all }, Dial: byToken.Dial}),
 	}
 	for path, files := range both {
 		if err := files.WriteFile(ctx, path, []byte(path), 0o600); err != nil {
@@ -140,17 +145,16 @@ func resourceManagerGoes(ctx context.Context, t *testing.T, c *cluster.Cluster, 
 	// compares with the short one: who runs a master himself comes as a proxy user, who has no other.
 	o := options(t, c, fromKeytab(t, c, alice))
 	o.RPC.User = yarnrpc.UserInformation{Effective: bob, Real: alice}
-	o.Policy = yarnclient.DefaultPolicy() // Hadoop's own lets half a minute pass between two tries
 	var byTicket, byToken, toRM, toNM agreements
 	o.RPC.Opened = byTicket.add
-	client := newClient(t, o)
+	client := clientOf(t, o)
 	token, err := client.DelegationToken(ctx, bob)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.RPC.User = yarnrpc.UserInformation{}
 	o.RPC.Login, o.RPC.Token, o.RPC.Opened = nil, creds.Fixed(token), byToken.add
-	bearer := newClient(t, o)
+	bearer := clientOf(t, o)
 	report := submitUnmanaged(ctx, t, client, file)
 	rm, nm := connect(t, c, report, &toRM, &toNM)
 	if _, err := rm.Register(ctx, amrm.RegisterRequest{Host: "localhost", RPCPort: -1}); err != nil {
@@ -165,18 +169,22 @@ func resourceManagerGoes(ctx context.Context, t *testing.T, c *cluster.Cluster, 
 		t.Fatal(err)
 	}
 	runOneAfterResync(ctx, t, rm, nm)
-	second, err := c.ActiveRM(ctx)
-	if err != nil || second == first {
-		t.Errorf("%s is active after %s was killed: %v", second, first, err)
+	var second string
+	wait.Satisfied(t, "an active ResourceManager", func() (err error) {
+		second, err = c.ActiveRM(ctx)
+		return err
+	})
+	if second == first {
+		t.Errorf("%s is active after it was killed", first)
 	}
-	underPrivacy(ctx, t, c, second, confOf(t, c).Get("yarn.resourcemanager.address.rm"+second[len(second)-1:]))
+	underPrivacy(ctx, t, c, second, rpctest.Conf(t, c).Get("yarn.resourcemanager.address.rm"+second[len(second)-1:]))
 	for name, client := range map[string]*yarnclient.Client{"the ticket": client, "the token": bearer} {
 		if got, err := client.ApplicationReport(ctx, report.ID); err != nil || got.User != bob {
 			t.Errorf("with %s: the application is %s's, %v", name, got.User, err)
 		}
 	}
 	o.RPC.Login, o.RPC.Token, o.RPC.Opened = fromKeytab(t, c, bob), nil, byTicket.add
-	if _, err := newClient(t, o).RenewDelegationToken(ctx, token); err != nil {
+	if _, err := clientOf(t, o).RenewDelegationToken(ctx, token); err != nil {
 		t.Errorf("renew the token where it was not issued: %v", err)
 	}
 	if err := rm.Finish(ctx, records.FinalSucceeded, "", ""); err != nil {
@@ -205,11 +213,9 @@ func submitUnmanaged(ctx context.Context, t *testing.T, client *yarnclient.Clien
 	if err != nil {
 		t.Fatal(err)
 	}
-	wait.Until(t, "the application has a token for its master", func() bool {
-		if report, err = client.ApplicationReport(ctx, created.ID); err != nil {
-			t.Fatal(err)
-		}
-		return report.AMRMToken != nil
+	wait.For(t, "the application has a token for its master", func() (bool, error) {
+		report, err = client.ApplicationReport(ctx, created.ID)
+		return report.AMRMToken != nil, err
 	})
 	return report
 }
@@ -217,7 +223,7 @@ func submitUnmanaged(ctx context.Context, t *testing.T, client *yarnclient.Clien
 // connect makes the clients of an ApplicationMaster, whose connections are to be noted.
 func connect(t *testing.T, c *cluster.Cluster, of records.ApplicationReport, rmSeen, nmSeen *agreements) (*amrm.Client, *nmclient.Client) {
 	t.Helper()
-	conf := confOf(t, c)
+	conf := rpctest.Conf(t, c)
 	toRM, err := amrm.FromConf(conf)
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +235,7 @@ func connect(t *testing.T, c *cluster.Cluster, of records.ApplicationReport, rmS
 		t.Fatal(err)
 	}
 	toNM.RPC.Opened = nmSeen.add
-	return bobbintest.Closing(t, amrm.New(toRM)), bobbintest.Closing(t, nmclient.New(toNM))
+	return rpctest.Closing(t, amrm.New(toRM)), rpctest.Closing(t, nmclient.New(toNM))
 }
 
 // runOneAfterResync heartbeats until the ResourceManager has changed, and then runs a container.

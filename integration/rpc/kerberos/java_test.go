@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
@@ -15,6 +15,7 @@ import (
 // TestTokensGoBetweenJavaAndUs would catch tokens that one side files under a name by which the
 // other does not look for them.
 func TestTokensGoBetweenJavaAndUs(t *testing.T) {
+	t.Parallel()
 	tokensGoBetweenJavaAndUs(t, clusters.Use(t, clusters.Secure))
 }
 
@@ -23,11 +24,11 @@ func TestTokensGoBetweenJavaAndUs(t *testing.T) {
 func tokensGoBetweenJavaAndUs(t *testing.T, c *cluster.Cluster) {
 	login, service := fromKeytab(t, c, alice), fileService(t, c)
 	t.Run("java takes ours", func(t *testing.T) {
-		rm, err := newClient(t, options(t, c, login)).DelegationToken(t.Context(), bob)
+		rm, err := clientOf(t, options(t, c, login)).DelegationToken(t.Context(), bob)
 		if err != nil {
 			t.Fatal(err)
 		}
-		nn, err := bobbintest.NameNode(t, c, nameNodeOptions(t, c, login)).DelegationToken(t.Context(), service, bob)
+		nn, err := rpctest.NameNode(t, c, nameNodeOptions(t, c, login)).DelegationToken(t.Context(), service, bob)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +57,7 @@ func tokensGoBetweenJavaAndUs(t *testing.T, c *cluster.Cluster) {
 		}
 		o := nameNodeOptions(t, c, nil)
 		o.Token = creds.Fixed(token)
-		if err := bobbintest.NameNode(t, c, o).CancelDelegationToken(t.Context(), token); err != nil {
+		if err := rpctest.NameNode(t, c, o).CancelDelegationToken(t.Context(), token); err != nil {
 			t.Errorf("cancel it, with itself: %v", err)
 		}
 	})
@@ -65,7 +66,7 @@ func tokensGoBetweenJavaAndUs(t *testing.T, c *cluster.Cluster) {
 // fileService is what tokens for the default file system are filed under.
 func fileService(t *testing.T, c *cluster.Cluster) string {
 	t.Helper()
-	conf := confOf(t, c)
+	conf := rpctest.Conf(t, c)
 	authority := strings.TrimPrefix(conf.Get("fs.defaultFS"), "hdfs://")
 	service, err := hdfs.TokenService(t.Context(), conf, authority)
 	if err != nil {
@@ -74,7 +75,7 @@ func fileService(t *testing.T, c *cluster.Cluster) string {
 	return service
 }
 
-// java runs one of Hadoop's own commands with one more variable.
+// java runs one of Hadoop's own commands with one more variable: tickets, or tokens.
 func java(t *testing.T, c *cluster.Cluster, variable, class string, args ...string) {
 	t.Helper()
 	cmd := c.Command(t.Context(), class, args...)

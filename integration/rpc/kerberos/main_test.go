@@ -3,27 +3,32 @@
 package kerberos
 
 import (
-	"context"
+	"crypto/rand"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-const alice, bob = "alice", "bob"
+const alice, bob = clusters.Alice, clusters.Bob
 
-func TestMain(m *testing.M) { os.Exit(clusters.Main(m)) }
+// suite has the programs of examples/.
+var suite = bobbintest.NewSuite(clusters.Secure)
+
+func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
 
 func realm(t *testing.T, c *cluster.Cluster) *kerberos.Config {
 	t.Helper()
@@ -46,34 +51,26 @@ func fromKeytab(t *testing.T, c *cluster.Cluster, user string) *kerberos.Login {
 	return login
 }
 
-// newUser makes a principal for one test, with what kadmin is to set for it, and gives its keytab.
-func newUser(t *testing.T, c *cluster.Cluster, name string, addprinc, ktadd string) (keytab string) {
+// newUser makes a principal for one test, with what kadmin is to set for it, and gives its name and its keytab.
+func newUser(t *testing.T, c *cluster.Cluster, addprinc, ktadd string) (name, keytab string) {
 	t.Helper()
+	name = strings.ToLower(rand.Text())
 	keytab = filepath.Join(t.TempDir(), name+".keytab")
 	if err := c.Kadmin(t.Context(), "addprinc -randkey "+addprinc+" "+name, "ktadd -q -k "+keytab+" "+ktadd+" "+name); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := c.Kadmin(context.WithoutCancel(t.Context()), "delprinc -force "+name); err != nil {
+		if err := c.Kadmin(wait.Context(t), "delprinc -force "+name); err != nil {
 			t.Log(err) // the test may have done it
 		}
 	})
-	return keytab
-}
-
-func confOf(t *testing.T, c *cluster.Cluster) *hadoopconf.Conf {
-	t.Helper()
-	conf, err := hadoopconf.Load(c.ConfDir(), hadoopconf.Environment{LookupEnv: os.LookupEnv})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return conf
+	return name, keytab
 }
 
 // options are what a program takes from the cluster's configuration.
 func options(t *testing.T, c *cluster.Cluster, login yarnrpc.Login) yarnclient.Options {
 	t.Helper()
-	o, err := yarnclient.FromConf(confOf(t, c), "")
+	o, err := yarnclient.FromConf(rpctest.Conf(t, c), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,9 +78,10 @@ func options(t *testing.T, c *cluster.Cluster, login yarnrpc.Login) yarnclient.O
 	return o
 }
 
-func newClient(t *testing.T, o yarnclient.Options) *yarnclient.Client {
+// clientOf is a client with these options, which ends with the test.
+func clientOf(t *testing.T, o yarnclient.Options) *yarnclient.Client {
 	t.Helper()
-	return bobbintest.Closing(t, yarnclient.New(o))
+	return rpctest.Closing(t, yarnclient.New(o))
 }
 
 // agreements are what the connections of clients were opened with. The zero value has none.

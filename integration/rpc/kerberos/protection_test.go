@@ -9,6 +9,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
@@ -19,6 +20,7 @@ import (
 // the bytes on the socket: it would catch a direction that is left in the clear under
 // privacy, and a record that shows nothing because nothing was recorded.
 func TestProtectionOnTheSocket(t *testing.T) {
+	t.Parallel()
 	for protection, want := range map[string]struct {
 		qop      sasl.QOP
 		readable bool
@@ -28,9 +30,13 @@ func TestProtectionOnTheSocket(t *testing.T) {
 		"privacy":        {sasl.QOPPrivacy, false},
 	} {
 		t.Run(protection, func(t *testing.T) {
-			c := clusters.Use(t, clusters.Secure)
-			if protection != "authentication" {
-				c = cluster.ForTest(t, cluster.Config{NodeManagers: 1, Kerberos: &cluster.Kerberos{Protection: protection}})
+			t.Parallel()
+			var c *cluster.Cluster
+			if protection == "privacy" {
+				c = clusters.Use(t, clusters.Secure)
+			} else {
+				cluster.Long(t)
+				c = clusters.Own(t, cluster.Config{NodeManagers: 1, Kerberos: &cluster.Kerberos{Protection: protection}})
 			}
 			offers, err := c.Offers(t.Context(), c.RMAddress())
 			if err != nil {
@@ -43,7 +49,7 @@ func TestProtectionOnTheSocket(t *testing.T) {
 			o := options(t, c, fromKeytab(t, c, alice))
 			o.RPC.Dial = socket.Dial
 			const name = "an-application-that-nobody-may-read-of"
-			report := submit(t, newClient(t, o), name)
+			report := pass(t, clientOf(t, o), name)
 			if report.Name != name || report.User != alice {
 				t.Errorf("the report says %s of %s", report.Name, report.User)
 			}
@@ -57,17 +63,15 @@ func TestProtectionOnTheSocket(t *testing.T) {
 	}
 }
 
-// submit submits an application that waits, asks for its report, and kills it.
-func submit(t *testing.T, client *yarnclient.Client, name string) records.ApplicationReport {
+// pass submits an application, asks for its report, and kills it. No master of it starts.
+func pass(t *testing.T, client *yarnclient.Client, name string) records.ApplicationReport {
 	t.Helper()
 	created, err := client.NewApplication(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	report, err := client.Submit(t.Context(), records.SubmissionContext{
-		ID: created.ID, Name: name, Type: "bobbin-test", MaxAttempts: 1,
-		Resource:  records.Resource{MemoryMB: 128, VCores: 1},
-		Container: records.ContainerLaunchContext{Commands: []string{"exec sleep 60"}},
+		ID: created.ID, Name: name, Type: "bobbin-test", MaxAttempts: 1, Unmanaged: true, Resource: rpctest.Unit(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -78,13 +82,14 @@ func submit(t *testing.T, client *yarnclient.Client, name string) records.Applic
 	return report
 }
 
-// TestLessProtectionThanAskedIsRefused would catch a client that talks in the clear because the
-// server would have it so.
-func TestLessProtectionThanAskedIsRefused(t *testing.T) {
+// TestAnotherProtectionThanTheServersIsRefused would catch a client that talks under a protection which it was not told to
+// take, because the server would have it so.
+func TestAnotherProtectionThanTheServersIsRefused(t *testing.T) {
+	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
 	o := options(t, c, fromKeytab(t, c, alice))
-	o.RPC.QOPs = []sasl.QOP{sasl.QOPPrivacy, sasl.QOPIntegrity}
-	if _, err := newClient(t, o).NewApplication(t.Context()); err == nil || !strings.Contains(err.Error(), "hadoop.rpc.protection") {
+	o.RPC.QOPs = []sasl.QOP{sasl.QOPIntegrity, sasl.QOPAuthentication}
+	if _, err := clientOf(t, o).NewApplication(t.Context()); err == nil || !strings.Contains(err.Error(), "hadoop.rpc.protection") {
 		t.Errorf("got %v, want an error that names hadoop.rpc.protection", err)
 	}
 }
@@ -92,11 +97,12 @@ func TestLessProtectionThanAskedIsRefused(t *testing.T) {
 // TestManyConnectionsShareALogin would catch a Login that asks the KDC for each, that gives one
 // the ticket of another, or requests that the server takes for repeated ones.
 func TestManyConnectionsShareALogin(t *testing.T) {
+	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
 	login := fromKeytab(t, c, alice)
 	var all sync.WaitGroup
 	for range 24 {
-		client := newClient(t, options(t, c, login))
+		client := clientOf(t, options(t, c, login))
 		all.Go(func() {
 			if _, err := client.NewApplication(t.Context()); err != nil {
 				t.Error(err)
@@ -108,20 +114,21 @@ func TestManyConnectionsShareALogin(t *testing.T) {
 
 // TestProxyUsers: alice may act for others (hadoop.proxyuser.alice), bob may not.
 func TestProxyUsers(t *testing.T) {
+	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
 	o := options(t, c, fromKeytab(t, c, alice))
 	o.RPC.User = yarnrpc.UserInformation{Effective: bob, Real: alice}
-	if report := submit(t, newClient(t, o), "for bob"); report.User != bob {
+	if report := pass(t, clientOf(t, o), "for bob"); report.User != bob {
 		t.Errorf("alice's application for bob is %s's", report.User)
 	}
 	o = options(t, c, fromKeytab(t, c, bob))
 	o.RPC.User = yarnrpc.UserInformation{Effective: alice, Real: bob}
-	_, err := newClient(t, o).NewApplication(t.Context())
+	_, err := clientOf(t, o).NewApplication(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "not allowed to impersonate alice") {
 		t.Errorf("bob acts for alice: got %v", err)
 	}
 	o.RPC.User = yarnrpc.UserInformation{Effective: alice} // nobody acts: who speaks is the login's matter
-	if report := submit(t, newClient(t, o), "as himself"); report.User != bob {
+	if report := pass(t, clientOf(t, o), "as himself"); report.User != bob {
 		t.Errorf("bob's application is %s's", report.User)
 	}
 }

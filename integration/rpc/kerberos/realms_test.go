@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
@@ -19,6 +19,7 @@ const partner = "dora@" + cluster.PartnerRealm
 // TestUsersOfATrustedRealm would catch a client that asks its own KDC for tickets of a server in
 // another realm, or takes its own realm for every server's.
 func TestUsersOfATrustedRealm(t *testing.T) {
+	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
 	cache := filepath.Join(t.TempDir(), "cache")
 	if err := c.Kinit(t.Context(), partner, cache); err != nil {
@@ -36,10 +37,10 @@ func TestUsersOfATrustedRealm(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if report := submit(t, newClient(t, options(t, c, login)), t.Name()); report.User != "dora" {
+			if report := pass(t, clientOf(t, options(t, c, login)), t.Name()); report.User != "dora" {
 				t.Errorf("the application of %s is %s's", partner, report.User)
 			}
-			if _, err := bobbintest.NameNode(t, c, nameNodeOptions(t, c, login)).Layout(t.Context(), "/nothing"); !errors.Is(err, fs.ErrNotExist) {
+			if _, err := rpctest.NameNode(t, c, nameNodeOptions(t, c, login)).Layout(t.Context(), "/nothing"); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("the layout of no file: got %v, want that there is none", err)
 			}
 		})
@@ -48,6 +49,7 @@ func TestUsersOfATrustedRealm(t *testing.T) {
 
 // TestTrustIsOneWay would catch a login that goes where no ticket leads.
 func TestTrustIsOneWay(t *testing.T) {
+	t.Parallel()
 	_, err := fromKeytab(t, clusters.Use(t, clusters.Secure), alice).Ticket(t.Context(), "rm/localhost@"+cluster.PartnerRealm)
 	if !errors.Is(err, kerberos.ErrUnknownService) {
 		t.Errorf("got %v, want ErrUnknownService", err)
@@ -57,7 +59,7 @@ func TestTrustIsOneWay(t *testing.T) {
 // nameNodeOptions are what a program takes from the cluster's configuration to call its NameNode.
 func nameNodeOptions(t *testing.T, c *cluster.Cluster, login yarnrpc.Login) yarnrpc.Options {
 	t.Helper()
-	conf := confOf(t, c)
+	conf := rpctest.Conf(t, c)
 	o, err := yarnrpc.OptionsFrom(conf)
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
@@ -21,15 +22,15 @@ import (
 func tokensStandIn(t *testing.T, c *cluster.Cluster) {
 	login := fromKeytab(t, c, alice)
 	t.Run("at the resourcemanager", func(t *testing.T) {
-		client := newClient(t, options(t, c, login))
+		client := clientOf(t, options(t, c, login))
 		token, err := client.DelegationToken(t.Context(), bob)
 		if err != nil {
 			t.Fatal(err)
 		}
 		o := options(t, c, nil)
 		o.RPC.Token = creds.Fixed(token)
-		bearer := newClient(t, o)
-		if report := submit(t, bearer, "with a token"); report.User != alice {
+		bearer := clientOf(t, o)
+		if report := pass(t, bearer, "with a token"); report.User != alice {
 			t.Errorf("the application is %s's", report.User)
 		}
 		if _, err := bearer.DelegationToken(t.Context(), bob); err == nil {
@@ -38,33 +39,33 @@ func tokensStandIn(t *testing.T, c *cluster.Cluster) {
 		if err := client.CancelDelegationToken(t.Context(), token); err != nil {
 			t.Fatal(err)
 		}
-		late := newClient(t, o)
+		late := clientOf(t, o)
 		if _, err := late.NewApplication(t.Context()); !errors.Is(err, yarnrpc.ErrInvalidToken) {
 			t.Errorf("with a cancelled token: got %v, want ErrInvalidToken", err)
 		}
 	})
 	t.Run("at the namenode", func(t *testing.T) {
 		o := nameNodeOptions(t, c, login)
-		token, err := bobbintest.NameNode(t, c, o).DelegationToken(t.Context(), "127.0.0.1:1", bob)
+		token, err := rpctest.NameNode(t, c, o).DelegationToken(t.Context(), "127.0.0.1:1", bob)
 		if err != nil {
 			t.Fatal(err)
 		}
 		// The client knows by its class that it is the renewer's name.
-		_, err = bobbintest.NameNode(t, c, o).DelegationToken(t.Context(), "127.0.0.1:1", "rm/host@NOWHERE.ORG")
+		_, err = rpctest.NameNode(t, c, o).DelegationToken(t.Context(), "127.0.0.1:1", "rm/host@NOWHERE.ORG")
 		if remote, is := errors.AsType[*yarnrpc.RemoteError](err); !is || remote.Class != "java.lang.RuntimeException" {
 			t.Errorf("for a renewer whom no rule names: got %v", err)
 		}
 		bearer := o
 		bearer.Login, bearer.Token = nil, creds.Fixed(token)
-		if _, err := bobbintest.NameNode(t, c, bearer).DelegationToken(t.Context(), "127.0.0.1:1", bob); err == nil {
+		if _, err := rpctest.NameNode(t, c, bearer).DelegationToken(t.Context(), "127.0.0.1:1", bob); err == nil {
 			t.Error("a token got a token")
 		}
-		if err := bobbintest.NameNode(t, c, bearer).CancelDelegationToken(t.Context(), token); err != nil {
+		if err := rpctest.NameNode(t, c, bearer).CancelDelegationToken(t.Context(), token); err != nil {
 			t.Errorf("cancel it, with itself: %v", err)
 		}
 		renewer := o
 		renewer.Login = fromKeytab(t, c, bob)
-		if _, err := bobbintest.NameNode(t, c, renewer).RenewDelegationToken(t.Context(), token); !errors.Is(err, yarnrpc.ErrInvalidToken) {
+		if _, err := rpctest.NameNode(t, c, renewer).RenewDelegationToken(t.Context(), token); !errors.Is(err, yarnrpc.ErrInvalidToken) {
 			t.Errorf("renew a cancelled token: got %v, want ErrInvalidToken", err)
 		}
 	})
@@ -76,7 +77,7 @@ func tokensStandIn(t *testing.T, c *cluster.Cluster) {
 func tokensProtect(t *testing.T, c *cluster.Cluster, qop sasl.QOP) {
 	login, readable := fromKeytab(t, c, alice), qop != sasl.QOPPrivacy
 	t.Run("calls of the resourcemanager", func(t *testing.T) {
-		token, err := newClient(t, options(t, c, login)).DelegationToken(t.Context(), bob)
+		token, err := clientOf(t, options(t, c, login)).DelegationToken(t.Context(), bob)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +86,7 @@ func tokensProtect(t *testing.T, c *cluster.Cluster, qop sasl.QOP) {
 		o := options(t, c, nil)
 		o.RPC.Token, o.RPC.Dial, o.RPC.Opened = creds.Fixed(token), socket.Dial, seen.add
 		const name = "an-application-of-who-has-a-token"
-		if report := submit(t, newClient(t, o), name); report.Name != name {
+		if report := pass(t, clientOf(t, o), name); report.Name != name {
 			t.Errorf("the report says %s", report.Name)
 		}
 		seen.check(t, 1, qop, "TOKEN")
@@ -96,7 +97,7 @@ func tokensProtect(t *testing.T, c *cluster.Cluster, qop sasl.QOP) {
 		socket.Check(t, string(token.Password), false, false)
 	})
 	t.Run("calls of the namenode", func(t *testing.T) {
-		token, err := bobbintest.NameNode(t, c, nameNodeOptions(t, c, login)).DelegationToken(t.Context(), "127.0.0.1:1", bob)
+		token, err := rpctest.NameNode(t, c, nameNodeOptions(t, c, login)).DelegationToken(t.Context(), "127.0.0.1:1", bob)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +106,7 @@ func tokensProtect(t *testing.T, c *cluster.Cluster, qop sasl.QOP) {
 		o := nameNodeOptions(t, c, nil)
 		o.Token, o.Dial, o.Opened = creds.Fixed(token), socket.Dial, seen.add
 		const path = "/a-path-that-nobody-has" // and that comes back with the answer
-		if _, err := bobbintest.NameNode(t, c, o).Layout(t.Context(), path); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := rpctest.NameNode(t, c, o).Layout(t.Context(), path); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("error is %v", err)
 		}
 		seen.check(t, 1, qop, "TOKEN")
@@ -116,7 +117,7 @@ func tokensProtect(t *testing.T, c *cluster.Cluster, qop sasl.QOP) {
 		}
 		forger := forger{old: []byte(path), new: []byte("/a-path-that-nobody-had")}
 		o.Dial = forger.dial
-		_, err = bobbintest.NameNode(t, c, o).Layout(t.Context(), path)
+		_, err = rpctest.NameNode(t, c, o).Layout(t.Context(), path)
 		if forger.changed.Load() == 0 {
 			t.Error("the answer was not changed on its way")
 		}

@@ -16,6 +16,7 @@ import (
 // a renewer that the NameNode knows by another name than who comes to renew, and tokens
 // that open nothing.
 func TestTokensAreObtainedWithTheKeytab(t *testing.T) {
+	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
 	login := fromKeytab(t, c, alice)
 	files := newFS(t, c, dfs.Options{User: alice, Login: login})

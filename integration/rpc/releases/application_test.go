@@ -1,24 +1,18 @@
 package releases
 
 import (
-	"context"
 	"encoding/json"
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
-	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
 // application runs one whose ApplicationMaster is this test binary, and compares what
@@ -26,24 +20,13 @@ import (
 func (p *place) application(t *testing.T) {
 	var seen connections
 	client := p.client(t, alice, &seen)
-	created, err := client.NewApplication(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
-		defer cancel()
-		if err := client.Kill(ctx, created.ID, "the test has ended"); err != nil {
-			t.Errorf("kill %s: %v", created.ID, err)
-		}
-	})
 	files := p.openFiles(t, nil)
 	dir := scratch(t, files)
 	if err := files.WriteFile(t.Context(), dir+"/"+inputName, []byte("read by the master"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	report, err := client.Submit(t.Context(), records.SubmissionContext{
-		ID: created.ID, Name: t.Name(), Type: "bobbin-test", MaxAttempts: 1,
+	report := rpctest.Submit(t, client, records.SubmissionContext{
+		Name: t.Name(), Type: "bobbin-test", MaxAttempts: 1,
 		Resource: records.Resource{MemoryMB: 512, VCores: 1},
 		Container: records.ContainerLaunchContext{
 			LocalResources: p.staged(t, files, dir),
@@ -52,15 +35,12 @@ func (p *place) application(t *testing.T) {
 			Commands:       []string{"./" + binaryName + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"},
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if report.User != alice {
 		t.Errorf("the application is %s's", report.User)
 	}
-	report = awaitEnd(t, client, created.ID)
+	report = rpctest.Await(t, client, report.ID, "ended", rpctest.Ended)
 	if report.FinalStatus != records.FinalSucceeded {
-		t.Fatalf("it ended as %s: %s\n%s", report.FinalStatus, report.Diagnostics, p.masterSays(t, created.ID))
+		t.Fatalf("it ended as %s: %s\n%s", report.FinalStatus, report.Diagnostics, rpctest.Logs(t, p.Cluster, report.ID, "std*"))
 	}
 	seen.check(t, p.byLogin("rm"))
 
@@ -125,39 +105,10 @@ func (p *place) tokens(t *testing.T) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := bobbintest.NameNode(t, p.Cluster, p.nameNodeOptions(t, alice, new(connections))).
+	token, err := rpctest.NameNode(t, p.Cluster, p.nameNodeOptions(t, alice, new(connections))).
 		DelegationToken(t.Context(), service, p.conf.Get("yarn.resourcemanager.principal"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return (&creds.Credentials{Tokens: map[string]*creds.Token{token.Service: token}}).Marshal()
-}
-
-func awaitEnd(t *testing.T, client *yarnclient.Client, id records.ApplicationID) records.ApplicationReport {
-	t.Helper()
-	var report records.ApplicationReport
-	wait.For(t, id.String()+" has ended", func() (bool, error) {
-		var err error
-		report, err = client.ApplicationReport(t.Context(), id)
-		return report.State.Terminal(), err
-	})
-	return report
-}
-
-// masterSays is what the ApplicationMaster has written.
-func (p *place) masterSays(t *testing.T, id records.ApplicationID) string {
-	t.Helper()
-	var all strings.Builder
-	files, err := filepath.Glob(filepath.Join(p.ContainerLogDir("nodemanager1"), id.String(), "*", "std*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Log(err)
-		}
-		all.Write(text)
-	}
-	return all.String()
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 )
 
@@ -68,7 +69,7 @@ func (p *place) javaReads(t *testing.T, uris []string) []byte {
 // openFiles is HDFS as alice sees it.
 func (p *place) openFiles(t *testing.T, dial func(context.Context, string, string) (net.Conn, error)) *dfs.FS {
 	t.Helper()
-	return bobbintest.Closing(t, dfs.New(dfs.Options{Conf: p.conf, User: alice, Login: p.login(t, alice), Patience: time.Minute, Dial: dial}))
+	return rpctest.FS(t, dfs.Options{Conf: p.conf, User: alice, Login: p.login(t, alice), Dial: dial})
 }
 
 // scratch makes a directory for one test.
@@ -78,7 +79,7 @@ func scratch(t *testing.T, files *dfs.FS) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := fmt.Sprintf("%s/matrix-%d", home, time.Now().UnixNano())
+	dir := fmt.Sprintf("%s/releases-%d", home, time.Now().UnixNano())
 	if err := files.MkdirAll(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}

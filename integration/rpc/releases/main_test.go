@@ -8,13 +8,15 @@ package releases
 import (
 	"os"
 	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
-const alice, bob = "alice", "bob"
+const alice, bob = clusters.Alice, clusters.Bob
 
 func TestMain(m *testing.M) {
 	if os.Getenv(masterVariable) != "" {
 		os.Exit(runMaster())
 	}
-	os.Exit(m.Run())
+	os.Exit(clusters.Main(m))
 }

@@ -6,22 +6,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"sync/atomic"
-	"time"
 
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/nmclient"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // masterVariable makes this test binary an ApplicationMaster: it names the application's directory on HDFS.
-const masterVariable = "BOBBIN_TEST_MATRIX_MASTER"
+const masterVariable = "BOBBIN_TEST_RELEASES_MASTER"
 
 // The files in its container, and those in the directory.
 const (
@@ -43,8 +44,6 @@ type findings struct {
 }
 
 func runMaster() int {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
 	// The container has a hosts file and nothing else to look names up in: neither is there an
 	// address's name.
 	var queries atomic.Int64
@@ -52,7 +51,7 @@ func runMaster() int {
 		queries.Add(1)
 		return nil, errors.New("there is no name server")
 	}}
-	if err := lead(ctx, &queries); err != nil {
+	if err := lead(context.Background(), &queries); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -73,32 +72,30 @@ func lead(ctx context.Context, queries *atomic.Int64) error {
 		return err
 	}
 	var toRM, toNM connections
-	rmOptions, err := amrm.FromContainer(conf, os.Getenv)
+	o, err := rpctest.MasterOptionsOf(conf)
 	if err != nil {
 		return err
 	}
-	rmOptions.RPC.Opened = toRM.add
-	nmOptions, err := nmclient.FromConf(conf)
+	if o.RM, err = amrm.FromContainer(conf, os.Getenv); err != nil {
+		return err
+	}
+	o.RM.RPC.Opened, o.NM.RPC.Opened = toRM.add, toNM.add
+	m, err := rpctest.NewMaster(ctx, o)
 	if err != nil {
 		return err
 	}
-	nmOptions.RPC.Opened = toNM.add
-
-	rm, nm := amrm.New(rmOptions), nmclient.New(nmOptions)
-	defer rm.Close()
-	defer nm.Close()
-	if _, err := rm.Register(ctx, amrm.RegisterRequest{Host: "localhost", RPCPort: -1}); err != nil {
-		return err
-	}
-	ended, err := runOne(ctx, rm, nm)
+	defer m.Close()
+	m.Ask(1)
+	err = m.Until(ctx, "the container to end", fmt.Sprintf("exit %d", exitStatus), func() bool { return len(m.Completed) > 0 })
 	if err != nil {
-		return errors.Join(err, rm.Finish(ctx, records.FinalFailed, err.Error(), ""))
+		return errors.Join(err, m.RM.Finish(ctx, records.FinalFailed, err.Error(), ""))
 	}
+	ended := slices.Collect(maps.Values(m.Completed))[0]
 	told, err := json.Marshal(findings{toRM.kinds(), toNM.kinds(), ended.ExitStatus, queries.Load()})
 	if err != nil {
 		return err
 	}
-	return rm.Finish(ctx, records.FinalSucceeded, string(told), "")
+	return m.RM.Finish(ctx, records.FinalSucceeded, string(told), "")
 }
 
 // copyInCapitals reads and writes on HDFS by the container's token.
@@ -108,7 +105,7 @@ func copyInCapitals(ctx context.Context, conf *hadoopconf.Conf, dir string) erro
 		return err
 	}
 	files := dfs.New(dfs.Options{
-		Conf: conf, User: alice, Patience: time.Minute,
+		Conf: conf, User: alice,
 		Credentials: func() *creds.Credentials { return credentials },
 	})
 	defer files.Close()
@@ -117,25 +114,4 @@ func copyInCapitals(ctx context.Context, conf *hadoopconf.Conf, dir string) erro
 		return err
 	}
 	return files.WriteFile(ctx, dir+"/"+outputName, bytes.ToUpper(text), 0o600)
-}
-
-// runOne runs a container to its end.
-func runOne(ctx context.Context, rm *amrm.Client, nm *nmclient.Client) (records.ContainerStatus, error) {
-	rm.SetAsk(amrm.Ask{Capability: records.Resource{MemoryMB: 128, VCores: 1}, Count: 1})
-	launch := records.ContainerLaunchContext{Commands: []string{fmt.Sprintf("exit %d", exitStatus)}}
-	for response, err := range rm.Heartbeats(ctx, amrm.Pace{}) {
-		if err != nil {
-			return records.ContainerStatus{}, err
-		}
-		nm.SetTokens(response.NMTokens)
-		for _, container := range response.Allocated {
-			if err := nm.Start(ctx, container, launch); err != nil {
-				return records.ContainerStatus{}, err
-			}
-		}
-		if len(response.Completed) > 0 {
-			return response.Completed[0], nil
-		}
-	}
-	return records.ContainerStatus{}, errors.New("the heartbeats have ended")
 }

@@ -1,19 +1,19 @@
 package releases
 
 import (
-	"os"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster/artifacts"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
@@ -40,9 +40,9 @@ func (p protection) qop() sasl.QOP {
 	}
 }
 
-// long are the legs that say least beyond the others.
-func long(version string, p protection) bool {
-	return version != artifacts.DefaultVersion && (p == authentication || p == integrity)
+// short says whether a leg is not one of the long tests. Of the default release under privacy the whole of package kerberos tells.
+func short(version string, how protection) bool {
+	return how == privacy && version != artifacts.DefaultVersion
 }
 
 // TestEachReleaseUnderEachProtection would catch what one release says otherwise than
@@ -51,10 +51,10 @@ func TestEachReleaseUnderEachProtection(t *testing.T) {
 	for _, version := range artifacts.Releases() {
 		for _, how := range []protection{simple, authentication, integrity, privacy} {
 			t.Run(version+" "+string(how), func(t *testing.T) {
-				if long(version, how) {
+				if !short(version, how) { // those come one after the other: a start keeps a machine busy
 					cluster.Long(t)
+					t.Parallel()
 				}
-				t.Parallel() // a start keeps a machine busy, an application waits most of its time
 				p := newPlace(t, version, how)
 				t.Run("the servers say what is in force", p.serversTell)
 				t.Run("a user's calls", p.userCalls)
@@ -76,16 +76,12 @@ type place struct {
 
 func newPlace(t *testing.T, version string, how protection) *place {
 	t.Helper()
-	cfg := cluster.Config{Version: version, NodeManagers: 1, Users: []string{alice}}
+	cfg := cluster.Config{Version: version, NodeManagers: 1, Heartbeat: 200 * time.Millisecond}
 	if how != simple {
 		cfg.Kerberos = &cluster.Kerberos{Protection: string(how)}
 	}
-	c := cluster.ForTest(t, cfg)
-	conf, err := hadoopconf.Load(c.ConfDir(), hadoopconf.Environment{LookupEnv: os.LookupEnv})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &place{Cluster: c, protection: how, conf: conf}
+	c := clusters.Own(t, cfg)
+	return &place{Cluster: c, protection: how, conf: rpctest.Conf(t, c)}
 }
 
 // serversTell has the servers themselves say who they are, by their web pages and to a
@@ -176,20 +172,7 @@ func (p *place) byToken() yarnrpc.Security {
 // login is a user's; nil without Kerberos.
 func (p *place) login(t *testing.T, user string) yarnrpc.Login {
 	t.Helper()
-	if p.protection == simple {
-		return nil
-	}
-	conf, err := kerberos.LoadConfig(func(name string) string {
-		return map[string]string{"KRB5_CONFIG": p.Krb5Conf()}[name]
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	login, err := kerberos.FromKeytab(conf, user, p.Keytab(user))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return login
+	return rpctest.Login(t, p.Cluster, user)
 }
 
 // options are what a user's program takes from the configuration.
@@ -205,7 +188,7 @@ func (p *place) options(t *testing.T, user string, seen *connections) yarnclient
 
 func (p *place) client(t *testing.T, user string, seen *connections) *yarnclient.Client {
 	t.Helper()
-	return bobbintest.Closing(t, yarnclient.New(p.options(t, user, seen)))
+	return rpctest.Closing(t, yarnclient.New(p.options(t, user, seen)))
 }
 
 // connections are how those of a client were opened. The zero value has none.

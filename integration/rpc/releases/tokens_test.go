@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
@@ -21,7 +21,7 @@ func (p *place) resourceManagerTokens(t *testing.T) {
 	var seen connections
 	o := p.options(t, bob, &seen)
 	o.RPC.Login, o.RPC.Token = nil, creds.Fixed(token)
-	bearer := bobbintest.Closing(t, yarnclient.New(o))
+	bearer := rpctest.Closing(t, yarnclient.New(o))
 	if queues, err := bearer.QueueUserACLs(t.Context()); err != nil || len(queues) == 0 {
 		t.Errorf("with the token: %+v, %v", queues, err)
 	}
@@ -32,7 +32,7 @@ func (p *place) resourceManagerTokens(t *testing.T) {
 	if err := owner.CancelDelegationToken(t.Context(), token); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bobbintest.Closing(t, yarnclient.New(o)).QueueUserACLs(t.Context()); !errors.Is(err, yarnrpc.ErrInvalidToken) {
+	if _, err := rpctest.Closing(t, yarnclient.New(o)).QueueUserACLs(t.Context()); !errors.Is(err, yarnrpc.ErrInvalidToken) {
 		t.Errorf("with the token after it was cancelled: got %v, want ErrInvalidToken", err)
 	}
 }
@@ -42,7 +42,7 @@ func (p *place) nameNodeTokens(t *testing.T) {
 	var logins, bearers connections
 	o := p.nameNodeOptions(t, alice, &logins)
 	const service = "127.0.0.1:1" // for files, which there is none of here
-	token, err := bobbintest.NameNode(t, p.Cluster, o).DelegationToken(t.Context(), service, bob)
+	token, err := rpctest.NameNode(t, p.Cluster, o).DelegationToken(t.Context(), service, bob)
 	logins.check(t, p.byLogin("nn"))
 	if p.protection == simple {
 		if !errors.Is(err, hdfs.ErrNoDelegationTokens) {
@@ -53,11 +53,11 @@ func (p *place) nameNodeTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bobbintest.NameNode(t, p.Cluster, p.nameNodeOptions(t, bob, new(connections))).RenewDelegationToken(t.Context(), token); err != nil {
+	if _, err := rpctest.NameNode(t, p.Cluster, p.nameNodeOptions(t, bob, new(connections))).RenewDelegationToken(t.Context(), token); err != nil {
 		t.Errorf("renew it: %v", err)
 	}
 	o.Login, o.Token, o.Opened = nil, creds.Fixed(token), bearers.add
-	if err := bobbintest.NameNode(t, p.Cluster, o).CancelDelegationToken(t.Context(), token); err != nil {
+	if err := rpctest.NameNode(t, p.Cluster, o).CancelDelegationToken(t.Context(), token); err != nil {
 		t.Errorf("cancel it, with itself: %v", err)
 	}
 	bearers.check(t, p.byToken())

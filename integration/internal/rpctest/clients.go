@@ -1,0 +1,132 @@
+// Package rpctest is what the tests of the protocols share: our clients of a test's
+// cluster, applications of shell commands, and an ApplicationMaster.
+//
+//	Conf, Client, FS, NameNode, Java   clients of a cluster
+//	Submit, SubmitUnmanaged, Await     applications, which end with their test
+//	Unmanaged, Lead                    a Master in the test's own process
+//	Main, InContainer                  a Master in a container: the test binary itself
+//
+// On secure clusters clients log in with the keytab of their user.
+//
+// The package starts no goroutines and keeps no state.
+package rpctest
+
+import (
+	"io"
+	"os"
+	"os/user"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+)
+
+// Closing has what it is given closed when the test ends, and gives it back. It fails the test if that fails.
+func Closing[C io.Closer](t testing.TB, c C) C {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// Me is the short name of the user who runs the tests: the superuser of open clusters.
+func Me(t testing.TB) string {
+	t.Helper()
+	u, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Username
+}
+
+// Conf is what clients of the cluster are configured with.
+func Conf(t testing.TB, c *cluster.Cluster) *hadoopconf.Conf {
+	t.Helper()
+	conf, err := hadoopconf.Load(c.ConfDir(), hadoopconf.Environment{LookupEnv: os.LookupEnv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conf
+}
+
+// Login is that of a user with a keytab; nil on clusters without Kerberos.
+func Login(t testing.TB, c *cluster.Cluster, user string) yarnrpc.Login {
+	t.Helper()
+	if !c.Secure() {
+		return nil
+	}
+	realm, err := kerberos.LoadConfig(func(name string) string {
+		return map[string]string{"KRB5_CONFIG": c.Krb5Conf()}[name]
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	login, err := kerberos.FromKeytab(realm, user, c.Keytab(user))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return login
+}
+
+// ClientOptions are what a program of the user takes from the cluster's configuration, with the user's login.
+func ClientOptions(t testing.TB, c *cluster.Cluster, user string) yarnclient.Options {
+	t.Helper()
+	login := Login(t, c, user)
+	name := user
+	if login != nil {
+		name = "" // the ticket's
+	}
+	o, err := yarnclient.FromConf(Conf(t, c), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.RPC.Login = login
+	return o
+}
+
+// Client is a user's client of the cluster's ResourceManager, or of the pair. It ends with the test.
+func Client(t testing.TB, c *cluster.Cluster, user string) *yarnclient.Client {
+	t.Helper()
+	return Closing(t, yarnclient.New(ClientOptions(t, c, user)))
+}
+
+// FS opens a file system that ends with the test.
+func FS(t testing.TB, o dfs.Options) *dfs.FS {
+	t.Helper()
+	return Closing(t, dfs.New(o))
+}
+
+// FSOptions are those of a user of the cluster's HDFS, with the user's login.
+func FSOptions(t testing.TB, c *cluster.Cluster, user string) dfs.Options {
+	t.Helper()
+	return dfs.Options{Conf: Conf(t, c), User: user, Login: Login(t, c, user)}
+}
+
+// NameNode makes calls of a cluster's NameNode, or of the first of its pair, over a connection that ends with the test.
+func NameNode(t testing.TB, c *cluster.Cluster, o yarnrpc.Options) *hdfs.NameNode {
+	t.Helper()
+	conn, err := yarnrpc.Dial(t.Context(), c.NameNodeAddress(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hdfs.NewNameNode(Closing(t, conn))
+}
+
+// Java runs one of Hadoop's own commands and gives its output. It costs some seconds of processor time: for tests whose
+// subject is Java's behaviour, or what our clients cannot do.
+func Java(t testing.TB, c *cluster.Cluster, class string, args ...string) string {
+	t.Helper()
+	out, err := c.CLI(t.Context(), class, args...)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return out
+}

@@ -1,0 +1,119 @@
+package rpctest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// What the ApplicationMaster in a container finds in its environment.
+const (
+	scenarioVariable = "BOBBIN_TEST_SCENARIO" // what to do
+	confVariable     = "BOBBIN_TEST_CONF"     // the folder of the cluster's configuration
+	dirVariable      = "BOBBIN_TEST_DIR"      // the folder that the test looks into
+)
+
+// Scenario is what the ApplicationMaster of a test does, in a container. What it returns is how its application ends.
+type Scenario func(context.Context, *Contained) error
+
+// Contained is the Master in a container.
+type Contained struct {
+	*Master
+	Conf    *hadoopconf.Conf
+	Attempt records.ApplicationAttemptID
+	Dir     string // which the test looks into
+}
+
+// Tell writes a file for the test, which is there with all that is in it.
+func (c *Contained) Tell(name, text string) error {
+	if err := os.WriteFile(filepath.Join(c.Dir, "."+name), []byte(text), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(filepath.Join(c.Dir, "."+name), filepath.Join(c.Dir, name))
+}
+
+// Main is clusters.Main, for a TestMain, of a test binary that is also the ApplicationMaster of its tests.
+func Main(m interface{ Run() int }, scenarios map[string]Scenario) (code int) {
+	name := os.Getenv(scenarioVariable)
+	if name == "" {
+		return clusters.Main(m)
+	}
+	if err := lead(context.Background(), name, scenarios[name]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func lead(ctx context.Context, name string, scenario Scenario) error {
+	conf, err := hadoopconf.Load(os.Getenv(confVariable), hadoopconf.Environment{LookupEnv: os.LookupEnv})
+	if err != nil {
+		return err
+	}
+	o, err := MasterOptionsOf(conf)
+	if err != nil {
+		return err
+	}
+	if o.RM, err = amrm.FromContainer(conf, os.Getenv); err != nil {
+		return err
+	}
+	o.Register.TrackingURL = "http://localhost:1"
+	m, err := NewMaster(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	if scenario == nil {
+		err = fmt.Errorf("there is no scenario %q", name)
+	} else {
+		err = scenario(ctx, &Contained{Master: m, Conf: conf, Attempt: o.RM.Attempt, Dir: os.Getenv(dirVariable)})
+	}
+	for id, s := range m.Completed {
+		fmt.Fprintf(os.Stderr, "%s ended: %s %s\n", id, s.ExitStatus, s.Diagnostics)
+	}
+	if err != nil {
+		return errors.Join(err, m.RM.Finish(ctx, records.FinalFailed, err.Error(), ""))
+	}
+	return m.RM.Finish(ctx, records.FinalSucceeded, "done by Go", "")
+}
+
+// InContainer makes an application whose ApplicationMaster is this test binary, which YARN runs where it lies: the nodes are on
+// this machine. dir is the folder in which it tells.
+func InContainer(t testing.TB, c *cluster.Cluster, scenario string) (application records.SubmissionContext, dir string) {
+	t.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	application = Shell("exec " + binary)
+	application.Resource.MemoryMB = 512
+	application.Container.Environment = map[string]string{scenarioVariable: scenario, confVariable: c.ConfDir(), dirVariable: dir}
+	return application, dir
+}
+
+// Told waits until an ApplicationMaster in a container has told by this name, and gives what.
+func Told(t testing.TB, dir, name string) (text string) {
+	t.Helper()
+	wait.For(t, name+" is told", func() (bool, error) {
+		content, err := os.ReadFile(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		text = strings.TrimSpace(string(content))
+		return err == nil, err
+	})
+	return text
+}
