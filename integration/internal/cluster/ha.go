@@ -50,9 +50,9 @@ func haResourceManagerDaemon(s *spec, id string, zk daemon) daemon {
 	if s.isSince(3, 5) { // the elector's name for it; before, the other's alias
 		d.YARN["yarn.resourcemanager.zk-address"] = zk.Web
 	}
-	// How long a killed ResourceManager stays active to the other: above the pauses of
-	// a JVM on a busy machine, below Hadoop's 10 s, which tests would only sit through.
-	d.Core["hadoop.zk.timeout-ms"] = "4000"
+	// How long a killed ResourceManager stays active to the other: Hadoop's own 10 s. On a busy machine a JVM may well say nothing
+	// for four, and a ResourceManager that loses its lock while it stores its state never comes back.
+	d.Core["hadoop.zk.timeout-ms"] = "10000"
 	delete(d.YARN, "yarn.resourcemanager.fs.state-store.uri")
 	d.YARN["yarn.resourcemanager.store.class"] = "org.apache.hadoop.yarn.server.resourcemanager.recovery.ZKRMStateStore"
 	d.YARN["yarn.resourcemanager.ha.id"] = id

@@ -38,8 +38,9 @@ func (c *Cluster) healDaemon(ctx context.Context, d daemon) error {
 	pid, runs := c.pid(d)
 	paused := runs && isPaused(pid)
 	switch {
-	case paused && d.Kind == nameNode && c.spec.NameNodeHA:
-		// It still takes itself for the active one, and nobody fences it.
+	case paused && ((d.Kind == nameNode && c.spec.NameNodeHA) || (d.Kind == resourceManager && c.spec.HA)):
+		// A NameNode still takes itself for the active one, and nobody fences it. A ResourceManager that was fenced while it
+		// stored its state waits for itself for ever, as standby as which it answers on the web.
 		if err := c.Kill(ctx, d.Name); err != nil {
 			return err
 		}
