@@ -68,10 +68,7 @@ func TestAServerThatDoesNotAnswerIsGivenUp(t *testing.T) {
 			{"kill", "-D", patience, "application_1_0001"},
 			{"logs", "-D", patience, "application_1_0001"},
 		} {
-			t.Run(args[0], func(t *testing.T) {
-				t.Parallel()
-				silent(t, u, resourcemanager, args...)
-			})
+			silent(t, u, resourcemanager, args...)
 		}
 	})
 	if staged := u.Staging(t); len(staged.Applications) != 0 || len(staged.Cache) != 0 {

@@ -48,9 +48,9 @@ func TestInterruptWhilePlanningLeavesNothing(t *testing.T) {
 	unchanged(t, u, before)
 }
 
-// TestInterruptAmidTheUploadLeavesNothing would catch half a program that nobody will
-// ever remove, and a command that waits for HDFS before it ends.
-func TestInterruptAmidTheUploadLeavesNothing(t *testing.T) {
+// TestInterruptWhileFilesAreStagedLeavesNothing would catch half a file that nobody will ever remove,
+// and a command that waits for a DataNode before it ends. staging tests the same for each file.
+func TestInterruptWhileFilesAreStagedLeavesNothing(t *testing.T) {
 	t.Parallel()
 	c := clusters.Change(t, suite.Kind(clusters.Victim), "pauses the DataNodes")
 	u := suite.NewcomerOf(t, c)
@@ -64,21 +64,17 @@ func TestInterruptAmidTheUploadLeavesNothing(t *testing.T) {
 			}
 		}
 	}
-	// It tries on until the signal comes.
-	run := u.Start(t, bobbintest.Small("-D", "client.timeout=1h", suite.Program(t, "wordcount"), "--input", dir+"/text", "--output", dir+"/out")...)
-	wait.For(t, "the program is being uploaded", func() (bool, error) {
+	run := u.Start(t, bobbintest.Small(suite.Program(t, "wordcount"), "--input", dir+"/text", "--output", dir+"/out")...)
+	wait.For(t, "a file is being written", func() (bool, error) {
 		if !run.Running() {
 			return false, fmt.Errorf("it has ended: %s", run.Seen())
 		}
-		return slices.ContainsFunc(u.Staging(t).Cache, func(entry string) bool {
-			_, file, _ := strings.Cut(entry, "/")
-			return strings.HasPrefix(file, ".")
-		}), nil
+		return len(u.Staging(t).Applications) > 0, nil
 	})
 	run.Signal(t, syscall.SIGTERM)
 	got := interrupted(t, run)
 	if lines := withoutWaits(got.Stderr); lines[len(lines)-1] != "bobbin: interrupted" {
-		t.Errorf("want a cut upload, got %s", got)
+		t.Errorf("want it cut short, got %s", got)
 	}
 	unchanged(t, u, before)
 }

@@ -54,7 +54,8 @@ type refusal struct {
 	says []string
 }
 
-// refuseAll runs commands of one user, beside each other, that are refused and leave nothing.
+// refuseAll runs commands of one user, beside each other, that are refused and leave nothing. It is not for tests that have a
+// cluster alone: tests that wait for that cluster would keep its subtests from starting.
 func refuseAll(t *testing.T, u *bobbintest.User, table []refusal) {
 	t.Helper()
 	before := leftOf(t, u)
