@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -24,7 +23,7 @@ func interrupted(t *testing.T, c *bobbintest.Command) bobbintest.Outcome {
 }
 
 // TestInterruptWhilePlanningLeavesNothing would catch a program that goes on when
-// bobbin has gone, and a signal that is not heard of.
+// bobbin has gone, and a signal that is not heard of. How an upload is cut short is tested by internal/staging.
 func TestInterruptWhilePlanningLeavesNothing(t *testing.T) {
 	t.Parallel()
 	u := suite.Newcomer(t)
@@ -45,37 +44,6 @@ func TestInterruptWhilePlanningLeavesNothing(t *testing.T) {
 			})
 		}
 	})
-	unchanged(t, u, before)
-}
-
-// TestInterruptWhileFilesAreStagedLeavesNothing would catch half a file that nobody will ever remove,
-// and a command that waits for a DataNode before it ends. staging tests the same for each file.
-func TestInterruptWhileFilesAreStagedLeavesNothing(t *testing.T) {
-	t.Parallel()
-	c := clusters.Change(t, suite.Kind(clusters.Victim), "pauses the DataNodes")
-	u := suite.NewcomerOf(t, c)
-	dir := u.Scratch(t)
-	u.Write(t, dir+"/text", "to be\n")
-	before := leftOf(t, u)
-	for _, name := range c.Daemons() {
-		if strings.HasPrefix(name, "datanode") {
-			if err := c.Pause(t.Context(), name); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	run := u.Start(t, bobbintest.Small(suite.Program(t, "wordcount"), "--input", dir+"/text", "--output", dir+"/out")...)
-	wait.For(t, "a file is being written", func() (bool, error) {
-		if !run.Running() {
-			return false, fmt.Errorf("it has ended: %s", run.Seen())
-		}
-		return len(u.Staging(t).Applications) > 0, nil
-	})
-	run.Signal(t, syscall.SIGTERM)
-	got := interrupted(t, run)
-	if lines := withoutWaits(got.Stderr); lines[len(lines)-1] != "bobbin: interrupted" {
-		t.Errorf("want it cut short, got %s", got)
-	}
 	unchanged(t, u, before)
 }
 
