@@ -151,6 +151,36 @@ func TestQueuesAreCheckedForTheUser(t *testing.T) {
 	}
 }
 
+// homes answers as the local disk does.
+type homes struct{}
+
+func (homes) Home() (string, error)              { return "file:///home/alice", nil }
+func (homes) Qualify(uri string) (string, error) { return uri, nil }
+
+// TestFilesAreStagedWhereOthersSeeThem would catch a job whose files lie on the disk of one
+// machine and are looked for on another.
+func TestFilesAreStagedWhereOthersSeeThem(t *testing.T) {
+	conf := (&hadoopconf.Conf{}).With("core-site.xml", map[string]string{"fs.defaultFS": "file:///"})
+	for _, c := range []struct {
+		configured string
+		says       []string // nothing: it is taken
+	}{
+		{"", []string{"fs.defaultFS is file:///", "core-site.xml", "set it to the cluster's HDFS"}},
+		{"file:///tmp", []string{"yarn.staging-directory is file:///tmp", "name a directory on the cluster's HDFS"}},
+		{"hdfs://ns/tmp", nil},
+	} {
+		_, err := StagingHome(homes{}, conf, c.configured)
+		if (err == nil) != (c.says == nil) || err != nil && !errors.Is(err, ErrFileSystem) {
+			t.Errorf("%q: %v", c.configured, err)
+		}
+		for _, want := range c.says {
+			if err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%q is not in %q", want, err)
+			}
+		}
+	}
+}
+
 // TestTheShorterTimeCounts would catch a time that is switched off and counts as
 // the shortest.
 func TestTheShorterTimeCounts(t *testing.T) {

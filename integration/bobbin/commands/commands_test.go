@@ -7,25 +7,17 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
 // TestCommandsNameApplicationsThatAreNotThere would catch Java's words, and logs
 // of nothing that look like no news.
 func TestCommandsNameApplicationsThatAreNotThere(t *testing.T) {
 	t.Parallel()
-	u := suite.User(t, hasty)
+	u := suite.User(t, clusters.Bob)
 	const unknown = "application_1_0001"
-	for _, c := range []struct{ command, argument, says string }{
-		{"logs", "application_x", `"application_x" is no application id, such as application_1700000000000_0001`},
-		{"kill", "17", `"17" is no application id, such as application_1700000000000_0001`},
-		{"logs", unknown, unknown + " is not known to YARN, and HDFS has no logs of it by user " + hasty},
-		{"kill", unknown, unknown + " is not known to YARN: bobbin applications lists"},
-	} {
-		got := u.Run(t, c.command, c.argument)
-		if got.Code != 1 || got.Stdout != "" || strings.Count(got.Stderr, "\n") != 1 || !strings.Contains(got.Stderr, c.says) {
-			t.Errorf("%s %s: want %q, got %s", c.command, c.argument, c.says, got)
-		}
-	}
+	refused(t, u, []string{unknown + " is not known to YARN, and HDFS has no logs of it by user " + u.Name}, "logs", unknown)
+	refused(t, u, []string{unknown + " is not known to YARN: bobbin applications lists"}, "kill", unknown)
 }
 
 // TestCommandsFollowAnApplication would catch a command that does not see what run
@@ -33,8 +25,7 @@ func TestCommandsNameApplicationsThatAreNotThere(t *testing.T) {
 func TestCommandsFollowAnApplication(t *testing.T) {
 	t.Parallel()
 	u := suite.User(t, bobbintest.Alice)
-	job := slowJob(t, u)
-	started := u.Run(t, append(perJob("-d", "-o", "json", "-nm", "followed"), job...)...)
+	started := u.Run(t, append(bobbintest.Small("-d", "-o", "json", "-nm", "followed"), suite.SlowJob(t, u).Args...)...)
 	if started.Code != 0 {
 		t.Fatal(started)
 	}
@@ -118,37 +109,58 @@ func TestJSONIsTheOnlyOutput(t *testing.T) {
 	u := suite.User(t, bobbintest.Alice)
 	dir := u.Scratch(t)
 	u.Write(t, dir+"/text", "to be\n")
-	good := u.Run(t, perJob("-o", "json", suite.Program(t, "wordcount"), "--input", dir+"/text", "--output", dir+"/out")...)
-	report := good.JSON(t)
-	if good.Code != 0 || strings.Count(good.Stdout, "\n") != 1 || report.Error != "" || report.JobStatus != "FINISHED" || report.Counters["words"] != 2 {
-		t.Errorf("a job that is done: %s", good)
-	}
-	var names []string
-	for _, step := range report.Steps {
-		names = append(names, step.Name)
-	}
-	for _, want := range []string{"planned", "checked", "staged", "submitted", "ACCEPTED", "RUNNING", "FINISHED"} {
-		if !slices.Contains(names, want) {
-			t.Errorf("step %s is not among %v", want, names)
+	wordcount := suite.Program(t, "wordcount")
+	runs := func(t *testing.T, args ...string) (bobbintest.Outcome, bobbintest.Report) {
+		t.Helper()
+		got := u.Run(t, bobbintest.Small(append([]string{"-o", "json"}, args...)...)...)
+		if strings.Count(got.Stdout, "\n") != 1 {
+			t.Errorf("want one line on stdout, got %s", got)
 		}
+		return got, got.JSON(t)
 	}
-	failed := u.Run(t, perJob("-o", "json", "-D", "restart-strategy.type=none", suite.Program(t, "faulty"), "task-panic", dir+"/text", dir+"/none")...)
-	report = failed.JSON(t)
-	if failed.Code != 1 || strings.Count(failed.Stdout, "\n") != 1 || report.JobStatus != "FAILED" || report.FinalStatus != "FAILED" || !strings.Contains(report.Error, "panic: a task has had enough") {
-		t.Errorf("a job that fails: %s", failed)
-	}
-	refusal := u.Run(t, perJob("-o", "json", suite.Program(t, "wordcount"), "--input", dir+"/none", "--output", dir+"/x")...)
-	report = refusal.JSON(t)
-	if refusal.Code != 1 || strings.Count(refusal.Stdout, "\n") != 1 || report.Application != "" || refusal.Stderr != "bobbin: "+report.Error+"\n" {
-		t.Errorf("a job that is refused: %s", refusal)
-	}
+	t.Run("a job that is done", func(t *testing.T) {
+		t.Parallel()
+		got, report := runs(t, wordcount, "--input", dir+"/text", "--output", dir+"/out")
+		if got.Code != 0 || report.Error != "" || report.JobStatus != "FINISHED" || report.Counters["words"] != 2 {
+			t.Error(got)
+		}
+		var names []string
+		for _, step := range report.Steps {
+			names = append(names, step.Name)
+		}
+		for _, want := range []string{"planned", "checked", "staged", "submitted", "ACCEPTED", "RUNNING", "FINISHED"} {
+			if !slices.Contains(names, want) {
+				t.Errorf("step %s is not among %v", want, names)
+			}
+		}
+	})
+	t.Run("a job that fails", func(t *testing.T) {
+		t.Parallel()
+		got, report := runs(t, "-D", "restart-strategy.type=none", suite.Program(t, "faulty"), "task-panic", dir+"/text", dir+"/none")
+		if got.Code != 1 || report.JobStatus != "FAILED" || report.FinalStatus != "FAILED" || !strings.Contains(report.Error, "panic: a task has had enough") {
+			t.Error(got)
+		}
+	})
+	t.Run("a job that is refused", func(t *testing.T) {
+		t.Parallel()
+		got, report := runs(t, wordcount, "--input", dir+"/nothing", "--output", dir+"/x")
+		if got.Code != 1 || report.Application != "" || !slices.Equal(withoutWaits(got.Stderr), []string{"bobbin: " + report.Error}) {
+			t.Error(got)
+		}
+	})
 	// What the program itself prints must not come between. Help is no failure.
-	help := u.Run(t, perJob("-o", "json", suite.Program(t, "wordcount"), "--help")...)
-	if help.Code != 0 || strings.Count(help.Stdout, "\n") != 1 || !strings.Contains(help.Stderr, "Usage: wordcount") || help.JSON(t).Error != "" {
-		t.Errorf("a program that prints: %s", help)
-	}
-	help = u.Run(t, "info", "-o", "json", suite.Program(t, "wordcount"), "--help")
-	if help.Code != 0 || help.Stdout != `{"plan":null}`+"\n" || !strings.Contains(help.Stderr, "Usage: wordcount") {
-		t.Errorf("a program that prints and has no plan: %s", help)
-	}
+	t.Run("a program that prints", func(t *testing.T) {
+		t.Parallel()
+		got, report := runs(t, wordcount, "--help")
+		if got.Code != 0 || !strings.Contains(got.Stderr, "Usage: wordcount") || report.Error != "" {
+			t.Error(got)
+		}
+	})
+	t.Run("a program that prints and has no plan", func(t *testing.T) {
+		t.Parallel()
+		got := u.Run(t, "info", "-o", "json", wordcount, "--help")
+		if got.Code != 0 || got.Stdout != `{"plan":null}`+"\n" || !strings.Contains(got.Stderr, "Usage: wordcount") {
+			t.Error(got)
+		}
+	})
 }

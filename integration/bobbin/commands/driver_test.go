@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,9 +17,15 @@ func TestDriverThatLeavesItsJobHasFailed(t *testing.T) {
 	u := suite.User(t, bobbintest.Alice)
 	dir := u.Scratch(t)
 	u.Write(t, dir+"/lines", "line\n")
-	c := u.Start(t, perJob("-o", "json", suite.Program(t, "faulty"), "impatient", dir+"/lines", dir+"/out")...)
+	gate := filepath.Join(t.TempDir(), "gate")
+	c := u.Start(t, bobbintest.Small("-o", "json", suite.Program(t, "faulty"), "impatient:"+gate, dir+"/lines", dir+"/out")...)
 	c.Says(t, "submitted ")
-	if err := syscall.Kill(program(t, c.PID()), syscall.SIGUSR1); err != nil {
+	driver := program(t, c.PID())
+	if err := syscall.Kill(driver, syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	ended(t, driver)
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	got := c.Wait(t)

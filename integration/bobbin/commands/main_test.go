@@ -2,6 +2,9 @@
 // work, on a real YARN: one line that names the thing and what to do, exit code 1,
 // and nothing left on HDFS or YARN; and how bobbin behaves when it is
 // interrupted.
+//
+// What is refused before the cluster is asked is tested in client/cli, and what each
+// check says in client and dataflow: here is what a cluster has to do with.
 package commands
 
 import (
@@ -16,23 +19,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
-// Users with homes on HDFS. A test that looks for what is left behind has one of
-// its own, since tests run beside each other.
-const (
-	careless = "careless" // whose input is bad
-	hasty    = "hasty"    // who interrupts
-	small    = "small"    // who alone may use the queue small
-)
-
 var suite = bobbintest.NewSuite(clusters.Open)
 
 func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
-
-// perJob is a command line in the smallest containers that our processes fit
-// into.
-func perJob(args ...string) []string {
-	return append([]string{"run", "-t", "yarn-per-job", "-jm", "256m", "-tm", "320m"}, args...)
-}
 
 // left is what an attempt could leave behind.
 type left struct {
@@ -42,35 +31,13 @@ type left struct {
 
 func leftOf(t *testing.T, u *bobbintest.User) left {
 	t.Helper()
-	apps, err := u.Cluster.RM().Apps(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
 	l := left{Staging: u.Staging(t)}
-	for _, app := range apps {
-		if app.User == u.Name && !bobbintest.Ended(app) {
+	for _, app := range u.AllApps(t) {
+		if !bobbintest.Ended(app) {
 			l.Apps = append(l.Apps, app.ID)
 		}
 	}
 	return l
-}
-
-// refused runs a command that must fail with one line, which says all of these,
-// and leave nothing.
-func refused(t *testing.T, u *bobbintest.User, says []string, args ...string) {
-	t.Helper()
-	before := leftOf(t, u)
-	got := u.Run(t, args...)
-	line := strings.TrimSuffix(got.Stderr, "\n")
-	if got.Code != 1 || got.Stdout != "" || strings.Contains(line, "\n") || !strings.HasPrefix(line, "bobbin: ") {
-		t.Errorf("want exit code 1 and one line on stderr, got %s", got)
-	}
-	for _, want := range says {
-		if !strings.Contains(line, want) {
-			t.Errorf("%q is not in %q", want, line)
-		}
-	}
-	unchanged(t, u, before)
 }
 
 func unchanged(t *testing.T, u *bobbintest.User, before left) {
@@ -78,6 +45,50 @@ func unchanged(t *testing.T, u *bobbintest.User, before left) {
 	if diff := cmp.Diff(before, leftOf(t, u)); diff != "" {
 		t.Errorf("something is left behind (-before +after):\n%s", diff)
 	}
+}
+
+// refusal is a command that must fail with one line, which says all of these.
+type refusal struct {
+	name string
+	args []string
+	says []string
+}
+
+// refuseAll runs commands of one user, beside each other, that are refused and leave nothing. It is not for tests that have a
+// cluster alone: tests that wait for that cluster would keep its subtests from starting.
+func refuseAll(t *testing.T, u *bobbintest.User, table []refusal) {
+	t.Helper()
+	before := leftOf(t, u)
+	t.Run("refused", func(t *testing.T) { // ends when all have
+		for _, c := range table {
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel()
+				refused(t, u, c.says, c.args...)
+			})
+		}
+	})
+	unchanged(t, u, before)
+}
+
+// refused runs a command that must fail with one line, which says all of these.
+func refused(t *testing.T, u *bobbintest.User, says []string, args ...string) {
+	t.Helper()
+	got := u.Run(t, args...)
+	lines := withoutWaits(got.Stderr)
+	if got.Code != 1 || got.Stdout != "" || len(lines) != 1 || !strings.HasPrefix(lines[0], "bobbin: ") {
+		t.Fatalf("want exit code 1 and one line on stderr, got %s", got)
+	}
+	for _, want := range says {
+		if !strings.Contains(lines[0], want) {
+			t.Errorf("%q is not in %q", want, lines[0])
+		}
+	}
+}
+
+// withoutWaits gives the lines of a text but for those about servers that take their time, which a busy machine adds.
+func withoutWaits(text string) []string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	return slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, " does not answer, trying on: ") })
 }
 
 // countLines tells how many lines of a text hold a word.

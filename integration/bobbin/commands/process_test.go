@@ -63,18 +63,8 @@ func executable(pid int) string {
 	return path
 }
 
-// connected tells whether a process has a socket.
-func connected(t *testing.T, pid int) bool {
+// ended waits until a process of this machine has ended.
+func ended(t *testing.T, pid int) {
 	t.Helper()
-	dir := fmt.Sprintf("/proc/%d/fd", pid)
-	open, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
-	}
-	for _, file := range open {
-		if target, err := os.Readlink(dir + "/" + file.Name()); err == nil && strings.HasPrefix(target, "socket:") {
-			return true
-		}
-	}
-	return false
+	wait.Until(t, "a process has ended", func() bool { return executable(pid) == "" })
 }

@@ -32,13 +32,13 @@ func nothingStaged(t *testing.T, application string) {
 // It would catch a copy that is not run, or run twice, and a command that does not reach its shell as it was typed.
 func TestEachCopyRunsOnceAndAsTyped(t *testing.T) {
 	t.Parallel()
-	got := runs(t, shell, "-copies", "5", `words="copy  $SHELL_COPY"; echo "$words {{HOME}} <CPS>"; echo '\"' >&2`)
+	got := runs(t, shell, "-copies", "3", `words="copy  $SHELL_COPY"; echo "$words {{HOME}} <CPS>"; echo '\"' >&2`)
 	if got.Code != 0 || !strings.Contains(got.Stdout, "all copies have run") {
 		t.Fatal(got)
 	}
 	id := got.Application(t)
 	var want []string
-	for i := range 5 {
+	for i := range 3 {
 		want = append(want, fmt.Sprintf("copy  %d {{HOME}} <CPS>", i))
 	}
 	logs := logs(t, id)
@@ -46,7 +46,7 @@ func TestEachCopyRunsOnceAndAsTyped(t *testing.T) {
 	if slices.Sort(lines); !slices.Equal(lines, want) {
 		t.Errorf("the copies have written %q, want %q", lines, want)
 	}
-	if errors := written(logs, "stderr"); errors != strings.Repeat("\\\"\n", 5) {
+	if errors := written(logs, "stderr"); errors != strings.Repeat("\\\"\n", 3) {
 		t.Errorf("the copies have written %q to stderr", errors)
 	}
 	report := ended(t, id)
@@ -76,6 +76,7 @@ func TestCopiesThatFailRunAgain(t *testing.T) {
 	}
 }
 
+// It would catch an application that waits for its other copies though it can no longer succeed, and one that does not say why.
 func TestACopyThatFailsTooOftenFailsTheApplication(t *testing.T) {
 	t.Parallel()
 	got := runs(t, shell, "-copies", "2", "-retries", "1", `echo "this is why" >&2; [ "$SHELL_COPY" = 0 ] || exit 7; exec sleep 1000`)
@@ -111,6 +112,7 @@ func TestALargeConfigurationReachesTheMaster(t *testing.T) {
 	}
 }
 
+// It would catch an application that goes on though nobody knows of it, and files that nobody removes.
 func TestAnInterruptedClientLeavesNothing(t *testing.T) {
 	t.Parallel()
 	client := suite.User(t, bobbintest.Alice).StartProgram(t, suite.Program(t, shell), "sleep 1000")
@@ -127,6 +129,7 @@ func TestAnInterruptedClientLeavesNothing(t *testing.T) {
 	nothingStaged(t, id)
 }
 
+// It would catch an application that is submitted to run nothing, or less than was typed.
 func TestWhatCannotBeRunIsRefusedWithoutAnApplication(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{

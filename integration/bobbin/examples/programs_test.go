@@ -59,6 +59,7 @@ func TestTheShellEndsAsItsCommand(t *testing.T) {
 	}
 }
 
+// It would catch a container that runs on when nobody waits for it.
 func TestAnInterruptedShellKillsItsApplication(t *testing.T) {
 	t.Parallel()
 	if refusesKerberos(t) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
@@ -15,15 +16,13 @@ import (
 // tells a newer one, so the test needs a minute.
 func TestTheResourceManagerHearsOfApplicationMasters(t *testing.T) {
 	cluster.Long(t)
-	alice := someone(t, bobbintest.Alice)
+	alice := suite.UserOf(t, clusters.Own(t, cluster.Config{}), bobbintest.Alice)
 	next := func(before int) (count int, seen time.Time) {
 		t.Helper()
-		wait.Until(t, "the ResourceManager tells how many heartbeats it has answered", func() bool {
+		wait.For(t, "the ResourceManager tells how many heartbeats it has answered", func() (bool, error) {
 			var err error
-			if count, err = alice.Cluster.MasterBeats(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			return count != before
+			count, err = alice.Cluster.MasterBeats(t.Context())
+			return count != before, err
 		})
 		return count, time.Now()
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -48,14 +49,14 @@ func removedBy(t *testing.T, got bobbintest.Outcome) []string {
 // loses its files; and rights to end an application that YARN does not hear of.
 func TestGarbageIsCollected(t *testing.T) {
 	t.Parallel()
-	u := someone(t, carol)
+	u := suite.Newcomer(t)
 	dir := u.Scratch(t)
 	u.Put(t, suite.Generate(t, "-size", "20k", "-files", "1"), dir+"/text")
 	ended := u.Run(t, bobbintest.Small(suite.Program(t, "wordcount"), "--input", dir+"/text", "--output", dir+"/counts")...)
 	if ended.Code != 0 {
 		t.Fatal(ended)
 	}
-	killed, runs := suite.Dawdle(t, u, option("yarn.modify.acls", bob)...), suite.Dawdle(t, u)
+	killed, runs := suite.Dawdle(t, u, option("yarn.modify.acls", clusters.Bob)...), suite.Dawdle(t, u)
 	killed.Run.Signal(t, syscall.SIGKILL) // or it would tidy up
 	killed.Run.Wait(t)
 	// As yarn application -kill does, which removes nothing.
@@ -64,7 +65,7 @@ func TestGarbageIsCollected(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return someone(t, bob).Client(t).YARN.Kill(t.Context(), id, "")
+		return suite.User(t, clusters.Bob).Client(t).YARN.Kill(t.Context(), id, "")
 	}
 	if err := kill(runs.Application); !errors.Is(err, yarnrpc.ErrYarn) {
 		t.Errorf("Bob kills an application to which he has no right: %v", err)

@@ -2,10 +2,12 @@ package options
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -13,22 +15,23 @@ import (
 // not hear of, and asks that YARN never serves because they name nodes of other labels.
 func TestContainersAreWhereOptionsWantThem(t *testing.T) {
 	t.Parallel()
-	elsewhere := []string{plainNode, ssdNode}
+	elsewhere := []string{clusters.PlainNode, clusters.SSDNode}
 	for _, c := range []struct {
 		name            string
 		flags           []string
 		master, workers []string // nodes that may have them
 		label           string   // the application's, by the ResourceManager's report
 		widgets         int64    // that each worker has, by YARN's account
+		n               int      // workers
 	}{
-		{"a label for the application", option("yarn.application.node-label", "gpu"), []string{gpuNode}, []string{gpuNode}, "gpu", 0},
-		{"a label for TaskExecutors", option("yarn.taskmanager.node-label", "gpu"), elsewhere, []string{gpuNode}, "", 0},
-		{"a constraint on an attribute, and widgets", slices.Concat(option("yarn.taskmanager.placement-constraint", "disk=ssd"), external(2)), elsewhere, []string{ssdNode}, "", 2},
-		{"widgets, of which no node has enough for two", external(4), elsewhere, elsewhere, "", 4},
+		{"a label for the application", option("yarn.application.node-label", "gpu"), []string{clusters.GPUNode}, []string{clusters.GPUNode}, "gpu", 0, 1},
+		{"a label for TaskExecutors", option("yarn.taskmanager.node-label", "gpu"), elsewhere, []string{clusters.GPUNode}, "", 0, 1},
+		{"a constraint on an attribute, and widgets", slices.Concat(option("yarn.taskmanager.placement-constraint", "disk=ssd"), external(2)), elsewhere, []string{clusters.SSDNode}, "", 2, 2},
+		{"widgets, of which no node has enough for two", external(4), elsewhere, elsewhere, "", 4, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			d := suite.Dawdle(t, someone(t, bobbintest.Alice), slices.Concat(c.flags, []string{"-p", "2", "-s", "1"})...)
+			d := suite.Dawdle(t, suite.User(t, bobbintest.Alice), slices.Concat(c.flags, []string{"-p", strconv.Itoa(c.n), "-s", "1"})...)
 			v := look(t, d)
 			if got := v.submission.GetNodeLabelExpression(); got != c.label || normal(v.report.NodeLabel) != c.label {
 				t.Errorf("the application's label is %q, and %q by YARN's report; want %q", got, v.report.NodeLabel, c.label)
@@ -44,11 +47,11 @@ func TestContainersAreWhereOptionsWantThem(t *testing.T) {
 					}
 				}
 			}
-			if len(workers) != 2 {
-				t.Errorf("%d workers, want 2", len(workers))
+			if len(workers) != c.n {
+				t.Errorf("%d workers, want %d", len(workers), c.n)
 			}
 			for _, w := range workers {
-				if got := w.Resource.Others.Amount(widgets).Value; got != c.widgets {
+				if got := w.Resource.Others.Amount(clusters.Widgets).Value; got != c.widgets {
 					t.Errorf("worker %s has %d widgets, want %d", w.ID, got, c.widgets)
 				}
 			}
@@ -59,7 +62,7 @@ func TestContainersAreWhereOptionsWantThem(t *testing.T) {
 
 // external asks for widgets for each TaskExecutor.
 func external(amount int) []string {
-	return slices.Concat(option("external-resources", "toys"), option("external-resource.toys.amount", amount), option("external-resource.toys.yarn.config-key", widgets))
+	return slices.Concat(option("external-resources", "toys"), option("external-resource.toys.amount", amount), option("external-resource.toys.yarn.config-key", clusters.Widgets))
 }
 
 // normal is a label of a report, in which YARN has a text for none.
@@ -82,19 +85,21 @@ func hosts(containers ...records.ContainerReport) []string {
 // application has waited for its workers in vain.
 func TestWhatYARNCannotGiveIsRefused(t *testing.T) {
 	t.Parallel()
-	alice := someone(t, bobbintest.Alice)
-	for _, c := range []struct {
+	alice := suite.User(t, bobbintest.Alice)
+	for name, c := range map[string]struct {
 		flags []string
 		says  string
 	}{
-		{option("yarn.taskmanager.placement-constraint", "far away"), "yarn.taskmanager.placement-constraint"},
-		{external(8), "YARN's largest container has 7"},
-		{append(external(1), option("external-resource.toys.yarn.config-key", "yarn.io/gpu")...), "YARN has " + widgets},
+		"more than a node has": {external(8), "YARN's largest container has 7"},
+		"what YARN has not":    {append(external(1), option("external-resource.toys.yarn.config-key", "yarn.io/gpu")...), "YARN has " + clusters.Widgets},
 	} {
-		flags := slices.Concat(c.flags, []string{suite.Program(t, "wordcount"), "--input", "/tmp", "--output", "/tmp/refused"})
-		got := alice.Run(t, bobbintest.Small(flags...)...)
-		if got.Code != 1 || !strings.Contains(got.Stderr, c.says) {
-			t.Errorf("want exit code 1 and %q: %s", c.says, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			flags := slices.Concat(c.flags, []string{suite.Program(t, "wordcount"), "--input", "/tmp", "--output", "/tmp/refused"})
+			got := alice.Run(t, bobbintest.Small(flags...)...)
+			if got.Code != 1 || !strings.Contains(got.Stderr, c.says) {
+				t.Errorf("want exit code 1 and %q: %s", c.says, got)
+			}
+		})
 	}
 }

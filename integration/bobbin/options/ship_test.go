@@ -15,6 +15,9 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // library makes directories on HDFS that everybody may read: one with bobbin and a word list,
@@ -84,7 +87,7 @@ func archive(t *testing.T, path, name, content string) {
 // unpacked, and libraries that are uploaded or localized for each application anew.
 func TestFilesAreShipped(t *testing.T) {
 	t.Parallel()
-	alice := someone(t, bobbintest.Alice)
+	alice := suite.User(t, bobbintest.Alice)
 	local := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(local, "conf"), 0o700); err != nil {
 		t.Fatal(err)
@@ -139,7 +142,7 @@ func TestFilesAreShipped(t *testing.T) {
 	// bobbin that it names, and not what is provided.
 	dist := alice.Scratch(t) + "/another"
 	alice.Put(t, suite.Bobbin(t), dist)
-	other := suite.Dawdle(t, someone(t, bob), slices.Concat(option("yarn.provided.lib.dirs", lib), option("yarn.flink-dist-jar", "hdfs://"+dist))...)
+	other := suite.Dawdle(t, suite.User(t, clusters.Bob), slices.Concat(option("yarn.provided.lib.dirs", lib), option("yarn.flink-dist-jar", "hdfs://"+dist))...)
 	for _, entry := range submitted(t, alice, other.Application).GetAmContainerSpec().GetLocalResources() {
 		if file := entry.GetValue().GetResource().GetFile(); entry.GetKey() == "bobbin" && file != dist {
 			t.Errorf("the ApplicationMaster's bobbin is localized from %s, want %s", file, dist)
@@ -174,7 +177,7 @@ func TestFilesAreShipped(t *testing.T) {
 // same, and copies that the administrator did not ask for.
 func TestWhereAndHowFilesAreStaged(t *testing.T) {
 	t.Parallel()
-	alice := someone(t, bobbintest.Alice)
+	alice := suite.User(t, bobbintest.Alice)
 	dir := alice.Scratch(t)
 	alice.Put(t, suite.Generate(t, "-size", "20k", "-files", "1"), dir+"/text")
 	flags := slices.Concat(option("yarn.staging-directory", dir), option("yarn.file-replication", 2), option("flink.hadoop.dfs.replication", 3),
@@ -193,18 +196,17 @@ func TestWhereAndHowFilesAreStaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	list := func(dir string) []cluster.FileStatus {
+		t.Helper()
+		return wait.Answer(t, "the NameNode's list", func() ([]cluster.FileStatus, error) { return hdfs.List(t.Context(), dir) })
+	}
 	entries := alice.Names(t, dir+"/.bobbin/cache")
 	for _, entry := range entries {
-		files, err := hdfs.List(t.Context(), dir+"/.bobbin/cache/"+entry)
-		if err != nil || len(files) != 1 || files[0].Replication != 2 {
-			t.Errorf("the NameNode has %+v, %v; want one file with 2 copies", files, err)
+		if files := list(dir + "/.bobbin/cache/" + entry); len(files) != 1 || files[0].Replication != 2 {
+			t.Errorf("the NameNode has %+v; want one file with 2 copies", files)
 		}
 	}
-	output, err := hdfs.List(t.Context(), dir+"/counts")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range output {
+	for _, file := range list(dir + "/counts") {
 		if strings.HasPrefix(file.Name, "part-") && file.Replication != 3 {
 			t.Errorf("a task wrote %+v, want 3 copies", file)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -42,15 +43,12 @@ func look(t *testing.T, d *bobbintest.Dawdler) view {
 		t.Fatal(err)
 	}
 	v := view{app: d.User.App(t, d.Application), submission: submitted(t, d.User, d.Application)}
-	if v.report, err = d.User.Client(t).YARN.ApplicationReport(t.Context(), id); err != nil {
-		t.Fatal(err)
+	reportTo := func(u *bobbintest.User) records.ApplicationReport {
+		yarn := u.Client(t).YARN
+		return wait.Answer(t, "YARN's report", func() (records.ApplicationReport, error) { return yarn.ApplicationReport(t.Context(), id) })
 	}
-	if v.bobs, err = someone(t, bob).Client(t).YARN.ApplicationReport(t.Context(), id); err != nil {
-		t.Fatal(err)
-	}
-	if v.expiry, err = d.User.Cluster.RM().Expiry(t.Context(), d.Application); err != nil {
-		t.Fatal(err)
-	}
+	v.report, v.bobs = reportTo(d.User), reportTo(suite.UserOf(t, d.User.Cluster, clusters.Bob))
+	v.expiry = wait.Answer(t, "the end of the application's life", func() (string, error) { return d.User.Cluster.RM().Expiry(t.Context(), d.Application) })
 	master, workers := containers(t, d.User, d.Application)
 	v.master, v.worker = master, workers[0]
 	v.listens = d.First(t, bobbintest.ApplicationMaster).Listens(t)
@@ -112,8 +110,8 @@ func TestOptionsReachYARN(t *testing.T) {
 				return port/1000 == 23 && strconv.Itoa(int(port)) == told // no port that the kernel chooses
 			})
 		}, true},
-		{"yarn.view.acls", "bob analysts", func(v view) any { return v.acl(yarnpb.ApplicationAccessTypeProto_APPACCESS_VIEW_APP) }, "bob analysts"},
-		{"yarn.view.acls", "bob analysts", func(v view) any { return v.bobs.Host == v.report.Host }, true},
+		{"yarn.view.acls", clusters.Bob + " analysts", func(v view) any { return v.acl(yarnpb.ApplicationAccessTypeProto_APPACCESS_VIEW_APP) }, clusters.Bob + " analysts"},
+		{"yarn.view.acls", clusters.Bob + " analysts", func(v view) any { return v.bobs.Host == v.report.Host }, true},
 		{"yarn.modify.acls", "ops", func(v view) any { return v.acl(yarnpb.ApplicationAccessTypeProto_APPACCESS_MODIFY_APP) }, "ops"},
 		{"yarn.rolled-logs.include-pattern", "taskhost.*", func(v view) any {
 			return v.submission.GetLogAggregationContext().GetRolledLogsIncludePattern()
@@ -147,10 +145,10 @@ func TestOptionsReachYARN(t *testing.T) {
 	for _, row := range rows {
 		flags = append(flags, option(row.option, row.value)...)
 	}
-	alice := someone(t, bobbintest.Alice)
+	u := suite.User(t, clusters.Small)
 	// Flags of their own, which count as much, would take the place of options.
-	with := suite.Dawdle(t, alice, slices.Concat([]string{"-jm", "384m", "-tm", "512m"}, flags)...)
-	without := suite.Dawdle(t, alice)
+	with := suite.Dawdle(t, u, slices.Concat([]string{"-jm", "384m", "-tm", "512m"}, flags)...)
+	without := suite.Dawdle(t, u)
 	one, other := look(t, with), look(t, without)
 	for _, row := range rows {
 		t.Run(row.option, func(t *testing.T) {
@@ -166,48 +164,36 @@ func TestOptionsReachYARN(t *testing.T) {
 	without.CheckSucceeds(t)
 }
 
-// TestProgressIsTheJobs would catch an application that YARN shows as done, as Flink's is,
-// while its tasks run.
-func TestProgressIsTheJobs(t *testing.T) {
-	t.Parallel()
-	d := suite.Dawdle(t, someone(t, bobbintest.Alice), option("yarn.heartbeat.interval", "1 s")...)
-	if app := d.User.App(t, d.Application); app.Progress != 0 {
-		t.Errorf("no task has finished, and YARN shows %v %%", app.Progress)
-	}
-	d.CheckSucceeds(t)
-	if app := d.User.App(t, d.Application); app.Progress != 100 {
-		t.Errorf("all have finished, and YARN shows %v %%", app.Progress)
-	}
-}
-
-// TestProgressIsTheShareOfFinishedTasks would catch an application that is shown at nothing
-// until its end. Of two files the first is read in no time: so one task of five finishes
-// long before the one that reads the other, and those that wait for both.
+// TestProgressIsTheShareOfFinishedTasks would catch an application that YARN shows as done, as Flink's is,
+// while its tasks run, and one that is shown at nothing until its end. Of two files the first is read in no
+// time: so one task of five finishes long before the one that reads the other, and those that wait for both.
 func TestProgressIsTheShareOfFinishedTasks(t *testing.T) {
 	t.Parallel()
-	u := someone(t, bobbintest.Alice)
+	u := suite.User(t, bobbintest.Alice)
 	dir := u.Scratch(t)
 	local := t.TempDir()
-	for name, lines := range map[string]int{"short": 1, "long": 25_000} { // a millisecond for each; no file is cut in two
+	for name, lines := range map[string]int{"short": 1, "long": 20_000} { // a fifth of a second for each, until the gate is open; no file is cut in two
 		if err := os.WriteFile(filepath.Join(local, name), []byte(strings.Repeat("line\n", lines)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	u.Put(t, local, dir+"/lines")
-	run := u.Start(t, bobbintest.Small("-p", "2", "-D", "yarn.heartbeat.interval=1 s", suite.Program(t, "faulty"), "slow", dir+"/lines", dir+"/out")...)
+	gate := filepath.Join(t.TempDir(), "gate")
+	run := u.Start(t, bobbintest.Small("-p", "2", "-D", "yarn.heartbeat.interval=1 s", suite.Program(t, "dawdle"), gate, dir+"/out", dir+"/lines")...)
 	id := run.Application(t)
-	run.Says(t, "job is RUNNING")
-	var shown float64
-	wait.For(t, "YARN shows that some of it is done", func() (bool, error) {
-		app := u.App(t, id)
-		shown = app.Progress
-		return shown > 0 && shown < 100, nil
-	})
-	if shown != 20 {
-		t.Errorf("one of five tasks has finished, and YARN shows %v %%", shown)
+	shown := func() float64 { return u.App(t, id).Progress }
+	wait.Until(t, "YARN shows that some of it is done", func() bool { return shown() > 0 })
+	if got := shown(); got != 20 {
+		t.Errorf("one of five tasks has finished, and YARN shows %v %%", got)
 	}
-	if got := u.Run(t, "kill", id); got.Code != 0 {
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := run.Wait(t); got.Code != 0 {
 		t.Error(got)
 	}
-	run.Wait(t)
+	u.WaitEnded(t, id)
+	if got := shown(); got != 100 {
+		t.Errorf("all have finished, and YARN shows %v %%", got)
+	}
 }

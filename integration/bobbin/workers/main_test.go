@@ -109,11 +109,9 @@ func (a *application) launch(t testing.TB) records.ApplicationReport {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wait.Until(t, "the application has a token", func() bool {
-		if report, err = a.client.ApplicationReport(t.Context(), a.id); err != nil {
-			t.Fatal(err)
-		}
-		return report.AMRMToken != nil
+	wait.For(t, "the application has a token", func() (bool, error) {
+		report, err = a.client.ApplicationReport(t.Context(), a.id)
+		return err == nil && report.AMRMToken != nil, err
 	})
 	return report
 }

@@ -55,8 +55,22 @@ func (u *User) WaitLogs(t testing.TB, application string) {
 // Apps lists the user's applications of one name, whatever their state.
 func (u *User) Apps(t testing.TB, name string) []cluster.RMApp {
 	t.Helper()
-	apps := wait.Answer(t, "the applications", func() ([]cluster.RMApp, error) { return u.Cluster.RM().Apps(wait.Context(t)) })
-	return slices.DeleteFunc(apps, func(a cluster.RMApp) bool { return a.Name != name || a.User != u.Name })
+	return slices.DeleteFunc(u.AllApps(t), func(a cluster.RMApp) bool { return a.Name != name })
+}
+
+// AllApps lists all of the user's applications that YARN remembers.
+func (u *User) AllApps(t testing.TB) []cluster.RMApp {
+	t.Helper()
+	return wait.Answer(t, "the user's applications", func() ([]cluster.RMApp, error) {
+		var answer struct {
+			Apps *struct{ App []cluster.RMApp } // null while there is none
+		}
+		err := u.Cluster.RM().Get(wait.Context(t), "apps?user="+u.Name, &answer) // of hundreds
+		if err != nil || answer.Apps == nil {
+			return nil, err
+		}
+		return answer.Apps.App, nil
+	})
 }
 
 // Staging is what lies in the user's staging area.

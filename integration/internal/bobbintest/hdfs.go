@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
@@ -35,7 +36,7 @@ func (u *User) ScratchOn(t testing.TB, root string) string {
 			t.Logf("files of the test: %s", dir)
 			return
 		}
-		if err := files.RemoveAll(contextOf(t), dir); err != nil {
+		if err := files.RemoveAll(wait.Context(t), dir); err != nil {
 			t.Error(err)
 		}
 	})

@@ -149,6 +149,3 @@ func send(ctx context.Context, web *http.Client, method, url string, header http
 	}
 	return Answer{Status: response.StatusCode, Type: response.Header.Get("Content-Type"), Body: string(text), Sent: header.Get("Authorization")}, nil
 }
-
-// contextOf is the test's context, for clean-up: without its end.
-func contextOf(t testing.TB) context.Context { return context.WithoutCancel(t.Context()) }

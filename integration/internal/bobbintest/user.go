@@ -11,9 +11,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
@@ -28,6 +30,48 @@ type User struct {
 	home    string // on this machine, empty but for what the user puts there
 	tickets string // the credential cache; empty on an open cluster, where users name themselves
 	env     []string
+}
+
+// Newcomer gives somebody on the suite's cluster whom no other test has, with a home on HDFS: for a test that looks at all
+// that its user has left.
+func (s *Suite) Newcomer(t testing.TB) *User {
+	t.Helper()
+	return s.NewcomerOf(t, s.Cluster(t))
+}
+
+// NewcomerOf is Newcomer on a cluster that the test has taken.
+func (s *Suite) NewcomerOf(t testing.TB, c *cluster.Cluster) *User {
+	t.Helper()
+	u := s.Stranger(t, c)
+	hdfs, err := c.HDFS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := "/user/" + u.Name
+	if err := hdfs.Mkdir(t.Context(), home, u.Name, "755"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			return
+		}
+		if err := hdfs.Remove(wait.Context(t), home); err != nil {
+			t.Error(err)
+		}
+	})
+	return u
+}
+
+// Stranger gives somebody whom no other test has and who has no home on HDFS.
+func (s *Suite) Stranger(t testing.TB, c *cluster.Cluster) *User {
+	t.Helper()
+	name := "guest-" + ids.Random()[:8]
+	if c.Secure() {
+		if err := c.Kadmin(t.Context(), "addprinc -randkey "+name, "ktadd -q -k "+c.Keytab(name)+" "+name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s.UserOf(t, c, name)
 }
 
 // With gives the same user with other variables in the environment: NAME=value

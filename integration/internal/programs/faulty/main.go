@@ -26,6 +26,10 @@ type Args struct {
 	Output string
 }
 
+// impatient begins the mode of a driver that leaves when it is sent SIGUSR1, while its tasks wait for the file that the mode
+// names to appear on their machine.
+const impatient = "impatient:"
+
 var faulty = dataflow.Job("faulty", plan)
 
 func plan(p *dataflow.Plan, a Args) error {
@@ -62,6 +66,11 @@ func recurse(n int) int {
 
 // misbehave is called with each line.
 func misbehave(mode string) {
+	if gate, is := strings.CutPrefix(mode, impatient); is { // the driver is to leave before the end
+		for _, err := os.Stat(gate); err != nil; _, err = os.Stat(gate) {
+			time.Sleep(100 * time.Millisecond) //nolint:forbidigo // slowness is what it is for
+		}
+	}
 	switch mode {
 	case "task-panic":
 		panic("a task has had enough")
@@ -81,8 +90,6 @@ func misbehave(mode string) {
 			}
 			all = append(all, more)
 		}
-	case "impatient": // the driver is to leave before the end
-		time.Sleep(5 * time.Second) //nolint:forbidigo // slowness is what it is for
 	case "slow": // long enough for a test to do something to it
 		time.Sleep(time.Millisecond) //nolint:forbidigo // slowness is what it is for
 	}
@@ -106,7 +113,7 @@ func main() {
 			fmt.Fprintln(os.Stderr, "last words of the driver")
 			os.Exit(9)
 		}
-		if args[0] == "impatient" {
+		if strings.HasPrefix(args[0], impatient) {
 			patience, end := context.WithCancelCause(ctx)
 			defer end(nil)
 			enough := make(chan os.Signal, 1)
