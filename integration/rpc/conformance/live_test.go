@@ -109,7 +109,7 @@ func TestTheResourceManagerRefusesWhoHasNoToken(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
 	scheduler := schedulerAddress(t, c)
-	o := yarnrpc.Options{Protocol: yarnrpc.ApplicationMasterProtocol, User: yarnrpc.UserInformation{Effective: "clusters.Alice"}}
+	o := yarnrpc.Options{Protocol: yarnrpc.ApplicationMasterProtocol, User: yarnrpc.UserInformation{Effective: clusters.Alice}}
 	err := dial(t, scheduler, o).Call(t.Context(), "allocate", &yarnpb.AllocateRequestProto{}, &yarnpb.AllocateResponseProto{})
 	if !errors.Is(err, yarnrpc.ErrAccessControl) || yarnrpc.MaybeSent(err) {
 		t.Errorf("without a token: %v, maybe sent %v", err, yarnrpc.MaybeSent(err))

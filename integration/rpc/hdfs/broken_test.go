@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net"
@@ -105,9 +106,12 @@ func TestAFileThatChangesWhileItIsReadIsAnError(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
 	d := &faulty{conns: map[net.Conn]string{}}
-	f := rpctest.FS(t, dfs.Options{Conf: smallBlocks(t, c), User: rpctest.Me(t), Dial: d.dial})
+	// Larger than what is read ahead: the DataNode still has the blocks of the removed file for a while.
+	const large = 1 << 20
+	conf := rpctest.Conf(t, c).With("test", map[string]string{"dfs.blocksize": fmt.Sprint(large)})
+	f := rpctest.FS(t, dfs.Options{Conf: conf, User: rpctest.Me(t), Dial: d.dial})
 	uri := rpctest.Scratch(t, f) + "/file"
-	create(t, f, uri, noise(4*blockSize))
+	create(t, f, uri, noise(4*large))
 	file, err := f.Open(t.Context(), uri)
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +123,7 @@ func TestAFileThatChangesWhileItIsReadIsAnError(t *testing.T) {
 	if err := f.RemoveAll(t.Context(), uri); err != nil {
 		t.Fatal(err)
 	}
-	create(t, f, uri, noise(4*blockSize-1))
+	create(t, f, uri, noise(4*large-1))
 	d.cut("")
 	if _, err := io.Copy(io.Discard, file); err == nil || !strings.Contains(err.Error(), "has changed") {
 		t.Errorf("error is %v", err)

@@ -196,7 +196,7 @@ func TestModesOwnersAndReplication(t *testing.T) {
 	for _, s := range got {
 		brief[s.Name] = fmt.Sprintf("%s %s x%d", s.Owner, s.Permission, s.Replication)
 	}
-	want := map[string]string{"open": "clusters.Alice 644 x1", "secret": "clusters.Alice 600 x1", "twice": "clusters.Alice 640 x2"}
+	want := map[string]string{"open": "alice 644 x1", "secret": "alice 600 x1", "twice": "alice 640 x2"}
 	if diff := cmp.Diff(want, brief); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}

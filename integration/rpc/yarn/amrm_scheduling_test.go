@@ -89,7 +89,7 @@ func TestAQueueGetsBackWhatItWasPromised(t *testing.T) {
 	o.RM.SetAsk(amrm.Ask{Key: amrm.AskKey{Priority: 1}, Capability: quarter, Count: all, Hosts: amrm.Spread(o.Nodes, all, quarter)})
 	o.until("the cluster is full", o.Has(all))
 
-	poor := observe(t, c, "plan")
+	poor := observe(t, c, clusters.Small)
 	poor.Ask(2)
 	poor.until("YARN knows", func() bool { return !poor.RM.Changed() })
 	o.until("something is wanted back", func() bool { return len(o.preempt.Negotiable) > 0 })

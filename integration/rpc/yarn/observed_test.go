@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
@@ -27,7 +28,11 @@ type observed struct {
 // observe submits an application to a queue and registers its master, with rules for the places of its containers.
 func observe(t *testing.T, c *cluster.Cluster, queue string, rules ...amrm.TagRule) *observed {
 	t.Helper()
-	client := rpctest.Client(t, c, rpctest.Me(t))
+	user := rpctest.Me(t)
+	if queue == clusters.Small { // which only this one may use
+		user = clusters.Small
+	}
+	client := rpctest.Client(t, c, user)
 	report := rpctest.SubmitUnmanaged(t, client, queue, nil)
 	options := rpctest.LeadOptions(t, c, report)
 	options.Nodes, options.Register.Rules = rpctest.Nodes(t, client), rules
