@@ -84,16 +84,28 @@ func replaceToken(t *testing.T, c *cluster.Cluster) {
 		t.Fatal(err)
 	}
 	wait.Until(t, "YARN has replaced the token", func() bool {
-		m.RM.Release(allocate(t, m, 1)[0].ID) // tokens come with containers
-		m.Await(t, "it is gone", "", m.Has(1))
+		id := allocate(t, m, 1)[0].ID // tokens come with containers
+		m.RM.Release(id)
+		end(t, m, id)
 		return !bytes.Equal(m.RM.NMTokens()[node].Identifier, first.Identifier)
 	})
 	if _, err := m.NM.Statuses(t.Context(), node, begun.ID); err != nil {
 		t.Errorf("with the new token: %v", err)
 	}
 
-	if err := c.Restart(t.Context(), "nodemanager1"); err != nil {
-		t.Fatal(err)
+	back := make(chan error, 1) // of the restart, which may take longer than a master may be silent
+	go func() { back <- c.Restart(t.Context(), "nodemanager1") }()
+	var restarted error
+	m.Await(t, "the NodeManager is back", "", func() bool {
+		select {
+		case restarted = <-back:
+			return true
+		default:
+			return false
+		}
+	})
+	if restarted != nil {
+		t.Fatal(restarted)
 	}
 	// The containers of before have ended with it: this NodeManager recovers none.
 	nm := rpctest.Closing(t, nmclient.New(nmclient.Options{}))
