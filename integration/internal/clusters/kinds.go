@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/user"
 	"path/filepath"
 	"time"
 
@@ -217,9 +218,15 @@ func features(cfg *cluster.Config, data string) error {
 	if err := os.WriteFile(profiles, []byte(text), 0o644); err != nil {
 		return err
 	}
+	daemons, err := user.Current()
+	if err != nil {
+		return err
+	}
 	cfg.NodeManagers = 3
 	cfg.Core["hadoop.rpc.protection"] = "authentication,integrity,privacy"
 	maps.Copy(cfg.YARN, map[string]string{
+		// Or everybody administers YARN, and no user needs a right to another's application. Who asks by REST is dr.who.
+		"yarn.admin.acl":                                                  daemons.Username + ",dr.who",
 		"yarn.cluster.max-application-priority":                           "10",
 		"yarn.resource-types":                                             Widgets,
 		"yarn.nodemanager.resource-type." + Widgets:                       "7",
