@@ -11,6 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
@@ -46,15 +47,26 @@ func TestADelegationTokensWholeLife(t *testing.T) {
 
 	bearer, late := newBearer(t, c, token), newBearer(t, c, token)
 	// With the token, the ResourceManager takes the client for the token's owner.
-	report := rpctest.Submit(t, bearer, rpctest.Shell("exec sleep 1000"))
+	created, err := bearer.NewApplication(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // by the owner: the token does not last as long
+		if err := owner.Kill(wait.Context(t), created.ID, "the test has ended"); err != nil {
+			t.Errorf("kill %s: %v", created.ID, err)
+		}
+	})
+	application := rpctest.Shell("exec sleep 1000")
+	application.ID = created.ID
+	report, err := bearer.Submit(ctx, application)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if report.User != clusters.Alice {
 		t.Errorf("the bearer of the token is %s to the ResourceManager", report.User)
 	}
 	if app, err := c.RM().App(ctx, report.ID.String()); err != nil || app.User != clusters.Alice {
 		t.Errorf("the ResourceManager says user %s, %v", app.User, err)
-	}
-	if err := owner.Kill(ctx, report.ID, "seen"); err != nil {
-		t.Error(err)
 	}
 
 	if err := owner.CancelDelegationToken(ctx, token); err != nil {

@@ -156,7 +156,7 @@ func TestAContainerIsSignalled(t *testing.T) {
 // TestApplicationsAreListedByTimeScopeAndNumber would catch a bound that is off by one, or by a thousand.
 func TestApplicationsAreListedByTimeScopeAndNumber(t *testing.T) {
 	t.Parallel()
-	c := clusters.Use(t, clusters.Features)
+	c := clusters.Use(t, clusters.Open)
 	client, other := rpctest.Client(t, c, clusters.Alice), rpctest.Client(t, c, clusters.Bob)
 	application := rpctest.Shell("exec sleep 1000")
 	application.Name = fmt.Sprintf("timed-%d", time.Now().UnixNano()) // others may have run on this cluster
@@ -185,7 +185,7 @@ func TestApplicationsAreListedByTimeScopeAndNumber(t *testing.T) {
 		"an end":                   {client, yarnclient.Filter{Finished: yarnclient.TimeRange{From: started}}, 0},
 		"one's own":                {client, yarnclient.Filter{Scope: yarnclient.ScopeOwn}, 2},
 		"another's own":            {other, yarnclient.Filter{Scope: yarnclient.ScopeOwn}, 0},
-		"what another may view":    {other, yarnclient.Filter{Scope: yarnclient.ScopeViewable}, 2}, // all are administrators
+		"what another may view":    {other, yarnclient.Filter{Scope: yarnclient.ScopeViewable}, 2}, // all are administrators of this cluster
 		"all that there is at all": {other, yarnclient.Filter{Scope: yarnclient.ScopeAll}, 2},
 	} {
 		if got := list(test.client, test.filter); got != test.want {
