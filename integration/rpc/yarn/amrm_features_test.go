@@ -1,12 +1,15 @@
 package yarn
 
 import (
+	"encoding/json"
 	"errors"
+	"net/http"
 	"slices"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -82,7 +85,8 @@ func TestAnOpportunisticContainerRunsAndIsPromoted(t *testing.T) {
 	}
 }
 
-// TestAContainerGrowsAndShrinks would catch a size that only one of the ResourceManager and the node knows.
+// TestAContainerGrowsAndShrinks would catch a size that only one of the ResourceManager and the node knows: a
+// container that is larger on paper only is killed for what it was promised.
 func TestAContainerGrowsAndShrinks(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
@@ -108,10 +112,13 @@ func TestAContainerGrowsAndShrinks(t *testing.T) {
 			if err := o.NM.Update(t.Context(), container); err != nil {
 				t.Fatal(err)
 			}
+			if err := o.NM.Update(t.Context(), container); !errors.Is(err, yarnrpc.ErrYarn) || yarnrpc.MaybeSent(err) {
+				t.Errorf("the same update again: %v", err)
+			}
 		}
 		o.until("its node and YARN say so", func() bool {
 			app, err := c.RM().App(t.Context(), o.id.String())
-			return err == nil && int64(app.AllocatedMB) == memory && o.status(container).Capability == to
+			return err == nil && int64(app.AllocatedMB) == memory && o.status(container).Capability == to && nodeMemory(t, container) == memory
 		})
 	}
 	if err := o.RM.Resize(container, records.Resource{MemoryMB: 1 << 30, VCores: 1}); err != nil {
@@ -191,4 +198,29 @@ func TestAnAskForALabelIsServedOnTheLabelledNode(t *testing.T) {
 	if hosts := o.Hosts(); !slices.Equal(hosts, []string{node, node, node}) {
 		t.Errorf("they are on %v", hosts)
 	}
+}
+
+// nodeMemory is the size of a container in its NodeManager's REST, MiB.
+func nodeMemory(t *testing.T, it records.Container) int64 {
+	t.Helper()
+	url := "http://" + it.NodeHTTPAddress + "/ws/v1/node/containers/" + it.ID.String()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var answer struct {
+		Container struct {
+			TotalMemoryNeededMB int64 `json:"totalMemoryNeededMB"`
+		} `json:"container"`
+	}
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		t.Fatal(err)
+	}
+	return answer.Container.TotalMemoryNeededMB
 }

@@ -2,8 +2,6 @@ package yarn
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -77,38 +75,6 @@ func TestADelegationTokensWholeLife(t *testing.T) {
 	}
 	if _, err := late.ClusterMetrics(ctx); !errors.Is(err, yarnrpc.ErrInvalidToken) {
 		t.Errorf("error for logging in with it after it was cancelled is %v", err)
-	}
-}
-
-// A service in another form than Java's would make tokens that no Java program finds.
-func TestJavaProgramsLogInWithOurToken(t *testing.T) {
-	t.Parallel()
-	c := clusters.Use(t, clusters.Features)
-	client := rpctest.Client(t, c, clusters.Alice)
-	token, err := client.DelegationToken(t.Context(), clusters.Alice)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := (&creds.Credentials{Tokens: map[string]*creds.Token{token.Service: token}}).Marshal()
-	file := filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(file, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	list := func() (string, error) {
-		cmd := c.Command(t.Context(), "org.apache.hadoop.yarn.client.cli.ApplicationCLI", "application", "-list")
-		cmd.Env = append(cmd.Env, "HADOOP_TOKEN_FILE_LOCATION="+file)
-		out, err := cmd.CombinedOutput()
-		return string(out), err
-	}
-	if out, err := list(); err != nil || !strings.Contains(out, "Total number of applications") {
-		t.Errorf("with the token, Java ends with %v\n%s", err, out)
-	}
-	if err := client.CancelDelegationToken(t.Context(), token); err != nil {
-		t.Fatal(err)
-	}
-	// It did use the token: now that this is worth nothing, it gets nowhere.
-	if out, err := list(); err == nil || !strings.Contains(out, "InvalidToken") {
-		t.Errorf("with a cancelled token, Java ends with %v\n%s", err, out)
 	}
 }
 
