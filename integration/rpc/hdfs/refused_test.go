@@ -1,8 +1,13 @@
 package hdfs
 
 import (
+	"context"
 	"errors"
+	"io"
 	"io/fs"
+	"maps"
+	"net"
+	"net/http"
 	"net/url"
 	"testing"
 
@@ -23,12 +28,47 @@ func TestErasureCodedFilesAreRefused(t *testing.T) {
 	c := clusters.Use(t, clusters.Features)
 	f := rpctest.FS(t, dfs.Options{Conf: rpctest.Conf(t, c), User: rpctest.Me(t)})
 	dir := rpctest.Scratch(t, f)
-	const admin, policy = "org.apache.hadoop.hdfs.tools.ECAdmin", "XOR-2-1-1024k"
-	rpctest.Java(t, c, admin, "-enablePolicy", "-policy", policy)
-	rpctest.Java(t, c, admin, "-setPolicy", "-path", dir, "-policy", policy)
-	rpctest.Java(t, c, cluster.FsShell, "-touchz", dir+"/file")
+	u, err := url.Parse(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const policy = "XOR-2-1-1024k"
+	put(t, c, "/", "ENABLEECPOLICY", url.Values{"ecpolicy": {policy}})
+	put(t, c, u.Path, "SETECPOLICY", url.Values{"ecpolicy": {policy}})
+	put(t, c, u.Path+"/file", "CREATE", nil)
 	refusedByFS(t, f, dir, filesystem.ErrErasureCoded)
 	refusedByLibrary(t, c, dir, hdfs.ErrErasureCoded)
+}
+
+// put makes a call of WebHDFS, as the superuser, that our own client does not have.
+func put(t *testing.T, c *cluster.Cluster, path, op string, query url.Values) {
+	t.Helper()
+	all := url.Values{"op": {op}, "user.name": {rpctest.Me(t)}}
+	maps.Copy(all, query)
+	address := "http://" + c.NameNodeWebAddress() + "/webhdfs/v1" + path + "?" + all.Encode()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, address, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			_, port, err := net.SplitHostPort(address)
+			if err != nil {
+				return nil, err
+			}
+			return new(net.Dialer).DialContext(ctx, network, net.JoinHostPort("127.0.0.1", port)) // DataNodes have other names
+		},
+	}}
+	answer, err := web.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode/100 != 2 {
+		t.Fatalf("%s: %s: %s, %v", op, answer.Status, text, err)
+	}
 }
 
 // refusedByFS has Bobbin use a file, and make another, in a directory of a kind that is refused.
