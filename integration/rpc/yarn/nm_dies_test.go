@@ -20,20 +20,24 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// told is a connection that counts the calls of signalled.
-type told struct {
+// paused is a connection whose other end is paused before a call of signalled is written. A pause any sooner could keep the
+// connection from being made.
+type paused struct {
 	net.Conn
+	pause func()
 	calls *atomic.Int32
 }
 
 // signalled is the method of Signal.
 const signalled = "signalToContainer"
 
-func (c told) Write(b []byte) (int, error) {
-	n, err := c.Conn.Write(b)
-	if bytes.Contains(b, []byte(signalled)) {
-		c.calls.Add(1)
+func (c paused) Write(b []byte) (int, error) {
+	if !bytes.Contains(b, []byte(signalled)) {
+		return c.Conn.Write(b)
 	}
+	c.pause()
+	n, err := c.Conn.Write(b)
+	c.calls.Add(1)
 	return n, err
 }
 
@@ -45,10 +49,15 @@ func TestANodeManagerThatDiesLeavesNoCallUnexplained(t *testing.T) {
 	it := allocate(t, m, 1)[0]
 	name := fmt.Sprintf("nodemanager%d", 1+slices.Index(c.NodeManagers(), it.Node.Host))
 	var calls atomic.Int32
+	pause := func() {
+		if err := c.Pause(t.Context(), name); err != nil {
+			t.Error(err)
+		}
+	}
 	nodes := rpctest.Closing(t, nmclient.New(nmclient.Options{
-		RPC: yarnrpc.Options{MaxIdle: -1, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+		RPC: yarnrpc.Options{Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := new(net.Dialer).DialContext(ctx, network, address)
-			return told{conn, &calls}, err
+			return paused{conn, pause, &calls}, err
 		}},
 		Policy: yarnrpc.Policy{MaxWait: 2 * time.Second, BaseDelay: 200 * time.Millisecond, MaxDelay: time.Second},
 	}))
@@ -59,9 +68,6 @@ func TestANodeManagerThatDiesLeavesNoCallUnexplained(t *testing.T) {
 	}
 	wait.Until(t, "the process runs", func() bool { return len(rpctest.Processes(t, command)) == 1 })
 
-	if err := c.Pause(t.Context(), name); err != nil {
-		t.Fatal(err)
-	}
 	outcome := make(chan error, 1)
 	go func() {
 		outcome <- nodes.Signal(t.Context(), it.Node, it.ID, records.SignalThreadDump)
