@@ -19,7 +19,8 @@ const (
 	// Open is what most users have: HDFS and YARN with two NodeManagers, no Kerberos. Nobody changes its daemons.
 	Open Kind = "open"
 	// Features has all of YARN's features that a cluster must be told to have, and offers each protection of calls. Of its three
-	// nodes GPUNode has a label of its own, and SSDNode an attribute. Nobody changes its daemons.
+	// nodes GPUNode has a label of its own, and the others have attributes. The few tests that fill it, or kill its
+	// ResourceManager, take it alone.
 	Features Kind = "features"
 	// Victim is for tests that kill, pause and restart daemons: an open cluster with two DataNodes, keys for encryption zones,
 	// and the services of YARN that change how all applications run.
@@ -68,11 +69,11 @@ const (
 	Dora     = "dora" // of the other realm, where there is one
 )
 
-// The nodes of Features. The third has neither.
+// The nodes of Features.
 const (
 	GPUNode   = "127.0.0.2" // of the partition gpu, which is exclusive
 	SSDNode   = "127.0.0.3" // with the attribute disk=ssd
-	PlainNode = "127.0.0.4"
+	PlainNode = "127.0.0.4" // with the attributes disk=hdd, and slow, which has no value
 )
 
 // Widgets is a type of resource on Features, of which each node has 7.
@@ -132,9 +133,9 @@ func (k Kind) prepare(run func(class string, args ...string) error) error {
 		attributes = "org.apache.hadoop.yarn.client.cli.NodeAttributesCLI"
 	)
 	for _, command := range [][]string{
-		{rmAdmin, "-addToClusterNodeLabels", "gpu(exclusive=true)"},
+		{rmAdmin, "-addToClusterNodeLabels", "gpu(exclusive=true),spare(exclusive=false)"}, // nothing is spare,
 		{rmAdmin, "-replaceLabelsOnNode", GPUNode + "=gpu"},
-		{attributes, "-add", SSDNode + ":disk(STRING)=ssd"},
+		{attributes, "-add", SSDNode + ":disk(STRING)=ssd " + PlainNode + ":disk(STRING)=hdd,slow(STRING)"},
 	} {
 		if err := run(command[0], command[1:]...); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
@@ -110,3 +111,6 @@ func Processes(t testing.TB, command string) []string {
 	}
 	return found
 }
+
+// Sleep is a command that lasts longer than any test, and that no other test runs: for Processes.
+func Sleep() string { return fmt.Sprintf("sleep %d.%d", 10_000+os.Getpid(), time.Now().UnixNano()) }

@@ -12,10 +12,12 @@
 package rpctest
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"os/user"
 	"testing"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
@@ -129,4 +131,17 @@ func Java(t testing.TB, c *cluster.Cluster, class string, args ...string) string
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return out
+}
+
+// Scratch makes a directory on HDFS that anybody may write to. It is left there: what failed can be looked at.
+func Scratch(t testing.TB, f *dfs.FS) string {
+	t.Helper()
+	dir, err := f.Qualify(fmt.Sprintf("/tmp/bobbin-test-%d-%d", os.Getpid(), time.Now().UnixNano()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.MkdirMode(t.Context(), dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }

@@ -3,10 +3,12 @@ package rpctest
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -116,4 +118,16 @@ func Told(t testing.TB, dir, name string) (text string) {
 		return err == nil, err
 	})
 	return text
+}
+
+// AtOnce is how many tests of this package run at the same time, of those that say t.Parallel, unless -parallel was given: they
+// wait for YARN far more than they compute. For a TestMain.
+func AtOnce(n int) error {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if given {
+		return nil
+	}
+	return flag.Set("test.parallel", strconv.Itoa(n))
 }

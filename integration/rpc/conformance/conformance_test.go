@@ -82,14 +82,18 @@ func (f facts) addTo(kind, name string, parts ...string) {
 	f[key] = append(f[key], strings.Join(parts, " "))
 }
 
-// A wrong number, type or label corrupts what servers read without any error.
+// TestOurMessagesAreHadoops would catch a wrong number, type or label: it corrupts what servers read without any error.
 func TestOurMessagesAreHadoops(t *testing.T) {
+	t.Parallel()
 	ours := registered()
 	if len(ours) < 150 {
 		t.Fatalf("only %d messages, enumerations and services are registered", len(ours))
 	}
 	for _, version := range slices.Compact(slices.Sorted(slices.Values(append(artifacts.Releases(), hadoopVersion())))) {
-		t.Run(version, func(t *testing.T) { compare(t, version, ours, hadoops(t, version)) })
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			compare(t, version, ours, hadoops(t, version))
+		})
 	}
 }
 

@@ -15,10 +15,10 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// Containers get their tokens in these files, whoever of us and Hadoop writes them and
-// whoever reads them. One byte that differs is a token that is lost, or a file whose
-// checksum no longer fits.
+// TestCredentialsFilesAreHadoops would catch a byte that differs: a token that is lost, or a file whose checksum no longer fits.
+// Containers get their tokens in these files, which both of us and Hadoop write and read.
 func TestCredentialsFilesAreHadoops(t *testing.T) {
+	t.Parallel()
 	many := creds.New()
 	many.Tokens[""] = &creds.Token{Identifier: []byte("attempt"), Password: []byte("p1"), Kind: creds.KindAMRM}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -37,6 +37,7 @@ func TestCredentialsFilesAreHadoops(t *testing.T) {
 	}
 	for name, c := range map[string]*creds.Credentials{"empty": creds.New(), "many": many} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			content := strings.Join(lines(c), "")
 			runJava(t, hadoopVersion(), strings.NewReader(content), "testdata/Credentials.java", "write", dir)

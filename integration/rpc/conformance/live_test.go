@@ -1,24 +1,21 @@
 package conformance
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/user"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
@@ -29,11 +26,7 @@ func TestMain(m *testing.M) { os.Exit(clusters.Main(m)) }
 
 func schedulerAddress(t *testing.T, c *cluster.Cluster) string {
 	t.Helper()
-	conf, err := hadoopconf.Load(c.ConfDir(), hadoopconf.Environment{LookupEnv: os.LookupEnv})
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := conf.Get("yarn.resourcemanager.scheduler.address")
+	address := rpctest.Conf(t, c).Get("yarn.resourcemanager.scheduler.address")
 	if address == "" {
 		t.Fatal("the cluster has no scheduler address")
 	}
@@ -46,65 +39,22 @@ func dial(t *testing.T, address string, o yarnrpc.Options) *yarnrpc.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return c
+	return rpctest.Closing(t, c)
 }
 
 func client(t *testing.T, c *cluster.Cluster) *yarnrpc.Conn {
 	t.Helper()
-	me, err := user.Current()
-	if err != nil {
-		t.Fatal(err)
-	}
 	return dial(t, c.RMAddress(), yarnrpc.Options{
 		Protocol: yarnrpc.ApplicationClientProtocol,
-		User:     yarnrpc.UserInformation{Effective: me.Username},
+		User:     yarnrpc.UserInformation{Effective: rpctest.Me(t)},
 		MaxIdle:  -1,
 	})
 }
 
-// unmanaged submits an application whose master is the test, and gives the token that
-// the ResourceManager makes for it.
-func unmanaged(t *testing.T, rm *yarnrpc.Conn) *creds.Token {
+// unmanaged submits an application whose master is the test, and gives the token that the ResourceManager makes for it.
+func unmanaged(t *testing.T, c *cluster.Cluster) *creds.Token {
 	t.Helper()
-	var created yarnpb.GetNewApplicationResponseProto
-	call(t, rm, "getNewApplication", &yarnpb.GetNewApplicationRequestProto{}, &created)
-	id := created.GetApplicationId()
-	call(t, rm, "submitApplication", &yarnpb.SubmitApplicationRequestProto{
-		ApplicationSubmissionContext: &yarnpb.ApplicationSubmissionContextProto{
-			ApplicationId:   id,
-			ApplicationName: proto.String(t.Name()),
-			UnmanagedAm:     proto.Bool(true),
-			AmContainerSpec: &yarnpb.ContainerLaunchContextProto{},
-			Resource:        &yarnpb.ResourceProto{Memory: proto.Int64(128), VirtualCores: proto.Int32(1)},
-		},
-	}, &yarnpb.SubmitApplicationResponseProto{})
-	t.Cleanup(func() {
-		// The test's context has ended. A failed test may leave the application running.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
-		defer cancel()
-		if err := rm.Call(ctx, "forceKillApplication", &yarnpb.KillApplicationRequestProto{ApplicationId: id}, &yarnpb.KillApplicationResponseProto{}); err != nil {
-			t.Error(err)
-		}
-	})
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		var response yarnpb.GetApplicationReportResponseProto
-		call(t, rm, "getApplicationReport", &yarnpb.GetApplicationReportRequestProto{ApplicationId: id}, &response)
-		if p := response.GetApplicationReport().GetAmRmToken(); p != nil {
-			return &creds.Token{Identifier: p.GetIdentifier(), Password: p.GetPassword(), Kind: p.GetKind(), Service: p.GetService()}
-		}
-		select {
-		case <-ticker.C:
-		case <-t.Context().Done():
-			t.Fatal("the test's time is up while waiting for the AMRM token")
-		}
-	}
+	return rpctest.SubmitUnmanaged(t, rpctest.Client(t, c, rpctest.Me(t)), "default", nil).AMRMToken
 }
 
 func call(t *testing.T, c yarnrpc.Caller, method string, request, response proto.Message) {
@@ -114,20 +64,22 @@ func call(t *testing.T, c yarnrpc.Caller, method string, request, response proto
 	}
 }
 
-// Only a real server shows that digests, wrapping and the order of messages are right:
-// our own would make the same mistakes.
+// TestTheResourceManagerTakesItsTokenUnderEachProtection would catch wrong digests, wrapping or order of messages: our own server
+// would make the same mistakes.
 func TestTheResourceManagerTakesItsTokenUnderEachProtection(t *testing.T) {
+	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
-	scheduler, rm := schedulerAddress(t, c), client(t, c)
+	scheduler := schedulerAddress(t, c)
 	qops, err := sasl.ParseProtection(protections)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, qop := range qops {
 		t.Run(string(qop), func(t *testing.T) {
+			t.Parallel()
 			o := yarnrpc.Options{
 				Protocol: yarnrpc.ApplicationMasterProtocol,
-				Token:    creds.Fixed(unmanaged(t, rm)),
+				Token:    creds.Fixed(unmanaged(t, c)),
 				QOPs:     []sasl.QOP{qop},
 			}
 			master := dial(t, scheduler, o)
@@ -152,16 +104,18 @@ func TestTheResourceManagerTakesItsTokenUnderEachProtection(t *testing.T) {
 	}
 }
 
+// TestTheResourceManagerRefusesWhoHasNoToken would catch a refusal that is taken for something else, such as a reason to try again.
 func TestTheResourceManagerRefusesWhoHasNoToken(t *testing.T) {
+	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
 	scheduler := schedulerAddress(t, c)
-	o := yarnrpc.Options{Protocol: yarnrpc.ApplicationMasterProtocol, User: yarnrpc.UserInformation{Effective: "alice"}}
+	o := yarnrpc.Options{Protocol: yarnrpc.ApplicationMasterProtocol, User: yarnrpc.UserInformation{Effective: clusters.Alice}}
 	err := dial(t, scheduler, o).Call(t.Context(), "allocate", &yarnpb.AllocateRequestProto{}, &yarnpb.AllocateResponseProto{})
 	if !errors.Is(err, yarnrpc.ErrAccessControl) || yarnrpc.MaybeSent(err) {
 		t.Errorf("without a token: %v, maybe sent %v", err, yarnrpc.MaybeSent(err))
 	}
 
-	forged := unmanaged(t, client(t, c))
+	forged := unmanaged(t, c)
 	forged.Password[0] ^= 1
 	o.Token = creds.Fixed(forged)
 	if _, err := yarnrpc.Dial(t.Context(), scheduler, o); !errors.Is(err, yarnrpc.ErrSASL) && !errors.Is(err, yarnrpc.ErrInvalidToken) {
@@ -190,7 +144,9 @@ func ofAnotherAttempt(t *testing.T, identifier []byte) []byte {
 	return other
 }
 
+// TestTheResourceManagersExceptionsAreUnderstood would catch an exception that callers cannot tell from others.
 func TestTheResourceManagersExceptionsAreUnderstood(t *testing.T) {
+	t.Parallel()
 	rm := client(t, clusters.Use(t, clusters.Features))
 	for name, tc := range map[string]struct {
 		method string
@@ -208,8 +164,11 @@ func TestTheResourceManagersExceptionsAreUnderstood(t *testing.T) {
 	}
 }
 
+// TestTheResourceManagerAnswersManyCallsOfOneConnection would catch an answer that is given to another call.
 func TestTheResourceManagerAnswersManyCallsOfOneConnection(t *testing.T) {
-	rm := client(t, clusters.Use(t, clusters.Features))
+	t.Parallel()
+	c := clusters.Use(t, clusters.Features)
+	rm, nodes := client(t, c), int32(len(c.NodeManagers()))
 	var callers sync.WaitGroup
 	for range 32 {
 		callers.Go(func() {
@@ -217,7 +176,7 @@ func TestTheResourceManagerAnswersManyCallsOfOneConnection(t *testing.T) {
 				var response yarnpb.GetClusterMetricsResponseProto
 				if err := rm.Call(t.Context(), "getClusterMetrics", &yarnpb.GetClusterMetricsRequestProto{}, &response); err != nil {
 					t.Error(err)
-				} else if got := response.GetClusterMetrics().GetNumActiveNms(); got != 1 {
+				} else if got := response.GetClusterMetrics().GetNumActiveNms(); got != nodes {
 					t.Errorf("%d NodeManagers", got)
 				}
 			}
@@ -226,7 +185,9 @@ func TestTheResourceManagerAnswersManyCallsOfOneConnection(t *testing.T) {
 	callers.Wait()
 }
 
+// TestAWebPortIsRecognised would catch an error about a wrong port that leaves its reader guessing.
 func TestAWebPortIsRecognised(t *testing.T) {
+	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
 	conn := dial(t, c.RMWebAddress(), yarnrpc.Options{Protocol: yarnrpc.ApplicationClientProtocol})
 	err := conn.Call(t.Context(), "getClusterMetrics", &yarnpb.GetClusterMetricsRequestProto{}, &yarnpb.GetClusterMetricsResponseProto{})

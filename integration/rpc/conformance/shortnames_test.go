@@ -12,7 +12,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster/artifacts"
 )
 
-// The unit test of hadoopconf's ShortNames believes this record. Where it is not what
+// TestTheRecordOfShortNamesIsHadoops would catch a record that is not Hadoop's. The unit test of hadoopconf's ShortNames believes this record. Where it is not what
 // the cluster says, users are refused, or taken for others.
 func TestTheRecordOfShortNamesIsHadoops(t *testing.T) {
 	t.Parallel()

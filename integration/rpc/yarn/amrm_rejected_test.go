@@ -5,33 +5,32 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// The other handler of placement constraints decides by itself, and gives up what
-// has no place. A rule that came with the registration holds for what follows.
+// TestWhatThePlacementProcessorCannotPlaceIsRejected would catch a rejection that the master is not told of, or whose request it
+// goes on counting. This handler of placement constraints decides by itself, and gives up what has no place. A rule that came
+// with the registration holds for what follows.
 func TestWhatThePlacementProcessorCannotPlaceIsRejected(t *testing.T) {
 	t.Parallel()
-	c := cluster.ForTest(t, cluster.Config{YARN: map[string]string{
-		"yarn.resourcemanager.placement-constraints.handler": "placement-processor",
-	}})
-	o := observeWith(t, c, "default", amrm.RegisterRequest{Host: "localhost", RPCPort: -1, Rules: []amrm.TagRule{
-		{Tags: []string{"shy"}, Constraint: records.Apart(records.ScopeNode, records.OwnTags("shy")...)},
-	}})
+	o := observe(t, clusters.Use(t, clusters.Victim), "default", amrm.TagRule{
+		Tags: []string{"shy"}, Constraint: records.Apart(records.ScopeNode, records.OwnTags("shy")...),
+	})
 	lonely := amrm.SchedulingRequest{
-		Key: amrm.AskKey{Priority: 1, RequestID: 1}, Capability: unit, Count: 1, Tags: []string{"lonely"},
+		Key: amrm.AskKey{Priority: 1, RequestID: 1}, Capability: rpctest.Unit(), Count: 1, Tags: []string{"lonely"},
 		Constraint: records.Near(records.ScopeNode, records.OwnTags("nobody")...),
 	}
-	shy := amrm.SchedulingRequest{Key: amrm.AskKey{Priority: 1, RequestID: 2}, Capability: unit, Count: 2, Tags: []string{"shy"}}
-	o.rm.SetSchedulingRequest(lonely)
-	o.rm.SetSchedulingRequest(shy)
-	o.until("one is rejected and two are placed", func() bool { return len(o.rejected) > 0 && len(o.running) == 2 })
+	shy := amrm.SchedulingRequest{Key: amrm.AskKey{Priority: 1, RequestID: 2}, Capability: rpctest.Unit(), Count: 2, Tags: []string{"shy"}}
+	o.RM.SetSchedulingRequest(lonely)
+	o.RM.SetSchedulingRequest(shy)
+	o.until("one is rejected and two are placed", func() bool { return len(o.rejected) > 0 && len(o.Running) == 2 })
 	if diff := cmp.Diff([]amrm.Rejection{{Key: lonely.Key, Count: 1, Reason: amrm.CouldNotPlace}}, o.rejected); diff != "" {
 		t.Errorf("rejected (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(c.NodeManagers(), o.hosts()); diff != "" || o.rm.Outstanding(lonely.Key)+o.rm.Outstanding(shy.Key) != 0 {
-		t.Errorf("%d and %d are outstanding; hosts (-want +got):\n%s", o.rm.Outstanding(lonely.Key), o.rm.Outstanding(shy.Key), diff)
+	if diff := cmp.Diff(hostsOf(o.Master), o.Hosts()); diff != "" || o.RM.Outstanding(lonely.Key)+o.RM.Outstanding(shy.Key) != 0 {
+		t.Errorf("%d and %d are outstanding; hosts (-want +got):\n%s", o.RM.Outstanding(lonely.Key), o.RM.Outstanding(shy.Key), diff)
 	}
 }

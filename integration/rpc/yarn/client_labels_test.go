@@ -7,23 +7,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-const (
-	labelled = "127.0.0.2"
-	rmAdmin  = "org.apache.hadoop.yarn.client.cli.RMAdminCLI"
-)
-
-func testNodeLabels(t *testing.T, c *cluster.Cluster) {
-	client := newClient(t, c, me(t))
-	if labels, err := client.NodeLabels(t.Context()); err != nil || len(labels) != 0 {
-		t.Errorf("at first, labels are %+v, %v", labels, err)
-	}
-	java(t, c, rmAdmin, "-addToClusterNodeLabels", "gpu(exclusive=true),spare(exclusive=false)")
-	java(t, c, rmAdmin, "-replaceLabelsOnNode", labelled+"=gpu")
+// TestNodeLabels would catch a label that is told of another node than it is on, and an application that asks for one in vain.
+func TestNodeLabels(t *testing.T) {
+	t.Parallel()
+	c := clusters.Use(t, clusters.Features)
+	client := rpctest.Client(t, c, rpctest.Me(t))
 	labels, err := client.NodeLabels(t.Context())
 	want := []records.NodeLabel{{Name: "gpu", Exclusive: true}, {Name: "spare"}}
 	byName := cmpopts.SortSlices(func(a, b records.NodeLabel) bool { return a.Name < b.Name })
@@ -49,7 +43,7 @@ func testNodeLabels(t *testing.T, c *cluster.Cluster) {
 			}
 		}
 	}
-	if node.Host != labelled {
+	if node.Host != clusters.GPUNode {
 		t.Fatalf("the ResourceManager says %+v", web)
 	}
 	ofNodes, err := client.LabelsOfNodes(t.Context())
@@ -70,28 +64,26 @@ func testNodeLabels(t *testing.T, c *cluster.Cluster) {
 	}
 
 	// The label does what it is for.
-	application := shell("sleep 60")
+	application := rpctest.Shell("exec sleep 1000")
 	application.NodeLabel = "gpu"
-	report := submit(t, client, application)
+	report := rpctest.Submit(t, client, application)
 	if report.NodeLabel != "gpu" || report.MasterNodeLabel != "gpu" {
 		t.Errorf("labels of the application are %q and %q", report.NodeLabel, report.MasterNodeLabel)
 	}
-	await(t, client, report.ID, "on the labelled node", func(r records.ApplicationReport) bool {
+	rpctest.Await(t, client, report.ID, "on the labelled node", func(r records.ApplicationReport) bool {
 		containers, err := client.Containers(t.Context(), r.Attempt)
 		return err == nil && len(containers) == 1 && containers[0].Node == node
 	})
 	queue, err := client.QueueInfo(t.Context(), "default", yarnclient.QueueDetail{})
-	if err != nil || !slices.Contains(queue.Labels, "gpu") || queue.Partitions["gpu"].Capacity != 1 || queue.Partitions["gpu"].EffectiveMaximum.MemoryMB != 4096 || queue.Partitions[""].Capacity != 0.5 {
+	if err != nil || !slices.Contains(queue.Labels, "gpu") || queue.Partitions["gpu"].Capacity != 1 || queue.Partitions["gpu"].EffectiveMaximum.MemoryMB != 8192 || queue.Partitions[""].Capacity != 0.5 {
 		t.Errorf("queue is %+v, %v", queue, err)
 	}
 }
 
-func testNodeAttributes(t *testing.T, c *cluster.Cluster) {
-	client := newClient(t, c, me(t))
-	if attributes, err := client.NodeAttributes(t.Context()); err != nil || len(attributes) != 0 {
-		t.Errorf("at first, attributes are %+v, %v", attributes, err)
-	}
-	java(t, c, "org.apache.hadoop.yarn.client.cli.NodeAttributesCLI", "-add", "127.0.0.2:disk(STRING)=ssd 127.0.0.3:disk(STRING)=hdd,slow(STRING)")
+// TestNodeAttributes would catch a value that is told of another node or attribute, and an empty one that is lost.
+func TestNodeAttributes(t *testing.T) {
+	t.Parallel()
+	client := rpctest.Client(t, clusters.Use(t, clusters.Features), rpctest.Me(t))
 	disk := records.NodeAttributeKey{Prefix: records.AttributeCentralized, Name: "disk"}
 	slow := records.NodeAttributeKey{Prefix: records.AttributeCentralized, Name: "slow"}
 
@@ -105,15 +97,15 @@ func testNodeAttributes(t *testing.T, c *cluster.Cluster) {
 	ssd := []records.NodeAttribute{{Key: disk, Type: records.AttributeString, Value: "ssd"}}
 	hdd := []records.NodeAttribute{{Key: disk, Type: records.AttributeString, Value: "hdd"}, {Key: slow, Type: records.AttributeString}}
 	ofNodes, err := client.AttributesOfNodes(t.Context())
-	if diff := cmp.Diff(map[string][]records.NodeAttribute{"127.0.0.2": ssd, "127.0.0.3": hdd}, ofNodes, byName); err != nil || diff != "" {
+	if diff := cmp.Diff(map[string][]records.NodeAttribute{clusters.SSDNode: ssd, clusters.PlainNode: hdd}, ofNodes, byName); err != nil || diff != "" {
 		t.Errorf("attributes of all nodes: %v (-want +got):\n%s", err, diff)
 	}
-	ofNodes, err = client.AttributesOfNodes(t.Context(), "127.0.0.2")
-	if diff := cmp.Diff(map[string][]records.NodeAttribute{"127.0.0.2": ssd}, ofNodes, byName); err != nil || diff != "" {
+	ofNodes, err = client.AttributesOfNodes(t.Context(), clusters.SSDNode)
+	if diff := cmp.Diff(map[string][]records.NodeAttribute{clusters.SSDNode: ssd}, ofNodes, byName); err != nil || diff != "" {
 		t.Errorf("attributes of a node: %v (-want +got):\n%s", err, diff)
 	}
 
-	all := map[records.NodeAttributeKey]map[string]string{disk: {"127.0.0.2": "ssd", "127.0.0.3": "hdd"}, slow: {"127.0.0.3": ""}}
+	all := map[records.NodeAttributeKey]map[string]string{disk: {clusters.SSDNode: "ssd", clusters.PlainNode: "hdd"}, slow: {clusters.PlainNode: ""}}
 	ofAttributes, err := client.NodesOfAttributes(t.Context())
 	if diff := cmp.Diff(all, ofAttributes); err != nil || diff != "" {
 		t.Errorf("nodes of all attributes: %v (-want +got):\n%s", err, diff)
@@ -126,7 +118,7 @@ func testNodeAttributes(t *testing.T, c *cluster.Cluster) {
 
 	reports, err := client.ClusterNodes(t.Context(), records.NodeRunning)
 	for _, r := range reports {
-		if diff := cmp.Diff(map[string][]records.NodeAttribute{"127.0.0.2": ssd, "127.0.0.3": hdd}[r.ID.Host], r.Attributes, byName); diff != "" {
+		if diff := cmp.Diff(map[string][]records.NodeAttribute{clusters.SSDNode: ssd, clusters.PlainNode: hdd}[r.ID.Host], r.Attributes, byName); diff != "" {
 			t.Errorf("report of %s: %v (-want +got):\n%s", r.ID, err, diff)
 		}
 	}

@@ -4,32 +4,34 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// Three masters for each of two nodes: places that YARN overlooks would be right by chance once in 64 times.
+// TestMastersRunWhereTheyAreWanted would catch a place that is left out of the submission. Three masters for each of two nodes:
+// places that YARN overlooks would be right by chance once in 64 times.
 func TestMastersRunWhereTheyAreWanted(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
-	client := newClient(t, c, me(t))
-	nodes, err := client.ClusterNodes(t.Context(), records.NodeRunning)
-	if err != nil || len(nodes) != 2 {
-		t.Fatalf("nodes are %+v, %v", nodes, err)
+	client := rpctest.Client(t, c, rpctest.Me(t))
+	nodes := rpctest.Nodes(t, client)
+	if len(nodes) != 2 {
+		t.Fatalf("nodes are %+v", nodes)
 	}
 	wanted := map[records.ApplicationID]string{}
 	for range 3 {
 		for _, n := range nodes {
-			application := shell("sleep 60")
-			application.Place = records.MasterPlace{Hosts: []string{n.ID.Host}, Racks: []string{n.Rack}, Strict: true}
-			wanted[submit(t, client, application).ID] = n.ID.Host
+			application := rpctest.Shell("exec sleep 1000")
+			application.Place = records.MasterPlace{Hosts: []string{n.Host}, Racks: []string{n.Rack}, Strict: true}
+			wanted[rpctest.Submit(t, client, application).ID] = n.Host
 		}
 	}
-	onRack := shell("sleep 60")
+	onRack := rpctest.Shell("exec sleep 1000")
 	onRack.Place = records.MasterPlace{Racks: []string{nodes[0].Rack}}
-	wanted[submit(t, client, onRack).ID] = "" // any host of the rack, after a delay that must end
+	wanted[rpctest.Submit(t, client, onRack).ID] = "" // any host of the rack, after a delay that must end
 	for id, host := range wanted {
 		var master records.ContainerID
-		await(t, client, id, "given a container", func(r records.ApplicationReport) bool {
+		rpctest.Await(t, client, id, "given a container", func(r records.ApplicationReport) bool {
 			attempt, err := client.Attempt(t.Context(), r.Attempt)
 			if err != nil {
 				t.Fatal(err)

@@ -1,9 +1,9 @@
 package yarn
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -12,21 +12,19 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-func TestReservationsOfAClusterWithoutAreRefused(t *testing.T) {
+// TestAReservationsWholeLife would catch a definition that reaches the ResourceManager as another, and one that no application
+// can use.
+func TestAReservationsWholeLife(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, clusters.Use(t, clusters.Features), me(t))
-	if _, err := client.NewReservation(t.Context()); !errors.Is(err, yarnrpc.ErrYarn) {
-		t.Errorf("error is %v", err)
-	}
-}
-
-func testReservations(t *testing.T, c *cluster.Cluster) {
-	client := newClient(t, c, me(t))
+	c := clusters.Use(t, clusters.Features)
+	client := rpctest.Client(t, c, rpctest.Me(t))
 	ctx := t.Context()
 	id, err := client.NewReservation(ctx)
 	if err != nil || id.IsZero() {
@@ -36,8 +34,8 @@ func testReservations(t *testing.T, c *cluster.Cluster) {
 	want := records.ReservationDefinition{
 		Name: "nightly", Arrival: now, Deadline: now.Add(10 * time.Minute), Priority: 2, Order: records.ReserveOrder,
 		Requests: []records.ReservationRequest{
-			{Capability: unit, Containers: 4, Concurrency: 2, Duration: time.Minute},
-			{Capability: unit.Times(2), Containers: 1, Concurrency: 1, Duration: 30 * time.Second},
+			{Capability: rpctest.Unit(), Containers: 4, Concurrency: 2, Duration: time.Minute},
+			{Capability: rpctest.Unit().Times(2), Containers: 1, Concurrency: 1, Duration: 30 * time.Second},
 		},
 	}
 	if err := client.SubmitReservation(ctx, id, "plan", want); err != nil {
@@ -61,7 +59,7 @@ func testReservations(t *testing.T, c *cluster.Cluster) {
 		t.Fatalf("reservations are %+v", got)
 	}
 	r := got[0]
-	if diff := cmp.Diff(want, r.Definition); diff != "" || r.ID != id || r.User != me(t) {
+	if diff := cmp.Diff(want, r.Definition); diff != "" || r.ID != id || r.User != rpctest.Me(t) {
 		t.Errorf("reservation is %+v, its definition (-want +got):\n%s", r, diff)
 	}
 	if r.Accepted.Before(now.Add(-time.Minute)) || r.Accepted.After(time.Now().Add(time.Minute)) {
@@ -75,7 +73,7 @@ func testReservations(t *testing.T, c *cluster.Cluster) {
 		}
 		reserved += float64(a.Resource.MemoryMB) * a.End.Sub(a.Start).Minutes()
 	}
-	if least := float64(unit.MemoryMB) * 5; reserved < least*0.99 {
+	if least := float64(rpctest.Unit().MemoryMB) * 5; reserved < least*0.99 {
 		t.Errorf("%.0f MB minutes are reserved, less than %.0f: %+v", reserved, least, r.Allocations)
 	}
 	if web := webReservations(t, c); !strings.Contains(web, id.String()) || !strings.Contains(web, "nightly") {
@@ -108,7 +106,7 @@ func testReservations(t *testing.T, c *cluster.Cluster) {
 	}
 
 	impossible := want
-	impossible.Requests = []records.ReservationRequest{{Capability: unit.Times(1000), Containers: 1, Duration: time.Minute}}
+	impossible.Requests = []records.ReservationRequest{{Capability: rpctest.Unit().Times(1000), Containers: 1, Duration: time.Minute}}
 	if err := client.UpdateReservation(ctx, id, impossible); !errors.Is(err, yarnrpc.ErrYarn) {
 		t.Errorf("error for an impossible update is %v", err)
 	}
@@ -117,12 +115,17 @@ func testReservations(t *testing.T, c *cluster.Cluster) {
 	}
 
 	// An application uses what is reserved, once the time has come.
-	want.Arrival = time.Now().Add(2 * time.Second).Truncate(time.Millisecond)
-	want.Deadline = want.Arrival.Add(10 * time.Minute)
-	want.Requests = []records.ReservationRequest{{Capability: unit, Containers: 4, Duration: 10 * time.Minute}}
-	if err := client.UpdateReservation(ctx, id, want); err != nil {
-		t.Fatal(err)
-	}
+	want.Requests = []records.ReservationRequest{{Capability: rpctest.Unit(), Containers: 4, Duration: 10 * time.Minute}}
+	wait.For(t, "the reservation is for now", func() (bool, error) { // refused where its beginning has come before the call
+		want.Arrival = time.Now().Add(2 * time.Second).Truncate(time.Millisecond)
+		want.Deadline = want.Arrival.Add(10 * time.Minute) // all of the time, or YARN may choose a later part
+		err := client.UpdateReservation(ctx, id, want)
+		if errors.Is(err, yarnrpc.ErrYarn) {
+			t.Log(err)
+			return false, nil
+		}
+		return true, err
+	})
 	report := submitWhenActive(t, client, "root.plan", id)
 	if app, err := c.RM().App(ctx, report.ID.String()); err != nil || !strings.Contains(app.Queue, "plan") && !strings.Contains(app.Queue, id.String()) {
 		t.Errorf("the application is in queue %s, %v", app.Queue, err)
@@ -146,30 +149,22 @@ func testReservations(t *testing.T, c *cluster.Cluster) {
 // again as long as YARN says that it is too early.
 func submitWhenActive(t *testing.T, client *yarnclient.Client, queue string, id records.ReservationID) records.ApplicationReport {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	ticker := time.NewTicker(500 * time.Millisecond)
-	defer ticker.Stop()
-	for {
+	ctx := t.Context()
+	var report records.ApplicationReport
+	wait.For(t, fmt.Sprintf("an application can use %s", id), func() (bool, error) {
 		created, err := client.NewApplication(ctx)
 		if err != nil {
-			t.Fatal(err)
+			return false, err
 		}
-		application := shell("sleep 60")
+		application := rpctest.Shell("exec sleep 1000")
 		application.ID, application.Queue, application.Reservation = created.ID, queue, id
-		report, err := client.Submit(ctx, application)
-		if err == nil {
-			return report
+		report, err = client.Submit(ctx, application)
+		if _, early := errors.AsType[*yarnclient.RejectedError](err); early {
+			return false, nil
 		}
-		if _, early := errors.AsType[*yarnclient.RejectedError](err); !early {
-			t.Fatal(err)
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			t.Fatalf("an application cannot use %s: %v", id, err)
-		}
-	}
+		return true, err
+	})
+	return report
 }
 
 // webReservations is what the ResourceManager's REST API tells of reservations, in

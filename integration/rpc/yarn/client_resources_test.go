@@ -10,14 +10,16 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-func TestEveryClusterHasMemoryAndCores(t *testing.T) {
+// TestAClusterThatIsToldNothing would catch a client that takes a feature which is off for one that has nothing to tell.
+func TestAClusterThatIsToldNothing(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, clusters.Use(t, clusters.Features), me(t))
+	client := rpctest.Client(t, clusters.Use(t, clusters.Open), rpctest.Me(t))
 	types, err := client.ResourceTypes(t.Context())
 	want := []records.ResourceType{{Name: records.ResourceMemory, Units: "Mi"}, {Name: records.ResourceVCores}}
 	byName := cmpopts.SortSlices(func(a, b records.ResourceType) bool { return a.Name < b.Name })
@@ -27,10 +29,21 @@ func TestEveryClusterHasMemoryAndCores(t *testing.T) {
 	if _, err := client.ResourceProfiles(t.Context()); !errors.Is(err, yarnrpc.ErrYarn) {
 		t.Errorf("profiles of a cluster without: %v", err)
 	}
+	if _, err := client.NewReservation(t.Context()); !errors.Is(err, yarnrpc.ErrYarn) {
+		t.Errorf("a reservation on a cluster without: %v", err)
+	}
+	if labels, err := client.NodeLabels(t.Context()); err != nil || len(labels) != 0 {
+		t.Errorf("labels are %+v, %v", labels, err)
+	}
+	if attributes, err := client.NodeAttributes(t.Context()); err != nil || len(attributes) != 0 {
+		t.Errorf("attributes are %+v, %v", attributes, err)
+	}
 }
 
-func testResources(t *testing.T, c *cluster.Cluster) {
-	client := newClient(t, c, me(t))
+// TestResourceTypesAndProfiles would catch an amount that is read into another type, or dropped.
+func TestResourceTypesAndProfiles(t *testing.T) {
+	t.Parallel()
+	client := rpctest.Client(t, clusters.Use(t, clusters.Features), rpctest.Me(t))
 	types, err := client.ResourceTypes(t.Context())
 	want := []records.ResourceType{{Name: records.ResourceMemory, Units: "Mi"}, {Name: records.ResourceVCores}, {Name: "widgets"}}
 	byName := cmpopts.SortSlices(func(a, b records.ResourceType) bool { return a.Name < b.Name })
@@ -56,7 +69,7 @@ func testResources(t *testing.T, c *cluster.Cluster) {
 	if diff := cmp.Diff(large, named["large"]); diff != "" {
 		t.Errorf("profile in the list (-want +got):\n%s", diff)
 	}
-	if len(named) != 4 || named["default"].Resource != (records.Resource{MemoryMB: 256, VCores: 1}) || named["minimum"].Resource.MemoryMB != 128 || named["maximum"].Resource.MemoryMB != 4096 {
+	if len(named) != 4 || named["default"].Resource != (records.Resource{MemoryMB: 256, VCores: 1}) || named["minimum"].Resource.MemoryMB != 128 || named["maximum"].Resource.MemoryMB != 8192 {
 		t.Errorf("profiles are %+v", profiles)
 	}
 	if _, err := client.ResourceProfile(t.Context(), "none"); !errors.Is(err, yarnrpc.ErrYarn) {
@@ -64,35 +77,42 @@ func testResources(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// Each of the two nodes has seven widgets. A client that leaves them out of its asks gets
-// more containers than there are widgets for.
-func testContainersOfResources(t *testing.T, c *cluster.Cluster) {
+// TestContainersWithAFurtherResource has one test after the other, as each takes all widgets of a node.
+func TestContainersWithAFurtherResource(t *testing.T) {
+	t.Parallel()
+	c := clusters.Use(t, clusters.Features)
+	t.Run("as many as there is room for", func(t *testing.T) { containersOfResources(t, c) })
+	t.Run("a strict ask waits for its host until it is relaxed", func(t *testing.T) { relaxing(t, c) })
+}
+
+// containersOfResources would catch a client that leaves widgets out of its asks: more containers would come than there are
+// widgets for. Each of the two nodes of the default partition has seven.
+func containersOfResources(t *testing.T, c *cluster.Cluster) {
 	widgets := func(n int64) records.ResourceAmount { return records.ResourceAmount{Value: n} }
-	o := observe(t, c)
-	if n := o.as.Maximum.Others.Amount("widgets"); n != widgets(7) {
+	o := observe(t, c, "default")
+	if n := o.As.Maximum.Others.Amount("widgets"); n != widgets(7) {
 		t.Errorf("the largest container has %s widgets", n)
 	}
-	if n := o.nodes[0].Free.Others.Amount("widgets"); n != widgets(7) {
+	if n := o.Nodes[0].Free.Others.Amount("widgets"); n != widgets(7) {
 		t.Errorf("a node has %s widgets", n)
 	}
 	key := amrm.AskKey{Priority: 1}
-	size := unit.With("widgets", widgets(5))
-	o.rm.SetAsk(amrm.Ask{Key: key, Capability: size, Count: 3, Hosts: amrm.Spread(o.nodes, 3, size)})
-	o.until("two containers are there", o.has(2))
-	if hosts := o.hosts(); !slices.Equal(hosts, c.NodeManagers()) || o.rm.Outstanding(key) != 1 {
-		t.Errorf("they are on %v, and %d are outstanding", hosts, o.rm.Outstanding(key))
+	size := rpctest.Unit().With("widgets", widgets(5))
+	o.RM.SetAsk(amrm.Ask{Key: key, Capability: size, Count: 3, Hosts: amrm.Spread(o.Nodes, 3, size)})
+	o.until("two containers are there", o.Has(2))
+	if hosts := o.Hosts(); !slices.Equal(hosts, hostsOf(o.Master)) || o.RM.Outstanding(key) != 1 {
+		t.Errorf("they are on %v, and %d are outstanding", hosts, o.RM.Outstanding(key))
 	}
-	for id, container := range o.running {
+	for id, container := range o.Running {
 		if container.Resource != size || o.status(container).Capability != size {
 			t.Errorf("the container is %s, and to its node %s", container.Resource, o.status(container).Capability)
 		}
 		if node := o.node(container.Node); node.Used.Others.Amount("widgets") != widgets(5) {
 			t.Errorf("of its node %s are used", node.Used)
 		}
-		o.until("it runs", func() bool { return o.status(container).SubState == records.ContainerSubRunning })
-		o.rm.Release(id)
-		o.until("one is gone", func() bool { _, ok := o.running[id]; return !ok })
-		o.until("the third takes its place", o.has(2))
+		o.runs(container)
+		o.release(id)
+		o.until("the third takes its place", o.Has(2))
 		break
 	}
 	o.until("their use is counted", func() bool {
@@ -102,23 +122,9 @@ func testContainersOfResources(t *testing.T, c *cluster.Cluster) {
 		}
 		return report.Usage.OtherSeconds.Amount("widgets").Value >= 5 // one container, for a second
 	})
-	o.rm.SetAsk(amrm.Ask{Key: key, Capability: unit.With("widgets", widgets(8)), Count: 1})
-	if _, err := o.rm.Allocate(t.Context(), 0.5); !errors.Is(err, yarnrpc.ErrInvalidResourceRequest) {
+	o.RM.SetAsk(amrm.Ask{Key: key, Capability: rpctest.Unit().With("widgets", widgets(8)), Count: 1})
+	if _, err := o.RM.Allocate(t.Context(), 0.5); !errors.Is(err, yarnrpc.ErrInvalidResourceRequest) {
 		t.Errorf("more widgets than any node has: %v", err)
 	}
-	o.rm.SetAsk(amrm.Ask{Key: key, Capability: unit})
-}
-
-// node is what the ResourceManager says of a node.
-func (o *observed) node(id records.NodeID) records.NodeReport {
-	o.t.Helper()
-	nodes, err := o.client.ClusterNodes(o.t.Context(), records.NodeRunning)
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	i := slices.IndexFunc(nodes, func(n records.NodeReport) bool { return n.ID == id })
-	if i < 0 {
-		o.t.Fatalf("%s is not among %d nodes", id, len(nodes))
-	}
-	return nodes[i]
+	o.RM.SetAsk(amrm.Ask{Key: key, Capability: rpctest.Unit()})
 }

@@ -1,7 +1,6 @@
 package yarn
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -22,102 +21,25 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// shell is an application whose ApplicationMaster is a shell command.
-func shell(command string) records.SubmissionContext {
-	return records.SubmissionContext{
-		Name: "shell", Type: "bobbin-test", Tags: []string{"bobbin", "test"},
-		Resource:    records.Resource{MemoryMB: 128, VCores: 1},
-		MaxAttempts: 1,
-		Container:   records.ContainerLaunchContext{Commands: []string{"{ " + command + "; } 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"}},
-	}
-}
-
-// submit submits an application that is killed with the test, if it still lives.
-func submit(t *testing.T, client *yarnclient.Client, application records.SubmissionContext) records.ApplicationReport {
-	t.Helper()
-	created, err := client.NewApplication(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	application.ID = created.ID
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
-		defer cancel()
-		if err := client.Kill(ctx, application.ID, "the test has ended"); err != nil {
-			t.Errorf("kill %s: %v", application.ID, err)
-		}
-	})
-	report, err := client.Submit(t.Context(), application)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return report
-}
-
-// submitUnmanaged submits an application whose master is this process, and waits for its token.
-func submitUnmanaged(t *testing.T, client *yarnclient.Client, queue string) records.ApplicationReport {
-	t.Helper()
-	report := submit(t, client, records.SubmissionContext{Name: t.Name(), Queue: queue, Unmanaged: true, Resource: unit})
-	return await(t, client, report.ID, "launched", func(r records.ApplicationReport) bool { return r.AMRMToken != nil })
-}
-
-// await polls an application's report until it is as wanted.
-func await(t *testing.T, client *yarnclient.Client, id records.ApplicationID, what string, is func(records.ApplicationReport) bool) (report records.ApplicationReport) {
-	t.Helper()
-	wait.For(t, fmt.Sprintf("%s is %s", id, what), func() (done bool, err error) {
-		if report, err = client.ApplicationReport(t.Context(), id); err != nil || is(report) {
-			return err == nil, err
-		}
-		if report.State.Terminal() {
-			return false, fmt.Errorf("it is %s (%s): %s", report.State, report.FinalStatus, report.Diagnostics)
-		}
-		return false, nil
-	})
-	return report
-}
-
-func ended(r records.ApplicationReport) bool   { return r.State.Terminal() }
-func running(r records.ApplicationReport) bool { return r.State == records.ApplicationRunning }
-
-// containerLogs reads what containers of an application wrote to a file, on
-// whatever node, before it is aggregated.
-func containerLogs(t *testing.T, c *cluster.Cluster, id records.ApplicationID, name string) string {
-	t.Helper()
-	var content strings.Builder
-	for _, node := range []string{"nodemanager1", "nodemanager2"} {
-		files, err := filepath.Glob(filepath.Join(c.ContainerLogDir(node), id.String(), "*", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil && !errors.Is(err, os.ErrNotExist) { // aggregated meanwhile
-				t.Fatal(err)
-			}
-			content.Write(text)
-		}
-	}
-	return content.String()
-}
-
+// TestAShellCommandRunsAsApplicationMaster would catch a launch context, a tag or an outcome that is not what was submitted.
 func TestAShellCommandRunsAsApplicationMaster(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
-	client := newClient(t, c, me(t))
+	client := rpctest.Client(t, c, rpctest.Me(t))
 	seen := filepath.Join(t.TempDir(), "seen")
-	report := submit(t, client, shell("echo it runs; while [ ! -e "+seen+" ]; do sleep 0.1; done; exit 7"))
-	await(t, client, report.ID, "at work", func(records.ApplicationReport) bool {
-		return strings.Contains(containerLogs(t, c, report.ID, "stdout"), "it runs")
+	report := rpctest.Submit(t, client, rpctest.Shell("echo it runs; while [ ! -e "+seen+" ]; do sleep 0.1; done; exit 7"))
+	rpctest.Await(t, client, report.ID, "at work", func(records.ApplicationReport) bool {
+		return strings.Contains(rpctest.Logs(t, c, report.ID, "stdout"), "it runs")
 	})
 	if err := os.WriteFile(seen, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	report = await(t, client, report.ID, "ended", ended)
+	report = rpctest.Await(t, client, report.ID, "ended", rpctest.Ended)
 	// It never registered: YARN counts that as a failure and tells the exit code.
 	if report.State != records.ApplicationFailed || report.FinalStatus != records.FinalFailed || !strings.Contains(report.Diagnostics, "exitCode: 7") {
 		t.Errorf("it ended as %s (%s): %s", report.State, report.FinalStatus, report.Diagnostics)
 	}
-	if report.User != me(t) || report.Queue != "default" && report.Queue != "root.default" || report.Type != "bobbin-test" || report.Name != "shell" {
+	if report.User != rpctest.Me(t) || report.Queue != "default" && report.Queue != "root.default" || report.Type != "bobbin-test" || report.Name != "shell" {
 		t.Errorf("report is %+v", report)
 	}
 	if diff := cmp.Diff([]string{"bobbin", "test"}, slices.Sorted(slices.Values(report.Tags))); diff != "" {
@@ -132,23 +54,25 @@ func TestAShellCommandRunsAsApplicationMaster(t *testing.T) {
 	}
 }
 
+// TestSubmittingTwiceIsSubmittingOnce would catch a repeated submission that is an error, as after an answer that was lost.
 func TestSubmittingTwiceIsSubmittingOnce(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, clusters.Use(t, clusters.Features), me(t))
-	application := shell("sleep 60")
-	application.ID = submit(t, client, application).ID
+	client := rpctest.Client(t, clusters.Use(t, clusters.Features), rpctest.Me(t))
+	application := rpctest.Shell("exec sleep 1000")
+	application.ID = rpctest.Submit(t, client, application).ID
 	if _, err := client.Submit(t.Context(), application); err != nil {
 		t.Errorf("the second submission: %v", err)
 	}
 }
 
+// TestKillEndsAnApplicationAndItsProcesses would catch a Kill that returns before YARN has done it, and one that leaves processes.
 func TestKillEndsAnApplicationAndItsProcesses(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
-	client := newClient(t, c, me(t))
-	const unusual = "sleep 4321.25"
-	report := submit(t, client, shell(unusual))
-	await(t, client, report.ID, "at work", func(records.ApplicationReport) bool { return processes(t, unusual) > 0 })
+	client := rpctest.Client(t, c, rpctest.Me(t))
+	unusual := rpctest.Sleep()
+	report := rpctest.Submit(t, client, rpctest.Shell(unusual))
+	rpctest.Await(t, client, report.ID, "at work", func(records.ApplicationReport) bool { return len(rpctest.Processes(t, unusual)) > 0 })
 	if err := client.Kill(t.Context(), report.ID, "by the test"); err != nil {
 		t.Fatal(err)
 	}
@@ -159,29 +83,13 @@ func TestKillEndsAnApplicationAndItsProcesses(t *testing.T) {
 	if err := client.Kill(t.Context(), report.ID, ""); err != nil {
 		t.Errorf("killing it again: %v", err)
 	}
-	wait.Until(t, "its process has ended", func() bool { return processes(t, unusual) == 0 })
+	wait.Until(t, "its process has ended", func() bool { return len(rpctest.Processes(t, unusual)) == 0 })
 }
 
-// processes counts the processes that run exactly this command.
-func processes(t *testing.T, command string) int {
-	t.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for _, file := range files {
-		line, err := os.ReadFile(file)
-		if err == nil && strings.ReplaceAll(strings.TrimRight(string(line), "\x00"), "\x00", " ") == command {
-			n++
-		}
-	}
-	return n
-}
-
+// TestSubmissionsThatYarnRefuses would catch a refusal that looks like an acceptance.
 func TestSubmissionsThatYarnRefuses(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, clusters.Use(t, clusters.Features), me(t))
+	client := rpctest.Client(t, clusters.Use(t, clusters.Features), rpctest.Me(t))
 	tests := map[string]struct {
 		change func(*records.SubmissionContext)
 		want   string
@@ -196,7 +104,7 @@ func TestSubmissionsThatYarnRefuses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			application := shell("true")
+			application := rpctest.Shell("true")
 			application.ID = created.ID
 			test.change(&application)
 			_, err = client.Submit(t.Context(), application)
@@ -208,10 +116,11 @@ func TestSubmissionsThatYarnRefuses(t *testing.T) {
 	}
 }
 
+// TestTheClusterLooksAsItsWebPagesSay would catch figures of nodes and queues that the client mixes up.
 func TestTheClusterLooksAsItsWebPagesSay(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
-	client := newClient(t, c, me(t))
+	client := rpctest.Client(t, c, rpctest.Me(t))
 	ctx := t.Context()
 	web, err := c.RM().Metrics(ctx)
 	if err != nil {
@@ -229,7 +138,9 @@ func TestTheClusterLooksAsItsWebPagesSay(t *testing.T) {
 	var memory int64
 	for _, n := range nodes {
 		hosts = append(hosts, n.ID.Host)
-		memory += n.Capability.MemoryMB
+		if !slices.Contains(n.Labels, "gpu") { // the page counts the default partition
+			memory += n.Capability.MemoryMB
+		}
 		if n.Rack != "/default-rack" || n.State != records.NodeRunning {
 			t.Errorf("node is %+v", n)
 		}
@@ -270,12 +181,13 @@ func TestTheClusterLooksAsItsWebPagesSay(t *testing.T) {
 	}
 }
 
+// TestApplicationsAreListedByFilter would catch a filter that is left out, or matched as another.
 func TestApplicationsAreListedByFilter(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, clusters.Use(t, clusters.Features), alice)
-	application := shell("sleep 60")
+	client := rpctest.Client(t, clusters.Use(t, clusters.Features), clusters.Alice)
+	application := rpctest.Shell("exec sleep 1000")
 	application.Name = "listed"
-	id := submit(t, client, application).ID
+	id := rpctest.Submit(t, client, application).ID
 	find := func(f yarnclient.Filter) bool {
 		t.Helper()
 		reports, err := client.Applications(t.Context(), f)
@@ -290,7 +202,7 @@ func TestApplicationsAreListedByFilter(t *testing.T) {
 		want   bool
 	}{
 		"nothing":       {yarnclient.Filter{}, true},
-		"all that fits": {yarnclient.Filter{States: live, Users: []string{alice}, Types: []string{"BOBBIN-test"}, Tags: []string{"BOBBIN"}, Name: "listed"}, true},
+		"all that fits": {yarnclient.Filter{States: live, Users: []string{clusters.Alice}, Types: []string{"BOBBIN-test"}, Tags: []string{"BOBBIN"}, Name: "listed"}, true},
 		"another user":  {yarnclient.Filter{Users: []string{"bob"}}, false},
 		"another state": {yarnclient.Filter{States: []records.ApplicationState{records.ApplicationFailed}}, false},
 		"another name":  {yarnclient.Filter{Name: "other"}, false},
@@ -306,7 +218,7 @@ func TestApplicationsAreListedByFilter(t *testing.T) {
 // has the other, and by itself is to be known for what it is.
 func TestAWebServerIsNotTakenForAResourceManager(t *testing.T) {
 	t.Parallel()
-	conf := confOf(t, clusters.Use(t, clusters.Features))
+	conf := rpctest.Conf(t, clusters.Use(t, clusters.Features))
 	web, client := conf.Get("yarn.resourcemanager.webapp.address"), conf.Get("yarn.resourcemanager.address")
 	for name, tc := range map[string]struct {
 		addresses []string
@@ -316,7 +228,8 @@ func TestAWebServerIsNotTakenForAResourceManager(t *testing.T) {
 		"with the ResourceManager behind it": {[]string{web, client}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o, err := yarnclient.FromConf(conf, me(t))
+			t.Parallel()
+			o, err := yarnclient.FromConf(conf, rpctest.Me(t))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,28 +2,27 @@ package yarn
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
-// A token that the ResourceManager has issued logs its owner in; its renewer puts
-// its end off; cancelled, it is worth nothing.
+// TestADelegationTokensWholeLife would catch a token that serves somebody else, and one that outlives its cancellation: one that
+// the ResourceManager has issued logs its owner in; its renewer puts its end off; cancelled, it is worth nothing.
 func TestADelegationTokensWholeLife(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
 	ctx := t.Context()
-	owner, renewer := newClient(t, c, alice), newClient(t, c, "renewer")
+	owner, renewer := rpctest.Client(t, c, clusters.Alice), rpctest.Client(t, c, "renewer")
 	token, err := owner.DelegationToken(ctx, "renewer")
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +31,7 @@ func TestADelegationTokensWholeLife(t *testing.T) {
 		t.Errorf("token is %s", token)
 	}
 	told, err := identifier.DecodeDelegation(token)
-	if err != nil || told.Owner != alice || told.Renewer != "renewer" {
+	if err != nil || told.Owner != clusters.Alice || told.Renewer != "renewer" {
 		t.Errorf("its identifier is %+v, %v", told, err)
 	}
 
@@ -46,15 +45,26 @@ func TestADelegationTokensWholeLife(t *testing.T) {
 
 	bearer, late := newBearer(t, c, token), newBearer(t, c, token)
 	// With the token, the ResourceManager takes the client for the token's owner.
-	report := submit(t, bearer, shell("sleep 60"))
-	if report.User != alice {
+	created, err := bearer.NewApplication(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // by the owner: the token does not last as long
+		if err := owner.Kill(wait.Context(t), created.ID, "the test has ended"); err != nil {
+			t.Errorf("kill %s: %v", created.ID, err)
+		}
+	})
+	application := rpctest.Shell("exec sleep 1000")
+	application.ID = created.ID
+	report, err := bearer.Submit(ctx, application)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.User != clusters.Alice {
 		t.Errorf("the bearer of the token is %s to the ResourceManager", report.User)
 	}
-	if app, err := c.RM().App(ctx, report.ID.String()); err != nil || app.User != alice {
+	if app, err := c.RM().App(ctx, report.ID.String()); err != nil || app.User != clusters.Alice {
 		t.Errorf("the ResourceManager says user %s, %v", app.User, err)
-	}
-	if err := owner.Kill(ctx, report.ID, "seen"); err != nil {
-		t.Error(err)
 	}
 
 	if err := owner.CancelDelegationToken(ctx, token); err != nil {
@@ -68,47 +78,15 @@ func TestADelegationTokensWholeLife(t *testing.T) {
 	}
 }
 
-// A service in another form than Java's would make tokens that no Java program finds.
-func TestJavaProgramsLogInWithOurToken(t *testing.T) {
-	t.Parallel()
-	c := clusters.Use(t, clusters.Features)
-	client := newClient(t, c, alice)
-	token, err := client.DelegationToken(t.Context(), alice)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := (&creds.Credentials{Tokens: map[string]*creds.Token{token.Service: token}}).Marshal()
-	file := filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(file, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	list := func() (string, error) {
-		cmd := c.Command(t.Context(), "org.apache.hadoop.yarn.client.cli.ApplicationCLI", "application", "-list")
-		cmd.Env = append(cmd.Env, "HADOOP_TOKEN_FILE_LOCATION="+file)
-		out, err := cmd.CombinedOutput()
-		return string(out), err
-	}
-	if out, err := list(); err != nil || !strings.Contains(out, "Total number of applications") {
-		t.Errorf("with the token, Java ends with %v\n%s", err, out)
-	}
-	if err := client.CancelDelegationToken(t.Context(), token); err != nil {
-		t.Fatal(err)
-	}
-	// It did use the token: now that this is worth nothing, it gets nowhere.
-	if out, err := list(); err == nil || !strings.Contains(out, "InvalidToken") {
-		t.Errorf("with a cancelled token, Java ends with %v\n%s", err, out)
-	}
-}
-
 // newBearer makes a client that has a token, and claims to be somebody else.
 func newBearer(t *testing.T, c *cluster.Cluster, token *creds.Token) *yarnclient.Client {
 	t.Helper()
-	o, err := yarnclient.FromConf(confOf(t, c), "mallory")
+	o, err := yarnclient.FromConf(rpctest.Conf(t, c), "mallory")
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.RPC.Token = creds.Fixed(token)
-	return bobbintest.Closing(t, yarnclient.New(o))
+	return rpctest.Closing(t, yarnclient.New(o))
 }
 
 // refused reports whether the ResourceManager said no.
@@ -120,10 +98,10 @@ func refused(err error) bool {
 // YARN looks at the options where nothing is to be renewed, too: it bounds their size.
 func TestTooManyOptionsForRenewalAreRefused(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, clusters.Use(t, clusters.Features), me(t))
-	application := shell("true")
+	client := rpctest.Client(t, clusters.Use(t, clusters.Features), rpctest.Me(t))
+	application := rpctest.Shell("true")
 	application.Container.RenewalConf = map[string]string{"dfs.nameservices": "far"}
-	submit(t, client, application)
+	rpctest.Submit(t, client, application)
 	const limit = 12800
 	application.Container.RenewalConf["dfs.namenode.rpc-address.far"] = strings.Repeat("x", limit)
 	created, err := client.NewApplication(t.Context())

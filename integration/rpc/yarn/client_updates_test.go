@@ -8,18 +8,21 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
+// TestAnApplicationMovesToAnotherQueue would catch a move that only the client believes.
 func TestAnApplicationMovesToAnotherQueue(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
-	client := newClient(t, c, "small") // who may submit to both queues
-	application := shell("sleep 60")
+	client := rpctest.Client(t, c, clusters.Small) // who may submit to both queues
+	application := rpctest.Shell("exec sleep 1000")
 	application.Queue = "default"
-	id := submit(t, client, application).ID
+	id := rpctest.Submit(t, client, application).ID
 	if err := client.Move(t.Context(), id, "small"); err != nil {
 		t.Fatal(err)
 	}
@@ -36,13 +39,14 @@ func TestAnApplicationMovesToAnotherQueue(t *testing.T) {
 	}
 }
 
+// TestAnApplicationsLifetimeChanges would catch a time that is off by a zone or a unit.
 func TestAnApplicationsLifetimeChanges(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
-	client := newClient(t, c, me(t))
-	application := shell("sleep 60")
+	client := rpctest.Client(t, c, rpctest.Me(t))
+	application := rpctest.Shell("exec sleep 1000")
 	application.Lifetime = time.Hour
-	report := submit(t, client, application)
+	report := rpctest.Submit(t, client, application)
 	if left := time.Until(report.Expires); left > time.Hour || left < 55*time.Minute {
 		t.Errorf("it expires in %s", left)
 	}
@@ -66,20 +70,26 @@ func TestAnApplicationsLifetimeChanges(t *testing.T) {
 	}
 
 	// YARN keeps to it.
-	if _, err := client.UpdateLifetime(t.Context(), report.ID, time.Now().Add(10*time.Second)); err != nil { // an end that has come meanwhile is refused
-		t.Fatal(err)
-	}
-	await(t, client, report.ID, "killed", func(r records.ApplicationReport) bool { return r.State == records.ApplicationKilled })
+	wait.For(t, "it is to end soon", func() (bool, error) { // an end that has come before the call is refused
+		_, err := client.UpdateLifetime(t.Context(), report.ID, time.Now().Add(2*time.Second))
+		if errors.Is(err, yarnrpc.ErrYarn) {
+			t.Log(err)
+			return false, nil
+		}
+		return true, err
+	})
+	rpctest.Await(t, client, report.ID, "killed", func(r records.ApplicationReport) bool { return r.State == records.ApplicationKilled })
 }
 
+// TestAFailedAttemptIsFollowedByTheNext would catch an attempt that is failed by the id of another.
 func TestAFailedAttemptIsFollowedByTheNext(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, clusters.Use(t, clusters.Features), me(t))
-	application := shell("sleep 60")
+	client := rpctest.Client(t, clusters.Use(t, clusters.Features), rpctest.Me(t))
+	application := rpctest.Shell("exec sleep 1000")
 	application.MaxAttempts = 2
-	first := submit(t, client, application)
+	first := rpctest.Submit(t, client, application)
 	launched := func(n int32) records.ApplicationReport {
-		return await(t, client, first.ID, "launched", func(r records.ApplicationReport) bool {
+		return rpctest.Await(t, client, first.ID, "launched", func(r records.ApplicationReport) bool {
 			attempt, err := client.Attempt(t.Context(), r.Attempt)
 			return err == nil && r.Attempt.Attempt == n && attempt.State == records.AttemptLaunched
 		})
@@ -102,13 +112,14 @@ func TestAFailedAttemptIsFollowedByTheNext(t *testing.T) {
 	}
 }
 
+// TestAContainerIsSignalled would catch a signal that is sent as another, or to nobody.
 func TestAContainerIsSignalled(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
-	client := newClient(t, c, me(t))
-	report := submit(t, client, shell("trap 'echo got TERM' TERM; echo ready; while :; do sleep 0.1; done"))
-	report = await(t, client, report.ID, "ready", func(records.ApplicationReport) bool {
-		return strings.Contains(containerLogs(t, c, report.ID, "stdout"), "ready")
+	client := rpctest.Client(t, c, rpctest.Me(t))
+	report := rpctest.Submit(t, client, rpctest.Shell("trap 'echo got TERM' TERM; echo ready; while :; do sleep 0.1; done"))
+	report = rpctest.Await(t, client, report.ID, "ready", func(records.ApplicationReport) bool {
+		return strings.Contains(rpctest.Logs(t, c, report.ID, "stdout"), "ready")
 	})
 	attempt, err := client.Attempt(t.Context(), report.Attempt)
 	if err != nil {
@@ -116,7 +127,7 @@ func TestAContainerIsSignalled(t *testing.T) {
 	}
 	id := attempt.MasterContainer
 	container, err := client.Container(t.Context(), id)
-	if err != nil || container.ID != id || container.State != records.ContainerRunning || container.Resource.MemoryMB < unit.MemoryMB || !strings.Contains(container.LogURL, id.String()) {
+	if err != nil || container.ID != id || container.State != records.ContainerRunning || container.Resource.MemoryMB < rpctest.Unit().MemoryMB || !strings.Contains(container.LogURL, id.String()) {
 		t.Errorf("container is %+v, %v", container, err)
 	}
 	containers, err := client.Containers(t.Context(), report.Attempt)
@@ -126,13 +137,13 @@ func TestAContainerIsSignalled(t *testing.T) {
 	if err := client.SignalContainer(t.Context(), id, records.SignalGracefulShutdown); err != nil {
 		t.Fatal(err)
 	}
-	await(t, client, report.ID, "signalled", func(records.ApplicationReport) bool {
-		return strings.Contains(containerLogs(t, c, report.ID, "stdout"), "got TERM")
+	rpctest.Await(t, client, report.ID, "signalled", func(records.ApplicationReport) bool {
+		return strings.Contains(rpctest.Logs(t, c, report.ID, "stdout"), "got TERM")
 	})
 	if err := client.SignalContainer(t.Context(), id, records.SignalForcefulShutdown); err != nil {
 		t.Fatal(err)
 	}
-	await(t, client, report.ID, "ended", ended)
+	rpctest.Await(t, client, report.ID, "ended", rpctest.Ended)
 	id.ID = 99
 	if err := client.SignalContainer(t.Context(), id, records.SignalForcefulShutdown); err == nil {
 		t.Error("a container that there is not was signalled")
@@ -142,14 +153,15 @@ func TestAContainerIsSignalled(t *testing.T) {
 	}
 }
 
+// TestApplicationsAreListedByTimeScopeAndNumber would catch a bound that is off by one, or by a thousand.
 func TestApplicationsAreListedByTimeScopeAndNumber(t *testing.T) {
 	t.Parallel()
-	c := clusters.Use(t, clusters.Features)
-	client, other := newClient(t, c, alice), newClient(t, c, "bob")
-	application := shell("sleep 60")
+	c := clusters.Use(t, clusters.Open)
+	client, other := rpctest.Client(t, c, clusters.Alice), rpctest.Client(t, c, clusters.Bob)
+	application := rpctest.Shell("exec sleep 1000")
 	application.Name = fmt.Sprintf("timed-%d", time.Now().UnixNano()) // others may have run on this cluster
-	report := submit(t, client, application)
-	submit(t, client, application)
+	report := rpctest.Submit(t, client, application)
+	rpctest.Submit(t, client, application)
 	started := report.Started
 	list := func(client *yarnclient.Client, f yarnclient.Filter) int {
 		t.Helper()
@@ -173,7 +185,7 @@ func TestApplicationsAreListedByTimeScopeAndNumber(t *testing.T) {
 		"an end":                   {client, yarnclient.Filter{Finished: yarnclient.TimeRange{From: started}}, 0},
 		"one's own":                {client, yarnclient.Filter{Scope: yarnclient.ScopeOwn}, 2},
 		"another's own":            {other, yarnclient.Filter{Scope: yarnclient.ScopeOwn}, 0},
-		"what another may view":    {other, yarnclient.Filter{Scope: yarnclient.ScopeViewable}, 2}, // all are administrators
+		"what another may view":    {other, yarnclient.Filter{Scope: yarnclient.ScopeViewable}, 2}, // all are administrators of this cluster
 		"all that there is at all": {other, yarnclient.Filter{Scope: yarnclient.ScopeAll}, 2},
 	} {
 		if got := list(test.client, test.filter); got != test.want {

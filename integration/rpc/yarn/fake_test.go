@@ -12,6 +12,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/hadoopproto/yarnpb"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -25,9 +26,9 @@ import (
 // for byte, get the same states, response ids and exceptions.
 func TestTheFakeClusterAnswersAsARealOne(t *testing.T) {
 	t.Parallel()
-	c := clusters.Use(t, clusters.Features)
+	c := clusters.Use(t, clusters.Open)
 	fake, err := yarnfake.Start(yarnfake.Config{
-		Nodes: 2, Node: records.Resource{MemoryMB: 4096, VCores: 8}, Heartbeat: 100 * time.Millisecond,
+		Nodes: len(c.NodeManagers()), Node: records.Resource{MemoryMB: 8192, VCores: 32}, Heartbeat: 100 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +38,7 @@ func TestTheFakeClusterAnswersAsARealOne(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	genuine, imitated := converse(t, confOf(t, c)), converse(t, fake.Conf())
+	genuine, imitated := converse(t, rpctest.Conf(t, c)), converse(t, fake.Conf())
 	if diff := cmp.Diff(genuine, imitated); diff != "" {
 		t.Errorf("the fake cluster differs (-real +fake):\n%s", diff)
 	}
@@ -78,7 +79,7 @@ func (c *conversation) proxy(address, protocol string, token *creds.Token) *yarn
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	o.Protocol, o.User = protocol, yarnrpc.UserInformation{Effective: me(c.t)}
+	o.Protocol, o.User = protocol, yarnrpc.UserInformation{Effective: rpctest.Me(c.t)}
 	if token != nil {
 		o.Token = creds.Fixed(token)
 	}
@@ -90,13 +91,11 @@ func (c *conversation) proxy(address, protocol string, token *creds.Token) *yarn
 // converse has the whole of a conversation with a cluster, as client and as master.
 func converse(t *testing.T, conf *hadoopconf.Conf) []string {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
 	rms, err := conf.ResourceManagers()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &conversation{t: t, ctx: ctx, conf: conf}
+	c := &conversation{t: t, ctx: t.Context(), conf: conf}
 	c.client = c.proxy(rms[0].Client, yarnrpc.ApplicationClientProtocol, nil)
 	c.strangers()
 	token := c.submit()
@@ -110,7 +109,7 @@ func converse(t *testing.T, conf *hadoopconf.Conf) []string {
 
 // typed is a client that waits.
 func (c *conversation) typed() *yarnclient.Client {
-	o, err := yarnclient.FromConf(c.conf, me(c.t))
+	o, err := yarnclient.FromConf(c.conf, rpctest.Me(c.t))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -157,14 +156,14 @@ func (c *conversation) submit() *creds.Token {
 	c.ask(c.client, "submission to an unknown queue", "submitApplication", submission("nowhere"), new(yarnpb.SubmitApplicationResponseProto), nothing)
 	client := c.typed()
 	defer client.Close()
-	lost := await(c.t, client, idOf(created.GetApplicationId()), "rejected", ended)
+	lost := rpctest.Await(c.t, client, idOf(created.GetApplicationId()), "rejected", rpctest.Ended)
 	c.note("rejected: %s %s, after an attempt: %t", lost.State, lost.FinalStatus, lost.Attempt.Attempt > 0)
 	good := submission("default")
 	c.app = created.GetApplicationId()
 	for range 2 {
 		c.ask(c.client, "submission", "submitApplication", good, new(yarnpb.SubmitApplicationResponseProto), nothing)
 	}
-	report := await(c.t, client, idOf(c.app), "launched", func(r records.ApplicationReport) bool { return r.AMRMToken != nil })
+	report := rpctest.Await(c.t, client, idOf(c.app), "launched", func(r records.ApplicationReport) bool { return r.AMRMToken != nil })
 	c.note("launched: %s %s attempt %d, host %q, unmanaged %t", report.State, report.FinalStatus, report.Attempt.Attempt, report.Host, report.Unmanaged)
 	return report.AMRMToken
 }
@@ -223,10 +222,10 @@ func (c *conversation) allocate() (*yarnpb.AllocateResponseProto, int32) {
 // heartbeat calls allocate until it brings what is waited for. How many calls that takes
 // is the cluster's business.
 func (c *conversation) heartbeat(id int32, done func(*yarnpb.AllocateResponseProto) bool) (*yarnpb.AllocateResponseProto, int32) {
-	ticker := time.NewTicker(100 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		response := new(yarnpb.AllocateResponseProto)
+	c.t.Helper()
+	var response *yarnpb.AllocateResponseProto
+	wait.Until(c.t, "the heartbeats bring it", func() bool {
+		response = new(yarnpb.AllocateResponseProto)
 		request := &yarnpb.AllocateRequestProto{ResponseId: proto.Int32(id), Progress: proto.Float32(0)}
 		if err := c.master.Call(c.ctx, "allocate", request, response); err != nil {
 			c.t.Fatal(err)
@@ -234,11 +233,9 @@ func (c *conversation) heartbeat(id int32, done func(*yarnpb.AllocateResponsePro
 		if id++; response.GetResponseId() != id {
 			c.t.Fatalf("response %d, want %d", response.GetResponseId(), id)
 		}
-		if done(response) {
-			return response, id
-		}
-		<-ticker.C
-	}
+		return done(response)
+	})
+	return response, id
 }
 
 // contain starts the container that was granted, well and badly, and stops it.
@@ -313,7 +310,7 @@ func (c *conversation) finish() {
 	}, response, func() string { return fmt.Sprint(response.GetIsUnregistered()) })
 	client := c.typed()
 	defer client.Close()
-	report := await(c.t, client, idOf(c.app), "finished", ended)
+	report := rpctest.Await(c.t, client, idOf(c.app), "finished", rpctest.Ended)
 	c.note("finished: %s %s, %q", report.State, report.FinalStatus, report.Diagnostics)
 	killed := new(yarnpb.KillApplicationResponseProto)
 	c.ask(c.client, "kill of a finished application", "forceKillApplication", &yarnpb.KillApplicationRequestProto{ApplicationId: c.app}, killed, func() string {

@@ -1,85 +1,31 @@
-// Package yarn tests the typed YARN clients and the file access against real
-// daemons: submission, an ApplicationMaster's whole life, containers, HDFS.
+// Package yarn tests the typed YARN clients against real daemons: submission, an
+// ApplicationMaster's whole life, containers, and what clusters must be told to do.
 package yarn
 
 import (
+	"context"
 	"fmt"
 	"os"
-	"os/user"
 	"testing"
-	"time"
 
-	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
-	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
-	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
-	"github.com/bobbin-yarn/bobbin/internal/dfs"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 )
 
-const alice = "alice"
-
-// masterVariable makes this test binary the ApplicationMaster of a test: it
-// names what to do.
-const masterVariable = "BOBBIN_TEST_MASTER"
+// atOnce is how many tests run beside each other: each is a few clients that wait.
+const atOnce = 12
 
 func TestMain(m *testing.M) {
-	if scenario := os.Getenv(masterVariable); scenario != "" {
-		os.Exit(runMaster(scenario))
+	if err := rpctest.AtOnce(atOnce); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
 	}
-	os.Exit(clusters.Main(m))
+	os.Exit(rpctest.Main(m, map[string]rpctest.Scenario{
+		"echo": echo, "collector": tellCollector, "bequeath": bequeath, "restart": outliveResourceManager,
+	}))
 }
 
-func confOf(t *testing.T, c *cluster.Cluster) *hadoopconf.Conf {
-	t.Helper()
-	conf, err := hadoopconf.Load(c.ConfDir(), hadoopconf.Environment{LookupEnv: os.LookupEnv})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return conf
-}
-
-func me(t *testing.T) string {
-	t.Helper()
-	u, err := user.Current()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u.Username
-}
-
-func newClient(t *testing.T, c *cluster.Cluster, user string) *yarnclient.Client {
-	t.Helper()
-	o, err := yarnclient.FromConf(confOf(t, c), user)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bobbintest.Closing(t, yarnclient.New(o))
-}
-
-// newFS opens a file system that ends with the test.
-func newFS(t *testing.T, o dfs.Options) *dfs.FS {
-	t.Helper()
-	return bobbintest.Closing(t, dfs.New(o))
-}
-
-// java runs one of Hadoop's own commands.
-func java(t *testing.T, c *cluster.Cluster, class string, args ...string) {
-	t.Helper()
-	if out, err := c.CLI(t.Context(), class, args...); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-}
-
-// scratch makes a directory on HDFS. It is left there: what failed can be looked at.
-func scratch(t *testing.T, f *dfs.FS) string {
-	t.Helper()
-	dir, err := f.Qualify(fmt.Sprintf("/tmp/bobbin-test-%d-%d", os.Getpid(), time.Now().UnixNano()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.MkdirMode(t.Context(), dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	return dir
+// echo runs two containers to their end.
+func echo(ctx context.Context, m *rpctest.Contained) error {
+	m.Ask(2)
+	return m.Until(ctx, "two containers have ended", "echo from a container", func() bool { return len(m.Completed) == 2 })
 }

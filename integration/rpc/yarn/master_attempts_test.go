@@ -2,7 +2,6 @@ package yarn
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,28 +13,26 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// left is what runs in the container that one attempt leaves to the next.
-const left = "sleep 3217.25"
+// leftVariable names what runs in the container that one attempt leaves to the next.
+const leftVariable = "BOBBIN_TEST_LEFT"
 
 // It would catch a registration that drops the containers of earlier attempts or the tokens of their nodes: the second
 // attempt starts nothing, and has nothing else by which to stop what the first has started.
 func TestASecondAttemptFindsTheContainersOfTheFirst(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
-	client := newClient(t, c, me(t))
-	application, f, dir := stage(t, c, "bequeath")
+	client := rpctest.Client(t, c, rpctest.Me(t))
+	application, dir := rpctest.InContainer(t, c, "bequeath")
+	left := rpctest.Sleep()
+	application.Container.Environment[leftVariable] = left
 	application.MaxAttempts, application.KeepContainers = 2, true
-	report := submit(t, client, application)
-	awaitFile(t, f, dir+"/"+startedAs)
-	text, err := f.ReadFile(t.Context(), dir+"/"+startedAs, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(string(text))
+	report := rpctest.Submit(t, client, application)
+	pid, err := strconv.Atoi(rpctest.Told(t, dir, startedAs))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,11 +40,11 @@ func TestASecondAttemptFindsTheContainersOfTheFirst(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	report = await(t, client, report.ID, "finished", ended)
+	report = rpctest.Await(t, client, report.ID, "finished", rpctest.Ended)
 	if report.FinalStatus != records.FinalSucceeded || report.Attempt.Attempt != 2 {
-		t.Errorf("attempt %d ended as %s (%s): %s\n%s", report.Attempt.Attempt, report.State, report.FinalStatus, report.Diagnostics, containerLogs(t, c, report.ID, "std*"))
+		t.Errorf("attempt %d ended as %s (%s): %s\n%s", report.Attempt.Attempt, report.State, report.FinalStatus, report.Diagnostics, rpctest.Logs(t, c, report.ID, "std*"))
 	}
-	if n := processes(t, left); n != 0 {
+	if n := len(rpctest.Processes(t, left)); n != 0 {
 		t.Errorf("%d processes are left", n)
 	}
 }
@@ -63,56 +60,47 @@ func awaitHeardOf(t *testing.T, c *cluster.Cluster, id records.ApplicationID) {
 	})
 }
 
-// bequeath is the first attempt: it runs a container, tells its own pid, and waits to be killed.
-func (m *master) bequeath(ctx context.Context, tell func(pid string) error) error {
-	m.ask(1)
-	if err := m.until(ctx, left, func() bool { return len(m.running) == 1 }); err != nil {
+// bequeath is the master of both attempts. The first runs a container, tells its own pid, and waits to be killed.
+func bequeath(ctx context.Context, m *rpctest.Contained) error {
+	if m.Attempt.Attempt > 1 {
+		return inherit(ctx, m)
+	}
+	m.Ask(1)
+	if err := m.Until(ctx, "a container is started", os.Getenv(leftVariable), m.Has(1)); err != nil {
 		return err
 	}
-	for id, container := range m.running {
-		if err := m.awaitRunning(ctx, container); err != nil {
+	for id, container := range m.Running {
+		if err := m.AwaitRunning(ctx, container); err != nil {
 			return fmt.Errorf("%s does not run: %w", id, err)
 		}
 	}
-	if err := tell(strconv.Itoa(os.Getpid())); err != nil {
+	if err := m.Tell(startedAs, strconv.Itoa(os.Getpid())); err != nil {
 		return err
 	}
-	return m.until(ctx, "", func() bool { return false })
+	return m.Until(ctx, "its end", "", func() bool { return false })
 }
 
 // inherit is the second attempt: it stops the first one's container.
-func (m *master) inherit(ctx context.Context) error {
-	if len(m.as.PreviousContainers) != 1 {
-		return fmt.Errorf("the registration has the containers %+v, want one", m.as.PreviousContainers)
+func inherit(ctx context.Context, m *rpctest.Contained) error {
+	if len(m.As.PreviousContainers) != 1 {
+		return fmt.Errorf("the registration has the containers %+v, want one", m.As.PreviousContainers)
 	}
-	container := m.as.PreviousContainers[0]
-	if container.ID.Attempt.Attempt != 1 || container.Resource != unit || m.as.NMTokens[container.Node] == nil {
-		return fmt.Errorf("the registration has the container %+v, and tokens of %d nodes", container, len(m.as.NMTokens))
+	container := m.As.PreviousContainers[0]
+	if container.ID.Attempt.Attempt != 1 || container.Resource != rpctest.Unit() || m.As.NMTokens[container.Node] == nil {
+		return fmt.Errorf("the registration has the container %+v, and tokens of %d nodes", container, len(m.As.NMTokens))
 	}
-	m.nm.SetTokens(m.as.NMTokens)
-	if err := m.awaitRunning(ctx, container); err != nil {
+	if err := m.AwaitRunning(ctx, container); err != nil {
 		return err
 	}
-	if err := m.nm.Stop(ctx, container.Node, container.ID); err != nil {
+	if err := m.NM.Stop(ctx, container.Node, container.ID); err != nil {
 		return err
 	}
-	m.running[container.ID] = container
-	if err := m.until(ctx, "", func() bool { return len(m.running) == 0 }); err != nil {
+	m.Running[container.ID] = container
+	if err := m.Until(ctx, "it has ended", "", m.Has(0)); err != nil {
 		return err
 	}
-	if status := m.completed[container.ID]; status.ExitStatus != records.ExitKilledByAppMaster {
+	if status := m.Completed[container.ID]; status.ExitStatus != records.ExitKilledByAppMaster {
 		return fmt.Errorf("the container ended as %s: %s", status.ExitStatus, status.Diagnostics)
 	}
 	return nil
-}
-
-// awaitRunning waits until a container's NodeManager says that its process runs.
-func (m *master) awaitRunning(ctx context.Context, container records.Container) error {
-	var asked error
-	err := m.until(ctx, "", func() bool {
-		statuses, err := m.nm.Statuses(ctx, container.Node, container.ID)
-		asked = err
-		return err != nil || statuses[0].SubState == records.ContainerSubRunning || statuses[0].State == records.ContainerComplete
-	})
-	return errors.Join(err, asked)
 }

@@ -4,81 +4,38 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/nmclient"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// unmanaged is the master of an application that this test is.
-func unmanaged(t *testing.T, c *cluster.Cluster) (*master, records.ApplicationReport) {
+// allocate gets n containers on hosts of the default partition, as many on each as on the other, and starts nothing in them.
+func allocate(t *testing.T, m *rpctest.Master, n int) (containers []records.Container) {
 	t.Helper()
-	client := newClient(t, c, me(t))
-	report := submitUnmanaged(t, client, "default")
-	m, err := newMaster(t.Context(), confOf(t, c), me(t), report.Attempt, report.AMRMToken)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := m.close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return m, report
-}
-
-// allocate gets n containers and starts nothing in them; tokens are of their nodes.
-func (m *master) allocate(t *testing.T, n int) (containers []records.Container, tokens map[records.NodeID]*creds.Token) {
-	t.Helper()
-	tokens = map[records.NodeID]*creds.Token{}
-	m.ask(n)
-	wait.Until(t, fmt.Sprintf("%d containers are allocated", n), func() bool {
-		r, err := m.rm.Allocate(t.Context(), 0.5)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, surplus := range r.Surplus {
-			m.rm.Release(surplus.ID)
-		}
-		maps.Copy(tokens, r.NMTokens)
-		m.nm.SetTokens(r.NMTokens)
-		containers = append(containers, r.Allocated...)
-		return len(containers) >= n
-	})
-	return containers, tokens
+	unit := rpctest.Unit()
+	m.RM.SetAsk(amrm.Ask{Key: rpctest.Key(), Capability: unit, Count: n, Hosts: amrm.Spread(m.Nodes, n, unit), Strict: n > 1})
+	m.Heard = func(r amrm.Response) { containers = append(containers, r.Allocated...) }
+	m.Await(t, fmt.Sprintf("%d containers are allocated", n), "", func() bool { return len(containers) >= n })
+	m.Heard = nil
+	return containers
 }
 
 // end waits for the completion of a container.
-func (m *master) end(t *testing.T, id records.ContainerID) records.ContainerStatus {
+func end(t *testing.T, m *rpctest.Master, id records.ContainerID) records.ContainerStatus {
 	t.Helper()
-	var status records.ContainerStatus
-	wait.Until(t, id.String()+" has ended", func() bool {
-		r, err := m.rm.Allocate(t.Context(), 0.5)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range r.Completed {
-			if s.ID == id {
-				status = s
-			}
-		}
-		return status.ID == id
-	})
-	return status
+	m.Await(t, id.String()+" has ended", "", func() bool { return m.Completed[id].ID == id })
+	return m.Completed[id]
 }
 
 func run(command string) records.ContainerLaunchContext {
@@ -102,23 +59,24 @@ func working(t *testing.T, c *cluster.Cluster, id records.ContainerID, name stri
 	return string(text)
 }
 
+// TestFilesComeIntoARunningContainer would catch a file that is brought under another name, and one that fails without a word.
 func TestFilesComeIntoARunningContainer(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
-	m, _ := unmanaged(t, c)
-	containers, _ := m.allocate(t, 1)
+	m, _ := rpctest.Unmanaged(t, c, rpctest.Client(t, c, rpctest.Me(t)))
+	containers := allocate(t, m, 1)
 	it := containers[0]
-	const command = "sleep 5101.25"
-	if err := m.nm.Start(t.Context(), it, run("exec "+command)); err != nil {
+	command := rpctest.Sleep()
+	if err := m.NM.Start(t.Context(), it, run("exec "+command)); err != nil {
 		t.Fatal(err)
 	}
-	wait.Until(t, "the process runs", func() bool { return processes(t, command) == 1 })
-	if err := m.awaitRunning(t.Context(), it); err != nil { // its NodeManager hears of the process a little later
+	wait.Until(t, "the process runs", func() bool { return len(rpctest.Processes(t, command)) == 1 })
+	if err := m.AwaitRunning(t.Context(), it); err != nil { // its NodeManager hears of the process a little later
 		t.Fatal(err)
 	}
 
-	f := newFS(t, dfs.Options{Conf: confOf(t, c), User: me(t)})
-	dir := scratch(t, f)
+	f := rpctest.FS(t, dfs.Options{Conf: rpctest.Conf(t, c), User: rpctest.Me(t)})
+	dir := rpctest.Scratch(t, f)
 	if err := f.WriteFile(t.Context(), dir+"/new", []byte("hello"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -136,11 +94,11 @@ func TestFilesComeIntoARunningContainer(t *testing.T) {
 	states := map[string]records.LocalizationStatus{}
 	localize := func(name string, resource records.LocalResource, want records.LocalizationState) {
 		t.Helper()
-		if err := m.nm.Localize(t.Context(), it.Node, it.ID, map[string]records.LocalResource{name: resource}); err != nil {
+		if err := m.NM.Localize(t.Context(), it.Node, it.ID, map[string]records.LocalResource{name: resource}); err != nil {
 			t.Fatal(err)
 		}
 		wait.Until(t, name+" is "+string(want), func() bool {
-			statuses, err := m.nm.LocalizationStatuses(t.Context(), it.Node, it.ID)
+			statuses, err := m.NM.LocalizationStatuses(t.Context(), it.Node, it.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,31 +116,34 @@ func TestFilesComeIntoARunningContainer(t *testing.T) {
 	if got := working(t, c, it.ID, "new.txt"); got != "hello" {
 		t.Errorf("the container finds %q", got)
 	}
-	if processes(t, command) != 1 {
+	if len(rpctest.Processes(t, command)) != 1 {
 		t.Error("the process has ended")
 	}
 	other := it.ID
 	other.ID += 1000
-	statuses, err := m.nm.LocalizationStatuses(t.Context(), it.Node, it.ID, other)
+	statuses, err := m.NM.LocalizationStatuses(t.Context(), it.Node, it.ID, other)
 	failed, _ := errors.AsType[nmclient.Failures](err)
 	if len(statuses) != 1 || len(failed) != 1 || !errors.Is(failed.Of(other), nmclient.ErrNotTold) {
 		t.Errorf("of a container that is there and one that is not: %+v, %v", statuses, err)
 	}
-	if err := m.nm.Localize(t.Context(), it.Node, other, nil); !errors.Is(err, yarnrpc.ErrYarn) || yarnrpc.MaybeSent(err) {
+	if err := m.NM.Localize(t.Context(), it.Node, other, nil); !errors.Is(err, yarnrpc.ErrYarn) || yarnrpc.MaybeSent(err) {
 		t.Errorf("into a container that is not there: %v", err)
 	}
-	if err := m.nm.Stop(t.Context(), it.Node, it.ID); err != nil {
+	if err := m.NM.Stop(t.Context(), it.Node, it.ID); err != nil {
 		t.Error(err)
 	}
 }
 
+// TestAContainerGetsANewLaunchContextAndTheOldOneBack would catch a reinitialization that is committed when it should not be, and
+// the other way round.
 func TestAContainerGetsANewLaunchContextAndTheOldOneBack(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
-	m, _ := unmanaged(t, c)
-	containers, _ := m.allocate(t, 1)
+	m, _ := rpctest.Unmanaged(t, c, rpctest.Client(t, c, rpctest.Me(t)))
+	containers := allocate(t, m, 1)
 	it := containers[0]
-	version := func(n int) string { return fmt.Sprintf("sleep 520%d.25", n) }
+	unusual := rpctest.Sleep()
+	version := func(n int) string { return fmt.Sprintf("%s%d", unusual, n) }
 	alone := func(n int) {
 		t.Helper()
 		wait.Until(t, fmt.Sprintf("version %d runs alone", n), func() bool {
@@ -191,7 +152,7 @@ func TestAContainerGetsANewLaunchContextAndTheOldOneBack(t *testing.T) {
 				if other == n {
 					want = 1
 				}
-				if processes(t, version(other)) != want {
+				if len(rpctest.Processes(t, version(other))) != want {
 					return false
 				}
 			}
@@ -212,77 +173,61 @@ func TestAContainerGetsANewLaunchContextAndTheOldOneBack(t *testing.T) {
 	reinitialize := func(n int, commit nmclient.Commitment) {
 		t.Helper()
 		must(fmt.Sprintf("version %d is taken", n), func(ctx context.Context, on records.NodeID, id records.ContainerID) error {
-			return m.nm.Reinitialize(ctx, on, id, run("exec "+version(n)), commit)
+			return m.NM.Reinitialize(ctx, on, id, run("exec "+version(n)), commit)
 		})
 		alone(n)
 	}
 
-	if err := m.nm.Start(t.Context(), it, run("exec "+version(1))); err != nil {
+	if err := m.NM.Start(t.Context(), it, run("exec "+version(1))); err != nil {
 		t.Fatal(err)
 	}
 	alone(1)
-	if err := m.nm.Rollback(t.Context(), it.Node, it.ID); !errors.Is(err, yarnrpc.ErrYarn) {
+	if err := m.NM.Rollback(t.Context(), it.Node, it.ID); !errors.Is(err, yarnrpc.ErrYarn) {
 		t.Errorf("rollback without a reinitialization: %v", err)
 	}
 	reinitialize(2, nmclient.CommitLater)
-	must("it is rolled back", m.nm.Rollback)
+	must("it is rolled back", m.NM.Rollback)
 	alone(1)
 
 	reinitialize(3, nmclient.CommitLater)
-	must("it is committed", m.nm.Commit)
-	if err := m.nm.Rollback(t.Context(), it.Node, it.ID); !errors.Is(err, yarnrpc.ErrYarn) {
+	must("it is committed", m.NM.Commit)
+	if err := m.NM.Rollback(t.Context(), it.Node, it.ID); !errors.Is(err, yarnrpc.ErrYarn) {
 		t.Errorf("rollback after a commit: %v", err)
 	}
 	alone(3)
 
 	reinitialize(2, nmclient.CommitAtOnce)
-	if err := m.nm.Commit(t.Context(), it.Node, it.ID); !errors.Is(err, yarnrpc.ErrYarn) {
+	if err := m.NM.Commit(t.Context(), it.Node, it.ID); !errors.Is(err, yarnrpc.ErrYarn) {
 		t.Errorf("commit of what was committed at once: %v", err)
 	}
 
-	before := pids(t, version(2))
-	must("it is restarted", m.nm.Restart)
+	before := rpctest.Processes(t, version(2))
+	must("it is restarted", m.NM.Restart)
 	wait.Until(t, "another process runs the same command", func() bool {
-		after := pids(t, version(2))
+		after := rpctest.Processes(t, version(2))
 		return len(after) == 1 && after[0] != before[0]
 	})
-	statuses, err := m.nm.Statuses(t.Context(), it.Node, it.ID)
+	statuses, err := m.NM.Statuses(t.Context(), it.Node, it.ID)
 	if err != nil || len(statuses) != 1 || statuses[0].State != records.ContainerRunning {
 		t.Errorf("status is %+v, %v", statuses, err)
 	}
-	if err := m.nm.Stop(t.Context(), it.Node, it.ID); err != nil {
+	if err := m.NM.Stop(t.Context(), it.Node, it.ID); err != nil {
 		t.Error(err)
 	}
-	if s := m.end(t, it.ID); s.ExitStatus != records.ExitKilledByAppMaster {
+	if s := end(t, m, it.ID); s.ExitStatus != records.ExitKilledByAppMaster {
 		t.Errorf("it ended as %+v", s)
 	}
 }
 
-// pids are those of the processes that run exactly a command.
-func pids(t *testing.T, command string) []string {
-	t.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var found []string
-	for _, file := range files {
-		line, err := os.ReadFile(file)
-		if err == nil && strings.ReplaceAll(strings.TrimRight(string(line), "\x00"), "\x00", " ") == command {
-			found = append(found, filepath.Base(filepath.Dir(file)))
-		}
-	}
-	return found
-}
-
+// TestSignalsReachAContainer would catch a signal that is sent as another.
 func TestSignalsReachAContainer(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
-	m, report := unmanaged(t, c)
-	containers, _ := m.allocate(t, 2)
+	m, report := rpctest.Unmanaged(t, c, rpctest.Client(t, c, rpctest.Me(t)))
+	containers := allocate(t, m, 2)
 	polite, stubborn := containers[0], containers[1]
 	const loop = `echo ready 1><LOG_DIR>/stdout; %s while true; do sleep 0.2; done 2>/dev/null`
-	if err := m.nm.StartAll(t.Context(),
+	if err := m.NM.StartAll(t.Context(),
 		nmclient.Launch{Container: polite, Context: run(fmt.Sprintf(loop, ""))},
 		nmclient.Launch{Container: stubborn, Context: run(fmt.Sprintf(loop, `trap 'echo asked 1>><LOG_DIR>/stdout' TERM;`))},
 	); err != nil {
@@ -291,34 +236,35 @@ func TestSignalsReachAContainer(t *testing.T) {
 	logged := func(text string, times int) {
 		t.Helper()
 		wait.Until(t, fmt.Sprintf("%q is logged %d times", text, times), func() bool {
-			return strings.Count(containerLogs(t, c, report.ID, "stdout"), text) == times
+			return strings.Count(rpctest.Logs(t, c, report.ID, "stdout"), text) == times
 		})
 	}
 	logged("ready", 2)
-	if err := m.nm.Signal(t.Context(), stubborn.Node, stubborn.ID, records.SignalGracefulShutdown); err != nil {
+	if err := m.NM.Signal(t.Context(), stubborn.Node, stubborn.ID, records.SignalGracefulShutdown); err != nil {
 		t.Error(err)
 	}
 	logged("asked", 1)
-	if err := m.nm.Signal(t.Context(), polite.Node, polite.ID, records.SignalGracefulShutdown); err != nil {
+	if err := m.NM.Signal(t.Context(), polite.Node, polite.ID, records.SignalGracefulShutdown); err != nil {
 		t.Error(err)
 	}
-	if s := m.end(t, polite.ID); s.ExitStatus != records.ExitTerminated {
+	if s := end(t, m, polite.ID); s.ExitStatus != records.ExitTerminated {
 		t.Errorf("after SIGTERM it ended as %+v", s)
 	}
-	if err := m.nm.Signal(t.Context(), stubborn.Node, stubborn.ID, records.SignalForcefulShutdown); err != nil {
+	if err := m.NM.Signal(t.Context(), stubborn.Node, stubborn.ID, records.SignalForcefulShutdown); err != nil {
 		t.Error(err)
 	}
-	if s := m.end(t, stubborn.ID); s.ExitStatus != records.ExitForceKilled {
+	if s := end(t, m, stubborn.ID); s.ExitStatus != records.ExitForceKilled {
 		t.Errorf("after SIGKILL it ended as %+v", s)
 	}
 }
 
+// TestContainersOnSeveralNodesAtOnce would catch an error that is laid to another container of the same call.
 func TestContainersOnSeveralNodesAtOnce(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
-	m, _ := unmanaged(t, c)
-	containers, _ := m.allocate(t, 6)
-	const command = "sleep 5301.25"
+	m, _ := rpctest.Unmanaged(t, c, rpctest.Client(t, c, rpctest.Me(t)))
+	containers := allocate(t, m, 6)
+	command := rpctest.Sleep()
 	var launches []nmclient.Launch
 	hosts := map[string]bool{}
 	for _, it := range containers {
@@ -333,92 +279,23 @@ func TestContainersOnSeveralNodesAtOnce(t *testing.T) {
 	forged.Container.Token = forged.Container.Token.Clone()
 	forged.Container.Token.Password[0] ^= 1
 	launches[2] = forged
-	failed, _ := errors.AsType[nmclient.Failures](m.nm.StartAll(t.Context(), launches...))
+	failed, _ := errors.AsType[nmclient.Failures](m.NM.StartAll(t.Context(), launches...))
 	if len(failed) != 1 || !errors.Is(failed.Of(forged.Container.ID), yarnrpc.ErrInvalidToken) || yarnrpc.MaybeSent(failed[0]) {
 		t.Errorf("with one forged token: %v", failed)
 	}
-	wait.Until(t, "the other five run", func() bool { return processes(t, command) == 5 })
+	wait.Until(t, "the other five run", func() bool { return len(rpctest.Processes(t, command)) == 5 })
 	launches[2].Container = containers[2]
-	failed, _ = errors.AsType[nmclient.Failures](m.nm.StartAll(t.Context(), launches...))
+	failed, _ = errors.AsType[nmclient.Failures](m.NM.StartAll(t.Context(), launches...))
 	if len(failed) != 5 || failed.Of(containers[2].ID) != nil || !errors.Is(failed[0], yarnrpc.ErrYarn) {
 		t.Errorf("started again: %v", failed)
 	}
-	wait.Until(t, "all run", func() bool { return processes(t, command) == 6 })
-	statuses, err := m.nm.StatusesAll(t.Context(), containers...)
+	wait.Until(t, "all run", func() bool { return len(rpctest.Processes(t, command)) == 6 })
+	statuses, err := m.NM.StatusesAll(t.Context(), containers...)
 	if err != nil || len(statuses) != 6 {
 		t.Errorf("statuses are %+v, %v", statuses, err)
 	}
-	if err := m.nm.StopAll(t.Context(), containers...); err != nil {
+	if err := m.NM.StopAll(t.Context(), containers...); err != nil {
 		t.Error(err)
 	}
-	wait.Until(t, "none runs", func() bool { return processes(t, command) == 0 })
-}
-
-// told is a connection that tells of each write.
-type told struct {
-	net.Conn
-	writes *atomic.Int32
-}
-
-func (c told) Write(b []byte) (int, error) {
-	n, err := c.Conn.Write(b)
-	c.writes.Add(1)
-	return n, err
-}
-
-// What an ApplicationMaster does next depends on whether the call may have run.
-func TestANodeManagerThatDiesLeavesNoCallUnexplained(t *testing.T) {
-	t.Parallel()
-	c := cluster.ForTest(t, cluster.Config{NodeManagers: 1})
-	m, _ := unmanaged(t, c)
-	containers, tokens := m.allocate(t, 1)
-	it := containers[0]
-	var writes atomic.Int32
-	nodes := bobbintest.Closing(t, nmclient.New(nmclient.Options{
-		RPC: yarnrpc.Options{MaxIdle: -1, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := new(net.Dialer).DialContext(ctx, network, address)
-			return told{conn, &writes}, err
-		}},
-		Policy: yarnrpc.Policy{MaxWait: 2 * time.Second, BaseDelay: 200 * time.Millisecond, MaxDelay: time.Second},
-	}))
-	nodes.SetTokens(tokens)
-	const command = "sleep 5401.25"
-	if err := nodes.Start(t.Context(), it, run("exec "+command)); err != nil {
-		t.Fatal(err)
-	}
-	wait.Until(t, "the process runs", func() bool { return processes(t, command) == 1 })
-
-	if err := c.Pause(t.Context(), "nodemanager1"); err != nil {
-		t.Fatal(err)
-	}
-	before := writes.Load()
-	outcome := make(chan error, 1)
-	go func() {
-		outcome <- nodes.Signal(t.Context(), it.Node, it.ID, records.SignalThreadDump)
-	}()
-	wait.Until(t, "the call is sent", func() bool { return writes.Load() > before })
-	if err := c.Kill(t.Context(), "nodemanager1"); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-outcome; err == nil || !yarnrpc.MaybeSent(err) || !strings.Contains(err.Error(), it.ID.String()) {
-		t.Errorf("a call that was on its way: %v", err)
-	}
-	if err := nodes.Restart(t.Context(), it.Node, it.ID); err == nil || yarnrpc.MaybeSent(err) {
-		t.Errorf("a call of a NodeManager that is gone: %v", err)
-	}
-	if failed, _ := errors.AsType[nmclient.Failures](nodes.StopAll(t.Context(), it)); len(failed) != 1 || yarnrpc.MaybeSent(failed[0]) {
-		t.Errorf("a stop at a NodeManager that is gone: %v", failed)
-	}
-
-	if err := c.Restart(t.Context(), "nodemanager1"); err != nil {
-		t.Fatal(err)
-	}
-	statuses, err := nodes.Statuses(t.Context(), it.Node, it.ID)
-	if err != nil || len(statuses) != 1 || statuses[0].State != records.ContainerRunning || processes(t, command) != 1 {
-		t.Errorf("after the NodeManager has come back: %+v, %v", statuses, err)
-	}
-	if err := nodes.Stop(t.Context(), it.Node, it.ID); err != nil {
-		t.Error(err)
-	}
-	wait.Until(t, "the process has ended", func() bool { return processes(t, command) == 0 })
+	wait.Until(t, "none runs", func() bool { return len(rpctest.Processes(t, command)) == 0 })
 }

@@ -4,15 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"sync"
 	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
@@ -66,15 +66,20 @@ func launchFleet(t *testing.T, client *resourcetracker.Client, version string) *
 		if err := beats.Wait(); err != nil {
 			t.Error(err)
 		}
+		for id, node := range f.byID { // or the ResourceManager goes on giving them work
+			if err := node.Unregister(wait.Context(t)); err != nil {
+				t.Errorf("unregister %s: %v", id, err)
+			}
+		}
 	})
 	return f
 }
 
 func trackerClient(t *testing.T, c *cluster.Cluster) *resourcetracker.Client {
 	t.Helper()
-	return bobbintest.Closing(t, resourcetracker.New(resourcetracker.Options{
-		Addresses: []string{confOf(t, c).Get("yarn.resourcemanager.resource-tracker.address")},
-		RPC:       yarnrpc.Options{User: yarnrpc.UserInformation{Effective: me(t)}},
+	return rpctest.Closing(t, resourcetracker.New(resourcetracker.Options{
+		Addresses: []string{rpctest.Conf(t, c).Get("yarn.resourcemanager.resource-tracker.address")},
+		RPC:       yarnrpc.Options{User: yarnrpc.UserInformation{Effective: rpctest.Me(t)}},
 	}))
 }
 
@@ -100,12 +105,15 @@ func (f *fleet) simulated(t *testing.T, c *cluster.Cluster) (states map[string]i
 	return states, containers
 }
 
-// The ResourceManager must take simulated nodes for real ones: give their room to an
+// TestSimulatedNodeManagers holds package resourcetracker to a real ResourceManager, which must take simulated nodes for real ones: give their room to an
 // application, believe what they say of its containers, and make tokens that they take.
 func TestSimulatedNodeManagers(t *testing.T) {
-	t.Parallel()
-	c := cluster.ForTest(t, cluster.Config{NodeManagers: 1})
+	c := clusters.Change(t, clusters.Victim, "adds simulated NodeManagers")
 	tracker := trackerClient(t, c)
+	before, err := c.RM().Metrics(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	info, err := c.RM().Info(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -118,18 +126,11 @@ func TestSimulatedNodeManagers(t *testing.T) {
 	// The scheduler hears of them a moment later.
 	wait.For(t, "the cluster has their room", func() (bool, error) {
 		metrics, err := c.RM().Metrics(t.Context())
-		return metrics.ActiveNodes == simulatedNodes+1 && metrics.TotalMB == 4096+simulatedNodes*2048, err
+		return metrics.ActiveNodes == before.ActiveNodes+simulatedNodes && metrics.TotalMB == before.TotalMB+simulatedNodes*2048, err
 	})
 
-	client := newClient(t, c, me(t))
-	report := submitUnmanaged(t, client, "default")
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	m, err := newMaster(ctx, confOf(t, c), me(t), report.Attempt, report.AMRMToken)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.close()
+	m, report := rpctest.Unmanaged(t, c, rpctest.Client(t, c, rpctest.Me(t)))
+	ctx := t.Context()
 
 	// 8 containers of each simulated node, and of no other.
 	const each = 8
@@ -137,36 +138,22 @@ func TestSimulatedNodeManagers(t *testing.T) {
 	for id := range f.byID {
 		hosts = append(hosts, amrm.HostAsk{Host: id.Host, Rack: "/default-rack", Count: each})
 	}
-	m.rm.SetAsk(amrm.Ask{Key: amrm.AskKey{Priority: 1}, Capability: records.Resource{MemoryMB: 256, VCores: 1}, Count: each * simulatedNodes, Hosts: hosts})
+	m.RM.SetAsk(amrm.Ask{Key: amrm.AskKey{Priority: 1}, Capability: records.Resource{MemoryMB: 256, VCores: 1}, Count: each * simulatedNodes, Hosts: hosts})
 	var running sync.Map // container to node
-	tokens := map[records.NodeID]*creds.Token{}
-	completed := map[records.ContainerID]records.ContainerStatus{}
 	started := 0
-	round := func() {
-		t.Helper()
-		r, err := m.rm.Allocate(ctx, 0.5)
-		if err != nil {
-			t.Fatal(err)
-		}
-		maps.Copy(tokens, r.NMTokens)
-		for _, surplus := range r.Surplus {
-			m.rm.Release(surplus.ID)
-		}
+	m.Heard = func(r amrm.Response) {
 		for _, container := range r.Allocated {
 			node := f.byID[container.Node]
 			if node == nil {
 				t.Fatalf("%s is on %s, which was not asked for", container.ID, container.Node)
 			}
-			checkTokens(t, node, container, tokens[container.Node])
+			checkTokens(t, node, container, m.RM.NMTokens()[container.Node])
 			node.Start(container)
 			running.Store(container.ID, node)
 			started++
 		}
-		for _, s := range r.Completed {
-			completed[s.ID] = s
-		}
 	}
-	wait.Until(t, "all containers are allocated", func() bool { round(); return started >= each*simulatedNodes })
+	m.Await(t, "all containers are allocated", "", func() bool { return started >= each*simulatedNodes })
 	wait.Until(t, "the ResourceManager's REST tells of them", func() bool {
 		_, containers := f.simulated(t, c)
 		app, err := c.RM().App(ctx, report.ID.String())
@@ -185,14 +172,13 @@ func TestSimulatedNodeManagers(t *testing.T) {
 		}
 		return true
 	})
-	wait.Until(t, "the ApplicationMaster is told of all ends", func() bool { round(); return len(completed) == len(codes) })
+	m.Await(t, "the ApplicationMaster is told of all ends", "", func() bool { return len(m.Completed) == len(codes) })
 	for id, code := range codes {
-		if s := completed[id]; s.ExitStatus != code {
+		if s := m.Completed[id]; s.ExitStatus != code {
 			t.Errorf("%s ended as %+v, want %d", id, s, code)
 		}
 	}
-	wait.Until(t, "the ended ones are forgotten by their nodes", func() bool {
-		round()
+	m.Await(t, "the ended ones are forgotten by their nodes", "", func() bool {
 		left := 0
 		for _, node := range f.byID {
 			left += len(node.Containers())
@@ -204,12 +190,11 @@ func TestSimulatedNodeManagers(t *testing.T) {
 	// Those that are released, end on their nodes.
 	running.Range(func(id, _ any) bool {
 		if _, ended := codes[id.(records.ContainerID)]; !ended {
-			m.rm.Release(id.(records.ContainerID))
+			m.RM.Release(id.(records.ContainerID))
 		}
 		return true
 	})
-	wait.Until(t, "nothing runs any more", func() bool {
-		round()
+	m.Await(t, "nothing runs any more", "", func() bool {
 		_, containers := f.simulated(t, c)
 		left := 0
 		for _, node := range f.byID {
@@ -221,7 +206,7 @@ func TestSimulatedNodeManagers(t *testing.T) {
 		}
 		return containers == 0 && left == 0
 	})
-	if err := m.rm.Finish(ctx, records.FinalSucceeded, "", ""); err != nil {
+	if err := m.RM.Finish(ctx, records.FinalSucceeded, "", ""); err != nil {
 		t.Error(err)
 	}
 

@@ -1,4 +1,4 @@
-package yarn
+package hdfs
 
 import (
 	"bytes"
@@ -13,16 +13,17 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 )
 
 // It would catch a move that replaces what came between a look at the target and
 // the move: two submissions that stage one file, two attempts that write one part.
-func TestHDFSOneOfManyRenamesToAPlaceSucceeds(t *testing.T) {
+func TestOneOfManyRenamesToAPlaceSucceeds(t *testing.T) {
 	t.Parallel()
 	const movers = 16
-	f := newFS(t, dfs.Options{Conf: confOf(t, clusters.Use(t, clusters.Features)), User: me(t)})
-	dir := scratch(t, f)
+	f := rpctest.FS(t, dfs.Options{Conf: rpctest.Conf(t, clusters.Use(t, clusters.Features)), User: rpctest.Me(t)})
+	dir := rpctest.Scratch(t, f)
 	for i := range movers {
 		create(t, f, fmt.Sprintf("%s/from%d", dir, i), []byte{byte(i)})
 	}
@@ -83,14 +84,14 @@ func (c *forgetfulConn) Read(b []byte) (int, error) {
 
 // It would catch a repeated call that the NameNode does not know again: it finds its
 // own file in its way, the source of a rename gone, or a block too many.
-func TestHDFSACallWhoseAnswerIsLostIsDoneOnce(t *testing.T) {
+func TestACallWhoseAnswerIsLostIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"mkdirs", "create", "addBlock", "updateBlockForPipeline", "complete", "rename2", "delete"} {
 		t.Run(method, func(t *testing.T) {
 			t.Parallel()
 			d := &forgetful{method: method}
-			f := newFS(t, dfs.Options{Conf: smallBlocks(t, clusters.Use(t, clusters.Features)), User: me(t), Dial: d.dial})
-			dir, content := scratch(t, f)+"/made", noise(blockSize+1) // no name holds a method's
+			f := rpctest.FS(t, dfs.Options{Conf: smallBlocks(t, clusters.Use(t, clusters.Features)), User: rpctest.Me(t), Dial: d.dial})
+			dir, content := rpctest.Scratch(t, f)+"/made", noise(blockSize+1) // no name holds a method's
 			if err := f.MkdirAll(t.Context(), dir); err != nil {
 				t.Error(err)
 			}

@@ -1,4 +1,4 @@
-package yarn
+package hdfs
 
 import (
 	"bytes"
@@ -9,19 +9,20 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 )
 
 // It would catch a client that dials DataNodes by addresses which only the cluster's own
 // network knows, as those of machines with two networks are.
-func TestHDFSDataNodesAreDialledByNameWhereTheConfigurationSaysSo(t *testing.T) {
+func TestDataNodesAreDialledByNameWhereTheConfigurationSaysSo(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
 	for byName, want := range map[bool]string{false: "127.0.0.1", true: c.NodeManagers()[0]} {
 		var mu sync.Mutex
 		hosts := make(map[string]bool)
-		conf := confOf(t, c).With("test", map[string]string{"dfs.client.use.datanode.hostname": fmt.Sprint(byName)})
-		f := newFS(t, dfs.Options{Conf: conf, User: me(t), Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+		conf := rpctest.Conf(t, c).With("test", map[string]string{"dfs.client.use.datanode.hostname": fmt.Sprint(byName)})
+		f := rpctest.FS(t, dfs.Options{Conf: conf, User: rpctest.Me(t), Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 			host, port, err := net.SplitHostPort(address)
 			if err == nil && address != c.NameNodeAddress() {
 				mu.Lock()
@@ -31,7 +32,7 @@ func TestHDFSDataNodesAreDialledByNameWhereTheConfigurationSaysSo(t *testing.T) 
 			}
 			return (&net.Dialer{}).DialContext(ctx, network, address)
 		}})
-		uri := scratch(t, f) + "/file"
+		uri := rpctest.Scratch(t, f) + "/file"
 		create(t, f, uri, noise(1000))
 		if content, err := f.ReadFile(t.Context(), uri, 1000); err != nil || !bytes.Equal(content, noise(1000)) {
 			t.Errorf("by name: %t: %d bytes, %v", byName, len(content), err)

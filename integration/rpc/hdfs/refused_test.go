@@ -1,11 +1,14 @@
-package yarn
+package hdfs
 
 import (
+	"context"
 	"errors"
+	"io"
 	"io/fs"
+	"maps"
+	"net"
+	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"testing"
 
 	colinmarc "github.com/colinmarc/hdfs/v2"
@@ -13,37 +16,59 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
-// The library would write and read plain bytes where HDFS keeps stripes. The file is empty: it
-// takes more DataNodes than one to write stripes.
-func TestHDFSErasureCodedFilesAreRefused(t *testing.T) {
+// TestErasureCodedFilesAreRefused would catch plain bytes that are written and read where HDFS keeps stripes. The file is empty:
+// it takes more DataNodes than one to write stripes.
+func TestErasureCodedFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
-	f := newFS(t, dfs.Options{Conf: confOf(t, c), User: me(t)})
-	dir := scratch(t, f)
-	const admin, policy = "org.apache.hadoop.hdfs.tools.ECAdmin", "XOR-2-1-1024k"
-	java(t, c, admin, "-enablePolicy", "-policy", policy)
-	java(t, c, admin, "-setPolicy", "-path", dir, "-policy", policy)
-	java(t, c, cluster.FsShell, "-touchz", dir+"/file")
+	f := rpctest.FS(t, dfs.Options{Conf: rpctest.Conf(t, c), User: rpctest.Me(t)})
+	dir := rpctest.Scratch(t, f)
+	u, err := url.Parse(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const policy = "XOR-2-1-1024k"
+	put(t, c, "/", "ENABLEECPOLICY", url.Values{"ecpolicy": {policy}})
+	put(t, c, u.Path, "SETECPOLICY", url.Values{"ecpolicy": {policy}})
+	put(t, c, u.Path+"/file", "CREATE", nil)
 	refusedByFS(t, f, dir, filesystem.ErrErasureCoded)
 	refusedByLibrary(t, c, dir, hdfs.ErrErasureCoded)
 }
 
-// encryptionZone would catch ciphertext that is given for what a file holds, and a file that
-// everybody else finds to be garbage.
-func encryptionZone(t *testing.T, c *cluster.Cluster) {
-	f := newFS(t, dfs.Options{Conf: confOf(t, c), User: me(t)})
-	dir, local := scratch(t, f), filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(local, noise(1000), 0o600); err != nil {
+// put makes a call of WebHDFS, as the superuser, that our own client does not have.
+func put(t *testing.T, c *cluster.Cluster, path, op string, query url.Values) {
+	t.Helper()
+	all := url.Values{"op": {op}, "user.name": {rpctest.Me(t)}}
+	maps.Copy(all, query)
+	address := "http://" + c.NameNodeWebAddress() + "/webhdfs/v1" + path + "?" + all.Encode()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, address, http.NoBody)
+	if err != nil {
 		t.Fatal(err)
 	}
-	java(t, c, "org.apache.hadoop.hdfs.tools.CryptoAdmin", "-createZone", "-keyName", "key1", "-path", dir)
-	java(t, c, cluster.FsShell, "-put", local, dir)
-	refusedByFS(t, f, dir, filesystem.ErrEncryptionZone)
-	refusedByLibrary(t, c, dir, hdfs.ErrEncryptionZone)
+	web := &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			_, port, err := net.SplitHostPort(address)
+			if err != nil {
+				return nil, err
+			}
+			return new(net.Dialer).DialContext(ctx, network, net.JoinHostPort("127.0.0.1", port)) // DataNodes have other names
+		},
+	}}
+	answer, err := web.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode/100 != 2 {
+		t.Fatalf("%s: %s: %s, %v", op, answer.Status, text, err)
+	}
 }
 
 // refusedByFS has Bobbin use a file, and make another, in a directory of a kind that is refused.
@@ -96,13 +121,13 @@ func refusedByLibrary(t *testing.T, c *cluster.Cluster, dir string, want error) 
 // newLibrary is the HDFS library over yarnrpc's connections.
 func newLibrary(t *testing.T, c *cluster.Cluster, authority string) *colinmarc.Client {
 	t.Helper()
-	o, err := hdfs.FromConf(confOf(t, c), authority, me(t))
+	o, err := hdfs.FromConf(rpctest.Conf(t, c), authority, rpctest.Me(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	dialer := hdfs.NewDialer(o)
 	client, err := colinmarc.NewClient(colinmarc.ClientOptions{
-		Addresses: []string{authority}, User: me(t), NamenodeDialFunc: dialer.DialNameNode, DatanodeDialFunc: dialer.DialDataNode,
+		Addresses: []string{authority}, User: rpctest.Me(t), NamenodeDialFunc: dialer.DialNameNode, DatanodeDialFunc: dialer.DialDataNode,
 	})
 	if err != nil {
 		t.Fatal(err)

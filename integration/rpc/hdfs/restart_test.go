@@ -1,0 +1,125 @@
+package hdfs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
+)
+
+// TestTheNameNodeRestarts has one restart for what becomes of files, and for the keys of encryption zones, which NameNodes look
+// for when they start.
+func TestTheNameNodeRestarts(t *testing.T) {
+	c := clusters.Change(t, clusters.Victim, "kills the NameNode")
+	key := fmt.Sprintf("key-%d", time.Now().UnixNano())
+	rpctest.Java(t, c, "org.apache.hadoop.crypto.key.KeyShell", "create", key)
+	t.Run("files survive", func(t *testing.T) { filesSurvive(t, c) })
+	t.Run("files of an encryption zone are refused", func(t *testing.T) { zonesAreRefused(t, c, key) })
+}
+
+// filesSurvive would catch a call that ends with the NameNode, and a file whose rest cannot be read any more.
+func filesSurvive(t *testing.T, c *cluster.Cluster) {
+	f := rpctest.FS(t, dfs.Options{Conf: smallBlocks(t, c), User: rpctest.Me(t), Patience: time.Hour})
+	dir := rpctest.Scratch(t, f)
+	content := noise(6 * blockSize)
+	create(t, f, dir+"/before", content)
+	file, err := f.Open(t.Context(), dir+"/before")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := io.CopyN(io.Discard, file, blockSize); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Kill(t.Context(), "namenode"); err != nil {
+		t.Fatal(err)
+	}
+	back := make(chan error, 1)
+	go func() { back <- c.Restart(t.Context(), "namenode") }()
+	entries, err := f.List(t.Context(), dir) // asked while the NameNode is away
+	if err != nil || len(entries) != 1 {
+		t.Errorf("entries are %+v, %v", entries, err)
+	}
+	if err := <-back; err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.ReadAll(file)
+	if err != nil || !bytes.Equal(rest, content[blockSize:]) {
+		t.Errorf("%d bytes are left to read, %v", len(rest), err)
+	}
+	create(t, f, dir+"/after", content)
+	if err := f.Rename(t.Context(), dir+"/after", dir+"/renamed"); err != nil {
+		t.Error(err)
+	}
+}
+
+// zonesAreRefused would catch ciphertext that is given for what a file holds, and a file that everybody else finds to be garbage.
+func zonesAreRefused(t *testing.T, c *cluster.Cluster, key string) {
+	f := rpctest.FS(t, dfs.Options{Conf: rpctest.Conf(t, c), User: rpctest.Me(t)})
+	dir, local := rpctest.Scratch(t, f), filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(local, noise(1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rpctest.Java(t, c, "org.apache.hadoop.hdfs.tools.CryptoAdmin", "-createZone", "-keyName", key, "-path", dir)
+	rpctest.Java(t, c, cluster.FsShell, "-put", local, dir)
+	refusedByFS(t, f, dir, filesystem.ErrEncryptionZone)
+	refusedByLibrary(t, c, dir, hdfs.ErrEncryptionZone)
+}
+
+// TestADataNodeDies would catch a read that ends with the DataNode that it reads from, though the other has the blocks, and a
+// write that loses bytes with one and says nothing: pipelines are not mended, and the first error is final.
+func TestADataNodeDies(t *testing.T) {
+	c := clusters.Change(t, clusters.Victim, "kills a DataNode")
+	f := rpctest.FS(t, dfs.Options{Conf: smallBlocks(t, c), User: rpctest.Me(t), Patience: time.Hour})
+	dir := rpctest.Scratch(t, f)
+	content := noise(6 * blockSize)
+	twice := dfs.CreateOptions{Mode: 0o600, Replication: 2}
+	whole, err := f.CreateMode(t.Context(), dir+"/read", twice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := whole.Write(content); err != nil {
+		t.Fatal(err)
+	}
+	if err := whole.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file, err := f.Open(t.Context(), dir+"/read")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := io.CopyN(io.Discard, file, blockSize/2); err != nil {
+		t.Fatal(err)
+	}
+	broken, err := f.CreateMode(t.Context(), dir+"/written", twice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := broken.Write(content[:blockSize/2]); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := c.Kill(t.Context(), "datanode1"); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := io.ReadAll(file); err != nil || !bytes.Equal(rest, content[blockSize/2:]) {
+		t.Errorf("%d bytes are left to read, %v", len(rest), err)
+	}
+	_, writing := broken.Write(content[blockSize/2:])
+	closing := broken.Close()
+	if closing == nil || writing != nil && !errors.Is(closing, writing) {
+		t.Errorf("write: %v; close: %v", writing, closing)
+	}
+}

@@ -1,0 +1,34 @@
+package yarn
+
+import (
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
+)
+
+// TestApplicationPriorities would catch a priority that YARN never hears of, and one that it bounds without the client knowing.
+func TestApplicationPriorities(t *testing.T) {
+	t.Parallel()
+	c := clusters.Use(t, clusters.Features)
+	client := rpctest.Client(t, c, rpctest.Me(t))
+	id := rpctest.Submit(t, client, rpctest.Shell("exec sleep 1000")).ID
+	rm := func() int {
+		t.Helper()
+		var answer struct{ Priority int }
+		if err := c.RM().Get(t.Context(), "apps/"+id.String()+"/priority", &answer); err != nil {
+			t.Fatal(err)
+		}
+		return answer.Priority
+	}
+	if got, err := client.UpdatePriority(t.Context(), id, 4); err != nil || got != 4 || rm() != 4 {
+		t.Errorf("priority is %d, %v; the ResourceManager says %d", got, err, rm())
+	}
+	// What is too high becomes the highest.
+	if got, err := client.UpdatePriority(t.Context(), id, 99); err != nil || got != 10 || rm() != 10 {
+		t.Errorf("priority is %d, %v; the ResourceManager says %d", got, err, rm())
+	}
+	if report, err := client.ApplicationReport(t.Context(), id); err != nil || report.Priority != 10 {
+		t.Errorf("the report says %d, %v", report.Priority, err)
+	}
+}

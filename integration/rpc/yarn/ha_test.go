@@ -1,0 +1,71 @@
+package yarn
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/haservice"
+)
+
+func serviceStatus(t *testing.T, address string) (haservice.Status, error) {
+	t.Helper()
+	c := haservice.New(address, yarnrpc.Options{User: yarnrpc.UserInformation{Effective: rpctest.Me(t)}})
+	defer func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	return c.Status(t.Context())
+}
+
+// TestServersThatWorkAloneSaySo would catch a server without a partner that is taken for one of a pair.
+func TestServersThatWorkAloneSaySo(t *testing.T) {
+	t.Parallel()
+	c := clusters.Use(t, clusters.Features)
+	rms, err := rpctest.Conf(t, c).ResourceManagers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range []string{c.NameNodeAddress(), rms[0].Admin} {
+		if status, err := serviceStatus(t, address); !errors.Is(err, haservice.ErrNotPaired) {
+			t.Errorf("%s is %+v, %v", address, status, err)
+		}
+	}
+}
+
+// TestOfTwoServersOneIsActive would catch a pair of which both are taken for active, or neither. That the other one takes over is
+// shown in integration/rpc/failover.
+func TestOfTwoServersOneIsActive(t *testing.T) {
+	t.Parallel()
+	c := clusters.Use(t, clusters.Pair)
+	conf := rpctest.Conf(t, c)
+	rms, err := conf.ResourceManagers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs := map[string][]string{"NameNode": {conf.Get("dfs.namenode.rpc-address.bobbin.nn1"), conf.Get("dfs.namenode.rpc-address.bobbin.nn2")}}
+	for _, rm := range rms {
+		pairs["ResourceManager"] = append(pairs["ResourceManager"], rm.Admin)
+	}
+	for kind, addresses := range pairs {
+		states := make(map[haservice.State]int)
+		for _, address := range addresses {
+			status, err := serviceStatus(t, address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status.State == haservice.Standby && !status.Ready {
+				t.Errorf("the %s at %s could not take over: %s", kind, address, status.NotReady)
+			}
+			states[status.State]++
+		}
+		if diff := cmp.Diff(map[haservice.State]int{haservice.Active: 1, haservice.Standby: 1}, states); diff != "" {
+			t.Errorf("states of the %ss (-want +got):\n%s", kind, diff)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package yarn
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/nmclient"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// paused is a connection whose other end is paused before a call of signalled is written. A pause any sooner could keep the
+// connection from being made.
+type paused struct {
+	net.Conn
+	pause func()
+	calls *atomic.Int32
+}
+
+// signalled is the method of Signal.
+const signalled = "signalToContainer"
+
+func (c paused) Write(b []byte) (int, error) {
+	if !bytes.Contains(b, []byte(signalled)) {
+		return c.Conn.Write(b)
+	}
+	c.pause()
+	n, err := c.Conn.Write(b)
+	c.calls.Add(1)
+	return n, err
+}
+
+// TestANodeManagerThatDiesLeavesNoCallUnexplained would catch an error that does not say whether the call may have run: what an
+// ApplicationMaster does next depends on it.
+func TestANodeManagerThatDiesLeavesNoCallUnexplained(t *testing.T) {
+	c := clusters.Change(t, clusters.Victim, "kills a NodeManager")
+	m, _ := rpctest.Unmanaged(t, c, rpctest.Client(t, c, rpctest.Me(t)))
+	it := allocate(t, m, 1)[0]
+	name := fmt.Sprintf("nodemanager%d", 1+slices.Index(c.NodeManagers(), it.Node.Host))
+	var calls atomic.Int32
+	pause := func() {
+		if err := c.Pause(t.Context(), name); err != nil {
+			t.Error(err)
+		}
+	}
+	nodes := rpctest.Closing(t, nmclient.New(nmclient.Options{
+		RPC: yarnrpc.Options{Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, address)
+			return paused{conn, pause, &calls}, err
+		}},
+		Policy: yarnrpc.Policy{MaxWait: 2 * time.Second, BaseDelay: 200 * time.Millisecond, MaxDelay: time.Second},
+	}))
+	nodes.SetTokens(m.RM.NMTokens())
+	command := rpctest.Sleep()
+	if err := nodes.Start(t.Context(), it, run("exec "+command)); err != nil {
+		t.Fatal(err)
+	}
+	wait.Until(t, "the process runs", func() bool { return len(rpctest.Processes(t, command)) == 1 })
+
+	outcome := make(chan error, 1)
+	go func() {
+		outcome <- nodes.Signal(t.Context(), it.Node, it.ID, records.SignalThreadDump)
+	}()
+	wait.Until(t, "the call is sent", func() bool { return calls.Load() > 0 })
+	if err := c.Kill(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-outcome; err == nil || !yarnrpc.MaybeSent(err) || !strings.Contains(err.Error(), it.ID.String()) {
+		t.Errorf("a call that was on its way: %v", err)
+	}
+	if err := nodes.Restart(t.Context(), it.Node, it.ID); err == nil || yarnrpc.MaybeSent(err) {
+		t.Errorf("a call of a NodeManager that is gone: %v", err)
+	}
+	if failed, _ := errors.AsType[nmclient.Failures](nodes.StopAll(t.Context(), it)); len(failed) != 1 || yarnrpc.MaybeSent(failed[0]) {
+		t.Errorf("a stop at a NodeManager that is gone: %v", failed)
+	}
+
+	if err := c.Restart(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	statuses, err := m.NM.Statuses(t.Context(), it.Node, it.ID)
+	if err != nil || len(statuses) != 1 || statuses[0].State != records.ContainerRunning || len(rpctest.Processes(t, command)) != 1 {
+		t.Errorf("after the NodeManager has come back: %+v, %v", statuses, err)
+	}
+	if err := m.NM.Stop(t.Context(), it.Node, it.ID); err != nil {
+		t.Error(err)
+	}
+	wait.Until(t, "the process has ended", func() bool { return len(rpctest.Processes(t, command)) == 0 })
+}
