@@ -6,9 +6,9 @@
 // of a run of `make test` on two cores, several suites beside each other.
 //
 //	suite             clusters                    min  question
-//	rpc/conformance   features, hasty             0.0  are our messages, files and tokens Hadoop's own, field by field and byte by byte?
-//	rpc/yarn          features, victim, hasty     0.0  does each call of the three YARN protocols do what its Java twin does?
-//	rpc/hdfs          features, victim            0.0  are files whole, through broken connections, lost answers and dead servers?
+//	rpc/conformance   features                    0.0  are our messages, files and tokens Hadoop's own, field by field and byte by byte?
+//	rpc/yarn          open, features, victim, pair, hasty  0.0  does each call of the three YARN protocols do what its Java twin does?
+//	rpc/hdfs          features, victim, pair      0.0  are files whole, through broken connections, lost answers and dead servers?
 //	rpc/failover      open, pair                  0.0  does a client live on when the active one of two servers dies, or hangs, under load?
 //	rpc/kerberos      secure, securepair          0.0  who gets in with Kerberos, and is each byte protected as was agreed?
 //	rpc/releases      own                         0.0  does the oldest, and the newest, release do all of that, too?

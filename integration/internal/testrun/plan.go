@@ -14,7 +14,7 @@ type suite struct {
 	flags    []string // further ones of go test
 	env      []string
 	clusters []clusters.Kind // that its tests ask for
-	parallel int             // tests at a time; 0: as many as there are processors
+	parallel int             // tests at a time; 0: as many as the package says (rpctest.AtOnce), or there are processors
 }
 
 // Suites run in this order, as lanes become free: the long ones first, and those beside each other that share clusters.
@@ -23,11 +23,11 @@ func suites() []suite {
 	open, victim := clusters.Open, clusters.Victim
 	return []suite{
 		{name: "bobbin/jobs", clusters: kinds(open, victim), parallel: 6},
-		{name: "rpc/yarn", race: true, clusters: kinds(clusters.Features, victim, clusters.Hasty), parallel: 8},
+		{name: "rpc/yarn", race: true, clusters: kinds(open, clusters.Features, victim, clusters.Pair, clusters.Hasty)},
 		{name: "bobbin/sessions", clusters: kinds(open, victim), parallel: 6},
-		{name: "rpc/hdfs", race: true, clusters: kinds(clusters.Features, victim), parallel: 8},
+		{name: "rpc/hdfs", race: true, clusters: kinds(clusters.Features, victim, clusters.Pair)},
 		{name: "bobbin/commands", clusters: kinds(open, victim), parallel: 6},
-		{name: "rpc/conformance", race: true, clusters: kinds(clusters.Features, clusters.Hasty), parallel: 8},
+		{name: "rpc/conformance", race: true, clusters: kinds(clusters.Features), parallel: 6},
 		{name: "bobbin/options", clusters: kinds(clusters.Features), parallel: 6},
 		{name: "bobbin/workers", race: true, clusters: kinds(open), parallel: 6},
 		{name: "bobbin/examples", clusters: kinds(open), parallel: 6},

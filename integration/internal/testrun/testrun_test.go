@@ -132,6 +132,38 @@ func TestTheTableIsThePlan(t *testing.T) {
 	}
 }
 
+// It would catch a cluster that ends under a suite which asks for it and does not say so, or that waits for nobody.
+func TestSuitesHaveTheClustersThatTheirTestsAskFor(t *testing.T) {
+	asked := regexp.MustCompile(`\b(?:clusters\.|(?:Use|Change)\(t, )([A-Z][A-Za-z]+)\b`)
+	for _, s := range suites() {
+		if s.packages != nil {
+			continue // of several packages, each with some
+		}
+		files, err := filepath.Glob(filepath.Join("..", "..", s.name, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kinds []clusters.Kind
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, match := range asked.FindAllStringSubmatch(string(text), -1) {
+				if kind := clusters.Kind(strings.ToLower(match[1])); slices.Contains(clusters.Kinds(), kind) && !slices.Contains(kinds, kind) {
+					kinds = append(kinds, kind)
+				}
+			}
+		}
+		want := slices.Clone(s.clusters)
+		slices.Sort(kinds)
+		slices.Sort(want)
+		if !slices.Equal(kinds, want) {
+			t.Errorf("the tests of %s ask for %v, the plan has %v", s.name, kinds, want)
+		}
+	}
+}
+
 // It would catch a cluster that lives on when nobody needs it, and one that ends under those who do. Tests are the go
 // command's own here: a suite without packages fails at once.
 func TestAClusterEndsWithItsLastSuite(t *testing.T) {
