@@ -68,8 +68,8 @@ func (s *Server) taskManagers(r *http.Request) (any, error) {
 }
 
 // taskManagerOf leaves out what a worker of ours does not have: ports of its
-// own, and the parts of a JVM's memory. What its slots share stands as managed
-// memory.
+// own, and the parts of a JVM's memory, which are 0. What its slots share stands as
+// managed memory.
 func taskManagerOf(w msg.TaskExecutorDetails) taskManagerInfo {
 	process := int64(w.MemoryMB) << 20
 	free := resourceProfile{ExtendedResources: map[string]float64{}}
@@ -90,8 +90,8 @@ func taskManagerOf(w msg.TaskExecutorDetails) taskManagerInfo {
 			CPUCores: float64(w.VCores), ManagedMemory: w.MemoryMB, ExtendedResources: map[string]float64{},
 		},
 		FreeResource: free,
-		Hardware:     hardware{CPUCores: w.VCores, PhysicalMemory: process},
-		Memory:       memoryConfiguration{TotalProcessMemory: &process},
+		Hardware:     hardware{CPUCores: w.VCores, PhysicalMemory: process, ManagedMemory: process},
+		Memory:       memoryConfiguration{ManagedMemory: process, TotalFlinkMemory: process, TotalProcessMemory: process},
 	}
 }
 

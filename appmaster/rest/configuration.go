@@ -40,7 +40,10 @@ func shown(options map[string]string) map[string]string {
 }
 
 // clusterConfig answers GET /jobmanager/config: the options that were given.
-func (s *Server) clusterConfig(*http.Request) (any, error) {
+func (s *Server) clusterConfig(r *http.Request) (any, error) {
+	if err := identified(r); err != nil {
+		return nil, err
+	}
 	values := shown(s.config.Options.Set())
 	entries := make([]configEntry, 0, len(values))
 	for _, name := range slices.Sorted(maps.Keys(values)) {

@@ -10,7 +10,10 @@ import (
 
 // environment answers GET /jobmanager/environment: of what a JVM would be, that which
 // Go's runtime is.
-func (s *Server) environment(*http.Request) (any, error) {
+func (s *Server) environment(r *http.Request) (any, error) {
+	if err := identified(r); err != nil {
+		return nil, err
+	}
 	runs := []string{fmt.Sprintf("GOMAXPROCS=%d", runtime.GOMAXPROCS(0))}
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
 		runs = append(runs, fmt.Sprintf("GOMEMLIMIT=%d", limit))

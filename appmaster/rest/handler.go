@@ -81,9 +81,9 @@ func (s *Server) routes() []route {
 		on("GET /jobs/overview", view, ok, s.jobsOverview),
 		on("GET /jobs/{job}", view, ok, s.job),
 		on("PATCH /jobs/{job}", modify, accepted, s.cancelJob),
-		on("PUT /jobs/{job}", modify, accepted, s.cancelJob),              // YARN's proxy passes no other method on but GET
-		on("GET /jobs/{job}/yarn-cancel", modify, accepted, s.cancelJob),  // for proxies that pass on GET alone
-		on("GET /jobs/{job}/yarn-stop", modify, accepted, s.stopUntilNow), // likewise
+		on("PUT /jobs/{job}", modify, accepted, s.cancelJob),             // YARN's proxy passes no other method on but GET
+		on("GET /jobs/{job}/yarn-cancel", modify, accepted, s.cancelJob), // for proxies that pass on GET alone
+		on("GET /jobs/{job}/yarn-stop", modify, accepted, s.stopJob),     // likewise
 		on("GET /jobs/{job}/status", view, ok, s.jobStatus),
 		on("GET /jobs/{job}/plan", view, ok, s.jobPlan),
 		on("GET /jobs/{job}/config", view, ok, s.jobConfig),

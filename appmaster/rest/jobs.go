@@ -46,6 +46,17 @@ func parseJobID(text string) (ids.JobID, error) {
 	return ids.JobID(text), nil
 }
 
+// identified checks the path's job and trigger, as far as it has them: what is no id is refused
+// before it matters what it stands for.
+func identified(r *http.Request) error {
+	if text := r.PathValue("job"); text != "" {
+		if _, err := parseJobID(text); err != nil {
+			return err
+		}
+	}
+	return trigger(r)
+}
+
 // isID tells whether a text is formed as ids are.
 func isID(text string) bool { return len(text) == 32 && strings.Trim(text, "0123456789abcdef") == "" }
 
@@ -258,14 +269,30 @@ func (s *Server) executionResult(r *http.Request) (any, error) {
 	return executionResult{Status: queueStatus{"COMPLETED"}, Result: result}, nil
 }
 
-// cancelJob is Flink's PATCH /jobs/:jobid?mode=cancel, the only mode there is.
+// cancelJob is Flink's PATCH /jobs/:jobid?mode=cancel, the only mode there is. Flink answers the
+// one that there was with errStopped.
 func (s *Server) cancelJob(r *http.Request) (any, error) {
 	id, err := jobID(r)
 	if err != nil {
 		return nil, err
 	}
-	if mode := r.URL.Query().Get("mode"); mode != "" && mode != "cancel" {
+	switch mode := r.URL.Query().Get("mode"); mode {
+	case "", "cancel":
+	case "stop":
+		return nil, errStopped
+	default:
 		return nil, badRequest("%q is no way to end a job: use mode=cancel", mode)
 	}
 	return empty{}, s.gateway.CancelJob(r.Context(), id)
+}
+
+// errStopped is Flink's answer, with its status, to a mode that it has taken out.
+var errStopped = &refusal{http.StatusPermanentRedirect, "jobs are not ended by mode=stop any more: use mode=cancel, or POST …/stop for an end with a savepoint"}
+
+// stopJob answers GET …/yarn-stop, which is mode=stop through YARN's proxy.
+func (s *Server) stopJob(r *http.Request) (any, error) {
+	if _, err := jobID(r); err != nil {
+		return nil, err
+	}
+	return nil, errStopped
 }

@@ -81,12 +81,23 @@ func (s *Server) deleteDataSet(*http.Request) (any, error) {
 }
 
 func (s *Server) dataSetDeletion(r *http.Request) (any, error) {
+	if err := trigger(r); err != nil {
+		return nil, err
+	}
 	return s.operations.look(dataSetDeletion, r.PathValue("trigger"))
+}
+
+// trigger checks the path's trigger, if it has one.
+func trigger(r *http.Request) error {
+	if text := r.PathValue("trigger"); text != "" && !isID(text) {
+		return badRequest("%q is no id of an operation: it has 32 hex digits", text)
+	}
+	return nil
 }
 
 // rescaling answers what Flink has switched off, too (FLINK-12312).
 func (s *Server) rescaling(r *http.Request) (any, error) {
-	if _, err := jobID(r); err != nil {
+	if err := identified(r); err != nil {
 		return nil, err
 	}
 	return nil, &refusal{http.StatusServiceUnavailable, "rescaling is disabled: submit the job with another parallelism"}

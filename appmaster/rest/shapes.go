@@ -266,17 +266,17 @@ type (
 		FreeMemory     int64 `json:"freeMemory"`
 		ManagedMemory  int64 `json:"managedMemory"`
 	}
-	memoryConfiguration struct { // TaskExecutorMemoryConfiguration; bytes, null where unknown
-		FrameworkHeap      *int64 `json:"frameworkHeap"`
-		TaskHeap           *int64 `json:"taskHeap"`
-		FrameworkOffHeap   *int64 `json:"frameworkOffHeap"`
-		TaskOffHeap        *int64 `json:"taskOffHeap"`
-		NetworkMemory      *int64 `json:"networkMemory"`
-		ManagedMemory      *int64 `json:"managedMemory"`
-		JVMMetaspace       *int64 `json:"jvmMetaspace"`
-		JVMOverhead        *int64 `json:"jvmOverhead"`
-		TotalFlinkMemory   *int64 `json:"totalFlinkMemory"`
-		TotalProcessMemory *int64 `json:"totalProcessMemory"`
+	memoryConfiguration struct { // TaskExecutorMemoryConfiguration; bytes
+		FrameworkHeap      int64 `json:"frameworkHeap"`
+		TaskHeap           int64 `json:"taskHeap"`
+		FrameworkOffHeap   int64 `json:"frameworkOffHeap"`
+		TaskOffHeap        int64 `json:"taskOffHeap"`
+		NetworkMemory      int64 `json:"networkMemory"`
+		ManagedMemory      int64 `json:"managedMemory"`
+		JVMMetaspace       int64 `json:"jvmMetaspace"`
+		JVMOverhead        int64 `json:"jvmOverhead"`
+		TotalFlinkMemory   int64 `json:"totalFlinkMemory"`
+		TotalProcessMemory int64 `json:"totalProcessMemory"`
 	}
 
 	empty struct{} // EmptyResponseBody

@@ -113,7 +113,10 @@ func (s *Server) stopUntilNow(r *http.Request) (any, error) {
 	return nil, notYet("a job cannot be stopped with a savepoint yet: cancel it")
 }
 
-func (s *Server) noSavepoints(*http.Request) (any, error) {
+func (s *Server) noSavepoints(r *http.Request) (any, error) {
+	if err := identified(r); err != nil {
+		return nil, err
+	}
 	return nil, notYet("there are no savepoints yet")
 }
 

@@ -39,12 +39,13 @@ func TestMain(m *testing.M) {
 	os.Exit(clusters.Main(m))
 }
 
-const childHolds = 50 << 20
+const childHolds = 16 << 20
 
 // TestPageIsMade would catch a benchmark that has fallen behind what it measures:
 // every section that neither takes long nor needs java is measured once, on a real cluster.
 func TestPageIsMade(t *testing.T) {
-	c := clusters.Use(t, clusters.Open)
+	cluster.Long(t)
+	c := open(t)
 	page := pageOf(t, c, options{only: []string{"cold", "tiny", "memory", "workers", "session"}})
 	for _, want := range []string{
 		"| `bobbin version` ", "| size of `bobbin` ", "| RUNNING ", "| uploaded bobbin ", "| **command ended** ",
@@ -62,7 +63,7 @@ func TestPageIsMade(t *testing.T) {
 // nobody else's containers would run on that fleet.
 func TestSectionsBesideJavaAreMade(t *testing.T) {
 	cluster.Long(t)
-	c := cluster.ForTest(t, cluster.Config{NodeManagers: 1, Users: []string{user}})
+	c := clusters.Own(t, cluster.Config{NodeManagers: 1, Users: []string{user}})
 	page := pageOf(t, c, options{only: []string{"calls", "processes", "protected", "asks"}, calls: 1000})
 	if !strings.Contains(page, "makes one call under authentication ends after ") {
 		t.Errorf("the page does not say how long a first call takes with Kerberos:\n%s", page)
@@ -82,7 +83,7 @@ func TestFlinkIsMeasuredBesideBobbin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := pageOf(t, clusters.Use(t, clusters.Open), options{only: []string{"submit"}, flink: strings.TrimSpace(string(home))})
+	page := pageOf(t, open(t), options{only: []string{"submit"}, flink: strings.TrimSpace(string(home))})
 	if version := regexp.MustCompile(`Flink is 1\.20\.\d+, on java \d+`); !version.MatchString(page) {
 		t.Errorf("the page does not tell Flink's version:\n%s", page)
 	}
@@ -90,6 +91,20 @@ func TestFlinkIsMeasuredBesideBobbin(t *testing.T) {
 	if rows := compared.FindAllString(strings.ReplaceAll(page, "**", ""), -1); len(rows) != 12 {
 		t.Errorf("%d rows compare both, want 12:\n%s", len(rows), page)
 	}
+}
+
+// open is the run's open cluster, with a home for the user who measures.
+func open(t *testing.T) *cluster.Cluster {
+	t.Helper()
+	c := clusters.Use(t, clusters.Open)
+	files, err := c.HDFS()
+	if err == nil {
+		err = files.Mkdir(t.Context(), "/user/"+user, user, "755")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // pageOf builds what is measured, and measures once.
@@ -231,7 +246,7 @@ func TestChildrensTimeIsReadFromTheKernel(t *testing.T) {
 	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &before); err != nil {
 		t.Fatal(err)
 	}
-	if err := exec.CommandContext(t.Context(), "sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done").Run(); err != nil {
+	if err := exec.CommandContext(t.Context(), "sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done").Run(); err != nil {
 		t.Fatal(err)
 	}
 	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &after); err != nil {

@@ -113,6 +113,8 @@ func TestImportRules(t *testing.T) {
 		"the product imports the fake cluster":      {"client/minicluster", "yarnrpc/yarnfake", false},
 		"the library imports the fake KDC":          {"yarnrpc/kerberos", "yarnrpc/internal/kdctest", false},
 		"the product imports the tests' keys":       {"internal/hadoopenv", "internal/credstest", false},
+		"the recorder knows Flink's answers":        {"integration/flinkrest", "appmaster/rest/flinkrest", true},
+		"the product knows Flink's answers":         {"appmaster/rest", "appmaster/rest/flinkrest", false},
 		"the product imports the tests' endpoint":   {"client", "appmaster/rest/resttest", false},
 		"a folder that nobody has given a floor to": {"misc", "internal/msg", false},
 	} {

@@ -8,9 +8,15 @@ import (
 
 // page is what the test runs of a page of documentation.
 type page struct {
-	onCluster bool     // its commands speak to a cluster
-	secure    bool     // to one with Kerberos
-	blocks    []string // shell commands, in order
+	onCluster bool // its commands speak to a cluster
+	secure    bool // to one with Kerberos
+	blocks    []block
+}
+
+// block is a block of shell commands.
+type block struct {
+	text  string
+	fails bool // it starts an application, or a job, that is to fail
 }
 
 // These stand on pages whose readers have a cluster.
@@ -19,25 +25,36 @@ const (
 	secureMark  = "<!-- sh: on a secure cluster -->"
 )
 
-var fence = regexp.MustCompile("(?ms)^```([^\n]*)\n(.*?)^```$")
+// failsMark stands in the line above a block that shows a failure: of an application or a job, not of a command.
+const failsMark = "<!-- sh: fails -->"
+
+var (
+	fence = regexp.MustCompile("(?ms)^(" + failsMark + "\n)?```([^\n]*)\n(.*?)^```$")
+	ends  = regexp.MustCompile(`\bbobbin (kill|cancel)\b`)
+)
 
 // parse finds the commands of a page. A block is sh, which is run; go, which internal/lint looks for in the code; or text. One that
 // is none of these is an error: it would be tested by nothing.
 func parse(content string) (page, error) {
 	p := page{onCluster: strings.Contains(content, clusterMark), secure: strings.Contains(content, secureMark)}
-	for _, block := range fence.FindAllStringSubmatch(content, -1) {
-		switch kind, text := block[1], block[2]; kind {
+	marks := 0
+	for _, found := range fence.FindAllStringSubmatch(content, -1) {
+		switch mark, kind, text := found[1], found[2], found[3]; kind {
 		case "sh":
-			p.blocks = append(p.blocks, text)
+			p.blocks = append(p.blocks, block{text: text, fails: mark != ""})
+			if mark != "" {
+				marks++
+			}
 		case "go", "text":
 		default:
 			return page{}, fmt.Errorf("a block is of kind %q, want sh, go or text", kind)
 		}
 	}
+	if all := strings.Count(content, failsMark); all != marks {
+		return page{}, fmt.Errorf("%d of %d marks %s stand directly above no block of commands", all-marks, all, failsMark)
+	}
 	return p, nil
 }
 
-// script runs the blocks in one shell, as a reader types them in one terminal, and ends at the first command that fails.
-func (p page) script() string {
-	return "set -eu\n" + strings.Join(p.blocks, "\n")
-}
+// endsSomething says whether the block cancels a job or kills an application.
+func (b block) endsSomething() bool { return ends.MatchString(b.text) }

@@ -3,8 +3,9 @@ package pages
 import (
 	"bytes"
 	"cmp"
-	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,71 +13,150 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // demoSize is the size of the demos' text, smaller than theirs to save time.
 const demoSize = "10m"
 
-// TestDemos would catch a demo that does not run on a fresh machine, counts wrongly, or leaves something behind.
-func TestDemos(t *testing.T) {
+// TestDemo would catch a demo that does not run on a fresh machine, counts wrongly, or leaves something behind.
+func TestDemo(t *testing.T) {
 	t.Parallel()
-	for _, target := range []string{"demo", "demo-yarn"} {
-		t.Run(target, func(t *testing.T) {
-			t.Parallel()
-			w, err := place.fork(t.Context(), target)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), pageLimit)
-			defer cancel()
-			out, err := w.command(ctx, "make", target, "SIZE="+demoSize).CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-			if want := topTen(t, w); !strings.Contains(string(out), want) {
-				t.Errorf("the demo prints\n%s\nwant in it\n%s", out, want)
-			}
-			w.wantNothingLeft(t)
-		})
+	w := fork(t, "demo")
+	w.wantTopTen(t, w.runDemo(t, "demo", "SIZE="+demoSize))
+}
+
+// TestDemoYARN would catch the same of the demo on YARN. Its cluster is the tests' own, which takes the place of the one that
+// scripts/cluster would start and end: pages and the demo that is interrupted start theirs.
+func TestDemoYARN(t *testing.T) {
+	t.Parallel()
+	w := fork(t, "demo-yarn")
+	c := clusters.Use(t, clusters.Open)
+	files, err := c.HDFS()
+	if err != nil {
+		t.Fatal(err)
 	}
+	clean := func() {
+		if err := files.Remove(wait.Context(t), "/demo"); err != nil {
+			t.Error(err)
+		}
+	}
+	clean() // by an earlier run
+	t.Cleanup(clean)
+	calls := w.standIn(t, c)
+	out := w.runDemo(t, "demo-yarn", "SIZE="+demoSize)
+	w.wantTopTen(t, out)
+	w.wantSucceeded(t, c, out)
+
+	text, err := os.ReadFile(calls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var verbs []string
+	for call := range strings.Lines(string(text)) {
+		if verb, _, _ := strings.Cut(strings.TrimSpace(call), " "); verb != "fs" {
+			verbs = append(verbs, verb)
+		}
+	}
+	if !slices.Equal(verbs, []string{"fetch", "up", "down"}) {
+		t.Errorf("the demo asks for\n%s", text)
+	}
+}
+
+// TestDemoYARNHasAClusterOfItsOwn would catch a cluster that is too small for the demo.
+func TestDemoYARNHasAClusterOfItsOwn(t *testing.T) {
+	cluster.Long(t)
+	t.Parallel()
+	w := fork(t, "demo-yarn-alone")
+	w.wantTopTen(t, w.runDemo(t, "demo-yarn", "SIZE="+demoSize))
 }
 
 // TestDemoYARNEndsItsClusterAtCtrlC would catch daemons that outlive the demo they were started for.
 func TestDemoYARNEndsItsClusterAtCtrlC(t *testing.T) {
 	t.Parallel()
-	w, err := place.fork(t.Context(), "demo-that-is-interrupted")
+	w := fork(t, "demo-that-is-interrupted")
+	shell := openTerminal(t, w, nil)
+	if _, err := io.WriteString(shell.stdin, "exec make demo-yarn\n"); err != nil {
+		t.Fatal(err)
+	}
+	wait.For(t, "a daemon", func() (bool, error) {
+		if !shell.runs() {
+			return false, fmt.Errorf("the demo ends by itself: %s", shell.shown())
+		}
+		return len(w.daemons(t)) > 0, nil
+	})
+	if err := syscall.Kill(-shell.cmd.Process.Pid, syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	wait.For(t, "the demo's end", func() (bool, error) { return !shell.runs(), nil })
+	if shell.cmd.ProcessState.Success() || !strings.Contains(shell.shown(), "Stopping the cluster") {
+		t.Errorf("the demo ends with %v\n%s", shell.cmd.ProcessState, shell.shown())
+	}
+	w.wantNothingLeft(t)
+}
+
+// standIn has the workplace's scripts/cluster give out a cluster that runs, and leave it running. It gives the path of the file
+// with the calls.
+func (w *workplace) standIn(t *testing.T, c *cluster.Cluster) (calls string) {
+	t.Helper()
+	tool, err := place.clusterTool(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), pageLimit)
-	defer cancel()
-	var out bytes.Buffer
-	demo := w.command(ctx, "make", "demo-yarn")
-	demo.Stdout, demo.Stderr = &out, &out
-	if err := demo.Start(); err != nil {
+	calls = filepath.Join(w.root, "calls")
+	script := filepath.Join(w.repo, "scripts", "cluster")
+	text := fmt.Sprintf(`#!/bin/sh
+echo "$*" >>'%[1]s'
+case $1 in
+up) ln -s '%[2]s' "$3" ;;
+down) rm "$3" ;;
+fetch) ;;
+fs)
+	shift 3
+	exec '%[3]s' fs --dir '%[2]s' "$@"
+	;;
+esac
+`, calls, c.Dir(), tool)
+	err = errors.Join(os.Remove(script), os.WriteFile(script, []byte(text), 0o755)) // other workplaces have the same file
+	if err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- demo.Wait() }()
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	for interrupted := false; ; {
-		select {
-		case <-ticker.C:
-		case err := <-ended:
-			if !interrupted || err == nil {
-				t.Fatalf("the demo ends by itself: %v\n%s", err, out.Bytes())
-			}
-			w.wantNothingLeft(t)
-			return
-		}
-		if !interrupted && len(w.daemons(t)) >= 3 { // of four
-			interrupted = true
-			if err := syscall.Kill(-demo.Process.Pid, syscall.SIGINT); err != nil {
-				t.Fatal(err)
-			}
-		}
+	return calls
+}
+
+// runDemo runs a target of the Makefile to its end, after which nothing may be left, and gives what it prints.
+func (w *workplace) runDemo(t *testing.T, target string, variables ...string) string {
+	t.Helper()
+	shell := openTerminal(t, w, nil)
+	err := shell.run(t, block{text: "make " + strings.Join(append([]string{target}, variables...), " ") + "\n"})
+	if err := errors.Join(err, shell.close()); err != nil {
+		t.Fatalf("%v\n%s", err, shell.shown())
+	}
+	w.wantNothingLeft(t)
+	return shell.shown()
+}
+
+// wantTopTen checks what a demo has printed.
+func (w *workplace) wantTopTen(t *testing.T, out string) {
+	t.Helper()
+	if want := topTen(t, w); !strings.Contains(out, want) {
+		t.Errorf("the demo prints\n%s\nwant in it\n%s", out, want)
+	}
+}
+
+// wantSucceeded checks the applications that a demo has named.
+func (w *workplace) wantSucceeded(t *testing.T, c *cluster.Cluster, out string) {
+	t.Helper()
+	var seen ledger
+	apps, err := (&reader{place: w, named: true}).started(t, c, out)
+	if err == nil {
+		err = errors.Join(seen.look(block{}, apps), seen.close())
+	}
+	if err != nil || len(apps) != 1 {
+		t.Errorf("%d applications: %v\n%s", len(apps), err, out)
 	}
 }
 

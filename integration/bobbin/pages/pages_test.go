@@ -2,6 +2,7 @@ package pages
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -9,16 +10,26 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
 // place is the workplace of all tests: to build everything takes longer than to use it.
 var place *workplace
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(asHDFS) == "1" {
+		if err := hdfs(context.Background(), os.Args[1:], os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "hdfs:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(run(m))
+}
 
 func run(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "bobbin-docs-")
@@ -33,70 +44,50 @@ func run(m *testing.M) int {
 	return clusters.Main(m)
 }
 
-// pageLimit bounds a page; on two idle cores none needs half a minute alone.
-const pageLimit = 5 * time.Minute
-
 // TestCommandsOfThePages would catch a command in the documentation that does not work any more, or never did, for somebody who has
-// just cloned the repository.
+// just cloned the repository; and one that returns without an error and starts what fails.
 func TestCommandsOfThePages(t *testing.T) {
 	t.Parallel()
-	w := place
 	c := clusters.Use(t, clusters.Open)
-	env, err := w.onCluster(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	readers := 0
-	w.runPages(t, 7, func(p page) ([]string, bool) {
+	readPages(t, 9, func(p page) bool { return !p.secure }, func(t *testing.T, w *workplace, p page) *reader {
 		if !p.onCluster {
-			return nil, !p.secure
+			w.endCluster(t)
+			return &reader{place: w}
 		}
-		readers++
-		return append(slices.Clip(env), "HADOOP_USER_NAME="+newReader(t, c, readers)), true
+		return newReader(t, w, c)
 	})
 }
 
-// newReader makes somebody who has a home on HDFS with nothing in it. What other pages left, or an earlier run, is not in the way then.
-func newReader(t *testing.T, c *cluster.Cluster, number int) string {
-	t.Helper()
-	name := fmt.Sprintf("reader%d-%d", os.Getpid(), number)
-	files, err := c.HDFS()
-	if err == nil {
-		err = files.Mkdir(t.Context(), "/user/"+name, name, "755")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return name
-}
-
-// TestCommandsOfPagesForSecureClusters is that for those who have a cluster with Kerberos. scripts/test runs it beside the others.
+// TestCommandsOfPagesForSecureClusters is that for those who have a cluster with Kerberos.
 func TestCommandsOfPagesForSecureClusters(t *testing.T) {
 	t.Parallel()
-	w := place
-	c := clusters.Use(t, clusters.Secure)
-	env, err := w.onCluster(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := c.HDFS()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, left := range []string{"/tmp/words", "/user/" + trusted + "/counts", "/user/" + proxied + "/counts"} { // by an earlier run
-		if err := files.Remove(t.Context(), left); err != nil {
+	readPages(t, 1, func(p page) bool { return p.secure }, func(t *testing.T, w *workplace, _ page) *reader {
+		c := clusters.Use(t, clusters.Secure)
+		env, err := w.onCluster(c)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	w.runPages(t, 1, func(p page) ([]string, bool) { return env, p.secure })
+		files, err := c.HDFS()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, left := range []string{"/tmp/words", "/user/" + trusted + "/counts", "/user/" + proxied + "/counts"} { // by an earlier run
+			if err := files.Remove(t.Context(), left); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return &reader{place: w, env: env, hdfs: c, users: []string{trusted, proxied}, named: true, login: []string{
+			"-D", "security.kerberos.login.keytab=" + c.Keytab(trusted), "-D", "security.kerberos.login.principal=" + trusted,
+		}}
+	})
 }
 
-// runPages runs the pages that reads wants, side by side: each in a workplace of its own, with what reads adds to the environment.
-func (w *workplace) runPages(t *testing.T, atLeast int, reads func(page) (env []string, wanted bool)) {
+// readPages has the pages that are wanted read side by side, each in a workplace of its own.
+func readPages(t *testing.T, atLeast int, wanted func(page) bool, by func(*testing.T, *workplace, page) *reader) {
 	t.Helper()
 	run := 0
-	for _, name := range pagesOf(t, w) {
-		content, err := os.ReadFile(filepath.Join(w.repo, name))
+	for _, name := range pagesOf(t, place) {
+		content, err := os.ReadFile(filepath.Join(place.repo, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,29 +95,168 @@ func (w *workplace) runPages(t *testing.T, atLeast int, reads func(page) (env []
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		env, wanted := reads(p)
-		if len(p.blocks) == 0 || !wanted {
+		if len(p.blocks) == 0 || !wanted(p) {
 			continue
 		}
 		run++
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), pageLimit)
-			defer cancel()
-			own, err := w.fork(ctx, strings.ReplaceAll(name, "/", "-"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer own.endCluster(t)
-			sh := own.command(ctx, "sh")
-			sh.Stdin, sh.Env = strings.NewReader(p.script()), append(sh.Env, env...)
-			if out, err := sh.CombinedOutput(); err != nil {
-				t.Errorf("%v\n%s", err, out)
+			w := fork(t, strings.ReplaceAll(name, "/", "-"))
+			if err := by(t, w, p).read(t, p); err != nil {
+				t.Error(err)
 			}
 		})
 	}
 	if run < atLeast {
 		t.Errorf("only %d pages have commands", run)
+	}
+}
+
+// fork is a workplace for one page or demo.
+func fork(t *testing.T, name string) *workplace {
+	t.Helper()
+	w, err := place.fork(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// endCluster ends the cluster that a page starts and has not ended when the test ends, or the whole process.
+func (w *workplace) endCluster(t *testing.T) {
+	t.Helper()
+	end, err := cluster.EndWithThisProcess(filepath.Dir(w.ownCluster()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// newReader makes somebody who has an open cluster, a name that nobody else has, and a home on HDFS with nothing in it.
+func newReader(t *testing.T, w *workplace, c *cluster.Cluster) *reader {
+	t.Helper()
+	env, err := w.onCluster(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "reader-" + ids.Random()
+	files, err := c.HDFS()
+	if err == nil {
+		err = files.Mkdir(t.Context(), "/user/"+name, name, "755")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := files.Remove(wait.Context(t), "/user/"+name); err != nil {
+			t.Error(err)
+		}
+	})
+	return &reader{place: w, env: append(env, "HADOOP_USER_NAME="+name), hdfs: c, users: []string{name}}
+}
+
+// TestWhatAPageStartsMustNotFail would catch this test's own blindness: an application fails after the command that has started
+// it has returned without an error.
+func TestWhatAPageStartsMustNotFail(t *testing.T) {
+	t.Parallel()
+	c := clusters.Use(t, clusters.Open)
+	fails := func(name string) string {
+		return "```sh\nbin/bobbin run-application -nm " + name + " bin/examples/wordcount --input nowhere --output counts\n" +
+			"while bin/bobbin applications | grep " + name + "; do sleep 1; done\n```\n"
+	}
+	read := func(t *testing.T, content string) error {
+		t.Parallel()
+		p, err := parse(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return newReader(t, fork(t, strings.ReplaceAll(t.Name(), "/", "-")), c).read(t, p)
+	}
+	t.Run("by mistake", func(t *testing.T) {
+		if err := read(t, fails("broken")); err == nil || !strings.Contains(err.Error(), "(broken) is FINISHED, FAILED") {
+			t.Errorf("error %v, want one of the application", err)
+		}
+	})
+	t.Run("on purpose", func(t *testing.T) {
+		if err := read(t, failsMark+"\n"+fails("meant")); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("and is left", func(t *testing.T) {
+		if err := read(t, "```sh\nbin/bobbin session start -d -nm left\n```\n"); err == nil || !strings.Contains(err.Error(), "(left) is left: RUNNING") {
+			t.Errorf("error %v, want one of the application", err)
+		}
+	})
+}
+
+// TestACommandThatFailsIsSeen would catch a shell that goes on, or that asks the last command of a pipe alone.
+func TestACommandThatFailsIsSeen(t *testing.T) {
+	t.Parallel()
+	w, err := emptyWorkplace(t.TempDir())
+	if err == nil {
+		err = os.Mkdir(w.repo, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"false\ntrue\n", "false | cat\n", "x=$(false)\n", "echo \"$nothing\"\n", "exit 3\n", "if\n"} {
+		p := page{blocks: []block{{text: "here=1\n"}, {text: text}, {text: "true\n"}}}
+		if err := (&reader{place: w}).read(t, p); err == nil {
+			t.Errorf("%q is no error", text)
+		}
+	}
+	p := page{blocks: []block{{text: "cat >text <<END\na\nEND\nhere() { cat text; }\n"}, {text: "[ \"$(here)\" = a ]\nfalse || true\n"}}}
+	if err := (&reader{place: w}).read(t, p); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTheLedgerJudges would catch a job that fails in a session which goes on, and marks that say too much.
+func TestTheLedgerJudges(t *testing.T) {
+	t.Parallel()
+	app := func(state, final string, jobs ...string) started {
+		a := started{RMApp: cluster.RMApp{ID: "application_1", State: state, FinalStatus: final}}
+		for _, status := range jobs {
+			a.jobs = append(a.jobs, job{Status: status})
+		}
+		return a
+	}
+	plain, marked, kills, cancels := block{text: "bobbin list\n"}, block{fails: true}, block{text: "bobbin kill $app\n"}, block{text: "bobbin cancel $job\n"}
+	type step struct {
+		block
+		started
+	}
+	for name, tc := range map[string]struct {
+		steps []step
+		want  string
+	}{
+		"all is well":              {[]step{{plain, app("RUNNING", "UNDEFINED", "RUNNING")}, {plain, app("FINISHED", "SUCCEEDED")}}, ""},
+		"fails later":              {[]step{{plain, app("RUNNING", "UNDEFINED")}, {marked, app("FINISHED", "FAILED")}}, "FAILED"},
+		"fails on purpose":         {[]step{{marked, app("RUNNING", "UNDEFINED")}, {plain, app("FINISHED", "FAILED")}}, ""},
+		"has no end that is known": {[]step{{plain, app("FINISHED", "UNDEFINED")}}, "UNDEFINED"},
+		"job fails":                {[]step{{plain, app("RUNNING", "UNDEFINED", "FINISHED", "FAILED")}, {plain, app("FINISHED", "SUCCEEDED")}}, "FAILED"},
+		"job fails on purpose":     {[]step{{marked, app("RUNNING", "UNDEFINED", "FAILED")}, {plain, app("FINISHED", "SUCCEEDED")}}, ""},
+		"is killed":                {[]step{{kills, app("KILLED", "KILLED")}}, ""},
+		"is killed by nobody":      {[]step{{plain, app("KILLED", "KILLED")}}, "KILLED"},
+		"job is canceled":          {[]step{{cancels, app("RUNNING", "UNDEFINED", "CANCELED")}, {plain, app("FINISHED", "SUCCEEDED")}}, ""},
+		"is left":                  {[]step{{plain, app("RUNNING", "UNDEFINED")}}, "is left"},
+		"mark without a failure":   {[]step{{marked, app("FINISHED", "SUCCEEDED")}}, "nothing has failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var l ledger
+			var errs []error
+			for _, s := range tc.steps {
+				errs = append(errs, l.look(s.block, []started{s.started}))
+			}
+			err := errors.Join(append(errs, l.close())...)
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %v, want one with %q", err, tc.want)
+			}
+		})
 	}
 }
 
@@ -149,24 +279,21 @@ func pagesOf(t *testing.T, w *workplace) []string {
 	return pages
 }
 
-// endCluster ends the cluster that a page started where developers have theirs, if that page did not.
-func (w *workplace) endCluster(t *testing.T) {
-	dir := filepath.Join(w.home(), ".cache", "bobbin", "cluster")
-	if _, err := os.Stat(dir); err != nil {
-		return
-	}
-	if err := cluster.Down(dir); err != nil {
-		t.Log(err) // mostly that it does not run
-	}
-}
-
 func TestParse(t *testing.T) {
 	if p, err := parse(secureMark + "\n```sh\na\n```\n"); err != nil || !p.secure || p.onCluster {
 		t.Errorf("page %+v, %v", p, err)
 	}
 	p, err := parse("# A\n```sh\na\n  b\n```\nx\n```text\nc\n```\n" + clusterMark + "\n```go\nd\n```\n\n```sh\ne\n```\n")
-	if err != nil || !p.onCluster || p.script() != "set -eu\na\n  b\n\ne\n" {
+	if err != nil || !p.onCluster || !slices.Equal(p.blocks, []block{{text: "a\n  b\n"}, {text: "e\n"}}) {
 		t.Errorf("page %+v, %v", p, err)
+	}
+	if p, err := parse(failsMark + "\n```sh\na\n```\n"); err != nil || !slices.Equal(p.blocks, []block{{text: "a\n", fails: true}}) {
+		t.Errorf("page %+v, %v", p, err)
+	}
+	for _, content := range []string{failsMark + "\n\n```sh\na\n```\n", failsMark + "\n```text\na\n```\n"} {
+		if p, err := parse(content); err == nil {
+			t.Errorf("%q is page %+v, and its mark is of no block of commands", content, p)
+		}
 	}
 	for _, kind := range []string{"", "bash", "console", "shell"} {
 		if _, err := parse("```" + kind + "\na\n```\n"); err == nil {

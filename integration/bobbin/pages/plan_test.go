@@ -17,10 +17,7 @@ var shownPlan = regexp.MustCompile("(?m)^```sh\nbobbin info (.+)\n```\n\n```text
 // command does not draw any more, and one that is not the plan that programs get as JSON.
 func TestThePlanIsDrawnAsThePageShows(t *testing.T) {
 	t.Parallel()
-	w, err := place.fork(t.Context(), "plan")
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := fork(t, "plan")
 	content, err := os.ReadFile(filepath.Join(w.repo, "docs", "getting-started.md"))
 	if err != nil {
 		t.Fatal(err)

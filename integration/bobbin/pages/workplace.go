@@ -3,6 +3,11 @@
 // home is empty and who, where the page wants one, has a real cluster; and the
 // demos are run.
 //
+// A command that fails ends its page, also in a pipe. After each block YARN is asked
+// for the applications that the page has started, and they for their jobs: none may
+// have failed, unless failsMark says so, nor have been killed where nothing on the
+// page kills, and at the page's end none may run.
+//
 // The package has no goroutines but those that wait for a command. It is for
 // tests only.
 package pages
@@ -18,7 +23,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 )
@@ -32,6 +36,8 @@ type workplace struct {
 
 	build sync.Once // guards built
 	built error
+	tool  sync.Once // guards tools
+	tools error
 }
 
 // Users of secure clusters: one whom the servers let act for others (cluster.Kerberos), and for whom.
@@ -142,7 +148,7 @@ func copyFile(from, to string) error {
 // does it: what that compiled is of use here then, though it lay in another folder.
 func (w *workplace) setEnvironment(ctx context.Context) error {
 	w.env = append(w.places(), "CGO_ENABLED=0", "GOFLAGS=-trimpath")
-	for _, name := range []string{"PATH", "LANG", "USER", "LOGNAME", "JAVA_HOME", "HADOOP_VERSION"} {
+	for _, name := range []string{"PATH", "LANG", "USER", "LOGNAME", "JAVA_HOME", cluster.VersionVariable, cluster.LimitVariable} {
 		if value, ok := os.LookupEnv(name); ok {
 			w.env = append(w.env, name+"="+value)
 		}
@@ -164,30 +170,42 @@ func (w *workplace) command(ctx context.Context, program string, args ...string)
 	cmd.Dir, cmd.Env = w.repo, w.env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
-	cmd.WaitDelay = time.Minute
 	return cmd
 }
 
-// onCluster gives what readers have in their environments who have a cluster, with Hadoop's own command for its files. On a
+// ownCluster is the folder of the cluster that a page starts where developers have theirs.
+func (w *workplace) ownCluster() string {
+	return filepath.Join(w.home(), ".cache", "bobbin", "cluster")
+}
+
+// clusterTool is the program behind scripts/cluster.
+func (w *workplace) clusterTool(ctx context.Context) (string, error) {
+	path := filepath.Join(w.root, "cluster")
+	w.tool.Do(func() {
+		_, w.tools = output(w.command(context.WithoutCancel(ctx), "go", "build", "-o", path, "./integration/internal/cluster/cmd/cluster"))
+	})
+	return path, w.tools
+}
+
+// onCluster gives what readers have in their environments who have a cluster, with a command hdfs for its files. On a
 // secure one the reader is trusted, with a keytab and no ticket yet; on an open one the caller adds a name.
-func (w *workplace) onCluster(ctx context.Context, c *cluster.Cluster) ([]string, error) {
+func (w *workplace) onCluster(c *cluster.Cluster) ([]string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
 	bin, err := os.MkdirTemp(w.root, "hadoop-")
 	if err != nil {
 		return nil, err
 	}
-	if _, err := output(w.command(ctx, "go", "build", "-o", filepath.Join(bin, "cluster"), "./integration/internal/cluster/cmd/cluster")); err != nil {
-		return nil, err
-	}
-	script := fmt.Sprintf("#!/bin/sh\n[ \"$1\" = dfs ] || exit 2\nshift\nexec '%s/cluster' fs --dir '%s' \"$@\"\n", bin, c.Dir())
+	script := fmt.Sprintf("#!/bin/sh\n"+asHDFS+"=1 exec '%s' \"$@\"\n", self)
 	if err := os.WriteFile(filepath.Join(bin, "hdfs"), []byte(script), 0o755); err != nil {
 		return nil, err
 	}
 	env := []string{"HADOOP_CONF_DIR=" + c.ConfDir()}
 	if c.Secure() {
-		env = []string{
-			"HADOOP_CONF_DIR=" + c.ConfDir(), "KRB5_CONFIG=" + c.Krb5Conf(), "KRB5CCNAME=FILE:" + filepath.Join(bin, "tickets"),
-			"KEYTAB=" + c.Keytab(trusted), "PRINCIPAL=" + trusted, "OTHER=" + proxied,
-		}
+		env = append(env, "KRB5_CONFIG="+c.Krb5Conf(), "KRB5CCNAME=FILE:"+filepath.Join(bin, "tickets"),
+			"KEYTAB="+c.Keytab(trusted), "PRINCIPAL="+trusted, "OTHER="+proxied)
 	}
 	return append(env, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH")), nil
 }

@@ -109,7 +109,7 @@ var statusTold = regexp.MustCompile(`^Answered with (\d+)`)
 
 // TestRESTIsWhatItsPageSays walks docs/openapi.yaml over a session with a job in each of
 // three states, directly and through YARN's web proxy. It would catch a path that answers
-// with other JSON than the page tells, which is Flink's; one that breaks over a job that
+// with other JSON than the page tells, or than Flink does; one that breaks over a job that
 // has failed; and one that changes something, or shows what is the owner's, to anybody at
 // the proxy.
 func TestRESTIsWhatItsPageSays(t *testing.T) {
@@ -127,15 +127,20 @@ func TestRESTIsWhatItsPageSays(t *testing.T) {
 	if got := u.Run(t, append([]string{"run", "-d"}, suite.SlowJob(t, u).Args...)...); got.Code != 0 {
 		t.Fatal(got)
 	}
-	var ids []string
+	byState := make(map[string]string)
 	wait.For(t, "of three jobs one has FAILED, one is FINISHED and one RUNNING", func() (bool, error) {
-		var states []string
-		ids = nil
+		clear(byState)
 		for _, j := range jobs(t, u, "-a") {
-			states, ids = append(states, j.JobStatus), append(ids, j.Job)
+			byState[j.JobStatus] = j.Job
 		}
-		slices.Sort(states)
-		return slices.Equal(states, []string{"FAILED", "FINISHED", "RUNNING"}), nil
+		return slices.Equal(slices.Sorted(maps.Keys(byState)), []string{"FAILED", "FINISHED", "RUNNING"}), nil
+	})
+	ids := slices.Collect(maps.Values(byState))
+	asFlinks(t, byState, func(path string) (bobbintest.Answer, error) {
+		return master.Ask(t.Context(), http.MethodGet, path, nil, nil)
+	})
+	asFlinks(t, byState, func(path string) (bobbintest.Answer, error) {
+		return u.AskByProxy(t.Context(), http.MethodGet, id, path)
 	})
 	var programs struct {
 		Programs []struct{ ID, Name string }

@@ -10,6 +10,7 @@ import (
 // Answer is what a web server answered to a User's Curl.
 type Answer struct {
 	Status int
+	Type   string // Content-Type; empty from Curl
 	Body   string
 	Sent   string // the Authorization of the request; empty: none
 }

@@ -147,7 +147,7 @@ func send(ctx context.Context, web *http.Client, method, url string, header http
 	if err != nil {
 		return answer, fmt.Errorf("%s %s: %w", method, url, err)
 	}
-	return Answer{Status: response.StatusCode, Body: string(text), Sent: header.Get("Authorization")}, nil
+	return Answer{Status: response.StatusCode, Type: response.Header.Get("Content-Type"), Body: string(text), Sent: header.Get("Authorization")}, nil
 }
 
 // contextOf is the test's context, for clean-up: without its end.

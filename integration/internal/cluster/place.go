@@ -23,7 +23,7 @@ import (
 // LimitVariable changes the number of places.
 const LimitVariable = "BOBBIN_TEST_CLUSTERS"
 
-const defaultLimit = 6
+const defaultLimit = 8
 
 // places is the folder in which each cluster that is alive, or being started, has an entry.
 type places struct {

@@ -34,7 +34,7 @@ func suites() []suite {
 		{name: "harness", packages: []string{"./integration/internal/...", "./integration/bench/..."}, clusters: kinds(open, victim, clusters.Secure)},
 		{name: "bobbin/security", clusters: kinds(clusters.Secure, clusters.SecurePair), parallel: 6},
 		{name: "rpc/kerberos", race: true, clusters: kinds(clusters.Secure, clusters.SecurePair), parallel: 6},
-		{name: "bobbin/pages", clusters: kinds(open, clusters.Secure), parallel: 4},
+		{name: "bobbin/pages", clusters: kinds(open, clusters.Secure), parallel: 8},
 		{name: "rpc/failover", race: true, clusters: kinds(open, clusters.Pair)},
 		{name: "bobbin/doctor", clusters: kinds(open, clusters.Pair, clusters.SecurePair), parallel: 6},
 		{name: "rpc/releases", race: true},

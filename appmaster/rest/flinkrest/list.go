@@ -1,0 +1,96 @@
+package flinkrest
+
+import (
+	"embed"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The numbers of lines in missing.txt and deliberate.txt. Both may only go down: gaps are
+// there to be filled, and Flink's users expect Flink's answers. If one has to go up, its reason
+// belongs into the commit.
+const (
+	known      = 52
+	deliberate = 16
+)
+
+//go:embed missing.txt deliberate.txt ours.txt
+var lists embed.FS
+
+// Lists are the differences that are known.
+type Lists struct {
+	Missing    []string // what is not built yet
+	Deliberate []string // what is otherwise than in Flink, and stays so
+	Ours       []string // what Flink does not have
+}
+
+// KnownLists are those of this repository.
+func KnownLists() (l Lists, err error) {
+	for name, list := range map[string]*[]string{"missing.txt": &l.Missing, "deliberate.txt": &l.Deliberate, "ours.txt": &l.Ours} {
+		text, err := lists.ReadFile(name)
+		if err != nil {
+			return l, err
+		}
+		*list = lines(string(text))
+	}
+	return l, nil
+}
+
+// lines are those of a list that are neither empty nor comments.
+func lines(list string) (found []string) {
+	for line := range strings.Lines(list) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// Faults compares what was found with the lists. A fault is a difference, or something of ours,
+// that is on no list, and an entry that is not true: its place was looked at, and does not differ
+// so.
+func (c *Comparison) Faults(l Lists) (faults []string) {
+	different := slices.Concat(l.Missing, l.Deliberate)
+	for _, line := range unlisted(c.found, different) {
+		faults = append(faults, "differs from Flink: "+line)
+	}
+	for _, line := range unlisted(c.beyond, l.Ours) {
+		faults = append(faults, "is not Flink's, and not in ours.txt: "+line)
+	}
+	for _, entry := range different {
+		place, what, _ := cutEntry(entry)
+		if places, looked := c.found[place]; looked && !places[what] {
+			faults = append(faults, "is not so any more; take it off the list: "+entry)
+		}
+	}
+	return faults
+}
+
+// unlisted are the lines of what was found that a list does not have.
+func unlisted(found map[string]map[string]bool, list []string) (lines []string) {
+	for _, place := range slices.Sorted(maps.Keys(found)) {
+		for _, what := range slices.Sorted(maps.Keys(found[place])) {
+			if line := place + ": " + what; !slices.Contains(list, line) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines
+}
+
+// Unseen are the entries whose places were not looked at.
+func (c *Comparison) Unseen(l Lists) (entries []string) {
+	for _, entry := range slices.Concat(l.Missing, l.Deliberate, l.Ours) {
+		place, _, is := cutEntry(entry)
+		_, found := c.found[place]
+		_, beyond := c.beyond[place]
+		if !is || !found && !beyond {
+			entries = append(entries, entry)
+		}
+	}
+	return entries
+}
+
+// cutEntry divides a line at its first ": ", which no template has.
+func cutEntry(line string) (place, what string, is bool) { return strings.Cut(line, ": ") }

@@ -1,0 +1,100 @@
+package pages
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+)
+
+// started is an application that a page's reader has started, with those of its jobs that it has told of.
+type started struct {
+	cluster.RMApp
+	jobs []job
+}
+
+// job is one as `bobbin list -o json` has it.
+type job struct {
+	ID     string `json:"job"`
+	Name   string `json:"name"`
+	Status string `json:"jobStatus"`
+}
+
+func (a started) ended() bool {
+	return a.State == "FINISHED" || a.State == "FAILED" || a.State == "KILLED"
+}
+
+// ledger holds what became of the applications of a page, block by block: a command that returns says little of what it has
+// started.
+type ledger struct {
+	last   []started       // as they were when somebody looked last
+	fails  map[string]bool // by id: the block that started it has failsMark
+	failed map[string]bool // by id: it has failed, or one of its jobs has
+	ends   bool            // a block has ended something
+	marks  int
+}
+
+// look takes down what there is after a block.
+func (l *ledger) look(b block, apps []started) error {
+	if l.fails == nil {
+		l.fails, l.failed = make(map[string]bool), make(map[string]bool)
+	}
+	if b.fails {
+		l.marks++
+	}
+	l.ends = l.ends || b.endsSomething()
+	l.last = apps
+	var faults []error
+	for _, app := range apps {
+		if _, known := l.fails[app.ID]; !known {
+			l.fails[app.ID] = b.fails
+		}
+		faults = append(faults, l.judge(app))
+	}
+	return errors.Join(faults...)
+}
+
+// judge says what is wrong with an application.
+func (l *ledger) judge(app started) error {
+	var faults []error
+	if app.ended() {
+		faults = append(faults, l.allow(app.ID, app.FinalStatus, fmt.Sprintf("application %s (%s) is %s, %s: %s", app.ID, app.Name, app.State, app.FinalStatus, app.Diagnostics)))
+	}
+	for _, j := range app.jobs {
+		faults = append(faults, l.allow(app.ID, j.Status, fmt.Sprintf("job %s (%s) of %s is %s", j.ID, j.Name, app.ID, j.Status)))
+	}
+	return errors.Join(faults...)
+}
+
+// allow gives an error of what an application or a job of it has come to, if the page does not say so.
+func (l *ledger) allow(application, outcome, told string) error {
+	switch outcome {
+	case "FAILED", "FAILING":
+		l.failed[application] = true
+		if l.fails[application] {
+			return nil
+		}
+	case "KILLED", "CANCELED", "CANCELLING":
+		if l.ends {
+			return nil
+		}
+	case "UNDEFINED": // which an application that has ended should not be
+	default: // SUCCEEDED, FINISHED, or on the way there
+		return nil
+	}
+	return fmt.Errorf("%s; where that is to be seen, %s stands above the block", told, failsMark)
+}
+
+// close says what is wrong at the page's end.
+func (l *ledger) close() error {
+	var faults []error
+	for _, app := range l.last {
+		if !app.ended() {
+			faults = append(faults, fmt.Errorf("application %s (%s) is left: %s", app.ID, app.Name, app.State))
+		}
+	}
+	if l.marks > 0 && len(l.failed) == 0 {
+		faults = append(faults, fmt.Errorf("%s stands on the page, and nothing has failed", failsMark))
+	}
+	return errors.Join(faults...)
+}

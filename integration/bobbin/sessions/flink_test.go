@@ -1,0 +1,76 @@
+package sessions
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/rest/flinkrest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+)
+
+// isNotBuilt tells whether an answer says that there is no such path, or takes it for another's.
+func isNotBuilt(e *flinkrest.Endpoint, answer bobbintest.Answer) bool {
+	return strings.Contains(answer.Body, `"not found: GET `) || !strings.Contains(e.Path, ":jobid") && strings.Contains(answer.Body, "is no job id")
+}
+
+// asFlinks asks a session, which has a job in each of three states, what a real Flink was asked,
+// as far as that only looks, and compares the answers. The test of appmaster/rest sees to the
+// entries of the lists that nothing here shows.
+func asFlinks(t *testing.T, jobs map[string]string, ask func(path string) (bobbintest.Answer, error)) {
+	t.Helper()
+	corpus, err := flinkrest.Recorded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	subjects := map[string]string{ // jobs, by the case of the recording
+		"a job that runs": jobs["RUNNING"], "a job that is finished": jobs["FINISHED"], "a job that has failed": jobs["FAILED"],
+		"an unknown job": jobs["RUNNING"], "a job id that is none": jobs["RUNNING"], "a limit that is none": jobs["RUNNING"],
+		"a cluster with jobs": "", "an unknown path": "", "the version in front": "",
+	}
+	c := flinkrest.NewComparison(corpus)
+	compared := 0
+	for i := range corpus.Endpoints {
+		e := &corpus.Endpoints[i]
+		if e.Method != http.MethodGet || strings.Contains(e.Path, "/yarn-") { // those would end the job
+			continue
+		}
+		for _, a := range e.Answers {
+			subject, _, _ := strings.Cut(a.Case, ", ")
+			job, is := subjects[subject]
+			if !is {
+				continue
+			}
+			values := map[string]string{"vertexid": flinkrest.NoID, "subtaskindex": "0", "attempt": "0", "checkpointid": "1"}
+			if job != "" {
+				values["jobid"] = job
+			}
+			path, is := e.Replay(a, values)
+			if !is {
+				continue
+			}
+			answer, err := ask(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if corpus.Known(e.Method, e.Path) && isNotBuilt(e, answer) {
+				c.Missing(e)
+				break
+			}
+			if err := c.Add(e, a.Case, flinkrest.Got{Status: answer.Status, Type: answer.Type, Body: []byte(answer.Body)}); err != nil {
+				t.Error(err)
+			}
+			compared++
+		}
+	}
+	lists, err := flinkrest.KnownLists()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fault := range c.Faults(lists) {
+		t.Error(fault)
+	}
+	if compared < 50 {
+		t.Errorf("only %d answers are compared", compared)
+	}
+}

@@ -1,0 +1,85 @@
+// Command flinkrest records what the REST API of a real Flink answers. It starts a cluster of
+// Flink's own classes on loopback, runs jobs on it, asks for every path that Flink knows about,
+// and writes the answers to a folder, which package appmaster/rest/flinkrest reads.
+//
+//	flinkrest -flink DIR [-o DIR]
+//
+// scripts/record-flink-rest runs it. It starts no goroutines but those that wait for Flink's two
+// processes, which it ends by their ids.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+func run(ctx context.Context, args []string, stderr io.Writer) int {
+	flags := flag.NewFlagSet("flinkrest", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	home := flags.String("flink", "", "`directory` of Flink's distribution, as scripts/flink prints it")
+	out := flags.String("o", filepath.Join("appmaster", "rest", "flinkrest", "corpus"), "`directory` for the answers; files of earlier recordings in it are removed")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	scratch, err := os.MkdirTemp("", "flinkrest-")
+	if err == nil {
+		err = record(ctx, *home, scratch, *out)
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "flinkrest: %v\nFlink's logs are in %s\n", err, scratch)
+		return 1
+	}
+	if err := os.RemoveAll(scratch); err != nil {
+		fmt.Fprintf(stderr, "flinkrest: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+// record asks a cluster that is configured as Flink comes, and then one that has on what is off by
+// default, and writes all answers.
+func record(ctx context.Context, home, scratch, out string) error {
+	plain, err := prepare(ctx, home, filepath.Join(scratch, "plain"), "")
+	if err != nil {
+		return err
+	}
+	full, err := prepare(ctx, home, filepath.Join(scratch, "full"), switchedOn)
+	if err != nil {
+		return err
+	}
+	known, err := plain.known(ctx)
+	if err != nil {
+		return fmt.Errorf("ask Flink's classes for its paths: %w", err)
+	}
+	r := newRecorder(known)
+	if err := r.ofCluster(ctx, plain, r.record); err != nil {
+		return err
+	}
+	if err := r.ofCluster(ctx, full, r.recordSwitchedOn); err != nil {
+		return err
+	}
+	return r.write(out)
+}
+
+// ofCluster starts a cluster, asks it, and stops it.
+func (r *recorder) ofCluster(ctx context.Context, f *flink, asking func(context.Context) error) error {
+	if err := f.start(ctx); err != nil {
+		return errors.Join(err, f.stop())
+	}
+	r.use(f)
+	return errors.Join(asking(ctx), f.stop())
+}
