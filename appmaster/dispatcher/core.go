@@ -30,6 +30,9 @@ const (
 	// fetchTime is how long an Attached cluster waits after its job's end for a
 	// client that fetches nothing.
 	fetchTime = 5 * time.Second
+	// collectTime is that where the client has not read all that the job collected,
+	// which goes with the master: it may be on a busy machine, or behind a slow line.
+	collectTime = time.Minute
 	// maxUnfinished bounds the jobs that have not ended: memory of the ApplicationMaster
 	// goes with them, whether they run or wait for slots.
 	maxUnfinished = 1000
@@ -239,7 +242,7 @@ func (c *Core) keep(j *job, details msg.JobDetails, results collect.Results) {
 	case Session, Application:
 		j.until = c.now.Add(c.config.Archive.Time)
 	case Attached:
-		j.until = c.now.Add(fetchTime)
+		j.until = c.now.Add(j.patience())
 	case Detached:
 		c.end(outcomeOf(j.details))
 	}

@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -57,8 +58,17 @@ func (c *Core) clientFetched(j *job) {
 	if c.config.Mode != Attached {
 		return
 	}
-	j.until = c.now.Add(fetchTime)
+	j.until = c.now.Add(j.patience())
 	if j.fetched && (j.unread == 0 || j.details.Status != msg.JobFinished) {
 		c.end(outcomeOf(j.details))
 	}
+}
+
+// patience is how long an Attached cluster waits for the job's client after its last
+// request.
+func (j *job) patience() time.Duration {
+	if j.unread > 0 && j.details.Status == msg.JobFinished {
+		return collectTime
+	}
+	return fetchTime
 }

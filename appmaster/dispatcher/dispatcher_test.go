@@ -168,7 +168,7 @@ func TestClientThatWaitsHearsOfTheEndAtOnce(t *testing.T) {
 			t.Errorf("result %s after %s, error %v", r.Status, time.Since(begin), err)
 		}
 		// It does not come for what was collected.
-		if o, err := d.Outcome(t.Context()); err != nil || o.Status != msg.ApplicationSucceeded || time.Since(begin) != time.Hour+fetchTime {
+		if o, err := d.Outcome(t.Context()); err != nil || o.Status != msg.ApplicationSucceeded || time.Since(begin) != time.Hour+collectTime {
 			t.Errorf("outcome %+v after %s, error %v", o, time.Since(begin), err)
 		}
 	})

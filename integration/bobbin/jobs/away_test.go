@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
-	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -15,8 +14,8 @@ import (
 // still to end the application.
 func committed(t testing.TB, d *bobbintest.Dawdler) {
 	t.Helper()
-	wait.For(t, "the output is committed", func() (bool, error) {
-		return slices.Contains(d.User.Names(t, d.Output), "_SUCCESS"), nil
+	wait.Until(t, "the output is committed", func() bool {
+		return slices.Contains(d.User.Names(t, d.Output), "_SUCCESS")
 	})
 }
 
@@ -35,7 +34,7 @@ func finished(t testing.TB, d *bobbintest.Dawdler) {
 // work and whose application fails, as a daemon was restarted at that moment.
 func TestTheEndOfAJobWaitsForYARNAndNotForHDFS(t *testing.T) {
 	t.Parallel()
-	c := clusters.Own(t, cluster.Config{})
+	c := clusters.Change(t, suite.Kind(clusters.Victim), "stops the ResourceManager and kills the NameNode")
 	alice := suite.UserOf(t, c, bobbintest.Alice)
 
 	d := suite.Dawdle(t, alice, "-d", "-p", "2")

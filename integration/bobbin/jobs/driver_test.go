@@ -1,10 +1,9 @@
 package jobs
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 )
 
 // TestCollect would catch pages of a collected result that get lost, doubled or
@@ -22,13 +22,13 @@ func TestCollect(t *testing.T) {
 	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	dir := alice.Scratch(t)
-	text := suite.Generate(t, "-size", "40m")
-	alice.Put(t, text, dir+"/text")
-	content, err := os.ReadFile(filepath.Join(text, "text-00.txt"))
-	if err != nil {
-		t.Fatal(err)
+	var text bytes.Buffer
+	const lines = 1 << 20 // of 16 bytes: splits of one size, as larger ones are read first
+	for i := range lines {
+		fmt.Fprintf(&text, "%015d\n", i)
 	}
-	want := fmt.Sprintf("collected %d lines, %d bytes, sha256 %x\n", strings.Count(string(content), "\n"), len(content), sha256.Sum256(content))
+	alice.Write(t, dir+"/text", text.String())
+	want := fmt.Sprintf("collected %d lines, %d bytes, sha256 %x\n", lines, text.Len(), sha256.Sum256(text.Bytes()))
 
 	t.Run("on yarn", func(t *testing.T) {
 		got := alice.Run(t, bobbintest.Small("-p", "1", suite.Program(t, "collector"), dir+"/text")...)
@@ -44,7 +44,8 @@ func TestCollect(t *testing.T) {
 		}
 	})
 	t.Run("over 100 MiB", func(t *testing.T) {
-		inputs := []string{dir + "/text", dir + "/text", dir + "/text"}
+		cluster.Long(t)
+		inputs := slices.Repeat([]string{dir + "/text"}, 7)
 		got := alice.Run(t, bobbintest.Small(slices.Concat([]string{"-p", "2", suite.Program(t, "collector")}, inputs)...)...)
 		if got.Code != 1 || !strings.Contains(got.Stderr, "100 MiB") || !strings.Contains(got.Stderr, "file sink") || strings.Contains(got.Stderr, "RESTARTING") {
 			t.Errorf("want exit code 1 and an error that names the limit and the way out at once, got %s", got)

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
-	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
@@ -17,6 +16,7 @@ import (
 // container that is given back for it, and records that the tasks before the
 // restart have left in the result.
 func TestTaskHostIsKilled(t *testing.T) {
+	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1")
 	executors := d.Processes(t, bobbintest.TaskExecutor)
@@ -48,15 +48,16 @@ func TestTaskHostIsKilled(t *testing.T) {
 // go on writing, a job that waits for a worker that is gone, and one that counts
 // the loss as a fault of its own: it may not restart for those at all.
 func TestTaskExecutorIsKilled(t *testing.T) {
+	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1", "-D", "restart-strategy.type=none")
 	executors := d.Processes(t, bobbintest.TaskExecutor)
 	hosts := d.Processes(t, bobbintest.TaskHost)
 	victim := d.First(t, bobbintest.TaskExecutor)
 	victim.Kill(t)
-	wait.For(t, "the hosts of the killed worker die with it", func() (bool, error) {
+	wait.Until(t, "the hosts of the killed worker die with it", func() bool {
 		host, alive := d.Processes(t, bobbintest.TaskHost)[victim.Container]
-		return !alive || host.PID != hosts[victim.Container].PID, nil
+		return !alive || host.PID != hosts[victim.Container].PID
 	})
 	d.AwaitRestart(t)
 
@@ -76,6 +77,7 @@ func TestTaskExecutorIsKilled(t *testing.T) {
 // is gone, workers that outlive it, and staged files that nobody removes. With
 // one attempt that is the end of the application.
 func TestApplicationMasterIsKilled(t *testing.T) {
+	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	d := suite.Dawdle(t, alice, "-p", "2", "-s", "2", "-tm", "512m")
 	d.First(t, bobbintest.ApplicationMaster).Kill(t)
@@ -86,6 +88,7 @@ func TestApplicationMasterIsKilled(t *testing.T) {
 // the first has left instead of the job, workers of the first that go on writing, and
 // a client that is lost with the master it knew.
 func TestApplicationMasterIsReplaced(t *testing.T) {
+	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
 	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1", "-D", "yarn.application-attempts=2")
 	before := d.Processes(t, bobbintest.TaskExecutor)
@@ -103,28 +106,11 @@ func TestApplicationMasterIsReplaced(t *testing.T) {
 // end, a client that takes the end of an application for the end of its job, and
 // staged files that stay behind.
 func TestApplicationIsKilled(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		kill func(t *testing.T, u *bobbintest.User, application string)
-	}{
-		{"by bobbin kill", func(t *testing.T, u *bobbintest.User, application string) {
-			if got := u.Run(t, "kill", application); got.Code != 0 || !strings.Contains(got.Stdout, application) {
-				t.Error(got)
-			}
-		}},
-		{"by yarn application -kill", func(t *testing.T, u *bobbintest.User, application string) {
-			cmd := u.Java(t, cluster.ApplicationCLI, "application", "-kill", application)
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%v\n%s", err, out)
-			}
-		}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			alice := suite.User(t, bobbintest.Alice)
-			d := suite.Dawdle(t, alice, "-p", "2", "-s", "1")
-			c.kill(t, alice, d.Application)
-			d.CheckFails(t, "KILLED", "KILLED", d.Application+" is KILLED")
-		})
+	t.Parallel()
+	alice := suite.User(t, bobbintest.Alice)
+	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1")
+	if got := alice.Run(t, "kill", d.Application); got.Code != 0 || !strings.Contains(got.Stdout, d.Application) {
+		t.Error(got)
 	}
+	d.CheckFails(t, "KILLED", "KILLED", d.Application+" is KILLED")
 }

@@ -12,6 +12,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
-var suite = bobbintest.NewSuite(clusters.Open)
+var suite = bobbintest.NewSuite(clusters.Open).Racing()
 
 func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }

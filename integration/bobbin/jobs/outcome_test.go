@@ -15,11 +15,11 @@ const maxDiagnostics = 8 << 10
 // not told to YARN or to the user, and a root cause that drowns in what followed
 // from it.
 func TestUserCodeFails(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		mode string
 		says []string // on stderr and in YARN's diagnostics
 	}{
-		{"task-panic", []string{"panic: a task has had enough", "3 restarts used up", "main.misbehave", "programs/faulty/main.go:"}},
 		{"task-rant", []string{"panic: a task rants: why? why?", "… (cut) …", "3 restarts used up", "main.misbehave", "programs/faulty/main.go:"}},
 		{"task-recurse", []string{"ended unexpectedly: exit status 2: fatal error: stack overflow", "3 restarts used up", "main.recurse"}},
 		{"task-exit", []string{"ended unexpectedly: exit status 7\nits last output:\nlast words of the task\n", "3 restarts used up"}},

@@ -2,57 +2,49 @@ package jobs
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
-	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
-	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
-// TestTenJobsOnASmallCluster would catch jobs that give up because their
+// TestMoreJobsThanAQueueHasRoomFor would catch jobs that give up because their
 // containers do not come at once, that hold workers which they cannot use, or
 // that get the files, the workers or the result of one another: none but the
-// first has its binaries in the cache for certain.
+// first has its program in the cache for certain.
 //
-// The cluster has 4 GB: each job takes 256 MB for its master and 1 GB for its two
-// workers. YARN lets four masters run at a time.
-func TestTenJobsOnASmallCluster(t *testing.T) {
+// The queue has 4 GB, of which 1 GB may be masters'. The first two jobs take that until the others wait; of those,
+// which have 256 MB for the master and 1 GB for two workers, YARN lets three run at a time.
+func TestMoreJobsThanAQueueHasRoomFor(t *testing.T) {
 	t.Parallel()
-	c := clusters.Own(t, cluster.Config{
-		MemoryMB:  2048,
-		Scheduler: map[string]string{"yarn.scheduler.capacity.maximum-am-resource-percent": "0.25"},
-	})
-	alice := suite.UserOf(t, c, bobbintest.Alice)
+	alice := suite.User(t, bobbintest.Alice)
 	dir := alice.Scratch(t)
-	const jobs = 10
+	tally := suite.Unseen(t, "wordcount", "tally")
+	var first [2]*bobbintest.Dawdler
+	for i := range first {
+		first[i] = suite.Dawdle(t, alice, "-qu", clusters.Narrow, "-p", "1", "-jm", "512m")
+	}
+	const jobs = 6
 	var runs [jobs]*bobbintest.Command
 	var wants [jobs][]string
 	for i := range runs {
-		text := suite.Generate(t, "-size", "1m", "-files", "2", "-seed", fmt.Sprint(i))
+		text := suite.Generate(t, "-size", "200k", "-files", "2", "-seed", fmt.Sprint(i))
 		alice.Put(t, text, fmt.Sprintf("%s/text-%d", dir, i))
 		wants[i] = bobbintest.CountWords(t, text)
 	}
 	for i := range runs {
-		runs[i] = alice.Start(t, "run", "-t", "yarn-per-job", "-p", "2", "-s", "1", "-jm", "256m", "-tm", "512m", "-nm", fmt.Sprint("job-", i),
-			suite.Program(t, "wordcount"), "--input", fmt.Sprintf("%s/text-%d", dir, i), "--output", fmt.Sprintf("%s/counts-%d", dir, i))
+		runs[i] = alice.Start(t, "run", "-t", "yarn-per-job", "-qu", clusters.Narrow, "-p", "2", "-s", "1", "-jm", "256m", "-tm", "512m", "-nm", fmt.Sprint("job-", i),
+			tally, "--input", fmt.Sprintf("%s/text-%d", dir, i), "--output", fmt.Sprintf("%s/counts-%d", dir, i))
 	}
-	waited := false // one job for what others have: otherwise this tests nothing
-	wait.For(t, "all jobs have ended", func() (bool, error) {
-		running := 0
-		for _, run := range runs {
-			if run.Running() {
-				running++
-			}
-		}
-		metrics, err := c.RM().Metrics(t.Context())
-		waited = waited || metrics.AppsPending > 0 && metrics.AppsRunning > 1
-		return running == 0, err
-	})
-	if !waited {
-		t.Error("all jobs found room at once")
+	for _, run := range runs {
+		run.Says(t, "waits for its container since ")
+	}
+	for _, d := range first {
+		d.CheckSucceeds(t)
 	}
 	for i, run := range runs {
 		got := run.Wait(t)
@@ -64,12 +56,27 @@ func TestTenJobsOnASmallCluster(t *testing.T) {
 			t.Errorf("counts of job %d differ (-want +got):\n%.1000s", i, diff)
 		}
 		application := got.Application(t)
-		if app := alice.WaitEnded(t, application); app.FinalStatus != "SUCCEEDED" {
-			t.Errorf("YARN says of job %d: %s (%s): %s", i, app.State, app.FinalStatus, app.Diagnostics)
+		if app := alice.WaitEnded(t, application); app.FinalStatus != "SUCCEEDED" || !strings.HasSuffix(app.Queue, clusters.Narrow) {
+			t.Errorf("YARN says of job %d in %s: %s (%s): %s", i, app.Queue, app.State, app.FinalStatus, app.Diagnostics)
 		}
 		alice.CheckGone(t, application)
 	}
-	if staged := alice.Staging(t); len(staged.Cache) != 2 || len(staged.Applications) != 0 {
-		t.Errorf("staged are %+v, want bobbin and wordcount in the cache, once each", staged)
+	checkCachedOnce(t, alice, "tally")
+}
+
+// checkCachedOnce checks that a program, which all who brought it knew by the same digest, lies in the cache once and without
+// the uploads that came too late.
+func checkCachedOnce(t *testing.T, u *bobbintest.User, program string) {
+	t.Helper()
+	var digest string
+	cache := u.Staging(t).Cache
+	for _, file := range cache {
+		if hash, name, _ := strings.Cut(file, "/"); name == program {
+			digest = hash
+		}
+	}
+	cache = slices.DeleteFunc(cache, func(file string) bool { return !strings.HasPrefix(file, digest+"/") })
+	if want := []string{digest + "/" + program}; !slices.Equal(cache, want) {
+		t.Errorf("staged are %v, want %v", cache, want)
 	}
 }

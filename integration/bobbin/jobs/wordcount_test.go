@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,79 +11,111 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // TestWordCountIsExact would catch a line that is read twice or not at all where
 // blocks, splits or buffers meet; a record that is lost, doubled or torn between
-// workers; an output that is committed before it is whole; and whatever an attempt
-// that failed in full flow leaves in the result or the counters of the next. The
-// text has 200 MB in files of many blocks each, and small files of difficult lines.
+// workers; and an output that is committed before it is whole. The text has files of
+// many blocks each, and small files of difficult lines.
 func TestWordCountIsExact(t *testing.T) {
+	t.Parallel()
+	l := stageLanguage(t, "9m", "1m")
+	for _, c := range []struct {
+		name    string
+		workers int
+		args    []string
+	}{
+		{"four workers with a slot each", 4, []string{"-p", "4", "-s", "1"}},
+		{"two workers with two slots each", 2, []string{"-p", "4", "-s", "2"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			application := l.count(t, c.args, func(testing.TB, string) {})
+			l.user.WaitLogs(t, application)
+			workers := make(map[string]bool)
+			for file := range l.user.Logs(t, application) {
+				if strings.HasPrefix(file.Name, "taskhost-") {
+					workers[file.Container] = true
+				}
+			}
+			if len(workers) != c.workers {
+				t.Errorf("the job ran in %d containers %v, want %d", len(workers), workers, c.workers)
+			}
+		})
+	}
+	t.Run("local mode", func(t *testing.T) {
+		t.Parallel()
+		output := l.dir + "/counts-local"
+		got := l.user.StartProgram(t, suite.Program(t, "wordcount"), "--input", l.dir+"/text", "--output", output).Wait(t)
+		if got.Code != 0 {
+			t.Fatal(got)
+		}
+		if diff := cmp.Diff(l.want, l.user.Output(t, output)); diff != "" {
+			t.Errorf("counts differ (-want +got):\n%.2000s", diff)
+		}
+	})
+}
+
+// TestWordCountIsExactAfterFailuresInFullFlow would catch whatever an attempt that failed in full flow leaves in the result or
+// the counters of the next.
+func TestWordCountIsExactAfterFailuresInFullFlow(t *testing.T) {
+	cluster.Long(t)
+	t.Parallel()
+	l := stageLanguage(t, "200m", "16m") // to be amid for long enough to be found there
+	l.count(t, []string{"-p", "4", "-s", "1"}, killInFlow)
+}
+
+// language is a text on HDFS, and its words counted by other means.
+type language struct {
+	user *bobbintest.User
+	dir  string
+	want []string
+}
+
+// stageLanguage makes a text of that size, in blocks of that size.
+func stageLanguage(t *testing.T, size, block string) language {
+	t.Helper()
 	alice := suite.User(t, bobbintest.Alice)
-	text := suite.Generate(t, "-size", "200m", "-files", "3")
+	text := suite.Generate(t, "-size", size, "-files", "3")
 	for name, content := range edges() {
 		if err := os.WriteFile(filepath.Join(text, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	dir := alice.Scratch(t)
-	stage(t, alice, text, dir+"/text", "16m")
-	want := bobbintest.CountWords(t, text)
-	words, distinct := total(t, want), int64(len(want))
+	l := language{alice, alice.Scratch(t), bobbintest.CountWords(t, text)}
+	stage(t, alice, text, l.dir+"/text", block)
+	return l
+}
 
-	for _, c := range []struct {
-		name    string
-		workers int // 0: their number changes
-		args    []string
-		disturb func(t testing.TB, application string)
-	}{
-		{"four workers with a slot each", 4, []string{"-p", "4", "-s", "1"}, nil},
-		{"two workers with two slots each", 2, []string{"-p", "4", "-s", "2"}, nil},
-		{"a task host and then a worker are killed", 0, []string{"-p", "4", "-s", "1"}, killInFlow},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			output := fmt.Sprintf("%s/counts-%d", dir, c.workers)
-			args := slices.Concat([]string{"run", "-t", "yarn-per-job", "-o", "json"}, c.args,
-				[]string{suite.Program(t, "wordcount"), "--input", dir + "/text", "--output", output})
-			run := alice.Start(t, args...)
-			application := run.Application(t)
-			if c.disturb != nil {
-				c.disturb(t, application)
-			}
-			seen := watchWorkers(t, alice, application, run)
-			got := run.Wait(t)
-			if got.Code != 0 {
-				t.Fatal(got)
-			}
-			if c.workers > 0 && len(seen) != c.workers {
-				t.Errorf("the job ran in %d containers %v, want %d", len(seen), seen, c.workers)
-			}
-			if diff := cmp.Diff(want, alice.Output(t, output)); diff != "" {
-				t.Errorf("counts differ (-want +got):\n%.2000s", diff)
-			}
-			report := got.JSON(t)
-			counters := map[string]int64{"words": words, "distinct": distinct}
-			if diff := cmp.Diff(counters, report.Counters); diff != "" {
-				t.Errorf("counters differ (-want +got):\n%s", diff)
-			}
-			app := alice.WaitEnded(t, application)
-			if app.State != "FINISHED" || app.FinalStatus != "SUCCEEDED" {
-				t.Errorf("YARN says %s (%s): %s", app.State, app.FinalStatus, app.Diagnostics)
-			}
-			alice.CheckGone(t, application)
-		})
+// count has the words counted by an application of its own, of which something becomes meanwhile, and checks everything that is
+// told of the result.
+func (l language) count(t *testing.T, flags []string, meanwhile func(t testing.TB, application string)) string {
+	t.Helper()
+	output := l.dir + "/counts-" + strings.Join(flags, "")
+	args := slices.Concat([]string{"run", "-t", "yarn-per-job", "-o", "json"}, flags,
+		[]string{suite.Program(t, "wordcount"), "--input", l.dir + "/text", "--output", output})
+	run := l.user.Start(t, args...)
+	application := run.Application(t)
+	meanwhile(t, application)
+	got := run.Wait(t)
+	if got.Code != 0 {
+		t.Fatal(got)
 	}
-	t.Run("local mode", func(t *testing.T) {
-		output := dir + "/counts-local"
-		got := alice.StartProgram(t, suite.Program(t, "wordcount"), "--input", dir+"/text", "--output", output).Wait(t)
-		if got.Code != 0 {
-			t.Fatal(got)
-		}
-		if diff := cmp.Diff(want, alice.Output(t, output)); diff != "" {
-			t.Errorf("counts differ (-want +got):\n%.2000s", diff)
-		}
-	})
+	if diff := cmp.Diff(l.want, l.user.Output(t, output)); diff != "" {
+		t.Errorf("counts differ (-want +got):\n%.2000s", diff)
+	}
+	counters := map[string]int64{"words": total(t, l.want), "distinct": int64(len(l.want))}
+	if diff := cmp.Diff(counters, got.JSON(t).Counters); diff != "" {
+		t.Errorf("counters differ (-want +got):\n%s", diff)
+	}
+	app := l.user.WaitEnded(t, application)
+	if app.State != "FINISHED" || app.FinalStatus != "SUCCEEDED" {
+		t.Errorf("YARN says %s (%s): %s", app.State, app.FinalStatus, app.Diagnostics)
+	}
+	l.user.CheckGone(t, application)
+	return application
 }
 
 // killInFlow kills a task host that is amid its input, and after the restart the
@@ -106,35 +137,16 @@ func killInFlow(t testing.TB, application string) {
 // and far from all of its share of 50 MB.
 func busyHost(t testing.TB, application string, old []bobbintest.Process) (busy bobbintest.Process) {
 	t.Helper()
-	wait.For(t, "a task host is amid its input", func() (bool, error) {
+	wait.Until(t, "a task host is amid its input", func() bool {
 		for _, p := range bobbintest.ProcessesIn(t, application, bobbintest.TaskHost) {
 			if !slices.Contains(old, p) && p.Read(t) > 5<<20 {
 				busy = p
-				return true, nil
+				return true
 			}
 		}
-		return false, nil
+		return false
 	})
 	return busy
-}
-
-// watchWorkers gives the containers in which task hosts were seen while the
-// command ran.
-func watchWorkers(t testing.TB, u *bobbintest.User, application string, run *bobbintest.Command) []string {
-	t.Helper()
-	seen := make(map[string]bool)
-	wait.For(t, "the job ends", func() (bool, error) {
-		for _, p := range bobbintest.ProcessesIn(t, application, bobbintest.TaskHost) {
-			seen[p.Container] = true
-		}
-		return !run.Running() || bobbintest.Ended(u.App(t, application)), nil
-	})
-	containers := make([]string, 0, len(seen))
-	for c := range seen {
-		containers = append(containers, c)
-	}
-	slices.Sort(containers)
-	return containers
 }
 
 // total adds up the counts behind the tabs.

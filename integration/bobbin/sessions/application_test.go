@@ -1,8 +1,6 @@
 package sessions
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -48,6 +46,7 @@ func ended(t *testing.T, u *bobbintest.User, id, state, final string) cluster.RM
 // although the cluster has it, one whose second job does not run, an application that ends
 // before its jobs do or does not end, and words of the driver that nobody finds.
 func TestAnApplicationRunsItsProgramInTheCluster(t *testing.T) {
+	t.Parallel()
 	u, _ := person(t)
 	dir := u.Scratch(t)
 	u.Write(t, dir+"/lines", "to be\nor not\nto do\n")
@@ -103,6 +102,7 @@ func TestAnApplicationRunsItsProgramInTheCluster(t *testing.T) {
 // TestAnApplicationThatFailsSaysWhy would catch a driver that goes wrong without a word to
 // its owner, and one that is taken for a good one.
 func TestAnApplicationThatFailsSaysWhy(t *testing.T) {
+	t.Parallel()
 	u, _ := person(t)
 	dir := u.Scratch(t)
 	u.Write(t, dir+"/lines", "to be\n")
@@ -129,33 +129,21 @@ func TestAnApplicationThatFailsSaysWhy(t *testing.T) {
 // failure, a cluster that ends although it is to stay, and one whose driver is gone and
 // nobody notices.
 func TestAnApplicationIsReachedWhileItRuns(t *testing.T) {
+	t.Parallel()
 	u, _ := person(t)
-	slow := slowJob(t, u)
-	lines := slow[2]
 	which := func(id string) []string { return []string{"-t", "yarn-application", "-Dyarn.application.id=" + id} }
-	running := func(t *testing.T, id string) (mine job) {
-		t.Helper()
-		wait.For(t, "the job of "+id+" runs", func() (bool, error) {
-			listed := jobs(t, u, append(which(id), "-r")...)
-			if len(listed) == 1 {
-				mine = listed[0]
-			}
-			return len(listed) == 1, nil
-		})
-		return mine
-	}
 	t.Run("its job is cancelled", func(t *testing.T) {
 		t.Parallel()
-		id := application(t, u, slow...)
-		if got := u.Run(t, slices.Concat([]string{"cancel"}, which(id), []string{running(t, id).Job})...); got.Code != 0 {
+		id := application(t, u, suite.SlowJob(t, u).Args...)
+		if got := u.Run(t, slices.Concat([]string{"cancel"}, which(id), []string{onlyJob(t, u, id).Job})...); got.Code != 0 {
 			t.Fatal(got)
 		}
 		ended(t, u, id, "FINISHED", "KILLED")
 	})
 	t.Run("its driver is killed", func(t *testing.T) {
 		t.Parallel()
-		id := application(t, u, slow[0], slow[1], lines, u.Scratch(t)+"/out")
-		running(t, id)
+		id := application(t, u, suite.SlowJob(t, u).Args...)
+		onlyJob(t, u, id)
 		bobbintest.ProcessesIn(t, id, bobbintest.Driver)[0].Kill(t)
 		if app := ended(t, u, id, "FINISHED", "FAILED"); !strings.Contains(app.Diagnostics, "signal: killed") {
 			t.Errorf("diagnostics %q", app.Diagnostics)
@@ -163,11 +151,12 @@ func TestAnApplicationIsReachedWhileItRuns(t *testing.T) {
 	})
 	t.Run("its cluster stays", func(t *testing.T) {
 		t.Parallel()
-		output := u.Scratch(t) + "/sifted"
-		id := application(t, u, "-D", "execution.shutdown-on-application-finish=false", suite.Program(t, "several"), lines, output, "line")
-		wait.For(t, "the job of "+id+" has ended", func() (bool, error) {
+		dir := u.Scratch(t)
+		u.Write(t, dir+"/lines", "line\n")
+		id := application(t, u, "-D", "execution.shutdown-on-application-finish=false", suite.Program(t, "several"), dir+"/lines", dir+"/sifted", "line")
+		wait.Until(t, "the job of "+id+" has ended", func() bool {
 			listed := jobs(t, u, append(which(id), "-a")...)
-			return len(listed) == 1 && listed[0].JobStatus == "FINISHED", nil
+			return len(listed) == 1 && listed[0].JobStatus == "FINISHED"
 		})
 		if app := u.App(t, id); app.State != "RUNNING" {
 			t.Errorf("YARN says %s", app.State)
@@ -179,30 +168,31 @@ func TestAnApplicationIsReachedWhileItRuns(t *testing.T) {
 	})
 }
 
+// onlyJob waits until an application's only job runs, and gives it. A cluster that is between two masters has no answer.
+func onlyJob(t *testing.T, u *bobbintest.User, id string) (only job) {
+	t.Helper()
+	wait.Until(t, "the job of "+id+" runs", func() bool {
+		got := u.Run(t, "list", "-r", "-o", "json", "-id", id)
+		if got.Code != 0 {
+			return false
+		}
+		listed := listedIn(t, got)
+		if len(listed) == 1 {
+			only = listed[0]
+		}
+		return len(listed) == 1
+	})
+	return only
+}
+
 // TestAnApplicationsNextMasterRunsItAnew would catch a driver that outlives its master and
 // goes on beside its successor, and an output that holds the work of both.
 func TestAnApplicationsNextMasterRunsItAnew(t *testing.T) {
 	t.Parallel()
 	u, _ := person(t)
-	dir := u.Scratch(t)
-	u.Write(t, dir+"/lines", strings.Repeat("to be\nor not\n", 25_000)) // a quarter of an hour, unless the gate is opened
-	gate := filepath.Join(t.TempDir(), "gate")
-	id := application(t, u, "-D", "yarn.application-attempts=2", suite.Program(t, "dawdle"), gate, dir+"/out", dir+"/lines")
-	running := func() (mine job) {
-		wait.For(t, "the job runs", func() (bool, error) {
-			got := u.Run(t, "list", "-r", "-o", "json", "-id", id)
-			if got.Code != 0 { // between two masters
-				return false, nil
-			}
-			listed := listedIn(t, got)
-			if len(listed) == 1 {
-				mine = listed[0]
-			}
-			return len(listed) == 1, nil
-		})
-		return mine
-	}
-	before := running()
+	slow := suite.SlowJob(t, u)
+	id := application(t, u, append([]string{"-D", "yarn.application-attempts=2"}, slow.Args...)...)
+	before := onlyJob(t, u, id)
 	master := bobbintest.ProcessesIn(t, id, bobbintest.ApplicationMaster)[0]
 	driver := bobbintest.ProcessesIn(t, id, bobbintest.Driver)[0]
 	master.Kill(t)
@@ -210,14 +200,12 @@ func TestAnApplicationsNextMasterRunsItAnew(t *testing.T) {
 		drivers := bobbintest.ProcessesIn(t, id, bobbintest.Driver)
 		return len(drivers) == 1 && drivers[0].PID != driver.PID
 	})
-	if after := running(); after.Job == before.Job {
+	if after := onlyJob(t, u, id); after.Job == before.Job {
 		t.Errorf("the job has begun anew, and is still %s", after.Job)
 	}
-	if err := os.WriteFile(gate, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	slow.Release(t)
 	ended(t, u, id, "FINISHED", "SUCCEEDED")
-	if diff := cmp.Diff([]string{"or\t25000", "to\t25000"}, u.Output(t, dir+"/out")); diff != "" {
+	if diff := cmp.Diff(slow.Want, u.Output(t, slow.Output)); diff != "" {
 		t.Errorf("output (-want +got):\n%s", diff)
 	}
 }

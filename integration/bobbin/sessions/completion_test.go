@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
@@ -13,6 +15,7 @@ import (
 // TestShellsComplete would catch a script that a shell does not take, or that completes
 // nothing where somebody presses the key for it.
 func TestShellsComplete(t *testing.T) {
+	t.Parallel()
 	bin := t.TempDir()
 	if err := os.Symlink(suite.Bobbin(t), filepath.Join(bin, "bobbin")); err != nil {
 		t.Fatal(err)
@@ -33,13 +36,8 @@ func TestShellsComplete(t *testing.T) {
 			screen.Types(t, shell.setUp+"; echo set''up\n")
 			screen.Says(t, "setup")
 			screen.Types(t, "bobbin ver"+tab+"--outp"+tab+"js"+tab+"\n")
-			wait.For(t, "the command that was completed has run", func() (bool, error) {
-				for _, line := range screen.Lines() {
-					if line+"\n" == version {
-						return true, nil
-					}
-				}
-				return false, nil
+			wait.Until(t, "the command that was completed has run", func() bool {
+				return slices.Contains(screen.Lines(), strings.TrimSuffix(version, "\n"))
 			})
 		})
 	}

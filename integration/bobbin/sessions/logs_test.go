@@ -16,6 +16,7 @@ import (
 // than it or end before it, that shows a line twice, or that does not end with the session;
 // and a worker whose logs cannot be read once it has ended.
 func TestLogsOfASessionAreFollowed(t *testing.T) {
+	t.Parallel()
 	u, _ := person(t)
 	id := start(t, u, "-D", "resourcemanager.taskmanager-timeout=1s", "-D", "slot.idle.timeout=1s")
 	follower := u.Start(t, "logs", "-f", id)

@@ -2,26 +2,21 @@ package sessions
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
-	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
 const (
-	manyJobs = 50
-	atOnce   = 10
-
 	// footing bounds what a master may have more after all jobs than before the first, in
 	// KiB, once it has returned what they have left of its heap: buffers and stacks of
 	// connections to workers, clients and HDFS, and what is kept of jobs that have ended, some
-	// KiB each. A seventh of a MB that stays of each job is over it.
+	// KiB each. A seventh of a MB that stays of each of 50 jobs is over it.
 	footing = 7 << 10
 	// descriptors bounds the files and connections that a master may have more after all
 	// jobs than before: to the NameNode and DataNodes, which it keeps, and to clients that
@@ -29,19 +24,37 @@ const (
 	descriptors = 8
 )
 
-// TestFiftyJobsTenAtATime would catch jobs of several users that get each other's results,
+// TestTwentyJobsTenAtATime would catch jobs of several users that get each other's results,
 // programs that each of them uploads, workers that stay when nobody needs them, and a
-// master that keeps memory, files or connections of each job that it has run.
-func TestFiftyJobsTenAtATime(t *testing.T) {
+// master that keeps files or connections of each job that it has run.
+func TestTwentyJobsTenAtATime(t *testing.T) {
 	t.Parallel()
-	u, _ := person(t)
+	manyJobs(t, suite, 20)
+}
+
+// TestAMasterKeepsNothingOfItsJobs would catch one that keeps memory of each job that it has run.
+func TestAMasterKeepsNothingOfItsJobs(t *testing.T) {
+	cluster.Long(t)
+	t.Parallel()
+	master, idle := manyJobs(t, suite.Plain(), 50)
+	wait.Until(t, fmt.Sprintf("the master, which had %d KiB before its jobs, has %d more at most", idle, footing), func() bool {
+		return master.Memory(t) <= idle+footing
+	})
+}
+
+// manyJobs runs jobs in a session, ten at a time, and gives its master and what that had of memory before, in KiB.
+func manyJobs(t *testing.T, suite *bobbintest.Suite, number int) (master bobbintest.Process, idle int64) {
+	t.Helper()
+	const atOnce = 10
+	u := owner(t, suite)
 	id := start(t, u, "-D", "resourcemanager.taskmanager-timeout=2s")
-	master := bobbintest.ProcessesIn(t, id, bobbintest.ApplicationMaster)[0]
-	began, idle := master.Files(t), master.Memory(t)
-	tally := unseen(t, suite.Program(t, "wordcount"), "tally")
+	master = bobbintest.ProcessesIn(t, id, bobbintest.ApplicationMaster)[0]
+	began := master.Files(t)
+	idle = master.Memory(t)
+	tally := suite.Unseen(t, "wordcount", "tally")
 	dir := u.Scratch(t)
 
-	commands := make([]*bobbintest.Command, manyJobs)
+	commands := make([]*bobbintest.Command, number)
 	place := func(kind string, i int) string { return fmt.Sprintf("%s/%s-%d", dir, kind, i) }
 	begin := func(i int) {
 		u.Write(t, place("text", i), strings.Repeat(fmt.Sprintf("word%d other\n", i), i+1))
@@ -61,50 +74,24 @@ func TestFiftyJobsTenAtATime(t *testing.T) {
 			t.Errorf("job %d (-want +got):\n%s", i, diff)
 		}
 	}
-	run := func(from, to int) {
-		for i := from; i < to; i++ {
-			if i >= from+atOnce {
-				check(i - atOnce)
-			}
-			begin(i)
+	for i := range number {
+		if i >= atOnce {
+			check(i - atOnce)
 		}
-		for i := to - atOnce; i < to; i++ {
-			check(i)
-		}
+		begin(i)
 	}
-	run(0, atOnce)
-	warm := master.Memory(t)
-	run(atOnce, manyJobs)
+	for i := number - atOnce; i < number; i++ {
+		check(i)
+	}
 	if uploaded != 1 {
 		t.Errorf("the program is uploaded %d times", uploaded)
 	}
-	if listed := jobs(t, u, "-a", "-id", id); len(listed) != manyJobs {
+	if listed := jobs(t, u, "-a", "-id", id); len(listed) != number {
 		t.Errorf("%d jobs are listed", len(listed))
 	}
-	wait.For(t, "all workers are given back", func() (bool, error) {
-		return u.App(t, id).RunningContainers == 1, nil // the master's own
+	wait.Until(t, "all workers are given back", func() bool {
+		return u.App(t, id).RunningContainers == 1 // the master's own
 	})
-	var after int64
-	wait.Until(t, fmt.Sprintf("the master, which had %d KiB before its jobs and %d after the first %d, has %d more than at first at most", idle, warm, atOnce, footing), func() bool {
-		after = master.Memory(t)
-		return after <= idle+footing
-	})
-	t.Logf("memory of the master: %d KiB before its jobs, %d after %d, %d after %d", idle, warm, atOnce, after, manyJobs)
-	wait.For(t, "the master has closed its files", func() (bool, error) {
-		return master.Files(t) <= began+descriptors, nil
-	})
-}
-
-// unseen is a program that no cache has: a copy with something behind its end.
-func unseen(t *testing.T, program, name string) string {
-	t.Helper()
-	content, err := os.ReadFile(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, append(content, ids.Random()...), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	wait.Until(t, "the master has closed its files", func() bool { return master.Files(t) <= began+descriptors })
+	return master, idle
 }

@@ -2,8 +2,6 @@ package sessions
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -27,9 +25,8 @@ func TestASessionOutlivesItsJobsCrashes(t *testing.T) {
 	id := start(t, u, "-D", "restart-strategy.fixed-delay.attempts=10") // for the good one
 	dir := u.Scratch(t)
 	u.Write(t, dir+"/one", "to be\n")
-	u.Write(t, dir+"/lines", strings.Repeat("to be\nor not\n", 25_000)) // a quarter of an hour, unless the gate is opened
-	gate := filepath.Join(t.TempDir(), "gate")
-	good := u.Start(t, "run", "-p", "2", suite.Program(t, "dawdle"), gate, dir+"/good", dir+"/lines")
+	slow := suite.SlowJob(t, u)
+	good := u.Start(t, append([]string{"run", "-p", "2"}, slow.Args...)...)
 	good.Says(t, "job is RUNNING")
 
 	faulty := suite.Program(t, "faulty")
@@ -54,19 +51,17 @@ func TestASessionOutlivesItsJobsCrashes(t *testing.T) {
 			worker.Kill(t)
 		}
 	}
-	if err := os.WriteFile(gate, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	checkOutlived(t, u, id, good, dir+"/good")
+	slow.Release(t)
+	checkOutlived(t, u, id, good, slow)
 }
 
 // checkOutlived checks that a job ends well, its output exact, and that its session goes on.
-func checkOutlived(t *testing.T, u *bobbintest.User, session string, job *bobbintest.Command, output string) {
+func checkOutlived(t *testing.T, u *bobbintest.User, session string, job *bobbintest.Command, slow *bobbintest.SlowJob) {
 	t.Helper()
 	if got := job.Wait(t); got.Code != 0 {
 		t.Error(got)
 	}
-	if diff := cmp.Diff([]string{"or\t25000", "to\t25000"}, u.Output(t, output)); diff != "" {
+	if diff := cmp.Diff(slow.Want, u.Output(t, slow.Output)); diff != "" {
 		t.Errorf("output (-want +got):\n%s", diff)
 	}
 	checkRuns(t, u, session)
@@ -86,20 +81,18 @@ func TestASessionOutlivesAMachine(t *testing.T) {
 	c := clusters.Own(t, cluster.Config{NodeManagers: 3})
 	u := suite.UserOf(t, c, bobbintest.Alice).With("TMPDIR=" + t.TempDir())
 	id := start(t, u)
-	dir := u.Scratch(t)
-	u.Write(t, dir+"/lines", strings.Repeat("to be\nor not\n", 25_000)) // a quarter of an hour, unless the gate is opened
-	gate := filepath.Join(t.TempDir(), "gate")
-	job := u.Start(t, "run", "-p", "4", suite.Program(t, "dawdle"), gate, dir+"/out", dir+"/lines")
+	slow := suite.SlowJob(t, u)
+	job := u.Start(t, append([]string{"run", "-p", "4"}, slow.Args...)...)
 	host := func(p bobbintest.Process) string { return p.Variable(t, "NM_HOST") }
 	master := host(bobbintest.ProcessesIn(t, id, bobbintest.ApplicationMaster)[0])
 	var lost string // the node
-	wait.For(t, "tasks run on another node than the master", func() (bool, error) {
+	wait.Until(t, "tasks run on another node than the master", func() bool {
 		for _, p := range bobbintest.ProcessesIn(t, id, bobbintest.TaskHost) {
 			if at := host(p); at != "" && at != master {
 				lost = at
 			}
 		}
-		return lost != "", nil
+		return lost != ""
 	})
 	if err := c.Kill(t.Context(), fmt.Sprintf("nodemanager%d", 1+slices.Index(c.NodeManagers(), lost))); err != nil {
 		t.Fatal(err)
@@ -109,10 +102,8 @@ func TestASessionOutlivesAMachine(t *testing.T) {
 			_ = syscall.Kill(p.PID, syscall.SIGKILL) // some end with others
 		}
 	}
-	if err := os.WriteFile(gate, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	checkOutlived(t, u, id, job, dir+"/out")
+	slow.Release(t)
+	checkOutlived(t, u, id, job, slow)
 }
 
 // TestASessionsNextMasterHasNoJobs would catch a client that waits for ever for a job that
@@ -122,7 +113,7 @@ func TestASessionsNextMasterHasNoJobs(t *testing.T) {
 	t.Parallel()
 	u, _ := person(t)
 	id := start(t, u, "-D", "yarn.application-attempts=2")
-	client := u.Start(t, append([]string{"run"}, slowJob(t, u)...)...)
+	client := u.Start(t, append([]string{"run"}, suite.SlowJob(t, u).Args...)...)
 	client.Says(t, "job is RUNNING")
 	bobbintest.ProcessesIn(t, id, bobbintest.ApplicationMaster)[0].Kill(t)
 	want := fmt.Sprintf("%s has a new ApplicationMaster, and the job was lost with the last one: run it again", id)
@@ -147,7 +138,7 @@ func TestASessionEndsWithItsOnlyMaster(t *testing.T) {
 	t.Parallel()
 	u, path := person(t)
 	id := start(t, u)
-	client := u.Start(t, append([]string{"run"}, slowJob(t, u)...)...)
+	client := u.Start(t, append([]string{"run"}, suite.SlowJob(t, u).Args...)...)
 	client.Says(t, "job is RUNNING")
 	bobbintest.ProcessesIn(t, id, bobbintest.ApplicationMaster)[0].Kill(t)
 	if got := client.Wait(t); got.Code != 1 || !strings.Contains(got.Stderr, id+" is FAILED (FAILED)") {

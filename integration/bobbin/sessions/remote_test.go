@@ -15,6 +15,7 @@ import (
 // endpoint of a cluster is all that is known of it, and a door that is opened by less than
 // what its owner has.
 func TestASessionIsUsedWithoutYARN(t *testing.T) {
+	t.Parallel()
 	u, _ := person(t)
 	id := start(t, u)
 	path := filepath.Join(t.TempDir(), "access")

@@ -59,7 +59,7 @@ func TestProgramsAreRunByCurl(t *testing.T) {
 	c := curls(t, u, u.Master(t, id))
 	dir := u.Scratch(t)
 	u.Write(t, dir+"/lines", "to be\nor not\nto do\n")
-	sieve := unseen(t, suite.Program(t, "several"), "sieve")
+	sieve := suite.Unseen(t, "several", "sieve")
 
 	var uploaded struct{ Filename, Status string }
 	c.curl(t, 200, &uploaded, "/jars/upload", "-X", "POST", "-H", "Expect:", "-F", "jarfile=@"+sieve)
@@ -124,7 +124,7 @@ func TestRESTIsWhatItsPageSays(t *testing.T) {
 	if got := u.Run(t, "run", suite.Program(t, "faulty"), "task-panic", dir+"/lines", dir+"/none"); got.Code != 1 {
 		t.Fatal(got)
 	}
-	if got := u.Run(t, append([]string{"run", "-d"}, slowJob(t, u)...)...); got.Code != 0 {
+	if got := u.Run(t, append([]string{"run", "-d"}, suite.SlowJob(t, u).Args...)...); got.Code != 0 {
 		t.Fatal(got)
 	}
 	byState := make(map[string]string)

@@ -19,6 +19,7 @@ import (
 // cuts words in two, a flag of Flink's that does not reach YARN, and a pipe with "stop", as
 // people end sessions from other scripts.
 func TestTheScriptOfFlinksNameWorks(t *testing.T) {
+	t.Parallel()
 	u, path := person(t)
 	script := installed(t)
 	shipped := filepath.Join(t.TempDir(), "shipped.txt")

@@ -21,12 +21,18 @@ import (
 // file's path.
 func person(t *testing.T) (u *bobbintest.User, path string) {
 	t.Helper()
-	dir := t.TempDir()
 	who, err := user.Current()
 	if err != nil {
 		t.Fatal(err)
 	}
+	dir := t.TempDir()
 	return suite.User(t, bobbintest.Alice).With("TMPDIR=" + dir), sessionfile.Path(dir, who.Username)
+}
+
+// owner is a person of another suite.
+func owner(t *testing.T, suite *bobbintest.Suite) *bobbintest.User {
+	t.Helper()
+	return suite.User(t, bobbintest.Alice).With("TMPDIR=" + t.TempDir())
 }
 
 // start starts a session, detached, and gives its id. It is killed when the test ends, if
@@ -84,6 +90,7 @@ func uploads(r bobbintest.Report, name string) bool {
 // command that finds another session than the one that was started last, an address that
 // is not looked for among YARN's applications, and anything that a session leaves.
 func TestASessionRunsJobsUntilItIsStopped(t *testing.T) {
+	t.Parallel()
 	u, path := person(t)
 	id := start(t, u, "-nm", "session test", "-D", "parallelism.default=2")
 	app := u.App(t, id)
@@ -96,7 +103,7 @@ func TestASessionRunsJobsUntilItIsStopped(t *testing.T) {
 	}
 	address := u.Master(t, id).Access.Address
 	dir := u.Scratch(t)
-	texts := []string{suite.Generate(t, "-size", "1m", "-files", "2", "-seed", "1"), suite.Generate(t, "-size", "1m", "-files", "2", "-seed", "2")}
+	texts := []string{suite.Generate(t, "-size", "300k", "-files", "2", "-seed", "1"), suite.Generate(t, "-size", "300k", "-files", "2", "-seed", "2")}
 	for i, text := range texts {
 		input, output := dir+"/text"+string(rune('0'+i)), dir+"/counts"+string(rune('0'+i))
 		u.Put(t, text, input)
@@ -152,37 +159,23 @@ func TestASessionRunsJobsUntilItIsStopped(t *testing.T) {
 }
 
 // TestJobsOfASessionAreCancelled would catch a cancellation that ends the session, or
-// another job, and a detached job that nobody can find.
+// another job, and a detached job that nobody can find. It would catch -sae that leaves a job when its command is
+// interrupted, or killed, and a job that ends with its command although nobody said so.
 func TestJobsOfASessionAreCancelled(t *testing.T) {
+	t.Parallel()
 	u, _ := person(t)
 	id := start(t, u)
-	slow := slowJob(t, u)
-	got := u.Run(t, append([]string{"run", "-d"}, slow...)...)
-	if got.Code != 0 || !strings.Contains(got.Stderr, "bobbin cancel -id "+id) {
-		t.Fatal(got)
-	}
-	var running []job
-	wait.For(t, "the job runs", func() (bool, error) {
-		running = jobs(t, u, "-r")
-		return len(running) == 1, nil
+	t.Run("detached", func(t *testing.T) {
+		got := u.Run(t, append([]string{"run", "-d"}, suite.SlowJob(t, u).Args...)...)
+		if got.Code != 0 || !strings.Contains(got.Stderr, "bobbin cancel -id "+id) {
+			t.Fatal(got)
+		}
+		running := onlyJob(t, u, id)
+		if got := u.Run(t, "cancel", running.Job); got.Code != 0 {
+			t.Error(got)
+		}
+		becomes(t, u, running.Job, "CANCELED")
 	})
-	if got := u.Run(t, "cancel", running[0].Job); got.Code != 0 {
-		t.Error(got)
-	}
-	wait.For(t, "it is canceled", func() (bool, error) {
-		listed := jobs(t, u, "-a")
-		return len(listed) == 1 && listed[0].JobStatus == "CANCELED", nil
-	})
-	if app := u.App(t, id); app.State != "RUNNING" {
-		t.Errorf("the session is %s", app.State)
-	}
-}
-
-// TestAJobEndsWithItsClientIfToldTo would catch -sae that leaves a job when its command is
-// interrupted, or killed, and a job that ends with its command although nobody said so.
-func TestAJobEndsWithItsClientIfToldTo(t *testing.T) {
-	u, _ := person(t)
-	start(t, u)
 	for _, c := range []struct {
 		name   string
 		flags  []string
@@ -195,37 +188,31 @@ func TestAJobEndsWithItsClientIfToldTo(t *testing.T) {
 		{"kill -9 with -sae", []string{"-sae", "-D", "client.heartbeat.interval=500ms", "-D", "client.heartbeat.timeout=10s"}, os.Kill, -1, "CANCELED"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			before := jobs(t, u, "-a")
-			command := u.Start(t, append(append([]string{"run"}, c.flags...), slowJob(t, u)...)...)
+			command := u.Start(t, append(append([]string{"run"}, c.flags...), suite.SlowJob(t, u).Args...)...)
 			command.Says(t, "job is RUNNING")
+			mine := onlyJob(t, u, id)
 			command.Signal(t, c.signal)
 			if got := command.Wait(t); got.Code != c.code {
 				t.Errorf("want exit code %d: %s", c.code, got)
 			}
-			var mine job
-			for _, j := range jobs(t, u, "-a") {
-				if !slices.ContainsFunc(before, func(b job) bool { return b.Job == j.Job }) {
-					mine = j
-				}
-			}
-			wait.For(t, "the job is "+c.want, func() (bool, error) {
-				listed := jobs(t, u, "-a")
-				i := slices.IndexFunc(listed, func(j job) bool { return j.Job == mine.Job })
-				return i >= 0 && listed[i].JobStatus == c.want, nil
-			})
+			becomes(t, u, mine.Job, c.want)
 			if c.want == "RUNNING" {
 				if got := u.Run(t, "cancel", mine.Job); got.Code != 0 {
 					t.Error(got)
 				}
+				becomes(t, u, mine.Job, "CANCELED")
 			}
 		})
 	}
+	checkRuns(t, u, id)
 }
 
-// slowJob is a job that runs until a test has done with it: a millisecond for each line.
-func slowJob(t *testing.T, u *bobbintest.User) []string {
+// becomes waits until a job of the session is in a state.
+func becomes(t *testing.T, u *bobbintest.User, id, state string) {
 	t.Helper()
-	dir := u.Scratch(t)
-	u.Write(t, dir+"/lines", strings.Repeat("line\n", 200_000))
-	return []string{suite.Program(t, "faulty"), "slow", dir + "/lines", dir + "/out"}
+	wait.Until(t, "job "+id+" is "+state, func() bool {
+		listed := jobs(t, u, "-a")
+		i := slices.IndexFunc(listed, func(j job) bool { return j.Job == id })
+		return i >= 0 && listed[i].JobStatus == state
+	})
 }

@@ -53,6 +53,7 @@ func checkEnded(t *testing.T, u *bobbintest.User, id, path string) {
 // TestWordsAreTakenInATerminal would catch a prompt that nobody sees, that stands before the
 // answer to the word before, or that knows not what to do with a word.
 func TestWordsAreTakenInATerminal(t *testing.T) {
+	t.Parallel()
 	u, path := person(t)
 	screen, id := opened(t, u, narrow)
 	const help = "Words: help, stop (ends the session and its jobs), quit (the same); and so does Ctrl-C"
@@ -95,6 +96,7 @@ func checkNarrow(t *testing.T, u *bobbintest.User, id string) {
 // TestAnAttachedSessionEndsWithItsCommand would catch a session that nobody knows of any
 // more.
 func TestAnAttachedSessionEndsWithItsCommand(t *testing.T) {
+	t.Parallel()
 	u, path := person(t)
 	screen, id := opened(t, u, 100)
 	screen.Types(t, bobbintest.CtrlC)
@@ -108,6 +110,7 @@ func TestAnAttachedSessionEndsWithItsCommand(t *testing.T) {
 // that was killed or only attached to it, one that nobody can attach to then, and a prompt
 // for one that was ended by others.
 func TestASessionOutlivesTheTerminalsThatAreLost(t *testing.T) {
+	t.Parallel()
 	u, _ := person(t)
 	screen, id := opened(t, u, 100)
 	screen.Signal(t, os.Kill)

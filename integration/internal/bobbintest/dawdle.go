@@ -99,7 +99,13 @@ func (s *Suite) Dawdle(t testing.TB, u *User, flags ...string) *Dawdler {
 // takes a fifth of a second.
 func (s *Suite) DawdleOver(t testing.TB, u *User, text string, flags ...string) *Dawdler {
 	t.Helper()
-	return s.dawdle(t, u, s.slowJob(t, u, text, "", independently(t, countFirstWords, text)), flags)
+	return s.DawdleOverTo(t, u, text, "", flags...)
+}
+
+// DawdleOverTo is DawdleOver with the output on the file system of this root.
+func (s *Suite) DawdleOverTo(t testing.TB, u *User, text, root string, flags ...string) *Dawdler {
+	t.Helper()
+	return s.dawdle(t, u, s.slowJob(t, u, text, root, independently(t, countFirstWords, text)), flags)
 }
 
 // DawdleTo is Dawdle with the output on the file system of this root, such as

@@ -2,6 +2,7 @@ package bobbintest
 
 import (
 	"bytes"
+	"errors"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -25,23 +26,19 @@ func (c *Command) end(t testing.TB) {
 // isGroup tells whether the number of a group is still that of the processes with this mark.
 func isGroup(t testing.TB, group int, mark string) bool {
 	t.Helper()
-	directories, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		t.Fatal(err)
+	if errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) {
+		return false
 	}
-	for _, dir := range directories {
-		stat, err := statOf(dir)
+	for _, pid := range pids(t) {
+		if its, err := syscall.Getpgid(pid); err != nil || its != group { // or it has ended meanwhile
+			continue
+		}
+		environ, err := read(filepath.Join("/proc", strconv.Itoa(pid)), "environ")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if stat != nil && stat[2] == strconv.Itoa(group) {
-			environ, err := read(dir, "environ")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if bytes.Contains(environ, []byte(groupVariable+"="+mark)) {
-				return true
-			}
+		if bytes.Contains(environ, []byte(groupVariable+"="+mark)) {
+			return true
 		}
 	}
 	return false

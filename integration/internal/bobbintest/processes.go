@@ -49,13 +49,9 @@ func (p Process) String() string { return fmt.Sprintf("%s %d of %s", p.Role, p.P
 func Processes(t testing.TB, application string) []Process {
 	t.Helper()
 	var found []Process
-	directories, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, dir := range directories {
-		pid, err := strconv.Atoi(filepath.Base(dir))
-		if err != nil || pid == os.Getpid() {
+	for _, pid := range pids(t) {
+		dir := filepath.Join("/proc", strconv.Itoa(pid))
+		if pid == os.Getpid() || !mayBeOurs(dir) {
 			continue
 		}
 		p, ok, err := processOf(dir, application)
@@ -68,6 +64,34 @@ func Processes(t testing.TB, application string) []Process {
 		}
 	}
 	return found
+}
+
+// pids are all processes of this machine.
+func pids(t testing.TB) []int {
+	t.Helper()
+	proc, err := os.Open("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := proc.Readdirnames(-1)
+	if err := errors.Join(err, proc.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var numbers []int
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			numbers = append(numbers, pid)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers
+}
+
+// mayBeOurs tells whether more of a process is worth a look: not of one that has ended, nor of a JVM. There are dozens of them,
+// whose command lines and environments are long, and no application of ours starts one.
+func mayBeOurs(dir string) bool {
+	program, err := os.Readlink(filepath.Join(dir, "exe"))
+	return err == nil && filepath.Base(program) != "java"
 }
 
 // ProcessesIn lists an application's processes of one role.
@@ -85,9 +109,18 @@ func WaitNoProcesses(t testing.TB, application string) {
 			t.Logf("alive: %v", alive)
 		}
 	}()
-	wait.For(t, "no process of "+application+" is alive", func() (bool, error) {
-		alive = Processes(t, application)
-		return len(alive) == 0, nil
+	wait.Until(t, "no process of "+application+" is alive", func() bool {
+		alive = slices.DeleteFunc(alive, func(p Process) bool { // those that are known are looked at without all others
+			_, still, err := processOf(filepath.Join("/proc", strconv.Itoa(p.PID)), application)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return !still
+		})
+		if len(alive) == 0 {
+			alive = Processes(t, application)
+		}
+		return len(alive) == 0
 	})
 }
 
@@ -233,6 +266,9 @@ func read(dir, name string) ([]byte, error) {
 // container_[e<epoch>_]<timestamp>_<application>_<attempt>_<container>.
 func containerOf(text []byte, application string) string {
 	key := "_" + strings.TrimPrefix(application, "application_") + "_"
+	if !bytes.Contains(text, []byte(key)) {
+		return ""
+	}
 	for word := range bytes.FieldsFuncSeq(text, func(r rune) bool {
 		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
 	}) {

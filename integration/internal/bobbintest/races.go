@@ -8,6 +8,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
+// Plain is the same suite with binaries that have no race detector: for its tests of what our processes hold of memory, of
+// which the detector takes several times as much. The suite's Run ends it.
+func (s *Suite) Plain() *Suite {
+	if s.plain == nil {
+		s.plain = NewSuite(s.kind)
+	}
+	return s.plain
+}
+
 // watched are a package's tests, and then what the race detector says.
 type watched struct {
 	tests interface{ Run() int }
@@ -30,7 +39,10 @@ func (b *binaries) checked(code int) int {
 	}
 	for _, report := range reports {
 		text, err := os.ReadFile(report)
-		fmt.Fprintf(os.Stderr, "%s: %s%v\n", report, text, err)
+		if err != nil {
+			text = []byte(err.Error())
+		}
+		fmt.Fprintf(os.Stderr, "%s: %s\n", report, text)
 		code = 1
 	}
 	return code

@@ -14,6 +14,20 @@ import (
 // 127.0.0.1; none once the process is gone.
 func (p Process) Listens(t testing.TB) []netip.AddrPort {
 	t.Helper()
+	const listening = "0A"
+	return p.sockets(t, listening, 1)
+}
+
+// Peers is where the other ends of the process's TCP connections are.
+func (p Process) Peers(t testing.TB) []netip.AddrPort {
+	t.Helper()
+	const established = "01"
+	return p.sockets(t, established, 2)
+}
+
+// sockets gives one address of each of the process's sockets that are in a state: of the field that has it (proc(5)).
+func (p Process) sockets(t testing.TB, wanted string, address int) []netip.AddrPort {
+	t.Helper()
 	proc := filepath.Join("/proc", strconv.Itoa(p.PID))
 	links, err := filepath.Glob(filepath.Join(proc, "fd/*"))
 	if err != nil {
@@ -32,15 +46,12 @@ func (p Process) Listens(t testing.TB) []netip.AddrPort {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(string(text)) {
-			const (
-				local, state, inode = 1, 3, 9 // fields; proc(5)
-				listening           = "0A"
-			)
+			const state, inode = 3, 9
 			fields := strings.Fields(line)
-			if len(fields) <= inode || fields[state] != listening || !own["socket:["+fields[inode]+"]"] {
+			if len(fields) <= inode || fields[state] != wanted || !own["socket:["+fields[inode]+"]"] {
 				continue
 			}
-			at, err := socketAddress(fields[local])
+			at, err := socketAddress(fields[address])
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -41,6 +41,7 @@ const Alice = clusters.Alice
 type Suite struct {
 	kind     clusters.Kind
 	binaries binaries
+	plain    *Suite
 }
 
 // NewSuite makes the suite of a package whose tests use the run's cluster of a kind.
@@ -69,6 +70,7 @@ func (s *Suite) Cluster(t testing.TB) *cluster.Cluster {
 
 // Run runs the package's tests, then ends what they shared. It returns the exit code.
 func (s *Suite) Run(m *testing.M) int {
+	defer s.Plain().binaries.remove()
 	defer s.binaries.remove()
 	if signal.Ignored(syscall.SIGHUP) { // by nohup: commands would inherit that, which respect it
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)

@@ -1,0 +1,23 @@
+package bobbintest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+// Unseen makes a program that no cache has: a copy of this name, with something behind its end.
+func (s *Suite) Unseen(t testing.TB, program, name string) string {
+	t.Helper()
+	content, err := os.ReadFile(s.Program(t, program))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, append(content, ids.Random()...), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
