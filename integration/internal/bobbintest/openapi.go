@@ -51,7 +51,7 @@ type Schema struct {
 func OpenAPI(t testing.TB) *Page {
 	t.Helper()
 	_, file, _, _ := runtime.Caller(0)
-	path := filepath.Join(filepath.Dir(file), "..", "..", "docs", "openapi.yaml")
+	path := filepath.Join(filepath.Dir(file), "..", "..", "..", "docs", "openapi.yaml")
 	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
