@@ -22,47 +22,92 @@ func Small(args ...string) []string {
 	return append([]string{"run", "-t", "yarn-per-job", "-jm", "256m", "-tm", "320m"}, args...)
 }
 
-// Dawdler is a job that runs for as long as a test wants: it hardly gets on until
-// Release, and then ends soon.
+// SlowJob is a job that runs until a test opens its gate, however long that takes, and costs nothing
+// meanwhile. It ends soon after that, and soon after it is cancelled.
+type SlowJob struct {
+	Args   []string // what follows the flags of a command that runs it: a program and the program's arguments
+	Input  string
+	Output string
+	Want   []string // the output's lines, sorted
+
+	gate string
+}
+
+// SlowJob makes the input of a job that reads and writes the user's own directories, with up to 4 tasks, and counts lines.
+func (s *Suite) SlowJob(t testing.TB, u *User) *SlowJob {
+	t.Helper()
+	text, want := hours(t)
+	return s.slowJob(t, u, text, "", want)
+}
+
+// hours is a text of 4 files, and how often each of its lines begins with a word. While the gate is closed a file takes more than
+// an hour: no run of the tests does.
+func hours(t testing.TB) (dir string, want []string) {
+	t.Helper()
+	const files, lines = 4, 20_000
+	dir = t.TempDir()
+	for i := range files {
+		file := filepath.Join(dir, fmt.Sprintf("text-%d.txt", i))
+		if err := os.WriteFile(file, []byte(strings.Repeat("to be\nor not\n", lines/2)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, []string{fmt.Sprintf("or\t%d", files*lines/2), fmt.Sprintf("to\t%d", files*lines/2)}
+}
+
+// slowJob runs dawdle with these flags of its own over the text of a directory of this machine. The output is on the file
+// system of this root, or on the default one.
+func (s *Suite) slowJob(t testing.TB, u *User, text, root string, want []string, flags ...string) *SlowJob {
+	t.Helper()
+	dir := u.Scratch(t)
+	j := &SlowJob{Input: dir + "/text", Output: dir + "/output", Want: want, gate: filepath.Join(t.TempDir(), "gate")}
+	if root != "" {
+		j.Output = u.ScratchOn(t, root) + "/output"
+	}
+	u.Put(t, text, j.Input)
+	j.Args = slices.Concat([]string{s.Program(t, "dawdle")}, flags, []string{j.gate, j.Output, j.Input})
+	return j
+}
+
+// Release lets the job end.
+func (j *SlowJob) Release(t testing.TB) {
+	t.Helper()
+	if err := os.WriteFile(j.gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Dawdler is a SlowJob that runs in an application of its own.
 type Dawdler struct {
+	*SlowJob
 	User        *User
 	Run         *Command
 	Application string
 	Job         string
 	Master      *Master // of the application's current attempt
-	Output      string
-	Want        []string // the output's lines, sorted
 
-	gate      string
 	restarted int64 // when it was last seen to be, by the master's clock
 }
 
-// Dawdle starts the program dawdle with these flags of `bobbin run` and waits
-// until its tasks run. It counts lines.
+// Dawdle starts a SlowJob with these flags of `bobbin run` and waits until its tasks run.
 func (s *Suite) Dawdle(t testing.TB, u *User, flags ...string) *Dawdler {
 	t.Helper()
-	return s.DawdleOver(t, u, s.dawdled(t), flags...)
+	return s.dawdle(t, u, s.SlowJob(t, u), flags)
 }
 
-// DawdleOver is Dawdle for the text of the files in a directory of this machine.
+// DawdleOver is Dawdle for the text of the files in a directory of this machine, of which each line
+// takes a fifth of a second.
 func (s *Suite) DawdleOver(t testing.TB, u *User, text string, flags ...string) *Dawdler {
 	t.Helper()
-	return s.dawdle(t, u, text, "", independently(t, countFirstWords, text), nil, flags)
+	return s.dawdle(t, u, s.slowJob(t, u, text, "", independently(t, countFirstWords, text)), flags)
 }
 
 // DawdleTo is Dawdle with the output on the file system of this root, such as
 // hdfs://other.
 func (s *Suite) DawdleTo(t testing.TB, u *User, root string, flags ...string) *Dawdler {
 	t.Helper()
-	text := s.dawdled(t)
-	return s.dawdle(t, u, text, root, independently(t, countFirstWords, text), nil, flags)
-}
-
-// dawdled is the text of a Dawdler: four tasks take six minutes for it, more than anything may that a test does
-// meanwhile (Patience), and no time once it is released.
-func (s *Suite) dawdled(t testing.TB) string {
-	t.Helper()
-	return s.Generate(t, "-size", "4m", "-files", "4")
+	text, want := hours(t)
+	return s.dawdle(t, u, s.slowJob(t, u, text, root, want), flags)
 }
 
 // Trickle starts the program dawdle so that it reads and writes HDFS all the time
@@ -78,9 +123,10 @@ func (s *Suite) Trickle(t testing.TB, u *User, life time.Duration, flags ...stri
 func (s *Suite) TrickleTo(t testing.TB, u *User, root string, life time.Duration, flags ...string) *Dawdler {
 	t.Helper()
 	const (
-		perSecond = 2 * 50 // lines, of two tasks
-		perFile   = 1500   // 30 s: Hadoop's clients close what is idle for 10 s, and leases are renewed every 20 s
-		repeat    = 40     // to 440 bytes a line
+		pause     = 20 * time.Millisecond
+		perSecond = 2 * int(time.Second/pause) // lines, of two tasks
+		perFile   = 1500                       // 30 s: Hadoop's clients close what is idle for 10 s, and leases are renewed every 20 s
+		repeat    = 40                         // to 440 bytes a line
 	)
 	text := t.TempDir()
 	var want []string
@@ -95,15 +141,14 @@ func (s *Suite) TrickleTo(t testing.TB, u *User, root string, life time.Duration
 			t.Fatal(err)
 		}
 	}
-	return s.dawdle(t, u, text, root, want, []string{"-repeat", strconv.Itoa(repeat)}, append(flags, "-p", "2"))
+	job := s.slowJob(t, u, text, root, want, "-pause", pause.String(), "-repeat", strconv.Itoa(repeat))
+	return s.dawdle(t, u, job, append(flags, "-p", "2"))
 }
 
-func (s *Suite) dawdle(t testing.TB, u *User, text, root string, want, arguments, flags []string) *Dawdler {
+func (s *Suite) dawdle(t testing.TB, u *User, job *SlowJob, flags []string) *Dawdler {
 	t.Helper()
-	dir := u.Scratch(t)
-	u.Put(t, text, dir+"/text")
-	d := &Dawdler{User: u, gate: filepath.Join(t.TempDir(), "gate"), Output: u.ScratchOn(t, root) + "/output", Want: want}
-	d.Run = u.Start(t, Small(slices.Concat(flags, []string{s.Program(t, "dawdle")}, arguments, []string{d.gate, d.Output, dir + "/text"})...)...)
+	d := &Dawdler{SlowJob: job, User: u}
+	d.Run = u.Start(t, Small(slices.Concat(flags, job.Args)...)...)
 	d.Application = d.Run.Application(t)
 	d.Master = u.Master(t, d.Application)
 	d.reachJob(t)
@@ -187,14 +232,6 @@ func (d *Dawdler) AwaitRestart(t testing.TB) {
 		return d.restarted > before, nil
 	})
 	d.AwaitTasks(t)
-}
-
-// Release lets the job end.
-func (d *Dawdler) Release(t testing.TB) {
-	t.Helper()
-	if err := os.WriteFile(d.gate, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // CheckSucceeds releases the job and checks that it ends well with the exact

@@ -2,10 +2,11 @@
 // time until a file appears on its machine: so a test can do something to a job
 // that runs, and then let it end. Every task prints a line as it starts.
 //
-//	dawdle [-repeat N] GATE OUTPUT INPUT…
+//	dawdle [-pause D] [-repeat N] GATE OUTPUT INPUT…
 //
-// With -repeat it copies each line instead, N times over, so that it writes for as
-// long as it reads.
+// While the gate is closed each line takes the pause: nothing tells a function that its
+// task is cancelled, which ends after the line that it is at. With -repeat it copies each
+// line instead, N times over, so that it writes for as long as it reads.
 package main
 
 import (
@@ -26,18 +27,15 @@ type Args struct {
 	Gate   string
 	Output string
 	Input  []string
+	Pause  time.Duration
 	Repeat int // 0: count
 }
-
-// pause is how long each line takes while the gate is closed. A task that is
-// cancelled ends after the line that it is at.
-const pause = 20 * time.Millisecond
 
 var dawdle = dataflow.Job("dawdle", func(p *dataflow.Plan, a Args) error {
 	lines := dataflow.ReadText(p, a.Input...)
 	passed := dataflow.FlatMapWith(lines, func(s dataflow.Subtask) func([]byte, func([]byte)) {
 		fmt.Printf("task %d of %d starts\n", s.Index()+1, s.Parallelism())
-		return gate(a.Gate)
+		return gate(a.Gate, a.Pause)
 	}, dataflow.Named("gate"), dataflow.CountAs("lines"))
 	if a.Repeat > 0 {
 		dataflow.WriteText(passed, a.Output, func(dst []byte, line []byte) []byte {
@@ -53,7 +51,7 @@ var dawdle = dataflow.Job("dawdle", func(p *dataflow.Plan, a Args) error {
 })
 
 // gate passes lines on, slowly until the file is there.
-func gate(file string) func(line []byte, emit func([]byte)) {
+func gate(file string, pause time.Duration) func(line []byte, emit func([]byte)) {
 	open := false
 	return func(line []byte, emit func([]byte)) {
 		if !open {
@@ -74,6 +72,7 @@ func firstWord(line []byte) []byte {
 func main() {
 	bobbin.Main(func(ctx context.Context, env *dataflow.Env) error {
 		flags := flag.NewFlagSet("dawdle", flag.ContinueOnError)
+		pause := flags.Duration("pause", 200*time.Millisecond, "time for a line while the gate is closed")
 		repeat := flags.Int("repeat", 0, "copy each line `N` times over")
 		if err := flags.Parse(env.Args()); err != nil {
 			return err
@@ -82,7 +81,7 @@ func main() {
 		if len(args) < 3 {
 			return fmt.Errorf("want a gate, an output and inputs, got %d arguments", len(args))
 		}
-		result, err := env.Execute(ctx, dawdle, Args{Gate: args[0], Output: args[1], Input: args[2:], Repeat: *repeat})
+		result, err := env.Execute(ctx, dawdle, Args{Gate: args[0], Output: args[1], Input: args[2:], Pause: *pause, Repeat: *repeat})
 		if err != nil {
 			return err
 		}
