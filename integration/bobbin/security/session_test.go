@@ -95,14 +95,12 @@ func (s session) jobs(t *testing.T, who *bobbintest.User, flags ...string) map[s
 	return states
 }
 
-// dawdle starts a job that runs until it is cancelled, as who, and gives its id.
-func (s session) dawdle(t *testing.T, who *bobbintest.User, output string, flags ...string) (job string) {
+// slow starts a job that runs until it is cancelled, as who, and gives its id.
+func (s session) slow(t *testing.T, who *bobbintest.User, flags ...string) (job string) {
 	t.Helper()
 	before := s.jobs(t, who, flags...)
-	text := s.dir + "/" + output + "-text"
-	s.owner.Write(t, text, strings.Repeat("one line\n", 100_000)) // half an hour, unless the gate opens
-	got := who.Run(t, s.in("run", slices.Concat([]string{"-t", "yarn-session", "-d"}, flags,
-		[]string{suite.Program(t, "dawdle"), filepath.Join(t.TempDir(), "gate"), s.dir + "/" + output, text})...)...)
+	program := suite.SlowJob(t, s.owner).Args
+	got := who.Run(t, s.in("run", slices.Concat([]string{"-t", "yarn-session", "-d", "-p", "1"}, flags, program)...)...)
 	if got.Code != 0 {
 		t.Fatal(got)
 	}
@@ -161,7 +159,7 @@ func TestASessionIsItsOwnersAndHisFriends(t *testing.T) {
 	}
 	s.checkSifted(t, s.sift(t, keyed, suite.Program(t, "several"), "owner", keys...), "owner")
 
-	owners, friends := s.dawdle(t, keyed, "slow", keys...), s.dawdle(t, friend, "slower")
+	owners, friends := s.slow(t, keyed, keys...), s.slow(t, friend)
 	if got := guest.Run(t, s.in("cancel", owners)...); got.Code != 1 || !strings.Contains(got.Stderr, "user "+guest.Name+" may not change this application") {
 		t.Errorf("a cancellation by who may look: %s", got)
 	}
