@@ -254,7 +254,7 @@ func TestASessionOutlivesItsFirstTokens(t *testing.T) {
 	keyed, keys := owner.WithoutTicket(), keytabOptions(owner)
 	end := tokenEnd(t, bobbintest.ProcessesIn(t, s.id, bobbintest.ApplicationMaster)[0])
 	s.checkSifted(t, s.sift(t, keyed, suite.Program(t, "several"), "before", keys...), "before")
-	for round := range 3 {
+	for round := range 2 {
 		until := end.Add(time.Duration(round) * cluster.TokenLife)
 		wait.Until(t, "the first tokens, or those after them, have ended", func() bool {
 			if app := owner.App(t, s.id); app.State != "RUNNING" {
