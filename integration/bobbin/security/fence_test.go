@@ -1,7 +1,6 @@
 package security
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +8,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -16,15 +16,12 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
 )
 
-// TestWhatIsSaidUnderAnotherGrantIsNotHeard speaks as a worker whose certificate was stolen, first with the fencing
+// tryOtherGrants speaks as a worker whose certificate was stolen, first with the fencing
 // token of another grant of leadership. It would catch a role that takes in a worker of a leader before it, or
 // loses its own to one.
-func TestWhatIsSaidUnderAnotherGrantIsNotHeard(t *testing.T) {
-	alice := suite.User(t, bobbintest.Alice)
-	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1")
+func tryOtherGrants(t *testing.T, d *bobbintest.Dawdler) {
 	worker := d.First(t, bobbintest.TaskExecutor)
 	conn := dialMaster(t, worker)
-	before := d.Details(t)
 	me, other := ids.ResourceID(worker.Container), ids.ResourceID("another")
 
 	// What is said without a token, as the first word of a worker is, comes in the name of another
@@ -41,14 +38,6 @@ func TestWhatIsSaidUnderAnotherGrantIsNotHeard(t *testing.T) {
 	if refused, is := answer.(msg.Disconnect); !is || !strings.Contains(refused.Cause, "registration of "+string(other)) {
 		t.Errorf("the JobMaster answers %+v, want the second registration alone refused", answer)
 	}
-
-	if now := d.Details(t); now.State != before.State || now.Timestamps[msg.JobRestarting] != before.Timestamps[msg.JobRestarting] {
-		t.Errorf("the job was %s and is %s, restarted at %d", before.State, now.State, now.Timestamps[msg.JobRestarting])
-	}
-	if left := bobbintest.ProcessesIn(t, d.Application, bobbintest.TaskExecutor); !slices.Contains(left, worker) {
-		t.Errorf("%s is gone; there are %v", worker, left)
-	}
-	d.CheckSucceeds(t)
 }
 
 // dialMaster connects to the master of a worker with that worker's certificate, which only root can steal here.
@@ -95,5 +84,14 @@ func answerTo(t *testing.T, conn *rolerpc.Conn, target string, stale, first msg.
 	if !stream.Send(first) || !said {
 		t.Errorf("the stream to %s has ended", target)
 	}
-	return <-got
+	var answer msg.Message
+	wait.Until(t, target+" answers", func() bool {
+		select {
+		case answer = <-got:
+			return true
+		default:
+			return false
+		}
+	})
+	return answer
 }

@@ -11,17 +11,18 @@ import (
 )
 
 // TestAFailedSubmissionGivesItsTokensBack has HDFS refuse what is staged, when all checks have
-// passed and the tokens are there. It would catch tokens that open alice's files for a week
+// passed and the tokens are there. It would catch tokens that open carol's files for a week
 // though no application ever ran.
 func TestAFailedSubmissionGivesItsTokensBack(t *testing.T) {
-	alice := suite.User(t, bobbintest.Alice)
-	path := filepath.Join(alice.Cluster.LogDir(), "namenode.log")
+	t.Parallel()
+	only := suite.User(t, carol) // the log tells of others' tokens, too
+	path := filepath.Join(only.Cluster.LogDir(), "namenode.log")
 	before, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	input := t.TempDir()
-	got := alice.Run(t, bobbintest.Small(append(option("yarn.file-replication", 10000),
+	got := only.Run(t, bobbintest.Small(append(option("yarn.file-replication", 10000),
 		suite.Program(t, "wordcount"), "--input", "file://"+input, "--output", "/tmp/refused")...)...)
 	if got.Code != 1 {
 		t.Errorf("exit code %d, want 1: %s", got.Code, got)
@@ -31,8 +32,8 @@ func TestAFailedSubmissionGivesItsTokensBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := func(pattern string) (tokens []string) {
-		// Those that an ApplicationMaster obtains name alice as their renewer.
-		of := regexp.MustCompile(pattern + `.*: \((token for alice: .*, renewer=rm, .*sequenceNumber=\d+)`)
+		// Those that an ApplicationMaster obtains name carol as their renewer.
+		of := regexp.MustCompile(pattern + `.*: \((token for ` + carol + `: .*, renewer=rm, .*sequenceNumber=\d+)`)
 		for _, found := range of.FindAllSubmatch(log[before.Size():], -1) {
 			tokens = append(tokens, string(found[1]))
 		}

@@ -24,10 +24,7 @@ import (
 
 // Long lives, in minutes: jobs that read and write all the time while whatever
 // lets them do so ends several times over.
-const (
-	life     = 12 * time.Minute
-	patience = 25 * time.Minute // for the client, which waits for the end
-)
+const life = 12 * time.Minute
 
 // lastingFlags are those of a job that is to outlive everything.
 func lastingFlags(u *bobbintest.User) []string {

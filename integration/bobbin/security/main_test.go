@@ -20,8 +20,9 @@ import (
 
 // Users beside Alice, who may act for others.
 const (
-	bob   = "bob"   // nobody special
-	small = "small" // the only one who may use the queue of that name
+	bob   = "bob"          // nobody special
+	small = "small"        // the only one who may use the queue of that name
+	carol = clusters.Carol // of whom nobody else's test has applications or tokens
 )
 
 var suite = bobbintest.NewSuite(clusters.Secure)
@@ -63,18 +64,24 @@ func countWordsTo(t *testing.T, files cluster.HDFS, dir string, who, owner *bobb
 	if app.User != owner.Name || app.FinalStatus != "SUCCEEDED" {
 		t.Errorf("application of %s is %s (%s): %s", app.User, app.State, app.FinalStatus, app.Diagnostics)
 	}
-	at, err := url.Parse(output)
+	checkOwner(t, files, owner, output)
+	owner.CheckGone(t, app.ID)
+}
+
+// checkOwner checks that there are files in a directory, on the file system that files asks, and that they are the user's.
+func checkOwner(t *testing.T, files cluster.HDFS, owner *bobbintest.User, dir string) {
+	t.Helper()
+	at, err := url.Parse(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := files.List(t.Context(), at.Path)
-	if err != nil {
-		t.Fatal(err)
+	written, err := files.List(t.Context(), at.Path)
+	if err != nil || len(written) == 0 {
+		t.Errorf("%s holds %v, %v", dir, written, err)
 	}
-	for _, part := range parts {
-		if part.Owner != owner.Name {
-			t.Errorf("%s is %s's, want %s's", part.Name, part.Owner, owner.Name)
+	for _, file := range written {
+		if file.Owner != owner.Name {
+			t.Errorf("%s is %s's, want %s's", file.Name, file.Owner, owner.Name)
 		}
 	}
-	owner.CheckGone(t, app.ID)
 }

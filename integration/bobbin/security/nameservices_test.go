@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,20 +31,15 @@ const away = "hdfs://" + cluster.OtherNameservice
 // service is not what Hadoop calls it; and one that YARN cancels though others need it, or leaves alive.
 func TestAJobUsesTwoFileSystems(t *testing.T) {
 	t.Parallel()
-	c := clusters.Own(t, cluster.Config{
-		OtherHDFS: true, Users: []string{bob}, Kerberos: &cluster.Kerberos{Protection: "privacy"},
-		// Or YARN keeps the tokens of a job that has ended for ten minutes, as its logs may not be there yet.
-		YARN: map[string]string{"yarn.log-aggregation-enable": "false"},
-	})
+	c := clusters.Use(t, clusters.SecurePair)
 	alice := suite.UserOf(t, c, bobbintest.Alice)
 	bearer := func(file string) *bobbintest.User { return alice.WithoutTicket().With(creds.FileVariable + "=" + file) }
-	forBoth := tokenFile(t, alice, away)
+	forBoth := tokenFileOfHadoop(t, alice, alice.Conf(t).Get("fs.defaultFS"), away)
 	forHome := withAway(t, forBoth, nil)
 	onBoth := option("security.kerberos.access.hadoopFileSystems", away)
 
 	t.Run("with a ticket", func(t *testing.T) {
 		t.Parallel()
-		countWordsAway(t, alice, alice)
 		d := suite.DawdleTo(t, alice, away, "-p", "1")
 		given := checkHeldForBoth(t, d)
 		d.CheckSucceeds(t)
@@ -54,7 +48,6 @@ func TestAJobUsesTwoFileSystems(t *testing.T) {
 	t.Run("with a keytab", func(t *testing.T) {
 		t.Parallel()
 		noTicket := alice.WithoutTicket()
-		countWordsAway(t, noTicket.With("KRB5_CONFIG"), alice, keytabOptions(alice)...)
 		d := suite.Dawdle(t, noTicket, slices.Concat(keytabOptions(alice), onBoth, []string{"-p", "1"})...)
 		given := checkHeldForBoth(t, d)
 		d.CheckSucceeds(t)
@@ -77,7 +70,7 @@ func TestAJobUsesTwoFileSystems(t *testing.T) {
 	})
 	t.Run("not with a token for one alone", func(t *testing.T) {
 		t.Parallel()
-		refusedAway(t, suite.UserOf(t, c, bob))
+		refusedAway(t, suite.UserOf(t, c, carol))
 	})
 	t.Run("as the doctor says", func(t *testing.T) {
 		t.Parallel()
@@ -121,8 +114,13 @@ func countWordsAway(t *testing.T, who, owner *bobbintest.User, flags ...string) 
 // The services of tokens as Hadoop's own programs call them.
 const serviceAway = "ha-hdfs:" + cluster.OtherNameservice
 
-func serviceAtHome(c *cluster.Cluster) string {
-	return strings.Replace(c.NameNodeAddress(), "localhost", "127.0.0.1", 1)
+func serviceAtHome(t *testing.T, u *bobbintest.User) string {
+	t.Helper()
+	authority := strings.TrimPrefix(u.Conf(t).Get("fs.defaultFS"), "hdfs://")
+	if len(u.Conf(t).Get("dfs.nameservices")) > 0 && !strings.Contains(authority, ":") { // a pair's
+		return "ha-hdfs:" + authority
+	}
+	return strings.Replace(authority, "localhost", "127.0.0.1", 1)
 }
 
 // tokensForHDFS are those of a file, by their services.
@@ -154,7 +152,7 @@ func forHDFS(t *testing.T, held *creds.Credentials) map[string]*creds.Token {
 // those that the master was started with.
 func checkHeldForBoth(t *testing.T, d *bobbintest.Dawdler) (given map[string]*creds.Token) {
 	t.Helper()
-	want := []string{serviceAtHome(d.User.Cluster), serviceAway}
+	want := []string{serviceAtHome(t, d.User), serviceAway}
 	for _, role := range []bobbintest.Role{bobbintest.ApplicationMaster, bobbintest.TaskExecutor} {
 		for _, p := range d.Processes(t, role) {
 			held := forHDFS(t, p.Credentials(t))
@@ -167,7 +165,7 @@ func checkHeldForBoth(t *testing.T, d *bobbintest.Dawdler) (given map[string]*cr
 		}
 	}
 	for service, token := range given {
-		if about, err := identifier.DecodeDelegation(token); err != nil || about.Renewer != "rm" {
+		if about, err := identifier.DecodeDelegation(token); err != nil || about.Renewer != renewer {
 			t.Errorf("the token for %s: %+v, %v; want the ResourceManager to renew it", service, about, err)
 		}
 	}
@@ -177,10 +175,10 @@ func checkHeldForBoth(t *testing.T, d *bobbintest.Dawdler) (given map[string]*cr
 // checkCancelled waits until no NameNode knows the tokens of a job: YARN has cancelled those of one that has ended.
 func checkCancelled(t *testing.T, owner *bobbintest.User, tokens map[string]*creds.Token) {
 	t.Helper()
-	renewer := resourceManager(t, owner)
+	rm := resourceManager(t, owner)
 	for service, token := range tokens {
 		wait.For(t, "the token for "+service+" is cancelled", func() (bool, error) {
-			_, err := renewer.RenewDelegationToken(t.Context(), rootOf(service), token)
+			_, err := rm.RenewDelegationToken(t.Context(), rootOf(service), token)
 			if errors.Is(err, yarnrpc.ErrInvalidToken) {
 				return true, nil
 			}
@@ -192,7 +190,7 @@ func checkCancelled(t *testing.T, owner *bobbintest.User, tokens map[string]*cre
 // checkKept waits until YARN is done with the tokens of a job that has ended, and checks that they live.
 func checkKept(t *testing.T, owner *bobbintest.User, tokens map[string]*creds.Token) {
 	t.Helper()
-	renewer := resourceManager(t, owner)
+	rm := resourceManager(t, owner)
 	for service, token := range tokens {
 		about, err := identifier.DecodeDelegation(token)
 		if err != nil {
@@ -202,21 +200,17 @@ func checkKept(t *testing.T, owner *bobbintest.User, tokens map[string]*creds.To
 		wait.For(t, "YARN lets go of the token for "+service, func() (bool, error) {
 			return logged(t, owner.Cluster, "resourcemanager", says), nil
 		})
-		if _, err := renewer.RenewDelegationToken(t.Context(), rootOf(service), token); err != nil {
+		if _, err := rm.RenewDelegationToken(t.Context(), rootOf(service), token); err != nil {
 			t.Errorf("renew the launcher's token for %s: %v", service, err)
 		}
 	}
 }
 
-// logged tells whether a line of a daemon's log holds all this.
-func logged(t *testing.T, c *cluster.Cluster, daemon string, parts []string) bool {
+// logged tells whether a line of the log of a daemon, or of one of a pair of that kind, holds all this.
+func logged(t *testing.T, c *cluster.Cluster, kind string, parts []string) bool {
 	t.Helper()
-	log, err := os.ReadFile(filepath.Join(c.LogDir(), daemon+".log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(log)) {
-		if holdsAll(line, parts) {
+	for _, daemon := range c.Daemons() {
+		if strings.HasPrefix(daemon, kind) && said(t, filepath.Join(c.LogDir(), daemon+".log"), parts...) > 0 {
 			return true
 		}
 	}
@@ -263,7 +257,7 @@ func withAway(t *testing.T, file string, token *creds.Token) string {
 func deadAway(t *testing.T, u *bobbintest.User) *creds.Token {
 	t.Helper()
 	files := u.Files(t)
-	token, err := files.DelegationToken(t.Context(), away, "rm")
+	token, err := files.DelegationToken(t.Context(), away, renewer)
 	if err != nil {
 		t.Fatal(err)
 	}

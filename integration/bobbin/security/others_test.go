@@ -15,6 +15,7 @@ import (
 // TestAnotherUserMayChangeWhatIsLent would catch the right to change that does not reach REST, or reaches
 // further than the application, and a token that opens another one's door.
 func TestAnotherUserMayChangeWhatIsLent(t *testing.T) {
+	t.Parallel()
 	alice, borrower := suite.User(t, bobbintest.Alice), suite.User(t, bob)
 	view := option("yarn.view.acls", bob)
 	shown := suite.Dawdle(t, alice, append(view, "-p", "1")...)

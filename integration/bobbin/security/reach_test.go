@@ -56,6 +56,7 @@ func ask(t *testing.T, address string, token *creds.Token, method, path string) 
 // TestOthersReachTheMasterByTokensOfYARN would catch a password that YARN makes otherwise than we do, a
 // principal that is no user's name, and a user who gets more than the access lists give.
 func TestOthersReachTheMasterByTokensOfYARN(t *testing.T) {
+	t.Parallel()
 	alice, viewer, stranger := suite.User(t, bobbintest.Alice), suite.User(t, bob), suite.User(t, small)
 	d := suite.Dawdle(t, alice, append(append(option("yarn.view.acls", bob), option("yarn.application-attempts", 2)...), "-p", "2", "-s", "1")...)
 	looks := func(u *bobbintest.User) *client.ClusterClient {

@@ -1,23 +1,27 @@
 package security
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
 // TestATokenThatYARNCannotRenew would catch a rejection in YARN's words alone, which tell what it
 // could not do and not why.
 func TestATokenThatYARNCannotRenew(t *testing.T) {
+	t.Parallel()
 	alice := suite.User(t, bobbintest.Alice)
-	file := filepath.Join(t.TempDir(), "tokens")
-	root := alice.Conf(t).Get("fs.defaultFS")
-	if out, err := alice.Java(t, "org.apache.hadoop.hdfs.tools.DelegationTokenFetcher", "-fs", root, "--renewer", bob, file).CombinedOutput(); err != nil {
-		t.Fatalf("hdfs fetchdt of %s: %v\n%s", root, err, out)
+	token, err := alice.Files(t).DelegationToken(t.Context(), "/", bob)
+	if err != nil {
+		t.Fatal(err)
 	}
+	given := creds.New()
+	given.Tokens[token.Service] = token
+	file := handOn(t, given)
+	root := alice.Conf(t).Get("fs.defaultFS")
 	got := alice.With("HADOOP_TOKEN_FILE_LOCATION="+file).Run(t, bobbintest.Small(
 		suite.Program(t, "wordcount"), "--input", "file://"+t.TempDir(), "--output", "/tmp/refused")...)
 	if got.Code != 1 {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // stranger is an address of this machine that is neither a node's nor the proxy's.
@@ -26,19 +27,15 @@ type request struct {
 	text string
 }
 
-// TestRESTLetsOnlyTheOwnerIn would catch a way past the owner's token: by another
+// tryREST would catch a way past the owner's token: by another
 // scheme, by the proxy's name, or by a page that a browser of hers shows.
-func TestRESTLetsOnlyTheOwnerIn(t *testing.T) {
-	alice := suite.User(t, bobbintest.Alice)
-	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1")
+func tryREST(t *testing.T, d *bobbintest.Dawdler) {
 	job := "/jobs/" + d.Job
 	const proxy = "127.0.0.1" // localhost, where the ResourceManager is
 	evil, own := "Origin: https://evil.test", "Origin: https://"+host
 	owner := "Authorization: Bearer " + d.Master.Access.Token
-	slow := []chan error{
-		trickle(t, d.Master.Access.Address, "PATCH "+job+longBody()),
-		trickle(t, d.Master.Access.Address, "GET "+job+longBody(owner)),
-	}
+	ofSomebody := newTrickle(t, d.Master.Access.Address, "PATCH "+job+longBody())
+	ofTheOwner := newTrickle(t, d.Master.Access.Address, "GET "+job+longBody(owner))
 	for name, c := range map[string]struct {
 		request
 		want []int
@@ -63,15 +60,7 @@ func TestRESTLetsOnlyTheOwnerIn(t *testing.T) {
 			t.Errorf("%s: status %d, want one of %v", name, got, c.want)
 		}
 	}
-	for _, cut := range slow {
-		if err := <-cut; err != nil {
-			t.Errorf("somebody sends a body slowly: %v", err)
-		}
-	}
-	if now := d.Details(t); now.State.GloballyTerminal() {
-		t.Fatalf("the job is %s", now.State)
-	}
-	d.CheckSucceeds(t)
+	checkCut(t, ofSomebody, ofTheOwner)
 }
 
 // host is what requests call the server.
@@ -102,6 +91,9 @@ func (r request) send(t *testing.T, address string) int {
 		conn = tls.Client(conn, &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true}) // it has nothing to lose
 	}
 	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(tooLong)); err != nil {
+		t.Fatal(err)
+	}
 	// A server that refuses need not read to the end; what counts is its answer.
 	_, sending := conn.Write([]byte(r.text))
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -113,28 +105,47 @@ func (r request) send(t *testing.T, address string) int {
 	return response.StatusCode
 }
 
-// trickle sends the beginning of a request over TLS, and of its body a byte from time to time until the server ends the
-// connection. An error comes of one that lives for longer than anything may take.
-func trickle(t *testing.T, address, beginning string) chan error {
+// trickle is a request whose body comes a byte at a time.
+type trickle struct {
+	conn  *tls.Conn
+	began time.Time
+}
+
+// newTrickle sends the beginning of a request over TLS.
+func newTrickle(t *testing.T, address, beginning string) *trickle {
 	t.Helper()
-	cut := make(chan error, 1)
 	conn, err := tls.Dial("tcp", address, &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true})
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { conn.Close() }) // which the server has done
 	if _, err := conn.Write([]byte(beginning)); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { conn.Close() }) // which the server has done, or else ends what follows
-	go func() {
-		for {
-			_ = conn.SetReadDeadline(time.Now().Add(time.Second)) // fails where Read does
-			if _, err := conn.Read(make([]byte, 4096)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-				cut <- nil
-				return
-			}
-			_, _ = conn.Write([]byte{'x'}) // that it is of no use, Read says
+	return &trickle{conn, time.Now()}
+}
+
+// checkCut sends on, to all in turn, until the server has ended each: within tooLong.
+func checkCut(t *testing.T, bodies ...*trickle) {
+	t.Helper()
+	wait.Satisfied(t, "the connections are cut on which bodies come slowly", func() error {
+		bodies = slices.DeleteFunc(bodies, (*trickle).isCut)
+		if len(bodies) == 0 {
+			return nil
 		}
-	}()
-	return cut
+		if lives := time.Since(bodies[0].began); lives > tooLong {
+			return fmt.Errorf("%w: %d have lived for %v", wait.ErrGivenUp, len(bodies), lives)
+		}
+		return fmt.Errorf("%d live", len(bodies))
+	})
+}
+
+// isCut sends one more byte.
+func (b *trickle) isCut() bool {
+	_ = b.conn.SetReadDeadline(time.Now().Add(wait.Interval)) // fails where Read does
+	if _, err := b.conn.Read(make([]byte, 4096)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		return true
+	}
+	_, _ = b.conn.Write([]byte{'x'}) // that it is of no use, Read says
+	return false
 }

@@ -17,6 +17,7 @@ import (
 // TestTheEndIsToldInTime would catch a job without a keytab that dies one day and has told nobody
 // before, or another day than the one on which its tokens do.
 func TestTheEndIsToldInTime(t *testing.T) {
+	t.Parallel()
 	t.Run("by the client, which submits it", func(t *testing.T) {
 		t.Parallel()
 		alice := suite.User(t, bobbintest.Alice)

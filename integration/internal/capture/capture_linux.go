@@ -41,10 +41,10 @@ type Capture struct {
 	done   chan error // of the recorder's end; capacity 1, as Stop may come late
 }
 
-// Start records from now on, into a file in dir. A frame that is sent after Start has
+// Start records what belongs to a scope from now on, into a file in dir. Such a frame that is sent after Start has
 // returned is in the recording.
-func Start(dir string) (*Capture, error) {
-	fd, err := open()
+func Start(dir string, scope Scope) (*Capture, error) {
+	fd, err := open(scope)
 	if err != nil {
 		return nil, fmt.Errorf("listen on the loopback interface, as only root may: %w", err)
 	}
@@ -57,8 +57,8 @@ func Start(dir string) (*Capture, error) {
 	return c, nil
 }
 
-// open makes a socket that gets each frame once, on its way in.
-func open() (int, error) {
+// open makes a socket that gets each frame of a scope once, on its way in.
+func open(scope Scope) (int, error) {
 	lo, err := loopback()
 	if err != nil {
 		return -1, err
@@ -67,7 +67,9 @@ func open() (int, error) {
 	if err != nil {
 		return -1, err
 	}
+	program := scope.filter()
 	err = errors.Join(
+		unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}),
 		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, receiveBuffer),
 		unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1),
 	)
@@ -144,7 +146,7 @@ func (c *Capture) Stop(patterns []Pattern) (found Found, err error) {
 		return Found{}, err
 	}
 	if stats.Drops > 0 {
-		return Found{}, fmt.Errorf("%w: %d of %d frames are missing", ErrIncomplete, stats.Drops, stats.Packets)
+		return Found{}, fmt.Errorf("%w: the kernel has dropped %d of %d frames", ErrIncomplete, stats.Drops, stats.Packets)
 	}
 	if _, err := c.file.Seek(0, io.SeekStart); err != nil {
 		return Found{}, err

@@ -44,8 +44,9 @@ func Secret(name string, secret []byte) ([]Pattern, error) {
 
 // Found is what a recording holds.
 type Found struct {
-	Bytes int64                    // that have passed in TCP connections, without headers
-	To    map[netip.AddrPort]int64 // the same by where they went
+	Frames int                      // all there are
+	Bytes  int64                    // that have passed in TCP connections, without headers
+	To     map[netip.AddrPort]int64 // the same by where they went
 	// Places says of each pattern that has passed where it was seen first. Those that have not are absent.
 	Places map[string]string
 }
@@ -78,6 +79,7 @@ func Search(recording io.Reader, patterns []Pattern) (Found, error) {
 		if _, err := io.ReadFull(recording, frame[:n]); err != nil {
 			return Found{}, fmt.Errorf("read recording: %w", err)
 		}
+		s.found.Frames++
 		s.look(frame[:n])
 	}
 }

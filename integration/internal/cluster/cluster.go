@@ -447,7 +447,7 @@ func (c *Cluster) bringUp(ctx context.Context, cfg Config) error {
 		return err
 	}
 	if c.spec.NameNodeHA {
-		if err := c.Activate(ctx, haNameNodes()["nn1"]); err != nil {
+		if err := c.activateFirst(ctx); err != nil {
 			return err
 		}
 	}

@@ -124,6 +124,16 @@ func (c *Cluster) ActiveRM(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("find the active resourcemanager: %w", errors.Join(errs...))
 }
 
+// ActiveRMWebAddress is the host:port of the active ResourceManager's web server.
+func (c *Cluster) ActiveRMWebAddress(ctx context.Context) (string, error) {
+	name, err := c.ActiveRM(ctx)
+	if err != nil {
+		return "", err
+	}
+	d, err := c.spec.daemon(name)
+	return d.Web, err
+}
+
 // activeRMAddress is where clients find the active ResourceManager: a standby does not even listen there.
 func (c *Cluster) activeRMAddress(ctx context.Context) (string, error) {
 	if !c.spec.HA {

@@ -113,7 +113,7 @@ func (c *Cluster) healNameNodes(ctx context.Context) error {
 	if err != nil && !errors.Is(err, syscall.ECONNREFUSED) { // a standby becomes a standby without a word
 		return fmt.Errorf("heal %s: %w", pair["nn2"], err)
 	}
-	if err := c.Activate(ctx, pair["nn1"]); err != nil {
+	if err := c.activateFirst(ctx); err != nil {
 		return fmt.Errorf("heal %s: %w", pair["nn1"], err)
 	}
 	return nil

@@ -67,10 +67,27 @@ func (c *Cluster) nameNodeReady(ctx context.Context, d daemon) error {
 	if err != nil {
 		return err
 	}
-	if bean.Safemode != "" {
-		return fmt.Errorf("in safe mode: %s", bean.Safemode)
+	if bean.Safemode == "" {
+		return nil
 	}
-	return nil
+	if standby, err := c.isStandby(ctx, d); standby || err != nil {
+		return err
+	}
+	return fmt.Errorf("in safe mode: %s", bean.Safemode)
+}
+
+// isStandby tells whether a NameNode is the standby of a pair. One that was started anew misses the blocks that the active one
+// has removed since, and stays in safe mode until it hears of that, minutes later, or is activated.
+func (c *Cluster) isStandby(ctx context.Context, d daemon) (bool, error) {
+	if !c.spec.NameNodeHA {
+		return false, nil
+	}
+	var answer jmx[struct{ State string }]
+	if err := c.web().getJSON(ctx, jmxURL(d.Web, "Hadoop:service=NameNode,name=NameNodeStatus"), &answer); err != nil {
+		return false, err
+	}
+	bean, err := answer.bean()
+	return bean.State == "standby", err
 }
 
 // dataNodeReady asks the DataNode itself: the NameNode goes on naming a dead one for ten minutes.

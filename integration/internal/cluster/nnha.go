@@ -103,6 +103,18 @@ func (c *Cluster) Activate(ctx context.Context, name string) error {
 	return errors.Join(server.TransitionToActive(ctx), server.Close())
 }
 
+// activateFirst makes the first of a pair of NameNodes the active one, and waits until it does its work.
+func (c *Cluster) activateFirst(ctx context.Context) error {
+	first, err := c.spec.daemon(haNameNodes()["nn1"])
+	if err != nil {
+		return err
+	}
+	if err := c.Activate(ctx, first.Name); err != nil {
+		return err
+	}
+	return c.waitReady(ctx, first)
+}
+
 // Deactivate makes the active NameNode, which has that name, a standby.
 func (c *Cluster) Deactivate(ctx context.Context, name string) error {
 	server, err := c.haService(name)

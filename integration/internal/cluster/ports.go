@@ -18,6 +18,23 @@ const (
 	blockPorts = 250 // four for each of 50 NodeManagers, and the others
 )
 
+// Ports is the block of ports in which all the cluster's daemons listen, from first to last: nobody else's.
+func (c *Cluster) Ports() (first, last int, err error) {
+	_, text, err := net.SplitHostPort(c.spec.Daemons[0].Web)
+	if err != nil {
+		return 0, 0, err
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, 0, err
+	}
+	first = port - (port-firstPort)%blockPorts
+	return first, first + blockPorts - 1, nil
+}
+
+// AllPorts are the ports that any cluster's block may be of, from first to last.
+func AllPorts() (first, last int) { return firstPort, lastPort - 1 }
+
 // ports hands out free ports of a block, each once.
 type ports struct {
 	claim net.Listener // on the block's first port: other clusters keep away while it is open
