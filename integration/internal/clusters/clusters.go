@@ -10,7 +10,8 @@
 // that holds a cluster must not ask for the same one again in another way: it would wait
 // for itself.
 //
-// All facts lie in the run's folder (RunVariable): a folder and two locks for each kind.
+// All facts lie in the run's folder (RunVariable): for each kind a folder, two locks, and a
+// mark while it is changed.
 // Main ends what this process's run has started; a run of several processes names a
 // folder that somebody else cleans up.
 //
@@ -45,20 +46,26 @@ func Use(t testing.TB, k Kind) *cluster.Cluster {
 
 // Change gives the run's cluster of a kind to this test alone, until it ends. what the test does to the daemons, in a few
 // words, is for people who look why others wait. Whatever it was, the daemons are as they were when the next test comes.
+// The test must not have parallel subtests: others that wait for the cluster may have all places for parallel tests.
 func Change(t testing.TB, k Kind, what string) *cluster.Cluster {
 	t.Helper()
 	r := run(t)
 	c := attach(t, k, filelock.Exclusive)
 	t.Logf("%s: %s", k, what)
+	if err := os.WriteFile(r.mark(k), []byte(what), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { // before the lock is let go
 		// The next test starts the cluster anew if this one has failed, or the daemons cannot be healed.
-		if t.Failed() {
-			keep(t, r, k)
-			return
+		if !t.Failed() {
+			if err := c.Heal(wait.Context(t)); err != nil {
+				t.Errorf("%s, after a test that %s: %v", k, what, err)
+			}
 		}
-		if err := c.Heal(wait.Context(t)); err != nil {
-			t.Errorf("%s, after a test that %s: %v", k, what, err)
-			keep(t, r, k)
+		if t.Failed() {
+			retire(t, r, k)
+		} else if err := os.Remove(r.mark(k)); err != nil {
+			t.Error(err)
 		}
 	})
 	return c
@@ -82,11 +89,7 @@ func Own(t testing.TB, cfg cluster.Config) *cluster.Cluster {
 func attach(t testing.TB, k Kind, lock func(context.Context, string) (func(), error)) *cluster.Cluster {
 	t.Helper()
 	r := run(t)
-	unlock, err := lock(wait.Context(t), filepath.Join(string(r), string(k)+".use"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(unlock)
+	t.Cleanup(hold(t, r, k, lock))
 	c, err := r.start(context.WithoutCancel(t.Context()), k)
 	if err != nil {
 		t.Fatal(err)
@@ -102,15 +105,35 @@ func attach(t testing.TB, k Kind, lock func(context.Context, string) (func(), er
 	return c
 }
 
-// keep ends a cluster that a test has left in a state that nobody knows, and keeps its logs.
-func keep(t testing.TB, r folder, k Kind) {
+// hold takes the kind's lock. A mark is of one who changes the cluster now, or of one whose process has ended meanwhile: then
+// nobody knows the cluster's state, and it is started anew.
+func hold(t testing.TB, r folder, k Kind, lock func(context.Context, string) (func(), error)) (unlock func()) {
 	t.Helper()
-	ended := r.dir(k)
-	if err := cluster.Down(ended); err != nil {
-		t.Error(err)
+	for {
+		unlock, err := lock(wait.Context(t), r.lock(k))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !r.marked(k) {
+			return unlock
+		}
+		unlock()
+		alone, err := filelock.Exclusive(wait.Context(t), r.lock(k))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.marked(k) {
+			retire(t, r, k)
+		}
+		alone()
 	}
-	kept := ended + "-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
-	if err := os.Rename(ended, kept); err != nil {
+}
+
+// retire ends a cluster that a test has left in a state that nobody knows, and keeps its logs.
+func retire(t testing.TB, r folder, k Kind) {
+	t.Helper()
+	kept, err := r.retire(k)
+	if err != nil {
 		t.Error(err)
 	}
 	t.Logf("logs of the cluster: %s", filepath.Join(kept, "logs"))
@@ -128,7 +151,29 @@ func run(t testing.TB) folder {
 	return folder(dir)
 }
 
-func (r folder) dir(k Kind) string { return filepath.Join(string(r), string(k)) }
+func (r folder) dir(k Kind) string  { return filepath.Join(string(r), string(k)) }
+func (r folder) lock(k Kind) string { return r.dir(k) + ".use" }
+func (r folder) mark(k Kind) string { return r.dir(k) + ".changed" }
+
+func (r folder) marked(k Kind) bool {
+	_, err := os.Stat(r.mark(k))
+	return err == nil
+}
+
+// retire ends what runs of a cluster, and moves its folder out of the way.
+func (r folder) retire(k Kind) (kept string, err error) {
+	kept = r.dir(k) + "-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
+	if err := cluster.Down(r.dir(k)); err != nil && !errors.Is(err, cluster.ErrNotRunning) {
+		return kept, err
+	}
+	if err := os.Rename(r.dir(k), kept); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return kept, err
+	}
+	if err := os.Remove(r.mark(k)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return kept, err
+	}
+	return kept, r.note(k, "retired")
+}
 
 // start attaches to the run's cluster of a kind, which it starts if nobody has.
 func (r folder) start(ctx context.Context, k Kind) (*cluster.Cluster, error) {
@@ -140,6 +185,11 @@ func (r folder) start(ctx context.Context, k Kind) (*cluster.Cluster, error) {
 	running, err := cluster.Find(r.dir(k)) // who started or healed it has seen that it does its work
 	if !errors.Is(err, cluster.ErrNotRunning) {
 		return running, err
+	}
+	if _, err := os.Stat(r.dir(k)); err == nil { // one of which a daemon has ended by itself
+		if _, err := r.retire(k); err != nil {
+			return nil, err
+		}
 	}
 	data := r.dir(k) + ".data"
 	if err := os.MkdirAll(data, 0o755); err != nil {
