@@ -111,6 +111,7 @@ func TestImportRules(t *testing.T) {
 		"the worker speaks to HDFS by itself":       {"taskrunner/taskexecutor", "yarnrpc/creds", false},
 		"the product imports the harness":           {"client", "integration/cluster", false},
 		"the product imports the fake cluster":      {"client/minicluster", "yarnrpc/yarnfake", false},
+		"the product imports the fake HDFS":         {"internal/dfs", "yarnrpc/hdfsfake", false},
 		"the library imports the fake KDC":          {"yarnrpc/kerberos", "yarnrpc/internal/kdctest", false},
 		"the product imports the tests' keys":       {"internal/hadoopenv", "internal/credstest", false},
 		"the product imports the tests' endpoint":   {"client", "appmaster/rest/resttest", false},
