@@ -24,7 +24,7 @@ const (
 	hostProtocol           = jobgraph.ProtocolVersion
 )
 
-var programs = [...]string{localSHA256, localSHA256, "11", "11", "11", "22", "22", "33", "44", "55", "66", nowhere}
+var programs = [...]string{localSHA256, "11", "22", "33", "44", "55", "66", nowhere}
 
 func (w *world) step(event Event) {
 	w.happens(event)
@@ -320,9 +320,7 @@ func (w *world) random() Event {
 	case 8:
 		return w.masterSays(id, msg.FreeSlots{Allocations: []ids.AllocationID{allocation}})
 	case 9:
-		if w.oneOf(3, "disconnect") == 0 {
-			return w.masterSays(id, msg.Disconnect{})
-		}
+		return w.masterSays(id, msg.Disconnect{})
 	case 10:
 		return w.masterSays(id, msg.DeployTasks{Host: host})
 	case 11:
@@ -343,6 +341,8 @@ func (w *world) random() Event {
 		if w.admitted(w.rm.link) && w.oneOf(16, "release") == 0 {
 			return RoleSaid{w.rm.link, msg.ReleaseTaskExecutor{Cause: "idle"}}
 		}
+	case 19:
+		w.jobPasses()
 	case 18:
 		if w.oneOf(4, "over memory") == 0 {
 			return HostOverMemory{Host: host, Resident: config.Gibibyte}
@@ -404,6 +404,32 @@ func (w *world) progress() Event {
 	return nil
 }
 
+// jobPasses lets a job come, get its program, and go: programs that no job needs any more
+// would hardly ever be many else.
+func (w *world) jobPasses() {
+	job, slot := ids.JobID("j4"), slices.IndexFunc(w.slots[:], func(s modelSlot) bool { return s.allocation == "" })
+	if !w.admitted(w.rm.link) || slot < 0 || w.jobs[job] != nil || w.ending {
+		return
+	}
+	allocation := ids.AllocationID(fmt.Sprintf("p%d", len(w.history)))
+	w.step(RoleSaid{w.rm.link, msg.RequestSlot{
+		Index: slot, Allocation: allocation, Job: job, JobMaster: "m1",
+		Program: msg.Program{SHA256: programs[1+w.oneOf(6, "program")], URI: "u"}, MemoryMB: 100,
+	}})
+	j := w.jobs[job]
+	for _, id := range slices.Sorted(maps.Keys(w.copies)) {
+		if p := w.copies[id]; p == j.program && p.file == "" {
+			w.step(ProgramFetched{Copy: id, File: fmt.Sprintf("copy %d", id), Size: 13 * config.Mebibyte})
+		}
+	}
+	w.step(LinkOpened{j.link})
+	w.step(w.registered(job, j.link, "m1"))
+	w.step(RoleSaid{j.link, msg.FreeSlots{Allocations: []ids.AllocationID{allocation}}})
+	if j.host != nil {
+		w.step(HostExited{Host: j.host.id, Exit: Exit{How: "exit status 0"}})
+	}
+}
+
 func (w *world) registered(job ids.JobID, link LinkID, master ids.JobMasterID) Event {
 	return RoleSaid{link, msg.RegisteredAtJobMaster{JobMaster: master, Job: specOf(job), HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second}}
 }
@@ -417,7 +443,7 @@ func (w *world) requested(allocation ids.AllocationID) Event {
 	sha256 := programs[w.oneOf(len(programs), "program")]
 	m := msg.RequestSlot{
 		Index: w.oneOf(5, "slot") - 1, Allocation: allocation, Job: ids.JobID(fmt.Sprintf("j%d", 1+w.oneOf(3, "job"))),
-		JobMaster: ids.JobMasterID([]string{"m1", "m1", "m1", "m1", "m2"}[w.oneOf(5, "master")]),
+		JobMaster: ids.JobMasterID([]string{"m1", "m1", "m1", "m1", "m1", "m1", "m1", "m2"}[w.oneOf(8, "master")]),
 		Program:   msg.Program{SHA256: sha256, URI: "u"}, MemoryMB: 100 * (1 + w.oneOf(3, "memory")),
 	}
 	if sha256 == nowhere {
@@ -463,7 +489,7 @@ func (w *world) fetched() Event {
 	if w.oneOf(4, "fetch fails") == 0 {
 		return ProgramFailed{Copy: id, Cause: "no such file"}
 	}
-	size := []int{13, 60, 100, 250, 300}[w.oneOf(5, "size")]
+	size := []int{13, 13, 13, 60, 250, 300}[w.oneOf(6, "size")]
 	return ProgramFetched{Copy: id, File: fmt.Sprintf("copy %d", id), Size: config.Bytes(size) * config.Mebibyte}
 }
 
