@@ -3,9 +3,7 @@ package tokenmanager
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,18 +14,27 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
-// world is a naive account of a Core that can log in.
-type world struct {
+// history is what has happened to a Core that can log in. What it must do follows from
+// that alone, by the rules of docs/OPTIONS.md and of the methods below: nothing here is
+// taken from the core, and its numbers are written out.
+type history struct {
 	core    *Core
 	now     time.Time
-	wake    time.Time // zero: not asked
+	first   time.Time // end of the first tokens; zero: there are none
+	backoff time.Duration
+	answers []given
 	trying  bool
-	settled bool // the last answer said that no file system needs tokens
-	usable  bool
-	ends    time.Time
-	tokens  map[string]string // by service
-	tries   int
+	wake    time.Time // as it must be; zero: never
 	log     []recorded
+}
+
+// given is an answer of the provider: tokens of these services, all of which say which
+// answer they came with.
+type given struct {
+	at       time.Time
+	services []string
+	ends     time.Time
+	failed   bool
 }
 
 type recorded struct {
@@ -36,239 +43,313 @@ type recorded struct {
 	effects []Effect
 }
 
-func newWorld(first life) *world {
-	w := &world{now: testEpoch, ends: first.ends, tokens: map[string]string{}}
+// defaults are those of docs/OPTIONS.md.
+func defaults() Config {
+	return Config{RenewalRatio: 0.75, RetryBackoff: time.Hour, Principal: "alice@EXAMPLE.COM"}
+}
+
+func begin(ends time.Time, backoff time.Duration) *history {
+	h := &history{now: testEpoch, first: ends, backoff: backoff, trying: true}
+	config := defaults()
+	config.RetryBackoff = backoff
 	c := creds.New()
-	if !first.ends.IsZero() {
+	if !ends.IsZero() {
 		c.Tokens["ns1"], c.Tokens["ns9"] = token("ns1", "first"), token("ns9", "first")
-		w.tokens["ns1"], w.tokens["ns9"] = "first", "first"
 	}
-	w.core = newCore(testConfig(), true, c, first)
-	return w
+	h.core = newCore(config, true, c, life{service: "ns1", issued: testEpoch.Add(-time.Hour), ends: ends})
+	return h
 }
 
-func (w *world) step(t *rapid.T, event Event) {
-	effects := w.core.Step(w.now, event)
-	w.log = append(w.log, recorded{w.now, event, effects})
-	for _, effect := range effects {
-		switch e := effect.(type) {
-		case Obtain:
-			if w.trying {
-				t.Fatal("two tries at the same time")
-			}
-			w.trying, w.wake = true, time.Time{}
-		case Wake:
-			w.wake = e.At
-		case Install:
-			if got, want := show(e.Tokens), showMap(w.tokens); got != want {
-				t.Fatalf("tokens are %s, want %s", got, want)
-			}
-		case Usable:
-			if w.usable {
-				t.Fatal("usable twice")
-			}
-			w.usable = true
-		case TellFailure:
-			if !e.Again.After(w.now) || e.Ended != !w.now.Before(w.ends) {
-				t.Fatalf("at %v people are told %s", w.now, describe(e))
-			}
-		case TellEnd:
-			t.Fatalf("%s, though new ones can be had", describe(e))
+// step brings an event and compares what comes of it.
+func (h *history) step(t *rapid.T, event Event, want ...Effect) {
+	t.Helper()
+	got := h.core.Step(h.now, event)
+	h.log = append(h.log, recorded{h.now, event, got})
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateErrors(), cmpopts.EquateApproxTime(time.Millisecond), cmp.Comparer(sameTokens)); diff != "" {
+		t.Fatalf("at %v, %T after %d answers (-want +got):\n%s", h.now.Sub(testEpoch), event, len(h.answers), diff)
+	}
+}
+
+// tokens are those of each service that came last. No answer takes one away.
+func (h *history) tokens() *creds.Credentials {
+	c := creds.New()
+	if !h.first.IsZero() {
+		c.Tokens["ns1"], c.Tokens["ns9"] = token("ns1", "first"), token("ns9", "first")
+	}
+	for i, a := range h.answers {
+		for _, service := range a.services {
+			c.Tokens[service] = token(service, fmt.Sprint("answer ", i))
 		}
 	}
-	w.check(t)
+	return c
 }
 
-func (w *world) check(t *rapid.T) {
-	if w.settled {
-		return
+// ends is when the first of the tokens ends that have to be replaced: those that came
+// with the last answer without an error, or were there from the start, and those that
+// came in part since then.
+func (h *history) ends() time.Time {
+	ends := h.first
+	for _, a := range h.answers {
+		if !a.failed || len(a.services) > 0 && a.ends.Before(ends) {
+			ends = a.ends
+		}
 	}
-	if w.trying == !w.wake.IsZero() {
-		t.Fatalf("trying: %t, and the next wake is %v", w.trying, w.wake)
-	}
-	if w.trying {
-		return
-	}
-	if w.wake.After(w.now) && w.ends.After(w.now) && !w.wake.Before(w.ends) && w.wake.Sub(w.now) > leastPause {
-		t.Fatalf("at %v the next try is at %v, and the tokens end at %v", w.now, w.wake, w.ends)
-	}
+	return ends
 }
 
-// answer brings what the provider says, for tokens of these services.
-func (w *world) answer(t *rapid.T, err error, services ...string) {
-	if !w.trying {
-		t.Skip("nothing was asked for")
+// usable says whether work may have begun before the last answer, or with the start.
+func (h *history) usable(answers []given) bool {
+	return h.first.After(testEpoch) || slices.ContainsFunc(answers, func(a given) bool { return !a.failed || len(a.services) > 0 })
+}
+
+// outages are the failures in a row, the last one too, at which no token lived.
+func (h *history) outages() int {
+	n := 0
+	for i, a := range h.answers {
+		before := history{first: h.first, answers: h.answers[:i+1]}
+		switch {
+		case !a.failed:
+			n = 0
+		case !before.ends().After(a.at):
+			n++
+		}
 	}
-	w.trying = false
-	w.tries++
-	o := Obtained{Credentials: creds.New()}
-	for _, s := range services {
-		w.tokens[s] = fmt.Sprint(w.tries)
-		o.Credentials.Tokens[s] = token(s, w.tokens[s])
-		o.Ends = w.now.Add(time.Duration(rapid.IntRange(-60, 90_000).Draw(t, "life")) * time.Second)
-	}
-	w.settled = err == nil && len(services) == 0
+	return n
+}
+
+// next is when the next try begins after the last answer.
+//
+//   - After a success, when three quarters of what is left of the tokens' life are over.
+//   - After a failure, halfway to their end.
+//   - While no token lives, after 10 s, and twice as long after each failure, up to 5 min.
+//   - After a failure within the configured back-off, an hour by default.
+//   - Never sooner than after 10 s.
+func (h *history) next() time.Time {
+	last, ends := h.answers[len(h.answers)-1], h.ends()
+	left := ends.Sub(h.now)
+	var at time.Time
 	switch {
-	case err == nil:
-		w.ends = o.Ends
-	case len(services) > 0 && o.Ends.Before(w.ends):
-		w.ends = o.Ends
+	case !last.failed && ends.IsZero():
+		return time.Time{} // no file system has tokens
+	case !last.failed:
+		at = ends.Add(-left / 4)
+	case left > 0:
+		at = ends.Add(-left / 2)
+	default:
+		pauses := []int{10, 20, 40, 80, 160, 300}
+		at = h.now.Add(time.Duration(pauses[min(h.outages(), len(pauses))-1]) * time.Second)
 	}
-	w.step(t, Answered{Obtained: o, Err: err})
-	if w.settled {
-		w.wake = time.Time{}
-		return
+	if latest := h.now.Add(h.backoff); last.failed && at.After(latest) {
+		return latest
 	}
-	if pause := w.wake.Sub(w.now); pause < leastPause {
-		t.Fatalf("the next try comes after %v", pause)
+	if soonest := h.now.Add(10 * time.Second); at.Before(soonest) {
+		return soonest
 	}
-	if pause := w.wake.Sub(w.now); err != nil && !w.ends.After(w.now) && pause > longestOutage {
-		t.Fatalf("no token lives, and the next try comes after %v", pause)
-	}
-	if err == nil {
-		life := w.ends.Sub(w.now)
-		if want := w.now.Add(max(life*3/4, leastPause)); w.wake.Sub(want).Abs() > time.Second {
-			t.Fatalf("tokens that live for %v are obtained anew at %v, want %v", life, w.wake, want)
-		}
-	}
-	if len(services) > 0 && !w.usable {
-		t.Fatal("there are tokens, and work waits")
-	}
-}
-
-// Whatever the provider answers and whenever: there is always a next try, in time and
-// not too soon; no token is lost or replaced by an older one; and the same events give
-// the same effects.
-func TestRenewalUnderAnyAnswers(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		first := rapid.SampledFrom([]life{
-			{}, {issued: testEpoch, ends: testEpoch.Add(168 * time.Hour)}, {issued: testEpoch.Add(-200 * time.Hour), ends: testEpoch.Add(-time.Hour)},
-		}).Draw(t, "first tokens")
-		w := newWorld(first)
-		w.step(t, Started{})
-		if alive := first.ends.After(testEpoch); w.usable != alive {
-			t.Fatalf("usable is %t with first tokens that end at %v", w.usable, first.ends)
-		}
-		t.Repeat(map[string]func(*rapid.T){
-			"all answer":   func(t *rapid.T) { w.answer(t, nil, "ns1", "ns2") },
-			"all fail":     func(t *rapid.T) { w.answer(t, errAway) },
-			"one fails":    func(t *rapid.T) { w.answer(t, errAway, rapid.SampledFrom([]string{"ns1", "ns2"}).Draw(t, "service")) },
-			"no tokens":    func(t *rapid.T) { w.answer(t, nil) },
-			"time passes":  w.timePasses,
-			"stray wake":   func(t *rapid.T) { w.stray(t, Woken{}) },
-			"stray answer": func(t *rapid.T) { w.stray(t, Answered{Err: errAway}) },
-		})
-		again := newWorld(first)
-		for i, r := range w.log {
-			got := again.core.Step(r.now, r.event)
-			if diff := cmp.Diff(r.effects, got, cmpopts.EquateErrors(), cmp.Comparer(sameTokens)); diff != "" {
-				t.Fatalf("step %d gives other effects when replayed (-first +again):\n%s", i, diff)
-			}
-		}
-	})
+	return at
 }
 
 var errAway = errors.New("away")
 
 func sameTokens(a, b *creds.Credentials) bool { return show(a) == show(b) }
 
-func showMap(m map[string]string) string {
-	var all []string
-	for _, service := range slices.Sorted(maps.Keys(m)) {
-		all = append(all, service+"="+m[service])
+// answer brings what the provider says.
+func (h *history) answer(t *rapid.T, err error, services ...string) {
+	if !h.trying {
+		t.Skip("nothing was asked for")
 	}
-	return strings.Join(all, ",")
-}
-
-// timePasses lets it go to the next wake and a little over, or not as far.
-func (w *world) timePasses(t *rapid.T) {
-	w.now = w.now.Add(time.Duration(rapid.IntRange(1, 4000).Draw(t, "seconds")) * time.Second)
-	if rapid.Bool().Draw(t, "to the wake") && w.wake.After(w.now) {
-		w.now = w.wake
-	}
-	if !w.wake.IsZero() && !w.now.Before(w.wake) {
-		w.step(t, Woken{})
-		if !w.trying {
-			t.Fatal("it is time, and nothing is tried")
+	h.trying = false
+	a := given{at: h.now, services: services, failed: err != nil}
+	o := Obtained{Credentials: creds.New()}
+	if len(services) > 0 {
+		a.ends = h.now.Add(time.Duration(rapid.IntRange(-60, 90_000).Draw(t, "life")) * time.Second)
+		o.Ends = a.ends
+		for _, s := range services {
+			o.Credentials.Tokens[s] = token(s, fmt.Sprint("answer ", len(h.answers)))
 		}
 	}
+	before := h.answers
+	h.answers = append(slices.Clone(before), a)
+	h.wake = h.next()
+	var want []Effect
+	if len(services) > 0 {
+		want = append(want, Install{Tokens: h.tokens(), Ends: a.ends})
+	}
+	if !h.usable(before) && h.usable(h.answers) {
+		want = append(want, Usable{})
+	}
+	if err != nil {
+		ends := h.ends()
+		want = append(want, TellFailure{Err: err, Ends: ends, Ended: !ends.After(h.now), Again: h.wake})
+	}
+	if !h.wake.IsZero() {
+		want = append(want, Wake{h.wake})
+	}
+	h.step(t, Answered{Obtained: o, Err: err}, want...)
 }
 
-// stray brings an event that must do nothing now.
-func (w *world) stray(t *rapid.T, event Event) {
-	if _, answer := event.(Answered); answer && w.trying {
-		t.Skip("it would be the answer")
+// timePasses lets the timer go off, or not yet.
+func (h *history) timePasses(t *rapid.T) {
+	h.now = h.now.Add(time.Duration(rapid.IntRange(1, 4000).Draw(t, "seconds")) * time.Second)
+	if h.wake.IsZero() {
+		return
 	}
-	if !w.wake.IsZero() && !w.now.Before(w.wake) {
+	if rapid.Bool().Draw(t, "to the wake") && h.wake.After(h.now) {
+		h.now = h.wake.Add(time.Millisecond)
+	}
+	if h.wake.After(h.now) {
+		return
+	}
+	h.wake, h.trying = time.Time{}, true
+	h.step(t, Woken{}, Obtain{})
+}
+
+// strayWake is a timer that goes off when it must not: it is set again.
+func (h *history) strayWake(t *rapid.T) {
+	switch {
+	case h.wake.IsZero():
+		h.step(t, Woken{})
+	case h.now.Add(time.Millisecond).Before(h.wake):
+		h.step(t, Woken{}, Wake{h.wake})
+	default:
 		t.Skip("it is time")
 	}
-	w.step(t, event)
-	for _, effect := range w.log[len(w.log)-1].effects {
-		if _, is := effect.(Wake); !is {
-			t.Fatalf("a stray %T has the effect %s", event, describe(effect))
+}
+
+// strayAnswer is one that nobody waits for: it changes nothing.
+func (h *history) strayAnswer(t *rapid.T) {
+	if h.trying {
+		t.Skip("it would be the answer")
+	}
+	late := creds.New()
+	late.Tokens["ns1"] = token("ns1", "late")
+	h.step(t, Answered{Obtained: Obtained{Credentials: late, Ends: h.now.Add(time.Hour)}})
+}
+
+// Whatever the provider answers and whenever, the core does what the history says and
+// nothing else. It would catch a token that is lost or replaced by an older one, a try
+// that comes too late, too often, twice or never, work that begins before its tokens are
+// there, or twice, and people who are told a wrong time.
+func TestRenewalUnderAnyAnswers(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		ends := rapid.SampledFrom([]time.Time{{}, testEpoch.Add(168 * time.Hour), testEpoch.Add(time.Minute), testEpoch.Add(-time.Hour)}).Draw(t, "first tokens")
+		backoff := rapid.SampledFrom([]time.Duration{time.Hour, time.Hour, time.Minute}).Draw(t, "backoff")
+		h := begin(ends, backoff)
+		if ends.After(testEpoch) {
+			h.step(t, Started{}, Usable{}, Obtain{})
+		} else {
+			h.step(t, Started{}, Obtain{})
 		}
+		t.Repeat(map[string]func(*rapid.T){
+			"all answer":   func(t *rapid.T) { h.answer(t, nil, "ns1", "ns2") },
+			"all fail":     func(t *rapid.T) { h.answer(t, errAway) },
+			"one fails":    func(t *rapid.T) { h.answer(t, errAway, rapid.SampledFrom([]string{"ns1", "ns2"}).Draw(t, "service")) },
+			"no tokens":    func(t *rapid.T) { h.answer(t, nil) },
+			"time passes":  h.timePasses,
+			"stray wake":   h.strayWake,
+			"stray answer": h.strayAnswer,
+		})
+		again := begin(ends, backoff)
+		for i, r := range h.log {
+			if diff := cmp.Diff(r.effects, again.core.Step(r.now, r.event), cmpopts.EquateErrors(), cmp.Comparer(sameTokens)); diff != "" {
+				t.Fatalf("step %d gives other effects when replayed (-first +again):\n%s", i, diff)
+			}
+		}
+	})
+}
+
+// told are the times at which people hear of the end of tokens that nobody can replace,
+// if the process begins at some time and the timer goes off when it was asked to.
+func told(t *rapid.T, c *Core, began, ends time.Time) (warnings, ended []time.Time) {
+	now, event := began, Event(Started{})
+	for steps := 0; ; steps++ {
+		if steps > 200 {
+			t.Fatal("it does not come to an end")
+		}
+		var wake time.Time
+		for i, effect := range c.Step(now, event) {
+			switch e := effect.(type) {
+			case Wake:
+				wake = e.At
+			case TellEnd:
+				if e.Service != "ns1" || !e.Ends.Equal(ends) || e.Ended != !ends.After(now) {
+					t.Fatalf("at %v people are told %s", now, describe(e))
+				}
+				if e.Ended {
+					ended = append(ended, now)
+				} else {
+					warnings = append(warnings, now)
+				}
+			case Usable:
+				if steps != 0 || i != 0 {
+					t.Fatal("usable late, or twice")
+				}
+			default:
+				t.Fatalf("effect %s", describe(e))
+			}
+		}
+		if wake.IsZero() {
+			return warnings, ended
+		}
+		if !wake.After(now) {
+			t.Fatalf("at %v it asks to be woken at %v", now, wake)
+		}
+		now, event = wake, Woken{}
 	}
 }
 
-// However long tokens live and however late the process comes: people hear of their end
-// in time, more than once, not all the time, and once when it has come.
+// However long tokens live and however late the process comes, people hear of their end:
+// when three quarters of their life are over, a day before their end, when a tenth of
+// their life is left and each hour from then on, and once when it has come.
 func TestWarningsOfAnyLife(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		issued := testEpoch
 		lifetime := time.Duration(rapid.IntRange(1, 30*24*3600).Draw(t, "life")) * time.Second
 		ends := issued.Add(lifetime)
-		now := issued.Add(time.Duration(rapid.Float64Range(0, 1.5).Draw(t, "late") * float64(lifetime)))
-		began := now
-		c := newCore(testConfig(), false, creds.New(), life{service: "ns1", issued: issued, ends: ends})
-		var warnings []time.Time
-		ended := 0
-		for event, steps := Event(Started{}), 0; ; steps++ {
-			if steps > 100 {
-				t.Fatal("it does not come to an end")
+		began := issued.Add(time.Duration(rapid.IntRange(0, 150).Draw(t, "percent late")) * lifetime / 100)
+		warnings, ended := told(t, newCore(defaults(), false, creds.New(), life{service: "ns1", issued: issued, ends: ends}), began, ends)
+
+		if !ends.After(began) {
+			if len(warnings) > 0 || !slices.Equal(ended, []time.Time{began}) {
+				t.Fatalf("they have ended before it begins: warnings at %v, told at %v", warnings, ended)
 			}
-			var wake time.Time
-			for _, effect := range c.Step(now, event) {
-				switch e := effect.(type) {
-				case Wake:
-					wake = e.At
-				case TellEnd:
-					if e.Ended != !now.Before(ends) {
-						t.Fatalf("at %v people are told %s", now, describe(e))
-					}
-					if e.Ended {
-						ended++
-					} else {
-						warnings = append(warnings, now)
-					}
-				case Usable:
-				default:
-					t.Fatalf("effect %s", describe(e))
-				}
-			}
-			if wake.IsZero() {
-				break
-			}
-			if !wake.After(now) {
-				t.Fatalf("at %v it asks to be woken at %v", now, wake)
-			}
-			now, event = wake, Woken{}
+			return
 		}
-		if ended != 1 || now.Before(ends) {
-			t.Fatalf("people are told %d times that the tokens have ended, last at %v", ended, now)
+		if !slices.Equal(ended, []time.Time{ends}) {
+			t.Fatalf("their end is told at %v, want %v", ended, ends)
 		}
-		if began.Before(ends) {
-			if len(warnings) == 0 {
-				t.Fatal("nobody was warned")
+		threeQuarters, lastDay, lastTenth := issued.Add(lifetime-lifetime/4), ends.Add(-24*time.Hour), ends.Add(-lifetime/10)
+		about := func(a, b time.Time) bool { return a.Sub(b).Abs() < time.Millisecond }
+		for name, at := range map[string]time.Time{"three quarters": threeQuarters, "the last day": lastDay, "the last tenth": lastTenth} {
+			if at.After(began) && !slices.ContainsFunc(warnings, func(w time.Time) bool { return about(w, at) }) {
+				t.Fatalf("no warning at %v, %s: %v", at, name, warnings)
 			}
-			inTime := ends.Add(-max(lifetime/4, min(lifetime, 24*time.Hour)))
-			if first := warnings[0]; first.After(began) && first.After(inTime.Add(time.Second)) {
-				t.Fatalf("the first warning comes at %v, want it by %v", first, inTime)
+		}
+		if late := threeQuarters.Before(began) || lastDay.Before(began); late && !slices.Contains(warnings, began) {
+			t.Fatalf("no warning at once, at %v: %v", began, warnings)
+		}
+		previous := time.Time{}
+		for _, w := range append(slices.Clone(warnings), ends) {
+			inTenth := !w.Before(lastTenth.Add(-time.Millisecond))
+			if named := about(w, threeQuarters) || about(w, lastDay) || w.Equal(began) && !(threeQuarters.After(w) && lastDay.After(w)); !named && !inTenth {
+				t.Fatalf("a warning at %v, for no reason: %v", w, warnings)
 			}
-			if most := 4 + int(lifetime/10/time.Hour); len(warnings) > most {
-				t.Fatalf("%d warnings, want %d at most", len(warnings), most)
+			if from := latest(previous, latest(began, lastTenth)); inTenth && w.Sub(from) > time.Hour+time.Millisecond {
+				t.Fatalf("%v without a warning in the last tenth, until %v", w.Sub(from), w)
 			}
+			previous = w
+		}
+		hours := int(lifetime / 10 / time.Hour)
+		if most := 3 + 1 + hours + 2; len(warnings) > most { // the named ones, at once, each hour, and one after each named one among them
+			t.Fatalf("%d warnings, want %d at most", len(warnings), most)
 		}
 	})
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	colinmarc "github.com/colinmarc/hdfs/v2"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
 // Waits of Close for the last block to be reported by its DataNodes, as
@@ -42,6 +44,9 @@ func (w *writer) Write(b []byte) (int, error) {
 	n, err := w.target.Write(b)
 	if err != nil {
 		w.failed = w.explain(w.remote.interpret(err))
+	}
+	if errors.Is(err, hdfs.ErrPipeline) {
+		_ = w.target.Close() // ends the library's goroutines for the block; it fails with the block
 	}
 	return n, w.failed
 }
@@ -78,6 +83,9 @@ func (w *writer) complete() error {
 		_, err := do(context.WithoutCancel(ctx), w.remote.connection, func(*colinmarc.Client) (struct{}, error) {
 			return struct{}{}, w.target.Close()
 		})
+		if errors.Is(err, ErrClosed) {
+			_ = w.target.Close() // as in Write; without connections it cannot succeed
+		}
 		if !errors.Is(err, colinmarc.ErrReplicating) {
 			return err
 		}

@@ -106,6 +106,8 @@ func forbiddenUser(from, to string) string {
 		return "only tests use the harness"
 	case within(to, "yarnrpc/yarnfake") && !within(from, "yarnrpc/yarnfake") && !top:
 		return "only tests use the fake cluster"
+	case within(to, "yarnrpc/hdfsfake"):
+		return "only tests use the fake HDFS"
 	case within(to, "yarnrpc/internal/kdctest"):
 		return "only tests use the fake KDC"
 	case within(to, "appmaster/rest/resttest"):

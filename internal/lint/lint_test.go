@@ -76,6 +76,26 @@ func TestPackageVariablesOfTheRepository(t *testing.T) {
 	}
 }
 
+// A goroutine that outlives its test makes another one fail, or nobody notices it until a process
+// that lives for days has thousands.
+func TestLeaksOfTheRepository(t *testing.T) {
+	packages := map[string]map[string][]byte{}
+	for name, content := range trackedFiles(t) {
+		folder, file := path.Split(name)
+		folder = path.Clean(folder)
+		if !strings.HasSuffix(file, ".go") || inTestdata(name) || within(folder, "integration") {
+			continue
+		}
+		if packages[folder] == nil {
+			packages[folder] = map[string][]byte{}
+		}
+		packages[folder][file] = content
+	}
+	for folder, files := range packages {
+		report(t, Leaks(folder, files))
+	}
+}
+
 func TestTextsOfTheRepository(t *testing.T) {
 	for name, content := range trackedFiles(t) {
 		if bytes.IndexByte(content, 0) >= 0 || path.Dir(name) == "internal/lint" || name == "go.sum" {
@@ -111,6 +131,7 @@ func TestImportRules(t *testing.T) {
 		"the worker speaks to HDFS by itself":       {"taskrunner/taskexecutor", "yarnrpc/creds", false},
 		"the product imports the harness":           {"client", "integration/internal/cluster", false},
 		"the product imports the fake cluster":      {"client/minicluster", "yarnrpc/yarnfake", false},
+		"the product imports the fake HDFS":         {"internal/dfs", "yarnrpc/hdfsfake", false},
 		"the library imports the fake KDC":          {"yarnrpc/kerberos", "yarnrpc/internal/kdctest", false},
 		"the product imports the tests' keys":       {"internal/hadoopenv", "internal/credstest", false},
 		"the recorder knows Flink's answers":        {"integration/flinkrest", "appmaster/rest/flinkrest", true},
@@ -198,6 +219,31 @@ func TestGlobalRules(t *testing.T) {
 			})
 			if len(got) != test.complaints {
 				t.Errorf("complaints %q, want %d", got, test.complaints)
+			}
+		})
+	}
+}
+
+func TestLeakRules(t *testing.T) {
+	for name, test := range map[string]struct {
+		code, test string
+		complaints int
+	}{
+		"no goroutine":                     {"func f() {}", "func g() {}", 0},
+		"a goroutine":                      {"func f() { go g() }", "func g() {}", 1},
+		"a goroutine of a group":           {"func f() { tasks.Go(f) }", "func g() {}", 1},
+		"a goroutine of a test":            {"func f() {}", "func g() { go f() }", 1},
+		"a goroutine that is looked after": {"func f() { go g() }", "func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }", 0},
+		"another function of that name":    {"func f() { Go(f) }", "func g() {}", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := map[string][]byte{"x.go": []byte("package a\n" + test.code), "x_test.go": []byte("package a\n" + test.test)}
+			if got := Leaks("a", files); len(got) != test.complaints {
+				t.Errorf("complaints %q, want %d", got, test.complaints)
+			}
+			delete(files, "x_test.go")
+			if got := Leaks("a", files); len(got) > 0 {
+				t.Errorf("without tests: %q", got)
 			}
 		})
 	}

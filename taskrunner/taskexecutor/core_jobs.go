@@ -152,7 +152,7 @@ func (c *Core) jobMasterLost(j *job) {
 }
 
 // freeSlots gives slots of a job back. The last of them take the job's host with
-// them, and are free when it has ended.
+// them. While a host ends, its slots are in use until it has.
 func (c *Core) freeSlots(j *job, freed []*slot, cause string) {
 	if len(freed) == 0 {
 		return
@@ -160,7 +160,7 @@ func (c *Core) freeSlots(j *job, freed []*slot, cause string) {
 	for _, s := range freed {
 		s.state = slotReleasing
 	}
-	if len(c.slots.held(j.id)) == 0 && j.host != nil {
+	if j.host != nil && (j.host.stopping || len(c.slots.held(j.id)) == 0) {
 		c.stopHost(j, cause)
 		return
 	}

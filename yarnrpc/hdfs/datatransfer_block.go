@@ -17,6 +17,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
 )
 
+// ErrPipeline is in the error of writing a file whose connection to a DataNode broke. The
+// library's Close of that file ends its goroutines for the block, and fails: not all
+// packets were acknowledged.
+var ErrPipeline = errors.New("the block is not written to its end")
+
 // ErrChecksum is in the error for a block that is not as it was written. The library then
 // reads on at another DataNode, if there is one.
 var ErrChecksum = errors.New("the block does not fit its checksums")
@@ -33,8 +38,9 @@ type blockConn struct {
 	address string
 	noLogin bool // none was made or will be
 
-	writing sync.Mutex // guards begun
+	writing sync.Mutex // guards begun, lost
 	begun   []byte     // version and code of the first operation, as far as they are written
+	lost    bool       // a packet of a block could not be sent
 
 	reading sync.Mutex // guards what follows
 	block   blockStream
@@ -46,20 +52,44 @@ func newBlockConn(conn net.Conn, address string) *blockConn {
 	return &blockConn{Conn: conn, address: address, block: blockStream{from: conn}}
 }
 
-// Write sends b.
+// Write sends b. The library ends a block's goroutines after its last packet, and with the
+// error of the acknowledgements, but leaves them where that packet cannot be sent. So packets
+// seem to be sent when the connection is lost, but for the first full one: these come
+// before the end of a block, and the file must not be written on for nothing.
 func (c *blockConn) Write(b []byte) (int, error) {
-	c.note(b)
-	n, err := c.Conn.Write(b)
-	if err != nil {
-		err = fmt.Errorf("write to DataNode %s: %w", c.address, err)
+	packet, lost := c.note(b)
+	if lost {
+		return len(b), nil
 	}
-	return n, err
+	n, err := c.Conn.Write(b)
+	switch {
+	case err == nil:
+		return n, nil
+	case packet:
+		c.Conn.Close() // the acknowledgement that is missing must be found to be
+		c.writing.Lock()
+		c.lost = true
+		c.writing.Unlock()
+		if len(b) < fullPacket {
+			return len(b), nil
+		}
+		return n, fmt.Errorf("write to DataNode %s: %w: %w", c.address, ErrPipeline, err)
+	default:
+		return n, fmt.Errorf("write to DataNode %s: %w", c.address, err)
+	}
 }
 
-func (c *blockConn) note(b []byte) {
+// fullPacket is less than the length of a packet of a block that is not its end. The
+// library sends each with one Write.
+const fullPacket = 64 << 10
+
+// note takes in what is written: whether it is a packet of a block, and whether one was lost.
+func (c *blockConn) note(b []byte) (packet, lost bool) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
+	packet = bytes.Equal(c.begun, []byte{0, transferVersion, opWriteBlock})
 	c.begun = append(c.begun, b[:min(len(b), opPrefix-len(c.begun))]...)
+	return packet, c.lost
 }
 
 // Read reads what has come, or of a block what was found right. A failure ends the

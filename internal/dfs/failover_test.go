@@ -1,0 +1,219 @@
+package dfs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfsfake"
+)
+
+// A rename or a create that is done twice fails the second time, with an error that says
+// that somebody else was first. It would catch calls that are made again under a new id,
+// by which the NameNode cannot know them, and answers that are taken for those of another
+// call.
+func TestACallWhoseAnswerIsLostIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		method string
+		call   func(context.Context, *FS) error
+		left   []string
+	}{
+		"rename": {"rename2", func(ctx context.Context, f *FS) error { return f.Rename(ctx, "/file", "/moved") }, []string{"/moved"}},
+		"create": {"create", func(ctx context.Context, f *FS) error {
+			return f.WriteFile(ctx, "/new", pattern(10), 0o600)
+		}, []string{"/file", "/new"}},
+		"delete": {"delete", func(ctx context.Context, f *FS) error { return f.RemoveAll(ctx, "/file") }, []string{}},
+	} {
+		for _, nameNodes := range []int{1, 2} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				onHDFS(t, hdfsfake.Config{NameNodes: nameNodes}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {
+					fake.WriteFile("/file", pattern(10))
+					fake.Drop(tc.method, hdfsfake.After)
+					if err := tc.call(t.Context(), f); err != nil {
+						t.Error(err)
+					}
+					calls := fake.Calls(tc.method)
+					if fake.Executed(tc.method) != 1 || len(calls) < 2 || calls[len(calls)-1].Retry == 0 {
+						t.Errorf("%s was executed %d times: %+v", tc.method, fake.Executed(tc.method), calls)
+					}
+					if diff := cmp.Diff(tc.left, append([]string{}, fake.Paths()...)); diff != "" {
+						t.Errorf("what is there (-want +got):\n%s", diff)
+					}
+				})
+			})
+		}
+	}
+}
+
+// The NameNode that takes over knows of the call, too.
+func TestACallWhoseAnswerIsLostInAFailOverIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	onHDFS(t, hdfsfake.Config{NameNodes: 2}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {
+		fake.WriteFile("/file", pattern(10))
+		if _, err := f.Stat(t.Context(), "/file"); err != nil {
+			t.Fatal(err)
+		}
+		fake.Delay("rename2", 100*time.Millisecond)
+		fake.Drop("rename2", hdfsfake.After) // at the next try
+		renamed := make(chan error, 1)
+		go func() { renamed <- f.Rename(t.Context(), "/file", "/moved") }()
+		time.Sleep(50 * time.Millisecond)
+		fake.StopNameNode(0) // before it is executed
+		fake.Activate(1)
+		if err := <-renamed; err != nil {
+			t.Error(err)
+		}
+		if calls := fake.Calls("rename2"); fake.Executed("rename2") != 1 || calls[len(calls)-1].NameNode != 1 {
+			t.Errorf("renames: %+v", calls)
+		}
+	})
+}
+
+// It would catch a connection that is used on after a read of it has failed: the answer to
+// the call that was given up would be taken for that to the next.
+func TestAnAnswerThatComesTooLateIsNobodys(t *testing.T) {
+	t.Parallel()
+	onHDFS(t, hdfsfake.Config{}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {
+		fake.WriteFile("/a", pattern(1))
+		fake.WriteFile("/bb", pattern(2))
+		if _, err := f.Stat(t.Context(), "/a"); err != nil {
+			t.Fatal(err)
+		}
+		fake.Delay("getFileInfo", 500*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if _, err := f.Stat(ctx, "/a"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("stat: %v, want %v", err, context.DeadlineExceeded)
+		}
+		time.Sleep(600 * time.Millisecond)
+		for range 2 {
+			if info, err := f.Stat(t.Context(), "/bb"); err != nil || info.Size != 2 {
+				t.Errorf("the next call gives %+v, %v", info, err)
+			}
+		}
+	})
+}
+
+// It would catch a job that fails as a NameNode restarts, which takes minutes on a large
+// cluster.
+func TestANameNodeThatComesBackIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		away, patience time.Duration
+		call           func(context.Context, *FS) error
+	}{
+		// This one does not go through the library, and may wait.
+		"for minutes": {2 * time.Minute, clusterPatience, func(ctx context.Context, f *FS) error { return f.Rename(ctx, "/file", "/moved") }},
+		"through the library": {200 * time.Millisecond, testPatience, func(ctx context.Context, f *FS) error {
+			_, err := f.Stat(ctx, "/file")
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onHDFS(t, hdfsfake.Config{}, func(t *testing.T, _ *FS, fake *hdfsfake.Fake) {
+				f := New(Options{Conf: fake.Conf(), User: "alice", Dial: fake.Dial, Patience: tc.patience})
+				defer f.Close()
+				fake.WriteFile("/file", pattern(10))
+				fake.StopNameNode(0)
+				time.AfterFunc(tc.away, func() { fake.StartNameNode(0) })
+				if err := tc.call(t.Context(), f); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// It would catch a file that ends, or loses a block, as the NameNode fails over while it is
+// written or read.
+func TestFilesGoOnWhenTheNameNodeFailsOver(t *testing.T) {
+	t.Parallel()
+	for name, failOver := range map[string]func(*hdfsfake.Fake){
+		"to a standby":    func(fake *hdfsfake.Fake) { fake.Activate(1) },
+		"from a dead one": func(fake *hdfsfake.Fake) { fake.Activate(1); fake.StopNameNode(0) },
+		"and then back": func(fake *hdfsfake.Fake) {
+			fake.Activate(1)
+			fake.StopNameNode(0)
+			fake.StartNameNode(0)
+			fake.Activate(0)
+		},
+		"over connections": func(fake *hdfsfake.Fake) { fake.StopNameNode(0); fake.StartNameNode(0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onHDFS(t, hdfsfake.Config{NameNodes: 2, BlockSize: 64 << 10}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {
+				want := pattern(200 << 10)
+				w, err := f.Create(t.Context(), "/file", filesystem.ExistingParents)
+				if err != nil {
+					t.Fatal(err)
+				}
+				half := len(want) / 2
+				if _, err := w.Write(want[:half]); err != nil {
+					t.Fatal(err)
+				}
+				failOver(fake)
+				if _, err := w.Write(want[half:]); err != nil {
+					t.Fatal(err)
+				}
+				if err := w.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if got, complete := fake.ReadFile("/file"); !complete || !bytes.Equal(got, want) {
+					t.Fatalf("HDFS has %d bytes, complete: %t", len(got), complete)
+				}
+				file, err := f.Open(t.Context(), "/file")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer file.Close()
+				fake.CutRead(0) // so that the NameNode is asked in the middle
+				fake.StartNameNode(0)
+				fake.Activate(0)
+				if got, err := io.ReadAll(file); err != nil || !bytes.Equal(got, want) {
+					t.Errorf("%d bytes are read, %v", len(got), err)
+				}
+			})
+		})
+	}
+}
+
+// It would catch calls that wait for one another: each would make the library's client
+// anew, or hang where two of them connect at the same time.
+func TestCallsAtTheSameTimeShareAClient(t *testing.T) {
+	t.Parallel()
+	onHDFS(t, hdfsfake.Config{}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {
+		fake.WriteFile("/file", pattern(10))
+		failed := make(chan error)
+		const calls = 8
+		for range calls {
+			go func() {
+				_, err := f.Stat(t.Context(), "/file")
+				failed <- err
+			}()
+		}
+		for range calls {
+			if err := <-failed; err != nil {
+				t.Error(err)
+			}
+		}
+		connected := len(fake.Calls("getServerDefaults"))
+		if _, err := f.Stat(t.Context(), "/none"); !errors.Is(err, fs.ErrNotExist) {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if again := len(fake.Calls("getServerDefaults")); connected == 0 || again != connected {
+			t.Errorf("after %d first calls another client was made: %d", connected, again)
+		}
+	})
+}

@@ -1,0 +1,651 @@
+package taskexecutor
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// world is a naive account of a TaskExecutor with three slots and of all that surrounds
+// it. It follows from the events, and from the ids that the core gives to what it asks
+// for. It asks the core for nothing else; its numbers are those of docs/OPTIONS.md and of
+// the comments below.
+type world struct {
+	t      *rapid.T
+	core   *Core
+	now    time.Time
+	slots  [3]modelSlot
+	jobs   map[ids.JobID]*modelJob // that have a slot, or are giving the last one back
+	rm     modelRole
+	rmDown time.Time // since when no ResourceManager has admitted it
+	links  map[LinkID]*modelLink
+	gone   []LinkID // that there were
+	hosts  map[ids.HostID]*modelHost
+	newest string // tokens that the ResourceManager has sent
+
+	programs map[string]*modelProgram // by SHA-256; not the one that came with the container
+	copies   map[CopyID]*modelProgram
+	lastCopy CopyID
+	idle     []*modelProgram // the oldest first
+	timers   map[Timer]time.Time
+	ending   bool
+	end      *End
+
+	want, got []string // what must be done in a step, and what is
+	history   []Event
+	times     []time.Time
+	effects   [][]Effect
+}
+
+// modelSlot is free where it has no allocation.
+type modelSlot struct {
+	allocation ids.AllocationID
+	job        ids.JobID
+	memoryMB   int
+	accepted   bool // by the JobMaster
+	givenBack  bool // and in use until the host has ended
+}
+
+// modelRole is a role at which the TaskExecutor wants to be registered.
+type modelRole struct {
+	link     LinkID // 0: there is none
+	lost     LinkID // that another one has to follow
+	failures int    // in a row
+}
+
+type modelLink struct {
+	job      ids.JobID // "" for the ResourceManager
+	open     bool
+	admitted bool
+	heard    time.Time
+}
+
+type modelJob struct {
+	modelRole
+	master      ids.JobMasterID
+	program     *modelProgram
+	host        *modelHost
+	early       int // hosts in a row that ended before they were ready
+	brief       int // or soon after
+	pause       ids.HostID
+	unbuildable bool
+}
+
+type modelHost struct {
+	id                  ids.HostID
+	job                 ids.JobID
+	program             string
+	greeted, instructed bool
+	ready               time.Time
+	stopping, killed    bool
+	blamed              bool // for what it was killed for
+	hopeless            bool // the program speaks another protocol
+	watched, told       int  // memory in MB, as who watches it knows, and as it was told
+	tokens              string
+}
+
+type modelProgram struct {
+	sha256   string
+	file     string // "" while it is being fetched
+	size     config.Bytes
+	failures int
+}
+
+func newWorld(t *rapid.T) *world {
+	core, err := NewCore(testConfig(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &world{
+		t: t, core: core, now: testEpoch, rmDown: testEpoch,
+		jobs: make(map[ids.JobID]*modelJob), links: make(map[LinkID]*modelLink), hosts: make(map[ids.HostID]*modelHost),
+		programs: make(map[string]*modelProgram), copies: make(map[CopyID]*modelProgram), timers: make(map[Timer]time.Time),
+	}
+}
+
+// must notes what this step has to do.
+func (w *world) must(format string, args ...any) {
+	w.want = append(w.want, fmt.Sprintf(format, args...))
+}
+
+func (w *world) does(format string, args ...any) {
+	w.got = append(w.got, fmt.Sprintf(format, args...))
+}
+
+// held are the slots that a job may use.
+func (w *world) held(job ids.JobID) []int {
+	var held []int
+	for i, s := range w.slots {
+		if s.allocation != "" && s.job == job && !s.givenBack {
+			held = append(held, i)
+		}
+	}
+	return held
+}
+
+func (w *world) memoryMB(job ids.JobID) int {
+	total := 0
+	for _, i := range w.held(job) {
+		total += w.slots[i].memoryMB
+	}
+	return total
+}
+
+// find is the slot of an allocation, or -1.
+func (w *world) find(allocation ids.AllocationID) int {
+	return slices.IndexFunc(w.slots[:], func(s modelSlot) bool { return s.allocation != "" && s.allocation == allocation })
+}
+
+func (w *world) admitted(link LinkID) bool { return w.links[link] != nil && w.links[link].admitted }
+
+// tell expects a message to a job's JobMaster, if it can be reached.
+func (w *world) tell(j *modelJob, format string, args ...any) {
+	if w.admitted(j.link) {
+		w.must("to %d: "+format, append([]any{j.link}, args...)...)
+	}
+}
+
+// happens takes an event into the account.
+func (w *world) happens(event Event) {
+	if w.ending {
+		w.happensLate(event)
+		return
+	}
+	switch e := event.(type) {
+	case Started:
+		w.must("open to %q", "")
+	case LinkOpened:
+		l := w.links[e.Link]
+		if l == nil {
+			w.must("close %d", e.Link)
+			return
+		}
+		l.open, l.heard = true, w.now
+		if l.job == "" {
+			w.must("to %d: register with %v", e.Link, w.report())
+		} else {
+			w.must("to %d: register", e.Link)
+		}
+	case LinkLost:
+		if w.links[e.Link] != nil {
+			w.linkEnds(e.Link)
+		}
+	case RoleSaid:
+		if l := w.links[e.Link]; l != nil {
+			l.heard = w.now
+			w.roleSays(e.Link, l, e.Message)
+		}
+	case HostSaid:
+		if h := w.hosts[e.Host]; h != nil {
+			w.hostSays(h, e.Message)
+		}
+	case HostOverMemory:
+		if h := w.hosts[e.Host]; h != nil && !h.blamed {
+			h.blamed = true
+			w.kill(h)
+		}
+	case HostExited:
+		if h := w.hosts[e.Host]; h != nil {
+			w.hostEnds(h)
+		}
+	case ProgramFetched:
+		if p := w.copies[e.Copy]; p != nil && p.file == "" {
+			p.file, p.size = e.File, e.Size
+		}
+	case ProgramFailed:
+		w.fetchFails(e.Copy)
+	case TimerFired:
+		w.timerFires(e.Timer)
+	}
+}
+
+// happensLate takes in an event while the hosts end: nothing is begun any more.
+func (w *world) happensLate(event Event) {
+	switch e := event.(type) {
+	case LinkOpened:
+		if l := w.links[e.Link]; l != nil {
+			l.open = true
+		}
+	case LinkLost:
+		delete(w.links, e.Link)
+	case HostExited:
+		delete(w.hosts, e.Host)
+	case TimerFired:
+		if h := w.hosts[e.Timer.Host]; h != nil && e.Timer.Kind == TimerHostStop {
+			w.kill(h)
+		}
+	}
+}
+
+// linkEnds takes in that a link is lost, or was given up from here: the role is looked for
+// again. What ran for a JobMaster ends; the slots are offered to it, or to the next one.
+func (w *world) linkEnds(id LinkID) {
+	l := w.links[id]
+	delete(w.links, id)
+	w.gone = append(w.gone, id)
+	if l.job == "" {
+		w.rm = modelRole{lost: id, failures: w.rm.failures + 1}
+		if l.admitted {
+			w.rmDown = w.now
+		}
+		return
+	}
+	j := w.jobs[l.job]
+	j.modelRole = modelRole{lost: id, failures: j.failures + 1}
+	if l.admitted {
+		w.masterLost(l.job, j)
+	}
+}
+
+func (w *world) masterLost(job ids.JobID, j *modelJob) {
+	for _, i := range w.held(job) {
+		w.slots[i].accepted = false
+	}
+	if j.host != nil && j.host.instructed {
+		w.stop(j.host)
+	}
+}
+
+// giveUp closes a link from here.
+func (w *world) giveUp(id LinkID) {
+	w.must("close %d", id)
+	w.linkEnds(id)
+}
+
+func (w *world) stop(h *modelHost) {
+	if !h.stopping {
+		h.stopping = true
+		w.must("host %s: stop", shortHost(h.id))
+	}
+}
+
+func (w *world) kill(h *modelHost) {
+	h.killed = true
+	w.must("kill %s", shortHost(h.id))
+}
+
+func (w *world) roleSays(id LinkID, l *modelLink, m msg.Message) {
+	j := w.jobs[l.job]
+	switch m := m.(type) {
+	case msg.TaskExecutorRegistered:
+		if !l.admitted {
+			l.admitted, w.rm.failures = true, 0
+			w.must("token of %d is r1", id)
+		}
+	case msg.UpdateTokens:
+		w.newTokens(l, string(m.Tokens))
+	case msg.ReleaseTaskExecutor:
+		w.ends()
+	case msg.RequestSlot:
+		w.slotRequested(id, m)
+	case msg.RegisteredAtJobMaster:
+		switch {
+		case l.admitted:
+		case m.JobMaster != j.master:
+			w.giveUp(id)
+		default:
+			l.admitted, j.failures = true, 0
+			w.must("token of %d is %s", id, m.JobMaster)
+			if held := w.held(l.job); len(held) > 0 {
+				w.must("to %d: offer %v", id, w.offers(held))
+			}
+			if j.unbuildable {
+				w.must("to %d: lost for good", id)
+			}
+		}
+	case msg.SlotOffersAnswered:
+		for _, a := range m.Accepted {
+			i := w.find(a)
+			if i < 0 || w.slots[i].job != l.job || w.slots[i].givenBack { // it would deploy into a slot that is another's
+				w.giveUp(id)
+				return
+			}
+			w.slots[i].accepted = true
+		}
+		w.giveBack(l.job, m.Rejected...)
+	case msg.FreeSlots:
+		w.giveBack(l.job, m.Allocations...)
+	case msg.Disconnect:
+		var all []ids.AllocationID
+		for _, i := range w.held(l.job) {
+			all = append(all, w.slots[i].allocation)
+		}
+		w.giveBack(l.job, all...)
+	case msg.DeployTasks:
+		if h := j.host; h != nil && h.id == m.Host && !h.ready.IsZero() && !h.stopping {
+			w.must("host %s: deploy", shortHost(h.id))
+		}
+	}
+}
+
+func (w *world) newTokens(l *modelLink, tokens string) {
+	if !l.admitted || tokens == w.newest {
+		return
+	}
+	w.newest = tokens
+	for _, h := range w.hosts {
+		if h.instructed && !h.stopping {
+			w.must("host %s: tokens %s", shortHost(h.id), tokens)
+		}
+	}
+}
+
+// offers are slots as a JobMaster is told of them.
+func (w *world) offers(slots []int) []msg.SlotOffer {
+	var offers []msg.SlotOffer
+	for _, i := range slots {
+		offers = append(offers, msg.SlotOffer{Index: i, Allocation: w.slots[i].allocation})
+	}
+	return offers
+}
+
+// report is what the ResourceManager is told of the slots. One that was given back is
+// taken until its host has ended.
+func (w *world) report() []msg.SlotStatus {
+	var report []msg.SlotStatus
+	for i, s := range w.slots {
+		report = append(report, msg.SlotStatus{Index: i, Allocation: s.allocation, Job: s.job})
+	}
+	return report
+}
+
+// slotRequested grants a free slot, and refuses what cannot be. The same request again is
+// granted again.
+func (w *world) slotRequested(rm LinkID, m msg.RequestSlot) {
+	at := w.find(m.Allocation)
+	refused := m.Index < 0 || m.Index >= 3 || at >= 0 && (at != m.Index || w.slots[at].job != m.Job) ||
+		at < 0 && w.slots[m.Index].allocation != "" || m.Program.SHA256 == nowhere
+	w.must("to %d: slot %d for %s, refused: %t", rm, m.Index, m.Allocation, refused)
+	if refused || at >= 0 {
+		return
+	}
+	w.slots[m.Index] = modelSlot{allocation: m.Allocation, job: m.Job, memoryMB: m.MemoryMB}
+	j := w.jobs[m.Job]
+	if j == nil {
+		j = &modelJob{master: m.JobMaster, program: w.need(m.Program.SHA256)}
+		w.jobs[m.Job] = j
+	}
+	if j.master != m.JobMaster { // another leads the job now
+		j.master = m.JobMaster
+		if j.link != 0 {
+			w.leave(j)
+		}
+		w.masterLost(m.Job, j)
+	}
+	if j.link == 0 {
+		j.modelRole = modelRole{}
+		w.must("open to %q", m.Job)
+	}
+	w.tell(j, "offer %v", w.offers([]int{m.Index}))
+}
+
+// leave closes a job's link for good.
+func (w *world) leave(j *modelJob) {
+	w.must("close %d", j.link)
+	delete(w.links, j.link)
+	w.gone = append(w.gone, j.link)
+	j.modelRole = modelRole{}
+}
+
+// giveBack takes slots of a job back. While its host goes on, and needs the others, they
+// are free at once; else when it has ended, as it holds their memory.
+func (w *world) giveBack(job ids.JobID, allocations ...ids.AllocationID) {
+	given := 0
+	for _, a := range allocations {
+		if i := w.find(a); i >= 0 && w.slots[i].job == job && !w.slots[i].givenBack {
+			w.slots[i].givenBack = true
+			given++
+		}
+	}
+	j := w.jobs[job]
+	switch {
+	case given == 0:
+	case j.host == nil || len(w.held(job)) > 0 && !j.host.stopping:
+		w.free(job)
+	case len(w.held(job)) == 0:
+		w.stop(j.host)
+	}
+}
+
+// free frees what a job has given back, and forgets a job that has nothing left.
+func (w *world) free(job ids.JobID) {
+	for i, s := range w.slots {
+		if s.job == job && s.givenBack {
+			if w.admitted(w.rm.link) {
+				w.must("to %d: slot %d of %s is free", w.rm.link, i, s.allocation)
+			}
+			w.slots[i] = modelSlot{}
+		}
+	}
+	if len(w.held(job)) > 0 {
+		return
+	}
+	j := w.jobs[job]
+	if j.link != 0 {
+		w.leave(j)
+	}
+	delete(w.jobs, job)
+	w.unneed(j)
+}
+
+func (w *world) hostSays(h *modelHost, m msg.Message) {
+	j := w.jobs[h.job]
+	switch m := m.(type) {
+	case msg.HostHello:
+		if m.ProtocolVersion != hostProtocol {
+			h.hopeless, h.blamed = true, true
+			w.kill(h)
+			return
+		}
+		h.greeted = true
+	case msg.HostReady:
+		if h.instructed && !h.stopping {
+			h.ready, j.early = w.now, 0
+			w.tell(j, "host %s is ready", shortHost(h.id))
+		}
+	case msg.TaskStateChanged:
+		w.tell(j, "state")
+	}
+}
+
+// hostEnds takes in that a host has ended. A job whose hosts end before they are ready
+// gets a second one and no third. One that was ready for less than 10 s is followed by
+// another at once, the next ones after pauses from 100 ms that double up to 5 s.
+func (w *world) hostEnds(h *modelHost) {
+	j := w.jobs[h.job]
+	delete(w.hosts, h.id)
+	j.host = nil
+	if len(w.held(h.job)) > 0 && !h.stopping {
+		if h.ready.IsZero() {
+			j.early++
+		}
+		j.unbuildable = h.hopeless || h.ready.IsZero() && j.early >= 2
+		if j.unbuildable {
+			w.tell(j, "lost for good")
+		} else {
+			w.tell(j, "lost %s", shortHost(h.id))
+			if !h.ready.IsZero() && w.now.Sub(h.ready) >= 10*time.Second {
+				j.brief = 0
+			} else if j.brief++; j.brief > 1 {
+				j.pause = h.id
+				w.must("pause of %s is %v", h.job, []time.Duration{100, 200, 400, 800, 1600, 3200, 5000}[min(j.brief-2, 6)]*time.Millisecond)
+			}
+		}
+	}
+	w.free(h.job)
+}
+
+// need gives the program of a new job, and has it fetched unless it is here.
+func (w *world) need(sha256 string) *modelProgram {
+	if sha256 == localSHA256 {
+		return &modelProgram{sha256: sha256, file: localFile}
+	}
+	p := w.programs[sha256]
+	if p == nil {
+		p = &modelProgram{sha256: sha256}
+		w.programs[sha256] = p
+		w.must("fetch %s with tokens %q", sha256, w.newest)
+	}
+	w.idle = slices.DeleteFunc(w.idle, func(other *modelProgram) bool { return other == p })
+	return p
+}
+
+// fetchFails takes in that a program did not come. It is tried a second time; then its jobs
+// cannot run here.
+func (w *world) fetchFails(id CopyID) {
+	p := w.copies[id]
+	if p == nil || p.file != "" {
+		return
+	}
+	delete(w.copies, id)
+	if p.failures++; p.failures < 2 {
+		w.must("fetch %s with tokens %q", p.sha256, w.newest)
+		return
+	}
+	delete(w.programs, p.sha256)
+	for _, j := range w.jobs {
+		if j.program == p {
+			j.unbuildable = true
+			w.tell(j, "lost for good")
+		}
+	}
+}
+
+// unneed takes in that a job has gone. Of programs that no job needs, the four that were
+// needed last are kept, 256 MB of them at most. One that does not come, or cannot run, is
+// not kept.
+func (w *world) unneed(gone *modelJob) {
+	p := gone.program
+	if w.programs[p.sha256] != p {
+		return
+	}
+	for _, j := range w.jobs {
+		if j.program == p {
+			return
+		}
+	}
+	if p.file == "" || gone.unbuildable || p.size > 256<<20 {
+		w.drop(p)
+		return
+	}
+	w.idle = append(w.idle, p)
+	for {
+		var size config.Bytes
+		for _, p := range w.idle {
+			size += p.size
+		}
+		if len(w.idle) <= 4 && size <= 256<<20 {
+			return
+		}
+		w.drop(w.idle[0])
+		w.idle = w.idle[1:]
+	}
+}
+
+func (w *world) drop(p *modelProgram) {
+	delete(w.programs, p.sha256)
+	for id, other := range w.copies {
+		if other == p {
+			w.must("drop %d", id)
+		}
+	}
+}
+
+// ends takes in that the TaskExecutor is to end: its hosts do first.
+func (w *world) ends() {
+	w.ending = true
+	for _, p := range w.programs {
+		if p.file == "" {
+			w.drop(p)
+		}
+	}
+	for _, h := range w.hosts {
+		w.stop(h)
+	}
+}
+
+func (w *world) timerFires(timer Timer) {
+	l, h := w.links[timer.Link], w.hosts[timer.Host]
+	switch timer.Kind {
+	case TimerReconnect:
+		if j := w.jobs[timer.Job]; timer.Job == "" && w.rm.lost == timer.Link || j != nil && j.lost == timer.Link && len(w.held(timer.Job)) > 0 {
+			w.must("open to %q", timer.Job)
+		}
+	case TimerAdmission:
+		if l != nil && !l.admitted {
+			w.giveUp(timer.Link)
+		}
+	case TimerHeartbeat:
+		switch {
+		case l == nil:
+		case w.now.Sub(l.heard) >= 50*time.Second:
+			w.giveUp(timer.Link)
+		case l.job == "":
+			w.must("to %d: report %v", timer.Link, w.report())
+		default:
+			w.must("to %d: heartbeat", timer.Link)
+		}
+	case TimerRegistration:
+		if !w.admitted(w.rm.link) && w.now.Sub(w.rmDown) >= 5*time.Minute {
+			w.ends()
+		}
+	case TimerSlot:
+		if i := w.find(timer.Allocation); i >= 0 && !w.slots[i].accepted && !w.slots[i].givenBack {
+			w.giveBack(w.slots[i].job, timer.Allocation)
+		}
+	case TimerHostReady:
+		if h != nil && !h.stopping && !h.blamed && h.ready.IsZero() && (h.instructed || !h.greeted) {
+			h.blamed = true
+			w.kill(h)
+		}
+	case TimerHostStop:
+		if h != nil {
+			w.kill(h)
+		}
+	case TimerHostStart:
+		if j := w.jobs[timer.Job]; j != nil && j.pause == timer.Host {
+			j.pause = ""
+		}
+	}
+}
+
+// expected are the hosts that have to be started and instructed now: those whose slots,
+// program and JobMaster are there.
+func (w *world) expected() {
+	for id, j := range w.jobs {
+		away := j.failures > 0 && !w.admitted(j.link)
+		if j.host == nil && j.pause == "" && !j.unbuildable && len(w.held(id)) > 0 && j.program.file != "" && !away {
+			w.must("start %s of %s with %d MB", j.program.file, id, w.memoryMB(id))
+		}
+	}
+	for _, h := range w.hosts {
+		if j := w.jobs[h.job]; h.greeted && !h.instructed && !h.stopping && w.admitted(j.link) {
+			w.must("instruct %s for %s with %q and %d MB", shortHost(h.id), specOf(h.job).Name, w.newest, w.memoryMB(h.job))
+		}
+	}
+}
+
+func specOf(job ids.JobID) msg.JobSpec { return msg.JobSpec{ID: job, Name: "name of " + string(job)} }
+
+// compare holds that a step has done what it must, and nothing else. Once it is to end,
+// only what it must not do is looked at.
+func (w *world) compare(event Event) {
+	sort.Strings(w.want)
+	sort.Strings(w.got)
+	if !w.ending && !slices.Equal(w.want, w.got) {
+		w.t.Fatalf("%T %+v\nmust do %q\nand does %q", event, event, w.want, w.got)
+	}
+	for _, want := range w.want {
+		if w.ending && !slices.Contains(w.got, want) {
+			w.t.Fatalf("it ends: %T %+v\nmust do %q\nand does %q", event, event, w.want, w.got)
+		}
+	}
+	w.want, w.got = nil, nil
+}

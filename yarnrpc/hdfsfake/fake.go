@@ -1,0 +1,173 @@
+package hdfsfake
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/rpctest"
+)
+
+// NameService is the authority of a Fake with several NameNodes.
+const NameService = "fakehdfs"
+
+// Ports of the servers, Hadoop's own.
+const (
+	nameNodePort = 8020
+	dataNodePort = 9866
+)
+
+// Config says what a fake HDFS is like. The zero value is one NameNode with one DataNode.
+type Config struct {
+	// NameNodes is how many there are; 0: one. Several share NameService, and the first of
+	// them is active.
+	NameNodes int
+	// DataNodes is how many there are, each of which has every block; 0: one.
+	DataNodes int
+	// BlockSize of new files in bytes, a multiple of 512; 0: 128 KiB.
+	BlockSize int64
+	// ListLimit is how many entries a part of a listing has at most (dfs.ls.limit); 0: 1000.
+	ListLimit int
+	// Tokens has the NameNodes issue delegation tokens, and take them for a login
+	// (dfs.namenode.delegation.token.always-use).
+	Tokens bool
+}
+
+// Fake is a running HDFS.
+type Fake struct {
+	config    Config
+	authority string
+	conf      *hadoopconf.Conf
+	nameNodes []*nameNode // in the order of their numbers, from 0
+	dataNodes []string    // host names, which are their addresses, too
+	faults    faults
+	tasks     sync.WaitGroup // connections of DataNodes
+
+	mu      sync.Mutex // guards what follows
+	space   namespace
+	tokens  tokens
+	active  int // number of a NameNode
+	calls   []Call
+	reads   []Read
+	cache   map[string]answer // of calls that must not be done twice, by client and call
+	conns   map[net.Conn]bool // of DataNodes
+	stopped bool
+}
+
+// Start starts an HDFS without files. Its owner stops it.
+func Start(c Config) *Fake {
+	c.NameNodes, c.DataNodes = max(c.NameNodes, 1), max(c.DataNodes, 1)
+	if c.BlockSize == 0 {
+		c.BlockSize = 128 << 10
+	}
+	if c.ListLimit == 0 {
+		c.ListLimit = 1000
+	}
+	f := &Fake{config: c, space: newNamespace(), tokens: newTokens(), cache: make(map[string]answer), conns: make(map[net.Conn]bool)}
+	for i := range c.NameNodes {
+		f.nameNodes = append(f.nameNodes, newNameNode(f, i))
+	}
+	tag := strings.ToLower(rand.Text()[:8]) // clients remember DataNodes that have failed, from one test to the next
+	for i := range c.DataNodes {
+		f.dataNodes = append(f.dataNodes, fmt.Sprintf("node%d.%s", i+1, tag))
+	}
+	f.configure()
+	return f
+}
+
+// configure makes the clients' configuration.
+func (f *Fake) configure() {
+	f.authority = f.nameNodes[0].address
+	properties := map[string]string{}
+	if f.config.NameNodes > 1 {
+		f.authority = NameService
+		properties["dfs.nameservices"] = NameService
+		properties["dfs.client.failover.random.order"] = "false"
+		var names []string
+		for i, n := range f.nameNodes {
+			name := fmt.Sprintf("nn%d", i)
+			names = append(names, name)
+			properties["dfs.namenode.rpc-address."+NameService+"."+name] = n.address
+		}
+		properties["dfs.ha.namenodes."+NameService] = strings.Join(names, ",")
+	}
+	properties["fs.defaultFS"] = "hdfs://" + f.authority
+	f.conf = new(hadoopconf.Conf).With("hdfsfake", properties)
+}
+
+// Conf is the Hadoop configuration of the clients.
+func (f *Fake) Conf() *hadoopconf.Conf { return f.conf }
+
+// Authority is the authority of hdfs URIs: of the NameNode, or NameService.
+func (f *Fake) Authority() string { return f.authority }
+
+// DataNodes are the names by which the NameNodes know the DataNodes.
+func (f *Fake) DataNodes() []string { return f.dataNodes }
+
+// Dial opens a connection to a NameNode or a DataNode. An address that is none, or of one
+// that is away, is refused.
+func (f *Fake) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	refused := &net.OpError{Op: "dial", Net: network, Err: fmt.Errorf("%s: %w", address, syscall.ECONNREFUSED)}
+	if err := ctx.Err(); err != nil {
+		return nil, errors.Join(err, refused)
+	}
+	if f.faults.refuses(address) {
+		return nil, refused
+	}
+	ours, theirs := net.Pipe()
+	for _, n := range f.nameNodes {
+		if n.address == address {
+			n.server.Serve(ours)
+			return theirs, nil
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, name := range f.dataNodes {
+		if dataNodeAddress(name) == address && !f.stopped {
+			f.conns[ours] = true
+			f.tasks.Go(func() { f.transfer(name, ours) })
+			return theirs, nil
+		}
+	}
+	return nil, errors.Join(refused, ours.Close(), theirs.Close())
+}
+
+func dataNodeAddress(name string) string { return fmt.Sprintf("%s:%d", name, dataNodePort) }
+
+// Stop ends the HDFS with all connections. It may be called twice.
+func (f *Fake) Stop() {
+	f.mu.Lock()
+	f.stopped = true
+	for conn := range f.conns {
+		conn.Close()
+	}
+	f.mu.Unlock()
+	for _, n := range f.nameNodes {
+		n.server.Close()
+	}
+	f.tasks.Wait()
+}
+
+// nameNode is one of the NameNodes. They share one namespace.
+type nameNode struct {
+	fake    *Fake
+	number  int
+	address string
+	server  *rpctest.Server
+}
+
+func newNameNode(f *Fake, number int) *nameNode {
+	n := &nameNode{fake: f, number: number, address: fmt.Sprintf("127.0.0.%d:%d", number+1, nameNodePort)}
+	n.server = &rpctest.Server{Handler: n.call, Trusts: true}
+	if f.config.Tokens {
+		n.server.Passwords = f.password
+	}
+	return n
+}

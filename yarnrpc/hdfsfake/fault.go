@@ -1,0 +1,194 @@
+package hdfsfake
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/rpctest"
+)
+
+// When is the side of its execution on which a fault befalls a call.
+type When int
+
+const (
+	// Before the call is executed: it is not.
+	Before When = iota
+	// After the call was executed: the client does not learn that it was.
+	After
+)
+
+// faults are those that tests have ordered.
+type faults struct {
+	mu         sync.Mutex // guards what follows
+	calls      []fault
+	reads      []blockFault
+	writes     []blockFault
+	away       map[string]bool // addresses that refuse connections
+	unreported int             // times that complete finds DataNodes silent
+}
+
+// fault befalls one call of a method.
+type fault struct {
+	method string
+	when   When
+	delay  time.Duration
+	drop   bool
+	err    error
+}
+
+// blockFault befalls one block that is read or written, after so many bytes of its data.
+type blockFault struct {
+	kind  blockFaultKind
+	after int64
+}
+
+type blockFaultKind int
+
+const (
+	cut     blockFaultKind = iota + 1 // the connection ends
+	stall                             // nothing more comes
+	corrupt                           // a byte is wrong
+	refuse                            // an error takes the place of the data, or of an acknowledgement
+)
+
+// Refuse answers the next call of a method, such as "create", with a Java exception
+// instead of its own answer; when says whether the call is executed all the same.
+// Several faults of a method befall its calls one after the other.
+func (f *Fake) Refuse(method string, when When, class, message string) {
+	f.faults.add(fault{method: method, when: when, err: rpctest.Exception(class, message)})
+}
+
+// Drop breaks the connection of the next call of a method instead of answering it; when
+// says whether the call is executed.
+func (f *Fake) Drop(method string, when When) {
+	f.faults.add(fault{method: method, when: when, drop: true})
+}
+
+// Delay keeps the next call of a method waiting before it is executed; it is not where
+// the client has left meanwhile.
+func (f *Fake) Delay(method string, d time.Duration) { f.faults.add(fault{method: method, delay: d}) }
+
+// CutRead ends the connection of the next block that is read, after so many bytes of
+// its data, which may be in the middle of a packet.
+func (f *Fake) CutRead(after int64) { f.faults.addRead(blockFault{cut, after}) }
+
+// StallRead has nothing more come of the next block that is read, after so many bytes.
+func (f *Fake) StallRead(after int64) { f.faults.addRead(blockFault{stall, after}) }
+
+// CorruptRead sends the next block that is read with a wrong byte after so many.
+func (f *Fake) CorruptRead(after int64) { f.faults.addRead(blockFault{corrupt, after}) }
+
+// RefuseRead answers the next read of a block with an error.
+func (f *Fake) RefuseRead() { f.faults.addRead(blockFault{refuse, 0}) }
+
+// CutWrite ends the connection of the next block that is written, after the packet with
+// the byte at that place.
+func (f *Fake) CutWrite(after int64) { f.faults.addWrite(blockFault{cut, after}) }
+
+// RefuseWrite acknowledges the packet with the byte at that place of the next block as
+// one that could not be written.
+func (f *Fake) RefuseWrite(after int64) { f.faults.addWrite(blockFault{refuse, after}) }
+
+// Unreported has the NameNode find the next so many times that it is to close a file
+// that the DataNodes have not reported its last block yet.
+func (f *Fake) Unreported(times int) {
+	f.faults.mu.Lock()
+	defer f.faults.mu.Unlock()
+	f.faults.unreported = times
+}
+
+// StopNameNode ends the connections of a NameNode, by its number from 0, and refuses new
+// ones until StartNameNode.
+func (f *Fake) StopNameNode(number int) {
+	n := f.nameNodes[number]
+	f.faults.setAway(n.address, true)
+	n.server.Disconnect()
+}
+
+// StartNameNode lets clients reach a NameNode again.
+func (f *Fake) StartNameNode(number int) { f.faults.setAway(f.nameNodes[number].address, false) }
+
+// Activate makes a NameNode the active one, and the others answer with
+// StandbyException.
+func (f *Fake) Activate(number int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.active = number
+}
+
+// StopDataNode has a DataNode, by its number from 0, refuse connections.
+func (f *Fake) StopDataNode(number int) {
+	f.faults.setAway(dataNodeAddress(f.dataNodes[number]), true)
+}
+
+func (s *faults) add(one fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, one)
+}
+
+func (s *faults) addRead(one blockFault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reads = append(s.reads, one)
+}
+
+func (s *faults) addWrite(one blockFault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writes = append(s.writes, one)
+}
+
+func (s *faults) setAway(address string, away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.away == nil {
+		s.away = make(map[string]bool)
+	}
+	s.away[address] = away
+	maps.DeleteFunc(s.away, func(_ string, away bool) bool { return !away })
+}
+
+func (s *faults) refuses(address string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.away[address]
+}
+
+// take gives the fault that befalls a call, if there is one.
+func (s *faults) take(method string) fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.calls, func(one fault) bool { return one.method == method })
+	if i < 0 {
+		return fault{}
+	}
+	one := s.calls[i]
+	s.calls = slices.Delete(s.calls, i, i+1)
+	return one
+}
+
+// takeBlock gives the fault that befalls a block, if there is one.
+func (s *faults) takeBlock(from *[]blockFault) blockFault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(*from) == 0 {
+		return blockFault{}
+	}
+	one := (*from)[0]
+	*from = (*from)[1:]
+	return one
+}
+
+// reported says whether the DataNodes have reported a file's last block.
+func (s *faults) reported() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unreported > 0 {
+		s.unreported--
+		return false
+	}
+	return true
+}
