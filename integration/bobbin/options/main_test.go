@@ -75,7 +75,7 @@ func containers(t *testing.T, u *bobbintest.User, application string) (master re
 	report := wait.Answer(t, "YARN's report", func() (records.ApplicationReport, error) { return yarn.ApplicationReport(t.Context(), id) })
 	found := wait.Answer(t, "YARN's containers", func() ([]records.ContainerReport, error) { return yarn.Containers(t.Context(), report.Attempt) })
 	for _, c := range found {
-		if c.ID.ID == 1 {
+		if c.ID.Sequence() == 1 { // of whatever epoch: the ResourceManager may have been restarted
 			master = c
 		} else {
 			workers = append(workers, c)
