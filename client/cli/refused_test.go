@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,7 +74,7 @@ func TestBadProgramsAreRefusedBeforeTheClusterIsAsked(t *testing.T) {
 		head[elf.EI_DATA] = byte(elf.ELFDATA2LSB)
 		binary.LittleEndian.PutUint16(head[program.HeadSize-2:], uint16(machine))
 		path := filepath.Join(t.TempDir(), "job")
-		if err := os.WriteFile(path, append(head, content...), 0o700); err != nil {
+		if err := os.WriteFile(path, slices.Concat(head, []byte(content)), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		return path

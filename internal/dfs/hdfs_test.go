@@ -175,6 +175,9 @@ func TestListingsOfSeveralPartsAreWhole(t *testing.T) {
 	})
 }
 
+// errException stands for an exception of the NameNode that has no error of its own.
+var errException = errors.New("an exception of the NameNode")
+
 // Callers decide by these errors what to do next: a job whose output exists is told so at
 // once, a clean-up that finds nothing has done its work.
 func TestErrorsOfHDFSCanBeTested(t *testing.T) {
@@ -222,11 +225,11 @@ func TestErrorsOfHDFSCanBeTested(t *testing.T) {
 			}), fs.ErrPermission},
 			"an exception without a sentinel": {refused("rename2", "org.apache.hadoop.hdfs.server.namenode.SafeModeException", func() error {
 				return f.Rename(ctx, "/file", "/x")
-			}), &yarnrpc.RemoteError{}},
+			}), errException},
 			"removed by somebody else meanwhile": {refused("delete", "java.io.FileNotFoundException", func() error { return f.RemoveAll(ctx, "/file") }), nil},
 		}
 		for name, test := range tests {
-			if _, exception := test.want.(*yarnrpc.RemoteError); exception {
+			if errors.Is(test.want, errException) {
 				if _, is := errors.AsType[*yarnrpc.RemoteError](test.err); !is {
 					t.Errorf("%s: error is %v, want the NameNode's", name, test.err)
 				}

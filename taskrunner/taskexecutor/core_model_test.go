@@ -475,7 +475,8 @@ func (w *world) hostEnds(h *modelHost) {
 				j.brief = 0
 			} else if j.brief++; j.brief > 1 {
 				j.pause = h.id
-				w.must("pause of %s is %v", h.job, []time.Duration{100, 200, 400, 800, 1600, 3200, 5000}[min(j.brief-2, 6)]*time.Millisecond)
+				pauses := []int{100, 200, 400, 800, 1600, 3200, 5000} // ms
+				w.must("pause of %s is %v", h.job, time.Duration(pauses[min(j.brief-2, 6)])*time.Millisecond)
 			}
 		}
 	}

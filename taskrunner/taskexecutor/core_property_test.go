@@ -111,7 +111,7 @@ func (w *world) send(e SendRole) {
 	if l := w.links[e.Link]; l == nil || !l.open {
 		w.t.Fatalf("%s, which is not open", show(e))
 	}
-	text := ""
+	var text string
 	switch m := e.Message.(type) {
 	case msg.RegisterTaskExecutor:
 		text = fmt.Sprintf("register with %v", m.Slots)
@@ -171,7 +171,8 @@ func (w *world) setTimer(e SetTimer) {
 		if j := w.jobs[e.Timer.Job]; j != nil {
 			failures = j.failures
 		}
-		want = []time.Duration{100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 30000}[max(0, min(failures, 10)-1)] * time.Millisecond
+		pauses := []int{100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 30000} // ms
+		want = time.Duration(pauses[max(0, min(failures, 10)-1)]) * time.Millisecond
 	case TimerAdmission, TimerHeartbeat, TimerSlot: // heartbeat.interval as the roles say; taskmanager.slot.timeout
 		want = 10 * time.Second
 	case TimerRegistration: // taskmanager.registration.timeout
