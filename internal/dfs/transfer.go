@@ -55,7 +55,14 @@ func (f *FS) write(ctx context.Context, source io.Reader, uri string, o UploadOp
 	return f.Stat(ctx, uri)
 }
 
-func copyAll(ctx context.Context, target io.WriteCloser, source io.Reader, progress func(int64)) error {
+// copyAll copies source into target, and closes that. What fails once the context has ended is an interruption, whatever else
+// went wrong then.
+func copyAll(ctx context.Context, target io.WriteCloser, source io.Reader, progress func(int64)) (err error) {
+	defer func() {
+		if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
+			err = fmt.Errorf("%w; %w", cause, err)
+		}
+	}()
 	var written int64
 	for {
 		n, err := io.CopyN(target, source, progressBytes)

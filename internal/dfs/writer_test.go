@@ -196,3 +196,25 @@ func TestTheNextBlockIsAskedForAgain(t *testing.T) {
 		}
 	})
 }
+
+// stuck is a file whose DataNodes are silent: its Close ends with their time limit, long after its user has given up.
+type stuck struct{ interrupt context.CancelCauseFunc }
+
+func (s stuck) Write(b []byte) (int, error) { return len(b), nil }
+
+func (s stuck) Close() error {
+	s.interrupt(errInterrupted)
+	return errSilent
+}
+
+var errInterrupted, errSilent = errors.New("interrupted"), errors.New("no byte has moved")
+
+// It would catch Ctrl-C that is told as a fault of HDFS, with the exit code of one.
+func TestAnInterruptedUploadIsAnInterruption(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	err := copyAll(ctx, stuck{cancel}, bytes.NewReader([]byte("content")), nil)
+	if !errors.Is(err, errInterrupted) || !errors.Is(err, errSilent) {
+		t.Errorf("it ends with %v, want both causes", err)
+	}
+}
