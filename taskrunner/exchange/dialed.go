@@ -47,14 +47,15 @@ func (l *dialedLink) dial(ctx context.Context) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	dialer := net.Dialer{KeepAliveConfig: keepAlive}
-	conn, err := dialer.DialContext(ctx, "tcp", l.address)
+	plain, err := dialer.DialContext(ctx, "tcp", l.address)
 	if err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	stop := context.AfterFunc(ctx, func() { plain.Close() }) // which ends TLS over it, too
 	defer stop()
+	conn := plain
 	if config := l.exchange.config.ClientTLS; config != nil {
-		conn = tls.Client(conn, config)
+		conn = tls.Client(plain, config)
 	}
 	err = conn.SetDeadline(time.Now().Add(handshakeTimeout))
 	if err == nil {

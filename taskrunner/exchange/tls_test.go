@@ -2,6 +2,7 @@ package exchange_test
 
 import (
 	"errors"
+	"net"
 	"sync"
 	"testing"
 	"time"
@@ -92,5 +93,24 @@ func TestStrangersGetNoData(t *testing.T) {
 				t.Errorf("next gives %q, %v, want ErrPeerLost", record, err)
 			}
 		})
+	}
+}
+
+// TestAHostMayEndWhileItConnects would catch a connection that is read by whoever closes it while TLS is put over it. The
+// producer's host takes connections and says nothing, so that most attempts end on their way.
+func TestAHostMayEndWhileItConnects(t *testing.T) {
+	ctx := within(t)
+	ca := newAuthority(t)
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	producer := exchange.Producer{Host: "a", Address: silent.Addr().String()}
+	for range 200 {
+		e := newExchange(t, "b", ca.host("c2", "j"))
+		g := e.Gate(ctx, []exchange.Producer{producer})
+		e.Close()
+		g.Close()
 	}
 }
