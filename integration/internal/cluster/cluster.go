@@ -451,6 +451,9 @@ func (c *Cluster) bringUp(ctx context.Context, cfg Config) error {
 			return err
 		}
 	}
+	if err := c.waitReady(ctx, c.spec.nameNodes()...); err != nil { // now that all DataNodes run
+		return err
+	}
 	if err := c.verifyCluster(ctx); err != nil {
 		return err
 	}

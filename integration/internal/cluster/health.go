@@ -59,7 +59,7 @@ func (c *Cluster) ready(ctx context.Context, d daemon) error {
 }
 
 func (c *Cluster) nameNodeReady(ctx context.Context, d daemon) error {
-	var answer jmx[struct{ Safemode string }]
+	var answer jmx[struct{ Safemode, LiveNodes string }]
 	if err := c.web().getJSON(ctx, jmxURL(d.Web, "Hadoop:service=NameNode,name=NameNodeInfo"), &answer); err != nil {
 		return err
 	}
@@ -68,12 +68,39 @@ func (c *Cluster) nameNodeReady(ctx context.Context, d daemon) error {
 		return err
 	}
 	if bean.Safemode == "" {
-		return nil
+		return c.hasRoom(d, bean.LiveNodes)
 	}
 	if standby, err := c.isStandby(ctx, d); standby || err != nil {
 		return err
 	}
 	return fmt.Errorf("in safe mode: %s", bean.Safemode)
+}
+
+// hasRoom is nil when a NameNode knows the disks of each DataNode of its HDFS that runs: one that was started anew learns of them
+// some seconds after it has learnt of the DataNodes, and places no block until then. live is a NameNodeInfo's LiveNodes.
+func (c *Cluster) hasRoom(nn daemon, live string) error {
+	var known map[string]struct{ Capacity int64 }
+	if err := json.Unmarshal([]byte(live), &known); err != nil {
+		return fmt.Errorf("live nodes of the namenode: %w", err)
+	}
+	var with, wanted int
+	for _, node := range known {
+		if node.Capacity > 0 {
+			with++
+		}
+	}
+	for _, d := range c.spec.Daemons {
+		if d.Kind != dataNode || (d.Name == otherDataNode) != (nn.Name == otherNameNode) {
+			continue
+		}
+		if pid, runs := c.pid(d); runs && !isPaused(pid) {
+			wanted++
+		}
+	}
+	if with < wanted {
+		return fmt.Errorf("it knows the disks of %d datanodes, and %d run", with, wanted)
+	}
+	return nil
 }
 
 // isStandby tells whether a NameNode is the standby of a pair. One that was started anew misses the blocks that the active one

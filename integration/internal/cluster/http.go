@@ -41,8 +41,9 @@ type webClient struct {
 }
 
 func newWebClient() webClient {
-	// No proxy: the environment's is for the world outside, the daemons are on loopback.
-	return webClient{Client: &http.Client{Timeout: tryLimit, Transport: &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 2}}}
+	// No proxy: the environment's is for the world outside, the daemons are on loopback, where a connection costs less than one that
+	// is kept: tests look for goroutines that are left.
+	return webClient{Client: &http.Client{Timeout: tryLimit, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}}
 }
 
 // getJSON decodes the answer to a GET into v.
