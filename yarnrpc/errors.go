@@ -88,6 +88,9 @@ func (e *RemoteError) Is(target error) bool {
 		return target == ErrAccessControl || target == fs.ErrPermission && e.Method != ""
 	case "javax.security.sasl.SaslException":
 		return target == ErrSASL
+	case "org.apache.hadoop.security.KerberosAuthException":
+		// A server that could not take a ticket logs in anew from its keytab, and tells the client if that fails (ipc.Server).
+		return target == ErrSASL && e.Method == ""
 	case "org.apache.hadoop.ipc.RpcNoSuchMethodException":
 		return target == ErrNoSuchMethod
 	case "org.apache.hadoop.ipc.RpcNoSuchProtocolException":
