@@ -76,6 +76,9 @@ const (
 	PlainNode = "127.0.0.4" // with the attributes disk=hdd, and slow, which has no value
 )
 
+// FeaturesNodeMB is the memory of each of them, in MB.
+const FeaturesNodeMB = 16 << 10
+
 // Widgets is a type of resource on Features, of which each node has 7.
 const Widgets = "widgets"
 
@@ -238,6 +241,7 @@ func features(cfg *cluster.Config, data string) error {
 		return err
 	}
 	cfg.NodeManagers = 3
+	cfg.MemoryMB, cfg.VCores = FeaturesNodeMB, 64 // a node that is full ends an opportunistic container to make room for a guaranteed one
 	cfg.Core["hadoop.rpc.protection"] = "authentication,integrity,privacy"
 	maps.Copy(cfg.YARN, map[string]string{
 		// Or everybody administers YARN, and no user needs a right to another's application. Who asks by REST is dr.who.

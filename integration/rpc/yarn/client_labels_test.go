@@ -75,7 +75,7 @@ func TestNodeLabels(t *testing.T) {
 		return err == nil && len(containers) == 1 && containers[0].Node == node
 	})
 	queue, err := client.QueueInfo(t.Context(), "default", yarnclient.QueueDetail{})
-	if err != nil || !slices.Contains(queue.Labels, "gpu") || queue.Partitions["gpu"].Capacity != 1 || queue.Partitions["gpu"].EffectiveMaximum.MemoryMB != 8192 || queue.Partitions[""].Capacity != 0.5 {
+	if err != nil || !slices.Contains(queue.Labels, "gpu") || queue.Partitions["gpu"].Capacity != 1 || queue.Partitions["gpu"].EffectiveMaximum.MemoryMB != clusters.FeaturesNodeMB || queue.Partitions[""].Capacity != 0.5 {
 		t.Errorf("queue is %+v, %v", queue, err)
 	}
 }

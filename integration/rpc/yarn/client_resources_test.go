@@ -69,7 +69,7 @@ func TestResourceTypesAndProfiles(t *testing.T) {
 	if diff := cmp.Diff(large, named["large"]); diff != "" {
 		t.Errorf("profile in the list (-want +got):\n%s", diff)
 	}
-	if len(named) != 4 || named["default"].Resource != (records.Resource{MemoryMB: 256, VCores: 1}) || named["minimum"].Resource.MemoryMB != 128 || named["maximum"].Resource.MemoryMB != 8192 {
+	if len(named) != 4 || named["default"].Resource != (records.Resource{MemoryMB: 256, VCores: 1}) || named["minimum"].Resource.MemoryMB != 128 || named["maximum"].Resource.MemoryMB != clusters.FeaturesNodeMB {
 		t.Errorf("profiles are %+v", profiles)
 	}
 	if _, err := client.ResourceProfile(t.Context(), "none"); !errors.Is(err, yarnrpc.ErrYarn) {
