@@ -11,6 +11,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -254,7 +255,7 @@ func tokensOf(t *testing.T, alice *bobbintest.User) *tokens {
 		t.Fatal(err)
 	}
 	o.RPC.Login = alice.Login(t)
-	if held.yarn, err = bobbintest.Closing(t, yarnclient.New(o)).DelegationToken(t.Context(), "rm"); err != nil {
+	if held.yarn, err = rpctest.Closing(t, yarnclient.New(o)).DelegationToken(t.Context(), "rm"); err != nil {
 		t.Fatal(err)
 	}
 	for _, token := range []*creds.Token{held.hdfs, held.yarn} {

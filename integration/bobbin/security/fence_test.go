@@ -8,6 +8,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -60,7 +61,7 @@ func dialAs(t *testing.T, worker bobbintest.Process, address string) *rolerpc.Co
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bobbintest.Closing(t, conn)
+	return rpctest.Closing(t, conn)
 }
 
 // answers are what a role says, until the stream ends. There is room for more than it would say.

@@ -15,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
@@ -228,7 +229,7 @@ func resourceManager(t *testing.T, u *bobbintest.User) *dfs.FS {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bobbintest.Closing(t, dfs.New(dfs.Options{Conf: u.Conf(t), User: "rm", Login: login}))
+	return rpctest.Closing(t, dfs.New(dfs.Options{Conf: u.Conf(t), User: "rm", Login: login}))
 }
 
 // rootOf is the root of the file system that tokens of a service are for.

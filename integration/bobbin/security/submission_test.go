@@ -8,6 +8,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
@@ -62,7 +63,7 @@ func withYARN(t *testing.T, u *bobbintest.User, tokens ...*creds.Token) *creds.C
 		t.Fatal(err)
 	}
 	o.RPC.Login = u.Login(t)
-	token, err := bobbintest.Closing(t, yarnclient.New(o)).DelegationToken(t.Context(), renewer)
+	token, err := rpctest.Closing(t, yarnclient.New(o)).DelegationToken(t.Context(), renewer)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
@@ -181,7 +182,7 @@ func (u *User) Files(t testing.TB) *dfs.FS {
 	if u.Cluster.Secure() {
 		options.Login = u.Login(t)
 	}
-	return Closing(t, dfs.New(options))
+	return rpctest.Closing(t, dfs.New(options))
 }
 
 // Client is bobbin's own way to the cluster, as the user, until the test ends.
@@ -191,5 +192,5 @@ func (u *User) Client(t testing.TB) *client.Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Closing(t, c)
+	return rpctest.Closing(t, c)
 }

@@ -14,7 +14,7 @@ import (
 
 // Heal undoes what a test has done to the daemons: those that have ended, or run with a configuration that is not the
 // cluster's, are started anew, paused ones go on, and of a pair of NameNodes the first is active. It returns when all do
-// their work. What lies in HDFS, and applications, are the test's own to end.
+// their work. A test itself removes its files and ends its applications.
 func (c *Cluster) Heal(ctx context.Context) error {
 	for _, d := range c.spec.Daemons {
 		if err := c.healDaemon(ctx, d); err != nil {
@@ -99,10 +99,12 @@ func confText(dir string) ([]byte, error) {
 // isPaused says whether SIGSTOP has reached a process.
 func isPaused(pid int) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-	if err != nil {
-		return false
-	}
-	end := bytes.LastIndexByte(stat, ')') // "PID (NAME) STATE …", where NAME may hold anything
+	return err == nil && stopped(stat)
+}
+
+// stopped reads a stat file of /proc: "PID (NAME) STATE …", where NAME may hold anything.
+func stopped(stat []byte) bool {
+	end := bytes.LastIndexByte(stat, ')')
 	return end >= 0 && bytes.HasPrefix(stat[end+1:], []byte(" T"))
 }
 

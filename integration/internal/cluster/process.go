@@ -170,8 +170,7 @@ func (c *Cluster) waitStopped(ctx context.Context, d daemon) error {
 			if err != nil {
 				continue // the thread has ended
 			}
-			// "PID (NAME) STATE …", where NAME may hold anything.
-			if end := bytes.LastIndexByte(stat, ')'); end < 0 || !bytes.HasPrefix(stat[end+1:], []byte(" T")) {
+			if !stopped(stat) {
 				return fmt.Errorf("a thread runs: %s", stat)
 			}
 		}
