@@ -14,7 +14,7 @@ func (c *Cluster) Reconfigure(ctx context.Context, name string, hdfs map[string]
 		return err
 	}
 	maps.Copy(d.HDFS, hdfs) // the spec's own
-	if err := c.spec.writeDaemon(d); err != nil {
+	if _, err := c.spec.writeDaemon(d); err != nil {
 		return fmt.Errorf("reconfigure %s: %w", name, err)
 	}
 	if err := c.Restart(ctx, name); err != nil {

@@ -15,8 +15,9 @@ type siteFiles struct {
 	scheduler        map[string]string // none for clients
 }
 
-// write makes the folder. logLevel is the lowest that goes to the program's standard error.
-func (f siteFiles) write(dir, logLevel string) error {
+// write makes the folder, and says whether it was another before. A file that is as it should be is left alone: a daemon may
+// be reading it. logLevel is the lowest that goes to the program's standard error.
+func (f siteFiles) write(dir, logLevel string) (changed bool, err error) {
 	files := map[string][]byte{"log4j.properties": log4j(logLevel)}
 	for name, properties := range map[string]map[string]string{
 		"core-site.xml":          f.core,
@@ -29,7 +30,7 @@ func (f siteFiles) write(dir, logLevel string) error {
 		}
 		text, err := siteXML(properties)
 		if err != nil {
-			return err
+			return false, err
 		}
 		files[name] = text
 	}
@@ -39,14 +40,18 @@ func (f siteFiles) write(dir, logLevel string) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		path := filepath.Join(dir, name)
+		if before, err := os.ReadFile(path); err == nil && bytes.Equal(before, files[name]) {
+			continue
+		}
+		changed = true
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
+			return changed, err
 		}
 		if err := os.WriteFile(path, files[name], 0o644); err != nil {
-			return err
+			return changed, err
 		}
 	}
-	return nil
+	return changed, nil
 }
 
 // siteXML is Hadoop's format, properties in the order of their names.

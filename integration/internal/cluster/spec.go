@@ -164,7 +164,7 @@ func (s *spec) write() error {
 		}
 	}
 	client := siteFiles{core: s.Core, hdfs: s.HDFS, yarn: s.YARN}
-	if err := client.write(s.confDir(), "WARN"); err != nil {
+	if _, err := client.write(s.confDir(), "WARN"); err != nil {
 		return err
 	}
 	if s.Kerberos != nil {
@@ -173,7 +173,7 @@ func (s *spec) write() error {
 		}
 	}
 	for _, d := range s.hadoopDaemons() {
-		if err := s.writeDaemon(d); err != nil {
+		if _, err := s.writeDaemon(d); err != nil {
 			return err
 		}
 		if err := os.MkdirAll(filepath.Join(s.Dir, d.Name, "tmp"), 0o755); err != nil {
@@ -196,8 +196,8 @@ func (s *spec) write() error {
 	return os.WriteFile(specFile(s.Dir), append(text, '\n'), 0o644)
 }
 
-// writeDaemon writes the configuration of one of Hadoop's daemons.
-func (s *spec) writeDaemon(d daemon) error {
+// writeDaemon writes the configuration of one of Hadoop's daemons, and says whether it was another before.
+func (s *spec) writeDaemon(d daemon) (changed bool, err error) {
 	own := siteFiles{
 		core:      merged(s.Core, d.Core),
 		hdfs:      merged(s.HDFS, d.HDFS),

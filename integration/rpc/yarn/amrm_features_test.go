@@ -45,46 +45,6 @@ func TestContainersThatShunEachOtherAreOnDifferentNodes(t *testing.T) {
 	}
 }
 
-// TestAnOpportunisticContainerIsPromoted would catch an execution type that is lost, and an update that is told of an old version.
-func TestAnOpportunisticContainerRunsAndIsPromoted(t *testing.T) {
-	t.Parallel()
-	o := observe(t, clusters.Use(t, clusters.Features), "default")
-	key := amrm.AskKey{Priority: 4, ExecutionType: records.ExecutionOpportunistic}
-	o.RM.SetAsk(amrm.Ask{Key: key, Capability: rpctest.Unit(), Count: 1})
-	o.until("an opportunistic container is there", o.Has(1))
-	container := o.one()
-	if container.ExecutionType != records.ExecutionOpportunistic || o.RM.Outstanding(key) != 0 {
-		t.Errorf("container is %s, %d are outstanding", container.ExecutionType, o.RM.Outstanding(key))
-	}
-	o.runs(container)
-	if status := o.status(container); status.ExecutionType != records.ExecutionOpportunistic {
-		t.Errorf("it runs as %s", status.ExecutionType)
-	}
-	if err := o.RM.Promote(container); err != nil {
-		t.Fatal(err)
-	}
-	o.until("it is promoted", func() bool { return len(o.updated)+len(o.refused) > 0 })
-	if len(o.updated) != 1 || o.updated[0].Type != amrm.Promote || o.updated[0].Container.ExecutionType != records.ExecutionGuaranteed {
-		t.Fatalf("updates are %+v, refused %v", o.updated, o.refused)
-	}
-	promoted := o.updated[0].Container
-	if err := o.NM.Update(t.Context(), promoted); err != nil {
-		t.Fatal(err)
-	}
-	o.until("its node knows", func() bool { return o.status(promoted).ExecutionType == records.ExecutionGuaranteed })
-	if err := o.RM.Promote(promoted); !errors.Is(err, amrm.ErrUpdateUseless) {
-		t.Errorf("promoting it again: %v", err)
-	}
-	// The record that the promotion has made old.
-	if err := o.RM.Promote(container); err != nil {
-		t.Fatal(err)
-	}
-	o.until("an old version is refused", func() bool { return len(o.refused) > 0 })
-	if e := o.refused[0]; e.Reason != amrm.ReasonVersion || e.CurrentVersion != promoted.Version || e.Update.Container != container.ID {
-		t.Errorf("refused because %v", e)
-	}
-}
-
 // TestAContainerGrowsAndShrinks would catch a size that only one of the ResourceManager and the node knows: a
 // container that is larger on paper only is killed for what it was promised.
 func TestAContainerGrowsAndShrinks(t *testing.T) {

@@ -11,39 +11,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// TestAGuaranteedContainerIsDemoted would catch an update that goes one way only.
-func TestAGuaranteedContainerIsDemoted(t *testing.T) {
-	t.Parallel()
-	o := observe(t, clusters.Use(t, clusters.Features), "default")
-	o.Ask(1)
-	o.until("a guaranteed container is there", o.Has(1))
-	container := o.one()
-	o.runs(container)
-	if err := o.RM.Demote(container); err != nil {
-		t.Fatal(err)
-	}
-	o.until("it is demoted", func() bool { return len(o.updated)+len(o.refused) > 0 })
-	if len(o.updated) != 1 || o.updated[0].Type != amrm.Demote || o.updated[0].Container.ExecutionType != records.ExecutionOpportunistic ||
-		o.updated[0].Container.Version != container.Version+1 {
-		t.Fatalf("updates are %+v, refused %v", o.updated, o.refused)
-	}
-	demoted := o.updated[0].Container
-	if err := o.NM.Update(t.Context(), demoted); err != nil {
-		t.Fatal(err)
-	}
-	o.until("its node knows", func() bool { return o.status(demoted).ExecutionType == records.ExecutionOpportunistic })
-
-	// And back.
-	o.updated = nil
-	if err := o.RM.Promote(demoted); err != nil {
-		t.Fatal(err)
-	}
-	o.until("it is promoted", func() bool { return len(o.updated)+len(o.refused) > 0 })
-	if len(o.updated) != 1 || o.updated[0].Type != amrm.Promote || o.updated[0].Container.Version != demoted.Version+1 {
-		t.Errorf("updates are %+v, refused %v", o.updated, o.refused)
-	}
-}
-
 // relaxing would catch an ask that is strict on paper only. One for a host without widgets gets nothing, though the other host
 // has some, as an ask for any host shows. Relaxed after a time, it is served there.
 func relaxing(t *testing.T, c *cluster.Cluster) {
