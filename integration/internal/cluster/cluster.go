@@ -347,7 +347,7 @@ func prepare(ctx context.Context, cfg Config) (*Cluster, error) {
 	if err := places.take(ctx, dir, cfg.AtOnce, cfg.Log); err != nil {
 		return nil, err
 	}
-	s, ports, err := decide(ctx, cfg, dir, java, jars)
+	s, ports, err := decide(cfg, dir, java, jars)
 	if err != nil {
 		return nil, errors.Join(err, places.giveBack(dir))
 	}
@@ -355,7 +355,7 @@ func prepare(ctx context.Context, cfg Config) (*Cluster, error) {
 }
 
 // decide chooses addresses and settings, and writes them into the cluster's folder.
-func decide(ctx context.Context, cfg Config, dir, java string, jars artifacts.Jars) (*spec, *ports, error) {
+func decide(cfg Config, dir, java string, jars artifacts.Jars) (*spec, *ports, error) {
 	ports, err := claimPorts()
 	if err != nil {
 		return nil, nil, err
@@ -363,9 +363,6 @@ func decide(ctx context.Context, cfg Config, dir, java string, jars artifacts.Ja
 	s, err := newSpec(cfg, dir, java, jars, ports)
 	if err == nil {
 		err = s.write()
-	}
-	if err == nil && s.Kerberos != nil {
-		err = s.writePatch(ctx)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, ports.release())

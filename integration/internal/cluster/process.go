@@ -70,17 +70,13 @@ func begun(pid int) error {
 
 // javaCommand runs a class with a daemon's configuration, environment and JVM flags.
 func (c *Cluster) javaCommand(ctx context.Context, d daemon, class string, args ...string) *exec.Cmd {
-	classpath := c.spec.Jars.Classpath(c.spec.daemonConf(d))
 	flags := jvmFlags(c.spec, d)
-	switch {
-	case d.Kind == nodeManager && c.Secure():
-		classpath = c.spec.patchDir() + string(filepath.ListSeparator) + classpath
-	case c.spec.ClassLists != "":
+	if c.spec.ClassLists != "" {
 		flags = append(flags, "-XX:DumpLoadedClassList="+filepath.Join(c.spec.ClassLists, d.Name))
-	default:
+	} else {
 		flags = append(flags, c.spec.sharedClasses()...)
 	}
-	flags = append(flags, "-classpath", classpath, class)
+	flags = append(flags, "-classpath", c.spec.Jars.Classpath(c.spec.daemonConf(d)), class)
 	cmd := exec.CommandContext(ctx, c.spec.Java, append(flags, args...)...)
 	cmd.Dir = filepath.Join(c.spec.Dir, d.Name)
 	cmd.Env = environment(mark(c.spec.Dir), "HADOOP_CONF_DIR="+c.spec.daemonConf(d))

@@ -85,9 +85,17 @@ func patience() map[string]string {
 	}
 }
 
+// localFiles has a daemon set permissions of local files by itself: see artifacts/java.
+func localFiles() map[string]string {
+	return map[string]string{
+		"fs.file.impl":                    "bobbin.hadoop.PosixLocalFileSystem",
+		"fs.AbstractFileSystem.file.impl": "bobbin.hadoop.PosixLocalFs",
+	}
+}
+
 func nameNodeDaemon(s *spec) daemon {
 	d := daemon{Name: string(nameNode), Kind: nameNode, Host: master, Web: s.HDFS["dfs.namenode.http-address"]}
-	d.Core = map[string]string{}
+	d.Core = localFiles()
 	d.YARN = map[string]string{}
 	d.HDFS = map[string]string{
 		"dfs.namenode.name.dir":                                fileURI(s.nameDir(d)),
@@ -112,7 +120,7 @@ func dataNodeName(i, of int) string {
 func dataNodeDaemon(s *spec, name string, i int, ports *ports) daemon {
 	const host = "127.0.0.1" // as the NameNode sees the connection's other end, which is what it tells clients
 	d := daemon{Name: name, Kind: dataNode, Host: host, Web: ports.on(host)}
-	d.Core = patience()
+	d.Core = merged(localFiles(), patience())
 	d.YARN = map[string]string{}
 	d.HDFS = map[string]string{
 		"dfs.datanode.data.dir":     fileURI(s.Dir, d.Name, "data"),
@@ -126,7 +134,7 @@ func dataNodeDaemon(s *spec, name string, i int, ports *ports) daemon {
 
 func resourceManagerDaemon(s *spec) daemon {
 	d := daemon{Name: string(resourceManager), Kind: resourceManager, Host: master, Web: s.YARN["yarn.resourcemanager.webapp.address"]}
-	d.Core = patience()
+	d.Core = merged(localFiles(), patience())
 	d.HDFS = map[string]string{}
 	d.YARN = map[string]string{
 		"yarn.resourcemanager.scheduler.class":                             "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler",
@@ -147,7 +155,7 @@ func nodeManagerHost(i int) string { return fmt.Sprintf("127.0.0.%d", i+2) }
 func nodeManagerDaemon(s *spec, environment []string, i int, ports *ports) daemon {
 	d := daemon{Name: fmt.Sprintf("%s%d", nodeManager, i+1), Kind: nodeManager, Host: nodeManagerHost(i)}
 	d.Web = ports.on(d.Host)
-	d.Core = patience()
+	d.Core = merged(localFiles(), patience())
 	d.HDFS = map[string]string{}
 	d.YARN = map[string]string{
 		// With a bind host, the NodeId holds the address as it stands here, not a name looked up for it.
@@ -165,7 +173,6 @@ func nodeManagerDaemon(s *spec, environment []string, i int, ports *ports) daemo
 		"yarn.nodemanager.pmem-check-enabled":        "true",
 		// Hadoop 3\'s default of true leaves the check to cgroups, even where there are none.
 		"yarn.nodemanager.resource.memory.enforced":                                     "false",
-		"yarn.nodemanager.container-monitor.interval-ms":                                "500",
 		"yarn.nodemanager.delete.debug-delay-sec":                                       "0",
 		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99",
 		"yarn.nodemanager.admin-env":                                                    strings.Join(append([]string{"MALLOC_ARENA_MAX=$MALLOC_ARENA_MAX", mark(s.Dir)}, environment...), ","),
@@ -189,10 +196,9 @@ func (k kind) heapMB() int {
 	return 256
 }
 
-// jvmFlags are for start-up time and small memory first, throughput last. Without
-// Hadoop's native library, which does not come from Maven, a NodeManager starts
-// some twenty processes for each container, most to set permissions: VFORK, what
-// Java 8 does, spares each of them the helper process of later JDKs.
+// jvmFlags are for start-up time and small memory first, throughput last. A
+// NodeManager starts some processes for each container: VFORK, what Java 8 does,
+// spares each of them the helper process of later JDKs.
 func jvmFlags(s *spec, d daemon) []string {
 	own := filepath.Join(s.Dir, d.Name)
 	return append(append(openPackages(), s.kerberosFlags()...),

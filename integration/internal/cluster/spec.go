@@ -225,7 +225,7 @@ func readSpec(dir string) (*spec, error) {
 
 // removeData removes what the daemons stored.
 func (s *spec) removeData() error {
-	errs := []error{os.RemoveAll(filepath.Join(s.Dir, "run")), os.RemoveAll(s.patchDir())}
+	errs := []error{os.RemoveAll(filepath.Join(s.Dir, "run"))}
 	for _, d := range s.Daemons {
 		errs = append(errs, os.RemoveAll(filepath.Join(s.Dir, d.Name)))
 	}

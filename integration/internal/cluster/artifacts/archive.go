@@ -13,8 +13,8 @@ import (
 )
 
 // Archive is the file in which classes of the release lie as java needs them in memory (the JDK's class data sharing,
-// -XX:SharedArchiveFile): daemons that map it spend less time on their start. It is of this java alone, and of a class
-// path that begins with Classpath. It is "" until MakeArchive has made it.
+// -XX:SharedArchiveFile): daemons that map it spend less time on their start. It is of this java and this patch alone, and of
+// a class path that begins with Classpath. It is "" until MakeArchive has made it.
 func (j Jars) Archive(java string) string {
 	path, err := j.archive(java)
 	if err != nil {
@@ -26,7 +26,7 @@ func (j Jars) Archive(java string) string {
 	return path
 }
 
-// archive names the file after the release that java's installation says it is.
+// archive names the file after the release that java's installation says it is, and the patch.
 func (j Jars) archive(java string) (string, error) {
 	program, err := filepath.EvalSymlinks(java)
 	if err != nil {
@@ -36,7 +36,7 @@ func (j Jars) archive(java string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s-%.8x.jsa", j.Dir, sha256.Sum256(release)), nil
+	return fmt.Sprintf("%s-%.8x.jsa", j.Dir, sha256.Sum256(append(release, filepath.Base(j.Patch)...))), nil
 }
 
 // MakeArchive makes the Archive, of the classes that are in files which -XX:DumpLoadedClassList has written. It takes

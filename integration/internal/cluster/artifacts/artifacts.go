@@ -1,9 +1,10 @@
 // Package artifacts brings the jars of a Hadoop release from Maven onto this
 // machine, once for each version, into the user's cache directory.
 //
-// It owns the folders <user cache>/bobbin/hadoop-<version>. Several processes may
-// fetch at once: a lock file lets one of them work while the others wait, and a
-// folder appears under its final name only when it is complete. It starts no
+// It owns the folders <user cache>/bobbin/hadoop-<version>, and the files beside
+// them whose names begin so. Several processes may fetch at once: a lock file lets
+// one of them work while the others wait, and a folder or file appears under its
+// final name only when it is complete. It starts no
 // goroutines and must import nothing of ours but package filelock.
 package artifacts
 
@@ -37,12 +38,16 @@ var ErrMissingTool = errors.New("missing tool")
 type Jars struct {
 	Version string // such as "3.4.3"
 	Dir     string // absolute; holds nothing but jars
+	Patch   string // the jar with classes that stand before Hadoop's, in place of native code; "": none
 }
 
-// Classpath is what java's -classpath takes: all jars, by their names, and then any further entries, such as folders
-// with configuration files. None of the jars has such files.
+// Classpath is what java's -classpath takes: the patch, all jars, by their names, and then any further entries, such as
+// folders with configuration files. None of the jars has such files.
 func (j Jars) Classpath(after ...string) string {
 	jars, _ := filepath.Glob(filepath.Join(j.Dir, "*.jar")) // sorted; the pattern is good
+	if j.Patch != "" {
+		jars = append([]string{j.Patch}, jars...)
+	}
 	return strings.Join(append(jars, after...), string(filepath.ListSeparator))
 }
 
@@ -70,6 +75,15 @@ var versionPattern = regexp.MustCompile(`^[0-9]+(\.[0-9]+)+[0-9A-Za-z.-]*$`)
 // Fetch returns the jars of a Hadoop release, with Maven's help if this machine has not got them yet.
 // An empty version means DefaultVersion. The first call takes a minute or so, later ones no time.
 func Fetch(ctx context.Context, version string) (Jars, error) {
+	jars, err := fetch(ctx, version)
+	if err != nil {
+		return Jars{}, err
+	}
+	jars.Patch, err = jars.makePatch(ctx)
+	return jars, err
+}
+
+func fetch(ctx context.Context, version string) (Jars, error) {
 	if version == "" {
 		version = DefaultVersion
 	}

@@ -14,10 +14,9 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
 /**
- * Stands before Hadoop's own class of this name on the class path of secure NodeManagers.
- * Hadoop's asks the operating system, by native code, whether a log file is really its
- * application's user's: that ends a NodeManager which has no native code, and refuses every file
- * where all containers run as one user. This one does not ask. Nothing else is different.
+ * Stands before Hadoop's own class of this name on the class path. On a secure cluster that one asks the operating system,
+ * by native code, whether a log file is really its application's user's: that ends a NodeManager which has no native code,
+ * and refuses every file where all containers run as one user. This one does not ask. Nothing else is different.
  */
 public class SecureIOUtils {
   public static RandomAccessFile openForRandomRead(File file, String mode, String owner, String group)
