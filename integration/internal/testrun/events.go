@@ -9,14 +9,13 @@ import (
 	"strings"
 )
 
-// event is a line of `go test -json` (go doc test2json).
+// event is a line of test2json (go doc test2json).
 type event struct {
-	Action     string // start, run, output, pass, fail, skip, build-output, build-fail, …
-	Package    string
-	ImportPath string // in place of Package, of what was built
-	Test       string // "" of a package as a whole
-	Output     string
-	Elapsed    float64 // seconds
+	Action  string // start, run, output, pass, fail, skip, …
+	Package string
+	Test    string // "" of a package as a whole
+	Output  string
+	Elapsed float64 // seconds
 }
 
 // test is what became of one test, or of a package as a whole where its name is "".
@@ -29,12 +28,12 @@ type test struct {
 
 // results are what a suite's tests have said.
 type results struct {
-	tests    []*test // in the order of their beginning
-	byName   map[[2]string]*test
-	building []string // what the compiler said
+	tests   []*test // in the order of their beginning
+	byName  map[[2]string]*test
+	strange []string // lines that are no events
 }
 
-// read reads events to their end. A line that is none is kept as the compiler's.
+// read reads events to their end.
 func (r *results) read(from io.Reader) error {
 	r.byName = make(map[[2]string]*test)
 	lines := bufio.NewReader(from)
@@ -47,7 +46,7 @@ func (r *results) read(from io.Reader) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("read the events of go test: %w", err)
+			return fmt.Errorf("read the events of tests: %w", err)
 		}
 	}
 }
@@ -55,12 +54,10 @@ func (r *results) read(from io.Reader) error {
 func (r *results) take(line string) {
 	var e event
 	if err := json.Unmarshal([]byte(line), &e); err != nil {
-		r.building = append(r.building, line)
+		r.strange = append(r.strange, line)
 		return
 	}
 	switch e.Action {
-	case "build-output":
-		r.building = append(r.building, e.Output)
 	case "output":
 		t := r.of(e)
 		t.output = append(t.output, e.Output)

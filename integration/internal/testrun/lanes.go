@@ -8,11 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
@@ -20,7 +23,9 @@ import (
 // run is one run of suites.
 type run struct {
 	dir     string // clusters.RunVariable
-	logs    string // folder for the events of each suite
+	logs    string // folder for the events of each package
+	tests   binaries
+	events  string // the path of test2json
 	env     []string
 	timeout time.Duration // of a suite, for what hangs
 	verbose io.Writer     // all that tests say, as they say it; nil: nobody wants it
@@ -104,17 +109,36 @@ func (r *run) suite(ctx context.Context, s suite) *outcome {
 	return o
 }
 
+// test runs the suite's packages, as many at a time as there are processors.
 func (r *run) test(ctx context.Context, s suite, into *results) error {
-	args := []string{"test", "-json", "-count=1", "-timeout", r.timeout.String()}
-	if s.race {
-		args = append(args, "-race")
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	said := make([]results, len(s.packages))
+	for i, p := range s.packages {
+		group.Go(func() error {
+			if err := r.pkg(ctx, s, p, &said[i]); err != nil {
+				return fmt.Errorf("%s: %w", p.path, err)
+			}
+			return nil
+		})
 	}
+	err := group.Wait()
+	for _, one := range said {
+		into.tests = append(into.tests, one.tests...)
+		into.strange = append(into.strange, one.strange...)
+	}
+	return err
+}
+
+// pkg runs the tests of a package in its folder, as `go test -json -count=1` does.
+func (r *run) pkg(ctx context.Context, s suite, p pkg, into *results) error {
+	args := []string{"-t", "-p", p.path, r.tests.path(p, s.race), "-test.v=test2json", "-test.paniconexit0", "-test.timeout", r.timeout.String()}
 	if s.parallel > 0 {
-		args = append(args, "-parallel", fmt.Sprint(s.parallel))
+		args = append(args, "-test.parallel", fmt.Sprint(s.parallel))
 	}
-	args = append(append(args, s.flags...), s.packages...)
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Env = slices.Concat(os.Environ(), r.env, s.env)
+	cmd := exec.CommandContext(ctx, r.events, append(args, s.flags...)...)
+	cmd.Dir = p.dir
+	cmd.Env = slices.Concat(os.Environ(), r.env, s.env, []string{"PWD=" + p.dir})
 	// In a group of its own, which ends as Ctrl-C would end it: tests clean up after themselves.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
@@ -122,8 +146,12 @@ func (r *run) test(ctx context.Context, s suite, into *results) error {
 	if err != nil {
 		return err
 	}
-	cmd.Stderr = cmd.Stdout // what go says of itself; a line that is no event is the compiler's
-	log, err := os.Create(filepath.Join(r.logs, strings.NewReplacer("/", "-", " ", "-").Replace(s.name)+".json"))
+	cmd.Stderr = cmd.Stdout // what the tool says of itself
+	name := strings.TrimPrefix(p.path, module)
+	if s.env != nil || len(s.packages) == 1 {
+		name = s.name // the package may run in another suite, too
+	}
+	log, err := os.Create(filepath.Join(r.logs, strings.NewReplacer("/", "-", " ", "-").Replace(strings.Trim(name, "/"))+".json"))
 	if err != nil {
 		return err
 	}

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -88,17 +86,16 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 
 // chosen are the suites to run: the unit tests beside those that wait for clusters.
 func (o options) chosen(ctx context.Context) ([]suite, error) {
-	listed, err := exec.CommandContext(ctx, "go", "list", "./...").Output()
+	all, err := packages(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list the packages: %w", err)
+		return nil, err
 	}
-	packages := slices.DeleteFunc(strings.Fields(string(listed)), func(p string) bool { return strings.HasPrefix(p, module+"/integration/") })
-	all := append(unit(packages), integration(o.long)...)
-	all = slices.DeleteFunc(all, func(s suite) bool { return !o.only.MatchString(s.name) })
-	if len(all) == 0 {
+	chosen := append(unit(all), integration(all, o.long)...)
+	chosen = slices.DeleteFunc(chosen, func(s suite) bool { return !o.only.MatchString(s.name) })
+	if len(chosen) == 0 {
 		return nil, fmt.Errorf("no suite is called %s", o.only)
 	}
-	return all, nil
+	return chosen, nil
 }
 
 func (o options) run(ctx context.Context, stdout, stderr io.Writer) (good bool, err error) {
@@ -142,6 +139,13 @@ func (o options) prepare(ctx context.Context, list []suite, stdout io.Writer) (r
 		r.timeout = longLimit
 	}
 	if err := errors.Join(os.RemoveAll(r.logs), os.MkdirAll(r.logs, 0o755)); err != nil {
+		return nil, nil, err
+	}
+	r.tests = binaries(filepath.Join(out, "tests"))
+	if err := r.tests.build(ctx, list); err != nil {
+		return nil, nil, err
+	}
+	if r.events, err = testEvents(ctx); err != nil {
 		return nil, nil, err
 	}
 	bin := filepath.Join(out, "bin")

@@ -6,12 +6,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
 
-// suite is a run of `go test`.
+// suite is the tests of a package, or of several.
 type suite struct {
 	name     string   // as people know it: the package's folder below integration, unless it is one of many
-	packages []string // of the module
+	folders  []string // of the module, where the packages are; nil: the one that the name says
+	packages []pkg
 	race     bool     // the race detector in the test binary itself: the code under test runs there
-	flags    []string // further ones of go test
+	flags    []string // further ones of the test binary
 	env      []string
 	clusters []clusters.Kind // that its tests ask for
 	parallel int             // tests at a time; 0: as many as the package says (rpctest.AtOnce), or there are processors
@@ -31,7 +32,7 @@ func suites() []suite {
 		{name: "bobbin/options", clusters: kinds(clusters.Features), parallel: 6},
 		{name: "bobbin/workers", race: true, clusters: kinds(open), parallel: 6},
 		{name: "bobbin/examples", clusters: kinds(open), parallel: 6},
-		{name: "harness", packages: []string{"./integration/internal/...", "./integration/bench/..."}, clusters: kinds(open, victim, clusters.Secure)},
+		{name: "harness", folders: []string{"integration/internal", "integration/bench"}, clusters: kinds(open, victim, clusters.Secure)},
 		{name: "bobbin/security", clusters: kinds(clusters.Secure, clusters.SecurePair), parallel: 6},
 		{name: "rpc/kerberos", race: true, clusters: kinds(clusters.Secure, clusters.SecurePair), parallel: 6},
 		{name: "bobbin/pages", clusters: kinds(open, clusters.Secure), parallel: 8},
@@ -45,14 +46,14 @@ func suites() []suite {
 // each kind, or all of it where the long tests run.
 func secured(long bool) []suite {
 	some := []suite{
-		{name: "bobbin/jobs", flags: []string{"-run", "^Test(WordCountIsExact|TaskHostIsKilled|TaskExecutorIsKilled|ApplicationMasterIsReplaced)$"}},
-		{name: "bobbin/sessions", flags: []string{"-run", "^Test(ASessionRunsJobsUntilItIsStopped|AnApplicationRunsItsProgramInTheCluster)$"}},
+		{name: "bobbin/jobs", flags: []string{"-test.run", "^Test(WordCountIsExact|TaskHostIsKilled|TaskExecutorIsKilled|ApplicationMasterIsReplaced)$"}},
+		{name: "bobbin/sessions", flags: []string{"-test.run", "^Test(ASessionRunsJobsUntilItIsStopped|AnApplicationRunsItsProgramInTheCluster)$"}},
 	}
 	if long {
 		some = []suite{{name: "bobbin/jobs"}, {name: "bobbin/sessions"}, {name: "bobbin/commands"}, {name: "bobbin/workers"}, {name: "bobbin/examples"}}
 	}
 	for i := range some {
-		some[i].packages = []string{"./integration/" + some[i].name}
+		some[i].folders = []string{"integration/" + some[i].name}
 		some[i].name += " secured"
 		some[i].env = []string{"BOBBIN_TEST_SECURE=1"}
 		some[i].clusters, some[i].parallel = kinds(clusters.Secure), 6
@@ -65,29 +66,44 @@ func secured(long bool) []suite {
 
 func kinds(list ...clusters.Kind) []clusters.Kind { return list }
 
-// integration are the suites of a run on real daemons.
-func integration(long bool) []suite {
+// integration are the suites of a run on real daemons, of packages that are the module's.
+func integration(packages []pkg, long bool) []suite {
 	all := suites()
 	at := slices.IndexFunc(all, func(s suite) bool { return s.name == "rpc/kerberos" })
 	all = slices.Insert(all, at, secured(long)...) // beside those that have the secure cluster
-	for i := range all {
-		if all[i].packages == nil {
-			all[i].packages = []string{"./integration/" + all[i].name}
+	for i, s := range all {
+		if s.folders == nil {
+			s.folders = []string{"integration/" + s.name}
+		}
+		for _, p := range packages {
+			if slices.ContainsFunc(s.folders, p.below) {
+				all[i].packages = append(all[i].packages, p)
+			}
 		}
 	}
 	return all
 }
 
-// unit are the tests that need Go and a C compiler alone. packages are the module's.
-func unit(packages []string) []suite {
-	const rules, allocations = module + "/internal/lint", module + "/yarnrpc"
-	return []suite{
-		{name: "unit", race: true, flags: []string{"-shuffle=on"}, packages: slices.DeleteFunc(packages, func(p string) bool { return p == rules })},
-		// It reads every file of the repository, and starts nothing.
-		{name: "house rules", packages: []string{rules}},
-		// What a call allocates cannot be counted under the race detector.
-		{name: "allocations", packages: []string{allocations}, flags: []string{"-run", "Allocates"}},
+// unit are the tests that need Go and a C compiler alone, of packages that are the module's.
+func unit(packages []pkg) []suite {
+	tests := suite{name: "unit", race: true, flags: []string{"-test.shuffle=on"}}
+	// They read every file of the repository, and start nothing.
+	rules := suite{name: "house rules"}
+	// What a call allocates cannot be counted under the race detector.
+	allocations := suite{name: "allocations", flags: []string{"-test.run", "Allocates"}}
+	for _, p := range packages {
+		switch {
+		case p.below("integration"):
+			continue
+		case p.path == module+"/internal/lint":
+			rules.packages = append(rules.packages, p)
+			continue
+		case p.path == module+"/yarnrpc":
+			allocations.packages = append(allocations.packages, p)
+		}
+		tests.packages = append(tests.packages, p)
 	}
+	return []suite{tests, rules, allocations}
 }
 
 const module = "github.com/bobbin-yarn/bobbin"

@@ -17,7 +17,7 @@ type outcome struct {
 	suite   suite
 	took    time.Duration
 	results results
-	err     error // of go test itself: its exit code, among others
+	err     error // of a package's process: its exit code, among others
 }
 
 // failed says whether the run fails with this suite, and why if no test of its says so.
@@ -28,7 +28,7 @@ func (o *outcome) failed() bool {
 // print shows a suite as `go test` shows packages, with all that was said where something failed.
 func (o *outcome) print(w io.Writer) {
 	for _, t := range o.results.tests {
-		if t.name != "" || t.result == "skip" { // of packages, those without tests
+		if t.name != "" {
 			continue
 		}
 		word := "ok  "
@@ -40,7 +40,7 @@ func (o *outcome) print(w io.Writer) {
 	if !o.failed() {
 		return
 	}
-	for _, line := range o.results.building {
+	for _, line := range o.results.strange {
 		fmt.Fprint(w, line)
 	}
 	for _, t := range o.results.tests {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -58,7 +57,7 @@ func TestARunIsGoodIfEverythingRanAndPassed(t *testing.T) {
 		"a long test is skipped":     {told(t, passes, skips(cluster.LongReason), ended), nil, false, true, "1 passed, 0 failed, 1 skipped\n"},
 		"and not in a long run":      {told(t, passes, skips(cluster.LongReason), ended), nil, true, false, "TestB"},
 		"another one is skipped":     {told(t, passes, skips("no KDC here"), ended), nil, false, false, "=== skipped: no KDC here\n"},
-		"go test fails":              {told(t, "# p", "./x.go:1:1: undefined: y"), exit, false, false, "=== failed: rpc/x"},
+		"the tool fails":             {told(t, "test2json: no such file"), exit, false, false, "=== failed: rpc/x"},
 		"a test fails":               {told(t, passes, `{"Action":"fail","Package":"p","Test":"TestC","Elapsed":1}`), nil, false, false, "1 passed, 1 failed"},
 		"the process dies in a test": {told(t, passes, `{"Action":"run","Package":"p","Test":"TestD"}`), exit, false, false, "1 passed, 1 failed"},
 	} {
@@ -75,12 +74,12 @@ func TestARunIsGoodIfEverythingRanAndPassed(t *testing.T) {
 
 // It would catch a failure whose output nobody sees, and a pass that fills the screen.
 func TestTheOutputOfFailuresIsShown(t *testing.T) {
-	o := told(t, "# p", "./x.go:1:1: undefined: y", passes,
+	o := told(t, "test2json: no such file", passes,
 		`{"Action":"output","Package":"p","Test":"TestC","Output":"    c_test.go:3: got 1, want 2\n"}`, `{"Action":"fail","Package":"p","Test":"TestC","Elapsed":1}`,
 		`{"Action":"output","Package":"p","Output":"panic: test timed out\n"}`, `{"Action":"fail","Package":"p","Elapsed":1}`)
 	var out strings.Builder
 	o.print(&out)
-	for want, shown := range map[string]bool{"undefined: y": true, "got 1, want 2": true, "panic: test timed out": true, "FAIL\tp\t": true, "chatter": false} {
+	for want, shown := range map[string]bool{"test2json: no such file": true, "got 1, want 2": true, "panic: test timed out": true, "FAIL\tp\t": true, "chatter": false} {
 		if strings.Contains(out.String(), want) != shown {
 			t.Errorf("%q is in the output: %t, want %t:\n%s", want, !shown, shown, &out)
 		}
@@ -113,21 +112,22 @@ func TestTheTableIsThePlan(t *testing.T) {
 		t.Errorf("integration/doc.go has the suites %v, the plan %v", table, plan)
 	}
 
-	listed, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}", "../../...").Output()
+	all, err := packages(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for pkg := range strings.FieldsSeq(string(listed)) {
-		folder := strings.TrimPrefix(pkg, module+"/integration/")
-		runs := slices.DeleteFunc(integration(false), func(s suite) bool {
-			return s.env != nil || !slices.ContainsFunc(s.packages, func(pattern string) bool {
-				path := strings.TrimPrefix(pattern, "./integration/")
-				prefix, below := strings.CutSuffix(path, "/...")
-				return path == folder || (below && (folder == prefix || strings.HasPrefix(folder, prefix+"/")))
-			})
-		})
-		if len(runs) != 1 {
-			t.Errorf("%s runs in %d suites, want one", folder, len(runs))
+	runs := make(map[string]int)
+	for _, s := range append(unit(all), integration(all, false)...) {
+		if s.env != nil || len(s.flags) > 1 {
+			continue // a part of what another suite runs
+		}
+		for _, p := range s.packages {
+			runs[p.path]++
+		}
+	}
+	for _, p := range all {
+		if runs[p.path] != 1 {
+			t.Errorf("%s runs in %d suites, want one", p.path, runs[p.path])
 		}
 	}
 }
@@ -136,7 +136,7 @@ func TestTheTableIsThePlan(t *testing.T) {
 func TestSuitesHaveTheClustersThatTheirTestsAskFor(t *testing.T) {
 	asked := regexp.MustCompile(`\b(?:clusters\.|(?:Use|Change)\(t, )([A-Z][A-Za-z]+)\b`)
 	for _, s := range suites() {
-		if s.packages != nil {
+		if s.folders != nil {
 			continue // of several packages, each with some
 		}
 		files, err := filepath.Glob(filepath.Join("..", "..", s.name, "*_test.go"))
@@ -164,12 +164,12 @@ func TestSuitesHaveTheClustersThatTheirTestsAskFor(t *testing.T) {
 	}
 }
 
-// It would catch a cluster that lives on when nobody needs it, and one that ends under those who do. Tests are the go
-// command's own here: a suite without packages fails at once.
+// It would catch a cluster that lives on when nobody needs it, and one that ends under those who do. The suites here fail at
+// once: there are no programs of their tests.
 func TestAClusterEndsWithItsLastSuite(t *testing.T) {
-	r := &run{dir: t.TempDir(), logs: t.TempDir(), timeout: time.Minute, out: t.Output()}
-	a := suite{name: "a", packages: []string{"./nowhere"}, clusters: kinds(clusters.Open)}
-	b := suite{name: "b", packages: []string{"./nowhere"}, clusters: kinds(clusters.Open, clusters.Victim)}
+	r := &run{dir: t.TempDir(), logs: t.TempDir(), events: "/nowhere", timeout: time.Minute, out: t.Output()}
+	a := suite{name: "a", packages: []pkg{{path: "nowhere"}}, clusters: kinds(clusters.Open)}
+	b := suite{name: "b", packages: []pkg{{path: "nowhere"}}, clusters: kinds(clusters.Open, clusters.Victim)}
 	done, err := r.all(t.Context(), []suite{a, b}, 1)
 	if err != nil || len(done) != 2 || !done[0].failed() {
 		t.Errorf("done are %+v, %v", done, err)
@@ -185,7 +185,7 @@ func TestAnInterruptEndsTheRun(t *testing.T) {
 	interrupted := errors.New("interrupted")
 	cancel(interrupted)
 	r := &run{dir: t.TempDir(), logs: t.TempDir(), timeout: time.Minute, out: t.Output()}
-	if _, err := r.all(ctx, []suite{{name: "a", packages: []string{"./nowhere"}}}, 2); !errors.Is(err, interrupted) {
+	if _, err := r.all(ctx, []suite{{name: "a", packages: []pkg{{path: "nowhere"}}}}, 2); !errors.Is(err, interrupted) {
 		t.Errorf("the run ended with %v", err)
 	}
 	if files, err := filepath.Glob(filepath.Join(r.logs, "*")); err != nil || len(files) > 0 {
