@@ -145,7 +145,7 @@ func older(version, than string) bool {
 // hadoops asks Hadoop's classes.
 func hadoops(t *testing.T, version string) facts {
 	t.Helper()
-	out := runJava(t, version, nil, "testdata/Describe.java", generatedClasses()...)
+	out := runJava(t, version, nil, nil, "testdata/Describe.java", generatedClasses()...)
 	known := facts{}
 	for line := range strings.Lines(string(out)) {
 		parts := strings.Split(strings.TrimRight(line, "\r\n"), "\t")
@@ -165,8 +165,8 @@ func hadoops(t *testing.T, version string) facts {
 	return known
 }
 
-// runJava runs a Java program from its source, with Hadoop's classes.
-func runJava(t *testing.T, version string, stdin io.Reader, source string, args ...string) []byte {
+// runJava runs a Java program from its source, with Hadoop's classes and so many system properties, NAME=value.
+func runJava(t *testing.T, version string, stdin io.Reader, properties []string, source string, args ...string) []byte {
 	t.Helper()
 	jars, err := artifacts.Fetch(t.Context(), version)
 	if err != nil {
@@ -176,7 +176,11 @@ func runJava(t *testing.T, version string, stdin io.Reader, source string, args 
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), java, append([]string{"-cp", jars.Classpath(), source}, args...)...)
+	flags := []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", jars.Classpath()} // it runs for a second
+	for _, property := range properties {
+		flags = append(flags, "-D"+property)
+	}
+	cmd := exec.CommandContext(t.Context(), java, append(append(flags, source), args...)...)
 	var stderr bytes.Buffer
 	cmd.Stdin, cmd.Stderr = stdin, &stderr
 	out, err := cmd.Output()

@@ -44,18 +44,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 				Action: up,
 			},
 			{
-				Name:  "fetch",
-				Usage: "bring Hadoop's jars onto this machine, some 100 MB",
-				Flags: []cli.Flag{
-					versionFlag(),
-					&cli.BoolFlag{Name: "all", Usage: "those of " + strings.Join(artifacts.Releases(), ", ") + " too"},
-				},
+				Name:   "fetch",
+				Usage:  "bring Hadoop's jars onto this machine, some 100 MB",
+				Flags:  []cli.Flag{versionFlag(), allFlag()},
 				Action: fetch,
 			},
 			{
 				Name:   "archive",
 				Usage:  "keep Hadoop's classes as java needs them, 100 MB, so that clusters start sooner",
-				Flags:  []cli.Flag{versionFlag()},
+				Flags:  []cli.Flag{versionFlag(), allFlag()},
 				Action: archive,
 			},
 			{Name: "down", Usage: "stop a cluster and remove its data", Flags: []cli.Flag{dirFlag()}, Action: down},
@@ -159,14 +156,23 @@ func properties(c *cli.Context, flag string) (map[string]string, error) {
 	return given, nil
 }
 
-func fetch(c *cli.Context) error {
+func allFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "all", Usage: "those of " + strings.Join(artifacts.Releases(), ", ") + " too"}
+}
+
+// versions are those that --version and --all name.
+func versions(c *cli.Context) []string {
 	versions := []string{c.String("version")}
 	if c.Bool("all") {
 		versions = append(versions, artifacts.Releases()...)
 		slices.Sort(versions)
 		versions = slices.Compact(versions)
 	}
-	for _, version := range versions {
+	return versions
+}
+
+func fetch(c *cli.Context) error {
+	for _, version := range versions(c) {
 		jars, err := artifacts.Fetch(c.Context, version)
 		if err != nil {
 			return err
@@ -181,7 +187,12 @@ func fetch(c *cli.Context) error {
 func archive(c *cli.Context) error {
 	log := logrus.New()
 	log.SetOutput(c.App.ErrWriter)
-	return cluster.MakeArchive(c.Context, c.String("version"), log)
+	for _, version := range versions(c) {
+		if err := cluster.MakeArchive(c.Context, version, log); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func down(c *cli.Context) error {
