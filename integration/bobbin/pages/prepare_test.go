@@ -23,7 +23,7 @@ func TestPrepareInstallsWhatIsNeededAndNoMore(t *testing.T) {
 		says      string
 	}{
 		"for a Hadoop":             {user: "0", installed: hadoop, then: []string{"fetch"}},
-		"for the tests":            {args: []string{"--all"}, user: "0", installed: tests, then: []string{"fetch --all", "archive"}},
+		"for the tests":            {args: []string{"--all"}, user: "0", installed: tests, then: []string{"fetch --all", "archive --all"}},
 		"what is there":            {user: "0", has: []string{"javac", "make"}, installed: []string{"maven"}, then: []string{"fetch"}},
 		"nothing at all":           {user: "0", has: []string{"javac", "make", "mvn"}, then: []string{"fetch"}},
 		"by somebody else":         {user: "1000", code: 1, says: "sudo apt-get install -y --no-install-recommends make default-jdk-headless maven"},

@@ -25,6 +25,9 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args, os.Stdout, os.Stderr)
+	if code != 0 && ctx.Err() != nil {
+		code = 130 // what shells say of a command that Ctrl-C has ended
+	}
 	stop()
 	os.Exit(code)
 }
