@@ -76,6 +76,8 @@ type Config struct {
 	// OtherHDFS gives the cluster a second HDFS beside its own, with a NameNode and a DataNode of its own and the same
 	// users, whose URIs begin with hdfs:// and OtherNameservice.
 	OtherHDFS bool
+	// Zone gives HDFS an encryption zone, Zone, with files in it.
+	Zone bool
 	// Kerberos makes the cluster secure; nil leaves it open.
 	Kerberos *Kerberos
 	// ContainerEnvironment are further variables of all containers, NAME=value without commas.
@@ -422,11 +424,11 @@ func (c *Cluster) bringUp(ctx context.Context, cfg Config) error {
 		}
 	}
 	group, gctx := errgroup.WithContext(ctx)
-	formatted := sync.OnceValue(func() error { return c.formatNameNodes(gctx) })
+	prepared := sync.OnceValue(func() error { return c.prepareNameNodes(gctx) })
 	for _, d := range c.spec.javaDaemons() {
 		group.Go(func() error {
 			if d.Kind == nameNode {
-				if err := formatted(); err != nil {
+				if err := prepared(); err != nil {
 					return err
 				}
 			}
@@ -454,7 +456,7 @@ func (c *Cluster) bringUp(ctx context.Context, cfg Config) error {
 	if err := c.verifyCluster(ctx); err != nil {
 		return err
 	}
-	if err := c.makeHomes(ctx, cfg.Users); err != nil {
+	if err := c.makeFiles(ctx, cfg.Users); err != nil {
 		return err
 	}
 	c.log.WithField("after", time.Since(began).Round(time.Millisecond)).Info("cluster is up")

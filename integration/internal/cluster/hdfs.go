@@ -80,11 +80,14 @@ func (h HDFS) url(file, op string, args url.Values) string {
 	return h.base + (&url.URL{Path: path.Clean("/" + file)}).EscapedPath() + "?" + query.Encode()
 }
 
-// makeHomes makes the directories that an administrator makes on new filesystems.
-func (c *Cluster) makeHomes(ctx context.Context, users []string) error {
+// makeFiles makes what an administrator makes on new filesystems.
+func (c *Cluster) makeFiles(ctx context.Context, users []string) error {
 	h, err := c.HDFS()
 	if err == nil {
 		err = h.makeHomes(ctx, users)
+	}
+	if err == nil && c.spec.Zone {
+		err = c.makeZone(ctx, h)
 	}
 	if err != nil || !c.spec.OtherHDFS {
 		return err
@@ -103,6 +106,7 @@ func (h HDFS) Remove(ctx context.Context, path string) error {
 	return nil
 }
 
+// makeHomes makes the directories for all and for each user.
 func (h HDFS) makeHomes(ctx context.Context, users []string) error {
 	if err := h.Mkdir(ctx, "/tmp", h.user, "1777"); err != nil {
 		return err

@@ -58,6 +58,14 @@ func (s *spec) nameNodes() []daemon {
 	return slices.DeleteFunc(slices.Clone(s.Daemons), func(d daemon) bool { return d.Kind != nameNode })
 }
 
+// prepareNameNodes makes what NameNodes want to find when they start.
+func (c *Cluster) prepareNameNodes(ctx context.Context) error {
+	group, gctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return c.formatNameNodes(gctx) })
+	group.Go(func() error { return c.makeZoneKey(gctx) })
+	return group.Wait()
+}
+
 // formatNameNodes makes the NameNodes' folders, unless they are there. The second of a pair gets a copy of the first one's,
 // as its -bootstrapStandby would make.
 func (c *Cluster) formatNameNodes(ctx context.Context) error {

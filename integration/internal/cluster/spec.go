@@ -66,6 +66,7 @@ type spec struct {
 	HA           bool      `json:",omitempty"` // two ResourceManagers
 	NameNodeHA   bool      `json:",omitempty"` // two NameNodes
 	OtherHDFS    bool      `json:",omitempty"` // a second HDFS
+	Zone         bool      `json:",omitempty"` // an encryption zone
 	Kerberos     *Kerberos `json:",omitempty"` // nil: none
 	Users        []string
 	ClassLists   string `json:",omitempty"` // folder; "": daemons do not list their classes
@@ -84,6 +85,9 @@ func newSpec(cfg Config, dir, java string, jars artifacts.Jars, ports *ports) (*
 	s.Core, s.HDFS = hdfsProperties(cfg, dir, ports)
 	s.YARN = yarnProperties(cfg, ports)
 	s.Scheduler = schedulerProperties()
+	if cfg.Zone {
+		s.addZone()
+	}
 	if s.NameNodeHA {
 		makeNameNodeHA(s.Core, s.HDFS, ports)
 		s.Daemons = []daemon{haNameNodeDaemon(s, "nn1"), haNameNodeDaemon(s, "nn2")}
@@ -225,7 +229,7 @@ func readSpec(dir string) (*spec, error) {
 
 // removeData removes what the daemons stored.
 func (s *spec) removeData() error {
-	errs := []error{os.RemoveAll(filepath.Join(s.Dir, "run"))}
+	errs := []error{os.RemoveAll(filepath.Join(s.Dir, "run")), os.RemoveAll(filepath.Join(s.Dir, "keys.jceks"))}
 	for _, d := range s.Daemons {
 		errs = append(errs, os.RemoveAll(filepath.Join(s.Dir, d.Name)))
 	}

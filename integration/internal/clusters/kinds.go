@@ -22,7 +22,7 @@ const (
 	// nodes GPUNode has a label of its own, and the others have attributes. The few tests that fill it, or kill its
 	// ResourceManager, take it alone.
 	Features Kind = "features"
-	// Victim is for tests that kill, pause and restart daemons: an open cluster with two DataNodes, keys for encryption zones,
+	// Victim is for tests that kill, pause and restart daemons: an open cluster with two DataNodes, an encryption zone,
 	// and the services of YARN that change how all applications run.
 	Victim Kind = "victim"
 	// Pair is an open cluster with two ResourceManagers and two NameNodes, which issue tokens.
@@ -98,9 +98,9 @@ func (k Kind) config(data string) (cluster.Config, error) {
 	case Features:
 		return cfg, features(&cfg, data)
 	case Victim:
-		victim(&cfg, data)
+		victim(&cfg)
 	case SecureVictim:
-		victim(&cfg, data)
+		victim(&cfg)
 		secure(&cfg)
 	case Pair:
 		cfg.HA, cfg.NameNodeHA = true, true
@@ -190,14 +190,8 @@ func closed(cfg *cluster.Config) {
 	})
 }
 
-// zones keeps the keys of encryption zones in a file, which needs no key server. NameNodes look for them when they start.
-func zones(cfg *cluster.Config, data string) {
-	cfg.Core["hadoop.security.key.provider.path"] = "jceks://file" + filepath.Join(data, "keys.jceks")
-}
-
-func victim(cfg *cluster.Config, data string) {
-	cfg.DataNodes = 2
-	zones(cfg, data)
+func victim(cfg *cluster.Config) {
+	cfg.DataNodes, cfg.Zone = 2, true
 	maps.Copy(cfg.YARN, map[string]string{
 		// The timeline service, version 2, with its collectors.
 		"yarn.timeline-service.enabled":                          "true",

@@ -71,6 +71,17 @@ func put(t *testing.T, c *cluster.Cluster, path, op string, query url.Values) {
 	}
 }
 
+// TestFilesOfAnEncryptionZoneAreRefused would catch ciphertext that is given for what a file holds, and a file that everybody
+// else finds to be garbage.
+func TestFilesOfAnEncryptionZoneAreRefused(t *testing.T) {
+	t.Parallel()
+	c := clusters.Use(t, clusters.Victim)
+	f := rpctest.FS(t, dfs.Options{Conf: rpctest.Conf(t, c), User: rpctest.Me(t)})
+	zone := "hdfs://" + c.NameNodeAddress() + cluster.Zone
+	refusedByFS(t, f, zone, filesystem.ErrEncryptionZone)
+	refusedByLibrary(t, c, zone, hdfs.ErrEncryptionZone)
+}
+
 // refusedByFS has Bobbin use a file, and make another, in a directory of a kind that is refused.
 func refusedByFS(t *testing.T, f *dfs.FS, dir string, want error) {
 	t.Helper()
@@ -113,8 +124,10 @@ func refusedByLibrary(t *testing.T, c *cluster.Cluster, dir string, want error) 
 	if _, err := client.Stat(u.Path + "/new"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the refused file is still there: %v", err)
 	}
-	if err := client.Rename(u.Path+"/file", u.Path+"/moved"); err != nil { // this is no affair of bytes
-		t.Errorf("rename: %v", err)
+	for _, names := range [][2]string{{"/file", "/moved"}, {"/moved", "/file"}} {
+		if err := client.Rename(u.Path+names[0], u.Path+names[1]); err != nil { // this is no affair of bytes
+			t.Errorf("rename: %v", err)
+		}
 	}
 }
 

@@ -3,33 +3,18 @@ package hdfs
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
-	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
-// TestTheNameNodeRestarts has one restart for what becomes of files, and for the keys of encryption zones, which NameNodes look
-// for when they start.
-func TestTheNameNodeRestarts(t *testing.T) {
+// TestFilesOutliveTheNameNode would catch a call that ends with the NameNode, and a file whose rest cannot be read any more.
+func TestFilesOutliveTheNameNode(t *testing.T) {
 	c := clusters.Change(t, clusters.Victim, "kills the NameNode")
-	key := fmt.Sprintf("key-%d", time.Now().UnixNano())
-	rpctest.Java(t, c, "org.apache.hadoop.crypto.key.KeyShell", "create", key)
-	t.Run("files survive", func(t *testing.T) { filesSurvive(t, c) })
-	t.Run("files of an encryption zone are refused", func(t *testing.T) { zonesAreRefused(t, c, key) })
-}
-
-// filesSurvive would catch a call that ends with the NameNode, and a file whose rest cannot be read any more.
-func filesSurvive(t *testing.T, c *cluster.Cluster) {
 	f := rpctest.FS(t, dfs.Options{Conf: smallBlocks(t, c), User: rpctest.Me(t), Patience: time.Hour})
 	dir := rpctest.Scratch(t, f)
 	content := noise(6 * blockSize)
@@ -62,19 +47,6 @@ func filesSurvive(t *testing.T, c *cluster.Cluster) {
 	if err := f.Rename(t.Context(), dir+"/after", dir+"/renamed"); err != nil {
 		t.Error(err)
 	}
-}
-
-// zonesAreRefused would catch ciphertext that is given for what a file holds, and a file that everybody else finds to be garbage.
-func zonesAreRefused(t *testing.T, c *cluster.Cluster, key string) {
-	f := rpctest.FS(t, dfs.Options{Conf: rpctest.Conf(t, c), User: rpctest.Me(t)})
-	dir, local := rpctest.Scratch(t, f), filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(local, noise(1000), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	rpctest.Java(t, c, "org.apache.hadoop.hdfs.tools.CryptoAdmin", "-createZone", "-keyName", key, "-path", dir)
-	rpctest.Java(t, c, cluster.FsShell, "-put", local, dir)
-	refusedByFS(t, f, dir, filesystem.ErrEncryptionZone)
-	refusedByLibrary(t, c, dir, hdfs.ErrEncryptionZone)
 }
 
 // TestADataNodeDies would catch a read that ends with the DataNode that it reads from, though the other has the blocks, and a
