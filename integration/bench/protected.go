@@ -11,7 +11,6 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
@@ -79,11 +78,7 @@ func protectedCalls(ctx context.Context, r *rig) (_ table, err error) {
 // newApplicationOf makes an id on a secure cluster, and an application of a user that
 // waits for its master.
 func newApplicationOf(ctx context.Context, c *cluster.Cluster, principal string) (records.ApplicationID, error) {
-	realm, err := kerberos.LoadConfig(func(string) string { return c.Krb5Conf() })
-	if err != nil {
-		return records.ApplicationID{}, err
-	}
-	login, err := kerberos.FromKeytab(realm, principal, c.Keytab(principal))
+	login, err := c.Login(principal)
 	if err != nil {
 		return records.ApplicationID{}, err
 	}

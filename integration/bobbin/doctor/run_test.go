@@ -16,7 +16,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
 // whatRunSays has the error of `bobbin run` for each illness of a login: it must name the principal, the
@@ -250,12 +249,7 @@ func tokensOf(t *testing.T, alice *bobbintest.User) *tokens {
 	if held.hdfs, err = held.files.DelegationToken(t.Context(), "/", "rm"); err != nil {
 		t.Fatal(err)
 	}
-	o, err := yarnclient.FromConf(alice.Conf(t), "alice")
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.RPC.Login = alice.Login(t)
-	if held.yarn, err = rpctest.Closing(t, yarnclient.New(o)).DelegationToken(t.Context(), "rm"); err != nil {
+	if held.yarn, err = rpctest.Client(t, alice.Cluster, alice.Name).DelegationToken(t.Context(), "rm"); err != nil {
 		t.Fatal(err)
 	}
 	for _, token := range []*creds.Token{held.hdfs, held.yarn} {

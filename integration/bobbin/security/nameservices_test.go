@@ -21,7 +21,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
 // away is the root of the other HDFS of a cluster with two.
@@ -221,15 +220,7 @@ func logged(t *testing.T, c *cluster.Cluster, kind string, parts []string) bool 
 // resourceManager reaches the file systems that a user knows as the ResourceManager does, which renews tokens.
 func resourceManager(t *testing.T, u *bobbintest.User) *dfs.FS {
 	t.Helper()
-	realm, err := kerberos.LoadConfig(func(name string) string { return map[string]string{"KRB5_CONFIG": u.Cluster.Krb5Conf()}[name] })
-	if err != nil {
-		t.Fatal(err)
-	}
-	login, err := kerberos.FromKeytab(realm, "rm/localhost", u.Cluster.Keytab("rm"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rpctest.Closing(t, dfs.New(dfs.Options{Conf: u.Conf(t), User: "rm", Login: login}))
+	return rpctest.FS(t, dfs.Options{Conf: u.Conf(t), User: "rm", Login: rpctest.FromKeytab(t, u.Cluster, "rm/localhost")})
 }
 
 // rootOf is the root of the file system that tokens of a service are for.

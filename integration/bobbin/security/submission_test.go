@@ -10,7 +10,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
 // keytabOptions are the options of a login from a user's keytab.
@@ -58,12 +57,7 @@ func tokenFileOfHadoop(t *testing.T, u *bobbintest.User, roots ...string) string
 // withYARN are these tokens and one for the ResourceManager.
 func withYARN(t *testing.T, u *bobbintest.User, tokens ...*creds.Token) *creds.Credentials {
 	t.Helper()
-	o, err := yarnclient.FromConf(u.Conf(t), u.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.RPC.Login = u.Login(t)
-	token, err := rpctest.Closing(t, yarnclient.New(o)).DelegationToken(t.Context(), renewer)
+	token, err := rpctest.Client(t, u.Cluster, u.Name).DelegationToken(t.Context(), renewer)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,13 +23,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/nmclient"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
 var suite = bobbintest.NewSuite(clusters.Open)
@@ -41,7 +41,6 @@ var small = resourcemanager.WorkerResourceSpec{MemoryMB: 128, VCores: 1, Slots: 
 // application is an unmanaged application with a Driver that runs in the test.
 type application struct {
 	id      records.ApplicationID
-	client  *yarnclient.Client
 	driver  *yarndriver.Driver
 	nodes   *nmclient.Client // the driver's
 	workers *workers
@@ -55,20 +54,17 @@ func submit(t testing.TB, c *cluster.Cluster) *application {
 	t.Helper()
 	alice := suite.UserOf(t, c, bobbintest.Alice)
 	conf := alice.Conf(t)
-	options, err := yarnclient.FromConf(conf, alice.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	options := rpctest.ClientOptions(t, c, alice.Name)
 	if c.Secure() {
-		options.RPC.Login = alice.Login(t)
 		// YARN gives the token of an unmanaged application to whom it knows by the owner's short name, and who logs in
 		// has a realm; for whom somebody acts has none.
 		options.RPC.User = yarnrpc.UserInformation{Effective: alice.Name, Real: alice.Name}
 	}
-	a := &application{client: yarnclient.New(options), workers: listen(t), reports: new(reports)}
-	t.Cleanup(func() { closing(t, a.client) })
-	report := a.launch(t)
-	nodes, err := a.client.ClusterNodes(t.Context(), records.NodeRunning)
+	client := rpctest.NewClient(t, options)
+	a := &application{workers: listen(t), reports: new(reports)}
+	report := rpctest.SubmitUnmanaged(t, client, "default", nil)
+	a.id = report.ID
+	nodes, err := client.ClusterNodes(t.Context(), records.NodeRunning)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,32 +84,6 @@ func closing(t testing.TB, c interface{ Close() error }) {
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
-}
-
-// launch submits the application, and waits until it has a token for its master.
-func (a *application) launch(t testing.TB) records.ApplicationReport {
-	t.Helper()
-	created, err := a.client.NewApplication(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.id = created.ID
-	t.Cleanup(func() {
-		if err := a.client.Kill(wait.Context(t), a.id, "the test has ended"); err != nil {
-			t.Error(err)
-		}
-	})
-	report, err := a.client.Submit(t.Context(), records.SubmissionContext{
-		ID: a.id, Name: t.Name(), Unmanaged: true, Resource: records.Resource{MemoryMB: 128, VCores: 1},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	wait.For(t, "the application has a token", func() (bool, error) {
-		report, err = a.client.ApplicationReport(t.Context(), a.id)
-		return err == nil && report.AMRMToken != nil, err
-	})
-	return report
 }
 
 // run runs the driver until stop, or the end of the test.

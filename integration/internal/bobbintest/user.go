@@ -18,7 +18,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
 // User is somebody at a terminal, with bobbin and the configuration of a cluster.
@@ -148,20 +147,6 @@ func (u *User) Conf(t testing.TB) *hadoopconf.Conf {
 	return env.Conf
 }
 
-// Login is the user's login by keytab, which outlives every ticket.
-func (u *User) Login(t testing.TB) *kerberos.Login {
-	t.Helper()
-	realm, err := kerberos.LoadConfig(u.getenv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	login, err := kerberos.FromKeytab(realm, u.Name, u.Cluster.Keytab(u.Name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return login
-}
-
 // Java is one of Hadoop's own commands, a class of package cluster's, in the
 // user's name.
 func (u *User) Java(t testing.TB, class string, args ...string) *exec.Cmd {
@@ -175,14 +160,10 @@ func (u *User) Java(t testing.TB, class string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Files reaches HDFS as the user, until the test ends.
+// Files reaches HDFS as the user, until the test ends: on secure clusters with the keytab, which outlives every ticket.
 func (u *User) Files(t testing.TB) *dfs.FS {
 	t.Helper()
-	options := dfs.Options{Conf: u.Conf(t), User: u.Name}
-	if u.Cluster.Secure() {
-		options.Login = u.Login(t)
-	}
-	return rpctest.Closing(t, dfs.New(options))
+	return rpctest.FS(t, dfs.Options{Conf: u.Conf(t), User: u.Name, Login: rpctest.Login(t, u.Cluster, u.Name)})
 }
 
 // Client is bobbin's own way to the cluster, as the user, until the test ends.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -173,6 +174,23 @@ func (c *Cluster) Krb5Conf() string {
 	return c.spec.krb5Conf()
 }
 
+// KerberosConfig is what logins at the cluster's KDC are configured with.
+func (c *Cluster) KerberosConfig() (*kerberos.Config, error) {
+	return kerberos.LoadConfig(func(name string) string {
+		return map[string]string{"KRB5_CONFIG": c.Krb5Conf()}[name]
+	})
+}
+
+// Login is that of a principal with a keytab: a user, or a server, such as rm/localhost.
+func (c *Cluster) Login(principal string) (*kerberos.Login, error) {
+	conf, err := c.KerberosConfig()
+	if err != nil {
+		return nil, err
+	}
+	name, _, _ := strings.Cut(principal, "/")
+	return kerberos.FromKeytab(conf, principal, c.Keytab(name))
+}
+
 // web asks the daemons' HTTP servers.
 func (c *Cluster) web() webClient {
 	client := c.http
@@ -192,11 +210,7 @@ type webLogin struct {
 // negotiate makes a request be the NameNode's principal's.
 func (c *Cluster) negotiate(req *http.Request) error {
 	c.login.once.Do(func() {
-		conf, err := kerberos.LoadConfig(func(string) string { return c.Krb5Conf() })
-		if err == nil {
-			c.login.Login, err = kerberos.FromKeytab(conf, servicePrincipal("nn"), c.Keytab("nn"))
-		}
-		c.login.err = err
+		c.login.Login, c.login.err = c.Login(servicePrincipal("nn"))
 	})
 	if c.login.err != nil {
 		return c.login.err

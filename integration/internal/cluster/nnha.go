@@ -13,7 +13,6 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/haservice"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
@@ -154,13 +153,7 @@ func (c *Cluster) superuser() (yarnrpc.Options, error) {
 		}
 		return yarnrpc.Options{User: yarnrpc.UserInformation{Effective: me.Username}}, nil
 	}
-	realm, err := kerberos.LoadConfig(func(name string) string {
-		return map[string]string{"KRB5_CONFIG": c.Krb5Conf()}[name]
-	})
-	if err != nil {
-		return yarnrpc.Options{}, err
-	}
-	login, err := kerberos.FromKeytab(realm, servicePrincipal("nn"), c.Keytab("nn"))
+	login, err := c.Login(servicePrincipal("nn"))
 	if err != nil {
 		return yarnrpc.Options{}, err
 	}

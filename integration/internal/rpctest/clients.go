@@ -59,23 +59,23 @@ func Conf(t testing.TB, c *cluster.Cluster) *hadoopconf.Conf {
 	return conf
 }
 
+// FromKeytab is the login of a principal of a secure cluster: a user, or a server, such as rm/localhost.
+func FromKeytab(t testing.TB, c *cluster.Cluster, principal string) *kerberos.Login {
+	t.Helper()
+	login, err := c.Login(principal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return login
+}
+
 // Login is that of a user with a keytab; nil on clusters without Kerberos.
 func Login(t testing.TB, c *cluster.Cluster, user string) yarnrpc.Login {
 	t.Helper()
 	if !c.Secure() {
 		return nil
 	}
-	realm, err := kerberos.LoadConfig(func(name string) string {
-		return map[string]string{"KRB5_CONFIG": c.Krb5Conf()}[name]
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	login, err := kerberos.FromKeytab(realm, user, c.Keytab(user))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return login
+	return FromKeytab(t, c, user)
 }
 
 // ClientOptions are what a program of the user takes from the cluster's configuration, with the user's login.
@@ -94,10 +94,16 @@ func ClientOptions(t testing.TB, c *cluster.Cluster, user string) yarnclient.Opt
 	return o
 }
 
+// NewClient makes a client that ends with the test.
+func NewClient(t testing.TB, o yarnclient.Options) *yarnclient.Client {
+	t.Helper()
+	return Closing(t, yarnclient.New(o))
+}
+
 // Client is a user's client of the cluster's ResourceManager, or of the pair. It ends with the test.
 func Client(t testing.TB, c *cluster.Cluster, user string) *yarnclient.Client {
 	t.Helper()
-	return Closing(t, yarnclient.New(ClientOptions(t, c, user)))
+	return NewClient(t, ClientOptions(t, c, user))
 }
 
 // FS opens a file system that ends with the test.

@@ -20,6 +20,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
@@ -112,7 +113,7 @@ func expiredTokensAreRefused(t *testing.T, c *cluster.Cluster, dialer *hdfs.Dial
 
 func firstBlock(t *testing.T, c *cluster.Cluster, file string) *hdfspb.LocatedBlockProto {
 	t.Helper()
-	conn, err := yarnrpc.Dial(t.Context(), c.NameNodeAddress(), nameNodeOptions(t, c, fromKeytab(t, c, alice)))
+	conn, err := yarnrpc.Dial(t.Context(), c.NameNodeAddress(), nameNodeOptions(t, c, rpctest.FromKeytab(t, c, alice)))
 	if err != nil {
 		t.Fatal(err)
 	}

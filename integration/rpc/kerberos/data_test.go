@@ -144,7 +144,7 @@ type exchange struct {
 
 func newExchange(t *testing.T, c *cluster.Cluster) exchange {
 	t.Helper()
-	files := newFS(t, c, dfs.Options{User: alice, Login: fromKeytab(t, c, alice)})
+	files := newFS(t, c, dfs.Options{User: alice, Login: rpctest.FromKeytab(t, c, alice)})
 	p := exchange{c, "/user/" + alice + "/exchange-" + strconv.FormatInt(time.Now().UnixNano(), 36), filepath.Join(t.TempDir(), "cache")}
 	if err := files.MkdirAll(t.Context(), p.dir); err != nil {
 		t.Fatal(err)
@@ -324,7 +324,7 @@ func dialerAt(t *testing.T, c *cluster.Cluster, nameNode string, properties map[
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.RPC.Login, o.RPC.Dial = fromKeytab(t, c, alice), socket.Dial
+	o.RPC.Login, o.RPC.Dial = rpctest.FromKeytab(t, c, alice), socket.Dial
 	return rpctest.Closing(t, hdfs.NewDialer(o))
 }
 

@@ -25,7 +25,7 @@ func filesAreProtected(t *testing.T, c *cluster.Cluster, readable bool) {
 	name := "a-file-that-nobody-may-hear-of-" + rand.Text()
 	t.Run("with kerberos", func(t *testing.T) {
 		var socket bobbintest.Tap
-		f := newFS(t, c, dfs.Options{User: alice, Login: fromKeytab(t, c, alice), Dial: socket.Dial})
+		f := newFS(t, c, dfs.Options{User: alice, Login: rpctest.FromKeytab(t, c, alice), Dial: socket.Dial})
 		uri := anew(t, c, f, "/tmp/"+name, text, alice)
 		if content, err := f.ReadFile(t.Context(), uri, 100); err != nil || string(content) != text {
 			t.Errorf("the file holds %q, %v", content, err)
@@ -55,8 +55,8 @@ func filesAreProtected(t *testing.T, c *cluster.Cluster, readable bool) {
 		}
 	})
 	t.Run("as a proxy user", func(t *testing.T) {
-		anew(t, c, newFS(t, c, dfs.Options{User: bob, RealUser: alice, Login: fromKeytab(t, c, alice)}), "/tmp/"+name+"-for-bob", text, bob)
-		_, err := newFS(t, c, dfs.Options{User: alice, RealUser: bob, Login: fromKeytab(t, c, bob)}).Stat(t.Context(), "/tmp")
+		anew(t, c, newFS(t, c, dfs.Options{User: bob, RealUser: alice, Login: rpctest.FromKeytab(t, c, alice)}), "/tmp/"+name+"-for-bob", text, bob)
+		_, err := newFS(t, c, dfs.Options{User: alice, RealUser: bob, Login: rpctest.FromKeytab(t, c, bob)}).Stat(t.Context(), "/tmp")
 		if err == nil || !strings.Contains(err.Error(), "not allowed to impersonate alice") {
 			t.Errorf("bob acts for alice: %v", err)
 		}
@@ -111,7 +111,7 @@ func fileToken(t *testing.T, c *cluster.Cluster) (token *creds.Token, cancel fun
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.RPC.Login = fromKeytab(t, c, alice)
+	o.RPC.Login = rpctest.FromKeytab(t, c, alice)
 	d := rpctest.Closing(t, hdfs.NewDialer(o))
 	service, err := hdfs.TokenService(t.Context(), conf, authority)
 	if err != nil {

@@ -52,7 +52,7 @@ func secondServes(ctx context.Context, t *testing.T, c *cluster.Cluster, refusal
 	}
 	var asked []string
 	var errs []error
-	o.RPC.Login, o.Policy = fromKeytab(t, c, alice), yarnrpc.Policy{MaxWait: -1}
+	o.RPC.Login, o.Policy = rpctest.FromKeytab(t, c, alice), yarnrpc.Policy{MaxWait: -1}
 	o.RPC.Observe = func(try yarnrpc.Try) {
 		asked, errs = append(asked, try.Address), append(errs, try.Err)
 	}

@@ -93,7 +93,7 @@ func underPrivacy(ctx context.Context, t *testing.T, c *cluster.Cluster, name, a
 // nameNodeGoes kills the active NameNode under files that are open by a ticket and by a token, and gives the token.
 func nameNodeGoes(ctx context.Context, t *testing.T, c *cluster.Cluster) *creds.Token {
 	t.Helper()
-	login := fromKeytab(t, c, alice)
+	login := rpctest.FromKeytab(t, c, alice)
 	var seen agreements
 	o := nameNodeOptions(t, c, login)
 	o.Opened = seen.add
@@ -143,7 +143,7 @@ func resourceManagerGoes(ctx context.Context, t *testing.T, c *cluster.Cluster, 
 	t.Helper()
 	// YARN hands the master's token to the owner only, whom it knows by the full name of a principal and
 	// compares with the short one: who runs a master himself comes as a proxy user, who has no other.
-	o := options(t, c, fromKeytab(t, c, alice))
+	o := options(t, c, rpctest.FromKeytab(t, c, alice))
 	o.RPC.User = yarnrpc.UserInformation{Effective: bob, Real: alice}
 	var byTicket, byToken, toRM, toNM agreements
 	o.RPC.Opened = byTicket.add
@@ -183,7 +183,7 @@ func resourceManagerGoes(ctx context.Context, t *testing.T, c *cluster.Cluster, 
 			t.Errorf("with %s: the application is %s's, %v", name, got.User, err)
 		}
 	}
-	o.RPC.Login, o.RPC.Token, o.RPC.Opened = fromKeytab(t, c, bob), nil, byTicket.add
+	o.RPC.Login, o.RPC.Token, o.RPC.Opened = rpctest.FromKeytab(t, c, bob), nil, byTicket.add
 	if _, err := clientOf(t, o).RenewDelegationToken(ctx, token); err != nil {
 		t.Errorf("renew the token where it was not issued: %v", err)
 	}

@@ -22,7 +22,7 @@ func TestTokensGoBetweenJavaAndUs(t *testing.T) {
 // tokensGoBetweenJavaAndUs has each side log in with what the other has got, under the
 // cluster's hadoop.security.token.service.use_ip.
 func tokensGoBetweenJavaAndUs(t *testing.T, c *cluster.Cluster) {
-	login, service := fromKeytab(t, c, alice), fileService(t, c)
+	login, service := rpctest.FromKeytab(t, c, alice), fileService(t, c)
 	t.Run("java takes ours", func(t *testing.T) {
 		rm, err := clientOf(t, options(t, c, login)).DelegationToken(t.Context(), bob)
 		if err != nil {

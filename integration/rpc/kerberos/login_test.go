@@ -20,6 +20,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
@@ -80,7 +81,7 @@ func TestLoginsThatFailSayWhatToDo(t *testing.T) {
 		}
 	})
 	t.Run("a service that is not there", func(t *testing.T) {
-		if _, err := fromKeytab(t, c, alice).Ticket(t.Context(), "rm/elsewhere@"+cluster.Realm); !errors.Is(err, kerberos.ErrUnknownService) {
+		if _, err := rpctest.FromKeytab(t, c, alice).Ticket(t.Context(), "rm/elsewhere@"+cluster.Realm); !errors.Is(err, kerberos.ErrUnknownService) {
 			t.Errorf("got %v, want ErrUnknownService", err)
 		}
 	})
@@ -92,7 +93,7 @@ func TestLoginsThatFailSayWhatToDo(t *testing.T) {
 		}
 	})
 	t.Run("a server with another principal", func(t *testing.T) {
-		o := options(t, c, fromKeytab(t, c, alice))
+		o := options(t, c, rpctest.FromKeytab(t, c, alice))
 		o.RPC.ServerPrincipal = "nn/_HOST@" + cluster.Realm
 		_, err := clientOf(t, o).NewApplication(t.Context())
 		if _, is := errors.AsType[*kerberos.ServerMismatchError](err); !is {

@@ -30,25 +30,14 @@ var suite = bobbintest.NewSuite(clusters.Secure)
 
 func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
 
+// realm is a configuration of the cluster's that is the test's own to change.
 func realm(t *testing.T, c *cluster.Cluster) *kerberos.Config {
 	t.Helper()
-	conf, err := kerberos.LoadConfig(func(name string) string {
-		return map[string]string{"KRB5_CONFIG": c.Krb5Conf()}[name]
-	})
+	conf, err := c.KerberosConfig()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return conf
-}
-
-// fromKeytab is the login of a user of the cluster.
-func fromKeytab(t *testing.T, c *cluster.Cluster, user string) *kerberos.Login {
-	t.Helper()
-	login, err := kerberos.FromKeytab(realm(t, c), user, c.Keytab(user))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return login
 }
 
 // newUser makes a principal for one test, with what kadmin is to set for it, and gives its name and its keytab.

@@ -46,7 +46,7 @@ func TestProtectionOnTheSocket(t *testing.T) {
 				t.Fatalf("the resourcemanager offers %+v", offers)
 			}
 			var socket bobbintest.Tap
-			o := options(t, c, fromKeytab(t, c, alice))
+			o := options(t, c, rpctest.FromKeytab(t, c, alice))
 			o.RPC.Dial = socket.Dial
 			const name = "an-application-that-nobody-may-read-of"
 			report := pass(t, clientOf(t, o), name)
@@ -87,7 +87,7 @@ func pass(t *testing.T, client *yarnclient.Client, name string) records.Applicat
 func TestAnotherProtectionThanTheServersIsRefused(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
-	o := options(t, c, fromKeytab(t, c, alice))
+	o := options(t, c, rpctest.FromKeytab(t, c, alice))
 	o.RPC.QOPs = []sasl.QOP{sasl.QOPIntegrity, sasl.QOPAuthentication}
 	if _, err := clientOf(t, o).NewApplication(t.Context()); err == nil || !strings.Contains(err.Error(), "hadoop.rpc.protection") {
 		t.Errorf("got %v, want an error that names hadoop.rpc.protection", err)
@@ -99,7 +99,7 @@ func TestAnotherProtectionThanTheServersIsRefused(t *testing.T) {
 func TestManyConnectionsShareALogin(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
-	login := fromKeytab(t, c, alice)
+	login := rpctest.FromKeytab(t, c, alice)
 	var all sync.WaitGroup
 	for range 24 {
 		client := clientOf(t, options(t, c, login))
@@ -116,12 +116,12 @@ func TestManyConnectionsShareALogin(t *testing.T) {
 func TestProxyUsers(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
-	o := options(t, c, fromKeytab(t, c, alice))
+	o := options(t, c, rpctest.FromKeytab(t, c, alice))
 	o.RPC.User = yarnrpc.UserInformation{Effective: bob, Real: alice}
 	if report := pass(t, clientOf(t, o), "for bob"); report.User != bob {
 		t.Errorf("alice's application for bob is %s's", report.User)
 	}
-	o = options(t, c, fromKeytab(t, c, bob))
+	o = options(t, c, rpctest.FromKeytab(t, c, bob))
 	o.RPC.User = yarnrpc.UserInformation{Effective: alice, Real: bob}
 	_, err := clientOf(t, o).NewApplication(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "not allowed to impersonate alice") {

@@ -50,7 +50,7 @@ func TestUsersOfATrustedRealm(t *testing.T) {
 // TestTrustIsOneWay would catch a login that goes where no ticket leads.
 func TestTrustIsOneWay(t *testing.T) {
 	t.Parallel()
-	_, err := fromKeytab(t, clusters.Use(t, clusters.Secure), alice).Ticket(t.Context(), "rm/localhost@"+cluster.PartnerRealm)
+	_, err := rpctest.FromKeytab(t, clusters.Use(t, clusters.Secure), alice).Ticket(t.Context(), "rm/localhost@"+cluster.PartnerRealm)
 	if !errors.Is(err, kerberos.ErrUnknownService) {
 		t.Errorf("got %v, want ErrUnknownService", err)
 	}

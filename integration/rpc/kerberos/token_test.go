@@ -20,7 +20,7 @@ import (
 // tokensStandIn checks that delegation tokens, got with Kerberos, open what the ticket opens, under
 // the cluster's protection, and nothing more once they are cancelled.
 func tokensStandIn(t *testing.T, c *cluster.Cluster) {
-	login := fromKeytab(t, c, alice)
+	login := rpctest.FromKeytab(t, c, alice)
 	t.Run("at the resourcemanager", func(t *testing.T) {
 		client := clientOf(t, options(t, c, login))
 		token, err := client.DelegationToken(t.Context(), bob)
@@ -64,7 +64,7 @@ func tokensStandIn(t *testing.T, c *cluster.Cluster) {
 			t.Errorf("cancel it, with itself: %v", err)
 		}
 		renewer := o
-		renewer.Login = fromKeytab(t, c, bob)
+		renewer.Login = rpctest.FromKeytab(t, c, bob)
 		if _, err := rpctest.NameNode(t, c, renewer).RenewDelegationToken(t.Context(), token); !errors.Is(err, yarnrpc.ErrInvalidToken) {
 			t.Errorf("renew a cancelled token: got %v, want ErrInvalidToken", err)
 		}
@@ -75,7 +75,7 @@ func tokensStandIn(t *testing.T, c *cluster.Cluster) {
 // socket. DIGEST-MD5 has code of its own for that: it would catch a direction that is left in the
 // clear under privacy, and answers that anybody can change under integrity.
 func tokensProtect(t *testing.T, c *cluster.Cluster, qop sasl.QOP) {
-	login, readable := fromKeytab(t, c, alice), qop != sasl.QOPPrivacy
+	login, readable := rpctest.FromKeytab(t, c, alice), qop != sasl.QOPPrivacy
 	t.Run("calls of the resourcemanager", func(t *testing.T) {
 		token, err := clientOf(t, options(t, c, login)).DelegationToken(t.Context(), bob)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/tokenmanager"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
@@ -18,7 +19,7 @@ import (
 func TestTokensAreObtainedWithTheKeytab(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
-	login := fromKeytab(t, c, alice)
+	login := rpctest.FromKeytab(t, c, alice)
 	files := newFS(t, c, dfs.Options{User: alice, Login: login})
 	root, err := files.Root("/tmp")
 	if err != nil {
