@@ -118,6 +118,20 @@ func FSOptions(t testing.TB, c *cluster.Cluster, user string) dfs.Options {
 	return dfs.Options{Conf: Conf(t, c), User: user, Login: Login(t, c, user)}
 }
 
+// NameNodeOptions are what a program of the user takes from the cluster's configuration to call its NameNode, with the user's
+// login.
+func NameNodeOptions(t testing.TB, c *cluster.Cluster, user string) yarnrpc.Options {
+	t.Helper()
+	conf := Conf(t, c)
+	o, err := yarnrpc.OptionsFrom(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Protocol, o.User.Effective, o.Login = yarnrpc.HDFSClientProtocol, user, Login(t, c, user)
+	o.ServerFrom(conf, o.Protocol)
+	return o
+}
+
 // NameNode makes calls of a cluster's NameNode, or of the first of its pair, over a connection that ends with the test.
 func NameNode(t testing.TB, c *cluster.Cluster, o yarnrpc.Options) *hdfs.NameNode {
 	t.Helper()

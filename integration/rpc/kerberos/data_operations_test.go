@@ -113,7 +113,7 @@ func expiredTokensAreRefused(t *testing.T, c *cluster.Cluster, dialer *hdfs.Dial
 
 func firstBlock(t *testing.T, c *cluster.Cluster, file string) *hdfspb.LocatedBlockProto {
 	t.Helper()
-	conn, err := yarnrpc.Dial(t.Context(), c.NameNodeAddress(), nameNodeOptions(t, c, rpctest.FromKeytab(t, c, alice)))
+	conn, err := yarnrpc.Dial(t.Context(), c.NameNodeAddress(), rpctest.NameNodeOptions(t, c, alice))
 	if err != nil {
 		t.Fatal(err)
 	}

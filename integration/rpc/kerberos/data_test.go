@@ -24,7 +24,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
-	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
@@ -144,7 +143,7 @@ type exchange struct {
 
 func newExchange(t *testing.T, c *cluster.Cluster) exchange {
 	t.Helper()
-	files := newFS(t, c, dfs.Options{User: alice, Login: rpctest.FromKeytab(t, c, alice)})
+	files := rpctest.FS(t, rpctest.FSOptions(t, c, alice))
 	p := exchange{c, "/user/" + alice + "/exchange-" + strconv.FormatInt(time.Now().UnixNano(), 36), filepath.Join(t.TempDir(), "cache")}
 	if err := files.MkdirAll(t.Context(), p.dir); err != nil {
 		t.Fatal(err)

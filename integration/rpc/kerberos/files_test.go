@@ -14,7 +14,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
 // filesAreProtected works with files by each way to log in and looks at the bytes on all
@@ -25,7 +24,9 @@ func filesAreProtected(t *testing.T, c *cluster.Cluster, readable bool) {
 	name := "a-file-that-nobody-may-hear-of-" + rand.Text()
 	t.Run("with kerberos", func(t *testing.T) {
 		var socket bobbintest.Tap
-		f := newFS(t, c, dfs.Options{User: alice, Login: rpctest.FromKeytab(t, c, alice), Dial: socket.Dial})
+		o := rpctest.FSOptions(t, c, alice)
+		o.Dial = socket.Dial
+		f := rpctest.FS(t, o)
 		uri := anew(t, c, f, "/tmp/"+name, text, alice)
 		if content, err := f.ReadFile(t.Context(), uri, 100); err != nil || string(content) != text {
 			t.Errorf("the file holds %q, %v", content, err)
@@ -43,26 +44,30 @@ func filesAreProtected(t *testing.T, c *cluster.Cluster, readable bool) {
 	t.Run("with a token alone", func(t *testing.T) {
 		token, cancel := fileToken(t, c)
 		all := &creds.Credentials{Tokens: map[string]*creds.Token{"": token}}
-		o := dfs.Options{User: alice, Credentials: func() *creds.Credentials { return all }}
-		f := newFS(t, c, o)
+		o := dfs.Options{Conf: rpctest.Conf(t, c), User: alice, Credentials: func() *creds.Credentials { return all }}
+		f := rpctest.FS(t, o)
 		uri := anew(t, c, f, "/tmp/"+name+"-of-a-container", text, alice)
 		if content, err := f.ReadFile(t.Context(), uri, 100); err != nil || string(content) != text {
 			t.Errorf("the file holds %q, %v", content, err)
 		}
 		cancel()
-		if _, err := newFS(t, c, o).Stat(t.Context(), uri); !errors.Is(err, yarnrpc.ErrInvalidToken) {
+		if _, err := rpctest.FS(t, o).Stat(t.Context(), uri); !errors.Is(err, yarnrpc.ErrInvalidToken) {
 			t.Errorf("with a cancelled token: %v", err)
 		}
 	})
 	t.Run("as a proxy user", func(t *testing.T) {
-		anew(t, c, newFS(t, c, dfs.Options{User: bob, RealUser: alice, Login: rpctest.FromKeytab(t, c, alice)}), "/tmp/"+name+"-for-bob", text, bob)
-		_, err := newFS(t, c, dfs.Options{User: alice, RealUser: bob, Login: rpctest.FromKeytab(t, c, bob)}).Stat(t.Context(), "/tmp")
+		o := rpctest.FSOptions(t, c, alice)
+		o.User, o.RealUser = bob, alice
+		anew(t, c, rpctest.FS(t, o), "/tmp/"+name+"-for-bob", text, bob)
+		o = rpctest.FSOptions(t, c, bob)
+		o.User, o.RealUser = alice, bob
+		_, err := rpctest.FS(t, o).Stat(t.Context(), "/tmp")
 		if err == nil || !strings.Contains(err.Error(), "not allowed to impersonate alice") {
 			t.Errorf("bob acts for alice: %v", err)
 		}
 	})
 	t.Run("without a login", func(t *testing.T) {
-		if _, err := newFS(t, c, dfs.Options{User: alice}).Stat(t.Context(), "/tmp"); !errors.Is(err, yarnrpc.ErrNoLogin) {
+		if _, err := rpctest.FS(t, dfs.Options{Conf: rpctest.Conf(t, c), User: alice}).Stat(t.Context(), "/tmp"); !errors.Is(err, yarnrpc.ErrNoLogin) {
 			t.Errorf("error is %v", err)
 		}
 	})
@@ -106,30 +111,14 @@ func anew(t *testing.T, c *cluster.Cluster, f *dfs.FS, path, text, owner string)
 // fileToken gets alice a token for the NameNode, and a way to make it invalid.
 func fileToken(t *testing.T, c *cluster.Cluster) (token *creds.Token, cancel func()) {
 	t.Helper()
-	conf, authority := rpctest.Conf(t, c), c.NameNodeAddress()
-	o, err := hdfs.FromConf(conf, authority, "")
+	files := rpctest.FS(t, rpctest.FSOptions(t, c, alice))
+	token, err := files.DelegationToken(t.Context(), "/", bob)
 	if err != nil {
-		t.Fatal(err)
-	}
-	o.RPC.Login = rpctest.FromKeytab(t, c, alice)
-	d := rpctest.Closing(t, hdfs.NewDialer(o))
-	service, err := hdfs.TokenService(t.Context(), conf, authority)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if token, err = d.NameNode().DelegationToken(t.Context(), service, bob); err != nil {
 		t.Fatal(err)
 	}
 	return token, func() {
-		if err := d.NameNode().CancelDelegationToken(t.Context(), token); err != nil {
+		if err := files.CancelDelegationToken(t.Context(), "/", token); err != nil {
 			t.Error(err)
 		}
 	}
-}
-
-// newFS opens the cluster's file system.
-func newFS(t *testing.T, c *cluster.Cluster, o dfs.Options) *dfs.FS {
-	t.Helper()
-	o.Conf = rpctest.Conf(t, c)
-	return rpctest.FS(t, o)
 }

@@ -93,9 +93,8 @@ func underPrivacy(ctx context.Context, t *testing.T, c *cluster.Cluster, name, a
 // nameNodeGoes kills the active NameNode under files that are open by a ticket and by a token, and gives the token.
 func nameNodeGoes(ctx context.Context, t *testing.T, c *cluster.Cluster) *creds.Token {
 	t.Helper()
-	login := rpctest.FromKeytab(t, c, alice)
 	var seen agreements
-	o := nameNodeOptions(t, c, login)
+	o := rpctest.NameNodeOptions(t, c, alice)
 	o.Opened = seen.add
 	o.User = yarnrpc.UserInformation{Effective: bob, Real: alice}
 	token, err := rpctest.NameNode(t, c, o).DelegationToken(ctx, fileService(t, c), rpctest.Conf(t, c).Get("yarn.resourcemanager.principal"))
@@ -105,10 +104,13 @@ func nameNodeGoes(ctx context.Context, t *testing.T, c *cluster.Cluster) *creds.
 	seen.check(t, 1, sasl.QOPPrivacy, "KERBEROS")
 	all := &creds.Credentials{Tokens: map[string]*creds.Token{token.Service: token}}
 	var byTicket, byToken bobbintest.Tap
+	ticket := rpctest.FSOptions(t, c, alice)
+	ticket.User, ticket.RealUser, ticket.Dial = bob, alice, byTicket.Dial
+	bearer := dfs.Options{Conf: ticket.Conf, User: bob, Credentials: func() *creds.Credentials { return all }, Dial: byToken.Dial}
 	unique := strconv.FormatInt(time.Now().UnixNano(), 36)
 	both := map[string]*dfs.FS{
-		"/tmp/by-ticket-" + unique: newFS(t, c, dfs.Options{User: bob, RealUser: alice, Login: login, Dial: byTicket.Dial}),
-		"/tmp/by-token-" + unique:  newFS(t, c, dfs.Options{User: bob, Credentials: func() *creds.Credentials { return all }, Dial: byToken.Dial}),
+		"/tmp/by-ticket-" + unique: rpctest.FS(t, ticket),
+		"/tmp/by-token-" + unique:  rpctest.FS(t, bearer),
 	}
 	for path, files := range both {
 		if err := files.WriteFile(ctx, path, []byte(path), 0o600); err != nil {
@@ -143,18 +145,18 @@ func resourceManagerGoes(ctx context.Context, t *testing.T, c *cluster.Cluster, 
 	t.Helper()
 	// YARN hands the master's token to the owner only, whom it knows by the full name of a principal and
 	// compares with the short one: who runs a master himself comes as a proxy user, who has no other.
-	o := options(t, c, rpctest.FromKeytab(t, c, alice))
+	o := rpctest.ClientOptions(t, c, alice)
 	o.RPC.User = yarnrpc.UserInformation{Effective: bob, Real: alice}
 	var byTicket, byToken, toRM, toNM agreements
 	o.RPC.Opened = byTicket.add
-	client := clientOf(t, o)
+	client := rpctest.NewClient(t, o)
 	token, err := client.DelegationToken(ctx, bob)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.RPC.User = yarnrpc.UserInformation{}
 	o.RPC.Login, o.RPC.Token, o.RPC.Opened = nil, creds.Fixed(token), byToken.add
-	bearer := clientOf(t, o)
+	bearer := rpctest.NewClient(t, o)
 	report := submitUnmanaged(ctx, t, client, file)
 	rm, nm := connect(t, c, report, &toRM, &toNM)
 	if _, err := rm.Register(ctx, amrm.RegisterRequest{Host: "localhost", RPCPort: -1}); err != nil {
@@ -184,7 +186,7 @@ func resourceManagerGoes(ctx context.Context, t *testing.T, c *cluster.Cluster, 
 		}
 	}
 	o.RPC.Login, o.RPC.Token, o.RPC.Opened = rpctest.FromKeytab(t, c, bob), nil, byTicket.add
-	if _, err := clientOf(t, o).RenewDelegationToken(ctx, token); err != nil {
+	if _, err := rpctest.NewClient(t, o).RenewDelegationToken(ctx, token); err != nil {
 		t.Errorf("renew the token where it was not issued: %v", err)
 	}
 	if err := rm.Finish(ctx, records.FinalSucceeded, "", ""); err != nil {

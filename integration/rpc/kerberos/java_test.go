@@ -22,13 +22,13 @@ func TestTokensGoBetweenJavaAndUs(t *testing.T) {
 // tokensGoBetweenJavaAndUs has each side log in with what the other has got, under the
 // cluster's hadoop.security.token.service.use_ip.
 func tokensGoBetweenJavaAndUs(t *testing.T, c *cluster.Cluster) {
-	login, service := rpctest.FromKeytab(t, c, alice), fileService(t, c)
+	service := fileService(t, c)
 	t.Run("java takes ours", func(t *testing.T) {
-		rm, err := clientOf(t, options(t, c, login)).DelegationToken(t.Context(), bob)
+		rm, err := rpctest.Client(t, c, alice).DelegationToken(t.Context(), bob)
 		if err != nil {
 			t.Fatal(err)
 		}
-		nn, err := rpctest.NameNode(t, c, nameNodeOptions(t, c, login)).DelegationToken(t.Context(), service, bob)
+		nn, err := rpctest.NameNode(t, c, rpctest.NameNodeOptions(t, c, alice)).DelegationToken(t.Context(), service, bob)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,8 +55,8 @@ func tokensGoBetweenJavaAndUs(t *testing.T, c *cluster.Cluster) {
 		if token == nil {
 			t.Fatalf("%s has none for %s: %s", file, service, got)
 		}
-		o := nameNodeOptions(t, c, nil)
-		o.Token = creds.Fixed(token)
+		o := rpctest.NameNodeOptions(t, c, alice)
+		o.Login, o.Token = nil, creds.Fixed(token)
 		if err := rpctest.NameNode(t, c, o).CancelDelegationToken(t.Context(), token); err != nil {
 			t.Errorf("cancel it, with itself: %v", err)
 		}

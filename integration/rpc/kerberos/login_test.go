@@ -93,14 +93,14 @@ func TestLoginsThatFailSayWhatToDo(t *testing.T) {
 		}
 	})
 	t.Run("a server with another principal", func(t *testing.T) {
-		o := options(t, c, rpctest.FromKeytab(t, c, alice))
+		o := rpctest.ClientOptions(t, c, alice)
 		o.RPC.ServerPrincipal = "nn/_HOST@" + cluster.Realm
-		_, err := clientOf(t, o).NewApplication(t.Context())
+		_, err := rpctest.NewClient(t, o).NewApplication(t.Context())
 		if _, is := errors.AsType[*kerberos.ServerMismatchError](err); !is {
 			t.Errorf("got %v, want a ServerMismatchError", err)
 		}
 		o.RPC.ServerPrincipal = "rm/_HOST@" + cluster.Realm
-		if _, err := clientOf(t, o).NewApplication(t.Context()); err != nil {
+		if _, err := rpctest.NewClient(t, o).NewApplication(t.Context()); err != nil {
 			t.Errorf("the right one: %v", err)
 		}
 	})
@@ -128,7 +128,7 @@ func TestKeysOfEachType(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := clientOf(t, options(t, c, login)).NewApplication(t.Context()); err != nil {
+			if _, err := clientWith(t, c, login).NewApplication(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -168,7 +168,7 @@ func TestAnExpiredTicketIsReplacedByKinit(t *testing.T) {
 	if err := c.Kinit(t.Context(), alice, cache); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := clientOf(t, options(t, c, login)).NewApplication(t.Context()); err != nil {
+	if _, err := clientWith(t, c, login).NewApplication(t.Context()); err != nil {
 		t.Errorf("after kinit: %v", err)
 	}
 	if err := c.Kinit(t.Context(), bob, cache, "-l", "1s"); err != nil {
@@ -264,7 +264,7 @@ func liveOn(t *testing.T, c *cluster.Cluster, life time.Duration) error {
 		return nil
 	})
 	if err == nil {
-		if _, err = clientOf(t, options(t, c, kept)).NewApplication(ctx); err != nil {
+		if _, err = clientWith(t, c, kept).NewApplication(ctx); err != nil {
 			err = fmt.Errorf("kept: %w", err)
 		}
 	}
@@ -297,7 +297,7 @@ func TestTheKDCMayBeAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	way.breakOff(t)
-	if _, err := clientOf(t, options(t, c, login)).NewApplication(t.Context()); err != nil {
+	if _, err := clientWith(t, c, login).NewApplication(t.Context()); err != nil {
 		t.Errorf("with a ticket: %v", err)
 	}
 	if _, err := from(bob).Ticket(t.Context(), rm); !errors.Is(err, kerberos.ErrKDC) {

@@ -56,21 +56,12 @@ func newUser(t *testing.T, c *cluster.Cluster, addprinc, ktadd string) (name, ke
 	return name, keytab
 }
 
-// options are what a program takes from the cluster's configuration.
-func options(t *testing.T, c *cluster.Cluster, login yarnrpc.Login) yarnclient.Options {
+// clientWith is a client that has this login, whosever it is.
+func clientWith(t *testing.T, c *cluster.Cluster, login yarnrpc.Login) *yarnclient.Client {
 	t.Helper()
-	o, err := yarnclient.FromConf(rpctest.Conf(t, c), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := rpctest.ClientOptions(t, c, alice)
 	o.RPC.Login = login
-	return o
-}
-
-// clientOf is a client with these options, which ends with the test.
-func clientOf(t *testing.T, o yarnclient.Options) *yarnclient.Client {
-	t.Helper()
-	return rpctest.Closing(t, yarnclient.New(o))
+	return rpctest.NewClient(t, o)
 }
 
 // agreements are what the connections of clients were opened with. The zero value has none.

@@ -46,10 +46,10 @@ func TestProtectionOnTheSocket(t *testing.T) {
 				t.Fatalf("the resourcemanager offers %+v", offers)
 			}
 			var socket bobbintest.Tap
-			o := options(t, c, rpctest.FromKeytab(t, c, alice))
+			o := rpctest.ClientOptions(t, c, alice)
 			o.RPC.Dial = socket.Dial
 			const name = "an-application-that-nobody-may-read-of"
-			report := pass(t, clientOf(t, o), name)
+			report := pass(t, rpctest.NewClient(t, o), name)
 			if report.Name != name || report.User != alice {
 				t.Errorf("the report says %s of %s", report.Name, report.User)
 			}
@@ -87,9 +87,9 @@ func pass(t *testing.T, client *yarnclient.Client, name string) records.Applicat
 func TestAnotherProtectionThanTheServersIsRefused(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
-	o := options(t, c, rpctest.FromKeytab(t, c, alice))
+	o := rpctest.ClientOptions(t, c, alice)
 	o.RPC.QOPs = []sasl.QOP{sasl.QOPIntegrity, sasl.QOPAuthentication}
-	if _, err := clientOf(t, o).NewApplication(t.Context()); err == nil || !strings.Contains(err.Error(), "hadoop.rpc.protection") {
+	if _, err := rpctest.NewClient(t, o).NewApplication(t.Context()); err == nil || !strings.Contains(err.Error(), "hadoop.rpc.protection") {
 		t.Errorf("got %v, want an error that names hadoop.rpc.protection", err)
 	}
 }
@@ -99,10 +99,10 @@ func TestAnotherProtectionThanTheServersIsRefused(t *testing.T) {
 func TestManyConnectionsShareALogin(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
-	login := rpctest.FromKeytab(t, c, alice)
+	o := rpctest.ClientOptions(t, c, alice)
 	var all sync.WaitGroup
 	for range 24 {
-		client := clientOf(t, options(t, c, login))
+		client := rpctest.NewClient(t, o)
 		all.Go(func() {
 			if _, err := client.NewApplication(t.Context()); err != nil {
 				t.Error(err)
@@ -116,19 +116,19 @@ func TestManyConnectionsShareALogin(t *testing.T) {
 func TestProxyUsers(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
-	o := options(t, c, rpctest.FromKeytab(t, c, alice))
+	o := rpctest.ClientOptions(t, c, alice)
 	o.RPC.User = yarnrpc.UserInformation{Effective: bob, Real: alice}
-	if report := pass(t, clientOf(t, o), "for bob"); report.User != bob {
+	if report := pass(t, rpctest.NewClient(t, o), "for bob"); report.User != bob {
 		t.Errorf("alice's application for bob is %s's", report.User)
 	}
-	o = options(t, c, rpctest.FromKeytab(t, c, bob))
+	o = rpctest.ClientOptions(t, c, bob)
 	o.RPC.User = yarnrpc.UserInformation{Effective: alice, Real: bob}
-	_, err := clientOf(t, o).NewApplication(t.Context())
+	_, err := rpctest.NewClient(t, o).NewApplication(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "not allowed to impersonate alice") {
 		t.Errorf("bob acts for alice: got %v", err)
 	}
 	o.RPC.User = yarnrpc.UserInformation{Effective: alice} // nobody acts: who speaks is the login's matter
-	if report := pass(t, clientOf(t, o), "as himself"); report.User != bob {
+	if report := pass(t, rpctest.NewClient(t, o), "as himself"); report.User != bob {
 		t.Errorf("bob's application is %s's", report.User)
 	}
 }

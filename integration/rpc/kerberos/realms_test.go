@@ -9,7 +9,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
-	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
@@ -37,10 +36,12 @@ func TestUsersOfATrustedRealm(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if report := pass(t, clientOf(t, options(t, c, login)), t.Name()); report.User != "dora" {
+			if report := pass(t, clientWith(t, c, login), t.Name()); report.User != "dora" {
 				t.Errorf("the application of %s is %s's", partner, report.User)
 			}
-			if _, err := rpctest.NameNode(t, c, nameNodeOptions(t, c, login)).Layout(t.Context(), "/nothing"); !errors.Is(err, fs.ErrNotExist) {
+			o := rpctest.NameNodeOptions(t, c, alice)
+			o.Login = login
+			if _, err := rpctest.NameNode(t, c, o).Layout(t.Context(), "/nothing"); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("the layout of no file: got %v, want that there is none", err)
 			}
 		})
@@ -54,17 +55,4 @@ func TestTrustIsOneWay(t *testing.T) {
 	if !errors.Is(err, kerberos.ErrUnknownService) {
 		t.Errorf("got %v, want ErrUnknownService", err)
 	}
-}
-
-// nameNodeOptions are what a program takes from the cluster's configuration to call its NameNode.
-func nameNodeOptions(t *testing.T, c *cluster.Cluster, login yarnrpc.Login) yarnrpc.Options {
-	t.Helper()
-	conf := rpctest.Conf(t, c)
-	o, err := yarnrpc.OptionsFrom(conf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Protocol, o.Login = yarnrpc.HDFSClientProtocol, login
-	o.ServerFrom(conf, o.Protocol)
-	return o
 }

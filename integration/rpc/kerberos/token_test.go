@@ -20,16 +20,15 @@ import (
 // tokensStandIn checks that delegation tokens, got with Kerberos, open what the ticket opens, under
 // the cluster's protection, and nothing more once they are cancelled.
 func tokensStandIn(t *testing.T, c *cluster.Cluster) {
-	login := rpctest.FromKeytab(t, c, alice)
 	t.Run("at the resourcemanager", func(t *testing.T) {
-		client := clientOf(t, options(t, c, login))
+		o := rpctest.ClientOptions(t, c, alice)
+		client := rpctest.NewClient(t, o)
 		token, err := client.DelegationToken(t.Context(), bob)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := options(t, c, nil)
-		o.RPC.Token = creds.Fixed(token)
-		bearer := clientOf(t, o)
+		o.RPC.Login, o.RPC.Token = nil, creds.Fixed(token)
+		bearer := rpctest.NewClient(t, o)
 		if report := pass(t, bearer, "with a token"); report.User != alice {
 			t.Errorf("the application is %s's", report.User)
 		}
@@ -39,13 +38,13 @@ func tokensStandIn(t *testing.T, c *cluster.Cluster) {
 		if err := client.CancelDelegationToken(t.Context(), token); err != nil {
 			t.Fatal(err)
 		}
-		late := clientOf(t, o)
+		late := rpctest.NewClient(t, o)
 		if _, err := late.NewApplication(t.Context()); !errors.Is(err, yarnrpc.ErrInvalidToken) {
 			t.Errorf("with a cancelled token: got %v, want ErrInvalidToken", err)
 		}
 	})
 	t.Run("at the namenode", func(t *testing.T) {
-		o := nameNodeOptions(t, c, login)
+		o := rpctest.NameNodeOptions(t, c, alice)
 		token, err := rpctest.NameNode(t, c, o).DelegationToken(t.Context(), "127.0.0.1:1", bob)
 		if err != nil {
 			t.Fatal(err)
@@ -63,9 +62,8 @@ func tokensStandIn(t *testing.T, c *cluster.Cluster) {
 		if err := rpctest.NameNode(t, c, bearer).CancelDelegationToken(t.Context(), token); err != nil {
 			t.Errorf("cancel it, with itself: %v", err)
 		}
-		renewer := o
-		renewer.Login = rpctest.FromKeytab(t, c, bob)
-		if _, err := rpctest.NameNode(t, c, renewer).RenewDelegationToken(t.Context(), token); !errors.Is(err, yarnrpc.ErrInvalidToken) {
+		renewer := rpctest.NameNode(t, c, rpctest.NameNodeOptions(t, c, bob))
+		if _, err := renewer.RenewDelegationToken(t.Context(), token); !errors.Is(err, yarnrpc.ErrInvalidToken) {
 			t.Errorf("renew a cancelled token: got %v, want ErrInvalidToken", err)
 		}
 	})
@@ -75,18 +73,18 @@ func tokensStandIn(t *testing.T, c *cluster.Cluster) {
 // socket. DIGEST-MD5 has code of its own for that: it would catch a direction that is left in the
 // clear under privacy, and answers that anybody can change under integrity.
 func tokensProtect(t *testing.T, c *cluster.Cluster, qop sasl.QOP) {
-	login, readable := rpctest.FromKeytab(t, c, alice), qop != sasl.QOPPrivacy
+	readable := qop != sasl.QOPPrivacy
 	t.Run("calls of the resourcemanager", func(t *testing.T) {
-		token, err := clientOf(t, options(t, c, login)).DelegationToken(t.Context(), bob)
+		o := rpctest.ClientOptions(t, c, alice)
+		token, err := rpctest.NewClient(t, o).DelegationToken(t.Context(), bob)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var socket bobbintest.Tap
 		var seen agreements
-		o := options(t, c, nil)
-		o.RPC.Token, o.RPC.Dial, o.RPC.Opened = creds.Fixed(token), socket.Dial, seen.add
+		o.RPC.Login, o.RPC.Token, o.RPC.Dial, o.RPC.Opened = nil, creds.Fixed(token), socket.Dial, seen.add
 		const name = "an-application-of-who-has-a-token"
-		if report := pass(t, clientOf(t, o), name); report.Name != name {
+		if report := pass(t, rpctest.NewClient(t, o), name); report.Name != name {
 			t.Errorf("the report says %s", report.Name)
 		}
 		seen.check(t, 1, qop, "TOKEN")
@@ -97,14 +95,14 @@ func tokensProtect(t *testing.T, c *cluster.Cluster, qop sasl.QOP) {
 		socket.Check(t, string(token.Password), false, false)
 	})
 	t.Run("calls of the namenode", func(t *testing.T) {
-		token, err := rpctest.NameNode(t, c, nameNodeOptions(t, c, login)).DelegationToken(t.Context(), "127.0.0.1:1", bob)
+		o := rpctest.NameNodeOptions(t, c, alice)
+		token, err := rpctest.NameNode(t, c, o).DelegationToken(t.Context(), "127.0.0.1:1", bob)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var socket bobbintest.Tap
 		var seen agreements
-		o := nameNodeOptions(t, c, nil)
-		o.Token, o.Dial, o.Opened = creds.Fixed(token), socket.Dial, seen.add
+		o.Login, o.Token, o.Dial, o.Opened = nil, creds.Fixed(token), socket.Dial, seen.add
 		const path = "/a-path-that-nobody-has" // and that comes back with the answer
 		if _, err := rpctest.NameNode(t, c, o).Layout(t.Context(), path); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("error is %v", err)

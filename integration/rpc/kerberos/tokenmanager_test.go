@@ -20,7 +20,7 @@ func TestTokensAreObtainedWithTheKeytab(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
 	login := rpctest.FromKeytab(t, c, alice)
-	files := newFS(t, c, dfs.Options{User: alice, Login: login})
+	files := rpctest.FS(t, dfs.Options{Conf: rpctest.Conf(t, c), User: alice, Login: login})
 	root, err := files.Root("/tmp")
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func TestTokensAreObtainedWithTheKeytab(t *testing.T) {
 
 	// What a task host does with it: connections are opened by the newest tokens.
 	var held atomic.Pointer[creds.Credentials]
-	host := newFS(t, c, dfs.Options{User: alice, Credentials: held.Load})
+	host := rpctest.FS(t, dfs.Options{Conf: rpctest.Conf(t, c), User: alice, Credentials: held.Load})
 	if _, err := host.Stat(t.Context(), "/tmp"); err == nil {
 		t.Error("files are reached without a token")
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -20,8 +19,8 @@ import (
 func (p *place) application(t *testing.T) {
 	var seen connections
 	client := p.client(t, alice, &seen)
-	files := p.openFiles(t, nil)
-	dir := scratch(t, files)
+	files := rpctest.FS(t, rpctest.FSOptions(t, p.Cluster, alice))
+	dir := rpctest.Scratch(t, files)
 	if err := files.WriteFile(t.Context(), dir+"/"+inputName, []byte("read by the master"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +30,7 @@ func (p *place) application(t *testing.T) {
 		Container: records.ContainerLaunchContext{
 			LocalResources: p.staged(t, files, dir),
 			Environment:    map[string]string{masterVariable: dir},
-			Tokens:         p.tokens(t),
+			Tokens:         p.tokens(t, files),
 			Commands:       []string{"./" + binaryName + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"},
 		},
 	})
@@ -96,17 +95,12 @@ func (p *place) staged(t *testing.T, files *dfs.FS, dir string) map[string]recor
 }
 
 // tokens are what containers need on a secure cluster: one for HDFS, which the ResourceManager may renew.
-func (p *place) tokens(t *testing.T) []byte {
+func (p *place) tokens(t *testing.T, files *dfs.FS) []byte {
 	t.Helper()
 	if p.protection == simple {
 		return nil
 	}
-	service, err := hdfs.TokenService(t.Context(), p.conf, p.NameNodeAddress())
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, err := rpctest.NameNode(t, p.Cluster, p.nameNodeOptions(t, alice, new(connections))).
-		DelegationToken(t.Context(), service, p.conf.Get("yarn.resourcemanager.principal"))
+	token, err := files.DelegationToken(t.Context(), "/", p.conf.Get("yarn.resourcemanager.principal"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,18 +2,14 @@ package releases
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"net"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
-	"github.com/bobbin-yarn/bobbin/internal/dfs"
 )
 
 // marker is in every file that is not too small for it.
@@ -22,8 +18,10 @@ const marker = "what everybody may read unless there is privacy; "
 // files writes and reads files as a user, and looks at the bytes on the sockets.
 func (p *place) files(t *testing.T) {
 	var sockets bobbintest.Tap
-	files := p.openFiles(t, sockets.Dial)
-	dir := scratch(t, files)
+	o := rpctest.FSOptions(t, p.Cluster, alice)
+	o.Dial = sockets.Dial
+	files := rpctest.FS(t, o)
+	dir := rpctest.Scratch(t, files)
 	var all []byte
 	var uris []string
 	for _, size := range []int{0, 1, 64<<10 + 1, 1 << 20} {
@@ -64,24 +62,4 @@ func (p *place) javaReads(t *testing.T, uris []string) []byte {
 		t.Fatalf("%v: %v\n%s", cmd.Args, err, &stderr)
 	}
 	return content
-}
-
-// openFiles is HDFS as alice sees it.
-func (p *place) openFiles(t *testing.T, dial func(context.Context, string, string) (net.Conn, error)) *dfs.FS {
-	t.Helper()
-	return rpctest.FS(t, dfs.Options{Conf: p.conf, User: alice, Login: p.login(t, alice), Dial: dial})
-}
-
-// scratch makes a directory for one test.
-func scratch(t *testing.T, files *dfs.FS) string {
-	t.Helper()
-	home, err := files.Home()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := fmt.Sprintf("%s/releases-%d", home, time.Now().UnixNano())
-	if err := files.MkdirAll(t.Context(), dir); err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }

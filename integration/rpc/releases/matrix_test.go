@@ -169,26 +169,12 @@ func (p *place) byToken() yarnrpc.Security {
 	return yarnrpc.Security{Method: "TOKEN", QOP: p.protection.qop()}
 }
 
-// login is a user's; nil without Kerberos.
-func (p *place) login(t *testing.T, user string) yarnrpc.Login {
-	t.Helper()
-	return rpctest.Login(t, p.Cluster, user)
-}
-
-// options are what a user's program takes from the configuration.
-func (p *place) options(t *testing.T, user string, seen *connections) yarnclient.Options {
-	t.Helper()
-	o, err := yarnclient.FromConf(p.conf, user)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.RPC.Login, o.RPC.Opened = p.login(t, user), seen.add
-	return o
-}
-
+// client is a user's, whose connections are noted.
 func (p *place) client(t *testing.T, user string, seen *connections) *yarnclient.Client {
 	t.Helper()
-	return rpctest.Closing(t, yarnclient.New(p.options(t, user, seen)))
+	o := rpctest.ClientOptions(t, p.Cluster, user)
+	o.RPC.Opened = seen.add
+	return rpctest.NewClient(t, o)
 }
 
 // connections are how those of a client were opened. The zero value has none.

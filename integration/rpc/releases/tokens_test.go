@@ -8,31 +8,30 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
 // resourceManagerTokens takes a delegation token through its life.
 func (p *place) resourceManagerTokens(t *testing.T) {
-	owner := p.client(t, alice, new(connections))
+	owner := rpctest.Client(t, p.Cluster, alice)
 	token, err := owner.DelegationToken(t.Context(), bob)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var seen connections
-	o := p.options(t, bob, &seen)
-	o.RPC.Login, o.RPC.Token = nil, creds.Fixed(token)
-	bearer := rpctest.Closing(t, yarnclient.New(o))
+	o := rpctest.ClientOptions(t, p.Cluster, bob)
+	o.RPC.Login, o.RPC.Token, o.RPC.Opened = nil, creds.Fixed(token), seen.add
+	bearer := rpctest.NewClient(t, o)
 	if queues, err := bearer.QueueUserACLs(t.Context()); err != nil || len(queues) == 0 {
 		t.Errorf("with the token: %+v, %v", queues, err)
 	}
 	seen.check(t, p.byToken())
-	if _, err := p.client(t, bob, new(connections)).RenewDelegationToken(t.Context(), token); err != nil {
+	if _, err := rpctest.Client(t, p.Cluster, bob).RenewDelegationToken(t.Context(), token); err != nil {
 		t.Errorf("renew it: %v", err)
 	}
 	if err := owner.CancelDelegationToken(t.Context(), token); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := rpctest.Closing(t, yarnclient.New(o)).QueueUserACLs(t.Context()); !errors.Is(err, yarnrpc.ErrInvalidToken) {
+	if _, err := rpctest.NewClient(t, o).QueueUserACLs(t.Context()); !errors.Is(err, yarnrpc.ErrInvalidToken) {
 		t.Errorf("with the token after it was cancelled: got %v, want ErrInvalidToken", err)
 	}
 }
@@ -40,7 +39,8 @@ func (p *place) resourceManagerTokens(t *testing.T) {
 // nameNodeTokens does so at the NameNode, which issues none in the open.
 func (p *place) nameNodeTokens(t *testing.T) {
 	var logins, bearers connections
-	o := p.nameNodeOptions(t, alice, &logins)
+	o := rpctest.NameNodeOptions(t, p.Cluster, alice)
+	o.Opened = logins.add
 	const service = "127.0.0.1:1" // for files, which there is none of here
 	token, err := rpctest.NameNode(t, p.Cluster, o).DelegationToken(t.Context(), service, bob)
 	logins.check(t, p.byLogin("nn"))
@@ -53,7 +53,8 @@ func (p *place) nameNodeTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := rpctest.NameNode(t, p.Cluster, p.nameNodeOptions(t, bob, new(connections))).RenewDelegationToken(t.Context(), token); err != nil {
+	renewer := rpctest.NameNode(t, p.Cluster, rpctest.NameNodeOptions(t, p.Cluster, bob))
+	if _, err := renewer.RenewDelegationToken(t.Context(), token); err != nil {
 		t.Errorf("renew it: %v", err)
 	}
 	o.Login, o.Token, o.Opened = nil, creds.Fixed(token), bearers.add
@@ -61,18 +62,4 @@ func (p *place) nameNodeTokens(t *testing.T) {
 		t.Errorf("cancel it, with itself: %v", err)
 	}
 	bearers.check(t, p.byToken())
-}
-
-// nameNodeOptions are what a user's program takes from the configuration to call the NameNode.
-func (p *place) nameNodeOptions(t *testing.T, user string, seen *connections) yarnrpc.Options {
-	t.Helper()
-	o, err := yarnrpc.OptionsFrom(p.conf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Protocol = yarnrpc.HDFSClientProtocol
-	o.ServerFrom(p.conf, o.Protocol)
-	o.User = yarnrpc.UserInformation{Effective: user}
-	o.Login, o.Opened = p.login(t, user), seen.add
-	return o
 }

@@ -218,7 +218,8 @@ func TestApplicationsAreListedByFilter(t *testing.T) {
 // has the other, and by itself is to be known for what it is.
 func TestAWebServerIsNotTakenForAResourceManager(t *testing.T) {
 	t.Parallel()
-	conf := rpctest.Conf(t, clusters.Use(t, clusters.Features))
+	c := clusters.Use(t, clusters.Features)
+	conf := rpctest.Conf(t, c)
 	web, client := conf.Get("yarn.resourcemanager.webapp.address"), conf.Get("yarn.resourcemanager.address")
 	for name, tc := range map[string]struct {
 		addresses []string
@@ -229,14 +230,9 @@ func TestAWebServerIsNotTakenForAResourceManager(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o, err := yarnclient.FromConf(conf, rpctest.Me(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			o := rpctest.ClientOptions(t, c, rpctest.Me(t))
 			o.Addresses = tc.addresses
-			c := yarnclient.New(o)
-			defer c.Close()
-			_, err = c.ClusterMetrics(t.Context())
+			_, err := rpctest.NewClient(t, o).ClusterMetrics(t.Context())
 			_, foreign := errors.AsType[*wire.FrameError](err)
 			if tc.reached != (err == nil) || !tc.reached && (!foreign || !strings.Contains(err.Error(), "HTTP") || !strings.Contains(err.Error(), web)) {
 				t.Errorf("got %v", err)

@@ -81,12 +81,9 @@ func TestADelegationTokensWholeLife(t *testing.T) {
 // newBearer makes a client that has a token, and claims to be somebody else.
 func newBearer(t *testing.T, c *cluster.Cluster, token *creds.Token) *yarnclient.Client {
 	t.Helper()
-	o, err := yarnclient.FromConf(rpctest.Conf(t, c), "mallory")
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := rpctest.ClientOptions(t, c, "mallory")
 	o.RPC.Token = creds.Fixed(token)
-	return rpctest.Closing(t, yarnclient.New(o))
+	return rpctest.NewClient(t, o)
 }
 
 // refused reports whether the ResourceManager said no.
