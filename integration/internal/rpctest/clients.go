@@ -2,6 +2,7 @@
 // cluster, applications of shell commands, and an ApplicationMaster.
 //
 //	Conf, Client, FS, NameNode, Java   clients of a cluster
+//	ClientOptions, NewClient, …        those that a test alters
 //	Submit, SubmitUnmanaged, Await     applications, which end with their test
 //	Unmanaged, Lead                    a Master in the test's own process
 //	Main, InContainer                  a Master in a container: the test binary itself
@@ -12,18 +13,14 @@
 package rpctest
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"os/user"
 	"testing"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
-	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
@@ -106,42 +103,6 @@ func Client(t testing.TB, c *cluster.Cluster, user string) *yarnclient.Client {
 	return NewClient(t, ClientOptions(t, c, user))
 }
 
-// FS opens a file system that ends with the test.
-func FS(t testing.TB, o dfs.Options) *dfs.FS {
-	t.Helper()
-	return Closing(t, dfs.New(o))
-}
-
-// FSOptions are those of a user of the cluster's HDFS, with the user's login.
-func FSOptions(t testing.TB, c *cluster.Cluster, user string) dfs.Options {
-	t.Helper()
-	return dfs.Options{Conf: Conf(t, c), User: user, Login: Login(t, c, user)}
-}
-
-// NameNodeOptions are what a program of the user takes from the cluster's configuration to call its NameNode, with the user's
-// login.
-func NameNodeOptions(t testing.TB, c *cluster.Cluster, user string) yarnrpc.Options {
-	t.Helper()
-	conf := Conf(t, c)
-	o, err := yarnrpc.OptionsFrom(conf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Protocol, o.User.Effective, o.Login = yarnrpc.HDFSClientProtocol, user, Login(t, c, user)
-	o.ServerFrom(conf, o.Protocol)
-	return o
-}
-
-// NameNode makes calls of a cluster's NameNode, or of the first of its pair, over a connection that ends with the test.
-func NameNode(t testing.TB, c *cluster.Cluster, o yarnrpc.Options) *hdfs.NameNode {
-	t.Helper()
-	conn, err := yarnrpc.Dial(t.Context(), c.NameNodeAddress(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return hdfs.NewNameNode(Closing(t, conn))
-}
-
 // Java runs one of Hadoop's own commands and gives its output. It costs some seconds of processor time: for tests whose
 // subject is Java's behaviour, or what our clients cannot do.
 func Java(t testing.TB, c *cluster.Cluster, class string, args ...string) string {
@@ -151,17 +112,4 @@ func Java(t testing.TB, c *cluster.Cluster, class string, args ...string) string
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return out
-}
-
-// Scratch makes a directory on HDFS that anybody may write to. It is left there: what failed can be looked at.
-func Scratch(t testing.TB, f *dfs.FS) string {
-	t.Helper()
-	dir, err := f.Qualify(fmt.Sprintf("/tmp/bobbin-test-%d-%d", os.Getpid(), time.Now().UnixNano()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.MkdirMode(t.Context(), dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }

@@ -135,7 +135,9 @@ func loseActive(t *testing.T, c *cluster.Cluster, how loss) (first, second strin
 		tag:  fmt.Sprintf("failover-%d", time.Now().UnixNano()),
 		stop: make(chan struct{}), submitted: make(map[records.ApplicationID]string),
 	}
-	l.client = newClient(t, c, rpctest.Me(t), how.patience, l.observe)
+	o := clientOptions(t, c, rpctest.Me(t), how.patience)
+	o.RPC.MaxCalls, o.RPC.Observe = callers, l.observe // no call waits for another
+	l.client = rpctest.NewClient(t, o)
 	t.Cleanup(func() { l.killAll(t) })
 	var err error
 	if l.known, err = l.submit(ctx, "known"); err != nil {

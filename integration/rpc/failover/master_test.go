@@ -17,7 +17,7 @@ const forever = "exec sleep 1000000"
 // applications of the other only the first few get containers.
 func newMaster(t *testing.T, c *cluster.Cluster, patience time.Duration) (*rpctest.Master, records.ApplicationID) {
 	t.Helper()
-	report := rpctest.SubmitUnmanaged(t, newClient(t, c, clusters.Small, patience, nil), clusters.Small, nil)
+	report := rpctest.SubmitUnmanaged(t, rpctest.NewClient(t, clientOptions(t, c, clusters.Small, patience)), clusters.Small, nil)
 	o := rpctest.LeadOptions(t, c, report)
 	if patience > 0 {
 		o.RM.RPC.RPCTimeout = patience

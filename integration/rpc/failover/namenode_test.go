@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,7 +22,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
 const blockSize = 64 << 10 // bytes; small, that files of many blocks ask the NameNode often
@@ -47,7 +45,7 @@ func TestTheActiveNameNodeGoesUnderLoad(t *testing.T) {
 	ctx := t.Context()
 	conf := withOther(hdfsConf(t, c), other)
 	plain := rpctest.FS(t, dfs.Options{Conf: conf, User: rpctest.Me(t)})
-	bearer := rpctest.FS(t, dfs.Options{Conf: conf, User: "somebody", Credentials: withToken(ctx, t, conf)})
+	bearer := rpctest.FS(t, dfs.Options{Conf: conf, User: "somebody", Credentials: withToken(ctx, t, plain)})
 	dir := scratch(t, plain)
 	jobs := []*job{
 		writing(ctx, t, plain, dir+"/written"), writing(ctx, t, bearer, dir+"/written-with-a-token"),
@@ -70,7 +68,8 @@ func TestTheActiveNameNodeGoesUnderLoad(t *testing.T) {
 			t.Errorf("by nameservice %s: %v", authority, err)
 		}
 	}
-	if _, err := nameNode(t, conf, c.NameNodeAddress(), yarnrpc.Policy{}).Layout(ctx, "/"); !errors.Is(err, yarnrpc.ErrStandby) {
+	first := rpctest.NameNode(t, c, rpctest.NameNodeOptions(t, c, rpctest.Me(t)))
+	if _, err := first.Layout(ctx, "/"); !errors.Is(err, yarnrpc.ErrStandby) {
 		t.Errorf("the first NameNode alone: %v", err)
 	}
 }
@@ -155,16 +154,9 @@ func awaitSteps(t *testing.T, jobs []*job, more int64) {
 	})
 }
 
-// noise is content in which every place is different.
-func noise(n int) []byte {
-	b := make([]byte, n)
-	rand.NewChaCha8([32]byte{1}).Read(b)
-	return b
-}
-
 // writing writes a file, a block and a bit in each step.
 func writing(ctx context.Context, t *testing.T, f *dfs.FS, uri string) *job {
-	piece := noise(blockSize + 100)
+	piece := rpctest.Noise(blockSize + 100)
 	w, err := f.Create(ctx, uri, filesystem.ExistingParents)
 	if err != nil {
 		t.Fatal(err)
@@ -190,7 +182,7 @@ func writing(ctx context.Context, t *testing.T, f *dfs.FS, uri string) *job {
 
 // reading opens and reads a file in each step.
 func reading(ctx context.Context, t *testing.T, f *dfs.FS, uri string) *job {
-	content := noise(5*blockSize + 1)
+	content := rpctest.Noise(5*blockSize + 1)
 	if err := f.WriteFile(ctx, uri, content, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -257,44 +249,22 @@ func hdfsConf(t *testing.T, c *cluster.Cluster) *hadoopconf.Conf {
 	})
 }
 
-// withToken gives credentials of the user's that hold nothing but a token for the nameservice.
-func withToken(ctx context.Context, t *testing.T, conf *hadoopconf.Conf) func() *creds.Credentials {
+// withToken gives credentials that hold nothing but a token of the user's of f, for the nameservice.
+func withToken(ctx context.Context, t *testing.T, f *dfs.FS) func() *creds.Credentials {
 	t.Helper()
-	service, err := hdfs.TokenService(ctx, conf, "bobbin")
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, err := nameNode(t, conf, "bobbin", yarnrpc.Policy{MaxWait: -1}).DelegationToken(ctx, service, rpctest.Me(t))
+	token, err := f.DelegationToken(ctx, "/", rpctest.Me(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := creds.New()
-	all.Tokens[service] = token
+	all.Tokens[token.Service] = token
 	return func() *creds.Credentials { return all }
 }
 
-// nameNode makes calls of the NameNodes of an authority.
-func nameNode(t *testing.T, conf *hadoopconf.Conf, authority string, p yarnrpc.Policy) *hdfs.NameNode {
-	t.Helper()
-	o, err := hdfs.FromConf(conf, authority, rpctest.Me(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Policy = p
-	return rpctest.Closing(t, hdfs.NewDialer(o)).NameNode()
-}
-
-// scratch makes a directory for one test, which goes with it.
+// scratch makes a directory that goes with its test: jobs write as much as they can.
 func scratch(t *testing.T, f *dfs.FS) string {
 	t.Helper()
-	home, err := f.Home()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := fmt.Sprintf("%s/failover-%d", home, time.Now().UnixNano())
-	if err := f.MkdirAll(t.Context(), dir); err != nil {
-		t.Fatal(err)
-	}
+	dir := rpctest.Scratch(t, f)
 	t.Cleanup(func() {
 		if err := f.RemoveAll(wait.Context(t), dir); err != nil {
 			t.Error(err)

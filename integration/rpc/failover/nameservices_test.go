@@ -40,7 +40,7 @@ func twoFileSystems(ctx context.Context, t *testing.T, f *dfs.FS, dir string, ot
 			t.Error(err)
 		}
 	})
-	content := map[string][]byte{here: noise(3*blockSize + 1), there: noise(5*blockSize + 2)[blockSize:]}
+	content := map[string][]byte{here: rpctest.Noise(3*blockSize + 1), there: rpctest.Noise(4*blockSize + 2)}
 	for uri, b := range content {
 		if err := f.WriteFile(ctx, uri, b, 0o644); err != nil {
 			t.Fatal(err)

@@ -77,7 +77,7 @@ func TestReadsGoOnWhenConnectionsBreak(t *testing.T) {
 	d := &faulty{conns: map[net.Conn]string{}}
 	f := rpctest.FS(t, dfs.Options{Conf: smallBlocks(t, c), User: rpctest.Me(t), Dial: d.dial})
 	uri := rpctest.Scratch(t, f) + "/file"
-	content := noise(20*blockSize + 1)
+	content := rpctest.Noise(20*blockSize + 1)
 	create(t, f, uri, content)
 	file, err := f.Open(t.Context(), uri)
 	if err != nil {
@@ -112,7 +112,7 @@ func TestAFileThatChangesWhileItIsReadIsAnError(t *testing.T) {
 	conf := rpctest.Conf(t, c).With("test", map[string]string{"dfs.blocksize": fmt.Sprint(large)})
 	f := rpctest.FS(t, dfs.Options{Conf: conf, User: rpctest.Me(t), Dial: d.dial})
 	uri := rpctest.Scratch(t, f) + "/file"
-	create(t, f, uri, noise(4*large))
+	create(t, f, uri, rpctest.Noise(4*large))
 	file, err := f.Open(t.Context(), uri)
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestAFileThatChangesWhileItIsReadIsAnError(t *testing.T) {
 	if err := f.RemoveAll(t.Context(), uri); err != nil {
 		t.Fatal(err)
 	}
-	create(t, f, uri, noise(4*large-1))
+	create(t, f, uri, rpctest.Noise(4*large-1))
 	d.cut("")
 	if _, err := io.Copy(io.Discard, file); err == nil || !strings.Contains(err.Error(), "has changed") {
 		t.Errorf("error is %v", err)
@@ -175,7 +175,7 @@ func TestCloseEndsOpenFiles(t *testing.T) {
 	t.Parallel()
 	f := dfs.New(dfs.Options{Conf: smallBlocks(t, clusters.Use(t, clusters.Features)), User: rpctest.Me(t)})
 	uri := rpctest.Scratch(t, f) + "/file"
-	create(t, f, uri, noise(2*blockSize))
+	create(t, f, uri, rpctest.Noise(2*blockSize))
 	file, err := f.Open(t.Context(), uri)
 	if err != nil {
 		t.Fatal(err)
@@ -210,7 +210,7 @@ func TestCloseFromElsewhereEndsAReadThatWaits(t *testing.T) {
 		return (&net.Dialer{}).DialContext(ctx, network, address)
 	}})
 	uri := rpctest.Scratch(t, f) + "/file"
-	create(t, f, uri, noise(1000))
+	create(t, f, uri, rpctest.Noise(1000))
 	dataNode.Store(true)
 	file, err := f.Open(t.Context(), uri)
 	if err != nil {

@@ -33,8 +33,8 @@ func TestDataNodesAreDialledByNameWhereTheConfigurationSaysSo(t *testing.T) {
 			return (&net.Dialer{}).DialContext(ctx, network, address)
 		}})
 		uri := rpctest.Scratch(t, f) + "/file"
-		create(t, f, uri, noise(1000))
-		if content, err := f.ReadFile(t.Context(), uri, 1000); err != nil || !bytes.Equal(content, noise(1000)) {
+		create(t, f, uri, rpctest.Noise(1000))
+		if content, err := f.ReadFile(t.Context(), uri, 1000); err != nil || !bytes.Equal(content, rpctest.Noise(1000)) {
 			t.Errorf("by name: %t: %d bytes, %v", byName, len(content), err)
 		}
 		mu.Lock()

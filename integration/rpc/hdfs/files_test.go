@@ -25,7 +25,7 @@ func TestFilesOfManyBlocks(t *testing.T) {
 	c := clusters.Use(t, clusters.Features)
 	f := rpctest.FS(t, dfs.Options{Conf: smallBlocks(t, c), User: rpctest.Me(t)})
 	dir := rpctest.Scratch(t, f)
-	content := noise(5*blockSize + 12345)
+	content := rpctest.Noise(5*blockSize + 12345)
 	uri := dir + "/a b%20c#d/file" // nothing in a name is special
 	create(t, f, uri, content)
 
@@ -210,7 +210,7 @@ func TestManyGoroutinesShareOneClient(t *testing.T) {
 	var group errgroup.Group
 	for i := range 8 {
 		group.Go(func() error {
-			content := noise(blockSize + i)
+			content := rpctest.Noise(blockSize + i)
 			uri := fmt.Sprintf("%s/%d/file", dir, i)
 			w, err := f.Create(t.Context(), uri, filesystem.MakeParents)
 			if err != nil {

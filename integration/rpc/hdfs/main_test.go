@@ -5,7 +5,6 @@ package hdfs
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"testing"
 
@@ -34,14 +33,6 @@ const blockSize = 64 << 10 // bytes
 func smallBlocks(t *testing.T, c *cluster.Cluster) *hadoopconf.Conf {
 	t.Helper()
 	return rpctest.Conf(t, c).With("test", map[string]string{"dfs.blocksize": fmt.Sprint(blockSize)})
-}
-
-// noise is content in which every place is different.
-func noise(n int) []byte {
-	r := rand.NewChaCha8([32]byte{byte(n)})
-	b := make([]byte, n)
-	r.Read(b)
-	return b
 }
 
 // create writes a file, in folders that may not be there yet.

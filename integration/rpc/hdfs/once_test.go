@@ -91,7 +91,7 @@ func TestACallWhoseAnswerIsLostIsDoneOnce(t *testing.T) {
 			t.Parallel()
 			d := &forgetful{method: method}
 			f := rpctest.FS(t, dfs.Options{Conf: smallBlocks(t, clusters.Use(t, clusters.Features)), User: rpctest.Me(t), Dial: d.dial})
-			dir, content := rpctest.Scratch(t, f)+"/made", noise(blockSize+1) // no name holds a method's
+			dir, content := rpctest.Scratch(t, f)+"/made", rpctest.Noise(blockSize+1) // no name holds a method's
 			if err := f.MkdirAll(t.Context(), dir); err != nil {
 				t.Error(err)
 			}

@@ -138,17 +138,5 @@ func newLibrary(t *testing.T, c *cluster.Cluster, authority string) *colinmarc.C
 	if err != nil {
 		t.Fatal(err)
 	}
-	dialer := hdfs.NewDialer(o)
-	client, err := colinmarc.NewClient(colinmarc.ClientOptions{
-		Addresses: []string{authority}, User: rpctest.Me(t), NamenodeDialFunc: dialer.DialNameNode, DatanodeDialFunc: dialer.DialDataNode,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(client.Close(), dialer.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	return client
+	return rpctest.Library(t, rpctest.Closing(t, hdfs.NewDialer(o)), authority, rpctest.Me(t))
 }

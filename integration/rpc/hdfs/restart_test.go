@@ -17,7 +17,7 @@ func TestFilesOutliveTheNameNode(t *testing.T) {
 	c := clusters.Change(t, clusters.Victim, "kills the NameNode")
 	f := rpctest.FS(t, dfs.Options{Conf: smallBlocks(t, c), User: rpctest.Me(t), Patience: time.Hour})
 	dir := rpctest.Scratch(t, f)
-	content := noise(6 * blockSize)
+	content := rpctest.Noise(6 * blockSize)
 	create(t, f, dir+"/before", content)
 	file, err := f.Open(t.Context(), dir+"/before")
 	if err != nil {
@@ -55,7 +55,7 @@ func TestADataNodeDies(t *testing.T) {
 	c := clusters.Change(t, clusters.Victim, "kills a DataNode")
 	f := rpctest.FS(t, dfs.Options{Conf: smallBlocks(t, c), User: rpctest.Me(t), Patience: time.Hour})
 	dir := rpctest.Scratch(t, f)
-	content := noise(6 * blockSize)
+	content := rpctest.Noise(6 * blockSize)
 	twice := dfs.CreateOptions{Mode: 0o600, Replication: 2}
 	whole, err := f.CreateMode(t.Context(), dir+"/read", twice)
 	if err != nil {

@@ -203,7 +203,7 @@ func (l leg) run(t *testing.T, c *cluster.Cluster, home string) {
 	t.Helper()
 	var socket bobbintest.Tap
 	dialer := dataDialer(t, c, l.protection, &socket)
-	client := over(t, c, dialer)
+	client := rpctest.Library(t, dialer, c.NameNodeAddress(), alice)
 	dir := path.Join(home, "go", l.name)
 	if err := client.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -255,9 +255,10 @@ func asTheNameNodeSays(t *testing.T, c *cluster.Cluster, home string) {
 		t.Fatal(err)
 	}
 	var socket bobbintest.Tap
-	client := over(t, c, dialerAt(t, c, "localhost:"+port, map[string]string{
+	dialer := dialerAt(t, c, "localhost:"+port, map[string]string{
 		"hadoop.rpc.protection": "privacy", "dfs.data.transfer.protection": "authentication,privacy",
-	}, &socket))
+	}, &socket)
+	client := rpctest.Library(t, dialer, c.NameNodeAddress(), alice)
 	name := path.Join(home, "as-the-namenode-says")
 	if err := create(client, name, content("said", blockSize)); err != nil {
 		t.Fatal(err)
@@ -296,19 +297,7 @@ func freePort(t *testing.T) string {
 // library is the HDFS library for alice, whose connections are ours.
 func library(t *testing.T, c *cluster.Cluster, protection string, socket *bobbintest.Tap) *colinmarc.Client {
 	t.Helper()
-	return over(t, c, dataDialer(t, c, protection, socket))
-}
-
-func over(t *testing.T, c *cluster.Cluster, dialer *hdfs.Dialer) *colinmarc.Client {
-	t.Helper()
-	client, err := colinmarc.NewClient(colinmarc.ClientOptions{
-		Addresses: []string{c.NameNodeAddress()}, User: alice,
-		NamenodeDialFunc: dialer.DialNameNode, DatanodeDialFunc: dialer.DialDataNode,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rpctest.Closing(t, client)
+	return rpctest.Library(t, dataDialer(t, c, protection, socket), c.NameNodeAddress(), alice)
 }
 
 // dataDialer makes the connections of a client with that dfs.data.transfer.protection.

@@ -1,0 +1,87 @@
+package rpctest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+
+	colinmarc "github.com/colinmarc/hdfs/v2"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
+)
+
+// FS opens a file system that ends with the test.
+func FS(t testing.TB, o dfs.Options) *dfs.FS {
+	t.Helper()
+	return Closing(t, dfs.New(o))
+}
+
+// FSOptions are those of a user of the cluster's HDFS, with the user's login.
+func FSOptions(t testing.TB, c *cluster.Cluster, user string) dfs.Options {
+	t.Helper()
+	return dfs.Options{Conf: Conf(t, c), User: user, Login: Login(t, c, user)}
+}
+
+// NameNodeOptions are what a program of the user takes from the cluster's configuration to call its NameNode, with the user's
+// login.
+func NameNodeOptions(t testing.TB, c *cluster.Cluster, user string) yarnrpc.Options {
+	t.Helper()
+	conf := Conf(t, c)
+	o, err := yarnrpc.OptionsFrom(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Protocol, o.User.Effective, o.Login = yarnrpc.HDFSClientProtocol, user, Login(t, c, user)
+	o.ServerFrom(conf, o.Protocol)
+	return o
+}
+
+// NameNode makes calls of a cluster's NameNode, or of the first of its pair, over a connection that ends with the test.
+func NameNode(t testing.TB, c *cluster.Cluster, o yarnrpc.Options) *hdfs.NameNode {
+	t.Helper()
+	conn, err := yarnrpc.Dial(t.Context(), c.NameNodeAddress(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hdfs.NewNameNode(Closing(t, conn))
+}
+
+// Library is the HDFS library for a user of a NameNode, over the connections of a Dialer. It ends with the test.
+func Library(t testing.TB, d *hdfs.Dialer, nameNode, user string) *colinmarc.Client {
+	t.Helper()
+	client, err := colinmarc.NewClient(colinmarc.ClientOptions{
+		Addresses: []string{nameNode}, User: user, NamenodeDialFunc: d.DialNameNode, DatanodeDialFunc: d.DialDataNode,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Closing(t, client)
+}
+
+// Scratch makes a directory on HDFS that anybody may write to. It is left there: what failed can be looked at.
+func Scratch(t testing.TB, f *dfs.FS) string {
+	t.Helper()
+	dir, err := f.Qualify(fmt.Sprintf("/tmp/bobbin-test-%d-%d", os.Getpid(), time.Now().UnixNano()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.MkdirMode(t.Context(), dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Noise is content in which every place is different, and which is another for each length.
+func Noise(n int) []byte {
+	var seed [32]byte
+	binary.LittleEndian.PutUint64(seed[:], uint64(n))
+	b := make([]byte, n)
+	_, _ = rand.NewChaCha8(seed).Read(b) // it has no errors
+	return b
+}
