@@ -93,15 +93,15 @@ func underPrivacy(ctx context.Context, t *testing.T, c *cluster.Cluster, name, a
 // nameNodeGoes kills the active NameNode under files that are open by a ticket and by a token, and gives the token.
 func nameNodeGoes(ctx context.Context, t *testing.T, c *cluster.Cluster) *creds.Token {
 	t.Helper()
-	var seen agreements
+	var seen rpctest.Connections
 	o := rpctest.NameNodeOptions(t, c, alice)
-	o.Opened = seen.add
+	o.Opened = seen.Add
 	o.User = yarnrpc.UserInformation{Effective: bob, Real: alice}
 	token, err := rpctest.NameNode(t, c, o).DelegationToken(ctx, fileService(t, c), rpctest.Conf(t, c).Get("yarn.resourcemanager.principal"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen.check(t, 1, sasl.QOPPrivacy, "KERBEROS")
+	seen.Check(t, 1, rpctest.ByTicket("nn", sasl.QOPPrivacy))
 	all := &creds.Credentials{Tokens: map[string]*creds.Token{token.Service: token}}
 	var byTicket, byToken bobbintest.Tap
 	ticket := rpctest.FSOptions(t, c, alice)
@@ -147,15 +147,15 @@ func resourceManagerGoes(ctx context.Context, t *testing.T, c *cluster.Cluster, 
 	// compares with the short one: who runs a master himself comes as a proxy user, who has no other.
 	o := rpctest.ClientOptions(t, c, alice)
 	o.RPC.User = yarnrpc.UserInformation{Effective: bob, Real: alice}
-	var byTicket, byToken, toRM, toNM agreements
-	o.RPC.Opened = byTicket.add
+	var byTicket, byToken, toRM, toNM rpctest.Connections
+	o.RPC.Opened = byTicket.Add
 	client := rpctest.NewClient(t, o)
 	token, err := client.DelegationToken(ctx, bob)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.RPC.User = yarnrpc.UserInformation{}
-	o.RPC.Login, o.RPC.Token, o.RPC.Opened = nil, creds.Fixed(token), byToken.add
+	o.RPC.Login, o.RPC.Token, o.RPC.Opened = nil, creds.Fixed(token), byToken.Add
 	bearer := rpctest.NewClient(t, o)
 	report := submitUnmanaged(ctx, t, client, file)
 	rm, nm := connect(t, c, report, &toRM, &toNM)
@@ -185,17 +185,17 @@ func resourceManagerGoes(ctx context.Context, t *testing.T, c *cluster.Cluster, 
 			t.Errorf("with %s: the application is %s's, %v", name, got.User, err)
 		}
 	}
-	o.RPC.Login, o.RPC.Token, o.RPC.Opened = rpctest.FromKeytab(t, c, bob), nil, byTicket.add
+	o.RPC.Login, o.RPC.Token, o.RPC.Opened = rpctest.FromKeytab(t, c, bob), nil, byTicket.Add
 	if _, err := rpctest.NewClient(t, o).RenewDelegationToken(ctx, token); err != nil {
 		t.Errorf("renew the token where it was not issued: %v", err)
 	}
 	if err := rm.Finish(ctx, records.FinalSucceeded, "", ""); err != nil {
 		t.Error(err)
 	}
-	byTicket.check(t, 2, sasl.QOPPrivacy, "KERBEROS")
-	byToken.check(t, 1, sasl.QOPPrivacy, "TOKEN")
-	toRM.check(t, 2, sasl.QOPPrivacy, "TOKEN")
-	toNM.check(t, 1, sasl.QOPPrivacy, "TOKEN")
+	byTicket.Check(t, 2, rpctest.ByTicket("rm", sasl.QOPPrivacy))
+	byToken.Check(t, 1, rpctest.ByToken(sasl.QOPPrivacy))
+	toRM.Check(t, 2, rpctest.ByToken(sasl.QOPPrivacy))
+	toNM.Check(t, 1, rpctest.ByToken(sasl.QOPPrivacy))
 }
 
 // submitUnmanaged submits an application whose ApplicationMaster is the test, and waits until it may register: the
@@ -223,7 +223,7 @@ func submitUnmanaged(ctx context.Context, t *testing.T, client *yarnclient.Clien
 }
 
 // connect makes the clients of an ApplicationMaster, whose connections are to be noted.
-func connect(t *testing.T, c *cluster.Cluster, of records.ApplicationReport, rmSeen, nmSeen *agreements) (*amrm.Client, *nmclient.Client) {
+func connect(t *testing.T, c *cluster.Cluster, of records.ApplicationReport, rmSeen, nmSeen *rpctest.Connections) (*amrm.Client, *nmclient.Client) {
 	t.Helper()
 	conf := rpctest.Conf(t, c)
 	toRM, err := amrm.FromConf(conf)
@@ -231,12 +231,12 @@ func connect(t *testing.T, c *cluster.Cluster, of records.ApplicationReport, rmS
 		t.Fatal(err)
 	}
 	toRM.Attempt, toRM.Token, toRM.Policy = of.Attempt, of.AMRMToken, yarnrpc.Policy{}
-	toRM.RPC.Opened = rmSeen.add
+	toRM.RPC.Opened = rmSeen.Add
 	toNM, err := nmclient.FromConf(conf)
 	if err != nil {
 		t.Fatal(err)
 	}
-	toNM.RPC.Opened = nmSeen.add
+	toNM.RPC.Opened = nmSeen.Add
 	return rpctest.Closing(t, amrm.New(toRM)), rpctest.Closing(t, nmclient.New(toNM))
 }
 

@@ -4,12 +4,9 @@ package kerberos
 
 import (
 	"crypto/rand"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
@@ -19,7 +16,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 )
 
@@ -62,40 +58,4 @@ func clientWith(t *testing.T, c *cluster.Cluster, login yarnrpc.Login) *yarnclie
 	o := rpctest.ClientOptions(t, c, alice)
 	o.RPC.Login = login
 	return rpctest.NewClient(t, o)
-}
-
-// agreements are what the connections of clients were opened with. The zero value has none.
-type agreements struct {
-	mu  sync.Mutex // guards all
-	all map[string][]yarnrpc.Security
-}
-
-// add is for yarnrpc.Options.
-func (a *agreements) add(address string, s yarnrpc.Security) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.all == nil {
-		a.all = make(map[string][]yarnrpc.Security)
-	}
-	a.all[address] = append(a.all[address], s)
-}
-
-// check wants connections to so many servers, by these methods and no others, each of them
-// protected like that.
-func (a *agreements) check(t *testing.T, servers int, qop sasl.QOP, methods ...string) {
-	t.Helper()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	used := make(map[string]bool)
-	for address, opened := range a.all {
-		for _, s := range opened {
-			used[s.Method] = true
-			if s.QOP != qop {
-				t.Errorf("a connection to %s is opened as %+v, want %s", address, s, qop)
-			}
-		}
-	}
-	if got := slices.Sorted(maps.Keys(used)); len(a.all) != servers || !slices.Equal(got, methods) {
-		t.Errorf("connections by %v were opened to %d servers, want %v and %d: %+v", got, len(a.all), methods, servers, a.all)
-	}
 }

@@ -81,13 +81,13 @@ func tokensProtect(t *testing.T, c *cluster.Cluster, qop sasl.QOP) {
 			t.Fatal(err)
 		}
 		var socket bobbintest.Tap
-		var seen agreements
-		o.RPC.Login, o.RPC.Token, o.RPC.Dial, o.RPC.Opened = nil, creds.Fixed(token), socket.Dial, seen.add
+		var seen rpctest.Connections
+		o.RPC.Login, o.RPC.Token, o.RPC.Dial, o.RPC.Opened = nil, creds.Fixed(token), socket.Dial, seen.Add
 		const name = "an-application-of-who-has-a-token"
 		if report := pass(t, rpctest.NewClient(t, o), name); report.Name != name {
 			t.Errorf("the report says %s", report.Name)
 		}
-		seen.check(t, 1, qop, "TOKEN")
+		seen.Check(t, 1, rpctest.ByToken(qop))
 		socket.Check(t, name, readable, readable)
 		socket.Check(t, "submitApplication", readable, false)
 		socket.Check(t, "qop="+string(qop), true, false) // the login, which comes before
@@ -101,13 +101,13 @@ func tokensProtect(t *testing.T, c *cluster.Cluster, qop sasl.QOP) {
 			t.Fatal(err)
 		}
 		var socket bobbintest.Tap
-		var seen agreements
-		o.Login, o.Token, o.Dial, o.Opened = nil, creds.Fixed(token), socket.Dial, seen.add
+		var seen rpctest.Connections
+		o.Login, o.Token, o.Dial, o.Opened = nil, creds.Fixed(token), socket.Dial, seen.Add
 		const path = "/a-path-that-nobody-has" // and that comes back with the answer
 		if _, err := rpctest.NameNode(t, c, o).Layout(t.Context(), path); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("error is %v", err)
 		}
-		seen.check(t, 1, qop, "TOKEN")
+		seen.Check(t, 1, rpctest.ByToken(qop))
 		socket.Check(t, path, readable, readable)
 		socket.Check(t, "getBlockLocations", readable, readable) // in the stack of the exception
 		if !readable {

@@ -17,7 +17,7 @@ import (
 // application runs one whose ApplicationMaster is this test binary, and compares what
 // that has seen.
 func (p *place) application(t *testing.T) {
-	var seen connections
+	var seen rpctest.Connections
 	client := p.client(t, alice, &seen)
 	files := rpctest.FS(t, rpctest.FSOptions(t, p.Cluster, alice))
 	dir := rpctest.Scratch(t, files)
@@ -41,7 +41,7 @@ func (p *place) application(t *testing.T) {
 	if report.FinalStatus != records.FinalSucceeded {
 		t.Fatalf("it ended as %s: %s\n%s", report.FinalStatus, report.Diagnostics, rpctest.Logs(t, p.Cluster, report.ID, "std*"))
 	}
-	seen.check(t, p.byLogin("rm"))
+	seen.Check(t, 1, p.byLogin("rm"))
 
 	var got findings
 	if err := json.Unmarshal([]byte(report.Diagnostics), &got); err != nil {

@@ -71,7 +71,7 @@ func lead(ctx context.Context, queries *atomic.Int64) error {
 	if err := copyInCapitals(ctx, conf, os.Getenv(masterVariable)); err != nil {
 		return err
 	}
-	var toRM, toNM connections
+	var toRM, toNM rpctest.Connections
 	o, err := rpctest.MasterOptionsOf(conf)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func lead(ctx context.Context, queries *atomic.Int64) error {
 	if o.RM, err = amrm.FromContainer(conf, os.Getenv); err != nil {
 		return err
 	}
-	o.RM.RPC.Opened, o.NM.RPC.Opened = toRM.add, toNM.add
+	o.RM.RPC.Opened, o.NM.RPC.Opened = toRM.Add, toNM.Add
 	m, err := rpctest.NewMaster(ctx, o)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func lead(ctx context.Context, queries *atomic.Int64) error {
 		return errors.Join(err, m.RM.Finish(ctx, records.FinalFailed, err.Error(), ""))
 	}
 	ended := slices.Collect(maps.Values(m.Completed))[0]
-	told, err := json.Marshal(findings{toRM.kinds(), toNM.kinds(), ended.ExitStatus, queries.Load()})
+	told, err := json.Marshal(findings{toRM.Kinds(), toNM.Kinds(), ended.ExitStatus, queries.Load()})
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package releases
 
 import (
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -137,7 +136,7 @@ func (p *place) serversTell(t *testing.T) {
 
 // userCalls makes calls as a user does, and looks at what protected them.
 func (p *place) userCalls(t *testing.T) {
-	var seen connections
+	var seen rpctest.Connections
 	client := p.client(t, alice, &seen)
 	nodes, err := client.ClusterNodes(t.Context())
 	if err != nil {
@@ -153,7 +152,7 @@ func (p *place) userCalls(t *testing.T) {
 	if err != nil || queue.Name != "default" {
 		t.Errorf("the queue is %+v, %v", queue, err)
 	}
-	seen.check(t, p.byLogin("rm"))
+	seen.Check(t, 1, p.byLogin("rm"))
 }
 
 // byLogin is how connections of a user who logs in to a server are opened.
@@ -161,50 +160,18 @@ func (p *place) byLogin(service string) yarnrpc.Security {
 	if p.protection == simple {
 		return yarnrpc.Security{Method: "SIMPLE", QOP: sasl.QOPAuthentication}
 	}
-	return yarnrpc.Security{Method: "KERBEROS", Server: service + "/localhost@" + cluster.Realm, QOP: p.protection.qop()}
+	return rpctest.ByTicket(service, p.protection.qop())
 }
 
 // byToken is how those of who has a token are.
 func (p *place) byToken() yarnrpc.Security {
-	return yarnrpc.Security{Method: "TOKEN", QOP: p.protection.qop()}
+	return rpctest.ByToken(p.protection.qop())
 }
 
 // client is a user's, whose connections are noted.
-func (p *place) client(t *testing.T, user string, seen *connections) *yarnclient.Client {
+func (p *place) client(t *testing.T, user string, seen *rpctest.Connections) *yarnclient.Client {
 	t.Helper()
 	o := rpctest.ClientOptions(t, p.Cluster, user)
-	o.RPC.Opened = seen.add
+	o.RPC.Opened = seen.Add
 	return rpctest.NewClient(t, o)
-}
-
-// connections are how those of a client were opened. The zero value has none.
-type connections struct {
-	mu     sync.Mutex // guards opened
-	opened []yarnrpc.Security
-}
-
-// add is for yarnrpc.Options.
-func (c *connections) add(_ string, s yarnrpc.Security) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.opened = append(c.opened, s)
-}
-
-// all are those up to now.
-func (c *connections) all() []yarnrpc.Security {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.opened)
-}
-
-// kinds are those up to now that differ from the one before.
-func (c *connections) kinds() []yarnrpc.Security { return slices.Compact(c.all()) }
-
-// check wants each, and at least one, to be as it should.
-func (c *connections) check(t *testing.T, want yarnrpc.Security) {
-	t.Helper()
-	opened := c.all()
-	if len(opened) == 0 || slices.ContainsFunc(opened, func(s yarnrpc.Security) bool { return s != want }) {
-		t.Errorf("connections were opened as %+v, want each as %+v", opened, want)
-	}
 }

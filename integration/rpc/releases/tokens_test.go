@@ -17,14 +17,14 @@ func (p *place) resourceManagerTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var seen connections
+	var seen rpctest.Connections
 	o := rpctest.ClientOptions(t, p.Cluster, bob)
-	o.RPC.Login, o.RPC.Token, o.RPC.Opened = nil, creds.Fixed(token), seen.add
+	o.RPC.Login, o.RPC.Token, o.RPC.Opened = nil, creds.Fixed(token), seen.Add
 	bearer := rpctest.NewClient(t, o)
 	if queues, err := bearer.QueueUserACLs(t.Context()); err != nil || len(queues) == 0 {
 		t.Errorf("with the token: %+v, %v", queues, err)
 	}
-	seen.check(t, p.byToken())
+	seen.Check(t, 1, p.byToken())
 	if _, err := rpctest.Client(t, p.Cluster, bob).RenewDelegationToken(t.Context(), token); err != nil {
 		t.Errorf("renew it: %v", err)
 	}
@@ -38,12 +38,12 @@ func (p *place) resourceManagerTokens(t *testing.T) {
 
 // nameNodeTokens does so at the NameNode, which issues none in the open.
 func (p *place) nameNodeTokens(t *testing.T) {
-	var logins, bearers connections
+	var logins, bearers rpctest.Connections
 	o := rpctest.NameNodeOptions(t, p.Cluster, alice)
-	o.Opened = logins.add
+	o.Opened = logins.Add
 	const service = "127.0.0.1:1" // for files, which there is none of here
 	token, err := rpctest.NameNode(t, p.Cluster, o).DelegationToken(t.Context(), service, bob)
-	logins.check(t, p.byLogin("nn"))
+	logins.Check(t, 1, p.byLogin("nn"))
 	if p.protection == simple {
 		if !errors.Is(err, hdfs.ErrNoDelegationTokens) {
 			t.Errorf("got %v, want ErrNoDelegationTokens", err)
@@ -57,9 +57,9 @@ func (p *place) nameNodeTokens(t *testing.T) {
 	if _, err := renewer.RenewDelegationToken(t.Context(), token); err != nil {
 		t.Errorf("renew it: %v", err)
 	}
-	o.Login, o.Token, o.Opened = nil, creds.Fixed(token), bearers.add
+	o.Login, o.Token, o.Opened = nil, creds.Fixed(token), bearers.Add
 	if err := rpctest.NameNode(t, p.Cluster, o).CancelDelegationToken(t.Context(), token); err != nil {
 		t.Errorf("cancel it, with itself: %v", err)
 	}
-	bearers.check(t, p.byToken())
+	bearers.Check(t, 1, p.byToken())
 }
