@@ -7,6 +7,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client/doctor"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 )
 
 // TestAPairOfEachServer would catch a doctor that takes a standby for ill, that waits for ever for one
@@ -26,10 +27,7 @@ func TestAPairOfEachServer(t *testing.T) {
 	e = examine(t, alice, "-D", "flink.hadoop.fs.defaultFS=hdfs://"+standby)
 	e.wants(t, "namenode", doctor.Failed, standby+" (fs.defaultFS, ", "name the nameservice")
 
-	active, err := c.ActiveRM(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	active := rpctest.ActiveRM(t, c)
 	other := map[string]string{"resourcemanager1": "resourcemanager2", "resourcemanager2": "resourcemanager1"}[active]
 	if err := errors.Join(c.Kill(t.Context(), other), c.Pause(t.Context(), "namenode2")); err != nil {
 		t.Fatal(err)

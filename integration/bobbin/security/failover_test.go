@@ -6,6 +6,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
@@ -19,10 +20,7 @@ func TestAJobOutlivesTheActiveServers(t *testing.T) {
 	d := suite.Dawdle(t, alice, "-p", "2", "-s", "1")
 	checkLogsWithoutPrincipals(t, d)
 
-	first, err := c.ActiveRM(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := rpctest.ActiveRM(t, c)
 	if err := c.Kill(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}

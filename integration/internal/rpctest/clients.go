@@ -13,12 +13,15 @@
 package rpctest
 
 import (
+	"context"
 	"io"
 	"os"
 	"os/user"
 	"testing"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
@@ -101,6 +104,18 @@ func NewClient(t testing.TB, o yarnclient.Options) *yarnclient.Client {
 func Client(t testing.TB, c *cluster.Cluster, user string) *yarnclient.Client {
 	t.Helper()
 	return NewClient(t, ClientOptions(t, c, user))
+}
+
+// ActiveRM waits until one of a pair of ResourceManagers is active, and gives its name.
+func ActiveRM(t testing.TB, c *cluster.Cluster) (name string) {
+	t.Helper()
+	wait.Satisfied(t, "an active ResourceManager", func() (err error) {
+		look, end := context.WithTimeout(t.Context(), 5*time.Second) // of one try: a stopped one never answers
+		defer end()
+		name, err = c.ActiveRM(look)
+		return err
+	})
+	return name
 }
 
 // Java runs one of Hadoop's own commands and gives its output. It costs some seconds of processor time: for tests whose

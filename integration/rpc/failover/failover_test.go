@@ -168,12 +168,12 @@ func loseActive(t *testing.T, c *cluster.Cluster, how loss) (first, second strin
 	l.awaitCalls(t, 1)
 	m.Ask(2) // of which nobody knows what the ResourceManager has heard
 	m.Await(t, "the ask to be on its way", forever, func() bool { return !m.RM.Changed() })
-	first = awaitActive(t, c)
+	first = rpctest.ActiveRM(t, c)
 	if err := how.take(ctx, first, l); err != nil {
 		t.Error(err)
 	}
 	began := time.Now()
-	second = awaitActive(t, c)
+	second = rpctest.ActiveRM(t, c)
 	cluster.Figure(t, "%s is active, %v after the loss of %s", second, time.Since(began).Round(time.Millisecond), first)
 	m.Await(t, "it to be registered again", forever, func() bool { return m.Resyncs > 0 })
 	l.awaitCalls(t, 2) // those that were on their way, and one more at least
@@ -335,17 +335,6 @@ func (l *load) awaitCalls(t *testing.T, more int64) {
 		}
 		return nil
 	})
-}
-
-func awaitActive(t *testing.T, c *cluster.Cluster) (name string) {
-	t.Helper()
-	wait.Satisfied(t, "an active ResourceManager", func() (err error) {
-		look, end := context.WithTimeout(t.Context(), 5*time.Second) // of one try: a stopped one never answers
-		defer end()
-		name, err = c.ActiveRM(look)
-		return err
-	})
-	return name
 }
 
 // awaitOneOfEach waits until the ResourceManagers themselves say that the one which the harness takes for the active one is

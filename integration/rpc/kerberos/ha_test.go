@@ -15,12 +15,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster/artifacts"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
-	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/nmclient"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
@@ -157,25 +154,25 @@ func resourceManagerGoes(ctx context.Context, t *testing.T, c *cluster.Cluster, 
 	o.RPC.User = yarnrpc.UserInformation{}
 	o.RPC.Login, o.RPC.Token, o.RPC.Opened = nil, creds.Fixed(token), byToken.Add
 	bearer := rpctest.NewClient(t, o)
-	report := submitUnmanaged(ctx, t, client, file)
-	rm, nm := connect(t, c, report, &toRM, &toNM)
-	if _, err := rm.Register(ctx, amrm.RegisterRequest{Host: "localhost", RPCPort: -1}); err != nil {
-		t.Fatal(err)
-	}
+	files := &creds.Credentials{Tokens: map[string]*creds.Token{file.Service: file}}
+	report := rpctest.SubmitUnmanaged(t, client, "default", files.Marshal()) // the ResourceManager has renewed the token then
+	lead := rpctest.LeadOptions(t, c, report)
+	lead.RM.RPC.Opened, lead.NM.RPC.Opened = toRM.Add, toNM.Add
+	m := rpctest.Lead(t, lead)
 
-	first, err := c.ActiveRM(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := rpctest.ActiveRM(t, c)
 	if err := c.Kill(ctx, first); err != nil {
 		t.Fatal(err)
 	}
-	runOneAfterResync(ctx, t, rm, nm)
-	var second string
-	wait.Satisfied(t, "an active ResourceManager", func() (err error) {
-		second, err = c.ActiveRM(ctx)
-		return err
-	})
+	m.Await(t, "it to be registered again", "", func() bool { return m.Resyncs > 0 })
+	m.Ask(1)
+	m.Await(t, "a container to end", "exit 7", func() bool { return len(m.Completed) > 0 })
+	for id, ended := range m.Completed {
+		if ended.ExitStatus != 7 {
+			t.Errorf("%s ended with %s: %s", id, ended.ExitStatus, ended.Diagnostics)
+		}
+	}
+	second := rpctest.ActiveRM(t, c)
 	if second == first {
 		t.Errorf("%s is active after it was killed", first)
 	}
@@ -189,81 +186,11 @@ func resourceManagerGoes(ctx context.Context, t *testing.T, c *cluster.Cluster, 
 	if _, err := rpctest.NewClient(t, o).RenewDelegationToken(ctx, token); err != nil {
 		t.Errorf("renew the token where it was not issued: %v", err)
 	}
-	if err := rm.Finish(ctx, records.FinalSucceeded, "", ""); err != nil {
+	if err := m.RM.Finish(ctx, records.FinalSucceeded, "", ""); err != nil {
 		t.Error(err)
 	}
 	byTicket.Check(t, 2, rpctest.ByTicket("rm", sasl.QOPPrivacy))
 	byToken.Check(t, 1, rpctest.ByToken(sasl.QOPPrivacy))
 	toRM.Check(t, 2, rpctest.ByToken(sasl.QOPPrivacy))
 	toNM.Check(t, 1, rpctest.ByToken(sasl.QOPPrivacy))
-}
-
-// submitUnmanaged submits an application whose ApplicationMaster is the test, and waits until it may register: the
-// ResourceManager has renewed the token for files then.
-func submitUnmanaged(ctx context.Context, t *testing.T, client *yarnclient.Client, file *creds.Token) records.ApplicationReport {
-	t.Helper()
-	created, err := client.NewApplication(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tokens := &creds.Credentials{Tokens: map[string]*creds.Token{file.Service: file}}
-	report, err := client.Submit(ctx, records.SubmissionContext{
-		ID: created.ID, Name: t.Name(), Type: "bobbin-test", Unmanaged: true,
-		Resource:  records.Resource{MemoryMB: 128, VCores: 1},
-		Container: records.ContainerLaunchContext{Tokens: tokens.Marshal()},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	wait.For(t, "the application has a token for its master", func() (bool, error) {
-		report, err = client.ApplicationReport(ctx, created.ID)
-		return report.AMRMToken != nil, err
-	})
-	return report
-}
-
-// connect makes the clients of an ApplicationMaster, whose connections are to be noted.
-func connect(t *testing.T, c *cluster.Cluster, of records.ApplicationReport, rmSeen, nmSeen *rpctest.Connections) (*amrm.Client, *nmclient.Client) {
-	t.Helper()
-	conf := rpctest.Conf(t, c)
-	toRM, err := amrm.FromConf(conf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	toRM.Attempt, toRM.Token, toRM.Policy = of.Attempt, of.AMRMToken, yarnrpc.Policy{}
-	toRM.RPC.Opened = rmSeen.Add
-	toNM, err := nmclient.FromConf(conf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	toNM.RPC.Opened = nmSeen.Add
-	return rpctest.Closing(t, amrm.New(toRM)), rpctest.Closing(t, nmclient.New(toNM))
-}
-
-// runOneAfterResync heartbeats until the ResourceManager has changed, and then runs a container.
-func runOneAfterResync(ctx context.Context, t *testing.T, rm *amrm.Client, nm *nmclient.Client) {
-	t.Helper()
-	for response, err := range rm.Heartbeats(ctx, amrm.Pace{}) {
-		if errors.Is(err, amrm.ErrAttemptGone) || ctx.Err() != nil {
-			t.Fatal(err)
-		}
-		if err != nil {
-			continue // none is active yet
-		}
-		if response.Resynced {
-			rm.SetAsk(amrm.Ask{Capability: records.Resource{MemoryMB: 128, VCores: 1}, Count: 1})
-		}
-		nm.SetTokens(response.NMTokens)
-		for _, container := range response.Allocated {
-			if err := nm.Start(ctx, container, records.ContainerLaunchContext{Commands: []string{"exit 7"}}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if len(response.Completed) > 0 {
-			if ended := response.Completed[0]; ended.ExitStatus != 7 {
-				t.Errorf("the container ended with %s: %s", ended.ExitStatus, ended.Diagnostics)
-			}
-			return
-		}
-	}
 }
