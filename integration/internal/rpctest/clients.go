@@ -17,6 +17,8 @@ import (
 	"io"
 	"os"
 	"os/user"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -118,13 +120,30 @@ func ActiveRM(t testing.TB, c *cluster.Cluster) (name string) {
 	return name
 }
 
-// Java runs one of Hadoop's own commands and gives its output. It costs some seconds of processor time: for tests whose
-// subject is Java's behaviour, or what our clients cannot do.
-func Java(t testing.TB, c *cluster.Cluster, class string, args ...string) string {
+// Java runs one of Hadoop's own commands and gives its output. variable is NAME=value: an Identity, or where tokens are. It costs
+// some seconds of processor time: for tests whose subject is Java's behaviour, or what our clients cannot do.
+func Java(t testing.TB, c *cluster.Cluster, variable, class string, args ...string) string {
 	t.Helper()
-	out, err := c.CLI(t.Context(), class, args...)
+	cmd := c.Command(t.Context(), class, args...)
+	cmd.Env = append(cmd.Env, variable)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("%s %v: %v\n%s\n%s", class, args, err, out, &stderr)
 	}
-	return out
+	return string(out)
+}
+
+// Identity is the variable by which Hadoop's own commands are a user's: a name or, on a secure cluster, a new ticket.
+func Identity(t testing.TB, c *cluster.Cluster, user string) string {
+	t.Helper()
+	if !c.Secure() {
+		return "HADOOP_USER_NAME=" + user
+	}
+	cache := filepath.Join(t.TempDir(), "cache")
+	if err := c.Kinit(t.Context(), user, cache); err != nil {
+		t.Fatal(err)
+	}
+	return "KRB5CCNAME=" + cache
 }

@@ -136,15 +136,14 @@ func TestFilesUnderEachProtectionOfTheirBlocks(t *testing.T) {
 
 // exchange is a folder of alice's into which Java and we write for each other.
 type exchange struct {
-	c     *cluster.Cluster
-	dir   string // on HDFS: in java what Java has written, in go what we have
-	cache string // of alice's ticket
+	c   *cluster.Cluster
+	dir string // on HDFS: in java what Java has written, in go what we have
 }
 
 func newExchange(t *testing.T, c *cluster.Cluster) exchange {
 	t.Helper()
 	files := rpctest.FS(t, rpctest.FSOptions(t, c, alice))
-	p := exchange{c, "/user/" + alice + "/exchange-" + strconv.FormatInt(time.Now().UnixNano(), 36), filepath.Join(t.TempDir(), "cache")}
+	p := exchange{c, "/user/" + alice + "/exchange-" + strconv.FormatInt(time.Now().UnixNano(), 36)}
 	if err := files.MkdirAll(t.Context(), p.dir); err != nil {
 		t.Fatal(err)
 	}
@@ -153,22 +152,25 @@ func newExchange(t *testing.T, c *cluster.Cluster) exchange {
 			t.Error(err)
 		}
 	})
-	if err := c.Kinit(t.Context(), alice, p.cache); err != nil {
-		t.Fatal(err)
-	}
 	local := filepath.Join(t.TempDir(), "java")
 	for _, size := range fileSizes() {
 		write(t, filepath.Join(local, fmt.Sprint(size)), content("java", size))
 	}
-	java(t, c, "KRB5CCNAME="+p.cache, cluster.FsShell, "-D", fmt.Sprintf("dfs.blocksize=%d", blockSize), "-put", local, p.dir)
+	p.java(t, "-D", fmt.Sprintf("dfs.blocksize=%d", blockSize), "-put", local, p.dir)
 	return p
+}
+
+// java runs a command on files as alice.
+func (p exchange) java(t *testing.T, args ...string) {
+	t.Helper()
+	rpctest.Java(t, p.c, rpctest.Identity(t, p.c, alice), cluster.FsShell, args...)
 }
 
 // javaReads checks what Java reads of what was written under these legs.
 func (p exchange) javaReads(t *testing.T, legs ...leg) {
 	t.Helper()
 	local := t.TempDir()
-	java(t, p.c, "KRB5CCNAME="+p.cache, cluster.FsShell, "-get", path.Join(p.dir, "go"), local)
+	p.java(t, "-get", path.Join(p.dir, "go"), local)
 	for _, leg := range legs {
 		for _, size := range fileSizes() {
 			got, err := os.ReadFile(filepath.Join(local, "go", leg.name, fmt.Sprint(size)))

@@ -37,16 +37,12 @@ func tokensGoBetweenJavaAndUs(t *testing.T, c *cluster.Cluster) {
 		if err := both.WriteFile(file, creds.Writable); err != nil {
 			t.Fatal(err)
 		}
-		java(t, c, "HADOOP_TOKEN_FILE_LOCATION="+file, cluster.ApplicationCLI, "application", "-list")
-		java(t, c, "HADOOP_TOKEN_FILE_LOCATION="+file, cluster.FsShell, "-ls", "/")
+		rpctest.Java(t, c, creds.FileVariable+"="+file, cluster.ApplicationCLI, "application", "-list")
+		rpctest.Java(t, c, creds.FileVariable+"="+file, cluster.FsShell, "-ls", "/")
 	})
 	t.Run("we take java's", func(t *testing.T) {
-		dir := t.TempDir()
-		file, cache := filepath.Join(dir, "tokens"), filepath.Join(dir, "cache")
-		if err := c.Kinit(t.Context(), alice, cache); err != nil {
-			t.Fatal(err)
-		}
-		java(t, c, "KRB5CCNAME="+cache, "org.apache.hadoop.hdfs.tools.DelegationTokenFetcher", "--renewer", bob, file)
+		file := filepath.Join(t.TempDir(), "tokens")
+		rpctest.Java(t, c, rpctest.Identity(t, c, alice), "org.apache.hadoop.hdfs.tools.DelegationTokenFetcher", "--renewer", bob, file)
 		got, err := creds.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -73,14 +69,4 @@ func fileService(t *testing.T, c *cluster.Cluster) string {
 		t.Fatal(err)
 	}
 	return service
-}
-
-// java runs one of Hadoop's own commands with one more variable: tickets, or tokens.
-func java(t *testing.T, c *cluster.Cluster, variable, class string, args ...string) {
-	t.Helper()
-	cmd := c.Command(t.Context(), class, args...)
-	cmd.Env = append(cmd.Env, variable)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s %v: %v\n%s", class, args, err, out)
-	}
 }

@@ -3,7 +3,6 @@ package releases
 import (
 	"bytes"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -35,31 +34,10 @@ func (p *place) files(t *testing.T) {
 		}
 		all, uris = append(all, want...), append(uris, uri)
 	}
-	if got := p.javaReads(t, uris); !bytes.Equal(got, all) {
+	got := rpctest.Java(t, p.Cluster, rpctest.Identity(t, p.Cluster, alice), cluster.FsShell, append([]string{"-cat"}, uris...)...)
+	if got != string(all) {
 		t.Errorf("the %d bytes of all files are %d to Java, or others", len(all), len(got))
 	}
 	readable := p.protection != privacy
 	sockets.Check(t, marker, readable, readable)
-}
-
-// javaReads is the content of files, one after the other, as Hadoop's own client reads it.
-func (p *place) javaReads(t *testing.T, uris []string) []byte {
-	t.Helper()
-	cmd := p.Command(t.Context(), cluster.FsShell, append([]string{"-cat"}, uris...)...)
-	if p.protection == simple {
-		cmd.Env = append(cmd.Env, "HADOOP_USER_NAME="+alice)
-	} else {
-		cache := filepath.Join(t.TempDir(), "cache")
-		if err := p.Kinit(t.Context(), alice, cache); err != nil {
-			t.Fatal(err)
-		}
-		cmd.Env = append(cmd.Env, "KRB5CCNAME="+cache)
-	}
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	content, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v: %v\n%s", cmd.Args, err, &stderr)
-	}
-	return content
 }
