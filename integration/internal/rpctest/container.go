@@ -64,11 +64,8 @@ func lead(ctx context.Context, name string, scenario Scenario) error {
 	if err != nil {
 		return err
 	}
-	o, err := MasterOptionsOf(conf)
+	o, err := ContainedOptions(conf)
 	if err != nil {
-		return err
-	}
-	if o.RM, err = amrm.FromContainer(conf, os.Getenv); err != nil {
 		return err
 	}
 	o.Register.TrackingURL = "http://localhost:1"
@@ -89,6 +86,16 @@ func lead(ctx context.Context, name string, scenario Scenario) error {
 		return errors.Join(err, m.RM.Finish(ctx, records.FinalFailed, err.Error(), ""))
 	}
 	return m.RM.Finish(ctx, records.FinalSucceeded, "done by Go", "")
+}
+
+// ContainedOptions are those of a master in the container where this process runs.
+func ContainedOptions(conf *hadoopconf.Conf) (MasterOptions, error) {
+	o, err := MasterOptionsOf(conf)
+	if err != nil {
+		return o, err
+	}
+	o.RM, err = amrm.FromContainer(conf, os.Getenv)
+	return o, err
 }
 
 // InContainer makes an application whose ApplicationMaster is this test binary, which YARN runs where it lies: the nodes are on

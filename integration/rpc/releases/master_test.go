@@ -15,7 +15,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -72,11 +71,8 @@ func lead(ctx context.Context, queries *atomic.Int64) error {
 		return err
 	}
 	var toRM, toNM rpctest.Connections
-	o, err := rpctest.MasterOptionsOf(conf)
+	o, err := rpctest.ContainedOptions(conf)
 	if err != nil {
-		return err
-	}
-	if o.RM, err = amrm.FromContainer(conf, os.Getenv); err != nil {
 		return err
 	}
 	o.RM.RPC.Opened, o.NM.RPC.Opened = toRM.Add, toNM.Add
