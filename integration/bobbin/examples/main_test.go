@@ -9,7 +9,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
-	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -31,14 +31,7 @@ func ended(t *testing.T, id string) records.ApplicationReport {
 	if err != nil {
 		t.Fatal(err)
 	}
-	yarn := suite.User(t, bobbintest.Alice).Client(t).YARN
-	var report records.ApplicationReport
-	wait.For(t, id+" ends", func() (bool, error) {
-		var err error
-		report, err = yarn.ApplicationReport(t.Context(), parsed)
-		return report.State.Terminal(), err
-	})
-	return report
+	return rpctest.Await(t, suite.User(t, bobbintest.Alice).Client(t).YARN, parsed, "ended", rpctest.Ended)
 }
 
 // logs are those of an application that has ended. Its nodes keep none.

@@ -67,13 +67,8 @@ func submitted(t *testing.T, u *bobbintest.User, application string) *yarnpb.App
 // of its workers.
 func containers(t *testing.T, u *bobbintest.User, application string) (master records.ContainerReport, workers []records.ContainerReport) {
 	t.Helper()
-	id, err := records.ParseApplicationID(application)
-	if err != nil {
-		t.Fatal(err)
-	}
-	yarn := u.Client(t).YARN
-	report := wait.Answer(t, "YARN's report", func() (records.ApplicationReport, error) { return yarn.ApplicationReport(t.Context(), id) })
-	found := wait.Answer(t, "YARN's containers", func() ([]records.ContainerReport, error) { return yarn.Containers(t.Context(), report.Attempt) })
+	yarn, attempt := u.Client(t).YARN, u.Report(t, application).Attempt
+	found := wait.Answer(t, "YARN's containers", func() ([]records.ContainerReport, error) { return yarn.Containers(t.Context(), attempt) })
 	for _, c := range found {
 		if c.ID.Sequence() == 1 { // of whatever epoch: the ResourceManager may have been restarted
 			master = c

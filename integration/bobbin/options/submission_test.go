@@ -38,16 +38,9 @@ type view struct {
 
 func look(t *testing.T, d *bobbintest.Dawdler) view {
 	t.Helper()
-	id, err := records.ParseApplicationID(d.Application)
-	if err != nil {
-		t.Fatal(err)
-	}
 	v := view{app: d.User.App(t, d.Application), submission: submitted(t, d.User, d.Application)}
-	reportTo := func(u *bobbintest.User) records.ApplicationReport {
-		yarn := u.Client(t).YARN
-		return wait.Answer(t, "YARN's report", func() (records.ApplicationReport, error) { return yarn.ApplicationReport(t.Context(), id) })
-	}
-	v.report, v.bobs = reportTo(d.User), reportTo(suite.UserOf(t, d.User.Cluster, clusters.Bob))
+	v.report = d.User.Report(t, d.Application)
+	v.bobs = suite.UserOf(t, d.User.Cluster, clusters.Bob).Report(t, d.Application)
 	v.expiry = wait.Answer(t, "the end of the application's life", func() (string, error) { return d.User.Cluster.RM().Expiry(t.Context(), d.Application) })
 	master, workers := containers(t, d.User, d.Application)
 	v.master, v.worker = master, workers[0]

@@ -13,22 +13,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
-
-// report is what YARN tells a user of an application.
-func report(t *testing.T, u *bobbintest.User, application string) records.ApplicationReport {
-	t.Helper()
-	id, err := records.ParseApplicationID(application)
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := u.Client(t).YARN.ApplicationReport(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return report
-}
 
 // tryOthersRights would catch an application that somebody else may end or look
 // into, and staged files that others may read.
@@ -37,10 +22,10 @@ func tryOthersRights(t *testing.T, d *bobbintest.Dawdler) {
 	if got := other.Run(t, "kill", d.Application); got.Code == 0 || !strings.Contains(got.Stderr, "bob") {
 		t.Errorf("bob's kill: want it refused, and an error that names him: %s", got)
 	}
-	if token := report(t, other, d.Application).ClientToAMToken; token != nil {
+	if token := other.Report(t, d.Application).ClientToAMToken; token != nil {
 		t.Error("YARN gives bob a token for the master")
 	}
-	if token := report(t, alice, d.Application).ClientToAMToken; token == nil {
+	if token := alice.Report(t, d.Application).ClientToAMToken; token == nil {
 		t.Error("YARN gives alice no token for her own master") // or the last check proves nothing
 	}
 
@@ -128,7 +113,7 @@ func TestRightsAreGranted(t *testing.T) {
 	t.Parallel()
 	alice, other := suite.User(t, bobbintest.Alice), suite.User(t, bob)
 	d := suite.Dawdle(t, alice, append(append(option("yarn.view.acls", bob), option("yarn.modify.acls", bob)...), "-p", "2", "-s", "1")...)
-	if token := report(t, other, d.Application).ClientToAMToken; token == nil {
+	if token := other.Report(t, d.Application).ClientToAMToken; token == nil {
 		t.Error("YARN gives bob no token for the master")
 	}
 	if got := other.Run(t, "kill", d.Application); got.Code != 0 {

@@ -20,7 +20,7 @@ func TestAnotherUserMayChangeWhatIsLent(t *testing.T) {
 	view := option("yarn.view.acls", bob)
 	shown := suite.Dawdle(t, alice, append(view, "-p", "1")...)
 	lent := suite.Dawdle(t, alice, append(append(view, option("yarn.modify.acls", bob)...), "-p", "1")...)
-	ofShown, ofLent := report(t, borrower, shown.Application), report(t, borrower, lent.Application)
+	ofShown, ofLent := borrower.Report(t, shown.Application), borrower.Report(t, lent.Application)
 
 	if _, err := ask(t, addressOf(ofLent), ofShown.ClientToAMToken, http.MethodGet, "/jobs"); !errors.Is(err, clienttoam.ErrUnproven) {
 		t.Errorf("the token for one application at another's door: %v", err)

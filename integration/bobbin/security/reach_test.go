@@ -79,12 +79,12 @@ func TestOthersReachTheMasterByTokensOfYARN(t *testing.T) {
 		t.Errorf("a user without the right to look: %v", err)
 	}
 
-	seen := report(t, viewer, d.Application)
+	seen := viewer.Report(t, d.Application)
 	address := net.JoinHostPort(seen.Host, strconv.Itoa(seen.RPCPort))
 	if got, err := ask(t, address, seen.ClientToAMToken, http.MethodPatch, "/jobs/"+d.Job); got != http.StatusForbidden {
 		t.Errorf("bob cancels: status %d, %v", got, err)
 	}
-	owners := report(t, alice, d.Application).ClientToAMToken
+	owners := alice.Report(t, d.Application).ClientToAMToken
 	forged := owners.Clone()
 	forged.Password = seen.ClientToAMToken.Password
 	if _, err := ask(t, address, forged, http.MethodGet, "/jobs"); !errors.Is(err, clienttoam.ErrUnproven) {

@@ -199,7 +199,7 @@ func checkRESTOfASession(t *testing.T, s session, guest *bobbintest.User, job st
 	if err := s.owner.Master(t, s.id).Get(t.Context(), "/jobs/"+job, &seen); err != nil || seen.State != "RUNNING" {
 		t.Errorf("by REST the job is %q, %v", seen.State, err)
 	}
-	given := report(t, guest, s.id)
+	given := guest.Report(t, s.id)
 	for _, c := range []struct {
 		method, path string
 		want         int

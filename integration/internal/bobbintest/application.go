@@ -11,6 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // App is the ResourceManager's view of an application, by its REST API.
@@ -18,6 +19,19 @@ func (u *User) App(t testing.TB, application string) cluster.RMApp {
 	t.Helper()
 	return wait.Answer(t, "the state of "+application, func() (cluster.RMApp, error) {
 		return u.Cluster.RM().App(wait.Context(t), application)
+	})
+}
+
+// Report is the ResourceManager's report of an application, as its clients get it.
+func (u *User) Report(t testing.TB, application string) records.ApplicationReport {
+	t.Helper()
+	id, err := records.ParseApplicationID(application)
+	if err != nil {
+		t.Fatal(err)
+	}
+	yarn := u.Client(t).YARN
+	return wait.Answer(t, "YARN's report of "+application, func() (records.ApplicationReport, error) {
+		return yarn.ApplicationReport(wait.Context(t), id)
 	})
 }
 
