@@ -6,6 +6,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client/doctor"
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 )
 
 // TestAHealthyMachine would catch alarms about nothing, and a trial file that is left behind.
@@ -20,10 +21,7 @@ func TestAHealthyMachine(t *testing.T) {
 	for _, check := range []string{"krb5", "credentials", "kdc", "login"} {
 		e.wants(t, check, doctor.Skipped, "open", "")
 	}
-	hdfs, err := alice.Cluster.HDFS()
-	if err != nil {
-		t.Fatal(err)
-	}
+	hdfs := rpctest.HDFS(t, alice.Cluster)
 	left, err := hdfs.List(t.Context(), "/user/"+bobbintest.Alice)
 	for _, file := range left {
 		if strings.HasPrefix(file.Name, ".bobbin-doctor") {

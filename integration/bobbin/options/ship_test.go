@@ -17,6 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
@@ -192,10 +193,7 @@ func TestWhereAndHowFilesAreStaged(t *testing.T) {
 			t.Errorf("%s is localized from %s, want it from %s", entry.GetKey(), file, dir)
 		}
 	}
-	hdfs, err := alice.Cluster.HDFS()
-	if err != nil {
-		t.Fatal(err)
-	}
+	hdfs := rpctest.HDFS(t, alice.Cluster)
 	list := func(dir string) []cluster.FileStatus {
 		t.Helper()
 		return wait.Answer(t, "the NameNode's list", func() ([]cluster.FileStatus, error) { return hdfs.List(t.Context(), dir) })

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
@@ -35,10 +36,7 @@ func TestDemoYARN(t *testing.T) {
 	t.Parallel()
 	w := fork(t, "demo-yarn")
 	c := clusters.Use(t, clusters.Open)
-	files, err := c.HDFS()
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := rpctest.HDFS(t, c)
 	clean := func() {
 		if err := files.Remove(wait.Context(t), "/demo"); err != nil {
 			t.Error(err)

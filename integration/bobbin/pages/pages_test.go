@@ -13,6 +13,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
@@ -67,10 +68,7 @@ func TestCommandsOfPagesForSecureClusters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files, err := c.HDFS()
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := rpctest.HDFS(t, c)
 		for _, left := range []string{"/tmp/words", "/user/" + trusted + "/counts", "/user/" + proxied + "/counts"} { // by an earlier run
 			if err := files.Remove(t.Context(), left); err != nil {
 				t.Fatal(err)

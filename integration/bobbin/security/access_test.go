@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
@@ -45,10 +46,7 @@ func tryOthersRights(t *testing.T, d *bobbintest.Dawdler) {
 // checkStaged checks that what is secret is the owner's alone even if the directory were not.
 func checkStaged(t *testing.T, u *bobbintest.User, dir string) {
 	t.Helper()
-	hdfs, err := u.Cluster.HDFS()
-	if err != nil {
-		t.Fatal(err)
-	}
+	hdfs := rpctest.HDFS(t, u.Cluster)
 	staged, err := hdfs.List(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 )
 
 // Users beside Alice, who may act for others.
@@ -39,11 +40,7 @@ func option(name string, value any) []string {
 // owner's.
 func countWords(t *testing.T, who, owner *bobbintest.User, flags ...string) {
 	t.Helper()
-	files, err := owner.Cluster.HDFS()
-	if err != nil {
-		t.Fatal(err)
-	}
-	countWordsTo(t, files, owner.Scratch(t), who, owner, flags...)
+	countWordsTo(t, rpctest.HDFS(t, owner.Cluster), owner.Scratch(t), who, owner, flags...)
 }
 
 // countWordsTo is countWords with the output below a directory, which is on the file

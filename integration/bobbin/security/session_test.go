@@ -15,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
@@ -65,17 +66,7 @@ func (s session) checkSifted(t *testing.T, got bobbintest.Outcome, output string
 	if diff := cmp.Diff(sifted(), s.owner.Output(t, s.dir+"/"+output+"-1")); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", output, diff)
 	}
-	checkOwner(t, home(t, s.owner), s.owner, s.dir+"/"+output+"-1")
-}
-
-// home asks a user's own HDFS.
-func home(t *testing.T, u *bobbintest.User) cluster.HDFS {
-	t.Helper()
-	files, err := u.Cluster.HDFS()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
+	checkOwner(t, rpctest.HDFS(t, s.owner.Cluster), s.owner, s.dir+"/"+output+"-1")
 }
 
 // jobs are the states of the session's jobs, as `bobbin list` tells who.
@@ -235,7 +226,7 @@ func TestAnApplicationRunsItsProgramFromAKeytab(t *testing.T) {
 		if diff := cmp.Diff(want, alice.Output(t, dir+output)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", output, diff)
 		}
-		checkOwner(t, home(t, alice), alice, dir+output)
+		checkOwner(t, rpctest.HDFS(t, alice.Cluster), alice, dir+output)
 	}
 	alice.CheckGone(t, id)
 }

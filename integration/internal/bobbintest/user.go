@@ -43,10 +43,7 @@ func (s *Suite) Newcomer(t testing.TB) *User {
 func (s *Suite) NewcomerOf(t testing.TB, c *cluster.Cluster) *User {
 	t.Helper()
 	u := s.Stranger(t, c)
-	hdfs, err := c.HDFS()
-	if err != nil {
-		t.Fatal(err)
-	}
+	hdfs := rpctest.HDFS(t, c)
 	home := "/user/" + u.Name
 	if err := hdfs.Mkdir(t.Context(), home, u.Name, "755"); err != nil {
 		t.Fatal(err)

@@ -52,6 +52,16 @@ func NameNode(t testing.TB, c *cluster.Cluster, o yarnrpc.Options) *hdfs.NameNod
 	return hdfs.NewNameNode(Closing(t, conn))
 }
 
+// HDFS asks a cluster's files of the NameNode by WebHDFS, as its superuser: a second way to see them beside the code under test.
+func HDFS(t testing.TB, c *cluster.Cluster) cluster.HDFS {
+	t.Helper()
+	h, err := c.HDFS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
 // Library is the HDFS library for a user of a NameNode, over the connections of a Dialer. It ends with the test.
 func Library(t testing.TB, d *hdfs.Dialer, nameNode, user string) *colinmarc.Client {
 	t.Helper()

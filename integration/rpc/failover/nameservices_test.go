@@ -51,10 +51,7 @@ func twoFileSystems(ctx context.Context, t *testing.T, f *dfs.FS, dir string, ot
 			t.Errorf("%s: %d bytes differ from the %d written: %v", uri, len(got), len(want), err)
 		}
 	}
-	h, err := other.HDFS()
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := rpctest.HDFS(t, other)
 	if found, err := h.List(ctx, path); err != nil || len(found) != 1 || found[0].Length != int64(len(content[there])) {
 		t.Errorf("the other file system has %+v, %v", found, err)
 	}

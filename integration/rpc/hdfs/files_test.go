@@ -183,10 +183,7 @@ func TestModesOwnersAndReplication(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	web, err := c.HDFS()
-	if err != nil {
-		t.Fatal(err)
-	}
+	web := rpctest.HDFS(t, c)
 	_, at, _ := strings.Cut(strings.TrimPrefix(dir, "hdfs://"), "/")
 	got, err := web.List(ctx, "/"+at)
 	if err != nil {

@@ -98,10 +98,7 @@ func anew(t *testing.T, c *cluster.Cluster, f *dfs.FS, path, text, owner string)
 			t.Error(err)
 		}
 	})
-	h, err := c.HDFS()
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := rpctest.HDFS(t, c)
 	if found, err := h.List(t.Context(), path); err != nil || len(found) != 1 || found[0].Owner != owner {
 		t.Errorf("the NameNode has %+v, %v; want a file of %s", found, err, owner)
 	}
