@@ -106,6 +106,7 @@ func (k Kind) config(data string) (cluster.Config, error) {
 		cfg.HA, cfg.NameNodeHA = true, true
 		cfg.HDFS["dfs.namenode.delegation.token.always-use"] = "true" // or open clusters issue none
 	case Secure:
+		narrow(&cfg)
 		secure(&cfg)
 		cfg.Users = append(cfg.Users, Dora)
 		cfg.Kerberos.Partners = []string{Dora}
@@ -163,7 +164,7 @@ func encrypt(cfg *cluster.Config) {
 
 const queue = "yarn.scheduler.capacity.root."
 
-// Narrow is a queue of Open with room for little: 4 GB, of which a quarter may be ApplicationMasters'.
+// Narrow is a queue of Open, and of Secure, with room for little: 4 GB, of which a quarter may be ApplicationMasters'.
 const Narrow = "narrow"
 
 func narrow(cfg *cluster.Config) {
