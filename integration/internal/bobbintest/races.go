@@ -32,7 +32,7 @@ func (b *binaries) checked(code int) int {
 	if !b.race {
 		return code
 	}
-	reports, err := filepath.Glob(clusters.RaceReports() + "*")
+	reports, err := filepath.Glob(clusters.RaceReports(os.Getenv(clusters.RunVariable)) + "*")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "look for reports of races:", err)
 		return 1

@@ -199,7 +199,7 @@ func (r folder) start(ctx context.Context, k Kind) (*cluster.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(RaceReports()), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Dir(RaceReports(string(r))), 0o777); err != nil {
 		return nil, err
 	}
 	cfg.ContainerEnvironment = []string{"GORACE=" + RaceOptions()}
@@ -232,11 +232,11 @@ func (r folder) note(k Kind, what string) error {
 }
 
 // RaceReports is what the names of the files begin with to which programs with the race detector write, in containers of the
-// run's clusters and for users of RaceOptions.
-func RaceReports() string { return filepath.Join(os.Getenv(RunVariable), "races", "report") }
+// clusters of a run and for users of RaceOptions. run is the run's folder.
+func RaceReports(run string) string { return filepath.Join(run, "races", "report") }
 
 // RaceOptions is the value of GORACE for that.
-func RaceOptions() string { return "log_path=" + RaceReports() }
+func RaceOptions() string { return "log_path=" + RaceReports(os.Getenv(RunVariable)) }
 
 // End ends the cluster of a kind in a run's folder, if it runs. Its logs stay.
 func End(dir string, k Kind) error {

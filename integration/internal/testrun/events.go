@@ -26,6 +26,8 @@ type test struct {
 	output    []string
 }
 
+func (t *test) failed() bool { return t.result == "fail" || t.result == "" }
+
 // results are what a suite's tests have said.
 type results struct {
 	tests   []*test // in the order of their beginning
@@ -33,14 +35,15 @@ type results struct {
 	strange []string // lines that are no events
 }
 
-// read reads events to their end.
-func (r *results) read(from io.Reader) error {
+// read reads events to their end, and tells each line.
+func (r *results) read(from io.Reader, tell func(line string)) error {
 	r.byName = make(map[[2]string]*test)
 	lines := bufio.NewReader(from)
 	for {
 		line, err := lines.ReadString('\n')
 		if line != "" {
 			r.take(line)
+			tell(line)
 		}
 		if errors.Is(err, io.EOF) {
 			return nil

@@ -11,16 +11,19 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/filelock"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait for anybody
 	code := start(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -95,6 +98,11 @@ func (o options) chosen(ctx context.Context) ([]suite, error) {
 	if len(chosen) == 0 {
 		return nil, fmt.Errorf("no suite is called %s", o.only)
 	}
+	for _, s := range chosen {
+		if len(s.packages) == 0 {
+			return nil, fmt.Errorf("suite %s has no package with tests", s.name)
+		}
+	}
 	return chosen, nil
 }
 
@@ -110,7 +118,19 @@ func (o options) run(ctx context.Context, stdout, stderr io.Writer) (good bool, 
 		}
 		return true, nil
 	}
-	r, end, err := o.prepare(ctx, list, stdout)
+	out, err := filepath.Abs(o.out)
+	if err != nil {
+		return false, err
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return false, err
+	}
+	unlock, err := filelock.Exclusive(ctx, filepath.Join(out, "lock")) // another run would replace its programs
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	r, end, err := o.prepare(ctx, out, list, stdout)
 	if err != nil {
 		return false, err
 	}
@@ -120,7 +140,9 @@ func (o options) run(ctx context.Context, stdout, stderr io.Writer) (good bool, 
 	done, err := r.all(ctx, list, o.lanes)
 	err = errors.Join(err, end())
 	figures, _ := os.ReadFile(filepath.Join(r.dir, "figures")) // there is none if no test has measured anything
-	good = summary{outcomes: done, long: o.long, took: time.Since(began), figures: string(figures)}.print(stdout)
+	races, e := r.races()
+	err = errors.Join(err, e)
+	good = summary{outcomes: done, long: o.long, took: time.Since(began), figures: string(figures), races: races}.print(stdout)
 	if !good || err != nil {
 		fmt.Fprintf(stderr, "logs of the clusters: %s\nevents of the tests: %s\n", filepath.Join(r.dir, "*", "logs"), r.logs)
 		return false, err
@@ -128,12 +150,26 @@ func (o options) run(ctx context.Context, stdout, stderr io.Writer) (good bool, 
 	return true, os.RemoveAll(r.dir)
 }
 
-// prepare builds the programs, and makes the run's folder, whose clusters end with this process or when end is called.
-func (o options) prepare(ctx context.Context, list []suite, stdout io.Writer) (r *run, end func() error, err error) {
-	out, err := filepath.Abs(o.out)
+// races is what programs in containers have reported. Suites of our own processes fail with that; what others start, or what
+// comes after they have ended, is seen here alone.
+func (r *run) races() (string, error) {
+	reports, err := filepath.Glob(clusters.RaceReports(r.dir) + "*")
 	if err != nil {
-		return nil, nil, err
+		return "", err
 	}
+	var all strings.Builder
+	for _, report := range reports {
+		text, err := os.ReadFile(report)
+		if err != nil {
+			return "", err
+		}
+		all.Write(text)
+	}
+	return all.String(), nil
+}
+
+// prepare builds the programs, and makes the run's folder, whose clusters end with this process or when end is called.
+func (o options) prepare(ctx context.Context, out string, list []suite, stdout io.Writer) (r *run, end func() error, err error) {
 	r = &run{logs: filepath.Join(out, "log"), timeout: limit, out: stdout}
 	if o.long {
 		r.timeout = longLimit

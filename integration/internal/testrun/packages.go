@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,13 +23,13 @@ type pkg struct {
 // packages lists those of the module, in the order of their paths.
 func packages(ctx context.Context) ([]pkg, error) {
 	const format = "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}"
-	listed, err := exec.CommandContext(ctx, "go", "list", "-f", format, module+"/...").Output()
+	listed, err := output(ctx, "list", "-f", format, module+"/...")
 	if err != nil {
 		return nil, fmt.Errorf("list the packages: %w", err)
 	}
 	var all []pkg
 	seen := make(map[string]int)
-	for line := range strings.Lines(string(listed)) {
+	for line := range strings.Lines(listed) {
 		importPath, dir, found := strings.Cut(strings.TrimSpace(line), " ")
 		if !found {
 			continue
@@ -75,6 +76,7 @@ func (b binaries) build(ctx context.Context, suites []suite) error {
 			wanted[k] = append(wanted[k], p.path)
 		}
 	}
+	var errs []error
 	for k, paths := range wanted {
 		if err := os.MkdirAll(k.folder, 0o755); err != nil {
 			return err
@@ -83,18 +85,34 @@ func (b binaries) build(ctx context.Context, suites []suite) error {
 		if k.race {
 			args = append(args, "-race")
 		}
-		if out, err := exec.CommandContext(ctx, "go", append(args, paths...)...).CombinedOutput(); err != nil {
-			return fmt.Errorf("build the tests: %w\n%s", err, out)
+		if _, err := output(ctx, append(args, paths...)...); err != nil {
+			errs = append(errs, fmt.Errorf("build the tests: %w", err))
+		}
+		if ctx.Err() != nil { // what it was writing may be taken for whole
+			return errors.Join(append(errs, os.RemoveAll(k.folder))...)
 		}
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+// output is what the go command says. It ends as Ctrl-C ends it, with its compilers.
+func output(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = grace
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%w\n%s%s", err, &stderr, &stdout)
+	}
+	return stdout.String(), nil
 }
 
 // testEvents is the path of the tool that makes events of what a test's program says.
 func testEvents(ctx context.Context) (string, error) {
-	path, err := exec.CommandContext(ctx, "go", "tool", "-n", "test2json").Output()
+	path, err := output(ctx, "tool", "-n", "test2json")
 	if err != nil {
 		return "", fmt.Errorf("find test2json: %w", err)
 	}
-	return strings.TrimSpace(string(path)), nil
+	return strings.TrimSpace(path), nil
 }

@@ -17,12 +17,13 @@ type outcome struct {
 	suite   suite
 	took    time.Duration
 	results results
-	err     error // of a package's process: its exit code, among others
+	err     error // of packages' processes: their exit codes, among others
 }
 
-// failed says whether the run fails with this suite, and why if no test of its says so.
+// failed says whether the run fails with this suite. A test without a result was running when its process ended, however that
+// ended.
 func (o *outcome) failed() bool {
-	return o.err != nil || slices.ContainsFunc(o.results.tests, func(t *test) bool { return t.result == "fail" })
+	return o.err != nil || slices.ContainsFunc(o.results.tests, (*test).failed)
 }
 
 // print shows a suite as `go test` shows packages, with all that was said where something failed.
@@ -44,8 +45,7 @@ func (o *outcome) print(w io.Writer) {
 		fmt.Fprint(w, line)
 	}
 	for _, t := range o.results.tests {
-		// A test without a result was running when its process ended; what the process said then is the package's.
-		if t.result == "fail" || t.result == "" {
+		if t.failed() { // what a process that dies says is the package's
 			fmt.Fprintf(w, "=== output of %s\n%s", t.short(), strings.Join(t.output, ""))
 		}
 	}
@@ -60,6 +60,7 @@ type summary struct {
 	long     bool
 	took     time.Duration
 	figures  string // what tests have measured
+	races    string // that the race detector has reported of programs in containers
 }
 
 // slowest is how many tests are named.
@@ -73,8 +74,11 @@ func (s summary) print(w io.Writer) (good bool) {
 	if s.figures != "" {
 		fmt.Fprintf(w, "=== figures\n%s", s.figures)
 	}
+	if s.races != "" {
+		fmt.Fprintf(w, "=== races\n%s", s.races)
+	}
 	counts := map[string]int{}
-	good = unwanted == 0
+	good = unwanted == 0 && s.races == ""
 	var failed []string
 	for _, o := range s.outcomes {
 		good = good && !o.failed()
@@ -88,7 +92,7 @@ func (s summary) print(w io.Writer) (good bool) {
 		}
 	}
 	if !good {
-		fmt.Fprintf(w, "=== failed: %s\n", cmp.Or(strings.Join(failed, ", "), "tests were skipped that must run"))
+		fmt.Fprintf(w, "=== failed: %s\n", cmp.Or(strings.Join(failed, ", "), "tests were skipped that must run, or programs had races"))
 	}
 	fmt.Fprintf(w, "%d passed, %d failed, %d skipped\n", counts["pass"], counts["fail"], counts["skip"])
 	return good

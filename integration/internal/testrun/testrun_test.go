@@ -14,13 +14,14 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
 // told are the results of a package whose tests said this.
 func told(t *testing.T, events ...string) *outcome {
 	t.Helper()
 	o := &outcome{suite: suite{name: "rpc/x"}, took: time.Minute}
-	if err := o.results.read(strings.NewReader(strings.Join(events, "\n") + "\n")); err != nil {
+	if err := o.results.read(strings.NewReader(strings.Join(events, "\n")+"\n"), func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	return o
@@ -179,16 +180,89 @@ func TestAClusterEndsWithItsLastSuite(t *testing.T) {
 	}
 }
 
-// It would catch Ctrl-C that leaves the tests of a suite running, or is told as a success.
+// running makes a run of suites whose tests are shell scripts.
+func running(t *testing.T, scripts map[string]string) (*run, []suite) {
+	t.Helper()
+	events, err := testEvents(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &run{dir: t.TempDir(), logs: t.TempDir(), tests: binaries(t.TempDir()), events: events, timeout: time.Hour, out: t.Output()}
+	var list []suite
+	for name, script := range scripts {
+		p := pkg{path: module + "/" + name, dir: t.TempDir()}
+		path := r.tests.path(p, false)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, suite{name: name, packages: []pkg{p}})
+	}
+	return r, list
+}
+
+// It would catch a program whose death is taken for success, whatever it has said before, and a reason that nobody is told.
+func TestHowProgramsEndIsTold(t *testing.T) {
+	const begins, passes = "echo '=== RUN   TestA'\n", "echo '--- PASS: TestA (0.00s)'\necho PASS\n"
+	wants := map[string]string{ // "": it is good
+		"good": "", "dies": "signal: killed", "fails": "exit status 3", "leaves": "=== output of leaves TestA", "says-nothing": "FAIL\t" + module + "/says-nothing",
+	}
+	r, list := running(t, map[string]string{
+		"good": begins + passes, "dies": begins + passes + "kill -9 $$\n", "fails": begins + passes + "exit 3\n", "leaves": begins + "exit 0\n", "says-nothing": "exit 0\n",
+	})
+	done, err := r.all(t.Context(), list, 2)
+	if err != nil || len(done) != len(wants) {
+		t.Fatalf("%d suites are done, %v", len(done), err)
+	}
+	for _, o := range done {
+		want := wants[o.suite.name]
+		var out strings.Builder
+		o.print(&out)
+		if o.failed() != (want != "") || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: failed is %t, want %q in\n%s", o.suite.name, o.failed(), want, &out)
+		}
+	}
+}
+
+// It would catch a program without tests that counts as one whose tests passed, and one of another package that has its place.
+func TestProgramsAreBuiltAndRun(t *testing.T) {
+	all, err := packages(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, _ := running(t, nil)
+	var list []suite
+	places := make(map[string]string)
+	for _, p := range all {
+		if other := places[r.tests.path(p, true)]; other != "" {
+			t.Errorf("%s and %s have one place", p.path, other)
+		}
+		places[r.tests.path(p, true)] = p.path
+		if p.below("integration/internal/filelock") {
+			list = append(list, suite{name: "locks", packages: []pkg{p}})
+		}
+	}
+	if err := r.tests.build(t.Context(), list); err != nil {
+		t.Fatal(err)
+	}
+	done, err := r.all(t.Context(), list, 1)
+	if err != nil || len(done) != 1 || done[0].failed() || len(done[0].results.tests) < 2 {
+		t.Errorf("done are %+v, %v", done, err)
+	}
+}
+
+// It would catch Ctrl-C that leaves the tests of a suite running, that they cannot hear, or that is told as a success.
 func TestAnInterruptEndsTheRun(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	interrupted := errors.New("interrupted")
-	cancel(interrupted)
-	r := &run{dir: t.TempDir(), logs: t.TempDir(), timeout: time.Minute, out: t.Output()}
-	if _, err := r.all(ctx, []suite{{name: "a", packages: []pkg{{path: "nowhere"}}}}, 2); !errors.Is(err, interrupted) {
-		t.Errorf("the run ended with %v", err)
-	}
-	if files, err := filepath.Glob(filepath.Join(r.logs, "*")); err != nil || len(files) > 0 {
-		t.Errorf("it began %v, %v", files, err)
+	r, list := running(t, map[string]string{"a": "trap 'exit 17' INT\ntouch begun\nwhile :; do sleep 0.1; done\n"})
+	go func() {
+		cancel(errors.Join(interrupted, wait.Poll(ctx, "the tests to begin", func() error {
+			_, err := os.Stat(filepath.Join(list[0].packages[0].dir, "begun"))
+			return err
+		})))
+	}()
+	done, err := r.all(ctx, list, 2)
+	if !errors.Is(err, interrupted) || len(done) != 1 || done[0].err == nil || !strings.Contains(done[0].err.Error(), "exit status 17") {
+		t.Errorf("the run ended with %v, and %+v", err, done)
 	}
 }

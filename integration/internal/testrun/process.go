@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// grace is for what a package does after its own time limit, or after Ctrl-C, and for those who hold its output when it has
+// ended.
+const grace = time.Minute
+
+// test runs the suite's packages, as many at a time as there are processors.
+func (r *run) test(ctx context.Context, s suite) (results, error) {
+	said, errs := make([]results, len(s.packages)), make([]error, len(s.packages))
+	free := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var working sync.WaitGroup
+	for i, p := range s.packages {
+		working.Go(func() {
+			free <- struct{}{}
+			defer func() { <-free }()
+			if err := r.process(ctx, s, p, &said[i]); err != nil {
+				errs[i] = fmt.Errorf("%s: %w", p.path, err)
+			}
+		})
+	}
+	working.Wait()
+	var all results
+	for _, one := range said {
+		all.tests = append(all.tests, one.tests...)
+		all.strange = append(all.strange, one.strange...)
+	}
+	return all, errors.Join(errs...)
+}
+
+// process runs the tests of a package in its folder, as `go test -json -count=1` does: their output goes through test2json. That
+// tool does not start them, as it could, since they would ignore Ctrl-C as it does, and all that they start.
+func (r *run) process(ctx context.Context, s suite, p pkg, into *results) error {
+	log, err := os.Create(filepath.Join(r.logs, logName(s, p)))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	tool := exec.Command(r.events, "-t", "-p", p.path) // it ends with what it reads
+	tool.Stderr = log
+	output, err := tool.StdinPipe()
+	if err != nil {
+		return err
+	}
+	events, err := tool.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := tool.Start(); err != nil {
+		return err
+	}
+	ran := make(chan error, 1)
+	go func() {
+		err := r.binary(ctx, s, p, output)
+		ran <- errors.Join(err, output.Close())
+	}()
+	err = into.read(io.TeeReader(events, log), r.tell)
+	return errors.Join(<-ran, err, tool.Wait())
+}
+
+// binary runs the program of a package's tests.
+func (r *run) binary(ctx context.Context, s suite, p pkg, output io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout+grace) // it keeps its limit by itself, unless it cannot
+	defer cancel()
+	args := []string{"-test.v=test2json", "-test.paniconexit0", "-test.timeout", r.timeout.String()}
+	if s.parallel > 0 {
+		args = append(args, "-test.parallel", fmt.Sprint(s.parallel))
+	}
+	cmd := exec.CommandContext(ctx, r.tests.path(p, s.race), append(args, s.flags...)...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = p.dir, output, output
+	cmd.Env = append(os.Environ(), r.env...)
+	cmd.Env = append(append(cmd.Env, s.env...), "PWD="+p.dir,
+		"GORACE="+strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=100")) // and not 1 s, which a hundred packages would wait for
+	// In a group of its own, which ends as Ctrl-C would end it: tests clean up after themselves.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
+	cmd.WaitDelay = grace
+	return cmd.Run()
+}
+
+// logName is the file for the events of a package, which may run in several suites.
+func logName(s suite, p pkg) string {
+	name := s.name
+	if len(s.packages) > 1 {
+		name += strings.TrimPrefix(p.path, module)
+	}
+	return strings.NewReplacer("/", "-", " ", "-").Replace(name) + ".json"
+}
+
+// tell shows a line of events to whoever wants all.
+func (r *run) tell(line string) {
+	if r.verbose == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, _ = io.WriteString(r.verbose, line) // nobody to tell if that fails
+}
