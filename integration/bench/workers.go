@@ -26,7 +26,7 @@ func startWorkers(ctx context.Context, r *rig) (table, error) {
 		title: "Workers",
 		text: "From the order to the driver that gets workers from YARN until YARN has granted the last container, and until the last worker's process runs: it connects to the driver's. " +
 			"The workers are shells, of 128 MB and one core, so that this measures how containers are asked for and started. What lies between the two times is the NodeManagers' work: " +
-			"without Hadoop's native library, which does not come from Maven, each starts almost twenty processes to set permissions, and four shells, for every container; on this cluster by VFORK, as Java 8 does (later JDKs put one more process before each). " +
+			"each starts four shells for every container, by VFORK, as Java 8 does (later JDKs put one more process before each). Without Hadoop's native library, which does not come from Maven, it would start almost twenty more to set permissions; this cluster's ask the JDK. " +
 			"Flink's way of asking takes 1.7 s, 10 s and 30 s.",
 		head: []string{"workers", "to reach", "granted", "running"},
 	}

@@ -29,7 +29,7 @@ func TestShellsComplete(t *testing.T) {
 	} {
 		t.Run(shell.name, func(t *testing.T) {
 			if _, err := exec.LookPath(shell.name); err != nil {
-				t.Fatalf("%v: scripts/prepare installs it", err)
+				t.Fatalf("%v: scripts/prepare --all installs it", err)
 			}
 			const tab = "\t"
 			screen := u.TerminalOf(t, 200, shell.name, shell.plain, "-i")

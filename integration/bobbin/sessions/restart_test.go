@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -9,6 +10,15 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
+
+// executors waits until the tasks of an application run, and gives its TaskExecutors.
+func executors(t *testing.T, application string) []bobbintest.Process {
+	t.Helper()
+	wait.Until(t, "tasks of "+application+" run", func() bool {
+		return len(bobbintest.ProcessesIn(t, application, bobbintest.TaskHost)) > 0
+	})
+	return bobbintest.ProcessesIn(t, application, bobbintest.TaskExecutor)
+}
 
 // TestClustersOutliveTheResourceManager kills the ResourceManager under a session and an application, which each run a job. It
 // would catch a master that gives up or ends its jobs for that, one whose workers YARN takes for a stranger's afterwards, and a
@@ -24,6 +34,7 @@ func TestClustersOutliveTheResourceManager(t *testing.T) {
 	attached := u.Start(t, append([]string{"run"}, ofSession.Args...)...)
 	attached.Says(t, "job is RUNNING")
 	before := onlyJob(t, u, session)
+	working := map[string][]bobbintest.Process{session: executors(t, session), id: executors(t, id)}
 
 	if err := c.Kill(t.Context(), "resourcemanager"); err != nil {
 		t.Fatal(err)
@@ -45,6 +56,11 @@ func TestClustersOutliveTheResourceManager(t *testing.T) {
 	}
 	if after := onlyJob(t, u, session); after.Job != before.Job {
 		t.Errorf("the job was %s and is %s", before.Job, after.Job)
+	}
+	for cluster, before := range working {
+		if after := bobbintest.ProcessesIn(t, cluster, bobbintest.TaskExecutor); len(before) == 0 || slices.ContainsFunc(before, func(p bobbintest.Process) bool { return !slices.Contains(after, p) }) {
+			t.Errorf("the TaskExecutors of %s were %v and are %v", cluster, before, after)
+		}
 	}
 	ofSession.Release(t)
 	ofApplication.Release(t)

@@ -26,8 +26,8 @@ type Master struct {
 }
 
 const (
-	requestTimeout = 30 * time.Second
-	maxAnswer      = 64 << 20 // bytes
+	requestTimeout = 5 * time.Minute // for a master that is gone without a word
+	maxAnswer      = 64 << 20        // bytes
 )
 
 // Master waits until the application runs, and reaches its master.

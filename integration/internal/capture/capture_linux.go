@@ -26,7 +26,7 @@ const (
 	// maxRecord bounds the file, in bytes.
 	maxRecord = 4 << 30
 	// endLimit is how long the recorder may need to get to the end, which disks make wait.
-	endLimit = time.Minute
+	endLimit = 30 * time.Minute
 )
 
 // ErrIncomplete says that a recording is not all that has passed.

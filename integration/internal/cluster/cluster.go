@@ -155,12 +155,12 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("start cluster: %w", err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errTooLate)
-	defer cancel()
 	c, err := prepare(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("start cluster: %w", err)
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, errTooLate) // not of the wait for a place
+	defer cancel()
 	if err := c.bringUp(ctx, cfg); err != nil {
 		c.temp = false // the logs are what tells why
 		return nil, errors.Join(fmt.Errorf("start cluster in %s: %w", c.Dir(), err), c.end())
@@ -336,6 +336,9 @@ func prepare(ctx context.Context, cfg Config) (*Cluster, error) {
 	}
 	jars, err := artifacts.Fetch(ctx, cfg.Version)
 	if err != nil {
+		return nil, err
+	}
+	if jars, err = jars.Patched(ctx, java); err != nil {
 		return nil, err
 	}
 	dir, temp, err := claimDir(cfg.Dir)

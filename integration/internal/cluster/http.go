@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	tryLimit    = 30 * time.Second // of a try; one that was in vain is made again (package wait)
-	answerLimit = 64 << 20         // bytes; the largest answers are lists of applications
+	tryLimit    = 5 * time.Minute // of a try, for a server that is gone without a word; package wait makes another
+	answerLimit = 64 << 20        // bytes; the largest answers are lists of applications
 )
 
 // ErrHTTPStatus is what a server answered that was not 2xx.

@@ -23,7 +23,7 @@ import (
 // LimitVariable changes the number of places.
 const LimitVariable = "BOBBIN_TEST_CLUSTERS"
 
-const defaultLimit = 8
+const defaultLimit = 12 // a whole run shares 7, or 8 with the long tests
 
 // places is the folder in which each cluster that is alive, or being started, has an entry.
 type places struct {

@@ -79,7 +79,7 @@ func (c *Cluster) javaCommand(ctx context.Context, d daemon, class string, args 
 	flags = append(flags, "-classpath", c.spec.Jars.Classpath(c.spec.daemonConf(d)), class)
 	cmd := exec.CommandContext(ctx, c.spec.Java, append(flags, args...)...)
 	cmd.Dir = filepath.Join(c.spec.Dir, d.Name)
-	cmd.Env = environment(mark(c.spec.Dir), "HADOOP_CONF_DIR="+c.spec.daemonConf(d))
+	cmd.Env = environment(mark(c.spec.Dir), "HADOOP_CONF_DIR="+c.spec.confDir()) // the containers': clients have it, too
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd
 }

@@ -15,8 +15,7 @@ type siteFiles struct {
 	scheduler        map[string]string // none for clients
 }
 
-// write makes the folder, and says whether it was another before. A file that is as it should be is left alone: a daemon may
-// be reading it. logLevel is the lowest that goes to the program's standard error.
+// write makes the folder, and says whether it was another before. A file that is as it should be is left alone. logLevel is the lowest that goes to the program's standard error.
 func (f siteFiles) write(dir, logLevel string) (changed bool, err error) {
 	files := map[string][]byte{"log4j.properties": log4j(logLevel)}
 	for name, properties := range map[string]map[string]string{
@@ -47,11 +46,20 @@ func (f siteFiles) write(dir, logLevel string) (changed bool, err error) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return changed, err
 		}
-		if err := os.WriteFile(path, files[name], 0o644); err != nil {
+		if err := replaceFile(path, files[name]); err != nil {
 			return changed, err
 		}
 	}
 	return changed, nil
+}
+
+// replaceFile writes a file that others see whole, the old one or the new one.
+func replaceFile(path string, content []byte) error {
+	beside := path + ".new"
+	if err := os.WriteFile(beside, content, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(beside, path)
 }
 
 // siteXML is Hadoop's format, properties in the order of their names.

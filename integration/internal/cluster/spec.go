@@ -229,7 +229,7 @@ func readSpec(dir string) (*spec, error) {
 
 // removeData removes what the daemons stored.
 func (s *spec) removeData() error {
-	errs := []error{os.RemoveAll(filepath.Join(s.Dir, "run")), os.RemoveAll(filepath.Join(s.Dir, "keys.jceks"))}
+	errs := []error{os.RemoveAll(filepath.Join(s.Dir, "run")), os.RemoveAll(s.zoneDir())}
 	for _, d := range s.Daemons {
 		errs = append(errs, os.RemoveAll(filepath.Join(s.Dir, d.Name)))
 	}

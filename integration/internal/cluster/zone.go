@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// With Config.Zone HDFS has the encryption zone Zone, which everybody may write to, and in it the files of ZoneFiles. The keys
-// are in a file, which needs no key server. NameNodes look for keys when they start: the zone's is made before.
+// With Config.Zone HDFS has the encryption zone Zone, which everybody may write to, and in it the files of ZoneFiles. Its key
+// is in a file, which needs no key server. NameNodes look for keys when they start: the zone's is made before.
 
 // Zone is the directory of the encryption zone.
 const Zone = "/zone"
@@ -19,16 +19,22 @@ func ZoneFiles() []string { return []string{"a-secret", "file"} }
 
 const zoneKey = "zone"
 
+// zoneDir holds the keys, and what the zone is made of.
+func (s *spec) zoneDir() string { return filepath.Join(s.Dir, "zone") }
+
 // addZone has clients and daemons find the keys.
 func (s *spec) addZone() {
 	s.Zone = true
-	s.Core["hadoop.security.key.provider.path"] = "jceks://file" + filepath.Join(s.Dir, "keys.jceks")
+	s.Core["hadoop.security.key.provider.path"] = "jceks://file" + filepath.Join(s.zoneDir(), "keys.jceks")
 }
 
-// makeZoneKey makes the key, unless it is there.
+// makeZoneKey makes the key.
 func (c *Cluster) makeZoneKey(ctx context.Context) error {
-	if _, err := os.Stat(filepath.Join(c.spec.Dir, "keys.jceks")); err == nil || !c.spec.Zone {
+	if !c.spec.Zone {
 		return nil
+	}
+	if err := os.MkdirAll(c.spec.zoneDir(), 0o755); err != nil {
+		return err
 	}
 	_, err := c.CLI(ctx, "org.apache.hadoop.crypto.key.KeyShell", "create", zoneKey)
 	return err
@@ -39,14 +45,9 @@ func (c *Cluster) makeZone(ctx context.Context, h HDFS) error {
 	if err := h.Mkdir(ctx, Zone, h.user, "777"); err != nil {
 		return err
 	}
-	local, err := os.MkdirTemp(c.spec.Dir, "zone-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(local)
 	put := []string{"-put"}
 	for _, name := range ZoneFiles() {
-		file := filepath.Join(local, name)
+		file := filepath.Join(c.spec.zoneDir(), name)
 		if err := os.WriteFile(file, []byte(strings.Repeat("To be, or not to be\n", 50)), 0o644); err != nil {
 			return err
 		}
@@ -54,7 +55,7 @@ func (c *Cluster) makeZone(ctx context.Context, h HDFS) error {
 	}
 	var env []string
 	if c.Secure() {
-		cache := filepath.Join(local, "ticket")
+		cache := filepath.Join(c.spec.zoneDir(), "ticket")
 		if err := c.Kinit(ctx, h.user, cache); err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // interval is how often a waiting process looks whether the lock is free: flock(2) itself cannot be cancelled.
-const interval = 100 * time.Millisecond
+const interval = 200 * time.Millisecond
 
 // Exclusive holds a lock that nobody else has, until unlock is called or the process ends. The file stays.
 func Exclusive(ctx context.Context, path string) (unlock func(), err error) {

@@ -13,8 +13,8 @@ import (
 )
 
 // Archive is the file in which classes of the release lie as java needs them in memory (the JDK's class data sharing,
-// -XX:SharedArchiveFile): daemons that map it spend less time on their start. It is of this java and this patch alone, and of
-// a class path that begins with Classpath. It is "" until MakeArchive has made it.
+// -XX:SharedArchiveFile): daemons that map it spend less time on their start. It is of this java, and of a class path that
+// begins with Classpath, alone. It is "" until MakeArchive has made it.
 func (j Jars) Archive(java string) string {
 	path, err := j.archive(java)
 	if err != nil {
@@ -26,17 +26,32 @@ func (j Jars) Archive(java string) string {
 	return path
 }
 
-// archive names the file after the release that java's installation says it is, and the patch.
+// archive names the file after the release that java's installation says it is, and what java compares of each jar: where one is
+// another file, it takes no class of the archive.
 func (j Jars) archive(java string) (string, error) {
+	name := sha256.New()
+	release, err := javaRelease(java)
+	if err != nil {
+		return "", err
+	}
+	name.Write(release)
+	for _, jar := range filepath.SplitList(j.Classpath()) {
+		info, err := os.Stat(jar)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintln(name, jar, info.Size(), info.ModTime().UnixNano())
+	}
+	return fmt.Sprintf("%s-%.8x.jsa", j.Dir, name.Sum(nil)), nil
+}
+
+// javaRelease is what java's installation says of itself.
+func javaRelease(java string) ([]byte, error) {
 	program, err := filepath.EvalSymlinks(java)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	release, err := os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(program)), "release"))
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%s-%.8x.jsa", j.Dir, sha256.Sum256(append(release, filepath.Base(j.Patch)...))), nil
+	return os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(program)), "release"))
 }
 
 // MakeArchive makes the Archive, of the classes that are in files which -XX:DumpLoadedClassList has written. It takes

@@ -1,5 +1,7 @@
 // Package artifacts brings the jars of a Hadoop release from Maven onto this
-// machine, once for each version, into the user's cache directory.
+// machine, once for each version, into the user's cache directory, and makes what
+// daemons need besides: classes in place of native code (Patched), and an archive of
+// all classes (MakeArchive).
 //
 // It owns the folders <user cache>/bobbin/hadoop-<version>, and the files beside
 // them whose names begin so. Several processes may fetch at once: a lock file lets
@@ -38,7 +40,7 @@ var ErrMissingTool = errors.New("missing tool")
 type Jars struct {
 	Version string // such as "3.4.3"
 	Dir     string // absolute; holds nothing but jars
-	Patch   string // the jar with classes that stand before Hadoop's, in place of native code; "": none
+	Patch   string // a jar with classes that stand before Hadoop's, of Patched; "": none
 }
 
 // Classpath is what java's -classpath takes: the patch, all jars, by their names, and then any further entries, such as
@@ -75,15 +77,6 @@ var versionPattern = regexp.MustCompile(`^[0-9]+(\.[0-9]+)+[0-9A-Za-z.-]*$`)
 // Fetch returns the jars of a Hadoop release, with Maven's help if this machine has not got them yet.
 // An empty version means DefaultVersion. The first call takes a minute or so, later ones no time.
 func Fetch(ctx context.Context, version string) (Jars, error) {
-	jars, err := fetch(ctx, version)
-	if err != nil {
-		return Jars{}, err
-	}
-	jars.Patch, err = jars.makePatch(ctx)
-	return jars, err
-}
-
-func fetch(ctx context.Context, version string) (Jars, error) {
 	if version == "" {
 		version = DefaultVersion
 	}

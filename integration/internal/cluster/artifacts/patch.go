@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/filelock"
 )
 
 // patchSources are classes that daemons need in place of Hadoop's native code, which does not come from Maven.
@@ -17,29 +19,48 @@ import (
 //go:embed java/*.java
 var patchSources embed.FS
 
-// makePatch compiles patchSources into a jar beside the release's folder, unless it is there: it is named after them. It
-// takes two seconds.
-func (j Jars) makePatch(ctx context.Context) (string, error) {
+// Patched is the release with a jar of patchSources before the others, for daemons and for clients that share their archive of
+// classes. The jar lies beside the release's folder, and is named after the sources and the java that is to read it. To compile
+// it takes two seconds, once.
+func (j Jars) Patched(ctx context.Context, java string) (Jars, error) {
+	j, err := j.patched(ctx, java)
+	if err != nil {
+		return Jars{}, fmt.Errorf("compile what stands for native code of hadoop %s: %w", j.Version, err)
+	}
+	return j, nil
+}
+
+func (j Jars) patched(ctx context.Context, java string) (Jars, error) {
+	name := sha256.New()
+	release, err := javaRelease(java)
+	if err != nil {
+		return j, err
+	}
+	name.Write(release)
 	sources, err := fs.Glob(patchSources, "java/*")
 	if err != nil {
-		return "", err
+		return j, err
 	}
-	hash := sha256.New()
 	for _, source := range sources {
 		text, err := patchSources.ReadFile(source)
 		if err != nil {
-			return "", err
+			return j, err
 		}
-		fmt.Fprintf(hash, "%s %d\n%s", source, len(text), text)
+		fmt.Fprintf(name, "%s %d\n%s", source, len(text), text)
 	}
-	path := fmt.Sprintf("%s-%.8x.jar", j.Dir, hash.Sum(nil))
-	if _, err := os.Stat(path); err == nil {
-		return path, nil
+	path := fmt.Sprintf("%s-%.8x.jar", j.Dir, name.Sum(nil))
+	unlock, err := filelock.Exclusive(ctx, j.Dir+".lock")
+	if err != nil {
+		return j, err
 	}
-	if err := j.compilePatch(ctx, path); err != nil {
-		return "", fmt.Errorf("compile what stands for native code of hadoop %s: %w", j.Version, err)
+	defer unlock()
+	if _, err := os.Stat(path); err != nil {
+		if err := j.compilePatch(ctx, path); err != nil {
+			return j, err
+		}
 	}
-	return path, nil
+	j.Patch = path
+	return j, nil
 }
 
 func (j Jars) compilePatch(ctx context.Context, path string) error {
@@ -62,7 +83,7 @@ func (j Jars) compilePatch(ctx context.Context, path string) error {
 	classes := filepath.Join(dir, "classes")
 	args := append([]string{"-nowarn", "-proc:none", "-d", classes, "-classpath", j.Classpath()}, sources...)
 	if out, err := exec.CommandContext(ctx, javac, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("run javac: %w\n%s", err, tail(out, 2000))
+		return fmt.Errorf("run javac: %w\n%s", err, out)
 	}
 	jar := filepath.Join(dir, "jar")
 	if err := writeJar(jar, os.DirFS(classes)); err != nil {

@@ -7,7 +7,9 @@ import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
+import java.nio.file.attribute.PosixFilePermissions;
 
+import bobbin.hadoop.PosixFileSystem;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileSystem;
@@ -35,7 +37,7 @@ public class SecureIOUtils {
 
   public static FileOutputStream createForWrite(File file, int permissions) throws IOException {
     try {
-      Files.createFile(file.toPath());
+      Files.createFile(file.toPath(), PosixFilePermissions.asFileAttribute(PosixFileSystem.permissions(permissions)));
     } catch (FileAlreadyExistsException e) {
       throw new AlreadyExistsException(e);
     }
