@@ -174,6 +174,19 @@ func (c *Cluster) waitStopped(ctx context.Context, d daemon) error {
 	})
 }
 
+// LogEnds are the last lines of the daemons' logs, for one who cannot look into LogDir later.
+func (c *Cluster) LogEnds() string {
+	var all strings.Builder
+	for _, d := range c.spec.Daemons {
+		text, err := os.ReadFile(c.spec.logFile(d))
+		if err != nil {
+			text = []byte(err.Error())
+		}
+		fmt.Fprintf(&all, "--- %s\n%s\n", d.Name, lastLines(text, 30))
+	}
+	return all.String()
+}
+
 func lastLines(text []byte, n int) []byte {
 	text = bytes.TrimSpace(text)
 	lines := bytes.Split(text, []byte("\n"))

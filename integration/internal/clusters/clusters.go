@@ -97,6 +97,9 @@ func attach(t testing.TB, k Kind, lock func(context.Context, string) (func(), er
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("logs of the cluster: %s", c.LogDir())
+			if wait.Over(t) {
+				t.Logf("they end with\n%s", c.LogEnds())
+			}
 		}
 		if err := c.Close(); err != nil {
 			t.Errorf("leave cluster: %v", err)

@@ -1,6 +1,7 @@
 // Package wait is the one way in which tests wait: for a condition, as long as the
 // whole run may take. A busy machine makes a wait longer and fails nothing; what never
-// comes ends with the test's goroutines in its output, shortly before `go test` would
+// comes ends with the test's goroutines in its output, and the ends of its cluster's logs
+// (package clusters), shortly before `go test` would
 // end all tests at once.
 //
 // An error of the way to a server (a refused connection, one that broke, a try that took
@@ -134,17 +135,29 @@ func Context(t testing.TB) context.Context {
 
 // patience ends in time for a failure that says what was waited for: `go test` itself tells goroutines alone.
 func patience(t testing.TB) (context.Context, context.CancelFunc) {
-	ctx := Context(t)
+	end, ok := deadline(t)
+	if !ok {
+		return context.WithCancel(Context(t))
+	}
+	return context.WithDeadlineCause(Context(t), end.Add(-min(margin, time.Until(end)/10)), errHang)
+}
+
+// margin is how long before all tests end a wait gives up, for what there is to tell.
+const margin = time.Minute
+
+// Over says that the tests' time is almost over: a test that fails then has waited in vain.
+func Over(t testing.TB) bool {
+	end, ok := deadline(t)
+	return ok && time.Until(end) <= margin
+}
+
+// deadline is when all tests end; a benchmark has none.
+func deadline(t testing.TB) (time.Time, bool) {
 	limited, ok := t.(interface{ Deadline() (time.Time, bool) })
 	if !ok {
-		return context.WithCancel(ctx)
+		return time.Time{}, false
 	}
-	end, ok := limited.Deadline()
-	if !ok {
-		return context.WithCancel(ctx)
-	}
-	margin := min(time.Minute, time.Until(end)/10)
-	return context.WithDeadlineCause(ctx, end.Add(-margin), errHang)
+	return limited.Deadline()
 }
 
 func stacks() []byte {
