@@ -63,6 +63,7 @@ func Change(t testing.TB, k Kind, what string) *cluster.Cluster {
 			}
 		}
 		if t.Failed() {
+			tell(t, c)
 			retire(t, r, k)
 		} else if err := os.Remove(r.mark(k)); err != nil {
 			t.Error(err)
@@ -95,12 +96,7 @@ func attach(t testing.TB, k Kind, lock func(context.Context, string) (func(), er
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("logs of the cluster: %s", c.LogDir())
-			if wait.Over(t) {
-				t.Logf("they end with\n%s", c.LogEnds())
-			}
-		}
+		tell(t, c)
 		if err := c.Close(); err != nil {
 			t.Errorf("leave cluster: %v", err)
 		}
@@ -129,6 +125,18 @@ func hold(t testing.TB, r folder, k Kind, lock func(context.Context, string) (fu
 			retire(t, r, k)
 		}
 		alone()
+	}
+}
+
+// tell says where the logs of a failed test's cluster are, and how they end if the test has waited in vain.
+func tell(t testing.TB, c *cluster.Cluster) {
+	t.Helper()
+	if _, err := os.Stat(c.LogDir()); err != nil || !t.Failed() { // retired
+		return
+	}
+	t.Logf("logs of the cluster: %s", c.LogDir())
+	if wait.Over(t) {
+		t.Logf("they end with\n%s", c.LogEnds())
 	}
 }
 

@@ -1,8 +1,7 @@
 // Package wait is the one way in which tests wait: for a condition, as long as the
 // whole run may take. A busy machine makes a wait longer and fails nothing; what never
 // comes ends with the test's goroutines in its output, and the ends of its cluster's logs
-// (package clusters), shortly before `go test` would
-// end all tests at once.
+// (package clusters), shortly before all tests would be ended at once.
 //
 // An error of the way to a server (a refused connection, one that broke, a try that took
 // too long) is no answer, and the question is asked again. Any other error fails the test
