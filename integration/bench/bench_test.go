@@ -63,7 +63,7 @@ func TestPageIsMade(t *testing.T) {
 // nobody else's containers would run on that fleet.
 func TestSectionsBesideJavaAreMade(t *testing.T) {
 	cluster.Long(t)
-	c := clusters.Own(t, cluster.Config{NodeManagers: 1, Users: []string{user}})
+	c := clusters.Own(t, cluster.Config{NodeManagers: 1, Heartbeat: time.Second, Users: []string{user}})
 	page := pageOf(t, c, options{only: []string{"calls", "processes", "protected", "asks"}, calls: 1000})
 	if !strings.Contains(page, "makes one call under authentication ends after ") {
 		t.Errorf("the page does not say how long a first call takes with Kerberos:\n%s", page)

@@ -16,7 +16,7 @@ import (
 // tells a newer one, so the test needs a minute.
 func TestTheResourceManagerHearsOfApplicationMasters(t *testing.T) {
 	cluster.Long(t)
-	alice := suite.UserOf(t, clusters.Own(t, cluster.Config{}), bobbintest.Alice)
+	alice := suite.UserOf(t, clusters.Own(t, cluster.Config{Heartbeat: time.Second}), bobbintest.Alice)
 	next := func(before int) (count int, seen time.Time) {
 		t.Helper()
 		wait.For(t, "the ResourceManager tells how many heartbeats it has answered", func() (bool, error) {

@@ -73,11 +73,14 @@ func Change(t testing.TB, k Kind, what string) *cluster.Cluster {
 }
 
 // Own starts a cluster for one test alone, which ends with it: for what no cluster of the run can be. On a secure one blocks
-// are encrypted as on the run's.
+// are encrypted as on the run's. NodeManagers report as often as the run's, unless cfg says otherwise.
 func Own(t testing.TB, cfg cluster.Config) *cluster.Cluster {
 	t.Helper()
 	if !slices.Contains(cfg.Users, Alice) {
 		cfg.Users = append(slices.Clone(cfg.Users), Alice)
+	}
+	if cfg.Heartbeat == 0 {
+		cfg.Heartbeat = heartbeat
 	}
 	if cfg.Kerberos != nil {
 		cfg.HDFS = maps.Clone(cfg.HDFS)
