@@ -16,13 +16,13 @@ func TestAnEncryptionZoneIsRefused(t *testing.T) {
 	u := suite.NewcomerOf(t, c)
 	dir := u.Scratch(t)
 	u.Write(t, dir+"/text", "to be\n")
-	const zone = cluster.Zone
+	const zone, secret = cluster.Zone, cluster.Zone + "/words/secret"
 
 	count := func(input, output string) []string {
 		return bobbintest.Small(suite.Program(t, "wordcount"), "--input", input, "--output", output)
 	}
 	before := leftOf(t, u)
-	refused(t, u, []string{zone + "/a-secret", "lies in an HDFS encryption zone", "use a place outside"}, count(zone, dir+"/out")...)
+	refused(t, u, []string{secret, "lies in an HDFS encryption zone", "use a place outside"}, count(zone+"/words", dir+"/out")...)
 	unchanged(t, u, before)
 	got := u.Run(t, count(dir+"/text", zone+"/out")...) // planning does not write
 	if got.Code != 1 || countLines(got.Stderr, "lies in an HDFS encryption zone") != 1 || countLines(got.Stderr, "restart") != 0 {

@@ -8,14 +8,12 @@ import (
 	"strings"
 )
 
-// With Config.Zone HDFS has the encryption zone Zone, which everybody may write to, and in it the files of ZoneFiles. Its key
-// is in a file, which needs no key server. NameNodes look for keys when they start: the zone's is made before.
+// With Config.Zone HDFS has an encryption zone, which everybody may write to, with two encrypted files: "file", and "secret" in
+// the directory "words". Its key is in a file, which needs no key server. NameNodes look for keys when they start: the zone's is
+// made before.
 
 // Zone is the directory of the encryption zone.
 const Zone = "/zone"
-
-// ZoneFiles are the names of files in it, all encrypted.
-func ZoneFiles() []string { return []string{"a-secret", "file"} }
 
 const zoneKey = "zone"
 
@@ -45,17 +43,19 @@ func (c *Cluster) makeZone(ctx context.Context, h HDFS) error {
 	if err := h.Mkdir(ctx, Zone, h.user, "777"); err != nil {
 		return err
 	}
-	put := []string{"-put"}
-	for _, name := range ZoneFiles() {
-		file := filepath.Join(c.spec.zoneDir(), name)
+	local := c.spec.zoneDir()
+	for _, name := range []string{"file", "words/secret"} {
+		file := filepath.Join(local, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
 		if err := os.WriteFile(file, []byte(strings.Repeat("To be, or not to be\n", 50)), 0o644); err != nil {
 			return err
 		}
-		put = append(put, file)
 	}
 	var env []string
 	if c.Secure() {
-		cache := filepath.Join(c.spec.zoneDir(), "ticket")
+		cache := filepath.Join(local, "ticket")
 		if err := c.Kinit(ctx, h.user, cache); err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (c *Cluster) makeZone(ctx context.Context, h HDFS) error {
 	}
 	for _, command := range [][]string{
 		{"org.apache.hadoop.hdfs.tools.CryptoAdmin", "-createZone", "-keyName", zoneKey, "-path", Zone},
-		append(append([]string{FsShell}, put...), Zone),
+		{FsShell, "-put", filepath.Join(local, "file"), filepath.Join(local, "words"), Zone},
 	} {
 		cmd := c.Command(ctx, command[0], command[1:]...)
 		cmd.Env = append(cmd.Env, env...)
