@@ -50,7 +50,7 @@ func (r *run) process(ctx context.Context, s suite, p pkg, into *results) error 
 		return err
 	}
 	defer log.Close()
-	tool := exec.Command(r.events, "-t", "-p", p.path) // it ends with what it reads
+	tool := exec.CommandContext(context.WithoutCancel(ctx), r.events, "-t", "-p", p.path) // it ends with what it reads
 	tool.Stderr = log
 	output, err := tool.StdinPipe()
 	if err != nil {

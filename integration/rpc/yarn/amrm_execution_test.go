@@ -57,8 +57,10 @@ func promote(t *testing.T, c *cluster.Cluster) {
 	key := amrm.AskKey{Priority: 4, ExecutionType: records.ExecutionOpportunistic}
 	// Without a host YARN, which looks at no label here, may choose GPUNode, and never promote what runs there: the promotion
 	// is an ask for the application's own partition.
-	o.RM.SetAsk(amrm.Ask{Key: key, Capability: rpctest.Unit(), Count: 1, Strict: true,
-		Hosts: []amrm.HostAsk{{Host: clusters.PlainNode, Count: 1}}})
+	o.RM.SetAsk(amrm.Ask{
+		Key: key, Capability: rpctest.Unit(), Count: 1,
+		Hosts: []amrm.HostAsk{{Host: clusters.PlainNode, Count: 1}}, Strict: true,
+	})
 	o.until("an opportunistic container is there", o.Has(1))
 	container := o.one()
 	if container.ExecutionType != records.ExecutionOpportunistic || o.RM.Outstanding(key) != 0 {
