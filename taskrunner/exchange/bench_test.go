@@ -25,7 +25,7 @@ func BenchmarkExchange(b *testing.B) {
 				if kind != "local" {
 					to = newExchange(b, "b", change...)
 				}
-				ctx := within(b)
+				ctx := b.Context()
 				p := newPartition(b, from1, 0, 1)
 				g := to.Gate(ctx, []exchange.Producer{from("a", from1, 0, 0)})
 				record := make([]byte, size)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/sirupsen/logrus"
 	"go.uber.org/goleak"
@@ -59,15 +58,6 @@ func from(host ids.HostID, at *exchange.Exchange, subtask, channel int) exchange
 		Partition: exchange.PartitionID{Execution: execution(0, subtask)},
 		Channel:   channel, Host: host, Address: at.Address(),
 	}
-}
-
-// within ends a test that hangs with the stacks of all goroutines, not the whole
-// package's run.
-func within(t testing.TB) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("test takes too long"))
-	t.Cleanup(cancel)
-	return ctx
 }
 
 // noise has no period that a buffer's size could hide.
@@ -133,7 +123,7 @@ func TestRecordsArriveInOrder(t *testing.T) {
 	} {
 		for where, consumerHost := range map[string]ids.HostID{"within a host": "a", "between hosts": "b"} {
 			t.Run(name+" "+where, func(t *testing.T) {
-				ctx := within(t)
+				ctx := t.Context()
 				a := newExchange(t, "a")
 				b := a
 				if consumerHost == "b" {
@@ -168,7 +158,7 @@ func TestRecordsArriveInOrder(t *testing.T) {
 
 // TestTrafficCountsBothEnds would catch figures in REST that do not add up.
 func TestTrafficCountsBothEnds(t *testing.T) {
-	ctx := within(t)
+	ctx := t.Context()
 	a, b := newExchange(t, "a"), newExchange(t, "b")
 	p := newPartition(t, a, 0, 1)
 	g := b.Gate(ctx, []exchange.Producer{from("a", a, 0, 0)})
@@ -196,7 +186,7 @@ func TestTrafficCountsBothEnds(t *testing.T) {
 // TestSlowConsumerStallsItsProducersOnly would catch a buffer that is sent
 // without credit and blocks the connection for all, and a queue without bound.
 func TestSlowConsumerStallsItsProducersOnly(t *testing.T) {
-	ctx := within(t)
+	ctx := t.Context()
 	a, b := newExchange(t, "a"), newExchange(t, "b")
 	size := func(int) int { return 1000 }
 
@@ -239,7 +229,7 @@ func TestSlowConsumerStallsItsProducersOnly(t *testing.T) {
 func TestPartlyFilledBuffersAreFlushed(t *testing.T) {
 	for where, consumerHost := range map[string]ids.HostID{"within a host": "a", "between hosts": "b"} {
 		t.Run(where, func(t *testing.T) {
-			ctx := within(t)
+			ctx := t.Context()
 			a := newExchange(t, "a")
 			b := a
 			if consumerHost == "b" {
@@ -264,7 +254,7 @@ func TestPartlyFilledBuffersAreFlushed(t *testing.T) {
 // TestPoolSmallerThanItsChannels would catch a deadlock where there are fewer
 // buffers than channels: each channel has the one it is guaranteed.
 func TestPoolSmallerThanItsChannels(t *testing.T) {
-	ctx := within(t)
+	ctx := t.Context()
 	tiny := func(c *exchange.Config) { c.Memory = 1 }
 	hosts := map[ids.HostID]*exchange.Exchange{"a": newExchange(t, "a", tiny), "b": newExchange(t, "b", tiny)}
 	const producers, consumers, each = 4, 40, 60
@@ -314,7 +304,7 @@ func TestPoolSmallerThanItsChannels(t *testing.T) {
 func TestConsumerThatEndsEarly(t *testing.T) {
 	for where, consumerHost := range map[string]ids.HostID{"within a host": "a", "between hosts": "b"} {
 		t.Run(where, func(t *testing.T) {
-			ctx := within(t)
+			ctx := t.Context()
 			a := newExchange(t, "a")
 			b := a
 			if consumerHost == "b" {
@@ -342,7 +332,7 @@ func TestConsumerThatEndsEarly(t *testing.T) {
 func TestConsumerMayComeFirst(t *testing.T) {
 	for where, consumerHost := range map[string]ids.HostID{"within a host": "a", "between hosts": "b"} {
 		t.Run(where, func(t *testing.T) {
-			ctx := within(t)
+			ctx := t.Context()
 			a := newExchange(t, "a")
 			b := a
 			if consumerHost == "b" {
@@ -370,7 +360,7 @@ func TestConsumerMayComeFirst(t *testing.T) {
 func TestCancelledTasksReturn(t *testing.T) {
 	a, b := newExchange(t, "a"), newExchange(t, "b")
 	cause := errors.New("cancelled by the test")
-	ctx, cancel := context.WithCancelCause(within(t))
+	ctx, cancel := context.WithCancelCause(t.Context())
 	silent := newPartition(t, a, 0, 1)
 	blocked, unread := newPartition(t, a, 1, 1), newPartition(t, a, 2, 1) // nobody comes for these
 	g := b.Gate(ctx, []exchange.Producer{from("a", a, 0, 0)})

@@ -74,7 +74,7 @@ func TestCutConnectionFailsBothEnds(t *testing.T) {
 		"in a later payload": 8 + 2<<20,
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx := within(t)
+			ctx := t.Context()
 			a, b := newExchange(t, "a"), newExchange(t, "b")
 			p := newPartition(t, a, 0, 1)
 			producer := from("a", a, 0, 0)
@@ -99,7 +99,7 @@ func TestCutConnectionFailsBothEnds(t *testing.T) {
 // TestConnectionIsMadeAnew would catch a host that stays unreachable after one
 // lost connection, for the tasks of the restarted job.
 func TestConnectionIsMadeAnew(t *testing.T) {
-	ctx := within(t)
+	ctx := t.Context()
 	a, b := newExchange(t, "a"), newExchange(t, "b")
 	first := newPartition(t, a, 0, 1)
 	cut := from("a", a, 0, 0)
@@ -151,7 +151,7 @@ func TestConsumerIsToldWhatEndedItsInput(t *testing.T) {
 		"the partition has fewer inputs": {spoil: func(*exchange.ResultPartition) {}, want: "channel 1 of partition v0-s7-a0/0, which has 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx := within(t)
+			ctx := t.Context()
 			a, b := newExchange(t, "a", brief), newExchange(t, "b", brief)
 			producer := from("a", a, 7, 0)
 			if test.address != "" {
@@ -190,7 +190,7 @@ func TestConsumerIsToldWhatEndedItsInput(t *testing.T) {
 func TestFailedProducerEndsItsConsumers(t *testing.T) {
 	for where, consumerHost := range map[string]ids.HostID{"within a host": "a", "between hosts": "b"} {
 		t.Run(where, func(t *testing.T) {
-			ctx := within(t)
+			ctx := t.Context()
 			a := newExchange(t, "a")
 			b := a
 			if consumerHost == "b" {
@@ -221,7 +221,7 @@ func TestFailedProducerEndsItsConsumers(t *testing.T) {
 // TestCloseEndsTasks would catch a host that cannot end because a task waits for
 // another host.
 func TestCloseEndsTasks(t *testing.T) {
-	ctx := within(t)
+	ctx := t.Context()
 	a, b := newExchange(t, "a"), newExchange(t, "b")
 	out, in := newPartition(t, b, 0, 1), newPartition(t, a, 0, 1)
 	remote, local := b.Gate(ctx, []exchange.Producer{from("a", a, 0, 0)}), b.Gate(ctx, []exchange.Producer{from("b", b, 5, 0)})
@@ -258,7 +258,7 @@ func TestRecordsHaveABound(t *testing.T) {
 	a := newExchange(t, "a")
 	p := newPartition(t, a, 0, 1)
 	defer p.Fail(errors.New("test ends"))
-	if err := p.Emit(within(t), 0, make([]byte, exchange.MaxRecord+1)); !errors.Is(err, exchange.ErrRecordTooLarge) {
+	if err := p.Emit(t.Context(), 0, make([]byte, exchange.MaxRecord+1)); !errors.Is(err, exchange.ErrRecordTooLarge) {
 		t.Errorf("emit gives %v, want ErrRecordTooLarge", err)
 	}
 }

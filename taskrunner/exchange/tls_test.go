@@ -48,7 +48,7 @@ func (a authority) host(container ids.ResourceID, job ids.JobID) func(*exchange.
 // TestHostsOfAJobTrustEachOther would catch certificates that don't fit the
 // exchange's use of them.
 func TestHostsOfAJobTrustEachOther(t *testing.T) {
-	ctx := within(t)
+	ctx := t.Context()
 	ca := newAuthority(t)
 	a, b := newExchange(t, "a", ca.host("c1", "j")), newExchange(t, "b", ca.host("c2", "j"))
 	p := newPartition(t, a, 0, 1)
@@ -79,7 +79,7 @@ func TestStrangersGetNoData(t *testing.T) {
 		"a right identity for a wrong id": func(c *exchange.Config) { ca.host("c2", "j")(c); c.Job = "k" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx := within(t)
+			ctx := t.Context()
 			a, b := newExchange(t, "a", ca.host("c1", "j")), newExchange(t, "b", consumer)
 			p := newPartition(t, a, 0, 1)
 			defer p.Fail(errors.New("test ends"))
@@ -99,7 +99,7 @@ func TestStrangersGetNoData(t *testing.T) {
 // TestAHostMayEndWhileItConnects would catch a connection that is read by whoever closes it while TLS is put over it. The
 // producer's host takes connections and says nothing, so that most attempts end on their way.
 func TestAHostMayEndWhileItConnects(t *testing.T) {
-	ctx := within(t)
+	ctx := t.Context()
 	ca := newAuthority(t)
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

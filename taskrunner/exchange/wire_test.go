@@ -3,7 +3,6 @@ package exchange
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -86,12 +85,8 @@ func TestProducersHostEndsAHostileConnection(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			conn.SetDeadline(time.Now().Add(30 * time.Second))
 			conn.Write(bytes)
-			var timeout net.Error
-			if _, err := io.Copy(io.Discard, conn); errors.As(err, &timeout) && timeout.Timeout() {
-				t.Error("the connection stays open")
-			}
+			io.Copy(io.Discard, conn) // hangs if the host does not end the connection
 		})
 	}
 }
@@ -148,15 +143,13 @@ func TestConsumersHostEndsAHostileConnection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newTestExchange(t)
 			address, wait := serveProducer(t, test.answer)
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-			defer cancel()
-			g := e.Gate(ctx, []Producer{{Host: "x", Address: address}})
+			g := e.Gate(t.Context(), []Producer{{Host: "x", Address: address}})
 			if test.lost { // before a record is read: that would give more credit
 				wait()
 			}
 			var err error
 			for err == nil {
-				_, err = g.Next(ctx)
+				_, err = g.Next(t.Context())
 			}
 			if test.want == "" { // good to the end; what follows is the connection's matter only
 				if !errors.Is(err, io.EOF) {
