@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sirupsen/logrus"
@@ -323,11 +322,9 @@ func TestProgressIsWatched(t *testing.T) {
 	defer stop(t, cluster)
 	name, g := newGate(t)
 	watched := make(chan msg.JobDetails, 1)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
 	done := make(chan error, 1)
 	go func() {
-		_, err := cluster.Execute(ctx, plan(t, files, name), func(string, int, []byte) error { return nil }, func(d msg.JobDetails) {
+		_, err := cluster.Execute(t.Context(), plan(t, files, name), func(string, int, []byte) error { return nil }, func(d msg.JobDetails) {
 			select {
 			case watched <- d:
 			default:
