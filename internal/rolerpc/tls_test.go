@@ -37,11 +37,9 @@ func TestOnlyTaskExecutorsOfTheApplicationGetIn(t *testing.T) {
 		"a task host":                      {TLS: host.ClientTLS(toAM), Logger: logger()},
 		"a client that wants another role": {TLS: certificates.worker(t, "container_2").ClientTLS(pki.OnlyRole(pki.RoleREST)), Logger: logger()},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		if _, err := dial(t, address, config).Open(ctx, "resourcemanager", newRecorder()); err == nil || ctx.Err() != nil {
-			t.Errorf("%s: got error %v", name, err)
+		if _, err := dial(t, address, config).Open(t.Context(), "resourcemanager", newRecorder()); err == nil {
+			t.Errorf("%s gets in", name)
 		}
-		cancel()
 	}
 	open(t, dial(t, address, Config{TLS: certificates.worker(t, "container_2").ClientTLS(anyone), Logger: logger()}), "resourcemanager", newRecorder())
 	if got := len(role.streams); got != 1 {
