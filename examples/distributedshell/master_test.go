@@ -72,9 +72,10 @@ func (p *playground) runs() records.ApplicationReport {
 		p.t.Fatal(err)
 	}
 	report, err := yarn.Submit(p.t.Context(), records.SubmissionContext{ID: created.ID, Resource: p.job.Size})
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
 	for ; err == nil && !report.State.Terminal(); report, err = yarn.ApplicationReport(p.t.Context(), created.ID) {
-		timer := time.NewTimer(5 * time.Millisecond)
-		<-timer.C
+		<-ticker.C
 	}
 	if err != nil {
 		p.t.Fatal(err)

@@ -368,7 +368,10 @@ func parentProcess() int {
 }
 
 // forever blocks without looking like a deadlock to the Go runtime.
-func forever() { <-time.NewTimer(time.Hour).C }
+func forever() {
+	for range time.Tick(time.Hour) { // and nothing then
+	}
+}
 
 // TestHostsEndWithTheirTaskExecutor would catch a host that keeps another's
 // socket open, or its own: it would outlive the worker until YARN finds it.

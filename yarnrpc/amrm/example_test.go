@@ -21,8 +21,7 @@ func ExampleClient_Heartbeats() {
 		return
 	}
 	defer fake.Stop()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
+	ctx := context.Background()
 	application, err := unmanaged(ctx, fake)
 	if err != nil {
 		fmt.Println(err)

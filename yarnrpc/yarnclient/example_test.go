@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
 	"time"
 
@@ -15,8 +16,7 @@ import (
 
 // The applications that run in a queue, as the cluster's configuration finds it.
 func Example() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
+	ctx := context.Background()
 	conf, err := hadoopconf.Load(os.Getenv("HADOOP_CONF_DIR"), hadoopconf.Environment{LookupEnv: os.LookupEnv})
 	if err != nil {
 		fmt.Println(err)
@@ -61,8 +61,8 @@ func ExampleClient_Submit() {
 	client := yarnclient.New(options)
 	defer client.Close()
 
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	created, err := client.NewApplication(ctx)
 	if err != nil {
 		fmt.Println(err)

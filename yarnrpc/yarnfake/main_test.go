@@ -91,9 +91,11 @@ func await(t *testing.T, c *yarnclient.Client, id records.ApplicationID, done fu
 
 func ended(r records.ApplicationReport) bool { return r.State.Terminal() }
 
+// pause is between two looks at a condition.
 func pause() {
-	timer := time.NewTimer(5 * time.Millisecond)
-	<-timer.C
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	<-ticker.C
 }
 
 // master is an ApplicationMaster as small as one can be.
@@ -185,9 +187,7 @@ func unmanaged(t *testing.T, fake *yarnfake.Fake) (*yarnclient.Client, records.A
 
 func (m *master) run(t *testing.T, command string, done func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	if err := m.until(ctx, command, done); err != nil {
+	if err := m.until(t.Context(), command, done); err != nil {
 		t.Fatal(err)
 	}
 }
