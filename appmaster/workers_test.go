@@ -97,9 +97,10 @@ type workers struct {
 	confirm    func(context.Context) error          // what YARN says to Confirm; nil: nothing
 	deregister func(context.Context) error          // and to Deregister
 
-	mu      sync.Mutex // guards what follows
-	journal []string
-	running map[ids.ResourceID]context.CancelFunc
+	mu       sync.Mutex // guards what follows
+	journal  []string
+	running  map[ids.ResourceID]context.CancelFunc
+	rejected []ids.ResourceID // when they registered; each must have been released, which the journal may hear of later
 }
 
 // newWorkers makes a Driver whose workers live until the test ends, unless they
@@ -115,6 +116,11 @@ func newWorkers(t *testing.T, files filesystem.FileSystem) *workers {
 			w.kill(id)
 		}
 		w.joined.Wait()
+		for _, id := range w.rejected {
+			if !slices.Contains(w.journal, "release "+string(id)) {
+				t.Errorf("worker %s was rejected and not released", id)
+			}
+		}
 	})
 	return w
 }
@@ -187,19 +193,19 @@ func (w *workers) start(ctx context.Context, id ids.ResourceID, spec resourceman
 	w.mu.Unlock()
 	w.joined.Go(func() {
 		defer end()
-		err := w.serve(living, id, spec)
-		if err != nil && living.Err() == nil && !(errors.Is(err, taskexecutor.ErrRejected) && w.released(id)) {
+		switch err := w.serve(living, id, spec); {
+		case err == nil || living.Err() != nil:
+		case errors.Is(err, taskexecutor.ErrRejected):
+			w.mu.Lock()
+			w.rejected = append(w.rejected, id)
+			w.mu.Unlock()
+		default:
 			w.t.Errorf("worker %s: %v", id, err)
 		}
 		if ctx.Err() == nil { // an error says that the role has ended
 			_ = report(ctx, resourcemanager.WorkerCompleted{Worker: id, Cause: "container ended"})
 		}
 	})
-}
-
-// released tells whether a worker is not wanted any more: it may hear of that when it registers.
-func (w *workers) released(id ids.ResourceID) bool {
-	return slices.Contains(w.lines(), "release "+string(id))
 }
 
 func (w *workers) ids() []ids.ResourceID {
