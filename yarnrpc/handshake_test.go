@@ -269,7 +269,10 @@ func TestWrappersAreBoundedAsTheAnswersInThem(t *testing.T) {
 				},
 			}
 			o := withToken(options(), token("attempt", "secret"))
-			o.QOPs, o.MaxResponse, o.RPCTimeout = server.QOPs, limit, time.Second
+			o.QOPs, o.MaxResponse = server.QOPs, limit
+			if !tc.refused {
+				o.RPCTimeout = time.Second // nothing else would end the call
+			}
 			_, err := ask(t.Context(), dial(t, server.Listen(t), o), method, 1)
 			var tooLarge *wire.FrameError
 			if errors.As(err, &tooLarge) != tc.refused || err == nil {
