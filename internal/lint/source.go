@@ -32,6 +32,21 @@ var impureImports = [...]string{
 // clockFunctions of package time read or wait for the clock; pure code gets the time as an argument.
 var clockFunctions = [...]string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 
+// limitFunctions bound what a test waits for. They are listed by what they are called on; empty is any connection.
+var limitFunctions = map[string][]string{
+	"context": {"WithTimeout", "WithTimeoutCause", "WithDeadline", "WithDeadlineCause"},
+	"time":    {"After", "NewTimer"},
+	"":        {"SetDeadline", "SetReadDeadline", "SetWriteDeadline"},
+}
+
+// limitedTests call limitFunctions outside a bubble, which sockets cannot be in, and why. No limit in them is for
+// something that must come.
+var limitedTests = map[string]string{
+	"appmaster/services_test.go":   "YARN is away for longer than something else is waited for",
+	"internal/rolerpc/tls_test.go": "a caller's deadline passes while a server says nothing",
+	"yarnrpc/socket_test.go":       "callers leave early, and servers answer late",
+}
+
 var (
 	generatedLine = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 	// machinePath is an absolute path that only one machine has. It must not match inside a longer path: /user/root/ is HDFS's.
@@ -94,6 +109,14 @@ func Source(name string, src []byte) []string {
 					complain("line %d: a test sleeps; let it wait for a condition, or run in a bubble of testing/synctest", at(call))
 				}
 			})
+			switch found := limits(file); {
+			case limitedTests[name] != "" && len(found) == 0:
+				complain("no limit is left: take it out of limitedTests")
+			case limitedTests[name] == "" && !within(name, "integration"):
+				for _, call := range found {
+					complain("line %d: a test has a limit; let it wait as long as the run may take, or run in a bubble of testing/synctest", at(call))
+				}
+			}
 		}
 		for _, call := range skips(file) {
 			complain("line %d: a skipped test looks green; let it fail and say what is missing", at(call))
@@ -135,6 +158,17 @@ func pure(name string) bool {
 	return slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(folder string) bool {
 		return slices.Contains(pureFolders[:], folder)
 	})
+}
+
+// limits are the calls of limitFunctions.
+func limits(file *ast.File) []*ast.CallExpr {
+	var found []*ast.CallExpr
+	forEachCall(file, func(call *ast.CallExpr, on, function string) {
+		if slices.Contains(limitFunctions[on], function) || slices.Contains(limitFunctions[""], function) {
+			found = append(found, call)
+		}
+	})
+	return found
 }
 
 // skips are the calls that skip a test. A fuzz target and a property (of package rapid) may pass over an input.
@@ -230,7 +264,7 @@ func parameterType(function *ast.FuncType, name string) string {
 	return ""
 }
 
-// forEachCall visits the calls of the form on.function(…).
+// forEachCall visits the calls of the form on.function(…); on is empty where it is more than a name.
 func forEachCall(in ast.Node, visit func(call *ast.CallExpr, on, function string)) {
 	ast.Inspect(in, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
@@ -238,9 +272,11 @@ func forEachCall(in ast.Node, visit func(call *ast.CallExpr, on, function string
 			return true
 		}
 		if selector, ok := call.Fun.(*ast.SelectorExpr); ok {
-			if on, ok := selector.X.(*ast.Ident); ok {
-				visit(call, on.Name, selector.Sel.Name)
+			on := ""
+			if name, ok := selector.X.(*ast.Ident); ok {
+				on = name.Name
 			}
+			visit(call, on, selector.Sel.Name)
 		}
 		return true
 	})
