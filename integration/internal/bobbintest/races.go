@@ -3,7 +3,6 @@ package bobbintest
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 )
@@ -32,18 +31,14 @@ func (b *binaries) checked(code int) int {
 	if !b.race {
 		return code
 	}
-	reports, err := filepath.Glob(clusters.RaceReports(os.Getenv(clusters.RunVariable)) + "*")
+	races, err := clusters.Races(os.Getenv(clusters.RunVariable))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "look for reports of races:", err)
 		return 1
 	}
-	for _, report := range reports {
-		text, err := os.ReadFile(report)
-		if err != nil {
-			text = []byte(err.Error())
-		}
-		fmt.Fprintf(os.Stderr, "%s: %s\n", report, text)
-		code = 1
+	if races != "" {
+		fmt.Fprint(os.Stderr, races)
+		return 1
 	}
 	return code
 }

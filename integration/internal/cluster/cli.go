@@ -18,8 +18,14 @@ const (
 // CLI runs a Java command with the cluster's client configuration and returns what it printed on standard
 // output. The error of a command that fails holds the end of what it said on standard error.
 func (c *Cluster) CLI(ctx context.Context, mainClass string, args ...string) (string, error) {
+	return c.CLIWith(ctx, nil, mainClass, args...)
+}
+
+// CLIWith is CLI with further variables, NAME=value: whose the command is, say, or where tokens are.
+func (c *Cluster) CLIWith(ctx context.Context, env []string, mainClass string, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := c.Command(ctx, mainClass, args...)
+	cmd.Env = append(cmd.Env, env...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		return stdout.String(), fmt.Errorf("run %s %v: %w\n%s", mainClass, args, err, lastLines(stderr.Bytes(), 10))
@@ -27,7 +33,7 @@ func (c *Cluster) CLI(ctx context.Context, mainClass string, args ...string) (st
 	return stdout.String(), nil
 }
 
-// Command is what CLI runs, for callers that set more: Env (HADOOP_USER_NAME, say, or KRB5CCNAME on a secure cluster), Stdin.
+// Command is what CLI runs, for callers that set more, such as Stdin.
 func (c *Cluster) Command(ctx context.Context, mainClass string, args ...string) *exec.Cmd {
 	flags := append(append(append(openPackages(), c.spec.kerberosFlags()...), c.spec.sharedClasses()...),
 		"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true",

@@ -65,10 +65,8 @@ func (c *Cluster) makeZone(ctx context.Context, h HDFS) error {
 		{"org.apache.hadoop.hdfs.tools.CryptoAdmin", "-createZone", "-keyName", zoneKey, "-path", Zone},
 		{FsShell, "-put", filepath.Join(local, "file"), filepath.Join(local, "words"), Zone},
 	} {
-		cmd := c.Command(ctx, command[0], command[1:]...)
-		cmd.Env = append(cmd.Env, env...)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("make encryption zone: run %s: %w\n%s", command, err, lastLines(out, 10))
+		if _, err := c.CLIWith(ctx, env, command[0], command[1:]...); err != nil {
+			return fmt.Errorf("make encryption zone: %w", err)
 		}
 	}
 	return nil

@@ -27,6 +27,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -248,6 +249,23 @@ func (r folder) note(k Kind, what string) error {
 // RaceReports is what the names of the files begin with to which programs with the race detector write, in containers of the
 // clusters of a run and for users of RaceOptions. run is the run's folder.
 func RaceReports(run string) string { return filepath.Join(run, "races", "report") }
+
+// Races is what they have written, "" if there was no race.
+func Races(run string) (string, error) {
+	reports, err := filepath.Glob(RaceReports(run) + "*")
+	if err != nil {
+		return "", err
+	}
+	var all strings.Builder
+	for _, report := range reports {
+		text, err := os.ReadFile(report)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&all, "%s: %s\n", report, text)
+	}
+	return all.String(), nil
+}
 
 // RaceOptions is the value of GORACE for that.
 func RaceOptions() string { return "log_path=" + RaceReports(os.Getenv(RunVariable)) }

@@ -18,7 +18,6 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -124,15 +123,11 @@ func ActiveRM(t testing.TB, c *cluster.Cluster) (name string) {
 // some seconds of processor time: for tests whose subject is Java's behaviour, or what our clients cannot do.
 func Java(t testing.TB, c *cluster.Cluster, variable, class string, args ...string) string {
 	t.Helper()
-	cmd := c.Command(t.Context(), class, args...)
-	cmd.Env = append(cmd.Env, variable)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
+	out, err := c.CLIWith(t.Context(), []string{variable}, class, args...)
 	if err != nil {
-		t.Fatalf("%s %v: %v\n%s\n%s", class, args, err, out, &stderr)
+		t.Fatalf("%v\n%s", err, out)
 	}
-	return string(out)
+	return out
 }
 
 // Identity is the variable by which Hadoop's own commands are a user's: a name or, on a secure cluster, a new ticket.

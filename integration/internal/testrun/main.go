@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -140,7 +139,8 @@ func (o options) run(ctx context.Context, stdout, stderr io.Writer) (good bool, 
 	done, err := r.all(ctx, list, o.lanes)
 	err = errors.Join(err, end())
 	figures, _ := os.ReadFile(filepath.Join(r.dir, "figures")) // there is none if no test has measured anything
-	races, e := r.races()
+	// Suites of our own processes fail with races; what others start, or what comes after they have ended, is seen here alone.
+	races, e := clusters.Races(r.dir)
 	err = errors.Join(err, e)
 	good = summary{outcomes: done, long: o.long, took: time.Since(began), figures: string(figures), races: races}.print(stdout)
 	if !good || err != nil {
@@ -148,24 +148,6 @@ func (o options) run(ctx context.Context, stdout, stderr io.Writer) (good bool, 
 		return false, err
 	}
 	return true, os.RemoveAll(r.dir)
-}
-
-// races is what programs in containers have reported. Suites of our own processes fail with that; what others start, or what
-// comes after they have ended, is seen here alone.
-func (r *run) races() (string, error) {
-	reports, err := filepath.Glob(clusters.RaceReports(r.dir) + "*")
-	if err != nil {
-		return "", err
-	}
-	var all strings.Builder
-	for _, report := range reports {
-		text, err := os.ReadFile(report)
-		if err != nil {
-			return "", err
-		}
-		all.Write(text)
-	}
-	return all.String(), nil
 }
 
 // prepare builds the programs, and makes the run's folder, whose clusters end with this process or when end is called.
