@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
 // Heal undoes what a test has done to the daemons: those that have ended, or run with a configuration that is not the
@@ -86,12 +88,26 @@ func stopped(stat []byte) bool {
 // healNameNodes makes the first of the pair the active one.
 func (c *Cluster) healNameNodes(ctx context.Context) error {
 	pair := haNameNodes()
-	err := c.Deactivate(ctx, pair["nn2"])
+	err := c.withTicket(ctx, pair["nn2"], c.Deactivate)
 	if err != nil && !errors.Is(err, syscall.ECONNREFUSED) { // a standby becomes a standby without a word
 		return fmt.Errorf("heal %s: %w", pair["nn2"], err)
 	}
-	if err := c.activateFirst(ctx); err != nil {
+	first := func(ctx context.Context, _ string) error { return c.activateFirst(ctx) }
+	if err := c.withTicket(ctx, pair["nn1"], first); err != nil {
 		return fmt.Errorf("heal %s: %w", pair["nn1"], err)
 	}
 	return nil
+}
+
+// withTicket gives a NameNode a command, and starts one anew that takes no ticket. One whose login has failed, as the KDC had
+// other keys, has none any more, and tries again after a minute at the earliest (UserGroupInformation#relogin).
+func (c *Cluster) withTicket(ctx context.Context, name string, command func(context.Context, string) error) error {
+	err := command(ctx, name)
+	if !errors.Is(err, yarnrpc.ErrSASL) {
+		return err
+	}
+	if err := c.Restart(ctx, name); err != nil {
+		return err
+	}
+	return command(ctx, name)
 }
