@@ -95,12 +95,19 @@ func inherit(ctx context.Context, m *rpctest.Contained) error {
 	if err := m.NM.Stop(ctx, container.Node, container.ID); err != nil {
 		return err
 	}
-	m.Running[container.ID] = container
-	if err := m.Until(ctx, "it has ended", "", m.Has(0)); err != nil {
-		return err
-	}
-	if status := m.Completed[container.ID]; status.ExitStatus != records.ExitKilledByAppMaster {
-		return fmt.Errorf("the container ended as %s: %s", status.ExitStatus, status.Diagnostics)
-	}
-	return nil
+	// Its node is asked, and no heartbeat sent, by which the node would forget it. The ResourceManager may lose its end: the
+	// attempts share the list of ends, and each has a lock of its own for it (RMAppAttemptImpl#pullJustFinishedContainers).
+	return wait.Poll(ctx, "it has ended", func() error {
+		statuses, err := m.NM.Statuses(ctx, container.Node, container.ID)
+		if err != nil {
+			return err
+		}
+		switch status := statuses[0]; {
+		case status.State != records.ContainerComplete:
+			return fmt.Errorf("it is %s", status.State)
+		case status.ExitStatus != records.ExitKilledByAppMaster:
+			return fmt.Errorf("%w: it ended as %s: %s", wait.ErrGivenUp, status.ExitStatus, status.Diagnostics)
+		}
+		return nil
+	})
 }
