@@ -89,6 +89,10 @@ func TestANodeManagerThatDiesLeavesNoCallUnexplained(t *testing.T) {
 	if err := c.Restart(t.Context(), name); err != nil {
 		t.Fatal(err)
 	}
+	// A stop of a container that the NodeManager has not yet taken up again leaves its process (ContainerCleanup).
+	if err := m.AwaitRunning(t.Context(), it); err != nil {
+		t.Fatal(err)
+	}
 	statuses, err := m.NM.Statuses(t.Context(), it.Node, it.ID)
 	if err != nil || len(statuses) != 1 || statuses[0].State != records.ContainerRunning || len(rpctest.Processes(t, command)) != 1 {
 		t.Errorf("after the NodeManager has come back: %+v, %v", statuses, err)
