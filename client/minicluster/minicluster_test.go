@@ -218,6 +218,11 @@ func TestACancelledJobEnds(t *testing.T) {
 	if err := cluster.Cancel(t.Context(), job); err != nil {
 		t.Fatal(err)
 	}
+	for d := (msg.JobDetails{}); d.Status != msg.JobCancelling; { // its JobMaster hears of it a little later, and a task must not end before
+		if d, err = cluster.Details(t.Context(), job); err != nil {
+			t.Fatal(err)
+		}
+	}
 	close(g.open)
 	ended, err := cluster.Wait(t.Context(), job)
 	if err != nil || ended.Status != msg.JobCanceled {
