@@ -46,12 +46,13 @@ func Main(driver Driver) {
 func run(driver Driver) int {
 	runtime.KeepAlive(mark)
 	value, started := os.LookupEnv(control.Variable)
-	if !started {
-		return runLocal(driver)
-	}
-	// A program that this one starts is not what this one is.
-	if err := os.Unsetenv(control.Variable); err != nil {
+	options := os.Getenv(optionsVariable)
+	// A program that this one starts is not what this one is, nor runs under its options.
+	if err := errors.Join(os.Unsetenv(control.Variable), os.Unsetenv(optionsVariable)); err != nil {
 		return fail(err)
+	}
+	if !started {
+		return runLocal(driver, options)
 	}
 	role, fd, err := control.Parse(value)
 	if err != nil {

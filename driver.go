@@ -165,7 +165,8 @@ func openFiles(options config.Config) (*dfs.FS, error) {
 	return dfs.New(dfs.Options{
 		Conf: env.Conf, User: who.User, RealUser: who.RealUser, Login: who.Kerberos(),
 		Credentials: func() *creds.Credentials { return who.Credentials },
-		Patience:    options.Duration(config.ClientTimeout), Logger: progress.Servers(os.Stderr),
+		Patience:    options.Duration(config.ClientTimeout), Limit: options.Told(config.ClientTimeout),
+		Logger: progress.Servers(os.Stderr),
 	}), nil
 }
 

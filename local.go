@@ -23,15 +23,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// optionsVariable carries the options of `bobbin run -t local`, as a JSON object.
+// optionsVariable carries the options of `bobbin run -t local`, as a JSON object. The process
+// takes it out of its environment before it starts anything else.
 const optionsVariable = "BOBBIN_OPTIONS"
 
-// runLocal runs the driver on a cluster in this process.
-func runLocal(driver Driver) int {
+// runLocal runs the driver on a cluster in this process. given is the text of its options.
+func runLocal(driver Driver, given string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
-	options, err := localOptions(os.Getenv(optionsVariable))
+	options, err := localOptions(given)
 	if err != nil {
 		return fail(err)
 	}

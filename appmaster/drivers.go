@@ -83,7 +83,11 @@ type driving struct {
 
 // with lays options over those of the cluster. The error wraps config.ErrInvalid.
 func (d drivers) with(options map[string]string) (config.Config, error) {
-	return d.config.With(config.Layer{Source: "request", Values: options})
+	c, err := d.config.With(config.Layer{Source: "request", Values: options})
+	if err == nil {
+		err = config.Validate(c)
+	}
+	return c, err
 }
 
 // child is a driver that runs. Close ends it.

@@ -266,6 +266,7 @@ func TestASessionRunsProgramsItself(t *testing.T) {
 		"no job":                     {rest.RunRequest{}, "no job was executed"},
 		"a program that is killed":   {rest.RunRequest{Arguments: []string{"die"}}, "last words"},
 		"an option that there isn't": {rest.RunRequest{Options: map[string]string{"paralelism.default": "2"}}, "parallelism.default"},
+		"one that cannot be here":    {rest.RunRequest{Options: map[string]string{"heartbeat.interval": "1 h"}}, "lower heartbeat.interval or raise heartbeat.timeout"},
 	} {
 		if text := s.refused(http.StatusBadRequest, http.MethodPost, "/programs/"+id+"/run", test.run); !strings.Contains(text, test.want) {
 			t.Errorf("%s: refused with %q, want %q", name, text, test.want)

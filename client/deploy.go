@@ -123,7 +123,7 @@ func (c *Cluster) check(ctx context.Context, d Deployment) (facts, error) {
 	var known facts
 	cfg := d.Config
 	_, err := launch.PlaceOf(cfg)
-	if err = errors.Join(err, CheckContainers(cfg), checkHeartbeats(cfg, c.Conf)); err != nil {
+	if err = errors.Join(config.Validate(cfg), err, CheckContainers(cfg), CheckHeartbeats(cfg, c.Conf)); err != nil {
 		return known, err
 	}
 	if known.home, err = StagingHome(c.Files, c.Conf, cfg.String(config.YarnStagingDirectory)); err != nil {

@@ -17,11 +17,6 @@ import (
 // YARN's word on its container makes the better cause, and usually comes sooner.
 const lossGrace = 2 * time.Second
 
-// clientTimeout is how long nobody may ask for the job while a task waits for its
-// collected records to be read; Flink's client.heartbeat.timeout. A client that
-// follows the job asks several times a second, however slowly it reads.
-const clientTimeout = 3 * time.Minute
-
 // Core is the JobMaster's state. Step is the only way it changes; one goroutine
 // may use a Core.
 //
@@ -323,7 +318,7 @@ func (c *Core) setWake() {
 		}
 	}
 	if len(c.stalledResults()) > 0 {
-		earlier(c.asked.Add(clientTimeout))
+		earlier(c.asked.Add(c.config.ClientTimeout))
 	}
 	if since, missing := c.pool.MissingSince(); missing && c.active() {
 		earlier(since.Add(c.config.SlotRequestTimeout))

@@ -10,16 +10,38 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
 // TestAJobWhoseClientHasLeftGoesOn would catch a job that waits for ever, with
-// all its containers, for a client to read what it collects.
+// all its containers, for a client to read what it collects, and one that waits for longer
+// or for less than its client.heartbeat.timeout.
 func TestAJobWhoseClientHasLeftGoesOn(t *testing.T) {
 	t.Parallel()
+	for name, timeout := range map[string]struct {
+		option  string // "": the default
+		minutes int
+	}{
+		"as by default":      {"", 3},
+		"as the option says": {"5 min", 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			leavesJob(t, timeout.option, timeout.minutes)
+		})
+	}
+}
+
+// leavesJob has a client leave a job that waits for it, and holds that it goes on after so
+// many minutes.
+func leavesJob(t *testing.T, option string, minutes int) {
 	s := &script{t: t, now: testEpoch, peers: make(map[ConnectionID]ids.ResourceID), token: "m1"}
 	s.graph.ProtocolVersion = jobgraph.ProtocolVersion
 	s.graph.Job, s.graph.Name = "wordcount", "wordcount"
+	if option != "" {
+		s.graph.Config = map[string]string{config.ClientHeartbeatTimeout.Name(): option}
+	}
 	for _, line := range []string{
 		"vertex read 1 splits=n1", "vertex top 1 collect=top", "edge 0 1", "start", "rm registered",
 		"register 1 w1 n1", "offer 1 a1", "ready 1 h1", "state 1 v0-s0-a0 RUNNING", "state 1 v1-s0-a0 RUNNING",
@@ -59,10 +81,11 @@ func TestAJobWhoseClientHasLeftGoesOn(t *testing.T) {
 	fill()
 	alive(2)
 	s.command("details") // the client reads slowly, but it is there
-	alive(2)
+	alive(minutes - 1)
 	expect("wait 29s")
 	expect("heartbeat 1")
-	expect("wait 31s", "5m0s: result top dropped", fmt.Sprintf("5m0s: to 1: acknowledged %d of v1-s0-a0", sequence-1))
+	at := fmt.Sprintf("%dm0s: ", 2+minutes)
+	expect("wait 31s", at+"result top dropped", fmt.Sprintf("%sto 1: acknowledged %d of v1-s0-a0", at, sequence-1))
 
 	// Nobody has come back: the task does not have to wait again.
 	for {

@@ -194,11 +194,11 @@ func (c *Core) stalledResults() []string {
 // dropResults lets tasks go on whose records nobody is there to read: the client
 // has left the job behind, or died, and the rest of the job's work counts.
 func (c *Core) dropResults() {
-	if c.now.Sub(c.asked) < clientTimeout {
+	if c.now.Sub(c.asked) < c.config.ClientTimeout {
 		return
 	}
 	for _, name := range c.stalledResults() {
-		c.emit(ResultDropped{Name: name})
+		c.emit(ResultDropped{Name: name, After: c.config.ClientTimeout})
 		c.makeRoom(name, c.results[name].Drop())
 	}
 }

@@ -170,7 +170,7 @@ func (j *JobMaster) logEffect(effect Effect) {
 	case WorkerGone:
 		j.logger.WithFields(logrus.Fields{"container": e.Resource, "cause": e.Cause}).Info("worker is gone")
 	case ResultDropped:
-		j.logger.WithFields(logrus.Fields{"result": e.Name, "after": clientTimeout}).Warn("collected records are dropped: no client asks for them")
+		j.logger.WithFields(logrus.Fields{"result": e.Name, "after": e.After}).Warn("collected records are dropped: no client asks for them")
 	case TellResourceManager:
 		if declared, is := e.Message.(msg.DeclareRequirements); is {
 			j.logger.WithField("slots", declared.Slots).Info("slots declared")

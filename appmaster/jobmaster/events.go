@@ -97,8 +97,12 @@ type (
 	Wake struct{ At time.Time }
 	// ResultChanged says that a collected result has more, or began anew.
 	ResultChanged struct{ Name string }
-	// ResultDropped says that what was held of a collected result is lost.
-	ResultDropped struct{ Name string }
+	// ResultDropped says that what was held of a collected result is lost, as nobody has
+	// asked for the job for a time.
+	ResultDropped struct {
+		Name  string
+		After time.Duration
+	}
 	// AnswerDetails answers DetailsAsked.
 	AnswerDetails struct {
 		Reply   chan<- msg.JobDetails

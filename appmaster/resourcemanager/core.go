@@ -289,7 +289,7 @@ const startPatience = 30 * time.Second
 
 // failureRate pauses starts when too many have failed within a minute.
 type failureRate struct {
-	limit  int
+	limit  float64
 	pause  time.Duration
 	recent []time.Time
 	until  time.Time
@@ -304,7 +304,7 @@ func (f *failureRate) record(now time.Time, cause string) {
 	}
 	f.cause = cause
 	f.recent = append(f.recent, now)
-	if len(f.recent) > f.limit {
+	if float64(len(f.recent)) > f.limit {
 		f.until = now.Add(f.pause)
 	}
 }

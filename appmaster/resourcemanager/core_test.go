@@ -76,7 +76,7 @@ func (s *script) command(line string) []string {
 	switch args[0] {
 	case "config":
 		for name, value := range options {
-			s.configure(name, s.number(value))
+			s.configure(name, value)
 		}
 		return nil
 	case "wait":
@@ -89,12 +89,16 @@ func (s *script) command(line string) []string {
 	return s.step(event)
 }
 
-func (s *script) configure(name string, value int) {
+func (s *script) configure(name, value string) {
 	switch name {
 	case "max-slots":
-		s.config.MaxSlots = value
+		s.config.MaxSlots = s.number(value)
 	case "max-start-failures":
-		s.config.MaxStartFailures = value
+		rate, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.config.MaxStartFailures = rate
 	default:
 		s.t.Fatalf("unknown option %q", name)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -244,14 +245,24 @@ func tellOthers(p Process, cfg config.Config, file config.Layer, others []string
 func optionsFile(p Process) (file config.Layer, others []string, err error) {
 	if dir := p.Getenv("BOBBIN_CONF_DIR"); dir != "" {
 		file, err = config.ReadFile(filepath.Join(dir, config.FileName))
-		return file, nil, err
+		return file, nil, namedBy("BOBBIN_CONF_DIR", dir, err)
 	}
 	if dir := p.Getenv("FLINK_CONF_DIR"); dir != "" {
-		return config.ReadFlink(dir)
+		file, others, err = config.ReadFlink(dir)
+		return file, others, namedBy("FLINK_CONF_DIR", dir, err)
 	}
 	file, err = config.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(p.Executable)), "conf", config.FileName))
 	if errors.Is(err, os.ErrNotExist) {
 		return config.Layer{}, nil, nil
 	}
 	return file, nil, err
+}
+
+// namedBy adds to the error of a file that cannot be read which variable leads to it: whoever
+// is told of the file has named none.
+func namedBy(variable, dir string, err error) error {
+	if _, unread := errors.AsType[*fs.PathError](err); !unread {
+		return err
+	}
+	return fmt.Errorf("%s=%s: %w; set it to the directory that holds the options, or unset it", variable, dir, err)
 }

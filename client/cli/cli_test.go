@@ -67,7 +67,7 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 		{"a flag without its value", "run -p", "usage: flag -p needs a value"},
 		{"a switch with a value", "run -d=maybe ./job", `usage: invalid boolean value "maybe" for -d: parse error`},
 		{"a number that is none", "run -p x ./job", `--parallelism: option parallelism.default: "x" is not a whole number: invalid configuration`},
-		{"too small a number", "run -s 0 ./job", "--slots: option taskmanager.numberOfTaskSlots: 0 is less than 1: invalid configuration"},
+		{"too small a number", "run -s 0 ./job", "--slots: option taskmanager.numberOfTaskSlots: 0 is out of range, want at least 1: invalid configuration"},
 		{
 			"a size in no unit", "run -tm 12q ./job",
 			`--taskManagerMemory: option taskmanager.memory.process.size: "12q" has an unknown unit, want b, k, m, g or t: invalid configuration`,

@@ -73,6 +73,9 @@ func run(c *cli.Context, p Process) error {
 		if err != nil {
 			return err
 		}
+		if err := config.Validate(cfg); err != nil { // before the program plans
+			return err
+		}
 		l := launcher{cfg: cfg, say: progress.New(p.Stderr), timeline: timeline, outcome: told}
 		switch cfg.String(config.ExecutionTarget) {
 		case targetLocal:

@@ -32,7 +32,7 @@ func (r *runner) endure(ctx context.Context, a attempt, s *silence, cause error)
 	case errors.Is(err, errNoYARN) && lasts <= r.cfg.Duration(config.ClientTimeout):
 		return nil
 	case errors.Is(err, errNoYARN):
-		return cause
+		return r.givenUp(cause)
 	case err != nil:
 		return errors.Join(cause, err)
 	}
@@ -44,11 +44,16 @@ func (r *runner) endure(ctx context.Context, a attempt, s *silence, cause error)
 		return errNextAttempt
 	case runs && !s.heard:
 		if lasts > r.cfg.Duration(config.ClientTimeout) {
-			return cause
+			return r.givenUp(cause)
 		}
 	case lasts > longWait && !s.muted:
 		r.say.Waiting(&s.Wait, fmt.Sprintf("%s: its ApplicationMaster has not answered", report.ID),
 			fmt.Sprintf("YARN says it is %s, attempt %d, and may start another or end it", report.State, report.Attempt.Attempt))
 	}
 	return nil
+}
+
+// givenUp is the error of a master that has been silent for as long as people have said.
+func (r *runner) givenUp(cause error) error {
+	return fmt.Errorf("given up (%s): %w", r.cfg.Told(config.ClientTimeout), cause)
 }

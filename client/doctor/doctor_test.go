@@ -147,7 +147,17 @@ func TestEachIllnessIsFound(t *testing.T) {
 	}{
 		"an option of bobbin's that is none": {
 			func(m *machine) { m.options["taskmanager.slots"] = "1" },
-			"options", Failed, "unknown option taskmanager.slots", "docs/OPTIONS.md",
+			"options", Failed, "-D: unknown option taskmanager.slots", "did you mean taskmanager.",
+		},
+		"options that contradict each other": {
+			func(m *machine) {
+				m.options["slotmanager.number-of-slots.max"], m.options["taskmanager.numberOfTaskSlots"] = "2", "3"
+			},
+			"options", Failed, "option taskmanager.numberOfTaskSlots: 3 (-D) is more than slotmanager.number-of-slots.max, 2 (-D)", "lower taskmanager.numberOfTaskSlots or raise",
+		},
+		"a value that does not parse": {
+			func(m *machine) { m.options["heartbeat.timeout"] = "soon" },
+			"options", Failed, `-D: option heartbeat.timeout: "soon" is not a duration`, "docs/OPTIONS.md",
 		},
 		"no configuration": {
 			func(m *machine) { m.env["HADOOP_CONF_DIR"] = "" },

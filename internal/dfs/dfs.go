@@ -56,6 +56,8 @@ type Options struct {
 	// before a call fails. A fail-over takes minutes on many clusters. 0: as often as
 	// Hadoop's own clients try (yarnrpc.NameNodePolicy).
 	Patience time.Duration
+	// Limit says what has set Patience, for errors: see yarnrpc.Policy.
+	Limit string
 	// Dial replaces the TCP dialer, for NameNodes and DataNodes.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Logger hears of retries. Nil: nobody does.

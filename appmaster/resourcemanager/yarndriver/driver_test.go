@@ -410,7 +410,7 @@ func TestFailedStartIsReportedAndGivenBack(t *testing.T) {
 
 func TestConfigReportsAllFaultsAtOnce(t *testing.T) {
 	_, err := New(Config{RequestInterval: time.Minute, Heartbeat: time.Second}, quiet())
-	if err == nil || !strings.Contains(err.Error(), "clients") || !strings.Contains(err.Error(), "yarn.heartbeat.interval 1s") {
+	if err == nil || !strings.Contains(err.Error(), "clients") || !strings.Contains(err.Error(), "yarn.heartbeat.interval, 1 s") {
 		t.Errorf("an empty Config gives %v", err)
 	}
 }

@@ -11,7 +11,6 @@ package yarndriver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -79,25 +78,6 @@ const (
 	DefaultHeartbeat       = 5 * time.Second
 	DefaultRequestInterval = 100 * time.Millisecond
 )
-
-// Validate reports everything that is wrong with a Config.
-func (c Config) Validate() error {
-	var faults []error
-	if c.ResourceManager == nil || c.NodeManagers == nil || c.Launch == nil {
-		faults = append(faults, errors.New("clients and Launch must be set"))
-	}
-	if c.RequestInterval <= 0 {
-		faults = append(faults, fmt.Errorf("yarn.heartbeat.container-request-interval is %v", c.RequestInterval))
-	}
-	if c.Heartbeat < c.RequestInterval {
-		faults = append(faults, fmt.Errorf("yarn.heartbeat.interval %v is less than yarn.heartbeat.container-request-interval %v",
-			c.Heartbeat, c.RequestInterval))
-	}
-	if len(faults) > 0 {
-		return fmt.Errorf("configure yarn driver: %w", errors.Join(faults...))
-	}
-	return nil
-}
 
 // Driver is a resourcemanager.Driver. Make it with New.
 type Driver struct {
