@@ -16,6 +16,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/resttest"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
 )
 
 // keeping is a session that runs each job once, as a Dispatcher does.
@@ -205,5 +208,30 @@ func TestASubmissionThatFailsLeavesNoJob(t *testing.T) {
 				t.Errorf("cancelled: %t, want %t", got, c.cancels)
 			}
 		})
+	}
+}
+
+// TestALostAnswerOfYARNIsNoFailedSubmission would catch an application that runs and is told as
+// refused, or two of them: the id that YARN has given is for an application what a job's is.
+func TestALostAnswerOfYARNIsNoFailedSubmission(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []yarnfake.When{yarnfake.Before, yarnfake.After} {
+		fake := fakeCluster(t, yarnfake.Config{})
+		yarn := seenBy(t, "alice", fake, fake.Conf()).YARN
+		created, err := yarn.NewApplication(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fake.Drop("submitApplication", lost)
+		report, err := yarn.Submit(t.Context(), records.SubmissionContext{
+			ID: created.ID, Unmanaged: true, Resource: records.Resource{MemoryMB: 128, VCores: 1},
+		})
+		if err != nil || report.ID != created.ID || report.State.Terminal() {
+			t.Errorf("submitted %s, which is %s: %v", report.ID, report.State, err)
+		}
+		all, err := yarn.Applications(t.Context(), yarnclient.Filter{})
+		if err != nil || len(all) != 1 {
+			t.Errorf("YARN has %v, %v", all, err)
+		}
 	}
 }
