@@ -149,7 +149,7 @@ func (s *services) announce(ctx context.Context, start time.Time, authority []by
 
 // connect makes the driver that gets workers from YARN, and hands the key for
 // clients on that it gets there; to nobody where users is nil.
-func (s *services) connect(authority *pki.Authority, users *clienttoam.Verifier) (attemptDriver, error) {
+func (s *services) connect(authority *pki.Authority, users *clienttoam.Verifier) (resourcemanager.Driver, error) {
 	env := s.env
 	var err error
 	if s.clients, err = yarndriver.Connect(env.hadoop, env.container.Attempt, env.credentials, s.logger); err != nil {
@@ -181,7 +181,7 @@ func (s *services) connect(authority *pki.Authority, users *clienttoam.Verifier)
 }
 
 // wire makes the roles and what leads to them. Drivers share the room with requests.
-func (s *services) wire(ctx context.Context, driver attemptDriver, authority *pki.Authority, room *rest.Room) error {
+func (s *services) wire(ctx context.Context, driver resourcemanager.Driver, authority *pki.Authority, room *rest.Room) error {
 	env := s.env
 	cluster := ComponentConfig{Config: env.config, Worker: workerSpec(env.config), Mode: env.strategy.ends}
 	cluster.JobMemory, _ = budgets(env.launch.Mode, env.config)
@@ -199,7 +199,7 @@ func (s *services) wire(ctx context.Context, driver attemptDriver, authority *pk
 		}
 	}
 	var err error
-	s.component, err = NewComponent(cluster, departing{driver, s.removeStaged}, s.logger)
+	s.component, err = NewComponent(cluster, driver, s.logger)
 	if err != nil {
 		return err
 	}
@@ -235,8 +235,9 @@ func (s *services) manageDrivers(room *rest.Room) drivers {
 }
 
 // run serves until the cluster has to end, and ends it: REST first, so that the
-// last answer is out, then the workers, the staged files and the registration
-// with YARN. An error says that the process must end without touching anything.
+// last answer is out, then the workers, the registration with YARN, and the staged
+// files, which another attempt would need until YARN has recorded the end. An error
+// says that the process must end without touching anything.
 func (s *services) run(ctx context.Context) (dispatcher.Outcome, error) {
 	group, running := errgroup.WithContext(ctx)
 	serving, stopServing := context.WithCancel(running)
@@ -280,6 +281,9 @@ func (s *services) run(ctx context.Context) (dispatcher.Outcome, error) {
 			// However long YARN is away: its record is all that is left of the job.
 			err = s.component.ResourceManager.Shutdown(running, outcome.Status, outcome.Diagnostics)
 		}
+		if err == nil {
+			s.removeStaged(running)
+		}
 		switch {
 		case errors.Is(err, actor.ErrStopped):
 			return nil // the component says why
@@ -304,36 +308,15 @@ func (s *services) run(ctx context.Context) (dispatcher.Outcome, error) {
 // errEnded ends the services of an application that has ended in order.
 var errEnded = errors.New("application has ended")
 
-// attemptDriver is a Driver that knows whether the application is this attempt's.
-type attemptDriver interface {
-	resourcemanager.Driver
-	// Confirm waits until YARN has said so, a moment ago at most.
-	Confirm(ctx context.Context) error
-}
-
-// departing is a Driver that does something between the end of the workers and
-// that of the application, which is this attempt's then.
-type departing struct {
-	attemptDriver
-	before func(context.Context)
-}
-
-// Deregister ends the application.
-func (d departing) Deregister(ctx context.Context, status msg.ApplicationStatus, diagnostics string) error {
-	if err := d.Confirm(ctx); err != nil {
-		return err
-	}
-	d.before(ctx)
-	return d.attemptDriver.Deregister(ctx, status, diagnostics)
-}
-
-// removeStaged removes the application's files, if that can be done in time: an
-// HDFS that is away must not keep the application from ending.
+// removeStaged removes the application's files, if that can be done in time: an HDFS that is
+// away must not keep the process, to which YARN leaves ten minutes now
+// (yarn.am.liveness-monitor.expiry-interval-ms, RMAppAttemptImpl's FINISHING). What stays is
+// harmless, and gc removes it.
 func (s *services) removeStaged(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, s.env.config.Duration(config.ServicesShutdownTimeout))
 	defer cancel()
 	if err := s.files.RemoveAll(ctx, s.env.launch.StagingDir); err != nil {
-		s.logger.WithError(err).Error("staged files stay behind")
+		s.logger.WithError(err).Warn("staged files stay behind, for bobbin gc")
 	}
 }
 

@@ -94,8 +94,7 @@ type workers struct {
 	joined  sync.WaitGroup
 
 	tokens     func(what string, tokens msg.Secret) // hears what hosts are given; nil: nobody
-	confirm    func(context.Context) error          // what YARN says to Confirm; nil: nothing
-	deregister func(context.Context) error          // and to Deregister
+	deregister func(context.Context) error          // what YARN says to Deregister; nil: it has recorded it
 
 	mu       sync.Mutex // guards what follows
 	journal  []string
@@ -145,13 +144,6 @@ func (w *workers) Order(ctx context.Context, o resourcemanager.Orders) {
 	case w.orders <- o:
 	case <-ctx.Done():
 	}
-}
-
-func (w *workers) Confirm(ctx context.Context) error {
-	if w.confirm != nil {
-		return w.confirm(ctx)
-	}
-	return nil
 }
 
 func (w *workers) Deregister(ctx context.Context, status msg.ApplicationStatus, diagnostics string) error {

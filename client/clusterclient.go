@@ -80,7 +80,11 @@ func NewClusterClient(access launch.Access) (*ClusterClient, error) {
 func newClusterClient(base string, transport *http.Transport) *ClusterClient {
 	transport.MaxIdleConnsPerHost = 2
 	transport.ExpectContinueTimeout = continueTime
-	return &ClusterClient{base: base, http: &http.Client{Transport: transport}}
+	return &ClusterClient{base: base, http: &http.Client{
+		Transport: transport,
+		// Another user's ApplicationMaster could have this machine ask any server.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
 }
 
 // baseURL is what paths are put behind. Proofs of who asks go where it points.

@@ -267,6 +267,27 @@ func TestTheTokenGoesToTheAddressAlone(t *testing.T) {
 	}
 }
 
+// TestNoMasterSendsItsClientElsewhere would catch a client that asks whatever server another
+// user's ApplicationMaster names, from behind that user's firewall, and shows the answer.
+func TestNoMasterSendsItsClientElsewhere(t *testing.T) {
+	for _, code := range []int{http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		c := connect(t, master(t, gateway{}))
+		asked := 0
+		c.http.Transport = roundTrip(func(r *http.Request) *http.Response {
+			asked++
+			header := http.Header{"Location": {"http://169.254.169.254/latest/meta-data"}}
+			return &http.Response{StatusCode: code, Request: r, Header: header, Body: http.NoBody}
+		})
+		_, err := c.Job(t.Context(), runningJob)
+		if status, is := errors.AsType[*StatusError](err); !is || status.Status != code || asked != 1 {
+			t.Errorf("status %d: asked %d times, error %v", code, asked, err)
+		}
+		if err := c.submit(t.Context(), rest.JobSubmission{Job: runningJob}); err == nil || asked != 2 {
+			t.Errorf("status %d: submitted after %d requests, error %v", code, asked, err)
+		}
+	}
+}
+
 type roundTrip func(*http.Request) *http.Response
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }

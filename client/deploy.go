@@ -96,6 +96,9 @@ func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error
 		err = fmt.Errorf("%w: have the directory %s made for user %s, or name another (%s)",
 			err, known.home, c.User, config.YarnStagingDirectory)
 	}
+	if errors.Is(err, staging.ErrExposed) {
+		err = fmt.Errorf("%w; or name a directory that is user %s's alone (%s)", err, c.User, config.YarnStagingDirectory)
+	}
 	if err != nil {
 		c.giveBack(ctx, known.grant.issued)
 		return nil, err

@@ -12,16 +12,22 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
 // provide takes in a directory of files that YARN caches for everybody. Ours is among
 // them only if it is the same that this process would stage.
 func (s *shipment) provide(ctx context.Context, files shipFiles, dir string, own program.Program) error {
 	const key = config.YarnProvidedLibDirs
-	return remoteTree(ctx, files, key, dir, func(info filesystem.FileInfo, relative string) error {
-		found, err := s.public(ctx, files, key, info)
+	root, err := files.Qualify(dir)
+	if err != nil {
+		return err
+	}
+	return remoteTree(ctx, files, key, root, func(info filesystem.FileInfo, relative string) error {
+		found, err := s.public(ctx, files, key, root, info)
 		if err != nil {
 			return err
 		}
@@ -45,8 +51,12 @@ func (s *shipment) provideUsrlib(ctx context.Context, files shipFiles, dir strin
 	if path.Base(strings.TrimSuffix(dir, "/")) != usrlib {
 		return refuseShip(key, dir, "name a directory that is called "+usrlib)
 	}
-	return remoteTree(ctx, files, key, dir, func(info filesystem.FileInfo, relative string) error {
-		found, err := s.public(ctx, files, key, info)
+	root, err := files.Qualify(dir)
+	if err != nil {
+		return err
+	}
+	return remoteTree(ctx, files, key, root, func(info filesystem.FileInfo, relative string) error {
+		found, err := s.public(ctx, files, key, root, info)
 		if err != nil {
 			return err
 		}
@@ -55,28 +65,59 @@ func (s *shipment) provideUsrlib(ctx context.Context, files shipFiles, dir strin
 }
 
 // public is a file as NodeManagers cache it for everybody. They don't unless everybody may
-// read it and pass the directories above it (FSDownload#isPublic).
-func (s *shipment) public(ctx context.Context, files shipFiles, key config.StringKey, info filesystem.FileInfo) (launch.Resource, error) {
+// read it and pass the directories above it (FSDownload#isPublic). The directory that an option
+// names, root, and what is in it must be for their owners alone to write: containers run it.
+func (s *shipment) public(ctx context.Context, files shipFiles, key config.StringKey, root string, info filesystem.FileInfo) (launch.Resource, error) {
 	if strings.HasPrefix(info.URI, "file:") {
 		return launch.Resource{}, refuseShip(key, info.URI, "it is not on the cluster's HDFS")
 	}
 	right, letter := fs.FileMode(0o004), "r"
 	for at := info.URI; at != ""; at, right, letter = above(at), 0o001, "x" {
-		mode, known := s.modes[at]
-		if !known {
-			var err error
-			if mode, err = files.Mode(ctx, at); err != nil {
-				return launch.Resource{}, fmt.Errorf("ship %s (%s): %w", info.URI, key, err)
-			}
-			s.modes[at] = mode
+		status, err := s.status(ctx, files, at)
+		if err == nil && (at == root || strings.HasPrefix(at, root+"/")) {
+			err = staging.Shared(status)
 		}
-		if mode&right == 0 {
-			return launch.Resource{}, refuseShip(key, info.URI, fmt.Sprintf("YARN gives it to nobody, as %s (%s) keeps others out: hadoop fs -chmod o+%s %[1]s", at, mode, letter))
+		if err == nil && at == above(root) {
+			err = staging.Replaceable(status)
+		}
+		if err != nil {
+			return launch.Resource{}, fmt.Errorf("ship %s (%s): %w", info.URI, key, err)
+		}
+		if status.Mode&right == 0 {
+			return launch.Resource{}, refuseShip(key, info.URI, fmt.Sprintf("YARN gives it to nobody, as %s (%s) keeps others out: hadoop fs -chmod o+%s %[1]s", at, status.Mode, letter))
 		}
 	}
 	found := resourceOf(info)
 	found.Public = true
 	return found, nil
+}
+
+// closed refuses a file that others than its owner could change, or replace.
+func (s *shipment) closed(ctx context.Context, files shipFiles, uri string) error {
+	status, err := s.status(ctx, files, uri)
+	if err == nil {
+		err = staging.Shared(status)
+	}
+	if err == nil {
+		status, err = s.status(ctx, files, above(uri))
+	}
+	if err == nil {
+		err = staging.Replaceable(status)
+	}
+	return err
+}
+
+// status asks once for each file and directory.
+func (s *shipment) status(ctx context.Context, files shipFiles, uri string) (dfs.Status, error) {
+	known, is := s.known[uri]
+	if is {
+		return known, nil
+	}
+	status, err := files.Status(ctx, uri)
+	if err == nil {
+		s.known[uri] = status
+	}
+	return status, err
 }
 
 // above is the URI of the directory that something is in; "": it is the root.

@@ -51,6 +51,13 @@ func seenBy(t *testing.T, user string, fake *yarnfake.Fake, conf *hadoopconf.Con
 // and the key that YARN gave it.
 func registered(t *testing.T, fake *yarnfake.Fake, register func(attempt records.ApplicationAttemptID) amrm.RegisterRequest) (records.ApplicationID, []byte) {
 	t.Helper()
+	id, _, registration := registeredMaster(t, fake, register)
+	return id, registration.ClientToAMKey
+}
+
+// registeredMaster is such an application, and its ApplicationMaster's way to YARN.
+func registeredMaster(t *testing.T, fake *yarnfake.Fake, register func(attempt records.ApplicationAttemptID) amrm.RegisterRequest) (records.ApplicationID, *amrm.Client, amrm.Registration) {
+	t.Helper()
 	alice := seenBy(t, "alice", fake, fake.Conf()).YARN
 	created, err := alice.NewApplication(t.Context())
 	if err != nil {
@@ -73,7 +80,7 @@ func registered(t *testing.T, fake *yarnfake.Fake, register func(attempt records
 	if err != nil {
 		t.Fatal(err)
 	}
-	return created.ID, registration.ClientToAMKey
+	return created.ID, rm, registration
 }
 
 // TestOthersReachAnApplicationByTokensOfYARN would catch a user who may look and

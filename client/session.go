@@ -90,9 +90,8 @@ func (s *sent) end() {
 	s.progress = nil
 }
 
-// Submit submits a job to a session, which has its program. The job must have an id: with
-// it nothing happens twice when the answer is lost and the caller asks again.
-func (c *ClusterClient) Submit(ctx context.Context, job rest.JobSubmission) error {
+// submit submits a job, which has an id, to a session, which has its program: see Submission.
+func (c *ClusterClient) submit(ctx context.Context, job rest.JobSubmission) error {
 	return c.send(ctx, http.MethodPost, "/jobs", job)
 }
 

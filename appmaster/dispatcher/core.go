@@ -69,6 +69,8 @@ type Core struct {
 	order   []ids.JobID // of submission
 	watched []*job      // that run and end with their clients
 	archive archive     // those that have ended
+	// forgotten are those that have ended and are in none of these any more.
+	forgotten forgotten
 	// reserved is the sum of what jobs have reserved that have not ended, in bytes.
 	reserved int64
 	// unfinished is how the cluster ends if it is to do so as the first of its jobs that
@@ -165,6 +167,9 @@ func (c *Core) submit(s Submission) error {
 			return fmt.Errorf("%w: %s is %s", msg.ErrJobEnded, s.Job, known.details.Status)
 		}
 		return fmt.Errorf("%w: %s", msg.ErrJobExists, s.Job)
+	}
+	if c.forgotten.has(c.now, s.Job) {
+		return fmt.Errorf("%w: %s, and is not kept any longer", msg.ErrJobEnded, s.Job)
 	}
 	if !c.many() && len(c.jobs) > 0 {
 		return fmt.Errorf("%w: this cluster runs the one job %s", msg.ErrJobExists, c.order[0])
@@ -327,6 +332,7 @@ func (c *Core) forget(jobs []*job) {
 	}
 	for _, j := range jobs {
 		delete(c.jobs, j.id)
+		c.forgotten.add(c.now, j.id)
 		c.emit(JobForgotten{Job: j.id})
 	}
 	c.order = slices.DeleteFunc(c.order, func(id ids.JobID) bool { return c.jobs[id] == nil })

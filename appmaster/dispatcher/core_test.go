@@ -436,3 +436,20 @@ func TestWhatIsKeptStaysWithinItsLimits(t *testing.T) {
 		}
 	})
 }
+
+// TestForgottenJobsAreBounded would catch a session of months that remembers each job it has
+// ever run.
+func TestForgottenJobsAreBounded(t *testing.T) {
+	t.Parallel()
+	var f forgotten
+	id := func(n int) ids.JobID { return ids.JobID(strconv.Itoa(n)) }
+	for n := range 3 * maxForgotten {
+		f.add(testEpoch, id(n))
+	}
+	if len(f.jobs) != maxForgotten || len(f.order) != maxForgotten || f.has(testEpoch, id(0)) || !f.has(testEpoch, id(3*maxForgotten-1)) {
+		t.Errorf("%d ids are remembered, in a list of %d", len(f.jobs), len(f.order))
+	}
+	if f.has(testEpoch.Add(repeatTime), id(3*maxForgotten-1)) || len(f.jobs) != 0 {
+		t.Errorf("%d ids are remembered after %s", len(f.jobs), repeatTime)
+	}
+}

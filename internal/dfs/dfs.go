@@ -132,6 +132,8 @@ type backend interface {
 	rename(ctx context.Context, from, to string) error
 	mkdirAll(ctx context.Context, dir string, mode fs.FileMode) error
 	removeAll(ctx context.Context, path string) error
+	// owner names whose an entry is, and tells whether that is who acts here.
+	owner(e entry) (name string, own bool)
 }
 
 // entry is what a backend knows of a file or directory.
@@ -140,7 +142,9 @@ type entry struct {
 	size    int64
 	modTime time.Time
 	isDir   bool
-	mode    fs.FileMode // permissions
+	mode    fs.FileMode // permission bits, and fs.ModeSticky
+	acl     bool        // there is one
+	ownedBy string      // as the backend has it
 }
 
 func (e entry) info(uri string) filesystem.FileInfo {
@@ -164,17 +168,30 @@ func (f *FS) Stat(ctx context.Context, uri string) (filesystem.FileInfo, error) 
 	return e.info(at.String()), nil
 }
 
-// Mode gives the permissions of one file or directory.
-func (f *FS) Mode(ctx context.Context, uri string) (fs.FileMode, error) {
+// Status is what a file system knows of a file or directory (Hadoop's FileStatus).
+type Status struct {
+	filesystem.FileInfo
+	Owner string      // short name
+	Own   bool        // the owner is who acts here: Options.User, on the local disk this process' user
+	Mode  fs.FileMode // permission bits, and fs.ModeSticky
+	// ACL says that there is an access control list. Then the group's bits of Mode are its
+	// mask: nobody but the owner and others has more by it.
+	ACL bool
+}
+
+// Status describes one file or directory, and who may do what with it.
+func (f *FS) Status(ctx context.Context, uri string) (Status, error) {
 	b, at, err := f.resolve(uri)
 	if err != nil {
-		return 0, err
+		return Status{}, err
 	}
 	e, err := b.stat(ctx, at.path)
 	if err != nil {
-		return 0, failed("stat", at, err)
+		return Status{}, failed("stat", at, err)
 	}
-	return e.mode, nil
+	s := Status{FileInfo: e.info(at.String()), Mode: e.mode, ACL: e.acl}
+	s.Owner, s.Own = b.owner(e)
+	return s, nil
 }
 
 // List describes the entries of a directory, sorted by name.

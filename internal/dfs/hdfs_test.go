@@ -101,8 +101,12 @@ func checkBlocks(t *testing.T, f *FS, fake *hdfsfake.Fake, size, blockSize int) 
 	if err != nil || info.URI != uri || info.Size != int64(size) || info.IsDir || !info.ModTime.Equal(time.Now().Truncate(time.Millisecond)) {
 		t.Errorf("it is described as %+v, %v", info, err)
 	}
-	if mode, err := f.Mode(t.Context(), "/a/b/file"); err != nil || mode != 0o644 {
-		t.Errorf("its mode is %v, %v, want that of the umask", mode, err)
+	status, err := f.Status(t.Context(), "/a/b/file")
+	if want := (Status{FileInfo: info, Owner: "alice", Own: true, Mode: 0o644}); err != nil || status != want {
+		t.Errorf("its status is %+v, %v, want %+v, with the mode of the umask", status, err, want)
+	}
+	if status, err := f.Status(t.Context(), "/"); err != nil || status.Own || status.Owner != "hdfs" || status.Mode != 0o777 {
+		t.Errorf("the root's status is %+v, %v", status, err)
 	}
 }
 
@@ -133,8 +137,8 @@ func TestNewFilesAreAsConfigured(t *testing.T) {
 				if err != nil || len(blocks) != tc.blocks {
 					t.Errorf("it has %d blocks, %v, want %d", len(blocks), err, tc.blocks)
 				}
-				if mode, err := f.Mode(t.Context(), "/file"); err != nil || mode != tc.mode || fake.Replication("/file") != tc.replication {
-					t.Errorf("its mode is %v, %v, and it has %d copies", mode, err, fake.Replication("/file"))
+				if status, err := f.Status(t.Context(), "/file"); err != nil || status.Mode != tc.mode || fake.Replication("/file") != tc.replication {
+					t.Errorf("its mode is %v, %v, and it has %d copies", status.Mode, err, fake.Replication("/file"))
 				}
 			})
 		})

@@ -6,6 +6,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/user"
+	"strconv"
+	"syscall"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 )
@@ -23,7 +26,20 @@ func (local) stat(_ context.Context, path string) (entry, error) {
 }
 
 func localEntry(info fs.FileInfo) entry {
-	return entry{name: info.Name(), size: info.Size(), modTime: info.ModTime(), isDir: info.IsDir(), mode: info.Mode().Perm()}
+	e := entry{name: info.Name(), size: info.Size(), modTime: info.ModTime(), isDir: info.IsDir(), mode: info.Mode() & (fs.ModePerm | fs.ModeSticky)}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		e.ownedBy = strconv.FormatUint(uint64(stat.Uid), 10)
+	}
+	return e
+}
+
+// owner is by number where this machine has no name for it.
+func (local) owner(e entry) (name string, own bool) {
+	own = e.ownedBy == strconv.Itoa(os.Geteuid())
+	if known, err := user.LookupId(e.ownedBy); err == nil {
+		return known.Username, own
+	}
+	return e.ownedBy, own
 }
 
 // list follows symbolic links, as stat does; links that lead nowhere are left

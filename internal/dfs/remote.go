@@ -72,8 +72,24 @@ func (r *remote) stat(ctx context.Context, path string) (entry, error) {
 }
 
 func remoteEntry(info fs.FileInfo) entry {
-	return entry{name: info.Name(), size: info.Size(), modTime: info.ModTime(), isDir: info.IsDir(), mode: info.Mode().Perm()}
+	e := entry{name: info.Name(), size: info.Size(), modTime: info.ModTime(), isDir: info.IsDir(), mode: info.Mode().Perm()}
+	if info.Mode()&sticky != 0 {
+		e.mode |= fs.ModeSticky
+	}
+	if status, ok := info.Sys().(*colinmarc.FileStatus); ok {
+		e.ownedBy, e.acl = status.GetOwner(), status.GetFlags()&hasACL != 0
+	}
+	return e
 }
+
+const (
+	// sticky is Hadoop's bit in a permission (FsPermission), which the library hands on as it is.
+	sticky fs.FileMode = 0o1000
+	// hasACL is a flag of HdfsFileStatusProto.
+	hasACL = 1
+)
+
+func (r *remote) owner(e entry) (name string, own bool) { return e.ownedBy, e.ownedBy == r.user }
 
 func (r *remote) list(ctx context.Context, dir string) ([]entry, error) {
 	return do(ctx, r.connection, func(client *colinmarc.Client) ([]entry, error) {

@@ -427,11 +427,11 @@ func TestFinish(t *testing.T) {
 			{method: "registerApplicationMaster"},
 			{method: finish, response: unregistered(true)},
 		}},
-		"an attempt that is gone after a try is finished": {script: []exchange{
+		"an attempt that is gone after a try whose answer was lost may have been replaced": {want: ErrAttemptGone, script: []exchange{
 			{method: finish, err: &yarnrpc.CallError{MaybeSent: true, Err: io.EOF}},
 			{method: finish, err: gone},
 		}},
-		"an attempt that is gone after a try within the call is finished": {script: []exchange{
+		"and so may one that is gone after a try within the call": {want: ErrAttemptGone, script: []exchange{
 			{method: finish, err: &yarnrpc.CallError{MaybeSent: true, Err: gone}},
 		}},
 		"an attempt that was gone before is not": {want: ErrAttemptGone, script: []exchange{

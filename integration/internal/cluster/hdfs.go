@@ -74,6 +74,22 @@ func (h HDFS) Mkdir(ctx context.Context, dir, owner, permission string) error {
 	return nil
 }
 
+// ModifyACL adds entries to a file's or directory's ACL, such as user:bob:rwx, with a mask that lets them count.
+func (h HDFS) ModifyACL(ctx context.Context, file, entries string) error {
+	if _, err := h.http.do(ctx, http.MethodPut, h.url(file, "MODIFYACLENTRIES", url.Values{"aclspec": {entries}})); err != nil {
+		return fmt.Errorf("modify acl of %s: %w", file, err)
+	}
+	return nil
+}
+
+// RemoveACL takes an ACL away.
+func (h HDFS) RemoveACL(ctx context.Context, file string) error {
+	if _, err := h.http.do(ctx, http.MethodPut, h.url(file, "REMOVEACL", nil)); err != nil {
+		return fmt.Errorf("remove acl of %s: %w", file, err)
+	}
+	return nil
+}
+
 func (h HDFS) url(file, op string, args url.Values) string {
 	query := url.Values{"op": {op}, "user.name": {h.user}}
 	maps.Copy(query, args)

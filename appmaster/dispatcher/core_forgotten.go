@@ -1,0 +1,56 @@
+package dispatcher
+
+import (
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+const (
+	// repeatTime is how long the id of a forgotten job is remembered: a client that has got no
+	// answer to its submission repeats it, and the job would run twice. Clients give a
+	// submission up after some minutes.
+	repeatTime = 10 * time.Minute
+	// maxForgotten bounds the ids that are remembered, some 500 KiB.
+	maxForgotten = 4096
+)
+
+// forgotten remembers which jobs have ended and are not kept any longer. The zero value is
+// ready for use.
+type forgotten struct {
+	jobs  map[ids.JobID]bool
+	order []forgottenJob // the oldest first
+}
+
+type forgottenJob struct {
+	id ids.JobID
+	at time.Time
+}
+
+func (f *forgotten) add(now time.Time, id ids.JobID) {
+	f.expire(now)
+	if len(f.order) == maxForgotten {
+		f.drop()
+	}
+	if f.jobs == nil {
+		f.jobs = make(map[ids.JobID]bool)
+	}
+	f.jobs[id] = true
+	f.order = append(f.order, forgottenJob{id, now})
+}
+
+func (f *forgotten) has(now time.Time, id ids.JobID) bool {
+	f.expire(now)
+	return f.jobs[id]
+}
+
+func (f *forgotten) expire(now time.Time) {
+	for len(f.order) > 0 && now.Sub(f.order[0].at) >= repeatTime {
+		f.drop()
+	}
+}
+
+func (f *forgotten) drop() {
+	delete(f.jobs, f.order[0].id)
+	f.order = f.order[1:]
+}
