@@ -42,8 +42,9 @@ const proxyUser = "proxy-user"
 
 // Negotiator accepts Kerberos' tickets for REST (RFC 4559).
 type Negotiator interface {
-	// Accept gives the principal whose token it is, and what answers it, if anything.
-	Accept(token []byte) (principal string, answer []byte, err error)
+	// Accept gives the principal whose token it is, that of the service whose key has proven it, and what
+	// answers the token, if anything.
+	Accept(token []byte) (client, service string, answer []byte, err error)
 }
 
 // door says who asks, or why nobody is let in. It may set headers of the answer.
@@ -139,14 +140,23 @@ func (s *Server) negotiate(header http.Header, credentials string) (caller, erro
 	if err != nil {
 		return caller{}, s.unauthorized(header, "Negotiate wants a token in base64")
 	}
-	principal, answer, err := s.config.Negotiator.Accept(token)
+	client, service, answer, err := s.config.Negotiator.Accept(token)
 	if err != nil {
 		return caller{}, s.unauthorized(header, err.Error())
 	}
 	if len(answer) > 0 {
 		header.Set("Www-Authenticate", "Negotiate "+base64.StdEncoding.EncodeToString(answer))
 	}
-	return s.named(principal)
+	c, err := s.named(client)
+	c.ticket = !s.isOwner(service)
+	return c, err
+}
+
+// isOwner tells whether a principal is the owner to the cluster: whoever has its key can do in the owner's name what
+// he likes, here or anywhere.
+func (s *Server) isOwner(principal string) bool {
+	c, err := s.named(principal)
+	return err == nil && s.config.Rights.owns(c.name)
 }
 
 // named is a caller who has proven to be a principal, by the name that the

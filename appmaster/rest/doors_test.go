@@ -134,11 +134,11 @@ func TestAConnectionIsItsUsers(t *testing.T) {
 // oneTicket takes one token for a ticket of a principal.
 type oneTicket struct{ token, principal string }
 
-func (o oneTicket) Accept(token []byte) (principal string, answer []byte, err error) {
+func (o oneTicket) Accept(token []byte) (client, service string, answer []byte, err error) {
 	if string(token) != o.token {
-		return "", nil, errors.New("no ticket for this service")
+		return "", "", nil, errors.New("no ticket for this service")
 	}
-	return o.principal, []byte("accepted"), nil
+	return o.principal, "HTTP/am@EXAMPLE.ORG", []byte("accepted"), nil
 }
 
 // TestUsersComeByKerberos would catch a ticket of another service, or of a user

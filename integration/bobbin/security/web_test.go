@@ -50,6 +50,7 @@ func checkNegotiation(t *testing.T, d *bobbintest.Dawdler, viewer, other *bobbin
 		"the owner looks":                   {d.User, nil, 200},
 		"who may look looks":                {viewer, nil, 200},
 		"who may look cancels":              {viewer, []string{"-X", "PATCH"}, 403},
+		"the owner cancels":                 {d.User, []string{"-X", "PATCH"}, 403}, // whoever has the key could make this ticket
 		"a foreign page cancels, for alice": {d.User, []string{"-X", "PATCH", "-H", "Origin: https://evil.test"}, 403},
 		"who may not looks":                 {other, nil, 403},
 		"who has no ticket looks":           {viewer.WithoutTicket(), nil, 401},
