@@ -46,7 +46,8 @@ func FuzzRequest(f *testing.F) {
 			"behind the doors":                            {(*Server).Unguarded, "10.0.0.9:1", 0, true},
 			"to the owner's door":                         {(*Server).secure, "10.0.0.9:1", refusedUnless(owner, http.StatusUnauthorized), owner},
 			"to the proxy's door":                         {(*Server).proxied, "10.0.0.1:1", 0, false},
-			"to the door of a proxy that knows its users": {knowing, "10.0.0.1:1", 0, changesByProxy(request)},
+			"to the door of a proxy that knows its users": {knowing, "10.0.0.1:1", 0, false},
+			"to that door, where it may change something": {changing, "10.0.0.1:1", 0, changesByProxy(request)},
 			"to the proxy's door by else":                 {(*Server).proxied, "10.0.0.9:1", http.StatusForbidden, false},
 		} {
 			g, session := new(fakeGateway), new(fakeSession)
@@ -73,6 +74,12 @@ func changesByProxy(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	own := strings.EqualFold(origin, "http://rm:8088")
 	return r.Method == http.MethodPut && own || r.Method == http.MethodGet && (own || origin == "") && declared(r)
+}
+
+// changing is knowing, where changes are allowed.
+func changing(s *Server) http.Handler {
+	s.config.Proxy.Changes = true
+	return knowing(s)
 }
 
 // knowing is the door of a proxy that tells who asks.
