@@ -7,13 +7,11 @@
 package spnego
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jcmturner/gokrb5/v8/gssapi"
@@ -39,21 +37,16 @@ var (
 const (
 	// clockSkew is how far clocks may differ; RFC 4120 §8.2 recommends it.
 	clockSkew = 5 * time.Minute
-	// maxSeen bounds the requests that are remembered. They come from users
-	// with tickets only.
-	maxSeen = 1 << 16
 	// maxKeytab bounds a keytab, in bytes; one with a hundred keys has 10 KiB.
 	maxKeytab = 1 << 20
 )
 
 // Service accepts tickets for one principal. It may be used from any goroutine.
 type Service struct {
-	name  types.PrincipalName
-	realm string // "": any that keys are of
-	keys  *keytab.Keytab
-
-	mu   sync.Mutex                      // guards seen
-	seen map[[sha256.Size]byte]time.Time // authenticators, with the time until which they would be good
+	name    types.PrincipalName
+	realm   string // "": any that keys are of
+	keys    *keytab.Keytab
+	replays *replays
 }
 
 // Load reads the keys of a principal, "HTTP/host@REALM", from a keytab; without
@@ -75,7 +68,7 @@ func Load(path, principal, host string) (*Service, error) {
 	}) {
 		return nil, fmt.Errorf("read keytab %s: %w %s: it has keys of %v", path, ErrNoKey, principal, held.Principals())
 	}
-	s := &Service{keys: keytab.New(), seen: make(map[[sha256.Size]byte]time.Time)}
+	s := &Service{keys: keytab.New(), replays: newReplays()}
 	if err := s.keys.Unmarshal(content); err != nil {
 		return nil, fmt.Errorf("read keytab %s: it is damaged", path) // gokrb5's error could show keys
 	}
@@ -118,7 +111,8 @@ func (s *Service) Accept(token []byte) (client, service string, answer []byte, e
 	if request.Authenticator.CRealm != part.CRealm {
 		return "", "", nil, fmt.Errorf("%w: a ticket of realm %s in the name of %s", ErrRefused, part.CRealm, request.Authenticator.CRealm)
 	}
-	if err := s.first(request.EncryptedAuthenticator.Cipher, time.Now()); err != nil {
+	client = part.CName.PrincipalNameString() + "@" + part.CRealm
+	if err := s.replays.first(client, request.EncryptedAuthenticator.Cipher, time.Now()); err != nil {
 		return "", "", nil, err
 	}
 	if answer, err = answerTo(request, wrapped); err != nil {
@@ -126,7 +120,7 @@ func (s *Service) Accept(token []byte) (client, service string, answer []byte, e
 	}
 	// What the ticket calls the service is not sealed: the key tells.
 	service = s.name.PrincipalNameString() + "@" + request.Ticket.Realm
-	return part.CName.PrincipalNameString() + "@" + part.CRealm, service, answer, nil
+	return client, service, answer, nil
 }
 
 // unwrap finds the request with the ticket. wrapped: it is in a token of SPNEGO.
@@ -163,26 +157,4 @@ func answerTo(request *messages.APReq, wrapped bool) (answer []byte, err error) 
 	}
 	accepted := spnego.NegTokenResp{NegState: 0, SupportedMech: gssapi.OIDKRB5.OID(), ResponseToken: answer} // accept-completed
 	return accepted.Marshal()
-}
-
-// first is an error for an authenticator that has been here before.
-func (s *Service) first(authenticator []byte, now time.Time) error {
-	key := sha256.Sum256(authenticator)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, before := s.seen[key]; before {
-		return fmt.Errorf("%w: it has been used before", ErrRefused)
-	}
-	if len(s.seen) >= maxSeen {
-		for old, until := range s.seen {
-			if now.After(until) {
-				delete(s.seen, old)
-			}
-		}
-		if len(s.seen) >= maxSeen {
-			return fmt.Errorf("%w: too many have come within %v", ErrRefused, 2*clockSkew)
-		}
-	}
-	s.seen[key] = now.Add(2 * clockSkew) // the client's clock may be ahead
-	return nil
 }
