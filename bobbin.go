@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/internal/control"
 )
@@ -70,7 +71,7 @@ func run(driver Driver) int {
 
 // fail prints an error as the program's own.
 func fail(err error) int {
-	fmt.Fprintf(os.Stderr, "%s: %v\n", filepath.Base(os.Args[0]), err)
+	fmt.Fprintf(terminal.Screen(os.Stderr), "%s: %v\n", filepath.Base(os.Args[0]), err)
 	return exitFailed
 }
 

@@ -71,13 +71,17 @@ func readEnvironment(getenv func(string) string) (environment, error) {
 	return env, env.identifyProgram()
 }
 
-// identifyProgram reads the program of an application that its client has not read, as it
-// was on HDFS.
+// identifyProgram looks at an application's program, which runs in this container: at whether it is what the client has
+// submitted or, if that has not read it as it was on HDFS, at what it is.
 func (env *environment) identifyProgram() error {
-	if env.launch.Mode != launch.Application || env.launch.ProgramRef.SHA256 != "" {
+	path := filepath.Join(env.workDir, launch.ProgramLink)
+	switch {
+	case env.launch.Mode != launch.Application:
 		return nil
+	case env.launch.ProgramRef.SHA256 != "":
+		return program.Verify(path, env.launch.ProgramRef.SHA256)
 	}
-	read, err := program.Inspect(filepath.Join(env.workDir, launch.ProgramLink), program.Native())
+	read, err := program.Inspect(path, program.Native())
 	if err != nil {
 		return fmt.Errorf("%w, it comes from %s", err, env.launch.ProgramRef.URI)
 	}

@@ -99,7 +99,7 @@ func startServices(ctx context.Context, start time.Time, env environment, logger
 		return nil, err
 	}
 	_, bodies := budgets(env.launch.Mode, env.config)
-	endpoint.Room = rest.NewRoom(bodies, env.config)
+	endpoint.Room, endpoint.AnswersMemory = rest.NewRoom(bodies, env.config), answersMemory(env.launch.Mode, env.config)
 	if err = s.wire(ctx, driver, authority, endpoint.Room); err != nil {
 		return nil, err
 	}

@@ -48,9 +48,10 @@ func testEnvironment(t *testing.T, staging string) environment {
 		container: container, host: "127.0.0.1", hadoop: hadoop, credentials: creds.New(),
 		launch: launch.AppMaster{
 			Mode: launch.PerJob, StagingDir: staging, User: "alice", Attached: true,
-			Bobbin:     launch.Resource{URI: "hdfs://nn:8020/cache/11/bobbin", Size: 1, Timestamp: 2},
-			Program:    launch.Resource{URI: "hdfs://nn:8020/cache/5a/wordcount", Size: 3, Timestamp: 4},
-			ProgramRef: msg.Program{Name: "counting", SHA256: programHash},
+			Bobbin:       launch.Resource{URI: "hdfs://nn:8020/cache/11/bobbin", Size: 1, Timestamp: 2},
+			BobbinSHA256: bobbinHash,
+			Program:      launch.Resource{URI: "hdfs://nn:8020/cache/5a/wordcount", Size: 3, Timestamp: 4},
+			ProgramRef:   msg.Program{Name: "counting", SHA256: programHash},
 		},
 	}
 }

@@ -54,7 +54,10 @@ func (inProcess) Compile(job string, args []byte, parallelism int, options map[s
 	return taskhost.Compiled{Graph: c.Graph, Tasks: c.Tasks}, nil
 }
 
-const programHash = "5a"
+const (
+	programHash = "5a"
+	bobbinHash  = "b0"
+)
 
 func planned(t *testing.T, files filesystem.FileSystem, input string, options map[string]string) *jobgraph.JobGraph {
 	t.Helper()

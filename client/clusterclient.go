@@ -226,14 +226,34 @@ func (c *ClusterClient) send(ctx context.Context, method, path string, value any
 	return c.ask(ctx, method, path, body, nil)
 }
 
-// decode reads a JSON answer.
+// ErrAnswer says that what answers is no ApplicationMaster of this release, or answers another question.
+var ErrAnswer = errors.New("the answer is not what was asked for")
+
+// decode reads a JSON answer: ErrAnswer.
 func decode(path string, answer any) func(*http.Response) error {
 	return func(response *http.Response) error {
-		if err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(answer); err != nil {
-			return fmt.Errorf("ask ApplicationMaster for %s: %w", path, err)
+		err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(answer)
+		if err != nil {
+			err = fmt.Errorf("ask ApplicationMaster for %s: %w", path, oddity(err))
 		}
-		return nil
+		return err
 	}
+}
+
+// oddity says of JSON that cannot be decoded what it is, and not which type of Go it is not.
+func oddity(err error) error {
+	odd, is := errors.AsType[*json.UnmarshalTypeError](err)
+	switch _, syntax := errors.AsType[*json.SyntaxError](err); {
+	case is && odd.Field != "":
+		return fmt.Errorf("%w: its field %q is a JSON %s", ErrAnswer, odd.Field, odd.Value)
+	case is:
+		return fmt.Errorf("%w: it is a JSON %s", ErrAnswer, odd.Value)
+	case syntax:
+		return fmt.Errorf("%w: it is no JSON: %w", ErrAnswer, err)
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("%w: it is empty", ErrAnswer)
+	}
+	return err // of the connection
 }
 
 // ask makes a request within requestTimeout, see do.
@@ -250,8 +270,8 @@ func (c *ClusterClient) ask(ctx context.Context, method, path string, body []byt
 	return c.do(request, path, take)
 }
 
-// do makes a request, and lets take read the answer if it is a success; nil reads nothing.
-// Any other answer is a *StatusError.
+// do makes a request, and lets take read the answer if it is one: of status 200. With nil it reads nothing, and what
+// was taken in (202) is a success, too. Any other answer is a *StatusError.
 func (c *ClusterClient) do(request *http.Request, path string, take func(*http.Response) error) (err error) {
 	if c.token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.token)
@@ -261,10 +281,10 @@ func (c *ClusterClient) do(request *http.Request, path string, take func(*http.R
 		return fmt.Errorf("ask ApplicationMaster: %w", err)
 	}
 	defer func() { err = errors.Join(err, response.Body.Close()) }()
-	if response.StatusCode == http.StatusOK || response.StatusCode == http.StatusAccepted {
-		if take == nil {
-			return nil
-		}
+	switch done := response.StatusCode == http.StatusOK; {
+	case take == nil && (done || response.StatusCode == http.StatusAccepted):
+		return nil
+	case take != nil && done:
 		return take(response)
 	}
 	var refusal struct {

@@ -182,13 +182,41 @@ func TestAnswersOfStrangersAreBounded(t *testing.T) {
 			c.http.Transport = roundTrip(func(r *http.Request) *http.Response {
 				return &http.Response{StatusCode: http.StatusOK, Request: r, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer))}
 			})
-			if _, err := c.Job(t.Context(), runningJob); err == nil || !strings.Contains(err.Error(), "/jobs/"+string(runningJob)) {
+			if _, err := c.Job(t.Context(), runningJob); !errors.Is(err, ErrAnswer) || !strings.Contains(err.Error(), "/jobs/"+string(runningJob)) {
 				t.Errorf("Job: %v", err)
 			}
 			if _, err := c.CollectPage(t.Context(), runningJob, "x", 0); !errors.Is(err, rest.ErrNoPage) {
 				t.Errorf("CollectPage: %v", err)
 			}
 		})
+	}
+}
+
+// TestAnAnswerOfAnotherKindIsTold would catch an answer that is told in the words of a program, one to another request that
+// is taken for an empty one, and a redirection that is followed with a user's program.
+func TestAnAnswerOfAnotherKindIsTold(t *testing.T) {
+	path := "/jobs/" + string(runningJob)
+	for _, test := range []struct {
+		status int
+		body   string
+		want   string
+	}{
+		{200, "0", "ask ApplicationMaster for " + path + ": the answer is not what was asked for: it is a JSON number"},
+		{200, `{"state":{}}`, "ask ApplicationMaster for " + path + `: the answer is not what was asked for: its field "state" is a JSON object`},
+		{200, "", "ask ApplicationMaster for " + path + ": the answer is not what was asked for: it is empty"},
+		{202, "0", path + ": 202 Accepted"},
+		{307, "", path + ": 307 Temporary Redirect"},
+	} {
+		asked := 0
+		c := connect(t, master(t, gateway{}))
+		c.http.Transport = roundTrip(func(r *http.Request) *http.Response {
+			asked++
+			header := http.Header{"Location": {"https://elsewhere:1/"}}
+			return &http.Response{StatusCode: test.status, Request: r, Header: header, Body: io.NopCloser(strings.NewReader(test.body))}
+		})
+		if _, err := c.Job(t.Context(), runningJob); err == nil || err.Error() != test.want || asked != 1 {
+			t.Errorf("%d %q: %v after %d requests, want %s", test.status, test.body, err, asked, test.want)
+		}
 	}
 }
 

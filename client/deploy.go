@@ -201,7 +201,7 @@ func (app *Application) submit(ctx context.Context, d Deployment, known facts, f
 	options := d.Config.Without(config.HadoopOptions, config.YarnOptions)
 	what := launch.AppMaster{
 		Mode: d.Mode, StagingDir: app.dir, User: app.User, HadoopConf: hadoopConf, Config: options.Set(),
-		Bobbin: cached[0], Attached: d.Attached, Security: known.grant.security,
+		Bobbin: cached[0], BobbinSHA256: d.bobbinSHA256(), Attached: d.Attached, Security: known.grant.security,
 	}
 	if d.Mode != launch.Session {
 		what.Program, what.Arguments = known.remote, d.Arguments

@@ -23,6 +23,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskexecutor"
 )
@@ -136,13 +137,9 @@ func fail(logger logrus.FieldLogger, message string, err error, code int) int {
 }
 
 func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.Logger) (*taskexecutor.TaskExecutor, error) {
-	programs := make(map[string]string, len(env.launch.Programs))
-	for sha256, link := range env.launch.Programs {
-		path, err := filepath.Abs(link)
-		if err != nil {
-			return nil, fmt.Errorf("find program %s: %w", link, err)
-		}
-		programs[sha256] = path
+	programs, err := env.programs()
+	if err != nil {
+		return nil, err
 	}
 	fetched, err := filepath.Abs(programDir)
 	if err != nil {
@@ -179,6 +176,23 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 		},
 		Logger: logger,
 	})
+}
+
+// programs are the files of those that were localized with the container, by their SHA-256. They have come over HDFS by
+// the NodeManager's hands, and their hashes from the ApplicationMaster.
+func (env environment) programs() (map[string]string, error) {
+	programs := make(map[string]string, len(env.launch.Programs))
+	for sha256, link := range env.launch.Programs {
+		path, err := filepath.Abs(link)
+		if err != nil {
+			return nil, fmt.Errorf("find program %s: %w", link, err)
+		}
+		if err := program.Verify(path, sha256); err != nil {
+			return nil, err
+		}
+		programs[sha256] = path
+	}
+	return programs, nil
 }
 
 // files gives the file systems of the cluster, as this worker's user reaches

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -131,7 +132,7 @@ func (s *Server) mux() http.Handler {
 	mux := http.NewServeMux()
 	for _, route := range s.routes() {
 		method, path, _ := strings.Cut(route.pattern, " ")
-		h := s.handler(route.status, func(r *http.Request) (any, error) {
+		h := s.handler(route, func(r *http.Request) (any, error) {
 			c := callerOf(r.Context())
 			if err := s.permit(r, c, route.access); err != nil {
 				return nil, err
@@ -155,47 +156,68 @@ func (s *Server) mux() http.Handler {
 		mux.Handle(method+" "+path, h)
 		mux.Handle(method+" /v1"+path, h)
 	}
-	mux.Handle("/", s.bounded(route{}, s.handler(http.StatusOK, func(r *http.Request) (any, error) {
+	mux.Handle("/", s.bounded(route{}, s.handler(route{}, func(r *http.Request) (any, error) {
 		return nil, &refusal{http.StatusNotFound, fmt.Sprintf("not found: %s %s", r.Method, r.URL.Path)}
 	})))
 	return mux
 }
 
+// looks tells whether a route's answer is at hand, and may be large.
+func (r route) looks() bool { return r.access == view && r.body == 0 && r.time == 0 }
+
+// reply is an answer as it is written.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
 // handler writes what a route's function gives.
-func (s *Server) handler(status int, handle func(*http.Request) (any, error)) http.Handler {
+func (s *Server) handler(route route, handle func(*http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer, err := handle(r)
-		if err != nil {
-			s.writeError(w, r, err)
-			return
+		composed := func() {}
+		if route.looks() {
+			done, err := s.answers.compose(r.Context())
+			if err != nil {
+				s.writeError(w, r, err)
+				return
+			}
+			composed = sync.OnceFunc(done)
+			defer composed() // also of a handler that panics
 		}
-		if plain, is := answer.(raw); is {
-			maps.Copy(w.Header(), plain.header)
-			s.write(w, r, status, plain.contentType, plain.body)
-			return
+		var answer reply
+		if value, err := handle(r); err != nil {
+			answer = s.failed(r, err)
+		} else {
+			answer = s.replyOf(r, route.status, value)
 		}
-		s.writeJSON(w, r, status, answer)
+		s.write(w, r, answer, composed)
 	})
 }
 
-func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, status int, answer any) {
+func (s *Server) replyOf(r *http.Request, status int, value any) reply {
+	if plain, is := value.(raw); is {
+		header := http.Header{"Content-Type": {plain.contentType}}
+		maps.Copy(header, plain.header)
+		return reply{status, header, plain.body}
+	}
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false)                   // names have arrows in them, and no browser takes this for a page
-	if err := encoder.Encode(answer); err != nil { // a value of ours that has no JSON form
+	encoder.SetEscapeHTML(false)                  // names have arrows in them, and no browser takes this for a page
+	if err := encoder.Encode(value); err != nil { // a value of ours that has no JSON form
 		status = http.StatusInternalServerError
 		body.Reset()
 		body.WriteString(`{"errors":["answer cannot be written"]}`)
 		s.logger.WithFields(logrus.Fields{"path": r.URL.Path, "err": err}).Error("answer cannot be written")
 	}
-	s.write(w, r, status, "application/json; charset=UTF-8", body.Bytes())
+	return reply{status, http.Header{"Content-Type": {"application/json; charset=UTF-8"}}, body.Bytes()}
 }
 
-func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, contentType string, body []byte) {
-	w.Header().Set("Content-Type", contentType)
-	w.WriteHeader(status)
-	if _, err := w.Write(body); err != nil {
-		s.logger.WithFields(logrus.Fields{"path": r.URL.Path, "err": err}).Debug("client broke off")
+// write writes an answer, and calls composed when it counts among those that are being written.
+func (s *Server) write(w http.ResponseWriter, r *http.Request, answer reply, composed func()) {
+	maps.Copy(w.Header(), answer.header)
+	if err := s.answers.write(r.Context(), w, answer.status, answer.body, composed); err != nil {
+		s.logger.WithFields(logrus.Fields{"path": r.URL.Path, "err": err}).Debug("client broke off, or did not read")
 	}
 }
 
@@ -248,6 +270,10 @@ type failureBody struct {
 }
 
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
+	s.write(w, r, s.failed(r, err), func() {})
+}
+
+func (s *Server) failed(r *http.Request, err error) reply {
 	status := statusOf(err)
 	logger := s.logger.WithFields(logrus.Fields{"method": r.Method, "path": r.URL.Path, "peer": r.RemoteAddr, "status": status, "err": err})
 	if status == http.StatusInternalServerError {
@@ -255,8 +281,9 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	} else {
 		logger.Debug("request refused")
 	}
+	failure := s.replyOf(r, status, failureBody{Errors: []string{err.Error()}})
 	if errors.Is(err, msg.ErrEnding) || errors.Is(err, actor.ErrStopped) {
-		w.Header().Set(HeaderLeaving, "true")
+		failure.header.Set(HeaderLeaving, "true")
 	}
-	s.writeJSON(w, r, status, failureBody{Errors: []string{err.Error()}})
+	return failure
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
@@ -47,8 +48,10 @@ type Process struct {
 
 // Run runs the command that the arguments name and gives the exit code. Errors
 // are printed to Stderr, one line where that is possible. Canceling ctx with
-// ErrInterrupted ends the command as Ctrl-C does.
+// ErrInterrupted ends the command as Ctrl-C does. On a terminal nothing that others
+// have a part in does more than appear (terminal.Screen).
 func Run(ctx context.Context, p Process) int {
+	p.Stdout, p.Stderr = terminal.Screen(p.Stdout), terminal.Screen(p.Stderr)
 	commands := commandsOf(p)
 	words, err := arrange(commands, p.Args)
 	var out *jsonOutput

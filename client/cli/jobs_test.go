@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -194,6 +196,21 @@ func (s *fakeSession) write(t *testing.T, options map[string]string) {
 	t.Helper()
 	if err := sessionfile.Write(s.path, sessionfile.Session{Application: s.id, Options: options}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestAnAddressIsNoReasonToTrustSomebody is the attack of a user who registers his own application under the address that
+// bob means. It would catch a command of bob's that goes there, with his program and his data.
+func TestAnAddressIsNoReasonToTrustSomebody(t *testing.T) {
+	s := startFakeSession(t)
+	bob := maps.Clone(s.env)
+	bob["HADOOP_USER_NAME"] = "bob"
+	for _, line := range []string{"status -m " + s.access.Address, "cancel -m " + s.access.Address + " " + string(runningJob)} {
+		code, stdout, stderr := command(t, bob, strings.Fields(line)...)
+		want := fmt.Sprintf("no running application of user bob has its REST endpoint at %s: if you mean %s of user alice, which says that it has, name it with -id", s.access.Address, s.id)
+		if code != ExitFailed || stdout != "" || !strings.Contains(stderr, want) || len(s.did) > 0 {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q; the session did %v", line, code, stdout, stderr, s.did)
+		}
 	}
 }
 

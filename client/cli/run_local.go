@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"syscall"
 
+	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/program"
 )
@@ -29,7 +30,7 @@ func runLocal(ctx context.Context, p Process, cfg config.Config, words []string)
 		return fmt.Errorf("run %s: %w", words[0], err)
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, words[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Stdin, p.Stdout, p.Stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Stdin, terminal.Raw(p.Stdout), terminal.Raw(p.Stderr)
 	cmd.Env = append(os.Environ(), OptionsVariable+"="+string(text))
 	err = cmd.Start()
 	if errors.Is(err, syscall.ENOEXEC) {

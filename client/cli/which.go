@@ -138,9 +138,9 @@ func which(ctx context.Context, c *cli.Context, cluster *client.Cluster, cfg con
 	return id, nil
 }
 
-// applicationAt finds the application whose ApplicationMaster's REST endpoint is there. Where
-// that is, each says for itself: the user's own goes before others', and of several of
-// those none is taken.
+// applicationAt finds the user's own application whose ApplicationMaster's REST endpoint is there. Where that is, each
+// application says for itself: one of another user that says so gets no program, and no data, of a user who has not named
+// it.
 func applicationAt(ctx context.Context, cluster *client.Cluster, address string) (records.ApplicationID, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -154,13 +154,11 @@ func applicationAt(ctx context.Context, cluster *client.Cluster, address string)
 	if i := slices.IndexFunc(found, func(r records.ApplicationReport) bool { return r.User == cluster.User }); i >= 0 {
 		return found[i].ID, nil
 	}
-	switch len(found) {
-	case 1:
-		return found[0].ID, nil
-	case 0:
+	if len(found) == 0 {
 		return records.ApplicationID{}, fmt.Errorf("no running application has its REST endpoint at %s: bobbin applications lists them, -id names one", address)
 	}
-	return records.ApplicationID{}, fmt.Errorf("%d applications of others say that their REST endpoint is at %s: name one with -id", len(found), address)
+	return records.ApplicationID{}, fmt.Errorf("no running application of user %s has its REST endpoint at %s: if you mean %s of user %s, which says that it has, name it with -id",
+		cluster.User, address, found[0].ID, found[0].User)
 }
 
 // reachCluster reaches the application that a command means. done ends what it opened, and

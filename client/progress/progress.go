@@ -2,7 +2,8 @@
 // change of state, and one line for what moves. On a terminal the moving line
 // is written over; elsewhere it is printed now and then, so that a log stays
 // short. Either way its last version stays, all of it. A line that waits for an
-// answer is left before anything else is printed. It starts no goroutine.
+// answer is left before anything else is printed. On a terminal what others have put
+// into a line does nothing but appear there. The package starts no goroutine.
 //
 // On narrow terminals the lines that do not move are broken by the terminal: there
 // are commands in them to be copied, which a line end of ours would part.
@@ -41,7 +42,7 @@ type Printer struct {
 
 // New makes a printer; it asks out whether it is a terminal.
 func New(out io.Writer) *Printer {
-	return &Printer{out: out, now: time.Now, terminal: terminal.Is(out), width: func() int { return terminal.Columns(out) }}
+	return &Printer{out: terminal.Raw(out), now: time.Now, terminal: terminal.Is(out), width: func() int { return terminal.Columns(out) }}
 }
 
 // Line ends the moving line and prints one of its own.
@@ -49,7 +50,11 @@ func (p *Printer) Line(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.end()
-	fmt.Fprintf(p.out, format+"\n", args...)
+	line := fmt.Sprintf(format, args...)
+	if p.terminal {
+		line = terminal.VisibleLines(line)
+	}
+	fmt.Fprintln(p.out, line)
 }
 
 // Moving shows a new version of the line about a subject. That of another
@@ -64,6 +69,9 @@ func (p *Printer) Moving(subject, text string) {
 		if p.terminal {
 			p.at = time.Time{}
 		}
+	}
+	if p.terminal {
+		text = terminal.Visible(text)
 	}
 	p.newest = text
 	interval := printInterval
@@ -85,6 +93,7 @@ func (p *Printer) Ask(question string) {
 		return
 	}
 	p.end()
+	question = terminal.Visible(question)
 	fmt.Fprint(p.out, question)
 	p.newest, p.shown = question, question
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
@@ -19,7 +20,7 @@ func Servers(out io.Writer) logrus.FieldLogger {
 	logger := logrus.New()
 	logger.SetOutput(io.Discard)
 	logger.SetLevel(logrus.WarnLevel)
-	logger.AddHook(&silent{out: out, told: make(map[any]bool)})
+	logger.AddHook(&silent{out: terminal.Screen(out), told: make(map[any]bool)})
 	return logger
 }
 

@@ -69,6 +69,7 @@ const (
 	RESTMaxProgramSize      MemoryKey   = "rest.programs.max-size"
 	RESTAsyncStoreDuration  DurationKey = "rest.async.store-duration"
 	RESTAccessFile          StringKey   = "rest.access-file"
+	RESTProxyChanges        BoolKey     = "rest.proxy.changes.enable"
 	RESTKeytab              StringKey   = "rest.spnego.keytab"
 	RESTPrincipal           StringKey   = "rest.spnego.principal"
 	JobStoreExpirationTime  DurationKey = "jobstore.expiration-time"
@@ -201,7 +202,8 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: RESTMaxProgramSize, Default: "1g", Range: Range{Above: "0"}, Origin: ours, Doc: "Largest program that may be uploaded to a session."},
 	{Key: RESTAsyncStoreDuration, Default: "5 min", Origin: flink, Doc: "How long the REST endpoint knows how an operation ended that was triggered by another request."},
 	{Key: RESTAccessFile, Origin: ours, Doc: "File of this machine by which commands come to a running cluster with no YARN: what `bobbin session access` writes where there is one. Commands mean that cluster then, unless they name another; `-m` says where its REST endpoint is, if not where the file says."},
-	{Key: RESTKeytab, Origin: ours, Doc: "Path on the nodes of a keytab by which the REST endpoint lets users with tickets in (SPNEGO), readable for containers; none: by other means only."},
+	{Key: RESTProxyChanges, Default: "false", Origin: ours, Doc: "Whether users whom YARN's web proxy knows by Kerberos, and whom the ACLs name, may change something through it. Pages of all applications behind the proxy are one site to a browser: each of them can then do what the user may who looks at it."},
+	{Key: RESTKeytab, Origin: ours, Doc: "Path on the nodes of a keytab by which the REST endpoint lets users with tickets look, and change what ACLs give them (SPNEGO); none: by other means only. The file must belong to the user that containers run as, and be readable for nobody else (0400)."},
 	{Key: RESTPrincipal, Default: "HTTP/_HOST", Origin: ours, Doc: "Whose key to take of it; `_HOST` is the name of the node."},
 	{Key: JobStoreExpirationTime, Default: "1 h", Unit: time.Second, Origin: flink, Doc: "How long a session knows a job that has ended, and keeps what it has collected, unless others need the room before."},
 	{Key: JobStoreMaxCapacity, Default: "10000", Range: Range{Least: "1"}, Origin: flink + ": unlimited", Doc: "Most ended jobs that a session knows; the oldest go first."},

@@ -29,11 +29,15 @@ import (
 // the NameNode has all transfer encrypted (dfs.encrypt.data.transfer).
 type DataTransfer struct {
 	// QOPs are the qualities of protection that will do, best first
-	// (dfs.data.transfer.protection). None: DataNodes are sent no login. Under privacy
-	// AES is offered, and taken where the DataNodes have it
-	// (dfs.encrypt.data.transfer.cipher.suites). Where the NameNode has put one into the
-	// tokens (dfs.namenode.send.qop.enabled), DataNodes want that one.
+	// (dfs.data.transfer.protection). None: DataNodes are sent no login. Where the
+	// NameNode has put one into the tokens (dfs.namenode.send.qop.enabled), DataNodes want
+	// that one.
 	QOPs []sasl.QOP
+	// AES offers AES in counter mode to DataNodes, in place of SASL's wrappers, where
+	// there is privacy (dfs.encrypt.data.transfer.cipher.suites is AES/CTR/NoPadding). It
+	// is fast, and protects nothing from being changed: whoever flips a bit on the way
+	// flips that bit of the file, and can make the block's checksum fit.
+	AES bool
 	// AllowSimpleFallback lets blocks without a token be transferred without login or
 	// protection: that is what open clusters have
 	// (ipc.client.fallback-to-simple-auth-allowed).
@@ -45,12 +49,22 @@ type DataTransfer struct {
 // is the server's matter. Errors are *hadoopconf.ValueError.
 func DataTransferFrom(conf *hadoopconf.Conf) (DataTransfer, error) {
 	const protection, resolver = "dfs.data.transfer.protection", "dfs.trustedchannel.resolver.class"
+	const suites, aes, sm4 = "dfs.encrypt.data.transfer.cipher.suites", "AES/CTR/NoPadding", "SM4/CTR/NoPadding"
 	const trustsNobody = "org.apache.hadoop.hdfs.protocol.datatransfer.TrustedChannelResolver"
 	var t DataTransfer
 	if class := conf.Get(resolver); class != "" && class != trustsNobody {
 		return DataTransfer{}, &hadoopconf.ValueError{
 			Name: resolver, Value: class, Source: conf.SourceOf(resolver),
 			Want: "no value: which channels a Java class trusts cannot be known here",
+		}
+	}
+	switch suite := conf.Get(suites); suite {
+	case aes:
+		t.AES = true
+	case "", sm4: // which is no more than an offer in Java, either
+	default:
+		return DataTransfer{}, &hadoopconf.ValueError{
+			Name: suites, Value: suite, Source: conf.SourceOf(suites), Want: aes + ", or no value",
 		}
 	}
 	if !conf.SecurityEnabled() {
@@ -167,7 +181,9 @@ func (t *transfer) openEncrypted(ctx context.Context, address string, dial func(
 			return nil, err
 		}
 		stop := context.AfterFunc(ctx, func() { conn.Close() })
-		opened, err := key.login().run(conn)
+		login := key.login()
+		login.aes = t.options.AES
+		opened, err := login.run(conn)
 		if !stop() { // it is closed, or about to be
 			return nil, context.Cause(ctx)
 		}
@@ -250,7 +266,7 @@ func (c *tokenConn) logIn() (complete bool, err error) {
 		holder, told := shown.holder()
 		login := transferLogin{
 			user: sasl.EncodeCredential(shown.token.Identifier), secret: shown.token.Password,
-			qops: c.options.QOPs,
+			qops: c.options.QOPs, aes: c.options.AES,
 			told: told, pool: shown.pool,
 		}
 		if opened, err = login.run(c.Conn); err != nil {
