@@ -44,6 +44,7 @@ type fakeYARN struct {
 	allocateAs error
 	asked      int
 	askedAt    time.Time
+	size       records.Resource
 	lastID     int
 	allocates  []time.Duration // since the start
 	completed  []records.ContainerStatus
@@ -83,7 +84,7 @@ func (y *fakeYARN) keep(key []byte) {
 func (y *fakeYARN) SetAsk(ask amrm.Ask) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	y.asked, y.askedAt = ask.Count, time.Now()
+	y.asked, y.askedAt, y.size = ask.Count, time.Now(), ask.Capability
 }
 
 func (y *fakeYARN) SetSchedulingRequest(r amrm.SchedulingRequest) {
@@ -108,7 +109,7 @@ func (y *fakeYARN) Allocate(ctx context.Context, _ float32) (amrm.Response, erro
 	if time.Since(y.askedAt) >= time.Second {
 		for ; y.asked > 0; y.asked-- {
 			y.lastID++
-			r.Allocated = append(r.Allocated, records.Container{ID: containerID(y.lastID), Node: nodeID("h1"), Priority: 1})
+			r.Allocated = append(r.Allocated, records.Container{ID: containerID(y.lastID), Node: nodeID("h1"), Resource: y.size, Priority: 1})
 		}
 	}
 	if len(r.Allocated) > 0 {
