@@ -36,15 +36,16 @@ type core struct {
 	release  []records.ContainerID // to go out with the next allocate
 	inFlight bool
 	failures int       // of allocate, in a row
-	answered time.Time // the last good answer: until then we were the attempt
+	answered time.Time // when YARN last looked at an allocate: until then we were the attempt
 	nextBeat time.Time
 	retryAt  time.Time // no allocate before it, after a failure
 
-	stopQueue []stopContainer // to go out with the next good answer
+	stopQueue []stopContainer // to go out when YARN is heard of
 	stopping  int             // stops under way
 	checking  []*container
 	confirm   []chan<- struct{} // who waits for YARN to confirm the attempt
 	finish    *finishAsked      // asked for, and not begun
+	finishBy  time.Time         // when it begins at the latest
 	finishing *finishAsked
 	wake      time.Time // as last asked for; zero: not asked
 
@@ -117,7 +118,7 @@ func (c *core) Step(now time.Time, e event) []effect {
 	case confirmAsked:
 		c.confirm = append(c.confirm, e.reply)
 	case finishAsked:
-		c.finish = &e
+		c.finish, c.finishBy = &e, c.now.Add(c.patience())
 	case finished:
 		c.emit(answerFinish{reply: c.finishing.reply, err: e.err})
 	case woken:
@@ -192,6 +193,9 @@ func (c *core) allocateFailed(err error) {
 	if c.isRefusalOfAsks(err) {
 		c.asksRefused(err)
 	}
+	if hasLooked(err) {
+		c.heard()
+	}
 	wait := min(c.requestInterval<<min(c.failures, 16), c.heartbeat)
 	c.failures++
 	c.retryAt = c.now.Add(wait)
@@ -200,7 +204,6 @@ func (c *core) allocateFailed(err error) {
 
 func (c *core) allocateAnswered(r amrm.Response) {
 	c.failures = 0
-	c.answered = c.now
 	c.updateNodes(r.UpdatedNodes)
 	c.reconsider(r)
 	c.giveBack(r.PreviousContainers)
@@ -223,26 +226,10 @@ func (c *core) allocateAnswered(r amrm.Response) {
 	for _, status := range r.Completed {
 		c.completed(status)
 	}
-	for _, s := range c.stopQueue {
-		c.stop(s)
-	}
-	c.stopQueue = nil
+	c.heard()
 	c.nextBeat = c.now.Add(c.heartbeat)
 	if slices.ContainsFunc(c.profiles, func(p *profile) bool { return p.asked > 0 }) {
 		c.nextBeat = c.now.Add(c.requestInterval)
-	}
-}
-
-// confirmed tells whether YARN has said within two heartbeats that we are still
-// the attempt. Nothing that another attempt might suffer from is done without.
-func (c *core) confirmed() bool { return c.now.Sub(c.answered) <= 2*c.heartbeat }
-
-func (c *core) answerConfirm() {
-	if c.confirmed() {
-		for _, reply := range c.confirm {
-			c.emit(answerConfirm{reply})
-		}
-		c.confirm = nil
 	}
 }
 
@@ -279,7 +266,7 @@ func (c *core) beat() {
 	switch {
 	case c.finishing != nil:
 		return
-	case c.finish != nil && !c.inFlight && c.stopping == 0 && len(c.stopQueue) == 0:
+	case c.finish != nil && !c.inFlight && c.mayFinish():
 		c.finishing, c.finish = c.finish, nil
 		c.emit(finish{status: c.finishing.status, diagnostics: c.finishing.diagnostics})
 		return
@@ -345,6 +332,9 @@ func (c *core) setWake() {
 	next := c.nextBeat
 	if next.Before(c.retryAt) {
 		next = c.retryAt
+	}
+	if c.finish != nil {
+		next = earliest(next, c.finishBy)
 	}
 	if c.inFlight {
 		next = time.Time{} // its answer will come

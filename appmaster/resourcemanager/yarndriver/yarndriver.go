@@ -151,8 +151,8 @@ func (d *Driver) Confirm(ctx context.Context) error {
 	return nil
 }
 
-// Deregister stops what was released and unregisters from YARN. Diagnostics are
-// cut to 8 KiB.
+// Deregister stops what was released and unregisters from YARN, after two heartbeats
+// at the latest, as YARN ends what is left. Diagnostics are cut to 8 KiB.
 func (d *Driver) Deregister(ctx context.Context, status msg.ApplicationStatus, diagnostics string) error {
 	err, asking := actor.Ask(ctx, d.loop, func(reply chan<- error) event {
 		return finishAsked{status: finalStatus(status), diagnostics: clip(diagnostics, maxDiagnostics), reply: reply}

@@ -74,6 +74,22 @@ func submit(t *testing.T, fake *yarnfake.Fake) *application {
 	return a
 }
 
+// start runs the driver alone; stop ends it.
+func (a *application) start(t *testing.T) (u *upward, stop func()) {
+	t.Helper()
+	u = new(upward)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- a.driver.Run(ctx, u.report) }()
+	return u, func() {
+		t.Helper()
+		cancel(errStopped)
+		if err := <-ended; !errors.Is(err, errStopped) {
+			t.Errorf("driver ends with %v", err)
+		}
+	}
+}
+
 func startFake(t *testing.T, c yarnfake.Config) *yarnfake.Fake {
 	t.Helper()
 	c.InMemory, c.Heartbeat = true, cmp.Or(c.Heartbeat, time.Second)
@@ -96,6 +112,45 @@ func startFake(t *testing.T, c yarnfake.Config) *yarnfake.Fake {
 }
 
 var smallNode = records.Resource{MemoryMB: 2048, VCores: 8}
+
+// A worker was on the only large node, and that comes back smaller: YARN refuses the ask for
+// another one, and refused its cancellation, too, so that the application could not end.
+func TestAnApplicationEndsAfterItsNodeHasShrunk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := startFake(t, yarnfake.Config{})
+		a := submit(t, fake)
+		u, stop := a.start(t)
+		defer stop()
+		a.driver.Order(t.Context(), resourcemanager.Orders{Spec: largeSpec, Total: 1})
+		time.Sleep(3 * time.Second)
+		if u.count("starting") != 1 {
+			t.Fatalf("reported: %q", u.events)
+		}
+		fake.RestartNode(fake.Nodes()[0], smallNode)
+		time.Sleep(DefaultHeartbeat)
+		a.driver.Order(t.Context(), resourcemanager.Orders{Spec: largeSpec, Total: 2})
+		time.Sleep(time.Second)
+		if u.count("completed") != 1 || u.count("refused: YARN refuses workers of 4096 MB and 4 vcores in queue root.default") != 1 {
+			t.Errorf("reported: %q", u.events)
+		}
+
+		ended := make(chan error, 1)
+		go func() { ended <- a.driver.Deregister(t.Context(), msg.ApplicationFailed, "no room") }()
+		time.Sleep(time.Minute)
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Error(err)
+			}
+		default:
+			t.Error("the application does not end")
+		}
+		report, err := a.client.ApplicationReport(t.Context(), a.id)
+		if err != nil || report.State != records.ApplicationFinished || report.FinalStatus != records.FinalFailed || report.Diagnostics != "no room" {
+			t.Errorf("YARN reports %+v, %v", report, err)
+		}
+	})
+}
 
 // The nodes restart one after the other, smaller and then as they were: a session served no
 // job after the first refusal, for ever.
