@@ -86,6 +86,9 @@ func (c *core) containerStarted(e containerStarted) {
 		c.forget(k)
 		c.giveBack([]records.Container{k.Container})
 		c.events = append(c.events, resourcemanager.WorkerFailed{Worker: worker(e.id), Cause: e.err.Error()})
+		if yarnrpc.MaybeSent(e.err) { // see above
+			c.stop(stopContainer{id: k.ID, node: k.Node})
+		}
 	default:
 		k.state = running
 	}

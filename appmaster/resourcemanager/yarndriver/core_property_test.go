@@ -1,6 +1,7 @@
 package yarndriver
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -262,6 +263,12 @@ func (y *yarn) started(t *rapid.T, id records.ContainerID) {
 	y.step(t, containerStarted{id: id})
 }
 
+// unanswered is a node that has started a container, or has not, and did not tell.
+func (y *yarn) unanswered(t *rapid.T, id records.ContainerID) {
+	y.orphans[id] = true
+	y.step(t, containerStarted{id: id, err: &yarnrpc.CallError{MaybeSent: true, Err: context.DeadlineExceeded}})
+}
+
 // Whatever YARN and its nodes do: no container is lost from the books or started
 // twice, or left running on its node for nobody, every worker's end is told once and
 // of none that was released, and never are there more workers than ordered. What YARN
@@ -279,9 +286,12 @@ func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
 			"order":  y.order,
 			"start answered": func(t *rapid.T) {
 				id := take(t, "start", &y.starting)
-				if rapid.IntRange(0, 4).Draw(t, "fails") == 0 {
+				switch rapid.IntRange(0, 5).Draw(t, "fails") {
+				case 0:
 					y.step(t, containerStarted{id: id, err: errors.New("no disk")})
-				} else {
+				case 1:
+					y.unanswered(t, id)
+				default:
 					y.started(t, id)
 				}
 			},

@@ -4,9 +4,9 @@
 //
 // The core is pure and decides; the Driver is the loop around it. The Driver owns
 // the loop's goroutine, one that calls YARN's ResourceManager, one that reports
-// upwards, and a bounded number that call NodeManagers. Of all of Bobbin only this
-// package may import amrm and nmclient, and it must import no role but the
-// ResourceManager, whose Driver it is.
+// upwards, and a bounded number that call NodeManagers, few at each node. Of all of
+// Bobbin only this package may import amrm and nmclient, and it must import no role
+// but the ResourceManager, whose Driver it is.
 package yarndriver
 
 import (

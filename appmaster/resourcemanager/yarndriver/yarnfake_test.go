@@ -252,3 +252,41 @@ func (s *session) job(t *testing.T, id ids.JobID) string {
 		return ""
 	}
 }
+
+// A NodeManager that got SIGSTOP takes connections and calls, and answers none: with
+// Hadoop's own bytes, what it may have heard is stopped, and not what it was never sent.
+func TestAFrozenNodeManagerIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := startFake(t, yarnfake.Config{Nodes: 2, Heartbeat: -1})
+		a := submit(t, fake)
+		u, stop := a.start(t)
+		const all = 10
+		for _, total := range []int{2, all} { // the second time over the connections of the first
+			a.driver.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: total})
+			time.Sleep(3 * DefaultRequestInterval / 2)
+			fake.Beat() // YARN gives them now, and the driver hears of it a moment later
+			if total == all {
+				fake.Freeze(fake.Nodes()[0])
+			}
+			time.Sleep(time.Second)
+			if n := u.count("starting"); n != total {
+				t.Fatalf("YARN has given %d containers of %d", n, total)
+			}
+		}
+		time.Sleep(startTimeout)
+		failed := u.count("failed: ")
+		if failed == 0 || failed == all-2 || failed != u.count("the NodeManager has not answered for 20s") {
+			t.Errorf("reported: %q", u.events)
+		}
+		fake.Thaw(fake.Nodes()[0])
+		time.Sleep(time.Minute)
+		containers, err := a.client.Containers(t.Context(), records.ApplicationAttemptID{Application: a.id, Attempt: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if running := len(containers); running != all-failed || u.count("completed") != 0 {
+			t.Errorf("%d containers run, of %d of which %d were given up; reported: %q", running, all, failed, u.events)
+		}
+		stop()
+	})
+}
