@@ -26,7 +26,7 @@ type Core struct {
 	total    int         // Orders.Total as last given
 	starts   int         // WorkerStarting events so far
 	failures failureRate // of starts
-	refused  string      // why the driver cannot have workers, ever; or ""
+	refused  string      // why the driver can have no more workers now; or ""
 
 	// tokens are the newest ones that came after the start, for workers that may have
 	// been launched with others; nil while there are none.
@@ -137,13 +137,23 @@ func (c *Core) reconcile() {
 		c.terminate(c.workers[r.Worker], r.Cause)
 	}
 	for _, s := range plan.Short {
-		reason := cmp.Or(s.Reason, c.refused, c.hopeless())
+		reason := cmp.Or(s.Reason, c.refusal(s, plan), c.hopeless())
 		if job := c.jobs[s.Job]; reason != "" && !job.told {
 			job.told = true
 			c.emit(SendJobMaster{To: job.id, Message: msg.NotEnoughResources{Job: s.Job, Reason: reason}})
 		}
 	}
 	c.order(c.permitted(plan.Workers))
+}
+
+// refusal says why a job's slots will not come, as the driver can have no more workers,
+// or "": the workers that there are, or that are coming, have slots enough for a part of
+// it, though other jobs may hold them now.
+func (c *Core) refusal(s slotmanager.Shortage, plan slotmanager.Plan) string {
+	if s.Least <= plan.Slots {
+		return ""
+	}
+	return c.refused
 }
 
 // hopeless says why workers that are needed will not come, or "": none is there,
@@ -160,9 +170,6 @@ func (c *Core) hopeless() string {
 // permitted gives how many workers may be outstanding at the driver, of those
 // that are needed.
 func (c *Core) permitted(needed int) int {
-	if c.refused != "" {
-		return 0
-	}
 	if c.failures.paused(c.now) {
 		return min(needed, c.total-c.starts)
 	}
@@ -224,13 +231,13 @@ func (c *Core) declare(d msg.DeclareRequirements) {
 		return
 	}
 	job.told = false
-	c.slots.Declare(d.Job, max(d.Slots, 0))
+	c.slots.Declare(d.Job, max(d.Slots, 0), d.Least)
 }
 
 func (c *Core) forgetJobMaster(id ids.JobID, jobMaster ids.JobMasterID) {
 	if job := c.jobs[id]; job != nil && job.id == jobMaster {
 		delete(c.jobs, id)
-		c.slots.Declare(id, 0)
+		c.slots.Declare(id, 0, 0)
 		c.emit(ForgetJobMaster{JobMaster: jobMaster})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,6 +34,9 @@ type world struct {
 	told        map[ConnectionID]string // tokens that were sent
 	total       int
 	starts      int
+	refusal     string             // why the driver has no more workers; or ""
+	least       map[ids.JobID]int  // slots without which nothing of a job runs
+	failed      map[ids.JobID]bool // told since that they cannot be had
 }
 
 type recorded struct {
@@ -54,6 +58,8 @@ func newWorld(t *rapid.T) *world {
 		granted:     make(map[ids.AllocationID]bool),
 		jobs:        make(map[ids.JobID]ids.JobMasterID),
 		told:        make(map[ConnectionID]string),
+		least:       make(map[ids.JobID]int),
+		failed:      make(map[ids.JobID]bool),
 	}
 }
 
@@ -74,8 +80,37 @@ func (w *world) step(t *rapid.T, event Event) []Effect {
 			t.Fatalf("worker %s was last sent tokens %q, the newest are %q", id, w.told[c], w.tokens)
 		}
 	}
+	w.judge(t, effects)
 	return effects
 }
+
+// judge holds who is told of a refusal against who could run nothing in the slots that all
+// workers have together, whoever has them now.
+func (w *world) judge(t *rapid.T, effects []Effect) {
+	slots := len(w.running()) * testConfig().Worker.Slots
+	for _, effect := range effects {
+		sent, _ := effect.(SendJobMaster)
+		m, ok := sent.Message.(msg.NotEnoughResources)
+		if !ok {
+			continue
+		}
+		if refused := strings.HasPrefix(m.Reason, refusedFor); refused && (m.Reason != w.refusal || w.least[m.Job] <= slots) {
+			t.Fatalf("job %s is told %q; it needs %d of %d slots, and the refusal is %q", m.Job, m.Reason, w.least[m.Job], slots, w.refusal)
+		}
+		if w.failed[m.Job] {
+			t.Fatalf("job %s is told twice", m.Job)
+		}
+		w.failed[m.Job] = true
+	}
+	for job, least := range w.least {
+		if w.refusal != "" && least > slots && !w.failed[job] {
+			t.Fatalf("job %s needs %d of %d slots, and is not told that there are no more: %s", job, least, slots, w.refusal)
+		}
+	}
+}
+
+// refusedFor is what the reason of every refusal begins with.
+const refusedFor = "refused "
 
 func (w *world) ordered(t *rapid.T, o Orders) {
 	if o.Total < w.starts {
@@ -137,8 +172,8 @@ func (w *world) unchanged(t *rapid.T, event Event) {
 
 // Whatever happens in whatever order: no slot is given twice or on a worker that
 // is not there, no worker is lost from the books, every connected worker has the
-// newest tokens, what is stale changes nothing, and the same events give the same
-// effects.
+// newest tokens, jobs that no slot can serve while workers are refused are told so, and no
+// others, what is stale changes nothing, and the same events give the same effects.
 func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
@@ -154,10 +189,13 @@ func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
 			"stale message":    w.stale,
 			"heartbeat":        w.heartbeat,
 			"new tokens":       w.newTokens,
+			"refused":          w.refused,
+			"refusal ends":     w.refusalEnds,
 			"time passes":      w.timePasses,
 			"":                 func(*rapid.T) {},
 			"unknown declares": w.unknownDeclares,
 		})
+		w.refusal = "" // nobody needs to know any more
 		w.step(t, ShutdownAsked{Status: msg.ApplicationSucceeded})
 		for id, state := range w.containers {
 			if state == "running" {
@@ -205,11 +243,30 @@ func (w *world) declare(t *rapid.T) {
 	if w.jobs[job] == "" || rapid.IntRange(0, 5).Draw(t, "another") == 0 {
 		w.lastID++
 		w.jobs[job] = ids.JobMasterID(fmt.Sprintf("m%d", w.lastID))
+		w.forget(job)
 		w.step(t, JobMasterRegistering{msg.RegisterJobMaster{Job: job, JobMaster: w.jobs[job]}})
 	}
-	w.step(t, RequirementsDeclared{msg.DeclareRequirements{
-		Job: job, JobMaster: w.jobs[job], Slots: rapid.IntRange(0, 7).Draw(t, "slots"),
-	}})
+	slots := rapid.IntRange(0, 7).Draw(t, "slots")
+	w.least[job] = rapid.IntRange(min(1, slots), slots).Draw(t, "least")
+	w.failed[job] = false
+	w.step(t, RequirementsDeclared{msg.DeclareRequirements{Job: job, JobMaster: w.jobs[job], Slots: slots, Least: w.least[job]}})
+}
+
+// forget takes in that a job has a new JobMaster, or none, and needs nothing yet.
+func (w *world) forget(job ids.JobID) {
+	delete(w.least, job)
+	delete(w.failed, job)
+}
+
+func (w *world) refused(t *rapid.T) {
+	w.lastID++
+	w.refusal = fmt.Sprintf(refusedFor+"for the %dth time", w.lastID)
+	w.step(t, DriverReported{Events: []DriverEvent{WorkersRefused{Reason: w.refusal}}})
+}
+
+func (w *world) refusalEnds(t *rapid.T) {
+	w.refusal = ""
+	w.step(t, DriverReported{Events: []DriverEvent{RefusalEnded{}}})
 }
 
 func (w *world) unknownDeclares(t *rapid.T) {
@@ -220,6 +277,7 @@ func (w *world) unknownDeclares(t *rapid.T) {
 
 func (w *world) jobMasterEnds(t *rapid.T) {
 	job := pick(t, "job", slices.Sorted(maps.Keys(w.jobs)))
+	w.forget(job)
 	w.step(t, JobMasterGone{Job: job, JobMaster: w.jobs[job]})
 	delete(w.jobs, job)
 }

@@ -1,6 +1,7 @@
 package resourcemanager
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -41,12 +42,12 @@ func TestCoreTranscripts(t *testing.T) {
 //
 //	config max-slots=N max-start-failures=N     before anything else
 //	starting|failed|completed WORKER [CAUSE]    the driver's reports
-//	refused REASON
+//	refused REASON, admitted
 //	register WORKER CONNECTION SLOTS            SLOTS: "- #1:j1", one item a slot
 //	  with as=WORKER version=N                  before SLOTS, for liars
 //	report|answer|freed|leave|heartbeat CONNECTION …
 //	disconnected CONNECTION CAUSE
-//	jobmaster|gone JOB JOBMASTER, declare JOB JOBMASTER SLOTS
+//	jobmaster|gone JOB JOBMASTER, declare JOB JOBMASTER SLOTS [least=N]
 //	wait DURATION                               with the wakes that fall due
 //	tokens TEXT                                 new ones
 //	status, shutdown STATUS DIAGNOSTICS, deregistered [ERROR]
@@ -115,6 +116,8 @@ func (s *script) event(args []string, options map[string]string) Event {
 		return DriverReported{Events: []DriverEvent{WorkerCompleted{Worker: ids.ResourceID(args[1]), Cause: rest(2)}}}
 	case "refused":
 		return DriverReported{Events: []DriverEvent{WorkersRefused{Reason: rest(1)}}}
+	case "admitted":
+		return DriverReported{Events: []DriverEvent{RefusalEnded{}}}
 	case "jobmaster":
 		return JobMasterRegistering{msg.RegisterJobMaster{
 			Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2]), Program: msg.Program{Name: "program-" + args[1]},
@@ -122,6 +125,7 @@ func (s *script) event(args []string, options map[string]string) Event {
 	case "declare":
 		return RequirementsDeclared{msg.DeclareRequirements{
 			Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2]), Slots: s.number(args[3]),
+			Least: s.number(cmp.Or(options["least"], "0")),
 		}}
 	case "gone":
 		return JobMasterGone{Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2])}

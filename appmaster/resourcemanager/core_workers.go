@@ -44,6 +44,8 @@ func (c *Core) driverReported(events []DriverEvent) {
 			c.workerEnded(e.Worker, e.Cause)
 		case WorkersRefused:
 			c.refused = e.Reason
+		case RefusalEnded:
+			c.refused = ""
 		}
 	}
 }

@@ -88,11 +88,17 @@ type WorkerCompleted struct {
 	Cause  string
 }
 
-// WorkersRefused says that workers of the spec that was ordered cannot be had,
-// ever: one would exceed the largest container, say.
+// WorkersRefused says that no more workers of the spec that was ordered can be had
+// now: one would exceed the largest container, say. It holds until RefusalEnded, after
+// which the driver tries to get what is ordered again.
 type WorkersRefused struct{ Reason string }
+
+// RefusalEnded says that workers that were refused may be had again, for all that the
+// driver knows.
+type RefusalEnded struct{}
 
 func (WorkerStarting) isDriverEvent()  {}
 func (WorkerFailed) isDriverEvent()    {}
 func (WorkerCompleted) isDriverEvent() {}
 func (WorkersRefused) isDriverEvent()  {}
+func (RefusalEnded) isDriverEvent()    {}

@@ -114,7 +114,9 @@ func (r *ResourceManager) logDriverEvent(event DriverEvent) {
 	case WorkerStarting:
 		r.logger.WithFields(logrus.Fields{"container": e.Worker, "node": e.Host}).Info("worker is starting")
 	case WorkersRefused:
-		r.logger.WithField("reason", e.Reason).Error("workers cannot be had")
+		r.logger.WithField("reason", e.Reason).Warn("workers are refused")
+	case RefusalEnded:
+		r.logger.Info("workers may be had again")
 	case WorkerFailed, WorkerCompleted: // WorkerGone tells it, unless it was released before
 	}
 }

@@ -106,10 +106,14 @@ type DeclareRequirements struct {
 	Job       ids.JobID
 	JobMaster ids.JobMasterID
 	Slots     int
+	// Least is how many of them are enough for some part of the job to run; the other
+	// parts follow in the same slots. 0: it needs all of them at once.
+	Least int
 }
 
-// NotEnoughResources says that a job's requirements cannot be met, ever: a
-// worker would exceed YARN's maximum, say.
+// NotEnoughResources says that nothing of a job will run: no more workers can be had, as
+// one would exceed YARN's maximum, say, and those that there are have fewer slots than
+// the least it needs.
 type NotEnoughResources struct {
 	Job    ids.JobID
 	Reason string

@@ -63,6 +63,7 @@ type Manager struct {
 type job struct {
 	id       ids.JobID
 	declared int
+	least    int    // of these, without which nothing of the job can run
 	refusals int    // since the last acceptance
 	refusal  string // the last one's reason
 }
@@ -80,8 +81,8 @@ func New(config Config, allocations ids.Sequence) *Manager {
 }
 
 // Plan is what is to be done so that jobs get the slots they declared. The
-// Manager takes Grants and Release as done, so they come once; Workers and
-// Short are the state of things, and come each time.
+// Manager takes Grants and Release as done, so they come once; the others are the
+// state of things, and come each time.
 type Plan struct {
 	// Grants are to be sent to their workers.
 	Grants []Grant
@@ -92,6 +93,9 @@ type Plan struct {
 	Workers int
 	// Short lists the jobs that have less than they declared.
 	Short []Shortage
+	// Slots is how many all workers have that are expected or registered, whoever
+	// holds them.
+	Slots int
 }
 
 // Grant gives a slot to a job.
@@ -107,23 +111,28 @@ type Release struct {
 	Cause  string
 }
 
-// Shortage is a job that lacks slots. Reason is "" while they may still come.
+// Shortage is a job that lacks slots.
 type Shortage struct {
 	Job    ids.JobID
-	Reason string
+	Least  int    // slots without which nothing of it can run, those that it has included
+	Reason string // why it will never have so many; "" while it may
 }
 
 // Declare sets the total of slots that a job needs now; 0 removes the job from
 // those that are served. Slots that it holds beyond that are not taken from it:
-// its JobMaster frees them at their workers.
-func (m *Manager) Declare(id ids.JobID, slots int) {
+// its JobMaster frees them at their workers. With the least of them some part of the
+// job can run, and the others after it; 0 means that it needs all at once.
+func (m *Manager) Declare(id ids.JobID, slots, least int) {
 	m.dirty = true
+	if least <= 0 || least > slots {
+		least = slots
+	}
 	at := slices.IndexFunc(m.jobs, func(j *job) bool { return j.id == id })
 	switch {
 	case at < 0 && slots > 0:
-		m.jobs = append(m.jobs, &job{id: id, declared: slots})
+		m.jobs = append(m.jobs, &job{id: id, declared: slots, least: least})
 	case at >= 0 && slots > 0:
-		m.jobs[at].declared = slots
+		m.jobs[at].declared, m.jobs[at].least = slots, least
 	case at >= 0:
 		m.jobs = slices.Delete(m.jobs, at, at+1)
 	}
@@ -157,7 +166,7 @@ func (m *Manager) Next() (time.Time, bool) { return m.next, !m.next.IsZero() }
 // Reconcile gives what is to be done now.
 func (m *Manager) Reconcile(now time.Time) Plan {
 	if due := !m.next.IsZero() && !now.Before(m.next); !m.dirty && !due {
-		return Plan{Workers: m.last.Workers, Short: m.last.Short}
+		return Plan{Workers: m.last.Workers, Short: m.last.Short, Slots: m.last.Slots}
 	}
 	var plan Plan
 	missing := m.grant(now, &plan)
@@ -168,6 +177,7 @@ func (m *Manager) Reconcile(now time.Time) Plan {
 	} else {
 		m.next = m.nextRetry(now)
 	}
+	plan.Slots = (m.registered + len(m.expected)) * m.config.SlotsPerWorker
 	m.last, m.dirty = plan, false
 	return plan
 }
@@ -189,7 +199,7 @@ func (m *Manager) grant(now time.Time, plan *Plan) (missing int) {
 		}
 		if want > 0 {
 			missing += want
-			plan.Short = append(plan.Short, Shortage{Job: j.id, Reason: m.reason(j)})
+			plan.Short = append(plan.Short, Shortage{Job: j.id, Least: j.least, Reason: m.reason(j)})
 		}
 	}
 	if slots != nil {
@@ -217,14 +227,14 @@ func (m *Manager) grantable(now time.Time) []ids.SlotID {
 	return slots
 }
 
-// reason says why what a job lacks can never come, or "".
+// reason says why a job will never have enough slots, or "".
 func (m *Manager) reason(j *job) string {
 	if j.refusals >= refusalLimit {
 		return "workers refuse its slots: " + j.refusal
 	}
-	if limit := m.maxWorkers() * m.config.SlotsPerWorker; m.config.MaxSlots > 0 && j.declared > limit {
+	if limit := m.maxWorkers() * m.config.SlotsPerWorker; m.config.MaxSlots > 0 && j.least > limit {
 		return fmt.Sprintf("it needs %d slots, and slotmanager.number-of-slots.max %d with %d slots a worker allows %d",
-			j.declared, m.config.MaxSlots, m.config.SlotsPerWorker, limit)
+			j.least, m.config.MaxSlots, m.config.SlotsPerWorker, limit)
 	}
 	return ""
 }

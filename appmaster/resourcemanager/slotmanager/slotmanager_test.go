@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ type model struct {
 	now      time.Time
 	manager  *Manager
 	declared map[ids.JobID]int
+	least    map[ids.JobID]int
 	workers  map[ids.ResourceID]*modelWorker
 	lastID   int
 	granted  map[ids.AllocationID]bool // ever
@@ -149,10 +151,38 @@ func (m *model) reconcile(t *rapid.T) {
 	if want := max(needed-coming, 0); plan.Workers != want {
 		t.Fatalf("plan asks for %d workers instead of %d", plan.Workers, want)
 	}
+	if want := len(m.workers) * m.config.SlotsPerWorker; plan.Slots != want {
+		t.Fatalf("plan counts %d slots in all instead of %d", plan.Slots, want)
+	}
+	m.short(t, plan.Short)
 	if at, ok := m.manager.Next(); ok && !at.After(m.now) {
 		t.Fatalf("next reconciliation at %v is not after %v", at, m.now)
 	}
 	m.compare(t)
+}
+
+// short demands that all jobs are named that lack slots, and no others, with what they can
+// do with, and that those are told so that the limit of slots leaves with less.
+func (m *model) short(t *rapid.T, list []Shortage) {
+	named := make(map[ids.JobID]int)
+	for _, s := range list {
+		named[s.Job] = s.Least
+		limit := m.config.MaxSlots / m.config.SlotsPerWorker * m.config.SlotsPerWorker
+		if told := strings.Contains(s.Reason, "slotmanager.number-of-slots.max"); told && m.least[s.Job] <= limit {
+			t.Fatalf("job %s, which can do with %d slots, is told: %s", s.Job, m.least[s.Job], s.Reason)
+		} else if s.Reason == "" && m.config.MaxSlots > 0 && m.least[s.Job] > limit {
+			t.Fatalf("job %s needs %d slots of %d, and is not told", s.Job, m.least[s.Job], limit)
+		}
+	}
+	lacking := make(map[ids.JobID]int)
+	for job, declared := range m.declared {
+		if m.held(job) < declared {
+			lacking[job] = m.least[job]
+		}
+	}
+	if diff := cmp.Diff(lacking, named); diff != "" {
+		t.Fatalf("jobs that lack slots, and what they can do with (-want +got):\n%s", diff)
+	}
 }
 
 // compare holds the Manager's books against the model's.
@@ -194,6 +224,7 @@ func TestManagerAgreesWithANaiveModelUnderAnyEvents(t *testing.T) {
 			now:      time.Unix(1_000_000, 0),
 			manager:  New(config, ids.NewSequence("test")),
 			declared: make(map[ids.JobID]int),
+			least:    make(map[ids.JobID]int),
 			workers:  make(map[ids.ResourceID]*modelWorker),
 			granted:  make(map[ids.AllocationID]bool),
 		}
@@ -235,7 +266,11 @@ func (m *model) anySlot(t *rapid.T) (ids.SlotID, *modelWorker) {
 func (m *model) declare(t *rapid.T) {
 	job := ids.JobID(rapid.SampledFrom([]string{"j1", "j2", "j3"}).Draw(t, "job"))
 	m.declared[job] = rapid.IntRange(0, 6).Draw(t, "total")
-	m.manager.Declare(job, m.declared[job])
+	least := rapid.IntRange(0, m.declared[job]).Draw(t, "least")
+	m.manager.Declare(job, m.declared[job], least)
+	if m.least[job] = least; least == 0 {
+		m.least[job] = m.declared[job]
+	}
 }
 
 func (m *model) expect(*rapid.T) {
@@ -369,14 +404,14 @@ func TestGrantsPreferEarlierJobsAndWorkersInUse(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m.Declare("j1", 3)
+	m.Declare("j1", 3, 0)
 	grants := m.Reconcile(now).Grants
 	m.Freed(now, grants[0].Slot, grants[0].Allocation) // w1 keeps one of its slots
 	m.Freed(now, grants[2].Slot, grants[2].Allocation) // w2 is idle
-	m.Declare("j1", 1)
+	m.Declare("j1", 1, 0)
 	m.Reconcile(now)
-	m.Declare("j2", 1)
-	m.Declare("j1", 2)
+	m.Declare("j2", 1, 0)
+	m.Declare("j1", 2, 0)
 
 	var got []string
 	for _, g := range m.Reconcile(now).Grants {
@@ -391,12 +426,12 @@ func TestGrantsPreferEarlierJobsAndWorkersInUse(t *testing.T) {
 func TestWorkerIsReleasedAfterItsIdleTimeoutAndNotBefore(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	m := New(Config{SlotsPerWorker: 1, IdleTimeout: idleTimeout}, ids.NewSequence("a"))
-	m.Declare("j1", 1)
+	m.Declare("j1", 1, 0)
 	if err := m.Register(now, "w1", []msg.SlotStatus{{Index: 0}}); err != nil {
 		t.Fatal(err)
 	}
 	grant := m.Reconcile(now).Grants[0]
-	m.Declare("j1", 0)
+	m.Declare("j1", 0, 0)
 	now = now.Add(time.Hour)
 	m.Reconcile(now)
 	m.Freed(now, grant.Slot, grant.Allocation)
@@ -420,7 +455,7 @@ func BenchmarkTenThousandWorkersComeAndGo(b *testing.B) {
 		now := time.Unix(1_000_000, 0)
 		const workers = 10_000
 		m := New(Config{SlotsPerWorker: 2, IdleTimeout: idleTimeout}, ids.NewSequence("a"))
-		m.Declare("j1", 2*workers)
+		m.Declare("j1", 2*workers, 0)
 		var grants []Grant
 		for i := range workers {
 			id := ids.ResourceID(fmt.Sprintf("w%d", i))
@@ -438,7 +473,7 @@ func BenchmarkTenThousandWorkersComeAndGo(b *testing.B) {
 			m.Answered(now, g.Slot, g.Allocation, "")
 			m.Reconcile(now)
 		}
-		m.Declare("j1", 0)
+		m.Declare("j1", 0, 0)
 		for _, g := range grants {
 			m.Freed(now, g.Slot, g.Allocation)
 			m.Reconcile(now)

@@ -57,8 +57,8 @@ func TestCoreTranscripts(t *testing.T) {
 //
 //	registered [maximum=MB]
 //	order TOTAL [spec=large] [release=3,4] [check=5]
-//	answer [2@h1 …] [surplus=3@h2] [done=4:EXIT] [lost=h1]   to an allocate: containers by number
-//	fail gone|invalid|TEXT                      of an allocate
+//	answer [2@h1 …] [surplus=3@h2] [done=4:EXIT] [lost=h1] [changed=h2] [resynced=yes]   to an allocate: containers by number
+//	fail gone|invalid|label|blacklist|TEXT      of an allocate
 //	started|stopped|lost NUMBER, unstarted NUMBER TEXT, checked NUMBER [EXIT]
 //	confirm, finish STATUS TEXT, finished
 //	wait DURATION                               with the wakes that fall due
@@ -114,6 +114,10 @@ func (s *script) event(args []string, options map[string]string) event {
 			return allocated{err: amrm.ErrAttemptGone}
 		case "invalid":
 			return allocated{err: yarnrpc.ErrInvalidResourceRequest}
+		case "label":
+			return allocated{err: &yarnrpc.RemoteError{Class: "org.apache.hadoop.yarn.exceptions.InvalidLabelResourceRequestException", Message: "no such label"}}
+		case "blacklist":
+			return allocated{err: yarnrpc.ErrInvalidBlacklistRequest}
 		}
 		return allocated{err: errors.New(text(1))}
 	case "started":
@@ -173,19 +177,30 @@ func (s *script) response(args []string, options map[string]string) amrm.Respons
 	for _, host := range numbers(options["lost"]) {
 		r.UpdatedNodes = append(r.UpdatedNodes, records.NodeReport{ID: nodeID(host), State: records.NodeLost})
 	}
+	for _, host := range numbers(options["changed"]) {
+		report := testNodes()[0]
+		report.ID = nodeID(host)
+		r.UpdatedNodes = append(r.UpdatedNodes, report)
+	}
+	r.Resynced = options["resynced"] != ""
 	return r
 }
 
-// container reads NUMBER@HOST, with /PRIORITY where it is not 1.
+// container reads NUMBER@HOST, with :MB where it is not of the size of small workers, and
+// /PRIORITY where that is not 1.
 func (s *script) container(word string) records.Container {
 	word, priority, found := strings.Cut(word, "/")
 	if !found {
 		priority = "1"
 	}
+	word, size, found := strings.Cut(word, ":")
+	if !found {
+		size = strconv.Itoa(testSpec.MemoryMB)
+	}
 	number, host, _ := strings.Cut(word, "@")
 	return records.Container{
 		ID: containerID(s.number(number)), Node: nodeID(host),
-		Resource: records.Resource{MemoryMB: 1024, VCores: 1}, Priority: records.Priority(s.number(priority)),
+		Resource: records.Resource{MemoryMB: int64(s.number(size)), VCores: 1}, Priority: records.Priority(s.number(priority)),
 	}
 }
 
@@ -296,6 +311,8 @@ func describeReport(e resourcemanager.DriverEvent) string {
 		return fmt.Sprintf("report %s completed: %s", number(e.Worker), e.Cause)
 	case resourcemanager.WorkersRefused:
 		return "report refused: " + e.Reason
+	case resourcemanager.RefusalEnded:
+		return "report refusal ended"
 	}
 	return fmt.Sprintf("unknown report %T", e)
 }

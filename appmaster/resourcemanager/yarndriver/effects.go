@@ -17,9 +17,19 @@ import (
 )
 
 const (
-	// nodeCalls bounds the calls to NodeManagers under way: a start takes some
-	// milliseconds there, and hundreds at once would only queue at the same nodes.
-	nodeCalls = 16
+	// callsPerNode bounds the starts under way at a NodeManager, and likewise the stops
+	// and looks: each takes some milliseconds there, and more at once would only queue in
+	// it. One that does not answer holds up no other.
+	callsPerNode = 2
+	// callsAtOnce bounds either kind at all NodeManagers together, and with it goroutines
+	// and connections: enough for a hundred nodes that do not answer.
+	callsAtOnce = 256
+	// startTimeout bounds a start at a NodeManager that does not answer, its wait behind
+	// others there included, so that all of them fail together. The node was alive a moment
+	// ago, when YARN gave the container at its heartbeat, and is waited for through a long
+	// collection of garbage, or a restart, but not for the minutes after which YARN counts
+	// it as lost: another container comes in a second.
+	startTimeout = 20 * time.Second
 	// stopTimeout bounds a stop, and a look, at a node that does not answer: YARN
 	// ends released containers by itself.
 	stopTimeout = 5 * time.Second
@@ -27,6 +37,8 @@ const (
 	// step.
 	upwardQueue = 1024
 )
+
+var errNoAnswer = fmt.Errorf("the NodeManager has not answered for %v", startTimeout)
 
 var errResourceManagerHangs = errors.New("resource manager takes no reports any more")
 
@@ -42,12 +54,16 @@ type shell struct {
 	// yarn and upward each call in order, from one goroutine: amrm's Client serves
 	// one caller, and a worker must be known before it starts.
 	yarn, upward *actor.Outbox[call]
-	calls        sync.WaitGroup
-	slots        chan struct{} // held by each call to a NodeManager
+	registering  sync.WaitGroup
+	// Starts wait for starts alone, and stops and looks for one another.
+	starts, others *nodeCalls
 }
 
 func newShell(ctx context.Context, d *Driver, report resourcemanager.Report, fatal context.CancelCauseFunc) *shell {
-	s := &shell{Driver: d, report: report, fatal: fatal, slots: make(chan struct{}, nodeCalls)}
+	s := &shell{
+		Driver: d, report: report, fatal: fatal,
+		starts: newNodeCalls(callsPerNode, callsAtOnce), others: newNodeCalls(callsPerNode, callsAtOnce),
+	}
 	s.timers = actor.NewTimers(func(struct{}) { d.post(ctx, woken{}) })
 	run := func(ctx context.Context, c call) { c(ctx) }
 	s.yarn = actor.NewOutbox(ctx, 1, run)
@@ -60,14 +76,16 @@ func (s *shell) wait() {
 	s.timers.Stop()
 	s.yarn.Wait()
 	s.upward.Wait()
-	s.calls.Wait()
+	s.registering.Wait()
+	s.starts.wait()
+	s.others.wait()
 }
 
 // register makes the attempt known to YARN, beside the loop. A ResourceManager
 // that is away comes back, and gives up the attempts that it does not hear of in
 // time by itself.
 func (s *shell) register(ctx context.Context) {
-	s.calls.Go(func() {
+	s.registering.Go(func() {
 		for wait := s.config.RequestInterval; ; wait = min(2*wait, s.config.Heartbeat) {
 			registration, err := s.config.ResourceManager.Register(ctx, s.config.Registration)
 			if err == nil {
@@ -107,9 +125,9 @@ func (s *shell) Perform(ctx context.Context, e effect) {
 	case startContainers: // when what was reported before has been heard
 		s.handUp(func(ctx context.Context) { s.startAll(ctx, e) })
 	case stopContainer:
-		s.callNode(ctx, func(ctx context.Context) { s.stop(ctx, e) })
+		s.others.put(ctx, e.node, func(ctx context.Context) { s.stop(ctx, e) })
 	case checkContainer:
-		s.callNode(ctx, func(ctx context.Context) { s.check(ctx, e) })
+		s.others.put(ctx, e.node, func(ctx context.Context) { s.check(ctx, e) })
 	case answerConfirm:
 		e.reply <- struct{}{} // has room: see actor.Ask
 	case answerFinish:
@@ -159,30 +177,27 @@ func (s *shell) tell(ctx context.Context, e report) {
 }
 
 func (s *shell) startAll(ctx context.Context, e startContainers) {
+	deadline := time.Now().Add(startTimeout)
 	for _, start := range e.starts {
-		s.callNode(ctx, func(ctx context.Context) { s.start(ctx, start) })
+		s.starts.put(ctx, start.container.Node, func(ctx context.Context) { s.start(ctx, start, deadline) })
 	}
 }
 
-// callNode runs a call to a NodeManager beside the loop, when there is a slot.
-func (s *shell) callNode(ctx context.Context, c call) {
-	s.calls.Go(func() {
-		select {
-		case s.slots <- struct{}{}:
-			defer func() { <-s.slots }()
-			c(ctx)
-		case <-ctx.Done():
-		}
-	})
-}
-
-func (s *shell) start(ctx context.Context, e start) {
+func (s *shell) start(ctx context.Context, e start, deadline time.Time) {
 	id := e.container.ID
 	launch, err := s.config.Launch(id, e.container.Node, e.spec)
 	if err == nil {
-		err = s.config.NodeManagers.Start(ctx, e.container, launch)
+		err = s.startBy(ctx, deadline, e.container, launch)
 	}
 	s.post(ctx, containerStarted{id: id, err: err})
+}
+
+// startBy starts a container at a node that answers in time. Where it may have been
+// started nevertheless, yarnrpc.MaybeSent says so of the error.
+func (s *shell) startBy(ctx context.Context, deadline time.Time, k records.Container, launch records.ContainerLaunchContext) error {
+	ctx, cancel := context.WithDeadlineCause(ctx, deadline, errNoAnswer)
+	defer cancel()
+	return s.config.NodeManagers.Start(ctx, k, launch)
 }
 
 func (s *shell) stop(ctx context.Context, e stopContainer) {

@@ -4,9 +4,9 @@
 //
 // The core is pure and decides; the Driver is the loop around it. The Driver owns
 // the loop's goroutine, one that calls YARN's ResourceManager, one that reports
-// upwards, and a bounded number that call NodeManagers. Of all of Bobbin only this
-// package may import amrm and nmclient, and it must import no role but the
-// ResourceManager, whose Driver it is.
+// upwards, and a bounded number that call NodeManagers, few at each node. Of all of
+// Bobbin only this package may import amrm and nmclient, and it must import no role
+// but the ResourceManager, whose Driver it is.
 package yarndriver
 
 import (
@@ -131,8 +131,8 @@ func (d *Driver) Confirm(ctx context.Context) error {
 	return nil
 }
 
-// Deregister stops what was released and unregisters from YARN. Diagnostics are
-// cut to 8 KiB.
+// Deregister stops what was released and unregisters from YARN, after two heartbeats
+// at the latest, as YARN ends what is left. Diagnostics are cut to 8 KiB.
 func (d *Driver) Deregister(ctx context.Context, status msg.ApplicationStatus, diagnostics string) error {
 	err, asking := actor.Ask(ctx, d.loop, func(reply chan<- error) event {
 		return finishAsked{status: finalStatus(status), diagnostics: clip(diagnostics, maxDiagnostics), reply: reply}
