@@ -68,6 +68,21 @@ func Watch(conn net.Conn, after time.Duration) net.Conn {
 	return watch(tcp, after, look)
 }
 
+// Listener is a listener whose connections are watched.
+type Listener struct {
+	net.Listener
+	After time.Duration // as Watch has it
+}
+
+// Accept gives the next connection.
+func (l Listener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return Watch(conn, l.After), nil
+}
+
 // sight is what this machine's kernel knows of the other end of a connection.
 type sight struct {
 	// unsent says that something waits for room at the other end, unacknowledged that
