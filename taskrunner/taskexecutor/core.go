@@ -134,6 +134,8 @@ func (c *Core) timerFired(t Timer) {
 		}
 	case TimerHostReady:
 		c.hostLate(t.Host)
+	case TimerHostHeartbeat:
+		c.beatHost(t.Host)
 	case TimerHostStop:
 		if _, lives := c.hosts[t.Host]; lives {
 			c.emit(KillHost{t.Host})

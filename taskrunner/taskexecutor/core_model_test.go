@@ -64,7 +64,28 @@ type modelLink struct {
 	job      ids.JobID // "" for the ResourceManager
 	open     bool
 	admitted bool
-	heard    time.Time
+	modelWatch
+}
+
+// modelWatch is for whom there are heartbeats each 10 s.
+type modelWatch struct {
+	heard time.Time
+	due   time.Time // the next one
+}
+
+// beats begins with a sign of life.
+func (w *world) beats() modelWatch { return modelWatch{w.now, w.now.Add(10 * time.Second)} }
+
+// lost tells whether 50 s have passed without a word, but for the time in which the
+// worker did not look, as it was late itself.
+func (m *modelWatch) lost(now time.Time) bool {
+	if late := now.Sub(m.due); late > 0 {
+		if m.heard = m.heard.Add(late); m.heard.After(now) {
+			m.heard = now
+		}
+	}
+	m.due = now.Add(10 * time.Second)
+	return now.Sub(m.heard) >= 50*time.Second
 }
 
 type modelJob struct {
@@ -89,6 +110,8 @@ type modelHost struct {
 	hopeless            bool // the program speaks another protocol
 	watched, told       int  // memory in MB, as who watches it knows, and as it was told
 	tokens              string
+	asked               bool // for a sign of life
+	modelWatch
 }
 
 type modelProgram struct {
@@ -167,7 +190,7 @@ func (w *world) happens(event Event) {
 			w.must("close %d", e.Link)
 			return
 		}
-		l.open, l.heard = true, w.now
+		l.open = true
 		if l.job == "" {
 			w.must("to %d: register with %v", e.Link, w.report())
 		} else {
@@ -184,6 +207,7 @@ func (w *world) happens(event Event) {
 		}
 	case HostSaid:
 		if h := w.hosts[e.Host]; h != nil {
+			h.heard, h.asked = w.now, false
 			w.hostSays(h, e.Message)
 		}
 	case HostOverMemory:
@@ -276,7 +300,7 @@ func (w *world) roleSays(id LinkID, l *modelLink, m msg.Message) {
 	switch m := m.(type) {
 	case msg.TaskExecutorRegistered:
 		if !l.admitted {
-			l.admitted, w.rm.failures = true, 0
+			l.admitted, l.modelWatch, w.rm.failures = true, w.beats(), 0
 			w.must("token of %d is r1", id)
 		}
 	case msg.UpdateTokens:
@@ -291,7 +315,7 @@ func (w *world) roleSays(id LinkID, l *modelLink, m msg.Message) {
 		case m.JobMaster != j.master:
 			w.giveUp(id)
 		default:
-			l.admitted, j.failures = true, 0
+			l.admitted, l.modelWatch, j.failures = true, w.beats(), 0
 			w.must("token of %d is %s", id, m.JobMaster)
 			if held := w.held(l.job); len(held) > 0 {
 				w.must("to %d: offer %v", id, w.offers(held))
@@ -447,7 +471,7 @@ func (w *world) hostSays(h *modelHost, m msg.Message) {
 		h.greeted = true
 	case msg.HostReady:
 		if h.instructed && !h.stopping {
-			h.ready, j.early = w.now, 0
+			h.ready, h.modelWatch, j.early = w.now, w.beats(), 0
 			w.tell(j, "host %s is ready", shortHost(h.id))
 		}
 	case msg.TaskStateChanged:
@@ -586,7 +610,7 @@ func (w *world) timerFires(timer Timer) {
 	case TimerHeartbeat:
 		switch {
 		case l == nil:
-		case w.now.Sub(l.heard) >= 50*time.Second:
+		case l.lost(w.now):
 			w.giveUp(timer.Link)
 		case l.job == "":
 			w.must("to %d: report %v", timer.Link, w.report())
@@ -605,6 +629,15 @@ func (w *world) timerFires(timer Timer) {
 		if h != nil && !h.stopping && !h.blamed && h.ready.IsZero() && (h.instructed || !h.greeted) {
 			h.blamed = true
 			w.kill(h)
+		}
+	case TimerHostHeartbeat:
+		switch {
+		case h == nil || h.stopping || h.blamed:
+		case h.lost(w.now):
+			h.blamed = true
+			w.kill(h)
+		default:
+			w.must("host %s: heartbeat", shortHost(h.id))
 		}
 	case TimerHostStop:
 		if h != nil {

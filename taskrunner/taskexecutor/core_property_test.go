@@ -156,6 +156,9 @@ func (w *world) sendHost(e SendHost) {
 		w.does("host %s: deploy", shortHost(e.Host))
 	case msg.SetMemory:
 		h.told = m.MemoryMB
+	case msg.Heartbeat:
+		w.does("host %s: heartbeat", shortHost(e.Host))
+		h.asked = true
 	default:
 		w.does("host %s: %T", shortHost(e.Host), m)
 	}
@@ -173,7 +176,7 @@ func (w *world) setTimer(e SetTimer) {
 		}
 		pauses := []int{100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 30000} // ms
 		want = time.Duration(pauses[max(0, min(failures, 10)-1)]) * time.Millisecond
-	case TimerAdmission, TimerHeartbeat, TimerSlot: // heartbeat.interval as the roles say; taskmanager.slot.timeout
+	case TimerAdmission, TimerHeartbeat, TimerHostHeartbeat, TimerSlot: // heartbeat.interval as the roles say; taskmanager.slot.timeout
 		want = 10 * time.Second
 	case TimerRegistration: // taskmanager.registration.timeout
 		want = 5 * time.Minute
@@ -244,6 +247,8 @@ func (w *world) checkHost(id ids.HostID, h *modelHost, waits func(Timer, string)
 		waits(Timer{Kind: TimerHostStop, Host: id}, "a host has to end")
 	case h.ready.IsZero() && (h.instructed || !h.greeted):
 		waits(Timer{Kind: TimerHostReady, Host: id}, "a host has to get ready")
+	case !h.ready.IsZero() && !h.blamed:
+		waits(Timer{Kind: TimerHostHeartbeat, Host: id}, "a host may be stopped")
 	}
 	if h.stopping {
 		return
@@ -392,6 +397,8 @@ func (w *world) progress() Event {
 			return HostSaid{id, msg.HostHello{ProtocolVersion: hostProtocol}}
 		case h.instructed && h.ready.IsZero():
 			return HostSaid{id, msg.HostReady{Host: id}}
+		case h.asked:
+			return HostSaid{id, msg.Heartbeat{}}
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.links)) {

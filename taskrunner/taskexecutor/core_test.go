@@ -59,6 +59,8 @@ func TestCoreTranscripts(t *testing.T) {
 //	fetched COPY MB
 //	unfetched COPY CAUSE
 //	heartbeat LINK
+//	alive HOST                            it answers a heartbeat
+//	asleep DURATION                       the worker itself is stopped: timers fire late, all at once
 //	wait DURATION                         with the timers that fall due
 //	pass DURATION                         likewise, while heartbeats come and go unseen
 type script struct {
@@ -67,7 +69,7 @@ type script struct {
 	now    time.Time
 	timers map[Timer]time.Time
 	order  []Timer // as they were set, so that equal times fire in that order
-	// passing says that roles are heard of all the time.
+	// passing says that roles and hosts are heard of all the time.
 	passing bool
 }
 
@@ -88,6 +90,13 @@ func (s *script) command(line string) []string {
 		return s.step(Started{})
 	case "wait":
 		return s.wait(words[1])
+	case "asleep":
+		d, err := time.ParseDuration(words[1])
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.now = s.now.Add(d)
+		return s.wait("0s")
 	case "pass":
 		s.passing = true
 		defer func() { s.passing = false }()
@@ -183,6 +192,8 @@ func (s *script) event(words []string) Event {
 		return host(msg.HostHello{ProtocolVersion: version})
 	case "ready":
 		return host(msg.HostReady{Host: hostID(args[1]), DataAddress: "n1:9"})
+	case "alive":
+		return host(msg.Heartbeat{})
 	case "state":
 		return host(msg.TaskStateChanged{State: msg.ExecutionRunning})
 	case "fails":
@@ -270,12 +281,17 @@ func (s *script) wait(text string) []string {
 			return lines
 		}
 		timer := s.order[next]
-		s.now = s.timers[timer]
+		if at := s.timers[timer]; at.After(s.now) {
+			s.now = at
+		}
 		delete(s.timers, timer)
 		s.order = append(s.order[:next:next], s.order[next+1:]...)
 		if s.passing {
 			for _, l := range s.core.links {
-				l.heard = s.now
+				l.watch.heard(s.now)
+			}
+			for _, j := range s.core.hosts {
+				j.host.watch.heard(s.now)
 			}
 		}
 		for _, line := range s.step(TimerFired{timer}) {

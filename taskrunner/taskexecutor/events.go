@@ -137,6 +137,8 @@ type (
 		Tokens   msg.Secret
 		MemoryMB int
 		Network  config.Bytes
+		// HeartbeatTimeout is how long hosts bear with one another's silence.
+		HeartbeatTimeout time.Duration
 	}
 	// SetHostMemory changes what a host may hold in the eyes of who watches it.
 	SetHostMemory struct {
@@ -213,14 +215,15 @@ type TimerKind int
 
 // The kinds of timers.
 const (
-	TimerReconnect    TimerKind = iota + 1 // Link was lost: open another
-	TimerAdmission                         // Link was opened: the role should have answered
-	TimerHeartbeat                         // of Link
-	TimerRegistration                      // a ResourceManager should be found
-	TimerSlot                              // Allocation should be accepted
-	TimerHostReady                         // Host should be ready
-	TimerHostStop                          // Host should have ended by itself
-	TimerHostStart                         // Host was lost: start another for Job
+	TimerReconnect     TimerKind = iota + 1 // Link was lost: open another
+	TimerAdmission                          // Link was opened: the role should have answered
+	TimerHeartbeat                          // of Link
+	TimerRegistration                       // a ResourceManager should be found
+	TimerSlot                               // Allocation should be accepted
+	TimerHostReady                          // Host should be ready
+	TimerHostHeartbeat                      // Host should give a sign of life
+	TimerHostStop                           // Host should have ended by itself
+	TimerHostStart                          // Host was lost: start another for Job
 )
 
 func (k TimerKind) String() string {
@@ -237,6 +240,8 @@ func (k TimerKind) String() string {
 		return "slot"
 	case TimerHostReady:
 		return "host-ready"
+	case TimerHostHeartbeat:
+		return "host-heartbeat"
 	case TimerHostStop:
 		return "host-stop"
 	case TimerHostStart:

@@ -164,6 +164,7 @@ func (s *shell) instructHost(e InstructHost) {
 	m := s.t.env.Instructions
 	m.Host, m.Job, m.Resource, m.Tokens = e.Host, e.Job, s.t.config.Resource, e.Tokens
 	m.MemoryMB, m.NetworkBuffer = e.MemoryMB, int(e.Network)
+	m.HeartbeatTimeout = e.HeartbeatTimeout
 	if s.t.env.Identity != nil {
 		certificates, err := s.certify(e.Job.ID)
 		if err != nil {

@@ -79,6 +79,8 @@ func (c *core) told(m msg.Message) []effect {
 		return []effect{limitMemory(m)}
 	case msg.UpdateTokens:
 		return []effect{updateTokens(m)}
+	case msg.Heartbeat:
+		return []effect{send{m}}
 	case msg.StopHost:
 		return c.stop()
 	}

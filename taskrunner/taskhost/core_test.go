@@ -95,6 +95,8 @@ func parseEvent(t *testing.T, line string) event {
 		return told{msg.SetMemory{MemoryMB: int(number("mb"))}}
 	case "tokens":
 		return told{msg.UpdateTokens{Tokens: msg.Secret(keys["new"])}}
+	case "heartbeat":
+		return told{msg.Heartbeat{}}
 	case "stop":
 		return told{msg.StopHost{}}
 	case "control-lost":
