@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 	"github.com/bobbin-yarn/bobbin/internal/liveness"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 )
@@ -40,7 +41,8 @@ const (
 	// not answer, which is for the roles to say: see the package's comment. Without a
 	// word gRPC pings after two hours.
 	never = time.Duration(math.MaxInt64)
-	// handshakeTimeout bounds what an unproven peer can hold.
+	// handshakeTimeout is how long a peer may take to prove who it is. What it can hold
+	// until then is doorstep's to bound.
 	handshakeTimeout = 20 * time.Second
 	// maxStreams bounds the streams of one connection: one for the
 	// ResourceManager and one for each job with a slot there.
@@ -70,7 +72,7 @@ type Server struct {
 func NewServer(config Config, mux *Mux) *Server {
 	s := &Server{mux: mux, unreachable: config.Unreachable, logger: config.Logger}
 	s.grpc = grpc.NewServer(
-		grpc.Creds(credentials.NewTLS(config.TLS)),
+		grpc.Creds(proving{credentials.NewTLS(config.TLS)}),
 		grpc.ForceServerCodecV2(rawCodec{}),
 		grpc.MaxRecvMsgSize(maxFrame), grpc.MaxSendMsgSize(maxFrame),
 		grpc.ReadBufferSize(bufferSize), grpc.WriteBufferSize(bufferSize),
@@ -93,10 +95,28 @@ func NewServer(config Config, mux *Mux) *Server {
 // Serve takes connections until Close, and then returns nil. It closes the
 // listener.
 func (s *Server) Serve(listener net.Listener) error {
-	if err := s.grpc.Serve(liveness.Listener{Listener: listener, After: s.unreachable}); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+	if err := s.grpc.Serve(doorstep.New(liveness.Listener{Listener: listener, After: s.unreachable})); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		return fmt.Errorf("serve roles on %s: %w", listener.Addr(), err)
 	}
 	return nil
+}
+
+// proving takes connections off the doorstep whose peers have proved who they are.
+type proving struct {
+	credentials.TransportCredentials
+}
+
+func (p proving) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	secured, info, err := p.TransportCredentials.ServerHandshake(conn)
+	if err == nil {
+		doorstep.Prove(conn)
+	}
+	return secured, info, err
+}
+
+// Clone keeps that.
+func (p proving) Clone() credentials.TransportCredentials {
+	return proving{p.TransportCredentials.Clone()}
 }
 
 // Close cuts all connections and waits for the handlers. It must not be called
