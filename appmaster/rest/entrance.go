@@ -12,16 +12,16 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 )
 
 const (
 	// firstByteTime is how long a connection may stay silent.
 	firstByteTime = 10 * time.Second
-	// maxSilent bounds the connections that have not said a byte; more are not
-	// accepted meanwhile.
-	maxSilent = 256
-	// maxConnections bounds all connections, so that whoever opens many takes no
-	// descriptors from the rest of the process; more wait to be accepted.
+	// maxConnections bounds all connections, so that users who open many take no
+	// descriptors from the rest of the process; more wait to be accepted. Of whom nobody
+	// knows yet there are fewer: package doorstep says how many.
 	maxConnections = 1024
 	// descriptorWait is the pause after a connection for which there was no file
 	// descriptor or memory.
@@ -36,7 +36,6 @@ type entrance struct {
 	listener net.Listener
 	secure   *queue
 	plain    *queue
-	silent   chan struct{} // a place for each connection that has said nothing
 	open     chan struct{} // a place for each connection
 	waiting  sync.WaitGroup
 }
@@ -44,10 +43,9 @@ type entrance struct {
 func newEntrance(l net.Listener) *entrance {
 	closed := make(chan struct{})
 	return &entrance{
-		listener: l,
+		listener: doorstep.New(l),
 		secure:   &queue{address: l.Addr(), connections: make(chan net.Conn), closed: closed},
 		plain:    &queue{address: l.Addr(), connections: make(chan net.Conn), closed: closed},
-		silent:   make(chan struct{}, maxSilent),
 		open:     make(chan struct{}, maxConnections),
 	}
 }
@@ -59,16 +57,13 @@ func (e *entrance) run(ctx context.Context) error {
 	defer e.waiting.Wait()
 	defer cancel()
 	for {
-		for _, places := range []chan struct{}{e.open, e.silent} {
-			select {
-			case places <- struct{}{}:
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
+		select {
+		case e.open <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 		conn, err := e.listener.Accept()
 		if err != nil {
-			<-e.silent
 			<-e.open
 			if passes(err) && pause(ctx, descriptorWait) {
 				continue
@@ -78,7 +73,6 @@ func (e *entrance) run(ctx context.Context) error {
 		counted := &countedConn{Conn: conn, leave: sync.OnceFunc(func() { <-e.open })}
 		e.waiting.Go(func() { // ends with the first byte, or without it in time
 			e.handOver(ctx, counted)
-			<-e.silent
 		})
 	}
 }
@@ -171,11 +165,17 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
+// NetConn is the connection below; doorstep.Prove looks for it.
+func (c *countedConn) NetConn() net.Conn { return c.Conn }
+
 // begunConn is a connection of which the first bytes are read already.
 type begunConn struct {
 	net.Conn
 	begun []byte
 }
+
+// NetConn is the connection below; doorstep.Prove looks for it.
+func (c *begunConn) NetConn() net.Conn { return c.Conn }
 
 func (c *begunConn) Read(p []byte) (int, error) {
 	if len(c.begun) > 0 {

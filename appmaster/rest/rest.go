@@ -111,8 +111,10 @@ func New(settings Config, gateway Gateway, logger logrus.FieldLogger) *Server {
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	entrance := newEntrance(l)
 	users := s.httpServer(s.behind(s.secureDoor))
-	users.ConnContext = withConnection
 	proxy := s.httpServer(s.behind(s.proxyDoor))
+	// The proxy opens a connection for each request, and is known by its address alone:
+	// whoever else calls from there keeps none.
+	proxy.SetKeepAlivesEnabled(false)
 	ended := make(chan error, 2)
 	go func() { ended <- users.Serve(tls.NewListener(entrance.secure, s.config.TLS)) }()
 	go func() { ended <- proxy.Serve(entrance.plain) }()
@@ -150,6 +152,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 func (s *Server) httpServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
+		ConnContext:       withConnection,
 		ReadHeaderTimeout: headerTime,
 		ReadTimeout:       readTime,
 		WriteTimeout:      writeTime,
