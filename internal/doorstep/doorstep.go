@@ -5,8 +5,8 @@
 // The next ones wait in the system's queue of connections. When all places are
 // taken, the stranger goes who has kept the process waiting longest, if that was
 // for longer than anybody needs who knows what to say: so that silent ones, those
-// who say a byte now and then, and those who come again as soon as they were sent
-// away keep nobody out. One is not kept waiting by a peer for which it works, so a
+// who say a byte now and then, those who do not take their answer, and those who come
+// again as soon as they were sent away keep nobody out. One is not kept waiting by a peer for which it works, so a
 // thousand honest peers that come at once all get in, however slow the machine is.
 //
 // A Listener starts no goroutines. The package imports nothing of ours.
@@ -165,7 +165,8 @@ type stranger struct {
 	known atomic.Bool
 
 	// Guarded by the door's mutex:
-	since time.Time     // when it began to keep us waiting; zero while it does not
+	waits int           // reads and writes in which it keeps us waiting
+	since time.Time     // when the first of these began; zero while there is none
 	kept  time.Duration // waiting, before that
 	read  int           // bytes
 }
@@ -178,33 +179,48 @@ func (s *stranger) Read(p []byte) (int, error) {
 	if s.known.Load() || len(p) == 0 {
 		return s.Conn.Read(p)
 	}
-	left := s.listen()
-	if left == 0 {
+	left := s.await()
+	if left <= 0 { // or two have read at once
+		s.served(0)
 		s.Close()
 		return 0, fmt.Errorf("read %d bytes of %s: %w", Bytes, s.RemoteAddr(), ErrTooMuch)
 	}
 	n, err := s.Conn.Read(p[:min(left, len(p))])
-	s.heard(n)
+	s.served(n)
 	return n, err
 }
 
-// listen begins to wait for the peer, and gives how many bytes it may say.
-func (s *stranger) listen() (left int) {
+// Write keeps waiting, too, where a stranger does not take what he has asked for.
+func (s *stranger) Write(p []byte) (int, error) {
+	if s.known.Load() {
+		return s.Conn.Write(p)
+	}
+	s.await()
+	n, err := s.Conn.Write(p)
+	s.served(0)
+	return n, err
+}
+
+// await begins to wait for the peer, and gives how many bytes it may say.
+func (s *stranger) await() (left int) {
 	s.door.mu.Lock()
-	s.since = time.Now()
+	if s.waits++; s.waits == 1 {
+		s.since = time.Now()
+	}
 	left = Bytes - s.read
 	s.door.mu.Unlock()
 	s.door.signal()
 	return left
 }
 
-func (s *stranger) heard(n int) {
+// served ends that, after so many bytes were read.
+func (s *stranger) served(read int) {
 	s.door.mu.Lock()
 	defer s.door.mu.Unlock()
-	if !s.since.IsZero() { // else two read at once
+	s.read += read
+	if s.waits--; s.waits == 0 {
 		s.kept, s.since = s.waited(time.Now()), time.Time{}
 	}
-	s.read += n
 }
 
 // Close ends the connection.

@@ -168,6 +168,10 @@ func TestStrangersHoldNoMoreThanTheirPlaces(t *testing.T) {
 				}
 			}
 		},
+		"do not take their answer": func(conn net.Conn) {
+			_, _ = io.WriteString(conn, first)
+			time.Sleep(time.Hour)
+		},
 		"say a byte now and then": func(conn net.Conn) {
 			for {
 				time.Sleep(patience / 3)
