@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log"
@@ -19,6 +20,8 @@ import (
 const (
 	// firstByteTime is how long a connection may stay silent.
 	firstByteTime = 10 * time.Second
+	// handshakeTime is how long TLS may take after that.
+	handshakeTime = headerTime
 	// maxConnections bounds all connections, so that users who open many take no
 	// descriptors from the rest of the process; more wait to be accepted. Of whom nobody
 	// knows yet there are fewer: package doorstep says how many.
@@ -30,20 +33,22 @@ const (
 	tlsHandshake = 0x16
 )
 
-// entrance divides the connections of one port by their first byte: TLS begins
-// with a byte that no HTTP method does.
+// entrance divides the connections of one port by their first byte, as TLS begins
+// with a byte that no HTTP method does, and establishes TLS on those that want it.
 type entrance struct {
 	listener net.Listener
+	tls      *tls.Config
 	secure   *queue
 	plain    *queue
 	open     chan struct{} // a place for each connection
 	waiting  sync.WaitGroup
 }
 
-func newEntrance(l net.Listener) *entrance {
+func newEntrance(l net.Listener, secure *tls.Config) *entrance {
 	closed := make(chan struct{})
 	return &entrance{
 		listener: doorstep.New(l),
+		tls:      secure,
 		secure:   &queue{address: l.Addr(), connections: make(chan net.Conn), closed: closed},
 		plain:    &queue{address: l.Addr(), connections: make(chan net.Conn), closed: closed},
 		open:     make(chan struct{}, maxConnections),
@@ -71,7 +76,7 @@ func (e *entrance) run(ctx context.Context) error {
 			return err
 		}
 		counted := &countedConn{Conn: conn, leave: sync.OnceFunc(func() { <-e.open })}
-		e.waiting.Go(func() { // ends with the first byte, or without it in time
+		e.waiting.Go(func() { // ends with the first byte or TLS's handshake, or without them in time
 			e.handOver(ctx, counted)
 		})
 	}
@@ -112,11 +117,20 @@ func (e *entrance) handOver(ctx context.Context, conn net.Conn) {
 		_ = conn.Close() // nobody to tell
 		return
 	}
+	begun := net.Conn(&begunConn{Conn: conn, begun: first[:]})
 	door := e.plain
 	if first[0] == tlsHandshake {
-		door = e.secure
+		secured := tls.Server(begun, e.tls)
+		shaking, cancel := context.WithTimeout(ctx, handshakeTime)
+		defer cancel()
+		if secured.HandshakeContext(shaking) != nil {
+			_ = conn.Close()
+			return
+		}
+		door, begun = e.secure, secured
 	}
-	door.put(&begunConn{Conn: conn, begun: first[:]})
+	doorstep.ReaderBounds(begun) // net/http takes maxHeader until somebody is let in
+	door.put(begun)
 }
 
 // close ends run and both queues.

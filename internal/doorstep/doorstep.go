@@ -15,6 +15,7 @@ package doorstep
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -25,8 +26,8 @@ const (
 	// Places is the number of strangers at a time, the one who knocks among them.
 	Places = 64
 	// Bytes is what is read of a stranger: a TLS handshake with certificates takes a
-	// quarter of that, and a request's headers what is left. The buffers of TLS grow
-	// with what is read, up to 256 KiB for a certificate (crypto/tls).
+	// quarter of that. The buffers of TLS grow with what is read, up to 256 KiB for a
+	// certificate (crypto/tls).
 	Bytes = 16 << 10
 	// patience is how long a stranger may keep the process waiting in all while others
 	// wait for his place: a few round trips.
@@ -144,16 +145,32 @@ func (l *Listener) signal() {
 // Listener's, or what has put TLS or something else over it and tells what is below
 // (NetConn); Prove leaves others alone.
 func Prove(conn net.Conn) {
+	if s := below(conn); s != nil {
+		s.known.Store(true)
+		s.door.leave(s)
+	}
+}
+
+// ReaderBounds says that who reads a connection from now on bounds by itself what it
+// takes of a stranger, as net/http does with headers. The stranger keeps his place.
+func ReaderBounds(conn net.Conn) {
+	if s := below(conn); s != nil {
+		s.door.mu.Lock()
+		defer s.door.mu.Unlock()
+		s.unbounded = true
+	}
+}
+
+// below finds the stranger below what was put over him, or nil.
+func below(conn net.Conn) *stranger {
 	for {
 		switch c := conn.(type) {
 		case *stranger:
-			c.known.Store(true)
-			c.door.leave(c)
-			return
+			return c
 		case interface{ NetConn() net.Conn }:
 			conn = c.NetConn()
 		default:
-			return
+			return nil
 		}
 	}
 }
@@ -169,6 +186,8 @@ type stranger struct {
 	since time.Time     // when the first of these began; zero while there is none
 	kept  time.Duration // waiting, before that
 	read  int           // bytes
+	// unbounded says that the bytes are another's to bound.
+	unbounded bool
 }
 
 // waited is how long it has kept us waiting in all.
@@ -207,7 +226,9 @@ func (s *stranger) await() (left int) {
 	if s.waits++; s.waits == 1 {
 		s.since = time.Now()
 	}
-	left = Bytes - s.read
+	if left = Bytes - s.read; s.unbounded {
+		left = math.MaxInt
+	}
 	s.door.mu.Unlock()
 	s.door.signal()
 	return left

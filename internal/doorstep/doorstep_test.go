@@ -241,6 +241,38 @@ func TestAStrangerSaysNoMoreThanHeMay(t *testing.T) {
 	})
 }
 
+// TestWhomItsReaderBoundsKeepsHisPlace would catch headers that are cut where they may
+// be longer, and a stranger who gets out of the count by sending some.
+func TestWhomItsReaderBoundsKeepsHisPlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &street{knocking: make(chan net.Conn), closed: make(chan struct{})}
+		door := New(s)
+		defer door.Close()
+		near, far := net.Pipe()
+		go func() { s.knocking <- far }()
+		conn, err := door.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ReaderBounds(conn)
+		go func() {
+			_, _ = near.Write(make([]byte, 4*Bytes))
+			near.Close()
+		}()
+		if n, err := io.Copy(io.Discard, conn); n != 4*Bytes || err != nil {
+			t.Errorf("%d bytes were read, %v; want all", n, err)
+		}
+		if len(door.strangers) != 1 {
+			t.Errorf("%d strangers are counted, want the one", len(door.strangers))
+		}
+		conn.Close()
+		if len(door.strangers) != 0 {
+			t.Error("a stranger who has left is counted")
+		}
+	})
+}
+
 // TestWhoIsKnownCountsNoMore would catch a bound for workers, of which a thousand
 // come back at once from one address, and one for what they send.
 func TestWhoIsKnownCountsNoMore(t *testing.T) {
