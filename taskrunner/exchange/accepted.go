@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
@@ -36,6 +37,7 @@ func (l *acceptedLink) handshake() error {
 		return err
 	}
 	l.peer = peer
+	doorstep.Prove(l.conn)
 	return l.conn.SetDeadline(time.Time{})
 }
 

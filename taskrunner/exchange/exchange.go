@@ -12,7 +12,9 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/liveness"
 )
 
 // Defaults of Config.
@@ -21,13 +23,6 @@ const (
 	DefaultBufferTimeout  = 100 * time.Millisecond // as Flink's execution.buffer-timeout.interval
 	DefaultRequestTimeout = 10 * time.Second       // as Flink's taskmanager.network.partition-request-timeout
 )
-
-// maxHandshakes bounds the connections that have not proved who they are.
-const maxHandshakes = 64
-
-// keepAlive finds a peer whose machine is gone within 15 + 4 × 5 s; the
-// JobMaster mostly knows sooner.
-var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 4} //nolint:gochecknoglobals // a constant
 
 // Config is what an Exchange needs to know.
 type Config struct {
@@ -45,9 +40,13 @@ type Config struct {
 	// BufferTimeout is how long a record waits in a buffer that does not fill.
 	BufferTimeout time.Duration
 	// RequestTimeout is how long a consumer waits for a partition that its host
-	// does not have (yet).
+	// does not have (yet), and for the host to answer for the first time.
 	RequestTimeout time.Duration
-	Logger         logrus.FieldLogger
+	// Unreachable is the time after which a host is lost whose machine acknowledges
+	// nothing (liveness.After); 0: never. One whose process is silent is not lost here,
+	// but when the roles say so.
+	Unreachable time.Duration
+	Logger      logrus.FieldLogger
 }
 
 // Exchange is one host's end of the data plane. It listens from New to Close.
@@ -80,13 +79,12 @@ func New(ctx context.Context, config Config) (*Exchange, error) {
 	if (config.ServerTLS == nil) != (config.ClientTLS == nil) {
 		return nil, errors.New("make exchange: TLS in one direction only")
 	}
-	listen := net.ListenConfig{KeepAliveConfig: keepAlive}
-	listener, err := listen.Listen(ctx, "tcp", net.JoinHostPort(config.ListenHost, "0"))
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(config.ListenHost, "0"))
 	if err != nil {
 		return nil, fmt.Errorf("listen for other hosts of job %s: %w", config.Job, err)
 	}
 	e := &Exchange{
-		config: config, listener: listener,
+		config: config, listener: doorstep.New(liveness.Listener{Listener: listener, After: config.Unreachable}),
 		log:      config.Logger.WithField("job", string(config.Job)).WithField("host", string(config.Host)),
 		pool:     &pool{capacity: config.Memory / bufferSize},
 		registry: newRegistry(),
@@ -225,15 +223,12 @@ func (e *Exchange) tick() {
 
 // accept takes connections until Close.
 func (e *Exchange) accept() {
-	handshakes := make(chan struct{}, maxHandshakes) // a token for each under way
 	for {
-		handshakes <- struct{}{} // waits handshakeTimeout at most
 		conn, err := e.listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
 		if err != nil { // out of descriptors, say
-			<-handshakes
 			e.log.WithError(err).Warn("connection of another host not accepted")
 			if !e.pause(acceptPause) {
 				return
@@ -243,10 +238,8 @@ func (e *Exchange) accept() {
 		e.running.Go(func() {
 			l := newAcceptedLink(e, conn)
 			defer l.cut()
-			err := e.admit(l)
-			<-handshakes
-			if err != nil {
-				e.log.WithError(err).WithField("address", conn.RemoteAddr().String()).Warn("connection refused")
+			if err := e.admit(l); err != nil { // at debug, as anybody can have it written; who was meant says why, too
+				e.log.WithError(err).WithField("address", conn.RemoteAddr().String()).Debug("connection refused")
 				return
 			}
 			l.run()
