@@ -307,6 +307,9 @@ func TestCloseEndsTasks(t *testing.T) {
 			g.Close()
 		})
 	}
+	if err := out.Emit(ctx, 0, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
 	tasks.Go(func() {
 		if err := out.Finish(ctx); !errors.Is(err, exchange.ErrClosed) {
 			t.Errorf("finish gives %v, want ErrClosed", err)
