@@ -165,6 +165,7 @@ func (c *Component) acceptAtJobMaster(s *rolerpc.Stream) (rolerpc.Handler, error
 		return nil, fmt.Errorf("job %s: %w", job, rolerpc.ErrUnknownTarget)
 	}
 	s.SetToken(string(master.ID()))
+	s.SetShare(master.Tasks())
 	return jobMasterHandler{master.JobMaster, master.Connect(s.Peer().Resource, s)}, nil
 }
 

@@ -190,14 +190,14 @@ func (s *script) message(args []string, options map[string]string, rest func(int
 		permanent := args[3] == "permanent"
 		return msg.HostLost{Host: ids.HostID(args[2]), Failure: msg.Failure{Message: rest(3), Permanent: permanent}}
 	case "state":
-		m := msg.TaskStateChanged{Execution: s.task(args[2]), State: msg.ExecutionState(args[3])}
+		m := msg.TaskStateChange{Execution: s.task(args[2]), State: msg.ExecutionState(args[3])}
 		if m.State == msg.ExecutionFailed {
 			m.Failure = &msg.Failure{Message: rest(4), PeerLost: ids.HostID(options["peer"]), Permanent: options["permanent"] != ""}
 		}
 		if n, given := options["words"]; given {
 			m.Counters = map[string]int64{"words": int64(s.number(n))}
 		}
-		return m
+		return changed(m)
 	case "split":
 		return msg.RequestSplit{Execution: s.task(args[2])}
 	case "batch":
@@ -441,4 +441,9 @@ func TestStepsKeepTheirFirstTime(t *testing.T) {
 	if diff := cmp.Diff(want, c.steps); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
+}
+
+// changed is the message of these changes of state.
+func changed(changes ...msg.TaskStateChange) msg.TaskStatesChanged {
+	return msg.TaskStatesChanged{Changes: changes}
 }

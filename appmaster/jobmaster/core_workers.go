@@ -59,11 +59,15 @@ func (c *Core) taskExecutorSaid(e TaskExecutorSaid) {
 		c.hostReady(w, m)
 	case msg.HostLost:
 		c.hostLost(w, m)
-	case msg.TaskStateChanged:
-		c.taskStateChanged(w, e)
-	case msg.TaskProgress:
-		if task := c.task(w, m.Execution, e); task != nil {
-			task.Traffic = m.Traffic
+	case msg.TaskStatesChanged:
+		for _, change := range m.Changes {
+			c.taskStateChanged(w, change, e)
+		}
+	case msg.TasksProgress:
+		for _, progress := range m.Tasks {
+			if task := c.task(w, progress.Execution, e); task != nil {
+				task.Traffic = progress.Traffic
+			}
 		}
 	case msg.RequestSplit:
 		c.splitRequested(w, e)
@@ -103,6 +107,7 @@ func (c *Core) register(from Peer, old *worker, m msg.RegisterAtJobMaster) {
 			ID: c.config.Job, Job: g.Job, Name: g.Name, Args: g.Args, Digest: g.Digest,
 			Parallelism: c.config.Parallelism, Config: g.Config,
 		},
+		Tasks:             c.graph.Total(),
 		HeartbeatInterval: c.config.HeartbeatInterval,
 		HeartbeatTimeout:  c.config.HeartbeatTimeout,
 	})

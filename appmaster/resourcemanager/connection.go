@@ -15,6 +15,7 @@ const Target = "resourcemanager"
 // grant of leadership's fencing token.
 func (r *ResourceManager) Accept(s *rolerpc.Stream) (rolerpc.Handler, error) {
 	s.SetToken(string(r.token))
+	s.SetShare(r.workerSlots)
 	return streamHandler{r.Connect(s.Peer().Resource, s)}, nil
 }
 

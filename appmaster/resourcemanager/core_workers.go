@@ -88,10 +88,17 @@ func (c *Core) taskExecutorSaid(e TaskExecutorSaid) {
 		if err := c.slots.Report(c.now, w.id, m.Slots); err != nil {
 			c.terminate(w, err.Error())
 		}
-	case msg.SlotRequestAnswered:
-		c.slots.Answered(c.now, ids.SlotID{Resource: w.id, Index: m.Index}, m.Allocation, m.Refused)
-	case msg.SlotFreed:
-		c.slots.Freed(c.now, ids.SlotID{Resource: w.id, Index: m.Index}, m.Allocation)
+	case msg.SlotRequestsAnswered:
+		for _, taken := range m.Taken {
+			c.slots.Answered(c.now, ids.SlotID{Resource: w.id, Index: taken.Index}, taken.Allocation, "")
+		}
+		for _, refused := range m.Refused {
+			c.slots.Answered(c.now, ids.SlotID{Resource: w.id, Index: refused.Index}, refused.Allocation, refused.Reason)
+		}
+	case msg.SlotsFreed:
+		for _, freed := range m.Slots {
+			c.slots.Freed(c.now, ids.SlotID{Resource: w.id, Index: freed.Index}, freed.Allocation)
+		}
 	case msg.Disconnect:
 		c.disconnected(e.From, "it left: "+m.Cause) // YARN may know why
 	default:

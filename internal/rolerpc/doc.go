@@ -16,5 +16,5 @@
 //
 // Each stream has two goroutines, which its Server, Conn or Local waits for when
 // closed. The package knows no role: it must import nothing of ours but ids,
-// msg, codec, doorstep, liveness and pki.
+// msg, codec, actor, doorstep, liveness and pki.
 package rolerpc

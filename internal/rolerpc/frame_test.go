@@ -14,7 +14,7 @@ func TestFrameKeepsTokenAndMessage(t *testing.T) {
 	t.Parallel()
 	for _, want := range []frame{
 		{"", msg.Heartbeat{}},
-		{strings.Repeat("t", maxToken), msg.SlotFreed{Index: 3, Allocation: "a"}},
+		{strings.Repeat("t", maxToken), freed(3)},
 	} {
 		data, err := encodeFrame(want)
 		if err != nil {

@@ -25,8 +25,7 @@ func TestAStoppedProcessIsForTheRolesToJudge(t *testing.T) {
 		ends := map[string]*recorder{"worker": worker, "role": role.recorder}
 
 		c.stop()
-		const beats = 1000
-		for range beats {
+		for range 10_000 {
 			if !near.Send(msg.Heartbeat{}) || !far.Send(msg.Heartbeat{}) {
 				t.Fatal("a stream to a stopped process has ended")
 			}

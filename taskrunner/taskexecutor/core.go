@@ -42,6 +42,7 @@ type job struct {
 	program *heldProgram
 	link    link // to its JobMaster
 	spec    *msg.JobSpec
+	tasks   int // of the whole job
 
 	host *host // nil while there is none
 	// restart is the host whose successor waits for TimerHostStart, or "".

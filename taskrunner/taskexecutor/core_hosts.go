@@ -78,7 +78,7 @@ func (c *Core) instructHost(j *job) {
 	c.emit(InstructHost{
 		Host: h.id, Job: *j.spec, Tokens: c.tokens,
 		MemoryMB: memoryMB, Network: memory.HostOf(memoryMB, c.config.Memory).Network,
-		HeartbeatTimeout: h.watch.timeout,
+		HeartbeatTimeout: h.watch.timeout, Share: j.tasks,
 	})
 	c.emit(SetTimer{Timer{Kind: TimerHostReady, Host: h.id}, hostReadyTimeout})
 }
@@ -191,7 +191,7 @@ func (c *Core) hostSaid(e HostSaid) {
 		}
 	case msg.HostLost: // it says why it ends
 		h.failure = &m.Failure
-	case msg.TaskStateChanged, msg.TaskProgress, msg.RequestSplit, msg.CollectBatch:
+	case msg.TaskStatesChanged, msg.TasksProgress, msg.RequestSplit, msg.CollectBatch:
 		c.sendJobMaster(j, m)
 	default: // Heartbeat; a host has nothing else to say
 	}

@@ -60,10 +60,11 @@ func (c *Core) linkOpened(id LinkID) {
 	}})
 }
 
-// admit takes in that the role has answered the registration.
-func (c *Core) admit(l *link, token string, interval, timeout time.Duration) {
+// admit takes in that the role has answered the registration. share is how much work
+// the two have in common.
+func (c *Core) admit(l *link, token string, share int, interval, timeout time.Duration) {
 	l.state, l.failures, l.watch = linkAdmitted, 0, newWatch(c.now, interval, timeout)
-	c.emit(SetToken{l.id, token})
+	c.emit(SetToken{Link: l.id, Token: token, Share: share})
 	c.emit(SetTimer{Timer{Kind: TimerHeartbeat, Link: l.id}, interval})
 }
 
@@ -163,14 +164,14 @@ func (c *Core) resourceManagerSaid(l *link, m msg.Message) {
 	switch m := m.(type) {
 	case msg.TaskExecutorRegistered:
 		if l.state == linkRegistering {
-			c.admit(l, string(m.ResourceManager), m.HeartbeatInterval, m.HeartbeatTimeout)
+			c.admit(l, string(m.ResourceManager), c.config.Slots, m.HeartbeatInterval, m.HeartbeatTimeout)
 		}
 	case msg.RegistrationRejected:
 		c.end(Rejected, m.Reason)
 	case msg.ReleaseTaskExecutor:
 		c.end(Released, m.Cause)
-	case msg.RequestSlot:
-		c.slotRequested(m)
+	case msg.RequestSlots:
+		c.slotsRequested(m)
 	case msg.UpdateTokens:
 		if l.state == linkAdmitted { // before that it may be of a leader that is no more
 			c.updateTokens(m)

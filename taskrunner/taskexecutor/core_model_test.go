@@ -307,8 +307,8 @@ func (w *world) roleSays(id LinkID, l *modelLink, m msg.Message) {
 		w.newTokens(l, string(m.Tokens))
 	case msg.ReleaseTaskExecutor:
 		w.ends()
-	case msg.RequestSlot:
-		w.slotRequested(id, m)
+	case msg.RequestSlots:
+		w.slotsRequested(id, m)
 	case msg.RegisteredAtJobMaster:
 		switch {
 		case l.admitted:
@@ -380,17 +380,26 @@ func (w *world) report() []msg.SlotStatus {
 	return report
 }
 
-// slotRequested grants a free slot, and refuses what cannot be. The same request again is
-// granted again.
-func (w *world) slotRequested(rm LinkID, m msg.RequestSlot) {
-	at := w.find(m.Allocation)
-	refused := m.Index < 0 || m.Index >= 3 || at >= 0 && (at != m.Index || w.slots[at].job != m.Job) ||
-		at < 0 && w.slots[m.Index].allocation != "" || m.Program.SHA256 == nowhere
-	w.must("to %d: slot %d for %s, refused: %t", rm, m.Index, m.Allocation, refused)
-	if refused || at >= 0 {
+// slotsRequested grants free slots, and refuses what cannot be. The same request again
+// is granted again.
+func (w *world) slotsRequested(rm LinkID, m msg.RequestSlots) {
+	var answer []string
+	var taken []int
+	for _, o := range m.Slots {
+		at := w.find(o.Allocation)
+		refused := o.Index < 0 || o.Index >= 3 || at >= 0 && (at != o.Index || w.slots[at].job != m.Job) ||
+			at < 0 && w.slots[o.Index].allocation != "" || m.Program.SHA256 == nowhere
+		answer = append(answer, fmt.Sprintf("%d for %s, refused: %t", o.Index, o.Allocation, refused))
+		if !refused && at < 0 {
+			w.slots[o.Index] = modelSlot{allocation: o.Allocation, job: m.Job, memoryMB: m.MemoryMB}
+			taken = append(taken, o.Index)
+		}
+	}
+	sort.Strings(answer)
+	w.must("to %d: slots %v", rm, answer)
+	if len(taken) == 0 {
 		return
 	}
-	w.slots[m.Index] = modelSlot{allocation: m.Allocation, job: m.Job, memoryMB: m.MemoryMB}
 	j := w.jobs[m.Job]
 	if j == nil {
 		j = &modelJob{master: m.JobMaster, program: w.need(m.Program.SHA256)}
@@ -407,7 +416,7 @@ func (w *world) slotRequested(rm LinkID, m msg.RequestSlot) {
 		j.modelRole = modelRole{}
 		w.must("open to %q", m.Job)
 	}
-	w.tell(j, "offer %v", w.offers([]int{m.Index}))
+	w.tell(j, "offer %v", w.offers(taken))
 }
 
 // leave closes a job's link for good.
@@ -440,13 +449,17 @@ func (w *world) giveBack(job ids.JobID, allocations ...ids.AllocationID) {
 
 // free frees what a job has given back, and forgets a job that has nothing left.
 func (w *world) free(job ids.JobID) {
+	var freed []int
 	for i, s := range w.slots {
 		if s.job == job && s.givenBack {
-			if w.admitted(w.rm.link) {
-				w.must("to %d: slot %d of %s is free", w.rm.link, i, s.allocation)
-			}
-			w.slots[i] = modelSlot{}
+			freed = append(freed, i)
 		}
+	}
+	if len(freed) > 0 && w.admitted(w.rm.link) {
+		w.must("to %d: free %v", w.rm.link, w.offers(freed))
+	}
+	for _, i := range freed {
+		w.slots[i] = modelSlot{}
 	}
 	if len(w.held(job)) > 0 {
 		return
@@ -474,7 +487,7 @@ func (w *world) hostSays(h *modelHost, m msg.Message) {
 			h.ready, h.modelWatch, j.early = w.now, w.beats(), 0
 			w.tell(j, "host %s is ready", shortHost(h.id))
 		}
-	case msg.TaskStateChanged:
+	case msg.TaskStatesChanged:
 		w.tell(j, "state")
 	}
 }

@@ -44,6 +44,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	lost LINK CAUSE
 //	registered                            by the ResourceManager, over its link
 //	request SLOT ALLOCATION JOB [JOBMASTER] [program=SHA [uri=URI]]
+//	request-all JOB SLOT:ALLOCATION…      in one message
 //	release|reject CAUSE
 //	tokens TEXT                           new ones, of the ResourceManager
 //	admitted JOB [JOBMASTER]
@@ -153,12 +154,20 @@ func (s *script) event(words []string) Event {
 	case "registered":
 		return rm(msg.TaskExecutorRegistered{ResourceManager: "r1", HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second})
 	case "request":
-		m := msg.RequestSlot{
-			Index: s.number(args[1]), Allocation: ids.AllocationID(args[2]), Job: ids.JobID(args[3]), JobMaster: ids.JobMasterID(arg(4, "m1")),
+		m := msg.RequestSlots{
+			Slots: []msg.SlotOffer{{Index: s.number(args[1]), Allocation: ids.AllocationID(args[2])}},
+			Job:   ids.JobID(args[3]), JobMaster: ids.JobMasterID(arg(4, "m1")),
 			Program: msg.Program{Name: "wordcount", SHA256: "5a"}, MemoryMB: 100,
 		}
 		if sum, set := options["program"]; set {
 			m.Program.SHA256, m.Program.URI = sum, options["uri"]
+		}
+		return rm(m)
+	case "request-all":
+		m := msg.RequestSlots{Job: ids.JobID(args[1]), JobMaster: "m1", Program: msg.Program{Name: "wordcount", SHA256: "5a"}, MemoryMB: 100}
+		for _, slot := range args[2:] {
+			index, allocation, _ := strings.Cut(slot, ":")
+			m.Slots = append(m.Slots, msg.SlotOffer{Index: s.number(index), Allocation: ids.AllocationID(allocation)})
 		}
 		return rm(m)
 	case "release":
@@ -195,7 +204,7 @@ func (s *script) event(words []string) Event {
 	case "alive":
 		return host(msg.Heartbeat{})
 	case "state":
-		return host(msg.TaskStateChanged{State: msg.ExecutionRunning})
+		return host(msg.TaskStatesChanged{Changes: []msg.TaskStateChange{{State: msg.ExecutionRunning}}})
 	case "fails":
 		text, permanent := strings.CutPrefix(rest(2), "permanent ")
 		return host(msg.HostLost{Failure: msg.Failure{Message: text, Permanent: permanent}})
@@ -346,13 +355,21 @@ func showMessage(m msg.Message) string {
 		return "register " + showSlots(m.Slots)
 	case msg.SlotReport:
 		return "report " + showSlots(m.Slots)
-	case msg.SlotRequestAnswered:
-		if m.Refused != "" {
-			return fmt.Sprintf("refused %s for slot %d: %s", m.Allocation, m.Index, m.Refused)
+	case msg.SlotRequestsAnswered:
+		var answers []string
+		for _, o := range m.Taken {
+			answers = append(answers, fmt.Sprintf("took %s for slot %d", o.Allocation, o.Index))
 		}
-		return fmt.Sprintf("took %s for slot %d", m.Allocation, m.Index)
-	case msg.SlotFreed:
-		return fmt.Sprintf("freed slot %d of %s", m.Index, m.Allocation)
+		for _, r := range m.Refused {
+			answers = append(answers, fmt.Sprintf("refused %s for slot %d: %s", r.Allocation, r.Index, r.Reason))
+		}
+		return strings.Join(answers, ", ")
+	case msg.SlotsFreed:
+		var freed []string
+		for _, o := range m.Slots {
+			freed = append(freed, fmt.Sprintf("freed slot %d of %s", o.Index, o.Allocation))
+		}
+		return strings.Join(freed, ", ")
 	case msg.OfferSlots:
 		var offers []string
 		for _, o := range m.Offers {

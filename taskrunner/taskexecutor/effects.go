@@ -54,6 +54,7 @@ func (s *shell) Perform(ctx context.Context, effect Effect) {
 	case SetToken:
 		if stream := s.link(e.Link); stream != nil {
 			stream.SetToken(e.Token)
+			stream.SetShare(e.Share)
 		}
 	case CloseLink:
 		if stream := s.link(e.Link); stream != nil {

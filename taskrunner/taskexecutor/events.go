@@ -104,10 +104,12 @@ type (
 		Link    LinkID
 		Message msg.Message
 	}
-	// SetToken sets a link's fencing token for what follows.
+	// SetToken sets a link's fencing token for what follows, and how much work is shared
+	// over it, in slots or tasks.
 	SetToken struct {
 		Link  LinkID
 		Token string
+		Share int
 	}
 	// CloseLink ends a link; nothing more comes of it.
 	CloseLink struct {
@@ -139,6 +141,7 @@ type (
 		Network  config.Bytes
 		// HeartbeatTimeout is how long hosts bear with one another's silence.
 		HeartbeatTimeout time.Duration
+		Share            int // of work, in tasks
 	}
 	// SetHostMemory changes what a host may hold in the eyes of who watches it.
 	SetHostMemory struct {

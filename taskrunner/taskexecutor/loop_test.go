@@ -156,8 +156,8 @@ func (c *cluster) admit() *rolerpc.Stream {
 func (c *cluster) grant(rm *rolerpc.Stream, i int, job ids.JobID, program msg.Program) *rolerpc.Stream {
 	c.t.Helper()
 	allocation := ids.AllocationID(fmt.Sprintf("a%d", i+1))
-	rm.Send(msg.RequestSlot{Index: i, Allocation: allocation, Job: job, JobMaster: "m1", Program: program, MemoryMB: 100})
-	if answer := next[msg.SlotRequestAnswered](c.t, c.rm.in); answer.Refused != "" {
+	rm.Send(msg.RequestSlots{Slots: []msg.SlotOffer{{Index: i, Allocation: allocation}}, Job: job, JobMaster: "m1", Program: program, MemoryMB: 100})
+	if answer := next[msg.SlotRequestsAnswered](c.t, c.rm.in); len(answer.Refused) > 0 {
 		c.t.Fatal(answer.Refused)
 	}
 	jm := <-c.jm.streams
@@ -202,7 +202,7 @@ func obey(c *control.Conn, told func(msg.StartHost), updated ...func(msg.UpdateT
 				f(m)
 			}
 		case msg.DeployTasks:
-			err = c.Send(msg.TaskStateChanged{State: msg.ExecutionRunning, Execution: m.Tasks[0].Execution})
+			err = c.Send(msg.TaskStatesChanged{Changes: []msg.TaskStateChange{{State: msg.ExecutionRunning, Execution: m.Tasks[0].Execution}}})
 		case msg.StopHost:
 			return "exit status 0"
 		default:
@@ -242,7 +242,7 @@ func TestLifeOfAWorker(t *testing.T) {
 		}
 		execution := ids.ExecutionAttemptID{Vertex: 2}
 		jm.Send(msg.DeployTasks{Host: ready.Host, Tasks: []msg.TaskDeployment{{Execution: execution}}})
-		if changed := next[msg.TaskStateChanged](t, c.jm.in); changed.Execution != execution {
+		if changed := next[msg.TaskStatesChanged](t, c.jm.in); changed.Changes[0].Execution != execution {
 			t.Errorf("another task runs: %+v", changed)
 		}
 		for range 12 { // two minutes of the bubble: signs of life keep it up
@@ -251,7 +251,7 @@ func TestLifeOfAWorker(t *testing.T) {
 			jm.Send(msg.Heartbeat{})
 		}
 		jm.Send(msg.FreeSlots{Allocations: []ids.AllocationID{"a1"}, Cause: "job has ended"})
-		next[msg.SlotFreed](t, c.rm.in)
+		next[msg.SlotsFreed](t, c.rm.in)
 		next[msg.Disconnect](t, c.jm.in)
 		rm.Send(msg.ReleaseTaskExecutor{Cause: "idle"})
 		if m := next[msg.Disconnect](t, c.rm.in); m.Cause != "idle" {

@@ -68,8 +68,10 @@ func FuzzTold(f *testing.F) {
 			reported := false
 			for _, ef := range c.Step(time.Time{}, taskEnded{Execution: execution}) {
 				if said, is := ef.(send); is {
-					state, is := said.Message.(msg.TaskStateChanged)
-					reported = reported || is && state.Execution == execution && state.State.Final()
+					changed, _ := said.Message.(msg.TaskStatesChanged)
+					for _, state := range changed.Changes {
+						reported = reported || state.Execution == execution && state.State.Final()
+					}
 				}
 			}
 			if !reported {

@@ -24,7 +24,10 @@ func TestMessagesSurviveTheWire(t *testing.T) {
 		msg.Heartbeat{},
 		msg.TaskExecutorRegistered{Instance: "i", ResourceManager: "r", HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second},
 		msg.SlotReport{Slots: []msg.SlotStatus{{Index: 0}, {Index: 1, Allocation: "a", Job: "j"}}},
-		msg.TaskStateChanged{Execution: execution, State: msg.ExecutionFailed, Failure: msg.NewFailure("boom", "stack"), Counters: map[string]int64{"words": 7}},
+		msg.TaskStatesChanged{Changes: []msg.TaskStateChange{
+			{Execution: execution, State: msg.ExecutionFailed, Failure: msg.NewFailure("boom", "stack"), Counters: map[string]int64{"words": 7}},
+		}},
+		msg.SlotRequestsAnswered{Refused: []msg.SlotRefusal{{SlotOffer: msg.SlotOffer{Index: 1, Allocation: "a"}, Reason: "held"}}},
 		msg.SplitAssigned{Execution: execution, Split: &jobgraph.Split{URI: "hdfs://n/a", Length: 5, FileModTime: modified, Hosts: []string{"h"}}},
 		msg.SplitAssigned{Execution: execution},
 		msg.UpdateTokens{Tokens: msg.Secret{0, 1, 0xff}},
