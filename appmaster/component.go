@@ -177,6 +177,8 @@ type jobMasterHandler struct {
 	connection *jobmaster.Connection
 }
 
+func (jobMasterHandler) Hears() msg.Kinds { return msg.TaskExecutorToJobMaster }
+
 func (h jobMasterHandler) Receive(m msg.Message) {
 	_ = h.connection.Receive(context.Background(), h.master.ID(), m) // ended: nobody left to hear of it
 }

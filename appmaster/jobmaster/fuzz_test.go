@@ -39,7 +39,7 @@ func FuzzTaskExecutorSays(f *testing.F) {
 		from := Peer{Connection: 1, Resource: "w1"}
 		c, now := deployedJob(t, from), testEpoch
 		for _, data := range [][]byte{first, second, third} {
-			m, err := codec.Decode(data)
+			m, err := codec.Decode(data, msg.TaskExecutorToJobMaster)
 			if err != nil {
 				continue
 			}

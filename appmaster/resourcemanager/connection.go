@@ -24,6 +24,8 @@ func (r *ResourceManager) Accept(s *rolerpc.Stream) (rolerpc.Handler, error) {
 // left to hear of errors.
 type streamHandler struct{ connection *Connection }
 
+func (streamHandler) Hears() msg.Kinds { return msg.TaskExecutorToResourceManager }
+
 func (h streamHandler) Receive(m msg.Message) {
 	_ = h.connection.Receive(context.Background(), m)
 }

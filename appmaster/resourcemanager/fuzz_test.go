@@ -45,7 +45,7 @@ func FuzzTaskExecutorSays(f *testing.F) {
 		c.Step(now, RequirementsDeclared{msg.DeclareRequirements{Job: "j1", JobMaster: "m1", Slots: 4}})
 		c.Step(now, DriverReported{Events: []DriverEvent{WorkerStarting{Worker: "w1", Host: "n1"}, WorkerStarting{Worker: "w2", Host: "n2"}}})
 		for _, data := range [][]byte{first, second, third} {
-			m, err := codec.Decode(data)
+			m, err := codec.Decode(data, msg.TaskExecutorToResourceManager)
 			if err != nil {
 				continue
 			}

@@ -311,6 +311,7 @@ type workerEnd struct {
 	closed   chan error
 }
 
+func (w workerEnd) Hears() msg.Kinds      { return msg.ResourceManagerToTaskExecutor }
 func (w workerEnd) Receive(m msg.Message) { w.messages <- m }
 func (w workerEnd) Closed(cause error)    { w.closed <- cause }
 

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/bobbin-yarn/bobbin/internal/liveness"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
 // ErrConnClosed says that the connection was closed at this end.
@@ -173,6 +174,8 @@ func (w *clientWire) send(f frame) error {
 
 func (w *clientWire) closeSend() error { return w.stream.CloseSend() }
 
-func (w *clientWire) receive() (frame, error) { return receiveFrame(w.stream.RecvMsg) }
+func (w *clientWire) receive(kinds msg.Kinds) (frame, error) {
+	return receiveFrame(w.stream.RecvMsg, kinds)
+}
 
 func (w *clientWire) shut() { w.cancel() }

@@ -20,7 +20,7 @@ func TestFrameKeepsTokenAndMessage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := decodeFrame(data)
+		got, err := decodeFrame(data, everything)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func FuzzDecodeFrame(f *testing.F) {
 	}
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := decodeFrame(data)
+		got, err := decodeFrame(data, everything)
 		if err != nil {
 			return
 		}

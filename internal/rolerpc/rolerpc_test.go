@@ -38,6 +38,12 @@ func newRecorder() *recorder {
 	return &recorder{arrived: make(chan struct{}, 4096), closed: make(chan error, 1)}
 }
 
+// everything is what these tests say, in both directions.
+var everything = msg.KindsOf(msg.Heartbeat{}, msg.Disconnect{}, msg.RegisterTaskExecutor{}, msg.SlotReport{}, msg.SlotsFreed{},
+	msg.OfferSlots{}, msg.CollectBatch{}, msg.ReleaseTaskExecutor{})
+
+func (r *recorder) Hears() msg.Kinds { return everything }
+
 func (r *recorder) Receive(m msg.Message) {
 	r.mu.Lock()
 	r.received = append(r.received, m)
@@ -390,6 +396,29 @@ func TestPeerThatDoesNotKeepUpIsLost(t *testing.T) {
 		close(role.block)
 		if err := role.cause(t); !errors.Is(err, ErrPeerGone) {
 			t.Errorf("role was told %v, want ErrPeerGone", err)
+		}
+	})
+}
+
+// TestAPeerSaysWhatItMay would catch a role that decodes whatever its peer sends: a
+// worker's job graph, with all the memory that it takes.
+func TestAPeerSaysWhatItMay(t *testing.T) {
+	t.Parallel()
+	transports(t, func(t *testing.T, connect func(*Mux) opener) {
+		role, worker := newAccepting(""), newRecorder()
+		var mux Mux
+		mux.Handle("resourcemanager", role.accept)
+		stream := open(t, connect(&mux), "resourcemanager", worker)
+		stream.Send(msg.Heartbeat{})
+		stream.Send(msg.ExecuteJob{})
+		if err := role.cause(t); !errors.Is(err, msg.ErrKind) {
+			t.Errorf("the role was told %v, want ErrKind", err)
+		}
+		if err := worker.cause(t); !errors.Is(err, ErrPeerGone) {
+			t.Errorf("the worker was told %v, want ErrPeerGone", err)
+		}
+		if got := role.messages(); len(got) != 1 {
+			t.Errorf("the role has received %v", got)
 		}
 	})
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 	"github.com/bobbin-yarn/bobbin/internal/liveness"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 )
 
@@ -206,11 +207,13 @@ func (w *serverWire) closeSend() error {
 	return nil
 }
 
-func (w *serverWire) receive() (frame, error) { return receiveFrame(w.stream.RecvMsg) }
+func (w *serverWire) receive(kinds msg.Kinds) (frame, error) {
+	return receiveFrame(w.stream.RecvMsg, kinds)
+}
 
 func (w *serverWire) shut() { w.once.Do(func() { close(w.done) }) }
 
-func receiveFrame(receive func(any) error) (frame, error) {
+func receiveFrame(receive func(any) error, kinds msg.Kinds) (frame, error) {
 	var data []byte
 	switch err := receive(&data); {
 	case errors.Is(err, io.EOF):
@@ -218,5 +221,5 @@ func receiveFrame(receive func(any) error) (frame, error) {
 	case err != nil:
 		return frame{}, fmt.Errorf("%w: %w", ErrPeerGone, err)
 	}
-	return decodeFrame(data)
+	return decodeFrame(data, kinds)
 }

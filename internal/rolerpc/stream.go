@@ -52,6 +52,9 @@ type Peer struct {
 // Handler takes what comes in on a stream. All its calls come from one
 // goroutine.
 type Handler interface {
+	// Hears is what the peer may say. A message of another kind is not decoded, and ends
+	// the stream.
+	Hears() msg.Kinds
 	// Receive takes the next message. While it blocks, the peer is held back.
 	Receive(m msg.Message)
 	// Closed is called exactly once, after the last Receive, whichever end
@@ -90,8 +93,9 @@ type wire interface {
 	send(f frame) error
 	// closeSend says that no frame follows; what was sent still arrives.
 	closeSend() error
-	// receive gives the next frame; ErrPeerGone when the other end has closed.
-	receive() (frame, error)
+	// receive gives the next frame; ErrPeerGone when the other end has closed, msg.ErrKind
+	// for a message that is not of these kinds.
+	receive(kinds msg.Kinds) (frame, error)
 	// shut ends the stream at once and lets blocked calls return.
 	shut()
 }
@@ -197,8 +201,9 @@ func (s *Stream) run(h Handler) {
 }
 
 func (s *Stream) read(h Handler) {
+	hears := h.Hears()
 	for {
-		f, err := s.wire.receive()
+		f, err := s.wire.receive(hears)
 		if err != nil {
 			s.end(err)
 			return

@@ -38,13 +38,13 @@ func FuzzSaid(f *testing.F) {
 	f.Fuzz(func(t *testing.T, host, resourceManager, jobMaster []byte) {
 		w := busyWorker(t)
 		for range 2 { // again, to what has changed meanwhile
-			if m, err := codec.Decode(host); err == nil {
+			if m, err := codec.Decode(host, msg.HostToTaskExecutor); err == nil {
 				w.step(HostSaid{w.host, m})
 			}
-			if m, err := codec.Decode(resourceManager); err == nil {
+			if m, err := codec.Decode(resourceManager, msg.ResourceManagerToTaskExecutor); err == nil {
 				w.step(RoleSaid{1, m})
 			}
-			if m, err := codec.Decode(jobMaster); err == nil {
+			if m, err := codec.Decode(jobMaster, msg.JobMasterToTaskExecutor); err == nil {
 				w.step(RoleSaid{w.core.lastLink, m})
 			}
 			w.step(ProgramFetched{Copy: 1, File: "1/x"})

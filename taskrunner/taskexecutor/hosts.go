@@ -66,7 +66,7 @@ func (s *shell) runHost(ctx context.Context, e StartHost, h *hostControl) Exit {
 	}
 	h.started(host)
 	conn := host.Control()
-	channel := control.New(conn)
+	channel := control.New(conn, msg.HostToTaskExecutor)
 	exited := make(chan struct{})
 
 	var talking sync.WaitGroup
@@ -107,7 +107,7 @@ func (s *shell) read(ctx context.Context, id ids.HostID, channel *control.Conn) 
 		case err == nil:
 			s.post(ctx, HostSaid{Host: id, Message: m})
 			continue
-		case errors.Is(err, control.ErrFrame):
+		case errors.Is(err, control.ErrFrame), errors.Is(err, msg.ErrKind):
 			s.t.logger.WithField("host", id).WithError(err).Error("task host speaks another protocol")
 		case !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded):
 			s.t.logger.WithField("host", id).WithError(err).Debug("control connection closed")

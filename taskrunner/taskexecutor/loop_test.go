@@ -33,13 +33,14 @@ func quiet() logrus.FieldLogger {
 // role is one of the AM's roles, played by the test.
 type role struct {
 	t       *testing.T
+	hears   msg.Kinds
 	streams chan *rolerpc.Stream
 	in      chan msg.Message
 	closed  chan error
 }
 
-func newRole(t *testing.T) *role {
-	return &role{t, make(chan *rolerpc.Stream, 8), make(chan msg.Message, 4096), make(chan error, 8)}
+func newRole(t *testing.T, hears msg.Kinds) *role {
+	return &role{t, hears, make(chan *rolerpc.Stream, 8), make(chan msg.Message, 4096), make(chan error, 8)}
 }
 
 func (r *role) accept(s *rolerpc.Stream) (rolerpc.Handler, error) {
@@ -47,6 +48,7 @@ func (r *role) accept(s *rolerpc.Stream) (rolerpc.Handler, error) {
 	return r, nil
 }
 
+func (r *role) Hears() msg.Kinds      { return r.hears }
 func (r *role) Receive(m msg.Message) { r.in <- m }
 func (r *role) Closed(cause error)    { r.closed <- cause }
 
@@ -86,7 +88,7 @@ func (g goroutineHosts) Start(_ context.Context, _ HostSpec) (Host, error) {
 	h := &goroutineHost{conn: near, killed: make(chan struct{}), done: make(chan string, 1)}
 	go func() {
 		defer far.Close()
-		h.done <- g.behave(control.New(far), h.killed)
+		h.done <- g.behave(control.New(far, msg.TaskExecutorToHost), h.killed)
 	}()
 	return h, nil
 }
@@ -114,7 +116,7 @@ type cluster struct {
 
 func startCluster(t *testing.T, hosts HostStarter, change func(*Config, *Environment)) *cluster {
 	t.Helper()
-	c := &cluster{t: t, rm: newRole(t), jm: newRole(t), result: make(chan error, 1)}
+	c := &cluster{t: t, rm: newRole(t, msg.TaskExecutorToResourceManager), jm: newRole(t, msg.TaskExecutorToJobMaster), result: make(chan error, 1)}
 	var mux rolerpc.Mux
 	mux.Handle("resourcemanager", c.rm.accept)
 	mux.Handle("jobmaster/", c.jm.accept)

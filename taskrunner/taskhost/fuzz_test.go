@@ -44,7 +44,7 @@ func FuzzTold(f *testing.F) {
 		c := newCore("h1", graph, 30*time.Second)
 		started := make(map[ids.ExecutionAttemptID]bool)
 		for _, data := range [][]byte{first, second, first} {
-			m, err := codec.Decode(data)
+			m, err := codec.Decode(data, msg.TaskExecutorToHost)
 			if err != nil {
 				continue
 			}

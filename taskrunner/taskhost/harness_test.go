@@ -122,10 +122,10 @@ func greeted(ctx context.Context, t testing.TB, p program) *worker {
 	here, there := net.Pipe()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	w := &worker{TB: t, conn: control.New(here), stdout: new(buffer), limits: new(limits), closed: new(bool), result: make(chan error, 1), tokens: make(chan string, 8)}
+	w := &worker{TB: t, conn: control.New(here, msg.HostToTaskExecutor), stdout: new(buffer), limits: new(limits), closed: new(bool), result: make(chan error, 1), tokens: make(chan string, 8)}
 	t.Cleanup(func() { w.conn.Close() })
 	go func() { // ends with the host, which the test waits for
-		w.result <- taskhost.Run(ctx, control.New(there), taskhost.Options{
+		w.result <- taskhost.Run(ctx, control.New(there, msg.TaskExecutorToHost), taskhost.Options{
 			Program: p,
 			Open: func(msg.StartHost) (taskhost.Surroundings, error) {
 				return taskhost.Surroundings{CloseFiles: closer{w.closed}.Close, UpdateTokens: w.updateTokens, Logger: log}, nil
