@@ -88,6 +88,13 @@ func (s *script) command(line string) []string {
 		s.token = ids.JobMasterID(args[1])
 	case "start":
 		return s.start()
+	case "asleep":
+		d, err := time.ParseDuration(args[1])
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.now = s.now.Add(d)
+		return s.wait("0s")
 	case "wait":
 		return s.wait(args[1])
 	default:
@@ -249,7 +256,10 @@ func (s *script) wait(text string) []string {
 	until := s.now.Add(d)
 	var lines []string
 	for !s.wake.IsZero() && !s.wake.After(until) {
-		s.now, s.wake = s.wake, time.Time{}
+		if s.wake.After(s.now) { // else it is late
+			s.now = s.wake
+		}
+		s.wake = time.Time{}
 		for _, line := range s.step(Woken{}) {
 			lines = append(lines, fmt.Sprintf("%s: %s", s.now.Sub(testEpoch), line))
 		}

@@ -207,6 +207,22 @@ func (c *Core) expireBy(deadline time.Time) {
 	}
 }
 
+// excuse puts deadlines off by the time for which the process itself was stopped: it has
+// heard nobody meanwhile, and holds that against nobody. Its own heartbeat, which is late
+// then, tells how long that was.
+func (c *Core) excuse() {
+	late := c.now.Sub(c.nextHeartbeat)
+	if late <= 0 {
+		return
+	}
+	most := c.now.Add(c.config.HeartbeatTimeout)
+	for _, w := range c.workers {
+		if w.deadline = w.deadline.Add(late); w.deadline.After(most) {
+			w.deadline = most
+		}
+	}
+}
+
 // expire deals with deadlines that have passed.
 func (c *Core) expire() {
 	if len(c.workers) > 0 && !c.now.Before(c.nextExpiry) {

@@ -109,6 +109,7 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 		c.deregistered(e.Err)
 	}
 	if c.shutdown == nil {
+		c.excuse()
 		c.expire()
 		c.heartbeat()
 		c.reconcile()

@@ -79,6 +79,13 @@ func (s *script) command(line string) []string {
 			s.configure(name, s.number(value))
 		}
 		return nil
+	case "asleep":
+		d, err := time.ParseDuration(args[1])
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.now = s.now.Add(d)
+		return s.wait("0s")
 	case "wait":
 		return s.wait(args[1])
 	}
@@ -225,7 +232,10 @@ func (s *script) wait(duration string) []string {
 	var lines []string
 	end := s.now.Add(d)
 	for !s.wake.IsZero() && !s.wake.After(end) {
-		s.now, s.wake = s.wake, time.Time{}
+		if s.wake.After(s.now) { // else it is late
+			s.now = s.wake
+		}
+		s.wake = time.Time{}
 		for _, line := range s.step(Woken{}) {
 			lines = append(lines, fmt.Sprintf("%v: %s", s.now.Sub(testEpoch), line))
 		}

@@ -184,6 +184,22 @@ func (c *Core) expectBy(w *worker, timeout time.Duration) {
 	c.nextExpiry = earliest(c.nextExpiry, w.deadline)
 }
 
+// excuse puts deadlines off by the time for which the process itself was stopped: it has
+// heard nobody meanwhile, and holds that against nobody. Its own heartbeat, which is late
+// then, tells how long that was.
+func (c *Core) excuse() {
+	late := c.now.Sub(c.nextHeartbeat)
+	if c.nextHeartbeat.IsZero() || late <= 0 {
+		return
+	}
+	most := c.now.Add(c.config.HeartbeatTimeout)
+	for _, w := range c.connections {
+		if w.deadline = w.deadline.Add(late); w.deadline.After(most) {
+			w.deadline = most
+		}
+	}
+}
+
 // expire gives up workers whose deadline has passed.
 func (c *Core) expire() {
 	if c.nextExpiry.IsZero() || c.now.Before(c.nextExpiry) {
