@@ -66,7 +66,7 @@ func run(driver Driver) int {
 	if role == control.RoleTaskHost {
 		return runTaskHost(conn)
 	}
-	return runDriver(driver, control.New(conn))
+	return runDriver(driver, control.New(conn, msg.StarterToDriver))
 }
 
 // fail prints an error as the program's own.

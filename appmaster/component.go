@@ -165,6 +165,7 @@ func (c *Component) acceptAtJobMaster(s *rolerpc.Stream) (rolerpc.Handler, error
 		return nil, fmt.Errorf("job %s: %w", job, rolerpc.ErrUnknownTarget)
 	}
 	s.SetToken(string(master.ID()))
+	s.SetShare(master.Tasks())
 	return jobMasterHandler{master.JobMaster, master.Connect(s.Peer().Resource, s)}, nil
 }
 
@@ -175,6 +176,8 @@ type jobMasterHandler struct {
 	master     *jobmaster.JobMaster
 	connection *jobmaster.Connection
 }
+
+func (jobMasterHandler) Hears() msg.Kinds { return msg.TaskExecutorToJobMaster }
 
 func (h jobMasterHandler) Receive(m msg.Message) {
 	_ = h.connection.Receive(context.Background(), h.master.ID(), m) // ended: nobody left to hear of it

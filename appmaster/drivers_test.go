@@ -64,7 +64,7 @@ func drive(value string, words []string) int {
 	if err != nil {
 		return fail(err)
 	}
-	conn := control.New(socket)
+	conn := control.New(socket, msg.StarterToDriver)
 	if len(words) > 0 && words[0] == "hog-at-once" {
 		hog(conn)
 		return 0

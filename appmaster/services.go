@@ -25,6 +25,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/liveness"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/program"
@@ -211,7 +212,11 @@ func (s *services) wire(ctx context.Context, driver resourcemanager.Driver, auth
 	if err != nil {
 		return err
 	}
-	s.roles = rolerpc.NewServer(rolerpc.Config{TLS: identity.ServerTLS(pki.OnlyRole(pki.RoleTaskExecutor)), Logger: s.logger}, s.component.Mux) //nolint:contextcheck // it lives as long as the process
+	s.roles = rolerpc.NewServer(rolerpc.Config{ //nolint:contextcheck // it lives as long as the process
+		TLS:         identity.ServerTLS(pki.OnlyRole(pki.RoleTaskExecutor)),
+		Unreachable: liveness.After(env.config.Duration(config.HeartbeatInterval), env.config.Int(config.HeartbeatFailureThreshold)),
+		Logger:      s.logger,
+	}, s.component.Mux)
 	return nil
 }
 

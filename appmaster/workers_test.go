@@ -260,7 +260,7 @@ func (h hosts) Start(ctx context.Context, _ taskexecutor.HostSpec) (taskexecutor
 	started := &host{near: near, end: end, ended: make(chan error, 1)}
 	go func() {
 		defer end()
-		started.ended <- taskhost.Run(ctx, control.New(far), taskhost.Options{
+		started.ended <- taskhost.Run(ctx, control.New(far, msg.TaskExecutorToHost), taskhost.Options{
 			Program: inProcess{}, Stdout: io.Discard,
 			Open: func(start msg.StartHost) (taskhost.Surroundings, error) {
 				open := taskhost.Surroundings{Files: h.files, CloseFiles: func() error { return nil }, Logger: quiet()}

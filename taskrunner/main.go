@@ -20,6 +20,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/liveness"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
@@ -103,7 +104,9 @@ func run(start time.Time, env environment, logger *logrus.Logger) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM) // the NodeManager stops the container
 	defer stop()
 	conn, err := rolerpc.NewConn(env.launch.AMAddress, rolerpc.Config{
-		TLS: env.credential.ClientTLS(pki.OnlyRole(pki.RoleApplicationMaster)), Logger: logger,
+		TLS:         env.credential.ClientTLS(pki.OnlyRole(pki.RoleApplicationMaster)),
+		Unreachable: env.unreachable(),
+		Logger:      logger,
 	})
 	if err != nil {
 		return fail(logger, "task executor cannot start", err, exitStartup)
@@ -167,12 +170,13 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 		Programs: taskexecutor.Programs{Open: env.files(logger), Dir: fetched},
 		Identity: env.hostIssuer(),
 		Instructions: msg.StartHost{
-			ListenHost: env.launch.Host,
-			HadoopConf: env.launch.HadoopConf,
-			User:       env.launch.User,
-			LocalDirs:  env.localDirs,
-			LogDir:     env.logDir,
-			LogLevel:   env.config.String(config.LoggingLevel),
+			ListenHost:  env.launch.Host,
+			HadoopConf:  env.launch.HadoopConf,
+			User:        env.launch.User,
+			LocalDirs:   env.localDirs,
+			LogDir:      env.logDir,
+			LogLevel:    env.config.String(config.LoggingLevel),
+			Unreachable: env.unreachable(),
 		},
 		Logger: logger,
 	})
@@ -207,6 +211,12 @@ func (env environment) files(logger logrus.FieldLogger) func(tokens msg.Secret) 
 		}
 		return files, nil
 	}
+}
+
+// unreachable is the time after which another machine that acknowledges nothing is
+// lost.
+func (env environment) unreachable() time.Duration {
+	return liveness.After(env.config.Duration(config.HeartbeatInterval), env.config.Int(config.HeartbeatFailureThreshold))
 }
 
 // hostIssuer issues the certificates of task hosts; nil where they do without

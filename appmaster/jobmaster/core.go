@@ -118,6 +118,7 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 		return nil
 	}
 	c.take(event)
+	c.excuse()
 	c.expire()
 	c.dropResults()
 	c.heartbeat()

@@ -215,9 +215,11 @@ func (m *model) deliver(w *modelWorker) {
 		case msg.HostLost:
 			w.known = ""
 			m.tell(func(t *modelTask) bool { return t.host == message.Host })
-		case msg.TaskStateChanged:
-			if task := m.tasks[message.Execution]; message.State.Final() && task != nil {
-				task.told = true
+		case msg.TaskStatesChanged:
+			for _, change := range message.Changes {
+				if task := m.tasks[change.Execution]; change.State.Final() && task != nil {
+					task.told = true
+				}
 			}
 		}
 		m.step(TaskExecutorSaid{From: w.peer, Token: "m1", Message: message})
@@ -264,27 +266,27 @@ func (m *model) work(w *modelWorker, mayFail bool) {
 	})
 	id := mine[rapid.IntRange(0, len(mine)-1).Draw(m.t, "task")]
 	task := m.tasks[id]
-	end := func(change msg.TaskStateChanged) {
+	end := func(change msg.TaskStateChange) {
 		task.over = true
 		change.Execution = id
-		w.outbox = append(w.outbox, change)
+		w.outbox = append(w.outbox, changed(change))
 	}
 	switch {
 	case task.cancel:
-		end(msg.TaskStateChanged{State: msg.ExecutionCanceled})
+		end(msg.TaskStateChange{State: msg.ExecutionCanceled})
 	case mayFail && m.oneIn(25):
 		failure := msg.NewFailure("boom", "")
 		if rapid.Bool().Draw(m.t, "blames") {
 			failure.PeerLost = ids.HostID(fmt.Sprint("h", rapid.IntRange(1, m.names).Draw(m.t, "peer")))
 		}
-		end(msg.TaskStateChanged{State: msg.ExecutionFailed, Failure: failure})
+		end(msg.TaskStateChange{State: msg.ExecutionFailed, Failure: failure})
 	case task.asking:
 	case m.config.Graph.Vertices[id.Vertex].Source && !task.exhausted:
 		task.asking = true
 		w.outbox = append(w.outbox, msg.RequestSplit{Execution: id})
 	default:
-		w.outbox = append(w.outbox, msg.TaskStateChanged{Execution: id, State: msg.ExecutionRunning})
-		end(msg.TaskStateChanged{State: msg.ExecutionFinished})
+		w.outbox = append(w.outbox, changed(msg.TaskStateChange{Execution: id, State: msg.ExecutionRunning}))
+		end(msg.TaskStateChange{State: msg.ExecutionFinished})
 	}
 }
 

@@ -42,8 +42,7 @@ func (c *Core) cancelTasks(tasks iter.Seq[*executiongraph.Execution]) {
 	}
 }
 
-func (c *Core) taskStateChanged(w *worker, said TaskExecutorSaid) {
-	m := said.Message.(msg.TaskStateChanged)
+func (c *Core) taskStateChanged(w *worker, m msg.TaskStateChange, said TaskExecutorSaid) {
 	e := c.task(w, m.Execution, said)
 	if e == nil {
 		return

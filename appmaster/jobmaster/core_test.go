@@ -88,6 +88,13 @@ func (s *script) command(line string) []string {
 		s.token = ids.JobMasterID(args[1])
 	case "start":
 		return s.start()
+	case "asleep":
+		d, err := time.ParseDuration(args[1])
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.now = s.now.Add(d)
+		return s.wait("0s")
 	case "wait":
 		return s.wait(args[1])
 	default:
@@ -190,14 +197,14 @@ func (s *script) message(args []string, options map[string]string, rest func(int
 		permanent := args[3] == "permanent"
 		return msg.HostLost{Host: ids.HostID(args[2]), Failure: msg.Failure{Message: rest(3), Permanent: permanent}}
 	case "state":
-		m := msg.TaskStateChanged{Execution: s.task(args[2]), State: msg.ExecutionState(args[3])}
+		m := msg.TaskStateChange{Execution: s.task(args[2]), State: msg.ExecutionState(args[3])}
 		if m.State == msg.ExecutionFailed {
 			m.Failure = &msg.Failure{Message: rest(4), PeerLost: ids.HostID(options["peer"]), Permanent: options["permanent"] != ""}
 		}
 		if n, given := options["words"]; given {
 			m.Counters = map[string]int64{"words": int64(s.number(n))}
 		}
-		return m
+		return changed(m)
 	case "split":
 		return msg.RequestSplit{Execution: s.task(args[2])}
 	case "batch":
@@ -249,7 +256,10 @@ func (s *script) wait(text string) []string {
 	until := s.now.Add(d)
 	var lines []string
 	for !s.wake.IsZero() && !s.wake.After(until) {
-		s.now, s.wake = s.wake, time.Time{}
+		if s.wake.After(s.now) { // else it is late
+			s.now = s.wake
+		}
+		s.wake = time.Time{}
 		for _, line := range s.step(Woken{}) {
 			lines = append(lines, fmt.Sprintf("%s: %s", s.now.Sub(testEpoch), line))
 		}
@@ -441,4 +451,9 @@ func TestStepsKeepTheirFirstTime(t *testing.T) {
 	if diff := cmp.Diff(want, c.steps); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
+}
+
+// changed is the message of these changes of state.
+func changed(changes ...msg.TaskStateChange) msg.TaskStatesChanged {
+	return msg.TaskStatesChanged{Changes: changes}
 }

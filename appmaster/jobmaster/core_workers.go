@@ -59,11 +59,15 @@ func (c *Core) taskExecutorSaid(e TaskExecutorSaid) {
 		c.hostReady(w, m)
 	case msg.HostLost:
 		c.hostLost(w, m)
-	case msg.TaskStateChanged:
-		c.taskStateChanged(w, e)
-	case msg.TaskProgress:
-		if task := c.task(w, m.Execution, e); task != nil {
-			task.Traffic = m.Traffic
+	case msg.TaskStatesChanged:
+		for _, change := range m.Changes {
+			c.taskStateChanged(w, change, e)
+		}
+	case msg.TasksProgress:
+		for _, progress := range m.Tasks {
+			if task := c.task(w, progress.Execution, e); task != nil {
+				task.Traffic = progress.Traffic
+			}
 		}
 	case msg.RequestSplit:
 		c.splitRequested(w, e)
@@ -103,6 +107,7 @@ func (c *Core) register(from Peer, old *worker, m msg.RegisterAtJobMaster) {
 			ID: c.config.Job, Job: g.Job, Name: g.Name, Args: g.Args, Digest: g.Digest,
 			Parallelism: c.config.Parallelism, Config: g.Config,
 		},
+		Tasks:             c.graph.Total(),
 		HeartbeatInterval: c.config.HeartbeatInterval,
 		HeartbeatTimeout:  c.config.HeartbeatTimeout,
 	})
@@ -199,6 +204,22 @@ func (c *Core) lose(w *worker, cause string) {
 func (c *Core) expireBy(deadline time.Time) {
 	if len(c.workers) == 0 || deadline.Before(c.nextExpiry) {
 		c.nextExpiry = deadline
+	}
+}
+
+// excuse puts deadlines off by the time for which the process itself was stopped: it has
+// heard nobody meanwhile, and holds that against nobody. Its own heartbeat, which is late
+// then, tells how long that was.
+func (c *Core) excuse() {
+	late := c.now.Sub(c.nextHeartbeat)
+	if late <= 0 {
+		return
+	}
+	most := c.now.Add(c.config.HeartbeatTimeout)
+	for _, w := range c.workers {
+		if w.deadline = w.deadline.Add(late); w.deadline.After(most) {
+			w.deadline = most
+		}
 	}
 }
 

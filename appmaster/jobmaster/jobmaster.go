@@ -48,8 +48,8 @@ type JobMaster struct {
 	loop            *actor.Loop[Event, Effect]
 	resourceManager ResourceManagerGateway
 	logger          logrus.FieldLogger
-	fromRM          chan msg.Message // from Send to the goroutine that posts; never closed
-	ended           *Ended           // set by the loop before it ends
+	fromRM          *actor.Queue[msg.Message] // from Send to the goroutine that posts
+	ended           *Ended                    // set by the loop before it ends
 
 	mu             sync.Mutex // guards what follows
 	lastConnection ConnectionID
@@ -68,7 +68,7 @@ func New(config Config, rm ResourceManagerGateway, logger logrus.FieldLogger) (*
 		config:          config,
 		resourceManager: rm,
 		logger:          logger.WithFields(logrus.Fields{"role": "jobmaster", "job": config.Job}),
-		fromRM:          make(chan msg.Message, resourceManagerQueue),
+		fromRM:          actor.NewQueue[msg.Message](0), // the ResourceManager says one thing for each worker that is lost
 		connections:     make(map[ConnectionID]TaskExecutorGateway),
 		changed:         make(map[string]chan struct{}),
 	}
@@ -133,20 +133,23 @@ func (j *JobMaster) Cancel(ctx context.Context) error {
 }
 
 // Send takes a message of the ResourceManager and never blocks. False means that
-// the JobMaster has ended or takes nothing any more.
+// the JobMaster has ended.
 func (j *JobMaster) Send(m msg.Message) bool {
 	select {
 	case <-j.loop.Done():
 		return false
 	default:
 	}
-	select {
-	case j.fromRM <- m:
-		return true
-	default:
-		j.logger.WithField("message", msg.Kind(m)).Error("message of the resource manager finds no room")
-		return false
+	return j.fromRM.Put(m, msg.Latest(m))
+}
+
+// Tasks is the number of the job's tasks.
+func (j *JobMaster) Tasks() int {
+	tasks := 0
+	for _, v := range j.config.Graph.Vertices {
+		tasks += v.Parallelism
 	}
+	return tasks
 }
 
 // Details describes the job.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -97,7 +98,7 @@ func (c *cluster) Close(cause string) {
 }
 
 func (c *cluster) state(task ids.ExecutionAttemptID, state msg.ExecutionState) {
-	if err := c.say(c.t.Context(), msg.TaskStateChanged{Execution: task, State: state}); err != nil {
+	if err := c.say(c.t.Context(), changed(msg.TaskStateChange{Execution: task, State: state})); err != nil {
 		c.t.Errorf("report %s: %v", state, err)
 	}
 }
@@ -275,6 +276,29 @@ func TestCollectPageWaits(t *testing.T) {
 		r := <-done
 		if page, _, err := r.Results["top"].Page(1); err != nil || !page.End {
 			t.Errorf("last page: %+v, error %v", page, err)
+		}
+	})
+}
+
+// TestTheResourceManagerIsHeardOut would catch a message of the ResourceManager that is
+// dropped because thousands of workers are lost at once: a job that waits for ever for a
+// worker which is gone, or that is never told that its slots cannot be had.
+func TestTheResourceManagerIsHeardOut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "")
+		const workers = 5000
+		for n := range workers { // before anybody listens
+			if !c.jm.Send(msg.TaskExecutorTerminated{Resource: ids.ResourceID(fmt.Sprint("w", n))}) {
+				t.Fatalf("the word on worker %d is not taken", n)
+			}
+		}
+		if !c.jm.Send(msg.NotEnoughResources{Job: "j1", Reason: "none is left"}) {
+			t.Fatal("the last word is not taken")
+		}
+		r := <-c.start(t.Context())
+		if r.err != nil || r.Details.Status != msg.JobFailed || r.Details.Root == nil || !strings.Contains(r.Details.Root.Failure.Message, "none is left") {
+			t.Errorf("outcome %+v, error %v, want what was said last", r.Details, r.err)
 		}
 	})
 }

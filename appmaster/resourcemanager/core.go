@@ -109,6 +109,7 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 		c.deregistered(e.Err)
 	}
 	if c.shutdown == nil {
+		c.excuse()
 		c.expire()
 		c.heartbeat()
 		c.reconcile()
@@ -122,16 +123,13 @@ func (c *Core) emit(e Effect) { c.effects = append(c.effects, e) }
 // reconcile gives jobs what there is and orders what is missing.
 func (c *Core) reconcile() {
 	plan := c.slots.Reconcile(c.now)
-	for _, g := range plan.Grants {
-		job := c.jobs[g.Job]
-		c.emit(SendTaskExecutor{To: c.workers[g.Slot.Resource].connection, Message: msg.RequestSlot{
-			Index:      g.Slot.Index,
-			Allocation: g.Allocation,
-			Job:        g.Job,
-			JobMaster:  job.id,
-			Program:    job.program,
-			MemoryMB:   c.config.SlotMemoryMB,
-		}})
+	for grants := plan.Grants; len(grants) > 0; {
+		n := 1
+		for n < len(grants) && grants[n].Slot.Resource == grants[0].Slot.Resource && grants[n].Job == grants[0].Job {
+			n++
+		}
+		c.request(grants[:n])
+		grants = grants[n:]
 	}
 	for _, r := range plan.Release {
 		c.terminate(c.workers[r.Worker], r.Cause)
@@ -154,6 +152,21 @@ func (c *Core) refusal(s slotmanager.Shortage, plan slotmanager.Plan) string {
 		return ""
 	}
 	return c.refused
+}
+
+// request asks a worker for slots that were granted to one job.
+func (c *Core) request(grants []slotmanager.Grant) {
+	job := c.jobs[grants[0].Job]
+	m := msg.RequestSlots{
+		Job:       grants[0].Job,
+		JobMaster: job.id,
+		Program:   job.program,
+		MemoryMB:  c.config.SlotMemoryMB,
+	}
+	for _, g := range grants {
+		m.Slots = append(m.Slots, msg.SlotOffer{Index: g.Slot.Index, Allocation: g.Allocation})
+	}
+	c.emit(SendTaskExecutor{To: c.workers[grants[0].Slot.Resource].connection, Message: m})
 }
 
 // hopeless says why workers that are needed will not come, or "": none is there,

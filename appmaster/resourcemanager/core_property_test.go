@@ -134,26 +134,28 @@ func (w *world) sent(t *rapid.T, e SendTaskExecutor) {
 	if m, ok := e.Message.(msg.UpdateTokens); ok {
 		w.told[e.To] = string(m.Tokens)
 	}
-	m, ok := e.Message.(msg.RequestSlot)
+	m, ok := e.Message.(msg.RequestSlots)
 	if !ok {
 		return
 	}
 	worker, connected := w.connections[e.To]
-	slot := ids.SlotID{Resource: worker, Index: m.Index}
-	switch {
-	case !connected || w.containers[worker] != "running":
-		t.Fatalf("slot requested over connection %d, whose worker %q is not there", e.To, worker)
-	case m.Index < 0 || m.Index >= testConfig().Worker.Slots:
-		t.Fatalf("slot %d requested, which does not exist", m.Index)
-	case w.slots[slot] != "":
-		t.Fatalf("slot %s requested for %s, and %s has it", slot, m.Allocation, w.slots[slot])
-	case w.granted[m.Allocation]:
-		t.Fatalf("allocation %s granted twice", m.Allocation)
-	case w.jobs[m.Job] != m.JobMaster:
-		t.Fatalf("slot requested for JobMaster %s of job %s, which has %q", m.JobMaster, m.Job, w.jobs[m.Job])
+	for _, o := range m.Slots {
+		slot := ids.SlotID{Resource: worker, Index: o.Index}
+		switch {
+		case !connected || w.containers[worker] != "running":
+			t.Fatalf("slot requested over connection %d, whose worker %q is not there", e.To, worker)
+		case o.Index < 0 || o.Index >= testConfig().Worker.Slots:
+			t.Fatalf("slot %d requested, which does not exist", o.Index)
+		case w.slots[slot] != "":
+			t.Fatalf("slot %s requested for %s, and %s has it", slot, o.Allocation, w.slots[slot])
+		case w.granted[o.Allocation]:
+			t.Fatalf("allocation %s granted twice", o.Allocation)
+		case w.jobs[m.Job] != m.JobMaster:
+			t.Fatalf("slot requested for JobMaster %s of job %s, which has %q", m.JobMaster, m.Job, w.jobs[m.Job])
+		}
+		w.slots[slot] = o.Allocation
+		w.granted[o.Allocation] = true
 	}
-	w.slots[slot] = m.Allocation
-	w.granted[m.Allocation] = true
 }
 
 // unchanged hands over an event that must not change anything.
@@ -353,7 +355,7 @@ func (w *world) say(t *rapid.T, id ids.ResourceID, m msg.Message) {
 
 func (w *world) answer(t *rapid.T) {
 	slot, allocation := w.slot(t)
-	w.say(t, slot.Resource, msg.SlotRequestAnswered{Index: slot.Index, Allocation: allocation})
+	w.say(t, slot.Resource, msg.SlotRequestsAnswered{Taken: []msg.SlotOffer{{Index: slot.Index, Allocation: allocation}}})
 }
 
 func (w *world) free(t *rapid.T) {
@@ -362,13 +364,13 @@ func (w *world) free(t *rapid.T) {
 		t.Skip("not connected")
 	}
 	delete(w.slots, slot)
-	w.say(t, slot.Resource, msg.SlotFreed{Index: slot.Index, Allocation: allocation})
+	w.say(t, slot.Resource, msg.SlotsFreed{Slots: []msg.SlotOffer{{Index: slot.Index, Allocation: allocation}}})
 }
 
 func (w *world) stale(t *rapid.T) {
 	c, id := w.connection(t)
-	w.unchanged(t, TaskExecutorSaid{From: Peer{c, id}, Message: msg.SlotFreed{Allocation: "stale"}})
-	w.unchanged(t, TaskExecutorSaid{From: Peer{c, id}, Message: msg.SlotRequestAnswered{Index: 1, Allocation: "stale", Refused: "x"}})
+	w.unchanged(t, TaskExecutorSaid{From: Peer{c, id}, Message: msg.SlotsFreed{Slots: []msg.SlotOffer{{Allocation: "stale"}}}})
+	w.unchanged(t, TaskExecutorSaid{From: Peer{c, id}, Message: msg.SlotRequestsAnswered{Refused: []msg.SlotRefusal{{SlotOffer: msg.SlotOffer{Index: 1, Allocation: "stale"}, Reason: "x"}}}})
 	w.unchanged(t, TaskExecutorSaid{From: Peer{c + 100_000, id}, Message: msg.SlotReport{}})
 	w.unchanged(t, TaskExecutorDisconnected{From: Peer{c + 100_000, id}})
 }

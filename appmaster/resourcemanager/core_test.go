@@ -80,6 +80,13 @@ func (s *script) command(line string) []string {
 			s.configure(name, value)
 		}
 		return nil
+	case "asleep":
+		d, err := time.ParseDuration(args[1])
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.now = s.now.Add(d)
+		return s.wait("0s")
 	case "wait":
 		return s.wait(args[1])
 	}
@@ -158,10 +165,13 @@ func (s *script) said(args []string, options map[string]string, rest func(int) s
 		e.Message = msg.SlotReport{Slots: s.statuses(args[2:])}
 	case "answer":
 		index, id := slot()
-		e.Message = msg.SlotRequestAnswered{Index: index, Allocation: id, Refused: rest(4)}
+		e.Message = msg.SlotRequestsAnswered{Taken: []msg.SlotOffer{{Index: index, Allocation: id}}}
+		if reason := rest(4); reason != "" {
+			e.Message = msg.SlotRequestsAnswered{Refused: []msg.SlotRefusal{{SlotOffer: msg.SlotOffer{Index: index, Allocation: id}, Reason: reason}}}
+		}
 	case "freed":
 		index, id := slot()
-		e.Message = msg.SlotFreed{Index: index, Allocation: id}
+		e.Message = msg.SlotsFreed{Slots: []msg.SlotOffer{{Index: index, Allocation: id}}}
 	case "leave":
 		e.Message = msg.Disconnect{Cause: rest(2)}
 	case "heartbeat":
@@ -230,7 +240,10 @@ func (s *script) wait(duration string) []string {
 	var lines []string
 	end := s.now.Add(d)
 	for !s.wake.IsZero() && !s.wake.After(end) {
-		s.now, s.wake = s.wake, time.Time{}
+		if s.wake.After(s.now) { // else it is late
+			s.now = s.wake
+		}
+		s.wake = time.Time{}
 		for _, line := range s.step(Woken{}) {
 			lines = append(lines, fmt.Sprintf("%v: %s", s.now.Sub(testEpoch), line))
 		}
@@ -260,7 +273,8 @@ func (s *script) step(event Event) []string {
 func (s *script) describe(effect Effect) string {
 	switch e := effect.(type) {
 	case SendTaskExecutor:
-		return fmt.Sprintf("to %d: %s", e.To, describeMessage(e.Message))
+		to := fmt.Sprintf("to %d: ", e.To)
+		return to + strings.ReplaceAll(describeMessage(e.Message), "\n", "\n"+to)
 	case CloseTaskExecutor:
 		return fmt.Sprintf("close %d: %s", e.To, e.Cause)
 	case SendJobMaster:
@@ -304,9 +318,13 @@ func describeMessage(m msg.Message) string {
 		return "rejected: " + m.Reason
 	case msg.ReleaseTaskExecutor:
 		return "release: " + m.Cause
-	case msg.RequestSlot:
-		return fmt.Sprintf("request slot %d for %s of %s as %s, %s with %d MB",
-			m.Index, m.Job, m.JobMaster, short(string(m.Allocation)), m.Program.Name, m.MemoryMB)
+	case msg.RequestSlots:
+		var slots []string
+		for _, o := range m.Slots {
+			slots = append(slots, fmt.Sprintf("request slot %d for %s of %s as %s, %s with %d MB",
+				o.Index, m.Job, m.JobMaster, short(string(o.Allocation)), m.Program.Name, m.MemoryMB))
+		}
+		return strings.Join(slots, "\n")
 	case msg.UpdateTokens:
 		return "tokens " + string(m.Tokens)
 	case msg.Heartbeat:

@@ -90,10 +90,17 @@ func (c *Core) taskExecutorSaid(e TaskExecutorSaid) {
 		if err := c.slots.Report(c.now, w.id, m.Slots); err != nil {
 			c.terminate(w, err.Error())
 		}
-	case msg.SlotRequestAnswered:
-		c.slots.Answered(c.now, ids.SlotID{Resource: w.id, Index: m.Index}, m.Allocation, m.Refused)
-	case msg.SlotFreed:
-		c.slots.Freed(c.now, ids.SlotID{Resource: w.id, Index: m.Index}, m.Allocation)
+	case msg.SlotRequestsAnswered:
+		for _, taken := range m.Taken {
+			c.slots.Answered(c.now, ids.SlotID{Resource: w.id, Index: taken.Index}, taken.Allocation, "")
+		}
+		for _, refused := range m.Refused {
+			c.slots.Answered(c.now, ids.SlotID{Resource: w.id, Index: refused.Index}, refused.Allocation, refused.Reason)
+		}
+	case msg.SlotsFreed:
+		for _, freed := range m.Slots {
+			c.slots.Freed(c.now, ids.SlotID{Resource: w.id, Index: freed.Index}, freed.Allocation)
+		}
 	case msg.Disconnect:
 		c.disconnected(e.From, "it left: "+m.Cause) // YARN may know why
 	default:
@@ -177,6 +184,22 @@ func (c *Core) disconnected(from Peer, cause string) {
 func (c *Core) expectBy(w *worker, timeout time.Duration) {
 	w.deadline = c.now.Add(timeout)
 	c.nextExpiry = earliest(c.nextExpiry, w.deadline)
+}
+
+// excuse puts deadlines off by the time for which the process itself was stopped: it has
+// heard nobody meanwhile, and holds that against nobody. Its own heartbeat, which is late
+// then, tells how long that was.
+func (c *Core) excuse() {
+	late := c.now.Sub(c.nextHeartbeat)
+	if c.nextHeartbeat.IsZero() || late <= 0 {
+		return
+	}
+	most := c.now.Add(c.config.HeartbeatTimeout)
+	for _, w := range c.connections {
+		if w.deadline = w.deadline.Add(late); w.deadline.After(most) {
+			w.deadline = most
+		}
+	}
 }
 
 // expire gives up workers whose deadline has passed.

@@ -158,10 +158,8 @@ func (r *ResourceManager) logSent(event Event, e SendTaskExecutor) {
 		r.logger.WithFields(logrus.Fields{"container": from.Resource, "instance": m.Instance}).Info("task executor registered")
 	case msg.RegistrationRejected:
 		r.logger.WithFields(logrus.Fields{"container": from.Resource, "reason": m.Reason}).Warn("task executor rejected")
-	case msg.RequestSlot:
-		r.logger.WithFields(logrus.Fields{
-			"job": m.Job, "allocation": m.Allocation, "slot": m.Index, "connection": e.To,
-		}).Debug("slot granted")
+	case msg.RequestSlots:
+		r.logger.WithFields(logrus.Fields{"job": m.Job, "slots": len(m.Slots), "connection": e.To}).Debug("slots granted")
 	case msg.UpdateTokens:
 		r.logger.WithField("connection", e.To).Debug("delegation tokens sent")
 	}

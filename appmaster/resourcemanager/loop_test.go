@@ -156,7 +156,7 @@ func TestLoopServesAJobAndFindsAFrozenWorker(t *testing.T) {
 		if m, ok := next(t, worker).(msg.TaskExecutorRegistered); !ok || m.ResourceManager != "rm1" {
 			t.Errorf("answer to the registration is %+v", m)
 		}
-		if m, ok := next(t, worker).(msg.RequestSlot); !ok || m.JobMaster != "m1" {
+		if m, ok := next(t, worker).(msg.RequestSlots); !ok || m.JobMaster != "m1" {
 			t.Errorf("grant is %+v", m)
 		}
 		for range 4 {
@@ -207,7 +207,7 @@ func TestLoopPassesTokensOn(t *testing.T) {
 		if m, ok := next(t, worker).(msg.UpdateTokens); !ok || string(m.Tokens) != "second" {
 			t.Errorf("after it came %+v", m)
 		}
-		if m, ok := next(t, worker).(msg.RequestSlot); !ok {
+		if m, ok := next(t, worker).(msg.RequestSlots); !ok {
 			t.Errorf("grant is %+v", m)
 		}
 		r.Stop()
@@ -311,6 +311,7 @@ type workerEnd struct {
 	closed   chan error
 }
 
+func (w workerEnd) Hears() msg.Kinds      { return msg.ResourceManagerToTaskExecutor }
 func (w workerEnd) Receive(m msg.Message) { w.messages <- m }
 func (w workerEnd) Closed(cause error)    { w.closed <- cause }
 
@@ -343,13 +344,13 @@ func TestStreamsAreFenced(t *testing.T) {
 		if !ok {
 			t.Fatalf("registration is answered by %+v", registered)
 		}
-		grant, ok := next(t, worker.messages).(msg.RequestSlot)
+		grant, ok := next(t, worker.messages).(msg.RequestSlots)
 		if !ok {
 			t.Fatalf("after the registration came %+v", grant)
 		}
 
 		stream.SetToken("another")
-		stream.Send(msg.SlotFreed{Index: grant.Index, Allocation: grant.Allocation})
+		stream.Send(msg.SlotsFreed{Slots: grant.Slots})
 		synctest.Wait()
 		if status, err := r.Status(t.Context()); err != nil || len(status.TaskExecutors) != 1 || status.TaskExecutors[0].SlotsFree != 1 {
 			t.Errorf("after a stale message the status is %+v, error %v", status, err)

@@ -33,10 +33,11 @@ type JobMasterGateway interface {
 // with Run; its other methods may be called from any goroutine, before Run too,
 // and give actor.ErrStopped after it.
 type ResourceManager struct {
-	token  ids.ResourceManagerID
-	loop   *actor.Loop[Event, Effect]
-	driver Driver
-	logger logrus.FieldLogger
+	token       ids.ResourceManagerID
+	workerSlots int
+	loop        *actor.Loop[Event, Effect]
+	driver      Driver
+	logger      logrus.FieldLogger
 
 	mu             sync.Mutex // guards what follows
 	lastConnection ConnectionID
@@ -52,6 +53,7 @@ func New(config Config, driver Driver, logger logrus.FieldLogger) (*ResourceMana
 	}
 	r := &ResourceManager{
 		token:       config.ResourceManager,
+		workerSlots: config.Worker.Slots,
 		driver:      driver,
 		logger:      logger.WithField("role", "resourcemanager"),
 		connections: make(map[ConnectionID]TaskExecutorGateway),

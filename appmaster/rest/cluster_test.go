@@ -85,8 +85,12 @@ func (w *worker) say(m msg.Message) {
 	}
 }
 
+func (w *worker) change(to msg.TaskStateChange) {
+	w.say(msg.TaskStatesChanged{Changes: []msg.TaskStateChange{to}})
+}
+
 func (w *worker) state(task ids.ExecutionAttemptID, state msg.ExecutionState) {
-	w.say(msg.TaskStateChanged{Execution: task, State: state})
+	w.change(msg.TaskStateChange{Execution: task, State: state})
 }
 
 func (w *worker) serve() {
@@ -197,11 +201,11 @@ func TestJobFromSubmissionToResult(t *testing.T) {
 	m, job := begin(t, func(w *worker, task ids.ExecutionAttemptID) {
 		w.say(msg.CollectBatch{Execution: task, Records: []byte("attempt " + task.String() + " ")})
 		if task.Attempt == 0 {
-			w.say(msg.TaskStateChanged{Execution: task, State: msg.ExecutionFailed, Failure: msg.NewFailure("boom", "")})
+			w.change(msg.TaskStateChange{Execution: task, State: msg.ExecutionFailed, Failure: msg.NewFailure("boom", "")})
 			return
 		}
 		w.say(msg.CollectBatch{Execution: task, Sequence: 1, Records: []byte("done")})
-		w.say(msg.TaskStateChanged{Execution: task, State: msg.ExecutionFinished, Counters: map[string]int64{"words": 3}})
+		w.change(msg.TaskStateChange{Execution: task, State: msg.ExecutionFinished, Counters: map[string]int64{"words": 3}})
 	})
 	if got := readAll(t, job); got != "attempt v0-s0-a1 done" {
 		t.Errorf("client reads %q: what the failed attempt collected is void", got)
@@ -219,7 +223,7 @@ func TestFailureReachesClientAndYARN(t *testing.T) {
 	m, job := begin(t, func(w *worker, task ids.ExecutionAttemptID) {
 		failure := msg.NewFailure("panic: boom", "main.explode()")
 		failure.Permanent = true
-		w.say(msg.TaskStateChanged{Execution: task, State: msg.ExecutionFailed, Failure: failure})
+		w.change(msg.TaskStateChange{Execution: task, State: msg.ExecutionFailed, Failure: failure})
 	})
 	r := fetch(t, job)
 	if r.Status != msg.JobFailed || r.Failure == nil || r.Failure.Message != "v (1/1) on n1: panic: boom" || r.Failure.Stack != "main.explode()" {

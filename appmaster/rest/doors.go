@@ -16,6 +16,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 )
 
 // Proxy describes YARN's web proxy.
@@ -73,19 +74,25 @@ func (s *Server) behind(enter door) http.Handler {
 			s.writeError(w, r, err)
 			return
 		}
+		if known, _ := r.Context().Value(connectionKey{}).(*connection); known != nil {
+			doorstep.Prove(known.conn)
+		}
 		mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
 	})
 }
 
-// connection is what a connection of the TLS door remembers: who has proven
-// himself on it. Its requests come one after another.
-type connection struct{ caller *caller }
+// connection is what a connection remembers: who has proven himself on it, at the
+// TLS door. Its requests come one after another.
+type connection struct {
+	conn   net.Conn
+	caller *caller
+}
 
 type connectionKey struct{}
 
 // withConnection is an http.Server's ConnContext.
-func withConnection(ctx context.Context, _ net.Conn) context.Context {
-	return context.WithValue(ctx, connectionKey{}, new(connection))
+func withConnection(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, &connection{conn: conn})
 }
 
 // secureDoor is behind TLS, and lets in who proves who he is: by the owner's

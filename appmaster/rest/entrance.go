@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log"
@@ -12,16 +13,18 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 )
 
 const (
 	// firstByteTime is how long a connection may stay silent.
 	firstByteTime = 10 * time.Second
-	// maxSilent bounds the connections that have not said a byte; more are not
-	// accepted meanwhile.
-	maxSilent = 256
-	// maxConnections bounds all connections, so that whoever opens many takes no
-	// descriptors from the rest of the process; more wait to be accepted.
+	// handshakeTime is how long TLS may take after that.
+	handshakeTime = headerTime
+	// maxConnections bounds all connections, so that users who open many take no
+	// descriptors from the rest of the process; more wait to be accepted. Of whom nobody
+	// knows yet there are fewer: package doorstep says how many.
 	maxConnections = 1024
 	// descriptorWait is the pause after a connection for which there was no file
 	// descriptor or memory.
@@ -30,24 +33,24 @@ const (
 	tlsHandshake = 0x16
 )
 
-// entrance divides the connections of one port by their first byte: TLS begins
-// with a byte that no HTTP method does.
+// entrance divides the connections of one port by their first byte, as TLS begins
+// with a byte that no HTTP method does, and establishes TLS on those that want it.
 type entrance struct {
 	listener net.Listener
+	tls      *tls.Config
 	secure   *queue
 	plain    *queue
-	silent   chan struct{} // a place for each connection that has said nothing
 	open     chan struct{} // a place for each connection
 	waiting  sync.WaitGroup
 }
 
-func newEntrance(l net.Listener) *entrance {
+func newEntrance(l net.Listener, secure *tls.Config) *entrance {
 	closed := make(chan struct{})
 	return &entrance{
-		listener: l,
+		listener: doorstep.New(l),
+		tls:      secure,
 		secure:   &queue{address: l.Addr(), connections: make(chan net.Conn), closed: closed},
 		plain:    &queue{address: l.Addr(), connections: make(chan net.Conn), closed: closed},
-		silent:   make(chan struct{}, maxSilent),
 		open:     make(chan struct{}, maxConnections),
 	}
 }
@@ -59,16 +62,13 @@ func (e *entrance) run(ctx context.Context) error {
 	defer e.waiting.Wait()
 	defer cancel()
 	for {
-		for _, places := range []chan struct{}{e.open, e.silent} {
-			select {
-			case places <- struct{}{}:
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
+		select {
+		case e.open <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 		conn, err := e.listener.Accept()
 		if err != nil {
-			<-e.silent
 			<-e.open
 			if passes(err) && pause(ctx, descriptorWait) {
 				continue
@@ -76,9 +76,8 @@ func (e *entrance) run(ctx context.Context) error {
 			return err
 		}
 		counted := &countedConn{Conn: conn, leave: sync.OnceFunc(func() { <-e.open })}
-		e.waiting.Go(func() { // ends with the first byte, or without it in time
+		e.waiting.Go(func() { // ends with the first byte or TLS's handshake, or without them in time
 			e.handOver(ctx, counted)
-			<-e.silent
 		})
 	}
 }
@@ -118,11 +117,20 @@ func (e *entrance) handOver(ctx context.Context, conn net.Conn) {
 		_ = conn.Close() // nobody to tell
 		return
 	}
+	begun := net.Conn(&begunConn{Conn: conn, begun: first[:]})
 	door := e.plain
 	if first[0] == tlsHandshake {
-		door = e.secure
+		secured := tls.Server(begun, e.tls)
+		shaking, cancel := context.WithTimeout(ctx, handshakeTime)
+		defer cancel()
+		if secured.HandshakeContext(shaking) != nil {
+			_ = conn.Close()
+			return
+		}
+		door, begun = e.secure, secured
 	}
-	door.put(&begunConn{Conn: conn, begun: first[:]})
+	doorstep.ReaderBounds(begun) // net/http takes maxHeader until somebody is let in
+	door.put(begun)
 }
 
 // close ends run and both queues.
@@ -171,11 +179,17 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
+// NetConn is the connection below; doorstep.Prove looks for it.
+func (c *countedConn) NetConn() net.Conn { return c.Conn }
+
 // begunConn is a connection of which the first bytes are read already.
 type begunConn struct {
 	net.Conn
 	begun []byte
 }
+
+// NetConn is the connection below; doorstep.Prove looks for it.
+func (c *begunConn) NetConn() net.Conn { return c.Conn }
 
 func (c *begunConn) Read(p []byte) (int, error) {
 	if len(c.begun) > 0 {

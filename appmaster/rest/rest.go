@@ -113,12 +113,14 @@ func New(settings Config, gateway Gateway, logger logrus.FieldLogger) *Server {
 // closes the listener and waits for all that it started. An error says that the
 // port cannot be served any more.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	entrance := newEntrance(l)
+	entrance := newEntrance(l, s.config.TLS)
 	users := s.httpServer(s.behind(s.secureDoor))
-	users.ConnContext = withConnection
 	proxy := s.httpServer(s.behind(s.proxyDoor))
+	// The proxy opens a connection for each request, and is known by its address alone:
+	// whoever else calls from there keeps none.
+	proxy.SetKeepAlivesEnabled(false)
 	ended := make(chan error, 2)
-	go func() { ended <- users.Serve(tls.NewListener(entrance.secure, s.config.TLS)) }()
+	go func() { ended <- users.Serve(entrance.secure) }()
 	go func() { ended <- proxy.Serve(entrance.plain) }()
 	accepting := make(chan error, 1)
 	go func() { accepting <- entrance.run(ctx) }() // ends when the listener is closed
@@ -154,6 +156,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 func (s *Server) httpServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
+		ConnContext:       withConnection,
 		ReadHeaderTimeout: headerTime,
 		ReadTimeout:       readTime,
 		WriteTimeout:      writeTime,

@@ -115,7 +115,7 @@ func (h hosts) Start(ctx context.Context, spec taskexecutor.HostSpec) (taskexecu
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	started := &host{conn: near, cancel: cancel, ended: make(chan error, 1)}
 	go func() { // ends with its control connection, or by Kill
-		started.ended <- taskhost.Run(ctx, control.New(far), taskhost.Options{
+		started.ended <- taskhost.Run(ctx, control.New(far, msg.TaskExecutorToHost), taskhost.Options{
 			Program: h.options.Program,
 			Open: func(msg.StartHost) (taskhost.Surroundings, error) {
 				return taskhost.Surroundings{

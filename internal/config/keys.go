@@ -98,6 +98,7 @@ const (
 
 	HeartbeatInterval          DurationKey = "heartbeat.interval"
 	HeartbeatTimeout           DurationKey = "heartbeat.timeout"
+	HeartbeatFailureThreshold  IntKey      = "heartbeat.rpc-failure-threshold"
 	RegistrationInitialTimeout DurationKey = "cluster.registration.initial-timeout"
 	RegistrationMaxTimeout     DurationKey = "cluster.registration.max-timeout"
 
@@ -229,7 +230,8 @@ var table = []Definition{ //nolint:gochecknoglobals // a constant table
 	{Key: HighAvailabilityClusterID, Origin: flink, Doc: "Name of a cluster's data of high availability; the flag `-z`. It has no effect until there is such data."},
 
 	{Key: HeartbeatInterval, Default: "10 s", Range: Range{Above: "0"}, Origin: flink, Doc: "Time between heartbeats of roles."},
-	{Key: HeartbeatTimeout, Default: "50 s", Range: Range{Above: "0"}, Origin: flink, Doc: "A role that is not heard of for so long is dead; a lost connection is noticed at once."},
+	{Key: HeartbeatTimeout, Default: "50 s", Range: Range{Above: "0"}, Origin: flink, Doc: "A role that is not heard of for so long is dead, however its machine is; a connection that is closed is noticed at once."},
+	{Key: HeartbeatFailureThreshold, Default: "2", Range: Range{Least: "-1"}, Origin: flink, Doc: "Heartbeat intervals after which a machine is lost that acknowledges nothing of what is sent to it; -1 leaves it to `heartbeat.timeout`."},
 	{Key: RegistrationInitialTimeout, Default: "100 ms", Range: Range{Above: "0"}, Origin: flink, Doc: "First pause between attempts to register at a role; it doubles."},
 	{Key: RegistrationMaxTimeout, Default: "30 s", Range: Range{Above: "0"}, Origin: flink, Doc: "Longest pause between attempts to register at a role."},
 

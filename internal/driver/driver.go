@@ -99,7 +99,7 @@ func Start(ctx context.Context, program string, args []string, o Options) (*Driv
 	if err = errors.Join(err, child.Close()); err != nil {
 		return nil, fmt.Errorf("start %s: %w", program, errors.Join(err, conn.Close()))
 	}
-	d := &Driver{program: program, cmd: cmd, conn: control.New(conn), hold: o.Hold}
+	d := &Driver{program: program, cmd: cmd, conn: control.New(conn, msg.DriverToStarter), hold: o.Hold}
 	d.conn.Bound(control.Limits{Message: o.MaxJob, Growth: o.MaxGrowth})
 	if o.Begun != nil {
 		o.Begun(d)

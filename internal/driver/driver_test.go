@@ -57,7 +57,7 @@ func program(value string, args []string) int {
 	if err != nil {
 		return 9
 	}
-	conn := control.New(socket)
+	conn := control.New(socket, msg.StarterToDriver)
 	switch args[0] {
 	case "exit-at-once":
 		return 3

@@ -29,6 +29,11 @@ type StartHost struct {
 	LogDir        string
 	LogLevel      string // of the host's own log
 	NetworkBuffer int    // bytes of network buffers
+	// Unreachable is the time after which another host is lost whose machine
+	// acknowledges nothing; 0: never.
+	Unreachable time.Duration
+	// HeartbeatTimeout is how long another host that is there may be silent.
+	HeartbeatTimeout time.Duration
 }
 
 // Certificates are a host's TLS identity, all PEM; empty in local mode.

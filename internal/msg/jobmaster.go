@@ -20,8 +20,11 @@ type RegisterAtJobMaster struct {
 // RegisteredAtJobMaster admits a TaskExecutor and tells what its host needs to
 // build the job's tasks.
 type RegisteredAtJobMaster struct {
-	JobMaster         ids.JobMasterID
-	Job               JobSpec
+	JobMaster ids.JobMasterID
+	Job       JobSpec
+	// Tasks is the number of the job's tasks: of messages there is a handful for each,
+	// and of those no more can wait for who does not take them.
+	Tasks             int
 	HeartbeatInterval time.Duration
 	HeartbeatTimeout  time.Duration
 }
@@ -42,7 +45,7 @@ type JobSpec struct {
 // OfferSlots offers granted slots to their JobMaster.
 type OfferSlots struct{ Offers []SlotOffer }
 
-// SlotOffer is one slot granted by the ResourceManager.
+// SlotOffer is one slot granted by the ResourceManager, and the name of the grant.
 type SlotOffer struct {
 	Index      int
 	Allocation ids.AllocationID
@@ -107,9 +110,12 @@ type VertexPlacement struct {
 // CancelTasks ends tasks; each reports a final state.
 type CancelTasks struct{ Executions []ids.ExecutionAttemptID }
 
-// TaskStateChanged reports a task's new state; Failure only with FAILED,
-// Counters and traffic only with final states.
-type TaskStateChanged struct {
+// TaskStatesChanged reports new states of tasks of one host, in their order.
+type TaskStatesChanged struct{ Changes []TaskStateChange }
+
+// TaskStateChange is a task's new state; Failure only with FAILED, Counters and
+// traffic only with final states.
+type TaskStateChange struct {
 	Execution ids.ExecutionAttemptID
 	State     ExecutionState
 	Failure   *Failure
@@ -124,7 +130,11 @@ type Traffic struct {
 	ReadBytes, WriteBytes     int64
 }
 
-// TaskProgress reports counters of running tasks, now and then.
+// TasksProgress reports counters of all tasks that a host runs, now and then, if any
+// has changed.
+type TasksProgress struct{ Tasks []TaskProgress }
+
+// TaskProgress is how far a running task is.
 type TaskProgress struct {
 	Execution ids.ExecutionAttemptID
 	Traffic   Traffic
@@ -162,8 +172,8 @@ func (HostReady) isMessage()             {}
 func (HostLost) isMessage()              {}
 func (DeployTasks) isMessage()           {}
 func (CancelTasks) isMessage()           {}
-func (TaskStateChanged) isMessage()      {}
-func (TaskProgress) isMessage()          {}
+func (TaskStatesChanged) isMessage()     {}
+func (TasksProgress) isMessage()         {}
 func (RequestSplit) isMessage()          {}
 func (SplitAssigned) isMessage()         {}
 func (CollectBatch) isMessage()          {}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
@@ -23,7 +24,7 @@ func newAcceptedLink(e *Exchange, conn net.Conn) *acceptedLink {
 	if e.config.ServerTLS != nil {
 		conn = tls.Server(conn, e.config.ServerTLS)
 	}
-	return &acceptedLink{link: newLink[*outgoing](cut), exchange: e, conn: conn}
+	return &acceptedLink{link: newLink[*outgoing](cut, e.config.maxChannels), exchange: e, conn: conn}
 }
 
 // handshake lets TLS prove who the peer is and answers its greeting.
@@ -36,6 +37,7 @@ func (l *acceptedLink) handshake() error {
 		return err
 	}
 	l.peer = peer
+	doorstep.Prove(l.conn)
 	return l.conn.SetDeadline(time.Time{})
 }
 

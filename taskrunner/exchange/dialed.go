@@ -8,14 +8,23 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"syscall"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/liveness"
 )
 
-// dialTimeout bounds the time to reach another host, 30 s: with thousands of
-// hosts that start at once, the first packets get lost.
-const dialTimeout = 30 * time.Second
+const (
+	// dialTimeout bounds the time to reach another host, 30 s, if it need not be
+	// longer (Config.RequestTimeout): with thousands of hosts that start at once, the
+	// first packets get lost.
+	dialTimeout = 30 * time.Second
+	// maxAttempts bounds the attempts to reach a host that ends connections. Pauses
+	// between them double, from firstPause: 1.3 s in all.
+	maxAttempts = 7
+	firstPause  = 20 * time.Millisecond
+)
 
 // dialedLink is the consumers' end of a connection to a producers' host.
 type dialedLink struct {
@@ -43,35 +52,66 @@ func (l *dialedLink) run(ctx context.Context) {
 	l.fail(l.exchange.lost(l.host, l.address, err))
 }
 
+// dial reaches the other host and is known to it then. A connection that ends before
+// it was answered is tried again: the other end takes a number at a time of those
+// whom it does not know yet, and lets the silent ones among them go. One that ends so
+// each time is of no host of ours.
 func (l *dialedLink) dial(ctx context.Context) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	ctx, cancel := context.WithTimeout(ctx, max(dialTimeout, l.exchange.config.RequestTimeout))
 	defer cancel()
-	dialer := net.Dialer{KeepAliveConfig: keepAlive}
-	plain, err := dialer.DialContext(ctx, "tcp", l.address)
+	for attempt := 1; ; attempt++ {
+		conn, err := l.connect(ctx)
+		if err == nil || !cutOff(err) || attempt == maxAttempts || !wait(ctx, firstPause<<(attempt-1)) {
+			return conn, err
+		}
+	}
+}
+
+func (l *dialedLink) connect(ctx context.Context) (net.Conn, error) {
+	plain, err := new(net.Dialer).DialContext(ctx, "tcp", l.address)
 	if err != nil {
 		return nil, err
 	}
+	conn := liveness.Watch(plain, l.exchange.config.Unreachable)
 	stop := context.AfterFunc(ctx, func() { plain.Close() }) // which ends TLS over it, too
 	defer stop()
-	conn := plain
 	if config := l.exchange.config.ClientTLS; config != nil {
-		conn = tls.Client(plain, config)
+		conn = tls.Client(conn, config)
 	}
-	err = conn.SetDeadline(time.Now().Add(handshakeTimeout))
-	if err == nil {
-		err = greet(conn, l.exchange.greeting(l.host))
-	}
-	if err == nil {
-		err = conn.SetDeadline(time.Time{})
-	}
+	err = greet(conn, l.exchange.greeting(l.host))
 	if err == nil && !l.establish() {
 		err = ErrClosed
+	}
+	if err == nil && !stop() {
+		err = context.Cause(ctx)
 	}
 	if err != nil {
 		conn.Close()
 		return nil, err
 	}
 	return conn, nil
+}
+
+// cutOff tells whether a connection ended as one does that the other end lets go.
+func cutOff(err error) bool {
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// wait waits, and tells whether ctx is still alive.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 func (l *dialedLink) handle(h header, r *bufio.Reader) error {

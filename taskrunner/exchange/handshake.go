@@ -26,7 +26,8 @@ import (
 // earlier host's port.
 const magic = "BOBX"
 
-// handshakeTimeout bounds TLS and greetings, 10 s.
+// handshakeTimeout bounds what a consumer's host may take to say who it is, 10 s. One
+// whose process was stopped in between begins anew.
 const handshakeTimeout = 10 * time.Second
 
 // maxRefusal bounds a refusal's text, in bytes.

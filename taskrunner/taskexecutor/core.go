@@ -42,6 +42,7 @@ type job struct {
 	program *heldProgram
 	link    link // to its JobMaster
 	spec    *msg.JobSpec
+	tasks   int // of the whole job
 
 	host *host // nil while there is none
 	// restart is the host whose successor waits for TimerHostStart, or "".
@@ -134,6 +135,8 @@ func (c *Core) timerFired(t Timer) {
 		}
 	case TimerHostReady:
 		c.hostLate(t.Host)
+	case TimerHostHeartbeat:
+		c.beatHost(t.Host)
 	case TimerHostStop:
 		if _, lives := c.hosts[t.Host]; lives {
 			c.emit(KillHost{t.Host})

@@ -43,7 +43,8 @@ type host struct {
 	greeted    bool // it said hello
 	instructed bool // it was told its job
 	ready      time.Time
-	stopping   bool // told to end, or killed for it
+	stopping   bool  // told to end, or killed for it
+	watch      watch // looked at from when it is ready
 	// failure is why the host ends, as it said itself or as we decided.
 	failure *msg.Failure
 }
@@ -72,10 +73,12 @@ func (c *Core) instructHost(j *job) {
 		return
 	}
 	h.instructed = true
+	h.watch = newWatch(c.now, j.link.watch.interval, j.link.watch.timeout)
 	memoryMB := c.slots.memoryMB(j.id)
 	c.emit(InstructHost{
 		Host: h.id, Job: *j.spec, Tokens: c.tokens,
 		MemoryMB: memoryMB, Network: memory.HostOf(memoryMB, c.config.Memory).Network,
+		HeartbeatTimeout: h.watch.timeout, Share: j.tasks,
 	})
 	c.emit(SetTimer{Timer{Kind: TimerHostReady, Host: h.id}, hostReadyTimeout})
 }
@@ -98,6 +101,23 @@ func (c *Core) hostLate(id ids.HostID) {
 	h.failure = msg.NewFailure(fmt.Sprintf("task host of job %s was ended after %s: %s",
 		j.name(), hostReadyTimeout, fault), "")
 	c.emit(KillHost{h.id})
+}
+
+// beatHost asks a host for a sign of life, and ends one that gives none: its process
+// is stopped, or so short of memory or processors that nothing comes of its tasks.
+func (c *Core) beatHost(id ids.HostID) {
+	j := c.hosts[id]
+	if j == nil || j.host.stopping || j.host.failure != nil {
+		return
+	}
+	h := j.host
+	if lost := h.watch.look(c.now); lost != "" {
+		h.failure = msg.NewFailure(fmt.Sprintf("task host of job %s was ended: %s", j.name(), lost), "")
+		c.emit(KillHost{id})
+		return
+	}
+	c.emit(SendHost{id, msg.Heartbeat{}})
+	c.emit(SetTimer{Timer{Kind: TimerHostHeartbeat, Host: id}, h.watch.interval})
 }
 
 // setHostMemory takes in that the job's slots have changed.
@@ -149,6 +169,7 @@ func (c *Core) hostSaid(e HostSaid) {
 		return
 	}
 	h := j.host
+	h.watch.heard(c.now)
 	switch m := e.Message.(type) {
 	case msg.HostHello:
 		if m.ProtocolVersion != jobgraph.ProtocolVersion {
@@ -163,14 +184,16 @@ func (c *Core) hostSaid(e HostSaid) {
 	case msg.HostReady:
 		if h.instructed && !h.stopping {
 			h.ready, j.early = c.now, 0
+			h.watch = newWatch(c.now, h.watch.interval, h.watch.timeout)
+			c.emit(SetTimer{Timer{Kind: TimerHostHeartbeat, Host: h.id}, h.watch.interval})
 			m.Host = h.id
 			c.sendJobMaster(j, m)
 		}
 	case msg.HostLost: // it says why it ends
 		h.failure = &m.Failure
-	case msg.TaskStateChanged, msg.TaskProgress, msg.RequestSplit, msg.CollectBatch:
+	case msg.TaskStatesChanged, msg.TasksProgress, msg.RequestSplit, msg.CollectBatch:
 		c.sendJobMaster(j, m)
-	default: // a host has nothing else to say
+	default: // Heartbeat; a host has nothing else to say
 	}
 }
 

@@ -64,7 +64,28 @@ type modelLink struct {
 	job      ids.JobID // "" for the ResourceManager
 	open     bool
 	admitted bool
-	heard    time.Time
+	modelWatch
+}
+
+// modelWatch is for whom there are heartbeats each 10 s.
+type modelWatch struct {
+	heard time.Time
+	due   time.Time // the next one
+}
+
+// beats begins with a sign of life.
+func (w *world) beats() modelWatch { return modelWatch{w.now, w.now.Add(10 * time.Second)} }
+
+// lost tells whether 50 s have passed without a word, but for the time in which the
+// worker did not look, as it was late itself.
+func (m *modelWatch) lost(now time.Time) bool {
+	if late := now.Sub(m.due); late > 0 {
+		if m.heard = m.heard.Add(late); m.heard.After(now) {
+			m.heard = now
+		}
+	}
+	m.due = now.Add(10 * time.Second)
+	return now.Sub(m.heard) >= 50*time.Second
 }
 
 type modelJob struct {
@@ -89,6 +110,8 @@ type modelHost struct {
 	hopeless            bool // the program speaks another protocol
 	watched, told       int  // memory in MB, as who watches it knows, and as it was told
 	tokens              string
+	asked               bool // for a sign of life
+	modelWatch
 }
 
 type modelProgram struct {
@@ -167,7 +190,7 @@ func (w *world) happens(event Event) {
 			w.must("close %d", e.Link)
 			return
 		}
-		l.open, l.heard = true, w.now
+		l.open = true
 		if l.job == "" {
 			w.must("to %d: register with %v", e.Link, w.report())
 		} else {
@@ -184,6 +207,7 @@ func (w *world) happens(event Event) {
 		}
 	case HostSaid:
 		if h := w.hosts[e.Host]; h != nil {
+			h.heard, h.asked = w.now, false
 			w.hostSays(h, e.Message)
 		}
 	case HostOverMemory:
@@ -276,22 +300,22 @@ func (w *world) roleSays(id LinkID, l *modelLink, m msg.Message) {
 	switch m := m.(type) {
 	case msg.TaskExecutorRegistered:
 		if !l.admitted {
-			l.admitted, w.rm.failures = true, 0
+			l.admitted, l.modelWatch, w.rm.failures = true, w.beats(), 0
 			w.must("token of %d is r1", id)
 		}
 	case msg.UpdateTokens:
 		w.newTokens(l, string(m.Tokens))
 	case msg.ReleaseTaskExecutor:
 		w.ends()
-	case msg.RequestSlot:
-		w.slotRequested(id, m)
+	case msg.RequestSlots:
+		w.slotsRequested(id, m)
 	case msg.RegisteredAtJobMaster:
 		switch {
 		case l.admitted:
 		case m.JobMaster != j.master:
 			w.giveUp(id)
 		default:
-			l.admitted, j.failures = true, 0
+			l.admitted, l.modelWatch, j.failures = true, w.beats(), 0
 			w.must("token of %d is %s", id, m.JobMaster)
 			if held := w.held(l.job); len(held) > 0 {
 				w.must("to %d: offer %v", id, w.offers(held))
@@ -356,17 +380,26 @@ func (w *world) report() []msg.SlotStatus {
 	return report
 }
 
-// slotRequested grants a free slot, and refuses what cannot be. The same request again is
-// granted again.
-func (w *world) slotRequested(rm LinkID, m msg.RequestSlot) {
-	at := w.find(m.Allocation)
-	refused := m.Index < 0 || m.Index >= 3 || at >= 0 && (at != m.Index || w.slots[at].job != m.Job) ||
-		at < 0 && w.slots[m.Index].allocation != "" || m.Program.SHA256 == nowhere
-	w.must("to %d: slot %d for %s, refused: %t", rm, m.Index, m.Allocation, refused)
-	if refused || at >= 0 {
+// slotsRequested grants free slots, and refuses what cannot be. The same request again
+// is granted again.
+func (w *world) slotsRequested(rm LinkID, m msg.RequestSlots) {
+	var answer []string
+	var taken []int
+	for _, o := range m.Slots {
+		at := w.find(o.Allocation)
+		refused := o.Index < 0 || o.Index >= 3 || at >= 0 && (at != o.Index || w.slots[at].job != m.Job) ||
+			at < 0 && w.slots[o.Index].allocation != "" || m.Program.SHA256 == nowhere
+		answer = append(answer, fmt.Sprintf("%d for %s, refused: %t", o.Index, o.Allocation, refused))
+		if !refused && at < 0 {
+			w.slots[o.Index] = modelSlot{allocation: o.Allocation, job: m.Job, memoryMB: m.MemoryMB}
+			taken = append(taken, o.Index)
+		}
+	}
+	sort.Strings(answer)
+	w.must("to %d: slots %v", rm, answer)
+	if len(taken) == 0 {
 		return
 	}
-	w.slots[m.Index] = modelSlot{allocation: m.Allocation, job: m.Job, memoryMB: m.MemoryMB}
 	j := w.jobs[m.Job]
 	if j == nil {
 		j = &modelJob{master: m.JobMaster, program: w.need(m.Program.SHA256)}
@@ -383,7 +416,7 @@ func (w *world) slotRequested(rm LinkID, m msg.RequestSlot) {
 		j.modelRole = modelRole{}
 		w.must("open to %q", m.Job)
 	}
-	w.tell(j, "offer %v", w.offers([]int{m.Index}))
+	w.tell(j, "offer %v", w.offers(taken))
 }
 
 // leave closes a job's link for good.
@@ -416,13 +449,17 @@ func (w *world) giveBack(job ids.JobID, allocations ...ids.AllocationID) {
 
 // free frees what a job has given back, and forgets a job that has nothing left.
 func (w *world) free(job ids.JobID) {
+	var freed []int
 	for i, s := range w.slots {
 		if s.job == job && s.givenBack {
-			if w.admitted(w.rm.link) {
-				w.must("to %d: slot %d of %s is free", w.rm.link, i, s.allocation)
-			}
-			w.slots[i] = modelSlot{}
+			freed = append(freed, i)
 		}
+	}
+	if len(freed) > 0 && w.admitted(w.rm.link) {
+		w.must("to %d: free %v", w.rm.link, w.offers(freed))
+	}
+	for _, i := range freed {
+		w.slots[i] = modelSlot{}
 	}
 	if len(w.held(job)) > 0 {
 		return
@@ -447,10 +484,10 @@ func (w *world) hostSays(h *modelHost, m msg.Message) {
 		h.greeted = true
 	case msg.HostReady:
 		if h.instructed && !h.stopping {
-			h.ready, j.early = w.now, 0
+			h.ready, h.modelWatch, j.early = w.now, w.beats(), 0
 			w.tell(j, "host %s is ready", shortHost(h.id))
 		}
-	case msg.TaskStateChanged:
+	case msg.TaskStatesChanged:
 		w.tell(j, "state")
 	}
 }
@@ -586,7 +623,7 @@ func (w *world) timerFires(timer Timer) {
 	case TimerHeartbeat:
 		switch {
 		case l == nil:
-		case w.now.Sub(l.heard) >= 50*time.Second:
+		case l.lost(w.now):
 			w.giveUp(timer.Link)
 		case l.job == "":
 			w.must("to %d: report %v", timer.Link, w.report())
@@ -605,6 +642,15 @@ func (w *world) timerFires(timer Timer) {
 		if h != nil && !h.stopping && !h.blamed && h.ready.IsZero() && (h.instructed || !h.greeted) {
 			h.blamed = true
 			w.kill(h)
+		}
+	case TimerHostHeartbeat:
+		switch {
+		case h == nil || h.stopping || h.blamed:
+		case h.lost(w.now):
+			h.blamed = true
+			w.kill(h)
+		default:
+			w.must("host %s: heartbeat", shortHost(h.id))
 		}
 	case TimerHostStop:
 		if h != nil {

@@ -117,10 +117,18 @@ func (w *world) send(e SendRole) {
 		text = fmt.Sprintf("register with %v", m.Slots)
 	case msg.RegisterAtJobMaster:
 		text = "register"
-	case msg.SlotRequestAnswered:
-		text = fmt.Sprintf("slot %d for %s, refused: %t", m.Index, m.Allocation, m.Refused != "")
-	case msg.SlotFreed:
-		text = fmt.Sprintf("slot %d of %s is free", m.Index, m.Allocation)
+	case msg.SlotRequestsAnswered:
+		var answer []string
+		for _, o := range m.Taken {
+			answer = append(answer, fmt.Sprintf("%d for %s, refused: false", o.Index, o.Allocation))
+		}
+		for _, r := range m.Refused {
+			answer = append(answer, fmt.Sprintf("%d for %s, refused: %t", r.Index, r.Allocation, r.Reason != ""))
+		}
+		slices.Sort(answer)
+		text = fmt.Sprintf("slots %v", answer)
+	case msg.SlotsFreed:
+		text = fmt.Sprintf("free %v", m.Slots)
 	case msg.SlotReport:
 		text = fmt.Sprintf("report %v", m.Slots)
 	case msg.OfferSlots:
@@ -131,7 +139,7 @@ func (w *world) send(e SendRole) {
 		if text = "lost " + shortHost(m.Host); m.Failure.Permanent {
 			text = "lost for good"
 		}
-	case msg.TaskStateChanged:
+	case msg.TaskStatesChanged:
 		text = "state"
 	case msg.Heartbeat:
 		text = "heartbeat"
@@ -156,6 +164,9 @@ func (w *world) sendHost(e SendHost) {
 		w.does("host %s: deploy", shortHost(e.Host))
 	case msg.SetMemory:
 		h.told = m.MemoryMB
+	case msg.Heartbeat:
+		w.does("host %s: heartbeat", shortHost(e.Host))
+		h.asked = true
 	default:
 		w.does("host %s: %T", shortHost(e.Host), m)
 	}
@@ -173,7 +184,7 @@ func (w *world) setTimer(e SetTimer) {
 		}
 		pauses := []int{100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 30000} // ms
 		want = time.Duration(pauses[max(0, min(failures, 10)-1)]) * time.Millisecond
-	case TimerAdmission, TimerHeartbeat, TimerSlot: // heartbeat.interval as the roles say; taskmanager.slot.timeout
+	case TimerAdmission, TimerHeartbeat, TimerHostHeartbeat, TimerSlot: // heartbeat.interval as the roles say; taskmanager.slot.timeout
 		want = 10 * time.Second
 	case TimerRegistration: // taskmanager.registration.timeout
 		want = 5 * time.Minute
@@ -244,6 +255,8 @@ func (w *world) checkHost(id ids.HostID, h *modelHost, waits func(Timer, string)
 		waits(Timer{Kind: TimerHostStop, Host: id}, "a host has to end")
 	case h.ready.IsZero() && (h.instructed || !h.greeted):
 		waits(Timer{Kind: TimerHostReady, Host: id}, "a host has to get ready")
+	case !h.ready.IsZero() && !h.blamed:
+		waits(Timer{Kind: TimerHostHeartbeat, Host: id}, "a host may be stopped")
 	}
 	if h.stopping {
 		return
@@ -329,7 +342,7 @@ func (w *world) random() Event {
 	case 12:
 		return HostSaid{host, msg.HostReady{Host: host}}
 	case 13:
-		return HostSaid{host, msg.TaskStateChanged{}}
+		return HostSaid{host, msg.TaskStatesChanged{}}
 	case 14:
 		return HostExited{Host: host, Exit: Exit{How: "exit status 2"}}
 	case 15:
@@ -392,6 +405,8 @@ func (w *world) progress() Event {
 			return HostSaid{id, msg.HostHello{ProtocolVersion: hostProtocol}}
 		case h.instructed && h.ready.IsZero():
 			return HostSaid{id, msg.HostReady{Host: id}}
+		case h.asked:
+			return HostSaid{id, msg.Heartbeat{}}
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.links)) {
@@ -413,8 +428,8 @@ func (w *world) jobPasses() {
 		return
 	}
 	allocation := ids.AllocationID(fmt.Sprintf("p%d", len(w.history)))
-	w.step(RoleSaid{w.rm.link, msg.RequestSlot{
-		Index: slot, Allocation: allocation, Job: job, JobMaster: "m1",
+	w.step(RoleSaid{w.rm.link, msg.RequestSlots{
+		Slots: []msg.SlotOffer{{Index: slot, Allocation: allocation}}, Job: job, JobMaster: "m1",
 		Program: msg.Program{SHA256: programs[1+w.oneOf(6, "program")], URI: "u"}, MemoryMB: 100,
 	}})
 	j := w.jobs[job]
@@ -442,13 +457,16 @@ func (w *world) requested(allocation ids.AllocationID) Event {
 		return w.due()
 	}
 	sha256 := programs[w.oneOf(len(programs), "program")]
-	m := msg.RequestSlot{
-		Index: w.oneOf(5, "slot") - 1, Allocation: allocation, Job: ids.JobID(fmt.Sprintf("j%d", 1+w.oneOf(3, "job"))),
+	m := msg.RequestSlots{
+		Slots: []msg.SlotOffer{{Index: w.oneOf(5, "slot") - 1, Allocation: allocation}}, Job: ids.JobID(fmt.Sprintf("j%d", 1+w.oneOf(3, "job"))),
 		JobMaster: ids.JobMasterID([]string{"m1", "m1", "m1", "m1", "m1", "m1", "m1", "m2"}[w.oneOf(8, "master")]),
 		Program:   msg.Program{SHA256: sha256, URI: "u"}, MemoryMB: 100 * (1 + w.oneOf(3, "memory")),
 	}
 	if sha256 == nowhere {
 		m.Program.URI = ""
+	}
+	if w.oneOf(2, "several") == 0 {
+		m.Slots = append(m.Slots, msg.SlotOffer{Index: w.oneOf(5, "another slot") - 1, Allocation: ids.AllocationID(fmt.Sprintf("a%d", 1+w.oneOf(6, "another allocation")))})
 	}
 	return RoleSaid{w.rm.link, m}
 }

@@ -54,7 +54,7 @@ func fetching(t *testing.T, programs Programs) (*cluster, *noting) {
 func leave(t *testing.T, c *cluster, jm *rolerpc.Stream, allocation ids.AllocationID) {
 	t.Helper()
 	jm.Send(msg.FreeSlots{Allocations: []ids.AllocationID{allocation}, Cause: "job has ended"})
-	if freed := next[msg.SlotFreed](t, c.rm.in); freed.Allocation != allocation {
+	if freed := next[msg.SlotsFreed](t, c.rm.in); freed.Slots[0].Allocation != allocation {
 		t.Errorf("allocation %s is free, want %s", freed.Allocation, allocation)
 	}
 	next[msg.Disconnect](t, c.jm.in)
@@ -225,7 +225,7 @@ func TestFetchedProgramRunsAsAHost(t *testing.T) {
 		t.Errorf("the host runs %s, %v", runs, err)
 	}
 	jm.Send(msg.FreeSlots{Allocations: []ids.AllocationID{"a1"}, Cause: "job has ended"})
-	await[msg.SlotFreed](t, c.rm.in)
+	await[msg.SlotsFreed](t, c.rm.in)
 	c.stop(nil)
 	c.finish(context.Canceled)
 	if left := folders(t, dir); len(left) > 0 {

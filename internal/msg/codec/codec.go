@@ -66,8 +66,9 @@ func Encode(m msg.Message) ([]byte, error) {
 	return data, nil
 }
 
-// Decode reads what Encode wrote. It does not keep data.
-func Decode(data []byte) (msg.Message, error) {
+// Decode reads what Encode wrote, if it is a message of these kinds: of another one
+// nothing but its name is read. It does not keep data.
+func Decode(data []byte, kinds msg.Kinds) (msg.Message, error) {
 	if len(data) > MaxMessage {
 		return nil, fmt.Errorf("decode message of %d bytes: %w", len(data), ErrTooLarge)
 	}
@@ -75,7 +76,7 @@ func Decode(data []byte) (msg.Message, error) {
 	if err := decoding.Unmarshal(data, &e); err != nil {
 		return nil, fmt.Errorf("decode message: %w", err)
 	}
-	return msg.Decode(e.Kind, func(into any) error { return decoding.Unmarshal(e.Body, into) })
+	return kinds.Decode(e.Kind, func(into any) error { return decoding.Unmarshal(e.Body, into) })
 }
 
 // DecodedSize estimates the memory that a message takes with what is decoded from it, in

@@ -1,0 +1,366 @@
+package doorstep
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// street is a listener without sockets, so that a bubble's clock runs on while
+// everybody waits. It counts what the process behind the door holds.
+type street struct {
+	knocking chan net.Conn // unbuffered: whoever knocks waits to be accepted
+	closed   chan struct{}
+	shut     sync.Once
+
+	mu         sync.Mutex // guards what follows
+	open, most int        // connections
+	read       int        // bytes, of all
+}
+
+func (s *street) Accept() (net.Conn, error) {
+	select {
+	case conn := <-s.knocking:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.open++
+		s.most = max(s.most, s.open)
+		return &visit{Conn: conn, street: s}, nil
+	case <-s.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (s *street) Close() error {
+	s.shut.Do(func() { close(s.closed) })
+	return nil
+}
+
+func (s *street) Addr() net.Addr { return &net.TCPAddr{} }
+
+// visit is the process's end of a connection.
+type visit struct {
+	net.Conn
+	street *street
+	left   sync.Once
+}
+
+func (v *visit) Read(p []byte) (int, error) {
+	n, err := v.Conn.Read(p)
+	v.street.mu.Lock()
+	defer v.street.mu.Unlock()
+	v.street.read += n
+	return n, err
+}
+
+func (v *visit) Close() error {
+	v.left.Do(func() {
+		v.street.mu.Lock()
+		defer v.street.mu.Unlock()
+		v.street.open--
+	})
+	return v.Conn.Close()
+}
+
+// The password that proves who somebody is, in two parts: between them the process
+// says something, and works.
+const (
+	first, second = "who are you", "I am a friend"
+	work          = 5 * time.Millisecond
+)
+
+// process lets strangers in who know the password, and keeps friends until they go.
+type process struct {
+	*street
+	door *Listener
+	all  sync.WaitGroup
+	ends context.Context // with the test
+}
+
+// open begins to serve, until the bubble ends.
+func open(t *testing.T) *process {
+	s := &street{knocking: make(chan net.Conn), closed: make(chan struct{})}
+	ends, end := context.WithCancel(t.Context())
+	p := &process{street: s, door: New(s), ends: ends}
+	p.all.Go(func() {
+		for {
+			conn, err := p.door.Accept()
+			if err != nil {
+				return
+			}
+			p.all.Go(func() { p.serve(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		p.door.Close()
+		end()
+		p.all.Wait()
+	})
+	return p
+}
+
+func (p *process) serve(conn net.Conn) {
+	defer conn.Close()
+	defer context.AfterFunc(p.ends, func() { conn.Close() })()
+	for _, word := range []string{first, second} {
+		said := make([]byte, len(word))
+		if _, err := io.ReadFull(conn, said); err != nil || string(said) != word {
+			_, _ = io.Copy(io.Discard, conn) // as one buffers a certificate
+			return
+		}
+		time.Sleep(work)
+		if _, err := conn.Write([]byte("?")); err != nil {
+			return
+		}
+	}
+	Prove(conn)
+	_, _ = io.Copy(io.Discard, conn)
+}
+
+// knock opens a connection and waits until the process has accepted it.
+func (p *process) knock(t *testing.T) net.Conn {
+	near, far := net.Pipe()
+	p.knocking <- far
+	t.Cleanup(func() { near.Close() })
+	return near
+}
+
+// enter proves who one is, with a round trip's time between words. It fails where the
+// process ends the connection.
+func enter(conn net.Conn, trip time.Duration) error {
+	for _, word := range []string{first, second} {
+		time.Sleep(trip)
+		if _, err := io.WriteString(conn, word); err != nil {
+			return err
+		}
+		if _, err := io.ReadFull(conn, make([]byte, 1)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// held gives how many connections the process holds, the most that it held, and the
+// bytes that it has read.
+func (s *street) held() (open, most, read int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open, s.most, s.read
+}
+
+// TestStrangersHoldNoMoreThanTheirPlaces would catch whoever fills the memory of a
+// master with half-sent certificates, on thousands of connections.
+func TestStrangersHoldNoMoreThanTheirPlaces(t *testing.T) {
+	t.Parallel()
+	const many = 4000
+	for name, attack := range map[string]func(conn net.Conn){
+		"say nothing":   func(net.Conn) {},
+		"stop half way": func(conn net.Conn) { _, _ = io.WriteString(conn, first[:4]) },
+		"never come to an end": func(conn net.Conn) {
+			for block := make([]byte, 1<<10); ; {
+				if _, err := conn.Write(block); err != nil {
+					return
+				}
+			}
+		},
+		"do not take their answer": func(conn net.Conn) {
+			_, _ = io.WriteString(conn, first)
+			time.Sleep(time.Hour)
+		},
+		"say a byte now and then": func(conn net.Conn) {
+			for {
+				time.Sleep(patience / 3)
+				if _, err := conn.Write([]byte{'x'}); err != nil {
+					return
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := open(t)
+				for range many {
+					conn := p.knock(t)
+					p.all.Go(func() { // ends with the connection
+						attack(conn)
+						_, _ = io.Copy(io.Discard, conn)
+					})
+				}
+				begin := time.Now()
+				if err := enter(p.knock(t), work); err != nil {
+					t.Errorf("a friend who comes last is not let in: %v", err)
+				}
+				if took := time.Since(begin); took > 3*patience {
+					t.Errorf("a friend who comes last is let in after %s", took)
+				}
+				_, most, read := p.held()
+				if most > Places+1 { // the friend among them, who counts no more
+					t.Errorf("%d connections were open at a time, %d at most should be", most, Places)
+				}
+				if read > (many+1)*Bytes {
+					t.Errorf("%d bytes were read, %d of each at most should be", read, Bytes)
+				}
+			})
+		})
+	}
+}
+
+// TestAStrangerSaysNoMoreThanHeMay would catch a bound that is passed by one large
+// read, and one that cuts who keeps to it.
+func TestAStrangerSaysNoMoreThanHeMay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &street{knocking: make(chan net.Conn), closed: make(chan struct{})}
+		door := New(s)
+		defer door.Close()
+		near, far := net.Pipe()
+		defer near.Close()
+		go func() { s.knocking <- far }()
+		conn, err := door.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := make(chan int, 1)
+		go func() {
+			n, _ := near.Write(make([]byte, 1<<20))
+			sent <- n
+		}()
+		n, err := io.Copy(io.Discard, conn)
+		if n != Bytes || !errors.Is(err, ErrTooMuch) {
+			t.Errorf("%d bytes were read, %v; want %d, ErrTooMuch", n, err, Bytes)
+		}
+		if n := <-sent; n != Bytes {
+			t.Errorf("%d bytes were taken of the peer", n)
+		}
+	})
+}
+
+// TestWhomItsReaderBoundsKeepsHisPlace would catch headers that are cut where they may
+// be longer, and a stranger who gets out of the count by sending some.
+func TestWhomItsReaderBoundsKeepsHisPlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &street{knocking: make(chan net.Conn), closed: make(chan struct{})}
+		door := New(s)
+		defer door.Close()
+		near, far := net.Pipe()
+		go func() { s.knocking <- far }()
+		conn, err := door.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ReaderBounds(conn)
+		go func() {
+			_, _ = near.Write(make([]byte, 4*Bytes))
+			near.Close()
+		}()
+		if n, err := io.Copy(io.Discard, conn); n != 4*Bytes || err != nil {
+			t.Errorf("%d bytes were read, %v; want all", n, err)
+		}
+		if len(door.strangers) != 1 {
+			t.Errorf("%d strangers are counted, want the one", len(door.strangers))
+		}
+		conn.Close()
+		if len(door.strangers) != 0 {
+			t.Error("a stranger who has left is counted")
+		}
+	})
+}
+
+// TestWhoIsKnownCountsNoMore would catch a bound for workers, of which a thousand
+// come back at once from one address, and one for what they send.
+func TestWhoIsKnownCountsNoMore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := open(t)
+		const workers = 1000
+		entered := make(chan error, workers)
+		for range workers {
+			p.all.Go(func() {
+				conn := p.knock(t)
+				err := enter(conn, patience/10)
+				if err == nil {
+					_, err = conn.Write(make([]byte, 4*Bytes))
+				}
+				entered <- err
+			})
+		}
+		for range workers {
+			if err := <-entered; err != nil {
+				t.Errorf("a worker is not let in: %v", err)
+			}
+		}
+		if now, _, _ := p.held(); now != workers {
+			t.Errorf("%d connections are open, want %d", now, workers)
+		}
+	})
+}
+
+// TestWhoComesAgainAndAgainKeepsNobodyOut would catch an attack from the address of a
+// worker itself: as many silent connections as there are places three times over, each
+// opened again as soon as it ends. It would catch, too, a peer who is sent away while
+// the process works for it.
+func TestWhoComesAgainAndAgainKeepsNobodyOut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := open(t)
+		stop := make(chan struct{})
+		for range 3 * Places {
+			p.all.Go(func() {
+				for {
+					near, far := net.Pipe()
+					select {
+					case p.knocking <- far:
+						_, _ = io.Copy(io.Discard, near)
+						near.Close()
+					case <-stop:
+						near.Close()
+						return
+					}
+				}
+			})
+		}
+		synctest.Wait()
+		for range 20 {
+			begin := time.Now()
+			conn := p.knock(t)
+			if err := enter(conn, patience/5); err != nil {
+				t.Fatalf("a friend is not let in: %v", err)
+			}
+			// Three times the places, each for as long as anybody is borne with, and one's
+			// own words.
+			if took := time.Since(begin); took > 4*patience+time.Second {
+				t.Errorf("a friend is let in after %s", took)
+			}
+		}
+		close(stop)
+		if _, most, _ := p.held(); most > Places+20 {
+			t.Errorf("%d connections were open at a time", most)
+		}
+	})
+}
+
+// TestClosingEndsTheWaitForAPlace would catch a server that hangs when it stops while
+// its doorstep is full.
+func TestClosingEndsTheWaitForAPlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := open(t)
+		for range Places {
+			p.knock(t)
+		}
+		synctest.Wait()
+		p.door.Close()
+		p.door.Close()
+		synctest.Wait()
+		if now, _, _ := p.held(); now != Places-1 {
+			t.Errorf("%d connections are open, want %d without who waited", now, Places-1)
+		}
+	})
+}

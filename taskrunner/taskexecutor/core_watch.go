@@ -1,0 +1,35 @@
+package taskexecutor
+
+import (
+	"fmt"
+	"time"
+)
+
+// watch tells whether somebody has been silent for too long. It looks at each
+// interval's end. Who was stopped himself, and wakes up long after a look was due,
+// has heard nobody meanwhile and holds it against nobody.
+type watch struct {
+	interval, timeout time.Duration
+	last              time.Time // sign of life, later by the time for which nobody listened
+	due               time.Time // the next look
+}
+
+// newWatch begins with a sign of life.
+func newWatch(now time.Time, interval, timeout time.Duration) watch {
+	return watch{interval: interval, timeout: timeout, last: now, due: now.Add(interval)}
+}
+
+// heard takes in a sign of life.
+func (w *watch) heard(now time.Time) { w.last = now }
+
+// look tells whether the silence has been too long, or "".
+func (w *watch) look(now time.Time) (lost string) {
+	if late := now.Sub(w.due); late > 0 {
+		w.last = w.last.Add(min(late, now.Sub(w.last)))
+	}
+	w.due = now.Add(w.interval)
+	if silence := now.Sub(w.last); silence >= w.timeout {
+		return fmt.Sprintf("not heard of for %s (heartbeat.timeout)", silence)
+	}
+	return ""
+}
