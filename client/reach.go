@@ -23,6 +23,20 @@ var (
 	ErrNoAccess = errors.New("no access to application")
 )
 
+// NotRunningError is an ErrNotRunning with what YARN tells of the application.
+type NotRunningError struct {
+	Report records.ApplicationReport
+}
+
+func (e *NotRunningError) Error() string {
+	if e.Report.State.Terminal() {
+		return fmt.Sprintf("%v: it is %s (%s); bobbin status -id %s tells why", ErrNotRunning, e.Report.State, e.Report.FinalStatus, e.Report.ID)
+	}
+	return fmt.Sprintf("%v: YARN says %s", ErrNotRunning, e.Report.State)
+}
+
+func (e *NotRunningError) Unwrap() error { return ErrNotRunning }
+
 // Reach makes a client for an application that runs, whoever's it is. On a cluster
 // with Kerberos the user proves himself by a token that YARN gives to all who may
 // view the application (package clienttoam); on an open one only its owner can,
@@ -30,14 +44,14 @@ var (
 // that of the application then.
 //
 // What it finds is of one ApplicationMaster: when that is Unreachable, Reach again.
-// Errors are ErrNotRunning, ErrNoAccess, and those of YARN and HDFS.
+// Errors are *NotRunningError, ErrNoAccess, and those of YARN and HDFS.
 func (c *Cluster) Reach(ctx context.Context, id records.ApplicationID, options config.Config) (*ClusterClient, error) {
 	report, err := c.YARN.ApplicationReport(ctx, id)
 	switch {
 	case err != nil:
 		return nil, err
 	case report.State != records.ApplicationRunning:
-		return nil, fmt.Errorf("reach %s: %w: YARN says %s", id, ErrNotRunning, report.State)
+		return nil, fmt.Errorf("reach %s: %w", id, &NotRunningError{report})
 	case report.ClientToAMToken != nil:
 		return withToken(net.JoinHostPort(report.Host, strconv.Itoa(report.RPCPort)), report.ClientToAMToken)
 	case c.Conf.SecurityEnabled():

@@ -29,7 +29,7 @@ func listCommand(p Process) *cli.Command {
 			&cli.BoolFlag{Name: "scheduled", Aliases: []string{"s"}, Usage: "list those that wait, and no others"},
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list those that have ended, too"},
 		}, meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
-		Action: func(c *cli.Context) error { return withCluster(c, p, list) },
+		Action: func(c *cli.Context) error { return listOf(c, p) },
 	}
 }
 

@@ -48,7 +48,8 @@ type fakeSession struct {
 	access launch.Access     // hers
 	path   string            // of the file that names it, which is not there
 
-	rm *amrm.Client
+	rm    *amrm.Client
+	alice *yarnclient.Client
 
 	mu  sync.Mutex // guards did
 	did []string
@@ -149,6 +150,7 @@ func (s *fakeSession) register(t *testing.T, fake *yarnfake.Fake) {
 		t.Fatal(err)
 	}
 	alice := yarnclient.New(o)
+	s.alice = alice
 	t.Cleanup(func() { alice.Close() })
 	created, err := alice.NewApplication(t.Context())
 	if err != nil {
@@ -243,7 +245,7 @@ func TestTheApplicationThatIsMeantIsFound(t *testing.T) {
 	if err := sessionfile.Write(s.path, sessionfile.Session{Application: gone}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, stderr := command(t, s.env, "status"); !strings.HasSuffix(stderr, "; "+s.path+" still names it: start another session, or delete that file\n") {
+	if _, _, stderr := command(t, s.env, "status"); !strings.HasSuffix(stderr, " is not known to YARN: bobbin applications --all lists those that are; "+s.path+" still names it: bobbin session stop removes that file\n") {
 		t.Errorf("by the file of a session that is gone: stderr %q", stderr)
 	}
 	if _, _, stderr := command(t, s.env, "status", "-id", gone.String()); strings.Contains(stderr, s.path) {

@@ -11,6 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -43,6 +44,9 @@ func (s *onYARN) application() string { return s.id.String() }
 
 func (s *onYARN) report(ctx context.Context) (records.ApplicationReport, error) {
 	report, err := s.cluster.YARN.ApplicationReport(ctx, s.id)
+	if errors.Is(err, yarnrpc.ErrApplicationNotFound) {
+		err = unknown(s.id)
+	}
 	return report, outdated(err, s.written)
 }
 

@@ -21,7 +21,7 @@ func statusCommand(p Process) *cli.Command {
 		Description: "Prints its workers, slots and jobs, in numbers, and the programs that REST runs beside\n" +
 			"the master of a session, each with its id.\n\n  bobbin status -id application_1700000000000_0001",
 		Flags:  slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
-		Action: func(c *cli.Context) error { return withCluster(c, p, status) },
+		Action: func(c *cli.Context) error { return statusOf(c, p) },
 	}
 }
 
@@ -45,10 +45,7 @@ func status(c *cli.Context, p Process, master *reached, asJSON bool) error {
 			"drivers": driversOf(programs),
 		}
 		if err == nil {
-			maps.Copy(told, map[string]any{
-				"name": report.Name, "state": report.State, "queue": report.Queue, "user": report.User,
-				"started": report.Started.UnixMilli(), "trackingUrl": report.TrackingURL,
-			})
+			maps.Copy(told, reportJSON(report))
 		}
 		return json.NewEncoder(p.Stdout).Encode(told)
 	}

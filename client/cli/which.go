@@ -114,12 +114,30 @@ func writtenIn(p Process, cfg config.Config) string {
 	return ""
 }
 
+// outdatedError is that of an application which does not run, though a file names it.
+type outdatedError struct {
+	error
+	path string
+}
+
+func (e *outdatedError) Unwrap() error { return e.error }
+func (e *outdatedError) Error() string { return fmt.Sprintf("%v; %s", e.error, e.hint()) }
+
+func (e *outdatedError) hint() string {
+	return e.path + " still names it: bobbin session stop removes that file"
+}
+
+// unknown says in few words that YARN does not know an application.
+func unknown(id records.ApplicationID) error {
+	return fmt.Errorf("%s: %w to YARN: bobbin applications --all lists those that are", id, yarnrpc.ErrApplicationNotFound)
+}
+
 // outdated adds to the error of an application that does not run which file still names it.
 func outdated(err error, path string) error {
 	if path == "" || !errors.Is(err, client.ErrNotRunning) && !errors.Is(err, yarnrpc.ErrApplicationNotFound) {
 		return err
 	}
-	return fmt.Errorf("%w; %s still names it: start another session, or delete that file", err, path)
+	return &outdatedError{err, path}
 }
 
 // which finds the application that a command means, of the options that withSession gives.
@@ -166,6 +184,19 @@ func applicationAt(ctx context.Context, cluster *client.Cluster, address string)
 // reachCluster reaches the application that a command means. done ends what it opened, and
 // adds its errors to the command's.
 func reachCluster(c *cli.Context, p Process) (to *reached, done func(*error), err error) {
+	if to, done, err = findCluster(c, p); err != nil {
+		return nil, nil, err
+	}
+	if to.ClusterClient, _, err = to.reach(c.Context); err != nil {
+		done(&err)
+		return nil, nil, err
+	}
+	return to, done, nil
+}
+
+// findCluster finds the application that a command means, and does not reach it yet. done
+// ends what is opened until then, and adds its errors to the command's.
+func findCluster(c *cli.Context, p Process) (to *reached, done func(*error), err error) {
 	layers, err := clusterLayers(c)
 	if err != nil {
 		return nil, nil, err
@@ -182,14 +213,13 @@ func reachCluster(c *cli.Context, p Process) (to *reached, done func(*error), er
 		}
 		closed = to.cluster.Close
 	}
-	if to.site, err = siteOf(c, p, to.cluster, cfg); err == nil {
-		to.ClusterClient, _, err = to.reach(c.Context)
-	}
-	if err != nil {
+	if to.site, err = siteOf(c, p, to.cluster, cfg); err != nil {
 		return nil, nil, errors.Join(err, closed())
 	}
 	return to, func(err *error) {
-		to.Close()
+		if to.ClusterClient != nil {
+			to.Close()
+		}
 		*err = errors.Join(*err, closed())
 	}, nil
 }
@@ -214,7 +244,7 @@ func siteOf(c *cli.Context, p Process, on *client.Cluster, cfg config.Config) (s
 
 // reached is an application's ApplicationMaster, and what it runs on.
 type reached struct {
-	*client.ClusterClient
+	*client.ClusterClient // nil: it is not reached yet
 	site
 	cluster *client.Cluster // nil: it has no YARN
 	cfg     config.Config
