@@ -119,3 +119,14 @@ func TestAnEndedSessionIsTidiedUp(t *testing.T) {
 		t.Errorf("one that YARN has forgotten: the file is there: %v", err)
 	}
 }
+
+// TestWhoHasNoApplicationIsToldSo would catch a list of nothing that people take for a fault.
+func TestWhoHasNoApplicationIsToldSo(t *testing.T) {
+	s := startFakeSession(t)
+	s.finish(t, records.FinalSucceeded, "")
+	const want = "bobbin: usage: bobbin list needs a running application: name it with -id (user alice has none that runs; " +
+		"bobbin applications lists those of others), or start a session with bobbin session start\n"
+	if code, _, stderr := command(t, s.env, "list"); code != ExitUsage || stderr != want {
+		t.Errorf("exit code %d, stderr %q", code, stderr)
+	}
+}

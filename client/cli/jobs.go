@@ -16,6 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 func listCommand(p Process) *cli.Command {
@@ -190,12 +191,14 @@ func withJob(c *cli.Context, p Process, do func(master *reached, job ids.JobID) 
 	if _, err := wantsJSON(c); err != nil {
 		return err
 	}
-	if c.Args().Len() != 1 {
-		return fmt.Errorf("%w: %s needs one job id; bobbin list shows them", ErrUsage, c.Command.HelpName)
-	}
 	job := c.Args().First()
-	if !isJob(job) {
-		return fmt.Errorf("%w: %q is no job id: it has 32 hex digits; bobbin list shows them", ErrUsage, job)
+	switch _, err := records.ParseApplicationID(job); {
+	case c.Args().Len() != 1:
+		return fmt.Errorf("%w: %s needs one job id; bobbin list shows them", ErrUsage, c.Command.HelpName)
+	case err == nil:
+		return fmt.Errorf("%w: %s is an application, not a job: bobbin list -id %s shows its jobs, bobbin kill %s ends it with all of them", ErrUsage, job, job, job)
+	case !isJob(job):
+		return fmt.Errorf("%w: %q is no job id: a job id has 32 hex digits, and bobbin list shows those of the jobs that run", ErrUsage, job)
 	}
 	master, done, err := reachCluster(c, p)
 	if err != nil {

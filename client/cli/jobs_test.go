@@ -157,7 +157,7 @@ func (s *fakeSession) register(t *testing.T, fake *yarnfake.Fake) {
 		t.Fatal(err)
 	}
 	report, err := alice.Submit(t.Context(), records.SubmissionContext{
-		ID: created.ID, Name: "nightly", Unmanaged: true, Resource: records.Resource{MemoryMB: 128, VCores: 1},
+		ID: created.ID, Name: "nightly", Type: "Bobbin", Unmanaged: true, Resource: records.Resource{MemoryMB: 128, VCores: 1},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +203,7 @@ func (s *fakeSession) write(t *testing.T, options map[string]string) {
 // application than the one that people name, in any of the ways that there are.
 func TestTheApplicationThatIsMeantIsFound(t *testing.T) {
 	s := startFakeSession(t)
-	const none = "usage: bobbin status needs a running application: name it with -id (bobbin applications lists them), or start a session with bobbin session start"
+	none := "usage: bobbin status needs a running application: name it with -id (" + s.id.String() + " is nightly), or start a session with bobbin session start"
 	for _, c := range []struct{ name, line, fails string }{
 		{"by nothing", "status", none},
 		{"by its id", "status -id " + s.id.String(), ""},
@@ -256,23 +256,6 @@ func TestTheApplicationThatIsMeantIsFound(t *testing.T) {
 	}
 	if code, _, stderr := command(t, s.env, "status"); code != ExitFailed || !strings.Contains(stderr, s.path) || !strings.Contains(stderr, "delete it") {
 		t.Errorf("by a file that is damaged: %q", stderr)
-	}
-}
-
-// TestASessionThatIsNotMeantIsNamed would catch a job that runs on one's own machine while one looks for it in the session.
-func TestASessionThatIsNotMeantIsNamed(t *testing.T) {
-	s := startFakeSession(t)
-	const line = "run -s 2 ./no-program"
-	told := "flags of a cluster to start leave session " + s.id.String() + " alone: the program's jobs run here (-t yarn-session -id " + s.id.String() + " runs them there)\n"
-	if _, _, stderr := command(t, s.env, strings.Fields(line)...); strings.Contains(stderr, "session") {
-		t.Errorf("without a session: stderr %q", stderr)
-	}
-	s.write(t, nil)
-	if _, _, stderr := command(t, s.env, strings.Fields(line)...); !strings.HasPrefix(stderr, told) {
-		t.Errorf("stderr %q, want in it %q", stderr, told)
-	}
-	if _, _, stderr := command(t, s.env, strings.Fields("run -t local -s 2 ./no-program")...); strings.Contains(stderr, "session") {
-		t.Errorf("with a target: stderr %q", stderr)
 	}
 }
 
@@ -442,7 +425,7 @@ func TestAnAttachedCommandTellsScriptsOfTheEnd(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"session start -o xml -id " + id, "session attach -o xml"} {
-		if code, stdout, stderr := command(t, s.env, strings.Fields(line)...); code != ExitFailed || stdout != "" || stderr != "bobbin: usage: output format \"xml\": choose text or json\n" {
+		if code, stdout, stderr := command(t, s.env, strings.Fields(line)...); code != ExitUsage || stdout != "" || stderr != "bobbin: usage: output format \"xml\": choose text or json\n" {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q", line, code, stdout, stderr)
 		}
 	}

@@ -20,9 +20,13 @@ const OptionsVariable = "BOBBIN_OPTIONS"
 
 // runLocal runs the program as if by hand: it is a local cluster by itself.
 func runLocal(ctx context.Context, p Process, cfg config.Config, words []string) error {
-	path, err := program.Find(words[0])
+	path, err := program.InspectOwn(words[0])
 	if err != nil {
 		return err
+	}
+	if !cfg.IsSet(config.ExecutionTarget) {
+		fmt.Fprintf(p.Stderr, "no target is named and no session is known: the program's jobs run here, in its own process (-t %s says so); -t %s runs them on the cluster\n",
+			targetLocal, targetYARNPerJob)
 	}
 	text, err := json.Marshal(cfg.Set())
 	if err != nil {

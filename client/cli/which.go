@@ -11,11 +11,13 @@ import (
 	"os/user"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/sessionfile"
+	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -147,13 +149,37 @@ func which(ctx context.Context, c *cli.Context, cluster *client.Cluster, cfg con
 	}
 	text := cfg.String(config.YarnApplicationID)
 	if text == "" {
-		return records.ApplicationID{}, fmt.Errorf("%w: %s needs a running application: name it with -id (bobbin applications lists them), or start a session with bobbin session start", ErrUsage, c.Command.HelpName)
+		return records.ApplicationID{}, fmt.Errorf("%w: %s needs a running application: name it with -id (%s), or start a session with bobbin session start",
+			ErrUsage, c.Command.HelpName, candidatesFor(ctx, cluster, cfg))
 	}
 	id, err := records.ParseApplicationID(text)
 	if err != nil {
 		return id, fmt.Errorf("%w: %q is no application id (%s), such as application_1700000000000_0001; bobbin applications lists them", ErrUsage, text, cfg.Source(config.YarnApplicationID))
 	}
 	return id, nil
+}
+
+// candidatesFor names those that a user may mean who has named none: his own that run.
+func candidatesFor(ctx context.Context, cluster *client.Cluster, cfg config.Config) string {
+	found, err := cluster.YARN.Applications(ctx, yarnclient.Filter{
+		States: []records.ApplicationState{records.ApplicationRunning}, Types: []string{cfg.String(config.YarnApplicationType)}, Scope: yarnclient.ScopeOwn,
+	})
+	switch {
+	case err != nil: // that of who has named none says enough
+		return "bobbin applications lists them"
+	case len(found) == 0:
+		return "user " + cluster.User + " has none that runs; bobbin applications lists those of others"
+	}
+	slices.SortFunc(found, func(a, b records.ApplicationReport) int { return b.Started.Compare(a.Started) })
+	const most = 5
+	names := make([]string, 0, most)
+	for _, a := range found[:min(most, len(found))] {
+		names = append(names, fmt.Sprintf("%s is %s", a.ID, terminal.Visible(a.Name)))
+	}
+	if more := len(found) - most; more > 0 {
+		names = append(names, fmt.Sprintf("bobbin applications lists %d more", more))
+	}
+	return strings.Join(names, ", ")
 }
 
 // applicationAt finds the application whose ApplicationMaster's REST endpoint is there. Where
@@ -238,8 +264,34 @@ func siteOf(c *cli.Context, p Process, on *client.Cluster, cfg config.Config) (s
 	if on == nil {
 		return findElsewhere(c, cfg)
 	}
+	written := writtenIn(p, cfg)
+	if written != "" {
+		if err := isOwn(written, on); err != nil {
+			return nil, err
+		}
+	}
 	id, err := which(c.Context, c, on, cfg)
-	return &onYARN{on, id, cfg, writtenIn(p, cfg)}, err
+	return &onYARN{on, id, cfg, written}, err
+}
+
+// isOwn checks that the session of a file is one of this cluster and user.
+func isOwn(path string, on *client.Cluster) error {
+	s, err := sessionfile.Read(path)
+	if errors.Is(err, fs.ErrNotExist) { // it has gone meanwhile, and its session maybe not
+		return nil
+	}
+	if err == nil {
+		err = s.Of(owner(on))
+	}
+	if errors.Is(err, sessionfile.ErrElsewhere) {
+		err = fmt.Errorf("%w (%s): name an application with -id, a target with -t, or start a session here", err, path)
+	}
+	return err
+}
+
+// owner is what a file says of a session beside its id.
+func owner(on *client.Cluster) sessionfile.Owner {
+	return sessionfile.Owner{ResourceManagers: strings.Join(on.ResourceManagers(), ","), User: on.User}
 }
 
 // reached is an application's ApplicationMaster, and what it runs on.
