@@ -143,5 +143,5 @@ func listing(ctx context.Context, web Web, address string) ([]fileSize, error) {
 			found = append(found, fileSize{file.Name, size})
 		}
 	}
-	return found, nil
+	return yarnsLast(found), nil
 }
