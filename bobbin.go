@@ -40,7 +40,10 @@ var errDriverPanicked = errors.New("panic in the driver")
 // Main runs the program and does not return. What the driver returns as an error
 // is printed, and the exit code is 1 then.
 func Main(driver Driver) {
-	os.Exit(run(driver)) //nolint:forbidigo // Main is the program's main
+	parent := control.Speak()
+	code := run(driver)
+	parent.Ended()
+	os.Exit(code) //nolint:forbidigo // Main is the program's main
 }
 
 func run(driver Driver) int {

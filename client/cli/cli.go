@@ -17,6 +17,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/version"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -35,7 +36,7 @@ var (
 	ErrTerminated  = fmt.Errorf("%w by a signal", ErrInterrupted)
 )
 
-// Process is what a command needs of its process. All fields are required.
+// Process is what a command needs of its process. All fields but Build are required.
 type Process struct {
 	Args           []string // without the program's name
 	Stdin          io.Reader
@@ -43,6 +44,7 @@ type Process struct {
 	Getenv         func(string) string
 	Executable     string // path of this binary
 	Version        string
+	Build          version.Build
 	Start          time.Time
 }
 

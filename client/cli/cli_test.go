@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,7 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/version"
 )
 
 // command runs a command line in an environment and gives its exit code and
@@ -41,6 +44,7 @@ func process(t *testing.T, env map[string]string, input io.Reader, out, errs io.
 	temporary := t.TempDir() // nobody's session is written down there
 	return Process{
 		Args: words, Stdin: input, Stdout: out, Stderr: errs, Executable: executable, Version: "1.2.3", Start: time.Now(),
+		Build: version.Build{Commit: "0123456789abcdef", Date: "2026-11-21T10:00:00Z"},
 		Getenv: func(name string) string {
 			if value, set := env[name]; set || name != "TMPDIR" {
 				return value
@@ -208,7 +212,7 @@ func TestProgramsThatCannotBeStartedAreNamed(t *testing.T) {
 // machine, and one who asked for that and is told of it each time.
 func TestARunWithoutATargetSaysWhereItRuns(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("job", []byte("#!/bin/sh\n# <bobbin sdk protocol version=1>\necho mine\n"), 0o700); err != nil {
+	if err := os.WriteFile("job", []byte(fmt.Sprintf("#!/bin/sh\n# <bobbin sdk protocol version=%d>\necho mine\n", jobgraph.ProtocolVersion)), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	const told = "no target is named and no session is known: the program's jobs run here, in its own process (-t local says so); -t yarn-per-job runs them on the cluster\n"
@@ -220,14 +224,17 @@ func TestARunWithoutATargetSaysWhereItRuns(t *testing.T) {
 }
 
 // TestALocalProgramThatASignalEndsIsTold would catch a run that the kernel ends for its
-// memory and whose user reads nothing at all, and what a program said, told twice.
+// memory, or that os.Exit ends in a task, and whose user reads nothing at all, and what a program said, told twice.
 func TestALocalProgramThatASignalEndsIsTold(t *testing.T) {
 	for script, want := range map[string]string{
 		"kill -9 $$":            "bobbin: program ./job: signal: killed\n",
 		"echo mine >&2; exit 3": "mine\n",
+		// What a program of the SDK says to its parent, see internal/control.
+		"echo begun >&3; echo mine >&2; exit 3; echo ended >&3": "mine\nbobbin: program ./job: exit status 3: it called os.Exit, in its driver or in a task, which -t local runs in the same process\n",
+		"echo begun >&3; echo mine >&2; echo ended >&3; exit 1": "mine\n",
 	} {
 		t.Chdir(t.TempDir())
-		if err := os.WriteFile("job", []byte("#!/bin/sh\n# <bobbin sdk protocol version=1>\n"+script+"\n"), 0o700); err != nil {
+		if err := os.WriteFile("job", []byte(fmt.Sprintf("#!/bin/sh\n# <bobbin sdk protocol version=%d>\n%s\n", jobgraph.ProtocolVersion, script)), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		if code, _, stderr := command(t, nil, "run", "-t", "local", "./job"); code != ExitFailed || stderr != want {
@@ -340,7 +347,7 @@ func TestHelpNamesEveryCommand(t *testing.T) {
 		{[]string{"kill --help"}, []string{"APPLICATION", "staged"}},
 		{[]string{"applications --help"}, []string{"--all", "--output FORMAT"}},
 		{[]string{"doctor --help"}, []string{"--keytab FILE", "--queue QUEUE", "--output FORMAT", "Nothing is submitted", "otherwise 1"}},
-		{[]string{"version --help"}, []string{"print the version"}},
+		{[]string{"version --help"}, []string{"print the version", "commit"}},
 	} {
 		for _, line := range c.lines {
 			code, stdout, stderr := command(t, nil, strings.Fields(line)...)
@@ -360,7 +367,7 @@ func TestHelpNamesEveryCommand(t *testing.T) {
 func TestVersionIsOneLine(t *testing.T) {
 	for _, line := range []string{"version", "--version", "-v"} {
 		code, stdout, _ := command(t, nil, line)
-		if code != ExitOK || !strings.HasPrefix(stdout, "bobbin 1.2.3 (protocol 1, go") || strings.Count(stdout, "\n") != 1 {
+		if code != ExitOK || !strings.HasPrefix(stdout, "bobbin 1.2.3 (protocol 1, go") || !strings.HasSuffix(stdout, ", commit 0123456789ab of 2026-11-21T10:00:00Z)\n") || strings.Count(stdout, "\n") != 1 {
 			t.Errorf("bobbin %s: exit code %d, %q", line, code, stdout)
 		}
 	}

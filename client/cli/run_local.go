@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/program"
 )
 
@@ -32,10 +33,17 @@ func runLocal(ctx context.Context, p Process, cfg config.Config, words []string)
 	if err != nil {
 		return fmt.Errorf("run %s: %w", words[0], err)
 	}
+	parent, err := control.Listen()
+	if err != nil {
+		return fmt.Errorf("run %s: %w", words[0], err)
+	}
+	defer parent.Close() // read only: nothing to lose
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, words[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Stdin, p.Stdout, p.Stderr
-	cmd.Env = append(os.Environ(), OptionsVariable+"="+string(text))
+	cmd.Env = append(os.Environ(), OptionsVariable+"="+string(text), parent.Environment())
+	cmd.ExtraFiles = []*os.File{parent.Child}
 	err = cmd.Start()
+	err = errors.Join(err, parent.Child.Close())
 	if errors.Is(err, syscall.ENOEXEC) {
 		return fmt.Errorf("program %s: %w than %s/%s", words[0], program.ErrPlatform, runtime.GOOS, runtime.GOARCH)
 	}
@@ -50,10 +58,13 @@ func runLocal(ctx context.Context, p Process, cfg config.Config, words []string)
 	defer stop()
 	err = cmd.Wait()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		err = errors.Join(context.Cause(ctx), fmt.Errorf("program %s: %w", words[0], err))
-		if exit.Exited() { // it has said why, which it cannot where a signal ends it
-			return printed{err}
+		err = fmt.Errorf("program %s: %w", words[0], err)
+		if exit.Exited() && parent.Broken() {
+			err = fmt.Errorf("%w: it called os.Exit, in its driver or in a task, which -t %s runs in the same process", err, targetLocal)
+		} else if exit.Exited() { // it has said why, which it cannot where a signal ends it
+			return printed{errors.Join(context.Cause(ctx), err)}
 		}
+		err = errors.Join(context.Cause(ctx), err)
 	}
 	return err
 }
