@@ -156,6 +156,13 @@ func (g *fakeGateway) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails,
 	}}, g.err
 }
 
+func (g *fakeGateway) SlotSupply(context.Context) (msg.SlotSupply, error) {
+	return msg.SlotSupply{
+		Total: 4, Free: 1, PerWorker: 4, WorkerMemoryMB: 1024, Requested: 1, RequestedSince: g.start.Add(2 * time.Second),
+		Jobs: []msg.SlotDemand{{Job: runningID, Needed: 6, Held: 2, Since: g.start.Add(time.Second)}},
+	}, g.err
+}
+
 func (g *fakeGateway) ShutDown(context.Context) error {
 	g.shut = true
 	return g.err
@@ -201,6 +208,8 @@ func TestGolden(t *testing.T) {
 		"taskmanagers":           "/v1/taskmanagers",
 		"jobs":                   "/jobs",
 		"jobs-overview":          "/v1/jobs/overview",
+		"jobs-metrics":           "/v1/jobs/metrics?get=uptime",
+		"slots":                  "/v1/slots",
 		"job":                    "/jobs/" + string(runningID),
 		"job-failed":             "/jobs/" + string(failedID),
 		"job-status":             "/jobs/" + string(runningID) + "/status",
@@ -213,7 +222,6 @@ func TestGolden(t *testing.T) {
 		"plan":                   "/jobs/" + string(runningID) + "/plan",
 		"job-config":             "/jobs/" + string(runningID) + "/config",
 		"accumulators":           "/jobs/" + string(failedID) + "/accumulators",
-		"jobmanager-config":      "/v1/jobmanager/config",
 		"resource-requirements":  "/jobs/" + string(runningID) + "/resource-requirements",
 		"datasets":               "/datasets",
 		"programs":               "/programs",

@@ -63,8 +63,9 @@ type Manager struct {
 type job struct {
 	id       ids.JobID
 	declared int
-	refusals int    // since the last acceptance
-	refusal  string // the last one's reason
+	since    time.Time // it has had fewer; zero: it has them
+	refusals int       // since the last acceptance
+	refusal  string    // the last one's reason
 }
 
 // New makes a Manager without jobs or workers; it names its grants from
@@ -187,6 +188,7 @@ func (m *Manager) grant(now time.Time, plan *Plan) (missing int) {
 			m.occupy(m.workers[g.Slot.Resource], g.Slot.Index, pending, g.Allocation, g.Job)
 			plan.Grants = append(plan.Grants, g)
 		}
+		j.lacks(want > 0, now)
 		if want > 0 {
 			missing += want
 			plan.Short = append(plan.Short, Shortage{Job: j.id, Reason: m.reason(j)})
