@@ -31,8 +31,8 @@ func statusOf(c *cli.Context, p Process) error {
 	return writeReport(p.Stdout, idle.Report)
 }
 
-// listOf is list, of an application that may have ended. What is no job goes to standard
-// error: scripts read the other.
+// listOf is list, of an application that may have ended: its jobs are not known then, which is
+// an error, with what is known.
 func listOf(c *cli.Context, p Process) error {
 	err := withCluster(c, p, list)
 	idle, is := errors.AsType[*client.NotRunningError](err)
@@ -40,13 +40,13 @@ func listOf(c *cli.Context, p Process) error {
 		return err
 	}
 	tellOutdated(p, err)
-	if asJSON, err := wantsJSON(c); err != nil || asJSON {
+	if asJSON, format := wantsJSON(c); format != nil || asJSON {
 		told := reportJSON(idle.Report)
-		told["jobs"] = []any{}
-		return errors.Join(err, json.NewEncoder(p.Stdout).Encode(told))
+		told["jobs"], told["error"] = []any{}, err.Error()
+		return errors.Join(err, format, json.NewEncoder(p.Stdout).Encode(told))
 	}
 	fmt.Fprintf(p.Stderr, "%s has ended, and its jobs are not kept:\n", idle.Report.ID)
-	return writeReport(p.Stderr, idle.Report)
+	return printed{errors.Join(err, writeReport(p.Stderr, idle.Report))}
 }
 
 // tellOutdated tells which file names an application that does not run.

@@ -47,17 +47,17 @@ func TestAnEndedApplicationTellsItsEnd(t *testing.T) {
 	}
 	// Scripts read jobs from the output of list: what is no job stands beside it.
 	code, stdout, stderr = command(t, s.env, "list", "-a", "-id", id)
-	if diff := cmp.Diff(id+" has ended, and its jobs are not kept:\n"+facts, stderr); code != ExitOK || stdout != "" || diff != "" {
+	if diff := cmp.Diff(id+" has ended, and its jobs are not kept:\n"+facts, stderr); code != ExitFailed || stdout != "" || diff != "" {
 		t.Errorf("list: exit code %d, stdout %q (-want +got):\n%s", code, stdout, diff)
 	}
-	for _, line := range []string{"status -o json -id " + id, "list -a -o json -id " + id} {
+	for line, want := range map[string]int{"status -o json -id " + id: ExitOK, "list -a -o json -id " + id: ExitFailed} {
 		code, stdout, stderr := command(t, s.env, strings.Fields(line)...)
 		var told struct {
 			Application, State, FinalStatus, Diagnostics string
 			Started, Finished                            int64
 			Jobs                                         []any
 		}
-		if err := json.Unmarshal([]byte(stdout), &told); err != nil || code != ExitOK || stderr != "" {
+		if err := json.Unmarshal([]byte(stdout), &told); err != nil || code != want {
 			t.Fatalf("%s: exit code %d, %v, stdout %q, stderr %q", line, code, err, stdout, stderr)
 		}
 		if told.Application != id || told.State != "FINISHED" || told.FinalStatus != "FAILED" || told.Diagnostics != report.Diagnostics ||

@@ -95,6 +95,14 @@ func (s *fakeSession) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails,
 	return []msg.TaskExecutorDetails{{SlotsTotal: 2, SlotsFree: 1}}, nil
 }
 
+func (s *fakeSession) SlotSupply(context.Context) (msg.SlotSupply, error) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
+	return msg.SlotSupply{
+		Total: 2, Free: 0, PerWorker: 2, WorkerMemoryMB: 1024, Requested: 2, RequestedSince: at.Add(time.Second),
+		Jobs: []msg.SlotDemand{{Job: runningJob, Needed: 2, Held: 2}, {Job: waitingJob, Needed: 4, Since: at}},
+	}, nil
+}
+
 // ShutDown ends the application as an ApplicationMaster does.
 func (s *fakeSession) ShutDown(ctx context.Context) error {
 	return errors.Join(s.rm.Finish(ctx, records.FinalSucceeded, "", ""), s.note("shut down"))
@@ -269,13 +277,32 @@ func TestJobsAreListedAsFlinkDoes(t *testing.T) {
 		words = "2026-01-02 03:05:05 : 00000000000000000000000000000002 : words (RUNNING)\n"
 		old   = "2026-01-02 02:04:05 : 00000000000000000000000000000003 : old (FINISHED)\n"
 	)
+	const waits = " since 03:04:05: it needs 4 slots and has 0; other jobs hold 2; containers asked of YARN: 2, since 03:04:06"
+	const (
+		end       = "--------------------------------------------------------------\n"
+		running   = "------------------ Running/Restarting Jobs -------------------\n" + words + end
+		scheduled = "---------------- Scheduled/Initializing Jobs -----------------\n" + late + end
+		ended     = "---------------------- Terminated Jobs -----------------------\n" + old + end
+	)
 	for line, want := range map[string]string{
-		"list": words + late, "list -r": words, "list -s": late, "list -r -s": words + late, "list -a": words + late + old,
+		"list": running + scheduled, "list -r": running, "list -s": scheduled, "list -r -s": running + scheduled, "list -a": running + scheduled + ended,
 	} {
 		code, stdout, stderr := command(t, s.env, strings.Fields(line)...)
 		if diff := cmp.Diff(want, stdout); code != ExitOK || diff != "" {
 			t.Errorf("%s: exit code %d, stderr %q (-want +got):\n%s", line, code, stderr, diff)
 		}
+		if stderr != "job "+string(waitingJob)+waits+"\n" {
+			t.Errorf("%s: what the job waits for is told as %q", line, stderr)
+		}
+	}
+	var none strings.Builder
+	for _, empty := range []section{sectionRunning, sectionScheduled, sectionEnded} {
+		if err := empty.write(&none, nil); err != nil {
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff("No running jobs.\nNo scheduled jobs.\nNo terminated jobs.\n", none.String()); diff != "" {
+		t.Errorf("without jobs (-want +got):\n%s", diff)
 	}
 	_, stdout, _ := command(t, s.env, "list", "-o", "json")
 	var told struct {
@@ -288,6 +315,24 @@ func TestJobsAreListedAsFlinkDoes(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(stdout), &told); err != nil || len(told.Jobs) != 2 || told.Jobs[0].Running != 3 || told.Jobs[0].Ended != -1 {
 		t.Errorf("%v: %s", err, stdout)
+	}
+}
+
+// TestStatusTellsWhatJobsWaitFor would catch a job of which nobody can say why it does not begin.
+func TestStatusTellsWhatJobsWaitFor(t *testing.T) {
+	s := startFakeSession(t)
+	s.write(t, nil)
+	const line = "waits          job " + string(waitingJob) + " since 03:04:05: it needs 4 slots and has 0; other jobs hold 2; containers asked of YARN: 2, since 03:04:06\n"
+	if code, stdout, stderr := command(t, s.env, "status"); code != ExitOK || strings.Count(stdout, "waits ") != 1 || !strings.Contains(stdout, "\n"+line) {
+		t.Errorf("exit code %d, stderr %q, stdout %q", code, stderr, stdout)
+	}
+	for _, verb := range []string{"status", "list"} {
+		_, stdout, _ := command(t, s.env, verb, "-o", "json")
+		var told struct{ Waiting []waiting }
+		at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local).UnixMilli()
+		if err := json.Unmarshal([]byte(stdout), &told); err != nil || !cmp.Equal(told.Waiting, []waiting{{waitingJob, 4, 0, 2, at}}) {
+			t.Errorf("%s: %v: %s", verb, err, stdout)
+		}
 	}
 }
 

@@ -130,11 +130,17 @@ type unfinishedJob struct {
 
 // execute runs a job: to its end, or until it runs where nobody follows it.
 func (r *runner) execute(ctx context.Context, d *driver.Driver, graph *jobgraph.JobGraph) (*running, *unfinishedJob, error) {
+	for _, warning := range graph.Warnings() {
+		r.say.Line("%s", warning)
+	}
 	job, err := r.target.submit(ctx, graph)
 	if err != nil {
 		return nil, nil, err
 	}
 	r.outcome.begin(job.id, graph.Name)
+	if s, is := r.target.(*session); is {
+		s.adviseOnSize(ctx, graph.Slots())
+	}
 	if err := d.Tell(msg.JobAccepted{Job: job.id, Application: job.application}); err != nil {
 		r.say.Line("the driver has ended: %v", err)
 	}

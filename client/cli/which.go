@@ -116,7 +116,7 @@ func writtenIn(p Process, cfg config.Config) string {
 	return ""
 }
 
-// outdatedError is that of an application which does not run, though a file names it.
+// outdatedError is that of an application which has ended, though a file names it.
 type outdatedError struct {
 	error
 	path string
@@ -129,14 +129,18 @@ func (e *outdatedError) hint() string {
 	return e.path + " still names it: bobbin session stop removes that file"
 }
 
-// unknown says in few words that YARN does not know an application.
-func unknown(id records.ApplicationID) error {
-	return fmt.Errorf("%s: %w to YARN: bobbin applications --all lists those that are", id, yarnrpc.ErrApplicationNotFound)
+// unknownError is yarnrpc.ErrApplicationNotFound in few words.
+type unknownError struct{ id records.ApplicationID }
+
+func (e unknownError) Unwrap() error { return yarnrpc.ErrApplicationNotFound }
+func (e unknownError) Error() string {
+	return e.id.String() + " is not known to YARN: bobbin applications --all lists those that are"
 }
 
-// outdated adds to the error of an application that does not run which file still names it.
+// outdated adds to the error of an application that has ended which file still names it.
 func outdated(err error, path string) error {
-	if path == "" || !errors.Is(err, client.ErrNotRunning) && !errors.Is(err, yarnrpc.ErrApplicationNotFound) {
+	idle, is := errors.AsType[*client.NotRunningError](err)
+	if gone := is && idle.Report.State.Terminal() || errors.Is(err, yarnrpc.ErrApplicationNotFound); path == "" || !gone {
 		return err
 	}
 	return &outdatedError{err, path}
@@ -161,6 +165,8 @@ func which(ctx context.Context, c *cli.Context, cluster *client.Cluster, cfg con
 
 // candidatesFor names those that a user may mean who has named none: his own that run.
 func candidatesFor(ctx context.Context, cluster *client.Cluster, cfg config.Config) string {
+	ctx, cancel := context.WithTimeout(ctx, adviceTime)
+	defer cancel()
 	found, err := cluster.YARN.Applications(ctx, yarnclient.Filter{
 		States: []records.ApplicationState{records.ApplicationRunning}, Types: []string{cfg.String(config.YarnApplicationType)}, Scope: yarnclient.ScopeOwn,
 	})

@@ -75,8 +75,8 @@ func refused(t *testing.T, u *bobbintest.User, says []string, args ...string) {
 	t.Helper()
 	got := u.Run(t, args...)
 	lines := withoutWaits(got.Stderr)
-	if got.Code != 1 || got.Stdout != "" || len(lines) != 1 || !strings.HasPrefix(lines[0], "bobbin: ") {
-		t.Fatalf("want exit code 1 and one line on stderr, got %s", got)
+	if got.Code != 1 && got.Code != 2 || got.Stdout != "" || len(lines) != 1 || !strings.HasPrefix(lines[0], "bobbin: ") {
+		t.Fatalf("want exit code 1 or 2 and one line on stderr, got %s", got)
 	}
 	for _, want := range says {
 		if !strings.Contains(lines[0], want) {
