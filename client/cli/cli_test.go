@@ -105,6 +105,11 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 			"flags of a cluster, and one runs", "run -t yarn-session -id application_1_0001 -yjm 1g --queue small ./job",
 			"usage: -jm, -qu have no effect with -t yarn-session, which runs jobs in a cluster that runs already: leave them out, or give them to bobbin session start",
 		},
+		{
+			"flags of a session that is not started", "session start -id application_1_0001 -jm 1g -nm nightly",
+			"usage: -jm, -nm have no effect with -id, by which no session is started: leave them out",
+		},
+		{"the same of a look at YARN", "session start -q -s 2", "usage: -s has no effect with -q, by which no session is started: leave it out"},
 		{"a format that is none", "run -o xml ./job", `usage: output format "xml": choose text or json`},
 		{
 			"a target that is none", "run -t yarn ./job",

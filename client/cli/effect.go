@@ -10,7 +10,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 )
 
-// idle is what a target of run does not look at.
+// idle are flags that a command does not look at, as others are.
 type idle struct {
 	flags []string // names of flags
 	why   string   // and what to do about them; %s stands for them
@@ -42,24 +42,45 @@ func idleOn(target string) idle {
 func checkEffect(c *cli.Context, cfg config.Config) error {
 	target := cfg.String(config.ExecutionTarget)
 	none := idleOn(target)
+	if c.String(flagMaster) == masterOnYARN && target != targetLocal { // it has chosen the target
+		none.flags = slices.DeleteFunc(none.flags, func(name string) bool { return name == flagMaster })
+	}
+	if !cfg.IsSet(config.ExecutionTarget) {
+		target += " (no target is named)"
+	}
+	return none.refuse(c, "-t "+target)
+}
+
+// refuse refuses those of the flags that a command line gives. with says beside what they
+// have no effect.
+func (i idle) refuse(c *cli.Context, with string) error {
 	var given []string
-	for _, name := range none.flags {
-		if c.IsSet(name) && (name != flagMaster || c.String(name) != masterOnYARN || target == targetLocal) {
+	for _, name := range i.flags {
+		if c.IsSet(name) {
 			given = append(given, shortest(c, name))
 		}
 	}
 	if given == nil {
 		return nil
 	}
-	if !cfg.IsSet(config.ExecutionTarget) {
-		target += " (no target is named)"
-	}
 	verb, them := "has", "it"
 	if len(given) > 1 {
 		verb, them = "have", "them"
 	}
-	why := fmt.Sprintf(none.why, them)
-	return fmt.Errorf("%w: %s %s no effect with -t %s, %s", ErrUsage, strings.Join(given, ", "), verb, target, why)
+	return fmt.Errorf("%w: %s %s no effect with %s, %s", ErrUsage, strings.Join(given, ", "), verb, with, fmt.Sprintf(i.why, them))
+}
+
+// checkStarts refuses flags of a cluster to start where session start is told by another that
+// there is to be none.
+func checkStarts(c *cli.Context) error {
+	none := idle{why: "by which no session is started: leave %s out"}
+	for _, f := range deploymentFlags() {
+		none.flags = append(none.flags, f.name)
+	}
+	if c.Bool("query") {
+		return none.refuse(c, "-q")
+	}
+	return none.refuse(c, "-id")
 }
 
 // shortest is a flag of a command as people mostly write it.

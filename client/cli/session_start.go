@@ -46,13 +46,17 @@ the words help, stop and quit, and ends with the session; Ctrl-C stops that.
 			outputFlag(),
 		}, clusterFlags()),
 		Action: func(c *cli.Context) error {
-			switch { // yarn-session.sh has one command for all of these
-			case c.Bool("query"):
-				return withYARN(c, p, sessionQuery)
-			case c.IsSet(flagApplication):
-				return sessionAttach(c, p)
+			query, attach := c.Bool("query"), c.IsSet(flagApplication)
+			if !query && !attach { // yarn-session.sh has one command for all of these
+				return sessionStart(c, p)
 			}
-			return sessionStart(c, p)
+			if err := checkStarts(c); err != nil {
+				return err
+			}
+			if query {
+				return withYARN(c, p, sessionQuery)
+			}
+			return sessionAttach(c, p)
 		},
 	}
 }
