@@ -48,6 +48,7 @@ type fakeSession struct {
 	access launch.Access     // hers
 	path   string            // of the file that names it, which is not there
 
+	yarn  *yarnfake.Fake
 	rm    *amrm.Client
 	alice *yarnclient.Client
 
@@ -121,7 +122,7 @@ func startFakeSession(t *testing.T) *fakeSession {
 		}
 	})
 	dir := t.TempDir()
-	s := &fakeSession{env: map[string]string{"HADOOP_CONF_DIR": dir, "HADOOP_USER_NAME": "alice", "TMPDIR": dir}}
+	s := &fakeSession{yarn: fake, env: map[string]string{"HADOOP_CONF_DIR": dir, "HADOOP_USER_NAME": "alice", "TMPDIR": dir}}
 	p := Process{Getenv: func(name string) string { return s.env[name] }}
 	cfg, err := options(Process{Getenv: p.Getenv, Executable: "/nowhere/bin/bobbin"})
 	if err != nil {

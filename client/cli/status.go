@@ -22,7 +22,9 @@ func statusCommand(p Process) *cli.Command {
 		Name:  "status",
 		Usage: "print what an application has and does",
 		Description: "Prints its workers, slots and jobs, in numbers, and the programs that REST runs beside\n" +
-			"the master of a session, each with its id.\n\n  bobbin status -id application_1700000000000_0001",
+			"the master of a session, each with its id; and what jobs wait for that lack slots. Of an\n" +
+			"application that waits itself, or has ended, it prints what YARN knows: state, times and\n" +
+			"diagnostics.\n\n  bobbin status -id application_1700000000000_0001",
 		Flags:  slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: func(c *cli.Context) error { return statusOf(c, p) },
 	}
