@@ -442,7 +442,8 @@ func TestProxyDoor(t *testing.T) {
 
 func TestPage(t *testing.T) {
 	t.Parallel()
-	w := ask(&fakeGateway{start: time.Now()}, http.MethodGet, "/")
+	start := time.Now()
+	w := ask(&fakeGateway{start: start}, http.MethodGet, "/")
 	body := w.Body.String()
 	if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
 		t.Fatalf("status %d, content type %q", w.Code, w.Header().Get("Content-Type"))
@@ -450,6 +451,8 @@ func TestPage(t *testing.T) {
 	for _, want := range []string{
 		"word &lt;count&gt;", "panic: &lt;boom&gt;", "main.explode()", "read -&gt; split", "4.9 KB",
 		"count (2/2) on node2", "container_1_0001_01_000002", `class="FAILED"`, "1 of 4 slots free",
+		"waits for slots since " + pageTime(start.Add(time.Second)) + ": it needs 6 slots and has 2; other jobs hold 1; " +
+			"containers asked of YARN: 1, since " + pageTime(start.Add(2*time.Second)),
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("page lacks %q", want)
