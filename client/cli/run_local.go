@@ -60,11 +60,20 @@ func runLocal(ctx context.Context, p Process, cfg config.Config, words []string)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		err = fmt.Errorf("program %s: %w", words[0], err)
 		if exit.Exited() && parent.Broken() {
-			err = fmt.Errorf("%w: it called os.Exit, in its driver or in a task, which -t %s runs in the same process", err, targetLocal)
+			err = fmt.Errorf("%w: it %s, in its driver or in a task, which -t %s runs in the same process", err, brokenOffBy(exit.ExitCode()), targetLocal)
 		} else if exit.Exited() { // it has said why, which it cannot where a signal ends it
 			return printed{errors.Join(context.Cause(ctx), err)}
 		}
 		err = errors.Join(context.Cause(ctx), err)
 	}
 	return err
+}
+
+// brokenOffBy is what ends a program amid its work, with that exit code. Go's runtime exits with
+// 2 after a panic that nobody recovers, and after a fatal error; and tells of it.
+func brokenOffBy(code int) string {
+	if code == 2 {
+		return "crashed, or called os.Exit"
+	}
+	return "called os.Exit"
 }
