@@ -128,10 +128,10 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 		{"a command below another that is none", "session xyzzy", `usage: unknown command "session xyzzy": see bobbin session --help`},
 		{"a flag below another misspelt", "session start --detachd", "usage: unknown flag --detachd: did you mean --detached? See --help"},
 		{"words behind session start", "session start now", `usage: bobbin session start takes no arguments: leave out "now"`},
-		{"an option that is written down and cannot be", "session start -D yarn.tags=a@@b", `option yarn.tags holds "@@", which the file of properties cannot hold: give it in conf/bobbin.yaml`},
+		{"an option that is written down and cannot be", "session start -D yarn.tags=a@@b", `usage: option yarn.tags holds "@@", which the file of properties cannot hold: give it in conf/bobbin.yaml`},
 		{"a job of no id", "cancel", "usage: bobbin cancel needs one job id; bobbin list shows them"},
 		{"a job's id that is none", "stop 17", `usage: "17" is no job id: a job id has 32 hex digits, and bobbin list shows those of the jobs that run`},
-		{"a savepoint", "cancel -s 00000000000000000000000000000000", "there are no savepoints yet: cancel the job without -s"},
+		{"a savepoint", "cancel -s 00000000000000000000000000000000", "usage: there are no savepoints yet: cancel the job without -s"},
 		{"an application of nothing", "run-application -d", "usage: bobbin run-application needs a program: bobbin run-application hdfs:///programs/wordcount [arguments]"},
 		{
 			"an application elsewhere", "run-application -t yarn-session ./job",

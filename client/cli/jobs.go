@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,7 +26,7 @@ func cancelCommand(p Process) *cli.Command {
 		}, meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: func(c *cli.Context) error {
 			if c.Bool("withSavepoint") {
-				return errors.New("there are no savepoints yet: cancel the job without -s")
+				return fmt.Errorf("%w: there are no savepoints yet: cancel the job without -s", ErrUsage)
 			}
 			return withJob(c, p, func(master *reached, job ids.JobID) error {
 				err := master.Cancel(c.Context, job)

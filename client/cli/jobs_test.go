@@ -377,7 +377,7 @@ func TestJobsAreCancelled(t *testing.T) {
 	if diff := cmp.Diff([]string{"cancel " + string(runningJob)}, s.did); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
-	if code, _, stderr := command(t, s.env, "cancel", "-s", "hdfs:///saved", string(runningJob)); code != ExitFailed || stderr != "bobbin: there are no savepoints yet: cancel the job without -s\n" {
+	if code, _, stderr := command(t, s.env, "cancel", "-s", "hdfs:///saved", string(runningJob)); code != ExitUsage || stderr != "bobbin: usage: there are no savepoints yet: cancel the job without -s\n" {
 		t.Errorf("with a savepoint: exit code %d, stderr %q", code, stderr)
 	}
 	if code, _, stderr := command(t, s.env, "cancel", "-m", "yarn-cluster", "-yid", s.id.String(), string(runningJob)); code != ExitOK || len(s.did) != 2 {

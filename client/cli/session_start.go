@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -87,7 +88,10 @@ func sessionOptions(c *cli.Context, p Process) (cfg config.Config, given map[str
 	for _, layer := range layers {
 		maps.Copy(given, layer.Values)
 	}
-	return cfg, given, sessionfile.Check(given) // before there is anything to take back
+	if err := sessionfile.Check(given); err != nil { // before there is anything to take back
+		return cfg, nil, fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	return cfg, given, nil
 }
 
 // replaced warns of a session that later commands do not mean any more, unless it has ended:
