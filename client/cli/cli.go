@@ -17,6 +17,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/version"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -210,10 +211,16 @@ func exitCode(p Process, err error) int {
 	switch {
 	case interrupted:
 		return ExitInterrupted
-	case errors.Is(err, ErrUsage), errors.Is(err, config.ErrInvalid):
+	case slices.ContainsFunc(faultsOfUsers(), func(fault error) bool { return errors.Is(err, fault) }):
 		return ExitUsage
 	}
 	return ExitFailed
+}
+
+// faultsOfUsers are those of a command line and of options. What depends on the cluster is none
+// of them: that there is no such file, or that YARN gives no container of that size.
+func faultsOfUsers() []error {
+	return []error{ErrUsage, config.ErrInvalid, client.ErrMasterTooSmall, memory.ErrTooSmall}
 }
 
 // options reads the options of a file and of the command line, which go before. The file is
