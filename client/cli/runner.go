@@ -138,9 +138,6 @@ func (r *runner) execute(ctx context.Context, d *driver.Driver, graph *jobgraph.
 		return nil, nil, err
 	}
 	r.outcome.begin(job.id, graph.Name)
-	if s, is := r.target.(*session); is {
-		s.adviseOnSize(ctx, graph.Slots())
-	}
 	if err := d.Tell(msg.JobAccepted{Job: job.id, Application: job.application}); err != nil {
 		r.say.Line("the driver has ended: %v", err)
 	}

@@ -94,6 +94,7 @@ func (s *session) submit(ctx context.Context, graph *jobgraph.JobGraph) (*runnin
 	}
 	s.timeline.Done("submitted")
 	s.say.Line("submitted job %s (%s) to %s", graph.Name, job.Job, s)
+	s.adviseOnSize(ctx, graph.Slots())
 	return &running{
 		id: job.Job, application: s.application(), name: fmt.Sprintf("job %s (%s)", graph.Name, job.Job), place: s,
 		goOn: fmt.Sprintf("Its state: bobbin list %s. To end it: bobbin cancel %s %s", s.means(), s.means(), job.Job),

@@ -12,7 +12,7 @@ const adviceTime = time.Second
 // hint: where anything is not known, nothing is said.
 func (s *session) adviseOnSize(ctx context.Context, slots int) {
 	on, is := s.site.(*onYARN)
-	if !is || s.reached == nil {
+	if !is {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, adviceTime)
