@@ -18,6 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
 // mark tells the client that a program is built with the SDK, and for which
@@ -41,7 +42,10 @@ var errDriverPanicked = errors.New("panic in the driver")
 // Main runs the program and does not return. What the driver returns as an error
 // is printed, and the exit code is 1 then.
 func Main(driver Driver) {
-	os.Exit(run(driver)) //nolint:forbidigo // Main is the program's main
+	parent := control.Speak()
+	code := run(driver)
+	parent.Ended()
+	os.Exit(code) //nolint:forbidigo // Main is the program's main
 }
 
 func run(driver Driver) int {

@@ -93,6 +93,9 @@ type local struct {
 
 // Execute runs one job on a cluster of its own.
 func (l *local) Execute(ctx context.Context, x dataflow.Execution) (result dataflow.ExecutionResult, err error) {
+	for _, warning := range x.Graph.Warnings() {
+		l.say.Line("%s", warning)
+	}
 	silent := logrus.New()
 	silent.SetOutput(io.Discard)
 	cluster, err := minicluster.Start(ctx, minicluster.Options{

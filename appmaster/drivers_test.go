@@ -288,7 +288,8 @@ func roomy(t *testing.T, options map[string]string) config.Config {
 }
 
 // TestAnApplicationEndsAsItsProgramDoes would catch a program whose failure YARN shows as
-// a success, or without its reason, and one that has been killed and is waited for.
+// a success, or without its reason, which its standard error does not have either, and one that has been killed and
+// is waited for.
 func TestAnApplicationEndsAsItsProgramDoes(t *testing.T) {
 	t.Parallel()
 	lines, broken, many := input(t, "x\ny\nx\n"), input(t, "x\nboom\n"), input(t, differing(150_000))
@@ -326,6 +327,18 @@ func TestAnApplicationEndsAsItsProgramDoes(t *testing.T) {
 			printed, err := os.ReadFile(filepath.Join(s.env.logDir, "driver.stdout"))
 			if err != nil || !strings.HasPrefix(string(printed), test.printed) {
 				t.Errorf("the program printed %q, want %q; %v", printed, test.printed, err)
+			}
+			said, err := os.ReadFile(filepath.Join(s.env.logDir, "driver.stderr"))
+			for _, text := range test.text {
+				if err != nil || !strings.Contains(string(said), text) {
+					t.Errorf("its standard error %q lacks %q: %v", said, text, err)
+				}
+			}
+			if strings.Count(string(said), "last words") > 1 {
+				t.Errorf("what it has said is repeated: %q", said)
+			}
+			if test.status == msg.ApplicationSucceeded && len(said) > 0 {
+				t.Errorf("it succeeded, and its standard error is %q", said)
 			}
 			if s.filesStay() {
 				t.Error("staged files are left behind")

@@ -40,4 +40,18 @@ func (g gateway) TaskExecutors(ctx context.Context) ([]msg.TaskExecutorDetails, 
 	return status.TaskExecutors, err
 }
 
+func (g gateway) SlotSupply(ctx context.Context) (msg.SlotSupply, error) {
+	status, err := g.ResourceManager.Status(ctx)
+	supply := msg.SlotSupply{
+		PerWorker: status.Worker.Slots, WorkerMemoryMB: status.Worker.MemoryMB,
+		Starting: status.Starting, Requested: status.Requested, RequestedSince: status.RequestedSince,
+		Refused: status.Refused, Jobs: status.Jobs,
+	}
+	for _, worker := range status.TaskExecutors {
+		supply.Total += worker.SlotsTotal
+		supply.Free += worker.SlotsFree
+	}
+	return supply, err
+}
+
 func (g gateway) ShutDown(ctx context.Context) error { return g.Dispatcher.ShutDown(ctx) }

@@ -189,6 +189,9 @@ func (s *session) drive(ctx context.Context, at *place, run rest.ProgramRun, sub
 		return job, err
 	}
 	if err := x.serve(ctx, d); !errors.Is(err, io.EOF) {
+		if ctx.Err() == nil {
+			s.drivers.note(d.log, d.reason(err).Error())
+		}
 		return badProgram(ctx, d.explain(err))
 	}
 	return nil
@@ -218,7 +221,7 @@ func (s *session) start(ctx context.Context, at *place, run rest.ProgramRun, det
 	}
 	after = append(after, func() error { return os.Remove(path) })
 	d, err := s.drivers.start(ctx, driving{
-		program: path, arguments: run.Arguments, options: options, detached: detached, log: "driver-" + program.Name,
+		program: path, arguments: run.Arguments, options: options, detached: detached, log: driverLog + "-" + program.Name,
 	})
 	if err != nil {
 		return nil, badProgram(ctx, err)

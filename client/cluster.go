@@ -103,6 +103,20 @@ func shorter(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
+// ResourceManagers are the addresses of the cluster's ResourceManagers for clients, in the
+// order of the configuration.
+func (c *Cluster) ResourceManagers() []string {
+	all, err := c.Conf.ResourceManagers()
+	if err != nil { // Open has found them
+		return nil
+	}
+	addresses := make([]string, len(all))
+	for i, rm := range all {
+		addresses[i] = rm.Client
+	}
+	return addresses
+}
+
 // Login is the cluster's way to Kerberos' tickets; nil where there is none.
 func (c *Cluster) Login() yarnrpc.Login { return c.identity.Kerberos() }
 

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -166,7 +167,7 @@ func (c *Cluster) check(ctx context.Context, d Deployment) (facts, error) {
 		if err != nil {
 			return err
 		}
-		known.crowded = crowded(cfg, nodes)
+		known.crowded = cmp.Or(jobTooLarge(cfg, &d.Graph, nodes), crowded(cfg, nodes))
 		for _, node := range nodes {
 			known.nodes = append(known.nodes, launch.Node{
 				Host: node.ID.Host, Port: node.ID.Port, Rack: node.Rack,

@@ -62,7 +62,7 @@ func checkError(t *testing.T, status int, err error) {
 	switch refused, is := errors.AsType[*StatusError](err); {
 	case is != (status != http.StatusOK) || is && refused.Status != status:
 		t.Errorf("status %d: error %v", status, err)
-	case err != nil && (!strings.Contains(err.Error(), "/jobs/"+string(runningJob)) || strings.Contains(err.Error(), "secret of")):
+	case err != nil && (!strings.Contains(err.Error(), "about job "+string(runningJob)) || strings.Contains(err.Error(), "/jobs") || strings.Contains(err.Error(), "secret of")):
 		t.Errorf("error %v does not say what was asked, or says too much", err)
 	case err != nil && !is && strings.Contains(err.Error(), "Go value"):
 		t.Errorf("error %v tells of types of a program", err)

@@ -129,7 +129,7 @@ func TestTheClustersBinary(t *testing.T) {
 		{"another of this machine, as a URI", "file://" + another, another, nil},
 		{"one on HDFS, which Deploy looks for", "hdfs:///dist/bobbin", own, nil},
 		{"one that is not there", another + "s", "", fs.ErrNotExist},
-		{"one that is none", script, "", program.ErrPlatform},
+		{"one that is none", script, "", program.ErrNoProgram},
 	} {
 		got, err := Binary(own, options(t, "yarn.flink-dist-jar="+c.option))
 		if want, _ := filepath.Abs(c.want); !errors.Is(err, c.err) || err == nil && got.Path != want {

@@ -24,6 +24,7 @@ type Core struct {
 	jobs        map[ids.JobID]*jobMaster
 
 	total    int         // Orders.Total as last given
+	asked    time.Time   // since when workers are outstanding at the driver; zero: none is
 	starts   int         // WorkerStarting events so far
 	failures failureRate // of starts
 	refused  string      // why the driver can have no more workers now; or ""
@@ -191,6 +192,12 @@ func (c *Core) permitted(needed int) int {
 
 // order tells the driver what has changed, if anything has.
 func (c *Core) order(outstanding int) {
+	switch {
+	case outstanding == 0:
+		c.asked = time.Time{}
+	case c.asked.IsZero():
+		c.asked = c.now
+	}
 	total := c.starts + outstanding
 	if total == c.total && len(c.release) == 0 && len(c.check) == 0 {
 		return
@@ -286,7 +293,10 @@ func (c *Core) deregistered(err error) {
 func (c *Core) workerIDs() []ids.ResourceID { return slices.Sorted(maps.Keys(c.workers)) }
 
 func (c *Core) status() Status {
-	s := Status{Requested: c.total - c.starts}
+	s := Status{Worker: c.config.Worker, Requested: c.total - c.starts, RequestedSince: c.asked, Refused: c.refused}
+	for _, d := range c.slots.Demands() {
+		s.Jobs = append(s.Jobs, msg.SlotDemand{Job: d.Job, Needed: d.Declared, Held: d.Held, Since: d.Since})
+	}
 	for _, id := range c.workerIDs() {
 		w := c.workers[id]
 		if w.state == starting {

@@ -145,11 +145,19 @@ func (WorkerGone) isEffect()        {}
 func (AnswerStatus) isEffect()      {}
 func (AnswerShutdown) isEffect()    {}
 
-// Status describes the ResourceManager's workers.
+// Status describes the ResourceManager's workers, and what jobs wait for.
 type Status struct {
+	// Worker is what each worker has.
+	Worker WorkerResourceSpec
 	// TaskExecutors are the registered workers, by ResourceID.
 	TaskExecutors []msg.TaskExecutorDetails
 	// Starting counts workers that have not registered yet, Requested those that
 	// the driver has not found room for.
 	Starting, Requested int
+	// RequestedSince is since when some are requested; zero: none is.
+	RequestedSince time.Time
+	// Refused is why the driver can have no more workers; "" while it may.
+	Refused string
+	// Jobs are those that need slots, in the order in which they came.
+	Jobs []msg.SlotDemand
 }

@@ -36,6 +36,10 @@ func (m *miniature) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails, e
 	return []msg.TaskExecutorDetails{{Resource: "w1", Host: "n1", SlotsTotal: 1}}, nil
 }
 
+func (m *miniature) SlotSupply(context.Context) (msg.SlotSupply, error) {
+	return msg.SlotSupply{Total: 1}, nil
+}
+
 func (m *miniature) startJobMaster(start dispatcher.StartJobMaster) (dispatcher.JobMaster, error) {
 	s, id := start.Submission, start.JobMaster
 	c, err := jobmaster.Configured(config.Config{}, s.Graph)

@@ -75,11 +75,13 @@ func (s *Server) routes() []route {
 		on("GET /datasets/delete/{trigger}", view, ok, s.dataSetDeletion),
 		on("DELETE /cluster", modify, ok, s.shutDown),
 		on("GET /taskmanagers", view, ok, s.taskManagers),
+		on("GET /slots", view, ok, s.slots),
 		on("GET /{$}", view, ok, s.page),
 
 		on("GET /jobs", view, ok, s.jobs),
 		on("POST /jobs", run, accepted, s.submitJob).reads(s.config.Room.most),
 		on("GET /jobs/overview", view, ok, s.jobsOverview),
+		on("GET /jobs/metrics", view, ok, s.jobsMetrics),
 		on("GET /jobs/{job}", view, ok, s.job),
 		on("PATCH /jobs/{job}", modify, accepted, s.cancelJob),
 		on("PUT /jobs/{job}", modify, accepted, s.cancelJob),             // YARN's proxy passes no other method on but GET

@@ -38,6 +38,8 @@ type Gateway interface {
 	// CollectPage waits for the first record of a page up to the given time.
 	CollectPage(ctx context.Context, job ids.JobID, name string, cursor int64, wait time.Duration) (msg.CollectPage, error)
 	TaskExecutors(ctx context.Context) ([]msg.TaskExecutorDetails, error)
+	// SlotSupply tells what jobs have of slots, and what they wait for.
+	SlotSupply(ctx context.Context) (msg.SlotSupply, error)
 	ShutDown(ctx context.Context) error
 }
 

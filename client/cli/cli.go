@@ -19,12 +19,16 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/version"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // Exit codes.
 const (
 	ExitOK          = 0
-	ExitFailed      = 1   // bad input, or the job did not end as FINISHED
+	ExitFailed      = 1   // the job did not end as FINISHED, or something else went wrong
+	ExitUsage       = 2   // the command line, or an option, is wrong: nothing has begun
 	ExitInterrupted = 130 // Ctrl-C, as shells have it
 )
 
@@ -35,7 +39,7 @@ var (
 	ErrTerminated  = fmt.Errorf("%w by a signal", ErrInterrupted)
 )
 
-// Process is what a command needs of its process. All fields are required.
+// Process is what a command needs of its process. All fields but Build are required.
 type Process struct {
 	Args           []string // without the program's name
 	Stdin          io.Reader
@@ -43,6 +47,7 @@ type Process struct {
 	Getenv         func(string) string
 	Executable     string // path of this binary
 	Version        string
+	Build          version.Build
 	Start          time.Time
 }
 
@@ -90,8 +95,8 @@ func Run(ctx context.Context, p Process) int {
 
 const description = `Each command tells what it does, with an example: bobbin COMMAND --help.
 
-The exit code is 0 where all went well, 130 after Ctrl-C, SIGTERM or SIGHUP, and
-otherwise 1. With -o json standard output is one JSON object, which has the field
+The exit code is 0 where all went well, 2 where the command line or an option is
+wrong, 130 after Ctrl-C, SIGTERM or SIGHUP, and otherwise 1. With -o json standard output is one JSON object, which has the field
 "error" where something went wrong. Help is text all the same. Logs and scripts of
 completion are printed as they are: their commands have no -o.`
 
@@ -179,10 +184,14 @@ func unknownCommand(prefix string, commands []*cli.Command, name string) error {
 
 // noArguments refuses arguments of a command that takes none.
 func noArguments(c *cli.Context) error {
-	if c.Args().Present() {
-		return fmt.Errorf("%w: %s takes no arguments, %q is one", ErrUsage, c.Command.HelpName, c.Args().First())
+	if !c.Args().Present() {
+		return nil
 	}
-	return nil
+	word := c.Args().First()
+	if _, err := records.ParseApplicationID(word); err == nil && shortest(c, flagApplication) == "-id" {
+		return fmt.Errorf("%w: %s takes no arguments: name the application with -id %s", ErrUsage, c.Command.HelpName, word)
+	}
+	return fmt.Errorf("%w: %s takes no arguments: leave out %q", ErrUsage, c.Command.HelpName, word)
 }
 
 // printed is an error whose text the user has seen already.
@@ -203,10 +212,19 @@ func exitCode(p Process, err error) int {
 	default:
 		fmt.Fprintln(p.Stderr, "bobbin:", err)
 	}
-	if interrupted {
+	switch {
+	case interrupted:
 		return ExitInterrupted
+	case slices.ContainsFunc(faultsOfUsers(), func(fault error) bool { return errors.Is(err, fault) }):
+		return ExitUsage
 	}
 	return ExitFailed
+}
+
+// faultsOfUsers are those of a command line and of options. What depends on the cluster is none
+// of them: that there is no such file, or that YARN gives no container of that size.
+func faultsOfUsers() []error {
+	return []error{ErrUsage, config.ErrInvalid, client.ErrMasterTooSmall, memory.ErrTooSmall}
 }
 
 // options reads the options of a file and of the command line, which go before. The file is

@@ -77,7 +77,7 @@ type master interface {
 	Job(context.Context, ids.JobID) (client.JobState, error)
 	RootCause(context.Context, ids.JobID) (string, error)
 	Result(context.Context, ids.JobID) (msg.JobEnded, error)
-	Slots(context.Context) (int, error)
+	SlotSupply(context.Context) (msg.SlotSupply, error)
 	CollectPage(ctx context.Context, job ids.JobID, name string, cursor int64) (msg.CollectPage, error)
 	Heartbeat(ctx context.Context, job ids.JobID, until time.Time) error
 }

@@ -131,6 +131,9 @@ type unfinishedJob struct {
 
 // execute runs a job: to its end, or until it runs where nobody follows it.
 func (r *runner) execute(ctx context.Context, d *driver.Driver, graph *jobgraph.JobGraph) (*running, *unfinishedJob, error) {
+	for _, warning := range graph.Warnings() {
+		r.say.Line("%s", warning)
+	}
 	job, err := r.target.submit(ctx, graph)
 	if err != nil {
 		return nil, nil, err

@@ -96,6 +96,7 @@ func (s *session) submit(ctx context.Context, graph *jobgraph.JobGraph) (*runnin
 	id := submission.ID()
 	s.timeline.Done("submitted")
 	s.say.Line("submitted job %s (%s) to %s", graph.Name, id, s)
+	s.adviseOnSize(ctx, graph.Slots())
 	return &running{
 		id: id, application: s.application(), name: fmt.Sprintf("job %s (%s)", graph.Name, id), place: s,
 		goOn: fmt.Sprintf("Its state: bobbin list %s. To end it: bobbin cancel %s %s", s.means(), s.means(), id),

@@ -14,15 +14,15 @@ import (
 // shortage is a job that waits for slots. The zero one has not begun.
 type shortage struct {
 	progress.Wait
-	have  int       // slots that are there
+	why   string    // "": it has what it needs
 	asked time.Time // when that was so; zero: it is not known
 }
 
-// slotsInterval is the time between two questions how many slots there are by now.
+// slotsInterval is the time between two questions what a job waits for.
 const slotsInterval = time.Second
 
-// explainWait tells why nothing happens, while that is so: the cluster has no room for the
-// job's slots.
+// explainWait tells why nothing happens, while that is so: what the job has of slots, who has
+// others, and what is asked of YARN.
 func (r *runner) explainWait(ctx context.Context, a attempt, s *shortage, state client.JobState) (told bool) {
 	now := time.Now()
 	switch {
@@ -36,15 +36,20 @@ func (r *runner) explainWait(ctx context.Context, a attempt, s *shortage, state 
 		return false
 	}
 	if now.Sub(s.asked) >= slotsInterval {
-		if have, err := a.Slots(ctx); err == nil {
-			s.have, s.asked = have, now
+		if supply, err := a.SlotSupply(ctx); err == nil {
+			s.why, s.asked = "", now
+			if demand, known := supply.Of(a.job); known && demand.Waits() {
+				s.why = supply.Explain(demand, timeOfDay)
+			}
 		}
 	}
-	if s.asked.IsZero() || s.have >= state.Slots {
+	if s.why == "" {
 		return false
 	}
 	r.say.Waiting(&s.Wait, "job waits for slots",
-		fmt.Sprintf("%d of %d are there. YARN may have no room for more workers now; the job fails if it has none for %s (%s)",
-			s.have, state.Slots, r.cfg.Duration(config.SlotRequestTimeout), config.SlotRequestTimeout))
+		fmt.Sprintf("%s. It fails if none comes for %s (%s)", s.why, r.cfg.Duration(config.SlotRequestTimeout), config.SlotRequestTimeout))
 	return true
 }
+
+// timeOfDay is a time as people read it on this machine.
+func timeOfDay(t time.Time) string { return t.Local().Format(time.TimeOnly) }

@@ -81,7 +81,7 @@ func (s *story) Job(ctx context.Context, _ ids.JobID) (client.JobState, error) {
 	if s.ends > 0 && s.now() >= s.ends {
 		status = msg.JobFinished
 	}
-	return client.JobState{Status: status, Waits: s.within(s.short), Slots: 3}, s.answer(ctx)
+	return client.JobState{Status: status, Waits: s.within(s.short)}, s.answer(ctx)
 }
 
 func (s *story) CollectPage(ctx context.Context, _ ids.JobID, _ string, _ int64) (msg.CollectPage, error) {
@@ -99,14 +99,18 @@ func (s *story) Result(ctx context.Context, _ ids.JobID) (msg.JobEnded, error) {
 
 func (s *story) RootCause(context.Context, ids.JobID) (string, error) { return "", nil }
 
-func (s *story) Slots(context.Context) (int, error) {
+// SlotSupply has a slot of the job for each that has come, and two of another job.
+func (s *story) SlotSupply(context.Context) (msg.SlotSupply, error) {
 	there := 0
 	for _, from := range s.slots {
 		if s.now() >= from {
 			there++
 		}
 	}
-	return there, nil
+	return msg.SlotSupply{
+		Total: there + 2, Requested: 1, RequestedSince: s.began,
+		Jobs: []msg.SlotDemand{{Job: "another", Needed: 2, Held: 2}, {Job: "job", Needed: 3, Held: there, Since: s.began}},
+	}, nil
 }
 
 func (s *story) report(context.Context) (records.ApplicationReport, error) {
@@ -318,7 +322,7 @@ func TestHeartbeatsComeWhereTheJobEndsWithItsClient(t *testing.T) {
 }
 
 // TestAShortageIsToldWhileItLasts would catch a job that waits in silence, and a line that says how many slots there
-// were at first, or since when another wait lasts.
+// were at first, or since when another wait lasts, or that takes another job's slots for its own.
 func TestAShortageIsToldWhileItLasts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := story{short: []span{{0, 70 * time.Second}, {2 * time.Minute, 3 * time.Minute}}, slots: []time.Duration{30 * time.Second, 150 * time.Second}, ends: 4 * time.Minute}
@@ -332,8 +336,8 @@ func TestAShortageIsToldWhileItLasts(t *testing.T) {
 			since time.Duration
 			have  int
 		}{{0, 0}, {0, 1}, {2 * time.Minute, 1}} {
-			fmt.Fprintf(&want, "job waits for slots since %s: %d of 3 are there. YARN may have no room for more workers now; the job fails if it has none for 5m0s (slot.request.timeout)\n",
-				s.began.Add(told.since).Local().Format(time.TimeOnly), told.have)
+			fmt.Fprintf(&want, "job waits for slots since %s: it needs 3 slots and has %d; other jobs hold 2; containers asked of YARN: 1, since %s. It fails if none comes for 5m0s (slot.request.timeout)\n",
+				s.began.Add(told.since).Local().Format(time.TimeOnly), told.have, s.began.Local().Format(time.TimeOnly))
 		}
 		if diff := cmp.Diff(want.String(), out.String()); diff != "" {
 			t.Errorf("printed (-want +got):\n%s", diff)

@@ -11,6 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -43,16 +44,23 @@ func (s *onYARN) application() string { return s.id.String() }
 
 func (s *onYARN) report(ctx context.Context) (records.ApplicationReport, error) {
 	report, err := s.cluster.YARN.ApplicationReport(ctx, s.id)
-	return report, outdated(err, s.written)
+	return report, s.explain(err)
+}
+
+// explain makes an error of YARN's one for people.
+func (s *onYARN) explain(err error) error {
+	if errors.Is(err, yarnrpc.ErrApplicationNotFound) {
+		err = unknownError{s.id}
+	}
+	return outdated(err, s.written)
 }
 
 func (s *onYARN) reach(ctx context.Context) (*client.ClusterClient, int32, error) {
-	report, err := s.report(ctx) // before the other: an attempt that comes between is another
-	if err != nil {
-		return nil, 0, err
-	}
 	reached, err := s.cluster.Reach(ctx, s.id, s.cfg)
-	return reached, report.Attempt.Attempt, outdated(err, s.written)
+	if err != nil {
+		return nil, 0, s.explain(err)
+	}
+	return reached, reached.Attempt, nil
 }
 
 // errNoYARN says that nothing is known of a cluster but what its REST endpoint says.

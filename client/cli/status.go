@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/terminal"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 func statusCommand(p Process) *cli.Command {
@@ -19,9 +22,11 @@ func statusCommand(p Process) *cli.Command {
 		Name:  "status",
 		Usage: "print what an application has and does",
 		Description: "Prints its workers, slots and jobs, in numbers, and the programs that REST runs beside\n" +
-			"the master of a session, each with its id.\n\n  bobbin status -id application_1700000000000_0001",
+			"the master of a session, each with its id; and what jobs wait for that lack slots. Of an\n" +
+			"application that waits itself, or has ended, it prints what YARN knows: state, times and\n" +
+			"diagnostics.\n\n  bobbin status -id application_1700000000000_0001",
 		Flags:  slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
-		Action: func(c *cli.Context) error { return withCluster(c, p, status) },
+		Action: func(c *cli.Context) error { return statusOf(c, p) },
 	}
 }
 
@@ -34,7 +39,11 @@ func status(c *cli.Context, p Process, master *reached, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	report, err := master.report(c.Context)
+	supply, err := supplyOf(c.Context, master)
+	if err != nil {
+		return err
+	}
+	report, err := reportSoon(c.Context, p, master)
 	if err != nil && !errors.Is(err, errNoYARN) {
 		return err
 	}
@@ -42,13 +51,10 @@ func status(c *cli.Context, p Process, master *reached, asJSON bool) error {
 		told := map[string]any{
 			"application": master.application(), "version": o.Version, "taskManagers": o.Workers, "slots": o.Slots, "slotsFree": o.FreeSlots,
 			"jobsRunning": o.Running, "jobsFinished": o.Finished, "jobsCanceled": o.Canceled, "jobsFailed": o.Failed,
-			"drivers": driversOf(programs),
+			"drivers": driversOf(programs), "containersRequested": supply.Requested, "containersStarting": supply.Starting, "waiting": waitingOf(supply),
 		}
 		if err == nil {
-			maps.Copy(told, map[string]any{
-				"name": report.Name, "state": report.State, "queue": report.Queue, "user": report.User,
-				"started": report.Started.UnixMilli(), "trackingUrl": report.TrackingURL,
-			})
+			maps.Copy(told, reportJSON(report))
 		}
 		return json.NewEncoder(p.Stdout).Encode(told)
 	}
@@ -64,6 +70,7 @@ func status(c *cli.Context, p Process, master *reached, asJSON bool) error {
 		{"slots", fmt.Sprintf("%d, %d of them free", o.Slots, o.FreeSlots)},
 		{"jobs", fmt.Sprintf("%d running, %d finished, %d canceled, %d failed", o.Running, o.Finished, o.Canceled, o.Failed)},
 	}...)
+	facts = append(facts, waitsOf(supply)...)
 	for _, d := range programs {
 		facts = append(facts, [2]string{"program", fmt.Sprintf("%s (%s) since %s, %d MB, jobs submitted: %d", d.Name, d.ID, d.Started.Local().Format(time.DateTime), d.MemoryMB, d.Jobs)})
 	}
@@ -72,6 +79,22 @@ func status(c *cli.Context, p Process, master *reached, asJSON bool) error {
 	}
 	return facts.Write(p.Stdout)
 }
+
+// reportSoon is YARN's report of an application whose master has answered: what YARN knows
+// besides is not worth a long wait. Where it does not answer, that is as if there were none.
+func reportSoon(ctx context.Context, p Process, master *reached) (records.ApplicationReport, error) {
+	soon, cancel := context.WithTimeoutCause(ctx, master.cfg.Duration(config.ClientTimeout)/patienceOfStatus, errNoYARN)
+	defer cancel()
+	report, err := master.report(soon)
+	if err != nil && ctx.Err() == nil && (soon.Err() != nil || client.Unheard(err)) {
+		fmt.Fprintln(p.Stderr, "YARN does not answer: what it knows of the application is left out")
+		return report, errNoYARN
+	}
+	return report, err
+}
+
+// patienceOfStatus is the part of client.timeout that reportSoon waits.
+const patienceOfStatus = 10
 
 // runningDriver is a program beside the master, as -o json has it.
 type runningDriver struct {

@@ -202,5 +202,5 @@ func parseListing(text []byte) ([]fileSize, error) {
 			found = append(found, fileSize{file.Name, size})
 		}
 	}
-	return found, nil
+	return yarnsLast(found), nil
 }

@@ -2,7 +2,8 @@
 // it runs, through the NodeManagers' REST API, and on HDFS once YARN has
 // aggregated them.
 //
-// It starts no goroutines. Whole logs stream through; nothing is kept.
+// It starts no goroutines. Whole logs stream through; of what YARN itself writes beside
+// them, which comes last, up to 1 MiB of a container is kept.
 package logs
 
 import (
@@ -123,9 +124,10 @@ func visitFile(file io.ReadSeeker, nodeName string, visit Visit) error {
 // container visits the logs of one container: name, length and content of each.
 func container(name, nodeName string, value io.Reader, visit Visit) error {
 	r := bufio.NewReader(value)
+	var last held
 	for {
 		if _, err := r.Peek(1); errors.Is(err, io.EOF) {
-			return nil
+			return last.visit(visit)
 		}
 		d := decoder{r: r}
 		l := Log{Container: name, Node: nodeName, Name: d.utf(), Size: d.number()}
@@ -133,7 +135,11 @@ func container(name, nodeName string, value io.Reader, visit Visit) error {
 			return d.err
 		}
 		content := &io.LimitedReader{R: r, N: l.Size}
-		if err := visit(l, content); err != nil {
+		taken, err := last.take(l, content)
+		if err == nil && !taken {
+			err = visit(l, content)
+		}
+		if err != nil {
 			return err
 		}
 		if _, err := io.Copy(io.Discard, content); err != nil {

@@ -124,7 +124,7 @@ func pageOf(t *testing.T, c *cluster.Cluster, o options) string {
 	log := logrus.New()
 	log.SetOutput(t.Output())
 	o.bin, o.runs = bin, 1
-	tables, err := measure(t.Context(), o, c, log)
+	tables, err := measure(t.Context(), o, c, log, func(table) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,6 +32,10 @@ func TestMain(m *testing.M) {
 	if value, set := os.LookupEnv(control.Variable); set {
 		os.Exit(child(value))
 	}
+	if mode := os.Getenv(speakerVariable); mode != "" {
+		speak(mode)
+		os.Exit(0)
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -264,12 +264,23 @@ func (c *Core) failureOf(j *job, h *host, exit Exit) msg.Failure {
 	if announcement := exit.announcement(); announcement != "" {
 		fmt.Fprintf(&text, ": %s", announcement)
 	}
-	if output := exit.Output; output != "" {
+	if output := exit.lastWords(); output != "" {
 		text.WriteString("\nits last output:\n")
 		text.WriteString(output[max(0, len(output)-maxOutput):])
 	}
 	_, stack, _ := strings.Cut(exit.Crash, "\n")
 	return *msg.NewFailure(text.String(), strings.TrimSpace(stack))
+}
+
+// lastWords are what a host printed last, but for its crash, whose stack has a place of its
+// own.
+func (e Exit) lastWords() string {
+	announcement, _, _ := strings.Cut(e.Crash, "\n")
+	if announcement == "" {
+		return e.Output
+	}
+	before := strings.LastIndex("\n"+e.Output, "\n"+announcement)
+	return strings.TrimSpace(e.Output[:max(0, before)]) // a long stack has pushed all else out
 }
 
 // announcement is the first line of a crash.

@@ -63,9 +63,10 @@ type Manager struct {
 type job struct {
 	id       ids.JobID
 	declared int
-	least    int    // of these, without which nothing of the job can run
-	refusals int    // since the last acceptance
-	refusal  string // the last one's reason
+	since    time.Time // it has had fewer; zero: it has them
+	least    int       // of these, without which nothing of the job can run
+	refusals int       // since the last acceptance
+	refusal  string    // the last one's reason
 }
 
 // New makes a Manager without jobs or workers; it names its grants from
@@ -197,6 +198,7 @@ func (m *Manager) grant(now time.Time, plan *Plan) (missing int) {
 			m.occupy(m.workers[g.Slot.Resource], g.Slot.Index, pending, g.Allocation, g.Job)
 			plan.Grants = append(plan.Grants, g)
 		}
+		j.lacks(want > 0, now)
 		if want > 0 {
 			missing += want
 			plan.Short = append(plan.Short, Shortage{Job: j.id, Least: j.least, Reason: m.reason(j)})

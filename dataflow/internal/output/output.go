@@ -39,7 +39,7 @@ const (
 )
 
 // ErrExists says that the output directory holds something already.
-var ErrExists = errors.New("output exists already: remove it, choose another or overwrite it (--overwrite)")
+var ErrExists = errors.New("output exists already: remove it, choose another, or have the sink replace it with dataflow.Overwrite()")
 
 // Mode says what becomes of an output that exists.
 type Mode int

@@ -1,0 +1,35 @@
+package slotmanager
+
+import (
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+// Demand is what a job needs of slots, for people who wonder what it waits for.
+type Demand struct {
+	Job      ids.JobID
+	Declared int       // slots that it needs
+	Held     int       // slots that it has, or that are being given to it
+	Since    time.Time // it has had fewer than it needs; zero: it has them
+}
+
+// Demands lists the jobs with requirements, in the order of their first declaration, as the
+// last Reconcile has left them.
+func (m *Manager) Demands() []Demand {
+	demands := make([]Demand, len(m.jobs))
+	for i, j := range m.jobs {
+		demands[i] = Demand{Job: j.id, Declared: j.declared, Held: m.held[j.id], Since: j.since}
+	}
+	return demands
+}
+
+// lacks notes whether a job has fewer slots than it needs.
+func (j *job) lacks(some bool, now time.Time) {
+	switch {
+	case !some:
+		j.since = time.Time{}
+	case j.since.IsZero():
+		j.since = now
+	}
+}
