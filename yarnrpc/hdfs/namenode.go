@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 
 	"google.golang.org/protobuf/proto"
 
@@ -55,11 +54,6 @@ func (n *NameNode) Locate(ctx context.Context, path string, offset, length int64
 		Complete: !located.GetUnderConstruction(),
 		Blocks:   blocksOf(located),
 	}, nil
-}
-
-// Layout is Locate of a whole file.
-func (n *NameNode) Layout(ctx context.Context, path string) (Layout, error) {
-	return n.Locate(ctx, path, 0, math.MaxInt64)
 }
 
 // Rename moves a file or directory (ClientProtocol.rename2 without

@@ -210,6 +210,7 @@ type stuck struct{ closed chan struct{} }
 
 func (s stuck) Read([]byte) (int, error)     { <-s.closed; return 0, io.ErrClosedPipe }
 func (stuck) Seek(int64, int) (int64, error) { return 0, nil }
+func (stuck) Info() filesystem.FileInfo      { return filesystem.FileInfo{} }
 func (s stuck) Close() error                 { close(s.closed); return nil }
 
 type stuckFS struct{ *memfs.FS }
