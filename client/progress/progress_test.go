@@ -141,9 +141,9 @@ func TestAmountsHaveOneUnit(t *testing.T) {
 // TestJobTellsBytesWhereThereAreAny would catch a job that reads more than all.
 func TestJobTellsBytesWhereThereAreAny(t *testing.T) {
 	graph := jobgraph.JobGraph{Vertices: []jobgraph.Vertex{
-		{Splits: []jobgraph.Split{{Length: 100 << 20}, {Length: 60 << 20}}},
+		{Splits: []jobgraph.Split{{Parts: []jobgraph.Part{{Length: 90 << 20}, {Length: 10 << 20}}}, {Parts: []jobgraph.Part{{Length: 60 << 20}}}}},
 		{},
-		{Splits: []jobgraph.Split{{Length: 40 << 20}}},
+		{Splits: []jobgraph.Split{{Parts: []jobgraph.Part{{Length: 40 << 20}}}}},
 	}}
 	job := Job{Finished: 2, Tasks: 9, Read: 120 << 20, Input: Input(&graph)}
 	if got, want := job.String(), "read 120 of 200 MB, 2 of 9 tasks done"; got != want {

@@ -63,9 +63,6 @@ type FileSystem interface {
 	// takes no memory for itself. Of a file it gives that file. An error that part
 	// gives ends it.
 	Scan(ctx context.Context, uri string, part func([]Entry) error) error
-	// Blocks gives the blocks of a file in the order of their offsets. A local
-	// file is one block with no hosts.
-	Blocks(ctx context.Context, uri string) ([]Block, error)
 	// CheckReadable tells whether a file may be read, without reading it.
 	CheckReadable(ctx context.Context, uri string) error
 	// Open opens a file for reading at any offset. Files that would be read as

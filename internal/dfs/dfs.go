@@ -227,17 +227,6 @@ func (f *FS) Scan(ctx context.Context, uri string, part func([]filesystem.Entry)
 	return refused
 }
 
-// Blocks gives the blocks of a file, and where they are.
-func (f *FS) Blocks(ctx context.Context, uri string) (blocks []filesystem.Block, err error) {
-	err = f.Scan(ctx, uri, func(part []filesystem.Entry) error {
-		for _, e := range part {
-			blocks = append(blocks, e.Blocks...)
-		}
-		return nil
-	})
-	return blocks, err
-}
-
 // CheckReadable tells whether a file may be read: by the NameNode's word, or by opening it.
 func (f *FS) CheckReadable(ctx context.Context, uri string) error {
 	b, at, err := f.resolve(uri)

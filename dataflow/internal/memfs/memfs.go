@@ -206,18 +206,6 @@ func (f *FS) scanned(p string) filesystem.Entry {
 	return entry
 }
 
-// Blocks implements filesystem.FileSystem.
-func (f *FS) Blocks(_ context.Context, uri string) (blocks []filesystem.Block, err error) {
-	err = f.call("Blocks", uri, func(p string) error {
-		if e, ok := f.entries[p]; !ok || e.dir {
-			return fs.ErrNotExist
-		}
-		blocks = f.scanned(p).Blocks
-		return nil
-	})
-	return blocks, err
-}
-
 // CheckReadable implements filesystem.FileSystem.
 func (f *FS) CheckReadable(_ context.Context, uri string) error {
 	return f.call("CheckReadable", uri, func(p string) error {
