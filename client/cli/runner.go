@@ -72,6 +72,7 @@ func (r *runner) run(ctx context.Context, program program.Program, arguments []s
 	d, err := driver.Start(ctx, program.Path, arguments, driver.Options{
 		Config: r.cfg.Set(), Detached: !r.attached,
 		Stdin: r.p.Stdin, Stdout: r.p.Stdout, Stderr: r.p.Stderr,
+		Listing: r.say.Listing,
 	})
 	if err != nil {
 		return err

@@ -157,3 +157,26 @@ func TestJobTellsBytesWhereThereAreAny(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestAListingIsToldAtOnce would catch seven silent seconds in a log, and a line in it for each of
+// them.
+func TestAListingIsToldAtOnce(t *testing.T) {
+	p, out, c := printer(false)
+	for second := range 25 {
+		p.Listing(1000 * second)
+		c.now = c.now.Add(time.Second)
+	}
+	p.Line("submitted")
+	want := "listing input: 0 files\nlisting input: 10000 files\nlisting input: 20000 files\nlisting input: 24000 files\nsubmitted\n"
+	if got := out.String(); got != want {
+		t.Errorf("wrote %q, want %q", got, want)
+	}
+	p, out, c = printer(true)
+	p.Listing(5)
+	c.now = c.now.Add(time.Second)
+	p.Listing(10)
+	p.Finish()
+	if got, want := out.String(), "\rlisting input: 5 files\rlisting input: 10 files\n"; got != want {
+		t.Errorf("on a terminal it wrote %q, want %q", got, want)
+	}
+}

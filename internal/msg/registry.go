@@ -42,6 +42,7 @@ var kinds = func() map[string]reflect.Type { //nolint:gochecknoglobals // a cons
 		StopHost{},
 		DriverHello{},
 		DriverStart{},
+		ListingInput{},
 		DriverFailed{},
 		ExecuteJob{},
 		JobAccepted{},
