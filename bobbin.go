@@ -23,7 +23,7 @@ import (
 
 // mark tells the client that a program is built with the SDK, and for which
 // protocol version, without running it.
-var mark = "<bobbin sdk protocol version=1>" //nolint:gochecknoglobals // must be data of the binary
+var mark = "<bobbin sdk protocol version=2>" //nolint:gochecknoglobals // must be data of the binary
 
 // Driver is the part of a program that runs once: it reads its arguments and
 // executes jobs, as many and as often as it likes.

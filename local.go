@@ -42,7 +42,7 @@ func runLocal(driver Driver, given string) int {
 	}
 	executor := &local{options: options, files: files, say: progress.New(os.Stderr)}
 	env := dataflow.NewEnv(dataflow.EnvOptions{
-		Args: os.Args[1:], Config: options.Set(), FileSystem: files, Executor: executor,
+		Args: os.Args[1:], Config: options.Set(), FileSystem: files, Executor: executor, Listing: executor.say.Listing,
 	})
 	err = errors.Join(call(ctx, driver, env), files.Close())
 	executor.say.Finish()

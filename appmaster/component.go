@@ -14,6 +14,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/dataflow"
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -33,6 +35,7 @@ type Component struct {
 	Mux *rolerpc.Mux
 
 	config       config.Config
+	files        filesystem.FileSystem // nil: nothing is removed
 	slotMemoryMB int
 	ended        func(dispatcher.Submission)
 	logger       logrus.FieldLogger
@@ -46,6 +49,9 @@ type ComponentConfig struct {
 	// JobMemory is what all jobs may take of this process' memory, in bytes: see
 	// dispatcher.Config. 0: nobody bounds it, as the process is its user's own.
 	JobMemory int64
+	// Files are those of the jobs: what one has begun to write that ends without a result is
+	// removed from there, before it is told to have ended. nil: it stays.
+	Files filesystem.FileSystem
 	// JobEnded hears, once for each job that the Dispatcher has taken in, that nothing of
 	// it runs any more; nil: nobody does. It must not block.
 	JobEnded func(dispatcher.Submission)
@@ -69,7 +75,7 @@ func NewComponent(c ComponentConfig, driver resourcemanager.Driver, logger logru
 	}
 	component := &Component{
 		ResourceManager: rm, Mux: new(rolerpc.Mux),
-		config: c.Config, slotMemoryMB: slotMemoryMB, ended: c.JobEnded, logger: logger,
+		config: c.Config, files: c.Files, slotMemoryMB: slotMemoryMB, ended: c.JobEnded, logger: logger,
 	}
 	if component.ended == nil {
 		component.ended = func(dispatcher.Submission) {}
@@ -112,24 +118,42 @@ func (c *Component) jobMaster(start dispatcher.StartJobMaster) (_ dispatcher.Job
 		return nil, err
 	}
 	link.master = master
-	return runningJobMaster{master, c.ResourceManager, func() { c.ended(s) }}, nil
+	return runningJobMaster{master, c, s}, nil
 }
 
 // runningJobMaster takes its leave of the ResourceManager when it ends.
 type runningJobMaster struct {
 	*jobmaster.JobMaster
-	rm    *resourcemanager.ResourceManager
-	ended func()
+	component  *Component
+	submission dispatcher.Submission
 }
 
 // Run runs the job to its end.
 func (m runningJobMaster) Run(ctx context.Context) (msg.JobDetails, collect.Results, error) {
-	defer m.ended()
+	defer m.component.ended(m.submission)
 	details, results, err := m.JobMaster.Run(ctx)
-	if left := m.rm.DisconnectJobMaster(context.WithoutCancel(ctx), m.Job(), m.ID()); left != nil && !errors.Is(left, actor.ErrStopped) {
+	ended := err == nil
+	if left := m.component.ResourceManager.DisconnectJobMaster(context.WithoutCancel(ctx), m.Job(), m.ID()); left != nil && !errors.Is(left, actor.ErrStopped) {
 		err = errors.Join(err, left)
 	}
+	if ended && details.Status != msg.JobFinished {
+		m.component.discard(context.WithoutCancel(ctx), m.submission)
+	}
 	return details, results, err
+}
+
+// discard removes what a job that has failed or was cancelled has begun to write, whose parts count
+// against the quota that may have failed it. None of its tasks runs any more, but for those on workers
+// that are taken for dead. An HDFS that is away must not keep the job from ending.
+func (c *Component) discard(ctx context.Context, job dispatcher.Submission) {
+	if c.files == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.config.Duration(config.ServicesShutdownTimeout))
+	defer cancel()
+	if err := dataflow.Discard(ctx, c.files, job.Graph, string(job.Job)); err != nil {
+		c.logger.WithFields(logrus.Fields{"job": job.Job, "err": err}).Warn("what the job has begun to write stays behind")
+	}
 }
 
 // managedMB is what the operators in one slot may hold.

@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 }
 
 // mark makes this binary a program built with the SDK.
-var mark = "<bobbin sdk protocol version=1>"
+var mark = "<bobbin sdk protocol version=2>"
 
 // drive is a driver without the SDK's main. It says on stderr what it finds wrong, and
 // ends with 9.
@@ -146,7 +146,7 @@ func plan(start msg.DriverStart, input string) (jobgraph.JobGraph, error) {
 	if err != nil {
 		return jobgraph.JobGraph{}, err
 	}
-	return compiled.Prepare(context.Background(), files)
+	return compiled.Prepare(context.Background(), files, nil)
 }
 
 // rush executes two jobs at once, the second when what is told of the first has filled its

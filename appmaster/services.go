@@ -184,7 +184,7 @@ func (s *services) connect(authority *pki.Authority, users *clienttoam.Verifier)
 // wire makes the roles and what leads to them. Drivers share the room with requests.
 func (s *services) wire(ctx context.Context, driver resourcemanager.Driver, authority *pki.Authority, room *rest.Room) error {
 	env := s.env
-	cluster := ComponentConfig{Config: env.config, Worker: workerSpec(env.config), Mode: env.strategy.ends}
+	cluster := ComponentConfig{Config: env.config, Worker: workerSpec(env.config), Mode: env.strategy.ends, Files: s.files}
 	cluster.JobMemory, _ = budgets(env.launch.Mode, env.config)
 	var store *programs.Store
 	if env.launch.Mode == launch.Session {

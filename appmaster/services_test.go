@@ -334,7 +334,7 @@ func TestAProcessThatIsStoppedTouchesNothing(t *testing.T) {
 			reading, goOn := make(chan struct{}, 100), make(chan struct{})
 			content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
 			w := newWorkers(t, content.View(func(call dataflowtest.Call) error {
-				if call.Op == "Read" {
+				if call.Op == "Load" && !call.Done {
 					reading <- struct{}{}
 					<-goOn
 				}

@@ -70,7 +70,7 @@ func planned(t *testing.T, files filesystem.FileSystem, input string, options ma
 	if err != nil {
 		t.Fatal(err)
 	}
-	graph, err := c.Prepare(t.Context(), files)
+	graph, err := c.Prepare(t.Context(), files, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

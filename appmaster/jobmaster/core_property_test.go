@@ -108,7 +108,7 @@ func randomGraph(t *rapid.T) *jobgraph.JobGraph {
 			vertex.Source = true
 			for i := range rapid.IntRange(0, 6).Draw(t, "splits") {
 				host := fmt.Sprint("n", rapid.IntRange(0, 2).Draw(t, "host"))
-				vertex.Splits = append(vertex.Splits, jobgraph.Split{URI: fmt.Sprint(v, "/", i), Hosts: []string{host}})
+				vertex.Splits = append(vertex.Splits, jobgraph.Split{Base: fmt.Sprint(v, "/", i), Hosts: []string{host}})
 			}
 		} else {
 			edge := jobgraph.Edge{From: jobgraph.VertexID(from), To: jobgraph.VertexID(v), Pattern: jobgraph.AllToAll}
@@ -395,7 +395,7 @@ func (m *model) take(effect Effect) {
 			if message.Split == nil {
 				task.exhausted = true
 			} else {
-				task.splits = append(task.splits, message.Split.URI)
+				task.splits = append(task.splits, message.Split.Base)
 			}
 		case msg.FreeSlots:
 			for _, a := range message.Allocations {
@@ -488,7 +488,7 @@ func (m *model) checkEnd() {
 	}
 	for _, v := range m.config.Graph.Vertices {
 		for _, s := range v.Splits {
-			want = append(want, s.URI)
+			want = append(want, s.Base)
 		}
 	}
 	slices.Sort(got)

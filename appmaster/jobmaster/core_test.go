@@ -112,7 +112,7 @@ func (s *script) vertex(name string, parallelism int, options map[string]string)
 	if hosts, reads := options["splits"]; reads {
 		v.Source = true
 		for i, host := range strings.Split(hosts, ",") {
-			v.Splits = append(v.Splits, jobgraph.Split{URI: "split" + strconv.Itoa(i), Hosts: []string{host}})
+			v.Splits = append(v.Splits, jobgraph.Split{Base: "split" + strconv.Itoa(i), Hosts: []string{host}})
 		}
 	}
 	s.graph.Vertices = append(s.graph.Vertices, v)
@@ -329,7 +329,7 @@ func describeMessage(to string, m msg.Message) []string {
 		if m.Split == nil {
 			return line("no split for %s", m.Execution)
 		}
-		return line("%s for %s", m.Split.URI, m.Execution)
+		return line("%s for %s", m.Split.Base, m.Execution)
 	case msg.CollectAcknowledged:
 		return line("acknowledged %d of %s", m.Sequence, m.Execution)
 	case msg.Heartbeat:

@@ -62,7 +62,7 @@ func deployedJob(t *testing.T, worker Peer) *Core {
 	g := &jobgraph.JobGraph{
 		ProtocolVersion: jobgraph.ProtocolVersion, Job: "j", Name: "j",
 		Vertices: []jobgraph.Vertex{
-			{Name: "read", Parallelism: 2, Source: true, Splits: []jobgraph.Split{{URI: "a", Hosts: []string{"n1", "n1"}}, {URI: "b"}}},
+			{Name: "read", Parallelism: 2, Source: true, Splits: []jobgraph.Split{{Base: "a/", Hosts: []string{"n1", "n1"}}, {Base: "b/"}}},
 			{Name: "count", Parallelism: 2},
 			{Name: "collect", Parallelism: 1, Collect: "top"},
 		},

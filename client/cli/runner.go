@@ -73,6 +73,7 @@ func (r *runner) run(ctx context.Context, program program.Program, arguments []s
 	d, err := driver.Start(ctx, program.Path, arguments, driver.Options{
 		Config: r.cfg.Set(), Detached: !r.attached,
 		Stdin: r.p.Stdin, Stdout: terminal.Raw(r.p.Stdout), Stderr: terminal.Raw(r.p.Stderr),
+		Listing: r.say.Listing,
 	})
 	if err != nil {
 		return err

@@ -69,7 +69,7 @@ func countWith(t *testing.T, parallelism int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	graph, err := compiled.Prepare(t.Context(), files)
+	graph, err := compiled.Prepare(t.Context(), files, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

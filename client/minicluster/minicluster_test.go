@@ -156,7 +156,7 @@ func plan(t *testing.T, files *dataflowtest.Files, gateName string) *jobgraph.Jo
 	if err != nil {
 		t.Fatal(err)
 	}
-	graph, err := c.Prepare(t.Context(), files)
+	graph, err := c.Prepare(t.Context(), files, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

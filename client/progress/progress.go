@@ -62,11 +62,24 @@ func (p *Printer) Line(format string, args ...any) {
 func (p *Printer) Moving(subject, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.moving(subject, text, p.terminal)
+}
+
+// Listing shows how many files of a job's input were found so far; the first time at once, as
+// whoever calls it has waited already.
+func (p *Printer) Listing(files int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.moving("listing", fmt.Sprintf("listing input: %d files", files), true)
+}
+
+// moving shows a new version of a line, at once if it is the first one and that is asked for.
+func (p *Printer) moving(subject, text string, atOnce bool) {
 	now := p.now()
 	if subject != p.subject {
 		p.end()
 		p.subject, p.at = subject, now
-		if p.terminal {
+		if atOnce {
 			p.at = time.Time{}
 		}
 	}

@@ -46,7 +46,7 @@ const childHolds = 16 << 20
 func TestPageIsMade(t *testing.T) {
 	cluster.Long(t)
 	c := open(t)
-	page := pageOf(t, c, options{only: []string{"cold", "tiny", "memory", "workers", "session"}})
+	page := pageOf(t, c, options{only: []string{"cold", "tiny", "memory", "workers", "session", "files"}})
 	for _, want := range []string{
 		"| `bobbin version` ", "| size of `bobbin` ", "| RUNNING ", "| uploaded bobbin ", "| **command ended** ",
 		"| ApplicationMaster ", "| TaskExecutor and task host ", "| 10 ",

@@ -3,7 +3,7 @@
 // and processor time. It prints a page of Markdown. Nothing is asserted; numbers
 // are for people to compare.
 //
-//	bench [-only cold,tiny,memory,workers,large,calls,processes,protected,asks,session,submit]
+//	bench [-only cold,tiny,memory,workers,large,calls,processes,protected,asks,session,files,submit]
 //	      [-runs N] [-calls N] [-flink DIR] [-o FILE]
 //
 // scripts/bench builds what it needs and runs it. It starts no goroutines but
@@ -53,6 +53,7 @@ func sections() []section {
 		{"protected", protectedCalls},
 		{"asks", manyAsks},
 		{"session", sessionJobs},
+		{"files", manySmallFiles},
 		{"submit", submissions},
 	}
 }

@@ -162,23 +162,24 @@ func (c *connection) interpret(err error) error {
 	}
 	var exception colinmarc.Error // has no Error method of its own: errors.AsType does not take it
 	if errors.As(err, &exception) {
-		return &yarnrpc.RemoteError{
+		remote := &yarnrpc.RemoteError{
 			Address: c.name, Method: exception.Method(), Class: exception.Exception(), Message: exception.Message(),
 		}
-	}
-	if known, ok := errors.AsType[answered](err); ok {
-		return known.error
+		if errors.Is(remote, yarnrpc.ErrQuota) {
+			return c.answer(remote)
+		}
+		return remote
 	}
 	return c.answer(err)
 }
 
-// answered marks an error of this package's own that a call gives: the
-// NameNode did answer.
-type answered struct{ error }
-
 // answer gives the error of a call in the same words, whoever has made it.
 func (c *connection) answer(err error) error {
 	switch {
+	case errors.Is(err, hdfs.ErrDialerClosed):
+		return ErrClosed
+	case errors.Is(err, hdfs.ErrNotEmpty):
+		return filesystem.ErrNotEmpty
 	case errors.Is(err, hdfs.ErrEncryptionZone):
 		return filesystem.ErrEncryptionZone
 	case errors.Is(err, hdfs.ErrErasureCoded):
@@ -186,7 +187,7 @@ func (c *connection) answer(err error) error {
 	}
 	if _, unanswered := errors.AsType[*yarnrpc.CallError](err); unanswered {
 		switch {
-		case errors.Is(err, hdfs.ErrDialerClosed), errors.Is(err, yarnrpc.ErrClosed):
+		case errors.Is(err, yarnrpc.ErrClosed):
 			return ErrClosed
 		case isLogin(err): // which has failed, and says so
 			return err
@@ -196,6 +197,9 @@ func (c *connection) answer(err error) error {
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w for user %s", fs.ErrPermission, c.user)
+	}
+	if errors.Is(err, yarnrpc.ErrQuota) {
+		return fmt.Errorf("%w (%w)", filesystem.ErrQuota, err)
 	}
 	for _, answer := range []error{
 		fs.ErrNotExist, fs.ErrExist, fs.ErrInvalid, syscall.ENOTEMPTY, colinmarc.ErrReplicating,

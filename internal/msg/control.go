@@ -89,6 +89,10 @@ type Reach struct {
 	Tokens     Secret // as creds.Credentials.Marshal gives them
 }
 
+// ListingInput tells, each second while a driver lists the input of a job, how many files it has
+// found so far. There is no answer.
+type ListingInput struct{ Files int }
+
 // DriverFailed tells that planning failed before any job was executed, in place
 // of ExecuteJob: the text is for people.
 type DriverFailed struct {
@@ -125,6 +129,7 @@ type JobEnded struct {
 
 func (DriverHello) isMessage()      {}
 func (DriverStart) isMessage()      {}
+func (ListingInput) isMessage()     {}
 func (DriverFailed) isMessage()     {}
 func (ExecuteJob) isMessage()       {}
 func (JobAccepted) isMessage()      {}

@@ -40,7 +40,7 @@ var (
 		DeployTasks{}, CancelTasks{}, SplitAssigned{}, CollectAcknowledged{})
 
 	// A driver's starter is the client, or the ApplicationMaster.
-	DriverToStarter = KindsOf(DriverHello{}, DriverFailed{}, ExecuteJob{})
+	DriverToStarter = KindsOf(DriverHello{}, ListingInput{}, DriverFailed{}, ExecuteJob{})
 	StarterToDriver = KindsOf(DriverStart{}, JobAccepted{}, CollectedRecords{}, JobEnded{}, UpdateTokens{})
 )
 

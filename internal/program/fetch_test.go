@@ -47,6 +47,8 @@ type stagedFile struct {
 	s *staged
 }
 
+func (f *stagedFile) Info() filesystem.FileInfo { return filesystem.FileInfo{Size: f.s.size} }
+
 func (f *stagedFile) Read(p []byte) (int, error) {
 	n, err := f.s.content.Read(p)
 	f.s.read += int64(n)

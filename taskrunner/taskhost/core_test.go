@@ -86,7 +86,7 @@ func parseEvent(t *testing.T, line string) event {
 	case "cancel":
 		return told{msg.CancelTasks{Executions: executions}}
 	case "assign":
-		return told{msg.SplitAssigned{Execution: executions[0], Split: &jobgraph.Split{URI: keys["split"]}}}
+		return told{msg.SplitAssigned{Execution: executions[0], Split: &jobgraph.Split{Base: keys["split"]}}}
 	case "no-more-splits":
 		return told{msg.SplitAssigned{Execution: executions[0]}}
 	case "acknowledge":
@@ -205,7 +205,7 @@ func describe(ef effect) string {
 		if ef.Split == nil {
 			return fmt.Sprintf("no more splits for %s", ef.Execution)
 		}
-		return fmt.Sprintf("split %s for %s", ef.Split.URI, ef.Execution)
+		return fmt.Sprintf("split %s for %s", ef.Split.Base, ef.Execution)
 	case acknowledge:
 		return fmt.Sprintf("acknowledge %d of %s", ef.Batches, ef.Execution)
 	case limitMemory:

@@ -34,7 +34,7 @@ func emitSplits(ctx context.Context, s operator.Subtask) error {
 			return err
 		}
 		s.Counter("splits").Add(1)
-		if err := s.Output(0).Emit(ctx, n%s.Output(0).Channels(), []byte(split.URI)); err != nil {
+		if err := s.Output(0).Emit(ctx, n%s.Output(0).Channels(), []byte(split.Base)); err != nil {
 			return err
 		}
 	}
@@ -109,7 +109,7 @@ func TestJobRunsInAHost(t *testing.T) {
 		if m := receive[msg.RequestSplit](w); m.Execution != source {
 			t.Fatalf("split for %s", m.Execution)
 		}
-		w.send(msg.SplitAssigned{Execution: source, Split: &jobgraph.Split{URI: uri}})
+		w.send(msg.SplitAssigned{Execution: source, Split: &jobgraph.Split{Base: uri}})
 	}
 	receive[msg.RequestSplit](w)
 	w.send(msg.SplitAssigned{Execution: source})

@@ -103,13 +103,15 @@ var errUnknownKey = errors.New("the data encryption key is unknown")
 // transfer opens the connections of a Dialer to DataNodes.
 type transfer struct {
 	options   DataTransfer
-	encrypted atomic.Bool // the NameNode has all transfer encrypted
+	rpc       yarnrpc.Caller // of the NameNode
+	known     atomic.Bool    // the NameNode has said whether transfer is encrypted
+	encrypted atomic.Bool    // all of it is
 	keys      keyRing
 }
 
 // newTransfer asks the NameNode by rpc for keys.
 func newTransfer(o DataTransfer, rpc yarnrpc.Caller) *transfer {
-	return &transfer{options: o, keys: keyRing{fetch: NewNameNode(rpc).DataEncryptionKey}}
+	return &transfer{options: o, rpc: rpc, keys: keyRing{fetch: NewNameNode(rpc).DataEncryptionKey}}
 }
 
 // caller is what the library is to make its calls of the NameNode by. It notes whether
@@ -134,8 +136,8 @@ func (c transferCaller) Call(ctx context.Context, method string, request, respon
 	if err := c.Caller.Call(ctx, method, request, &answer); err != nil {
 		return err
 	}
+	c.transfer.note(&answer)
 	if defaults := answer.GetServerDefaults(); defaults != nil {
-		c.transfer.encrypted.Store(defaults.GetEncryptDataTransfer())
 		defaults.EncryptDataTransfer = proto.Bool(false)
 	}
 	b, err := proto.Marshal(&answer)
@@ -147,8 +149,26 @@ func (c transferCaller) Call(ctx context.Context, method string, request, respon
 
 const methodServerDefaults = "getServerDefaults"
 
+// learn asks the NameNode whether all transfer is encrypted, unless it has told the library.
+func (t *transfer) learn(ctx context.Context) error {
+	if t.known.Load() {
+		return nil
+	}
+	var answer hdfspb.GetServerDefaultsResponseProto
+	if err := t.rpc.Call(ctx, methodServerDefaults, new(hdfspb.GetServerDefaultsRequestProto), &answer); err != nil {
+		return fmt.Errorf("ask how data is transferred: %w", err)
+	}
+	t.note(&answer)
+	return nil
+}
+
+func (t *transfer) note(answer *hdfspb.GetServerDefaultsResponseProto) {
+	t.encrypted.Store(answer.GetServerDefaults().GetEncryptDataTransfer())
+	t.known.Store(true)
+}
+
 // open gives a connection that is logged in, or will be by its first operation.
-func (t *transfer) open(ctx context.Context, address string, dial func() (net.Conn, error)) (net.Conn, error) {
+func (t *transfer) open(ctx context.Context, address string, dial func() (net.Conn, error)) (*blockConn, error) {
 	if t.encrypted.Load() {
 		opened, err := t.openEncrypted(ctx, address, dial)
 		if err != nil {

@@ -36,7 +36,7 @@ var ErrFenced = errors.New("a later attempt took over the commit")
 func (o Output) Commit(ctx context.Context, fsys filesystem.FileSystem, attempt string, winners []string) error {
 	c := commit{Output: o, fs: fsys, marker: o.markerPrefix() + attempt, winners: winners}
 	if err := c.run(ctx); err != nil {
-		return fmt.Errorf("commit output %s: %w", o.Dir, err)
+		return operator.OfFiles(fmt.Errorf("commit output %s: %w", o.Dir, err))
 	}
 	return nil
 }
@@ -100,8 +100,8 @@ func (c *commit) look(ctx context.Context) (entries []filesystem.FileInfo, done 
 func others(e filesystem.FileInfo) bool { return path.Base(e.URI) != temporary }
 
 // marked tells the marker of a try of this job.
-func (c *commit) marked(e filesystem.FileInfo) bool {
-	return strings.HasPrefix(path.Base(e.URI), c.markerPrefix())
+func (o Output) marked(e filesystem.FileInfo) bool {
+	return strings.HasPrefix(path.Base(e.URI), o.markerPrefix())
 }
 
 // withdraw removes what this job has written.
@@ -109,14 +109,7 @@ func (c *commit) withdraw(ctx context.Context) error {
 	if err := c.fs.RemoveAll(ctx, c.jobDir()); err != nil {
 		return err
 	}
-	left, err := c.fs.List(ctx, c.temporary())
-	switch {
-	case errors.Is(err, fs.ErrNotExist) || len(left) > 0: // gone, or in use by other jobs
-		return nil
-	case err != nil:
-		return err
-	}
-	return c.fs.RemoveAll(ctx, c.temporary())
+	return c.removeTemporary(ctx, c.fs)
 }
 
 // lost says what it means that something is gone which only another try removes.

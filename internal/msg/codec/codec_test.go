@@ -19,7 +19,6 @@ import (
 // TestMessagesSurviveTheWire would catch a field that is dropped, renamed or
 // changed on its way between two processes.
 func TestMessagesSurviveTheWire(t *testing.T) {
-	modified := time.Date(2024, 2, 3, 4, 5, 6, 789_000_000, time.UTC)
 	execution := ids.ExecutionAttemptID{Vertex: 1, Subtask: 2, Attempt: 3}
 	messages := []msg.Message{
 		msg.Heartbeat{},
@@ -29,7 +28,7 @@ func TestMessagesSurviveTheWire(t *testing.T) {
 			{Execution: execution, State: msg.ExecutionFailed, Failure: msg.NewFailure("boom", "stack"), Counters: map[string]int64{"words": 7}},
 		}},
 		msg.SlotRequestsAnswered{Refused: []msg.SlotRefusal{{SlotOffer: msg.SlotOffer{Index: 1, Allocation: "a"}, Reason: "held"}}},
-		msg.SplitAssigned{Execution: execution, Split: &jobgraph.Split{URI: "hdfs://n/a", Length: 5, FileModTime: modified, Hosts: []string{"h"}}},
+		msg.SplitAssigned{Execution: execution, Split: &jobgraph.Split{Base: "hdfs://n/", Parts: []jobgraph.Part{{Name: "a", Length: 5, FileModTime: 1_700_000_000_123}}, Hosts: []string{"h"}}},
 		msg.SplitAssigned{Execution: execution},
 		msg.UpdateTokens{Tokens: msg.Secret{0, 1, 0xff}},
 		msg.StartHost{Host: "h", Tokens: msg.Secret{7}, MemoryMB: 100},
@@ -82,7 +81,8 @@ func TestDecodedSizeTellsPlansFromWhatSaysNothing(t *testing.T) {
 	for i := range many {
 		host := fmt.Sprintf("n%d", i%40)
 		splits.Vertices[0].Splits = append(splits.Vertices[0].Splits, jobgraph.Split{
-			URI: fmt.Sprintf("hdfs://nn/in/part-%05d", i), Length: 128 << 20, FileLength: 1 << 30, FileModTime: time.UnixMilli(1_700_000_000_000), Hosts: []string{host, host, host},
+			Base: "hdfs://nn/in/", Hosts: []string{host, host, host},
+			Parts: []jobgraph.Part{{Name: fmt.Sprintf("part-%05d", i), Length: 128 << 20, FileLength: 1 << 30, FileModTime: 1_700_000_000_000}},
 		})
 		edges.Edges = append(edges.Edges, jobgraph.Edge{From: jobgraph.VertexID(i), To: jobgraph.VertexID(i + 1), Pattern: jobgraph.AllToAll, Type: "string"})
 		plain.Vertices = append(plain.Vertices, jobgraph.Vertex{Name: "read -> map", Operators: []string{"read", "map"}, Parallelism: 1})

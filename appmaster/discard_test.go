@@ -1,0 +1,74 @@
+package appmaster
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// TestAJobWithoutAResultLeavesNothingInItsOutput would catch parts that fill the quota which has failed
+// their job, a clean-up that the next run does not wait for, and one that takes the files of others.
+func TestAJobWithoutAResultLeavesNothingInItsOutput(t *testing.T) {
+	t.Parallel()
+	const theirs, ours, marker = "/out/_temporary/other/1/part-00000", "/out/_temporary/" + string(testJob) + "/1/part-00000", "/out/_committing-" + string(testJob) + "-1"
+	for name, c := range map[string]struct {
+		end    func(t *testing.T, c *cluster, files *dataflowtest.Files)
+		before []string
+		status msg.JobStatus
+		left   []string
+	}{
+		"it has failed": {
+			func(_ *testing.T, _ *cluster, files *dataflowtest.Files) { files.Write("/in/a", "another") },
+			[]string{theirs, ours}, msg.JobFailed, []string{theirs},
+		},
+		"it was cancelled": {
+			func(t *testing.T, c *cluster, _ *dataflowtest.Files) {
+				if err := c.Dispatcher.CancelJob(t.Context(), testJob); err != nil && !errors.Is(err, msg.ErrJobEnded) {
+					t.Error(err)
+				}
+			},
+			[]string{theirs, ours}, msg.JobCanceled, []string{theirs},
+		},
+		"its commit had begun": {
+			func(_ *testing.T, _ *cluster, files *dataflowtest.Files) { files.Write("/in/a", "another") },
+			[]string{ours, marker}, msg.JobFailed, []string{marker, ours},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
+			for _, file := range c.before {
+				files.Write(file, "x")
+			}
+			ready := make(chan struct{})
+			cluster := startCluster(t, dispatcher.Attached, files.View(func(c dataflowtest.Call) error {
+				if c.Op == "Load" && !c.Done {
+					<-ready
+				}
+				return nil
+			}))
+			graph := planned(t, files, "/in", nil)
+			graph.Vertices[0].Outputs = []string{"mem:///out"}
+			cluster.submit(t, graph)
+			c.end(t, cluster, files)
+			close(ready)
+			if ended := cluster.result(t); ended.Status != c.status {
+				t.Fatalf("job is %s: %v", ended.Status, ended.Failure)
+			}
+			var left []string
+			for name := range files.Files() {
+				if name != "/in/a" {
+					left = append(left, name)
+				}
+			}
+			slices.Sort(left)
+			if !slices.Equal(left, c.left) {
+				t.Errorf("left are %q, want %q", left, c.left)
+			}
+		})
+	}
+}
