@@ -2,7 +2,6 @@ package jobmaster
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -11,33 +10,31 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// resourceManagerQueue bounds the messages that wait on their way to and from
-// the ResourceManager: a handful in a job's life, and one for each worker that
-// is lost. A full queue means that one of the two roles hangs.
+// resourceManagerQueue bounds the messages that wait on their way from the
+// ResourceManager: a handful in a job's life, and one for each worker that is
+// lost.
 const resourceManagerQueue = 1024
-
-var errResourceManagerHangs = errors.New("resource manager takes no messages any more")
 
 // shell performs effects. Only the loop's goroutine calls Perform.
 type shell struct {
 	*JobMaster
 	timers   *actor.Timers[struct{}]
-	toRM     chan msg.Message // from the loop to the goroutine that tells; closed by finish
-	told     chan struct{}    // closed when that goroutine has ended
-	incoming chan struct{}    // closed when the goroutine behind fromRM has ended
+	outgoing *outgoing     // from the loop to the goroutine that tells; closed by finish
+	told     chan struct{} // closed when that goroutine has ended
+	incoming chan struct{} // closed when the goroutine behind fromRM has ended
 	fatal    context.CancelCauseFunc
 }
 
 func newShell(ctx context.Context, j *JobMaster, fatal context.CancelCauseFunc) *shell {
 	s := &shell{
 		JobMaster: j, fatal: fatal,
-		toRM: make(chan msg.Message, resourceManagerQueue),
-		told: make(chan struct{}), incoming: make(chan struct{}),
+		outgoing: newOutgoing(),
+		told:     make(chan struct{}), incoming: make(chan struct{}),
 	}
 	s.timers = actor.NewTimers(func(struct{}) { s.post(ctx, Woken{}) })
-	go func() { // ends when finish has closed toRM
+	go func() { // ends when finish has closed outgoing
 		defer close(s.told)
-		for m := range s.toRM {
+		for m, more := s.outgoing.next(); more; m, more = s.outgoing.next() {
 			s.tell(ctx, m)
 		}
 	}()
@@ -58,7 +55,7 @@ func newShell(ctx context.Context, j *JobMaster, fatal context.CancelCauseFunc) 
 // finish brings what the loop has said to its end: the ResourceManager has to
 // hear that the job needs no slots any more. The loop has ended.
 func (s *shell) finish() {
-	close(s.toRM)
+	s.outgoing.close()
 	<-s.told
 }
 
@@ -80,11 +77,7 @@ func (s *shell) Perform(_ context.Context, effect Effect) {
 			gateway.Close(e.Cause)
 		}
 	case TellResourceManager:
-		select {
-		case s.toRM <- e.Message:
-		default:
-			s.fatal(errResourceManagerHangs)
-		}
+		s.outgoing.put(e.Message)
 	case Wake:
 		s.timers.Set(struct{}{}, time.Until(e.At))
 	case ResultChanged:
@@ -173,7 +166,7 @@ func (j *JobMaster) logEffect(effect Effect) {
 		j.logger.WithFields(logrus.Fields{"result": e.Name, "after": clientTimeout}).Warn("collected records are dropped: no client asks for them")
 	case TellResourceManager:
 		if declared, is := e.Message.(msg.DeclareRequirements); is {
-			j.logger.WithField("slots", declared.Slots).Info("slots declared")
+			j.logger.WithField("slots", declared.Slots).Debug("slots declared") // with each region that ends
 		}
 	case SendTaskExecutor:
 		if deploy, is := e.Message.(msg.DeployTasks); is {
