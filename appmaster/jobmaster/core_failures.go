@@ -107,6 +107,9 @@ func (c *Core) tasksLost(w *worker, cause failover.Cause) {
 // restarts the regions whose time has come.
 func (c *Core) failOver() {
 	for _, r := range slices.Clone(c.failing) {
+		if c.graph.RegionEnded(r) && c.pool.Release(r) {
+			c.supplied = true
+		}
 		if c.regions[r].phase == failing {
 			if root, known := c.rootCause(r); known {
 				c.decide(r, root)

@@ -72,6 +72,7 @@ type modelWorker struct {
 type modelTask struct {
 	worker    *modelWorker
 	host      ids.HostID
+	slot      ids.AllocationID
 	asking    bool // has a request for a split on its way
 	exhausted bool // was told that no split is left
 	cancel    bool
@@ -375,8 +376,11 @@ func (m *model) take(effect Effect) {
 			}
 		}
 	case TellResourceManager:
-		if declared, is := e.Message.(msg.DeclareRequirements); is {
-			m.required = declared.Slots
+		if message, is := e.Message.(msg.DeclareRequirements); is {
+			if m.required != 0 && message.Slots > m.required {
+				m.t.Fatalf("%d slots are declared after %d", message.Slots, m.required)
+			}
+			m.required = message.Slots
 		}
 	case SendTaskExecutor:
 		w := m.at(e.To)
@@ -436,9 +440,14 @@ func (m *model) deploy(w *modelWorker, d msg.DeployTasks) {
 		if !slices.Contains(w.slots, deployed.Allocation) {
 			m.t.Fatalf("%s is deployed into slot %s, which its worker does not hold", id, deployed.Allocation)
 		}
+		for other, task := range m.tasks {
+			if other.Vertex == id.Vertex && task.slot == deployed.Allocation && !task.told {
+				m.t.Fatalf("%s is deployed into slot %s, where %s has not ended", id, task.slot, other)
+			}
+		}
 		m.attempts[subtask] = id.Attempt
 		// A host that died meanwhile never starts it.
-		m.tasks[id] = &modelTask{worker: w, host: d.Host, over: !w.alive || w.host != d.Host}
+		m.tasks[id] = &modelTask{worker: w, host: d.Host, slot: deployed.Allocation, over: !w.alive || w.host != d.Host}
 	}
 	for _, p := range d.Placements {
 		for s, h := range p.HostIndex {

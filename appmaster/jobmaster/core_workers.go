@@ -114,7 +114,7 @@ func (c *Core) slotsOffered(w *worker, offers []msg.SlotOffer) {
 	for _, o := range offers {
 		if c.active() && c.pool.Offer(slotpool.Slot{Allocation: o.Allocation, Resource: w.resource}, c.now) {
 			answer.Accepted = append(answer.Accepted, o.Allocation)
-			c.supplied = true
+			c.supplied = c.supplied || w.ready()
 		} else {
 			answer.Rejected = append(answer.Rejected, o.Allocation)
 		}
@@ -141,7 +141,6 @@ func (c *Core) giveUpSlots() {
 		return
 	}
 	if freed := c.pool.GiveUp(c.now, c.config.SlotIdleTimeout); len(freed) > 0 {
-		c.declare() // first, or the ResourceManager would grant them again
 		c.freeSlots(freed, fmt.Sprintf("idle for %s", c.config.SlotIdleTimeout))
 	}
 }
@@ -217,9 +216,9 @@ func (c *Core) expire() {
 			}
 		}
 	}
-	if since, missing := c.pool.MissingSince(); missing && c.active() && c.now.Sub(since) >= c.config.SlotRequestTimeout {
+	if since, starved := c.pool.StarvedSince(); starved && c.active() && c.now.Sub(since) >= c.config.SlotRequestTimeout {
 		c.failJob(fmt.Sprintf(
-			"%d of %d slots came within %s (slot.request.timeout): the cluster has no room for the rest, or workers fail (jobmanager.log tells); lower the parallelism, free resources, or raise slot.request.timeout to wait longer",
+			"%d of %d slots are there, and no other came within %s (slot.request.timeout): the cluster has no room for the rest, or workers fail (jobmanager.log tells); lower the parallelism, free resources, or raise slot.request.timeout to wait longer",
 			c.pool.Held(), c.pool.Required(), c.config.SlotRequestTimeout))
 	}
 }
