@@ -2,9 +2,10 @@ package jobmaster
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -124,8 +125,12 @@ func TestIndependentTasksRunInWaves(t *testing.T) {
 				t.Errorf("%s after %s with %d tasks at a time, want FINISHED after %s with %d; root %+v",
 					details.Status, took, w.most, test.want, test.room, details.Root)
 			}
-			if !slices.IsSortedFunc(w.declared, func(a, b int) int { return b - a }) || w.declared[0] != test.tasks {
-				t.Errorf("slots %v were declared: those of finished tasks are wanted again", w.declared)
+			want := []int{0}
+			for slots := range test.tasks {
+				want = append([]int{slots + 1}, want...)
+			}
+			if diff := cmp.Diff(want, w.declared); diff != "" {
+				t.Errorf("slots that are declared, one less with each task that ends (-want +got):\n%s", diff)
 			}
 		})
 	}
