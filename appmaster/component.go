@@ -139,19 +139,34 @@ func (c *Component) managedMB() int {
 
 // resourceManagerLink brings a JobMaster's messages to the ResourceManager.
 type resourceManagerLink struct {
-	rm     *resourcemanager.ResourceManager
-	master *jobmaster.JobMaster
+	rm      *resourcemanager.ResourceManager
+	master  *jobmaster.JobMaster
+	blocked bool // the job has set nodes aside
 }
 
-// Tell hands a message over.
+// Tell hands a message over. The ResourceManager cannot choose nodes for a job yet:
+// it has no other than those that the job has set aside, and the job's restart
+// strategy decides.
 func (l *resourceManagerLink) Tell(ctx context.Context, m msg.Message) error {
 	switch m := m.(type) {
 	case msg.RegisterJobMaster:
 		return l.rm.RegisterJobMaster(ctx, m, l.master)
 	case msg.DeclareRequirements:
-		return l.rm.DeclareRequirements(ctx, m)
+		err := l.rm.DeclareRequirements(ctx, m)
+		l.allBlocked(m.Job)
+		return err
+	case msg.BlockNodes:
+		l.blocked = len(m.Nodes) > 0
+		l.allBlocked(m.Job)
+		return nil
 	default:
 		return fmt.Errorf("tell resource manager: unexpected %s", msg.Kind(m))
+	}
+}
+
+func (l *resourceManagerLink) allBlocked(job ids.JobID) {
+	if l.blocked {
+		l.master.Send(msg.AllNodesBlocked{Job: job})
 	}
 }
 

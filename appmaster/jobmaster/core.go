@@ -44,7 +44,9 @@ type Core struct {
 	byResource map[ids.ResourceID]*worker
 	declared   int  // slots last declared to the ResourceManager; -1: not registered there
 	short      bool // the ResourceManager has said that some of them cannot be had
-	supplied   bool // a slot or host came, was left, or a region was scheduled, since the last deploy
+	blocklist  failover.Blocklist
+	sick       failover.Cause // for which a node was blocked last
+	supplied   bool           // a slot or host came, was left, or a region was scheduled, since the last deploy
 
 	failing   []int                // regions with a failure that is not dealt with, ascending
 	losses    []*loss              // of hosts, oldest first
@@ -227,8 +229,13 @@ func (c *Core) resourceManagerSaid(m msg.Message) {
 	switch m := m.(type) {
 	case msg.JobMasterRegistered:
 		c.declared = 0
+		if !c.blocklist.Empty() {
+			c.tellBlocked()
+		}
 	case msg.NotEnoughResources:
 		c.notEnough(m)
+	case msg.AllNodesBlocked:
+		c.allNodesBlocked()
 	case msg.TaskExecutorTerminated:
 		if w := c.byResource[m.Resource]; w != nil {
 			c.lose(w, m.Cause)
@@ -348,6 +355,9 @@ func (c *Core) setWake() {
 	}
 	if since, starved := c.pool.StarvedSince(); starved && c.active() {
 		earlier(since.Add(c.config.SlotRequestTimeout))
+	}
+	if at, blocked := c.blocklist.Next(); blocked {
+		earlier(at)
 	}
 	if since, idle := c.pool.IdleSince(); idle {
 		earlier(since.Add(c.config.SlotIdleTimeout))

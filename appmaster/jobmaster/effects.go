@@ -94,7 +94,7 @@ func (s *shell) Perform(_ context.Context, effect Effect) {
 	case Ended:
 		s.ended = &e
 		s.loop.Stop()
-	case StatusChanged, RegionFailed, WorkerGone, ResultDropped, Dropped: // for the log only
+	case StatusChanged, RegionFailed, NodeBlocked, BlocksLifted, WorkerGone, ResultDropped, Dropped: // for the log only
 	}
 }
 
@@ -135,7 +135,12 @@ func (j *JobMaster) logTaskExecutor(said TaskExecutorSaid) {
 	case msg.HostReady:
 		logger.WithFields(logrus.Fields{"host": m.Host, "address": m.DataAddress}).Info("task host is ready")
 	case msg.HostLost:
-		logger.WithFields(logrus.Fields{"host": m.Host, "err": m.Failure.Message}).Warn("task host is lost")
+		logger = logger.WithFields(logrus.Fields{"host": m.Host, "err": m.Failure.Message})
+		if m.Reason == msg.HostStopped {
+			logger.Info("task host is stopped")
+		} else {
+			logger.Warn("task host is lost")
+		}
 	case msg.TaskStateChanged:
 		if m.State == msg.ExecutionFailed && m.Failure != nil {
 			logger.WithFields(logrus.Fields{"execution": m.Execution, "err": m.Failure.Message}).Warn("task failed")
@@ -160,6 +165,12 @@ func (j *JobMaster) logEffect(effect Effect) {
 		} else {
 			logger.Error("region failed and is not restarted")
 		}
+	case NodeBlocked:
+		j.logger.WithFields(logrus.Fields{"node": e.Node, "until": e.Until, "cause": e.Cause}).Warn("node is set aside")
+	case BlocksLifted:
+		j.logger.WithFields(logrus.Fields{
+			"container": e.Root.Resource, "err": e.Root.Failure.Message, "restart": e.Restart, "delay": e.Delay,
+		}).Warn("all nodes are set aside")
 	case WorkerGone:
 		j.logger.WithFields(logrus.Fields{"container": e.Resource, "cause": e.Cause}).Info("worker is gone")
 	case ResultDropped:
