@@ -235,7 +235,7 @@ func (c *Core) resourceManagerSaid(m msg.Message) {
 	case msg.NotEnoughResources:
 		c.notEnough(m)
 	case msg.AllNodesBlocked:
-		c.allNodesBlocked()
+		c.noOtherNode()
 	case msg.TaskExecutorTerminated:
 		if w := c.byResource[m.Resource]; w != nil {
 			c.lose(w, m.Cause)
@@ -353,8 +353,8 @@ func (c *Core) setWake() {
 	if len(c.stalledResults()) > 0 {
 		earlier(c.asked.Add(clientTimeout))
 	}
-	if since, starved := c.pool.StarvedSince(); starved && c.active() {
-		earlier(since.Add(c.config.SlotRequestTimeout))
+	if deadline, starved := c.slotDeadline(); starved {
+		earlier(deadline)
 	}
 	if at, blocked := c.blocklist.Next(); blocked {
 		earlier(at)

@@ -3,7 +3,6 @@ package jobmaster
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
@@ -59,11 +58,12 @@ func (c *Core) tellBlocked() {
 	}
 }
 
-// allNodesBlocked takes in that there is no node but those that are set aside. Then
-// the restart strategy decides whether, and after which delay, the job tries them
-// again. While some of its regions can run it goes on without.
-func (c *Core) allNodesBlocked() {
-	if !c.active() || c.blocklist.Empty() || c.blocklist.Lifted() {
+// noOtherNode takes in that no node serves the job but those that are set aside: there
+// is none, or none gives slots in time. Then the restart strategy decides whether, and
+// after which delay, the job tries them again. While some of its regions can run it goes
+// on without.
+func (c *Core) noOtherNode() {
+	if !c.active() || c.blocklist.Empty() || !c.blocklist.Lifted().IsZero() {
 		return // it crossed the end of the blocks
 	}
 	if _, starved := c.pool.StarvedSince(); !starved {
@@ -82,11 +82,28 @@ func (c *Core) allNodesBlocked() {
 	}
 }
 
-// blockedNodes names the nodes that are set aside, for people, or is "".
-func (c *Core) blockedNodes() string {
-	var text strings.Builder
-	for _, n := range c.blocklist.Nodes() {
-		fmt.Fprintf(&text, "; node %s is set aside until %s: %s", n.Node, n.Until.UTC().Format(time.RFC3339), n.Cause)
+// slotDeadline is when the job gives up to wait for slots, unless one comes; false while
+// some of its regions can run in those that are there. Nodes that are tried again have
+// the whole time anew.
+func (c *Core) slotDeadline() (time.Time, bool) {
+	since, starved := c.pool.StarvedSince()
+	if !starved || !c.active() {
+		return time.Time{}, false
 	}
-	return text.String()
+	if lifted := c.blocklist.Lifted(); lifted.After(since) {
+		since = lifted
+	}
+	return since.Add(c.config.SlotRequestTimeout), true
+}
+
+// slotsTimedOut ends the job, unless there are nodes that have been set aside: a node
+// that may be sick is better than none.
+func (c *Core) slotsTimedOut() {
+	if !c.blocklist.Empty() {
+		c.noOtherNode()
+		return
+	}
+	c.failJob(fmt.Sprintf(
+		"%d of %d slots are there, and no other came within %s (slot.request.timeout): the cluster has no room for the rest, or workers fail (jobmanager.log tells); lower the parallelism, free resources, or raise slot.request.timeout to wait longer",
+		c.pool.Held(), c.pool.Required(), c.config.SlotRequestTimeout))
 }

@@ -233,10 +233,8 @@ func (c *Core) expire() {
 	if c.blocklist.Expire(c.now) {
 		c.tellBlocked()
 	}
-	if since, starved := c.pool.StarvedSince(); starved && c.active() && c.now.Sub(since) >= c.config.SlotRequestTimeout {
-		c.failJob(fmt.Sprintf(
-			"%d of %d slots are there, and no other came within %s (slot.request.timeout)%s: the cluster has no room for the rest, or workers fail (jobmanager.log tells); lower the parallelism, free resources, or raise slot.request.timeout to wait longer",
-			c.pool.Held(), c.pool.Required(), c.config.SlotRequestTimeout, c.blockedNodes()))
+	if deadline, starved := c.slotDeadline(); starved && !c.now.Before(deadline) {
+		c.slotsTimedOut()
 	}
 }
 

@@ -170,7 +170,7 @@ func (j *JobMaster) logEffect(effect Effect) {
 	case BlocksLifted:
 		j.logger.WithFields(logrus.Fields{
 			"container": e.Root.Resource, "err": e.Root.Failure.Message, "restart": e.Restart, "delay": e.Delay,
-		}).Warn("all nodes are set aside")
+		}).Warn("no node serves the job but those that are set aside")
 	case WorkerGone:
 		j.logger.WithFields(logrus.Fields{"container": e.Resource, "cause": e.Cause}).Info("worker is gone")
 	case ResultDropped:

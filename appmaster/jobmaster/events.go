@@ -136,7 +136,7 @@ type (
 	}
 	// NodeBlocked says that a node is set aside.
 	NodeBlocked struct{ msg.BlockedNode }
-	// BlocksLifted says that no node is left beside those that are set aside, and what
+	// BlocksLifted says that no node serves the job but those that are set aside, and what
 	// the restart strategy decided: they are tried again after a delay, or the job ends.
 	BlocksLifted struct {
 		Root    msg.ExceptionEntry

@@ -1,7 +1,6 @@
 package jobmaster
 
 import (
-	"reflect"
 	"slices"
 	"sync"
 
@@ -30,8 +29,7 @@ func newOutgoing() *outgoing {
 func (o *outgoing) put(m msg.Message) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	kind := reflect.TypeOf(m)
-	o.queue = slices.DeleteFunc(o.queue, func(older msg.Message) bool { return reflect.TypeOf(older) == kind })
+	o.queue = slices.DeleteFunc(o.queue, func(older msg.Message) bool { return msg.Kind(older) == msg.Kind(m) })
 	o.queue = append(o.queue, m)
 	o.changed.Signal()
 }

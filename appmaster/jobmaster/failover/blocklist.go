@@ -22,7 +22,7 @@ const (
 // blocklist. Its zero value is empty.
 type Blocklist struct {
 	nodes  []msg.BlockedNode // the one that was blocked last is last
-	lifted bool              // Lift was called, and no node was blocked since
+	lifted time.Time         // as given to Lift; zero: a node was blocked since
 }
 
 // Block sets a node aside for BlockTime from now on.
@@ -31,7 +31,7 @@ func (b *Blocklist) Block(now time.Time, node, cause string) msg.BlockedNode {
 	b.nodes = slices.DeleteFunc(b.nodes, func(n msg.BlockedNode) bool { return n.Node == node })
 	b.nodes = append(b.nodes, blocked)
 	b.nodes = slices.Delete(b.nodes, 0, max(0, len(b.nodes)-maxBlocked))
-	b.lifted = false
+	b.lifted = time.Time{}
 	return blocked
 }
 
@@ -57,10 +57,10 @@ func (b *Blocklist) Empty() bool { return len(b.nodes) == 0 }
 // Nodes lists the nodes that are set aside, the one that was blocked last at the end.
 func (b *Blocklist) Nodes() []msg.BlockedNode { return slices.Clone(b.nodes) }
 
-// Lift ends all blocks at a time, those that end earlier excepted: there is no node
-// but these.
+// Lift ends all blocks at a time, those that end earlier excepted: no other node serves
+// the job.
 func (b *Blocklist) Lift(at time.Time) {
-	b.lifted = true
+	b.lifted = at
 	for i := range b.nodes {
 		if at.Before(b.nodes[i].Until) {
 			b.nodes[i].Until = at
@@ -68,8 +68,9 @@ func (b *Blocklist) Lift(at time.Time) {
 	}
 }
 
-// Lifted tells whether Lift has been called since a node was blocked last.
-func (b *Blocklist) Lifted() bool { return b.lifted }
+// Lifted is when the blocks end, or have ended, by Lift; zero where a node was blocked
+// since.
+func (b *Blocklist) Lifted() time.Time { return b.lifted }
 
 // Expire ends the blocks whose time has come, and tells whether there were any.
 func (b *Blocklist) Expire(now time.Time) bool {

@@ -56,12 +56,12 @@ func TestBlocksAreLifted(t *testing.T) {
 	var b Blocklist
 	b.Block(start, "n1", "disk full")
 	b.Lift(start.Add(time.Second))
-	if !b.Lifted() || b.Expire(start) || !b.Expire(start.Add(time.Second)) || !b.Empty() {
-		t.Errorf("lifted: %t, blocked: %v", b.Lifted(), names(b.Nodes()))
+	if !b.Lifted().Equal(start.Add(time.Second)) || b.Expire(start) || !b.Expire(start.Add(time.Second)) || !b.Empty() {
+		t.Errorf("lifted at %s, blocked: %v", b.Lifted(), names(b.Nodes()))
 	}
 	b.Block(start.Add(time.Minute), "n1", "disk full again")
-	if next, _ := b.Next(); b.Lifted() || !next.Equal(start.Add(time.Minute+BlockTime)) {
-		t.Errorf("the next fault is lifted %t, and ends at %s", b.Lifted(), next)
+	if next, _ := b.Next(); !b.Lifted().IsZero() || !next.Equal(start.Add(time.Minute+BlockTime)) {
+		t.Errorf("the next fault is lifted at %s, and ends at %s", b.Lifted(), next)
 	}
 }
 
