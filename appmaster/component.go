@@ -139,34 +139,21 @@ func (c *Component) managedMB() int {
 
 // resourceManagerLink brings a JobMaster's messages to the ResourceManager.
 type resourceManagerLink struct {
-	rm      *resourcemanager.ResourceManager
-	master  *jobmaster.JobMaster
-	blocked bool // the job has set nodes aside
+	rm     *resourcemanager.ResourceManager
+	master *jobmaster.JobMaster
 }
 
-// Tell hands a message over. The ResourceManager cannot choose nodes for a job yet:
-// it has no other than those that the job has set aside, and the job's restart
-// strategy decides.
+// Tell hands a message over.
 func (l *resourceManagerLink) Tell(ctx context.Context, m msg.Message) error {
 	switch m := m.(type) {
 	case msg.RegisterJobMaster:
 		return l.rm.RegisterJobMaster(ctx, m, l.master)
 	case msg.DeclareRequirements:
-		err := l.rm.DeclareRequirements(ctx, m)
-		l.allBlocked(m.Job)
-		return err
+		return l.rm.DeclareRequirements(ctx, m)
 	case msg.BlockNodes:
-		l.blocked = len(m.Nodes) > 0
-		l.allBlocked(m.Job)
-		return nil
+		return l.rm.BlockNodes(ctx, m)
 	default:
 		return fmt.Errorf("tell resource manager: unexpected %s", msg.Kind(m))
-	}
-}
-
-func (l *resourceManagerLink) allBlocked(job ids.JobID) {
-	if l.blocked {
-		l.master.Send(msg.AllNodesBlocked{Job: job})
 	}
 }
 

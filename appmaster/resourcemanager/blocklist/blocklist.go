@@ -40,14 +40,34 @@ func (b *Blocklist) Blocks(job ids.JobID, node string) bool {
 	return slices.ContainsFunc(b.jobs[job], func(n msg.BlockedNode) bool { return n.Node == node })
 }
 
+// Empty tells whether no job blocks any node.
+func (b *Blocklist) Empty() bool { return len(b.jobs) == 0 }
+
 // Exhausted tells whether a job has blocked every node that could have its workers.
 // While none is known it has not.
 func (b *Blocklist) Exhausted(job ids.JobID, known []string) bool {
-	return len(known) > 0 && !slices.ContainsFunc(known, func(node string) bool { return !b.Blocks(job, node) })
+	return len(b.jobs[job]) > 0 && len(known) > 0 &&
+		!slices.ContainsFunc(known, func(node string) bool { return !b.Blocks(job, node) })
+}
+
+// Common lists the nodes that all of some jobs have blocked, by name: a worker there
+// would serve none of them.
+func (b *Blocklist) Common(jobs []ids.JobID) []string {
+	if len(jobs) == 0 {
+		return nil
+	}
+	var common []string
+	for _, n := range b.jobs[jobs[0]] {
+		if !slices.ContainsFunc(jobs[1:], func(job ids.JobID) bool { return !b.Blocks(job, n.Node) }) {
+			common = append(common, n.Node)
+		}
+	}
+	slices.Sort(common)
+	return common
 }
 
 // Nodes lists the nodes that any job has blocked, by name, each with the block that
-// ends last: for people, and for YARN, whose blacklist is the application's.
+// ends last: for people.
 func (b *Blocklist) Nodes() []msg.BlockedNode {
 	last := make(map[string]msg.BlockedNode)
 	for _, job := range slices.Sorted(maps.Keys(b.jobs)) {
@@ -61,12 +81,12 @@ func (b *Blocklist) Nodes() []msg.BlockedNode {
 }
 
 // Changes gives what YARN's blacklist lacks, and what it has too many, where before
-// became after; both are lists as Nodes gives them.
-func Changes(before, after []msg.BlockedNode) (avoid, dontAvoid []string) {
-	missing := func(list, from []msg.BlockedNode) (nodes []string) {
-		for _, n := range list {
-			if !slices.ContainsFunc(from, func(other msg.BlockedNode) bool { return other.Node == n.Node }) {
-				nodes = append(nodes, n.Node)
+// became after.
+func Changes(before, after []string) (avoid, dontAvoid []string) {
+	missing := func(list, from []string) (nodes []string) {
+		for _, node := range list {
+			if !slices.Contains(from, node) {
+				nodes = append(nodes, node)
 			}
 		}
 		return nodes

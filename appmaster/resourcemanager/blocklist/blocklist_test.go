@@ -23,7 +23,7 @@ func TestBlocklistAgainstSets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := New()
 		jobs := make(map[ids.JobID]map[string]int) // minute in which each block ends
-		var told []msg.BlockedNode
+		var told []string
 		yarn := make(map[string]bool) // as YARN was told
 		for range rapid.IntRange(1, 20).Draw(t, "steps") {
 			job := ids.JobID(rapid.SampledFrom([]string{"j1", "j2"}).Draw(t, "job"))
@@ -62,7 +62,22 @@ func TestBlocklistAgainstSets(t *testing.T) {
 			if diff := cmp.Diff(ends, got, cmpopts.EquateEmpty()); diff != "" || len(all) != len(got) {
 				t.Fatalf("blocked nodes differ (-want +got):\n%s", diff)
 			}
-			avoid, dontAvoid := Changes(told, all)
+			common := b.Common([]ids.JobID{"j1", "j2"})
+			for _, node := range nodes {
+				_, first := jobs["j1"][node]
+				_, second := jobs["j2"][node]
+				if slices.Contains(common, node) != (first && second) || !slices.IsSorted(common) {
+					t.Fatalf("both jobs block %v: %v", common, jobs)
+				}
+			}
+			if diff := cmp.Diff(slices.Sorted(maps.Keys(jobs[job])), b.Common([]ids.JobID{job}), cmpopts.EquateEmpty()); diff != "" {
+				t.Fatalf("blocked by %s (-want +got):\n%s", job, diff)
+			}
+			if b.Common(nil) != nil || b.Empty() != (len(ends) == 0) {
+				t.Fatalf("nobody blocks %v; nothing is blocked: %t, with %v", b.Common(nil), b.Empty(), ends)
+			}
+			now := slices.Sorted(maps.Keys(got))
+			avoid, dontAvoid := Changes(told, now)
 			for _, node := range avoid {
 				if yarn[node] {
 					t.Fatalf("YARN is told of %s twice", node)
@@ -75,7 +90,7 @@ func TestBlocklistAgainstSets(t *testing.T) {
 				}
 				delete(yarn, node)
 			}
-			told = all
+			told = now
 			for node := range ends {
 				if !yarn[node] {
 					t.Fatalf("YARN does not know of %s", node)
