@@ -34,6 +34,10 @@ func status(c *cli.Context, p Process, master *reached, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	blocked, err := master.Blocklist(c.Context)
+	if err != nil {
+		return err
+	}
 	report, err := master.report(c.Context)
 	if err != nil && !errors.Is(err, errNoYARN) {
 		return err
@@ -50,6 +54,7 @@ func status(c *cli.Context, p Process, master *reached, asJSON bool) error {
 				"started": report.Started.UnixMilli(), "trackingUrl": report.TrackingURL,
 			})
 		}
+		told["blockedNodes"] = blockedOf(blocked)
 		return json.NewEncoder(p.Stdout).Encode(told)
 	}
 	facts := terminal.Facts{{"application", master.String()}}
@@ -67,6 +72,7 @@ func status(c *cli.Context, p Process, master *reached, asJSON bool) error {
 	for _, d := range programs {
 		facts = append(facts, [2]string{"program", fmt.Sprintf("%s (%s) since %s, %d MB, jobs submitted: %d", d.Name, d.ID, d.Started.Local().Format(time.DateTime), d.MemoryMB, d.Jobs)})
 	}
+	facts = append(facts, blockedFacts(blocked)...)
 	if err == nil {
 		facts = append(facts, [2]string{"web page", report.TrackingURL})
 	}
