@@ -174,6 +174,8 @@ func (l *resourceManagerLink) Tell(ctx context.Context, m msg.Message) error {
 		return l.rm.RegisterJobMaster(ctx, m, l.master)
 	case msg.DeclareRequirements:
 		return l.rm.DeclareRequirements(ctx, m)
+	case msg.BlockNodes:
+		return l.rm.BlockNodes(ctx, m)
 	default:
 		return fmt.Errorf("tell resource manager: unexpected %s", msg.Kind(m))
 	}

@@ -23,6 +23,11 @@ func (g gateway) CancelJob(ctx context.Context, job ids.JobID) error {
 	return g.Dispatcher.CancelJob(ctx, job)
 }
 
+func (g gateway) Blocklist(ctx context.Context) ([]msg.BlockedNode, error) {
+	status, err := g.ResourceManager.Status(ctx)
+	return status.Blocked, err
+}
+
 func (g gateway) ClientSeen(ctx context.Context, job ids.JobID) error {
 	return g.Dispatcher.ClientSeen(ctx, job)
 }

@@ -188,6 +188,24 @@ func (c *ClusterClient) Job(ctx context.Context, id ids.JobID) (JobState, error)
 	return state, nil
 }
 
+// Blocklist lists the nodes that jobs have set aside, by name. An ApplicationMaster of an
+// earlier release tells of none.
+func (c *ClusterClient) Blocklist(ctx context.Context) ([]msg.BlockedNode, error) {
+	var answer rest.Blocklist
+	err := c.get(ctx, "/blocklist", &answer)
+	if NotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	nodes := make([]msg.BlockedNode, len(answer.Nodes))
+	for i, n := range answer.Nodes {
+		nodes[i] = msg.BlockedNode{Node: n.Node, Cause: n.Cause, Until: time.UnixMilli(n.Until)}
+	}
+	return nodes, nil
+}
+
 // RootCause tells in one line why a job failed or restarted last; "" where it
 // did neither.
 func (c *ClusterClient) RootCause(ctx context.Context, id ids.JobID) (string, error) {

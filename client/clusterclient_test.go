@@ -70,6 +70,10 @@ func (g gateway) CollectPage(_ context.Context, _ ids.JobID, name string, cursor
 	return msg.CollectPage{Epoch: 3, Next: cursor + 1, Records: []byte{1, 0xff}, End: cursor == 41}, nil
 }
 
+func (g gateway) Blocklist(context.Context) ([]msg.BlockedNode, error) {
+	return []msg.BlockedNode{{Node: "n1", Cause: "disk full", Until: g.started}}, nil
+}
+
 func (g gateway) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails, error) {
 	return []msg.TaskExecutorDetails{{SlotsTotal: 2, SlotsFree: 2}, {SlotsTotal: 1}}, nil
 }
@@ -125,6 +129,10 @@ func TestClientReadsWhatTheServerWrites(t *testing.T) {
 	}
 	if cause, err := c.RootCause(t.Context(), runningJob); err != nil || cause != "panic: boom" {
 		t.Errorf("root cause is %q, %v", cause, err)
+	}
+	blocked, err := c.Blocklist(t.Context())
+	if diff := cmp.Diff([]msg.BlockedNode{{Node: "n1", Cause: "disk full", Until: started}}, blocked); err != nil || diff != "" {
+		t.Errorf("blocklist: %v (-want +got):\n%s", err, diff)
 	}
 	ended, err := c.Result(t.Context(), failedJob)
 	if err != nil {

@@ -38,7 +38,11 @@ type Core struct {
 	workers    []*worker // in the order of their registration
 	byResource map[ids.ResourceID]*worker
 	declared   int  // slots last declared to the ResourceManager; -1: not registered there
-	supplied   bool // a slot or host came, or a region was scheduled, since the last deploy
+	least      int  // of these, with which some region can run
+	short      bool // the ResourceManager has said that some of them cannot be had
+	blocklist  failover.Blocklist
+	sick       failover.Cause // for which a node was blocked last
+	supplied   bool           // a slot or host came, was left, or a region was scheduled, since the last deploy
 
 	failing   []int                // regions with a failure that is not dealt with, ascending
 	losses    []*loss              // of hosts, oldest first
@@ -63,7 +67,7 @@ type Core struct {
 type phase int
 
 const (
-	waiting  phase = iota + 1 // for slots, and hosts in them
+	waiting  phase = iota + 1 // for slots with hosts in them
 	deployed                  // its tasks were sent to their hosts
 	failing                   // a task failed: the rest is cancelled, the root cause sought
 	delayed                   // a restart was decided; its delay runs, or tasks still end
@@ -71,7 +75,6 @@ const (
 
 type region struct {
 	phase     phase
-	shared    []int // shared slots that it runs in, ascending
 	incident  failover.Incident
 	restartAt time.Time // while delayed
 }
@@ -177,17 +180,9 @@ func (c *Core) setStatus(to msg.JobStatus) {
 func (c *Core) start() {
 	c.asked = c.now
 	c.setStatus(msg.JobInitializing)
-	c.pool = slotpool.New(c.config.Graph.Slots(), c.now)
+	c.pool = slotpool.New(c.sharedSlots(), c.now)
 	c.setStatus(msg.JobCreated)
 	for r := range c.regions {
-		for e := range c.graph.Region(r) {
-			c.regions[r].shared = append(c.regions[r].shared, c.layout.sharedSlot(e))
-		}
-		slices.Sort(c.regions[r].shared)
-		c.regions[r].shared = slices.Compact(c.regions[r].shared)
-		for _, shared := range c.regions[r].shared {
-			c.layout.open[shared]++
-		}
 		c.schedule(r)
 	}
 	c.setStatus(msg.JobRunning)
@@ -197,9 +192,24 @@ func (c *Core) start() {
 	}})
 }
 
+// sharedSlots lists the shared slots of each region, ascending. Regions are numbered
+// by their first execution, and vertices are in topological order: so are regions.
+func (c *Core) sharedSlots() [][]int {
+	regions := make([][]int, len(c.regions))
+	for r := range regions {
+		for e := range c.graph.Region(r) {
+			regions[r] = append(regions[r], c.layout.sharedSlot(e))
+		}
+		slices.Sort(regions[r])
+		regions[r] = slices.Compact(regions[r])
+	}
+	return regions
+}
+
 // schedule lets a region wait for its slots.
 func (c *Core) schedule(r int) {
 	c.regions[r].phase = waiting
+	c.pool.Wait(r)
 	c.supplied = true
 	for e := range c.graph.Region(r) {
 		c.mustTransition(e, msg.ExecutionScheduled)
@@ -215,9 +225,14 @@ func (c *Core) mustTransition(e *executiongraph.Execution, to msg.ExecutionState
 func (c *Core) resourceManagerSaid(m msg.Message) {
 	switch m := m.(type) {
 	case msg.JobMasterRegistered:
-		c.declared = 0
+		c.declared, c.least = 0, 0
+		if !c.blocklist.Empty() {
+			c.tellBlocked()
+		}
 	case msg.NotEnoughResources:
-		c.failJob(fmt.Sprintf("not enough resources for %d slots: %s", c.pool.Required(), m.Reason))
+		c.notEnough(m)
+	case msg.AllNodesBlocked:
+		c.noOtherNode()
 	case msg.TaskExecutorTerminated:
 		if w := c.byResource[m.Resource]; w != nil {
 			c.lose(w, m.Cause)
@@ -227,14 +242,31 @@ func (c *Core) resourceManagerSaid(m msg.Message) {
 	}
 }
 
-// declare tells the ResourceManager how many slots the job needs now.
-func (c *Core) declare() {
-	if c.declared < 0 || c.declared == c.pool.Required() {
+// notEnough takes in that the job cannot have all slots that it declared. While
+// some of its regions can run it goes on: their slots serve the others after them.
+func (c *Core) notEnough(m msg.NotEnoughResources) {
+	if _, starved := c.pool.StarvedSince(); !starved {
+		c.short = true
 		return
 	}
-	c.declared = c.pool.Required()
+	c.failJob(fmt.Sprintf("not enough resources for %d slots: %s", c.pool.Required(), m.Reason))
+}
+
+// declare tells the ResourceManager how many slots the job needs now: none once it
+// ends. A job that went on with too few and can do so no more asks again, as what
+// it was told may not be true any more.
+func (c *Core) declare() {
+	required, least, again := 0, 0, false
+	if c.active() {
+		_, starved := c.pool.StarvedSince()
+		required, least, again = c.pool.Required(), c.pool.Least(), c.short && starved
+	}
+	if c.declared < 0 || c.declared == required && c.least == least && !again {
+		return
+	}
+	c.declared, c.least, c.short = required, least, c.short && !again
 	c.emit(TellResourceManager{msg.DeclareRequirements{
-		Job: c.config.Job, JobMaster: c.config.JobMaster, Slots: c.declared,
+		Job: c.config.Job, JobMaster: c.config.JobMaster, Slots: c.declared, Least: c.least,
 	}})
 }
 
@@ -278,14 +310,11 @@ func (c *Core) finish() {
 	}
 }
 
-// end gives everything back. Requirements go first, or the ResourceManager would
-// grant the freed slots to this job again.
+// end gives everything back. The ResourceManager knows already that the job needs
+// nothing any more, or it would grant the freed slots to this job again.
 func (c *Core) end(status msg.JobStatus) {
 	c.setStatus(status)
 	cause := "job has ended: " + string(status)
-	if c.declared > 0 {
-		c.emit(TellResourceManager{msg.DeclareRequirements{Job: c.config.Job, JobMaster: c.config.JobMaster}})
-	}
 	c.freeSlots(c.pool.Slots(), cause)
 	for _, w := range c.workers {
 		if w.connection != 0 {
@@ -321,8 +350,11 @@ func (c *Core) setWake() {
 	if len(c.stalledResults()) > 0 {
 		earlier(c.asked.Add(c.config.ClientTimeout))
 	}
-	if since, missing := c.pool.MissingSince(); missing && c.active() {
-		earlier(since.Add(c.config.SlotRequestTimeout))
+	if deadline, starved := c.slotDeadline(); starved {
+		earlier(deadline)
+	}
+	if at, blocked := c.blocklist.Next(); blocked {
+		earlier(at)
 	}
 	if since, idle := c.pool.IdleSince(); idle {
 		earlier(since.Add(c.config.SlotIdleTimeout))

@@ -17,9 +17,10 @@ import (
 
 // TestCoreProperties runs random jobs on a naive model of workers that come, go
 // and fail, with messages on their way that the core's orders cross. It would
-// catch: a task sent to a host that is gone, or while its last attempt lives; a
-// split lost or read twice by what counts; a job that ends twice or never; a
-// slot that is kept; a step that a replay does not repeat.
+// catch: a task sent to a host that is gone, or that takes none any more, or while
+// its last attempt lives; a split lost or read twice by what counts; a job that ends
+// twice or never; a slot that is kept, asked for again after its region has finished,
+// or taken from a node that is set aside; a step that a replay does not repeat.
 func TestCoreProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -48,6 +49,7 @@ type model struct {
 	tasks     map[ids.ExecutionAttemptID]*modelTask
 	attempts  map[[2]int]int // last deployed attempt of each subtask
 	required  int
+	blocked   []string // nodes from which the ResourceManager gives the job no slots
 	names     int
 	ended     *Ended
 	endedBy   int // number of events by then
@@ -61,17 +63,22 @@ type timedEvent struct {
 
 type modelWorker struct {
 	peer      Peer
+	node      string
 	alive     bool
 	connected bool // as the core was told
 	host      ids.HostID
 	known     ids.HostID // host as the core was told
 	slots     []ids.AllocationID
 	outbox    []msg.Message // on its way to the core
+	// unavailable says that it can have no host until the job has given its slots back.
+	unavailable bool
+	answered    bool // its last offer
 }
 
 type modelTask struct {
 	worker    *modelWorker
 	host      ids.HostID
+	slot      ids.AllocationID
 	asking    bool // has a request for a split on its way
 	exhausted bool // was told that no split is left
 	cancel    bool
@@ -127,9 +134,9 @@ func randomGraph(t *rapid.T) *jobgraph.JobGraph {
 
 // act lets one thing happen, at random.
 func (m *model) act() {
-	switch rapid.IntRange(0, 11).Draw(m.t, "action") {
+	switch rapid.IntRange(0, 12).Draw(m.t, "action") {
 	case 0:
-		m.connect()
+		m.connect(true)
 	case 1, 2, 3, 4:
 		if w := m.pick(); w != nil {
 			m.deliver(w)
@@ -151,6 +158,10 @@ func (m *model) act() {
 	case 10:
 		m.step(ResourceManagerSaid{msg.JobMasterRegistered{}})
 	case 11:
+		if w := m.pick(); w != nil && w.host != "" && m.oneIn(5) {
+			m.stopHost(w)
+		}
+	case 12:
 		if m.oneIn(25) {
 			m.cancelled = true
 			m.step(CancelAsked{})
@@ -172,8 +183,9 @@ func (m *model) name(prefix string) string {
 	return fmt.Sprint(prefix, m.names)
 }
 
-// connect brings a worker with as many granted slots as the job lacks, or fewer.
-func (m *model) connect() {
+// connect brings a worker with as many granted slots as the job lacks, or fewer. It
+// may have no host for it.
+func (m *model) connect(mayFail bool) {
 	lacking := m.required
 	for _, w := range m.workers {
 		if w.alive {
@@ -183,9 +195,16 @@ func (m *model) connect() {
 	if lacking <= 0 || m.ended != nil {
 		return
 	}
-	w := &modelWorker{alive: true, connected: true}
+	nodes := slices.DeleteFunc([]string{"n0", "n1", "n2"}, func(n string) bool {
+		return slices.Contains(m.blocked, n) && !(mayFail && m.oneIn(5)) // it was granted before
+	})
+	if len(nodes) == 0 {
+		m.step(ResourceManagerSaid{msg.AllNodesBlocked{}})
+		return
+	}
+	w := &modelWorker{alive: true, connected: true, node: rapid.SampledFrom(nodes).Draw(m.t, "node")}
 	w.peer = Peer{Connection: ConnectionID(m.names + 1), Resource: ids.ResourceID(m.name("w"))}
-	w.outbox = append(w.outbox, msg.RegisterAtJobMaster{Resource: w.peer.Resource, Host: fmt.Sprint("n", m.names%3)})
+	w.outbox = append(w.outbox, msg.RegisterAtJobMaster{Resource: w.peer.Resource, Host: w.node})
 	var offers msg.OfferSlots
 	for range rapid.IntRange(1, lacking).Draw(m.t, "slots") {
 		a := ids.AllocationID(m.name("a"))
@@ -194,6 +213,11 @@ func (m *model) connect() {
 	}
 	w.outbox = append(w.outbox, offers)
 	m.workers = append(m.workers, w)
+	if mayFail && m.oneIn(8) {
+		w.unavailable = true
+		w.outbox = append(w.outbox, msg.HostLost{Reason: msg.HostUnavailable, Failure: msg.Failure{Message: "no space"}})
+		return
+	}
 	m.startHost(w)
 }
 
@@ -222,7 +246,11 @@ func (m *model) deliver(w *modelWorker) {
 				}
 			}
 		}
+		w.answered = false
 		m.step(TaskExecutorSaid{From: w.peer, Token: "m1", Message: message})
+		if _, offered := message.(msg.OfferSlots); offered && !w.answered {
+			w.slots = nil // they time out
+		}
 	case !w.alive:
 		w.connected = false
 		m.step(TaskExecutorDisconnected{From: w.peer, Cause: "peer is gone"})
@@ -303,6 +331,21 @@ func (m *model) killHost(w *modelWorker) {
 	m.startHost(w)
 }
 
+// stopHost lets a worker end its host though tasks may have been sent to it: it says
+// so before.
+func (m *model) stopHost(w *modelWorker) {
+	if !w.alive {
+		return
+	}
+	for _, task := range m.tasks {
+		if task.host == w.host {
+			task.over = true
+		}
+	}
+	w.outbox = append(w.outbox, msg.HostLost{Host: w.host, Reason: msg.HostStopped})
+	m.startHost(w)
+}
+
 func (m *model) killWorker(w *modelWorker) {
 	w.alive = false
 	// What is on its way may still arrive, or some of it.
@@ -335,7 +378,7 @@ func (m *model) settle() {
 		if m.ended != nil {
 			return
 		}
-		m.connect()
+		m.connect(false)
 		busy := false
 		for _, w := range slices.Clone(m.workers) {
 			if len(w.outbox) > 0 || !w.alive {
@@ -377,8 +420,17 @@ func (m *model) take(effect Effect) {
 			}
 		}
 	case TellResourceManager:
-		if declared, is := e.Message.(msg.DeclareRequirements); is {
-			m.required = declared.Slots
+		switch message := e.Message.(type) {
+		case msg.DeclareRequirements:
+			if m.required != 0 && message.Slots > m.required {
+				m.t.Fatalf("%d slots are declared after %d", message.Slots, m.required)
+			}
+			m.required = message.Slots
+		case msg.BlockNodes:
+			m.blocked = nil
+			for _, n := range message.Nodes {
+				m.blocked = append(m.blocked, n.Node)
+			}
 		}
 	case SendTaskExecutor:
 		w := m.at(e.To)
@@ -402,6 +454,10 @@ func (m *model) take(effect Effect) {
 				w.slots = slices.DeleteFunc(w.slots, func(other ids.AllocationID) bool { return other == a })
 			}
 		case msg.SlotOffersAnswered:
+			w.answered = true
+			if len(message.Accepted) > 0 && w.unavailable && slices.Contains(m.blocked, w.node) {
+				m.t.Fatalf("slots %v are taken from node %s, which is set aside", message.Accepted, w.node)
+			}
 			for _, a := range message.Rejected {
 				w.slots = slices.DeleteFunc(w.slots, func(other ids.AllocationID) bool { return other == a })
 			}
@@ -438,9 +494,14 @@ func (m *model) deploy(w *modelWorker, d msg.DeployTasks) {
 		if !slices.Contains(w.slots, deployed.Allocation) {
 			m.t.Fatalf("%s is deployed into slot %s, which its worker does not hold", id, deployed.Allocation)
 		}
+		for other, task := range m.tasks {
+			if other.Vertex == id.Vertex && task.slot == deployed.Allocation && !task.told {
+				m.t.Fatalf("%s is deployed into slot %s, where %s has not ended", id, task.slot, other)
+			}
+		}
 		m.attempts[subtask] = id.Attempt
 		// A host that died meanwhile never starts it.
-		m.tasks[id] = &modelTask{worker: w, host: d.Host, over: !w.alive || w.host != d.Host}
+		m.tasks[id] = &modelTask{worker: w, host: d.Host, slot: deployed.Allocation, over: !w.alive || w.host != d.Host}
 	}
 	for _, p := range d.Placements {
 		for s, h := range p.HostIndex {

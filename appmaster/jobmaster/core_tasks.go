@@ -96,18 +96,14 @@ func (c *Core) misbehaved(w *worker, e *executiongraph.Execution, err error) {
 	c.regionFailed(e.Region, c.taskCause(w, e, &msg.Failure{Message: err.Error()}))
 }
 
-// noteEnded notes that nothing runs any more in the slots of a region that has
-// finished, and that its counters are final. Slots of a region with unfinished tasks are kept whole: its hosts
-// may still hold what others have to read.
+// noteEnded lets other regions have the slots of one that has finished, and notes
+// that its counters are final. A region with unfinished tasks keeps all its slots:
+// its hosts may still hold what others have to read.
 func (c *Core) noteEnded(r int) {
-	if !c.graph.RegionEnded(r) {
-		return
-	}
-	c.counters.settle(r)
-	for _, shared := range c.regions[r].shared {
-		if c.layout.open[shared]--; c.layout.open[shared] == 0 {
-			c.pool.SetIdle(shared, c.now)
-		}
+	if c.graph.RegionEnded(r) {
+		c.counters.settle(r)
+		c.pool.Finish(r, c.now)
+		c.supplied = true
 	}
 }
 

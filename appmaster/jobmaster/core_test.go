@@ -40,11 +40,13 @@ func TestCoreTranscripts(t *testing.T) {
 //	edge FROM TO [pointwise]
 //	option NAME=VALUE                         of the job; all these before start
 //	start
-//	rm registered | short REASON | terminated WORKER CAUSE
+//	rm registered | short REASON | blocked | terminated WORKER CAUSE
 //	register CONNECTION WORKER NODE
 //	offer CONNECTION ALLOCATION…
 //	ready CONNECTION HOST
 //	hostlost CONNECTION HOST [permanent] TEXT
+//	stopped CONNECTION HOST TEXT              the host takes no tasks any more
+//	unavailable CONNECTION TEXT               the worker can have no host
 //	state CONNECTION TASK STATE [TEXT] [peer=HOST] [permanent] [counters=N]
 //	split|progress CONNECTION TASK
 //	batch CONNECTION TASK SEQUENCE BYTES      KiB with a K
@@ -157,6 +159,8 @@ func (s *script) event(args []string, options map[string]string) Event {
 			return ResourceManagerSaid{msg.JobMasterRegistered{ResourceManager: "rm1"}}
 		case "short":
 			return ResourceManagerSaid{msg.NotEnoughResources{Job: "j1", Reason: rest(2)}}
+		case "blocked":
+			return ResourceManagerSaid{msg.AllNodesBlocked{Job: "j1"}}
 		case "terminated":
 			return ResourceManagerSaid{msg.TaskExecutorTerminated{Resource: ids.ResourceID(args[2]), Cause: rest(3)}}
 		}
@@ -196,6 +200,10 @@ func (s *script) message(args []string, options map[string]string, rest func(int
 	case "hostlost":
 		permanent := args[3] == "permanent"
 		return msg.HostLost{Host: ids.HostID(args[2]), Failure: msg.Failure{Message: rest(3), Permanent: permanent}}
+	case "stopped":
+		return msg.HostLost{Host: ids.HostID(args[2]), Reason: msg.HostStopped, Failure: msg.Failure{Message: rest(3)}}
+	case "unavailable":
+		return msg.HostLost{Reason: msg.HostUnavailable, Failure: msg.Failure{Message: rest(2)}}
 	case "state":
 		m := msg.TaskStateChange{Execution: s.task(args[2]), State: msg.ExecutionState(args[3])}
 		if m.State == msg.ExecutionFailed {
@@ -281,7 +289,16 @@ func describe(effect Effect) []string {
 		case msg.RegisterJobMaster:
 			return line("to rm: register %s of %s, program %s", m.JobMaster, m.Job, m.Program.Name)
 		case msg.DeclareRequirements:
+			if m.Least < m.Slots {
+				return line("to rm: %d slots, %d at least", m.Slots, m.Least)
+			}
 			return line("to rm: %d slots", m.Slots)
+		case msg.BlockNodes:
+			nodes := make([]string, len(m.Nodes))
+			for i, n := range m.Nodes {
+				nodes[i] = n.Node
+			}
+			return line("to rm: no slots of %v", nodes)
 		}
 	case Wake:
 		return line("wake at %s", e.At.Sub(testEpoch))
@@ -306,6 +323,10 @@ func describe(effect Effect) []string {
 			return line("region %d failed for good: %s", e.Region, describeEntry(e.Root))
 		}
 		return line("region %d restarts after %s: %s", e.Region, e.Delay, describeEntry(e.Root))
+	case NodeBlocked:
+		return line("node %s blocked until %s: %s", e.Node, e.Until.Sub(testEpoch), e.Cause)
+	case BlocksLifted:
+		return line("all nodes blocked, tried again %t after %s: %s", e.Restart, e.Delay, describeEntry(e.Root))
 	case WorkerGone:
 		return line("worker %s gone: %s", e.Resource, e.Cause)
 	case Dropped:

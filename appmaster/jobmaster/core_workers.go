@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/slotpool"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -21,6 +22,7 @@ type worker struct {
 
 	host        ids.HostID // of the job's host there; "" while none is ready
 	dataAddress string
+	proven      bool // a host was ready there, and nothing since says that the next will not be
 }
 
 // ready tells whether tasks can be sent to the worker.
@@ -113,13 +115,18 @@ func (c *Core) register(from Peer, old *worker, m msg.RegisterAtJobMaster) {
 	})
 }
 
-// slotsOffered takes the slots that the job still lacks.
+// slotsOffered takes the slots that the job still lacks. To one that is set aside it
+// says nothing: after its taskmanager.slot.timeout the worker gives the slots back,
+// and is not granted again to this job as fast as messages go.
 func (c *Core) slotsOffered(w *worker, offers []msg.SlotOffer) {
+	if c.active() && c.setAside(w) {
+		return
+	}
 	var answer msg.SlotOffersAnswered
 	for _, o := range offers {
 		if c.active() && c.pool.Offer(slotpool.Slot{Allocation: o.Allocation, Resource: w.resource}, c.now) {
 			answer.Accepted = append(answer.Accepted, o.Allocation)
-			c.supplied = true
+			c.supplied = c.supplied || w.ready()
 		} else {
 			answer.Rejected = append(answer.Rejected, o.Allocation)
 		}
@@ -146,30 +153,36 @@ func (c *Core) giveUpSlots() {
 		return
 	}
 	if freed := c.pool.GiveUp(c.now, c.config.SlotIdleTimeout); len(freed) > 0 {
-		c.declare() // first, or the ResourceManager would grant them again
 		c.freeSlots(freed, fmt.Sprintf("idle for %s", c.config.SlotIdleTimeout))
 	}
 }
 
 func (c *Core) hostReady(w *worker, m msg.HostReady) {
 	if w.host != "" && w.host != m.Host {
-		c.loseHost(w, msg.Failure{Message: fmt.Sprintf("host %s was replaced", w.host)})
+		c.loseHost(w, failover.HostLost, msg.Failure{Message: fmt.Sprintf("host %s was replaced", w.host)})
 	}
-	w.host, w.dataAddress = m.Host, m.DataAddress
+	w.host, w.dataAddress, w.proven = m.Host, m.DataAddress, true
 	c.supplied = true
 	c.reached(stepHost)
 }
 
-// hostLost takes in that the job's host on a worker has ended. The TaskExecutor
-// starts another, unless the job cannot run in any.
+// hostLost takes in that the job's host on a worker takes no tasks any more. The
+// TaskExecutor starts another where it can, unless the job cannot run in any.
 func (c *Core) hostLost(w *worker, m msg.HostLost) {
-	if w.host == m.Host {
-		c.loseHost(w, m.Failure)
+	kind := failover.HostLost
+	if m.Reason == msg.HostStopped {
+		kind = failover.HostStopped
 	}
-	if m.Failure.Permanent {
+	if w.host == m.Host {
+		c.loseHost(w, kind, m.Failure)
+	}
+	switch {
+	case m.Failure.Permanent:
 		c.failWith(msg.ExceptionEntry{
 			Time: c.now, Failure: clipped(m.Failure), Location: w.node, Resource: w.resource,
 		})
+	case m.Reason == msg.HostUnavailable:
+		c.hostUnavailable(w, m.Failure)
 	}
 }
 
@@ -238,10 +251,11 @@ func (c *Core) expire() {
 			}
 		}
 	}
-	if since, missing := c.pool.MissingSince(); missing && c.active() && c.now.Sub(since) >= c.config.SlotRequestTimeout {
-		c.failJob(fmt.Sprintf(
-			"%d of %d slots came within %s (slot.request.timeout): the cluster has no room for the rest, or workers fail (jobmanager.log tells); lower the parallelism, free resources, or raise slot.request.timeout to wait longer",
-			c.pool.Held(), c.pool.Required(), c.config.SlotRequestTimeout))
+	if c.blocklist.Expire(c.now) {
+		c.tellBlocked()
+	}
+	if deadline, starved := c.slotDeadline(); starved && !c.now.Before(deadline) {
+		c.slotsTimedOut()
 	}
 }
 

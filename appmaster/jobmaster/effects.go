@@ -87,7 +87,7 @@ func (s *shell) Perform(_ context.Context, effect Effect) {
 	case Ended:
 		s.ended = &e
 		s.loop.Stop()
-	case StatusChanged, RegionFailed, WorkerGone, ResultDropped, Dropped: // for the log only
+	case StatusChanged, RegionFailed, NodeBlocked, BlocksLifted, WorkerGone, ResultDropped, Dropped: // for the log only
 	}
 }
 
@@ -128,7 +128,12 @@ func (j *JobMaster) logTaskExecutor(said TaskExecutorSaid) {
 	case msg.HostReady:
 		logger.WithFields(logrus.Fields{"host": m.Host, "address": m.DataAddress}).Info("task host is ready")
 	case msg.HostLost:
-		logger.WithFields(logrus.Fields{"host": m.Host, "err": m.Failure.Message}).Warn("task host is lost")
+		logger = logger.WithFields(logrus.Fields{"host": m.Host, "err": m.Failure.Message})
+		if m.Reason == msg.HostStopped {
+			logger.Info("task host is stopped")
+		} else {
+			logger.Warn("task host is lost")
+		}
 	case msg.TaskStatesChanged:
 		for _, change := range m.Changes {
 			if change.State == msg.ExecutionFailed && change.Failure != nil {
@@ -155,13 +160,19 @@ func (j *JobMaster) logEffect(effect Effect) {
 		} else {
 			logger.Error("region failed and is not restarted")
 		}
+	case NodeBlocked:
+		j.logger.WithFields(logrus.Fields{"node": e.Node, "until": e.Until, "cause": e.Cause}).Warn("node is set aside")
+	case BlocksLifted:
+		j.logger.WithFields(logrus.Fields{
+			"container": e.Root.Resource, "err": e.Root.Failure.Message, "restart": e.Restart, "delay": e.Delay,
+		}).Warn("no node serves the job but those that are set aside")
 	case WorkerGone:
 		j.logger.WithFields(logrus.Fields{"container": e.Resource, "cause": e.Cause}).Info("worker is gone")
 	case ResultDropped:
 		j.logger.WithFields(logrus.Fields{"result": e.Name, "after": e.After}).Warn("collected records are dropped: no client asks for them")
 	case TellResourceManager:
 		if declared, is := e.Message.(msg.DeclareRequirements); is {
-			j.logger.WithField("slots", declared.Slots).Info("slots declared")
+			j.logger.WithField("slots", declared.Slots).Debug("slots declared") // with each region that ends
 		}
 	case SendTaskExecutor:
 		if deploy, is := e.Message.(msg.DeployTasks); is {

@@ -26,8 +26,8 @@ type Peer struct {
 type (
 	// Started comes first, once.
 	Started struct{}
-	// ResourceManagerSaid brings JobMasterRegistered, NotEnoughResources or
-	// TaskExecutorTerminated.
+	// ResourceManagerSaid brings JobMasterRegistered, NotEnoughResources,
+	// AllNodesBlocked or TaskExecutorTerminated.
 	ResourceManagerSaid struct{ Message msg.Message }
 	// TaskExecutorSaid brings a message, with the token that it carried.
 	TaskExecutorSaid struct {
@@ -91,7 +91,7 @@ type (
 		To    ConnectionID
 		Cause string
 	}
-	// TellResourceManager sends RegisterJobMaster or DeclareRequirements.
+	// TellResourceManager sends RegisterJobMaster, DeclareRequirements or BlockNodes.
 	TellResourceManager struct{ Message msg.Message }
 	// Wake asks for Woken at a time, in place of the time asked for before.
 	Wake struct{ At time.Time }
@@ -138,6 +138,15 @@ type (
 		Restart bool
 		Delay   time.Duration
 	}
+	// NodeBlocked says that a node is set aside.
+	NodeBlocked struct{ msg.BlockedNode }
+	// BlocksLifted says that no node serves the job but those that are set aside, and what
+	// the restart strategy decided: they are tried again after a delay, or the job ends.
+	BlocksLifted struct {
+		Root    msg.ExceptionEntry
+		Restart bool
+		Delay   time.Duration
+	}
 	// WorkerGone says that a worker of the job is gone.
 	WorkerGone struct {
 		Resource ids.ResourceID
@@ -163,5 +172,7 @@ func (AnswerPage) isEffect()          {}
 func (Ended) isEffect()               {}
 func (StatusChanged) isEffect()       {}
 func (RegionFailed) isEffect()        {}
+func (NodeBlocked) isEffect()         {}
+func (BlocksLifted) isEffect()        {}
 func (WorkerGone) isEffect()          {}
 func (Dropped) isEffect()             {}

@@ -23,6 +23,7 @@ func FuzzTaskExecutorSays(f *testing.F) {
 		{msg.RequestSplit{Execution: task(0, 1)}, msg.RequestSplit{Execution: task(2, 0)}, changed(msg.TaskStateChange{Execution: task(0, 1), State: msg.ExecutionFinished})},
 		{msg.CollectBatch{Execution: task(2, 0), Records: []byte{1, 'x'}}, msg.CollectBatch{Execution: task(2, 0), Sequence: 1 << 62}, changed(msg.TaskStateChange{Execution: task(2, 0), State: "DONE"})},
 		{msg.OfferSlots{Offers: []msg.SlotOffer{{Allocation: "a1"}, {Allocation: "a3", Index: -1}}}, msg.RegisterAtJobMaster{Resource: "w1"}, msg.Disconnect{Cause: "c"}},
+		{msg.HostLost{Host: "h1", Reason: msg.HostStopped}, msg.HostLost{Reason: msg.HostUnavailable}, msg.OfferSlots{Offers: []msg.SlotOffer{{Allocation: "a3"}}}},
 		{msg.TasksProgress{Tasks: []msg.TaskProgress{{Execution: task(-1, 9), Traffic: msg.Traffic{ReadBytes: -1}}}}, msg.HostLost{Host: "h1", Failure: msg.Failure{Permanent: true}}, msg.Heartbeat{}},
 	} {
 		var encoded [3][]byte

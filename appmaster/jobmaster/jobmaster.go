@@ -35,7 +35,7 @@ type TaskExecutorGateway interface {
 
 // ResourceManagerGateway brings messages to the ResourceManager.
 type ResourceManagerGateway interface {
-	// Tell hands over RegisterJobMaster or DeclareRequirements, and may block.
+	// Tell hands over RegisterJobMaster, DeclareRequirements or BlockNodes, and may block.
 	// What the ResourceManager answers goes to JobMaster.Send.
 	Tell(ctx context.Context, m msg.Message) error
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/blocklist"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/slotmanager"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -28,6 +29,11 @@ type Core struct {
 	starts   int         // WorkerStarting events so far
 	failures failureRate // of starts
 	refused  string      // why the driver can have no more workers now; or ""
+
+	blocked *blocklist.Blocklist
+	nodes   []string // that could have workers, as far as the driver has told
+	avoid   []string // the next Orders.Avoid
+	avoided []string // the last one
 
 	// tokens are the newest ones that came after the start, for workers that may have
 	// been launched with others; nil while there are none.
@@ -54,6 +60,8 @@ type jobMaster struct {
 	program msg.Program
 	// told says that the JobMaster knows that what it declared cannot be met.
 	told bool
+	// toldBlocked says that it knows that it lacks slots and has blocked all nodes.
+	toldBlocked bool
 }
 
 type shutdown struct {
@@ -67,19 +75,22 @@ func NewCore(config Config) (*Core, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	return &Core{
-		config: config,
-		slots: slotmanager.New(slotmanager.Config{
-			SlotsPerWorker: config.Worker.Slots,
-			MaxSlots:       config.MaxSlots,
-			IdleTimeout:    config.IdleTimeout,
-		}, ids.NewSequence(config.IDs)),
+	c := &Core{
+		config:      config,
+		blocked:     blocklist.New(),
 		instances:   ids.NewSequence(config.IDs),
 		failures:    failureRate{limit: config.MaxStartFailures, pause: config.StartRetryInterval},
 		workers:     make(map[ids.ResourceID]*worker),
 		connections: make(map[ConnectionID]*worker),
 		jobs:        make(map[ids.JobID]*jobMaster),
-	}, nil
+	}
+	c.slots = slotmanager.New(slotmanager.Config{
+		SlotsPerWorker: config.Worker.Slots,
+		MaxSlots:       config.MaxSlots,
+		IdleTimeout:    config.IdleTimeout,
+		Blocklist:      blocks{c},
+	}, ids.NewSequence(config.IDs))
+	return c, nil
 }
 
 // Step takes one event and gives what is to be done about it, in order.
@@ -96,6 +107,8 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 		c.registerJobMaster(e.Registration)
 	case RequirementsDeclared:
 		c.declare(e.Declaration)
+	case NodesBlocked:
+		c.block(e.Message)
 	case JobMasterGone:
 		c.forgetJobMaster(e.Job, e.JobMaster)
 	case TokensUpdated:
@@ -142,6 +155,8 @@ func (c *Core) reconcile() {
 			c.emit(SendJobMaster{To: job.id, Message: msg.NotEnoughResources{Job: s.Job, Reason: reason}})
 		}
 	}
+	c.tellBlocked(plan.Short)
+	c.avoid = c.useless(plan.Short)
 	c.order(c.permitted(plan.Workers))
 }
 
@@ -199,12 +214,12 @@ func (c *Core) order(outstanding int) {
 		c.asked = c.now
 	}
 	total := c.starts + outstanding
-	if total == c.total && len(c.release) == 0 && len(c.check) == 0 {
+	if total == c.total && len(c.release) == 0 && len(c.check) == 0 && slices.Equal(c.avoid, c.avoided) {
 		return
 	}
-	c.total = total
+	c.total, c.avoided = total, c.avoid
 	c.emit(OrderWorkers{Orders: Orders{
-		Spec: c.config.Worker, Total: total, Release: c.release, Check: c.check,
+		Spec: c.config.Worker, Total: total, Release: c.release, Check: c.check, Avoid: c.avoid,
 	}})
 }
 
@@ -251,6 +266,7 @@ func (c *Core) declare(d msg.DeclareRequirements) {
 		return
 	}
 	job.told = false
+	job.toldBlocked = false
 	c.slots.Declare(d.Job, max(d.Slots, 0), d.Least)
 }
 
@@ -259,6 +275,7 @@ func (c *Core) forgetJobMaster(id ids.JobID, jobMaster ids.JobMasterID) {
 		delete(c.jobs, id)
 		c.slots.Declare(id, 0, 0)
 		c.emit(ForgetJobMaster{JobMaster: jobMaster})
+		c.blocked.Set(id, nil)
 	}
 }
 
@@ -309,6 +326,7 @@ func (c *Core) status() Status {
 			MemoryMB: w.memoryMB, VCores: w.vcores, LastHeartbeat: w.lastSeen,
 		})
 	}
+	s.Blocked = c.blocked.Nodes()
 	return s
 }
 

@@ -30,6 +30,8 @@ type world struct {
 	slots       map[ids.SlotID]ids.AllocationID // of connected workers
 	granted     map[ids.AllocationID]bool
 	jobs        map[ids.JobID]ids.JobMasterID
+	hosts       map[ids.ResourceID]string
+	blocked     map[ids.JobID][]msg.BlockedNode
 	tokens      string                  // the newest
 	told        map[ConnectionID]string // tokens that were sent
 	total       int
@@ -57,6 +59,8 @@ func newWorld(t *rapid.T) *world {
 		slots:       make(map[ids.SlotID]ids.AllocationID),
 		granted:     make(map[ids.AllocationID]bool),
 		jobs:        make(map[ids.JobID]ids.JobMasterID),
+		hosts:       make(map[ids.ResourceID]string),
+		blocked:     make(map[ids.JobID][]msg.BlockedNode),
 		told:        make(map[ConnectionID]string),
 		least:       make(map[ids.JobID]int),
 		failed:      make(map[ids.JobID]bool),
@@ -116,6 +120,11 @@ func (w *world) ordered(t *rapid.T, o Orders) {
 	if o.Total < w.starts {
 		t.Fatalf("%d workers ordered in all, and %d have started", o.Total, w.starts)
 	}
+	for _, node := range o.Avoid {
+		if !slices.ContainsFunc(slices.Collect(maps.Values(w.blocked)), func(list []msg.BlockedNode) bool { return has(list, node) }) {
+			t.Fatalf("node %s is avoided, and no job has blocked it", node)
+		}
+	}
 	w.total = o.Total
 	for _, r := range o.Release {
 		switch w.containers[r.Worker] {
@@ -148,6 +157,8 @@ func (w *world) sent(t *rapid.T, e SendTaskExecutor) {
 			t.Fatalf("slot %d requested, which does not exist", o.Index)
 		case w.slots[slot] != "":
 			t.Fatalf("slot %s requested for %s, and %s has it", slot, o.Allocation, w.slots[slot])
+		case has(w.blocked[m.Job], w.hosts[worker]):
+			t.Fatalf("slot requested for job %s on %s, which it has blocked", m.Job, w.hosts[worker])
 		case w.granted[o.Allocation]:
 			t.Fatalf("allocation %s granted twice", o.Allocation)
 		case w.jobs[m.Job] != m.JobMaster:
@@ -181,6 +192,7 @@ func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
 		w := newWorld(t)
 		t.Repeat(map[string]func(*rapid.T){
 			"declare":          w.declare,
+			"block":            w.block,
 			"job master ends":  w.jobMasterEnds,
 			"worker starts":    w.workerStarts,
 			"worker ends":      w.workerEnds,
@@ -246,6 +258,7 @@ func (w *world) declare(t *rapid.T) {
 		w.lastID++
 		w.jobs[job] = ids.JobMasterID(fmt.Sprintf("m%d", w.lastID))
 		w.forget(job)
+		delete(w.blocked, job)
 		w.step(t, JobMasterRegistering{msg.RegisterJobMaster{Job: job, JobMaster: w.jobs[job]}})
 	}
 	slots := rapid.IntRange(0, 7).Draw(t, "slots")
@@ -275,6 +288,29 @@ func (w *world) unknownDeclares(t *rapid.T) {
 	job := rapid.SampledFrom([]ids.JobID{"j1", "j3"}).Draw(t, "job")
 	w.unchanged(t, RequirementsDeclared{msg.DeclareRequirements{Job: job, JobMaster: "m0", Slots: 3}})
 	w.unchanged(t, JobMasterGone{Job: job, JobMaster: "m0"})
+	w.unchanged(t, NodesBlocked{msg.BlockNodes{Job: job, JobMaster: "m0", Nodes: []msg.BlockedNode{{Node: "h1"}}}})
+}
+
+// block has a job set nodes aside, all of them at times.
+func (w *world) block(t *rapid.T) {
+	job := pick(t, "job", slices.Sorted(maps.Keys(w.jobs)))
+	w.step(t, DriverReported{Events: []DriverEvent{NodesChanged{Nodes: []string{"h1", "h2"}}}})
+	w.blocked[job] = rapid.SliceOfDistinct(rapid.Custom(func(t *rapid.T) msg.BlockedNode {
+		return msg.BlockedNode{Node: rapid.SampledFrom([]string{"h1", "h2"}).Draw(t, "node")}
+	}), func(n msg.BlockedNode) string { return n.Node }).Draw(t, "blocked")
+	told := false
+	for _, effect := range w.step(t, NodesBlocked{msg.BlockNodes{Job: job, JobMaster: w.jobs[job], Nodes: w.blocked[job]}}) {
+		if sent, is := effect.(SendJobMaster); is {
+			_, told = sent.Message.(msg.AllNodesBlocked)
+		}
+	}
+	if told && len(w.blocked[job]) < 2 {
+		t.Fatalf("job %s is told that all nodes are blocked, and has blocked %v", job, w.blocked[job])
+	}
+}
+
+func has(list []msg.BlockedNode, node string) bool {
+	return slices.ContainsFunc(list, func(n msg.BlockedNode) bool { return n.Node == node })
 }
 
 func (w *world) jobMasterEnds(t *rapid.T) {
@@ -282,6 +318,7 @@ func (w *world) jobMasterEnds(t *rapid.T) {
 	w.forget(job)
 	w.step(t, JobMasterGone{Job: job, JobMaster: w.jobs[job]})
 	delete(w.jobs, job)
+	delete(w.blocked, job)
 }
 
 func (w *world) workerStarts(t *rapid.T) {
@@ -292,7 +329,8 @@ func (w *world) workerStarts(t *rapid.T) {
 	w.starts++
 	id := ids.ResourceID(fmt.Sprintf("w%03d", w.lastID))
 	w.containers[id] = "running"
-	w.step(t, DriverReported{Events: []DriverEvent{WorkerStarting{Worker: id, Host: "h"}}})
+	w.hosts[id] = rapid.SampledFrom([]string{"h1", "h2"}).Draw(t, "host")
+	w.step(t, DriverReported{Events: []DriverEvent{WorkerStarting{Worker: id, Host: w.hosts[id]}}})
 }
 
 func (w *world) workerEnds(t *rapid.T) {
@@ -322,7 +360,7 @@ func (w *world) register(t *rapid.T) {
 		}
 	}
 	w.step(t, TaskExecutorSaid{From: Peer{c, id}, Message: msg.RegisterTaskExecutor{
-		ProtocolVersion: jobgraph.ProtocolVersion, Resource: id, Host: "h", Slots: report,
+		ProtocolVersion: jobgraph.ProtocolVersion, Resource: id, Host: w.hosts[id], Slots: report,
 	}})
 }
 

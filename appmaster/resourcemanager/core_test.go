@@ -48,6 +48,8 @@ func TestCoreTranscripts(t *testing.T) {
 //	report|answer|freed|leave|heartbeat CONNECTION …
 //	disconnected CONNECTION CAUSE
 //	jobmaster|gone JOB JOBMASTER, declare JOB JOBMASTER SLOTS [least=N]
+//	nodes [NODE …]                              that could have workers; WORKER is on host-WORKER
+//	block JOB JOBMASTER [NODE …]                for ten minutes from the start
 //	wait DURATION                               with the wakes that fall due
 //	tokens TEXT                                 new ones
 //	status, shutdown STATUS DIAGNOSTICS, deregistered [ERROR]
@@ -134,6 +136,14 @@ func (s *script) event(args []string, options map[string]string) Event {
 			Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2]), Slots: s.number(args[3]),
 			Least: s.number(cmp.Or(options["least"], "0")),
 		}}
+	case "block":
+		m := msg.BlockNodes{Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2])}
+		for _, node := range args[3:] {
+			m.Nodes = append(m.Nodes, msg.BlockedNode{Node: node, Cause: "disk full", Until: testEpoch.Add(10 * time.Minute)})
+		}
+		return NodesBlocked{m}
+	case "nodes":
+		return DriverReported{Events: []DriverEvent{NodesChanged{Nodes: args[1:]}}}
 	case "gone":
 		return JobMasterGone{Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2])}
 	case "tokens":
@@ -289,6 +299,9 @@ func (s *script) describe(effect Effect) string {
 		for _, id := range e.Orders.Check {
 			text += " check=" + string(id)
 		}
+		for _, node := range e.Orders.Avoid {
+			text += " avoid=" + node
+		}
 		return text
 	case Deregister:
 		return fmt.Sprintf("deregister %s: %s", e.Status, e.Diagnostics)
@@ -302,6 +315,9 @@ func (s *script) describe(effect Effect) string {
 		text := fmt.Sprintf("status starting=%d requested=%d", e.Status.Starting, e.Status.Requested)
 		for _, d := range e.Status.TaskExecutors {
 			text += fmt.Sprintf(" %s=%d/%d", d.Resource, d.SlotsFree, d.SlotsTotal)
+		}
+		for _, n := range e.Status.Blocked {
+			text += fmt.Sprintf(" %s=%q until %v", n.Node, n.Cause, n.Until.Sub(testEpoch))
 		}
 		return text
 	case AnswerShutdown:
@@ -333,6 +349,8 @@ func describeMessage(m msg.Message) string {
 		return "registered at " + string(m.ResourceManager)
 	case msg.NotEnoughResources:
 		return fmt.Sprintf("not enough resources for %s: %s", m.Job, m.Reason)
+	case msg.AllNodesBlocked:
+		return fmt.Sprintf("all nodes are blocked for %s", m.Job)
 	case msg.TaskExecutorTerminated:
 		return fmt.Sprintf("%s terminated: %s", m.Resource, m.Cause)
 	}

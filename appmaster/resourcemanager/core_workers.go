@@ -42,6 +42,9 @@ func (c *Core) driverReported(events []DriverEvent) {
 			c.workerEnded(e.Worker, "could not be started: "+e.Cause)
 		case WorkerCompleted:
 			c.workerEnded(e.Worker, e.Cause)
+		case NodesChanged:
+			c.nodes = e.Nodes
+			c.slots.BlocklistChanged()
 		case WorkersRefused:
 			c.refused = e.Reason
 		case RefusalEnded:

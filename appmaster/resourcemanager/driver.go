@@ -48,6 +48,9 @@ type Orders struct {
 	// Check lists workers whose connection is lost. The driver looks soon
 	// whether they have ended, and reports WorkerCompleted if so.
 	Check []ids.ResourceID
+	// Avoid names the nodes on which no worker is to be started for now, sorted; it replaces
+	// the last one. A worker that comes there all the same is kept.
+	Avoid []string
 }
 
 // Release says which worker to end and why.
@@ -68,6 +71,12 @@ func (s WorkerResourceSpec) String() string {
 //
 //sumtype:decl
 type DriverEvent interface{ isDriverEvent() }
+
+// NodesChanged names the nodes that could have workers now, all of them. A driver that
+// does not know them never reports it.
+type NodesChanged struct{ Nodes []string }
+
+func (NodesChanged) isDriverEvent() {}
 
 // WorkerStarting says that there is room for a worker and that it is going to be
 // started.

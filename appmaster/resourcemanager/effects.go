@@ -111,6 +111,8 @@ func (r *ResourceManager) logStep(event Event, effects []Effect) {
 
 func (r *ResourceManager) logDriverEvent(event DriverEvent) {
 	switch e := event.(type) {
+	case NodesChanged:
+		r.logger.WithField("nodes", len(e.Nodes)).Debug("nodes that could have workers")
 	case WorkerStarting:
 		r.logger.WithFields(logrus.Fields{"container": e.Worker, "node": e.Host}).Info("worker is starting")
 	case WorkersRefused:
@@ -131,10 +133,12 @@ func (r *ResourceManager) logEffect(event Event, effect Effect) {
 			r.logger.WithField("jobmaster", e.To).Info("job master registered")
 		case msg.NotEnoughResources:
 			r.logger.WithFields(logrus.Fields{"job": m.Job, "reason": m.Reason}).Warn("requirements cannot be met")
+		case msg.AllNodesBlocked:
+			r.logger.WithField("job", m.Job).Warn("job has set all nodes aside")
 		}
 	case OrderWorkers:
 		r.logger.WithFields(logrus.Fields{
-			"spec": e.Orders.Spec, "total": e.Orders.Total, "release": len(e.Orders.Release), "check": len(e.Orders.Check),
+			"spec": e.Orders.Spec, "total": e.Orders.Total, "release": len(e.Orders.Release), "check": len(e.Orders.Check), "avoid": e.Orders.Avoid,
 		}).Info("workers ordered")
 	case WorkerGone:
 		r.logger.WithFields(logrus.Fields{"container": e.Worker, "cause": e.Cause}).Info("worker is gone")

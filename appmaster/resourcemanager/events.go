@@ -40,6 +40,8 @@ type (
 	JobMasterRegistering struct{ Registration msg.RegisterJobMaster }
 	// RequirementsDeclared brings a job's new total.
 	RequirementsDeclared struct{ Declaration msg.DeclareRequirements }
+	// NodesBlocked brings the nodes that a job has set aside.
+	NodesBlocked struct{ Message msg.BlockNodes }
 	// JobMasterGone says that a JobMaster has ended.
 	JobMasterGone struct {
 		Job       ids.JobID
@@ -68,6 +70,7 @@ func (TaskExecutorSaid) isEvent()         {}
 func (TaskExecutorDisconnected) isEvent() {}
 func (JobMasterRegistering) isEvent()     {}
 func (RequirementsDeclared) isEvent()     {}
+func (NodesBlocked) isEvent()             {}
 func (JobMasterGone) isEvent()            {}
 func (TokensUpdated) isEvent()            {}
 func (Woken) isEvent()                    {}
@@ -151,6 +154,8 @@ type Status struct {
 	Worker WorkerResourceSpec
 	// TaskExecutors are the registered workers, by ResourceID.
 	TaskExecutors []msg.TaskExecutorDetails
+	// Blocked are the nodes that jobs have set aside, by name.
+	Blocked []msg.BlockedNode
 	// Starting counts workers that have not registered yet, Requested those that
 	// the driver has not found room for.
 	Starting, Requested int

@@ -123,6 +123,11 @@ func (r *ResourceManager) DeclareRequirements(ctx context.Context, m msg.Declare
 	return r.loop.Post(ctx, RequirementsDeclared{Declaration: m})
 }
 
+// BlockNodes takes in from which nodes a job wants no slots: the whole list.
+func (r *ResourceManager) BlockNodes(ctx context.Context, m msg.BlockNodes) error {
+	return r.loop.Post(ctx, NodesBlocked{Message: m})
+}
+
 // UpdateTokens has every TaskExecutor use these tokens (creds.Credentials.Marshal) from now
 // on, those too that register later.
 func (r *ResourceManager) UpdateTokens(ctx context.Context, tokens msg.Secret) error {

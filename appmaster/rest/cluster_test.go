@@ -32,6 +32,8 @@ type miniature struct {
 	task func(w *worker, task ids.ExecutionAttemptID)
 }
 
+func (m *miniature) Blocklist(context.Context) ([]msg.BlockedNode, error) { return nil, nil }
+
 func (m *miniature) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails, error) {
 	return []msg.TaskExecutorDetails{{Resource: "w1", Host: "n1", SlotsTotal: 1}}, nil
 }

@@ -70,6 +70,7 @@ func (s *Server) routes() []route {
 		on("GET /config", view, ok, s.dashboard),
 		on("GET /jobmanager/config", view, ok, s.clusterConfig),
 		on("GET /jobmanager/environment", view, ok, s.environment),
+		on("GET /blocklist", view, ok, s.blocklist),
 		on("GET /datasets", view, ok, s.dataSets),
 		on("DELETE /datasets/{dataset}", modify, accepted, s.deleteDataSet),
 		on("GET /datasets/delete/{trigger}", view, ok, s.dataSetDeletion),

@@ -149,6 +149,10 @@ func (g *fakeGateway) CollectPage(_ context.Context, _ ids.JobID, name string, c
 	return msg.CollectPage{Epoch: 2, Next: cursor + 3, Records: []byte{1, 'x', 0xff}, End: true}, g.err
 }
 
+func (g *fakeGateway) Blocklist(context.Context) ([]msg.BlockedNode, error) {
+	return []msg.BlockedNode{{Node: "node2", Cause: "no space left on device", Until: g.start.Add(10 * time.Minute)}}, g.err
+}
+
 func (g *fakeGateway) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails, error) {
 	return []msg.TaskExecutorDetails{{
 		Resource: "container_1_0001_01_000002", Host: "node1", SlotsTotal: 4, SlotsFree: 1, MemoryMB: 1024, VCores: 4,
@@ -205,6 +209,7 @@ func TestGolden(t *testing.T) {
 	for file, path := range map[string]string{
 		"overview":               "/overview",
 		"config":                 "/config",
+		"blocklist":              "/v1/blocklist",
 		"taskmanagers":           "/v1/taskmanagers",
 		"jobs":                   "/jobs",
 		"jobs-overview":          "/v1/jobs/overview",

@@ -37,6 +37,7 @@ func descriptions() map[string]described {
 		"GET /jobs/{job}/jobmanager/environment": {summary: "What the master's process is, as /jobmanager/environment", answer: environmentInfo{}},
 		"GET /jobs/{job}/resource-requirements":  {summary: "The parallelism of each vertex", answer: map[string]vertexRequirements{}},
 		"PUT /jobs/{job}/resource-requirements":  {summary: "Answered with 501 until a job that runs can be given another parallelism", answer: empty{}},
+		"GET /blocklist":                         {summary: "The nodes that jobs have set aside, why, and until when", answer: Blocklist{}},
 		"GET /datasets":                          {summary: "Always empty: no job keeps data beyond its end", answer: dataSets{}},
 		"DELETE /datasets/{dataset}":             {summary: "Delete a dataset; there is none, so that is done at once", answer: triggerResponse{}},
 		"GET /datasets/delete/{trigger}":         {summary: "How a deletion goes", answer: asynchronousResult{}},

@@ -33,6 +33,8 @@ type Gateway interface {
 	CancelJob(ctx context.Context, job ids.JobID) error
 	// ClientSeen says that a job's client is alive.
 	ClientSeen(ctx context.Context, job ids.JobID) error
+	// Blocklist lists the nodes that jobs have set aside, by name.
+	Blocklist(ctx context.Context) ([]msg.BlockedNode, error)
 	// JobResult waits for the end of a job up to the given time.
 	JobResult(ctx context.Context, job ids.JobID, wait time.Duration) (msg.JobEnded, error)
 	// CollectPage waits for the first record of a page up to the given time.

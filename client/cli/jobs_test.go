@@ -87,6 +87,10 @@ func (s *fakeSession) Drivers(context.Context) ([]msg.DriverDetails, error) {
 	}}, nil
 }
 
+func (s *fakeSession) Blocklist(context.Context) ([]msg.BlockedNode, error) {
+	return []msg.BlockedNode{{Node: "n2", Cause: "program cannot be fetched:\nno space left on device", Until: time.Date(2026, 1, 2, 5, 4, 5, 0, time.Local)}}, nil
+}
+
 func (s *fakeSession) EndDriver(_ context.Context, id string) error {
 	if id != driverID {
 		return msg.ErrDriverNotFound
@@ -381,6 +385,20 @@ func TestProgramsBesideTheMasterAreShown(t *testing.T) {
 		if _, stdout, _ := command(t, s.env, args...); strings.Contains(stdout, "sieve") || strings.Contains(stdout, "drivers") {
 			t.Errorf("%v: %s", args, stdout)
 		}
+	}
+}
+
+// TestNodesThatAreSetAsideAreShown would catch a cluster that works around a sick node
+// without telling anybody, and a host's output among the facts.
+func TestNodesThatAreSetAsideAreShown(t *testing.T) {
+	s := startFakeSession(t)
+	_, stdout, stderr := command(t, s.env, "status", "-id", s.id.String())
+	if !strings.Contains(stdout, "node n2 until 2026-01-02 05:04:05: program cannot be fetched:\n") || strings.Contains(stdout, "no space left") {
+		t.Errorf("stdout %q, stderr %q", stdout, stderr)
+	}
+	_, stdout, stderr = command(t, s.env, "status", "-o", "json", "-id", s.id.String())
+	if !strings.Contains(stdout, `"blockedNodes":[{"node":"n2","cause":"program cannot be fetched:\nno space left on device","until":`) {
+		t.Errorf("stdout %q, stderr %q", stdout, stderr)
 	}
 }
 

@@ -39,6 +39,10 @@ func status(c *cli.Context, p Process, master *reached, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	blocked, err := master.Blocklist(c.Context)
+	if err != nil {
+		return err
+	}
 	supply, err := supplyOf(c.Context, master)
 	if err != nil {
 		return err
@@ -56,6 +60,7 @@ func status(c *cli.Context, p Process, master *reached, asJSON bool) error {
 		if err == nil {
 			maps.Copy(told, reportJSON(report))
 		}
+		told["blockedNodes"] = blockedOf(blocked)
 		return json.NewEncoder(p.Stdout).Encode(told)
 	}
 	facts := terminal.Facts{{"application", master.String()}}
@@ -74,6 +79,7 @@ func status(c *cli.Context, p Process, master *reached, asJSON bool) error {
 	for _, d := range programs {
 		facts = append(facts, [2]string{"program", fmt.Sprintf("%s (%s) since %s, %d MB, jobs submitted: %d", d.Name, d.ID, d.Started.Local().Format(time.DateTime), d.MemoryMB, d.Jobs)})
 	}
+	facts = append(facts, blockedFacts(blocked)...)
 	if err == nil {
 		facts = append(facts, [2]string{"web page", report.TrackingURL})
 	}

@@ -50,6 +50,9 @@ func (d *driver) Deregister(context.Context, msg.ApplicationStatus, string) erro
 // Run starts and ends workers as ordered, and ends them all with ctx.
 func (d *driver) Run(ctx context.Context, report resourcemanager.Report) error {
 	defer d.workers.Wait()
+	if err := report(ctx, resourcemanager.NodesChanged{Nodes: []string{loopback}}); err != nil {
+		return nil
+	}
 	started := 0
 	release := make(map[ids.ResourceID]context.CancelFunc)
 	for {

@@ -67,13 +67,33 @@ type HostReady struct {
 	DataAddress string // host:port
 }
 
-// HostLost says that a host has ended though its job has not: all its tasks are
-// gone. The TaskExecutor starts another, which a new HostReady announces, unless
-// Failure is permanent: the program cannot build the job, or cannot be fetched.
+// HostLost says that a host takes no tasks any more though its job has not ended:
+// all its tasks are gone.
 type HostLost struct {
 	Host    ids.HostID // "" where no host could be started
 	Failure Failure    // how it ended, with its last lines of output
+	Reason  HostLostReason
 }
+
+// HostLostReason tells the ends of hosts apart by what follows them.
+type HostLostReason string
+
+// The reasons of HostLost.
+const (
+	// HostFailed is the end of a host by itself or for what it did. The TaskExecutor
+	// starts another, which a new HostReady announces, unless the Failure is permanent:
+	// the program says that it cannot build the job.
+	HostFailed HostLostReason = ""
+	// HostStopped says that the TaskExecutor ends the host, as the job has no slot there
+	// any more or the worker ends: nothing that ran in it is to blame. It is told before
+	// the host has ended; if the job gets a slot there again, another host follows it.
+	HostStopped HostLostReason = "stopped"
+	// HostUnavailable says that the worker can have no host of the job: the program could
+	// not be fetched, or hosts ended before they were ready, and trying again did not
+	// help. The fault may be the node's. No other host is started until the job has given
+	// its slots there back.
+	HostUnavailable HostLostReason = "unavailable"
+)
 
 // DeployTasks starts tasks in a host. Placements names the producers of every
 // input of these tasks.

@@ -4,7 +4,8 @@ package msg
 // older one does: one that still waits for its peer is withdrawn. "" for the others.
 func Latest(m Message) string {
 	switch m.(type) {
-	case Heartbeat, SlotReport, UpdateTokens, SetMemory, TasksProgress, DeclareRequirements, NotEnoughResources:
+	case Heartbeat, SlotReport, UpdateTokens, SetMemory, TasksProgress,
+		DeclareRequirements, NotEnoughResources, BlockNodes, AllNodesBlocked:
 		return Kind(m)
 	default:
 		return ""

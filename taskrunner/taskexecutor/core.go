@@ -50,9 +50,9 @@ type job struct {
 	// early counts hosts in a row that ended before they were ready, brief those
 	// that did not last either.
 	early, brief int
-	// unbuildable is what the JobMaster has to be told: the job cannot run in any
-	// host. No other is started.
-	unbuildable *msg.HostLost
+	// unavailable is what the JobMaster has to be told: the job can have no host here.
+	// No other is started.
+	unavailable *msg.HostLost
 }
 
 // name is the job's name as far as it is known.

@@ -24,7 +24,7 @@ const (
 	// program waits for something.
 	hostReadyTimeout = 2 * time.Minute
 	// maxEarly is the number of hosts in a row that may end before they are ready;
-	// then the job counts as unbuildable.
+	// then this worker can have none.
 	maxEarly = 2
 	// A host that ends sooner than briefLife after it was ready was brief. The
 	// first brief one is followed by another at once, the next ones after pauses
@@ -53,7 +53,7 @@ type host struct {
 // its JobMaster was lost that waits until it is back.
 func (c *Core) ensureHost(j *job) {
 	switch {
-	case c.ending != nil, j.host != nil, j.restart != "", j.unbuildable != nil, len(c.slots.held(j.id)) == 0:
+	case c.ending != nil, j.host != nil, j.restart != "", j.unavailable != nil, len(c.slots.held(j.id)) == 0:
 		return
 	case j.program.state == programFetching:
 		return
@@ -152,13 +152,19 @@ func (c *Core) sendHost(j *job, m msg.Message) {
 	}
 }
 
-// stopHost lets a job's host end by itself, for a while.
+// stopHost lets a job's host end by itself, for a while. It takes no tasks any more,
+// which its JobMaster has to know before it gets another slot here: it would send
+// them to this host.
 func (c *Core) stopHost(j *job, cause string) {
 	h := j.host
 	if h == nil || h.stopping {
 		return
 	}
 	h.stopping = true
+	if !h.ready.IsZero() {
+		text := fmt.Sprintf("task host of job %s is stopped: %s", j.name(), cause)
+		c.sendJobMaster(j, msg.HostLost{Host: h.id, Failure: *msg.NewFailure(text, ""), Reason: msg.HostStopped})
+	}
 	c.emit(SendHost{h.id, msg.StopHost{Cause: cause}})
 	c.emit(SetTimer{Timer{Kind: TimerHostStop, Host: h.id}, hostStopGrace})
 }
@@ -234,12 +240,13 @@ func (c *Core) hostExited(e HostExited) {
 func (c *Core) hostFailed(j *job, h *host, exit Exit) {
 	lost := msg.HostLost{Host: h.id, Failure: c.failureOf(j, h, exit)}
 	if h.ready.IsZero() {
-		j.early++
-		lost.Failure.Permanent = lost.Failure.Permanent || j.early >= maxEarly
+		if j.early++; j.early >= maxEarly && !lost.Failure.Permanent {
+			lost.Reason = msg.HostUnavailable
+		}
 	}
 	c.sendJobMaster(j, lost)
-	if lost.Failure.Permanent {
-		j.unbuildable = &lost
+	if lost.Failure.Permanent || lost.Reason == msg.HostUnavailable {
+		j.unavailable = &lost
 		return
 	}
 	if !h.ready.IsZero() && c.now.Sub(h.ready) >= briefLife {

@@ -88,7 +88,7 @@ func (c *Core) jobMasterSaid(j *job, m msg.Message) {
 	case msg.Disconnect: // it has no use for this worker
 		c.freeSlots(j, c.slots.held(j.id), m.Cause)
 	case msg.DeployTasks:
-		if j.host != nil && j.host.id == m.Host { // the JobMaster is told of lost ones
+		if j.host != nil && j.host.id == m.Host { // the end of any other has been told over this link
 			c.sendHost(j, m)
 		}
 	case msg.CancelTasks, msg.SplitAssigned, msg.CollectAcknowledged:
@@ -110,8 +110,8 @@ func (c *Core) registeredAtJobMaster(j *job, m msg.RegisteredAtJobMaster) {
 	if held := c.slots.held(j.id); len(held) > 0 {
 		c.sendJobMaster(j, msg.OfferSlots{Offers: offersOf(held)})
 	}
-	if j.unbuildable != nil {
-		c.sendJobMaster(j, *j.unbuildable)
+	if j.unavailable != nil {
+		c.sendJobMaster(j, *j.unavailable)
 	}
 	c.ensureHost(j)
 	c.instructHost(j)

@@ -65,6 +65,7 @@ type modelLink struct {
 	open     bool
 	admitted bool
 	modelWatch
+	takes ids.HostID // the host that takes tasks, as the JobMaster was told over this link
 }
 
 // modelWatch is for whom there are heartbeats each 10 s.
@@ -96,7 +97,7 @@ type modelJob struct {
 	early       int // hosts in a row that ended before they were ready
 	brief       int // or soon after
 	pause       ids.HostID
-	unbuildable bool
+	unavailable string // what the JobMaster is told of it
 }
 
 type modelHost struct {
@@ -284,9 +285,13 @@ func (w *world) giveUp(id LinkID) {
 }
 
 func (w *world) stop(h *modelHost) {
-	if !h.stopping {
-		h.stopping = true
-		w.must("host %s: stop", shortHost(h.id))
+	if h.stopping {
+		return
+	}
+	h.stopping = true
+	w.must("host %s: stop", shortHost(h.id))
+	if j := w.jobs[h.job]; !h.ready.IsZero() {
+		w.tell(j, "%s stops", shortHost(h.id))
 	}
 }
 
@@ -320,8 +325,8 @@ func (w *world) roleSays(id LinkID, l *modelLink, m msg.Message) {
 			if held := w.held(l.job); len(held) > 0 {
 				w.must("to %d: offer %v", id, w.offers(held))
 			}
-			if j.unbuildable {
-				w.must("to %d: lost for good", id)
+			if j.unavailable != "" {
+				w.must("to %d: %s", id, j.unavailable)
 			}
 		}
 	case msg.SlotOffersAnswered:
@@ -345,6 +350,8 @@ func (w *world) roleSays(id LinkID, l *modelLink, m msg.Message) {
 	case msg.DeployTasks:
 		if h := j.host; h != nil && h.id == m.Host && !h.ready.IsZero() && !h.stopping {
 			w.must("host %s: deploy", shortHost(h.id))
+		} else if l.takes == m.Host {
+			w.t.Fatalf("tasks for host %s are dropped, of which the JobMaster knows only that it is ready", shortHost(m.Host))
 		}
 	}
 }
@@ -503,9 +510,14 @@ func (w *world) hostEnds(h *modelHost) {
 		if h.ready.IsZero() {
 			j.early++
 		}
-		j.unbuildable = h.hopeless || h.ready.IsZero() && j.early >= 2
-		if j.unbuildable {
-			w.tell(j, "lost for good")
+		switch {
+		case h.hopeless:
+			j.unavailable = "lost for good"
+		case h.ready.IsZero() && j.early >= 2:
+			j.unavailable = "no other than " + shortHost(h.id)
+		}
+		if j.unavailable != "" {
+			w.tell(j, "%s", j.unavailable)
 		} else {
 			w.tell(j, "lost %s", shortHost(h.id))
 			if !h.ready.IsZero() && w.now.Sub(h.ready) >= 10*time.Second {
@@ -550,8 +562,8 @@ func (w *world) fetchFails(id CopyID) {
 	delete(w.programs, p.sha256)
 	for _, j := range w.jobs {
 		if j.program == p {
-			j.unbuildable = true
-			w.tell(j, "lost for good")
+			j.unavailable = "no other than " + shortHost("")
+			w.tell(j, "%s", j.unavailable)
 		}
 	}
 }
@@ -569,7 +581,7 @@ func (w *world) unneed(gone *modelJob) {
 			return
 		}
 	}
-	if p.file == "" || gone.unbuildable || p.size > 256<<20 {
+	if p.file == "" || gone.unavailable != "" || p.size > 256<<20 {
 		w.drop(p)
 		return
 	}
@@ -668,7 +680,7 @@ func (w *world) timerFires(timer Timer) {
 func (w *world) expected() {
 	for id, j := range w.jobs {
 		away := j.failures > 0 && !w.admitted(j.link)
-		if j.host == nil && j.pause == "" && !j.unbuildable && len(w.held(id)) > 0 && j.program.file != "" && !away {
+		if j.host == nil && j.pause == "" && j.unavailable == "" && len(w.held(id)) > 0 && j.program.file != "" && !away {
 			w.must("start %s of %s with %d MB", j.program.file, id, w.memoryMB(id))
 		}
 	}

@@ -135,9 +135,18 @@ func (w *world) send(e SendRole) {
 		text = fmt.Sprintf("offer %v", m.Offers)
 	case msg.HostReady:
 		text = fmt.Sprintf("host %s is ready", shortHost(m.Host))
+		w.links[e.Link].takes = m.Host
 	case msg.HostLost:
-		if text = "lost " + shortHost(m.Host); m.Failure.Permanent {
+		switch text = "lost " + shortHost(m.Host); {
+		case m.Failure.Permanent:
 			text = "lost for good"
+		case m.Reason == msg.HostStopped:
+			text = shortHost(m.Host) + " stops"
+		case m.Reason == msg.HostUnavailable:
+			text = "no other than " + shortHost(m.Host)
+		}
+		if w.links[e.Link].takes == m.Host {
+			w.links[e.Link].takes = ""
 		}
 	case msg.TaskStatesChanged:
 		text = "state"

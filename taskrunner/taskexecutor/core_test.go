@@ -379,11 +379,7 @@ func showMessage(m msg.Message) string {
 	case msg.HostReady:
 		return fmt.Sprintf("%s ready at %s", shortHost(m.Host), m.DataAddress)
 	case msg.HostLost:
-		permanent := ""
-		if m.Failure.Permanent {
-			permanent = "for good "
-		}
-		return fmt.Sprintf("%s lost %s%q", shortHost(m.Host), permanent, m.Failure.Message)
+		return fmt.Sprintf("%s %s %q", shortHost(m.Host), showLoss(m), m.Failure.Message)
 	case msg.StopHost:
 		return "stop: " + m.Cause
 	case msg.UpdateTokens:
@@ -392,6 +388,19 @@ func showMessage(m msg.Message) string {
 		return fmt.Sprintf("memory is %d MB", m.MemoryMB)
 	default:
 		return msg.Kind(m)
+	}
+}
+
+func showLoss(m msg.HostLost) string {
+	switch {
+	case m.Failure.Permanent:
+		return "lost for good"
+	case m.Reason == msg.HostStopped:
+		return "stops"
+	case m.Reason == msg.HostUnavailable:
+		return "lost, and no other:"
+	default:
+		return "lost"
 	}
 }
 

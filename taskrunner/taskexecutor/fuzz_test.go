@@ -106,7 +106,7 @@ func (w *fuzzed) step(event Event) {
 		}
 	}
 	taken := make(map[ids.AllocationID]bool)
-	for _, s := range w.core.slots {
+	for _, s := range w.core.slots.slots {
 		if s.state != slotFree && taken[s.allocation] {
 			w.t.Errorf("allocation %s has two slots", s.allocation)
 		}

@@ -81,7 +81,9 @@ func (t *TaskExecutor) logEffect(effect Effect) {
 		case msg.SlotsFreed:
 			t.logger.WithField("slots", names(m.Slots)).Info("slots freed")
 		case msg.HostLost:
-			t.logger.WithFields(logrus.Fields{"host": m.Host, "permanent": m.Failure.Permanent, "err": m.Failure.Message}).Warn("task host lost")
+			if m.Reason != msg.HostStopped { // which SendHost tells
+				t.logger.WithFields(logrus.Fields{"host": m.Host, "permanent": m.Failure.Permanent, "reason": m.Reason, "err": m.Failure.Message}).Warn("task host lost")
+			}
 		default:
 			t.logger.WithFields(logrus.Fields{"link": e.Link, "message": msg.Kind(m)}).Debug("message sent")
 		}

@@ -253,6 +253,9 @@ func TestLifeOfAWorker(t *testing.T) {
 			jm.Send(msg.Heartbeat{})
 		}
 		jm.Send(msg.FreeSlots{Allocations: []ids.AllocationID{"a1"}, Cause: "job has ended"})
+		if lost := next[msg.HostLost](t, c.jm.in); lost.Host != ready.Host || lost.Reason != msg.HostStopped {
+			t.Errorf("the JobMaster is told %+v of a host that is stopped", lost)
+		}
 		next[msg.SlotsFreed](t, c.rm.in)
 		next[msg.Disconnect](t, c.jm.in)
 		rm.Send(msg.ReleaseTaskExecutor{Cause: "idle"})
@@ -316,16 +319,18 @@ func TestCancelledWorkerLeavesNoHost(t *testing.T) {
 	}
 }
 
-func TestHostThatCannotBeStartedFailsTheJob(t *testing.T) {
+// TestHostThatCannotBeStartedIsTold would catch a JobMaster that waits for a host that no
+// other follows, and a job that fails for the fault of one node.
+func TestHostThatCannotBeStartedIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := startCluster(t, goroutineHosts{refuse: errors.New("exec format error")}, nil)
 		c.register()
 		m := next[msg.HostLost](t, c.jm.in)
-		if !m.Failure.Permanent {
+		if m.Reason == msg.HostFailed {
 			m = next[msg.HostLost](t, c.jm.in)
 		}
-		if !m.Failure.Permanent || !strings.Contains(m.Failure.Message, "cannot be started: exec format error") {
-			t.Errorf("the JobMaster is told %+v", m.Failure)
+		if m.Reason != msg.HostUnavailable || m.Failure.Permanent || !strings.Contains(m.Failure.Message, "cannot be started: exec format error") {
+			t.Errorf("the JobMaster is told %+v", m)
 		}
 		c.stop(nil)
 		c.finish(context.Canceled)

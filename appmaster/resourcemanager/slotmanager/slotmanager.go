@@ -28,6 +28,16 @@ type Config struct {
 	// IdleTimeout is resourcemanager.taskmanager-timeout: a worker without a
 	// slot in use goes after it.
 	IdleTimeout time.Duration
+	// Blocklist says where jobs take no slots; nil: they take any. See BlocklistChanged.
+	Blocklist Blocklist
+}
+
+// Blocklist says where jobs take no slots.
+type Blocklist interface {
+	// Blocks tells whether a job takes no slot of a worker.
+	Blocks(job ids.JobID, worker ids.ResourceID) bool
+	// Exhausted tells whether a job would take none of any worker that could come.
+	Exhausted(job ids.JobID) bool
 }
 
 // A slot that its worker refused is left alone for refusalPause, lest the two
@@ -139,6 +149,18 @@ func (m *Manager) Declare(id ids.JobID, slots, least int) {
 	}
 }
 
+// BlocklistChanged says that the Blocklist may give other answers than before. Slots that
+// jobs hold are not taken from them.
+func (m *Manager) BlocklistChanged() { m.dirty = true }
+
+func (m *Manager) blocks(job ids.JobID, worker ids.ResourceID) bool {
+	return m.config.Blocklist != nil && m.config.Blocklist.Blocks(job, worker)
+}
+
+func (m *Manager) exhausted(job ids.JobID) bool {
+	return m.config.Blocklist != nil && m.config.Blocklist.Exhausted(job)
+}
+
 // Holders lists the jobs that hold slots of a worker, each once, by slot.
 func (m *Manager) Holders(id ids.ResourceID) []ids.JobID {
 	var jobs []ids.JobID
@@ -172,11 +194,13 @@ func (m *Manager) Reconcile(now time.Time) Plan {
 	var plan Plan
 	missing := m.grant(now, &plan)
 	m.resize(now, missing, &plan)
-	if missing == 0 {
-		m.releaseIdle(now, &plan)
+	m.releaseIdle(now, &plan)
+	m.next = time.Time{}
+	if m.nextIdle.After(now) {
 		m.next = m.nextIdle
-	} else {
-		m.next = m.nextRetry(now)
+	}
+	if len(plan.Short) > 0 {
+		m.next = earliest(m.next, m.nextRetry(now))
 	}
 	plan.Slots = (m.registered + len(m.expected)) * m.config.SlotsPerWorker
 	m.last, m.dirty = plan, false
@@ -184,7 +208,7 @@ func (m *Manager) Reconcile(now time.Time) Plan {
 }
 
 // grant hands out free slots, to jobs in the order in which they came, and
-// gives the number of slots that are missing after that.
+// gives the number of slots that are missing after that and that workers could bring.
 func (m *Manager) grant(now time.Time, plan *Plan) (missing int) {
 	var slots []ids.SlotID
 	for _, j := range m.jobs {
@@ -192,15 +216,27 @@ func (m *Manager) grant(now time.Time, plan *Plan) (missing int) {
 		if want > 0 && slots == nil {
 			slots = m.grantable(now)
 		}
-		for ; want > 0 && len(slots) > 0; want-- {
-			g := Grant{Slot: slots[0], Allocation: ids.AllocationID(m.allocations.Next()), Job: j.id}
+		var blocked []ids.SlotID
+		for want > 0 && len(slots) > 0 {
+			g := Grant{Slot: slots[0], Job: j.id}
 			slots = slots[1:]
+			if m.blocks(j.id, g.Slot.Resource) {
+				blocked = append(blocked, g.Slot)
+				continue
+			}
+			want--
+			g.Allocation = ids.AllocationID(m.allocations.Next())
 			m.occupy(m.workers[g.Slot.Resource], g.Slot.Index, pending, g.Allocation, g.Job)
 			plan.Grants = append(plan.Grants, g)
 		}
+		if len(blocked) > 0 {
+			slots = append(blocked, slots...) // for the jobs after it
+		}
 		j.lacks(want > 0, now)
 		if want > 0 {
-			missing += want
+			if !m.exhausted(j.id) {
+				missing += want
+			}
 			plan.Short = append(plan.Short, Shortage{Job: j.id, Least: j.least, Reason: m.reason(j)})
 		}
 	}
@@ -278,8 +314,9 @@ func (m *Manager) returning(now time.Time) (slots int) {
 	return slots
 }
 
-// releaseIdle gives up workers that have been idle for too long. It looks at
-// them only when one may be due.
+// releaseIdle gives up workers that have been idle for too long, unless a job that is
+// short may get their slots: they were refused a moment ago. One that all such jobs block
+// would stand in the way of another. It looks at them only when one may be due.
 func (m *Manager) releaseIdle(now time.Time, plan *Plan) {
 	if m.nextIdle.IsZero() || now.Before(m.nextIdle) {
 		return
@@ -289,7 +326,7 @@ func (m *Manager) releaseIdle(now time.Time, plan *Plan) {
 	for _, w := range m.open {
 		switch {
 		case w.used > 0:
-		case now.Before(w.idleSince.Add(m.config.IdleTimeout)):
+		case now.Before(w.idleSince.Add(m.config.IdleTimeout)), m.mayServe(w, plan.Short):
 			m.nextIdle = earliest(m.nextIdle, w.idleSince.Add(m.config.IdleTimeout))
 		default:
 			idle = append(idle, w)
@@ -302,6 +339,11 @@ func (m *Manager) releaseIdle(now time.Time, plan *Plan) {
 		})
 		m.forget(w)
 	}
+}
+
+// mayServe tells whether some job that is short takes slots of a worker.
+func (m *Manager) mayServe(w *worker, short []Shortage) bool {
+	return slices.ContainsFunc(short, func(s Shortage) bool { return !m.blocks(s.Job, w.id) })
 }
 
 // nextRetry gives the time at which a refused slot may be granted again.

@@ -28,7 +28,13 @@ type model struct {
 	workers  map[ids.ResourceID]*modelWorker
 	lastID   int
 	granted  map[ids.AllocationID]bool // ever
+
+	blocked   map[ids.JobID]map[ids.ResourceID]bool
+	exhausted map[ids.JobID]bool
 }
+
+func (m *model) Blocks(job ids.JobID, worker ids.ResourceID) bool { return m.blocked[job][worker] }
+func (m *model) Exhausted(job ids.JobID) bool                     { return m.exhausted[job] }
 
 type modelWorker struct {
 	state workerState
@@ -66,12 +72,25 @@ func (m *model) held(job ids.JobID) int {
 	return n
 }
 
+// missing counts the slots that workers could bring.
 func (m *model) missing() int {
 	n := 0
 	for job, declared := range m.declared {
-		n += max(declared-m.held(job), 0)
+		if !m.exhausted[job] {
+			n += max(declared-m.held(job), 0)
+		}
 	}
 	return n
+}
+
+// wanted tells whether a job that lacks slots would take one of a worker.
+func (m *model) wanted(worker ids.ResourceID) bool {
+	for job, declared := range m.declared {
+		if declared > m.held(job) && !m.blocked[job][worker] {
+			return true
+		}
+	}
+	return false
 }
 
 func (m *model) free(w *modelWorker, index int) {
@@ -96,6 +115,8 @@ func (m *model) reconcile(t *rapid.T) {
 			t.Fatalf("slot %s granted twice", g.Slot)
 		case m.now.Before(w.slots[g.Slot.Index].notBefore):
 			t.Fatalf("slot %s granted right after it was refused", g.Slot)
+		case m.blocked[g.Job][g.Slot.Resource]:
+			t.Fatalf("job %s got a slot of %s, which it has blocked", g.Job, g.Slot.Resource)
 		case m.granted[g.Allocation]:
 			t.Fatalf("allocation %s granted twice", g.Allocation)
 		case m.held(g.Job) >= m.declared[g.Job]:
@@ -116,7 +137,7 @@ func (m *model) reconcile(t *rapid.T) {
 			continue
 		}
 		here++
-		if w.state == registered && w.used() == 0 && !m.now.Before(w.idle.Add(idleTimeout)) && missing == 0 {
+		if w.state == registered && w.used() == 0 && !m.now.Before(w.idle.Add(idleTimeout)) && !m.wanted(id) {
 			idle = append(idle, id)
 		}
 		for _, s := range w.slots {
@@ -124,8 +145,8 @@ func (m *model) reconcile(t *rapid.T) {
 			case s.allocation != "":
 			case w.state == suspended || m.now.Before(s.notBefore):
 				later++
-			case missing > 0:
-				t.Fatalf("%d slots are missing and worker %s has a free one", missing, id)
+			case m.wanted(id):
+				t.Fatalf("slots are missing and worker %s has a free one", id)
 			}
 		}
 	}
@@ -220,16 +241,19 @@ func TestManagerAgreesWithANaiveModelUnderAnyEvents(t *testing.T) {
 			config.MaxSlots = config.SlotsPerWorker
 		}
 		m := &model{
-			config:   config,
-			now:      time.Unix(1_000_000, 0),
-			manager:  New(config, ids.NewSequence("test")),
-			declared: make(map[ids.JobID]int),
-			least:    make(map[ids.JobID]int),
-			workers:  make(map[ids.ResourceID]*modelWorker),
-			granted:  make(map[ids.AllocationID]bool),
+			now:       time.Unix(1_000_000, 0),
+			declared:  make(map[ids.JobID]int),
+			least:     make(map[ids.JobID]int),
+			workers:   make(map[ids.ResourceID]*modelWorker),
+			granted:   make(map[ids.AllocationID]bool),
+			blocked:   make(map[ids.JobID]map[ids.ResourceID]bool),
+			exhausted: make(map[ids.JobID]bool),
 		}
+		config.Blocklist = m
+		m.config, m.manager = config, New(config, ids.NewSequence("test"))
 		t.Repeat(map[string]func(*rapid.T){
 			"declare":     m.declare,
+			"block":       m.block,
 			"expect":      m.expect,
 			"register":    m.register,
 			"suspend":     m.suspend,
@@ -271,6 +295,18 @@ func (m *model) declare(t *rapid.T) {
 	if m.least[job] = least; least == 0 {
 		m.least[job] = m.declared[job]
 	}
+}
+
+// block sets a worker's node aside, or ends that, and perhaps leaves the job none.
+func (m *model) block(t *rapid.T) {
+	job := ids.JobID(rapid.SampledFrom([]string{"j1", "j2", "j3"}).Draw(t, "job"))
+	id, _ := m.anyWorker(t)
+	if m.blocked[job] == nil {
+		m.blocked[job] = make(map[ids.ResourceID]bool)
+	}
+	m.blocked[job][id] = !m.blocked[job][id]
+	m.exhausted[job] = rapid.IntRange(0, 3).Draw(t, "exhausted") == 0
+	m.manager.BlocklistChanged()
 }
 
 func (m *model) expect(*rapid.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/blocklist"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -32,6 +33,11 @@ type core struct {
 	nodes      map[records.NodeID]amrm.Node
 	profiles   []*profile // the one with priority p at p-1
 	containers map[ids.ResourceID]*container
+
+	nodesListed bool     // all were known at the start
+	nodesNews   bool     // nodes has changed since NodesChanged was reported
+	avoid       []string // Orders.Avoid
+	avoided     []string // as YARN was told
 
 	release  []records.ContainerID // to go out with the next allocate
 	inFlight bool
@@ -87,8 +93,9 @@ func (c *core) capability(p *profile) records.Resource {
 func newCore(heartbeat, requestInterval time.Duration, place launch.WorkerPlace, nodes []records.NodeReport) *core {
 	c := &core{
 		heartbeat: heartbeat, requestInterval: requestInterval, place: place,
-		nodes:      make(map[records.NodeID]amrm.Node),
-		containers: make(map[ids.ResourceID]*container),
+		nodes:       make(map[records.NodeID]amrm.Node),
+		containers:  make(map[ids.ResourceID]*container),
+		nodesListed: len(nodes) > 0,
 	}
 	c.updateNodes(nodes)
 	return c
@@ -127,6 +134,7 @@ func (c *core) Step(now time.Time, e event) []effect {
 	if c.registered && !c.gone {
 		c.expireRefusals()
 		c.check()
+		c.tellNodes()
 		c.answerConfirm()
 		c.beat()
 	}
@@ -171,6 +179,7 @@ func (c *core) order(o resourcemanager.Orders) {
 	for _, id := range o.Check {
 		c.watch(id)
 	}
+	c.avoid = o.Avoid
 }
 
 func (c *core) profile(spec resourcemanager.WorkerResourceSpec) *profile {
@@ -243,10 +252,13 @@ func (c *core) byPriority(priority records.Priority) *profile {
 // updateNodes keeps the list of nodes that asks name.
 func (c *core) updateNodes(reports []records.NodeReport) {
 	for _, r := range reports {
+		_, known := c.nodes[r.ID]
 		if r.State.Usable() && c.suits(r) {
 			c.nodes[r.ID] = amrm.NodeOf(r)
+			c.nodesNews = c.nodesNews || !known
 		} else {
 			delete(c.nodes, r.ID)
+			c.nodesNews = c.nodesNews || known
 		}
 	}
 }
@@ -280,14 +292,17 @@ func (c *core) beat() {
 
 // news tells whether there is something to say that should not wait.
 func (c *core) news() bool {
-	return len(c.release) > 0 || len(c.stopQueue) > 0 || len(c.confirm) > 0 ||
+	return len(c.release) > 0 || len(c.stopQueue) > 0 || len(c.confirm) > 0 || !slices.Equal(c.avoid, c.avoided) ||
 		slices.ContainsFunc(c.profiles, func(p *profile) bool { return p.wanted() != p.asked })
 }
 
 func (c *core) allocate() {
 	a := allocate{release: c.release}
+	a.avoid, a.dontAvoid = blocklist.Changes(c.avoided, c.avoid)
+	c.avoided = c.avoid
+	elsewhere := len(a.avoid) > 0 || len(a.dontAvoid) > 0
 	for _, p := range c.profiles {
-		if want := p.wanted(); want != p.asked {
+		if want := p.wanted(); want != p.asked || elsewhere && want > 0 {
 			p.asked = want
 			c.ask(&a, p)
 		}
@@ -313,11 +328,14 @@ func (c *core) ask(a *allocate, p *profile) {
 	})
 }
 
-// nodeList gives the nodes in an order that does not depend on the map's.
+// nodeList gives the nodes that asks may name, in an order that does not depend on the
+// map's.
 func (c *core) nodeList() []amrm.Node {
 	keys := make([]records.NodeID, 0, len(c.nodes))
 	for id := range c.nodes {
-		keys = append(keys, id)
+		if !slices.Contains(c.avoid, id.Host) {
+			keys = append(keys, id)
+		}
 	}
 	slices.SortFunc(keys, func(a, b records.NodeID) int { return strings.Compare(a.String(), b.String()) })
 	nodes := make([]amrm.Node, len(keys))
@@ -325,6 +343,21 @@ func (c *core) nodeList() []amrm.Node {
 		nodes[i] = c.nodes[id]
 	}
 	return nodes
+}
+
+// tellNodes reports which hosts could have workers, where that has changed. Without the
+// list that the client brings, those that YARN tells of are not all.
+func (c *core) tellNodes() {
+	if !c.nodesListed || !c.nodesNews {
+		return
+	}
+	c.nodesNews = false
+	hosts := make([]string, 0, len(c.nodes))
+	for id := range c.nodes {
+		hosts = append(hosts, id.Host)
+	}
+	slices.Sort(hosts)
+	c.events = append(c.events, resourcemanager.NodesChanged{Nodes: slices.Compact(hosts)})
 }
 
 // setWake asks to be woken when something is due, unless it is asked already.

@@ -56,7 +56,7 @@ func TestCoreTranscripts(t *testing.T) {
 // script drives a core by commands, as its transcripts have them:
 //
 //	registered [maximum=MB]
-//	order TOTAL [spec=large] [release=3,4] [check=5]
+//	order TOTAL [spec=large] [release=3,4] [check=5] [avoid=h1,h2]
 //	answer [2@h1 …] [surplus=3@h2] [done=4:EXIT] [lost=h1] [changed=h2] [resynced=yes]   to an allocate: containers by number
 //	fail gone|invalid|label|blacklist|TEXT      of an allocate
 //	started|stopped|lost NUMBER, unstarted NUMBER TEXT, checked NUMBER [EXIT]
@@ -152,6 +152,7 @@ func (s *script) orders(args []string, options map[string]string) resourcemanage
 	for _, n := range numbers(options["release"]) {
 		o.Release = append(o.Release, resourcemanager.Release{Worker: worker(containerID(s.number(n)))})
 	}
+	o.Avoid = numbers(options["avoid"])
 	for _, n := range numbers(options["check"]) {
 		o.Check = append(o.Check, worker(containerID(s.number(n))))
 	}
@@ -294,6 +295,12 @@ func describeAllocate(a allocate) string {
 			text += fmt.Sprintf(" %s:%d", h.Host, h.Count)
 		}
 	}
+	for _, host := range a.avoid {
+		text += " avoid=" + host
+	}
+	for _, host := range a.dontAvoid {
+		text += " nomore=" + host
+	}
 	for _, id := range a.release {
 		text += fmt.Sprintf(" release=%d", id.ID)
 	}
@@ -309,6 +316,8 @@ func describeReport(e resourcemanager.DriverEvent) string {
 		return fmt.Sprintf("report %s failed: %s", number(e.Worker), e.Cause)
 	case resourcemanager.WorkerCompleted:
 		return fmt.Sprintf("report %s completed: %s", number(e.Worker), e.Cause)
+	case resourcemanager.NodesChanged:
+		return fmt.Sprintf("report nodes %v", e.Nodes)
 	case resourcemanager.WorkersRefused:
 		return "report refused: " + e.Reason
 	case resourcemanager.RefusalEnded:

@@ -98,6 +98,8 @@ func (y *fakeYARN) SetSchedulingRequest(r amrm.SchedulingRequest) {
 	y.SetAsk(amrm.Ask{Key: r.Key, Capability: r.Capability, Count: r.Count})
 }
 
+func (y *fakeYARN) Blacklist(_, _ []string) {}
+
 func (y *fakeYARN) Release(ids ...records.ContainerID) {
 	y.mu.Lock()
 	defer y.mu.Unlock()

@@ -154,6 +154,7 @@ func (s *shell) allocate(ctx context.Context, e allocate) {
 		client.SetSchedulingRequest(request)
 	}
 	client.Release(e.release...)
+	client.Blacklist(e.avoid, e.dontAvoid)
 	progress := float32(1)
 	if s.config.Progress != nil {
 		progress = s.config.Progress()
@@ -259,6 +260,9 @@ func (d *Driver) logStep(e event, effects []effect) {
 				d.logger.WithFields(logrus.Fields{
 					"priority": request.Key.Priority, "capability": request.Capability.String(), "count": request.Count, "constraint": request.Constraint.String(),
 				}).Info("containers asked for")
+			}
+			if len(e.avoid) > 0 || len(e.dontAvoid) > 0 {
+				d.logger.WithFields(logrus.Fields{"avoid": e.avoid, "nomore": e.dontAvoid}).Info("blacklist changed")
 			}
 			if len(e.release) > 0 {
 				d.logger.WithField("containers", containerNames(e.release)).Info("containers given back")

@@ -72,6 +72,8 @@ type (
 		asks     []amrm.Ask
 		requests []amrm.SchedulingRequest // in place of asks, where a constraint is to hold
 		release  []records.ContainerID
+		// hosts that YARN's blacklist is to have, and not to have any more
+		avoid, dontAvoid []string
 	}
 	// report tells the ResourceManager. What is to be started is started after
 	// that.

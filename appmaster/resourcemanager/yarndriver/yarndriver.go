@@ -31,6 +31,7 @@ type ResourceManagerClient interface {
 	SetAsk(ask amrm.Ask)
 	SetSchedulingRequest(r amrm.SchedulingRequest)
 	Release(ids ...records.ContainerID)
+	Blacklist(avoid, dontAvoid []string)
 	Allocate(ctx context.Context, progress float32) (amrm.Response, error)
 	Finish(ctx context.Context, status records.FinalApplicationStatus, diagnostics, trackingURL string) error
 }
