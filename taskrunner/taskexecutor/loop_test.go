@@ -357,7 +357,7 @@ func TestHostThatTakesNoMessagesIsKilled(t *testing.T) {
 		}}, nil)
 		_, jm := c.register()
 		next[msg.HostReady](t, c.jm.in)
-		for i := range hostOutbox + 2 {
+		for i := range leastRoom + 2 {
 			jm.Send(msg.SplitAssigned{})
 			if i%100 == 0 {
 				synctest.Wait() // the stream has a bound of its own
