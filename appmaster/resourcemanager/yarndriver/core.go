@@ -49,9 +49,8 @@ type core struct {
 	stopQueue []stopContainer // to go out when YARN is heard of
 	stopping  int             // stops under way
 	checking  []*container
-	confirm   []chan<- struct{} // who waits for YARN to confirm the attempt
-	finish    *finishAsked      // asked for, and not begun
-	finishBy  time.Time         // when it begins at the latest
+	finish    *finishAsked // asked for, and not begun
+	finishBy  time.Time    // when it begins at the latest
 	finishing *finishAsked
 	wake      time.Time // as last asked for; zero: not asked
 
@@ -122,8 +121,6 @@ func (c *core) Step(now time.Time, e event) []effect {
 		c.stopping--
 	case containerChecked:
 		c.containerChecked(e)
-	case confirmAsked:
-		c.confirm = append(c.confirm, e.reply)
 	case finishAsked:
 		c.finish, c.finishBy = &e, c.now.Add(c.patience())
 	case finished:
@@ -135,7 +132,6 @@ func (c *core) Step(now time.Time, e event) []effect {
 		c.expireRefusals()
 		c.check()
 		c.tellNodes()
-		c.answerConfirm()
 		c.beat()
 	}
 	return c.assemble()
@@ -292,7 +288,7 @@ func (c *core) beat() {
 
 // news tells whether there is something to say that should not wait.
 func (c *core) news() bool {
-	return len(c.release) > 0 || len(c.stopQueue) > 0 || len(c.confirm) > 0 || !slices.Equal(c.avoid, c.avoided) ||
+	return len(c.release) > 0 || len(c.stopQueue) > 0 || !slices.Equal(c.avoid, c.avoided) ||
 		slices.ContainsFunc(c.profiles, func(p *profile) bool { return p.wanted() != p.asked })
 }
 

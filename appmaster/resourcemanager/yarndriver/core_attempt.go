@@ -32,15 +32,6 @@ func (c *core) patience() time.Duration { return 2 * c.heartbeat }
 // Nothing that another attempt might suffer from is done without.
 func (c *core) confirmed() bool { return c.now.Sub(c.answered) <= c.patience() }
 
-func (c *core) answerConfirm() {
-	if c.confirmed() {
-		for _, reply := range c.confirm {
-			c.emit(answerConfirm{reply})
-		}
-		c.confirm = nil
-	}
-}
-
 // mayFinish tells whether the end need not wait for stops any more: they are done, or
 // have taken too long. YARN takes an unregistration from whoever is registered, and ends
 // all containers of an application that has ended by itself, so that neither a node that

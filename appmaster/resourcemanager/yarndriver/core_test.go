@@ -60,7 +60,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	answer [2@h1 …] [surplus=3@h2] [done=4:EXIT] [lost=h1] [changed=h2] [resynced=yes]   to an allocate: containers by number
 //	fail gone|invalid|label|blacklist|TEXT      of an allocate
 //	started|stopped|lost NUMBER, unstarted NUMBER TEXT, checked NUMBER [EXIT]
-//	confirm, finish STATUS TEXT, finished
+//	finish STATUS TEXT, finished
 //	wait DURATION                               with the wakes that fall due
 //	pause DURATION                              without: the process was stopped
 type script struct {
@@ -134,8 +134,6 @@ func (s *script) event(args []string, options map[string]string) event {
 			e.status = s.completion(args[1], args[2])
 		}
 		return e
-	case "confirm":
-		return confirmAsked{}
 	case "finish":
 		return finishAsked{status: records.FinalApplicationStatus(args[1]), diagnostics: text(2)}
 	case "finished":
@@ -275,8 +273,6 @@ func describe(e effect) []string {
 		return []string{fmt.Sprintf("look at %d on %s", e.id.ID, e.node.Host)}
 	case finish:
 		return []string{fmt.Sprintf("finish %s: %s", e.status, e.diagnostics)}
-	case answerConfirm:
-		return []string{"answer: confirmed"}
 	case answerFinish:
 		return []string{fmt.Sprintf("answer: %v", e.err)}
 	case wake:

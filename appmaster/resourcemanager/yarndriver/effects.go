@@ -128,8 +128,6 @@ func (s *shell) Perform(ctx context.Context, e effect) {
 		s.others.put(ctx, e.node, func(ctx context.Context) { s.stop(ctx, e) })
 	case checkContainer:
 		s.others.put(ctx, e.node, func(ctx context.Context) { s.check(ctx, e) })
-	case answerConfirm:
-		e.reply <- struct{}{} // has room: see actor.Ask
 	case answerFinish:
 		e.reply <- e.err
 	case wake:
@@ -246,7 +244,7 @@ func (d *Driver) logStep(e event, effects []effect) {
 		if e.err == nil {
 			d.logger.Info("unregistered from yarn")
 		}
-	case ordered, containerStopped, containerChecked, confirmAsked, finishAsked, woken:
+	case ordered, containerStopped, containerChecked, finishAsked, woken:
 	}
 	for _, e := range effects {
 		switch e := e.(type) {
@@ -271,7 +269,7 @@ func (d *Driver) logStep(e event, effects []effect) {
 			d.logger.WithFields(logrus.Fields{"container": e.id, "node": e.node}).Info("container is stopped")
 		case fail:
 			d.logger.WithError(e.err).Error("yarn has given this attempt up")
-		case report, startContainers, checkContainer, finish, answerConfirm, answerFinish, wake:
+		case report, startContainers, checkContainer, finish, answerFinish, wake:
 		}
 	}
 }

@@ -121,17 +121,6 @@ func (d *Driver) Order(ctx context.Context, orders resourcemanager.Orders) {
 	d.post(ctx, ordered{orders})
 }
 
-// Confirm waits until YARN has said, within two heartbeats, that the attempt is
-// still ours: before anything is done outside that would harm the next one. An
-// error says that the driver has ended or that ctx has.
-func (d *Driver) Confirm(ctx context.Context) error {
-	_, err := actor.Ask(ctx, d.loop, func(reply chan<- struct{}) event { return confirmAsked{reply} })
-	if err != nil {
-		return fmt.Errorf("confirm the attempt: %w", err)
-	}
-	return nil
-}
-
 // Deregister stops what was released and unregisters from YARN, after two heartbeats
 // at the latest, as YARN ends what is left. Diagnostics are cut to 8 KiB.
 func (d *Driver) Deregister(ctx context.Context, status msg.ApplicationStatus, diagnostics string) error {
