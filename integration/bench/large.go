@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -136,13 +135,9 @@ func (r *rig) containersCPU() (time.Duration, error) {
 		if !strings.HasPrefix(name, "nodemanager") {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(r.cluster.Dir(), "run", name+".pid"))
-		if err != nil {
-			return 0, err
-		}
-		pid, err := strconv.Atoi(string(bytes.TrimSpace(text)))
-		if err != nil {
-			return 0, fmt.Errorf("read pid of %s: %w", name, err)
+		pid, alive := r.cluster.Pid(name)
+		if !alive {
+			return 0, fmt.Errorf("read processor time of %s: it does not run", name)
 		}
 		stat, err := readProcess(pid, "stat")
 		if err != nil {

@@ -45,8 +45,11 @@ func openTerminal(t testing.TB, w *workplace, env []string) *terminal {
 		defer close(s.ended)
 		_ = s.cmd.Wait() // how it ended is in ProcessState
 	}()
-	t.Cleanup(func() { // a page that has come to its end has ended it
-		if err := syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL); err == nil {
+	t.Cleanup(func() {
+		select {
+		case <-s.ended: // by a page that has come to its end: the pid may be another's by now
+		default:
+			_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) // it may have ended just now
 			<-s.ended
 		}
 	})

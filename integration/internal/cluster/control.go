@@ -73,12 +73,17 @@ func (c *Cluster) Restart(ctx context.Context, name string) error {
 
 // Running says whether a daemon's process is alive; a paused one is.
 func (c *Cluster) Running(name string) bool {
+	_, ok := c.Pid(name)
+	return ok
+}
+
+// Pid is a daemon's process; false where it is not alive.
+func (c *Cluster) Pid(name string) (int, bool) {
 	d, err := c.spec.daemon(name)
 	if err != nil {
-		return false
+		return 0, false
 	}
-	_, ok := c.pid(d)
-	return ok
+	return c.pid(d)
 }
 
 // Daemons returns the names of the cluster's daemons.

@@ -1,8 +1,6 @@
 package cluster
 
 import (
-	"os"
-	"strconv"
 	"testing"
 )
 
@@ -23,7 +21,7 @@ func TestANameNodeIsReadyWhenItKnowsTheDisks(t *testing.T) {
 		_ = process.Wait()
 	}()
 	for _, runs := range []daemon{c.spec.Daemons[0], c.spec.Daemons[2]} {
-		if err := os.WriteFile(c.spec.pidFile(runs), []byte(strconv.Itoa(process.Process.Pid)), 0o600); err != nil {
+		if err := c.spec.notePid(runs, process.Process.Pid); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,9 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
-	"os"
 	"os/exec"
-	"strconv"
 	"testing"
 	"time"
 )
@@ -56,7 +54,7 @@ func TestADetachedClusterKeepsItsPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(s.pidFile(s.Daemons[0]), []byte(strconv.Itoa(process.Process.Pid)), 0o600); err != nil {
+	if err := s.notePid(s.Daemons[0], process.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.started(dir); err != nil {

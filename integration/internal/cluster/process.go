@@ -30,8 +30,7 @@ func (c *Cluster) launch(ctx context.Context, d daemon) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", d.Name, err)
 	}
-	pid := strconv.Itoa(cmd.Process.Pid)
-	if err := os.WriteFile(c.spec.pidFile(d), []byte(pid+"\n"), 0o644); err != nil {
+	if err := c.spec.notePid(d, cmd.Process.Pid); err != nil {
 		return err
 	}
 	if err := wait.Poll(ctx, d.Name+" to begin", func() error { return begun(cmd.Process.Pid) }); err != nil {
@@ -84,19 +83,44 @@ func (c *Cluster) javaCommand(ctx context.Context, d daemon, class string, args 
 	return cmd
 }
 
+// notePid writes a daemon's pid file: the pid, and when the process has begun. The kernel gives pids anew, within minutes, and
+// to threads as well: a signal to the thread of another daemon, whose mark is the same, ends that daemon.
+func (s *spec) notePid(d daemon, pid int) error {
+	began, err := startTime(pid)
+	if err != nil {
+		return fmt.Errorf("note the pid of %s: %w", d.Name, err)
+	}
+	return os.WriteFile(s.pidFile(d), fmt.Appendln(nil, pid, began), 0o644)
+}
+
 // pid is the daemon's process, if it is alive and really is the daemon's.
 func (c *Cluster) pid(d daemon) (int, bool) {
 	text, err := os.ReadFile(c.spec.pidFile(d))
 	if err != nil {
 		return 0, false
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
+	var pid int
+	var began uint64
+	if _, err := fmt.Sscan(string(text), &pid, &began); err != nil {
 		return 0, false
 	}
 	// If it is this process's child and dead, this lets it go; otherwise it does nothing.
 	_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) // ECHILD for other processes' children
-	return pid, marked(pid, c.spec.Dir)
+	has, err := startTime(pid)
+	return pid, err == nil && has == began && marked(pid, c.spec.Dir)
+}
+
+// startTime is when a process or thread has begun, in ticks since the kernel has: field 22 of its stat file.
+func startTime(pid int) (uint64, error) {
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // from field 3 on: a name may hold anything
+	if len(fields) < 20 {
+		return 0, fmt.Errorf("no start time in %q", stat)
+	}
+	return strconv.ParseUint(fields[19], 10, 64)
 }
 
 // marked says whether a live process belongs to the cluster in dir.

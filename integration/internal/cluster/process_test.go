@@ -149,6 +149,44 @@ func TestReapSparesOtherClusters(t *testing.T) {
 	}
 }
 
+// TestAPidThatWasGivenAnewIsNoDaemons would catch a signal to a daemon that has ended which ends another: its pid may be that of
+// a thread of the other by now, which has the same mark.
+func TestAPidThatWasGivenAnewIsNoDaemons(t *testing.T) {
+	dir := t.TempDir()
+	d := daemon{Name: "resourcemanager1", Kind: resourceManager}
+	c := &Cluster{spec: &spec{Dir: dir, Daemons: []daemon{d}}}
+	if err := c.spec.write(); err != nil {
+		t.Fatal(err)
+	}
+	process, err := startBegun(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = process.Process.Kill()
+		_ = process.Wait()
+	}()
+	if err := c.spec.notePid(d, process.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	if pid, alive := c.Pid(d.Name); pid != process.Process.Pid || !alive {
+		t.Errorf("%s is process %d, alive: %t", d.Name, pid, alive)
+	}
+	began, err := startTime(process.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(c.spec.pidFile(d), fmt.Appendln(nil, process.Process.Pid, began-1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if c.Running(d.Name) {
+		t.Error("what has begun after the daemon is taken for it")
+	}
+	if err := c.Stop(t.Context(), d.Name); err == nil {
+		t.Error("it is stopped in its place")
+	}
+}
+
 // TestTheClustersOfARunEndTogether would catch a run whose clusters outlive it, and one that ends those of others.
 func TestTheClustersOfARunEndTogether(t *testing.T) {
 	dir := t.TempDir()
