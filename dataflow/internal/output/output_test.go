@@ -91,7 +91,7 @@ func TestOutputThatExistsIsRefusedAndKept(t *testing.T) {
 	before := map[string]string{"/out/part-00000": "precious", "/file": "x"}
 	f := filesystemOf(t, before)
 	if err := output.Check(t.Context(), f, "mem:///out", output.Fail); !errors.Is(err, output.ErrExists) ||
-		!strings.Contains(err.Error(), "mem:///out") || !strings.Contains(err.Error(), "--overwrite") {
+		!strings.Contains(err.Error(), "mem:///out") || !strings.Contains(err.Error(), "dataflow.Overwrite()") {
 		t.Errorf("Check: %v, want ErrExists that names the output and the remedy", err)
 	}
 	for _, mode := range []output.Mode{output.Fail, output.Replace} {
