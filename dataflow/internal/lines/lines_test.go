@@ -198,6 +198,31 @@ func TestFailuresOfTheFileSystemAreReported(t *testing.T) {
 	}
 }
 
+// A DataNode that hangs up has sent less than was asked for, too. It would catch a job that fails for
+// good, as if its input had changed, and hides what has happened.
+func TestAConnectionThatEndsIsNoChangeOfTheFile(t *testing.T) {
+	t.Parallel()
+	for _, end := range []error{io.ErrUnexpectedEOF, io.EOF} {
+		f := memfs.New(map[string]string{"/f": "one\ntwo\n"})
+		split := whole(t, f, "/f")
+		hungUp := fmt.Errorf("read from DataNode 10.0.0.1:9866: %w", end)
+		reads := 0
+		f.Fault = func(c memfs.Call) error {
+			if c.Op != "Read" {
+				return nil
+			}
+			if reads++; reads > 1 { // which is of a file that has more
+				return hungUp
+			}
+			return nil
+		}
+		err := lines.NewReader(f, lines.Options{Buffer: 2}).Read(t.Context(), split, func([]byte) error { return nil })
+		if !errors.Is(err, hungUp) || errors.Is(err, operator.ErrPermanent) || errors.Is(err, lines.ErrChanged) {
+			t.Errorf("error %v, want a passing one that wraps %v", err, hungUp)
+		}
+	}
+}
+
 func TestAnErrorOfTheCalleeEndsTheRead(t *testing.T) {
 	t.Parallel()
 	f := memfs.New(map[string]string{"/f": strings.Repeat("line\n", 10_000)})
