@@ -31,7 +31,7 @@ type BlockReader struct {
 	block  Block
 	offset int64    // of the next byte, in the block
 	nodes  []string // addresses that are not tried yet, but for the first, which is asked
-	met    bool     // a DataNode was connected to
+	met    bool     // one has failed otherwise than by not being connected to
 	last   error    // failure
 
 	conn   *blockConn  // nil: none
@@ -102,6 +102,8 @@ func (r *BlockReader) fill() error {
 		if stale || r.life.Err() != nil { // it is no failure of the DataNode
 			continue
 		}
+		_, away := errors.AsType[connectError](err)
+		r.met = r.met || !away
 		r.dialer.nodes.note(r.nodes[0], true)
 		r.nodes, r.last = r.nodes[1:], err
 	}
@@ -132,7 +134,6 @@ func (r *BlockReader) connect() (err error) {
 			return err
 		}
 	}
-	r.met = r.met || !r.reused
 	r.conn, r.leave = conn, context.AfterFunc(r.life, func() { conn.Close() })
 	err = r.send(append(binary.BigEndian.AppendUint16(nil, transferVersion), opReadBlock), &hdfspb.OpReadBlockProto{
 		Header: &hdfspb.ClientOperationHeaderProto{
