@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"google.golang.org/protobuf/encoding/protodelim"
 	"google.golang.org/protobuf/proto"
@@ -95,7 +96,7 @@ func (r *BlockReader) fill() error {
 			r.dialer.nodes.note(r.nodes[0], false)
 			return nil
 		}
-		stale := r.conn != nil && r.reused
+		stale := r.conn != nil && r.reused && !answers(err)
 		if r.conn != nil {
 			r.drop()
 		}
@@ -107,6 +108,12 @@ func (r *BlockReader) fill() error {
 		r.dialer.nodes.note(r.nodes[0], true)
 		r.nodes, r.last = r.nodes[1:], err
 	}
+}
+
+// answers tells what a DataNode says, or does by its silence, on whatever connection: what it would on
+// a new one, too.
+func answers(err error) bool {
+	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, ErrRefused) || errors.Is(err, ErrBlockToken)
 }
 
 // ask gets the next packet from the DataNode that is asked.
