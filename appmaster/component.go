@@ -16,6 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -36,6 +37,7 @@ type Component struct {
 
 	config       config.Config
 	files        filesystem.FileSystem // nil: nothing is removed
+	alone        bool                  // the cluster is for one job, which another cluster may have taken over
 	slotMemoryMB int
 	ended        func(dispatcher.Submission)
 	logger       logrus.FieldLogger
@@ -50,7 +52,9 @@ type ComponentConfig struct {
 	// dispatcher.Config. 0: nobody bounds it, as the process is its user's own.
 	JobMemory int64
 	// Files are those of the jobs: what one has begun to write that ends without a result is
-	// removed from there, before it is told to have ended. nil: it stays.
+	// removed from there, before it is told to have ended. nil: it stays. So does that of a
+	// cluster for one job (dispatcher.Detached, dispatcher.Attached): another cluster may have
+	// taken over, whose job has the same id.
 	Files filesystem.FileSystem
 	// JobEnded hears, once for each job that the Dispatcher has taken in, that nothing of
 	// it runs any more; nil: nobody does. It must not block.
@@ -75,7 +79,8 @@ func NewComponent(c ComponentConfig, driver resourcemanager.Driver, logger logru
 	}
 	component := &Component{
 		ResourceManager: rm, Mux: new(rolerpc.Mux),
-		config: c.Config, files: c.Files, slotMemoryMB: slotMemoryMB, ended: c.JobEnded, logger: logger,
+		config: c.Config, files: c.Files, alone: c.Mode == dispatcher.Detached || c.Mode == dispatcher.Attached,
+		slotMemoryMB: slotMemoryMB, ended: c.JobEnded, logger: logger,
 	}
 	if component.ended == nil {
 		component.ended = func(dispatcher.Submission) {}
@@ -136,8 +141,8 @@ func (m runningJobMaster) Run(ctx context.Context) (msg.JobDetails, collect.Resu
 	if left := m.component.ResourceManager.DisconnectJobMaster(context.WithoutCancel(ctx), m.Job(), m.ID()); left != nil && !errors.Is(left, actor.ErrStopped) {
 		err = errors.Join(err, left)
 	}
-	if ended && details.Status != msg.JobFinished {
-		m.component.discard(context.WithoutCancel(ctx), m.submission)
+	if ended && details.Status != msg.JobFinished && !m.component.alone {
+		m.component.discard(context.WithoutCancel(ctx), m.Job(), m.submission.Graph)
 	}
 	return details, results, err
 }
@@ -145,14 +150,14 @@ func (m runningJobMaster) Run(ctx context.Context) (msg.JobDetails, collect.Resu
 // discard removes what a job that has failed or was cancelled has begun to write, whose parts count
 // against the quota that may have failed it. None of its tasks runs any more, but for those on workers
 // that are taken for dead. An HDFS that is away must not keep the job from ending.
-func (c *Component) discard(ctx context.Context, job dispatcher.Submission) {
+func (c *Component) discard(ctx context.Context, job ids.JobID, graph *jobgraph.JobGraph) {
 	if c.files == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.config.Duration(config.ServicesShutdownTimeout))
 	defer cancel()
-	if err := dataflow.Discard(ctx, c.files, job.Graph, string(job.Job)); err != nil {
-		c.logger.WithFields(logrus.Fields{"job": job.Job, "err": err}).Warn("what the job has begun to write stays behind")
+	if err := dataflow.Discard(ctx, c.files, graph, string(job)); err != nil {
+		c.logger.WithFields(logrus.Fields{"job": job, "err": err}).Warn("what the job has begun to write stays behind")
 	}
 }
 

@@ -1,14 +1,82 @@
 package appmaster
 
 import (
+	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 )
+
+// TestWhatAJobHasWrittenStaysUntilItsEndIsRecorded would catch an ApplicationMaster that YARN has given up,
+// and whose job takes away what the same job has written under the next one; parts that stay though
+// nobody comes for them; and those of a job that has succeeded, or of another, that are taken, too.
+func TestWhatAJobHasWrittenStaysUntilItsEndIsRecorded(t *testing.T) {
+	t.Parallel()
+	away := errors.New("YARN is away")
+	const ours, theirs = "_temporary/" + string(testJob) + "/1/part-00000", "_temporary/other/1/part-00000"
+	for name, c := range map[string]struct {
+		deregister error // what YARN says
+		finished   bool  // the job
+		left       []string
+	}{
+		"it has failed":                    {nil, false, []string{theirs}},
+		"it has finished":                  {nil, true, []string{ours, theirs}},
+		"another attempt has taken over":   {amrm.ErrAttemptGone, false, []string{ours, theirs}},
+		"YARN does not answer":             {away, false, []string{ours, theirs}},
+		"it has finished, by another, too": {amrm.ErrAttemptGone, true, []string{ours, theirs}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out := t.TempDir()
+			for _, part := range []string{ours, theirs} {
+				if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(out, part)), 0o700), os.WriteFile(filepath.Join(out, part), []byte("x"), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			left := func() (left []string) {
+				for _, part := range []string{ours, theirs} {
+					if _, err := os.Stat(filepath.Join(out, part)); err == nil {
+						left = append(left, part)
+					}
+				}
+				return left
+			}
+			content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
+			w := newWorkers(t, content)
+			w.deregister = func(context.Context) error {
+				if got := left(); len(got) < 2 {
+					t.Errorf("before YARN has recorded the end there is only %q", got)
+				}
+				return c.deregister
+			}
+			s := runServices(t, t.Context(), w, content, func(e *environment) { e.launch.Attached = c.finished }, func(s *services) {
+				s.staged.graph.Vertices[0].Outputs = []string{"file://" + out}
+				if !c.finished {
+					content.Write("/in/a", "another")
+				}
+			})
+			if c.finished {
+				s.fetch(t)
+			}
+			if err := <-s.ended; !errors.Is(err, c.deregister) {
+				t.Errorf("run = %v, want %v", err, c.deregister)
+			}
+			if want := map[bool]msg.ApplicationStatus{true: msg.ApplicationSucceeded, false: msg.ApplicationFailed}[c.finished]; s.outcome.Status != want {
+				t.Errorf("the application is %s, want %s: %s", s.outcome.Status, want, s.outcome.Diagnostics)
+			}
+			if got := left(); !slices.Equal(got, c.left) {
+				t.Errorf("left are %q, want %q", got, c.left)
+			}
+		})
+	}
+}
 
 // TestAJobWithoutAResultLeavesNothingInItsOutput would catch parts that fill the quota which has failed
 // their job, a clean-up that the next run does not wait for, and one that takes the files of others.
@@ -45,7 +113,7 @@ func TestAJobWithoutAResultLeavesNothingInItsOutput(t *testing.T) {
 				files.Write(file, "x")
 			}
 			ready := make(chan struct{})
-			cluster := startCluster(t, dispatcher.Attached, files.View(func(c dataflowtest.Call) error {
+			cluster := startCluster(t, dispatcher.Session, files.View(func(c dataflowtest.Call) error {
 				if c.Op == "Load" && !c.Done {
 					<-ready
 				}

@@ -65,21 +65,15 @@ func (s *shipment) provideUsrlib(ctx context.Context, files shipFiles, dir strin
 }
 
 // public is a file as NodeManagers cache it for everybody. They don't unless everybody may
-// read it and pass the directories above it (FSDownload#isPublic). The directory that an option
-// names, root, and what is in it must be for their owners alone to write: containers run it.
+// read it and pass the directories above it (FSDownload#isPublic). root is the directory that an
+// option names: nobody else may have put there what containers run.
 func (s *shipment) public(ctx context.Context, files shipFiles, key config.StringKey, root string, info filesystem.FileInfo) (launch.Resource, error) {
 	if strings.HasPrefix(info.URI, "file:") {
 		return launch.Resource{}, refuseShip(key, info.URI, "it is not on the cluster's HDFS")
 	}
 	right, letter := fs.FileMode(0o004), "r"
 	for at := info.URI; at != ""; at, right, letter = above(at), 0o001, "x" {
-		status, err := s.status(ctx, files, at)
-		if err == nil && (at == root || strings.HasPrefix(at, root+"/")) {
-			err = staging.Shared(status)
-		}
-		if err == nil && at == above(root) {
-			err = staging.Replaceable(status)
-		}
+		status, err := s.guarded(ctx, files, root, at)
 		if err != nil {
 			return launch.Resource{}, fmt.Errorf("ship %s (%s): %w", info.URI, key, err)
 		}
@@ -94,17 +88,27 @@ func (s *shipment) public(ctx context.Context, files shipFiles, key config.Strin
 
 // closed refuses a file that others than its owner could change, or replace.
 func (s *shipment) closed(ctx context.Context, files shipFiles, uri string) error {
-	status, err := s.status(ctx, files, uri)
-	if err == nil {
+	for at := uri; at != ""; at = above(at) {
+		if _, err := s.guarded(ctx, files, above(uri), at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// guarded is what HDFS knows of root, of what is in it, or of a directory above. It refuses one by which
+// somebody could bring something of his into root: root and what is in it are for their owners
+// alone to write, and above nobody may put another directory in the place of one.
+func (s *shipment) guarded(ctx context.Context, files shipFiles, root, at string) (dfs.Status, error) {
+	status, err := s.status(ctx, files, at)
+	switch {
+	case err != nil:
+	case at == root, strings.HasPrefix(at, strings.TrimSuffix(root, "/")+"/"):
 		err = staging.Shared(status)
-	}
-	if err == nil {
-		status, err = s.status(ctx, files, above(uri))
-	}
-	if err == nil {
+	default:
 		err = staging.Replaceable(status)
 	}
-	return err
+	return status, err
 }
 
 // status asks once for each file and directory.

@@ -267,10 +267,15 @@ func TestWhatOthersMayWriteIsNotProvided(t *testing.T) {
 		{lib, "", 0o777 | fs.ModeSticky, ""},
 		{usrlib, "apps/usrlib/m", 0o757, "hadoop fs -chmod go-w hdfs://nn:8020/apps/usrlib/m"},
 		{usrlib, "apps", 0o777, "hadoop fs -chmod o-w hdfs://nn:8020/apps"},
-		{usrlib, "", 0o777, ""}, // an administrator's
+		{usrlib, "", 0o777, "hadoop fs -chmod o-w hdfs://nn:8020"}, // /apps could be another one
+		{usrlib, "", 0o777 | fs.ModeSticky, ""},
+		{usrlib, "apps", 0o775, ""}, // whom its owner trusts
 		{dist, "dist/bobbin", 0o775, "hadoop fs -chmod go-w hdfs://nn:8020/dist/bobbin"},
-		{dist, "dist", 0o777, "hadoop fs -chmod o-w hdfs://nn:8020/dist"},
-		{dist, "dist", 0o777 | fs.ModeSticky, ""},
+		{dist, "dist", 0o775, "hadoop fs -chmod go-w hdfs://nn:8020/dist"}, // his group could replace it
+		{dist, "dist", 0o777 | fs.ModeSticky, "mode dtrwxrwxrwx"},
+		{dist, "", 0o777, "hadoop fs -chmod o-w hdfs://nn:8020"},
+		{dist, "", 0o777 | fs.ModeSticky, ""},
+		{"yarn.provided.lib.dirs=/", "dist/bobbin", 0o775, "hadoop fs -chmod go-w hdfs://nn:8020/dist/bobbin"},
 	} {
 		_, files, own := shipping(t)
 		if err := os.Chmod(filepath.Join(files.root, c.place), c.mode); err != nil {

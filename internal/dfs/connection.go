@@ -175,6 +175,9 @@ func (c *connection) interpret(err error) error {
 
 // answer gives the error of a call in the same words, whoever has made it.
 func (c *connection) answer(err error) error {
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
+		err = forbidden{err}
+	}
 	switch {
 	case errors.Is(err, hdfs.ErrDialerClosed):
 		return ErrClosed
@@ -210,6 +213,16 @@ func (c *connection) answer(err error) error {
 	}
 	return err
 }
+
+// forbidden is the error of what this machine refuses its user, such as a connect by a firewall. By its
+// errno it would be fs.ErrPermission, too, which is for what HDFS says of files, and says for good.
+type forbidden struct{ error }
+
+func (f forbidden) Is(target error) bool {
+	return target != fs.ErrPermission && errors.Is(f.error, target)
+}
+
+func (f forbidden) As(target any) bool { return errors.As(f.error, target) }
 
 // isLogin tells whether a call was not made because of the login: its error names who, where
 // and what to do, and the NameNode is not to blame.

@@ -5,7 +5,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
+	"net"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -116,6 +120,34 @@ func TestAClusterThatDoesNotStartIsGivenUp(t *testing.T) {
 			t.Error("a file was removed in safe mode")
 		}
 	})
+}
+
+// A firewall may keep this machine's user from a node for a while. It would catch a job that fails at
+// once for that, and a user who is told that he may not read his file.
+func TestAConnectThatIsForbiddenIsNoWordOfHDFS(t *testing.T) {
+	t.Parallel()
+	for name, host := range map[string]string{"to a DataNode": "node", "to the NameNode": "127."} {
+		for _, lasts := range []time.Duration{2 * time.Minute, time.Hour} {
+			onHDFS(t, hdfsfake.Config{}, func(t *testing.T, _ *FS, fake *hdfsfake.Fake) {
+				fake.WriteFile("/file", pattern(1000))
+				until := time.Now().Add(lasts)
+				f := New(Options{Conf: fake.Conf(), User: "alice", Patience: clusterPatience, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+					if strings.HasPrefix(address, host) && time.Now().Before(until) {
+						return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", syscall.EPERM)}
+					}
+					return fake.Dial(ctx, network, address)
+				}})
+				defer f.Close()
+				got, err := f.ReadFile(t.Context(), "/file", 1000)
+				switch {
+				case lasts < clusterPatience && (err != nil || !bytes.Equal(got, pattern(1000))):
+					t.Errorf("%s, for %s: %d bytes, %v", name, lasts, len(got), err)
+				case lasts > clusterPatience && !errors.Is(err, syscall.EPERM), errors.Is(err, fs.ErrPermission), errors.Is(operator.OfFiles(err), operator.ErrPermanent):
+					t.Errorf("%s, for %s: error %v", name, lasts, err)
+				}
+			})
+		}
+	}
 }
 
 // A quota that is exceeded would be so again. It would catch a job that runs into it four times, and an

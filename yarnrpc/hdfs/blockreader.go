@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"google.golang.org/protobuf/encoding/protodelim"
 	"google.golang.org/protobuf/proto"
@@ -31,7 +32,7 @@ type BlockReader struct {
 	block  Block
 	offset int64    // of the next byte, in the block
 	nodes  []string // addresses that are not tried yet, but for the first, which is asked
-	met    bool     // a DataNode was connected to
+	met    bool     // one has failed otherwise than by not being connected to
 	last   error    // failure
 
 	conn   *blockConn  // nil: none
@@ -95,16 +96,24 @@ func (r *BlockReader) fill() error {
 			r.dialer.nodes.note(r.nodes[0], false)
 			return nil
 		}
-		stale := r.conn != nil && r.reused
+		stale := r.conn != nil && r.reused && !answers(err)
 		if r.conn != nil {
 			r.drop()
 		}
 		if stale || r.life.Err() != nil { // it is no failure of the DataNode
 			continue
 		}
+		_, away := errors.AsType[connectError](err)
+		r.met = r.met || !away
 		r.dialer.nodes.note(r.nodes[0], true)
 		r.nodes, r.last = r.nodes[1:], err
 	}
+}
+
+// answers tells what a DataNode says, or does by its silence, on whatever connection: what it would on
+// a new one, too.
+func answers(err error) bool {
+	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, ErrRefused) || errors.Is(err, ErrBlockToken)
 }
 
 // ask gets the next packet from the DataNode that is asked.
@@ -132,7 +141,6 @@ func (r *BlockReader) connect() (err error) {
 			return err
 		}
 	}
-	r.met = r.met || !r.reused
 	r.conn, r.leave = conn, context.AfterFunc(r.life, func() { conn.Close() })
 	err = r.send(append(binary.BigEndian.AppendUint16(nil, transferVersion), opReadBlock), &hdfspb.OpReadBlockProto{
 		Header: &hdfspb.ClientOperationHeaderProto{

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -157,6 +158,55 @@ func TestAKeptConnectionThatHasEndedIsNoFailure(t *testing.T) {
 			t.Errorf("dialled were %s", got)
 		}
 	})
+}
+
+// It would catch a DataNode that is asked once more for what it has just refused, or that was frozen
+// and is waited for twice; one that is not asked last then; and one that is taken for away.
+func TestWhatADataNodeDoesOnAKeptConnectionCounts(t *testing.T) {
+	t.Parallel()
+	const silence = time.Minute // dfs.client.socket-timeout
+	for name, c := range map[string]struct {
+		fault func(*hdfsfake.Fake)
+		takes time.Duration
+		want  error
+	}{
+		"it refuses":   {(*hdfsfake.Fake).RefuseRead, 0, hdfs.ErrRefused},
+		"it is frozen": {func(f *hdfsfake.Fake) { f.StallRead(-1) }, silence, os.ErrDeadlineExceeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onDataNodes(t, hdfsfake.Config{DataNodes: 2}, noise(23), func(t *testing.T, d *hdfs.Dialer, fake *hdfsfake.Fake, dialled *dials) {
+				read := func(want string, takes time.Duration) {
+					t.Helper()
+					began := time.Now()
+					got, err := readBlock(t, d, 0)
+					if took := time.Since(began); err != nil || len(got) != 23 || took != takes {
+						t.Errorf("%d bytes, %v, after %s", len(got), err, took)
+					}
+					if got := dialled.take(); got != want {
+						t.Errorf("dialled were %q, want %q", got, want)
+					}
+				}
+				read("node1", 0)
+				c.fault(fake)
+				read("node2", c.takes)
+				time.Sleep(10 * time.Second) // beyond what is kept
+				read("node2", 0)
+			})
+			onDataNodes(t, hdfsfake.Config{}, noise(23), func(t *testing.T, d *hdfs.Dialer, fake *hdfsfake.Fake, dialled *dials) {
+				if _, err := readBlock(t, d, 0); err != nil {
+					t.Fatal(err)
+				}
+				c.fault(fake)
+				if _, err := readBlock(t, d, 0); !errors.Is(err, c.want) || errors.Is(err, hdfs.ErrUnreachable) {
+					t.Errorf("of the only DataNode: error %v, want %v", err, c.want)
+				}
+				if got := dialled.take(); got != "node1" {
+					t.Errorf("dialled were %q", got)
+				}
+			})
+		})
+	}
 }
 
 // Ten thousand files must not wait for the same dead DataNode one by one; and one that is back is

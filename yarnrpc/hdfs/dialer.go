@@ -157,7 +157,7 @@ func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	}
 	raw, err := d.options.RPC.Dial(ctx, network, address)
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", address, err)
+		return nil, connectError{fmt.Errorf("connect to %s: %w", address, err)}
 	}
 	c := &conn{Conn: raw, dialer: d}
 	d.mu.Lock()
@@ -171,6 +171,12 @@ func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	c.silence = time.AfterFunc(d.options.Silence, c.silent)
 	return c, nil
 }
+
+// connectError marks that a DataNode could not be connected to. What fails later, such as a login, is
+// its answer.
+type connectError struct{ error }
+
+func (e connectError) Unwrap() error { return e.error }
 
 func (d *Dialer) forget(c *conn) {
 	d.mu.Lock()

@@ -103,6 +103,9 @@ func (f *Fake) readBlock(dataNode string, conn net.Conn, op *hdfspb.OpReadBlockP
 	f.reads = append(f.reads, Read{DataNode: dataNode, Offset: offset})
 	f.mu.Unlock()
 	fault := f.faults.takeBlock(&f.faults.reads)
+	if fault.kind == stall && fault.after < 0 {
+		return untilLeft(conn)
+	}
 	b, data := f.block(op.GetHeader())
 	if b == nil || offset > int64(len(data)) || fault.kind == refuse {
 		_, err := protodelim.MarshalTo(conn, &hdfspb.BlockOpResponseProto{
@@ -150,8 +153,7 @@ func sendPackets(conn net.Conn, data []byte, at int64, fault blockFault) error {
 			return err
 		}
 		if strikes && fault.kind == stall {
-			_, err := conn.Read(make([]byte, 1)) // until the client leaves
-			return err
+			return untilLeft(conn)
 		}
 		if strikes && fault.kind != corrupt {
 			return errEnded
@@ -161,6 +163,12 @@ func sendPackets(conn net.Conn, data []byte, at int64, fault blockFault) error {
 		}
 		at, sent = at+int64(len(piece)), sent+int64(len(piece))
 	}
+}
+
+// untilLeft waits for the client to leave, which has nothing to say meanwhile.
+func untilLeft(conn net.Conn) error {
+	_, err := conn.Read(make([]byte, 1))
+	return errors.Join(err, errEnded)
 }
 
 // appendPacket makes a packet; one without data is the last:

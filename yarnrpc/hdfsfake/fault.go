@@ -74,7 +74,8 @@ func (f *Fake) Delay(method string, d time.Duration) { f.faults.add(fault{method
 // its data, which may be in the middle of a packet.
 func (f *Fake) CutRead(after int64) { f.faults.addRead(blockFault{cut, after}) }
 
-// StallRead has nothing more come of the next block that is read, after so many bytes.
+// StallRead has nothing more come of the next block that is read, after so many bytes; below 0 not even
+// an answer.
 func (f *Fake) StallRead(after int64) { f.faults.addRead(blockFault{stall, after}) }
 
 // CorruptRead sends the next block that is read with a wrong byte after so many.

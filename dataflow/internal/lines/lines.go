@@ -17,7 +17,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 	"time"
@@ -148,10 +147,10 @@ func (s *scan) file(ctx context.Context) error {
 	for {
 		buffer, err := ahead.next(ctx)
 		switch {
-		case errors.Is(err, io.EOF):
-			return s.endOfFile()
 		case err != nil:
 			return err
+		case buffer == nil:
+			return s.endOfFile()
 		}
 		done, err := s.buffer(buffer)
 		s.reader.free <- buffer[:cap(buffer)]

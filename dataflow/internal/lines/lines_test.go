@@ -149,7 +149,7 @@ func TestAChangedFileIsAPermanentError(t *testing.T) {
 	}
 }
 
-// shrinking is a file that ends before the length that it was opened with.
+// shrinking is a file that ends before the length that it is described with.
 type shrinking struct{ *memfs.FS }
 
 func (s shrinking) Open(ctx context.Context, uri string) (filesystem.File, error) {
@@ -162,6 +162,16 @@ func (s shrinking) Open(ctx context.Context, uri string) (filesystem.File, error
 	return shrunk{file, before}, err
 }
 
+func (s shrinking) Load(ctx context.Context, uri string, limit int64) ([]byte, filesystem.FileInfo, error) {
+	before, err := s.Stat(ctx, uri)
+	if err != nil {
+		return nil, before, err
+	}
+	s.Write(uri, "one\nt")
+	content, _, err := s.FS.Load(ctx, uri, limit)
+	return content, before, err
+}
+
 type shrunk struct {
 	filesystem.File
 	before filesystem.FileInfo
@@ -171,10 +181,12 @@ func (s shrunk) Info() filesystem.FileInfo { return s.before }
 
 func TestAFileThatShrinksWhileItIsReadIsAPermanentError(t *testing.T) {
 	t.Parallel()
-	f := memfs.New(map[string]string{"/f": "one\ntwo\n"})
-	err := lines.NewReader(shrinking{f}, lines.Options{Buffer: 2}).Read(t.Context(), whole(t, f, "/f"), func([]byte) error { return nil })
-	if !errors.Is(err, lines.ErrChanged) || !errors.Is(err, operator.ErrPermanent) {
-		t.Errorf("error %v, want a permanent ErrChanged", err)
+	for _, buffer := range []int{2, 100} { // read ahead, loaded
+		f := memfs.New(map[string]string{"/f": "one\ntwo\n"})
+		err := lines.NewReader(shrinking{f}, lines.Options{Buffer: buffer}).Read(t.Context(), whole(t, f, "/f"), func([]byte) error { return nil })
+		if !errors.Is(err, lines.ErrChanged) || !errors.Is(err, operator.ErrPermanent) {
+			t.Errorf("buffer of %d: error %v, want a permanent ErrChanged", buffer, err)
+		}
 	}
 }
 
@@ -194,6 +206,31 @@ func TestFailuresOfTheFileSystemAreReported(t *testing.T) {
 		err := lines.NewReader(f, lines.Options{Buffer: buffer}).Read(t.Context(), split, func([]byte) error { return nil })
 		if !errors.Is(err, broken) || errors.Is(err, operator.ErrPermanent) {
 			t.Errorf("%s fails: error %v, want a passing one that wraps the cause", op, err)
+		}
+	}
+}
+
+// A DataNode that hangs up has sent less than was asked for, too. It would catch a job that fails for
+// good, as if its input had changed, and hides what has happened.
+func TestAConnectionThatEndsIsNoChangeOfTheFile(t *testing.T) {
+	t.Parallel()
+	for _, end := range []error{io.ErrUnexpectedEOF, io.EOF} {
+		f := memfs.New(map[string]string{"/f": "one\ntwo\n"})
+		split := whole(t, f, "/f")
+		hungUp := fmt.Errorf("read from DataNode 10.0.0.1:9866: %w", end)
+		reads := 0
+		f.Fault = func(c memfs.Call) error {
+			if c.Op != "Read" {
+				return nil
+			}
+			if reads++; reads > 1 { // which is of a file that has more
+				return hungUp
+			}
+			return nil
+		}
+		err := lines.NewReader(f, lines.Options{Buffer: 2}).Read(t.Context(), split, func([]byte) error { return nil })
+		if !errors.Is(err, hungUp) || errors.Is(err, operator.ErrPermanent) || errors.Is(err, lines.ErrChanged) {
+			t.Errorf("error %v, want a passing one that wraps %v", err, hungUp)
 		}
 	}
 }

@@ -68,6 +68,7 @@ func (a *loadAhead) load(part jobgraph.Part) ([]byte, error) {
 	if err != nil {
 		return nil, notRead(uri, err)
 	}
+	info.Size = int64(len(content)) // it may have been cut since it was described
 	return content, checkUnchanged(info, part)
 }
 

@@ -2,7 +2,6 @@ package lines
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -38,15 +37,12 @@ func (r *Reader) readAhead(file filesystem.File, part jobgraph.Part) *readAhead 
 	return a
 }
 
-// next gives the next buffer, or io.EOF at the file's end.
+// next gives the next buffer; nil at the file's end.
 func (a *readAhead) next(ctx context.Context) ([]byte, error) {
 	select {
 	case buffer, ok := <-a.filled:
-		if !ok && a.err != nil {
-			return nil, a.err
-		}
 		if !ok {
-			return nil, io.EOF
+			return nil, a.err
 		}
 		return buffer, nil
 	case <-ctx.Done():
@@ -99,8 +95,10 @@ func (a *readAhead) run(part jobgraph.Part, size int) error {
 	return nil
 }
 
+// readError gives the error of an io.ReadFull. That the file has ended is the bare error of io: one that
+// wraps it, such as that of a DataNode that has hung up, is about something else.
 func readError(file filesystem.FileInfo, position int64, err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	if err == io.EOF || err == io.ErrUnexpectedEOF { //nolint:errorlint // those that wrap them are not meant
 		return operator.Permanent(fmt.Errorf("read %s: %w: it had %d bytes, now it ends at %d", file.URI, ErrChanged, file.Size, position))
 	}
 	return operator.OfFiles(fmt.Errorf("read %s at %d: %w", file.URI, position, err))

@@ -27,8 +27,8 @@ var ErrFenced = errors.New("a later attempt took over the commit")
 // and by taking over their marker, which must become _SUCCESS in the end:
 //
 //  1. remove every attempt's directory but the winners';
-//  2. if _SUCCESS is this job's, an earlier try got through: done; if there is
-//     another job's result that this one may not replace, remove its own;
+//  2. if _SUCCESS is this job's, an earlier try got through: done, and so with
+//     another job's result that this one may not replace; remove this job's own;
 //  3. rename an earlier try's marker to carry this try's name, or else create it;
 //  4. move old content, or an earlier try's parts, into a winner's directory;
 //  5. move the parts into place;
@@ -78,8 +78,8 @@ func (c *commit) run(ctx context.Context) error {
 	return c.lost(c.fs.Rename(ctx, join(c.Dir, c.marker), join(c.Dir, success)))
 }
 
-// look lists the output and tells whether an earlier try of this job got through.
-// Where another job did, and this one may not replace that, it withdraws.
+// look lists the output and tells whether an earlier try of this job got through. Where
+// one did, or another job that this one may not replace, it withdraws.
 func (c *commit) look(ctx context.Context) (entries []filesystem.FileInfo, done bool, err error) {
 	entries, err = c.fs.List(ctx, c.Dir)
 	if err != nil {
@@ -90,7 +90,7 @@ func (c *commit) look(ctx context.Context) (entries []filesystem.FileInfo, done 
 	case err != nil:
 		return nil, false, err
 	case done:
-		return nil, true, c.fs.RemoveAll(ctx, c.temporary())
+		return nil, true, c.withdraw(ctx)
 	case c.Mode == Fail && slices.ContainsFunc(entries, others) && !slices.ContainsFunc(entries, c.marked):
 		return nil, false, operator.Permanent(errors.Join(ErrExists, c.withdraw(ctx)))
 	}

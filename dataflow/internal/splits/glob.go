@@ -81,8 +81,8 @@ func (l *lister) match(ctx context.Context, uri string) (matches, error) {
 	return all, err
 }
 
-// directoriesIn gives the directories in a directory that match one component of a pattern;
-// nothing where it is a file.
+// directoriesIn gives the directories in a directory, which was found, that match one component of
+// a pattern.
 func (l *lister) directoriesIn(ctx context.Context, dir, pattern string) ([]string, error) {
 	if !strings.ContainsAny(pattern, `*?[\`) {
 		info, err := l.fs.Stat(ctx, join(dir, pattern))
@@ -93,7 +93,7 @@ func (l *lister) directoriesIn(ctx context.Context, dir, pattern string) ([]stri
 	}
 	entries, err := l.fs.List(ctx, dir)
 	if err != nil {
-		return nil, err
+		return nil, vanished(dir, err)
 	}
 	var dirs []string
 	for _, entry := range entries {
@@ -108,8 +108,8 @@ func (l *lister) directoriesIn(ctx context.Context, dir, pattern string) ([]stri
 	return dirs, nil
 }
 
-// filesIn gives the files in a directory that match the last component of a pattern, and those in
-// the directories that do.
+// filesIn gives the files in a directory, which was found, that match the last component of a
+// pattern, and those in the directories that do.
 func (l *lister) filesIn(ctx context.Context, dir, pattern string) (matches, error) {
 	if !strings.ContainsAny(pattern, `*?[\`) {
 		files, err := l.directory(ctx, join(dir, pattern))
@@ -140,12 +140,12 @@ func (l *lister) filesIn(ctx context.Context, dir, pattern string) (matches, err
 		return err
 	})
 	if err != nil {
-		return matches{}, err
+		return matches{}, vanished(dir, err)
 	}
 	below := make([][]file, len(dirs))
 	err = parallel(ctx, len(dirs), func(ctx context.Context, i int) (err error) {
 		below[i], err = l.directory(ctx, dirs[i])
-		return err
+		return vanished(dirs[i], err)
 	})
 	found.files = append(found.files, slices.Concat(below...)...)
 	return found, err

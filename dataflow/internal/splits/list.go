@@ -48,11 +48,14 @@ func (l *lister) list(ctx context.Context, input string) ([]file, error) {
 	return l.glob(ctx, uri)
 }
 
-// directory gives the files of a directory that are data, or a file that is named itself.
+// directory gives the files of a directory that are data, or a file that is named itself;
+// fs.ErrNotExist where there was nothing from the first.
 func (l *lister) directory(ctx context.Context, uri string) ([]file, error) {
 	var files []file
+	found := false
 	rights := make(map[string]bool)
 	err := l.fs.Scan(ctx, uri, func(part []filesystem.Entry) error {
+		found = true
 		part = slices.DeleteFunc(part, func(e filesystem.Entry) bool {
 			return e.IsDir || e.URI != uri && hidden(path.Base(e.URI))
 		})
@@ -60,6 +63,9 @@ func (l *lister) directory(ctx context.Context, uri string) ([]file, error) {
 		files = append(files, taken...)
 		return err
 	})
+	if found {
+		err = vanished(uri, err)
+	}
 	return files, err
 }
 
@@ -82,13 +88,28 @@ func (l *lister) take(ctx context.Context, part []filesystem.Entry, rights map[s
 		files = append(files, file{uri: e.URI, size: e.Size, modTime: e.ModTime.UnixMilli(), blocks: l.shared(e.Blocks)})
 	}
 	err := parallel(ctx, len(ask), func(ctx context.Context, i int) error {
-		if err := l.fs.CheckReadable(ctx, ask[i]); err != nil {
+		switch err := l.fs.CheckReadable(ctx, ask[i]); {
+		case errors.Is(err, fs.ErrNotExist):
+			return vanished(ask[i], err)
+		case err != nil:
 			return refused(ask[i], err)
 		}
 		return nil
 	})
 	l.listed(len(files))
 	return files, err
+}
+
+// ErrVanished says that a file or a directory was there, and is not there any more.
+var ErrVanished = errors.New("vanished while it was listed: run the job again")
+
+// vanished gives the error of asking for something that was found. Where that is gone, the error is
+// not fs.ErrNotExist: it must not pass for an alternative of a pattern that names nothing.
+func vanished(uri string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return fmt.Errorf("input %s %w (%s)", uri, ErrVanished, err.Error())
 }
 
 // shared gives blocks whose hosts are those of other blocks, too, where they are the same.

@@ -2,7 +2,9 @@ package splits_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -154,5 +156,55 @@ func TestAListingEndsWithItsFirstError(t *testing.T) {
 	cancel()
 	if _, err := splits.Plan(ctx, f, []string{"/in", "/in", "/in"}, 1, ignore); err == nil || len(c.count) > 0 {
 		t.Errorf("error %v after calls %v", err, c.count)
+	}
+}
+
+// vanishing has a directory that is removed after the first part of its listing.
+type vanishing struct {
+	*memfs.FS
+	gone string // URI; "": none
+}
+
+func (v vanishing) Scan(ctx context.Context, uri string, part func([]filesystem.Entry) error) error {
+	parts := 0
+	return v.FS.Scan(ctx, uri, func(entries []filesystem.Entry) error {
+		if parts++; parts > 1 && uri == v.gone {
+			return fmt.Errorf("list %s: %w", uri, fs.ErrNotExist)
+		}
+		return part(entries)
+	})
+}
+
+// Another program may remove inputs at any time. It would catch a job that counts one directory of
+// two and says nothing: what was there was taken for an alternative of the pattern that names nothing.
+func TestWhatVanishesWhileItIsListedIsMissed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		op, gone string // the call that does not find it any more; "", for a directory: its second part
+		inputs   []string
+	}{
+		"a file":                               {"CheckReadable", "mem:///logs/b/2", []string{"/logs/{a,b}", "/logs/{a,b}/*", "/logs/{a,b}/2", "/logs/*", "/logs/*/2", "/logs/b"}},
+		"a directory, between two parts":       {"", "mem:///logs/b", []string{"/logs/{a,b}", "/logs/{a,b}/*", "/logs/*", "/logs/*/*", "/logs/b"}},
+		"a directory that a pattern has found": {"Scan", "mem:///logs/b", []string{"/logs/*", "/logs/*/*"}},
+		"a directory below one":                {"List", "mem:///logs/b", []string{"/logs/*/*/*"}},
+	} {
+		for _, input := range c.inputs {
+			f := memfs.New(map[string]string{"/logs/a/1": "x", "/logs/a/2": "x", "/logs/b/1": "x", "/logs/b/2": "x"})
+			f.ScanPart = 1
+			f.Fault = func(call memfs.Call) error {
+				if call.Op == c.op && call.URI == c.gone {
+					return fmt.Errorf("%s %s: %w", call.Op, call.URI, fs.ErrNotExist)
+				}
+				return nil
+			}
+			fsys := vanishing{FS: f}
+			if c.op == "" {
+				fsys.gone = c.gone
+			}
+			_, err := splits.Plan(t.Context(), fsys, []string{input}, 1, ignore)
+			if !errors.Is(err, splits.ErrVanished) || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "input "+c.gone+" vanished") {
+				t.Errorf("%s, of %s: error %v", name, input, err)
+			}
+		}
 	}
 }
