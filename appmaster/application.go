@@ -80,7 +80,7 @@ func (s *services) drive(ctx context.Context) (dispatcher.Outcome, error) {
 			s.drivers.note(driverLog, warning)
 		}
 		job := ids.JobID(ids.Random())
-		return job, s.component.Dispatcher.Submit(ctx, dispatcher.Submission{
+		return job, s.component.Submit(ctx, dispatcher.Submission{
 			Job: job, Graph: graph, Program: s.env.launch.ProgramRef, Detached: x.detached,
 		})
 	}

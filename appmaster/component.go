@@ -102,6 +102,15 @@ func (c *Component) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
+// Submit has the Dispatcher take a job in, unless its options and those of the cluster contradict each other: the error
+// wraps config.ErrInvalid, and nobody finds a job.
+func (c *Component) Submit(ctx context.Context, s dispatcher.Submission) error {
+	if _, err := jobmaster.Configured(c.config, s.Graph); err != nil {
+		return err
+	}
+	return c.Dispatcher.Submit(ctx, s)
+}
+
 // jobMaster makes the JobMaster of a job.
 func (c *Component) jobMaster(start dispatcher.StartJobMaster) (_ dispatcher.JobMaster, err error) {
 	s := start.Submission

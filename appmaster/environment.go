@@ -139,19 +139,28 @@ func readStaged(ctx context.Context, files *dfs.FS, l launch.AppMaster) (staged,
 	uri := l.StagingDir + "/" + launch.StagedFile
 	content, err := files.ReadFile(ctx, uri, maxStaged)
 	if err == nil {
-		err = json.Unmarshal(content, &s.Staged)
-	}
-	switch {
-	case err != nil:
-	case s.Job != nil:
-		err = json.Unmarshal(s.Job.Graph, &s.graph)
-	case l.Mode == launch.PerJob:
-		err = errors.New("there is no job")
+		s, err = decodeStaged(content, l.Mode)
 	}
 	if err != nil {
 		return s, fmt.Errorf("read what is staged in %s: %w", uri, err)
 	}
 	return s, nil
+}
+
+// errNoJob is a cluster for one job for which none was staged.
+var errNoJob = errors.New("there is no job")
+
+// decodeStaged reads the content of launch.StagedFile.
+func decodeStaged(content []byte, mode launch.Mode) (s staged, err error) {
+	err = json.Unmarshal(content, &s.Staged)
+	switch {
+	case err != nil:
+	case s.Job != nil:
+		err = json.Unmarshal(s.Job.Graph, &s.graph)
+	case mode == launch.PerJob:
+		err = errNoJob
+	}
+	return s, err
 }
 
 // nodeReports gives the nodes as the driver takes them.

@@ -65,7 +65,7 @@ func (s *session) submit(ctx context.Context, sha256 string, job dispatcher.Subm
 		return err
 	}
 	// Whoever leaves meanwhile must not leave in doubt whether the job holds the program.
-	if err = s.component.Dispatcher.Submit(context.WithoutCancel(ctx), job); err != nil {
+	if err = s.component.Submit(context.WithoutCancel(ctx), job); err != nil {
 		s.store.Release(sha256)
 	}
 	return err

@@ -20,6 +20,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -38,6 +39,11 @@ type sessionOf struct {
 
 func startSession(t *testing.T) *sessionOf {
 	t.Helper()
+	return startSessionWith(t, nil)
+}
+
+func startSessionWith(t *testing.T, options map[string]string) *sessionOf {
+	t.Helper()
 	files := dfs.New(dfs.Options{})
 	t.Cleanup(func() { _ = files.Close() })
 	w := newWorkers(t, files)
@@ -50,7 +56,7 @@ func startSession(t *testing.T) *sessionOf {
 			t.Fatal(err)
 		}
 		env.logDir, env.workDir = t.TempDir(), t.TempDir()
-		env.config = roomy(t, nil)
+		env.config = roomy(t, options)
 		env.variables = driverVariables(os.Environ(), env.launch.Mode, env.config)
 	}, nil)
 	s.staging = strings.TrimPrefix(s.env.launch.StagingDir, "file://")
@@ -201,6 +207,45 @@ func TestASessionRunsJobsOfItsPrograms(t *testing.T) {
 	if s.filesStay() {
 		t.Error("staged files are left behind")
 	}
+}
+
+// TestAJobThatContradictsItsSessionIsNotTaken would catch a job whose options contradict those of its session and that is taken in all the
+// same, to fail or to lose a worker after each heartbeat; one that is refused for what counts only where the client would start the
+// containers; and a program that a refused job holds.
+func TestAJobThatContradictsItsSessionIsNotTaken(t *testing.T) {
+	t.Parallel()
+	s := startSessionWith(t, map[string]string{
+		config.HeartbeatInterval.Name(): "1s", config.HeartbeatTimeout.Name(): "5s", config.SlotsMax.Name(): "4",
+	})
+	submission := rest.JobSubmission{Program: rest.ProgramID{Name: "counting", SHA256: s.upload().ID}}
+	submit := func(status int, options map[string]string) string {
+		submission.Job = ids.JobID(ids.Random())
+		submission.Graph = *planned(t, dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"}), "/in", options)
+		for i := range submission.Graph.Vertices {
+			submission.Graph.Vertices[i].Splits = nil // of files that workers do not have
+		}
+		if status == http.StatusAccepted {
+			s.post(status, "/jobs", submission, nil)
+			return ""
+		}
+		return s.refused(status, http.MethodPost, "/jobs", submission)
+	}
+	for option, value := range map[config.Key]string{config.HeartbeatInterval: "10s", config.RestartStrategy: "sometimes"} {
+		text := submit(http.StatusBadRequest, map[string]string{option.Name(): value})
+		if !strings.Contains(text, option.Name()) || !strings.Contains(text, value) {
+			t.Errorf("a job with %s of %s is refused with %q", option.Name(), value, text)
+		}
+		s.ask(http.StatusNotFound, http.MethodGet, "/jobs/"+string(submission.Job), nil, "", nil)
+	}
+	if text := submit(http.StatusBadRequest, map[string]string{config.HeartbeatInterval.Name(): "10s"}); !strings.Contains(text, "lower heartbeat.interval or raise heartbeat.timeout") {
+		t.Errorf("the remedy is %q", text)
+	}
+	submit(http.StatusAccepted, map[string]string{config.TaskSlots.Name(): "8", config.HeartbeatInterval.Name(): "2s"})
+	if ended := s.awaitEnd(submission.Job); ended != msg.JobFinished {
+		t.Errorf("the job that fits the session is %s", ended)
+	}
+	s.ask(http.StatusOK, http.MethodDelete, "/programs/"+submission.Program.SHA256, nil, "", nil)
+	s.end()
 }
 
 // TestASessionRunsProgramsItself would catch a program that the master runs and that plans

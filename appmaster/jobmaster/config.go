@@ -38,10 +38,21 @@ type Config struct {
 	ClientTimeout time.Duration
 }
 
+// related are the options of a job that have to keep an order. The client of a job of a session has all of its own in the
+// job; such as are for containers count for nothing there, whatever they are beside those of the session.
+var related = []config.Key{ //nolint:gochecknoglobals // a constant table
+	config.HeartbeatInterval, config.HeartbeatTimeout, config.ClientHeartbeatInterval, config.ClientHeartbeatTimeout,
+	config.ExponentialInitialBackoff, config.ExponentialMaxBackoff,
+}
+
 // Configured gives the part of a Config that options decide: the cluster's, and
-// over them those of the job. The error wraps config.ErrInvalid.
+// over them those of the job. The error wraps config.ErrInvalid: an option is not
+// allowed, or not beside another of the job or the cluster.
 func Configured(cluster config.Config, g *jobgraph.JobGraph) (Config, error) {
 	c, err := cluster.With(config.Layer{Source: "job " + g.Name, Values: g.Config})
+	if err == nil {
+		err = config.ValidateAmong(c, related...)
+	}
 	if err != nil {
 		return Config{}, err
 	}

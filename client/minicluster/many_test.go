@@ -3,6 +3,7 @@ package minicluster_test
 import (
 	"encoding/json"
 	"io"
+	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -19,11 +20,18 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
+// longVariable is 1 where the tests that take minutes run, too: make test-long.
+const longVariable = "BOBBIN_TEST_LONG"
+
 // TestAWorkerWithThousandsOfSlots would catch a worker that is lost because its slots
 // are asked for one by one, more than any outbox holds; a job that ends after its worker
-// has come a second time; and time and memory that are taken for each pair of tasks.
+// has come a second time; and time and memory that are taken for each pair of tasks. A
+// long run of tests goes on to 5,000 slots.
 func TestAWorkerWithThousandsOfSlots(t *testing.T) {
-	const fewer, more = 1250, 2500
+	slots := []int{1250, 2500}
+	if os.Getenv(longVariable) == "1" {
+		slots = append(slots, 5000)
+	}
 	run := func(parallelism int) (bytes uint64) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -36,8 +44,13 @@ func TestAWorkerWithThousandsOfSlots(t *testing.T) {
 		return bytes
 	}
 	run(10) // what is made once
-	if few, many := run(fewer), run(more); many > few*5/2 {
-		t.Errorf("twice as many tasks take %.1f times the memory", float64(many)/float64(few))
+	few := run(slots[0])
+	for _, twice := range slots[1:] {
+		many := run(twice)
+		if many > few*5/2 {
+			t.Errorf("-p %d: twice as many tasks take %.1f times the memory", twice, float64(many)/float64(few))
+		}
+		few = many
 	}
 }
 

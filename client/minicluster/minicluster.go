@@ -84,7 +84,7 @@ func (c *Cluster) Close() error {
 // Submit starts a job.
 func (c *Cluster) Submit(ctx context.Context, graph *jobgraph.JobGraph) (ids.JobID, error) {
 	job := ids.JobID(ids.Random())
-	err := c.component.Dispatcher.Submit(ctx, dispatcher.Submission{
+	err := c.component.Submit(ctx, dispatcher.Submission{
 		Job: job, Graph: graph, Program: msg.Program{Name: graph.Job, SHA256: programHash},
 	})
 	return job, err

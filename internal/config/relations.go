@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // relation is an order that the values of two options have to keep.
@@ -26,9 +27,19 @@ var relations = []relation{ //nolint:gochecknoglobals // a constant table
 // Validate tells how options contradict each other: a *Fault, or several joined. What each
 // may be by itself New has checked.
 func Validate(c Config) error {
+	return errors.Join(contradictions(func(key Key) (held, bool) { return c.held(key), true })...)
+}
+
+// ValidateAmong is Validate for whoever reads these options alone: what others say beside each other is
+// not its concern.
+func ValidateAmong(c Config, keys ...Key) error {
 	return errors.Join(contradictions(func(key Key) (held, bool) {
-		return held{get[any](c, key), fmt.Sprintf("%s (%s)", c.text(key), c.Source(key))}, true
+		return c.held(key), slices.ContainsFunc(keys, func(k Key) bool { return k.Name() == key.Name() })
 	})...)
+}
+
+func (c Config) held(key Key) held {
+	return held{get[any](c, key), fmt.Sprintf("%s (%s)", c.text(key), c.Source(key))}
 }
 
 // held is the value of an option, and how it is told.

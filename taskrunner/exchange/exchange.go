@@ -186,10 +186,13 @@ func (e *Exchange) connect(ctx context.Context, in *incoming) {
 	}
 	in.link, in.id = l, l.next
 	l.next++
-	if err := l.add(in.id, in); err != nil {
-		in.lost(err)
-	} else {
+	switch err := l.add(in.id, in); {
+	case err == nil:
 		in.start()
+	case errors.Is(err, errTooMany): // for the other end it would be a fault of this one
+		in.refused(tooManyChannels(p.Host, l.most))
+	default:
+		in.refused(err)
 	}
 	run() // now that whatever the other host says finds the channel
 }

@@ -204,9 +204,10 @@ func (c *inputChannel) explain(err error) error {
 }
 
 // lost makes an error of what ended the channel before its data did: to the
-// consumer that is the loss of a peer, whose own failure is reported elsewhere.
+// consumer that is the loss of a peer, whose own failure is reported elsewhere, but
+// for what is this host's own.
 func (c *inputChannel) lost(err error) error {
-	if errors.Is(err, ErrClosed) || errors.Is(err, ErrPeerLost) {
+	if errors.Is(err, ErrClosed) || errors.Is(err, ErrPeerLost) || errors.Is(err, ErrTooManyChannels) {
 		return err
 	}
 	return &PeerLostError{Host: c.producer.Host, Address: c.producer.Address, Err: err}

@@ -116,8 +116,11 @@ func greet(conn net.Conn, g greeting) error {
 	if _, err := io.ReadFull(conn, refusal); err != nil {
 		return fmt.Errorf("read answer to greeting: %w", err)
 	}
-	if size > 0 {
+	switch {
+	case size > 0:
 		return fmt.Errorf("%w, which speaks protocol version %d: %s", errRefused, version, refusal)
+	case version != jobgraph.ProtocolVersion: // that host, too, would have refused
+		return fmt.Errorf("read answer to greeting: welcome in protocol version %d, want %d: %w", version, jobgraph.ProtocolVersion, ErrProtocol)
 	}
 	return nil
 }

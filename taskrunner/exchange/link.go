@@ -21,7 +21,8 @@ var (
 
 const (
 	// maxChannels bounds the channels of one connection, and with them all that
-	// a peer can have this host remember: 2,000 tasks of each host, all connected.
+	// a peer can have this host remember: 2,048 tasks of each host, all connected.
+	// A job that needs more fails with ErrTooManyChannels.
 	maxChannels = 1 << 22
 	writeBuffer = 16 << 10 // bytes; whole buffers of records bypass it
 	readBuffer  = 16 << 10 // bytes

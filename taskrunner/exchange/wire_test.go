@@ -20,11 +20,11 @@ import (
 // fewChannels of a connection are too few for one that opens more.
 const fewChannels = 1 << 10
 
-func newTestExchange(t testing.TB) *Exchange {
+func newTestExchange(t testing.TB, host ids.HostID) *Exchange {
 	t.Helper()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	e, err := New(t.Context(), Config{Job: "j", Host: "a", ListenHost: "127.0.0.1", Logger: log, maxChannels: fewChannels})
+	e, err := New(t.Context(), Config{Job: "j", Host: host, ListenHost: "127.0.0.1", Logger: log, maxChannels: fewChannels})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestProducersHostEndsAHostileConnection(t *testing.T) {
 		"too many channels":             many,
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newTestExchange(t)
+			e := newTestExchange(t, "a")
 			conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", e.Address())
 			if err != nil {
 				t.Fatal(err)
@@ -144,7 +144,7 @@ func TestConsumersHostEndsAHostileConnection(t *testing.T) {
 		"a record of more than the bound": {join(frame(frameData, 0, 0, 0xff, 0xff, 0xff, 0x7f)), "read record length ff ff ff 7f", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newTestExchange(t)
+			e := newTestExchange(t, "a")
 			address, wait := serveProducer(t, test.answer)
 			g := e.Gate(t.Context(), []Producer{{Host: "x", Address: address}})
 			if test.lost { // before a record is read: that would give more credit

@@ -46,14 +46,14 @@ func (n *NameNode) Locate(ctx context.Context, path string, offset, length int64
 	if err == nil {
 		err = plain(located)
 	}
+	layout := Layout{Length: int64(located.GetFileLength()), Complete: !located.GetUnderConstruction(), Blocks: blocksOf(located)}
+	if err == nil {
+		err = possible(layout.Length, layout.Blocks)
+	}
 	if err != nil {
 		return Layout{}, fmt.Errorf("locate blocks of %s: %w", path, err)
 	}
-	return Layout{
-		Length:   int64(located.GetFileLength()),
-		Complete: !located.GetUnderConstruction(),
-		Blocks:   blocksOf(located),
-	}, nil
+	return layout, nil
 }
 
 // Rename moves a file or directory (ClientProtocol.rename2 without

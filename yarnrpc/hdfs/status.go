@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -66,10 +67,30 @@ func described(operation, path string, p *hdfspb.HdfsFileStatusProto, err error)
 	if err == nil && p == nil {
 		err = fs.ErrNotExist
 	}
+	var s Status
+	if err == nil {
+		s = statusOf(p)
+		err = possible(s.Length, s.Blocks)
+	}
 	if err != nil {
 		return Status{}, fmt.Errorf("%s %s: %w", operation, path, err)
 	}
-	return statusOf(p), nil
+	return s, nil
+}
+
+// errImpossible is a NameNode that tells what no file has: Hadoop counts bytes in a signed long.
+var errImpossible = errors.New("the NameNode tells of a file or a block of more than 2^63 bytes")
+
+// possible refuses numbers that are negative here, or become so when they are added.
+func possible(length int64, blocks []Block) error {
+	impossible := length < 0
+	for _, b := range blocks {
+		impossible = impossible || b.Offset < 0 || b.Length < 0 || b.Offset > math.MaxInt64-b.Length
+	}
+	if impossible {
+		return errImpossible
+	}
+	return nil
 }
 
 // List describes what is in a directory, in the order of the names, part by part as the NameNode
@@ -116,6 +137,9 @@ func (n *NameNode) list(ctx context.Context, path, after string, blocks bool) (p
 	part = make([]Status, 0, len(list.GetPartialListing()))
 	for _, p := range list.GetPartialListing() {
 		entry := statusOf(p)
+		if err := possible(entry.Length, entry.Blocks); err != nil {
+			return nil, false, fmt.Errorf("%s: %w", entry.Name, err)
+		}
 		for i := range entry.Blocks {
 			entry.Blocks[i].located = nil // of no use without tokens, and there may be a million
 		}

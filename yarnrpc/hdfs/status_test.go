@@ -32,7 +32,10 @@ func part(remain int, names ...string) *hdfspb.DirectoryListingProto {
 	for _, name := range names {
 		status := someFile("alice", 5)
 		status.Path = []byte(name)
-		status.Locations = &hdfspb.LocatedBlocksProto{Blocks: []*hdfspb.LocatedBlockProto{located(0, 5, false, "n1", "n2")}}
+		status.Locations = &hdfspb.LocatedBlocksProto{
+			FileLength: proto.Uint64(5), Blocks: []*hdfspb.LocatedBlockProto{located(0, 5, false, "n1", "n2")},
+			UnderConstruction: proto.Bool(false), IsLastBlockComplete: proto.Bool(true),
+		}
 		list.PartialListing = append(list.PartialListing, status)
 	}
 	return list

@@ -168,8 +168,13 @@ func TestNodesWithoutAnswersHoldUpNoOther(t *testing.T) {
 		return len(hosts) == total && answering > 0 && len(a.workers.running()) == answering
 	})
 	t.Logf("%d of %d workers run after %v", len(a.workers.running()), total, time.Since(since).Round(time.Millisecond))
-	if n, failed := said[resourcemanager.WorkerFailed](a); n != 0 {
-		t.Errorf("%d starts had to fail before, the last one as %+v", n, failed)
+	// Starts at nodes without answers fail in the end, on a busy machine before YARN has given all.
+	hosts := a.hosts()
+	_, _, _, others := a.reports.read("")
+	for _, e := range others {
+		if failed, is := e.(resourcemanager.WorkerFailed); is && !silent[hosts[failed.Worker]] {
+			t.Errorf("a start at %s has failed: %+v", hosts[failed.Worker], failed)
+		}
 	}
 	if err := a.driver.Deregister(t.Context(), msg.ApplicationSucceeded, ""); err != nil {
 		t.Error(err)

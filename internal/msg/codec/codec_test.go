@@ -146,7 +146,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if size := codec.DecodedSize(data); size < len(data) || size > 65*len(data) {
+		if size := codec.DecodedSize(data); size < len(data) {
 			t.Errorf("%d bytes take %d decoded", len(data), size)
 		}
 		m, err := codec.Decode(data, msg.KindsOf(msg.Heartbeat{}, msg.OfferSlots{}, msg.DeployTasks{}, msg.StartHost{}, msg.ExecuteJob{}))
