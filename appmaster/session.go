@@ -64,8 +64,11 @@ func (s *session) submit(ctx context.Context, sha256 string, job dispatcher.Subm
 	if job.Program, err = s.store.Hold(ctx, sha256); err != nil {
 		return err
 	}
-	// Whoever leaves meanwhile must not leave in doubt whether the job holds the program.
-	if err = s.component.Dispatcher.Submit(context.WithoutCancel(ctx), job); err != nil {
+	if err = context.Cause(ctx); err == nil {
+		// Whoever leaves from here on must not leave in doubt whether the job holds the program.
+		err = s.component.Dispatcher.Submit(context.WithoutCancel(ctx), job)
+	}
+	if err != nil {
 		s.store.Release(sha256)
 	}
 	return err

@@ -46,7 +46,15 @@ func (k *keeping) SubmitJob(_ context.Context, job rest.JobSubmission) error {
 
 func (k *keeping) ClientSeen(_ context.Context, job ids.JobID) error { return k.find("beat", job) }
 
-func (k *keeping) CancelJob(_ context.Context, job ids.JobID) error { return k.find("cancel", job) }
+func (k *keeping) CancelJob(_ context.Context, job ids.JobID) error {
+	err := k.find("cancel", job)
+	if err != nil { // its submission may be on its way
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.jobs[job] = msg.ErrJobEnded
+	}
+	return err
+}
 
 func (k *keeping) find(what string, job ids.JobID) error {
 	k.mu.Lock()
@@ -62,6 +70,7 @@ func (k *keeping) find(what string, job ids.JobID) error {
 type losing struct {
 	to   http.RoundTripper
 	ways []way // of the next requests; then they arrive
+	late *http.Request
 }
 
 // anyProgram is the hash of one.
@@ -75,6 +84,7 @@ const (
 	losesAnswer
 	losesRequest
 	findsNobody
+	comesLate // after the next one
 )
 
 func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -84,7 +94,18 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	switch way {
 	case arrives:
-		return l.to.RoundTrip(r)
+		response, err := l.to.RoundTrip(r)
+		if late := l.late; late != nil && err == nil {
+			l.late = nil
+			var nobodys *http.Response
+			if nobodys, err = l.to.RoundTrip(late); err == nil {
+				err = nobodys.Body.Close()
+			}
+		}
+		return response, err
+	case comesLate:
+		l.late = r.Clone(context.WithoutCancel(r.Context()))
+		return nil, &net.OpError{Op: "read", Err: syscall.ETIMEDOUT}
 	case losesAnswer:
 		response, err := l.to.RoundTrip(r)
 		if err != nil {
@@ -186,6 +207,7 @@ func TestASubmissionThatFailsLeavesNoJob(t *testing.T) {
 		"the answer is lost, and by Ctrl-C":  {ways: []way{losesAnswer}, cancels: true, canceled: true},
 		"the request is lost":                {ways: []way{losesRequest}},
 		"nobody was there":                   {ways: []way{findsNobody}},
+		"the request comes after the cancel": {ways: []way{comesLate}},
 		"the session is silent from then on": {ways: []way{losesAnswer, losesRequest}, mayRun: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -206,6 +228,9 @@ func TestASubmissionThatFailsLeavesNoJob(t *testing.T) {
 			}
 			if got := slices.Contains(k.did, "cancel"); got != c.cancels {
 				t.Errorf("cancelled: %t, want %t", got, c.cancels)
+			}
+			if runs := len(k.submitted) > 0; runs && !c.cancels && !c.mayRun {
+				t.Errorf("submitted %v, and nobody ends it", k.submitted)
 			}
 		})
 	}
