@@ -52,14 +52,14 @@ func (e *NotRunningError) Unwrap() error { return ErrNotRunning }
 // What it finds is of one ApplicationMaster: when that is Unreachable, Reach again.
 // Errors are *NotRunningError, ErrNoAccess, and those of YARN and HDFS.
 func (c *Cluster) Reach(ctx context.Context, id records.ApplicationID, options config.Config) (*ClusterClient, error) {
-	return firstOf(ctx, options.Duration(config.ClientTimeout)/hurry,
+	return firstOf(ctx, Soon(options),
 		func(ctx context.Context) (*ClusterClient, error) { return c.reachByYARN(ctx, id, options) },
 		func(ctx context.Context) (*ClusterClient, error) { return c.reachStaged(ctx, id, options) })
 }
 
-// hurry is the part of client.timeout after which a ResourceManager that has not answered is
-// not waited for alone: 3 s of 30.
-const hurry = 10
+// Soon is the time after which a ResourceManager that has not answered is not waited for alone:
+// a tenth of client.timeout, 3 s by default.
+func Soon(options config.Config) time.Duration { return options.Duration(config.ClientTimeout) / 10 }
 
 // attempted is what came of a way to a master.
 type attempted struct {

@@ -22,6 +22,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -53,7 +54,9 @@ type reported struct {
 
 var (
 	errRefused = &url.Error{Op: "Get", URL: "https://node:1", Err: syscall.ECONNREFUSED}
-	errYARN    = errors.New("ResourceManager does not answer")
+	errDenied  = errors.New("ResourceManager refuses to tell")
+	errYARN    = fmt.Errorf("ask ResourceManager: %w", &yarnrpc.CallError{Address: "rm:8032", Method: "getApplicationReport", Err: syscall.ECONNREFUSED})
+	errStands  = errors.New("ResourceManager stands still") // it takes connections
 )
 
 func (s *story) now() time.Duration { return time.Since(s.began) }
@@ -113,19 +116,21 @@ func (s *story) SlotSupply(context.Context) (msg.SlotSupply, error) {
 	}, nil
 }
 
-func (s *story) report(context.Context) (records.ApplicationReport, error) {
+func (s *story) report(ctx context.Context) (records.ApplicationReport, error) {
 	id := records.ApplicationID{ClusterTimestamp: 1, ID: 2}
 	report := records.ApplicationReport{ID: id, Attempt: records.ApplicationAttemptID{Application: id, Attempt: 1}, State: records.ApplicationRunning}
+	var err error
 	for _, r := range s.reports {
 		if s.now() < r.from {
 			break
 		}
-		if r.err != nil {
-			return report, r.err
-		}
-		report.State, report.Attempt.Attempt = r.state, r.attempt
+		report.State, report.Attempt.Attempt, err = r.state, r.attempt, r.err
 	}
-	return report, nil
+	if errors.Is(err, errStands) {
+		<-ctx.Done()
+		err = fmt.Errorf("%w: %w", errStands, ctx.Err())
+	}
+	return report, err
 }
 
 // tell begins the story, and gives who follows it and what is printed.
@@ -175,9 +180,41 @@ func TestASilentMasterIsBorneWith(t *testing.T) {
 			err:   client.ErrApplicationEnded, after: 11 * time.Minute, says: 10,
 		},
 		{
+			name:  "YARN refuses to tell",
+			story: story{silent: silent, reports: []reported{{2 * time.Minute, running, 1, errDenied}}},
+			err:   errDenied, after: 2 * time.Minute, says: 1,
+		},
+		{
 			name:  "YARN is away, too",
 			story: story{silent: silent, reports: []reported{{2 * time.Minute, running, 1, errYARN}}},
-			err:   errYARN, after: 2 * time.Minute, says: 1,
+			err:   errYARN, after: 2*time.Minute + 30*time.Second, says: 1,
+		},
+		{
+			name:  "YARN stands still, too",
+			story: story{silent: silent, reports: []reported{{2 * time.Minute, running, 1, errStands}}},
+			err:   errStands, after: 2*time.Minute + 30*time.Second, says: 1,
+		},
+		{
+			name:  "YARN is away from before, and says nothing of a short silence",
+			story: story{silent: []span{{silentFrom, silentFrom + 25*time.Second}}, reports: []reported{{0, running, 1, errYARN}}, ends: 2 * time.Minute},
+			after: 2 * time.Minute,
+		},
+		{
+			name:  "YARN is away from before, and the master for good",
+			story: story{silent: silent, reports: []reported{{0, running, 1, errYARN}}},
+			err:   errRefused, after: silentFrom + 30*time.Second,
+		},
+		{
+			name: "YARN fails over while a node is lost",
+			story: story{silent: silent, reports: []reported{
+				{2 * time.Minute, running, 1, errStands}, {2*time.Minute + 25*time.Second, running, 1, nil}, {11 * time.Minute, running, 2, nil},
+			}},
+			err: errNextAttempt, after: 11 * time.Minute, says: 10,
+		},
+		{
+			name:  "neither has ever answered",
+			story: story{silent: []span{{0, forEver}}, reports: []reported{{0, running, 1, errYARN}}},
+			err:   errRefused, after: 30 * time.Second,
 		},
 		{
 			name:  "there is no YARN to ask",
