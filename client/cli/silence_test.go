@@ -41,6 +41,8 @@ type story struct {
 	began   time.Time
 	short   []span          // the job waits for slots
 	slots   []time.Duration // when one more is there
+	dumb    error           // comes in place of what there is of slots; errStands: after no answer
+	asked   int             // what there is of them
 	beats   []time.Duration // when heartbeats came
 	looks   int             // at the job
 }
@@ -56,7 +58,7 @@ var (
 	errRefused = &url.Error{Op: "Get", URL: "https://node:1", Err: syscall.ECONNREFUSED}
 	errDenied  = errors.New("ResourceManager refuses to tell")
 	errYARN    = fmt.Errorf("ask ResourceManager: %w", &yarnrpc.CallError{Address: "rm:8032", Method: "getApplicationReport", Err: syscall.ECONNREFUSED})
-	errStands  = errors.New("ResourceManager stands still") // it takes connections
+	errStands  = errors.New("server stands still") // it takes connections
 )
 
 func (s *story) now() time.Duration { return time.Since(s.began) }
@@ -103,7 +105,14 @@ func (s *story) Result(ctx context.Context, _ ids.JobID) (msg.JobEnded, error) {
 func (s *story) RootCause(context.Context, ids.JobID) (string, error) { return "", nil }
 
 // SlotSupply has a slot of the job for each that has come, and two of another job.
-func (s *story) SlotSupply(context.Context) (msg.SlotSupply, error) {
+func (s *story) SlotSupply(ctx context.Context) (msg.SlotSupply, error) {
+	s.asked++
+	if errors.Is(s.dumb, errStands) {
+		<-ctx.Done()
+	}
+	if s.dumb != nil {
+		return msg.SlotSupply{}, s.dumb
+	}
 	there := 0
 	for _, from := range s.slots {
 		if s.now() >= from {
@@ -380,4 +389,24 @@ func TestAShortageIsToldWhileItLasts(t *testing.T) {
 			t.Errorf("printed (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// TestAMasterThatDoesNotTellOfSlotsIsFollowed would catch a client that sees the end of its job a minute later because it asks
+// why the job waits, and one that asks with each look.
+func TestAMasterThatDoesNotTellOfSlotsIsFollowed(t *testing.T) {
+	for _, dumb := range []error{errStands, errRefused} {
+		synctest.Test(t, func(t *testing.T) {
+			s := story{short: []span{{0, forEver}}, dumb: dumb, ends: 16 * time.Second}
+			r, a, _ := s.tell()
+			if err := r.watch(t.Context(), a, new(jobgraph.JobGraph)); err != nil {
+				t.Fatal(err)
+			}
+			if late := s.now() - s.ends; late > lookTimeout {
+				t.Errorf("%v: the job's end is seen %v later", dumb, late)
+			}
+			if most := int(s.ends / slotsInterval); s.asked == 0 || s.asked > most {
+				t.Errorf("%v: asked %d times, want %d at most", dumb, s.asked, most)
+			}
+		})
+	}
 }
