@@ -327,7 +327,7 @@ func TestNoMasterSendsItsClientElsewhere(t *testing.T) {
 		if status, is := errors.AsType[*StatusError](err); !is || status.Status != code || asked != 1 {
 			t.Errorf("status %d: asked %d times, error %v", code, asked, err)
 		}
-		if err := c.submit(t.Context(), rest.JobSubmission{Job: runningJob}); err == nil || asked != 2 {
+		if _, err := c.submit(t.Context(), rest.JobSubmission{Job: runningJob}); err == nil || asked != 2 {
 			t.Errorf("status %d: submitted after %d requests, error %v", code, asked, err)
 		}
 	}

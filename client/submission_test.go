@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"slices"
 	"strings"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/resttest"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
@@ -104,6 +106,7 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return response, err
 	case comesLate:
+		wrote(r)
 		l.late = r.Clone(context.WithoutCancel(r.Context()))
 		return nil, &net.OpError{Op: "read", Err: syscall.ETIMEDOUT}
 	case losesAnswer:
@@ -113,9 +116,17 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, errors.Join(response.Body.Close(), io.ErrUnexpectedEOF)
 	case losesRequest:
+		wrote(r)
 		return nil, &net.OpError{Op: "write", Err: syscall.ECONNRESET}
 	default:
 		return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	}
+}
+
+// wrote has a request begun, as a transport does.
+func wrote(r *http.Request) {
+	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil {
+		trace.WroteHeaders()
 	}
 }
 
@@ -233,6 +244,25 @@ func TestASubmissionThatFailsLeavesNoJob(t *testing.T) {
 				t.Errorf("submitted %v, and nobody ends it", k.submitted)
 			}
 		})
+	}
+}
+
+// TestAJobThatWasNeverSentDoesNotRun would catch a command that says of a job that it may run, which no session has heard of:
+// none is there, or it is not the one whose certificate is known.
+func TestAJobThatWasNeverSentDoesNotRun(t *testing.T) {
+	t.Parallel()
+	k := &keeping{jobs: make(map[ids.JobID]error)}
+	impostor, nowhere := resttest.Serve(t, k, rest.Config{Session: k}), resttest.Serve(t, k, rest.Config{Session: k})
+	impostor.Authority, nowhere.Address = nowhere.Authority, "127.0.0.1:1"
+	for _, access := range []launch.Access{impostor, nowhere} {
+		client := connect(t, access)
+		s := NewSubmission(rest.JobSubmission{Program: rest.ProgramID{SHA256: anyProgram}})
+		if err := s.Bring(t.Context(), client); err == nil || len(k.submitted) > 0 {
+			t.Errorf("%s: brought with error %v; it has %v", access.Address, err, k.submitted)
+		}
+		if err := s.Withdraw(t.Context(), client); err != nil {
+			t.Errorf("%s: %v", access.Address, err)
+		}
 	}
 }
 
