@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -124,10 +126,13 @@ func (a attempted) close() {
 	}
 }
 
-// Unheard tells whether an error says that a server of Hadoop's has given no answer.
+// Unheard tells whether an error says that a server of Hadoop's has given no answer. One that
+// could not be asked is none, as the user has no ticket for it: no other server helps him, and
+// what it says he has to mend.
 func Unheard(err error) bool {
 	_, unanswered := errors.AsType[*yarnrpc.CallError](err)
-	return unanswered
+	return unanswered && !slices.ContainsFunc([]error{kerberos.ErrKDC, kerberos.ErrNoTicket, kerberos.ErrExpired},
+		func(unasked error) bool { return errors.Is(err, unasked) })
 }
 
 // reachStaged makes a client by what the ApplicationMaster has staged for its owner, if that
