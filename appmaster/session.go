@@ -177,7 +177,7 @@ func (s *session) drive(ctx context.Context, at *place, run rest.ProgramRun, sub
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	x := execution{component: s.component, application: s.drivers.application, detached: true}
+	x := execution{component: s.component, drivers: s.drivers, detached: true}
 	x.submit = func(ctx context.Context, graph *jobgraph.JobGraph) (ids.JobID, error) {
 		job := run.Job
 		if job == "" || x.some {
