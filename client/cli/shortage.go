@@ -54,9 +54,17 @@ func (r *runner) explainWait(ctx context.Context, a attempt, s *shortage, state 
 	if s.why == "" {
 		return false
 	}
-	r.say.Waiting(&s.Wait, "job waits for slots",
-		fmt.Sprintf("%s. It fails if none comes for %s (%s)", s.why, r.cfg.Duration(config.SlotRequestTimeout), config.SlotRequestTimeout))
+	r.say.Waiting(&s.Wait, "job waits for slots", fmt.Sprintf("%s. It fails if none comes %s", s.why, r.slotTime()))
 	return true
+}
+
+// slotTime is for how long a job waits for a slot. That of a session's job the session was told
+// when it was started.
+func (r *runner) slotTime() string {
+	if _, is := r.target.(*session); is {
+		return fmt.Sprintf("in the session's %s", config.SlotRequestTimeout)
+	}
+	return fmt.Sprintf("for %s (%s)", r.cfg.Duration(config.SlotRequestTimeout), config.SlotRequestTimeout)
 }
 
 // timeOfDay is a time as people read it on this machine.

@@ -368,27 +368,34 @@ func TestHeartbeatsComeWhereTheJobEndsWithItsClient(t *testing.T) {
 }
 
 // TestAShortageIsToldWhileItLasts would catch a job that waits in silence, and a line that says how many slots there
-// were at first, or since when another wait lasts, or that takes another job's slots for its own.
+// were at first, or since when another wait lasts, or that takes another job's slots for its own, or this command's
+// options for those of a session.
 func TestAShortageIsToldWhileItLasts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := story{short: []span{{0, 70 * time.Second}, {2 * time.Minute, 3 * time.Minute}}, slots: []time.Duration{30 * time.Second, 150 * time.Second}, ends: 4 * time.Minute}
-		r, a, out := s.tell()
-		if err := r.watch(t.Context(), a, new(jobgraph.JobGraph)); err != nil {
-			t.Fatal(err)
-		}
-		var want strings.Builder
-		want.WriteString("job is RUNNING\n")
-		for _, told := range []struct {
-			since time.Duration
-			have  int
-		}{{0, 0}, {0, 1}, {2 * time.Minute, 1}} {
-			fmt.Fprintf(&want, "job waits for slots since %s: it needs 3 slots and has %d; other jobs hold 2; containers asked of YARN: 1, since %s. It fails if none comes for 5m0s (slot.request.timeout)\n",
-				s.began.Add(told.since).Local().Format(time.TimeOnly), told.have, s.began.Local().Format(time.TimeOnly))
-		}
-		if diff := cmp.Diff(want.String(), out.String()); diff != "" {
-			t.Errorf("printed (-want +got):\n%s", diff)
-		}
-	})
+	for fails, target := range map[string]target{
+		"for 5m0s (slot.request.timeout)":       new(perJob),
+		"in the session's slot.request.timeout": new(session),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := story{short: []span{{0, 70 * time.Second}, {2 * time.Minute, 3 * time.Minute}}, slots: []time.Duration{30 * time.Second, 150 * time.Second}, ends: 4 * time.Minute}
+			r, a, out := s.tell()
+			r.target = target
+			if err := r.watch(t.Context(), a, new(jobgraph.JobGraph)); err != nil {
+				t.Fatal(err)
+			}
+			var want strings.Builder
+			want.WriteString("job is RUNNING\n")
+			for _, told := range []struct {
+				since time.Duration
+				have  int
+			}{{0, 0}, {0, 1}, {2 * time.Minute, 1}} {
+				fmt.Fprintf(&want, "job waits for slots since %s: it needs 3 slots and has %d; other jobs hold 2; containers asked of YARN: 1, since %s. It fails if none comes %s\n",
+					s.began.Add(told.since).Local().Format(time.TimeOnly), told.have, s.began.Local().Format(time.TimeOnly), fails)
+			}
+			if diff := cmp.Diff(want.String(), out.String()); diff != "" {
+				t.Errorf("printed (-want +got):\n%s", diff)
+			}
+		})
+	}
 }
 
 // TestAMasterThatDoesNotTellOfSlotsIsFollowed would catch a client that sees the end of its job a minute later because it asks
