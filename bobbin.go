@@ -43,12 +43,12 @@ var errDriverPanicked = errors.New("panic in the driver")
 // is printed, and the exit code is 1 then.
 func Main(driver Driver) {
 	parent := control.Speak()
-	code := run(driver)
+	code := run(driver, parent)
 	parent.Ended()
 	os.Exit(code) //nolint:forbidigo // Main is the program's main
 }
 
-func run(driver Driver) int {
+func run(driver Driver, parent *control.Speaker) int {
 	runtime.KeepAlive(mark)
 	value, started := os.LookupEnv(control.Variable)
 	options := os.Getenv(optionsVariable)
@@ -57,7 +57,7 @@ func run(driver Driver) int {
 		return fail(err)
 	}
 	if !started {
-		return runLocal(driver, options)
+		return runLocal(driver, options, parent)
 	}
 	role, fd, err := control.Parse(value)
 	if err != nil {

@@ -31,6 +31,9 @@ func TestMain(m *testing.M) {
 			return inner.Run()
 		})
 	}
+	if where := os.Getenv(exitsIn); where != "" {
+		Main(exiting(where))
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -54,7 +57,7 @@ func TestAProgramsOptionsAreItsOwn(t *testing.T) {
 func TestADriversOptionsEndWithIt(t *testing.T) {
 	t.Setenv(control.Variable, "nonsense")
 	t.Setenv(optionsVariable, "{}")
-	if code := run(func(context.Context, *dataflow.Env) error { return errors.New("not reached") }); code != exitFailed {
+	if code := run(func(context.Context, *dataflow.Env) error { return errors.New("not reached") }, nil); code != exitFailed {
 		t.Errorf("exit code %d", code)
 	}
 	for _, entry := range os.Environ() {

@@ -74,11 +74,8 @@ func (s *services) drive(ctx context.Context) (dispatcher.Outcome, error) {
 		s.drivers.note(driverLog, err.Error())
 		return dispatcher.Failed(err.Error(), ""), nil
 	}
-	x := execution{component: s.component, application: s.drivers.application, detached: !s.env.launch.Attached}
+	x := execution{component: s.component, drivers: s.drivers, detached: !s.env.launch.Attached}
 	x.submit = func(ctx context.Context, graph *jobgraph.JobGraph) (ids.JobID, error) {
-		for _, warning := range graph.Warnings() {
-			s.drivers.note(driverLog, warning)
-		}
 		job := ids.JobID(ids.Random())
 		return job, s.component.Submit(ctx, dispatcher.Submission{
 			Job: job, Graph: graph, Program: s.env.launch.ProgramRef, Detached: x.detached,

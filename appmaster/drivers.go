@@ -162,16 +162,17 @@ func (c *child) reason(err error) error {
 	return err
 }
 
-// note appends to the standard error of a program, whose logs have that name, why it failed:
-// people look there, and the program has told its master alone.
-func (d drivers) note(log, why string) {
+// note appends to the standard error of a program, whose logs have that name, why it failed, or
+// what may be wrong with a job of it: people look there, and the program has told its master
+// alone.
+func (d drivers) note(log, what string) {
 	file, err := logging.OpenFile(d.logDir, log+suffixStderr)
 	if err == nil {
-		_, err = fmt.Fprintf(file, "bobbin: %s\n", strings.TrimRight(why, "\n"))
+		_, err = fmt.Fprintf(file, "bobbin: %s\n", strings.TrimRight(what, "\n"))
 		err = errors.Join(err, file.Close())
 	}
 	if err != nil {
-		d.logger.WithError(err).Warn("program is not told why it failed")
+		d.logger.WithError(err).Warn("a line is missing in the log of the program")
 	}
 }
 

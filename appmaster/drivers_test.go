@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -20,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -344,6 +346,30 @@ func TestAnApplicationEndsAsItsProgramDoes(t *testing.T) {
 				t.Error("staged files are left behind")
 			}
 		})
+	}
+}
+
+// TestAJobThatReadsNothingIsToldWhereItsProgramPrints would catch a job of nothing that nobody is told of, as its program runs
+// beside the master: the application's, or one that REST has started in a session.
+func TestAJobThatReadsNothingIsToldWhereItsProgramPrints(t *testing.T) {
+	t.Parallel()
+	count := "count=" + input(t, "")
+	a := applicationOf(t, nil, nil, true, count)
+	if err := <-a.ended; err != nil || a.outcome.Status != msg.ApplicationSucceeded {
+		t.Errorf("run = %+v, %v; want SUCCEEDED", a.outcome, err)
+	}
+	s := startSession(t)
+	var ran rest.RunAnswer
+	s.post(http.StatusOK, "/programs/"+s.upload().ID+"/run", rest.RunRequest{Arguments: []string{count}}, &ran)
+	if status := s.awaitEnd(ran.Job); status != msg.JobFinished {
+		t.Errorf("job is %s", status)
+	}
+	s.end()
+	for _, log := range []string{filepath.Join(a.env.logDir, "driver.stderr"), filepath.Join(s.env.logDir, "driver-counting.stderr")} {
+		said, err := os.ReadFile(log)
+		if err != nil || strings.Count(string(said), "bobbin: warning: job "+counting.Name()+" reads nothing") != 1 {
+			t.Errorf("%s holds %q, %v; want one warning", log, said, err)
+		}
 	}
 }
 

@@ -64,8 +64,11 @@ func (s *session) submit(ctx context.Context, sha256 string, job dispatcher.Subm
 	if job.Program, err = s.store.Hold(ctx, sha256); err != nil {
 		return err
 	}
-	// Whoever leaves meanwhile must not leave in doubt whether the job holds the program.
-	if err = s.component.Submit(context.WithoutCancel(ctx), job); err != nil {
+	if err = context.Cause(ctx); err == nil {
+		// Whoever leaves from here on must not leave in doubt whether the job holds the program.
+		err = s.component.Submit(context.WithoutCancel(ctx), job)
+	}
+	if err != nil {
 		s.store.Release(sha256)
 	}
 	return err
@@ -174,7 +177,7 @@ func (s *session) drive(ctx context.Context, at *place, run rest.ProgramRun, sub
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	x := execution{component: s.component, application: s.drivers.application, detached: true}
+	x := execution{component: s.component, drivers: s.drivers, detached: true}
 	x.submit = func(ctx context.Context, graph *jobgraph.JobGraph) (ids.JobID, error) {
 		job := run.Job
 		if job == "" || x.some {

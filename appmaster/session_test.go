@@ -18,6 +18,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/programs"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
 	"github.com/bobbin-yarn/bobbin/internal/config"
@@ -26,6 +28,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
 // sessionOf is a session that runs, and its owner's client.
@@ -246,6 +250,59 @@ func TestAJobThatContradictsItsSessionIsNotTaken(t *testing.T) {
 	}
 	s.ask(http.StatusOK, http.MethodDelete, "/programs/"+submission.Program.SHA256, nil, "", nil)
 	s.end()
+}
+
+// TestAWithdrawnJobDoesNotRun would catch a job that runs although its client was told that it does not: the cancellation came
+// while the session still read the submission, or the client left before the job was taken in.
+func TestAWithdrawnJobDoesNotRun(t *testing.T) {
+	t.Parallel()
+	s := startSession(t)
+	hash := s.upload().ID
+	graph := *planned(t, dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"}), "/in", nil)
+	submission := rest.JobSubmission{Job: testJob, Graph: graph, Program: rest.ProgramID{Name: "counting", SHA256: hash}}
+	s.refused(http.StatusNotFound, http.MethodPatch, "/jobs/"+string(testJob)+"?mode=cancel", nil)
+	if text := s.refused(http.StatusConflict, http.MethodPost, "/jobs", submission); !strings.Contains(text, "cancelled before it came") {
+		t.Errorf("the late submission is refused with %q", text)
+	}
+	var jobs struct{ Jobs []any }
+	if s.ask(http.StatusOK, http.MethodGet, "/jobs", nil, "", &jobs); len(jobs.Jobs) > 0 {
+		t.Errorf("there run %v", jobs.Jobs)
+	}
+	s.ask(http.StatusOK, http.MethodDelete, "/programs/"+hash, nil, "", nil) // no job holds it
+	s.end()
+}
+
+// TestWhoHasLeftSubmitsNothing would catch a job that is taken in when its client has gone, and a program that it holds.
+func TestWhoHasLeftSubmitsNothing(t *testing.T) {
+	t.Parallel()
+	files := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
+	c := startCluster(t, dispatcher.Session, files)
+	area := dfs.New(dfs.Options{})
+	t.Cleanup(func() { _ = area.Close() })
+	dir := filepath.Join(t.TempDir(), staging.DirName, "application_1_0001")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	own, err := os.Open(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Close()
+	s := newSession(c.Component, programs.New(staging.Resume(area, "file://"+dir, 0), area, program.Native()), drivers{logger: quiet()})
+	if _, err := s.AddProgram(t.Context(), "counting", testProgram(t), own); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gone := errors.New("gone")
+	cancel(gone)
+	err = s.SubmitJob(ctx, rest.JobSubmission{Job: testJob, Graph: *planned(t, files, "/in", nil), Program: rest.ProgramID{SHA256: testProgram(t)}})
+	jobs, asking := c.Dispatcher.Jobs(t.Context())
+	if !errors.Is(err, gone) || asking != nil || len(jobs) > 0 {
+		t.Errorf("submitted: %v; there run %v (%v)", err, jobs, asking)
+	}
+	if err := s.RemoveProgram(t.Context(), testProgram(t)); err != nil {
+		t.Errorf("the program is held: %v", err)
+	}
 }
 
 // TestASessionRunsProgramsItself would catch a program that the master runs and that plans

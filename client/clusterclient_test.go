@@ -212,17 +212,17 @@ func TestAnswersOfStrangersAreBounded(t *testing.T) {
 // TestAnAnswerOfAnotherKindIsTold would catch an answer that is told in the words of a program, one to another request that
 // is taken for an empty one, and a redirection that is followed with a user's program.
 func TestAnAnswerOfAnotherKindIsTold(t *testing.T) {
-	path := "/jobs/" + string(runningJob)
+	about := "ask ApplicationMaster about job " + string(runningJob)
 	for _, test := range []struct {
 		status int
 		body   string
 		want   string
 	}{
-		{200, "0", "ask ApplicationMaster for " + path + ": the answer is not what was asked for: it is a JSON number"},
-		{200, `{"state":{}}`, "ask ApplicationMaster for " + path + `: the answer is not what was asked for: its field "state" is a JSON object`},
-		{200, "", "ask ApplicationMaster for " + path + ": the answer is not what was asked for: it is empty"},
-		{202, "0", path + ": 202 Accepted"},
-		{307, "", path + ": 307 Temporary Redirect"},
+		{200, "0", about + ": the answer is not what was asked for: it is a JSON number"},
+		{200, `{"state":{}}`, about + `: the answer is not what was asked for: its field "state" is a JSON object`},
+		{200, "", about + ": the answer is not what was asked for: it is empty"},
+		{202, "0", about + ": Accepted (202)"},
+		{307, "", about + ": Temporary Redirect (307)"},
 	} {
 		asked := 0
 		c := connect(t, master(t, gateway{}))
@@ -327,7 +327,7 @@ func TestNoMasterSendsItsClientElsewhere(t *testing.T) {
 		if status, is := errors.AsType[*StatusError](err); !is || status.Status != code || asked != 1 {
 			t.Errorf("status %d: asked %d times, error %v", code, asked, err)
 		}
-		if err := c.submit(t.Context(), rest.JobSubmission{Job: runningJob}); err == nil || asked != 2 {
+		if _, err := c.submit(t.Context(), rest.JobSubmission{Job: runningJob}); err == nil || asked != 2 {
 			t.Errorf("status %d: submitted after %d requests, error %v", code, asked, err)
 		}
 	}

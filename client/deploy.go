@@ -152,14 +152,10 @@ func (c *Cluster) check(ctx context.Context, d Deployment) (facts, error) {
 		known.grant, err = c.grant(ctx, cfg, &d.Graph, known.home, d.Remote)
 		return err
 	})
-	if d.Remote != "" {
-		group.Go(func() (err error) {
-			known.remote, err = remoteProgram(ctx, c.Files, d.Remote)
-			return err
-		})
-	}
 	group.Go(func() (err error) {
-		known.ship, err = readShipment(ctx, c.Files, cfg, d.Bobbin)
+		if known.ship, err = readShipment(ctx, c.Files, cfg, d.Bobbin); err == nil && d.Remote != "" {
+			known.remote, err = known.ship.program(ctx, c.Files, d.Remote)
+		}
 		return err
 	})
 	group.Go(func() error {

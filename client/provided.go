@@ -86,6 +86,18 @@ func (s *shipment) public(ctx context.Context, files shipFiles, key config.Strin
 	return found, nil
 }
 
+// program is a program that lies on HDFS already, which nobody but its owner may change.
+func (s *shipment) program(ctx context.Context, files shipFiles, uri string) (launch.Resource, error) {
+	found, err := remoteProgram(ctx, files, uri)
+	if err != nil {
+		return found, err
+	}
+	if err := s.closed(ctx, files, found.URI); err != nil {
+		return found, fmt.Errorf("program %s: %w", uri, err)
+	}
+	return found, nil
+}
+
 // closed refuses a file that others than its owner could change, or replace.
 func (s *shipment) closed(ctx context.Context, files shipFiles, uri string) error {
 	for at := uri; at != ""; at = above(at) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -52,14 +54,14 @@ func (e *NotRunningError) Unwrap() error { return ErrNotRunning }
 // What it finds is of one ApplicationMaster: when that is Unreachable, Reach again.
 // Errors are *NotRunningError, ErrNoAccess, and those of YARN and HDFS.
 func (c *Cluster) Reach(ctx context.Context, id records.ApplicationID, options config.Config) (*ClusterClient, error) {
-	return firstOf(ctx, options.Duration(config.ClientTimeout)/hurry,
+	return firstOf(ctx, Soon(options),
 		func(ctx context.Context) (*ClusterClient, error) { return c.reachByYARN(ctx, id, options) },
 		func(ctx context.Context) (*ClusterClient, error) { return c.reachStaged(ctx, id, options) })
 }
 
-// hurry is the part of client.timeout after which a ResourceManager that has not answered is
-// not waited for alone: 3 s of 30.
-const hurry = 10
+// Soon is the time after which a ResourceManager that has not answered is not waited for alone:
+// a tenth of client.timeout, 3 s by default.
+func Soon(options config.Config) time.Duration { return options.Duration(config.ClientTimeout) / 10 }
 
 // attempted is what came of a way to a master.
 type attempted struct {
@@ -124,10 +126,13 @@ func (a attempted) close() {
 	}
 }
 
-// Unheard tells whether an error says that a server of Hadoop's has given no answer.
+// Unheard tells whether an error says that a server of Hadoop's has given no answer. One that
+// could not be asked is none, as the user has no ticket for it: no other server helps him, and
+// what it says he has to mend.
 func Unheard(err error) bool {
 	_, unanswered := errors.AsType[*yarnrpc.CallError](err)
-	return unanswered
+	return unanswered && !slices.ContainsFunc([]error{kerberos.ErrKDC, kerberos.ErrNoTicket, kerberos.ErrExpired},
+		func(unasked error) bool { return errors.Is(err, unasked) })
 }
 
 // reachStaged makes a client by what the ApplicationMaster has staged for its owner, if that

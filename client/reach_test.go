@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
@@ -174,6 +176,23 @@ func slotsOf(t *testing.T, c *ClusterClient) (int, error) {
 	t.Helper()
 	o, err := c.Overview(t.Context())
 	return o.Slots, err
+}
+
+// TestOnlyAServerThatIsSilentIsUnheard would catch a user without a ticket who is told that YARN does not answer, and one whose
+// command goes on to HDFS, which does not know him either.
+func TestOnlyAServerThatIsSilentIsUnheard(t *testing.T) {
+	for cause, want := range map[error]bool{
+		syscall.ECONNREFUSED: true, yarnrpc.ErrTimeout: true, context.DeadlineExceeded: true,
+		kerberos.ErrKDC: false, kerberos.ErrNoTicket: false, kerberos.ErrExpired: false,
+	} {
+		err := &yarnrpc.CallError{Address: "rm:8032", Method: "getApplicationReport", Err: fmt.Errorf("given up after 3 tries: %w", cause)}
+		if got := Unheard(fmt.Errorf("reach: %w", err)); got != want {
+			t.Errorf("%v: unheard %t, want %t", err, got, want)
+		}
+	}
+	if Unheard(&yarnrpc.RemoteError{}) || Unheard(nil) {
+		t.Error("a server that refuses is taken for one that does not answer")
+	}
 }
 
 // TestAMasterIsReachedWithoutItsResourceManager would catch a command on a session that waits for a ResourceManager which is

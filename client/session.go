@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
@@ -91,8 +93,12 @@ func (s *sent) end() {
 }
 
 // submit submits a job, which has an id, to a session, which has its program: see Submission.
-func (c *ClusterClient) submit(ctx context.Context, job rest.JobSubmission) error {
-	return c.send(ctx, http.MethodPost, "/jobs", job)
+// What was not sent before an error the session does not know of.
+func (c *ClusterClient) submit(ctx context.Context, job rest.JobSubmission) (sent bool, err error) {
+	var wrote atomic.Bool // by a goroutine of the transport
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
+	err = c.send(ctx, http.MethodPost, "/jobs", job)
+	return wrote.Load(), err
 }
 
 // Heartbeat says that a job's client lives. until is for Flink's form of it: the session

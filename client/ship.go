@@ -95,10 +95,7 @@ func readShipment(ctx context.Context, files shipFiles, c config.Config, own pro
 		}
 	}
 	if uri := c.String(config.YarnDistribution); IsRemote(uri) {
-		found, err := remoteProgram(ctx, files, uri)
-		if err == nil {
-			err = s.closed(ctx, files, found.URI)
-		}
+		found, err := s.program(ctx, files, uri)
 		if err != nil {
 			return nil, fmt.Errorf("option %s: %w", config.YarnDistribution, err)
 		}
@@ -207,6 +204,9 @@ func (s *shipment) add(ctx context.Context, files shipFiles, key config.StringKe
 	if err != nil {
 		return fmt.Errorf("ship %s (%s): %w", name, key, err)
 	}
+	if err := s.closed(ctx, files, info.URI); err != nil {
+		return fmt.Errorf("ship %s (%s): %w", name, key, err)
+	}
 	archive := key == config.YarnShipArchives
 	base := path.Base(info.URI)
 	if !info.IsDir {
@@ -216,6 +216,11 @@ func (s *shipment) add(ctx context.Context, files shipFiles, key config.StringKe
 		return refuseShip(key, name, "it is a directory")
 	}
 	return remoteTree(ctx, files, key, name, func(info filesystem.FileInfo, relative string) error {
+		for at := relative; at != "."; at = path.Dir(at) {
+			if err := s.closed(ctx, files, strings.TrimSuffix(uri, "/")+"/"+at); err != nil {
+				return fmt.Errorf("ship %s (%s): %w", name, key, err)
+			}
+		}
 		return s.put(key, parcel{Shipped: launch.Shipped{Link: base + "/" + relative, Resource: resourceOf(info)}}, info.URI)
 	})
 }

@@ -289,6 +289,48 @@ func TestWhatOthersMayWriteIsNotProvided(t *testing.T) {
 	}
 }
 
+// TestWhatOthersMayWriteIsNotShipped is the same attack on what a user names for himself: a program on HDFS, and
+// files and archives to ship from there.
+func TestWhatOthersMayWriteIsNotShipped(t *testing.T) {
+	const program, file, dir, archive = "program", "yarn.ship-files=hdfs:///data/c.txt", "yarn.ship-files=hdfs:///lib/", "yarn.ship-archives=hdfs:///data/x.zip"
+	for _, c := range []struct {
+		option, place string
+		mode          fs.FileMode
+		good          bool
+	}{
+		{program, "dist/bobbin", 0o755, true},
+		{program, "dist/bobbin", 0o775, false},
+		{program, "dist", 0o777, false},
+		{file, "data/c.txt", 0o664, false},
+		{file, "data", 0o777, false},
+		{file, "data/x.zip", 0o666, true}, // another one
+		{archive, "data/x.zip", 0o646, false},
+		{archive, "data", 0o757, false},
+		{dir, "lib/dict/words", 0o646, false},
+		{dir, "lib/dict", 0o775, false}, // a group could add files, or replace them
+		{dir, "lib", 0o775, false},
+		{dir, "", 0o777, false},
+		{dir, "data", 0o777, true},
+	} {
+		_, files, own := shipping(t)
+		if err := os.Chmod(filepath.Join(files.root, c.place), c.mode); err != nil {
+			t.Fatal(err)
+		}
+		var named []string
+		if c.option != program {
+			named = []string{c.option}
+		}
+		s, err := readShipment(t.Context(), files, options(t, named...), own)
+		if c.option == program && err == nil {
+			_, err = s.program(t.Context(), files, "hdfs:///dist/bobbin")
+		}
+		name, _, _ := strings.Cut(c.option, "=")
+		if c.good && err != nil || !c.good && (!errors.Is(err, staging.ErrExposed) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), strings.TrimSuffix(remoteRoot+"/"+c.place, "/")+" (owner")) {
+			t.Errorf("%s with /%s of mode %s: %v, want it taken: %t", c.option, c.place, c.mode, err, c.good)
+		}
+	}
+}
+
 // TestShipmentIsRefused would catch files that take one another's place in a container, or
 // ours, and archives that YARN leaves packed.
 func TestShipmentIsRefused(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"time"
 
@@ -34,12 +33,12 @@ func (s *Submission) ID() ids.JobID { return s.job.Job }
 // error that says Gone the job may be brought again, to the ApplicationMaster of the time. What
 // was brought without an answer and is there now is no error, also if it has ended meanwhile.
 func (s *Submission) Bring(ctx context.Context, to *ClusterClient) error {
-	err := to.submit(ctx, s.job)
+	sent, err := to.submit(ctx, s.job)
 	refusal, answered := errors.AsType[*StatusError](err)
 	switch {
 	case err == nil:
 	case !answered:
-		s.unanswered = s.unanswered || !neverSent(err)
+		s.unanswered = s.unanswered || sent
 		return err
 	case !s.unanswered || !s.arrived(ctx, to, refusal):
 		return err
@@ -55,12 +54,6 @@ func (s *Submission) arrived(ctx context.Context, at *ClusterClient, refusal *St
 		return true
 	}
 	return !refusal.Leaving && at.Heartbeat(ctx, s.job.Job, time.Now()) == nil
-}
-
-// neverSent tells whether a request has found nobody to go to.
-func neverSent(err error) bool {
-	failed, is := errors.AsType[*net.OpError](err)
-	return is && failed.Op == "dial"
 }
 
 // Withdraw cancels a job that was brought without an answer, after an error of Bring, also when

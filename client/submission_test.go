@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"slices"
 	"strings"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/resttest"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
@@ -46,7 +48,15 @@ func (k *keeping) SubmitJob(_ context.Context, job rest.JobSubmission) error {
 
 func (k *keeping) ClientSeen(_ context.Context, job ids.JobID) error { return k.find("beat", job) }
 
-func (k *keeping) CancelJob(_ context.Context, job ids.JobID) error { return k.find("cancel", job) }
+func (k *keeping) CancelJob(_ context.Context, job ids.JobID) error {
+	err := k.find("cancel", job)
+	if err != nil { // its submission may be on its way
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.jobs[job] = msg.ErrJobEnded
+	}
+	return err
+}
 
 func (k *keeping) find(what string, job ids.JobID) error {
 	k.mu.Lock()
@@ -62,6 +72,7 @@ func (k *keeping) find(what string, job ids.JobID) error {
 type losing struct {
 	to   http.RoundTripper
 	ways []way // of the next requests; then they arrive
+	late *http.Request
 }
 
 // anyProgram is the hash of one.
@@ -75,6 +86,7 @@ const (
 	losesAnswer
 	losesRequest
 	findsNobody
+	comesLate // after the next one
 )
 
 func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -84,7 +96,19 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	switch way {
 	case arrives:
-		return l.to.RoundTrip(r)
+		response, err := l.to.RoundTrip(r)
+		if late := l.late; late != nil && err == nil {
+			l.late = nil
+			var nobodys *http.Response
+			if nobodys, err = l.to.RoundTrip(late); err == nil {
+				err = nobodys.Body.Close()
+			}
+		}
+		return response, err
+	case comesLate:
+		wrote(r)
+		l.late = r.Clone(context.WithoutCancel(r.Context()))
+		return nil, &net.OpError{Op: "read", Err: syscall.ETIMEDOUT}
 	case losesAnswer:
 		response, err := l.to.RoundTrip(r)
 		if err != nil {
@@ -92,9 +116,17 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, errors.Join(response.Body.Close(), io.ErrUnexpectedEOF)
 	case losesRequest:
+		wrote(r)
 		return nil, &net.OpError{Op: "write", Err: syscall.ECONNRESET}
 	default:
 		return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	}
+}
+
+// wrote has a request begun, as a transport does.
+func wrote(r *http.Request) {
+	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil {
+		trace.WroteHeaders()
 	}
 }
 
@@ -186,6 +218,7 @@ func TestASubmissionThatFailsLeavesNoJob(t *testing.T) {
 		"the answer is lost, and by Ctrl-C":  {ways: []way{losesAnswer}, cancels: true, canceled: true},
 		"the request is lost":                {ways: []way{losesRequest}},
 		"nobody was there":                   {ways: []way{findsNobody}},
+		"the request comes after the cancel": {ways: []way{comesLate}},
 		"the session is silent from then on": {ways: []way{losesAnswer, losesRequest}, mayRun: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -207,7 +240,29 @@ func TestASubmissionThatFailsLeavesNoJob(t *testing.T) {
 			if got := slices.Contains(k.did, "cancel"); got != c.cancels {
 				t.Errorf("cancelled: %t, want %t", got, c.cancels)
 			}
+			if runs := len(k.submitted) > 0; runs && !c.cancels && !c.mayRun {
+				t.Errorf("submitted %v, and nobody ends it", k.submitted)
+			}
 		})
+	}
+}
+
+// TestAJobThatWasNeverSentDoesNotRun would catch a command that says of a job that it may run, which no session has heard of:
+// none is there, or it is not the one whose certificate is known.
+func TestAJobThatWasNeverSentDoesNotRun(t *testing.T) {
+	t.Parallel()
+	k := &keeping{jobs: make(map[ids.JobID]error)}
+	impostor, nowhere := resttest.Serve(t, k, rest.Config{Session: k}), resttest.Serve(t, k, rest.Config{Session: k})
+	impostor.Authority, nowhere.Address = nowhere.Authority, "127.0.0.1:1"
+	for _, access := range []launch.Access{impostor, nowhere} {
+		client := connect(t, access)
+		s := NewSubmission(rest.JobSubmission{Program: rest.ProgramID{SHA256: anyProgram}})
+		if err := s.Bring(t.Context(), client); err == nil || len(k.submitted) > 0 {
+			t.Errorf("%s: brought with error %v; it has %v", access.Address, err, k.submitted)
+		}
+		if err := s.Withdraw(t.Context(), client); err != nil {
+			t.Errorf("%s: %v", access.Address, err)
+		}
 	}
 }
 

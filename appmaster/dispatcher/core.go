@@ -69,7 +69,7 @@ type Core struct {
 	order   []ids.JobID // of submission
 	watched []*job      // that run and end with their clients
 	archive archive     // those that have ended
-	// forgotten are those that have ended and are in none of these any more.
+	// forgotten are those that are in none of these any more, or never will be.
 	forgotten forgotten
 	// reserved is the sum of what jobs have reserved that have not ended, in bytes.
 	reserved int64
@@ -169,7 +169,7 @@ func (c *Core) submit(s Submission) error {
 		return fmt.Errorf("%w: %s", msg.ErrJobExists, s.Job)
 	}
 	if c.forgotten.has(c.now, s.Job) {
-		return fmt.Errorf("%w: %s, and is not kept any longer", msg.ErrJobEnded, s.Job)
+		return fmt.Errorf("%w: %s is not kept any longer, or was cancelled before it came", msg.ErrJobEnded, s.Job)
 	}
 	if !c.many() && len(c.jobs) > 0 {
 		return fmt.Errorf("%w: this cluster runs the one job %s", msg.ErrJobExists, c.order[0])
@@ -262,6 +262,9 @@ func (c *Core) cancel(id ids.JobID) error {
 	j := c.jobs[id]
 	switch {
 	case j == nil:
+		if c.many() { // its client may have given it up while its submission is being read
+			c.forgotten.add(c.now, id)
+		}
 		return fmt.Errorf("%w: %s", msg.ErrJobNotFound, id)
 	case j.details == nil:
 		c.emit(CancelJob{Job: id})

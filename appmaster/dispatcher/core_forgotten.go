@@ -7,16 +7,18 @@ import (
 )
 
 const (
-	// repeatTime is how long the id of a forgotten job is remembered: a client that has got no
-	// answer to its submission repeats it, and the job would run twice. Clients give a
-	// submission up after some minutes.
+	// repeatTime is how long an id is remembered: a client that has got no answer to its
+	// submission repeats it, and the job would run twice; or it cancels the job and goes, and a
+	// submission that comes later than that would run. Clients give a submission up after some
+	// minutes, and the master reads none for as long.
 	repeatTime = 10 * time.Minute
 	// maxForgotten bounds the ids that are remembered, some 500 KiB.
 	maxForgotten = 4096
 )
 
-// forgotten remembers which jobs have ended and are not kept any longer. The zero value is
-// ready for use.
+// forgotten remembers of which jobs no submission may be taken any more: those that have ended
+// and are not kept any longer, and those that were cancelled before they came. The zero value
+// is ready for use.
 type forgotten struct {
 	jobs  map[ids.JobID]bool
 	order []forgottenJob // the oldest first
@@ -27,8 +29,11 @@ type forgottenJob struct {
 	at time.Time
 }
 
+// add remembers one. Of one that is remembered it changes nothing.
 func (f *forgotten) add(now time.Time, id ids.JobID) {
-	f.expire(now)
+	if f.has(now, id) {
+		return
+	}
 	if len(f.order) == maxForgotten {
 		f.drop()
 	}

@@ -438,7 +438,7 @@ func TestWhatIsKeptStaysWithinItsLimits(t *testing.T) {
 }
 
 // TestForgottenJobsAreBounded would catch a session of months that remembers each job it has
-// ever run.
+// ever run, and one that is asked for one job again and again, and forgets the others for it.
 func TestForgottenJobsAreBounded(t *testing.T) {
 	t.Parallel()
 	var f forgotten
@@ -448,6 +448,12 @@ func TestForgottenJobsAreBounded(t *testing.T) {
 	}
 	if len(f.jobs) != maxForgotten || len(f.order) != maxForgotten || f.has(testEpoch, id(0)) || !f.has(testEpoch, id(3*maxForgotten-1)) {
 		t.Errorf("%d ids are remembered, in a list of %d", len(f.jobs), len(f.order))
+	}
+	for range 2 * maxForgotten { // whoever repeats one
+		f.add(testEpoch, id(3*maxForgotten-1))
+	}
+	if len(f.order) != maxForgotten || !f.has(testEpoch, id(2*maxForgotten)) {
+		t.Errorf("%d ids are remembered, in a list of %d, when one was repeated", len(f.jobs), len(f.order))
 	}
 	if f.has(testEpoch.Add(repeatTime), id(3*maxForgotten-1)) || len(f.jobs) != 0 {
 		t.Errorf("%d ids are remembered after %s", len(f.jobs), repeatTime)

@@ -124,8 +124,8 @@ func (d *Dispatcher) Submit(ctx context.Context, s Submission) error {
 }
 
 // CancelJob tells a job to end. Repeating it is harmless, and so is cancelling a
-// CANCELED job. msg.ErrJobNotFound, msg.ErrJobEnded for one that ended
-// otherwise.
+// CANCELED job. msg.ErrJobNotFound, and a cluster of many jobs takes no submission of it then for
+// some minutes; msg.ErrJobEnded for one that ended otherwise.
 func (d *Dispatcher) CancelJob(ctx context.Context, job ids.JobID) error {
 	err, asking := actor.Ask(ctx, d.loop, func(reply chan<- error) Event { return CancelAsked{Job: job, Reply: reply} })
 	return errors.Join(asking, err)

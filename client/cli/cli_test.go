@@ -228,28 +228,6 @@ func TestARunWithoutATargetSaysWhereItRuns(t *testing.T) {
 	}
 }
 
-// TestALocalProgramThatASignalEndsIsTold would catch a run that the kernel ends for its
-// memory, or that os.Exit ends in a task, and whose user reads nothing at all, a crash that
-// is told as that, and what a program said, told twice.
-func TestALocalProgramThatASignalEndsIsTold(t *testing.T) {
-	for script, want := range map[string]string{
-		"kill -9 $$":            "bobbin: program ./job: signal: killed\n",
-		"echo mine >&2; exit 3": "mine\n",
-		// What a program of the SDK says to its parent, see internal/control.
-		"echo begun >&3; echo mine >&2; exit 3; echo ended >&3": "mine\nbobbin: program ./job: exit status 3: it called os.Exit, in its driver or in a task, which -t local runs in the same process\n",
-		"echo begun >&3; echo mine >&2; exit 2":                 "mine\nbobbin: program ./job: exit status 2: it crashed, or called os.Exit, in its driver or in a task, which -t local runs in the same process\n",
-		"echo begun >&3; echo mine >&2; echo ended >&3; exit 1": "mine\n",
-	} {
-		t.Chdir(t.TempDir())
-		if err := os.WriteFile("job", []byte(fmt.Sprintf("#!/bin/sh\n# <bobbin sdk protocol version=%d>\n%s\n", jobgraph.ProtocolVersion, script)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if code, _, stderr := command(t, nil, "run", "-t", "local", "./job"); code != ExitFailed || stderr != want {
-			t.Errorf("%s: exit code %d, %q; want %q", script, code, stderr, want)
-		}
-	}
-}
-
 // TestFaultsOfFilesNameThem would catch a fault in somebody's configuration that
 // nobody can find.
 func TestFaultsOfFilesNameThem(t *testing.T) {

@@ -276,8 +276,8 @@ func (r *runner) lost(ctx context.Context, job *running, cause error) error {
 	if errors.Is(cause, errNextAttempt) {
 		return cause
 	}
-	report, err := job.report(ctx)
-	if err != nil && !errors.Is(err, errNoYARN) {
+	report, err := reportSoon(ctx, r.cfg, job.report)
+	if err != nil && !errors.Is(err, errNoYARN) && !errors.Is(err, errYARNAway) {
 		return errors.Join(cause, err)
 	}
 	if err == nil && report.State.Terminal() {

@@ -1,17 +1,20 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
 
 // TestContradictionsAreRefusedBeforeAnythingRuns would catch options that only a container
 // refuses: after the program has planned for minutes, and all files have been uploaded.
 func TestContradictionsAreRefusedBeforeAnythingRuns(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("job", []byte("#!/bin/sh\n# <bobbin sdk protocol version=1>\ntouch ran\n"), 0o700); err != nil {
+	if err := os.WriteFile("job", fmt.Appendf(nil, "#!/bin/sh\n# <bobbin sdk protocol version=%d>\ntouch ran\n", jobgraph.ProtocolVersion), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ line, says string }{

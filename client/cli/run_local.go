@@ -58,9 +58,13 @@ func runLocal(ctx context.Context, p Process, cfg config.Config, words []string)
 	})
 	defer stop()
 	err = cmd.Wait()
+	amid := parent.Amid()
+	if err == nil && amid == control.AmidJob {
+		return errors.Join(context.Cause(ctx), fmt.Errorf("program %s: exit status 0: a task or the driver called os.Exit before the job ended", words[0]))
+	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		err = fmt.Errorf("program %s: %w", words[0], err)
-		if exit.Exited() && parent.Broken() {
+		if exit.Exited() && (amid == control.AmidDriver || amid == control.AmidJob) {
 			err = fmt.Errorf("%w: it %s, in its driver or in a task, which -t %s runs in the same process", err, brokenOffBy(exit.ExitCode()), targetLocal)
 		} else if exit.Exited() { // it has said why, which it cannot where a signal ends it
 			return printed{errors.Join(context.Cause(ctx), err)}

@@ -100,11 +100,19 @@ func (l *launcher) replaced(ctx context.Context, path string, before sessionfile
 	if before.Application == (records.ApplicationID{}) {
 		return
 	}
-	if before.Of(owner(l.cluster)) == nil {
-		report, err := l.cluster.YARN.ApplicationReport(ctx, before.Application)
-		if errors.Is(err, yarnrpc.ErrApplicationNotFound) || err == nil && report.State.Terminal() {
-			return
+	here := owner(l.cluster)
+	if before.Of(here) != nil { // of how it is, nothing can be asked here
+		place := "ResourceManager " + cmp.Or(before.Owner.ResourceManagers, here.ResourceManagers)
+		if before.Owner.User != "" {
+			place += " (user " + before.Owner.User + ")"
 		}
+		l.say.Line("it takes the place of session %s on %s: commands that name none mean the new one (%s). If the other goes on, end it from there: bobbin session stop -id %s",
+			before.Application, place, path, before.Application)
+		return
+	}
+	report, err := l.cluster.YARN.ApplicationReport(ctx, before.Application)
+	if errors.Is(err, yarnrpc.ErrApplicationNotFound) || err == nil && report.State.Terminal() {
+		return
 	}
 	l.say.Line("it takes the place of session %s, which goes on: commands that name none mean the new one (%s). To end the other: bobbin session stop -id %s",
 		before.Application, path, before.Application)

@@ -61,8 +61,8 @@ func TestTheFileOfAnotherClusterIsNotMeant(t *testing.T) {
 	}
 }
 
-// TestASecondSessionTellsOfTheFirst would catch jobs that go elsewhere than yesterday, without a word, and a session that
-// nobody thinks of any more.
+// TestASecondSessionTellsOfTheFirst would catch jobs that go elsewhere than yesterday, without a word, a session that
+// nobody thinks of any more, and one of another cluster that is told as going on, and with a command that does not end it.
 func TestASecondSessionTellsOfTheFirst(t *testing.T) {
 	s := startFakeSession(t)
 	l := launcher{cluster: s.opened(t)}
@@ -80,8 +80,16 @@ func TestASecondSessionTellsOfTheFirst(t *testing.T) {
 	if got := told(sessionfile.Session{Application: s.id, Owner: here}); got != want {
 		t.Errorf("one that runs: %q, want %q", got, want)
 	}
-	if got := told(sessionfile.Session{Application: forgotten, Owner: sessionfile.Owner{ResourceManagers: "elsewhere:1"}}); !strings.HasPrefix(got, "it takes the place of") {
-		t.Errorf("one of another cluster, which is not asked: %q", got)
+	for place, owner := range map[string]sessionfile.Owner{
+		"elsewhere:1 (user carol)":            {ResourceManagers: "elsewhere:1", User: "carol"},
+		"elsewhere:1":                         {ResourceManagers: "elsewhere:1"},
+		here.ResourceManagers + " (user bob)": {User: "bob"},
+	} {
+		want := "it takes the place of session " + forgotten.String() + " on ResourceManager " + place + ": commands that name none mean the new one (" + s.path +
+			"). If the other goes on, end it from there: bobbin session stop -id " + forgotten.String() + "\n"
+		if got := told(sessionfile.Session{Application: forgotten, Owner: owner}); got != want {
+			t.Errorf("one that this cluster cannot be asked of: %q, want %q", got, want)
+		}
 	}
 	if got := told(sessionfile.Session{}) + told(sessionfile.Session{Application: forgotten, Owner: here}); got != "" {
 		t.Errorf("none, and one that YARN has forgotten: %q", got)

@@ -14,12 +14,19 @@ import (
 // shortage is a job that waits for slots. The zero one has not begun.
 type shortage struct {
 	progress.Wait
-	why   string    // "": it has what it needs
-	asked time.Time // when that was so; zero: it is not known
+	why   string    // when the master said so last; "": it has what it needs, or that is not known
+	asked time.Time // when the master was asked last; zero: it was not
 }
 
 // slotsInterval is the time between two questions what a job waits for.
 const slotsInterval = time.Second
+
+// supply asks what jobs have of slots, as look asks how far one is.
+func (a attempt) supply(ctx context.Context) (msg.SlotSupply, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	return a.SlotSupply(ctx)
+}
 
 // explainWait tells why nothing happens, while that is so: what the job has of slots, who has
 // others, and what is asked of YARN.
@@ -36,8 +43,9 @@ func (r *runner) explainWait(ctx context.Context, a attempt, s *shortage, state 
 		return false
 	}
 	if now.Sub(s.asked) >= slotsInterval {
-		if supply, err := a.SlotSupply(ctx); err == nil {
-			s.why, s.asked = "", now
+		s.asked = now
+		if supply, err := a.supply(ctx); err == nil {
+			s.why = ""
 			if demand, known := supply.Of(a.job); known && demand.Waits() {
 				s.why = supply.Explain(demand, timeOfDay)
 			}
@@ -46,9 +54,17 @@ func (r *runner) explainWait(ctx context.Context, a attempt, s *shortage, state 
 	if s.why == "" {
 		return false
 	}
-	r.say.Waiting(&s.Wait, "job waits for slots",
-		fmt.Sprintf("%s. It fails if none comes for %s (%s)", s.why, r.cfg.Duration(config.SlotRequestTimeout), config.SlotRequestTimeout))
+	r.say.Waiting(&s.Wait, "job waits for slots", fmt.Sprintf("%s. It fails if none comes %s", s.why, r.slotTime()))
 	return true
+}
+
+// slotTime is for how long a job waits for a slot. That of a session's job the session was told
+// when it was started.
+func (r *runner) slotTime() string {
+	if _, is := r.target.(*session); is {
+		return fmt.Sprintf("in the session's %s", config.SlotRequestTimeout)
+	}
+	return fmt.Sprintf("for %s (%s)", r.cfg.Duration(config.SlotRequestTimeout), config.SlotRequestTimeout)
 }
 
 // timeOfDay is a time as people read it on this machine.

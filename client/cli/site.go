@@ -63,8 +63,24 @@ func (s *onYARN) reach(ctx context.Context) (*client.ClusterClient, int32, error
 	return reached, reached.Attempt, nil
 }
 
-// errNoYARN says that nothing is known of a cluster but what its REST endpoint says.
-var errNoYARN = errors.New("there is no YARN to ask")
+var (
+	// errNoYARN says that nothing is known of a cluster but what its REST endpoint says.
+	errNoYARN = errors.New("there is no YARN to ask")
+	// errYARNAway says that nothing more is known for now.
+	errYARNAway = errors.New("YARN does not answer")
+)
+
+// reportSoon is YARN's report of an application, for whoever has other things to do than to
+// wait for it: errYARNAway where it does not come client.Soon. Other errors are report's.
+func reportSoon(ctx context.Context, cfg config.Config, report func(context.Context) (records.ApplicationReport, error)) (records.ApplicationReport, error) {
+	soon, cancel := context.WithTimeout(ctx, client.Soon(cfg))
+	defer cancel()
+	told, err := report(soon)
+	if err != nil && ctx.Err() == nil && (soon.Err() != nil || client.Unheard(err)) {
+		err = fmt.Errorf("%w: %w", errYARNAway, err)
+	}
+	return told, err
+}
 
 // elsewhere is a cluster of which only the REST endpoint is known, and how its owner gets
 // in there: its YARN is not this machine's.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,8 +12,6 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/terminal"
-	"github.com/bobbin-yarn/bobbin/internal/config"
-	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 func statusCommand(p Process) *cli.Command {
@@ -47,8 +44,11 @@ func status(c *cli.Context, p Process, master *reached, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	report, err := reportSoon(c.Context, p, master)
-	if err != nil && !errors.Is(err, errNoYARN) {
+	report, err := reportSoon(c.Context, master.cfg, master.report)
+	switch {
+	case errors.Is(err, errYARNAway):
+		fmt.Fprintln(p.Stderr, "YARN does not answer: what it knows of the application is left out")
+	case err != nil && !errors.Is(err, errNoYARN):
 		return err
 	}
 	if asJSON {
@@ -85,22 +85,6 @@ func status(c *cli.Context, p Process, master *reached, asJSON bool) error {
 	}
 	return facts.Write(p.Stdout)
 }
-
-// reportSoon is YARN's report of an application whose master has answered: what YARN knows
-// besides is not worth a long wait. Where it does not answer, that is as if there were none.
-func reportSoon(ctx context.Context, p Process, master *reached) (records.ApplicationReport, error) {
-	soon, cancel := context.WithTimeoutCause(ctx, master.cfg.Duration(config.ClientTimeout)/patienceOfStatus, errNoYARN)
-	defer cancel()
-	report, err := master.report(soon)
-	if err != nil && ctx.Err() == nil && (soon.Err() != nil || client.Unheard(err)) {
-		fmt.Fprintln(p.Stderr, "YARN does not answer: what it knows of the application is left out")
-		return report, errNoYARN
-	}
-	return report, err
-}
-
-// patienceOfStatus is the part of client.timeout that reportSoon waits.
-const patienceOfStatus = 10
 
 // runningDriver is a program beside the master, as -o json has it.
 type runningDriver struct {

@@ -1,9 +1,13 @@
 package logs
 
 import (
+	"bytes"
+	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -32,5 +36,45 @@ func TestYARNsOwnFilesComeLast(t *testing.T) {
 	live := yarnsLast([]fileSize{{"directory.info", 1}, {"taskmanager.log", 2}, {"prelaunch.err", 0}, {"taskmanager.stderr", 3}})
 	if diff := cmp.Diff([]fileSize{{"taskmanager.log", 2}, {"taskmanager.stderr", 3}, {"directory.info", 1}, {"prelaunch.err", 0}}, live, cmp.AllowUnexported(fileSize{})); diff != "" {
 		t.Errorf("on the node (-want +got):\n%s", diff)
+	}
+}
+
+// TestWhatWasHeldBackIsNotLost would catch YARN's own files that nobody sees because the aggregated file breaks off behind them,
+// and a reader who has had enough, or is gone, and is given more.
+func TestWhatWasHeldBackIsNotLost(t *testing.T) {
+	broken, enough := errors.New("DataNodes are gone"), errors.New("enough")
+	whole := slices.Concat(logOf("launch_container.sh", "exec"), logOf("stdout", "hello"), logOf("syslog", "started"))
+	cut := whole[:len(whole)-4]
+	inStdout := bytes.Index(whole, []byte("llo"))
+	for name, c := range map[string]struct {
+		value io.Reader
+		until string // the log at which the reader has enough
+		names []string
+		err   error
+	}{
+		"it ends":                         {bytes.NewReader(whole), "", []string{"stdout", "syslog", "launch_container.sh"}, nil},
+		"it ends too soon":                {bytes.NewReader(cut), "", []string{"stdout", "syslog", "launch_container.sh"}, ErrFormat},
+		"it breaks off":                   {io.MultiReader(bytes.NewReader(cut), iotest.ErrReader(broken)), "", []string{"stdout", "syslog", "launch_container.sh"}, broken},
+		"it breaks off before":            {io.MultiReader(bytes.NewReader(whole[:inStdout]), iotest.ErrReader(broken)), "", []string{"stdout", "launch_container.sh"}, broken},
+		"the reader has enough":           {bytes.NewReader(whole), "stdout", []string{"stdout"}, enough},
+		"the reader has enough of YARN's": {bytes.NewReader(whole), "launch_container.sh", []string{"stdout", "syslog", "launch_container.sh"}, enough},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var names []string
+			err := container("container_1", "node", c.value, func(l Log, content io.Reader) error {
+				names = append(names, l.Name)
+				if l.Container != "container_1" || l.Node != "node" {
+					t.Errorf("visited is %+v", l)
+				}
+				if l.Name == c.until {
+					return enough
+				}
+				_, err := io.Copy(io.Discard, content)
+				return err
+			})
+			if diff := cmp.Diff(c.names, names); diff != "" || !errors.Is(err, c.err) {
+				t.Errorf("error %v, want %v; visited (-want +got):\n%s", err, c.err, diff)
+			}
+		})
 	}
 }

@@ -10,7 +10,7 @@
 // End of file means that the other side is gone, and nothing else: each side
 // says so in a message first when it ends on purpose.
 //
-// The package starts no goroutines. It imports of ours only msg and its codec.
+// Of goroutines the package starts a Listener's alone. It imports of ours only msg and its codec.
 package control
 
 import (

@@ -3,31 +3,24 @@
 package control
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
+	"sync"
 	"syscall"
+	"time"
 )
 
-// ParentVariable is the environment variable that tells a program which runs on its own where
-// it says how it ends: a descriptor. os.Exit in a task ends the whole of a local run without a
-// word; the parent knows it by the word that is missing. The process takes the variable out of
-// its environment, as it does with Variable.
-const ParentVariable = "BOBBIN_PARENT"
-
-// What a program says, each once.
-const (
-	saidBegun = "begun\n"
-	saidEnded = "ended\n"
-)
-
-// Listener hears how a child ends. It is used by one goroutine.
+// Listener hears what a child is amid. It is used by one goroutine.
 type Listener struct {
-	from *os.File
 	// Child is the child's end, the first of exec.Cmd's ExtraFiles. The caller closes it once
 	// the child has started, or could not be.
 	Child *os.File
+
+	from    *os.File
+	hearing sync.WaitGroup
+	last    Amid // said; hear's while that runs
 }
 
 // Listen makes a Listener; Close ends it.
@@ -36,58 +29,122 @@ func Listen() (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make pipe to child: %w", err)
 	}
-	return &Listener{from, child}, nil
+	l := &Listener{Child: child, from: from}
+	l.hearing.Go(l.hear) // ends with Amid, at the latest with Close
+	return l, nil
 }
 
 // Environment is what the child's environment has besides.
 func (l *Listener) Environment() string { return ParentVariable + "=" + strconv.Itoa(ChildFD) }
 
-// Broken tells of a child that has ended whether it did so amid what it was doing: it has said
-// that it begins, and not that it ends. One of another release says nothing. It does not wait:
-// somebody else may hold the child's end.
-func (l *Listener) Broken() bool {
-	said := make([]byte, len(saidBegun)+len(saidEnded))
-	n := 0
-	if conn, err := l.from.SyscallConn(); err == nil {
-		_ = conn.Read(func(fd uintptr) bool { // nothing was said where this fails
-			n, _ = syscall.Read(int(fd), said)
-			return true
-		})
+// hear takes words out of the pipe as they come: a full one would stop a program of many jobs.
+func (l *Listener) hear() { l.read(func(fd uintptr) (done bool) { return !l.take(fd) }) }
+
+// Amid tells of a child that has ended what it was amid then. It does not wait for others that
+// hold the child's end. It is called once.
+func (l *Listener) Amid() Amid {
+	if l.from.SetReadDeadline(time.Now()) != nil { // a pipe takes one
+		return 0
 	}
-	text := string(said[:max(0, n)])
-	return strings.HasPrefix(text, saidBegun) && !strings.HasSuffix(text, saidEnded)
+	l.hearing.Wait()
+	_ = l.from.SetReadDeadline(time.Time{})
+	l.read(func(fd uintptr) (done bool) { l.take(fd); return true }) // what has come since
+	return l.last
+}
+
+// read has the pipe read, which waits for more until that is done. Where it fails nothing is
+// said any more.
+func (l *Listener) read(take func(fd uintptr) (done bool)) {
+	if conn, err := l.from.SyscallConn(); err == nil {
+		_ = conn.Read(take)
+	}
+}
+
+// take takes the words that are there, and tells whether others may come.
+func (l *Listener) take(fd uintptr) (more bool) {
+	var words [512]byte
+	for {
+		n, err := syscall.Read(int(fd), words[:])
+		switch {
+		case n > 0:
+			l.last = Amid(words[n-1])
+		case !errors.Is(err, syscall.EINTR):
+			return errors.Is(err, syscall.EAGAIN)
+		}
+	}
 }
 
 // Close ends the Listener.
-func (l *Listener) Close() error { return l.from.Close() }
+func (l *Listener) Close() error {
+	err := l.from.Close()
+	l.hearing.Wait()
+	return err
+}
 
-// Speaker says how this process ends. The zero one says nothing.
-type Speaker struct{ fd int }
+// Speaker says what this process is amid. A nil one says nothing. It may be used from any
+// goroutine.
+type Speaker struct {
+	fd int
 
-// Speak says that this process begins, to the parent that ParentVariable names, and takes the
-// variable out of the environment. What names no pipe is left alone: it may be one of the
-// runtime's own.
-func Speak() Speaker {
+	mu    sync.Mutex // guards what follows, and the order of words
+	jobs  int        // that run
+	ended bool
+}
+
+// Speak says that this process runs, to the parent that ParentVariable names, and takes the
+// variable out of the environment: nil where there is none. What names no pipe is left alone:
+// it may be one of the runtime's own.
+func Speak() *Speaker {
 	value, set := os.LookupEnv(ParentVariable)
 	if !set || os.Unsetenv(ParentVariable) != nil {
-		return Speaker{}
+		return nil
 	}
 	fd, err := strconv.Atoi(value)
 	var stat syscall.Stat_t
 	if err != nil || fd < ChildFD || syscall.Fstat(fd, &stat) != nil || stat.Mode&syscall.S_IFMT != syscall.S_IFIFO {
-		return Speaker{}
+		return nil
 	}
 	syscall.CloseOnExec(fd)
-	s := Speaker{fd}
-	s.say(saidBegun)
+	s := &Speaker{fd: fd}
+	s.say(AmidDriver)
 	return s
 }
 
-// Ended says that this process ends by itself.
-func (s Speaker) Ended() { s.say(saidEnded) }
+// JobBegins says that a job runs in this process, until JobEnds.
+func (s *Speaker) JobBegins() { s.count(+1) }
 
-func (s Speaker) say(what string) {
-	if s.fd > 0 {
-		_, _ = syscall.Write(s.fd, []byte(what)) // a parent that has gone needs to know nothing
+// JobEnds says that it does not any more, if no other does.
+func (s *Speaker) JobEnds() { s.count(-1) }
+
+func (s *Speaker) count(change int) {
+	if s == nil {
+		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.jobs > 0
+	s.jobs += change
+	switch after := s.jobs > 0; {
+	case s.ended || after == before:
+	case after:
+		s.say(AmidJob)
+	default:
+		s.say(AmidDriver)
+	}
+}
+
+// Ended says that this process ends by itself. That is its last word, also if the driver has
+// left a job that still runs.
+func (s *Speaker) Ended() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	s.say(AmidNothing)
+}
+
+func (s *Speaker) say(what Amid) {
+	_, _ = syscall.Write(s.fd, []byte{byte(what)}) // a parent that has gone needs to know nothing
 }
