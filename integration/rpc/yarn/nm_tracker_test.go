@@ -138,7 +138,9 @@ func TestSimulatedNodeManagers(t *testing.T) {
 	for id := range f.byID {
 		hosts = append(hosts, amrm.HostAsk{Host: id.Host, Rack: "/default-rack", Count: each})
 	}
-	m.RM.SetAsk(amrm.Ask{Key: amrm.AskKey{Priority: 1}, Capability: records.Resource{MemoryMB: 256, VCores: 1}, Count: each * simulatedNodes, Hosts: hosts})
+	m.RM.SetAsk(amrm.Ask{
+		Key: amrm.AskKey{Priority: 1}, Capability: records.Resource{MemoryMB: 256, VCores: 1}, Count: each * simulatedNodes, Hosts: hosts, Strict: true,
+	})
 	var running sync.Map // container to node
 	started := 0
 	m.Heard = func(r amrm.Response) {
