@@ -91,7 +91,9 @@ func TestAJobWithoutAResultLeavesNothingInItsOutput(t *testing.T) {
 	}{
 		"it has failed": {
 			func(_ *testing.T, _ *cluster, files *dataflowtest.Files) { files.Write("/in/a", "another") },
-			[]string{theirs, ours}, msg.JobFailed, []string{theirs},
+			[]string{theirs, ours},
+			msg.JobFailed,
+			[]string{theirs},
 		},
 		"it was cancelled": {
 			func(t *testing.T, c *cluster, _ *dataflowtest.Files) {
@@ -99,11 +101,15 @@ func TestAJobWithoutAResultLeavesNothingInItsOutput(t *testing.T) {
 					t.Error(err)
 				}
 			},
-			[]string{theirs, ours}, msg.JobCanceled, []string{theirs},
+			[]string{theirs, ours},
+			msg.JobCanceled,
+			[]string{theirs},
 		},
 		"its commit had begun": {
 			func(_ *testing.T, _ *cluster, files *dataflowtest.Files) { files.Write("/in/a", "another") },
-			[]string{ours, marker}, msg.JobFailed, []string{marker, ours},
+			[]string{ours, marker},
+			msg.JobFailed,
+			[]string{marker, ours},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -25,8 +25,11 @@ func FuzzDecodeStaged(f *testing.F) {
 		Others: map[string]records.ResourceAmount{"yarn.io/gpu": {Value: 2}, "": {Value: -1, Units: "Ki"}},
 	}
 	for _, s := range []launch.Staged{
-		{}, {Nodes: []launch.Node{node, {}}}, {Job: &launch.Job{ID: testJob, Graph: graph}, Nodes: []launch.Node{node}},
-		{Job: &launch.Job{Graph: json.RawMessage("null")}}, {Shipped: []launch.Shipped{{}}},
+		{},
+		{Nodes: []launch.Node{node, {}}},
+		{Job: &launch.Job{ID: testJob, Graph: graph}, Nodes: []launch.Node{node}},
+		{Job: &launch.Job{Graph: json.RawMessage("null")}},
+		{Shipped: []launch.Shipped{{}}},
 	} {
 		content, err := json.Marshal(s)
 		if err != nil {

@@ -87,7 +87,8 @@ func firstOf(ctx context.Context, patience time.Duration, first, second func(con
 	}
 	late := time.NewTimer(patience)
 	defer late.Stop()
-	by, beside := try(first), (<-chan attempted)(nil)
+	by := try(first)
+	var beside <-chan attempted
 	select {
 	case o := <-by:
 		if !Unheard(o.err) || ctx.Err() != nil {

@@ -30,7 +30,7 @@ func TestStatusTellsWhatJobsWaitFor(t *testing.T) {
 		}
 	}
 	run("jobmaster j1 jm1", "declare j1 jm1 2", "wait 1s", "jobmaster j2 jm2", "declare j2 jm2 3", "wait 1s")
-	at := func(d time.Duration) time.Time { return testEpoch.Add(d) }
+	at := testEpoch.Add
 	want := Status{
 		Worker: testConfig().Worker, Requested: 3, RequestedSince: at(0),
 		Jobs: []msg.SlotDemand{{Job: "j1", Needed: 2, Since: at(0)}, {Job: "j2", Needed: 3, Since: at(time.Second)}},

@@ -45,7 +45,7 @@ func TestWhatWasHeldBackIsNotLost(t *testing.T) {
 	broken, enough := errors.New("DataNodes are gone"), errors.New("enough")
 	whole := slices.Concat(logOf("launch_container.sh", "exec"), logOf("stdout", "hello"), logOf("syslog", "started"))
 	cut := whole[:len(whole)-4]
-	inStdout := bytes.Index(whole, []byte("llo"))
+	before, _, _ := bytes.Cut(whole, []byte("llo"))
 	for name, c := range map[string]struct {
 		value io.Reader
 		until string // the log at which the reader has enough
@@ -55,7 +55,7 @@ func TestWhatWasHeldBackIsNotLost(t *testing.T) {
 		"it ends":                         {bytes.NewReader(whole), "", []string{"stdout", "syslog", "launch_container.sh"}, nil},
 		"it ends too soon":                {bytes.NewReader(cut), "", []string{"stdout", "syslog", "launch_container.sh"}, ErrFormat},
 		"it breaks off":                   {io.MultiReader(bytes.NewReader(cut), iotest.ErrReader(broken)), "", []string{"stdout", "syslog", "launch_container.sh"}, broken},
-		"it breaks off before":            {io.MultiReader(bytes.NewReader(whole[:inStdout]), iotest.ErrReader(broken)), "", []string{"stdout", "launch_container.sh"}, broken},
+		"it breaks off before":            {io.MultiReader(bytes.NewReader(before), iotest.ErrReader(broken)), "", []string{"stdout", "launch_container.sh"}, broken},
 		"the reader has enough":           {bytes.NewReader(whole), "stdout", []string{"stdout"}, enough},
 		"the reader has enough of YARN's": {bytes.NewReader(whole), "launch_container.sh", []string{"stdout", "syslog", "launch_container.sh"}, enough},
 	} {

@@ -173,13 +173,13 @@ func format(s Session) string {
 	for _, name := range slices.Sorted(maps.Keys(s.Options)) {
 		definitions = append(definitions, name+"="+s.Options[name])
 	}
-	text := "# Session of Bobbin that commands mean which name none.\n" + property(keyApplication, s.Application.String())
+	lines := []string{"# Session of Bobbin that commands mean which name none.\n", property(keyApplication, s.Application.String())}
 	for _, fact := range [][2]string{{keyResourceManagers, s.Owner.ResourceManagers}, {keyUser, s.Owner.User}} {
 		if fact[1] != "" {
-			text += property(fact[0], fact[1])
+			lines = append(lines, property(fact[0], fact[1]))
 		}
 	}
-	return text + property(keyOptions, strings.Join(definitions, separator))
+	return strings.Join(append(lines, property(keyOptions, strings.Join(definitions, separator))), "")
 }
 
 // Remove removes a file that names a session which has ended. That of another session, or

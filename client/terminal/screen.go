@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"unicode/utf8"
 )
@@ -39,7 +40,7 @@ type screen struct {
 func (s *screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	text := append(s.rest, p...)
+	text := slices.Concat(s.rest, p)
 	whole := len(text) - unfinished(text)
 	s.rest = bytes.Clone(text[whole:])
 	if _, err := io.WriteString(s.out, VisibleLines(string(text[:whole]))); err != nil {

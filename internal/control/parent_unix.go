@@ -67,7 +67,7 @@ func (l *Listener) take(fd uintptr) (more bool) {
 		n, err := syscall.Read(int(fd), words[:])
 		switch {
 		case n > 0:
-			l.last = Amid(words[n-1])
+			l.last = Amid(words[n-1]) //nolint:gosec // n is at most their number
 		case !errors.Is(err, syscall.EINTR):
 			return errors.Is(err, syscall.EAGAIN)
 		}

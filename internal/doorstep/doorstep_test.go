@@ -79,14 +79,15 @@ type process struct {
 	*street
 	door *Listener
 	all  sync.WaitGroup
-	ends context.Context // with the test
+	// atEnd has something done when the test ends, unless that is stopped.
+	atEnd func(func()) (stop func() bool)
 }
 
 // open begins to serve, until the bubble ends.
 func open(t *testing.T) *process {
 	s := &street{knocking: make(chan net.Conn), closed: make(chan struct{})}
 	ends, end := context.WithCancel(t.Context())
-	p := &process{street: s, door: New(s), ends: ends}
+	p := &process{street: s, door: New(s), atEnd: func(do func()) func() bool { return context.AfterFunc(ends, do) }}
 	p.all.Go(func() {
 		for {
 			conn, err := p.door.Accept()
@@ -106,7 +107,7 @@ func open(t *testing.T) *process {
 
 func (p *process) serve(conn net.Conn) {
 	defer conn.Close()
-	defer context.AfterFunc(p.ends, func() { conn.Close() })()
+	defer p.atEnd(func() { conn.Close() })()
 	for _, word := range []string{first, second} {
 		said := make([]byte, len(word))
 		if _, err := io.ReadFull(conn, said); err != nil || string(said) != word {

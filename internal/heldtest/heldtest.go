@@ -24,8 +24,8 @@ func by(v reflect.Value) int {
 			size += by(v.Index(i))
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			size += by(v.Field(i))
+		for _, field := range v.Fields() {
+			size += by(field)
 		}
 	case reflect.Map:
 		if v.IsNil() {

@@ -2,6 +2,7 @@ package version
 
 import (
 	"runtime/debug"
+	"slices"
 	"testing"
 )
 
@@ -10,7 +11,7 @@ func TestABuildNamesItsCommit(t *testing.T) {
 	recorded := []debug.BuildSetting{
 		{Key: "GOARCH", Value: "amd64"}, {Key: "vcs.revision", Value: "0123456789abcdef0123"}, {Key: "vcs.time", Value: "2026-11-21T10:00:00Z"},
 	}
-	modified := append(recorded[:3:3], debug.BuildSetting{Key: "vcs.modified", Value: "true"})
+	modified := slices.Concat(recorded, []debug.BuildSetting{{Key: "vcs.modified", Value: "true"}})
 	for want, settings := range map[string][]debug.BuildSetting{
 		"commit 0123456789ab of 2026-11-21T10:00:00Z":           recorded,
 		"commit 0123456789ab of 2026-11-21T10:00:00Z, modified": modified,

@@ -37,7 +37,8 @@ func FuzzGreet(f *testing.F) {
 	for _, says := range [][]byte{
 		nil, welcomed, welcomed[:head-1], append(welcomed[:head:head], frame(frameData, 0, 0, 1, 'x')...), answered(version+1, ""),
 		answered(version, "this host runs job k, not j"), answered(version+1, strings.Repeat("x", maxRefusal)), answered(version, strings.Repeat("x", maxRefusal+1)),
-		answered(version, "cut short")[:head+3], []byte("HTTP/1.1 400 Bad Request\r\n\r\n"), {0x16, 3, 3, 0, 7, 2, 0, 0},
+		answered(version, "cut short")[:head+3], []byte("HTTP/1.1 400 Bad Request\r\n\r\n"),
+		{0x16, 3, 3, 0, 7, 2, 0, 0},
 	} {
 		f.Add(says)
 	}

@@ -115,7 +115,8 @@ func TestConsumersHearWhatBecomesOfAll(t *testing.T) {
 			})
 			producers := []exchange.Producer{from("a", e, 0, 0), from("a", e, 1, 0)}
 			sources := exchange.NewSources(producers)
-			first, second := newPartition(t, e, 0, 3), (*exchange.ResultPartition)(nil)
+			first := newPartition(t, e, 0, 3)
+			var second *exchange.ResultPartition
 			if name != "one is not deployed" {
 				second = newPartition(t, e, 1, 3)
 				if err := second.Finish(ctx); err != nil {

@@ -3,6 +3,7 @@ package exchange
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
@@ -88,7 +89,7 @@ func (p *ResultPartition) use(channel int) *subpartition {
 func (p *ResultPartition) inUse() []*subpartition {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.used[:len(p.used):len(p.used)] // it only grows
+	return slices.Clip(p.used) // it only grows
 }
 
 // Flush lets partly filled buffers go as soon as their consumers can take them.

@@ -61,7 +61,7 @@ func TestAJobThatBeginsMeanwhileKeepsItsFiles(t *testing.T) {
 	calls := 0
 	for ended := false; !ended; calls++ {
 		call := 0
-		view := f.View(func(c memfs.Call) error {
+		view := f.View(func(memfs.Call) error {
 			if call++; call == calls+1 {
 				f.Write("/out/_temporary/other/1/part-00000", "theirs")
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"strings"
 	"sync"
@@ -39,11 +40,7 @@ func said[T resourcemanager.DriverEvent](a *application) (n int, last T) {
 func (a *application) hosts() map[ids.ResourceID]string {
 	a.reports.mu.Lock()
 	defer a.reports.mu.Unlock()
-	hosts := make(map[ids.ResourceID]string)
-	for id, host := range a.reports.starting {
-		hosts[id] = host
-	}
-	return hosts
+	return maps.Clone(a.reports.starting)
 }
 
 // resize restarts all NodeManagers with so much memory, and waits until the ResourceManager knows it.

@@ -117,8 +117,15 @@ func TestOtherKindsAreNotDecoded(t *testing.T) {
 		"driver to starter": msg.DriverToStarter, "starter to driver": msg.StarterToDriver,
 	} {
 		for _, m := range []msg.Message{
-			msg.RegisterTaskExecutor{}, msg.RequestSlots{}, msg.RegisterAtJobMaster{}, msg.DeployTasks{}, msg.HostHello{}, msg.StartHost{},
-			msg.ExecuteJob{}, msg.JobEnded{}, msg.RegisterJobMaster{},
+			msg.RegisterTaskExecutor{},
+			msg.RequestSlots{},
+			msg.RegisterAtJobMaster{},
+			msg.DeployTasks{},
+			msg.HostHello{},
+			msg.StartHost{},
+			msg.ExecuteJob{},
+			msg.JobEnded{},
+			msg.RegisterJobMaster{},
 		} {
 			data, err := codec.Encode(m)
 			if err != nil {
