@@ -43,7 +43,7 @@ func (v *visit) checkNames(ctx context.Context) []Finding {
 	}
 	findings := make([]Finding, len(hosts))
 	together(len(hosts), func(i int) {
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, cancel := context.WithTimeout(ctx, v.patience())
 		defer cancel()
 		findings[i] = v.checkName(ctx, hosts[i], servers[i])
 	})

@@ -35,7 +35,7 @@ func (v *visit) checkStaging(ctx context.Context) []Finding {
 	if err != nil {
 		return []Finding{failed(oneLine(err), v.remedy(err))}
 	}
-	ctx, cancel := context.WithTimeout(ctx, 3*patience) // of a few calls
+	ctx, cancel := context.WithTimeout(ctx, 3*v.patience()) // of a few calls
 	defer cancel()
 	return v.tryStaging(ctx, fsys, home)
 }
@@ -59,7 +59,7 @@ func (v *visit) tryStaging(ctx context.Context, fsys files, home string) []Findi
 		return []Finding{failed("make a directory in "+where+": "+cause(err), v.remedy(err))}
 	}
 	findings := v.tryFile(ctx, fsys, where, trial)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience) // of its own: time may be up, and the user gone
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), v.patience()) // of its own: time may be up, and the user gone
 	defer cancel()
 	if err := fsys.RemoveAll(ctx, trial); err != nil {
 		findings = append(findings, warning("the trial cannot be removed: "+cause(err), "hdfs dfs -rm -r "+pathOf(trial)))

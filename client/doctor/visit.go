@@ -17,9 +17,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
-// patience is how long a server may take for its answer, login included.
-const patience = 10 * time.Second
-
 // visit is an examination under way: what the checks that are done have learned for
 // the others. A field is set once its check has not failed.
 type visit struct {
@@ -32,6 +29,10 @@ type visit struct {
 	who    hadoopenv.Identity           // by credentials; before them User alone, of the environment
 	active string                       // by resourcemanager: the address of the active one
 }
+
+// patience is how long a server may take for its answer, login included: nobody who asks a doctor wants to wait for all of
+// client.timeout, and then for the next server.
+func (v *visit) patience() time.Duration { return v.config.Duration(config.ClientTimeout) / 3 }
 
 func (v *visit) secure() bool { return v.conf.SecurityEnabled() }
 
@@ -60,7 +61,7 @@ func (v *visit) rpc(protocol string, opened *yarnrpc.Security) (yarnrpc.Options,
 func (v *visit) prepare(o *yarnrpc.Options, opened *yarnrpc.Security) {
 	v.who.Show(o)
 	o.Opened = func(_ string, s yarnrpc.Security) { *opened = s }
-	o.ConnectTimeout, o.RPCTimeout = patience, patience
+	o.ConnectTimeout, o.RPCTimeout = v.patience(), v.patience()
 }
 
 // credentials are the tokens that the user was handed.
@@ -70,7 +71,7 @@ func (v *visit) credentials() *creds.Credentials { return v.who.Credentials }
 func (v *visit) fileSystem() *dfs.FS {
 	return dfs.New(dfs.Options{
 		Conf: v.conf, User: v.who.User, RealUser: v.who.RealUser, Login: v.who.Kerberos(),
-		Credentials: v.credentials, Patience: patience,
+		Credentials: v.credentials, Patience: v.patience(),
 	})
 }
 

@@ -140,7 +140,7 @@ func TestACommandThatIsToldToTakesItsJobAlong(t *testing.T) {
 			u := suite.User(t, bobbintest.Alice)
 			flags := []string{"-sae"}
 			if signal == syscall.SIGKILL { // else a client that is slow would be given up before it is told to end
-				flags = append(flags, "-D", "client.heartbeat.interval=1s", "-D", "client.heartbeat.timeout=10s")
+				flags = append(flags, "-D", "client.heartbeat.interval=1s", "-D", "client.heartbeat.timeout=20s")
 			}
 			c := u.Start(t, bobbintest.Small(append(flags, suite.SlowJob(t, u).Args...)...)...)
 			c.Says(t, "job is RUNNING")

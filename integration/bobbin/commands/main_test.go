@@ -26,14 +26,14 @@ func TestMain(m *testing.M) { os.Exit(suite.Run(m)) }
 // left is what an attempt could leave behind.
 type left struct {
 	Staging bobbintest.Staging
-	Apps    []string // that wait or run
+	Apps    []string // ours, that wait or run: the harness has others of the same users
 }
 
 func leftOf(t *testing.T, u *bobbintest.User) left {
 	t.Helper()
 	l := left{Staging: u.Staging(t)}
 	for _, app := range u.AllApps(t) {
-		if !bobbintest.Ended(app) {
+		if app.Type == "Bobbin" && !bobbintest.Ended(app) {
 			l.Apps = append(l.Apps, app.ID)
 		}
 	}

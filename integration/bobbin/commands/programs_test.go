@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/runnable"
 )
 
 // TestBadPlansAreRefused would catch a program whose fault the cluster finds, and
@@ -78,7 +79,7 @@ func TestProgramMayHaveAnyName(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := filepath.Join(t.TempDir(), "50% é \\n'q\"$HOME`id`#1?")
-	if err := os.WriteFile(program, content, 0o755); err != nil {
+	if err := runnable.Write(program, content); err != nil {
 		t.Fatal(err)
 	}
 	got := u.Run(t, bobbintest.Small(program, "--input", dir+"/text", "--output", dir+"/out")...)

@@ -24,10 +24,11 @@ type examined struct {
 	checks  map[string]doctor.Result
 }
 
-// examine runs `bobbin doctor` with further arguments. Its exit code must say what its text says.
+// examine runs `bobbin doctor` with further arguments, and patience with servers on a busy machine. Its exit code must say what
+// its text says.
 func examine(t *testing.T, u *bobbintest.User, args ...string) examined {
 	t.Helper()
-	got := examined{u.Run(t, append([]string{"doctor", "-o", "json"}, args...)...), make(map[string]doctor.Result)}
+	got := examined{u.Run(t, append([]string{"doctor", "-o", "json", "-D", "client.timeout=3min"}, args...)...), make(map[string]doctor.Result)}
 	var told struct {
 		Status doctor.Status
 		Checks []doctor.Result

@@ -94,11 +94,15 @@ func TestApplicationMasterIsReplaced(t *testing.T) {
 	before := d.Processes(t, bobbintest.TaskExecutor)
 	d.First(t, bobbintest.ApplicationMaster).Kill(t)
 	d.AwaitSuccessor(t)
-	for container, p := range d.Processes(t, bobbintest.TaskExecutor) {
-		if before[container] == p {
-			t.Errorf("worker %v of the first attempt lives on", p)
+	wait.Until(t, "no worker of the first attempt lives", func() bool {
+		now := d.Processes(t, bobbintest.TaskExecutor)
+		for container, p := range before {
+			if now[container] == p {
+				return false
+			}
 		}
-	}
+		return true
+	})
 	d.CheckSucceeds(t)
 }
 

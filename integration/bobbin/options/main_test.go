@@ -63,21 +63,22 @@ func submitted(t *testing.T, u *bobbintest.User, application string) *yarnpb.App
 	return nil
 }
 
-// containers gives an application's containers by YARN's account: its master's, and those
-// of its workers.
+// containers waits until an application has a worker, and gives its containers by YARN's account: its master's, and those of
+// its workers.
 func containers(t *testing.T, u *bobbintest.User, application string) (master records.ContainerReport, workers []records.ContainerReport) {
 	t.Helper()
 	yarn, attempt := u.Client(t).YARN, u.Report(t, application).Attempt
-	found := wait.Answer(t, "YARN's containers", func() ([]records.ContainerReport, error) { return yarn.Containers(t.Context(), attempt) })
-	for _, c := range found {
-		if c.ID.Sequence() == 1 { // of whatever epoch: the ResourceManager may have been restarted
-			master = c
-		} else {
-			workers = append(workers, c)
+	wait.For(t, "YARN tells of a worker", func() (bool, error) {
+		found, err := yarn.Containers(t.Context(), attempt)
+		workers = nil
+		for _, c := range found {
+			if c.ID.Sequence() == 1 { // of whatever epoch: the ResourceManager may have been restarted
+				master = c
+			} else {
+				workers = append(workers, c)
+			}
 		}
-	}
-	if master.Node.Host == "" || len(workers) == 0 {
-		t.Fatalf("YARN tells of the containers %+v", found)
-	}
+		return master.Node.Host != "" && len(workers) > 0, err
+	})
 	return master, workers
 }

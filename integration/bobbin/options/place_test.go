@@ -8,6 +8,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -36,7 +37,12 @@ func TestContainersAreWhereOptionsWantThem(t *testing.T) {
 			if got := v.submission.GetNodeLabelExpression(); got != c.label || normal(v.report.NodeLabel) != c.label {
 				t.Errorf("the application's label is %q, and %q by YARN's report; want %q", got, v.report.NodeLabel, c.label)
 			}
-			master, workers := containers(t, d.User, d.Application)
+			var master records.ContainerReport
+			var workers []records.ContainerReport
+			wait.Until(t, "YARN tells of so many workers", func() bool { // one more may be given back
+				master, workers = containers(t, d.User, d.Application)
+				return len(workers) == c.n
+			})
 			for what, pair := range map[string]struct {
 				got  []string
 				want []string
@@ -46,9 +52,6 @@ func TestContainersAreWhereOptionsWantThem(t *testing.T) {
 						t.Errorf("%s on %v, want them on %v", what, pair.got, pair.want)
 					}
 				}
-			}
-			if len(workers) != c.n {
-				t.Errorf("%d workers, want %d", len(workers), c.n)
 			}
 			for _, w := range workers {
 				if got := w.Resource.Others.Amount(clusters.Widgets).Value; got != c.widgets {

@@ -116,7 +116,6 @@ func TestOptionsReachYARN(t *testing.T) {
 		{"taskmanager.memory.process.size", "512m", func(v view) any { return v.worker.Resource.MemoryMB }, int64(512)},
 		{"yarn.appmaster.vcores", "2", func(v view) any { return v.master.Resource.VCores }, 2},
 		{"yarn.containers.vcores", "3", func(v view) any { return v.worker.Resource.VCores }, 3},
-		{"yarn.taskmanager.execution-type", "OPPORTUNISTIC", func(v view) any { return v.worker.ExecutionType }, records.ExecutionOpportunistic},
 		{"containerized.master.env.GREETING", "hello", func(v view) any { return v.masterVariable("GREETING") }, "hello"},
 		{"containerized.master.env.YARN_CONTAINER_RUNTIME_TYPE", "docker", func(v view) any {
 			return v.masterVariable("YARN_CONTAINER_RUNTIME_TYPE")
@@ -153,8 +152,24 @@ func TestOptionsReachYARN(t *testing.T) {
 			}
 		})
 	}
+	if other.worker.ExecutionType != records.ExecutionGuaranteed { // the contrary has a test of its own
+		t.Errorf("a worker is %s by default", other.worker.ExecutionType)
+	}
 	with.CheckSucceeds(t)
 	without.CheckSucceeds(t)
+}
+
+// TestWorkersMayBeOpportunistic would catch workers that YARN may not end for others although it was asked for such, and a job
+// that does not survive the loss of one. Here none is sure to stay: when a container of another application is given back,
+// RMNodeImpl#findLostContainers takes each opportunistic one of that node for lost.
+func TestWorkersMayBeOpportunistic(t *testing.T) {
+	t.Parallel()
+	d := suite.Dawdle(t, suite.User(t, clusters.Small), slices.Concat(option("yarn.taskmanager.execution-type", "OPPORTUNISTIC"),
+		option("restart-strategy.type", "fixed-delay"), option("restart-strategy.fixed-delay.attempts", "1000"), option("restart-strategy.fixed-delay.delay", "0s"))...)
+	if _, workers := containers(t, d.User, d.Application); workers[0].ExecutionType != records.ExecutionOpportunistic {
+		t.Errorf("a worker is %s", workers[0].ExecutionType)
+	}
+	d.CheckSucceeds(t)
 }
 
 // TestProgressIsTheShareOfFinishedTasks would catch an application that YARN shows as done, as Flink's is,

@@ -17,6 +17,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/runnable"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
@@ -118,7 +119,7 @@ fs)
 	;;
 esac
 `, calls, c.Dir(), tool)
-	err = errors.Join(os.Remove(script), os.WriteFile(script, []byte(text), 0o755)) // other workplaces have the same file
+	err = errors.Join(os.Remove(script), runnable.Write(script, []byte(text))) // other workplaces have the same file
 	if err != nil {
 		t.Fatal(err)
 	}

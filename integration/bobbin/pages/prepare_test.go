@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/runnable"
 )
 
 // TestPrepareInstallsWhatIsNeededAndNoMore would catch a demo that installs what the tests need, and tests that lack it.
@@ -73,7 +75,11 @@ func newMachine(t *testing.T, user string, has []string) machine {
 			t.Fatal(err)
 		}
 	}
-	if err := copyFile(filepath.Join("..", "..", "..", "scripts", "prepare"), filepath.Join(scripts, "prepare")); err != nil {
+	script, err := os.ReadFile(filepath.Join("..", "..", "..", "scripts", "prepare"))
+	if err == nil {
+		err = runnable.Write(filepath.Join(scripts, "prepare"), script)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	m.program(t, "scripts/cluster", `echo "$*" >>'`+m.root+`/cluster-calls'`)
@@ -90,7 +96,7 @@ func newMachine(t *testing.T, user string, has []string) machine {
 
 func (m machine) program(t *testing.T, path, script string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(m.root, path), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+	if err := runnable.Write(filepath.Join(m.root, path), []byte("#!/bin/sh\n"+script+"\n")); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"syscall"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/runnable"
 )
 
 // workplace is a fresh copy of the repository, and its reader's home and temporary files beside it.
@@ -199,7 +200,7 @@ func (w *workplace) onCluster(c *cluster.Cluster) ([]string, error) {
 		return nil, err
 	}
 	script := fmt.Sprintf("#!/bin/sh\n"+asHDFS+"=1 exec '%s' \"$@\"\n", self)
-	if err := os.WriteFile(filepath.Join(bin, "hdfs"), []byte(script), 0o755); err != nil {
+	if err := runnable.Write(filepath.Join(bin, "hdfs"), []byte(script)); err != nil {
 		return nil, err
 	}
 	env := []string{"HADOOP_CONF_DIR=" + c.ConfDir()}

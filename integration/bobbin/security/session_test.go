@@ -16,6 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/runnable"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
@@ -131,7 +132,7 @@ func TestASessionIsItsOwnersAndHisFriends(t *testing.T) {
 	}
 	name := "riddle-" + ids.Random()
 	riddle := filepath.Join(t.TempDir(), name) // with something behind its end no cache has it
-	if err := os.WriteFile(riddle, append(content, ids.Random()...), 0o700); err != nil {
+	if err := runnable.Write(riddle, append(content, ids.Random()...)); err != nil {
 		t.Fatal(err)
 	}
 	kept := func(u *bobbintest.User) bool {

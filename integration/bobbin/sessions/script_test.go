@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/runnable"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
@@ -122,7 +123,7 @@ func installed(t *testing.T) string {
 		}
 	}
 	script := filepath.Join(dir, "scripts", "yarn-session.sh")
-	if err := os.WriteFile(script, text, 0o700); err != nil {
+	if err := runnable.Write(script, text); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(suite.Bobbin(t), filepath.Join(dir, "bin", "bobbin")); err != nil {

@@ -185,7 +185,7 @@ func TestJobsOfASessionAreCancelled(t *testing.T) {
 	}{
 		{"Ctrl-C", nil, os.Interrupt, 130, "RUNNING"},
 		{"Ctrl-C with -sae", []string{"-sae"}, os.Interrupt, 130, "CANCELED"},
-		{"kill -9 with -sae", []string{"-sae", "-D", "client.heartbeat.interval=500ms", "-D", "client.heartbeat.timeout=10s"}, os.Kill, -1, "CANCELED"},
+		{"kill -9 with -sae", []string{"-sae", "-D", "client.heartbeat.interval=500ms", "-D", "client.heartbeat.timeout=20s"}, os.Kill, -1, "CANCELED"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			command := u.Start(t, append(append([]string{"run"}, c.flags...), suite.SlowJob(t, u).Args...)...)

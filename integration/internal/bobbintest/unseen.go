@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/integration/internal/runnable"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
@@ -16,7 +17,7 @@ func (s *Suite) Unseen(t testing.TB, program, name string) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, append(content, ids.Random()...), 0o700); err != nil {
+	if err := runnable.Write(path, append(content, ids.Random()...)); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
 // waitReady waits until the daemons do their work. It ends at once when one of them has ended.
@@ -67,13 +69,21 @@ func (c *Cluster) nameNodeReady(ctx context.Context, d daemon) error {
 	if err != nil {
 		return err
 	}
-	if bean.Safemode == "" {
-		return c.hasRoom(d, bean.LiveNodes)
-	}
-	if standby, err := c.isStandby(ctx, d); standby || err != nil {
+	if bean.Safemode != "" {
+		standby, err := c.isStandby(ctx, d)
+		if err == nil && !standby {
+			err = fmt.Errorf("in safe mode: %s", bean.Safemode)
+		}
+		if err != nil {
+			return err
+		}
+	} else if err := c.hasRoom(d, bean.LiveNodes); err != nil {
 		return err
 	}
-	return fmt.Errorf("in safe mode: %s", bean.Safemode)
+	if c.spec.NameNodeHA && d.Name != otherNameNode {
+		return c.takesCalls(ctx, d)
+	}
+	return nil
 }
 
 // hasRoom is nil when a NameNode knows the disks of each DataNode of its HDFS that runs: one that was started anew learns of them
@@ -115,6 +125,20 @@ func (c *Cluster) isStandby(ctx context.Context, d daemon) (bool, error) {
 	}
 	bean, err := answer.bean()
 	return bean.State == "standby", err
+}
+
+// takesCalls is nil when a NameNode of a pair does: for a moment after its beans are there it says that it is still not started. One that
+// refuses a login has started.
+func (c *Cluster) takesCalls(ctx context.Context, d daemon) error {
+	server, err := c.haService(d.Name)
+	if err != nil {
+		return err
+	}
+	_, err = server.Status(ctx)
+	if errors.Is(err, yarnrpc.ErrSASL) {
+		err = nil
+	}
+	return errors.Join(err, server.Close())
 }
 
 // dataNodeReady asks the DataNode itself: the NameNode goes on naming a dead one for ten minutes.

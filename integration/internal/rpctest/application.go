@@ -73,6 +73,15 @@ func Await(t testing.TB, client *yarnclient.Client, id records.ApplicationID, wh
 	return report
 }
 
+// AwaitLaunched waits until an attempt of an application has its container. Before, the scheduler may not know of it.
+func AwaitLaunched(t testing.TB, client *yarnclient.Client, id records.ApplicationID, attempt int32) records.ApplicationReport {
+	t.Helper()
+	return Await(t, client, id, "launched", func(r records.ApplicationReport) bool {
+		now, err := client.Attempt(t.Context(), r.Attempt)
+		return err == nil && r.Attempt.Attempt == attempt && now.State == records.AttemptLaunched
+	})
+}
+
 // Ended is for Await: the application has ended, in whatever way.
 func Ended(r records.ApplicationReport) bool { return r.State.Terminal() }
 

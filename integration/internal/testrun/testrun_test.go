@@ -14,6 +14,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/runnable"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 )
 
@@ -192,7 +193,7 @@ func running(t *testing.T, scripts map[string]string) (*run, []suite) {
 	for name, script := range scripts {
 		p := pkg{path: module + "/" + name, dir: t.TempDir()}
 		path := r.tests.path(p, false)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o755)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), runnable.Write(path, []byte("#!/bin/sh\n"+script))); err != nil {
 			t.Fatal(err)
 		}
 		list = append(list, suite{name: name, packages: []pkg{p}})

@@ -81,6 +81,7 @@ func TestTheResourceManagerTakesItsTokenUnderEachProtection(t *testing.T) {
 				Protocol: yarnrpc.ApplicationMasterProtocol,
 				Token:    creds.Fixed(unmanaged(t, c)),
 				QOPs:     []sasl.QOP{qop},
+				MaxIdle:  -1,
 			}
 			master := dial(t, scheduler, o)
 			call(t, master, "registerApplicationMaster", &yarnpb.RegisterApplicationMasterRequestProto{

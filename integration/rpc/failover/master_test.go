@@ -1,12 +1,14 @@
 package failover
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -32,9 +34,10 @@ func checkBooks(t *testing.T, c *cluster.Cluster, m *rpctest.Master, app records
 		t.Errorf("%d containers came that nobody wanted, and %d are outstanding; of those that were to run, these ended: %v",
 			m.Surplus, m.RM.Outstanding(rpctest.Key()), m.Completed)
 	}
-	if got, err := c.RM().App(t.Context(), app.String()); err != nil || got.RunningContainers != want {
-		t.Errorf("YARN counts %d containers, %v, want %d", got.RunningContainers, err, want)
-	}
+	wait.For(t, fmt.Sprintf("YARN counts %d containers", want), func() (bool, error) { // those of a node once that has registered
+		got, err := c.RM().App(t.Context(), app.String())
+		return got.RunningContainers == want, err
+	})
 	if err := m.RM.Finish(t.Context(), records.FinalSucceeded, "", ""); err != nil {
 		t.Error(err)
 	}

@@ -12,7 +12,8 @@ func TestApplicationPriorities(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
 	client := rpctest.Client(t, c, rpctest.Me(t))
-	id := rpctest.Submit(t, client, rpctest.Shell("exec sleep 1000")).ID
+	// The scheduler does not know the attempt of one that has just been ACCEPTED, and answers with a NullPointerException.
+	id := rpctest.AwaitLaunched(t, client, rpctest.Submit(t, client, rpctest.Shell("exec sleep 1000")).ID, 1).ID
 	rm := func() int {
 		t.Helper()
 		var answer struct{ Priority int }

@@ -22,7 +22,7 @@ func TestAnApplicationMovesToAnotherQueue(t *testing.T) {
 	client := rpctest.Client(t, c, clusters.Small) // who may submit to both queues
 	application := rpctest.Shell("exec sleep 1000")
 	application.Queue = "default"
-	id := rpctest.Submit(t, client, application).ID
+	id := rpctest.AwaitLaunched(t, client, rpctest.Submit(t, client, application).ID, 1).ID // a queue lists attempts
 	if err := client.Move(t.Context(), id, "small"); err != nil {
 		t.Fatal(err)
 	}
@@ -88,17 +88,11 @@ func TestAFailedAttemptIsFollowedByTheNext(t *testing.T) {
 	application := rpctest.Shell("exec sleep 1000")
 	application.MaxAttempts = 2
 	first := rpctest.Submit(t, client, application)
-	launched := func(n int32) records.ApplicationReport {
-		return rpctest.Await(t, client, first.ID, "launched", func(r records.ApplicationReport) bool {
-			attempt, err := client.Attempt(t.Context(), r.Attempt)
-			return err == nil && r.Attempt.Attempt == n && attempt.State == records.AttemptLaunched
-		})
-	}
-	attempt := launched(1).Attempt
+	attempt := rpctest.AwaitLaunched(t, client, first.ID, 1).Attempt
 	if err := client.FailAttempt(t.Context(), attempt); err != nil {
 		t.Fatal(err)
 	}
-	launched(2)
+	rpctest.AwaitLaunched(t, client, first.ID, 2)
 	failed, err := client.Attempt(t.Context(), attempt)
 	if err != nil || failed.State != records.AttemptFailed || !strings.Contains(failed.Diagnostics, "failed by user") {
 		t.Errorf("the first attempt is %+v, %v", failed, err)

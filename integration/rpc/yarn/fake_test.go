@@ -80,6 +80,7 @@ func (c *conversation) proxy(address, protocol string, token *creds.Token) *yarn
 		c.t.Fatal(err)
 	}
 	o.Protocol, o.User = protocol, yarnrpc.UserInformation{Effective: rpctest.Me(c.t)}
+	o.MaxIdle = -1 // what has become idle would log in anew, with a token of an application that has ended
 	if token != nil {
 		o.Token = creds.Fixed(token)
 	}
@@ -180,6 +181,10 @@ func (c *conversation) register() {
 			Host: proto.String("here"), RpcPort: proto.Int32(-1), TrackingUrl: proto.String(""),
 		}, response, func() string { return response.GetQueue() })
 	}
+	client := c.typed()
+	defer client.Close()
+	// The ResourceManager answers before it has noted the registration.
+	rpctest.Await(c.t, client, idOf(c.app), "running", func(r records.ApplicationReport) bool { return r.State == records.ApplicationRunning })
 	c.report("registered")
 }
 

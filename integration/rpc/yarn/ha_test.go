@@ -2,12 +2,12 @@ package yarn
 
 import (
 	"errors"
+	"fmt"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/haservice"
 )
@@ -53,19 +53,22 @@ func TestOfTwoServersOneIsActive(t *testing.T) {
 		pairs["ResourceManager"] = append(pairs["ResourceManager"], rm.Admin)
 	}
 	for kind, addresses := range pairs {
-		states := make(map[haservice.State]int)
-		for _, address := range addresses {
-			status, err := serviceStatus(t, address)
-			if err != nil {
-				t.Fatal(err)
+		wait.Satisfied(t, "one active "+kind+", and one that could take over", func() error { // which ZooKeeper may bid it do at any time
+			states := make(map[haservice.State]int)
+			for _, address := range addresses {
+				status, err := serviceStatus(t, address)
+				if err != nil {
+					return err
+				}
+				if status.State == haservice.Standby && !status.Ready {
+					return fmt.Errorf("the %s at %s could not take over: %s", kind, address, status.NotReady)
+				}
+				states[status.State]++
 			}
-			if status.State == haservice.Standby && !status.Ready {
-				t.Errorf("the %s at %s could not take over: %s", kind, address, status.NotReady)
+			if states[haservice.Active] != 1 || states[haservice.Standby] != 1 {
+				return fmt.Errorf("states are %v", states)
 			}
-			states[status.State]++
-		}
-		if diff := cmp.Diff(map[haservice.State]int{haservice.Active: 1, haservice.Standby: 1}, states); diff != "" {
-			t.Errorf("states of the %ss (-want +got):\n%s", kind, diff)
-		}
+			return nil
+		})
 	}
 }

@@ -226,7 +226,7 @@ func TestSignalsReachAContainer(t *testing.T) {
 	m, report := rpctest.Unmanaged(t, c, rpctest.Client(t, c, rpctest.Me(t)))
 	containers := allocate(t, m, 2)
 	polite, stubborn := containers[0], containers[1]
-	const loop = `echo ready 1><LOG_DIR>/stdout; %s while true; do sleep 0.2; done 2>/dev/null`
+	const loop = `%s echo ready 1><LOG_DIR>/stdout; while true; do sleep 0.2; done 2>/dev/null`
 	if err := m.NM.StartAll(t.Context(),
 		nmclient.Launch{Container: polite, Context: run(fmt.Sprintf(loop, ""))},
 		nmclient.Launch{Container: stubborn, Context: run(fmt.Sprintf(loop, `trap 'echo asked 1>><LOG_DIR>/stdout' TERM;`))},
