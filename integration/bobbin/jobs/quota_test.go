@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
-	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 )
 
 // TestAQuotaFailsAJobAtOnce would catch a job that runs into its quota four times, and one that leaves what it has written
@@ -18,7 +18,7 @@ func TestAQuotaFailsAJobAtOnce(t *testing.T) {
 	if err := alice.Files(t).MkdirAll(t.Context(), dir+"/output"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := suite.Cluster(t).CLI(t.Context(), cluster.DFSAdmin, "-setSpaceQuota", "1k", dir+"/output"); err != nil {
+	if err := rpctest.HDFS(t, suite.Cluster(t)).SetQuota(t.Context(), dir+"/output", 0, 1024); err != nil {
 		t.Fatal(err)
 	}
 	got := alice.Run(t, bobbintest.Small("-o", "json", suite.Program(t, "wordcount"), "--input", dir+"/input", "--output", dir+"/output")...)

@@ -3,11 +3,10 @@ package hdfs
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
-	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
 	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
@@ -53,37 +52,15 @@ func TestManySmallFiles(t *testing.T) {
 	}
 }
 
-// TestSafeModeIsWaitedFor would catch a NameNode that says otherwise than our own one of tests that it is in safe mode.
-func TestSafeModeIsWaitedFor(t *testing.T) {
-	t.Parallel()
-	c := clusters.Change(t, clusters.Victim, "puts the NameNode into safe mode")
-	f := rpctest.FS(t, dfs.Options{Conf: rpctest.Conf(t, c), User: rpctest.Me(t), Patience: time.Hour})
-	dir := rpctest.Scratch(t, f)
-	safeMode := func(word string) {
-		if _, err := c.CLI(t.Context(), cluster.DFSAdmin, "-safemode", word); err != nil {
-			t.Error(err)
-		}
-	}
-	safeMode("enter")
-	written := make(chan error, 1)
-	go func() { written <- f.WriteFile(t.Context(), dir+"/file", []byte("x"), 0o600) }()
-	if _, err := f.List(t.Context(), dir); err != nil {
-		t.Errorf("reading in safe mode: %v", err)
-	}
-	safeMode("leave")
-	if err := <-written; err != nil {
-		t.Error(err)
-	}
-}
-
 // TestAQuotaIsTold would catch a quota that is taken for what may pass.
 func TestAQuotaIsTold(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Features)
-	f := rpctest.FS(t, dfs.Options{Conf: rpctest.Conf(t, c), User: rpctest.Me(t)})
-	for quota, flag := range map[string]string{"names": "-setQuota", "space": "-setSpaceQuota"} {
+	conf := rpctest.Conf(t, c)
+	f := rpctest.FS(t, dfs.Options{Conf: conf, User: rpctest.Me(t)})
+	for quota, set := range map[string]struct{ names, bytes int64 }{"names": {names: 1}, "bytes": {bytes: 1}} {
 		dir := rpctest.Scratch(t, f)
-		if _, err := c.CLI(t.Context(), cluster.DFSAdmin, flag, "1", dir); err != nil {
+		if err := rpctest.HDFS(t, c).SetQuota(t.Context(), strings.TrimPrefix(dir, conf.Get("fs.defaultFS")), set.names, set.bytes); err != nil {
 			t.Fatal(err)
 		}
 		if err := f.WriteFile(t.Context(), dir+"/file", []byte("x"), 0o600); !errors.Is(err, filesystem.ErrQuota) {
