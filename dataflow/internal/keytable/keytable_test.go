@@ -196,6 +196,42 @@ func TestSimilarKeysAreSpread(t *testing.T) {
 	}
 }
 
+// TestEverySeedSpreadsSimilarKeys would catch a hash that is good for most tables, and has
+// some walk through thousands of slots for each key. The bound is as above: of 60,000 runs
+// with a good hash the longest had 202 slots.
+func TestEverySeedSpreadsSimilarKeys(t *testing.T) {
+	t.Parallel()
+	const slots, keys, seeds = 1 << 13, 5_600, 1000
+	for _, format := range []string{"%d", "w%05d", "%08d"} {
+		all := make([][]byte, keys)
+		for i := range all {
+			all[i] = fmt.Appendf(nil, format, i)
+		}
+		used := make([]bool, slots)
+		for range seeds {
+			clear(used)
+			s := newSeed()
+			for _, key := range all {
+				at := s.hash(headOf(key), key) % slots
+				for used[at] {
+					at = (at + 1) % slots
+				}
+				used[at] = true
+			}
+			run, longest := 0, 0
+			for _, u := range used {
+				if run++; !u {
+					run = 0
+				}
+				longest = max(longest, run)
+			}
+			if longest > 500 {
+				t.Fatalf("with the seed %x, keys like %q fill %d slots in a row", s.short, format, longest)
+			}
+		}
+	}
+}
+
 func BenchmarkUpsert(b *testing.B) {
 	for _, distinct := range []int{100, 10_000, 1_000_000} {
 		b.Run(fmt.Sprint(distinct), func(b *testing.B) {
