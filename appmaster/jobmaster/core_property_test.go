@@ -314,7 +314,11 @@ func (m *model) work(w *modelWorker, mayFail bool) {
 		w.outbox = append(w.outbox, msg.RequestSplit{Execution: id})
 	default:
 		w.outbox = append(w.outbox, changed(msg.TaskStateChange{Execution: id, State: msg.ExecutionRunning}))
-		end(msg.TaskStateChange{State: msg.ExecutionFinished})
+		finished := msg.TaskStateChange{State: msg.ExecutionFinished}
+		if mayFail && m.oneIn(50) {
+			finished.Counters = manyCounters(msg.MaxJobCounters / counterBytes) // more than there is room for
+		}
+		end(finished)
 	}
 }
 
