@@ -70,7 +70,7 @@ type modelWorker struct {
 	known     ids.HostID // host as the core was told
 	slots     []ids.AllocationID
 	outbox    []msg.Message // on its way to the core
-	// unavailable says that it can have no host until the job has given its slots back.
+	// unavailable says that it can have no host. It gives all slots back with the first.
 	unavailable bool
 	answered    bool // its last offer
 }
@@ -211,13 +211,18 @@ func (m *model) connect(mayFail bool) {
 		w.slots = append(w.slots, a)
 		offers.Offers = append(offers.Offers, msg.SlotOffer{Allocation: a})
 	}
-	w.outbox = append(w.outbox, offers)
 	m.workers = append(m.workers, w)
 	if mayFail && m.oneIn(8) {
 		w.unavailable = true
-		w.outbox = append(w.outbox, msg.HostLost{Reason: msg.HostUnavailable, Failure: msg.Failure{Message: "no space"}})
+		lost := msg.HostLost{Reason: msg.HostUnavailable, Failure: msg.Failure{Message: "no space"}}
+		before := rapid.IntRange(1, len(offers.Offers)).Draw(m.t, "offered before")
+		w.outbox = append(w.outbox, msg.OfferSlots{Offers: offers.Offers[:before]}, lost)
+		if before < len(offers.Offers) { // granted meanwhile
+			w.outbox = append(w.outbox, msg.OfferSlots{Offers: offers.Offers[before:]})
+		}
 		return
 	}
+	w.outbox = append(w.outbox, offers)
 	m.startHost(w)
 }
 
@@ -239,6 +244,9 @@ func (m *model) deliver(w *modelWorker) {
 		case msg.HostLost:
 			w.known = ""
 			m.tell(func(t *modelTask) bool { return t.host == message.Host })
+		case msg.Disconnect:
+			w.connected = false
+			m.gone(w)
 		case msg.TaskStatesChanged:
 			for _, change := range message.Changes {
 				if task := m.tasks[change.Execution]; change.State.Final() && task != nil {
@@ -248,8 +256,10 @@ func (m *model) deliver(w *modelWorker) {
 		}
 		w.answered = false
 		m.step(TaskExecutorSaid{From: w.peer, Token: "m1", Message: message})
-		if _, offered := message.(msg.OfferSlots); offered && !w.answered {
-			w.slots = nil // they time out
+		if offer, offered := message.(msg.OfferSlots); offered && !w.answered {
+			for _, o := range offer.Offers { // they time out
+				m.giveBack(w, o.Allocation)
+			}
 		}
 	case !w.alive:
 		w.connected = false
@@ -261,6 +271,17 @@ func (m *model) deliver(w *modelWorker) {
 			m.gone(w)
 			m.advance(lossGrace)
 		}
+	}
+}
+
+// giveBack lets a worker free slots. One that can have no host frees the rest with them, and
+// leaves.
+func (m *model) giveBack(w *modelWorker, allocations ...ids.AllocationID) {
+	before := len(w.slots)
+	w.slots = slices.DeleteFunc(w.slots, func(a ids.AllocationID) bool { return slices.Contains(allocations, a) })
+	if w.unavailable && len(w.slots) < before {
+		w.slots = nil
+		w.outbox = append(w.outbox, msg.Disconnect{Cause: "no slot left"})
 	}
 }
 
@@ -454,17 +475,13 @@ func (m *model) take(effect Effect) {
 				task.splits = append(task.splits, message.Split.Base)
 			}
 		case msg.FreeSlots:
-			for _, a := range message.Allocations {
-				w.slots = slices.DeleteFunc(w.slots, func(other ids.AllocationID) bool { return other == a })
-			}
+			m.giveBack(w, message.Allocations...)
 		case msg.SlotOffersAnswered:
 			w.answered = true
 			if len(message.Accepted) > 0 && w.unavailable && slices.Contains(m.blocked, w.node) {
 				m.t.Fatalf("slots %v are taken from node %s, which is set aside", message.Accepted, w.node)
 			}
-			for _, a := range message.Rejected {
-				w.slots = slices.DeleteFunc(w.slots, func(other ids.AllocationID) bool { return other == a })
-			}
+			m.giveBack(w, message.Rejected...)
 		}
 	}
 }
