@@ -1,6 +1,7 @@
 package slotmanager
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -32,4 +33,16 @@ func (j *job) lacks(some bool, now time.Time) {
 	case j.since.IsZero():
 		j.since = now
 	}
+}
+
+// reason says why a job will never have enough slots, or "".
+func (m *Manager) reason(j *job) string {
+	if j.refusals >= refusalLimit {
+		return "workers refuse its slots: " + j.refusal
+	}
+	if limit := m.maxWorkers() * m.config.SlotsPerWorker; m.config.MaxSlots > 0 && j.least > limit {
+		return fmt.Sprintf("it needs %d slots, and slotmanager.number-of-slots.max %d with %d slots a worker allows %d",
+			j.least, m.config.MaxSlots, m.config.SlotsPerWorker, limit)
+	}
+	return ""
 }
