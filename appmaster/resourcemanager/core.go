@@ -28,7 +28,6 @@ type Core struct {
 	asked    time.Time   // since when workers are outstanding at the driver; zero: none is
 	starts   int         // WorkerStarting events so far
 	failures failureRate // of starts
-	refused  string      // why the driver can have no more workers now; or ""
 
 	blocked *blocklist.Blocklist
 	nodes   []string // that could have workers, as far as the driver has told
@@ -149,7 +148,7 @@ func (c *Core) reconcile() {
 		c.terminate(c.workers[r.Worker], r.Cause)
 	}
 	for _, s := range plan.Short {
-		reason := cmp.Or(s.Reason, c.refusal(s, plan), c.hopeless())
+		reason := cmp.Or(s.Reason, c.hopeless())
 		if job := c.jobs[s.Job]; reason != "" && !job.told {
 			job.told = true
 			c.emit(SendJobMaster{To: job.id, Message: msg.NotEnoughResources{Job: s.Job, Reason: reason}})
@@ -158,16 +157,6 @@ func (c *Core) reconcile() {
 	c.tellBlocked(plan.Short)
 	c.avoid = c.useless(plan.Short)
 	c.order(c.permitted(plan.Workers))
-}
-
-// refusal says why a job's slots will not come, as the driver can have no more workers,
-// or "": the workers that there are, or that are coming, have slots enough for a part of
-// it, though other jobs may hold them now.
-func (c *Core) refusal(s slotmanager.Shortage, plan slotmanager.Plan) string {
-	if s.Least <= plan.Slots {
-		return ""
-	}
-	return c.refused
 }
 
 // request asks a worker for slots that were granted to one job.
@@ -310,7 +299,7 @@ func (c *Core) deregistered(err error) {
 func (c *Core) workerIDs() []ids.ResourceID { return slices.Sorted(maps.Keys(c.workers)) }
 
 func (c *Core) status() Status {
-	s := Status{Worker: c.config.Worker, Requested: c.total - c.starts, RequestedSince: c.asked, Refused: c.refused}
+	s := Status{Worker: c.config.Worker, Requested: c.total - c.starts, RequestedSince: c.asked, Refused: c.slots.Refusal()}
 	for _, d := range c.slots.Demands() {
 		s.Jobs = append(s.Jobs, msg.SlotDemand{Job: d.Job, Needed: d.Declared, Held: d.Held, Since: d.Since})
 	}

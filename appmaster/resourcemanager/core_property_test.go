@@ -28,7 +28,7 @@ type world struct {
 	containers  map[ids.ResourceID]string // "running", "ended" or "released"
 	connections map[ConnectionID]ids.ResourceID
 	slots       map[ids.SlotID]ids.AllocationID // of connected workers
-	granted     map[ids.AllocationID]bool
+	holders     map[ids.AllocationID]ids.JobID  // of each that was ever granted
 	jobs        map[ids.JobID]ids.JobMasterID
 	hosts       map[ids.ResourceID]string
 	blocked     map[ids.JobID][]msg.BlockedNode
@@ -57,7 +57,7 @@ func newWorld(t *rapid.T) *world {
 		containers:  make(map[ids.ResourceID]string),
 		connections: make(map[ConnectionID]ids.ResourceID),
 		slots:       make(map[ids.SlotID]ids.AllocationID),
-		granted:     make(map[ids.AllocationID]bool),
+		holders:     make(map[ids.AllocationID]ids.JobID),
 		jobs:        make(map[ids.JobID]ids.JobMasterID),
 		hosts:       make(map[ids.ResourceID]string),
 		blocked:     make(map[ids.JobID][]msg.BlockedNode),
@@ -88,16 +88,16 @@ func (w *world) step(t *rapid.T, event Event) []Effect {
 	return effects
 }
 
-// judge holds who is told of a refusal against who could run nothing in the slots that all
-// workers have together, whoever has them now.
+// judge holds who is told of a refusal against who could run nothing in the slots that
+// there are for it.
 func (w *world) judge(t *rapid.T, effects []Effect) {
-	slots := len(w.running()) * testConfig().Worker.Slots
 	for _, effect := range effects {
 		sent, _ := effect.(SendJobMaster)
 		m, ok := sent.Message.(msg.NotEnoughResources)
 		if !ok {
 			continue
 		}
+		slots := w.supply(m.Job)
 		if refused := strings.HasPrefix(m.Reason, refusedFor); refused && (m.Reason != w.refusal || w.least[m.Job] <= slots) {
 			t.Fatalf("job %s is told %q; it needs %d of %d slots, and the refusal is %q", m.Job, m.Reason, w.least[m.Job], slots, w.refusal)
 		}
@@ -107,10 +107,25 @@ func (w *world) judge(t *rapid.T, effects []Effect) {
 		w.failed[m.Job] = true
 	}
 	for job, least := range w.least {
-		if w.refusal != "" && least > slots && !w.failed[job] {
+		if slots := w.supply(job); w.refusal != "" && least > slots && !w.failed[job] {
 			t.Fatalf("job %s needs %d of %d slots, and is not told that there are no more: %s", job, least, slots, w.refusal)
 		}
 	}
+}
+
+// supply counts the slots that a job can have, whoever has them now: those of workers on
+// nodes that it has not blocked, and those that it holds.
+func (w *world) supply(job ids.JobID) int {
+	n := 0
+	for _, id := range w.running() {
+		for i := range testConfig().Worker.Slots {
+			allocation := w.slots[ids.SlotID{Resource: id, Index: i}]
+			if !has(w.blocked[job], w.hosts[id]) || allocation != "" && w.holders[allocation] == job {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // refusedFor is what the reason of every refusal begins with.
@@ -159,13 +174,13 @@ func (w *world) sent(t *rapid.T, e SendTaskExecutor) {
 			t.Fatalf("slot %s requested for %s, and %s has it", slot, o.Allocation, w.slots[slot])
 		case has(w.blocked[m.Job], w.hosts[worker]):
 			t.Fatalf("slot requested for job %s on %s, which it has blocked", m.Job, w.hosts[worker])
-		case w.granted[o.Allocation]:
+		case w.holders[o.Allocation] != "":
 			t.Fatalf("allocation %s granted twice", o.Allocation)
 		case w.jobs[m.Job] != m.JobMaster:
 			t.Fatalf("slot requested for JobMaster %s of job %s, which has %q", m.JobMaster, m.Job, w.jobs[m.Job])
 		}
 		w.slots[slot] = o.Allocation
-		w.granted[o.Allocation] = true
+		w.holders[o.Allocation] = m.Job
 	}
 }
 
@@ -354,7 +369,7 @@ func (w *world) register(t *rapid.T) {
 		report[i].Index = i
 		slot := ids.SlotID{Resource: id, Index: i}
 		if w.slots[slot] != "" && rapid.Bool().Draw(t, "kept") {
-			report[i].Allocation, report[i].Job = w.slots[slot], "j1"
+			report[i].Allocation, report[i].Job = w.slots[slot], w.holders[w.slots[slot]]
 		} else {
 			delete(w.slots, slot)
 		}

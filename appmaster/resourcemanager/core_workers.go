@@ -46,9 +46,9 @@ func (c *Core) driverReported(events []DriverEvent) {
 			c.nodes = e.Nodes
 			c.slots.BlocklistChanged()
 		case WorkersRefused:
-			c.refused = e.Reason
+			c.slots.Refuse(e.Reason)
 		case RefusalEnded:
-			c.refused = ""
+			c.slots.Refuse("")
 		}
 	}
 }

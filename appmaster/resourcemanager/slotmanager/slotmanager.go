@@ -63,6 +63,9 @@ type Manager struct {
 	expected, suspended, open []*worker
 
 	sequence int // of workers
+	// Of the expected workers, those up to this sequence may serve some job that is short.
+	screened int
+	refusal  string // why no more workers can come; "" while they can
 	dirty    bool
 	last     Plan      // of the last Reconcile
 	next     time.Time // when time alone gives Reconcile something to do; zero: never
@@ -96,16 +99,13 @@ func New(config Config, allocations ids.Sequence) *Manager {
 type Plan struct {
 	// Grants are to be sent to their workers.
 	Grants []Grant
-	// Release lists workers that are not needed, surplus starts before idle
-	// workers; the Manager has forgotten them.
+	// Release lists workers that are not needed, or serve nobody; the Manager has
+	// forgotten them.
 	Release []Release
 	// Workers is how many are needed beside those expected and registered.
 	Workers int
 	// Short lists the jobs that have less than they declared.
 	Short []Shortage
-	// Slots is how many all workers have that are expected or registered, whoever
-	// holds them.
-	Slots int
 }
 
 // Grant gives a slot to a job.
@@ -124,8 +124,7 @@ type Release struct {
 // Shortage is a job that lacks slots.
 type Shortage struct {
 	Job    ids.JobID
-	Least  int    // slots without which nothing of it can run, those that it has included
-	Reason string // why it will never have so many; "" while it may
+	Reason string // why nothing of it can run, as far as is known; "" while it may
 }
 
 // Declare sets the total of slots that a job needs now; 0 removes the job from
@@ -150,7 +149,18 @@ func (m *Manager) Declare(id ids.JobID, slots, least int) {
 
 // BlocklistChanged says that the Blocklist may give other answers than before. Slots that
 // jobs hold are not taken from them.
-func (m *Manager) BlocklistChanged() { m.dirty = true }
+func (m *Manager) BlocklistChanged() { m.dirty, m.screened = true, 0 }
+
+// Refuse says why no more workers can come than those that are expected or registered; ""
+// ends that. Who needs more is told so, see Shortage, and remains to be counted in
+// Plan.Workers.
+func (m *Manager) Refuse(reason string) {
+	m.dirty = m.dirty || m.refusal != reason
+	m.refusal = reason
+}
+
+// Refusal is what Refuse said last.
+func (m *Manager) Refusal() string { return m.refusal }
 
 func (m *Manager) blocks(job ids.JobID, worker ids.ResourceID) bool {
 	return m.config.Blocklist != nil && m.config.Blocklist.Blocks(job, worker)
@@ -188,12 +198,16 @@ func (m *Manager) Next() (time.Time, bool) { return m.next, !m.next.IsZero() }
 // Reconcile gives what is to be done now.
 func (m *Manager) Reconcile(now time.Time) Plan {
 	if due := !m.next.IsZero() && !now.Before(m.next); !m.dirty && !due {
-		return Plan{Workers: m.last.Workers, Short: m.last.Short, Slots: m.last.Slots}
+		return Plan{Workers: m.last.Workers, Short: m.last.Short}
 	}
 	var plan Plan
-	missing := m.grant(now, &plan)
-	m.resize(now, missing, &plan)
-	m.releaseIdle(now, &plan)
+	missing, short := m.grant(now, &plan)
+	m.releaseUseless(missing, short, &plan)
+	m.resize(now, missing, short, &plan)
+	m.releaseIdle(now, short, &plan)
+	for _, j := range short {
+		plan.Short = append(plan.Short, Shortage{Job: j.id, Reason: m.reason(j)})
+	}
 	m.next = time.Time{}
 	if m.nextIdle.After(now) {
 		m.next = m.nextIdle
@@ -201,14 +215,14 @@ func (m *Manager) Reconcile(now time.Time) Plan {
 	if len(plan.Short) > 0 {
 		m.next = earliest(m.next, m.nextRetry(now))
 	}
-	plan.Slots = (m.registered + len(m.expected)) * m.config.SlotsPerWorker
 	m.last, m.dirty = plan, false
 	return plan
 }
 
 // grant hands out free slots, to jobs in the order in which they came, and
-// gives the number of slots that are missing after that and that workers could bring.
-func (m *Manager) grant(now time.Time, plan *Plan) (missing int) {
+// gives the number of slots that are missing after that and that workers could bring,
+// and the jobs that lack any.
+func (m *Manager) grant(now time.Time, plan *Plan) (missing int, short []*job) {
 	var slots []ids.SlotID
 	for _, j := range m.jobs {
 		want := j.declared - m.held[j.id]
@@ -236,13 +250,13 @@ func (m *Manager) grant(now time.Time, plan *Plan) (missing int) {
 			if !m.exhausted(j.id) {
 				missing += want
 			}
-			plan.Short = append(plan.Short, Shortage{Job: j.id, Least: j.least, Reason: m.reason(j)})
+			short = append(short, j)
 		}
 	}
 	if slots != nil {
 		m.open = slices.DeleteFunc(m.open, func(w *worker) bool { return w.used == len(w.slots) })
 	}
-	return missing
+	return missing, short
 }
 
 // grantable lists the free slots: first those of workers that are in use
