@@ -189,7 +189,7 @@ func (c *Core) hopeless() string {
 // that are needed.
 func (c *Core) permitted(needed int) int {
 	if c.failures.paused(c.now) {
-		return min(needed, c.total-c.starts)
+		return max(0, min(needed, c.total-c.starts)) // more may have started than are ordered by now
 	}
 	return needed
 }
