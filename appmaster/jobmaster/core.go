@@ -243,13 +243,19 @@ func (c *Core) resourceManagerSaid(m msg.Message) {
 }
 
 // notEnough takes in that the job cannot have all slots that it declared. While
-// some of its regions can run it goes on: their slots serve the others after them.
+// some of its regions can run it goes on: their slots serve the others after them. A node
+// that has been set aside is better than none.
 func (c *Core) notEnough(m msg.NotEnoughResources) {
-	if _, starved := c.pool.StarvedSince(); !starved {
+	switch _, starved := c.pool.StarvedSince(); {
+	case !starved:
 		c.short = true
-		return
+	case m.NodesBlocked == c.blocklist.Empty():
+		// It crossed the begin or the end of a block. It is told again if it still is so.
+	case m.NodesBlocked:
+		c.noOtherNode()
+	default:
+		c.failJob(fmt.Sprintf("not enough resources for %d slots: %s", c.pool.Required(), m.Reason))
 	}
-	c.failJob(fmt.Sprintf("not enough resources for %d slots: %s", c.pool.Required(), m.Reason))
 }
 
 // declare tells the ResourceManager how many slots the job needs now: none once it

@@ -134,7 +134,7 @@ func randomGraph(t *rapid.T) *jobgraph.JobGraph {
 
 // act lets one thing happen, at random.
 func (m *model) act() {
-	switch rapid.IntRange(0, 12).Draw(m.t, "action") {
+	switch rapid.IntRange(0, 13).Draw(m.t, "action") {
 	case 0:
 		m.connect(true)
 	case 1, 2, 3, 4:
@@ -165,6 +165,10 @@ func (m *model) act() {
 		if m.oneIn(25) {
 			m.cancelled = true
 			m.step(CancelAsked{})
+		}
+	case 13:
+		if m.oneIn(10) {
+			m.notEnough()
 		}
 	}
 }
@@ -224,6 +228,17 @@ func (m *model) connect(mayFail bool) {
 	}
 	w.outbox = append(w.outbox, offers)
 	m.startHost(w)
+}
+
+// notEnough has the ResourceManager say that it has too few slots. It may have said so
+// before it knew which nodes the job has blocked, or blocks no more: that counts for nothing.
+func (m *model) notEnough() {
+	said := msg.NotEnoughResources{Job: "j1", Reason: "none is left", NodesBlocked: rapid.Bool().Draw(m.t, "said of some nodes")}
+	blocked, before := m.blocked, len(m.effects)
+	m.step(ResourceManagerSaid{said})
+	if said.NodesBlocked != (len(blocked) > 0) && len(m.effects) > before {
+		m.t.Fatalf("%+v, which does not go with the blocked nodes %v, has effects: %v", said, blocked, m.effects[before:])
+	}
 }
 
 func (m *model) startHost(w *modelWorker) {

@@ -40,7 +40,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	edge FROM TO [pointwise]
 //	option NAME=VALUE                         of the job; all these before start
 //	start
-//	rm registered | short REASON | blocked | terminated WORKER CAUSE
+//	rm registered | short REASON [blocked=yes] | blocked | terminated WORKER CAUSE
 //	register CONNECTION WORKER NODE
 //	offer CONNECTION ALLOCATION…
 //	ready CONNECTION HOST
@@ -160,7 +160,7 @@ func (s *script) event(args []string, options map[string]string) Event {
 		case "registered":
 			return ResourceManagerSaid{msg.JobMasterRegistered{ResourceManager: "rm1"}}
 		case "short":
-			return ResourceManagerSaid{msg.NotEnoughResources{Job: "j1", Reason: rest(2)}}
+			return ResourceManagerSaid{msg.NotEnoughResources{Job: "j1", Reason: rest(2), NodesBlocked: options["blocked"] != ""}}
 		case "blocked":
 			return ResourceManagerSaid{msg.AllNodesBlocked{Job: "j1"}}
 		case "terminated":

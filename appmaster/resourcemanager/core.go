@@ -151,7 +151,9 @@ func (c *Core) reconcile() {
 		reason := cmp.Or(s.Reason, c.hopeless())
 		if job := c.jobs[s.Job]; reason != "" && !job.told {
 			job.told = true
-			c.emit(SendJobMaster{To: job.id, Message: msg.NotEnoughResources{Job: s.Job, Reason: reason}})
+			c.emit(SendJobMaster{To: job.id, Message: msg.NotEnoughResources{
+				Job: s.Job, Reason: reason, NodesBlocked: c.blocked.Any(s.Job),
+			}})
 		}
 	}
 	c.tellBlocked(plan.Short)
@@ -330,7 +332,7 @@ type failureRate struct {
 	pause  time.Duration
 	recent []time.Time
 	until  time.Time
-	since  time.Time // the first failure in a row, none a minute after the last; zero: a worker has come up
+	since  time.Time // the first failure in a row, none a minute after the last; zero: there was hope since
 	cause  string    // of the last one
 }
 
@@ -346,7 +348,8 @@ func (f *failureRate) record(now time.Time, cause string) {
 	}
 }
 
-// cameUp takes in that a worker has started.
-func (f *failureRate) cameUp() { f.since = time.Time{} }
+// hope takes in that a worker has come up, or that one may: the failures before say nothing
+// about those to come.
+func (f *failureRate) hope() { f.since = time.Time{} }
 
 func (f *failureRate) paused(now time.Time) bool { return now.Before(f.until) }

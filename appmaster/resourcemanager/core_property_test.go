@@ -109,6 +109,9 @@ func (w *world) judge(t *rapid.T, effects []Effect) {
 		if refused := strings.HasPrefix(m.Reason, refusedFor); refused && (m.Reason != w.refusal || w.least[m.Job] <= slots) {
 			t.Fatalf("job %s is told %q; it needs %d of %d slots, and the refusal is %q", m.Job, m.Reason, w.least[m.Job], slots, w.refusal)
 		}
+		if blocked := len(w.blocked[m.Job]) > 0; m.NodesBlocked != blocked {
+			t.Fatalf("job %s is told that it blocks nodes: %t; it blocks %v", m.Job, m.NodesBlocked, w.blocked[m.Job])
+		}
 		if w.failed[m.Job] {
 			t.Fatalf("job %s is told twice", m.Job)
 		}
@@ -321,6 +324,7 @@ func (w *world) block(t *rapid.T) {
 	w.blocked[job] = rapid.SliceOfDistinct(rapid.Custom(func(t *rapid.T) msg.BlockedNode {
 		return msg.BlockedNode{Node: rapid.SampledFrom([]string{"h1", "h2"}).Draw(t, "node")}
 	}), func(n msg.BlockedNode) string { return n.Node }).Draw(t, "blocked")
+	w.failed[job] = false // the job may ask what it can have without them
 	told := false
 	for _, effect := range w.step(t, NodesBlocked{msg.BlockNodes{Job: job, JobMaster: w.jobs[job], Nodes: w.blocked[job]}}) {
 		if sent, is := effect.(SendJobMaster); is {

@@ -138,7 +138,7 @@ func (c *Core) registerTaskExecutor(from Peer, r msg.RegisterTaskExecutor) {
 		delete(c.connections, w.connection)
 		c.emit(CloseTaskExecutor{To: w.connection, Cause: "the TaskExecutor registered again"})
 	}
-	c.failures.cameUp()
+	c.failures.hope()
 	w.state, w.connection, w.cause = connected, from.Connection, ""
 	w.host, w.memoryMB, w.vcores = r.Host, r.MemoryMB, r.VCores
 	w.lastSeen = c.now
