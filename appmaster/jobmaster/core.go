@@ -319,6 +319,7 @@ func (c *Core) finish() {
 // end gives everything back. The ResourceManager knows already that the job needs
 // nothing any more, or it would grant the freed slots to this job again.
 func (c *Core) end(status msg.JobStatus) {
+	ended := Ended{Last: c.details(), LastOverview: c.overview(), Results: c.results}
 	c.setStatus(status)
 	cause := "job has ended: " + string(status)
 	c.freeSlots(c.pool.Slots(), cause)
@@ -331,7 +332,8 @@ func (c *Core) end(status msg.JobStatus) {
 		c.results[name].End()
 		c.emit(ResultChanged{Name: name})
 	}
-	c.emit(Ended{Details: c.details(), Results: c.results})
+	ended.Details = c.details()
+	c.emit(ended)
 }
 
 // setWake asks to be woken when the next deadline passes.
