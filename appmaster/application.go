@@ -79,6 +79,9 @@ func (s *services) drive(ctx context.Context) (dispatcher.Outcome, error) {
 		for _, warning := range graph.Warnings() {
 			s.drivers.note(driverLog, warning)
 		}
+		if text := s.staged.hardlyFits(s.env.config, graph); text != "" {
+			s.drivers.note(driverLog, "warning: "+text)
+		}
 		job := ids.JobID(ids.Random())
 		return job, s.component.Dispatcher.Submit(ctx, dispatcher.Submission{
 			Job: job, Graph: graph, Program: s.env.launch.ProgramRef, Detached: x.detached,
