@@ -76,6 +76,9 @@ func (s *services) drive(ctx context.Context) (dispatcher.Outcome, error) {
 	}
 	x := execution{component: s.component, drivers: s.drivers, detached: !s.env.launch.Attached}
 	x.submit = func(ctx context.Context, graph *jobgraph.JobGraph) (ids.JobID, error) {
+		if text := s.staged.hardlyFits(s.env.config, graph); text != "" {
+			s.drivers.note(driverLog, "warning: "+text)
+		}
 		job := ids.JobID(ids.Random())
 		return job, s.component.Submit(ctx, dispatcher.Submission{
 			Job: job, Graph: graph, Program: s.env.launch.ProgramRef, Detached: x.detached,

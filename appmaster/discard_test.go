@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
@@ -144,5 +145,43 @@ func TestAJobWithoutAResultLeavesNothingInItsOutput(t *testing.T) {
 				t.Errorf("left are %q, want %q", left, c.left)
 			}
 		})
+	}
+}
+
+// TestOthersAreListedWhileTheRestOfAJobIsRemoved would catch a list of all jobs that hangs for as long
+// as HDFS takes to remove what one of them has begun to write, and an end that is told before.
+func TestOthersAreListedWhileTheRestOfAJobIsRemoved(t *testing.T) {
+	t.Parallel()
+	const ours = "/out/_temporary/" + string(testJob) + "/1/part-00000"
+	files := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n", ours: "x"})
+	removing, remove := make(chan struct{}), make(chan struct{})
+	begin := sync.OnceFunc(func() { close(removing) })
+	cluster := startCluster(t, dispatcher.Session, files.View(func(c dataflowtest.Call) error {
+		if c.Op == "RemoveAll" && !c.Done {
+			begin()
+			<-remove
+		}
+		return nil
+	}))
+	graph := planned(t, files, "/in", nil)
+	graph.Vertices[0].Outputs = []string{"mem:///out"}
+	files.Write("/in/a", "another")
+	cluster.submit(t, graph)
+	<-removing
+
+	jobs, err := cluster.Dispatcher.Jobs(t.Context())
+	if err != nil || len(jobs) != 1 || jobs[0].Status != msg.JobFailing {
+		t.Errorf("jobs are %+v, error %v", jobs, err)
+	}
+	details, err := cluster.Dispatcher.JobDetails(t.Context(), testJob)
+	if err != nil || details.Status != msg.JobFailing || !details.End.IsZero() {
+		t.Errorf("details are %+v, error %v", details, err)
+	}
+	if ended, err := cluster.Dispatcher.JobResult(t.Context(), testJob, 0); err != nil || ended.Status != msg.JobFailing {
+		t.Errorf("result is %+v, error %v", ended, err)
+	}
+	close(remove)
+	if ended := cluster.result(t); ended.Status != msg.JobFailed {
+		t.Errorf("job is %s: %v", ended.Status, ended.Failure)
 	}
 }

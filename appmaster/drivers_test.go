@@ -412,6 +412,33 @@ func (h hearing) Fire(entry *logrus.Entry) error {
 	return nil
 }
 
+// TestAnApplicationsJobThatCanHardlyFitIsToldSo would catch a program whose job waits for slots that the
+// nodes have no memory for, and whose user hears nothing of it.
+func TestAnApplicationsJobThatCanHardlyFitIsToldSo(t *testing.T) {
+	t.Parallel()
+	lines := input(t, "x\ny\nx\n")
+	for name, test := range map[string]struct {
+		nodes []launch.Node
+		told  int
+	}{
+		"small nodes":                    {[]launch.Node{{Host: "n1", MemoryMB: 1024}, {Host: "n2", MemoryMB: 1024}}, 2},
+		"a large one":                    {[]launch.Node{{Host: "n1", MemoryMB: 1 << 20}}, 0},
+		"nodes of which nothing is said": {nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := applicationOf(t, func(s *services) { s.staged.Nodes = test.nodes }, nil, true, "count="+lines, "count="+lines)
+			if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationSucceeded {
+				t.Errorf("run = %+v, %v", s.outcome, err)
+			}
+			said, err := os.ReadFile(filepath.Join(s.env.logDir, "driver.stderr"))
+			if told := strings.Count(string(said), "bobbin: warning: the job can hardly fit"); err != nil || told != test.told {
+				t.Errorf("it is told %d times of 2 jobs, want %d: %q, %v", told, test.told, said, err)
+			}
+		})
+	}
+}
+
 // TestAProgramOverItsShareIsEndedBeforeTheContainer would catch a plan that has YARN end the
 // ApplicationMaster, and in a session everybody's jobs, and a user who is not told which
 // option to raise.

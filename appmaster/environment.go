@@ -176,6 +176,19 @@ func (s staged) nodeReports() []records.NodeReport {
 	return reports
 }
 
+// hardlyFits says of a job that the nodes which run have too little memory for it, or "". The
+// client has submitted a program, and did not know its jobs.
+func (s staged) hardlyFits(c config.Config, graph *jobgraph.JobGraph) string {
+	if len(s.Nodes) == 0 { // they are not known
+		return ""
+	}
+	var have int64
+	for _, node := range s.Nodes {
+		have += node.MemoryMB
+	}
+	return launch.DemandOf(c, graph.Slots()).TooLarge(have)
+}
+
 // proxies are the addresses from which YARN's web proxy may ask REST: of
 // yarn.web-proxy.address, else of all ResourceManagers' web servers
 // (AmFilterInitializer). One that cannot be found is refused by REST, and the

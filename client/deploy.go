@@ -163,7 +163,7 @@ func (c *Cluster) check(ctx context.Context, d Deployment) (facts, error) {
 		if err != nil {
 			return err
 		}
-		known.crowded = cmp.Or(jobTooLarge(cfg, &d.Graph, nodes), crowded(cfg, nodes))
+		known.crowded = cmp.Or(launch.DemandOf(cfg, d.Graph.Slots()).TooLarge(memoryMB(nodes)), crowded(cfg, nodes))
 		for _, node := range nodes {
 			known.nodes = append(known.nodes, launch.Node{
 				Host: node.ID.Host, Port: node.ID.Port, Rack: node.Rack,

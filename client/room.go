@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -35,33 +35,8 @@ func crowded(c config.Config, nodes []records.NodeReport) string {
 	return ""
 }
 
-// tooLarge says, in a line, that a job needs more memory than all nodes have together; "" where
-// it does not. It is a hint: parts of a batch job can run one after the other in fewer slots,
-// and nodes may be added.
-func tooLarge(slots, perWorker int, workerMB, masterMB int64, timeout string, nodes []records.NodeReport) string {
-	if slots == 0 || perWorker == 0 {
-		return ""
-	}
-	var have int64
-	for _, node := range nodes {
-		have += node.Capability.MemoryMB
-	}
-	workers := int64((slots + perWorker - 1) / perWorker)
-	if need := workers*workerMB + masterMB; need > have {
-		return fmt.Sprintf("the job can hardly fit: its %d slots take %d TaskExecutors of %d MB, %d MB in all, and the nodes have %d MB together. "+
-			"It runs as far as its parts fit one after the other, and fails when a slot does not come in %s; less: -p, -tm, or more slots each (-s)",
-			slots, workers, workerMB, need, have, timeout)
-	}
-	return ""
-}
-
-// jobTooLarge is tooLarge of a job with a cluster of its own; a graph without vertices is none.
-func jobTooLarge(c config.Config, graph *jobgraph.JobGraph, nodes []records.NodeReport) string {
-	return tooLarge(graph.Slots(), c.Int(config.TaskSlots), workerResource(c).MemoryMB, masterResource(c).MemoryMB, timeoutOf(c), nodes)
-}
-
-// TooLarge is tooLarge of a job that goes to a cluster that runs, by what that tells of itself.
-// Nodes are those of YARN.
+// TooLarge says, in a line, that a job can hardly fit which goes to a cluster that runs, by what
+// that tells of itself; "" where it can. Nodes are those of YARN.
 func (c *Cluster) TooLarge(ctx context.Context, slots int, supply msg.SlotSupply, options config.Config) (string, error) {
 	if slots <= supply.Total {
 		return "", nil
@@ -70,11 +45,16 @@ func (c *Cluster) TooLarge(ctx context.Context, slots int, supply msg.SlotSupply
 	if err != nil {
 		return "", err
 	}
-	return tooLarge(slots, supply.PerWorker, int64(supply.WorkerMemoryMB), 0, timeoutOf(options), nodes), nil
+	demand := launch.Demand{Slots: slots, PerWorker: supply.PerWorker, WorkerMB: int64(supply.WorkerMemoryMB), Options: options}
+	return demand.TooLarge(memoryMB(nodes)), nil
 }
 
-func timeoutOf(c config.Config) string {
-	return fmt.Sprintf("%v (%s)", c.Duration(config.SlotRequestTimeout), config.SlotRequestTimeout)
+// memoryMB is what nodes have together.
+func memoryMB(nodes []records.NodeReport) (total int64) {
+	for _, node := range nodes {
+		total += node.Capability.MemoryMB
+	}
+	return total
 }
 
 // RoundedUp tells how large, in MB, YARN has made the ApplicationMaster's container, if that is

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
@@ -70,30 +69,8 @@ func TestALargerContainerIsTheMastersAlone(t *testing.T) {
 	}
 }
 
-// TestAJobThatCanHardlyFitIsToldSo would catch 80 GB that are asked of a cluster of 16 without a word, and a warning of a job
-// that fits, or whose slots are there.
-func TestAJobThatCanHardlyFitIsToldSo(t *testing.T) {
-	nodes := make([]records.NodeReport, 4)
-	for i := range nodes {
-		nodes[i].Capability.MemoryMB = 4096
-	}
-	graph := func(parallelism int) *jobgraph.JobGraph {
-		return &jobgraph.JobGraph{Vertices: []jobgraph.Vertex{{Parallelism: 1}, {Parallelism: parallelism}}}
-	}
-	const says = "the job can hardly fit: its 80 slots take 40 TaskExecutors of 2048 MB, 82432 MB in all, and the nodes have 16384 MB together. " +
-		"It runs as far as its parts fit one after the other, and fails when a slot does not come in 5m0s (slot.request.timeout); less: -p, -tm, or more slots each (-s)"
-	large := options(t, "taskmanager.memory.process.size=2g", "taskmanager.numberOfTaskSlots=2")
-	if got := jobTooLarge(large, graph(80), nodes); got != says {
-		t.Errorf("%q, want %q", got, says)
-	}
-	for name, job := range map[string]*jobgraph.JobGraph{"one that fits": graph(14), "a session, which has no job yet": new(jobgraph.JobGraph)} {
-		if got := jobTooLarge(large, job, nodes); got != "" {
-			t.Errorf("%s: %q", name, got)
-		}
-	}
-}
-
-// TestASessionsJobThatCanHardlyFitIsToldSo would catch the same, of a session.
+// TestASessionsJobThatCanHardlyFitIsToldSo would catch slots of a session that are asked of a cluster without
+// the memory for them and without a word, and a warning of those that are there.
 func TestASessionsJobThatCanHardlyFitIsToldSo(t *testing.T) {
 	fake := fakeCluster(t, yarnfake.Config{})
 	c := seenBy(t, "alice", fake, fake.Conf())

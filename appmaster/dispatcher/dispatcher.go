@@ -24,13 +24,16 @@ import (
 )
 
 // JobMaster runs one job. Its methods but Run may be called from any goroutine,
-// and give actor.ErrStopped once the job has ended.
+// and give actor.ErrStopped once the job has ended or is suspended; Details and
+// Overview only once it is suspended.
 type JobMaster interface {
 	// Run runs the job to its end and gives what is to be kept of it; an error
-	// says that it was suspended.
+	// says that it was suspended. What is left to do after the end may take a while.
 	Run(ctx context.Context) (msg.JobDetails, collect.Results, error)
 	// Cancel ends the job as CANCELED.
 	Cancel(ctx context.Context) error
+	// Details and Overview describe the job, once it has ended as it was just before:
+	// the end is told when nothing is left to do, and who lists jobs does not wait for it.
 	Details(ctx context.Context) (msg.JobDetails, error)
 	Overview(ctx context.Context) (msg.JobOverview, error)
 	// CollectPage gives a page of a collected result, waiting for its first

@@ -243,13 +243,19 @@ func (c *Core) resourceManagerSaid(m msg.Message) {
 }
 
 // notEnough takes in that the job cannot have all slots that it declared. While
-// some of its regions can run it goes on: their slots serve the others after them.
+// some of its regions can run it goes on: their slots serve the others after them. A node
+// that has been set aside is better than none.
 func (c *Core) notEnough(m msg.NotEnoughResources) {
-	if _, starved := c.pool.StarvedSince(); !starved {
+	switch _, starved := c.pool.StarvedSince(); {
+	case !starved:
 		c.short = true
-		return
+	case m.NodesBlocked == c.blocklist.Empty():
+		// It crossed the begin or the end of a block. It is told again if it still is so.
+	case m.NodesBlocked:
+		c.noOtherNode()
+	default:
+		c.failJob(fmt.Sprintf("not enough resources for %d slots: %s", c.pool.Required(), m.Reason))
 	}
-	c.failJob(fmt.Sprintf("not enough resources for %d slots: %s", c.pool.Required(), m.Reason))
 }
 
 // declare tells the ResourceManager how many slots the job needs now: none once it
@@ -313,6 +319,7 @@ func (c *Core) finish() {
 // end gives everything back. The ResourceManager knows already that the job needs
 // nothing any more, or it would grant the freed slots to this job again.
 func (c *Core) end(status msg.JobStatus) {
+	ended := Ended{Last: c.details(), LastOverview: c.overview(), Results: c.results}
 	c.setStatus(status)
 	cause := "job has ended: " + string(status)
 	c.freeSlots(c.pool.Slots(), cause)
@@ -325,7 +332,8 @@ func (c *Core) end(status msg.JobStatus) {
 		c.results[name].End()
 		c.emit(ResultChanged{Name: name})
 	}
-	c.emit(Ended{Details: c.details(), Results: c.results})
+	ended.Details = c.details()
+	c.emit(ended)
 }
 
 // setWake asks to be woken when the next deadline passes.

@@ -59,9 +59,9 @@ func (c *Core) tellBlocked() {
 }
 
 // noOtherNode takes in that no node serves the job but those that are set aside: there
-// is none, or none gives slots in time. Then the restart strategy decides whether, and
-// after which delay, the job tries them again. While some of its regions can run it goes
-// on without.
+// is none, or none gives slots in time, or YARN gives no more workers. Then the restart
+// strategy decides whether, and after which delay, the job tries them again. While some of
+// its regions can run it goes on without.
 func (c *Core) noOtherNode() {
 	if !c.active() || c.blocklist.Empty() || !c.blocklist.Lifted().IsZero() {
 		return // it crossed the end of the blocks

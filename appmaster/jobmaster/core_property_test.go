@@ -70,7 +70,7 @@ type modelWorker struct {
 	known     ids.HostID // host as the core was told
 	slots     []ids.AllocationID
 	outbox    []msg.Message // on its way to the core
-	// unavailable says that it can have no host until the job has given its slots back.
+	// unavailable says that it can have no host. It gives all slots back with the first.
 	unavailable bool
 	answered    bool // its last offer
 }
@@ -134,7 +134,7 @@ func randomGraph(t *rapid.T) *jobgraph.JobGraph {
 
 // act lets one thing happen, at random.
 func (m *model) act() {
-	switch rapid.IntRange(0, 12).Draw(m.t, "action") {
+	switch rapid.IntRange(0, 13).Draw(m.t, "action") {
 	case 0:
 		m.connect(true)
 	case 1, 2, 3, 4:
@@ -165,6 +165,10 @@ func (m *model) act() {
 		if m.oneIn(25) {
 			m.cancelled = true
 			m.step(CancelAsked{})
+		}
+	case 13:
+		if m.oneIn(10) {
+			m.notEnough()
 		}
 	}
 }
@@ -211,14 +215,30 @@ func (m *model) connect(mayFail bool) {
 		w.slots = append(w.slots, a)
 		offers.Offers = append(offers.Offers, msg.SlotOffer{Allocation: a})
 	}
-	w.outbox = append(w.outbox, offers)
 	m.workers = append(m.workers, w)
 	if mayFail && m.oneIn(8) {
 		w.unavailable = true
-		w.outbox = append(w.outbox, msg.HostLost{Reason: msg.HostUnavailable, Failure: msg.Failure{Message: "no space"}})
+		lost := msg.HostLost{Reason: msg.HostUnavailable, Failure: msg.Failure{Message: "no space"}}
+		before := rapid.IntRange(1, len(offers.Offers)).Draw(m.t, "offered before")
+		w.outbox = append(w.outbox, msg.OfferSlots{Offers: offers.Offers[:before]}, lost)
+		if before < len(offers.Offers) { // granted meanwhile
+			w.outbox = append(w.outbox, msg.OfferSlots{Offers: offers.Offers[before:]})
+		}
 		return
 	}
+	w.outbox = append(w.outbox, offers)
 	m.startHost(w)
+}
+
+// notEnough has the ResourceManager say that it has too few slots. It may have said so
+// before it knew which nodes the job has blocked, or blocks no more: that counts for nothing.
+func (m *model) notEnough() {
+	said := msg.NotEnoughResources{Job: "j1", Reason: "none is left", NodesBlocked: rapid.Bool().Draw(m.t, "said of some nodes")}
+	blocked, before := m.blocked, len(m.effects)
+	m.step(ResourceManagerSaid{said})
+	if said.NodesBlocked != (len(blocked) > 0) && len(m.effects) > before {
+		m.t.Fatalf("%+v, which does not go with the blocked nodes %v, has effects: %v", said, blocked, m.effects[before:])
+	}
 }
 
 func (m *model) startHost(w *modelWorker) {
@@ -239,6 +259,9 @@ func (m *model) deliver(w *modelWorker) {
 		case msg.HostLost:
 			w.known = ""
 			m.tell(func(t *modelTask) bool { return t.host == message.Host })
+		case msg.Disconnect:
+			w.connected = false
+			m.gone(w)
 		case msg.TaskStatesChanged:
 			for _, change := range message.Changes {
 				if task := m.tasks[change.Execution]; change.State.Final() && task != nil {
@@ -248,8 +271,10 @@ func (m *model) deliver(w *modelWorker) {
 		}
 		w.answered = false
 		m.step(TaskExecutorSaid{From: w.peer, Token: "m1", Message: message})
-		if _, offered := message.(msg.OfferSlots); offered && !w.answered {
-			w.slots = nil // they time out
+		if offer, offered := message.(msg.OfferSlots); offered && !w.answered {
+			for _, o := range offer.Offers { // they time out
+				m.giveBack(w, o.Allocation)
+			}
 		}
 	case !w.alive:
 		w.connected = false
@@ -261,6 +286,17 @@ func (m *model) deliver(w *modelWorker) {
 			m.gone(w)
 			m.advance(lossGrace)
 		}
+	}
+}
+
+// giveBack lets a worker free slots. One that can have no host frees the rest with them, and
+// leaves.
+func (m *model) giveBack(w *modelWorker, allocations ...ids.AllocationID) {
+	before := len(w.slots)
+	w.slots = slices.DeleteFunc(w.slots, func(a ids.AllocationID) bool { return slices.Contains(allocations, a) })
+	if w.unavailable && len(w.slots) < before {
+		w.slots = nil
+		w.outbox = append(w.outbox, msg.Disconnect{Cause: "no slot left"})
 	}
 }
 
@@ -314,7 +350,11 @@ func (m *model) work(w *modelWorker, mayFail bool) {
 		w.outbox = append(w.outbox, msg.RequestSplit{Execution: id})
 	default:
 		w.outbox = append(w.outbox, changed(msg.TaskStateChange{Execution: id, State: msg.ExecutionRunning}))
-		end(msg.TaskStateChange{State: msg.ExecutionFinished})
+		finished := msg.TaskStateChange{State: msg.ExecutionFinished}
+		if mayFail && m.oneIn(50) {
+			finished.Counters = manyCounters(msg.MaxJobCounters / counterBytes) // more than there is room for
+		}
+		end(finished)
 	}
 }
 
@@ -450,17 +490,13 @@ func (m *model) take(effect Effect) {
 				task.splits = append(task.splits, message.Split.Base)
 			}
 		case msg.FreeSlots:
-			for _, a := range message.Allocations {
-				w.slots = slices.DeleteFunc(w.slots, func(other ids.AllocationID) bool { return other == a })
-			}
+			m.giveBack(w, message.Allocations...)
 		case msg.SlotOffersAnswered:
 			w.answered = true
 			if len(message.Accepted) > 0 && w.unavailable && slices.Contains(m.blocked, w.node) {
 				m.t.Fatalf("slots %v are taken from node %s, which is set aside", message.Accepted, w.node)
 			}
-			for _, a := range message.Rejected {
-				w.slots = slices.DeleteFunc(w.slots, func(other ids.AllocationID) bool { return other == a })
-			}
+			m.giveBack(w, message.Rejected...)
 		}
 	}
 }

@@ -65,8 +65,7 @@ func (c *Core) taskStateChanged(w *worker, m msg.TaskStateChange, said TaskExecu
 	}
 	if to == msg.ExecutionFinished {
 		if err := c.counters.fit(e.Region, m.Counters); err != nil { // nor would another attempt's
-			c.regionFailed(e.Region, c.taskCause(w, e, &msg.Failure{Message: err.Error(), Permanent: true}))
-			return
+			to, m.Failure = msg.ExecutionFailed, &msg.Failure{Message: err.Error(), Permanent: true}
 		}
 	}
 	if err := c.graph.Transition(e, to, c.now); err != nil {

@@ -40,14 +40,16 @@ func TestCoreTranscripts(t *testing.T) {
 //	edge FROM TO [pointwise]
 //	option NAME=VALUE                         of the job; all these before start
 //	start
-//	rm registered | short REASON | blocked | terminated WORKER CAUSE
+//	rm registered | short REASON [blocked=yes] | blocked | terminated WORKER CAUSE
 //	register CONNECTION WORKER NODE
 //	offer CONNECTION ALLOCATION…
 //	ready CONNECTION HOST
 //	hostlost CONNECTION HOST [permanent] TEXT
 //	stopped CONNECTION HOST TEXT              the host takes no tasks any more
 //	unavailable CONNECTION TEXT               the worker can have no host
-//	state CONNECTION TASK STATE [TEXT] [peer=HOST] [permanent] [counters=N]
+//	state CONNECTION TASK STATE [TEXT] [peer=HOST] [permanent=yes]
+//	  with words=N                            its only counter
+//	  with counters=N                         so many of them
 //	split|progress CONNECTION TASK
 //	batch CONNECTION TASK SEQUENCE BYTES      KiB with a K
 //	heartbeat|leave CONNECTION
@@ -158,7 +160,7 @@ func (s *script) event(args []string, options map[string]string) Event {
 		case "registered":
 			return ResourceManagerSaid{msg.JobMasterRegistered{ResourceManager: "rm1"}}
 		case "short":
-			return ResourceManagerSaid{msg.NotEnoughResources{Job: "j1", Reason: rest(2)}}
+			return ResourceManagerSaid{msg.NotEnoughResources{Job: "j1", Reason: rest(2), NodesBlocked: options["blocked"] != ""}}
 		case "blocked":
 			return ResourceManagerSaid{msg.AllNodesBlocked{Job: "j1"}}
 		case "terminated":
@@ -212,6 +214,9 @@ func (s *script) message(args []string, options map[string]string, rest func(int
 		if n, given := options["words"]; given {
 			m.Counters = map[string]int64{"words": int64(s.number(n))}
 		}
+		if n, given := options["counters"]; given {
+			m.Counters = manyCounters(s.number(n))
+		}
 		return changed(m)
 	case "split":
 		return msg.RequestSplit{Execution: s.task(args[2])}
@@ -223,6 +228,14 @@ func (s *script) message(args []string, options map[string]string, rest func(int
 		return msg.CollectBatch{Execution: s.task(args[2]), Sequence: int64(s.number(args[3])), Records: make([]byte, unit*s.number(size))}
 	}
 	return nil
+}
+
+func manyCounters(n int) map[string]int64 {
+	counters := make(map[string]int64, n)
+	for i := range n {
+		counters[fmt.Sprint("counter", i)] = 1
+	}
+	return counters
 }
 
 func (s *script) number(text string) int {

@@ -81,7 +81,8 @@ func (c *Core) taskExecutorSaid(e TaskExecutorSaid) {
 }
 
 // register takes a TaskExecutor in. One that comes back over another connection
-// has ended the job's host there meanwhile: nothing of the old one is left.
+// has ended the job's host there meanwhile: nothing of the old one is left, but that there
+// was one.
 func (c *Core) register(from Peer, old *worker, m msg.RegisterAtJobMaster) {
 	if m.Resource != from.Resource {
 		c.emit(CloseTaskExecutor{To: from.Connection, Cause: fmt.Sprintf("registration of %s comes from %s", m.Resource, from.Resource)})
@@ -98,6 +99,7 @@ func (c *Core) register(from Peer, old *worker, m msg.RegisterAtJobMaster) {
 	w := &worker{
 		resource: m.Resource, node: m.Host, connection: from.Connection,
 		heard: c.now, deadline: c.now.Add(c.config.HeartbeatTimeout),
+		proven: old != nil && old.proven,
 	}
 	c.expireBy(w.deadline)
 	c.workers = append(c.workers, w)

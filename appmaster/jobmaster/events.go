@@ -120,10 +120,13 @@ type (
 	}
 	// Ended is the last effect of all: the job has ended and the JobMaster with
 	// it. Details and what the client has not read of the results go to the
-	// Dispatcher.
+	// Dispatcher. Last and LastOverview describe the job as it was just before, for
+	// those who ask until the Dispatcher tells its end.
 	Ended struct {
-		Details msg.JobDetails
-		Results collect.Results
+		Details      msg.JobDetails
+		Results      collect.Results
+		Last         msg.JobDetails
+		LastOverview msg.JobOverview
 	}
 
 	// What follows is for the log only.

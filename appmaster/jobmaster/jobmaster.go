@@ -42,7 +42,8 @@ type ResourceManagerGateway interface {
 
 // JobMaster is the role's running form. Make it with New, and run it once with
 // Run; its other methods may be called from any goroutine, before Run too, and
-// give actor.ErrStopped after it.
+// give actor.ErrStopped after it. Only Details and Overview answer then, too, of a
+// job that has ended and was not suspended.
 type JobMaster struct {
 	config          Config
 	loop            *actor.Loop[Event, Effect]
@@ -152,14 +153,36 @@ func (j *JobMaster) Tasks() int {
 	return tasks
 }
 
-// Details describes the job.
+// Details describes the job; one that has ended as it was last, FAILING or CANCELLING, say:
+// its end is the Dispatcher's to tell, when nothing is left to do about it.
 func (j *JobMaster) Details(ctx context.Context) (msg.JobDetails, error) {
-	return actor.Ask(ctx, j.loop, func(reply chan<- msg.JobDetails) Event { return DetailsAsked{Reply: reply} })
+	details, err := actor.Ask(ctx, j.loop, func(reply chan<- msg.JobDetails) Event { return DetailsAsked{Reply: reply} })
+	if ended := j.endedBefore(err); ended != nil {
+		return ended.Last, nil
+	}
+	return details, err
 }
 
-// Overview describes the job in a list.
+// Overview describes the job in a list; one that has ended likewise.
 func (j *JobMaster) Overview(ctx context.Context) (msg.JobOverview, error) {
-	return actor.Ask(ctx, j.loop, func(reply chan<- msg.JobOverview) Event { return OverviewAsked{Reply: reply} })
+	overview, err := actor.Ask(ctx, j.loop, func(reply chan<- msg.JobOverview) Event { return OverviewAsked{Reply: reply} })
+	if ended := j.endedBefore(err); ended != nil {
+		return ended.LastOverview, nil
+	}
+	return overview, err
+}
+
+// endedBefore gives what the job left if a question failed because it has ended, or nil.
+func (j *JobMaster) endedBefore(err error) *Ended {
+	if err == nil {
+		return nil
+	}
+	select {
+	case <-j.loop.Done():
+		return j.ended
+	default:
+		return nil // who asks has no time left
+	}
 }
 
 // CollectPage gives a page of a collected result from a cursor on, waiting for

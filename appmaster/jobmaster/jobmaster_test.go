@@ -165,8 +165,17 @@ func TestJobRunsToItsEnd(t *testing.T) {
 		if c.closed != "job has ended: FINISHED" {
 			t.Errorf("connection was closed for %q", c.closed)
 		}
-		if _, err := c.jm.Details(t.Context()); !errors.Is(err, actor.ErrStopped) {
-			t.Errorf("question after the end: got error %v", err)
+		// Its end is not for the JobMaster to tell.
+		details, err = c.jm.Details(t.Context())
+		if err != nil || details.Status != msg.JobRunning || !details.End.IsZero() || details.Vertices[0].Status != msg.ExecutionFinished {
+			t.Errorf("after the end: %+v, error %v", details, err)
+		}
+		overview, err := c.jm.Overview(t.Context())
+		if err != nil || overview.Status != msg.JobRunning || !overview.End.IsZero() || overview.Tasks[msg.ExecutionFinished] != 1 {
+			t.Errorf("in a list after the end: %+v, error %v", overview, err)
+		}
+		if _, err := c.jm.CollectPage(t.Context(), "top", 0, time.Hour); !errors.Is(err, actor.ErrStopped) {
+			t.Errorf("page after the end: got error %v", err)
 		}
 		if c.jm.Send(msg.JobMasterRegistered{}) {
 			t.Error("message after the end was taken")
@@ -216,6 +225,9 @@ func TestSuspendedJobTouchesNothing(t *testing.T) {
 		}
 		if c.closed != "" {
 			t.Errorf("TaskExecutor was told goodbye, for %q: it would give the job up", c.closed)
+		}
+		if _, err := c.jm.Details(t.Context()); !errors.Is(err, actor.ErrStopped) {
+			t.Errorf("question to a suspended job: got error %v", err)
 		}
 	})
 }

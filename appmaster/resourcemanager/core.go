@@ -28,7 +28,6 @@ type Core struct {
 	asked    time.Time   // since when workers are outstanding at the driver; zero: none is
 	starts   int         // WorkerStarting events so far
 	failures failureRate // of starts
-	refused  string      // why the driver can have no more workers now; or ""
 
 	blocked *blocklist.Blocklist
 	nodes   []string // that could have workers, as far as the driver has told
@@ -149,25 +148,17 @@ func (c *Core) reconcile() {
 		c.terminate(c.workers[r.Worker], r.Cause)
 	}
 	for _, s := range plan.Short {
-		reason := cmp.Or(s.Reason, c.refusal(s, plan), c.hopeless())
+		reason := cmp.Or(s.Reason, c.hopeless())
 		if job := c.jobs[s.Job]; reason != "" && !job.told {
 			job.told = true
-			c.emit(SendJobMaster{To: job.id, Message: msg.NotEnoughResources{Job: s.Job, Reason: reason}})
+			c.emit(SendJobMaster{To: job.id, Message: msg.NotEnoughResources{
+				Job: s.Job, Reason: reason, NodesBlocked: c.blocked.Any(s.Job),
+			}})
 		}
 	}
 	c.tellBlocked(plan.Short)
 	c.avoid = c.useless(plan.Short)
 	c.order(c.permitted(plan.Workers))
-}
-
-// refusal says why a job's slots will not come, as the driver can have no more workers,
-// or "": the workers that there are, or that are coming, have slots enough for a part of
-// it, though other jobs may hold them now.
-func (c *Core) refusal(s slotmanager.Shortage, plan slotmanager.Plan) string {
-	if s.Least <= plan.Slots {
-		return ""
-	}
-	return c.refused
 }
 
 // request asks a worker for slots that were granted to one job.
@@ -200,7 +191,7 @@ func (c *Core) hopeless() string {
 // that are needed.
 func (c *Core) permitted(needed int) int {
 	if c.failures.paused(c.now) {
-		return min(needed, c.total-c.starts)
+		return max(0, min(needed, c.total-c.starts)) // more may have started than are ordered by now
 	}
 	return needed
 }
@@ -310,7 +301,7 @@ func (c *Core) deregistered(err error) {
 func (c *Core) workerIDs() []ids.ResourceID { return slices.Sorted(maps.Keys(c.workers)) }
 
 func (c *Core) status() Status {
-	s := Status{Worker: c.config.Worker, Requested: c.total - c.starts, RequestedSince: c.asked, Refused: c.refused}
+	s := Status{Worker: c.config.Worker, Requested: c.total - c.starts, RequestedSince: c.asked, Refused: c.slots.Refusal()}
 	for _, d := range c.slots.Demands() {
 		s.Jobs = append(s.Jobs, msg.SlotDemand{Job: d.Job, Needed: d.Declared, Held: d.Held, Since: d.Since})
 	}
@@ -341,7 +332,7 @@ type failureRate struct {
 	pause  time.Duration
 	recent []time.Time
 	until  time.Time
-	since  time.Time // the first failure in a row, none a minute after the last; zero: a worker has come up
+	since  time.Time // the first failure in a row, none a minute after the last; zero: there was hope since
 	cause  string    // of the last one
 }
 
@@ -357,7 +348,8 @@ func (f *failureRate) record(now time.Time, cause string) {
 	}
 }
 
-// cameUp takes in that a worker has started.
-func (f *failureRate) cameUp() { f.since = time.Time{} }
+// hope takes in that a worker has come up, or that one may: the failures before say nothing
+// about those to come.
+func (f *failureRate) hope() { f.since = time.Time{} }
 
 func (f *failureRate) paused(now time.Time) bool { return now.Before(f.until) }

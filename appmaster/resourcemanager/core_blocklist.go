@@ -25,7 +25,10 @@ func (c *Core) block(m msg.BlockNodes) {
 		c.emit(Dropped{Message: m, From: string(m.JobMaster), Why: "it is not the job's JobMaster"})
 		return
 	}
-	job.toldBlocked = false
+	job.told, job.toldBlocked = false, false
+	if len(m.Nodes) == 0 {
+		c.failures.hope() // a worker may come up where none was asked for
+	}
 	c.blocked.Set(m.Job, m.Nodes)
 	c.slots.BlocklistChanged()
 }

@@ -28,13 +28,14 @@ type world struct {
 	containers  map[ids.ResourceID]string // "running", "ended" or "released"
 	connections map[ConnectionID]ids.ResourceID
 	slots       map[ids.SlotID]ids.AllocationID // of connected workers
-	granted     map[ids.AllocationID]bool
+	holders     map[ids.AllocationID]ids.JobID  // of each that was ever granted
 	jobs        map[ids.JobID]ids.JobMasterID
 	hosts       map[ids.ResourceID]string
 	blocked     map[ids.JobID][]msg.BlockedNode
 	tokens      string                  // the newest
 	told        map[ConnectionID]string // tokens that were sent
 	total       int
+	most        int // that total ever was
 	starts      int
 	refusal     string             // why the driver has no more workers; or ""
 	least       map[ids.JobID]int  // slots without which nothing of a job runs
@@ -47,8 +48,15 @@ type recorded struct {
 	effects []Effect
 }
 
+// worldConfig has starts pause often.
+func worldConfig() Config {
+	c := testConfig()
+	c.MaxStartFailures = 1
+	return c
+}
+
 func newWorld(t *rapid.T) *world {
-	core, err := NewCore(testConfig())
+	core, err := NewCore(worldConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +65,7 @@ func newWorld(t *rapid.T) *world {
 		containers:  make(map[ids.ResourceID]string),
 		connections: make(map[ConnectionID]ids.ResourceID),
 		slots:       make(map[ids.SlotID]ids.AllocationID),
-		granted:     make(map[ids.AllocationID]bool),
+		holders:     make(map[ids.AllocationID]ids.JobID),
 		jobs:        make(map[ids.JobID]ids.JobMasterID),
 		hosts:       make(map[ids.ResourceID]string),
 		blocked:     make(map[ids.JobID][]msg.BlockedNode),
@@ -88,18 +96,21 @@ func (w *world) step(t *rapid.T, event Event) []Effect {
 	return effects
 }
 
-// judge holds who is told of a refusal against who could run nothing in the slots that all
-// workers have together, whoever has them now.
+// judge holds who is told of a refusal against who could run nothing in the slots that
+// there are for it.
 func (w *world) judge(t *rapid.T, effects []Effect) {
-	slots := len(w.running()) * testConfig().Worker.Slots
 	for _, effect := range effects {
 		sent, _ := effect.(SendJobMaster)
 		m, ok := sent.Message.(msg.NotEnoughResources)
 		if !ok {
 			continue
 		}
+		slots := w.supply(m.Job)
 		if refused := strings.HasPrefix(m.Reason, refusedFor); refused && (m.Reason != w.refusal || w.least[m.Job] <= slots) {
 			t.Fatalf("job %s is told %q; it needs %d of %d slots, and the refusal is %q", m.Job, m.Reason, w.least[m.Job], slots, w.refusal)
+		}
+		if blocked := len(w.blocked[m.Job]) > 0; m.NodesBlocked != blocked {
+			t.Fatalf("job %s is told that it blocks nodes: %t; it blocks %v", m.Job, m.NodesBlocked, w.blocked[m.Job])
 		}
 		if w.failed[m.Job] {
 			t.Fatalf("job %s is told twice", m.Job)
@@ -107,10 +118,25 @@ func (w *world) judge(t *rapid.T, effects []Effect) {
 		w.failed[m.Job] = true
 	}
 	for job, least := range w.least {
-		if w.refusal != "" && least > slots && !w.failed[job] {
+		if slots := w.supply(job); w.refusal != "" && least > slots && !w.failed[job] {
 			t.Fatalf("job %s needs %d of %d slots, and is not told that there are no more: %s", job, least, slots, w.refusal)
 		}
 	}
+}
+
+// supply counts the slots that a job can have, whoever has them now: those of workers on
+// nodes that it has not blocked, and those that it holds.
+func (w *world) supply(job ids.JobID) int {
+	n := 0
+	for _, id := range w.running() {
+		for i := range testConfig().Worker.Slots {
+			allocation := w.slots[ids.SlotID{Resource: id, Index: i}]
+			if !has(w.blocked[job], w.hosts[id]) || allocation != "" && w.holders[allocation] == job {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // refusedFor is what the reason of every refusal begins with.
@@ -125,7 +151,7 @@ func (w *world) ordered(t *rapid.T, o Orders) {
 			t.Fatalf("node %s is avoided, and no job has blocked it", node)
 		}
 	}
-	w.total = o.Total
+	w.total, w.most = o.Total, max(w.most, o.Total)
 	for _, r := range o.Release {
 		switch w.containers[r.Worker] {
 		case "running":
@@ -159,13 +185,13 @@ func (w *world) sent(t *rapid.T, e SendTaskExecutor) {
 			t.Fatalf("slot %s requested for %s, and %s has it", slot, o.Allocation, w.slots[slot])
 		case has(w.blocked[m.Job], w.hosts[worker]):
 			t.Fatalf("slot requested for job %s on %s, which it has blocked", m.Job, w.hosts[worker])
-		case w.granted[o.Allocation]:
+		case w.holders[o.Allocation] != "":
 			t.Fatalf("allocation %s granted twice", o.Allocation)
 		case w.jobs[m.Job] != m.JobMaster:
 			t.Fatalf("slot requested for JobMaster %s of job %s, which has %q", m.JobMaster, m.Job, w.jobs[m.Job])
 		}
 		w.slots[slot] = o.Allocation
-		w.granted[o.Allocation] = true
+		w.holders[o.Allocation] = m.Job
 	}
 }
 
@@ -298,6 +324,7 @@ func (w *world) block(t *rapid.T) {
 	w.blocked[job] = rapid.SliceOfDistinct(rapid.Custom(func(t *rapid.T) msg.BlockedNode {
 		return msg.BlockedNode{Node: rapid.SampledFrom([]string{"h1", "h2"}).Draw(t, "node")}
 	}), func(n msg.BlockedNode) string { return n.Node }).Draw(t, "blocked")
+	w.failed[job] = false // the job may ask what it can have without them
 	told := false
 	for _, effect := range w.step(t, NodesBlocked{msg.BlockNodes{Job: job, JobMaster: w.jobs[job], Nodes: w.blocked[job]}}) {
 		if sent, is := effect.(SendJobMaster); is {
@@ -321,8 +348,10 @@ func (w *world) jobMasterEnds(t *rapid.T) {
 	delete(w.blocked, job)
 }
 
+// workerStarts has a worker start that is ordered, or was: the driver may not know yet that
+// it is not wanted any more.
 func (w *world) workerStarts(t *rapid.T) {
-	if w.starts >= w.total {
+	if w.starts >= w.total && (w.starts >= w.most || rapid.IntRange(0, 3).Draw(t, "crosses") > 0) {
 		t.Skip("no worker is ordered")
 	}
 	w.lastID++
@@ -354,7 +383,7 @@ func (w *world) register(t *rapid.T) {
 		report[i].Index = i
 		slot := ids.SlotID{Resource: id, Index: i}
 		if w.slots[slot] != "" && rapid.Bool().Draw(t, "kept") {
-			report[i].Allocation, report[i].Job = w.slots[slot], "j1"
+			report[i].Allocation, report[i].Job = w.slots[slot], w.holders[w.slots[slot]]
 		} else {
 			delete(w.slots, slot)
 		}

@@ -348,7 +348,11 @@ func describeMessage(m msg.Message) string {
 	case msg.JobMasterRegistered:
 		return "registered at " + string(m.ResourceManager)
 	case msg.NotEnoughResources:
-		return fmt.Sprintf("not enough resources for %s: %s", m.Job, m.Reason)
+		where := ""
+		if m.NodesBlocked {
+			where = " on nodes that it has not blocked"
+		}
+		return fmt.Sprintf("not enough resources for %s%s: %s", m.Job, where, m.Reason)
 	case msg.AllNodesBlocked:
 		return fmt.Sprintf("all nodes are blocked for %s", m.Job)
 	case msg.TaskExecutorTerminated:

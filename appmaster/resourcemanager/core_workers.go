@@ -46,9 +46,9 @@ func (c *Core) driverReported(events []DriverEvent) {
 			c.nodes = e.Nodes
 			c.slots.BlocklistChanged()
 		case WorkersRefused:
-			c.refused = e.Reason
+			c.slots.Refuse(e.Reason)
 		case RefusalEnded:
-			c.refused = ""
+			c.slots.Refuse("")
 		}
 	}
 }
@@ -138,7 +138,7 @@ func (c *Core) registerTaskExecutor(from Peer, r msg.RegisterTaskExecutor) {
 		delete(c.connections, w.connection)
 		c.emit(CloseTaskExecutor{To: w.connection, Cause: "the TaskExecutor registered again"})
 	}
-	c.failures.cameUp()
+	c.failures.hope()
 	w.state, w.connection, w.cause = connected, from.Connection, ""
 	w.host, w.memoryMB, w.vcores = r.Host, r.MemoryMB, r.VCores
 	w.lastSeen = c.now

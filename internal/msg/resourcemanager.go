@@ -113,11 +113,14 @@ type DeclareRequirements struct {
 }
 
 // NotEnoughResources says that nothing of a job will run: no more workers can be had, as
-// one would exceed YARN's maximum, say, and those that there are have fewer slots than
-// the least it needs.
+// one would exceed YARN's maximum, say, and those that there are have fewer slots for it
+// than the least it needs. It is told once, and again after each BlockNodes or
+// DeclareRequirements of the job while it is so.
 type NotEnoughResources struct {
 	Job    ids.JobID
 	Reason string
+	// NodesBlocked says that the job had blocked nodes, and that their slots did not count.
+	NodesBlocked bool
 }
 
 // TaskExecutorTerminated tells JobMasters that a worker is gone, and why as far

@@ -156,10 +156,15 @@ func (c *Core) jobMasterLost(j *job) {
 }
 
 // freeSlots gives slots of a job back. The last of them take the job's host with
-// them. While a host ends, its slots are in use until it has.
+// them. While a host ends, its slots are in use until it has. A job that can have no
+// host here gives all of them back, lest its JobMaster takes one whose offer crossed
+// the bad news, and waits for a host in it.
 func (c *Core) freeSlots(j *job, freed []*slot, cause string) {
 	if len(freed) == 0 {
 		return
+	}
+	if j.unavailable != nil {
+		freed = c.slots.held(j.id)
 	}
 	for _, s := range freed {
 		s.state = slotReleasing

@@ -435,7 +435,8 @@ func (w *world) leave(j *modelJob) {
 }
 
 // giveBack takes slots of a job back. While its host goes on, and needs the others, they
-// are free at once; else when it has ended, as it holds their memory.
+// are free at once; else when it has ended, as it holds their memory. Where it can have no
+// host, one given back takes all others with it.
 func (w *world) giveBack(job ids.JobID, allocations ...ids.AllocationID) {
 	given := 0
 	for _, a := range allocations {
@@ -445,6 +446,11 @@ func (w *world) giveBack(job ids.JobID, allocations ...ids.AllocationID) {
 		}
 	}
 	j := w.jobs[job]
+	if given > 0 && j.unavailable != "" {
+		for _, i := range w.held(job) {
+			w.slots[i].givenBack = true
+		}
+	}
 	switch {
 	case given == 0:
 	case j.host == nil || len(w.held(job)) > 0 && !j.host.stopping:

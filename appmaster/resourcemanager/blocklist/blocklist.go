@@ -43,10 +43,13 @@ func (b *Blocklist) Blocks(job ids.JobID, node string) bool {
 // Empty tells whether no job blocks any node.
 func (b *Blocklist) Empty() bool { return len(b.jobs) == 0 }
 
+// Any tells whether a job blocks any node.
+func (b *Blocklist) Any(job ids.JobID) bool { return len(b.jobs[job]) > 0 }
+
 // Exhausted tells whether a job has blocked every node that could have its workers.
 // While none is known it has not.
 func (b *Blocklist) Exhausted(job ids.JobID, known []string) bool {
-	return len(b.jobs[job]) > 0 && len(known) > 0 &&
+	return b.Any(job) && len(known) > 0 &&
 		!slices.ContainsFunc(known, func(node string) bool { return !b.Blocks(job, node) })
 }
 

@@ -1,6 +1,7 @@
 package slotmanager
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -32,4 +33,41 @@ func (j *job) lacks(some bool, now time.Time) {
 	case j.since.IsZero():
 		j.since = now
 	}
+}
+
+// reason says why a job cannot have slots enough for any part of it, or "".
+func (m *Manager) reason(j *job) string {
+	if j.refusals >= refusalLimit {
+		return "workers refuse its slots: " + j.refusal
+	}
+	if limit := m.maxWorkers() * m.config.SlotsPerWorker; m.config.MaxSlots > 0 && j.least > limit {
+		return fmt.Sprintf("it needs %d slots, and slotmanager.number-of-slots.max %d with %d slots a worker allows %d",
+			j.least, m.config.MaxSlots, m.config.SlotsPerWorker, limit)
+	}
+	if m.refusal != "" && !m.suffices(j) {
+		return m.refusal
+	}
+	return ""
+}
+
+// suffices tells whether the workers that are there, or are coming, could serve some part of
+// a job. Slots that other jobs hold count, as they may come free; those of workers that the
+// job blocks do not, but for those that it holds.
+func (m *Manager) suffices(j *job) bool {
+	slots := 0
+	for id, w := range m.workers {
+		if slots >= j.least {
+			break
+		}
+		if !m.blocks(j.id, id) {
+			slots += m.config.SlotsPerWorker
+			continue
+		}
+		for _, s := range w.slots {
+			if s.state != free && s.job == j.id {
+				slots++
+			}
+		}
+	}
+	return slots >= j.least
 }

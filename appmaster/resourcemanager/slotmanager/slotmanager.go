@@ -11,7 +11,6 @@ package slotmanager
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -64,6 +63,9 @@ type Manager struct {
 	expected, suspended, open []*worker
 
 	sequence int // of workers
+	// Of the expected workers, those up to this sequence may serve some job that is short.
+	screened int
+	refusal  string // why no more workers can come; "" while they can
 	dirty    bool
 	last     Plan      // of the last Reconcile
 	next     time.Time // when time alone gives Reconcile something to do; zero: never
@@ -97,16 +99,13 @@ func New(config Config, allocations ids.Sequence) *Manager {
 type Plan struct {
 	// Grants are to be sent to their workers.
 	Grants []Grant
-	// Release lists workers that are not needed, surplus starts before idle
-	// workers; the Manager has forgotten them.
+	// Release lists workers that are not needed, or serve nobody; the Manager has
+	// forgotten them.
 	Release []Release
 	// Workers is how many are needed beside those expected and registered.
 	Workers int
 	// Short lists the jobs that have less than they declared.
 	Short []Shortage
-	// Slots is how many all workers have that are expected or registered, whoever
-	// holds them.
-	Slots int
 }
 
 // Grant gives a slot to a job.
@@ -125,8 +124,7 @@ type Release struct {
 // Shortage is a job that lacks slots.
 type Shortage struct {
 	Job    ids.JobID
-	Least  int    // slots without which nothing of it can run, those that it has included
-	Reason string // why it will never have so many; "" while it may
+	Reason string // why nothing of it can run, as far as is known; "" while it may
 }
 
 // Declare sets the total of slots that a job needs now; 0 removes the job from
@@ -151,7 +149,18 @@ func (m *Manager) Declare(id ids.JobID, slots, least int) {
 
 // BlocklistChanged says that the Blocklist may give other answers than before. Slots that
 // jobs hold are not taken from them.
-func (m *Manager) BlocklistChanged() { m.dirty = true }
+func (m *Manager) BlocklistChanged() { m.dirty, m.screened = true, 0 }
+
+// Refuse says why no more workers can come than those that are expected or registered; ""
+// ends that. Who needs more is told so, see Shortage, and remains to be counted in
+// Plan.Workers.
+func (m *Manager) Refuse(reason string) {
+	m.dirty = m.dirty || m.refusal != reason
+	m.refusal = reason
+}
+
+// Refusal is what Refuse said last.
+func (m *Manager) Refusal() string { return m.refusal }
 
 func (m *Manager) blocks(job ids.JobID, worker ids.ResourceID) bool {
 	return m.config.Blocklist != nil && m.config.Blocklist.Blocks(job, worker)
@@ -189,12 +198,16 @@ func (m *Manager) Next() (time.Time, bool) { return m.next, !m.next.IsZero() }
 // Reconcile gives what is to be done now.
 func (m *Manager) Reconcile(now time.Time) Plan {
 	if due := !m.next.IsZero() && !now.Before(m.next); !m.dirty && !due {
-		return Plan{Workers: m.last.Workers, Short: m.last.Short, Slots: m.last.Slots}
+		return Plan{Workers: m.last.Workers, Short: m.last.Short}
 	}
 	var plan Plan
-	missing := m.grant(now, &plan)
-	m.resize(now, missing, &plan)
-	m.releaseIdle(now, &plan)
+	missing, short := m.grant(now, &plan)
+	m.releaseUseless(missing, short, &plan)
+	m.resize(now, missing, short, &plan)
+	m.releaseIdle(now, short, &plan)
+	for _, j := range short {
+		plan.Short = append(plan.Short, Shortage{Job: j.id, Reason: m.reason(j)})
+	}
 	m.next = time.Time{}
 	if m.nextIdle.After(now) {
 		m.next = m.nextIdle
@@ -202,14 +215,14 @@ func (m *Manager) Reconcile(now time.Time) Plan {
 	if len(plan.Short) > 0 {
 		m.next = earliest(m.next, m.nextRetry(now))
 	}
-	plan.Slots = (m.registered + len(m.expected)) * m.config.SlotsPerWorker
 	m.last, m.dirty = plan, false
 	return plan
 }
 
 // grant hands out free slots, to jobs in the order in which they came, and
-// gives the number of slots that are missing after that and that workers could bring.
-func (m *Manager) grant(now time.Time, plan *Plan) (missing int) {
+// gives the number of slots that are missing after that and that workers could bring,
+// and the jobs that lack any.
+func (m *Manager) grant(now time.Time, plan *Plan) (missing int, short []*job) {
 	var slots []ids.SlotID
 	for _, j := range m.jobs {
 		want := j.declared - m.held[j.id]
@@ -237,13 +250,13 @@ func (m *Manager) grant(now time.Time, plan *Plan) (missing int) {
 			if !m.exhausted(j.id) {
 				missing += want
 			}
-			plan.Short = append(plan.Short, Shortage{Job: j.id, Least: j.least, Reason: m.reason(j)})
+			short = append(short, j)
 		}
 	}
 	if slots != nil {
 		m.open = slices.DeleteFunc(m.open, func(w *worker) bool { return w.used == len(w.slots) })
 	}
-	return missing
+	return missing, short
 }
 
 // grantable lists the free slots: first those of workers that are in use
@@ -263,87 +276,6 @@ func (m *Manager) grantable(now time.Time) []ids.SlotID {
 		}
 	}
 	return slots
-}
-
-// reason says why a job will never have enough slots, or "".
-func (m *Manager) reason(j *job) string {
-	if j.refusals >= refusalLimit {
-		return "workers refuse its slots: " + j.refusal
-	}
-	if limit := m.maxWorkers() * m.config.SlotsPerWorker; m.config.MaxSlots > 0 && j.least > limit {
-		return fmt.Sprintf("it needs %d slots, and slotmanager.number-of-slots.max %d with %d slots a worker allows %d",
-			j.least, m.config.MaxSlots, m.config.SlotsPerWorker, limit)
-	}
-	return ""
-}
-
-// resize sets plan.Workers, and gives up the youngest starts where fewer
-// workers are needed than are coming.
-func (m *Manager) resize(now time.Time, missing int, plan *Plan) {
-	if missing > 0 {
-		missing -= m.returning(now)
-	}
-	needed := (max(missing, 0) + m.config.SlotsPerWorker - 1) / m.config.SlotsPerWorker
-	if m.config.MaxSlots > 0 {
-		needed = min(needed, max(m.maxWorkers()-m.registered, 0))
-	}
-	for len(m.expected) > needed {
-		last := m.expected[len(m.expected)-1]
-		plan.Release = append(plan.Release, Release{Worker: last.id, Cause: "not needed any more"})
-		m.forget(last)
-	}
-	plan.Workers = needed - len(m.expected)
-}
-
-func (m *Manager) maxWorkers() int { return m.config.MaxSlots / m.config.SlotsPerWorker }
-
-// returning counts slots that are free but cannot be granted yet: of workers
-// whose connection is lost, and refused ones. To ask for workers in their stead
-// would be rash, as either comes back or goes for good soon.
-func (m *Manager) returning(now time.Time) (slots int) {
-	for _, w := range m.suspended {
-		slots += len(w.slots) - w.used
-	}
-	for _, w := range m.open {
-		for _, s := range w.slots {
-			if s.state == free && now.Before(s.notBefore) {
-				slots++
-			}
-		}
-	}
-	return slots
-}
-
-// releaseIdle gives up workers that have been idle for too long, unless a job that is
-// short may get their slots: they were refused a moment ago. One that all such jobs block
-// would stand in the way of another. It looks at them only when one may be due.
-func (m *Manager) releaseIdle(now time.Time, plan *Plan) {
-	if m.nextIdle.IsZero() || now.Before(m.nextIdle) {
-		return
-	}
-	m.nextIdle = time.Time{}
-	var idle []*worker
-	for _, w := range m.open {
-		switch {
-		case w.used > 0:
-		case now.Before(w.idleSince.Add(m.config.IdleTimeout)), m.mayServe(w, plan.Short):
-			m.nextIdle = earliest(m.nextIdle, w.idleSince.Add(m.config.IdleTimeout))
-		default:
-			idle = append(idle, w)
-		}
-	}
-	for _, w := range idle {
-		plan.Release = append(plan.Release, Release{
-			Worker: w.id,
-			Cause:  fmt.Sprintf("idle for resourcemanager.taskmanager-timeout %v", m.config.IdleTimeout),
-		})
-		m.forget(w)
-	}
-}
-
-// mayServe tells whether some job that is short takes slots of a worker.
-func (m *Manager) mayServe(w *worker, short []Shortage) bool {
-	return slices.ContainsFunc(short, func(s Shortage) bool { return !m.blocks(s.Job, w.id) })
 }
 
 // nextRetry gives the time at which a refused slot may be granted again.

@@ -31,6 +31,7 @@ type model struct {
 
 	blocked   map[ids.JobID]map[ids.ResourceID]bool
 	exhausted map[ids.JobID]bool
+	refusal   string // why no more workers can come; or ""
 }
 
 func (m *model) Blocks(job ids.JobID, worker ids.ResourceID) bool { return m.blocked[job][worker] }
@@ -93,6 +94,19 @@ func (m *model) wanted(worker ids.ResourceID) bool {
 	return false
 }
 
+// supply counts the slots that a job can have, whoever has them now.
+func (m *model) supply(job ids.JobID) int {
+	n := 0
+	for id, w := range m.workers {
+		for i := range m.config.SlotsPerWorker {
+			if !m.blocked[job][id] || i < len(w.slots) && w.slots[i].allocation != "" && w.slots[i].job == job {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 func (m *model) free(w *modelWorker, index int) {
 	if w.slots[index].allocation == "" {
 		return
@@ -128,9 +142,13 @@ func (m *model) reconcile(t *rapid.T) {
 
 	missing := m.missing()
 	coming, here, later := 0, 0, 0
-	var idle, starting []ids.ResourceID
+	var useless, idle, starting []ids.ResourceID
 	for _, id := range slices.Sorted(maps.Keys(m.workers)) {
 		w := m.workers[id]
+		if missing > 0 && (w.state == expected || w.state == registered && m.refusal == "") && w.used() == 0 && !m.wanted(id) {
+			useless = append(useless, id) // and neither what is coming nor here
+			continue
+		}
 		if w.state == expected {
 			coming++
 			starting = append(starting, id)
@@ -142,10 +160,10 @@ func (m *model) reconcile(t *rapid.T) {
 		}
 		for _, s := range w.slots {
 			switch {
-			case s.allocation != "":
+			case s.allocation != "", !m.wanted(id):
 			case w.state == suspended || m.now.Before(s.notBefore):
 				later++
-			case m.wanted(id):
+			default:
 				t.Fatalf("slots are missing and worker %s has a free one", id)
 			}
 		}
@@ -158,7 +176,7 @@ func (m *model) reconcile(t *rapid.T) {
 		needed++
 	}
 	slices.SortFunc(starting, func(a, b ids.ResourceID) int { return m.workers[b].order - m.workers[a].order })
-	want := slices.Concat(starting[:max(coming-needed, 0)], idle)
+	want := slices.Concat(useless, starting[:max(coming-needed, 0)], idle)
 	slices.Sort(want)
 	var released []ids.ResourceID
 	for _, r := range plan.Release {
@@ -172,9 +190,6 @@ func (m *model) reconcile(t *rapid.T) {
 	if want := max(needed-coming, 0); plan.Workers != want {
 		t.Fatalf("plan asks for %d workers instead of %d", plan.Workers, want)
 	}
-	if want := len(m.workers) * m.config.SlotsPerWorker; plan.Slots != want {
-		t.Fatalf("plan counts %d slots in all instead of %d", plan.Slots, want)
-	}
 	m.short(t, plan.Short)
 	if at, ok := m.manager.Next(); ok && !at.After(m.now) {
 		t.Fatalf("next reconciliation at %v is not after %v", at, m.now)
@@ -182,27 +197,33 @@ func (m *model) reconcile(t *rapid.T) {
 	m.compare(t)
 }
 
-// short demands that all jobs are named that lack slots, and no others, with what they can
-// do with, and that those are told so that the limit of slots leaves with less.
+// short demands that all jobs are named that lack slots, and no others, and that those are
+// told so that the limit of slots, or a refusal of workers, leaves with less than they can
+// do with.
 func (m *model) short(t *rapid.T, list []Shortage) {
-	named := make(map[ids.JobID]int)
+	named := make(map[ids.JobID]bool)
 	for _, s := range list {
-		named[s.Job] = s.Least
+		named[s.Job] = true
 		limit := m.config.MaxSlots / m.config.SlotsPerWorker * m.config.SlotsPerWorker
-		if told := strings.Contains(s.Reason, "slotmanager.number-of-slots.max"); told && m.least[s.Job] <= limit {
+		limited := m.config.MaxSlots > 0 && m.least[s.Job] > limit
+		refused := m.refusal != "" && m.least[s.Job] > m.supply(s.Job)
+		if told := strings.Contains(s.Reason, "slotmanager.number-of-slots.max"); told && !limited {
 			t.Fatalf("job %s, which can do with %d slots, is told: %s", s.Job, m.least[s.Job], s.Reason)
-		} else if s.Reason == "" && m.config.MaxSlots > 0 && m.least[s.Job] > limit {
-			t.Fatalf("job %s needs %d slots of %d, and is not told", s.Job, m.least[s.Job], limit)
+		} else if told := s.Reason != "" && s.Reason == m.refusal; told && !refused {
+			t.Fatalf("job %s, which can do with %d slots of %d, is told: %s", s.Job, m.least[s.Job], m.supply(s.Job), s.Reason)
+		} else if s.Reason == "" && (limited || refused) {
+			t.Fatalf("job %s needs %d slots, the limit is %d, workers are refused: %q, there are %d; and it is not told",
+				s.Job, m.least[s.Job], m.config.MaxSlots, m.refusal, m.supply(s.Job))
 		}
 	}
-	lacking := make(map[ids.JobID]int)
+	lacking := make(map[ids.JobID]bool)
 	for job, declared := range m.declared {
 		if m.held(job) < declared {
-			lacking[job] = m.least[job]
+			lacking[job] = true
 		}
 	}
 	if diff := cmp.Diff(lacking, named); diff != "" {
-		t.Fatalf("jobs that lack slots, and what they can do with (-want +got):\n%s", diff)
+		t.Fatalf("jobs that lack slots (-want +got):\n%s", diff)
 	}
 }
 
@@ -254,6 +275,7 @@ func TestManagerAgreesWithANaiveModelUnderAnyEvents(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"declare":     m.declare,
 			"block":       m.block,
+			"refuse":      m.refuse,
 			"expect":      m.expect,
 			"register":    m.register,
 			"suspend":     m.suspend,
@@ -307,6 +329,12 @@ func (m *model) block(t *rapid.T) {
 	m.blocked[job][id] = !m.blocked[job][id]
 	m.exhausted[job] = rapid.IntRange(0, 3).Draw(t, "exhausted") == 0
 	m.manager.BlocklistChanged()
+}
+
+// refuse lets no more workers come, or ends that.
+func (m *model) refuse(t *rapid.T) {
+	m.refusal = rapid.SampledFrom([]string{"", "the large nodes restart", "the queue is stopped"}).Draw(t, "refusal")
+	m.manager.Refuse(m.refusal)
 }
 
 func (m *model) expect(*rapid.T) {
