@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/doorstep"
+	"github.com/bobbin-yarn/bobbin/internal/doorstep/doorsteptest"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
@@ -112,5 +114,58 @@ func TestAHostMayEndWhileItConnects(t *testing.T) {
 		g := e.Gate(ctx, []exchange.Producer{producer})
 		e.Close()
 		g.Close()
+	}
+}
+
+// tellTen has host a tell ten records to host b, which reaches a at this address, and
+// gives how many arrive.
+func tellTen(t *testing.T, a, b *exchange.Exchange, address string) (int, error) {
+	t.Helper()
+	ctx := t.Context()
+	p := newPartition(t, a, 0, 1)
+	producer := from("a", a, 0, 0)
+	producer.Address = address
+	g := b.Gate(ctx, []exchange.Producer{producer})
+	defer g.Close()
+	size := func(int) int { return 10 }
+	var task sync.WaitGroup
+	task.Go(func() { _ = emitAll(ctx, p, 0, 0, 10, size) })
+	got, err := readAll(ctx, g, size)
+	if err != nil {
+		p.Fail(err)
+	}
+	task.Wait()
+	return got[0], err
+}
+
+// TestStrangersKeepNobodyOut would catch a job that anybody slows down, or fails, who
+// reaches the port of one of its hosts, and a host whose memory he fills: by connections,
+// three times as many as there are places for, each opened again when it ends, with
+// certificates of 200 KiB, whole or in part, or without a word.
+func TestStrangersKeepNobodyOut(t *testing.T) {
+	for name, sent := range map[string]int{"half a certificate": doorstep.Bytes / 2, "a whole one": 1 << 20, "nothing": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ca := newAuthority(t)
+			door := new(doorsteptest.Door)
+			a := newExchange(t, "a", ca.host("c1", "j"), exchange.Behind(func(l net.Listener) net.Listener {
+				door.Listener = l
+				return door
+			}))
+			b := newExchange(t, "b", ca.host("c2", "j"), func(c *exchange.Config) { c.RequestTimeout = time.Hour }) // the machine may be slow
+			var stranger exchange.Config
+			newAuthority(t).host("c3", "j")(&stranger)
+			end := doorsteptest.Besiege(t.Context(), a.Address(), 3*doorstep.Places, doorsteptest.Shake(stranger.ClientTLS, sent))
+			defer end()
+			if got, err := tellTen(t, a, b, a.Address()); err != nil || got != 10 {
+				t.Errorf("%d records arrive, want 10: %v", got, err)
+			}
+			if most := doorstep.Places + 1; door.Most() > most { // with the other host
+				t.Errorf("%d connections were open at a time, %d at most should be", door.Most(), most)
+			}
+			if door.Longest() > doorstep.Bytes {
+				t.Errorf("%d bytes were read of one, %d at most should be", door.Longest(), doorstep.Bytes)
+			}
+		})
 	}
 }
