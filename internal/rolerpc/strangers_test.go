@@ -1,8 +1,13 @@
 package rolerpc
 
 import (
+	"context"
+	"io"
 	"net"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 	"github.com/bobbin-yarn/bobbin/internal/doorstep/doorsteptest"
@@ -54,4 +59,44 @@ func TestStrangersFillNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAWorkerHasItsTurnBehindThousandsOfStrangers would catch a worker that gives up its
+// place in the system's queue sooner than all who wait before it have had their turn, goes
+// to the queue's end, and never gets in. Its attempts to open a stream are shorter.
+func TestAWorkerHasItsTurnBehindThousandsOfStrangers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const many = 4096
+		c := newCable()
+		c.connections = make(chan net.Conn, 2*many) // as the system's queue, in order
+		var strangers sync.WaitGroup
+		t.Cleanup(strangers.Wait)
+		for range many {
+			strangers.Go(func() {
+				for t.Context().Err() == nil {
+					near, far := net.Pipe()
+					stop := context.AfterFunc(t.Context(), func() { near.Close() })
+					c.connections <- far
+					_, _ = io.Copy(io.Discard, near)
+					stop()
+					near.Close()
+				}
+			})
+		}
+		synctest.Wait()
+		conn, begin := c.connect(t, newAccepting("")), time.Now()
+		for {
+			opening, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			_, err := conn.Open(opening, "resourcemanager", newRecorder())
+			cancel()
+			if err == nil {
+				break
+			}
+			if waited := time.Since(begin); waited > connectTimeout {
+				t.Fatalf("not let in after %s: %v", waited, err)
+			}
+			time.Sleep(100 * time.Millisecond) // cluster.registration.initial-timeout
+		}
+	})
 }
