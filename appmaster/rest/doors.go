@@ -70,12 +70,12 @@ func (s *Server) behind(enter door) http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
 		c, err := enter(w.Header(), r)
+		if on, _ := r.Context().Value(connectionKey{}).(*connection); on != nil && err == nil && s.config.Rights.any(c) {
+			on.prove()
+		}
 		if err != nil {
 			s.writeError(w, r, err)
 			return
-		}
-		if known, _ := r.Context().Value(connectionKey{}).(*connection); known != nil {
-			doorstep.Prove(known.conn)
 		}
 		mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
 	})
@@ -86,6 +86,15 @@ func (s *Server) behind(enter door) http.Handler {
 type connection struct {
 	conn   net.Conn
 	caller *caller
+	proved bool // somebody has asked on it who has a right here
+}
+
+// prove takes in that somebody asks who has a right here.
+func (c *connection) prove() {
+	if !c.proved {
+		c.proved = true
+		doorstep.Prove(c.conn)
+	}
 }
 
 type connectionKey struct{}
