@@ -167,5 +167,7 @@ func (s *Server) httpServer(h http.Handler) *http.Server {
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          newErrorLog(s.logger),
+		// Else "OPTIONS *" would be answered before the door.
+		DisableGeneralOptionsHandler: true,
 	}
 }
