@@ -73,7 +73,7 @@ func (s *Server) behind(enter door) http.Handler {
 		if on, _ := r.Context().Value(connectionKey{}).(*connection); on != nil {
 			switch rights := s.config.Rights; {
 			case err == nil && rights.any(c):
-				on.prove()
+				on.prove(rights.allow(c, own))
 			case !on.refuse():
 				w.Header().Set("Connection", "close")
 			}
@@ -100,11 +100,14 @@ type connection struct {
 	refused int  // requests before that
 }
 
-// prove takes in that somebody asks who has a right here.
-func (c *connection) prove() {
+// prove takes in that somebody asks who has a right here, or all of them.
+func (c *connection) prove(all bool) {
 	if !c.proved {
 		c.proved = true
 		doorstep.Prove(c.conn)
+	}
+	if all {
+		stay(c.conn)
 	}
 }
 
