@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// hostStopGrace is how long a host that was told to stop may take before it
-	// is killed.
+	// hostStopGrace is how long a host that was told to stop, or says that it ends, may
+	// take before it is killed.
 	hostStopGrace = 5 * time.Second
 	// hostReadyTimeout is how long a host may take to say hello, and again to get
 	// ready once it was told its job. Either takes milliseconds, unless the
@@ -195,11 +195,22 @@ func (c *Core) hostSaid(e HostSaid) {
 			m.Host = h.id
 			c.sendJobMaster(j, m)
 		}
-	case msg.HostLost: // it says why it ends
-		h.failure = &m.Failure
+	case msg.HostLost:
+		c.hostEnds(h, m.Failure)
 	case msg.TaskStatesChanged, msg.TasksProgress, msg.RequestSplit, msg.CollectBatch:
 		c.sendJobMaster(j, m)
 	default: // Heartbeat; a host has nothing else to say
+	}
+}
+
+// hostEnds takes in that a host ends, and why. What it has to close may hang.
+func (c *Core) hostEnds(h *host, why msg.Failure) {
+	if h.failure != nil {
+		return // the first reason counts
+	}
+	h.failure = &why
+	if !h.stopping {
+		c.emit(SetTimer{Timer{Kind: TimerHostStop, Host: h.id}, hostStopGrace})
 	}
 }
 

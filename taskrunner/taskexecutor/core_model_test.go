@@ -107,7 +107,7 @@ type modelHost struct {
 	greeted, instructed bool
 	ready               time.Time
 	stopping, killed    bool
-	blamed              bool // for what it was killed for
+	blamed              bool // for what it was killed for, or ends by itself
 	hopeless            bool // the program speaks another protocol
 	watched, told       int  // memory in MB, as who watches it knows, and as it was told
 	tokens              string
@@ -493,6 +493,10 @@ func (w *world) hostSays(h *modelHost, m msg.Message) {
 		if h.instructed && !h.stopping {
 			h.ready, h.modelWatch, j.early = w.now, w.beats(), 0
 			w.tell(j, "host %s is ready", shortHost(h.id))
+		}
+	case msg.HostLost:
+		if !h.blamed {
+			h.blamed, h.hopeless = true, m.Failure.Permanent
 		}
 	case msg.TaskStatesChanged:
 		w.tell(j, "state")

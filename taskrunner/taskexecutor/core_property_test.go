@@ -260,7 +260,7 @@ func (w *world) check() {
 func (w *world) checkHost(id ids.HostID, h *modelHost, waits func(Timer, string)) {
 	switch {
 	case h.killed:
-	case h.stopping:
+	case h.stopping || h.blamed:
 		waits(Timer{Kind: TimerHostStop, Host: id}, "a host has to end")
 	case h.ready.IsZero() && (h.instructed || !h.greeted):
 		waits(Timer{Kind: TimerHostReady, Host: id}, "a host has to get ready")
@@ -322,7 +322,7 @@ func (w *world) random() Event {
 		host = hosts[w.oneOf(len(hosts), "host")]
 	}
 	allocation := ids.AllocationID(fmt.Sprintf("a%d", 1+w.oneOf(6, "allocation")))
-	switch w.oneOf(20, "event") {
+	switch w.oneOf(21, "event") {
 	case 0:
 		return LinkLost{id, "reset"}
 	case 1:
@@ -366,6 +366,8 @@ func (w *world) random() Event {
 		}
 	case 19:
 		w.jobPasses()
+	case 20:
+		return HostSaid{host, msg.HostLost{Failure: msg.Failure{Message: "plan", Permanent: w.oneOf(4, "permanent") == 0}}}
 	case 18:
 		if w.oneOf(4, "over memory") == 0 {
 			return HostOverMemory{Host: host, Resident: config.Gibibyte}
