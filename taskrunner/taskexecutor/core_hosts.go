@@ -63,7 +63,7 @@ func (c *Core) ensureHost(j *job) {
 	j.host = &host{id: ids.HostID(c.hostIDs.Next())}
 	c.hosts[j.host.id] = j
 	c.emit(StartHost{Host: j.host.id, Job: j.id, Program: j.program.file, MemoryMB: c.slots.memoryMB(j.id)})
-	c.emit(SetTimer{Timer{Kind: TimerHostReady, Host: j.host.id}, hostReadyTimeout})
+	c.allow(Timer{Kind: TimerHostReady, Host: j.host.id}, hostReadyTimeout)
 }
 
 // instructHost tells a host its job, once both are known.
@@ -80,7 +80,7 @@ func (c *Core) instructHost(j *job) {
 		MemoryMB: memoryMB, Network: memory.HostOf(memoryMB, c.config.Memory).Network,
 		HeartbeatTimeout: h.watch.timeout, Share: j.tasks,
 	})
-	c.emit(SetTimer{Timer{Kind: TimerHostReady, Host: h.id}, hostReadyTimeout})
+	c.allow(Timer{Kind: TimerHostReady, Host: h.id}, hostReadyTimeout)
 }
 
 // hostLate ends a host that does not get ready. One that waits to be told its job
@@ -166,7 +166,7 @@ func (c *Core) stopHost(j *job, cause string) {
 		c.sendJobMaster(j, msg.HostLost{Host: h.id, Failure: *msg.NewFailure(text, ""), Reason: msg.HostStopped})
 	}
 	c.emit(SendHost{h.id, msg.StopHost{Cause: cause}})
-	c.emit(SetTimer{Timer{Kind: TimerHostStop, Host: h.id}, hostStopGrace})
+	c.allow(Timer{Kind: TimerHostStop, Host: h.id}, hostStopGrace)
 }
 
 func (c *Core) hostSaid(e HostSaid) {
@@ -210,7 +210,7 @@ func (c *Core) hostEnds(h *host, why msg.Failure) {
 	}
 	h.failure = &why
 	if !h.stopping {
-		c.emit(SetTimer{Timer{Kind: TimerHostStop, Host: h.id}, hostStopGrace})
+		c.allow(Timer{Kind: TimerHostStop, Host: h.id}, hostStopGrace)
 	}
 }
 

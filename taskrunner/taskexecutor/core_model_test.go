@@ -35,6 +35,7 @@ type world struct {
 	lastCopy CopyID
 	idle     []*modelProgram // the oldest first
 	timers   map[Timer]time.Time
+	late     time.Duration // by which the timer fires that does so in this step
 	ending   bool
 	end      *End
 
@@ -243,7 +244,7 @@ func (w *world) happensLate(event Event) {
 	case HostExited:
 		delete(w.hosts, e.Host)
 	case TimerFired:
-		if h := w.hosts[e.Timer.Host]; h != nil && e.Timer.Kind == TimerHostStop {
+		if h := w.hosts[e.Timer.Host]; h != nil && e.Timer.Kind == TimerHostStop && !w.excused(e.Timer) {
 			w.kill(h)
 		}
 	}
@@ -625,7 +626,21 @@ func (w *world) ends() {
 	}
 }
 
+// excused tells whether a timer that gives somebody time fires a second late: the worker was
+// stopped itself, and the time begins anew.
+func (w *world) excused(timer Timer) bool {
+	switch timer.Kind {
+	case TimerRegistration, TimerAdmission, TimerSlot, TimerHostReady, TimerHostStop:
+		return w.late >= time.Second
+	default:
+		return false
+	}
+}
+
 func (w *world) timerFires(timer Timer) {
+	if w.excused(timer) {
+		return
+	}
 	l, h := w.links[timer.Link], w.hosts[timer.Host]
 	switch timer.Kind {
 	case TimerReconnect:
