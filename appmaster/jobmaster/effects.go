@@ -14,7 +14,7 @@ import (
 type shell struct {
 	*JobMaster
 	timers   *actor.Timers[struct{}]
-	toRM     *actor.Queue[msg.Message] // from the loop to the goroutine that tells; a registration and the newest requirements
+	toRM     *actor.Queue[msg.Message] // from the loop to the goroutine that tells; a registration, blocks, and the newest requirements
 	over     chan struct{}             // closed by finish
 	told     chan struct{}             // closed when that goroutine has ended
 	incoming chan struct{}             // closed when the goroutine behind fromRM has ended

@@ -31,6 +31,8 @@ type worker struct {
 	// deadline is when the worker is given up: the end of its time to register,
 	// to be heard of, or to come back.
 	deadline time.Time
+	// excused says that it has had more time once, since it was heard of: see excuse.
+	excused bool
 }
 
 func (c *Core) driverReported(events []DriverEvent) {
@@ -59,7 +61,7 @@ func (c *Core) workerStarting(e WorkerStarting) {
 		return // the end of the application ends it
 	}
 	c.workers[e.Worker] = &worker{id: e.Worker, state: starting, host: e.Host}
-	c.expectBy(c.workers[e.Worker], c.config.RegistrationTimeout)
+	c.expect(c.workers[e.Worker])
 	c.slots.Expect(e.Worker)
 }
 
@@ -86,7 +88,7 @@ func (c *Core) taskExecutorSaid(e TaskExecutorSaid) {
 		return
 	}
 	w.lastSeen = c.now
-	w.deadline = c.now.Add(c.config.HeartbeatTimeout)
+	c.expect(w)
 	switch m := e.Message.(type) {
 	case msg.Heartbeat:
 	case msg.SlotReport:
@@ -143,7 +145,7 @@ func (c *Core) registerTaskExecutor(from Peer, r msg.RegisterTaskExecutor) {
 	w.host, w.memoryMB, w.vcores = r.Host, r.MemoryMB, r.VCores
 	w.lastSeen = c.now
 	c.connections[from.Connection] = w
-	c.expectBy(w, c.config.HeartbeatTimeout)
+	c.expect(w)
 	if c.nextHeartbeat.IsZero() {
 		c.nextHeartbeat = c.now.Add(c.config.HeartbeatInterval)
 	}
@@ -178,30 +180,57 @@ func (c *Core) disconnected(from Peer, cause string) {
 	}
 	delete(c.connections, from.Connection)
 	w.state, w.cause = lost, cause
-	c.expectBy(w, c.config.ReconnectTimeout)
+	c.expect(w)
 	c.slots.Suspend(w.id)
 	c.check = append(c.check, w.id)
 }
 
-// expectBy gives a worker a new deadline, which may be the first of all.
-func (c *Core) expectBy(w *worker, timeout time.Duration) {
-	w.deadline = c.now.Add(timeout)
+// expect gives a worker a new deadline, which may be the first of all.
+func (c *Core) expect(w *worker) {
+	w.deadline, w.excused = c.now.Add(c.patience(w.state)), false
 	c.nextExpiry = earliest(c.nextExpiry, w.deadline)
 }
 
+// overslept is how late a step is at least in a process that was stopped, and not only busy;
+// less than a worker has to come back.
+const overslept = 500 * time.Millisecond
+
+// late tells how long after the time at which it is to be woken the core steps, if at all.
+func (c *Core) late() time.Duration {
+	if c.wake.IsZero() {
+		return 0
+	}
+	return max(c.now.Sub(c.wake), 0)
+}
+
 // excuse puts deadlines off by the time for which the process itself was stopped: it has
-// heard nobody meanwhile, and holds that against nobody. Its own heartbeat, which is late
-// then, tells how long that was.
-func (c *Core) excuse() {
-	late := c.now.Sub(c.nextHeartbeat)
-	if c.nextHeartbeat.IsZero() || late <= 0 {
+// heard nobody meanwhile, and holds that against nobody. It was stopped for longer than it
+// is late, by as much as was left until it was to be woken. So each worker has an interval
+// between heartbeats, in which what came meanwhile is read; but once only while nothing is
+// heard of it, or a process that is always late would wait for ever, and none has more than
+// it had at first.
+func (c *Core) excuse(late time.Duration) {
+	if late < overslept {
 		return
 	}
-	most := c.now.Add(c.config.HeartbeatTimeout)
-	for _, w := range c.connections {
-		if w.deadline = w.deadline.Add(late); w.deadline.After(most) {
-			w.deadline = most
+	for _, w := range c.workers {
+		left := w.deadline.Add(late).Sub(c.now)
+		if !w.excused {
+			left = max(left, c.config.HeartbeatInterval)
 		}
+		w.deadline, w.excused = c.now.Add(min(left, c.patience(w.state))), true
+	}
+}
+
+// patience is how long nothing may be heard of a worker.
+func (c *Core) patience(state workerState) time.Duration {
+	switch state {
+	case starting:
+		return c.config.RegistrationTimeout
+	case connected:
+		return c.config.HeartbeatTimeout
+	default:
+		return c.config.ReconnectTimeout
 	}
 }
 

@@ -70,22 +70,51 @@ func (s *Server) behind(enter door) http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
 		c, err := enter(w.Header(), r)
+		if on, _ := r.Context().Value(connectionKey{}).(*connection); on != nil {
+			switch rights := s.config.Rights; {
+			case err == nil && rights.any(c):
+				on.prove(rights.allow(c, own))
+			case !on.refuse():
+				w.Header().Set("Connection", "close")
+			}
+		}
 		if err != nil {
 			s.writeError(w, r, err)
 			return
-		}
-		if known, _ := r.Context().Value(connectionKey{}).(*connection); known != nil {
-			doorstep.Prove(known.conn)
 		}
 		mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
 	})
 }
 
+// maxRefused is how many requests of a connection are refused, before it ends, while nobody
+// has asked on it who has a right here. A client that learns by a refusal how to prove who it
+// is needs one of them.
+const maxRefused = 2
+
 // connection is what a connection remembers: who has proven himself on it, at the
 // TLS door. Its requests come one after another.
 type connection struct {
-	conn   net.Conn
-	caller *caller
+	conn    net.Conn
+	caller  *caller
+	proved  bool // somebody has asked on it who has a right here
+	refused int  // requests before that
+}
+
+// prove takes in that somebody asks who has a right here, or all of them.
+func (c *connection) prove(all bool) {
+	if !c.proved {
+		c.proved = true
+		doorstep.Prove(c.conn)
+	}
+	if all {
+		stay(c.conn)
+	}
+}
+
+// refuse takes in that a request is refused, and tells whether the connection may have more.
+func (c *connection) refuse() bool {
+	c.refused++
+	return c.proved || c.refused < maxRefused
 }
 
 type connectionKey struct{}

@@ -175,6 +175,25 @@ func TestUsersComeByKerberos(t *testing.T) {
 	}
 }
 
+// TestOnlyWhoMayLookIsProved would catch anybody of the realm who takes connections that are
+// for users of the cluster.
+func TestOnlyWhoMayLookIsProved(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{"bob": true, "carol": true, "alice": true, "dave": false} {
+		s := newServer(&fakeGateway{})
+		s.config.Negotiator, s.config.ShortName = oneTicket{"ticket", name + "@EXAMPLE.ORG"}, shortName
+		s.config.Rights = Rights{Owner: "alice", View: ParseACL("bob"), Modify: ParseACL("carol")}
+		on := new(connection)
+		r := httptest.NewRequest(http.MethodGet, "https://am/jobs", nil)
+		r = r.WithContext(context.WithValue(r.Context(), connectionKey{}, on))
+		r.Header.Set("Authorization", "Negotiate "+base64.StdEncoding.EncodeToString([]byte("ticket")))
+		s.secure().ServeHTTP(httptest.NewRecorder(), r)
+		if on.proved != want {
+			t.Errorf("%s: proved %t, want %t", name, on.proved, want)
+		}
+	}
+}
+
 // TestProxyTellsItsUsers would catch a name that anybody can make up, and a change
 // that another site's page has made a browser ask for.
 func TestProxyTellsItsUsers(t *testing.T) {

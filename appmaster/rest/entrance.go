@@ -22,10 +22,6 @@ const (
 	firstByteTime = 10 * time.Second
 	// handshakeTime is how long TLS may take after that.
 	handshakeTime = headerTime
-	// maxConnections bounds all connections, so that users who open many take no
-	// descriptors from the rest of the process; more wait to be accepted. Of whom nobody
-	// knows yet there are fewer: package doorstep says how many.
-	maxConnections = 1024
 	// descriptorWait is the pause after a connection for which there was no file
 	// descriptor or memory.
 	descriptorWait = 100 * time.Millisecond
@@ -40,18 +36,18 @@ type entrance struct {
 	tls      *tls.Config
 	secure   *queue
 	plain    *queue
-	open     chan struct{} // a place for each connection
+	crowd    *crowd
 	waiting  sync.WaitGroup
 }
 
-func newEntrance(l net.Listener, secure *tls.Config) *entrance {
+func newEntrance(l net.Listener, secure *tls.Config, all *crowd) *entrance {
 	closed := make(chan struct{})
 	return &entrance{
 		listener: doorstep.New(l),
 		tls:      secure,
 		secure:   &queue{address: l.Addr(), connections: make(chan net.Conn), closed: closed},
 		plain:    &queue{address: l.Addr(), connections: make(chan net.Conn), closed: closed},
-		open:     make(chan struct{}, maxConnections),
+		crowd:    all,
 	}
 }
 
@@ -62,22 +58,20 @@ func (e *entrance) run(ctx context.Context) error {
 	defer e.waiting.Wait()
 	defer cancel()
 	for {
-		select {
-		case e.open <- struct{}{}:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
 		conn, err := e.listener.Accept()
 		if err != nil {
-			<-e.open
 			if passes(err) && pause(ctx, descriptorWait) {
 				continue
 			}
 			return err
 		}
-		counted := &countedConn{Conn: conn, leave: sync.OnceFunc(func() { <-e.open })}
+		entered, err := e.crowd.enter(ctx, conn)
+		if err != nil {
+			_ = conn.Close()
+			return err
+		}
 		e.waiting.Go(func() { // ends with the first byte or TLS's handshake, or without them in time
-			e.handOver(ctx, counted)
+			e.handOver(ctx, entered)
 		})
 	}
 }
@@ -166,21 +160,6 @@ func (q *queue) Accept() (net.Conn, error) {
 // Close leaves the queue to its entrance.
 func (q *queue) Close() error   { return nil }
 func (q *queue) Addr() net.Addr { return q.address }
-
-// countedConn is a connection that has one of a number of places until it is
-// closed.
-type countedConn struct {
-	net.Conn
-	leave func()
-}
-
-func (c *countedConn) Close() error {
-	defer c.leave()
-	return c.Conn.Close()
-}
-
-// NetConn is the connection below; doorstep.Prove looks for it.
-func (c *countedConn) NetConn() net.Conn { return c.Conn }
 
 // begunConn is a connection of which the first bytes are read already.
 type begunConn struct {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -262,6 +263,77 @@ func TestManyConnectionsLeaveRoom(t *testing.T) {
 				if p.most > test.most {
 					t.Errorf("%d connections were open at a time, %d at most should be", p.most, test.most)
 				}
+			})
+		})
+	}
+}
+
+// TestRefusalsEndAConnection would catch a stranger who holds his place at the door by one
+// request after another that is refused, and somebody who has a right here and is cut for
+// that, or has learned by a refusal what to show.
+func TestRefusalsEndAConnection(t *testing.T) {
+	t.Parallel()
+	const (
+		request = " HTTP/1.1\r\nHost: am\r\n"
+		nothing = "GET /jobs" + request + "\r\n"
+		proof   = "GET /jobs" + request + "Authorization: Bearer " + token + "\r\n\r\n"
+		ticket  = "GET /jobs" + request + "Authorization: Negotiate dGlja2V0\r\n\r\n"
+		many    = 10
+	)
+	for name, test := range map[string]struct {
+		requests []string
+		rights   Rights
+		want     int // answers
+		last     int // status
+	}{
+		"without a proof":             {[]string{nothing}, Rights{}, maxRefused, http.StatusUnauthorized},
+		"that no door looks at":       {[]string{"OPTIONS *" + request + "\r\n"}, Rights{}, maxRefused, http.StatusUnauthorized},
+		"with a ticket of no use":     {[]string{ticket}, Rights{Owner: "alice"}, maxRefused, http.StatusForbidden},
+		"with a ticket that is":       {[]string{ticket}, Rights{View: ParseACL("bob")}, many, http.StatusOK},
+		"with one that lets change":   {[]string{ticket}, Rights{Modify: ParseACL("bob")}, many, http.StatusForbidden},
+		"with a proof at last":        {append([]string{nothing}, slices.Repeat([]string{proof}, many-1)...), Rights{}, many, http.StatusOK},
+		"with a proof once":           {append([]string{proof}, slices.Repeat([]string{nothing}, many-1)...), Rights{}, many, http.StatusUnauthorized},
+		"with a proof that is late":   {append(slices.Repeat([]string{nothing}, maxRefused), proof), Rights{}, maxRefused, http.StatusUnauthorized},
+		"without a proof, of no path": {[]string{"POST /nowhere" + request + "\r\n"}, Rights{}, maxRefused, http.StatusUnauthorized},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer(&fakeGateway{})
+				s.config.Negotiator, s.config.ShortName, s.config.Rights = oneTicket{"ticket", "bob@EXAMPLE.ORG"}, shortName, test.rights
+				server := s.httpServer(s.secure())
+				p := &pipes{connections: make(chan net.Conn), closed: make(chan struct{})}
+				served := make(chan error, 1)
+				go func() { served <- server.Serve(p) }()
+				conn := p.dial(t)
+				go func() { // ends with the connection
+					for i := range many {
+						if _, err := io.WriteString(conn, test.requests[min(i, len(test.requests)-1)]); err != nil {
+							return
+						}
+					}
+				}()
+				answers, last, closes := 0, 0, false
+				for r := bufio.NewReader(conn); answers < many; answers++ {
+					response, err := http.ReadResponse(r, nil)
+					if err != nil {
+						break
+					}
+					_, _ = io.Copy(io.Discard, response.Body)
+					response.Body.Close()
+					last, closes = response.StatusCode, response.Close
+				}
+				if answers != test.want || last != test.last || closes != (test.want < many) {
+					t.Errorf("%d answers, the last with status %d; want %d and %d. It ends the connection: %t", answers, last, test.want, test.last, closes)
+				}
+				conn.Close()
+				if err := server.Close(); err != nil {
+					t.Error(err)
+				}
+				if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+					t.Error(err)
+				}
+				time.Sleep(time.Second) // net/http stays for half of one with a client whom it sends away
 			})
 		})
 	}

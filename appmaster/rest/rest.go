@@ -72,6 +72,8 @@ type Config struct {
 	AnswersMemory int64
 	// Session takes jobs and programs; nil: nobody does.
 	Session Session
+
+	maxConnections int // 0: maxConnections
 }
 
 // maxProgram is how large a program may be, in bytes.
@@ -117,7 +119,7 @@ func New(settings Config, gateway Gateway, logger logrus.FieldLogger) *Server {
 // closes the listener and waits for all that it started. An error says that the
 // port cannot be served any more.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	entrance := newEntrance(l, s.config.TLS)
+	entrance := newEntrance(l, s.config.TLS, newCrowd(s.config.maxConnections))
 	users := s.httpServer(s.behind(s.secureDoor))
 	proxy := s.httpServer(s.behind(s.proxyDoor))
 	// The proxy opens a connection for each request, and is known by its address alone:
@@ -167,5 +169,7 @@ func (s *Server) httpServer(h http.Handler) *http.Server {
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          newErrorLog(s.logger),
+		// Else "OPTIONS *" would be answered before the door.
+		DisableGeneralOptionsHandler: true,
 	}
 }

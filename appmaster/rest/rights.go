@@ -108,6 +108,9 @@ func (g Rights) allow(c caller, need access) bool {
 	return false
 }
 
+// any tells whether somebody may do anything at all.
+func (g Rights) any(c caller) bool { return g.allow(c, view) || g.allow(c, modify) }
+
 func (g Rights) owns(name string) bool { return name != "" && name == g.Owner }
 
 // full tells whether a user has all rights, if the name is proven well enough.

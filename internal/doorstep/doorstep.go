@@ -6,8 +6,10 @@
 // taken, the stranger goes who has kept the process waiting longest, if that was
 // for longer than anybody needs who knows what to say: so that silent ones, those
 // who say a byte now and then, those who do not take their answer, and those who come
-// again as soon as they were sent away keep nobody out. One is not kept waiting by a peer for which it works, so a
-// thousand honest peers that come at once all get in, however slow the machine is.
+// again as soon as they were sent away keep nobody out. One is not kept waiting by a
+// peer for which it works, nor by one that has said something and waits for a processor
+// to have it read. So a thousand honest peers that come at once all get in, however slow
+// the machine is.
 //
 // A Listener starts no goroutines. The package imports nothing of ours.
 package doorstep
@@ -45,6 +47,7 @@ type Listener struct {
 	// changed has a token when a stranger has left, or begun to keep the process
 	// waiting, since it was last drawn. Capacity one: who draws it looks at all.
 	changed chan struct{}
+	look    func(net.Conn) sight
 
 	mu        sync.Mutex // guards strangers, and of each what its type says
 	strangers map[*stranger]struct{}
@@ -55,7 +58,7 @@ type Listener struct {
 func New(l net.Listener) *Listener {
 	return &Listener{
 		Listener: l, closed: make(chan struct{}), changed: make(chan struct{}, 1),
-		strangers: make(map[*stranger]struct{}),
+		look: look, strangers: make(map[*stranger]struct{}),
 	}
 }
 
@@ -107,23 +110,34 @@ func (l *Listener) trySeat(s *stranger) (wait time.Duration, seated bool) {
 		l.strangers[s] = struct{}{}
 		return 0, true
 	}
-	now := time.Now()
-	var slowest *stranger
+	for now := time.Now(); ; {
+		slowest := l.slowest()
+		if slowest == nil { // we work for all of them; changed tells
+			return patience, false
+		}
+		if left := slowest.due().Sub(now); left > 0 {
+			return left, false
+		}
+		if slowest.charge(now, false) < patience {
+			slowest.spared = now.Add(patience / 10)
+			continue
+		}
+		delete(l.strangers, slowest)
+		slowest.Conn.Close()
+		l.strangers[s] = struct{}{}
+		return 0, true
+	}
+}
+
+// slowest is the one of the strangers who keep the process waiting that may be sent away
+// first; or nil.
+func (l *Listener) slowest() (slowest *stranger) {
 	for other := range l.strangers {
-		if !other.since.IsZero() && (slowest == nil || other.waited(now) > slowest.waited(now)) {
+		if !other.since.IsZero() && (slowest == nil || other.due().Before(slowest.due())) {
 			slowest = other
 		}
 	}
-	if slowest == nil { // we work for all of them; changed tells
-		return patience, false
-	}
-	if left := patience - slowest.waited(now); left > 0 {
-		return left, false
-	}
-	delete(l.strangers, slowest)
-	slowest.Conn.Close()
-	l.strangers[s] = struct{}{}
-	return 0, true
+	return slowest
 }
 
 // leave frees a stranger's place.
@@ -175,6 +189,12 @@ func below(conn net.Conn) *stranger {
 	}
 }
 
+// sight is what the system knows of what a peer says.
+type sight struct {
+	unread bool      // something waits to be read
+	heard  time.Time // when something came, the last time, within 10 ms; zero: never, or it does not know
+}
+
 // stranger is a connection, of somebody who may be known by now.
 type stranger struct {
 	net.Conn
@@ -182,30 +202,39 @@ type stranger struct {
 	known atomic.Bool
 
 	// Guarded by the door's mutex:
-	waits int           // reads and writes in which it keeps us waiting
-	since time.Time     // when the first of these began; zero while there is none
-	kept  time.Duration // waiting, before that
-	read  int           // bytes
+	waits  int           // reads and writes in which it keeps us waiting
+	writes int           // of these
+	since  time.Time     // when the first of these began; zero while there is none
+	kept   time.Duration // waiting, before that
+	said   bool          // something since then, as somebody has seen who looked
+	spared time.Time     // until when nobody looks again
+	read   int           // bytes
 	// unbounded says that the bytes are another's to bound.
 	unbounded bool
 }
 
-// waited is how long it has kept us waiting in all.
-func (s *stranger) waited(now time.Time) time.Duration { return s.kept + now.Sub(s.since) }
+// due is when it may be sent away, unless it turns out then that it waits for us.
+func (s *stranger) due() time.Time {
+	due := s.since.Add(patience - s.kept)
+	if due.Before(s.spared) {
+		return s.spared
+	}
+	return due
+}
 
 // Read reads no more than a stranger may say.
 func (s *stranger) Read(p []byte) (int, error) {
 	if s.known.Load() || len(p) == 0 {
 		return s.Conn.Read(p)
 	}
-	left := s.await()
+	left := s.await(0)
 	if left <= 0 { // or two have read at once
-		s.served(0)
+		s.served(0, 0)
 		s.Close()
 		return 0, fmt.Errorf("read %d bytes of %s: %w", Bytes, s.RemoteAddr(), ErrTooMuch)
 	}
 	n, err := s.Conn.Read(p[:min(left, len(p))])
-	s.served(n)
+	s.served(n, 0)
 	return n, err
 }
 
@@ -214,15 +243,17 @@ func (s *stranger) Write(p []byte) (int, error) {
 	if s.known.Load() {
 		return s.Conn.Write(p)
 	}
-	s.await()
+	s.await(1)
 	n, err := s.Conn.Write(p)
-	s.served(0)
+	s.served(0, 1)
 	return n, err
 }
 
-// await begins to wait for the peer, and gives how many bytes it may say.
-func (s *stranger) await() (left int) {
+// await begins to wait for the peer, in so many writes, 0 or 1, and gives how many bytes
+// it may say.
+func (s *stranger) await(writes int) (left int) {
 	s.door.mu.Lock()
+	s.writes += writes
 	if s.waits++; s.waits == 1 {
 		s.since = time.Now()
 	}
@@ -235,13 +266,32 @@ func (s *stranger) await() (left int) {
 }
 
 // served ends that, after so many bytes were read.
-func (s *stranger) served(read int) {
+func (s *stranger) served(read, writes int) {
 	s.door.mu.Lock()
 	defer s.door.mu.Unlock()
 	s.read += read
 	if s.waits--; s.waits == 0 {
-		s.kept, s.since = s.waited(time.Now()), time.Time{}
+		s.charge(time.Now(), read > 0)
+		s.since, s.said = time.Time{}, false
 	}
+	s.writes -= writes
+}
+
+// charge adds up how long it has kept us waiting until now, and gives that. Once it has said
+// something it waits for us, who had no processor to read that at once, or to go on when it
+// was read; unless we wait for it to take what we say, too.
+func (s *stranger) charge(now time.Time, read bool) time.Duration {
+	if s.writes == 0 {
+		seen := s.door.look(s.Conn)
+		s.said = s.said || read || seen.unread
+		if !seen.heard.IsZero() && (s.said || seen.heard.After(s.since)) {
+			now = seen.heard
+		}
+	}
+	if now.After(s.since) {
+		s.kept, s.since = s.kept+now.Sub(s.since), now
+	}
+	return s.kept
 }
 
 // Close ends the connection.

@@ -18,6 +18,9 @@ type street struct {
 	closed   chan struct{}
 	shut     sync.Once
 
+	// busy is how long the process waits for a processor once a peer has said something.
+	busy time.Duration
+
 	mu         sync.Mutex // guards what follows
 	open, most int        // connections
 	read       int        // bytes, of all
@@ -30,7 +33,7 @@ func (s *street) Accept() (net.Conn, error) {
 		defer s.mu.Unlock()
 		s.open++
 		s.most = max(s.most, s.open)
-		return &visit{Conn: conn, street: s}, nil
+		return &visit{Conn: conn, street: s, said: time.Now()}, nil
 	case <-s.closed:
 		return nil, net.ErrClosed
 	}
@@ -48,14 +51,49 @@ type visit struct {
 	net.Conn
 	street *street
 	left   sync.Once
+
+	mu     sync.Mutex // guards what follows
+	unread bool       // something was said, and waits
+	said   time.Time  // when that was, the last time; the arrival before that
 }
 
+// Read takes what is said while the process waits for a processor, too, as far as there is
+// room.
 func (v *visit) Read(p []byte) (int, error) {
 	n, err := v.Conn.Read(p)
+	v.heard(n > 0)
+	if n > 0 && v.street.busy > 0 {
+		until := time.Now().Add(v.street.busy)
+		_ = v.Conn.SetReadDeadline(until)
+		for m := n; m > 0 && n < len(p); n += m {
+			if m, _ = v.Conn.Read(p[n:]); m > 0 {
+				v.heard(true)
+			}
+		}
+		_ = v.Conn.SetReadDeadline(time.Time{})
+		time.Sleep(time.Until(until))
+	}
+	v.mu.Lock()
+	v.unread = false
+	v.mu.Unlock()
 	v.street.mu.Lock()
 	defer v.street.mu.Unlock()
 	v.street.read += n
 	return n, err
+}
+
+func (v *visit) heard(something bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if something {
+		v.unread, v.said = true, time.Now()
+	}
+}
+
+func (v *visit) look() sight {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return sight{unread: v.unread, heard: v.said}
 }
 
 func (v *visit) Close() error {
@@ -88,6 +126,7 @@ func open(t *testing.T) *process {
 	s := &street{knocking: make(chan net.Conn), closed: make(chan struct{})}
 	ends, end := context.WithCancel(t.Context())
 	p := &process{street: s, door: New(s), atEnd: func(do func()) func() bool { return context.AfterFunc(ends, do) }}
+	p.door.look = func(conn net.Conn) sight { return conn.(*visit).look() }
 	p.all.Go(func() {
 		for {
 			conn, err := p.door.Accept()
@@ -145,6 +184,31 @@ func enter(conn net.Conn, trip time.Duration) error {
 	}
 	return nil
 }
+
+// besiege fills the places with strangers three times over, who come again as soon as they
+// are sent away, until the bubble ends. Each has its say on every connection.
+func (p *process) besiege(say func(conn net.Conn)) {
+	for range 3 * Places {
+		p.all.Go(func() {
+			for {
+				near, far := net.Pipe()
+				select {
+				case p.knocking <- far:
+					say(near)
+					_, _ = io.Copy(io.Discard, near)
+					near.Close()
+				case <-p.ends.Done():
+					near.Close()
+					return
+				}
+			}
+		})
+	}
+	synctest.Wait()
+}
+
+// silent is a stranger who says nothing.
+func silent(net.Conn) {}
 
 // held gives how many connections the process holds, the most that it held, and the
 // bytes that it has read.
@@ -311,23 +375,7 @@ func TestWhoComesAgainAndAgainKeepsNobodyOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := open(t)
-		stop := make(chan struct{})
-		for range 3 * Places {
-			p.all.Go(func() {
-				for {
-					near, far := net.Pipe()
-					select {
-					case p.knocking <- far:
-						_, _ = io.Copy(io.Discard, near)
-						near.Close()
-					case <-stop:
-						near.Close()
-						return
-					}
-				}
-			})
-		}
-		synctest.Wait()
+		p.besiege(silent)
 		for range 20 {
 			begin := time.Now()
 			conn := p.knock(t)
@@ -340,11 +388,86 @@ func TestWhoComesAgainAndAgainKeepsNobodyOut(t *testing.T) {
 				t.Errorf("a friend is let in after %s", took)
 			}
 		}
-		close(stop)
 		if _, most, _ := p.held(); most > Places+20 {
 			t.Errorf("%d connections were open at a time", most)
 		}
 	})
+}
+
+// TestABusyProcessBlamesNobodyForItsOwnDelay would catch an honest peer who is sent away, as
+// on a host whose processors are all taken: he has said what he has to say, and the process
+// takes longer than anybody's patience to read it, at once or in all.
+func TestABusyProcessBlamesNobodyForItsOwnDelay(t *testing.T) {
+	t.Parallel()
+	for _, busy := range []time.Duration{patience * 3 / 4, patience * 7 / 2, 10 * time.Second} {
+		t.Run(busy.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := open(t)
+				p.busy = busy
+				p.besiege(silent)
+				for range 5 {
+					if err := enter(p.knock(t), patience/5); err != nil {
+						t.Fatalf("a friend is not let in: %v", err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestABusyProcessIsNotHeldByWhoTalksOn would catch strangers who hold all places of a busy
+// process by a byte now and then, of which there is mostly one to be read, or by such bytes
+// while they do not take what is said to them.
+func TestABusyProcessIsNotHeldByWhoTalksOn(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		say    func(conn net.Conn)
+		unread bool // always
+		each   time.Duration
+	}{
+		"on and on": {func(conn net.Conn) {
+			for {
+				time.Sleep(patience / 10)
+				if _, err := conn.Write([]byte{'x'}); err != nil {
+					return
+				}
+			}
+		}, false, 2 * patience},
+		"without a pause": {func(conn net.Conn) {
+			for {
+				time.Sleep(patience / 10)
+				if _, err := conn.Write([]byte{'x'}); err != nil {
+					return
+				}
+			}
+		}, true, 2 * patience},
+		"and does not listen": {func(conn net.Conn) {
+			_, _ = io.WriteString(conn, first)
+			time.Sleep(time.Hour)
+		}, true, 2 * patience},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := open(t)
+				p.door.look = func(conn net.Conn) sight {
+					seen := conn.(*visit).look()
+					seen.unread = seen.unread || test.unread
+					return seen
+				}
+				p.busy = patience / 3
+				p.besiege(test.say)
+				begin := time.Now()
+				if err := enter(p.knock(t), patience/5); err != nil {
+					t.Fatalf("a friend is not let in: %v", err)
+				}
+				if took := time.Since(begin); took > 4*test.each {
+					t.Errorf("a friend is let in after %s", took)
+				}
+			})
+		})
+	}
 }
 
 // TestClosingEndsTheWaitForAPlace would catch a server that hangs when it stops while

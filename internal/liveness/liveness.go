@@ -128,6 +128,9 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, w.explain(err)
 }
 
+// NetConn is the connection that is watched; doorstep looks for the system's.
+func (w *watched) NetConn() net.Conn { return w.Conn }
+
 // Close ends the connection and the looking at it.
 func (w *watched) Close() error {
 	w.mu.Lock()

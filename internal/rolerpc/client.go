@@ -26,7 +26,13 @@ var ErrConnClosed = errors.New("connection is closed")
 
 // Client times.
 const (
-	connectTimeout = 5 * time.Second
+	// dialTimeout bounds the time until the other machine takes the connection.
+	dialTimeout = 5 * time.Second
+	// connectTimeout bounds that and TLS. An ApplicationMaster in whose queue strangers wait
+	// comes to this worker when they have had their turn: of the 4,097 who find a place there
+	// (Linux' net.core.somaxconn), 63 each 250 ms (package doorstep), which takes 16.3 s. A
+	// worker that gave up sooner would begin at the queue's end each time.
+	connectTimeout = 30 * time.Second
 	reconnectFirst = 100 * time.Millisecond
 	reconnectMost  = 2 * time.Second // callers back off further themselves
 )
@@ -47,7 +53,7 @@ type Conn struct {
 // NewConn makes a connection to "host:port". No byte is sent before the first
 // Open.
 func NewConn(address string, config Config) (*Conn, error) {
-	dialer := &net.Dialer{Timeout: connectTimeout}
+	dialer := &net.Dialer{Timeout: dialTimeout}
 	return newConn(address, config, func(ctx context.Context) (net.Conn, error) {
 		conn, err := dialer.DialContext(ctx, "tcp", address)
 		if err != nil {

@@ -101,6 +101,13 @@ func (c *cable) Addr() net.Addr { return &net.TCPAddr{} }
 // end.
 func (c *cable) open(t *testing.T, role *accepting, worker *recorder) *Stream {
 	t.Helper()
+	return open(t, c.connect(t, role), "resourcemanager", worker)
+}
+
+// connect starts a server with the role, and gives a connection to it, both until the
+// test's end.
+func (c *cable) connect(t *testing.T, role *accepting) *Conn {
+	t.Helper()
 	certificates := newCluster(t)
 	var mux Mux
 	mux.Handle("resourcemanager", role.accept)
@@ -126,7 +133,7 @@ func (c *cable) open(t *testing.T, role *accepting, worker *recorder) *Stream {
 			t.Error(err)
 		}
 	})
-	return open(t, conn, "resourcemanager", worker)
+	return conn
 }
 
 // pair makes a connection's two ends.

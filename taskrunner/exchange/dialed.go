@@ -20,10 +20,10 @@ const (
 	// longer (Config.RequestTimeout): with thousands of hosts that start at once, the
 	// first packets get lost.
 	dialTimeout = 30 * time.Second
-	// maxAttempts bounds the attempts to reach a host that ends connections. Pauses
-	// between them double, from firstPause: 1.3 s in all.
-	maxAttempts = 7
-	firstPause  = 20 * time.Millisecond
+	// Pauses between attempts to reach a host that ends connections double, from
+	// firstPause to longestPause.
+	firstPause   = 20 * time.Millisecond
+	longestPause = 640 * time.Millisecond
 )
 
 // dialedLink is the consumers' end of a connection to a producers' host.
@@ -54,31 +54,43 @@ func (l *dialedLink) run(ctx context.Context) {
 
 // dial reaches the other host and is known to it then. A connection that ends before
 // it was answered is tried again: the other end takes a number at a time of those
-// whom it does not know yet, and lets the silent ones among them go. One that ends so
-// each time is of no host of ours.
+// whom it does not know yet, and lets the slow ones among them go. Where all end so for
+// Config.RequestTimeout there is no host of ours, unless the other end has proved to be one.
 func (l *dialedLink) dial(ctx context.Context) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, max(dialTimeout, l.exchange.config.RequestTimeout))
+	timeout := l.exchange.config.RequestTimeout
+	strange := time.Now().Add(timeout) // it may be so long
+	ctx, cancel := context.WithTimeout(ctx, max(dialTimeout, timeout))
 	defer cancel()
-	for attempt := 1; ; attempt++ {
-		conn, err := l.connect(ctx)
-		if err == nil || !cutOff(err) || attempt == maxAttempts || !wait(ctx, firstPause<<(attempt-1)) {
+	ours := false
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		conn, proved, err := l.connect(ctx)
+		ours = ours || proved
+		if err == nil || !cutOff(err) || !ours && time.Now().Add(pause).After(strange) || !wait(ctx, pause) {
 			return conn, err
 		}
 	}
 }
 
-func (l *dialedLink) connect(ctx context.Context) (net.Conn, error) {
+// connect makes one attempt. proved tells that the other end has shown the certificate of a
+// host of the job, whatever became of the attempt.
+func (l *dialedLink) connect(ctx context.Context) (_ net.Conn, proved bool, _ error) {
 	plain, err := new(net.Dialer).DialContext(ctx, "tcp", l.address)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	conn := liveness.Watch(plain, l.exchange.config.Unreachable)
 	stop := context.AfterFunc(ctx, func() { plain.Close() }) // which ends TLS over it, too
 	defer stop()
 	if config := l.exchange.config.ClientTLS; config != nil {
-		conn = tls.Client(conn, config)
+		secured := tls.Client(conn, config)
+		if conn, err = secured, secured.HandshakeContext(ctx); err != nil {
+			err = fmt.Errorf("establish TLS: %w", err)
+		}
+		proved = err == nil
 	}
-	err = greet(conn, l.exchange.greeting(l.host))
+	if err == nil {
+		err = greet(conn, l.exchange.greeting(l.host))
+	}
 	if err == nil && !l.establish() {
 		err = ErrClosed
 	}
@@ -87,9 +99,9 @@ func (l *dialedLink) connect(ctx context.Context) (net.Conn, error) {
 	}
 	if err != nil {
 		conn.Close()
-		return nil, err
+		return nil, proved, err
 	}
-	return conn, nil
+	return conn, proved, nil
 }
 
 // cutOff tells whether a connection ended as one does that the other end lets go.

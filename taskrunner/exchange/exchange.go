@@ -48,7 +48,8 @@ type Config struct {
 	Unreachable time.Duration
 	Logger      logrus.FieldLogger
 
-	maxChannels int // of a connection; 0: maxChannels
+	maxChannels int                             // of a connection; 0: maxChannels
+	behind      func(net.Listener) net.Listener // what lies over the listener; nil: nothing
 }
 
 // Exchange is one host's end of the data plane. It listens from New to Close.
@@ -88,6 +89,9 @@ func New(ctx context.Context, config Config) (*Exchange, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(config.ListenHost, "0"))
 	if err != nil {
 		return nil, fmt.Errorf("listen for other hosts of job %s: %w", config.Job, err)
+	}
+	if config.behind != nil {
+		listener = config.behind(listener)
 	}
 	e := &Exchange{
 		config: config, listener: doorstep.New(liveness.Listener{Listener: listener, After: config.Unreachable}),

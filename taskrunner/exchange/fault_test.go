@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 )
@@ -123,50 +122,6 @@ func TestAHostThatIsNotLetInComesAgain(t *testing.T) {
 		t.Errorf("%d records arrive, want 10: %v", got[0], err)
 	}
 	task.Wait()
-}
-
-// TestStrangersKeepNobodyOut would catch a job that anybody slows down, or fails, who
-// reaches the port of one of its hosts: by silent connections, three times as many as
-// there are places for, each opened again when it ends.
-func TestStrangersKeepNobodyOut(t *testing.T) {
-	ctx := t.Context()
-	a, b := newExchange(t, "a"), newExchange(t, "b")
-	stop := make(chan struct{})
-	var strangers sync.WaitGroup
-	for range 3 * doorstep.Places {
-		strangers.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				conn, err := new(net.Dialer).DialContext(ctx, "tcp", a.Address())
-				if err != nil {
-					continue
-				}
-				io.Copy(io.Discard, conn)
-				conn.Close()
-			}
-		})
-	}
-	p := newPartition(t, a, 0, 1)
-	g := b.Gate(ctx, []exchange.Producer{from("a", a, 0, 0)})
-	defer g.Close()
-	size := func(int) int { return 10 }
-	var task sync.WaitGroup
-	task.Go(func() {
-		if err := emitAll(ctx, p, 0, 0, 10, size); err != nil {
-			t.Error(err)
-		}
-	})
-	if got, err := readAll(ctx, g, size); err != nil || got[0] != 10 {
-		t.Errorf("%d records arrive, want 10: %v", got[0], err)
-	}
-	task.Wait()
-	close(stop)
-	a.Close() // which ends what the strangers wait for
-	strangers.Wait()
 }
 
 // TestConnectionIsMadeAnew would catch a host that stays unreachable after one

@@ -27,7 +27,8 @@ type Core struct {
 	lastLink LinkID
 	hostIDs  ids.Sequence
 	tokens   msg.Secret // the newest, for all hosts
-	ending   *End       // set when it is decided; performed when all hosts have ended
+	terms    map[Timer]term
+	ending   *End // set when it is decided; performed when all hosts have ended
 	ended    bool
 
 	// During a step:
@@ -76,6 +77,7 @@ func NewCore(config Config) (*Core, error) {
 		programs: localized(config.Programs),
 		fetching: make(map[CopyID]*heldProgram),
 		links:    make(map[LinkID]*link),
+		terms:    make(map[Timer]term),
 		hostIDs:  ids.NewSequence(config.IDs),
 		tokens:   config.Tokens,
 	}, nil
@@ -90,7 +92,7 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 	switch e := event.(type) {
 	case Started:
 		c.open(&c.rm)
-		c.emit(SetTimer{Timer{Kind: TimerRegistration}, c.config.RegistrationTimeout})
+		c.allow(Timer{Kind: TimerRegistration}, c.config.RegistrationTimeout)
 	case LinkOpened:
 		c.linkOpened(e.Link)
 	case LinkLost:
@@ -116,6 +118,9 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 func (c *Core) emit(e Effect) { c.effects = append(c.effects, e) }
 
 func (c *Core) timerFired(t Timer) {
+	if c.excused(t) {
+		return
+	}
 	switch t.Kind {
 	case TimerReconnect:
 		c.reconnect(t)

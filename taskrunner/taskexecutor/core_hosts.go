@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// hostStopGrace is how long a host that was told to stop may take before it
-	// is killed.
+	// hostStopGrace is how long a host that was told to stop, or says that it ends, may
+	// take before it is killed.
 	hostStopGrace = 5 * time.Second
 	// hostReadyTimeout is how long a host may take to say hello, and again to get
 	// ready once it was told its job. Either takes milliseconds, unless the
@@ -63,7 +63,7 @@ func (c *Core) ensureHost(j *job) {
 	j.host = &host{id: ids.HostID(c.hostIDs.Next())}
 	c.hosts[j.host.id] = j
 	c.emit(StartHost{Host: j.host.id, Job: j.id, Program: j.program.file, MemoryMB: c.slots.memoryMB(j.id)})
-	c.emit(SetTimer{Timer{Kind: TimerHostReady, Host: j.host.id}, hostReadyTimeout})
+	c.allow(Timer{Kind: TimerHostReady, Host: j.host.id}, hostReadyTimeout)
 }
 
 // instructHost tells a host its job, once both are known.
@@ -80,7 +80,7 @@ func (c *Core) instructHost(j *job) {
 		MemoryMB: memoryMB, Network: memory.HostOf(memoryMB, c.config.Memory).Network,
 		HeartbeatTimeout: h.watch.timeout, Share: j.tasks,
 	})
-	c.emit(SetTimer{Timer{Kind: TimerHostReady, Host: h.id}, hostReadyTimeout})
+	c.allow(Timer{Kind: TimerHostReady, Host: h.id}, hostReadyTimeout)
 }
 
 // hostLate ends a host that does not get ready. One that waits to be told its job
@@ -166,7 +166,7 @@ func (c *Core) stopHost(j *job, cause string) {
 		c.sendJobMaster(j, msg.HostLost{Host: h.id, Failure: *msg.NewFailure(text, ""), Reason: msg.HostStopped})
 	}
 	c.emit(SendHost{h.id, msg.StopHost{Cause: cause}})
-	c.emit(SetTimer{Timer{Kind: TimerHostStop, Host: h.id}, hostStopGrace})
+	c.allow(Timer{Kind: TimerHostStop, Host: h.id}, hostStopGrace)
 }
 
 func (c *Core) hostSaid(e HostSaid) {
@@ -195,11 +195,22 @@ func (c *Core) hostSaid(e HostSaid) {
 			m.Host = h.id
 			c.sendJobMaster(j, m)
 		}
-	case msg.HostLost: // it says why it ends
-		h.failure = &m.Failure
+	case msg.HostLost:
+		c.hostEnds(h, m.Failure)
 	case msg.TaskStatesChanged, msg.TasksProgress, msg.RequestSplit, msg.CollectBatch:
 		c.sendJobMaster(j, m)
 	default: // Heartbeat; a host has nothing else to say
+	}
+}
+
+// hostEnds takes in that a host ends, and why. What it has to close may hang.
+func (c *Core) hostEnds(h *host, why msg.Failure) {
+	if h.failure != nil {
+		return // the first reason counts
+	}
+	h.failure = &why
+	if !h.stopping {
+		c.allow(Timer{Kind: TimerHostStop, Host: h.id}, hostStopGrace)
 	}
 }
 

@@ -21,7 +21,7 @@ func (c *Core) slotsRequested(m msg.RequestSlots) {
 		answer.Taken = append(answer.Taken, offer)
 		if s := &c.slots.slots[offer.Index]; s.state == slotFree { // else the same again
 			c.slots.occupy(slot{index: s.index, state: slotAllocated, allocation: offer.Allocation, job: m.Job, memoryMB: m.MemoryMB})
-			c.emit(SetTimer{Timer{Kind: TimerSlot, Allocation: offer.Allocation}, c.config.SlotTimeout})
+			c.allow(Timer{Kind: TimerSlot, Allocation: offer.Allocation}, c.config.SlotTimeout)
 			taken = append(taken, s)
 		}
 	}
@@ -148,7 +148,7 @@ func (c *Core) slotsOf(j *job, allocations []ids.AllocationID) []*slot {
 func (c *Core) jobMasterLost(j *job) {
 	for _, s := range c.slots.of(j.id, slotActive) {
 		s.state = slotAllocated
-		c.emit(SetTimer{Timer{Kind: TimerSlot, Allocation: s.allocation}, c.config.SlotTimeout})
+		c.allow(Timer{Kind: TimerSlot, Allocation: s.allocation}, c.config.SlotTimeout)
 	}
 	if j.host != nil && j.host.instructed {
 		c.stopHost(j, "JobMaster is lost")

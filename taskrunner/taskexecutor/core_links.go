@@ -48,7 +48,7 @@ func (c *Core) linkOpened(id LinkID) {
 		return
 	}
 	l.state = linkRegistering
-	c.emit(SetTimer{Timer{Kind: TimerAdmission, Link: id}, admissionTimeout})
+	c.allow(Timer{Kind: TimerAdmission, Link: id}, admissionTimeout)
 	if l.job != "" {
 		c.emit(SendRole{id, msg.RegisterAtJobMaster{Resource: c.config.Resource, Host: c.config.Node}})
 		return
@@ -85,7 +85,7 @@ func (c *Core) linkLost(id LinkID) {
 		c.jobMasterLost(j)
 	}
 	if l.job == "" && wasAdmitted {
-		c.emit(SetTimer{Timer{Kind: TimerRegistration}, c.config.RegistrationTimeout})
+		c.allow(Timer{Kind: TimerRegistration}, c.config.RegistrationTimeout)
 	}
 	c.emit(SetTimer{Timer{Kind: TimerReconnect, Link: id, Job: l.job}, c.pause(l.failures)})
 }

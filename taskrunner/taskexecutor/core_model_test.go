@@ -35,6 +35,7 @@ type world struct {
 	lastCopy CopyID
 	idle     []*modelProgram // the oldest first
 	timers   map[Timer]time.Time
+	late     time.Duration // by which the timer fires that does so in this step
 	ending   bool
 	end      *End
 
@@ -107,7 +108,7 @@ type modelHost struct {
 	greeted, instructed bool
 	ready               time.Time
 	stopping, killed    bool
-	blamed              bool // for what it was killed for
+	blamed              bool // for what it was killed for, or ends by itself
 	hopeless            bool // the program speaks another protocol
 	watched, told       int  // memory in MB, as who watches it knows, and as it was told
 	tokens              string
@@ -243,7 +244,7 @@ func (w *world) happensLate(event Event) {
 	case HostExited:
 		delete(w.hosts, e.Host)
 	case TimerFired:
-		if h := w.hosts[e.Timer.Host]; h != nil && e.Timer.Kind == TimerHostStop {
+		if h := w.hosts[e.Timer.Host]; h != nil && e.Timer.Kind == TimerHostStop && !w.excused(e.Timer) {
 			w.kill(h)
 		}
 	}
@@ -500,6 +501,10 @@ func (w *world) hostSays(h *modelHost, m msg.Message) {
 			h.ready, h.modelWatch, j.early = w.now, w.beats(), 0
 			w.tell(j, "host %s is ready", shortHost(h.id))
 		}
+	case msg.HostLost:
+		if !h.blamed {
+			h.blamed, h.hopeless = true, m.Failure.Permanent
+		}
 	case msg.TaskStatesChanged:
 		w.tell(j, "state")
 	}
@@ -627,7 +632,21 @@ func (w *world) ends() {
 	}
 }
 
+// excused tells whether a timer that gives somebody time fires a second late: the worker was
+// stopped itself, and the time begins anew.
+func (w *world) excused(timer Timer) bool {
+	switch timer.Kind {
+	case TimerRegistration, TimerAdmission, TimerSlot, TimerHostReady, TimerHostStop:
+		return w.late >= time.Second
+	default:
+		return false
+	}
+}
+
 func (w *world) timerFires(timer Timer) {
+	if w.excused(timer) {
+		return
+	}
 	l, h := w.links[timer.Link], w.hosts[timer.Host]
 	switch timer.Kind {
 	case TimerReconnect:

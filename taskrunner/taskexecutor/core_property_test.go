@@ -260,7 +260,7 @@ func (w *world) check() {
 func (w *world) checkHost(id ids.HostID, h *modelHost, waits func(Timer, string)) {
 	switch {
 	case h.killed:
-	case h.stopping:
+	case h.stopping || h.blamed:
 		waits(Timer{Kind: TimerHostStop, Host: id}, "a host has to end")
 	case h.ready.IsZero() && (h.instructed || !h.greeted):
 		waits(Timer{Kind: TimerHostReady, Host: id}, "a host has to get ready")
@@ -322,7 +322,7 @@ func (w *world) random() Event {
 		host = hosts[w.oneOf(len(hosts), "host")]
 	}
 	allocation := ids.AllocationID(fmt.Sprintf("a%d", 1+w.oneOf(6, "allocation")))
-	switch w.oneOf(20, "event") {
+	switch w.oneOf(21, "event") {
 	case 0:
 		return LinkLost{id, "reset"}
 	case 1:
@@ -366,13 +366,28 @@ func (w *world) random() Event {
 		}
 	case 19:
 		w.jobPasses()
+	case 20:
+		return HostSaid{host, msg.HostLost{Failure: msg.Failure{Message: "plan", Permanent: w.oneOf(4, "permanent") == 0}}}
 	case 18:
 		if w.oneOf(4, "over memory") == 0 {
 			return HostOverMemory{Host: host, Resident: config.Gibibyte}
 		}
 	}
-	w.now = w.now.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "seconds")) * time.Second)
+	w.passes()
 	return w.due()
+}
+
+// passes lets time pass until a timer is due. Now and then the worker is stopped meanwhile.
+func (w *world) passes() {
+	until := w.now.Add(time.Duration(rapid.IntRange(0, 20).Draw(w.t, "seconds")) * time.Second)
+	next, set := w.next()
+	stopped := w.oneOf(4, "stopped") == 0
+	switch {
+	case stopped || !set || w.timers[next].After(until):
+		w.now = until
+	case w.timers[next].After(w.now):
+		w.now = w.timers[next]
+	}
 }
 
 // oneOf draws a number below n. Those of rapid are mostly small.
@@ -521,19 +536,25 @@ func (w *world) fetched() Event {
 	return ProgramFetched{Copy: id, File: fmt.Sprintf("copy %d", id), Size: config.Bytes(size) * config.Mebibyte}
 }
 
-// due gives a timer whose time has come, or something harmless.
-func (w *world) due() Event {
-	var next *Timer
+// next is the timer that is due first.
+func (w *world) next() (next Timer, set bool) {
 	for timer, at := range w.timers {
-		if !at.After(w.now) && (next == nil || at.Before(w.timers[*next]) || at.Equal(w.timers[*next]) && fmt.Sprint(timer) < fmt.Sprint(*next)) {
-			next = &timer
+		if !set || at.Before(w.timers[next]) || at.Equal(w.timers[next]) && fmt.Sprint(timer) < fmt.Sprint(next) {
+			next, set = timer, true
 		}
 	}
-	if next == nil {
+	return next, set
+}
+
+// due gives a timer whose time has come, or something harmless.
+func (w *world) due() Event {
+	next, set := w.next()
+	if !set || w.timers[next].After(w.now) {
 		return HostSaid{"none", msg.HostHello{}}
 	}
-	delete(w.timers, *next)
-	return TimerFired{*next}
+	w.late = w.now.Sub(w.timers[next])
+	delete(w.timers, next)
+	return TimerFired{next}
 }
 
 // TestCoreUnderRandomEvents would catch a slot that is lost, granted twice or free too
@@ -574,7 +595,9 @@ func (w *world) calm() {
 		if len(w.jobs) == 0 && len(w.hosts) == 0 || w.end != nil {
 			return
 		}
-		w.now = w.now.Add(time.Second)
+		if next, set := w.next(); set && w.timers[next].After(w.now) {
+			w.now = w.timers[next]
+		}
 		w.step(w.due())
 	}
 	w.t.Fatalf("%d jobs and %d hosts are left: %+v", len(w.jobs), len(w.hosts), w.slots)

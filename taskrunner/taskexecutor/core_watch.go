@@ -33,3 +33,32 @@ func (w *watch) look(now time.Time) (lost string) {
 	}
 	return ""
 }
+
+// overslept is how late a timer fires at least in a process that was stopped, and not only
+// busy.
+const overslept = time.Second
+
+// term is a time within which somebody has to answer, or to end.
+type term struct {
+	length time.Duration
+	end    time.Time
+}
+
+// allow sets the timer that fires at the end of somebody's term.
+func (c *Core) allow(t Timer, length time.Duration) {
+	c.terms[t] = term{length, c.now.Add(length)}
+	c.emit(SetTimer{t, length})
+}
+
+// excused tells whether a timer fires so late that the worker itself was stopped: then the
+// term begins anew. An answer that came meanwhile may wait behind the timer, and whoever
+// was stopped together with the worker has had no time.
+func (c *Core) excused(t Timer) bool {
+	passed, set := c.terms[t]
+	delete(c.terms, t)
+	if !set || c.now.Sub(passed.end) < overslept {
+		return false
+	}
+	c.allow(t, passed.length)
+	return true
+}

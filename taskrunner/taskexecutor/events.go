@@ -225,7 +225,7 @@ const (
 	TimerSlot                               // Allocation should be accepted
 	TimerHostReady                          // Host should be ready
 	TimerHostHeartbeat                      // Host should give a sign of life
-	TimerHostStop                           // Host should have ended by itself
+	TimerHostStop                           // Host should have ended, as it was told or has said
 	TimerHostStart                          // Host was lost: start another for Job
 )
 
