@@ -117,6 +117,7 @@ type process struct {
 	*street
 	door *Listener
 	all  sync.WaitGroup
+	ends <-chan struct{} // closed with the test
 	// atEnd has something done when the test ends, unless that is stopped.
 	atEnd func(func()) (stop func() bool)
 }
@@ -125,7 +126,7 @@ type process struct {
 func open(t *testing.T) *process {
 	s := &street{knocking: make(chan net.Conn), closed: make(chan struct{})}
 	ends, end := context.WithCancel(t.Context())
-	p := &process{street: s, door: New(s), atEnd: func(do func()) func() bool { return context.AfterFunc(ends, do) }}
+	p := &process{street: s, door: New(s), ends: ends.Done(), atEnd: func(do func()) func() bool { return context.AfterFunc(ends, do) }}
 	p.door.look = func(conn net.Conn) sight { return conn.(*visit).look() }
 	p.all.Go(func() {
 		for {
@@ -197,7 +198,7 @@ func (p *process) besiege(say func(conn net.Conn)) {
 					say(near)
 					_, _ = io.Copy(io.Discard, near)
 					near.Close()
-				case <-p.ends.Done():
+				case <-p.ends:
 					near.Close()
 					return
 				}
