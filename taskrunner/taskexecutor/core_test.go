@@ -61,6 +61,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	unfetched COPY CAUSE
 //	heartbeat LINK
 //	alive HOST                            it answers a heartbeat
+//	stale HOST                            the timer for it fires that has been set anew meanwhile
 //	asleep DURATION                       the worker itself is stopped: timers fire late, all at once
 //	wait DURATION                         with the timers that fall due
 //	pass DURATION                         likewise, while heartbeats come and go unseen
@@ -208,6 +209,8 @@ func (s *script) event(words []string) Event {
 	case "fails":
 		text, permanent := strings.CutPrefix(rest(2), "permanent ")
 		return host(msg.HostLost{Failure: msg.Failure{Message: text, Permanent: permanent}})
+	case "stale":
+		return TimerFired{Timer{Kind: TimerHostReady, Host: hostID(args[1])}}
 	case "exit":
 		parts := append(strings.Split(rest(2), " | "), "", "")
 		return HostExited{Host: hostID(args[1]), Exit: Exit{How: parts[0], Crash: parts[1], Output: parts[2]}}

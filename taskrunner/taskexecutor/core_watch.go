@@ -50,11 +50,15 @@ func (c *Core) allow(t Timer, length time.Duration) {
 	c.emit(SetTimer{t, length})
 }
 
-// excused tells whether a timer fires so late that the worker itself was stopped: then the
-// term begins anew. An answer that came meanwhile may wait behind the timer, and whoever
-// was stopped together with the worker has had no time.
+// excused tells whether a timer that fires means nothing. It may be set anew meanwhile, and
+// waits for the new term's end. Or it fires so late that the worker itself was stopped: then
+// the term begins anew, as an answer that came meanwhile may wait behind the timer, and
+// whoever was stopped together with the worker has had no time.
 func (c *Core) excused(t Timer) bool {
 	passed, set := c.terms[t]
+	if set && c.now.Before(passed.end) {
+		return true
+	}
 	delete(c.terms, t)
 	if !set || c.now.Sub(passed.end) < overslept {
 		return false
