@@ -261,7 +261,7 @@ func TestAWithdrawnJobDoesNotRun(t *testing.T) {
 	graph := *planned(t, dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"}), "/in", nil)
 	submission := rest.JobSubmission{Job: testJob, Graph: graph, Program: rest.ProgramID{Name: "counting", SHA256: hash}}
 	s.refused(http.StatusNotFound, http.MethodPatch, "/jobs/"+string(testJob)+"?mode=cancel", nil)
-	if text := s.refused(http.StatusConflict, http.MethodPost, "/jobs", submission); !strings.Contains(text, "cancelled before it came") {
+	if text := s.refused(http.StatusGone, http.MethodPost, "/jobs", submission); !strings.Contains(text, "cancelled before it came") {
 		t.Errorf("the late submission is refused with %q", text)
 	}
 	var jobs struct{ Jobs []any }

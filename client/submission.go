@@ -31,7 +31,8 @@ func (s *Submission) ID() ids.JobID { return s.job.Job }
 
 // Bring hands the job to an ApplicationMaster of a session, which has its program. After an
 // error that says Gone the job may be brought again, to the ApplicationMaster of the time. What
-// was brought without an answer and is there now is no error, also if it has ended meanwhile.
+// was brought without an answer and is there now is no error, also if it has ended meanwhile;
+// what somebody has cancelled before it came is one, of status 410.
 func (s *Submission) Bring(ctx context.Context, to *ClusterClient) error {
 	sent, err := to.submit(ctx, s.job)
 	refusal, answered := errors.AsType[*StatusError](err)

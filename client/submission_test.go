@@ -53,7 +53,7 @@ func (k *keeping) CancelJob(_ context.Context, job ids.JobID) error {
 	if err != nil { // its submission may be on its way
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		k.jobs[job] = msg.ErrJobEnded
+		k.jobs[job] = msg.ErrJobWithdrawn
 	}
 	return err
 }
@@ -61,7 +61,7 @@ func (k *keeping) CancelJob(_ context.Context, job ids.JobID) error {
 func (k *keeping) find(what string, job ids.JobID) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if _, known := k.jobs[job]; !known {
+	if ended, known := k.jobs[job]; !known || errors.Is(ended, msg.ErrJobWithdrawn) {
 		return msg.ErrJobNotFound
 	}
 	k.did = append(k.did, what)
@@ -154,6 +154,7 @@ func TestALostAnswerIsNoFailedSubmission(t *testing.T) {
 		"the request is lost":             {[]way{losesRequest}, nil, 0, true},
 		"nobody was there":                {[]way{findsNobody}, nil, 0, true},
 		"the job has ended meanwhile":     {[]way{losesAnswer}, func(k *keeping, id ids.JobID) { k.jobs[id] = msg.ErrJobEnded }, 0, true},
+		"somebody cancels it meanwhile":   {[]way{losesRequest}, func(k *keeping, id ids.JobID) { _ = k.CancelJob(t.Context(), id) }, http.StatusGone, false},
 		"the session takes no more":       {[]way{losesAnswer}, func(k *keeping, _ ids.JobID) { k.refusal = msg.ErrNotReady }, 0, true},
 		"the session took none":           {[]way{losesRequest}, func(k *keeping, _ ids.JobID) { k.refusal = msg.ErrNotReady }, http.StatusServiceUnavailable, false},
 		"the session took none, and ends": {[]way{losesRequest}, func(k *keeping, _ ids.JobID) { k.refusal = msg.ErrEnding }, http.StatusServiceUnavailable, false},

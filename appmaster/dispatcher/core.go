@@ -69,8 +69,9 @@ type Core struct {
 	order   []ids.JobID // of submission
 	watched []*job      // that run and end with their clients
 	archive archive     // those that have ended
-	// forgotten are those that are in none of these any more, or never will be.
-	forgotten forgotten
+	// Of jobs that are in none of these no submission may come any more where they have ended,
+	// or were withdrawn: cancelled before they came. The one pushes out none of the other.
+	ended, withdrawn forgotten
 	// reserved is the sum of what jobs have reserved that have not ended, in bytes.
 	reserved int64
 	// unfinished is how the cluster ends if it is to do so as the first of its jobs that
@@ -168,8 +169,11 @@ func (c *Core) submit(s Submission) error {
 		}
 		return fmt.Errorf("%w: %s", msg.ErrJobExists, s.Job)
 	}
-	if c.forgotten.has(c.now, s.Job) {
-		return fmt.Errorf("%w: %s is not kept any longer, or was cancelled before it came", msg.ErrJobEnded, s.Job)
+	if c.ended.has(c.now, s.Job) {
+		return fmt.Errorf("%w: %s is not kept any longer", msg.ErrJobEnded, s.Job)
+	}
+	if c.withdrawn.has(c.now, s.Job) {
+		return fmt.Errorf("%w: %s", msg.ErrJobWithdrawn, s.Job)
 	}
 	if !c.many() && len(c.jobs) > 0 {
 		return fmt.Errorf("%w: this cluster runs the one job %s", msg.ErrJobExists, c.order[0])
@@ -262,9 +266,7 @@ func (c *Core) cancel(id ids.JobID) error {
 	j := c.jobs[id]
 	switch {
 	case j == nil:
-		if c.many() { // its client may have given it up while its submission is being read
-			c.forgotten.add(c.now, id)
-		}
+		c.withdraw(id)
 		return fmt.Errorf("%w: %s", msg.ErrJobNotFound, id)
 	case j.details == nil:
 		c.emit(CancelJob{Job: id})
@@ -272,6 +274,18 @@ func (c *Core) cancel(id ids.JobID) error {
 		return fmt.Errorf("%w: %s is %s", msg.ErrJobEnded, id, j.details.Status)
 	}
 	return nil
+}
+
+// withdraw refuses the submission of a job that is not there: its client may have given it up
+// while that is being read. The one job of a cluster comes with the cluster.
+func (c *Core) withdraw(id ids.JobID) {
+	switch {
+	case !c.many():
+	case c.ended.has(c.now, id):
+		c.ended.add(c.now, id)
+	default:
+		c.withdrawn.add(c.now, id)
+	}
 }
 
 // clientSeen lets a job go on for its client's sake, or stay.
@@ -335,7 +349,7 @@ func (c *Core) forget(jobs []*job) {
 	}
 	for _, j := range jobs {
 		delete(c.jobs, j.id)
-		c.forgotten.add(c.now, j.id)
+		c.ended.add(c.now, j.id)
 		c.emit(JobForgotten{Job: j.id})
 	}
 	c.order = slices.DeleteFunc(c.order, func(id ids.JobID) bool { return c.jobs[id] == nil })

@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"slices"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -12,13 +13,12 @@ const (
 	// submission that comes later than that would run. Clients give a submission up after some
 	// minutes, and the master reads none for as long.
 	repeatTime = 10 * time.Minute
-	// maxForgotten bounds the ids that are remembered, some 500 KiB.
+	// maxForgotten bounds the ids of one kind that are remembered, some 500 KiB.
 	maxForgotten = 4096
 )
 
-// forgotten remembers of which jobs no submission may be taken any more: those that have ended
-// and are not kept any longer, and those that were cancelled before they came. The zero value
-// is ready for use.
+// forgotten remembers jobs of which no submission may be taken any more. The zero value is
+// ready for use.
 type forgotten struct {
 	jobs  map[ids.JobID]bool
 	order []forgottenJob // the oldest first
@@ -29,12 +29,13 @@ type forgottenJob struct {
 	at time.Time
 }
 
-// add remembers one. Of one that is remembered it changes nothing.
+// add remembers one, in place of the oldest where there are many. One that is remembered is
+// so from now on anew.
 func (f *forgotten) add(now time.Time, id ids.JobID) {
-	if f.has(now, id) {
-		return
-	}
-	if len(f.order) == maxForgotten {
+	switch {
+	case f.has(now, id):
+		f.order = slices.DeleteFunc(f.order, func(j forgottenJob) bool { return j.id == id })
+	case len(f.order) == maxForgotten:
 		f.drop()
 	}
 	if f.jobs == nil {

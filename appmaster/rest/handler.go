@@ -253,7 +253,7 @@ func statusOf(err error) int {
 		return http.StatusConflict
 	case errors.Is(err, msg.ErrJobTooLarge):
 		return http.StatusRequestEntityTooLarge
-	case errors.Is(err, msg.ErrResultGone):
+	case errors.Is(err, msg.ErrResultGone), errors.Is(err, msg.ErrJobWithdrawn):
 		return http.StatusGone
 	case errors.Is(err, msg.ErrNotReady), errors.Is(err, msg.ErrTooManyJobs), errors.Is(err, msg.ErrNoMemory), errors.Is(err, msg.ErrTooManyPrograms),
 		errors.Is(err, msg.ErrEnding), errors.Is(err, actor.ErrStopped),

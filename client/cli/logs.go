@@ -187,8 +187,8 @@ func endedContainer(ctx context.Context, cluster *client.Cluster, web logs.Web, 
 		}
 	}
 	if web.LogServer != "" {
-		if err := logs.Served(ctx, web, id, visit); found {
-			return true, err
+		if err := logs.Served(ctx, web, id, visit); found || errors.Is(err, logs.ErrPlain) {
+			return found, err
 		}
 	}
 	return false, context.Cause(ctx)

@@ -182,3 +182,35 @@ func TestTheSchemeIsTheClusters(t *testing.T) {
 		}
 	}
 }
+
+// TestNoTicketPassesInTheClear would catch logs, and a ticket, that pass on plain HTTP in a
+// cluster whose policy rules it out: the address of the log server was left from before.
+func TestNoTicketPassesInTheClear(t *testing.T) {
+	t.Parallel()
+	evil := newAttacker(t) // where whoever listens is
+	node := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "https://history:8190/", http.StatusTemporaryRedirect)
+	}))
+	t.Cleanup(node.Close)
+	for _, address := range []string{evil.URL, strings.Replace(evil.URL, "http", "HTTP", 1)} {
+		conf := new(hadoopconf.Conf).With("test", map[string]string{
+			"yarn.http.policy": "HTTPS_ONLY", "yarn.log.server.web-service.url": address + "/ws/v1/applicationhistory",
+		})
+		web := WebOf(conf, "alice", kdc{service: "HTTP/127.0.0.1", key: key()})
+		web.Client = node.Client()
+		visit := func(Log, io.Reader) error { return nil }
+		for name, look := range map[string]func() error{
+			"for a container whose node sends on": func() error { return Live(t.Context(), web, reportOf(t, node.URL), visit) },
+			"at once":                             func() error { return Served(t.Context(), web, reportOf(t, "").ID, visit) },
+			"as a node":                           func() error { return Live(t.Context(), web, reportOf(t, evil.URL), visit) },
+		} {
+			err := look()
+			if !errors.Is(err, ErrPlain) || !strings.Contains(err.Error(), strings.TrimPrefix(evil.URL, "http")) || !strings.Contains(err.Error(), "yarn.log.server.web-service.url") {
+				t.Errorf("%s: got %v, want %v, of which server", name, err, ErrPlain)
+			}
+		}
+	}
+	if came := evil.requests(); len(came) > 0 {
+		t.Errorf("by plain HTTP come %q", came)
+	}
+}

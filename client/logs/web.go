@@ -24,6 +24,9 @@ var (
 	// ErrSentOn says that a web server sends the client on to another one. Whoever changes what
 	// passes on plain HTTP can say so, and would have the client show tickets to any server.
 	ErrSentOn = errors.New("no redirection is followed: it may be an attacker's. If the log server is meant, name it in the Hadoop configuration (yarn.log.server.web-service.url)")
+	// ErrPlain says that a web server is to be asked by plain HTTP in a cluster whose policy is
+	// TLS: whoever listens would have the logs, and whoever changes what passes the ticket.
+	ErrPlain = errors.New("this is plain HTTP, and yarn.http.policy is HTTPS_ONLY. If it is the log server, name it by https in the Hadoop configuration (yarn.log.server.web-service.url)")
 	// ErrRefused says that a web server lets nobody in by the ticket that it was shown.
 	ErrRefused = errors.New("either its owner may not see this (yarn.view.acls), or the server does not have the key that the KDC has for it (hadoop.http.authentication.kerberos.keytab), or the clocks differ")
 )
@@ -35,7 +38,8 @@ type Web struct {
 	Client *http.Client
 	User   string        // told to servers that believe it
 	Login  yarnrpc.Login // for servers that want a ticket; nil: there is none
-	// Scheme is that of nodes of which YARN tells none, "http" or "https"; "": http.
+	// Scheme is that of nodes of which YARN tells none, "http" or "https"; "": http. Under https
+	// no server is asked by another one.
 	Scheme string
 	// LogServer is where the REST API of the log server begins, which has the logs that nodes
 	// have given away (yarn.log.server.web-service.url); "": there is none.
@@ -68,13 +72,17 @@ func (w Web) nodeAddress(told string) (string, error) {
 }
 
 // get reads the answer to a GET with this query, which may be nil. A server that wants a ticket is asked once more, with
-// one (RFC 4559). One that sends on is ErrSentOn.
+// one (RFC 4559). One that sends on is ErrSentOn, one that would be asked in the clear against
+// the cluster's policy ErrPlain.
 func (w Web) get(ctx context.Context, address string, query url.Values, accept string, read func(io.Reader) error) (err error) {
 	asked := url.Values{"user.name": {w.User}}
 	maps.Copy(asked, query)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"?"+asked.Encode(), http.NoBody)
 	if err != nil {
 		return err
+	}
+	if w.Scheme == "https" && request.URL.Scheme != w.Scheme {
+		return fmt.Errorf("%s: %w", address, ErrPlain)
 	}
 	request.Header.Set("Accept", accept)
 	response, err := w.do(request)
