@@ -232,7 +232,7 @@ func (c *Core) resourceManagerSaid(m msg.Message) {
 	case msg.NotEnoughResources:
 		c.notEnough(m)
 	case msg.AllNodesBlocked:
-		c.noOtherNode()
+		c.noOtherNode("there is no other node")
 	case msg.TaskExecutorTerminated:
 		if w := c.byResource[m.Resource]; w != nil {
 			c.lose(w, m.Cause)
@@ -252,7 +252,7 @@ func (c *Core) notEnough(m msg.NotEnoughResources) {
 	case m.NodesBlocked == c.blocklist.Empty():
 		// It crossed the begin or the end of a block. It is told again if it still is so.
 	case m.NodesBlocked:
-		c.noOtherNode()
+		c.noOtherNode("no other node gives slots: " + m.Reason)
 	default:
 		c.failJob(fmt.Sprintf("not enough resources for %d slots: %s", c.pool.Required(), m.Reason))
 	}
