@@ -3,9 +3,9 @@ package jobmaster
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
+	"github.com/bobbin-yarn/bobbin/appmaster/patience"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -87,15 +87,18 @@ func (c *Core) noOtherNode(reason string) {
 // slotDeadline is when the job gives up to wait for slots, unless one comes; false while
 // some of its regions can run in those that are there. Nodes that are tried again have
 // the whole time anew.
-func (c *Core) slotDeadline() (time.Time, bool) {
+func (c *Core) slotDeadline() (*patience.Deadline, bool) {
 	since, starved := c.pool.StarvedSince()
 	if !starved || !c.active() {
-		return time.Time{}, false
+		return nil, false
 	}
 	if lifted := c.blocklist.Lifted(); lifted.After(since) {
 		since = lifted
 	}
-	return since.Add(c.config.SlotRequestTimeout), true
+	if !since.Equal(c.slotsSince) { // else it may have been put off
+		c.slotsSince, c.slots = since, patience.After(since, c.config.SlotRequestTimeout)
+	}
+	return &c.slots, true
 }
 
 // slotsTimedOut ends the job, unless there are nodes that have been set aside: a node
