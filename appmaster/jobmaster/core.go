@@ -9,6 +9,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/slotpool"
+	"github.com/bobbin-yarn/bobbin/appmaster/patience"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -20,8 +21,8 @@ const lossGrace = 2 * time.Second
 // Core is the JobMaster's state. Step is the only way it changes; one goroutine
 // may use a Core.
 //
-// Each step first takes in what happened, then derives what follows from it: see
-// Step.
+// Each step first gives time to those for whom the job waits if the process was stopped, then
+// takes in what happened, then derives what follows from it: see Step.
 type Core struct {
 	config   Config
 	graph    *executiongraph.Graph
@@ -33,7 +34,7 @@ type Core struct {
 	entered  map[msg.JobStatus]time.Time
 	splits   []*splitQueue // of each vertex; nil where it reads edges
 	results  collect.Results
-	asked    time.Time // when a client last asked for the job
+	clients  patience.Deadline // when the job counts as left, unless a client asks for it
 
 	workers    []*worker // in the order of their registration
 	byResource map[ids.ResourceID]*worker
@@ -41,8 +42,10 @@ type Core struct {
 	least      int  // of these, with which some region can run
 	short      bool // the ResourceManager has said that some of them cannot be had
 	blocklist  failover.Blocklist
-	sick       failover.Cause // for which a node was blocked last
-	supplied   bool           // a slot or host came, was left, or a region was scheduled, since the last deploy
+	sick       failover.Cause    // for which a node was blocked last
+	slots      patience.Deadline // when the job gives up to wait for slots: see slotDeadline
+	slotsSince time.Time         // from when on that counts
+	supplied   bool              // a slot or host came, was left, or a region was scheduled, since the last deploy
 
 	failing   []int                // regions with a failure that is not dealt with, ascending
 	losses    []*loss              // of hosts, oldest first
@@ -120,8 +123,8 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 	if c.status.GloballyTerminal() {
 		return nil
 	}
-	c.take(event)
 	c.excuse()
+	c.take(event)
 	c.expire()
 	c.dropResults()
 	c.heartbeat()
@@ -149,12 +152,12 @@ func (c *Core) take(event Event) {
 	case Woken:
 		c.wake = time.Time{}
 	case DetailsAsked:
-		c.asked = c.now
+		c.clientAsked()
 		c.emit(AnswerDetails{Reply: e.Reply, Details: c.details()})
 	case OverviewAsked:
 		c.emit(AnswerOverview{Reply: e.Reply, Overview: c.overview()})
 	case PageAsked:
-		c.asked = c.now
+		c.clientAsked()
 		c.emit(AnswerPage{Reply: e.Reply, Page: c.page(e.Name, e.Cursor)})
 	}
 }
@@ -178,7 +181,7 @@ func (c *Core) setStatus(to msg.JobStatus) {
 // start schedules all regions: everything is pipelined, so none has to wait for
 // the end of another.
 func (c *Core) start() {
-	c.asked = c.now
+	c.clientAsked()
 	c.setStatus(msg.JobInitializing)
 	c.pool = slotpool.New(c.sharedSlots(), c.now)
 	c.setStatus(msg.JobCreated)
@@ -232,7 +235,7 @@ func (c *Core) resourceManagerSaid(m msg.Message) {
 	case msg.NotEnoughResources:
 		c.notEnough(m)
 	case msg.AllNodesBlocked:
-		c.noOtherNode()
+		c.noOtherNode("there is no other node")
 	case msg.TaskExecutorTerminated:
 		if w := c.byResource[m.Resource]; w != nil {
 			c.lose(w, m.Cause)
@@ -252,7 +255,7 @@ func (c *Core) notEnough(m msg.NotEnoughResources) {
 	case m.NodesBlocked == c.blocklist.Empty():
 		// It crossed the begin or the end of a block. It is told again if it still is so.
 	case m.NodesBlocked:
-		c.noOtherNode()
+		c.noOtherNode("no other node gives slots: " + m.Reason)
 	default:
 		c.failJob(fmt.Sprintf("not enough resources for %d slots: %s", c.pool.Required(), m.Reason))
 	}
@@ -356,10 +359,10 @@ func (c *Core) setWake() {
 		}
 	}
 	if len(c.stalledResults()) > 0 {
-		earlier(c.asked.Add(c.config.ClientTimeout))
+		earlier(c.clients.At())
 	}
 	if deadline, starved := c.slotDeadline(); starved {
-		earlier(deadline)
+		earlier(deadline.At())
 	}
 	if at, blocked := c.blocklist.Next(); blocked {
 		earlier(at)

@@ -3,9 +3,9 @@ package jobmaster
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
+	"github.com/bobbin-yarn/bobbin/appmaster/patience"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -58,11 +58,11 @@ func (c *Core) tellBlocked() {
 	}
 }
 
-// noOtherNode takes in that no node serves the job but those that are set aside: there
+// noOtherNode takes in why no node serves the job but those that are set aside: there
 // is none, or none gives slots in time, or YARN gives no more workers. Then the restart
 // strategy decides whether, and after which delay, the job tries them again. While some of
 // its regions can run it goes on without.
-func (c *Core) noOtherNode() {
+func (c *Core) noOtherNode(reason string) {
 	if !c.active() || c.blocklist.Empty() || !c.blocklist.Lifted().IsZero() {
 		return // it crossed the end of the blocks
 	}
@@ -71,9 +71,11 @@ func (c *Core) noOtherNode() {
 		return
 	}
 	decision := c.restarts.Decide(c.now, c.sick, failover.WholeJob)
-	c.emit(BlocksLifted{Root: c.sick.Entry(), Restart: decision.Restart, Delay: decision.Delay})
+	c.emit(BlocksLifted{Root: c.sick.Entry(), Reason: reason, Restart: decision.Restart, Delay: decision.Delay})
 	if !decision.Restart {
-		c.failAfter(c.sick, decision)
+		root := c.sick
+		root.Failure = *msg.NewFailure(root.Failure.Message+"\n"+reason, "")
+		c.failAfter(root, decision)
 		return
 	}
 	c.blocklist.Lift(c.now.Add(decision.Delay))
@@ -85,22 +87,25 @@ func (c *Core) noOtherNode() {
 // slotDeadline is when the job gives up to wait for slots, unless one comes; false while
 // some of its regions can run in those that are there. Nodes that are tried again have
 // the whole time anew.
-func (c *Core) slotDeadline() (time.Time, bool) {
+func (c *Core) slotDeadline() (*patience.Deadline, bool) {
 	since, starved := c.pool.StarvedSince()
 	if !starved || !c.active() {
-		return time.Time{}, false
+		return nil, false
 	}
 	if lifted := c.blocklist.Lifted(); lifted.After(since) {
 		since = lifted
 	}
-	return since.Add(c.config.SlotRequestTimeout), true
+	if !since.Equal(c.slotsSince) { // else it may have been put off
+		c.slotsSince, c.slots = since, patience.After(since, c.config.SlotRequestTimeout)
+	}
+	return &c.slots, true
 }
 
 // slotsTimedOut ends the job, unless there are nodes that have been set aside: a node
 // that may be sick is better than none.
 func (c *Core) slotsTimedOut() {
 	if !c.blocklist.Empty() {
-		c.noOtherNode()
+		c.noOtherNode(fmt.Sprintf("no other node gave slots within %s (slot.request.timeout)", c.config.SlotRequestTimeout))
 		return
 	}
 	c.failJob(fmt.Sprintf(

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/collect"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
+	"github.com/bobbin-yarn/bobbin/appmaster/patience"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -174,6 +175,9 @@ func (c *Core) makeRoom(name string, a collect.Acknowledged) {
 	}
 }
 
+// clientAsked takes in that a client follows the job.
+func (c *Core) clientAsked() { c.clients = patience.After(c.now, c.config.ClientTimeout) }
+
 // stalledResults lists the results whose tasks wait for the client to read.
 func (c *Core) stalledResults() []string {
 	var stalled []string
@@ -188,7 +192,7 @@ func (c *Core) stalledResults() []string {
 // dropResults lets tasks go on whose records nobody is there to read: the client
 // has left the job behind, or died, and the rest of the job's work counts.
 func (c *Core) dropResults() {
-	if c.now.Sub(c.asked) < c.config.ClientTimeout {
+	if !c.clients.Passed(c.now) {
 		return
 	}
 	for _, name := range c.stalledResults() {

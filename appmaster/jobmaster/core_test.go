@@ -339,7 +339,7 @@ func describe(effect Effect) []string {
 	case NodeBlocked:
 		return line("node %s blocked until %s: %s", e.Node, e.Until.Sub(testEpoch), e.Cause)
 	case BlocksLifted:
-		return line("all nodes blocked, tried again %t after %s: %s", e.Restart, e.Delay, describeEntry(e.Root))
+		return line("%s; tried again %t after %s: %s", e.Reason, e.Restart, e.Delay, describeEntry(e.Root))
 	case WorkerGone:
 		return line("worker %s gone: %s", e.Resource, e.Cause)
 	case Dropped:

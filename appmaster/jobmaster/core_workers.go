@@ -7,6 +7,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/slotpool"
+	"github.com/bobbin-yarn/bobbin/appmaster/patience"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -14,11 +15,11 @@ import (
 // worker is a TaskExecutor that registered at this JobMaster.
 type worker struct {
 	resource   ids.ResourceID
-	node       string       // its node's name
-	connection ConnectionID // 0 once it is lost
-	heard      time.Time    // its last message
-	broken     string       // how the connection was lost
-	deadline   time.Time    // when it counts as lost unless it is heard of
+	node       string            // its node's name
+	connection ConnectionID      // 0 once it is lost
+	heard      time.Time         // its last message
+	broken     string            // how the connection was lost
+	deadline   patience.Deadline // when it counts as lost unless it is heard of
 
 	host        ids.HostID // of the job's host there; "" while none is ready
 	dataAddress string
@@ -52,7 +53,7 @@ func (c *Core) taskExecutorSaid(e TaskExecutorSaid) {
 		c.emit(Dropped{From: e.From, Message: e.Message, Why: "it is for another grant of leadership"})
 		return
 	}
-	w.heard, w.deadline = c.now, c.now.Add(c.config.HeartbeatTimeout)
+	w.heard, w.deadline = c.now, patience.After(c.now, c.config.HeartbeatTimeout)
 	switch m := e.Message.(type) {
 	case msg.Heartbeat:
 	case msg.OfferSlots:
@@ -98,10 +99,10 @@ func (c *Core) register(from Peer, old *worker, m msg.RegisterAtJobMaster) {
 	c.reached(stepWorker)
 	w := &worker{
 		resource: m.Resource, node: m.Host, connection: from.Connection,
-		heard: c.now, deadline: c.now.Add(c.config.HeartbeatTimeout),
+		heard: c.now, deadline: patience.After(c.now, c.config.HeartbeatTimeout),
 		proven: old != nil && old.proven,
 	}
-	c.expireBy(w.deadline)
+	c.expireBy(w.deadline.At())
 	c.workers = append(c.workers, w)
 	c.byResource[w.resource] = w
 	g := c.config.Graph
@@ -198,8 +199,8 @@ func (c *Core) disconnected(from Peer, cause string) {
 	}
 	w.connection = 0
 	w.broken = cause
-	w.deadline = c.now.Add(lossGrace)
-	c.expireBy(w.deadline)
+	w.deadline = patience.After(c.now, lossGrace)
+	c.expireBy(w.deadline.At())
 }
 
 // lose takes in that a worker is gone with all that ran and all that it held.
@@ -222,20 +223,21 @@ func (c *Core) expireBy(deadline time.Time) {
 	}
 }
 
-// excuse puts deadlines off by the time for which the process itself was stopped: it has
-// heard nobody meanwhile, and holds that against nobody. Its own heartbeat, which is late
-// then, tells how long that was.
+// excuse puts deadlines off if the process itself was stopped. All for whom the job waits
+// have an interval between heartbeats at least in which what came of them meanwhile is read.
 func (c *Core) excuse() {
-	late := c.now.Sub(c.nextHeartbeat)
-	if late <= 0 {
+	late := patience.Late(c.now, c.wake)
+	if late == 0 {
 		return
 	}
-	most := c.now.Add(c.config.HeartbeatTimeout)
+	putOff := func(d *patience.Deadline) { *d = d.Excuse(c.now, late, c.config.HeartbeatInterval) }
 	for _, w := range c.workers {
-		if w.deadline = w.deadline.Add(late); w.deadline.After(most) {
-			w.deadline = most
-		}
+		putOff(&w.deadline)
 	}
+	if deadline, starved := c.slotDeadline(); starved {
+		putOff(deadline)
+	}
+	putOff(&c.clients)
 }
 
 // expire deals with deadlines that have passed.
@@ -244,8 +246,8 @@ func (c *Core) expire() {
 		c.nextExpiry = c.now.Add(c.config.HeartbeatTimeout)
 		for _, w := range slices.Clone(c.workers) {
 			switch {
-			case c.now.Before(w.deadline):
-				c.expireBy(w.deadline)
+			case !w.deadline.Passed(c.now):
+				c.expireBy(w.deadline.At())
 			case w.connection == 0:
 				c.lose(w, w.broken)
 			default:
@@ -256,7 +258,7 @@ func (c *Core) expire() {
 	if c.blocklist.Expire(c.now) {
 		c.tellBlocked()
 	}
-	if deadline, starved := c.slotDeadline(); starved && !c.now.Before(deadline) {
+	if deadline, starved := c.slotDeadline(); starved && deadline.Passed(c.now) {
 		c.slotsTimedOut()
 	}
 }

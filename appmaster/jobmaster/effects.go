@@ -164,7 +164,7 @@ func (j *JobMaster) logEffect(effect Effect) {
 		j.logger.WithFields(logrus.Fields{"node": e.Node, "until": e.Until, "cause": e.Cause}).Warn("node is set aside")
 	case BlocksLifted:
 		j.logger.WithFields(logrus.Fields{
-			"container": e.Root.Resource, "err": e.Root.Failure.Message, "restart": e.Restart, "delay": e.Delay,
+			"container": e.Root.Resource, "err": e.Root.Failure.Message, "why": e.Reason, "restart": e.Restart, "delay": e.Delay,
 		}).Warn("no node serves the job but those that are set aside")
 	case WorkerGone:
 		j.logger.WithFields(logrus.Fields{"container": e.Resource, "cause": e.Cause}).Info("worker is gone")

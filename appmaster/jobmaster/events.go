@@ -143,10 +143,12 @@ type (
 	}
 	// NodeBlocked says that a node is set aside.
 	NodeBlocked struct{ msg.BlockedNode }
-	// BlocksLifted says that no node serves the job but those that are set aside, and what
-	// the restart strategy decided: they are tried again after a delay, or the job ends.
+	// BlocksLifted says why no node serves the job but those that are set aside, for what the
+	// last of them was, and what the restart strategy decided: they are tried again after a
+	// delay, or the job ends.
 	BlocksLifted struct {
 		Root    msg.ExceptionEntry
+		Reason  string
 		Restart bool
 		Delay   time.Duration
 	}

@@ -95,7 +95,7 @@ func NewCore(config Config) (*Core, error) {
 // Step takes one event and gives what is to be done about it, in order.
 func (c *Core) Step(now time.Time, event Event) []Effect {
 	c.now, c.effects, c.release, c.check = now, nil, nil, nil
-	late := c.late()
+	c.excuse()
 	switch e := event.(type) {
 	case DriverReported:
 		c.driverReported(e.Events)
@@ -123,7 +123,6 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 		c.deregistered(e.Err)
 	}
 	if c.shutdown == nil {
-		c.excuse(late)
 		c.expire()
 		c.heartbeat()
 		c.reconcile()

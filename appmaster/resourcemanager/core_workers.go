@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/patience"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -30,9 +31,7 @@ type worker struct {
 	cause      string // of the loss, while lost
 	// deadline is when the worker is given up: the end of its time to register,
 	// to be heard of, or to come back.
-	deadline time.Time
-	// excused says that it has had more time once, since it was heard of: see excuse.
-	excused bool
+	deadline patience.Deadline
 }
 
 func (c *Core) driverReported(events []DriverEvent) {
@@ -187,38 +186,19 @@ func (c *Core) disconnected(from Peer, cause string) {
 
 // expect gives a worker a new deadline, which may be the first of all.
 func (c *Core) expect(w *worker) {
-	w.deadline, w.excused = c.now.Add(c.patience(w.state)), false
-	c.nextExpiry = earliest(c.nextExpiry, w.deadline)
+	w.deadline = patience.After(c.now, c.patience(w.state))
+	c.nextExpiry = earliest(c.nextExpiry, w.deadline.At())
 }
 
-// overslept is how late a step is at least in a process that was stopped, and not only busy;
-// less than a worker has to come back.
-const overslept = 500 * time.Millisecond
-
-// late tells how long after the time at which it is to be woken the core steps, if at all.
-func (c *Core) late() time.Duration {
-	if c.wake.IsZero() {
-		return 0
-	}
-	return max(c.now.Sub(c.wake), 0)
-}
-
-// excuse puts deadlines off by the time for which the process itself was stopped: it has
-// heard nobody meanwhile, and holds that against nobody. It was stopped for longer than it
-// is late, by as much as was left until it was to be woken. So each worker has an interval
-// between heartbeats, in which what came meanwhile is read; but once only while nothing is
-// heard of it, or a process that is always late would wait for ever, and none has more than
-// it had at first.
-func (c *Core) excuse(late time.Duration) {
-	if late < overslept {
+// excuse puts deadlines off if the process itself was stopped. Each worker has an interval
+// between heartbeats at least in which what it said meanwhile is read.
+func (c *Core) excuse() {
+	late := patience.Late(c.now, c.wake)
+	if late == 0 {
 		return
 	}
 	for _, w := range c.workers {
-		left := w.deadline.Add(late).Sub(c.now)
-		if !w.excused {
-			left = max(left, c.config.HeartbeatInterval)
-		}
-		w.deadline, w.excused = c.now.Add(min(left, c.patience(w.state))), true
+		w.deadline = w.deadline.Excuse(c.now, late, c.config.HeartbeatInterval)
 	}
 }
 
@@ -243,8 +223,8 @@ func (c *Core) expire() {
 	for _, id := range c.workerIDs() {
 		w := c.workers[id]
 		switch {
-		case c.now.Before(w.deadline):
-			c.nextExpiry = earliest(c.nextExpiry, w.deadline)
+		case !w.deadline.Passed(c.now):
+			c.nextExpiry = earliest(c.nextExpiry, w.deadline.At())
 		case w.state == starting:
 			c.fail(w, fmt.Sprintf("did not register within resourcemanager.taskmanager-registration.timeout %v",
 				c.config.RegistrationTimeout))

@@ -28,6 +28,13 @@ var ErrUnreachable = errors.New("the other machine does not answer")
 // lost, and so by which part of that time the loss may come late.
 const checks = 8
 
+// questions is how often in a row a kernel asks for room at the other end and gets no
+// answer, if the other machine is gone. It asks ever more rarely, every two minutes at
+// last (RFC 9293, 3.8.6.1), and one packet that is lost must not end a connection. Linux
+// even leaves a question unanswered that comes within half a second of the one before
+// (net.ipv4.tcp_invalid_ratelimit).
+const questions = 3
+
 // After is the time after which a machine is lost that answers none of so many
 // heartbeats: heartbeat.rpc-failure-threshold times heartbeat.interval. Zero, which
 // is never, where the threshold is not positive.
@@ -52,7 +59,10 @@ func KeepAlive(after time.Duration) net.KeepAliveConfig {
 
 // Watch gives a connection that ends with ErrUnreachable once something that was
 // written to it has not been acknowledged for after, from the machine's last sign
-// of life on. A connection that is not TCP, one of a system that does not tell,
+// of life on. While the other end has no room, what is written waits here, and the machine
+// is known to be gone when it has left three questions for room in a row without an answer:
+// within after if it had room five seconds before, and later the longer it had none. A
+// connection that is not TCP, one of a system that does not tell,
 // and one with zero after are given back as they are.
 func Watch(conn net.Conn, after time.Duration) net.Conn {
 	tcp, is := conn.(*net.TCPConn)
@@ -88,6 +98,7 @@ type sight struct {
 	// unsent says that something waits for room at the other end, unacknowledged that
 	// something was sent and is not answered for.
 	unsent, unacknowledged bool
+	unanswered             int           // questions for room in a row
 	silence                time.Duration // since anything came in
 }
 
@@ -187,12 +198,13 @@ func (w *watched) check() {
 	case !seen.unacknowledged && !seen.unsent && !w.written: // all has arrived
 		w.looking = false
 		return
-	case !seen.unacknowledged:
+	case !seen.unacknowledged && seen.unanswered == 0:
 		w.since = now
 	case heard.After(w.since):
 		w.since = heard
 	}
-	if silent := now.Sub(w.since); silent >= w.after {
+	inVain := seen.unacknowledged || seen.unanswered >= questions
+	if silent := now.Sub(w.since); inVain && silent >= w.after {
 		w.lose(silent)
 		return
 	}

@@ -17,7 +17,8 @@ type machine struct {
 
 	mu     sync.Mutex // guards what follows
 	down   time.Time  // zero: it answers
-	full   bool       // its window is closed
+	full   time.Time  // its window is closed; zero: it has room
+	loses  int        // of this many questions for room and one, the network loses all but one
 	sent   bool       // something is under way
 	looked int
 	err    error
@@ -38,13 +39,32 @@ func (m *machine) look() (sight, error) {
 	switch {
 	case m.err != nil:
 		return sight{}, m.err
-	case m.full:
-		return sight{unsent: true, silence: time.Hour}, nil // probes come ever more rarely
+	case !m.full.IsZero():
+		unanswered, heard := m.asked()
+		return sight{unsent: true, unanswered: unanswered, silence: time.Since(heard)}, nil
 	case m.down.IsZero():
 		m.sent = false
 		return sight{}, nil
 	}
 	return sight{unacknowledged: m.sent, silence: time.Since(m.down)}, nil
+}
+
+// asked gives how many questions for room have been asked since one was answered, and when
+// that was. The pauses between them double, up to two minutes.
+func (m *machine) asked() (unanswered int, heard time.Time) {
+	heard = m.full
+	next, pause := m.full, 200*time.Millisecond
+	for n := 1; ; n++ {
+		next, pause = next.Add(pause), min(2*pause, 2*time.Minute)
+		switch {
+		case next.After(time.Now()):
+			return unanswered, heard
+		case !m.down.IsZero() && !next.Before(m.down), n%(m.loses+1) != 0:
+			unanswered++
+		default:
+			unanswered, heard = 0, next
+		}
+	}
 }
 
 func (m *machine) change(f func()) {
@@ -125,13 +145,53 @@ func TestSilenceCountsFromTheLastSignOfLife(t *testing.T) {
 // that does not read, whose kernel answers, is given up.
 func TestAStoppedProcessIsNotLost(t *testing.T) {
 	inBubble(t, func(t *testing.T, m *machine, conn *watched) {
-		m.change(func() { m.full = true })
+		m.change(func() { m.full = time.Now() })
 		write(t, conn)
 		time.Sleep(24 * time.Hour)
 		write(t, conn) // it takes more still
-		m.change(func() { m.full, m.down = false, time.Now() })
+		m.change(func() { m.full, m.down = time.Time{}, time.Now() })
 		if got := lost(t, conn); got < after || got > after+2*after/checks {
 			t.Errorf("lost after %s once the machine is gone, want %s", got, after)
+		}
+	})
+}
+
+// TestAMachineThatDiesWithoutRoomIsLost would catch a connection that is kept without an end
+// as nothing on it could be acknowledged when the machine went.
+func TestAMachineThatDiesWithoutRoomIsLost(t *testing.T) {
+	for closed, latest := range map[time.Duration]time.Duration{
+		0:                after,
+		5 * time.Second:  after + time.Second,
+		20 * time.Second: 90 * time.Second,
+		24 * time.Hour:   6 * time.Minute,
+	} {
+		t.Run(closed.String(), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, m *machine, conn *watched) {
+				m.change(func() { m.full = time.Now() })
+				write(t, conn)
+				time.Sleep(closed)
+				m.change(func() { m.down = time.Now() })
+				if got := lost(t, conn); got < after-after/checks || got > latest+2*after/checks {
+					t.Errorf("lost after %s, want %s", got, latest)
+				}
+			})
+		})
+	}
+}
+
+// TestOneAnswerInThreeIsEnough would catch a connection that ends with a packet that is lost:
+// a kernel that waits for room for long asks only every two minutes.
+func TestOneAnswerInThreeIsEnough(t *testing.T) {
+	inBubble(t, func(t *testing.T, m *machine, conn *watched) {
+		m.change(func() { m.full, m.loses = time.Now(), 2 })
+		write(t, conn)
+		time.Sleep(24 * time.Hour)
+		m.change(func() { m.full = time.Time{} })
+		time.Sleep(time.Hour)
+		conn.mu.Lock()
+		defer conn.mu.Unlock()
+		if conn.lost != nil || conn.looking {
+			t.Errorf("the connection was ended: %v, or is still looked at: %t", conn.lost, conn.looking)
 		}
 	})
 }

@@ -9,7 +9,8 @@ import (
 
 // lookAt gives what Linux tells of a connection (TCP_INFO); nil where it tells
 // nothing. A connection whose window is closed has something unsent and nothing
-// unacknowledged, whether the probes of its window are answered or not.
+// unacknowledged. Its probes are counted until one is answered; those of keep-alive,
+// which are counted alike, are sent only while nothing is unsent.
 func lookAt(conn *net.TCPConn) func() (sight, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -27,10 +28,14 @@ func lookAt(conn *net.TCPConn) func() (sight, error) {
 		if asking != nil {
 			return sight{}, asking
 		}
-		return sight{
+		seen := sight{
 			unsent:         info.Notsent_bytes > 0,
 			unacknowledged: info.Unacked > 0,
 			silence:        time.Duration(min(info.Last_ack_recv, info.Last_data_recv)) * time.Millisecond,
-		}, nil
+		}
+		if seen.unsent {
+			seen.unanswered = int(info.Probes)
+		}
+		return seen, nil
 	}
 }

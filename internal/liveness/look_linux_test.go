@@ -1,6 +1,7 @@
 package liveness
 
 import (
+	"errors"
 	"io"
 	"net"
 	"testing"
@@ -79,6 +80,26 @@ func TestTheKernelTellsOfAMachineThatIsGone(t *testing.T) {
 	lost(t, watched)
 	if took := time.Since(begin); took < after {
 		t.Errorf("lost after %s, want %s", took, after)
+	}
+}
+
+// TestTheKernelTellsOfAMachineThatDiesWithoutRoom would catch a machine that is waited for
+// without an end as it went while the window of the connection was closed: then the kernel
+// has nothing under way that could be acknowledged, and only asks for room.
+func TestTheKernelTellsOfAMachineThatDiesWithoutRoom(t *testing.T) {
+	t.Parallel()
+	near, far := connected(t)
+	look := lookAt(near.(*net.TCPConn))
+	watched := Watch(near, time.Second)
+	ended := make(chan error, 1)
+	go func() { // nobody reads
+		_, err := io.Copy(watched, endless{})
+		ended <- err
+	}()
+	await(t, look, "the window is closed", func(s sight) bool { return !s.unacknowledged && s.unsent })
+	powerOff(t, far)
+	if err := <-ended; !errors.Is(err, ErrUnreachable) {
+		t.Errorf("write ends with %v, want ErrUnreachable", err)
 	}
 }
 

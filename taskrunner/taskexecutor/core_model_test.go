@@ -35,7 +35,9 @@ type world struct {
 	lastCopy CopyID
 	idle     []*modelProgram // the oldest first
 	timers   map[Timer]time.Time
-	late     time.Duration // by which the timer fires that does so in this step
+	late     time.Duration  // by which the timer fires that does so in this step
+	excuses  map[Timer]bool // timers whose time has begun anew, as the worker was stopped
+	begins   Timer          // the one whose time does so in this step
 	ending   bool
 	end      *End
 
@@ -131,7 +133,7 @@ func newWorld(t *rapid.T) *world {
 	return &world{
 		t: t, core: core, now: testEpoch, rmDown: testEpoch,
 		jobs: make(map[ids.JobID]*modelJob), links: make(map[LinkID]*modelLink), hosts: make(map[ids.HostID]*modelHost),
-		programs: make(map[string]*modelProgram), copies: make(map[CopyID]*modelProgram), timers: make(map[Timer]time.Time),
+		programs: make(map[string]*modelProgram), copies: make(map[CopyID]*modelProgram), timers: make(map[Timer]time.Time), excuses: make(map[Timer]bool),
 	}
 }
 
@@ -633,11 +635,15 @@ func (w *world) ends() {
 }
 
 // excused tells whether a timer that gives somebody time fires a second late: the worker was
-// stopped itself, and the time begins anew.
+// stopped itself, and the time begins anew, once.
 func (w *world) excused(timer Timer) bool {
 	switch timer.Kind {
 	case TimerRegistration, TimerAdmission, TimerSlot, TimerHostReady, TimerHostStop:
-		return w.late >= time.Second
+		if w.late < time.Second || w.excuses[timer] {
+			return false
+		}
+		w.excuses[timer], w.begins = true, timer
+		return true
 	default:
 		return false
 	}

@@ -27,6 +27,7 @@ const (
 var programs = [...]string{localSHA256, "11", "22", "33", "44", "55", "66", nowhere}
 
 func (w *world) step(event Event) {
+	w.begins = Timer{}
 	w.happens(event)
 	effects := w.core.Step(w.now, event)
 	w.history, w.times, w.effects = append(w.history, event), append(w.times, w.now), append(w.effects, effects)
@@ -209,6 +210,9 @@ func (w *world) setTimer(e SetTimer) {
 		w.t.Fatalf("%s, want %v", show(e), want)
 	}
 	w.timers[e.Timer] = w.now.Add(e.After)
+	if e.Timer != w.begins {
+		delete(w.excuses, e.Timer)
+	}
 }
 
 // check holds what must be true after any step: what is waited for has a timer, and every

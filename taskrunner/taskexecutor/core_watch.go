@@ -42,27 +42,35 @@ const overslept = time.Second
 type term struct {
 	length time.Duration
 	end    time.Time
+	again  bool // it has begun anew, as the worker was stopped when it ended
 }
 
 // allow sets the timer that fires at the end of somebody's term.
 func (c *Core) allow(t Timer, length time.Duration) {
-	c.terms[t] = term{length, c.now.Add(length)}
-	c.emit(SetTimer{t, length})
+	c.begin(t, term{length: length})
+}
+
+func (c *Core) begin(t Timer, of term) {
+	of.end = c.now.Add(of.length)
+	c.terms[t] = of
+	c.emit(SetTimer{t, of.length})
 }
 
 // excused tells whether a timer that fires means nothing. It may be set anew meanwhile, and
 // waits for the new term's end. Or it fires so late that the worker itself was stopped: then
 // the term begins anew, as an answer that came meanwhile may wait behind the timer, and
-// whoever was stopped together with the worker has had no time.
+// whoever was stopped together with the worker has had no time. That is so once in a term,
+// or a worker that is always late would wait for ever.
 func (c *Core) excused(t Timer) bool {
 	passed, set := c.terms[t]
 	if set && c.now.Before(passed.end) {
 		return true
 	}
 	delete(c.terms, t)
-	if !set || c.now.Sub(passed.end) < overslept {
+	if !set || passed.again || c.now.Sub(passed.end) < overslept {
 		return false
 	}
-	c.allow(t, passed.length)
+	passed.again = true
+	c.begin(t, passed)
 	return true
 }
