@@ -120,8 +120,9 @@ func (m *member) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the connection and leaves the crowd.
+// Close ends the connection, and then leaves the crowd.
 func (m *member) Close() error {
+	err := m.Conn.Close()
 	m.crowd.mu.Lock()
 	delete(m.crowd.members, m)
 	m.crowd.mu.Unlock()
@@ -129,7 +130,7 @@ func (m *member) Close() error {
 	case m.crowd.left <- struct{}{}:
 	default:
 	}
-	return m.Conn.Close()
+	return err
 }
 
 // NetConn is the connection below; doorstep.Prove looks for it.

@@ -294,10 +294,11 @@ func (s *stranger) charge(now time.Time, read bool) time.Duration {
 	return s.kept
 }
 
-// Close ends the connection.
+// Close ends the connection, and then frees its place: until then the connection is open.
 func (s *stranger) Close() error {
+	err := s.Conn.Close()
 	if !s.known.Load() {
 		s.door.leave(s)
 	}
-	return s.Conn.Close()
+	return err
 }

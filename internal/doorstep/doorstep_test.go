@@ -471,6 +471,70 @@ func TestABusyProcessIsNotHeldByWhoTalksOn(t *testing.T) {
 	}
 }
 
+// lingering is a connection that takes its time to close: a socket does, while somebody reads it.
+type lingering struct {
+	net.Conn
+	end chan struct{}
+}
+
+func (l *lingering) Close() error {
+	<-l.end
+	return l.Conn.Close()
+}
+
+// TestAPlaceIsFreeOnceItsConnectionIsClosed would catch a process with more connections open
+// than there are places, as one leaves, or says too much, and another is accepted before the
+// first one is closed.
+func TestAPlaceIsFreeOnceItsConnectionIsClosed(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(conn net.Conn){
+		"leaves":        func(conn net.Conn) { conn.Close() },
+		"says too much": func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &street{knocking: make(chan net.Conn), closed: make(chan struct{})}
+				door := New(s)
+				defer door.Close()
+				knock := func() *lingering {
+					near, far := net.Pipe()
+					t.Cleanup(func() { near.Close() })
+					go func() { _, _ = near.Write(make([]byte, 2*Bytes)) }() // ends with the connection
+					l := &lingering{far, make(chan struct{})}
+					s.knocking <- l
+					return l
+				}
+				accepted := make(chan net.Conn, Places)
+				go func() { // ends with the door
+					for conn, err := door.Accept(); err == nil; conn, err = door.Accept() {
+						accepted <- conn
+					}
+				}()
+				one := knock()
+				leaves := <-accepted
+				for range Places - 1 {
+					knock()
+				}
+				synctest.Wait()
+				if len(accepted) != Places-2 {
+					t.Fatalf("%d strangers are let in, want %d", 1+len(accepted), Places-1)
+				}
+				go end(leaves) // ends with the connection
+				synctest.Wait()
+				if len(accepted) != Places-2 {
+					t.Error("the next one is let in while who leaves is there yet")
+				}
+				close(one.end)
+				synctest.Wait()
+				if len(accepted) != Places-1 {
+					t.Error("the next one is not let in though one has left")
+				}
+			})
+		})
+	}
+}
+
 // TestClosingEndsTheWaitForAPlace would catch a server that hangs when it stops while
 // its doorstep is full.
 func TestClosingEndsTheWaitForAPlace(t *testing.T) {
