@@ -113,6 +113,7 @@ func (c *connection) prove(all bool) {
 
 // refuse takes in that a request is refused, and tells whether the connection may have more.
 func (c *connection) refuse() bool {
+	doorstep.Waits(c.conn)
 	c.refused++
 	return c.proved || c.refused < maxRefused
 }
@@ -122,6 +123,14 @@ type connectionKey struct{}
 // withConnection is an http.Server's ConnContext.
 func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, &connection{conn: conn})
+}
+
+// asked is an http.Server's ConnState. Once a request has come it is for us to say who asks,
+// while net/http reads on to learn whether the client is still there.
+func asked(conn net.Conn, state http.ConnState) {
+	if state == http.StateActive {
+		doorstep.Works(conn)
+	}
 }
 
 // secureDoor is behind TLS, and lets in who proves who he is: by the owner's

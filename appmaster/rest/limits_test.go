@@ -268,6 +268,59 @@ func TestManyConnectionsLeaveRoom(t *testing.T) {
 	}
 }
 
+// slowTicket takes one ticket, and its time.
+type slowTicket struct{ oneTicket }
+
+func (s slowTicket) Accept(token []byte) (client, service string, answer []byte, err error) {
+	time.Sleep(time.Second)
+	return s.oneTicket.Accept(token)
+}
+
+// TestNobodyIsSentAwayWhileHisProofIsLookedAt would catch a client that is taken for one who
+// keeps the process waiting, as net/http reads on while a slow machine verifies its ticket, and
+// others wait for its place.
+func TestNobodyIsSentAwayWhileHisProofIsLookedAt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(&fakeGateway{})
+		s.config.Negotiator, s.config.ShortName = slowTicket{oneTicket{"ticket", "bob@EXAMPLE.ORG"}}, shortName
+		s.config.Rights = Rights{View: ParseACL("bob")}
+		server := s.httpServer(s.secure())
+		p := &pipes{connections: make(chan net.Conn), closed: make(chan struct{})}
+		served := make(chan error, 1)
+		go func() { served <- server.Serve(doorstep.New(p)) }()
+		conn := p.dial(t)
+		if _, err := io.WriteString(conn, "GET /jobs HTTP/1.1\r\nHost: am\r\nAuthorization: Negotiate dGlja2V0\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		for range 10 * doorstep.Places { // silent
+			near, far := net.Pipe()
+			t.Cleanup(func() { near.Close() })
+			go func() {
+				select {
+				case p.connections <- far:
+				case <-p.closed:
+				}
+			}()
+		}
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			t.Errorf("status %d, want 200", response.StatusCode)
+		}
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+		time.Sleep(time.Second) // net/http stays for half of one with a client whom it sends away
+	})
+}
+
 // TestRefusalsEndAConnection would catch a stranger who holds his place at the door by one
 // request after another that is refused, and somebody who has a right here and is cut for
 // that, or has learned by a refusal what to show.
