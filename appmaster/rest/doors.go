@@ -102,12 +102,10 @@ type connection struct {
 
 // prove takes in that somebody asks who has a right here, or all of them.
 func (c *connection) prove(all bool) {
+	admit(c.conn, all)
 	if !c.proved {
 		c.proved = true
 		doorstep.Prove(c.conn)
-	}
-	if all {
-		stay(c.conn)
 	}
 }
 
