@@ -74,7 +74,7 @@ func (s *Server) behind(enter door) http.Handler {
 			switch rights := s.config.Rights; {
 			case err == nil && rights.any(c):
 				on.prove(rights.allow(c, own))
-			case !on.refuse():
+			case !on.refuse(r):
 				w.Header().Set("Connection", "close")
 			}
 		}
@@ -110,8 +110,10 @@ func (c *connection) prove(all bool) {
 }
 
 // refuse takes in that a request is refused, and tells whether the connection may have more.
-func (c *connection) refuse() bool {
-	doorstep.Waits(c.conn)
+func (c *connection) refuse(r *http.Request) bool {
+	if r.ContentLength != 0 { // net/http reads on, as far as it is not much, before it answers
+		doorstep.Waits(c.conn)
+	}
 	c.refused++
 	return c.proved || c.refused < maxRefused
 }

@@ -187,7 +187,7 @@ func Works(conn net.Conn) {
 	}
 }
 
-// Waits ends Works: it is for the peer again to say something, or to take what is said to him.
+// Waits ends Works: it is for the peer again to say something.
 func Waits(conn net.Conn) {
 	if s := below(conn); s != nil {
 		s.door.mu.Lock()
