@@ -9,12 +9,15 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -102,8 +105,8 @@ func TestAReaderIsNotCutWhileItReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAnswerRoom(100)
 		cut := map[string]bool{}
-		enter := func(name string, size int) *written {
-			w, err := a.hold(t.Context(), size, func() { cut[name] = true })
+		enter := func(name string, size int) *answer {
+			w, err := a.hold(t.Context(), size, false, func() { cut[name] = true })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +134,7 @@ func TestAReaderIsNotCutWhileItReads(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), stallTime/2)
 		defer cancel()
-		if _, err := a.hold(ctx, 1, func() {}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := a.hold(ctx, 1, false, func() {}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("who has left is held: %v", err)
 		}
 		a.leave(huge)
@@ -141,44 +144,228 @@ func TestAReaderIsNotCutWhileItReads(t *testing.T) {
 	})
 }
 
+// TestViewsCountFromWhenTheyAreComposed would catch views that fill the memory before anything is written of them: they
+// count as long as the longest was, and none of them waits for room once it is composed.
+func TestViewsCountFromWhenTheyAreComposed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const most, length = 1600, 100
+		a := newAnswerRoom(most)
+		ctx, cancel := context.WithCancel(t.Context())
+		views := make(chan *answer, 20)
+		var waiting sync.WaitGroup
+		for range cap(views) {
+			waiting.Go(func() {
+				if view, err := a.compose(ctx, false); err == nil {
+					views <- view
+				}
+			})
+		}
+		composed := func(want int, held int64) {
+			t.Helper()
+			synctest.Wait()
+			if len(views) != want || a.held != held {
+				t.Fatalf("%d views are composed at once, and %d bytes are held; want %d and %d", len(views), a.held, want, held)
+			}
+		}
+		composed(maxComposed, most)
+		one := <-views
+		a.written(one, length, func() { t.Error("one that was just composed is cut") })
+		composed(3, 3*most/4+length) // another would count as 400
+		a.leave(one)
+		composed(4, most)
+		for range 3 { // they take less than is foreseen for the next
+			view := <-views
+			a.written(view, length, func() {})
+			a.leave(view)
+		}
+		composed(4, most)
+		long := <-views
+		a.written(long, most/2, func() {})
+		a.leave(<-views)
+		a.leave(<-views)
+		composed(1, most/4+most/2) // the next one needs all room
+		a.leave(<-views)
+		composed(0, most/2)
+		time.Sleep(stallTime) // nobody reads the long one
+		composed(1, most)
+		cancel()
+		a.leave(<-views)
+		a.leave(long) // as its connection ends
+		waiting.Wait()
+		for len(views) > 0 { // a place, and the end, may have come at once
+			a.leave(<-views)
+		}
+		if a.held != 0 || len(a.writing) != 0 || len(a.common) != 0 {
+			t.Errorf("%d bytes and %d places are held by nobody", a.held, len(a.common))
+		}
+	})
+}
+
+// TestTheOwnersViewsDoNotWaitForOthers would catch users who may look, and who keep the owner from looking: by many who
+// read, slowly and steadily, all that there is room for, and by more who wait for that. It would catch, too, an owner's
+// connections that take any memory.
+func TestTheOwnersViewsDoNotWaitForOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const most = 1000
+		a := newAnswerRoom(most)
+		ctx, cancel := context.WithCancel(t.Context())
+		var others sync.WaitGroup
+		for range 4 {
+			others.Go(func() {
+				one, err := a.hold(ctx, most/4, false, func() { t.Error("one is cut that reads") })
+				if err != nil {
+					t.Error(err)
+				}
+				for ctx.Err() == nil {
+					time.Sleep(stallTime / 2)
+					a.progress(one)
+				}
+				a.leave(one)
+			})
+		}
+		synctest.Wait()
+		for range 2 * maxComposed {
+			others.Go(func() {
+				if view, err := a.compose(ctx, false); err == nil {
+					a.leave(view)
+					if ctx.Err() == nil {
+						t.Error("one who may look gets in beyond the room")
+					}
+				}
+			})
+		}
+		synctest.Wait()
+		began := time.Now()
+		for _, length := range []int{most / 10, 10 * most} {
+			view, err := a.compose(t.Context(), true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.written(view, length, func() {})
+			a.leave(view)
+			result, err := a.hold(t.Context(), length, true, func() {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.leave(result)
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("the owner waits for %s", took)
+		}
+		view, err := a.compose(t.Context(), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.compose(t.Context(), true); !errors.Is(err, msg.ErrNotReady) {
+			t.Errorf("two of the owner's get in beyond the room: %v", err)
+		}
+		a.leave(view)
+		cancel()
+		others.Wait()
+		if a.held != 0 || len(a.common)+len(a.firsts) != 0 {
+			t.Errorf("%d bytes and %d places are held by nobody", a.held, len(a.common)+len(a.firsts))
+		}
+	})
+}
+
 // TestFewViewsAreComposedAtOnce would catch a thousand readers who ask at once, and fill the memory before anything is
 // written; and a place that is lost with a handler that panics.
 func TestFewViewsAreComposedAtOnce(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		g := &gateGateway{open: make(chan struct{})}
-		s := newServer(g)
-		answers := make(chan int, 1000)
-		ask := func() {
-			w := httptest.NewRecorder()
-			s.Unguarded().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/jobs", nil))
-			answers <- w.Code
-		}
-		for range cap(answers) {
-			go ask() // ends with its answer
-		}
-		synctest.Wait()
-		if got := g.asked.Load(); got != maxComposed {
-			t.Errorf("%d views are composed at once, want %d", got, maxComposed)
-		}
-		close(g.open)
-		for range cap(answers) {
-			if status := <-answers; status != http.StatusOK {
-				t.Fatalf("status %d", status)
-			}
-		}
-		if held := len(s.answers.composing); held > 0 {
-			t.Errorf("%d places are taken by nobody", held)
-		}
-		panicking := s.handler(route{access: view}, func(*http.Request) (any, error) { panic("test") })
-		func() {
-			defer func() { _ = recover() }()
-			panicking.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
-		}()
-		if held := len(s.answers.composing); held > 0 {
-			t.Errorf("%d places are lost with a handler that panics", held)
-		}
-	})
+	for longest, want := range map[int64]int64{
+		0:                                      maxComposed,
+		answersMemory / viewCost / 2:           2, // which leave no room for a third
+		answersMemory / viewCost:               1,
+		answersMemory:                          1,
+		answersMemory / viewCost / maxComposed: maxComposed,
+	} {
+		t.Run(fmt.Sprint(longest), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := &gateGateway{open: make(chan struct{})}
+				s := newServer(g)
+				s.config.Rights = Rights{View: ParseACL("*")}
+				s.answers.longest = longest
+				looking := s.behind(func(http.Header, *http.Request) (caller, error) { return caller{name: "bob"}, nil })
+				answers := make(chan int, 1000)
+				for range cap(answers) {
+					go func() { // ends with its answer
+						w := httptest.NewRecorder()
+						looking.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/jobs", nil))
+						answers <- w.Code
+					}()
+				}
+				synctest.Wait()
+				if got := g.asked.Load(); got != want {
+					t.Errorf("%d views are composed at once, want %d", got, want)
+				}
+				close(g.open)
+				for range cap(answers) {
+					if status := <-answers; status != http.StatusOK {
+						t.Fatalf("status %d", status)
+					}
+				}
+				panicking := s.handler(route{access: view}, func(*http.Request) (any, error) { panic("test") })
+				func() {
+					defer func() { _ = recover() }()
+					panicking.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+				}()
+				if a := s.answers; a.held > 0 || len(a.common) > 0 {
+					t.Errorf("%d bytes and %d places are taken by nobody", a.held, len(a.common))
+				}
+			})
+		})
+	}
+}
+
+// TestAViewTakesWhatItCountsFor would catch views of which a few fill the memory, as more is made of them on their way
+// than what counts.
+func TestAViewTakesWhatItCountsFor(t *testing.T) {
+	s := newServer(&wideGateway{vertices: 2000})
+	r := httptest.NewRequest(http.MethodGet, "/jobs/"+string(runningID), nil)
+	r.SetPathValue("job", string(runningID))
+	before := inUse()
+	details, err := s.details(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := jobDetailsOf(details, time.Now())
+	made := inUse() - before
+	runtime.KeepAlive(details)
+	length := int64(cap(s.replyOf(r, http.StatusOK, value).body))
+	// JSON's encoder has the text in a buffer that grows by a quarter at a time, and copies it then.
+	if takes := made + length*5/4 + length; takes > viewCost*length {
+		t.Errorf("a view of %d bytes takes %d while it is composed, %d of them for what it is made of; it counts as %d", length, takes, made, viewCost*length)
+	}
+}
+
+// inUse is how much memory is in use, in bytes.
+func inUse() int64 {
+	runtime.GC()
+	runtime.GC() // what a pool has goes with the second one
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+// wideGateway knows jobs of many vertices.
+type wideGateway struct {
+	fakeGateway
+	vertices int
+}
+
+func (g *wideGateway) JobDetails(_ context.Context, job ids.JobID) (msg.JobDetails, error) {
+	d := msg.JobDetails{ID: job, Name: "wide", Status: msg.JobRunning}
+	for i := range g.vertices {
+		d.Vertices = append(d.Vertices, msg.VertexDetails{
+			ID: fmt.Sprintf("%032x", i), Name: fmt.Sprintf("FlatMap(%d) -> Filter -> Map", i), Parallelism: 100, Status: msg.ExecutionRunning,
+			Tasks:  map[msg.ExecutionState]int{msg.ExecutionRunning: 60, msg.ExecutionFinished: 40},
+			Inputs: []msg.VertexInput{{Vertex: fmt.Sprintf("%032x", i-1), Pattern: jobgraph.AllToAll}},
+		})
+	}
+	return d, nil
 }
 
 // gateGateway keeps those who ask waiting.

@@ -13,9 +13,10 @@ import (
 const maxConnections = 1024
 
 // crowd is all connections of a port. Once it is full, the one makes room for the next on
-// which nothing has moved for the longest time, but none of somebody who has all rights: so
-// those who may only look keep nobody out who may do more. Make one with newCrowd; its
-// methods may be called from any goroutine.
+// which nothing has moved for the longest time, of those whose users are known and have not all
+// rights. Who is not known yet is left to package doorstep, which has few of them, and is not
+// cut while he says who he is: so those who may only look do not keep out who may do everything.
+// Make one with newCrowd; its methods may be called from any goroutine.
 type crowd struct {
 	most int
 	left chan struct{} // has a token when one has left since it was last drawn
@@ -39,10 +40,11 @@ type member struct {
 
 	// Guarded by the crowd's mutex:
 	moved time.Time // when a byte last came, or went
-	stays bool      // is not cut for others
+	known bool      // its user is
+	stays bool      // and has all rights: it is not cut for others
 }
 
-// enter takes a connection in. While all others stay it waits, until ctx ends: then the
+// enter takes a connection in. While there is none to cut it waits, until ctx ends: then the
 // error is its cause.
 func (c *crowd) enter(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	m := &member{Conn: conn, crowd: c}
@@ -72,25 +74,26 @@ func (c *crowd) tryEnter(m *member) bool {
 	return true
 }
 
-// stillest is the member to cut; nil where all stay.
+// stillest is the member to cut, or nil.
 func (c *crowd) stillest() (stillest *member) {
 	for m := range c.members {
-		if !m.stays && (stillest == nil || m.moved.Before(stillest.moved)) {
+		if m.known && !m.stays && (stillest == nil || m.moved.Before(stillest.moved)) {
 			stillest = m
 		}
 	}
 	return stillest
 }
 
-// stay says that a connection is of somebody who has all rights. It is a member, or what lies
-// over one and tells what is below (NetConn); others are left alone.
-func stay(conn net.Conn) {
+// admit says that a connection is of somebody who is known, and whether he has all rights, now
+// or once before. It is a member, or what lies over one and tells what is below (NetConn);
+// others are left alone.
+func admit(conn net.Conn, all bool) {
 	for {
 		switch c := conn.(type) {
 		case *member:
 			c.crowd.mu.Lock()
 			defer c.crowd.mu.Unlock()
-			c.stays = true
+			c.known, c.stays = true, c.stays || all
 			return
 		case interface{ NetConn() net.Conn }:
 			conn = c.NetConn()
@@ -120,8 +123,9 @@ func (m *member) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the connection and leaves the crowd.
+// Close ends the connection, and then leaves the crowd.
 func (m *member) Close() error {
+	err := m.Conn.Close()
 	m.crowd.mu.Lock()
 	delete(m.crowd.members, m)
 	m.crowd.mu.Unlock()
@@ -129,7 +133,7 @@ func (m *member) Close() error {
 	case m.crowd.left <- struct{}{}:
 	default:
 	}
-	return m.Conn.Close()
+	return err
 }
 
 // NetConn is the connection below; doorstep.Prove looks for it.

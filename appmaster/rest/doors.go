@@ -74,7 +74,7 @@ func (s *Server) behind(enter door) http.Handler {
 			switch rights := s.config.Rights; {
 			case err == nil && rights.any(c):
 				on.prove(rights.allow(c, own))
-			case !on.refuse():
+			case !on.refuse(r):
 				w.Header().Set("Connection", "close")
 			}
 		}
@@ -102,17 +102,18 @@ type connection struct {
 
 // prove takes in that somebody asks who has a right here, or all of them.
 func (c *connection) prove(all bool) {
+	admit(c.conn, all)
 	if !c.proved {
 		c.proved = true
 		doorstep.Prove(c.conn)
 	}
-	if all {
-		stay(c.conn)
-	}
 }
 
 // refuse takes in that a request is refused, and tells whether the connection may have more.
-func (c *connection) refuse() bool {
+func (c *connection) refuse(r *http.Request) bool {
+	if r.ContentLength != 0 { // net/http reads on, as far as it is not much, before it answers
+		doorstep.Waits(c.conn)
+	}
 	c.refused++
 	return c.proved || c.refused < maxRefused
 }
@@ -122,6 +123,14 @@ type connectionKey struct{}
 // withConnection is an http.Server's ConnContext.
 func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, &connection{conn: conn})
+}
+
+// asked is an http.Server's ConnState. Once a request has come it is for us to say who asks,
+// while net/http reads on to learn whether the client is still there.
+func asked(conn net.Conn, state http.ConnState) {
+	if state == http.StateActive {
+		doorstep.Works(conn)
+	}
 }
 
 // secureDoor is behind TLS, and lets in who proves who he is: by the owner's

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -178,23 +177,22 @@ type reply struct {
 // handler writes what a route's function gives.
 func (s *Server) handler(route route, handle func(*http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		composed := func() {}
+		var counted *answer
 		if route.looks() {
-			done, err := s.answers.compose(r.Context())
-			if err != nil {
+			var err error
+			if counted, err = s.answers.compose(r.Context(), s.first(r)); err != nil {
 				s.writeError(w, r, err)
 				return
 			}
-			composed = sync.OnceFunc(done)
-			defer composed() // also of a handler that panics
+			defer s.answers.leave(counted) // also of a handler that panics
 		}
-		var answer reply
+		var told reply
 		if value, err := handle(r); err != nil {
-			answer = s.failed(r, err)
+			told = s.failed(r, err)
 		} else {
-			answer = s.replyOf(r, route.status, value)
+			told = s.replyOf(r, route.status, value)
 		}
-		s.write(w, r, answer, composed)
+		s.write(w, r, told, counted)
 	})
 }
 
@@ -216,10 +214,15 @@ func (s *Server) replyOf(r *http.Request, status int, value any) reply {
 	return reply{status, http.Header{"Content-Type": {"application/json; charset=UTF-8"}}, body.Bytes()}
 }
 
-// write writes an answer, and calls composed when it counts among those that are being written.
-func (s *Server) write(w http.ResponseWriter, r *http.Request, answer reply, composed func()) {
-	maps.Copy(w.Header(), answer.header)
-	if err := s.answers.write(r.Context(), w, answer.status, answer.body, composed); err != nil {
+// first tells whether who asks does not wait for those who may only look.
+func (s *Server) first(r *http.Request) bool {
+	return s.config.Rights.allow(callerOf(r.Context()), own)
+}
+
+// write writes an answer, which counts as this one already if there is one.
+func (s *Server) write(w http.ResponseWriter, r *http.Request, told reply, counted *answer) {
+	maps.Copy(w.Header(), told.header)
+	if err := s.answers.write(r.Context(), w, told, s.first(r), counted); err != nil {
 		s.logger.WithFields(logrus.Fields{"path": r.URL.Path, "err": err}).Debug("client broke off, or did not read")
 	}
 }
@@ -273,7 +276,7 @@ type failureBody struct {
 }
 
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
-	s.write(w, r, s.failed(r, err), func() {})
+	s.write(w, r, s.failed(r, err), nil)
 }
 
 func (s *Server) failed(r *http.Request, err error) reply {

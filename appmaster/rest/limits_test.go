@@ -268,6 +268,119 @@ func TestManyConnectionsLeaveRoom(t *testing.T) {
 	}
 }
 
+// slowTicket takes one ticket, and its time.
+type slowTicket struct{ oneTicket }
+
+func (s slowTicket) Accept(token []byte) (client, service string, answer []byte, err error) {
+	time.Sleep(time.Second)
+	return s.oneTicket.Accept(token)
+}
+
+// crowded serves users in a bubble, of whom bob has a slow ticket, until end.
+func crowded(rights Rights) (p *pipes, end func(*testing.T)) {
+	s := newServer(&fakeGateway{})
+	s.config.Negotiator, s.config.ShortName = slowTicket{oneTicket{"ticket", "bob@EXAMPLE.ORG"}}, shortName
+	s.config.Rights = rights
+	server := s.httpServer(s.secure())
+	p = &pipes{connections: make(chan net.Conn), closed: make(chan struct{})}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(doorstep.New(p)) }()
+	return p, func(t *testing.T) {
+		t.Helper()
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+		time.Sleep(time.Second) // net/http stays for half of one with a client whom it sends away
+	}
+}
+
+// besiege has so many clients open a connection and say this.
+func (p *pipes) besiege(t *testing.T, clients int, say string) {
+	for range clients {
+		near, far := net.Pipe()
+		t.Cleanup(func() { near.Close() })
+		go func() { // ends with the connection
+			select {
+			case p.connections <- far:
+				_, _ = io.WriteString(near, say)
+				_, _ = io.Copy(io.Discard, near)
+			case <-p.closed:
+			}
+		}()
+	}
+}
+
+// withTicket is a request of bob's.
+const withTicket = "GET /jobs HTTP/1.1\r\nHost: am\r\nAuthorization: Negotiate dGlja2V0\r\n\r\n"
+
+// TestNobodyIsSentAwayWhileHisProofIsLookedAt would catch a client that is taken for one who
+// keeps the process waiting, as net/http reads on while a slow machine verifies its ticket, and
+// others wait for its place.
+func TestNobodyIsSentAwayWhileHisProofIsLookedAt(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		rights Rights
+		want   int
+	}{
+		"and lets him in": {Rights{View: ParseACL("bob")}, http.StatusOK},
+		"and does not":    {Rights{Owner: "alice"}, http.StatusForbidden},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p, end := crowded(test.rights)
+				conn := p.dial(t)
+				if _, err := io.WriteString(conn, withTicket); err != nil {
+					t.Fatal(err)
+				}
+				p.besiege(t, 10*doorstep.Places, "")
+				response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				response.Body.Close()
+				if response.StatusCode != test.want {
+					t.Errorf("status %d, want %d", response.StatusCode, test.want)
+				}
+				end(t)
+			})
+		})
+	}
+}
+
+// TestWhoseBodyDoesNotComeMakesRoom would catch strangers who hold their places for as long as a
+// body may take, as it is read before they are told that nobody wants it.
+func TestWhoseBodyDoesNotComeMakesRoom(t *testing.T) {
+	t.Parallel()
+	for name, length := range map[string]string{"of some length": "Content-Length: 1000", "of any length": "Transfer-Encoding: chunked"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p, end := crowded(Rights{View: ParseACL("bob")})
+				p.besiege(t, 3*doorstep.Places, "POST /jobs HTTP/1.1\r\nHost: am\r\n"+length+"\r\n\r\n")
+				synctest.Wait()
+				began := time.Now()
+				conn := p.dial(t)
+				if _, err := io.WriteString(conn, withTicket); err != nil {
+					t.Fatal(err)
+				}
+				response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				response.Body.Close()
+				if took := time.Since(began); took > 5*time.Second {
+					t.Errorf("who has a ticket waits for %s", took)
+				}
+				end(t)
+			})
+		})
+	}
+}
+
 // TestRefusalsEndAConnection would catch a stranger who holds his place at the door by one
 // request after another that is refused, and somebody who has a right here and is cut for
 // that, or has learned by a refusal what to show.

@@ -68,7 +68,7 @@ type Config struct {
 	Options config.Config
 	// Room is for requests' bodies while they are read; nil: as Options say, NewRoom.
 	Room *Room
-	// AnswersMemory is for answers that are being written, in bytes; 0: 16 MiB.
+	// AnswersMemory is for answers that are being composed or written, in bytes; 0: 16 MiB.
 	AnswersMemory int64
 	// Session takes jobs and programs; nil: nobody does.
 	Session Session
@@ -163,6 +163,7 @@ func (s *Server) httpServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
 		ConnContext:       withConnection,
+		ConnState:         asked,
 		ReadHeaderTimeout: headerTime,
 		ReadTimeout:       readTime,
 		WriteTimeout:      writeTime,

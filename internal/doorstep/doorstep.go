@@ -175,6 +175,29 @@ func ReaderBounds(conn net.Conn) {
 	}
 }
 
+// Works says that the process works for the peer of a connection, who has said what he wants:
+// whoever reads it meanwhile, as net/http does to learn of its end, does not wait for the peer.
+// That ends with Waits, or when something is said to the peer.
+func Works(conn net.Conn) {
+	if s := below(conn); s != nil {
+		s.door.mu.Lock()
+		defer s.door.mu.Unlock()
+		s.pause(true)
+		s.works = true
+	}
+}
+
+// Waits ends Works: it is for the peer again to say something.
+func Waits(conn net.Conn) {
+	if s := below(conn); s != nil {
+		s.door.mu.Lock()
+		s.works = false
+		s.wait()
+		s.door.mu.Unlock()
+		s.door.signal()
+	}
+}
+
 // below finds the stranger below what was put over him, or nil.
 func below(conn net.Conn) *stranger {
 	for {
@@ -202,9 +225,10 @@ type stranger struct {
 	known atomic.Bool
 
 	// Guarded by the door's mutex:
-	waits  int           // reads and writes in which it keeps us waiting
+	waits  int           // reads and writes that have begun
 	writes int           // of these
-	since  time.Time     // when the first of these began; zero while there is none
+	works  bool          // we work for it, so that it keeps nobody waiting
+	since  time.Time     // from when on it keeps us waiting; zero while it does not
 	kept   time.Duration // waiting, before that
 	said   bool          // something since then, as somebody has seen who looked
 	spared time.Time     // until when nobody looks again
@@ -253,10 +277,10 @@ func (s *stranger) Write(p []byte) (int, error) {
 // it may say.
 func (s *stranger) await(writes int) (left int) {
 	s.door.mu.Lock()
+	s.waits++
 	s.writes += writes
-	if s.waits++; s.waits == 1 {
-		s.since = time.Now()
-	}
+	s.works = s.works && writes == 0
+	s.wait()
 	if left = Bytes - s.read; s.unbounded {
 		left = math.MaxInt
 	}
@@ -271,10 +295,24 @@ func (s *stranger) served(read, writes int) {
 	defer s.door.mu.Unlock()
 	s.read += read
 	if s.waits--; s.waits == 0 {
-		s.charge(time.Now(), read > 0)
-		s.since, s.said = time.Time{}, false
+		s.pause(read > 0)
 	}
 	s.writes -= writes
+}
+
+// wait has it keep us waiting from now on, if we wait for it.
+func (s *stranger) wait() {
+	if s.since.IsZero() && s.waits > 0 && !s.works {
+		s.since = time.Now()
+	}
+}
+
+// pause ends that.
+func (s *stranger) pause(read bool) {
+	if !s.since.IsZero() {
+		s.charge(time.Now(), read)
+		s.since, s.said = time.Time{}, false
+	}
 }
 
 // charge adds up how long it has kept us waiting until now, and gives that. Once it has said
@@ -294,10 +332,11 @@ func (s *stranger) charge(now time.Time, read bool) time.Duration {
 	return s.kept
 }
 
-// Close ends the connection.
+// Close ends the connection, and then frees its place: until then the connection is open.
 func (s *stranger) Close() error {
+	err := s.Conn.Close()
 	if !s.known.Load() {
 		s.door.leave(s)
 	}
-	return s.Conn.Close()
+	return err
 }

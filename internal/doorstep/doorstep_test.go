@@ -118,6 +118,7 @@ type process struct {
 	door *Listener
 	all  sync.WaitGroup
 	ends <-chan struct{} // closed with the test
+	work func(net.Conn)  // for who has said a word
 	// atEnd has something done when the test ends, unless that is stopped.
 	atEnd func(func()) (stop func() bool)
 }
@@ -126,7 +127,7 @@ type process struct {
 func open(t *testing.T) *process {
 	s := &street{knocking: make(chan net.Conn), closed: make(chan struct{})}
 	ends, end := context.WithCancel(t.Context())
-	p := &process{street: s, door: New(s), ends: ends.Done(), atEnd: func(do func()) func() bool { return context.AfterFunc(ends, do) }}
+	p := &process{street: s, door: New(s), ends: ends.Done(), work: func(net.Conn) { time.Sleep(work) }, atEnd: func(do func()) func() bool { return context.AfterFunc(ends, do) }}
 	p.door.look = func(conn net.Conn) sight { return conn.(*visit).look() }
 	p.all.Go(func() {
 		for {
@@ -154,7 +155,7 @@ func (p *process) serve(conn net.Conn) {
 			_, _ = io.Copy(io.Discard, conn) // as one buffers a certificate
 			return
 		}
-		time.Sleep(work)
+		p.work(conn)
 		if _, err := conn.Write([]byte("?")); err != nil {
 			return
 		}
@@ -465,6 +466,111 @@ func TestABusyProcessIsNotHeldByWhoTalksOn(t *testing.T) {
 				}
 				if took := time.Since(begin); took > 4*test.each {
 					t.Errorf("a friend is let in after %s", took)
+				}
+			})
+		})
+	}
+}
+
+// TestNobodyKeepsAProcessWaitingThatWorksForHim would catch an honest peer who is sent away
+// while the process works for him for longer than anybody's patience, and reads on meanwhile;
+// and one who is borne with for ever as it worked for him once.
+func TestNobodyKeepsAProcessWaitingThatWorksForHim(t *testing.T) {
+	t.Parallel()
+	for name, ended := range map[string]func(net.Conn){
+		"until it says so": Waits,
+		"until it answers": func(net.Conn) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := open(t)
+				p.work = func(conn net.Conn) {
+					Works(conn)
+					var reads sync.WaitGroup
+					reads.Go(func() { _, _ = conn.Read(make([]byte, 1)) })
+					time.Sleep(4 * patience)
+					ended(conn)
+					_ = conn.SetReadDeadline(time.Now())
+					reads.Wait()
+					_ = conn.SetReadDeadline(time.Time{})
+				}
+				p.besiege(func(conn net.Conn) {
+					_, _ = io.WriteString(conn, first)
+					_, _ = io.ReadFull(conn, make([]byte, 1))
+				})
+				for range 5 {
+					begin := time.Now()
+					if err := enter(p.knock(t), patience/5); err != nil {
+						t.Fatalf("a friend is not let in: %v", err)
+					}
+					if took := time.Since(begin); took > 10*4*patience {
+						t.Errorf("a friend is let in after %s", took)
+					}
+				}
+			})
+		})
+	}
+}
+
+// lingering is a connection that takes its time to close: a socket does, while somebody reads it.
+type lingering struct {
+	net.Conn
+	end chan struct{}
+}
+
+func (l *lingering) Close() error {
+	<-l.end
+	return l.Conn.Close()
+}
+
+// TestAPlaceIsFreeOnceItsConnectionIsClosed would catch a process with more connections open
+// than there are places, as one leaves, or says too much, and another is accepted before the
+// first one is closed.
+func TestAPlaceIsFreeOnceItsConnectionIsClosed(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(conn net.Conn){
+		"leaves":        func(conn net.Conn) { conn.Close() },
+		"says too much": func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &street{knocking: make(chan net.Conn), closed: make(chan struct{})}
+				door := New(s)
+				defer door.Close()
+				knock := func() *lingering {
+					near, far := net.Pipe()
+					t.Cleanup(func() { near.Close() })
+					go func() { _, _ = near.Write(make([]byte, 2*Bytes)) }() // ends with the connection
+					l := &lingering{far, make(chan struct{})}
+					s.knocking <- l
+					return l
+				}
+				accepted := make(chan net.Conn, Places)
+				go func() { // ends with the door
+					for conn, err := door.Accept(); err == nil; conn, err = door.Accept() {
+						accepted <- conn
+					}
+				}()
+				one := knock()
+				leaves := <-accepted
+				for range Places - 1 {
+					knock()
+				}
+				synctest.Wait()
+				if len(accepted) != Places-2 {
+					t.Fatalf("%d strangers are let in, want %d", 1+len(accepted), Places-1)
+				}
+				go end(leaves) // ends with the connection
+				synctest.Wait()
+				if len(accepted) != Places-2 {
+					t.Error("the next one is let in while who leaves is there yet")
+				}
+				close(one.end)
+				synctest.Wait()
+				if len(accepted) != Places-1 {
+					t.Error("the next one is not let in though one has left")
 				}
 			})
 		})

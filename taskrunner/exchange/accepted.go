@@ -7,7 +7,6 @@ import (
 	"net"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
@@ -37,7 +36,6 @@ func (l *acceptedLink) handshake() error {
 		return err
 	}
 	l.peer = peer
-	doorstep.Prove(l.conn)
 	return l.conn.SetDeadline(time.Time{})
 }
 

@@ -59,13 +59,17 @@ func (l *dialedLink) run(ctx context.Context) {
 func (l *dialedLink) dial(ctx context.Context) (net.Conn, error) {
 	timeout := l.exchange.config.RequestTimeout
 	strange := time.Now().Add(timeout) // it may be so long
-	ctx, cancel := context.WithTimeout(ctx, max(dialTimeout, timeout))
+	most := max(dialTimeout, timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("it has not answered for %s", most))
 	defer cancel()
 	ours := false
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		conn, proved, err := l.connect(ctx)
 		ours = ours || proved
 		if err == nil || !cutOff(err) || !ours && time.Now().Add(pause).After(strange) || !wait(ctx, pause) {
+			if err != nil && ctx.Err() != nil { // what was broken off is no news
+				err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+			}
 			return conn, err
 		}
 	}
@@ -74,7 +78,7 @@ func (l *dialedLink) dial(ctx context.Context) (net.Conn, error) {
 // connect makes one attempt. proved tells that the other end has shown the certificate of a
 // host of the job, whatever became of the attempt.
 func (l *dialedLink) connect(ctx context.Context) (_ net.Conn, proved bool, _ error) {
-	plain, err := new(net.Dialer).DialContext(ctx, "tcp", l.address)
+	plain, err := l.exchange.config.reach(ctx, "tcp", l.address)
 	if err != nil {
 		return nil, false, err
 	}
@@ -95,7 +99,7 @@ func (l *dialedLink) connect(ctx context.Context) (_ net.Conn, proved bool, _ er
 		err = ErrClosed
 	}
 	if err == nil && !stop() {
-		err = context.Cause(ctx)
+		err = ctx.Err()
 	}
 	if err != nil {
 		conn.Close()

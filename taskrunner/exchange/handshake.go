@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
@@ -125,7 +126,8 @@ func greet(conn net.Conn, g greeting) error {
 	return nil
 }
 
-// welcome is the producer's side: it answers a greeting and gives who sent it.
+// welcome is the producer's side: it answers a greeting and gives who sent it. Who is welcome is known, and leaves the
+// doorstep, before he reads that: then he relies on the connection.
 func welcome(conn net.Conn, job ids.JobID, host ids.HostID) (ids.HostID, error) {
 	g, err := readGreeting(conn)
 	if err != nil {
@@ -139,6 +141,9 @@ func welcome(conn net.Conn, job ids.JobID, host ids.HostID) (ids.HostID, error) 
 		refusal = fmt.Sprintf("this host runs job %s, not %s", job, g.job)
 	case g.to != host:
 		refusal = fmt.Sprintf("this is host %s, not %s", host, g.to)
+	}
+	if refusal == "" {
+		doorstep.Prove(conn)
 	}
 	refusal = refusal[:min(len(refusal), maxRefusal)]
 	answer := binary.BigEndian.AppendUint16([]byte(magic), jobgraph.ProtocolVersion)

@@ -8,8 +8,12 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/doorstep"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
 // answering is a connection to a host that has said all that it will.
@@ -27,6 +31,73 @@ func answered(version int, refusal string) []byte {
 	b := binary.BigEndian.AppendUint16([]byte(magic), uint16(version))
 	b = binary.BigEndian.AppendUint16(b, uint16(len(refusal)))
 	return append(b, refusal...)
+}
+
+// pipes is a listener without sockets.
+type pipes struct {
+	net.Listener
+	far    chan net.Conn
+	closed chan struct{}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case conn := <-p.far:
+		return conn, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// TestAHostThatIsWelcomeIsNotSentAway would catch a job that fails on a busy machine: a host whose greeting is answered
+// makes room for others while that is written, as if nobody knew it, and takes it for lost then.
+func TestAHostThatIsWelcomeIsNotSentAway(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		to      ids.HostID
+		refused bool
+	}{"welcome": {"a", false}, "refused": {"c", true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := &pipes{far: make(chan net.Conn), closed: make(chan struct{})}
+				door := doorstep.New(p)
+				go func() { // ends with the door
+					for conn, err := door.Accept(); err == nil; conn, err = door.Accept() {
+						go func() { // ends with the connection
+							if _, err := welcome(conn, "j", "a"); err != nil {
+								conn.Close()
+							}
+						}()
+					}
+				}()
+				dial := func() net.Conn {
+					near, far := net.Pipe()
+					t.Cleanup(func() { near.Close() })
+					go func() {
+						select {
+						case p.far <- far:
+						case <-p.closed:
+						}
+					}()
+					return near
+				}
+				host := dial()
+				if _, err := host.Write(hello(t, greeting{jobgraph.ProtocolVersion, "j", "b", test.to})); err != nil {
+					t.Fatal(err)
+				}
+				for range 3 * doorstep.Places {
+					dial()
+				}
+				time.Sleep(time.Minute)
+				answer := make([]byte, len(answered(jobgraph.ProtocolVersion, "")))
+				if _, err := io.ReadFull(host, answer); (err != nil) != test.refused {
+					t.Errorf("the host reads %x, %v", answer, err)
+				}
+				close(p.closed)
+			})
+		})
+	}
 }
 
 // FuzzGreet has the other host answer a greeting with anything. It would catch a consumer's host that feels welcome where it

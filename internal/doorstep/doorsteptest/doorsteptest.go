@@ -70,12 +70,13 @@ func (c *counted) Read(p []byte) (int, error) {
 }
 
 func (c *counted) Close() error {
+	err := c.Conn.Close()
 	c.once.Do(func() {
 		c.by.mu.Lock()
 		defer c.by.mu.Unlock()
 		c.by.open--
 	})
-	return c.Conn.Close()
+	return err
 }
 
 // Besiege has so many strangers open connections to host:port, each another one as soon as
