@@ -66,6 +66,7 @@ type Manager struct {
 	// Of the expected workers, those up to this sequence may serve some job that is short.
 	screened int
 	refusal  string // why no more workers can come; "" while they can
+	sparing  bool   // there was a refusal, and no worker has come since it ended: see releaseUseless
 	dirty    bool
 	last     Plan      // of the last Reconcile
 	next     time.Time // when time alone gives Reconcile something to do; zero: never
@@ -152,11 +153,12 @@ func (m *Manager) Declare(id ids.JobID, slots, least int) {
 func (m *Manager) BlocklistChanged() { m.dirty, m.screened = true, 0 }
 
 // Refuse says why no more workers can come than those that are expected or registered; ""
-// ends that. Who needs more is told so, see Shortage, and remains to be counted in
-// Plan.Workers.
+// ends that, and says no more than that they are asked for again. Who needs more is told so,
+// see Shortage, and remains to be counted in Plan.Workers.
 func (m *Manager) Refuse(reason string) {
 	m.dirty = m.dirty || m.refusal != reason
 	m.refusal = reason
+	m.sparing = m.sparing || reason != ""
 }
 
 // Refusal is what Refuse said last.
@@ -202,8 +204,8 @@ func (m *Manager) Reconcile(now time.Time) Plan {
 	}
 	var plan Plan
 	missing, short := m.grant(now, &plan)
-	m.releaseUseless(missing, short, &plan)
-	m.resize(now, missing, short, &plan)
+	spared := m.releaseUseless(missing, short, &plan)
+	m.resize(now, missing, spared, short, &plan)
 	m.releaseIdle(now, short, &plan)
 	for _, j := range short {
 		plan.Short = append(plan.Short, Shortage{Job: j.id, Reason: m.reason(j)})
