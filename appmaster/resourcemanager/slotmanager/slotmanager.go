@@ -41,8 +41,8 @@ type Blocklist interface {
 
 // A slot that its worker refused is left alone for refusalPause, lest the two
 // repeat themselves as fast as messages go. A job whose slots were refused
-// refusalLimit times, with no acceptance between, is told so instead of being
-// left to its slot.request.timeout without a reason.
+// refusalLimit times, with no acceptance between, and that has too few to run, is told
+// so instead of being left to its slot.request.timeout without a reason.
 const (
 	refusalPause = time.Second
 	refusalLimit = 10
@@ -78,7 +78,7 @@ type job struct {
 	declared int
 	since    time.Time // it has had fewer; zero: it has them
 	least    int       // of these, without which nothing of the job can run
-	refusals int       // since the last acceptance
+	refusals int       // since the last acceptance, or since it asked anew
 	refusal  string    // the last one's reason
 }
 
@@ -130,7 +130,8 @@ type Shortage struct {
 
 // Declare sets the total of slots that a job needs now; 0 removes the job from
 // those that are served. Slots that it holds beyond that are not taken from it:
-// its JobMaster frees them at their workers. With the least of them some part of the
+// its JobMaster frees them at their workers. What it was refused before does not count
+// any more, as it asks anew. With the least of them some part of the
 // job can run, and the others after it; 0 means that it needs all at once.
 func (m *Manager) Declare(id ids.JobID, slots, least int) {
 	m.dirty = true
@@ -142,9 +143,21 @@ func (m *Manager) Declare(id ids.JobID, slots, least int) {
 	case at < 0 && slots > 0:
 		m.jobs = append(m.jobs, &job{id: id, declared: slots, least: least})
 	case at >= 0 && slots > 0:
-		m.jobs[at].declared, m.jobs[at].least = slots, least
+		j := m.jobs[at]
+		j.declared, j.least, j.refusals = slots, least, 0
 	case at >= 0:
 		m.jobs = slices.Delete(m.jobs, at, at+1)
+	}
+}
+
+// Retry says that a job asks anew, as Declare does, for as many slots as before: it may take
+// others now.
+func (m *Manager) Retry(id ids.JobID) {
+	for _, j := range m.jobs {
+		if j.id == id {
+			j.refusals = 0
+			m.dirty = true
+		}
 	}
 }
 
