@@ -66,7 +66,8 @@ type Manager struct {
 	// Of the expected workers, those up to this sequence may serve some job that is short.
 	screened int
 	refusal  string // why no more workers can come; "" while they can
-	sparing  bool   // there was a refusal, and no worker has come since it ended: see releaseUseless
+	sparing  bool   // there was a refusal, and none has come since that serves: see releaseUseless
+	refused  int    // the sequence of the last worker that came before the end of that refusal
 	dirty    bool
 	last     Plan      // of the last Reconcile
 	next     time.Time // when time alone gives Reconcile something to do; zero: never
@@ -170,8 +171,10 @@ func (m *Manager) BlocklistChanged() { m.dirty, m.screened = true, 0 }
 // see Shortage, and remains to be counted in Plan.Workers.
 func (m *Manager) Refuse(reason string) {
 	m.dirty = m.dirty || m.refusal != reason
+	if reason != "" || m.refusal != "" {
+		m.sparing, m.refused = true, m.sequence
+	}
 	m.refusal = reason
-	m.sparing = m.sparing || reason != ""
 }
 
 // Refusal is what Refuse said last.

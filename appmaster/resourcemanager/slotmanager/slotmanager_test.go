@@ -33,7 +33,8 @@ type model struct {
 	blocked   map[ids.JobID]map[ids.ResourceID]bool
 	exhausted map[ids.JobID]bool
 	refusal   string // why no more workers can come; or ""
-	refused   bool   // they could not, and none has come since that ended
+	refused   bool   // they could not, and none has come since that serves
+	refusedAt int    // the worker that was announced last before that ended
 }
 
 func (m *model) Blocks(job ids.JobID, worker ids.ResourceID) bool { return m.blocked[job][worker] }
@@ -154,6 +155,11 @@ func (m *model) reconcile(t *rapid.T) {
 	}
 
 	missing := m.missing()
+	for id, w := range m.workers {
+		if missing > 0 && m.refusal == "" && w.state == expected && w.order > m.refusedAt && m.wanted(id) {
+			m.refused = false
+		}
+	}
 	coming, here, later := 0, 0, 0
 	var useless, unwanted, idle, starting []ids.ResourceID
 	for _, id := range slices.Sorted(maps.Keys(m.workers)) {
@@ -358,7 +364,9 @@ func (m *model) block(t *rapid.T) {
 // refuse lets no more workers come, or ends that.
 func (m *model) refuse(t *rapid.T) {
 	m.refusal = rapid.SampledFrom([]string{"", "the large nodes restart", "the queue is stopped"}).Draw(t, "refusal")
-	m.refused = m.refused || m.refusal != ""
+	if m.refusal != "" || m.manager.Refusal() != "" {
+		m.refused, m.refusedAt = true, m.lastID
+	}
 	m.manager.Refuse(m.refusal)
 }
 
@@ -366,7 +374,6 @@ func (m *model) expect(*rapid.T) {
 	m.lastID++
 	id := ids.ResourceID(fmt.Sprintf("w%d", m.lastID))
 	m.workers[id] = &modelWorker{state: expected, order: m.lastID}
-	m.refused = m.refusal != ""
 	m.manager.Expect(id)
 }
 

@@ -8,9 +8,10 @@ import (
 
 // releaseUseless gives up workers whose nodes all jobs that are short have set aside. They
 // would count as what is to come, and hold the room of others that can serve. Where others
-// were refused, those that are there stay until one really comes: the jobs may try them
-// again, and have nothing else. It gives the number of these. Each worker that is expected is
-// looked at once, until the jobs or their blocks are other ones.
+// were refused, those that are there stay until one really comes, that was not given before
+// the refusal: the jobs may try them again, and have nothing else. It gives the number of
+// these. Each worker that is expected is looked at once, until the jobs or their blocks are
+// other ones.
 func (m *Manager) releaseUseless(missing int, short []*job, plan *Plan) (spared int) {
 	if !slices.EqualFunc(short, m.last.Short, func(j *job, s Shortage) bool { return j.id == s.Job }) {
 		m.screened = 0
@@ -25,6 +26,8 @@ func (m *Manager) releaseUseless(missing int, short []*job, plan *Plan) (spared 
 		}
 		if !m.mayServe(w, short) {
 			useless = append(useless, w)
+		} else if m.refusal == "" && w.sequence > m.refused {
+			m.sparing = false
 		}
 	}
 	m.screened = m.sequence

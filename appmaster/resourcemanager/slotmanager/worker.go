@@ -47,7 +47,6 @@ func (m *Manager) Expect(id ids.ResourceID) {
 		return
 	}
 	m.dirty = true
-	m.sparing = m.refusal != "" // one that comes amid a refusal was given before it
 	m.sequence++
 	w := &worker{id: id, sequence: m.sequence, state: expected}
 	m.workers[id] = w
