@@ -96,14 +96,16 @@ func New(config Config, allocations ids.Sequence) *Manager {
 }
 
 // Plan is what is to be done so that jobs get the slots they declared. The
-// Manager takes Grants and Release as done, so they come once; the others are the
-// state of things, and come each time.
+// Manager takes Grants and Release as done, so they come once, and Strayed with them; the
+// others are the state of things, and come each time.
 type Plan struct {
 	// Grants are to be sent to their workers.
 	Grants []Grant
 	// Release lists workers that are not needed, or serve nobody; the Manager has
 	// forgotten them.
 	Release []Release
+	// Strayed says that some of these were to come up where they would have served nobody.
+	Strayed bool
 	// Workers is how many are needed beside those expected and registered.
 	Workers int
 	// Short lists the jobs that have less than they declared.

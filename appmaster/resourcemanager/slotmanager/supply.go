@@ -31,6 +31,7 @@ func (m *Manager) releaseUseless(missing int, short []*job, plan *Plan) (spared 
 		}
 	}
 	m.screened = m.sequence
+	plan.Strayed = len(useless) > 0
 	for _, w := range m.open {
 		switch {
 		case w.used > 0 || m.mayServe(w, short):
