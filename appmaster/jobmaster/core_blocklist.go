@@ -27,7 +27,7 @@ func (c *Core) hostUnavailable(w *worker, f msg.Failure) {
 		entry.Failure = *msg.NewFailure(fmt.Sprintf("node %s is set aside for %s: %s", w.node, failover.BlockTime, f.Message), "")
 		c.remember(entry)
 	}
-	c.emit(NodeBlocked{c.blocklist.Block(c.now, w.node, brief(f).Message)})
+	c.emit(NodeBlocked{c.blocklist.Block(c.now, w.node, clip(f.Message, maxReason))})
 	c.sick = c.unavailable(w, f)
 	c.tellBlocked() // first, or the ResourceManager would grant the freed slots again
 	for _, other := range c.workers {

@@ -31,7 +31,8 @@ type Config struct {
 	ReconnectTimeout time.Duration
 	// MaxStartFailures is resourcemanager.start-worker.max-failure-rate: with
 	// more failures within a minute, 10, new starts pause for StartRetryInterval,
-	// resourcemanager.start-worker.retry-interval, 3 s.
+	// resourcemanager.start-worker.retry-interval, 3 s. So they do when the driver has
+	// brought workers more often on nodes where they serve nobody.
 	MaxStartFailures   float64
 	StartRetryInterval time.Duration
 	// HeartbeatInterval and HeartbeatTimeout are heartbeat.interval, 10 s, and

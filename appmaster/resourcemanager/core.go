@@ -28,6 +28,7 @@ type Core struct {
 	asked    time.Time   // since when workers are outstanding at the driver; zero: none is
 	starts   int         // WorkerStarting events so far
 	failures failureRate // of starts
+	strays   failureRate // of starts on nodes where they serve nobody: YARN may give these again and again
 
 	blocked *blocklist.Blocklist
 	nodes   []string // that could have workers, as far as the driver has told
@@ -74,11 +75,13 @@ func NewCore(config Config) (*Core, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
+	failures := failureRate{limit: config.MaxStartFailures, pause: config.StartRetryInterval}
 	c := &Core{
 		config:      config,
 		blocked:     blocklist.New(),
 		instances:   ids.NewSequence(config.IDs),
-		failures:    failureRate{limit: config.MaxStartFailures, pause: config.StartRetryInterval},
+		failures:    failures,
+		strays:      failures,
 		workers:     make(map[ids.ResourceID]*worker),
 		connections: make(map[ConnectionID]*worker),
 		jobs:        make(map[ids.JobID]*jobMaster),
@@ -147,6 +150,9 @@ func (c *Core) reconcile() {
 	for _, r := range plan.Release {
 		c.terminate(c.workers[r.Worker], r.Cause)
 	}
+	if plan.Strayed {
+		c.strays.record(c.now, "a worker came up where it serves nobody")
+	}
 	for _, s := range plan.Short {
 		reason := cmp.Or(s.Reason, c.hopeless())
 		if job := c.jobs[s.Job]; reason != "" && !job.told {
@@ -190,10 +196,18 @@ func (c *Core) hopeless() string {
 // permitted gives how many workers may be outstanding at the driver, of those
 // that are needed.
 func (c *Core) permitted(needed int) int {
-	if c.failures.paused(c.now) {
+	if c.now.Before(c.startsPause()) {
 		return max(0, min(needed, c.total-c.starts)) // more may have started than are ordered by now
 	}
 	return needed
+}
+
+// startsPause gives the time until which no start is added to those that are ordered.
+func (c *Core) startsPause() time.Time {
+	if c.strays.until.After(c.failures.until) {
+		return c.strays.until
+	}
+	return c.failures.until
 }
 
 // order tells the driver what has changed, if anything has.
@@ -220,8 +234,8 @@ func (c *Core) setWake() {
 	if at, ok := c.slots.Next(); ok {
 		next = earliest(next, at)
 	}
-	if c.failures.paused(c.now) {
-		next = earliest(next, c.failures.until)
+	if until := c.startsPause(); c.now.Before(until) {
+		next = earliest(next, until)
 	}
 	if !next.IsZero() && !next.Equal(c.wake) {
 		c.emit(Wake{At: next})

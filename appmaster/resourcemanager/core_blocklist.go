@@ -31,6 +31,7 @@ func (c *Core) block(m msg.BlockNodes) {
 	}
 	c.blocked.Set(m.Job, m.Nodes)
 	c.slots.BlocklistChanged()
+	c.slots.Retry(m.Job)
 }
 
 // tellBlocked tells the JobMasters of jobs that lack slots and have blocked every node

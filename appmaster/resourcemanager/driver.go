@@ -3,6 +3,7 @@ package resourcemanager
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/slotmanager"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -20,13 +21,20 @@ type Driver interface {
 	// might register that the ResourceManager does not know.
 	Run(ctx context.Context, report Report) error
 	// Order gives new orders. Calls come one at a time, from before Run has got
-	// under way too; a call may block until ctx ends.
+	// under way too; a call may block until ctx ends, after HangTime at the latest.
+	// Orders that were only a new Total or Avoid are left out when newer ones are there.
 	Order(ctx context.Context, orders Orders)
 	// Deregister ends the application, with how it ended and why, after the
 	// workers that were released have been told to stop. It is called at most
 	// once, after the last Order.
 	Deregister(ctx context.Context, status msg.ApplicationStatus, diagnostics string) error
 }
+
+// HangTime is how long the ResourceManager and a Driver may keep each other waiting, 15 min.
+// Neither does anything slow with what it is told, so one that takes longer hangs. By default
+// YARN bears a silent ApplicationMaster for as long (yarn.am.liveness-monitor.expiry-interval-ms):
+// a process that was stopped for that time is not wanted any more anyway.
+const HangTime = 15 * time.Minute
 
 // Report takes what has happened to workers, in order. It blocks while the
 // ResourceManager has too much to do, and gives an error when it has ended.

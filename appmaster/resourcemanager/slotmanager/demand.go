@@ -37,7 +37,7 @@ func (j *job) lacks(some bool, now time.Time) {
 
 // reason says why a job cannot have slots enough for any part of it, or "".
 func (m *Manager) reason(j *job) string {
-	if j.refusals >= refusalLimit {
+	if j.refusals >= refusalLimit && m.held[j.id] < j.least {
 		return "workers refuse its slots: " + j.refusal
 	}
 	if limit := m.maxWorkers() * m.config.SlotsPerWorker; m.config.MaxSlots > 0 && j.least > limit {

@@ -41,8 +41,8 @@ type Blocklist interface {
 
 // A slot that its worker refused is left alone for refusalPause, lest the two
 // repeat themselves as fast as messages go. A job whose slots were refused
-// refusalLimit times, with no acceptance between, is told so instead of being
-// left to its slot.request.timeout without a reason.
+// refusalLimit times, with no acceptance between, and that has too few to run, is told
+// so instead of being left to its slot.request.timeout without a reason.
 const (
 	refusalPause = time.Second
 	refusalLimit = 10
@@ -66,6 +66,8 @@ type Manager struct {
 	// Of the expected workers, those up to this sequence may serve some job that is short.
 	screened int
 	refusal  string // why no more workers can come; "" while they can
+	sparing  bool   // there was a refusal, and none has come since that serves: see releaseUseless
+	refused  int    // the sequence of the last worker that came before the end of that refusal
 	dirty    bool
 	last     Plan      // of the last Reconcile
 	next     time.Time // when time alone gives Reconcile something to do; zero: never
@@ -77,7 +79,7 @@ type job struct {
 	declared int
 	since    time.Time // it has had fewer; zero: it has them
 	least    int       // of these, without which nothing of the job can run
-	refusals int       // since the last acceptance
+	refusals int       // since the last acceptance, or since it asked anew
 	refusal  string    // the last one's reason
 }
 
@@ -94,14 +96,16 @@ func New(config Config, allocations ids.Sequence) *Manager {
 }
 
 // Plan is what is to be done so that jobs get the slots they declared. The
-// Manager takes Grants and Release as done, so they come once; the others are the
-// state of things, and come each time.
+// Manager takes Grants and Release as done, so they come once, and Strayed with them; the
+// others are the state of things, and come each time.
 type Plan struct {
 	// Grants are to be sent to their workers.
 	Grants []Grant
 	// Release lists workers that are not needed, or serve nobody; the Manager has
 	// forgotten them.
 	Release []Release
+	// Strayed says that some of these were to come up where they would have served nobody.
+	Strayed bool
 	// Workers is how many are needed beside those expected and registered.
 	Workers int
 	// Short lists the jobs that have less than they declared.
@@ -129,7 +133,8 @@ type Shortage struct {
 
 // Declare sets the total of slots that a job needs now; 0 removes the job from
 // those that are served. Slots that it holds beyond that are not taken from it:
-// its JobMaster frees them at their workers. With the least of them some part of the
+// its JobMaster frees them at their workers. What it was refused before does not count
+// any more, as it asks anew. With the least of them some part of the
 // job can run, and the others after it; 0 means that it needs all at once.
 func (m *Manager) Declare(id ids.JobID, slots, least int) {
 	m.dirty = true
@@ -141,9 +146,21 @@ func (m *Manager) Declare(id ids.JobID, slots, least int) {
 	case at < 0 && slots > 0:
 		m.jobs = append(m.jobs, &job{id: id, declared: slots, least: least})
 	case at >= 0 && slots > 0:
-		m.jobs[at].declared, m.jobs[at].least = slots, least
+		j := m.jobs[at]
+		j.declared, j.least, j.refusals = slots, least, 0
 	case at >= 0:
 		m.jobs = slices.Delete(m.jobs, at, at+1)
+	}
+}
+
+// Retry says that a job asks anew, as Declare does, for as many slots as before: it may take
+// others now.
+func (m *Manager) Retry(id ids.JobID) {
+	for _, j := range m.jobs {
+		if j.id == id {
+			j.refusals = 0
+			m.dirty = true
+		}
 	}
 }
 
@@ -152,10 +169,13 @@ func (m *Manager) Declare(id ids.JobID, slots, least int) {
 func (m *Manager) BlocklistChanged() { m.dirty, m.screened = true, 0 }
 
 // Refuse says why no more workers can come than those that are expected or registered; ""
-// ends that. Who needs more is told so, see Shortage, and remains to be counted in
-// Plan.Workers.
+// ends that, and says no more than that they are asked for again. Who needs more is told so,
+// see Shortage, and remains to be counted in Plan.Workers.
 func (m *Manager) Refuse(reason string) {
 	m.dirty = m.dirty || m.refusal != reason
+	if reason != "" || m.refusal != "" {
+		m.sparing, m.refused = true, m.sequence
+	}
 	m.refusal = reason
 }
 
@@ -202,8 +222,8 @@ func (m *Manager) Reconcile(now time.Time) Plan {
 	}
 	var plan Plan
 	missing, short := m.grant(now, &plan)
-	m.releaseUseless(missing, short, &plan)
-	m.resize(now, missing, short, &plan)
+	spared := m.releaseUseless(missing, short, &plan)
+	m.resize(now, missing, spared, short, &plan)
 	m.releaseIdle(now, short, &plan)
 	for _, j := range short {
 		plan.Short = append(plan.Short, Shortage{Job: j.id, Reason: m.reason(j)})

@@ -27,11 +27,14 @@ type model struct {
 	least    map[ids.JobID]int
 	workers  map[ids.ResourceID]*modelWorker
 	lastID   int
+	lastCame int
 	granted  map[ids.AllocationID]bool // ever
 
 	blocked   map[ids.JobID]map[ids.ResourceID]bool
 	exhausted map[ids.JobID]bool
 	refusal   string // why no more workers can come; or ""
+	refused   bool   // they could not, and none has come since that serves
+	refusedAt int    // the worker that was announced last before that ended
 }
 
 func (m *model) Blocks(job ids.JobID, worker ids.ResourceID) bool { return m.blocked[job][worker] }
@@ -40,6 +43,7 @@ func (m *model) Exhausted(job ids.JobID) bool                     { return m.exh
 type modelWorker struct {
 	state workerState
 	order int // of the announcement
+	came  int // the number of its registration
 	slots []modelSlot
 	idle  time.Time
 }
@@ -94,6 +98,16 @@ func (m *model) wanted(worker ids.ResourceID) bool {
 	return false
 }
 
+// lacking tells whether some job lacks slots.
+func (m *model) lacking() bool {
+	for job, declared := range m.declared {
+		if declared > m.held(job) {
+			return true
+		}
+	}
+	return false
+}
+
 // supply counts the slots that a job can have, whoever has them now.
 func (m *model) supply(job ids.JobID) int {
 	n := 0
@@ -141,13 +155,22 @@ func (m *model) reconcile(t *rapid.T) {
 	}
 
 	missing := m.missing()
+	for id, w := range m.workers {
+		if missing > 0 && m.refusal == "" && w.state == expected && w.order > m.refusedAt && m.wanted(id) {
+			m.refused = false
+		}
+	}
 	coming, here, later := 0, 0, 0
-	var useless, idle, starting []ids.ResourceID
+	var useless, unwanted, idle, starting []ids.ResourceID
 	for _, id := range slices.Sorted(maps.Keys(m.workers)) {
 		w := m.workers[id]
-		if missing > 0 && (w.state == expected || w.state == registered && m.refusal == "") && w.used() == 0 && !m.wanted(id) {
-			useless = append(useless, id) // and neither what is coming nor here
-			continue
+		if missing > 0 && w.state != suspended && w.used() == 0 && !m.wanted(id) {
+			if w.state == expected {
+				useless = append(useless, id)
+			} else {
+				unwanted = append(unwanted, id)
+			}
+			continue // it is neither coming nor here
 		}
 		if w.state == expected {
 			coming++
@@ -155,7 +178,7 @@ func (m *model) reconcile(t *rapid.T) {
 			continue
 		}
 		here++
-		if w.state == registered && w.used() == 0 && !m.now.Before(w.idle.Add(idleTimeout)) && !m.wanted(id) {
+		if w.state == registered && w.used() == 0 && !m.now.Before(w.idle.Add(idleTimeout)) && !m.wanted(id) && !(m.refused && m.lacking()) {
 			idle = append(idle, id)
 		}
 		for _, s := range w.slots {
@@ -167,6 +190,13 @@ func (m *model) reconcile(t *rapid.T) {
 				t.Fatalf("slots are missing and worker %s has a free one", id)
 			}
 		}
+	}
+	slices.SortFunc(unwanted, func(a, b ids.ResourceID) int { return m.workers[a].came - m.workers[b].came })
+	for kept := len(unwanted); kept > 0; kept-- {
+		if m.refused && (m.config.MaxSlots == 0 || coming+here+kept <= m.config.MaxSlots/m.config.SlotsPerWorker) {
+			break
+		}
+		useless = append(useless, unwanted[len(unwanted)-kept])
 	}
 	needed := 0
 	for covered := later; covered < missing; covered += m.config.SlotsPerWorker {
@@ -334,6 +364,9 @@ func (m *model) block(t *rapid.T) {
 // refuse lets no more workers come, or ends that.
 func (m *model) refuse(t *rapid.T) {
 	m.refusal = rapid.SampledFrom([]string{"", "the large nodes restart", "the queue is stopped"}).Draw(t, "refusal")
+	if m.refusal != "" || m.manager.Refusal() != "" {
+		m.refused, m.refusedAt = true, m.lastID
+	}
 	m.manager.Refuse(m.refusal)
 }
 
@@ -358,7 +391,8 @@ func (m *model) register(t *rapid.T) {
 	if err := m.manager.Register(m.now, id, report); err != nil {
 		t.Fatal(err)
 	}
-	m.workers[id] = &modelWorker{state: registered, slots: slots, idle: m.now}
+	m.lastCame++
+	m.workers[id] = &modelWorker{state: registered, came: m.lastCame, slots: slots, idle: m.now}
 }
 
 func (m *model) suspend(t *rapid.T) {

@@ -7,15 +7,17 @@ import (
 )
 
 // releaseUseless gives up workers whose nodes all jobs that are short have set aside. They
-// would count as what is to come, and hold the room of others that can serve. While none can
-// come those that are there stay: the jobs may try them again. Each that is expected is
-// looked at once, until the jobs or their blocks are other ones.
-func (m *Manager) releaseUseless(missing int, short []*job, plan *Plan) {
+// would count as what is to come, and hold the room of others that can serve. Where others
+// were refused, those that are there stay until one really comes, that was not given before
+// the refusal: the jobs may try them again, and have nothing else. It gives the number of
+// these. Each worker that is expected is looked at once, until the jobs or their blocks are
+// other ones.
+func (m *Manager) releaseUseless(missing int, short []*job, plan *Plan) (spared int) {
 	if !slices.EqualFunc(short, m.last.Short, func(j *job, s Shortage) bool { return j.id == s.Job }) {
 		m.screened = 0
 	}
 	if missing == 0 {
-		return
+		return 0
 	}
 	var useless []*worker
 	for _, w := range slices.Backward(m.expected) {
@@ -24,11 +26,18 @@ func (m *Manager) releaseUseless(missing int, short []*job, plan *Plan) {
 		}
 		if !m.mayServe(w, short) {
 			useless = append(useless, w)
+		} else if m.refusal == "" && w.sequence > m.refused {
+			m.sparing = false
 		}
 	}
 	m.screened = m.sequence
+	plan.Strayed = len(useless) > 0
 	for _, w := range m.open {
-		if w.used == 0 && m.refusal == "" && !m.mayServe(w, short) {
+		switch {
+		case w.used > 0 || m.mayServe(w, short):
+		case m.sparing && !m.tooMany(len(useless)):
+			spared++
+		default:
 			useless = append(useless, w)
 		}
 	}
@@ -36,17 +45,19 @@ func (m *Manager) releaseUseless(missing int, short []*job, plan *Plan) {
 		plan.Release = append(plan.Release, Release{Worker: w.id, Cause: "all jobs that wait have set its node aside"})
 		m.forget(w)
 	}
+	return spared
 }
 
 // resize sets plan.Workers, and gives up the youngest starts where fewer
-// workers are needed than are coming.
-func (m *Manager) resize(now time.Time, missing int, short []*job, plan *Plan) {
+// workers are needed than are coming. Those that are spared keep nobody's room: they go
+// when another comes.
+func (m *Manager) resize(now time.Time, missing, spared int, short []*job, plan *Plan) {
 	if missing > 0 {
 		missing -= m.returning(now, short)
 	}
 	needed := (max(missing, 0) + m.config.SlotsPerWorker - 1) / m.config.SlotsPerWorker
 	if m.config.MaxSlots > 0 {
-		needed = min(needed, max(m.maxWorkers()-m.registered, 0))
+		needed = min(needed, max(m.maxWorkers()-m.registered+spared, 0))
 	}
 	for len(m.expected) > needed {
 		last := m.expected[len(m.expected)-1]
@@ -57,6 +68,11 @@ func (m *Manager) resize(now time.Time, missing int, short []*job, plan *Plan) {
 }
 
 func (m *Manager) maxWorkers() int { return m.config.MaxSlots / m.config.SlotsPerWorker }
+
+// tooMany tells whether there are more workers than may be, so many of them left out.
+func (m *Manager) tooMany(without int) bool {
+	return m.config.MaxSlots > 0 && m.registered+len(m.expected)-without > m.maxWorkers()
+}
 
 // returning counts slots that are free but cannot be granted yet, to jobs that are short:
 // of workers whose connection is lost, and refused ones. To ask for workers in their stead
@@ -82,8 +98,8 @@ func (m *Manager) returning(now time.Time, short []*job) (slots int) {
 }
 
 // releaseIdle gives up workers that have been idle for too long, unless a job that is
-// short may get their slots: they were refused a moment ago. It looks at them only when one
-// may be due.
+// short may get their slots, which were refused a moment ago, or may have to: see
+// releaseUseless. It looks at them only when one may be due.
 func (m *Manager) releaseIdle(now time.Time, short []*job, plan *Plan) {
 	if m.nextIdle.IsZero() || now.Before(m.nextIdle) {
 		return
@@ -93,7 +109,7 @@ func (m *Manager) releaseIdle(now time.Time, short []*job, plan *Plan) {
 	for _, w := range m.open {
 		switch {
 		case w.used > 0:
-		case now.Before(w.idleSince.Add(m.config.IdleTimeout)), m.mayServe(w, short):
+		case now.Before(w.idleSince.Add(m.config.IdleTimeout)), m.mayServe(w, short), m.sparing && len(short) > 0:
 			m.nextIdle = earliest(m.nextIdle, w.idleSince.Add(m.config.IdleTimeout))
 		default:
 			idle = append(idle, w)

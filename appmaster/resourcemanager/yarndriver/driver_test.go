@@ -237,13 +237,26 @@ func (y *fakeYARN) runningCount() int {
 
 // upward collects what the driver reports.
 type upward struct {
-	mu     sync.Mutex // guards events
+	mu     sync.Mutex // guards what follows
 	events []string
+	calls  int
+	busy   chan struct{} // takes no reports until it is closed; nil: takes them
 }
 
-func (u *upward) report(_ context.Context, events ...resourcemanager.DriverEvent) error {
+func (u *upward) report(ctx context.Context, events ...resourcemanager.DriverEvent) error {
+	u.mu.Lock()
+	busy := u.busy
+	u.mu.Unlock()
+	if busy != nil {
+		select {
+		case <-busy:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	u.calls++
 	for _, e := range events {
 		u.events = append(u.events, describeReport(e))
 	}

@@ -33,14 +33,9 @@ const (
 	// stopTimeout bounds a stop, and a look, at a node that does not answer: YARN
 	// ends released containers by itself.
 	stopTimeout = 5 * time.Second
-	// upwardQueue bounds the reports that wait for the ResourceManager, one for a
-	// step.
-	upwardQueue = 1024
 )
 
 var errNoAnswer = fmt.Errorf("the NodeManager has not answered for %v", startTimeout)
-
-var errResourceManagerHangs = errors.New("resource manager takes no reports any more")
 
 // call is something that takes time.
 type call func(context.Context)
@@ -51,23 +46,25 @@ type shell struct {
 	report resourcemanager.Report
 	fatal  context.CancelCauseFunc
 	timers *actor.Timers[struct{}]
-	// yarn and upward each call in order, from one goroutine: amrm's Client serves
-	// one caller, and a worker must be known before it starts.
-	yarn, upward *actor.Outbox[call]
-	registering  sync.WaitGroup
+	yarn   *actor.Outbox[call] // in order, from one goroutine: amrm's Client serves one caller
+	// What the ResourceManager is to hear waits without a bound: of a container there is
+	// little, and that of thousands may come together, as starts at nodes without an answer
+	// fail. It comes from one goroutine.
+	upward *actor.Queue[news]
+	// running are that goroutine and the one that makes the attempt known to YARN.
+	running sync.WaitGroup
 	// Starts wait for starts alone, and stops and looks for one another.
 	starts, others *nodeCalls
 }
 
 func newShell(ctx context.Context, d *Driver, report resourcemanager.Report, fatal context.CancelCauseFunc) *shell {
 	s := &shell{
-		Driver: d, report: report, fatal: fatal,
+		Driver: d, report: report, fatal: fatal, upward: actor.NewQueue[news](0),
 		starts: newNodeCalls(callsPerNode, callsAtOnce), others: newNodeCalls(callsPerNode, callsAtOnce),
 	}
 	s.timers = actor.NewTimers(func(struct{}) { d.post(ctx, woken{}) })
-	run := func(ctx context.Context, c call) { c(ctx) }
-	s.yarn = actor.NewOutbox(ctx, 1, run)
-	s.upward = actor.NewOutbox(ctx, upwardQueue, run)
+	s.yarn = actor.NewOutbox(ctx, 1, func(ctx context.Context, c call) { c(ctx) })
+	s.running.Go(func() { s.passOn(ctx) })
 	return s
 }
 
@@ -75,8 +72,7 @@ func newShell(ctx context.Context, d *Driver, report resourcemanager.Report, fat
 func (s *shell) wait() {
 	s.timers.Stop()
 	s.yarn.Wait()
-	s.upward.Wait()
-	s.registering.Wait()
+	s.running.Wait()
 	s.starts.wait()
 	s.others.wait()
 }
@@ -85,7 +81,7 @@ func (s *shell) wait() {
 // that is away comes back, and gives up the attempts that it does not hear of in
 // time by itself.
 func (s *shell) register(ctx context.Context) {
-	s.registering.Go(func() {
+	s.running.Go(func() {
 		for wait := s.config.RequestInterval; ; wait = min(2*wait, s.config.Heartbeat) {
 			registration, err := s.config.ResourceManager.Register(ctx, s.config.Registration)
 			if err == nil {
@@ -121,9 +117,9 @@ func (s *shell) Perform(ctx context.Context, e effect) {
 	case finish:
 		s.yarn.Put(func(ctx context.Context) { s.finish(ctx, e) })
 	case report:
-		s.handUp(func(ctx context.Context) { s.tell(ctx, e) })
-	case startContainers: // when what was reported before has been heard
-		s.handUp(func(ctx context.Context) { s.startAll(ctx, e) })
+		s.handUp(news{events: e.events})
+	case startContainers:
+		s.handUp(news{starts: e.starts})
 	case stopContainer:
 		s.others.put(ctx, e.node, func(ctx context.Context) { s.stop(ctx, e) })
 	case checkContainer:
@@ -134,12 +130,6 @@ func (s *shell) Perform(ctx context.Context, e effect) {
 		s.timers.Set(struct{}{}, time.Until(e.at))
 	case fail:
 		s.fatal(e.err)
-	}
-}
-
-func (s *shell) handUp(c call) {
-	if !s.upward.Put(c) {
-		s.fatal(errResourceManagerHangs)
 	}
 }
 
@@ -169,15 +159,9 @@ func (s *shell) finish(ctx context.Context, e finish) {
 	s.post(ctx, finished{s.config.ResourceManager.Finish(ctx, e.status, e.diagnostics, history)})
 }
 
-func (s *shell) tell(ctx context.Context, e report) {
-	if err := s.report(ctx, e.events...); err != nil {
-		s.fatal(fmt.Errorf("report to resource manager: %w", err))
-	}
-}
-
-func (s *shell) startAll(ctx context.Context, e startContainers) {
+func (s *shell) startAll(ctx context.Context, starts []start) {
 	deadline := time.Now().Add(startTimeout)
-	for _, start := range e.starts {
+	for _, start := range starts {
 		s.starts.put(ctx, start.container.Node, func(ctx context.Context) { s.start(ctx, start, deadline) })
 	}
 }

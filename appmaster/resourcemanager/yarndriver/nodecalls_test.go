@@ -1,6 +1,7 @@
 package yarndriver
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -142,6 +143,57 @@ func TestANodeWithoutAnswersHoldsUpNoOther(t *testing.T) {
 			t.Errorf("%d starts have failed after %v: %q", n, startTimeout, u.events)
 		}
 		stop()
+	})
+}
+
+// A switch fails just after YARN has given thousands of containers behind it: their starts
+// fail together, faster than the ResourceManager takes reports. It was taken for one that
+// hangs, and the application ended.
+func TestThousandsOfStartsMayFailTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const all = 3000
+		y := newFakeYARN()
+		y.dead = "h1"
+		d, u, stop := run(t, y)
+		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: all})
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if n := u.count("starting"); n != all {
+			t.Fatalf("YARN has given %d containers of %d", n, all)
+		}
+		busy := make(chan struct{})
+		u.mu.Lock()
+		u.busy, u.calls = busy, 0
+		u.mu.Unlock()
+		time.Sleep(startTimeout)
+		synctest.Wait()
+		if n := u.count("failed: "); n != 0 {
+			t.Errorf("a busy ResourceManager has heard of %d starts", n)
+		}
+		close(busy)
+		synctest.Wait()
+		if n := u.count("failed: "); n != all || u.calls > 2 {
+			t.Errorf("%d of %d starts that failed are told, in %d reports", n, all, u.calls)
+		}
+		if err := stop(); !errors.Is(err, errStopped) {
+			t.Errorf("run ends with %v", err)
+		}
+	})
+}
+
+// A ResourceManager that hangs is not waited for in silence.
+func TestRunEndsWhenTheResourceManagerTakesNoReports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, u, stop := run(t, newFakeYARN())
+		u.mu.Lock()
+		u.busy = make(chan struct{})
+		u.mu.Unlock()
+		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 1})
+		time.Sleep(2*time.Second + resourcemanager.HangTime)
+		synctest.Wait()
+		if err := stop(); !errors.Is(err, errResourceManagerHangs) {
+			t.Errorf("run ends with %v", err)
+		}
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -19,28 +20,37 @@ import (
 // TestAFullDiskCostsTheJobNothing fills the disk of one node under idle workers, and then
 // runs a program that no worker has. It would catch a job that fails for one sick node,
 // one that uses up restarts for it, a slot that is asked for there again and again, and a
-// node that is set aside without anybody being told.
+// node that is set aside without anybody being told: by REST and by status while the job
+// runs, and by the job's exceptions.
 func TestAFullDiskCostsTheJobNothing(t *testing.T) {
 	t.Parallel()
 	u, _ := person(t)
 	id := start(t, u, "-s", "1", "-D", "resourcemanager.taskmanager-timeout=10min")
 	dir := u.Scratch(t)
 	u.Write(t, dir+"/lines", "to be\nor not\n")
-	counts := func(i int, program string) bobbintest.Report {
-		t.Helper()
-		output := fmt.Sprintf("%s/counts%d", dir, i)
-		report := run(t, u, "-p", "4", "-D", "restart-strategy.type=none", program, "--input", dir+"/lines", "--output", output)
-		if diff := cmp.Diff([]string{"be\t1", "not\t1", "or\t1", "to\t1"}, u.Output(t, output)); diff != "" {
-			t.Errorf("output %d (-want +got):\n%s", i, diff)
-		}
-		return report
-	}
-	counts(1, suite.Program(t, "wordcount"))
+	run(t, u, "-p", "4", suite.Program(t, "wordcount"), "--input", dir+"/lines", "--output", dir+"/counts")
 	sick := away(t, id)
 	node := sick.Variable(t, "NM_HOST")
 	fill(t, sick.Variable(t, "LOCAL_DIRS"))
 
-	report := counts(2, suite.Unseen(t, "wordcount", "counter"))
+	slow := suite.SlowJob(t, u)
+	slow.Args[0] = suite.Unseen(t, "dawdle", "unseen")
+	job := u.Start(t, append([]string{"run", "-o", "json", "-p", "4", "-D", "restart-strategy.type=none"}, slow.Args...)...)
+	master := u.Master(t, id)
+	checkSetAside(t, master, job, node)
+	status := u.Run(t, "status", "-id", id)
+	if line := factOf(status.Stdout, "set aside"); status.Code != 0 || !strings.HasPrefix(line, "node "+node+" until ") || !strings.Contains(line, full) {
+		t.Errorf("the status does not tell of node %s: %s", node, status)
+	}
+	slow.Release(t)
+	got := job.Wait(t)
+	if got.Code != 0 {
+		t.Fatal(got)
+	}
+	if diff := cmp.Diff(slow.Want, u.Output(t, slow.Output)); diff != "" {
+		t.Errorf("output (-want +got):\n%s", diff)
+	}
+	report := got.JSON(t)
 
 	type entry struct {
 		Stacktrace string `json:"stacktrace"`
@@ -50,15 +60,68 @@ func TestAFullDiskCostsTheJobNothing(t *testing.T) {
 			Entries []entry `json:"entries"`
 		} `json:"exceptionHistory"`
 	}
-	if err := u.Master(t, id).Get(wait.Context(t), "/jobs/"+report.Job+"/exceptions", &history); err != nil {
+	if err := master.Get(wait.Context(t), "/jobs/"+report.Job+"/exceptions", &history); err != nil {
 		t.Fatal(err)
 	}
 	told := slices.ContainsFunc(history.ExceptionHistory.Entries, func(e entry) bool {
-		return strings.Contains(e.Stacktrace, "node "+node+" is set aside") && strings.Contains(e.Stacktrace, "no space left on device")
+		return strings.Contains(e.Stacktrace, "node "+node+" is set aside") && strings.Contains(e.Stacktrace, full)
 	})
 	if !told {
-		t.Errorf("nothing tells of node %s: %+v", node, history)
+		t.Errorf("no exception tells of node %s: %+v", node, history)
 	}
+	wait.For(t, "the node's block ends with the job", func() (bool, error) {
+		nodes, err := setAside(t, master)
+		return len(nodes) == 0, err
+	})
+}
+
+// full is the reason that the kernel gives for a full disk.
+const full = "no space left on device"
+
+// blocked is a node of the answer to GET /blocklist.
+type blocked struct {
+	Node  string `json:"node"`
+	Cause string `json:"cause"`
+	Until int64  `json:"until"` // ms since 1970
+}
+
+// setAside are the nodes that jobs have set aside, as REST tells them.
+func setAside(t *testing.T, master *bobbintest.Master) ([]blocked, error) {
+	t.Helper()
+	var told struct {
+		Nodes []blocked `json:"nodes"`
+	}
+	err := master.Get(wait.Context(t), "/blocklist", &told)
+	return told.Nodes, err
+}
+
+// checkSetAside waits until a job that runs has set a node aside, and checks which, why and
+// until when.
+func checkSetAside(t *testing.T, master *bobbintest.Master, job *bobbintest.Command, node string) {
+	t.Helper()
+	began := time.Now()
+	var nodes []blocked
+	wait.For(t, "a node is set aside", func() (found bool, err error) {
+		if !job.Running() {
+			return false, fmt.Errorf("the job has ended: %s", job.Seen())
+		}
+		nodes, err = setAside(t, master)
+		return len(nodes) > 0, err
+	})
+	end := time.UnixMilli(nodes[0].Until)
+	if len(nodes) > 1 || nodes[0].Node != node || !strings.Contains(nodes[0].Cause, full) || !end.After(began) {
+		t.Errorf("set aside are %+v, want node %s for %q and some time", nodes, node, full)
+	}
+}
+
+// factOf is the value of a fact that a command has printed, or "".
+func factOf(printed, name string) string {
+	for line := range strings.Lines(printed) {
+		if value, is := strings.CutPrefix(line, name); is {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
 }
 
 // away gives a worker on another node than the master: four are asked for on two nodes.
