@@ -20,6 +20,7 @@ import (
 // for a while is a paused process that comes back late.
 type process struct {
 	waiting chan struct{} // it stands before a call, or has ended (closed)
+	next    memfs.Call    // before which it stands
 	command chan command
 	dead    bool
 	dying   bool
@@ -51,6 +52,7 @@ func (p *process) fault(c memfs.Call) error {
 		return errDied
 	}
 	if !c.Done {
+		p.next = c
 		p.waiting <- struct{}{}
 		switch <-p.command {
 		case dieBefore:
@@ -74,6 +76,27 @@ func (p *process) step(c command) (ended bool) {
 	p.command <- c
 	_, alive := <-p.waiting
 	return !alive
+}
+
+// finish lets the process go on to its end.
+func (p *process) finish() {
+	for !p.step(proceed) {
+	}
+}
+
+// stopBefore lets the process go on until it stands before its n-th call of this kind.
+func (p *process) stopBefore(t *testing.T, n int, op, uri string) {
+	t.Helper()
+	for {
+		if p.next.Op == op && p.next.URI == uri {
+			if n--; n == 0 {
+				return
+			}
+		}
+		if p.step(proceed) {
+			t.Fatalf("it ends before %s of %s: %v", op, uri, p.err)
+		}
+	}
 }
 
 // checkVisible fails unless the output, if it has a _SUCCESS, holds one whole
@@ -150,6 +173,28 @@ func TestNoInterleavingShowsAPartialResult(t *testing.T) {
 			t.Fatalf("_SUCCESS of %q, want %s", got, job)
 		}
 	})
+}
+
+// A late try, whose files another one has removed, takes that one's marker over while it is about to clear
+// the output. Would catch a try that moves the marker away as if it were old content: the parts that it
+// leaves would be nobody's, and no try after it could get through.
+func TestAMarkerThatWasTakenOverStays(t *testing.T) {
+	t.Parallel()
+	f := memfs.New(nil)
+	o := output.Output{Dir: "mem:///out", Job: "job", Mode: output.Fail}
+	late := start(f, o, "late")
+	late.stopBefore(t, 2, "List", "mem:///out") // it has removed others' files
+	first := start(f, o, "first")
+	first.stopBefore(t, 3, "List", "mem:///out") // it has a marker
+	late.finish()
+	first.finish()
+	if !errors.Is(first.err, output.ErrFenced) {
+		t.Errorf("the one that has lost its marker ends with %v", first.err)
+	}
+	if err := try(t.Context(), f, o, "last"); err != nil {
+		t.Errorf("an undisturbed attempt: %v", err)
+	}
+	checkVisible(f, nil, t.Fatalf)
 }
 
 // Each call of an attempt in turn fails, before or after it took effect; the

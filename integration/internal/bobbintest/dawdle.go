@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -153,10 +154,42 @@ func (s *Suite) TrickleTo(t testing.TB, u *User, root string, life time.Duration
 
 func (s *Suite) dawdle(t testing.TB, u *User, job *SlowJob, flags []string) *Dawdler {
 	t.Helper()
+	return u.submit(t, job, flags).reached(t)
+}
+
+// DawdleAtLast is Dawdle, submitted anew where YARN's own bad luck, told by these words of its diagnostics, has ended
+// the application before it ran; five times at most.
+func (s *Suite) DawdleAtLast(t testing.TB, u *User, unlucky string, flags ...string) *Dawdler {
+	t.Helper()
+	job := s.SlowJob(t, u)
+	for range 4 {
+		d := u.submit(t, job, flags)
+		var app cluster.RMApp
+		wait.For(t, d.Application+" runs or has ended", func() (bool, error) {
+			app = u.App(t, d.Application)
+			return app.State == "RUNNING" || Ended(app), nil
+		})
+		if !Ended(app) || !strings.Contains(app.Diagnostics, unlucky) {
+			return d.reached(t)
+		}
+		t.Logf("%s is submitted anew: %s", d.Application, unlucky)
+	}
+	return u.submit(t, job, flags).reached(t)
+}
+
+// submit starts the command that runs a job in an application of its own.
+func (u *User) submit(t testing.TB, job *SlowJob, flags []string) *Dawdler {
+	t.Helper()
 	d := &Dawdler{SlowJob: job, User: u}
 	d.Run = u.Start(t, Small(slices.Concat(flags, job.Args)...)...)
 	d.Application = d.Run.Application(t)
-	d.Master = u.Master(t, d.Application)
+	return d
+}
+
+// reached waits until the application has the job, and its tasks run.
+func (d *Dawdler) reached(t testing.TB) *Dawdler {
+	t.Helper()
+	d.Master = d.User.Master(t, d.Application)
 	d.reachJob(t)
 	return d
 }
