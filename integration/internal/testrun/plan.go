@@ -32,7 +32,7 @@ func suites() []suite {
 		{name: "bobbin/options", clusters: kinds(clusters.Features), parallel: 6},
 		{name: "bobbin/workers", race: true, clusters: kinds(open, victim), parallel: 6},
 		{name: "bobbin/examples", clusters: kinds(open), parallel: 6},
-		{name: "harness", folders: []string{"integration/internal", "integration/bench"}, clusters: kinds(open, victim, clusters.Secure)},
+		{name: "harness", folders: []string{"integration/internal", "integration/bench", "integration/flinkrest"}, clusters: kinds(open, victim, clusters.Secure)},
 		{name: "bobbin/security", clusters: kinds(clusters.Secure, clusters.SecurePair), parallel: 6},
 		{name: "rpc/kerberos", race: true, clusters: kinds(clusters.Secure, clusters.SecurePair), parallel: 6},
 		{name: "bobbin/pages", clusters: kinds(open, clusters.Secure), parallel: 8},
