@@ -73,7 +73,7 @@ func (s *Server) behind(enter door) http.Handler {
 		if on, _ := r.Context().Value(connectionKey{}).(*connection); on != nil {
 			switch rights := s.config.Rights; {
 			case err == nil && rights.any(c):
-				on.prove(rights.allow(c, own))
+				on.prove(rights.all(c))
 			case !on.refuse(r):
 				w.Header().Set("Connection", "close")
 			}
