@@ -167,8 +167,15 @@ func (p *process) serve(conn net.Conn) {
 // knock opens a connection and waits until the process has accepted it.
 func (p *process) knock(t *testing.T) net.Conn {
 	near, far := net.Pipe()
-	p.knocking <- far
 	t.Cleanup(func() { near.Close() })
+	late := time.NewTimer(time.Hour)
+	defer late.Stop()
+	select {
+	case p.knocking <- far:
+	case <-late.C:
+		t.Error("nobody is accepted any more")
+		near.Close()
+	}
 	return near
 }
 
