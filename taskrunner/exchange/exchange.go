@@ -50,7 +50,7 @@ type Config struct {
 
 	maxChannels int                                                                  // of a connection; 0: maxChannels
 	behind      func(net.Listener) net.Listener                                      // what lies over the listener; nil: nothing
-	reach       func(ctx context.Context, network, address string) (net.Conn, error) // nil: net.Dialer's
+	dial        func(ctx context.Context, network, address string) (net.Conn, error) // nil: net.Dialer's
 }
 
 // Exchange is one host's end of the data plane. It listens from New to Close.
@@ -84,8 +84,8 @@ func New(ctx context.Context, config Config) (*Exchange, error) {
 	if config.maxChannels == 0 {
 		config.maxChannels = maxChannels
 	}
-	if config.reach == nil {
-		config.reach = new(net.Dialer).DialContext
+	if config.dial == nil {
+		config.dial = new(net.Dialer).DialContext
 	}
 	if (config.ServerTLS == nil) != (config.ClientTLS == nil) {
 		return nil, errors.New("make exchange: TLS in one direction only")
