@@ -283,8 +283,7 @@ func TestWhoFindsNoRoomIsToldSo(t *testing.T) {
 func TestTheOwnersAnswersAreHisOwn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := besieged(t, Rights{View: ParseACL("bob")}, &longGateway{})
-		s.server.answers = newAnswerRooms(2 << 20)
+		s := besieged(t, &longGateway{}, func(s *Server) { s.answers = newAnswerRooms(2 << 20) })
 		overview := strings.Replace(withTicket, "/jobs", "/jobs/overview", 1)
 		for range 20 {
 			go func() { // ends with the server
@@ -301,8 +300,12 @@ func TestTheOwnersAnswersAreHisOwn(t *testing.T) {
 			}()
 		}
 		time.Sleep(10 * time.Second)
-		if a := s.server.answers.some; a.held < a.most/2 || len(a.turn) == 0 {
-			t.Fatalf("others hold %d bytes of %d, and %d turns", a.held, a.most, len(a.turn))
+		others := s.server.answers.some
+		others.mu.Lock()
+		held := others.held
+		others.mu.Unlock()
+		if held < others.most/2 || len(others.turn) == 0 {
+			t.Fatalf("others hold %d bytes of %d, and %d turns", held, others.most, len(others.turn))
 		}
 		response, err := s.ask(strings.Replace(withToken, "/jobs", "/jobs/overview", 1))
 		if err != nil {
