@@ -73,15 +73,15 @@ type answer struct {
 }
 
 // await waits for the turn, for roomTime at most. The error is the cause of ctx, or errNoRoom.
-func (one *answer) await(ctx context.Context) error {
-	if one.turn {
+func (a *answer) await(ctx context.Context) error {
+	if a.turn {
 		return nil
 	}
-	ctx, cancel := one.patience(ctx)
+	ctx, cancel := a.patience(ctx)
 	defer cancel()
 	select {
-	case one.room.turn <- struct{}{}:
-		one.turn = true
+	case a.room.turn <- struct{}{}:
+		a.turn = true
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -91,23 +91,23 @@ func (one *answer) await(ctx context.Context) error {
 // enter waits until there is room for so many bytes, from when it waited first for roomTime at most,
 // and passes the turn on. One that is larger than the room is alone. cut ends its connection; nobody
 // calls it after leave. The error is the cause of ctx, or errNoRoom.
-func (one *answer) enter(ctx context.Context, size int, cut func()) error {
-	if err := one.await(ctx); err != nil {
+func (a *answer) enter(ctx context.Context, size int, cut func()) error {
+	if err := a.await(ctx); err != nil {
 		return err
 	}
-	defer one.pass()
-	one.size, one.cut = min(int64(size), one.room.most), cut
-	ctx, cancel := one.patience(ctx)
+	defer a.pass()
+	a.size, a.cut = min(int64(size), a.room.most), cut
+	ctx, cancel := a.patience(ctx)
 	defer cancel()
 	for {
-		wait := one.room.tryEnter(one)
+		wait := a.room.tryEnter(a)
 		if wait == 0 {
 			return nil
 		}
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
-		case <-one.room.freed:
+		case <-a.room.freed:
 		case <-ctx.Done():
 			timer.Stop()
 			return context.Cause(ctx)
@@ -117,65 +117,65 @@ func (one *answer) enter(ctx context.Context, size int, cut func()) error {
 }
 
 // patience bounds all waiting of an answer.
-func (one *answer) patience(ctx context.Context) (context.Context, context.CancelFunc) {
-	if one.until.IsZero() {
-		one.until = time.Now().Add(roomTime)
+func (a *answer) patience(ctx context.Context) (context.Context, context.CancelFunc) {
+	if a.until.IsZero() {
+		a.until = time.Now().Add(roomTime)
 	}
-	return context.WithDeadlineCause(ctx, one.until, errNoRoom)
+	return context.WithDeadlineCause(ctx, a.until, errNoRoom)
 }
 
 // pass gives the turn to the next one, if it has it.
-func (one *answer) pass() {
-	if one.turn {
-		one.turn = false
-		<-one.room.turn
+func (a *answer) pass() {
+	if a.turn {
+		a.turn = false
+		<-a.room.turn
 	}
 }
 
 // progress notes that the reader has taken a part.
-func (one *answer) progress() {
-	one.room.mu.Lock()
-	defer one.room.mu.Unlock()
-	one.moved = time.Now()
+func (a *answer) progress() {
+	a.room.mu.Lock()
+	defer a.room.mu.Unlock()
+	a.moved = time.Now()
 }
 
 // leave gives back all that the answer has, if it has anything.
-func (one *answer) leave() {
-	one.pass()
-	one.room.mu.Lock()
-	defer one.room.mu.Unlock()
-	one.room.remove(one)
+func (a *answer) leave() {
+	a.pass()
+	a.room.mu.Lock()
+	defer a.room.mu.Unlock()
+	a.room.remove(a)
 }
 
 // tryEnter takes an answer in, and cuts who is in its way; or it tells how long to wait at most.
-func (a *answerRoom) tryEnter(one *answer) (wait time.Duration) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+func (r *answerRoom) tryEnter(one *answer) (wait time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	now := time.Now()
-	for a.held+one.size > a.most {
-		slowest := slices.MinFunc(a.writing, func(x, y *answer) int { return x.moved.Compare(y.moved) })
+	for r.held+one.size > r.most {
+		slowest := slices.MinFunc(r.writing, func(x, y *answer) int { return x.moved.Compare(y.moved) })
 		if left := slowest.moved.Add(stallTime).Sub(now); left > 0 {
 			return left
 		}
 		slowest.cut()
-		a.remove(slowest)
+		r.remove(slowest)
 	}
-	a.held += one.size
+	r.held += one.size
 	one.moved = now
-	a.writing = append(a.writing, one)
+	r.writing = append(r.writing, one)
 	return 0
 }
 
 // remove forgets an answer. Whoever was cut is forgotten already.
-func (a *answerRoom) remove(one *answer) {
-	i := slices.Index(a.writing, one)
+func (r *answerRoom) remove(one *answer) {
+	i := slices.Index(r.writing, one)
 	if i < 0 {
 		return
 	}
-	a.writing = slices.Delete(a.writing, i, i+1)
-	a.held -= one.size
+	r.writing = slices.Delete(r.writing, i, i+1)
+	r.held -= one.size
 	select {
-	case a.freed <- struct{}{}:
+	case r.freed <- struct{}{}:
 	default:
 	}
 }
