@@ -49,7 +49,7 @@ const (
 	jobsPart = 40
 	// bodiesPart is for requests that are being read.
 	bodiesPart = 25
-	// answersPart is for answers that are being composed or written.
+	// answersPart is for answers that are being written.
 	answersPart = 5
 )
 
@@ -60,7 +60,7 @@ func budgets(mode launch.Mode, options config.Config) (jobs, bodies int64) {
 	return heap * jobsPart / 100, heap * bodiesPart / 100
 }
 
-// answersMemory is what answers may take of it that are being composed or written, in bytes.
+// answersMemory is what answers may take of it that are being written, in bytes.
 func answersMemory(mode launch.Mode, options config.Config) int64 {
 	return heapOf(mode, options) * answersPart / 100
 }

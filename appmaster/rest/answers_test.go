@@ -9,15 +9,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -53,7 +50,7 @@ func TestSlowReadersOfALargePageChangeNothing(t *testing.T) {
 		p := &pipes{connections: make(chan net.Conn), closed: make(chan struct{})}
 		ctx, cancel := context.WithCancel(t.Context())
 		s := newServer(&longGateway{})
-		s.answers = newAnswerRoom(memory)
+		s.answers = newAnswerRooms(2 * memory)
 		served := make(chan error, 1)
 		go func() { served <- s.Serve(ctx, p) }()
 		var slow []net.Conn
@@ -62,8 +59,8 @@ func TestSlowReadersOfALargePageChangeNothing(t *testing.T) {
 		}
 		time.Sleep(time.Minute / 2) // less than the time that an answer may take
 		synctest.Wait()
-		if s.answers.held > memory || len(s.answers.writing) == 0 {
-			t.Errorf("%d answers are held, of %d bytes, want %d bytes at most", len(s.answers.writing), s.answers.held, memory)
+		if a := s.answers.some; a.held > memory || len(a.writing) == 0 {
+			t.Errorf("%d answers are held, of %d bytes, want %d bytes at most", len(a.writing), a.held, memory)
 		}
 		began := time.Now()
 		for range 10 {
@@ -99,273 +96,296 @@ func TestSlowReadersOfALargePageChangeNothing(t *testing.T) {
 	})
 }
 
-// TestAReaderIsNotCutWhileItReads would catch an answer that breaks off because many others are being read.
+// steady has an answer entered that is read slowly, and never stalls, until ctx ends.
+func steady(ctx context.Context, t *testing.T, room *answerRoom, size int) *answer {
+	t.Helper()
+	one := &answer{room: room}
+	if err := one.enter(ctx, size, func() { t.Error("one is cut that reads") }); err != nil {
+		t.Fatal(err)
+	}
+	go func() { // ends with ctx
+		parts := time.NewTicker(stallTime / 2)
+		defer parts.Stop()
+		for {
+			select {
+			case <-parts.C:
+				one.progress()
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return one
+}
+
+// TestAReaderIsNotCutWhileItReads would catch an answer that breaks off because many others are being
+// read, one that is larger than the room and never gets in, and memory that is held by nobody.
 func TestAReaderIsNotCutWhileItReads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := newAnswerRoom(100)
-		cut := map[string]bool{}
-		enter := func(name string, size int) *answer {
-			w, err := a.hold(t.Context(), size, false, func() { cut[name] = true })
-			if err != nil {
-				t.Fatal(err)
-			}
-			return w
+		room, ctx := newAnswerRoom(100), t.Context()
+		reading, end := context.WithCancel(ctx)
+		reads := steady(reading, t, room, 40)
+		cut := false
+		stalls := &answer{room: room}
+		if err := stalls.enter(ctx, 40, func() { cut = true }); err != nil {
+			t.Fatal(err)
 		}
-		reads, stalls := enter("reads", 40), enter("stalls", 40)
-		go func() { // ends with the answer
-			for range 100 {
-				time.Sleep(stallTime / 2)
-				a.progress(reads)
-			}
-			a.leave(reads)
-		}()
 		began := time.Now()
-		late := enter("late", 40)
-		if took := time.Since(began); took != stallTime || !cut["stalls"] || cut["reads"] {
-			t.Errorf("after %v these are cut: %v", took, cut)
+		late := steady(reading, t, room, 40)
+		if took := time.Since(began); took != stallTime || !cut {
+			t.Errorf("who stalls is cut: %t, after %s", cut, took)
 		}
-		a.leave(stalls) // as it does when it is cut
-		a.leave(late)
-		began = time.Now()
-		huge := enter("huge", 1000) // more than there is
-		if took := time.Since(began); cut["reads"] || took < time.Second || a.held != 100 {
-			t.Errorf("after %v these are cut: %v; %d bytes are held", took, cut, a.held)
+		stalls.leave() // as it does when it is cut
+		if room.held != 80 {
+			t.Errorf("%d bytes are held, want 80", room.held)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), stallTime/2)
+		time.AfterFunc(time.Second, func() {
+			reads.leave()
+			late.leave()
+		})
+		huge := &answer{room: room}
+		if err := huge.enter(ctx, 1000, func() { t.Error("one is cut for nobody") }); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took < time.Second || room.held != 100 {
+			t.Errorf("one that is too large gets in after %s; %d bytes are held", took, room.held)
+		}
+		gone, cancel := context.WithTimeout(ctx, stallTime/2)
 		defer cancel()
-		if _, err := a.hold(ctx, 1, false, func() {}); !errors.Is(err, context.DeadlineExceeded) {
+		if err := (&answer{room: room}).enter(gone, 1, func() {}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("who has left is held: %v", err)
 		}
-		a.leave(huge)
-		if a.held != 0 || len(a.writing) != 0 {
-			t.Errorf("%d bytes are held by nobody", a.held)
+		huge.leave()
+		huge.leave()
+		if room.held != 0 || len(room.writing) != 0 || len(room.turn) != 0 {
+			t.Errorf("%d bytes are held by nobody, and %d turns", room.held, len(room.turn))
 		}
+		end()
 	})
 }
 
-// TestViewsCountFromWhenTheyAreComposed would catch views that fill the memory before anything is written of them: they
-// count as long as the longest was, and none of them waits for room once it is composed.
-func TestViewsCountFromWhenTheyAreComposed(t *testing.T) {
+// TestAViewKeepsTheTurnUntilThereIsRoom would catch a memory that is filled by views which are composed
+// and wait for room.
+func TestAViewKeepsTheTurnUntilThereIsRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const most, length = 1600, 100
-		a := newAnswerRoom(most)
-		ctx, cancel := context.WithCancel(t.Context())
-		views := make(chan *answer, 20)
-		var waiting sync.WaitGroup
-		for range cap(views) {
-			waiting.Go(func() {
-				if view, err := a.compose(ctx, false); err == nil {
-					views <- view
-				}
-			})
-		}
-		composed := func(want int, held int64) {
-			t.Helper()
-			synctest.Wait()
-			if len(views) != want || a.held != held {
-				t.Fatalf("%d views are composed at once, and %d bytes are held; want %d and %d", len(views), a.held, want, held)
-			}
-		}
-		composed(maxComposed, most)
-		one := <-views
-		a.written(one, length, func() { t.Error("one that was just composed is cut") })
-		composed(3, 3*most/4+length) // another would count as 400
-		a.leave(one)
-		composed(4, most)
-		for range 3 { // they take less than is foreseen for the next
-			view := <-views
-			a.written(view, length, func() {})
-			a.leave(view)
-		}
-		composed(4, most)
-		long := <-views
-		a.written(long, most/2, func() {})
-		a.leave(<-views)
-		a.leave(<-views)
-		composed(1, most/4+most/2) // the next one needs all room
-		a.leave(<-views)
-		composed(0, most/2)
-		time.Sleep(stallTime) // nobody reads the long one
-		composed(1, most)
-		cancel()
-		a.leave(<-views)
-		a.leave(long) // as its connection ends
-		waiting.Wait()
-		for len(views) > 0 { // a place, and the end, may have come at once
-			a.leave(<-views)
-		}
-		if a.held != 0 || len(a.writing) != 0 || len(a.common) != 0 {
-			t.Errorf("%d bytes and %d places are held by nobody", a.held, len(a.common))
-		}
-	})
-}
-
-// TestTheOwnersViewsDoNotWaitForOthers would catch users who may look, and who keep the owner from looking: by many who
-// read, slowly and steadily, all that there is room for, and by more who wait for that. It would catch, too, an owner's
-// connections that take any memory.
-func TestTheOwnersViewsDoNotWaitForOthers(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		const most = 1000
-		a := newAnswerRoom(most)
-		ctx, cancel := context.WithCancel(t.Context())
-		var others sync.WaitGroup
-		for range 4 {
-			others.Go(func() {
-				one, err := a.hold(ctx, most/4, false, func() { t.Error("one is cut that reads") })
-				if err != nil {
+		room, ctx := newAnswerRoom(100), t.Context()
+		reads := steady(ctx, t, room, 80)
+		var composed, written atomic.Int64
+		for range 100 {
+			go func() { // ends with its answer
+				view := &answer{room: room}
+				defer view.leave()
+				if err := view.await(ctx); err != nil {
 					t.Error(err)
 				}
-				for ctx.Err() == nil {
-					time.Sleep(stallTime / 2)
-					a.progress(one)
+				composed.Add(1)
+				if err := view.enter(ctx, 60, func() {}); err != nil {
+					t.Error(err)
 				}
-				a.leave(one)
-			})
+				written.Add(1)
+			}()
+		}
+		time.Sleep(time.Second)
+		if n := composed.Load(); n != 1 {
+			t.Errorf("%d views are composed while there is no room, want 1", n)
+		}
+		reads.leave()
+		time.Sleep(time.Second)
+		if n := written.Load(); n != 100 {
+			t.Errorf("%d views are written once there is room, want all", n)
+		}
+	})
+}
+
+// lookers serves users in a bubble whom a header names, of whom the owner has all rights.
+func lookers(s *Server) http.Handler {
+	s.config.Rights = Rights{Owner: "alice", View: ParseACL("bob")}
+	return s.behind(func(_ http.Header, r *http.Request) (caller, error) { return caller{name: r.Header.Get("User")}, nil })
+}
+
+// look asks for a path as somebody.
+func look(h http.Handler, user, path string) *httptest.ResponseRecorder {
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil)
+	r.Header.Set("User", user)
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// TestOneViewIsComposedAtATime would catch a thousand readers who ask at once, and fill the memory
+// before anything is written; an owner who waits for them; and a turn that is lost with a handler that
+// panics.
+func TestOneViewIsComposedAtATime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := &gateGateway{open: make(chan struct{})}
+		s := newServer(g)
+		h := lookers(s)
+		answers := make(chan int, 1000)
+		for i := range cap(answers) {
+			go func() { // ends with its answer
+				answers <- look(h, []string{"alice", "bob"}[i%2], "/jobs").Code
+			}()
 		}
 		synctest.Wait()
-		for range 2 * maxComposed {
-			others.Go(func() {
-				if view, err := a.compose(ctx, false); err == nil {
-					a.leave(view)
-					if ctx.Err() == nil {
-						t.Error("one who may look gets in beyond the room")
+		if got := g.asked.Load(); got != 2 {
+			t.Errorf("%d views are composed at once, want one for the owner and one for all others", got)
+		}
+		close(g.open)
+		for range cap(answers) {
+			if status := <-answers; status != http.StatusOK {
+				t.Fatalf("status %d", status)
+			}
+		}
+		panicking := s.handler(route{access: view, handle: func(*http.Request) (any, error) { panic("test") }})
+		func() {
+			defer func() { _ = recover() }()
+			asks := context.WithValue(t.Context(), callerKey{}, caller{name: "bob"})
+			panicking.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(asks, http.MethodGet, "/", nil))
+		}()
+		if a, b := s.answers.all, s.answers.some; a.held+b.held > 0 || len(a.turn)+len(b.turn) > 0 {
+			t.Errorf("%d bytes and %d turns are taken by nobody", a.held+b.held, len(a.turn)+len(b.turn))
+		}
+	})
+}
+
+// TestWhoFindsNoRoomIsToldSo would catch an answer that says nothing, or nothing of what is to be done,
+// where others leave no room; and one that is waited for until the client has given up.
+func TestWhoFindsNoRoomIsToldSo(t *testing.T) {
+	t.Parallel()
+	for name, full := range map[string]func(ctx context.Context, t *testing.T, room *answerRoom){
+		"as another one's turn does not end": func(_ context.Context, _ *testing.T, room *answerRoom) { room.turn <- struct{}{} },
+		"as others read on":                  func(ctx context.Context, t *testing.T, room *answerRoom) { steady(ctx, t, room, int(room.most)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer(&longGateway{})
+				h := lookers(s)
+				full(t.Context(), t, s.answers.some)
+				began := time.Now()
+				w := look(h, "bob", "/jobs/overview")
+				if took := time.Since(began); w.Code != http.StatusServiceUnavailable || took != roomTime {
+					t.Errorf("status %d after %s", w.Code, took)
+				}
+				if body := w.Body.String(); !strings.Contains(body, "jobmanager.memory.process.size") || w.Header().Get("Content-Length") != fmt.Sprint(len(body)) {
+					t.Errorf("the answer is %q, of %s bytes", body, w.Header().Get("Content-Length"))
+				}
+			})
+		})
+	}
+}
+
+// TestTheOwnersAnswersAreHisOwn would catch users who may look, and who have the owner's answers cut, as
+// he reads slowly and they need the memory; or keep him waiting by reading on, slowly, all that there is
+// room for.
+func TestTheOwnersAnswersAreHisOwn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := besieged(t, &longGateway{}, func(s *Server) { s.answers = newAnswerRooms(2 << 20) })
+		overview := strings.Replace(withTicket, "/jobs", "/jobs/overview", 1)
+		for range 20 {
+			go func() { // ends with the server
+				for {
+					response, err := s.ask(overview)
+					if err != nil {
+						return
+					}
+					for err == nil {
+						_, err = io.CopyN(io.Discard, response.Body, answerPart/2)
+						time.Sleep(stallTime / 4)
 					}
 				}
-			})
+			}()
 		}
-		synctest.Wait()
-		began := time.Now()
-		for _, length := range []int{most / 10, 10 * most} {
-			view, err := a.compose(t.Context(), true)
-			if err != nil {
-				t.Fatal(err)
-			}
-			a.written(view, length, func() {})
-			a.leave(view)
-			result, err := a.hold(t.Context(), length, true, func() {})
-			if err != nil {
-				t.Fatal(err)
-			}
-			a.leave(result)
+		time.Sleep(10 * time.Second)
+		others := s.server.answers.some
+		others.mu.Lock()
+		held := others.held
+		others.mu.Unlock()
+		if held < others.most/2 || len(others.turn) == 0 {
+			t.Fatalf("others hold %d bytes of %d, and %d turns", held, others.most, len(others.turn))
 		}
-		if took := time.Since(began); took > 0 {
-			t.Errorf("the owner waits for %s", took)
-		}
-		view, err := a.compose(t.Context(), true)
+		response, err := s.ask(strings.Replace(withToken, "/jobs", "/jobs/overview", 1))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a.compose(t.Context(), true); !errors.Is(err, msg.ErrNotReady) {
-			t.Errorf("two of the owner's get in beyond the room: %v", err)
+		var read int64
+		for err == nil {
+			var n int64
+			n, err = io.CopyN(io.Discard, response.Body, answerPart)
+			read += n
+			time.Sleep(2 * stallTime)
+			began := time.Now()
+			if status := s.status(t, withToken); status != http.StatusOK || time.Since(began) > stallTime {
+				t.Errorf("the owner is told %d after %s", status, time.Since(began))
+			}
 		}
-		a.leave(view)
-		cancel()
-		others.Wait()
-		if a.held != 0 || len(a.common)+len(a.firsts) != 0 {
-			t.Errorf("%d bytes and %d places are held by nobody", a.held, len(a.common)+len(a.firsts))
+		if !errors.Is(err, io.EOF) || read != response.ContentLength {
+			t.Errorf("the owner has read %d bytes of %d: %v", read, response.ContentLength, err)
 		}
 	})
 }
 
-// TestFewViewsAreComposedAtOnce would catch a thousand readers who ask at once, and fill the memory before anything is
-// written; and a place that is lost with a handler that panics.
-func TestFewViewsAreComposedAtOnce(t *testing.T) {
+// TestALookupOfAProgramKeepsNoViewWaiting would catch a NameNode that is slow and keeps everybody from
+// looking at the cluster.
+func TestALookupOfAProgramKeepsNoViewWaiting(t *testing.T) {
 	t.Parallel()
-	for longest, want := range map[int64]int64{
-		0:                                      maxComposed,
-		answersMemory / viewCost / 2:           2, // which leave no room for a third
-		answersMemory / viewCost:               1,
-		answersMemory:                          1,
-		answersMemory / viewCost / maxComposed: maxComposed,
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(&fakeGateway{})
+		session := &slowSession{open: make(chan struct{})}
+		s.config.Session = session
+		h := lookers(s)
+		for range 10 {
+			go look(h, "bob", "/programs/"+unknownID) // ends with the lookup
+		}
+		synctest.Wait()
+		if n := session.asked.Load(); n != 10 {
+			t.Errorf("%d programs are looked for, want 10", n)
+		}
+		began := time.Now()
+		if w := look(h, "bob", "/overview"); w.Code != http.StatusOK || time.Since(began) > 0 {
+			t.Errorf("status %d after %s", w.Code, time.Since(began))
+		}
+		close(session.open)
+	})
+}
+
+// slowSession does not know yet whether it has a program.
+type slowSession struct {
+	fakeSession
+	open  chan struct{}
+	asked atomic.Int64
+}
+
+func (s *slowSession) Program(ctx context.Context, sha256 string) (msg.ProgramDetails, error) {
+	s.asked.Add(1)
+	<-s.open
+	return s.fakeSession.Program(ctx, sha256)
+}
+
+// TestRefusalsAreSmall would catch memory that users fill by refusals which are as long as what they
+// sent, and an owner who is not told in full why his program failed.
+func TestRefusalsAreSmall(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"controls":   strings.Repeat("\x01", maxHeader),
+		"characters": strings.Repeat("€", maxHeader/3),
+		"quotes":     strings.Repeat("\"", maxHeader),
 	} {
-		t.Run(fmt.Sprint(longest), func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				g := &gateGateway{open: make(chan struct{})}
-				s := newServer(g)
-				s.config.Rights = Rights{View: ParseACL("*")}
-				s.answers.longest = longest
-				looking := s.behind(func(http.Header, *http.Request) (caller, error) { return caller{name: "bob"}, nil })
-				answers := make(chan int, 1000)
-				for range cap(answers) {
-					go func() { // ends with its answer
-						w := httptest.NewRecorder()
-						looking.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/jobs", nil))
-						answers <- w.Code
-					}()
-				}
-				synctest.Wait()
-				if got := g.asked.Load(); got != want {
-					t.Errorf("%d views are composed at once, want %d", got, want)
-				}
-				close(g.open)
-				for range cap(answers) {
-					if status := <-answers; status != http.StatusOK {
-						t.Fatalf("status %d", status)
-					}
-				}
-				panicking := s.handler(route{access: view}, func(*http.Request) (any, error) { panic("test") })
-				func() {
-					defer func() { _ = recover() }()
-					panicking.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
-				}()
-				if a := s.answers; a.held > 0 || len(a.common) > 0 {
-					t.Errorf("%d bytes and %d places are taken by nobody", a.held, len(a.common))
-				}
-			})
+			s := newServer(&fakeGateway{err: errors.New(text)})
+			h := lookers(s)
+			if n := look(h, "bob", "/overview").Body.Len(); n > smallAnswer || n < maxRefusal {
+				t.Errorf("who may look is told %d bytes", n)
+			}
+			if n := look(h, "alice", "/overview").Body.Len(); n < maxHeader {
+				t.Errorf("the owner is told %d bytes", n)
+			}
 		})
 	}
-}
-
-// TestAViewTakesWhatItCountsFor would catch views of which a few fill the memory, as more is made of them on their way
-// than what counts.
-func TestAViewTakesWhatItCountsFor(t *testing.T) {
-	s := newServer(&wideGateway{vertices: 2000})
-	r := httptest.NewRequest(http.MethodGet, "/jobs/"+string(runningID), nil)
-	r.SetPathValue("job", string(runningID))
-	before := inUse()
-	details, err := s.details(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	value := jobDetailsOf(details, time.Now())
-	made := inUse() - before
-	runtime.KeepAlive(details)
-	length := int64(cap(s.replyOf(r, http.StatusOK, value).body))
-	// JSON's encoder has the text in a buffer that grows by a quarter at a time, and copies it then.
-	if takes := made + length*5/4 + length; takes > viewCost*length {
-		t.Errorf("a view of %d bytes takes %d while it is composed, %d of them for what it is made of; it counts as %d", length, takes, made, viewCost*length)
-	}
-}
-
-// inUse is how much memory is in use, in bytes.
-func inUse() int64 {
-	runtime.GC()
-	runtime.GC() // what a pool has goes with the second one
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return int64(stats.HeapAlloc)
-}
-
-// wideGateway knows jobs of many vertices.
-type wideGateway struct {
-	fakeGateway
-	vertices int
-}
-
-func (g *wideGateway) JobDetails(_ context.Context, job ids.JobID) (msg.JobDetails, error) {
-	d := msg.JobDetails{ID: job, Name: "wide", Status: msg.JobRunning}
-	for i := range g.vertices {
-		d.Vertices = append(d.Vertices, msg.VertexDetails{
-			ID: fmt.Sprintf("%032x", i), Name: fmt.Sprintf("FlatMap(%d) -> Filter -> Map", i), Parallelism: 100, Status: msg.ExecutionRunning,
-			Tasks:  map[msg.ExecutionState]int{msg.ExecutionRunning: 60, msg.ExecutionFinished: 40},
-			Inputs: []msg.VertexInput{{Vertex: fmt.Sprintf("%032x", i-1), Pattern: jobgraph.AllToAll}},
-		})
-	}
-	return d, nil
 }
 
 // gateGateway keeps those who ask waiting.

@@ -41,7 +41,7 @@ type member struct {
 	// Guarded by the crowd's mutex:
 	moved time.Time // when a byte last came, or went
 	known bool      // its user is
-	stays bool      // and has all rights: it is not cut for others
+	all   bool      // and has all rights: it is not cut for others
 }
 
 // enter takes a connection in. While there is none to cut it waits, until ctx ends: then the
@@ -77,7 +77,7 @@ func (c *crowd) tryEnter(m *member) bool {
 // stillest is the member to cut, or nil.
 func (c *crowd) stillest() (stillest *member) {
 	for m := range c.members {
-		if m.known && !m.stays && (stillest == nil || m.moved.Before(stillest.moved)) {
+		if m.known && !m.all && (stillest == nil || m.moved.Before(stillest.moved)) {
 			stillest = m
 		}
 	}
@@ -93,7 +93,7 @@ func admit(conn net.Conn, all bool) {
 		case *member:
 			c.crowd.mu.Lock()
 			defer c.crowd.mu.Unlock()
-			c.known, c.stays = true, c.stays || all
+			c.known, c.all = true, c.all || all
 			return
 		case interface{ NetConn() net.Conn }:
 			conn = c.NetConn()
@@ -136,5 +136,5 @@ func (m *member) Close() error {
 	return err
 }
 
-// NetConn is the connection below; doorstep.Prove looks for it.
+// NetConn is the connection below; package doorstep looks for it.
 func (m *member) NetConn() net.Conn { return m.Conn }

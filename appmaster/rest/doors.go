@@ -73,7 +73,7 @@ func (s *Server) behind(enter door) http.Handler {
 		if on, _ := r.Context().Value(connectionKey{}).(*connection); on != nil {
 			switch rights := s.config.Rights; {
 			case err == nil && rights.any(c):
-				on.prove(rights.allow(c, own))
+				on.prove(rights.all(c))
 			case !on.refuse(r):
 				w.Header().Set("Connection", "close")
 			}
@@ -112,7 +112,7 @@ func (c *connection) prove(all bool) {
 // refuse takes in that a request is refused, and tells whether the connection may have more.
 func (c *connection) refuse(r *http.Request) bool {
 	if r.ContentLength != 0 { // net/http reads on, as far as it is not much, before it answers
-		doorstep.Waits(c.conn)
+		doorstep.EndWork(c.conn)
 	}
 	c.refused++
 	return c.proved || c.refused < maxRefused
@@ -125,11 +125,12 @@ func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, &connection{conn: conn})
 }
 
-// asked is an http.Server's ConnState. Once a request has come it is for us to say who asks,
-// while net/http reads on to learn whether the client is still there.
+// asked is an http.Server's ConnState. Once a request has been waited for and has come, it is for us
+// to say who asks, while net/http reads on to learn whether the client is still there. Nobody waits
+// for anything but a processor before that is said, nor who has no right here after that.
 func asked(conn net.Conn, state http.ConnState) {
 	if state == http.StateActive {
-		doorstep.Works(conn)
+		doorstep.BeginWork(conn)
 	}
 }
 

@@ -167,7 +167,7 @@ type begunConn struct {
 	begun []byte
 }
 
-// NetConn is the connection below; doorstep.Prove looks for it.
+// NetConn is the connection below; package doorstep looks for it, and admit.
 func (c *begunConn) NetConn() net.Conn { return c.Conn }
 
 func (c *begunConn) Read(p []byte) (int, error) {

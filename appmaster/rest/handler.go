@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,6 +32,7 @@ type route struct {
 	body    int64         // most bytes of a body that are read; 0: none is worth reading
 	held    bool          // the body is held in memory
 	time    time.Duration // how long an answer may take beyond writeTime
+	asks    bool          // HDFS, which may take its time; the answer is small
 }
 
 // reads says that a route holds a body of so many bytes.
@@ -120,7 +122,7 @@ func (s *Server) routes() []route {
 // programRoutes are those of one program, under our name and under Flink's.
 func (s *Server) programRoutes(path string) []route {
 	return []route{
-		{pattern: "GET " + path, access: view, status: http.StatusOK, handle: s.program},
+		{pattern: "GET " + path, access: view, status: http.StatusOK, handle: s.program, asks: true},
 		{pattern: "DELETE " + path, access: run, status: http.StatusOK, handle: s.removeProgram},
 		route{pattern: "GET " + path + "/plan", access: run, status: http.StatusOK, handle: s.planProgram}.takes(driverTime),
 		route{pattern: "POST " + path + "/plan", access: run, status: http.StatusOK, handle: s.planProgram}.reads(maxBody).takes(driverTime),
@@ -134,38 +136,18 @@ func (s *Server) mux() http.Handler {
 	mux := http.NewServeMux()
 	for _, route := range s.routes() {
 		method, path, _ := strings.Cut(route.pattern, " ")
-		h := s.handler(route, func(r *http.Request) (any, error) {
-			c := callerOf(r.Context())
-			if err := s.permit(r, c, route.access); err != nil {
-				return nil, err
-			}
-			if err := route.fits(r); err != nil {
-				return nil, err
-			}
-			if route.held {
-				leave, err := s.config.Room.enter(r, route.body)
-				if err != nil {
-					return nil, err
-				}
-				defer leave()
-			}
-			if route.access != view {
-				s.logger.WithFields(logrus.Fields{"method": r.Method, "path": r.URL.Path, "caller": c.String()}).Debug("request is permitted")
-			}
-			return route.handle(r)
-		})
-		h = s.bounded(route, h)
+		h := s.bounded(route, s.handler(route))
 		mux.Handle(method+" "+path, h)
 		mux.Handle(method+" /v1"+path, h)
 	}
-	mux.Handle("/", s.bounded(route{}, s.handler(route{}, func(r *http.Request) (any, error) {
-		return nil, &refusal{http.StatusNotFound, fmt.Sprintf("not found: %s %s", r.Method, r.URL.Path)}
+	mux.Handle("/", s.bounded(route{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.writeError(w, r, &refusal{http.StatusNotFound, fmt.Sprintf("not found: %s %s", r.Method, r.URL.Path)})
 	})))
 	return mux
 }
 
 // looks tells whether a route's answer is at hand, and may be large.
-func (r route) looks() bool { return r.access == view && r.body == 0 && r.time == 0 }
+func (r route) looks() bool { return r.access == view && r.body == 0 && r.time == 0 && !r.asks }
 
 // reply is an answer as it is written.
 type reply struct {
@@ -175,25 +157,43 @@ type reply struct {
 }
 
 // handler writes what a route's function gives.
-func (s *Server) handler(route route, handle func(*http.Request) (any, error)) http.Handler {
+func (s *Server) handler(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var counted *answer
-		if route.looks() {
-			var err error
-			if counted, err = s.answers.compose(r.Context(), s.first(r)); err != nil {
-				s.writeError(w, r, err)
-				return
-			}
-			defer s.answers.leave(counted) // also of a handler that panics
-		}
-		var told reply
-		if value, err := handle(r); err != nil {
-			told = s.failed(r, err)
+		one := s.answer(r)
+		defer one.leave() // also of a handler that panics
+		if value, err := s.handle(route, r, one); err != nil {
+			s.write(w, r, s.failed(r, err), one)
 		} else {
-			told = s.replyOf(r, route.status, value)
+			s.write(w, r, s.replyOf(r, route.status, value), one)
 		}
-		s.write(w, r, told, counted)
 	})
+}
+
+// handle refuses a request before it waits for anything, so that who has no right waits for nothing.
+func (s *Server) handle(route route, r *http.Request, one *answer) (any, error) {
+	c := callerOf(r.Context())
+	if err := s.permit(r, c, route.access); err != nil {
+		return nil, err
+	}
+	if err := route.fits(r); err != nil {
+		return nil, err
+	}
+	switch {
+	case route.held:
+		leave, err := s.config.Room.enter(r, route.body)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+	case route.looks():
+		if err := one.await(r.Context()); err != nil {
+			return nil, err
+		}
+	}
+	if route.access != view {
+		s.logger.WithFields(logrus.Fields{"method": r.Method, "path": r.URL.Path, "caller": c.String()}).Debug("request is permitted")
+	}
+	return route.handle(r)
 }
 
 func (s *Server) replyOf(r *http.Request, status int, value any) reply {
@@ -214,17 +214,38 @@ func (s *Server) replyOf(r *http.Request, status int, value any) reply {
 	return reply{status, http.Header{"Content-Type": {"application/json; charset=UTF-8"}}, body.Bytes()}
 }
 
-// first tells whether who asks does not wait for those who may only look.
-func (s *Server) first(r *http.Request) bool {
-	return s.config.Rights.allow(callerOf(r.Context()), own)
+// answer is that to a request, which neither waits nor is written yet.
+func (s *Server) answer(r *http.Request) *answer {
+	if s.config.Rights.all(callerOf(r.Context())) {
+		return &answer{room: s.answers.all}
+	}
+	return &answer{room: s.answers.some}
 }
 
-// write writes an answer, which counts as this one already if there is one.
-func (s *Server) write(w http.ResponseWriter, r *http.Request, told reply, counted *answer) {
-	maps.Copy(w.Header(), told.header)
-	if err := s.answers.write(r.Context(), w, told, s.first(r), counted); err != nil {
-		s.logger.WithFields(logrus.Fields{"path": r.URL.Path, "err": err}).Debug("client broke off, or did not read")
+// write writes an answer, which counts until its reader has it, unless it is small.
+func (s *Server) write(w http.ResponseWriter, r *http.Request, told reply, one *answer) {
+	if len(told.body) <= smallAnswer {
+		one.leave()
+	} else if err := one.enter(r.Context(), cap(told.body), cutter(w)); err != nil {
+		s.writeError(w, r, err)
+		return
 	}
+	maps.Copy(w.Header(), told.header)
+	w.Header().Set("Content-Length", strconv.Itoa(len(told.body)))
+	w.WriteHeader(told.status)
+	for part := range slices.Chunk(told.body, answerPart) {
+		if _, err := w.Write(part); err != nil {
+			s.logger.WithFields(logrus.Fields{"path": r.URL.Path, "err": err}).Debug("client broke off, or did not read")
+			return
+		}
+		one.progress()
+	}
+}
+
+// cutter ends the connection on which an answer is written.
+func cutter(w http.ResponseWriter) func() {
+	control := http.NewResponseController(w)
+	return func() { _ = control.SetWriteDeadline(time.Now()) }
 }
 
 // refusal is an error whose status is decided where it arises.
@@ -276,9 +297,15 @@ type failureBody struct {
 }
 
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
-	s.write(w, r, s.failed(r, err), nil)
+	s.write(w, r, s.failed(r, err), s.answer(r))
 }
 
+// maxRefusal bounds the text of a refusal, in bytes: JSON makes six of each at most, so that the answer
+// is small.
+const maxRefusal = 600
+
+// failed tells of an error: to those who have all rights in full, and to others as far as that is small, so
+// that nobody waits for room, or takes any, by what he is refused for.
 func (s *Server) failed(r *http.Request, err error) reply {
 	status := statusOf(err)
 	logger := s.logger.WithFields(logrus.Fields{"method": r.Method, "path": r.URL.Path, "peer": r.RemoteAddr, "status": status, "err": err})
@@ -287,7 +314,11 @@ func (s *Server) failed(r *http.Request, err error) reply {
 	} else {
 		logger.Debug("request refused")
 	}
-	failure := s.replyOf(r, status, failureBody{Errors: []string{err.Error()}})
+	text := err.Error()
+	if len(text) > maxRefusal && !s.config.Rights.all(callerOf(r.Context())) {
+		text = strings.ToValidUTF8(text[:maxRefusal], "")
+	}
+	failure := s.replyOf(r, status, failureBody{Errors: []string{text}})
 	if errors.Is(err, msg.ErrEnding) || errors.Is(err, actor.ErrStopped) {
 		failure.header.Set(HeaderLeaving, "true")
 	}

@@ -68,7 +68,7 @@ type Config struct {
 	Options config.Config
 	// Room is for requests' bodies while they are read; nil: as Options say, NewRoom.
 	Room *Room
-	// AnswersMemory is for answers that are being composed or written, in bytes; 0: 16 MiB.
+	// AnswersMemory is for answers that are being written, in bytes; 0: 16 MiB.
 	AnswersMemory int64
 	// Session takes jobs and programs; nil: nobody does.
 	Session Session
@@ -100,7 +100,7 @@ type Server struct {
 	logger  logrus.FieldLogger
 
 	operations *operations
-	answers    *answerRoom
+	answers    answerRooms
 }
 
 // New makes a Server.
@@ -111,7 +111,7 @@ func New(settings Config, gateway Gateway, logger logrus.FieldLogger) *Server {
 	return &Server{
 		config: settings, gateway: gateway, logger: logger.WithField("role", "rest"),
 		operations: &operations{keep: settings.Options.Duration(config.RESTAsyncStoreDuration)},
-		answers:    newAnswerRoom(settings.AnswersMemory),
+		answers:    newAnswerRooms(settings.AnswersMemory),
 	}
 }
 

@@ -95,7 +95,7 @@ func (c caller) String() string {
 }
 
 func (g Rights) allow(c caller, need access) bool {
-	if c.token || !c.ticket && g.full(c.name) {
+	if g.all(c) {
 		return true
 	}
 	switch need {
@@ -113,8 +113,10 @@ func (g Rights) any(c caller) bool { return g.allow(c, view) || g.allow(c, modif
 
 func (g Rights) owns(name string) bool { return name != "" && name == g.Owner }
 
-// full tells whether a user has all rights, if the name is proven well enough.
-func (g Rights) full(name string) bool { return g.owns(name) || g.Shared && g.Modify.names(name) }
+// all tells whether somebody has all rights: the owner, or who may run programs as the owner.
+func (g Rights) all(c caller) bool {
+	return c.token || !c.ticket && (g.owns(c.name) || g.Shared && g.Modify.names(c.name))
+}
 
 // permit is an error for a caller who lacks the right to a route.
 func (s *Server) permit(r *http.Request, c caller, need access) error {
@@ -126,7 +128,7 @@ func (s *Server) permit(r *http.Request, c caller, need access) error {
 	if s.config.Rights.allow(c, need) {
 		return nil
 	}
-	if need != view && c.ticket && s.config.Rights.full(c.name) {
+	if need != view && c.ticket && s.config.Rights.all(caller{name: c.name}) {
 		return &refusal{http.StatusForbidden, fmt.Sprintf("a ticket for HTTP lets %s look, and change what yarn.modify.acls says; programs and results are for who shows the cluster's token or comes by YARN's: use the bobbin command", c)}
 	}
 	switch need {

@@ -175,10 +175,11 @@ func ReaderBounds(conn net.Conn) {
 	}
 }
 
-// Works says that the process works for the peer of a connection, who has said what he wants:
+// BeginWork says that the process works for the peer of a connection, who has said what he wants:
 // whoever reads it meanwhile, as net/http does to learn of its end, does not wait for the peer.
-// That ends with Waits, or when something is said to the peer.
-func Works(conn net.Conn) {
+// That ends with EndWork, or when something is said to the peer. Nothing else ends it: who calls
+// BeginWork must not wait for others, who could hold all places so.
+func BeginWork(conn net.Conn) {
 	if s := below(conn); s != nil {
 		s.door.mu.Lock()
 		defer s.door.mu.Unlock()
@@ -187,8 +188,8 @@ func Works(conn net.Conn) {
 	}
 }
 
-// Waits ends Works: it is for the peer again to say something.
-func Waits(conn net.Conn) {
+// EndWork says that it is for the peer again to say something.
+func EndWork(conn net.Conn) {
 	if s := below(conn); s != nil {
 		s.door.mu.Lock()
 		s.works = false

@@ -167,8 +167,15 @@ func (p *process) serve(conn net.Conn) {
 // knock opens a connection and waits until the process has accepted it.
 func (p *process) knock(t *testing.T) net.Conn {
 	near, far := net.Pipe()
-	p.knocking <- far
 	t.Cleanup(func() { near.Close() })
+	late := time.NewTimer(time.Hour)
+	defer late.Stop()
+	select {
+	case p.knocking <- far:
+	case <-late.C:
+		t.Error("nobody is accepted any more")
+		near.Close()
+	}
 	return near
 }
 
@@ -477,40 +484,64 @@ func TestABusyProcessIsNotHeldByWhoTalksOn(t *testing.T) {
 // and one who is borne with for ever as it worked for him once.
 func TestNobodyKeepsAProcessWaitingThatWorksForHim(t *testing.T) {
 	t.Parallel()
-	for name, ended := range map[string]func(net.Conn){
-		"until it says so": Waits,
-		"until it answers": func(net.Conn) {},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				p := open(t)
-				p.work = func(conn net.Conn) {
-					Works(conn)
-					var reads sync.WaitGroup
-					reads.Go(func() { _, _ = conn.Read(make([]byte, 1)) })
-					time.Sleep(4 * patience)
-					ended(conn)
-					_ = conn.SetReadDeadline(time.Now())
-					reads.Wait()
-					_ = conn.SetReadDeadline(time.Time{})
-				}
-				p.besiege(func(conn net.Conn) {
-					_, _ = io.WriteString(conn, first)
-					_, _ = io.ReadFull(conn, make([]byte, 1))
-				})
-				for range 5 {
-					begin := time.Now()
-					if err := enter(p.knock(t), patience/5); err != nil {
-						t.Fatalf("a friend is not let in: %v", err)
-					}
-					if took := time.Since(begin); took > 10*4*patience {
-						t.Errorf("a friend is let in after %s", took)
-					}
-				}
-			})
+	synctest.Test(t, func(t *testing.T) {
+		p := open(t)
+		p.work = func(conn net.Conn) {
+			BeginWork(conn)
+			var reads sync.WaitGroup
+			reads.Go(func() { _, _ = conn.Read(make([]byte, 1)) })
+			time.Sleep(4 * patience)
+			_ = conn.SetReadDeadline(time.Now())
+			reads.Wait()
+			_ = conn.SetReadDeadline(time.Time{})
+		}
+		p.besiege(func(conn net.Conn) {
+			_, _ = io.WriteString(conn, first)
+			_, _ = io.ReadFull(conn, make([]byte, 1))
 		})
-	}
+		for range 5 {
+			begin := time.Now()
+			if err := enter(p.knock(t), patience/5); err != nil {
+				t.Fatalf("a friend is not let in: %v", err)
+			}
+			if took := time.Since(begin); took > 10*4*patience {
+				t.Errorf("a friend is let in after %s", took)
+			}
+		}
+	})
+}
+
+// TestWhoIsWaitedForAgainMakesRoom would catch strangers who hold their places for ever as the process
+// worked for them once, though it waits for them since then, and says nothing to them.
+func TestWhoIsWaitedForAgainMakesRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &street{knocking: make(chan net.Conn), closed: make(chan struct{})}
+		door := New(s)
+		defer door.Close()
+		accepted := make(chan net.Conn, Places)
+		go func() { // ends with the door
+			for conn, err := door.Accept(); err == nil; conn, err = door.Accept() {
+				accepted <- conn
+				BeginWork(conn)
+				go func() { _, _ = conn.Read(make([]byte, 1)) }() // ends with the connection
+			}
+		}()
+		for range Places {
+			near, far := net.Pipe()
+			t.Cleanup(func() { near.Close() })
+			s.knocking <- far
+		}
+		time.Sleep(10 * patience)
+		if len(accepted) != Places-1 {
+			t.Fatalf("%d are let in while the process works for all of them, want %d", len(accepted), Places-1)
+		}
+		EndWork(<-accepted)
+		time.Sleep(2 * patience)
+		if len(accepted) != Places-1 {
+			t.Error("nobody makes room though the process waits for one of them")
+		}
+	})
 }
 
 // lingering is a connection that takes its time to close: a socket does, while somebody reads it.

@@ -60,7 +60,7 @@ func (l *dialedLink) dial(ctx context.Context) (net.Conn, error) {
 	timeout := l.exchange.config.RequestTimeout
 	strange := time.Now().Add(timeout) // it may be so long
 	most := max(dialTimeout, timeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("it has not answered for %s", most))
+	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("it was not reached within %s", most))
 	defer cancel()
 	ours := false
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
@@ -78,7 +78,7 @@ func (l *dialedLink) dial(ctx context.Context) (net.Conn, error) {
 // connect makes one attempt. proved tells that the other end has shown the certificate of a
 // host of the job, whatever became of the attempt.
 func (l *dialedLink) connect(ctx context.Context) (_ net.Conn, proved bool, _ error) {
-	plain, err := l.exchange.config.reach(ctx, "tcp", l.address)
+	plain, err := l.exchange.config.dial(ctx, "tcp", l.address)
 	if err != nil {
 		return nil, false, err
 	}

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// TestAHostThatDoesNotAnswerIsToldAsOne would catch a task that fails with what became of a
+// TestAHostThatIsNotReachedIsToldAsOne would catch a task that fails with what became of a
 // connection that its own host has closed, and does not say why: the other host was frozen for as
 // long as it is waited for.
-func TestAHostThatDoesNotAnswerIsToldAsOne(t *testing.T) {
+func TestAHostThatIsNotReachedIsToldAsOne(t *testing.T) {
 	t.Parallel()
 	for name, frozen := range map[string]func(far net.Conn){
 		"it takes the greeting": func(far net.Conn) { _, _ = io.Copy(io.Discard, far) },
@@ -23,7 +23,7 @@ func TestAHostThatDoesNotAnswerIsToldAsOne(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				config := Config{Job: "j", Host: "b", RequestTimeout: 50 * time.Second}
-				config.reach = func(context.Context, string, string) (net.Conn, error) {
+				config.dial = func(context.Context, string, string) (net.Conn, error) {
 					near, far := net.Pipe()
 					t.Cleanup(func() { far.Close() })
 					go frozen(far) // ends with the connection
@@ -35,7 +35,7 @@ func TestAHostThatDoesNotAnswerIsToldAsOne(t *testing.T) {
 				if took := time.Since(began); took > config.RequestTimeout {
 					t.Errorf("the host is waited for %s", took)
 				}
-				if err == nil || !strings.Contains(err.Error(), "has not answered for 50s") {
+				if err == nil || !strings.Contains(err.Error(), "was not reached within 50s") {
 					t.Errorf("the error is %q", err)
 				}
 			})

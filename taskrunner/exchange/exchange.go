@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -16,42 +15,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/liveness"
 )
-
-// Defaults of Config.
-const (
-	DefaultMemory         = 64 << 20               // as Flink's taskmanager.memory.network.min
-	DefaultBufferTimeout  = 100 * time.Millisecond // as Flink's execution.buffer-timeout.interval
-	DefaultRequestTimeout = 10 * time.Second       // as Flink's taskmanager.network.partition-request-timeout
-)
-
-// Config is what an Exchange needs to know.
-type Config struct {
-	Job  ids.JobID
-	Host ids.HostID // this host
-	// ListenHost is the address to bind to, under which other hosts reach this
-	// one; the port is the system's choice.
-	ListenHost string
-	// ServerTLS and ClientTLS check by themselves who may exchange data with
-	// this host (VerifyConnection). Both nil: no TLS, for hosts of one process.
-	ServerTLS, ClientTLS *tls.Config
-	// Memory is what the host's buffers may take, in bytes; they are allocated
-	// as used. More is taken where the channels' guarantees need it.
-	Memory int
-	// BufferTimeout is how long a record waits in a buffer that does not fill.
-	BufferTimeout time.Duration
-	// RequestTimeout is how long a consumer waits for a partition that its host
-	// does not have (yet), and for the host to answer for the first time.
-	RequestTimeout time.Duration
-	// Unreachable is the time after which a host is lost whose machine acknowledges
-	// nothing (liveness.After); 0: never. One whose process is silent is not lost here,
-	// but when the roles say so.
-	Unreachable time.Duration
-	Logger      logrus.FieldLogger
-
-	maxChannels int                                                                  // of a connection; 0: maxChannels
-	behind      func(net.Listener) net.Listener                                      // what lies over the listener; nil: nothing
-	reach       func(ctx context.Context, network, address string) (net.Conn, error) // nil: net.Dialer's
-}
 
 // Exchange is one host's end of the data plane. It listens from New to Close.
 type Exchange struct {
@@ -84,8 +47,8 @@ func New(ctx context.Context, config Config) (*Exchange, error) {
 	if config.maxChannels == 0 {
 		config.maxChannels = maxChannels
 	}
-	if config.reach == nil {
-		config.reach = new(net.Dialer).DialContext
+	if config.dial == nil {
+		config.dial = new(net.Dialer).DialContext
 	}
 	if (config.ServerTLS == nil) != (config.ClientTLS == nil) {
 		return nil, errors.New("make exchange: TLS in one direction only")
