@@ -50,6 +50,8 @@ func (c *Core) driverReported(events []DriverEvent) {
 			c.slots.Refuse(e.Reason)
 		case RefusalEnded:
 			c.slots.Refuse("")
+		case OrdersTaken:
+			c.slots.Taken()
 		}
 	}
 }

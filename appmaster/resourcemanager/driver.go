@@ -114,8 +114,13 @@ type WorkersRefused struct{ Reason string }
 // driver knows.
 type RefusalEnded struct{}
 
+// OrdersTaken says that workers are refused no more: what is ordered is going to come as soon
+// as there is room. It follows RefusalEnded, once something is ordered.
+type OrdersTaken struct{}
+
 func (WorkerStarting) isDriverEvent()  {}
 func (WorkerFailed) isDriverEvent()    {}
 func (WorkerCompleted) isDriverEvent() {}
 func (WorkersRefused) isDriverEvent()  {}
 func (RefusalEnded) isDriverEvent()    {}
+func (OrdersTaken) isDriverEvent()     {}

@@ -136,6 +136,8 @@ func (r *ResourceManager) logDriverEvent(event DriverEvent) {
 		r.logger.WithField("reason", e.Reason).Warn("workers are refused")
 	case RefusalEnded:
 		r.logger.Info("workers may be had again")
+	case OrdersTaken:
+		r.logger.Info("workers are refused no more")
 	case WorkerFailed, WorkerCompleted: // WorkerGone tells it, unless it was released before
 	}
 }

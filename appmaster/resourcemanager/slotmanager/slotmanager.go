@@ -66,8 +66,7 @@ type Manager struct {
 	// Of the expected workers, those up to this sequence may serve some job that is short.
 	screened int
 	refusal  string // why no more workers can come; "" while they can
-	sparing  bool   // there was a refusal, and none has come since that serves: see releaseUseless
-	refused  int    // the sequence of the last worker that came before the end of that refusal
+	sparing  bool   // there was a refusal, and no order has been taken since: see releaseUseless
 	dirty    bool
 	last     Plan      // of the last Reconcile
 	next     time.Time // when time alone gives Reconcile something to do; zero: never
@@ -169,14 +168,18 @@ func (m *Manager) Retry(id ids.JobID) {
 func (m *Manager) BlocklistChanged() { m.dirty, m.screened = true, 0 }
 
 // Refuse says why no more workers can come than those that are expected or registered; ""
-// ends that, and says no more than that they are asked for again. Who needs more is told so,
-// see Shortage, and remains to be counted in Plan.Workers.
+// ends that, and says no more than that they are asked for again: see Taken. Who needs more is
+// told so, see Shortage, and remains to be counted in Plan.Workers.
 func (m *Manager) Refuse(reason string) {
 	m.dirty = m.dirty || m.refusal != reason
-	if reason != "" || m.refusal != "" {
-		m.sparing, m.refused = true, m.sequence
-	}
+	m.sparing = m.sparing || reason != ""
 	m.refusal = reason
+}
+
+// Taken says that workers that were refused before are going to come when there is room.
+func (m *Manager) Taken() {
+	m.dirty = m.dirty || m.sparing
+	m.sparing = false
 }
 
 // Refusal is what Refuse said last.

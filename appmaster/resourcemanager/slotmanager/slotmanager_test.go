@@ -33,8 +33,7 @@ type model struct {
 	blocked   map[ids.JobID]map[ids.ResourceID]bool
 	exhausted map[ids.JobID]bool
 	refusal   string // why no more workers can come; or ""
-	refused   bool   // they could not, and none has come since that serves
-	refusedAt int    // the worker that was announced last before that ended
+	refused   bool   // they could not, and it is not known since that they can
 }
 
 func (m *model) Blocks(job ids.JobID, worker ids.ResourceID) bool { return m.blocked[job][worker] }
@@ -155,11 +154,6 @@ func (m *model) reconcile(t *rapid.T) {
 	}
 
 	missing := m.missing()
-	for id, w := range m.workers {
-		if missing > 0 && m.refusal == "" && w.state == expected && w.order > m.refusedAt && m.wanted(id) {
-			m.refused = false
-		}
-	}
 	coming, here, later := 0, 0, 0
 	var useless, unwanted, idle, starting []ids.ResourceID
 	for _, id := range slices.Sorted(maps.Keys(m.workers)) {
@@ -306,6 +300,7 @@ func TestManagerAgreesWithANaiveModelUnderAnyEvents(t *testing.T) {
 			"declare":     m.declare,
 			"block":       m.block,
 			"refuse":      m.refuse,
+			"taken":       m.taken,
 			"expect":      m.expect,
 			"register":    m.register,
 			"suspend":     m.suspend,
@@ -364,10 +359,14 @@ func (m *model) block(t *rapid.T) {
 // refuse lets no more workers come, or ends that.
 func (m *model) refuse(t *rapid.T) {
 	m.refusal = rapid.SampledFrom([]string{"", "the large nodes restart", "the queue is stopped"}).Draw(t, "refusal")
-	if m.refusal != "" || m.manager.Refusal() != "" {
-		m.refused, m.refusedAt = true, m.lastID
-	}
+	m.refused = m.refused || m.refusal != ""
 	m.manager.Refuse(m.refusal)
+}
+
+// taken lets it be known that more workers come.
+func (m *model) taken(*rapid.T) {
+	m.refused = false
+	m.manager.Taken()
 }
 
 func (m *model) expect(*rapid.T) {
