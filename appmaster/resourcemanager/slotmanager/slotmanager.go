@@ -41,7 +41,7 @@ type Blocklist interface {
 
 // A slot that its worker refused is left alone for refusalPause, lest the two
 // repeat themselves as fast as messages go. A job whose slots were refused
-// refusalLimit times, with no acceptance between, and that has too few to run, is told
+// refusalLimit times, while it got and lost none, and that has too few to run, is told
 // so instead of being left to its slot.request.timeout without a reason.
 const (
 	refusalPause = time.Second
@@ -78,7 +78,7 @@ type job struct {
 	declared int
 	since    time.Time // it has had fewer; zero: it has them
 	least    int       // of these, without which nothing of the job can run
-	refusals int       // since the last acceptance, or since it asked anew
+	refusals int       // since it last got a slot, lost one, or asked anew
 	refusal  string    // the last one's reason
 }
 
@@ -155,12 +155,8 @@ func (m *Manager) Declare(id ids.JobID, slots, least int) {
 // Retry says that a job asks anew, as Declare does, for as many slots as before: it may take
 // others now.
 func (m *Manager) Retry(id ids.JobID) {
-	for _, j := range m.jobs {
-		if j.id == id {
-			j.refusals = 0
-			m.dirty = true
-		}
-	}
+	m.forgive(id)
+	m.dirty = true
 }
 
 // BlocklistChanged says that the Blocklist may give other answers than before. Slots that
