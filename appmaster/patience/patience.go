@@ -27,7 +27,7 @@ func Late(now, wake time.Time) time.Duration {
 type Deadline struct {
 	at       time.Time
 	patience time.Duration
-	excused  bool // it was put off before
+	granted  bool // it was put off to leave more than was left
 }
 
 // After gives a Deadline: whoever was heard of at a time may be silent for so long.
@@ -42,20 +42,19 @@ func (d Deadline) At() time.Time { return d.at }
 func (d Deadline) Passed(now time.Time) bool { return !now.Before(d.at) }
 
 // Excuse puts a deadline off, by the time for which the process was stopped as Late tells it.
-// At least as much is left as is given, in which what came meanwhile is read; but once only,
-// or a process that is always late would wait for ever. Nobody has more time than at first,
+// At least as much is left as is given, in which what came meanwhile is read; but where less
+// was left that is granted once only, or a process that is always late would wait for ever. Nobody has more time than at first,
 // and what had passed before the process was stopped is not put off.
 func (d Deadline) Excuse(now time.Time, late, atLeast time.Duration) Deadline {
 	left := d.at.Add(late).Sub(now)
 	if left < 0 {
 		return d
 	}
-	if !d.excused {
-		left = max(left, atLeast)
+	if least := min(atLeast, d.patience); left < least && !d.granted {
+		left, d.granted = least, true
 	}
 	if at := now.Add(min(left, d.patience)); at.After(d.at) {
 		d.at = at
 	}
-	d.excused = true
 	return d
 }
