@@ -91,7 +91,7 @@ func (s *shell) Perform(_ context.Context, effect Effect) {
 
 // order gives the driver orders, and gives up one that hangs.
 func (s *shell) order(ctx context.Context, o Orders) {
-	ctx, cancel := context.WithTimeoutCause(ctx, HangTime, errDriverHangs)
+	ctx, cancel := BoundHang(ctx, s.logger, errDriverHangs)
 	defer cancel()
 	s.driver.Order(ctx, o)
 	if errors.Is(context.Cause(ctx), errDriverHangs) {

@@ -60,7 +60,7 @@ func (s *shell) tell(ctx context.Context, events []resourcemanager.DriverEvent) 
 	if len(events) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, resourcemanager.HangTime, errResourceManagerHangs)
+	ctx, cancel := resourcemanager.BoundHang(ctx, s.logger, errResourceManagerHangs)
 	defer cancel()
 	return s.report(ctx, events...)
 }
