@@ -63,14 +63,15 @@ type Manager struct {
 	expected, suspended, open []*worker
 
 	sequence int // of workers
-	// Of the expected workers, those up to this sequence may serve some job that is short.
-	screened int
-	refusal  string // why no more workers can come; "" while they can
-	sparing  bool   // there was a refusal, and no order has been taken since: see releaseUseless
-	dirty    bool
-	last     Plan      // of the last Reconcile
-	next     time.Time // when time alone gives Reconcile something to do; zero: never
-	nextIdle time.Time // no later than the first idle worker's end of patience; zero: no worker is idle
+	// Of the expected workers, those up to screened may serve some job that is short, and
+	// those up to looked have been looked at.
+	screened, looked int
+	refusal          string // why no more workers can come; "" while they can
+	sparing          bool   // there was a refusal, and no order has been taken since: see releaseUseless
+	dirty            bool
+	last             Plan      // of the last Reconcile
+	next             time.Time // when time alone gives Reconcile something to do; zero: never
+	nextIdle         time.Time // no later than the first idle worker's end of patience; zero: no worker is idle
 }
 
 type job struct {
@@ -103,7 +104,7 @@ type Plan struct {
 	// Release lists workers that are not needed, or serve nobody; the Manager has
 	// forgotten them.
 	Release []Release
-	// Strayed says that some of these were to come up where they would have served nobody.
+	// Strayed says that some of these serve nobody, and were not expected before.
 	Strayed bool
 	// Workers is how many are needed beside those expected and registered.
 	Workers int

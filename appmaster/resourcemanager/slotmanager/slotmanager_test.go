@@ -34,6 +34,7 @@ type model struct {
 	exhausted map[ids.JobID]bool
 	refusal   string // why no more workers can come; or ""
 	refused   bool   // they could not, and it is not known since that they can
+	looked    int    // the worker that was announced last when slots were missing last
 }
 
 func (m *model) Blocks(job ids.JobID, worker ids.ResourceID) bool { return m.blocked[job][worker] }
@@ -155,12 +156,14 @@ func (m *model) reconcile(t *rapid.T) {
 
 	missing := m.missing()
 	coming, here, later := 0, 0, 0
+	strayed := false
 	var useless, unwanted, idle, starting []ids.ResourceID
 	for _, id := range slices.Sorted(maps.Keys(m.workers)) {
 		w := m.workers[id]
 		if missing > 0 && w.state != suspended && w.used() == 0 && !m.wanted(id) {
 			if w.state == expected {
 				useless = append(useless, id)
+				strayed = strayed || w.order > m.looked
 			} else {
 				unwanted = append(unwanted, id)
 			}
@@ -210,6 +213,12 @@ func (m *model) reconcile(t *rapid.T) {
 	slices.Sort(released)
 	if diff := cmp.Diff(want, released, cmp.Transformer("empty", func(s []ids.ResourceID) string { return fmt.Sprint(s) })); diff != "" {
 		t.Fatalf("released workers (-want +got):\n%s", diff)
+	}
+	if plan.Strayed != strayed {
+		t.Fatalf("plan says that workers came in vain: %v, want %v", plan.Strayed, strayed)
+	}
+	if missing > 0 {
+		m.looked = m.lastID
 	}
 	if want := max(needed-coming, 0); plan.Workers != want {
 		t.Fatalf("plan asks for %d workers instead of %d", plan.Workers, want)

@@ -27,8 +27,8 @@ func (m *Manager) releaseUseless(missing int, short []*job, plan *Plan) (spared 
 			useless = append(useless, w)
 		}
 	}
-	m.screened = m.sequence
-	plan.Strayed = len(useless) > 0
+	plan.Strayed = slices.ContainsFunc(useless, func(w *worker) bool { return w.sequence > m.looked })
+	m.screened, m.looked = m.sequence, m.sequence
 	for _, w := range m.open {
 		switch {
 		case w.used > 0 || m.mayServe(w, short):
