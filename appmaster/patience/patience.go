@@ -10,8 +10,8 @@ package patience
 
 import "time"
 
-// overslept is how late a step is at least in a process that was stopped, and not only busy;
-// less than the shortest time for which a role waits, that for a worker to come back.
+// overslept is how late a step is at least in a process that was stopped, and not only busy.
+// Roles wait for seconds at least, by default: two for a worker to come back.
 const overslept = 500 * time.Millisecond
 
 // Late tells for how long a process was stopped at least that steps now and was to be woken
@@ -25,14 +25,14 @@ func Late(now, wake time.Time) time.Duration {
 
 // Deadline is when somebody is given up who is waited for. The zero Deadline has passed.
 type Deadline struct {
-	at       time.Time
-	patience time.Duration
-	granted  bool // it was put off to leave more than was left
+	at        time.Time
+	allowance time.Duration
+	granted   bool // it was put off to leave more than was left
 }
 
 // After gives a Deadline: whoever was heard of at a time may be silent for so long.
-func After(heard time.Time, patience time.Duration) Deadline {
-	return Deadline{at: heard.Add(patience), patience: patience}
+func After(heard time.Time, allowance time.Duration) Deadline {
+	return Deadline{at: heard.Add(allowance), allowance: allowance}
 }
 
 // At is when it passes.
@@ -50,10 +50,10 @@ func (d Deadline) Excuse(now time.Time, late, atLeast time.Duration) Deadline {
 	if left < 0 {
 		return d
 	}
-	if least := min(atLeast, d.patience); left < least && !d.granted {
+	if least := min(atLeast, d.allowance); left < least && !d.granted {
 		left, d.granted = least, true
 	}
-	if at := now.Add(min(left, d.patience)); at.After(d.at) {
+	if at := now.Add(min(left, d.allowance)); at.After(d.at) {
 		d.at = at
 	}
 	return d

@@ -42,8 +42,8 @@ func TestAProcessThatIsStoppedWaitsOn(t *testing.T) {
 		span := func(what string, most time.Duration) time.Duration {
 			return time.Duration(rapid.Int64Range(0, int64(most)).Draw(t, what))
 		}
-		patience := span("patience", 5*time.Minute)
-		d, now := After(epoch, patience), epoch
+		allowance := span("allowance", 5*time.Minute)
+		d, now := After(epoch, allowance), epoch
 		var there, unknown time.Duration // it ran; it may have been stopped and not know it
 		for granted := false; !d.Passed(now); {
 			wake := now.Add(interval)
@@ -64,18 +64,18 @@ func TestAProcessThatIsStoppedWaitsOn(t *testing.T) {
 			switch left := d.At().Sub(now); {
 			case d.At().Before(before):
 				t.Fatalf("the deadline came nearer, from %s to %s", before, d.At())
-			case left > patience:
-				t.Fatalf("%s are left of %s", left, patience)
+			case left > allowance:
+				t.Fatalf("%s are left of %s", left, allowance)
 			case left > due && (granted || left > interval):
 				t.Fatalf("%s are left, and %s were when it was to be woken; given more before: %v", left, due, granted)
-			case left < min(interval, patience) && !granted:
+			case left < min(interval, allowance) && !granted:
 				t.Fatalf("only %s are left for what came meanwhile", left)
 			default:
 				granted = granted || left > due
 			}
 		}
-		if there+unknown < patience {
-			t.Fatalf("given up after %s and %s in which the process may have been stopped, want %s", there, unknown, patience)
+		if there+unknown < allowance {
+			t.Fatalf("given up after %s and %s in which the process may have been stopped, want %s", there, unknown, allowance)
 		}
 	})
 }

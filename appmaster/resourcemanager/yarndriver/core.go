@@ -122,7 +122,7 @@ func (c *core) Step(now time.Time, e event) []effect {
 	case containerChecked:
 		c.containerChecked(e)
 	case finishAsked:
-		c.finish, c.finishBy = &e, c.now.Add(c.patience())
+		c.finish, c.finishBy = &e, c.now.Add(c.trust())
 	case finished:
 		c.emit(answerFinish{reply: c.finishing.reply, err: e.err})
 	case woken:

@@ -16,7 +16,8 @@ type news struct {
 	starts []start
 }
 
-// handUp queues news. Of lists of the nodes, which are all whole, only the newest waits.
+// handUp queues news. Of lists of the nodes, which are all whole, only the newest waits, at the
+// end. It may come sooner or later than the other events of its step, which is all the same.
 func (s *shell) handUp(n news) {
 	rest := news{starts: n.starts}
 	for _, e := range n.events {
