@@ -301,8 +301,9 @@ func TestRunEndsWhenTheDriverTakesNoOrders(t *testing.T) {
 		declare(t.Context(), t, r, make(mailbox, 10), 1)
 		time.Sleep(slowTime)
 		synctest.Wait()
-		if last := told.LastEntry(); last == nil || last.Data[logrus.ErrorKey] != errDriverHangs {
-			t.Errorf("after %v the log has %v", slowTime, last)
+		last := told.LastEntry()
+		if err, _ := last.Data[logrus.ErrorKey].(error); !errors.Is(err, errDriverHangs) {
+			t.Errorf("after %v the log says %q last: %v", slowTime, last.Message, err)
 		}
 		if err := end(); !errors.Is(err, errDriverHangs) || time.Since(began) != HangTime {
 			t.Errorf("run ends after %v with %v", time.Since(began), err)
