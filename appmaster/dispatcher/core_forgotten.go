@@ -60,3 +60,15 @@ func (f *forgotten) drop() {
 	delete(f.jobs, f.order[0].id)
 	f.order = f.order[1:]
 }
+
+// withdraw refuses the submission of a job that is not there: its client may have given it up
+// while that is being read. The one job of a cluster comes with the cluster.
+func (c *Core) withdraw(id ids.JobID) {
+	switch {
+	case !c.many():
+	case c.ended.has(c.now, id):
+		c.ended.add(c.now, id)
+	default:
+		c.withdrawn.add(c.now, id)
+	}
+}

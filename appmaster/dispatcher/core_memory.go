@@ -28,8 +28,8 @@ const resultShare = 4
 
 // Estimates of the memory that an unfinished job takes at most, in bytes, beside its texts.
 const (
-	// masterSize is of a JobMaster whose job is empty: 50 KiB, the failures that it
-	// remembers, and its counters.
+	// masterSize is of a JobMaster whose job is empty: 50 KiB with the nodes that it sets
+	// aside, the failures that it remembers, and its counters.
 	masterSize = 64<<10 + msg.MaxJobFailures + msg.MaxJobCounters
 	// subtaskSize is of a subtask in all lists of its job, with its share of a region, of a
 	// slot, of a message that deploys it, and with a few counters and a failure.

@@ -41,6 +41,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	finish STATUS [TEXT]                      the application has ended
 //	page JOB NAME CURSOR
 //	wait DURATION                             with the wakes that fall due
+//	asleep DURATION                           the process is stopped
 //
 // JobMasters are numbered #1, #2, … in the order of their jobs.
 type script struct {
@@ -131,6 +132,9 @@ func (s *script) command(line string) []string {
 		return s.step(JobsAwaited{})
 	case "shutdown":
 		return s.step(ShutdownAsked{})
+	case "asleep":
+		s.now = s.now.Add(s.duration(args[1]))
+		return s.wait("0s")
 	case "wait":
 		return s.wait(args[1])
 	}
@@ -183,7 +187,10 @@ func (s *script) wait(text string) []string {
 	until := s.now.Add(s.duration(text))
 	var lines []string
 	for !s.wake.IsZero() && !s.wake.After(until) {
-		s.now, s.wake = s.wake, time.Time{}
+		if s.wake.After(s.now) { // else it is late
+			s.now = s.wake
+		}
+		s.wake = time.Time{}
 		for _, line := range s.step(Woken{}) {
 			lines = append(lines, fmt.Sprintf("%s: %s", s.now.Sub(testEpoch), line))
 		}

@@ -120,7 +120,8 @@ func (d *Dispatcher) runningJob(job ids.JobID) *runningJob {
 // Submit takes a job in and starts it. Errors: msg.ErrEnding, msg.ErrJobExists while
 // a job of this id runs, msg.ErrJobEnded when one has, msg.ErrJobWithdrawn when it was
 // cancelled before; msg.ErrTooManyJobs and msg.ErrNoMemory, which may be well later;
-// msg.ErrJobTooLarge and jobgraph.ErrInvalid, which stay. A job that cannot be started for another reason has FAILED, and is listed.
+// msg.ErrJobTooLarge and jobgraph.ErrInvalid, which stay. A job that cannot be started for
+// another reason has FAILED, and is listed.
 func (d *Dispatcher) Submit(ctx context.Context, s Submission) error {
 	err, asking := actor.Ask(ctx, d.loop, func(reply chan<- error) Event { return SubmitAsked{Submission: s, Reply: reply} })
 	return errors.Join(asking, err)

@@ -71,7 +71,7 @@ func (c *Core) noOtherNode(reason string) {
 		return
 	}
 	decision := c.restarts.Decide(c.now, c.sick, failover.WholeJob)
-	c.emit(BlocksLifted{Root: c.sick.Entry(), Reason: reason, Restart: decision.Restart, Delay: decision.Delay})
+	c.emit(NoOtherNode{Root: c.sick.Entry(), Reason: reason, Restart: decision.Restart, Delay: decision.Delay})
 	if !decision.Restart {
 		root := c.sick
 		root.Failure = *msg.NewFailure(root.Failure.Message+"\n"+reason, "")

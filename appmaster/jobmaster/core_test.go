@@ -338,7 +338,7 @@ func describe(effect Effect) []string {
 		return line("region %d restarts after %s: %s", e.Region, e.Delay, describeEntry(e.Root))
 	case NodeBlocked:
 		return line("node %s blocked until %s: %s", e.Node, e.Until.Sub(testEpoch), e.Cause)
-	case BlocksLifted:
+	case NoOtherNode:
 		return line("%s; tried again %t after %s: %s", e.Reason, e.Restart, e.Delay, describeEntry(e.Root))
 	case WorkerGone:
 		return line("worker %s gone: %s", e.Resource, e.Cause)

@@ -87,7 +87,7 @@ func (s *shell) Perform(_ context.Context, effect Effect) {
 	case Ended:
 		s.ended = &e
 		s.loop.Stop()
-	case StatusChanged, RegionFailed, NodeBlocked, BlocksLifted, WorkerGone, ResultDropped, Dropped: // for the log only
+	case StatusChanged, RegionFailed, NodeBlocked, NoOtherNode, WorkerGone, ResultDropped, Dropped: // for the log only
 	}
 }
 
@@ -162,7 +162,7 @@ func (j *JobMaster) logEffect(effect Effect) {
 		}
 	case NodeBlocked:
 		j.logger.WithFields(logrus.Fields{"node": e.Node, "until": e.Until, "cause": e.Cause}).Warn("node is set aside")
-	case BlocksLifted:
+	case NoOtherNode:
 		j.logger.WithFields(logrus.Fields{
 			"container": e.Root.Resource, "err": e.Root.Failure.Message, "why": e.Reason, "restart": e.Restart, "delay": e.Delay,
 		}).Warn("no node serves the job but those that are set aside")

@@ -143,10 +143,10 @@ type (
 	}
 	// NodeBlocked says that a node is set aside.
 	NodeBlocked struct{ msg.BlockedNode }
-	// BlocksLifted says why no node serves the job but those that are set aside, for what the
+	// NoOtherNode says why no node serves the job but those that are set aside, for what the
 	// last of them was, and what the restart strategy decided: they are tried again after a
 	// delay, or the job ends.
-	BlocksLifted struct {
+	NoOtherNode struct {
 		Root    msg.ExceptionEntry
 		Reason  string
 		Restart bool
@@ -178,6 +178,6 @@ func (Ended) isEffect()               {}
 func (StatusChanged) isEffect()       {}
 func (RegionFailed) isEffect()        {}
 func (NodeBlocked) isEffect()         {}
-func (BlocksLifted) isEffect()        {}
+func (NoOtherNode) isEffect()         {}
 func (WorkerGone) isEffect()          {}
 func (Dropped) isEffect()             {}

@@ -10,8 +10,8 @@ package patience
 
 import "time"
 
-// overslept is how late a step is at least in a process that was stopped, and not only busy;
-// less than the shortest time for which a role waits, that for a worker to come back.
+// overslept is how late a step is at least in a process that was stopped, and not only busy.
+// Roles wait for seconds at least, by default: two for a worker to come back.
 const overslept = 500 * time.Millisecond
 
 // Late tells for how long a process was stopped at least that steps now and was to be woken
@@ -25,14 +25,14 @@ func Late(now, wake time.Time) time.Duration {
 
 // Deadline is when somebody is given up who is waited for. The zero Deadline has passed.
 type Deadline struct {
-	at       time.Time
-	patience time.Duration
-	excused  bool // it was put off before
+	at        time.Time
+	allowance time.Duration
+	granted   bool // it was put off to leave more than was left
 }
 
 // After gives a Deadline: whoever was heard of at a time may be silent for so long.
-func After(heard time.Time, patience time.Duration) Deadline {
-	return Deadline{at: heard.Add(patience), patience: patience}
+func After(heard time.Time, allowance time.Duration) Deadline {
+	return Deadline{at: heard.Add(allowance), allowance: allowance}
 }
 
 // At is when it passes.
@@ -42,20 +42,19 @@ func (d Deadline) At() time.Time { return d.at }
 func (d Deadline) Passed(now time.Time) bool { return !now.Before(d.at) }
 
 // Excuse puts a deadline off, by the time for which the process was stopped as Late tells it.
-// At least as much is left as is given, in which what came meanwhile is read; but once only,
-// or a process that is always late would wait for ever. Nobody has more time than at first,
+// At least as much is left as is given, in which what came meanwhile is read; but where less
+// was left that is granted once only, or a process that is always late would wait for ever. Nobody has more time than at first,
 // and what had passed before the process was stopped is not put off.
 func (d Deadline) Excuse(now time.Time, late, atLeast time.Duration) Deadline {
 	left := d.at.Add(late).Sub(now)
 	if left < 0 {
 		return d
 	}
-	if !d.excused {
-		left = max(left, atLeast)
+	if least := min(atLeast, d.allowance); left < least && !d.granted {
+		left, d.granted = least, true
 	}
-	if at := now.Add(min(left, d.patience)); at.After(d.at) {
+	if at := now.Add(min(left, d.allowance)); at.After(d.at) {
 		d.at = at
 	}
-	d.excused = true
 	return d
 }

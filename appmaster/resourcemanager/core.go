@@ -2,7 +2,6 @@ package resourcemanager
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -28,7 +27,7 @@ type Core struct {
 	asked    time.Time   // since when workers are outstanding at the driver; zero: none is
 	starts   int         // WorkerStarting events so far
 	failures failureRate // of starts
-	strays   failureRate // of starts on nodes where they serve nobody: YARN may give these again and again
+	strayed  time.Time   // when the driver last brought a worker that serves nobody
 
 	blocked *blocklist.Blocklist
 	nodes   []string // that could have workers, as far as the driver has told
@@ -75,13 +74,11 @@ func NewCore(config Config) (*Core, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	failures := failureRate{limit: config.MaxStartFailures, pause: config.StartRetryInterval}
 	c := &Core{
 		config:      config,
 		blocked:     blocklist.New(),
 		instances:   ids.NewSequence(config.IDs),
-		failures:    failures,
-		strays:      failures,
+		failures:    failureRate{limit: config.MaxStartFailures, pause: config.StartRetryInterval},
 		workers:     make(map[ids.ResourceID]*worker),
 		connections: make(map[ConnectionID]*worker),
 		jobs:        make(map[ids.JobID]*jobMaster),
@@ -151,7 +148,7 @@ func (c *Core) reconcile() {
 		c.terminate(c.workers[r.Worker], r.Cause)
 	}
 	if plan.Strayed {
-		c.strays.record(c.now, "a worker came up where it serves nobody")
+		c.strayed = c.now
 	}
 	for _, s := range plan.Short {
 		reason := cmp.Or(s.Reason, c.hopeless())
@@ -180,34 +177,6 @@ func (c *Core) request(grants []slotmanager.Grant) {
 		m.Slots = append(m.Slots, msg.SlotOffer{Index: g.Slot.Index, Allocation: g.Allocation})
 	}
 	c.emit(SendTaskExecutor{To: c.workers[grants[0].Slot.Resource].connection, Message: m})
-}
-
-// hopeless says why workers that are needed will not come, or "": none is there,
-// and those that were started have all failed for a while.
-func (c *Core) hopeless() string {
-	since := c.failures.since
-	if len(c.connections) > 0 || !c.failures.paused(c.now) || since.IsZero() || c.now.Sub(since) < startPatience {
-		return ""
-	}
-	return fmt.Sprintf("for %s all workers have failed to start, the last one so: %s",
-		c.now.Sub(since).Round(time.Second), c.failures.cause)
-}
-
-// permitted gives how many workers may be outstanding at the driver, of those
-// that are needed.
-func (c *Core) permitted(needed int) int {
-	if c.now.Before(c.startsPause()) {
-		return max(0, min(needed, c.total-c.starts)) // more may have started than are ordered by now
-	}
-	return needed
-}
-
-// startsPause gives the time until which no start is added to those that are ordered.
-func (c *Core) startsPause() time.Time {
-	if c.strays.until.After(c.failures.until) {
-		return c.strays.until
-	}
-	return c.failures.until
 }
 
 // order tells the driver what has changed, if anything has.
@@ -334,36 +303,3 @@ func (c *Core) status() Status {
 	s.Blocked = c.blocked.Nodes()
 	return s
 }
-
-// startPatience is how long all starts may fail before the jobs are told that no
-// worker will come. It outlasts a node on which all fail while others start
-// theirs.
-const startPatience = 30 * time.Second
-
-// failureRate pauses starts when too many have failed within a minute.
-type failureRate struct {
-	limit  float64
-	pause  time.Duration
-	recent []time.Time
-	until  time.Time
-	since  time.Time // the first failure in a row, none a minute after the last; zero: there was hope since
-	cause  string    // of the last one
-}
-
-func (f *failureRate) record(now time.Time, cause string) {
-	f.recent = slices.DeleteFunc(f.recent, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
-	if f.since.IsZero() || len(f.recent) == 0 {
-		f.since = now
-	}
-	f.cause = cause
-	f.recent = append(f.recent, now)
-	if float64(len(f.recent)) > f.limit {
-		f.until = now.Add(f.pause)
-	}
-}
-
-// hope takes in that a worker has come up, or that one may: the failures before say nothing
-// about those to come.
-func (f *failureRate) hope() { f.since = time.Time{} }
-
-func (f *failureRate) paused(now time.Time) bool { return now.Before(f.until) }

@@ -308,6 +308,9 @@ func (w *world) refused(t *rapid.T) {
 func (w *world) refusalEnds(t *rapid.T) {
 	w.refusal = ""
 	w.step(t, DriverReported{Events: []DriverEvent{RefusalEnded{}}})
+	if rapid.Bool().Draw(t, "taken at once") {
+		w.step(t, DriverReported{Events: []DriverEvent{OrdersTaken{}}})
+	}
 }
 
 func (w *world) unknownDeclares(t *rapid.T) {

@@ -42,7 +42,7 @@ func TestCoreTranscripts(t *testing.T) {
 //
 //	config max-slots=N max-start-failures=N     before anything else
 //	starting|failed|completed WORKER [CAUSE]    the driver's reports
-//	refused REASON, admitted
+//	refused REASON, admitted, taken
 //	register WORKER CONNECTION SLOTS            SLOTS: "- #1:j1", one item a slot
 //	  with as=WORKER version=N                  before SLOTS, for liars
 //	report|answer|freed|leave|heartbeat CONNECTION …
@@ -127,6 +127,8 @@ func (s *script) event(args []string, options map[string]string) Event {
 		return DriverReported{Events: []DriverEvent{WorkersRefused{Reason: rest(1)}}}
 	case "admitted":
 		return DriverReported{Events: []DriverEvent{RefusalEnded{}}}
+	case "taken":
+		return DriverReported{Events: []DriverEvent{OrdersTaken{}}}
 	case "jobmaster":
 		return JobMasterRegistering{msg.RegisterJobMaster{
 			Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2]), Program: msg.Program{Name: "program-" + args[1]},

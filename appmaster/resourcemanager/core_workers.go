@@ -50,6 +50,8 @@ func (c *Core) driverReported(events []DriverEvent) {
 			c.slots.Refuse(e.Reason)
 		case RefusalEnded:
 			c.slots.Refuse("")
+		case OrdersTaken:
+			c.slots.Taken()
 		}
 	}
 }
@@ -186,7 +188,7 @@ func (c *Core) disconnected(from Peer, cause string) {
 
 // expect gives a worker a new deadline, which may be the first of all.
 func (c *Core) expect(w *worker) {
-	w.deadline = patience.After(c.now, c.patience(w.state))
+	w.deadline = patience.After(c.now, c.silence(w.state))
 	c.nextExpiry = earliest(c.nextExpiry, w.deadline.At())
 }
 
@@ -202,8 +204,8 @@ func (c *Core) excuse() {
 	}
 }
 
-// patience is how long nothing may be heard of a worker.
-func (c *Core) patience(state workerState) time.Duration {
+// silence is how long nothing may be heard of a worker.
+func (c *Core) silence(state workerState) time.Duration {
 	switch state {
 	case starting:
 		return c.config.RegistrationTimeout

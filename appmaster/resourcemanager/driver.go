@@ -3,7 +3,6 @@ package resourcemanager
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/slotmanager"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -29,12 +28,6 @@ type Driver interface {
 	// once, after the last Order.
 	Deregister(ctx context.Context, status msg.ApplicationStatus, diagnostics string) error
 }
-
-// HangTime is how long the ResourceManager and a Driver may keep each other waiting, 15 min.
-// Neither does anything slow with what it is told, so one that takes longer hangs. By default
-// YARN bears a silent ApplicationMaster for as long (yarn.am.liveness-monitor.expiry-interval-ms):
-// a process that was stopped for that time is not wanted any more anyway.
-const HangTime = 15 * time.Minute
 
 // Report takes what has happened to workers, in order. It blocks while the
 // ResourceManager has too much to do, and gives an error when it has ended.
@@ -114,8 +107,13 @@ type WorkersRefused struct{ Reason string }
 // driver knows.
 type RefusalEnded struct{}
 
+// OrdersTaken says that workers are refused no more: what is ordered is going to come as soon
+// as there is room. It follows RefusalEnded, once something is ordered.
+type OrdersTaken struct{}
+
 func (WorkerStarting) isDriverEvent()  {}
 func (WorkerFailed) isDriverEvent()    {}
 func (WorkerCompleted) isDriverEvent() {}
 func (WorkersRefused) isDriverEvent()  {}
 func (RefusalEnded) isDriverEvent()    {}
+func (OrdersTaken) isDriverEvent()     {}

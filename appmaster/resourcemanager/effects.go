@@ -91,7 +91,7 @@ func (s *shell) Perform(_ context.Context, effect Effect) {
 
 // order gives the driver orders, and gives up one that hangs.
 func (s *shell) order(ctx context.Context, o Orders) {
-	ctx, cancel := context.WithTimeoutCause(ctx, HangTime, errDriverHangs)
+	ctx, cancel := BoundHang(ctx, s.logger, errDriverHangs)
 	defer cancel()
 	s.driver.Order(ctx, o)
 	if errors.Is(context.Cause(ctx), errDriverHangs) {
@@ -136,6 +136,8 @@ func (r *ResourceManager) logDriverEvent(event DriverEvent) {
 		r.logger.WithField("reason", e.Reason).Warn("workers are refused")
 	case RefusalEnded:
 		r.logger.Info("workers may be had again")
+	case OrdersTaken:
+		r.logger.Info("workers are refused no more")
 	case WorkerFailed, WorkerCompleted: // WorkerGone tells it, unless it was released before
 	}
 }

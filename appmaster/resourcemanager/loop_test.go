@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
 	"go.uber.org/goleak"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -127,7 +128,12 @@ func registration(id ids.ResourceID) msg.RegisterTaskExecutor {
 // start runs a ResourceManager in the test's bubble; end gives Run's error.
 func start(ctx context.Context, t *testing.T, driver Driver) (r *ResourceManager, end func() error) {
 	t.Helper()
-	r, err := New(testConfig(), driver, quiet())
+	return startLogging(ctx, t, driver, quiet())
+}
+
+func startLogging(ctx context.Context, t *testing.T, driver Driver, logger logrus.FieldLogger) (r *ResourceManager, end func() error) {
+	t.Helper()
+	r, err := New(testConfig(), driver, logger)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,9 +295,16 @@ func TestRunEndsWithTheDriversError(t *testing.T) {
 func TestRunEndsWhenTheDriverTakesNoOrders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		driver := hangingDriver{newFakeDriver()}
-		r, end := start(t.Context(), t, driver)
+		logger, told := logtest.NewNullLogger()
+		r, end := startLogging(t.Context(), t, driver, logger)
 		began := time.Now()
 		declare(t.Context(), t, r, make(mailbox, 10), 1)
+		time.Sleep(slowTime)
+		synctest.Wait()
+		last := told.LastEntry()
+		if err, _ := last.Data[logrus.ErrorKey].(error); !errors.Is(err, errDriverHangs) {
+			t.Errorf("after %v the log says %q last: %v", slowTime, last.Message, err)
+		}
 		if err := end(); !errors.Is(err, errDriverHangs) || time.Since(began) != HangTime {
 			t.Errorf("run ends after %v with %v", time.Since(began), err)
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,5 +81,22 @@ func TestALogServerThatIsNotAskedIsTold(t *testing.T) {
 		if found, err := endedContainer(t.Context(), cluster, web, nil, wanted); found || !errors.Is(err, want) {
 			t.Errorf("by %q: found: %t, %v; want %v", scheme, found, err, want)
 		}
+	}
+}
+
+// TestAContainerIsWaitedForWithoutALogServer would catch that the logs of a container which YARN
+// has not begun cannot be followed where the log server is not asked for its address, though it
+// has nothing of that container; and that nobody is told that it is not asked.
+func TestAContainerIsWaitedForWithoutALogServer(t *testing.T) {
+	var told bytes.Buffer
+	f := following{cluster: startFakeSession(t).opened(t), stderr: &told, wanted: &logFilter{out: io.Discard, container: "container_1_0001_01_000002"}}
+	f.follower.Web = logs.Web{Client: &http.Client{Transport: nowhere{}}, User: "alice", Scheme: "https", LogServer: "http://history:8188/ws/v1/applicationhistory"}
+	for range 2 {
+		if err := f.await(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text := told.String(); !strings.Contains(text, logs.ErrPlain.Error()) || strings.Count(text, "container_1_0001_01_000002 is waited for\n") != 1 {
+		t.Errorf("told: %s", text)
 	}
 }

@@ -35,7 +35,9 @@ func (w *watch) look(now time.Time) (lost string) {
 }
 
 // overslept is how late a timer fires at least in a process that was stopped, and not only
-// busy.
+// busy. The roles of the master have another rule (package patience), as they have one time at
+// which they are to be woken. Here each term has a timer of its own, and what tells that the
+// worker was stopped is that timer alone.
 const overslept = time.Second
 
 // term is a time within which somebody has to answer, or to end.

@@ -2,6 +2,7 @@ package failover
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -16,6 +17,9 @@ const (
 	BlockTime = 10 * time.Minute
 	// maxBlocked bounds the nodes that are set aside: of more, the last ones.
 	maxBlocked = 64
+	// maxWhole bounds those whose causes are kept whole; of the others maxEnd bytes are. All
+	// are told with each block, and are part of the memory that a job is reckoned with.
+	maxWhole, maxEnd = 8, 128
 )
 
 // Blocklist holds the nodes that a job has set aside, each for a while; Flink's
@@ -31,8 +35,20 @@ func (b *Blocklist) Block(now time.Time, node, cause string) msg.BlockedNode {
 	b.nodes = slices.DeleteFunc(b.nodes, func(n msg.BlockedNode) bool { return n.Node == node })
 	b.nodes = append(b.nodes, blocked)
 	b.nodes = slices.Delete(b.nodes, 0, max(0, len(b.nodes)-maxBlocked))
+	for i := range max(0, len(b.nodes)-maxWhole) {
+		b.nodes[i].Cause = end(b.nodes[i].Cause)
+	}
 	b.lifted = time.Time{}
 	return blocked
+}
+
+// end gives the end of a cause, which tells what went wrong.
+func end(cause string) string {
+	if len(cause) <= maxEnd {
+		return cause
+	}
+	const dots = "…"
+	return dots + strings.ToValidUTF8(cause[len(cause)-maxEnd+len(dots):], "")
 }
 
 // Blocks tells whether a node is set aside.

@@ -2,8 +2,10 @@ package failover
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -73,5 +75,26 @@ func TestTheBlocklistIsBounded(t *testing.T) {
 	}
 	if nodes := b.Nodes(); len(nodes) != maxBlocked || nodes[maxBlocked-1].Node != fmt.Sprint("n", 10*maxBlocked-1) {
 		t.Errorf("%d nodes are blocked, the last of them %s", len(nodes), nodes[len(nodes)-1].Node)
+	}
+}
+
+// TestReasonsOfManyBlocksAreBrief would catch a job that takes more memory for them than is
+// reserved for it, and one whose newest reasons, or what went wrong by the others, is cut off.
+func TestReasonsOfManyBlocksAreBrief(t *testing.T) {
+	t.Parallel()
+	var b Blocklist
+	cause := strings.Repeat("ä", 500) + ": no space left on device"
+	for i := range 2 * maxBlocked {
+		b.Block(start, fmt.Sprintf("n%d", i), cause)
+	}
+	size := 0
+	for i, n := range b.Nodes() {
+		size += len(n.Cause)
+		if whole := i >= maxBlocked-maxWhole; whole != (n.Cause == cause) || !utf8.ValidString(n.Cause) || !strings.HasSuffix(n.Cause, ": no space left on device") {
+			t.Errorf("block %d of %d is for %q", i, maxBlocked, n.Cause)
+		}
+	}
+	if size > 16<<10 {
+		t.Errorf("reasons of %d bytes", size)
 	}
 }

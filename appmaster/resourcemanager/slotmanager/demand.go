@@ -35,6 +35,23 @@ func (j *job) lacks(some bool, now time.Time) {
 	}
 }
 
+// job finds a job with requirements, or gives nil.
+func (m *Manager) job(id ids.JobID) *job {
+	for _, j := range m.jobs {
+		if j.id == id {
+			return j
+		}
+	}
+	return nil
+}
+
+// forgive forgets what workers have refused a job.
+func (m *Manager) forgive(id ids.JobID) {
+	if j := m.job(id); j != nil {
+		j.refusals = 0
+	}
+}
+
 // reason says why a job cannot have slots enough for any part of it, or "".
 func (m *Manager) reason(j *job) string {
 	if j.refusals >= refusalLimit && m.held[j.id] < j.least {

@@ -41,7 +41,7 @@ type Blocklist interface {
 
 // A slot that its worker refused is left alone for refusalPause, lest the two
 // repeat themselves as fast as messages go. A job whose slots were refused
-// refusalLimit times, with no acceptance between, and that has too few to run, is told
+// refusalLimit times, while it got and lost none, and that has too few to run, is told
 // so instead of being left to its slot.request.timeout without a reason.
 const (
 	refusalPause = time.Second
@@ -63,15 +63,15 @@ type Manager struct {
 	expected, suspended, open []*worker
 
 	sequence int // of workers
-	// Of the expected workers, those up to this sequence may serve some job that is short.
-	screened int
-	refusal  string // why no more workers can come; "" while they can
-	sparing  bool   // there was a refusal, and none has come since that serves: see releaseUseless
-	refused  int    // the sequence of the last worker that came before the end of that refusal
-	dirty    bool
-	last     Plan      // of the last Reconcile
-	next     time.Time // when time alone gives Reconcile something to do; zero: never
-	nextIdle time.Time // no later than the first idle worker's end of patience; zero: no worker is idle
+	// Of the expected workers, those up to screened may serve some job that is short, and
+	// those up to looked have been looked at.
+	screened, looked int
+	refusal          string // why no more workers can come; "" while they can
+	sparing          bool   // there was a refusal, and no order has been taken since: see releaseUseless
+	dirty            bool
+	last             Plan      // of the last Reconcile
+	next             time.Time // when time alone gives Reconcile something to do; zero: never
+	nextIdle         time.Time // no later than the first idle worker's end of patience; zero: no worker is idle
 }
 
 type job struct {
@@ -79,7 +79,7 @@ type job struct {
 	declared int
 	since    time.Time // it has had fewer; zero: it has them
 	least    int       // of these, without which nothing of the job can run
-	refusals int       // since the last acceptance, or since it asked anew
+	refusals int       // since it last got a slot, lost one, or asked anew
 	refusal  string    // the last one's reason
 }
 
@@ -104,7 +104,7 @@ type Plan struct {
 	// Release lists workers that are not needed, or serve nobody; the Manager has
 	// forgotten them.
 	Release []Release
-	// Strayed says that some of these were to come up where they would have served nobody.
+	// Strayed says that some of these serve nobody, and were not expected before.
 	Strayed bool
 	// Workers is how many are needed beside those expected and registered.
 	Workers int
@@ -156,12 +156,8 @@ func (m *Manager) Declare(id ids.JobID, slots, least int) {
 // Retry says that a job asks anew, as Declare does, for as many slots as before: it may take
 // others now.
 func (m *Manager) Retry(id ids.JobID) {
-	for _, j := range m.jobs {
-		if j.id == id {
-			j.refusals = 0
-			m.dirty = true
-		}
-	}
+	m.forgive(id)
+	m.dirty = true
 }
 
 // BlocklistChanged says that the Blocklist may give other answers than before. Slots that
@@ -169,14 +165,18 @@ func (m *Manager) Retry(id ids.JobID) {
 func (m *Manager) BlocklistChanged() { m.dirty, m.screened = true, 0 }
 
 // Refuse says why no more workers can come than those that are expected or registered; ""
-// ends that, and says no more than that they are asked for again. Who needs more is told so,
-// see Shortage, and remains to be counted in Plan.Workers.
+// ends that, and says no more than that they are asked for again: see Taken. Who needs more is
+// told so, see Shortage, and remains to be counted in Plan.Workers.
 func (m *Manager) Refuse(reason string) {
 	m.dirty = m.dirty || m.refusal != reason
-	if reason != "" || m.refusal != "" {
-		m.sparing, m.refused = true, m.sequence
-	}
+	m.sparing = m.sparing || reason != ""
 	m.refusal = reason
+}
+
+// Taken says that workers that were refused before are going to come when there is room.
+func (m *Manager) Taken() {
+	m.dirty = m.dirty || m.sparing
+	m.sparing = false
 }
 
 // Refusal is what Refuse said last.

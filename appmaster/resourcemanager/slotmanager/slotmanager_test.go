@@ -33,8 +33,8 @@ type model struct {
 	blocked   map[ids.JobID]map[ids.ResourceID]bool
 	exhausted map[ids.JobID]bool
 	refusal   string // why no more workers can come; or ""
-	refused   bool   // they could not, and none has come since that serves
-	refusedAt int    // the worker that was announced last before that ended
+	refused   bool   // they could not, and it is not known since that they can
+	looked    int    // the worker that was announced last when slots were missing last
 }
 
 func (m *model) Blocks(job ids.JobID, worker ids.ResourceID) bool { return m.blocked[job][worker] }
@@ -155,18 +155,15 @@ func (m *model) reconcile(t *rapid.T) {
 	}
 
 	missing := m.missing()
-	for id, w := range m.workers {
-		if missing > 0 && m.refusal == "" && w.state == expected && w.order > m.refusedAt && m.wanted(id) {
-			m.refused = false
-		}
-	}
 	coming, here, later := 0, 0, 0
+	strayed := false
 	var useless, unwanted, idle, starting []ids.ResourceID
 	for _, id := range slices.Sorted(maps.Keys(m.workers)) {
 		w := m.workers[id]
 		if missing > 0 && w.state != suspended && w.used() == 0 && !m.wanted(id) {
 			if w.state == expected {
 				useless = append(useless, id)
+				strayed = strayed || w.order > m.looked
 			} else {
 				unwanted = append(unwanted, id)
 			}
@@ -216,6 +213,12 @@ func (m *model) reconcile(t *rapid.T) {
 	slices.Sort(released)
 	if diff := cmp.Diff(want, released, cmp.Transformer("empty", func(s []ids.ResourceID) string { return fmt.Sprint(s) })); diff != "" {
 		t.Fatalf("released workers (-want +got):\n%s", diff)
+	}
+	if plan.Strayed != strayed {
+		t.Fatalf("plan says that workers came in vain: %v, want %v", plan.Strayed, strayed)
+	}
+	if missing > 0 {
+		m.looked = m.lastID
 	}
 	if want := max(needed-coming, 0); plan.Workers != want {
 		t.Fatalf("plan asks for %d workers instead of %d", plan.Workers, want)
@@ -306,6 +309,7 @@ func TestManagerAgreesWithANaiveModelUnderAnyEvents(t *testing.T) {
 			"declare":     m.declare,
 			"block":       m.block,
 			"refuse":      m.refuse,
+			"taken":       m.taken,
 			"expect":      m.expect,
 			"register":    m.register,
 			"suspend":     m.suspend,
@@ -364,10 +368,14 @@ func (m *model) block(t *rapid.T) {
 // refuse lets no more workers come, or ends that.
 func (m *model) refuse(t *rapid.T) {
 	m.refusal = rapid.SampledFrom([]string{"", "the large nodes restart", "the queue is stopped"}).Draw(t, "refusal")
-	if m.refusal != "" || m.manager.Refusal() != "" {
-		m.refused, m.refusedAt = true, m.lastID
-	}
+	m.refused = m.refused || m.refusal != ""
 	m.manager.Refuse(m.refusal)
+}
+
+// taken lets it be known that more workers come.
+func (m *model) taken(*rapid.T) {
+	m.refused = false
+	m.manager.Taken()
 }
 
 func (m *model) expect(*rapid.T) {

@@ -8,10 +8,9 @@ import (
 
 // releaseUseless gives up workers whose nodes all jobs that are short have set aside. They
 // would count as what is to come, and hold the room of others that can serve. Where others
-// were refused, those that are there stay until one really comes, that was not given before
-// the refusal: the jobs may try them again, and have nothing else. It gives the number of
-// these. Each worker that is expected is looked at once, until the jobs or their blocks are
-// other ones.
+// were refused, those that are there stay until it is known that others can be had: the jobs
+// may try them again, and have nothing else. It gives the number of these. Each worker that is
+// expected is looked at once, until the jobs or their blocks are other ones.
 func (m *Manager) releaseUseless(missing int, short []*job, plan *Plan) (spared int) {
 	if !slices.EqualFunc(short, m.last.Short, func(j *job, s Shortage) bool { return j.id == s.Job }) {
 		m.screened = 0
@@ -26,12 +25,10 @@ func (m *Manager) releaseUseless(missing int, short []*job, plan *Plan) (spared 
 		}
 		if !m.mayServe(w, short) {
 			useless = append(useless, w)
-		} else if m.refusal == "" && w.sequence > m.refused {
-			m.sparing = false
 		}
 	}
-	m.screened = m.sequence
-	plan.Strayed = len(useless) > 0
+	plan.Strayed = slices.ContainsFunc(useless, func(w *worker) bool { return w.sequence > m.looked })
+	m.screened, m.looked = m.sequence, m.sequence
 	for _, w := range m.open {
 		switch {
 		case w.used > 0 || m.mayServe(w, short):
@@ -49,8 +46,7 @@ func (m *Manager) releaseUseless(missing int, short []*job, plan *Plan) (spared 
 }
 
 // resize sets plan.Workers, and gives up the youngest starts where fewer
-// workers are needed than are coming. Those that are spared keep nobody's room: they go
-// when another comes.
+// workers are needed than are coming. Those that are spared keep nobody's room.
 func (m *Manager) resize(now time.Time, missing, spared int, short []*job, plan *Plan) {
 	if missing > 0 {
 		missing -= m.returning(now, short)

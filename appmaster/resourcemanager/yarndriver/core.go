@@ -70,6 +70,7 @@ type profile struct {
 	asked    int // outstanding in amrm's table
 	// refusedUntil is the end of YARN's refusal; zero: there is none.
 	refusedUntil time.Time
+	doubtful     bool // YARN has refused it, and has not taken an ask since
 }
 
 // missing is how many containers are still to come.
@@ -121,7 +122,7 @@ func (c *core) Step(now time.Time, e event) []effect {
 	case containerChecked:
 		c.containerChecked(e)
 	case finishAsked:
-		c.finish, c.finishBy = &e, c.now.Add(c.patience())
+		c.finish, c.finishBy = &e, c.now.Add(c.trust())
 	case finished:
 		c.emit(answerFinish{reply: c.finishing.reply, err: e.err})
 	case woken:
@@ -208,6 +209,13 @@ func (c *core) allocateFailed(err error) {
 
 func (c *core) allocateAnswered(r amrm.Response) {
 	c.failures = 0
+	if c.refusesAtOnce() {
+		for _, p := range c.profiles {
+			if p.asked > 0 {
+				c.taken(p)
+			}
+		}
+	}
 	c.updateNodes(r.UpdatedNodes)
 	c.reconsider(r)
 	c.giveBack(r.PreviousContainers)

@@ -24,13 +24,13 @@ func (c *core) heard() {
 	c.stopQueue = nil
 }
 
-// patience is how long YARN's word holds that we are the attempt, and how long an end
+// trust is how long YARN's word holds that we are the attempt, and how long an end
 // waits for that word.
-func (c *core) patience() time.Duration { return 2 * c.heartbeat }
+func (c *core) trust() time.Duration { return 2 * c.heartbeat }
 
 // confirmed tells whether YARN has said a moment ago that we are still the attempt.
 // Nothing that another attempt might suffer from is done without.
-func (c *core) confirmed() bool { return c.now.Sub(c.answered) <= c.patience() }
+func (c *core) confirmed() bool { return c.now.Sub(c.answered) <= c.trust() }
 
 // mayFinish tells whether the end need not wait for stops any more: they are done, or
 // have taken too long. YARN takes an unregistration from whoever is registered, and ends

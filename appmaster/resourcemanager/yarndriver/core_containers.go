@@ -51,6 +51,7 @@ func (c *core) take(k records.Container) {
 			inWords(k.Resource), inWords(c.capability(p)), smallerWorkers))
 		return
 	}
+	c.taken(p)
 	p.starts++
 	c.containers[worker(k.ID)] = &container{Container: k, state: starting}
 	c.occupy(k, true)

@@ -43,6 +43,7 @@ type yarn struct {
 	reported  map[ids.ResourceID]string // "starting", then "ended" or "released"
 	refused   bool                      // workers are, as was reported
 	refusedAt time.Time
+	doubtful  bool // it was refused, and nobody has been told since that it is taken
 }
 
 // step hands an event over and performs what follows from it.
@@ -109,12 +110,17 @@ func (y *yarn) report(t *rapid.T, e resourcemanager.DriverEvent) {
 		if y.refused || !y.small {
 			t.Fatalf("refused: %s; refused before: %v, nodes are small: %v", e.Reason, y.refused, y.small)
 		}
-		y.refused, y.refusedAt = true, y.now
+		y.refused, y.doubtful, y.refusedAt = true, true, y.now
 	case resourcemanager.RefusalEnded:
 		if !y.refused || !y.telling && y.now.Sub(y.refusedAt) < refusalTime {
 			t.Fatalf("a refusal ends %v after it began, nodes have changed: %v", y.now.Sub(y.refusedAt), y.telling)
 		}
 		y.refused = false
+	case resourcemanager.OrdersTaken:
+		if y.refused || !y.doubtful {
+			t.Fatalf("told that YARN takes orders; it refuses: %v, it has refused before: %v", y.refused, y.doubtful)
+		}
+		y.doubtful = false
 	}
 }
 
@@ -148,6 +154,7 @@ func (y *yarn) answer(t *rapid.T) {
 		return
 	}
 	y.apply(t, request)
+	taken := y.asked > 0 && !y.refused
 	var r amrm.Response
 	if y.changed {
 		y.changed, y.telling = false, true
@@ -166,6 +173,9 @@ func (y *yarn) answer(t *rapid.T) {
 		t.Fatal("a refusal outlives a change of the nodes")
 	}
 	y.telling = false
+	if taken && y.doubtful {
+		t.Fatal("nobody is told that YARN takes what it has refused before")
+	}
 }
 
 // take is the request under way as YARN's client sends it: with what was refused before.

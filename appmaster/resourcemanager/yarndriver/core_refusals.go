@@ -26,7 +26,7 @@ func (c *core) refuse(p *profile, reason string) {
 	if !p.refused() {
 		c.events = append(c.events, resourcemanager.WorkersRefused{Reason: reason})
 	}
-	p.refusedUntil = c.now.Add(refusalTime)
+	p.refusedUntil, p.doubtful = c.now.Add(refusalTime), true
 }
 
 // admit ends a refusal: YARN is asked again, and decides anew.
@@ -35,6 +35,20 @@ func (c *core) admit(p *profile) {
 		p.refusedUntil = time.Time{}
 		c.events = append(c.events, resourcemanager.RefusalEnded{})
 	}
+}
+
+// taken takes in that YARN does not refuse what it is asked for.
+func (c *core) taken(p *profile) {
+	if p.doubtful && !p.refused() {
+		p.doubtful = false
+		c.events = append(c.events, resourcemanager.OrdersTaken{})
+	}
+}
+
+// refusesAtOnce tells whether an answer to asks says that YARN takes them. Where it refuses
+// later, or gives too little in place of that (see tooSmall), only a worker says so.
+func (c *core) refusesAtOnce() bool {
+	return c.place.Constraint == nil && c.place.ExecutionType != records.ExecutionOpportunistic
 }
 
 // expireRefusals ends those whose time is over.

@@ -318,6 +318,8 @@ func describeReport(e resourcemanager.DriverEvent) string {
 		return "report refused: " + e.Reason
 	case resourcemanager.RefusalEnded:
 		return "report refusal ended"
+	case resourcemanager.OrdersTaken:
+		return "report taken"
 	}
 	return fmt.Sprintf("unknown report %T", e)
 }

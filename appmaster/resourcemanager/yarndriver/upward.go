@@ -16,7 +16,8 @@ type news struct {
 	starts []start
 }
 
-// handUp queues news. Of lists of the nodes, which are all whole, only the newest waits.
+// handUp queues news. Of lists of the nodes, which are all whole, only the newest waits, at the
+// end. It may come sooner or later than the other events of its step, which is all the same.
 func (s *shell) handUp(n news) {
 	rest := news{starts: n.starts}
 	for _, e := range n.events {
@@ -60,7 +61,7 @@ func (s *shell) tell(ctx context.Context, events []resourcemanager.DriverEvent) 
 	if len(events) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, resourcemanager.HangTime, errResourceManagerHangs)
+	ctx, cancel := resourcemanager.BoundHang(ctx, s.logger, errResourceManagerHangs)
 	defer cancel()
 	return s.report(ctx, events...)
 }
