@@ -174,6 +174,18 @@ func TestKeysThatDifferInOneByteAreDifferent(t *testing.T) {
 	}
 }
 
+// longestRun is how many slots in a row are in use at most.
+func longestRun(slots []uint64) (longest int) {
+	run := 0
+	for _, s := range slots {
+		if run++; s == 0 {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	return longest
+}
+
 // The longest run of slots in use tells how far a lookup may have to walk. With
 // well spread hashes it stays near a hundred at this load; the bound is far off.
 func TestSimilarKeysAreSpread(t *testing.T) {
@@ -183,14 +195,7 @@ func TestSimilarKeysAreSpread(t *testing.T) {
 		for i := range 90_000 { // of 131,072 slots
 			table.Upsert(fmt.Appendf(nil, format, i+'a'))
 		}
-		run, longest := 0, 0
-		for _, s := range table.slots {
-			if run++; s == 0 {
-				run = 0
-			}
-			longest = max(longest, run)
-		}
-		if longest > 2000 {
+		if longest := longestRun(table.slots); longest > 2000 {
 			t.Errorf("keys like %q fill %d slots in a row", format, longest)
 		}
 	}
@@ -207,25 +212,18 @@ func TestEverySeedSpreadsSimilarKeys(t *testing.T) {
 		for i := range all {
 			all[i] = fmt.Appendf(nil, format, i)
 		}
-		used := make([]bool, slots)
+		used := make([]uint64, slots)
 		for range seeds {
 			clear(used)
 			s := newSeed()
 			for _, key := range all {
 				at := s.hash(headOf(key), key) % slots
-				for used[at] {
+				for used[at] != 0 {
 					at = (at + 1) % slots
 				}
-				used[at] = true
+				used[at] = 1
 			}
-			run, longest := 0, 0
-			for _, u := range used {
-				if run++; !u {
-					run = 0
-				}
-				longest = max(longest, run)
-			}
-			if longest > 500 {
+			if longest := longestRun(used); longest > 500 {
 				t.Fatalf("with the seed %x, keys like %q fill %d slots in a row", s.short, format, longest)
 			}
 		}
