@@ -187,13 +187,16 @@ func (c *commit) write(ctx context.Context, uri string) error {
 }
 
 // clear moves all but this try's own out of sight, _SUCCESS first, so that no
-// reader takes what is left for whole. A marker of this job under another name is
-// this try's own, taken over meanwhile: without it what lies here would look like
-// another job's to the tries after it.
+// reader takes what is left for whole. Without its marker it moves nothing: another
+// try has that then, under its own name, and without it what lies here would look
+// like another job's to the tries after it.
 func (c *commit) clear(ctx context.Context) error {
 	entries, err := c.fs.List(ctx, c.Dir)
 	if err != nil {
 		return err
+	}
+	if !slices.ContainsFunc(entries, named(c.marker)) {
+		return fmt.Errorf("%w: %s is gone", ErrFenced, c.marker)
 	}
 	if i := slices.IndexFunc(entries, named(success)); i >= 0 {
 		entries[0], entries[i] = entries[i], entries[0]
@@ -202,9 +205,6 @@ func (c *commit) clear(ctx context.Context) error {
 		name := path.Base(entry.URI)
 		if name == temporary || name == c.marker {
 			continue
-		}
-		if c.marked(entry) {
-			return fmt.Errorf("%w: %s is there", ErrFenced, name)
 		}
 		if err := c.fs.Rename(ctx, entry.URI, join(c.attemptDir(c.winners[0]), "replaced-"+name)); err != nil {
 			return c.lost(err)

@@ -78,9 +78,9 @@ func (p *process) step(c command) (ended bool) {
 	return !alive
 }
 
-// finish lets the process go on to its end.
-func (p *process) finish() {
-	for !p.step(proceed) {
+// finish lets the process make this of each call until its end.
+func (p *process) finish(how command) {
+	for !p.step(how) {
 	}
 }
 
@@ -161,8 +161,7 @@ func TestNoInterleavingShowsAPartialResult(t *testing.T) {
 			checkVisible(f, old, t.Fatalf)
 		}
 		for _, p := range running {
-			for !p.step(dieBefore) { // every later call fails too
-			}
+			p.finish(dieBefore) // every later call fails too
 		}
 		job := rapid.SampledFrom(jobs).Draw(t, "last job")
 		if err := try(ctx, f, output.Output{Dir: "mem:///out", Job: job, Mode: mode}, "last"); err != nil {
@@ -186,8 +185,8 @@ func TestAMarkerThatWasTakenOverStays(t *testing.T) {
 	late.stopBefore(t, 2, "List", "mem:///out") // it has removed others' files
 	first := start(f, o, "first")
 	first.stopBefore(t, 3, "List", "mem:///out") // it has a marker
-	late.finish()
-	first.finish()
+	late.finish(proceed)
+	first.finish(proceed)
 	if !errors.Is(first.err, output.ErrFenced) {
 		t.Errorf("the one that has lost its marker ends with %v", first.err)
 	}

@@ -40,13 +40,23 @@ func Ended(app cluster.RMApp) bool {
 	return app.State == "FINISHED" || app.State == "FAILED" || app.State == "KILLED"
 }
 
+// WaitBegun waits until YARN says that an application runs, or has ended before it did.
+func (u *User) WaitBegun(t testing.TB, application string) cluster.RMApp {
+	t.Helper()
+	return u.waitApp(t, application, "runs, or has ended", func(app cluster.RMApp) bool { return app.State == "RUNNING" || Ended(app) })
+}
+
 // WaitEnded waits until YARN is done with an application.
 func (u *User) WaitEnded(t testing.TB, application string) cluster.RMApp {
 	t.Helper()
-	var app cluster.RMApp
-	wait.For(t, application+" has ended", func() (bool, error) {
+	return u.waitApp(t, application, "has ended", Ended)
+}
+
+func (u *User) waitApp(t testing.TB, application, what string, is func(cluster.RMApp) bool) (app cluster.RMApp) {
+	t.Helper()
+	wait.For(t, application+" "+what, func() (bool, error) {
 		app = u.App(t, application)
-		return Ended(app), nil
+		return is(app), nil
 	})
 	return app
 }

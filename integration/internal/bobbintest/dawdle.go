@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -162,19 +161,14 @@ func (s *Suite) dawdle(t testing.TB, u *User, job *SlowJob, flags []string) *Daw
 func (s *Suite) DawdleAtLast(t testing.TB, u *User, unlucky string, flags ...string) *Dawdler {
 	t.Helper()
 	job := s.SlowJob(t, u)
-	for range 4 {
+	for try := 1; ; try++ {
 		d := u.submit(t, job, flags)
-		var app cluster.RMApp
-		wait.For(t, d.Application+" runs or has ended", func() (bool, error) {
-			app = u.App(t, d.Application)
-			return app.State == "RUNNING" || Ended(app), nil
-		})
-		if !Ended(app) || !strings.Contains(app.Diagnostics, unlucky) {
+		app := u.WaitBegun(t, d.Application)
+		if try == 5 || !Ended(app) || !strings.Contains(app.Diagnostics, unlucky) {
 			return d.reached(t)
 		}
-		t.Logf("%s is submitted anew: %s", d.Application, unlucky)
+		t.Logf("%s has ended, and is submitted anew: %s", d.Application, unlucky)
 	}
-	return u.submit(t, job, flags).reached(t)
 }
 
 // submit starts the command that runs a job in an application of its own.

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
@@ -33,13 +32,9 @@ const (
 // Master waits until the application runs, and reaches its master.
 func (u *User) Master(t testing.TB, application string) *Master {
 	t.Helper()
-	wait.For(t, application+" runs", func() (bool, error) {
-		app := u.App(t, application)
-		if Ended(app) {
-			return false, fmt.Errorf("it has ended: %s (%s): %s", app.State, app.FinalStatus, app.Diagnostics)
-		}
-		return app.State == "RUNNING", nil
-	})
+	if app := u.WaitBegun(t, application); Ended(app) {
+		t.Fatalf("%s does not run, it has ended: %s (%s): %s", application, app.State, app.FinalStatus, app.Diagnostics)
+	}
 	access, err := u.access(t.Context(), u.Files(t), application)
 	if err != nil {
 		t.Fatal(err)
