@@ -45,7 +45,7 @@ func (p *pipes) ask(t *testing.T) net.Conn {
 // wait until the readers' time is over.
 func TestSlowReadersOfALargePageChangeNothing(t *testing.T) {
 	t.Parallel()
-	const memory, readers = 2 << 20, 200
+	const memory, readers = 2 << 20, 60
 	synctest.Test(t, func(t *testing.T) {
 		p := &pipes{connections: make(chan net.Conn), closed: make(chan struct{})}
 		ctx, cancel := context.WithCancel(t.Context())

@@ -19,7 +19,7 @@ import (
 // worker of the application gets in all the same.
 func TestStrangersFillNothing(t *testing.T) {
 	t.Parallel()
-	for name, sent := range map[string]int{"half a certificate": doorstep.Bytes / 2, "a whole one": 1 << 20, "nothing": 0} {
+	for name, sent := range map[string]int{"half a certificate": doorstep.Bytes / 2, "a whole one": 3 * doorstep.Bytes, "nothing": 0} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			certificates := newCluster(t)
@@ -36,7 +36,7 @@ func TestStrangersFillNothing(t *testing.T) {
 			go func() { served <- server.Serve(door) }()
 
 			address := listener.Addr().String()
-			end := doorsteptest.Besiege(t.Context(), address, 3*doorstep.Places, doorsteptest.Shake(newCluster(t).client(t).TLS, sent))
+			end := doorsteptest.Besiege(t.Context(), address, 2*doorstep.Places, doorsteptest.Shake(newCluster(t).client(t).TLS, sent))
 			conn := dial(t, address, certificates.client(t))
 			for { // a worker tries as long as it lives
 				if _, err = conn.Open(t.Context(), "resourcemanager", newRecorder()); err == nil || t.Context().Err() != nil {

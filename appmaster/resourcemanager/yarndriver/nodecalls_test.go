@@ -216,7 +216,7 @@ func TestAStartWithoutAnswerIsStopped(t *testing.T) {
 // Ten thousand starts at as many nodes must not be as many goroutines and connections.
 func TestCallsToManyNodesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const nodes = 10_000
+		const nodes = 3_000
 		y := newFakeYARN()
 		y.startTime = 10 * time.Millisecond
 		y.hosts = nil

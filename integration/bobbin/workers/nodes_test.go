@@ -73,6 +73,7 @@ func resize(t *testing.T, c *cluster.Cluster, memoryMB string) {
 // the asks before, which named its places in that size. One application ends meanwhile; the other gets its worker when the
 // nodes are as large as before.
 func TestRefusedWorkers(t *testing.T) {
+	cluster.Long(t)
 	c := clusters.Change(t, suite.Kind(clusters.Victim), "restarts the NodeManagers smaller")
 	large := resourcemanager.WorkerResourceSpec{MemoryMB: 4096, VCores: 1, Slots: 1}
 	ending, staying := submit(t, c), submit(t, c)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -67,6 +68,9 @@ func TestASilentWorkerIsBorneWith(t *testing.T) {
 		"for as long as wished": {"-D", "heartbeat.interval=1s", "-D", "heartbeat.timeout=300s"}, // 2 s are the machine's
 	} {
 		t.Run(name, func(t *testing.T) {
+			if options != nil {
+				cluster.Long(t)
+			}
 			t.Parallel()
 			d := suite.Dawdle(t, suite.User(t, bobbintest.Alice), append([]string{"-p", "2", "-s", "1", "-D", "restart-strategy.type=none"}, options...)...)
 			before := bobbintest.Processes(t, d.Application)

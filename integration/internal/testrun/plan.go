@@ -42,11 +42,11 @@ func suites() []suite {
 	}
 }
 
-// secured are suites of open clusters that run once more on secure ones: of each one result that is exact and one loss of
-// each kind, or all of it where the long tests run.
+// secured are suites of open clusters that run once more on secure ones: of each one result that is exact and the loss of
+// a worker and of the master, or all of it where the long tests run.
 func secured(long bool) []suite {
 	some := []suite{
-		{name: "bobbin/jobs", flags: []string{"-test.run", "^Test(WordCountIsExact|TaskHostIsKilled|TaskExecutorIsKilled|ApplicationMasterIsReplaced)$"}},
+		{name: "bobbin/jobs", flags: []string{"-test.run", "^Test(WordCountIsExact|TaskExecutorIsKilled|ApplicationMasterIsReplaced)$"}},
 		{name: "bobbin/sessions", flags: []string{"-test.run", "^Test(ASessionRunsJobsUntilItIsStopped|AnApplicationRunsItsProgramInTheCluster)$"}},
 	}
 	if long {
