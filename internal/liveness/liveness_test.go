@@ -163,7 +163,7 @@ func TestAMachineThatDiesWithoutRoomIsLost(t *testing.T) {
 		0:                after,
 		5 * time.Second:  after + time.Second,
 		20 * time.Second: 90 * time.Second,
-		2 * time.Hour:   6 * time.Minute,
+		2 * time.Hour:    6 * time.Minute,
 	} {
 		t.Run(closed.String(), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, m *machine, conn *watched) {

@@ -13,9 +13,9 @@ func TestABuildNamesItsCommit(t *testing.T) {
 	}
 	modified := slices.Concat(recorded, []debug.BuildSetting{{Key: "vcs.modified", Value: "true"}})
 	for want, settings := range map[string][]debug.BuildSetting{
+		"no commit recorded":                                    nil,
 		"commit 0123456789ab of 2026-11-21T10:00:00Z":           recorded,
 		"commit 0123456789ab of 2026-11-21T10:00:00Z, modified": modified,
-		"no commit recorded":                                    nil,
 	} {
 		if got := buildOf(settings).String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
