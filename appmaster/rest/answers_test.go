@@ -23,9 +23,9 @@ import (
 type longGateway struct{ fakeGateway }
 
 func (g *longGateway) Jobs(context.Context) ([]msg.JobOverview, error) {
-	jobs := make([]msg.JobOverview, 1000)
+	jobs := make([]msg.JobOverview, 100)
 	for i := range jobs {
-		jobs[i] = msg.JobOverview{ID: ids.JobID(fmt.Sprintf("%032x", i)), Name: strings.Repeat("long ", 60), Status: msg.JobRunning}
+		jobs[i] = msg.JobOverview{ID: ids.JobID(fmt.Sprintf("%032x", i)), Name: strings.Repeat("long ", 600), Status: msg.JobRunning}
 	}
 	return jobs, nil
 }
@@ -45,7 +45,7 @@ func (p *pipes) ask(t *testing.T) net.Conn {
 // wait until the readers' time is over.
 func TestSlowReadersOfALargePageChangeNothing(t *testing.T) {
 	t.Parallel()
-	const memory, readers = 2 << 20, 60
+	const memory, readers = 2 << 20, 200
 	synctest.Test(t, func(t *testing.T) {
 		p := &pipes{connections: make(chan net.Conn), closed: make(chan struct{})}
 		ctx, cancel := context.WithCancel(t.Context())
