@@ -48,7 +48,7 @@ race: ## run the unit tests ten times over, in changing order, with the race det
 	$(UNIT) go test -race -shuffle=on -count=10
 
 .PHONY: fuzz
-fuzz: ## run every fuzz target for FUZZTIME (20s)
+fuzz: ## run every fuzz target for FUZZTIME (20s), and list all findings
 	scripts/fuzz $(or $(FUZZTIME),20s)
 
 .PHONY: bench

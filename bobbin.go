@@ -15,13 +15,15 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/internal/control"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
 // mark tells the client that a program is built with the SDK, and for which
 // protocol version, without running it.
-var mark = "<bobbin sdk protocol version=1>" //nolint:gochecknoglobals // must be data of the binary
+var mark = "<bobbin sdk protocol version=2>" //nolint:gochecknoglobals // must be data of the binary
 
 // Driver is the part of a program that runs once: it reads its arguments and
 // executes jobs, as many and as often as it likes.
@@ -40,18 +42,22 @@ var errDriverPanicked = errors.New("panic in the driver")
 // Main runs the program and does not return. What the driver returns as an error
 // is printed, and the exit code is 1 then.
 func Main(driver Driver) {
-	os.Exit(run(driver)) //nolint:forbidigo // Main is the program's main
+	parent := control.Speak()
+	code := run(driver, parent)
+	parent.Ended()
+	os.Exit(code) //nolint:forbidigo // Main is the program's main
 }
 
-func run(driver Driver) int {
+func run(driver Driver, parent *control.Speaker) int {
 	runtime.KeepAlive(mark)
 	value, started := os.LookupEnv(control.Variable)
-	if !started {
-		return runLocal(driver)
-	}
-	// A program that this one starts is not what this one is.
-	if err := os.Unsetenv(control.Variable); err != nil {
+	options := os.Getenv(optionsVariable)
+	// A program that this one starts is not what this one is, nor runs under its options.
+	if err := errors.Join(os.Unsetenv(control.Variable), os.Unsetenv(optionsVariable)); err != nil {
 		return fail(err)
+	}
+	if !started {
+		return runLocal(driver, options, parent)
 	}
 	role, fd, err := control.Parse(value)
 	if err != nil {
@@ -64,12 +70,12 @@ func run(driver Driver) int {
 	if role == control.RoleTaskHost {
 		return runTaskHost(conn)
 	}
-	return runDriver(driver, control.New(conn))
+	return runDriver(driver, control.New(conn, msg.StarterToDriver))
 }
 
 // fail prints an error as the program's own.
 func fail(err error) int {
-	fmt.Fprintf(os.Stderr, "%s: %v\n", filepath.Base(os.Args[0]), err)
+	fmt.Fprintf(terminal.Screen(os.Stderr), "%s: %v\n", filepath.Base(os.Args[0]), err)
 	return exitFailed
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/hadoopenv"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 )
 
@@ -65,7 +66,10 @@ func runDriver(driver Driver, conn *control.Conn) int {
 	executor := newRemote(conn, start.Detached)
 	go executor.receive(ctx, &tokens, cancel)
 
-	env := dataflow.NewEnv(dataflow.EnvOptions{Args: os.Args[1:], Config: start.Config, FileSystem: files, Executor: executor})
+	env := dataflow.NewEnv(dataflow.EnvOptions{
+		Args: os.Args[1:], Config: start.Config, FileSystem: files, Executor: executor,
+		Listing: func(files int) { _ = conn.Send(msg.ListingInput{Files: files}) }, // whoever has gone, receive finds out
+	})
 	code := make(chan int, 1)
 	go func() { // ends with the process, at the latest
 		code <- outcome(conn, errors.Join(call(ctx, driver, env), files.Close()))
@@ -165,7 +169,8 @@ func openFiles(options config.Config) (*dfs.FS, error) {
 	return dfs.New(dfs.Options{
 		Conf: env.Conf, User: who.User, RealUser: who.RealUser, Login: who.Kerberos(),
 		Credentials: func() *creds.Credentials { return who.Credentials },
-		Patience:    options.Duration(config.ClientTimeout), Logger: progress.Servers(os.Stderr),
+		Patience:    options.Duration(config.ClientTimeout), Limit: options.Told(config.ClientTimeout),
+		Logger: progress.Servers(os.Stderr),
 	}), nil
 }
 
@@ -222,8 +227,11 @@ func (r *remote) Execute(ctx context.Context, x dataflow.Execution) (dataflow.Ex
 	default:
 	}
 	err := r.conn.Send(msg.ExecuteJob{Graph: x.Graph})
-	if errors.Is(err, syscall.EPIPE) { // receive may not have heard of it yet
+	switch {
+	case errors.Is(err, syscall.EPIPE): // receive may not have heard of it yet
 		err = errClientGone
+	case errors.Is(err, codec.ErrTooLarge):
+		err = fmt.Errorf("%w: its input has %d files: read fewer at a time, or join small ones", err, inputFiles(&x.Graph))
 	}
 	if err != nil {
 		return result, fmt.Errorf("execute job %s: %w", x.Graph.Name, err)
@@ -259,6 +267,16 @@ func (r *remote) Execute(ctx context.Context, x dataflow.Execution) (dataflow.Ex
 			return result, r.leave(x, fmt.Errorf("unexpected %s from the client", msg.Kind(answer)))
 		}
 	}
+}
+
+// inputFiles counts what a job's sources read.
+func inputFiles(g *jobgraph.JobGraph) (n int) {
+	for _, v := range g.Vertices {
+		for _, s := range v.Splits {
+			n += len(s.Parts)
+		}
+	}
+	return n
 }
 
 // leave gives up on a job before its end.

@@ -18,7 +18,7 @@ import (
 func dialogue(t *testing.T) (r *remote, client *control.Conn, tokens *atomic.Pointer[creds.Credentials], received <-chan error) {
 	t.Helper()
 	near, far := net.Pipe()
-	r, client, tokens = newRemote(control.New(near), false), control.New(far), new(atomic.Pointer[creds.Credentials])
+	r, client, tokens = newRemote(control.New(near, msg.StarterToDriver), false), control.New(far, msg.DriverToStarter), new(atomic.Pointer[creds.Credentials])
 	ctx, cancel := context.WithCancelCause(t.Context())
 	ended := make(chan error, 1)
 	go func() { // ends with the client's end
@@ -38,10 +38,12 @@ func TestADriverThatPlansWhileItsClientLeavesIsSilent(t *testing.T) {
 		t.Fatal(err)
 	}
 	near, err := net.FileConn(file)
-	if err := errors.Join(err, file.Close(), client.Close()); err != nil {
+	// A process that another test forks meanwhile has the client's end, too, until it runs its own program.
+	shut := client.(*net.UnixConn).CloseRead()
+	if err := errors.Join(err, file.Close(), shut, client.Close()); err != nil {
 		t.Fatal(err)
 	}
-	r := newRemote(control.New(near), false) // which does not hear yet
+	r := newRemote(control.New(near, msg.StarterToDriver), false) // which does not hear yet
 	defer r.conn.Close()
 	if _, err := r.Execute(t.Context(), dataflow.Execution{}); !errors.Is(err, errClientGone) {
 		t.Errorf("the job gives %v, want %v", err, errClientGone)

@@ -19,19 +19,22 @@ import (
 	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// optionsVariable carries the options of `bobbin run -t local`, as a JSON object.
+// optionsVariable carries the options of `bobbin run -t local`, as a JSON object. The process
+// takes it out of its environment before it starts anything else.
 const optionsVariable = "BOBBIN_OPTIONS"
 
-// runLocal runs the driver on a cluster in this process.
-func runLocal(driver Driver) int {
+// runLocal runs the driver on a cluster in this process. given is the text of its options;
+// parent hears of its jobs.
+func runLocal(driver Driver, given string, parent *control.Speaker) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
-	options, err := localOptions(os.Getenv(optionsVariable))
+	options, err := localOptions(given)
 	if err != nil {
 		return fail(err)
 	}
@@ -39,9 +42,9 @@ func runLocal(driver Driver) int {
 	if err != nil {
 		return fail(err)
 	}
-	executor := &local{options: options, files: files, say: progress.New(os.Stderr)}
+	executor := &local{options: options, files: files, say: progress.New(os.Stderr), parent: parent}
 	env := dataflow.NewEnv(dataflow.EnvOptions{
-		Args: os.Args[1:], Config: options.Set(), FileSystem: files, Executor: executor,
+		Args: os.Args[1:], Config: options.Set(), FileSystem: files, Executor: executor, Listing: executor.say.Listing,
 	})
 	err = errors.Join(call(ctx, driver, env), files.Close())
 	executor.say.Finish()
@@ -88,10 +91,16 @@ type local struct {
 	options config.Config
 	files   *dfs.FS
 	say     *progress.Printer
+	parent  *control.Speaker
 }
 
 // Execute runs one job on a cluster of its own.
 func (l *local) Execute(ctx context.Context, x dataflow.Execution) (result dataflow.ExecutionResult, err error) {
+	l.parent.JobBegins()
+	defer l.parent.JobEnds()
+	for _, warning := range x.Graph.Warnings() {
+		l.say.Line("%s", warning)
+	}
 	silent := logrus.New()
 	silent.SetOutput(io.Discard)
 	cluster, err := minicluster.Start(ctx, minicluster.Options{

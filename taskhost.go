@@ -22,7 +22,7 @@ import (
 // conn. Its log is a file of its own: stdout and stderr are the user's.
 func runTaskHost(conn net.Conn) int {
 	var log io.Closer = io.NopCloser(nil)
-	err := taskhost.Run(context.Background(), control.New(conn), taskhost.Options{
+	err := taskhost.Run(context.Background(), control.New(conn, msg.TaskExecutorToHost), taskhost.Options{
 		Program: ownProgram{},
 		Open: func(start msg.StartHost) (taskhost.Surroundings, error) {
 			logger, file, err := logging.Open(start.LogDir, "taskhost-"+string(start.Job.ID), start.LogLevel)

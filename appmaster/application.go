@@ -50,6 +50,9 @@ func (s *services) runApplication(ctx context.Context, taken func()) (dispatcher
 	return outcome, err
 }
 
+// driverLog is the name of the logs of an application's program, without what ends it.
+const driverLog = "driver"
+
 // drive runs the application's program and its jobs to their end. An error is the cause
 // of ctx.
 func (s *services) drive(ctx context.Context) (dispatcher.Outcome, error) {
@@ -62,18 +65,22 @@ func (s *services) drive(ctx context.Context) (dispatcher.Outcome, error) {
 		return dispatcher.Failed(fmt.Sprintf("find program: %v", err), ""), nil
 	}
 	d, err := s.drivers.start(ctx, driving{
-		program: program, arguments: s.env.launch.Arguments, options: s.drivers.config, detached: !s.env.launch.Attached, log: "driver",
+		program: program, arguments: s.env.launch.Arguments, options: s.drivers.config, detached: !s.env.launch.Attached, log: driverLog,
 	})
 	if cause := context.Cause(ctx); cause != nil {
 		return dispatcher.Outcome{}, cause
 	}
 	if err != nil {
+		s.drivers.note(driverLog, err.Error())
 		return dispatcher.Failed(err.Error(), ""), nil
 	}
-	x := execution{component: s.component, application: s.drivers.application, detached: !s.env.launch.Attached}
+	x := execution{component: s.component, drivers: s.drivers, detached: !s.env.launch.Attached}
 	x.submit = func(ctx context.Context, graph *jobgraph.JobGraph) (ids.JobID, error) {
+		if text := s.staged.hardlyFits(s.env.config, graph); text != "" {
+			s.drivers.note(driverLog, "warning: "+text)
+		}
 		job := ids.JobID(ids.Random())
-		return job, s.component.Dispatcher.Submit(ctx, dispatcher.Submission{
+		return job, s.component.Submit(ctx, dispatcher.Submission{
 			Job: job, Graph: graph, Program: s.env.launch.ProgramRef, Detached: x.detached,
 		})
 	}
@@ -86,9 +93,14 @@ func (s *services) drive(ctx context.Context) (dispatcher.Outcome, error) {
 	}
 	switch {
 	case !errors.Is(why, io.EOF):
+		s.drivers.note(driverLog, x.failed(d.reason(why)).Diagnostics)
 		return x.failed(d.explain(why)), nil
 	case x.detached: // it did not wait for its jobs
-		return s.component.Dispatcher.AwaitJobs(ctx)
+		outcome, err := s.component.Dispatcher.AwaitJobs(ctx)
+		if err == nil && outcome.Diagnostics != "" {
+			s.drivers.note(driverLog, outcome.Diagnostics)
+		}
+		return outcome, err
 	default: // it knows how they ended, and is content
 		return dispatcher.Outcome{Status: msg.ApplicationSucceeded}, nil
 	}

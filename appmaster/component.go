@@ -14,6 +14,9 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/dataflow"
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -33,6 +36,8 @@ type Component struct {
 	Mux *rolerpc.Mux
 
 	config       config.Config
+	files        filesystem.FileSystem // nil: nothing is removed
+	alone        bool                  // the cluster is for one job, which another cluster may have taken over
 	slotMemoryMB int
 	ended        func(dispatcher.Submission)
 	logger       logrus.FieldLogger
@@ -46,6 +51,11 @@ type ComponentConfig struct {
 	// JobMemory is what all jobs may take of this process' memory, in bytes: see
 	// dispatcher.Config. 0: nobody bounds it, as the process is its user's own.
 	JobMemory int64
+	// Files are those of the jobs: what one has begun to write that ends without a result is
+	// removed from there, before it is told to have ended. nil: it stays. So does that of a
+	// cluster for one job (dispatcher.Detached, dispatcher.Attached): another cluster may have
+	// taken over, whose job has the same id.
+	Files filesystem.FileSystem
 	// JobEnded hears, once for each job that the Dispatcher has taken in, that nothing of
 	// it runs any more; nil: nobody does. It must not block.
 	JobEnded func(dispatcher.Submission)
@@ -69,7 +79,8 @@ func NewComponent(c ComponentConfig, driver resourcemanager.Driver, logger logru
 	}
 	component := &Component{
 		ResourceManager: rm, Mux: new(rolerpc.Mux),
-		config: c.Config, slotMemoryMB: slotMemoryMB, ended: c.JobEnded, logger: logger,
+		config: c.Config, files: c.Files, alone: c.Mode == dispatcher.Detached || c.Mode == dispatcher.Attached,
+		slotMemoryMB: slotMemoryMB, ended: c.JobEnded, logger: logger,
 	}
 	if component.ended == nil {
 		component.ended = func(dispatcher.Submission) {}
@@ -89,6 +100,15 @@ func (c *Component) Run(ctx context.Context) error {
 	group.Go(func() error { return c.ResourceManager.Run(ctx) })
 	group.Go(func() error { return c.Dispatcher.Run(ctx) })
 	return group.Wait()
+}
+
+// Submit has the Dispatcher take a job in, unless its options and those of the cluster contradict each other: the error
+// wraps config.ErrInvalid, and nobody finds a job.
+func (c *Component) Submit(ctx context.Context, s dispatcher.Submission) error {
+	if _, err := jobmaster.Configured(c.config, s.Graph); err != nil {
+		return err
+	}
+	return c.Dispatcher.Submit(ctx, s)
 }
 
 // jobMaster makes the JobMaster of a job.
@@ -112,24 +132,42 @@ func (c *Component) jobMaster(start dispatcher.StartJobMaster) (_ dispatcher.Job
 		return nil, err
 	}
 	link.master = master
-	return runningJobMaster{master, c.ResourceManager, func() { c.ended(s) }}, nil
+	return runningJobMaster{master, c, s}, nil
 }
 
 // runningJobMaster takes its leave of the ResourceManager when it ends.
 type runningJobMaster struct {
 	*jobmaster.JobMaster
-	rm    *resourcemanager.ResourceManager
-	ended func()
+	component  *Component
+	submission dispatcher.Submission
 }
 
 // Run runs the job to its end.
 func (m runningJobMaster) Run(ctx context.Context) (msg.JobDetails, collect.Results, error) {
-	defer m.ended()
+	defer m.component.ended(m.submission)
 	details, results, err := m.JobMaster.Run(ctx)
-	if left := m.rm.DisconnectJobMaster(context.WithoutCancel(ctx), m.Job(), m.ID()); left != nil && !errors.Is(left, actor.ErrStopped) {
+	ended := err == nil
+	if left := m.component.ResourceManager.DisconnectJobMaster(context.WithoutCancel(ctx), m.Job(), m.ID()); left != nil && !errors.Is(left, actor.ErrStopped) {
 		err = errors.Join(err, left)
 	}
+	if ended && details.Status != msg.JobFinished && !m.component.alone {
+		m.component.discard(context.WithoutCancel(ctx), m.Job(), m.submission.Graph)
+	}
 	return details, results, err
+}
+
+// discard removes what a job that has failed or was cancelled has begun to write, whose parts count
+// against the quota that may have failed it. None of its tasks runs any more, but for those on workers
+// that are taken for dead. An HDFS that is away must not keep the job from ending.
+func (c *Component) discard(ctx context.Context, job ids.JobID, graph *jobgraph.JobGraph) {
+	if c.files == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.config.Duration(config.ServicesShutdownTimeout))
+	defer cancel()
+	if err := dataflow.Discard(ctx, c.files, graph, string(job)); err != nil {
+		c.logger.WithFields(logrus.Fields{"job": job, "err": err}).Warn("what the job has begun to write stays behind")
+	}
 }
 
 // managedMB is what the operators in one slot may hold.
@@ -150,6 +188,8 @@ func (l *resourceManagerLink) Tell(ctx context.Context, m msg.Message) error {
 		return l.rm.RegisterJobMaster(ctx, m, l.master)
 	case msg.DeclareRequirements:
 		return l.rm.DeclareRequirements(ctx, m)
+	case msg.BlockNodes:
+		return l.rm.BlockNodes(ctx, m)
 	default:
 		return fmt.Errorf("tell resource manager: unexpected %s", msg.Kind(m))
 	}
@@ -165,6 +205,7 @@ func (c *Component) acceptAtJobMaster(s *rolerpc.Stream) (rolerpc.Handler, error
 		return nil, fmt.Errorf("job %s: %w", job, rolerpc.ErrUnknownTarget)
 	}
 	s.SetToken(string(master.ID()))
+	s.SetShare(master.Tasks())
 	return jobMasterHandler{master.JobMaster, master.Connect(s.Peer().Resource, s)}, nil
 }
 
@@ -175,6 +216,8 @@ type jobMasterHandler struct {
 	master     *jobmaster.JobMaster
 	connection *jobmaster.Connection
 }
+
+func (jobMasterHandler) Hears() msg.Kinds { return msg.TaskExecutorToJobMaster }
 
 func (h jobMasterHandler) Receive(m msg.Message) {
 	_ = h.connection.Receive(context.Background(), h.master.ID(), m) // ended: nobody left to hear of it

@@ -42,7 +42,7 @@ func startClusterWith(t *testing.T, options config.Config, mode dispatcher.Mode,
 	c := &cluster{workers: newWorkers(t, files), ended: make(chan error, 1)}
 	var err error
 	c.Component, err = NewComponent(ComponentConfig{
-		Config: options, Mode: mode,
+		Config: options, Mode: mode, Files: files,
 		Worker: resourcemanager.WorkerResourceSpec{MemoryMB: 1024, VCores: 1, Slots: 1},
 	}, c.workers, quiet())
 	if err != nil {
@@ -142,7 +142,7 @@ func TestAJobSurvivesItsWorker(t *testing.T) {
 	reading, goOn := make(chan struct{}, 100), make(chan struct{})
 	content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\ny\n"})
 	files := content.View(func(call dataflowtest.Call) error {
-		if call.Op == "Read" {
+		if call.Op == "Load" && !call.Done {
 			reading <- struct{}{}
 			<-goOn
 		}
@@ -194,7 +194,7 @@ func TestACancelledJobAndAClusterThatIsShutDown(t *testing.T) {
 	reading, goOn := make(chan struct{}, 100), make(chan struct{})
 	content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
 	files := content.View(func(call dataflowtest.Call) error {
-		if call.Op == "Read" {
+		if call.Op == "Load" && !call.Done {
 			reading <- struct{}{}
 			<-goOn
 		}

@@ -29,6 +29,7 @@ func doors(ctx context.Context, env environment, logger logrus.FieldLogger) (res
 		Addresses: proxies(ctx, env.hadoop, env.host, logger),
 		Users:     strings.EqualFold(env.hadoop.Get("hadoop.http.authentication.type"), "kerberos"),
 		Anybody:   cmp.Or(env.hadoop.Get("hadoop.http.staticuser.user"), "dr.who"),
+		Changes:   env.config.Bool(config.RESTProxyChanges),
 		Origins:   proxyOrigins(env.hadoop),
 	}}
 	keytab := env.config.String(config.RESTKeytab)

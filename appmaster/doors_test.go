@@ -109,7 +109,7 @@ func TestDoorsOpenWithKerberosAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.ClientToAM == nil || !c.Proxy.Users || c.Rights.Owner != "alice" {
+	if c.ClientToAM == nil || !c.Proxy.Users || c.Proxy.Changes || c.Rights.Owner != "alice" {
 		t.Errorf("a cluster of Kerberos has doors %+v", c)
 	}
 	if diff := cmp.Diff([]string{"127.0.0.1:8088"}, c.Proxy.Origins); diff != "" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -72,6 +73,9 @@ func (r *children) updateTokens(tokens msg.Secret) {
 	}
 }
 
+// suffixStderr ends the name of the log of a program's standard error.
+const suffixStderr = ".stderr"
+
 // driving is a program to start.
 type driving struct {
 	program   string // file
@@ -83,7 +87,11 @@ type driving struct {
 
 // with lays options over those of the cluster. The error wraps config.ErrInvalid.
 func (d drivers) with(options map[string]string) (config.Config, error) {
-	return d.config.With(config.Layer{Source: "request", Values: options})
+	c, err := d.config.With(config.Layer{Source: "request", Values: options})
+	if err == nil {
+		err = config.Validate(c)
+	}
+	return c, err
 }
 
 // child is a driver that runs. Close ends it.
@@ -93,13 +101,14 @@ type child struct {
 	tail   logging.Tail    // what it has printed last
 	jobs   jobLimits
 	killed atomic.Pointer[string] // why this process has killed it; nil
+	log    string                 // name of its logs, without what ends it
 	logs   []io.Closer
 	after  []func() error // what is to be done when it has ended, in reverse order
 }
 
 // start starts a program.
 func (d drivers) start(ctx context.Context, what driving) (_ *child, err error) {
-	c := &child{jobs: d.jobs, tokens: make(chan msg.Secret, 1)}
+	c := &child{jobs: d.jobs, log: what.log, tokens: make(chan msg.Secret, 1)}
 	d.running.add(c) // before it is told how it reaches files, so that it misses no tokens
 	defer func() {
 		if err != nil {
@@ -109,7 +118,7 @@ func (d drivers) start(ctx context.Context, what driving) (_ *child, err error) 
 	}()
 	c.after = []func() error{func() error { d.running.remove(c); return nil }}
 	var streams []io.Writer
-	for _, suffix := range []string{".stdout", ".stderr"} {
+	for _, suffix := range []string{".stdout", suffixStderr} {
 		file, err := logging.OpenFile(d.logDir, what.log+suffix)
 		if err != nil {
 			return nil, err
@@ -129,6 +138,16 @@ func (d drivers) start(ctx context.Context, what driving) (_ *child, err error) 
 // explain puts the end of what a driver has printed behind an error that says nothing
 // but that it has failed.
 func (c *child) explain(err error) error {
+	text := c.tail.String()
+	if errors.Is(err, driver.ErrExit) && text != "" && c.killed.Load() == nil {
+		return fmt.Errorf("%w\n%s", err, text)
+	}
+	return c.reason(err)
+}
+
+// reason adds to an error what the driver has told this process alone, and what this process
+// has done to it: nothing that the driver has printed.
+func (c *child) reason(err error) error {
 	var plan *driver.PlanError
 	if errors.As(err, &plan) && plan.Stack != "" {
 		return fmt.Errorf("%w\n%s", err, plan.Stack)
@@ -140,10 +159,21 @@ func (c *child) explain(err error) error {
 	if why := c.killed.Load(); why != nil && errors.Is(err, driver.ErrExit) {
 		return fmt.Errorf("%w: %s", err, *why)
 	}
-	if text := c.tail.String(); errors.Is(err, driver.ErrExit) && text != "" {
-		return fmt.Errorf("%w\n%s", err, text)
-	}
 	return err
+}
+
+// note appends to the standard error of a program, whose logs have that name, why it failed, or
+// what may be wrong with a job of it: people look there, and the program has told its master
+// alone.
+func (d drivers) note(log, what string) {
+	file, err := logging.OpenFile(d.logDir, log+suffixStderr)
+	if err == nil {
+		_, err = fmt.Fprintf(file, "bobbin: %s\n", strings.TrimRight(what, "\n"))
+		err = errors.Join(err, file.Close())
+	}
+	if err != nil {
+		d.logger.WithError(err).Warn("a line is missing in the log of the program")
+	}
 }
 
 // Close ends the driver, if it has not ended, and waits for it.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -20,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/dataflow"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -47,7 +49,7 @@ func TestMain(m *testing.M) {
 }
 
 // mark makes this binary a program built with the SDK.
-var mark = "<bobbin sdk protocol version=1>"
+var mark = "<bobbin sdk protocol version=2>"
 
 // drive is a driver without the SDK's main. It says on stderr what it finds wrong, and
 // ends with 9.
@@ -64,7 +66,7 @@ func drive(value string, words []string) int {
 	if err != nil {
 		return fail(err)
 	}
-	conn := control.New(socket)
+	conn := control.New(socket, msg.StarterToDriver)
 	if len(words) > 0 && words[0] == "hog-at-once" {
 		hog(conn)
 		return 0
@@ -146,7 +148,7 @@ func plan(start msg.DriverStart, input string) (jobgraph.JobGraph, error) {
 	if err != nil {
 		return jobgraph.JobGraph{}, err
 	}
-	return compiled.Prepare(context.Background(), files)
+	return compiled.Prepare(context.Background(), files, nil)
 }
 
 // rush executes two jobs at once, the second when what is told of the first has filled its
@@ -288,7 +290,8 @@ func roomy(t *testing.T, options map[string]string) config.Config {
 }
 
 // TestAnApplicationEndsAsItsProgramDoes would catch a program whose failure YARN shows as
-// a success, or without its reason, and one that has been killed and is waited for.
+// a success, or without its reason, which its standard error does not have either, and one that has been killed and
+// is waited for.
 func TestAnApplicationEndsAsItsProgramDoes(t *testing.T) {
 	t.Parallel()
 	lines, broken, many := input(t, "x\ny\nx\n"), input(t, "x\nboom\n"), input(t, differing(150_000))
@@ -327,10 +330,46 @@ func TestAnApplicationEndsAsItsProgramDoes(t *testing.T) {
 			if err != nil || !strings.HasPrefix(string(printed), test.printed) {
 				t.Errorf("the program printed %q, want %q; %v", printed, test.printed, err)
 			}
+			said, err := os.ReadFile(filepath.Join(s.env.logDir, "driver.stderr"))
+			for _, text := range test.text {
+				if err != nil || !strings.Contains(string(said), text) {
+					t.Errorf("its standard error %q lacks %q: %v", said, text, err)
+				}
+			}
+			if strings.Count(string(said), "last words") > 1 {
+				t.Errorf("what it has said is repeated: %q", said)
+			}
+			if test.status == msg.ApplicationSucceeded && len(said) > 0 {
+				t.Errorf("it succeeded, and its standard error is %q", said)
+			}
 			if s.filesStay() {
 				t.Error("staged files are left behind")
 			}
 		})
+	}
+}
+
+// TestAJobThatReadsNothingIsToldWhereItsProgramPrints would catch a job of nothing that nobody is told of, as its program runs
+// beside the master: the application's, or one that REST has started in a session.
+func TestAJobThatReadsNothingIsToldWhereItsProgramPrints(t *testing.T) {
+	t.Parallel()
+	count := "count=" + input(t, "")
+	a := applicationOf(t, nil, nil, true, count)
+	if err := <-a.ended; err != nil || a.outcome.Status != msg.ApplicationSucceeded {
+		t.Errorf("run = %+v, %v; want SUCCEEDED", a.outcome, err)
+	}
+	s := startSession(t)
+	var ran rest.RunAnswer
+	s.post(http.StatusOK, "/programs/"+s.upload().ID+"/run", rest.RunRequest{Arguments: []string{count}}, &ran)
+	if status := s.awaitEnd(ran.Job); status != msg.JobFinished {
+		t.Errorf("job is %s", status)
+	}
+	s.end()
+	for _, log := range []string{filepath.Join(a.env.logDir, "driver.stderr"), filepath.Join(s.env.logDir, "driver-counting.stderr")} {
+		said, err := os.ReadFile(log)
+		if err != nil || strings.Count(string(said), "bobbin: warning: job "+counting.Name()+" reads nothing") != 1 {
+			t.Errorf("%s holds %q, %v; want one warning", log, said, err)
+		}
 	}
 }
 
@@ -371,6 +410,33 @@ func (h hearing) Fire(entry *logrus.Entry) error {
 		close(h.heard)
 	}
 	return nil
+}
+
+// TestAnApplicationsJobThatCanHardlyFitIsToldSo would catch a program whose job waits for slots that the
+// nodes have no memory for, and whose user hears nothing of it.
+func TestAnApplicationsJobThatCanHardlyFitIsToldSo(t *testing.T) {
+	t.Parallel()
+	lines := input(t, "x\ny\nx\n")
+	for name, test := range map[string]struct {
+		nodes []launch.Node
+		told  int
+	}{
+		"small nodes":                    {[]launch.Node{{Host: "n1", MemoryMB: 1024}, {Host: "n2", MemoryMB: 1024}}, 2},
+		"a large one":                    {[]launch.Node{{Host: "n1", MemoryMB: 1 << 20}}, 0},
+		"nodes of which nothing is said": {nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := applicationOf(t, func(s *services) { s.staged.Nodes = test.nodes }, nil, true, "count="+lines, "count="+lines)
+			if err := <-s.ended; err != nil || s.outcome.Status != msg.ApplicationSucceeded {
+				t.Errorf("run = %+v, %v", s.outcome, err)
+			}
+			said, err := os.ReadFile(filepath.Join(s.env.logDir, "driver.stderr"))
+			if told := strings.Count(string(said), "bobbin: warning: the job can hardly fit"); err != nil || told != test.told {
+				t.Errorf("it is told %d times of 2 jobs, want %d: %q, %v", told, test.told, said, err)
+			}
+		})
+	}
 }
 
 // TestAProgramOverItsShareIsEndedBeforeTheContainer would catch a plan that has YARN end the

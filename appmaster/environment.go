@@ -71,13 +71,17 @@ func readEnvironment(getenv func(string) string) (environment, error) {
 	return env, env.identifyProgram()
 }
 
-// identifyProgram reads the program of an application that its client has not read, as it
-// was on HDFS.
+// identifyProgram looks at an application's program, which runs in this container: at whether it is what the client has
+// submitted or, if that has not read it as it was on HDFS, at what it is.
 func (env *environment) identifyProgram() error {
-	if env.launch.Mode != launch.Application || env.launch.ProgramRef.SHA256 != "" {
+	path := filepath.Join(env.workDir, launch.ProgramLink)
+	switch {
+	case env.launch.Mode != launch.Application:
 		return nil
+	case env.launch.ProgramRef.SHA256 != "":
+		return program.Verify(path, env.launch.ProgramRef.SHA256)
 	}
-	read, err := program.Inspect(filepath.Join(env.workDir, launch.ProgramLink), program.Native())
+	read, err := program.Inspect(path, program.Native())
 	if err != nil {
 		return fmt.Errorf("%w, it comes from %s", err, env.launch.ProgramRef.URI)
 	}
@@ -135,19 +139,28 @@ func readStaged(ctx context.Context, files *dfs.FS, l launch.AppMaster) (staged,
 	uri := l.StagingDir + "/" + launch.StagedFile
 	content, err := files.ReadFile(ctx, uri, maxStaged)
 	if err == nil {
-		err = json.Unmarshal(content, &s.Staged)
-	}
-	switch {
-	case err != nil:
-	case s.Job != nil:
-		err = json.Unmarshal(s.Job.Graph, &s.graph)
-	case l.Mode == launch.PerJob:
-		err = errors.New("there is no job")
+		s, err = decodeStaged(content, l.Mode)
 	}
 	if err != nil {
 		return s, fmt.Errorf("read what is staged in %s: %w", uri, err)
 	}
 	return s, nil
+}
+
+// errNoJob is a cluster for one job for which none was staged.
+var errNoJob = errors.New("there is no job")
+
+// decodeStaged reads the content of launch.StagedFile.
+func decodeStaged(content []byte, mode launch.Mode) (s staged, err error) {
+	err = json.Unmarshal(content, &s.Staged)
+	switch {
+	case err != nil:
+	case s.Job != nil:
+		err = json.Unmarshal(s.Job.Graph, &s.graph)
+	case mode == launch.PerJob:
+		err = errNoJob
+	}
+	return s, err
 }
 
 // nodeReports gives the nodes as the driver takes them.
@@ -161,6 +174,19 @@ func (s staged) nodeReports() []records.NodeReport {
 		}
 	}
 	return reports
+}
+
+// hardlyFits says of a job that the nodes which run have too little memory for it, or "". The
+// client has submitted a program, and did not know its jobs.
+func (s staged) hardlyFits(c config.Config, graph *jobgraph.JobGraph) string {
+	if len(s.Nodes) == 0 { // they are not known
+		return ""
+	}
+	var have int64
+	for _, node := range s.Nodes {
+		have += node.MemoryMB
+	}
+	return launch.DemandOf(c, graph.Slots()).TooLarge(have)
 }
 
 // proxies are the addresses from which YARN's web proxy may ask REST: of

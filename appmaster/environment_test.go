@@ -1,6 +1,7 @@
 package appmaster
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,6 +17,8 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -90,6 +93,24 @@ func TestEnvironment(t *testing.T) {
 				t.Errorf("got %v, want %v and %q", err, test.want, test.text)
 			}
 		})
+	}
+}
+
+// TestAnApplicationsProgramIsWhatWasSubmitted would catch a driver that runs though its file was changed on its way over
+// HDFS.
+func TestAnApplicationsProgramIsWhatWasSubmitted(t *testing.T) {
+	t.Parallel()
+	content := []byte("the program")
+	env := environment{workDir: t.TempDir(), launch: launch.AppMaster{
+		Mode: launch.Application, ProgramRef: msg.Program{Name: "p", SHA256: fmt.Sprintf("%x", sha256.Sum256(content))},
+	}}
+	for text, want := range map[string]error{"the program": nil, "the pr0gram": program.ErrChanged} {
+		if err := os.WriteFile(filepath.Join(env.workDir, launch.ProgramLink), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := env.identifyProgram(); !errors.Is(err, want) {
+			t.Errorf("%q: %v, want %v", text, err, want)
+		}
 	}
 }
 

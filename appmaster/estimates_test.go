@@ -21,7 +21,17 @@ func TestJobsTakeNoMoreThanIsReserved(t *testing.T) {
 	t.Cleanup(debug.FreeOSMemory) // other tests look at what this process holds
 	for name, graph := range map[string]jobgraph.JobGraph{
 		"many splits": reading(10_000, 16),
-		"many tasks":  reading(0, 10_000),
+		"many files": func() jobgraph.JobGraph {
+			g := reading(40, 16)
+			for i := range g.Vertices[0].Splits {
+				s := &g.Vertices[0].Splits[i]
+				for range 255 {
+					s.Parts = append(s.Parts, s.Parts[0])
+				}
+			}
+			return g
+		}(),
+		"many tasks": reading(0, 10_000),
 		"many vertices": func() jobgraph.JobGraph {
 			g := reading(0, 1)
 			for i := range 1000 {
@@ -68,8 +78,11 @@ func reading(splits, parallelism int) jobgraph.JobGraph {
 	for i := range splits {
 		host := fmt.Sprintf("node-%03d.example.com", i%100)
 		v.Splits = append(v.Splits, jobgraph.Split{
-			URI: fmt.Sprintf("hdfs://cluster/data/events/2026/part-%05d", i), Length: 128 << 20, FileLength: 1 << 30,
-			FileModTime: time.UnixMilli(1_700_000_000_000), Hosts: []string{host, "b" + host, "c" + host},
+			Base: "hdfs://cluster/data/events/2026/",
+			Parts: []jobgraph.Part{{
+				Name: fmt.Sprintf("part-%05d", i), Length: 128 << 20, FileLength: 1 << 30, FileModTime: 1_700_000_000_000,
+			}},
+			Hosts: []string{host, "b" + host, "c" + host},
 		})
 	}
 	return jobgraph.JobGraph{ProtocolVersion: jobgraph.ProtocolVersion, Job: "reading", Name: "reading", Vertices: []jobgraph.Vertex{v}}

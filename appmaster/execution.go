@@ -13,9 +13,9 @@ import (
 
 // execution runs the jobs that a driver executes. It serves one driver, once.
 type execution struct {
-	component   *Component
-	application string
-	detached    bool // Execute returns once its job runs
+	component *Component
+	drivers   drivers
+	detached  bool // Execute returns once its job runs
 	// submit takes a job in.
 	submit func(ctx context.Context, graph *jobgraph.JobGraph) (ids.JobID, error)
 	// Of the jobs so far:
@@ -75,6 +75,9 @@ func (e *execution) serve(ctx context.Context, d *child) error {
 // has several jobs executed at once, which nothing could tell apart. What it is told it
 // need not hear: how it ended, Next says.
 func (e *execution) execute(ctx context.Context, d *child, graph *jobgraph.JobGraph, words <-chan said) error {
+	for _, warning := range graph.Warnings() {
+		e.drivers.note(d.log, warning)
+	}
 	job, err := e.submit(ctx, graph)
 	d.Release() // the Dispatcher has room of its own for it
 	if err != nil {
@@ -86,7 +89,7 @@ func (e *execution) execute(ctx context.Context, d *child, graph *jobgraph.JobGr
 		return nil
 	}
 	e.some = true
-	_ = d.Tell(msg.JobAccepted{Job: job, Application: e.application})
+	_ = d.Tell(msg.JobAccepted{Job: job, Application: e.drivers.application})
 	if e.detached {
 		return nil
 	}

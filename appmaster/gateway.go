@@ -23,6 +23,11 @@ func (g gateway) CancelJob(ctx context.Context, job ids.JobID) error {
 	return g.Dispatcher.CancelJob(ctx, job)
 }
 
+func (g gateway) Blocklist(ctx context.Context) ([]msg.BlockedNode, error) {
+	status, err := g.ResourceManager.Status(ctx)
+	return status.Blocked, err
+}
+
 func (g gateway) ClientSeen(ctx context.Context, job ids.JobID) error {
 	return g.Dispatcher.ClientSeen(ctx, job)
 }
@@ -38,6 +43,20 @@ func (g gateway) CollectPage(ctx context.Context, job ids.JobID, name string, cu
 func (g gateway) TaskExecutors(ctx context.Context) ([]msg.TaskExecutorDetails, error) {
 	status, err := g.ResourceManager.Status(ctx)
 	return status.TaskExecutors, err
+}
+
+func (g gateway) SlotSupply(ctx context.Context) (msg.SlotSupply, error) {
+	status, err := g.ResourceManager.Status(ctx)
+	supply := msg.SlotSupply{
+		PerWorker: status.Worker.Slots, WorkerMemoryMB: status.Worker.MemoryMB,
+		Starting: status.Starting, Requested: status.Requested, RequestedSince: status.RequestedSince,
+		Refused: status.Refused, Jobs: status.Jobs,
+	}
+	for _, worker := range status.TaskExecutors {
+		supply.Total += worker.SlotsTotal
+		supply.Free += worker.SlotsFree
+	}
+	return supply, err
 }
 
 func (g gateway) ShutDown(ctx context.Context) error { return g.Dispatcher.ShutDown(ctx) }

@@ -24,7 +24,7 @@ func TestNothingIsLeftOfForgottenJobs(t *testing.T) {
 	}
 	c := startClusterWith(t, options, dispatcher.Session, files)
 	graph := planned(t, files, "/in", nil)
-	const warm, more = 20, 200
+	const warm, more = 20, 100
 	for range warm {
 		c.runToEnd(t, graph)
 	}

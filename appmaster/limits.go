@@ -41,25 +41,37 @@ func limits(mode launch.Mode, options config.Config) (master, driver int) {
 
 // The parts of this process' heap that grow with what its users want of it, in percent. The
 // rest is for what does not: the program itself, with its clients of YARN and HDFS, some 15 MB;
-// 64 KB for each worker's stream; answers that are being written; and garbage, of which Go's
-// collector needs room for a third of the heap, or it does nothing but collect.
+// 64 KB for each worker's stream; and garbage, of which Go's collector needs room for a third of
+// the heap, or it does nothing but collect.
 const (
 	// jobsPart is for jobs: those that run, what they collect, and what is kept of those
 	// that have ended.
 	jobsPart = 40
 	// bodiesPart is for requests that are being read.
 	bodiesPart = 25
+	// answersPart is for answers that are being written.
+	answersPart = 5
 )
 
 // budgets are what jobs may take of this process' memory, and what requests may that are
 // being read, in bytes.
 func budgets(mode launch.Mode, options config.Config) (jobs, bodies int64) {
+	heap := heapOf(mode, options)
+	return heap * jobsPart / 100, heap * bodiesPart / 100
+}
+
+// answersMemory is what answers may take of it that are being written, in bytes.
+func answersMemory(mode launch.Mode, options config.Config) int64 {
+	return heapOf(mode, options) * answersPart / 100
+}
+
+// heapOf is how large this process' heap may be, in bytes.
+func heapOf(mode launch.Mode, options config.Config) int64 {
 	heapMB, _ := limits(mode, options)
 	if heapMB == 0 {
 		heapMB = options.Memory(config.JobManagerProcessSize).Megabytes() * launch.MasterHeapShare / 100
 	}
-	heap := int64(heapMB) << 20
-	return heap * jobsPart / 100, heap * bodiesPart / 100
+	return int64(heapMB) << 20
 }
 
 // jobLimits bound the jobs that drivers bring.

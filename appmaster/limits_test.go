@@ -46,6 +46,9 @@ func TestDriversFitBesideTheMaster(t *testing.T) {
 		if got := [2]int64{jobs >> 20, bodies >> 20}; got != want {
 			t.Errorf("%s: %d MiB for jobs and for bodies, want %d", size, got, want)
 		}
+		if all, heap := jobs+bodies+answersMemory(launch.Session, options), heapOf(launch.Session, options); all <= jobs+bodies || all > heap*7/10 {
+			t.Errorf("%s: jobs, bodies and answers take %d of %d bytes", size, all, heap)
+		}
 		alone, _ := budgets(launch.PerJob, options)
 		if alone <= jobs {
 			t.Errorf("%s: a job alone has %d bytes, beside drivers %d", size, alone, jobs)

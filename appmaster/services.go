@@ -25,6 +25,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/liveness"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 	"github.com/bobbin-yarn/bobbin/internal/program"
@@ -99,7 +100,7 @@ func startServices(ctx context.Context, start time.Time, env environment, logger
 		return nil, err
 	}
 	_, bodies := budgets(env.launch.Mode, env.config)
-	endpoint.Room = rest.NewRoom(bodies, env.config)
+	endpoint.Room, endpoint.AnswersMemory = rest.NewRoom(bodies, env.config), answersMemory(env.launch.Mode, env.config)
 	if err = s.wire(ctx, driver, authority, endpoint.Room); err != nil {
 		return nil, err
 	}
@@ -149,7 +150,7 @@ func (s *services) announce(ctx context.Context, start time.Time, authority []by
 
 // connect makes the driver that gets workers from YARN, and hands the key for
 // clients on that it gets there; to nobody where users is nil.
-func (s *services) connect(authority *pki.Authority, users *clienttoam.Verifier) (attemptDriver, error) {
+func (s *services) connect(authority *pki.Authority, users *clienttoam.Verifier) (resourcemanager.Driver, error) {
 	env := s.env
 	var err error
 	if s.clients, err = yarndriver.Connect(env.hadoop, env.container.Attempt, env.credentials, s.logger); err != nil {
@@ -181,9 +182,9 @@ func (s *services) connect(authority *pki.Authority, users *clienttoam.Verifier)
 }
 
 // wire makes the roles and what leads to them. Drivers share the room with requests.
-func (s *services) wire(ctx context.Context, driver attemptDriver, authority *pki.Authority, room *rest.Room) error {
+func (s *services) wire(ctx context.Context, driver resourcemanager.Driver, authority *pki.Authority, room *rest.Room) error {
 	env := s.env
-	cluster := ComponentConfig{Config: env.config, Worker: workerSpec(env.config), Mode: env.strategy.ends}
+	cluster := ComponentConfig{Config: env.config, Worker: workerSpec(env.config), Mode: env.strategy.ends, Files: s.files}
 	cluster.JobMemory, _ = budgets(env.launch.Mode, env.config)
 	var store *programs.Store
 	if env.launch.Mode == launch.Session {
@@ -199,7 +200,7 @@ func (s *services) wire(ctx context.Context, driver attemptDriver, authority *pk
 		}
 	}
 	var err error
-	s.component, err = NewComponent(cluster, departing{driver, s.removeStaged}, s.logger)
+	s.component, err = NewComponent(cluster, driver, s.logger)
 	if err != nil {
 		return err
 	}
@@ -211,7 +212,11 @@ func (s *services) wire(ctx context.Context, driver attemptDriver, authority *pk
 	if err != nil {
 		return err
 	}
-	s.roles = rolerpc.NewServer(rolerpc.Config{TLS: identity.ServerTLS(pki.OnlyRole(pki.RoleTaskExecutor)), Logger: s.logger}, s.component.Mux) //nolint:contextcheck // it lives as long as the process
+	s.roles = rolerpc.NewServer(rolerpc.Config{ //nolint:contextcheck // it lives as long as the process
+		TLS:         identity.ServerTLS(pki.OnlyRole(pki.RoleTaskExecutor)),
+		Unreachable: liveness.After(env.config.Duration(config.HeartbeatInterval), env.config.Int(config.HeartbeatFailureThreshold)),
+		Logger:      s.logger,
+	}, s.component.Mux)
 	return nil
 }
 
@@ -235,8 +240,10 @@ func (s *services) manageDrivers(room *rest.Room) drivers {
 }
 
 // run serves until the cluster has to end, and ends it: REST first, so that the
-// last answer is out, then the workers, the staged files and the registration
-// with YARN. An error says that the process must end without touching anything.
+// last answer is out, then the workers, the registration with YARN, and what
+// is another attempt's, too, until YARN has recorded the end: what the job has
+// begun to write, and the staged files. An error says that the process must end
+// without touching anything.
 func (s *services) run(ctx context.Context) (dispatcher.Outcome, error) {
 	group, running := errgroup.WithContext(ctx)
 	serving, stopServing := context.WithCancel(running)
@@ -280,6 +287,10 @@ func (s *services) run(ctx context.Context) (dispatcher.Outcome, error) {
 			// However long YARN is away: its record is all that is left of the job.
 			err = s.component.ResourceManager.Shutdown(running, outcome.Status, outcome.Diagnostics)
 		}
+		if err == nil {
+			s.discard(running, outcome)
+			s.removeStaged(running)
+		}
 		switch {
 		case errors.Is(err, actor.ErrStopped):
 			return nil // the component says why
@@ -304,36 +315,24 @@ func (s *services) run(ctx context.Context) (dispatcher.Outcome, error) {
 // errEnded ends the services of an application that has ended in order.
 var errEnded = errors.New("application has ended")
 
-// attemptDriver is a Driver that knows whether the application is this attempt's.
-type attemptDriver interface {
-	resourcemanager.Driver
-	// Confirm waits until YARN has said so, a moment ago at most.
-	Confirm(ctx context.Context) error
-}
-
-// departing is a Driver that does something between the end of the workers and
-// that of the application, which is this attempt's then.
-type departing struct {
-	attemptDriver
-	before func(context.Context)
-}
-
-// Deregister ends the application.
-func (d departing) Deregister(ctx context.Context, status msg.ApplicationStatus, diagnostics string) error {
-	if err := d.Confirm(ctx); err != nil {
-		return err
+// discard removes what the job of a cluster for one has begun to write, unless it has succeeded. Before
+// YARN has recorded the end, this attempt may be one that was given up, whose successor runs the
+// same job.
+func (s *services) discard(ctx context.Context, outcome dispatcher.Outcome) {
+	if s.env.launch.Mode == launch.PerJob && outcome.Status != msg.ApplicationSucceeded {
+		s.component.discard(ctx, s.staged.Job.ID, &s.staged.graph)
 	}
-	d.before(ctx)
-	return d.attemptDriver.Deregister(ctx, status, diagnostics)
 }
 
-// removeStaged removes the application's files, if that can be done in time: an
-// HDFS that is away must not keep the application from ending.
+// removeStaged removes the application's files, if that can be done in time: an HDFS that is
+// away must not keep the process, to which YARN leaves ten minutes now
+// (yarn.am.liveness-monitor.expiry-interval-ms, RMAppAttemptImpl's FINISHING). What stays is
+// harmless, and gc removes it.
 func (s *services) removeStaged(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, s.env.config.Duration(config.ServicesShutdownTimeout))
 	defer cancel()
 	if err := s.files.RemoveAll(ctx, s.env.launch.StagingDir); err != nil {
-		s.logger.WithError(err).Error("staged files stay behind")
+		s.logger.WithError(err).Warn("staged files stay behind, for bobbin gc")
 	}
 }
 

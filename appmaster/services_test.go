@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -49,9 +48,10 @@ func testEnvironment(t *testing.T, staging string) environment {
 		container: container, host: "127.0.0.1", hadoop: hadoop, credentials: creds.New(),
 		launch: launch.AppMaster{
 			Mode: launch.PerJob, StagingDir: staging, User: "alice", Attached: true,
-			Bobbin:     launch.Resource{URI: "hdfs://nn:8020/cache/11/bobbin", Size: 1, Timestamp: 2},
-			Program:    launch.Resource{URI: "hdfs://nn:8020/cache/5a/wordcount", Size: 3, Timestamp: 4},
-			ProgramRef: msg.Program{Name: "counting", SHA256: programHash},
+			Bobbin:       launch.Resource{URI: "hdfs://nn:8020/cache/11/bobbin", Size: 1, Timestamp: 2},
+			BobbinSHA256: bobbinHash,
+			Program:      launch.Resource{URI: "hdfs://nn:8020/cache/5a/wordcount", Size: 3, Timestamp: 4},
+			ProgramRef:   msg.Program{Name: "counting", SHA256: programHash},
 		},
 	}
 }
@@ -198,17 +198,17 @@ func TestAnnouncementReplacesAnEarlierAttempts(t *testing.T) {
 	}
 }
 
-// TestAnApplicationEndsInOrder would catch staged files or workers that are still
-// there when YARN says that the application has ended, and an owner who does not
-// get the result.
+// TestAnApplicationEndsInOrder would catch staged files that go before YARN has recorded the
+// end, when another attempt may need them still, or that stay after it; workers that are there
+// when YARN says that the application has ended; and an owner who does not get the result.
 func TestAnApplicationEndsInOrder(t *testing.T) {
 	t.Parallel()
 	content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\ny\n"})
 	w := newWorkers(t, content)
 	var s *started
 	w.deregister = func(context.Context) error {
-		if s.filesStay() {
-			w.write("with staged files")
+		if !s.filesStay() {
+			w.write("without staged files")
 		}
 		return nil
 	}
@@ -219,6 +219,9 @@ func TestAnApplicationEndsInOrder(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"release w1", "release w2", `deregister SUCCEEDED ""`}, w.lines()); diff != "" {
 		t.Errorf("the end differs (-want +got):\n%s", diff)
+	}
+	if s.filesStay() {
+		t.Error("staged files are left")
 	}
 	if conn, err := net.Dial("tcp", s.restAt.Addr().String()); err == nil {
 		conn.Close()
@@ -272,27 +275,45 @@ func TestHDFSAndYARNMayBeAwayAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestStagedFilesOfAnotherAttemptStay would catch an attempt that YARN has
-// replaced while it was paused, and that takes the next one's job away.
-func TestStagedFilesOfAnotherAttemptStay(t *testing.T) {
+// TestStagedFilesStayWhereTheEndIsNotConfirmed would catch an attempt that takes the next one's
+// job away, and a job that has finished and that the next attempt tells as failed: YARN has
+// replaced this one while it was paused, or its word did not get through.
+func TestStagedFilesStayWhereTheEndIsNotConfirmed(t *testing.T) {
 	t.Parallel()
-	content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
-	w := newWorkers(t, content)
-	w.confirm = func(ctx context.Context) error {
-		w.broken <- amrm.ErrAttemptGone // what YARN has to say
-		<-ctx.Done()
-		return context.Cause(ctx)
-	}
-	s := runServices(t, t.Context(), w, content, nil, nil)
-	s.fetch(t)
-	if err := <-s.ended; !errors.Is(err, amrm.ErrAttemptGone) {
-		t.Errorf("run = %v, want %v", err, amrm.ErrAttemptGone)
-	}
-	if !s.filesStay() {
-		t.Error("staged files were removed")
-	}
-	if lines := w.lines(); slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "deregister") }) {
-		t.Errorf("driver was told %q", lines)
+	away := errors.New("YARN is away")
+	for name, c := range map[string]struct {
+		deregister func(ctx context.Context, w *workers, stop context.CancelCauseFunc) error
+		want       error
+	}{
+		"another attempt has taken over": {func(context.Context, *workers, context.CancelCauseFunc) error { return amrm.ErrAttemptGone }, amrm.ErrAttemptGone},
+		"YARN says so meanwhile": {func(ctx context.Context, w *workers, _ context.CancelCauseFunc) error {
+			w.broken <- amrm.ErrAttemptGone
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}, amrm.ErrAttemptGone},
+		"YARN does not answer": {func(context.Context, *workers, context.CancelCauseFunc) error { return away }, away},
+		"the process is stopped before YARN answers": {func(ctx context.Context, _ *workers, stop context.CancelCauseFunc) error {
+			stop(errTerminated)
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}, errTerminated},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
+			w := newWorkers(t, content)
+			ctx, stop := context.WithCancelCause(t.Context())
+			defer stop(nil)
+			w.deregister = func(ctx context.Context) error { return c.deregister(ctx, w, stop) }
+			s := runServices(t, ctx, w, content, nil, nil)
+			s.fetch(t)
+			if err := <-s.ended; !errors.Is(err, c.want) {
+				t.Errorf("run = %v, want %v", err, c.want)
+			}
+			if !s.filesStay() {
+				t.Error("staged files were removed")
+			}
+		})
 	}
 }
 
@@ -313,7 +334,7 @@ func TestAProcessThatIsStoppedTouchesNothing(t *testing.T) {
 			reading, goOn := make(chan struct{}, 100), make(chan struct{})
 			content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
 			w := newWorkers(t, content.View(func(call dataflowtest.Call) error {
-				if call.Op == "Read" {
+				if call.Op == "Load" && !call.Done {
 					reading <- struct{}{}
 					<-goOn
 				}

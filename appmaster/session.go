@@ -64,8 +64,11 @@ func (s *session) submit(ctx context.Context, sha256 string, job dispatcher.Subm
 	if job.Program, err = s.store.Hold(ctx, sha256); err != nil {
 		return err
 	}
-	// Whoever leaves meanwhile must not leave in doubt whether the job holds the program.
-	if err = s.component.Dispatcher.Submit(context.WithoutCancel(ctx), job); err != nil {
+	if err = context.Cause(ctx); err == nil {
+		// Whoever leaves from here on must not leave in doubt whether the job holds the program.
+		err = s.component.Submit(context.WithoutCancel(ctx), job)
+	}
+	if err != nil {
 		s.store.Release(sha256)
 	}
 	return err
@@ -174,7 +177,7 @@ func (s *session) drive(ctx context.Context, at *place, run rest.ProgramRun, sub
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	x := execution{component: s.component, application: s.drivers.application, detached: true}
+	x := execution{component: s.component, drivers: s.drivers, detached: true}
 	x.submit = func(ctx context.Context, graph *jobgraph.JobGraph) (ids.JobID, error) {
 		job := run.Job
 		if job == "" || x.some {
@@ -189,6 +192,9 @@ func (s *session) drive(ctx context.Context, at *place, run rest.ProgramRun, sub
 		return job, err
 	}
 	if err := x.serve(ctx, d); !errors.Is(err, io.EOF) {
+		if ctx.Err() == nil {
+			s.drivers.note(d.log, d.reason(err).Error())
+		}
 		return badProgram(ctx, d.explain(err))
 	}
 	return nil
@@ -218,7 +224,7 @@ func (s *session) start(ctx context.Context, at *place, run rest.ProgramRun, det
 	}
 	after = append(after, func() error { return os.Remove(path) })
 	d, err := s.drivers.start(ctx, driving{
-		program: path, arguments: run.Arguments, options: options, detached: detached, log: "driver-" + program.Name,
+		program: path, arguments: run.Arguments, options: options, detached: detached, log: driverLog + "-" + program.Name,
 	})
 	if err != nil {
 		return nil, badProgram(ctx, err)

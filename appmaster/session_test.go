@@ -18,13 +18,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/appmaster/programs"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
 // sessionOf is a session that runs, and its owner's client.
@@ -38,6 +43,11 @@ type sessionOf struct {
 
 func startSession(t *testing.T) *sessionOf {
 	t.Helper()
+	return startSessionWith(t, nil)
+}
+
+func startSessionWith(t *testing.T, options map[string]string) *sessionOf {
+	t.Helper()
 	files := dfs.New(dfs.Options{})
 	t.Cleanup(func() { _ = files.Close() })
 	w := newWorkers(t, files)
@@ -50,7 +60,7 @@ func startSession(t *testing.T) *sessionOf {
 			t.Fatal(err)
 		}
 		env.logDir, env.workDir = t.TempDir(), t.TempDir()
-		env.config = roomy(t, nil)
+		env.config = roomy(t, options)
 		env.variables = driverVariables(os.Environ(), env.launch.Mode, env.config)
 	}, nil)
 	s.staging = strings.TrimPrefix(s.env.launch.StagingDir, "file://")
@@ -203,6 +213,98 @@ func TestASessionRunsJobsOfItsPrograms(t *testing.T) {
 	}
 }
 
+// TestAJobThatContradictsItsSessionIsNotTaken would catch a job whose options contradict those of its session and that is taken in all the
+// same, to fail or to lose a worker after each heartbeat; one that is refused for what counts only where the client would start the
+// containers; and a program that a refused job holds.
+func TestAJobThatContradictsItsSessionIsNotTaken(t *testing.T) {
+	t.Parallel()
+	s := startSessionWith(t, map[string]string{
+		config.HeartbeatInterval.Name(): "1s", config.HeartbeatTimeout.Name(): "5s", config.SlotsMax.Name(): "4",
+	})
+	submission := rest.JobSubmission{Program: rest.ProgramID{Name: "counting", SHA256: s.upload().ID}}
+	submit := func(status int, options map[string]string) string {
+		submission.Job = ids.JobID(ids.Random())
+		submission.Graph = *planned(t, dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"}), "/in", options)
+		for i := range submission.Graph.Vertices {
+			submission.Graph.Vertices[i].Splits = nil // of files that workers do not have
+		}
+		if status == http.StatusAccepted {
+			s.post(status, "/jobs", submission, nil)
+			return ""
+		}
+		return s.refused(status, http.MethodPost, "/jobs", submission)
+	}
+	for option, value := range map[config.Key]string{config.HeartbeatInterval: "10s", config.RestartStrategy: "sometimes"} {
+		text := submit(http.StatusBadRequest, map[string]string{option.Name(): value})
+		if !strings.Contains(text, option.Name()) || !strings.Contains(text, value) {
+			t.Errorf("a job with %s of %s is refused with %q", option.Name(), value, text)
+		}
+		s.ask(http.StatusNotFound, http.MethodGet, "/jobs/"+string(submission.Job), nil, "", nil)
+	}
+	if text := submit(http.StatusBadRequest, map[string]string{config.HeartbeatInterval.Name(): "10s"}); !strings.Contains(text, "lower heartbeat.interval or raise heartbeat.timeout") {
+		t.Errorf("the remedy is %q", text)
+	}
+	submit(http.StatusAccepted, map[string]string{config.TaskSlots.Name(): "8", config.HeartbeatInterval.Name(): "2s"})
+	if ended := s.awaitEnd(submission.Job); ended != msg.JobFinished {
+		t.Errorf("the job that fits the session is %s", ended)
+	}
+	s.ask(http.StatusOK, http.MethodDelete, "/programs/"+submission.Program.SHA256, nil, "", nil)
+	s.end()
+}
+
+// TestAWithdrawnJobDoesNotRun would catch a job that runs although its client was told that it does not: the cancellation came
+// while the session still read the submission, or the client left before the job was taken in.
+func TestAWithdrawnJobDoesNotRun(t *testing.T) {
+	t.Parallel()
+	s := startSession(t)
+	hash := s.upload().ID
+	graph := *planned(t, dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"}), "/in", nil)
+	submission := rest.JobSubmission{Job: testJob, Graph: graph, Program: rest.ProgramID{Name: "counting", SHA256: hash}}
+	s.refused(http.StatusNotFound, http.MethodPatch, "/jobs/"+string(testJob)+"?mode=cancel", nil)
+	if text := s.refused(http.StatusGone, http.MethodPost, "/jobs", submission); !strings.Contains(text, "cancelled before it came") {
+		t.Errorf("the late submission is refused with %q", text)
+	}
+	var jobs struct{ Jobs []any }
+	if s.ask(http.StatusOK, http.MethodGet, "/jobs", nil, "", &jobs); len(jobs.Jobs) > 0 {
+		t.Errorf("there run %v", jobs.Jobs)
+	}
+	s.ask(http.StatusOK, http.MethodDelete, "/programs/"+hash, nil, "", nil) // no job holds it
+	s.end()
+}
+
+// TestWhoHasLeftSubmitsNothing would catch a job that is taken in when its client has gone, and a program that it holds.
+func TestWhoHasLeftSubmitsNothing(t *testing.T) {
+	t.Parallel()
+	files := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
+	c := startCluster(t, dispatcher.Session, files)
+	area := dfs.New(dfs.Options{})
+	t.Cleanup(func() { _ = area.Close() })
+	dir := filepath.Join(t.TempDir(), staging.DirName, "application_1_0001")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	own, err := os.Open(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Close()
+	s := newSession(c.Component, programs.New(staging.Resume(area, "file://"+dir, 0), area, program.Native()), drivers{logger: quiet()})
+	if _, err := s.AddProgram(t.Context(), "counting", testProgram(t), own); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gone := errors.New("gone")
+	cancel(gone)
+	err = s.SubmitJob(ctx, rest.JobSubmission{Job: testJob, Graph: *planned(t, files, "/in", nil), Program: rest.ProgramID{SHA256: testProgram(t)}})
+	jobs, asking := c.Dispatcher.Jobs(t.Context())
+	if !errors.Is(err, gone) || asking != nil || len(jobs) > 0 {
+		t.Errorf("submitted: %v; there run %v (%v)", err, jobs, asking)
+	}
+	if err := s.RemoveProgram(t.Context(), testProgram(t)); err != nil {
+		t.Errorf("the program is held: %v", err)
+	}
+}
+
 // TestASessionRunsProgramsItself would catch a program that the master runs and that plans
 // another job, or whose failure nobody is told of.
 func TestASessionRunsProgramsItself(t *testing.T) {
@@ -266,6 +368,7 @@ func TestASessionRunsProgramsItself(t *testing.T) {
 		"no job":                     {rest.RunRequest{}, "no job was executed"},
 		"a program that is killed":   {rest.RunRequest{Arguments: []string{"die"}}, "last words"},
 		"an option that there isn't": {rest.RunRequest{Options: map[string]string{"paralelism.default": "2"}}, "parallelism.default"},
+		"one that cannot be here":    {rest.RunRequest{Options: map[string]string{"heartbeat.interval": "1 h"}}, "lower heartbeat.interval or raise heartbeat.timeout"},
 	} {
 		if text := s.refused(http.StatusBadRequest, http.MethodPost, "/programs/"+id+"/run", test.run); !strings.Contains(text, test.want) {
 			t.Errorf("%s: refused with %q, want %q", name, text, test.want)

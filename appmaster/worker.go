@@ -16,12 +16,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// workerCommand starts a TaskExecutor. What it writes itself goes to its log;
-// these files hold what the Go runtime says when it dies, or it when it cannot
-// start. YARN tells the end of files with "stderr" in their names among the
-// diagnostics (yarn.nodemanager.container.stderr.pattern).
-const workerCommand = "exec ./" + launch.BobbinLink + " taskexecutor 1><LOG_DIR>/taskmanager.stdout 2><LOG_DIR>/taskmanager.stderr"
-
 // workerSpec is what every worker of the cluster looks like.
 func workerSpec(c config.Config) resourcemanager.WorkerResourceSpec {
 	return resourcemanager.WorkerResourceSpec{
@@ -97,7 +91,7 @@ func (l *workerLauncher) launch(id records.ContainerID, node records.NodeID, spe
 	return records.ContainerLaunchContext{
 		LocalResources: l.resources,
 		Environment:    environment,
-		Commands:       []string{workerCommand},
+		Commands:       []string{launch.Command("taskexecutor", l.env.launch.BobbinSHA256, "taskmanager")},
 		Tokens:         held.Marshal(),
 		ACLs:           launch.ACLs(l.env.config),
 	}, nil

@@ -151,8 +151,8 @@ func TestLaunchOfAWorker(t *testing.T) {
 			t.Errorf("%s is localized as %+v, want the user's file with its timestamp %d", link, r, timestamp)
 		}
 	}
-	if len(made.Commands) != 1 || !strings.HasPrefix(made.Commands[0], "exec ./bobbin taskexecutor ") || strings.Count(made.Commands[0], "<LOG_DIR>") != 2 {
-		t.Errorf("commands %q", made.Commands)
+	if diff := cmp.Diff([]string{launch.Command("taskexecutor", bobbinHash, "taskmanager")}, made.Commands); diff != "" {
+		t.Errorf("commands (-want +got):\n%s", diff)
 	}
 }
 

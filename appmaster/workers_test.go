@@ -54,7 +54,10 @@ func (inProcess) Compile(job string, args []byte, parallelism int, options map[s
 	return taskhost.Compiled{Graph: c.Graph, Tasks: c.Tasks}, nil
 }
 
-const programHash = "5a"
+const (
+	programHash = "5a"
+	bobbinHash  = "b0"
+)
 
 func planned(t *testing.T, files filesystem.FileSystem, input string, options map[string]string) *jobgraph.JobGraph {
 	t.Helper()
@@ -67,7 +70,7 @@ func planned(t *testing.T, files filesystem.FileSystem, input string, options ma
 	if err != nil {
 		t.Fatal(err)
 	}
-	graph, err := c.Prepare(t.Context(), files)
+	graph, err := c.Prepare(t.Context(), files, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,8 +97,7 @@ type workers struct {
 	joined  sync.WaitGroup
 
 	tokens     func(what string, tokens msg.Secret) // hears what hosts are given; nil: nobody
-	confirm    func(context.Context) error          // what YARN says to Confirm; nil: nothing
-	deregister func(context.Context) error          // and to Deregister
+	deregister func(context.Context) error          // what YARN says to Deregister; nil: it has recorded it
 
 	mu       sync.Mutex // guards what follows
 	journal  []string
@@ -145,13 +147,6 @@ func (w *workers) Order(ctx context.Context, o resourcemanager.Orders) {
 	case w.orders <- o:
 	case <-ctx.Done():
 	}
-}
-
-func (w *workers) Confirm(ctx context.Context) error {
-	if w.confirm != nil {
-		return w.confirm(ctx)
-	}
-	return nil
 }
 
 func (w *workers) Deregister(ctx context.Context, status msg.ApplicationStatus, diagnostics string) error {
@@ -265,7 +260,7 @@ func (h hosts) Start(ctx context.Context, _ taskexecutor.HostSpec) (taskexecutor
 	started := &host{near: near, end: end, ended: make(chan error, 1)}
 	go func() {
 		defer end()
-		started.ended <- taskhost.Run(ctx, control.New(far), taskhost.Options{
+		started.ended <- taskhost.Run(ctx, control.New(far, msg.TaskExecutorToHost), taskhost.Options{
 			Program: inProcess{}, Stdout: io.Discard,
 			Open: func(start msg.StartHost) (taskhost.Surroundings, error) {
 				open := taskhost.Surroundings{Files: h.files, CloseFiles: func() error { return nil }, Logger: quiet()}

@@ -8,13 +8,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"syscall"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/secretfile"
 )
 
 // maxAccess bounds what is read of the access file, in bytes.
@@ -54,11 +54,13 @@ func parseAccess(name string, content []byte) (access launch.Access, err error) 
 	return access, nil
 }
 
-// ReadAccess reads a copy of an Access from this machine: what WriteAccess has written.
+// ReadAccess reads a copy of an Access from this machine: what WriteAccess has written. Whoever reads it is the
+// cluster's owner there, and whoever has planted it takes the user's jobs: a file that is not the user's alone is
+// secretfile.ErrExposed.
 func ReadAccess(path string) (access launch.Access, err error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := secretfile.Open(path)
 	if err != nil {
-		return access, fmt.Errorf("read access to a cluster: %w", err)
+		return access, fmt.Errorf("read access to a cluster: %s: %w", path, err)
 	}
 	defer file.Close() // read only: nothing to lose
 	content, err := io.ReadAll(io.LimitReader(file, maxAccess+1))

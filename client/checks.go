@@ -108,9 +108,9 @@ func CheckResources(c config.Config, maximum records.Resource) error {
 // (yarn-default.xml).
 const masterExpiry = 10 * time.Minute
 
-// checkHeartbeats tells whether an ApplicationMaster with these intervals would be taken for
-// dead by YARN, or could not start: an error that wraps config.ErrInvalid.
-func checkHeartbeats(c config.Config, conf *hadoopconf.Conf) error {
+// CheckHeartbeats tells whether an ApplicationMaster with these options would be taken for
+// dead by YARN: a *config.Fault.
+func CheckHeartbeats(c config.Config, conf *hadoopconf.Conf) error {
 	const key = "yarn.am.liveness-monitor.expiry-interval-ms"
 	expiry, err := conf.Duration(key, time.Millisecond)
 	if err != nil {
@@ -119,14 +119,11 @@ func checkHeartbeats(c config.Config, conf *hadoopconf.Conf) error {
 	if expiry <= 0 {
 		expiry = masterExpiry
 	}
-	interval, asking := c.Duration(config.YarnHeartbeatInterval), c.Duration(config.YarnContainerRequestInterval)
-	switch {
-	case asking <= 0:
-		return fmt.Errorf("option %s: %w: %v is no time", config.YarnContainerRequestInterval, config.ErrInvalid, asking)
-	case interval < asking:
-		return fmt.Errorf("option %s: %w: %v is less than %v (%s)", config.YarnHeartbeatInterval, config.ErrInvalid, interval, asking, config.YarnContainerRequestInterval)
-	case interval >= expiry:
-		return fmt.Errorf("option %s: %w: YARN gives up an ApplicationMaster that it has not heard of for %v (%s): want less than that", config.YarnHeartbeatInterval, config.ErrInvalid, expiry, key)
+	if c.Duration(config.YarnHeartbeatInterval) >= expiry {
+		return &config.Fault{
+			What:   fmt.Sprintf("option %s: YARN gives up an ApplicationMaster that it has not heard of for %v (%s)", c.Told(config.YarnHeartbeatInterval), expiry, key),
+			Remedy: "want less than that",
+		}
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ func TestContainersBeyondYARNsMaximumAreRefused(t *testing.T) {
 }
 
 // TestHeartbeatsThatYARNWouldMissAreRefused would catch an ApplicationMaster that YARN takes
-// for dead again and again, and one that cannot start for its options.
+// for dead again and again.
 func TestHeartbeatsThatYARNWouldMissAreRefused(t *testing.T) {
 	slow := (&hadoopconf.Conf{}).With("test", map[string]string{"yarn.am.liveness-monitor.expiry-interval-ms": "20000"})
 	for _, c := range []struct {
@@ -88,12 +88,22 @@ func TestHeartbeatsThatYARNWouldMissAreRefused(t *testing.T) {
 		{&hadoopconf.Conf{}, []string{"yarn.heartbeat.interval=10 min"}, "not heard of for 10m0s"},
 		{slow, []string{"yarn.heartbeat.interval=19"}, ""},
 		{slow, []string{"yarn.heartbeat.interval=20"}, "not heard of for 20s (yarn.am.liveness-monitor.expiry-interval-ms)"},
-		{slow, []string{"yarn.heartbeat.container-request-interval=6000"}, "5s is less than 6s"},
-		{slow, []string{"yarn.heartbeat.container-request-interval=0"}, "0s is no time"},
 	} {
-		err := checkHeartbeats(options(t, c.options...), c.conf)
+		err := CheckHeartbeats(options(t, c.options...), c.conf)
 		if (err == nil) != (c.says == "") || err != nil && (!errors.Is(err, config.ErrInvalid) || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%v: %v, want %q", c.options, err, c.says)
+		}
+	}
+}
+
+// TestContradictionsAreFoundBeforeTheClusterIsAsked would catch an upload, or a call to a
+// server, for options that no container takes: this cluster has neither files nor YARN.
+func TestContradictionsAreFoundBeforeTheClusterIsAsked(t *testing.T) {
+	c := &Cluster{Conf: new(hadoopconf.Conf)}
+	_, err := c.Deploy(t.Context(), Deployment{Config: options(t, "heartbeat.interval=50 s", "yarn.heartbeat.interval=50 ms", "jobmanager.memory.process.size=1m")})
+	for _, part := range []string{"option heartbeat.interval: 50 s (test) is not less than heartbeat.timeout, 50 s (default)", "yarn.heartbeat.container-request-interval", ErrMasterTooSmall.Error()} {
+		if err == nil || !errors.Is(err, config.ErrInvalid) || !strings.Contains(err.Error(), part) {
+			t.Errorf("%q is not in %v", part, err)
 		}
 	}
 }

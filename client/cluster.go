@@ -63,10 +63,10 @@ func Open(ctx context.Context, getenv func(string) string, options config.Config
 	yarn.RPC.Token = yarn.TokenSource(func() *creds.Credentials { return who.Credentials })
 	yarn.RPC.Logger = logger
 	yarn.PollInterval = min(yarn.PollInterval, pollInterval)
-	patience := options.Duration(config.ClientTimeout)
+	patience, limit := options.Duration(config.ClientTimeout), options.Told(config.ClientTimeout)
 	if conf.SourceOf("yarn.resourcemanager.connect.max-wait.ms") == (hadoopconf.Source{}) {
 		yarn.Policy = yarnclient.DefaultPolicy()
-		yarn.Policy.MaxWait = patience
+		yarn.Policy.MaxWait, yarn.Policy.Limit = patience, limit
 	}
 	yarn.RPC.ConnectTimeout = shorter(yarn.RPC.ConnectTimeout, patience)
 	yarn.RPC.RPCTimeout = shorter(yarn.RPC.RPCTimeout, patience)
@@ -75,7 +75,7 @@ func Open(ctx context.Context, getenv func(string) string, options config.Config
 		Files: dfs.New(dfs.Options{
 			Conf: conf, User: who.User, RealUser: who.RealUser, Login: who.Kerberos(),
 			Credentials: func() *creds.Credentials { return who.Credentials },
-			Patience:    patience, Logger: logger,
+			Patience:    patience, Limit: limit, Logger: logger,
 		}),
 	}
 	c.keepTicket(ctx, logger)
@@ -101,6 +101,20 @@ func shorter(a, b time.Duration) time.Duration {
 		return b
 	}
 	return min(a, b)
+}
+
+// ResourceManagers are the addresses of the cluster's ResourceManagers for clients, in the
+// order of the configuration.
+func (c *Cluster) ResourceManagers() []string {
+	all, err := c.Conf.ResourceManagers()
+	if err != nil { // Open has found them
+		return nil
+	}
+	addresses := make([]string, len(all))
+	for i, rm := range all {
+		addresses[i] = rm.Client
+	}
+	return addresses
 }
 
 // Login is the cluster's way to Kerberos' tickets; nil where there is none.

@@ -49,13 +49,42 @@ func (e *StatusError) Error() string {
 	if len(e.Errors) > 0 {
 		text = e.Errors[0]
 	}
-	return fmt.Sprintf("%s: %d %s", e.Path, e.Status, text)
+	return fmt.Sprintf("ask ApplicationMaster about %s: %s (%d)", subject(e.Path), text, e.Status)
 }
+
+// subject is what a path is about, in words.
+func subject(path string) string {
+	path, _, _ = strings.Cut(path, "?")
+	_, id, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	id, _, _ = strings.Cut(id, "/")
+	switch {
+	case path == "/jobs/overview":
+		return "its jobs"
+	case strings.HasPrefix(path, "/jobs/"):
+		return "job " + id
+	case strings.HasPrefix(path, "/jobs"):
+		return "a job"
+	case strings.HasPrefix(path, "/drivers/"):
+		return "program " + id
+	case strings.HasPrefix(path, "/programs"):
+		return "a program"
+	}
+	return "itself"
+}
+
+// unanswered is why there is no answer: a *url.Error, whose own text shows a path.
+type unanswered struct{ why *url.Error }
+
+func (e unanswered) Error() string { return e.why.Err.Error() }
+func (e unanswered) Unwrap() error { return e.why }
 
 // ClusterClient speaks to the REST endpoint of an ApplicationMaster, as the
 // application's owner or as another user (Cluster.Reach). It may be used from any
 // goroutine.
 type ClusterClient struct {
+	// Attempt is the number of the ApplicationMaster that it speaks to; 0: it is not known.
+	Attempt int32
+
 	base  string
 	token string // the owner's; "" where connections prove who asks
 	http  *http.Client
@@ -73,14 +102,18 @@ func NewClusterClient(access launch.Access) (*ClusterClient, error) {
 		return nil, fmt.Errorf("reach ApplicationMaster at %s: %w", access.Address, err)
 	}
 	c := newClusterClient(base, &http.Transport{TLSClientConfig: tls})
-	c.token = access.Token
+	c.token, c.Attempt = access.Token, access.Attempt
 	return c, nil
 }
 
 func newClusterClient(base string, transport *http.Transport) *ClusterClient {
 	transport.MaxIdleConnsPerHost = 2
 	transport.ExpectContinueTimeout = continueTime
-	return &ClusterClient{base: base, http: &http.Client{Transport: transport}}
+	return &ClusterClient{base: base, http: &http.Client{
+		Transport: transport,
+		// Another user's ApplicationMaster could have this machine ask any server.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
 }
 
 // baseURL is what paths are put behind. Proofs of who asks go where it points.
@@ -105,8 +138,6 @@ type JobState struct {
 	// Entered is when the job entered each of its states last, by the
 	// ApplicationMaster's clock.
 	Entered map[msg.JobStatus]time.Time
-	// Slots is how many it wants at most: the parallelism of its widest vertex.
-	Slots int
 	// Waits says that no task has been deployed.
 	Waits bool
 }
@@ -145,7 +176,6 @@ func (c *ClusterClient) Job(ctx context.Context, id ids.JobID) (JobState, error)
 		fed[node.ID] = len(node.Inputs) > 0
 	}
 	for _, v := range answer.Vertices {
-		state.Slots = max(state.Slots, v.Parallelism)
 		if v.Tasks[msg.ExecutionCreated]+v.Tasks[msg.ExecutionScheduled] < v.Parallelism {
 			state.Waits = false
 		}
@@ -156,6 +186,24 @@ func (c *ClusterClient) Job(ctx context.Context, id ids.JobID) (JobState, error)
 		}
 	}
 	return state, nil
+}
+
+// Blocklist lists the nodes that jobs have set aside, by name. An ApplicationMaster of an
+// earlier release tells of none.
+func (c *ClusterClient) Blocklist(ctx context.Context) ([]msg.BlockedNode, error) {
+	var answer rest.Blocklist
+	err := c.get(ctx, "/blocklist", &answer)
+	if NotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	nodes := make([]msg.BlockedNode, len(answer.Nodes))
+	for i, n := range answer.Nodes {
+		nodes[i] = msg.BlockedNode{Node: n.Node, Cause: n.Cause, Until: time.UnixMilli(n.Until)}
+	}
+	return nodes, nil
 }
 
 // RootCause tells in one line why a job failed or restarted last; "" where it
@@ -171,13 +219,11 @@ func (c *ClusterClient) RootCause(ctx context.Context, id ids.JobID) (string, er
 	return answer.Root, err
 }
 
-// Slots is how many slots the workers have that are there.
-func (c *ClusterClient) Slots(ctx context.Context) (int, error) {
-	var answer struct {
-		Total int `json:"slots-total"`
-	}
-	err := c.get(ctx, "/overview", &answer)
-	return answer.Total, err
+// SlotSupply tells what there is of slots, what is to come, and what jobs need.
+func (c *ClusterClient) SlotSupply(ctx context.Context) (msg.SlotSupply, error) {
+	var answer rest.Slots
+	err := c.get(ctx, "/slots", &answer)
+	return answer.Supply(), err
 }
 
 // waitTime is how long one question waits for its answer to change.
@@ -216,20 +262,40 @@ func (c *ClusterClient) send(ctx context.Context, method, path string, value any
 	if value != nil {
 		var err error
 		if body, err = json.Marshal(value); err != nil {
-			return fmt.Errorf("ask ApplicationMaster for %s: %w", path, err)
+			return fmt.Errorf("ask ApplicationMaster about %s: %w", subject(path), err)
 		}
 	}
 	return c.ask(ctx, method, path, body, nil)
 }
 
-// decode reads a JSON answer.
+// ErrAnswer says that what answers is no ApplicationMaster of this release, or answers another question.
+var ErrAnswer = errors.New("the answer is not what was asked for")
+
+// decode reads a JSON answer: ErrAnswer.
 func decode(path string, answer any) func(*http.Response) error {
 	return func(response *http.Response) error {
-		if err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(answer); err != nil {
-			return fmt.Errorf("ask ApplicationMaster for %s: %w", path, err)
+		err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(answer)
+		if err != nil {
+			err = fmt.Errorf("ask ApplicationMaster about %s: %w", subject(path), oddity(err))
 		}
-		return nil
+		return err
 	}
+}
+
+// oddity says of JSON that cannot be decoded what it is, and not which type of Go it is not.
+func oddity(err error) error {
+	odd, is := errors.AsType[*json.UnmarshalTypeError](err)
+	switch _, syntax := errors.AsType[*json.SyntaxError](err); {
+	case is && odd.Field != "":
+		return fmt.Errorf("%w: its field %q is a JSON %s", ErrAnswer, odd.Field, odd.Value)
+	case is:
+		return fmt.Errorf("%w: it is a JSON %s", ErrAnswer, odd.Value)
+	case syntax:
+		return fmt.Errorf("%w: it is no JSON: %w", ErrAnswer, err)
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("%w: it is empty", ErrAnswer)
+	}
+	return err // of the connection
 }
 
 // ask makes a request within requestTimeout, see do.
@@ -238,7 +304,7 @@ func (c *ClusterClient) ask(ctx context.Context, method, path string, body []byt
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("ask ApplicationMaster for %s: %w", path, err)
+		return fmt.Errorf("ask ApplicationMaster about %s: %w", subject(path), err)
 	}
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
@@ -246,21 +312,24 @@ func (c *ClusterClient) ask(ctx context.Context, method, path string, body []byt
 	return c.do(request, path, take)
 }
 
-// do makes a request, and lets take read the answer if it is a success; nil reads nothing.
-// Any other answer is a *StatusError.
+// do makes a request, and lets take read the answer if it is one: of status 200. With nil it reads nothing, and what
+// was taken in (202) is a success, too. Any other answer is a *StatusError.
 func (c *ClusterClient) do(request *http.Request, path string, take func(*http.Response) error) (err error) {
 	if c.token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	response, err := c.http.Do(request)
+	if failed, is := errors.AsType[*url.Error](err); is {
+		err = unanswered{failed}
+	}
 	if err != nil {
-		return fmt.Errorf("ask ApplicationMaster: %w", err)
+		return fmt.Errorf("ask ApplicationMaster at %s about %s: %w", request.URL.Host, subject(path), err)
 	}
 	defer func() { err = errors.Join(err, response.Body.Close()) }()
-	if response.StatusCode == http.StatusOK || response.StatusCode == http.StatusAccepted {
-		if take == nil {
-			return nil
-		}
+	switch done := response.StatusCode == http.StatusOK; {
+	case take == nil && (done || response.StatusCode == http.StatusAccepted):
+		return nil
+	case take != nil && done:
 		return take(response)
 	}
 	var refusal struct {

@@ -70,9 +70,23 @@ func (g gateway) CollectPage(_ context.Context, _ ids.JobID, name string, cursor
 	return msg.CollectPage{Epoch: 3, Next: cursor + 1, Records: []byte{1, 0xff}, End: cursor == 41}, nil
 }
 
+func (g gateway) Blocklist(context.Context) ([]msg.BlockedNode, error) {
+	return []msg.BlockedNode{{Node: "n1", Cause: "disk full", Until: g.started}}, nil
+}
+
 func (g gateway) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails, error) {
 	return []msg.TaskExecutorDetails{{SlotsTotal: 2, SlotsFree: 2}, {SlotsTotal: 1}}, nil
 }
+
+// supplyOf is what a gateway tells of slots that has begun then.
+func supplyOf(started time.Time) msg.SlotSupply {
+	return msg.SlotSupply{
+		Total: 3, Free: 2, PerWorker: 2, WorkerMemoryMB: 1024, Starting: 1, Requested: 4, RequestedSince: started,
+		Refused: "too large", Jobs: []msg.SlotDemand{{Job: runningJob, Needed: 5, Held: 1, Since: started}, {Job: failedJob, Needed: 1, Held: 1}},
+	}
+}
+
+func (g gateway) SlotSupply(context.Context) (msg.SlotSupply, error) { return supplyOf(g.started), nil }
 
 func (g gateway) Jobs(context.Context) ([]msg.JobOverview, error) { return nil, nil }
 
@@ -106,16 +120,19 @@ func TestClientReadsWhatTheServerWrites(t *testing.T) {
 		Status:   msg.JobRunning,
 		Progress: progress.Job{Finished: 4, Tasks: 7, Read: 120}, // what is read from other tasks does not count
 		Entered:  map[msg.JobStatus]time.Time{msg.JobRunning: started, msg.JobRestarting: started.Add(time.Second)},
-		Slots:    4,
 	}
 	if diff := cmp.Diff(want, state); diff != "" {
 		t.Errorf("job (-want +got):\n%s", diff)
 	}
-	if slots, err := c.Slots(t.Context()); err != nil || slots != 3 {
-		t.Errorf("%d slots, %v, want 3", slots, err)
+	if supply, err := c.SlotSupply(t.Context()); err != nil || !cmp.Equal(supply, supplyOf(started)) {
+		t.Errorf("slots %+v, %v, want %+v", supply, err, supplyOf(started))
 	}
 	if cause, err := c.RootCause(t.Context(), runningJob); err != nil || cause != "panic: boom" {
 		t.Errorf("root cause is %q, %v", cause, err)
+	}
+	blocked, err := c.Blocklist(t.Context())
+	if diff := cmp.Diff([]msg.BlockedNode{{Node: "n1", Cause: "disk full", Until: started}}, blocked); err != nil || diff != "" {
+		t.Errorf("blocklist: %v (-want +got):\n%s", err, diff)
 	}
 	ended, err := c.Result(t.Context(), failedJob)
 	if err != nil {
@@ -146,7 +163,7 @@ func TestRefusalsAreNotTakenForAbsence(t *testing.T) {
 		return err
 	}
 	err := ask(access)
-	if status, ok := errors.AsType[*StatusError](err); !ok || status.Status != http.StatusNotFound || Unreachable(err) || !strings.Contains(err.Error(), "/jobs/"+string(failedJob)) {
+	if status, ok := errors.AsType[*StatusError](err); !ok || status.Status != http.StatusNotFound || Unreachable(err) || !strings.Contains(err.Error(), "about job "+string(failedJob)) {
 		t.Errorf("a job that is not there: %v", err)
 	}
 	stranger := access
@@ -182,13 +199,41 @@ func TestAnswersOfStrangersAreBounded(t *testing.T) {
 			c.http.Transport = roundTrip(func(r *http.Request) *http.Response {
 				return &http.Response{StatusCode: http.StatusOK, Request: r, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer))}
 			})
-			if _, err := c.Job(t.Context(), runningJob); err == nil || !strings.Contains(err.Error(), "/jobs/"+string(runningJob)) {
+			if _, err := c.Job(t.Context(), runningJob); !errors.Is(err, ErrAnswer) || !strings.Contains(err.Error(), "about job "+string(runningJob)) {
 				t.Errorf("Job: %v", err)
 			}
 			if _, err := c.CollectPage(t.Context(), runningJob, "x", 0); !errors.Is(err, rest.ErrNoPage) {
 				t.Errorf("CollectPage: %v", err)
 			}
 		})
+	}
+}
+
+// TestAnAnswerOfAnotherKindIsTold would catch an answer that is told in the words of a program, one to another request that
+// is taken for an empty one, and a redirection that is followed with a user's program.
+func TestAnAnswerOfAnotherKindIsTold(t *testing.T) {
+	about := "ask ApplicationMaster about job " + string(runningJob)
+	for _, test := range []struct {
+		status int
+		body   string
+		want   string
+	}{
+		{200, "0", about + ": the answer is not what was asked for: it is a JSON number"},
+		{200, `{"state":{}}`, about + `: the answer is not what was asked for: its field "state" is a JSON object`},
+		{200, "", about + ": the answer is not what was asked for: it is empty"},
+		{202, "0", about + ": Accepted (202)"},
+		{307, "", about + ": Temporary Redirect (307)"},
+	} {
+		asked := 0
+		c := connect(t, master(t, gateway{}))
+		c.http.Transport = roundTrip(func(r *http.Request) *http.Response {
+			asked++
+			header := http.Header{"Location": {"https://elsewhere:1/"}}
+			return &http.Response{StatusCode: test.status, Request: r, Header: header, Body: io.NopCloser(strings.NewReader(test.body))}
+		})
+		if _, err := c.Job(t.Context(), runningJob); err == nil || err.Error() != test.want || asked != 1 {
+			t.Errorf("%d %q: %v after %d requests, want %s", test.status, test.body, err, asked, test.want)
+		}
 	}
 }
 
@@ -267,6 +312,53 @@ func TestTheTokenGoesToTheAddressAlone(t *testing.T) {
 	}
 }
 
+// TestNoMasterSendsItsClientElsewhere would catch a client that asks whatever server another
+// user's ApplicationMaster names, from behind that user's firewall, and shows the answer.
+func TestNoMasterSendsItsClientElsewhere(t *testing.T) {
+	for _, code := range []int{http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		c := connect(t, master(t, gateway{}))
+		asked := 0
+		c.http.Transport = roundTrip(func(r *http.Request) *http.Response {
+			asked++
+			header := http.Header{"Location": {"http://169.254.169.254/latest/meta-data"}}
+			return &http.Response{StatusCode: code, Request: r, Header: header, Body: http.NoBody}
+		})
+		_, err := c.Job(t.Context(), runningJob)
+		if status, is := errors.AsType[*StatusError](err); !is || status.Status != code || asked != 1 {
+			t.Errorf("status %d: asked %d times, error %v", code, asked, err)
+		}
+		if _, err := c.submit(t.Context(), rest.JobSubmission{Job: runningJob}); err == nil || asked != 2 {
+			t.Errorf("status %d: submitted after %d requests, error %v", code, asked, err)
+		}
+	}
+}
+
 type roundTrip func(*http.Request) *http.Response
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
+
+// TestErrorsNameWhatWasAskedAbout would catch an error that shows people a path of REST, or not what they asked about.
+func TestErrorsNameWhatWasAskedAbout(t *testing.T) {
+	c := connect(t, master(t, gateway{}))
+	away, err := NewClusterClient(launch.Access{Address: "127.0.0.1:1", Authority: master(t, gateway{}).Authority})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(away.Close)
+	for want, ask := range map[string]func(c *ClusterClient) error{
+		"job " + string(failedJob): func(c *ClusterClient) error { return c.Cancel(t.Context(), failedJob) },
+		"its jobs":                 func(c *ClusterClient) error { _, err := c.Jobs(t.Context()); return err },
+		"program 17":               func(c *ClusterClient) error { return c.EndDriver(t.Context(), "17") },
+		"itself":                   func(c *ClusterClient) error { return c.ShutDown(t.Context()) },
+	} {
+		for _, asked := range []*ClusterClient{c, away} {
+			err := ask(asked)
+			if asked == away && (!Gone(err) || !strings.Contains(err.Error(), "ApplicationMaster at 127.0.0.1:1 about "+want+": ")) {
+				t.Errorf("of one that is away: %v", err)
+			}
+			if err != nil && (!strings.Contains(err.Error(), " about "+want+": ") || strings.Contains(err.Error(), "://") || strings.Contains(err.Error(), "/jobs")) {
+				t.Errorf("about %s: %v", want, err)
+			}
+		}
+	}
+}

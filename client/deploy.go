@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -96,6 +97,9 @@ func (c *Cluster) Deploy(ctx context.Context, d Deployment) (*Application, error
 		err = fmt.Errorf("%w: have the directory %s made for user %s, or name another (%s)",
 			err, known.home, c.User, config.YarnStagingDirectory)
 	}
+	if errors.Is(err, staging.ErrExposed) {
+		err = fmt.Errorf("%w; or name a directory that is user %s's alone (%s)", err, c.User, config.YarnStagingDirectory)
+	}
 	if err != nil {
 		c.giveBack(ctx, known.grant.issued)
 		return nil, err
@@ -123,7 +127,7 @@ func (c *Cluster) check(ctx context.Context, d Deployment) (facts, error) {
 	var known facts
 	cfg := d.Config
 	_, err := launch.PlaceOf(cfg)
-	if err = errors.Join(err, CheckContainers(cfg), checkHeartbeats(cfg, c.Conf)); err != nil {
+	if err = errors.Join(config.Validate(cfg), err, CheckContainers(cfg), CheckHeartbeats(cfg, c.Conf)); err != nil {
 		return known, err
 	}
 	if known.home, err = StagingHome(c.Files, c.Conf, cfg.String(config.YarnStagingDirectory)); err != nil {
@@ -148,14 +152,10 @@ func (c *Cluster) check(ctx context.Context, d Deployment) (facts, error) {
 		known.grant, err = c.grant(ctx, cfg, &d.Graph, known.home, d.Remote)
 		return err
 	})
-	if d.Remote != "" {
-		group.Go(func() (err error) {
-			known.remote, err = remoteProgram(ctx, c.Files, d.Remote)
-			return err
-		})
-	}
 	group.Go(func() (err error) {
-		known.ship, err = readShipment(ctx, c.Files, cfg, d.Bobbin)
+		if known.ship, err = readShipment(ctx, c.Files, cfg, d.Bobbin); err == nil && d.Remote != "" {
+			known.remote, err = known.ship.program(ctx, c.Files, d.Remote)
+		}
 		return err
 	})
 	group.Go(func() error {
@@ -163,7 +163,7 @@ func (c *Cluster) check(ctx context.Context, d Deployment) (facts, error) {
 		if err != nil {
 			return err
 		}
-		known.crowded = crowded(cfg, nodes)
+		known.crowded = cmp.Or(launch.DemandOf(cfg, d.Graph.Slots()).TooLarge(memoryMB(nodes)), crowded(cfg, nodes))
 		for _, node := range nodes {
 			known.nodes = append(known.nodes, launch.Node{
 				Host: node.ID.Host, Port: node.ID.Port, Rack: node.Rack,
@@ -198,7 +198,7 @@ func (app *Application) submit(ctx context.Context, d Deployment, known facts, f
 	options := d.Config.Without(config.HadoopOptions, config.YarnOptions)
 	what := launch.AppMaster{
 		Mode: d.Mode, StagingDir: app.dir, User: app.User, HadoopConf: hadoopConf, Config: options.Set(),
-		Bobbin: cached[0], Attached: d.Attached, Security: known.grant.security,
+		Bobbin: cached[0], BobbinSHA256: d.bobbinSHA256(), Attached: d.Attached, Security: known.grant.security,
 	}
 	if d.Mode != launch.Session {
 		what.Program, what.Arguments = known.remote, d.Arguments

@@ -65,11 +65,20 @@ func (c *Cluster) AwaitEnd(ctx context.Context, id records.ApplicationID) (recor
 // Ended is the error for an application that did not succeed: what its
 // ApplicationMaster said last, else what YARN says.
 func Ended(report records.ApplicationReport) error {
-	text := cmp.Or(strings.TrimSpace(report.Diagnostics), "YARN gives no reason")
-	if words, ok := lastWords(report.Diagnostics); ok {
-		text = fmt.Sprintf("%s\nMore: bobbin logs %s", words, report.ID)
+	text := cmp.Or(Diagnosis(report), "YARN gives no reason")
+	if _, found := lastWords(report.Diagnostics); found {
+		text += "\nMore: bobbin logs " + report.ID.String()
 	}
 	return fmt.Errorf("%w: %s is %s (%s): %s", ErrApplicationEnded, report.ID, report.State, report.FinalStatus, text)
+}
+
+// Diagnosis is why an application is as it is: what its ApplicationMaster said last, else
+// what YARN says; "" where neither says anything. It may have several lines.
+func Diagnosis(report records.ApplicationReport) string {
+	if words, found := lastWords(report.Diagnostics); found {
+		return words
+	}
+	return strings.TrimSpace(report.Diagnostics)
 }
 
 // Report is YARN's report of the application.

@@ -17,7 +17,8 @@ import (
 
 // FuzzAnswers reads what stands at the address of an ApplicationMaster. It would
 // catch an answer that crashes the client, a time that wraps around, a root cause
-// that scrolls the rest away, and an error that does not say what was asked.
+// that scrolls the rest away, and an error that does not say what was asked, or says it
+// in the words of a program.
 func FuzzAnswers(f *testing.F) {
 	for _, text := range []string{
 		`{"state":"RUNNING","timestamps":{"RUNNING":1700000000000,"FAILED":-1},"vertices":[{"id":"a","parallelism":2,"tasks":{"FINISHED":1},"metrics":{"read-bytes":5}}],"plan":{"nodes":[{"id":"a","inputs":[null]}]}}`,
@@ -28,6 +29,9 @@ func FuzzAnswers(f *testing.F) {
 		f.Add(uint16(http.StatusOK), []byte(text))
 		f.Add(uint16(http.StatusServiceUnavailable), []byte(text))
 	}
+	f.Add(uint16(http.StatusAccepted), []byte("0")) // of another request
+	f.Add(uint16(http.StatusPermanentRedirect), []byte(`{"errors":[]}`))
+	f.Add(uint16(http.StatusOK), []byte(`{"timestamps":[1],"vertices":{"a":1}}`))
 	c := &ClusterClient{base: "https://am:1", token: "secret of the owner"}
 	f.Fuzz(func(t *testing.T, status uint16, body []byte) {
 		c.http = &http.Client{Transport: roundTrip(func(r *http.Request) *http.Response {
@@ -58,8 +62,10 @@ func checkError(t *testing.T, status int, err error) {
 	switch refused, is := errors.AsType[*StatusError](err); {
 	case is != (status != http.StatusOK) || is && refused.Status != status:
 		t.Errorf("status %d: error %v", status, err)
-	case err != nil && (!strings.Contains(err.Error(), "/jobs/"+string(runningJob)) || strings.Contains(err.Error(), "secret of")):
+	case err != nil && (!strings.Contains(err.Error(), "about job "+string(runningJob)) || strings.Contains(err.Error(), "/jobs") || strings.Contains(err.Error(), "secret of")):
 		t.Errorf("error %v does not say what was asked, or says too much", err)
+	case err != nil && !is && strings.Contains(err.Error(), "Go value"):
+		t.Errorf("error %v tells of types of a program", err)
 	}
 }
 

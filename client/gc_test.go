@@ -1,9 +1,13 @@
 package client
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
@@ -79,5 +83,49 @@ func TestWhatIsOver(t *testing.T) {
 		if over, err := alice.over(t.Context(), home, c.application); err != nil || over != c.over {
 			t.Errorf("%s: over is %t, %v", c.name, over, err)
 		}
+	}
+}
+
+// TestFilesGoOnceYARNHasTheEnd is the end of an ApplicationMaster that dies when it has
+// unregistered, before it removes its files. It would catch files that stay for ever then, and
+// those of an application that another attempt may go on with.
+func TestFilesGoOnceYARNHasTheEnd(t *testing.T) {
+	fake := fakeCluster(t, yarnfake.Config{})
+	alice := seenBy(t, "alice", fake, fake.Conf())
+	alice.Files = dfs.New(dfs.Options{})
+	t.Cleanup(func() { _ = alice.Files.Close() })
+	id, rm, _ := registeredMaster(t, fake, func(records.ApplicationAttemptID) amrm.RegisterRequest {
+		return amrm.RegisterRequest{Host: "h", RPCPort: 1}
+	})
+	home := "file://" + t.TempDir()
+	area := staging.New(alice.Files, home, 0)
+	staged, err := area.Begin(t.Context(), id.String())
+	if err == nil {
+		err = staged.Put(t.Context(), launch.StagedFile, []byte("{}"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	collect := func() []staging.Removed {
+		removed, err := area.Collect(t.Context(), staging.Collection{
+			Over: func(ctx context.Context, application string) (bool, error) { return alice.over(ctx, home, application) },
+			Now:  time.Now(),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return removed
+	}
+	if removed := collect(); len(removed) > 0 {
+		t.Errorf("removed while it runs: %v", removed)
+	}
+	if err := rm.Finish(t.Context(), records.FinalSucceeded, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	if removed := collect(); len(removed) != 1 || removed[0].URI != staged.Dir {
+		t.Errorf("removed %v, want %s", removed, staged.Dir)
+	}
+	if _, err := alice.Files.Stat(t.Context(), staged.Dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s is there: %v", staged.Dir, err)
 	}
 }

@@ -119,7 +119,7 @@ func (c *Cluster) fileSystems(cfg config.Config, job *jobgraph.JobGraph, home st
 	for _, v := range job.Vertices {
 		uris = append(uris, v.Outputs...)
 		for _, split := range v.Splits {
-			uris = append(uris, split.URI)
+			uris = append(uris, split.Base)
 		}
 	}
 	if root, ok := LogFileSystem(c.Files, c.Conf); ok && c.identity.Login != nil {

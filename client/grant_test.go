@@ -95,7 +95,7 @@ func TestEveryFileSystemOfAJobIsKnown(t *testing.T) {
 	const more = "security.kerberos.access.hadoopFileSystems"
 	c := secured(t, nil, creds.New())
 	job := &jobgraph.JobGraph{Vertices: []jobgraph.Vertex{
-		{Splits: []jobgraph.Split{{URI: "hdfs://in:8020/a"}, {URI: "hdfs://in:8020/b"}, {URI: "file:///local"}}},
+		{Splits: []jobgraph.Split{{Base: "hdfs://in:8020/a/"}, {Base: "hdfs://in:8020/"}, {Base: "file:///local/"}}},
 		{Outputs: []string{"hdfs://out:8020/d"}},
 	}}
 	got, err := c.fileSystems(options(t, more+"=hdfs://more:8020/;hdfs://most:8020, hdfs://in:8020"), job, "hdfs://home:8020/user/alice")

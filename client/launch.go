@@ -14,14 +14,11 @@ import (
 // ApplicationType is what YARN shows as the type of our applications.
 const ApplicationType = "Bobbin"
 
-// masterStderr is the ApplicationMaster's standard error among its logs.
-const masterStderr = "jobmanager.stderr"
-
-// masterCommand starts the ApplicationMaster. What it writes itself goes to its
-// log; these files hold what the Go runtime says when it dies, or it when it
-// cannot start. YARN tells the end of files with "stderr" in their names among
-// the diagnostics (yarn.nodemanager.container.stderr.pattern).
-const masterCommand = "exec ./" + launch.BobbinLink + " appmaster 1><LOG_DIR>/jobmanager.stdout 2><LOG_DIR>/" + masterStderr
+// masterLog is the name of the ApplicationMaster's own log, and masterStderr that of its standard error beside it.
+const (
+	masterLog    = "jobmanager"
+	masterStderr = masterLog + ".stderr"
+)
 
 // masterContext is the launch context of the ApplicationMaster's container, without what
 // proves who it is.
@@ -51,7 +48,7 @@ func masterContext(c config.Config, user string, what launch.AppMaster) (records
 	return records.ContainerLaunchContext{
 		LocalResources: resources,
 		Environment:    environment,
-		Commands:       []string{masterCommand},
+		Commands:       []string{launch.Command("appmaster", what.BobbinSHA256, masterLog)},
 		ACLs:           launch.ACLs(c),
 	}, nil
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -38,6 +40,28 @@ func TestTheEndCancelsNoTokensOfAnotherLauncher(t *testing.T) {
 				t.Errorf("%s is submitted, which keeps its tokens: %t, want %t", s.ID, s.KeepTokens, c.keeps)
 			}
 		})
+	}
+}
+
+// TestTheMasterIsStartedByItsHash would catch an ApplicationMaster that runs whatever file has come over HDFS, and one that
+// cannot start as its file is another's: the one on HDFS that an option names, which nobody has read.
+func TestTheMasterIsStartedByItsHash(t *testing.T) {
+	own := program.Program{SHA256: "b0"}
+	for option, want := range map[string]string{
+		"": "b0", "yarn.flink-dist-jar=/opt/bobbin": "b0", "yarn.flink-dist-jar=hdfs:///opt/bobbin": "", "yarn.provided.lib.dirs=hdfs:///lib": "b0",
+	} {
+		d := Deployment{Bobbin: own, Config: options(t)}
+		if option != "" {
+			d.Config = options(t, option)
+		}
+		what := launch.AppMaster{Bobbin: launch.Resource{URI: "hdfs://nn/bobbin"}, BobbinSHA256: d.bobbinSHA256()}
+		made, err := masterContext(d.Config, "alice", what)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{launch.Command("appmaster", want, "jobmanager")}, made.Commands); diff != "" {
+			t.Errorf("%s: commands (-want +got):\n%s", option, diff)
+		}
 	}
 }
 

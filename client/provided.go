@@ -12,16 +12,22 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
 // provide takes in a directory of files that YARN caches for everybody. Ours is among
 // them only if it is the same that this process would stage.
 func (s *shipment) provide(ctx context.Context, files shipFiles, dir string, own program.Program) error {
 	const key = config.YarnProvidedLibDirs
-	return remoteTree(ctx, files, key, dir, func(info filesystem.FileInfo, relative string) error {
-		found, err := s.public(ctx, files, key, info)
+	root, err := files.Qualify(dir)
+	if err != nil {
+		return err
+	}
+	return remoteTree(ctx, files, key, root, func(info filesystem.FileInfo, relative string) error {
+		found, err := s.public(ctx, files, key, root, info)
 		if err != nil {
 			return err
 		}
@@ -45,8 +51,12 @@ func (s *shipment) provideUsrlib(ctx context.Context, files shipFiles, dir strin
 	if path.Base(strings.TrimSuffix(dir, "/")) != usrlib {
 		return refuseShip(key, dir, "name a directory that is called "+usrlib)
 	}
-	return remoteTree(ctx, files, key, dir, func(info filesystem.FileInfo, relative string) error {
-		found, err := s.public(ctx, files, key, info)
+	root, err := files.Qualify(dir)
+	if err != nil {
+		return err
+	}
+	return remoteTree(ctx, files, key, root, func(info filesystem.FileInfo, relative string) error {
+		found, err := s.public(ctx, files, key, root, info)
 		if err != nil {
 			return err
 		}
@@ -55,28 +65,75 @@ func (s *shipment) provideUsrlib(ctx context.Context, files shipFiles, dir strin
 }
 
 // public is a file as NodeManagers cache it for everybody. They don't unless everybody may
-// read it and pass the directories above it (FSDownload#isPublic).
-func (s *shipment) public(ctx context.Context, files shipFiles, key config.StringKey, info filesystem.FileInfo) (launch.Resource, error) {
+// read it and pass the directories above it (FSDownload#isPublic). root is the directory that an
+// option names: nobody else may have put there what containers run.
+func (s *shipment) public(ctx context.Context, files shipFiles, key config.StringKey, root string, info filesystem.FileInfo) (launch.Resource, error) {
 	if strings.HasPrefix(info.URI, "file:") {
 		return launch.Resource{}, refuseShip(key, info.URI, "it is not on the cluster's HDFS")
 	}
 	right, letter := fs.FileMode(0o004), "r"
 	for at := info.URI; at != ""; at, right, letter = above(at), 0o001, "x" {
-		mode, known := s.modes[at]
-		if !known {
-			var err error
-			if mode, err = files.Mode(ctx, at); err != nil {
-				return launch.Resource{}, fmt.Errorf("ship %s (%s): %w", info.URI, key, err)
-			}
-			s.modes[at] = mode
+		status, err := s.guarded(ctx, files, root, at)
+		if err != nil {
+			return launch.Resource{}, fmt.Errorf("ship %s (%s): %w", info.URI, key, err)
 		}
-		if mode&right == 0 {
-			return launch.Resource{}, refuseShip(key, info.URI, fmt.Sprintf("YARN gives it to nobody, as %s (%s) keeps others out: hadoop fs -chmod o+%s %[1]s", at, mode, letter))
+		if status.Mode&right == 0 {
+			return launch.Resource{}, refuseShip(key, info.URI, fmt.Sprintf("YARN gives it to nobody, as %s (%s) keeps others out: hadoop fs -chmod o+%s %[1]s", at, status.Mode, letter))
 		}
 	}
 	found := resourceOf(info)
 	found.Public = true
 	return found, nil
+}
+
+// program is a program that lies on HDFS already, which nobody but its owner may change.
+func (s *shipment) program(ctx context.Context, files shipFiles, uri string) (launch.Resource, error) {
+	found, err := remoteProgram(ctx, files, uri)
+	if err != nil {
+		return found, err
+	}
+	if err := s.closed(ctx, files, found.URI); err != nil {
+		return found, fmt.Errorf("program %s: %w", uri, err)
+	}
+	return found, nil
+}
+
+// closed refuses a file that others than its owner could change, or replace.
+func (s *shipment) closed(ctx context.Context, files shipFiles, uri string) error {
+	for at := uri; at != ""; at = above(at) {
+		if _, err := s.guarded(ctx, files, above(uri), at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// guarded is what HDFS knows of root, of what is in it, or of a directory above. It refuses one by which
+// somebody could bring something of his into root: root and what is in it are for their owners
+// alone to write, and above nobody may put another directory in the place of one.
+func (s *shipment) guarded(ctx context.Context, files shipFiles, root, at string) (dfs.Status, error) {
+	status, err := s.status(ctx, files, at)
+	switch {
+	case err != nil:
+	case at == root, strings.HasPrefix(at, strings.TrimSuffix(root, "/")+"/"):
+		err = staging.Shared(status)
+	default:
+		err = staging.Replaceable(status)
+	}
+	return status, err
+}
+
+// status asks once for each file and directory.
+func (s *shipment) status(ctx context.Context, files shipFiles, uri string) (dfs.Status, error) {
+	known, is := s.known[uri]
+	if is {
+		return known, nil
+	}
+	status, err := files.Status(ctx, uri)
+	if err == nil {
+		s.known[uri] = status
+	}
+	return status, err
 }
 
 // above is the URI of the directory that something is in; "": it is the root.

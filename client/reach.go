@@ -6,11 +6,16 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
+	"sync"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -23,23 +28,146 @@ var (
 	ErrNoAccess = errors.New("no access to application")
 )
 
+// NotRunningError is an ErrNotRunning with what YARN tells of the application.
+type NotRunningError struct {
+	Report records.ApplicationReport
+}
+
+func (e *NotRunningError) Error() string {
+	if e.Report.State.Terminal() {
+		return fmt.Sprintf("%v: it is %s (%s); bobbin status -id %s tells why", ErrNotRunning, e.Report.State, e.Report.FinalStatus, e.Report.ID)
+	}
+	return fmt.Sprintf("%v: YARN says %s", ErrNotRunning, e.Report.State)
+}
+
+func (e *NotRunningError) Unwrap() error { return ErrNotRunning }
+
 // Reach makes a client for an application that runs, whoever's it is. On a cluster
 // with Kerberos the user proves himself by a token that YARN gives to all who may
 // view the application (package clienttoam); on an open one only its owner can,
 // by what the ApplicationMaster has staged for him. yarn.staging-directory must be
 // that of the application then.
 //
+// Where YARN does not answer, the owner reaches it all the same, by what is staged for him:
+// an ApplicationMaster works on without its ResourceManager.
+//
 // What it finds is of one ApplicationMaster: when that is Unreachable, Reach again.
-// Errors are ErrNotRunning, ErrNoAccess, and those of YARN and HDFS.
+// Errors are *NotRunningError, ErrNoAccess, and those of YARN and HDFS.
 func (c *Cluster) Reach(ctx context.Context, id records.ApplicationID, options config.Config) (*ClusterClient, error) {
+	return firstOf(ctx, Soon(options),
+		func(ctx context.Context) (*ClusterClient, error) { return c.reachByYARN(ctx, id, options) },
+		func(ctx context.Context) (*ClusterClient, error) { return c.reachStaged(ctx, id, options) })
+}
+
+// Soon is the time after which a ResourceManager that has not answered is not waited for alone:
+// a tenth of client.timeout, 3 s by default.
+func Soon(options config.Config) time.Duration { return options.Duration(config.ClientTimeout) / 10 }
+
+// attempted is what came of a way to a master.
+type attempted struct {
+	reached *ClusterClient
+	err     error
+}
+
+// firstOf tries the first way and, when that fails for want of an answer, or has given none for
+// some time, the second beside it. The error is the first one's. Both have ended when it
+// returns.
+func firstOf(ctx context.Context, patience time.Duration, first, second func(context.Context) (*ClusterClient, error)) (*ClusterClient, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var trying sync.WaitGroup
+	defer trying.Wait()
+	defer cancel()
+	try := func(way func(context.Context) (*ClusterClient, error)) <-chan attempted {
+		outcome := make(chan attempted, 1)
+		trying.Go(func() { // ends with ctx, at the latest
+			reached, err := way(ctx)
+			outcome <- attempted{reached, err}
+		})
+		return outcome
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	by := try(first)
+	var beside <-chan attempted
+	select {
+	case o := <-by:
+		if !Unheard(o.err) || ctx.Err() != nil {
+			return o.reached, o.err
+		}
+		if reached, err := second(ctx); err == nil {
+			return reached, nil
+		}
+		return nil, o.err
+	case <-late.C:
+		beside = try(second)
+	}
+	select {
+	case o := <-by:
+		if !Unheard(o.err) {
+			cancel()
+			(<-beside).close()
+		} else if other := <-beside; other.err == nil {
+			return other.reached, nil
+		}
+		return o.reached, o.err
+	case other := <-beside:
+		if other.err == nil {
+			cancel()
+			(<-by).close()
+			return other.reached, nil
+		}
+		o := <-by
+		return o.reached, o.err
+	}
+}
+
+func (a attempted) close() {
+	if a.reached != nil {
+		a.reached.Close()
+	}
+}
+
+// Unheard tells whether an error says that a server of Hadoop's has given no answer. One that
+// could not be asked is none, as the user has no ticket for it: no other server helps him, and
+// what it says he has to mend.
+func Unheard(err error) bool {
+	_, unanswered := errors.AsType[*yarnrpc.CallError](err)
+	return unanswered && !slices.ContainsFunc([]error{kerberos.ErrKDC, kerberos.ErrNoTicket, kerberos.ErrExpired},
+		func(unasked error) bool { return errors.Is(err, unasked) })
+}
+
+// reachStaged makes a client by what the ApplicationMaster has staged for its owner, if that
+// one answers: the file of one that was killed stays.
+func (c *Cluster) reachStaged(ctx context.Context, id records.ApplicationID, options config.Config) (*ClusterClient, error) {
+	access, err := c.Access(ctx, id, options)
+	if err != nil {
+		return nil, err
+	}
+	reached, err := NewClusterClient(access)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := reached.Overview(ctx); err != nil {
+		reached.Close()
+		return nil, err
+	}
+	return reached, nil
+}
+
+// reachByYARN makes a client for an application that runs, as YARN says.
+func (c *Cluster) reachByYARN(ctx context.Context, id records.ApplicationID, options config.Config) (*ClusterClient, error) {
 	report, err := c.YARN.ApplicationReport(ctx, id)
 	switch {
 	case err != nil:
 		return nil, err
 	case report.State != records.ApplicationRunning:
-		return nil, fmt.Errorf("reach %s: %w: YARN says %s", id, ErrNotRunning, report.State)
+		return nil, fmt.Errorf("reach %s: %w", id, &NotRunningError{report})
 	case report.ClientToAMToken != nil:
-		return withToken(net.JoinHostPort(report.Host, strconv.Itoa(report.RPCPort)), report.ClientToAMToken)
+		reached, err := withToken(net.JoinHostPort(report.Host, strconv.Itoa(report.RPCPort)), report.ClientToAMToken)
+		if err == nil {
+			reached.Attempt = report.Attempt.Attempt
+		}
+		return reached, err
 	case c.Conf.SecurityEnabled():
 		return nil, fmt.Errorf("reach %s: %w: YARN gives user %s no token for it; its owner can name who may look (%s)", id, ErrNoAccess, c.User, config.YarnViewACLs)
 	case report.User != c.User:

@@ -1,19 +1,25 @@
 package client
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/resttest"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnclient"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
@@ -51,6 +57,13 @@ func seenBy(t *testing.T, user string, fake *yarnfake.Fake, conf *hadoopconf.Con
 // and the key that YARN gave it.
 func registered(t *testing.T, fake *yarnfake.Fake, register func(attempt records.ApplicationAttemptID) amrm.RegisterRequest) (records.ApplicationID, []byte) {
 	t.Helper()
+	id, _, registration := registeredMaster(t, fake, register)
+	return id, registration.ClientToAMKey
+}
+
+// registeredMaster is such an application, and its ApplicationMaster's way to YARN.
+func registeredMaster(t *testing.T, fake *yarnfake.Fake, register func(attempt records.ApplicationAttemptID) amrm.RegisterRequest) (records.ApplicationID, *amrm.Client, amrm.Registration) {
+	t.Helper()
 	alice := seenBy(t, "alice", fake, fake.Conf()).YARN
 	created, err := alice.NewApplication(t.Context())
 	if err != nil {
@@ -73,7 +86,7 @@ func registered(t *testing.T, fake *yarnfake.Fake, register func(attempt records
 	if err != nil {
 		t.Fatal(err)
 	}
-	return created.ID, registration.ClientToAMKey
+	return created.ID, rm, registration
 }
 
 // TestOthersReachAnApplicationByTokensOfYARN would catch a user who may look and
@@ -106,12 +119,12 @@ func TestOthersReachAnApplicationByTokensOfYARN(t *testing.T) {
 		return c
 	}
 	bob := reach("bob")
-	if _, err := bob.Slots(t.Context()); !Unreachable(err) || !errors.Is(err, clienttoam.ErrNoKey) {
+	if _, err := slotsOf(t, bob); !Unreachable(err) || !errors.Is(err, clienttoam.ErrNoKey) {
 		t.Errorf("before the key is there: got %v, want one to try again", err)
 	}
 	verifier.SetKey(key)
 	for range 2 { // on one connection
-		if slots, err := bob.Slots(t.Context()); err != nil || slots != 3 {
+		if slots, err := slotsOf(t, bob); err != nil || slots != 3 {
 			t.Errorf("bob sees %d slots, %v", slots, err)
 		}
 	}
@@ -123,7 +136,7 @@ func TestOthersReachAnApplicationByTokensOfYARN(t *testing.T) {
 		t.Errorf("its owner: %v", err)
 	}
 	verifier.SetKey([]byte("of another attempt"))
-	if _, err := reach("bob").Slots(t.Context()); !errors.Is(err, clienttoam.ErrUnproven) {
+	if _, err := slotsOf(t, reach("bob")); !errors.Is(err, clienttoam.ErrUnproven) {
 		t.Errorf("an ApplicationMaster with another key: %v", err)
 	}
 }
@@ -155,5 +168,86 @@ func TestWhoCannotReachAnApplicationIsToldWhy(t *testing.T) {
 	}
 	if _, err := alice.Reach(t.Context(), id, options(t)); !errors.Is(err, ErrNotRunning) || !strings.Contains(err.Error(), "KILLED") {
 		t.Errorf("after its end: %v", err)
+	}
+}
+
+// slotsOf asks a master for what everybody may see who may look.
+func slotsOf(t *testing.T, c *ClusterClient) (int, error) {
+	t.Helper()
+	o, err := c.Overview(t.Context())
+	return o.Slots, err
+}
+
+// TestOnlyAServerThatIsSilentIsUnheard would catch a user without a ticket who is told that YARN does not answer, and one whose
+// command goes on to HDFS, which does not know him either.
+func TestOnlyAServerThatIsSilentIsUnheard(t *testing.T) {
+	for cause, want := range map[error]bool{
+		syscall.ECONNREFUSED: true, yarnrpc.ErrTimeout: true, context.DeadlineExceeded: true,
+		kerberos.ErrKDC: false, kerberos.ErrNoTicket: false, kerberos.ErrExpired: false,
+	} {
+		err := &yarnrpc.CallError{Address: "rm:8032", Method: "getApplicationReport", Err: fmt.Errorf("given up after 3 tries: %w", cause)}
+		if got := Unheard(fmt.Errorf("reach: %w", err)); got != want {
+			t.Errorf("%v: unheard %t, want %t", err, got, want)
+		}
+	}
+	if Unheard(&yarnrpc.RemoteError{}) || Unheard(nil) {
+		t.Error("a server that refuses is taken for one that does not answer")
+	}
+}
+
+// TestAMasterIsReachedWithoutItsResourceManager would catch a command on a session that waits for a ResourceManager which is
+// down, one that asks a master that YARN knows has ended, and an error that says what is staged in place of what YARN says.
+func TestAMasterIsReachedWithoutItsResourceManager(t *testing.T) {
+	away := fmt.Errorf("ResourceManager does not answer: %w", &yarnrpc.CallError{})
+	gone := &NotRunningError{}
+	none := errors.New("nothing is staged")
+	type way struct {
+		takes time.Duration
+		err   error
+	}
+	const patience = 3 * time.Second
+	for name, c := range map[string]struct {
+		yarn, staged way
+		by           int32 // 1: YARN, 2: what is staged
+		err          error
+		after        time.Duration
+	}{
+		"YARN answers":                           {way{time.Second, nil}, way{0, nil}, 1, nil, time.Second},
+		"YARN refuses":                           {way{time.Second, gone}, way{0, nil}, 0, gone, time.Second},
+		"YARN is down":                           {way{time.Second, away}, way{time.Second, nil}, 2, nil, 2 * time.Second},
+		"YARN is down, and nothing is staged":    {way{time.Second, away}, way{0, none}, 0, away, time.Second},
+		"YARN is silent":                         {way{time.Hour, nil}, way{time.Second, nil}, 2, nil, patience + time.Second},
+		"YARN is silent, and nothing is staged":  {way{time.Minute, away}, way{time.Second, none}, 0, away, time.Minute},
+		"YARN is down in the end":                {way{4 * time.Second, away}, way{5 * time.Second, nil}, 2, nil, patience + 5*time.Second},
+		"YARN is slow":                           {way{10 * time.Second, nil}, way{time.Minute, nil}, 1, nil, 10 * time.Second},
+		"YARN is slow, and says that it is gone": {way{10 * time.Second, gone}, way{time.Minute, nil}, 0, gone, 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				try := func(number int32, w way) func(context.Context) (*ClusterClient, error) {
+					return func(ctx context.Context) (*ClusterClient, error) {
+						timer := time.NewTimer(w.takes)
+						defer timer.Stop()
+						select {
+						case <-timer.C:
+						case <-ctx.Done():
+							return nil, fmt.Errorf("%w: %w", away, ctx.Err())
+						}
+						if w.err != nil {
+							return nil, w.err
+						}
+						return &ClusterClient{Attempt: number, http: new(http.Client)}, nil
+					}
+				}
+				reached, err := firstOf(t.Context(), patience, try(1, c.yarn), try(2, c.staged))
+				if !errors.Is(err, c.err) || (err == nil) != (c.err == nil) || err == nil && reached.Attempt != c.by {
+					t.Errorf("reached %+v, %v", reached, err)
+				}
+				if took := time.Since(began); took != c.after {
+					t.Errorf("it took %v, want %v", took, c.after)
+				}
+			})
+		})
 	}
 }

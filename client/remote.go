@@ -69,3 +69,12 @@ func (d Deployment) reference(code launch.Resource) msg.Program {
 	}
 	return msg.Program{Name: d.Program.Name, SHA256: d.Program.SHA256, URI: code.URI}
 }
+
+// bobbinSHA256 is that of the binary which the cluster runs; "": it is a file on HDFS that nobody here has read. A provided
+// one is the same as ours.
+func (d Deployment) bobbinSHA256() string {
+	if IsRemote(d.Config.String(config.YarnDistribution)) {
+		return ""
+	}
+	return d.Bobbin.SHA256
+}

@@ -1,9 +1,12 @@
 package client
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -30,6 +33,28 @@ func crowded(c config.Config, nodes []records.NodeReport) string {
 		return fmt.Sprintf("no nodes have the ApplicationMaster's %d MB and a TaskExecutor's %d MB free now, the emptiest has %d MB: jobs wait until others end", master, worker, most)
 	}
 	return ""
+}
+
+// TooLarge says, in a line, that a job can hardly fit which goes to a cluster that runs, by what
+// that tells of itself; "" where it can. Nodes are those of YARN.
+func (c *Cluster) TooLarge(ctx context.Context, slots int, supply msg.SlotSupply, options config.Config) (string, error) {
+	if slots <= supply.Total {
+		return "", nil
+	}
+	nodes, err := c.YARN.ClusterNodes(ctx, records.NodeRunning)
+	if err != nil {
+		return "", err
+	}
+	demand := launch.Demand{Slots: slots, PerWorker: supply.PerWorker, WorkerMB: int64(supply.WorkerMemoryMB), Options: options}
+	return demand.TooLarge(memoryMB(nodes)), nil
+}
+
+// memoryMB is what nodes have together.
+func memoryMB(nodes []records.NodeReport) (total int64) {
+	for _, node := range nodes {
+		total += node.Capability.MemoryMB
+	}
+	return total
 }
 
 // RoundedUp tells how large, in MB, YARN has made the ApplicationMaster's container, if that is

@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/yarnfake"
 )
 
 // TestPeopleHearThatThereIsNoRoomNow would catch a job that waits in silence while others have the
@@ -64,5 +66,26 @@ func TestALargerContainerIsTheMastersAlone(t *testing.T) {
 				t.Errorf("%d MB instead of %d: %t, want %t", given, asked, got, c.want)
 			}
 		})
+	}
+}
+
+// TestASessionsJobThatCanHardlyFitIsToldSo would catch slots of a session that are asked of a cluster without
+// the memory for them and without a word, and a warning of those that are there.
+func TestASessionsJobThatCanHardlyFitIsToldSo(t *testing.T) {
+	fake := fakeCluster(t, yarnfake.Config{})
+	c := seenBy(t, "alice", fake, fake.Conf())
+	nodes, err := c.YARN.ClusterNodes(t.Context(), records.NodeRunning)
+	if err != nil || len(nodes) == 0 {
+		t.Fatal(nodes, err)
+	}
+	var have int64
+	for _, node := range nodes {
+		have += node.Capability.MemoryMB
+	}
+	supply := msg.SlotSupply{Total: 4, PerWorker: 1, WorkerMemoryMB: int(have/2) + 1}
+	for slots, says := range map[int]bool{4: false, 5: true} { // those that are there fit
+		if got, err := c.TooLarge(t.Context(), slots, supply, options(t)); err != nil || (got != "") != says {
+			t.Errorf("%d slots: %q, %v", slots, got, err)
+		}
 	}
 }

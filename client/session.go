@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest"
@@ -90,10 +92,13 @@ func (s *sent) end() {
 	s.progress = nil
 }
 
-// Submit submits a job to a session, which has its program. The job must have an id: with
-// it nothing happens twice when the answer is lost and the caller asks again.
-func (c *ClusterClient) Submit(ctx context.Context, job rest.JobSubmission) error {
-	return c.send(ctx, http.MethodPost, "/jobs", job)
+// submit submits a job, which has an id, to a session, which has its program: see Submission.
+// What was not sent before an error the session does not know of.
+func (c *ClusterClient) submit(ctx context.Context, job rest.JobSubmission) (sent bool, err error) {
+	var wrote atomic.Bool // by a goroutine of the transport
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
+	err = c.send(ctx, http.MethodPost, "/jobs", job)
+	return wrote.Load(), err
 }
 
 // Heartbeat says that a job's client lives. until is for Flink's form of it: the session

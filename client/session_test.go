@@ -133,11 +133,12 @@ func TestAProgramIsUploadedOnce(t *testing.T) {
 	}
 	graph := jobgraph.JobGraph{Name: "wordcount", Args: []byte("{}")}
 	job := rest.JobSubmission{Job: runningJob, Graph: graph, Program: rest.ProgramID{SHA256: p.SHA256}, Attached: true, ClientHeartbeatTimeout: 180_000}
-	if status, ok := errors.AsType[*StatusError](c.Submit(t.Context(), job)); !ok || status.Status != http.StatusNotFound {
-		t.Errorf("a job without its program: %v", status)
+	sent, err := c.submit(t.Context(), job)
+	if status, ok := errors.AsType[*StatusError](err); !sent || !ok || status.Status != http.StatusNotFound {
+		t.Errorf("a job without its program: %v, sent %t", err, sent)
 	}
 	last := int64(0)
-	err := c.UploadProgram(t.Context(), p, func(done int64) {
+	err = c.UploadProgram(t.Context(), p, func(done int64) {
 		if done < last {
 			t.Errorf("%d bytes after %d", done, last)
 		}
@@ -149,7 +150,7 @@ func TestAProgramIsUploadedOnce(t *testing.T) {
 	if has, err := c.HasProgram(t.Context(), p.SHA256); !has || err != nil {
 		t.Errorf("after: %t, %v", has, err)
 	}
-	if err := c.Submit(t.Context(), job); err != nil {
+	if _, err := c.submit(t.Context(), job); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]rest.JobSubmission{job}, g.submitted); diff != "" {
@@ -167,7 +168,7 @@ func TestWhatIsRefusedForNowIsNoReasonToAskAnother(t *testing.T) {
 	} {
 		g, c := sessionMaster(t)
 		g.refusal = fmt.Errorf("%w: why", refusal)
-		err := c.Submit(t.Context(), rest.JobSubmission{Job: runningJob, Program: rest.ProgramID{SHA256: strings.Repeat("0", 64)}})
+		_, err := c.submit(t.Context(), rest.JobSubmission{Job: runningJob, Program: rest.ProgramID{SHA256: strings.Repeat("0", 64)}})
 		if Gone(err) != gone || !strings.Contains(err.Error(), g.refusal.Error()) {
 			t.Errorf("%v: gone %t, want %t: %v", refusal, Gone(err), gone, err)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/internal/staging"
@@ -37,10 +38,9 @@ type shipment struct {
 	// bobbin lies on HDFS already: where yarn.flink-dist-jar says, or provided and the same
 	// as ours; nil: it is to be staged.
 	bobbin *launch.Resource
-	links  map[string]string // where each comes from
-	dirs   map[string]bool   // that links lead into
-	// modes are those of files and directories on HDFS, by URI.
-	modes map[string]fs.FileMode
+	links  map[string]string     // where each comes from
+	dirs   map[string]bool       // that links lead into
+	known  map[string]dfs.Status // of files and directories on HDFS, by URI
 }
 
 // parcel is a local file to ship; its Resource is not known yet.
@@ -74,13 +74,13 @@ type shipFiles interface {
 	Stat(ctx context.Context, uri string) (filesystem.FileInfo, error)
 	List(ctx context.Context, dir string) ([]filesystem.FileInfo, error)
 	Open(ctx context.Context, uri string) (filesystem.File, error)
-	Mode(ctx context.Context, uri string) (fs.FileMode, error)
+	Status(ctx context.Context, uri string) (dfs.Status, error)
 }
 
 // readShipment reads what yarn.ship-files, yarn.ship-archives and yarn.provided.lib.dirs
 // name. own is our binary.
 func readShipment(ctx context.Context, files shipFiles, c config.Config, own program.Program) (*shipment, error) {
-	s := &shipment{dirs: make(map[string]bool), modes: make(map[string]fs.FileMode), links: map[string]string{
+	s := &shipment{dirs: make(map[string]bool), known: make(map[string]dfs.Status), links: map[string]string{
 		launch.BobbinLink: "ours", launch.ProgramLink: "ours", c.String(config.YarnLocalizedKeytabPath): "ours",
 		"launch_container.sh": "YARN's", "container_tokens": "YARN's", "tmp": "YARN's",
 	}}
@@ -95,7 +95,7 @@ func readShipment(ctx context.Context, files shipFiles, c config.Config, own pro
 		}
 	}
 	if uri := c.String(config.YarnDistribution); IsRemote(uri) {
-		found, err := remoteProgram(ctx, files, uri)
+		found, err := s.program(ctx, files, uri)
 		if err != nil {
 			return nil, fmt.Errorf("option %s: %w", config.YarnDistribution, err)
 		}
@@ -204,6 +204,9 @@ func (s *shipment) add(ctx context.Context, files shipFiles, key config.StringKe
 	if err != nil {
 		return fmt.Errorf("ship %s (%s): %w", name, key, err)
 	}
+	if err := s.closed(ctx, files, info.URI); err != nil {
+		return fmt.Errorf("ship %s (%s): %w", name, key, err)
+	}
 	archive := key == config.YarnShipArchives
 	base := path.Base(info.URI)
 	if !info.IsDir {
@@ -213,6 +216,11 @@ func (s *shipment) add(ctx context.Context, files shipFiles, key config.StringKe
 		return refuseShip(key, name, "it is a directory")
 	}
 	return remoteTree(ctx, files, key, name, func(info filesystem.FileInfo, relative string) error {
+		for at := relative; at != "."; at = path.Dir(at) {
+			if err := s.closed(ctx, files, strings.TrimSuffix(uri, "/")+"/"+at); err != nil {
+				return fmt.Errorf("ship %s (%s): %w", name, key, err)
+			}
+		}
 		return s.put(key, parcel{Shipped: launch.Shipped{Link: base + "/" + relative, Resource: resourceOf(info)}}, info.URI)
 	})
 }

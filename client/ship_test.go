@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/program"
+	"github.com/bobbin-yarn/bobbin/internal/staging"
 )
 
 // remote is a directory of this machine that looks like an HDFS.
@@ -37,7 +39,7 @@ func (r remote) seen(info filesystem.FileInfo) filesystem.FileInfo {
 }
 
 func (r remote) Qualify(uri string) (string, error) {
-	return remoteRoot + strings.TrimPrefix(strings.TrimPrefix(uri, remoteRoot), "hdfs://"), nil
+	return remoteRoot + path.Clean(strings.TrimPrefix(strings.TrimPrefix(uri, remoteRoot), "hdfs://")), nil
 }
 
 func (r remote) Stat(ctx context.Context, uri string) (filesystem.FileInfo, error) {
@@ -45,8 +47,10 @@ func (r remote) Stat(ctx context.Context, uri string) (filesystem.FileInfo, erro
 	return r.seen(info), err
 }
 
-func (r remote) Mode(ctx context.Context, uri string) (fs.FileMode, error) {
-	return r.FS.Mode(ctx, r.local(uri))
+func (r remote) Status(ctx context.Context, uri string) (dfs.Status, error) {
+	status, err := r.FS.Status(ctx, r.local(uri))
+	status.FileInfo = r.seen(status.FileInfo)
+	return status, err
 }
 
 func (r remote) List(ctx context.Context, dir string) ([]filesystem.FileInfo, error) {
@@ -125,7 +129,7 @@ func TestTheClustersBinary(t *testing.T) {
 		{"another of this machine, as a URI", "file://" + another, another, nil},
 		{"one on HDFS, which Deploy looks for", "hdfs:///dist/bobbin", own, nil},
 		{"one that is not there", another + "s", "", fs.ErrNotExist},
-		{"one that is none", script, "", program.ErrPlatform},
+		{"one that is none", script, "", program.ErrNoProgram},
 	} {
 		got, err := Binary(own, options(t, "yarn.flink-dist-jar="+c.option))
 		if want, _ := filepath.Abs(c.want); !errors.Is(err, c.err) || err == nil && got.Path != want {
@@ -240,6 +244,89 @@ func TestWhatOthersMayNotReadIsNotProvided(t *testing.T) {
 		}
 		if _, err := readShipment(t.Context(), files, options(t, c.option), own); !errors.Is(err, ErrShip) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s with %s closed: %v, want %q", c.option, closed, err, c.says)
+		}
+	}
+}
+
+// TestWhatOthersMayWriteIsNotProvided is the attack of somebody who may write where libraries, or
+// bobbin, are provided for all: it would catch a client whose containers run what he has put
+// there, and one that refuses what is as it should be.
+func TestWhatOthersMayWriteIsNotProvided(t *testing.T) {
+	const lib, usrlib, dist = "yarn.provided.lib.dirs=/lib", "yarn.provided.usrlib.dir=/apps/usrlib", "yarn.flink-dist-jar=hdfs:///dist/bobbin"
+	for _, c := range []struct {
+		option, place string
+		mode          fs.FileMode
+		says          string // "": it is good
+	}{
+		{lib, "lib/dict/words", 0o664, "hdfs://nn:8020/lib/dict/words (owner"},
+		{lib, "lib/bobbin", 0o757, "mode -rwxr-xrwx"},
+		{lib, "lib/dict", 0o777, "hadoop fs -chmod go-w hdfs://nn:8020/lib/dict"},
+		{lib, "lib", 0o775, "hadoop fs -chmod go-w hdfs://nn:8020/lib"},
+		{lib, "lib", 0o777 | fs.ModeSticky, "mode dtrwxrwxrwx"}, // others could add files
+		{lib, "", 0o777, "hadoop fs -chmod o-w hdfs://nn:8020"},
+		{lib, "", 0o777 | fs.ModeSticky, ""},
+		{usrlib, "apps/usrlib/m", 0o757, "hadoop fs -chmod go-w hdfs://nn:8020/apps/usrlib/m"},
+		{usrlib, "apps", 0o777, "hadoop fs -chmod o-w hdfs://nn:8020/apps"},
+		{usrlib, "", 0o777, "hadoop fs -chmod o-w hdfs://nn:8020"}, // /apps could be another one
+		{usrlib, "", 0o777 | fs.ModeSticky, ""},
+		{usrlib, "apps", 0o775, ""}, // whom its owner trusts
+		{dist, "dist/bobbin", 0o775, "hadoop fs -chmod go-w hdfs://nn:8020/dist/bobbin"},
+		{dist, "dist", 0o775, "hadoop fs -chmod go-w hdfs://nn:8020/dist"}, // his group could replace it
+		{dist, "dist", 0o777 | fs.ModeSticky, "mode dtrwxrwxrwx"},
+		{dist, "", 0o777, "hadoop fs -chmod o-w hdfs://nn:8020"},
+		{dist, "", 0o777 | fs.ModeSticky, ""},
+		{"yarn.provided.lib.dirs=/", "dist/bobbin", 0o775, "hadoop fs -chmod go-w hdfs://nn:8020/dist/bobbin"},
+	} {
+		_, files, own := shipping(t)
+		if err := os.Chmod(filepath.Join(files.root, c.place), c.mode); err != nil {
+			t.Fatal(err)
+		}
+		_, err := readShipment(t.Context(), files, options(t, c.option), own)
+		name, _, _ := strings.Cut(c.option, "=")
+		if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, staging.ErrExposed) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), name)) {
+			t.Errorf("%s with /%s of mode %s: %v, want %q", c.option, c.place, c.mode, err, c.says)
+		}
+	}
+}
+
+// TestWhatOthersMayWriteIsNotShipped is the same attack on what a user names for himself: a program on HDFS, and
+// files and archives to ship from there.
+func TestWhatOthersMayWriteIsNotShipped(t *testing.T) {
+	const program, file, dir, archive = "program", "yarn.ship-files=hdfs:///data/c.txt", "yarn.ship-files=hdfs:///lib/", "yarn.ship-archives=hdfs:///data/x.zip"
+	for _, c := range []struct {
+		option, place string
+		mode          fs.FileMode
+		good          bool
+	}{
+		{program, "dist/bobbin", 0o755, true},
+		{program, "dist/bobbin", 0o775, false},
+		{program, "dist", 0o777, false},
+		{file, "data/c.txt", 0o664, false},
+		{file, "data", 0o777, false},
+		{file, "data/x.zip", 0o666, true}, // another one
+		{archive, "data/x.zip", 0o646, false},
+		{archive, "data", 0o757, false},
+		{dir, "lib/dict/words", 0o646, false},
+		{dir, "lib/dict", 0o775, false}, // a group could add files, or replace them
+		{dir, "lib", 0o775, false},
+		{dir, "", 0o777, false},
+		{dir, "data", 0o777, true},
+	} {
+		_, files, own := shipping(t)
+		if err := os.Chmod(filepath.Join(files.root, c.place), c.mode); err != nil {
+			t.Fatal(err)
+		}
+		var named []string
+		if c.option != program {
+			named = []string{c.option}
+		}
+		s, err := readShipment(t.Context(), files, options(t, named...), own)
+		if c.option == program && err == nil {
+			_, err = s.program(t.Context(), files, "hdfs:///dist/bobbin")
+		}
+		name, _, _ := strings.Cut(c.option, "=")
+		if c.good && err != nil || !c.good && (!errors.Is(err, staging.ErrExposed) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), strings.TrimSuffix(remoteRoot+"/"+c.place, "/")+" (owner")) {
+			t.Errorf("%s with /%s of mode %s: %v, want it taken: %t", c.option, c.place, c.mode, err, c.good)
 		}
 	}
 }

@@ -24,6 +24,9 @@ type EnvOptions struct {
 	Config     map[string]string // options by Flink's names; parallelism.default is 1 where it is missing
 	FileSystem filesystem.FileSystem
 	Executor   Executor
+	// Listing hears each second, while the input of a job is listed, how many files were
+	// found; nil: nobody does.
+	Listing func(files int)
 }
 
 // Executor runs planned jobs on some cluster.
@@ -83,7 +86,7 @@ func (e *Env) Execute(ctx context.Context, job Executable, args any) (*Result, e
 	if err != nil {
 		return nil, err
 	}
-	graph, err := compiled.Prepare(ctx, e.options.FileSystem)
+	graph, err := compiled.Prepare(ctx, e.options.FileSystem, e.options.Listing)
 	if err != nil {
 		return nil, fmt.Errorf("plan job %s: %w", job.Name(), err)
 	}

@@ -57,7 +57,7 @@ func TestExecuteHandsThePlannedJobOver(t *testing.T) {
 	if err := g.Validate(); err != nil {
 		t.Error(err)
 	}
-	if g.Vertices[0].Parallelism != 3 || len(g.Vertices[0].Splits) != 1 || g.Vertices[0].Splits[0].Length != 13 {
+	if g.Vertices[0].Parallelism != 3 || len(g.Vertices[0].Splits) != 1 || g.Vertices[0].Splits[0].Bytes() != 13 {
 		t.Errorf("source vertex %+v, want parallelism 3 and a split of 13 bytes", g.Vertices[0])
 	}
 	if result.JobID != "7" || result.Duration != time.Second || result.Counters["words"] != 4 || result.Detached {

@@ -13,14 +13,17 @@ import (
 )
 
 // Prepare does what the planner alone does, in one process and before anything
-// is submitted: it checks that outputs may be written, lists the input and gives
+// is submitted: it checks that outputs may be written, lists the input, once, and gives
 // the graph with the splits of its sources and the directories of its sinks. Errors
-// name the input or output and what to do.
-func (c *Compiled) Prepare(ctx context.Context, fsys filesystem.FileSystem) (jobgraph.JobGraph, error) {
+// name the input or output and what to do. While that takes, listing hears each second
+// how many files of the input were found; nil: nobody does.
+func (c *Compiled) Prepare(ctx context.Context, fsys filesystem.FileSystem, listing func(files int)) (jobgraph.JobGraph, error) {
 	outputs, err := c.checkOutputs(ctx, fsys)
 	if err != nil {
 		return jobgraph.JobGraph{}, err
 	}
+	progress := tellListing(listing)
+	defer progress.stop()
 	g := c.Graph
 	g.Vertices = slices.Clone(g.Vertices)
 	for _, v := range c.vertices {
@@ -29,20 +32,30 @@ func (c *Compiled) Prepare(ctx context.Context, fsys filesystem.FileSystem) (job
 		if len(source.input) == 0 {
 			continue
 		}
-		found, err := splits.Plan(ctx, fsys, source.input, source.parallelism)
+		found, err := splits.Plan(ctx, fsys, source.input, source.parallelism, progress.found)
 		if err != nil {
 			return jobgraph.JobGraph{}, err
 		}
-		for _, split := range found {
-			for _, dir := range slices.Concat(outputs...) {
-				if within(split.URI, dir) {
-					return jobgraph.JobGraph{}, fmt.Errorf("input %s lies in the output %s: choose another output", split.URI, dir)
-				}
-			}
+		if err := apart(found, slices.Concat(outputs...)); err != nil {
+			return jobgraph.JobGraph{}, err
 		}
 		g.Vertices[v.id].Splits = found
 	}
 	return g, nil
+}
+
+// apart refuses an input in an output, which would be replaced.
+func apart(found []jobgraph.Split, outputs []string) error {
+	for _, split := range found {
+		for _, part := range split.Parts {
+			for _, dir := range outputs {
+				if uri := split.URI(part); within(uri, dir) {
+					return fmt.Errorf("input %s lies in the output %s: choose another output", uri, dir)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // checkOutputs gives the directories that each vertex will write.

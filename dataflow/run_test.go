@@ -349,12 +349,16 @@ var writeCounts = dataflow.Job("write-counts", func(p *dataflow.Plan, a writeArg
 func TestFailuresOfFilesFailTheJob(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("disk is broken")
-	for _, op := range []string{"Open", "Read", "Create", "Write", "Close", "Rename", "RemoveAll"} {
+	for _, op := range []string{"Load", "Open", "Read", "Create", "Write", "Close", "Rename", "RemoveAll"} {
 		for _, done := range []bool{false, true} {
 			if done && op == "Read" {
 				continue // reads have one moment only
 			}
-			memory := dataflowtest.NewFiles(map[string]string{"/in": "a b c"})
+			text := "a b c\n"
+			if op == "Open" || op == "Read" { // of what is too large to be loaded
+				text = strings.Repeat(text, 60_000)
+			}
+			memory := dataflowtest.NewFiles(map[string]string{"/in": text})
 			files := memory.View(func(c dataflowtest.Call) error {
 				if c.Op == op && c.Done == done {
 					return broken

@@ -225,7 +225,7 @@ func TestCancellingEndsATaskAfterTheElementItIsAt(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				graph, err := compiled.Prepare(t.Context(), file)
+				graph, err := compiled.Prepare(t.Context(), file, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

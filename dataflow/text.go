@@ -9,6 +9,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/dataflow/codec"
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/lines"
 	"github.com/bobbin-yarn/bobbin/dataflow/internal/output"
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
 // ReadText gives the lines of text files, each exactly once, without "\n" or
@@ -166,7 +167,7 @@ func (w *textWriter) write() {
 		return
 	}
 	if _, err := w.part.Write(w.line); err != nil {
-		w.chain.fail(fmt.Errorf("write output: %w", err))
+		w.chain.fail(operator.OfFiles(fmt.Errorf("write output: %w", err)))
 	}
 }
 

@@ -16,7 +16,7 @@
 //	bobbin/sessions   open, victim                1.2  does a session take jobs as they come, and an application run its program?
 //	bobbin/commands   open, victim                0.8  what are people told whose input, timing or cluster is bad, and is nothing left?
 //	bobbin/options    features                    0.4  does each option of YARN's reach YARN?
-//	bobbin/workers    open                        0.1  do workers come, go and get refused as the ResourceManager's core believes?
+//	bobbin/workers    open, victim                1.0  do workers come, go and get refused as the ResourceManager's core believes?
 //	bobbin/security   secure, securepair          2.6  does a job run where everything is secure, and does nobody else come in?
 //	bobbin/doctor     open, pair, securepair      0.8  does `bobbin doctor` name each illness, and its cure?
 //	bobbin/examples   open                        0.2  do the programs of examples/ do what they say?

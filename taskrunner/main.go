@@ -20,9 +20,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/internal/liveness"
 	"github.com/bobbin-yarn/bobbin/internal/logging"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/internal/rolerpc"
 	"github.com/bobbin-yarn/bobbin/taskrunner/taskexecutor"
 )
@@ -102,7 +104,9 @@ func run(start time.Time, env environment, logger *logrus.Logger) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM) // the NodeManager stops the container
 	defer stop()
 	conn, err := rolerpc.NewConn(env.launch.AMAddress, rolerpc.Config{
-		TLS: env.credential.ClientTLS(pki.OnlyRole(pki.RoleApplicationMaster)), Logger: logger,
+		TLS:         env.credential.ClientTLS(pki.OnlyRole(pki.RoleApplicationMaster)),
+		Unreachable: env.unreachable(),
+		Logger:      logger,
 	})
 	if err != nil {
 		return fail(logger, "task executor cannot start", err, exitStartup)
@@ -136,13 +140,9 @@ func fail(logger logrus.FieldLogger, message string, err error, code int) int {
 }
 
 func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.Logger) (*taskexecutor.TaskExecutor, error) {
-	programs := make(map[string]string, len(env.launch.Programs))
-	for sha256, link := range env.launch.Programs {
-		path, err := filepath.Abs(link)
-		if err != nil {
-			return nil, fmt.Errorf("find program %s: %w", link, err)
-		}
-		programs[sha256] = path
+	programs, err := env.programs()
+	if err != nil {
+		return nil, err
 	}
 	fetched, err := filepath.Abs(programDir)
 	if err != nil {
@@ -170,15 +170,33 @@ func newExecutor(env environment, roles taskexecutor.Connector, logger *logrus.L
 		Programs: taskexecutor.Programs{Open: env.files(logger), Dir: fetched},
 		Identity: env.hostIssuer(),
 		Instructions: msg.StartHost{
-			ListenHost: env.launch.Host,
-			HadoopConf: env.launch.HadoopConf,
-			User:       env.launch.User,
-			LocalDirs:  env.localDirs,
-			LogDir:     env.logDir,
-			LogLevel:   env.config.String(config.LoggingLevel),
+			ListenHost:  env.launch.Host,
+			HadoopConf:  env.launch.HadoopConf,
+			User:        env.launch.User,
+			LocalDirs:   env.localDirs,
+			LogDir:      env.logDir,
+			LogLevel:    env.config.String(config.LoggingLevel),
+			Unreachable: env.unreachable(),
 		},
 		Logger: logger,
 	})
+}
+
+// programs are the files of those that were localized with the container, by their SHA-256. They have come over HDFS by
+// the NodeManager's hands, and their hashes from the ApplicationMaster.
+func (env environment) programs() (map[string]string, error) {
+	programs := make(map[string]string, len(env.launch.Programs))
+	for sha256, link := range env.launch.Programs {
+		path, err := filepath.Abs(link)
+		if err != nil {
+			return nil, fmt.Errorf("find program %s: %w", link, err)
+		}
+		if err := program.Verify(path, sha256); err != nil {
+			return nil, err
+		}
+		programs[sha256] = path
+	}
+	return programs, nil
 }
 
 // files gives the file systems of the cluster, as this worker's user reaches
@@ -193,6 +211,12 @@ func (env environment) files(logger logrus.FieldLogger) func(tokens msg.Secret) 
 		}
 		return files, nil
 	}
+}
+
+// unreachable is the time after which another machine that acknowledges nothing is
+// lost.
+func (env environment) unreachable() time.Duration {
+	return liveness.After(env.config.Duration(config.HeartbeatInterval), env.config.Int(config.HeartbeatFailureThreshold))
 }
 
 // hostIssuer issues the certificates of task hosts; nil where they do without

@@ -16,6 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
+	"github.com/bobbin-yarn/bobbin/internal/program"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
@@ -54,6 +55,26 @@ func TestHostsDoNotInheritWhoTheTaskExecutorIs(t *testing.T) {
 	})
 	if diff := cmp.Diff([]string{"PATH=/bin", "TZ="}, kept); diff != "" {
 		t.Errorf("environment of hosts (-want +got):\n%s", diff)
+	}
+}
+
+// TestAnotherProgramThanWasSubmittedIsNotRun would catch a worker that takes what its NodeManager has brought for the job's
+// program, though it was changed on its way over HDFS.
+func TestAnotherProgramThanWasSubmittedIsNotRun(t *testing.T) {
+	link := filepath.Join(t.TempDir(), launch.ProgramLink)
+	if err := os.WriteFile(link, []byte("the program"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const good = "50fda23bf0a5115d4f893dc10d122c10a4705f47688f5620e80611c092d4053e"
+	env := environment{launch: launch.TaskExecutor{Programs: map[string]string{good: link}}}
+	if got, err := env.programs(); err != nil || got[good] != link {
+		t.Errorf("the program itself: %v, %v", got, err)
+	}
+	if err := os.WriteFile(link, []byte("the pr0gram"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := env.programs(); !errors.Is(err, program.ErrChanged) {
+		t.Errorf("another: %v, want ErrChanged", err)
 	}
 }
 

@@ -100,7 +100,10 @@ func classes() []class {
 	return []class{
 		// What a server said.
 		{remote: is(ErrStandby), Verdict: Verdict{"standby", FailOver, NotExecuted, false}},
-		{remote: is(ErrRetriable, ErrNMNotYetReady), Verdict: Verdict{"overloaded or starting", RetrySame, NotExecuted, false}},
+		// A NameNode in safe mode throws RetriableException where it has a standby, and its own exception
+		// where it stands alone: Java's clients wait in the first case, and here in both. What was not
+		// executed for want of a DataNode waits for one to start.
+		{remote: is(ErrRetriable, ErrNMNotYetReady, ErrSafeMode, ErrNoDataNodes), Verdict: Verdict{"overloaded or starting", RetrySame, NotExecuted, false}},
 		{remote: is(ErrInvalidToken), Verdict: Verdict{"token refused", Reauth, NotExecuted, false}},
 		{remote: is(ErrSASL), Verdict: Verdict{"login refused by one host", Permanent, NotExecuted, true}}, // its keytab, or its clock
 		{remote: is(ErrNoSuchMethod, ErrNoSuchProtocol, ErrVersionMismatch), Verdict: Verdict{"another release", Permanent, NotExecuted, false}},

@@ -14,6 +14,9 @@ import (
 var (
 	ErrStandby                         = errors.New("server is not the active one")
 	ErrRetriable                       = errors.New("server asks to try again later")
+	ErrSafeMode                        = errors.New("NameNode is in safe mode")
+	ErrNoDataNodes                     = errors.New("NameNode knows of no DataNode")
+	ErrQuota                           = errors.New("quota of a directory is exceeded")
 	ErrInvalidToken                    = errors.New("token is unknown, expired or made with another key")
 	ErrAccessControl                   = errors.New("access denied")
 	ErrSASL                            = errors.New("authentication failed")
@@ -80,6 +83,16 @@ func (e *RemoteError) Is(target error) bool {
 		return target == ErrStandby
 	case "org.apache.hadoop.ipc.RetriableException":
 		return target == ErrRetriable
+	case "org.apache.hadoop.hdfs.server.namenode.SafeModeException":
+		return target == ErrSafeMode
+	case "java.io.IOException":
+		// BlockManager#chooseTarget4NewBlock has no class of its own for it.
+		return target == ErrNoDataNodes && strings.Contains(e.Message, "There are 0 datanode(s) running")
+	case "org.apache.hadoop.hdfs.protocol.NSQuotaExceededException",
+		"org.apache.hadoop.hdfs.protocol.DSQuotaExceededException",
+		"org.apache.hadoop.hdfs.protocol.QuotaByStorageTypeExceededException",
+		"org.apache.hadoop.hdfs.protocol.QuotaExceededException":
+		return target == ErrQuota
 	case "org.apache.hadoop.security.token.SecretManager.InvalidToken":
 		return target == ErrInvalidToken
 	case "org.apache.hadoop.security.AccessControlException",

@@ -11,7 +11,7 @@ import (
 )
 
 func TestJavaClassesAreConditions(t *testing.T) {
-	const yarn = "org.apache.hadoop.yarn.exceptions."
+	const yarn, hdfs = "org.apache.hadoop.yarn.exceptions.", "org.apache.hadoop.hdfs."
 	for class, want := range map[string]error{
 		"org.apache.hadoop.ipc.StandbyException":                      yarnrpc.ErrStandby,
 		"org.apache.hadoop.ipc.ObserverRetryOnActiveException":        yarnrpc.ErrStandby,
@@ -25,6 +25,10 @@ func TestJavaClassesAreConditions(t *testing.T) {
 		"org.apache.hadoop.ipc.RpcNoSuchProtocolException":            yarnrpc.ErrNoSuchProtocol,
 		"org.apache.hadoop.ipc.RPC$VersionMismatch":                   yarnrpc.ErrVersionMismatch,
 		"java.io.FileNotFoundException":                               fs.ErrNotExist,
+		hdfs + "server.namenode.SafeModeException":                    yarnrpc.ErrSafeMode,
+		hdfs + "protocol.NSQuotaExceededException":                    yarnrpc.ErrQuota,
+		hdfs + "protocol.DSQuotaExceededException":                    yarnrpc.ErrQuota,
+		hdfs + "protocol.QuotaByStorageTypeExceededException":         yarnrpc.ErrQuota,
 		"org.apache.hadoop.fs.FileAlreadyExistsException":             fs.ErrExist,
 		yarn + "YarnException":                                        yarnrpc.ErrYarn,
 		yarn + "ApplicationNotFoundException":                         yarnrpc.ErrApplicationNotFound,
@@ -56,5 +60,20 @@ func TestARefusedConnectionIsNotAboutAFile(t *testing.T) {
 	err := &yarnrpc.RemoteError{Class: "org.apache.hadoop.security.authorize.AuthorizationException"}
 	if errors.Is(err, fs.ErrPermission) || !errors.Is(err, yarnrpc.ErrAccessControl) {
 		t.Errorf("%v is of a file: %v", err, errors.Is(err, fs.ErrPermission))
+	}
+}
+
+// The exception is every other failure of a NameNode's, too: a full disk would be waited for, or a
+// cluster that is starting given up.
+func TestTheLackOfDataNodesIsToldByItsMessage(t *testing.T) {
+	for message, want := range map[string]bool{
+		"File /f could only be written to 0 of the 1 minReplication nodes. There are 0 datanode(s) running and 0 node(s) are excluded in this operation.": true,
+		"File /f could only be written to 0 of the 1 minReplication nodes. There are 3 datanode(s) running and 3 node(s) are excluded in this operation.": false,
+		"No space left on device": false,
+	} {
+		err := &yarnrpc.RemoteError{Method: "addBlock", Class: "java.io.IOException", Message: message}
+		if errors.Is(err, yarnrpc.ErrNoDataNodes) != want {
+			t.Errorf("%q is the lack of DataNodes: %t", message, !want)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package yarnrpc
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"time"
 )
@@ -11,6 +12,10 @@ type Policy struct {
 	// end later is not begun, but the first round over several addresses is finished.
 	// 0: one try; negative: no bound but the call's context.
 	MaxWait time.Duration
+	// Limit says what has set MaxWait, such as "client.timeout: 30 s", for the error of a call
+	// for which there was no time any more: it may have been given up well before, as the
+	// next wait would have been too long. Empty: it says nothing of that.
+	Limit string
 	// BaseDelay is the first wait; 0: 1 s (ipc.client.connect.retry.interval). Each
 	// is twice the one before, up to MaxDelay, and then spread at random from half
 	// to one and a half of it. Where BaseDelay is greater than MaxDelay, as when that
@@ -59,6 +64,7 @@ type tries struct {
 	relogins  int  // with new tickets
 	logins    int  // how many of these there may be
 	waits     int
+	late      bool // there is no time for another try
 }
 
 // next says, after a try that failed, whether there will be another and after what wait.
@@ -120,5 +126,23 @@ func (t *tries) limit() int {
 }
 
 func (t *tries) inTime(at time.Time) bool {
-	return t.policy.MaxWait < 0 || at.Sub(t.began) <= t.policy.MaxWait
+	t.late = t.policy.MaxWait >= 0 && at.Sub(t.began) > t.policy.MaxWait
+	return !t.late
+}
+
+// count is how many tries there were, in words.
+func (t *tries) count() string {
+	if t.failed == 1 {
+		return "one try"
+	}
+	return fmt.Sprintf("%d tries", t.failed)
+}
+
+// bound says which bound has ended the tries, in the words of whoever has set it; "": none
+// that anybody has words for.
+func (t *tries) bound() string {
+	if !t.late || t.policy.Limit == "" {
+		return ""
+	}
+	return " (" + t.policy.Limit + ")"
 }

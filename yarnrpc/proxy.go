@@ -284,7 +284,7 @@ func (s said) Unwrap() error { return s.exception }
 // report is the error of a call that is given up: err, that of the last try, if it was
 // the only one or a server's last word on the call, or else what each server said.
 func (f *failures) report(err error, state tries) error {
-	if err != nil && state.failed <= 1 {
+	if err != nil && state.failed <= 1 && state.bound() == "" {
 		return err
 	}
 	if remote, is := errors.AsType[*RemoteError](err); is && lastWord(err) {
@@ -306,8 +306,8 @@ func (f *failures) report(err error, state tries) error {
 		Address:   strings.Join(addresses, ", "),
 		Method:    f.method,
 		MaybeSent: f.maybeSent,
-		Err: fmt.Errorf("given up after %d tries in %v: %w",
-			state.failed, time.Since(state.began).Round(time.Millisecond), fmt.Errorf(format, causes...)),
+		Err: fmt.Errorf("given up after %s in %v%s: %w",
+			state.count(), time.Since(state.began).Round(time.Millisecond), state.bound(), fmt.Errorf(format, causes...)),
 	}
 }
 

@@ -247,6 +247,25 @@ func TestACallThatIsGivenUpSaysWhereAndHowLongItWasTried(t *testing.T) {
 	})
 }
 
+// TestWhatBoundsACallIsTold would catch a call that is given up after "608ms" and does not
+// say that the 1500 somebody has set are why.
+func TestWhatBoundsACallIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t, map[string]*rpctest.Server{})
+		for policy, want := range map[yarnrpc.Policy]string{
+			{MaxWait: time.Second, BaseDelay: 3 * time.Second}:                                           "^getApplicationReport on rm:1: dial tcp: connection refused$",
+			{MaxWait: time.Second, BaseDelay: 3 * time.Second, Limit: "client.timeout: 1000"}:            `^getApplicationReport on rm:1: given up after one try in 0s \(client.timeout: 1000\): dial tcp: connection refused$`,
+			{MaxWait: 5 * time.Second, BaseDelay: 2 * time.Second, Limit: "client.timeout: 5 s"}:         `given up after [2-5] tries in [0-9.]+s \(client.timeout: 5 s\): dial tcp`,
+			{MaxWait: time.Minute, BaseDelay: time.Second, MaxFailovers: 1, Limit: "client.timeout: 60"}: "given up after 2 tries in [0-9a-z.]+: dial tcp", // it was not the time
+		} {
+			_, err := ask(t.Context(), n.proxy(t, policy, "rm:1"), method, 1)
+			if err == nil || !regexp.MustCompile(want).MatchString(err.Error()) || !errors.Is(err, syscall.ECONNREFUSED) {
+				t.Errorf("%+v: %v, want %s", policy, err, want)
+			}
+		}
+	})
+}
+
 func TestPoliciesBoundTheTries(t *testing.T) {
 	for name, tc := range map[string]struct {
 		policy yarnrpc.Policy

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/collect"
+	"github.com/bobbin-yarn/bobbin/appmaster/patience"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -49,15 +50,21 @@ type Config struct {
 	// Memory is what all jobs may take together, in bytes: those that run, by estimate, what
 	// they collect, and what is kept of those that have ended. 0: nobody bounds it.
 	Memory int64
+	// ClientInterval is client.heartbeat.interval: clients have it to be heard of after the
+	// process was stopped.
+	ClientInterval time.Duration
 }
 
 // Configured gives the part of a Config that options decide.
 func Configured(c config.Config) Config {
-	return Config{Archive: Limits{
-		Time:  c.Duration(config.JobStoreExpirationTime),
-		Jobs:  c.Int(config.JobStoreMaxCapacity),
-		Bytes: int64(c.Memory(config.JobStoreCacheSize)),
-	}}
+	return Config{
+		Archive: Limits{
+			Time:  c.Duration(config.JobStoreExpirationTime),
+			Jobs:  c.Int(config.JobStoreMaxCapacity),
+			Bytes: int64(c.Memory(config.JobStoreCacheSize)),
+		},
+		ClientInterval: c.Duration(config.ClientHeartbeatInterval),
+	}
 }
 
 // Core is the Dispatcher's state. Step is the only way it changes; one goroutine
@@ -69,6 +76,9 @@ type Core struct {
 	order   []ids.JobID // of submission
 	watched []*job      // that run and end with their clients
 	archive archive     // those that have ended
+	// Of jobs that are in none of these no submission may come any more where they have ended,
+	// or were withdrawn: cancelled before they came. The one pushes out none of the other.
+	ended, withdrawn forgotten
 	// reserved is the sum of what jobs have reserved that have not ended, in bytes.
 	reserved int64
 	// unfinished is how the cluster ends if it is to do so as the first of its jobs that
@@ -91,16 +101,15 @@ type job struct {
 
 	reserved int64 // bytes; 0 once it has ended
 
-	// Of a job that ends with its client:
-	clientTimeout time.Duration
-	silentUntil   time.Time // when the client is given up
+	clientTimeout time.Duration     // of a job that ends with its client
+	client        patience.Deadline // when the client is given up, while it is awaited: see awaited
 
 	// Of a job that has ended:
 	details *msg.JobDetails
 	results collect.Results // nil where it ended without its JobMaster
 	unread  int             // results that the client has not read to their end
 	fetched bool            // whether the client knows how the job ended
-	until   time.Time       // when the client is not waited for, or the job not kept, any longer
+	until   time.Time       // when it is not kept any longer, in a cluster of many jobs
 	heard   time.Time       // when its client asked last, or else when it ended
 	size    int64           // as archive counts it
 }
@@ -116,6 +125,7 @@ func NewCore(config Config) *Core {
 // Step takes one event and gives what is to be done about it, in order.
 func (c *Core) Step(now time.Time, event Event) []Effect {
 	c.now, c.effects = now, nil
+	c.excuse()
 	switch e := event.(type) {
 	case SubmitAsked:
 		c.emit(AnswerError{Reply: e.Reply, Err: c.submit(e.Submission)})
@@ -166,6 +176,12 @@ func (c *Core) submit(s Submission) error {
 		}
 		return fmt.Errorf("%w: %s", msg.ErrJobExists, s.Job)
 	}
+	if c.ended.has(c.now, s.Job) {
+		return fmt.Errorf("%w: %s is not kept any longer", msg.ErrJobEnded, s.Job)
+	}
+	if c.withdrawn.has(c.now, s.Job) {
+		return fmt.Errorf("%w: %s", msg.ErrJobWithdrawn, s.Job)
+	}
 	if !c.many() && len(c.jobs) > 0 {
 		return fmt.Errorf("%w: this cluster runs the one job %s", msg.ErrJobExists, c.order[0])
 	}
@@ -187,7 +203,7 @@ func (c *Core) submit(s Submission) error {
 	c.jobs[s.Job] = j
 	c.order = append(c.order, s.Job)
 	if j.clientTimeout > 0 {
-		j.silentUntil = c.now.Add(j.clientTimeout)
+		j.client = patience.After(c.now, j.clientTimeout)
 		c.watched = append(c.watched, j)
 	}
 	c.emit(StartJobMaster{JobMaster: j.jobMaster, Submission: s, ResultBytes: each})
@@ -242,7 +258,7 @@ func (c *Core) keep(j *job, details msg.JobDetails, results collect.Results) {
 	case Session, Application:
 		j.until = c.now.Add(c.config.Archive.Time)
 	case Attached:
-		j.until = c.now.Add(j.patience())
+		j.client = patience.After(c.now, j.silence())
 	case Detached:
 		c.end(outcomeOf(j.details))
 	}
@@ -257,6 +273,7 @@ func (c *Core) cancel(id ids.JobID) error {
 	j := c.jobs[id]
 	switch {
 	case j == nil:
+		c.withdraw(id)
 		return fmt.Errorf("%w: %s", msg.ErrJobNotFound, id)
 	case j.details == nil:
 		c.emit(CancelJob{Job: id})
@@ -264,31 +281,6 @@ func (c *Core) cancel(id ids.JobID) error {
 		return fmt.Errorf("%w: %s is %s", msg.ErrJobEnded, id, j.details.Status)
 	}
 	return nil
-}
-
-// clientSeen lets a job go on for its client's sake, or stay.
-func (c *Core) clientSeen(id ids.JobID) error {
-	j := c.jobs[id]
-	if j == nil {
-		return fmt.Errorf("%w: %s", msg.ErrJobNotFound, id)
-	}
-	j.heard = c.now
-	if !j.silentUntil.IsZero() {
-		j.silentUntil = c.now.Add(j.clientTimeout)
-	}
-	return nil
-}
-
-// giveClientsUp cancels jobs whose clients have gone.
-func (c *Core) giveClientsUp() {
-	c.watched = slices.DeleteFunc(c.watched, func(j *job) bool {
-		if c.now.Before(j.silentUntil) {
-			return false
-		}
-		j.silentUntil = time.Time{} // a client that comes back is too late
-		c.emit(CancelJob{Job: j.id, Why: fmt.Sprintf("its client was not heard of for %s", j.clientTimeout)})
-		return true
-	})
 }
 
 func (c *Core) entry(id ids.JobID) Entry {
@@ -307,16 +299,10 @@ func (c *Core) entries() []Entry {
 	return entries
 }
 
-// expire ends the wait for a client, or forgets old jobs.
+// expire forgets old jobs.
 func (c *Core) expire() {
 	if c.many() {
 		c.forget(c.archive.expire(c.now, c.config.Archive))
-		return
-	}
-	for _, j := range c.archive.jobs {
-		if !j.until.IsZero() && !c.now.Before(j.until) {
-			c.end(outcomeOf(j.details))
-		}
 	}
 }
 
@@ -327,6 +313,7 @@ func (c *Core) forget(jobs []*job) {
 	}
 	for _, j := range jobs {
 		delete(c.jobs, j.id)
+		c.ended.add(c.now, j.id)
 		c.emit(JobForgotten{Job: j.id})
 	}
 	c.order = slices.DeleteFunc(c.order, func(id ids.JobID) bool { return c.jobs[id] == nil })
@@ -342,14 +329,14 @@ func (c *Core) setWake() {
 			next = t
 		}
 	}
-	for _, j := range c.watched {
-		at(j.silentUntil)
+	for _, j := range c.awaited() {
+		at(j.client.At())
 	}
 	if len(c.archive.jobs) > 0 {
 		at(c.archive.jobs[0].until)
 	}
 	if !next.IsZero() && !next.Equal(c.wake) {
-		c.wake = next
 		c.emit(Wake{At: next})
 	}
+	c.wake = next
 }

@@ -28,16 +28,17 @@ const resultShare = 4
 
 // Estimates of the memory that an unfinished job takes at most, in bytes, beside its texts.
 const (
-	// masterSize is of a JobMaster whose job is empty: 50 KiB, the failures that it
-	// remembers, and its counters.
+	// masterSize is of a JobMaster whose job is empty: 50 KiB with the nodes that it sets
+	// aside, the failures that it remembers, and its counters.
 	masterSize = 64<<10 + msg.MaxJobFailures + msg.MaxJobCounters
 	// subtaskSize is of a subtask in all lists of its job, with its share of a region, of a
 	// slot, of a message that deploys it, and with a few counters and a failure.
 	subtaskSize = 1 << 10
 	// plannedSize is of a vertex with the maps that it is counted in, linkSize of an edge.
 	plannedSize, linkSize = 1 << 10, 256
-	// splitSize is of a split and its places in the queues; hostSize of a host's name there.
-	splitSize, hostSize = 128, 64
+	// splitSize is of a split and its places in the queues, partSize of one of its parts in a list
+	// that has room for as many again; hostSize of a host's name there.
+	splitSize, partSize, hostSize = 128, 128, 64
 	// textSize is of a text in a list.
 	textSize = 32
 )
@@ -112,7 +113,10 @@ func GraphSize(g *jobgraph.JobGraph) int64 {
 			size += int64(textSize + len(text))
 		}
 		for _, split := range v.Splits {
-			size += int64(splitSize + len(split.URI))
+			size += int64(splitSize + len(split.Base))
+			for _, part := range split.Parts {
+				size += int64(partSize + len(part.Name))
+			}
 			for _, host := range split.Hosts {
 				size += int64(hostSize + len(host))
 			}

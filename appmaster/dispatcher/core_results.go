@@ -2,7 +2,6 @@ package dispatcher
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -50,25 +49,4 @@ func (j *job) page(e PageAsked) (page msg.CollectPage, err error) {
 		j.unread--
 	}
 	return page, err
-}
-
-// clientFetched ends an Attached cluster once the client has all that the job
-// left, and otherwise gives it time for the rest.
-func (c *Core) clientFetched(j *job) {
-	if c.config.Mode != Attached {
-		return
-	}
-	j.until = c.now.Add(j.patience())
-	if j.fetched && (j.unread == 0 || j.details.Status != msg.JobFinished) {
-		c.end(outcomeOf(j.details))
-	}
-}
-
-// patience is how long an Attached cluster waits for the job's client after its last
-// request.
-func (j *job) patience() time.Duration {
-	if j.unread > 0 && j.details.Status == msg.JobFinished {
-		return collectTime
-	}
-	return fetchTime
 }

@@ -41,6 +41,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	finish STATUS [TEXT]                      the application has ended
 //	page JOB NAME CURSOR
 //	wait DURATION                             with the wakes that fall due
+//	asleep DURATION                           the process is stopped
 //
 // JobMasters are numbered #1, #2, … in the order of their jobs.
 type script struct {
@@ -131,6 +132,9 @@ func (s *script) command(line string) []string {
 		return s.step(JobsAwaited{})
 	case "shutdown":
 		return s.step(ShutdownAsked{})
+	case "asleep":
+		s.now = s.now.Add(s.duration(args[1]))
+		return s.wait("0s")
 	case "wait":
 		return s.wait(args[1])
 	}
@@ -183,7 +187,10 @@ func (s *script) wait(text string) []string {
 	until := s.now.Add(s.duration(text))
 	var lines []string
 	for !s.wake.IsZero() && !s.wake.After(until) {
-		s.now, s.wake = s.wake, time.Time{}
+		if s.wake.After(s.now) { // else it is late
+			s.now = s.wake
+		}
+		s.wake = time.Time{}
 		for _, line := range s.step(Woken{}) {
 			lines = append(lines, fmt.Sprintf("%s: %s", s.now.Sub(testEpoch), line))
 		}
@@ -435,4 +442,76 @@ func TestWhatIsKeptStaysWithinItsLimits(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestForgottenJobsAreBounded would catch a session of months that remembers each job it has
+// ever run, and one that is asked for one job again and again, and forgets the others for it.
+func TestForgottenJobsAreBounded(t *testing.T) {
+	t.Parallel()
+	var f forgotten
+	id := func(n int) ids.JobID { return ids.JobID(strconv.Itoa(n)) }
+	for n := range 3 * maxForgotten {
+		f.add(testEpoch, id(n))
+	}
+	if len(f.jobs) != maxForgotten || len(f.order) != maxForgotten || f.has(testEpoch, id(0)) || !f.has(testEpoch, id(3*maxForgotten-1)) {
+		t.Errorf("%d ids are remembered, in a list of %d", len(f.jobs), len(f.order))
+	}
+	later := testEpoch.Add(repeatTime - time.Second)
+	for range 3 { // whoever repeats the oldest one
+		f.add(later, id(2*maxForgotten))
+	}
+	if len(f.order) != maxForgotten || !f.has(later, id(2*maxForgotten+1)) {
+		t.Errorf("%d ids are remembered, in a list of %d, when one was repeated", len(f.jobs), len(f.order))
+	}
+	if end := testEpoch.Add(repeatTime); f.has(end, id(2*maxForgotten+1)) || !f.has(end, id(2*maxForgotten)) || len(f.jobs) != 1 {
+		t.Errorf("%d ids are remembered after %s, of which one was repeated", len(f.jobs), repeatTime)
+	}
+	if f.has(later.Add(repeatTime), id(2*maxForgotten)) || len(f.jobs) != 0 {
+		t.Errorf("%d ids are remembered after %s", len(f.jobs), 2*repeatTime)
+	}
+}
+
+// TestCancelledIDsPushOutNoEndedJob would catch a job that runs twice because somebody has
+// cancelled thousands of ids that the session does not have, and the reverse: a job that runs
+// though it was cancelled, because thousands of others have ended since.
+func TestCancelledIDsPushOutNoEndedJob(t *testing.T) {
+	t.Parallel()
+	c := configured(Session)
+	c.Archive.Jobs = 1
+	core := NewCore(c)
+	submit := func(id ids.JobID) (jobMaster ids.JobMasterID, answer error) {
+		for _, effect := range core.Step(testEpoch, SubmitAsked{Submission: Submission{Job: id, Graph: graph()}}) {
+			switch e := effect.(type) {
+			case AnswerError:
+				answer = e.Err
+			case StartJobMaster:
+				jobMaster = e.JobMaster
+			}
+		}
+		return jobMaster, answer
+	}
+	run := func(id ids.JobID) {
+		jobMaster, err := submit(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		core.Step(testEpoch, JobEnded{Job: id, JobMaster: jobMaster, Details: msg.JobDetails{ID: id, Status: msg.JobFinished, End: testEpoch}})
+	}
+	run("ended")
+	run("last") // and the other one is not kept any longer
+	for n := range maxForgotten {
+		core.Step(testEpoch, CancelAsked{Job: ids.JobID(fmt.Sprintf("never%d", n))})
+	}
+	if _, err := submit("ended"); !errors.Is(err, msg.ErrJobEnded) {
+		t.Errorf("after %d ids that never were, a job that has ended is answered with %v", maxForgotten, err)
+	}
+	for n := range maxForgotten - 1 {
+		run(ids.JobID(fmt.Sprintf("other%d", n)))
+	}
+	if _, err := submit("never0"); !errors.Is(err, msg.ErrJobWithdrawn) {
+		t.Errorf("after %d other jobs, one that was cancelled before it came is answered with %v", maxForgotten, err)
+	}
+	if _, err := submit("ended"); !errors.Is(err, msg.ErrJobEnded) {
+		t.Errorf("after %d other jobs, one that has ended is answered with %v", maxForgotten-1, err)
+	}
 }

@@ -24,13 +24,16 @@ import (
 )
 
 // JobMaster runs one job. Its methods but Run may be called from any goroutine,
-// and give actor.ErrStopped once the job has ended.
+// and give actor.ErrStopped once the job has ended or is suspended; Details and
+// Overview only once it is suspended.
 type JobMaster interface {
 	// Run runs the job to its end and gives what is to be kept of it; an error
-	// says that it was suspended.
+	// says that it was suspended. What is left to do after the end may take a while.
 	Run(ctx context.Context) (msg.JobDetails, collect.Results, error)
 	// Cancel ends the job as CANCELED.
 	Cancel(ctx context.Context) error
+	// Details and Overview describe the job, once it has ended as it was just before:
+	// the end is told when nothing is left to do, and who lists jobs does not wait for it.
 	Details(ctx context.Context) (msg.JobDetails, error)
 	Overview(ctx context.Context) (msg.JobOverview, error)
 	// CollectPage gives a page of a collected result, waiting for its first
@@ -115,17 +118,18 @@ func (d *Dispatcher) runningJob(job ids.JobID) *runningJob {
 }
 
 // Submit takes a job in and starts it. Errors: msg.ErrEnding, msg.ErrJobExists while
-// a job of this id runs, msg.ErrJobEnded when one has; msg.ErrTooManyJobs and
-// msg.ErrNoMemory, which may be well later; msg.ErrJobTooLarge and jobgraph.ErrInvalid,
-// which stay. A job that cannot be started for another reason has FAILED, and is listed.
+// a job of this id runs, msg.ErrJobEnded when one has, msg.ErrJobWithdrawn when it was
+// cancelled before; msg.ErrTooManyJobs and msg.ErrNoMemory, which may be well later;
+// msg.ErrJobTooLarge and jobgraph.ErrInvalid, which stay. A job that cannot be started for
+// another reason has FAILED, and is listed.
 func (d *Dispatcher) Submit(ctx context.Context, s Submission) error {
 	err, asking := actor.Ask(ctx, d.loop, func(reply chan<- error) Event { return SubmitAsked{Submission: s, Reply: reply} })
 	return errors.Join(asking, err)
 }
 
 // CancelJob tells a job to end. Repeating it is harmless, and so is cancelling a
-// CANCELED job. msg.ErrJobNotFound, msg.ErrJobEnded for one that ended
-// otherwise.
+// CANCELED job. msg.ErrJobNotFound, and a cluster of many jobs takes no submission of it then for
+// some minutes; msg.ErrJobEnded for one that ended otherwise.
 func (d *Dispatcher) CancelJob(ctx context.Context, job ids.JobID) error {
 	err, asking := actor.Ask(ctx, d.loop, func(reply chan<- error) Event { return CancelAsked{Job: job, Reply: reply} })
 	return errors.Join(asking, err)

@@ -33,12 +33,26 @@ type Config struct {
 	HeartbeatTimeout   time.Duration // heartbeat.timeout
 	SlotRequestTimeout time.Duration // slot.request.timeout
 	SlotIdleTimeout    time.Duration // slot.idle.timeout
+	// ClientTimeout is client.heartbeat.timeout: how long nobody may ask for the job while
+	// a task waits for its collected records to be read.
+	ClientTimeout time.Duration
+}
+
+// related are the options of a job that have to keep an order. The client of a job of a session has all of its own in the
+// job; such as are for containers count for nothing there, whatever they are beside those of the session.
+var related = []config.Key{ //nolint:gochecknoglobals // a constant table
+	config.HeartbeatInterval, config.HeartbeatTimeout, config.ClientHeartbeatInterval, config.ClientHeartbeatTimeout,
+	config.ExponentialInitialBackoff, config.ExponentialMaxBackoff,
 }
 
 // Configured gives the part of a Config that options decide: the cluster's, and
-// over them those of the job. The error wraps config.ErrInvalid.
+// over them those of the job. The error wraps config.ErrInvalid: an option is not
+// allowed, or not beside another of the job or the cluster.
 func Configured(cluster config.Config, g *jobgraph.JobGraph) (Config, error) {
 	c, err := cluster.With(config.Layer{Source: "job " + g.Name, Values: g.Config})
+	if err == nil {
+		err = config.ValidateAmong(c, related...)
+	}
 	if err != nil {
 		return Config{}, err
 	}
@@ -51,6 +65,7 @@ func Configured(cluster config.Config, g *jobgraph.JobGraph) (Config, error) {
 		HeartbeatTimeout:   c.Duration(config.HeartbeatTimeout),
 		SlotRequestTimeout: c.Duration(config.SlotRequestTimeout),
 		SlotIdleTimeout:    c.Duration(config.SlotIdleTimeout),
+		ClientTimeout:      c.Duration(config.ClientHeartbeatTimeout),
 	}, nil
 }
 
@@ -70,20 +85,13 @@ func (c Config) Validate() error {
 			faults = append(faults, fmt.Errorf("two vertices collect a result named %q; give each its own name", v.Collect))
 		}
 	}
-	for _, option := range []struct {
-		name  string
-		value time.Duration
-	}{
-		{"heartbeat.interval", c.HeartbeatInterval},
-		{"heartbeat.timeout", c.HeartbeatTimeout},
-		{"slot.request.timeout", c.SlotRequestTimeout},
-		{"slot.idle.timeout", c.SlotIdleTimeout},
-	} {
-		if option.value <= 0 {
-			faults = append(faults, fmt.Errorf("%s must be positive, not %s", option.name, option.value))
-		}
-	}
-	return errors.Join(faults...)
+	return errors.Join(append(faults, config.Check(
+		config.HeartbeatInterval.Is(c.HeartbeatInterval),
+		config.HeartbeatTimeout.Is(c.HeartbeatTimeout),
+		config.SlotRequestTimeout.Is(c.SlotRequestTimeout),
+		config.SlotIdleTimeout.Is(c.SlotIdleTimeout),
+		config.ClientHeartbeatTimeout.Is(c.ClientTimeout),
+	))...)
 }
 
 func (c Config) vertices() []jobgraph.Vertex {

@@ -9,6 +9,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/slotpool"
+	"github.com/bobbin-yarn/bobbin/appmaster/patience"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -17,16 +18,11 @@ import (
 // YARN's word on its container makes the better cause, and usually comes sooner.
 const lossGrace = 2 * time.Second
 
-// clientTimeout is how long nobody may ask for the job while a task waits for its
-// collected records to be read; Flink's client.heartbeat.timeout. A client that
-// follows the job asks several times a second, however slowly it reads.
-const clientTimeout = 3 * time.Minute
-
 // Core is the JobMaster's state. Step is the only way it changes; one goroutine
 // may use a Core.
 //
-// Each step first takes in what happened, then derives what follows from it: see
-// Step.
+// Each step first gives time to those for whom the job waits if the process was stopped, then
+// takes in what happened, then derives what follows from it: see Step.
 type Core struct {
 	config   Config
 	graph    *executiongraph.Graph
@@ -38,12 +34,18 @@ type Core struct {
 	entered  map[msg.JobStatus]time.Time
 	splits   []*splitQueue // of each vertex; nil where it reads edges
 	results  collect.Results
-	asked    time.Time // when a client last asked for the job
+	clients  patience.Deadline // when the job counts as left, unless a client asks for it
 
 	workers    []*worker // in the order of their registration
 	byResource map[ids.ResourceID]*worker
 	declared   int  // slots last declared to the ResourceManager; -1: not registered there
-	supplied   bool // a slot or host came, or a region was scheduled, since the last deploy
+	least      int  // of these, with which some region can run
+	short      bool // the ResourceManager has said that some of them cannot be had
+	blocklist  failover.Blocklist
+	sick       failover.Cause    // for which a node was blocked last
+	slots      patience.Deadline // when the job gives up to wait for slots: see slotDeadline
+	slotsSince time.Time         // from when on that counts
+	supplied   bool              // a slot or host came, was left, or a region was scheduled, since the last deploy
 
 	failing   []int                // regions with a failure that is not dealt with, ascending
 	losses    []*loss              // of hosts, oldest first
@@ -68,7 +70,7 @@ type Core struct {
 type phase int
 
 const (
-	waiting  phase = iota + 1 // for slots, and hosts in them
+	waiting  phase = iota + 1 // for slots with hosts in them
 	deployed                  // its tasks were sent to their hosts
 	failing                   // a task failed: the rest is cancelled, the root cause sought
 	delayed                   // a restart was decided; its delay runs, or tasks still end
@@ -76,7 +78,6 @@ const (
 
 type region struct {
 	phase     phase
-	shared    []int // shared slots that it runs in, ascending
 	incident  failover.Incident
 	restartAt time.Time // while delayed
 }
@@ -122,6 +123,7 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 	if c.status.GloballyTerminal() {
 		return nil
 	}
+	c.excuse()
 	c.take(event)
 	c.expire()
 	c.dropResults()
@@ -150,12 +152,12 @@ func (c *Core) take(event Event) {
 	case Woken:
 		c.wake = time.Time{}
 	case DetailsAsked:
-		c.asked = c.now
+		c.clientAsked()
 		c.emit(AnswerDetails{Reply: e.Reply, Details: c.details()})
 	case OverviewAsked:
 		c.emit(AnswerOverview{Reply: e.Reply, Overview: c.overview()})
 	case PageAsked:
-		c.asked = c.now
+		c.clientAsked()
 		c.emit(AnswerPage{Reply: e.Reply, Page: c.page(e.Name, e.Cursor)})
 	}
 }
@@ -179,19 +181,11 @@ func (c *Core) setStatus(to msg.JobStatus) {
 // start schedules all regions: everything is pipelined, so none has to wait for
 // the end of another.
 func (c *Core) start() {
-	c.asked = c.now
+	c.clientAsked()
 	c.setStatus(msg.JobInitializing)
-	c.pool = slotpool.New(c.config.Graph.Slots(), c.now)
+	c.pool = slotpool.New(c.sharedSlots(), c.now)
 	c.setStatus(msg.JobCreated)
 	for r := range c.regions {
-		for e := range c.graph.Region(r) {
-			c.regions[r].shared = append(c.regions[r].shared, c.layout.sharedSlot(e))
-		}
-		slices.Sort(c.regions[r].shared)
-		c.regions[r].shared = slices.Compact(c.regions[r].shared)
-		for _, shared := range c.regions[r].shared {
-			c.layout.open[shared]++
-		}
 		c.schedule(r)
 	}
 	c.setStatus(msg.JobRunning)
@@ -201,9 +195,24 @@ func (c *Core) start() {
 	}})
 }
 
+// sharedSlots lists the shared slots of each region, ascending. Regions are numbered
+// by their first execution, and vertices are in topological order: so are regions.
+func (c *Core) sharedSlots() [][]int {
+	regions := make([][]int, len(c.regions))
+	for r := range regions {
+		for e := range c.graph.Region(r) {
+			regions[r] = append(regions[r], c.layout.sharedSlot(e))
+		}
+		slices.Sort(regions[r])
+		regions[r] = slices.Compact(regions[r])
+	}
+	return regions
+}
+
 // schedule lets a region wait for its slots.
 func (c *Core) schedule(r int) {
 	c.regions[r].phase = waiting
+	c.pool.Wait(r)
 	c.supplied = true
 	for e := range c.graph.Region(r) {
 		c.mustTransition(e, msg.ExecutionScheduled)
@@ -219,9 +228,14 @@ func (c *Core) mustTransition(e *executiongraph.Execution, to msg.ExecutionState
 func (c *Core) resourceManagerSaid(m msg.Message) {
 	switch m := m.(type) {
 	case msg.JobMasterRegistered:
-		c.declared = 0
+		c.declared, c.least = 0, 0
+		if !c.blocklist.Empty() {
+			c.tellBlocked()
+		}
 	case msg.NotEnoughResources:
-		c.failJob(fmt.Sprintf("not enough resources for %d slots: %s", c.pool.Required(), m.Reason))
+		c.notEnough(m)
+	case msg.AllNodesBlocked:
+		c.noOtherNode("there is no other node")
 	case msg.TaskExecutorTerminated:
 		if w := c.byResource[m.Resource]; w != nil {
 			c.lose(w, m.Cause)
@@ -231,14 +245,37 @@ func (c *Core) resourceManagerSaid(m msg.Message) {
 	}
 }
 
-// declare tells the ResourceManager how many slots the job needs now.
+// notEnough takes in that the job cannot have all slots that it declared. While
+// some of its regions can run it goes on: their slots serve the others after them. A node
+// that has been set aside is better than none.
+func (c *Core) notEnough(m msg.NotEnoughResources) {
+	switch _, starved := c.pool.StarvedSince(); {
+	case !starved:
+		c.short = true
+	case m.NodesBlocked == c.blocklist.Empty():
+		// It crossed the begin or the end of a block. It is told again if it still is so.
+	case m.NodesBlocked:
+		c.noOtherNode("no other node gives slots: " + m.Reason)
+	default:
+		c.failJob(fmt.Sprintf("not enough resources for %d slots: %s", c.pool.Required(), m.Reason))
+	}
+}
+
+// declare tells the ResourceManager how many slots the job needs now: none once it
+// ends. A job that went on with too few and can do so no more asks again, as what
+// it was told may not be true any more.
 func (c *Core) declare() {
-	if c.declared < 0 || c.declared == c.pool.Required() {
+	required, least, again := 0, 0, false
+	if c.active() {
+		_, starved := c.pool.StarvedSince()
+		required, least, again = c.pool.Required(), c.pool.Least(), c.short && starved
+	}
+	if c.declared < 0 || c.declared == required && c.least == least && !again {
 		return
 	}
-	c.declared = c.pool.Required()
+	c.declared, c.least, c.short = required, least, c.short && !again
 	c.emit(TellResourceManager{msg.DeclareRequirements{
-		Job: c.config.Job, JobMaster: c.config.JobMaster, Slots: c.declared,
+		Job: c.config.Job, JobMaster: c.config.JobMaster, Slots: c.declared, Least: c.least,
 	}})
 }
 
@@ -282,14 +319,12 @@ func (c *Core) finish() {
 	}
 }
 
-// end gives everything back. Requirements go first, or the ResourceManager would
-// grant the freed slots to this job again.
+// end gives everything back. The ResourceManager knows already that the job needs
+// nothing any more, or it would grant the freed slots to this job again.
 func (c *Core) end(status msg.JobStatus) {
+	ended := Ended{Last: c.details(), LastOverview: c.overview(), Results: c.results}
 	c.setStatus(status)
 	cause := "job has ended: " + string(status)
-	if c.declared > 0 {
-		c.emit(TellResourceManager{msg.DeclareRequirements{Job: c.config.Job, JobMaster: c.config.JobMaster}})
-	}
 	c.freeSlots(c.pool.Slots(), cause)
 	for _, w := range c.workers {
 		if w.connection != 0 {
@@ -300,7 +335,8 @@ func (c *Core) end(status msg.JobStatus) {
 		c.results[name].End()
 		c.emit(ResultChanged{Name: name})
 	}
-	c.emit(Ended{Details: c.details(), Results: c.results})
+	ended.Details = c.details()
+	c.emit(ended)
 }
 
 // setWake asks to be woken when the next deadline passes.
@@ -323,10 +359,13 @@ func (c *Core) setWake() {
 		}
 	}
 	if len(c.stalledResults()) > 0 {
-		earlier(c.asked.Add(clientTimeout))
+		earlier(c.clients.At())
 	}
-	if since, missing := c.pool.MissingSince(); missing && c.active() {
-		earlier(since.Add(c.config.SlotRequestTimeout))
+	if deadline, starved := c.slotDeadline(); starved {
+		earlier(deadline.At())
+	}
+	if at, blocked := c.blocklist.Next(); blocked {
+		earlier(at)
 	}
 	if since, idle := c.pool.IdleSince(); idle {
 		earlier(since.Add(c.config.SlotIdleTimeout))

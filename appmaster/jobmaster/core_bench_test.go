@@ -58,7 +58,7 @@ func BenchmarkJob10000x10000(b *testing.B) {
 			for e := range core.graph.All() {
 				if e.ID.Attempt == attempt && !e.State.Final() && e.State != state {
 					from := Peer{Connection: core.byResource[e.Resource].connection, Resource: e.Resource}
-					step(TaskExecutorSaid{From: from, Token: "m1", Message: msg.TaskStateChanged{Execution: e.ID, State: state}})
+					step(TaskExecutorSaid{From: from, Token: "m1", Message: changed(msg.TaskStateChange{Execution: e.ID, State: state})})
 				}
 			}
 		}

@@ -21,6 +21,9 @@ const (
 	// maxBrief bounds the text of a failure when many regions fail at once, in bytes: each
 	// of them holds two at most until it restarts, within what is reserved for its tasks.
 	maxBrief = 256
+	// maxReason bounds the reason for which a node is set aside, in bytes: before the cause
+	// it may have the name, the hash and the place of a program, and a file.
+	maxReason = 1024
 )
 
 // The parts of msg.MaxJobFailures.
@@ -107,7 +110,12 @@ func clipped(f msg.Failure) msg.Failure {
 
 // brief is a failure with little text.
 func brief(f msg.Failure) msg.Failure {
-	f.Message = strings.Clone(strings.ToValidUTF8(f.Message[:min(len(f.Message), maxBrief)], ""))
+	f.Message = clip(f.Message, maxBrief)
 	f.Stack = ""
 	return f
+}
+
+// clip gives the first bytes of a text, so many at most, and keeps nothing of the rest.
+func clip(text string, most int) string {
+	return strings.Clone(strings.ToValidUTF8(text[:min(len(text), most)], ""))
 }

@@ -10,36 +10,33 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
 // TestAJobWhoseClientHasLeftGoesOn would catch a job that waits for ever, with
-// all its containers, for a client to read what it collects.
+// all its containers, for a client to read what it collects, and one that waits for longer
+// or for less than its client.heartbeat.timeout.
 func TestAJobWhoseClientHasLeftGoesOn(t *testing.T) {
 	t.Parallel()
-	s := &script{t: t, now: testEpoch, peers: make(map[ConnectionID]ids.ResourceID), token: "m1"}
-	s.graph.ProtocolVersion = jobgraph.ProtocolVersion
-	s.graph.Job, s.graph.Name = "wordcount", "wordcount"
-	for _, line := range []string{
-		"vertex read 1 splits=n1", "vertex top 1 collect=top", "edge 0 1", "start", "rm registered",
-		"register 1 w1 n1", "offer 1 a1", "ready 1 h1", "state 1 v0-s0-a0 RUNNING", "state 1 v1-s0-a0 RUNNING",
+	for name, timeout := range map[string]struct {
+		option  string // "": the default
+		minutes int
+	}{
+		"as by default":      {"", 3},
+		"as the option says": {"5 min", 5},
 	} {
-		s.command(line)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			leavesJob(t, timeout.option, timeout.minutes)
+		})
 	}
-	sequence := 0
-	fill := func() { // until no batch is acknowledged any more
-		t.Helper()
-		for {
-			lines := s.command(fmt.Sprintf("batch 1 v1-s0-a0 %d 256K", sequence))
-			sequence++
-			if !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "acknowledged") }) {
-				return
-			}
-			if sequence > 1000 {
-				t.Fatal("the task is never held back")
-			}
-		}
-	}
+}
+
+// leavesJob has a client leave a job that waits for it, and holds that it goes on after so
+// many minutes.
+func leavesJob(t *testing.T, option string, minutes int) {
+	s, sequence := heldBack(t, option)
 	expect := func(line string, want ...string) {
 		t.Helper()
 		got := slices.DeleteFunc(s.command(line), func(l string) bool { return strings.HasSuffix(l, "heartbeat") })
@@ -56,13 +53,13 @@ func TestAJobWhoseClientHasLeftGoesOn(t *testing.T) {
 		}
 	}
 
-	fill()
 	alive(2)
 	s.command("details") // the client reads slowly, but it is there
-	alive(2)
+	alive(minutes - 1)
 	expect("wait 29s")
 	expect("heartbeat 1")
-	expect("wait 31s", "5m0s: result top dropped", fmt.Sprintf("5m0s: to 1: acknowledged %d of v1-s0-a0", sequence-1))
+	at := fmt.Sprintf("%dm0s: ", 2+minutes)
+	expect("wait 31s", at+"result top dropped", fmt.Sprintf("%sto 1: acknowledged %d of v1-s0-a0", at, sequence-1))
 
 	// Nobody has come back: the task does not have to wait again.
 	for {
@@ -76,4 +73,54 @@ func TestAJobWhoseClientHasLeftGoesOn(t *testing.T) {
 		}
 	}
 	expect("page top 1", fmt.Sprintf("page: result page is not held any more: batch 1, there are %d to %d", sequence, sequence))
+}
+
+// TestAClientIsThereWhileTheJobMasterIsStopped would catch a result that is dropped as the
+// JobMaster's own process was stopped for longer than its client may be silent, though the
+// client's question waits to be read; and one that is held for ever by a JobMaster that is
+// always late.
+func TestAClientIsThereWhileTheJobMasterIsStopped(t *testing.T) {
+	t.Parallel()
+	s, _ := heldBack(t, "")
+	heard := func(line string) []string {
+		lines := s.command(line)
+		s.command("heartbeat 1")
+		return lines
+	}
+	heard("asleep 10m")
+	if got := heard("page top 0"); !slices.ContainsFunc(got, func(l string) bool { return strings.HasPrefix(l, "page: epoch 0, ") }) {
+		t.Errorf("once the JobMaster goes on it answers %v", got)
+	}
+	for late := 0; !slices.ContainsFunc(heard("asleep 11s"), func(l string) bool { return strings.HasSuffix(l, "result top dropped") }); late++ {
+		if late > 20 {
+			t.Fatal("the result is held after four minutes in which no client came")
+		}
+	}
+}
+
+// heldBack gives a job whose task waits for its client to read, and the number of batches.
+func heldBack(t *testing.T, option string) (s *script, sequence int) {
+	t.Helper()
+	s = &script{t: t, now: testEpoch, peers: make(map[ConnectionID]ids.ResourceID), token: "m1"}
+	s.graph.ProtocolVersion = jobgraph.ProtocolVersion
+	s.graph.Job, s.graph.Name = "wordcount", "wordcount"
+	if option != "" {
+		s.graph.Config = map[string]string{config.ClientHeartbeatTimeout.Name(): option}
+	}
+	for _, line := range []string{
+		"vertex read 1 splits=n1", "vertex top 1 collect=top", "edge 0 1", "start", "rm registered",
+		"register 1 w1 n1", "offer 1 a1", "ready 1 h1", "state 1 v0-s0-a0 RUNNING", "state 1 v1-s0-a0 RUNNING",
+	} {
+		s.command(line)
+	}
+	for { // until no batch is acknowledged any more
+		lines := s.command(fmt.Sprintf("batch 1 v1-s0-a0 %d 256K", sequence))
+		sequence++
+		if !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "acknowledged") }) {
+			return s, sequence
+		}
+		if sequence > 1000 {
+			t.Fatal("the task is never held back")
+		}
+	}
 }

@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/slotpool"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// deploy sends the tasks of every region whose slots and hosts are all there:
-// one message to each host, however many regions come together.
+// deploy sends the tasks of every waiting region for which there are slots with
+// hosts in them: one message to each host, however many regions come together.
 func (c *Core) deploy() {
 	if !c.active() || !c.supplied {
 		return
@@ -21,31 +22,20 @@ func (c *Core) deploy() {
 		hostIndex:  make(map[ids.HostID]int),
 		placements: make([]*msg.VertexPlacement, len(c.config.Graph.Vertices)),
 	}
-	for r := range c.regions {
-		if c.regions[r].phase == waiting && c.canDeploy(r) {
-			c.regions[r].phase = deployed
-			c.reached(stepDeployed)
-			for e := range c.graph.Region(r) {
-				d.add(e)
-			}
+	for _, r := range c.pool.Assign(c.takesTasks) {
+		c.regions[r].phase = deployed
+		c.reached(stepDeployed)
+		for e := range c.graph.Region(r) {
+			d.add(e)
 		}
 	}
 	d.send()
 }
 
-// canDeploy tells whether every slot of a region is there, with a host in it
-// that takes tasks.
-func (c *Core) canDeploy(r int) bool {
-	for _, shared := range c.regions[r].shared {
-		slot, there := c.pool.At(shared)
-		if !there {
-			return false
-		}
-		if w := c.byResource[slot.Resource]; w == nil || !w.ready() {
-			return false
-		}
-	}
-	return true
+// takesTasks tells whether a slot has a host that takes tasks.
+func (c *Core) takesTasks(slot slotpool.Slot) bool {
+	w := c.byResource[slot.Resource]
+	return w != nil && w.ready()
 }
 
 // deployment gathers the messages of one deploy. Their placements and hosts are

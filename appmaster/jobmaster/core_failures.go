@@ -58,9 +58,9 @@ func (c *Core) lossOf(host ids.HostID) *loss {
 	return nil
 }
 
-// loseHost takes in that the job's host on a worker has ended by itself.
-func (c *Core) loseHost(w *worker, f msg.Failure) {
-	c.tasksLost(w, failover.Cause{Kind: failover.HostLost, Failure: clipped(f)})
+// loseHost takes in that the job's host on a worker takes no tasks any more.
+func (c *Core) loseHost(w *worker, kind failover.Kind, f msg.Failure) {
+	c.tasksLost(w, failover.Cause{Kind: kind, Failure: clipped(f)})
 	w.host, w.dataAddress = "", ""
 }
 
@@ -107,6 +107,9 @@ func (c *Core) tasksLost(w *worker, cause failover.Cause) {
 // restarts the regions whose time has come.
 func (c *Core) failOver() {
 	for _, r := range slices.Clone(c.failing) {
+		if c.graph.RegionEnded(r) && c.pool.Release(r) {
+			c.supplied = true
+		}
 		if c.regions[r].phase == failing {
 			if root, known := c.rootCause(r); known {
 				c.decide(r, root)
@@ -164,19 +167,24 @@ func (c *Core) decide(r int, root failover.Cause) {
 	}
 	c.emit(RegionFailed{Region: r, Root: root.Entry(), Restart: decision.Restart, Delay: decision.Delay})
 	if !decision.Restart {
-		entry := root.Entry()
-		if decision.Exhausted != "" {
-			entry.Failure = clipped(msg.Failure{
-				Message: fmt.Sprintf("%s\nnot restarted: %s", entry.Failure.Message, decision.Exhausted),
-				Stack:   entry.Failure.Stack,
-			})
-		}
-		c.failWith(entry)
+		c.failAfter(root, decision)
 		return
 	}
 	c.regions[r].phase = delayed
 	c.regions[r].restartAt = c.now.Add(decision.Delay)
 	c.setStatus(msg.JobRestarting)
+}
+
+// failAfter ends the job with a root cause that no restart follows.
+func (c *Core) failAfter(root failover.Cause, decision failover.Decision) {
+	entry := root.Entry()
+	if decision.Exhausted != "" {
+		entry.Failure = clipped(msg.Failure{
+			Message: fmt.Sprintf("%s\nnot restarted: %s", entry.Failure.Message, decision.Exhausted),
+			Stack:   entry.Failure.Stack,
+		})
+	}
+	c.failWith(entry)
 }
 
 // restart begins a region anew: new attempts, all its splits to hand out again,

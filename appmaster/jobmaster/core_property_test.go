@@ -17,9 +17,10 @@ import (
 
 // TestCoreProperties runs random jobs on a naive model of workers that come, go
 // and fail, with messages on their way that the core's orders cross. It would
-// catch: a task sent to a host that is gone, or while its last attempt lives; a
-// split lost or read twice by what counts; a job that ends twice or never; a
-// slot that is kept; a step that a replay does not repeat.
+// catch: a task sent to a host that is gone, or that takes none any more, or while
+// its last attempt lives; a split lost or read twice by what counts; a job that ends
+// twice or never; a slot that is kept, asked for again after its region has finished,
+// or taken from a node that is set aside; a step that a replay does not repeat.
 func TestCoreProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -48,6 +49,7 @@ type model struct {
 	tasks     map[ids.ExecutionAttemptID]*modelTask
 	attempts  map[[2]int]int // last deployed attempt of each subtask
 	required  int
+	blocked   []string // nodes from which the ResourceManager gives the job no slots
 	names     int
 	ended     *Ended
 	endedBy   int // number of events by then
@@ -61,17 +63,22 @@ type timedEvent struct {
 
 type modelWorker struct {
 	peer      Peer
+	node      string
 	alive     bool
 	connected bool // as the core was told
 	host      ids.HostID
 	known     ids.HostID // host as the core was told
 	slots     []ids.AllocationID
 	outbox    []msg.Message // on its way to the core
+	// unavailable says that it can have no host. It gives all slots back with the first.
+	unavailable bool
+	answered    bool // its last offer
 }
 
 type modelTask struct {
 	worker    *modelWorker
 	host      ids.HostID
+	slot      ids.AllocationID
 	asking    bool // has a request for a split on its way
 	exhausted bool // was told that no split is left
 	cancel    bool
@@ -108,7 +115,7 @@ func randomGraph(t *rapid.T) *jobgraph.JobGraph {
 			vertex.Source = true
 			for i := range rapid.IntRange(0, 6).Draw(t, "splits") {
 				host := fmt.Sprint("n", rapid.IntRange(0, 2).Draw(t, "host"))
-				vertex.Splits = append(vertex.Splits, jobgraph.Split{URI: fmt.Sprint(v, "/", i), Hosts: []string{host}})
+				vertex.Splits = append(vertex.Splits, jobgraph.Split{Base: fmt.Sprint(v, "/", i), Hosts: []string{host}})
 			}
 		} else {
 			edge := jobgraph.Edge{From: jobgraph.VertexID(from), To: jobgraph.VertexID(v), Pattern: jobgraph.AllToAll}
@@ -127,9 +134,9 @@ func randomGraph(t *rapid.T) *jobgraph.JobGraph {
 
 // act lets one thing happen, at random.
 func (m *model) act() {
-	switch rapid.IntRange(0, 11).Draw(m.t, "action") {
+	switch rapid.IntRange(0, 13).Draw(m.t, "action") {
 	case 0:
-		m.connect()
+		m.connect(true)
 	case 1, 2, 3, 4:
 		if w := m.pick(); w != nil {
 			m.deliver(w)
@@ -151,9 +158,17 @@ func (m *model) act() {
 	case 10:
 		m.step(ResourceManagerSaid{msg.JobMasterRegistered{}})
 	case 11:
+		if w := m.pick(); w != nil && w.host != "" && m.oneIn(5) {
+			m.stopHost(w)
+		}
+	case 12:
 		if m.oneIn(25) {
 			m.cancelled = true
 			m.step(CancelAsked{})
+		}
+	case 13:
+		if m.oneIn(10) {
+			m.notEnough()
 		}
 	}
 }
@@ -172,8 +187,9 @@ func (m *model) name(prefix string) string {
 	return fmt.Sprint(prefix, m.names)
 }
 
-// connect brings a worker with as many granted slots as the job lacks, or fewer.
-func (m *model) connect() {
+// connect brings a worker with as many granted slots as the job lacks, or fewer. It
+// may have no host for it.
+func (m *model) connect(mayFail bool) {
 	lacking := m.required
 	for _, w := range m.workers {
 		if w.alive {
@@ -183,18 +199,46 @@ func (m *model) connect() {
 	if lacking <= 0 || m.ended != nil {
 		return
 	}
-	w := &modelWorker{alive: true, connected: true}
+	nodes := slices.DeleteFunc([]string{"n0", "n1", "n2"}, func(n string) bool {
+		return slices.Contains(m.blocked, n) && !(mayFail && m.oneIn(5)) // it was granted before
+	})
+	if len(nodes) == 0 {
+		m.step(ResourceManagerSaid{msg.AllNodesBlocked{}})
+		return
+	}
+	w := &modelWorker{alive: true, connected: true, node: rapid.SampledFrom(nodes).Draw(m.t, "node")}
 	w.peer = Peer{Connection: ConnectionID(m.names + 1), Resource: ids.ResourceID(m.name("w"))}
-	w.outbox = append(w.outbox, msg.RegisterAtJobMaster{Resource: w.peer.Resource, Host: fmt.Sprint("n", m.names%3)})
+	w.outbox = append(w.outbox, msg.RegisterAtJobMaster{Resource: w.peer.Resource, Host: w.node})
 	var offers msg.OfferSlots
 	for range rapid.IntRange(1, lacking).Draw(m.t, "slots") {
 		a := ids.AllocationID(m.name("a"))
 		w.slots = append(w.slots, a)
 		offers.Offers = append(offers.Offers, msg.SlotOffer{Allocation: a})
 	}
-	w.outbox = append(w.outbox, offers)
 	m.workers = append(m.workers, w)
+	if mayFail && m.oneIn(8) {
+		w.unavailable = true
+		lost := msg.HostLost{Reason: msg.HostUnavailable, Failure: msg.Failure{Message: "no space"}}
+		before := rapid.IntRange(1, len(offers.Offers)).Draw(m.t, "offered before")
+		w.outbox = append(w.outbox, msg.OfferSlots{Offers: offers.Offers[:before]}, lost)
+		if before < len(offers.Offers) { // granted meanwhile
+			w.outbox = append(w.outbox, msg.OfferSlots{Offers: offers.Offers[before:]})
+		}
+		return
+	}
+	w.outbox = append(w.outbox, offers)
 	m.startHost(w)
+}
+
+// notEnough has the ResourceManager say that it has too few slots. It may have said so
+// before it knew which nodes the job has blocked, or blocks no more: that counts for nothing.
+func (m *model) notEnough() {
+	said := msg.NotEnoughResources{Job: "j1", Reason: "none is left", NodesBlocked: rapid.Bool().Draw(m.t, "said of some nodes")}
+	blocked, before := m.blocked, len(m.effects)
+	m.step(ResourceManagerSaid{said})
+	if said.NodesBlocked != (len(blocked) > 0) && len(m.effects) > before {
+		m.t.Fatalf("%+v, which does not go with the blocked nodes %v, has effects: %v", said, blocked, m.effects[before:])
+	}
 }
 
 func (m *model) startHost(w *modelWorker) {
@@ -215,12 +259,23 @@ func (m *model) deliver(w *modelWorker) {
 		case msg.HostLost:
 			w.known = ""
 			m.tell(func(t *modelTask) bool { return t.host == message.Host })
-		case msg.TaskStateChanged:
-			if task := m.tasks[message.Execution]; message.State.Final() && task != nil {
-				task.told = true
+		case msg.Disconnect:
+			w.connected = false
+			m.gone(w)
+		case msg.TaskStatesChanged:
+			for _, change := range message.Changes {
+				if task := m.tasks[change.Execution]; change.State.Final() && task != nil {
+					task.told = true
+				}
 			}
 		}
+		w.answered = false
 		m.step(TaskExecutorSaid{From: w.peer, Token: "m1", Message: message})
+		if offer, offered := message.(msg.OfferSlots); offered && !w.answered {
+			for _, o := range offer.Offers { // they time out
+				m.giveBack(w, o.Allocation)
+			}
+		}
 	case !w.alive:
 		w.connected = false
 		m.step(TaskExecutorDisconnected{From: w.peer, Cause: "peer is gone"})
@@ -231,6 +286,17 @@ func (m *model) deliver(w *modelWorker) {
 			m.gone(w)
 			m.advance(lossGrace)
 		}
+	}
+}
+
+// giveBack lets a worker free slots. One that can have no host frees the rest with them, and
+// leaves.
+func (m *model) giveBack(w *modelWorker, allocations ...ids.AllocationID) {
+	before := len(w.slots)
+	w.slots = slices.DeleteFunc(w.slots, func(a ids.AllocationID) bool { return slices.Contains(allocations, a) })
+	if w.unavailable && len(w.slots) < before {
+		w.slots = nil
+		w.outbox = append(w.outbox, msg.Disconnect{Cause: "no slot left"})
 	}
 }
 
@@ -264,27 +330,31 @@ func (m *model) work(w *modelWorker, mayFail bool) {
 	})
 	id := mine[rapid.IntRange(0, len(mine)-1).Draw(m.t, "task")]
 	task := m.tasks[id]
-	end := func(change msg.TaskStateChanged) {
+	end := func(change msg.TaskStateChange) {
 		task.over = true
 		change.Execution = id
-		w.outbox = append(w.outbox, change)
+		w.outbox = append(w.outbox, changed(change))
 	}
 	switch {
 	case task.cancel:
-		end(msg.TaskStateChanged{State: msg.ExecutionCanceled})
+		end(msg.TaskStateChange{State: msg.ExecutionCanceled})
 	case mayFail && m.oneIn(25):
 		failure := msg.NewFailure("boom", "")
 		if rapid.Bool().Draw(m.t, "blames") {
 			failure.PeerLost = ids.HostID(fmt.Sprint("h", rapid.IntRange(1, m.names).Draw(m.t, "peer")))
 		}
-		end(msg.TaskStateChanged{State: msg.ExecutionFailed, Failure: failure})
+		end(msg.TaskStateChange{State: msg.ExecutionFailed, Failure: failure})
 	case task.asking:
 	case m.config.Graph.Vertices[id.Vertex].Source && !task.exhausted:
 		task.asking = true
 		w.outbox = append(w.outbox, msg.RequestSplit{Execution: id})
 	default:
-		w.outbox = append(w.outbox, msg.TaskStateChanged{Execution: id, State: msg.ExecutionRunning})
-		end(msg.TaskStateChanged{State: msg.ExecutionFinished})
+		w.outbox = append(w.outbox, changed(msg.TaskStateChange{Execution: id, State: msg.ExecutionRunning}))
+		finished := msg.TaskStateChange{State: msg.ExecutionFinished}
+		if mayFail && m.oneIn(50) {
+			finished.Counters = manyCounters(msg.MaxJobCounters / counterBytes) // more than there is room for
+		}
+		end(finished)
 	}
 }
 
@@ -298,6 +368,21 @@ func (m *model) killHost(w *modelWorker) {
 		}
 	}
 	w.outbox = append(w.outbox, msg.HostLost{Host: w.host, Failure: msg.Failure{Message: "exit status 137"}})
+	m.startHost(w)
+}
+
+// stopHost lets a worker end its host though tasks may have been sent to it: it says
+// so before.
+func (m *model) stopHost(w *modelWorker) {
+	if !w.alive {
+		return
+	}
+	for _, task := range m.tasks {
+		if task.host == w.host {
+			task.over = true
+		}
+	}
+	w.outbox = append(w.outbox, msg.HostLost{Host: w.host, Reason: msg.HostStopped})
 	m.startHost(w)
 }
 
@@ -333,7 +418,7 @@ func (m *model) settle() {
 		if m.ended != nil {
 			return
 		}
-		m.connect()
+		m.connect(false)
 		busy := false
 		for _, w := range slices.Clone(m.workers) {
 			if len(w.outbox) > 0 || !w.alive {
@@ -375,8 +460,17 @@ func (m *model) take(effect Effect) {
 			}
 		}
 	case TellResourceManager:
-		if declared, is := e.Message.(msg.DeclareRequirements); is {
-			m.required = declared.Slots
+		switch message := e.Message.(type) {
+		case msg.DeclareRequirements:
+			if m.required != 0 && message.Slots > m.required {
+				m.t.Fatalf("%d slots are declared after %d", message.Slots, m.required)
+			}
+			m.required = message.Slots
+		case msg.BlockNodes:
+			m.blocked = nil
+			for _, n := range message.Nodes {
+				m.blocked = append(m.blocked, n.Node)
+			}
 		}
 	case SendTaskExecutor:
 		w := m.at(e.To)
@@ -393,16 +487,16 @@ func (m *model) take(effect Effect) {
 			if message.Split == nil {
 				task.exhausted = true
 			} else {
-				task.splits = append(task.splits, message.Split.URI)
+				task.splits = append(task.splits, message.Split.Base)
 			}
 		case msg.FreeSlots:
-			for _, a := range message.Allocations {
-				w.slots = slices.DeleteFunc(w.slots, func(other ids.AllocationID) bool { return other == a })
-			}
+			m.giveBack(w, message.Allocations...)
 		case msg.SlotOffersAnswered:
-			for _, a := range message.Rejected {
-				w.slots = slices.DeleteFunc(w.slots, func(other ids.AllocationID) bool { return other == a })
+			w.answered = true
+			if len(message.Accepted) > 0 && w.unavailable && slices.Contains(m.blocked, w.node) {
+				m.t.Fatalf("slots %v are taken from node %s, which is set aside", message.Accepted, w.node)
 			}
+			m.giveBack(w, message.Rejected...)
 		}
 	}
 }
@@ -436,9 +530,14 @@ func (m *model) deploy(w *modelWorker, d msg.DeployTasks) {
 		if !slices.Contains(w.slots, deployed.Allocation) {
 			m.t.Fatalf("%s is deployed into slot %s, which its worker does not hold", id, deployed.Allocation)
 		}
+		for other, task := range m.tasks {
+			if other.Vertex == id.Vertex && task.slot == deployed.Allocation && !task.told {
+				m.t.Fatalf("%s is deployed into slot %s, where %s has not ended", id, task.slot, other)
+			}
+		}
 		m.attempts[subtask] = id.Attempt
 		// A host that died meanwhile never starts it.
-		m.tasks[id] = &modelTask{worker: w, host: d.Host, over: !w.alive || w.host != d.Host}
+		m.tasks[id] = &modelTask{worker: w, host: d.Host, slot: deployed.Allocation, over: !w.alive || w.host != d.Host}
 	}
 	for _, p := range d.Placements {
 		for s, h := range p.HostIndex {
@@ -486,7 +585,7 @@ func (m *model) checkEnd() {
 	}
 	for _, v := range m.config.Graph.Vertices {
 		for _, s := range v.Splits {
-			want = append(want, s.URI)
+			want = append(want, s.Base)
 		}
 	}
 	slices.Sort(got)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/appmaster/collect"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/executiongraph"
+	"github.com/bobbin-yarn/bobbin/appmaster/patience"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -42,8 +43,7 @@ func (c *Core) cancelTasks(tasks iter.Seq[*executiongraph.Execution]) {
 	}
 }
 
-func (c *Core) taskStateChanged(w *worker, said TaskExecutorSaid) {
-	m := said.Message.(msg.TaskStateChanged)
+func (c *Core) taskStateChanged(w *worker, m msg.TaskStateChange, said TaskExecutorSaid) {
 	e := c.task(w, m.Execution, said)
 	if e == nil {
 		return
@@ -66,8 +66,7 @@ func (c *Core) taskStateChanged(w *worker, said TaskExecutorSaid) {
 	}
 	if to == msg.ExecutionFinished {
 		if err := c.counters.fit(e.Region, m.Counters); err != nil { // nor would another attempt's
-			c.regionFailed(e.Region, c.taskCause(w, e, &msg.Failure{Message: err.Error(), Permanent: true}))
-			return
+			to, m.Failure = msg.ExecutionFailed, &msg.Failure{Message: err.Error(), Permanent: true}
 		}
 	}
 	if err := c.graph.Transition(e, to, c.now); err != nil {
@@ -97,18 +96,14 @@ func (c *Core) misbehaved(w *worker, e *executiongraph.Execution, err error) {
 	c.regionFailed(e.Region, c.taskCause(w, e, &msg.Failure{Message: err.Error()}))
 }
 
-// noteEnded notes that nothing runs any more in the slots of a region that has
-// finished, and that its counters are final. Slots of a region with unfinished tasks are kept whole: its hosts
-// may still hold what others have to read.
+// noteEnded lets other regions have the slots of one that has finished, and notes
+// that its counters are final. A region with unfinished tasks keeps all its slots:
+// its hosts may still hold what others have to read.
 func (c *Core) noteEnded(r int) {
-	if !c.graph.RegionEnded(r) {
-		return
-	}
-	c.counters.settle(r)
-	for _, shared := range c.regions[r].shared {
-		if c.layout.open[shared]--; c.layout.open[shared] == 0 {
-			c.pool.SetIdle(shared, c.now)
-		}
+	if c.graph.RegionEnded(r) {
+		c.counters.settle(r)
+		c.pool.Finish(r, c.now)
+		c.supplied = true
 	}
 }
 
@@ -180,6 +175,9 @@ func (c *Core) makeRoom(name string, a collect.Acknowledged) {
 	}
 }
 
+// clientAsked takes in that a client follows the job.
+func (c *Core) clientAsked() { c.clients = patience.After(c.now, c.config.ClientTimeout) }
+
 // stalledResults lists the results whose tasks wait for the client to read.
 func (c *Core) stalledResults() []string {
 	var stalled []string
@@ -194,11 +192,11 @@ func (c *Core) stalledResults() []string {
 // dropResults lets tasks go on whose records nobody is there to read: the client
 // has left the job behind, or died, and the rest of the job's work counts.
 func (c *Core) dropResults() {
-	if c.now.Sub(c.asked) < clientTimeout {
+	if !c.clients.Passed(c.now) {
 		return
 	}
 	for _, name := range c.stalledResults() {
-		c.emit(ResultDropped{Name: name})
+		c.emit(ResultDropped{Name: name, After: c.config.ClientTimeout})
 		c.makeRoom(name, c.results[name].Drop())
 	}
 }

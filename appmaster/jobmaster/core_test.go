@@ -40,12 +40,16 @@ func TestCoreTranscripts(t *testing.T) {
 //	edge FROM TO [pointwise]
 //	option NAME=VALUE                         of the job; all these before start
 //	start
-//	rm registered | short REASON | terminated WORKER CAUSE
+//	rm registered | short REASON [blocked=yes] | blocked | terminated WORKER CAUSE
 //	register CONNECTION WORKER NODE
 //	offer CONNECTION ALLOCATION…
 //	ready CONNECTION HOST
 //	hostlost CONNECTION HOST [permanent] TEXT
-//	state CONNECTION TASK STATE [TEXT] [peer=HOST] [permanent] [counters=N]
+//	stopped CONNECTION HOST TEXT              the host takes no tasks any more
+//	unavailable CONNECTION TEXT               the worker can have no host
+//	state CONNECTION TASK STATE [TEXT] [peer=HOST] [permanent=yes]
+//	  with words=N                            its only counter
+//	  with counters=N                         so many of them
 //	split|progress CONNECTION TASK
 //	batch CONNECTION TASK SEQUENCE BYTES      KiB with a K
 //	heartbeat|leave CONNECTION
@@ -88,6 +92,13 @@ func (s *script) command(line string) []string {
 		s.token = ids.JobMasterID(args[1])
 	case "start":
 		return s.start()
+	case "asleep":
+		d, err := time.ParseDuration(args[1])
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.now = s.now.Add(d)
+		return s.wait("0s")
 	case "wait":
 		return s.wait(args[1])
 	default:
@@ -105,7 +116,7 @@ func (s *script) vertex(name string, parallelism int, options map[string]string)
 	if hosts, reads := options["splits"]; reads {
 		v.Source = true
 		for i, host := range strings.Split(hosts, ",") {
-			v.Splits = append(v.Splits, jobgraph.Split{URI: "split" + strconv.Itoa(i), Hosts: []string{host}})
+			v.Splits = append(v.Splits, jobgraph.Split{Base: "split" + strconv.Itoa(i), Hosts: []string{host}})
 		}
 	}
 	s.graph.Vertices = append(s.graph.Vertices, v)
@@ -149,7 +160,9 @@ func (s *script) event(args []string, options map[string]string) Event {
 		case "registered":
 			return ResourceManagerSaid{msg.JobMasterRegistered{ResourceManager: "rm1"}}
 		case "short":
-			return ResourceManagerSaid{msg.NotEnoughResources{Job: "j1", Reason: rest(2)}}
+			return ResourceManagerSaid{msg.NotEnoughResources{Job: "j1", Reason: rest(2), NodesBlocked: options["blocked"] != ""}}
+		case "blocked":
+			return ResourceManagerSaid{msg.AllNodesBlocked{Job: "j1"}}
 		case "terminated":
 			return ResourceManagerSaid{msg.TaskExecutorTerminated{Resource: ids.ResourceID(args[2]), Cause: rest(3)}}
 		}
@@ -189,15 +202,22 @@ func (s *script) message(args []string, options map[string]string, rest func(int
 	case "hostlost":
 		permanent := args[3] == "permanent"
 		return msg.HostLost{Host: ids.HostID(args[2]), Failure: msg.Failure{Message: rest(3), Permanent: permanent}}
+	case "stopped":
+		return msg.HostLost{Host: ids.HostID(args[2]), Reason: msg.HostStopped, Failure: msg.Failure{Message: rest(3)}}
+	case "unavailable":
+		return msg.HostLost{Reason: msg.HostUnavailable, Failure: msg.Failure{Message: rest(2)}}
 	case "state":
-		m := msg.TaskStateChanged{Execution: s.task(args[2]), State: msg.ExecutionState(args[3])}
+		m := msg.TaskStateChange{Execution: s.task(args[2]), State: msg.ExecutionState(args[3])}
 		if m.State == msg.ExecutionFailed {
 			m.Failure = &msg.Failure{Message: rest(4), PeerLost: ids.HostID(options["peer"]), Permanent: options["permanent"] != ""}
 		}
 		if n, given := options["words"]; given {
 			m.Counters = map[string]int64{"words": int64(s.number(n))}
 		}
-		return m
+		if n, given := options["counters"]; given {
+			m.Counters = manyCounters(s.number(n))
+		}
+		return changed(m)
 	case "split":
 		return msg.RequestSplit{Execution: s.task(args[2])}
 	case "batch":
@@ -208,6 +228,14 @@ func (s *script) message(args []string, options map[string]string, rest func(int
 		return msg.CollectBatch{Execution: s.task(args[2]), Sequence: int64(s.number(args[3])), Records: make([]byte, unit*s.number(size))}
 	}
 	return nil
+}
+
+func manyCounters(n int) map[string]int64 {
+	counters := make(map[string]int64, n)
+	for i := range n {
+		counters[fmt.Sprint("counter", i)] = 1
+	}
+	return counters
 }
 
 func (s *script) number(text string) int {
@@ -249,7 +277,10 @@ func (s *script) wait(text string) []string {
 	until := s.now.Add(d)
 	var lines []string
 	for !s.wake.IsZero() && !s.wake.After(until) {
-		s.now, s.wake = s.wake, time.Time{}
+		if s.wake.After(s.now) { // else it is late
+			s.now = s.wake
+		}
+		s.wake = time.Time{}
 		for _, line := range s.step(Woken{}) {
 			lines = append(lines, fmt.Sprintf("%s: %s", s.now.Sub(testEpoch), line))
 		}
@@ -271,7 +302,16 @@ func describe(effect Effect) []string {
 		case msg.RegisterJobMaster:
 			return line("to rm: register %s of %s, program %s", m.JobMaster, m.Job, m.Program.Name)
 		case msg.DeclareRequirements:
+			if m.Least < m.Slots {
+				return line("to rm: %d slots, %d at least", m.Slots, m.Least)
+			}
 			return line("to rm: %d slots", m.Slots)
+		case msg.BlockNodes:
+			nodes := make([]string, len(m.Nodes))
+			for i, n := range m.Nodes {
+				nodes[i] = n.Node
+			}
+			return line("to rm: no slots of %v", nodes)
 		}
 	case Wake:
 		return line("wake at %s", e.At.Sub(testEpoch))
@@ -296,6 +336,10 @@ func describe(effect Effect) []string {
 			return line("region %d failed for good: %s", e.Region, describeEntry(e.Root))
 		}
 		return line("region %d restarts after %s: %s", e.Region, e.Delay, describeEntry(e.Root))
+	case NodeBlocked:
+		return line("node %s blocked until %s: %s", e.Node, e.Until.Sub(testEpoch), e.Cause)
+	case NoOtherNode:
+		return line("%s; tried again %t after %s: %s", e.Reason, e.Restart, e.Delay, describeEntry(e.Root))
 	case WorkerGone:
 		return line("worker %s gone: %s", e.Resource, e.Cause)
 	case Dropped:
@@ -319,7 +363,7 @@ func describeMessage(to string, m msg.Message) []string {
 		if m.Split == nil {
 			return line("no split for %s", m.Execution)
 		}
-		return line("%s for %s", m.Split.URI, m.Execution)
+		return line("%s for %s", m.Split.Base, m.Execution)
 	case msg.CollectAcknowledged:
 		return line("acknowledged %d of %s", m.Sequence, m.Execution)
 	case msg.Heartbeat:
@@ -441,4 +485,9 @@ func TestStepsKeepTheirFirstTime(t *testing.T) {
 	if diff := cmp.Diff(want, c.steps); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
+}
+
+// changed is the message of these changes of state.
+func changed(changes ...msg.TaskStateChange) msg.TaskStatesChanged {
+	return msg.TaskStatesChanged{Changes: changes}
 }

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
 	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/slotpool"
+	"github.com/bobbin-yarn/bobbin/appmaster/patience"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
@@ -13,14 +15,15 @@ import (
 // worker is a TaskExecutor that registered at this JobMaster.
 type worker struct {
 	resource   ids.ResourceID
-	node       string       // its node's name
-	connection ConnectionID // 0 once it is lost
-	heard      time.Time    // its last message
-	broken     string       // how the connection was lost
-	deadline   time.Time    // when it counts as lost unless it is heard of
+	node       string            // its node's name
+	connection ConnectionID      // 0 once it is lost
+	heard      time.Time         // its last message
+	broken     string            // how the connection was lost
+	deadline   patience.Deadline // when it counts as lost unless it is heard of
 
 	host        ids.HostID // of the job's host there; "" while none is ready
 	dataAddress string
+	proven      bool // a host was ready there, and nothing since says that the next will not be
 }
 
 // ready tells whether tasks can be sent to the worker.
@@ -50,7 +53,7 @@ func (c *Core) taskExecutorSaid(e TaskExecutorSaid) {
 		c.emit(Dropped{From: e.From, Message: e.Message, Why: "it is for another grant of leadership"})
 		return
 	}
-	w.heard, w.deadline = c.now, c.now.Add(c.config.HeartbeatTimeout)
+	w.heard, w.deadline = c.now, patience.After(c.now, c.config.HeartbeatTimeout)
 	switch m := e.Message.(type) {
 	case msg.Heartbeat:
 	case msg.OfferSlots:
@@ -59,11 +62,15 @@ func (c *Core) taskExecutorSaid(e TaskExecutorSaid) {
 		c.hostReady(w, m)
 	case msg.HostLost:
 		c.hostLost(w, m)
-	case msg.TaskStateChanged:
-		c.taskStateChanged(w, e)
-	case msg.TaskProgress:
-		if task := c.task(w, m.Execution, e); task != nil {
-			task.Traffic = m.Traffic
+	case msg.TaskStatesChanged:
+		for _, change := range m.Changes {
+			c.taskStateChanged(w, change, e)
+		}
+	case msg.TasksProgress:
+		for _, progress := range m.Tasks {
+			if task := c.task(w, progress.Execution, e); task != nil {
+				task.Traffic = progress.Traffic
+			}
 		}
 	case msg.RequestSplit:
 		c.splitRequested(w, e)
@@ -75,7 +82,8 @@ func (c *Core) taskExecutorSaid(e TaskExecutorSaid) {
 }
 
 // register takes a TaskExecutor in. One that comes back over another connection
-// has ended the job's host there meanwhile: nothing of the old one is left.
+// has ended the job's host there meanwhile: nothing of the old one is left, but that there
+// was one.
 func (c *Core) register(from Peer, old *worker, m msg.RegisterAtJobMaster) {
 	if m.Resource != from.Resource {
 		c.emit(CloseTaskExecutor{To: from.Connection, Cause: fmt.Sprintf("registration of %s comes from %s", m.Resource, from.Resource)})
@@ -91,9 +99,10 @@ func (c *Core) register(from Peer, old *worker, m msg.RegisterAtJobMaster) {
 	c.reached(stepWorker)
 	w := &worker{
 		resource: m.Resource, node: m.Host, connection: from.Connection,
-		heard: c.now, deadline: c.now.Add(c.config.HeartbeatTimeout),
+		heard: c.now, deadline: patience.After(c.now, c.config.HeartbeatTimeout),
+		proven: old != nil && old.proven,
 	}
-	c.expireBy(w.deadline)
+	c.expireBy(w.deadline.At())
 	c.workers = append(c.workers, w)
 	c.byResource[w.resource] = w
 	g := c.config.Graph
@@ -103,18 +112,24 @@ func (c *Core) register(from Peer, old *worker, m msg.RegisterAtJobMaster) {
 			ID: c.config.Job, Job: g.Job, Name: g.Name, Args: g.Args, Digest: g.Digest,
 			Parallelism: c.config.Parallelism, Config: g.Config,
 		},
+		Tasks:             c.graph.Total(),
 		HeartbeatInterval: c.config.HeartbeatInterval,
 		HeartbeatTimeout:  c.config.HeartbeatTimeout,
 	})
 }
 
-// slotsOffered takes the slots that the job still lacks.
+// slotsOffered takes the slots that the job still lacks. To one that is set aside it
+// says nothing: after its taskmanager.slot.timeout the worker gives the slots back,
+// and is not granted again to this job as fast as messages go.
 func (c *Core) slotsOffered(w *worker, offers []msg.SlotOffer) {
+	if c.active() && c.setAside(w) {
+		return
+	}
 	var answer msg.SlotOffersAnswered
 	for _, o := range offers {
 		if c.active() && c.pool.Offer(slotpool.Slot{Allocation: o.Allocation, Resource: w.resource}, c.now) {
 			answer.Accepted = append(answer.Accepted, o.Allocation)
-			c.supplied = true
+			c.supplied = c.supplied || w.ready()
 		} else {
 			answer.Rejected = append(answer.Rejected, o.Allocation)
 		}
@@ -141,30 +156,36 @@ func (c *Core) giveUpSlots() {
 		return
 	}
 	if freed := c.pool.GiveUp(c.now, c.config.SlotIdleTimeout); len(freed) > 0 {
-		c.declare() // first, or the ResourceManager would grant them again
 		c.freeSlots(freed, fmt.Sprintf("idle for %s", c.config.SlotIdleTimeout))
 	}
 }
 
 func (c *Core) hostReady(w *worker, m msg.HostReady) {
 	if w.host != "" && w.host != m.Host {
-		c.loseHost(w, msg.Failure{Message: fmt.Sprintf("host %s was replaced", w.host)})
+		c.loseHost(w, failover.HostLost, msg.Failure{Message: fmt.Sprintf("host %s was replaced", w.host)})
 	}
-	w.host, w.dataAddress = m.Host, m.DataAddress
+	w.host, w.dataAddress, w.proven = m.Host, m.DataAddress, true
 	c.supplied = true
 	c.reached(stepHost)
 }
 
-// hostLost takes in that the job's host on a worker has ended. The TaskExecutor
-// starts another, unless the job cannot run in any.
+// hostLost takes in that the job's host on a worker takes no tasks any more. The
+// TaskExecutor starts another where it can, unless the job cannot run in any.
 func (c *Core) hostLost(w *worker, m msg.HostLost) {
-	if w.host == m.Host {
-		c.loseHost(w, m.Failure)
+	kind := failover.HostLost
+	if m.Reason == msg.HostStopped {
+		kind = failover.HostStopped
 	}
-	if m.Failure.Permanent {
+	if w.host == m.Host {
+		c.loseHost(w, kind, m.Failure)
+	}
+	switch {
+	case m.Failure.Permanent:
 		c.failWith(msg.ExceptionEntry{
 			Time: c.now, Failure: clipped(m.Failure), Location: w.node, Resource: w.resource,
 		})
+	case m.Reason == msg.HostUnavailable:
+		c.hostUnavailable(w, m.Failure)
 	}
 }
 
@@ -178,8 +199,8 @@ func (c *Core) disconnected(from Peer, cause string) {
 	}
 	w.connection = 0
 	w.broken = cause
-	w.deadline = c.now.Add(lossGrace)
-	c.expireBy(w.deadline)
+	w.deadline = patience.After(c.now, lossGrace)
+	c.expireBy(w.deadline.At())
 }
 
 // lose takes in that a worker is gone with all that ran and all that it held.
@@ -202,14 +223,31 @@ func (c *Core) expireBy(deadline time.Time) {
 	}
 }
 
+// excuse puts deadlines off if the process itself was stopped. All for whom the job waits
+// have an interval between heartbeats at least in which what came of them meanwhile is read.
+func (c *Core) excuse() {
+	late := patience.Late(c.now, c.wake)
+	if late == 0 {
+		return
+	}
+	putOff := func(d *patience.Deadline) { *d = d.Excuse(c.now, late, c.config.HeartbeatInterval) }
+	for _, w := range c.workers {
+		putOff(&w.deadline)
+	}
+	if deadline, starved := c.slotDeadline(); starved {
+		putOff(deadline)
+	}
+	putOff(&c.clients)
+}
+
 // expire deals with deadlines that have passed.
 func (c *Core) expire() {
 	if len(c.workers) > 0 && !c.now.Before(c.nextExpiry) {
 		c.nextExpiry = c.now.Add(c.config.HeartbeatTimeout)
 		for _, w := range slices.Clone(c.workers) {
 			switch {
-			case c.now.Before(w.deadline):
-				c.expireBy(w.deadline)
+			case !w.deadline.Passed(c.now):
+				c.expireBy(w.deadline.At())
 			case w.connection == 0:
 				c.lose(w, w.broken)
 			default:
@@ -217,10 +255,11 @@ func (c *Core) expire() {
 			}
 		}
 	}
-	if since, missing := c.pool.MissingSince(); missing && c.active() && c.now.Sub(since) >= c.config.SlotRequestTimeout {
-		c.failJob(fmt.Sprintf(
-			"%d of %d slots came within %s (slot.request.timeout): the cluster has no room for the rest, or workers fail (jobmanager.log tells); lower the parallelism, free resources, or raise slot.request.timeout to wait longer",
-			c.pool.Held(), c.pool.Required(), c.config.SlotRequestTimeout))
+	if c.blocklist.Expire(c.now) {
+		c.tellBlocked()
+	}
+	if deadline, starved := c.slotDeadline(); starved && deadline.Passed(c.now) {
+		c.slotsTimedOut()
 	}
 }
 

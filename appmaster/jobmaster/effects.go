@@ -2,7 +2,6 @@ package jobmaster
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -11,46 +10,37 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// resourceManagerQueue bounds the messages that wait on their way to and from
-// the ResourceManager: a handful in a job's life, and one for each worker that
-// is lost. A full queue means that one of the two roles hangs.
-const resourceManagerQueue = 1024
-
-var errResourceManagerHangs = errors.New("resource manager takes no messages any more")
-
 // shell performs effects. Only the loop's goroutine calls Perform.
 type shell struct {
 	*JobMaster
 	timers   *actor.Timers[struct{}]
-	toRM     chan msg.Message // from the loop to the goroutine that tells; closed by finish
-	told     chan struct{}    // closed when that goroutine has ended
-	incoming chan struct{}    // closed when the goroutine behind fromRM has ended
+	toRM     *actor.Queue[msg.Message] // from the loop to the goroutine that tells; a registration, blocks, and the newest requirements
+	over     chan struct{}             // closed by finish
+	told     chan struct{}             // closed when that goroutine has ended
+	incoming chan struct{}             // closed when the goroutine behind fromRM has ended
 	fatal    context.CancelCauseFunc
 }
 
 func newShell(ctx context.Context, j *JobMaster, fatal context.CancelCauseFunc) *shell {
 	s := &shell{
 		JobMaster: j, fatal: fatal,
-		toRM: make(chan msg.Message, resourceManagerQueue),
+		toRM: actor.NewQueue[msg.Message](0), over: make(chan struct{}),
 		told: make(chan struct{}), incoming: make(chan struct{}),
 	}
 	s.timers = actor.NewTimers(func(struct{}) { s.post(ctx, Woken{}) })
-	go func() { // ends when finish has closed toRM
+	go func() { // ends when finish has closed over and all is told
 		defer close(s.told)
-		for m := range s.toRM {
+		s.toRM.Deliver(s.over, func(m msg.Message) bool {
 			s.tell(ctx, m)
-		}
+			return true
+		})
 	}()
 	go func() { // ends with ctx
 		defer close(s.incoming)
-		for {
-			select {
-			case m := <-j.fromRM:
-				s.post(ctx, ResourceManagerSaid{Message: m})
-			case <-ctx.Done():
-				return
-			}
-		}
+		j.fromRM.Deliver(ctx.Done(), func(m msg.Message) bool {
+			s.post(ctx, ResourceManagerSaid{Message: m})
+			return true
+		})
 	}()
 	return s
 }
@@ -58,7 +48,7 @@ func newShell(ctx context.Context, j *JobMaster, fatal context.CancelCauseFunc) 
 // finish brings what the loop has said to its end: the ResourceManager has to
 // hear that the job needs no slots any more. The loop has ended.
 func (s *shell) finish() {
-	close(s.toRM)
+	close(s.over)
 	<-s.told
 }
 
@@ -80,11 +70,7 @@ func (s *shell) Perform(_ context.Context, effect Effect) {
 			gateway.Close(e.Cause)
 		}
 	case TellResourceManager:
-		select {
-		case s.toRM <- e.Message:
-		default:
-			s.fatal(errResourceManagerHangs)
-		}
+		s.toRM.Put(e.Message, msg.Latest(e.Message))
 	case Wake:
 		s.timers.Set(struct{}{}, time.Until(e.At))
 	case ResultChanged:
@@ -101,7 +87,7 @@ func (s *shell) Perform(_ context.Context, effect Effect) {
 	case Ended:
 		s.ended = &e
 		s.loop.Stop()
-	case StatusChanged, RegionFailed, WorkerGone, ResultDropped, Dropped: // for the log only
+	case StatusChanged, RegionFailed, NodeBlocked, NoOtherNode, WorkerGone, ResultDropped, Dropped: // for the log only
 	}
 }
 
@@ -142,13 +128,20 @@ func (j *JobMaster) logTaskExecutor(said TaskExecutorSaid) {
 	case msg.HostReady:
 		logger.WithFields(logrus.Fields{"host": m.Host, "address": m.DataAddress}).Info("task host is ready")
 	case msg.HostLost:
-		logger.WithFields(logrus.Fields{"host": m.Host, "err": m.Failure.Message}).Warn("task host is lost")
-	case msg.TaskStateChanged:
-		if m.State == msg.ExecutionFailed && m.Failure != nil {
-			logger.WithFields(logrus.Fields{"execution": m.Execution, "err": m.Failure.Message}).Warn("task failed")
-			return
+		logger = logger.WithFields(logrus.Fields{"host": m.Host, "err": m.Failure.Message})
+		if m.Reason == msg.HostStopped {
+			logger.Info("task host is stopped")
+		} else {
+			logger.Warn("task host is lost")
 		}
-		logger.WithFields(logrus.Fields{"execution": m.Execution, "state": m.State}).Debug("task state")
+	case msg.TaskStatesChanged:
+		for _, change := range m.Changes {
+			if change.State == msg.ExecutionFailed && change.Failure != nil {
+				logger.WithFields(logrus.Fields{"execution": change.Execution, "err": change.Failure.Message}).Warn("task failed")
+			} else {
+				logger.WithFields(logrus.Fields{"execution": change.Execution, "state": change.State}).Debug("task state")
+			}
+		}
 	default:
 		logger.WithField("message", msg.Kind(m)).Debug("message of a task executor")
 	}
@@ -167,13 +160,19 @@ func (j *JobMaster) logEffect(effect Effect) {
 		} else {
 			logger.Error("region failed and is not restarted")
 		}
+	case NodeBlocked:
+		j.logger.WithFields(logrus.Fields{"node": e.Node, "until": e.Until, "cause": e.Cause}).Warn("node is set aside")
+	case NoOtherNode:
+		j.logger.WithFields(logrus.Fields{
+			"container": e.Root.Resource, "err": e.Root.Failure.Message, "why": e.Reason, "restart": e.Restart, "delay": e.Delay,
+		}).Warn("no node serves the job but those that are set aside")
 	case WorkerGone:
 		j.logger.WithFields(logrus.Fields{"container": e.Resource, "cause": e.Cause}).Info("worker is gone")
 	case ResultDropped:
-		j.logger.WithFields(logrus.Fields{"result": e.Name, "after": clientTimeout}).Warn("collected records are dropped: no client asks for them")
+		j.logger.WithFields(logrus.Fields{"result": e.Name, "after": e.After}).Warn("collected records are dropped: no client asks for them")
 	case TellResourceManager:
 		if declared, is := e.Message.(msg.DeclareRequirements); is {
-			j.logger.WithField("slots", declared.Slots).Info("slots declared")
+			j.logger.WithField("slots", declared.Slots).Debug("slots declared") // with each region that ends
 		}
 	case SendTaskExecutor:
 		if deploy, is := e.Message.(msg.DeployTasks); is {

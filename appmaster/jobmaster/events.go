@@ -26,8 +26,8 @@ type Peer struct {
 type (
 	// Started comes first, once.
 	Started struct{}
-	// ResourceManagerSaid brings JobMasterRegistered, NotEnoughResources or
-	// TaskExecutorTerminated.
+	// ResourceManagerSaid brings JobMasterRegistered, NotEnoughResources,
+	// AllNodesBlocked or TaskExecutorTerminated.
 	ResourceManagerSaid struct{ Message msg.Message }
 	// TaskExecutorSaid brings a message, with the token that it carried.
 	TaskExecutorSaid struct {
@@ -91,14 +91,18 @@ type (
 		To    ConnectionID
 		Cause string
 	}
-	// TellResourceManager sends RegisterJobMaster or DeclareRequirements.
+	// TellResourceManager sends RegisterJobMaster, DeclareRequirements or BlockNodes.
 	TellResourceManager struct{ Message msg.Message }
 	// Wake asks for Woken at a time, in place of the time asked for before.
 	Wake struct{ At time.Time }
 	// ResultChanged says that a collected result has more, or began anew.
 	ResultChanged struct{ Name string }
-	// ResultDropped says that what was held of a collected result is lost.
-	ResultDropped struct{ Name string }
+	// ResultDropped says that what was held of a collected result is lost, as nobody has
+	// asked for the job for a time.
+	ResultDropped struct {
+		Name  string
+		After time.Duration
+	}
 	// AnswerDetails answers DetailsAsked.
 	AnswerDetails struct {
 		Reply   chan<- msg.JobDetails
@@ -116,10 +120,13 @@ type (
 	}
 	// Ended is the last effect of all: the job has ended and the JobMaster with
 	// it. Details and what the client has not read of the results go to the
-	// Dispatcher.
+	// Dispatcher. Last and LastOverview describe the job as it was just before, for
+	// those who ask until the Dispatcher tells its end.
 	Ended struct {
-		Details msg.JobDetails
-		Results collect.Results
+		Details      msg.JobDetails
+		Results      collect.Results
+		Last         msg.JobDetails
+		LastOverview msg.JobOverview
 	}
 
 	// What follows is for the log only.
@@ -131,6 +138,17 @@ type (
 	RegionFailed struct {
 		Region  int
 		Root    msg.ExceptionEntry
+		Restart bool
+		Delay   time.Duration
+	}
+	// NodeBlocked says that a node is set aside.
+	NodeBlocked struct{ msg.BlockedNode }
+	// NoOtherNode says why no node serves the job but those that are set aside, for what the
+	// last of them was, and what the restart strategy decided: they are tried again after a
+	// delay, or the job ends.
+	NoOtherNode struct {
+		Root    msg.ExceptionEntry
+		Reason  string
 		Restart bool
 		Delay   time.Duration
 	}
@@ -159,5 +177,7 @@ func (AnswerPage) isEffect()          {}
 func (Ended) isEffect()               {}
 func (StatusChanged) isEffect()       {}
 func (RegionFailed) isEffect()        {}
+func (NodeBlocked) isEffect()         {}
+func (NoOtherNode) isEffect()         {}
 func (WorkerGone) isEffect()          {}
 func (Dropped) isEffect()             {}

@@ -19,11 +19,12 @@ import (
 func FuzzTaskExecutorSays(f *testing.F) {
 	task := func(v, s int) ids.ExecutionAttemptID { return ids.ExecutionAttemptID{Vertex: v, Subtask: s} }
 	for _, messages := range [][]msg.Message{
-		{msg.TaskStateChanged{Execution: task(0, 0), State: msg.ExecutionFailed}, msg.HostLost{Host: "h1"}, msg.HostReady{Host: "h2"}},
-		{msg.RequestSplit{Execution: task(0, 1)}, msg.RequestSplit{Execution: task(2, 0)}, msg.TaskStateChanged{Execution: task(0, 1), State: msg.ExecutionFinished}},
-		{msg.CollectBatch{Execution: task(2, 0), Records: []byte{1, 'x'}}, msg.CollectBatch{Execution: task(2, 0), Sequence: 1 << 62}, msg.TaskStateChanged{Execution: task(2, 0), State: "DONE"}},
+		{changed(msg.TaskStateChange{Execution: task(0, 0), State: msg.ExecutionFailed}), msg.HostLost{Host: "h1"}, msg.HostReady{Host: "h2"}},
+		{msg.RequestSplit{Execution: task(0, 1)}, msg.RequestSplit{Execution: task(2, 0)}, changed(msg.TaskStateChange{Execution: task(0, 1), State: msg.ExecutionFinished})},
+		{msg.CollectBatch{Execution: task(2, 0), Records: []byte{1, 'x'}}, msg.CollectBatch{Execution: task(2, 0), Sequence: 1 << 62}, changed(msg.TaskStateChange{Execution: task(2, 0), State: "DONE"})},
 		{msg.OfferSlots{Offers: []msg.SlotOffer{{Allocation: "a1"}, {Allocation: "a3", Index: -1}}}, msg.RegisterAtJobMaster{Resource: "w1"}, msg.Disconnect{Cause: "c"}},
-		{msg.TaskProgress{Execution: task(-1, 9), Traffic: msg.Traffic{ReadBytes: -1}}, msg.HostLost{Host: "h1", Failure: msg.Failure{Permanent: true}}, msg.Heartbeat{}},
+		{msg.HostLost{Host: "h1", Reason: msg.HostStopped}, msg.HostLost{Reason: msg.HostUnavailable}, msg.OfferSlots{Offers: []msg.SlotOffer{{Allocation: "a3"}}}},
+		{msg.TasksProgress{Tasks: []msg.TaskProgress{{Execution: task(-1, 9), Traffic: msg.Traffic{ReadBytes: -1}}}}, msg.HostLost{Host: "h1", Failure: msg.Failure{Permanent: true}}, msg.Heartbeat{}},
 	} {
 		var encoded [3][]byte
 		for i, m := range messages {
@@ -39,7 +40,7 @@ func FuzzTaskExecutorSays(f *testing.F) {
 		from := Peer{Connection: 1, Resource: "w1"}
 		c, now := deployedJob(t, from), testEpoch
 		for _, data := range [][]byte{first, second, third} {
-			m, err := codec.Decode(data)
+			m, err := codec.Decode(data, msg.TaskExecutorToJobMaster)
 			if err != nil {
 				continue
 			}
@@ -62,7 +63,7 @@ func deployedJob(t *testing.T, worker Peer) *Core {
 	g := &jobgraph.JobGraph{
 		ProtocolVersion: jobgraph.ProtocolVersion, Job: "j", Name: "j",
 		Vertices: []jobgraph.Vertex{
-			{Name: "read", Parallelism: 2, Source: true, Splits: []jobgraph.Split{{URI: "a", Hosts: []string{"n1", "n1"}}, {URI: "b"}}},
+			{Name: "read", Parallelism: 2, Source: true, Splits: []jobgraph.Split{{Base: "a/", Hosts: []string{"n1", "n1"}}, {Base: "b/"}}},
 			{Name: "count", Parallelism: 2},
 			{Name: "collect", Parallelism: 1, Collect: "top"},
 		},
@@ -92,7 +93,7 @@ func deployedJob(t *testing.T, worker Peer) *Core {
 		if e.State != msg.ExecutionDeploying {
 			t.Fatalf("task %s is %s", e.ID, e.State)
 		}
-		running := msg.TaskStateChanged{Execution: e.ID, State: msg.ExecutionRunning}
+		running := changed(msg.TaskStateChange{Execution: e.ID, State: msg.ExecutionRunning})
 		c.Step(testEpoch, TaskExecutorSaid{From: worker, Token: "m1", Message: running})
 	}
 	return c

@@ -35,21 +35,22 @@ type TaskExecutorGateway interface {
 
 // ResourceManagerGateway brings messages to the ResourceManager.
 type ResourceManagerGateway interface {
-	// Tell hands over RegisterJobMaster or DeclareRequirements, and may block.
+	// Tell hands over RegisterJobMaster, DeclareRequirements or BlockNodes, and may block.
 	// What the ResourceManager answers goes to JobMaster.Send.
 	Tell(ctx context.Context, m msg.Message) error
 }
 
 // JobMaster is the role's running form. Make it with New, and run it once with
 // Run; its other methods may be called from any goroutine, before Run too, and
-// give actor.ErrStopped after it.
+// give actor.ErrStopped after it. Only Details and Overview answer then, too, of a
+// job that has ended and was not suspended.
 type JobMaster struct {
 	config          Config
 	loop            *actor.Loop[Event, Effect]
 	resourceManager ResourceManagerGateway
 	logger          logrus.FieldLogger
-	fromRM          chan msg.Message // from Send to the goroutine that posts; never closed
-	ended           *Ended           // set by the loop before it ends
+	fromRM          *actor.Queue[msg.Message] // from Send to the goroutine that posts
+	ended           *Ended                    // set by the loop before it ends
 
 	mu             sync.Mutex // guards what follows
 	lastConnection ConnectionID
@@ -68,7 +69,7 @@ func New(config Config, rm ResourceManagerGateway, logger logrus.FieldLogger) (*
 		config:          config,
 		resourceManager: rm,
 		logger:          logger.WithFields(logrus.Fields{"role": "jobmaster", "job": config.Job}),
-		fromRM:          make(chan msg.Message, resourceManagerQueue),
+		fromRM:          actor.NewQueue[msg.Message](0), // the ResourceManager says one thing for each worker that is lost
 		connections:     make(map[ConnectionID]TaskExecutorGateway),
 		changed:         make(map[string]chan struct{}),
 	}
@@ -133,30 +134,55 @@ func (j *JobMaster) Cancel(ctx context.Context) error {
 }
 
 // Send takes a message of the ResourceManager and never blocks. False means that
-// the JobMaster has ended or takes nothing any more.
+// the JobMaster has ended.
 func (j *JobMaster) Send(m msg.Message) bool {
 	select {
 	case <-j.loop.Done():
 		return false
 	default:
 	}
-	select {
-	case j.fromRM <- m:
-		return true
-	default:
-		j.logger.WithField("message", msg.Kind(m)).Error("message of the resource manager finds no room")
-		return false
+	return j.fromRM.Put(m, msg.Latest(m))
+}
+
+// Tasks is the number of the job's tasks.
+func (j *JobMaster) Tasks() int {
+	tasks := 0
+	for _, v := range j.config.Graph.Vertices {
+		tasks += v.Parallelism
 	}
+	return tasks
 }
 
-// Details describes the job.
+// Details describes the job; one that has ended as it was last, FAILING or CANCELLING, say:
+// its end is the Dispatcher's to tell, when nothing is left to do about it.
 func (j *JobMaster) Details(ctx context.Context) (msg.JobDetails, error) {
-	return actor.Ask(ctx, j.loop, func(reply chan<- msg.JobDetails) Event { return DetailsAsked{Reply: reply} })
+	details, err := actor.Ask(ctx, j.loop, func(reply chan<- msg.JobDetails) Event { return DetailsAsked{Reply: reply} })
+	if ended := j.endedBefore(err); ended != nil {
+		return ended.Last, nil
+	}
+	return details, err
 }
 
-// Overview describes the job in a list.
+// Overview describes the job in a list; one that has ended likewise.
 func (j *JobMaster) Overview(ctx context.Context) (msg.JobOverview, error) {
-	return actor.Ask(ctx, j.loop, func(reply chan<- msg.JobOverview) Event { return OverviewAsked{Reply: reply} })
+	overview, err := actor.Ask(ctx, j.loop, func(reply chan<- msg.JobOverview) Event { return OverviewAsked{Reply: reply} })
+	if ended := j.endedBefore(err); ended != nil {
+		return ended.LastOverview, nil
+	}
+	return overview, err
+}
+
+// endedBefore gives what the job left if a question failed because it has ended, or nil.
+func (j *JobMaster) endedBefore(err error) *Ended {
+	if err == nil {
+		return nil
+	}
+	select {
+	case <-j.loop.Done():
+		return j.ended
+	default:
+		return nil // who asks has no time left
+	}
 }
 
 // CollectPage gives a page of a collected result from a cursor on, waiting for

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -97,7 +98,7 @@ func (c *cluster) Close(cause string) {
 }
 
 func (c *cluster) state(task ids.ExecutionAttemptID, state msg.ExecutionState) {
-	if err := c.say(c.t.Context(), msg.TaskStateChanged{Execution: task, State: state}); err != nil {
+	if err := c.say(c.t.Context(), changed(msg.TaskStateChange{Execution: task, State: state})); err != nil {
 		c.t.Errorf("report %s: %v", state, err)
 	}
 }
@@ -164,8 +165,17 @@ func TestJobRunsToItsEnd(t *testing.T) {
 		if c.closed != "job has ended: FINISHED" {
 			t.Errorf("connection was closed for %q", c.closed)
 		}
-		if _, err := c.jm.Details(t.Context()); !errors.Is(err, actor.ErrStopped) {
-			t.Errorf("question after the end: got error %v", err)
+		// Its end is not for the JobMaster to tell.
+		details, err = c.jm.Details(t.Context())
+		if err != nil || details.Status != msg.JobRunning || !details.End.IsZero() || details.Vertices[0].Status != msg.ExecutionFinished {
+			t.Errorf("after the end: %+v, error %v", details, err)
+		}
+		overview, err := c.jm.Overview(t.Context())
+		if err != nil || overview.Status != msg.JobRunning || !overview.End.IsZero() || overview.Tasks[msg.ExecutionFinished] != 1 {
+			t.Errorf("in a list after the end: %+v, error %v", overview, err)
+		}
+		if _, err := c.jm.CollectPage(t.Context(), "top", 0, time.Hour); !errors.Is(err, actor.ErrStopped) {
+			t.Errorf("page after the end: got error %v", err)
 		}
 		if c.jm.Send(msg.JobMasterRegistered{}) {
 			t.Error("message after the end was taken")
@@ -215,6 +225,9 @@ func TestSuspendedJobTouchesNothing(t *testing.T) {
 		}
 		if c.closed != "" {
 			t.Errorf("TaskExecutor was told goodbye, for %q: it would give the job up", c.closed)
+		}
+		if _, err := c.jm.Details(t.Context()); !errors.Is(err, actor.ErrStopped) {
+			t.Errorf("question to a suspended job: got error %v", err)
 		}
 	})
 }
@@ -275,6 +288,29 @@ func TestCollectPageWaits(t *testing.T) {
 		r := <-done
 		if page, _, err := r.Results["top"].Page(1); err != nil || !page.End {
 			t.Errorf("last page: %+v, error %v", page, err)
+		}
+	})
+}
+
+// TestTheResourceManagerIsHeardOut would catch a message of the ResourceManager that is
+// dropped because thousands of workers are lost at once: a job that waits for ever for a
+// worker which is gone, or that is never told that its slots cannot be had.
+func TestTheResourceManagerIsHeardOut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "")
+		const workers = 5000
+		for n := range workers { // before anybody listens
+			if !c.jm.Send(msg.TaskExecutorTerminated{Resource: ids.ResourceID(fmt.Sprint("w", n))}) {
+				t.Fatalf("the word on worker %d is not taken", n)
+			}
+		}
+		if !c.jm.Send(msg.NotEnoughResources{Job: "j1", Reason: "none is left"}) {
+			t.Fatal("the last word is not taken")
+		}
+		r := <-c.start(t.Context())
+		if r.err != nil || r.Details.Status != msg.JobFailed || r.Details.Root == nil || !strings.Contains(r.Details.Root.Failure.Message, "none is left") {
+			t.Errorf("outcome %+v, error %v, want what was said last", r.Details, r.err)
 		}
 	})
 }

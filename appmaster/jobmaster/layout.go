@@ -12,7 +12,6 @@ type layout struct {
 	graph      *jobgraph.JobGraph
 	slots      int      // shared slots
 	tasks      []int    // tasks in each shared slot
-	open       []int    // regions in each shared slot that have not finished
 	producers  [][]int  // vertices that each vertex reads from, ascending
 	isProducer []bool   // whether any vertex reads from this one
 	results    []string // names of the collected results
@@ -23,7 +22,6 @@ func newLayout(g *jobgraph.JobGraph) layout {
 		graph:      g,
 		slots:      g.Slots(),
 		tasks:      make([]int, g.Slots()),
-		open:       make([]int, g.Slots()),
 		producers:  make([][]int, len(g.Vertices)),
 		isProducer: make([]bool, len(g.Vertices)),
 	}

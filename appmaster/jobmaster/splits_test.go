@@ -12,7 +12,7 @@ func queueOf(text string, parallelism int) *splitQueue {
 	var splits []jobgraph.Split
 	for word := range strings.FieldsSeq(text) {
 		name, hosts, _ := strings.Cut(word, ":")
-		s := jobgraph.Split{URI: name}
+		s := jobgraph.Split{Base: name}
 		if hosts != "" {
 			s.Hosts = strings.Split(hosts, ",")
 		}
@@ -24,7 +24,7 @@ func queueOf(text string, parallelism int) *splitQueue {
 func drain(q *splitQueue, subtask int, host string) string {
 	var got []string
 	for s := q.next(subtask, host); s != nil; s = q.next(subtask, host) {
-		got = append(got, s.URI)
+		got = append(got, s.Base)
 	}
 	return strings.Join(got, " ")
 }
@@ -50,8 +50,8 @@ func TestSplitsTakenBackAreHandedOutAgain(t *testing.T) {
 	t.Parallel()
 	q := queueOf("a:n1 b:n1 c:n2 d:n2 e", 2)
 	first, other := q.next(0, "n1"), q.next(1, "n1")
-	if first.URI != "a" || other.URI != "b" {
-		t.Fatalf("got %s and %s first", first.URI, other.URI)
+	if first.Base != "a" || other.Base != "b" {
+		t.Fatalf("got %s and %s first", first.Base, other.Base)
 	}
 	if rest := drain(q, 0, "n2"); rest != "c d e" {
 		t.Fatalf("got %q", rest)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
@@ -30,8 +31,9 @@ type Config struct {
 	ReconnectTimeout time.Duration
 	// MaxStartFailures is resourcemanager.start-worker.max-failure-rate: with
 	// more failures within a minute, 10, new starts pause for StartRetryInterval,
-	// resourcemanager.start-worker.retry-interval, 3 s.
-	MaxStartFailures   int
+	// resourcemanager.start-worker.retry-interval, 3 s. So they do when the driver has
+	// brought one that serves nobody.
+	MaxStartFailures   float64
 	StartRetryInterval time.Duration
 	// HeartbeatInterval and HeartbeatTimeout are heartbeat.interval, 10 s, and
 	// heartbeat.timeout, 50 s.
@@ -63,19 +65,21 @@ func (c Config) Validate() error {
 	}
 	expect(c.ResourceManager != "", "no fencing token")
 	expect(c.IDs != "", "no prefix for ids")
-	expect(c.Worker.Slots > 0, "taskmanager.numberOfTaskSlots is %d: at least 1 is needed", c.Worker.Slots)
 	expect(c.Worker.MemoryMB > 0, "worker memory is %d MB", c.Worker.MemoryMB)
 	expect(c.Worker.VCores > 0, "worker vcores are %d", c.Worker.VCores)
 	expect(c.MaxSlots >= 0, "slotmanager.number-of-slots.max is %d", c.MaxSlots)
-	expect(c.HeartbeatInterval > 0 && c.HeartbeatTimeout > c.HeartbeatInterval,
-		"heartbeat.timeout %v must exceed heartbeat.interval %v", c.HeartbeatTimeout, c.HeartbeatInterval)
-	expect(c.IdleTimeout >= 0, "resourcemanager.taskmanager-timeout is %v", c.IdleTimeout)
-	expect(c.RegistrationTimeout > 0, "resourcemanager.taskmanager-registration.timeout is %v", c.RegistrationTimeout)
 	expect(c.ReconnectTimeout >= 0, "reconnect timeout is %v", c.ReconnectTimeout)
-	expect(c.MaxStartFailures > 0, "resourcemanager.start-worker.max-failure-rate is %d", c.MaxStartFailures)
-	expect(c.StartRetryInterval > 0, "resourcemanager.start-worker.retry-interval is %v", c.StartRetryInterval)
-	if len(faults) > 0 {
-		return fmt.Errorf("configure resource manager: %w", errors.Join(faults...))
+	faults = append(faults, config.Check(
+		config.TaskSlots.Is(c.Worker.Slots),
+		config.HeartbeatInterval.Is(c.HeartbeatInterval),
+		config.HeartbeatTimeout.Is(c.HeartbeatTimeout),
+		config.WorkerIdleTimeout.Is(c.IdleTimeout),
+		config.WorkerRegistrationTimeout.Is(c.RegistrationTimeout),
+		config.StartWorkerMaxFailureRate.Is(c.MaxStartFailures),
+		config.StartWorkerRetryInterval.Is(c.StartRetryInterval),
+	))
+	if err := errors.Join(faults...); err != nil {
+		return fmt.Errorf("configure resource manager: %w", err)
 	}
 	return nil
 }

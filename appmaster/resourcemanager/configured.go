@@ -9,7 +9,7 @@ func Configured(c config.Config) Config {
 	r.MaxSlots = c.Int(config.SlotsMax)
 	r.IdleTimeout = c.Duration(config.WorkerIdleTimeout)
 	r.RegistrationTimeout = c.Duration(config.WorkerRegistrationTimeout)
-	r.MaxStartFailures = int(c.Fraction(config.StartWorkerMaxFailureRate))
+	r.MaxStartFailures = c.Fraction(config.StartWorkerMaxFailureRate)
 	r.StartRetryInterval = c.Duration(config.StartWorkerRetryInterval)
 	r.HeartbeatInterval = c.Duration(config.HeartbeatInterval)
 	r.HeartbeatTimeout = c.Duration(config.HeartbeatTimeout)

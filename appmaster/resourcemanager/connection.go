@@ -15,6 +15,7 @@ const Target = "resourcemanager"
 // grant of leadership's fencing token.
 func (r *ResourceManager) Accept(s *rolerpc.Stream) (rolerpc.Handler, error) {
 	s.SetToken(string(r.token))
+	s.SetShare(r.workerSlots)
 	return streamHandler{r.Connect(s.Peer().Resource, s)}, nil
 }
 
@@ -22,6 +23,8 @@ func (r *ResourceManager) Accept(s *rolerpc.Stream) (rolerpc.Handler, error) {
 // no context to wait under: a loop that ends lets go of it, and then nobody is
 // left to hear of errors.
 type streamHandler struct{ connection *Connection }
+
+func (streamHandler) Hears() msg.Kinds { return msg.TaskExecutorToResourceManager }
 
 func (h streamHandler) Receive(m msg.Message) {
 	_ = h.connection.Receive(context.Background(), m)

@@ -2,11 +2,11 @@ package resourcemanager
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/blocklist"
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/slotmanager"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -24,9 +24,15 @@ type Core struct {
 	jobs        map[ids.JobID]*jobMaster
 
 	total    int         // Orders.Total as last given
+	asked    time.Time   // since when workers are outstanding at the driver; zero: none is
 	starts   int         // WorkerStarting events so far
 	failures failureRate // of starts
-	refused  string      // why the driver cannot have workers, ever; or ""
+	strayed  time.Time   // when the driver last brought a worker that serves nobody
+
+	blocked *blocklist.Blocklist
+	nodes   []string // that could have workers, as far as the driver has told
+	avoid   []string // the next Orders.Avoid
+	avoided []string // the last one
 
 	// tokens are the newest ones that came after the start, for workers that may have
 	// been launched with others; nil while there are none.
@@ -53,6 +59,8 @@ type jobMaster struct {
 	program msg.Program
 	// told says that the JobMaster knows that what it declared cannot be met.
 	told bool
+	// toldBlocked says that it knows that it lacks slots and has blocked all nodes.
+	toldBlocked bool
 }
 
 type shutdown struct {
@@ -66,24 +74,28 @@ func NewCore(config Config) (*Core, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	return &Core{
-		config: config,
-		slots: slotmanager.New(slotmanager.Config{
-			SlotsPerWorker: config.Worker.Slots,
-			MaxSlots:       config.MaxSlots,
-			IdleTimeout:    config.IdleTimeout,
-		}, ids.NewSequence(config.IDs)),
+	c := &Core{
+		config:      config,
+		blocked:     blocklist.New(),
 		instances:   ids.NewSequence(config.IDs),
 		failures:    failureRate{limit: config.MaxStartFailures, pause: config.StartRetryInterval},
 		workers:     make(map[ids.ResourceID]*worker),
 		connections: make(map[ConnectionID]*worker),
 		jobs:        make(map[ids.JobID]*jobMaster),
-	}, nil
+	}
+	c.slots = slotmanager.New(slotmanager.Config{
+		SlotsPerWorker: config.Worker.Slots,
+		MaxSlots:       config.MaxSlots,
+		IdleTimeout:    config.IdleTimeout,
+		Blocklist:      blocks{c},
+	}, ids.NewSequence(config.IDs))
+	return c, nil
 }
 
 // Step takes one event and gives what is to be done about it, in order.
 func (c *Core) Step(now time.Time, event Event) []Effect {
 	c.now, c.effects, c.release, c.check = now, nil, nil, nil
+	c.excuse()
 	switch e := event.(type) {
 	case DriverReported:
 		c.driverReported(e.Events)
@@ -95,6 +107,8 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 		c.registerJobMaster(e.Registration)
 	case RequirementsDeclared:
 		c.declare(e.Declaration)
+	case NodesBlocked:
+		c.block(e.Message)
 	case JobMasterGone:
 		c.forgetJobMaster(e.Job, e.JobMaster)
 	case TokensUpdated:
@@ -122,62 +136,64 @@ func (c *Core) emit(e Effect) { c.effects = append(c.effects, e) }
 // reconcile gives jobs what there is and orders what is missing.
 func (c *Core) reconcile() {
 	plan := c.slots.Reconcile(c.now)
-	for _, g := range plan.Grants {
-		job := c.jobs[g.Job]
-		c.emit(SendTaskExecutor{To: c.workers[g.Slot.Resource].connection, Message: msg.RequestSlot{
-			Index:      g.Slot.Index,
-			Allocation: g.Allocation,
-			Job:        g.Job,
-			JobMaster:  job.id,
-			Program:    job.program,
-			MemoryMB:   c.config.SlotMemoryMB,
-		}})
+	for grants := plan.Grants; len(grants) > 0; {
+		n := 1
+		for n < len(grants) && grants[n].Slot.Resource == grants[0].Slot.Resource && grants[n].Job == grants[0].Job {
+			n++
+		}
+		c.request(grants[:n])
+		grants = grants[n:]
 	}
 	for _, r := range plan.Release {
 		c.terminate(c.workers[r.Worker], r.Cause)
 	}
+	if plan.Strayed {
+		c.strayed = c.now
+	}
 	for _, s := range plan.Short {
-		reason := cmp.Or(s.Reason, c.refused, c.hopeless())
+		reason := cmp.Or(s.Reason, c.hopeless())
 		if job := c.jobs[s.Job]; reason != "" && !job.told {
 			job.told = true
-			c.emit(SendJobMaster{To: job.id, Message: msg.NotEnoughResources{Job: s.Job, Reason: reason}})
+			c.emit(SendJobMaster{To: job.id, Message: msg.NotEnoughResources{
+				Job: s.Job, Reason: reason, NodesBlocked: c.blocked.Any(s.Job),
+			}})
 		}
 	}
+	c.tellBlocked(plan.Short)
+	c.avoid = c.useless(plan.Short)
 	c.order(c.permitted(plan.Workers))
 }
 
-// hopeless says why workers that are needed will not come, or "": none is there,
-// and those that were started have all failed for a while.
-func (c *Core) hopeless() string {
-	since := c.failures.since
-	if len(c.connections) > 0 || !c.failures.paused(c.now) || since.IsZero() || c.now.Sub(since) < startPatience {
-		return ""
+// request asks a worker for slots that were granted to one job.
+func (c *Core) request(grants []slotmanager.Grant) {
+	job := c.jobs[grants[0].Job]
+	m := msg.RequestSlots{
+		Job:       grants[0].Job,
+		JobMaster: job.id,
+		Program:   job.program,
+		MemoryMB:  c.config.SlotMemoryMB,
 	}
-	return fmt.Sprintf("for %s all workers have failed to start, the last one so: %s",
-		c.now.Sub(since).Round(time.Second), c.failures.cause)
-}
-
-// permitted gives how many workers may be outstanding at the driver, of those
-// that are needed.
-func (c *Core) permitted(needed int) int {
-	if c.refused != "" {
-		return 0
+	for _, g := range grants {
+		m.Slots = append(m.Slots, msg.SlotOffer{Index: g.Slot.Index, Allocation: g.Allocation})
 	}
-	if c.failures.paused(c.now) {
-		return min(needed, c.total-c.starts)
-	}
-	return needed
+	c.emit(SendTaskExecutor{To: c.workers[grants[0].Slot.Resource].connection, Message: m})
 }
 
 // order tells the driver what has changed, if anything has.
 func (c *Core) order(outstanding int) {
+	switch {
+	case outstanding == 0:
+		c.asked = time.Time{}
+	case c.asked.IsZero():
+		c.asked = c.now
+	}
 	total := c.starts + outstanding
-	if total == c.total && len(c.release) == 0 && len(c.check) == 0 {
+	if total == c.total && len(c.release) == 0 && len(c.check) == 0 && slices.Equal(c.avoid, c.avoided) {
 		return
 	}
-	c.total = total
+	c.total, c.avoided = total, c.avoid
 	c.emit(OrderWorkers{Orders: Orders{
-		Spec: c.config.Worker, Total: total, Release: c.release, Check: c.check,
+		Spec: c.config.Worker, Total: total, Release: c.release, Check: c.check, Avoid: c.avoid,
 	}})
 }
 
@@ -187,8 +203,8 @@ func (c *Core) setWake() {
 	if at, ok := c.slots.Next(); ok {
 		next = earliest(next, at)
 	}
-	if c.failures.paused(c.now) {
-		next = earliest(next, c.failures.until)
+	if until := c.startsPause(); c.now.Before(until) {
+		next = earliest(next, until)
 	}
 	if !next.IsZero() && !next.Equal(c.wake) {
 		c.emit(Wake{At: next})
@@ -224,14 +240,16 @@ func (c *Core) declare(d msg.DeclareRequirements) {
 		return
 	}
 	job.told = false
-	c.slots.Declare(d.Job, max(d.Slots, 0))
+	job.toldBlocked = false
+	c.slots.Declare(d.Job, max(d.Slots, 0), d.Least)
 }
 
 func (c *Core) forgetJobMaster(id ids.JobID, jobMaster ids.JobMasterID) {
 	if job := c.jobs[id]; job != nil && job.id == jobMaster {
 		delete(c.jobs, id)
-		c.slots.Declare(id, 0)
+		c.slots.Declare(id, 0, 0)
 		c.emit(ForgetJobMaster{JobMaster: jobMaster})
+		c.blocked.Set(id, nil)
 	}
 }
 
@@ -266,7 +284,10 @@ func (c *Core) deregistered(err error) {
 func (c *Core) workerIDs() []ids.ResourceID { return slices.Sorted(maps.Keys(c.workers)) }
 
 func (c *Core) status() Status {
-	s := Status{Requested: c.total - c.starts}
+	s := Status{Worker: c.config.Worker, Requested: c.total - c.starts, RequestedSince: c.asked, Refused: c.slots.Refusal()}
+	for _, d := range c.slots.Demands() {
+		s.Jobs = append(s.Jobs, msg.SlotDemand{Job: d.Job, Needed: d.Declared, Held: d.Held, Since: d.Since})
+	}
 	for _, id := range c.workerIDs() {
 		w := c.workers[id]
 		if w.state == starting {
@@ -279,37 +300,6 @@ func (c *Core) status() Status {
 			MemoryMB: w.memoryMB, VCores: w.vcores, LastHeartbeat: w.lastSeen,
 		})
 	}
+	s.Blocked = c.blocked.Nodes()
 	return s
 }
-
-// startPatience is how long all starts may fail before the jobs are told that no
-// worker will come. It outlasts a node on which all fail while others start
-// theirs.
-const startPatience = 30 * time.Second
-
-// failureRate pauses starts when too many have failed within a minute.
-type failureRate struct {
-	limit  int
-	pause  time.Duration
-	recent []time.Time
-	until  time.Time
-	since  time.Time // the first failure in a row, none a minute after the last; zero: a worker has come up
-	cause  string    // of the last one
-}
-
-func (f *failureRate) record(now time.Time, cause string) {
-	f.recent = slices.DeleteFunc(f.recent, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
-	if f.since.IsZero() || len(f.recent) == 0 {
-		f.since = now
-	}
-	f.cause = cause
-	f.recent = append(f.recent, now)
-	if len(f.recent) > f.limit {
-		f.until = now.Add(f.pause)
-	}
-}
-
-// cameUp takes in that a worker has started.
-func (f *failureRate) cameUp() { f.since = time.Time{} }
-
-func (f *failureRate) paused(now time.Time) bool { return now.Before(f.until) }

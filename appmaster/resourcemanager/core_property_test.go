@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,12 +28,18 @@ type world struct {
 	containers  map[ids.ResourceID]string // "running", "ended" or "released"
 	connections map[ConnectionID]ids.ResourceID
 	slots       map[ids.SlotID]ids.AllocationID // of connected workers
-	granted     map[ids.AllocationID]bool
+	holders     map[ids.AllocationID]ids.JobID  // of each that was ever granted
 	jobs        map[ids.JobID]ids.JobMasterID
+	hosts       map[ids.ResourceID]string
+	blocked     map[ids.JobID][]msg.BlockedNode
 	tokens      string                  // the newest
 	told        map[ConnectionID]string // tokens that were sent
 	total       int
+	most        int // that total ever was
 	starts      int
+	refusal     string             // why the driver has no more workers; or ""
+	least       map[ids.JobID]int  // slots without which nothing of a job runs
+	failed      map[ids.JobID]bool // told since that they cannot be had
 }
 
 type recorded struct {
@@ -41,8 +48,15 @@ type recorded struct {
 	effects []Effect
 }
 
+// worldConfig has starts pause often.
+func worldConfig() Config {
+	c := testConfig()
+	c.MaxStartFailures = 1
+	return c
+}
+
 func newWorld(t *rapid.T) *world {
-	core, err := NewCore(testConfig())
+	core, err := NewCore(worldConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,9 +65,13 @@ func newWorld(t *rapid.T) *world {
 		containers:  make(map[ids.ResourceID]string),
 		connections: make(map[ConnectionID]ids.ResourceID),
 		slots:       make(map[ids.SlotID]ids.AllocationID),
-		granted:     make(map[ids.AllocationID]bool),
+		holders:     make(map[ids.AllocationID]ids.JobID),
 		jobs:        make(map[ids.JobID]ids.JobMasterID),
+		hosts:       make(map[ids.ResourceID]string),
+		blocked:     make(map[ids.JobID][]msg.BlockedNode),
 		told:        make(map[ConnectionID]string),
+		least:       make(map[ids.JobID]int),
+		failed:      make(map[ids.JobID]bool),
 	}
 }
 
@@ -74,14 +92,66 @@ func (w *world) step(t *rapid.T, event Event) []Effect {
 			t.Fatalf("worker %s was last sent tokens %q, the newest are %q", id, w.told[c], w.tokens)
 		}
 	}
+	w.judge(t, effects)
 	return effects
 }
+
+// judge holds who is told of a refusal against who could run nothing in the slots that
+// there are for it.
+func (w *world) judge(t *rapid.T, effects []Effect) {
+	for _, effect := range effects {
+		sent, _ := effect.(SendJobMaster)
+		m, ok := sent.Message.(msg.NotEnoughResources)
+		if !ok {
+			continue
+		}
+		slots := w.supply(m.Job)
+		if refused := strings.HasPrefix(m.Reason, refusedFor); refused && (m.Reason != w.refusal || w.least[m.Job] <= slots) {
+			t.Fatalf("job %s is told %q; it needs %d of %d slots, and the refusal is %q", m.Job, m.Reason, w.least[m.Job], slots, w.refusal)
+		}
+		if blocked := len(w.blocked[m.Job]) > 0; m.NodesBlocked != blocked {
+			t.Fatalf("job %s is told that it blocks nodes: %t; it blocks %v", m.Job, m.NodesBlocked, w.blocked[m.Job])
+		}
+		if w.failed[m.Job] {
+			t.Fatalf("job %s is told twice", m.Job)
+		}
+		w.failed[m.Job] = true
+	}
+	for job, least := range w.least {
+		if slots := w.supply(job); w.refusal != "" && least > slots && !w.failed[job] {
+			t.Fatalf("job %s needs %d of %d slots, and is not told that there are no more: %s", job, least, slots, w.refusal)
+		}
+	}
+}
+
+// supply counts the slots that a job can have, whoever has them now: those of workers on
+// nodes that it has not blocked, and those that it holds.
+func (w *world) supply(job ids.JobID) int {
+	n := 0
+	for _, id := range w.running() {
+		for i := range testConfig().Worker.Slots {
+			allocation := w.slots[ids.SlotID{Resource: id, Index: i}]
+			if !has(w.blocked[job], w.hosts[id]) || allocation != "" && w.holders[allocation] == job {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// refusedFor is what the reason of every refusal begins with.
+const refusedFor = "refused "
 
 func (w *world) ordered(t *rapid.T, o Orders) {
 	if o.Total < w.starts {
 		t.Fatalf("%d workers ordered in all, and %d have started", o.Total, w.starts)
 	}
-	w.total = o.Total
+	for _, node := range o.Avoid {
+		if !slices.ContainsFunc(slices.Collect(maps.Values(w.blocked)), func(list []msg.BlockedNode) bool { return has(list, node) }) {
+			t.Fatalf("node %s is avoided, and no job has blocked it", node)
+		}
+	}
+	w.total, w.most = o.Total, max(w.most, o.Total)
 	for _, r := range o.Release {
 		switch w.containers[r.Worker] {
 		case "running":
@@ -99,26 +169,30 @@ func (w *world) sent(t *rapid.T, e SendTaskExecutor) {
 	if m, ok := e.Message.(msg.UpdateTokens); ok {
 		w.told[e.To] = string(m.Tokens)
 	}
-	m, ok := e.Message.(msg.RequestSlot)
+	m, ok := e.Message.(msg.RequestSlots)
 	if !ok {
 		return
 	}
 	worker, connected := w.connections[e.To]
-	slot := ids.SlotID{Resource: worker, Index: m.Index}
-	switch {
-	case !connected || w.containers[worker] != "running":
-		t.Fatalf("slot requested over connection %d, whose worker %q is not there", e.To, worker)
-	case m.Index < 0 || m.Index >= testConfig().Worker.Slots:
-		t.Fatalf("slot %d requested, which does not exist", m.Index)
-	case w.slots[slot] != "":
-		t.Fatalf("slot %s requested for %s, and %s has it", slot, m.Allocation, w.slots[slot])
-	case w.granted[m.Allocation]:
-		t.Fatalf("allocation %s granted twice", m.Allocation)
-	case w.jobs[m.Job] != m.JobMaster:
-		t.Fatalf("slot requested for JobMaster %s of job %s, which has %q", m.JobMaster, m.Job, w.jobs[m.Job])
+	for _, o := range m.Slots {
+		slot := ids.SlotID{Resource: worker, Index: o.Index}
+		switch {
+		case !connected || w.containers[worker] != "running":
+			t.Fatalf("slot requested over connection %d, whose worker %q is not there", e.To, worker)
+		case o.Index < 0 || o.Index >= testConfig().Worker.Slots:
+			t.Fatalf("slot %d requested, which does not exist", o.Index)
+		case w.slots[slot] != "":
+			t.Fatalf("slot %s requested for %s, and %s has it", slot, o.Allocation, w.slots[slot])
+		case has(w.blocked[m.Job], w.hosts[worker]):
+			t.Fatalf("slot requested for job %s on %s, which it has blocked", m.Job, w.hosts[worker])
+		case w.holders[o.Allocation] != "":
+			t.Fatalf("allocation %s granted twice", o.Allocation)
+		case w.jobs[m.Job] != m.JobMaster:
+			t.Fatalf("slot requested for JobMaster %s of job %s, which has %q", m.JobMaster, m.Job, w.jobs[m.Job])
+		}
+		w.slots[slot] = o.Allocation
+		w.holders[o.Allocation] = m.Job
 	}
-	w.slots[slot] = m.Allocation
-	w.granted[m.Allocation] = true
 }
 
 // unchanged hands over an event that must not change anything.
@@ -137,13 +211,14 @@ func (w *world) unchanged(t *rapid.T, event Event) {
 
 // Whatever happens in whatever order: no slot is given twice or on a worker that
 // is not there, no worker is lost from the books, every connected worker has the
-// newest tokens, what is stale changes nothing, and the same events give the same
-// effects.
+// newest tokens, jobs that no slot can serve while workers are refused are told so, and no
+// others, what is stale changes nothing, and the same events give the same effects.
 func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
 		t.Repeat(map[string]func(*rapid.T){
 			"declare":          w.declare,
+			"block":            w.block,
 			"job master ends":  w.jobMasterEnds,
 			"worker starts":    w.workerStarts,
 			"worker ends":      w.workerEnds,
@@ -154,10 +229,13 @@ func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
 			"stale message":    w.stale,
 			"heartbeat":        w.heartbeat,
 			"new tokens":       w.newTokens,
+			"refused":          w.refused,
+			"refusal ends":     w.refusalEnds,
 			"time passes":      w.timePasses,
 			"":                 func(*rapid.T) {},
 			"unknown declares": w.unknownDeclares,
 		})
+		w.refusal = "" // nobody needs to know any more
 		w.step(t, ShutdownAsked{Status: msg.ApplicationSucceeded})
 		for id, state := range w.containers {
 			if state == "running" {
@@ -205,34 +283,86 @@ func (w *world) declare(t *rapid.T) {
 	if w.jobs[job] == "" || rapid.IntRange(0, 5).Draw(t, "another") == 0 {
 		w.lastID++
 		w.jobs[job] = ids.JobMasterID(fmt.Sprintf("m%d", w.lastID))
+		w.forget(job)
+		delete(w.blocked, job)
 		w.step(t, JobMasterRegistering{msg.RegisterJobMaster{Job: job, JobMaster: w.jobs[job]}})
 	}
-	w.step(t, RequirementsDeclared{msg.DeclareRequirements{
-		Job: job, JobMaster: w.jobs[job], Slots: rapid.IntRange(0, 7).Draw(t, "slots"),
-	}})
+	slots := rapid.IntRange(0, 7).Draw(t, "slots")
+	w.least[job] = rapid.IntRange(min(1, slots), slots).Draw(t, "least")
+	w.failed[job] = false
+	w.step(t, RequirementsDeclared{msg.DeclareRequirements{Job: job, JobMaster: w.jobs[job], Slots: slots, Least: w.least[job]}})
+}
+
+// forget takes in that a job has a new JobMaster, or none, and needs nothing yet.
+func (w *world) forget(job ids.JobID) {
+	delete(w.least, job)
+	delete(w.failed, job)
+}
+
+func (w *world) refused(t *rapid.T) {
+	w.lastID++
+	w.refusal = fmt.Sprintf(refusedFor+"for the %dth time", w.lastID)
+	w.step(t, DriverReported{Events: []DriverEvent{WorkersRefused{Reason: w.refusal}}})
+}
+
+func (w *world) refusalEnds(t *rapid.T) {
+	w.refusal = ""
+	w.step(t, DriverReported{Events: []DriverEvent{RefusalEnded{}}})
+	if rapid.Bool().Draw(t, "taken at once") {
+		w.step(t, DriverReported{Events: []DriverEvent{OrdersTaken{}}})
+	}
 }
 
 func (w *world) unknownDeclares(t *rapid.T) {
 	job := rapid.SampledFrom([]ids.JobID{"j1", "j3"}).Draw(t, "job")
 	w.unchanged(t, RequirementsDeclared{msg.DeclareRequirements{Job: job, JobMaster: "m0", Slots: 3}})
 	w.unchanged(t, JobMasterGone{Job: job, JobMaster: "m0"})
+	w.unchanged(t, NodesBlocked{msg.BlockNodes{Job: job, JobMaster: "m0", Nodes: []msg.BlockedNode{{Node: "h1"}}}})
+}
+
+// block has a job set nodes aside, all of them at times.
+func (w *world) block(t *rapid.T) {
+	job := pick(t, "job", slices.Sorted(maps.Keys(w.jobs)))
+	w.step(t, DriverReported{Events: []DriverEvent{NodesChanged{Nodes: []string{"h1", "h2"}}}})
+	w.blocked[job] = rapid.SliceOfDistinct(rapid.Custom(func(t *rapid.T) msg.BlockedNode {
+		return msg.BlockedNode{Node: rapid.SampledFrom([]string{"h1", "h2"}).Draw(t, "node")}
+	}), func(n msg.BlockedNode) string { return n.Node }).Draw(t, "blocked")
+	w.failed[job] = false // the job may ask what it can have without them
+	told := false
+	for _, effect := range w.step(t, NodesBlocked{msg.BlockNodes{Job: job, JobMaster: w.jobs[job], Nodes: w.blocked[job]}}) {
+		if sent, is := effect.(SendJobMaster); is {
+			_, told = sent.Message.(msg.AllNodesBlocked)
+		}
+	}
+	if told && len(w.blocked[job]) < 2 {
+		t.Fatalf("job %s is told that all nodes are blocked, and has blocked %v", job, w.blocked[job])
+	}
+}
+
+func has(list []msg.BlockedNode, node string) bool {
+	return slices.ContainsFunc(list, func(n msg.BlockedNode) bool { return n.Node == node })
 }
 
 func (w *world) jobMasterEnds(t *rapid.T) {
 	job := pick(t, "job", slices.Sorted(maps.Keys(w.jobs)))
+	w.forget(job)
 	w.step(t, JobMasterGone{Job: job, JobMaster: w.jobs[job]})
 	delete(w.jobs, job)
+	delete(w.blocked, job)
 }
 
+// workerStarts has a worker start that is ordered, or was: the driver may not know yet that
+// it is not wanted any more.
 func (w *world) workerStarts(t *rapid.T) {
-	if w.starts >= w.total {
+	if w.starts >= w.total && (w.starts >= w.most || rapid.IntRange(0, 3).Draw(t, "crosses") > 0) {
 		t.Skip("no worker is ordered")
 	}
 	w.lastID++
 	w.starts++
 	id := ids.ResourceID(fmt.Sprintf("w%03d", w.lastID))
 	w.containers[id] = "running"
-	w.step(t, DriverReported{Events: []DriverEvent{WorkerStarting{Worker: id, Host: "h"}}})
+	w.hosts[id] = rapid.SampledFrom([]string{"h1", "h2"}).Draw(t, "host")
+	w.step(t, DriverReported{Events: []DriverEvent{WorkerStarting{Worker: id, Host: w.hosts[id]}}})
 }
 
 func (w *world) workerEnds(t *rapid.T) {
@@ -256,13 +386,13 @@ func (w *world) register(t *rapid.T) {
 		report[i].Index = i
 		slot := ids.SlotID{Resource: id, Index: i}
 		if w.slots[slot] != "" && rapid.Bool().Draw(t, "kept") {
-			report[i].Allocation, report[i].Job = w.slots[slot], "j1"
+			report[i].Allocation, report[i].Job = w.slots[slot], w.holders[w.slots[slot]]
 		} else {
 			delete(w.slots, slot)
 		}
 	}
 	w.step(t, TaskExecutorSaid{From: Peer{c, id}, Message: msg.RegisterTaskExecutor{
-		ProtocolVersion: jobgraph.ProtocolVersion, Resource: id, Host: "h", Slots: report,
+		ProtocolVersion: jobgraph.ProtocolVersion, Resource: id, Host: w.hosts[id], Slots: report,
 	}})
 }
 
@@ -295,7 +425,7 @@ func (w *world) say(t *rapid.T, id ids.ResourceID, m msg.Message) {
 
 func (w *world) answer(t *rapid.T) {
 	slot, allocation := w.slot(t)
-	w.say(t, slot.Resource, msg.SlotRequestAnswered{Index: slot.Index, Allocation: allocation})
+	w.say(t, slot.Resource, msg.SlotRequestsAnswered{Taken: []msg.SlotOffer{{Index: slot.Index, Allocation: allocation}}})
 }
 
 func (w *world) free(t *rapid.T) {
@@ -304,13 +434,13 @@ func (w *world) free(t *rapid.T) {
 		t.Skip("not connected")
 	}
 	delete(w.slots, slot)
-	w.say(t, slot.Resource, msg.SlotFreed{Index: slot.Index, Allocation: allocation})
+	w.say(t, slot.Resource, msg.SlotsFreed{Slots: []msg.SlotOffer{{Index: slot.Index, Allocation: allocation}}})
 }
 
 func (w *world) stale(t *rapid.T) {
 	c, id := w.connection(t)
-	w.unchanged(t, TaskExecutorSaid{From: Peer{c, id}, Message: msg.SlotFreed{Allocation: "stale"}})
-	w.unchanged(t, TaskExecutorSaid{From: Peer{c, id}, Message: msg.SlotRequestAnswered{Index: 1, Allocation: "stale", Refused: "x"}})
+	w.unchanged(t, TaskExecutorSaid{From: Peer{c, id}, Message: msg.SlotsFreed{Slots: []msg.SlotOffer{{Allocation: "stale"}}}})
+	w.unchanged(t, TaskExecutorSaid{From: Peer{c, id}, Message: msg.SlotRequestsAnswered{Refused: []msg.SlotRefusal{{SlotOffer: msg.SlotOffer{Index: 1, Allocation: "stale"}, Reason: "x"}}}})
 	w.unchanged(t, TaskExecutorSaid{From: Peer{c + 100_000, id}, Message: msg.SlotReport{}})
 	w.unchanged(t, TaskExecutorDisconnected{From: Peer{c + 100_000, id}})
 }

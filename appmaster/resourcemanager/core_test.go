@@ -1,6 +1,7 @@
 package resourcemanager
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -41,12 +42,14 @@ func TestCoreTranscripts(t *testing.T) {
 //
 //	config max-slots=N max-start-failures=N     before anything else
 //	starting|failed|completed WORKER [CAUSE]    the driver's reports
-//	refused REASON
+//	refused REASON, admitted, taken
 //	register WORKER CONNECTION SLOTS            SLOTS: "- #1:j1", one item a slot
 //	  with as=WORKER version=N                  before SLOTS, for liars
 //	report|answer|freed|leave|heartbeat CONNECTION …
 //	disconnected CONNECTION CAUSE
-//	jobmaster|gone JOB JOBMASTER, declare JOB JOBMASTER SLOTS
+//	jobmaster|gone JOB JOBMASTER, declare JOB JOBMASTER SLOTS [least=N]
+//	nodes [NODE …]                              that could have workers; WORKER is on host-WORKER
+//	block JOB JOBMASTER [NODE …]                for ten minutes from the start
 //	wait DURATION                               with the wakes that fall due
 //	tokens TEXT                                 new ones
 //	status, shutdown STATUS DIAGNOSTICS, deregistered [ERROR]
@@ -76,9 +79,16 @@ func (s *script) command(line string) []string {
 	switch args[0] {
 	case "config":
 		for name, value := range options {
-			s.configure(name, s.number(value))
+			s.configure(name, value)
 		}
 		return nil
+	case "asleep":
+		d, err := time.ParseDuration(args[1])
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.now = s.now.Add(d)
+		return s.wait("0s")
 	case "wait":
 		return s.wait(args[1])
 	}
@@ -89,12 +99,16 @@ func (s *script) command(line string) []string {
 	return s.step(event)
 }
 
-func (s *script) configure(name string, value int) {
+func (s *script) configure(name, value string) {
 	switch name {
 	case "max-slots":
-		s.config.MaxSlots = value
+		s.config.MaxSlots = s.number(value)
 	case "max-start-failures":
-		s.config.MaxStartFailures = value
+		rate, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.config.MaxStartFailures = rate
 	default:
 		s.t.Fatalf("unknown option %q", name)
 	}
@@ -111,6 +125,10 @@ func (s *script) event(args []string, options map[string]string) Event {
 		return DriverReported{Events: []DriverEvent{WorkerCompleted{Worker: ids.ResourceID(args[1]), Cause: rest(2)}}}
 	case "refused":
 		return DriverReported{Events: []DriverEvent{WorkersRefused{Reason: rest(1)}}}
+	case "admitted":
+		return DriverReported{Events: []DriverEvent{RefusalEnded{}}}
+	case "taken":
+		return DriverReported{Events: []DriverEvent{OrdersTaken{}}}
 	case "jobmaster":
 		return JobMasterRegistering{msg.RegisterJobMaster{
 			Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2]), Program: msg.Program{Name: "program-" + args[1]},
@@ -118,7 +136,16 @@ func (s *script) event(args []string, options map[string]string) Event {
 	case "declare":
 		return RequirementsDeclared{msg.DeclareRequirements{
 			Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2]), Slots: s.number(args[3]),
+			Least: s.number(cmp.Or(options["least"], "0")),
 		}}
+	case "block":
+		m := msg.BlockNodes{Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2])}
+		for _, node := range args[3:] {
+			m.Nodes = append(m.Nodes, msg.BlockedNode{Node: node, Cause: "disk full", Until: testEpoch.Add(10 * time.Minute)})
+		}
+		return NodesBlocked{m}
+	case "nodes":
+		return DriverReported{Events: []DriverEvent{NodesChanged{Nodes: args[1:]}}}
 	case "gone":
 		return JobMasterGone{Job: ids.JobID(args[1]), JobMaster: ids.JobMasterID(args[2])}
 	case "tokens":
@@ -150,10 +177,13 @@ func (s *script) said(args []string, options map[string]string, rest func(int) s
 		e.Message = msg.SlotReport{Slots: s.statuses(args[2:])}
 	case "answer":
 		index, id := slot()
-		e.Message = msg.SlotRequestAnswered{Index: index, Allocation: id, Refused: rest(4)}
+		e.Message = msg.SlotRequestsAnswered{Taken: []msg.SlotOffer{{Index: index, Allocation: id}}}
+		if reason := rest(4); reason != "" {
+			e.Message = msg.SlotRequestsAnswered{Refused: []msg.SlotRefusal{{SlotOffer: msg.SlotOffer{Index: index, Allocation: id}, Reason: reason}}}
+		}
 	case "freed":
 		index, id := slot()
-		e.Message = msg.SlotFreed{Index: index, Allocation: id}
+		e.Message = msg.SlotsFreed{Slots: []msg.SlotOffer{{Index: index, Allocation: id}}}
 	case "leave":
 		e.Message = msg.Disconnect{Cause: rest(2)}
 	case "heartbeat":
@@ -222,7 +252,10 @@ func (s *script) wait(duration string) []string {
 	var lines []string
 	end := s.now.Add(d)
 	for !s.wake.IsZero() && !s.wake.After(end) {
-		s.now, s.wake = s.wake, time.Time{}
+		if s.wake.After(s.now) { // else it is late
+			s.now = s.wake
+		}
+		s.wake = time.Time{}
 		for _, line := range s.step(Woken{}) {
 			lines = append(lines, fmt.Sprintf("%v: %s", s.now.Sub(testEpoch), line))
 		}
@@ -252,7 +285,8 @@ func (s *script) step(event Event) []string {
 func (s *script) describe(effect Effect) string {
 	switch e := effect.(type) {
 	case SendTaskExecutor:
-		return fmt.Sprintf("to %d: %s", e.To, describeMessage(e.Message))
+		to := fmt.Sprintf("to %d: ", e.To)
+		return to + strings.ReplaceAll(describeMessage(e.Message), "\n", "\n"+to)
 	case CloseTaskExecutor:
 		return fmt.Sprintf("close %d: %s", e.To, e.Cause)
 	case SendJobMaster:
@@ -267,6 +301,9 @@ func (s *script) describe(effect Effect) string {
 		for _, id := range e.Orders.Check {
 			text += " check=" + string(id)
 		}
+		for _, node := range e.Orders.Avoid {
+			text += " avoid=" + node
+		}
 		return text
 	case Deregister:
 		return fmt.Sprintf("deregister %s: %s", e.Status, e.Diagnostics)
@@ -280,6 +317,9 @@ func (s *script) describe(effect Effect) string {
 		text := fmt.Sprintf("status starting=%d requested=%d", e.Status.Starting, e.Status.Requested)
 		for _, d := range e.Status.TaskExecutors {
 			text += fmt.Sprintf(" %s=%d/%d", d.Resource, d.SlotsFree, d.SlotsTotal)
+		}
+		for _, n := range e.Status.Blocked {
+			text += fmt.Sprintf(" %s=%q until %v", n.Node, n.Cause, n.Until.Sub(testEpoch))
 		}
 		return text
 	case AnswerShutdown:
@@ -296,9 +336,13 @@ func describeMessage(m msg.Message) string {
 		return "rejected: " + m.Reason
 	case msg.ReleaseTaskExecutor:
 		return "release: " + m.Cause
-	case msg.RequestSlot:
-		return fmt.Sprintf("request slot %d for %s of %s as %s, %s with %d MB",
-			m.Index, m.Job, m.JobMaster, short(string(m.Allocation)), m.Program.Name, m.MemoryMB)
+	case msg.RequestSlots:
+		var slots []string
+		for _, o := range m.Slots {
+			slots = append(slots, fmt.Sprintf("request slot %d for %s of %s as %s, %s with %d MB",
+				o.Index, m.Job, m.JobMaster, short(string(o.Allocation)), m.Program.Name, m.MemoryMB))
+		}
+		return strings.Join(slots, "\n")
 	case msg.UpdateTokens:
 		return "tokens " + string(m.Tokens)
 	case msg.Heartbeat:
@@ -306,7 +350,13 @@ func describeMessage(m msg.Message) string {
 	case msg.JobMasterRegistered:
 		return "registered at " + string(m.ResourceManager)
 	case msg.NotEnoughResources:
-		return fmt.Sprintf("not enough resources for %s: %s", m.Job, m.Reason)
+		where := ""
+		if m.NodesBlocked {
+			where = " on nodes that it has not blocked"
+		}
+		return fmt.Sprintf("not enough resources for %s%s: %s", m.Job, where, m.Reason)
+	case msg.AllNodesBlocked:
+		return fmt.Sprintf("all nodes are blocked for %s", m.Job)
 	case msg.TaskExecutorTerminated:
 		return fmt.Sprintf("%s terminated: %s", m.Resource, m.Cause)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/appmaster/patience"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
@@ -30,7 +31,7 @@ type worker struct {
 	cause      string // of the loss, while lost
 	// deadline is when the worker is given up: the end of its time to register,
 	// to be heard of, or to come back.
-	deadline time.Time
+	deadline patience.Deadline
 }
 
 func (c *Core) driverReported(events []DriverEvent) {
@@ -42,8 +43,15 @@ func (c *Core) driverReported(events []DriverEvent) {
 			c.workerEnded(e.Worker, "could not be started: "+e.Cause)
 		case WorkerCompleted:
 			c.workerEnded(e.Worker, e.Cause)
+		case NodesChanged:
+			c.nodes = e.Nodes
+			c.slots.BlocklistChanged()
 		case WorkersRefused:
-			c.refused = e.Reason
+			c.slots.Refuse(e.Reason)
+		case RefusalEnded:
+			c.slots.Refuse("")
+		case OrdersTaken:
+			c.slots.Taken()
 		}
 	}
 }
@@ -54,7 +62,7 @@ func (c *Core) workerStarting(e WorkerStarting) {
 		return // the end of the application ends it
 	}
 	c.workers[e.Worker] = &worker{id: e.Worker, state: starting, host: e.Host}
-	c.expectBy(c.workers[e.Worker], c.config.RegistrationTimeout)
+	c.expect(c.workers[e.Worker])
 	c.slots.Expect(e.Worker)
 }
 
@@ -81,17 +89,24 @@ func (c *Core) taskExecutorSaid(e TaskExecutorSaid) {
 		return
 	}
 	w.lastSeen = c.now
-	w.deadline = c.now.Add(c.config.HeartbeatTimeout)
+	c.expect(w)
 	switch m := e.Message.(type) {
 	case msg.Heartbeat:
 	case msg.SlotReport:
 		if err := c.slots.Report(c.now, w.id, m.Slots); err != nil {
 			c.terminate(w, err.Error())
 		}
-	case msg.SlotRequestAnswered:
-		c.slots.Answered(c.now, ids.SlotID{Resource: w.id, Index: m.Index}, m.Allocation, m.Refused)
-	case msg.SlotFreed:
-		c.slots.Freed(c.now, ids.SlotID{Resource: w.id, Index: m.Index}, m.Allocation)
+	case msg.SlotRequestsAnswered:
+		for _, taken := range m.Taken {
+			c.slots.Answered(c.now, ids.SlotID{Resource: w.id, Index: taken.Index}, taken.Allocation, "")
+		}
+		for _, refused := range m.Refused {
+			c.slots.Answered(c.now, ids.SlotID{Resource: w.id, Index: refused.Index}, refused.Allocation, refused.Reason)
+		}
+	case msg.SlotsFreed:
+		for _, freed := range m.Slots {
+			c.slots.Freed(c.now, ids.SlotID{Resource: w.id, Index: freed.Index}, freed.Allocation)
+		}
 	case msg.Disconnect:
 		c.disconnected(e.From, "it left: "+m.Cause) // YARN may know why
 	default:
@@ -126,12 +141,12 @@ func (c *Core) registerTaskExecutor(from Peer, r msg.RegisterTaskExecutor) {
 		delete(c.connections, w.connection)
 		c.emit(CloseTaskExecutor{To: w.connection, Cause: "the TaskExecutor registered again"})
 	}
-	c.failures.cameUp()
+	c.failures.hope()
 	w.state, w.connection, w.cause = connected, from.Connection, ""
 	w.host, w.memoryMB, w.vcores = r.Host, r.MemoryMB, r.VCores
 	w.lastSeen = c.now
 	c.connections[from.Connection] = w
-	c.expectBy(w, c.config.HeartbeatTimeout)
+	c.expect(w)
 	if c.nextHeartbeat.IsZero() {
 		c.nextHeartbeat = c.now.Add(c.config.HeartbeatInterval)
 	}
@@ -166,15 +181,39 @@ func (c *Core) disconnected(from Peer, cause string) {
 	}
 	delete(c.connections, from.Connection)
 	w.state, w.cause = lost, cause
-	c.expectBy(w, c.config.ReconnectTimeout)
+	c.expect(w)
 	c.slots.Suspend(w.id)
 	c.check = append(c.check, w.id)
 }
 
-// expectBy gives a worker a new deadline, which may be the first of all.
-func (c *Core) expectBy(w *worker, timeout time.Duration) {
-	w.deadline = c.now.Add(timeout)
-	c.nextExpiry = earliest(c.nextExpiry, w.deadline)
+// expect gives a worker a new deadline, which may be the first of all.
+func (c *Core) expect(w *worker) {
+	w.deadline = patience.After(c.now, c.silence(w.state))
+	c.nextExpiry = earliest(c.nextExpiry, w.deadline.At())
+}
+
+// excuse puts deadlines off if the process itself was stopped. Each worker has an interval
+// between heartbeats at least in which what it said meanwhile is read.
+func (c *Core) excuse() {
+	late := patience.Late(c.now, c.wake)
+	if late == 0 {
+		return
+	}
+	for _, w := range c.workers {
+		w.deadline = w.deadline.Excuse(c.now, late, c.config.HeartbeatInterval)
+	}
+}
+
+// silence is how long nothing may be heard of a worker.
+func (c *Core) silence(state workerState) time.Duration {
+	switch state {
+	case starting:
+		return c.config.RegistrationTimeout
+	case connected:
+		return c.config.HeartbeatTimeout
+	default:
+		return c.config.ReconnectTimeout
+	}
 }
 
 // expire gives up workers whose deadline has passed.
@@ -186,8 +225,8 @@ func (c *Core) expire() {
 	for _, id := range c.workerIDs() {
 		w := c.workers[id]
 		switch {
-		case c.now.Before(w.deadline):
-			c.nextExpiry = earliest(c.nextExpiry, w.deadline)
+		case !w.deadline.Passed(c.now):
+			c.nextExpiry = earliest(c.nextExpiry, w.deadline.At())
 		case w.state == starting:
 			c.fail(w, fmt.Sprintf("did not register within resourcemanager.taskmanager-registration.timeout %v",
 				c.config.RegistrationTimeout))

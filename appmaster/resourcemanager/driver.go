@@ -20,7 +20,8 @@ type Driver interface {
 	// might register that the ResourceManager does not know.
 	Run(ctx context.Context, report Report) error
 	// Order gives new orders. Calls come one at a time, from before Run has got
-	// under way too; a call may block until ctx ends.
+	// under way too; a call may block until ctx ends, after HangTime at the latest.
+	// Orders that were only a new Total or Avoid are left out when newer ones are there.
 	Order(ctx context.Context, orders Orders)
 	// Deregister ends the application, with how it ended and why, after the
 	// workers that were released have been told to stop. It is called at most
@@ -48,6 +49,9 @@ type Orders struct {
 	// Check lists workers whose connection is lost. The driver looks soon
 	// whether they have ended, and reports WorkerCompleted if so.
 	Check []ids.ResourceID
+	// Avoid names the nodes on which no worker is to be started for now, sorted; it replaces
+	// the last one. A worker that comes there all the same is kept.
+	Avoid []string
 }
 
 // Release says which worker to end and why.
@@ -69,6 +73,12 @@ func (s WorkerResourceSpec) String() string {
 //sumtype:decl
 type DriverEvent interface{ isDriverEvent() }
 
+// NodesChanged names the nodes that could have workers now, all of them. A driver that
+// does not know them never reports it.
+type NodesChanged struct{ Nodes []string }
+
+func (NodesChanged) isDriverEvent() {}
+
 // WorkerStarting says that there is room for a worker and that it is going to be
 // started.
 type WorkerStarting struct {
@@ -88,11 +98,22 @@ type WorkerCompleted struct {
 	Cause  string
 }
 
-// WorkersRefused says that workers of the spec that was ordered cannot be had,
-// ever: one would exceed the largest container, say.
+// WorkersRefused says that no more workers of the spec that was ordered can be had
+// now: one would exceed the largest container, say. It holds until RefusalEnded, after
+// which the driver tries to get what is ordered again.
 type WorkersRefused struct{ Reason string }
+
+// RefusalEnded says that workers that were refused may be had again, for all that the
+// driver knows.
+type RefusalEnded struct{}
+
+// OrdersTaken says that workers are refused no more: what is ordered is going to come as soon
+// as there is room. It follows RefusalEnded, once something is ordered.
+type OrdersTaken struct{}
 
 func (WorkerStarting) isDriverEvent()  {}
 func (WorkerFailed) isDriverEvent()    {}
 func (WorkerCompleted) isDriverEvent() {}
 func (WorkersRefused) isDriverEvent()  {}
+func (RefusalEnded) isDriverEvent()    {}
+func (OrdersTaken) isDriverEvent()     {}

@@ -3,6 +3,7 @@ package resourcemanager
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -11,32 +12,37 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// driverQueue bounds the orders that wait for the driver. There is one for a
-// step at most, and a driver does nothing slow in Order, so that a full queue
-// means that it hangs.
-const driverQueue = 1024
-
 var errDriverHangs = errors.New("worker driver takes no orders any more")
 
 // shell performs effects. Only the loop's goroutine calls Perform.
 type shell struct {
 	*ResourceManager
 	timers *actor.Timers[struct{}]
-	orders *actor.Outbox[func(context.Context)] // calls to the driver
-	fatal  context.CancelCauseFunc
+	// calls of the driver wait without a bound, as thousands of workers may be lost at once:
+	// each is released once, and of orders that say only how things are the newest waits.
+	calls   *actor.Queue[func(context.Context)]
+	calling sync.WaitGroup // the goroutine that makes them
+	fatal   context.CancelCauseFunc
 }
 
 func newShell(ctx context.Context, r *ResourceManager, fatal context.CancelCauseFunc) *shell {
-	s := &shell{ResourceManager: r, fatal: fatal}
+	s := &shell{ResourceManager: r, fatal: fatal, calls: actor.NewQueue[func(context.Context)](0)}
 	s.timers = actor.NewTimers(func(struct{}) { r.post(ctx, Woken{}) })
-	s.orders = actor.NewOutbox(ctx, driverQueue, func(ctx context.Context, call func(context.Context)) { call(ctx) })
+	s.calling.Go(func() {
+		s.calls.Deliver(ctx.Done(), func(call func(context.Context)) bool {
+			if ctx.Err() == nil {
+				call(ctx)
+			}
+			return ctx.Err() == nil
+		})
+	})
 	return s
 }
 
 // wait stops what the shell started; its context has ended.
 func (s *shell) wait() {
 	s.timers.Stop()
-	s.orders.Wait()
+	s.calling.Wait()
 }
 
 // Perform hands an effect over to whoever it is for.
@@ -68,11 +74,11 @@ func (s *shell) Perform(_ context.Context, effect Effect) {
 		delete(s.jobMasters, e.JobMaster)
 		s.mu.Unlock()
 	case OrderWorkers:
-		s.instruct(func(ctx context.Context) { s.driver.Order(ctx, e.Orders) })
+		s.calls.Put(func(ctx context.Context) { s.order(ctx, e.Orders) }, latest(e.Orders))
 	case Deregister:
-		s.instruct(func(ctx context.Context) {
+		s.calls.Put(func(ctx context.Context) {
 			s.post(ctx, Deregistered{Err: s.driver.Deregister(ctx, e.Status, e.Diagnostics)})
-		})
+		}, "")
 	case Wake:
 		s.timers.Set(struct{}{}, time.Until(e.At))
 	case AnswerStatus:
@@ -83,11 +89,22 @@ func (s *shell) Perform(_ context.Context, effect Effect) {
 	}
 }
 
-// instruct calls the driver from the outbox's goroutine, in order.
-func (s *shell) instruct(call func(context.Context)) {
-	if !s.orders.Put(call) {
+// order gives the driver orders, and gives up one that hangs.
+func (s *shell) order(ctx context.Context, o Orders) {
+	ctx, cancel := BoundHang(ctx, s.logger, errDriverHangs)
+	defer cancel()
+	s.driver.Order(ctx, o)
+	if errors.Is(context.Cause(ctx), errDriverHangs) {
 		s.fatal(errDriverHangs)
 	}
+}
+
+// latest names orders that say only how things are: newer ones take their place.
+func latest(o Orders) string {
+	if len(o.Release) > 0 || len(o.Check) > 0 {
+		return ""
+	}
+	return "total"
 }
 
 // post gives the loop an event that it need not hear when it has ended.
@@ -111,10 +128,16 @@ func (r *ResourceManager) logStep(event Event, effects []Effect) {
 
 func (r *ResourceManager) logDriverEvent(event DriverEvent) {
 	switch e := event.(type) {
+	case NodesChanged:
+		r.logger.WithField("nodes", len(e.Nodes)).Debug("nodes that could have workers")
 	case WorkerStarting:
 		r.logger.WithFields(logrus.Fields{"container": e.Worker, "node": e.Host}).Info("worker is starting")
 	case WorkersRefused:
-		r.logger.WithField("reason", e.Reason).Error("workers cannot be had")
+		r.logger.WithField("reason", e.Reason).Warn("workers are refused")
+	case RefusalEnded:
+		r.logger.Info("workers may be had again")
+	case OrdersTaken:
+		r.logger.Info("workers are refused no more")
 	case WorkerFailed, WorkerCompleted: // WorkerGone tells it, unless it was released before
 	}
 }
@@ -129,10 +152,12 @@ func (r *ResourceManager) logEffect(event Event, effect Effect) {
 			r.logger.WithField("jobmaster", e.To).Info("job master registered")
 		case msg.NotEnoughResources:
 			r.logger.WithFields(logrus.Fields{"job": m.Job, "reason": m.Reason}).Warn("requirements cannot be met")
+		case msg.AllNodesBlocked:
+			r.logger.WithField("job", m.Job).Warn("job has set all nodes aside")
 		}
 	case OrderWorkers:
 		r.logger.WithFields(logrus.Fields{
-			"spec": e.Orders.Spec, "total": e.Orders.Total, "release": len(e.Orders.Release), "check": len(e.Orders.Check),
+			"spec": e.Orders.Spec, "total": e.Orders.Total, "release": len(e.Orders.Release), "check": len(e.Orders.Check), "avoid": e.Orders.Avoid,
 		}).Info("workers ordered")
 	case WorkerGone:
 		r.logger.WithFields(logrus.Fields{"container": e.Worker, "cause": e.Cause}).Info("worker is gone")
@@ -156,10 +181,8 @@ func (r *ResourceManager) logSent(event Event, e SendTaskExecutor) {
 		r.logger.WithFields(logrus.Fields{"container": from.Resource, "instance": m.Instance}).Info("task executor registered")
 	case msg.RegistrationRejected:
 		r.logger.WithFields(logrus.Fields{"container": from.Resource, "reason": m.Reason}).Warn("task executor rejected")
-	case msg.RequestSlot:
-		r.logger.WithFields(logrus.Fields{
-			"job": m.Job, "allocation": m.Allocation, "slot": m.Index, "connection": e.To,
-		}).Debug("slot granted")
+	case msg.RequestSlots:
+		r.logger.WithFields(logrus.Fields{"job": m.Job, "slots": len(m.Slots), "connection": e.To}).Debug("slots granted")
 	case msg.UpdateTokens:
 		r.logger.WithField("connection", e.To).Debug("delegation tokens sent")
 	}

@@ -40,6 +40,8 @@ type (
 	JobMasterRegistering struct{ Registration msg.RegisterJobMaster }
 	// RequirementsDeclared brings a job's new total.
 	RequirementsDeclared struct{ Declaration msg.DeclareRequirements }
+	// NodesBlocked brings the nodes that a job has set aside.
+	NodesBlocked struct{ Message msg.BlockNodes }
 	// JobMasterGone says that a JobMaster has ended.
 	JobMasterGone struct {
 		Job       ids.JobID
@@ -68,6 +70,7 @@ func (TaskExecutorSaid) isEvent()         {}
 func (TaskExecutorDisconnected) isEvent() {}
 func (JobMasterRegistering) isEvent()     {}
 func (RequirementsDeclared) isEvent()     {}
+func (NodesBlocked) isEvent()             {}
 func (JobMasterGone) isEvent()            {}
 func (TokensUpdated) isEvent()            {}
 func (Woken) isEvent()                    {}
@@ -145,11 +148,21 @@ func (WorkerGone) isEffect()        {}
 func (AnswerStatus) isEffect()      {}
 func (AnswerShutdown) isEffect()    {}
 
-// Status describes the ResourceManager's workers.
+// Status describes the ResourceManager's workers, and what jobs wait for.
 type Status struct {
+	// Worker is what each worker has.
+	Worker WorkerResourceSpec
 	// TaskExecutors are the registered workers, by ResourceID.
 	TaskExecutors []msg.TaskExecutorDetails
+	// Blocked are the nodes that jobs have set aside, by name.
+	Blocked []msg.BlockedNode
 	// Starting counts workers that have not registered yet, Requested those that
 	// the driver has not found room for.
 	Starting, Requested int
+	// RequestedSince is since when some are requested; zero: none is.
+	RequestedSince time.Time
+	// Refused is why the driver can have no more workers; "" while it may.
+	Refused string
+	// Jobs are those that need slots, in the order in which they came.
+	Jobs []msg.SlotDemand
 }

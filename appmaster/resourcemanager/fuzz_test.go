@@ -19,10 +19,10 @@ func FuzzTaskExecutorSays(f *testing.F) {
 	liar := register
 	liar.Resource, liar.Slots = "w2", []msg.SlotStatus{{Index: -1}, {Index: 1 << 40}}
 	for _, messages := range [][3]msg.Message{
-		{register, msg.SlotReport{Slots: []msg.SlotStatus{{Allocation: "a", Job: "j1"}, {Allocation: "a", Job: "j1"}}}, msg.SlotFreed{Index: 7}},
-		{register, msg.SlotRequestAnswered{Index: 1, Allocation: "#1"}, msg.SlotReport{}},
+		{register, msg.SlotReport{Slots: []msg.SlotStatus{{Allocation: "a", Job: "j1"}, {Allocation: "a", Job: "j1"}}}, msg.SlotsFreed{Slots: []msg.SlotOffer{{Index: 7}}}},
+		{register, msg.SlotRequestsAnswered{Taken: []msg.SlotOffer{{Index: 1, Allocation: "#1"}}}, msg.SlotReport{}},
 		{liar, register, msg.Disconnect{}},
-		{register, register, msg.SlotRequestAnswered{Index: -1, Refused: "no"}},
+		{register, register, msg.SlotRequestsAnswered{Refused: []msg.SlotRefusal{{SlotOffer: msg.SlotOffer{Index: -1}, Reason: "no"}}}},
 	} {
 		var encoded [3][]byte
 		for i, m := range messages {
@@ -45,7 +45,7 @@ func FuzzTaskExecutorSays(f *testing.F) {
 		c.Step(now, RequirementsDeclared{msg.DeclareRequirements{Job: "j1", JobMaster: "m1", Slots: 4}})
 		c.Step(now, DriverReported{Events: []DriverEvent{WorkerStarting{Worker: "w1", Host: "n1"}, WorkerStarting{Worker: "w2", Host: "n2"}}})
 		for _, data := range [][]byte{first, second, third} {
-			m, err := codec.Decode(data)
+			m, err := codec.Decode(data, msg.TaskExecutorToResourceManager)
 			if err != nil {
 				continue
 			}

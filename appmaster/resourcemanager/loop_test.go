@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
 	"go.uber.org/goleak"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -40,6 +41,7 @@ type fakeDriver struct {
 
 	mu      sync.Mutex // guards what follows
 	journal []string
+	orders  int
 	started int
 }
 
@@ -73,8 +75,14 @@ func (d *fakeDriver) Run(ctx context.Context, report Report) error {
 func (d *fakeDriver) Order(ctx context.Context, o Orders) {
 	report := <-d.report
 	d.report <- report
+	d.mu.Lock()
+	d.orders++
+	d.mu.Unlock()
 	for _, r := range o.Release {
 		d.write("release %s", r.Worker)
+	}
+	for _, id := range o.Check {
+		d.write("check %s", id)
 	}
 	for ; d.started < o.Total; d.started++ {
 		id := ids.ResourceID(fmt.Sprintf("w%d", d.started+1))
@@ -120,7 +128,12 @@ func registration(id ids.ResourceID) msg.RegisterTaskExecutor {
 // start runs a ResourceManager in the test's bubble; end gives Run's error.
 func start(ctx context.Context, t *testing.T, driver Driver) (r *ResourceManager, end func() error) {
 	t.Helper()
-	r, err := New(testConfig(), driver, quiet())
+	return startLogging(ctx, t, driver, quiet())
+}
+
+func startLogging(ctx context.Context, t *testing.T, driver Driver, logger logrus.FieldLogger) (r *ResourceManager, end func() error) {
+	t.Helper()
+	r, err := New(testConfig(), driver, logger)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +169,7 @@ func TestLoopServesAJobAndFindsAFrozenWorker(t *testing.T) {
 		if m, ok := next(t, worker).(msg.TaskExecutorRegistered); !ok || m.ResourceManager != "rm1" {
 			t.Errorf("answer to the registration is %+v", m)
 		}
-		if m, ok := next(t, worker).(msg.RequestSlot); !ok || m.JobMaster != "m1" {
+		if m, ok := next(t, worker).(msg.RequestSlots); !ok || m.JobMaster != "m1" {
 			t.Errorf("grant is %+v", m)
 		}
 		for range 4 {
@@ -207,7 +220,7 @@ func TestLoopPassesTokensOn(t *testing.T) {
 		if m, ok := next(t, worker).(msg.UpdateTokens); !ok || string(m.Tokens) != "second" {
 			t.Errorf("after it came %+v", m)
 		}
-		if m, ok := next(t, worker).(msg.RequestSlot); !ok {
+		if m, ok := next(t, worker).(msg.RequestSlots); !ok {
 			t.Errorf("grant is %+v", m)
 		}
 		r.Stop()
@@ -282,21 +295,18 @@ func TestRunEndsWithTheDriversError(t *testing.T) {
 func TestRunEndsWhenTheDriverTakesNoOrders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		driver := hangingDriver{newFakeDriver()}
-		r, end := start(t.Context(), t, driver)
-		jobMaster := make(mailbox, 10)
-		for slots := range 4 * driverQueue {
-			if r.RegisterJobMaster(t.Context(), msg.RegisterJobMaster{Job: "j1", JobMaster: "m1"}, jobMaster) != nil {
-				break
-			}
-			if r.DeclareRequirements(t.Context(), msg.DeclareRequirements{Job: "j1", JobMaster: "m1", Slots: 1 + 2*slots}) != nil {
-				break
-			}
-			for len(jobMaster) > 0 {
-				<-jobMaster
-			}
+		logger, told := logtest.NewNullLogger()
+		r, end := startLogging(t.Context(), t, driver, logger)
+		began := time.Now()
+		declare(t.Context(), t, r, make(mailbox, 10), 1)
+		time.Sleep(slowTime)
+		synctest.Wait()
+		last := told.LastEntry()
+		if err, _ := last.Data[logrus.ErrorKey].(error); !errors.Is(err, errDriverHangs) {
+			t.Errorf("after %v the log says %q last: %v", slowTime, last.Message, err)
 		}
-		if err := end(); !errors.Is(err, errDriverHangs) {
-			t.Errorf("run ends with %v", err)
+		if err := end(); !errors.Is(err, errDriverHangs) || time.Since(began) != HangTime {
+			t.Errorf("run ends after %v with %v", time.Since(began), err)
 		}
 	})
 }
@@ -305,12 +315,89 @@ type hangingDriver struct{ *fakeDriver }
 
 func (hangingDriver) Order(ctx context.Context, _ Orders) { <-ctx.Done() }
 
+// A switch fails, and thousands of connections are lost before the driver has taken the first
+// order: that is no hang. Each worker is looked at, and of the totals only the last is told.
+func TestABurstOfLossesWaitsForABusyDriver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const workers, more = 3000, 100
+		driver := busyDriver{newFakeDriver(), make(chan struct{}, 1)}
+		r, end := start(t.Context(), t, driver)
+		jobMaster := make(mailbox, 1+more)
+		declare(t.Context(), t, r, jobMaster, 2*workers)
+		synctest.Wait()
+		connections := make([]*Connection, workers)
+		for i := range connections {
+			id := ids.ResourceID(fmt.Sprintf("w%d", i+1))
+			connections[i] = r.Connect(id, discard{})
+			if err := connections[i].Receive(t.Context(), registration(id)); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		driver.turn <- struct{}{}
+		for _, c := range connections {
+			if err := c.Closed(t.Context(), "the switch has failed"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range more {
+			declare(t.Context(), t, r, jobMaster, 2*(workers+1+i))
+		}
+		synctest.Wait()
+		<-driver.turn
+		synctest.Wait()
+
+		var want []string
+		for i := range workers {
+			want = append(want, fmt.Sprintf("start w%d", i+1))
+		}
+		for i := range workers {
+			want = append(want, fmt.Sprintf("check w%d", i+1))
+		}
+		for i := range more {
+			want = append(want, fmt.Sprintf("start w%d", workers+i+1))
+		}
+		if diff := cmp.Diff(want, driver.lines()); diff != "" {
+			t.Errorf("driver was told (-want +got):\n%s", diff)
+		}
+		if driver.orders != 1+workers+1 {
+			t.Errorf("it got %d orders", driver.orders)
+		}
+		r.Stop()
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// busyDriver takes no orders while its turn is taken.
+type busyDriver struct {
+	*fakeDriver
+	turn chan struct{} // with room for one
+}
+
+func (d busyDriver) Order(ctx context.Context, o Orders) {
+	select {
+	case d.turn <- struct{}{}:
+		d.fakeDriver.Order(ctx, o)
+		<-d.turn
+	case <-ctx.Done():
+	}
+}
+
+// discard is a gateway whose messages nobody reads.
+type discard struct{}
+
+func (discard) Send(msg.Message) bool { return true }
+func (discard) Close(string)          {}
+
 // workerEnd is a TaskExecutor's end of a stream.
 type workerEnd struct {
 	messages chan msg.Message
 	closed   chan error
 }
 
+func (w workerEnd) Hears() msg.Kinds      { return msg.ResourceManagerToTaskExecutor }
 func (w workerEnd) Receive(m msg.Message) { w.messages <- m }
 func (w workerEnd) Closed(cause error)    { w.closed <- cause }
 
@@ -343,13 +430,13 @@ func TestStreamsAreFenced(t *testing.T) {
 		if !ok {
 			t.Fatalf("registration is answered by %+v", registered)
 		}
-		grant, ok := next(t, worker.messages).(msg.RequestSlot)
+		grant, ok := next(t, worker.messages).(msg.RequestSlots)
 		if !ok {
 			t.Fatalf("after the registration came %+v", grant)
 		}
 
 		stream.SetToken("another")
-		stream.Send(msg.SlotFreed{Index: grant.Index, Allocation: grant.Allocation})
+		stream.Send(msg.SlotsFreed{Slots: grant.Slots})
 		synctest.Wait()
 		if status, err := r.Status(t.Context()); err != nil || len(status.TaskExecutors) != 1 || status.TaskExecutors[0].SlotsFree != 1 {
 			t.Errorf("after a stale message the status is %+v, error %v", status, err)

@@ -33,10 +33,11 @@ type JobMasterGateway interface {
 // with Run; its other methods may be called from any goroutine, before Run too,
 // and give actor.ErrStopped after it.
 type ResourceManager struct {
-	token  ids.ResourceManagerID
-	loop   *actor.Loop[Event, Effect]
-	driver Driver
-	logger logrus.FieldLogger
+	token       ids.ResourceManagerID
+	workerSlots int
+	loop        *actor.Loop[Event, Effect]
+	driver      Driver
+	logger      logrus.FieldLogger
 
 	mu             sync.Mutex // guards what follows
 	lastConnection ConnectionID
@@ -52,6 +53,7 @@ func New(config Config, driver Driver, logger logrus.FieldLogger) (*ResourceMana
 	}
 	r := &ResourceManager{
 		token:       config.ResourceManager,
+		workerSlots: config.Worker.Slots,
 		driver:      driver,
 		logger:      logger.WithField("role", "resourcemanager"),
 		connections: make(map[ConnectionID]TaskExecutorGateway),
@@ -119,6 +121,11 @@ func (r *ResourceManager) RegisterJobMaster(ctx context.Context, m msg.RegisterJ
 // DeclareRequirements sets the total of slots that a job needs.
 func (r *ResourceManager) DeclareRequirements(ctx context.Context, m msg.DeclareRequirements) error {
 	return r.loop.Post(ctx, RequirementsDeclared{Declaration: m})
+}
+
+// BlockNodes takes in from which nodes a job wants no slots: the whole list.
+func (r *ResourceManager) BlockNodes(ctx context.Context, m msg.BlockNodes) error {
+	return r.loop.Post(ctx, NodesBlocked{Message: m})
 }
 
 // UpdateTokens has every TaskExecutor use these tokens (creds.Credentials.Marshal) from now

@@ -188,37 +188,6 @@ func decodeJSON(text []byte, into any) error {
 	return nil
 }
 
-// fitsDecoded refuses a text whose value takes more memory than its room has.
-func fitsDecoded(text []byte) error {
-	most := MaxGrowth * max(len(text), smallBody)
-	if size := decodedSize(text); size > most {
-		return badRequest("the job has %d bytes of JSON, and would take %.1f MiB decoded, where jobs of this length have %.1f: leave out elements that are empty, or divide the job",
-			len(text), float64(size)/(1<<20), float64(most)/(1<<20))
-	}
-	return nil
-}
-
-// decodedSize estimates the memory of what a text is decoded to: a list of a million {} would
-// take fifty times its own.
-func decodedSize(text []byte) int {
-	const object, part = 64, 16
-	size, quoted := len(text), false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{':
-			size += object
-		case c == ',', c == ':', c == '[':
-			size += part
-		}
-	}
-	return size
-}
-
 // cutShort is why the rest of a body is not read, if that is the error; nil.
 func cutShort(err error) error {
 	if large, is := errors.AsType[*http.MaxBytesError](err); is {

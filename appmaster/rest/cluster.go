@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -61,22 +63,20 @@ func (s *Server) taskManagers(r *http.Request) (any, error) {
 		return nil, err
 	}
 	answer := taskManagersInfo{TaskManagers: make([]taskManagerInfo, 0, len(workers))}
+	parts := memory.OptionsFrom(s.config.Options)
 	for _, w := range workers {
-		answer.TaskManagers = append(answer.TaskManagers, taskManagerOf(w))
+		answer.TaskManagers = append(answer.TaskManagers, taskManagerOf(w, parts))
 	}
 	return answer, nil
 }
 
-// taskManagerOf leaves out what a worker of ours does not have: ports of its
-// own, and the parts of a JVM's memory, which are 0. What its slots share stands as
-// managed memory.
-func taskManagerOf(w msg.TaskExecutorDetails) taskManagerInfo {
+// taskManagerOf leaves out what a worker of ours does not have: ports of its own, and the
+// parts of a JVM's memory, which are 0.
+func taskManagerOf(w msg.TaskExecutorDetails, o memory.Options) taskManagerInfo {
 	process := int64(w.MemoryMB) << 20
-	free := resourceProfile{ExtendedResources: map[string]float64{}}
-	if w.SlotsTotal > 0 {
-		share := float64(w.SlotsFree) / float64(w.SlotsTotal)
-		free.CPUCores = float64(w.VCores) * share
-		free.ManagedMemory = int(float64(w.MemoryMB) * share)
+	parts, err := memory.WorkerOf(w.MemoryMB, max(1, w.SlotsTotal), o)
+	if err != nil { // of a size that no worker starts with: no parts are known
+		parts = memory.Worker{Managed: config.Bytes(process)}
 	}
 	return taskManagerInfo{
 		ID:            string(w.Resource),
@@ -86,13 +86,32 @@ func taskManagerOf(w msg.TaskExecutorDetails) taskManagerInfo {
 		LastHeartbeat: millis(w.LastHeartbeat),
 		Slots:         w.SlotsTotal,
 		FreeSlots:     w.SlotsFree,
-		TotalResource: resourceProfile{
-			CPUCores: float64(w.VCores), ManagedMemory: w.MemoryMB, ExtendedResources: map[string]float64{},
+		TotalResource: shareOf(w, parts, 1, 1),
+		FreeResource:  shareOf(w, parts, w.SlotsFree, w.SlotsTotal),
+		Hardware: hardware{
+			CPUCores: w.VCores, PhysicalMemory: process, ManagedMemory: int64(parts.Managed),
+			FreeMemory: int64(parts.Framework + parts.Heap), // Flink's: the heap that the process may have
 		},
-		FreeResource: free,
-		Hardware:     hardware{CPUCores: w.VCores, PhysicalMemory: process, ManagedMemory: process},
-		Memory:       memoryConfiguration{ManagedMemory: process, TotalFlinkMemory: process, TotalProcessMemory: process},
+		Memory: memoryConfiguration{
+			FrameworkHeap: int64(parts.Framework), TaskHeap: int64(parts.Heap),
+			NetworkMemory: int64(parts.Network), ManagedMemory: int64(parts.Managed), JVMOverhead: int64(parts.Overhead),
+			TotalFlinkMemory: process - int64(parts.Overhead), TotalProcessMemory: process,
+		},
 	}
+}
+
+// shareOf is a share of what a worker has for its slots: so many of them of all.
+func shareOf(w msg.TaskExecutorDetails, parts memory.Worker, slots, of int) resourceProfile {
+	profile := resourceProfile{ExtendedResources: map[string]float64{}}
+	if of == 0 {
+		return profile
+	}
+	share := float64(slots) / float64(of)
+	profile.CPUCores = float64(w.VCores) * share
+	profile.TaskHeapMemory = int(float64(parts.Heap.Megabytes()) * share)
+	profile.ManagedMemory = int(float64(parts.Managed.Megabytes()) * share)
+	profile.NetworkMemory = int(float64(parts.Network.Megabytes()) * share)
+	return profile
 }
 
 func (s *Server) shutDown(r *http.Request) (any, error) {

@@ -32,8 +32,14 @@ type miniature struct {
 	task func(w *worker, task ids.ExecutionAttemptID)
 }
 
+func (m *miniature) Blocklist(context.Context) ([]msg.BlockedNode, error) { return nil, nil }
+
 func (m *miniature) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails, error) {
 	return []msg.TaskExecutorDetails{{Resource: "w1", Host: "n1", SlotsTotal: 1}}, nil
+}
+
+func (m *miniature) SlotSupply(context.Context) (msg.SlotSupply, error) {
+	return msg.SlotSupply{Total: 1}, nil
 }
 
 func (m *miniature) startJobMaster(start dispatcher.StartJobMaster) (dispatcher.JobMaster, error) {
@@ -85,8 +91,12 @@ func (w *worker) say(m msg.Message) {
 	}
 }
 
+func (w *worker) change(to msg.TaskStateChange) {
+	w.say(msg.TaskStatesChanged{Changes: []msg.TaskStateChange{to}})
+}
+
 func (w *worker) state(task ids.ExecutionAttemptID, state msg.ExecutionState) {
-	w.say(msg.TaskStateChanged{Execution: task, State: state})
+	w.change(msg.TaskStateChange{Execution: task, State: state})
 }
 
 func (w *worker) serve() {
@@ -197,11 +207,11 @@ func TestJobFromSubmissionToResult(t *testing.T) {
 	m, job := begin(t, func(w *worker, task ids.ExecutionAttemptID) {
 		w.say(msg.CollectBatch{Execution: task, Records: []byte("attempt " + task.String() + " ")})
 		if task.Attempt == 0 {
-			w.say(msg.TaskStateChanged{Execution: task, State: msg.ExecutionFailed, Failure: msg.NewFailure("boom", "")})
+			w.change(msg.TaskStateChange{Execution: task, State: msg.ExecutionFailed, Failure: msg.NewFailure("boom", "")})
 			return
 		}
 		w.say(msg.CollectBatch{Execution: task, Sequence: 1, Records: []byte("done")})
-		w.say(msg.TaskStateChanged{Execution: task, State: msg.ExecutionFinished, Counters: map[string]int64{"words": 3}})
+		w.change(msg.TaskStateChange{Execution: task, State: msg.ExecutionFinished, Counters: map[string]int64{"words": 3}})
 	})
 	if got := readAll(t, job); got != "attempt v0-s0-a1 done" {
 		t.Errorf("client reads %q: what the failed attempt collected is void", got)
@@ -219,7 +229,7 @@ func TestFailureReachesClientAndYARN(t *testing.T) {
 	m, job := begin(t, func(w *worker, task ids.ExecutionAttemptID) {
 		failure := msg.NewFailure("panic: boom", "main.explode()")
 		failure.Permanent = true
-		w.say(msg.TaskStateChanged{Execution: task, State: msg.ExecutionFailed, Failure: failure})
+		w.change(msg.TaskStateChange{Execution: task, State: msg.ExecutionFailed, Failure: failure})
 	})
 	r := fetch(t, job)
 	if r.Status != msg.JobFailed || r.Failure == nil || r.Failure.Message != "v (1/1) on n1: panic: boom" || r.Failure.Stack != "main.explode()" {

@@ -39,12 +39,12 @@ func shown(options map[string]string) map[string]string {
 	return values
 }
 
-// clusterConfig answers GET /jobmanager/config: the options that were given.
+// clusterConfig answers GET /jobmanager/config: the options that are in force, given or not.
 func (s *Server) clusterConfig(r *http.Request) (any, error) {
 	if err := identified(r); err != nil {
 		return nil, err
 	}
-	values := shown(s.config.Options.Set())
+	values := shown(s.config.Options.Effective())
 	entries := make([]configEntry, 0, len(values))
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		entries = append(entries, configEntry{Key: name, Value: values[name]})

@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/clienttoam"
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 )
 
 // Proxy describes YARN's web proxy.
@@ -31,6 +33,10 @@ type Proxy struct {
 	// Anybody is the name under which ACLs may let those look whom the proxy does
 	// not know (hadoop.http.staticuser.user), as on YARN's own pages.
 	Anybody string
+	// Changes lets Users whom the ACLs name change something through it
+	// (rest.proxy.changes.enable). To a browser all applications' pages have the proxy's
+	// origin, so that each of them can do then what the user may who looks at it.
+	Changes bool
 	// Origins are what browsers call it, as host:port. Changes are taken from
 	// its own pages only.
 	Origins []string
@@ -42,8 +48,9 @@ const proxyUser = "proxy-user"
 
 // Negotiator accepts Kerberos' tickets for REST (RFC 4559).
 type Negotiator interface {
-	// Accept gives the principal whose token it is, and what answers it, if anything.
-	Accept(token []byte) (principal string, answer []byte, err error)
+	// Accept gives the principal whose token it is, that of the service whose key has proven it, and what
+	// answers the token, if anything.
+	Accept(token []byte) (client, service string, answer []byte, err error)
 }
 
 // door says who asks, or why nobody is let in. It may set headers of the answer.
@@ -63,6 +70,14 @@ func (s *Server) behind(enter door) http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
 		c, err := enter(w.Header(), r)
+		if on, _ := r.Context().Value(connectionKey{}).(*connection); on != nil {
+			switch rights := s.config.Rights; {
+			case err == nil && rights.any(c):
+				on.prove(rights.all(c))
+			case !on.refuse(r):
+				w.Header().Set("Connection", "close")
+			}
+		}
 		if err != nil {
 			s.writeError(w, r, err)
 			return
@@ -71,15 +86,52 @@ func (s *Server) behind(enter door) http.Handler {
 	})
 }
 
-// connection is what a connection of the TLS door remembers: who has proven
-// himself on it. Its requests come one after another.
-type connection struct{ caller *caller }
+// maxRefused is how many requests of a connection are refused, before it ends, while nobody
+// has asked on it who has a right here. A client that learns by a refusal how to prove who it
+// is needs one of them.
+const maxRefused = 2
+
+// connection is what a connection remembers: who has proven himself on it, at the
+// TLS door. Its requests come one after another.
+type connection struct {
+	conn    net.Conn
+	caller  *caller
+	proved  bool // somebody has asked on it who has a right here
+	refused int  // requests before that
+}
+
+// prove takes in that somebody asks who has a right here, or all of them.
+func (c *connection) prove(all bool) {
+	admit(c.conn, all)
+	if !c.proved {
+		c.proved = true
+		doorstep.Prove(c.conn)
+	}
+}
+
+// refuse takes in that a request is refused, and tells whether the connection may have more.
+func (c *connection) refuse(r *http.Request) bool {
+	if r.ContentLength != 0 { // net/http reads on, as far as it is not much, before it answers
+		doorstep.EndWork(c.conn)
+	}
+	c.refused++
+	return c.proved || c.refused < maxRefused
+}
 
 type connectionKey struct{}
 
 // withConnection is an http.Server's ConnContext.
-func withConnection(ctx context.Context, _ net.Conn) context.Context {
-	return context.WithValue(ctx, connectionKey{}, new(connection))
+func withConnection(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, &connection{conn: conn})
+}
+
+// asked is an http.Server's ConnState. Once a request has been waited for and has come, it is for us
+// to say who asks, while net/http reads on to learn whether the client is still there. Nobody waits
+// for anything but a processor before that is said, nor who has no right here after that.
+func asked(conn net.Conn, state http.ConnState) {
+	if state == http.StateActive {
+		doorstep.BeginWork(conn)
+	}
 }
 
 // secureDoor is behind TLS, and lets in who proves who he is: by the owner's
@@ -139,14 +191,23 @@ func (s *Server) negotiate(header http.Header, credentials string) (caller, erro
 	if err != nil {
 		return caller{}, s.unauthorized(header, "Negotiate wants a token in base64")
 	}
-	principal, answer, err := s.config.Negotiator.Accept(token)
+	client, service, answer, err := s.config.Negotiator.Accept(token)
 	if err != nil {
 		return caller{}, s.unauthorized(header, err.Error())
 	}
 	if len(answer) > 0 {
 		header.Set("Www-Authenticate", "Negotiate "+base64.StdEncoding.EncodeToString(answer))
 	}
-	return s.named(principal)
+	c, err := s.named(client)
+	c.ticket = !s.isOwner(service)
+	return c, err
+}
+
+// isOwner tells whether a principal is the owner to the cluster: whoever has its key can do in the owner's name what
+// he likes, here or anywhere.
+func (s *Server) isOwner(principal string) bool {
+	c, err := s.named(principal)
+	return err == nil && s.config.Rights.owns(c.name)
 }
 
 // named is a caller who has proven to be a principal, by the name that the
@@ -168,11 +229,20 @@ func (s *Server) proxyDoor(_ http.Header, r *http.Request) (caller, error) {
 	if err != nil || !slices.Contains(s.config.Proxy.Addresses, from.Addr().Unmap()) {
 		return caller{}, &refusal{http.StatusForbidden, fmt.Sprintf("plain HTTP is answered to YARN's web proxy only, not to %s: open the application's tracking URL, or use https with the cluster's token", from.Addr().Unmap())}
 	}
+	if !s.config.Proxy.Changes && !gets(r) {
+		return caller{}, errViewsOnly
+	}
 	if s.config.Proxy.Users {
 		return caller{proxied: true, name: toldUser(r)}, nil
 	}
 	return caller{proxied: true, name: s.config.Proxy.Anybody}, nil
 }
+
+// errViewsOnly refuses a change by the proxy.
+var errViewsOnly = &refusal{http.StatusForbidden, fmt.Sprintf("YARN's web proxy shows the cluster only, as the pages of all applications are one site to a browser: use the bobbin command to change it or to fetch results, or see %s", config.RESTProxyChanges)}
+
+// gets tells whether a request is what a link or a picture asks for, or a script without leave.
+func gets(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
 // toldUser is who the proxy says that asks; "" where it names nobody, or more
 // than one.
@@ -191,11 +261,11 @@ func toldUser(r *http.Request) string {
 // checkOrigin refuses what another site's page makes a browser ask: for a
 // change, for a program to be run, and for what only the owner may fetch. By the proxy, which passes on
 // "Origin" and "Content-Type" alone of what browsers tell, changes come by PUT, with
-// the proxy's origin, or by a GET that no page can have asked for; and nothing else but
-// views does.
+// the proxy's origin, or by a GET that no page of another site can have asked for, if they
+// are allowed at all; and nothing else but views does.
 func (s *Server) checkOrigin(r *http.Request, c caller, need access) error {
 	origin := r.Header.Get("Origin")
-	get := r.Method == http.MethodGet || r.Method == http.MethodHead // what a link or a picture asks for, or a script without leave
+	get := gets(r)
 	if get && need != own && !c.token && !declared(r) {
 		return &refusal{http.StatusForbidden, "what changes or runs something and is asked for by GET must say \"Content-Type: application/json\", as no page of another site can: or use PUT or PATCH on the job, or POST"}
 	}
@@ -203,8 +273,8 @@ func (s *Server) checkOrigin(r *http.Request, c caller, need access) error {
 	if c.proxied {
 		own := slices.ContainsFunc(s.config.Proxy.Origins, func(own string) bool { return sameHost(origin, own) })
 		switch {
-		case !s.config.Proxy.Users || r.Method != http.MethodPut && !link:
-			return &refusal{http.StatusForbidden, "YARN's web proxy shows the cluster only: use the bobbin command to change it or to fetch results"}
+		case !s.config.Proxy.Changes || !s.config.Proxy.Users || r.Method != http.MethodPut && !link:
+			return errViewsOnly
 		case !own && (origin != "" || !link): // browsers name no origin with a GET of the same site
 			return &refusal{http.StatusForbidden, fmt.Sprintf("changes come from pages of YARN's web proxy only, not from %q", origin)}
 		}

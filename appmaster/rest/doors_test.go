@@ -134,11 +134,11 @@ func TestAConnectionIsItsUsers(t *testing.T) {
 // oneTicket takes one token for a ticket of a principal.
 type oneTicket struct{ token, principal string }
 
-func (o oneTicket) Accept(token []byte) (principal string, answer []byte, err error) {
+func (o oneTicket) Accept(token []byte) (client, service string, answer []byte, err error) {
 	if string(token) != o.token {
-		return "", nil, errors.New("no ticket for this service")
+		return "", "", nil, errors.New("no ticket for this service")
 	}
-	return o.principal, []byte("accepted"), nil
+	return o.principal, "HTTP/am@EXAMPLE.ORG", []byte("accepted"), nil
 }
 
 // TestUsersComeByKerberos would catch a ticket of another service, or of a user
@@ -172,6 +172,25 @@ func TestUsersComeByKerberos(t *testing.T) {
 				t.Errorf("got status %d and %q, want %d and %q", w.Code, got, test.want, test.challenge)
 			}
 		})
+	}
+}
+
+// TestOnlyWhoMayLookIsProved would catch anybody of the realm who takes connections that are
+// for users of the cluster.
+func TestOnlyWhoMayLookIsProved(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{"bob": true, "carol": true, "alice": true, "dave": false} {
+		s := newServer(&fakeGateway{})
+		s.config.Negotiator, s.config.ShortName = oneTicket{"ticket", name + "@EXAMPLE.ORG"}, shortName
+		s.config.Rights = Rights{Owner: "alice", View: ParseACL("bob"), Modify: ParseACL("carol")}
+		on := new(connection)
+		r := httptest.NewRequest(http.MethodGet, "https://am/jobs", nil)
+		r = r.WithContext(context.WithValue(r.Context(), connectionKey{}, on))
+		r.Header.Set("Authorization", "Negotiate "+base64.StdEncoding.EncodeToString([]byte("ticket")))
+		s.secure().ServeHTTP(httptest.NewRecorder(), r)
+		if on.proved != want {
+			t.Errorf("%s: proved %t, want %t", name, on.proved, want)
+		}
 	}
 }
 
@@ -212,7 +231,7 @@ func TestProxyTellsItsUsers(t *testing.T) {
 			t.Parallel()
 			g := &fakeGateway{}
 			s := newServer(g)
-			s.config.Proxy.Users, s.config.Proxy.Origins = !test.simple, []string{"rm.example.org:8088"}
+			s.config.Proxy.Users, s.config.Proxy.Changes, s.config.Proxy.Origins = !test.simple, true, []string{"rm.example.org:8088"}
 			s.config.Proxy.Anybody = "dr.who"
 			s.config.Rights = Rights{Owner: "alice", View: ParseACL("bob"), Modify: ParseACL("carol"), Enforced: true}
 			w := httptest.NewRecorder()
@@ -234,13 +253,66 @@ func TestProxyTellsItsUsers(t *testing.T) {
 	}
 }
 
+// TestPagesBehindTheProxyChangeNothing is the attack of an application whose page the user looks at through the proxy:
+// a script of it has the same origin as ours, and the proxy vouches for the user. It would catch a job that another
+// application's page cancels, where rest.proxy.changes.enable does not say that this may be.
+func TestPagesBehindTheProxyChangeNothing(t *testing.T) {
+	t.Parallel()
+	const rm = "http://rm.example.org:8088"
+	job := "/jobs/" + string(runningID)
+	for _, test := range []struct {
+		method, path  string
+		want, allowed int
+	}{
+		{"PUT", job, 403, 202},
+		{"GET", job + "/yarn-cancel", 403, 202},
+		{"HEAD", job + "/yarn-cancel", 403, 202},
+		{"PUT", job + "/resource-requirements", 403, 501},
+		{"PATCH", job, 403, 403},
+		{"POST", job + "/stop", 403, 403},
+		{"POST", "/jobs", 403, 403},
+		{"POST", "/programs?name=evil", 403, 403},
+		{"POST", "/jars/" + wordcountID + "/run", 403, 403},
+		{"GET", "/jars/" + wordcountID + "/plan", 403, 403},
+		{"DELETE", "/cluster", 403, 403},
+		{"GET", job + "/result", 403, 403},
+		{"PUT", "/overview", 403, 404},
+		{"GET", "/jobs", 200, 200},
+		{"HEAD", "/jobs", 200, 200},
+	} {
+		for changes, want := range map[bool]int{false: test.want, true: test.allowed} {
+			g, session := &fakeGateway{}, &fakeSession{}
+			s := newServer(g)
+			s.config.Session = session
+			s.config.Proxy.Users, s.config.Proxy.Changes, s.config.Proxy.Origins = true, changes, []string{"rm.example.org:8088"}
+			s.config.Rights = Rights{Owner: "alice", Shared: true, Enforced: true}
+			w := httptest.NewRecorder()
+			r := httptest.NewRequest(test.method, test.path, strings.NewReader(""))
+			r.RemoteAddr = "10.0.0.1:1"
+			for header, value := range map[string]string{"Cookie": "proxy-user=alice", "Origin": rm, "Content-Type": "application/json"} {
+				r.Header.Set(header, value)
+			}
+			s.proxied().ServeHTTP(w, r)
+			if w.Code != want {
+				t.Errorf("%s %s, changes allowed: %t: status %d, want %d: %s", test.method, test.path, changes, w.Code, want, w.Body)
+			}
+			if changed := g.shut || len(g.cancelled)+len(g.waits)+session.asked() > 0; changed != (want == http.StatusAccepted) {
+				t.Errorf("%s %s, changes allowed: %t: changed: %t", test.method, test.path, changes, changed)
+			}
+			if !changes && want == http.StatusForbidden && test.method != http.MethodHead && !strings.Contains(w.Body.String(), "rest.proxy.changes.enable") {
+				t.Errorf("%s %s: the remedy is missing: %s", test.method, test.path, w.Body)
+			}
+		}
+	}
+}
+
 // TestACLsMayNameAnybody would catch a page that is closed although an ACL opens it
 // to those whom the proxy does not know, and one that lets them change something.
 func TestACLsMayNameAnybody(t *testing.T) {
 	t.Parallel()
 	g := &fakeGateway{}
 	s := newServer(g)
-	s.config.Proxy.Anybody, s.config.Proxy.Origins = "dr.who", []string{"rm:8088"}
+	s.config.Proxy.Anybody, s.config.Proxy.Changes, s.config.Proxy.Origins = "dr.who", true, []string{"rm:8088"}
 	s.config.Rights = Rights{Owner: "alice", Admins: ParseACL("dr.who"), Enforced: true}
 	for method, want := range map[string]int{"GET": 200, "PUT": 403} {
 		w := httptest.NewRecorder()
@@ -337,7 +409,8 @@ func TestLinksChangeNothing(t *testing.T) {
 			g := &fakeGateway{}
 			s := newServer(g)
 			s.config.Rights = Rights{Owner: "alice"}
-			s.config.Proxy.Users, s.config.Proxy.Origins, s.config.Proxy.Anybody = !test.simple, []string{"rm.example.org:8088"}, "dr.who"
+			s.config.Proxy.Users, s.config.Proxy.Changes, s.config.Proxy.Anybody = !test.simple, true, "dr.who"
+			s.config.Proxy.Origins = []string{"rm.example.org:8088"}
 			r := httptest.NewRequest(method, "https://am:4711"+path, nil)
 			for header, value := range map[string]string{"Content-Type": test.contentType, "Origin": test.origin, "Sec-Fetch-Site": test.site} {
 				if value != "" {

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log"
@@ -12,17 +13,15 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 )
 
 const (
 	// firstByteTime is how long a connection may stay silent.
 	firstByteTime = 10 * time.Second
-	// maxSilent bounds the connections that have not said a byte; more are not
-	// accepted meanwhile.
-	maxSilent = 256
-	// maxConnections bounds all connections, so that whoever opens many takes no
-	// descriptors from the rest of the process; more wait to be accepted.
-	maxConnections = 1024
+	// handshakeTime is how long TLS may take after that.
+	handshakeTime = headerTime
 	// descriptorWait is the pause after a connection for which there was no file
 	// descriptor or memory.
 	descriptorWait = 100 * time.Millisecond
@@ -30,25 +29,25 @@ const (
 	tlsHandshake = 0x16
 )
 
-// entrance divides the connections of one port by their first byte: TLS begins
-// with a byte that no HTTP method does.
+// entrance divides the connections of one port by their first byte, as TLS begins
+// with a byte that no HTTP method does, and establishes TLS on those that want it.
 type entrance struct {
 	listener net.Listener
+	tls      *tls.Config
 	secure   *queue
 	plain    *queue
-	silent   chan struct{} // a place for each connection that has said nothing
-	open     chan struct{} // a place for each connection
+	crowd    *crowd
 	waiting  sync.WaitGroup
 }
 
-func newEntrance(l net.Listener) *entrance {
+func newEntrance(l net.Listener, secure *tls.Config, all *crowd) *entrance {
 	closed := make(chan struct{})
 	return &entrance{
-		listener: l,
+		listener: doorstep.New(l),
+		tls:      secure,
 		secure:   &queue{address: l.Addr(), connections: make(chan net.Conn), closed: closed},
 		plain:    &queue{address: l.Addr(), connections: make(chan net.Conn), closed: closed},
-		silent:   make(chan struct{}, maxSilent),
-		open:     make(chan struct{}, maxConnections),
+		crowd:    all,
 	}
 }
 
@@ -59,26 +58,20 @@ func (e *entrance) run(ctx context.Context) error {
 	defer e.waiting.Wait()
 	defer cancel()
 	for {
-		for _, places := range []chan struct{}{e.open, e.silent} {
-			select {
-			case places <- struct{}{}:
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		}
 		conn, err := e.listener.Accept()
 		if err != nil {
-			<-e.silent
-			<-e.open
 			if passes(err) && pause(ctx, descriptorWait) {
 				continue
 			}
 			return err
 		}
-		counted := &countedConn{Conn: conn, leave: sync.OnceFunc(func() { <-e.open })}
-		e.waiting.Go(func() { // ends with the first byte, or without it in time
-			e.handOver(ctx, counted)
-			<-e.silent
+		entered, err := e.crowd.enter(ctx, conn)
+		if err != nil {
+			_ = conn.Close()
+			return err
+		}
+		e.waiting.Go(func() { // ends with the first byte or TLS's handshake, or without them in time
+			e.handOver(ctx, entered)
 		})
 	}
 }
@@ -118,11 +111,20 @@ func (e *entrance) handOver(ctx context.Context, conn net.Conn) {
 		_ = conn.Close() // nobody to tell
 		return
 	}
+	begun := net.Conn(&begunConn{Conn: conn, begun: first[:]})
 	door := e.plain
 	if first[0] == tlsHandshake {
-		door = e.secure
+		secured := tls.Server(begun, e.tls)
+		shaking, cancel := context.WithTimeout(ctx, handshakeTime)
+		defer cancel()
+		if secured.HandshakeContext(shaking) != nil {
+			_ = conn.Close()
+			return
+		}
+		door, begun = e.secure, secured
 	}
-	door.put(&begunConn{Conn: conn, begun: first[:]})
+	doorstep.ReaderBounds(begun) // net/http takes maxHeader until somebody is let in
+	door.put(begun)
 }
 
 // close ends run and both queues.
@@ -159,23 +161,14 @@ func (q *queue) Accept() (net.Conn, error) {
 func (q *queue) Close() error   { return nil }
 func (q *queue) Addr() net.Addr { return q.address }
 
-// countedConn is a connection that has one of a number of places until it is
-// closed.
-type countedConn struct {
-	net.Conn
-	leave func()
-}
-
-func (c *countedConn) Close() error {
-	defer c.leave()
-	return c.Conn.Close()
-}
-
 // begunConn is a connection of which the first bytes are read already.
 type begunConn struct {
 	net.Conn
 	begun []byte
 }
+
+// NetConn is the connection below; package doorstep looks for it, and admit.
+func (c *begunConn) NetConn() net.Conn { return c.Conn }
 
 func (c *begunConn) Read(p []byte) (int, error) {
 	if len(c.begun) > 0 {

@@ -46,7 +46,8 @@ func FuzzRequest(f *testing.F) {
 			"behind the doors":                            {(*Server).Unguarded, "10.0.0.9:1", 0, true},
 			"to the owner's door":                         {(*Server).secure, "10.0.0.9:1", refusedUnless(owner, http.StatusUnauthorized), owner},
 			"to the proxy's door":                         {(*Server).proxied, "10.0.0.1:1", 0, false},
-			"to the door of a proxy that knows its users": {knowing, "10.0.0.1:1", 0, changesByProxy(request)},
+			"to the door of a proxy that knows its users": {knowing, "10.0.0.1:1", 0, false},
+			"to that door, where it may change something": {changing, "10.0.0.1:1", 0, changesByProxy(request)},
 			"to the proxy's door by else":                 {(*Server).proxied, "10.0.0.9:1", http.StatusForbidden, false},
 		} {
 			g, session := new(fakeGateway), new(fakeSession)
@@ -73,6 +74,12 @@ func changesByProxy(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	own := strings.EqualFold(origin, "http://rm:8088")
 	return r.Method == http.MethodPut && own || r.Method == http.MethodGet && (own || origin == "") && declared(r)
+}
+
+// changing is knowing, where changes are allowed.
+func changing(s *Server) http.Handler {
+	s.config.Proxy.Changes = true
+	return knowing(s)
 }
 
 // knowing is the door of a proxy that tells who asks.
@@ -120,6 +127,41 @@ func checkAnswer(t *testing.T, name string, answer *httptest.ResponseRecorder) {
 	if answer.Code >= http.StatusBadRequest && (len(failure.Errors) != 1 || failure.Errors[0] == "") || answer.Code == http.StatusInternalServerError {
 		t.Errorf("%s: status %d, %s", name, answer.Code, answer.Body)
 	}
+}
+
+// FuzzUpload sends what users of a session upload as a form. It would catch a file that lands under a name which leads
+// elsewhere or is hidden, content that is not the form's, and a form that crashes the master or is taken for its fault.
+func FuzzUpload(f *testing.F) {
+	const jar = "--x\r\nContent-Disposition: form-data; name=\"jarfile\"; filename=\"wordcount\"\r\nContent-Type: application/x-java-archive\r\n\r\n\x7fELF\r\n--x--\r\n"
+	for _, form := range []string{
+		jar, jar[:len(jar)-9], strings.Replace(jar, "wordcount", "../../wordcount", 1), strings.Replace(jar, "wordcount", ".hidden", 1),
+		strings.Replace(jar, "\"wordcount\"", "*=UTF-8''%2e%2e%2fa", 1), "--x\r\n\r\n\r\n" + jar, "--x--", "",
+		strings.Replace(jar, "\r\n\r\n", "\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n=41=", 1),
+	} {
+		f.Add("multipart/form-data; boundary=x", []byte(form))
+	}
+	f.Add("multipart/form-data; boundary=\"\"", []byte(jar))
+	f.Add("multipart/mixed; boundary=x; boundary=y", []byte(jar))
+	f.Add("text/plain", []byte(jar))
+	f.Fuzz(func(t *testing.T, contentType string, body []byte) {
+		session := &fakeSession{}
+		s := newServer(&fakeGateway{})
+		s.config.Session = session
+		r := httptest.NewRequest(http.MethodPost, "/jars/upload", bytes.NewReader(body))
+		r.Header.Set("Content-Type", contentType)
+		w := httptest.NewRecorder()
+		s.Unguarded().ServeHTTP(w, r)
+		checkAnswer(t, "upload", w)
+		if (w.Code == http.StatusOK) != (len(session.added) == 1) {
+			t.Errorf("status %d after %d uploads", w.Code, len(session.added))
+		}
+		for _, added := range session.added {
+			name, rest, _ := strings.Cut(added, "  ") // no hash is given
+			if name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\x00\r\n") || len(name) > maxName || len(rest) > len(body) {
+				t.Errorf("%d bytes are added as %q of a form of %d", len(rest), name, len(body))
+			}
+		}
+	})
 }
 
 // FuzzReadPage reads what a server answers for a page of results. It would catch

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,6 +32,7 @@ type route struct {
 	body    int64         // most bytes of a body that are read; 0: none is worth reading
 	held    bool          // the body is held in memory
 	time    time.Duration // how long an answer may take beyond writeTime
+	asks    bool          // HDFS, which may take its time; the answer is small
 }
 
 // reads says that a route holds a body of so many bytes.
@@ -69,16 +71,19 @@ func (s *Server) routes() []route {
 		on("GET /config", view, ok, s.dashboard),
 		on("GET /jobmanager/config", view, ok, s.clusterConfig),
 		on("GET /jobmanager/environment", view, ok, s.environment),
+		on("GET /blocklist", view, ok, s.blocklist),
 		on("GET /datasets", view, ok, s.dataSets),
 		on("DELETE /datasets/{dataset}", modify, accepted, s.deleteDataSet),
 		on("GET /datasets/delete/{trigger}", view, ok, s.dataSetDeletion),
 		on("DELETE /cluster", modify, ok, s.shutDown),
 		on("GET /taskmanagers", view, ok, s.taskManagers),
+		on("GET /slots", view, ok, s.slots),
 		on("GET /{$}", view, ok, s.page),
 
 		on("GET /jobs", view, ok, s.jobs),
 		on("POST /jobs", run, accepted, s.submitJob).reads(s.config.Room.most),
 		on("GET /jobs/overview", view, ok, s.jobsOverview),
+		on("GET /jobs/metrics", view, ok, s.jobsMetrics),
 		on("GET /jobs/{job}", view, ok, s.job),
 		on("PATCH /jobs/{job}", modify, accepted, s.cancelJob),
 		on("PUT /jobs/{job}", modify, accepted, s.cancelJob),             // YARN's proxy passes no other method on but GET
@@ -117,7 +122,7 @@ func (s *Server) routes() []route {
 // programRoutes are those of one program, under our name and under Flink's.
 func (s *Server) programRoutes(path string) []route {
 	return []route{
-		{pattern: "GET " + path, access: view, status: http.StatusOK, handle: s.program},
+		{pattern: "GET " + path, access: view, status: http.StatusOK, handle: s.program, asks: true},
 		{pattern: "DELETE " + path, access: run, status: http.StatusOK, handle: s.removeProgram},
 		route{pattern: "GET " + path + "/plan", access: run, status: http.StatusOK, handle: s.planProgram}.takes(driverTime),
 		route{pattern: "POST " + path + "/plan", access: run, status: http.StatusOK, handle: s.planProgram}.reads(maxBody).takes(driverTime),
@@ -131,72 +136,116 @@ func (s *Server) mux() http.Handler {
 	mux := http.NewServeMux()
 	for _, route := range s.routes() {
 		method, path, _ := strings.Cut(route.pattern, " ")
-		h := s.handler(route.status, func(r *http.Request) (any, error) {
-			c := callerOf(r.Context())
-			if err := s.permit(r, c, route.access); err != nil {
-				return nil, err
-			}
-			if err := route.fits(r); err != nil {
-				return nil, err
-			}
-			if route.held {
-				leave, err := s.config.Room.enter(r, route.body)
-				if err != nil {
-					return nil, err
-				}
-				defer leave()
-			}
-			if route.access != view {
-				s.logger.WithFields(logrus.Fields{"method": r.Method, "path": r.URL.Path, "caller": c.String()}).Debug("request is permitted")
-			}
-			return route.handle(r)
-		})
-		h = s.bounded(route, h)
+		h := s.bounded(route, s.handler(route))
 		mux.Handle(method+" "+path, h)
 		mux.Handle(method+" /v1"+path, h)
 	}
-	mux.Handle("/", s.bounded(route{}, s.handler(http.StatusOK, func(r *http.Request) (any, error) {
-		return nil, &refusal{http.StatusNotFound, fmt.Sprintf("not found: %s %s", r.Method, r.URL.Path)}
+	mux.Handle("/", s.bounded(route{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.writeError(w, r, &refusal{http.StatusNotFound, fmt.Sprintf("not found: %s %s", r.Method, r.URL.Path)})
 	})))
 	return mux
 }
 
+// looks tells whether a route's answer is at hand, and may be large.
+func (r route) looks() bool { return r.access == view && r.body == 0 && r.time == 0 && !r.asks }
+
+// reply is an answer as it is written.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
 // handler writes what a route's function gives.
-func (s *Server) handler(status int, handle func(*http.Request) (any, error)) http.Handler {
+func (s *Server) handler(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer, err := handle(r)
-		if err != nil {
-			s.writeError(w, r, err)
-			return
+		one := s.answer(r)
+		defer one.leave() // also of a handler that panics
+		if value, err := s.handle(route, r, one); err != nil {
+			s.write(w, r, s.failed(r, err), one)
+		} else {
+			s.write(w, r, s.replyOf(r, route.status, value), one)
 		}
-		if plain, is := answer.(raw); is {
-			maps.Copy(w.Header(), plain.header)
-			s.write(w, r, status, plain.contentType, plain.body)
-			return
-		}
-		s.writeJSON(w, r, status, answer)
 	})
 }
 
-func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, status int, answer any) {
+// handle refuses a request before it waits for anything, so that who has no right waits for nothing.
+func (s *Server) handle(route route, r *http.Request, one *answer) (any, error) {
+	c := callerOf(r.Context())
+	if err := s.permit(r, c, route.access); err != nil {
+		return nil, err
+	}
+	if err := route.fits(r); err != nil {
+		return nil, err
+	}
+	switch {
+	case route.held:
+		leave, err := s.config.Room.enter(r, route.body)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+	case route.looks():
+		if err := one.await(r.Context()); err != nil {
+			return nil, err
+		}
+	}
+	if route.access != view {
+		s.logger.WithFields(logrus.Fields{"method": r.Method, "path": r.URL.Path, "caller": c.String()}).Debug("request is permitted")
+	}
+	return route.handle(r)
+}
+
+func (s *Server) replyOf(r *http.Request, status int, value any) reply {
+	if plain, is := value.(raw); is {
+		header := http.Header{"Content-Type": {plain.contentType}}
+		maps.Copy(header, plain.header)
+		return reply{status, header, plain.body}
+	}
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false)                   // names have arrows in them, and no browser takes this for a page
-	if err := encoder.Encode(answer); err != nil { // a value of ours that has no JSON form
+	encoder.SetEscapeHTML(false)                  // names have arrows in them, and no browser takes this for a page
+	if err := encoder.Encode(value); err != nil { // a value of ours that has no JSON form
 		status = http.StatusInternalServerError
 		body.Reset()
 		body.WriteString(`{"errors":["answer cannot be written"]}`)
 		s.logger.WithFields(logrus.Fields{"path": r.URL.Path, "err": err}).Error("answer cannot be written")
 	}
-	s.write(w, r, status, "application/json; charset=UTF-8", body.Bytes())
+	return reply{status, http.Header{"Content-Type": {"application/json; charset=UTF-8"}}, body.Bytes()}
 }
 
-func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, contentType string, body []byte) {
-	w.Header().Set("Content-Type", contentType)
-	w.WriteHeader(status)
-	if _, err := w.Write(body); err != nil {
-		s.logger.WithFields(logrus.Fields{"path": r.URL.Path, "err": err}).Debug("client broke off")
+// answer is that to a request, which neither waits nor is written yet.
+func (s *Server) answer(r *http.Request) *answer {
+	if s.config.Rights.all(callerOf(r.Context())) {
+		return &answer{room: s.answers.all}
 	}
+	return &answer{room: s.answers.some}
+}
+
+// write writes an answer, which counts until its reader has it, unless it is small.
+func (s *Server) write(w http.ResponseWriter, r *http.Request, told reply, one *answer) {
+	if len(told.body) <= smallAnswer {
+		one.leave()
+	} else if err := one.enter(r.Context(), cap(told.body), cutter(w)); err != nil {
+		s.writeError(w, r, err)
+		return
+	}
+	maps.Copy(w.Header(), told.header)
+	w.Header().Set("Content-Length", strconv.Itoa(len(told.body)))
+	w.WriteHeader(told.status)
+	for part := range slices.Chunk(told.body, answerPart) {
+		if _, err := w.Write(part); err != nil {
+			s.logger.WithFields(logrus.Fields{"path": r.URL.Path, "err": err}).Debug("client broke off, or did not read")
+			return
+		}
+		one.progress()
+	}
+}
+
+// cutter ends the connection on which an answer is written.
+func cutter(w http.ResponseWriter) func() {
+	control := http.NewResponseController(w)
+	return func() { _ = control.SetWriteDeadline(time.Now()) }
 }
 
 // refusal is an error whose status is decided where it arises.
@@ -228,7 +277,7 @@ func statusOf(err error) int {
 		return http.StatusConflict
 	case errors.Is(err, msg.ErrJobTooLarge):
 		return http.StatusRequestEntityTooLarge
-	case errors.Is(err, msg.ErrResultGone):
+	case errors.Is(err, msg.ErrResultGone), errors.Is(err, msg.ErrJobWithdrawn):
 		return http.StatusGone
 	case errors.Is(err, msg.ErrNotReady), errors.Is(err, msg.ErrTooManyJobs), errors.Is(err, msg.ErrNoMemory), errors.Is(err, msg.ErrTooManyPrograms),
 		errors.Is(err, msg.ErrEnding), errors.Is(err, actor.ErrStopped),
@@ -248,6 +297,16 @@ type failureBody struct {
 }
 
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
+	s.write(w, r, s.failed(r, err), s.answer(r))
+}
+
+// maxRefusal bounds the text of a refusal, in bytes: JSON makes six of each at most, so that the answer
+// is small.
+const maxRefusal = 600
+
+// failed tells of an error: to those who have all rights in full, and to others as far as that is small, so
+// that nobody waits for room, or takes any, by what he is refused for.
+func (s *Server) failed(r *http.Request, err error) reply {
 	status := statusOf(err)
 	logger := s.logger.WithFields(logrus.Fields{"method": r.Method, "path": r.URL.Path, "peer": r.RemoteAddr, "status": status, "err": err})
 	if status == http.StatusInternalServerError {
@@ -255,8 +314,13 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	} else {
 		logger.Debug("request refused")
 	}
-	if errors.Is(err, msg.ErrEnding) || errors.Is(err, actor.ErrStopped) {
-		w.Header().Set(HeaderLeaving, "true")
+	text := err.Error()
+	if len(text) > maxRefusal && !s.config.Rights.all(callerOf(r.Context())) {
+		text = strings.ToValidUTF8(text[:maxRefusal], "")
 	}
-	s.writeJSON(w, r, status, failureBody{Errors: []string{err.Error()}})
+	failure := s.replyOf(r, status, failureBody{Errors: []string{text}})
+	if errors.Is(err, msg.ErrEnding) || errors.Is(err, actor.ErrStopped) {
+		failure.header.Set(HeaderLeaving, "true")
+	}
+	return failure
 }

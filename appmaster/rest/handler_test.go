@@ -149,11 +149,22 @@ func (g *fakeGateway) CollectPage(_ context.Context, _ ids.JobID, name string, c
 	return msg.CollectPage{Epoch: 2, Next: cursor + 3, Records: []byte{1, 'x', 0xff}, End: true}, g.err
 }
 
+func (g *fakeGateway) Blocklist(context.Context) ([]msg.BlockedNode, error) {
+	return []msg.BlockedNode{{Node: "node2", Cause: "no space left on device", Until: g.start.Add(10 * time.Minute)}}, g.err
+}
+
 func (g *fakeGateway) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails, error) {
 	return []msg.TaskExecutorDetails{{
 		Resource: "container_1_0001_01_000002", Host: "node1", SlotsTotal: 4, SlotsFree: 1, MemoryMB: 1024, VCores: 4,
 		LastHeartbeat: g.start.Add(9 * time.Second),
 	}}, g.err
+}
+
+func (g *fakeGateway) SlotSupply(context.Context) (msg.SlotSupply, error) {
+	return msg.SlotSupply{
+		Total: 4, Free: 1, PerWorker: 4, WorkerMemoryMB: 1024, Requested: 1, RequestedSince: g.start.Add(2 * time.Second),
+		Jobs: []msg.SlotDemand{{Job: runningID, Needed: 6, Held: 2, Since: g.start.Add(time.Second)}},
+	}, g.err
 }
 
 func (g *fakeGateway) ShutDown(context.Context) error {
@@ -198,9 +209,12 @@ func TestGolden(t *testing.T) {
 	for file, path := range map[string]string{
 		"overview":               "/overview",
 		"config":                 "/config",
+		"blocklist":              "/v1/blocklist",
 		"taskmanagers":           "/v1/taskmanagers",
 		"jobs":                   "/jobs",
 		"jobs-overview":          "/v1/jobs/overview",
+		"jobs-metrics":           "/v1/jobs/metrics?get=uptime",
+		"slots":                  "/v1/slots",
 		"job":                    "/jobs/" + string(runningID),
 		"job-failed":             "/jobs/" + string(failedID),
 		"job-status":             "/jobs/" + string(runningID) + "/status",
@@ -213,7 +227,6 @@ func TestGolden(t *testing.T) {
 		"plan":                   "/jobs/" + string(runningID) + "/plan",
 		"job-config":             "/jobs/" + string(runningID) + "/config",
 		"accumulators":           "/jobs/" + string(failedID) + "/accumulators",
-		"jobmanager-config":      "/v1/jobmanager/config",
 		"resource-requirements":  "/jobs/" + string(runningID) + "/resource-requirements",
 		"datasets":               "/datasets",
 		"programs":               "/programs",
@@ -434,7 +447,8 @@ func TestProxyDoor(t *testing.T) {
 
 func TestPage(t *testing.T) {
 	t.Parallel()
-	w := ask(&fakeGateway{start: time.Now()}, http.MethodGet, "/")
+	start := time.Now()
+	w := ask(&fakeGateway{start: start}, http.MethodGet, "/")
 	body := w.Body.String()
 	if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
 		t.Fatalf("status %d, content type %q", w.Code, w.Header().Get("Content-Type"))
@@ -442,6 +456,8 @@ func TestPage(t *testing.T) {
 	for _, want := range []string{
 		"word &lt;count&gt;", "panic: &lt;boom&gt;", "main.explode()", "read -&gt; split", "4.9 KB",
 		"count (2/2) on node2", "container_1_0001_01_000002", `class="FAILED"`, "1 of 4 slots free",
+		"waits for slots since " + pageTime(start.Add(time.Second)) + ": it needs 6 slots and has 2; other jobs hold 1; " +
+			"containers asked of YARN: 1, since " + pageTime(start.Add(2*time.Second)),
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("page lacks %q", want)

@@ -2,8 +2,10 @@ package rest
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -78,6 +80,19 @@ func (s *Server) jobs(r *http.Request) (any, error) {
 		answer.Jobs = append(answer.Jobs, jobIDWithStatus{ID: string(j.ID), Status: string(j.Status)})
 	}
 	return answer, nil
+}
+
+// jobsMetrics answers GET /jobs/metrics, where Flink has sums over jobs: there are no metrics
+// of that kind, as in a Flink whose jobs have none yet.
+func (s *Server) jobsMetrics(r *http.Request) (any, error) {
+	for _, list := range r.URL.Query()["agg"] {
+		for mode := range strings.SplitSeq(list, ",") {
+			if !slices.Contains([]string{"min", "max", "sum", "avg", "skew"}, strings.ToLower(mode)) {
+				return nil, &refusal{http.StatusBadRequest, fmt.Sprintf("agg=%s: want some of min, max, sum, avg and skew", mode)}
+			}
+		}
+	}
+	return []aggregatedMetric{}, nil
 }
 
 func (s *Server) jobsOverview(r *http.Request) (any, error) {

@@ -9,11 +9,14 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 )
 
 // pipes is a listener without sockets, so that a bubble's clock runs on while
@@ -21,14 +24,19 @@ import (
 type pipes struct {
 	connections chan net.Conn
 	closed      chan struct{}
-	accepted    atomic.Int64
+
+	mu         sync.Mutex // guards what follows
+	open, most int        // connections that the server holds, and the most that it held
 }
 
 func (p *pipes) Accept() (net.Conn, error) {
 	select {
 	case conn := <-p.connections:
-		p.accepted.Add(1)
-		return proxyEnd{conn}, nil
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.open++
+		p.most = max(p.most, p.open)
+		return &proxyEnd{Conn: conn, pipes: p}, nil
 	case <-p.closed:
 		return nil, net.ErrClosed
 	}
@@ -52,9 +60,22 @@ func (p *pipes) dial(t *testing.T) net.Conn {
 }
 
 // proxyEnd is the server's end of a connection that comes from YARN's proxy.
-type proxyEnd struct{ net.Conn }
+type proxyEnd struct {
+	net.Conn
+	pipes *pipes
+	once  sync.Once
+}
 
-func (proxyEnd) RemoteAddr() net.Addr {
+func (e *proxyEnd) Close() error {
+	e.once.Do(func() {
+		e.pipes.mu.Lock()
+		defer e.pipes.mu.Unlock()
+		e.pipes.open--
+	})
+	return e.Conn.Close()
+}
+
+func (*proxyEnd) RemoteAddr() net.Addr {
 	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort("10.0.0.1:1"))
 }
 
@@ -205,44 +226,114 @@ func TestHugeRequestsAreCut(t *testing.T) {
 }
 
 // TestManyConnectionsLeaveRoom would catch a client that takes all descriptors of
-// the process, and one that keeps everybody else out for good.
+// the process or its memory, and one that keeps everybody else out for good.
 func TestManyConnectionsLeaveRoom(t *testing.T) {
 	t.Parallel()
+	const request = "GET /jobs HTTP/1.1\r\nHost: am\r\n\r\n"
 	for name, test := range map[string]struct {
 		begin string
-		most  int64
+		deaf  bool // to what they are told
+		many  int
+		most  int
 	}{
-		"that say nothing":      {"", maxSilent},
-		"that begin a request":  {"G", maxConnections},
-		"that begin with TLS":   {"\x16", maxConnections},
-		"that have been served": {"GET /jobs HTTP/1.1\r\nHost: am\r\n\r\n", maxConnections},
+		"that say nothing":                {"", false, 2000, doorstep.Places},
+		"that begin a request":            {"G", false, 2000, doorstep.Places},
+		"that do not end their headers":   {"GET /jobs HTTP/1.1\r\nHost: am\r\nX: " + strings.Repeat("x", 4<<10), false, 2000, doorstep.Places},
+		"that begin with TLS":             {"\x16\x03\x01", false, 2000, doorstep.Places},
+		"that do not read what they want": {request, true, maxConnections, maxConnections},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inBubble(t, func(t *testing.T, p *pipes) {
-				for range test.most {
+				for range test.many {
 					conn := p.dial(t)
-					if _, err := io.WriteString(conn, test.begin); err != nil {
-						t.Fatal(err)
-					}
-					go func() { _, _ = io.Copy(io.Discard, conn) }() // what it is told ends with the connection
+					go func() { // ends with the connection
+						if _, err := io.WriteString(conn, test.begin); err == nil && !test.deaf {
+							_, _ = io.Copy(io.Discard, conn)
+						}
+					}()
 				}
 				synctest.Wait()
-				late := make(chan error, 1)
-				go func() {
-					status, err := answers(t, p)
-					if err == nil && status != http.StatusOK {
-						err = fmt.Errorf("status %d", status)
+				status, err := answers(t, p)
+				if err != nil || status != http.StatusOK {
+					t.Errorf("who comes next: status %d, %v", status, err)
+				}
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				if p.most > test.most {
+					t.Errorf("%d connections were open at a time, %d at most should be", p.most, test.most)
+				}
+			})
+		})
+	}
+}
+
+// TestRefusalsEndAConnection would catch a stranger who holds his place at the door by one
+// request after another that is refused, and somebody who has a right here and is cut for
+// that, or has learned by a refusal what to show.
+func TestRefusalsEndAConnection(t *testing.T) {
+	t.Parallel()
+	const (
+		request = " HTTP/1.1\r\nHost: am\r\n"
+		nothing = "GET /jobs" + request + "\r\n"
+		proof   = "GET /jobs" + request + "Authorization: Bearer " + token + "\r\n\r\n"
+		ticket  = "GET /jobs" + request + "Authorization: Negotiate dGlja2V0\r\n\r\n"
+		many    = 10
+	)
+	for name, test := range map[string]struct {
+		requests []string
+		rights   Rights
+		want     int // answers
+		last     int // status
+	}{
+		"without a proof":             {[]string{nothing}, Rights{}, maxRefused, http.StatusUnauthorized},
+		"that no door looks at":       {[]string{"OPTIONS *" + request + "\r\n"}, Rights{}, maxRefused, http.StatusUnauthorized},
+		"with a ticket of no use":     {[]string{ticket}, Rights{Owner: "alice"}, maxRefused, http.StatusForbidden},
+		"with a ticket that is":       {[]string{ticket}, Rights{View: ParseACL("bob")}, many, http.StatusOK},
+		"with one that lets change":   {[]string{ticket}, Rights{Modify: ParseACL("bob")}, many, http.StatusForbidden},
+		"with a proof at last":        {append([]string{nothing}, slices.Repeat([]string{proof}, many-1)...), Rights{}, many, http.StatusOK},
+		"with a proof once":           {append([]string{proof}, slices.Repeat([]string{nothing}, many-1)...), Rights{}, many, http.StatusUnauthorized},
+		"with a proof that is late":   {append(slices.Repeat([]string{nothing}, maxRefused), proof), Rights{}, maxRefused, http.StatusUnauthorized},
+		"without a proof, of no path": {[]string{"POST /nowhere" + request + "\r\n"}, Rights{}, maxRefused, http.StatusUnauthorized},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer(&fakeGateway{})
+				s.config.Negotiator, s.config.ShortName, s.config.Rights = oneTicket{"ticket", "bob@EXAMPLE.ORG"}, shortName, test.rights
+				server := s.httpServer(s.secure())
+				p := &pipes{connections: make(chan net.Conn), closed: make(chan struct{})}
+				served := make(chan error, 1)
+				go func() { served <- server.Serve(p) }()
+				conn := p.dial(t)
+				go func() { // ends with the connection
+					for i := range many {
+						if _, err := io.WriteString(conn, test.requests[min(i, len(test.requests)-1)]); err != nil {
+							return
+						}
 					}
-					late <- err
 				}()
-				synctest.Wait()
-				if got := p.accepted.Load(); got > test.most {
-					t.Errorf("%d connections are open, %d at most should be", got, test.most)
+				answers, last, closes := 0, 0, false
+				for r := bufio.NewReader(conn); answers < many; answers++ {
+					response, err := http.ReadResponse(r, nil)
+					if err != nil {
+						break
+					}
+					_, _ = io.Copy(io.Discard, response.Body)
+					response.Body.Close()
+					last, closes = response.StatusCode, response.Close
 				}
-				if err := <-late; err != nil {
-					t.Errorf("who comes next: %v", err)
+				if answers != test.want || last != test.last || closes != (test.want < many) {
+					t.Errorf("%d answers, the last with status %d; want %d and %d. It ends the connection: %t", answers, last, test.want, test.last, closes)
 				}
+				conn.Close()
+				if err := server.Close(); err != nil {
+					t.Error(err)
+				}
+				if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+					t.Error(err)
+				}
+				time.Sleep(time.Second) // net/http stays for half of one with a client whom it sends away
 			})
 		})
 	}

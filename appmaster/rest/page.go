@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -19,7 +20,8 @@ type pageData struct {
 	Overview clusterOverview
 	Workers  []msg.TaskExecutorDetails
 	Jobs     []msg.JobDetails
-	More     int // jobs that are left out
+	More     int                  // jobs that are left out
+	Waits    map[ids.JobID]string // what jobs wait for
 	Now      time.Time
 }
 
@@ -34,7 +36,16 @@ func (s *Server) page(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := pageData{Overview: overviewOf(workers, jobs, s.config), Workers: workers, Now: time.Now()}
+	supply, err := s.gateway.SlotSupply(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	data := pageData{Overview: overviewOf(workers, jobs, s.config), Workers: workers, Waits: make(map[ids.JobID]string), Now: time.Now()}
+	for _, d := range supply.Jobs {
+		if d.Waits() {
+			data.Waits[d.Job] = fmt.Sprintf("waits for slots since %s: %s", pageTime(d.Since), supply.Explain(d, pageTime))
+		}
+	}
 	slices.Reverse(jobs)
 	for i, j := range jobs {
 		if i == maxPageJobs {
@@ -48,7 +59,7 @@ func (s *Server) page(r *http.Request) (any, error) {
 		data.Jobs = append(data.Jobs, details)
 	}
 	layout, err := template.New("page").Funcs(template.FuncMap{
-		"time":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
+		"time":  pageTime,
 		"took":  func(start, end time.Time) string { return took(start, end, data.Now) },
 		"size":  sizeOf,
 		"stack": stackOf,
@@ -66,6 +77,9 @@ func (s *Server) page(r *http.Request) (any, error) {
 		body:        body.Bytes(),
 	}, nil
 }
+
+// pageTime is a time as the page has it.
+func pageTime(t time.Time) string { return t.UTC().Format(time.DateTime) }
 
 func took(start, end, now time.Time) string {
 	switch {
@@ -115,7 +129,7 @@ Jobs: {{.Overview.JobsRunning}} running, {{.Overview.JobsFinished}} finished, {{
 <small>Version {{.Overview.Version}}; times are UTC. As JSON: <a href="overview">overview</a>, <a href="jobs/overview">jobs</a>, <a href="taskmanagers">task managers</a>.</small></p>
 {{range .Jobs}}
 <h2>{{.Name}} <span class="{{.Status}}">{{.Status}}</span></h2>
-<p>Began {{time .Start}}, took {{took .Start .End}}{{if .Restarts}}, restarted {{.Restarts}} times{{end}}.
+<p>Began {{time .Start}}, took {{took .Start .End}}{{if .Restarts}}, restarted {{.Restarts}} times{{end}}{{with index $.Waits .ID}}; {{.}}{{end}}.
 <small><a href="jobs/{{.ID}}">{{.ID}}</a> <a href="jobs/{{.ID}}/exceptions">exceptions</a></small></p>
 <table>
 <tr><th>Vertex</th><th>State</th><th class="n">Parallelism</th><th>Tasks</th><th class="n">Read</th><th class="n">Records</th><th class="n">Written</th><th class="n">Records</th><th class="n">Time</th></tr>

@@ -190,7 +190,7 @@ func (s *Server) uploadJar(r *http.Request) (any, error) {
 		return nil, badRequest("upload a program as a form with one file: %v", err)
 	}
 	for {
-		part, err := form.NextPart()
+		part, err := form.NextRawPart() // a program is no text that could be encoded (RFC 7578 §4.7)
 		if cut := cutShort(err); cut != nil {
 			return nil, cut
 		}

@@ -185,6 +185,8 @@ func TestSessionsRefuse(t *testing.T) {
 	}{
 		"a job":                          {"POST", "/jobs", good, nil, 202, true},
 		"a job that is there":            {"POST", "/jobs", good, msg.ErrJobExists, 409, true},
+		"a job that has been":            {"POST", "/jobs", good, msg.ErrJobEnded, 409, true},
+		"a job that was cancelled":       {"POST", "/jobs", good, msg.ErrJobWithdrawn, 410, true},
 		"a job for a cluster that ends":  {"POST", "/jobs", good, msg.ErrEnding, 503, true},
 		"a job of no program":            {"POST", "/jobs", good, msg.ErrProgramNotFound, 404, true},
 		"a job that cannot be":           {"POST", "/jobs", good, jobgraph.ErrInvalid, 400, true},
@@ -452,7 +454,7 @@ func TestBodiesThatSayNothingAreRefused(t *testing.T) {
 	for i := range 3000 {
 		host := fmt.Sprintf("n%d", i%40)
 		many.Vertices = append(many.Vertices, jobgraph.Vertex{Name: "read -> map", Operators: []string{"read", "map"}, Parallelism: 1, Splits: []jobgraph.Split{
-			{URI: fmt.Sprintf("hdfs://nn/in/part-%05d", i), Length: 128 << 20, FileLength: 1 << 30, Hosts: []string{host, host, host}},
+			{Base: "hdfs://nn/in/", Parts: []jobgraph.Part{{Name: fmt.Sprintf("part-%05d", i), Length: 128 << 20, FileLength: 1 << 30}}, Hosts: []string{host, host, host}},
 		}})
 		many.Edges = append(many.Edges, jobgraph.Edge{From: jobgraph.VertexID(i), To: jobgraph.VertexID(i + 1), Pattern: jobgraph.AllToAll, Type: "string"})
 		many.Config[fmt.Sprintf("env.variable-%d", i)] = "1"

@@ -33,11 +33,15 @@ type Gateway interface {
 	CancelJob(ctx context.Context, job ids.JobID) error
 	// ClientSeen says that a job's client is alive.
 	ClientSeen(ctx context.Context, job ids.JobID) error
+	// Blocklist lists the nodes that jobs have set aside, by name.
+	Blocklist(ctx context.Context) ([]msg.BlockedNode, error)
 	// JobResult waits for the end of a job up to the given time.
 	JobResult(ctx context.Context, job ids.JobID, wait time.Duration) (msg.JobEnded, error)
 	// CollectPage waits for the first record of a page up to the given time.
 	CollectPage(ctx context.Context, job ids.JobID, name string, cursor int64, wait time.Duration) (msg.CollectPage, error)
 	TaskExecutors(ctx context.Context) ([]msg.TaskExecutorDetails, error)
+	// SlotSupply tells what jobs have of slots, and what they wait for.
+	SlotSupply(ctx context.Context) (msg.SlotSupply, error)
 	ShutDown(ctx context.Context) error
 }
 
@@ -64,8 +68,12 @@ type Config struct {
 	Options config.Config
 	// Room is for requests' bodies while they are read; nil: as Options say, NewRoom.
 	Room *Room
+	// AnswersMemory is for answers that are being written, in bytes; 0: 16 MiB.
+	AnswersMemory int64
 	// Session takes jobs and programs; nil: nobody does.
 	Session Session
+
+	maxConnections int // 0: maxConnections
 }
 
 // maxProgram is how large a program may be, in bytes.
@@ -92,6 +100,7 @@ type Server struct {
 	logger  logrus.FieldLogger
 
 	operations *operations
+	answers    answerRooms
 }
 
 // New makes a Server.
@@ -102,6 +111,7 @@ func New(settings Config, gateway Gateway, logger logrus.FieldLogger) *Server {
 	return &Server{
 		config: settings, gateway: gateway, logger: logger.WithField("role", "rest"),
 		operations: &operations{keep: settings.Options.Duration(config.RESTAsyncStoreDuration)},
+		answers:    newAnswerRooms(settings.AnswersMemory),
 	}
 }
 
@@ -109,12 +119,14 @@ func New(settings Config, gateway Gateway, logger logrus.FieldLogger) *Server {
 // closes the listener and waits for all that it started. An error says that the
 // port cannot be served any more.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	entrance := newEntrance(l)
+	entrance := newEntrance(l, s.config.TLS, newCrowd(s.config.maxConnections))
 	users := s.httpServer(s.behind(s.secureDoor))
-	users.ConnContext = withConnection
 	proxy := s.httpServer(s.behind(s.proxyDoor))
+	// The proxy opens a connection for each request, and is known by its address alone:
+	// whoever else calls from there keeps none.
+	proxy.SetKeepAlivesEnabled(false)
 	ended := make(chan error, 2)
-	go func() { ended <- users.Serve(tls.NewListener(entrance.secure, s.config.TLS)) }()
+	go func() { ended <- users.Serve(entrance.secure) }()
 	go func() { ended <- proxy.Serve(entrance.plain) }()
 	accepting := make(chan error, 1)
 	go func() { accepting <- entrance.run(ctx) }() // ends when the listener is closed
@@ -150,11 +162,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 func (s *Server) httpServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
+		ConnContext:       withConnection,
+		ConnState:         asked,
 		ReadHeaderTimeout: headerTime,
 		ReadTimeout:       readTime,
 		WriteTimeout:      writeTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          newErrorLog(s.logger),
+		// Else "OPTIONS *" would be answered before the door.
+		DisableGeneralOptionsHandler: true,
 	}
 }

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -31,8 +32,8 @@ func serve(t *testing.T, g Gateway, proxies ...netip.Addr) (address string, clie
 	return serveConfigured(t, g, func(c *Config) { c.Proxy.Addresses = proxies })
 }
 
-// serveConfigured is serve with a configuration that a test changes.
-func serveConfigured(t *testing.T, g Gateway, change func(*Config)) (address string, client *http.Client, stop func() error) {
+// restTLS makes both ends of TLS.
+func restTLS(t *testing.T) (server, client *tls.Config) {
 	t.Helper()
 	authority, err := pki.NewAuthority("application_1_0001", time.Now())
 	if err != nil {
@@ -46,9 +47,16 @@ func serveConfigured(t *testing.T, g Gateway, change func(*Config)) (address str
 	if err != nil {
 		t.Fatal(err)
 	}
+	return credentials.RESTServerTLS(), clientTLS
+}
+
+// serveConfigured is serve with a configuration that a test changes.
+func serveConfigured(t *testing.T, g Gateway, change func(*Config)) (address string, client *http.Client, stop func() error) {
+	t.Helper()
+	serverTLS, clientTLS := restTLS(t)
 	logger := logrus.New()
 	logger.SetOutput(io.Discard)
-	config := Config{TLS: credentials.RESTServerTLS(), Token: pki.TokenOf(token)}
+	config := Config{TLS: serverTLS, Token: pki.TokenOf(token)}
 	change(&config)
 	s := New(config, g, logger)
 	var lc net.ListenConfig

@@ -56,7 +56,8 @@ func (a ACL) allows(user string) bool {
 // known, the zero Rights let look who comes by YARN's proxy, and let nobody
 // else do anything.
 type Rights struct {
-	// Owner is the short name of whose application it is. He may do everything.
+	// Owner is the short name of whose application it is. He may do everything, but for what he
+	// asks with a ticket for HTTP: then he may look, and change what Modify and Admins say.
 	Owner string
 	// View may look (yarn.view.acls), Modify may cancel jobs and end the
 	// cluster (yarn.modify.acls), and Admins both (yarn.admin.acl). Results are
@@ -64,7 +65,8 @@ type Rights struct {
 	View, Modify, Admins ACL
 	// Shared says that users whom Modify names may run programs, as a session's may.
 	// Programs run as the owner, so that these users may do all that he may. Who is
-	// somebody to whom an ACL is open that names everybody must not be as much.
+	// somebody to whom an ACL is open that names everybody must not be as much, nor who
+	// comes with a ticket for HTTP.
 	Shared bool
 	// Enforced says that YARN's proxy, too, shows the application only to those
 	// who may look.
@@ -77,6 +79,9 @@ type caller struct {
 	token   bool   // shows the owner's token
 	viewer  bool   // YARN has let him look
 	proxied bool   // comes by YARN's proxy
+	// ticket says that a ticket for a service vouches for the name, whose key is not the owner's: whoever has that
+	// key can make a ticket in any name, and on nodes where containers of all users run as one, each of them has it.
+	ticket bool
 }
 
 func (c caller) String() string {
@@ -90,17 +95,27 @@ func (c caller) String() string {
 }
 
 func (g Rights) allow(c caller, need access) bool {
-	if c.token || c.name != "" && c.name == g.Owner || g.Shared && g.Modify.names(c.name) {
+	if g.all(c) {
 		return true
 	}
 	switch need {
 	case view:
-		return c.viewer || c.proxied && !g.Enforced || g.View.allows(c.name) || g.Admins.allows(c.name)
+		return c.viewer || c.proxied && !g.Enforced || g.View.allows(c.name) || g.Admins.allows(c.name) || g.owns(c.name)
 	case modify:
 		return c.name != "" && (g.Modify.allows(c.name) || g.Admins.allows(c.name))
 	case own, run:
 	}
 	return false
+}
+
+// any tells whether somebody may do anything at all.
+func (g Rights) any(c caller) bool { return g.allow(c, view) || g.allow(c, modify) }
+
+func (g Rights) owns(name string) bool { return name != "" && name == g.Owner }
+
+// all tells whether somebody has all rights: the owner, or who may run programs as the owner.
+func (g Rights) all(c caller) bool {
+	return c.token || !c.ticket && (g.owns(c.name) || g.Shared && g.Modify.names(c.name))
 }
 
 // permit is an error for a caller who lacks the right to a route.
@@ -112,6 +127,9 @@ func (s *Server) permit(r *http.Request, c caller, need access) error {
 	}
 	if s.config.Rights.allow(c, need) {
 		return nil
+	}
+	if need != view && c.ticket && s.config.Rights.all(caller{name: c.name}) {
+		return &refusal{http.StatusForbidden, fmt.Sprintf("a ticket for HTTP lets %s look, and change what yarn.modify.acls says; programs and results are for who shows the cluster's token or comes by YARN's: use the bobbin command", c)}
 	}
 	switch need {
 	case view:

@@ -279,6 +279,10 @@ type (
 		TotalProcessMemory int64 `json:"totalProcessMemory"`
 	}
 
+	aggregatedMetric struct { // AggregatedMetric
+		ID string `json:"id"`
+	}
+
 	empty struct{} // EmptyResponseBody
 )
 

@@ -1,7 +1,6 @@
 package tokenmanager
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -34,15 +33,9 @@ func Configured(c config.Config) Config {
 
 // Validate reports everything that is wrong with a Config.
 func (c Config) Validate() error {
-	var faults []error
-	if !(c.RenewalRatio > 0 && c.RenewalRatio < 1) { // nor NaN
-		faults = append(faults, fmt.Errorf("%s is %v: it must be between 0 and 1", config.DelegationTokensRenewalRatio, c.RenewalRatio))
-	}
-	if c.RetryBackoff <= 0 {
-		faults = append(faults, fmt.Errorf("%s is %v: it must be positive", config.DelegationTokensRetryBackoff, c.RetryBackoff))
-	}
-	if len(faults) > 0 {
-		return fmt.Errorf("configure token manager: %w", errors.Join(faults...))
+	err := config.Check(config.DelegationTokensRenewalRatio.Is(c.RenewalRatio), config.DelegationTokensRetryBackoff.Is(c.RetryBackoff))
+	if err != nil {
+		return fmt.Errorf("configure token manager: %w", err)
 	}
 	return nil
 }

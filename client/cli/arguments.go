@@ -17,7 +17,7 @@ var ErrUsage = errors.New("usage")
 // splitArguments separates a command's own flags from its arguments: the first
 // word that is neither a flag nor a flag's value ends the flags, and all behind
 // it is left as it is. -Dk=v becomes -D k=v, as the flag package knows only the
-// latter, and Flink's -yjm becomes --jobManagerMemory, see yarnName. An unknown flag is an
+// latter, -p2 becomes -p=2, and Flink's -yjm becomes --jobManagerMemory, see yarnName. An unknown flag is an
 // error that tells why there is none, or offers the nearest known one.
 func splitArguments(flags []cli.Flag, words []string) (options, rest []string, err error) {
 	takesValue := make(map[string]bool)
@@ -46,6 +46,7 @@ func splitArguments(flags []cli.Flag, words []string) (options, rest []string, e
 			options = append(options, "-D", definition)
 			continue
 		}
+		word = withEquals(word, takesValue)
 		name, value, hasValue := strings.Cut(strings.TrimLeft(word, "-"), "=")
 		needsValue, known := takesValue[name]
 		if long := yarnName(name); long != "" && !known {
@@ -69,6 +70,19 @@ func splitArguments(flags []cli.Flag, words []string) (options, rest []string, e
 		}
 	}
 	return options, nil, nil
+}
+
+// withEquals makes -p=2 of -p2, and leaves any other word as it is. No flag has a digit in its name.
+func withEquals(word string, takesValue map[string]bool) string {
+	digits := strings.IndexAny(word, "0123456789=")
+	if digits < 2 || word[digits] == '=' || strings.HasPrefix(word, "--") {
+		return word
+	}
+	name := word[1:digits]
+	if long := yarnName(name); takesValue[name] || long != "" && takesValue[long] {
+		return word[:digits] + "=" + word[digits:]
+	}
+	return word
 }
 
 // unknownFlag names the flag and what stands before it, which may have swallowed

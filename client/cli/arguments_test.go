@@ -49,6 +49,12 @@ func TestProgramArgumentsAreLeftAlone(t *testing.T) {
 			[]string{"prog", "-yjm"},
 		},
 		{
+			"a number may stand right behind its flag",
+			"-p2 -ys3 -tm4g prog -p2",
+			[]string{"-p=2", "--slots=3", "-tm=4g"},
+			[]string{"prog", "-p2"},
+		},
+		{
 			"a flag's value may begin with a dash",
 			"-nm -name- prog",
 			[]string{"-nm", "-name-"},

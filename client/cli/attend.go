@@ -151,6 +151,10 @@ func (a *attendance) end(ctx context.Context, master *client.ClusterClient) erro
 	if err != nil {
 		return a.goesOn(ctx, err)
 	}
+	// Its ApplicationMaster does so, too, once YARN has the end, or has died by then.
+	if err := a.cluster.Sweep(ctx, a.id, a.cfg); err != nil {
+		a.say.Line("what was staged for %s stays behind, for bobbin gc: %v", a.id, err)
+	}
 	return a.ended(report)
 }
 

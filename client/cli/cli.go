@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,13 +17,18 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/memory"
+	"github.com/bobbin-yarn/bobbin/internal/version"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // Exit codes.
 const (
 	ExitOK          = 0
-	ExitFailed      = 1   // bad input, or the job did not end as FINISHED
+	ExitFailed      = 1   // the job did not end as FINISHED, or something else went wrong
+	ExitUsage       = 2   // the command line, or an option, is wrong: nothing has begun
 	ExitInterrupted = 130 // Ctrl-C, as shells have it
 )
 
@@ -33,7 +39,7 @@ var (
 	ErrTerminated  = fmt.Errorf("%w by a signal", ErrInterrupted)
 )
 
-// Process is what a command needs of its process. All fields are required.
+// Process is what a command needs of its process. All fields but Build are required.
 type Process struct {
 	Args           []string // without the program's name
 	Stdin          io.Reader
@@ -41,13 +47,16 @@ type Process struct {
 	Getenv         func(string) string
 	Executable     string // path of this binary
 	Version        string
+	Build          version.Build
 	Start          time.Time
 }
 
 // Run runs the command that the arguments name and gives the exit code. Errors
 // are printed to Stderr, one line where that is possible. Canceling ctx with
-// ErrInterrupted ends the command as Ctrl-C does.
+// ErrInterrupted ends the command as Ctrl-C does. On a terminal nothing that others
+// have a part in does more than appear (terminal.Screen).
 func Run(ctx context.Context, p Process) int {
+	p.Stdout, p.Stderr = terminal.Screen(p.Stdout), terminal.Screen(p.Stderr)
 	commands := commandsOf(p)
 	words, err := arrange(commands, p.Args)
 	var out *jsonOutput
@@ -86,8 +95,8 @@ func Run(ctx context.Context, p Process) int {
 
 const description = `Each command tells what it does, with an example: bobbin COMMAND --help.
 
-The exit code is 0 where all went well, 130 after Ctrl-C, SIGTERM or SIGHUP, and
-otherwise 1. With -o json standard output is one JSON object, which has the field
+The exit code is 0 where all went well, 2 where the command line or an option is
+wrong, 130 after Ctrl-C, SIGTERM or SIGHUP, and otherwise 1. With -o json standard output is one JSON object, which has the field
 "error" where something went wrong. Help is text all the same. Logs and scripts of
 completion are printed as they are: their commands have no -o.`
 
@@ -175,10 +184,14 @@ func unknownCommand(prefix string, commands []*cli.Command, name string) error {
 
 // noArguments refuses arguments of a command that takes none.
 func noArguments(c *cli.Context) error {
-	if c.Args().Present() {
-		return fmt.Errorf("%w: %s takes no arguments, %q is one", ErrUsage, c.Command.HelpName, c.Args().First())
+	if !c.Args().Present() {
+		return nil
 	}
-	return nil
+	word := c.Args().First()
+	if _, err := records.ParseApplicationID(word); err == nil && shortest(c, flagApplication) == "-id" {
+		return fmt.Errorf("%w: %s takes no arguments: name the application with -id %s", ErrUsage, c.Command.HelpName, word)
+	}
+	return fmt.Errorf("%w: %s takes no arguments: leave out %q", ErrUsage, c.Command.HelpName, word)
 }
 
 // printed is an error whose text the user has seen already.
@@ -199,10 +212,19 @@ func exitCode(p Process, err error) int {
 	default:
 		fmt.Fprintln(p.Stderr, "bobbin:", err)
 	}
-	if interrupted {
+	switch {
+	case interrupted:
 		return ExitInterrupted
+	case slices.ContainsFunc(faultsOfUsers(), func(fault error) bool { return errors.Is(err, fault) }):
+		return ExitUsage
 	}
 	return ExitFailed
+}
+
+// faultsOfUsers are those of a command line and of options. What depends on the cluster is none
+// of them: that there is no such file, or that YARN gives no container of that size.
+func faultsOfUsers() []error {
+	return []error{ErrUsage, config.ErrInvalid, client.ErrMasterTooSmall, memory.ErrTooSmall}
 }
 
 // options reads the options of a file and of the command line, which go before. The file is
@@ -244,14 +266,24 @@ func tellOthers(p Process, cfg config.Config, file config.Layer, others []string
 func optionsFile(p Process) (file config.Layer, others []string, err error) {
 	if dir := p.Getenv("BOBBIN_CONF_DIR"); dir != "" {
 		file, err = config.ReadFile(filepath.Join(dir, config.FileName))
-		return file, nil, err
+		return file, nil, namedBy("BOBBIN_CONF_DIR", dir, err)
 	}
 	if dir := p.Getenv("FLINK_CONF_DIR"); dir != "" {
-		return config.ReadFlink(dir)
+		file, others, err = config.ReadFlink(dir)
+		return file, others, namedBy("FLINK_CONF_DIR", dir, err)
 	}
 	file, err = config.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(p.Executable)), "conf", config.FileName))
 	if errors.Is(err, os.ErrNotExist) {
 		return config.Layer{}, nil, nil
 	}
 	return file, nil, err
+}
+
+// namedBy adds to the error of a file that cannot be read which variable leads to it: whoever
+// is told of the file has named none.
+func namedBy(variable, dir string, err error) error {
+	if _, unread := errors.AsType[*fs.PathError](err); !unread {
+		return err
+	}
+	return fmt.Errorf("%s=%s: %w; set it to the directory that holds the options, or unset it", variable, dir, err)
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,7 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/version"
 )
 
 // command runs a command line in an environment and gives its exit code and
@@ -41,6 +44,7 @@ func process(t *testing.T, env map[string]string, input io.Reader, out, errs io.
 	temporary := t.TempDir() // nobody's session is written down there
 	return Process{
 		Args: words, Stdin: input, Stdout: out, Stderr: errs, Executable: executable, Version: "1.2.3", Start: time.Now(),
+		Build: version.Build{Commit: "0123456789abcdef", Date: "2026-11-21T10:00:00Z"},
 		Getenv: func(name string) string {
 			if value, set := env[name]; set || name != "TMPDIR" {
 				return value
@@ -48,6 +52,14 @@ func process(t *testing.T, env map[string]string, input io.Reader, out, errs io.
 			return temporary
 		},
 	}
+}
+
+// codeOf is the exit code that belongs to an error.
+func codeOf(text string) int {
+	if strings.HasPrefix(text, "usage: ") || strings.HasSuffix(text, "invalid configuration") {
+		return ExitUsage
+	}
+	return ExitFailed
 }
 
 // TestBadCommandLinesGetOneLine would catch help texts and Go's own errors in
@@ -67,11 +79,37 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 		{"a flag without its value", "run -p", "usage: flag -p needs a value"},
 		{"a switch with a value", "run -d=maybe ./job", `usage: invalid boolean value "maybe" for -d: parse error`},
 		{"a number that is none", "run -p x ./job", `--parallelism: option parallelism.default: "x" is not a whole number: invalid configuration`},
-		{"too small a number", "run -s 0 ./job", "--slots: option taskmanager.numberOfTaskSlots: 0 is less than 1: invalid configuration"},
+		{"too small a number", "run -s 0 ./job", "--slots: option taskmanager.numberOfTaskSlots: 0 is out of range, want at least 1: invalid configuration"},
 		{
 			"a size in no unit", "run -tm 12q ./job",
 			`--taskManagerMemory: option taskmanager.memory.process.size: "12q" has an unknown unit, want b, k, m, g or t: invalid configuration`,
 		},
+		{"a number that is none, beside its flag", "run -p2x ./job", `--parallelism: option parallelism.default: "2x" is not a whole number: invalid configuration`},
+		{
+			"flags of a cluster, and none is started", "run -t local -d -tm 4g ./job",
+			"usage: -d, -tm have no effect with -t local, which runs jobs in the program's own process: leave them out, or name a target such as -t yarn-per-job",
+		},
+		{
+			"the same, where no target is named", "run -s 2 ./job",
+			"usage: -s has no effect with -t local (no target is named), which runs jobs in the program's own process: leave it out, or name a target such as -t yarn-per-job",
+		},
+		{
+			"an application, where one is started", "run -t yarn-per-job -id application_1_0001 ./job",
+			"usage: -id has no effect with -t yarn-per-job, which starts a cluster of its own: leave it out, or use -t yarn-session",
+		},
+		{
+			"an address, where one is started", "run -t yarn-application -m host:1 ./job",
+			"usage: -m has no effect with -t yarn-application, which starts a cluster of its own: leave it out, or use -t yarn-session",
+		},
+		{
+			"flags of a cluster, and one runs", "run -t yarn-session -id application_1_0001 -yjm 1g --queue small ./job",
+			"usage: -jm, -qu have no effect with -t yarn-session, which runs jobs in a cluster that runs already: leave them out, or give them to bobbin session start",
+		},
+		{
+			"flags of a session that is not started", "session start -id application_1_0001 -jm 1g -nm nightly",
+			"usage: -jm, -nm have no effect with -id, by which no session is started: leave them out",
+		},
+		{"the same of a look at YARN", "session start -q -s 2", "usage: -s has no effect with -q, by which no session is started: leave it out"},
 		{"a format that is none", "run -o xml ./job", `usage: output format "xml": choose text or json`},
 		{
 			"a target that is none", "run -t yarn ./job",
@@ -89,11 +127,11 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 		{"a command below another misspelt", "session stat", `usage: unknown command "session stat": did you mean session start?`},
 		{"a command below another that is none", "session xyzzy", `usage: unknown command "session xyzzy": see bobbin session --help`},
 		{"a flag below another misspelt", "session start --detachd", "usage: unknown flag --detachd: did you mean --detached? See --help"},
-		{"words behind session start", "session start now", `usage: bobbin session start takes no arguments, "now" is one`},
-		{"an option that is written down and cannot be", "session start -D yarn.tags=a@@b", `option yarn.tags holds "@@", which the file of properties cannot hold: give it in conf/bobbin.yaml`},
+		{"words behind session start", "session start now", `usage: bobbin session start takes no arguments: leave out "now"`},
+		{"an option that is written down and cannot be", "session start -D yarn.tags=a@@b", `usage: option yarn.tags holds "@@", which the file of properties cannot hold: give it in conf/bobbin.yaml`},
 		{"a job of no id", "cancel", "usage: bobbin cancel needs one job id; bobbin list shows them"},
-		{"a job's id that is none", "stop 17", `usage: "17" is no job id: it has 32 hex digits; bobbin list shows them`},
-		{"a savepoint", "cancel -s 00000000000000000000000000000000", "there are no savepoints yet: cancel the job without -s"},
+		{"a job's id that is none", "stop 17", `usage: "17" is no job id: a job id has 32 hex digits, and bobbin list shows those of the jobs that run`},
+		{"a savepoint", "cancel -s 00000000000000000000000000000000", "usage: there are no savepoints yet: cancel the job without -s"},
 		{"an application of nothing", "run-application -d", "usage: bobbin run-application needs a program: bobbin run-application hdfs:///programs/wordcount [arguments]"},
 		{
 			"an application elsewhere", "run-application -t yarn-session ./job",
@@ -101,10 +139,12 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 		},
 		{"an application of nothing, as Flink wants it", "run-application -t yarn-application", "usage: bobbin run-application needs a program: bobbin run-application hdfs:///programs/wordcount [arguments]"},
 		{"info of nothing", "info", "usage: bobbin info needs a program: bobbin info ./program [arguments]"},
-		{"words behind list", "list all", `usage: bobbin list takes no arguments, "all" is one`},
-		{"words behind applications", "applications all", `usage: bobbin applications takes no arguments, "all" is one`},
-		{"words behind doctor", "doctor me", `usage: bobbin doctor takes no arguments, "me" is one`},
-		{"words behind version", "version 2", `usage: bobbin version takes no arguments, "2" is one`},
+		{"an application for a job", "cancel application_1_0001", "usage: application_1_0001 is an application, not a job: bobbin list -id application_1_0001 shows its jobs, bobbin kill application_1_0001 ends it with all of them"},
+		{"an application behind list", "list application_1_0001", "usage: bobbin list takes no arguments: name the application with -id application_1_0001"},
+		{"words behind list", "list all", `usage: bobbin list takes no arguments: leave out "all"`},
+		{"words behind applications", "applications all", `usage: bobbin applications takes no arguments: leave out "all"`},
+		{"words behind doctor", "doctor me", `usage: bobbin doctor takes no arguments: leave out "me"`},
+		{"words behind version", "version 2", `usage: bobbin version takes no arguments: leave out "2"`},
 		{
 			"logs of nothing", "logs",
 			"usage: bobbin logs needs one application id, such as application_1700000000000_0001; bobbin applications lists them",
@@ -119,37 +159,52 @@ func TestBadCommandLinesGetOneLine(t *testing.T) {
 			if diff := cmp.Diff("bobbin: "+c.want+"\n", stderr); diff != "" {
 				t.Errorf("stderr (-want +got):\n%s", diff)
 			}
-			if code != ExitFailed || stdout != "" {
-				t.Errorf("exit code %d, stdout %q", code, stdout)
+			if code != codeOf(c.want) || stdout != "" {
+				t.Errorf("exit code %d, want %d; stdout %q", code, codeOf(c.want), stdout)
 			}
 		})
 	}
 }
 
 // TestProgramsThatCannotBeStartedAreNamed would catch Go's "fork/exec" in front of
-// people, and a local run that takes a program from the path that a run on YARN
-// does not.
+// people, a local run that takes a program from the path that a run on YARN
+// does not, and one that runs whatever there is.
 func TestProgramsThatCannotBeStartedAreNamed(t *testing.T) {
+	const wanted = "a program is one executable file, which go build makes of a main that calls bobbin.Main"
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for name, file := range map[string]struct {
 		content string
 		mode    os.FileMode
-	}{"data": {"x", 0o600}, "job": {"\x7fELF of somewhere else", 0o700}} {
+	}{
+		"data": {"\x00", 0o600}, "job": {"\x7fELF of somewhere else", 0o700}, "script": {"#!/bin/sh\nls\n", 0o700},
+		"words": {"a text", 0o600}, "job.jar": {"PK\x03\x04\x14\x00", 0o600},
+	} {
 		if err := os.WriteFile(name, []byte(file.content), file.mode); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for name, want := range map[string]string{
-		"true":   "program true: no such file or directory in this directory: name its file with the path",
+		"true":   "program true: no such file or directory in this directory, and PATH is not searched: name its file with the path",
 		"./none": "program ./none: no such file or directory: build it, or correct the path",
 		dir:      "program " + dir + " is a directory: name the program's executable file",
 		"./data": "program ./data is not executable: build it with go build, or chmod +x",
 		"job":    "program job: built for another platform than " + runtime.GOOS + "/" + runtime.GOARCH,
+		// What follows info refuses in the same words.
+		"/bin/ls":   "program /bin/ls: not built with the Bobbin SDK: its main must call bobbin.Main",
+		"./script":  "program ./script: no program: it is a text file; " + wanted,
+		"./words":   "program ./words: no program: it is a text file; " + wanted,
+		"./job.jar": "program ./job.jar: no program: it is a jar, or another archive, and there is no JVM here; " + wanted,
 	} {
 		code, _, stderr := command(t, nil, "run", "-t", "local", name)
 		if diff := cmp.Diff("bobbin: "+want+"\n", stderr); diff != "" || code != ExitFailed {
 			t.Errorf("%s: exit code %d (-want +got):\n%s", name, code, diff)
+		}
+		if name == "job" {
+			continue // info plans for the cluster, whose platform it names
+		}
+		if _, _, stderr := command(t, nil, "info", name); stderr != "bobbin: "+want+"\n" {
+			t.Errorf("info %s: %q", name, stderr)
 		}
 	}
 	const want = "bobbin: program /none/job: no such file or directory: build it, or correct the path; one that is on the cluster is hdfs:///none/job\n"
@@ -158,19 +213,17 @@ func TestProgramsThatCannotBeStartedAreNamed(t *testing.T) {
 	}
 }
 
-// TestALocalProgramThatASignalEndsIsTold would catch a run that the kernel ends for its
-// memory and whose user reads nothing at all, and what a program said, told twice.
-func TestALocalProgramThatASignalEndsIsTold(t *testing.T) {
-	for script, want := range map[string]string{
-		"kill -9 $$":            "bobbin: program ./job: signal: killed\n",
-		"echo mine >&2; exit 3": "mine\n",
-	} {
-		t.Chdir(t.TempDir())
-		if err := os.WriteFile("job", []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if code, _, stderr := command(t, nil, "run", "-t", "local", "./job"); code != ExitFailed || stderr != want {
-			t.Errorf("%s: exit code %d, %q; want %q", script, code, stderr, want)
+// TestARunWithoutATargetSaysWhereItRuns would catch a user who looks for his job on the cluster while it runs on his own
+// machine, and one who asked for that and is told of it each time.
+func TestARunWithoutATargetSaysWhereItRuns(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("job", []byte(fmt.Sprintf("#!/bin/sh\n# <bobbin sdk protocol version=%d>\necho mine\n", jobgraph.ProtocolVersion)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const told = "no target is named and no session is known: the program's jobs run here, in its own process (-t local says so); -t yarn-per-job runs them on the cluster\n"
+	for line, want := range map[string]string{"run ./job": told, "run -t local ./job": "", "run -D execution.target=local ./job": ""} {
+		if code, stdout, stderr := command(t, nil, strings.Fields(line)...); code != ExitOK || stdout != "mine\n" || stderr != want {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q", line, code, stdout, stderr)
 		}
 	}
 }
@@ -254,7 +307,7 @@ func TestJSONIsToldOfFailures(t *testing.T) {
 		if err := decoder.Decode(&told); err != nil || decoder.More() {
 			t.Errorf("%s: stdout is not one JSON object: %q", line, stdout)
 		}
-		if code != ExitFailed || told.Error == "" || "bobbin: "+told.Error+"\n" != stderr {
+		if code != codeOf(told.Error) || told.Error == "" || "bobbin: "+told.Error+"\n" != stderr {
 			t.Errorf("%s: exit code %d, error %q, stderr %q", line, code, told.Error, stderr)
 		}
 	}
@@ -279,7 +332,7 @@ func TestHelpNamesEveryCommand(t *testing.T) {
 		{[]string{"kill --help"}, []string{"APPLICATION", "staged"}},
 		{[]string{"applications --help"}, []string{"--all", "--output FORMAT"}},
 		{[]string{"doctor --help"}, []string{"--keytab FILE", "--queue QUEUE", "--output FORMAT", "Nothing is submitted", "otherwise 1"}},
-		{[]string{"version --help"}, []string{"print the version"}},
+		{[]string{"version --help"}, []string{"print the version", "commit"}},
 	} {
 		for _, line := range c.lines {
 			code, stdout, stderr := command(t, nil, strings.Fields(line)...)
@@ -299,7 +352,7 @@ func TestHelpNamesEveryCommand(t *testing.T) {
 func TestVersionIsOneLine(t *testing.T) {
 	for _, line := range []string{"version", "--version", "-v"} {
 		code, stdout, _ := command(t, nil, line)
-		if code != ExitOK || !strings.HasPrefix(stdout, "bobbin 1.2.3 (protocol 1, go") || strings.Count(stdout, "\n") != 1 {
+		if code != ExitOK || !strings.HasPrefix(stdout, fmt.Sprintf("bobbin 1.2.3 (protocol %d, go", jobgraph.ProtocolVersion)) || !strings.HasSuffix(stdout, ", commit 0123456789ab of 2026-11-21T10:00:00Z)\n") || strings.Count(stdout, "\n") != 1 {
 			t.Errorf("bobbin %s: exit code %d, %q", line, code, stdout)
 		}
 	}

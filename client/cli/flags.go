@@ -144,7 +144,7 @@ func foreign(name string) string {
 	case "e", "executor":
 		return "is an old name for -t: write that"
 	case "v", "verbose":
-		return "has no effect there any more: leave it out"
+		return "has no counterpart: -D logging.level=debug logs more, and bobbin --version prints the version"
 	case "yq", "yarnquery":
 		return "prints what YARN has, which here bobbin session query does"
 	}

@@ -134,7 +134,7 @@ func TestFlinksOtherFlagsAreExplained(t *testing.T) {
 		"run -C file:///lib.jar ./job":                           "flag -C of Flink names what a JVM loads, and a program here is one executable file: leave it out",
 		"run -n ./job":                                           "flag -n of Flink is about savepoints, which there are none of yet: leave it out",
 		"run -rm claim ./job":                                    "flag -rm of Flink is about savepoints, which there are none of yet: leave it out",
-		"run -v ./job":                                           "flag -v of Flink has no effect there any more: leave it out",
+		"run -v ./job":                                           "flag -v of Flink has no counterpart: -D logging.level=debug logs more, and bobbin --version prints the version",
 		"run -yq":                                                "flag -yq of Flink prints what YARN has, which here bobbin session query does",
 		"run --yarnquery":                                        "flag --yarnquery of Flink prints what YARN has, which here bobbin session query does",
 		"cancel -type native " + string(runningJob):              "flag -type of Flink is about savepoints, which there are none of yet: leave it out",
@@ -142,7 +142,7 @@ func TestFlinksOtherFlagsAreExplained(t *testing.T) {
 		"savepoint -d hdfs:///saved -j job.jar":                  "bobbin savepoint: there are no savepoints yet",
 		"checkpoint -full " + string(runningJob):                 "bobbin checkpoint: there are no checkpoints yet",
 	} {
-		if code, _, stderr := command(t, nil, strings.Fields(line)...); code != ExitFailed || stderr != "bobbin: usage: "+want+"\n" {
+		if code, _, stderr := command(t, nil, strings.Fields(line)...); code != ExitUsage || stderr != "bobbin: usage: "+want+"\n" {
 			t.Errorf("%s: exit code %d, stderr %q", line, code, stderr)
 		}
 	}

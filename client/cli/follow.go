@@ -77,7 +77,7 @@ type master interface {
 	Job(context.Context, ids.JobID) (client.JobState, error)
 	RootCause(context.Context, ids.JobID) (string, error)
 	Result(context.Context, ids.JobID) (msg.JobEnded, error)
-	Slots(context.Context) (int, error)
+	SlotSupply(context.Context) (msg.SlotSupply, error)
 	CollectPage(ctx context.Context, job ids.JobID, name string, cursor int64) (msg.CollectPage, error)
 	Heartbeat(ctx context.Context, job ids.JobID, until time.Time) error
 }
@@ -276,8 +276,8 @@ func (r *runner) lost(ctx context.Context, job *running, cause error) error {
 	if errors.Is(cause, errNextAttempt) {
 		return cause
 	}
-	report, err := job.report(ctx)
-	if err != nil && !errors.Is(err, errNoYARN) {
+	report, err := reportSoon(ctx, r.cfg, job.report)
+	if err != nil && !errors.Is(err, errNoYARN) && !errors.Is(err, errYARNAway) {
 		return errors.Join(cause, err)
 	}
 	if err == nil && report.State.Terminal() {

@@ -59,7 +59,7 @@ func info(c *cli.Context, p Process) (err error) {
 		return err
 	}
 	d, err := driver.Start(c.Context, found.Path, words[1:], driver.Options{
-		Config: cfg.Set(), Stdin: p.Stdin, Stdout: p.Stderr, Stderr: p.Stderr,
+		Config: cfg.Set(), Stdin: p.Stdin, Stdout: terminal.Raw(p.Stderr), Stderr: terminal.Raw(p.Stderr),
 	})
 	if err != nil {
 		return err

@@ -2,118 +2,16 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/bobbin-yarn/bobbin/client"
-	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
-	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
-
-func listCommand(p Process) *cli.Command {
-	return &cli.Command{
-		Name:  "list",
-		Usage: "list the jobs of an application",
-		Description: "Prints a line for each job that waits for slots or runs: when it began, its id, its\n" +
-			"name and its state.\n\n  bobbin list -a -id application_1700000000000_0001",
-		Flags: slices.Concat([]cli.Flag{
-			&cli.BoolFlag{Name: "running", Aliases: []string{"r"}, Usage: "list those that run, and no others"},
-			&cli.BoolFlag{Name: "scheduled", Aliases: []string{"s"}, Usage: "list those that wait, and no others"},
-			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list those that have ended, too"},
-		}, meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
-		Action: func(c *cli.Context) error { return withCluster(c, p, list) },
-	}
-}
-
-func list(c *cli.Context, p Process, master *reached, asJSON bool) error {
-	jobs, err := master.Jobs(c.Context)
-	if err != nil {
-		return err
-	}
-	jobs = chosen(jobs, c.Bool("running"), c.Bool("scheduled"), c.Bool("all"))
-	if asJSON {
-		return printJobsJSON(p.Stdout, jobs)
-	}
-	if len(jobs) == 0 {
-		fmt.Fprintf(p.Stderr, "%s has no such jobs\n", master)
-	}
-	table := terminal.Table{
-		Columns: []terminal.Column{{Title: "started"}, {Title: "job"}, {Title: "name", Long: true}, {Title: "state"}},
-		Line:    "%s : %s : %s (%s)", // Flink's
-	}
-	for _, j := range jobs {
-		table.Add(j.Start.Local().Format(time.DateTime), j.ID, j.Name, j.Status)
-	}
-	return table.Write(p.Stdout)
-}
-
-// Sections of a list, in Flink's order.
-const (
-	sectionRunning = iota
-	sectionScheduled
-	sectionEnded
-)
-
-func sectionOf(status msg.JobStatus) int {
-	switch {
-	case status.GloballyTerminal():
-		return sectionEnded
-	case status == msg.JobCreated || status == msg.JobInitializing:
-		return sectionScheduled
-	}
-	return sectionRunning
-}
-
-// chosen are the jobs that a list shows, as Flink has it: those that run and those that
-// wait, or one kind of them; of each kind by the names of their states, and of each state by
-// its begin.
-func chosen(jobs []client.JobOverview, running, scheduled, all bool) []client.JobOverview {
-	kept := slices.DeleteFunc(slices.Clone(jobs), func(j client.JobOverview) bool {
-		switch section := sectionOf(j.Status); {
-		case all:
-			return false
-		case section == sectionEnded:
-			return true
-		case running == scheduled:
-			return false
-		default:
-			return (section == sectionScheduled) != scheduled
-		}
-	})
-	slices.SortFunc(kept, func(a, b client.JobOverview) int {
-		return cmp.Or(sectionOf(a.Status)-sectionOf(b.Status), cmp.Compare(a.Status, b.Status), a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID))
-	})
-	return kept
-}
-
-func printJobsJSON(out io.Writer, jobs []client.JobOverview) error {
-	type job struct {
-		ID       ids.JobID     `json:"job"`
-		Name     string        `json:"name"`
-		Status   msg.JobStatus `json:"jobStatus"`
-		Started  int64         `json:"started"` // ms since 1970
-		Ended    int64         `json:"ended"`   // -1 while it goes on
-		Tasks    int           `json:"tasks"`
-		Running  int           `json:"tasksRunning"`
-		Finished int           `json:"tasksFinished"`
-	}
-	list := make([]job, len(jobs))
-	for i, j := range jobs {
-		list[i] = job{j.ID, j.Name, j.Status, j.Start.UnixMilli(), -1, j.Tasks, j.Running, j.Finished}
-		if !j.End.IsZero() {
-			list[i].Ended = j.End.UnixMilli()
-		}
-	}
-	return json.NewEncoder(out).Encode(map[string]any{"jobs": list})
-}
 
 func cancelCommand(p Process) *cli.Command {
 	return &cli.Command{
@@ -128,7 +26,7 @@ func cancelCommand(p Process) *cli.Command {
 		}, meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
 		Action: func(c *cli.Context) error {
 			if c.Bool("withSavepoint") {
-				return errors.New("there are no savepoints yet: cancel the job without -s")
+				return fmt.Errorf("%w: there are no savepoints yet: cancel the job without -s", ErrUsage)
 			}
 			return withJob(c, p, func(master *reached, job ids.JobID) error {
 				err := master.Cancel(c.Context, job)
@@ -190,12 +88,14 @@ func withJob(c *cli.Context, p Process, do func(master *reached, job ids.JobID) 
 	if _, err := wantsJSON(c); err != nil {
 		return err
 	}
-	if c.Args().Len() != 1 {
-		return fmt.Errorf("%w: %s needs one job id; bobbin list shows them", ErrUsage, c.Command.HelpName)
-	}
 	job := c.Args().First()
-	if !isJob(job) {
-		return fmt.Errorf("%w: %q is no job id: it has 32 hex digits; bobbin list shows them", ErrUsage, job)
+	switch _, err := records.ParseApplicationID(job); {
+	case c.Args().Len() != 1:
+		return fmt.Errorf("%w: %s needs one job id; bobbin list shows them", ErrUsage, c.Command.HelpName)
+	case err == nil:
+		return fmt.Errorf("%w: %s is an application, not a job: bobbin list -id %s shows its jobs, bobbin kill %s ends it with all of them", ErrUsage, job, job, job)
+	case !isJob(job):
+		return fmt.Errorf("%w: %q is no job id: a job id has 32 hex digits, and bobbin list shows those of the jobs that run", ErrUsage, job)
 	}
 	master, done, err := reachCluster(c, p)
 	if err != nil {

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -48,7 +50,9 @@ type fakeSession struct {
 	access launch.Access     // hers
 	path   string            // of the file that names it, which is not there
 
-	rm *amrm.Client
+	yarn  *yarnfake.Fake
+	rm    *amrm.Client
+	alice *yarnclient.Client
 
 	mu  sync.Mutex // guards did
 	did []string
@@ -83,6 +87,10 @@ func (s *fakeSession) Drivers(context.Context) ([]msg.DriverDetails, error) {
 	}}, nil
 }
 
+func (s *fakeSession) Blocklist(context.Context) ([]msg.BlockedNode, error) {
+	return []msg.BlockedNode{{Node: "n2", Cause: "program cannot be fetched:\nno space left on device", Until: time.Date(2026, 1, 2, 5, 4, 5, 0, time.Local)}}, nil
+}
+
 func (s *fakeSession) EndDriver(_ context.Context, id string) error {
 	if id != driverID {
 		return msg.ErrDriverNotFound
@@ -92,6 +100,14 @@ func (s *fakeSession) EndDriver(_ context.Context, id string) error {
 
 func (s *fakeSession) TaskExecutors(context.Context) ([]msg.TaskExecutorDetails, error) {
 	return []msg.TaskExecutorDetails{{SlotsTotal: 2, SlotsFree: 1}}, nil
+}
+
+func (s *fakeSession) SlotSupply(context.Context) (msg.SlotSupply, error) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
+	return msg.SlotSupply{
+		Total: 2, Free: 0, PerWorker: 2, WorkerMemoryMB: 1024, Requested: 2, RequestedSince: at.Add(time.Second),
+		Jobs: []msg.SlotDemand{{Job: runningJob, Needed: 2, Held: 2}, {Job: waitingJob, Needed: 4, Since: at}},
+	}, nil
 }
 
 // ShutDown ends the application as an ApplicationMaster does.
@@ -112,7 +128,7 @@ func startFakeSession(t *testing.T) *fakeSession {
 		}
 	})
 	dir := t.TempDir()
-	s := &fakeSession{env: map[string]string{"HADOOP_CONF_DIR": dir, "HADOOP_USER_NAME": "alice", "TMPDIR": dir}}
+	s := &fakeSession{yarn: fake, env: map[string]string{"HADOOP_CONF_DIR": dir, "HADOOP_USER_NAME": "alice", "TMPDIR": dir}}
 	p := Process{Getenv: func(name string) string { return s.env[name] }}
 	cfg, err := options(Process{Getenv: p.Getenv, Executable: "/nowhere/bin/bobbin"})
 	if err != nil {
@@ -149,13 +165,14 @@ func (s *fakeSession) register(t *testing.T, fake *yarnfake.Fake) {
 		t.Fatal(err)
 	}
 	alice := yarnclient.New(o)
+	s.alice = alice
 	t.Cleanup(func() { alice.Close() })
 	created, err := alice.NewApplication(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	report, err := alice.Submit(t.Context(), records.SubmissionContext{
-		ID: created.ID, Name: "nightly", Unmanaged: true, Resource: records.Resource{MemoryMB: 128, VCores: 1},
+		ID: created.ID, Name: "nightly", Type: "Bobbin", Unmanaged: true, Resource: records.Resource{MemoryMB: 128, VCores: 1},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -197,11 +214,26 @@ func (s *fakeSession) write(t *testing.T, options map[string]string) {
 	}
 }
 
+// TestAnAddressIsNoReasonToTrustSomebody is the attack of a user who registers his own application under the address that
+// bob means. It would catch a command of bob's that goes there, with his program and his data.
+func TestAnAddressIsNoReasonToTrustSomebody(t *testing.T) {
+	s := startFakeSession(t)
+	bob := maps.Clone(s.env)
+	bob["HADOOP_USER_NAME"] = "bob"
+	for _, line := range []string{"status -m " + s.access.Address, "cancel -m " + s.access.Address + " " + string(runningJob)} {
+		code, stdout, stderr := command(t, bob, strings.Fields(line)...)
+		want := fmt.Sprintf("no running application of user bob has its REST endpoint at %s: if you mean %s of user alice, which says that it has, name it with -id", s.access.Address, s.id)
+		if code != ExitFailed || stdout != "" || !strings.Contains(stderr, want) || len(s.did) > 0 {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q; the session did %v", line, code, stdout, stderr, s.did)
+		}
+	}
+}
+
 // TestTheApplicationThatIsMeantIsFound would catch a command that goes to another
 // application than the one that people name, in any of the ways that there are.
 func TestTheApplicationThatIsMeantIsFound(t *testing.T) {
 	s := startFakeSession(t)
-	const none = "usage: bobbin status needs a running application: name it with -id (bobbin applications lists them), or start a session with bobbin session start"
+	none := "usage: bobbin status needs a running application: name it with -id (" + s.id.String() + " is nightly), or start a session with bobbin session start"
 	for _, c := range []struct{ name, line, fails string }{
 		{"by nothing", "status", none},
 		{"by its id", "status -id " + s.id.String(), ""},
@@ -243,7 +275,7 @@ func TestTheApplicationThatIsMeantIsFound(t *testing.T) {
 	if err := sessionfile.Write(s.path, sessionfile.Session{Application: gone}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, stderr := command(t, s.env, "status"); !strings.HasSuffix(stderr, "; "+s.path+" still names it: start another session, or delete that file\n") {
+	if _, _, stderr := command(t, s.env, "status"); !strings.HasSuffix(stderr, " is not known to YARN: bobbin applications --all lists those that are; "+s.path+" still names it: bobbin session stop removes that file\n") {
 		t.Errorf("by the file of a session that is gone: stderr %q", stderr)
 	}
 	if _, _, stderr := command(t, s.env, "status", "-id", gone.String()); strings.Contains(stderr, s.path) {
@@ -257,23 +289,6 @@ func TestTheApplicationThatIsMeantIsFound(t *testing.T) {
 	}
 }
 
-// TestASessionThatIsNotMeantIsNamed would catch a job that runs on one's own machine while one looks for it in the session.
-func TestASessionThatIsNotMeantIsNamed(t *testing.T) {
-	s := startFakeSession(t)
-	const line = "run -s 2 ./no-program"
-	told := "flags of a cluster to start leave session " + s.id.String() + " alone: the program's jobs run here (-t yarn-session -id " + s.id.String() + " runs them there)\n"
-	if _, _, stderr := command(t, s.env, strings.Fields(line)...); strings.Contains(stderr, "session") {
-		t.Errorf("without a session: stderr %q", stderr)
-	}
-	s.write(t, nil)
-	if _, _, stderr := command(t, s.env, strings.Fields(line)...); !strings.HasPrefix(stderr, told) {
-		t.Errorf("stderr %q, want in it %q", stderr, told)
-	}
-	if _, _, stderr := command(t, s.env, strings.Fields("run -t local -s 2 ./no-program")...); strings.Contains(stderr, "session") {
-		t.Errorf("with a target: stderr %q", stderr)
-	}
-}
-
 // TestJobsAreListedAsFlinkDoes would catch a script written for Flink that finds other
 // jobs, or another line.
 func TestJobsAreListedAsFlinkDoes(t *testing.T) {
@@ -284,13 +299,32 @@ func TestJobsAreListedAsFlinkDoes(t *testing.T) {
 		words = "2026-01-02 03:05:05 : 00000000000000000000000000000002 : words (RUNNING)\n"
 		old   = "2026-01-02 02:04:05 : 00000000000000000000000000000003 : old (FINISHED)\n"
 	)
+	const waits = " since 03:04:05: it needs 4 slots and has 0; other jobs hold 2; containers asked of YARN: 2, since 03:04:06"
+	const (
+		end       = "--------------------------------------------------------------\n"
+		running   = "------------------ Running/Restarting Jobs -------------------\n" + words + end
+		scheduled = "---------------- Scheduled/Initializing Jobs -----------------\n" + late + end
+		ended     = "---------------------- Terminated Jobs -----------------------\n" + old + end
+	)
 	for line, want := range map[string]string{
-		"list": words + late, "list -r": words, "list -s": late, "list -r -s": words + late, "list -a": words + late + old,
+		"list": running + scheduled, "list -r": running, "list -s": scheduled, "list -r -s": running + scheduled, "list -a": running + scheduled + ended,
 	} {
 		code, stdout, stderr := command(t, s.env, strings.Fields(line)...)
 		if diff := cmp.Diff(want, stdout); code != ExitOK || diff != "" {
 			t.Errorf("%s: exit code %d, stderr %q (-want +got):\n%s", line, code, stderr, diff)
 		}
+		if stderr != "job "+string(waitingJob)+waits+"\n" {
+			t.Errorf("%s: what the job waits for is told as %q", line, stderr)
+		}
+	}
+	var none strings.Builder
+	for _, empty := range []section{sectionRunning, sectionScheduled, sectionEnded} {
+		if err := empty.write(&none, nil); err != nil {
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff("No running jobs.\nNo scheduled jobs.\nNo terminated jobs.\n", none.String()); diff != "" {
+		t.Errorf("without jobs (-want +got):\n%s", diff)
 	}
 	_, stdout, _ := command(t, s.env, "list", "-o", "json")
 	var told struct {
@@ -303,6 +337,24 @@ func TestJobsAreListedAsFlinkDoes(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(stdout), &told); err != nil || len(told.Jobs) != 2 || told.Jobs[0].Running != 3 || told.Jobs[0].Ended != -1 {
 		t.Errorf("%v: %s", err, stdout)
+	}
+}
+
+// TestStatusTellsWhatJobsWaitFor would catch a job of which nobody can say why it does not begin.
+func TestStatusTellsWhatJobsWaitFor(t *testing.T) {
+	s := startFakeSession(t)
+	s.write(t, nil)
+	const line = "waits          job " + string(waitingJob) + " since 03:04:05: it needs 4 slots and has 0; other jobs hold 2; containers asked of YARN: 2, since 03:04:06\n"
+	if code, stdout, stderr := command(t, s.env, "status"); code != ExitOK || strings.Count(stdout, "waits ") != 1 || !strings.Contains(stdout, "\n"+line) {
+		t.Errorf("exit code %d, stderr %q, stdout %q", code, stderr, stdout)
+	}
+	for _, verb := range []string{"status", "list"} {
+		_, stdout, _ := command(t, s.env, verb, "-o", "json")
+		var told struct{ Waiting []waiting }
+		at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local).UnixMilli()
+		if err := json.Unmarshal([]byte(stdout), &told); err != nil || !cmp.Equal(told.Waiting, []waiting{{waitingJob, 4, 0, 2, at}}) {
+			t.Errorf("%s: %v: %s", verb, err, stdout)
+		}
 	}
 }
 
@@ -336,6 +388,20 @@ func TestProgramsBesideTheMasterAreShown(t *testing.T) {
 	}
 }
 
+// TestNodesThatAreSetAsideAreShown would catch a cluster that works around a sick node
+// without telling anybody, and a host's output among the facts.
+func TestNodesThatAreSetAsideAreShown(t *testing.T) {
+	s := startFakeSession(t)
+	_, stdout, stderr := command(t, s.env, "status", "-id", s.id.String())
+	if !strings.Contains(stdout, "node n2 until 2026-01-02 05:04:05: program cannot be fetched:\n") || strings.Contains(stdout, "no space left") {
+		t.Errorf("stdout %q, stderr %q", stdout, stderr)
+	}
+	_, stdout, stderr = command(t, s.env, "status", "-o", "json", "-id", s.id.String())
+	if !strings.Contains(stdout, `"blockedNodes":[{"node":"n2","cause":"program cannot be fetched:\nno space left on device","until":`) {
+		t.Errorf("stdout %q, stderr %q", stdout, stderr)
+	}
+}
+
 // TestJobsAreCancelled would catch a job that goes on, and a savepoint that is promised.
 func TestJobsAreCancelled(t *testing.T) {
 	s := startFakeSession(t)
@@ -346,7 +412,7 @@ func TestJobsAreCancelled(t *testing.T) {
 	if diff := cmp.Diff([]string{"cancel " + string(runningJob)}, s.did); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
-	if code, _, stderr := command(t, s.env, "cancel", "-s", "hdfs:///saved", string(runningJob)); code != ExitFailed || stderr != "bobbin: there are no savepoints yet: cancel the job without -s\n" {
+	if code, _, stderr := command(t, s.env, "cancel", "-s", "hdfs:///saved", string(runningJob)); code != ExitUsage || stderr != "bobbin: usage: there are no savepoints yet: cancel the job without -s\n" {
 		t.Errorf("with a savepoint: exit code %d, stderr %q", code, stderr)
 	}
 	if code, _, stderr := command(t, s.env, "cancel", "-m", "yarn-cluster", "-yid", s.id.String(), string(runningJob)); code != ExitOK || len(s.did) != 2 {
@@ -440,7 +506,7 @@ func TestAnAttachedCommandTellsScriptsOfTheEnd(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"session start -o xml -id " + id, "session attach -o xml"} {
-		if code, stdout, stderr := command(t, s.env, strings.Fields(line)...); code != ExitFailed || stdout != "" || stderr != "bobbin: usage: output format \"xml\": choose text or json\n" {
+		if code, stdout, stderr := command(t, s.env, strings.Fields(line)...); code != ExitUsage || stdout != "" || stderr != "bobbin: usage: output format \"xml\": choose text or json\n" {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q", line, code, stdout, stderr)
 		}
 	}

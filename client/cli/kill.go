@@ -37,7 +37,7 @@ func kill(c *cli.Context, p Process) (err error) {
 	defer done(&err)
 	report, err := cluster.YARN.ApplicationReport(c.Context, id)
 	if errors.Is(err, yarnrpc.ErrApplicationNotFound) {
-		return fmt.Errorf("%s is not known to YARN: bobbin applications lists those that wait or run", id)
+		return unknownError{id}
 	}
 	if err != nil {
 		return err

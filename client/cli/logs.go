@@ -160,7 +160,8 @@ func liveLogs(ctx context.Context, cluster *client.Cluster, report records.Appli
 
 // endedContainer visits the logs of the container that is wanted where it is none of those
 // that run: YARN does not tell where it was, but its node keeps its logs for as long as the
-// application goes on.
+// application goes on. A node that is not, or that has left, sends on to the log server, which
+// is asked at the end, once.
 func endedContainer(ctx context.Context, cluster *client.Cluster, web logs.Web, running []records.ContainerReport, wanted *logFilter) (found bool, err error) {
 	if wanted.container == "" || slices.ContainsFunc(running, func(r records.ContainerReport) bool { return r.ID.String() == wanted.container }) {
 		return false, nil
@@ -177,10 +178,17 @@ func endedContainer(ctx context.Context, cluster *client.Cluster, web logs.Web, 
 		found = true // a node where the application had other containers lists no logs
 		return wanted.visit(l, content)
 	}
+	onNodes := web
+	onNodes.LogServer = ""
 	for _, node := range nodes {
 		at := records.ContainerReport{ID: id, Node: node.ID, NodeHTTPAddress: node.HTTPAddress}
-		if err := logs.Live(ctx, web, at, visit); found {
+		if err := logs.Live(ctx, onNodes, at, visit); found {
 			return true, err
+		}
+	}
+	if web.LogServer != "" {
+		if err := logs.Served(ctx, web, id, visit); found || errors.Is(err, logs.ErrPlain) {
+			return found, err
 		}
 	}
 	return false, context.Cause(ctx)
@@ -190,7 +198,9 @@ func endedContainer(ctx context.Context, cluster *client.Cluster, web logs.Web, 
 func nodeWeb(cluster *client.Cluster) (web logs.Web, closed func()) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout = time.Minute // a long log may take longer
-	return logs.Web{Client: &http.Client{Transport: transport}, User: cluster.User, Login: cluster.Login()}, transport.CloseIdleConnections
+	web = logs.WebOf(cluster.Conf, cluster.User, cluster.Login())
+	web.Client = &http.Client{Transport: transport}
+	return web, transport.CloseIdleConnections
 }
 
 // logFilter prints the logs that are asked for.

@@ -119,13 +119,15 @@ func (f *following) look(ctx context.Context, report records.ApplicationReport) 
 }
 
 // await looks once among those that have ended for a container that does not run. One that
-// YARN has not begun is waited for.
+// YARN has not begun is waited for: the log server has nothing of it, and need not be asked.
 func (f *following) await(ctx context.Context, running []records.ContainerReport) error {
 	if f.awaited {
 		return nil
 	}
 	found, err := endedContainer(ctx, f.cluster, f.follower.Web, running, f.wanted)
 	switch {
+	case errors.Is(err, logs.ErrPlain):
+		fmt.Fprintln(f.stderr, err)
 	case err != nil:
 		return err
 	case found:

@@ -5,10 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/client/logs"
 	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -57,5 +61,42 @@ func TestTheWaitForLogsIsTold(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// nowhere is a network without servers.
+type nowhere struct{}
+
+func (nowhere) RoundTrip(r *http.Request) (*http.Response, error) {
+	return nil, fmt.Errorf("there is no %s: %w", r.URL.Host, http.ErrServerClosed)
+}
+
+// TestALogServerThatIsNotAskedIsTold would catch a container that is said to have no logs where
+// the log server may have them, and is not asked for its address.
+func TestALogServerThatIsNotAskedIsTold(t *testing.T) {
+	cluster := startFakeSession(t).opened(t)
+	for scheme, want := range map[string]error{"": nil, "https": logs.ErrPlain} {
+		web := logs.Web{Client: &http.Client{Transport: nowhere{}}, User: "alice", Scheme: scheme, LogServer: "http://history:8188/ws/v1/applicationhistory"}
+		wanted := &logFilter{out: io.Discard, container: "container_1_0001_01_000002"}
+		if found, err := endedContainer(t.Context(), cluster, web, nil, wanted); found || !errors.Is(err, want) {
+			t.Errorf("by %q: found: %t, %v; want %v", scheme, found, err, want)
+		}
+	}
+}
+
+// TestAContainerIsWaitedForWithoutALogServer would catch that the logs of a container which YARN
+// has not begun cannot be followed where the log server is not asked for its address, though it
+// has nothing of that container; and that nobody is told that it is not asked.
+func TestAContainerIsWaitedForWithoutALogServer(t *testing.T) {
+	var told bytes.Buffer
+	f := following{cluster: startFakeSession(t).opened(t), stderr: &told, wanted: &logFilter{out: io.Discard, container: "container_1_0001_01_000002"}}
+	f.follower.Web = logs.Web{Client: &http.Client{Transport: nowhere{}}, User: "alice", Scheme: "https", LogServer: "http://history:8188/ws/v1/applicationhistory"}
+	for range 2 {
+		if err := f.await(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text := told.String(); !strings.Contains(text, logs.ErrPlain.Error()) || strings.Count(text, "container_1_0001_01_000002 is waited for\n") != 1 {
+		t.Errorf("told: %s", text)
 	}
 }

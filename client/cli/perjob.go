@@ -104,6 +104,10 @@ func (t *perJob) settle(ctx context.Context) error {
 		return err
 	}
 	t.timeline.Done("application ended")
+	// Its ApplicationMaster does so, too, once YARN has the end, or has died by then.
+	if err := t.app.Sweep(ctx); err != nil {
+		t.say.Line("what was staged for %s stays behind, for bobbin gc: %v", t.app.ID, err)
+	}
 	if report.FinalStatus != records.FinalSucceeded {
 		return client.Ended(report)
 	}

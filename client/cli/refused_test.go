@@ -101,7 +101,7 @@ func TestBadProgramsAreRefusedBeforeTheClusterIsAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, stderr := command(t, env, "run", "-t", "yarn-per-job", script)
-	if diff := cmp.Diff("bobbin: program "+script+": built for another platform: not a Linux executable; build it with GOOS=linux go build\n", stderr); diff != "" {
+	if diff := cmp.Diff("bobbin: program "+script+": no program: it is a text file; a program is one executable file, which go build makes of a main that calls bobbin.Main\n", stderr); diff != "" {
 		t.Errorf("a script (-want +got):\n%s", diff)
 	}
 }

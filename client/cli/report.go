@@ -26,7 +26,7 @@ type report struct {
 const narrow = 40
 
 func newReport(out io.Writer, getenv func(string) string) *report {
-	r := &report{out: out}
+	r := &report{out: terminal.Raw(out)} // as it draws; findings are made visible
 	if !terminal.Is(out) {
 		return r
 	}
@@ -111,6 +111,9 @@ func (r *report) skip(title, why string) {
 // the line below the text's begin.
 func (r *report) hang(label, text string) {
 	text = strings.Join(strings.Fields(text), " ")
+	if terminal.Is(r.out) {
+		text = terminal.Visible(text)
+	}
 	fmt.Fprintln(r.out, label+terminal.Hang(text, indent, indent, r.width))
 }
 

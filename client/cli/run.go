@@ -11,7 +11,6 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/progress"
-	"github.com/bobbin-yarn/bobbin/client/sessionfile"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/program"
 )
@@ -55,7 +54,11 @@ the one that bobbin session start has started last. Without -t, and with such a
 session, they do so, too. With rest.access-file they go to the cluster of that file,
 which has no YARN here (-t remote): see bobbin session access --help.
 
-The exit code is 0 when every job has FINISHED, 130 after Ctrl-C, and otherwise 1.
+Without -t, and with neither of them, they run in the program's own process (-t local).
+A flag that counts for nothing on the target is refused.
+
+The exit code is 0 when every job has FINISHED, 2 where the command line is wrong,
+130 after Ctrl-C, and otherwise 1.
 Ctrl-C before the application runs kills it and removes what was staged for it;
 after that it leaves the job running, or cancels it with -sae. A second Ctrl-C
 ends this command at once.
@@ -70,7 +73,13 @@ func run(c *cli.Context, p Process) error {
 			return fmt.Errorf("%w: bobbin run needs a program: bobbin run -t %s ./program [arguments]", ErrUsage, targetYARNPerJob)
 		}
 		cfg, err := runOptions(c, p)
+		if err == nil {
+			err = checkEffect(c, cfg)
+		}
 		if err != nil {
+			return err
+		}
+		if err := config.Validate(cfg); err != nil { // before the program plans
 			return err
 		}
 		l := launcher{cfg: cfg, say: progress.New(p.Stderr), timeline: timeline, outcome: told}
@@ -112,22 +121,12 @@ func runOptions(c *cli.Context, p Process) (config.Config, error) {
 	case cfg.IsSet(config.ExecutionTarget) && cfg.String(config.ExecutionTarget) != targetRemote:
 		return cfg, nil
 	case !cfg.IsSet(config.YarnApplicationID) && masterAddress(c) == "":
-		tellPassedOver(c, p, cfg)
 		return cfg, nil
 	}
 	if found != "" {
 		fmt.Fprintf(p.Stderr, "%s names %s: the program's jobs run there (-t %s runs them here)\n", found, cfg.String(config.YarnApplicationID), targetLocal)
 	}
 	return aim(cfg.Source(config.YarnApplicationID), targetYARNSession)
-}
-
-// tellPassedOver tells who has a session, and gives flags of a cluster to start but no
-// target, that the session is not meant.
-func tellPassedOver(c *cli.Context, p Process, cfg config.Config) {
-	if s, err := sessionfile.Read(sessionPath(p, cfg)); err == nil && deploys(c) {
-		fmt.Fprintf(p.Stderr, "flags of a cluster to start leave session %s alone: the program's jobs run here (-t %s -id %s runs them there)\n",
-			s.Application, targetYARNSession, s.Application)
-	}
 }
 
 // noSavepoint refuses Flink's -s of a program, which is a path there and the number of slots

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/progress"
+	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/driver"
@@ -71,7 +72,8 @@ var errOneJob = errors.New("it runs one job")
 func (r *runner) run(ctx context.Context, program program.Program, arguments []string) (err error) {
 	d, err := driver.Start(ctx, program.Path, arguments, driver.Options{
 		Config: r.cfg.Set(), Detached: !r.attached,
-		Stdin: r.p.Stdin, Stdout: r.p.Stdout, Stderr: r.p.Stderr,
+		Stdin: r.p.Stdin, Stdout: terminal.Raw(r.p.Stdout), Stderr: terminal.Raw(r.p.Stderr),
+		Listing: r.say.Listing,
 	})
 	if err != nil {
 		return err
@@ -130,6 +132,9 @@ type unfinishedJob struct {
 
 // execute runs a job: to its end, or until it runs where nobody follows it.
 func (r *runner) execute(ctx context.Context, d *driver.Driver, graph *jobgraph.JobGraph) (*running, *unfinishedJob, error) {
+	for _, warning := range graph.Warnings() {
+		r.say.Line("%s", warning)
+	}
 	job, err := r.target.submit(ctx, graph)
 	if err != nil {
 		return nil, nil, err

@@ -11,7 +11,6 @@ import (
 	"github.com/bobbin-yarn/bobbin/client/progress"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 	"github.com/bobbin-yarn/bobbin/internal/config"
-	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/program"
 )
@@ -83,26 +82,30 @@ func (s *session) submit(ctx context.Context, graph *jobgraph.JobGraph) (*runnin
 		return nil, s.explain(ctx, fmt.Errorf("bring program %s to %s: %w", s.program.Name, s, s.failure))
 	}
 	job := rest.JobSubmission{
-		Job: ids.JobID(ids.Random()), Graph: *graph, Attached: s.attached,
+		Graph: *graph, Attached: s.attached,
 		Program: rest.ProgramID{Name: s.program.Name, SHA256: s.program.SHA256},
 	}
 	if s.attached && s.cfg.Bool(config.ShutdownOnAttachedExit) {
 		job.ClientHeartbeatTimeout = s.cfg.Duration(config.ClientHeartbeatTimeout).Milliseconds()
 	}
-	if err := s.hand(ctx, job); err != nil {
-		return nil, s.explain(ctx, fmt.Errorf("submit job %s to %s: %w", graph.Name, s, err))
+	submission := client.NewSubmission(job)
+	if err := s.hand(ctx, submission); err != nil {
+		err = s.explain(ctx, fmt.Errorf("submit job %s to %s: %w", graph.Name, s, err))
+		return nil, errors.Join(err, submission.Withdraw(ctx, s.reached))
 	}
+	id := submission.ID()
 	s.timeline.Done("submitted")
-	s.say.Line("submitted job %s (%s) to %s", graph.Name, job.Job, s)
+	s.say.Line("submitted job %s (%s) to %s", graph.Name, id, s)
+	s.adviseOnSize(ctx, graph.Slots())
 	return &running{
-		id: job.Job, application: s.application(), name: fmt.Sprintf("job %s (%s)", graph.Name, job.Job), place: s,
-		goOn: fmt.Sprintf("Its state: bobbin list %s. To end it: bobbin cancel %s %s", s.means(), s.means(), job.Job),
+		id: id, application: s.application(), name: fmt.Sprintf("job %s (%s)", graph.Name, id), place: s,
+		goOn: fmt.Sprintf("Its state: bobbin list %s. To end it: bobbin cancel %s %s", s.means(), s.means(), id),
 	}, nil
 }
 
 // hand hands a job over: to the ApplicationMaster of the time, if the last one is gone.
-func (s *session) hand(ctx context.Context, job rest.JobSubmission) error {
-	err := s.reached.Submit(ctx, job)
+func (s *session) hand(ctx context.Context, job *client.Submission) error {
+	err := job.Bring(ctx, s.reached)
 	if !client.Gone(err) || ctx.Err() != nil {
 		return err
 	}
@@ -112,7 +115,7 @@ func (s *session) hand(ctx context.Context, job rest.JobSubmission) error {
 	}
 	s.reached.Close()
 	s.reached = reached
-	return reached.Submit(ctx, job)
+	return job.Bring(ctx, reached)
 }
 
 // explain puts the interruption in place of what it led to.

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -9,7 +12,9 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/progress"
+	"github.com/bobbin-yarn/bobbin/client/sessionfile"
 	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 )
 
 func sessionAttachCommand(p Process) *cli.Command {
@@ -74,28 +79,73 @@ func sessionStopCommand(p Process) *cli.Command {
 		Name:  "stop",
 		Usage: "end a session and its jobs",
 		Description: `Returns once YARN says that the session has ended; where there is no YARN to ask,
-once it is ending, which -o json calls ENDING.
+once it is ending, which -o json calls ENDING. Of a session that has ended by itself
+it removes what is left: staged files, and the file that names it.
 
   bobbin session stop -id application_1700000000000_0001`,
 		Flags:  slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
-		Action: func(c *cli.Context) error { return withCluster(c, p, sessionStop) },
+		Action: func(c *cli.Context) error { return sessionStop(c, p) },
 	}
 }
 
 // stateEnding is how a session is that was told to end, and of which YARN cannot be asked.
 const stateEnding = "ENDING"
 
-func sessionStop(c *cli.Context, p Process, master *reached, asJSON bool) (err error) {
-	told := outcome{State: stateEnding}
-	if on, is := master.site.(*onYARN); is {
-		err = attending(p, on, &told).end(c.Context, master.ClusterClient)
-	} else if err = master.ShutDown(c.Context); err == nil {
-		fmt.Fprintf(p.Stderr, "session %s is ending\n", master)
+func sessionStop(c *cli.Context, p Process) (err error) {
+	asJSON, err := wantsJSON(c)
+	if err = cmp.Or(err, noArguments(c)); err != nil {
+		return err
 	}
+	session, done, err := findCluster(c, p)
+	if err != nil {
+		return err
+	}
+	defer done(&err)
+	state, err := stop(c.Context, p, session)
 	if err == nil && asJSON {
-		err = json.NewEncoder(p.Stdout).Encode(map[string]any{"application": master.application(), "state": told.State})
+		err = json.NewEncoder(p.Stdout).Encode(map[string]any{"application": session.application(), "state": state})
 	}
 	return err
+}
+
+// stop ends a session and gives its state then, as YARN has it.
+func stop(ctx context.Context, p Process, session *reached) (state string, err error) {
+	on, isOnYARN := session.site.(*onYARN)
+	if session.ClusterClient, _, err = session.reach(ctx); err != nil {
+		if isOnYARN {
+			return on.tidy(ctx, p, err)
+		}
+		return "", err
+	}
+	if !isOnYARN {
+		if err = session.ShutDown(ctx); err == nil {
+			fmt.Fprintf(p.Stderr, "session %s is ending\n", session)
+		}
+		return stateEnding, err
+	}
+	var told outcome
+	err = attending(p, on, &told).end(ctx, session.ClusterClient)
+	return told.State, err
+}
+
+// stateUnknown is how a session is that YARN has forgotten.
+const stateUnknown = "UNKNOWN"
+
+// tidy removes what is left of a session that has ended by itself, where that is why it is
+// not reached.
+func (s *onYARN) tidy(ctx context.Context, p Process, why error) (state string, err error) {
+	gone, is := errors.AsType[*client.NotRunningError](why)
+	switch {
+	case is && gone.Report.State.Terminal():
+		state = string(gone.Report.State)
+		fmt.Fprintf(p.Stderr, "session %s has ended already: %s (%s). Why: bobbin status -id %s\n", s, state, gone.Report.FinalStatus, s)
+	case errors.Is(why, yarnrpc.ErrApplicationNotFound) && s.written != "":
+		state = stateUnknown
+		fmt.Fprintf(p.Stderr, "session %s has ended, and YARN has forgotten it\n", s)
+	default:
+		return "", why
+	}
+	return state, errors.Join(s.cluster.Sweep(ctx, s.id, s.cfg), sessionfile.Remove(sessionPath(p, s.cfg), s.id))
 }
 
 func sessionAccessCommand(p Process) *cli.Command {

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -13,6 +15,8 @@ import (
 	"github.com/bobbin-yarn/bobbin/client/sessionfile"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
 // sessionName is what YARN shows as the name of a session that is given none.
@@ -43,13 +47,17 @@ the words help, stop and quit, and ends with the session; Ctrl-C stops that.
 			outputFlag(),
 		}, clusterFlags()),
 		Action: func(c *cli.Context) error {
-			switch { // yarn-session.sh has one command for all of these
-			case c.Bool("query"):
-				return withYARN(c, p, sessionQuery)
-			case c.IsSet(flagApplication):
-				return sessionAttach(c, p)
+			query, attach := c.Bool("query"), c.IsSet(flagApplication)
+			if !query && !attach { // yarn-session.sh has one command for all of these
+				return sessionStart(c, p)
 			}
-			return sessionStart(c, p)
+			if err := checkStarts(c); err != nil {
+				return err
+			}
+			if query {
+				return withYARN(c, p, sessionQuery)
+			}
+			return sessionAttach(c, p)
 		},
 	}
 }
@@ -80,7 +88,34 @@ func sessionOptions(c *cli.Context, p Process) (cfg config.Config, given map[str
 	for _, layer := range layers {
 		maps.Copy(given, layer.Values)
 	}
-	return cfg, given, sessionfile.Check(given) // before there is anything to take back
+	if err := sessionfile.Check(given); err != nil { // before there is anything to take back
+		return cfg, nil, fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	return cfg, given, nil
+}
+
+// replaced warns of a session that later commands do not mean any more, unless it has ended:
+// the user may not know that there is one file.
+func (l *launcher) replaced(ctx context.Context, path string, before sessionfile.Session) {
+	if before.Application == (records.ApplicationID{}) {
+		return
+	}
+	here := owner(l.cluster)
+	if before.Of(here) != nil { // of how it is, nothing can be asked here
+		place := "ResourceManager " + cmp.Or(before.Owner.ResourceManagers, here.ResourceManagers)
+		if before.Owner.User != "" {
+			place += " (user " + before.Owner.User + ")"
+		}
+		l.say.Line("it takes the place of session %s on %s: commands that name none mean the new one (%s). If the other goes on, end it from there: bobbin session stop -id %s",
+			before.Application, place, path, before.Application)
+		return
+	}
+	report, err := l.cluster.YARN.ApplicationReport(ctx, before.Application)
+	if errors.Is(err, yarnrpc.ErrApplicationNotFound) || err == nil && report.State.Terminal() {
+		return
+	}
+	l.say.Line("it takes the place of session %s, which goes on: commands that name none mean the new one (%s). To end the other: bobbin session stop -id %s",
+		before.Application, path, before.Application)
 }
 
 func startSession(c *cli.Context, p Process, l launcher, given map[string]string) (err error) {
@@ -93,16 +128,18 @@ func startSession(c *cli.Context, p Process, l launcher, given map[string]string
 	}
 	defer func() { err = errors.Join(err, l.cluster.Close()) }()
 	path := sessionPath(p, l.cfg)
-	if _, err := sessionfile.Read(path); errors.Is(err, sessionfile.ErrForeign) { // in whose place none can be put
+	before, err := sessionfile.Read(path)
+	if errors.Is(err, sessionfile.ErrForeign) { // in whose place none can be put
 		return err
 	}
 	app, err := l.start(c.Context, client.Deployment{Mode: launch.Session, Name: sessionName, Bobbin: bobbin})
 	if err != nil {
 		return err
 	}
-	if err := sessionfile.Write(path, sessionfile.Session{Application: app.ID, Options: given}); err != nil {
+	if err := sessionfile.Write(path, sessionfile.Session{Application: app.ID, Options: given, Owner: owner(l.cluster)}); err != nil {
 		return errors.Join(err, app.Abandon(c.Context)) // later commands could not find it
 	}
+	l.replaced(c.Context, path, before)
 	l.say.Line("session %s is ready: %s", app.ID, l.outcome.TrackingURL)
 	if c.Bool(flagDetached) {
 		l.say.Line("Its jobs: bobbin run PROGRAM. To end it: bobbin session stop -id %s", app.ID)

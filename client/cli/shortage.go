@@ -14,15 +14,22 @@ import (
 // shortage is a job that waits for slots. The zero one has not begun.
 type shortage struct {
 	progress.Wait
-	have  int       // slots that are there
-	asked time.Time // when that was so; zero: it is not known
+	why   string    // when the master said so last; "": it has what it needs, or that is not known
+	asked time.Time // when the master was asked last; zero: it was not
 }
 
-// slotsInterval is the time between two questions how many slots there are by now.
+// slotsInterval is the time between two questions what a job waits for.
 const slotsInterval = time.Second
 
-// explainWait tells why nothing happens, while that is so: the cluster has no room for the
-// job's slots.
+// supply asks what jobs have of slots, as look asks how far one is.
+func (a attempt) supply(ctx context.Context) (msg.SlotSupply, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	return a.SlotSupply(ctx)
+}
+
+// explainWait tells why nothing happens, while that is so: what the job has of slots, who has
+// others, and what is asked of YARN.
 func (r *runner) explainWait(ctx context.Context, a attempt, s *shortage, state client.JobState) (told bool) {
 	now := time.Now()
 	switch {
@@ -36,15 +43,29 @@ func (r *runner) explainWait(ctx context.Context, a attempt, s *shortage, state 
 		return false
 	}
 	if now.Sub(s.asked) >= slotsInterval {
-		if have, err := a.Slots(ctx); err == nil {
-			s.have, s.asked = have, now
+		s.asked = now
+		if supply, err := a.supply(ctx); err == nil {
+			s.why = ""
+			if demand, known := supply.Of(a.job); known && demand.Waits() {
+				s.why = supply.Explain(demand, timeOfDay)
+			}
 		}
 	}
-	if s.asked.IsZero() || s.have >= state.Slots {
+	if s.why == "" {
 		return false
 	}
-	r.say.Waiting(&s.Wait, "job waits for slots",
-		fmt.Sprintf("%d of %d are there. YARN may have no room for more workers now; the job fails if it has none for %s (%s)",
-			s.have, state.Slots, r.cfg.Duration(config.SlotRequestTimeout), config.SlotRequestTimeout))
+	r.say.Waiting(&s.Wait, "job waits for slots", fmt.Sprintf("%s. It fails if none comes %s", s.why, r.slotTime()))
 	return true
 }
+
+// slotTime is for how long a job waits for a slot. That of a session's job the session was told
+// when it was started.
+func (r *runner) slotTime() string {
+	if _, is := r.target.(*session); is {
+		return fmt.Sprintf("in the session's %s", config.SlotRequestTimeout)
+	}
+	return fmt.Sprintf("for %s (%s)", r.cfg.Duration(config.SlotRequestTimeout), config.SlotRequestTimeout)
+}
+
+// timeOfDay is a time as people read it on this machine.
+func timeOfDay(t time.Time) string { return t.Local().Format(time.TimeOnly) }

@@ -15,27 +15,36 @@ import (
 // silence is an ApplicationMaster that does not answer.
 type silence struct {
 	progress.Wait
-	heard bool // it answered before
-	muted bool // somebody else tells people
+	heard bool      // it answered before
+	muted bool      // somebody else tells people
+	known time.Time // when YARN last told how it is; zero: it has not
+}
+
+// unknown is how long nobody has told how it is.
+func (s *silence) unknown() time.Duration {
+	return min(time.Since(s.Since), time.Since(s.known))
 }
 
 // endure is what to do about a master that does not answer: nothing, for as long as
 // YARN may still replace it. To miss a node alone takes YARN ten minutes by default.
 // An error ends the wait: errNextAttempt once another attempt runs,
-// client.ErrApplicationEnded when YARN has no more of them, YARN's own when it cannot be
-// asked. A master that has never answered is one that cannot be reached from here,
-// and is given up after client.timeout, as is one of whom no YARN tells how it is.
+// client.ErrApplicationEnded when YARN has no more of them, YARN's own when it refuses to
+// tell. A master that has never answered is one that cannot be reached from here,
+// and is given up after client.timeout, as is one of whom no YARN tells how it is for so long.
 func (r *runner) endure(ctx context.Context, a attempt, s *silence, cause error) error {
-	report, err := a.report(ctx)
-	lasts := time.Since(s.Since)
-	switch {
-	case errors.Is(err, errNoYARN) && lasts <= r.cfg.Duration(config.ClientTimeout):
+	report, err := reportSoon(ctx, r.cfg, a.report)
+	switch away := errors.Is(err, errYARNAway); {
+	case (away || errors.Is(err, errNoYARN)) && s.unknown() <= r.cfg.Duration(config.ClientTimeout):
 		return nil
+	case away:
+		return r.givenUp(fmt.Errorf("%w; %w", cause, err))
 	case errors.Is(err, errNoYARN):
-		return cause
+		return r.givenUp(cause)
 	case err != nil:
 		return errors.Join(cause, err)
 	}
+	s.known = time.Now()
+	lasts := time.Since(s.Since)
 	runs := report.State == records.ApplicationRunning
 	switch {
 	case report.State.Terminal():
@@ -44,11 +53,16 @@ func (r *runner) endure(ctx context.Context, a attempt, s *silence, cause error)
 		return errNextAttempt
 	case runs && !s.heard:
 		if lasts > r.cfg.Duration(config.ClientTimeout) {
-			return cause
+			return r.givenUp(cause)
 		}
 	case lasts > longWait && !s.muted:
 		r.say.Waiting(&s.Wait, fmt.Sprintf("%s: its ApplicationMaster has not answered", report.ID),
 			fmt.Sprintf("YARN says it is %s, attempt %d, and may start another or end it", report.State, report.Attempt.Attempt))
 	}
 	return nil
+}
+
+// givenUp is the error of a master that has been silent for as long as people have said.
+func (r *runner) givenUp(cause error) error {
+	return fmt.Errorf("given up (%s): %w", r.cfg.Told(config.ClientTimeout), cause)
 }

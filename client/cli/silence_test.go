@@ -22,6 +22,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -40,6 +41,8 @@ type story struct {
 	began   time.Time
 	short   []span          // the job waits for slots
 	slots   []time.Duration // when one more is there
+	dumb    error           // comes in place of what there is of slots; errStands: after no answer
+	asked   int             // what there is of them
 	beats   []time.Duration // when heartbeats came
 	looks   int             // at the job
 }
@@ -53,7 +56,9 @@ type reported struct {
 
 var (
 	errRefused = &url.Error{Op: "Get", URL: "https://node:1", Err: syscall.ECONNREFUSED}
-	errYARN    = errors.New("ResourceManager does not answer")
+	errDenied  = errors.New("ResourceManager refuses to tell")
+	errYARN    = fmt.Errorf("ask ResourceManager: %w", &yarnrpc.CallError{Address: "rm:8032", Method: "getApplicationReport", Err: syscall.ECONNREFUSED})
+	errStands  = errors.New("server stands still") // it takes connections
 )
 
 func (s *story) now() time.Duration { return time.Since(s.began) }
@@ -81,7 +86,7 @@ func (s *story) Job(ctx context.Context, _ ids.JobID) (client.JobState, error) {
 	if s.ends > 0 && s.now() >= s.ends {
 		status = msg.JobFinished
 	}
-	return client.JobState{Status: status, Waits: s.within(s.short), Slots: 3}, s.answer(ctx)
+	return client.JobState{Status: status, Waits: s.within(s.short)}, s.answer(ctx)
 }
 
 func (s *story) CollectPage(ctx context.Context, _ ids.JobID, _ string, _ int64) (msg.CollectPage, error) {
@@ -99,29 +104,42 @@ func (s *story) Result(ctx context.Context, _ ids.JobID) (msg.JobEnded, error) {
 
 func (s *story) RootCause(context.Context, ids.JobID) (string, error) { return "", nil }
 
-func (s *story) Slots(context.Context) (int, error) {
+// SlotSupply has a slot of the job for each that has come, and two of another job.
+func (s *story) SlotSupply(ctx context.Context) (msg.SlotSupply, error) {
+	s.asked++
+	if errors.Is(s.dumb, errStands) {
+		<-ctx.Done()
+	}
+	if s.dumb != nil {
+		return msg.SlotSupply{}, s.dumb
+	}
 	there := 0
 	for _, from := range s.slots {
 		if s.now() >= from {
 			there++
 		}
 	}
-	return there, nil
+	return msg.SlotSupply{
+		Total: there + 2, Requested: 1, RequestedSince: s.began,
+		Jobs: []msg.SlotDemand{{Job: "another", Needed: 2, Held: 2}, {Job: "job", Needed: 3, Held: there, Since: s.began}},
+	}, nil
 }
 
-func (s *story) report(context.Context) (records.ApplicationReport, error) {
+func (s *story) report(ctx context.Context) (records.ApplicationReport, error) {
 	id := records.ApplicationID{ClusterTimestamp: 1, ID: 2}
 	report := records.ApplicationReport{ID: id, Attempt: records.ApplicationAttemptID{Application: id, Attempt: 1}, State: records.ApplicationRunning}
+	var err error
 	for _, r := range s.reports {
 		if s.now() < r.from {
 			break
 		}
-		if r.err != nil {
-			return report, r.err
-		}
-		report.State, report.Attempt.Attempt = r.state, r.attempt
+		report.State, report.Attempt.Attempt, err = r.state, r.attempt, r.err
 	}
-	return report, nil
+	if errors.Is(err, errStands) {
+		<-ctx.Done()
+		err = fmt.Errorf("%w: %w", errStands, ctx.Err())
+	}
+	return report, err
 }
 
 // tell begins the story, and gives who follows it and what is printed.
@@ -171,9 +189,41 @@ func TestASilentMasterIsBorneWith(t *testing.T) {
 			err:   client.ErrApplicationEnded, after: 11 * time.Minute, says: 10,
 		},
 		{
+			name:  "YARN refuses to tell",
+			story: story{silent: silent, reports: []reported{{2 * time.Minute, running, 1, errDenied}}},
+			err:   errDenied, after: 2 * time.Minute, says: 1,
+		},
+		{
 			name:  "YARN is away, too",
 			story: story{silent: silent, reports: []reported{{2 * time.Minute, running, 1, errYARN}}},
-			err:   errYARN, after: 2 * time.Minute, says: 1,
+			err:   errYARN, after: 2*time.Minute + 30*time.Second, says: 1,
+		},
+		{
+			name:  "YARN stands still, too",
+			story: story{silent: silent, reports: []reported{{2 * time.Minute, running, 1, errStands}}},
+			err:   errStands, after: 2*time.Minute + 30*time.Second, says: 1,
+		},
+		{
+			name:  "YARN is away from before, and says nothing of a short silence",
+			story: story{silent: []span{{silentFrom, silentFrom + 25*time.Second}}, reports: []reported{{0, running, 1, errYARN}}, ends: 2 * time.Minute},
+			after: 2 * time.Minute,
+		},
+		{
+			name:  "YARN is away from before, and the master for good",
+			story: story{silent: silent, reports: []reported{{0, running, 1, errYARN}}},
+			err:   errRefused, after: silentFrom + 30*time.Second,
+		},
+		{
+			name: "YARN fails over while a node is lost",
+			story: story{silent: silent, reports: []reported{
+				{2 * time.Minute, running, 1, errStands}, {2*time.Minute + 25*time.Second, running, 1, nil}, {11 * time.Minute, running, 2, nil},
+			}},
+			err: errNextAttempt, after: 11 * time.Minute, says: 10,
+		},
+		{
+			name:  "neither has ever answered",
+			story: story{silent: []span{{0, forEver}}, reports: []reported{{0, running, 1, errYARN}}},
+			err:   errRefused, after: 30 * time.Second,
 		},
 		{
 			name:  "there is no YARN to ask",
@@ -318,25 +368,52 @@ func TestHeartbeatsComeWhereTheJobEndsWithItsClient(t *testing.T) {
 }
 
 // TestAShortageIsToldWhileItLasts would catch a job that waits in silence, and a line that says how many slots there
-// were at first, or since when another wait lasts.
+// were at first, or since when another wait lasts, or that takes another job's slots for its own, or this command's
+// options for those of a session.
 func TestAShortageIsToldWhileItLasts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := story{short: []span{{0, 70 * time.Second}, {2 * time.Minute, 3 * time.Minute}}, slots: []time.Duration{30 * time.Second, 150 * time.Second}, ends: 4 * time.Minute}
-		r, a, out := s.tell()
-		if err := r.watch(t.Context(), a, new(jobgraph.JobGraph)); err != nil {
-			t.Fatal(err)
-		}
-		var want strings.Builder
-		want.WriteString("job is RUNNING\n")
-		for _, told := range []struct {
-			since time.Duration
-			have  int
-		}{{0, 0}, {0, 1}, {2 * time.Minute, 1}} {
-			fmt.Fprintf(&want, "job waits for slots since %s: %d of 3 are there. YARN may have no room for more workers now; the job fails if it has none for 5m0s (slot.request.timeout)\n",
-				s.began.Add(told.since).Local().Format(time.TimeOnly), told.have)
-		}
-		if diff := cmp.Diff(want.String(), out.String()); diff != "" {
-			t.Errorf("printed (-want +got):\n%s", diff)
-		}
-	})
+	for fails, target := range map[string]target{
+		"for 5m0s (slot.request.timeout)":       new(perJob),
+		"in the session's slot.request.timeout": new(session),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := story{short: []span{{0, 70 * time.Second}, {2 * time.Minute, 3 * time.Minute}}, slots: []time.Duration{30 * time.Second, 150 * time.Second}, ends: 4 * time.Minute}
+			r, a, out := s.tell()
+			r.target = target
+			if err := r.watch(t.Context(), a, new(jobgraph.JobGraph)); err != nil {
+				t.Fatal(err)
+			}
+			var want strings.Builder
+			want.WriteString("job is RUNNING\n")
+			for _, told := range []struct {
+				since time.Duration
+				have  int
+			}{{0, 0}, {0, 1}, {2 * time.Minute, 1}} {
+				fmt.Fprintf(&want, "job waits for slots since %s: it needs 3 slots and has %d; other jobs hold 2; containers asked of YARN: 1, since %s. It fails if none comes %s\n",
+					s.began.Add(told.since).Local().Format(time.TimeOnly), told.have, s.began.Local().Format(time.TimeOnly), fails)
+			}
+			if diff := cmp.Diff(want.String(), out.String()); diff != "" {
+				t.Errorf("printed (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAMasterThatDoesNotTellOfSlotsIsFollowed would catch a client that sees the end of its job a minute later because it asks
+// why the job waits, and one that asks with each look.
+func TestAMasterThatDoesNotTellOfSlotsIsFollowed(t *testing.T) {
+	for _, dumb := range []error{errStands, errRefused} {
+		synctest.Test(t, func(t *testing.T) {
+			s := story{short: []span{{0, forEver}}, dumb: dumb, ends: 16 * time.Second}
+			r, a, _ := s.tell()
+			if err := r.watch(t.Context(), a, new(jobgraph.JobGraph)); err != nil {
+				t.Fatal(err)
+			}
+			if late := s.now() - s.ends; late > lookTimeout {
+				t.Errorf("%v: the job's end is seen %v later", dumb, late)
+			}
+			if most := int(s.ends / slotsInterval); s.asked == 0 || s.asked > most {
+				t.Errorf("%v: asked %d times, want %d at most", dumb, s.asked, most)
+			}
+		})
+	}
 }

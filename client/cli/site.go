@@ -11,6 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
@@ -43,20 +44,43 @@ func (s *onYARN) application() string { return s.id.String() }
 
 func (s *onYARN) report(ctx context.Context) (records.ApplicationReport, error) {
 	report, err := s.cluster.YARN.ApplicationReport(ctx, s.id)
-	return report, outdated(err, s.written)
+	return report, s.explain(err)
+}
+
+// explain makes an error of YARN's one for people.
+func (s *onYARN) explain(err error) error {
+	if errors.Is(err, yarnrpc.ErrApplicationNotFound) {
+		err = unknownError{s.id}
+	}
+	return outdated(err, s.written)
 }
 
 func (s *onYARN) reach(ctx context.Context) (*client.ClusterClient, int32, error) {
-	report, err := s.report(ctx) // before the other: an attempt that comes between is another
-	if err != nil {
-		return nil, 0, err
-	}
 	reached, err := s.cluster.Reach(ctx, s.id, s.cfg)
-	return reached, report.Attempt.Attempt, outdated(err, s.written)
+	if err != nil {
+		return nil, 0, s.explain(err)
+	}
+	return reached, reached.Attempt, nil
 }
 
-// errNoYARN says that nothing is known of a cluster but what its REST endpoint says.
-var errNoYARN = errors.New("there is no YARN to ask")
+var (
+	// errNoYARN says that nothing is known of a cluster but what its REST endpoint says.
+	errNoYARN = errors.New("there is no YARN to ask")
+	// errYARNAway says that nothing more is known for now.
+	errYARNAway = errors.New("YARN does not answer")
+)
+
+// reportSoon is YARN's report of an application, for whoever has other things to do than to
+// wait for it: errYARNAway where it does not come client.Soon. Other errors are report's.
+func reportSoon(ctx context.Context, cfg config.Config, report func(context.Context) (records.ApplicationReport, error)) (records.ApplicationReport, error) {
+	soon, cancel := context.WithTimeout(ctx, client.Soon(cfg))
+	defer cancel()
+	told, err := report(soon)
+	if err != nil && ctx.Err() == nil && (soon.Err() != nil || client.Unheard(err)) {
+		err = fmt.Errorf("%w: %w", errYARNAway, err)
+	}
+	return told, err
+}
 
 // elsewhere is a cluster of which only the REST endpoint is known, and how its owner gets
 // in there: its YARN is not this machine's.

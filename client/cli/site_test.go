@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/secretfile"
 )
 
 // TestAClusterIsReachedWithoutYARN would catch a command that asks a YARN which is not there,
@@ -39,7 +40,7 @@ func TestAClusterIsReachedWithoutYARN(t *testing.T) {
 		{"by what Flink's old scripts have for an address", "status -m yarn-cluster -t remote -D rest.access-file=" + path, "application    " + s.id.String() + "\n", ""},
 		{"by the target alone", "status -t remote", "", "usage: -t remote needs rest.access-file"},
 		{"to attend it", "session attach -D rest.access-file=" + path, "", "there is no YARN to ask"},
-		{"by a file that is none", "status -D rest.access-file=" + path + ".none", "", "read access to a cluster: open " + path + ".none: no such file or directory\n"},
+		{"by a file that is none", "status -D rest.access-file=" + path + ".none", "", "read access to a cluster: " + path + ".none: no such file or directory\n"},
 	} {
 		code, stdout, stderr := command(t, nil, strings.Fields(c.line)...)
 		if !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) || (code == ExitOK) != (c.stderr == "") {
@@ -78,5 +79,14 @@ func TestAccessIsForItsUserAlone(t *testing.T) {
 	}
 	if err := client.WriteAccess(path, s.access); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("it is written over: %v", err)
+	}
+	// Whoever could read it is the session's owner, and whoever could write it gets the user's jobs.
+	for _, mode := range []fs.FileMode{0o644, 0o620} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.ReadAccess(path); !errors.Is(err, secretfile.ErrExposed) || !strings.Contains(err.Error(), "chmod 600 "+path) {
+			t.Errorf("mode %#o: %v, want ErrExposed with the remedy", mode, err)
+		}
 	}
 }

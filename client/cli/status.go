@@ -19,9 +19,11 @@ func statusCommand(p Process) *cli.Command {
 		Name:  "status",
 		Usage: "print what an application has and does",
 		Description: "Prints its workers, slots and jobs, in numbers, and the programs that REST runs beside\n" +
-			"the master of a session, each with its id.\n\n  bobbin status -id application_1700000000000_0001",
+			"the master of a session, each with its id; and what jobs wait for that lack slots. Of an\n" +
+			"application that waits itself, or has ended, it prints what YARN knows: state, times and\n" +
+			"diagnostics.\n\n  bobbin status -id application_1700000000000_0001",
 		Flags:  slices.Concat(meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
-		Action: func(c *cli.Context) error { return withCluster(c, p, status) },
+		Action: func(c *cli.Context) error { return statusOf(c, p) },
 	}
 }
 
@@ -34,22 +36,31 @@ func status(c *cli.Context, p Process, master *reached, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	report, err := master.report(c.Context)
-	if err != nil && !errors.Is(err, errNoYARN) {
+	blocked, err := master.Blocklist(c.Context)
+	if err != nil {
+		return err
+	}
+	supply, err := supplyOf(c.Context, master)
+	if err != nil {
+		return err
+	}
+	report, err := reportSoon(c.Context, master.cfg, master.report)
+	switch {
+	case errors.Is(err, errYARNAway):
+		fmt.Fprintln(p.Stderr, "YARN does not answer: what it knows of the application is left out")
+	case err != nil && !errors.Is(err, errNoYARN):
 		return err
 	}
 	if asJSON {
 		told := map[string]any{
 			"application": master.application(), "version": o.Version, "taskManagers": o.Workers, "slots": o.Slots, "slotsFree": o.FreeSlots,
 			"jobsRunning": o.Running, "jobsFinished": o.Finished, "jobsCanceled": o.Canceled, "jobsFailed": o.Failed,
-			"drivers": driversOf(programs),
+			"drivers": driversOf(programs), "containersRequested": supply.Requested, "containersStarting": supply.Starting, "waiting": waitingOf(supply),
 		}
 		if err == nil {
-			maps.Copy(told, map[string]any{
-				"name": report.Name, "state": report.State, "queue": report.Queue, "user": report.User,
-				"started": report.Started.UnixMilli(), "trackingUrl": report.TrackingURL,
-			})
+			maps.Copy(told, reportJSON(report))
 		}
+		told["blockedNodes"] = blockedOf(blocked)
 		return json.NewEncoder(p.Stdout).Encode(told)
 	}
 	facts := terminal.Facts{{"application", master.String()}}
@@ -64,9 +75,11 @@ func status(c *cli.Context, p Process, master *reached, asJSON bool) error {
 		{"slots", fmt.Sprintf("%d, %d of them free", o.Slots, o.FreeSlots)},
 		{"jobs", fmt.Sprintf("%d running, %d finished, %d canceled, %d failed", o.Running, o.Finished, o.Canceled, o.Failed)},
 	}...)
+	facts = append(facts, waitsOf(supply)...)
 	for _, d := range programs {
 		facts = append(facts, [2]string{"program", fmt.Sprintf("%s (%s) since %s, %d MB, jobs submitted: %d", d.Name, d.ID, d.Started.Local().Format(time.DateTime), d.MemoryMB, d.Jobs)})
 	}
+	facts = append(facts, blockedFacts(blocked)...)
 	if err == nil {
 		facts = append(facts, [2]string{"web page", report.TrackingURL})
 	}

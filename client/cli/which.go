@@ -11,11 +11,13 @@ import (
 	"os/user"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/bobbin-yarn/bobbin/client"
 	"github.com/bobbin-yarn/bobbin/client/sessionfile"
+	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -114,12 +116,34 @@ func writtenIn(p Process, cfg config.Config) string {
 	return ""
 }
 
-// outdated adds to the error of an application that does not run which file still names it.
+// outdatedError is that of an application which has ended, though a file names it.
+type outdatedError struct {
+	error
+	path string
+}
+
+func (e *outdatedError) Unwrap() error { return e.error }
+func (e *outdatedError) Error() string { return fmt.Sprintf("%v; %s", e.error, e.hint()) }
+
+func (e *outdatedError) hint() string {
+	return e.path + " still names it: bobbin session stop removes that file"
+}
+
+// unknownError is yarnrpc.ErrApplicationNotFound in few words.
+type unknownError struct{ id records.ApplicationID }
+
+func (e unknownError) Unwrap() error { return yarnrpc.ErrApplicationNotFound }
+func (e unknownError) Error() string {
+	return e.id.String() + " is not known to YARN: bobbin applications --all lists those that are"
+}
+
+// outdated adds to the error of an application that has ended which file still names it.
 func outdated(err error, path string) error {
-	if path == "" || !errors.Is(err, client.ErrNotRunning) && !errors.Is(err, yarnrpc.ErrApplicationNotFound) {
+	idle, is := errors.AsType[*client.NotRunningError](err)
+	if gone := is && idle.Report.State.Terminal() || errors.Is(err, yarnrpc.ErrApplicationNotFound); path == "" || !gone {
 		return err
 	}
-	return fmt.Errorf("%w; %s still names it: start another session, or delete that file", err, path)
+	return &outdatedError{err, path}
 }
 
 // which finds the application that a command means, of the options that withSession gives.
@@ -129,7 +153,8 @@ func which(ctx context.Context, c *cli.Context, cluster *client.Cluster, cfg con
 	}
 	text := cfg.String(config.YarnApplicationID)
 	if text == "" {
-		return records.ApplicationID{}, fmt.Errorf("%w: %s needs a running application: name it with -id (bobbin applications lists them), or start a session with bobbin session start", ErrUsage, c.Command.HelpName)
+		return records.ApplicationID{}, fmt.Errorf("%w: %s needs a running application: name it with -id (%s), or start a session with bobbin session start",
+			ErrUsage, c.Command.HelpName, candidatesFor(ctx, cluster, cfg))
 	}
 	id, err := records.ParseApplicationID(text)
 	if err != nil {
@@ -138,9 +163,34 @@ func which(ctx context.Context, c *cli.Context, cluster *client.Cluster, cfg con
 	return id, nil
 }
 
-// applicationAt finds the application whose ApplicationMaster's REST endpoint is there. Where
-// that is, each says for itself: the user's own goes before others', and of several of
-// those none is taken.
+// candidatesFor names those that a user may mean who has named none: his own that run.
+func candidatesFor(ctx context.Context, cluster *client.Cluster, cfg config.Config) string {
+	ctx, cancel := context.WithTimeout(ctx, adviceTime)
+	defer cancel()
+	found, err := cluster.YARN.Applications(ctx, yarnclient.Filter{
+		States: []records.ApplicationState{records.ApplicationRunning}, Types: []string{cfg.String(config.YarnApplicationType)}, Scope: yarnclient.ScopeOwn,
+	})
+	switch {
+	case err != nil: // that of who has named none says enough
+		return "bobbin applications lists them"
+	case len(found) == 0:
+		return "user " + cluster.User + " has none that runs; bobbin applications lists those of others"
+	}
+	slices.SortFunc(found, func(a, b records.ApplicationReport) int { return b.Started.Compare(a.Started) })
+	const most = 5
+	names := make([]string, 0, most)
+	for _, a := range found[:min(most, len(found))] {
+		names = append(names, fmt.Sprintf("%s is %s", a.ID, terminal.Visible(a.Name)))
+	}
+	if more := len(found) - most; more > 0 {
+		names = append(names, fmt.Sprintf("bobbin applications lists %d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// applicationAt finds the user's own application whose ApplicationMaster's REST endpoint is there. Where that is, each
+// application says for itself: one of another user that says so gets no program, and no data, of a user who has not named
+// it.
 func applicationAt(ctx context.Context, cluster *client.Cluster, address string) (records.ApplicationID, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -154,18 +204,29 @@ func applicationAt(ctx context.Context, cluster *client.Cluster, address string)
 	if i := slices.IndexFunc(found, func(r records.ApplicationReport) bool { return r.User == cluster.User }); i >= 0 {
 		return found[i].ID, nil
 	}
-	switch len(found) {
-	case 1:
-		return found[0].ID, nil
-	case 0:
+	if len(found) == 0 {
 		return records.ApplicationID{}, fmt.Errorf("no running application has its REST endpoint at %s: bobbin applications lists them, -id names one", address)
 	}
-	return records.ApplicationID{}, fmt.Errorf("%d applications of others say that their REST endpoint is at %s: name one with -id", len(found), address)
+	return records.ApplicationID{}, fmt.Errorf("no running application of user %s has its REST endpoint at %s: if you mean %s of user %s, which says that it has, name it with -id",
+		cluster.User, address, found[0].ID, found[0].User)
 }
 
 // reachCluster reaches the application that a command means. done ends what it opened, and
 // adds its errors to the command's.
 func reachCluster(c *cli.Context, p Process) (to *reached, done func(*error), err error) {
+	if to, done, err = findCluster(c, p); err != nil {
+		return nil, nil, err
+	}
+	if to.ClusterClient, _, err = to.reach(c.Context); err != nil {
+		done(&err)
+		return nil, nil, err
+	}
+	return to, done, nil
+}
+
+// findCluster finds the application that a command means, and does not reach it yet. done
+// ends what is opened until then, and adds its errors to the command's.
+func findCluster(c *cli.Context, p Process) (to *reached, done func(*error), err error) {
 	layers, err := clusterLayers(c)
 	if err != nil {
 		return nil, nil, err
@@ -182,14 +243,13 @@ func reachCluster(c *cli.Context, p Process) (to *reached, done func(*error), er
 		}
 		closed = to.cluster.Close
 	}
-	if to.site, err = siteOf(c, p, to.cluster, cfg); err == nil {
-		to.ClusterClient, _, err = to.reach(c.Context)
-	}
-	if err != nil {
+	if to.site, err = siteOf(c, p, to.cluster, cfg); err != nil {
 		return nil, nil, errors.Join(err, closed())
 	}
 	return to, func(err *error) {
-		to.Close()
+		if to.ClusterClient != nil {
+			to.Close()
+		}
 		*err = errors.Join(*err, closed())
 	}, nil
 }
@@ -208,13 +268,39 @@ func siteOf(c *cli.Context, p Process, on *client.Cluster, cfg config.Config) (s
 	if on == nil {
 		return findElsewhere(c, cfg)
 	}
+	written := writtenIn(p, cfg)
+	if written != "" {
+		if err := isOwn(written, on); err != nil {
+			return nil, err
+		}
+	}
 	id, err := which(c.Context, c, on, cfg)
-	return &onYARN{on, id, cfg, writtenIn(p, cfg)}, err
+	return &onYARN{on, id, cfg, written}, err
+}
+
+// isOwn checks that the session of a file is one of this cluster and user.
+func isOwn(path string, on *client.Cluster) error {
+	s, err := sessionfile.Read(path)
+	if errors.Is(err, fs.ErrNotExist) { // it has gone meanwhile, and its session maybe not
+		return nil
+	}
+	if err == nil {
+		err = s.Of(owner(on))
+	}
+	if errors.Is(err, sessionfile.ErrElsewhere) {
+		err = fmt.Errorf("%w (%s): name an application with -id, a target with -t, or start a session here", err, path)
+	}
+	return err
+}
+
+// owner is what a file says of a session beside its id.
+func owner(on *client.Cluster) sessionfile.Owner {
+	return sessionfile.Owner{ResourceManagers: strings.Join(on.ResourceManagers(), ","), User: on.User}
 }
 
 // reached is an application's ApplicationMaster, and what it runs on.
 type reached struct {
-	*client.ClusterClient
+	*client.ClusterClient // nil: it is not reached yet
 	site
 	cluster *client.Cluster // nil: it has no YARN
 	cfg     config.Config

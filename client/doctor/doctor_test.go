@@ -53,8 +53,20 @@ func newMachine(t *testing.T) *machine {
 func (m *machine) kerberized(kdc string) {
 	m.properties["hadoop.security.authentication"] = "kerberos"
 	m.env["KRB5_CONFIG"] = m.file("krb5.conf", fmt.Sprintf("[libdefaults]\ndefault_realm = EXAMPLE.TEST\n[realms]\nEXAMPLE.TEST = {\nkdc = %s\n}\n", kdc))
-	m.env["KRB5CCNAME"] = "../../yarnrpc/kerberos/testdata/mit/alice.ccache"
+	m.ticket("alice.ccache")
 	m.patient.Now = func() time.Time { return time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC) } // the ticket is good then
+}
+
+// mit is where caches and keytabs of MIT's programs are.
+const mit = "../../yarnrpc/kerberos/testdata/mit/"
+
+// ticket has the machine's user hold a cache that MIT's kinit has written, which is that user's alone.
+func (m *machine) ticket(name string) {
+	content, err := os.ReadFile(mit + name)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.env["KRB5CCNAME"] = m.file(name, string(content))
 }
 
 // keytab has a user log in by a keytab.
@@ -138,7 +150,6 @@ func (m *machine) wants(results map[string]Result, check string, status Status, 
 // TestEachIllnessIsFound has an illness of a machine in each row that takes no server to catch. It
 // would catch a check that looks at nothing, and a remedy for something else.
 func TestEachIllnessIsFound(t *testing.T) {
-	const mit = "../../yarnrpc/kerberos/testdata/mit/"
 	for name, tc := range map[string]struct {
 		spoil        func(*machine)
 		check        string
@@ -147,7 +158,17 @@ func TestEachIllnessIsFound(t *testing.T) {
 	}{
 		"an option of bobbin's that is none": {
 			func(m *machine) { m.options["taskmanager.slots"] = "1" },
-			"options", Failed, "unknown option taskmanager.slots", "docs/OPTIONS.md",
+			"options", Failed, "-D: unknown option taskmanager.slots", "did you mean taskmanager.",
+		},
+		"options that contradict each other": {
+			func(m *machine) {
+				m.options["slotmanager.number-of-slots.max"], m.options["taskmanager.numberOfTaskSlots"] = "2", "3"
+			},
+			"options", Failed, "option taskmanager.numberOfTaskSlots: 3 (-D) is more than slotmanager.number-of-slots.max, 2 (-D)", "lower taskmanager.numberOfTaskSlots or raise",
+		},
+		"a value that does not parse": {
+			func(m *machine) { m.options["heartbeat.timeout"] = "soon" },
+			"options", Failed, `-D: option heartbeat.timeout: "soon" is not a duration`, "docs/OPTIONS.md",
 		},
 		"no configuration": {
 			func(m *machine) { m.env["HADOOP_CONF_DIR"] = "" },
@@ -221,7 +242,7 @@ func TestEachIllnessIsFound(t *testing.T) {
 				m.kerberized("127.0.0.1:1")
 				m.patient.Now = func() time.Time { return time.Date(2029, 5, 9, 15, 10, 54, 0, time.UTC) }
 			},
-			"credentials", Failed, "alice@EXAMPLE.TEST in " + mit + "alice.ccache has expired 2h0m ago", "run kinit alice@EXAMPLE.TEST",
+			"credentials", Failed, "alice.ccache has expired 2h0m ago", "run kinit alice@EXAMPLE.TEST",
 		},
 		"a ticket of tomorrow": {
 			func(m *machine) {
@@ -244,7 +265,7 @@ func TestEachIllnessIsFound(t *testing.T) {
 		"a ticket that will not last": {
 			func(m *machine) {
 				m.kerberized("127.0.0.1:1")
-				m.env["KRB5CCNAME"] = mit + "v3.ccache" // cannot be renewed
+				m.ticket("v3.ccache") // cannot be renewed
 				m.patient.Now = func() time.Time { return time.Date(2026, 11, 22, 13, 0, 0, 0, time.UTC) }
 			},
 			"credentials", Warning, "for 11m", "run kinit alice@EXAMPLE.TEST",

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 )
@@ -17,8 +18,11 @@ import (
 // checkOptions reads Bobbin's own options.
 func (v *visit) checkOptions(context.Context) []Finding {
 	c, err := v.Options()
+	if err == nil {
+		err = config.Validate(c)
+	}
 	if err != nil {
-		return []Finding{failed(oneLine(err), "correct it there; docs/OPTIONS.md lists the options")}
+		return optionFaults(err)
 	}
 	v.config = c
 	names := slices.Sorted(maps.Keys(c.Set()))
@@ -26,6 +30,18 @@ func (v *visit) checkOptions(context.Context) []Finding {
 		return []Finding{ok("none is set: the defaults count")}
 	}
 	return []Finding{ok("set: " + strings.Join(names, ", "))}
+}
+
+// optionFaults has a finding for each fault of options.
+func optionFaults(err error) (findings []Finding) {
+	for _, err := range separate(err) {
+		f := failed(oneLine(err), "correct it there; docs/OPTIONS.md lists the options")
+		if fault, is := errors.AsType[*config.Fault](err); is {
+			f = failed(fault.Text(), fault.Remedy)
+		}
+		findings = append(findings, f)
+	}
+	return findings
 }
 
 // checkHadoop looks for Hadoop's configuration, and for what every client needs in it.

@@ -74,6 +74,7 @@ func (v *visit) limits(ctx context.Context, rm yarn) []Finding {
 	if err := client.CheckContainers(v.config); err != nil {
 		findings = append(findings, failed(oneLine(err), "ask for more, as the message says"))
 	}
+	findings = append(findings, optionFaults(client.CheckHeartbeats(v.config, v.conf))...)
 	for _, err := range separate(client.CheckResources(v.config, created.Maximum)) {
 		refusal, is := errors.AsType[*client.Refusal](err)
 		if !is {

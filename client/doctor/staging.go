@@ -35,7 +35,7 @@ func (v *visit) checkStaging(ctx context.Context) []Finding {
 	if err != nil {
 		return []Finding{failed(oneLine(err), v.remedy(err))}
 	}
-	ctx, cancel := context.WithTimeout(ctx, 3*v.patience()) // of a few calls
+	ctx, cancel := context.WithTimeout(ctx, v.config.Duration(config.ClientTimeout)) // of a few calls
 	defer cancel()
 	return v.tryStaging(ctx, fsys, home)
 }

@@ -44,7 +44,7 @@ func (v *visit) checkTokens(ctx context.Context) []Finding {
 			return []Finding{failed("nobody can renew a job's tokens: "+oneLine(err), "add yarn.resourcemanager.principal to yarn-site.xml, as on the cluster")}
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, 3*v.patience()) // of a few calls
+	ctx, cancel := context.WithTimeout(ctx, v.config.Duration(config.ClientTimeout)) // of a few calls
 	defer cancel()
 	findings, ends := v.tryTokens(ctx, fsys, roots, renewer)
 	if keytab, has := v.keytabOfMaster(); has {

@@ -28,7 +28,11 @@ const slack = 64 << 10
 
 // Look visits what has come to a container's logs since the last look at it.
 func (f *Follower) Look(ctx context.Context, report records.ContainerReport, visit Visit) error {
-	base, files, err := filesOf(ctx, f.Web, report)
+	at, err := shelfOf(f.Web, report)
+	if err != nil {
+		return err
+	}
+	files, err := at.files(ctx)
 	if err != nil {
 		return err
 	}
@@ -43,7 +47,7 @@ func (f *Follower) Look(ctx context.Context, report records.ContainerReport, vis
 		}
 		l := Log{Container: container, Node: report.Node.String(), Name: file.name}
 		for more := max(0, file.size-f.read[id]) + slack; more > 0 && err == nil; {
-			more, err = f.tail(ctx, base+"/"+url.PathEscape(file.name), more, l, visit)
+			more, err = f.tail(ctx, at, more, l, visit)
 		}
 		if err != nil {
 			return fmt.Errorf("read log %s of %s: %w", file.name, container, err)
@@ -55,10 +59,10 @@ func (f *Follower) Look(ctx context.Context, report records.ContainerReport, vis
 // tail asks for the last bytes of a log, at most so many, and visits those that are new. It
 // gives how many to ask for instead, where that was too few: NodeManagers count from the end
 // (NMWebServices#getLogs, size), which has moved on.
-func (f *Follower) tail(ctx context.Context, address string, most int64, l Log, visit Visit) (more int64, err error) {
+func (f *Follower) tail(ctx context.Context, at *shelf, most int64, l Log, visit Visit) (more int64, err error) {
 	id := logID{l.Container, l.Name}
 	query := url.Values{"size": {strconv.FormatInt(-most, 10)}}
-	err = f.Web.get(ctx, address, query, "text/plain", func(body io.Reader) error {
+	err = at.get(ctx, l.Name, query, "text/plain", func(body io.Reader) error {
 		var content io.Reader
 		content, l.Size = unwrap(body, most)
 		begin := max(0, l.Size-most)

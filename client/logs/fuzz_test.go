@@ -2,13 +2,17 @@ package logs
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"path"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
 // FuzzLive reads what the web server of a node says: the list of a container's
@@ -53,6 +57,80 @@ func FuzzLive(f *testing.F) {
 		}
 	})
 }
+
+// FuzzWeb reads what a node's web server answers at first, and what it or the log server
+// answers then. It would catch a request that goes where an answer leads, a ticket that is
+// shown to who has not asked for it, or again and again, and an answer of another kind taken
+// for what was asked.
+func FuzzWeb(f *testing.F) {
+	f.Add(uint16(200), uint16(200), "", "", []byte("a log"))
+	f.Add(uint16(401), uint16(200), "", "Negotiate", []byte("a log"))
+	f.Add(uint16(401), uint16(401), "", "negotiate", []byte{})
+	f.Add(uint16(401), uint16(302), "http://nn:9870/webhdfs/v1/?op=GETDELEGATIONTOKEN", "Negotiate", []byte{})
+	f.Add(uint16(307), uint16(200), "http://history:8188/ws/v1/applicationhistory/containers/"+containerID+"/logs", "Basic realm=x", []byte("a log"))
+	f.Add(uint16(307), uint16(401), "https://n1:8042@evil/", "Negotiate", []byte{})
+	f.Add(uint16(308), uint16(307), "//evil:80/\x00\u202e", "", []byte{})
+	f.Add(uint16(503), uint16(200), "", "", []byte("not yet running"))
+	f.Add(uint16(304), uint16(0), "http://%zz", "Negotiate YIIB", []byte{})
+	node, err := sasl.IssueTicket("alice", "HTTP/n1", "EXAMPLE.ORG", key(), time.Hour)
+	if err != nil {
+		f.Fatal(err)
+	}
+	id, err := records.ParseContainerID(containerID)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, first, then uint16, location, challenge string, body []byte) {
+		asked, shown, sentOn := make(map[string]int), 0, false
+		wanted := false // by who answered last
+		web := Web{User: "alice", Login: oneTicket{ticket: node}, LogServer: "http://history:8188/ws/v1/applicationhistory"}
+		web.Client = &http.Client{Transport: roundTrip(func(r *http.Request) *http.Response {
+			asked[r.URL.Scheme+"://"+r.URL.Host]++
+			if r.Header.Get("Authorization") != "" {
+				shown++
+				if !wanted {
+					t.Errorf("a ticket goes to %s, which has asked for none", r.URL)
+				}
+			}
+			code := int(then)
+			if len(asked) == 1 && asked["http://n1:8042"] == 1 {
+				code = int(first)
+			}
+			header := http.Header{"Location": {location}, "Www-Authenticate": {challenge}}
+			wanted = code == http.StatusUnauthorized && strings.EqualFold(challenge, "Negotiate")
+			sentOn = sentOn || code/100 == 3
+			return &http.Response{StatusCode: code, Status: http.StatusText(code), Request: r, Header: header, Body: io.NopCloser(bytes.NewReader(body))}
+		})}
+		at, err := shelfOf(web, records.ContainerReport{ID: id, NodeHTTPAddress: "n1:8042"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reads := 0
+		err = at.get(t.Context(), "x", nil, "text/plain", func(content io.Reader) error {
+			reads++
+			text, err := io.ReadAll(content)
+			if !bytes.Equal(text, body) {
+				t.Errorf("read %q of %q", text, body)
+			}
+			return err
+		})
+		onNode, onServer := asked["http://n1:8042"], asked["http://history:8188"]
+		if len(asked) > 2 || len(asked) == 2 && onServer == 0 || onNode > 2 || onServer > 2 || onServer > 0 && !sentOn {
+			t.Errorf("asked %v, and sent on %t to %q", asked, sentOn, location)
+		}
+		if shown > 2 || err == nil != (reads == 1) {
+			t.Errorf("%d tickets are shown, %d answers read, error %v", shown, reads, err)
+		}
+	})
+}
+
+// oneTicket is a Login that has a ticket for one server, and shows it to anybody.
+type oneTicket struct {
+	yarnrpc.Login
+	ticket *sasl.Ticket
+}
+
+func (o oneTicket) Ticket(context.Context, string) (*sasl.Ticket, error) { return o.ticket, nil }
 
 type roundTrip func(*http.Request) *http.Response
 

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -22,43 +24,108 @@ var ErrListing = errors.New("malformed list of logs")
 const maxListing = 1 << 20
 
 // Live visits the logs of a container as they are now, by the web server of its
-// node (NMWebServices: /ws/v1/node/containers/<id>/logs). A container that its
-// node is about to start has none.
+// node (NMWebServices: /ws/v1/node/containers/<id>/logs), and by the log server if the node
+// has them no longer. A container that its node is about to start has none.
 func Live(ctx context.Context, web Web, report records.ContainerReport, visit Visit) error {
-	base, files, err := filesOf(ctx, web, report)
+	at, err := shelfOf(web, report)
+	if err != nil {
+		return err
+	}
+	return at.visit(ctx, report.Node.String(), visit)
+}
+
+// Served visits the logs of a container that the log server has, which must be there.
+func Served(ctx context.Context, web Web, id records.ContainerID, visit Visit) error {
+	at := &shelf{web: web, container: id}
+	at.sendOn()
+	return at.visit(ctx, "log server", visit)
+}
+
+// shelf is where a container's logs are asked for. It is used by one goroutine.
+type shelf struct {
+	web       Web // without a LogServer once that is asked
+	container records.ContainerID
+	base      string
+	query     url.Values // with each request
+}
+
+// shelfOf is that on the container's node.
+func shelfOf(web Web, report records.ContainerReport) (*shelf, error) {
+	if report.NodeHTTPAddress == "" {
+		return nil, fmt.Errorf("read logs of %s: YARN does not say where its node's web server is", report.ID)
+	}
+	node, err := web.nodeAddress(report.NodeHTTPAddress)
+	if err != nil {
+		return nil, fmt.Errorf("read logs of %s: %w", report.ID, err)
+	}
+	return &shelf{web: web, container: report.ID, base: node + "/ws/v1/node/containers/" + report.ID.String() + "/logs"}, nil
+}
+
+// sendOn leads to the log server, where its configuration says that it is: where the node says
+// so may be an attacker's word. It is not to send back to the node.
+func (s *shelf) sendOn() {
+	s.base = strings.TrimRight(s.web.LogServer, "/") + "/containers/" + s.container.String() + "/logs"
+	s.query = url.Values{"redirected_from_node": {"true"}}
+	s.web.LogServer = "" // there is none behind it
+}
+
+// get reads the list of logs, or a log by its name.
+func (s *shelf) get(ctx context.Context, name string, query url.Values, accept string, read func(io.Reader) error) error {
+	err := s.ask(ctx, name, query, accept, read)
+	if errors.Is(err, ErrSentOn) && s.web.LogServer != "" {
+		s.sendOn()
+		err = s.ask(ctx, name, query, accept, read)
+	}
+	return err
+}
+
+func (s *shelf) ask(ctx context.Context, name string, query url.Values, accept string, read func(io.Reader) error) error {
+	address := s.base
+	if name != "" {
+		address += "/" + url.PathEscape(name)
+	}
+	all := make(url.Values)
+	maps.Copy(all, s.query)
+	maps.Copy(all, query)
+	return s.web.get(ctx, address, all, accept, read)
+}
+
+// visit visits all logs.
+func (s *shelf) visit(ctx context.Context, node string, visit Visit) error {
+	files, err := s.files(ctx)
 	if err != nil {
 		return err
 	}
 	for _, file := range files {
-		err := web.get(ctx, base+"/"+url.PathEscape(file.name), nil, "text/plain", func(body io.Reader) error {
+		err := s.get(ctx, file.name, nil, "text/plain", func(body io.Reader) error {
 			content, size := unwrap(body, math.MaxInt64)
-			return visit(Log{Container: report.ID.String(), Node: report.Node.String(), Name: file.name, Size: size}, content)
+			return visit(Log{Container: s.container.String(), Node: node, Name: file.name, Size: size}, content)
 		})
 		if err != nil {
-			return fmt.Errorf("read log %s of %s: %w", file.name, report.ID, err)
+			return fmt.Errorf("read log %s of %s: %w", file.name, s.container, err)
 		}
 	}
 	return nil
 }
 
-// filesOf lists a container's logs, which are at base.
-func filesOf(ctx context.Context, web Web, report records.ContainerReport) (base string, files []fileSize, err error) {
-	base = report.NodeHTTPAddress
-	if base == "" {
-		return "", nil, fmt.Errorf("read logs of %s: YARN does not say where its node's web server is", report.ID)
-	}
-	if u, err := url.Parse(base); err != nil || u.Host == "" {
-		base = "http://" + base
-	}
-	base += "/ws/v1/node/containers/" + report.ID.String() + "/logs"
-	files, err = listing(ctx, web, base)
+// files lists the logs.
+func (s *shelf) files(ctx context.Context) ([]fileSize, error) {
+	var text []byte
+	err := s.get(ctx, "", nil, "application/json", func(body io.Reader) (err error) {
+		text, err = io.ReadAll(io.LimitReader(body, maxListing))
+		return err
+	})
 	if errors.Is(err, errStarting) {
-		return base, nil, nil
+		return nil, nil
+	}
+	var files []fileSize
+	if err == nil {
+		files, err = parseListing(text)
 	}
 	if err != nil {
-		return "", nil, fmt.Errorf("read logs of %s: %w", report.ID, err)
+		return nil, fmt.Errorf("read logs of %s: %w", s.container, err)
 	}
-	return base, files, nil
+	return files, nil
 }
 
 // fileSize is a log in a listing.
@@ -102,20 +169,12 @@ func unwrap(body io.Reader, most int64) (content io.Reader, size int64) {
 	return io.LimitReader(r, min(size, most)), size
 }
 
-func listing(ctx context.Context, web Web, address string) ([]fileSize, error) {
+func parseListing(text []byte) ([]fileSize, error) {
 	type info struct {
 		Files []struct {
 			Name string `json:"fileName"`
 			Size string `json:"fileSize"`
 		} `json:"containerLogInfo"`
-	}
-	var text []byte
-	err := web.get(ctx, address, nil, "application/json", func(body io.Reader) (err error) {
-		text, err = io.ReadAll(io.LimitReader(body, maxListing))
-		return err
-	})
-	if err != nil {
-		return nil, err
 	}
 	// One kind of log is an object, several are a list.
 	var several struct {
@@ -143,5 +202,5 @@ func listing(ctx context.Context, web Web, address string) ([]fileSize, error) {
 			found = append(found, fileSize{file.Name, size})
 		}
 	}
-	return found, nil
+	return yarnsLast(found), nil
 }

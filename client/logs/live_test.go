@@ -82,10 +82,10 @@ func TestLiveLogsAreTheFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []found{
-		{containerID, "prelaunch.out", text, 50},
 		{containerID, "empty", "", 0},
 		{containerID, "a b/c", "a plain answer\n", -1},
 		{containerID, "odd", wrapped("-1", "odd\n"), -1},
+		{containerID, "prelaunch.out", text, 50},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("logs (-want +got):\n%s", diff)

@@ -2,7 +2,8 @@
 // it runs, through the NodeManagers' REST API, and on HDFS once YARN has
 // aggregated them.
 //
-// It starts no goroutines. Whole logs stream through; nothing is kept.
+// It starts no goroutines. Whole logs stream through; of what YARN itself writes beside
+// them, which comes last, up to 1 MiB of a container is kept.
 package logs
 
 import (
@@ -120,15 +121,35 @@ func visitFile(file io.ReadSeeker, nodeName string, visit Visit) error {
 	})
 }
 
-// container visits the logs of one container: name, length and content of each.
+// container visits the logs of one container, YARN's own behind the others. Where the file breaks
+// off, what came before that is visited, too, and the error is why.
 func container(name, nodeName string, value io.Reader, visit Visit) error {
+	from := &noted{from: value}
+	var last held
+	enough := false // for whoever visits
+	err := each(from, Log{Container: name, Node: nodeName}, func(l Log, content io.Reader) error {
+		taken, err := last.take(l, content)
+		if err == nil && !taken {
+			err = visit(l, content)
+			enough = err != nil && from.err == nil
+		}
+		return err
+	})
+	if enough {
+		return err
+	}
+	return errors.Join(err, last.visit(visit))
+}
+
+// each visits what the value of a container, of, holds: name, length and content of each log.
+func each(value io.Reader, of Log, visit Visit) error {
 	r := bufio.NewReader(value)
 	for {
 		if _, err := r.Peek(1); errors.Is(err, io.EOF) {
 			return nil
 		}
 		d := decoder{r: r}
-		l := Log{Container: name, Node: nodeName, Name: d.utf(), Size: d.number()}
+		l := Log{Container: of.Container, Node: of.Node, Name: d.utf(), Size: d.number()}
 		if d.err != nil {
 			return d.err
 		}
@@ -140,7 +161,21 @@ func container(name, nodeName string, value io.Reader, visit Visit) error {
 			return err
 		}
 		if content.N > 0 {
-			return fmt.Errorf("%w: %s of %s ends %d bytes too soon", ErrFormat, l.Name, name, content.N)
+			return fmt.Errorf("%w: %s of %s ends %d bytes too soon", ErrFormat, l.Name, l.Container, content.N)
 		}
 	}
+}
+
+// noted notes why no more could be read.
+type noted struct {
+	from io.Reader
+	err  error // nil: it could, or has ended
+}
+
+func (n *noted) Read(p []byte) (int, error) {
+	read, err := n.from.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		n.err = err
+	}
+	return read, err
 }

@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,25 +14,66 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
 )
 
 var (
 	// ErrNoLogin says that a web server wants Kerberos, and that the client has none.
 	ErrNoLogin = fmt.Errorf("it wants Kerberos (hadoop.http.authentication.type), and there is no login: run kinit, or name a keytab (%s)", config.KerberosKeytab)
+	// ErrSentOn says that a web server sends the client on to another one. Whoever changes what
+	// passes on plain HTTP can say so, and would have the client show tickets to any server.
+	ErrSentOn = errors.New("no redirection is followed: it may be an attacker's. If the log server is meant, name it in the Hadoop configuration (yarn.log.server.web-service.url)")
+	// ErrPlain says that a web server is to be asked by plain HTTP in a cluster whose policy is
+	// TLS: whoever listens would have the logs, and whoever changes what passes the ticket.
+	ErrPlain = errors.New("this is plain HTTP, and yarn.http.policy is HTTPS_ONLY. If it is the log server, name it by https in the Hadoop configuration (yarn.log.server.web-service.url)")
 	// ErrRefused says that a web server lets nobody in by the ticket that it was shown.
 	ErrRefused = errors.New("either its owner may not see this (yarn.view.acls), or the server does not have the key that the KDC has for it (hadoop.http.authentication.kerberos.keytab), or the clocks differ")
 )
 
-// Web asks YARN's web servers. It may be used from any goroutine.
+// Web asks YARN's web servers: those of nodes, where YARN says that they are, and the log
+// server, where the Hadoop configuration says so. Tickets go to these alone: no redirection is
+// followed. Begin with WebOf. It may be used from any goroutine.
 type Web struct {
 	Client *http.Client
 	User   string        // told to servers that believe it
 	Login  yarnrpc.Login // for servers that want a ticket; nil: there is none
+	// Scheme is that of nodes of which YARN tells none, "http" or "https"; "": http. Under https
+	// no server is asked by another one.
+	Scheme string
+	// LogServer is where the REST API of the log server begins, which has the logs that nodes
+	// have given away (yarn.log.server.web-service.url); "": there is none.
+	LogServer string
+}
+
+// WebOf is a Web, without its Client, as a cluster's configuration describes its web servers.
+func WebOf(conf *hadoopconf.Conf, user string, login yarnrpc.Login) Web {
+	w := Web{User: user, Login: login, LogServer: conf.Get("yarn.log.server.web-service.url")}
+	if strings.EqualFold(conf.Get("yarn.http.policy"), "HTTPS_ONLY") { // HttpConfig.Policy#fromString
+		w.Scheme = "https"
+	}
+	return w
+}
+
+// nodeAddress is where the web server of a node is, as YARN tells it.
+func (w Web) nodeAddress(told string) (string, error) {
+	address := told
+	if !strings.Contains(address, "://") {
+		address = cmp.Or(w.Scheme, "http") + "://" + address
+	}
+	at, err := url.Parse(address)
+	if err == nil && (at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || *at != url.URL{Scheme: at.Scheme, Host: at.Host}) {
+		err = errors.New("it is no host:port")
+	}
+	if err != nil {
+		return "", fmt.Errorf("find the web server of a node at %q: %w", told, err)
+	}
+	return at.String(), nil
 }
 
 // get reads the answer to a GET with this query, which may be nil. A server that wants a ticket is asked once more, with
-// one (RFC 4559).
+// one (RFC 4559). One that sends on is ErrSentOn, one that would be asked in the clear against
+// the cluster's policy ErrPlain.
 func (w Web) get(ctx context.Context, address string, query url.Values, accept string, read func(io.Reader) error) (err error) {
 	asked := url.Values{"user.name": {w.User}}
 	maps.Copy(asked, query)
@@ -39,16 +81,18 @@ func (w Web) get(ctx context.Context, address string, query url.Values, accept s
 	if err != nil {
 		return err
 	}
+	if w.Scheme == "https" && request.URL.Scheme != w.Scheme {
+		return fmt.Errorf("%s: %w", address, ErrPlain)
+	}
 	request.Header.Set("Accept", accept)
-	response, err := w.Client.Do(request)
+	response, err := w.do(request)
 	var ticket *sasl.Ticket
 	if err == nil && wantsTicket(response) {
-		_ = response.Body.Close()                            // what counts are its headers
-		request.URL, request.Host = response.Request.URL, "" // where it was sent to
+		_ = response.Body.Close() // what counts are its headers
 		if ticket, err = w.show(request); err != nil {
 			return fmt.Errorf("%s: %w", address, err)
 		}
-		response, err = w.Client.Do(request)
+		response, err = w.do(request)
 	}
 	if err != nil {
 		return err
@@ -57,6 +101,8 @@ func (w Web) get(ctx context.Context, address string, query url.Values, accept s
 	switch code := response.StatusCode; {
 	case code == http.StatusOK:
 		return read(response.Body)
+	case code/100 == 3:
+		return fmt.Errorf("%s sends on to %.200q: %w", address, response.Header.Get("Location"), ErrSentOn)
 	case code == http.StatusServiceUnavailable:
 		return fmt.Errorf("%s: %w", address, errStarting)
 	case ticket != nil && (code == http.StatusUnauthorized || code == http.StatusForbidden):
@@ -64,6 +110,13 @@ func (w Web) get(ctx context.Context, address string, query url.Values, accept s
 	default:
 		return fmt.Errorf("%s answers %s", address, response.Status)
 	}
+}
+
+// do sends a request to where it says, and nowhere else.
+func (w Web) do(request *http.Request) (*http.Response, error) {
+	client := *w.Client
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return client.Do(request)
 }
 
 func wantsTicket(response *http.Response) bool {

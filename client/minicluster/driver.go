@@ -50,6 +50,9 @@ func (d *driver) Deregister(context.Context, msg.ApplicationStatus, string) erro
 // Run starts and ends workers as ordered, and ends them all with ctx.
 func (d *driver) Run(ctx context.Context, report resourcemanager.Report) error {
 	defer d.workers.Wait()
+	if err := report(ctx, resourcemanager.NodesChanged{Nodes: []string{loopback}}); err != nil {
+		return nil
+	}
 	started := 0
 	release := make(map[ids.ResourceID]context.CancelFunc)
 	for {
@@ -115,7 +118,7 @@ func (h hosts) Start(ctx context.Context, spec taskexecutor.HostSpec) (taskexecu
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	started := &host{conn: near, cancel: cancel, ended: make(chan error, 1)}
 	go func() { // ends with its control connection, or by Kill
-		started.ended <- taskhost.Run(ctx, control.New(far), taskhost.Options{
+		started.ended <- taskhost.Run(ctx, control.New(far, msg.TaskExecutorToHost), taskhost.Options{
 			Program: h.options.Program,
 			Open: func(msg.StartHost) (taskhost.Surroundings, error) {
 				return taskhost.Surroundings{

@@ -57,7 +57,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 			MemoryMB: o.Slots * o.Config.Memory(config.TaskManagerProcessSize).Megabytes(),
 			VCores:   o.Slots, Slots: o.Slots,
 		},
-		Mode: dispatcher.Session,
+		Mode: dispatcher.Session, Files: o.FileSystem,
 	}, driver, o.Logger)
 	if err != nil {
 		return nil, fmt.Errorf("start local cluster: %w", err)
@@ -84,7 +84,7 @@ func (c *Cluster) Close() error {
 // Submit starts a job.
 func (c *Cluster) Submit(ctx context.Context, graph *jobgraph.JobGraph) (ids.JobID, error) {
 	job := ids.JobID(ids.Random())
-	err := c.component.Dispatcher.Submit(ctx, dispatcher.Submission{
+	err := c.component.Submit(ctx, dispatcher.Submission{
 		Job: job, Graph: graph, Program: msg.Program{Name: graph.Job, SHA256: programHash},
 	})
 	return job, err
@@ -114,7 +114,7 @@ func (c *Cluster) Collect(ctx context.Context, job ids.JobID, name string, take 
 // Execute runs a job to its end. collected takes what it collects, one call at a
 // time; watch is called now and then with how far it is. A job that does not
 // finish is no error here: the answer says so. When ctx ends or collected gives
-// an error, the job is cancelled, and the answer names it only.
+// an error, the job is cancelled, its end awaited for a moment, and the answer names it only.
 func (c *Cluster) Execute(ctx context.Context, graph *jobgraph.JobGraph, collected func(name string, epoch int, records []byte) error, watch func(msg.JobDetails)) (msg.JobEnded, error) {
 	job, err := c.Submit(ctx, graph)
 	if err != nil {
@@ -131,11 +131,28 @@ func (c *Cluster) Execute(ctx context.Context, graph *jobgraph.JobGraph, collect
 	}
 	if err != nil {
 		ended = msg.JobEnded{Job: job}
-		if cancelling := c.Cancel(context.WithoutCancel(ctx), job); cancelling != nil && !errors.Is(cancelling, msg.ErrJobEnded) {
+		if cancelling := c.cancelAndWait(context.WithoutCancel(ctx), job); cancelling != nil {
 			err = errors.Join(err, cancelling)
 		}
 	}
 	return ended, err
+}
+
+// cancelTime is how long a job that is cancelled is waited for: it removes what it has begun to write.
+// A function of the user's may know no end.
+const cancelTime = time.Second
+
+func (c *Cluster) cancelAndWait(ctx context.Context, job ids.JobID) error {
+	if err := c.Cancel(ctx, job); err != nil {
+		if errors.Is(err, msg.ErrJobEnded) {
+			return nil
+		}
+		return err
+	}
+	ctx, stop := context.WithTimeout(ctx, cancelTime)
+	defer stop()
+	_, _ = c.Wait(ctx, job) // in time or not: it is lost with the cluster
+	return nil
 }
 
 // watchInterval is the time between two calls of watch.

@@ -156,7 +156,7 @@ func plan(t *testing.T, files *dataflowtest.Files, gateName string) *jobgraph.Jo
 	if err != nil {
 		t.Fatal(err)
 	}
-	graph, err := c.Prepare(t.Context(), files)
+	graph, err := c.Prepare(t.Context(), files, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,9 +267,9 @@ func TestCloseEndsAJobThatRuns(t *testing.T) {
 	stop(t, cluster) // again
 }
 
-// TestAJobThatCannotStartSaysWhy would catch a reason that hides behind the absence
-// of a result.
-func TestAJobThatCannotStartSaysWhy(t *testing.T) {
+// TestABadOptionIsTold would catch a job that is taken in to fail for an option, or a reason that
+// hides behind the absence of a result.
+func TestABadOptionIsTold(t *testing.T) {
 	t.Parallel()
 	files := dataflowtest.NewFiles(map[string]string{"/in/a": "one\n"})
 	cluster := start(t, files)
@@ -277,8 +277,8 @@ func TestAJobThatCannotStartSaysWhy(t *testing.T) {
 	graph := plan(t, files, "")
 	graph.Config = map[string]string{config.RestartStrategy.Name(): "perhaps"}
 	ended, err := cluster.Execute(t.Context(), graph, func(string, int, []byte) error { return nil }, func(msg.JobDetails) {})
-	if err != nil || ended.Status != msg.JobFailed || ended.Failure == nil || !strings.Contains(ended.Failure.Message, "perhaps") {
-		t.Errorf("job is %s: %v, error %v; want it FAILED for its option", ended.Status, ended.Failure, err)
+	if !errors.Is(err, config.ErrInvalid) || !strings.Contains(err.Error(), "perhaps") || ended.Job != "" {
+		t.Errorf("job is %+v, error %v; want none, for its option", ended, err)
 	}
 }
 

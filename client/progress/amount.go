@@ -55,7 +55,7 @@ func Input(g *jobgraph.JobGraph) int64 {
 	total := int64(0)
 	for _, v := range g.Vertices {
 		for _, split := range v.Splits {
-			total += split.Length
+			total += split.Bytes()
 		}
 	}
 	return total

@@ -2,7 +2,8 @@
 // change of state, and one line for what moves. On a terminal the moving line
 // is written over; elsewhere it is printed now and then, so that a log stays
 // short. Either way its last version stays, all of it. A line that waits for an
-// answer is left before anything else is printed. It starts no goroutine.
+// answer is left before anything else is printed. On a terminal what others have put
+// into a line does nothing but appear there. The package starts no goroutine.
 //
 // On narrow terminals the lines that do not move are broken by the terminal: there
 // are commands in them to be copied, which a line end of ours would part.
@@ -41,7 +42,7 @@ type Printer struct {
 
 // New makes a printer; it asks out whether it is a terminal.
 func New(out io.Writer) *Printer {
-	return &Printer{out: out, now: time.Now, terminal: terminal.Is(out), width: func() int { return terminal.Columns(out) }}
+	return &Printer{out: terminal.Raw(out), now: time.Now, terminal: terminal.Is(out), width: func() int { return terminal.Columns(out) }}
 }
 
 // Line ends the moving line and prints one of its own.
@@ -49,7 +50,11 @@ func (p *Printer) Line(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.end()
-	fmt.Fprintf(p.out, format+"\n", args...)
+	line := fmt.Sprintf(format, args...)
+	if p.terminal {
+		line = terminal.VisibleLines(line)
+	}
+	fmt.Fprintln(p.out, line)
 }
 
 // Moving shows a new version of the line about a subject. That of another
@@ -57,13 +62,29 @@ func (p *Printer) Line(format string, args ...any) {
 func (p *Printer) Moving(subject, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.moving(subject, text, p.terminal)
+}
+
+// Listing shows how many files of a job's input were found so far; the first time at once, as
+// whoever calls it has waited already.
+func (p *Printer) Listing(files int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.moving("listing", fmt.Sprintf("listing input: %d files", files), true)
+}
+
+// moving shows a new version of a line, at once if it is the first one and that is asked for.
+func (p *Printer) moving(subject, text string, atOnce bool) {
 	now := p.now()
 	if subject != p.subject {
 		p.end()
 		p.subject, p.at = subject, now
-		if p.terminal {
+		if atOnce {
 			p.at = time.Time{}
 		}
+	}
+	if p.terminal {
+		text = terminal.Visible(text)
 	}
 	p.newest = text
 	interval := printInterval
@@ -85,6 +106,7 @@ func (p *Printer) Ask(question string) {
 		return
 	}
 	p.end()
+	question = terminal.Visible(question)
 	fmt.Fprint(p.out, question)
 	p.newest, p.shown = question, question
 }

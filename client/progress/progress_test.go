@@ -141,9 +141,9 @@ func TestAmountsHaveOneUnit(t *testing.T) {
 // TestJobTellsBytesWhereThereAreAny would catch a job that reads more than all.
 func TestJobTellsBytesWhereThereAreAny(t *testing.T) {
 	graph := jobgraph.JobGraph{Vertices: []jobgraph.Vertex{
-		{Splits: []jobgraph.Split{{Length: 100 << 20}, {Length: 60 << 20}}},
+		{Splits: []jobgraph.Split{{Parts: []jobgraph.Part{{Length: 90 << 20}, {Length: 10 << 20}}}, {Parts: []jobgraph.Part{{Length: 60 << 20}}}}},
 		{},
-		{Splits: []jobgraph.Split{{Length: 40 << 20}}},
+		{Splits: []jobgraph.Split{{Parts: []jobgraph.Part{{Length: 40 << 20}}}}},
 	}}
 	job := Job{Finished: 2, Tasks: 9, Read: 120 << 20, Input: Input(&graph)}
 	if got, want := job.String(), "read 120 of 200 MB, 2 of 9 tasks done"; got != want {
@@ -155,5 +155,28 @@ func TestJobTellsBytesWhereThereAreAny(t *testing.T) {
 	}
 	if got, want := (Job{Finished: 1, Tasks: 3}).String(), "1 of 3 tasks done"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestAListingIsToldAtOnce would catch seven silent seconds in a log, and a line in it for each of
+// them.
+func TestAListingIsToldAtOnce(t *testing.T) {
+	p, out, c := printer(false)
+	for second := range 25 {
+		p.Listing(1000 * second)
+		c.now = c.now.Add(time.Second)
+	}
+	p.Line("submitted")
+	want := "listing input: 0 files\nlisting input: 10000 files\nlisting input: 20000 files\nlisting input: 24000 files\nsubmitted\n"
+	if got := out.String(); got != want {
+		t.Errorf("wrote %q, want %q", got, want)
+	}
+	p, out, c = printer(true)
+	p.Listing(5)
+	c.now = c.now.Add(time.Second)
+	p.Listing(10)
+	p.Finish()
+	if got, want := out.String(), "\rlisting input: 5 files\rlisting input: 10 files\n"; got != want {
+		t.Errorf("on a terminal it wrote %q, want %q", got, want)
 	}
 }

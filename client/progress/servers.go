@@ -8,18 +8,20 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/client/terminal"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 )
 
 // Servers gives a logger for connections to servers that says once of each one
 // that it does not answer, while it is tried on: people wonder otherwise what a
-// command does for half a minute. Nothing else is printed.
+// command does for half a minute. So it does of one that is not ready, as a NameNode in safe mode.
+// Nothing else is printed.
 func Servers(out io.Writer) logrus.FieldLogger {
 	logger := logrus.New()
 	logger.SetOutput(io.Discard)
 	logger.SetLevel(logrus.WarnLevel)
-	logger.AddHook(&silent{out: out, told: make(map[any]bool)})
+	logger.AddHook(&silent{out: terminal.Screen(out), told: make(map[any]bool)})
 	return logger
 }
 
@@ -43,16 +45,27 @@ func (s *silent) Fire(entry *logrus.Entry) error {
 	}
 	s.told[server] = true
 	says := "%v does not answer, trying on: %v\n"
-	if errors.Is(cause, kerberos.ErrKDC) { // the server itself was not asked
+	switch {
+	case errors.Is(cause, kerberos.ErrKDC): // the server itself was not asked
 		says = "no login at %v, trying on: %v\n"
+	case isStarting(cause):
+		says = "%v is not ready, trying on: %v\n"
 	}
 	_, err := fmt.Fprintf(s.out, says, server, cause)
 	return err
 }
 
+// isStarting tells whether a server asks for patience, which may take minutes.
+func isStarting(err error) bool {
+	return errors.Is(err, yarnrpc.ErrSafeMode) || errors.Is(err, yarnrpc.ErrNoDataNodes) || errors.Is(err, yarnrpc.ErrRetriable)
+}
+
 // isWord tells whether an error is an answer, such as that of a standby, or a login that has failed: with
 // another ticket, or at another server, there is one more try.
 func isWord(err error) bool {
+	if isStarting(err) {
+		return false
+	}
 	if _, answered := errors.AsType[*yarnrpc.RemoteError](err); answered {
 		return true
 	}

@@ -28,11 +28,16 @@ var ErrInvalid = errors.New("no file of a session")
 // ErrForeign is an ErrInvalid: the file is another user's, who has to remove it.
 var ErrForeign = fmt.Errorf("%w of this user", ErrInvalid)
 
-// Keys of the file, as Flink has them (FlinkYarnSessionCli).
+// ErrElsewhere says that a file's session is on another cluster, or another user's there.
+var ErrElsewhere = errors.New("session is not of this cluster and user")
+
+// Keys of the file. The first two are Flink's (FlinkYarnSessionCli).
 const (
-	keyApplication = "applicationID"
-	keyOptions     = "dynamicPropertiesString"
-	separator      = "@@" // between options
+	keyApplication      = "applicationID"
+	keyOptions          = "dynamicPropertiesString"
+	keyResourceManagers = "resourceManagers"
+	keyUser             = "hadoopUser"
+	separator           = "@@" // between options
 )
 
 // maxFile bounds a file, in bytes.
@@ -42,6 +47,24 @@ const maxFile = 1 << 20
 type Session struct {
 	Application records.ApplicationID
 	Options     map[string]string // that the session was started with on the command line
+	Owner       Owner
+}
+
+// Owner is whose a session is: an application's id alone could be one of another cluster.
+type Owner struct {
+	ResourceManagers string // addresses, separated by commas; "": the file does not tell
+	User             string // Hadoop's; "": the file does not tell
+}
+
+// Of checks that a session is of a cluster and user: ErrElsewhere.
+func (s Session) Of(o Owner) error {
+	if s.Owner.ResourceManagers != "" && s.Owner.ResourceManagers != o.ResourceManagers {
+		return fmt.Errorf("%w: %s is on ResourceManager %s, and HADOOP_CONF_DIR names %s", ErrElsewhere, s.Application, s.Owner.ResourceManagers, o.ResourceManagers)
+	}
+	if s.Owner.User != "" && s.Owner.User != o.User {
+		return fmt.Errorf("%w: %s is user %s's, and this command is user %s's", ErrElsewhere, s.Application, s.Owner.User, o.User)
+	}
+	return nil
 }
 
 // Path is where a user's file is in a directory.
@@ -97,7 +120,10 @@ func parse(text string) (Session, error) {
 	if err != nil {
 		return Session{}, fmt.Errorf("%s is %q, which is no application id", keyApplication, values[keyApplication])
 	}
-	s := Session{Application: id, Options: make(map[string]string)}
+	s := Session{
+		Application: id, Options: make(map[string]string),
+		Owner: Owner{ResourceManagers: values[keyResourceManagers], User: values[keyUser]},
+	}
 	for definition := range strings.SplitSeq(values[keyOptions], separator) {
 		if definition == "" {
 			continue
@@ -147,9 +173,13 @@ func format(s Session) string {
 	for _, name := range slices.Sorted(maps.Keys(s.Options)) {
 		definitions = append(definitions, name+"="+s.Options[name])
 	}
-	return "# Session of Bobbin that commands mean which name none.\n" +
-		property(keyApplication, s.Application.String()) +
-		property(keyOptions, strings.Join(definitions, separator))
+	lines := []string{"# Session of Bobbin that commands mean which name none.\n", property(keyApplication, s.Application.String())}
+	for _, fact := range [][2]string{{keyResourceManagers, s.Owner.ResourceManagers}, {keyUser, s.Owner.User}} {
+		if fact[1] != "" {
+			lines = append(lines, property(fact[0], fact[1]))
+		}
+	}
+	return strings.Join(append(lines, property(keyOptions, strings.Join(definitions, separator))), "")
 }
 
 // Remove removes a file that names a session which has ended. That of another session, or

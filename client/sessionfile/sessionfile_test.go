@@ -50,6 +50,37 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 }
 
+// TestASessionBelongsToACluster would catch a job that goes to the application of another cluster which happens to have
+// the same id, or that is refused by one of whom nothing is known.
+func TestASessionBelongsToACluster(t *testing.T) {
+	path := Path(t.TempDir(), "alice")
+	owner := Owner{ResourceManagers: "rm1:8032,rm2:8032", User: "alice"}
+	written := session(nil)
+	written.Owner = owner
+	if err := Write(path, written); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Read(path)
+	if err != nil || s.Owner != owner {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	for name, c := range map[string]struct {
+		session Session
+		asks    Owner
+		says    string // "": nothing
+	}{
+		"its own":                   {s, owner, ""},
+		"another cluster":           {s, Owner{"rm3:8032", "alice"}, "on ResourceManager rm1:8032,rm2:8032, and HADOOP_CONF_DIR names rm3:8032"},
+		"another user":              {s, Owner{owner.ResourceManagers, "bob"}, "user alice's, and this command is user bob's"},
+		"a file that does not tell": {session(nil), owner, ""},
+	} {
+		err := c.session.Of(c.asks)
+		if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, ErrElsewhere) || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestPropertiesAreReadAsJavaDoes would catch a file that Java wrote, or a person, and is
 // read otherwise.
 func TestPropertiesAreReadAsJavaDoes(t *testing.T) {
@@ -157,6 +188,7 @@ func TestOptionsThatDoNotFitAreRefused(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add("applicationID=application_1700000000000_0007\ndynamicPropertiesString=a\\=b@@c\\=\\u00e9\n")
 	f.Add("a\\\n\\")
+	f.Add("applicationID=application_1_0002\nresourceManagers=rm1\\:8032,rm2\\:8032\nhadoopUser=alice\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := parse(text)
 		if err != nil || Check(s.Options) != nil {

@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"strings"
 	"unicode"
 
 	"golang.org/x/text/width"
@@ -41,14 +40,4 @@ func Shorten(text string, cells int) string {
 		}
 	}
 	return text
-}
-
-// Visible shows that there are control characters, in place of doing what they say: names are anybody's.
-func Visible(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
 }

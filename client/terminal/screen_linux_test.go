@@ -36,6 +36,12 @@ func TestNamesDoNothingOnAScreenOfUnknownWidth(t *testing.T) {
 	if err := applications().Write(screen); err != nil {
 		t.Fatal(err)
 	}
+	if out := Screen(screen); !Is(out) || Columns(out) != 0 || Raw(out) != screen || Screen(out) != out {
+		t.Errorf("the screen is not known for a terminal behind %T", out)
+	}
+	if _, err := io.WriteString(Screen(screen), "log \x1b[2J\u202e"); err != nil {
+		t.Fatal(err)
+	}
 	if err := (Facts{{"name", "a\x1b[2Jb"}, {"end", "."}}).Write(screen); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +53,7 @@ func TestNamesDoNothingOnAScreenOfUnknownWidth(t *testing.T) {
 		}
 		shown.Write(buffer)
 	}
-	if text := shown.String(); strings.Contains(text, "\x1b") || strings.Count(text, "\ufffd[2J") != 2 {
+	if text := shown.String(); strings.Contains(text, "\x1b") || strings.Count(text, "\ufffd[2J") != 3 || strings.Contains(text, "\u202e") {
 		t.Errorf("shown: %q", text)
 	}
 }

@@ -91,8 +91,10 @@ func (g *JobGraph) Validate() error {
 			return fmt.Errorf("%w: more than %d subtasks: lower the parallelism", ErrInvalid, MaxSubtasks)
 		}
 		for _, s := range v.Splits {
-			if s.Offset < 0 || s.Length < 0 || s.Length > s.FileLength-s.Offset {
-				return fmt.Errorf("%w: vertex %d %q reads %d bytes from %d of %s, which has %d", ErrInvalid, i, v.Name, s.Length, s.Offset, s.URI, s.FileLength)
+			for _, p := range s.Parts {
+				if p.Offset < 0 || p.Length < 0 || p.Length > p.FileLength-p.Offset {
+					return fmt.Errorf("%w: vertex %d %q reads %d bytes from %d of %s, which has %d", ErrInvalid, i, v.Name, p.Length, p.Offset, s.URI(p), p.FileLength)
+				}
 			}
 		}
 	}

@@ -13,7 +13,10 @@ import (
 // hold gigabytes for.
 func FuzzValidate(f *testing.F) {
 	good := wordCount()
-	good.Vertices[0].Splits = []jobgraph.Split{{URI: "hdfs://n/a", Length: 5, FileLength: 5, Hosts: []string{"h", "h"}}}
+	good.Vertices[0].Splits = []jobgraph.Split{{
+		Base: "hdfs://n/", Parts: []jobgraph.Part{{Name: "a", Length: 5, FileLength: 5}, {Name: "b", Offset: 1, Length: 1, FileLength: 2}},
+		Hosts: []string{"h", "h"},
+	}}
 	for _, change := range []func(*jobgraph.JobGraph){
 		func(*jobgraph.JobGraph) {},
 		func(g *jobgraph.JobGraph) { g.Vertices[1].Parallelism = 1 << 40 },
@@ -75,8 +78,10 @@ func checkGraph(t *testing.T, g *jobgraph.JobGraph) {
 			ends++
 		}
 		for _, s := range g.Vertices[v].Splits {
-			if s.Offset < 0 || s.Length < 0 || s.Length > s.FileLength-s.Offset {
-				t.Errorf("split %+v of vertex %d is outside its file", s, v)
+			for _, p := range s.Parts {
+				if p.Offset < 0 || p.Length < 0 || p.Length > p.FileLength-p.Offset {
+					t.Errorf("%+v of vertex %d is outside its file", p, v)
+				}
 			}
 		}
 	}

@@ -7,14 +7,10 @@
 // The package imports nothing of ours and does no I/O.
 package jobgraph
 
-import (
-	"time"
-)
-
 // ProtocolVersion is the one version that client, AM, TaskExecutor and program
 // must share: it stands in the hello of each, in the JobGraph and in the
 // handshake of the exchange.
-const ProtocolVersion = 1
+const ProtocolVersion = 2
 
 // Bounds of a job, as memory of the ApplicationMaster goes with its subtasks.
 const (
@@ -64,14 +60,36 @@ type Vertex struct {
 	Collect string `json:"collect,omitempty"`
 }
 
-// Split is a run of a file's bytes, read by exactly one subtask.
+// Split is what one subtask reads at a time: a run of one file's bytes, or several small files.
 type Split struct {
-	URI         string    `json:"uri"`
-	Offset      int64     `json:"offset"`
-	Length      int64     `json:"length"`
-	FileLength  int64     `json:"fileLength"`  // when listed: a file that changed since is an error
-	FileModTime time.Time `json:"fileModTime"` // to the millisecond
-	Hosts       []string  `json:"hosts,omitempty"`
+	// Base begins the URIs of all parts, and ends with "/". There may be a million files, whose
+	// URIs differ in little.
+	Base  string `json:"base"`
+	Parts []Part `json:"parts"`
+	// Hosts have all of it, by the names that DataNodes register; none where no host does.
+	Hosts []string `json:"hosts,omitempty"`
+}
+
+// Part is a run of a file's bytes, read by exactly one subtask. What is said of the file is as of
+// its listing: one that has changed since is an error.
+type Part struct {
+	Name        string `json:"name"` // what follows Base in the file's URI
+	Offset      int64  `json:"offset,omitempty"`
+	Length      int64  `json:"length"`
+	FileLength  int64  `json:"size"`
+	FileModTime int64  `json:"time"` // in ms since 1970
+}
+
+// URI is the qualified URI of a part's file.
+func (s *Split) URI(p Part) string { return s.Base + p.Name }
+
+// Bytes is how much of files the split has.
+func (s *Split) Bytes() int64 {
+	total := int64(0)
+	for _, p := range s.Parts {
+		total += p.Length
+	}
+	return total
 }
 
 // Edge connects an output of one vertex with an input of another.

@@ -35,7 +35,7 @@ func TestDigestIsOfTheShape(t *testing.T) {
 		change func(*jobgraph.JobGraph)
 		same   bool
 	}{
-		{"splits do not count", func(g *jobgraph.JobGraph) { g.Vertices[0].Splits = []jobgraph.Split{{URI: "x"}} }, true},
+		{"splits do not count", func(g *jobgraph.JobGraph) { g.Vertices[0].Splits = []jobgraph.Split{{Base: "x/"}} }, true},
 		{"config does not count", func(g *jobgraph.JobGraph) { g.Config = map[string]string{"a": "b"} }, true},
 		{"arguments do not count", func(g *jobgraph.JobGraph) { g.Args = []byte("{}") }, true},
 		{"parallelism counts", func(g *jobgraph.JobGraph) { g.Vertices[1].Parallelism = 3 }, false},
@@ -87,13 +87,13 @@ func TestValidateRefusesWhatAJobMasterCannotRun(t *testing.T) {
 			}
 		},
 		"a split before its file": func(g *jobgraph.JobGraph) {
-			g.Vertices[0].Splits = []jobgraph.Split{{Offset: -1, Length: 2, FileLength: 2}}
+			g.Vertices[0].Splits = []jobgraph.Split{{Parts: []jobgraph.Part{{Offset: -1, Length: 2, FileLength: 2}}}}
 		},
 		"a split of less than nothing": func(g *jobgraph.JobGraph) {
-			g.Vertices[0].Splits = []jobgraph.Split{{Length: -1, FileLength: 2}}
+			g.Vertices[0].Splits = []jobgraph.Split{{Parts: []jobgraph.Part{{}, {Length: -1, FileLength: 2}}}}
 		},
 		"a split beyond its file": func(g *jobgraph.JobGraph) {
-			g.Vertices[0].Splits = []jobgraph.Split{{Offset: 1, Length: math.MaxInt64, FileLength: 2}}
+			g.Vertices[0].Splits = []jobgraph.Split{{Parts: []jobgraph.Part{{Offset: 1, Length: math.MaxInt64, FileLength: 2}}}}
 		},
 		"a vertex with no input":      func(g *jobgraph.JobGraph) { g.Edges = g.Edges[:1] },
 		"a source with an input":      func(g *jobgraph.JobGraph) { g.Vertices[1].Source = true },

@@ -1,6 +1,10 @@
 package operator
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+)
 
 // ErrPermanent is what errors.Is finds in an error of Task.Run that another
 // attempt would meet again: the host reports it as a permanent failure, and the
@@ -13,6 +17,16 @@ func Permanent(err error) error {
 		return nil
 	}
 	return permanent{err}
+}
+
+// OfFiles marks an error of the job's file system as permanent where it is that system's last word
+// (filesystem.Final): permissions, quotas, kinds of files that cannot be read. All else may pass,
+// such as a NameNode or a DataNode that is away.
+func OfFiles(err error) error {
+	if filesystem.Final(err) {
+		return Permanent(err)
+	}
+	return err
 }
 
 type permanent struct{ error }

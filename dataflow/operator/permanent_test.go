@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"testing"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 )
 
@@ -20,5 +22,23 @@ func TestPermanentMarksAnErrorAndKeepsIt(t *testing.T) {
 	}
 	if errors.Is(io.ErrUnexpectedEOF, operator.ErrPermanent) || operator.Permanent(nil) != nil {
 		t.Error("an error that was not marked is permanent")
+	}
+}
+
+// A job that runs four times into its quota takes minutes to say so; one that fails for good when a
+// DataNode restarts was not worth the wait.
+func TestAFileSystemsLastWordIsPermanent(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]bool{
+		filesystem.ErrQuota: true, fs.ErrPermission: true, filesystem.ErrEncryptionZone: true, filesystem.ErrErasureCoded: true,
+		fs.ErrExist: false, io.ErrUnexpectedEOF: false, filesystem.ErrNotEmpty: false,
+	} {
+		got := operator.OfFiles(fmt.Errorf("write /out: %w", err))
+		if errors.Is(got, operator.ErrPermanent) != want || !errors.Is(got, err) {
+			t.Errorf("%v is permanent: %t", err, !want)
+		}
+	}
+	if operator.OfFiles(nil) != nil {
+		t.Error("no error is one")
 	}
 }

@@ -31,7 +31,7 @@ func BenchmarkHotPath(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			graph, err := compiled.Prepare(b.Context(), files)
+			graph, err := compiled.Prepare(b.Context(), files, nil)
 			if err != nil {
 				b.Fatal(err)
 			}

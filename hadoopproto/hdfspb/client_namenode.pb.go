@@ -1217,6 +1217,108 @@ func (x *GetFileInfoResponseProto) GetFs() *HdfsFileStatusProto {
 	return nil
 }
 
+type GetLocatedFileInfoRequestProto struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Src            *string                `protobuf:"bytes,1,opt,name=src" json:"src,omitempty"`
+	NeedBlockToken *bool                  `protobuf:"varint,2,opt,name=needBlockToken,def=0" json:"needBlockToken,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+// Default values for GetLocatedFileInfoRequestProto fields.
+const (
+	Default_GetLocatedFileInfoRequestProto_NeedBlockToken = bool(false)
+)
+
+func (x *GetLocatedFileInfoRequestProto) Reset() {
+	*x = GetLocatedFileInfoRequestProto{}
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLocatedFileInfoRequestProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLocatedFileInfoRequestProto) ProtoMessage() {}
+
+func (x *GetLocatedFileInfoRequestProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLocatedFileInfoRequestProto.ProtoReflect.Descriptor instead.
+func (*GetLocatedFileInfoRequestProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *GetLocatedFileInfoRequestProto) GetSrc() string {
+	if x != nil && x.Src != nil {
+		return *x.Src
+	}
+	return ""
+}
+
+func (x *GetLocatedFileInfoRequestProto) GetNeedBlockToken() bool {
+	if x != nil && x.NeedBlockToken != nil {
+		return *x.NeedBlockToken
+	}
+	return Default_GetLocatedFileInfoRequestProto_NeedBlockToken
+}
+
+type GetLocatedFileInfoResponseProto struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Left out where there is no such file.
+	Fs            *HdfsFileStatusProto `protobuf:"bytes,1,opt,name=fs" json:"fs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLocatedFileInfoResponseProto) Reset() {
+	*x = GetLocatedFileInfoResponseProto{}
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLocatedFileInfoResponseProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLocatedFileInfoResponseProto) ProtoMessage() {}
+
+func (x *GetLocatedFileInfoResponseProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLocatedFileInfoResponseProto.ProtoReflect.Descriptor instead.
+func (*GetLocatedFileInfoResponseProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *GetLocatedFileInfoResponseProto) GetFs() *HdfsFileStatusProto {
+	if x != nil {
+		return x.Fs
+	}
+	return nil
+}
+
 type GetListingRequestProto struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Src   *string                `protobuf:"bytes,1,req,name=src" json:"src,omitempty"`
@@ -1229,7 +1331,7 @@ type GetListingRequestProto struct {
 
 func (x *GetListingRequestProto) Reset() {
 	*x = GetListingRequestProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[20]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1241,7 +1343,7 @@ func (x *GetListingRequestProto) String() string {
 func (*GetListingRequestProto) ProtoMessage() {}
 
 func (x *GetListingRequestProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[20]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1254,7 +1356,7 @@ func (x *GetListingRequestProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetListingRequestProto.ProtoReflect.Descriptor instead.
 func (*GetListingRequestProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{20}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GetListingRequestProto) GetSrc() string {
@@ -1288,7 +1390,7 @@ type GetListingResponseProto struct {
 
 func (x *GetListingResponseProto) Reset() {
 	*x = GetListingResponseProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[21]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1300,7 +1402,7 @@ func (x *GetListingResponseProto) String() string {
 func (*GetListingResponseProto) ProtoMessage() {}
 
 func (x *GetListingResponseProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[21]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1313,7 +1415,7 @@ func (x *GetListingResponseProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetListingResponseProto.ProtoReflect.Descriptor instead.
 func (*GetListingResponseProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{21}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetListingResponseProto) GetDirList() *DirectoryListingProto {
@@ -1331,7 +1433,7 @@ type GetServerDefaultsRequestProto struct {
 
 func (x *GetServerDefaultsRequestProto) Reset() {
 	*x = GetServerDefaultsRequestProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[22]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1343,7 +1445,7 @@ func (x *GetServerDefaultsRequestProto) String() string {
 func (*GetServerDefaultsRequestProto) ProtoMessage() {}
 
 func (x *GetServerDefaultsRequestProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[22]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1356,7 +1458,7 @@ func (x *GetServerDefaultsRequestProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerDefaultsRequestProto.ProtoReflect.Descriptor instead.
 func (*GetServerDefaultsRequestProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{22}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{24}
 }
 
 type GetServerDefaultsResponseProto struct {
@@ -1368,7 +1470,7 @@ type GetServerDefaultsResponseProto struct {
 
 func (x *GetServerDefaultsResponseProto) Reset() {
 	*x = GetServerDefaultsResponseProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[23]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1380,7 +1482,7 @@ func (x *GetServerDefaultsResponseProto) String() string {
 func (*GetServerDefaultsResponseProto) ProtoMessage() {}
 
 func (x *GetServerDefaultsResponseProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[23]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1393,7 +1495,7 @@ func (x *GetServerDefaultsResponseProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServerDefaultsResponseProto.ProtoReflect.Descriptor instead.
 func (*GetServerDefaultsResponseProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{23}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *GetServerDefaultsResponseProto) GetServerDefaults() *FsServerDefaultsProto {
@@ -1417,7 +1519,7 @@ type Rename2RequestProto struct {
 
 func (x *Rename2RequestProto) Reset() {
 	*x = Rename2RequestProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[24]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1429,7 +1531,7 @@ func (x *Rename2RequestProto) String() string {
 func (*Rename2RequestProto) ProtoMessage() {}
 
 func (x *Rename2RequestProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[24]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1442,7 +1544,7 @@ func (x *Rename2RequestProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rename2RequestProto.ProtoReflect.Descriptor instead.
 func (*Rename2RequestProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{24}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Rename2RequestProto) GetSrc() string {
@@ -1481,7 +1583,7 @@ type Rename2ResponseProto struct {
 
 func (x *Rename2ResponseProto) Reset() {
 	*x = Rename2ResponseProto{}
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[25]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1493,7 +1595,7 @@ func (x *Rename2ResponseProto) String() string {
 func (*Rename2ResponseProto) ProtoMessage() {}
 
 func (x *Rename2ResponseProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[25]
+	mi := &file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1506,7 +1608,7 @@ func (x *Rename2ResponseProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rename2ResponseProto.ProtoReflect.Descriptor instead.
 func (*Rename2ResponseProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{25}
+	return file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP(), []int{27}
 }
 
 var File_bobbin_hadoop_hdfs_client_namenode_proto protoreflect.FileDescriptor
@@ -1599,6 +1701,11 @@ const file_bobbin_hadoop_hdfs_client_namenode_proto_rawDesc = "" +
 	"\x17GetFileInfoRequestProto\x12\x10\n" +
 	"\x03src\x18\x01 \x02(\tR\x03src\"S\n" +
 	"\x18GetFileInfoResponseProto\x127\n" +
+	"\x02fs\x18\x01 \x01(\v2'.bobbin.hadoop.hdfs.HdfsFileStatusProtoR\x02fs\"a\n" +
+	"\x1eGetLocatedFileInfoRequestProto\x12\x10\n" +
+	"\x03src\x18\x01 \x01(\tR\x03src\x12-\n" +
+	"\x0eneedBlockToken\x18\x02 \x01(\b:\x05falseR\x0eneedBlockToken\"Z\n" +
+	"\x1fGetLocatedFileInfoResponseProto\x127\n" +
 	"\x02fs\x18\x01 \x01(\v2'.bobbin.hadoop.hdfs.HdfsFileStatusProtoR\x02fs\"n\n" +
 	"\x16GetListingRequestProto\x12\x10\n" +
 	"\x03src\x18\x01 \x02(\tR\x03src\x12\x1e\n" +
@@ -1619,7 +1726,7 @@ const file_bobbin_hadoop_hdfs_client_namenode_proto_rawDesc = "" +
 	"\x14Rename2ResponseProto*C\n" +
 	"\x11AddBlockFlagProto\x12\x12\n" +
 	"\x0eNO_LOCAL_WRITE\x10\x01\x12\x1a\n" +
-	"\x16IGNORE_CLIENT_LOCALITY\x10\x022\xfb\r\n" +
+	"\x16IGNORE_CLIENT_LOCALITY\x10\x022\xfa\x0e\n" +
 	"\x16ClientNamenodeProtocol\x12z\n" +
 	"\x11getBlockLocations\x121.bobbin.hadoop.hdfs.GetBlockLocationsRequestProto\x1a2.bobbin.hadoop.hdfs.GetBlockLocationsResponseProto\x12Y\n" +
 	"\x06create\x12&.bobbin.hadoop.hdfs.CreateRequestProto\x1a'.bobbin.hadoop.hdfs.CreateResponseProto\x12Y\n" +
@@ -1634,7 +1741,8 @@ const file_bobbin_hadoop_hdfs_client_namenode_proto_rawDesc = "" +
 	"\x11getServerDefaults\x121.bobbin.hadoop.hdfs.GetServerDefaultsRequestProto\x1a2.bobbin.hadoop.hdfs.GetServerDefaultsResponseProto\x12e\n" +
 	"\n" +
 	"getListing\x12*.bobbin.hadoop.hdfs.GetListingRequestProto\x1a+.bobbin.hadoop.hdfs.GetListingResponseProto\x12h\n" +
-	"\vgetFileInfo\x12+.bobbin.hadoop.hdfs.GetFileInfoRequestProto\x1a,.bobbin.hadoop.hdfs.GetFileInfoResponseProto\x12\\\n" +
+	"\vgetFileInfo\x12+.bobbin.hadoop.hdfs.GetFileInfoRequestProto\x1a,.bobbin.hadoop.hdfs.GetFileInfoResponseProto\x12}\n" +
+	"\x12getLocatedFileInfo\x122.bobbin.hadoop.hdfs.GetLocatedFileInfoRequestProto\x1a3.bobbin.hadoop.hdfs.GetLocatedFileInfoResponseProto\x12\\\n" +
 	"\arename2\x12'.bobbin.hadoop.hdfs.Rename2RequestProto\x1a(.bobbin.hadoop.hdfs.Rename2ResponseProto\x12\x81\x01\n" +
 	"\x12getDelegationToken\x124.bobbin.hadoop.common.GetDelegationTokenRequestProto\x1a5.bobbin.hadoop.common.GetDelegationTokenResponseProto\x12\x87\x01\n" +
 	"\x14renewDelegationToken\x126.bobbin.hadoop.common.RenewDelegationTokenRequestProto\x1a7.bobbin.hadoop.common.RenewDelegationTokenResponseProto\x12\x8a\x01\n" +
@@ -1653,7 +1761,7 @@ func file_bobbin_hadoop_hdfs_client_namenode_proto_rawDescGZIP() []byte {
 }
 
 var file_bobbin_hadoop_hdfs_client_namenode_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_bobbin_hadoop_hdfs_client_namenode_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_bobbin_hadoop_hdfs_client_namenode_proto_goTypes = []any{
 	(AddBlockFlagProto)(0),                              // 0: bobbin.hadoop.hdfs.AddBlockFlagProto
 	(*GetBlockLocationsRequestProto)(nil),               // 1: bobbin.hadoop.hdfs.GetBlockLocationsRequestProto
@@ -1676,85 +1784,90 @@ var file_bobbin_hadoop_hdfs_client_namenode_proto_goTypes = []any{
 	(*RenewLeaseResponseProto)(nil),                     // 18: bobbin.hadoop.hdfs.RenewLeaseResponseProto
 	(*GetFileInfoRequestProto)(nil),                     // 19: bobbin.hadoop.hdfs.GetFileInfoRequestProto
 	(*GetFileInfoResponseProto)(nil),                    // 20: bobbin.hadoop.hdfs.GetFileInfoResponseProto
-	(*GetListingRequestProto)(nil),                      // 21: bobbin.hadoop.hdfs.GetListingRequestProto
-	(*GetListingResponseProto)(nil),                     // 22: bobbin.hadoop.hdfs.GetListingResponseProto
-	(*GetServerDefaultsRequestProto)(nil),               // 23: bobbin.hadoop.hdfs.GetServerDefaultsRequestProto
-	(*GetServerDefaultsResponseProto)(nil),              // 24: bobbin.hadoop.hdfs.GetServerDefaultsResponseProto
-	(*Rename2RequestProto)(nil),                         // 25: bobbin.hadoop.hdfs.Rename2RequestProto
-	(*Rename2ResponseProto)(nil),                        // 26: bobbin.hadoop.hdfs.Rename2ResponseProto
-	(*LocatedBlocksProto)(nil),                          // 27: bobbin.hadoop.hdfs.LocatedBlocksProto
-	(*FsPermissionProto)(nil),                           // 28: bobbin.hadoop.hdfs.FsPermissionProto
-	(CryptoProtocolVersionProto)(0),                     // 29: bobbin.hadoop.hdfs.CryptoProtocolVersionProto
-	(*HdfsFileStatusProto)(nil),                         // 30: bobbin.hadoop.hdfs.HdfsFileStatusProto
-	(*LocatedBlockProto)(nil),                           // 31: bobbin.hadoop.hdfs.LocatedBlockProto
-	(*ExtendedBlockProto)(nil),                          // 32: bobbin.hadoop.hdfs.ExtendedBlockProto
-	(*DatanodeInfoProto)(nil),                           // 33: bobbin.hadoop.hdfs.DatanodeInfoProto
-	(*DirectoryListingProto)(nil),                       // 34: bobbin.hadoop.hdfs.DirectoryListingProto
-	(*FsServerDefaultsProto)(nil),                       // 35: bobbin.hadoop.hdfs.FsServerDefaultsProto
-	(*commonpb.GetDelegationTokenRequestProto)(nil),     // 36: bobbin.hadoop.common.GetDelegationTokenRequestProto
-	(*commonpb.RenewDelegationTokenRequestProto)(nil),   // 37: bobbin.hadoop.common.RenewDelegationTokenRequestProto
-	(*commonpb.CancelDelegationTokenRequestProto)(nil),  // 38: bobbin.hadoop.common.CancelDelegationTokenRequestProto
-	(*commonpb.GetDelegationTokenResponseProto)(nil),    // 39: bobbin.hadoop.common.GetDelegationTokenResponseProto
-	(*commonpb.RenewDelegationTokenResponseProto)(nil),  // 40: bobbin.hadoop.common.RenewDelegationTokenResponseProto
-	(*commonpb.CancelDelegationTokenResponseProto)(nil), // 41: bobbin.hadoop.common.CancelDelegationTokenResponseProto
+	(*GetLocatedFileInfoRequestProto)(nil),              // 21: bobbin.hadoop.hdfs.GetLocatedFileInfoRequestProto
+	(*GetLocatedFileInfoResponseProto)(nil),             // 22: bobbin.hadoop.hdfs.GetLocatedFileInfoResponseProto
+	(*GetListingRequestProto)(nil),                      // 23: bobbin.hadoop.hdfs.GetListingRequestProto
+	(*GetListingResponseProto)(nil),                     // 24: bobbin.hadoop.hdfs.GetListingResponseProto
+	(*GetServerDefaultsRequestProto)(nil),               // 25: bobbin.hadoop.hdfs.GetServerDefaultsRequestProto
+	(*GetServerDefaultsResponseProto)(nil),              // 26: bobbin.hadoop.hdfs.GetServerDefaultsResponseProto
+	(*Rename2RequestProto)(nil),                         // 27: bobbin.hadoop.hdfs.Rename2RequestProto
+	(*Rename2ResponseProto)(nil),                        // 28: bobbin.hadoop.hdfs.Rename2ResponseProto
+	(*LocatedBlocksProto)(nil),                          // 29: bobbin.hadoop.hdfs.LocatedBlocksProto
+	(*FsPermissionProto)(nil),                           // 30: bobbin.hadoop.hdfs.FsPermissionProto
+	(CryptoProtocolVersionProto)(0),                     // 31: bobbin.hadoop.hdfs.CryptoProtocolVersionProto
+	(*HdfsFileStatusProto)(nil),                         // 32: bobbin.hadoop.hdfs.HdfsFileStatusProto
+	(*LocatedBlockProto)(nil),                           // 33: bobbin.hadoop.hdfs.LocatedBlockProto
+	(*ExtendedBlockProto)(nil),                          // 34: bobbin.hadoop.hdfs.ExtendedBlockProto
+	(*DatanodeInfoProto)(nil),                           // 35: bobbin.hadoop.hdfs.DatanodeInfoProto
+	(*DirectoryListingProto)(nil),                       // 36: bobbin.hadoop.hdfs.DirectoryListingProto
+	(*FsServerDefaultsProto)(nil),                       // 37: bobbin.hadoop.hdfs.FsServerDefaultsProto
+	(*commonpb.GetDelegationTokenRequestProto)(nil),     // 38: bobbin.hadoop.common.GetDelegationTokenRequestProto
+	(*commonpb.RenewDelegationTokenRequestProto)(nil),   // 39: bobbin.hadoop.common.RenewDelegationTokenRequestProto
+	(*commonpb.CancelDelegationTokenRequestProto)(nil),  // 40: bobbin.hadoop.common.CancelDelegationTokenRequestProto
+	(*commonpb.GetDelegationTokenResponseProto)(nil),    // 41: bobbin.hadoop.common.GetDelegationTokenResponseProto
+	(*commonpb.RenewDelegationTokenResponseProto)(nil),  // 42: bobbin.hadoop.common.RenewDelegationTokenResponseProto
+	(*commonpb.CancelDelegationTokenResponseProto)(nil), // 43: bobbin.hadoop.common.CancelDelegationTokenResponseProto
 }
 var file_bobbin_hadoop_hdfs_client_namenode_proto_depIdxs = []int32{
-	27, // 0: bobbin.hadoop.hdfs.GetBlockLocationsResponseProto.locations:type_name -> bobbin.hadoop.hdfs.LocatedBlocksProto
-	28, // 1: bobbin.hadoop.hdfs.CreateRequestProto.masked:type_name -> bobbin.hadoop.hdfs.FsPermissionProto
-	29, // 2: bobbin.hadoop.hdfs.CreateRequestProto.cryptoProtocolVersion:type_name -> bobbin.hadoop.hdfs.CryptoProtocolVersionProto
-	28, // 3: bobbin.hadoop.hdfs.CreateRequestProto.unmasked:type_name -> bobbin.hadoop.hdfs.FsPermissionProto
-	30, // 4: bobbin.hadoop.hdfs.CreateResponseProto.fs:type_name -> bobbin.hadoop.hdfs.HdfsFileStatusProto
-	31, // 5: bobbin.hadoop.hdfs.AppendResponseProto.block:type_name -> bobbin.hadoop.hdfs.LocatedBlockProto
-	30, // 6: bobbin.hadoop.hdfs.AppendResponseProto.stat:type_name -> bobbin.hadoop.hdfs.HdfsFileStatusProto
-	32, // 7: bobbin.hadoop.hdfs.AddBlockRequestProto.previous:type_name -> bobbin.hadoop.hdfs.ExtendedBlockProto
-	33, // 8: bobbin.hadoop.hdfs.AddBlockRequestProto.excludeNodes:type_name -> bobbin.hadoop.hdfs.DatanodeInfoProto
+	29, // 0: bobbin.hadoop.hdfs.GetBlockLocationsResponseProto.locations:type_name -> bobbin.hadoop.hdfs.LocatedBlocksProto
+	30, // 1: bobbin.hadoop.hdfs.CreateRequestProto.masked:type_name -> bobbin.hadoop.hdfs.FsPermissionProto
+	31, // 2: bobbin.hadoop.hdfs.CreateRequestProto.cryptoProtocolVersion:type_name -> bobbin.hadoop.hdfs.CryptoProtocolVersionProto
+	30, // 3: bobbin.hadoop.hdfs.CreateRequestProto.unmasked:type_name -> bobbin.hadoop.hdfs.FsPermissionProto
+	32, // 4: bobbin.hadoop.hdfs.CreateResponseProto.fs:type_name -> bobbin.hadoop.hdfs.HdfsFileStatusProto
+	33, // 5: bobbin.hadoop.hdfs.AppendResponseProto.block:type_name -> bobbin.hadoop.hdfs.LocatedBlockProto
+	32, // 6: bobbin.hadoop.hdfs.AppendResponseProto.stat:type_name -> bobbin.hadoop.hdfs.HdfsFileStatusProto
+	34, // 7: bobbin.hadoop.hdfs.AddBlockRequestProto.previous:type_name -> bobbin.hadoop.hdfs.ExtendedBlockProto
+	35, // 8: bobbin.hadoop.hdfs.AddBlockRequestProto.excludeNodes:type_name -> bobbin.hadoop.hdfs.DatanodeInfoProto
 	0,  // 9: bobbin.hadoop.hdfs.AddBlockRequestProto.flags:type_name -> bobbin.hadoop.hdfs.AddBlockFlagProto
-	31, // 10: bobbin.hadoop.hdfs.AddBlockResponseProto.block:type_name -> bobbin.hadoop.hdfs.LocatedBlockProto
-	32, // 11: bobbin.hadoop.hdfs.UpdateBlockForPipelineRequestProto.block:type_name -> bobbin.hadoop.hdfs.ExtendedBlockProto
-	31, // 12: bobbin.hadoop.hdfs.UpdateBlockForPipelineResponseProto.block:type_name -> bobbin.hadoop.hdfs.LocatedBlockProto
-	32, // 13: bobbin.hadoop.hdfs.CompleteRequestProto.last:type_name -> bobbin.hadoop.hdfs.ExtendedBlockProto
-	28, // 14: bobbin.hadoop.hdfs.MkdirsRequestProto.masked:type_name -> bobbin.hadoop.hdfs.FsPermissionProto
-	28, // 15: bobbin.hadoop.hdfs.MkdirsRequestProto.unmasked:type_name -> bobbin.hadoop.hdfs.FsPermissionProto
-	30, // 16: bobbin.hadoop.hdfs.GetFileInfoResponseProto.fs:type_name -> bobbin.hadoop.hdfs.HdfsFileStatusProto
-	34, // 17: bobbin.hadoop.hdfs.GetListingResponseProto.dirList:type_name -> bobbin.hadoop.hdfs.DirectoryListingProto
-	35, // 18: bobbin.hadoop.hdfs.GetServerDefaultsResponseProto.serverDefaults:type_name -> bobbin.hadoop.hdfs.FsServerDefaultsProto
-	1,  // 19: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getBlockLocations:input_type -> bobbin.hadoop.hdfs.GetBlockLocationsRequestProto
-	3,  // 20: bobbin.hadoop.hdfs.ClientNamenodeProtocol.create:input_type -> bobbin.hadoop.hdfs.CreateRequestProto
-	5,  // 21: bobbin.hadoop.hdfs.ClientNamenodeProtocol.append:input_type -> bobbin.hadoop.hdfs.AppendRequestProto
-	7,  // 22: bobbin.hadoop.hdfs.ClientNamenodeProtocol.addBlock:input_type -> bobbin.hadoop.hdfs.AddBlockRequestProto
-	9,  // 23: bobbin.hadoop.hdfs.ClientNamenodeProtocol.updateBlockForPipeline:input_type -> bobbin.hadoop.hdfs.UpdateBlockForPipelineRequestProto
-	11, // 24: bobbin.hadoop.hdfs.ClientNamenodeProtocol.complete:input_type -> bobbin.hadoop.hdfs.CompleteRequestProto
-	13, // 25: bobbin.hadoop.hdfs.ClientNamenodeProtocol.delete:input_type -> bobbin.hadoop.hdfs.DeleteRequestProto
-	15, // 26: bobbin.hadoop.hdfs.ClientNamenodeProtocol.mkdirs:input_type -> bobbin.hadoop.hdfs.MkdirsRequestProto
-	17, // 27: bobbin.hadoop.hdfs.ClientNamenodeProtocol.renewLease:input_type -> bobbin.hadoop.hdfs.RenewLeaseRequestProto
-	23, // 28: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getServerDefaults:input_type -> bobbin.hadoop.hdfs.GetServerDefaultsRequestProto
-	21, // 29: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getListing:input_type -> bobbin.hadoop.hdfs.GetListingRequestProto
-	19, // 30: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getFileInfo:input_type -> bobbin.hadoop.hdfs.GetFileInfoRequestProto
-	25, // 31: bobbin.hadoop.hdfs.ClientNamenodeProtocol.rename2:input_type -> bobbin.hadoop.hdfs.Rename2RequestProto
-	36, // 32: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getDelegationToken:input_type -> bobbin.hadoop.common.GetDelegationTokenRequestProto
-	37, // 33: bobbin.hadoop.hdfs.ClientNamenodeProtocol.renewDelegationToken:input_type -> bobbin.hadoop.common.RenewDelegationTokenRequestProto
-	38, // 34: bobbin.hadoop.hdfs.ClientNamenodeProtocol.cancelDelegationToken:input_type -> bobbin.hadoop.common.CancelDelegationTokenRequestProto
-	2,  // 35: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getBlockLocations:output_type -> bobbin.hadoop.hdfs.GetBlockLocationsResponseProto
-	4,  // 36: bobbin.hadoop.hdfs.ClientNamenodeProtocol.create:output_type -> bobbin.hadoop.hdfs.CreateResponseProto
-	6,  // 37: bobbin.hadoop.hdfs.ClientNamenodeProtocol.append:output_type -> bobbin.hadoop.hdfs.AppendResponseProto
-	8,  // 38: bobbin.hadoop.hdfs.ClientNamenodeProtocol.addBlock:output_type -> bobbin.hadoop.hdfs.AddBlockResponseProto
-	10, // 39: bobbin.hadoop.hdfs.ClientNamenodeProtocol.updateBlockForPipeline:output_type -> bobbin.hadoop.hdfs.UpdateBlockForPipelineResponseProto
-	12, // 40: bobbin.hadoop.hdfs.ClientNamenodeProtocol.complete:output_type -> bobbin.hadoop.hdfs.CompleteResponseProto
-	14, // 41: bobbin.hadoop.hdfs.ClientNamenodeProtocol.delete:output_type -> bobbin.hadoop.hdfs.DeleteResponseProto
-	16, // 42: bobbin.hadoop.hdfs.ClientNamenodeProtocol.mkdirs:output_type -> bobbin.hadoop.hdfs.MkdirsResponseProto
-	18, // 43: bobbin.hadoop.hdfs.ClientNamenodeProtocol.renewLease:output_type -> bobbin.hadoop.hdfs.RenewLeaseResponseProto
-	24, // 44: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getServerDefaults:output_type -> bobbin.hadoop.hdfs.GetServerDefaultsResponseProto
-	22, // 45: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getListing:output_type -> bobbin.hadoop.hdfs.GetListingResponseProto
-	20, // 46: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getFileInfo:output_type -> bobbin.hadoop.hdfs.GetFileInfoResponseProto
-	26, // 47: bobbin.hadoop.hdfs.ClientNamenodeProtocol.rename2:output_type -> bobbin.hadoop.hdfs.Rename2ResponseProto
-	39, // 48: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getDelegationToken:output_type -> bobbin.hadoop.common.GetDelegationTokenResponseProto
-	40, // 49: bobbin.hadoop.hdfs.ClientNamenodeProtocol.renewDelegationToken:output_type -> bobbin.hadoop.common.RenewDelegationTokenResponseProto
-	41, // 50: bobbin.hadoop.hdfs.ClientNamenodeProtocol.cancelDelegationToken:output_type -> bobbin.hadoop.common.CancelDelegationTokenResponseProto
-	35, // [35:51] is the sub-list for method output_type
-	19, // [19:35] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	33, // 10: bobbin.hadoop.hdfs.AddBlockResponseProto.block:type_name -> bobbin.hadoop.hdfs.LocatedBlockProto
+	34, // 11: bobbin.hadoop.hdfs.UpdateBlockForPipelineRequestProto.block:type_name -> bobbin.hadoop.hdfs.ExtendedBlockProto
+	33, // 12: bobbin.hadoop.hdfs.UpdateBlockForPipelineResponseProto.block:type_name -> bobbin.hadoop.hdfs.LocatedBlockProto
+	34, // 13: bobbin.hadoop.hdfs.CompleteRequestProto.last:type_name -> bobbin.hadoop.hdfs.ExtendedBlockProto
+	30, // 14: bobbin.hadoop.hdfs.MkdirsRequestProto.masked:type_name -> bobbin.hadoop.hdfs.FsPermissionProto
+	30, // 15: bobbin.hadoop.hdfs.MkdirsRequestProto.unmasked:type_name -> bobbin.hadoop.hdfs.FsPermissionProto
+	32, // 16: bobbin.hadoop.hdfs.GetFileInfoResponseProto.fs:type_name -> bobbin.hadoop.hdfs.HdfsFileStatusProto
+	32, // 17: bobbin.hadoop.hdfs.GetLocatedFileInfoResponseProto.fs:type_name -> bobbin.hadoop.hdfs.HdfsFileStatusProto
+	36, // 18: bobbin.hadoop.hdfs.GetListingResponseProto.dirList:type_name -> bobbin.hadoop.hdfs.DirectoryListingProto
+	37, // 19: bobbin.hadoop.hdfs.GetServerDefaultsResponseProto.serverDefaults:type_name -> bobbin.hadoop.hdfs.FsServerDefaultsProto
+	1,  // 20: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getBlockLocations:input_type -> bobbin.hadoop.hdfs.GetBlockLocationsRequestProto
+	3,  // 21: bobbin.hadoop.hdfs.ClientNamenodeProtocol.create:input_type -> bobbin.hadoop.hdfs.CreateRequestProto
+	5,  // 22: bobbin.hadoop.hdfs.ClientNamenodeProtocol.append:input_type -> bobbin.hadoop.hdfs.AppendRequestProto
+	7,  // 23: bobbin.hadoop.hdfs.ClientNamenodeProtocol.addBlock:input_type -> bobbin.hadoop.hdfs.AddBlockRequestProto
+	9,  // 24: bobbin.hadoop.hdfs.ClientNamenodeProtocol.updateBlockForPipeline:input_type -> bobbin.hadoop.hdfs.UpdateBlockForPipelineRequestProto
+	11, // 25: bobbin.hadoop.hdfs.ClientNamenodeProtocol.complete:input_type -> bobbin.hadoop.hdfs.CompleteRequestProto
+	13, // 26: bobbin.hadoop.hdfs.ClientNamenodeProtocol.delete:input_type -> bobbin.hadoop.hdfs.DeleteRequestProto
+	15, // 27: bobbin.hadoop.hdfs.ClientNamenodeProtocol.mkdirs:input_type -> bobbin.hadoop.hdfs.MkdirsRequestProto
+	17, // 28: bobbin.hadoop.hdfs.ClientNamenodeProtocol.renewLease:input_type -> bobbin.hadoop.hdfs.RenewLeaseRequestProto
+	25, // 29: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getServerDefaults:input_type -> bobbin.hadoop.hdfs.GetServerDefaultsRequestProto
+	23, // 30: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getListing:input_type -> bobbin.hadoop.hdfs.GetListingRequestProto
+	19, // 31: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getFileInfo:input_type -> bobbin.hadoop.hdfs.GetFileInfoRequestProto
+	21, // 32: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getLocatedFileInfo:input_type -> bobbin.hadoop.hdfs.GetLocatedFileInfoRequestProto
+	27, // 33: bobbin.hadoop.hdfs.ClientNamenodeProtocol.rename2:input_type -> bobbin.hadoop.hdfs.Rename2RequestProto
+	38, // 34: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getDelegationToken:input_type -> bobbin.hadoop.common.GetDelegationTokenRequestProto
+	39, // 35: bobbin.hadoop.hdfs.ClientNamenodeProtocol.renewDelegationToken:input_type -> bobbin.hadoop.common.RenewDelegationTokenRequestProto
+	40, // 36: bobbin.hadoop.hdfs.ClientNamenodeProtocol.cancelDelegationToken:input_type -> bobbin.hadoop.common.CancelDelegationTokenRequestProto
+	2,  // 37: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getBlockLocations:output_type -> bobbin.hadoop.hdfs.GetBlockLocationsResponseProto
+	4,  // 38: bobbin.hadoop.hdfs.ClientNamenodeProtocol.create:output_type -> bobbin.hadoop.hdfs.CreateResponseProto
+	6,  // 39: bobbin.hadoop.hdfs.ClientNamenodeProtocol.append:output_type -> bobbin.hadoop.hdfs.AppendResponseProto
+	8,  // 40: bobbin.hadoop.hdfs.ClientNamenodeProtocol.addBlock:output_type -> bobbin.hadoop.hdfs.AddBlockResponseProto
+	10, // 41: bobbin.hadoop.hdfs.ClientNamenodeProtocol.updateBlockForPipeline:output_type -> bobbin.hadoop.hdfs.UpdateBlockForPipelineResponseProto
+	12, // 42: bobbin.hadoop.hdfs.ClientNamenodeProtocol.complete:output_type -> bobbin.hadoop.hdfs.CompleteResponseProto
+	14, // 43: bobbin.hadoop.hdfs.ClientNamenodeProtocol.delete:output_type -> bobbin.hadoop.hdfs.DeleteResponseProto
+	16, // 44: bobbin.hadoop.hdfs.ClientNamenodeProtocol.mkdirs:output_type -> bobbin.hadoop.hdfs.MkdirsResponseProto
+	18, // 45: bobbin.hadoop.hdfs.ClientNamenodeProtocol.renewLease:output_type -> bobbin.hadoop.hdfs.RenewLeaseResponseProto
+	26, // 46: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getServerDefaults:output_type -> bobbin.hadoop.hdfs.GetServerDefaultsResponseProto
+	24, // 47: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getListing:output_type -> bobbin.hadoop.hdfs.GetListingResponseProto
+	20, // 48: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getFileInfo:output_type -> bobbin.hadoop.hdfs.GetFileInfoResponseProto
+	22, // 49: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getLocatedFileInfo:output_type -> bobbin.hadoop.hdfs.GetLocatedFileInfoResponseProto
+	28, // 50: bobbin.hadoop.hdfs.ClientNamenodeProtocol.rename2:output_type -> bobbin.hadoop.hdfs.Rename2ResponseProto
+	41, // 51: bobbin.hadoop.hdfs.ClientNamenodeProtocol.getDelegationToken:output_type -> bobbin.hadoop.common.GetDelegationTokenResponseProto
+	42, // 52: bobbin.hadoop.hdfs.ClientNamenodeProtocol.renewDelegationToken:output_type -> bobbin.hadoop.common.RenewDelegationTokenResponseProto
+	43, // 53: bobbin.hadoop.hdfs.ClientNamenodeProtocol.cancelDelegationToken:output_type -> bobbin.hadoop.common.CancelDelegationTokenResponseProto
+	37, // [37:54] is the sub-list for method output_type
+	20, // [20:37] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_bobbin_hadoop_hdfs_client_namenode_proto_init() }
@@ -1771,7 +1884,7 @@ func file_bobbin_hadoop_hdfs_client_namenode_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_bobbin_hadoop_hdfs_client_namenode_proto_rawDesc), len(file_bobbin_hadoop_hdfs_client_namenode_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   26,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1204,6 +1204,52 @@ func (x *OpBlockChecksumResponseProto) GetBlockChecksumOptions() *BlockChecksumO
 	return nil
 }
 
+// What a client says after the last packet of a block that it has read to the end: whether the checksums fit. The
+// connection is good for another operation then.
+type ClientReadStatusProto struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Status        *Status                `protobuf:"varint,1,req,name=status,enum=bobbin.hadoop.hdfs.Status" json:"status,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClientReadStatusProto) Reset() {
+	*x = ClientReadStatusProto{}
+	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClientReadStatusProto) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClientReadStatusProto) ProtoMessage() {}
+
+func (x *ClientReadStatusProto) ProtoReflect() protoreflect.Message {
+	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClientReadStatusProto.ProtoReflect.Descriptor instead.
+func (*ClientReadStatusProto) Descriptor() ([]byte, []int) {
+	return file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ClientReadStatusProto) GetStatus() Status {
+	if x != nil && x.Status != nil {
+		return *x.Status
+	}
+	return Status_SUCCESS
+}
+
 type ReadOpChecksumInfoProto struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Checksum *ChecksumProto         `protobuf:"bytes,1,req,name=checksum" json:"checksum,omitempty"`
@@ -1215,7 +1261,7 @@ type ReadOpChecksumInfoProto struct {
 
 func (x *ReadOpChecksumInfoProto) Reset() {
 	*x = ReadOpChecksumInfoProto{}
-	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[11]
+	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1227,7 +1273,7 @@ func (x *ReadOpChecksumInfoProto) String() string {
 func (*ReadOpChecksumInfoProto) ProtoMessage() {}
 
 func (x *ReadOpChecksumInfoProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[11]
+	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1240,7 +1286,7 @@ func (x *ReadOpChecksumInfoProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadOpChecksumInfoProto.ProtoReflect.Descriptor instead.
 func (*ReadOpChecksumInfoProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP(), []int{11}
+	return file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ReadOpChecksumInfoProto) GetChecksum() *ChecksumProto {
@@ -1267,7 +1313,7 @@ type ChecksumProto struct {
 
 func (x *ChecksumProto) Reset() {
 	*x = ChecksumProto{}
-	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[12]
+	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1279,7 +1325,7 @@ func (x *ChecksumProto) String() string {
 func (*ChecksumProto) ProtoMessage() {}
 
 func (x *ChecksumProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[12]
+	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1292,7 +1338,7 @@ func (x *ChecksumProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChecksumProto.ProtoReflect.Descriptor instead.
 func (*ChecksumProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP(), []int{12}
+	return file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ChecksumProto) GetType() ChecksumTypeProto {
@@ -1329,7 +1375,7 @@ const (
 
 func (x *PacketHeaderProto) Reset() {
 	*x = PacketHeaderProto{}
-	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[13]
+	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1341,7 +1387,7 @@ func (x *PacketHeaderProto) String() string {
 func (*PacketHeaderProto) ProtoMessage() {}
 
 func (x *PacketHeaderProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[13]
+	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1354,7 +1400,7 @@ func (x *PacketHeaderProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PacketHeaderProto.ProtoReflect.Descriptor instead.
 func (*PacketHeaderProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP(), []int{13}
+	return file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PacketHeaderProto) GetOffsetInBlock() int64 {
@@ -1403,7 +1449,7 @@ type DataTransferTraceInfoProto struct {
 
 func (x *DataTransferTraceInfoProto) Reset() {
 	*x = DataTransferTraceInfoProto{}
-	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[14]
+	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1415,7 +1461,7 @@ func (x *DataTransferTraceInfoProto) String() string {
 func (*DataTransferTraceInfoProto) ProtoMessage() {}
 
 func (x *DataTransferTraceInfoProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[14]
+	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1428,7 +1474,7 @@ func (x *DataTransferTraceInfoProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataTransferTraceInfoProto.ProtoReflect.Descriptor instead.
 func (*DataTransferTraceInfoProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP(), []int{14}
+	return file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *DataTransferTraceInfoProto) GetTraceId() uint64 {
@@ -1469,7 +1515,7 @@ type DataEncryptionKeyProto struct {
 
 func (x *DataEncryptionKeyProto) Reset() {
 	*x = DataEncryptionKeyProto{}
-	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[15]
+	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1481,7 +1527,7 @@ func (x *DataEncryptionKeyProto) String() string {
 func (*DataEncryptionKeyProto) ProtoMessage() {}
 
 func (x *DataEncryptionKeyProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[15]
+	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1494,7 +1540,7 @@ func (x *DataEncryptionKeyProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DataEncryptionKeyProto.ProtoReflect.Descriptor instead.
 func (*DataEncryptionKeyProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP(), []int{15}
+	return file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *DataEncryptionKeyProto) GetKeyId() uint32 {
@@ -1558,7 +1604,7 @@ type BlockTokenSecretProto struct {
 
 func (x *BlockTokenSecretProto) Reset() {
 	*x = BlockTokenSecretProto{}
-	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[16]
+	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1570,7 +1616,7 @@ func (x *BlockTokenSecretProto) String() string {
 func (*BlockTokenSecretProto) ProtoMessage() {}
 
 func (x *BlockTokenSecretProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[16]
+	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1583,7 +1629,7 @@ func (x *BlockTokenSecretProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockTokenSecretProto.ProtoReflect.Descriptor instead.
 func (*BlockTokenSecretProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP(), []int{16}
+	return file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *BlockTokenSecretProto) GetExpiryDate() uint64 {
@@ -1657,7 +1703,7 @@ type GetDataEncryptionKeyRequestProto struct {
 
 func (x *GetDataEncryptionKeyRequestProto) Reset() {
 	*x = GetDataEncryptionKeyRequestProto{}
-	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[17]
+	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1669,7 +1715,7 @@ func (x *GetDataEncryptionKeyRequestProto) String() string {
 func (*GetDataEncryptionKeyRequestProto) ProtoMessage() {}
 
 func (x *GetDataEncryptionKeyRequestProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[17]
+	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1682,7 +1728,7 @@ func (x *GetDataEncryptionKeyRequestProto) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDataEncryptionKeyRequestProto.ProtoReflect.Descriptor instead.
 func (*GetDataEncryptionKeyRequestProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP(), []int{17}
+	return file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP(), []int{18}
 }
 
 type GetDataEncryptionKeyResponseProto struct {
@@ -1695,7 +1741,7 @@ type GetDataEncryptionKeyResponseProto struct {
 
 func (x *GetDataEncryptionKeyResponseProto) Reset() {
 	*x = GetDataEncryptionKeyResponseProto{}
-	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[18]
+	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1707,7 +1753,7 @@ func (x *GetDataEncryptionKeyResponseProto) String() string {
 func (*GetDataEncryptionKeyResponseProto) ProtoMessage() {}
 
 func (x *GetDataEncryptionKeyResponseProto) ProtoReflect() protoreflect.Message {
-	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[18]
+	mi := &file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1720,7 +1766,7 @@ func (x *GetDataEncryptionKeyResponseProto) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use GetDataEncryptionKeyResponseProto.ProtoReflect.Descriptor instead.
 func (*GetDataEncryptionKeyResponseProto) Descriptor() ([]byte, []int) {
-	return file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP(), []int{18}
+	return file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetDataEncryptionKeyResponseProto) GetDataEncryptionKey() *DataEncryptionKeyProto {
@@ -1823,7 +1869,9 @@ const file_bobbin_hadoop_hdfs_datatransfer_proto_rawDesc = "" +
 	"\vcrcPerBlock\x18\x02 \x02(\x04R\vcrcPerBlock\x12$\n" +
 	"\rblockChecksum\x18\x03 \x02(\fR\rblockChecksum\x12?\n" +
 	"\acrcType\x18\x04 \x01(\x0e2%.bobbin.hadoop.hdfs.ChecksumTypeProtoR\acrcType\x12a\n" +
-	"\x14blockChecksumOptions\x18\x05 \x01(\v2-.bobbin.hadoop.hdfs.BlockChecksumOptionsProtoR\x14blockChecksumOptions\"z\n" +
+	"\x14blockChecksumOptions\x18\x05 \x01(\v2-.bobbin.hadoop.hdfs.BlockChecksumOptionsProtoR\x14blockChecksumOptions\"K\n" +
+	"\x15ClientReadStatusProto\x122\n" +
+	"\x06status\x18\x01 \x02(\x0e2\x1a.bobbin.hadoop.hdfs.StatusR\x06status\"z\n" +
 	"\x17ReadOpChecksumInfoProto\x12=\n" +
 	"\bchecksum\x18\x01 \x02(\v2!.bobbin.hadoop.hdfs.ChecksumProtoR\bchecksum\x12 \n" +
 	"\vchunkOffset\x18\x02 \x02(\x04R\vchunkOffset\"v\n" +
@@ -1901,7 +1949,7 @@ func file_bobbin_hadoop_hdfs_datatransfer_proto_rawDescGZIP() []byte {
 }
 
 var file_bobbin_hadoop_hdfs_datatransfer_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_bobbin_hadoop_hdfs_datatransfer_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_bobbin_hadoop_hdfs_datatransfer_proto_goTypes = []any{
 	(Status)(0),          // 0: bobbin.hadoop.hdfs.Status
 	(AccessModeProto)(0), // 1: bobbin.hadoop.hdfs.AccessModeProto
@@ -1918,57 +1966,59 @@ var file_bobbin_hadoop_hdfs_datatransfer_proto_goTypes = []any{
 	(*PipelineAckProto)(nil),                                           // 12: bobbin.hadoop.hdfs.PipelineAckProto
 	(*BlockOpResponseProto)(nil),                                       // 13: bobbin.hadoop.hdfs.BlockOpResponseProto
 	(*OpBlockChecksumResponseProto)(nil),                               // 14: bobbin.hadoop.hdfs.OpBlockChecksumResponseProto
-	(*ReadOpChecksumInfoProto)(nil),                                    // 15: bobbin.hadoop.hdfs.ReadOpChecksumInfoProto
-	(*ChecksumProto)(nil),                                              // 16: bobbin.hadoop.hdfs.ChecksumProto
-	(*PacketHeaderProto)(nil),                                          // 17: bobbin.hadoop.hdfs.PacketHeaderProto
-	(*DataTransferTraceInfoProto)(nil),                                 // 18: bobbin.hadoop.hdfs.DataTransferTraceInfoProto
-	(*DataEncryptionKeyProto)(nil),                                     // 19: bobbin.hadoop.hdfs.DataEncryptionKeyProto
-	(*BlockTokenSecretProto)(nil),                                      // 20: bobbin.hadoop.hdfs.BlockTokenSecretProto
-	(*GetDataEncryptionKeyRequestProto)(nil),                           // 21: bobbin.hadoop.hdfs.GetDataEncryptionKeyRequestProto
-	(*GetDataEncryptionKeyResponseProto)(nil),                          // 22: bobbin.hadoop.hdfs.GetDataEncryptionKeyResponseProto
-	(CipherSuiteProto)(0),                                              // 23: bobbin.hadoop.hdfs.CipherSuiteProto
-	(*ExtendedBlockProto)(nil),                                         // 24: bobbin.hadoop.hdfs.ExtendedBlockProto
-	(*commonpb.TokenProto)(nil),                                        // 25: bobbin.hadoop.common.TokenProto
-	(*DatanodeInfoProto)(nil),                                          // 26: bobbin.hadoop.hdfs.DatanodeInfoProto
-	(StorageTypeProto)(0),                                              // 27: bobbin.hadoop.hdfs.StorageTypeProto
-	(ChecksumTypeProto)(0),                                             // 28: bobbin.hadoop.hdfs.ChecksumTypeProto
-	(*BlockChecksumOptionsProto)(nil),                                  // 29: bobbin.hadoop.hdfs.BlockChecksumOptionsProto
+	(*ClientReadStatusProto)(nil),                                      // 15: bobbin.hadoop.hdfs.ClientReadStatusProto
+	(*ReadOpChecksumInfoProto)(nil),                                    // 16: bobbin.hadoop.hdfs.ReadOpChecksumInfoProto
+	(*ChecksumProto)(nil),                                              // 17: bobbin.hadoop.hdfs.ChecksumProto
+	(*PacketHeaderProto)(nil),                                          // 18: bobbin.hadoop.hdfs.PacketHeaderProto
+	(*DataTransferTraceInfoProto)(nil),                                 // 19: bobbin.hadoop.hdfs.DataTransferTraceInfoProto
+	(*DataEncryptionKeyProto)(nil),                                     // 20: bobbin.hadoop.hdfs.DataEncryptionKeyProto
+	(*BlockTokenSecretProto)(nil),                                      // 21: bobbin.hadoop.hdfs.BlockTokenSecretProto
+	(*GetDataEncryptionKeyRequestProto)(nil),                           // 22: bobbin.hadoop.hdfs.GetDataEncryptionKeyRequestProto
+	(*GetDataEncryptionKeyResponseProto)(nil),                          // 23: bobbin.hadoop.hdfs.GetDataEncryptionKeyResponseProto
+	(CipherSuiteProto)(0),                                              // 24: bobbin.hadoop.hdfs.CipherSuiteProto
+	(*ExtendedBlockProto)(nil),                                         // 25: bobbin.hadoop.hdfs.ExtendedBlockProto
+	(*commonpb.TokenProto)(nil),                                        // 26: bobbin.hadoop.common.TokenProto
+	(*DatanodeInfoProto)(nil),                                          // 27: bobbin.hadoop.hdfs.DatanodeInfoProto
+	(StorageTypeProto)(0),                                              // 28: bobbin.hadoop.hdfs.StorageTypeProto
+	(ChecksumTypeProto)(0),                                             // 29: bobbin.hadoop.hdfs.ChecksumTypeProto
+	(*BlockChecksumOptionsProto)(nil),                                  // 30: bobbin.hadoop.hdfs.BlockChecksumOptionsProto
 }
 var file_bobbin_hadoop_hdfs_datatransfer_proto_depIdxs = []int32{
 	2,  // 0: bobbin.hadoop.hdfs.DataTransferEncryptorMessageProto.status:type_name -> bobbin.hadoop.hdfs.DataTransferEncryptorMessageProto.DataTransferEncryptorStatus
 	6,  // 1: bobbin.hadoop.hdfs.DataTransferEncryptorMessageProto.cipherOption:type_name -> bobbin.hadoop.hdfs.CipherOptionProto
 	5,  // 2: bobbin.hadoop.hdfs.DataTransferEncryptorMessageProto.handshakeSecret:type_name -> bobbin.hadoop.hdfs.HandshakeSecretProto
-	23, // 3: bobbin.hadoop.hdfs.CipherOptionProto.suite:type_name -> bobbin.hadoop.hdfs.CipherSuiteProto
-	24, // 4: bobbin.hadoop.hdfs.BaseHeaderProto.block:type_name -> bobbin.hadoop.hdfs.ExtendedBlockProto
-	25, // 5: bobbin.hadoop.hdfs.BaseHeaderProto.token:type_name -> bobbin.hadoop.common.TokenProto
-	18, // 6: bobbin.hadoop.hdfs.BaseHeaderProto.traceInfo:type_name -> bobbin.hadoop.hdfs.DataTransferTraceInfoProto
+	24, // 3: bobbin.hadoop.hdfs.CipherOptionProto.suite:type_name -> bobbin.hadoop.hdfs.CipherSuiteProto
+	25, // 4: bobbin.hadoop.hdfs.BaseHeaderProto.block:type_name -> bobbin.hadoop.hdfs.ExtendedBlockProto
+	26, // 5: bobbin.hadoop.hdfs.BaseHeaderProto.token:type_name -> bobbin.hadoop.common.TokenProto
+	19, // 6: bobbin.hadoop.hdfs.BaseHeaderProto.traceInfo:type_name -> bobbin.hadoop.hdfs.DataTransferTraceInfoProto
 	7,  // 7: bobbin.hadoop.hdfs.ClientOperationHeaderProto.baseHeader:type_name -> bobbin.hadoop.hdfs.BaseHeaderProto
 	8,  // 8: bobbin.hadoop.hdfs.OpReadBlockProto.header:type_name -> bobbin.hadoop.hdfs.ClientOperationHeaderProto
 	11, // 9: bobbin.hadoop.hdfs.OpReadBlockProto.cachingStrategy:type_name -> bobbin.hadoop.hdfs.CachingStrategyProto
 	8,  // 10: bobbin.hadoop.hdfs.OpWriteBlockProto.header:type_name -> bobbin.hadoop.hdfs.ClientOperationHeaderProto
-	26, // 11: bobbin.hadoop.hdfs.OpWriteBlockProto.targets:type_name -> bobbin.hadoop.hdfs.DatanodeInfoProto
-	26, // 12: bobbin.hadoop.hdfs.OpWriteBlockProto.source:type_name -> bobbin.hadoop.hdfs.DatanodeInfoProto
+	27, // 11: bobbin.hadoop.hdfs.OpWriteBlockProto.targets:type_name -> bobbin.hadoop.hdfs.DatanodeInfoProto
+	27, // 12: bobbin.hadoop.hdfs.OpWriteBlockProto.source:type_name -> bobbin.hadoop.hdfs.DatanodeInfoProto
 	3,  // 13: bobbin.hadoop.hdfs.OpWriteBlockProto.stage:type_name -> bobbin.hadoop.hdfs.OpWriteBlockProto.BlockConstructionStage
-	16, // 14: bobbin.hadoop.hdfs.OpWriteBlockProto.requestedChecksum:type_name -> bobbin.hadoop.hdfs.ChecksumProto
+	17, // 14: bobbin.hadoop.hdfs.OpWriteBlockProto.requestedChecksum:type_name -> bobbin.hadoop.hdfs.ChecksumProto
 	11, // 15: bobbin.hadoop.hdfs.OpWriteBlockProto.cachingStrategy:type_name -> bobbin.hadoop.hdfs.CachingStrategyProto
-	27, // 16: bobbin.hadoop.hdfs.OpWriteBlockProto.storageType:type_name -> bobbin.hadoop.hdfs.StorageTypeProto
-	27, // 17: bobbin.hadoop.hdfs.OpWriteBlockProto.targetStorageTypes:type_name -> bobbin.hadoop.hdfs.StorageTypeProto
+	28, // 16: bobbin.hadoop.hdfs.OpWriteBlockProto.storageType:type_name -> bobbin.hadoop.hdfs.StorageTypeProto
+	28, // 17: bobbin.hadoop.hdfs.OpWriteBlockProto.targetStorageTypes:type_name -> bobbin.hadoop.hdfs.StorageTypeProto
 	0,  // 18: bobbin.hadoop.hdfs.PipelineAckProto.reply:type_name -> bobbin.hadoop.hdfs.Status
 	0,  // 19: bobbin.hadoop.hdfs.BlockOpResponseProto.status:type_name -> bobbin.hadoop.hdfs.Status
 	14, // 20: bobbin.hadoop.hdfs.BlockOpResponseProto.checksumResponse:type_name -> bobbin.hadoop.hdfs.OpBlockChecksumResponseProto
-	15, // 21: bobbin.hadoop.hdfs.BlockOpResponseProto.readOpChecksumInfo:type_name -> bobbin.hadoop.hdfs.ReadOpChecksumInfoProto
-	28, // 22: bobbin.hadoop.hdfs.OpBlockChecksumResponseProto.crcType:type_name -> bobbin.hadoop.hdfs.ChecksumTypeProto
-	29, // 23: bobbin.hadoop.hdfs.OpBlockChecksumResponseProto.blockChecksumOptions:type_name -> bobbin.hadoop.hdfs.BlockChecksumOptionsProto
-	16, // 24: bobbin.hadoop.hdfs.ReadOpChecksumInfoProto.checksum:type_name -> bobbin.hadoop.hdfs.ChecksumProto
-	28, // 25: bobbin.hadoop.hdfs.ChecksumProto.type:type_name -> bobbin.hadoop.hdfs.ChecksumTypeProto
-	1,  // 26: bobbin.hadoop.hdfs.BlockTokenSecretProto.modes:type_name -> bobbin.hadoop.hdfs.AccessModeProto
-	27, // 27: bobbin.hadoop.hdfs.BlockTokenSecretProto.storageTypes:type_name -> bobbin.hadoop.hdfs.StorageTypeProto
-	19, // 28: bobbin.hadoop.hdfs.GetDataEncryptionKeyResponseProto.dataEncryptionKey:type_name -> bobbin.hadoop.hdfs.DataEncryptionKeyProto
-	29, // [29:29] is the sub-list for method output_type
-	29, // [29:29] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	16, // 21: bobbin.hadoop.hdfs.BlockOpResponseProto.readOpChecksumInfo:type_name -> bobbin.hadoop.hdfs.ReadOpChecksumInfoProto
+	29, // 22: bobbin.hadoop.hdfs.OpBlockChecksumResponseProto.crcType:type_name -> bobbin.hadoop.hdfs.ChecksumTypeProto
+	30, // 23: bobbin.hadoop.hdfs.OpBlockChecksumResponseProto.blockChecksumOptions:type_name -> bobbin.hadoop.hdfs.BlockChecksumOptionsProto
+	0,  // 24: bobbin.hadoop.hdfs.ClientReadStatusProto.status:type_name -> bobbin.hadoop.hdfs.Status
+	17, // 25: bobbin.hadoop.hdfs.ReadOpChecksumInfoProto.checksum:type_name -> bobbin.hadoop.hdfs.ChecksumProto
+	29, // 26: bobbin.hadoop.hdfs.ChecksumProto.type:type_name -> bobbin.hadoop.hdfs.ChecksumTypeProto
+	1,  // 27: bobbin.hadoop.hdfs.BlockTokenSecretProto.modes:type_name -> bobbin.hadoop.hdfs.AccessModeProto
+	28, // 28: bobbin.hadoop.hdfs.BlockTokenSecretProto.storageTypes:type_name -> bobbin.hadoop.hdfs.StorageTypeProto
+	20, // 29: bobbin.hadoop.hdfs.GetDataEncryptionKeyResponseProto.dataEncryptionKey:type_name -> bobbin.hadoop.hdfs.DataEncryptionKeyProto
+	30, // [30:30] is the sub-list for method output_type
+	30, // [30:30] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_bobbin_hadoop_hdfs_datatransfer_proto_init() }
@@ -1984,7 +2034,7 @@ func file_bobbin_hadoop_hdfs_datatransfer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_bobbin_hadoop_hdfs_datatransfer_proto_rawDesc), len(file_bobbin_hadoop_hdfs_datatransfer_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   19,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -46,7 +46,7 @@ const childHolds = 16 << 20
 func TestPageIsMade(t *testing.T) {
 	cluster.Long(t)
 	c := open(t)
-	page := pageOf(t, c, options{only: []string{"cold", "tiny", "memory", "workers", "session"}})
+	page := pageOf(t, c, options{only: []string{"cold", "tiny", "memory", "workers", "session", "files"}})
 	for _, want := range []string{
 		"| `bobbin version` ", "| size of `bobbin` ", "| RUNNING ", "| uploaded bobbin ", "| **command ended** ",
 		"| ApplicationMaster ", "| TaskExecutor and task host ", "| 10 ",
@@ -124,7 +124,7 @@ func pageOf(t *testing.T, c *cluster.Cluster, o options) string {
 	log := logrus.New()
 	log.SetOutput(t.Output())
 	o.bin, o.runs = bin, 1
-	tables, err := measure(t.Context(), o, c, log)
+	tables, err := measure(t.Context(), o, c, log, func(table) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@
 // and processor time. It prints a page of Markdown. Nothing is asserted; numbers
 // are for people to compare.
 //
-//	bench [-only cold,tiny,memory,workers,large,calls,processes,protected,asks,session,submit]
+//	bench [-only cold,tiny,memory,workers,large,calls,processes,protected,asks,session,files,submit]
 //	      [-runs N] [-calls N] [-flink DIR] [-o FILE]
 //
 // scripts/bench builds what it needs and runs it. It starts no goroutines but
@@ -53,6 +53,7 @@ func sections() []section {
 		{"protected", protectedCalls},
 		{"asks", manyAsks},
 		{"session", sessionJobs},
+		{"files", manySmallFiles},
 		{"submit", submissions},
 	}
 }
@@ -79,7 +80,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.IntVar(&o.runs, "runs", 0, "`number` of runs of each measurement at most; 0 for what it should have")
 	flags.IntVar(&o.calls, "calls", 0, "`number` of calls in a run at most; 0 for what it should have")
 	flags.StringVar(&o.flink, "flink", "", "`directory` of Flink's distribution, to measure it beside Bobbin")
-	flags.StringVar(&o.file, "o", "", "`file` to write the page to, too; with -only, to replace those sections in")
+	flags.StringVar(&o.file, "o", "", "`file` to keep the page in, section by section; with -only, to replace those sections in")
 	flags.Func("only", "`sections` to measure, of "+strings.Join(names, ","), func(list string) error {
 		o.only = strings.Split(list, ",")
 		for _, name := range o.only {
@@ -119,6 +120,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func bench(ctx context.Context, o options, stdout, stderr io.Writer) (err error) {
 	log := logrus.New()
 	log.SetOutput(stderr)
+	if err := checkKept(o.file); err != nil {
+		return err
+	}
 	m, err := lookAtMachine()
 	if err != nil {
 		return err
@@ -131,26 +135,22 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, hadoop.Close()) }()
-	tables, err := measure(ctx, o, hadoop, log)
+	kept, err := keepIn(o.file, m, hadoop.Version())
 	if err != nil {
 		return err
 	}
+	tables, err := measure(ctx, o, hadoop, log, kept.add)
 	content := page(m, hadoop.Version(), tables)
-	if _, err := io.WriteString(stdout, content); err != nil || o.file == "" {
-		return err
+	_, unwritten := io.WriteString(stdout, content) // whatever failed: those before are measured
+	if err = errors.Join(err, unwritten); err == nil && len(o.only) == 0 {
+		err = kept.end(content)
 	}
-	if len(o.only) > 0 {
-		written, err := os.ReadFile(o.file)
-		if err != nil {
-			return err
-		}
-		content = merge(string(written), tables)
-	}
-	return os.WriteFile(o.file, []byte(content), 0o644)
+	return err
 }
 
-// measure measures the sections one after another.
-func measure(ctx context.Context, o options, hadoop *cluster.Cluster, log logrus.FieldLogger) (tables []table, err error) {
+// measure measures the sections one after another, and gives each to keep at once. After an
+// error it gives those before.
+func measure(ctx context.Context, o options, hadoop *cluster.Cluster, log logrus.FieldLogger, keep func(table) error) (tables []table, err error) {
 	r, err := newRig(ctx, o, hadoop)
 	if err != nil {
 		return nil, err
@@ -162,15 +162,18 @@ func measure(ctx context.Context, o options, hadoop *cluster.Cluster, log logrus
 		}
 		load, err := loadAverage()
 		if err != nil {
-			return nil, err
+			return tables, err
 		}
 		log.WithFields(logrus.Fields{"section": s.name, "load": load}).Info("measuring")
 		t, err := s.measure(ctx, r)
 		if err != nil {
-			return nil, fmt.Errorf("section %s: %w", s.name, err)
+			return tables, fmt.Errorf("section %s: %w", s.name, err)
 		}
 		t.date, t.load = time.Now().UTC().Format(time.DateOnly), load
 		tables = append(tables, t)
+		if err := keep(t); err != nil {
+			return tables, err
+		}
 	}
 	return tables, nil
 }

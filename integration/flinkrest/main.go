@@ -36,31 +36,35 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 		return 2
 	}
 	scratch, err := os.MkdirTemp("", "flinkrest-")
-	if err == nil {
-		err = record(ctx, *home, scratch, *out)
-	}
 	if err != nil {
-		fmt.Fprintf(stderr, "flinkrest: %v\nFlink's logs are in %s\n", err, scratch)
+		fmt.Fprintf(stderr, "flinkrest: %v\n", err)
 		return 1
 	}
-	if err := os.RemoveAll(scratch); err != nil {
+	plain, full, err := prepareBoth(ctx, *home, scratch)
+	if err == nil {
+		if err := record(ctx, plain, full, *out); err != nil {
+			fmt.Fprintf(stderr, "flinkrest: %v\nFlink's logs are in %s\n", err, scratch)
+			return 1
+		}
+	}
+	if err = errors.Join(err, os.RemoveAll(scratch)); err != nil {
 		fmt.Fprintf(stderr, "flinkrest: %v\n", err)
 		return 1
 	}
 	return 0
 }
 
-// record asks a cluster that is configured as Flink comes, and then one that has on what is off by
-// default, and writes all answers.
-func record(ctx context.Context, home, scratch, out string) error {
-	plain, err := prepare(ctx, home, filepath.Join(scratch, "plain"), "")
-	if err != nil {
-		return err
+// prepareBoth prepares a cluster that is configured as Flink comes, and one that has on what is off by default.
+func prepareBoth(ctx context.Context, home, scratch string) (plain, full *flink, err error) {
+	if plain, err = prepare(ctx, home, filepath.Join(scratch, "plain"), ""); err != nil {
+		return nil, nil, err
 	}
-	full, err := prepare(ctx, home, filepath.Join(scratch, "full"), switchedOn)
-	if err != nil {
-		return err
-	}
+	full, err = prepare(ctx, home, filepath.Join(scratch, "full"), switchedOn)
+	return plain, full, err
+}
+
+// record asks one cluster after the other, and writes all answers.
+func record(ctx context.Context, plain, full *flink, out string) error {
 	known, err := plain.known(ctx)
 	if err != nil {
 		return fmt.Errorf("ask Flink's classes for its paths: %w", err)

@@ -9,7 +9,8 @@ import (
 // key; setting it again moves it. A fired timer's event is checked by the core
 // against its state, as it may be stale.
 type Timers[K comparable] struct {
-	fire func(K)
+	fire    func(K)
+	running sync.WaitGroup // calls of fire; added to under mu, and not once stopped
 
 	mu      sync.Mutex // guards timers, stopped
 	timers  map[K]*time.Timer
@@ -38,9 +39,11 @@ func (t *Timers[K]) Set(key K, after time.Duration) {
 		current := t.timers[key] == self && !t.stopped
 		if current {
 			delete(t.timers, key)
+			t.running.Add(1)
 		}
 		t.mu.Unlock()
 		if current {
+			defer t.running.Done()
 			t.fire(key)
 		}
 	})
@@ -57,13 +60,17 @@ func (t *Timers[K]) Cancel(key K) {
 	}
 }
 
-// Stop disarms all timers for good.
+// Stop disarms all timers for good, and waits for the calls of fire that are under way:
+// once it has returned there are none, nor will there be. It may be called again. fire must
+// not call it, and must come to its end where it is called: a fire that posts to a loop
+// does once the loop has ended.
 func (t *Timers[K]) Stop() {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.stopped = true
 	for key, timer := range t.timers {
 		timer.Stop()
 		delete(t.timers, key)
 	}
+	t.mu.Unlock()
+	t.running.Wait()
 }

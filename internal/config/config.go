@@ -10,9 +10,6 @@ import (
 	"time"
 )
 
-// ErrInvalid is the cause of every fault in names and values of options.
-var ErrInvalid = errors.New("invalid configuration")
-
 // Layer is a set of options from one place.
 type Layer struct {
 	// Source says where, for people: a file's path, "-D", "-tm".
@@ -51,7 +48,7 @@ func New(layers ...Layer) (Config, error) {
 			text := layer.Values[name]
 			value, err := parse(name, text)
 			if err != nil {
-				faults = append(faults, fmt.Errorf("%s: %w", layer.at(name), err))
+				faults = append(faults, from(layer.at(name), err))
 				continue
 			}
 			c.set[name] = setting{text, value, layer.at(name)}
@@ -112,6 +109,19 @@ func (c Config) IsSet(key Key) bool {
 	return given
 }
 
+// Told gives an option with its value as it was set, or its default, for messages:
+// "client.timeout: 90 s".
+func (c Config) Told(key Key) string {
+	return key.Name() + ": " + c.text(key)
+}
+
+func (c Config) text(key Key) string {
+	if s, given := c.set[key.Name()]; given {
+		return strings.TrimSpace(s.text)
+	}
+	return mustFind(key).Default
+}
+
 // Under gives the options of a prefix, without it: the variables of
 // ContainerMasterEnv, say.
 func (c Config) Under(prefix PrefixKey) map[string]string {
@@ -149,30 +159,56 @@ func get[T any](c Config, key Key) T {
 	if s, given := c.set[key.Name()]; given {
 		return s.value.(T)
 	}
+	d := mustFind(key)
+	return d.mustParse(d.Default).(T)
+}
+
+// mustFind gives the row of a key of this package.
+func mustFind(key Key) Definition {
 	d, known := find(key.Name())
 	if !known {
 		panic(fmt.Sprintf("config: option %s is not in the table", key.Name()))
 	}
-	value, err := key.parse(d.Default, d)
+	return d
+}
+
+// mustParse reads a value that stands in the table itself.
+func (d Definition) mustParse(text string) any {
+	value, err := d.Key.parse(text, d)
 	if err != nil {
-		panic(fmt.Sprintf("config: default of %s: %v", key.Name(), err))
+		panic(fmt.Sprintf("config: %s in the table: %v", d.Key.Name(), err))
 	}
-	return value.(T)
+	return value
 }
 
 // parse checks one option as a layer gives it.
 func parse(name, text string) (any, error) {
 	if d, known := definitionOf(name); known {
 		value, err := d.Key.parse(text, d)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, fmt.Errorf("option %s: %w", name, err)
+		case !d.inRange(value):
+			return nil, d.outOfRange(text)
 		}
 		return value, nil
 	}
+	unknown := &Fault{What: "unknown option " + name}
 	if nearest := Nearest(name, Names()); nearest != "" {
-		return nil, fmt.Errorf("unknown option %s, did you mean %s?: %w", name, nearest, ErrInvalid)
+		unknown.Remedy = "did you mean " + nearest + "?"
+	} else {
+		unknown.Remedy = "docs/OPTIONS.md lists those there are, the nearest is " + likest(name, Names())
 	}
-	return nil, fmt.Errorf("unknown option %s, docs/OPTIONS.md lists those there are: %w", name, ErrInvalid)
+	return nil, unknown
+}
+
+// from adds to a fault where its value is from.
+func from(source string, err error) error {
+	if fault, is := errors.AsType[*Fault](err); is {
+		fault.Source = source
+		return fault
+	}
+	return fmt.Errorf("%s: %w", source, err)
 }
 
 // Known gives those of the values that are of options which this build has. A client may be

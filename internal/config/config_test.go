@@ -104,7 +104,7 @@ func TestFaultsAreAllTold(t *testing.T) {
 		"conf/bobbin.yaml: unknown option taskmanager.numberOfTaskslots, did you mean taskmanager.numberOfTaskSlots?",
 		`conf/bobbin.yaml: option heartbeat.timeout: "soon"`,
 		`-D: option restart-strategy.type: "often" is none of none, fixed-delay`,
-		"-D: option parallelism.default: 0 is less than 1",
+		"-D: option parallelism.default: 0 is out of range, want at least 1",
 	} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("error does not say %q:\n%v", part, err)
@@ -136,6 +136,24 @@ func TestNearestKnowsHowPeopleMistype(t *testing.T) {
 	}
 }
 
+// TestAnUnknownNameLeadsToOneThatThereIs would catch a user who is left alone with a name that
+// resembles none as a whole: many give the part that they remember.
+func TestAnUnknownNameLeadsToOneThatThereIs(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"hartbeat.timeout": "did you mean heartbeat.timeout?",
+		"queue":            "the nearest is yarn.application.queue",
+		"Slots":            "the nearest is taskmanager.numberOfTaskSlots",
+		"foo":              "the nearest is flink.hadoop.*", // anything may stand behind that
+		"":                 "the nearest is ",
+	} {
+		_, err := New(layer("-D", name, "bar"))
+		if fault, is := errors.AsType[*Fault](err); !is || fault.Text() != "-D: unknown option "+name || !strings.Contains(fault.Remedy, want) {
+			t.Errorf("%q: %v, want %q", name, err, want)
+		}
+	}
+}
+
 func TestAPrefixAloneIsNoOption(t *testing.T) {
 	t.Parallel()
 	if _, err := New(layer("-D", string(ContainerMasterEnv), "x")); !errors.Is(err, ErrInvalid) {
@@ -146,7 +164,7 @@ func TestAPrefixAloneIsNoOption(t *testing.T) {
 func TestFilesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ text, part string }{
-		"no YAML":            {"a: [", "conf.yaml"},
+		"no YAML":            {"a: [", "conf.yaml:1: no YAML: did not find expected node content"},
 		"a list":             {"yarn.tags:\n  - a\n", "conf.yaml:2"},
 		"a scalar":           {"just text\n", "conf.yaml:1"},
 		"an option twice":    {"slot:\n  idle.timeout: 1 s\nslot.idle.timeout: 2 s\n", "conf.yaml:3: option slot.idle.timeout is given twice, first in line 2"},
@@ -199,10 +217,15 @@ func TestEveryKeyHasItsRow(t *testing.T) {
 		if _, prefix := d.Key.(PrefixKey); prefix != strings.HasSuffix(name, ".") {
 			t.Errorf("%s: a prefix ends with a dot, and nothing else does", name)
 		}
-		if value, err := d.Key.parse(d.Default, d); err != nil {
+		if value, err := parse(name, d.Default); err != nil && !strings.HasSuffix(name, ".") {
 			t.Errorf("default of %s: %v", name, err)
 		} else if s, text := value.(string); text && s != d.Default {
 			t.Errorf("default of %s is not one of its choices", name)
+		}
+		if r, number := d.Range, d.Key.kind(); r == (Range{}) && (number == "integer" || number == "number") {
+			t.Errorf("%s has no range: is it allowed to be negative?", name)
+		} else if r.Least != "" && r.Above != "" || r.Most != "" && r.Below != "" {
+			t.Errorf("%s has two ends on one side: %+v", name, r)
 		}
 		if d.Doc == "" || d.Origin == "" {
 			t.Errorf("%s is not described", name)
@@ -241,8 +264,13 @@ func TestReferenceListsEveryOption(t *testing.T) {
 			t.Errorf("%s is missing", d.Key.Name())
 		}
 	}
-	if !strings.Contains(page, "A bare number counts s.") {
-		t.Error("the unit of a bare number is missing")
+	for _, part := range []string{
+		"A bare number counts s.", "Range: more than 0 and less than 1.", "Less than `heartbeat.timeout`.", "More than `heartbeat.interval`.",
+		"At least `yarn.heartbeat.container-request-interval`.",
+	} {
+		if !strings.Contains(page, part) {
+			t.Errorf("%q is missing", part)
+		}
 	}
 }
 

@@ -33,19 +33,16 @@ func ReadFile(path string) (Layer, error) {
 
 // ParseFile is ReadFile for content that was read already.
 func ParseFile(path string, data []byte) (Layer, error) {
-	if len(data) > maxFile {
-		return Layer{}, fmt.Errorf("read options %s: %d bytes, more than %d: %w", path, len(data), maxFile, ErrInvalid)
-	}
 	layer := Layer{Source: path, Values: make(map[string]string), Lines: make(map[string]int)}
-	var document yaml.Node
-	if err := yaml.Unmarshal(data, &document); err != nil {
-		return Layer{}, fmt.Errorf("read options %s: %w: %w", path, ErrInvalid, err)
+	top, err := readYAML(path, data)
+	if err != nil {
+		return Layer{}, err
 	}
-	if len(document.Content) == 0 { // empty, or comments only
+	if top == nil {
 		return layer, nil
 	}
 	var faults []error
-	flatten(document.Content[0], "", func(name string, node *yaml.Node, err error) {
+	flatten(top, "", func(name string, node *yaml.Node, err error) {
 		switch _, twice := layer.Values[name]; {
 		case err != nil:
 			faults = append(faults, fmt.Errorf("%s:%d: %w", path, node.Line, err))
@@ -59,6 +56,10 @@ func ParseFile(path string, data []byte) (Layer, error) {
 		return Layer{}, errors.Join(faults...)
 	}
 	return layer, nil
+}
+
+func tooLarge(path string, data []byte) error {
+	return fmt.Errorf("%s: %d bytes, more than %d: %w", path, len(data), maxFile, ErrInvalid)
 }
 
 // flatten visits the single values under a node with their dotted names.

@@ -24,7 +24,7 @@ const (
 // there are here. others are the names of the rest, in their order: what a JVM needs, and
 // what there is not yet. A directory with neither file is fs.ErrNotExist.
 func ReadFlink(dir string) (layer Layer, others []string, err error) {
-	path, parse := filepath.Join(dir, flinkFile), parseFlinkYAML
+	path, parse := filepath.Join(dir, flinkFile), flinkParser(parseFlinkYAML)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		path, parse = filepath.Join(dir, flinkLegacyFile), parseFlinkLines
@@ -33,11 +33,17 @@ func ReadFlink(dir string) (layer Layer, others []string, err error) {
 	if err != nil {
 		return Layer{}, nil, fmt.Errorf("read Flink's options: %w", err)
 	}
-	if len(data) > maxFile {
-		return Layer{}, nil, fmt.Errorf("read Flink's options %s: %d bytes, more than %d: %w", path, len(data), maxFile, ErrInvalid)
-	}
+	return parseFlink(path, data, parse)
+}
+
+// flinkParser visits the options of a file of Flink's. Its errors name file and line, and
+// wrap ErrInvalid.
+type flinkParser func(path string, data []byte, visit func(name, value string, line int)) error
+
+// parseFlink is ReadFlink for content that was read already.
+func parseFlink(path string, data []byte, parse flinkParser) (layer Layer, others []string, err error) {
 	layer = Layer{Source: path, Values: make(map[string]string), Lines: make(map[string]int)}
-	err = parse(data, func(name, value string, line int) {
+	err = parse(path, data, func(name, value string, line int) {
 		name = cmp.Or(renamed(name), name)
 		if _, known := definitionOf(name); !known {
 			others = append(others, name)
@@ -46,7 +52,7 @@ func ReadFlink(dir string) (layer Layer, others []string, err error) {
 		layer.Values[name], layer.Lines[name] = value, line
 	})
 	if err != nil {
-		return Layer{}, nil, fmt.Errorf("read Flink's options %s: %w: %w", path, ErrInvalid, err)
+		return Layer{}, nil, err
 	}
 	return layer, others, nil
 }
@@ -81,16 +87,13 @@ func renamed(name string) string {
 
 // parseFlinkYAML reads Flink's YAML (YamlParserUtils): mappings in mappings are dotted
 // names, and a list is its values with ";" between them.
-func parseFlinkYAML(data []byte, visit func(name, value string, line int)) error {
-	var document yaml.Node
-	if err := yaml.Unmarshal(data, &document); err != nil {
+func parseFlinkYAML(path string, data []byte, visit func(name, value string, line int)) error {
+	top, err := readYAML(path, data)
+	if err != nil || top == nil {
 		return err
 	}
-	if len(document.Content) == 0 { // empty, or comments only
-		return nil
-	}
 	var faults []error
-	flatten(document.Content[0], "", func(name string, node *yaml.Node, err error) {
+	flatten(top, "", func(name string, node *yaml.Node, err error) {
 		if err == nil {
 			visit(name, node.Value, node.Line)
 			return
@@ -100,7 +103,7 @@ func parseFlinkYAML(data []byte, visit func(name, value string, line int)) error
 			values = append(values, item.Value)
 		}
 		if node.Kind != yaml.SequenceNode || name == "" || slices.ContainsFunc(node.Content, func(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode }) {
-			faults = append(faults, fmt.Errorf("line %d: %w", node.Line, err))
+			faults = append(faults, fmt.Errorf("%s:%d: %w", path, node.Line, err))
 			return
 		}
 		visit(name, strings.Join(values, ";"), node.Line)
@@ -111,7 +114,10 @@ func parseFlinkYAML(data []byte, visit func(name, value string, line int)) error
 // parseFlinkLines reads the older form, which is no YAML (GlobalConfiguration#loadLegacyYAMLResource):
 // "key: value" in each line, up to a "#". A line of another kind Flink leaves out with a
 // warning, and so it is here.
-func parseFlinkLines(data []byte, visit func(name, value string, line int)) error {
+func parseFlinkLines(path string, data []byte, visit func(name, value string, line int)) error {
+	if len(data) > maxFile {
+		return tooLarge(path, data)
+	}
 	number := 0
 	for line := range strings.SplitSeq(string(data), "\n") {
 		number++

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -77,25 +78,80 @@ func FuzzParseFile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		layer, err := ParseFile("conf/bobbin.yaml", data)
 		if err != nil {
-			if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "conf/bobbin.yaml") {
-				t.Errorf("error %v", err)
-			}
+			checkLines(t, err, "conf/bobbin.yaml", data)
 			return
 		}
-		total := 0
-		for name := range layer.Values {
-			total += len(name)
-			if line := layer.Lines[name]; line < 1 || line > len(data)+1 { // a missing value is in the line after the last
-				t.Errorf("%q is in line %d of %q", name, line, data)
+		checkLayer(t, layer, nil, data)
+	})
+}
+
+// FuzzFlinkOptions reads a file of Flink's, of either form. It would catch an option that is
+// neither taken nor told of, and what FuzzParseFile looks for.
+func FuzzFlinkOptions(f *testing.F) {
+	for _, text := range []string{
+		"taskmanager:\n  numberOfTaskSlots: 4\nyarn.tags: [a, b]\nenv.java.opts.all: -X\n", "a: &x [1]\nb: *x\n", "yarn.tags: [[a]]\n", "restart-strategy: off\nrestart-strategy.type: none\n",
+		"parallelism.default: 4 # and more\n# no: option\nyarn.tags:\n", "slot.idle.timeout: 1 s: 2 s\n", "- a\n", "a:\n- b\n -", "\xef\xbb\xbfa: 1\r\n", "? {a: b}\n: c\n",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for path, parse := range map[string]flinkParser{flinkFile: parseFlinkYAML, flinkLegacyFile: parseFlinkLines} {
+			visited := 0
+			layer, others, err := parseFlink(path, data, func(path string, data []byte, visit func(name, value string, line int)) error {
+				return parse(path, data, func(name, value string, line int) {
+					visited++
+					visit(name, value, line)
+				})
+			})
+			if err != nil {
+				checkLines(t, err, path, data)
+				continue
 			}
-		}
-		if total > maxName*len(data) {
-			t.Errorf("%d bytes of names come from %d", total, len(data))
-		}
-		if _, err := New(layer); err != nil && !errors.Is(err, ErrInvalid) {
-			t.Errorf("error %v is not ErrInvalid", err)
+			if len(layer.Values)+len(others) > visited || visited > 0 && len(layer.Values)+len(others) == 0 {
+				t.Errorf("%s: %d options are taken, %d are not, of %d", path, len(layer.Values), len(others), visited)
+			}
+			checkLayer(t, layer, others, data)
 		}
 	})
+}
+
+// checkLines sees to it that each fault of a file is told with a line that there is.
+func checkLines(t *testing.T, err error, path string, data []byte) {
+	t.Helper()
+	if !errors.Is(err, ErrInvalid) {
+		t.Errorf("error %v is not ErrInvalid", err)
+	}
+	for fault := range strings.SplitSeq(err.Error(), "\n") {
+		rest, named := strings.CutPrefix(fault, path+":")
+		number, _, _ := strings.Cut(rest, ":")
+		if line, err := strconv.Atoi(number); !named || err != nil || line < 1 || line > len(data)+1 {
+			t.Errorf("%q names no line of %q", fault, data)
+		}
+	}
+}
+
+// checkLayer looks at what was read of a file.
+func checkLayer(t *testing.T, layer Layer, others []string, data []byte) {
+	t.Helper()
+	total := 0
+	for name := range layer.Values {
+		total += len(name)
+		if line := layer.Lines[name]; line < 1 || line > len(data)+1 { // a missing value is in the line after the last
+			t.Errorf("%q is in line %d of %q", name, line, data)
+		}
+	}
+	for _, name := range others {
+		total += len(name)
+		if _, known := definitionOf(name); known {
+			t.Errorf("%q counts for nothing", name)
+		}
+	}
+	if total > maxName*len(data) {
+		t.Errorf("%d bytes of names come from %d", total, len(data))
+	}
+	if _, err := New(layer); err != nil && !errors.Is(err, ErrInvalid) {
+		t.Errorf("error %v is not ErrInvalid", err)
+	}
 }
 
 // FuzzParseDefinition reads the text behind -D. It would catch an "=" or a comma

@@ -47,7 +47,7 @@ type Definition struct {
 	Key     Key
 	Default string
 	Unit    time.Duration // what a bare number counts in a duration; 0 means ms
-	Least   int           // the smallest whole number allowed
+	Range   Range         // of numbers, times and sizes
 	Choices []string      // the only texts allowed, where there are any
 	Also    []string      // their other spellings in Flink, as "other=choice"
 	Origin  string        // whose option it is, and Flink's default where ours differs
@@ -99,21 +99,18 @@ func (StringKey) parse(text string, d Definition) (any, error) {
 	return nil, fmt.Errorf("%q is none of %s: %w", text, strings.Join(d.Choices, ", "), ErrInvalid)
 }
 
-func (IntKey) parse(text string, d Definition) (any, error) {
+func (IntKey) parse(text string, _ Definition) (any, error) {
 	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 32) // as Flink's integers
 	if err != nil {
 		return nil, fmt.Errorf("%q is not a whole number: %w", text, ErrInvalid)
-	}
-	if int(n) < d.Least {
-		return nil, fmt.Errorf("%d is less than %d: %w", n, d.Least, ErrInvalid)
 	}
 	return int(n), nil
 }
 
 func (FractionKey) parse(text string, _ Definition) (any, error) {
 	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil || !(x >= 0) || math.IsInf(x, 0) { // NaN is neither
-		return nil, fmt.Errorf("%q is not a number from 0 up: %w", text, ErrInvalid)
+	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil, fmt.Errorf("%q is not a number: %w", text, ErrInvalid)
 	}
 	return x, nil
 }

@@ -1,6 +1,10 @@
 package config
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // Nearest gives the candidate that differs from name in the fewest letters
 // added, left out, changed or swapped with their neighbour: what a person
@@ -22,6 +26,31 @@ func Nearest(name string, candidates []string) string {
 		return ""
 	}
 	return best
+}
+
+// likest gives the candidate that has the longest run of letters in common with name, in
+// any case, and the shortest of several: who gives a part of a name sees one that has it.
+func likest(name string, candidates []string) string {
+	return slices.MaxFunc(candidates, func(a, b string) int {
+		return cmp.Or(cmp.Compare(longestRun(name, a), longestRun(name, b)), cmp.Compare(len(b), len(a)))
+	})
+}
+
+// longestRun is the length of the longest text that both hold, in bytes.
+func longestRun(a, b string) (longest int) {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	above, row := make([]int, len(b)+1), make([]int, len(b)+1) // lengths of runs that end there
+	for i := range len(a) {
+		for j := range len(b) {
+			row[j+1] = 0
+			if a[i] == b[j] {
+				row[j+1] = above[j] + 1
+				longest = max(longest, row[j+1])
+			}
+		}
+		above, row = row, above
+	}
+	return longest
 }
 
 // distance is the optimal string alignment distance, over bytes.

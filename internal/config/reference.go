@@ -23,14 +23,18 @@ func Reference() string {
 }
 
 func (d Definition) describe() string {
-	text := d.Doc
+	sentences := []string{d.Doc}
 	if len(d.Choices) > 0 {
-		text += " One of `" + strings.Join(d.Choices, "`, `") + "`."
+		sentences = append(sentences, "One of `"+strings.Join(d.Choices, "`, `")+"`.")
 	}
+	if d.Range != (Range{}) {
+		sentences = append(sentences, "Range: "+d.Range.String()+".")
+	}
+	sentences = append(sentences, related(d.Key)...)
 	if d.Unit != 0 {
-		text += " A bare number counts " + strings.TrimPrefix(FormatDuration(d.Unit), "1 ") + "."
+		sentences = append(sentences, "A bare number counts "+strings.TrimPrefix(FormatDuration(d.Unit), "1 ")+".")
 	}
-	return text
+	return strings.Join(sentences, " ")
 }
 
 func defaultText(d Definition) string {

@@ -10,7 +10,7 @@
 // End of file means that the other side is gone, and nothing else: each side
 // says so in a message first when it ends on purpose.
 //
-// The package starts no goroutines. It imports of ours only msg and its codec.
+// Of goroutines the package starts a Listener's alone. It imports of ours only msg and its codec.
 package control
 
 import (
@@ -44,6 +44,7 @@ type Conn struct {
 	reader  *bufio.Reader
 	frame   bytes.Buffer // the last frame, owned by Receive
 	sending sync.Mutex   // keeps frames whole
+	hears   msg.Kinds    // that the other side may send
 	limits  Limits
 }
 
@@ -61,10 +62,10 @@ type Limits struct {
 // as a whole.
 const frameTime = 30 * time.Second
 
-// New makes the end of a connection that carries nothing but frames. Close
-// closes it.
-func New(conn net.Conn) *Conn {
-	return &Conn{conn: conn, reader: bufio.NewReader(conn)}
+// New makes the end of a connection that carries nothing but frames, and takes messages
+// of these kinds. Close closes it.
+func New(conn net.Conn, hears msg.Kinds) *Conn {
+	return &Conn{conn: conn, reader: bufio.NewReader(conn), hears: hears}
 }
 
 // Bound bounds what Receive takes. It is called before the first Receive.
@@ -88,7 +89,7 @@ func (c *Conn) Send(m msg.Message) error {
 }
 
 // Receive reads the next message. It gives io.EOF when the other side has closed
-// its end or died, net.ErrClosed after Close; ErrFrame and the errors of codec
+// its end or died, net.ErrClosed after Close; ErrFrame, msg.ErrKind and the errors of codec
 // mean that the two sides don't speak the same protocol, ErrTooLong that Bound forbids the
 // message. No further one can be read then.
 func (c *Conn) Receive() (msg.Message, error) { return c.ReceiveHeld(nil) }
@@ -133,7 +134,7 @@ func (c *Conn) ReceiveHeld(hold func(bytes int) error) (msg.Message, error) {
 				size, float64(took)/(1<<20), float64(most)/(1<<20), ErrTooLong)
 		}
 	}
-	m, err := codec.Decode(c.frame.Bytes())
+	m, err := codec.Decode(c.frame.Bytes(), c.hears)
 	if err != nil {
 		return nil, fmt.Errorf("receive on control socket: %w", err)
 	}

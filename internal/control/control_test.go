@@ -23,11 +23,18 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
 )
 
+// everything is what these tests say.
+var everything = msg.KindsOf(msg.Heartbeat{}, msg.HostHello{}, msg.StopHost{}, msg.CollectBatch{}, msg.DriverFailed{}, msg.ExecuteJob{})
+
 // TestMain is also the child of the tests that need one: it echoes messages
 // until the other side is gone.
 func TestMain(m *testing.M) {
 	if value, set := os.LookupEnv(control.Variable); set {
 		os.Exit(child(value))
+	}
+	if mode := os.Getenv(speakerVariable); mode != "" {
+		speak(mode)
+		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -41,7 +48,7 @@ func child(value string) int {
 	if err != nil {
 		return 11
 	}
-	c := control.New(conn)
+	c := control.New(conn, everything)
 	for {
 		m, err := c.Receive()
 		if errors.Is(err, io.EOF) {
@@ -74,7 +81,7 @@ func startChild(t *testing.T) (*control.Conn, *exec.Cmd) {
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return control.New(parent), cmd
+	return control.New(parent, everything), cmd
 }
 
 // TestChildAnswersAndSeesEndOfFile would catch an end that leaks into the child
@@ -121,7 +128,7 @@ func TestDeathOfTheChildIsEndOfFile(t *testing.T) {
 // TestSendersDoNotMixFrames would catch frames of two goroutines that interleave.
 func TestSendersDoNotMixFrames(t *testing.T) {
 	a, b := net.Pipe()
-	from, to := control.New(a), control.New(b)
+	from, to := control.New(a, everything), control.New(b, everything)
 	const senders, each = 4, 50
 	var wg sync.WaitGroup
 	for s := range senders {
@@ -176,7 +183,7 @@ func TestReceiveRefusesWhatIsNoFrame(t *testing.T) {
 			if _, err := file.Write(test.bytes); err != nil {
 				t.Fatal(err)
 			}
-			conn := control.New(parent)
+			conn := control.New(parent, everything)
 			if errors.Is(test.want, net.ErrClosed) {
 				conn.Close()
 			}
@@ -194,7 +201,7 @@ func TestReceiveRefusesWhatIsNoFrame(t *testing.T) {
 func TestBoundRefusesLongMessages(t *testing.T) {
 	near, far := net.Pipe()
 	defer near.Close()
-	sender, receiver := control.New(far), control.New(near)
+	sender, receiver := control.New(far, everything), control.New(near, everything)
 	receiver.Bound(control.Limits{Message: 1 << 10})
 	sent := make(chan error, 2)
 	go func() {
@@ -217,7 +224,7 @@ func TestBoundRefusesLongMessages(t *testing.T) {
 func TestBoundRefusesWhatGrows(t *testing.T) {
 	near, far := net.Pipe()
 	defer near.Close()
-	sender, receiver := control.New(far), control.New(near)
+	sender, receiver := control.New(far, everything), control.New(near, everything)
 	receiver.Bound(control.Limits{Growth: 5})
 	sent := make(chan error, 1)
 	go func() {
@@ -235,9 +242,9 @@ func TestNothingIsReadWithoutRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
 		defer near.Close()
-		receiver, full := control.New(near), errors.New("no room")
+		receiver, full := control.New(near, everything), errors.New("no room")
 		go func() {
-			_ = control.New(far).Send(msg.DriverFailed{Message: "one"})
+			_ = control.New(far, everything).Send(msg.DriverFailed{Message: "one"})
 			_, _ = far.Write([]byte{0, 0, 4, 0, 1}) // a frame that does not go on
 		}()
 		held := 0
@@ -250,8 +257,8 @@ func TestNothingIsReadWithoutRoom(t *testing.T) {
 		}
 		other, end := net.Pipe()
 		defer other.Close()
-		go func() { _ = control.New(end).Send(msg.DriverFailed{Message: strings.Repeat("x", 64<<10)}) }()
-		if _, err := control.New(other).ReceiveHeld(func(int) error { return full }); !errors.Is(err, full) {
+		go func() { _ = control.New(end, everything).Send(msg.DriverFailed{Message: strings.Repeat("x", 64<<10)}) }()
+		if _, err := control.New(other, everything).ReceiveHeld(func(int) error { return full }); !errors.Is(err, full) {
 			t.Errorf("without room: %v", err)
 		}
 	})
@@ -302,7 +309,7 @@ func FuzzReceive(f *testing.F) {
 	}
 	f.Add([]byte("GET / HTTP/1.1\r\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		conn := control.New(&input{Reader: bytes.NewReader(data)})
+		conn := control.New(&input{Reader: bytes.NewReader(data)}, everything)
 		for {
 			m, err := conn.Receive()
 			if err != nil {

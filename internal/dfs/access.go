@@ -25,6 +25,7 @@ func accessTo(authority string, o Options) (hdfs.DialerOptions, error) {
 	access.RPC.Dial, access.RPC.Logger = o.Dial, o.Logger
 	if o.Patience > 0 {
 		access.Policy.MaxWait, access.Policy.MaxFailovers, access.Policy.MaxTimeouts = o.Patience, 0, 0
+		access.Policy.Limit = o.Limit
 		access.Policy.BaseDelay = min(access.Policy.BaseDelay, o.Patience/10) // who can wait for a second wants several tries
 		access.RPC.ConnectTimeout = shorter(access.RPC.ConnectTimeout, o.Patience)
 		access.RPC.RPCTimeout = shorter(access.RPC.RPCTimeout, o.Patience)

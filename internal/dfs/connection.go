@@ -162,23 +162,27 @@ func (c *connection) interpret(err error) error {
 	}
 	var exception colinmarc.Error // has no Error method of its own: errors.AsType does not take it
 	if errors.As(err, &exception) {
-		return &yarnrpc.RemoteError{
+		remote := &yarnrpc.RemoteError{
 			Address: c.name, Method: exception.Method(), Class: exception.Exception(), Message: exception.Message(),
 		}
-	}
-	if known, ok := errors.AsType[answered](err); ok {
-		return known.error
+		if errors.Is(remote, yarnrpc.ErrQuota) {
+			return c.answer(remote)
+		}
+		return remote
 	}
 	return c.answer(err)
 }
 
-// answered marks an error of this package's own that a call gives: the
-// NameNode did answer.
-type answered struct{ error }
-
 // answer gives the error of a call in the same words, whoever has made it.
 func (c *connection) answer(err error) error {
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
+		err = forbidden{err}
+	}
 	switch {
+	case errors.Is(err, hdfs.ErrDialerClosed):
+		return ErrClosed
+	case errors.Is(err, hdfs.ErrNotEmpty):
+		return filesystem.ErrNotEmpty
 	case errors.Is(err, hdfs.ErrEncryptionZone):
 		return filesystem.ErrEncryptionZone
 	case errors.Is(err, hdfs.ErrErasureCoded):
@@ -186,7 +190,7 @@ func (c *connection) answer(err error) error {
 	}
 	if _, unanswered := errors.AsType[*yarnrpc.CallError](err); unanswered {
 		switch {
-		case errors.Is(err, hdfs.ErrDialerClosed), errors.Is(err, yarnrpc.ErrClosed):
+		case errors.Is(err, yarnrpc.ErrClosed):
 			return ErrClosed
 		case isLogin(err): // which has failed, and says so
 			return err
@@ -197,6 +201,9 @@ func (c *connection) answer(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w for user %s", fs.ErrPermission, c.user)
 	}
+	if errors.Is(err, yarnrpc.ErrQuota) {
+		return fmt.Errorf("%w (%w)", filesystem.ErrQuota, err)
+	}
 	for _, answer := range []error{
 		fs.ErrNotExist, fs.ErrExist, fs.ErrInvalid, syscall.ENOTEMPTY, colinmarc.ErrReplicating,
 	} {
@@ -206,6 +213,16 @@ func (c *connection) answer(err error) error {
 	}
 	return err
 }
+
+// forbidden is the error of what this machine refuses its user, such as a connect by a firewall. By its
+// errno it would be fs.ErrPermission, too, which is for what HDFS says of files, and says for good.
+type forbidden struct{ error }
+
+func (f forbidden) Is(target error) bool {
+	return target != fs.ErrPermission && errors.Is(f.error, target)
+}
+
+func (f forbidden) As(target any) bool { return errors.As(f.error, target) }
 
 // isLogin tells whether a call was not made because of the login: its error names who, where
 // and what to do, and the NameNode is not to blame.

@@ -44,7 +44,7 @@ func TestWhatIsMadeTooLateIsTakenBack(t *testing.T) {
 	}{
 		"in time":                {takes: time.Second},
 		"after the caller left":  {takes: 3 * time.Second, undone: true},
-		"and failed, even later": {takes: 3 * time.Second, err: answered{errors.New("no")}},
+		"and failed, even later": {takes: 3 * time.Second, err: errors.New("no")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -80,16 +80,17 @@ func TestErrorsOfCalls(t *testing.T) {
 		err, is error
 		says    string
 	}{
-		"nobody there":    {unanswered(syscall.ECONNREFUSED), syscall.ECONNREFUSED, "NameNode nn:1 did not answer"},
-		"no login":        {unanswered(yarnrpc.ErrNoLogin), yarnrpc.ErrNoLogin, "Kerberos login"},
-		"an old ticket":   {unanswered(kerberos.ErrExpired), kerberos.ErrExpired, "getFileInfo on nn:1: the ticket has expired"},
-		"no KDC":          {unanswered(kerberos.ErrKDC), kerberos.ErrKDC, "getFileInfo on nn:1: no kdc of the realm answers"},
-		"closed":          {unanswered(hdfs.ErrDialerClosed), ErrClosed, "closed"},
-		"no right":        {&yarnrpc.RemoteError{Method: "rename2", Class: "org.apache.hadoop.security.AccessControlException"}, fs.ErrPermission, "for user me"},
-		"not there":       {&fs.PathError{Op: "stat", Path: "/x", Err: fs.ErrNotExist}, fs.ErrNotExist, "not exist"},
-		"encrypted":       {&fs.PathError{Op: "create", Path: "/x", Err: hdfs.ErrEncryptionZone}, filesystem.ErrEncryptionZone, "use a place outside"},
-		"striped":         {fmt.Errorf("read: %w", hdfs.ErrErasureCoded), filesystem.ErrErasureCoded, "with replication"},
-		"of this package": {answered{errIsDirectory}, errIsDirectory, "directory"},
+		"nobody there":  {unanswered(syscall.ECONNREFUSED), syscall.ECONNREFUSED, "NameNode nn:1 did not answer"},
+		"no login":      {unanswered(yarnrpc.ErrNoLogin), yarnrpc.ErrNoLogin, "Kerberos login"},
+		"an old ticket": {unanswered(kerberos.ErrExpired), kerberos.ErrExpired, "getFileInfo on nn:1: the ticket has expired"},
+		"no KDC":        {unanswered(kerberos.ErrKDC), kerberos.ErrKDC, "getFileInfo on nn:1: no kdc of the realm answers"},
+		"closed":        {unanswered(hdfs.ErrDialerClosed), ErrClosed, "closed"},
+		"no right":      {&yarnrpc.RemoteError{Method: "rename2", Class: "org.apache.hadoop.security.AccessControlException"}, fs.ErrPermission, "for user me"},
+		"not there":     {&fs.PathError{Op: "stat", Path: "/x", Err: fs.ErrNotExist}, fs.ErrNotExist, "not exist"},
+		"encrypted":     {&fs.PathError{Op: "create", Path: "/x", Err: hdfs.ErrEncryptionZone}, filesystem.ErrEncryptionZone, "use a place outside"},
+		"striped":       {fmt.Errorf("read: %w", hdfs.ErrErasureCoded), filesystem.ErrErasureCoded, "with replication"},
+		"a quota":       {&yarnrpc.RemoteError{Method: "create", Class: "org.apache.hadoop.hdfs.protocol.NSQuotaExceededException", Message: "of /dir"}, filesystem.ErrQuota, "of /dir"},
+		"in use":        {fmt.Errorf("remove: %w", hdfs.ErrNotEmpty), filesystem.ErrNotEmpty, "not empty"},
 	} {
 		err := connected().interpret(tc.err)
 		if blamed := strings.Contains(err.Error(), "did not answer"); !errors.Is(err, tc.is) || !strings.Contains(err.Error(), tc.says) || blamed != (name == "nobody there") {

@@ -4,9 +4,11 @@
 //
 // It owns one connection to each NameNode that is used, opened at the first
 // call and shared by all; a goroutine for each open HDFS file that reads ahead;
-// and one for each metadata call, as the library's calls know no context. FS.Close
-// ends them all and waits. What a NameNode did not answer is asked again underneath
-// for Options.Patience, of the other one after a fail-over, and done once.
+// and one for each call that changes something, as the library's calls know no
+// context. FS.Close ends them all and waits. What a NameNode did not answer is asked
+// again underneath for Options.Patience, of the other one after a fail-over, and done
+// once. So is what it refuses for the time being: in safe mode, and while it knows of
+// no DataNode to write to (see yarnrpc.Judge). Reading waits as long for a DataNode.
 //
 // It must never import a role; roles reach HDFS through it alone.
 package dfs
@@ -53,9 +55,12 @@ type Options struct {
 	// have to do.
 	Login yarnrpc.Login
 	// Patience is how long a NameNode that does not answer, or pair of them, is tried
-	// before a call fails. A fail-over takes minutes on many clusters. 0: as often as
-	// Hadoop's own clients try (yarnrpc.NameNodePolicy).
+	// before a call fails, and a block is waited for that lies on no DataNode which can
+	// be reached. A fail-over takes minutes on many clusters. 0: as often as Hadoop's own
+	// clients try (yarnrpc.NameNodePolicy).
 	Patience time.Duration
+	// Limit says what has set Patience, for errors: see yarnrpc.Policy.
+	Limit string
 	// Dial replaces the TCP dialer, for NameNodes and DataNodes.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Logger hears of retries. Nil: nobody does.
@@ -124,21 +129,33 @@ func (f *FS) Close() error {
 type backend interface {
 	stat(ctx context.Context, path string) (entry, error)
 	list(ctx context.Context, dir string) ([]entry, error)
-	blocks(ctx context.Context, path string) ([]filesystem.Block, error)
-	open(ctx context.Context, path string) (filesystem.File, error)
+	scan(ctx context.Context, path string, part func([]entry) error) error
+	checkReadable(ctx context.Context, path string) error
+	open(ctx context.Context, path string) (io.ReadSeekCloser, entry, error)
+	load(ctx context.Context, path string, limit int64) ([]byte, entry, error)
 	create(ctx context.Context, path string, o CreateOptions) (io.WriteCloser, error)
 	rename(ctx context.Context, from, to string) error
 	mkdirAll(ctx context.Context, dir string, mode fs.FileMode) error
 	removeAll(ctx context.Context, path string) error
+	// owner names whose an entry is, and tells whether that is who acts here.
+	owner(e entry) (name string, own bool)
+	remove(ctx context.Context, path string) error
 }
 
 // entry is what a backend knows of a file or directory.
 type entry struct {
-	name    string // last element
+	name    string // last element; empty for the path that was asked for
 	size    int64
 	modTime time.Time
 	isDir   bool
-	mode    fs.FileMode // permissions
+	mode    fs.FileMode // permission bits, and fs.ModeSticky
+	acl     bool        // there is one
+	ownedBy string      // as the backend has it
+
+	// Of a scan, as filesystem.Entry has them:
+	blocks  []filesystem.Block
+	refused error
+	rights  string
 }
 
 func (e entry) info(uri string) filesystem.FileInfo {
@@ -162,17 +179,30 @@ func (f *FS) Stat(ctx context.Context, uri string) (filesystem.FileInfo, error) 
 	return e.info(at.String()), nil
 }
 
-// Mode gives the permissions of one file or directory.
-func (f *FS) Mode(ctx context.Context, uri string) (fs.FileMode, error) {
+// Status is what a file system knows of a file or directory (Hadoop's FileStatus).
+type Status struct {
+	filesystem.FileInfo
+	Owner string      // short name
+	Own   bool        // the owner is who acts here: Options.User, on the local disk this process' user
+	Mode  fs.FileMode // permission bits, and fs.ModeSticky
+	// ACL says that there is an access control list. Then the group's bits of Mode are its
+	// mask: nobody but the owner and others has more by it.
+	ACL bool
+}
+
+// Status describes one file or directory, and who may do what with it.
+func (f *FS) Status(ctx context.Context, uri string) (Status, error) {
 	b, at, err := f.resolve(uri)
 	if err != nil {
-		return 0, err
+		return Status{}, err
 	}
 	e, err := b.stat(ctx, at.path)
 	if err != nil {
-		return 0, failed("stat", at, err)
+		return Status{}, failed("stat", at, err)
 	}
-	return e.mode, nil
+	s := Status{FileInfo: e.info(at.String()), Mode: e.mode, ACL: e.acl}
+	s.Owner, s.Own = b.owner(e)
+	return s, nil
 }
 
 // List describes the entries of a directory, sorted by name.
@@ -187,25 +217,45 @@ func (f *FS) List(ctx context.Context, dir string) ([]filesystem.FileInfo, error
 	}
 	infos := make([]filesystem.FileInfo, 0, len(entries))
 	for _, e := range entries {
-		child := at
-		child.path = path.Join(at.path, e.name)
-		infos = append(infos, e.info(child.String()))
+		infos = append(infos, e.info(at.child(e.name).String()))
 	}
 	return infos, nil
 }
 
-// Blocks gives the blocks of a file in the order of their offsets; none for an
-// empty file.
-func (f *FS) Blocks(ctx context.Context, uri string) ([]filesystem.Block, error) {
+// Scan describes the entries of a directory, or one file, with all that their reader needs. On
+// HDFS a part is one call (getListing with the locations of blocks), whatever is in it.
+func (f *FS) Scan(ctx context.Context, uri string, part func([]filesystem.Entry) error) error {
 	b, at, err := f.resolve(uri)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	blocks, err := b.blocks(ctx, at.path)
+	var refused error // by part, which has named what it is about
+	err = b.scan(ctx, at.path, func(found []entry) error {
+		entries := make([]filesystem.Entry, 0, len(found))
+		for _, e := range found {
+			entries = append(entries, filesystem.Entry{
+				FileInfo: e.info(at.child(e.name).String()), Blocks: e.blocks, Refused: e.refused, Rights: e.rights,
+			})
+		}
+		refused = part(entries)
+		return refused
+	})
+	if err != nil && refused == nil {
+		return failed("list", at, err)
+	}
+	return refused
+}
+
+// CheckReadable tells whether a file may be read: by the NameNode's word, or by opening it.
+func (f *FS) CheckReadable(ctx context.Context, uri string) error {
+	b, at, err := f.resolve(uri)
 	if err != nil {
-		return nil, failed("locate blocks of", at, err)
+		return err
 	}
-	return blocks, nil
+	if err := b.checkReadable(ctx, at.path); err != nil {
+		return failed("open", at, err)
+	}
+	return nil
 }
 
 // Open opens a file for reading. On HDFS the file reads ahead once it is read
@@ -216,11 +266,34 @@ func (f *FS) Open(ctx context.Context, uri string) (filesystem.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := b.open(ctx, at.path)
+	file, e, err := b.open(ctx, at.path)
 	if err != nil {
 		return nil, failed("open", at, err)
 	}
-	return file, nil
+	return openFile{file, e.info(at.String())}, nil
+}
+
+// openFile is an open file with what it was when it was opened.
+type openFile struct {
+	io.ReadSeekCloser
+	info filesystem.FileInfo
+}
+
+// Info describes the file.
+func (f openFile) Info() filesystem.FileInfo { return f.info }
+
+// Load reads a whole file of at most limit bytes; filesystem.ErrTooLarge where it has more. On HDFS
+// that is one call to the NameNode, and one read for each block; it survives what Open does.
+func (f *FS) Load(ctx context.Context, uri string, limit int64) ([]byte, filesystem.FileInfo, error) {
+	b, at, err := f.resolve(uri)
+	if err != nil {
+		return nil, filesystem.FileInfo{}, err
+	}
+	content, e, err := b.load(ctx, at.path, limit)
+	if err != nil {
+		return nil, filesystem.FileInfo{}, failed("read", at, err)
+	}
+	return content, e.info(at.String()), nil
 }
 
 // CreateOptions say how a file is made.
@@ -308,6 +381,19 @@ func (f *FS) RemoveAll(ctx context.Context, uri string) error {
 		return failed("remove", at, errors.New("refusing to remove a whole file system"))
 	}
 	if err := b.removeAll(ctx, at.path); err != nil {
+		return failed("remove", at, err)
+	}
+	return nil
+}
+
+// Remove removes a file or an empty directory, filesystem.ErrNotEmpty where it is another; a missing
+// one is no error.
+func (f *FS) Remove(ctx context.Context, uri string) error {
+	b, at, err := f.resolve(uri)
+	if err != nil {
+		return err
+	}
+	if err := b.remove(ctx, at.path); err != nil {
 		return failed("remove", at, err)
 	}
 	return nil

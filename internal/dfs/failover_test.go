@@ -115,8 +115,7 @@ func TestANameNodeThatComesBackIsWaitedFor(t *testing.T) {
 		// This one does not go through the library, and may wait.
 		"for minutes": {2 * time.Minute, clusterPatience, func(ctx context.Context, f *FS) error { return f.Rename(ctx, "/file", "/moved") }},
 		"through the library": {200 * time.Millisecond, testPatience, func(ctx context.Context, f *FS) error {
-			_, err := f.Stat(ctx, "/file")
-			return err
+			return f.MkdirAll(ctx, "/dir")
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -197,10 +196,7 @@ func TestCallsAtTheSameTimeShareAClient(t *testing.T) {
 		failed := make(chan error)
 		const calls = 8
 		for range calls {
-			go func() {
-				_, err := f.Stat(t.Context(), "/file")
-				failed <- err
-			}()
+			go func() { failed <- f.MkdirAll(t.Context(), "/dir") }()
 		}
 		for range calls {
 			if err := <-failed; err != nil {
@@ -208,7 +204,7 @@ func TestCallsAtTheSameTimeShareAClient(t *testing.T) {
 			}
 		}
 		connected := len(fake.Calls("getServerDefaults"))
-		if _, err := f.Stat(t.Context(), "/none"); !errors.Is(err, fs.ErrNotExist) {
+		if err := f.MkdirAll(t.Context(), "/file"); !errors.Is(err, fs.ErrExist) {
 			t.Error(err)
 		}
 		synctest.Wait()

@@ -89,10 +89,7 @@ func checkBlocks(t *testing.T, f *FS, fake *hdfsfake.Fake, size, blockSize int) 
 	for at := 0; at < size; at += blockSize {
 		want = append(want, filesystem.Block{Offset: int64(at), Length: int64(min(blockSize, size-at)), Hosts: fake.DataNodes()})
 	}
-	blocks, err := f.Blocks(t.Context(), "/a/b/file")
-	if err != nil {
-		t.Fatal(err)
-	}
+	blocks := scanned(t, f, "/a/b/file")[0].Blocks
 	if len(want)+len(blocks) > 0 && !cmp.Equal(want, blocks) {
 		t.Errorf("blocks (-want +got):\n%s", cmp.Diff(want, blocks))
 	}
@@ -101,8 +98,12 @@ func checkBlocks(t *testing.T, f *FS, fake *hdfsfake.Fake, size, blockSize int) 
 	if err != nil || info.URI != uri || info.Size != int64(size) || info.IsDir || !info.ModTime.Equal(time.Now().Truncate(time.Millisecond)) {
 		t.Errorf("it is described as %+v, %v", info, err)
 	}
-	if mode, err := f.Mode(t.Context(), "/a/b/file"); err != nil || mode != 0o644 {
-		t.Errorf("its mode is %v, %v, want that of the umask", mode, err)
+	status, err := f.Status(t.Context(), "/a/b/file")
+	if want := (Status{FileInfo: info, Owner: "alice", Own: true, Mode: 0o644}); err != nil || status != want {
+		t.Errorf("its status is %+v, %v, want %+v, with the mode of the umask", status, err, want)
+	}
+	if status, err := f.Status(t.Context(), "/"); err != nil || status.Own || status.Owner != "hdfs" || status.Mode != 0o777 {
+		t.Errorf("the root's status is %+v, %v", status, err)
 	}
 }
 
@@ -129,12 +130,11 @@ func TestNewFilesAreAsConfigured(t *testing.T) {
 				if _, err := g.write(t.Context(), bytes.NewReader(pattern(3000)), "/file", UploadOptions{CreateOptions: tc.options}); err != nil {
 					t.Fatal(err)
 				}
-				blocks, err := f.Blocks(t.Context(), "/file")
-				if err != nil || len(blocks) != tc.blocks {
-					t.Errorf("it has %d blocks, %v, want %d", len(blocks), err, tc.blocks)
+				if blocks := scanned(t, f, "/file")[0].Blocks; len(blocks) != tc.blocks {
+					t.Errorf("it has %d blocks, want %d", len(blocks), tc.blocks)
 				}
-				if mode, err := f.Mode(t.Context(), "/file"); err != nil || mode != tc.mode || fake.Replication("/file") != tc.replication {
-					t.Errorf("its mode is %v, %v, and it has %d copies", mode, err, fake.Replication("/file"))
+				if status, err := f.Status(t.Context(), "/file"); err != nil || status.Mode != tc.mode || fake.Replication("/file") != tc.replication {
+					t.Errorf("its mode is %v, %v, and it has %d copies", status.Mode, err, fake.Replication("/file"))
 				}
 			})
 		})
@@ -175,6 +175,20 @@ func TestListingsOfSeveralPartsAreWhole(t *testing.T) {
 	})
 }
 
+// scanned is what a Scan gives.
+func scanned(t *testing.T, f *FS, uri string) []filesystem.Entry {
+	t.Helper()
+	var entries []filesystem.Entry
+	err := f.Scan(t.Context(), uri, func(part []filesystem.Entry) error {
+		entries = append(entries, part...)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
 // errException stands for an exception of the NameNode that has no error of its own.
 var errException = errors.New("an exception of the NameNode")
 
@@ -196,7 +210,7 @@ func TestErrorsOfHDFSCanBeTested(t *testing.T) {
 		}
 		_, stat := f.Stat(ctx, "/none")
 		_, list := f.List(ctx, "/none")
-		_, blocks := f.Blocks(ctx, "/none")
+		scan := f.Scan(ctx, "/none", func([]filesystem.Entry) error { return nil })
 		refused := func(method, class string, call func() error) error {
 			fake.Refuse(method, hdfsfake.Before, class, "no")
 			return call()
@@ -205,7 +219,10 @@ func TestErrorsOfHDFSCanBeTested(t *testing.T) {
 		tests := map[string]struct{ err, want error }{
 			"stat of nothing":                    {stat, fs.ErrNotExist},
 			"list of nothing":                    {list, fs.ErrNotExist},
-			"blocks of nothing":                  {blocks, fs.ErrNotExist},
+			"scan of nothing":                    {scan, fs.ErrNotExist},
+			"reading what is not there":          {f.CheckReadable(ctx, "/none"), fs.ErrNotExist},
+			"removal of a directory in use":      {f.Remove(ctx, "/dir"), filesystem.ErrNotEmpty},
+			"removal of one file of none":        {f.Remove(ctx, "/none"), nil},
 			"open of nothing":                    {open("/none"), fs.ErrNotExist},
 			"open of a directory":                {open("/dir"), errIsDirectory},
 			"create of what exists":              {create("/file"), fs.ErrExist},
@@ -219,11 +236,11 @@ func TestErrorsOfHDFSCanBeTested(t *testing.T) {
 			"a directory that may not be made":   {refused("mkdirs", denied, func() error { return f.MkdirAll(ctx, "/x") }), fs.ErrPermission},
 			"a file that may not be made":        {refused("create", denied, func() error { return create("/x") }), fs.ErrPermission},
 			"a rename that may not be":           {refused("rename2", denied, func() error { return f.Rename(ctx, "/file", "/x") }), fs.ErrPermission},
-			"blocks that may not be seen": {refused("getBlockLocations", denied, func() error {
-				_, err := f.Blocks(ctx, "/file")
-				return err
-			}), fs.ErrPermission},
-			"an exception without a sentinel": {refused("rename2", "org.apache.hadoop.hdfs.server.namenode.SafeModeException", func() error {
+			"a file that may not be read":        {refused("getBlockLocations", denied, func() error { return f.CheckReadable(ctx, "/file") }), fs.ErrPermission},
+			"a full directory": {refused("rename2", "org.apache.hadoop.hdfs.protocol.NSQuotaExceededException", func() error {
+				return f.Rename(ctx, "/file", "/x")
+			}), filesystem.ErrQuota},
+			"an exception without a sentinel": {refused("rename2", "java.lang.IllegalStateException", func() error {
 				return f.Rename(ctx, "/file", "/x")
 			}), errException},
 			"removed by somebody else meanwhile": {refused("delete", "java.io.FileNotFoundException", func() error { return f.RemoveAll(ctx, "/file") }), nil},
@@ -339,7 +356,7 @@ func TestAClosedFSIsClosed(t *testing.T) {
 func TestASilentNameNodeIsGivenUp(t *testing.T) {
 	t.Parallel()
 	onHDFS(t, hdfsfake.Config{}, func(t *testing.T, f *FS, fake *hdfsfake.Fake) {
-		fake.Delay("getServerDefaults", time.Hour) // of the first call, which connects
+		fake.Delay("getFileInfo", time.Hour)
 		began := time.Now()
 		_, err := f.Stat(t.Context(), "/")
 		if !errors.Is(err, yarnrpc.ErrTimeout) || time.Since(began) > 2*testPatience {
@@ -361,7 +378,7 @@ func TestANameNodeThatIsAwayIsTriedAsLongAsPatienceLasts(t *testing.T) {
 		if waited := time.Since(began); !errors.Is(err, syscall.ECONNREFUSED) || waited < testPatience/2 || waited > testPatience {
 			t.Errorf("stat: %v, after %v", err, waited)
 		}
-		if tries := len(fake.Calls("getServerDefaults")); tries != 0 {
+		if tries := len(fake.Calls("getFileInfo")); tries != 0 {
 			t.Errorf("%d calls have reached a NameNode that is away", tries)
 		}
 	})

@@ -6,6 +6,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/user"
+	"slices"
+	"strconv"
+	"syscall"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 )
@@ -23,7 +27,20 @@ func (local) stat(_ context.Context, path string) (entry, error) {
 }
 
 func localEntry(info fs.FileInfo) entry {
-	return entry{name: info.Name(), size: info.Size(), modTime: info.ModTime(), isDir: info.IsDir(), mode: info.Mode().Perm()}
+	e := entry{name: info.Name(), size: info.Size(), modTime: info.ModTime(), isDir: info.IsDir(), mode: info.Mode() & (fs.ModePerm | fs.ModeSticky)}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		e.ownedBy = strconv.FormatUint(uint64(stat.Uid), 10)
+	}
+	return e
+}
+
+// owner is by number where this machine has no name for it.
+func (local) owner(e entry) (name string, own bool) {
+	own = e.ownedBy == strconv.Itoa(os.Geteuid())
+	if known, err := user.LookupId(e.ownedBy); err == nil {
+		return known.Username, own
+	}
+	return e.ownedBy, own
 }
 
 // list follows symbolic links, as stat does; links that lead nowhere are left
@@ -48,29 +65,72 @@ func (l local) list(ctx context.Context, dir string) ([]entry, error) {
 	return entries, nil
 }
 
-func (l local) blocks(ctx context.Context, path string) ([]filesystem.Block, error) {
-	e, err := l.stat(ctx, path)
+// scanPart is how many entries a part of a local directory has.
+const scanPart = 1000
+
+func (l local) scan(ctx context.Context, path string, part func([]entry) error) error {
+	self, err := l.stat(ctx, path)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if e.isDir {
-		return nil, errIsDirectory
+	entries := []entry{self}
+	if self.isDir {
+		if entries, err = l.list(ctx, path); err != nil {
+			return err
+		}
+	} else {
+		entries[0].name = ""
 	}
-	if e.size == 0 {
-		return nil, nil
+	for found := range slices.Chunk(entries, scanPart) {
+		for i := range found {
+			if size := found[i].size; size > 0 && !found[i].isDir {
+				found[i].blocks = []filesystem.Block{{Length: size}}
+			}
+		}
+		if err := part(found); err != nil {
+			return err
+		}
 	}
-	return []filesystem.Block{{Length: e.size}}, nil
+	return nil
 }
 
-func (l local) open(ctx context.Context, path string) (filesystem.File, error) {
-	e, err := l.stat(ctx, path)
+func (l local) checkReadable(ctx context.Context, path string) error {
+	file, _, err := l.open(ctx, path)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if e.isDir {
-		return nil, errIsDirectory
+	return file.Close()
+}
+
+func (local) open(_ context.Context, path string) (io.ReadSeekCloser, entry, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, entry{}, err
 	}
-	return os.Open(path)
+	info, err := file.Stat()
+	if err == nil && info.IsDir() {
+		err = errIsDirectory
+	}
+	if err != nil {
+		return nil, entry{}, errors.Join(err, file.Close())
+	}
+	return file, localEntry(info), nil
+}
+
+func (l local) load(ctx context.Context, path string, limit int64) ([]byte, entry, error) {
+	file, e, err := l.open(ctx, path)
+	if err != nil {
+		return nil, entry{}, err
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(content)) > limit {
+		err = filesystem.ErrTooLarge
+	}
+	if err != nil {
+		return nil, entry{}, err
+	}
+	return content, e, nil
 }
 
 func (local) create(_ context.Context, path string, o CreateOptions) (io.WriteCloser, error) {
@@ -92,6 +152,18 @@ func (local) rename(_ context.Context, from, to string) error {
 
 func (local) mkdirAll(_ context.Context, dir string, mode fs.FileMode) error {
 	return os.MkdirAll(dir, mode)
+}
+
+func (local) remove(_ context.Context, path string) error {
+	err := os.Remove(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case errors.Is(err, syscall.ENOTEMPTY):
+		return filesystem.ErrNotEmpty
+	default:
+		return err
+	}
 }
 
 func (local) removeAll(_ context.Context, path string) error { return os.RemoveAll(path) }

@@ -77,12 +77,15 @@ func TestLocalFilesAreWrittenListedAndRead(t *testing.T) {
 	if err != nil || string(content) != "three" {
 		t.Errorf("content is %q, %v", content, err)
 	}
-	if _, err := f.ReadFile(t.Context(), dir+"/in/a", 4); err == nil || !strings.Contains(err.Error(), "larger than 4 bytes") {
+	if _, err := f.ReadFile(t.Context(), dir+"/in/a", 4); err == nil || !strings.Contains(err.Error(), "more than 4 bytes") {
 		t.Errorf("reading over the limit: %v", err)
 	}
-	blocks, err := f.Blocks(t.Context(), dir+"/in/a")
-	if diff := cmp.Diff([]filesystem.Block{{Length: 5}}, blocks); diff != "" || err != nil {
-		t.Errorf("blocks (-want +got), %v:\n%s", err, diff)
+	file := scanned(t, f, dir+"/in/a")
+	if diff := cmp.Diff([]filesystem.Block{{Length: 5}}, file[0].Blocks); diff != "" || len(file) != 1 || file[0].URI != base+"a" {
+		t.Errorf("a file is scanned as %+v, blocks (-want +got):\n%s", file, diff)
+	}
+	if all := scanned(t, f, dir+"/in"); len(all) != 3 || all[0].URI != base+"a" || !all[2].IsDir || all[2].Blocks != nil {
+		t.Errorf("a directory is scanned as %+v", all)
 	}
 }
 

@@ -25,6 +25,12 @@ type location struct {
 // String is the qualified URI.
 func (l location) String() string { return l.scheme + "://" + l.authority + l.path }
 
+// child is the place of an entry of a directory; of an empty name, the place itself.
+func (l location) child(name string) location {
+	l.path = path.Join(l.path, name)
+	return l
+}
+
 // Qualify completes a path to the URI that means the same in every process of
 // the cluster: with scheme, authority and absolute path. Paths without a
 // scheme are on the default file system of the configuration; relative ones

@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"sync"
+	"slices"
 	"time"
 
-	colinmarc "github.com/colinmarc/hdfs/v2"
-
-	"github.com/bobbin-yarn/bobbin/yarnrpc"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
 // Reading ahead. A DataNode sends packets of 64 KiB; four of them are enough to
@@ -22,41 +20,37 @@ const (
 	chunksAhead = 4
 )
 
-// Tries to open a file again after its connections broke, without a byte in
-// between.
-const (
-	maxReopens      = 3
-	firstReopenWait = 200 * time.Millisecond
-)
+// locateAhead is how much of a file is located at a time, in bytes; as
+// dfs.client.read.prefetch.size, ten blocks.
+const locateAhead = 10 * 128 << 20
 
 // errChanged says that a file is not the one that was opened.
 var errChanged = errors.New("the file has changed while it was read")
 
 // reader reads one HDFS file, ahead of its consumer: a goroutine fetches chunks
 // from the current position until the end, the next Seek or Close. Its fields
-// belong to the consumer, except closed.
+// belong to the consumer, except life and end.
 type reader struct {
 	remote  *remote
 	path    string
 	size    int64
 	modTime time.Time
 
-	source   *colinmarc.FileReader // opened, not yet read from; nil once it is used
-	fetching *fetch                // nil until the first Read, and after a Seek
-	position int64                 // of the consumer
-	rest     []byte                // of the chunk that is being consumed
-	failed   error                 // what came after the last chunk
+	fetching *fetch // nil until the first Read, and after a Seek
+	position int64  // of the consumer
+	rest     []byte // of the chunk that is being consumed
+	failed   error  // what came after the last chunk
 
-	closing sync.Once
-	closed  chan struct{} // closed by Close
+	life context.Context //nolint:containedctx // of the open file, not of a call
+	end  context.CancelFunc
 }
 
 // fetch is one run of the goroutine that reads ahead.
 type fetch struct {
-	chunks chan chunk    // sent by the goroutine, never closed; bounds what is ahead
-	empty  chan []byte   // buffers on their way back
-	stop   chan struct{} // closed by Seek
-	taken  []byte        // buffer of the chunk that is being consumed
+	chunks chan chunk         // sent by the goroutine, never closed; bounds what is ahead
+	empty  chan []byte        // buffers on their way back
+	stop   context.CancelFunc // called by Seek
+	taken  []byte             // buffer of the chunk that is being consumed
 }
 
 type chunk struct {
@@ -64,20 +58,16 @@ type chunk struct {
 	err  error // io.EOF at the end
 }
 
-func newReader(r *remote, path string, source *colinmarc.FileReader) *reader {
-	info := source.Stat()
-	return &reader{
-		remote: r, path: path, size: info.Size(), modTime: info.ModTime(),
-		source: source, closed: make(chan struct{}),
-	}
+func newReader(r *remote, path string, status hdfs.Status) *reader {
+	f := &reader{remote: r, path: path, size: status.Length, modTime: status.ModTime}
+	f.life, f.end = context.WithCancel(context.Background())
+	return f
 }
 
 // Read reads what has been fetched, and waits where nothing has.
 func (r *reader) Read(b []byte) (int, error) {
-	select {
-	case <-r.closed:
+	if r.life.Err() != nil {
 		return 0, r.explain(fs.ErrClosed)
-	default:
 	}
 	if len(b) == 0 {
 		return 0, nil
@@ -119,7 +109,7 @@ func (r *reader) next() error {
 			}
 		}
 		return nil
-	case <-r.closed:
+	case <-r.life.Done():
 		return r.explain(fs.ErrClosed)
 	case <-r.remote.closing:
 		return r.explain(ErrClosed)
@@ -128,17 +118,18 @@ func (r *reader) next() error {
 
 // start begins to fetch at the consumer's position.
 func (r *reader) start() bool {
+	ctx, stop := context.WithCancel(r.life)
 	f := &fetch{
 		chunks: make(chan chunk, chunksAhead),
 		empty:  make(chan []byte, chunksAhead),
-		stop:   make(chan struct{}),
+		stop:   stop,
 	}
 	for range chunksAhead {
 		f.empty <- nil // buffers are made when they are needed
 	}
-	s := &source{reader: r, file: r.source, offset: r.position}
-	r.source = nil
-	if !r.remote.start(func() { s.run(f) }) {
+	s := &source{reader: r, offset: r.position}
+	if !r.remote.start(func() { s.run(ctx, f) }) {
+		stop()
 		return false
 	}
 	r.fetching = f
@@ -165,7 +156,7 @@ func (r *reader) Seek(offset int64, whence int) (int64, error) {
 		return offset, nil
 	}
 	if r.fetching != nil {
-		close(r.fetching.stop)
+		r.fetching.stop()
 		r.fetching = nil
 	}
 	r.rest, r.failed, r.position = nil, nil, offset
@@ -174,7 +165,7 @@ func (r *reader) Seek(offset int64, whence int) (int64, error) {
 
 // Close ends reading; a Read that waits in another goroutine returns.
 func (r *reader) Close() error {
-	r.closing.Do(func() { close(r.closed) })
+	r.end()
 	return nil
 }
 
@@ -182,39 +173,33 @@ func (r *reader) explain(err error) error {
 	return fmt.Errorf("read hdfs://%s%s: %w", r.remote.name, r.path, err)
 }
 
-// source is the library's reader under a fetch, opened again when it breaks.
+// source reads the file under a fetch, block after block, and goes on where it was when one breaks.
 // It belongs to the goroutine of the fetch.
 type source struct {
-	reader *reader
-	file   *colinmarc.FileReader // nil: to be opened
-	offset int64
+	reader  *reader
+	offset  int64
+	blocks  []hdfs.Block      // that were located last
+	block   *hdfs.BlockReader // nil: to be opened
+	suspect bool              // something has failed: the file may be another by now
 }
 
-// run fetches chunks until the end of the file, an error, or a stop.
-func (s *source) run(f *fetch) {
+// run fetches chunks until the end of the file, an error, or the end of ctx.
+func (s *source) run(ctx context.Context, f *fetch) {
 	defer s.drop()
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	if s.file != nil {
-		if _, err := s.file.Seek(s.offset, io.SeekStart); err != nil {
-			s.drop()
-		}
-	}
+	defer f.stop()
 	for {
 		var buffer []byte
 		select {
 		case buffer = <-f.empty:
-		case <-f.stop:
-			return
-		case <-s.reader.closed:
+		case <-ctx.Done():
 			return
 		case <-s.reader.remote.closing:
 			return
 		}
 		if buffer == nil {
-			buffer = make([]byte, chunkBytes)
+			buffer = make([]byte, min(chunkBytes, max(0, s.reader.size-s.offset)))
 		}
-		n, err := s.fill(ctx, buffer, f)
+		n, err := s.fill(ctx, buffer)
 		f.chunks <- chunk{buffer[:n], err} // never full: it has room for all buffers
 		if err != nil {
 			return
@@ -222,90 +207,111 @@ func (s *source) run(f *fetch) {
 	}
 }
 
-// fill reads the next bytes. When the connections break it opens the file again
+// fill reads the next bytes. When connections break it looks the file up again
 // and goes on where it was.
-func (s *source) fill(ctx context.Context, buffer []byte, f *fetch) (int, error) {
+func (s *source) fill(ctx context.Context, buffer []byte) (int, error) {
 	if s.offset >= s.reader.size {
 		return 0, io.EOF
 	}
-	wait := firstReopenWait
-	for reopens := 0; ; reopens++ {
+	tries := retries{patience: s.reader.remote.patience}
+	for {
 		n, err := s.read(ctx, buffer)
-		if n > 0 || err == nil {
+		if n > 0 {
 			s.offset += int64(n)
 			return n, nil
 		}
+		err = s.reader.remote.failure(ctx, err)
 		s.drop()
-		if reopens == maxReopens || final(err) {
+		wait, again := tries.after(err)
+		if !again {
 			return 0, err
 		}
 		s.reader.remote.log.WithError(err).WithField("path", s.reader.path).Debug("file is opened again")
-		if err := s.pause(wait, f); err != nil {
+		if err := s.pause(ctx, wait); err != nil {
 			return 0, err
 		}
-		wait *= 2
+		s.suspect, s.blocks = true, nil
 	}
-}
-
-// final says that to open the file again would not help: it is another one, or the
-// NameNode has been tried for as long as it may be.
-func final(err error) bool {
-	for _, end := range []error{errChanged, fs.ErrNotExist, ErrClosed} {
-		if errors.Is(err, end) {
-			return true
-		}
-	}
-	_, unanswered := errors.AsType[*yarnrpc.CallError](err)
-	return unanswered
 }
 
 // pause waits; an error says that nobody wants to read on.
-func (s *source) pause(wait time.Duration, f *fetch) error {
+func (s *source) pause(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return nil
-	case <-f.stop:
-		return fs.ErrClosed
-	case <-s.reader.closed:
+	case <-ctx.Done():
 		return fs.ErrClosed
 	case <-s.reader.remote.closing:
 		return ErrClosed
 	}
 }
 
+// read reads what is there of the block at the offset; some bytes or an error.
 func (s *source) read(ctx context.Context, buffer []byte) (int, error) {
-	if s.file == nil {
-		if err := s.reopen(ctx); err != nil {
-			return 0, err
+	for {
+		if s.block == nil {
+			if err := s.next(ctx); err != nil {
+				return 0, err
+			}
 		}
+		n, err := s.block.Read(buffer[:min(int64(len(buffer)), s.reader.size-s.offset)])
+		if n > 0 || !errors.Is(err, io.EOF) {
+			return n, err
+		}
+		s.drop() // the block is read
 	}
-	n, err := s.file.Read(buffer)
-	if n == 0 && errors.Is(err, io.EOF) { // before the size that the file had
-		return 0, errChanged
-	}
-	return n, s.reader.remote.interpret(err)
 }
 
-func (s *source) reopen(ctx context.Context) error {
-	file, err := s.reader.remote.openSource(ctx, s.reader.path)
-	if err != nil {
+// next begins the block at the offset.
+func (s *source) next(ctx context.Context) error {
+	if err := s.check(ctx); err != nil {
 		return err
 	}
-	if info := file.Stat(); info.Size() != s.reader.size || !info.ModTime().Equal(s.reader.modTime) {
-		return errors.Join(errChanged, file.Close())
+	at := s.find()
+	if at < 0 {
+		layout, err := s.reader.remote.nameNode.Locate(ctx, s.reader.path, s.offset, locateAhead)
+		if err != nil {
+			return err
+		}
+		if layout.Complete && layout.Length != s.reader.size {
+			return errChanged
+		}
+		s.blocks = layout.Blocks
+		if at = s.find(); at < 0 {
+			return errNoBlock
+		}
 	}
-	if _, err := file.Seek(s.offset, io.SeekStart); err != nil {
-		return errors.Join(err, file.Close())
+	block := s.blocks[at]
+	s.block = s.reader.remote.dialer.ReadBlock(ctx, block, s.offset-block.Offset)
+	return nil
+}
+
+// find gives the index of the block that has the offset; -1 where none is known.
+func (s *source) find() int {
+	return slices.IndexFunc(s.blocks, func(b hdfs.Block) bool { return b.Offset <= s.offset && s.offset < b.Offset+b.Length })
+}
+
+// check asks, after a failure, whether the file is still the one that was opened.
+func (s *source) check(ctx context.Context) error {
+	if !s.suspect {
+		return nil
 	}
-	s.file = file
+	status, err := s.reader.remote.nameNode.Stat(ctx, s.reader.path)
+	switch {
+	case err != nil:
+		return err
+	case status.IsDir || status.Length != s.reader.size || !status.ModTime.Equal(s.reader.modTime):
+		return errChanged
+	}
+	s.suspect = false
 	return nil
 }
 
 func (s *source) drop() {
-	if s.file != nil {
-		s.file.Close()
-		s.file = nil
+	if s.block != nil {
+		s.block.Close()
+		s.block = nil
 	}
 }

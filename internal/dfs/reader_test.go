@@ -179,7 +179,7 @@ func TestAFileThatChangesWhileItIsReadIsAnError(t *testing.T) {
 				if !errors.Is(err, tc.want) || len(got) != 0 {
 					t.Errorf("%d more bytes, %v, want %v", len(got), err, tc.want)
 				}
-				if waited := time.Since(began); waited > firstReopenWait {
+				if waited := time.Since(began); waited > firstRetryWait {
 					t.Errorf("it was tried again for %v", waited)
 				}
 			})
@@ -276,7 +276,7 @@ func TestReadingEndsWithTheNameNode(t *testing.T) {
 		if _, unanswered := errors.AsType[*yarnrpc.CallError](err); !unanswered {
 			t.Errorf("read: %v, want that the NameNode did not answer", err)
 		}
-		if waited := time.Since(began); waited > firstReopenWait+testPatience {
+		if waited := time.Since(began); waited > firstRetryWait+testPatience {
 			t.Errorf("it was given up after %v", waited)
 		}
 	})

@@ -3,8 +3,10 @@ package dfs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"time"
 
 	colinmarc "github.com/colinmarc/hdfs/v2"
 
@@ -13,13 +15,20 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hdfs"
 )
 
-// errIsDirectory is the error of reading a directory as a file.
-var errIsDirectory = errors.New("is a directory")
+var (
+	// errIsDirectory is the error of reading a directory as a file.
+	errIsDirectory = errors.New("is a directory")
+	// errNotDirectory is the error of listing a file.
+	errNotDirectory = errors.New("is not a directory")
+	// errNoBlock is a file whose length the NameNode tells and whose blocks it does not.
+	errNoBlock = errors.New("the NameNode tells of no block with the rest: is the file still being written?")
+)
 
 // remote is one HDFS cluster, or one of its nameservices.
 type remote struct {
 	*connection
-	nameNode    *hdfs.NameNode // the calls that the library does not make
+	nameNode    *hdfs.NameNode // all calls that change nothing, and renames
+	patience    time.Duration  // Options.Patience
 	replication int            // 0: the NameNode's default
 	blockSize   int64          // 0: the NameNode's default
 }
@@ -39,7 +48,7 @@ func newRemote(authority string, o Options) (*remote, error) {
 			name: authority, user: o.User, useName: access.UseDatanodeHostname,
 			dialer: dialer, log: o.Logger, closing: make(chan struct{}),
 		},
-		nameNode: dialer.NameNode(), replication: replication, blockSize: blockSize,
+		nameNode: dialer.NameNode(), patience: o.Patience, replication: replication, blockSize: blockSize,
 	}, nil
 }
 
@@ -62,90 +71,151 @@ func fileDefaults(conf *hadoopconf.Conf) (replication int, blockSize int64, err 
 }
 
 func (r *remote) stat(ctx context.Context, path string) (entry, error) {
-	return do(ctx, r.connection, func(client *colinmarc.Client) (entry, error) {
-		info, err := client.Stat(path)
-		if err != nil {
-			return entry{}, err
-		}
-		return remoteEntry(info), nil
-	})
+	status, err := r.nameNode.Stat(ctx, path)
+	if err != nil {
+		return entry{}, r.failure(ctx, err)
+	}
+	return remoteEntry(status), nil
 }
 
-func remoteEntry(info fs.FileInfo) entry {
-	return entry{name: info.Name(), size: info.Size(), modTime: info.ModTime(), isDir: info.IsDir(), mode: info.Mode().Perm()}
+func remoteEntry(s hdfs.Status) entry {
+	return entry{name: s.Name, size: s.Length, modTime: s.ModTime, isDir: s.IsDir, mode: s.Mode, acl: s.HasACL, ownedBy: s.Owner}
 }
+
+// failure gives the error of a call that the caller's context may have ended.
+func (r *remote) failure(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	return r.answer(err)
+}
+
+func (r *remote) owner(e entry) (name string, own bool) { return e.ownedBy, e.ownedBy == r.user }
 
 func (r *remote) list(ctx context.Context, dir string) ([]entry, error) {
-	return do(ctx, r.connection, func(client *colinmarc.Client) ([]entry, error) {
-		directory, err := client.Open(dir)
+	var entries []entry
+	for part, err := range r.nameNode.List(ctx, dir, false) {
 		if err != nil {
-			return nil, err
+			return nil, r.failure(ctx, err)
 		}
-		defer directory.Close()
-		if !directory.Stat().IsDir() {
-			return nil, answered{errors.New("is not a directory")}
+		for _, status := range part {
+			if status.Name == "" {
+				return nil, errNotDirectory
+			}
+			entries = append(entries, remoteEntry(status))
 		}
-		infos, err := directory.Readdir(0) // sorted by the NameNode
-		if err != nil {
-			return nil, err
-		}
-		entries := make([]entry, len(infos))
-		for i, info := range infos {
-			entries[i] = remoteEntry(info)
-		}
-		return entries, nil
-	})
+	}
+	return entries, nil
 }
 
-func (r *remote) blocks(ctx context.Context, path string) ([]filesystem.Block, error) {
-	layout, err := r.nameNode.Layout(ctx, path)
+func (r *remote) scan(ctx context.Context, path string, part func([]entry) error) error {
+	for found, err := range r.nameNode.List(ctx, path, true) {
+		if err != nil {
+			return r.failure(ctx, err)
+		}
+		entries := make([]entry, 0, len(found))
+		for _, status := range found {
+			entries = append(entries, r.scanned(status))
+		}
+		if err := part(entries); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *remote) scanned(s hdfs.Status) entry {
+	e := remoteEntry(s)
+	if s.IsDir {
+		return e
+	}
+	if s.Refused != nil {
+		e.refused = r.answer(s.Refused)
+	}
+	if !s.HasACL {
+		e.rights = fmt.Sprintf("%s:%s:%o", s.Owner, s.Group, s.Mode)
+	}
+	for _, b := range s.Blocks {
+		e.blocks = append(e.blocks, filesystem.Block{Offset: b.Offset, Length: b.Length, Hosts: b.Hosts})
+	}
+	return e
+}
+
+// checkReadable has the NameNode check it as it does for readers.
+func (r *remote) checkReadable(ctx context.Context, path string) error {
+	_, err := r.nameNode.Locate(ctx, path, 0, 1)
+	return r.failure(ctx, err)
+}
+
+func (r *remote) open(ctx context.Context, path string) (io.ReadSeekCloser, entry, error) {
+	status, err := r.nameNode.Stat(ctx, path)
+	if err == nil {
+		err = unreadable(status)
+	}
 	if err != nil {
-		return nil, r.answer(err)
+		return nil, entry{}, r.failure(ctx, err)
 	}
-	blocks := make([]filesystem.Block, 0, len(layout.Blocks))
-	for _, b := range layout.Blocks {
-		blocks = append(blocks, filesystem.Block{Offset: b.Offset, Length: b.Length, Hosts: b.Hosts})
-	}
-	return blocks, nil
+	return newReader(r, path, status), remoteEntry(status), nil
 }
 
-func (r *remote) open(ctx context.Context, path string) (filesystem.File, error) {
-	source, err := r.openSource(ctx, path)
+// unreadable says why something cannot be read; nil for a plain file.
+func unreadable(s hdfs.Status) error {
+	if s.IsDir {
+		return errIsDirectory
+	}
+	return s.Refused
+}
+
+// load reads a file that is small by one call to the NameNode. When that, or a DataNode, fails it
+// begins anew: the file may be another one then, and its blocks lie elsewhere.
+func (r *remote) load(ctx context.Context, path string, limit int64) ([]byte, entry, error) {
+	tries := retries{patience: r.patience}
+	for {
+		content, e, err := r.loadOnce(ctx, path, limit)
+		if err == nil {
+			return content, e, nil
+		}
+		err = r.failure(ctx, err)
+		wait, again := tries.after(err)
+		if !again {
+			return nil, entry{}, err
+		}
+		r.log.WithError(err).WithField("path", path).Debug("file is read again")
+		if err := sleep(ctx, wait); err != nil {
+			return nil, entry{}, err
+		}
+	}
+}
+
+func (r *remote) loadOnce(ctx context.Context, path string, limit int64) ([]byte, entry, error) {
+	status, err := r.nameNode.Open(ctx, path)
+	if err == nil {
+		err = unreadable(status)
+	}
+	if err == nil && status.Length > limit {
+		err = filesystem.ErrTooLarge
+	}
 	if err != nil {
-		return nil, err
+		return nil, entry{}, err
 	}
-	return newReader(r, path, source), nil
-}
-
-func (r *remote) openSource(ctx context.Context, path string) (*colinmarc.FileReader, error) {
-	return do(ctx, r.connection, func(client *colinmarc.Client) (*colinmarc.FileReader, error) {
-		source, err := client.Open(path)
+	content := make([]byte, 0, status.Length)
+	for _, block := range status.Blocks {
+		rest := content[len(content):cap(content)]
+		if block.Offset != int64(len(content)) || len(rest) == 0 {
+			break
+		}
+		reader := r.dialer.ReadBlock(ctx, block, 0)
+		n, err := io.ReadFull(reader, rest[:min(block.Length, int64(len(rest)))])
+		reader.Close()
 		if err != nil {
-			return nil, err
+			return nil, entry{}, err
 		}
-		if source.Stat().IsDir() {
-			return nil, answered{errIsDirectory}
-		}
-		if err := readable(source.Stat()); err != nil {
-			return nil, answered{err}
-		}
-		return source, nil
-	})
-}
-
-// readable refuses files that the dialer refuses to read, before anybody reads.
-func readable(info fs.FileInfo) error {
-	status, ok := info.Sys().(*colinmarc.FileStatus)
-	switch {
-	case !ok:
-		return nil
-	case status.GetFileEncryptionInfo() != nil:
-		return filesystem.ErrEncryptionZone
-	case status.GetEcPolicy() != nil:
-		return filesystem.ErrErasureCoded
-	default:
-		return nil
+		content = content[:len(content)+n]
 	}
+	if int64(len(content)) < status.Length {
+		return nil, entry{}, errNoBlock
+	}
+	return content, remoteEntry(status), nil
 }
 
 func (r *remote) create(ctx context.Context, path string, o CreateOptions) (io.WriteCloser, error) {
@@ -203,4 +273,11 @@ func (r *remote) removeAll(ctx context.Context, path string) error {
 		return nil
 	}
 	return err
+}
+
+func (r *remote) remove(ctx context.Context, path string) error {
+	if err := r.nameNode.Remove(ctx, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return r.answer(err)
+	}
+	return nil
 }

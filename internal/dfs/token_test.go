@@ -131,7 +131,7 @@ func TestConnectionsShowTheNewestToken(t *testing.T) {
 		if err := read(); err != nil {
 			t.Errorf("with the new token: %v", err)
 		}
-		shown := slices.DeleteFunc(fake.Calls("getFileInfo"), func(c hdfsfake.Call) bool { return !c.Token || c.User != "alice" })
+		shown := slices.DeleteFunc(fake.Calls("getLocatedFileInfo"), func(c hdfsfake.Call) bool { return !c.Token || c.User != "alice" })
 		if len(shown) < 2 {
 			t.Errorf("calls with tokens: %+v", shown)
 		}

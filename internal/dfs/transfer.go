@@ -85,17 +85,9 @@ func copyAll(ctx context.Context, target io.WriteCloser, source io.Reader, progr
 
 // ReadFile reads a whole file of at most limit bytes; a larger one is an error.
 func (f *FS) ReadFile(ctx context.Context, uri string, limit int64) ([]byte, error) {
-	file, err := f.Open(ctx, uri)
-	if err != nil {
-		return nil, err
+	content, _, err := f.Load(ctx, uri, limit)
+	if errors.Is(err, filesystem.ErrTooLarge) {
+		err = fmt.Errorf("%w: it has more than %d bytes", err, limit)
 	}
-	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, limit+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(content)) > limit {
-		return nil, fmt.Errorf("read %s: it is larger than %d bytes", uri, limit)
-	}
-	return content, nil
+	return content, err
 }

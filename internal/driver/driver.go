@@ -46,6 +46,9 @@ type Options struct {
 	// Begun is given the process before it has said anything, for what may be called from
 	// any goroutine; nil: nobody wants it.
 	Begun func(*Driver)
+	// Listing hears each second, while Next waits for a job whose input is listed, how many
+	// files were found; nil: nobody does.
+	Listing func(files int)
 	// MaxJob bounds a job that the driver executes, in bytes as it is encoded; 0: what a
 	// message may have, 64 MiB.
 	MaxJob int
@@ -74,6 +77,7 @@ type Driver struct {
 	conn     *control.Conn
 	executed bool
 	hold     func(ctx context.Context, bytes int) (leave func(), err error) // nil: there is room
+	listing  func(files int)
 
 	mu   sync.Mutex // guards held
 	held []func()   // leave the room of jobs that have been given
@@ -99,7 +103,7 @@ func Start(ctx context.Context, program string, args []string, o Options) (*Driv
 	if err = errors.Join(err, child.Close()); err != nil {
 		return nil, fmt.Errorf("start %s: %w", program, errors.Join(err, conn.Close()))
 	}
-	d := &Driver{program: program, cmd: cmd, conn: control.New(conn), hold: o.Hold}
+	d := &Driver{program: program, cmd: cmd, conn: control.New(conn, msg.DriverToStarter), hold: o.Hold, listing: o.Listing}
 	d.conn.Bound(control.Limits{Message: o.MaxJob, Growth: o.MaxGrowth})
 	if o.Begun != nil {
 		o.Begun(d)
@@ -139,7 +143,7 @@ func (d *Driver) hello(ctx context.Context, o Options) error {
 // when it failed, a *PlanError when a job could not be planned, and msg.ErrJobTooLarge when
 // one has more than Options.MaxJob or MaxGrowth. The job's room is held until Release.
 func (d *Driver) Next(ctx context.Context) (graph jobgraph.JobGraph, err error) {
-	m, leave, err := d.receive(ctx)
+	m, leave, err := d.word(ctx)
 	defer func() {
 		if err != nil {
 			leave()
@@ -231,6 +235,21 @@ func (d *Driver) ended(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", d.program, ErrNoJob)
 	default:
 		return io.EOF
+	}
+}
+
+// word receives what a driver says of its jobs, and passes on how far it is until then.
+func (d *Driver) word(ctx context.Context) (m msg.Message, leave func(), err error) {
+	for {
+		m, leave, err = d.receive(ctx)
+		listing, is := m.(msg.ListingInput)
+		if err != nil || !is {
+			return m, leave, err
+		}
+		leave()
+		if d.listing != nil {
+			d.listing(listing.Files)
+		}
 	}
 }
 

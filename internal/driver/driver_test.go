@@ -57,7 +57,7 @@ func program(value string, args []string) int {
 	if err != nil {
 		return 9
 	}
-	conn := control.New(socket)
+	conn := control.New(socket, msg.StarterToDriver)
 	switch args[0] {
 	case "exit-at-once":
 		return 3
@@ -102,6 +102,11 @@ func program(value string, args []string) int {
 	case "deaf": // leaves its client, and goes on
 		_ = conn.Close()
 		return goOn()
+	}
+	if args[0] == "lists" {
+		for n := range 3 {
+			_ = conn.Send(msg.ListingInput{Files: 1000 * n})
+		}
 	}
 	if conn.Send(msg.ExecuteJob{Graph: graph("one")}) != nil {
 		return 9
@@ -375,5 +380,31 @@ func TestADriverThatLeavesIsNotWaitedForForever(t *testing.T) {
 	}
 	if err := syscall.Kill(printedPID(t, stdout.String()), 0); !errors.Is(err, syscall.ESRCH) {
 		t.Errorf("the program goes on: %v", err)
+	}
+}
+
+// A listing that is told must not be taken for a job, nor hold room for one.
+func TestHowFarAListingIsComesBeforeTheJob(t *testing.T) {
+	t.Parallel()
+	var told []int
+	var held atomic.Int64
+	d, err := driver.Start(t.Context(), os.Args[0], []string{"lists"}, driver.Options{
+		Stdout: io.Discard, Stderr: io.Discard,
+		Listing: func(files int) { told = append(told, files) },
+		Hold: func(context.Context, int) (func(), error) {
+			held.Add(1)
+			return func() { held.Add(-1) }, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	g, err := d.Next(t.Context())
+	if err != nil || g.Name != "one" || held.Load() != 1 {
+		t.Errorf("job %q, %v; room is held for %d messages", g.Name, err, held.Load())
+	}
+	if diff := cmp.Diff([]int{0, 1000, 2000}, told); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds/identifier"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/secretfile"
 )
 
 const (
@@ -139,8 +140,8 @@ func logIn(conf *kerberos.Config, getenv func(string) string, options config.Con
 			return login, nil
 		}
 	}
-	if tokens && (errors.Is(err, kerberos.ErrNoTicket) || errors.Is(err, fs.ErrNotExist)) {
-		return nil, nil
+	if tokens && (errors.Is(err, kerberos.ErrNoTicket) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, secretfile.ErrExposed)) {
+		return nil, nil // a cache that somebody has laid here must not keep the tokens from serving
 	}
 	return nil, fmt.Errorf("%w: %w; or name a keytab (%s)", ErrNoLogin, err, config.KerberosKeytab)
 }

@@ -60,6 +60,16 @@ func (m machine) with(name, value string) machine {
 // tokens writes a file with bob's token for a NameNode, and names it.
 func (m machine) tokens(t *testing.T) machine { return m.tokensOf(t, "bob@EXAMPLE.COM") }
 
+// planted is a credential cache that everybody can write.
+func planted(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "krb5cc")
+	if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o666)); err != nil { // whatever the umask
+		t.Fatal(err)
+	}
+	return path
+}
+
 func (m machine) tokensOf(t *testing.T, owner string) machine {
 	t.Helper()
 	held := creds.New()
@@ -109,6 +119,7 @@ func TestWhoSomebodyIs(t *testing.T) {
 		{"the principal of the keytab", secure, maps.Clone(keytab), "alice", "", true},
 		{"the keytab's for somebody else", secure.with("HADOOP_PROXY_USER", "erin"), maps.Clone(keytab), "erin", "alice", true},
 		{"the owner of the tokens", secure.tokens(t), nil, "bob", "", false},
+		{"though somebody has laid a ticket there", secure.tokens(t).with("KRB5CCNAME", planted(t)), nil, "bob", "", false},
 		{"the keytab goes before the tokens", secure.tokens(t), maps.Clone(keytab), "alice", "", true},
 		{"krb5.conf by an option", secure.with("KRB5_CONFIG", "/nowhere"), with(keytab, "security.kerberos.krb5-conf.path", "DIR/krb5.conf"), "alice", "", true},
 	} {

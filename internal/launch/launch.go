@@ -91,9 +91,12 @@ type AppMaster struct {
 	HadoopConf []byte            // the client's site settings, as hadoopconf marshals them
 	Config     map[string]string // options that the client was given, by key
 	Bobbin     Resource          // our own binary, for the TaskExecutors
-	Program    Resource          // the program of job or application; a session has none
-	ProgramRef msg.Program       // SHA256 is "" if no one has read the program: it was on HDFS
-	Arguments  []string          // of an application's program
+	// BobbinSHA256 is that of the binary, lower-case hex; "": the client has not read the one on HDFS
+	// that options name.
+	BobbinSHA256 string      `json:",omitempty"`
+	Program      Resource    // the program of job or application; a session has none
+	ProgramRef   msg.Program // SHA256 is "" if no one has read the program: it was on HDFS
+	Arguments    []string    // of an application's program
 	// Attached says of a job that a client waits for its result, and of an
 	// application that Execute waits for its job's end.
 	Attached bool

@@ -114,6 +114,8 @@ func forbiddenUser(from, to string) string {
 		return "only tests put something in the place of an ApplicationMaster"
 	case within(to, "appmaster/rest/flinkrest") && !within(from, "integration"):
 		return "only tests and the recorder know what Flink answers"
+	case within(to, "internal/doorstep/doorsteptest"):
+		return "only tests besiege a door"
 	case within(to, "internal/credstest"):
 		return "only tests use keys that anybody can derive"
 	case within(to, "internal/lint"):

@@ -133,6 +133,7 @@ func TestImportRules(t *testing.T) {
 		"the product imports the fake cluster":      {"client/minicluster", "yarnrpc/yarnfake", false},
 		"the product imports the fake HDFS":         {"internal/dfs", "yarnrpc/hdfsfake", false},
 		"the library imports the fake KDC":          {"yarnrpc/kerberos", "yarnrpc/internal/kdctest", false},
+		"the product besieges itself":               {"internal/rolerpc", "internal/doorstep/doorsteptest", false},
 		"the product imports the tests' keys":       {"internal/hadoopenv", "internal/credstest", false},
 		"the recorder knows Flink's answers":        {"integration/flinkrest", "appmaster/rest/flinkrest", true},
 		"the product knows Flink's answers":         {"appmaster/rest", "appmaster/rest/flinkrest", false},

@@ -21,7 +21,7 @@ const (
 
 // pureFolders are packages without I/O, clock, goroutine or chance, whole; elsewhere that holds of the files
 // core*.go and events.go.
-var pureFolders = [...]string{"executiongraph", "slotpool", "failover", "slotmanager"}
+var pureFolders = [...]string{"executiongraph", "slotpool", "failover", "slotmanager", "patience"}
 
 // impureImports must not be imported by pure code; what lies below them neither.
 var impureImports = [...]string{

@@ -98,6 +98,28 @@ func HostOf(slotsMB int, o Options) Host {
 	return Host{Limit: limit, Managed: managed, Network: network}
 }
 
+// Worker is how a container is divided, all its hosts together. The parts make up the whole.
+type Worker struct {
+	Framework config.Bytes // the TaskExecutor's own limit
+	Heap      config.Bytes // for the tasks' objects
+	Managed   config.Bytes // for operators
+	Network   config.Bytes // for buffers between tasks
+	Overhead  config.Bytes // text and stacks of all processes, and the reserve
+}
+
+// WorkerOf divides a container as it is when each slot is used; ErrTooSmall.
+func WorkerOf(containerMB, slots int, o Options) (Worker, error) {
+	slot, err := SlotMB(containerMB, slots)
+	if err != nil {
+		return Worker{}, err
+	}
+	host := HostOf(slot*slots, o)
+	w := Worker{Framework: TaskExecutorLimit * config.Mebibyte, Managed: host.Managed, Network: host.Network}
+	w.Heap = host.Limit - host.Managed - host.Network
+	w.Overhead = config.Bytes(containerMB)*config.Mebibyte - w.Framework - host.Limit
+	return w, nil
+}
+
 // part is a fraction of the whole, at most all of it.
 func part(whole config.Bytes, fraction float64) config.Bytes {
 	return config.Bytes(float64(whole) * min(fraction, 1))

@@ -109,3 +109,27 @@ func TestTheHostFurthestOverItsShareIsEnded(t *testing.T) {
 		}
 	}
 }
+
+// TestThePartsOfAWorkerMakeUpTheWhole would catch memory that a page shows twice, or not at all.
+func TestThePartsOfAWorkerMakeUpTheWhole(t *testing.T) {
+	t.Parallel()
+	options := memory.OptionsFrom(config.Config{})
+	rapid.Check(t, func(t *rapid.T) {
+		container, slots := rapid.IntRange(64, 1<<20).Draw(t, "MB"), rapid.IntRange(1, 64).Draw(t, "slots")
+		w, err := memory.WorkerOf(container, slots, options)
+		if errors.Is(err, memory.ErrTooSmall) {
+			return
+		}
+		parts := []config.Bytes{w.Framework, w.Heap, w.Managed, w.Network, w.Overhead}
+		var sum config.Bytes
+		for _, part := range parts {
+			if part < 0 {
+				t.Errorf("%+v of %d MB for %d slots: a part is less than nothing", w, container, slots)
+			}
+			sum += part
+		}
+		if err != nil || sum != config.Bytes(container)*mb {
+			t.Errorf("%+v of %d MB for %d slots, %v: together %d", w, container, slots, err, sum)
+		}
+	})
+}

@@ -29,6 +29,11 @@ type StartHost struct {
 	LogDir        string
 	LogLevel      string // of the host's own log
 	NetworkBuffer int    // bytes of network buffers
+	// Unreachable is the time after which another host is lost whose machine
+	// acknowledges nothing; 0: never.
+	Unreachable time.Duration
+	// HeartbeatTimeout is how long another host that is there may be silent.
+	HeartbeatTimeout time.Duration
 }
 
 // Certificates are a host's TLS identity, all PEM; empty in local mode.
@@ -84,6 +89,10 @@ type Reach struct {
 	Tokens     Secret // as creds.Credentials.Marshal gives them
 }
 
+// ListingInput tells, each second while a driver lists the input of a job, how many files it has
+// found so far. There is no answer.
+type ListingInput struct{ Files int }
+
 // DriverFailed tells that planning failed before any job was executed, in place
 // of ExecuteJob: the text is for people.
 type DriverFailed struct {
@@ -120,6 +129,7 @@ type JobEnded struct {
 
 func (DriverHello) isMessage()      {}
 func (DriverStart) isMessage()      {}
+func (ListingInput) isMessage()     {}
 func (DriverFailed) isMessage()     {}
 func (ExecuteJob) isMessage()       {}
 func (JobAccepted) isMessage()      {}

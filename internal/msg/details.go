@@ -19,7 +19,7 @@ type JobDetails struct {
 	Vertices   []VertexDetails
 	// Restarts counts restarts of the job's regions.
 	Restarts int
-	// Root is why the job failed or last restarted, or nil.
+	// Root is why the job failed, last restarted or set a node aside, or nil.
 	Root       *ExceptionEntry
 	Exceptions []ExceptionEntry // newest first, at most 16 (web.exception-history-size)
 	// TaskFailures are of tasks that are FAILED and not restarted yet, the oldest first; of

@@ -20,6 +20,8 @@ var (
 	ErrEnding = errors.New("cluster is ending")
 	// ErrJobEnded says that the job is past what was asked of it.
 	ErrJobEnded = errors.New("job has ended")
+	// ErrJobWithdrawn says that the job was cancelled before it came: it never was.
+	ErrJobWithdrawn = errors.New("job was cancelled before it came")
 	// ErrProgramNotFound says that the cluster does not have this program.
 	ErrProgramNotFound = errors.New("program not found")
 	// ErrProgramInUse says that a job of this program runs.

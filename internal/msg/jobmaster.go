@@ -20,8 +20,11 @@ type RegisterAtJobMaster struct {
 // RegisteredAtJobMaster admits a TaskExecutor and tells what its host needs to
 // build the job's tasks.
 type RegisteredAtJobMaster struct {
-	JobMaster         ids.JobMasterID
-	Job               JobSpec
+	JobMaster ids.JobMasterID
+	Job       JobSpec
+	// Tasks is the number of the job's tasks: of messages there is a handful for each,
+	// and of those no more can wait for who does not take them.
+	Tasks             int
 	HeartbeatInterval time.Duration
 	HeartbeatTimeout  time.Duration
 }
@@ -42,7 +45,7 @@ type JobSpec struct {
 // OfferSlots offers granted slots to their JobMaster.
 type OfferSlots struct{ Offers []SlotOffer }
 
-// SlotOffer is one slot granted by the ResourceManager.
+// SlotOffer is one slot granted by the ResourceManager, and the name of the grant.
 type SlotOffer struct {
 	Index      int
 	Allocation ids.AllocationID
@@ -64,13 +67,33 @@ type HostReady struct {
 	DataAddress string // host:port
 }
 
-// HostLost says that a host has ended though its job has not: all its tasks are
-// gone. The TaskExecutor starts another, which a new HostReady announces, unless
-// Failure is permanent: the program cannot build the job, or cannot be fetched.
+// HostLost says that a host takes no tasks any more though its job has not ended:
+// all its tasks are gone.
 type HostLost struct {
 	Host    ids.HostID // "" where no host could be started
 	Failure Failure    // how it ended, with its last lines of output
+	Reason  HostLostReason
 }
+
+// HostLostReason tells the ends of hosts apart by what follows them.
+type HostLostReason string
+
+// The reasons of HostLost.
+const (
+	// HostFailed is the end of a host by itself or for what it did. The TaskExecutor
+	// starts another, which a new HostReady announces, unless the Failure is permanent:
+	// the program says that it cannot build the job.
+	HostFailed HostLostReason = ""
+	// HostStopped says that the TaskExecutor ends the host, as the job has no slot there
+	// any more or the worker ends: nothing that ran in it is to blame. It is told before
+	// the host has ended; if the job gets a slot there again, another host follows it.
+	HostStopped HostLostReason = "stopped"
+	// HostUnavailable says that the worker can have no host of the job: the program could
+	// not be fetched, or hosts ended before they were ready, and trying again did not
+	// help. The fault may be the node's. No other host is started until the job has given
+	// its slots there back.
+	HostUnavailable HostLostReason = "unavailable"
+)
 
 // DeployTasks starts tasks in a host. Placements names the producers of every
 // input of these tasks.
@@ -107,9 +130,12 @@ type VertexPlacement struct {
 // CancelTasks ends tasks; each reports a final state.
 type CancelTasks struct{ Executions []ids.ExecutionAttemptID }
 
-// TaskStateChanged reports a task's new state; Failure only with FAILED,
-// Counters and traffic only with final states.
-type TaskStateChanged struct {
+// TaskStatesChanged reports new states of tasks of one host, in their order.
+type TaskStatesChanged struct{ Changes []TaskStateChange }
+
+// TaskStateChange is a task's new state; Failure only with FAILED, Counters and
+// traffic only with final states.
+type TaskStateChange struct {
 	Execution ids.ExecutionAttemptID
 	State     ExecutionState
 	Failure   *Failure
@@ -124,7 +150,11 @@ type Traffic struct {
 	ReadBytes, WriteBytes     int64
 }
 
-// TaskProgress reports counters of running tasks, now and then.
+// TasksProgress reports counters of all tasks that a host runs, now and then, if any
+// has changed.
+type TasksProgress struct{ Tasks []TaskProgress }
+
+// TaskProgress is how far a running task is.
 type TaskProgress struct {
 	Execution ids.ExecutionAttemptID
 	Traffic   Traffic
@@ -162,8 +192,8 @@ func (HostReady) isMessage()             {}
 func (HostLost) isMessage()              {}
 func (DeployTasks) isMessage()           {}
 func (CancelTasks) isMessage()           {}
-func (TaskStateChanged) isMessage()      {}
-func (TaskProgress) isMessage()          {}
+func (TaskStatesChanged) isMessage()     {}
+func (TasksProgress) isMessage()         {}
 func (RequestSplit) isMessage()          {}
 func (SplitAssigned) isMessage()         {}
 func (CollectBatch) isMessage()          {}

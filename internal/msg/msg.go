@@ -19,7 +19,8 @@ import (
 type Message interface{ isMessage() }
 
 // Heartbeat says that the sender is alive, on any stream and in both
-// directions, when there was nothing else to say for an interval.
+// directions, when there was nothing else to say for an interval. A task host
+// answers its TaskExecutor's.
 type Heartbeat struct{}
 
 // Disconnect ends a stream on purpose and says why. Its receiver does not count

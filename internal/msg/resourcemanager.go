@@ -42,16 +42,15 @@ type SlotStatus struct {
 	Job        ids.JobID
 }
 
-// RequestSlot grants a slot of the TaskExecutor to a job: it fetches the job's
-// program where that is not there, starts the job's host from it, connects to the
-// JobMaster and offers the slot there.
-type RequestSlot struct {
-	Index      int
-	Allocation ids.AllocationID
-	Job        ids.JobID
-	JobMaster  ids.JobMasterID
-	Program    Program
-	// MemoryMB is the share of the container's memory that comes with the slot.
+// RequestSlots grants slots of the TaskExecutor to a job, all that it is granted at a
+// time: the TaskExecutor fetches the job's program where that is not there, starts the
+// job's host from it, connects to the JobMaster and offers the slots there.
+type RequestSlots struct {
+	Slots     []SlotOffer
+	Job       ids.JobID
+	JobMaster ids.JobMasterID
+	Program   Program
+	// MemoryMB is the share of the container's memory that comes with each slot.
 	MemoryMB int
 }
 
@@ -62,19 +61,21 @@ type Program struct {
 	URI    string // where it is staged, qualified; "" in local mode
 }
 
-// SlotRequestAnswered tells whether the TaskExecutor took the allocation;
-// Refused is the reason, or "".
-type SlotRequestAnswered struct {
-	Index      int
-	Allocation ids.AllocationID
-	Refused    string
+// SlotRequestsAnswered tells which allocations of one RequestSlots the TaskExecutor
+// took and which it refused.
+type SlotRequestsAnswered struct {
+	Taken   []SlotOffer
+	Refused []SlotRefusal
 }
 
-// SlotFreed says that a slot is free again.
-type SlotFreed struct {
-	Index      int
-	Allocation ids.AllocationID
+// SlotRefusal is an allocation that the TaskExecutor did not take, and why.
+type SlotRefusal struct {
+	SlotOffer
+	Reason string
 }
+
+// SlotsFreed says that slots are free again.
+type SlotsFreed struct{ Slots []SlotOffer }
 
 // ReleaseTaskExecutor tells an idle or unwanted TaskExecutor to end itself.
 type ReleaseTaskExecutor struct{ Cause string }
@@ -83,9 +84,9 @@ func (RegisterTaskExecutor) isMessage()   {}
 func (TaskExecutorRegistered) isMessage() {}
 func (RegistrationRejected) isMessage()   {}
 func (SlotReport) isMessage()             {}
-func (RequestSlot) isMessage()            {}
-func (SlotRequestAnswered) isMessage()    {}
-func (SlotFreed) isMessage()              {}
+func (RequestSlots) isMessage()           {}
+func (SlotRequestsAnswered) isMessage()   {}
+func (SlotsFreed) isMessage()             {}
 func (ReleaseTaskExecutor) isMessage()    {}
 
 // Messages between a JobMaster and the ResourceManager, within the AM.
@@ -106,13 +107,20 @@ type DeclareRequirements struct {
 	Job       ids.JobID
 	JobMaster ids.JobMasterID
 	Slots     int
+	// Least is how many of them are enough for some part of the job to run; the other
+	// parts follow in the same slots. 0: it needs all of them at once.
+	Least int
 }
 
-// NotEnoughResources says that a job's requirements cannot be met, ever: a
-// worker would exceed YARN's maximum, say.
+// NotEnoughResources says that nothing of a job will run: no more workers can be had, as
+// one would exceed YARN's maximum, say, and those that there are have fewer slots for it
+// than the least it needs. It is told once, and again after each BlockNodes or
+// DeclareRequirements of the job while it is so.
 type NotEnoughResources struct {
 	Job    ids.JobID
 	Reason string
+	// NodesBlocked says that the job had blocked nodes, and that their slots did not count.
+	NodesBlocked bool
 }
 
 // TaskExecutorTerminated tells JobMasters that a worker is gone, and why as far

@@ -113,7 +113,6 @@ func TestPeersOfOneApplicationConnect(t *testing.T) {
 	}{
 		{"a TaskExecutor dials the ApplicationMaster", am.ServerTLS(OnlyRole(RoleTaskExecutor)), te.ClientTLS(OnlyRole(RoleApplicationMaster)), te.Identity()},
 		{"a host dials a host of its job on another worker", one.ServerTLS(OnlyJob(job)), other.ClientTLS(OnlyJob(job)), other.Identity()},
-		{"a host dials a TaskExecutor for a finished partition", te.ServerTLS(OnlyRole(RoleTaskHost)), one.ClientTLS(OnlyJob(job)), one.Identity()},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -170,6 +169,8 @@ func TestImpostorsAreRefused(t *testing.T) {
 		{name: "a TaskExecutor that poses as the ApplicationMaster", server: forge(Identity{Application: app, Role: RoleApplicationMaster}).ServerTLS(OnlyRole(RoleTaskExecutor)), client: te.ClientTLS(toAM), want: ErrIdentity, atClient: true},
 		{name: "a server that is not the ApplicationMaster", server: te.ServerTLS(OnlyRole(RoleTaskExecutor)), client: te.ClientTLS(toAM), want: ErrNotAllowed, atClient: true},
 		{name: "a host of another job", server: exchange, client: taskHost(t, te, "feed").ClientTLS(toJob), want: ErrNotAllowed},
+		{name: "a TaskExecutor at a host", server: exchange, client: te.ClientTLS(toJob), want: ErrNotAllowed},
+		{name: "a TaskExecutor in the place of a host", server: te.ServerTLS(OnlyRole(RoleTaskHost)), client: host.ClientTLS(toJob), want: ErrNotAllowed, atClient: true},
 		{name: "a host issued by the TaskExecutor of another container", server: exchange, client: forge(Identity{Application: app, Role: RoleTaskHost, Job: job, Resource: "container_3"}).ClientTLS(toJob), want: ErrIdentity},
 		{name: "a host issued by the authority itself", server: exchange, client: rootIssuedHost.ClientTLS(toJob), want: ErrIdentity},
 		{name: "a host issued by a host", server: exchange, client: deep.ClientTLS(toJob)},
@@ -309,7 +310,7 @@ func TestCredentialsSurviveTheirText(t *testing.T) {
 	if _, serverErr, clientErr := connect(t, applicationMaster(t, again).ServerTLS(OnlyRole(RoleTaskExecutor)), parsed.ClientTLS(OnlyRole(RoleApplicationMaster))); serverErr != nil || clientErr != nil {
 		t.Errorf("after parsing: server %v, client %v", serverErr, clientErr)
 	}
-	if _, serverErr, clientErr := connect(t, host.ServerTLS(OnlyJob(job)), te.ClientTLS(OnlyJob(job))); serverErr != nil || clientErr != nil {
+	if _, serverErr, clientErr := connect(t, host.ServerTLS(OnlyJob(job)), taskHost(t, te, job).ClientTLS(OnlyJob(job))); serverErr != nil || clientErr != nil {
 		t.Errorf("parsed host: server %v, client %v", serverErr, clientErr)
 	}
 }

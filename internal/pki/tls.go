@@ -28,11 +28,11 @@ func OnlyRole(role Role) Accept {
 	}
 }
 
-// OnlyJob accepts those who may exchange data of a job: its task hosts on any
-// worker, and TaskExecutors, which serve finished partitions.
+// OnlyJob accepts those who may exchange data of a job: its task hosts on any worker.
+// A TaskExecutor, which can issue a host's certificate, must have done so.
 func OnlyJob(job ids.JobID) Accept {
 	return func(peer Identity) error {
-		if peer.Role == RoleTaskExecutor || peer.Role == RoleTaskHost && peer.Job == job {
+		if peer.Role == RoleTaskHost && peer.Job == job {
 			return nil
 		}
 		return fmt.Errorf("%s, want a host of job %s: %w", peer, job, ErrNotAllowed)

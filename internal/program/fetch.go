@@ -49,6 +49,24 @@ func Fetch(ctx context.Context, files Files, p msg.Program, path string) (size i
 	return size, nil
 }
 
+// Verify checks that a file which others have brought, such as a NodeManager, is the program of that SHA-256, lower-case
+// hex: ErrChanged.
+func Verify(path, want string) error {
+	digest := sha256.New()
+	file, err := os.Open(path)
+	if err == nil {
+		_, err = io.Copy(digest, file)
+		err = errors.Join(err, file.Close())
+	}
+	if sum := hex.EncodeToString(digest.Sum(nil)); err == nil && sum != want {
+		err = fmt.Errorf("%w: its SHA-256 is %s", ErrChanged, sum)
+	}
+	if err != nil {
+		return fmt.Errorf("check program %s (SHA-256 %s): %w", path, want, cause(err))
+	}
+	return nil
+}
+
 func fetch(ctx context.Context, files Files, p msg.Program, path string) (int64, error) {
 	info, err := files.Stat(ctx, p.URI)
 	if errors.Is(err, fs.ErrNotExist) {

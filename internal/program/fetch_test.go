@@ -47,6 +47,8 @@ type stagedFile struct {
 	s *staged
 }
 
+func (f *stagedFile) Info() filesystem.FileInfo { return filesystem.FileInfo{Size: f.s.size} }
+
 func (f *stagedFile) Read(p []byte) (int, error) {
 	n, err := f.s.content.Read(p)
 	f.s.read += int64(n)
@@ -209,6 +211,28 @@ func TestFetchedProgramRunsWhileOthersAreStarted(t *testing.T) {
 	}
 	close(done)
 	others.Wait()
+}
+
+// TestAProgramThatWasBroughtIsVerified would catch a program that was changed on its way to the node, with the checksums of
+// its blocks.
+func TestAProgramThatWasBroughtIsVerified(t *testing.T) {
+	t.Parallel()
+	content := []byte("the program, every byte of it")
+	path := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sum := reference(content).SHA256
+	if err := program.Verify(path, sum); err != nil {
+		t.Errorf("the program itself: %v", err)
+	}
+	content[3] ^= 1
+	if err := program.Verify(path, reference(content).SHA256); !errors.Is(err, program.ErrChanged) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), sum) {
+		t.Errorf("another one: %v, want ErrChanged with the file and its hash", err)
+	}
+	if err := program.Verify(path+".none", sum); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("none: %v, want ErrNotExist", err)
+	}
 }
 
 // BenchmarkFetch fetches a program of the usual size from the local disk: what it

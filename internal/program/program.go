@@ -19,6 +19,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
 )
@@ -27,6 +29,8 @@ import (
 var (
 	// ErrNotBuiltWithSDK says that the file does not carry the SDK's mark.
 	ErrNotBuiltWithSDK = errors.New("not built with the Bobbin SDK")
+	// ErrNoProgram says that the file is no executable of any platform.
+	ErrNoProgram = errors.New("no program")
 	// ErrPlatform says that the file does not run on the cluster's platform.
 	ErrPlatform = errors.New("built for another platform")
 	// ErrProtocolVersion says that program and client were built from versions
@@ -67,6 +71,28 @@ func Inspect(path string, machine elf.Machine) (Program, error) {
 	return program, nil
 }
 
+// InspectOwn gives the absolute path of a program that this machine is to run: built with the
+// SDK and this protocol version, for whatever platform this process runs on. Errors name the
+// file and the remedy.
+func InspectOwn(path string) (string, error) {
+	seen, absolute, err := look(path)
+	if err != nil {
+		return "", err
+	}
+	if runtime.GOOS == "linux" && bytes.HasPrefix(seen.head, []byte(elf.ELFMAG)) {
+		if err = CheckPlatform(seen.head, Native()); err != nil {
+			err = fmt.Errorf("%w than %s/%s", ErrPlatform, runtime.GOOS, runtime.GOARCH)
+		}
+	}
+	if err == nil {
+		err = seen.checkMark()
+	}
+	if err != nil {
+		return "", fmt.Errorf("program %s: %w", path, err)
+	}
+	return absolute, nil
+}
+
 // InspectBobbin reads the file of bobbin itself, which the cluster runs too.
 func InspectBobbin(path string, machine elf.Machine) (Program, error) {
 	seen, absolute, err := look(path)
@@ -91,9 +117,9 @@ func Native() elf.Machine {
 	return elf.EM_X86_64
 }
 
-// Find gives the absolute path of a program that can be started. Errors name the
-// file and the remedy.
-func Find(path string) (string, error) {
+// locate gives the absolute path of a file that can be started. Errors name the file and the
+// remedy.
+func locate(path string) (string, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return "", fmt.Errorf("program %s: %w", path, err)
@@ -101,12 +127,15 @@ func Find(path string) (string, error) {
 	info, err := os.Stat(absolute)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && filepath.Base(path) == path:
-		return "", fmt.Errorf("program %s: %w in this directory: name its file with the path", path, cause(err))
+		return "", fmt.Errorf("program %s: %w in this directory, and PATH is not searched: name its file with the path", path, cause(err))
 	case err != nil:
 		return "", fmt.Errorf("program %s: %w: build it, or correct the path", path, cause(err))
 	case info.IsDir():
 		return "", fmt.Errorf("program %s is a directory: name the program's executable file", path)
 	case info.Mode()&0o111 == 0:
+		if err := checkKind(absolute); err != nil {
+			return "", fmt.Errorf("program %s: %w", path, err)
+		}
 		return "", fmt.Errorf("program %s is not executable: build it with go build, or chmod +x", path)
 	}
 	return absolute, nil
@@ -114,7 +143,7 @@ func Find(path string) (string, error) {
 
 // look reads a file that can be started.
 func look(path string) (seen *Inspection, absolute string, err error) {
-	if absolute, err = Find(path); err != nil {
+	if absolute, err = locate(path); err != nil {
 		return nil, "", err
 	}
 	file, err := os.Open(absolute)
@@ -160,16 +189,28 @@ func (i *Inspection) Write(p []byte) (int, error) {
 // Program describes what has passed, under a name and without a Path, if it is a
 // program for the cluster: as Inspect.
 func (i *Inspection) Program(name string, machine elf.Machine) (Program, error) {
-	if err := CheckPlatform(i.head, machine); err != nil {
+	err := CheckPlatform(i.head, machine)
+	if err == nil {
+		err = i.checkMark()
+	}
+	if err != nil {
 		return Program{}, err
 	}
+	return i.program(name), nil
+}
+
+// checkMark judges what has passed by the SDK's mark.
+func (i *Inspection) checkMark() error {
 	switch i.mark.version {
 	case jobgraph.ProtocolVersion:
-		return i.program(name), nil
+		return nil
 	case 0:
-		return Program{}, fmt.Errorf("%w: its main must call bobbin.Main", ErrNotBuiltWithSDK)
+		if err := kindOf(i.head); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: its main must call bobbin.Main", ErrNotBuiltWithSDK)
 	}
-	return Program{}, fmt.Errorf("%w: the program has %d, this bobbin has %d; build both from the same release",
+	return fmt.Errorf("%w: the program has %d, this bobbin has %d; build both from the same release",
 		ErrProtocolVersion, i.mark.version, jobgraph.ProtocolVersion)
 }
 
@@ -181,8 +222,12 @@ func (i *Inspection) program(name string) Program {
 // e_ident, e_type and e_machine.
 const HeadSize = 20
 
-// CheckPlatform judges a program by the first HeadSize bytes of its file: ErrPlatform.
+// CheckPlatform judges a program by the first HeadSize bytes of its file: ErrPlatform,
+// ErrNoProgram.
 func CheckPlatform(head []byte, machine elf.Machine) error {
+	if err := kindOf(head); err != nil {
+		return err
+	}
 	if len(head) < HeadSize || string(head[:len(elf.ELFMAG)]) != elf.ELFMAG {
 		return fmt.Errorf("%w: not a Linux executable; build it with GOOS=linux go build", ErrPlatform)
 	}
@@ -194,6 +239,36 @@ func CheckPlatform(head []byte, machine elf.Machine) error {
 		return fmt.Errorf("%w: %s, the cluster runs %s: build it with GOARCH=%s", ErrPlatform, goarch(built), goarch(machine), goarch(machine))
 	}
 	return nil
+}
+
+// kindOf tells by the first bytes of a file that it is no executable, where it is of a kind
+// that people take for one.
+func kindOf(head []byte) error {
+	const wanted = "a program is one executable file, which go build makes of a main that calls bobbin.Main"
+	switch {
+	case len(head) == 0:
+		return fmt.Errorf("%w: the file is empty; %s", ErrNoProgram, wanted)
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		return fmt.Errorf("%w: it is a jar, or another archive, and there is no JVM here; %s", ErrNoProgram, wanted)
+	case bytes.IndexFunc(head, func(r rune) bool { return r == utf8.RuneError || unicode.IsControl(r) && !unicode.IsSpace(r) }) < 0:
+		return fmt.Errorf("%w: it is a text file; %s", ErrNoProgram, wanted)
+	}
+	return nil
+}
+
+// checkKind is kindOf a file.
+func checkKind(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return cause(err)
+	}
+	defer file.Close() // read only: nothing to lose
+	head := make([]byte, HeadSize)
+	n, err := io.ReadFull(file, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return cause(err)
+	}
+	return kindOf(head[:n])
 }
 
 // goarch is Go's name of a platform's architecture, where it has one.

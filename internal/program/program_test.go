@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -43,6 +44,12 @@ func TestInspectTellsProgramsApart(t *testing.T) {
 	if err := os.WriteFile(plain, bytes.Repeat([]byte("x"), 100), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	jar, empty := filepath.Join(t.TempDir(), "job.jar"), filepath.Join(t.TempDir(), "empty")
+	for path, content := range map[string]string{jar: "PK\x03\x04\x14\x00\x08\x08\x08\x00META-INF/", empty: ""} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, c := range []struct {
 		name, path string
 		want       error
@@ -52,7 +59,10 @@ func TestInspectTellsProgramsApart(t *testing.T) {
 		{"a mark with a sign is none", build(t, "amd64", "<bobbin sdk protocol version=+1>"), program.ErrNotBuiltWithSDK},
 		{"another protocol version is refused", build(t, "amd64", "<bobbin sdk protocol version=99999>"), program.ErrProtocolVersion},
 		{"another architecture is refused", build(t, "arm64", mark), program.ErrPlatform},
-		{"a script is refused though it holds the mark", text, program.ErrPlatform},
+		{"a script is refused though it holds the mark", text, program.ErrNoProgram},
+		{"a text that cannot be executed is told as one", plain, program.ErrNoProgram},
+		{"a jar is told as one", jar, program.ErrNoProgram},
+		{"an empty file is told as one", empty, program.ErrNoProgram},
 		{"a missing file is named", filepath.Join(t.TempDir(), "nothing"), os.ErrNotExist},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -65,10 +75,40 @@ func TestInspectTellsProgramsApart(t *testing.T) {
 			}
 		})
 	}
-	if _, err := program.Inspect(plain, elf.EM_X86_64); err == nil {
+	locked := build(t, "amd64", mark)
+	if err := os.Chmod(locked, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := program.Inspect(locked, elf.EM_X86_64); err == nil {
 		t.Error("a file without exec permission is taken")
 	}
 	if _, err := program.Inspect(t.TempDir(), elf.EM_X86_64); err == nil {
 		t.Error("a directory is taken")
+	}
+}
+
+// TestInspectOwnTellsProgramsApart would catch a file that a local run starts though it is no program of the SDK, and a
+// wrapper with the mark that it does not.
+func TestInspectOwnTellsProgramsApart(t *testing.T) {
+	mark := fmt.Sprintf("<bobbin sdk protocol version=%d>", jobgraph.ProtocolVersion)
+	write := func(name, content string) string {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(content), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for path, want := range map[string]error{
+		build(t, runtime.GOARCH, mark):              nil,
+		write("wrapper", "#!/bin/sh\n# "+mark+"\n"): nil,
+		"/bin/ls":                              program.ErrNotBuiltWithSDK,
+		build(t, "s390x", mark):                program.ErrPlatform,
+		write("script", "#!/bin/sh\nls\n"):     program.ErrNoProgram,
+		write("job.jar", "PK\x03\x04\x14\x00"): program.ErrNoProgram,
+	} {
+		got, err := program.InspectOwn(path)
+		if !errors.Is(err, want) || err == nil && got != path {
+			t.Errorf("InspectOwn(%s) = %q, %v, want %v", path, got, err, want)
+		}
 	}
 }

@@ -14,20 +14,25 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/bobbin-yarn/bobbin/internal/liveness"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
 // ErrConnClosed says that the connection was closed at this end.
 var ErrConnClosed = errors.New("connection is closed")
 
-// Client times. A node that died is found by TCP keep-alive in less than 10 s, a
-// process that hangs by gRPC's pings, which cannot come more often than every
-// 10 s.
+// Client times.
 const (
-	clientPing     = 10 * time.Second
-	connectTimeout = 5 * time.Second
+	// dialTimeout bounds the time until the other machine takes the connection.
+	dialTimeout = 5 * time.Second
+	// connectTimeout bounds that and TLS. An ApplicationMaster in whose queue strangers wait
+	// comes to this worker when they have had their turn: of the 4,097 who find a place there
+	// (Linux' net.core.somaxconn), 63 each 250 ms (package doorstep), which takes 16.3 s. A
+	// worker that gave up sooner would begin at the queue's end each time.
+	connectTimeout = 30 * time.Second
 	reconnectFirst = 100 * time.Millisecond
 	reconnectMost  = 2 * time.Second // callers back off further themselves
 )
@@ -48,18 +53,22 @@ type Conn struct {
 // NewConn makes a connection to "host:port". No byte is sent before the first
 // Open.
 func NewConn(address string, config Config) (*Conn, error) {
-	dialer := &net.Dialer{
-		Timeout:         connectTimeout,
-		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: pingInterval, Interval: time.Second, Count: 5},
-	}
+	dialer := &net.Dialer{Timeout: dialTimeout}
+	return newConn(address, config, func(ctx context.Context) (net.Conn, error) {
+		conn, err := dialer.DialContext(ctx, "tcp", address)
+		if err != nil {
+			return nil, err
+		}
+		return liveness.Watch(conn, config.Unreachable), nil
+	})
+}
+
+func newConn(address string, config Config, dial func(context.Context) (net.Conn, error)) (*Conn, error) {
 	conn, err := grpc.NewClient("passthrough:///"+address,
 		grpc.WithTransportCredentials(credentials.NewTLS(config.TLS)),
-		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
-			return dialer.DialContext(ctx, "tcp", address)
-		}),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) }),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(rawCodec{}), grpc.MaxCallRecvMsgSize(maxFrame), grpc.MaxCallSendMsgSize(maxFrame)),
 		grpc.WithReadBufferSize(bufferSize), grpc.WithWriteBufferSize(bufferSize),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: clientPing, Timeout: pingTimeout, PermitWithoutStream: true}),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: reconnectFirst, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectMost},
 			MinConnectTimeout: connectTimeout,
@@ -171,6 +180,8 @@ func (w *clientWire) send(f frame) error {
 
 func (w *clientWire) closeSend() error { return w.stream.CloseSend() }
 
-func (w *clientWire) receive() (frame, error) { return receiveFrame(w.stream.RecvMsg) }
+func (w *clientWire) receive(kinds msg.Kinds) (frame, error) {
+	return receiveFrame(w.stream.RecvMsg, kinds)
+}
 
 func (w *clientWire) shut() { w.cancel() }

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc/mem"
 
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/msg/codec"
 )
 
@@ -38,14 +39,14 @@ func encodeFrame(f frame) ([]byte, error) {
 	return append(data, body...), nil
 }
 
-// decodeFrame reads what encodeFrame wrote. It does not keep data.
-func decodeFrame(data []byte) (frame, error) {
+// decodeFrame reads what encodeFrame wrote, of these kinds. It does not keep data.
+func decodeFrame(data []byte, kinds msg.Kinds) (frame, error) {
 	length, n := binary.Uvarint(data)
 	if n <= 0 || length > maxToken || uint64(len(data)-n) < length {
 		return frame{}, fmt.Errorf("decode frame of %d bytes: %w", len(data), ErrFrame)
 	}
 	end := n + int(length)
-	message, err := codec.Decode(data[end:])
+	message, err := codec.Decode(data[end:], kinds)
 	if err != nil {
 		return frame{}, err
 	}

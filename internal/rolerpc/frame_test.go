@@ -14,13 +14,13 @@ func TestFrameKeepsTokenAndMessage(t *testing.T) {
 	t.Parallel()
 	for _, want := range []frame{
 		{"", msg.Heartbeat{}},
-		{strings.Repeat("t", maxToken), msg.SlotFreed{Index: 3, Allocation: "a"}},
+		{strings.Repeat("t", maxToken), freed(3)},
 	} {
 		data, err := encodeFrame(want)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := decodeFrame(data)
+		got, err := decodeFrame(data, everything)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func FuzzDecodeFrame(f *testing.F) {
 	}
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := decodeFrame(data)
+		got, err := decodeFrame(data, everything)
 		if err != nil {
 			return
 		}

@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
 // LocalConfig describes the two ends of a Local.
@@ -112,7 +114,7 @@ func (w *pipeWire) send(f frame) error {
 		if err != nil {
 			return err
 		}
-		if f, err = decodeFrame(data); err != nil {
+		if f, err = decodeFrame(data, msg.KindsOf(f.message)); err != nil {
 			return err
 		}
 	}
@@ -129,9 +131,12 @@ func (w *pipeWire) send(f frame) error {
 // closeSend leaves the end to the peer, which has just taken the farewell.
 func (w *pipeWire) closeSend() error { return nil }
 
-func (w *pipeWire) receive() (frame, error) {
+func (w *pipeWire) receive(kinds msg.Kinds) (frame, error) {
 	select {
 	case f := <-w.in:
+		if !kinds.Allow(f.message) {
+			return frame{}, fmt.Errorf("receive message %s: %w", msg.Kind(f.message), msg.ErrKind)
+		}
 		return f, nil
 	case <-w.ended:
 		return frame{}, ErrPeerGone

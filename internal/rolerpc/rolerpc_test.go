@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -37,6 +38,12 @@ func newRecorder() *recorder {
 	return &recorder{arrived: make(chan struct{}, 4096), closed: make(chan error, 1)}
 }
 
+// everything is what these tests say, in both directions.
+var everything = msg.KindsOf(msg.Heartbeat{}, msg.Disconnect{}, msg.RegisterTaskExecutor{}, msg.SlotReport{}, msg.SlotsFreed{},
+	msg.OfferSlots{}, msg.CollectBatch{}, msg.ReleaseTaskExecutor{})
+
+func (r *recorder) Hears() msg.Kinds { return everything }
+
 func (r *recorder) Receive(m msg.Message) {
 	r.mu.Lock()
 	r.received = append(r.received, m)
@@ -59,6 +66,16 @@ func (r *recorder) messages() []msg.Message {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.received)
+}
+
+// last is the message that came last.
+func (r *recorder) last() msg.Message {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.received) == 0 {
+		return nil
+	}
+	return r.received[len(r.received)-1]
 }
 
 // wait waits for n more messages.
@@ -219,10 +236,14 @@ func open(t *testing.T, conn opener, target string, h Handler) *Stream {
 	return stream
 }
 
+func freed(slot int) msg.Message {
+	return msg.SlotsFreed{Slots: []msg.SlotOffer{{Index: slot, Allocation: "a"}}}
+}
+
 func numbered(n int) []msg.Message {
 	messages := make([]msg.Message, n)
 	for i := range messages {
-		messages[i] = msg.SlotFreed{Index: i, Allocation: "a"}
+		messages[i] = freed(i)
 	}
 	return messages
 }
@@ -331,12 +352,12 @@ func TestStaleTokensChangeNothing(t *testing.T) {
 		stream.Send(msg.SlotReport{}) // before the registration: no token
 		stream.Send(register)
 		stream.SetToken("leader-1")
-		stream.Send(msg.SlotFreed{Index: 1})
+		stream.Send(freed(1))
 		stream.Send(register) // a registration at another leader is stale as well
 		stream.SetToken("leader-2")
-		stream.Send(msg.SlotFreed{Index: 2})
+		stream.Send(freed(2))
 		role.wait(t, 2)
-		if diff := cmp.Diff([]msg.Message{register, msg.SlotFreed{Index: 2}}, role.messages()); diff != "" {
+		if diff := cmp.Diff([]msg.Message{register, freed(2)}, role.messages()); diff != "" {
 			t.Errorf("role received (-want +got):\n%s", diff)
 		}
 		if got := far.Dropped(); got != 3 {
@@ -365,7 +386,7 @@ func TestPeerThatDoesNotKeepUpIsLost(t *testing.T) {
 		// More than the outbox and the transport's windows hold.
 		large := msg.CollectBatch{Records: make([]byte, 256<<10)}
 		for sent := 0; stream.Send(large); sent++ {
-			if sent > 4*outboxSize {
+			if sent > 4*leastRoom {
 				t.Fatal("a peer that reads nothing took everything")
 			}
 		}
@@ -375,6 +396,71 @@ func TestPeerThatDoesNotKeepUpIsLost(t *testing.T) {
 		close(role.block)
 		if err := role.cause(t); !errors.Is(err, ErrPeerGone) {
 			t.Errorf("role was told %v, want ErrPeerGone", err)
+		}
+	})
+}
+
+// TestAPeerSaysWhatItMay would catch a role that decodes whatever its peer sends: a
+// worker's job graph, with all the memory that it takes.
+func TestAPeerSaysWhatItMay(t *testing.T) {
+	t.Parallel()
+	transports(t, func(t *testing.T, connect func(*Mux) opener) {
+		role, worker := newAccepting(""), newRecorder()
+		var mux Mux
+		mux.Handle("resourcemanager", role.accept)
+		stream := open(t, connect(&mux), "resourcemanager", worker)
+		stream.Send(msg.Heartbeat{})
+		stream.Send(msg.ExecuteJob{})
+		if err := role.cause(t); !errors.Is(err, msg.ErrKind) {
+			t.Errorf("the role was told %v, want ErrKind", err)
+		}
+		if err := worker.cause(t); !errors.Is(err, ErrPeerGone) {
+			t.Errorf("the worker was told %v, want ErrPeerGone", err)
+		}
+		if got := role.messages(); len(got) != 1 {
+			t.Errorf("the role has received %v", got)
+		}
+	})
+}
+
+// TestAStoppedPeerLosesNothingItIsTold would catch a stream to a peer with thousands of
+// slots that ends because its outbox is full, one that grows with each heartbeat of an
+// hour, and one that tells an old state after a new one.
+func TestAStoppedPeerLosesNothingItIsTold(t *testing.T) {
+	t.Parallel()
+	transports(t, func(t *testing.T, connect func(*Mux) opener) {
+		role, worker := newAccepting(""), newRecorder()
+		role.block = make(chan struct{})
+		var mux Mux
+		mux.Handle("resourcemanager", role.accept)
+		stream := open(t, connect(&mux), "resourcemanager", worker)
+		const slots = 2000
+		stream.SetShare(slots)
+		for i := range slots * roomPerShare {
+			if !stream.Send(freed(i)) || !stream.Send(msg.Heartbeat{}) {
+				t.Fatalf("message %d finds no room", i)
+			}
+		}
+		end := msg.ReleaseTaskExecutor{Cause: "that was all"}
+		stream.Send(end)
+		close(role.block)
+		for !reflect.DeepEqual(role.last(), end) {
+			role.wait(t, 1)
+		}
+		next, beats := 0, 0
+		for _, m := range role.messages() {
+			switch m := m.(type) {
+			case msg.SlotsFreed:
+				if m.Slots[0].Index != next {
+					t.Fatalf("message %d comes in place of %d", m.Slots[0].Index, next)
+				}
+				next++
+			case msg.Heartbeat:
+				beats++
+			}
+		}
+		if next != slots*roomPerShare || beats > next/2 {
+			t.Errorf("%d messages and %d heartbeats arrive", next, beats)
 		}
 	})
 }

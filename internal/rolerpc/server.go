@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"sync"
 	"time"
@@ -19,6 +20,9 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"github.com/bobbin-yarn/bobbin/internal/doorstep"
+	"github.com/bobbin-yarn/bobbin/internal/liveness"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 )
 
@@ -33,14 +37,13 @@ const (
 // each, doubled by TLS, is what most of an idle connection's memory would be.
 const bufferSize = 8 << 10
 
-// Server times. A peer whose node died or whose process hangs is lost after
-// their sum; a process that ends is lost at once.
 const (
-	pingInterval = 4 * time.Second
-	pingTimeout  = 5 * time.Second
-	// minPing is how often a client may ping; ours do every 10 s, gRPC's least.
-	minPing = 5 * time.Second
-	// handshakeTimeout bounds what an unproven peer can hold.
+	// never is the interval of gRPC's own pings. They would tell a process that does
+	// not answer, which is for the roles to say: see the package's comment. Without a
+	// word gRPC pings after two hours.
+	never = time.Duration(math.MaxInt64)
+	// handshakeTimeout is how long a peer may take to prove who it is. What it can hold
+	// until then is doorstep's to bound.
 	handshakeTimeout = 20 * time.Second
 	// maxStreams bounds the streams of one connection: one for the
 	// ResourceManager and one for each job with a slot there.
@@ -50,35 +53,34 @@ const (
 // Config is what both ends of a connection need.
 type Config struct {
 	// TLS is Credentials.ServerTLS or ClientTLS, which check the peer's role.
-	TLS    *tls.Config
-	Logger logrus.FieldLogger
+	TLS *tls.Config
+	// Unreachable is the time after which a peer is lost whose machine acknowledges
+	// nothing (liveness.After); 0: never.
+	Unreachable time.Duration
+	Logger      logrus.FieldLogger
 }
 
 // Server is the listening end: the ApplicationMaster's.
 type Server struct {
-	mux     *Mux
-	grpc    *grpc.Server
-	logger  logrus.FieldLogger
-	streams sync.WaitGroup
+	mux         *Mux
+	grpc        *grpc.Server
+	unreachable time.Duration
+	logger      logrus.FieldLogger
+	streams     sync.WaitGroup
 }
 
 // NewServer makes a server whose streams go to the roles in mux.
 func NewServer(config Config, mux *Mux) *Server {
-	return newServer(config, mux, keepalive.ServerParameters{Time: pingInterval, Timeout: pingTimeout})
-}
-
-func newServer(config Config, mux *Mux, alive keepalive.ServerParameters) *Server {
-	s := &Server{mux: mux, logger: config.Logger}
+	s := &Server{mux: mux, unreachable: config.Unreachable, logger: config.Logger}
 	s.grpc = grpc.NewServer(
-		grpc.Creds(credentials.NewTLS(config.TLS)),
+		grpc.Creds(proving{credentials.NewTLS(config.TLS)}),
 		grpc.ForceServerCodecV2(rawCodec{}),
 		grpc.MaxRecvMsgSize(maxFrame), grpc.MaxSendMsgSize(maxFrame),
 		grpc.ReadBufferSize(bufferSize), grpc.WriteBufferSize(bufferSize),
 		grpc.ConnectionTimeout(handshakeTimeout),
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.WaitForHandlers(true), // so that no stream starts after Close has looked
-		grpc.KeepaliveParams(alive),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: never}),
 	)
 	s.grpc.RegisterService(&grpc.ServiceDesc{
 		ServiceName: serviceName,
@@ -94,10 +96,28 @@ func newServer(config Config, mux *Mux, alive keepalive.ServerParameters) *Serve
 // Serve takes connections until Close, and then returns nil. It closes the
 // listener.
 func (s *Server) Serve(listener net.Listener) error {
-	if err := s.grpc.Serve(listener); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+	if err := s.grpc.Serve(doorstep.New(liveness.Listener{Listener: listener, After: s.unreachable})); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		return fmt.Errorf("serve roles on %s: %w", listener.Addr(), err)
 	}
 	return nil
+}
+
+// proving takes connections off the doorstep whose peers have proved who they are.
+type proving struct {
+	credentials.TransportCredentials
+}
+
+func (p proving) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	secured, info, err := p.TransportCredentials.ServerHandshake(conn)
+	if err == nil {
+		doorstep.Prove(conn)
+	}
+	return secured, info, err
+}
+
+// Clone keeps that.
+func (p proving) Clone() credentials.TransportCredentials {
+	return proving{p.TransportCredentials.Clone()}
 }
 
 // Close cuts all connections and waits for the handlers. It must not be called
@@ -187,11 +207,13 @@ func (w *serverWire) closeSend() error {
 	return nil
 }
 
-func (w *serverWire) receive() (frame, error) { return receiveFrame(w.stream.RecvMsg) }
+func (w *serverWire) receive(kinds msg.Kinds) (frame, error) {
+	return receiveFrame(w.stream.RecvMsg, kinds)
+}
 
 func (w *serverWire) shut() { w.once.Do(func() { close(w.done) }) }
 
-func receiveFrame(receive func(any) error) (frame, error) {
+func receiveFrame(receive func(any) error, kinds msg.Kinds) (frame, error) {
 	var data []byte
 	switch err := receive(&data); {
 	case errors.Is(err, io.EOF):
@@ -199,5 +221,5 @@ func receiveFrame(receive func(any) error) (frame, error) {
 	case err != nil:
 		return frame{}, fmt.Errorf("%w: %w", ErrPeerGone, err)
 	}
-	return decodeFrame(data)
+	return decodeFrame(data, kinds)
 }

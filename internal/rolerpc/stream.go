@@ -9,6 +9,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 )
@@ -16,8 +17,8 @@ import (
 // Causes with which a stream ends, beside DisconnectError and those of the
 // network.
 var (
-	// ErrOutboxFull says that the peer did not take messages as fast as they
-	// were sent: it counts as lost.
+	// ErrOutboxFull says that more messages wait for the peer than one that keeps to the
+	// protocol can leave behind: it counts as lost.
 	ErrOutboxFull = errors.New("outbox is full: peer does not keep up")
 	// ErrPeerGone says that the other end closed without a word: its process
 	// ended.
@@ -30,8 +31,13 @@ type DisconnectError struct{ Cause string }
 func (e *DisconnectError) Error() string { return "disconnected: " + e.Cause }
 
 const (
-	// outboxSize bounds the messages that wait to be sent on one stream.
-	outboxSize = 1024
+	// leastRoom is the number of messages that may wait to be sent on any stream, for
+	// what the two ends have to say of themselves.
+	leastRoom = 1024
+	// roomPerShare is the number for each slot or task that they share: its states, its
+	// splits and what it collects. An honest peer has fewer on their way, however long it
+	// is stopped: the next one follows an answer to the last.
+	roomPerShare = 8
 	// closeGrace is how long a closed stream may take to send what waits and to
 	// hear that the peer closed as well.
 	closeGrace = time.Second
@@ -46,6 +52,9 @@ type Peer struct {
 // Handler takes what comes in on a stream. All its calls come from one
 // goroutine.
 type Handler interface {
+	// Hears is what the peer may say. A message of another kind is not decoded, and ends
+	// the stream.
+	Hears() msg.Kinds
 	// Receive takes the next message. While it blocks, the peer is held back.
 	Receive(m msg.Message)
 	// Closed is called exactly once, after the last Receive, whichever end
@@ -61,16 +70,15 @@ type Stream struct {
 	wire   wire
 	logger logrus.FieldLogger
 
-	queued  chan struct{} // from any sender to write: there is something in outbox; room for one
+	outbox  *actor.Queue[frame]
 	closing chan struct{} // closed by Close
 	ended   chan struct{} // closed by end
 	token   atomic.Pointer[string]
 	dropped atomic.Int64
 
-	mu     sync.Mutex  // guards what follows
-	outbox []frame     // at most outboxSize; grows as used, since most streams are idle
-	cause  error       // why the stream ended or is closing; set once
-	grace  *time.Timer // ends a closed stream whose peer does not answer
+	mu    sync.Mutex  // guards what follows
+	cause error       // why the stream ended or is closing; set once
+	grace *time.Timer // ends a closed stream whose peer does not answer
 }
 
 // frame is a message on its way, with its sender's fencing token.
@@ -85,8 +93,9 @@ type wire interface {
 	send(f frame) error
 	// closeSend says that no frame follows; what was sent still arrives.
 	closeSend() error
-	// receive gives the next frame; ErrPeerGone when the other end has closed.
-	receive() (frame, error)
+	// receive gives the next frame; ErrPeerGone when the other end has closed, msg.ErrKind
+	// for a message that is not of these kinds.
+	receive(kinds msg.Kinds) (frame, error)
 	// shut ends the stream at once and lets blocked calls return.
 	shut()
 }
@@ -95,7 +104,7 @@ func newStream(peer Peer, target string, w wire, logger logrus.FieldLogger) *Str
 	return &Stream{
 		peer: peer, target: target, wire: w,
 		logger:  logger.WithFields(logrus.Fields{"peer": peer.Identity.String(), "target": target}),
-		queued:  make(chan struct{}, 1),
+		outbox:  actor.NewQueue[frame](leastRoom),
 		closing: make(chan struct{}),
 		ended:   make(chan struct{}),
 	}
@@ -124,41 +133,24 @@ func (s *Stream) currentToken() string {
 	return ""
 }
 
+// SetShare says how much work the two ends share, in slots or tasks: the messages that
+// may wait for the peer are in proportion to it.
+func (s *Stream) SetShare(parts int) { s.outbox.SetRoom(leastRoom + roomPerShare*max(parts, 0)) }
+
 // Send queues a message, which must not be changed afterwards, and says whether
-// it was queued. A full outbox ends the stream with ErrOutboxFull.
+// it was queued. One that says all that an older one does takes its turn (msg.Latest). A
+// full outbox ends the stream with ErrOutboxFull.
 func (s *Stream) Send(m msg.Message) bool {
 	s.mu.Lock()
-	open, full := s.cause == nil, len(s.outbox) == outboxSize
-	if open && !full {
-		s.outbox = append(s.outbox, frame{s.currentToken(), m})
+	open, taken := s.cause == nil, false
+	if open {
+		taken = s.outbox.Put(frame{s.currentToken(), m}, msg.Latest(m))
 	}
 	s.mu.Unlock()
-	switch {
-	case !open:
-		return false
-	case full:
+	if open && !taken {
 		s.end(ErrOutboxFull)
-		return false
 	}
-	select {
-	case s.queued <- struct{}{}:
-	default: // write will look anyway
-	}
-	return true
-}
-
-// next takes the oldest message out of the outbox.
-func (s *Stream) next() (frame, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.outbox) == 0 {
-		s.outbox = nil
-		return frame{}, false
-	}
-	f := s.outbox[0]
-	s.outbox[0] = frame{}
-	s.outbox = s.outbox[1:]
-	return f, true
+	return taken
 }
 
 // Close sends what is queued, tells the peer the cause, and ends the stream. It
@@ -209,8 +201,9 @@ func (s *Stream) run(h Handler) {
 }
 
 func (s *Stream) read(h Handler) {
+	hears := h.Hears()
 	for {
-		f, err := s.wire.receive()
+		f, err := s.wire.receive(hears)
 		if err != nil {
 			s.end(err)
 			return
@@ -248,7 +241,7 @@ func (s *Stream) admits(f frame) bool {
 func (s *Stream) write() {
 	for {
 		select {
-		case <-s.queued:
+		case <-s.outbox.Wake():
 			if !s.flush() {
 				return
 			}
@@ -264,7 +257,7 @@ func (s *Stream) write() {
 // flush sends what is queued, unless the stream ends meanwhile.
 func (s *Stream) flush() bool {
 	for {
-		f, more := s.next()
+		f, more := s.outbox.Next()
 		if !more {
 			return true
 		}

@@ -3,16 +3,11 @@ package rolerpc
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
-	"sync"
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/keepalive"
-
 	"github.com/bobbin-yarn/bobbin/internal/ids"
-	"github.com/bobbin-yarn/bobbin/internal/msg"
 	"github.com/bobbin-yarn/bobbin/internal/pki"
 )
 
@@ -140,31 +135,6 @@ func TestOpeningThatTakesTooLongSaysSo(t *testing.T) {
 	}
 }
 
-// TestFrozenPeerIsFound would catch keep-alive that is off: a peer whose kernel
-// answers while its process does not.
-func TestFrozenPeerIsFound(t *testing.T) {
-	t.Parallel()
-	certificates := newCluster(t)
-	role := newAccepting("")
-	var mux Mux
-	mux.Handle("resourcemanager", role.accept)
-	// gRPC's least, and long enough for a peer on a busy machine that is not frozen yet.
-	fast := keepalive.ServerParameters{Time: time.Second, Timeout: 2 * time.Second}
-	relay := newRelay(t, serve(t, newServer(certificates.server(t), &mux, fast)))
-	worker := newRecorder()
-	stream := open(t, dial(t, relay.address, certificates.client(t)), "resourcemanager", worker)
-	stream.Send(msg.Heartbeat{})
-	role.wait(t, 1)
-	relay.freeze()
-	if err := role.cause(t); !errors.Is(err, ErrPeerGone) {
-		t.Errorf("role was told %v, want ErrPeerGone", err)
-	}
-	relay.cut()
-	if err := worker.cause(t); !errors.Is(err, ErrPeerGone) {
-		t.Errorf("worker was told %v, want ErrPeerGone", err)
-	}
-}
-
 // TestServerThatStopsIsLostAtOnce would catch a worker that waits for a
 // heartbeat's timeout though its connection is closed.
 func TestServerThatStopsIsLostAtOnce(t *testing.T) {
@@ -180,80 +150,5 @@ func TestServerThatStopsIsLostAtOnce(t *testing.T) {
 		if err := r.cause(t); !errors.Is(err, ErrPeerGone) {
 			t.Errorf("%s was told %v, want ErrPeerGone", name, err)
 		}
-	}
-}
-
-// relay stands between the two ends of a connection and can stop moving bytes
-// while both sockets stay open.
-type relay struct {
-	address string
-	frozen  chan struct{}
-	once    sync.Once
-
-	mu    sync.Mutex // guards conns
-	conns []net.Conn
-}
-
-func newRelay(t *testing.T, to string) *relay {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &relay{address: listener.Addr().String(), frozen: make(chan struct{})}
-	var running sync.WaitGroup
-	running.Go(func() {
-		near, err := listener.Accept()
-		listener.Close() // one connection: the client must not come back
-		if err != nil {
-			return
-		}
-		far, err := net.Dial("tcp", to)
-		if err != nil {
-			near.Close()
-			return
-		}
-		r.mu.Lock()
-		r.conns = []net.Conn{near, far}
-		r.mu.Unlock()
-		running.Go(func() { r.move(near, far) })
-		r.move(far, near)
-	})
-	t.Cleanup(func() {
-		listener.Close()
-		r.freeze()
-		running.Wait()
-	})
-	return r
-}
-
-func (r *relay) move(from, to net.Conn) {
-	buffer := make([]byte, 4096)
-	for {
-		n, err := from.Read(buffer)
-		select {
-		case <-r.frozen:
-			_, _ = io.Copy(io.Discard, from)
-			return
-		default:
-		}
-		if err != nil {
-			to.Close()
-			return
-		}
-		if _, err := to.Write(buffer[:n]); err != nil {
-			from.Close()
-			return
-		}
-	}
-}
-
-func (r *relay) freeze() { r.once.Do(func() { close(r.frozen) }) }
-
-func (r *relay) cut() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, conn := range r.conns {
-		conn.Close()
 	}
 }

@@ -1,7 +1,6 @@
 package staging
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +12,11 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
 
-// maxRefs bounds what is read of a refs file, in bytes.
+// maxRefs bounds a refs file, in bytes: 16,000 entries.
 const maxRefs = 1 << 20
+
+// errTooManyRefs is a refs file that is longer. What it names cannot be told, and nothing is evicted.
+var errTooManyRefs = fmt.Errorf("it is longer than %d bytes", maxRefs)
 
 // Discard removes what the submission has staged: its directory, and the cache
 // entries that it wrote and that no other application refers to. It may be
@@ -104,15 +106,28 @@ func (a *Area) refs(ctx context.Context, dir string, used map[string]bool) error
 		return err
 	}
 	defer file.Close() // read only: nothing to lose
-	lines := bufio.NewScanner(io.LimitReader(file, maxRefs))
-	for lines.Scan() {
-		used[lines.Text()] = true
-	}
-	err = lines.Err()
+	named, err := parseRefs(file)
 	if err != nil {
 		if _, gone := a.fs.Stat(ctx, dir); errors.Is(gone, fs.ErrNotExist) { // ended while it was read
 			return nil
 		}
+		return fmt.Errorf("read %s/%s: %w", dir, launch.RefsFile, err)
 	}
-	return err
+	for _, sha256 := range named {
+		used[sha256] = true
+	}
+	return nil
+}
+
+// parseRefs reads the hashes that a refs file names, one a line. One that is read only in part would
+// have entries evicted that are in use.
+func parseRefs(file io.Reader) ([]string, error) {
+	content, err := io.ReadAll(io.LimitReader(file, maxRefs+1))
+	if err == nil && len(content) > maxRefs {
+		err = errTooManyRefs
+	}
+	if err != nil {
+		return nil, err
+	}
+	return strings.Fields(string(content)), nil
 }

@@ -38,6 +38,11 @@ func (a *actor) Stat(ctx context.Context, uri string) (filesystem.FileInfo, erro
 	return a.FS.Stat(ctx, uri)
 }
 
+func (a *actor) Status(ctx context.Context, uri string) (dfs.Status, error) {
+	a.await()
+	return a.FS.Status(ctx, uri)
+}
+
 func (a *actor) List(ctx context.Context, dir string) ([]filesystem.FileInfo, error) {
 	a.await()
 	return a.FS.List(ctx, dir)

@@ -9,6 +9,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
 )
@@ -42,7 +43,7 @@ func Resume(fsys FileSystem, dir string, replication int) *Running {
 // Hold writes down that the application uses an entry, which therefore stays, if it is
 // there: look for it after that.
 func (r *Running) Hold(ctx context.Context, sha256 string) error {
-	err := r.area.write(ctx, r.held(sha256), 0o600, strings.NewReader(""))
+	err := r.area.write(ctx, r.held(sha256), filesystem.MakeParents, 0o600, strings.NewReader(""))
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("hold %s in the cache: %w", sha256, err)
 	}
@@ -99,7 +100,7 @@ func (r *Running) Find(ctx context.Context, sha256 string) (Entry, error) {
 // goes if this process dies, until File gives it its place or Discard removes it.
 func (r *Running) Receive(ctx context.Context, content io.Reader) (temporary string, err error) {
 	temporary = r.dir + "/." + ids.Random()
-	err = r.area.write(ctx, temporary, 0o500, &meter{ctx: ctx, from: content, progress: func(int64) {}})
+	err = r.area.write(ctx, temporary, filesystem.MakeParents, 0o500, &meter{ctx: ctx, from: content, progress: func(int64) {}})
 	if err != nil {
 		return "", errors.Join(err, r.Discard(ctx, temporary))
 	}

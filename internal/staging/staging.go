@@ -35,10 +35,11 @@ import (
 // that holds everything.
 const DirName = ".bobbin"
 
-// FileSystem is what staging needs of dfs.FS: the SDK's file system, and
+// FileSystem is what staging needs of dfs.FS: the SDK's file system, owners and
 // permissions.
 type FileSystem interface {
 	filesystem.FileSystem
+	Status(ctx context.Context, uri string) (dfs.Status, error)
 	CreateMode(ctx context.Context, uri string, o dfs.CreateOptions) (io.WriteCloser, error)
 	MkdirMode(ctx context.Context, dir string, mode fs.FileMode) error
 }
@@ -80,7 +81,8 @@ type Application struct {
 }
 
 // Begin makes the directory of an application and writes down which files it
-// will use from the cache.
+// will use from the cache. ErrExposed, if others could put files of theirs into
+// the area.
 func (a *Area) Begin(ctx context.Context, application string, files ...File) (*Application, error) {
 	app := &Application{area: a, Dir: a.root + "/" + application}
 	var refs strings.Builder
@@ -90,6 +92,10 @@ func (a *Area) Begin(ctx context.Context, application string, files ...File) (*A
 	err := a.fs.MkdirMode(ctx, app.Dir, 0o700)
 	switch {
 	case err == nil:
+		if err = a.guard(ctx, app.Dir); err != nil {
+			err = fmt.Errorf("stage %s: %w", application, err)
+			break
+		}
 		err = app.Put(ctx, launch.RefsFile, []byte(refs.String()))
 	case ctx.Err() == nil: // refused: there is nothing to remove
 		return nil, fmt.Errorf("stage %s: %w", application, err)
@@ -127,14 +133,16 @@ func (app *Application) PutResource(ctx context.Context, name string, content []
 }
 
 func (app *Application) put(ctx context.Context, name string, mode fs.FileMode, content []byte) error {
-	if err := app.area.write(ctx, app.Dir+"/"+name, mode, bytes.NewReader(content)); err != nil {
+	if err := app.area.write(ctx, app.Dir+"/"+name, filesystem.MakeParents, mode, bytes.NewReader(content)); err != nil {
 		return fmt.Errorf("stage %s: %w", name, err)
 	}
 	return nil
 }
 
 // Cache stages a file by its content and gives it as containers localize it.
-// cached says that it was there already. progress is called with the bytes
+// cached says that it was there already: of the same name, length and owner, in
+// places that nobody else may write to (ErrExposed). Whoever runs it compares the
+// content: HDFS knows checksums that anybody can meet. progress is called with the bytes
 // written so far.
 func (app *Application) Cache(ctx context.Context, f File, progress func(done int64)) (r launch.Resource, cached bool, err error) {
 	for range attempts {
@@ -152,19 +160,25 @@ const attempts = 3
 func (app *Application) cache(ctx context.Context, f File, progress func(done int64)) (r launch.Resource, cached bool, err error) {
 	fsys := app.area.fs
 	uri := app.area.entry(f.SHA256) + "/" + plain(f.Name)
-	info, err := fsys.Stat(ctx, uri)
+	found, err := fsys.Status(ctx, uri)
+	if err == nil {
+		err = app.area.private(ctx, app.area.entry(f.SHA256))
+	}
+	if err == nil {
+		err = app.area.own(found)
+	}
 	switch {
-	case err == nil && info.Size == f.Size:
-		return resource(info), true, nil
+	case err == nil && found.Size == f.Size:
+		return resource(found.FileInfo), true, nil
 	case err == nil:
-		return r, false, fmt.Errorf("stage %s: %s has %d bytes, want %d: remove it and try again", f.Name, uri, info.Size, f.Size)
+		return r, false, fmt.Errorf("stage %s: %s has %d bytes, want %d: remove it and try again", f.Name, uri, found.Size, f.Size)
 	case !errors.Is(err, fs.ErrNotExist):
 		return r, false, fmt.Errorf("stage %s: %w", f.Name, err)
 	}
 	if err := app.upload(ctx, f, uri, progress); err != nil {
 		return r, false, fmt.Errorf("stage %s: %w", f.Name, err)
 	}
-	info, err = fsys.Stat(ctx, uri)
+	info, err := fsys.Stat(ctx, uri)
 	if err != nil {
 		return r, false, fmt.Errorf("stage %s: %w", f.Name, err)
 	}
@@ -191,12 +205,18 @@ func (app *Application) upload(ctx context.Context, f File, uri string, progress
 		return err
 	}
 	defer local.Close() // read only: nothing to lose
-	fsys := app.area.fs
-	temporary := app.area.entry(f.SHA256) + "/." + ids.Random()
+	fsys, entry := app.area.fs, app.area.entry(f.SHA256)
+	temporary := entry + "/." + ids.Random()
 	app.mu.Lock()
 	app.uploaded = append(app.uploaded, f.SHA256)
 	app.mu.Unlock()
-	err = app.area.write(ctx, temporary, 0o500, &meter{ctx: ctx, from: local, progress: progress})
+	if err := fsys.MkdirMode(ctx, entry, 0o700); err != nil { // whatever the umask says
+		return err
+	}
+	if err := app.area.private(ctx, entry); err != nil { // it may have been there
+		return err
+	}
+	err = app.area.write(ctx, temporary, filesystem.ExistingParents, 0o500, &meter{ctx: ctx, from: local, progress: progress})
 	if err == nil {
 		err = fsys.Rename(ctx, temporary, uri)
 	}
@@ -216,10 +236,8 @@ func resource(info filesystem.FileInfo) launch.Resource {
 	return launch.Resource{URI: info.URI, Size: info.Size, Timestamp: info.ModTime.UnixMilli()}
 }
 
-func (a *Area) write(ctx context.Context, uri string, mode fs.FileMode, content io.Reader) error {
-	file, err := a.fs.CreateMode(ctx, uri, dfs.CreateOptions{
-		Parents: filesystem.MakeParents, Mode: mode, Replication: a.replication,
-	})
+func (a *Area) write(ctx context.Context, uri string, parents filesystem.Parents, mode fs.FileMode, content io.Reader) error {
+	file, err := a.fs.CreateMode(ctx, uri, dfs.CreateOptions{Parents: parents, Mode: mode, Replication: a.replication})
 	if err != nil {
 		return err
 	}

@@ -83,6 +83,25 @@ func TestFilesAreStagedOnceByContent(t *testing.T) {
 	}
 }
 
+// TestAnEntryOfAnotherLengthIsRefused would catch half a binary that an administrator's copy, or a
+// full disk, has left, and that containers run; and a user who is not told which file it is.
+func TestAnEntryOfAnotherLengthIsRefused(t *testing.T) {
+	a, home, _ := area(t)
+	f := file(t, "binary")
+	first, _, err := begin(t, a, "application_1_0001", f).Cache(t.Context(), f, func(int64) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := filepath.Join(home, ".bobbin/cache", f.SHA256, f.Name)
+	if err := errors.Join(os.Chmod(entry, 0o700), os.Truncate(entry, 3)); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = begin(t, a, "application_1_0002", f).Cache(t.Context(), f, func(int64) { t.Error("uploaded again") })
+	if want := first.URI + " has 3 bytes, want 6: remove it"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Cache = %v, want %q", err, want)
+	}
+}
+
 // TestAnEntryHasANameThatHDFSAndYARNTake would catch a program that is refused after its
 // upload, or whose containers do not start, because of what its file is called.
 func TestAnEntryHasANameThatHDFSAndYARNTake(t *testing.T) {

@@ -23,7 +23,7 @@ func newAcceptedLink(e *Exchange, conn net.Conn) *acceptedLink {
 	if e.config.ServerTLS != nil {
 		conn = tls.Server(conn, e.config.ServerTLS)
 	}
-	return &acceptedLink{link: newLink[*outgoing](cut), exchange: e, conn: conn}
+	return &acceptedLink{link: newLink[*outgoing](cut, e.config.maxChannels), exchange: e, conn: conn}
 }
 
 // handshake lets TLS prove who the peer is and answers its greeting.

@@ -8,14 +8,23 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"syscall"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/liveness"
 )
 
-// dialTimeout bounds the time to reach another host, 30 s: with thousands of
-// hosts that start at once, the first packets get lost.
-const dialTimeout = 30 * time.Second
+const (
+	// dialTimeout bounds the time to reach another host, 30 s, if it need not be
+	// longer (Config.RequestTimeout): with thousands of hosts that start at once, the
+	// first packets get lost.
+	dialTimeout = 30 * time.Second
+	// Pauses between attempts to reach a host that ends connections double, from
+	// firstPause to longestPause.
+	firstPause   = 20 * time.Millisecond
+	longestPause = 640 * time.Millisecond
+)
 
 // dialedLink is the consumers' end of a connection to a producers' host.
 type dialedLink struct {
@@ -43,35 +52,82 @@ func (l *dialedLink) run(ctx context.Context) {
 	l.fail(l.exchange.lost(l.host, l.address, err))
 }
 
+// dial reaches the other host and is known to it then. A connection that ends before
+// it was answered is tried again: the other end takes a number at a time of those
+// whom it does not know yet, and lets the slow ones among them go. Where all end so for
+// Config.RequestTimeout there is no host of ours, unless the other end has proved to be one.
 func (l *dialedLink) dial(ctx context.Context) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	timeout := l.exchange.config.RequestTimeout
+	strange := time.Now().Add(timeout) // it may be so long
+	most := max(dialTimeout, timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("it was not reached within %s", most))
 	defer cancel()
-	dialer := net.Dialer{KeepAliveConfig: keepAlive}
-	plain, err := dialer.DialContext(ctx, "tcp", l.address)
-	if err != nil {
-		return nil, err
+	ours := false
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		conn, proved, err := l.connect(ctx)
+		ours = ours || proved
+		if err == nil || !cutOff(err) || !ours && time.Now().Add(pause).After(strange) || !wait(ctx, pause) {
+			if err != nil && ctx.Err() != nil { // what was broken off is no news
+				err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+			}
+			return conn, err
+		}
 	}
+}
+
+// connect makes one attempt. proved tells that the other end has shown the certificate of a
+// host of the job, whatever became of the attempt.
+func (l *dialedLink) connect(ctx context.Context) (_ net.Conn, proved bool, _ error) {
+	plain, err := l.exchange.config.dial(ctx, "tcp", l.address)
+	if err != nil {
+		return nil, false, err
+	}
+	conn := liveness.Watch(plain, l.exchange.config.Unreachable)
 	stop := context.AfterFunc(ctx, func() { plain.Close() }) // which ends TLS over it, too
 	defer stop()
-	conn := plain
 	if config := l.exchange.config.ClientTLS; config != nil {
-		conn = tls.Client(plain, config)
+		secured := tls.Client(conn, config)
+		if conn, err = secured, secured.HandshakeContext(ctx); err != nil {
+			err = fmt.Errorf("establish TLS: %w", err)
+		}
+		proved = err == nil
 	}
-	err = conn.SetDeadline(time.Now().Add(handshakeTimeout))
 	if err == nil {
 		err = greet(conn, l.exchange.greeting(l.host))
-	}
-	if err == nil {
-		err = conn.SetDeadline(time.Time{})
 	}
 	if err == nil && !l.establish() {
 		err = ErrClosed
 	}
+	if err == nil && !stop() {
+		err = ctx.Err()
+	}
 	if err != nil {
 		conn.Close()
-		return nil, err
+		return nil, proved, err
 	}
-	return conn, nil
+	return conn, proved, nil
+}
+
+// cutOff tells whether a connection ended as one does that the other end lets go.
+func cutOff(err error) bool {
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// wait waits, and tells whether ctx is still alive.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 func (l *dialedLink) handle(h header, r *bufio.Reader) error {

@@ -35,5 +35,5 @@
 // go. A lost connection fails the tasks at both ends with ErrPeerLost.
 //
 // Of ours the package imports ids and dataflow/operator (whose interfaces it
-// implements) and jobgraph (for the protocol version) only.
+// implements), jobgraph (for the protocol version), doorstep and liveness only.
 package exchange

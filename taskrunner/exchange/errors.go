@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/operator"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
@@ -17,9 +18,19 @@ var (
 	ErrClosed = errors.New("exchange is closed")
 	// ErrProtocol says that a peer sent what no host of this version sends.
 	ErrProtocol = errors.New("exchange protocol violated")
+	// ErrTooManyChannels says that the tasks of this host read more from another one than one
+	// connection carries. It is operator.ErrPermanent, too: another attempt would need as many.
+	ErrTooManyChannels = errors.New("too many channels between two hosts")
 	// ErrRecordTooLarge says that a record exceeds MaxRecord.
 	ErrRecordTooLarge = errors.New("record exceeds 128 MiB")
 )
+
+// tooManyChannels is the error of a channel for which a connection has no room.
+func tooManyChannels(from ids.HostID, most int) error {
+	return operator.Permanent(fmt.Errorf(
+		"%w: tasks of this host read %d from host %s, and a connection carries no more; an all-to-all edge has one for each pair of tasks: run fewer tasks on each worker (taskmanager.numberOfTaskSlots), on more workers, or lower the parallelism",
+		ErrTooManyChannels, most, from))
+}
 
 // PeerLostError is an error that is ErrPeerLost. It does not unwrap: the io.EOF of
 // a connection must not pass for the end of a task's input.

@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -12,43 +11,10 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/liveness"
 )
-
-// Defaults of Config.
-const (
-	DefaultMemory         = 64 << 20               // as Flink's taskmanager.memory.network.min
-	DefaultBufferTimeout  = 100 * time.Millisecond // as Flink's execution.buffer-timeout.interval
-	DefaultRequestTimeout = 10 * time.Second       // as Flink's taskmanager.network.partition-request-timeout
-)
-
-// maxHandshakes bounds the connections that have not proved who they are.
-const maxHandshakes = 64
-
-// keepAlive finds a peer whose machine is gone within 15 + 4 × 5 s; the
-// JobMaster mostly knows sooner.
-var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 4} //nolint:gochecknoglobals // a constant
-
-// Config is what an Exchange needs to know.
-type Config struct {
-	Job  ids.JobID
-	Host ids.HostID // this host
-	// ListenHost is the address to bind to, under which other hosts reach this
-	// one; the port is the system's choice.
-	ListenHost string
-	// ServerTLS and ClientTLS check by themselves who may exchange data with
-	// this host (VerifyConnection). Both nil: no TLS, for hosts of one process.
-	ServerTLS, ClientTLS *tls.Config
-	// Memory is what the host's buffers may take, in bytes; they are allocated
-	// as used. More is taken where the channels' guarantees need it.
-	Memory int
-	// BufferTimeout is how long a record waits in a buffer that does not fill.
-	BufferTimeout time.Duration
-	// RequestTimeout is how long a consumer waits for a partition that its host
-	// does not have (yet).
-	RequestTimeout time.Duration
-	Logger         logrus.FieldLogger
-}
 
 // Exchange is one host's end of the data plane. It listens from New to Close.
 type Exchange struct {
@@ -59,6 +25,7 @@ type Exchange struct {
 	registry *registry
 	closing  chan struct{}  // closed by Close
 	running  sync.WaitGroup // all goroutines of the exchange
+	tight    sync.Once      // warns that buffers exceed their budget
 
 	mu       sync.Mutex // guards all below
 	closed   bool
@@ -77,19 +44,27 @@ func New(ctx context.Context, config Config) (*Exchange, error) {
 	if config.RequestTimeout == 0 {
 		config.RequestTimeout = DefaultRequestTimeout
 	}
+	if config.maxChannels == 0 {
+		config.maxChannels = maxChannels
+	}
+	if config.dial == nil {
+		config.dial = new(net.Dialer).DialContext
+	}
 	if (config.ServerTLS == nil) != (config.ClientTLS == nil) {
 		return nil, errors.New("make exchange: TLS in one direction only")
 	}
-	listen := net.ListenConfig{KeepAliveConfig: keepAlive}
-	listener, err := listen.Listen(ctx, "tcp", net.JoinHostPort(config.ListenHost, "0"))
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(config.ListenHost, "0"))
 	if err != nil {
 		return nil, fmt.Errorf("listen for other hosts of job %s: %w", config.Job, err)
 	}
+	if config.behind != nil {
+		listener = config.behind(listener)
+	}
 	e := &Exchange{
-		config: config, listener: listener,
+		config: config, listener: doorstep.New(liveness.Listener{Listener: listener, After: config.Unreachable}),
 		log:      config.Logger.WithField("job", string(config.Job)).WithField("host", string(config.Host)),
 		pool:     &pool{capacity: config.Memory / bufferSize},
-		registry: newRegistry(),
+		registry: newRegistry(config.Host),
 		closing:  make(chan struct{}),
 		dialed:   make(map[ids.HostID]*dialedLink),
 		accepted: make(map[*acceptedLink]struct{}),
@@ -106,39 +81,60 @@ func (e *Exchange) Address() string { return e.listener.Addr().String() }
 // now on. It ends with Finish or Fail.
 func (e *Exchange) Partition(execution ids.ExecutionAttemptID, output, channels int) (*ResultPartition, error) {
 	p := newPartition(e, PartitionID{execution, output}, channels)
-	e.reserve(channels) // before consumers can find and end it
 	if err := e.registry.add(p); err != nil {
-		e.pool.reserve(-channels)
 		return nil, err
 	}
 	return p, nil
 }
 
-// Gate makes one input of a task. It does not wait for the producers: what
-// becomes of them is seen by Next. The gate outlives ctx; Close ends it.
+// Gate makes one input of a task, of producers with a channel each. It does not wait
+// for them: what becomes of them is seen by Next. The gate outlives ctx; Close ends it.
 func (e *Exchange) Gate(ctx context.Context, producers []Producer) *InputGate {
-	g := &InputGate{exchange: e, ready: newTurns[*inputChannel](), open: len(producers)}
-	for _, p := range producers {
-		if p.Host != e.config.Host {
-			g.remote++
-		}
-	}
-	e.reserve(g.remote)
+	g := e.newGate(0)
 	deadline := time.Now().Add(e.config.RequestTimeout)
 	for _, p := range producers {
-		c := &inputChannel{gate: g, producer: p}
-		g.channels = append(g.channels, c)
 		if p.Host == e.config.Host {
+			c := &inputChannel{gate: g, producer: p}
 			local := &localSource{channel: c}
 			c.source = local
+			g.add(c)
 			e.registry.request(p.Partition, p.Channel, local, deadline)
-			continue
+		} else {
+			e.ask(ctx, g, p)
 		}
-		in := &incoming{channel: c, quota: quota{pool: e.pool}}
-		c.source = in
-		e.connect(ctx, in)
 	}
 	return g
+}
+
+// GateOf makes one input of a task that reads this channel of all sources, as Gate
+// does. Producers of this host that have nothing for it cost nothing.
+func (e *Exchange) GateOf(ctx context.Context, sources *Sources, channel int) *InputGate {
+	g := e.newGate(channel)
+	remote := sources.split(e.config.Host)
+	for _, i := range remote {
+		e.ask(ctx, g, sources.Producer(i, channel))
+	}
+	if len(remote) < sources.Len() {
+		g.others = &inputChannel{gate: g}
+		g.add(g.others)
+		e.registry.enter(g, sources, time.Now().Add(e.config.RequestTimeout))
+	}
+	return g
+}
+
+func (e *Exchange) newGate(channel int) *InputGate {
+	return &InputGate{exchange: e, channel: channel, ready: newTurns[*inputChannel]()}
+}
+
+// ask gives a gate a channel from another host.
+func (e *Exchange) ask(ctx context.Context, g *InputGate, p Producer) {
+	c := &inputChannel{gate: g, producer: p}
+	in := &incoming{channel: c, quota: quota{pool: e.pool}}
+	c.source = in
+	g.add(c)
+	g.remote++
+	e.reserve(1)
+	e.connect(ctx, in)
 }
 
 // connect puts a channel on the connection to its producer's host, which it
@@ -151,7 +147,7 @@ func (e *Exchange) connect(ctx context.Context, in *incoming) {
 	if l == nil {
 		// The connection serves tasks that come later, too.
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		l = &dialedLink{link: newLink[*incoming](cancel), exchange: e, host: p.Host, address: p.Address}
+		l = &dialedLink{link: newLink[*incoming](cancel, e.config.maxChannels), exchange: e, host: p.Host, address: p.Address}
 		if e.closed {
 			l.err = ErrClosed
 		} else {
@@ -161,10 +157,13 @@ func (e *Exchange) connect(ctx context.Context, in *incoming) {
 	}
 	in.link, in.id = l, l.next
 	l.next++
-	if err := l.add(in.id, in); err != nil {
-		in.lost(err)
-	} else {
+	switch err := l.add(in.id, in); {
+	case err == nil:
 		in.start()
+	case errors.Is(err, errTooMany): // for the other end it would be a fault of this one
+		in.refused(tooManyChannels(p.Host, l.most))
+	default:
+		in.refused(err)
 	}
 	run() // now that whatever the other host says finds the channel
 }
@@ -193,17 +192,19 @@ func (e *Exchange) lost(host ids.HostID, address string, err error) error {
 }
 
 func (e *Exchange) reserve(channels int) {
-	if e.pool.reserve(channels) {
-		e.log.WithField("budget_bytes", e.config.Memory).
-			Warn("network buffers exceed their budget, as each channel needs one; raise taskmanager.memory.network.max or lower the parallelism")
+	if !e.pool.reserve(channels) {
+		return
 	}
+	e.tight.Do(func() {
+		e.log.WithField("budget_bytes", e.config.Memory).
+			Warn("network buffers exceed their budget, as each channel in use needs one; raise taskmanager.memory.network.max or lower the parallelism")
+	})
 }
 
-// forget ends a partition's life in the exchange.
-func (e *Exchange) forget(p *ResultPartition) {
-	if e.registry.remove(p) {
-		e.pool.reserve(-len(p.channels))
-	}
+// forget ends a partition's life in the exchange, with what it has used.
+func (e *Exchange) forget(p *ResultPartition, used []*subpartition) {
+	e.registry.remove(p, used, p.failure())
+	e.pool.reserve(-len(used))
 }
 
 // tick flushes what has waited long enough, until Close.
@@ -225,15 +226,12 @@ func (e *Exchange) tick() {
 
 // accept takes connections until Close.
 func (e *Exchange) accept() {
-	handshakes := make(chan struct{}, maxHandshakes) // a token for each under way
 	for {
-		handshakes <- struct{}{} // waits handshakeTimeout at most
 		conn, err := e.listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
 		if err != nil { // out of descriptors, say
-			<-handshakes
 			e.log.WithError(err).Warn("connection of another host not accepted")
 			if !e.pause(acceptPause) {
 				return
@@ -243,10 +241,8 @@ func (e *Exchange) accept() {
 		e.running.Go(func() {
 			l := newAcceptedLink(e, conn)
 			defer l.cut()
-			err := e.admit(l)
-			<-handshakes
-			if err != nil {
-				e.log.WithError(err).WithField("address", conn.RemoteAddr().String()).Warn("connection refused")
+			if err := e.admit(l); err != nil { // at debug, as anybody can have it written; who was meant says why, too
+				e.log.WithError(err).WithField("address", conn.RemoteAddr().String()).Debug("connection refused")
 				return
 			}
 			l.run()

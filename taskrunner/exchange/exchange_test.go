@@ -381,6 +381,9 @@ func TestCancelledTasksReturn(t *testing.T) {
 		}
 		blocked.Fail(cause)
 	})
+	if err := unread.Emit(ctx, 0, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
 	tasks.Go(func() {
 		if err := unread.Finish(ctx); !errors.Is(err, cause) {
 			t.Errorf("finish gives %v, want the cause", err)

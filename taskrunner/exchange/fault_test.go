@@ -1,6 +1,7 @@
 package exchange_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -13,14 +14,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 )
 
-// cutter passes one connection on to a host, and cuts it after so many bytes of
-// the host's.
+// cutter passes connections on to a host, one after the other, and cuts each after
+// so many bytes of the host's.
 type cutter struct {
 	net.Listener
 	done sync.WaitGroup
 }
 
-func newCutter(t *testing.T, to string, after int64) *cutter {
+func newCutter(t *testing.T, to string, after ...int64) *cutter {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -29,22 +30,26 @@ func newCutter(t *testing.T, to string, after int64) *cutter {
 	c := &cutter{Listener: l}
 	c.done.Go(func() {
 		defer l.Close()
-		consumer, err := l.Accept()
-		if err != nil {
-			return
-		}
-		producer, err := new(net.Dialer).DialContext(t.Context(), "tcp", to)
-		if err != nil {
-			t.Error(err)
+		for _, n := range after {
+			consumer, err := l.Accept()
+			if err != nil {
+				return
+			}
+			producer, err := new(net.Dialer).DialContext(t.Context(), "tcp", to)
+			if err != nil {
+				t.Error(err)
+				consumer.Close()
+				return
+			}
+			c.done.Go(func() {
+				io.Copy(producer, consumer)
+			})
+			end := context.AfterFunc(t.Context(), func() { producer.Close() })
+			io.CopyN(consumer, producer, n)
+			end()
 			consumer.Close()
-			return
+			producer.Close()
 		}
-		c.done.Go(func() {
-			io.Copy(producer, consumer)
-		})
-		io.CopyN(consumer, producer, after)
-		consumer.Close()
-		producer.Close()
 	})
 	t.Cleanup(func() {
 		l.Close()
@@ -94,6 +99,29 @@ func TestCutConnectionFailsBothEnds(t *testing.T) {
 			task.Wait()
 		})
 	}
+}
+
+// TestAHostThatIsNotLetInComesAgain would catch a task that fails because its host's
+// connection was one too many, among those of whoever knocks at the other's port.
+func TestAHostThatIsNotLetInComesAgain(t *testing.T) {
+	ctx := t.Context()
+	a, b := newExchange(t, "a"), newExchange(t, "b")
+	p := newPartition(t, a, 0, 1)
+	producer := from("a", a, 0, 0)
+	producer.Address = newCutter(t, a.Address(), 0, 3, 7, 1<<20).Addr().String()
+	g := b.Gate(ctx, []exchange.Producer{producer})
+	defer g.Close()
+	size := func(int) int { return 10 }
+	var task sync.WaitGroup
+	task.Go(func() {
+		if err := emitAll(ctx, p, 0, 0, 10, size); err != nil {
+			t.Error(err)
+		}
+	})
+	if got, err := readAll(ctx, g, size); err != nil || got[0] != 10 {
+		t.Errorf("%d records arrive, want 10: %v", got[0], err)
+	}
+	task.Wait()
 }
 
 // TestConnectionIsMadeAnew would catch a host that stays unreachable after one
@@ -233,6 +261,9 @@ func TestCloseEndsTasks(t *testing.T) {
 			}
 			g.Close()
 		})
+	}
+	if err := out.Emit(ctx, 0, []byte("x")); err != nil {
+		t.Fatal(err)
 	}
 	tasks.Go(func() {
 		if err := out.Finish(ctx); !errors.Is(err, exchange.ErrClosed) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"sync/atomic"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
@@ -24,12 +25,20 @@ type Producer struct {
 // Close.
 type InputGate struct {
 	exchange *Exchange
-	channels []*inputChannel
+	channel  int // of all producers, where they are Sources
 	ready    *turns[*inputChannel]
-	open     int // channels that have not ended
 	remote   int // channels that hold a guarantee of the pool
+	// others stands for all producers of the group that have nothing for this gate; nil
+	// without a group.
+	others *inputChannel
+	group  *group
+
+	mu       sync.Mutex // guards channels, open, closed
+	channels []*inputChannel
+	open     int // channels that have not ended
 	closed   bool
 
+	// Of the goroutine that reads:
 	current *inputChannel // whose buffer is being read, or nil
 	buffer  *buffer
 	rest    []byte // of the buffer's payload
@@ -61,6 +70,39 @@ type source interface {
 	close()
 }
 
+// join gives the gate a channel that its producer, of this host, uses now. A gate that
+// is closed turns it away.
+func (g *InputGate) join(s *subpartition) {
+	c := &inputChannel{gate: g, producer: g.group.sources.Producer(s.partition.id.Execution.Subtask, g.channel)}
+	source := &localSource{channel: c}
+	c.source = source
+	if !g.add(c) {
+		s.release()
+		return
+	}
+	source.attach(s)
+}
+
+// add takes a channel in; false when the gate is closed.
+func (g *InputGate) add(c *inputChannel) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return false
+	}
+	g.channels = append(g.channels, c)
+	g.open++
+	return true
+}
+
+// left counts a channel down, and gives the number of those that have not ended.
+func (g *InputGate) left(ended int) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open -= ended
+	return g.open
+}
+
 // notify has the gate look at this channel. It may be called from anywhere.
 func (c *inputChannel) notify() { c.gate.ready.add(c) }
 
@@ -88,7 +130,7 @@ func (g *InputGate) Next(ctx context.Context) ([]byte, error) {
 
 // advance goes on to a buffer of the channel whose turn it is.
 func (g *InputGate) advance(ctx context.Context) error {
-	for g.open > 0 {
+	for g.left(0) > 0 {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -113,7 +155,7 @@ func (g *InputGate) advance(ctx context.Context) error {
 				return channel.explain(err)
 			}
 			channel.ended = true
-			g.open--
+			g.left(1)
 		case d.buffer != nil:
 			channel.notify() // there may be more, for its next turn
 			g.current, g.buffer, g.rest = channel, d.buffer, d.buffer.payload()
@@ -136,12 +178,15 @@ func (g *InputGate) recycle() {
 // Close ends the reading of all channels: producers may go on, what they still
 // send is dropped.
 func (g *InputGate) Close() {
-	if g.closed {
+	g.mu.Lock()
+	closed, channels := g.closed, g.channels
+	g.closed = true
+	g.mu.Unlock()
+	if closed {
 		return
 	}
-	g.closed = true
 	g.recycle()
-	for _, c := range g.channels {
+	for _, c := range channels {
 		c.source.close()
 	}
 	g.exchange.pool.reserve(-g.remote)
@@ -159,9 +204,10 @@ func (c *inputChannel) explain(err error) error {
 }
 
 // lost makes an error of what ended the channel before its data did: to the
-// consumer that is the loss of a peer, whose own failure is reported elsewhere.
+// consumer that is the loss of a peer, whose own failure is reported elsewhere, but
+// for what is this host's own.
 func (c *inputChannel) lost(err error) error {
-	if errors.Is(err, ErrClosed) || errors.Is(err, ErrPeerLost) {
+	if errors.Is(err, ErrClosed) || errors.Is(err, ErrPeerLost) || errors.Is(err, ErrTooManyChannels) {
 		return err
 	}
 	return &PeerLostError{Host: c.producer.Host, Address: c.producer.Address, Err: err}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/doorstep"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
@@ -26,7 +27,8 @@ import (
 // earlier host's port.
 const magic = "BOBX"
 
-// handshakeTimeout bounds TLS and greetings, 10 s.
+// handshakeTimeout bounds what a consumer's host may take to say who it is, 10 s. One
+// whose process was stopped in between begins anew.
 const handshakeTimeout = 10 * time.Second
 
 // maxRefusal bounds a refusal's text, in bytes.
@@ -115,13 +117,17 @@ func greet(conn net.Conn, g greeting) error {
 	if _, err := io.ReadFull(conn, refusal); err != nil {
 		return fmt.Errorf("read answer to greeting: %w", err)
 	}
-	if size > 0 {
+	switch {
+	case size > 0:
 		return fmt.Errorf("%w, which speaks protocol version %d: %s", errRefused, version, refusal)
+	case version != jobgraph.ProtocolVersion: // that host, too, would have refused
+		return fmt.Errorf("read answer to greeting: welcome in protocol version %d, want %d: %w", version, jobgraph.ProtocolVersion, ErrProtocol)
 	}
 	return nil
 }
 
-// welcome is the producer's side: it answers a greeting and gives who sent it.
+// welcome is the producer's side: it answers a greeting and gives who sent it. Who is welcome is known, and leaves the
+// doorstep, before he reads that: then he relies on the connection.
 func welcome(conn net.Conn, job ids.JobID, host ids.HostID) (ids.HostID, error) {
 	g, err := readGreeting(conn)
 	if err != nil {
@@ -135,6 +141,9 @@ func welcome(conn net.Conn, job ids.JobID, host ids.HostID) (ids.HostID, error) 
 		refusal = fmt.Sprintf("this host runs job %s, not %s", job, g.job)
 	case g.to != host:
 		refusal = fmt.Sprintf("this is host %s, not %s", host, g.to)
+	}
+	if refusal == "" {
+		doorstep.Prove(conn)
 	}
 	refusal = refusal[:min(len(refusal), maxRefusal)]
 	answer := binary.BigEndian.AppendUint16([]byte(magic), jobgraph.ProtocolVersion)

@@ -118,6 +118,14 @@ func (in *incoming) finish(err error) error {
 	return nil
 }
 
+// refused says that the channel is not on its connection, which is to hear nothing of it.
+func (in *incoming) refused(err error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.closed, in.err = true, err
+	in.channel.notify()
+}
+
 // lost says that the connection is gone; what has come in whole stays good.
 func (in *incoming) lost(err error) {
 	in.mu.Lock()

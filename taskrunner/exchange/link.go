@@ -15,14 +15,15 @@ var (
 	errAfterEnd     = fmt.Errorf("frame for a channel after its last: %w", ErrProtocol)
 	errNoChannel    = fmt.Errorf("frame for a channel that is not open: %w", ErrProtocol)
 	errChannelTaken = fmt.Errorf("channel opened twice: %w", ErrProtocol)
-	errTooMany      = fmt.Errorf("more than %d channels on one connection: %w", maxChannels, ErrProtocol)
+	errTooMany      = fmt.Errorf("too many channels on one connection: %w", ErrProtocol)
 	errDirection    = fmt.Errorf("frame of the other direction: %w", ErrProtocol)
 )
 
 const (
 	// maxChannels bounds the channels of one connection, and with them all that
-	// a peer can have this host remember: far more than two hosts can share.
-	maxChannels = 1 << 16
+	// a peer can have this host remember: 2,048 tasks of each host, all connected.
+	// A job that needs more fails with ErrTooManyChannels.
+	maxChannels = 1 << 22
 	writeBuffer = 16 << 10 // bytes; whole buffers of records bypass it
 	readBuffer  = 16 << 10 // bytes
 )
@@ -44,6 +45,7 @@ type link[E endpoint] struct {
 	turns   *turns[E]
 	cut     func()        // ends the connection at once, in whatever state
 	parting chan struct{} // closed by part: the writer ends when all is said
+	most    int           // channels
 
 	mu          sync.Mutex // guards all below
 	established bool
@@ -52,8 +54,8 @@ type link[E endpoint] struct {
 	err         error // why the connection is gone
 }
 
-func newLink[E endpoint](cut func()) link[E] {
-	return link[E]{turns: newTurns[E](), cut: cut, parting: make(chan struct{}), channels: make(map[uint32]E)}
+func newLink[E endpoint](cut func(), most int) link[E] {
+	return link[E]{turns: newTurns[E](), cut: cut, most: most, parting: make(chan struct{}), channels: make(map[uint32]E)}
 }
 
 // add puts a channel on the connection. It gives the error by which the
@@ -67,7 +69,7 @@ func (l *link[E]) add(id uint32, channel E) error {
 	if _, taken := l.channels[id]; taken {
 		return errChannelTaken
 	}
-	if len(l.channels) == maxChannels {
+	if len(l.channels) == l.most {
 		return errTooMany
 	}
 	l.channels[id] = channel

@@ -3,6 +3,7 @@ package exchange
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/operator"
@@ -11,40 +12,43 @@ import (
 // ResultPartition is one output of a running task: one channel to each consuming
 // subtask. Emit, Flush and Finish belong to the task's goroutine; Fail and
 // Traffic may be called from any.
+//
+// A channel takes memory and time once it is used: when a record is emitted to it,
+// or a consumer of another host asks for it.
 type ResultPartition struct {
 	exchange *Exchange
 	id       PartitionID
-	channels []subpartition
+	width    int   // channels that there are
+	channels table // those in use
 	// room has a token when a buffer came back since it was last drawn. Capacity
 	// one: the task, the only one to draw, looks at its channel for each token.
 	room chan struct{}
 
 	ended chan struct{} // closed by end, once
 
-	mu   sync.Mutex // guards open, err
-	open int        // channels that are not released
-	err  error      // set before ended is closed; nil when the partition is drained
+	mu       sync.Mutex // guards what follows; a leaf but for the pool
+	used     []*subpartition
+	open     int             // channels in use that are not released
+	filling  []*subpartition // channels that may have something to flush, each once
+	finished bool            // Finish was called: no more channels are used but by consumers
+	err      error           // set before ended is closed; nil when the partition is drained
+
+	announced bool // to the registry, whose mutex guards it: no more records come
 }
 
 var _ operator.RecordWriter = (*ResultPartition)(nil)
 
 func newPartition(e *Exchange, id PartitionID, channels int) *ResultPartition {
-	p := &ResultPartition{
-		exchange: e, id: id,
-		channels: make([]subpartition, channels),
+	return &ResultPartition{
+		exchange: e, id: id, width: channels,
+		channels: newTable(channels),
 		room:     make(chan struct{}, 1),
 		ended:    make(chan struct{}),
-		open:     channels,
 	}
-	for i := range p.channels {
-		p.channels[i].partition = p
-		p.channels[i].quota.pool = e.pool
-	}
-	return p
 }
 
 // Channels is the number of consuming subtasks.
-func (p *ResultPartition) Channels() int { return len(p.channels) }
+func (p *ResultPartition) Channels() int { return p.width }
 
 // Emit appends a copy of the record to a channel. It blocks while the consumer
 // has no room, and looks at ctx once a buffer. A record for a consumer that ended
@@ -53,7 +57,39 @@ func (p *ResultPartition) Emit(ctx context.Context, channel int, record []byte) 
 	if len(record) > MaxRecord {
 		return fmt.Errorf("emit record of %d bytes to partition %s: %w", len(record), p.id, ErrRecordTooLarge)
 	}
-	return p.channels[channel].append(ctx, record)
+	s := p.channels.get(channel)
+	if s == nil {
+		s = p.use(channel)
+		p.exchange.registry.offer(s)
+	}
+	return s.append(ctx, record)
+}
+
+// use gives a channel, from now on in use.
+func (p *ResultPartition) use(channel int) *subpartition {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.channels.get(channel); s != nil {
+		return s
+	}
+	s := &subpartition{partition: p, channel: channel, quota: quota{pool: p.exchange.pool}}
+	s.finished, s.err = p.finished, p.err
+	p.channels.set(channel, s)
+	select {
+	case <-p.ended: // which has settled what the others held
+	default:
+		p.used = append(p.used, s)
+		p.open++
+		p.exchange.reserve(1)
+	}
+	return s
+}
+
+// inUse gives the channels of this moment that are in use.
+func (p *ResultPartition) inUse() []*subpartition {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clip(p.used) // it only grows
 }
 
 // Flush lets partly filled buffers go as soon as their consumers can take them.
@@ -64,16 +100,35 @@ func (p *ResultPartition) Flush(context.Context) error {
 }
 
 func (p *ResultPartition) flush() {
-	for i := range p.channels {
-		p.channels[i].requestFlush()
+	p.mu.Lock()
+	filling := p.filling
+	p.filling = nil
+	p.mu.Unlock()
+	for _, s := range filling {
+		s.requestFlush()
 	}
 }
 
+// fills notes that a channel has begun a buffer.
+func (p *ResultPartition) fills(s *subpartition) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.filling = append(p.filling, s)
+}
+
 // Finish ends all channels and waits until every consumer's host has all data or
-// wants no more: the producing host is not needed for this partition then.
+// wants no more: the producing host is not needed for this partition's data then.
 func (p *ResultPartition) Finish(ctx context.Context) error {
-	for i := range p.channels {
-		p.channels[i].finish()
+	p.mu.Lock()
+	p.finished = true
+	drained := p.open == 0
+	p.mu.Unlock()
+	for _, s := range p.inUse() {
+		s.finish()
+	}
+	p.exchange.registry.announce(p)
+	if drained {
+		p.end(nil)
 	}
 	select {
 	case <-p.ended:
@@ -92,8 +147,8 @@ func (p *ResultPartition) Fail(err error) {
 
 // Traffic gives the records and the bytes, lengths included, that were emitted.
 func (p *ResultPartition) Traffic() (records, bytes int64) {
-	for i := range p.channels {
-		r, b := p.channels[i].traffic()
+	for _, s := range p.inUse() {
+		r, b := s.traffic()
 		records, bytes = records+r, bytes+b
 	}
 	return records, bytes
@@ -128,7 +183,7 @@ func (p *ResultPartition) signalRoom() {
 func (p *ResultPartition) channelReleased() {
 	p.mu.Lock()
 	p.open--
-	last := p.open == 0
+	last := p.open == 0 && p.finished
 	p.mu.Unlock()
 	if last {
 		p.end(nil)
@@ -147,12 +202,13 @@ func (p *ResultPartition) end(err error) {
 	}
 	p.err = err
 	close(p.ended)
+	used := p.used
 	p.mu.Unlock()
-	p.exchange.forget(p)
+	p.exchange.forget(p, used)
 	if err == nil {
 		return
 	}
-	for i := range p.channels {
-		p.channels[i].fail(err)
+	for _, s := range used {
+		s.fail(err)
 	}
 }

@@ -26,12 +26,14 @@ type topology struct {
 	consumers []int    // host of each
 	emits     [][]emit // by producer
 	quitters  []bool   // consumers that stop after one record
+	shared    bool     // consumers read Sources, each host's its own
 }
 
 type emit struct{ channel, size int }
 
 func drawTopology(t *rapid.T) topology {
 	j := topology{hosts: rapid.IntRange(1, 3).Draw(t, "hosts")}
+	j.shared = rapid.Bool().Draw(t, "shared")
 	j.memory = rapid.SampledFrom([]int{1, 20 * bufferSize, DefaultMemory}).Draw(t, "memory")
 	host := rapid.IntRange(0, j.hosts-1)
 	j.producers = rapid.SliceOfN(host, 1, 4).Draw(t, "producers")
@@ -131,8 +133,8 @@ func TestEveryRecordArrivesOnceAndInOrder(t *testing.T) {
 			if p.reserved != 0 || p.floating != 0 || len(p.free) != p.made {
 				t.Errorf("pool of host %d ends with %d reserved, %d floating, %d of %d buffers free", i, p.reserved, p.floating, len(p.free), p.made)
 			}
-			if n := len(host.registry.partitions) + len(host.registry.waiting); n != 0 {
-				t.Errorf("host %d still knows %d partitions", i, n)
+			if n := len(host.registry.partitions) + len(host.registry.waiting) + len(host.registry.edges); n != 0 {
+				t.Errorf("host %d still knows %d partitions, who waits for them or who reads them", i, n)
 			}
 		}
 	})
@@ -170,13 +172,24 @@ func (j topology) run(ctx context.Context, hosts []*Exchange) (map[[2]int][]int,
 			report(nil, err)
 		})
 	}
+	producers := func(channel int) (all []Producer) {
+		for p, at := range j.producers {
+			all = append(all, Producer{PartitionID{id(p), 0}, channel, hosts[at].config.Host, hosts[at].Address()})
+		}
+		return all
+	}
+	sources := make([]*Sources, len(hosts))
+	for i := range sources {
+		sources[i] = NewSources(producers(-1))
+	}
 	for c, host := range j.consumers {
 		tasks.Go(func() {
-			var producers []Producer
-			for p, at := range j.producers {
-				producers = append(producers, Producer{PartitionID{id(p), 0}, c, hosts[at].config.Host, hosts[at].Address()})
+			var g *InputGate
+			if j.shared {
+				g = hosts[host].GateOf(ctx, sources[host], c)
+			} else {
+				g = hosts[host].Gate(ctx, producers(c))
 			}
-			g := hosts[host].Gate(ctx, producers)
 			defer g.Close()
 			report(j.read(ctx, g, c))
 		})

@@ -12,12 +12,15 @@ import (
 // consumer's side takes.
 type subpartition struct {
 	partition *ResultPartition
+	channel   int  // of the partition
+	offered   bool // to a consumer of this host; guarded by the registry's mutex
 
 	mu       sync.Mutex // guards all below; only leaves are locked under it
 	quota    quota
 	filling  *buffer // nil, or not empty; nil once finished, released or failed
 	full     []*buffer
 	flush    bool // the buffer being filled may go as it is
+	listed   bool // among those that the partition flushes
 	finished bool // no more records come
 	released bool // the consumer wants no more
 	err      error
@@ -38,6 +41,13 @@ type delivery struct {
 	buffer  *buffer
 	backlog int // buffers that could be taken after this one
 	end     bool
+}
+
+// drained is a channel without data of a partition that is no more.
+func drained(id PartitionID) *subpartition {
+	p := &ResultPartition{id: id, ended: make(chan struct{})}
+	close(p.ended)
+	return &subpartition{partition: p, finished: true}
 }
 
 // append adds a record. It blocks while the subpartition's quota is used up.
@@ -100,6 +110,10 @@ func (s *subpartition) reserve(ctx context.Context, room int) (*buffer, error) {
 			s.seal()
 		case s.quota.take():
 			s.filling = s.quota.pool.get()
+			if !s.listed {
+				s.listed = true
+				s.partition.fills(s)
+			}
 		default:
 			s.mu.Unlock()
 			err := s.partition.waitForRoom(ctx)
@@ -130,6 +144,7 @@ func (s *subpartition) tell() {
 func (s *subpartition) requestFlush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.listed = false
 	if s.filling != nil && !s.flush {
 		s.flush = true
 		s.tell()

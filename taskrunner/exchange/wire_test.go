@@ -17,11 +17,14 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 )
 
-func newTestExchange(t testing.TB) *Exchange {
+// fewChannels of a connection are too few for one that opens more.
+const fewChannels = 1 << 10
+
+func newTestExchange(t testing.TB, host ids.HostID) *Exchange {
 	t.Helper()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	e, err := New(t.Context(), Config{Job: "j", Host: "a", ListenHost: "127.0.0.1", Logger: log})
+	e, err := New(t.Context(), Config{Job: "j", Host: host, ListenHost: "127.0.0.1", Logger: log, maxChannels: fewChannels})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +56,7 @@ func hello(t testing.TB, g greeting) []byte {
 func TestProducersHostEndsAHostileConnection(t *testing.T) {
 	right := greeting{jobgraph.ProtocolVersion, "j", "x", "a"}
 	many := hello(t, right)
-	for i := range uint32(maxChannels + 1) {
+	for i := range uint32(fewChannels + 1) {
 		many = append(many, open(i, 7)...)
 	}
 	join := func(parts ...[]byte) []byte { return bytes.Join(append([][]byte{hello(t, right)}, parts...), nil) }
@@ -79,7 +82,7 @@ func TestProducersHostEndsAHostileConnection(t *testing.T) {
 		"too many channels":             many,
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newTestExchange(t)
+			e := newTestExchange(t, "a")
 			conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", e.Address())
 			if err != nil {
 				t.Fatal(err)
@@ -141,7 +144,7 @@ func TestConsumersHostEndsAHostileConnection(t *testing.T) {
 		"a record of more than the bound": {join(frame(frameData, 0, 0, 0xff, 0xff, 0xff, 0x7f)), "read record length ff ff ff 7f", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newTestExchange(t)
+			e := newTestExchange(t, "a")
 			address, wait := serveProducer(t, test.answer)
 			g := e.Gate(t.Context(), []Producer{{Host: "x", Address: address}})
 			if test.lost { // before a record is read: that would give more credit
@@ -242,13 +245,13 @@ func FuzzFrames(f *testing.F) {
 	f.Add(frame(frameFail, 0, 0, []byte("boom")...))
 	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		e := &Exchange{pool: &pool{capacity: 10}, registry: newRegistry(), closing: make(chan struct{})}
+		e := &Exchange{pool: &pool{capacity: 10}, registry: newRegistry("a"), closing: make(chan struct{})}
 		e.config.RequestTimeout = time.Hour
 		p, err := e.Partition(ids.ExecutionAttemptID{}, 0, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		accepted := &acceptedLink{link: newLink[*outgoing](func() {}), exchange: e}
+		accepted := &acceptedLink{link: newLink[*outgoing](func() {}, fewChannels), exchange: e}
 		r := bufio.NewReader(bytes.NewReader(data))
 		if readFrames(r, func(h header) error { return accepted.handle(h, r) }) == nil {
 			t.Error("frames without an end")
@@ -256,12 +259,14 @@ func FuzzFrames(f *testing.F) {
 		accepted.fail(io.ErrUnexpectedEOF)
 		p.Fail(io.ErrUnexpectedEOF)
 
-		dialed := &dialedLink{link: newLink[*incoming](func() {}), exchange: e, host: "b"}
-		g := &InputGate{exchange: e, ready: newTurns[*inputChannel](), open: 1, remote: 1}
+		dialed := &dialedLink{link: newLink[*incoming](func() {}, fewChannels), exchange: e, host: "b"}
+		g := e.newGate(0)
+		g.remote = 1
 		e.pool.reserve(1)
 		c := &inputChannel{gate: g}
 		in := &incoming{link: dialed, channel: c, quota: quota{pool: e.pool}}
-		c.source, g.channels = in, []*inputChannel{c}
+		c.source = in
+		g.add(c)
 		if err := dialed.add(0, in); err != nil {
 			t.Fatal(err)
 		}

@@ -60,20 +60,21 @@ func OptionsFrom(c config.Config) Options {
 // Validate reports everything that is wrong with a Config.
 func (c Config) Validate() error {
 	var faults []error
-	expect := func(ok bool, format string, args ...any) {
-		if !ok {
-			faults = append(faults, fmt.Errorf(format, args...))
-		}
+	if c.Resource == "" {
+		faults = append(faults, errors.New("no resource id"))
 	}
-	expect(c.Resource != "", "no resource id")
-	expect(c.IDs != "", "no prefix for ids")
-	expect(c.Slots > 0, "%s is %d: at least 1 is needed", config.TaskSlots, c.Slots)
-	expect(c.RegistrationInitial > 0 && c.RegistrationMax >= c.RegistrationInitial, "%s %s must be at most %s %s",
-		config.RegistrationInitialTimeout, c.RegistrationInitial, config.RegistrationMaxTimeout, c.RegistrationMax)
-	expect(c.RegistrationTimeout > 0, "%s is %s", config.TaskManagerRegistrationTimeout, c.RegistrationTimeout)
-	expect(c.SlotTimeout > 0, "%s is %s", config.TaskManagerSlotTimeout, c.SlotTimeout)
-	if len(faults) > 0 {
-		return fmt.Errorf("configure task executor: %w", errors.Join(faults...))
+	if c.IDs == "" {
+		faults = append(faults, errors.New("no prefix for ids"))
+	}
+	faults = append(faults, config.Check(
+		config.TaskSlots.Is(c.Slots),
+		config.RegistrationInitialTimeout.Is(c.RegistrationInitial),
+		config.RegistrationMaxTimeout.Is(c.RegistrationMax),
+		config.TaskManagerRegistrationTimeout.Is(c.RegistrationTimeout),
+		config.TaskManagerSlotTimeout.Is(c.SlotTimeout),
+	))
+	if err := errors.Join(faults...); err != nil {
+		return fmt.Errorf("configure task executor: %w", err)
 	}
 	return nil
 }

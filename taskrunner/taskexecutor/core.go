@@ -27,7 +27,8 @@ type Core struct {
 	lastLink LinkID
 	hostIDs  ids.Sequence
 	tokens   msg.Secret // the newest, for all hosts
-	ending   *End       // set when it is decided; performed when all hosts have ended
+	terms    map[Timer]term
+	ending   *End // set when it is decided; performed when all hosts have ended
 	ended    bool
 
 	// During a step:
@@ -42,6 +43,7 @@ type job struct {
 	program *heldProgram
 	link    link // to its JobMaster
 	spec    *msg.JobSpec
+	tasks   int // of the whole job
 
 	host *host // nil while there is none
 	// restart is the host whose successor waits for TimerHostStart, or "".
@@ -49,9 +51,9 @@ type job struct {
 	// early counts hosts in a row that ended before they were ready, brief those
 	// that did not last either.
 	early, brief int
-	// unbuildable is what the JobMaster has to be told: the job cannot run in any
-	// host. No other is started.
-	unbuildable *msg.HostLost
+	// unavailable is what the JobMaster has to be told: the job can have no host here.
+	// No other is started.
+	unavailable *msg.HostLost
 }
 
 // name is the job's name as far as it is known.
@@ -75,6 +77,7 @@ func NewCore(config Config) (*Core, error) {
 		programs: localized(config.Programs),
 		fetching: make(map[CopyID]*heldProgram),
 		links:    make(map[LinkID]*link),
+		terms:    make(map[Timer]term),
 		hostIDs:  ids.NewSequence(config.IDs),
 		tokens:   config.Tokens,
 	}, nil
@@ -89,7 +92,7 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 	switch e := event.(type) {
 	case Started:
 		c.open(&c.rm)
-		c.emit(SetTimer{Timer{Kind: TimerRegistration}, c.config.RegistrationTimeout})
+		c.allow(Timer{Kind: TimerRegistration}, c.config.RegistrationTimeout)
 	case LinkOpened:
 		c.linkOpened(e.Link)
 	case LinkLost:
@@ -115,6 +118,9 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 func (c *Core) emit(e Effect) { c.effects = append(c.effects, e) }
 
 func (c *Core) timerFired(t Timer) {
+	if c.excused(t) {
+		return
+	}
 	switch t.Kind {
 	case TimerReconnect:
 		c.reconnect(t)
@@ -134,6 +140,8 @@ func (c *Core) timerFired(t Timer) {
 		}
 	case TimerHostReady:
 		c.hostLate(t.Host)
+	case TimerHostHeartbeat:
+		c.beatHost(t.Host)
 	case TimerHostStop:
 		if _, lives := c.hosts[t.Host]; lives {
 			c.emit(KillHost{t.Host})

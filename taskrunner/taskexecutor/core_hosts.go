@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// hostStopGrace is how long a host that was told to stop may take before it
-	// is killed.
+	// hostStopGrace is how long a host that was told to stop, or says that it ends, may
+	// take before it is killed.
 	hostStopGrace = 5 * time.Second
 	// hostReadyTimeout is how long a host may take to say hello, and again to get
 	// ready once it was told its job. Either takes milliseconds, unless the
 	// program waits for something.
 	hostReadyTimeout = 2 * time.Minute
 	// maxEarly is the number of hosts in a row that may end before they are ready;
-	// then the job counts as unbuildable.
+	// then this worker can have none.
 	maxEarly = 2
 	// A host that ends sooner than briefLife after it was ready was brief. The
 	// first brief one is followed by another at once, the next ones after pauses
@@ -43,7 +43,8 @@ type host struct {
 	greeted    bool // it said hello
 	instructed bool // it was told its job
 	ready      time.Time
-	stopping   bool // told to end, or killed for it
+	stopping   bool  // told to end, or killed for it
+	watch      watch // looked at from when it is ready
 	// failure is why the host ends, as it said itself or as we decided.
 	failure *msg.Failure
 }
@@ -52,7 +53,7 @@ type host struct {
 // its JobMaster was lost that waits until it is back.
 func (c *Core) ensureHost(j *job) {
 	switch {
-	case c.ending != nil, j.host != nil, j.restart != "", j.unbuildable != nil, len(c.slots.held(j.id)) == 0:
+	case c.ending != nil, j.host != nil, j.restart != "", j.unavailable != nil, len(c.slots.held(j.id)) == 0:
 		return
 	case j.program.state == programFetching:
 		return
@@ -62,7 +63,7 @@ func (c *Core) ensureHost(j *job) {
 	j.host = &host{id: ids.HostID(c.hostIDs.Next())}
 	c.hosts[j.host.id] = j
 	c.emit(StartHost{Host: j.host.id, Job: j.id, Program: j.program.file, MemoryMB: c.slots.memoryMB(j.id)})
-	c.emit(SetTimer{Timer{Kind: TimerHostReady, Host: j.host.id}, hostReadyTimeout})
+	c.allow(Timer{Kind: TimerHostReady, Host: j.host.id}, hostReadyTimeout)
 }
 
 // instructHost tells a host its job, once both are known.
@@ -72,12 +73,14 @@ func (c *Core) instructHost(j *job) {
 		return
 	}
 	h.instructed = true
+	h.watch = newWatch(c.now, j.link.watch.interval, j.link.watch.timeout)
 	memoryMB := c.slots.memoryMB(j.id)
 	c.emit(InstructHost{
 		Host: h.id, Job: *j.spec, Tokens: c.tokens,
 		MemoryMB: memoryMB, Network: memory.HostOf(memoryMB, c.config.Memory).Network,
+		HeartbeatTimeout: h.watch.timeout, Share: j.tasks,
 	})
-	c.emit(SetTimer{Timer{Kind: TimerHostReady, Host: h.id}, hostReadyTimeout})
+	c.allow(Timer{Kind: TimerHostReady, Host: h.id}, hostReadyTimeout)
 }
 
 // hostLate ends a host that does not get ready. One that waits to be told its job
@@ -98,6 +101,23 @@ func (c *Core) hostLate(id ids.HostID) {
 	h.failure = msg.NewFailure(fmt.Sprintf("task host of job %s was ended after %s: %s",
 		j.name(), hostReadyTimeout, fault), "")
 	c.emit(KillHost{h.id})
+}
+
+// beatHost asks a host for a sign of life, and ends one that gives none: its process
+// is stopped, or so short of memory or processors that nothing comes of its tasks.
+func (c *Core) beatHost(id ids.HostID) {
+	j := c.hosts[id]
+	if j == nil || j.host.stopping || j.host.failure != nil {
+		return
+	}
+	h := j.host
+	if lost := h.watch.look(c.now); lost != "" {
+		h.failure = msg.NewFailure(fmt.Sprintf("task host of job %s was ended: %s", j.name(), lost), "")
+		c.emit(KillHost{id})
+		return
+	}
+	c.emit(SendHost{id, msg.Heartbeat{}})
+	c.emit(SetTimer{Timer{Kind: TimerHostHeartbeat, Host: id}, h.watch.interval})
 }
 
 // setHostMemory takes in that the job's slots have changed.
@@ -132,15 +152,21 @@ func (c *Core) sendHost(j *job, m msg.Message) {
 	}
 }
 
-// stopHost lets a job's host end by itself, for a while.
+// stopHost lets a job's host end by itself, for a while. It takes no tasks any more,
+// which its JobMaster has to know before it gets another slot here: it would send
+// them to this host.
 func (c *Core) stopHost(j *job, cause string) {
 	h := j.host
 	if h == nil || h.stopping {
 		return
 	}
 	h.stopping = true
+	if !h.ready.IsZero() {
+		text := fmt.Sprintf("task host of job %s is stopped: %s", j.name(), cause)
+		c.sendJobMaster(j, msg.HostLost{Host: h.id, Failure: *msg.NewFailure(text, ""), Reason: msg.HostStopped})
+	}
 	c.emit(SendHost{h.id, msg.StopHost{Cause: cause}})
-	c.emit(SetTimer{Timer{Kind: TimerHostStop, Host: h.id}, hostStopGrace})
+	c.allow(Timer{Kind: TimerHostStop, Host: h.id}, hostStopGrace)
 }
 
 func (c *Core) hostSaid(e HostSaid) {
@@ -149,6 +175,7 @@ func (c *Core) hostSaid(e HostSaid) {
 		return
 	}
 	h := j.host
+	h.watch.heard(c.now)
 	switch m := e.Message.(type) {
 	case msg.HostHello:
 		if m.ProtocolVersion != jobgraph.ProtocolVersion {
@@ -163,14 +190,27 @@ func (c *Core) hostSaid(e HostSaid) {
 	case msg.HostReady:
 		if h.instructed && !h.stopping {
 			h.ready, j.early = c.now, 0
+			h.watch = newWatch(c.now, h.watch.interval, h.watch.timeout)
+			c.emit(SetTimer{Timer{Kind: TimerHostHeartbeat, Host: h.id}, h.watch.interval})
 			m.Host = h.id
 			c.sendJobMaster(j, m)
 		}
-	case msg.HostLost: // it says why it ends
-		h.failure = &m.Failure
-	case msg.TaskStateChanged, msg.TaskProgress, msg.RequestSplit, msg.CollectBatch:
+	case msg.HostLost:
+		c.hostEnds(h, m.Failure)
+	case msg.TaskStatesChanged, msg.TasksProgress, msg.RequestSplit, msg.CollectBatch:
 		c.sendJobMaster(j, m)
-	default: // a host has nothing else to say
+	default: // Heartbeat; a host has nothing else to say
+	}
+}
+
+// hostEnds takes in that a host ends, and why. What it has to close may hang.
+func (c *Core) hostEnds(h *host, why msg.Failure) {
+	if h.failure != nil {
+		return // the first reason counts
+	}
+	h.failure = &why
+	if !h.stopping {
+		c.allow(Timer{Kind: TimerHostStop, Host: h.id}, hostStopGrace)
 	}
 }
 
@@ -211,12 +251,13 @@ func (c *Core) hostExited(e HostExited) {
 func (c *Core) hostFailed(j *job, h *host, exit Exit) {
 	lost := msg.HostLost{Host: h.id, Failure: c.failureOf(j, h, exit)}
 	if h.ready.IsZero() {
-		j.early++
-		lost.Failure.Permanent = lost.Failure.Permanent || j.early >= maxEarly
+		if j.early++; j.early >= maxEarly && !lost.Failure.Permanent {
+			lost.Reason = msg.HostUnavailable
+		}
 	}
 	c.sendJobMaster(j, lost)
-	if lost.Failure.Permanent {
-		j.unbuildable = &lost
+	if lost.Failure.Permanent || lost.Reason == msg.HostUnavailable {
+		j.unavailable = &lost
 		return
 	}
 	if !h.ready.IsZero() && c.now.Sub(h.ready) >= briefLife {
@@ -241,12 +282,23 @@ func (c *Core) failureOf(j *job, h *host, exit Exit) msg.Failure {
 	if announcement := exit.announcement(); announcement != "" {
 		fmt.Fprintf(&text, ": %s", announcement)
 	}
-	if output := exit.Output; output != "" {
+	if output := exit.lastWords(); output != "" {
 		text.WriteString("\nits last output:\n")
 		text.WriteString(output[max(0, len(output)-maxOutput):])
 	}
 	_, stack, _ := strings.Cut(exit.Crash, "\n")
 	return *msg.NewFailure(text.String(), strings.TrimSpace(stack))
+}
+
+// lastWords are what a host printed last, but for its crash, whose stack has a place of its
+// own.
+func (e Exit) lastWords() string {
+	announcement, _, _ := strings.Cut(e.Crash, "\n")
+	if announcement == "" {
+		return e.Output
+	}
+	before := strings.LastIndex("\n"+e.Output, "\n"+announcement)
+	return strings.TrimSpace(e.Output[:max(0, before)]) // a long stack has pushed all else out
 }
 
 // announcement is the first line of a crash.

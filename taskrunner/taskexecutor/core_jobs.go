@@ -7,40 +7,48 @@ import (
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
-// slotRequested takes an allocation, or says why not. To be asked again for what
-// is granted already is harmless.
-func (c *Core) slotRequested(m msg.RequestSlot) {
-	refused := c.refusal(m)
-	if refused == "" {
-		c.allocate(m)
+// slotsRequested takes allocations, or says why not. To be asked again for what is
+// granted already is harmless.
+func (c *Core) slotsRequested(m msg.RequestSlots) {
+	var answer msg.SlotRequestsAnswered
+	var taken []*slot
+	for _, offer := range m.Slots {
+		reason := c.refusal(m, offer)
+		if reason != "" {
+			answer.Refused = append(answer.Refused, msg.SlotRefusal{SlotOffer: offer, Reason: reason})
+			continue
+		}
+		answer.Taken = append(answer.Taken, offer)
+		if s := &c.slots.slots[offer.Index]; s.state == slotFree { // else the same again
+			c.slots.occupy(slot{index: s.index, state: slotAllocated, allocation: offer.Allocation, job: m.Job, memoryMB: m.MemoryMB})
+			c.allow(Timer{Kind: TimerSlot, Allocation: offer.Allocation}, c.config.SlotTimeout)
+			taken = append(taken, s)
+		}
 	}
-	c.tellResourceManager(msg.SlotRequestAnswered{Index: m.Index, Allocation: m.Allocation, Refused: refused})
+	if len(taken) > 0 {
+		c.allocated(m, taken)
+	}
+	c.tellResourceManager(answer)
 }
 
-func (c *Core) refusal(m msg.RequestSlot) string {
+func (c *Core) refusal(m msg.RequestSlots, offer msg.SlotOffer) string {
 	if c.ending != nil {
 		return "worker ends: " + c.ending.Cause
 	}
-	if m.Index < 0 || m.Index >= len(c.slots) {
-		return fmt.Sprintf("no slot %d, there are %d", m.Index, len(c.slots))
+	if offer.Index < 0 || offer.Index >= len(c.slots.slots) {
+		return fmt.Sprintf("no slot %d, there are %d", offer.Index, len(c.slots.slots))
 	}
-	if s := c.slots.find(m.Allocation); s != nil && (s.index != m.Index || s.job != m.Job) {
-		return fmt.Sprintf("allocation %s is slot %d of job %s", m.Allocation, s.index, s.job)
+	if s := c.slots.find(offer.Allocation); s != nil && (s.index != offer.Index || s.job != m.Job) {
+		return fmt.Sprintf("allocation %s is slot %d of job %s", offer.Allocation, s.index, s.job)
 	}
-	if s := &c.slots[m.Index]; s.state != slotFree && s.allocation != m.Allocation {
-		return fmt.Sprintf("slot %d is held by allocation %s of job %s", m.Index, s.allocation, s.job)
+	if s := &c.slots.slots[offer.Index]; s.state != slotFree && s.allocation != offer.Allocation {
+		return fmt.Sprintf("slot %d is held by allocation %s of job %s", offer.Index, s.allocation, s.job)
 	}
 	return c.refuseProgram(m.Program)
 }
 
-func (c *Core) allocate(m msg.RequestSlot) {
-	s := &c.slots[m.Index]
-	if s.state != slotFree {
-		return // the same again
-	}
-	*s = slot{index: m.Index, state: slotAllocated, allocation: m.Allocation, job: m.Job, memoryMB: m.MemoryMB}
-	c.emit(SetTimer{Timer{Kind: TimerSlot, Allocation: m.Allocation}, c.config.SlotTimeout})
-
+// allocated sees to it that a job can use the slots that it got.
+func (c *Core) allocated(m msg.RequestSlots, taken []*slot) {
 	j := c.jobs[m.Job]
 	if j == nil {
 		j = &job{id: m.Job, master: m.JobMaster, program: c.needProgram(m.Program)}
@@ -57,7 +65,7 @@ func (c *Core) allocate(m msg.RequestSlot) {
 		c.open(&j.link)
 	}
 	if j.link.state == linkAdmitted {
-		c.sendJobMaster(j, msg.OfferSlots{Offers: []msg.SlotOffer{{Index: s.index, Allocation: s.allocation}}})
+		c.sendJobMaster(j, msg.OfferSlots{Offers: offersOf(taken)})
 	}
 	c.setHostMemory(j)
 	c.ensureHost(j)
@@ -80,7 +88,7 @@ func (c *Core) jobMasterSaid(j *job, m msg.Message) {
 	case msg.Disconnect: // it has no use for this worker
 		c.freeSlots(j, c.slots.held(j.id), m.Cause)
 	case msg.DeployTasks:
-		if j.host != nil && j.host.id == m.Host { // the JobMaster is told of lost ones
+		if j.host != nil && j.host.id == m.Host { // the end of any other has been told over this link
 			c.sendHost(j, m)
 		}
 	case msg.CancelTasks, msg.SplitAssigned, msg.CollectAcknowledged:
@@ -97,17 +105,13 @@ func (c *Core) registeredAtJobMaster(j *job, m msg.RegisteredAtJobMaster) {
 		c.drop(&j.link, "it is not the JobMaster that the slots were granted for")
 		return
 	}
-	c.admit(&j.link, string(m.JobMaster), m.HeartbeatInterval, m.HeartbeatTimeout)
-	j.spec = &m.Job
-	var offers []msg.SlotOffer
-	for _, s := range c.slots.held(j.id) {
-		offers = append(offers, msg.SlotOffer{Index: s.index, Allocation: s.allocation})
+	c.admit(&j.link, string(m.JobMaster), m.Tasks, m.HeartbeatInterval, m.HeartbeatTimeout)
+	j.spec, j.tasks = &m.Job, m.Tasks
+	if held := c.slots.held(j.id); len(held) > 0 {
+		c.sendJobMaster(j, msg.OfferSlots{Offers: offersOf(held)})
 	}
-	if len(offers) > 0 {
-		c.sendJobMaster(j, msg.OfferSlots{Offers: offers})
-	}
-	if j.unbuildable != nil {
-		c.sendJobMaster(j, *j.unbuildable)
+	if j.unavailable != nil {
+		c.sendJobMaster(j, *j.unavailable)
 	}
 	c.ensureHost(j)
 	c.instructHost(j)
@@ -144,7 +148,7 @@ func (c *Core) slotsOf(j *job, allocations []ids.AllocationID) []*slot {
 func (c *Core) jobMasterLost(j *job) {
 	for _, s := range c.slots.of(j.id, slotActive) {
 		s.state = slotAllocated
-		c.emit(SetTimer{Timer{Kind: TimerSlot, Allocation: s.allocation}, c.config.SlotTimeout})
+		c.allow(Timer{Kind: TimerSlot, Allocation: s.allocation}, c.config.SlotTimeout)
 	}
 	if j.host != nil && j.host.instructed {
 		c.stopHost(j, "JobMaster is lost")
@@ -152,10 +156,15 @@ func (c *Core) jobMasterLost(j *job) {
 }
 
 // freeSlots gives slots of a job back. The last of them take the job's host with
-// them. While a host ends, its slots are in use until it has.
+// them. While a host ends, its slots are in use until it has. A job that can have no
+// host here gives all of them back, lest its JobMaster takes one whose offer crossed
+// the bad news, and waits for a host in it.
 func (c *Core) freeSlots(j *job, freed []*slot, cause string) {
 	if len(freed) == 0 {
 		return
+	}
+	if j.unavailable != nil {
+		freed = c.slots.held(j.id)
 	}
 	for _, s := range freed {
 		s.state = slotReleasing
@@ -170,9 +179,9 @@ func (c *Core) freeSlots(j *job, freed []*slot, cause string) {
 // settle frees the slots of a job that were given back, now that no host needs
 // them, and forgets a job without slots.
 func (c *Core) settle(j *job, cause string) {
-	for _, s := range c.slots.of(j.id, slotReleasing) {
-		c.tellResourceManager(msg.SlotFreed{Index: s.index, Allocation: s.allocation})
-		s.free()
+	if freed := c.slots.of(j.id, slotReleasing); len(freed) > 0 {
+		c.tellResourceManager(msg.SlotsFreed{Slots: offersOf(freed)})
+		c.slots.vacate(j.id, freed)
 	}
 	if len(c.slots.held(j.id)) > 0 {
 		c.setHostMemory(j)

@@ -1,7 +1,6 @@
 package taskexecutor
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -20,9 +19,7 @@ type link struct {
 	id        LinkID // of the current or last attempt
 	failures  int    // in a row, since the role admitted us last
 	downSince time.Time
-	heard     time.Time // last message
-	interval  time.Duration
-	timeout   time.Duration
+	watch     watch // while admitted
 }
 
 type linkState int
@@ -50,8 +47,8 @@ func (c *Core) linkOpened(id LinkID) {
 		c.emit(CloseLink{id, "not needed any more"})
 		return
 	}
-	l.state, l.heard = linkRegistering, c.now
-	c.emit(SetTimer{Timer{Kind: TimerAdmission, Link: id}, admissionTimeout})
+	l.state = linkRegistering
+	c.allow(Timer{Kind: TimerAdmission, Link: id}, admissionTimeout)
 	if l.job != "" {
 		c.emit(SendRole{id, msg.RegisterAtJobMaster{Resource: c.config.Resource, Host: c.config.Node}})
 		return
@@ -63,10 +60,11 @@ func (c *Core) linkOpened(id LinkID) {
 	}})
 }
 
-// admit takes in that the role has answered the registration.
-func (c *Core) admit(l *link, token string, interval, timeout time.Duration) {
-	l.state, l.failures, l.interval, l.timeout = linkAdmitted, 0, interval, timeout
-	c.emit(SetToken{l.id, token})
+// admit takes in that the role has answered the registration. share is how much work
+// the two have in common.
+func (c *Core) admit(l *link, token string, share int, interval, timeout time.Duration) {
+	l.state, l.failures, l.watch = linkAdmitted, 0, newWatch(c.now, interval, timeout)
+	c.emit(SetToken{Link: l.id, Token: token, Share: share})
 	c.emit(SetTimer{Timer{Kind: TimerHeartbeat, Link: l.id}, interval})
 }
 
@@ -87,7 +85,7 @@ func (c *Core) linkLost(id LinkID) {
 		c.jobMasterLost(j)
 	}
 	if l.job == "" && wasAdmitted {
-		c.emit(SetTimer{Timer{Kind: TimerRegistration}, c.config.RegistrationTimeout})
+		c.allow(Timer{Kind: TimerRegistration}, c.config.RegistrationTimeout)
 	}
 	c.emit(SetTimer{Timer{Kind: TimerReconnect, Link: id, Job: l.job}, c.pause(l.failures)})
 }
@@ -137,8 +135,8 @@ func (c *Core) beat(id LinkID) {
 	if l == nil || l.state != linkAdmitted {
 		return
 	}
-	if silence := c.now.Sub(l.heard); silence >= l.timeout {
-		c.drop(l, fmt.Sprintf("not heard of for %s (heartbeat.timeout)", silence))
+	if lost := l.watch.look(c.now); lost != "" {
+		c.drop(l, lost)
 		return
 	}
 	if l.job == "" {
@@ -146,7 +144,7 @@ func (c *Core) beat(id LinkID) {
 	} else {
 		c.emit(SendRole{id, msg.Heartbeat{}})
 	}
-	c.emit(SetTimer{Timer{Kind: TimerHeartbeat, Link: id}, l.interval})
+	c.emit(SetTimer{Timer{Kind: TimerHeartbeat, Link: id}, l.watch.interval})
 }
 
 func (c *Core) roleSaid(e RoleSaid) {
@@ -154,7 +152,7 @@ func (c *Core) roleSaid(e RoleSaid) {
 	if l == nil {
 		return // closed from here meanwhile
 	}
-	l.heard = c.now
+	l.watch.heard(c.now)
 	if l.job == "" {
 		c.resourceManagerSaid(l, e.Message)
 	} else if j := c.jobs[l.job]; j != nil {
@@ -166,14 +164,14 @@ func (c *Core) resourceManagerSaid(l *link, m msg.Message) {
 	switch m := m.(type) {
 	case msg.TaskExecutorRegistered:
 		if l.state == linkRegistering {
-			c.admit(l, string(m.ResourceManager), m.HeartbeatInterval, m.HeartbeatTimeout)
+			c.admit(l, string(m.ResourceManager), c.config.Slots, m.HeartbeatInterval, m.HeartbeatTimeout)
 		}
 	case msg.RegistrationRejected:
 		c.end(Rejected, m.Reason)
 	case msg.ReleaseTaskExecutor:
 		c.end(Released, m.Cause)
-	case msg.RequestSlot:
-		c.slotRequested(m)
+	case msg.RequestSlots:
+		c.slotsRequested(m)
 	case msg.UpdateTokens:
 		if l.state == linkAdmitted { // before that it may be of a leader that is no more
 			c.updateTokens(m)

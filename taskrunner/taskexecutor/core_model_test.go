@@ -35,6 +35,9 @@ type world struct {
 	lastCopy CopyID
 	idle     []*modelProgram // the oldest first
 	timers   map[Timer]time.Time
+	late     time.Duration  // by which the timer fires that does so in this step
+	excuses  map[Timer]bool // timers whose time has begun anew, as the worker was stopped
+	begins   Timer          // the one whose time does so in this step
 	ending   bool
 	end      *End
 
@@ -64,7 +67,29 @@ type modelLink struct {
 	job      ids.JobID // "" for the ResourceManager
 	open     bool
 	admitted bool
-	heard    time.Time
+	modelWatch
+	takes ids.HostID // the host that takes tasks, as the JobMaster was told over this link
+}
+
+// modelWatch is for whom there are heartbeats each 10 s.
+type modelWatch struct {
+	heard time.Time
+	due   time.Time // the next one
+}
+
+// beats begins with a sign of life.
+func (w *world) beats() modelWatch { return modelWatch{w.now, w.now.Add(10 * time.Second)} }
+
+// lost tells whether 50 s have passed without a word, but for the time in which the
+// worker did not look, as it was late itself.
+func (m *modelWatch) lost(now time.Time) bool {
+	if late := now.Sub(m.due); late > 0 {
+		if m.heard = m.heard.Add(late); m.heard.After(now) {
+			m.heard = now
+		}
+	}
+	m.due = now.Add(10 * time.Second)
+	return now.Sub(m.heard) >= 50*time.Second
 }
 
 type modelJob struct {
@@ -75,7 +100,7 @@ type modelJob struct {
 	early       int // hosts in a row that ended before they were ready
 	brief       int // or soon after
 	pause       ids.HostID
-	unbuildable bool
+	unavailable string // what the JobMaster is told of it
 }
 
 type modelHost struct {
@@ -85,10 +110,12 @@ type modelHost struct {
 	greeted, instructed bool
 	ready               time.Time
 	stopping, killed    bool
-	blamed              bool // for what it was killed for
+	blamed              bool // for what it was killed for, or ends by itself
 	hopeless            bool // the program speaks another protocol
 	watched, told       int  // memory in MB, as who watches it knows, and as it was told
 	tokens              string
+	asked               bool // for a sign of life
+	modelWatch
 }
 
 type modelProgram struct {
@@ -106,7 +133,7 @@ func newWorld(t *rapid.T) *world {
 	return &world{
 		t: t, core: core, now: testEpoch, rmDown: testEpoch,
 		jobs: make(map[ids.JobID]*modelJob), links: make(map[LinkID]*modelLink), hosts: make(map[ids.HostID]*modelHost),
-		programs: make(map[string]*modelProgram), copies: make(map[CopyID]*modelProgram), timers: make(map[Timer]time.Time),
+		programs: make(map[string]*modelProgram), copies: make(map[CopyID]*modelProgram), timers: make(map[Timer]time.Time), excuses: make(map[Timer]bool),
 	}
 }
 
@@ -167,7 +194,7 @@ func (w *world) happens(event Event) {
 			w.must("close %d", e.Link)
 			return
 		}
-		l.open, l.heard = true, w.now
+		l.open = true
 		if l.job == "" {
 			w.must("to %d: register with %v", e.Link, w.report())
 		} else {
@@ -184,6 +211,7 @@ func (w *world) happens(event Event) {
 		}
 	case HostSaid:
 		if h := w.hosts[e.Host]; h != nil {
+			h.heard, h.asked = w.now, false
 			w.hostSays(h, e.Message)
 		}
 	case HostOverMemory:
@@ -218,7 +246,7 @@ func (w *world) happensLate(event Event) {
 	case HostExited:
 		delete(w.hosts, e.Host)
 	case TimerFired:
-		if h := w.hosts[e.Timer.Host]; h != nil && e.Timer.Kind == TimerHostStop {
+		if h := w.hosts[e.Timer.Host]; h != nil && e.Timer.Kind == TimerHostStop && !w.excused(e.Timer) {
 			w.kill(h)
 		}
 	}
@@ -260,9 +288,13 @@ func (w *world) giveUp(id LinkID) {
 }
 
 func (w *world) stop(h *modelHost) {
-	if !h.stopping {
-		h.stopping = true
-		w.must("host %s: stop", shortHost(h.id))
+	if h.stopping {
+		return
+	}
+	h.stopping = true
+	w.must("host %s: stop", shortHost(h.id))
+	if j := w.jobs[h.job]; !h.ready.IsZero() {
+		w.tell(j, "%s stops", shortHost(h.id))
 	}
 }
 
@@ -276,28 +308,28 @@ func (w *world) roleSays(id LinkID, l *modelLink, m msg.Message) {
 	switch m := m.(type) {
 	case msg.TaskExecutorRegistered:
 		if !l.admitted {
-			l.admitted, w.rm.failures = true, 0
+			l.admitted, l.modelWatch, w.rm.failures = true, w.beats(), 0
 			w.must("token of %d is r1", id)
 		}
 	case msg.UpdateTokens:
 		w.newTokens(l, string(m.Tokens))
 	case msg.ReleaseTaskExecutor:
 		w.ends()
-	case msg.RequestSlot:
-		w.slotRequested(id, m)
+	case msg.RequestSlots:
+		w.slotsRequested(id, m)
 	case msg.RegisteredAtJobMaster:
 		switch {
 		case l.admitted:
 		case m.JobMaster != j.master:
 			w.giveUp(id)
 		default:
-			l.admitted, j.failures = true, 0
+			l.admitted, l.modelWatch, j.failures = true, w.beats(), 0
 			w.must("token of %d is %s", id, m.JobMaster)
 			if held := w.held(l.job); len(held) > 0 {
 				w.must("to %d: offer %v", id, w.offers(held))
 			}
-			if j.unbuildable {
-				w.must("to %d: lost for good", id)
+			if j.unavailable != "" {
+				w.must("to %d: %s", id, j.unavailable)
 			}
 		}
 	case msg.SlotOffersAnswered:
@@ -321,6 +353,8 @@ func (w *world) roleSays(id LinkID, l *modelLink, m msg.Message) {
 	case msg.DeployTasks:
 		if h := j.host; h != nil && h.id == m.Host && !h.ready.IsZero() && !h.stopping {
 			w.must("host %s: deploy", shortHost(h.id))
+		} else if l.takes == m.Host {
+			w.t.Fatalf("tasks for host %s are dropped, of which the JobMaster knows only that it is ready", shortHost(m.Host))
 		}
 	}
 }
@@ -356,17 +390,26 @@ func (w *world) report() []msg.SlotStatus {
 	return report
 }
 
-// slotRequested grants a free slot, and refuses what cannot be. The same request again is
-// granted again.
-func (w *world) slotRequested(rm LinkID, m msg.RequestSlot) {
-	at := w.find(m.Allocation)
-	refused := m.Index < 0 || m.Index >= 3 || at >= 0 && (at != m.Index || w.slots[at].job != m.Job) ||
-		at < 0 && w.slots[m.Index].allocation != "" || m.Program.SHA256 == nowhere
-	w.must("to %d: slot %d for %s, refused: %t", rm, m.Index, m.Allocation, refused)
-	if refused || at >= 0 {
+// slotsRequested grants free slots, and refuses what cannot be. The same request again
+// is granted again.
+func (w *world) slotsRequested(rm LinkID, m msg.RequestSlots) {
+	var answer []string
+	var taken []int
+	for _, o := range m.Slots {
+		at := w.find(o.Allocation)
+		refused := o.Index < 0 || o.Index >= 3 || at >= 0 && (at != o.Index || w.slots[at].job != m.Job) ||
+			at < 0 && w.slots[o.Index].allocation != "" || m.Program.SHA256 == nowhere
+		answer = append(answer, fmt.Sprintf("%d for %s, refused: %t", o.Index, o.Allocation, refused))
+		if !refused && at < 0 {
+			w.slots[o.Index] = modelSlot{allocation: o.Allocation, job: m.Job, memoryMB: m.MemoryMB}
+			taken = append(taken, o.Index)
+		}
+	}
+	sort.Strings(answer)
+	w.must("to %d: slots %v", rm, answer)
+	if len(taken) == 0 {
 		return
 	}
-	w.slots[m.Index] = modelSlot{allocation: m.Allocation, job: m.Job, memoryMB: m.MemoryMB}
 	j := w.jobs[m.Job]
 	if j == nil {
 		j = &modelJob{master: m.JobMaster, program: w.need(m.Program.SHA256)}
@@ -383,7 +426,7 @@ func (w *world) slotRequested(rm LinkID, m msg.RequestSlot) {
 		j.modelRole = modelRole{}
 		w.must("open to %q", m.Job)
 	}
-	w.tell(j, "offer %v", w.offers([]int{m.Index}))
+	w.tell(j, "offer %v", w.offers(taken))
 }
 
 // leave closes a job's link for good.
@@ -395,7 +438,8 @@ func (w *world) leave(j *modelJob) {
 }
 
 // giveBack takes slots of a job back. While its host goes on, and needs the others, they
-// are free at once; else when it has ended, as it holds their memory.
+// are free at once; else when it has ended, as it holds their memory. Where it can have no
+// host, one given back takes all others with it.
 func (w *world) giveBack(job ids.JobID, allocations ...ids.AllocationID) {
 	given := 0
 	for _, a := range allocations {
@@ -405,6 +449,11 @@ func (w *world) giveBack(job ids.JobID, allocations ...ids.AllocationID) {
 		}
 	}
 	j := w.jobs[job]
+	if given > 0 && j.unavailable != "" {
+		for _, i := range w.held(job) {
+			w.slots[i].givenBack = true
+		}
+	}
 	switch {
 	case given == 0:
 	case j.host == nil || len(w.held(job)) > 0 && !j.host.stopping:
@@ -416,13 +465,17 @@ func (w *world) giveBack(job ids.JobID, allocations ...ids.AllocationID) {
 
 // free frees what a job has given back, and forgets a job that has nothing left.
 func (w *world) free(job ids.JobID) {
+	var freed []int
 	for i, s := range w.slots {
 		if s.job == job && s.givenBack {
-			if w.admitted(w.rm.link) {
-				w.must("to %d: slot %d of %s is free", w.rm.link, i, s.allocation)
-			}
-			w.slots[i] = modelSlot{}
+			freed = append(freed, i)
 		}
+	}
+	if len(freed) > 0 && w.admitted(w.rm.link) {
+		w.must("to %d: free %v", w.rm.link, w.offers(freed))
+	}
+	for _, i := range freed {
+		w.slots[i] = modelSlot{}
 	}
 	if len(w.held(job)) > 0 {
 		return
@@ -447,10 +500,14 @@ func (w *world) hostSays(h *modelHost, m msg.Message) {
 		h.greeted = true
 	case msg.HostReady:
 		if h.instructed && !h.stopping {
-			h.ready, j.early = w.now, 0
+			h.ready, h.modelWatch, j.early = w.now, w.beats(), 0
 			w.tell(j, "host %s is ready", shortHost(h.id))
 		}
-	case msg.TaskStateChanged:
+	case msg.HostLost:
+		if !h.blamed {
+			h.blamed, h.hopeless = true, m.Failure.Permanent
+		}
+	case msg.TaskStatesChanged:
 		w.tell(j, "state")
 	}
 }
@@ -466,9 +523,14 @@ func (w *world) hostEnds(h *modelHost) {
 		if h.ready.IsZero() {
 			j.early++
 		}
-		j.unbuildable = h.hopeless || h.ready.IsZero() && j.early >= 2
-		if j.unbuildable {
-			w.tell(j, "lost for good")
+		switch {
+		case h.hopeless:
+			j.unavailable = "lost for good"
+		case h.ready.IsZero() && j.early >= 2:
+			j.unavailable = "no other than " + shortHost(h.id)
+		}
+		if j.unavailable != "" {
+			w.tell(j, "%s", j.unavailable)
 		} else {
 			w.tell(j, "lost %s", shortHost(h.id))
 			if !h.ready.IsZero() && w.now.Sub(h.ready) >= 10*time.Second {
@@ -513,8 +575,8 @@ func (w *world) fetchFails(id CopyID) {
 	delete(w.programs, p.sha256)
 	for _, j := range w.jobs {
 		if j.program == p {
-			j.unbuildable = true
-			w.tell(j, "lost for good")
+			j.unavailable = "no other than " + shortHost("")
+			w.tell(j, "%s", j.unavailable)
 		}
 	}
 }
@@ -532,7 +594,7 @@ func (w *world) unneed(gone *modelJob) {
 			return
 		}
 	}
-	if p.file == "" || gone.unbuildable || p.size > 256<<20 {
+	if p.file == "" || gone.unavailable != "" || p.size > 256<<20 {
 		w.drop(p)
 		return
 	}
@@ -572,7 +634,25 @@ func (w *world) ends() {
 	}
 }
 
+// excused tells whether a timer that gives somebody time fires a second late: the worker was
+// stopped itself, and the time begins anew, once.
+func (w *world) excused(timer Timer) bool {
+	switch timer.Kind {
+	case TimerRegistration, TimerAdmission, TimerSlot, TimerHostReady, TimerHostStop:
+		if w.late < time.Second || w.excuses[timer] {
+			return false
+		}
+		w.excuses[timer], w.begins = true, timer
+		return true
+	default:
+		return false
+	}
+}
+
 func (w *world) timerFires(timer Timer) {
+	if w.excused(timer) {
+		return
+	}
 	l, h := w.links[timer.Link], w.hosts[timer.Host]
 	switch timer.Kind {
 	case TimerReconnect:
@@ -586,7 +666,7 @@ func (w *world) timerFires(timer Timer) {
 	case TimerHeartbeat:
 		switch {
 		case l == nil:
-		case w.now.Sub(l.heard) >= 50*time.Second:
+		case l.lost(w.now):
 			w.giveUp(timer.Link)
 		case l.job == "":
 			w.must("to %d: report %v", timer.Link, w.report())
@@ -606,6 +686,15 @@ func (w *world) timerFires(timer Timer) {
 			h.blamed = true
 			w.kill(h)
 		}
+	case TimerHostHeartbeat:
+		switch {
+		case h == nil || h.stopping || h.blamed:
+		case h.lost(w.now):
+			h.blamed = true
+			w.kill(h)
+		default:
+			w.must("host %s: heartbeat", shortHost(h.id))
+		}
 	case TimerHostStop:
 		if h != nil {
 			w.kill(h)
@@ -622,7 +711,7 @@ func (w *world) timerFires(timer Timer) {
 func (w *world) expected() {
 	for id, j := range w.jobs {
 		away := j.failures > 0 && !w.admitted(j.link)
-		if j.host == nil && j.pause == "" && !j.unbuildable && len(w.held(id)) > 0 && j.program.file != "" && !away {
+		if j.host == nil && j.pause == "" && j.unavailable == "" && len(w.held(id)) > 0 && j.program.file != "" && !away {
 			w.must("start %s of %s with %d MB", j.program.file, id, w.memoryMB(id))
 		}
 	}

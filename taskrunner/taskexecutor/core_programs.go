@@ -11,7 +11,7 @@ import (
 
 const (
 	// maxFetches is the number of times in a row that a program may fail to be
-	// fetched; then no job that waits for it can run here. Underneath, a file system
+	// fetched; then no job that waits for it can have a host here. Underneath, a file system
 	// that does not answer is asked for minutes.
 	maxFetches = 2
 	// maxIdlePrograms and maxIdleBytes bound what is kept of fetched programs that
@@ -95,8 +95,8 @@ func (c *Core) dropFetches() {
 }
 
 // programFailed tries again once, as the newest tokens or another DataNode may
-// help. After that the jobs that wait for the program have failed; the next one
-// that needs it begins anew.
+// help. After that the jobs that wait for the program can have no host here; the next
+// one that needs it begins anew.
 func (c *Core) programFailed(e ProgramFailed) {
 	p := c.fetching[e.Copy]
 	if p == nil {
@@ -110,9 +110,9 @@ func (c *Core) programFailed(e ProgramFailed) {
 	}
 	delete(c.programs, p.ref.SHA256)
 	for _, j := range c.jobsOf(p) {
-		lost := msg.HostLost{Failure: *msg.NewFailure(fmt.Sprintf("task host of job %s cannot be started: %s", j.name(), e.Cause), "")}
-		lost.Failure.Permanent = true
-		j.unbuildable = &lost
+		text := fmt.Sprintf("task host of job %s cannot be started: %s", j.name(), e.Cause)
+		lost := msg.HostLost{Failure: *msg.NewFailure(text, ""), Reason: msg.HostUnavailable}
+		j.unavailable = &lost
 		c.sendJobMaster(j, lost)
 	}
 }
@@ -137,7 +137,7 @@ func (c *Core) leaveProgram(j *job) {
 	switch {
 	case p.state == programLocalized, c.programs[p.ref.SHA256] != p, len(c.jobsOf(p)) > 0:
 		return
-	case p.state == programFetching, j.unbuildable != nil, p.size > maxIdleBytes:
+	case p.state == programFetching, j.unavailable != nil, p.size > maxIdleBytes:
 		c.dropProgram(p)
 		return
 	}

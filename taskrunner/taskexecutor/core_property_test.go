@@ -27,6 +27,7 @@ const (
 var programs = [...]string{localSHA256, "11", "22", "33", "44", "55", "66", nowhere}
 
 func (w *world) step(event Event) {
+	w.begins = Timer{}
 	w.happens(event)
 	effects := w.core.Step(w.now, event)
 	w.history, w.times, w.effects = append(w.history, event), append(w.times, w.now), append(w.effects, effects)
@@ -117,21 +118,38 @@ func (w *world) send(e SendRole) {
 		text = fmt.Sprintf("register with %v", m.Slots)
 	case msg.RegisterAtJobMaster:
 		text = "register"
-	case msg.SlotRequestAnswered:
-		text = fmt.Sprintf("slot %d for %s, refused: %t", m.Index, m.Allocation, m.Refused != "")
-	case msg.SlotFreed:
-		text = fmt.Sprintf("slot %d of %s is free", m.Index, m.Allocation)
+	case msg.SlotRequestsAnswered:
+		var answer []string
+		for _, o := range m.Taken {
+			answer = append(answer, fmt.Sprintf("%d for %s, refused: false", o.Index, o.Allocation))
+		}
+		for _, r := range m.Refused {
+			answer = append(answer, fmt.Sprintf("%d for %s, refused: %t", r.Index, r.Allocation, r.Reason != ""))
+		}
+		slices.Sort(answer)
+		text = fmt.Sprintf("slots %v", answer)
+	case msg.SlotsFreed:
+		text = fmt.Sprintf("free %v", m.Slots)
 	case msg.SlotReport:
 		text = fmt.Sprintf("report %v", m.Slots)
 	case msg.OfferSlots:
 		text = fmt.Sprintf("offer %v", m.Offers)
 	case msg.HostReady:
 		text = fmt.Sprintf("host %s is ready", shortHost(m.Host))
+		w.links[e.Link].takes = m.Host
 	case msg.HostLost:
-		if text = "lost " + shortHost(m.Host); m.Failure.Permanent {
+		switch text = "lost " + shortHost(m.Host); {
+		case m.Failure.Permanent:
 			text = "lost for good"
+		case m.Reason == msg.HostStopped:
+			text = shortHost(m.Host) + " stops"
+		case m.Reason == msg.HostUnavailable:
+			text = "no other than " + shortHost(m.Host)
 		}
-	case msg.TaskStateChanged:
+		if w.links[e.Link].takes == m.Host {
+			w.links[e.Link].takes = ""
+		}
+	case msg.TaskStatesChanged:
 		text = "state"
 	case msg.Heartbeat:
 		text = "heartbeat"
@@ -156,6 +174,9 @@ func (w *world) sendHost(e SendHost) {
 		w.does("host %s: deploy", shortHost(e.Host))
 	case msg.SetMemory:
 		h.told = m.MemoryMB
+	case msg.Heartbeat:
+		w.does("host %s: heartbeat", shortHost(e.Host))
+		h.asked = true
 	default:
 		w.does("host %s: %T", shortHost(e.Host), m)
 	}
@@ -173,7 +194,7 @@ func (w *world) setTimer(e SetTimer) {
 		}
 		pauses := []int{100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 30000} // ms
 		want = time.Duration(pauses[max(0, min(failures, 10)-1)]) * time.Millisecond
-	case TimerAdmission, TimerHeartbeat, TimerSlot: // heartbeat.interval as the roles say; taskmanager.slot.timeout
+	case TimerAdmission, TimerHeartbeat, TimerHostHeartbeat, TimerSlot: // heartbeat.interval as the roles say; taskmanager.slot.timeout
 		want = 10 * time.Second
 	case TimerRegistration: // taskmanager.registration.timeout
 		want = 5 * time.Minute
@@ -189,6 +210,9 @@ func (w *world) setTimer(e SetTimer) {
 		w.t.Fatalf("%s, want %v", show(e), want)
 	}
 	w.timers[e.Timer] = w.now.Add(e.After)
+	if e.Timer != w.begins {
+		delete(w.excuses, e.Timer)
+	}
 }
 
 // check holds what must be true after any step: what is waited for has a timer, and every
@@ -240,10 +264,12 @@ func (w *world) check() {
 func (w *world) checkHost(id ids.HostID, h *modelHost, waits func(Timer, string)) {
 	switch {
 	case h.killed:
-	case h.stopping:
+	case h.stopping || h.blamed:
 		waits(Timer{Kind: TimerHostStop, Host: id}, "a host has to end")
 	case h.ready.IsZero() && (h.instructed || !h.greeted):
 		waits(Timer{Kind: TimerHostReady, Host: id}, "a host has to get ready")
+	case !h.ready.IsZero() && !h.blamed:
+		waits(Timer{Kind: TimerHostHeartbeat, Host: id}, "a host may be stopped")
 	}
 	if h.stopping {
 		return
@@ -300,7 +326,7 @@ func (w *world) random() Event {
 		host = hosts[w.oneOf(len(hosts), "host")]
 	}
 	allocation := ids.AllocationID(fmt.Sprintf("a%d", 1+w.oneOf(6, "allocation")))
-	switch w.oneOf(20, "event") {
+	switch w.oneOf(21, "event") {
 	case 0:
 		return LinkLost{id, "reset"}
 	case 1:
@@ -329,7 +355,7 @@ func (w *world) random() Event {
 	case 12:
 		return HostSaid{host, msg.HostReady{Host: host}}
 	case 13:
-		return HostSaid{host, msg.TaskStateChanged{}}
+		return HostSaid{host, msg.TaskStatesChanged{}}
 	case 14:
 		return HostExited{Host: host, Exit: Exit{How: "exit status 2"}}
 	case 15:
@@ -344,13 +370,28 @@ func (w *world) random() Event {
 		}
 	case 19:
 		w.jobPasses()
+	case 20:
+		return HostSaid{host, msg.HostLost{Failure: msg.Failure{Message: "plan", Permanent: w.oneOf(4, "permanent") == 0}}}
 	case 18:
 		if w.oneOf(4, "over memory") == 0 {
 			return HostOverMemory{Host: host, Resident: config.Gibibyte}
 		}
 	}
-	w.now = w.now.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "seconds")) * time.Second)
+	w.passes()
 	return w.due()
+}
+
+// passes lets time pass until a timer is due. Now and then the worker is stopped meanwhile.
+func (w *world) passes() {
+	until := w.now.Add(time.Duration(rapid.IntRange(0, 20).Draw(w.t, "seconds")) * time.Second)
+	next, set := w.next()
+	stopped := w.oneOf(4, "stopped") == 0
+	switch {
+	case stopped || !set || w.timers[next].After(until):
+		w.now = until
+	case w.timers[next].After(w.now):
+		w.now = w.timers[next]
+	}
 }
 
 // oneOf draws a number below n. Those of rapid are mostly small.
@@ -392,6 +433,8 @@ func (w *world) progress() Event {
 			return HostSaid{id, msg.HostHello{ProtocolVersion: hostProtocol}}
 		case h.instructed && h.ready.IsZero():
 			return HostSaid{id, msg.HostReady{Host: id}}
+		case h.asked:
+			return HostSaid{id, msg.Heartbeat{}}
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.links)) {
@@ -413,8 +456,8 @@ func (w *world) jobPasses() {
 		return
 	}
 	allocation := ids.AllocationID(fmt.Sprintf("p%d", len(w.history)))
-	w.step(RoleSaid{w.rm.link, msg.RequestSlot{
-		Index: slot, Allocation: allocation, Job: job, JobMaster: "m1",
+	w.step(RoleSaid{w.rm.link, msg.RequestSlots{
+		Slots: []msg.SlotOffer{{Index: slot, Allocation: allocation}}, Job: job, JobMaster: "m1",
 		Program: msg.Program{SHA256: programs[1+w.oneOf(6, "program")], URI: "u"}, MemoryMB: 100,
 	}})
 	j := w.jobs[job]
@@ -442,13 +485,16 @@ func (w *world) requested(allocation ids.AllocationID) Event {
 		return w.due()
 	}
 	sha256 := programs[w.oneOf(len(programs), "program")]
-	m := msg.RequestSlot{
-		Index: w.oneOf(5, "slot") - 1, Allocation: allocation, Job: ids.JobID(fmt.Sprintf("j%d", 1+w.oneOf(3, "job"))),
+	m := msg.RequestSlots{
+		Slots: []msg.SlotOffer{{Index: w.oneOf(5, "slot") - 1, Allocation: allocation}}, Job: ids.JobID(fmt.Sprintf("j%d", 1+w.oneOf(3, "job"))),
 		JobMaster: ids.JobMasterID([]string{"m1", "m1", "m1", "m1", "m1", "m1", "m1", "m2"}[w.oneOf(8, "master")]),
 		Program:   msg.Program{SHA256: sha256, URI: "u"}, MemoryMB: 100 * (1 + w.oneOf(3, "memory")),
 	}
 	if sha256 == nowhere {
 		m.Program.URI = ""
+	}
+	if w.oneOf(2, "several") == 0 {
+		m.Slots = append(m.Slots, msg.SlotOffer{Index: w.oneOf(5, "another slot") - 1, Allocation: ids.AllocationID(fmt.Sprintf("a%d", 1+w.oneOf(6, "another allocation")))})
 	}
 	return RoleSaid{w.rm.link, m}
 }
@@ -494,19 +540,25 @@ func (w *world) fetched() Event {
 	return ProgramFetched{Copy: id, File: fmt.Sprintf("copy %d", id), Size: config.Bytes(size) * config.Mebibyte}
 }
 
-// due gives a timer whose time has come, or something harmless.
-func (w *world) due() Event {
-	var next *Timer
+// next is the timer that is due first.
+func (w *world) next() (next Timer, set bool) {
 	for timer, at := range w.timers {
-		if !at.After(w.now) && (next == nil || at.Before(w.timers[*next]) || at.Equal(w.timers[*next]) && fmt.Sprint(timer) < fmt.Sprint(*next)) {
-			next = &timer
+		if !set || at.Before(w.timers[next]) || at.Equal(w.timers[next]) && fmt.Sprint(timer) < fmt.Sprint(next) {
+			next, set = timer, true
 		}
 	}
-	if next == nil {
+	return next, set
+}
+
+// due gives a timer whose time has come, or something harmless.
+func (w *world) due() Event {
+	next, set := w.next()
+	if !set || w.timers[next].After(w.now) {
 		return HostSaid{"none", msg.HostHello{}}
 	}
-	delete(w.timers, *next)
-	return TimerFired{*next}
+	w.late = w.now.Sub(w.timers[next])
+	delete(w.timers, next)
+	return TimerFired{next}
 }
 
 // TestCoreUnderRandomEvents would catch a slot that is lost, granted twice or free too
@@ -547,7 +599,9 @@ func (w *world) calm() {
 		if len(w.jobs) == 0 && len(w.hosts) == 0 || w.end != nil {
 			return
 		}
-		w.now = w.now.Add(time.Second)
+		if next, set := w.next(); set && w.timers[next].After(w.now) {
+			w.now = w.timers[next]
+		}
 		w.step(w.due())
 	}
 	w.t.Fatalf("%d jobs and %d hosts are left: %+v", len(w.jobs), len(w.hosts), w.slots)

@@ -25,13 +25,21 @@ type slot struct {
 	memoryMB   int
 }
 
-// slotTable is the worker's slots. An allocation is in at most one of them.
-type slotTable []slot
+// slotTable is the worker's slots. An allocation is in at most one of them. What is
+// asked of a job's slots takes time in proportion to them, not to all.
+type slotTable struct {
+	slots   []slot
+	holders map[ids.AllocationID]int // the slot of each allocation
+	jobs    map[ids.JobID][]int      // slots of each job, ascending
+}
 
 func newSlotTable(n int) slotTable {
-	table := make(slotTable, n)
-	for i := range table {
-		table[i] = slot{index: i, state: slotFree}
+	table := slotTable{
+		slots:   make([]slot, n),
+		holders: make(map[ids.AllocationID]int), jobs: make(map[ids.JobID][]int),
+	}
+	for i := range table.slots {
+		table.slots[i] = slot{index: i, state: slotFree}
 	}
 	return table
 }
@@ -39,26 +47,45 @@ func newSlotTable(n int) slotTable {
 // report is the table as the ResourceManager knows it: a slot that is being
 // released is still taken.
 func (t slotTable) report() []msg.SlotStatus {
-	report := make([]msg.SlotStatus, len(t))
-	for i, s := range t {
+	report := make([]msg.SlotStatus, len(t.slots))
+	for i, s := range t.slots {
 		report[i] = msg.SlotStatus{Index: i, Allocation: s.allocation, Job: s.job}
 	}
 	return report
 }
 
 func (t slotTable) find(allocation ids.AllocationID) *slot {
-	i := slices.IndexFunc(t, func(s slot) bool { return s.state != slotFree && s.allocation == allocation })
-	if i < 0 {
-		return nil
+	if i, held := t.holders[allocation]; held {
+		return &t.slots[i]
 	}
-	return &t[i]
+	return nil
+}
+
+// occupy gives a free slot to a job.
+func (t slotTable) occupy(s slot) {
+	t.slots[s.index] = s
+	t.holders[s.allocation] = s.index
+	at, _ := slices.BinarySearch(t.jobs[s.job], s.index)
+	t.jobs[s.job] = slices.Insert(t.jobs[s.job], at, s.index)
+}
+
+// vacate frees slots of a job.
+func (t slotTable) vacate(job ids.JobID, freed []*slot) {
+	for _, s := range freed {
+		delete(t.holders, s.allocation)
+		*s = slot{index: s.index, state: slotFree}
+	}
+	t.jobs[job] = slices.DeleteFunc(t.jobs[job], func(i int) bool { return t.slots[i].state == slotFree })
+	if len(t.jobs[job]) == 0 {
+		delete(t.jobs, job)
+	}
 }
 
 // of gives a job's slots in one of these states.
 func (t slotTable) of(job ids.JobID, states ...slotState) []*slot {
 	var found []*slot
-	for i := range t {
-		if s := &t[i]; s.state != slotFree && s.job == job && slices.Contains(states, s.state) {
+	for _, i := range t.jobs[job] {
+		if s := &t.slots[i]; slices.Contains(states, s.state) {
 			found = append(found, s)
 		}
 	}
@@ -77,4 +104,11 @@ func (t slotTable) memoryMB(job ids.JobID) int {
 	return total
 }
 
-func (s *slot) free() { *s = slot{index: s.index, state: slotFree} }
+// offersOf names slots as they are offered.
+func offersOf(slots []*slot) []msg.SlotOffer {
+	offers := make([]msg.SlotOffer, len(slots))
+	for i, s := range slots {
+		offers[i] = msg.SlotOffer{Index: s.index, Allocation: s.allocation}
+	}
+	return offers
+}

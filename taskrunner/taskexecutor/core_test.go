@@ -44,6 +44,7 @@ func TestCoreTranscripts(t *testing.T) {
 //	lost LINK CAUSE
 //	registered                            by the ResourceManager, over its link
 //	request SLOT ALLOCATION JOB [JOBMASTER] [program=SHA [uri=URI]]
+//	request-all JOB SLOT:ALLOCATION…      in one message
 //	release|reject CAUSE
 //	tokens TEXT                           new ones, of the ResourceManager
 //	admitted JOB [JOBMASTER]
@@ -59,6 +60,9 @@ func TestCoreTranscripts(t *testing.T) {
 //	fetched COPY MB
 //	unfetched COPY CAUSE
 //	heartbeat LINK
+//	alive HOST                            it answers a heartbeat
+//	stale HOST                            the timer for it fires that has been set anew meanwhile
+//	asleep DURATION                       the worker itself is stopped: timers fire late, all at once
 //	wait DURATION                         with the timers that fall due
 //	pass DURATION                         likewise, while heartbeats come and go unseen
 type script struct {
@@ -67,7 +71,7 @@ type script struct {
 	now    time.Time
 	timers map[Timer]time.Time
 	order  []Timer // as they were set, so that equal times fire in that order
-	// passing says that roles are heard of all the time.
+	// passing says that roles and hosts are heard of all the time.
 	passing bool
 }
 
@@ -88,6 +92,13 @@ func (s *script) command(line string) []string {
 		return s.step(Started{})
 	case "wait":
 		return s.wait(words[1])
+	case "asleep":
+		d, err := time.ParseDuration(words[1])
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.now = s.now.Add(d)
+		return s.wait("0s")
 	case "pass":
 		s.passing = true
 		defer func() { s.passing = false }()
@@ -144,12 +155,20 @@ func (s *script) event(words []string) Event {
 	case "registered":
 		return rm(msg.TaskExecutorRegistered{ResourceManager: "r1", HeartbeatInterval: 10 * time.Second, HeartbeatTimeout: 50 * time.Second})
 	case "request":
-		m := msg.RequestSlot{
-			Index: s.number(args[1]), Allocation: ids.AllocationID(args[2]), Job: ids.JobID(args[3]), JobMaster: ids.JobMasterID(arg(4, "m1")),
+		m := msg.RequestSlots{
+			Slots: []msg.SlotOffer{{Index: s.number(args[1]), Allocation: ids.AllocationID(args[2])}},
+			Job:   ids.JobID(args[3]), JobMaster: ids.JobMasterID(arg(4, "m1")),
 			Program: msg.Program{Name: "wordcount", SHA256: "5a"}, MemoryMB: 100,
 		}
 		if sum, set := options["program"]; set {
 			m.Program.SHA256, m.Program.URI = sum, options["uri"]
+		}
+		return rm(m)
+	case "request-all":
+		m := msg.RequestSlots{Job: ids.JobID(args[1]), JobMaster: "m1", Program: msg.Program{Name: "wordcount", SHA256: "5a"}, MemoryMB: 100}
+		for _, slot := range args[2:] {
+			index, allocation, _ := strings.Cut(slot, ":")
+			m.Slots = append(m.Slots, msg.SlotOffer{Index: s.number(index), Allocation: ids.AllocationID(allocation)})
 		}
 		return rm(m)
 	case "release":
@@ -183,11 +202,15 @@ func (s *script) event(words []string) Event {
 		return host(msg.HostHello{ProtocolVersion: version})
 	case "ready":
 		return host(msg.HostReady{Host: hostID(args[1]), DataAddress: "n1:9"})
+	case "alive":
+		return host(msg.Heartbeat{})
 	case "state":
-		return host(msg.TaskStateChanged{State: msg.ExecutionRunning})
+		return host(msg.TaskStatesChanged{Changes: []msg.TaskStateChange{{State: msg.ExecutionRunning}}})
 	case "fails":
 		text, permanent := strings.CutPrefix(rest(2), "permanent ")
 		return host(msg.HostLost{Failure: msg.Failure{Message: text, Permanent: permanent}})
+	case "stale":
+		return TimerFired{Timer{Kind: TimerHostReady, Host: hostID(args[1])}}
 	case "exit":
 		parts := append(strings.Split(rest(2), " | "), "", "")
 		return HostExited{Host: hostID(args[1]), Exit: Exit{How: parts[0], Crash: parts[1], Output: parts[2]}}
@@ -270,12 +293,17 @@ func (s *script) wait(text string) []string {
 			return lines
 		}
 		timer := s.order[next]
-		s.now = s.timers[timer]
+		if at := s.timers[timer]; at.After(s.now) {
+			s.now = at
+		}
 		delete(s.timers, timer)
 		s.order = append(s.order[:next:next], s.order[next+1:]...)
 		if s.passing {
 			for _, l := range s.core.links {
-				l.heard = s.now
+				l.watch.heard(s.now)
+			}
+			for _, j := range s.core.hosts {
+				j.host.watch.heard(s.now)
 			}
 		}
 		for _, line := range s.step(TimerFired{timer}) {
@@ -330,13 +358,21 @@ func showMessage(m msg.Message) string {
 		return "register " + showSlots(m.Slots)
 	case msg.SlotReport:
 		return "report " + showSlots(m.Slots)
-	case msg.SlotRequestAnswered:
-		if m.Refused != "" {
-			return fmt.Sprintf("refused %s for slot %d: %s", m.Allocation, m.Index, m.Refused)
+	case msg.SlotRequestsAnswered:
+		var answers []string
+		for _, o := range m.Taken {
+			answers = append(answers, fmt.Sprintf("took %s for slot %d", o.Allocation, o.Index))
 		}
-		return fmt.Sprintf("took %s for slot %d", m.Allocation, m.Index)
-	case msg.SlotFreed:
-		return fmt.Sprintf("freed slot %d of %s", m.Index, m.Allocation)
+		for _, r := range m.Refused {
+			answers = append(answers, fmt.Sprintf("refused %s for slot %d: %s", r.Allocation, r.Index, r.Reason))
+		}
+		return strings.Join(answers, ", ")
+	case msg.SlotsFreed:
+		var freed []string
+		for _, o := range m.Slots {
+			freed = append(freed, fmt.Sprintf("freed slot %d of %s", o.Index, o.Allocation))
+		}
+		return strings.Join(freed, ", ")
 	case msg.OfferSlots:
 		var offers []string
 		for _, o := range m.Offers {
@@ -346,11 +382,7 @@ func showMessage(m msg.Message) string {
 	case msg.HostReady:
 		return fmt.Sprintf("%s ready at %s", shortHost(m.Host), m.DataAddress)
 	case msg.HostLost:
-		permanent := ""
-		if m.Failure.Permanent {
-			permanent = "for good "
-		}
-		return fmt.Sprintf("%s lost %s%q", shortHost(m.Host), permanent, m.Failure.Message)
+		return fmt.Sprintf("%s %s %q", shortHost(m.Host), showLoss(m), m.Failure.Message)
 	case msg.StopHost:
 		return "stop: " + m.Cause
 	case msg.UpdateTokens:
@@ -359,6 +391,19 @@ func showMessage(m msg.Message) string {
 		return fmt.Sprintf("memory is %d MB", m.MemoryMB)
 	default:
 		return msg.Kind(m)
+	}
+}
+
+func showLoss(m msg.HostLost) string {
+	switch {
+	case m.Failure.Permanent:
+		return "lost for good"
+	case m.Reason == msg.HostStopped:
+		return "stops"
+	case m.Reason == msg.HostUnavailable:
+		return "lost, and no other:"
+	default:
+		return "lost"
 	}
 }
 

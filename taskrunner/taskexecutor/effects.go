@@ -54,6 +54,7 @@ func (s *shell) Perform(ctx context.Context, effect Effect) {
 	case SetToken:
 		if stream := s.link(e.Link); stream != nil {
 			stream.SetToken(e.Token)
+			stream.SetShare(e.Share)
 		}
 	case CloseLink:
 		if stream := s.link(e.Link); stream != nil {
@@ -127,7 +128,10 @@ func (s *shell) open(ctx context.Context, e OpenLink) {
 		defer cancel()
 		h := &linkHandler{opened: make(chan struct{}), closed: make(chan struct{})}
 		h.post = func(event Event) { s.post(ctx, event) }
-		h.link = e.Link
+		h.link, h.hears = e.Link, msg.ResourceManagerToTaskExecutor
+		if e.Job != "" {
+			h.hears = msg.JobMasterToTaskExecutor
+		}
 		stream, err := s.t.env.Roles.Open(opening, target(e.Job), h)
 		if err != nil {
 			s.post(ctx, LinkLost{Link: e.Link, Cause: err.Error()})
@@ -149,10 +153,14 @@ func (s *shell) open(ctx context.Context, e OpenLink) {
 // linkHandler takes what comes in on a stream.
 type linkHandler struct {
 	link   LinkID
+	hears  msg.Kinds
 	post   func(Event)
 	opened chan struct{} // closed when LinkOpened was posted: it comes first
 	closed chan struct{} // closed by Closed
 }
+
+// Hears is rolerpc's.
+func (h *linkHandler) Hears() msg.Kinds { return h.hears }
 
 // Receive is rolerpc's.
 func (h *linkHandler) Receive(m msg.Message) {

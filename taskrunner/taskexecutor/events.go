@@ -104,10 +104,12 @@ type (
 		Link    LinkID
 		Message msg.Message
 	}
-	// SetToken sets a link's fencing token for what follows.
+	// SetToken sets a link's fencing token for what follows, and how much work is shared
+	// over it, in slots or tasks.
 	SetToken struct {
 		Link  LinkID
 		Token string
+		Share int
 	}
 	// CloseLink ends a link; nothing more comes of it.
 	CloseLink struct {
@@ -137,6 +139,9 @@ type (
 		Tokens   msg.Secret
 		MemoryMB int
 		Network  config.Bytes
+		// HeartbeatTimeout is how long hosts bear with one another's silence.
+		HeartbeatTimeout time.Duration
+		Share            int // of work, in tasks
 	}
 	// SetHostMemory changes what a host may hold in the eyes of who watches it.
 	SetHostMemory struct {
@@ -213,14 +218,15 @@ type TimerKind int
 
 // The kinds of timers.
 const (
-	TimerReconnect    TimerKind = iota + 1 // Link was lost: open another
-	TimerAdmission                         // Link was opened: the role should have answered
-	TimerHeartbeat                         // of Link
-	TimerRegistration                      // a ResourceManager should be found
-	TimerSlot                              // Allocation should be accepted
-	TimerHostReady                         // Host should be ready
-	TimerHostStop                          // Host should have ended by itself
-	TimerHostStart                         // Host was lost: start another for Job
+	TimerReconnect     TimerKind = iota + 1 // Link was lost: open another
+	TimerAdmission                          // Link was opened: the role should have answered
+	TimerHeartbeat                          // of Link
+	TimerRegistration                       // a ResourceManager should be found
+	TimerSlot                               // Allocation should be accepted
+	TimerHostReady                          // Host should be ready
+	TimerHostHeartbeat                      // Host should give a sign of life
+	TimerHostStop                           // Host should have ended, as it was told or has said
+	TimerHostStart                          // Host was lost: start another for Job
 )
 
 func (k TimerKind) String() string {
@@ -237,6 +243,8 @@ func (k TimerKind) String() string {
 		return "slot"
 	case TimerHostReady:
 		return "host-ready"
+	case TimerHostHeartbeat:
+		return "host-heartbeat"
 	case TimerHostStop:
 		return "host-stop"
 	case TimerHostStart:

@@ -17,12 +17,12 @@ import (
 func FuzzSaid(f *testing.F) {
 	task := ids.ExecutionAttemptID{Vertex: -1, Subtask: 1 << 40}
 	for _, messages := range [][3]msg.Message{
-		{msg.HostReady{Host: "another"}, msg.RequestSlot{Index: 1, Allocation: "a1", Job: "j2"}, msg.FreeSlots{Allocations: []ids.AllocationID{"a1", "a1"}}},
-		{msg.HostLost{Failure: msg.Failure{Permanent: true}}, msg.RequestSlot{Index: -1}, msg.SlotOffersAnswered{Accepted: []ids.AllocationID{"a1"}, Rejected: []ids.AllocationID{"a1"}}},
-		{msg.TaskStateChanged{Execution: task}, msg.TaskExecutorRegistered{}, msg.DeployTasks{Host: "h"}},
-		{msg.HostHello{ProtocolVersion: -1}, msg.RequestSlot{Index: 1, Allocation: "a2", Job: "j1", JobMaster: "m2", Program: msg.Program{SHA256: "5a"}, MemoryMB: -1}, msg.RegisteredAtJobMaster{JobMaster: "m2"}},
+		{msg.HostReady{Host: "another"}, msg.RequestSlots{Slots: []msg.SlotOffer{{Index: 1, Allocation: "a1"}}, Job: "j2"}, msg.FreeSlots{Allocations: []ids.AllocationID{"a1", "a1"}}},
+		{msg.HostLost{Failure: msg.Failure{Permanent: true}}, msg.RequestSlots{Slots: []msg.SlotOffer{{Index: -1}, {}, {}}}, msg.SlotOffersAnswered{Accepted: []ids.AllocationID{"a1"}, Rejected: []ids.AllocationID{"a1"}}},
+		{msg.TaskStatesChanged{Changes: []msg.TaskStateChange{{Execution: task}}}, msg.TaskExecutorRegistered{}, msg.DeployTasks{Host: "h"}},
+		{msg.HostHello{ProtocolVersion: -1}, msg.RequestSlots{Slots: []msg.SlotOffer{{Index: 1, Allocation: "a2"}}, Job: "j1", JobMaster: "m2", Program: msg.Program{SHA256: "5a"}, MemoryMB: -1}, msg.RegisteredAtJobMaster{JobMaster: "m2"}},
 		{msg.HostHello{ProtocolVersion: jobgraph.ProtocolVersion}, msg.ReleaseTaskExecutor{Cause: "c"}, msg.Disconnect{}},
-		{msg.HostReady{}, msg.RequestSlot{Index: 1, Allocation: "a2", Job: "j2", Program: msg.Program{Name: "../x", SHA256: "11", URI: "hdfs://ns/x"}}, msg.FreeSlots{Allocations: []ids.AllocationID{"a1"}}},
+		{msg.HostReady{}, msg.RequestSlots{Slots: []msg.SlotOffer{{Index: 1, Allocation: "a2"}}, Job: "j2", Program: msg.Program{Name: "../x", SHA256: "11", URI: "hdfs://ns/x"}}, msg.FreeSlots{Allocations: []ids.AllocationID{"a1"}}},
 		{msg.UpdateTokens{Tokens: msg.Secret("a host's own")}, msg.UpdateTokens{Tokens: msg.Secret("new")}, msg.UpdateTokens{}},
 	} {
 		var encoded [3][]byte
@@ -38,13 +38,13 @@ func FuzzSaid(f *testing.F) {
 	f.Fuzz(func(t *testing.T, host, resourceManager, jobMaster []byte) {
 		w := busyWorker(t)
 		for range 2 { // again, to what has changed meanwhile
-			if m, err := codec.Decode(host); err == nil {
+			if m, err := codec.Decode(host, msg.HostToTaskExecutor); err == nil {
 				w.step(HostSaid{w.host, m})
 			}
-			if m, err := codec.Decode(resourceManager); err == nil {
+			if m, err := codec.Decode(resourceManager, msg.ResourceManagerToTaskExecutor); err == nil {
 				w.step(RoleSaid{1, m})
 			}
-			if m, err := codec.Decode(jobMaster); err == nil {
+			if m, err := codec.Decode(jobMaster, msg.JobMasterToTaskExecutor); err == nil {
 				w.step(RoleSaid{w.core.lastLink, m})
 			}
 			w.step(ProgramFetched{Copy: 1, File: "1/x"})
@@ -75,7 +75,7 @@ func busyWorker(t *testing.T) *fuzzed {
 	w.step(Started{})
 	w.step(LinkOpened{1})
 	w.step(RoleSaid{1, msg.TaskExecutorRegistered{ResourceManager: "r1", HeartbeatInterval: time.Second, HeartbeatTimeout: time.Minute}})
-	w.step(RoleSaid{1, msg.RequestSlot{Allocation: "a1", Job: "j1", JobMaster: "m1", Program: msg.Program{SHA256: "5a"}, MemoryMB: 100}})
+	w.step(RoleSaid{1, msg.RequestSlots{Slots: []msg.SlotOffer{{Allocation: "a1"}}, Job: "j1", JobMaster: "m1", Program: msg.Program{SHA256: "5a"}, MemoryMB: 100}})
 	w.step(LinkOpened{2})
 	w.step(RoleSaid{2, msg.RegisteredAtJobMaster{JobMaster: "m1", HeartbeatInterval: time.Second, HeartbeatTimeout: time.Minute}})
 	w.step(HostSaid{w.host, msg.HostHello{ProtocolVersion: jobgraph.ProtocolVersion}})
@@ -106,7 +106,7 @@ func (w *fuzzed) step(event Event) {
 		}
 	}
 	taken := make(map[ids.AllocationID]bool)
-	for _, s := range w.core.slots {
+	for _, s := range w.core.slots.slots {
 		if s.state != slotFree && taken[s.allocation] {
 			w.t.Errorf("allocation %s has two slots", s.allocation)
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/control"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -17,9 +18,11 @@ import (
 )
 
 const (
-	// hostOutbox bounds the messages that wait for a host. One that does not take
-	// them hangs, and is killed.
-	hostOutbox = 1024
+	// leastRoom is the number of messages that may wait for any host, and roomPerTask
+	// that for each task of its job. As many are not on their way to a host that keeps to
+	// the protocol, however long it is stopped; another one is killed.
+	leastRoom   = 1024
+	roomPerTask = 8
 	// exitGrace is how long a host may live whose control connection is closed.
 	exitGrace = 2 * time.Second
 )
@@ -27,7 +30,7 @@ const (
 // hostControl is the shell's hold on one task host, from before it is started
 // until after it has ended.
 type hostControl struct {
-	outbox chan msg.Message // from the loop to the writer; never closed
+	outbox *actor.Queue[msg.Message] // from the loop to the writer
 
 	mu       sync.Mutex // guards what follows
 	host     Host       // nil until it is started
@@ -42,7 +45,7 @@ func (s *shell) host(id ids.HostID) *hostControl {
 }
 
 func (s *shell) startHost(ctx context.Context, e StartHost) {
-	h := &hostControl{outbox: make(chan msg.Message, hostOutbox), memoryMB: e.MemoryMB}
+	h := &hostControl{outbox: actor.NewQueue[msg.Message](leastRoom), memoryMB: e.MemoryMB}
 	s.mu.Lock()
 	s.hosts[e.Host] = h
 	s.mu.Unlock()
@@ -63,7 +66,7 @@ func (s *shell) runHost(ctx context.Context, e StartHost, h *hostControl) Exit {
 	}
 	h.started(host)
 	conn := host.Control()
-	channel := control.New(conn)
+	channel := control.New(conn, msg.HostToTaskExecutor)
 	exited := make(chan struct{})
 
 	var talking sync.WaitGroup
@@ -104,7 +107,7 @@ func (s *shell) read(ctx context.Context, id ids.HostID, channel *control.Conn) 
 		case err == nil:
 			s.post(ctx, HostSaid{Host: id, Message: m})
 			continue
-		case errors.Is(err, control.ErrFrame):
+		case errors.Is(err, control.ErrFrame), errors.Is(err, msg.ErrKind):
 			s.t.logger.WithField("host", id).WithError(err).Error("task host speaks another protocol")
 		case !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded):
 			s.t.logger.WithField("host", id).WithError(err).Debug("control connection closed")
@@ -115,17 +118,13 @@ func (s *shell) read(ctx context.Context, id ids.HostID, channel *control.Conn) 
 
 // write sends what is queued until the host has ended.
 func (h *hostControl) write(channel *control.Conn, exited <-chan struct{}) {
-	for {
-		select {
-		case m := <-h.outbox:
-			if channel.Send(m) != nil {
-				h.kill() // it cannot do its work without this message
-				return
-			}
-		case <-exited:
-			return
+	h.outbox.Deliver(exited, func(m msg.Message) bool {
+		if channel.Send(m) != nil {
+			h.kill() // it cannot do its work without this message
+			return false
 		}
-	}
+		return true
+	})
 }
 
 func (h *hostControl) started(host Host) {
@@ -147,9 +146,7 @@ func (h *hostControl) kill() {
 }
 
 func (h *hostControl) send(m msg.Message) {
-	select {
-	case h.outbox <- m:
-	default:
+	if !h.outbox.Put(m, msg.Latest(m)) {
 		h.kill()
 	}
 }
@@ -161,9 +158,11 @@ func (s *shell) instructHost(e InstructHost) {
 	if h == nil {
 		return
 	}
+	h.outbox.SetRoom(leastRoom + roomPerTask*max(e.Share, 0))
 	m := s.t.env.Instructions
 	m.Host, m.Job, m.Resource, m.Tokens = e.Host, e.Job, s.t.config.Resource, e.Tokens
 	m.MemoryMB, m.NetworkBuffer = e.MemoryMB, int(e.Network)
+	m.HeartbeatTimeout = e.HeartbeatTimeout
 	if s.t.env.Identity != nil {
 		certificates, err := s.certify(e.Job.ID)
 		if err != nil {

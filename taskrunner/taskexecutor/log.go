@@ -2,9 +2,11 @@ package taskexecutor
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
 )
 
@@ -45,10 +47,10 @@ func (t *TaskExecutor) logRole(e RoleSaid) {
 		t.logger.WithFields(logrus.Fields{"link": e.Link, "instance": m.Instance}).Info("registered at resource manager")
 	case msg.RegisteredAtJobMaster:
 		t.logger.WithFields(logrus.Fields{"link": e.Link, "job": m.Job.ID}).Info("registered at job master")
-	case msg.RequestSlot:
-		t.logger.WithFields(logrus.Fields{"job": m.Job, "slot": m.Index, "allocation": m.Allocation}).Info("slot requested")
+	case msg.RequestSlots:
+		t.logger.WithFields(logrus.Fields{"job": m.Job, "slots": names(m.Slots)}).Info("slots requested")
 	case msg.FreeSlots:
-		t.logger.WithFields(logrus.Fields{"allocations": m.Allocations, "cause": m.Cause}).Info("slots given back")
+		t.logger.WithFields(logrus.Fields{"slots": len(m.Allocations), "first": first(m.Allocations), "cause": m.Cause}).Info("slots given back")
 	default:
 		t.logger.WithFields(logrus.Fields{"link": e.Link, "message": msg.Kind(m)}).Debug("message received")
 	}
@@ -72,14 +74,16 @@ func (t *TaskExecutor) logEffect(effect Effect) {
 		}
 	case SendRole:
 		switch m := e.Message.(type) {
-		case msg.SlotRequestAnswered:
-			if m.Refused != "" {
-				t.logger.WithFields(logrus.Fields{"slot": m.Index, "allocation": m.Allocation, "cause": m.Refused}).Warn("slot refused")
+		case msg.SlotRequestsAnswered:
+			for _, r := range m.Refused {
+				t.logger.WithFields(logrus.Fields{"slot": r.Index, "allocation": r.Allocation, "cause": r.Reason}).Warn("slot refused")
 			}
-		case msg.SlotFreed:
-			t.logger.WithFields(logrus.Fields{"slot": m.Index, "allocation": m.Allocation}).Info("slot freed")
+		case msg.SlotsFreed:
+			t.logger.WithField("slots", names(m.Slots)).Info("slots freed")
 		case msg.HostLost:
-			t.logger.WithFields(logrus.Fields{"host": m.Host, "permanent": m.Failure.Permanent, "err": m.Failure.Message}).Warn("task host lost")
+			if m.Reason != msg.HostStopped { // which SendHost tells
+				t.logger.WithFields(logrus.Fields{"host": m.Host, "permanent": m.Failure.Permanent, "reason": m.Reason, "err": m.Failure.Message}).Warn("task host lost")
+			}
 		default:
 			t.logger.WithFields(logrus.Fields{"link": e.Link, "message": msg.Kind(m)}).Debug("message sent")
 		}
@@ -89,4 +93,24 @@ func (t *TaskExecutor) logEffect(effect Effect) {
 		// InstructHost carries the job's arguments, which may be a secret of the user.
 		t.logger.WithField("effect", fmt.Sprintf("%T", effect)).Debug("effect")
 	}
+}
+
+// names names the first of some slots, and says how many there are.
+func names(slots []msg.SlotOffer) string {
+	const most = 4
+	var text strings.Builder
+	for _, s := range slots[:min(len(slots), most)] {
+		fmt.Fprintf(&text, "%d:%s ", s.Index, s.Allocation)
+	}
+	if len(slots) > most {
+		fmt.Fprintf(&text, "… of %d", len(slots))
+	}
+	return strings.TrimSuffix(text.String(), " ")
+}
+
+func first(allocations []ids.AllocationID) ids.AllocationID {
+	if len(allocations) == 0 {
+		return ""
+	}
+	return allocations[0]
 }

@@ -33,13 +33,14 @@ func quiet() logrus.FieldLogger {
 // role is one of the AM's roles, played by the test.
 type role struct {
 	t       *testing.T
+	hears   msg.Kinds
 	streams chan *rolerpc.Stream
 	in      chan msg.Message
 	closed  chan error
 }
 
-func newRole(t *testing.T) *role {
-	return &role{t, make(chan *rolerpc.Stream, 8), make(chan msg.Message, 4096), make(chan error, 8)}
+func newRole(t *testing.T, hears msg.Kinds) *role {
+	return &role{t, hears, make(chan *rolerpc.Stream, 8), make(chan msg.Message, 4096), make(chan error, 8)}
 }
 
 func (r *role) accept(s *rolerpc.Stream) (rolerpc.Handler, error) {
@@ -47,6 +48,7 @@ func (r *role) accept(s *rolerpc.Stream) (rolerpc.Handler, error) {
 	return r, nil
 }
 
+func (r *role) Hears() msg.Kinds      { return r.hears }
 func (r *role) Receive(m msg.Message) { r.in <- m }
 func (r *role) Closed(cause error)    { r.closed <- cause }
 
@@ -86,7 +88,7 @@ func (g goroutineHosts) Start(_ context.Context, _ HostSpec) (Host, error) {
 	h := &goroutineHost{conn: near, killed: make(chan struct{}), done: make(chan string, 1)}
 	go func() {
 		defer far.Close()
-		h.done <- g.behave(control.New(far), h.killed)
+		h.done <- g.behave(control.New(far, msg.TaskExecutorToHost), h.killed)
 	}()
 	return h, nil
 }
@@ -114,7 +116,7 @@ type cluster struct {
 
 func startCluster(t *testing.T, hosts HostStarter, change func(*Config, *Environment)) *cluster {
 	t.Helper()
-	c := &cluster{t: t, rm: newRole(t), jm: newRole(t), result: make(chan error, 1)}
+	c := &cluster{t: t, rm: newRole(t, msg.TaskExecutorToResourceManager), jm: newRole(t, msg.TaskExecutorToJobMaster), result: make(chan error, 1)}
 	var mux rolerpc.Mux
 	mux.Handle("resourcemanager", c.rm.accept)
 	mux.Handle("jobmaster/", c.jm.accept)
@@ -156,8 +158,8 @@ func (c *cluster) admit() *rolerpc.Stream {
 func (c *cluster) grant(rm *rolerpc.Stream, i int, job ids.JobID, program msg.Program) *rolerpc.Stream {
 	c.t.Helper()
 	allocation := ids.AllocationID(fmt.Sprintf("a%d", i+1))
-	rm.Send(msg.RequestSlot{Index: i, Allocation: allocation, Job: job, JobMaster: "m1", Program: program, MemoryMB: 100})
-	if answer := next[msg.SlotRequestAnswered](c.t, c.rm.in); answer.Refused != "" {
+	rm.Send(msg.RequestSlots{Slots: []msg.SlotOffer{{Index: i, Allocation: allocation}}, Job: job, JobMaster: "m1", Program: program, MemoryMB: 100})
+	if answer := next[msg.SlotRequestsAnswered](c.t, c.rm.in); len(answer.Refused) > 0 {
 		c.t.Fatal(answer.Refused)
 	}
 	jm := <-c.jm.streams
@@ -202,7 +204,7 @@ func obey(c *control.Conn, told func(msg.StartHost), updated ...func(msg.UpdateT
 				f(m)
 			}
 		case msg.DeployTasks:
-			err = c.Send(msg.TaskStateChanged{State: msg.ExecutionRunning, Execution: m.Tasks[0].Execution})
+			err = c.Send(msg.TaskStatesChanged{Changes: []msg.TaskStateChange{{State: msg.ExecutionRunning, Execution: m.Tasks[0].Execution}}})
 		case msg.StopHost:
 			return "exit status 0"
 		default:
@@ -242,7 +244,7 @@ func TestLifeOfAWorker(t *testing.T) {
 		}
 		execution := ids.ExecutionAttemptID{Vertex: 2}
 		jm.Send(msg.DeployTasks{Host: ready.Host, Tasks: []msg.TaskDeployment{{Execution: execution}}})
-		if changed := next[msg.TaskStateChanged](t, c.jm.in); changed.Execution != execution {
+		if changed := next[msg.TaskStatesChanged](t, c.jm.in); changed.Changes[0].Execution != execution {
 			t.Errorf("another task runs: %+v", changed)
 		}
 		for range 12 { // two minutes of the bubble: signs of life keep it up
@@ -251,7 +253,10 @@ func TestLifeOfAWorker(t *testing.T) {
 			jm.Send(msg.Heartbeat{})
 		}
 		jm.Send(msg.FreeSlots{Allocations: []ids.AllocationID{"a1"}, Cause: "job has ended"})
-		next[msg.SlotFreed](t, c.rm.in)
+		if lost := next[msg.HostLost](t, c.jm.in); lost.Host != ready.Host || lost.Reason != msg.HostStopped {
+			t.Errorf("the JobMaster is told %+v of a host that is stopped", lost)
+		}
+		next[msg.SlotsFreed](t, c.rm.in)
 		next[msg.Disconnect](t, c.jm.in)
 		rm.Send(msg.ReleaseTaskExecutor{Cause: "idle"})
 		if m := next[msg.Disconnect](t, c.rm.in); m.Cause != "idle" {
@@ -314,16 +319,18 @@ func TestCancelledWorkerLeavesNoHost(t *testing.T) {
 	}
 }
 
-func TestHostThatCannotBeStartedFailsTheJob(t *testing.T) {
+// TestHostThatCannotBeStartedIsTold would catch a JobMaster that waits for a host that no
+// other follows, and a job that fails for the fault of one node.
+func TestHostThatCannotBeStartedIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := startCluster(t, goroutineHosts{refuse: errors.New("exec format error")}, nil)
 		c.register()
 		m := next[msg.HostLost](t, c.jm.in)
-		if !m.Failure.Permanent {
+		if m.Reason == msg.HostFailed {
 			m = next[msg.HostLost](t, c.jm.in)
 		}
-		if !m.Failure.Permanent || !strings.Contains(m.Failure.Message, "cannot be started: exec format error") {
-			t.Errorf("the JobMaster is told %+v", m.Failure)
+		if m.Reason != msg.HostUnavailable || m.Failure.Permanent || !strings.Contains(m.Failure.Message, "cannot be started: exec format error") {
+			t.Errorf("the JobMaster is told %+v", m)
 		}
 		c.stop(nil)
 		c.finish(context.Canceled)
@@ -350,7 +357,7 @@ func TestHostThatTakesNoMessagesIsKilled(t *testing.T) {
 		}}, nil)
 		_, jm := c.register()
 		next[msg.HostReady](t, c.jm.in)
-		for i := range hostOutbox + 2 {
+		for i := range leastRoom + 2 {
 			jm.Send(msg.SplitAssigned{})
 			if i%100 == 0 {
 				synctest.Wait() // the stream has a bound of its own

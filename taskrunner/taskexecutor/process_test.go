@@ -53,7 +53,7 @@ func hostProcess(value string) int {
 	if err != nil {
 		return 11
 	}
-	c := control.New(conn)
+	c := control.New(conn, msg.TaskExecutorToHost)
 	if err := c.Send(msg.HostHello{ProtocolVersion: jobgraph.ProtocolVersion}); err != nil {
 		return 12
 	}
@@ -147,7 +147,7 @@ func direct(t *testing.T, p ProcessStarter) (Host, *control.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := control.New(h.Control())
+	c := control.New(h.Control(), msg.HostToTaskExecutor)
 	t.Cleanup(func() { c.Close() })
 	if m, err := c.Receive(); err != nil || msg.Kind(m) != "HostHello" {
 		t.Fatalf("first message is %v, %v", m, err)
@@ -214,7 +214,7 @@ func TestChildrenEndWithTheirHost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := control.New(h.Control())
+		c := control.New(h.Control(), msg.HostToTaskExecutor)
 		t.Cleanup(func() { c.Close() })
 		if err := c.Send(msg.StartHost{}); err != nil {
 			t.Fatal(err)

@@ -54,10 +54,26 @@ func fetching(t *testing.T, programs Programs) (*cluster, *noting) {
 func leave(t *testing.T, c *cluster, jm *rolerpc.Stream, allocation ids.AllocationID) {
 	t.Helper()
 	jm.Send(msg.FreeSlots{Allocations: []ids.AllocationID{allocation}, Cause: "job has ended"})
-	if freed := next[msg.SlotFreed](t, c.rm.in); freed.Allocation != allocation {
-		t.Errorf("allocation %s is free, want %s", freed.Allocation, allocation)
-	}
+	freedAlone(t, c, allocation)
 	next[msg.Disconnect](t, c.jm.in)
+}
+
+// stop is leave for a job that has a host.
+func stop(t *testing.T, c *cluster, jm *rolerpc.Stream, allocation ids.AllocationID) {
+	t.Helper()
+	jm.Send(msg.FreeSlots{Allocations: []ids.AllocationID{allocation}, Cause: "job has ended"})
+	if lost := next[msg.HostLost](t, c.jm.in); lost.Reason != msg.HostStopped {
+		t.Errorf("the JobMaster is told %+v of a host that is stopped", lost)
+	}
+	freedAlone(t, c, allocation)
+	next[msg.Disconnect](t, c.jm.in)
+}
+
+func freedAlone(t *testing.T, c *cluster, allocation ids.AllocationID) {
+	t.Helper()
+	if freed := next[msg.SlotsFreed](t, c.rm.in); len(freed.Slots) != 1 || freed.Slots[0].Allocation != allocation {
+		t.Errorf("free are %+v, want allocation %s alone", freed.Slots, allocation)
+	}
 }
 
 func folders(t *testing.T, dir string) []string {
@@ -102,11 +118,11 @@ func TestJobsOfOneProgramFetchItOnce(t *testing.T) {
 		writer.Close()
 		next[msg.HostReady](t, c.jm.in)
 		next[msg.HostReady](t, c.jm.in)
-		leave(t, c, first, "a1")
-		leave(t, c, second, "a2")
+		stop(t, c, first, "a1")
+		stop(t, c, second, "a2")
 		third := c.grant(rm, 0, "j3", wordcount)
 		next[msg.HostReady](t, c.jm.in)
-		leave(t, c, third, "a1")
+		stop(t, c, third, "a1")
 		file := filepath.Join(dir, "1", "wordcount")
 		if started := hosts.started(); !slices.Equal(started, []string{file, file, file}) || opened != 1 {
 			t.Errorf("the program was fetched %d times, and hosts were started from %v; want once and %s", opened, started, file)
@@ -162,10 +178,10 @@ func TestWorkerThatEndsWaitsForNoFetch(t *testing.T) {
 	})
 }
 
-// TestProgramThatCannotBeFetchedFailsTheJob would catch a job that waits for ever
-// for its program, one that ends without the reason, and a worker that remembers
-// the failure.
-func TestProgramThatCannotBeFetchedFailsTheJob(t *testing.T) {
+// TestProgramThatCannotBeFetchedIsTold would catch a job that waits for ever for its
+// program, one that fails for one node, or without the reason, and a worker that
+// remembers the failure.
+func TestProgramThatCannotBeFetchedIsTold(t *testing.T) {
 	content := []byte("program")
 	wordcount := msg.Program{Name: "wordcount", SHA256: hashOf(content), URI: "hdfs://ns/wordcount"}
 	dir := filepath.Join(t.TempDir(), "programs")
@@ -181,8 +197,8 @@ func TestProgramThatCannotBeFetchedFailsTheJob(t *testing.T) {
 		rm := c.admit()
 		jm := c.grant(rm, 0, "j1", wordcount)
 		lost := next[msg.HostLost](t, c.jm.in)
-		if !lost.Failure.Permanent {
-			t.Errorf("the JobMaster may wait for another host: %+v", lost)
+		if lost.Reason != msg.HostUnavailable || lost.Failure.Permanent {
+			t.Errorf("the JobMaster is told %+v", lost)
 		}
 		for _, part := range []string{wordcount.Name, wordcount.SHA256, wordcount.URI, program.ErrChanged.Error()} {
 			if !strings.Contains(lost.Failure.Message, part) {
@@ -225,7 +241,7 @@ func TestFetchedProgramRunsAsAHost(t *testing.T) {
 		t.Errorf("the host runs %s, %v", runs, err)
 	}
 	jm.Send(msg.FreeSlots{Allocations: []ids.AllocationID{"a1"}, Cause: "job has ended"})
-	await[msg.SlotFreed](t, c.rm.in)
+	await[msg.SlotsFreed](t, c.rm.in)
 	c.stop(nil)
 	c.finish(context.Canceled)
 	if left := folders(t, dir); len(left) > 0 {

@@ -29,7 +29,7 @@ func (s *staged) Stat(_ context.Context, uri string) (filesystem.FileInfo, error
 }
 
 func (s *staged) Open(context.Context, string) (filesystem.File, error) {
-	return &stagedFile{Reader: s.content}, nil
+	return &stagedFile{Reader: s.content, size: s.size}, nil
 }
 
 func (s *staged) Close() error {
@@ -40,7 +40,11 @@ func (s *staged) Close() error {
 type stagedFile struct {
 	io.Reader
 	io.Seeker
+
+	size int64
 }
+
+func (f *stagedFile) Info() filesystem.FileInfo { return filesystem.FileInfo{Size: f.size} }
 
 func (f *stagedFile) Close() error {
 	if c, is := f.Reader.(io.Closer); is {

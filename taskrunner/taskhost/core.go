@@ -79,6 +79,8 @@ func (c *core) told(m msg.Message) []effect {
 		return []effect{limitMemory(m)}
 	case msg.UpdateTokens:
 		return []effect{updateTokens(m)}
+	case msg.Heartbeat:
+		return []effect{send{m}}
 	case msg.StopHost:
 		return c.stop()
 	}
@@ -91,29 +93,36 @@ func (c *core) deploy(m msg.DeployTasks) []effect {
 		return nil
 	}
 	var start startTasks
-	var states []effect
+	var states msg.TaskStatesChanged
+	change := func(t msg.TaskDeployment, to msg.ExecutionState, failure *msg.Failure) {
+		states.Changes = append(states.Changes, msg.TaskStateChange{Execution: t.Execution, State: to, Failure: failure})
+	}
+	connect := newWiring(c.graph, m)
 	for _, t := range m.Tasks {
 		if c.tasks[t.Execution] != nil {
 			continue
 		}
 		if c.stopping {
-			states = append(states, send{msg.TaskStateChanged{Execution: t.Execution, State: msg.ExecutionCanceled}})
+			change(t, msg.ExecutionCanceled, nil)
 			continue
 		}
-		d, err := wire(c.graph, m, t)
+		d, err := connect.wire(t)
 		if err != nil {
-			failure := msg.NewFailure(err.Error(), "")
-			states = append(states, send{msg.TaskStateChanged{Execution: t.Execution, State: msg.ExecutionFailed, Failure: failure}})
+			change(t, msg.ExecutionFailed, msg.NewFailure(err.Error(), ""))
 			continue
 		}
 		c.tasks[t.Execution] = &taskState{}
 		start.Tasks = append(start.Tasks, d)
-		states = append(states, send{msg.TaskStateChanged{Execution: t.Execution, State: msg.ExecutionRunning}})
+		change(t, msg.ExecutionRunning, nil)
 	}
-	if len(start.Tasks) == 0 {
-		return states
+	var effects []effect
+	if len(start.Tasks) > 0 {
+		effects = append(effects, start)
 	}
-	return append([]effect{start}, states...)
+	if len(states.Changes) > 0 {
+		effects = append(effects, send{states})
+	}
+	return effects
 }
 
 // cancel asks a task to end. A task that is not known has ended, and the word of
@@ -151,7 +160,7 @@ func (c *core) ended(e taskEnded) []effect {
 		return nil
 	}
 	delete(c.tasks, e.Execution)
-	m := msg.TaskStateChanged{Execution: e.Execution, Counters: e.Counters, Traffic: e.Traffic}
+	m := msg.TaskStateChange{Execution: e.Execution, Counters: e.Counters, Traffic: e.Traffic}
 	switch {
 	case t.canceling:
 		m.State = msg.ExecutionCanceled
@@ -160,16 +169,26 @@ func (c *core) ended(e taskEnded) []effect {
 	default:
 		m.State = msg.ExecutionFinished
 	}
-	return c.endIfIdle([]effect{send{m}})
+	return c.endIfIdle([]effect{send{msg.TaskStatesChanged{Changes: []msg.TaskStateChange{m}}}})
 }
 
+// measured tells how far all tasks are, if any has moved.
 func (c *core) measured(e measured) []effect {
-	t := c.tasks[e.Execution]
-	if t == nil || t.reported == e.Traffic {
+	var m msg.TasksProgress
+	moved := false
+	for _, progress := range e.Tasks {
+		t := c.tasks[progress.Execution]
+		if t == nil {
+			continue
+		}
+		moved = moved || t.reported != progress.Traffic
+		t.reported = progress.Traffic
+		m.Tasks = append(m.Tasks, progress)
+	}
+	if !moved {
 		return nil
 	}
-	t.reported = e.Traffic
-	return []effect{send{msg.TaskProgress(e)}}
+	return []effect{send{m}}
 }
 
 func (c *core) collected(e collected) []effect {

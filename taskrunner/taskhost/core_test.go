@@ -86,7 +86,7 @@ func parseEvent(t *testing.T, line string) event {
 	case "cancel":
 		return told{msg.CancelTasks{Executions: executions}}
 	case "assign":
-		return told{msg.SplitAssigned{Execution: executions[0], Split: &jobgraph.Split{URI: keys["split"]}}}
+		return told{msg.SplitAssigned{Execution: executions[0], Split: &jobgraph.Split{Base: keys["split"]}}}
 	case "no-more-splits":
 		return told{msg.SplitAssigned{Execution: executions[0]}}
 	case "acknowledge":
@@ -95,6 +95,8 @@ func parseEvent(t *testing.T, line string) event {
 		return told{msg.SetMemory{MemoryMB: int(number("mb"))}}
 	case "tokens":
 		return told{msg.UpdateTokens{Tokens: msg.Secret(keys["new"])}}
+	case "heartbeat":
+		return told{msg.Heartbeat{}}
 	case "stop":
 		return told{msg.StopHost{}}
 	case "control-lost":
@@ -104,7 +106,11 @@ func parseEvent(t *testing.T, line string) event {
 	case "collect":
 		return collected{executions[0], []byte(keys["records"])}
 	case "measured":
-		return measured{executions[0], msg.Traffic{ReadRecords: number("read")}}
+		var all measured
+		for _, e := range executions {
+			all.Tasks = append(all.Tasks, msg.TaskProgress{Execution: e, Traffic: msg.Traffic{ReadRecords: number("read")}})
+		}
+		return all
 	case "grace-over":
 		return graceOver{executions[0]}
 	case "ended":
@@ -152,8 +158,14 @@ func describe(ef effect) string {
 		var lines []string
 		for _, d := range ef.Tasks {
 			line := fmt.Sprintf("start %s outputs=%v", d.Execution, d.Outputs)
-			for i, producers := range d.Inputs {
+			for i, in := range d.Inputs {
 				line += fmt.Sprintf("\n  input %d:", i)
+				producers := in.One
+				if in.All != nil {
+					for s := range in.All.Len() {
+						producers = append(producers, in.All.Producer(s, in.Channel))
+					}
+				}
 				for _, p := range producers {
 					line += fmt.Sprintf(" %s[%d]@%s", p.Partition, p.Channel, p.Address)
 				}
@@ -163,19 +175,27 @@ func describe(ef effect) string {
 		return strings.Join(lines, "\n")
 	case send:
 		switch m := ef.Message.(type) {
-		case msg.TaskStateChanged:
-			line := fmt.Sprintf("send %s %s", m.Execution, m.State)
-			if m.Counters != nil {
-				line += fmt.Sprintf(" counters=%v", m.Counters)
+		case msg.TaskStatesChanged:
+			var lines []string
+			for _, change := range m.Changes {
+				line := fmt.Sprintf("send %s %s", change.Execution, change.State)
+				if change.Counters != nil {
+					line += fmt.Sprintf(" counters=%v", change.Counters)
+				}
+				if change.Failure != nil {
+					line += fmt.Sprintf(" failure=%q", change.Failure.Message)
+				}
+				lines = append(lines, line)
 			}
-			if m.Failure != nil {
-				line += fmt.Sprintf(" failure=%q", m.Failure.Message)
-			}
-			return line
+			return strings.Join(lines, "\n")
 		case msg.CollectBatch:
 			return fmt.Sprintf("send batch %d of %s: %s", m.Sequence, m.Execution, m.Records)
-		case msg.TaskProgress:
-			return fmt.Sprintf("send progress of %s: %d read", m.Execution, m.Traffic.ReadRecords)
+		case msg.TasksProgress:
+			var lines []string
+			for _, p := range m.Tasks {
+				lines = append(lines, fmt.Sprintf("send progress of %s: %d read", p.Execution, p.Traffic.ReadRecords))
+			}
+			return strings.Join(lines, "\n")
 		default:
 			return fmt.Sprintf("send %s", msg.Kind(m))
 		}
@@ -185,7 +205,7 @@ func describe(ef effect) string {
 		if ef.Split == nil {
 			return fmt.Sprintf("no more splits for %s", ef.Execution)
 		}
-		return fmt.Sprintf("split %s for %s", ef.Split.URI, ef.Execution)
+		return fmt.Sprintf("split %s for %s", ef.Split.Base, ef.Execution)
 	case acknowledge:
 		return fmt.Sprintf("acknowledge %d of %s", ef.Batches, ef.Execution)
 	case limitMemory:
@@ -226,7 +246,11 @@ func TestEveryTaskEndsOnce(t *testing.T) {
 						running[d.Execution] = true
 					}
 				case send:
-					if m, is := ef.Message.(msg.TaskStateChanged); is && m.State.Final() {
+					changed, _ := ef.Message.(msg.TaskStatesChanged)
+					for _, m := range changed.Changes {
+						if !m.State.Final() {
+							continue
+						}
 						if final[m.Execution] != "" {
 							t.Fatalf("task %s ends as %s, after %s", m.Execution, m.State, final[m.Execution])
 						}

@@ -27,11 +27,8 @@ type (
 		Execution ids.ExecutionAttemptID
 		Records   []byte
 	}
-	// measured tells how far a task is.
-	measured struct {
-		Execution ids.ExecutionAttemptID
-		Traffic   msg.Traffic
-	}
+	// measured tells how far all tasks are.
+	measured struct{ Tasks []msg.TaskProgress }
 	// taskEnded says that a task's goroutine has ended: the last event of a task.
 	taskEnded struct {
 		Execution ids.ExecutionAttemptID
@@ -122,6 +119,13 @@ func (r endReason) String() string {
 type deployment struct {
 	Execution ids.ExecutionAttemptID
 	MemoryMB  int
-	Inputs    [][]exchange.Producer // by input, a producer for each channel
-	Outputs   []int                 // by output, its number of channels
+	Inputs    []input
+	Outputs   []int // by output, its number of channels
+}
+
+// input is what a task reads of an edge: of one producer, or this channel of all.
+type input struct {
+	One     []exchange.Producer
+	All     *exchange.Sources
+	Channel int
 }

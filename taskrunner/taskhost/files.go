@@ -23,6 +23,12 @@ func (f *countedFiles) Open(ctx context.Context, uri string) (filesystem.File, e
 	return &countedReader{file, &f.read}, nil
 }
 
+func (f *countedFiles) Load(ctx context.Context, uri string, limit int64) ([]byte, filesystem.FileInfo, error) {
+	content, info, err := f.FileSystem.Load(ctx, uri, limit)
+	f.read.Add(int64(len(content)))
+	return content, info, err
+}
+
 func (f *countedFiles) Create(ctx context.Context, uri string, parents filesystem.Parents) (io.WriteCloser, error) {
 	file, err := f.FileSystem.Create(ctx, uri, parents)
 	if err != nil {

@@ -44,7 +44,7 @@ func FuzzTold(f *testing.F) {
 		c := newCore("h1", graph, 30*time.Second)
 		started := make(map[ids.ExecutionAttemptID]bool)
 		for _, data := range [][]byte{first, second, first} {
-			m, err := codec.Decode(data)
+			m, err := codec.Decode(data, msg.TaskExecutorToHost)
 			if err != nil {
 				continue
 			}
@@ -68,8 +68,10 @@ func FuzzTold(f *testing.F) {
 			reported := false
 			for _, ef := range c.Step(time.Time{}, taskEnded{Execution: execution}) {
 				if said, is := ef.(send); is {
-					state, is := said.Message.(msg.TaskStateChanged)
-					reported = reported || is && state.Execution == execution && state.State.Final()
+					changed, _ := said.Message.(msg.TaskStatesChanged)
+					for _, state := range changed.Changes {
+						reported = reported || state.Execution == execution && state.State.Final()
+					}
 				}
 			}
 			if !reported {

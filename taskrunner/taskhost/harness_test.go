@@ -66,6 +66,8 @@ type worker struct {
 	tokens chan string // that the host's files are to use, after the first
 	closed *bool
 	result chan error // of Run
+
+	changes []msg.TaskStateChange // told, and not given by change yet
 }
 
 type buffer struct {
@@ -120,10 +122,10 @@ func greeted(ctx context.Context, t testing.TB, p program) *worker {
 	here, there := net.Pipe()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	w := &worker{TB: t, conn: control.New(here), stdout: new(buffer), limits: new(limits), closed: new(bool), result: make(chan error, 1), tokens: make(chan string, 8)}
+	w := &worker{TB: t, conn: control.New(here, msg.HostToTaskExecutor), stdout: new(buffer), limits: new(limits), closed: new(bool), result: make(chan error, 1), tokens: make(chan string, 8)}
 	t.Cleanup(func() { w.conn.Close() })
 	go func() { // ends with the host, which the test waits for
-		w.result <- taskhost.Run(ctx, control.New(there), taskhost.Options{
+		w.result <- taskhost.Run(ctx, control.New(there, msg.TaskExecutorToHost), taskhost.Options{
 			Program: p,
 			Open: func(msg.StartHost) (taskhost.Surroundings, error) {
 				return taskhost.Surroundings{CloseFiles: closer{w.closed}.Close, UpdateTokens: w.updateTokens, Logger: log}, nil
@@ -173,17 +175,28 @@ func receive[M msg.Message](w *worker) M {
 		if wanted, is := m.(M); is {
 			return wanted
 		}
-		if _, is := m.(msg.TaskProgress); !is {
+		if _, is := m.(msg.TasksProgress); !is {
 			w.Fatalf("host says %T %+v, want %T", m, m, *new(M))
 		}
 	}
 }
 
+// change gives the next change of state; the host may tell several at once.
+func (w *worker) change() msg.TaskStateChange {
+	w.Helper()
+	if len(w.changes) == 0 {
+		w.changes = receive[msg.TaskStatesChanged](w).Changes
+	}
+	next := w.changes[0]
+	w.changes = w.changes[1:]
+	return next
+}
+
 // final waits for the next task to end; RUNNING states may come between.
-func (w *worker) final() msg.TaskStateChanged {
+func (w *worker) final() msg.TaskStateChange {
 	w.Helper()
 	for {
-		if m := receive[msg.TaskStateChanged](w); m.State.Final() {
+		if m := w.change(); m.State.Final() {
 			return m
 		}
 	}
@@ -193,7 +206,7 @@ func (w *worker) final() msg.TaskStateChanged {
 func (w *worker) running(n int) {
 	w.Helper()
 	for range n {
-		if m := receive[msg.TaskStateChanged](w); m.State != msg.ExecutionRunning {
+		if m := w.change(); m.State != msg.ExecutionRunning {
 			w.Fatalf("task %s is %s: %v, want RUNNING", m.Execution, m.State, m.Failure)
 		}
 	}

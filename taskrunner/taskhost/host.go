@@ -135,9 +135,11 @@ func (h *host) measure(ctx context.Context) {
 		if !h.outbox.idle() {
 			continue
 		}
+		var all measured
 		for _, t := range h.running() {
-			h.tell(ctx, measured{t.Execution, t.traffic()})
+			all.Tasks = append(all.Tasks, msg.TaskProgress{Execution: t.Execution, Traffic: t.traffic()})
 		}
+		h.tell(ctx, all)
 	}
 }
 
@@ -149,6 +151,12 @@ func (h *host) running() []*task {
 		tasks = append(tasks, t)
 	}
 	return tasks
+}
+
+func (h *host) count() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.tasks)
 }
 
 // task gives a task whose goroutine has not ended, or nil.
@@ -258,7 +266,7 @@ func (h *host) taskLeft(ctx context.Context, t *task, err error) {
 func (h *host) awaitTasks(limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	for len(h.running()) > 0 {
+	for h.count() > 0 {
 		select {
 		case <-h.left:
 		case <-timer.C:
@@ -288,7 +296,8 @@ func (h *host) observe(e event, effects []effect) {
 		if !is {
 			continue
 		}
-		if m, is := s.Message.(msg.TaskStateChanged); is {
+		changed, _ := s.Message.(msg.TaskStatesChanged)
+		for _, m := range changed.Changes {
 			log := h.log.WithField("execution", m.Execution.String()).WithField("state", string(m.State))
 			if m.Failure != nil {
 				log = log.WithError(m.Failure)

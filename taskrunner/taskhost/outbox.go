@@ -9,8 +9,8 @@ import (
 
 // outbox holds what the loop has to tell the TaskExecutor until its goroutine has
 // sent it. It needs no bound of its own: a task has at most two states, a request
-// for a split and collectWindow batches on their way, and progress is measured
-// only while nothing waits.
+// for a split and collectWindow batches on their way, progress is measured only while
+// nothing waits, and signs of life are given on request.
 type outbox struct {
 	mu     sync.Mutex // guards queue, closed
 	queue  []msg.Message
@@ -57,7 +57,7 @@ func (o *outbox) run(conn *control.Conn) {
 		batch, closed := o.queue, o.closed
 		o.queue = nil
 		o.mu.Unlock()
-		for _, m := range batch {
+		for _, m := range joined(batch) {
 			if conn.Send(m) != nil {
 				return
 			}
@@ -70,4 +70,27 @@ func (o *outbox) run(conn *control.Conn) {
 			<-o.wake
 		}
 	}
+}
+
+// maxJoined is the number of changes of state in a message from which the next ones go
+// into another: failures have texts of 20 KiB.
+const maxJoined = 256
+
+// joined makes one message of changes of state that follow each other.
+func joined(batch []msg.Message) []msg.Message {
+	all := make([]msg.Message, 0, len(batch))
+	var changes []msg.TaskStateChange // not in all yet
+	for i, m := range batch {
+		changed, is := m.(msg.TaskStatesChanged)
+		changes = append(changes, changed.Changes...)
+		last := i == len(batch)-1
+		if len(changes) > 0 && (!is || last || len(changes) >= maxJoined) {
+			all = append(all, msg.TaskStatesChanged{Changes: changes})
+			changes = nil
+		}
+		if !is {
+			all = append(all, m)
+		}
+	}
+	return all
 }

@@ -62,9 +62,9 @@ func TestSplitSurvivesAnImpatientTask(t *testing.T) {
 			t.Fatalf("impatient request gives %v", err)
 		}
 	}
-	s.assign(&jobgraph.Split{URI: "a"})
-	if split, err := s.NextSplit(t.Context()); err != nil || split.URI != "a" {
-		t.Errorf("split is %q, %v, want a", split.URI, err)
+	s.assign(&jobgraph.Split{Base: "a/"})
+	if split, err := s.NextSplit(t.Context()); err != nil || split.Base != "a/" {
+		t.Errorf("split is %q, %v, want a/", split.Base, err)
 	}
 	if requests != 1 {
 		t.Errorf("%d splits are requested, want 1", requests)

@@ -71,8 +71,12 @@ func (t *task) wire(ctx context.Context, e *exchange.Exchange) error {
 		}
 		t.subtask.outputs = append(t.subtask.outputs, partition)
 	}
-	for _, producers := range t.Inputs {
-		t.subtask.inputs = append(t.subtask.inputs, e.Gate(ctx, producers))
+	for _, in := range t.Inputs {
+		if in.All != nil {
+			t.subtask.inputs = append(t.subtask.inputs, e.GateOf(ctx, in.All, in.Channel))
+		} else {
+			t.subtask.inputs = append(t.subtask.inputs, e.Gate(ctx, in.One))
+		}
 	}
 	return nil
 }

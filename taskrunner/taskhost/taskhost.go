@@ -135,6 +135,10 @@ func newHost(ctx context.Context, start msg.StartHost, o Options) (*host, error)
 		ListenHost:    start.ListenHost,
 		Memory:        start.NetworkBuffer,
 		BufferTimeout: settings.Duration(config.BufferTimeout),
+		Unreachable:   start.Unreachable,
+		// A producer whose process is stopped is the roles' to judge, and so is one that
+		// nobody has deployed yet because its TaskExecutor is.
+		RequestTimeout: max(start.HeartbeatTimeout, exchange.DefaultRequestTimeout),
 	}
 	if len(start.Certificates.Key) > 0 {
 		identity, err := pki.ParseCertificates(start.Certificates)

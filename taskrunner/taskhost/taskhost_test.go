@@ -34,7 +34,7 @@ func emitSplits(ctx context.Context, s operator.Subtask) error {
 			return err
 		}
 		s.Counter("splits").Add(1)
-		if err := s.Output(0).Emit(ctx, n%s.Output(0).Channels(), []byte(split.URI)); err != nil {
+		if err := s.Output(0).Emit(ctx, n%s.Output(0).Channels(), []byte(split.Base)); err != nil {
 			return err
 		}
 	}
@@ -109,13 +109,13 @@ func TestJobRunsInAHost(t *testing.T) {
 		if m := receive[msg.RequestSplit](w); m.Execution != source {
 			t.Fatalf("split for %s", m.Execution)
 		}
-		w.send(msg.SplitAssigned{Execution: source, Split: &jobgraph.Split{URI: uri}})
+		w.send(msg.SplitAssigned{Execution: source, Split: &jobgraph.Split{Base: uri}})
 	}
 	receive[msg.RequestSplit](w)
 	w.send(msg.SplitAssigned{Execution: source})
 
 	var collected []string
-	final := make(map[ids.ExecutionAttemptID]msg.TaskStateChanged)
+	final := make(map[ids.ExecutionAttemptID]msg.TaskStateChange)
 	for len(final) < 3 {
 		m, err := w.conn.Receive()
 		if err != nil {
@@ -131,11 +131,13 @@ func TestJobRunsInAHost(t *testing.T) {
 				t.Error("a batch comes after the end of its task")
 			}
 			w.send(msg.CollectAcknowledged{Execution: m.Execution, Sequence: m.Sequence})
-		case msg.TaskStateChanged:
-			final[m.Execution] = m
+		case msg.TaskStatesChanged:
+			for _, change := range m.Changes {
+				final[change.Execution] = change
+			}
 		}
 	}
-	want := map[ids.ExecutionAttemptID]msg.TaskStateChanged{
+	want := map[ids.ExecutionAttemptID]msg.TaskStateChange{
 		source: {
 			Execution: source, State: msg.ExecutionFinished, Counters: map[string]int64{"splits": 2},
 			Traffic: msg.Traffic{WriteRecords: 2, WriteBytes: 5},
@@ -520,7 +522,8 @@ func TestProgressIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if progress, is := m.(msg.TaskProgress); !is || progress.Traffic.WriteRecords+progress.Traffic.ReadRecords != 1 {
+	if progress, is := m.(msg.TasksProgress); !is || len(progress.Tasks) != 2 ||
+		progress.Tasks[0].Traffic.WriteRecords+progress.Tasks[1].Traffic.WriteRecords != 1 {
 		t.Errorf("host says %+v, want progress", m)
 	}
 	w.conn.Close()

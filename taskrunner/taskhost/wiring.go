@@ -9,41 +9,67 @@ import (
 	"github.com/bobbin-yarn/bobbin/taskrunner/exchange"
 )
 
+// wiring connects the tasks of one message. What reads an edge from all of its
+// producers shares them.
+type wiring struct {
+	graph   *jobgraph.JobGraph
+	message msg.DeployTasks
+	sources map[[2]int]*exchange.Sources // by vertex and output
+}
+
+func newWiring(graph *jobgraph.JobGraph, m msg.DeployTasks) *wiring {
+	return &wiring{graph, m, make(map[[2]int]*exchange.Sources)}
+}
+
 // wire finds out what a task is connected to: its outputs from the graph, its
 // inputs from where the message places the producers.
-func wire(graph *jobgraph.JobGraph, m msg.DeployTasks, t msg.TaskDeployment) (deployment, error) {
+func (w *wiring) wire(t msg.TaskDeployment) (deployment, error) {
 	d := deployment{Execution: t.Execution, MemoryMB: t.MemoryMB}
 	e := t.Execution
-	if e.Vertex < 0 || e.Vertex >= len(graph.Vertices) {
-		return d, fmt.Errorf("deploy task %s: the job has %d vertices", e, len(graph.Vertices))
+	if e.Vertex < 0 || e.Vertex >= len(w.graph.Vertices) {
+		return d, fmt.Errorf("deploy task %s: the job has %d vertices", e, len(w.graph.Vertices))
 	}
-	if e.Subtask < 0 || e.Subtask >= graph.Vertices[e.Vertex].Parallelism {
-		return d, fmt.Errorf("deploy task %s: the vertex has %d subtasks", e, graph.Vertices[e.Vertex].Parallelism)
+	if e.Subtask < 0 || e.Subtask >= w.graph.Vertices[e.Vertex].Parallelism {
+		return d, fmt.Errorf("deploy task %s: the vertex has %d subtasks", e, w.graph.Vertices[e.Vertex].Parallelism)
 	}
-	for _, edge := range graph.Inputs(jobgraph.VertexID(e.Vertex)) {
-		producers, err := producersOf(graph, m, edge, e.Subtask)
+	for _, edge := range w.graph.Inputs(jobgraph.VertexID(e.Vertex)) {
+		in, err := w.input(edge, e.Subtask)
 		if err != nil {
 			return d, fmt.Errorf("deploy task %s: %w", e, err)
 		}
-		d.Inputs = append(d.Inputs, producers)
+		d.Inputs = append(d.Inputs, in)
 	}
-	for _, edge := range graph.Outputs(jobgraph.VertexID(e.Vertex)) {
-		d.Outputs = append(d.Outputs, graph.Channels(edge))
+	for _, edge := range w.graph.Outputs(jobgraph.VertexID(e.Vertex)) {
+		d.Outputs = append(d.Outputs, w.graph.Channels(edge))
 	}
 	return d, nil
 }
 
-// producersOf gives the channels that a subtask reads of an edge.
-func producersOf(graph *jobgraph.JobGraph, m msg.DeployTasks, edge jobgraph.Edge, subtask int) ([]exchange.Producer, error) {
-	placement, err := placementOf(m, int(edge.From), graph.Vertices[edge.From].Parallelism)
+// input gives what a subtask reads of an edge.
+func (w *wiring) input(edge jobgraph.Edge, subtask int) (input, error) {
+	if edge.Pattern == jobgraph.Pointwise {
+		producers, err := w.producers(edge, subtask, 1)
+		return input{One: producers}, err
+	}
+	key := [2]int{int(edge.From), edge.Output}
+	if w.sources[key] == nil {
+		producers, err := w.producers(edge, 0, w.graph.Producers(edge))
+		if err != nil {
+			return input{}, err
+		}
+		w.sources[key] = exchange.NewSources(producers)
+	}
+	return input{All: w.sources[key], Channel: subtask}, nil
+}
+
+// producers gives n producers of an edge, from the first on.
+func (w *wiring) producers(edge jobgraph.Edge, first, n int) ([]exchange.Producer, error) {
+	m := w.message
+	placement, err := placementOf(m, int(edge.From), w.graph.Vertices[edge.From].Parallelism)
 	if err != nil {
 		return nil, err
 	}
-	first, channel := 0, subtask
-	if edge.Pattern == jobgraph.Pointwise {
-		first, channel = subtask, 0
-	}
-	producers := make([]exchange.Producer, graph.Producers(edge))
+	producers := make([]exchange.Producer, n)
 	for i := range producers {
 		from := first + i
 		host := placement.HostIndex[from]
@@ -53,7 +79,6 @@ func producersOf(graph *jobgraph.JobGraph, m msg.DeployTasks, edge jobgraph.Edge
 		execution := ids.ExecutionAttemptID{Vertex: int(edge.From), Subtask: from, Attempt: placement.Attempts[from]}
 		producers[i] = exchange.Producer{
 			Partition: exchange.PartitionID{Execution: execution, Output: edge.Output},
-			Channel:   channel,
 			Host:      m.Hosts[host].Host,
 			Address:   m.Hosts[host].DataAddress,
 		}

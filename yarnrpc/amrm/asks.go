@@ -225,13 +225,28 @@ func (t *askTable) changes() (entries []resourceRequest, versions map[AskKey]int
 	return entries, versions
 }
 
+// size is the capability of an entry. YARN checks it even where the count is 0, and
+// refuses the whole request if it is above the maximum (SchedulerUtils
+// #validateResourceRequest). An entry that cancels therefore has no size: the maximum
+// may have fallen since YARN took the ask, and YARN's books go by the size that it
+// took (AppSchedulingInfo#updatePendingResources). Opportunistic asks are told apart by
+// their size, and not refused for it (OpportunisticContainerAllocatorAMService).
+func (a *asked) size(count int) records.Resource {
+	switch {
+	case count > 0:
+		return a.ask.Capability
+	case !a.ask.Key.opportunistic():
+		return records.Resource{}
+	case a.accepted != (records.Resource{}):
+		return a.accepted
+	default:
+		return a.ask.Capability
+	}
+}
+
 func (a *asked) entries() []resourceRequest {
 	entry := func(place string, count int) resourceRequest {
-		e := resourceRequest{key: a.ask.Key, place: place, capability: a.ask.Capability, count: count, relax: true, enforce: a.ask.Enforce}
-		if count == 0 && a.accepted != (records.Resource{}) {
-			e.capability = a.accepted // YARN checks the size even of what is cancelled
-		}
-		return e
+		return resourceRequest{key: a.ask.Key, place: place, capability: a.size(count), count: count, relax: true, enforce: a.ask.Enforce}
 	}
 	whole := entry(anyPlace, a.outstanding)
 	whole.relax, whole.label = !a.strict(), a.ask.NodeLabel

@@ -182,8 +182,64 @@ func TestARefusedAskIsSentAgainUntilItIsMended(t *testing.T) {
 	}
 }
 
-// YARN checks the size of what is cancelled, too: the cancellation of an ask
-// that it never took would be refused as the ask was.
+// sized gives the memory of each entry in an allocate request by place.
+func sized(request proto.Message) map[string]int64 {
+	byPlace := map[string]int64{}
+	for _, r := range request.(*yarnpb.AllocateRequestProto).GetAsk() {
+		byPlace[r.GetResourceName()] = r.GetCapability().GetMemory()
+	}
+	return byPlace
+}
+
+// YARN checks the size of what is cancelled, too. While the only large node was
+// restarted smaller, the cancellation of the places that an earlier ask had named, in
+// that ask's size, made YARN refuse every allocate from then on.
+func TestACancellationHasNoSizeThatYARNCouldRefuse(t *testing.T) {
+	t.Parallel()
+	const large = 4096
+	c, _ := scriptedClient(t,
+		exchange{method: "allocate", check: wantAsked(map[string]int32{"*": 1, "/r": 1, "h": 1}), response: responseID(1)},
+		exchange{method: "allocate", response: &yarnpb.AllocateResponseProto{
+			ResponseId: proto.Int32(2),
+			AllocatedContainers: []*yarnpb.ContainerProto{pbconv.ContainerProto(records.Container{
+				ID: records.ContainerID{Attempt: testAttempt, ID: 2}, Node: records.NodeID{Host: "h", Port: 1}, Priority: 1,
+			})},
+		}},
+		exchange{method: "allocate", check: wantAsked(map[string]int32{"*": 1, "/r": 0, "h": 0}), err: exception("InvalidResourceRequestException", "4096 > 2048")},
+		exchange{
+			method: "allocate",
+			check: func(t *testing.T, request proto.Message) {
+				wantAsked(map[string]int32{"*": 0, "/r": 0, "h": 0})(t, request)
+				if diff := cmp.Diff(map[string]int64{"*": 0, "/r": 0, "h": 0}, sized(request)); diff != "" {
+					t.Errorf("sizes of what is cancelled (-want +got):\n%s", diff)
+				}
+			},
+			response: responseID(3),
+		},
+	)
+	ask := Ask{
+		Key: AskKey{Priority: 1}, Count: 1, Capability: records.Resource{MemoryMB: large},
+		Hosts: []HostAsk{{Host: "h", Rack: "/r", Count: 1}},
+	}
+	c.SetAsk(ask)
+	for range 2 {
+		allocates(t, c)
+	}
+	ask.Hosts = nil // it has gone, and the container with it
+	c.SetAsk(ask)
+	if _, err := c.Allocate(t.Context(), 0); !errors.Is(err, yarnrpc.ErrInvalidResourceRequest) {
+		t.Fatalf("error is %v", err)
+	}
+	ask.Count = 0
+	c.SetAsk(ask)
+	allocates(t, c)
+	if c.Changed() {
+		t.Error("something still waits to be sent")
+	}
+}
+
+// An ask that YARN never took needs no cancellation; one that it took under the same
+// key does.
 func TestARefusedAskThatIsTakenBackIsNotSent(t *testing.T) {
 	t.Parallel()
 	c, _ := scriptedClient(t,
@@ -194,7 +250,7 @@ func TestARefusedAskThatIsTakenBackIsNotSent(t *testing.T) {
 			check: func(t *testing.T, request proto.Message) {
 				wantAsked(map[string]int32{"*": 0})(t, request)
 				ask := request.(*yarnpb.AllocateRequestProto).GetAsk()[0]
-				if ask.GetPriority().GetPriority() != 1 || ask.GetCapability().GetMemory() != 100 {
+				if ask.GetPriority().GetPriority() != 1 || ask.GetCapability().GetMemory() != 0 {
 					t.Errorf("cancelled is %v", ask)
 				}
 			},
@@ -427,11 +483,11 @@ func TestFinish(t *testing.T) {
 			{method: "registerApplicationMaster"},
 			{method: finish, response: unregistered(true)},
 		}},
-		"an attempt that is gone after a try is finished": {script: []exchange{
+		"an attempt that is gone after a try whose answer was lost may have been replaced": {want: ErrAttemptGone, script: []exchange{
 			{method: finish, err: &yarnrpc.CallError{MaybeSent: true, Err: io.EOF}},
 			{method: finish, err: gone},
 		}},
-		"an attempt that is gone after a try within the call is finished": {script: []exchange{
+		"and so may one that is gone after a try within the call": {want: ErrAttemptGone, script: []exchange{
 			{method: finish, err: &yarnrpc.CallError{MaybeSent: true, Err: gone}},
 		}},
 		"an attempt that was gone before is not": {want: ErrAttemptGone, script: []exchange{

@@ -18,13 +18,15 @@ const (
 	maxUnregisterWait = 2 * time.Second
 )
 
-// Finish unregisters with the application's final status. It returns when YARN
-// has recorded it, which outlives this process; broken connections and
-// restarts of the ResourceManager are retried until the context ends.
-// trackingURL replaces the registered one, unless empty. No Allocate may follow.
+// Finish unregisters with the application's final status. It returns nil once YARN
+// has said that it has recorded it, which outlives this process; broken connections
+// and restarts of the ResourceManager are retried until the context ends. After an
+// ErrAttemptGone nobody knows: YARN may have recorded what an earlier try said whose
+// answer was lost, or have given the attempt up before and started another, which
+// needs all that this one has. trackingURL replaces the registered one, unless empty.
+// No Allocate may follow.
 func (c *Client) Finish(ctx context.Context, status records.FinalApplicationStatus, diagnostics, trackingURL string) error {
 	request := finishProto(status, diagnostics, trackingURL)
-	reached := false // a try may have been executed
 	for wait := unregisterPoll; ; {
 		var response yarnpb.FinishApplicationMasterResponseProto
 		err := c.call(ctx, "finishApplicationMaster", request, &response)
@@ -32,15 +34,12 @@ func (c *Client) Finish(ctx context.Context, status records.FinalApplicationStat
 		case err == nil && response.GetIsUnregistered():
 			return nil
 		case err == nil: // accepted, and being recorded
-			reached, wait = true, unregisterPoll
-		case errors.Is(err, ErrAttemptGone) && (reached || yarnrpc.MaybeSent(err)):
-			return nil
+			wait = unregisterPoll
 		case errors.Is(err, yarnrpc.ErrApplicationMasterNotRegistered) && c.registration != nil:
 			if _, err := c.register(ctx); err != nil && yarnrpc.Classify(err) == yarnrpc.Permanent {
 				return fmt.Errorf("finish %s: %w", c.attempt, err)
 			}
 		case yarnrpc.Classify(err) == yarnrpc.FailOver || yarnrpc.Classify(err) == yarnrpc.RetrySame:
-			reached = reached || yarnrpc.MaybeSent(err)
 			wait = min(2*wait, maxUnregisterWait)
 		default:
 			return fmt.Errorf("finish %s: %w", c.attempt, err)

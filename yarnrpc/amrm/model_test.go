@@ -39,6 +39,7 @@ type rmModel struct {
 	live       map[records.ContainerID]bool
 	released   map[records.ContainerID]bool
 	sequence   int64
+	maximum    int64 // of a container's memory: that of the largest node
 
 	requests map[AskKey]int // of scheduling requests
 	// eager is how many opportunistic containers the next allocate gives at once.
@@ -55,7 +56,7 @@ type rmModel struct {
 
 func newModel(t *rapid.T) *rmModel {
 	return &rmModel{
-		t: t, table: map[AskKey]map[string]int{}, strict: map[AskKey]bool{}, live: map[records.ContainerID]bool{}, released: map[records.ContainerID]bool{},
+		t: t, maximum: large.MemoryMB, table: map[AskKey]map[string]int{}, strict: map[AskKey]bool{}, live: map[records.ContainerID]bool{}, released: map[records.ContainerID]bool{},
 		requests: map[AskKey]int{}, versions: map[records.ContainerID]int{}, updating: map[records.ContainerID]*yarnpb.UpdateContainerRequestProto{},
 	}
 }
@@ -113,6 +114,12 @@ func (m *rmModel) allocate(r *yarnpb.AllocateRequestProto, response proto.Messag
 		return exception("InvalidApplicationMasterRequestException", fmt.Sprintf(
 			"Invalid responseId in AllocateRequest from application attempt: %s, expect responseId to be %d, but get %d",
 			testAttempt, m.lastID, id))
+	}
+	for _, ask := range r.GetAsk() { // whatever their counts, and before any of them is taken
+		opportunistic := ask.GetExecutionTypeRequest().GetExecutionType() == yarnpb.ExecutionTypeProto_OPPORTUNISTIC
+		if size := ask.GetCapability().GetMemory(); size > m.maximum && !opportunistic {
+			return exception("InvalidResourceRequestException", fmt.Sprintf("%d MB are more than %d", size, m.maximum))
+		}
 	}
 	given := m.granted // before the request's content counts
 	m.granted = nil
@@ -268,6 +275,9 @@ func (m *rmModel) restart() {
 	clear(m.requests)
 }
 
+// one and large are the sizes of asks. Nodes are at times smaller than large.
+var one, large = records.Resource{MemoryMB: 1, VCores: 1}, records.Resource{MemoryMB: 8, VCores: 1}
+
 // opportunistic is the key of asks that are met at once, constrained that of
 // scheduling requests.
 var (
@@ -282,7 +292,8 @@ func rackOf(host string) string { return "/rack" + host[1:2] }
 
 // A client's asks are met exactly, whatever is lost and whenever the
 // ResourceManager restarts: nothing is asked for twice, no container is
-// overlooked or told twice, and every release arrives.
+// overlooked or told twice, and every release arrives. An ask that YARN refuses, as its
+// nodes have become too small, stands in nobody's way once it is taken back.
 func TestClientAgainstAModelOfTheResourceManager(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -297,6 +308,7 @@ func TestClientAgainstAModelOfTheResourceManager(t *testing.T) {
 		strict := map[AskKey]bool{}         // at the places that he has named alone
 		relax := map[AskKey]time.Duration{} // after this; 0: never
 		asked := map[AskKey]time.Time{}     // when strict and relax became what they are
+		sizes := map[AskKey]records.Resource{}
 		held := map[records.ContainerID]bool{}
 		newest := map[records.ContainerID]records.Container{}
 		seen := map[records.ContainerID]bool{}
@@ -329,6 +341,15 @@ func TestClientAgainstAModelOfTheResourceManager(t *testing.T) {
 			return err
 		}
 
+		takeBack := func() { // what YARN refuses
+			for key, size := range sizes {
+				if size.MemoryMB > rm.maximum && key != opportunistic {
+					c.SetAsk(Ask{Key: key, Capability: size})
+					need[key] = 0
+				}
+			}
+		}
+
 		t.Repeat(map[string]func(*rapid.T){
 			"ask": func(t *rapid.T) {
 				key, n := keys.Draw(t, "key"), rapid.IntRange(0, 5).Draw(t, "count")
@@ -337,14 +358,17 @@ func TestClientAgainstAModelOfTheResourceManager(t *testing.T) {
 					asks = append(asks, HostAsk{Host: h, Rack: rackOf(h), Count: rapid.IntRange(0, 3).Draw(t, "on host")})
 				}
 				ask := Ask{
-					Key: key, Count: n, Hosts: asks, Capability: records.Resource{MemoryMB: 1, VCores: 1},
+					Key: key, Count: n, Hosts: asks, Capability: rapid.SampledFrom([]records.Resource{one, large}).Draw(t, "size"),
 					Strict: rapid.Bool().Draw(t, "strict"), RelaxAfter: rapid.SampledFrom([]time.Duration{0, time.Second, longest}).Draw(t, "relax after"),
 				}
 				c.SetAsk(ask)
 				if need[key] == 0 || strict[key] != ask.Strict || relax[key] != ask.RelaxAfter {
 					asked[key] = now
 				}
-				need[key], strict[key], relax[key] = n, ask.Strict, ask.RelaxAfter
+				need[key], strict[key], relax[key], sizes[key] = n, ask.Strict, ask.RelaxAfter, ask.Capability
+			},
+			"nodes change": func(t *rapid.T) {
+				rm.maximum = rapid.SampledFrom([]int64{one.MemoryMB, large.MemoryMB}).Draw(t, "largest")
 			},
 			"time passes": func(t *rapid.T) {
 				now = now.Add(time.Duration(rapid.IntRange(1, 3000).Draw(t, "milliseconds")) * time.Millisecond)
@@ -397,7 +421,12 @@ func TestClientAgainstAModelOfTheResourceManager(t *testing.T) {
 				}
 			},
 			"allocate": func(t *rapid.T) {
-				if err := allocate(t); err != nil {
+				err := allocate(t)
+				if errors.Is(err, yarnrpc.ErrInvalidResourceRequest) && rm.maximum < large.MemoryMB {
+					takeBack()
+					err = allocate(t)
+				}
+				if err != nil {
 					t.Fatalf("allocate without a fault: %v", err)
 				}
 			},
@@ -441,13 +470,15 @@ func TestClientAgainstAModelOfTheResourceManager(t *testing.T) {
 		})
 
 		// Without further faults both sides agree after five exchanges: one repeats
-		// what was lost, two send what was left, two what that crossed with. Then two
-		// tell what the time has relaxed.
+		// what was lost, which may be refused, two send what was left, two what that
+		// crossed with. Then two tell what the time has relaxed.
+		takeBack()
 		for i := range 7 {
 			if i == 5 {
 				now = now.Add(longest)
 			}
-			if err := allocate(t); err != nil {
+			err := allocate(t)
+			if repeated := i == 0 && errors.Is(err, yarnrpc.ErrInvalidResourceRequest); err != nil && !repeated {
 				t.Fatal(err)
 			}
 		}

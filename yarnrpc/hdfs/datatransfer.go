@@ -29,11 +29,15 @@ import (
 // the NameNode has all transfer encrypted (dfs.encrypt.data.transfer).
 type DataTransfer struct {
 	// QOPs are the qualities of protection that will do, best first
-	// (dfs.data.transfer.protection). None: DataNodes are sent no login. Under privacy
-	// AES is offered, and taken where the DataNodes have it
-	// (dfs.encrypt.data.transfer.cipher.suites). Where the NameNode has put one into the
-	// tokens (dfs.namenode.send.qop.enabled), DataNodes want that one.
+	// (dfs.data.transfer.protection). None: DataNodes are sent no login. Where the
+	// NameNode has put one into the tokens (dfs.namenode.send.qop.enabled), DataNodes want
+	// that one.
 	QOPs []sasl.QOP
+	// AES offers AES in counter mode to DataNodes, in place of SASL's wrappers, where
+	// there is privacy (dfs.encrypt.data.transfer.cipher.suites is AES/CTR/NoPadding). It
+	// is fast, and protects nothing from being changed: whoever flips a bit on the way
+	// flips that bit of the file, and can make the block's checksum fit.
+	AES bool
 	// AllowSimpleFallback lets blocks without a token be transferred without login or
 	// protection: that is what open clusters have
 	// (ipc.client.fallback-to-simple-auth-allowed).
@@ -45,12 +49,22 @@ type DataTransfer struct {
 // is the server's matter. Errors are *hadoopconf.ValueError.
 func DataTransferFrom(conf *hadoopconf.Conf) (DataTransfer, error) {
 	const protection, resolver = "dfs.data.transfer.protection", "dfs.trustedchannel.resolver.class"
+	const suites, aes, sm4 = "dfs.encrypt.data.transfer.cipher.suites", "AES/CTR/NoPadding", "SM4/CTR/NoPadding"
 	const trustsNobody = "org.apache.hadoop.hdfs.protocol.datatransfer.TrustedChannelResolver"
 	var t DataTransfer
 	if class := conf.Get(resolver); class != "" && class != trustsNobody {
 		return DataTransfer{}, &hadoopconf.ValueError{
 			Name: resolver, Value: class, Source: conf.SourceOf(resolver),
 			Want: "no value: which channels a Java class trusts cannot be known here",
+		}
+	}
+	switch suite := conf.Get(suites); suite {
+	case aes:
+		t.AES = true
+	case "", sm4: // which is no more than an offer in Java, either
+	default:
+		return DataTransfer{}, &hadoopconf.ValueError{
+			Name: suites, Value: suite, Source: conf.SourceOf(suites), Want: aes + ", or no value",
 		}
 	}
 	if !conf.SecurityEnabled() {
@@ -89,13 +103,15 @@ var errUnknownKey = errors.New("the data encryption key is unknown")
 // transfer opens the connections of a Dialer to DataNodes.
 type transfer struct {
 	options   DataTransfer
-	encrypted atomic.Bool // the NameNode has all transfer encrypted
+	rpc       yarnrpc.Caller // of the NameNode
+	known     atomic.Bool    // the NameNode has said whether transfer is encrypted
+	encrypted atomic.Bool    // all of it is
 	keys      keyRing
 }
 
 // newTransfer asks the NameNode by rpc for keys.
 func newTransfer(o DataTransfer, rpc yarnrpc.Caller) *transfer {
-	return &transfer{options: o, keys: keyRing{fetch: NewNameNode(rpc).DataEncryptionKey}}
+	return &transfer{options: o, rpc: rpc, keys: keyRing{fetch: NewNameNode(rpc).DataEncryptionKey}}
 }
 
 // caller is what the library is to make its calls of the NameNode by. It notes whether
@@ -120,8 +136,8 @@ func (c transferCaller) Call(ctx context.Context, method string, request, respon
 	if err := c.Caller.Call(ctx, method, request, &answer); err != nil {
 		return err
 	}
+	c.transfer.note(&answer)
 	if defaults := answer.GetServerDefaults(); defaults != nil {
-		c.transfer.encrypted.Store(defaults.GetEncryptDataTransfer())
 		defaults.EncryptDataTransfer = proto.Bool(false)
 	}
 	b, err := proto.Marshal(&answer)
@@ -133,8 +149,26 @@ func (c transferCaller) Call(ctx context.Context, method string, request, respon
 
 const methodServerDefaults = "getServerDefaults"
 
+// learn asks the NameNode whether all transfer is encrypted, unless it has told the library.
+func (t *transfer) learn(ctx context.Context) error {
+	if t.known.Load() {
+		return nil
+	}
+	var answer hdfspb.GetServerDefaultsResponseProto
+	if err := t.rpc.Call(ctx, methodServerDefaults, new(hdfspb.GetServerDefaultsRequestProto), &answer); err != nil {
+		return fmt.Errorf("ask how data is transferred: %w", err)
+	}
+	t.note(&answer)
+	return nil
+}
+
+func (t *transfer) note(answer *hdfspb.GetServerDefaultsResponseProto) {
+	t.encrypted.Store(answer.GetServerDefaults().GetEncryptDataTransfer())
+	t.known.Store(true)
+}
+
 // open gives a connection that is logged in, or will be by its first operation.
-func (t *transfer) open(ctx context.Context, address string, dial func() (net.Conn, error)) (net.Conn, error) {
+func (t *transfer) open(ctx context.Context, address string, dial func() (net.Conn, error)) (*blockConn, error) {
 	if t.encrypted.Load() {
 		opened, err := t.openEncrypted(ctx, address, dial)
 		if err != nil {
@@ -167,7 +201,9 @@ func (t *transfer) openEncrypted(ctx context.Context, address string, dial func(
 			return nil, err
 		}
 		stop := context.AfterFunc(ctx, func() { conn.Close() })
-		opened, err := key.login().run(conn)
+		login := key.login()
+		login.aes = t.options.AES
+		opened, err := login.run(conn)
 		if !stop() { // it is closed, or about to be
 			return nil, context.Cause(ctx)
 		}
@@ -250,7 +286,7 @@ func (c *tokenConn) logIn() (complete bool, err error) {
 		holder, told := shown.holder()
 		login := transferLogin{
 			user: sasl.EncodeCredential(shown.token.Identifier), secret: shown.token.Password,
-			qops: c.options.QOPs,
+			qops: c.options.QOPs, aes: c.options.AES,
 			told: told, pool: shown.pool,
 		}
 		if opened, err = login.run(c.Conn); err != nil {

@@ -26,6 +26,10 @@ var ErrPipeline = errors.New("the block is not written to its end")
 // reads on at another DataNode, if there is one.
 var ErrChecksum = errors.New("the block does not fit its checksums")
 
+// ErrRefused is in the error for a block that a DataNode does not give: it does not have it, or
+// has it from before the last write. Where it does not take the token that is ErrBlockToken.
+var ErrRefused = errors.New("the DataNode refuses the block")
+
 // blockConn is what the library takes for a connection to a DataNode. Its errors say which
 // DataNode. Of a block that is read no byte is given out before its packet was compared with
 // the checksums: the library, too, compares them, but passes on what is wrong, and what it
@@ -105,14 +109,48 @@ func (c *blockConn) Read(b []byte) (n int, err error) {
 	} else {
 		n, err = c.Conn.Read(b)
 	}
-	c.heard = c.heard || n > 0
+	c.took(n > 0, err)
+	return n, c.failed
+}
+
+// accepted reads the answer to OpReadBlock, of which a refusal is an error. Whoever uses it, and
+// packet, does not use Read.
+func (c *blockConn) accepted() error {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	if c.failed != nil {
+		return c.failed
+	}
+	err := c.block.answer()
+	if err == nil {
+		err = c.block.refusal
+	}
+	c.took(err == nil, err)
+	return c.failed
+}
+
+// packet gives the next packet of the block that was accepted: where it begins in the block, and
+// its data, which is valid until the next call. No data is the block's end.
+func (c *blockConn) packet() (at int64, data []byte, err error) {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	if c.failed != nil || c.block.sums == nil {
+		return 0, nil, c.failed
+	}
+	err = c.block.packet()
+	c.took(err == nil, err)
+	return c.block.at, c.block.data, c.failed
+}
+
+// took notes what came of a read. c.reading is held.
+func (c *blockConn) took(some bool, err error) {
+	c.heard = c.heard || some
 	if err != nil {
 		c.failed = fmt.Errorf("read from DataNode %s: %w", c.address, c.explain(err))
 	}
-	if c.failed != nil || c.block.refused && len(c.block.rest) == 0 {
+	if c.failed != nil || c.block.refusal != nil && len(c.block.rest) == 0 {
 		c.Conn.Close()
 	}
-	return n, c.failed
 }
 
 func (c *blockConn) readsBlocks() bool {
@@ -146,9 +184,11 @@ func hungUp(err error) bool {
 type blockStream struct {
 	from    io.Reader
 	sums    *checksums // of the packets that come; nil: an answer comes
-	refused bool       // said the last answer
+	refusal error      // what the last answer was; nil: a block
 	piece   []byte     // as it came
 	rest    []byte     // of it, not given out yet
+	data    []byte     // of the piece, where that is a packet: what it has of the block
+	at      int64      // where data begins in the block
 }
 
 const (
@@ -186,9 +226,14 @@ func (s *blockStream) answer() (err error) {
 	if err := options.UnmarshalFrom(unbuffered{io.TeeReader(s.from, raw)}, &answer); err != nil {
 		return err
 	}
-	s.piece, s.refused = raw.Bytes(), answer.GetStatus() != hdfspb.Status_SUCCESS
-	if !s.refused {
+	s.piece, s.refusal = raw.Bytes(), nil
+	switch status := answer.GetStatus(); status {
+	case hdfspb.Status_SUCCESS:
 		s.sums, err = checksumsOf(answer.GetReadOpChecksumInfo().GetChecksum())
+	case hdfspb.Status_ERROR_ACCESS_TOKEN:
+		s.refusal = fmt.Errorf("%w: it says %q", ErrBlockToken, answer.GetMessage())
+	default:
+		s.refusal = fmt.Errorf("%w: %s, it says %q", ErrRefused, status, answer.GetMessage())
 	}
 	return err
 }
@@ -218,6 +263,7 @@ func (s *blockStream) packet() (err error) {
 	if !s.sums.fit(sums, data) {
 		return fmt.Errorf("%w: among the %d bytes from %d", ErrChecksum, length, header.GetOffsetInBlock())
 	}
+	s.at, s.data = header.GetOffsetInBlock(), data
 	if header.GetLastPacketInBlock() {
 		s.sums = nil
 	}

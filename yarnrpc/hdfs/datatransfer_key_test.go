@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -143,6 +144,31 @@ func TestTheKeyIsFetchedOnceAndAgainWhenADataNodeNoLongerKnowsIt(t *testing.T) {
 	node.secrets = nil
 	if err := echo(); !errors.Is(err, errUnknownKey) || maker.given != 3 {
 		t.Errorf("a DataNode that knows no key: %v after %d keys", err, maker.given)
+	}
+}
+
+// It would catch a read that waits minutes for a DataNode that is there, and has refused the login.
+func TestADataNodeThatRefusesTheLoginIsNotAway(t *testing.T) {
+	t.Parallel()
+	node := &dataNode{qops: []sasl.QOP{sasl.QOPPrivacy}} // which knows no key
+	d, _ := encrypting(t, &keyMaker{}, DataTransfer{}, func(conn net.Conn) error {
+		if _, err := node.accept(conn); !errors.Is(err, errNoSuchKey) {
+			return err
+		}
+		return nil
+	})
+	read := func() error {
+		r := d.ReadBlock(t.Context(), Block{Length: 10, located: located(0, 10, false, "a", "b")}, 0)
+		defer r.Close()
+		_, err := io.ReadAll(r)
+		return err
+	}
+	if err := read(); !errors.Is(err, errUnknownKey) || errors.Is(err, ErrUnreachable) {
+		t.Errorf("the login is refused: %v", err)
+	}
+	d.options.RPC.Dial = func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED }
+	if err := read(); !errors.Is(err, syscall.ECONNREFUSED) || !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "connect to") {
+		t.Errorf("nobody is there: %v", err)
 	}
 }
 

@@ -22,8 +22,8 @@ import (
 //
 //	client → DataNode   DE AD BE EF, a message that is empty or has the protection in the token
 //	DataNode → client   challenge
-//	client → DataNode   response; under privacy the ciphers that will do beside SASL's
-//	DataNode → client   proof; the cipher it has chosen, its keys wrapped by SASL's
+//	client → DataNode   response; AES, if it is to be offered and there may be privacy
+//	DataNode → client   proof; AES, if it has been offered and the DataNode has it, its keys wrapped by SASL's
 //
 // Then come operations and packets: as they are, in SASL's wrappers, or in the cipher.
 const (
@@ -40,6 +40,7 @@ type transferLogin struct {
 	secret []byte
 	qops   []sasl.QOP
 	cipher string // of SASL's; empty: any, by sasl's preference
+	aes    bool   // in place of SASL's, if the DataNode has it
 	// told is the protection that the NameNode has put into the token of pool, if any.
 	told []byte
 	pool string
@@ -72,7 +73,7 @@ func (l transferLogin) run(conn net.Conn) (net.Conn, error) {
 		return nil, err
 	}
 	answer := &hdfspb.DataTransferEncryptorMessageProto{Payload: response}
-	if slices.Contains(l.qops, sasl.QOPPrivacy) {
+	if l.aes && slices.Contains(l.qops, sasl.QOPPrivacy) {
 		answer.CipherOption = []*hdfspb.CipherOptionProto{{Suite: hdfspb.CipherSuiteProto_AES_CTR_NOPADDING.Enum()}}
 	}
 	proof, err := exchange(conn, nil, answer)
@@ -82,6 +83,9 @@ func (l transferLogin) run(conn net.Conn) (net.Conn, error) {
 	layer, err := digest.Finish(proof.GetPayload())
 	if err != nil {
 		return nil, err
+	}
+	if chosen := proof.GetCipherOption(); len(chosen) > len(answer.GetCipherOption()) {
+		return nil, fmt.Errorf("%w: cipher suite %v, which was not offered", sasl.ErrChallenge, chosen[0].GetSuite())
 	}
 	return protect(conn, layer, proof.GetCipherOption())
 }

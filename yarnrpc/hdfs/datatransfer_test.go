@@ -54,7 +54,7 @@ func TestAConnectionIsProtectedAsWasAgreed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		ours, theirs []sasl.QOP
-		aes          bool
+		aes          bool // the DataNode has it
 		inClear      bool
 	}{
 		"authentication":                    {[]sasl.QOP{sasl.QOPAuthentication}, []sasl.QOP{sasl.QOPAuthentication}, false, true},
@@ -92,7 +92,7 @@ func TestAConnectionIsProtectedAsWasAgreed(t *testing.T) {
 				}
 				return nil
 			}
-			_, conn, err := connect(t, DataTransfer{QOPs: c.ours}, "dn:9866", server)
+			_, conn, err := connect(t, DataTransfer{QOPs: c.ours, AES: true}, "dn:9866", server)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -267,7 +267,7 @@ func TestALoginThatIsNotWhatWasAskedForIsRefused(t *testing.T) {
 		}, sasl.ErrChallenge, ""},
 		"a cipher that was not offered": {privacy, aes(func(o *hdfspb.CipherOptionProto) {
 			o.Suite = hdfspb.CipherSuiteProto_SM4_CTR_NOPADDING.Enum()
-		}), sasl.ErrChallenge, ""},
+		}), sasl.ErrChallenge, "not offered"},
 		"a key in the clear": {privacy, aes(func(o *hdfspb.CipherOptionProto) { o.InKey = make([]byte, 32) }), sasl.ErrTampered, ""},
 		"no key":             {privacy, aes(func(o *hdfspb.CipherOptionProto) { o.OutKey = nil }), sasl.ErrChallenge, ""},
 		"half a counter":     {privacy, aes(func(o *hdfspb.CipherOptionProto) { o.OutIv = o.OutIv[:8] }), sasl.ErrChallenge, ""},
@@ -283,7 +283,7 @@ func TestALoginThatIsNotWhatWasAskedForIsRefused(t *testing.T) {
 			t.Parallel()
 			node := known(c.qops...)
 			c.node(node)
-			_, conn, err := connect(t, DataTransfer{QOPs: c.qops}, "dn:9866", func(conn net.Conn) error {
+			_, conn, err := connect(t, DataTransfer{QOPs: c.qops, AES: true}, "dn:9866", func(conn net.Conn) error {
 				if opened, err := node.accept(conn); err == nil {
 					return expect(opened, []byte("nothing must come"))
 				}
@@ -476,6 +476,17 @@ func TestWhatAConfigurationSaysOfDataTransfer(t *testing.T) {
 		"a protection that is none": {properties: map[string]string{
 			"hadoop.security.authentication": "kerberos", "dfs.data.transfer.protection": "secrecy",
 		}, refused: "dfs.data.transfer.protection"},
+		"AES where it is asked for": {properties: map[string]string{
+			"hadoop.security.authentication": "kerberos", "dfs.data.transfer.protection": "privacy",
+			"dfs.encrypt.data.transfer.cipher.suites": "AES/CTR/NoPadding",
+		}, want: DataTransfer{QOPs: []sasl.QOP{sasl.QOPPrivacy}, AES: true}},
+		"AES on an open cluster whose NameNode has keys": {properties: map[string]string{
+			"dfs.encrypt.data.transfer.cipher.suites": "AES/CTR/NoPadding",
+		}, want: DataTransfer{AES: true}},
+		"a cipher that we do not have": {properties: map[string]string{"dfs.encrypt.data.transfer.cipher.suites": "SM4/CTR/NoPadding"}},
+		"a cipher that is none": {properties: map[string]string{
+			"dfs.encrypt.data.transfer.cipher.suites": "AES/GCM/NoPadding",
+		}, refused: "dfs.encrypt.data.transfer.cipher.suites"},
 		"a class that trusts channels": {properties: map[string]string{
 			"dfs.trustedchannel.resolver.class": "org.example.Trusting",
 		}, refused: "dfs.trustedchannel.resolver.class"},

@@ -1,9 +1,10 @@
 // Package hdfs is what HDFS access needs beside colinmarc/hdfs: the connections that
-// library is handed, and the calls of ClientProtocol that it does not make, or makes
-// otherwise.
+// library is handed, and what it does not do, or does otherwise: most calls of ClientProtocol,
+// and reading.
 //
 //	Dialer       logs in at NameNodes and DataNodes, for the library and for NameNode
-//	NameNode     delegation tokens, renames that replace nothing, where blocks lie
+//	NameNode     files and directories, where blocks lie, renames that replace nothing, delegation tokens
+//	BlockReader  reads a block
 //	FromConf     what a Hadoop configuration says of all that
 //	TokenSource  which of a process' tokens is for a NameNode
 //
@@ -60,6 +61,8 @@ type Dialer struct {
 	options  DialerOptions
 	proxy    *yarnrpc.Proxy // of the NameNodes
 	transfer *transfer
+	nodes    *dataNodes
+	idle     idleConns
 	life     context.Context //nolint:containedctx // of the dialer, not of a call: ends what runs when it is closed
 	stop     context.CancelCauseFunc
 
@@ -85,6 +88,7 @@ func NewDialer(o DialerOptions) *Dialer {
 	o.RPC.Protocol = yarnrpc.HDFSClientProtocol
 	d := &Dialer{options: o, proxy: yarnrpc.NewProxy(o.Addresses, o.RPC, o.Policy), open: make(map[*conn]struct{})}
 	d.transfer = newTransfer(o.DataTransfer, d.proxy)
+	d.nodes = newDataNodes(o.UseDatanodeHostname)
 	d.life, d.stop = context.WithCancelCause(context.Background())
 	return d
 }
@@ -114,6 +118,14 @@ func (d *Dialer) DialNameNode(_ context.Context, _, address string) (net.Conn, e
 // login by block tokens, the first operation is held back until it has succeeded. Of a block
 // no byte is read that does not fit its checksum (ErrChecksum).
 func (d *Dialer) DialDataNode(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := d.openDataNode(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return conn, nil
+}
+
+func (d *Dialer) openDataNode(ctx context.Context, network, address string) (*blockConn, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(d.life, func() { cancel(ErrDialerClosed) })() //nolint:contextcheck // the dialer's end ends this connect, too
@@ -123,6 +135,7 @@ func (d *Dialer) DialDataNode(ctx context.Context, network, address string) (net
 // Close ends all connections and refuses new ones. It may be called twice.
 func (d *Dialer) Close() error {
 	d.stop(ErrDialerClosed)
+	d.idle.close()
 	d.mu.Lock()
 	d.closed = true
 	open := make([]*conn, 0, len(d.open))
@@ -144,7 +157,7 @@ func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	}
 	raw, err := d.options.RPC.Dial(ctx, network, address)
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", address, err)
+		return nil, connectError{fmt.Errorf("connect to %s: %w", address, err)}
 	}
 	c := &conn{Conn: raw, dialer: d}
 	d.mu.Lock()
@@ -158,6 +171,12 @@ func (d *Dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	c.silence = time.AfterFunc(d.options.Silence, c.silent)
 	return c, nil
 }
+
+// connectError marks that a DataNode could not be connected to. What fails later, such as a login, is
+// its answer.
+type connectError struct{ error }
+
+func (e connectError) Unwrap() error { return e.error }
 
 func (d *Dialer) forget(c *conn) {
 	d.mu.Lock()

@@ -2,9 +2,9 @@ package hdfs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 
 	"google.golang.org/protobuf/proto"
 
@@ -14,7 +14,7 @@ import (
 
 // NameNode makes the calls of org.apache.hadoop.hdfs.protocol.ClientProtocol
 // that colinmarc/hdfs keeps to itself, or makes otherwise. It may be used from any
-// goroutine.
+// goroutine, and any number of calls be under way at once.
 type NameNode struct {
 	rpc yarnrpc.Caller
 }
@@ -22,50 +22,36 @@ type NameNode struct {
 // NewNameNode makes the calls through rpc, which is for yarnrpc.HDFSClientProtocol.
 func NewNameNode(rpc yarnrpc.Caller) *NameNode { return &NameNode{rpc: rpc} }
 
-// Layout is how a file's bytes are spread over DataNodes.
+// Layout is how a range of a file's bytes is spread over DataNodes.
 type Layout struct {
-	Length   int64
-	Complete bool // false while a writer has the file open
+	Length   int64 // of the whole file
+	Complete bool  // false while a writer has the file open
 	Blocks   []Block
 }
 
-// Block is one block of a file and the DataNodes that have it.
-type Block struct {
-	Offset, Length int64
-	Hosts          []string // as the DataNodes registered (DatanodeID#getHostName), nearest first
-	Corrupt        bool     // no good copy is left
-}
-
-// Layout gives all blocks of a file in the order of their offsets
-// (getBlockLocations). A file that does not exist is fs.ErrNotExist.
-func (n *NameNode) Layout(ctx context.Context, path string) (Layout, error) {
+// Locate gives the blocks that hold a range of a file, in the order of their offsets
+// (getBlockLocations); of a range beyond the file's end there are none. A file that does not exist
+// is fs.ErrNotExist, one that may not be read fs.ErrPermission, and one whose bytes cannot be read
+// as they lie there ErrEncryptionZone or ErrErasureCoded.
+func (n *NameNode) Locate(ctx context.Context, path string, offset, length int64) (Layout, error) {
 	request := &hdfspb.GetBlockLocationsRequestProto{
-		Src:    proto.String(path),
-		Offset: proto.Uint64(0),
-		Length: proto.Uint64(math.MaxInt64),
+		Src: proto.String(path), Offset: proto.Uint64(uint64(offset)), Length: proto.Uint64(uint64(length)),
 	}
 	var response hdfspb.GetBlockLocationsResponseProto
-	if err := n.rpc.Call(ctx, methodGetBlockLocations, request, &response); err != nil {
-		return Layout{}, fmt.Errorf("locate blocks of %s: %w", path, err)
-	}
+	err := n.rpc.Call(ctx, methodGetBlockLocations, request, &response)
 	located := response.GetLocations()
-	if located == nil {
-		return Layout{}, fmt.Errorf("locate blocks of %s: %w", path, fs.ErrNotExist)
+	if err == nil && located == nil {
+		err = fs.ErrNotExist
 	}
-	layout := Layout{
-		Length:   int64(located.GetFileLength()),
-		Complete: !located.GetUnderConstruction(),
+	if err == nil {
+		err = plain(located)
 	}
-	for _, b := range located.GetBlocks() {
-		block := Block{
-			Offset:  int64(b.GetOffset()),
-			Length:  int64(b.GetB().GetNumBytes()),
-			Corrupt: b.GetCorrupt(),
-		}
-		for _, node := range b.GetLocs() {
-			block.Hosts = append(block.Hosts, node.GetId().GetHostName())
-		}
-		layout.Blocks = append(layout.Blocks, block)
+	layout := Layout{Length: int64(located.GetFileLength()), Complete: !located.GetUnderConstruction(), Blocks: blocksOf(located)}
+	if err == nil {
+		err = possible(layout.Length, layout.Blocks)
+	}
+	if err != nil {
+		return Layout{}, fmt.Errorf("locate blocks of %s: %w", path, err)
 	}
 	return layout, nil
 }
@@ -84,6 +70,29 @@ func (n *NameNode) Rename(ctx context.Context, from, to string) error {
 	request := &hdfspb.Rename2RequestProto{Src: proto.String(from), Dst: proto.String(to), OverwriteDest: proto.Bool(false)}
 	if err := n.rpc.Call(ctx, "rename2", request, new(hdfspb.Rename2ResponseProto)); err != nil {
 		return fmt.Errorf("rename %s to %s: %w", from, to, err)
+	}
+	return nil
+}
+
+// ErrNotEmpty is a directory that was not removed, as there is something in it.
+var ErrNotEmpty = errors.New("directory is not empty")
+
+// Remove removes a file or an empty directory (ClientProtocol.delete, not recursive), in one
+// step: what somebody puts into the directory meanwhile stays. One that is not empty is
+// ErrNotEmpty, one that is not there fs.ErrNotExist. It is asked for again as Rename is.
+func (n *NameNode) Remove(ctx context.Context, path string) error {
+	request := &hdfspb.DeleteRequestProto{Src: proto.String(path), Recursive: proto.Bool(false)}
+	var response hdfspb.DeleteResponseProto
+	err := n.rpc.Call(ctx, methodDelete, request, &response)
+	remote, is := errors.AsType[*yarnrpc.RemoteError](err)
+	switch {
+	case is && remote.Class == "org.apache.hadoop.fs.PathIsNotEmptyDirectoryException":
+		err = ErrNotEmpty
+	case err == nil && !response.GetResult():
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return fmt.Errorf("remove %s: %w", path, err)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 	"net"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protodelim"
 	"google.golang.org/protobuf/proto"
@@ -29,9 +30,20 @@ const (
 
 var errProtocol = errors.New("hdfsfake: not the data transfer protocol")
 
-// transfer answers one operation on a connection to a DataNode, and closes it.
+// errEnded ends a connection in order.
+var errEnded = errors.New("hdfsfake: nothing follows")
+
+// transfer answers operations on a connection to a DataNode, and closes it: after one, unless a
+// client says that it has read a block to its end.
 func (f *Fake) transfer(dataNode string, conn net.Conn) {
-	_ = f.operation(dataNode, conn) // the client has gone, or learns it from the end of the connection
+	in := bufio.NewReader(conn)
+	for f.operation(dataNode, conn, in) == nil { // else the client has gone, or learns it from the end of the connection
+		_ = conn.SetReadDeadline(time.Now().Add(f.config.KeepAlive)) // a pipe has deadlines
+		if _, err := in.Peek(1); err != nil {
+			break
+		}
+		_ = conn.SetReadDeadline(time.Time{})
+	}
 	conn.Close()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -41,8 +53,7 @@ func (f *Fake) transfer(dataNode string, conn net.Conn) {
 // operation reads what a client wants:
 //
 //	version: 2 │ code: 1 │ length: varint │ message
-func (f *Fake) operation(dataNode string, conn net.Conn) error {
-	in := bufio.NewReader(conn)
+func (f *Fake) operation(dataNode string, conn net.Conn, in *bufio.Reader) error {
 	var prefix [3]byte
 	if _, err := io.ReadFull(in, prefix[:]); err != nil {
 		return err
@@ -56,13 +67,19 @@ func (f *Fake) operation(dataNode string, conn net.Conn) error {
 		if err := protodelim.UnmarshalFrom(in, &op); err != nil {
 			return err
 		}
-		return f.readBlock(dataNode, conn, &op)
+		if err := f.readBlock(dataNode, conn, &op); err != nil {
+			return err
+		}
+		return protodelim.UnmarshalFrom(in, new(hdfspb.ClientReadStatusProto))
 	case opWriteBlock:
 		var op hdfspb.OpWriteBlockProto
 		if err := protodelim.UnmarshalFrom(in, &op); err != nil {
 			return err
 		}
-		return f.writeBlock(conn, in, &op)
+		if err := f.writeBlock(conn, in, &op); err != nil {
+			return err
+		}
+		return errEnded
 	default:
 		return errProtocol
 	}
@@ -86,12 +103,15 @@ func (f *Fake) readBlock(dataNode string, conn net.Conn, op *hdfspb.OpReadBlockP
 	f.reads = append(f.reads, Read{DataNode: dataNode, Offset: offset})
 	f.mu.Unlock()
 	fault := f.faults.takeBlock(&f.faults.reads)
+	if fault.kind == stall && fault.after < 0 {
+		return untilLeft(conn)
+	}
 	b, data := f.block(op.GetHeader())
 	if b == nil || offset > int64(len(data)) || fault.kind == refuse {
 		_, err := protodelim.MarshalTo(conn, &hdfspb.BlockOpResponseProto{
 			Status: hdfspb.Status_ERROR.Enum(), Message: proto.String("replica is not there"),
 		})
-		return err
+		return errors.Join(err, errEnded)
 	}
 	begin := offset - offset%bytesPerChecksum
 	if _, err := protodelim.MarshalTo(conn, &hdfspb.BlockOpResponseProto{
@@ -133,14 +153,22 @@ func sendPackets(conn net.Conn, data []byte, at int64, fault blockFault) error {
 			return err
 		}
 		if strikes && fault.kind == stall {
-			_, err := conn.Read(make([]byte, 1)) // until the client leaves
-			return err
+			return untilLeft(conn)
 		}
-		if strikes && fault.kind != corrupt || len(piece) == 0 {
+		if strikes && fault.kind != corrupt {
+			return errEnded
+		}
+		if len(piece) == 0 {
 			return nil
 		}
 		at, sent = at+int64(len(piece)), sent+int64(len(piece))
 	}
+}
+
+// untilLeft waits for the client to leave, which has nothing to say meanwhile.
+func untilLeft(conn net.Conn) error {
+	_, err := conn.Read(make([]byte, 1))
+	return errors.Join(err, errEnded)
 }
 
 // appendPacket makes a packet; one without data is the last:

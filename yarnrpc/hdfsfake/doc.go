@@ -14,9 +14,9 @@
 //     NameNode remembers calls that must not be done twice (its retry cache), and so does
 //     the one that takes over.
 //   - The data transfer protocol without a login: blocks are read and written in packets
-//     with checksums. Each DataNode has every block.
+//     with checksums, several over one connection. Each DataNode has every block.
 //   - Directories whose files would be encrypted or erasure coded.
-//   - Faults that a test orders: see fault.go.
+//   - Safe mode, and faults that a test orders: see fault.go.
 //
 // What it leaves out: permissions, quotas, snapshots, append and truncate, lease recovery,
 // pipelines of more than one DataNode, Kerberos, and the login and encryption of data

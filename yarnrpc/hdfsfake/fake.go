@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc/hadoopconf"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/internal/rpctest"
@@ -32,6 +34,9 @@ type Config struct {
 	DataNodes int
 	// BlockSize of new files in bytes, a multiple of 512; 0: 128 KiB.
 	BlockSize int64
+	// KeepAlive is how long a DataNode waits for another operation on a connection
+	// (dfs.datanode.socket.reuse.keepalive); 0: 4 s.
+	KeepAlive time.Duration
 	// ListLimit is how many entries a part of a listing has at most (dfs.ls.limit); 0: 1000.
 	ListLimit int
 	// Tokens has the NameNodes issue delegation tokens, and take them for a login
@@ -57,7 +62,11 @@ type Fake struct {
 	reads   []Read
 	cache   map[string]answer // of calls that must not be done twice, by client and call
 	conns   map[net.Conn]bool // of DataNodes
-	stopped bool
+	dialled int               // connections that DataNodes have taken
+	dead    map[string]bool   // DataNodes that the NameNodes know of no more, by name
+	// safeMode says that the NameNodes take no changes.
+	safeMode bool
+	stopped  bool
 }
 
 // Start starts an HDFS without files. Its owner stops it.
@@ -66,10 +75,13 @@ func Start(c Config) *Fake {
 	if c.BlockSize == 0 {
 		c.BlockSize = 128 << 10
 	}
+	if c.KeepAlive == 0 {
+		c.KeepAlive = 4 * time.Second
+	}
 	if c.ListLimit == 0 {
 		c.ListLimit = 1000
 	}
-	f := &Fake{config: c, space: newNamespace(), tokens: newTokens(), cache: make(map[string]answer), conns: make(map[net.Conn]bool)}
+	f := &Fake{config: c, space: newNamespace(), tokens: newTokens(), cache: make(map[string]answer), conns: make(map[net.Conn]bool), dead: make(map[string]bool)}
 	for i := range c.NameNodes {
 		f.nameNodes = append(f.nameNodes, newNameNode(f, i))
 	}
@@ -107,6 +119,25 @@ func (f *Fake) Conf() *hadoopconf.Conf { return f.conf }
 // Authority is the authority of hdfs URIs: of the NameNode, or NameService.
 func (f *Fake) Authority() string { return f.authority }
 
+// Dialled counts the connections that DataNodes have taken so far.
+func (f *Fake) Dialled() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.dialled
+}
+
+// Connected counts the connections to DataNodes that there are.
+func (f *Fake) Connected() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.conns)
+}
+
+// running are the DataNodes that the NameNodes know of. f.mu is held.
+func (f *Fake) running() []string {
+	return slices.DeleteFunc(slices.Clone(f.dataNodes), func(name string) bool { return f.dead[name] })
+}
+
 // DataNodes are the names by which the NameNodes know the DataNodes.
 func (f *Fake) DataNodes() []string { return f.dataNodes }
 
@@ -132,6 +163,7 @@ func (f *Fake) Dial(ctx context.Context, network, address string) (net.Conn, err
 	for _, name := range f.dataNodes {
 		if dataNodeAddress(name) == address && !f.stopped {
 			f.conns[ours] = true
+			f.dialled++
 			f.tasks.Go(func() { f.transfer(name, ours) })
 			return theirs, nil
 		}

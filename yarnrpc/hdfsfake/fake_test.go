@@ -66,7 +66,7 @@ func TestTheActiveNameNodeAloneAnswers(t *testing.T) {
 			o := yarnrpc.Options{Dial: f.Dial, Protocol: yarnrpc.HDFSClientProtocol}
 			o.User.Effective = "alice"
 			proxy := yarnrpc.NewProxy([]string{n.address}, o, yarnrpc.Policy{})
-			_, err := hdfs.NewNameNode(proxy).Layout(t.Context(), "/dir/file")
+			_, err := hdfs.NewNameNode(proxy).Locate(t.Context(), "/dir/file", 0, 1)
 			if (err == nil) != (number == active) || err != nil && !errors.Is(err, yarnrpc.ErrStandby) {
 				t.Errorf("NameNode %d, while %d is active: %v", number, active, err)
 			}

@@ -74,7 +74,8 @@ func (f *Fake) Delay(method string, d time.Duration) { f.faults.add(fault{method
 // its data, which may be in the middle of a packet.
 func (f *Fake) CutRead(after int64) { f.faults.addRead(blockFault{cut, after}) }
 
-// StallRead has nothing more come of the next block that is read, after so many bytes.
+// StallRead has nothing more come of the next block that is read, after so many bytes; below 0 not even
+// an answer.
 func (f *Fake) StallRead(after int64) { f.faults.addRead(blockFault{stall, after}) }
 
 // CorruptRead sends the next block that is read with a wrong byte after so many.
@@ -118,9 +119,34 @@ func (f *Fake) Activate(number int) {
 	f.active = number
 }
 
-// StopDataNode has a DataNode, by its number from 0, refuse connections.
+// StopDataNode has a DataNode, by its number from 0, refuse connections until StartDataNode; the
+// NameNode notices nothing. ForgetDataNode tells it.
 func (f *Fake) StopDataNode(number int) {
 	f.faults.setAway(dataNodeAddress(f.dataNodes[number]), true)
+}
+
+// ForgetDataNode stops a DataNode, by its number from 0, and has the NameNode find it dead: what
+// lies there alone lies nowhere, until StartDataNode.
+func (f *Fake) ForgetDataNode(number int) {
+	f.StopDataNode(number)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dead[f.dataNodes[number]] = true
+}
+
+// StartDataNode lets clients reach a DataNode again, and the NameNode know of it.
+func (f *Fake) StartDataNode(number int) {
+	f.faults.setAway(dataNodeAddress(f.dataNodes[number]), false)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.dead, f.dataNodes[number])
+}
+
+// SafeMode has the NameNodes refuse all changes, or take them again (dfsadmin -safemode).
+func (f *Fake) SafeMode(on bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.safeMode = on
 }
 
 func (s *faults) add(one fault) {

@@ -18,6 +18,7 @@ const (
 	classNotFound = "java.io.FileNotFoundException"
 	classExists   = "org.apache.hadoop.fs.FileAlreadyExistsException"
 	classStandby  = "org.apache.hadoop.ipc.StandbyException"
+	classSafeMode = "org.apache.hadoop.hdfs.server.namenode.SafeModeException"
 )
 
 // methodDelete is ClientProtocol's, and no method of HTTP.
@@ -109,6 +110,9 @@ func (f *Fake) execute(n *nameNode, call *rpctest.Call, refused bool) answer {
 	if refused {
 		return answer{}
 	}
+	if f.safeMode && writes(call.Call.Method) {
+		return answer{err: rpctest.Exception(classSafeMode, "Cannot "+call.Call.Method+". Name node is in safe mode.")}
+	}
 	key := fmt.Sprintf("%x/%d", call.Call.ClientID, call.ID)
 	if known, is := f.cache[key]; is {
 		return known
@@ -125,6 +129,16 @@ func (f *Fake) execute(n *nameNode, call *rpctest.Call, refused bool) answer {
 	return a
 }
 
+// writes tells the methods that a NameNode in safe mode refuses.
+func writes(method string) bool {
+	switch method {
+	case "create", "addBlock", "updateBlockForPipeline", "complete", methodDelete, "mkdirs", "rename2":
+		return true
+	default:
+		return false
+	}
+}
+
 // dispatch decodes a call's request and executes it.
 func (f *Fake) dispatch(call *rpctest.Call, c Call) (proto.Message, error) {
 	switch c.Method {
@@ -132,6 +146,8 @@ func (f *Fake) dispatch(call *rpctest.Call, c Call) (proto.Message, error) {
 		return f.serverDefaults(), nil
 	case "getFileInfo":
 		return with(call, f.fileInfo)
+	case "getLocatedFileInfo":
+		return with(call, f.locatedFileInfo)
 	case "getListing":
 		return with(call, f.listing)
 	case "getBlockLocations":
@@ -214,6 +230,23 @@ func (f *Fake) status(n *inode, name string) *hdfspb.HdfsFileStatusProto {
 	return status
 }
 
+func (f *Fake) locatedFileInfo(r *hdfspb.GetLocatedFileInfoRequestProto) (proto.Message, error) {
+	n := f.space.inodes[r.GetSrc()]
+	if n == nil {
+		return new(hdfspb.GetLocatedFileInfoResponseProto), nil
+	}
+	return &hdfspb.GetLocatedFileInfoResponseProto{Fs: f.statusWithBlocks(n, "")}, nil
+}
+
+// statusWithBlocks describes an inode and where its blocks lie.
+func (f *Fake) statusWithBlocks(n *inode, name string) *hdfspb.HdfsFileStatusProto {
+	status := f.status(n, name)
+	if !n.dir {
+		status.Locations = f.locations(n)
+	}
+	return status
+}
+
 func encryptionInfo() *hdfspb.FileEncryptionInfoProto {
 	return &hdfspb.FileEncryptionInfoProto{
 		Suite: hdfspb.CipherSuiteProto_AES_CTR_NOPADDING.Enum(), CryptoProtocolVersion: hdfspb.CryptoProtocolVersionProto_ENCRYPTION_ZONES.Enum(),
@@ -225,23 +258,34 @@ func policy() *hdfspb.ErasureCodingPolicyProto {
 	return &hdfspb.ErasureCodingPolicyProto{Id: proto.Uint32(1), Name: proto.String("RS-6-3-1024k")}
 }
 
+// listing gives as many entries as there is room for: ListLimit of them, or with their blocks until
+// so many replicas are named.
 func (f *Fake) listing(r *hdfspb.GetListingRequestProto) (proto.Message, error) {
 	n := f.space.inodes[r.GetSrc()]
 	if n == nil {
 		return new(hdfspb.GetListingResponseProto), nil
 	}
+	describe := f.status
+	if r.GetNeedLocation() {
+		describe = f.statusWithBlocks
+	}
 	list := &hdfspb.DirectoryListingProto{RemainingEntries: proto.Uint32(0)}
 	if !n.dir {
-		list.PartialListing = append(list.PartialListing, f.status(n, ""))
+		list.PartialListing = append(list.PartialListing, describe(n, ""))
 		return &hdfspb.GetListingResponseProto{DirList: list}, nil
 	}
 	names := f.space.children(r.GetSrc(), string(r.GetStartAfter()))
-	if more := len(names) - f.config.ListLimit; more > 0 {
-		list.RemainingEntries = proto.Uint32(uint32(more))
-		names = names[:f.config.ListLimit]
-	}
-	for _, name := range names {
-		list.PartialListing = append(list.PartialListing, f.status(f.space.inodes[path.Join(r.GetSrc(), name)], name))
+	replicas := 0
+	for i, name := range names {
+		if i == f.config.ListLimit || replicas >= f.config.ListLimit {
+			list.RemainingEntries = proto.Uint32(uint32(len(names) - i))
+			break
+		}
+		entry := describe(f.space.inodes[path.Join(r.GetSrc(), name)], name)
+		for _, block := range entry.GetLocations().GetBlocks() {
+			replicas += len(block.GetLocs())
+		}
+		list.PartialListing = append(list.PartialListing, entry)
 	}
 	return &hdfspb.GetListingResponseProto{DirList: list}, nil
 }
@@ -254,6 +298,16 @@ func (f *Fake) blockLocations(r *hdfspb.GetBlockLocationsRequestProto) (proto.Me
 	case n.dir:
 		return nil, rpctest.Exception(classNotFound, "Path is not a file: "+r.GetSrc())
 	}
+	located := f.locations(n)
+	located.Blocks = slices.DeleteFunc(located.Blocks, func(b *hdfspb.LocatedBlockProto) bool {
+		begin, end := b.GetOffset(), b.GetOffset()+b.GetB().GetNumBytes()
+		return end <= r.GetOffset() || begin >= r.GetOffset()+r.GetLength()
+	})
+	return &hdfspb.GetBlockLocationsResponseProto{Locations: located}, nil
+}
+
+// locations are all blocks of a file.
+func (f *Fake) locations(n *inode) *hdfspb.LocatedBlocksProto {
 	located := &hdfspb.LocatedBlocksProto{
 		FileLength: proto.Uint64(n.length()), UnderConstruction: proto.Bool(n.writer != ""), IsLastBlockComplete: proto.Bool(n.writer == ""),
 	}
@@ -269,7 +323,7 @@ func (f *Fake) blockLocations(r *hdfspb.GetBlockLocationsRequestProto) (proto.Me
 		located.Blocks = append(located.Blocks, f.located(b, offset))
 		offset += uint64(len(b.data))
 	}
-	return &hdfspb.GetBlockLocationsResponseProto{Locations: located}, nil
+	return located
 }
 
 func (f *Fake) located(b *block, offset uint64) *hdfspb.LocatedBlockProto {
@@ -280,7 +334,7 @@ func (f *Fake) located(b *block, offset uint64) *hdfspb.LocatedBlockProto {
 		Offset: proto.Uint64(offset), Corrupt: proto.Bool(false),
 		BlockToken: &commonpb.TokenProto{Identifier: []byte{}, Password: []byte{}, Kind: proto.String(""), Service: proto.String("")},
 	}
-	for _, name := range f.dataNodes {
+	for _, name := range f.running() {
 		located.Locs = append(located.Locs, &hdfspb.DatanodeInfoProto{Id: &hdfspb.DatanodeIDProto{
 			IpAddr: proto.String(name), HostName: proto.String(name), DatanodeUuid: proto.String(name),
 			XferPort: proto.Uint32(dataNodePort), InfoPort: proto.Uint32(0), IpcPort: proto.Uint32(0),
@@ -335,6 +389,9 @@ func (f *Fake) addBlock(r *hdfspb.AddBlockRequestProto) (proto.Message, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if len(f.running()) == 0 {
+		return nil, rpctest.Exception("java.io.IOException", "File "+r.GetSrc()+" could only be written to 0 of the 1 minReplication nodes. There are 0 datanode(s) running and 0 node(s) are excluded in this operation.")
 	}
 	offset := n.length()
 	return &hdfspb.AddBlockResponseProto{Block: f.located(f.space.addBlock(n), offset)}, nil

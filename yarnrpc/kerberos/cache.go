@@ -11,6 +11,8 @@ import (
 	"github.com/jcmturner/gokrb5/v8/credentials"
 	"github.com/jcmturner/gokrb5/v8/messages"
 	"github.com/jcmturner/gokrb5/v8/types"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/secretfile"
 )
 
 // ErrNoTicket is wrapped by the errors about a cache that is not there or holds no
@@ -54,15 +56,30 @@ func (c Cache) String() string {
 // ErrNoTicket when the file is not there or has no ticket-granting ticket of the
 // principal's realm; an expired one is none (see Ticket.End). Configuration entries
 // and tickets that cannot be decoded are passed over.
+//
+// Anybody can lay a file into /tmp under the name of another user's cache: one that is
+// not this user's alone, as kinit makes it, is secretfile.ErrExposed.
 func ReadCache(path string) (*Cache, error) {
-	data, err := readFile(path, maxCacheBytes)
-	if errors.Is(err, fs.ErrNotExist) {
+	data, err := readCacheFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("read credential cache %s: %w: %w (KRB5CCNAME names another cache)", path, err, ErrNoTicket)
+	case errors.Is(err, secretfile.ErrExposed):
+		return nil, fmt.Errorf("read credential cache %s: %w; or name another cache with KRB5CCNAME, and run kinit", path, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read credential cache %s: %w", path, err)
 	}
 	return ParseCache(path, data)
+}
+
+func readCacheFile(path string) ([]byte, error) {
+	file, err := secretfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return readAll(file, maxCacheBytes)
 }
 
 // ParseCache reads the bytes of a cache file as ReadCache does; path stands for it

@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jcmturner/gokrb5/v8/client"
 	"github.com/jcmturner/gokrb5/v8/config"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/secretfile"
 )
 
 func readTestdata(tb testing.TB, name string) []byte {
@@ -23,6 +25,44 @@ func readTestdata(tb testing.TB, name string) []byte {
 		tb.Fatal(err)
 	}
 	return data
+}
+
+// kept is a copy of a file of MIT's as kinit keeps it.
+func kept(tb testing.TB, name string) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), name)
+	if err := os.WriteFile(path, readTestdata(tb, name), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// Who reads a cache has its tickets, and who can write it, or has laid it into /tmp under this user's name,
+// decides in whose name this process logs in.
+func TestATicketThatOthersCanReadOrPlantIsNotTaken(t *testing.T) {
+	t.Parallel()
+	path := kept(t, "alice.ccache")
+	if _, err := ReadCache(path); err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []os.FileMode{0o644, 0o640, 0o620, 0o602} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ReadCache(path)
+		if !errors.Is(err, secretfile.ErrExposed) || !strings.Contains(err.Error(), "chmod 600 "+path) || !strings.Contains(err.Error(), "KRB5CCNAME") {
+			t.Errorf("mode %#o: %v, want ErrExposed and the remedy", mode, err)
+		}
+	}
+	if os.Geteuid() != 0 {
+		return // only root can lay another user's file here
+	}
+	if err := errors.Join(os.Chmod(path, 0o600), os.Chown(path, 12345, 12345)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadCache(path); !errors.Is(err, secretfile.ErrExposed) || !strings.Contains(err.Error(), "uid 12345") {
+		t.Errorf("a cache of another user: %v, want ErrExposed", err)
+	}
 }
 
 // What klist shows of these files is what we must see.
@@ -45,7 +85,7 @@ func TestCachesOfMITAreRead(t *testing.T) {
 			End: at("11/22/26 13:10:54"), Forwardable: true,
 		},
 	} {
-		c, err := ReadCache(filepath.Join("testdata/mit", file))
+		c, err := ReadCache(kept(t, file))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +101,7 @@ func TestCachesOfMITAreRead(t *testing.T) {
 // gokrb5 must find in its form of the cache what is in the file, and no settings.
 func TestGokrb5TakesTheCache(t *testing.T) {
 	t.Parallel()
-	c, err := ReadCache("testdata/mit/alice.ccache")
+	c, err := ReadCache(kept(t, "alice.ccache"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +169,7 @@ func TestACacheWithoutTicketSaysKinit(t *testing.T) {
 
 func TestACachePrintsNoKey(t *testing.T) {
 	t.Parallel()
-	c, err := ReadCache("testdata/mit/alice.ccache")
+	c, err := ReadCache(kept(t, "alice.ccache"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,5 +20,5 @@
 //
 // No key or ticket ever shows in an error or in the output of fmt. The package
 // reads no process environment by itself: entry points pass it in. It starts
-// no goroutine, and of ours imports sasl alone.
+// no goroutine, and of ours imports sasl and secretfile alone.
 package kerberos

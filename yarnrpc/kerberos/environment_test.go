@@ -19,10 +19,7 @@ func TestTheLoginOfTheEnvironment(t *testing.T) {
 		}
 		return path
 	}
-	ticket, err := filepath.Abs("testdata/mit/alice.ccache")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ticket := kept(t, "alice.ccache")
 	plain := write("krb5.conf", "[libdefaults]\ndefault_realm = EXAMPLE.TEST\n")
 	naming := write("naming.conf", "[libdefaults]\ndefault_realm = OTHER.TEST\ndefault_ccache_name = FILE:"+ticket+"\n")
 	for name, test := range map[string]struct {

@@ -1,9 +1,12 @@
 package kerberos
 
 import (
+	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -100,6 +103,74 @@ func FuzzParseKeytab(f *testing.F) {
 				if _, _, err := kt.GetEncryptionKey(name, p.Realm, 0, id); err != nil && p.Realm != "" && p.Service != "" {
 					t.Errorf("%q has no key of type %d, which a login would ask for", p, id)
 				}
+			}
+		}
+	})
+}
+
+// What is read as a principal is one text for one principal, and a server is believed only if it is the one that the
+// configuration names.
+func FuzzPrincipal(f *testing.F) {
+	for _, text := range []string{"alice@R", "rm/h1@R", "rm/_HOST@R", "rm/h1", "a/b/c@R", "@R", "a@", "a/@R", "a@b@c", "RM/H1@R", "rm/h1@R/x"} {
+		f.Add(text, text, "", "H1")
+		f.Add(text, "rm/_HOST@R", "", "h1")
+		f.Add(text, "", "rm/*@R", "h1")
+		f.Add(text, "", "{rm,nn}/[!a]?\\*@R", "")
+	}
+	f.Fuzz(func(t *testing.T, text, configured, pattern, host string) {
+		p, err := ParsePrincipal(text)
+		switch {
+		case err != nil && (!errors.Is(err, ErrMalformedPrincipal) || p != Principal{}):
+			t.Errorf("%q is %+v, %v", text, p, err)
+		case err == nil && (p.String() != text || p.Service == ""):
+			t.Errorf("%q is read as %q", text, p)
+		}
+		asked := func() (string, error) { return host, nil }
+		want, wantErr := ServerPrincipal(configured, asked)
+		if wantErr == nil && want != configured && (host == "" || want != strings.Replace(configured, hostPattern, strings.ToLower(host), 1)) {
+			t.Errorf("%q at %q is %q", configured, host, want)
+		}
+		if err := CheckServer(text, configured, "", asked); err == nil && (text != want || wantErr != nil || text == "") {
+			t.Errorf("%q is believed where %q is configured, at %q", text, configured, host)
+		}
+		if len(pattern) > 1<<10 { // of the site's own files
+			return
+		}
+		if err := CheckServer(text, configured, pattern, asked); err == nil && pattern != "" && !strings.ContainsAny(pattern, `*?[{\`) && text != pattern {
+			t.Errorf("%q is believed where the pattern is %q", text, pattern)
+		}
+	})
+}
+
+// Whatever DNS answers, what comes of it are addresses of hosts.
+func FuzzLocate(f *testing.F) {
+	f.Add("kdc1.example.", uint16(88), "kdc2.example.", uint16(0), true)
+	f.Add(".", uint16(0), "", uint16(88), true)
+	f.Add("kdc.example:99", uint16(88), "[::1]", uint16(88), false)
+	f.Add("a b\x1b[2J", uint16(88), "]", uint16(88), true)
+	conf, err := ParseConfig("krb5.conf", []byte("[libdefaults]\ndns_lookup_kdc = true\n"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, first string, port uint16, second string, otherPort uint16, tcp bool) {
+		asked := conf.Clone()
+		asked.lookup = func(_ context.Context, _, proto, _ string) (string, []*net.SRV, error) {
+			if tcp != (proto == "tcp") {
+				return "", nil, nil
+			}
+			return "", []*net.SRV{{Target: first, Port: port}, {Target: second, Port: otherPort}}, nil
+		}
+		found, err := asked.locate(t.Context(), "EXAMPLE.TEST")
+		if err != nil {
+			if !errors.Is(err, ErrKDC) || len(found) > 0 {
+				t.Errorf("%q and %q: %q, %v", first, second, found, err)
+			}
+			return
+		}
+		for _, address := range found {
+			host, number, err := net.SplitHostPort(address)
+			if err != nil || host == "" || number == "0" || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r > '~' }) {
+				t.Errorf("%q and %q: address %q", first, second, address)
 			}
 		}
 	})

@@ -62,7 +62,7 @@ func (c *Config) locateByDNS(ctx context.Context, realm string) ([]string, error
 		}
 		var found []string
 		for _, r := range records {
-			if target := strings.TrimSuffix(r.Target, "."); target != "" { // "." says that there is none
+			if target := strings.TrimSuffix(r.Target, "."); isHost(target) && r.Port > 0 { // "." says that there is none
 				found = append(found, net.JoinHostPort(target, strconv.Itoa(int(r.Port))))
 			}
 		}
@@ -74,6 +74,14 @@ func (c *Config) locateByDNS(ctx context.Context, realm string) ([]string, error
 		return nil, errors.Join(failed...)
 	}
 	return nil, errNoRecords
+}
+
+// isHost tells whether a name is one of a host: anybody who answers for DNS can give others, which would stand in addresses
+// and in errors.
+func isHost(name string) bool {
+	return name != "" && strings.IndexFunc(name, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
+	}) < 0
 }
 
 // resolveWith is a resolver that gives up when its caller does: by itself, it waits for a

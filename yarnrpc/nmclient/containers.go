@@ -36,12 +36,12 @@ func (c *Client) stopOn(ctx context.Context, on records.NodeID, ids []records.Co
 	if err := c.call(ctx, on, method, request, &response); err != nil {
 		return allOf(on, ids, err)
 	}
-	return refusals(method, on, response.GetFailedRequests())
+	return undecidedOf(ids).refusals(method, on, response.GetFailedRequests())
 }
 
 // Statuses looks at containers on one node (getContainerStatuses). Those that the
 // NodeManager cannot tell of are Failures in the error, with the statuses of the
-// others.
+// others; ErrNotTold where it does not say why.
 func (c *Client) Statuses(ctx context.Context, on records.NodeID, ids ...records.ContainerID) ([]records.ContainerStatus, error) {
 	statuses, failed := c.statusesOn(ctx, on, ids)
 	return statuses, failed.during("read container statuses")
@@ -67,7 +67,15 @@ func (c *Client) statusesOn(ctx context.Context, on records.NodeID, ids []record
 	if err != nil {
 		return nil, allOf(on, ids, err)
 	}
-	return pbconv.ContainerStatuses(response.GetStatus()), refusals(methodStatuses, on, response.GetFailedRequests())
+	open := undecidedOf(ids)
+	failed := open.refusals(methodStatuses, on, response.GetFailedRequests())
+	var statuses []records.ContainerStatus
+	for _, status := range pbconv.ContainerStatuses(response.GetStatus()) {
+		if open.decide(status.ID) {
+			statuses = append(statuses, status)
+		}
+	}
+	return statuses, append(failed, open.notTold(on, ids)...)
 }
 
 const methodStatuses = "getContainerStatuses"
@@ -109,7 +117,7 @@ func (c *Client) Update(ctx context.Context, container records.Container) error 
 	if err != nil {
 		return fmt.Errorf("update %s on %s: %w", container.ID, container.Node, err)
 	}
-	if failed := refusals(method, container.Node, response.GetFailedRequests()); len(failed) > 0 {
+	if failed := undecidedOf([]records.ContainerID{container.ID}).refusals(method, container.Node, response.GetFailedRequests()); len(failed) > 0 {
 		return fmt.Errorf("update %s on %s: %w", container.ID, container.Node, failed[0].Err)
 	}
 	return nil

@@ -85,15 +85,58 @@ func (f Failures) during(verb string) error {
 	return fmt.Errorf("%s: %w", verb, f)
 }
 
-// refusals are the exceptions that a NodeManager has for single containers.
-func refusals(method string, on records.NodeID, refused []*yarnpb.ContainerExceptionMapProto) Failures {
+// undecided are the containers of a call on whose fate its answer has not been heard yet.
+type undecided map[records.ContainerID]bool
+
+func undecidedOf(ids []records.ContainerID) undecided {
+	u := make(undecided, len(ids))
+	for _, id := range ids {
+		u[id] = true
+	}
+	return u
+}
+
+// decide tells whether a verdict on a container counts: the first one does, on a container of the call.
+func (u undecided) decide(id records.ContainerID) bool {
+	first := u[id]
+	delete(u, id)
+	return first
+}
+
+// refusals are the exceptions that a NodeManager has for single containers of a call. Where that is for
+// one container alone, they are about that one, whatever they name.
+func (u undecided) refusals(method string, on records.NodeID, refused []*yarnpb.ContainerExceptionMapProto) Failures {
+	var only *records.ContainerID
+	if len(u) == 1 {
+		for id := range u {
+			only = &id
+		}
+	}
 	var failed Failures
 	for _, r := range refused {
+		id := pbconv.ContainerID(r.GetContainerId())
+		if only != nil {
+			id = *only
+		}
+		if !u.decide(id) {
+			continue
+		}
 		message, _, _ := strings.Cut(r.GetException().GetMessage(), "\n")
 		failed = append(failed, &ContainerError{
-			Container: pbconv.ContainerID(r.GetContainerId()), Node: on,
+			Container: id, Node: on,
 			Err: &yarnrpc.RemoteError{Address: on.String(), Method: method, Class: r.GetException().GetClassName(), Message: message},
 		})
+	}
+	return failed
+}
+
+// notTold fails those containers, in their order, of which the answer has said nothing.
+func (u undecided) notTold(on records.NodeID, ids []records.ContainerID) Failures {
+	var failed Failures
+	for _, id := range ids {
+		if u.decide(id) {
+			failed = append(failed, &ContainerError{Container: id, Node: on, Err: ErrNotTold})
+		}
 	}
 	return failed
 }

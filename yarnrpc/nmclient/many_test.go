@@ -233,7 +233,9 @@ func rolling(t *testing.T, password *atomic.Value) (records.NodeID, *rpctest.Ser
 	server := &rpctest.Server{
 		Passwords: func([]byte) ([]byte, error) { return []byte(password.Load().(string)), nil },
 		Handler: func(*rpctest.Call) (proto.Message, error) {
-			return &yarnpb.GetContainerStatusesResponseProto{}, nil
+			return &yarnpb.GetContainerStatusesResponseProto{Status: []*yarnpb.ContainerStatusProto{
+				pbconv.ContainerStatusProto(records.ContainerStatus{ID: testContainer.ID}),
+			}}, nil
 		},
 	}
 	on, err := records.ParseNodeID(server.Listen(t))

@@ -3,6 +3,7 @@ package nmclient
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"google.golang.org/protobuf/proto"
 
@@ -40,14 +41,11 @@ func (c *Client) LocalizationStatuses(ctx context.Context, on records.NodeID, id
 	if err := c.call(ctx, on, method, request, &response); err != nil {
 		return nil, allOf(on, ids, err).during(verb)
 	}
+	open := undecidedOf(ids)
+	failed := open.refusals(method, on, response.GetFailedRequests())
 	statuses := pbconv.LocalizationStatuses(response.GetCntnLocalizationStatuses())
-	failed := refusals(method, on, response.GetFailedRequests())
-	for _, id := range ids {
-		if _, told := statuses[id]; !told && failed.Of(id) == nil {
-			failed = append(failed, &ContainerError{Container: id, Node: on, Err: ErrNotTold})
-		}
-	}
-	return statuses, failed.during(verb)
+	maps.DeleteFunc(statuses, func(id records.ContainerID, _ []records.LocalizationStatus) bool { return !open.decide(id) })
+	return statuses, append(failed, open.notTold(on, ids)...).during(verb)
 }
 
 // Commitment says when a Reinitialize can no longer be taken back.

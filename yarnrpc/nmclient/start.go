@@ -111,7 +111,7 @@ func (c *Client) startContainers(ctx context.Context, on records.NodeID, launche
 	if err := c.call(ctx, on, method, request, &response); err != nil {
 		return allOf(on, ids, err), err
 	}
-	return refusals(method, on, response.GetFailedRequests()), nil
+	return undecidedOf(ids).refusals(method, on, response.GetFailedRequests()), nil
 }
 
 // unknown leaves those failures of whose containers the NodeManager does not know. All

@@ -21,10 +21,16 @@ type ResourceValues struct {
 }
 
 // NewResourceValues makes one. The map stays the caller's. What a name that is no
-// UTF-8 stands for is left out: no cluster has such a type.
+// UTF-8 stands for is left out: no cluster has such a type. A unit that is none counts as
+// no unit, like others that nobody knows.
 func NewResourceValues(amounts map[string]ResourceAmount) ResourceValues {
 	some := maps.Clone(amounts)
 	maps.DeleteFunc(some, func(name string, a ResourceAmount) bool { return a.Value == 0 || !utf8.ValidString(name) })
+	for name, a := range some {
+		if !utf8.ValidString(a.Units) { // JSON would hold it in two ways
+			some[name] = ResourceAmount{Value: a.Value}
+		}
+	}
 	if len(some) == 0 {
 		return ResourceValues{}
 	}

@@ -26,6 +26,7 @@ type books struct {
 // settings are the part of a Config that the books follow.
 type settings struct {
 	minimum, maximum records.Resource // of a container
+	configured       records.Resource // what maximum is while a node has so much; its types are all there are
 	maxAttempts      int
 	clientTokens     bool
 }
@@ -164,6 +165,12 @@ type (
 	}
 	// nodeGone is a node that is lost with all that runs on it.
 	nodeGone struct{ node records.NodeID }
+	// nodeRestarted is a node that comes back, with nothing that ran on it, and with
+	// another capability perhaps.
+	nodeRestarted struct {
+		node       records.NodeID
+		capability records.Resource
+	}
 	// restarted is a new ResourceManager that has recovered applications and
 	// containers, but no session.
 	restarted struct{}
@@ -178,6 +185,7 @@ func (containerStarted) isEvent() {}
 func (containerEnded) isEvent()   {}
 func (containerTaken) isEvent()   {}
 func (nodeGone) isEvent()         {}
+func (nodeRestarted) isEvent()    {}
 func (restarted) isEvent()        {}
 func (keyRolled) isEvent()        {}
 
@@ -243,6 +251,8 @@ func (b *books) step(now time.Time, e event) []effect {
 		return nil
 	case nodeGone:
 		return b.lose(now, e.node)
+	case nodeRestarted:
+		return b.restartNode(now, e.node, e.capability)
 	case restarted:
 		return b.restart(now)
 	case keyRolled:
@@ -287,34 +297,6 @@ func (b *books) container(id records.ContainerID) *container {
 		return nil
 	}
 	return app.containers[i]
-}
-
-// lose takes a node's containers away from their applications.
-func (b *books) lose(now time.Time, id records.NodeID) []effect {
-	n := b.node(id)
-	if n == nil || n.lost {
-		return nil
-	}
-	n.lost = true
-	b.tellOf(n)
-	effects := []effect{emptyNode{id}}
-	for _, app := range b.apps {
-		for _, c := range slices.Clone(app.containers) {
-			if c.node == n {
-				effects = append(effects, b.end(now, c, records.ExitAborted, "Container released on a *lost* node")...)
-			}
-		}
-	}
-	return effects
-}
-
-// tellOf has every registered master hear of a node's change.
-func (b *books) tellOf(n *node) {
-	for _, app := range b.apps {
-		if a := app.attempt(); a.registered && a.live() {
-			a.changed = append(a.changed, n)
-		}
-	}
 }
 
 // restart forgets what a work-preserving restart of the ResourceManager does: all

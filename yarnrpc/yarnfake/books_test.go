@@ -25,7 +25,7 @@ type ledger struct {
 func newLedger(t *rapid.T, now time.Time) *ledger {
 	b := &books{
 		started: now.UnixMilli(), keys: keys{amrm: key{id: 1}, nm: key{id: 2}, container: key{id: 3}},
-		settings: settings{minimum: records.Resource{MemoryMB: 100, VCores: 1}, maximum: records.Resource{MemoryMB: 1000, VCores: 4}, maxAttempts: 2},
+		settings: settings{minimum: records.Resource{MemoryMB: 100, VCores: 1}, maximum: records.Resource{MemoryMB: 1000, VCores: 4}, configured: records.Resource{MemoryMB: 1000, VCores: 4}, maxAttempts: 2},
 	}
 	for _, host := range []string{"a", "b", "c"} {
 		b.nodes = append(b.nodes, &node{id: records.NodeID{Host: host, Port: 1}, capability: records.Resource{MemoryMB: 1000, VCores: 4}})

@@ -87,7 +87,7 @@ func (c Config) withDefaults() (cluster, error) {
 		return cluster{}, fmt.Errorf("start fake cluster: protection %q: %w", c.Protection, err)
 	}
 	return cluster{Config: c, qops: qops, settings: settings{
-		minimum: c.Minimum, maximum: c.Maximum, maxAttempts: c.MaxAttempts, clientTokens: c.ClientTokens,
+		minimum: c.Minimum, maximum: c.Maximum, configured: c.Maximum, maxAttempts: c.MaxAttempts, clientTokens: c.ClientTokens,
 	}}, nil
 }
 

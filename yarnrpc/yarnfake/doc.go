@@ -26,7 +26,8 @@
 //     and signal. Containers are child processes, started from a bash script as a
 //     NodeManager writes it, or calls of Config.Run.
 //   - Faults that a test orders: see Fake.Refuse, Drop, Delay, Standby,
-//     RestartResourceManager, RollAMRMKey, LoseNode, Preempt and FailContainer.
+//     RestartResourceManager, RollAMRMKey, LoseNode, RestartNode, Freeze, Preempt and
+//     FailContainer.
 //
 // Grants are made in one order: node after node at each heartbeat, applications by
 // their age, asks by priority and request id. Two runs of the same calls and

@@ -161,7 +161,9 @@ func (f *Fake) Stop() error {
 // allocate.
 func (f *Fake) Beat() {
 	for _, m := range f.managers {
-		f.step(nodeBeat{m.id})
+		if !m.frozen.Load() {
+			f.step(nodeBeat{m.id})
+		}
 	}
 }
 

@@ -91,6 +91,36 @@ func (f *Fake) LoseNode(id records.NodeID) {
 	}
 }
 
+// RestartNode has a node leave in order and come back at once, without what ran on it and
+// with another capability: its containers end with ExitAborted, its connections break,
+// and masters are told that it has changed. As with YARN, no container may be larger than
+// the largest node from then on. Of a node that is killed, and comes back before it counts
+// as lost, YARN tells masters nothing (RMNodeImpl.ReconnectNodeTransition).
+func (f *Fake) RestartNode(id records.NodeID, capability records.Resource) {
+	if m := f.manager(id); m != nil {
+		f.step(nodeRestarted{id, capability})
+		m.server.Disconnect()
+		m.back()
+	}
+}
+
+// Freeze stops a node as SIGSTOP does: it takes connections, answers nothing and sends no
+// heartbeats until Thaw, which has it go on with all that has come meanwhile.
+func (f *Fake) Freeze(id records.NodeID) {
+	if m := f.manager(id); m != nil {
+		m.frozen.Store(true)
+		m.server.Pause()
+	}
+}
+
+// Thaw lets a frozen node go on.
+func (f *Fake) Thaw(id records.NodeID) {
+	if m := f.manager(id); m != nil {
+		m.frozen.Store(false)
+		m.server.Resume()
+	}
+}
+
 // Preempt takes a container back for the scheduler: it ends with ExitPreempted, which
 // does not count as an attempt of an ApplicationMaster.
 func (f *Fake) Preempt(id records.ContainerID) {

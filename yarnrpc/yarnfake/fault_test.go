@@ -6,6 +6,7 @@ import (
 	"crypto/sha1"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -142,6 +143,61 @@ func TestALostNodeTakesItsContainersAlong(t *testing.T) {
 	}
 	m.ask(2)
 	m.run(t, "sleep 1000", func() bool { return len(m.running) == 6-on })
+}
+
+// A fake whose maximum does not follow its nodes takes asks that YARN refuses.
+func TestARestartedNodeBoundsContainers(t *testing.T) {
+	fake := start(t, yarnfake.Config{Node: records.Resource{MemoryMB: 2048, VCores: 4}})
+	_, _, m := unmanaged(t, fake)
+	large := amrm.Ask{Key: amrm.AskKey{Priority: 1}, Capability: records.Resource{MemoryMB: 2048, VCores: 1}, Count: 1}
+	m.rm.SetAsk(large)
+	m.run(t, "sleep 1000", func() bool { return len(m.running) == 1 })
+	node := fake.Nodes()[0]
+	fake.RestartNode(node, records.Resource{MemoryMB: 1024, VCores: 4})
+	m.run(t, "", func() bool { return len(m.completed) == 1 && len(m.running) == 0 })
+
+	m.rm.SetAsk(large)
+	if _, err := m.rm.Allocate(t.Context(), 0); !errors.Is(err, yarnrpc.ErrInvalidResourceRequest) {
+		t.Errorf("more than the node has now: %v", err)
+	}
+	fake.RestartNode(node, records.Resource{MemoryMB: 4096, VCores: 4})
+	m.run(t, "sleep 1000", func() bool { return len(m.running) == 1 })
+	large.Capability.MemoryMB = 4096
+	m.rm.SetAsk(large)
+	if _, err := m.rm.Allocate(t.Context(), 0); !errors.Is(err, yarnrpc.ErrInvalidResourceRequest) {
+		t.Errorf("more than is configured: %v", err)
+	}
+}
+
+// A frozen node's answers come when it thaws, to what came meanwhile.
+func TestAFrozenNodeAnswersWhenItThaws(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := start(t, yarnfake.Config{Nodes: 2, InMemory: true, Heartbeat: time.Second, Run: wait})
+		_, _, m := unmanaged(t, fake)
+		m.ask(4)
+		m.run(t, "x", func() bool { return len(m.running) == 4 })
+		frozen := fake.Nodes()[0]
+		i := slices.IndexFunc(m.running, func(c records.Container) bool { return c.Node == frozen })
+		victim := m.running[i]
+		fake.Freeze(frozen)
+		began := time.Now()
+		const frost = 30 * time.Second // less than the client waits for an answer
+		timer := time.AfterFunc(frost, func() { fake.Thaw(frozen) })
+		defer timer.Stop()
+		if err := m.nm.Stop(t.Context(), frozen, victim.ID); err != nil || time.Since(began) < frost {
+			t.Errorf("a stop at a frozen node is answered after %v: %v", time.Since(began), err)
+		}
+		m.run(t, "", func() bool { return len(m.completed) == 1 })
+
+		m.ask(4)
+		fake.Freeze(frozen)
+		m.run(t, "x", func() bool { return len(m.running) == 7 })
+		for _, c := range m.running[3:] {
+			if c.Node == frozen {
+				t.Errorf("%s was given on a node that sends no heartbeats", c.ID)
+			}
+		}
+	})
 }
 
 func TestAContainerEndsAsTheTestSays(t *testing.T) {

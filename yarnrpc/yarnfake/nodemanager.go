@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,6 +26,7 @@ type nodeManager struct {
 	fake   *Fake
 	server *rpctest.Server
 	dir    string
+	frozen atomic.Bool // no heartbeats
 
 	mu         sync.Mutex // guards what follows; taken after the Fake's
 	gone       bool
@@ -232,6 +234,13 @@ func (m *nodeManager) empty() {
 		}
 		r.cancel()
 	}
+}
+
+// back takes containers again.
+func (m *nodeManager) back() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.gone = false
 }
 
 func (m *nodeManager) stopContainers(app records.ApplicationID, r *yarnpb.StopContainersRequestProto) proto.Message {

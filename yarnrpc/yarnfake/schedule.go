@@ -41,7 +41,10 @@ func (a *attempt) take(r *yarnpb.ResourceRequestProto, capability records.Resour
 		a.asks = slices.Insert(a.asks, i, &ask{priority: priority, requestID: id, places: make(map[string]place)})
 	}
 	row := a.asks[i]
-	row.capability, row.missed = capability, 0
+	row.missed = 0
+	if r.GetNumContainers() > 0 { // what cancels a place need not have the size
+		row.capability = capability
+	}
 	row.places[r.GetResourceName()] = place{count: r.GetNumContainers(), relaxed: r.GetRelaxLocality()}
 	if r.GetResourceName() == anyPlace && r.GetNumContainers() == 0 {
 		a.asks = slices.Delete(a.asks, i, i+1)
@@ -177,7 +180,7 @@ func (b *books) expire(now time.Time, n *node) []effect {
 // asked reads an amount. YARN overlooks the resource types that it does not have.
 func (s settings) asked(p *yarnpb.ResourceProto) records.Resource {
 	r := pbconv.Resource(p)
-	amounts, there := r.Others.Map(), s.maximum.Others.Map()
+	amounts, there := r.Others.Map(), s.configured.Others.Map()
 	maps.DeleteFunc(amounts, func(name string, _ records.ResourceAmount) bool { return there[name].Value == 0 })
 	r.Others = records.NewResourceValues(amounts)
 	return r

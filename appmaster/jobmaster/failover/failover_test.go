@@ -123,6 +123,12 @@ func TestOnlyFailuresOfTheJobUseUpRestarts(t *testing.T) {
 	if d := r.Decide(start, Cause{Kind: HostLost}, 0); d.Restart {
 		t.Error("lost host: restarted without a restart left")
 	}
+	if d := r.Decide(start, Cause{Kind: HostStopped}, 1); !d.Restart || d.Delay != 0 {
+		t.Errorf("host that its worker stops: got %+v, want a restart at once", d)
+	}
+	if d := r.Decide(start, Cause{Kind: HostUnavailable}, WholeJob); d.Restart {
+		t.Error("worker that can have no host: restarted without a restart left")
+	}
 	unlimited := NewRestarts(settings(t, nil), 1)
 	if d := unlimited.Decide(start, Cause{Kind: TaskFailed, Failure: msg.Failure{Permanent: true}}, 0); d.Restart || d.Exhausted != "" {
 		t.Errorf("permanent failure: got %+v", d)

@@ -10,11 +10,13 @@ import (
 // Kind says what failed.
 type Kind int
 
-// What may fail. Only the loss of a worker is nothing that the job could have
-// done: it uses up no restart.
+// What may fail. Only the loss of a worker, and the end of a host that its worker
+// stops, is nothing that the job could have done: it uses up no restart.
 const (
 	TaskFailed Kind = iota + 1
 	HostLost
+	HostStopped
+	HostUnavailable // a worker can have no host of the job
 	WorkerLost
 )
 
@@ -26,7 +28,7 @@ type Cause struct {
 	Task     string         // name of the task for people, or "" for a host or worker
 	Location string         // the worker's node
 	Resource ids.ResourceID // worker
-	Host     ids.HostID     // with HostLost and WorkerLost, where there was one
+	Host     ids.HostID     // with HostLost, HostStopped and WorkerLost, where there was one
 }
 
 // Entry is the cause as it stands in the job's history.

@@ -36,6 +36,9 @@ func NewRestarts(s Settings, seed uint64) *Restarts {
 	}
 }
 
+// WholeJob is the region of failures that concern no single one.
+const WholeJob = -1
+
 // Decision is what follows a root cause.
 type Decision struct {
 	Restart bool
@@ -47,12 +50,13 @@ type Decision struct {
 
 // Decide records the root cause of a region's failure and says what follows it.
 // The loss of a worker is followed by a restart and uses up none of the
-// strategy's, up to a limit of its own.
+// strategy's, up to a limit of its own; so is the end of a host that its worker
+// stops. WholeJob stands for all regions.
 func (r *Restarts) Decide(now time.Time, root Cause, region int) Decision {
 	switch {
 	case root.Failure.Permanent:
 		return Decision{}
-	case root.Kind == WorkerLost:
+	case root.Kind == WorkerLost, root.Kind == HostStopped:
 		return r.workerLost(now, region)
 	}
 	delay, again := r.strategy.Restart(now)

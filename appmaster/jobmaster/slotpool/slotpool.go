@@ -1,13 +1,23 @@
 // Package slotpool is a JobMaster's view of its slots: those that workers
-// offered and it took, and which part of the job runs in each.
+// offered and it took, which regions of the job wait for slots, and which run in
+// which of them.
 //
 // A job is laid out over shared slots, as many as its widest vertex has
-// subtasks; a shared slot holds at most one subtask of each vertex, and every
-// slot from a worker stands for one shared slot. A Pool is plain state that the
-// JobMaster's core owns: no I/O, no clock, no goroutine, no lock.
+// subtasks; a shared slot holds at most one subtask of each vertex. A region
+// runs in one or more shared slots, and several regions may share one. A slot of
+// a worker stands for one shared slot while regions run in it. Afterwards any
+// other region may have it: slots circulate, so that a job whose regions do not
+// depend on each other needs room for the largest of them only.
+//
+// No region holds a slot while it waits for another one. So two regions never
+// wait for each other, and no slot is kept from a region that could run in it.
+//
+// A Pool is plain state that the JobMaster's core owns: no I/O, no clock, no
+// goroutine, no lock.
 package slotpool
 
 import (
+	"slices"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/internal/ids"
@@ -19,131 +29,303 @@ type Slot struct {
 	Resource   ids.ResourceID
 }
 
-// Pool holds the shared slots of one job. Make it with New.
+// Pool holds the slots of one job. Make it with New.
 type Pool struct {
+	regions []region
 	shared  []sharedSlot
-	full    int                      // every shared slot below this index has a slot or is given up
-	held    map[ids.AllocationID]int // shared slot of each slot
-	needed  int                      // shared slots that are not given up
-	idle    []idleSlot               // not given up yet, in the order of time
-	missing time.Time                // since when some needed slot is not there; zero when all are
+	waiting []int // regions that wait for slots, ascending
+	// overlaps says that regions share slots: one may start without a free slot.
+	overlaps bool
+
+	held     map[ids.AllocationID]*slot
+	slots    []*slot // the same, in the order in which they were offered
+	free     []*slot // those of them in which no region runs, in the same order
+	sequence int     // of the last slot
+
+	needed  int         // shared slots of regions that have not finished
+	surplus []time.Time // since when each slot beyond these is idle, the oldest first
+	bySize  []int       // regions by their number of shared slots; finished ones at the front are cut off
+	starved time.Time   // since when no region can run in the slots that are there; zero: some can
+}
+
+type region struct {
+	shared   []int   // its shared slots, ascending
+	slots    []*slot // those that it runs in, in the same order; nil while it does not run
+	finished bool
 }
 
 type sharedSlot struct {
-	slot  Slot // no Allocation while there is none
-	given bool // given up: the job needs it no more
+	slot *slot // nil while no region runs in it
+	open int   // its regions that have not finished
 }
 
-// idleSlot is a shared slot in which nothing runs nor is going to.
-type idleSlot struct {
-	shared int
-	since  time.Time
+type slot struct {
+	Slot
+	sequence int
+	shared   int // what it stands for while users is above 0
+	users    int // regions that run in it
 }
 
-// New makes a pool of n shared slots, all needed and missing from now on.
-func New(n int, now time.Time) *Pool {
-	return &Pool{
-		shared: make([]sharedSlot, n), held: make(map[ids.AllocationID]int), needed: n, missing: now,
+// New makes a pool without slots for regions that each run in some shared slots,
+// numbered from 0 without a gap. Regions come in topological order, in which they
+// are served. None of them waits yet.
+func New(regions [][]int, now time.Time) *Pool {
+	p := &Pool{regions: make([]region, len(regions)), held: make(map[ids.AllocationID]*slot)}
+	for r, shared := range regions {
+		p.regions[r].shared = shared
+		p.bySize = append(p.bySize, r)
+		for _, i := range shared {
+			for i >= len(p.shared) {
+				p.shared = append(p.shared, sharedSlot{})
+			}
+			p.shared[i].open++
+			p.overlaps = p.overlaps || p.shared[i].open > 1
+		}
 	}
+	p.needed = len(p.shared)
+	slices.SortStableFunc(p.bySize, func(a, b int) int { return len(regions[a]) - len(regions[b]) })
+	p.watch(now)
+	return p
 }
 
-// Required is the number of slots the job needs in all: what it declares to the
-// ResourceManager.
+// Required is the number of slots that the job needs in all, for the regions that
+// have not finished: what it declares to the ResourceManager.
 func (p *Pool) Required() int { return p.needed }
 
+// Least is how many of them are enough for some region that has not finished to run;
+// 0 when all have.
+func (p *Pool) Least() int {
+	if len(p.bySize) == 0 {
+		return 0
+	}
+	return len(p.regions[p.bySize[0]].shared)
+}
+
 // Held is the number of slots that are there.
-func (p *Pool) Held() int { return len(p.held) }
+func (p *Pool) Held() int { return len(p.slots) }
 
-// MissingSince is since when fewer slots are there than are needed.
-func (p *Pool) MissingSince() (time.Time, bool) { return p.missing, !p.missing.IsZero() }
-
-// Offer takes a slot for the first shared slot that needs one; false means that
-// none does. A slot that is held already is taken again.
-func (p *Pool) Offer(s Slot, now time.Time) bool {
-	if i, held := p.held[s.Allocation]; held {
-		return p.shared[i].slot == s
-	}
-	for ; p.full < len(p.shared); p.full++ {
-		if shared := &p.shared[p.full]; shared.slot.Allocation == "" && !shared.given {
-			shared.slot = s
-			p.held[s.Allocation] = p.full
-			p.watch(now)
-			return true
-		}
-	}
-	return false
-}
-
-// At gives the slot behind a shared slot; false while there is none.
-func (p *Pool) At(shared int) (Slot, bool) {
-	s := p.shared[shared].slot
-	return s, s.Allocation != ""
-}
-
-// Slots gives the slots that are there, by shared slot.
+// Slots gives the slots that are there, in the order in which they were offered.
 func (p *Pool) Slots() []Slot {
-	var held []Slot
-	for _, s := range p.shared {
-		if s.slot.Allocation != "" {
-			held = append(held, s.slot)
-		}
+	held := make([]Slot, len(p.slots))
+	for i, s := range p.slots {
+		held[i] = s.Slot
 	}
 	return held
 }
 
-// RemoveWorker forgets the slots of a worker that is gone. The job still needs
-// as many.
-func (p *Pool) RemoveWorker(resource ids.ResourceID, now time.Time) {
-	for i := range p.shared {
-		if shared := &p.shared[i]; shared.slot.Allocation != "" && shared.slot.Resource == resource {
-			delete(p.held, shared.slot.Allocation)
-			shared.slot = Slot{}
-			p.full = min(p.full, i)
+// At gives the slot that stands for a shared slot; false while no region runs
+// there.
+func (p *Pool) At(shared int) (Slot, bool) {
+	if s := p.shared[shared].slot; s != nil {
+		return s.Slot, true
+	}
+	return Slot{}, false
+}
+
+// Offer takes a slot, or refuses it when the job has as many as it needs. A slot
+// that is held already is taken again.
+func (p *Pool) Offer(offered Slot, now time.Time) bool {
+	if s := p.held[offered.Allocation]; s != nil {
+		return s.Slot == offered
+	}
+	if len(p.slots) >= p.needed {
+		return false
+	}
+	p.sequence++
+	s := &slot{Slot: offered, sequence: p.sequence}
+	p.held[offered.Allocation] = s
+	p.slots = append(p.slots, s)
+	p.free = append(p.free, s)
+	if !p.starved.IsZero() {
+		p.starved = now // slots still come
+	}
+	p.watch(now)
+	return true
+}
+
+// Wait lets a region wait for slots.
+func (p *Pool) Wait(r int) {
+	if at, waits := slices.BinarySearch(p.waiting, r); !waits {
+		p.waiting = slices.Insert(p.waiting, at, r)
+	}
+}
+
+// Assign gives slots whose workers are ready to waiting regions, in their order, and
+// lists the regions that can run now. A region gets all of its slots or none.
+func (p *Pool) Assign(ready func(Slot) bool) []int {
+	if !p.starved.IsZero() {
+		return nil
+	}
+	usable := p.usable(ready)
+	var started []int
+	waiting := p.waiting[:0]
+	for i, r := range p.waiting {
+		if len(usable) == 0 && !p.overlaps {
+			waiting = append(waiting, p.waiting[i:]...)
+			break
+		}
+		if p.fits(r, len(usable), ready) {
+			usable = p.start(r, usable)
+			started = append(started, r)
+		} else {
+			waiting = append(waiting, r)
+		}
+	}
+	p.waiting = waiting
+	if len(started) > 0 {
+		p.free = slices.DeleteFunc(p.free, func(s *slot) bool { return s.users > 0 })
+	}
+	return started
+}
+
+// usable lists the free slots that are ready. Those of a worker, which mostly lie
+// side by side, are ready together.
+func (p *Pool) usable(ready func(Slot) bool) []*slot {
+	var usable []*slot
+	var last ids.ResourceID
+	can := false
+	for _, s := range p.free {
+		if s.Resource != last {
+			last, can = s.Resource, ready(s.Slot)
+		}
+		if can {
+			usable = append(usable, s)
+		}
+	}
+	return usable
+}
+
+// fits tells whether so many free slots are enough for a region, beside those in
+// which others run already and which have to be ready, too.
+func (p *Pool) fits(r, free int, ready func(Slot) bool) bool {
+	for _, i := range p.regions[r].shared {
+		switch s := p.shared[i].slot; {
+		case s == nil:
+			if free--; free < 0 {
+				return false
+			}
+		case !ready(s.Slot):
+			return false
+		}
+	}
+	return true
+}
+
+// start lets a region run, with as many of the usable slots as it lacks, and
+// gives the rest.
+func (p *Pool) start(r int, usable []*slot) []*slot {
+	region := &p.regions[r]
+	region.slots = make([]*slot, len(region.shared))
+	for at, i := range region.shared {
+		if p.shared[i].slot == nil {
+			usable[0].shared = i
+			p.shared[i].slot, usable = usable[0], usable[1:]
+		}
+		s := p.shared[i].slot
+		s.users++
+		region.slots[at] = s
+	}
+	return usable
+}
+
+// Release says that nothing of a region runs any more though it has not finished:
+// other regions may have its slots. False means that it had none.
+func (p *Pool) Release(r int) bool {
+	region := &p.regions[r]
+	if region.slots == nil {
+		return false
+	}
+	for _, s := range region.slots {
+		if s.users--; s.users > 0 || p.held[s.Allocation] != s {
+			continue // others run there, or its worker is gone
+		}
+		p.shared[s.shared].slot = nil
+		at, _ := slices.BinarySearchFunc(p.free, s, bySequence)
+		p.free = slices.Insert(p.free, at, s)
+	}
+	region.slots = nil
+	return true
+}
+
+// Finish says, once, that a region has finished: it needs its slots no more, and
+// others may have them.
+func (p *Pool) Finish(r int, now time.Time) {
+	p.Release(r)
+	p.regions[r].finished = true
+	for _, i := range p.regions[r].shared {
+		if p.shared[i].open--; p.shared[i].open == 0 {
+			p.needed--
 		}
 	}
 	p.watch(now)
 }
 
-// SetIdle says, once, that nothing runs in a shared slot any more, nor is going
-// to.
-func (p *Pool) SetIdle(shared int, now time.Time) {
-	p.idle = append(p.idle, idleSlot{shared, now})
+// RemoveWorker forgets the slots of a worker that is gone, and gives them. The
+// job still needs as many.
+func (p *Pool) RemoveWorker(resource ids.ResourceID, now time.Time) []Slot {
+	var removed []Slot
+	gone := func(s *slot) bool { return s.Resource == resource }
+	for _, s := range p.slots {
+		if !gone(s) {
+			continue
+		}
+		removed = append(removed, s.Slot)
+		delete(p.held, s.Allocation)
+		if s.users > 0 {
+			p.shared[s.shared].slot = nil
+		}
+	}
+	if len(removed) > 0 {
+		p.slots, p.free = slices.DeleteFunc(p.slots, gone), slices.DeleteFunc(p.free, gone)
+		p.watch(now)
+	}
+	return removed
 }
 
-// IdleSince is the earliest time since when a shared slot that was not given up
-// is idle.
+// StarvedSince is since when the slots that are there are too few for every
+// region that has not finished, and none came. False means that some region runs,
+// or can when its workers are ready: its slots go to the others after it.
+func (p *Pool) StarvedSince() (time.Time, bool) { return p.starved, !p.starved.IsZero() }
+
+// IdleSince is the earliest time since when a slot is there that no region needs.
 func (p *Pool) IdleSince() (time.Time, bool) {
-	if len(p.idle) == 0 {
+	if len(p.surplus) == 0 {
 		return time.Time{}, false
 	}
-	return p.idle[0].since, true
+	return p.surplus[0], true
 }
 
-// GiveUp gives up the shared slots that were idle for the timeout or longer, and
-// returns their slots for their workers.
+// GiveUp gives up as many slots as were idle for the timeout or longer, and
+// returns them for their workers.
 func (p *Pool) GiveUp(now time.Time, timeout time.Duration) []Slot {
 	var freed []Slot
-	for len(p.idle) > 0 && now.Sub(p.idle[0].since) >= timeout {
-		s := &p.shared[p.idle[0].shared]
-		p.idle = p.idle[1:]
-		s.given = true
-		p.needed--
-		if s.slot.Allocation != "" {
-			delete(p.held, s.slot.Allocation)
-			freed = append(freed, s.slot)
-			s.slot = Slot{}
-		}
+	for len(p.surplus) > 0 && now.Sub(p.surplus[0]) >= timeout {
+		s := p.free[len(p.free)-1] // Assign takes the first ones
+		p.surplus, p.free = p.surplus[1:], p.free[:len(p.free)-1]
+		at, _ := slices.BinarySearchFunc(p.slots, s, bySequence)
+		p.slots = slices.Delete(p.slots, at, at+1)
+		delete(p.held, s.Allocation)
+		freed = append(freed, s.Slot)
 	}
-	p.watch(now)
 	return freed
 }
 
-// watch notes since when slots are missing.
+// watch notes since when slots are idle, or too few.
 func (p *Pool) watch(now time.Time) {
+	idle := max(len(p.slots)-p.needed, 0)
+	p.surplus = p.surplus[:min(idle, len(p.surplus))]
+	for len(p.surplus) < idle {
+		p.surplus = append(p.surplus, now)
+	}
+	for len(p.bySize) > 0 && p.regions[p.bySize[0]].finished {
+		p.bySize = p.bySize[1:]
+	}
 	switch {
-	case len(p.held) >= p.needed:
-		p.missing = time.Time{}
-	case p.missing.IsZero():
-		p.missing = now
+	case len(p.slots) >= p.Least():
+		p.starved = time.Time{}
+	case p.starved.IsZero():
+		p.starved = now
 	}
 }
+
+func bySequence(a, b *slot) int { return a.sequence - b.sequence }

@@ -1,23 +1,38 @@
 package slotpool
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
-
-	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func at(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
 
-func TestSlotsFillSharedSlotsInOrder(t *testing.T) {
+func always(Slot) bool { return true }
+
+// waiting makes a pool whose regions all wait.
+func waiting(regions ...[]int) *Pool {
+	p := New(regions, start)
+	for r := range regions {
+		p.Wait(r)
+	}
+	return p
+}
+
+func expectStarted(t *testing.T, p *Pool, ready func(Slot) bool, want ...int) {
+	t.Helper()
+	if diff := cmp.Diff(want, p.Assign(ready), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("regions that can run differ (-want +got):\n%s", diff)
+	}
+}
+
+func TestSlotsAreTakenInTheOrderOfTheirOffers(t *testing.T) {
 	t.Parallel()
-	p := New(2, start)
+	p := waiting([]int{0, 1})
 	a, b, c := Slot{"a", "w1"}, Slot{"b", "w2"}, Slot{"c", "w2"}
 	if !p.Offer(a, at(1)) || !p.Offer(b, at(2)) {
 		t.Error("a slot that is needed was refused")
@@ -31,113 +46,165 @@ func TestSlotsFillSharedSlotsInOrder(t *testing.T) {
 	if p.Offer(Slot{"a", "w9"}, at(3)) {
 		t.Error("a slot that one worker holds was taken from another")
 	}
-	if diff := cmp.Diff([]Slot{a, b}, p.Slots()); diff != "" {
-		t.Errorf("slots differ (-want +got):\n%s", diff)
-	}
-	if since, missing := p.MissingSince(); missing {
-		t.Errorf("slots are missing since %s though all are there", since)
+	expectStarted(t, p, always, 0)
+	for i, want := range []Slot{a, b} {
+		if got, runs := p.At(i); !runs || got != want {
+			t.Errorf("shared slot %d is %v (%t), want %v", i, got, runs, want)
+		}
 	}
 }
 
-// A lost worker's slots are needed again, and the five minutes of
-// slot.request.timeout begin anew.
-func TestLostWorkerLeavesItsSharedSlotsEmpty(t *testing.T) {
+// TestNoRegionHoldsWhatItCannotUse would catch two regions that wait for each other's slots,
+// and one that keeps a slot for itself which another could run in.
+func TestNoRegionHoldsWhatItCannotUse(t *testing.T) {
 	t.Parallel()
-	p := New(3, start)
+	p := waiting([]int{0, 1}, []int{2, 3}, []int{4})
+	p.Offer(Slot{"a", "w1"}, start)
+	expectStarted(t, p, always, 2)
+	p.Offer(Slot{"b", "w1"}, start)
+	expectStarted(t, p, always)
+	p.Finish(2, start)
+	expectStarted(t, p, always, 0)
+	p.Finish(0, start)
+	expectStarted(t, p, always, 1)
+	if p.Required() != 2 {
+		t.Errorf("%d slots are required for the last region, want 2", p.Required())
+	}
+}
+
+// TestAFreeSlotNeedsAHost would catch a region that is sent to a host which is not there, or
+// that waits for it though a slot elsewhere is ready.
+func TestAFreeSlotNeedsAHost(t *testing.T) {
+	t.Parallel()
+	p := waiting([]int{0}, []int{1})
+	p.Offer(Slot{"a", "w1"}, start)
+	p.Offer(Slot{"b", "w2"}, start)
+	expectStarted(t, p, func(s Slot) bool { return s.Resource == "w2" }, 0)
+	expectStarted(t, p, func(s Slot) bool { return s.Resource == "w2" })
+	expectStarted(t, p, always, 1)
+}
+
+// A shared slot that two regions have is one slot, until the last of them has left it.
+func TestRegionsShareASlot(t *testing.T) {
+	t.Parallel()
+	p := waiting([]int{0}, []int{0}, []int{1})
+	p.Offer(Slot{"a", "w1"}, start)
+	expectStarted(t, p, always, 0, 1)
+	p.Release(1)
+	p.Wait(1)
+	expectStarted(t, p, func(Slot) bool { return false }) // its host has ended
+	expectStarted(t, p, always, 1)
+	p.Finish(0, start)
+	expectStarted(t, p, always)
+	if p.Required() != 2 {
+		t.Errorf("%d slots are required, want 2: one region of the first is left", p.Required())
+	}
+	p.Finish(1, start)
+	expectStarted(t, p, always, 2)
+}
+
+// A lost worker's slots are needed again, but for those of regions that have finished.
+func TestALostWorkersSlotsAreNeededAgain(t *testing.T) {
+	t.Parallel()
+	p := waiting([]int{0}, []int{1}, []int{2})
 	for i, a := range []Slot{{"a", "w1"}, {"b", "w2"}, {"c", "w1"}} {
 		p.Offer(a, at(i))
 	}
-	p.RemoveWorker("w1", at(10))
-	if since, missing := p.MissingSince(); !missing || !since.Equal(at(10)) {
-		t.Errorf("missing since %s (%t), want %s", since, missing, at(10))
+	expectStarted(t, p, always, 0, 1, 2)
+	p.Finish(2, at(9))
+	if diff := cmp.Diff([]Slot{{"a", "w1"}, {"c", "w1"}}, p.RemoveWorker("w1", at(10))); diff != "" {
+		t.Errorf("slots that are gone differ (-want +got):\n%s", diff)
 	}
-	if p.Required() != 3 || p.Held() != 1 {
-		t.Errorf("%d of %d slots, want 1 of 3", p.Held(), p.Required())
+	if p.Required() != 2 || p.Held() != 1 {
+		t.Errorf("%d of %d slots, want 1 of 2", p.Held(), p.Required())
 	}
-	p.Offer(Slot{"d", "w3"}, at(11))
-	p.Offer(Slot{"e", "w3"}, at(12))
-	if diff := cmp.Diff([]Slot{{"d", "w3"}, {"b", "w2"}, {"e", "w3"}}, p.Slots()); diff != "" {
+	p.Release(0)
+	p.Wait(0)
+	p.Offer(Slot{"a", "w1"}, at(11)) // the worker is back, and offers what it has
+	expectStarted(t, p, always, 0)
+	p.Release(0)
+	if diff := cmp.Diff([]Slot{{"b", "w2"}, {"a", "w1"}}, p.Slots()); diff != "" {
 		t.Errorf("slots differ (-want +got):\n%s", diff)
 	}
+}
+
+// An idle slot serves a region that has lost its own.
+func TestAnIdleSlotIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	p := waiting([]int{0}, []int{1})
+	p.Offer(Slot{"a", "w1"}, start)
+	p.Offer(Slot{"b", "w2"}, start)
+	expectStarted(t, p, always, 0, 1)
+	p.Finish(0, at(5))
+	if since, idle := p.IdleSince(); !idle || !since.Equal(at(5)) {
+		t.Errorf("idle since %s (%t), want %s", since, idle, at(5))
+	}
+	p.RemoveWorker("w2", at(6))
+	if since, idle := p.IdleSince(); idle {
+		t.Errorf("a slot that is needed is idle since %s", since)
+	}
+	p.Release(1)
+	p.Wait(1)
+	expectStarted(t, p, always, 1)
 }
 
 func TestIdleSlotsAreGivenUp(t *testing.T) {
 	t.Parallel()
-	p := New(2, start)
-	p.Offer(Slot{"a", "w1"}, start)
-	p.Offer(Slot{"b", "w1"}, start)
-	p.SetIdle(1, at(5))
-	if since, idle := p.IdleSince(); !idle || !since.Equal(at(5)) {
-		t.Errorf("idle since %s (%t), want %s", since, idle, at(5))
+	p := waiting([]int{0}, []int{1}, []int{2})
+	for i, s := range []Slot{{"a", "w1"}, {"b", "w1"}, {"c", "w1"}} {
+		p.Offer(s, at(i))
 	}
+	expectStarted(t, p, always, 0, 1, 2)
+	p.Finish(1, at(5))
+	p.Release(2) // it fails, and will need a slot
 	if freed := p.GiveUp(at(54), 50*time.Second); freed != nil {
 		t.Errorf("slots %v were given up too early", freed)
 	}
-	if diff := cmp.Diff([]Slot{{"b", "w1"}}, p.GiveUp(at(55), 50*time.Second)); diff != "" {
+	if diff := cmp.Diff([]Slot{{"c", "w1"}}, p.GiveUp(at(55), 50*time.Second)); diff != "" {
 		t.Errorf("freed slots differ (-want +got):\n%s", diff)
 	}
-	if _, idle := p.IdleSince(); idle || p.Required() != 1 {
-		t.Errorf("after that: idle %t, %d required, want false and 1", idle, p.Required())
+	if _, idle := p.IdleSince(); idle || p.Required() != 2 {
+		t.Errorf("after that: idle %t, %d required, want false and 2", idle, p.Required())
 	}
-	if p.Offer(Slot{"c", "w2"}, at(56)) {
-		t.Error("a slot was taken for a shared slot that was given up")
+	if p.Offer(Slot{"d", "w2"}, at(56)) {
+		t.Error("a slot was taken that nobody needs")
 	}
+	p.Wait(2)
+	expectStarted(t, p, always, 2)
 }
 
-// TestPoolNeverHoldsASlotTwice compares with sets.
-func TestPoolNeverHoldsASlotTwice(t *testing.T) {
+// TestTheClockRunsWhileNoSlotCirculates would catch a job that fails for want of slots while
+// its regions run one after the other, and one that waits for ever for slots that no region
+// of its has.
+func TestTheClockRunsWhileNoSlotCirculates(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 6).Draw(t, "slots")
-		p := New(n, start)
-		held := make(map[ids.AllocationID]ids.ResourceID)
-		required := n
-		idle := make(map[int]bool)
-		for step := range rapid.IntRange(1, 40).Draw(t, "steps") {
-			worker := ids.ResourceID(fmt.Sprint("w", rapid.IntRange(0, 3).Draw(t, "worker")))
-			switch rapid.IntRange(0, 4).Draw(t, "action") {
-			case 0, 1, 2:
-				a := ids.AllocationID(fmt.Sprint("a", rapid.IntRange(0, 9).Draw(t, "allocation")))
-				owner, known := held[a]
-				want := known && owner == worker || !known && len(held) < required
-				if got := p.Offer(Slot{a, worker}, at(step)); got != want {
-					t.Fatalf("offer %s of %s: got %t, want %t", a, worker, got, want)
-				}
-				if want {
-					held[a] = worker
-				}
-			case 3:
-				p.RemoveWorker(worker, at(step))
-				for a, owner := range held {
-					if owner == worker {
-						delete(held, a)
-					}
-				}
-			case 4:
-				i := rapid.IntRange(0, n-1).Draw(t, "idle")
-				if !idle[i] {
-					idle[i] = true
-					p.SetIdle(i, at(step))
-					required--
-				}
-				for _, s := range p.GiveUp(at(step), 0) {
-					if _, known := held[s.Allocation]; !known {
-						t.Fatalf("slot %s was given up but not held", s.Allocation)
-					}
-					delete(held, s.Allocation)
-				}
-			}
-			slots := p.Slots()
-			seen := make(map[ids.AllocationID]ids.ResourceID)
-			for _, s := range slots {
-				seen[s.Allocation] = s.Resource
-			}
-			if diff := cmp.Diff(held, seen); diff != "" || len(slots) != p.Held() || p.Required() != required {
-				t.Fatalf("pool holds %d, requires %d (model: %d); slots differ (-model +pool):\n%s", p.Held(), p.Required(), required, diff)
-			}
-			if _, missing := p.MissingSince(); missing != (len(held) < required) {
-				t.Fatalf("missing: got %t with %d of %d slots", missing, len(held), required)
-			}
+	p := waiting([]int{0}, []int{1}, []int{2, 3, 4})
+	expect := func(what string, want time.Time) {
+		t.Helper()
+		if since, starved := p.StarvedSince(); starved != !want.IsZero() || !since.Equal(want) {
+			t.Errorf("%s: no slot circulates since %s (%t), want %s", what, since, starved, want)
 		}
-	})
+	}
+	expect("at the beginning", start)
+	p.Offer(Slot{"a", "w1"}, at(1))
+	expect("one slot is enough for a region", time.Time{})
+	expectStarted(t, p, always, 0)
+	p.Finish(0, at(2))
+	expectStarted(t, p, always, 1)
+	expect("the second one has it", time.Time{})
+	p.RemoveWorker("w1", at(3))
+	expect("its worker is lost", at(3))
+	p.Release(1)
+	p.Wait(1)
+	p.Offer(Slot{"b", "w2"}, at(4))
+	expectStarted(t, p, always, 1)
+	p.Finish(1, at(5))
+	expect("the last region needs more", at(5))
+	p.Offer(Slot{"c", "w2"}, at(6))
+	expect("another slot has come", at(6))
+	p.Offer(Slot{"d", "w2"}, at(7))
+	expect("all are there", time.Time{})
+	expectStarted(t, p, always, 2)
+	p.Finish(2, at(8))
+	expect("all is done", time.Time{})
 }

@@ -11,7 +11,6 @@ package slotmanager
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -28,12 +27,22 @@ type Config struct {
 	// IdleTimeout is resourcemanager.taskmanager-timeout: a worker without a
 	// slot in use goes after it.
 	IdleTimeout time.Duration
+	// Blocklist says where jobs take no slots; nil: they take any. See BlocklistChanged.
+	Blocklist Blocklist
+}
+
+// Blocklist says where jobs take no slots.
+type Blocklist interface {
+	// Blocks tells whether a job takes no slot of a worker.
+	Blocks(job ids.JobID, worker ids.ResourceID) bool
+	// Exhausted tells whether a job would take none of any worker that could come.
+	Exhausted(job ids.JobID) bool
 }
 
 // A slot that its worker refused is left alone for refusalPause, lest the two
 // repeat themselves as fast as messages go. A job whose slots were refused
-// refusalLimit times, with no acceptance between, is told so instead of being
-// left to its slot.request.timeout without a reason.
+// refusalLimit times, while it got and lost none, and that has too few to run, is told
+// so instead of being left to its slot.request.timeout without a reason.
 const (
 	refusalPause = time.Second
 	refusalLimit = 10
@@ -54,17 +63,24 @@ type Manager struct {
 	expected, suspended, open []*worker
 
 	sequence int // of workers
-	dirty    bool
-	last     Plan      // of the last Reconcile
-	next     time.Time // when time alone gives Reconcile something to do; zero: never
-	nextIdle time.Time // no later than the first idle worker's end of patience; zero: no worker is idle
+	// Of the expected workers, those up to screened may serve some job that is short, and
+	// those up to looked have been looked at.
+	screened, looked int
+	refusal          string // why no more workers can come; "" while they can
+	sparing          bool   // there was a refusal, and no order has been taken since: see releaseUseless
+	dirty            bool
+	last             Plan      // of the last Reconcile
+	next             time.Time // when time alone gives Reconcile something to do; zero: never
+	nextIdle         time.Time // no later than the first idle worker's end of patience; zero: no worker is idle
 }
 
 type job struct {
 	id       ids.JobID
 	declared int
-	refusals int    // since the last acceptance
-	refusal  string // the last one's reason
+	since    time.Time // it has had fewer; zero: it has them
+	least    int       // of these, without which nothing of the job can run
+	refusals int       // since it last got a slot, lost one, or asked anew
+	refusal  string    // the last one's reason
 }
 
 // New makes a Manager without jobs or workers; it names its grants from
@@ -80,14 +96,16 @@ func New(config Config, allocations ids.Sequence) *Manager {
 }
 
 // Plan is what is to be done so that jobs get the slots they declared. The
-// Manager takes Grants and Release as done, so they come once; Workers and
-// Short are the state of things, and come each time.
+// Manager takes Grants and Release as done, so they come once, and Strayed with them; the
+// others are the state of things, and come each time.
 type Plan struct {
 	// Grants are to be sent to their workers.
 	Grants []Grant
-	// Release lists workers that are not needed, surplus starts before idle
-	// workers; the Manager has forgotten them.
+	// Release lists workers that are not needed, or serve nobody; the Manager has
+	// forgotten them.
 	Release []Release
+	// Strayed says that some of these serve nobody, and were not expected before.
+	Strayed bool
 	// Workers is how many are needed beside those expected and registered.
 	Workers int
 	// Short lists the jobs that have less than they declared.
@@ -107,26 +125,69 @@ type Release struct {
 	Cause  string
 }
 
-// Shortage is a job that lacks slots. Reason is "" while they may still come.
+// Shortage is a job that lacks slots.
 type Shortage struct {
 	Job    ids.JobID
-	Reason string
+	Reason string // why nothing of it can run, as far as is known; "" while it may
 }
 
 // Declare sets the total of slots that a job needs now; 0 removes the job from
 // those that are served. Slots that it holds beyond that are not taken from it:
-// its JobMaster frees them at their workers.
-func (m *Manager) Declare(id ids.JobID, slots int) {
+// its JobMaster frees them at their workers. What it was refused before does not count
+// any more, as it asks anew. With the least of them some part of the
+// job can run, and the others after it; 0 means that it needs all at once.
+func (m *Manager) Declare(id ids.JobID, slots, least int) {
 	m.dirty = true
+	if least <= 0 || least > slots {
+		least = slots
+	}
 	at := slices.IndexFunc(m.jobs, func(j *job) bool { return j.id == id })
 	switch {
 	case at < 0 && slots > 0:
-		m.jobs = append(m.jobs, &job{id: id, declared: slots})
+		m.jobs = append(m.jobs, &job{id: id, declared: slots, least: least})
 	case at >= 0 && slots > 0:
-		m.jobs[at].declared = slots
+		j := m.jobs[at]
+		j.declared, j.least, j.refusals = slots, least, 0
 	case at >= 0:
 		m.jobs = slices.Delete(m.jobs, at, at+1)
 	}
+}
+
+// Retry says that a job asks anew, as Declare does, for as many slots as before: it may take
+// others now.
+func (m *Manager) Retry(id ids.JobID) {
+	m.forgive(id)
+	m.dirty = true
+}
+
+// BlocklistChanged says that the Blocklist may give other answers than before. Slots that
+// jobs hold are not taken from them.
+func (m *Manager) BlocklistChanged() { m.dirty, m.screened = true, 0 }
+
+// Refuse says why no more workers can come than those that are expected or registered; ""
+// ends that, and says no more than that they are asked for again: see Taken. Who needs more is
+// told so, see Shortage, and remains to be counted in Plan.Workers.
+func (m *Manager) Refuse(reason string) {
+	m.dirty = m.dirty || m.refusal != reason
+	m.sparing = m.sparing || reason != ""
+	m.refusal = reason
+}
+
+// Taken says that workers that were refused before are going to come when there is room.
+func (m *Manager) Taken() {
+	m.dirty = m.dirty || m.sparing
+	m.sparing = false
+}
+
+// Refusal is what Refuse said last.
+func (m *Manager) Refusal() string { return m.refusal }
+
+func (m *Manager) blocks(job ids.JobID, worker ids.ResourceID) bool {
+	return m.config.Blocklist != nil && m.config.Blocklist.Blocks(job, worker)
+}
+
+func (m *Manager) exhausted(job ids.JobID) bool {
+	return m.config.Blocklist != nil && m.config.Blocklist.Exhausted(job)
 }
 
 // Holders lists the jobs that hold slots of a worker, each once, by slot.
@@ -160,42 +221,62 @@ func (m *Manager) Reconcile(now time.Time) Plan {
 		return Plan{Workers: m.last.Workers, Short: m.last.Short}
 	}
 	var plan Plan
-	missing := m.grant(now, &plan)
-	m.resize(now, missing, &plan)
-	if missing == 0 {
-		m.releaseIdle(now, &plan)
+	missing, short := m.grant(now, &plan)
+	spared := m.releaseUseless(missing, short, &plan)
+	m.resize(now, missing, spared, short, &plan)
+	m.releaseIdle(now, short, &plan)
+	for _, j := range short {
+		plan.Short = append(plan.Short, Shortage{Job: j.id, Reason: m.reason(j)})
+	}
+	m.next = time.Time{}
+	if m.nextIdle.After(now) {
 		m.next = m.nextIdle
-	} else {
-		m.next = m.nextRetry(now)
+	}
+	if len(plan.Short) > 0 {
+		m.next = earliest(m.next, m.nextRetry(now))
 	}
 	m.last, m.dirty = plan, false
 	return plan
 }
 
 // grant hands out free slots, to jobs in the order in which they came, and
-// gives the number of slots that are missing after that.
-func (m *Manager) grant(now time.Time, plan *Plan) (missing int) {
+// gives the number of slots that are missing after that and that workers could bring,
+// and the jobs that lack any.
+func (m *Manager) grant(now time.Time, plan *Plan) (missing int, short []*job) {
 	var slots []ids.SlotID
 	for _, j := range m.jobs {
 		want := j.declared - m.held[j.id]
 		if want > 0 && slots == nil {
 			slots = m.grantable(now)
 		}
-		for ; want > 0 && len(slots) > 0; want-- {
-			g := Grant{Slot: slots[0], Allocation: ids.AllocationID(m.allocations.Next()), Job: j.id}
+		var blocked []ids.SlotID
+		for want > 0 && len(slots) > 0 {
+			g := Grant{Slot: slots[0], Job: j.id}
 			slots = slots[1:]
+			if m.blocks(j.id, g.Slot.Resource) {
+				blocked = append(blocked, g.Slot)
+				continue
+			}
+			want--
+			g.Allocation = ids.AllocationID(m.allocations.Next())
 			m.occupy(m.workers[g.Slot.Resource], g.Slot.Index, pending, g.Allocation, g.Job)
 			plan.Grants = append(plan.Grants, g)
 		}
+		if len(blocked) > 0 {
+			slots = append(blocked, slots...) // for the jobs after it
+		}
+		j.lacks(want > 0, now)
 		if want > 0 {
-			missing += want
-			plan.Short = append(plan.Short, Shortage{Job: j.id, Reason: m.reason(j)})
+			if !m.exhausted(j.id) {
+				missing += want
+			}
+			short = append(short, j)
 		}
 	}
 	if slots != nil {
 		m.open = slices.DeleteFunc(m.open, func(w *worker) bool { return w.used == len(w.slots) })
 	}
-	return missing
+	return missing, short
 }
 
 // grantable lists the free slots: first those of workers that are in use
@@ -215,81 +296,6 @@ func (m *Manager) grantable(now time.Time) []ids.SlotID {
 		}
 	}
 	return slots
-}
-
-// reason says why what a job lacks can never come, or "".
-func (m *Manager) reason(j *job) string {
-	if j.refusals >= refusalLimit {
-		return "workers refuse its slots: " + j.refusal
-	}
-	if limit := m.maxWorkers() * m.config.SlotsPerWorker; m.config.MaxSlots > 0 && j.declared > limit {
-		return fmt.Sprintf("it needs %d slots, and slotmanager.number-of-slots.max %d with %d slots a worker allows %d",
-			j.declared, m.config.MaxSlots, m.config.SlotsPerWorker, limit)
-	}
-	return ""
-}
-
-// resize sets plan.Workers, and gives up the youngest starts where fewer
-// workers are needed than are coming.
-func (m *Manager) resize(now time.Time, missing int, plan *Plan) {
-	if missing > 0 {
-		missing -= m.returning(now)
-	}
-	needed := (max(missing, 0) + m.config.SlotsPerWorker - 1) / m.config.SlotsPerWorker
-	if m.config.MaxSlots > 0 {
-		needed = min(needed, max(m.maxWorkers()-m.registered, 0))
-	}
-	for len(m.expected) > needed {
-		last := m.expected[len(m.expected)-1]
-		plan.Release = append(plan.Release, Release{Worker: last.id, Cause: "not needed any more"})
-		m.forget(last)
-	}
-	plan.Workers = needed - len(m.expected)
-}
-
-func (m *Manager) maxWorkers() int { return m.config.MaxSlots / m.config.SlotsPerWorker }
-
-// returning counts slots that are free but cannot be granted yet: of workers
-// whose connection is lost, and refused ones. To ask for workers in their stead
-// would be rash, as either comes back or goes for good soon.
-func (m *Manager) returning(now time.Time) (slots int) {
-	for _, w := range m.suspended {
-		slots += len(w.slots) - w.used
-	}
-	for _, w := range m.open {
-		for _, s := range w.slots {
-			if s.state == free && now.Before(s.notBefore) {
-				slots++
-			}
-		}
-	}
-	return slots
-}
-
-// releaseIdle gives up workers that have been idle for too long. It looks at
-// them only when one may be due.
-func (m *Manager) releaseIdle(now time.Time, plan *Plan) {
-	if m.nextIdle.IsZero() || now.Before(m.nextIdle) {
-		return
-	}
-	m.nextIdle = time.Time{}
-	var idle []*worker
-	for _, w := range m.open {
-		switch {
-		case w.used > 0:
-		case now.Before(w.idleSince.Add(m.config.IdleTimeout)):
-			m.nextIdle = earliest(m.nextIdle, w.idleSince.Add(m.config.IdleTimeout))
-		default:
-			idle = append(idle, w)
-		}
-	}
-	for _, w := range idle {
-		plan.Release = append(plan.Release, Release{
-			Worker: w.id,
-			Cause:  fmt.Sprintf("idle for resourcemanager.taskmanager-timeout %v", m.config.IdleTimeout),
-		})
-		m.forget(w)
-	}
 }
 
 // nextRetry gives the time at which a refused slot may be granted again.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,14 +24,26 @@ type model struct {
 	now      time.Time
 	manager  *Manager
 	declared map[ids.JobID]int
+	least    map[ids.JobID]int
 	workers  map[ids.ResourceID]*modelWorker
 	lastID   int
+	lastCame int
 	granted  map[ids.AllocationID]bool // ever
+
+	blocked   map[ids.JobID]map[ids.ResourceID]bool
+	exhausted map[ids.JobID]bool
+	refusal   string // why no more workers can come; or ""
+	refused   bool   // they could not, and it is not known since that they can
+	looked    int    // the worker that was announced last when slots were missing last
 }
+
+func (m *model) Blocks(job ids.JobID, worker ids.ResourceID) bool { return m.blocked[job][worker] }
+func (m *model) Exhausted(job ids.JobID) bool                     { return m.exhausted[job] }
 
 type modelWorker struct {
 	state workerState
 	order int // of the announcement
+	came  int // the number of its registration
 	slots []modelSlot
 	idle  time.Time
 }
@@ -64,10 +77,46 @@ func (m *model) held(job ids.JobID) int {
 	return n
 }
 
+// missing counts the slots that workers could bring.
 func (m *model) missing() int {
 	n := 0
 	for job, declared := range m.declared {
-		n += max(declared-m.held(job), 0)
+		if !m.exhausted[job] {
+			n += max(declared-m.held(job), 0)
+		}
+	}
+	return n
+}
+
+// wanted tells whether a job that lacks slots would take one of a worker.
+func (m *model) wanted(worker ids.ResourceID) bool {
+	for job, declared := range m.declared {
+		if declared > m.held(job) && !m.blocked[job][worker] {
+			return true
+		}
+	}
+	return false
+}
+
+// lacking tells whether some job lacks slots.
+func (m *model) lacking() bool {
+	for job, declared := range m.declared {
+		if declared > m.held(job) {
+			return true
+		}
+	}
+	return false
+}
+
+// supply counts the slots that a job can have, whoever has them now.
+func (m *model) supply(job ids.JobID) int {
+	n := 0
+	for id, w := range m.workers {
+		for i := range m.config.SlotsPerWorker {
+			if !m.blocked[job][id] || i < len(w.slots) && w.slots[i].allocation != "" && w.slots[i].job == job {
+				n++
+			}
+		}
 	}
 	return n
 }
@@ -94,6 +143,8 @@ func (m *model) reconcile(t *rapid.T) {
 			t.Fatalf("slot %s granted twice", g.Slot)
 		case m.now.Before(w.slots[g.Slot.Index].notBefore):
 			t.Fatalf("slot %s granted right after it was refused", g.Slot)
+		case m.blocked[g.Job][g.Slot.Resource]:
+			t.Fatalf("job %s got a slot of %s, which it has blocked", g.Job, g.Slot.Resource)
 		case m.granted[g.Allocation]:
 			t.Fatalf("allocation %s granted twice", g.Allocation)
 		case m.held(g.Job) >= m.declared[g.Job]:
@@ -105,27 +156,44 @@ func (m *model) reconcile(t *rapid.T) {
 
 	missing := m.missing()
 	coming, here, later := 0, 0, 0
-	var idle, starting []ids.ResourceID
+	strayed := false
+	var useless, unwanted, idle, starting []ids.ResourceID
 	for _, id := range slices.Sorted(maps.Keys(m.workers)) {
 		w := m.workers[id]
+		if missing > 0 && w.state != suspended && w.used() == 0 && !m.wanted(id) {
+			if w.state == expected {
+				useless = append(useless, id)
+				strayed = strayed || w.order > m.looked
+			} else {
+				unwanted = append(unwanted, id)
+			}
+			continue // it is neither coming nor here
+		}
 		if w.state == expected {
 			coming++
 			starting = append(starting, id)
 			continue
 		}
 		here++
-		if w.state == registered && w.used() == 0 && !m.now.Before(w.idle.Add(idleTimeout)) && missing == 0 {
+		if w.state == registered && w.used() == 0 && !m.now.Before(w.idle.Add(idleTimeout)) && !m.wanted(id) && !(m.refused && m.lacking()) {
 			idle = append(idle, id)
 		}
 		for _, s := range w.slots {
 			switch {
-			case s.allocation != "":
+			case s.allocation != "", !m.wanted(id):
 			case w.state == suspended || m.now.Before(s.notBefore):
 				later++
-			case missing > 0:
-				t.Fatalf("%d slots are missing and worker %s has a free one", missing, id)
+			default:
+				t.Fatalf("slots are missing and worker %s has a free one", id)
 			}
 		}
+	}
+	slices.SortFunc(unwanted, func(a, b ids.ResourceID) int { return m.workers[a].came - m.workers[b].came })
+	for kept := len(unwanted); kept > 0; kept-- {
+		if m.refused && (m.config.MaxSlots == 0 || coming+here+kept <= m.config.MaxSlots/m.config.SlotsPerWorker) {
+			break
+		}
+		useless = append(useless, unwanted[len(unwanted)-kept])
 	}
 	needed := 0
 	for covered := later; covered < missing; covered += m.config.SlotsPerWorker {
@@ -135,7 +203,7 @@ func (m *model) reconcile(t *rapid.T) {
 		needed++
 	}
 	slices.SortFunc(starting, func(a, b ids.ResourceID) int { return m.workers[b].order - m.workers[a].order })
-	want := slices.Concat(starting[:max(coming-needed, 0)], idle)
+	want := slices.Concat(useless, starting[:max(coming-needed, 0)], idle)
 	slices.Sort(want)
 	var released []ids.ResourceID
 	for _, r := range plan.Release {
@@ -146,13 +214,50 @@ func (m *model) reconcile(t *rapid.T) {
 	if diff := cmp.Diff(want, released, cmp.Transformer("empty", func(s []ids.ResourceID) string { return fmt.Sprint(s) })); diff != "" {
 		t.Fatalf("released workers (-want +got):\n%s", diff)
 	}
+	if plan.Strayed != strayed {
+		t.Fatalf("plan says that workers came in vain: %v, want %v", plan.Strayed, strayed)
+	}
+	if missing > 0 {
+		m.looked = m.lastID
+	}
 	if want := max(needed-coming, 0); plan.Workers != want {
 		t.Fatalf("plan asks for %d workers instead of %d", plan.Workers, want)
 	}
+	m.short(t, plan.Short)
 	if at, ok := m.manager.Next(); ok && !at.After(m.now) {
 		t.Fatalf("next reconciliation at %v is not after %v", at, m.now)
 	}
 	m.compare(t)
+}
+
+// short demands that all jobs are named that lack slots, and no others, and that those are
+// told so that the limit of slots, or a refusal of workers, leaves with less than they can
+// do with.
+func (m *model) short(t *rapid.T, list []Shortage) {
+	named := make(map[ids.JobID]bool)
+	for _, s := range list {
+		named[s.Job] = true
+		limit := m.config.MaxSlots / m.config.SlotsPerWorker * m.config.SlotsPerWorker
+		limited := m.config.MaxSlots > 0 && m.least[s.Job] > limit
+		refused := m.refusal != "" && m.least[s.Job] > m.supply(s.Job)
+		if told := strings.Contains(s.Reason, "slotmanager.number-of-slots.max"); told && !limited {
+			t.Fatalf("job %s, which can do with %d slots, is told: %s", s.Job, m.least[s.Job], s.Reason)
+		} else if told := s.Reason != "" && s.Reason == m.refusal; told && !refused {
+			t.Fatalf("job %s, which can do with %d slots of %d, is told: %s", s.Job, m.least[s.Job], m.supply(s.Job), s.Reason)
+		} else if s.Reason == "" && (limited || refused) {
+			t.Fatalf("job %s needs %d slots, the limit is %d, workers are refused: %q, there are %d; and it is not told",
+				s.Job, m.least[s.Job], m.config.MaxSlots, m.refusal, m.supply(s.Job))
+		}
+	}
+	lacking := make(map[ids.JobID]bool)
+	for job, declared := range m.declared {
+		if m.held(job) < declared {
+			lacking[job] = true
+		}
+	}
+	if diff := cmp.Diff(lacking, named); diff != "" {
+		t.Fatalf("jobs that lack slots (-want +got):\n%s", diff)
+	}
 }
 
 // compare holds the Manager's books against the model's.
@@ -190,15 +295,21 @@ func TestManagerAgreesWithANaiveModelUnderAnyEvents(t *testing.T) {
 			config.MaxSlots = config.SlotsPerWorker
 		}
 		m := &model{
-			config:   config,
-			now:      time.Unix(1_000_000, 0),
-			manager:  New(config, ids.NewSequence("test")),
-			declared: make(map[ids.JobID]int),
-			workers:  make(map[ids.ResourceID]*modelWorker),
-			granted:  make(map[ids.AllocationID]bool),
+			now:       time.Unix(1_000_000, 0),
+			declared:  make(map[ids.JobID]int),
+			least:     make(map[ids.JobID]int),
+			workers:   make(map[ids.ResourceID]*modelWorker),
+			granted:   make(map[ids.AllocationID]bool),
+			blocked:   make(map[ids.JobID]map[ids.ResourceID]bool),
+			exhausted: make(map[ids.JobID]bool),
 		}
+		config.Blocklist = m
+		m.config, m.manager = config, New(config, ids.NewSequence("test"))
 		t.Repeat(map[string]func(*rapid.T){
 			"declare":     m.declare,
+			"block":       m.block,
+			"refuse":      m.refuse,
+			"taken":       m.taken,
 			"expect":      m.expect,
 			"register":    m.register,
 			"suspend":     m.suspend,
@@ -235,7 +346,36 @@ func (m *model) anySlot(t *rapid.T) (ids.SlotID, *modelWorker) {
 func (m *model) declare(t *rapid.T) {
 	job := ids.JobID(rapid.SampledFrom([]string{"j1", "j2", "j3"}).Draw(t, "job"))
 	m.declared[job] = rapid.IntRange(0, 6).Draw(t, "total")
-	m.manager.Declare(job, m.declared[job])
+	least := rapid.IntRange(0, m.declared[job]).Draw(t, "least")
+	m.manager.Declare(job, m.declared[job], least)
+	if m.least[job] = least; least == 0 {
+		m.least[job] = m.declared[job]
+	}
+}
+
+// block sets a worker's node aside, or ends that, and perhaps leaves the job none.
+func (m *model) block(t *rapid.T) {
+	job := ids.JobID(rapid.SampledFrom([]string{"j1", "j2", "j3"}).Draw(t, "job"))
+	id, _ := m.anyWorker(t)
+	if m.blocked[job] == nil {
+		m.blocked[job] = make(map[ids.ResourceID]bool)
+	}
+	m.blocked[job][id] = !m.blocked[job][id]
+	m.exhausted[job] = rapid.IntRange(0, 3).Draw(t, "exhausted") == 0
+	m.manager.BlocklistChanged()
+}
+
+// refuse lets no more workers come, or ends that.
+func (m *model) refuse(t *rapid.T) {
+	m.refusal = rapid.SampledFrom([]string{"", "the large nodes restart", "the queue is stopped"}).Draw(t, "refusal")
+	m.refused = m.refused || m.refusal != ""
+	m.manager.Refuse(m.refusal)
+}
+
+// taken lets it be known that more workers come.
+func (m *model) taken(*rapid.T) {
+	m.refused = false
+	m.manager.Taken()
 }
 
 func (m *model) expect(*rapid.T) {
@@ -259,7 +399,8 @@ func (m *model) register(t *rapid.T) {
 	if err := m.manager.Register(m.now, id, report); err != nil {
 		t.Fatal(err)
 	}
-	m.workers[id] = &modelWorker{state: registered, slots: slots, idle: m.now}
+	m.lastCame++
+	m.workers[id] = &modelWorker{state: registered, came: m.lastCame, slots: slots, idle: m.now}
 }
 
 func (m *model) suspend(t *rapid.T) {
@@ -369,14 +510,14 @@ func TestGrantsPreferEarlierJobsAndWorkersInUse(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m.Declare("j1", 3)
+	m.Declare("j1", 3, 0)
 	grants := m.Reconcile(now).Grants
 	m.Freed(now, grants[0].Slot, grants[0].Allocation) // w1 keeps one of its slots
 	m.Freed(now, grants[2].Slot, grants[2].Allocation) // w2 is idle
-	m.Declare("j1", 1)
+	m.Declare("j1", 1, 0)
 	m.Reconcile(now)
-	m.Declare("j2", 1)
-	m.Declare("j1", 2)
+	m.Declare("j2", 1, 0)
+	m.Declare("j1", 2, 0)
 
 	var got []string
 	for _, g := range m.Reconcile(now).Grants {
@@ -391,12 +532,12 @@ func TestGrantsPreferEarlierJobsAndWorkersInUse(t *testing.T) {
 func TestWorkerIsReleasedAfterItsIdleTimeoutAndNotBefore(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	m := New(Config{SlotsPerWorker: 1, IdleTimeout: idleTimeout}, ids.NewSequence("a"))
-	m.Declare("j1", 1)
+	m.Declare("j1", 1, 0)
 	if err := m.Register(now, "w1", []msg.SlotStatus{{Index: 0}}); err != nil {
 		t.Fatal(err)
 	}
 	grant := m.Reconcile(now).Grants[0]
-	m.Declare("j1", 0)
+	m.Declare("j1", 0, 0)
 	now = now.Add(time.Hour)
 	m.Reconcile(now)
 	m.Freed(now, grant.Slot, grant.Allocation)
@@ -420,7 +561,7 @@ func BenchmarkTenThousandWorkersComeAndGo(b *testing.B) {
 		now := time.Unix(1_000_000, 0)
 		const workers = 10_000
 		m := New(Config{SlotsPerWorker: 2, IdleTimeout: idleTimeout}, ids.NewSequence("a"))
-		m.Declare("j1", 2*workers)
+		m.Declare("j1", 2*workers, 0)
 		var grants []Grant
 		for i := range workers {
 			id := ids.ResourceID(fmt.Sprintf("w%d", i))
@@ -438,7 +579,7 @@ func BenchmarkTenThousandWorkersComeAndGo(b *testing.B) {
 			m.Answered(now, g.Slot, g.Allocation, "")
 			m.Reconcile(now)
 		}
-		m.Declare("j1", 0)
+		m.Declare("j1", 0, 0)
 		for _, g := range grants {
 			m.Freed(now, g.Slot, g.Allocation)
 			m.Reconcile(now)

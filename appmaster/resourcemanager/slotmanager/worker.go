@@ -168,11 +168,9 @@ func (m *Manager) Answered(now time.Time, id ids.SlotID, allocation ids.Allocati
 		m.accept(s)
 		return
 	}
-	for _, j := range m.jobs {
-		if j.id == s.job {
-			j.refusals++
-			j.refusal = refused
-		}
+	if j := m.job(s.job); j != nil {
+		j.refusals++
+		j.refusal = refused
 	}
 	m.vacate(now, w, id.Index)
 	s.notBefore = now.Add(refusalPause)
@@ -197,11 +195,7 @@ func (m *Manager) slot(id ids.SlotID, allocation ids.AllocationID) (*worker, *sl
 
 func (m *Manager) accept(s *slot) {
 	s.state = occupied
-	for _, j := range m.jobs {
-		if j.id == s.job {
-			j.refusals = 0
-		}
-	}
+	m.forgive(s.job)
 }
 
 // occupy gives a free slot to a job. A worker that it fills may stay in m.open
@@ -240,8 +234,12 @@ func (m *Manager) watchIdle(w *worker) {
 	}
 }
 
-// drop takes a slot's grant out of the books.
+// drop takes a slot's grant out of the books. A job that had the slot asks for another one
+// from now on, which nobody has refused.
 func (m *Manager) drop(s *slot) {
+	if s.state == occupied {
+		m.forgive(s.job)
+	}
 	delete(m.holders, s.allocation)
 	if m.held[s.job]--; m.held[s.job] == 0 {
 		delete(m.held, s.job)

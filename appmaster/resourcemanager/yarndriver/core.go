@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/blocklist"
 	"github.com/bobbin-yarn/bobbin/internal/config"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
-	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
@@ -28,24 +27,29 @@ type core struct {
 
 	registered bool
 	gone       bool             // the attempt is not ours any more: nothing is done
-	maximum    records.Resource // zero: not known
+	maximum    records.Resource // as of the registration, zero: not known; it may be another by now
 	queue      string
 	nodes      map[records.NodeID]amrm.Node
 	profiles   []*profile // the one with priority p at p-1
 	containers map[ids.ResourceID]*container
 
+	nodesListed bool     // all were known at the start
+	nodesNews   bool     // nodes has changed since NodesChanged was reported
+	avoid       []string // Orders.Avoid
+	avoided     []string // as YARN was told
+
 	release  []records.ContainerID // to go out with the next allocate
 	inFlight bool
 	failures int       // of allocate, in a row
-	answered time.Time // the last good answer: until then we were the attempt
+	answered time.Time // when YARN last looked at an allocate: until then we were the attempt
 	nextBeat time.Time
 	retryAt  time.Time // no allocate before it, after a failure
 
-	stopQueue []stopContainer // to go out with the next good answer
+	stopQueue []stopContainer // to go out when YARN is heard of
 	stopping  int             // stops under way
 	checking  []*container
-	confirm   []chan<- struct{} // who waits for YARN to confirm the attempt
-	finish    *finishAsked      // asked for, and not begun
+	finish    *finishAsked // asked for, and not begun
+	finishBy  time.Time    // when it begins at the latest
 	finishing *finishAsked
 	wake      time.Time // as last asked for; zero: not asked
 
@@ -61,19 +65,23 @@ type core struct {
 type profile struct {
 	spec     resourcemanager.WorkerResourceSpec
 	priority records.Priority
-	total    int  // Orders.Total
-	starts   int  // reported so far
-	asked    int  // outstanding in amrm's table
-	checked  bool // against the maximum
-	refused  bool // by YARN, or larger than its maximum
+	total    int // Orders.Total
+	starts   int // reported so far
+	asked    int // outstanding in amrm's table
+	// refusedUntil is the end of YARN's refusal; zero: there is none.
+	refusedUntil time.Time
+	doubtful     bool // YARN has refused it, and has not taken an ask since
 }
 
-// wanted is how many containers are still to come.
+// missing is how many containers are still to come.
+func (p *profile) missing() int { return max(p.total-p.starts, 0) }
+
+// wanted is how many containers YARN is to be asked for now.
 func (p *profile) wanted() int {
-	if p.refused {
+	if p.refused() {
 		return 0
 	}
-	return max(p.total-p.starts, 0)
+	return p.missing()
 }
 
 // capability is what a container of a profile asks for.
@@ -84,8 +92,9 @@ func (c *core) capability(p *profile) records.Resource {
 func newCore(heartbeat, requestInterval time.Duration, place launch.WorkerPlace, nodes []records.NodeReport) *core {
 	c := &core{
 		heartbeat: heartbeat, requestInterval: requestInterval, place: place,
-		nodes:      make(map[records.NodeID]amrm.Node),
-		containers: make(map[ids.ResourceID]*container),
+		nodes:       make(map[records.NodeID]amrm.Node),
+		containers:  make(map[ids.ResourceID]*container),
+		nodesListed: len(nodes) > 0,
 	}
 	c.updateNodes(nodes)
 	return c
@@ -112,18 +121,17 @@ func (c *core) Step(now time.Time, e event) []effect {
 		c.stopping--
 	case containerChecked:
 		c.containerChecked(e)
-	case confirmAsked:
-		c.confirm = append(c.confirm, e.reply)
 	case finishAsked:
-		c.finish = &e
+		c.finish, c.finishBy = &e, c.now.Add(c.trust())
 	case finished:
 		c.emit(answerFinish{reply: c.finishing.reply, err: e.err})
 	case woken:
 		c.wake = time.Time{}
 	}
 	if c.registered && !c.gone {
+		c.expireRefusals()
 		c.check()
-		c.answerConfirm()
+		c.tellNodes()
 		c.beat()
 	}
 	return c.assemble()
@@ -149,9 +157,6 @@ func (c *core) register(r amrm.Registration) {
 	c.answered = c.now
 	c.nextBeat = c.now.Add(c.heartbeat)
 	c.giveBack(r.PreviousContainers)
-	for _, p := range c.profiles {
-		c.checkSize(p)
-	}
 }
 
 // giveBack releases containers that nothing was asked for.
@@ -164,13 +169,13 @@ func (c *core) giveBack(containers []records.Container) {
 func (c *core) order(o resourcemanager.Orders) {
 	p := c.profile(o.Spec)
 	p.total = o.Total
-	c.checkSize(p)
 	for _, r := range o.Release {
 		c.releaseWorker(r.Worker)
 	}
 	for _, id := range o.Check {
 		c.watch(id)
 	}
+	c.avoid = o.Avoid
 }
 
 func (c *core) profile(spec resourcemanager.WorkerResourceSpec) *profile {
@@ -184,46 +189,17 @@ func (c *core) profile(spec resourcemanager.WorkerResourceSpec) *profile {
 	return p
 }
 
-// checkSize refuses a profile that YARN could never give: it would refuse the
-// whole allocate, again and again.
-func (c *core) checkSize(p *profile) {
-	if !c.registered || p.checked {
-		return
-	}
-	p.checked = true
-	if c.maximum == (records.Resource{}) || c.capability(p).Fits(c.maximum) {
-		return
-	}
-	c.refuse(p, fmt.Sprintf("a worker needs %s, and the largest container that queue %s gives has %s:"+
-		" lower taskmanager.memory.process.size, yarn.containers.vcores or external-resource.*.amount",
-		inWords(c.capability(p)), c.queue, inWords(c.maximum)))
-}
-
-func inWords(r records.Resource) string {
-	text := fmt.Sprintf("%d MB and %d vcores", r.MemoryMB, r.VCores)
-	if !r.Others.IsZero() {
-		text += " and " + r.Others.String()
-	}
-	return text
-}
-
-func (c *core) refuse(p *profile, reason string) {
-	p.refused = true
-	c.events = append(c.events, resourcemanager.WorkersRefused{Reason: reason})
-}
-
 func (c *core) allocateFailed(err error) {
 	if errors.Is(err, amrm.ErrAttemptGone) {
 		c.gone = true
 		c.emit(fail{err})
 		return
 	}
-	if errors.Is(err, yarnrpc.ErrInvalidResourceRequest) || c.place.Constraint != nil && noConstraints(err) {
-		for _, p := range c.profiles {
-			if p.asked > 0 && !p.refused {
-				c.refuse(p, "YARN refuses to give workers: "+err.Error())
-			}
-		}
+	if c.isRefusalOfAsks(err) {
+		c.asksRefused(err)
+	}
+	if hasLooked(err) {
+		c.heard()
 	}
 	wait := min(c.requestInterval<<min(c.failures, 16), c.heartbeat)
 	c.failures++
@@ -231,17 +207,17 @@ func (c *core) allocateFailed(err error) {
 	c.nextBeat = c.now
 }
 
-// noConstraints tells whether YARN is not configured to know constraints
-// (DisabledPlacementProcessor#allocate), or not under this scheduler.
-func noConstraints(err error) bool {
-	remote, ok := errors.AsType[*yarnrpc.RemoteError](err)
-	return ok && remote.Class == "org.apache.hadoop.yarn.exceptions.YarnException"
-}
-
 func (c *core) allocateAnswered(r amrm.Response) {
 	c.failures = 0
-	c.answered = c.now
+	if c.refusesAtOnce() {
+		for _, p := range c.profiles {
+			if p.asked > 0 {
+				c.taken(p)
+			}
+		}
+	}
 	c.updateNodes(r.UpdatedNodes)
+	c.reconsider(r)
 	c.giveBack(r.PreviousContainers)
 	for _, container := range r.Allocated {
 		if p := c.byPriority(container.Priority); p != nil {
@@ -262,26 +238,10 @@ func (c *core) allocateAnswered(r amrm.Response) {
 	for _, status := range r.Completed {
 		c.completed(status)
 	}
-	for _, s := range c.stopQueue {
-		c.stop(s)
-	}
-	c.stopQueue = nil
+	c.heard()
 	c.nextBeat = c.now.Add(c.heartbeat)
 	if slices.ContainsFunc(c.profiles, func(p *profile) bool { return p.asked > 0 }) {
 		c.nextBeat = c.now.Add(c.requestInterval)
-	}
-}
-
-// confirmed tells whether YARN has said within two heartbeats that we are still
-// the attempt. Nothing that another attempt might suffer from is done without.
-func (c *core) confirmed() bool { return c.now.Sub(c.answered) <= 2*c.heartbeat }
-
-func (c *core) answerConfirm() {
-	if c.confirmed() {
-		for _, reply := range c.confirm {
-			c.emit(answerConfirm{reply})
-		}
-		c.confirm = nil
 	}
 }
 
@@ -292,33 +252,13 @@ func (c *core) byPriority(priority records.Priority) *profile {
 	return c.profiles[priority-1]
 }
 
-// updateNodes keeps the list of nodes that asks name.
-func (c *core) updateNodes(reports []records.NodeReport) {
-	for _, r := range reports {
-		if r.State.Usable() && c.suits(r) {
-			c.nodes[r.ID] = amrm.NodeOf(r)
-		} else {
-			delete(c.nodes, r.ID)
-		}
-	}
-}
-
-// suits tells whether a node is of the partition that workers are asked for in: YARN
-// gives none on others, and would wait for those that are named.
-func (c *core) suits(r records.NodeReport) bool {
-	if c.place.NodeLabel != "" {
-		return slices.Contains(r.Labels, c.place.NodeLabel)
-	}
-	return len(r.Labels) == 0
-}
-
 // beat sends an allocate, or the end of the application, if it is time, and sees
 // to it that the next one is not missed.
 func (c *core) beat() {
 	switch {
 	case c.finishing != nil:
 		return
-	case c.finish != nil && !c.inFlight && c.stopping == 0 && len(c.stopQueue) == 0:
+	case c.finish != nil && !c.inFlight && c.mayFinish():
 		c.finishing, c.finish = c.finish, nil
 		c.emit(finish{status: c.finishing.status, diagnostics: c.finishing.diagnostics})
 		return
@@ -332,14 +272,17 @@ func (c *core) beat() {
 
 // news tells whether there is something to say that should not wait.
 func (c *core) news() bool {
-	return len(c.release) > 0 || len(c.stopQueue) > 0 || len(c.confirm) > 0 ||
+	return len(c.release) > 0 || len(c.stopQueue) > 0 || !slices.Equal(c.avoid, c.avoided) ||
 		slices.ContainsFunc(c.profiles, func(p *profile) bool { return p.wanted() != p.asked })
 }
 
 func (c *core) allocate() {
 	a := allocate{release: c.release}
+	a.avoid, a.dontAvoid = blocklist.Changes(c.avoided, c.avoid)
+	c.avoided = c.avoid
+	elsewhere := len(a.avoid) > 0 || len(a.dontAvoid) > 0
 	for _, p := range c.profiles {
-		if want := p.wanted(); want != p.asked {
+		if want := p.wanted(); want != p.asked || elsewhere && want > 0 {
 			p.asked = want
 			c.ask(&a, p)
 		}
@@ -365,36 +308,34 @@ func (c *core) ask(a *allocate, p *profile) {
 	})
 }
 
-// nodeList gives the nodes in an order that does not depend on the map's.
-func (c *core) nodeList() []amrm.Node {
-	keys := make([]records.NodeID, 0, len(c.nodes))
-	for id := range c.nodes {
-		keys = append(keys, id)
-	}
-	slices.SortFunc(keys, func(a, b records.NodeID) int { return strings.Compare(a.String(), b.String()) })
-	nodes := make([]amrm.Node, len(keys))
-	for i, id := range keys {
-		nodes[i] = c.nodes[id]
-	}
-	return nodes
-}
-
 // setWake asks to be woken when something is due, unless it is asked already.
 func (c *core) setWake() {
 	next := c.nextBeat
 	if next.Before(c.retryAt) {
 		next = c.retryAt
 	}
+	if c.finish != nil {
+		next = earliest(next, c.finishBy)
+	}
 	if c.inFlight {
 		next = time.Time{} // its answer will come
 	}
+	for _, p := range c.profiles {
+		next = earliest(next, p.refusedUntil)
+	}
 	for _, k := range c.checking {
-		if !k.nextCheck.IsZero() && (next.IsZero() || k.nextCheck.Before(next)) {
-			next = k.nextCheck
-		}
+		next = earliest(next, k.nextCheck)
 	}
 	if !next.IsZero() && !next.Equal(c.wake) {
 		c.emit(wake{next})
 	}
 	c.wake = next
+}
+
+// earliest gives the earlier of two times, where zero means never.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
+		return b
+	}
+	return a
 }

@@ -1,6 +1,7 @@
 package yarndriver
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -36,13 +37,21 @@ type container struct {
 // worker names a container's worker.
 func worker(id records.ContainerID) ids.ResourceID { return ids.ResourceID(id.String()) }
 
-// take makes a worker of a new container, or gives it back when none is wanted.
+// take makes a worker of a new container, or gives it back when none is missing, or it
+// is too small for one.
 func (c *core) take(k records.Container) {
 	p := c.byPriority(k.Priority)
-	if p == nil || p.wanted() == 0 {
+	if p == nil || p.missing() == 0 {
 		c.giveBack([]records.Container{k})
 		return
 	}
+	if c.tooSmall(p, k.Resource) {
+		c.giveBack([]records.Container{k})
+		c.refuse(p, fmt.Sprintf("YARN gives containers of %s for workers of %s: %s",
+			inWords(k.Resource), inWords(c.capability(p)), smallerWorkers))
+		return
+	}
+	c.taken(p)
 	p.starts++
 	c.containers[worker(k.ID)] = &container{Container: k, state: starting}
 	c.occupy(k, true)
@@ -78,6 +87,9 @@ func (c *core) containerStarted(e containerStarted) {
 		c.forget(k)
 		c.giveBack([]records.Container{k.Container})
 		c.events = append(c.events, resourcemanager.WorkerFailed{Worker: worker(e.id), Cause: e.err.Error()})
+		if yarnrpc.MaybeSent(e.err) { // see above
+			c.stop(stopContainer{id: k.ID, node: k.Node})
+		}
 	default:
 		k.state = running
 	}

@@ -1,7 +1,9 @@
 package yarndriver
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -111,6 +113,42 @@ func TestWorkersUnderAConstraint(t *testing.T) {
 		}
 		if _, is := told.events[0].(resourcemanager.WorkersRefused); !is {
 			t.Errorf("%s: reported %v, want that workers cannot be had", name, told.events)
+		}
+	}
+}
+
+// TestWhenOrdersAreTaken would catch that the ResourceManager counts on workers that YARN has
+// taken an ask for and refuses later, as it does under constraints and where it gives too
+// little; and that it does not count on those that YARN has just not refused.
+func TestWhenOrdersAreTaken(t *testing.T) {
+	for name, test := range map[string]struct {
+		place  launch.WorkerPlace
+		atOnce bool
+	}{
+		"anywhere":           {launch.WorkerPlace{}, true},
+		"under a constraint": {launch.WorkerPlace{Constraint: records.Apart(records.ScopeNode, records.OwnTags(launch.WorkerTag)...)}, false},
+		"opportunistic":      {launch.WorkerPlace{ExecutionType: records.ExecutionOpportunistic}, false},
+	} {
+		c, _ := orderIn(test.place, testNodes())
+		taken := func(now time.Time, e event) bool {
+			effects := c.Step(now, e)
+			told, _ := effects[0].(report)
+			return slices.Contains(told.events, resourcemanager.DriverEvent(resourcemanager.OrdersTaken{}))
+		}
+		if taken(testEpoch, allocated{err: yarnrpc.ErrInvalidResourceRequest}) {
+			t.Errorf("%s: taken as YARN refuses", name)
+		}
+		later := testEpoch.Add(refusalTime)
+		c.Step(later, woken{})
+		for c.inFlight && c.profiles[0].asked == 0 { // it takes back what was refused
+			c.Step(later, allocated{})
+		}
+		if got := taken(later, allocated{}); got != test.atOnce {
+			t.Errorf("%s: taken once YARN has answered: %v, want %v", name, got, test.atOnce)
+		}
+		worker := records.Container{ID: containerID(1), Node: nodeID("h1"), Priority: 1, Resource: records.Resource{MemoryMB: 1024, VCores: 1}}
+		if got := taken(later, allocated{response: amrm.Response{Allocated: []records.Container{worker}}}); got == test.atOnce {
+			t.Errorf("%s: taken once YARN has given a worker: %v, want %v", name, got, !test.atOnce)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package yarndriver
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -12,12 +13,13 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
 )
 
-// yarn is a naive YARN, with the ResourceManager above: it gives containers as
-// asked, sometimes more, and writes down what becomes of each.
+// yarn is a naive YARN, with its client before and the ResourceManager above: it gives
+// containers as asked, sometimes more, or refuses to, and writes down what becomes of each.
 type yarn struct {
 	core *core
 	now  time.Time
@@ -25,6 +27,10 @@ type yarn struct {
 
 	asked     int // outstanding in YARN's table
 	request   *allocate
+	kept      allocate // what was refused: the client sends it again, as far as it is not replaced
+	small     bool     // no node has room for a worker
+	changed   bool     // nodes have changed, and are to be told of
+	telling   bool     // the answer at hand tells of them
 	lastID    int
 	held      map[records.ContainerID]string // "given", then "started" or "given back"
 	starting  []records.ContainerID
@@ -33,8 +39,11 @@ type yarn struct {
 	completed []records.ContainerStatus    // to be told
 	orphans   map[records.ContainerID]bool // that their nodes have started, and YARN takes for ended
 
-	total    int
-	reported map[ids.ResourceID]string // "starting", then "ended" or "released"
+	total     int
+	reported  map[ids.ResourceID]string // "starting", then "ended" or "released"
+	refused   bool                      // workers are, as was reported
+	refusedAt time.Time
+	doubtful  bool // it was refused, and nobody has been told since that it is taken
 }
 
 // step hands an event over and performs what follows from it.
@@ -76,8 +85,8 @@ func (y *yarn) allocate(t *rapid.T, a allocate) {
 		t.Fatal("two allocates at once")
 	}
 	for _, ask := range a.asks {
-		if ask.Count < 0 || ask.Key.Priority != 1 {
-			t.Fatalf("ask %+v", ask)
+		if ask.Count < 0 || ask.Key.Priority != 1 || ask.Count > 0 && y.refused {
+			t.Fatalf("ask %+v, and workers are refused: %v", ask, y.refused)
 		}
 	}
 	y.request = &a
@@ -98,7 +107,20 @@ func (y *yarn) report(t *rapid.T, e resourcemanager.DriverEvent) {
 	case resourcemanager.WorkerCompleted:
 		y.ended(t, e.Worker)
 	case resourcemanager.WorkersRefused:
-		t.Fatalf("refused: %s", e.Reason)
+		if y.refused || !y.small {
+			t.Fatalf("refused: %s; refused before: %v, nodes are small: %v", e.Reason, y.refused, y.small)
+		}
+		y.refused, y.doubtful, y.refusedAt = true, true, y.now
+	case resourcemanager.RefusalEnded:
+		if !y.refused || !y.telling && y.now.Sub(y.refusedAt) < refusalTime {
+			t.Fatalf("a refusal ends %v after it began, nodes have changed: %v", y.now.Sub(y.refusedAt), y.telling)
+		}
+		y.refused = false
+	case resourcemanager.OrdersTaken:
+		if y.refused || !y.doubtful {
+			t.Fatalf("told that YARN takes orders; it refuses: %v, it has refused before: %v", y.refused, y.doubtful)
+		}
+		y.doubtful = false
 	}
 }
 
@@ -122,15 +144,22 @@ func (y *yarn) answer(t *rapid.T) {
 	if y.request == nil {
 		t.Skip("no allocate is under way")
 	}
-	request := y.request
-	y.request = nil
+	request := y.take()
 	if rapid.IntRange(0, 9).Draw(t, "fails") == 0 {
-		y.apply(t, request) // YARN's client keeps it until it is answered
+		y.kept = request // YARN's client sends it again until it is answered
 		y.step(t, allocated{err: errors.New("connection refused")})
 		return
 	}
+	if y.refuses(t, request) {
+		return
+	}
 	y.apply(t, request)
+	taken := y.asked > 0 && !y.refused
 	var r amrm.Response
+	if y.changed {
+		y.changed, y.telling = false, true
+		r.UpdatedNodes = testNodes()[:1]
+	}
 	for range rapid.IntRange(0, y.asked).Draw(t, "given") {
 		y.asked--
 		r.Allocated = append(r.Allocated, y.give(t))
@@ -140,9 +169,42 @@ func (y *yarn) answer(t *rapid.T) {
 	}
 	r.Completed, y.completed = y.completed, nil
 	y.step(t, allocated{response: r})
+	if y.telling && y.refused {
+		t.Fatal("a refusal outlives a change of the nodes")
+	}
+	y.telling = false
+	if taken && y.doubtful {
+		t.Fatal("nobody is told that YARN takes what it has refused before")
+	}
 }
 
-func (y *yarn) apply(t *rapid.T, a *allocate) {
+// take is the request under way as YARN's client sends it: with what was refused before.
+func (y *yarn) take() allocate {
+	request := allocate{
+		asks:    slices.Concat(y.kept.asks, y.request.asks),
+		release: slices.Concat(y.kept.release, y.request.release),
+	}
+	y.request, y.kept = nil, allocate{}
+	if len(request.asks) > 1 {
+		request.asks = request.asks[len(request.asks)-1:]
+	}
+	return request
+}
+
+// refuses tells whether YARN takes nothing of a request, as it asks for too much.
+func (y *yarn) refuses(t *rapid.T, request allocate) bool {
+	if !y.small || !slices.ContainsFunc(request.asks, func(a amrm.Ask) bool { return a.Count > 0 }) {
+		return false
+	}
+	y.kept = request
+	y.step(t, allocated{err: yarnrpc.ErrInvalidResourceRequest})
+	if !y.refused {
+		t.Fatal("nobody is told that YARN refuses workers")
+	}
+	return true
+}
+
+func (y *yarn) apply(t *rapid.T, a allocate) {
 	for _, ask := range a.asks {
 		y.asked = ask.Count
 	}
@@ -211,9 +273,17 @@ func (y *yarn) started(t *rapid.T, id records.ContainerID) {
 	y.step(t, containerStarted{id: id})
 }
 
+// unanswered is a node that has started a container, or has not, and did not tell.
+func (y *yarn) unanswered(t *rapid.T, id records.ContainerID) {
+	y.orphans[id] = true
+	y.step(t, containerStarted{id: id, err: &yarnrpc.CallError{MaybeSent: true, Err: context.DeadlineExceeded}})
+}
+
 // Whatever YARN and its nodes do: no container is lost from the books or started
 // twice, or left running on its node for nobody, every worker's end is told once and
-// of none that was released, and never are there more workers than ordered.
+// of none that was released, and never are there more workers than ordered. What YARN
+// refuses is not asked for until its nodes change or some time has passed, and is asked
+// for again then.
 func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		y := &yarn{
@@ -226,11 +296,18 @@ func TestCoreKeepsItsPromisesUnderAnyEvents(t *testing.T) {
 			"order":  y.order,
 			"start answered": func(t *rapid.T) {
 				id := take(t, "start", &y.starting)
-				if rapid.IntRange(0, 4).Draw(t, "fails") == 0 {
+				switch rapid.IntRange(0, 5).Draw(t, "fails") {
+				case 0:
 					y.step(t, containerStarted{id: id, err: errors.New("no disk")})
-				} else {
+				case 1:
+					y.unanswered(t, id)
+				default:
 					y.started(t, id)
 				}
+			},
+			"nodes change": func(t *rapid.T) {
+				y.small = rapid.Bool().Draw(t, "small")
+				y.changed = rapid.Bool().Draw(t, "told")
 			},
 			"stop answered":  func(t *rapid.T) { y.step(t, containerStopped{id: take(t, "stop", &y.stopping)}) },
 			"check answered": y.checked,
@@ -267,12 +344,16 @@ func (y *yarn) timePasses(t *rapid.T) {
 	if !y.wake.IsZero() && !y.now.Before(y.wake) {
 		y.wake = time.Time{}
 		y.step(t, woken{})
+		if y.refused && y.now.Sub(y.refusedAt) >= refusalTime {
+			t.Fatalf("a refusal holds %v", y.now.Sub(y.refusedAt))
+		}
 	}
 }
 
 // settle answers everything, and then demands that the books agree: what is held
 // is a worker's, and what is no worker's is given back.
 func (y *yarn) settle(t *rapid.T) {
+	y.small = false // nobody is told
 	for range 20 {
 		for len(y.starting) > 0 {
 			y.started(t, take(t, "start", &y.starting))
@@ -286,9 +367,7 @@ func (y *yarn) settle(t *rapid.T) {
 		y.now = y.now.Add(DefaultHeartbeat)
 		y.step(t, woken{})
 		if y.request != nil {
-			request := y.request
-			y.request = nil
-			y.apply(t, request)
+			y.apply(t, y.take())
 			r := amrm.Response{Completed: y.completed}
 			y.completed = nil
 			y.step(t, allocated{response: r})

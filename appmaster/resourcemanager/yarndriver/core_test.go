@@ -56,11 +56,11 @@ func TestCoreTranscripts(t *testing.T) {
 // script drives a core by commands, as its transcripts have them:
 //
 //	registered [maximum=MB]
-//	order TOTAL [spec=large] [release=3,4] [check=5]
-//	answer [2@h1 …] [surplus=3@h2] [done=4:EXIT] [lost=h1]   to an allocate: containers by number
-//	fail gone|invalid|TEXT                      of an allocate
+//	order TOTAL [spec=large] [release=3,4] [check=5] [avoid=h1,h2]
+//	answer [2@h1 …] [surplus=3@h2] [done=4:EXIT] [lost=h1] [changed=h2] [resynced=yes]   to an allocate: containers by number
+//	fail gone|invalid|label|blacklist|TEXT      of an allocate
 //	started|stopped|lost NUMBER, unstarted NUMBER TEXT, checked NUMBER [EXIT]
-//	confirm, finish STATUS TEXT, finished
+//	finish STATUS TEXT, finished
 //	wait DURATION                               with the wakes that fall due
 //	pause DURATION                              without: the process was stopped
 type script struct {
@@ -114,6 +114,10 @@ func (s *script) event(args []string, options map[string]string) event {
 			return allocated{err: amrm.ErrAttemptGone}
 		case "invalid":
 			return allocated{err: yarnrpc.ErrInvalidResourceRequest}
+		case "label":
+			return allocated{err: &yarnrpc.RemoteError{Class: "org.apache.hadoop.yarn.exceptions.InvalidLabelResourceRequestException", Message: "no such label"}}
+		case "blacklist":
+			return allocated{err: yarnrpc.ErrInvalidBlacklistRequest}
 		}
 		return allocated{err: errors.New(text(1))}
 	case "started":
@@ -130,8 +134,6 @@ func (s *script) event(args []string, options map[string]string) event {
 			e.status = s.completion(args[1], args[2])
 		}
 		return e
-	case "confirm":
-		return confirmAsked{}
 	case "finish":
 		return finishAsked{status: records.FinalApplicationStatus(args[1]), diagnostics: text(2)}
 	case "finished":
@@ -148,6 +150,7 @@ func (s *script) orders(args []string, options map[string]string) resourcemanage
 	for _, n := range numbers(options["release"]) {
 		o.Release = append(o.Release, resourcemanager.Release{Worker: worker(containerID(s.number(n)))})
 	}
+	o.Avoid = numbers(options["avoid"])
 	for _, n := range numbers(options["check"]) {
 		o.Check = append(o.Check, worker(containerID(s.number(n))))
 	}
@@ -173,19 +176,30 @@ func (s *script) response(args []string, options map[string]string) amrm.Respons
 	for _, host := range numbers(options["lost"]) {
 		r.UpdatedNodes = append(r.UpdatedNodes, records.NodeReport{ID: nodeID(host), State: records.NodeLost})
 	}
+	for _, host := range numbers(options["changed"]) {
+		report := testNodes()[0]
+		report.ID = nodeID(host)
+		r.UpdatedNodes = append(r.UpdatedNodes, report)
+	}
+	r.Resynced = options["resynced"] != ""
 	return r
 }
 
-// container reads NUMBER@HOST, with /PRIORITY where it is not 1.
+// container reads NUMBER@HOST, with :MB where it is not of the size of small workers, and
+// /PRIORITY where that is not 1.
 func (s *script) container(word string) records.Container {
 	word, priority, found := strings.Cut(word, "/")
 	if !found {
 		priority = "1"
 	}
+	word, size, found := strings.Cut(word, ":")
+	if !found {
+		size = strconv.Itoa(testSpec.MemoryMB)
+	}
 	number, host, _ := strings.Cut(word, "@")
 	return records.Container{
 		ID: containerID(s.number(number)), Node: nodeID(host),
-		Resource: records.Resource{MemoryMB: 1024, VCores: 1}, Priority: records.Priority(s.number(priority)),
+		Resource: records.Resource{MemoryMB: int64(s.number(size)), VCores: 1}, Priority: records.Priority(s.number(priority)),
 	}
 }
 
@@ -259,8 +273,6 @@ func describe(e effect) []string {
 		return []string{fmt.Sprintf("look at %d on %s", e.id.ID, e.node.Host)}
 	case finish:
 		return []string{fmt.Sprintf("finish %s: %s", e.status, e.diagnostics)}
-	case answerConfirm:
-		return []string{"answer: confirmed"}
 	case answerFinish:
 		return []string{fmt.Sprintf("answer: %v", e.err)}
 	case wake:
@@ -279,6 +291,12 @@ func describeAllocate(a allocate) string {
 			text += fmt.Sprintf(" %s:%d", h.Host, h.Count)
 		}
 	}
+	for _, host := range a.avoid {
+		text += " avoid=" + host
+	}
+	for _, host := range a.dontAvoid {
+		text += " nomore=" + host
+	}
 	for _, id := range a.release {
 		text += fmt.Sprintf(" release=%d", id.ID)
 	}
@@ -294,8 +312,14 @@ func describeReport(e resourcemanager.DriverEvent) string {
 		return fmt.Sprintf("report %s failed: %s", number(e.Worker), e.Cause)
 	case resourcemanager.WorkerCompleted:
 		return fmt.Sprintf("report %s completed: %s", number(e.Worker), e.Cause)
+	case resourcemanager.NodesChanged:
+		return fmt.Sprintf("report nodes %v", e.Nodes)
 	case resourcemanager.WorkersRefused:
 		return "report refused: " + e.Reason
+	case resourcemanager.RefusalEnded:
+		return "report refusal ended"
+	case resourcemanager.OrdersTaken:
+		return "report taken"
 	}
 	return fmt.Sprintf("unknown report %T", e)
 }

@@ -17,9 +17,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
-	"github.com/bobbin-yarn/bobbin/internal/actor"
 	"github.com/bobbin-yarn/bobbin/internal/ids"
 	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/creds"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
@@ -44,14 +44,20 @@ type fakeYARN struct {
 	allocateAs error
 	asked      int
 	askedAt    time.Time
+	size       records.Resource
+	hosts      []string // where containers are given, by turns
+	dead       string   // the host that takes calls and answers none
 	lastID     int
 	allocates  []time.Duration // since the start
 	completed  []records.ContainerStatus
 	tokens     int
 	running    map[records.ContainerID]bool
 	ended      map[records.ContainerID]records.ExitStatus
-	starts     int // under way
-	maxStarts  int
+	starts     map[records.NodeID]int      // under way
+	maxStarts  int                         // at one node
+	maxAtOnce  int                         // at all
+	stops      map[records.ContainerID]int // tried
+	stoppedOn  map[string]int              // done, by host
 	startTime  time.Duration
 	startAs    error
 	finished   string
@@ -60,8 +66,9 @@ type fakeYARN struct {
 
 func newFakeYARN() *fakeYARN {
 	return &fakeYARN{
-		began: time.Now(), running: make(map[records.ContainerID]bool),
-		ended: make(map[records.ContainerID]records.ExitStatus),
+		began: time.Now(), hosts: []string{"h1"},
+		running: make(map[records.ContainerID]bool), ended: make(map[records.ContainerID]records.ExitStatus),
+		starts: make(map[records.NodeID]int), stops: make(map[records.ContainerID]int), stoppedOn: make(map[string]int),
 	}
 }
 
@@ -83,12 +90,14 @@ func (y *fakeYARN) keep(key []byte) {
 func (y *fakeYARN) SetAsk(ask amrm.Ask) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	y.asked, y.askedAt = ask.Count, time.Now()
+	y.asked, y.askedAt, y.size = ask.Count, time.Now(), ask.Capability
 }
 
 func (y *fakeYARN) SetSchedulingRequest(r amrm.SchedulingRequest) {
 	y.SetAsk(amrm.Ask{Key: r.Key, Capability: r.Capability, Count: r.Count})
 }
+
+func (y *fakeYARN) Blacklist(_, _ []string) {}
 
 func (y *fakeYARN) Release(ids ...records.ContainerID) {
 	y.mu.Lock()
@@ -107,8 +116,9 @@ func (y *fakeYARN) Allocate(ctx context.Context, _ float32) (amrm.Response, erro
 	y.completed = nil
 	if time.Since(y.askedAt) >= time.Second {
 		for ; y.asked > 0; y.asked-- {
+			on := nodeID(y.hosts[y.lastID%len(y.hosts)])
 			y.lastID++
-			r.Allocated = append(r.Allocated, records.Container{ID: containerID(y.lastID), Node: nodeID("h1"), Priority: 1})
+			r.Allocated = append(r.Allocated, records.Container{ID: containerID(y.lastID), Node: on, Resource: y.size, Priority: 1})
 		}
 	}
 	if len(r.Allocated) > 0 {
@@ -132,16 +142,23 @@ func (y *fakeYARN) SetTokens(tokens map[records.NodeID]*creds.Token) {
 
 func (y *fakeYARN) Start(ctx context.Context, k records.Container, launch records.ContainerLaunchContext) error {
 	y.mu.Lock()
-	y.starts++
-	y.maxStarts = max(y.maxStarts, y.starts)
+	y.starts[k.Node]++
+	y.maxStarts = max(y.maxStarts, y.starts[k.Node])
+	y.maxAtOnce = max(y.maxAtOnce, sum(y.starts))
 	y.mu.Unlock()
-	select {
-	case <-time.After(y.startTime):
-	case <-ctx.Done():
+	err := y.answer(ctx, k.Node)
+	if err == nil {
+		select {
+		case <-time.After(y.startTime):
+		case <-ctx.Done():
+		}
 	}
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	y.starts--
+	y.starts[k.Node]--
+	if err != nil {
+		return err
+	}
 	if y.startAs != nil {
 		return y.startAs
 	}
@@ -152,14 +169,52 @@ func (y *fakeYARN) Start(ctx context.Context, k records.Container, launch record
 	return ctx.Err()
 }
 
-func (y *fakeYARN) Stop(_ context.Context, _ records.NodeID, id records.ContainerID) error {
+func sum(counts map[records.NodeID]int) (all int) {
+	for _, n := range counts {
+		all += n
+	}
+	return all
+}
+
+// answer waits for a node's answer, which never comes of a dead one.
+func (y *fakeYARN) answer(ctx context.Context, on records.NodeID) error {
+	y.mu.Lock()
+	dead := on.Host == y.dead
+	y.mu.Unlock()
+	if !dead {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return &yarnrpc.CallError{Address: on.String(), Err: context.Cause(ctx)}
+	}
+	<-ctx.Done()
+	return &yarnrpc.CallError{Address: on.String(), MaybeSent: true, Err: context.Cause(ctx)}
+}
+
+func (y *fakeYARN) Stop(ctx context.Context, on records.NodeID, id records.ContainerID) error {
+	y.mu.Lock()
+	y.stops[id]++
+	y.mu.Unlock()
+	if err := y.answer(ctx, on); err != nil {
+		return err
+	}
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	delete(y.running, id)
+	y.stoppedOn[on.Host]++
 	return nil
 }
 
-func (y *fakeYARN) Statuses(_ context.Context, _ records.NodeID, ids ...records.ContainerID) ([]records.ContainerStatus, error) {
+func (y *fakeYARN) stopped(host string) int {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return y.stoppedOn[host]
+}
+
+func (y *fakeYARN) Statuses(ctx context.Context, on records.NodeID, ids ...records.ContainerID) ([]records.ContainerStatus, error) {
+	if err := y.answer(ctx, on); err != nil {
+		return nil, err
+	}
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	if status, ended := y.ended[ids[0]]; ended {
@@ -182,13 +237,26 @@ func (y *fakeYARN) runningCount() int {
 
 // upward collects what the driver reports.
 type upward struct {
-	mu     sync.Mutex // guards events
+	mu     sync.Mutex // guards what follows
 	events []string
+	calls  int
+	busy   chan struct{} // takes no reports until it is closed; nil: takes them
 }
 
-func (u *upward) report(_ context.Context, events ...resourcemanager.DriverEvent) error {
+func (u *upward) report(ctx context.Context, events ...resourcemanager.DriverEvent) error {
+	u.mu.Lock()
+	busy := u.busy
+	u.mu.Unlock()
+	if busy != nil {
+		select {
+		case <-busy:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	u.calls++
 	for _, e := range events {
 		u.events = append(u.events, describeReport(e))
 	}
@@ -239,16 +307,17 @@ func TestWorkersStartAsSoonAsYARNHasThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		y := newFakeYARN()
 		y.startTime = 10 * time.Millisecond
+		y.hosts = []string{"h1", "h2", "h3", "h4"}
 		d, u, stop := run(t, y)
 		time.Sleep(7 * time.Second) // between two slow heartbeats
 		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 40})
-		time.Sleep(1100*time.Millisecond + 3*y.startTime)
+		time.Sleep(1100*time.Millisecond + 5*y.startTime)
 		synctest.Wait()
 		if n := y.runningCount(); n != 40 || u.count("starting") != 40 {
 			t.Errorf("%d workers run, %d are reported", n, u.count("starting"))
 		}
-		if y.maxStarts != nodeCalls {
-			t.Errorf("%d starts at once instead of %d", y.maxStarts, nodeCalls)
+		if y.maxStarts != callsPerNode {
+			t.Errorf("%d starts at once at a node instead of %d", y.maxStarts, callsPerNode)
 		}
 		if beats := y.beats(); beats[0] != 5*time.Second || beats[1] != 7*time.Second {
 			t.Errorf("allocates at %v", beats)
@@ -285,6 +354,33 @@ func TestEndOfASilentWorkerIsFoundOutByItsNode(t *testing.T) {
 		synctest.Wait()
 		if u.count("completed: container ended: the process was killed") != 1 {
 			t.Errorf("reported: %q", u.events)
+		}
+		stop()
+	})
+}
+
+// The end waits for stops, but no longer than YARN's word holds: a node without answers
+// would keep the application for minutes.
+func TestAnEndWaitsForADeadNodeOnlySoLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		y := newFakeYARN()
+		d, _, stop := run(t, y)
+		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 40})
+		time.Sleep(2 * time.Second)
+		y.mu.Lock()
+		y.dead = "h1"
+		y.mu.Unlock()
+		var release []resourcemanager.Release
+		for id := 1; id <= 40; id++ {
+			release = append(release, resourcemanager.Release{Worker: worker(containerID(id))})
+		}
+		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 40, Release: release})
+		began := time.Now()
+		if err := d.Deregister(t.Context(), msg.ApplicationFailed, "why"); err != nil {
+			t.Error(err)
+		}
+		if waited := time.Since(began); waited != 2*DefaultHeartbeat {
+			t.Errorf("deregistered after %v", waited)
 		}
 		stop()
 	})
@@ -347,20 +443,17 @@ func TestRegistrationWaitsForYARN(t *testing.T) {
 		y.awayFor = time.Minute
 		d, u, stop := run(t, y)
 		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 1})
-		began := time.Now()
-		if err := d.Confirm(t.Context()); err != nil || time.Since(began) < y.awayFor {
-			t.Errorf("confirmed after %v, error %v", time.Since(began), err)
+		time.Sleep(y.awayFor)
+		if n := u.count("starting"); n != 0 {
+			t.Errorf("%d workers start while YARN is away", n)
 		}
-		time.Sleep(2 * time.Second)
+		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		if u.count("starting") != 1 {
 			t.Errorf("reported: %q", u.events)
 		}
 		if err := stop(); !errors.Is(err, errStopped) {
 			t.Errorf("run ends with %v", err)
-		}
-		if err := d.Confirm(t.Context()); !errors.Is(err, actor.ErrStopped) {
-			t.Errorf("a driver that has ended confirms with %v", err)
 		}
 		impatient := newFakeYARN()
 		impatient.awayFor = time.Hour
@@ -377,10 +470,9 @@ func TestTheKeyForClientsIsHandedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		y := newFakeYARN()
 		y.awayFor = time.Second
-		d, _, stop := run(t, y)
-		if err := d.Confirm(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		_, _, stop := run(t, y)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
 		if string(y.clientKey) != "for clients" {
 			t.Errorf("got key %q", y.clientKey)
 		}
@@ -410,7 +502,7 @@ func TestFailedStartIsReportedAndGivenBack(t *testing.T) {
 
 func TestConfigReportsAllFaultsAtOnce(t *testing.T) {
 	_, err := New(Config{RequestInterval: time.Minute, Heartbeat: time.Second}, quiet())
-	if err == nil || !strings.Contains(err.Error(), "clients") || !strings.Contains(err.Error(), "yarn.heartbeat.interval 1s") {
+	if err == nil || !strings.Contains(err.Error(), "clients") || !strings.Contains(err.Error(), "yarn.heartbeat.interval, 1 s") {
 		t.Errorf("an empty Config gives %v", err)
 	}
 }

@@ -17,18 +17,25 @@ import (
 )
 
 const (
-	// nodeCalls bounds the calls to NodeManagers under way: a start takes some
-	// milliseconds there, and hundreds at once would only queue at the same nodes.
-	nodeCalls = 16
+	// callsPerNode bounds the starts under way at a NodeManager, and likewise the stops
+	// and looks: each takes some milliseconds there, and more at once would only queue in
+	// it. One that does not answer holds up no other.
+	callsPerNode = 2
+	// callsAtOnce bounds either kind at all NodeManagers together, and with it goroutines
+	// and connections: enough for a hundred nodes that do not answer.
+	callsAtOnce = 256
+	// startTimeout bounds a start at a NodeManager that does not answer, its wait behind
+	// others there included, so that all of them fail together. The node was alive a moment
+	// ago, when YARN gave the container at its heartbeat, and is waited for through a long
+	// collection of garbage, or a restart, but not for the minutes after which YARN counts
+	// it as lost: another container comes in a second.
+	startTimeout = 20 * time.Second
 	// stopTimeout bounds a stop, and a look, at a node that does not answer: YARN
 	// ends released containers by itself.
 	stopTimeout = 5 * time.Second
-	// upwardQueue bounds the reports that wait for the ResourceManager, one for a
-	// step.
-	upwardQueue = 1024
 )
 
-var errResourceManagerHangs = errors.New("resource manager takes no reports any more")
+var errNoAnswer = fmt.Errorf("the NodeManager has not answered for %v", startTimeout)
 
 // call is something that takes time.
 type call func(context.Context)
@@ -39,19 +46,25 @@ type shell struct {
 	report resourcemanager.Report
 	fatal  context.CancelCauseFunc
 	timers *actor.Timers[struct{}]
-	// yarn and upward each call in order, from one goroutine: amrm's Client serves
-	// one caller, and a worker must be known before it starts.
-	yarn, upward *actor.Outbox[call]
-	calls        sync.WaitGroup
-	slots        chan struct{} // held by each call to a NodeManager
+	yarn   *actor.Outbox[call] // in order, from one goroutine: amrm's Client serves one caller
+	// What the ResourceManager is to hear waits without a bound: of a container there is
+	// little, and that of thousands may come together, as starts at nodes without an answer
+	// fail. It comes from one goroutine.
+	upward *actor.Queue[news]
+	// running are that goroutine and the one that makes the attempt known to YARN.
+	running sync.WaitGroup
+	// Starts wait for starts alone, and stops and looks for one another.
+	starts, others *nodeCalls
 }
 
 func newShell(ctx context.Context, d *Driver, report resourcemanager.Report, fatal context.CancelCauseFunc) *shell {
-	s := &shell{Driver: d, report: report, fatal: fatal, slots: make(chan struct{}, nodeCalls)}
+	s := &shell{
+		Driver: d, report: report, fatal: fatal, upward: actor.NewQueue[news](0),
+		starts: newNodeCalls(callsPerNode, callsAtOnce), others: newNodeCalls(callsPerNode, callsAtOnce),
+	}
 	s.timers = actor.NewTimers(func(struct{}) { d.post(ctx, woken{}) })
-	run := func(ctx context.Context, c call) { c(ctx) }
-	s.yarn = actor.NewOutbox(ctx, 1, run)
-	s.upward = actor.NewOutbox(ctx, upwardQueue, run)
+	s.yarn = actor.NewOutbox(ctx, 1, func(ctx context.Context, c call) { c(ctx) })
+	s.running.Go(func() { s.passOn(ctx) })
 	return s
 }
 
@@ -59,15 +72,16 @@ func newShell(ctx context.Context, d *Driver, report resourcemanager.Report, fat
 func (s *shell) wait() {
 	s.timers.Stop()
 	s.yarn.Wait()
-	s.upward.Wait()
-	s.calls.Wait()
+	s.running.Wait()
+	s.starts.wait()
+	s.others.wait()
 }
 
 // register makes the attempt known to YARN, beside the loop. A ResourceManager
 // that is away comes back, and gives up the attempts that it does not hear of in
 // time by itself.
 func (s *shell) register(ctx context.Context) {
-	s.calls.Go(func() {
+	s.running.Go(func() {
 		for wait := s.config.RequestInterval; ; wait = min(2*wait, s.config.Heartbeat) {
 			registration, err := s.config.ResourceManager.Register(ctx, s.config.Registration)
 			if err == nil {
@@ -103,27 +117,19 @@ func (s *shell) Perform(ctx context.Context, e effect) {
 	case finish:
 		s.yarn.Put(func(ctx context.Context) { s.finish(ctx, e) })
 	case report:
-		s.handUp(func(ctx context.Context) { s.tell(ctx, e) })
-	case startContainers: // when what was reported before has been heard
-		s.handUp(func(ctx context.Context) { s.startAll(ctx, e) })
+		s.handUp(news{events: e.events})
+	case startContainers:
+		s.handUp(news{starts: e.starts})
 	case stopContainer:
-		s.callNode(ctx, func(ctx context.Context) { s.stop(ctx, e) })
+		s.others.put(ctx, e.node, func(ctx context.Context) { s.stop(ctx, e) })
 	case checkContainer:
-		s.callNode(ctx, func(ctx context.Context) { s.check(ctx, e) })
-	case answerConfirm:
-		e.reply <- struct{}{} // has room: see actor.Ask
+		s.others.put(ctx, e.node, func(ctx context.Context) { s.check(ctx, e) })
 	case answerFinish:
 		e.reply <- e.err
 	case wake:
 		s.timers.Set(struct{}{}, time.Until(e.at))
 	case fail:
 		s.fatal(e.err)
-	}
-}
-
-func (s *shell) handUp(c call) {
-	if !s.upward.Put(c) {
-		s.fatal(errResourceManagerHangs)
 	}
 }
 
@@ -136,6 +142,7 @@ func (s *shell) allocate(ctx context.Context, e allocate) {
 		client.SetSchedulingRequest(request)
 	}
 	client.Release(e.release...)
+	client.Blacklist(e.avoid, e.dontAvoid)
 	progress := float32(1)
 	if s.config.Progress != nil {
 		progress = s.config.Progress()
@@ -152,37 +159,28 @@ func (s *shell) finish(ctx context.Context, e finish) {
 	s.post(ctx, finished{s.config.ResourceManager.Finish(ctx, e.status, e.diagnostics, history)})
 }
 
-func (s *shell) tell(ctx context.Context, e report) {
-	if err := s.report(ctx, e.events...); err != nil {
-		s.fatal(fmt.Errorf("report to resource manager: %w", err))
+func (s *shell) startAll(ctx context.Context, starts []start) {
+	deadline := time.Now().Add(startTimeout)
+	for _, start := range starts {
+		s.starts.put(ctx, start.container.Node, func(ctx context.Context) { s.start(ctx, start, deadline) })
 	}
 }
 
-func (s *shell) startAll(ctx context.Context, e startContainers) {
-	for _, start := range e.starts {
-		s.callNode(ctx, func(ctx context.Context) { s.start(ctx, start) })
-	}
-}
-
-// callNode runs a call to a NodeManager beside the loop, when there is a slot.
-func (s *shell) callNode(ctx context.Context, c call) {
-	s.calls.Go(func() {
-		select {
-		case s.slots <- struct{}{}:
-			defer func() { <-s.slots }()
-			c(ctx)
-		case <-ctx.Done():
-		}
-	})
-}
-
-func (s *shell) start(ctx context.Context, e start) {
+func (s *shell) start(ctx context.Context, e start, deadline time.Time) {
 	id := e.container.ID
 	launch, err := s.config.Launch(id, e.container.Node, e.spec)
 	if err == nil {
-		err = s.config.NodeManagers.Start(ctx, e.container, launch)
+		err = s.startBy(ctx, deadline, e.container, launch)
 	}
 	s.post(ctx, containerStarted{id: id, err: err})
+}
+
+// startBy starts a container at a node that answers in time. Where it may have been
+// started nevertheless, yarnrpc.MaybeSent says so of the error.
+func (s *shell) startBy(ctx context.Context, deadline time.Time, k records.Container, launch records.ContainerLaunchContext) error {
+	ctx, cancel := context.WithDeadlineCause(ctx, deadline, errNoAnswer)
+	defer cancel()
+	return s.config.NodeManagers.Start(ctx, k, launch)
 }
 
 func (s *shell) stop(ctx context.Context, e stopContainer) {
@@ -230,7 +228,7 @@ func (d *Driver) logStep(e event, effects []effect) {
 		if e.err == nil {
 			d.logger.Info("unregistered from yarn")
 		}
-	case ordered, containerStopped, containerChecked, confirmAsked, finishAsked, woken:
+	case ordered, containerStopped, containerChecked, finishAsked, woken:
 	}
 	for _, e := range effects {
 		switch e := e.(type) {
@@ -245,6 +243,9 @@ func (d *Driver) logStep(e event, effects []effect) {
 					"priority": request.Key.Priority, "capability": request.Capability.String(), "count": request.Count, "constraint": request.Constraint.String(),
 				}).Info("containers asked for")
 			}
+			if len(e.avoid) > 0 || len(e.dontAvoid) > 0 {
+				d.logger.WithFields(logrus.Fields{"avoid": e.avoid, "nomore": e.dontAvoid}).Info("blacklist changed")
+			}
 			if len(e.release) > 0 {
 				d.logger.WithField("containers", containerNames(e.release)).Info("containers given back")
 			}
@@ -252,7 +253,7 @@ func (d *Driver) logStep(e event, effects []effect) {
 			d.logger.WithFields(logrus.Fields{"container": e.id, "node": e.node}).Info("container is stopped")
 		case fail:
 			d.logger.WithError(e.err).Error("yarn has given this attempt up")
-		case report, startContainers, checkContainer, finish, answerConfirm, answerFinish, wake:
+		case report, startContainers, checkContainer, finish, answerFinish, wake:
 		}
 	}
 }

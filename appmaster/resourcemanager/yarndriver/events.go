@@ -36,8 +36,6 @@ type (
 		id     records.ContainerID
 		status records.ContainerStatus
 	}
-	// confirmAsked asks for answerConfirm, when YARN has confirmed the attempt.
-	confirmAsked struct{ reply chan<- struct{} }
 	// finishAsked asks for the end of the application, then for answerFinish.
 	finishAsked struct {
 		status      records.FinalApplicationStatus
@@ -56,7 +54,6 @@ func (allocated) isEvent()        {}
 func (containerStarted) isEvent() {}
 func (containerStopped) isEvent() {}
 func (containerChecked) isEvent() {}
-func (confirmAsked) isEvent()     {}
 func (finishAsked) isEvent()      {}
 func (finished) isEvent()         {}
 func (woken) isEvent()            {}
@@ -72,6 +69,8 @@ type (
 		asks     []amrm.Ask
 		requests []amrm.SchedulingRequest // in place of asks, where a constraint is to hold
 		release  []records.ContainerID
+		// hosts that YARN's blacklist is to have, and not to have any more
+		avoid, dontAvoid []string
 	}
 	// report tells the ResourceManager. What is to be started is started after
 	// that.
@@ -94,8 +93,6 @@ type (
 		status      records.FinalApplicationStatus
 		diagnostics string
 	}
-	// answerConfirm answers confirmAsked.
-	answerConfirm struct{ reply chan<- struct{} }
 	// answerFinish answers finishAsked.
 	answerFinish struct {
 		reply chan<- error
@@ -119,7 +116,6 @@ func (startContainers) isEffect() {}
 func (stopContainer) isEffect()   {}
 func (checkContainer) isEffect()  {}
 func (finish) isEffect()          {}
-func (answerConfirm) isEffect()   {}
 func (answerFinish) isEffect()    {}
 func (wake) isEffect()            {}
 func (fail) isEffect()            {}

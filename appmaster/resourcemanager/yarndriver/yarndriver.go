@@ -4,14 +4,13 @@
 //
 // The core is pure and decides; the Driver is the loop around it. The Driver owns
 // the loop's goroutine, one that calls YARN's ResourceManager, one that reports
-// upwards, and a bounded number that call NodeManagers. Of all of Bobbin only this
-// package may import amrm and nmclient, and it must import no role but the
-// ResourceManager, whose Driver it is.
+// upwards, and a bounded number that call NodeManagers, few at each node. Of all of
+// Bobbin only this package may import amrm and nmclient, and it must import no role
+// but the ResourceManager, whose Driver it is.
 package yarndriver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -32,6 +31,7 @@ type ResourceManagerClient interface {
 	SetAsk(ask amrm.Ask)
 	SetSchedulingRequest(r amrm.SchedulingRequest)
 	Release(ids ...records.ContainerID)
+	Blacklist(avoid, dontAvoid []string)
 	Allocate(ctx context.Context, progress float32) (amrm.Response, error)
 	Finish(ctx context.Context, status records.FinalApplicationStatus, diagnostics, trackingURL string) error
 }
@@ -80,25 +80,6 @@ const (
 	DefaultRequestInterval = 100 * time.Millisecond
 )
 
-// Validate reports everything that is wrong with a Config.
-func (c Config) Validate() error {
-	var faults []error
-	if c.ResourceManager == nil || c.NodeManagers == nil || c.Launch == nil {
-		faults = append(faults, errors.New("clients and Launch must be set"))
-	}
-	if c.RequestInterval <= 0 {
-		faults = append(faults, fmt.Errorf("yarn.heartbeat.container-request-interval is %v", c.RequestInterval))
-	}
-	if c.Heartbeat < c.RequestInterval {
-		faults = append(faults, fmt.Errorf("yarn.heartbeat.interval %v is less than yarn.heartbeat.container-request-interval %v",
-			c.Heartbeat, c.RequestInterval))
-	}
-	if len(faults) > 0 {
-		return fmt.Errorf("configure yarn driver: %w", errors.Join(faults...))
-	}
-	return nil
-}
-
 // Driver is a resourcemanager.Driver. Make it with New.
 type Driver struct {
 	config Config
@@ -140,19 +121,8 @@ func (d *Driver) Order(ctx context.Context, orders resourcemanager.Orders) {
 	d.post(ctx, ordered{orders})
 }
 
-// Confirm waits until YARN has said, within two heartbeats, that the attempt is
-// still ours: before anything is done outside that would harm the next one. An
-// error says that the driver has ended or that ctx has.
-func (d *Driver) Confirm(ctx context.Context) error {
-	_, err := actor.Ask(ctx, d.loop, func(reply chan<- struct{}) event { return confirmAsked{reply} })
-	if err != nil {
-		return fmt.Errorf("confirm the attempt: %w", err)
-	}
-	return nil
-}
-
-// Deregister stops what was released and unregisters from YARN. Diagnostics are
-// cut to 8 KiB.
+// Deregister stops what was released and unregisters from YARN, after two heartbeats
+// at the latest, as YARN ends what is left. Diagnostics are cut to 8 KiB.
 func (d *Driver) Deregister(ctx context.Context, status msg.ApplicationStatus, diagnostics string) error {
 	err, asking := actor.Ask(ctx, d.loop, func(reply chan<- error) event {
 		return finishAsked{status: finalStatus(status), diagnostics: clip(diagnostics, maxDiagnostics), reply: reply}

@@ -11,7 +11,7 @@ import (
 // there to be filled, and Flink's users expect Flink's answers. If one has to go up, its reason
 // belongs into the commit.
 const (
-	known      = 52
+	known      = 51
 	deliberate = 16
 )
 

@@ -47,7 +47,7 @@ func TestTheServiceProvesItself(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		who, answer, err := s.Accept(form.wrap(token))
+		who, _, answer, err := s.Accept(form.wrap(token))
 		if err != nil || who != "bob@"+realm {
 			t.Errorf("%s: got %q, %v, want bob", name, who, err)
 			continue
@@ -64,7 +64,7 @@ func TestWhoAsksForNoProofGetsNone(t *testing.T) {
 	t.Parallel()
 	path, key := keys(t, web)
 	token := request(t, "bob", realm, web, key, time.Hour)
-	if who, answer, err := load(t, path).Accept(token.NegTokenInit.MechTokenBytes); err != nil || who != "bob@"+realm || len(answer) > 0 {
+	if who, _, answer, err := load(t, path).Accept(token.NegTokenInit.MechTokenBytes); err != nil || who != "bob@"+realm || len(answer) > 0 {
 		t.Errorf("got %q, %x, %v, want bob and nothing", who, answer, err)
 	}
 }

@@ -3,17 +3,15 @@
 // gokrb5's. What it leaves out is here: that the client's realm is the
 // ticket's, that no request is taken twice, and the service's own proof.
 //
-// It starts no goroutine, and imports of ours yarnrpc/kerberos and yarnrpc/sasl.
+// It starts no goroutine, and imports of ours yarnrpc's kerberos, sasl and secretfile.
 package spnego
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jcmturner/gokrb5/v8/gssapi"
@@ -25,6 +23,7 @@ import (
 
 	"github.com/bobbin-yarn/bobbin/yarnrpc/kerberos"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/secretfile"
 )
 
 var (
@@ -38,27 +37,29 @@ var (
 const (
 	// clockSkew is how far clocks may differ; RFC 4120 §8.2 recommends it.
 	clockSkew = 5 * time.Minute
-	// maxSeen bounds the requests that are remembered. They come from users
-	// with tickets only.
-	maxSeen = 1 << 16
+	// maxKeytab bounds a keytab, in bytes; one with a hundred keys has 10 KiB.
+	maxKeytab = 1 << 20
 )
 
 // Service accepts tickets for one principal. It may be used from any goroutine.
 type Service struct {
-	name  types.PrincipalName
-	realm string // "": any that keys are of
-	keys  *keytab.Keytab
-
-	mu   sync.Mutex                      // guards seen
-	seen map[[sha256.Size]byte]time.Time // authenticators, with the time until which they would be good
+	name    types.PrincipalName
+	realm   string // "": any that keys are of
+	keys    *keytab.Keytab
+	replays *replays
 }
 
 // Load reads the keys of a principal, "HTTP/host@REALM", from a keytab; without
 // a realm, of whatever realm they are. In the principal _HOST stands for the
-// given host's name. The file is read once.
+// given host's name. The file is read once. Whoever else can read it lets himself
+// in as whom he likes: one that is not this user's alone is secretfile.ErrExposed.
 func Load(path, principal, host string) (*Service, error) {
 	principal = strings.Replace(principal, "_HOST", strings.ToLower(host), 1)
-	held, err := kerberos.ReadKeytab(path)
+	content, err := readKeytab(path)
+	if err != nil {
+		return nil, fmt.Errorf("read keytab %s: %w", path, err)
+	}
+	held, err := kerberos.ParseKeytab(path, content)
 	if err != nil {
 		return nil, err
 	}
@@ -67,11 +68,7 @@ func Load(path, principal, host string) (*Service, error) {
 	}) {
 		return nil, fmt.Errorf("read keytab %s: %w %s: it has keys of %v", path, ErrNoKey, principal, held.Principals())
 	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read keytab: %w", err)
-	}
-	s := &Service{keys: keytab.New(), seen: make(map[[sha256.Size]byte]time.Time)}
+	s := &Service{keys: keytab.New(), replays: newReplays()}
 	if err := s.keys.Unmarshal(content); err != nil {
 		return nil, fmt.Errorf("read keytab %s: it is damaged", path) // gokrb5's error could show keys
 	}
@@ -79,35 +76,51 @@ func Load(path, principal, host string) (*Service, error) {
 	return s, nil
 }
 
+func readKeytab(path string) ([]byte, error) {
+	file, err := secretfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() // read only: nothing to lose
+	content, err := io.ReadAll(io.LimitReader(file, maxKeytab+1))
+	if err == nil && len(content) > maxKeytab {
+		err = fmt.Errorf("it has more than %d bytes", maxKeytab)
+	}
+	return content, err
+}
+
 // Accept gives the principal whose ticket a token holds, as SPNEGO or Kerberos
-// alone (RFC 4178, RFC 4121), and the token that answers it in the same form; nil
-// where the client expects none. Errors are ErrRefused.
-func (s *Service) Accept(token []byte) (principal string, answer []byte, err error) {
+// alone (RFC 4178, RFC 4121), the principal whose key has opened it, and the token that
+// answers it in the same form; nil where the client expects none. Errors are ErrRefused.
+func (s *Service) Accept(token []byte) (client, service string, answer []byte, err error) {
 	request, wrapped, err := unwrap(token)
 	if err != nil {
-		return "", nil, fmt.Errorf("%w: %w", ErrRefused, err)
+		return "", "", nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	if len(request.Ticket.SName.NameString) == 0 {
-		return "", nil, fmt.Errorf("%w: it names no service", ErrRefused)
+		return "", "", nil, fmt.Errorf("%w: it names no service", ErrRefused)
 	}
 	if s.realm != "" && request.Ticket.Realm != s.realm { // which says whose key it is sealed with
-		return "", nil, fmt.Errorf("%w: it is of realm %s, and the service of %s", ErrRefused, request.Ticket.Realm, s.realm)
+		return "", "", nil, fmt.Errorf("%w: it is of realm %s, and the service of %s", ErrRefused, request.Ticket.Realm, s.realm)
 	}
 	// Tickets that are bound to addresses are refused, as no address is given.
 	if _, err := request.Verify(s.keys, clockSkew, types.HostAddress{}, &s.name); err != nil {
-		return "", nil, fmt.Errorf("%w: for service %s: %w", ErrRefused, s.name.PrincipalNameString(), err)
+		return "", "", nil, fmt.Errorf("%w: for service %s: %w", ErrRefused, s.name.PrincipalNameString(), err)
 	}
-	client := request.Ticket.DecryptedEncPart
-	if request.Authenticator.CRealm != client.CRealm {
-		return "", nil, fmt.Errorf("%w: a ticket of realm %s in the name of %s", ErrRefused, client.CRealm, request.Authenticator.CRealm)
+	part := request.Ticket.DecryptedEncPart
+	if request.Authenticator.CRealm != part.CRealm {
+		return "", "", nil, fmt.Errorf("%w: a ticket of realm %s in the name of %s", ErrRefused, part.CRealm, request.Authenticator.CRealm)
 	}
-	if err := s.first(request.EncryptedAuthenticator.Cipher, time.Now()); err != nil {
-		return "", nil, err
+	client = part.CName.PrincipalNameString() + "@" + part.CRealm
+	if err := s.replays.first(client, request.EncryptedAuthenticator.Cipher, time.Now()); err != nil {
+		return "", "", nil, err
 	}
 	if answer, err = answerTo(request, wrapped); err != nil {
-		return "", nil, fmt.Errorf("answer ticket of Kerberos: %w", err)
+		return "", "", nil, fmt.Errorf("answer ticket of Kerberos: %w", err)
 	}
-	return client.CName.PrincipalNameString() + "@" + client.CRealm, answer, nil
+	// What the ticket calls the service is not sealed: the key tells.
+	service = s.name.PrincipalNameString() + "@" + request.Ticket.Realm
+	return client, service, answer, nil
 }
 
 // unwrap finds the request with the ticket. wrapped: it is in a token of SPNEGO.
@@ -144,26 +157,4 @@ func answerTo(request *messages.APReq, wrapped bool) (answer []byte, err error) 
 	}
 	accepted := spnego.NegTokenResp{NegState: 0, SupportedMech: gssapi.OIDKRB5.OID(), ResponseToken: answer} // accept-completed
 	return accepted.Marshal()
-}
-
-// first is an error for an authenticator that has been here before.
-func (s *Service) first(authenticator []byte, now time.Time) error {
-	key := sha256.Sum256(authenticator)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, before := s.seen[key]; before {
-		return fmt.Errorf("%w: it has been used before", ErrRefused)
-	}
-	if len(s.seen) >= maxSeen {
-		for old, until := range s.seen {
-			if now.After(until) {
-				delete(s.seen, old)
-			}
-		}
-		if len(s.seen) >= maxSeen {
-			return fmt.Errorf("%w: too many have come within %v", ErrRefused, 2*clockSkew)
-		}
-	}
-	s.seen[key] = now.Add(2 * clockSkew) // the client's clock may be ahead
-	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/bobbin-yarn/bobbin/appmaster/rest/spnego"
 	"github.com/bobbin-yarn/bobbin/internal/credstest"
 	"github.com/bobbin-yarn/bobbin/yarnrpc/sasl"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/secretfile"
 )
 
 const (
@@ -76,7 +77,7 @@ func TestTicketsAreAccepted(t *testing.T) {
 	path, key := keys(t, web)
 	s := load(t, path)
 	token := request(t, "bob", realm, web, key, time.Hour)
-	who, answer, err := s.Accept(marshal(t, token))
+	who, _, answer, err := s.Accept(marshal(t, token))
 	if err != nil || who != "bob@"+realm {
 		t.Errorf("got %q, %v, want bob", who, err)
 	}
@@ -85,7 +86,7 @@ func TestTicketsAreAccepted(t *testing.T) {
 		t.Errorf("the client is told %+v, %v", told, err)
 	}
 	// Java's client sends Kerberos' token alone.
-	if who, _, err := s.Accept(request(t, "bob", realm, web, key, time.Hour).NegTokenInit.MechTokenBytes); err != nil || who != "bob@"+realm {
+	if who, _, _, err := s.Accept(request(t, "bob", realm, web, key, time.Hour).NegTokenInit.MechTokenBytes); err != nil || who != "bob@"+realm {
 		t.Errorf("without SPNEGO: got %q, %v", who, err)
 	}
 }
@@ -98,7 +99,7 @@ func TestOtherTokensAreRefused(t *testing.T) {
 	_, other := keys(t, "host/node1.example.org")
 	s := load(t, path)
 	used := marshal(t, request(t, "bob", realm, web, key, time.Hour))
-	if _, _, err := s.Accept(used); err != nil {
+	if _, _, _, err := s.Accept(used); err != nil {
 		t.Fatal(err)
 	}
 	altered := marshal(t, request(t, "bob", realm, web, key, time.Hour))
@@ -117,7 +118,7 @@ func TestOtherTokensAreRefused(t *testing.T) {
 		"bob's ticket in alice's name":           {marshal(t, request(t, "alice", realm, web, key, time.Hour)), ""},
 		"bob's ticket as a bob of another realm": {marshal(t, request(t, "bob", "EVIL.ORG", web, key, time.Hour)), "EVIL.ORG"},
 	} {
-		if who, _, err := s.Accept(test.token); !errors.Is(err, spnego.ErrRefused) || !strings.Contains(err.Error(), test.text) {
+		if who, _, _, err := s.Accept(test.token); !errors.Is(err, spnego.ErrRefused) || !strings.Contains(err.Error(), test.text) {
 			t.Errorf("%s: got %q, %v, want ErrRefused and %q", name, who, err, test.text)
 		}
 	}
@@ -141,14 +142,14 @@ func TestTicketsAreOfTheServicesRealm(t *testing.T) {
 		}
 		return marshal(t, gokrb5.SPNEGOToken{Init: true, NegTokenInit: init})
 	}
-	if who, _, err := load(t, path).Accept(ticket()); !errors.Is(err, spnego.ErrRefused) || !strings.Contains(err.Error(), elsewhere) {
+	if who, _, _, err := load(t, path).Accept(ticket()); !errors.Is(err, spnego.ErrRefused) || !strings.Contains(err.Error(), elsewhere) {
 		t.Errorf("a ticket of another realm is %q's, %v", who, err)
 	}
 	every, err := spnego.Load(path, web, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if who, _, err := every.Accept(ticket()); err != nil || who != "bob@"+elsewhere {
+	if who, _, _, err := every.Accept(ticket()); err != nil || who != "bob@"+elsewhere {
 		t.Errorf("where any realm will do, it is %q's, %v", who, err)
 	}
 }
@@ -164,6 +165,47 @@ func TestAKeytabWithoutTheServicesKeyIsNamed(t *testing.T) {
 	}
 }
 
+// TestWhatATicketCallsItsServiceDoesNotCount would catch a ticket that passes for one of another service's key, as the
+// name beside the sealed part is the sender's own.
+func TestWhatATicketCallsItsServiceDoesNotCount(t *testing.T) {
+	t.Parallel()
+	path, key := keys(t, web)
+	s := load(t, path)
+	ticket, err := sasl.IssueTicket("bob", "alice", realm, key, time.Hour) // it says "alice", and is sealed with the key of HTTP
+	if err != nil {
+		t.Fatal(err)
+	}
+	init, err := gokrb5.NewNegTokenInitKRB5(client.NewWithPassword("bob", realm, "", config.New()), ticket.Ticket, ticket.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	who, service, _, err := s.Accept(marshal(t, gokrb5.SPNEGOToken{Init: true, NegTokenInit: init}))
+	if err != nil || who != "bob@"+realm || service != principal {
+		t.Errorf("got %q by the key of %q, %v; want bob by that of %s", who, service, err, principal)
+	}
+}
+
+// TestAKeyThatOthersHaveIsRefused would catch an endpoint that believes tickets which every process on its node can make.
+func TestAKeyThatOthersHaveIsRefused(t *testing.T) {
+	t.Parallel()
+	path, _ := keys(t, web)
+	for _, mode := range []os.FileMode{0o640, 0o604, 0o620} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		_, err := spnego.Load(path, principal, "")
+		if !errors.Is(err, secretfile.ErrExposed) || !strings.Contains(err.Error(), "chmod 600 "+path) {
+			t.Errorf("mode %#o: got %v, want ErrExposed with the remedy", mode, err)
+		}
+	}
+	if err := os.Chmod(path, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := spnego.Load(path, principal, ""); err != nil {
+		t.Errorf("a file for its user alone: %v", err)
+	}
+}
+
 // FuzzAccept reads what anybody can send. It would catch a token that crashes the
 // server, and one that opens the door.
 func FuzzAccept(f *testing.F) {
@@ -176,7 +218,7 @@ func FuzzAccept(f *testing.F) {
 	f.Add([]byte{0x60, 0x06, 0x06, 0x04, 0x2b, 0x06, 0x01, 0x05})
 	f.Add([]byte{0xa1, 0x03, 0x30, 0x01, 0x00})
 	f.Fuzz(func(t *testing.T, token []byte) {
-		if who, _, err := s.Accept(token); err == nil || who != "" {
+		if who, _, _, err := s.Accept(token); err == nil || who != "" {
 			t.Errorf("%x is a ticket of %q", token, who)
 		}
 	})

@@ -38,7 +38,7 @@ func run(start time.Time, args []string) int {
 	go interrupt(caught(), cancel)
 	return cli.Run(ctx, cli.Process{
 		Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Getenv: os.Getenv, Executable: executable, Version: version.Text(), Start: start,
+		Getenv: os.Getenv, Executable: executable, Version: version.Text(), Build: version.BuildOf(), Start: start,
 	})
 }
 

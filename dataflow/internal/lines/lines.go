@@ -7,8 +7,9 @@
 // "\n" or with the file; one "\r" before that is dropped; nothing else is
 // changed, a byte order mark included.
 //
-// Each Read owns one goroutine, which reads ahead while lines are processed and
-// ends before Read returns.
+// Each Read owns goroutines, which end before it returns: one that reads ahead in a
+// file while lines are processed, and up to eight that load the small files which
+// come next.
 package lines
 
 import (
@@ -16,9 +17,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
+	"time"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -37,7 +38,8 @@ var (
 // Options bound a Reader's memory. Zero values take the defaults.
 type Options struct {
 	// Buffer is the size of one read in bytes, 1 MiB by default. A reader holds
-	// three: one being processed, one ready, one being filled.
+	// three: one being processed, one ready, one being filled; and small files of
+	// 2 MiB in all.
 	Buffer int
 	// MaxLine is the length of the longest line in bytes, 64 MiB by default.
 	MaxLine int
@@ -72,71 +74,107 @@ func NewReader(fsys filesystem.FileSystem, o Options) *Reader {
 	return r
 }
 
-// Read calls line for each line that the split owns, without its end. The line
-// belongs to the callee until it returns; the first error it gives ends Read.
+// Read calls line for each line that the split owns, without its end, in the order of the
+// split's parts. The line belongs to the callee until it returns; the first error it gives ends
+// Read.
 func (r *Reader) Read(ctx context.Context, split jobgraph.Split, line func([]byte) error) error {
-	if split.Length <= 0 {
-		return nil
-	}
-	if err := r.checkUnchanged(ctx, split); err != nil {
-		return err
-	}
-	file, err := r.fs.Open(ctx, split.URI)
-	if err != nil {
-		return fmt.Errorf("read input: %w", err)
-	}
-	ahead := r.readAhead(file, split)
+	ahead := r.loadAhead(ctx, &split)
 	defer ahead.stop()
-	s := scan{reader: r, split: split, line: line, skipping: split.Offset > 0}
-	s.position = s.begin()
+	for _, part := range split.Parts {
+		s := scan{reader: r, uri: split.URI(part), part: part, line: line, skipping: part.Offset > 0}
+		var err error
+		switch {
+		case part.Length <= 0:
+		case r.isSmall(part):
+			err = s.loaded(ahead.next())
+		default:
+			err = s.file(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkUnchanged compares a file with what it was when it was listed.
+func checkUnchanged(info filesystem.FileInfo, part jobgraph.Part) error {
+	if info.Size != part.FileLength || info.ModTime.UnixMilli() != part.FileModTime {
+		return operator.Permanent(fmt.Errorf("read %s: %w: it had %d bytes, modified %s, now %d bytes, modified %s", info.URI, ErrChanged,
+			part.FileLength, time.UnixMilli(part.FileModTime).UTC().Format(timeFormat), info.Size, info.ModTime.UTC().Format(timeFormat)))
+	}
+	return nil
+}
+
+// notRead is the error of a file that cannot be opened.
+func notRead(uri string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return operator.Permanent(fmt.Errorf("read %s: %w: it is gone", uri, ErrChanged))
+	case errors.Is(err, filesystem.ErrTooLarge):
+		return operator.Permanent(fmt.Errorf("read %s: %w: it has grown", uri, ErrChanged))
+	default:
+		return operator.OfFiles(fmt.Errorf("read input: %w", err))
+	}
+}
+
+const timeFormat = "2006-01-02T15:04:05.000Z07:00"
+
+// scan is the state of reading one part.
+type scan struct {
+	reader   *Reader
+	uri      string
+	part     jobgraph.Part
+	line     func([]byte) error
+	position int64 // of the next buffer's first byte in the file
+	skipping bool  // within a line that the part does not own
+	first    int64 // position of the current line's first byte, unless skipping
+	held     bool  // reader.line has the current line's beginning
+}
+
+// file reads the part of a file that is read ahead.
+func (s *scan) file(ctx context.Context) error {
+	file, err := s.reader.fs.Open(ctx, s.uri)
+	if err != nil {
+		return notRead(s.uri, err)
+	}
+	if err := checkUnchanged(file.Info(), s.part); err != nil {
+		return errors.Join(err, file.Close())
+	}
+	ahead := s.reader.readAhead(file, s.part)
+	defer ahead.stop()
+	s.position = begin(s.part)
 	for {
 		buffer, err := ahead.next(ctx)
 		switch {
-		case errors.Is(err, io.EOF):
-			return s.endOfFile()
 		case err != nil:
 			return err
+		case buffer == nil:
+			return s.endOfFile()
 		}
 		done, err := s.buffer(buffer)
-		r.free <- buffer[:cap(buffer)]
+		s.reader.free <- buffer[:cap(buffer)]
 		if done || err != nil {
 			return err
 		}
 	}
 }
 
-func (r *Reader) checkUnchanged(ctx context.Context, split jobgraph.Split) error {
-	info, err := r.fs.Stat(ctx, split.URI)
-	if errors.Is(err, fs.ErrNotExist) {
-		return operator.Permanent(fmt.Errorf("read %s: %w: it is gone", split.URI, ErrChanged))
-	}
+// loaded reads a whole file whose content is there.
+func (s *scan) loaded(content []byte, err error) error {
 	if err != nil {
-		return fmt.Errorf("read input: %w", err)
+		return err
 	}
-	if info.Size != split.FileLength || info.ModTime.UnixMilli() != split.FileModTime.UnixMilli() {
-		return operator.Permanent(fmt.Errorf("read %s: %w: it had %d bytes, modified %s, now %d bytes, modified %s", split.URI, ErrChanged,
-			split.FileLength, split.FileModTime.UTC().Format(timeFormat), info.Size, info.ModTime.UTC().Format(timeFormat)))
+	if done, err := s.buffer(content); done || err != nil {
+		return err
 	}
-	return nil
+	return s.endOfFile()
 }
 
-const timeFormat = "2006-01-02T15:04:05.000Z07:00"
+// begin is where the reader of a part begins in the file.
+func begin(part jobgraph.Part) int64 { return max(0, part.Offset-1) }
 
-// scan is the state of one Read.
-type scan struct {
-	reader   *Reader
-	split    jobgraph.Split
-	line     func([]byte) error
-	position int64 // of the next buffer's first byte in the file
-	skipping bool  // within a line that the split does not own
-	first    int64 // position of the current line's first byte, unless skipping
-	held     bool  // reader.line has the current line's beginning
-}
-
-// begin is where a split's reader begins in the file.
-func (s *scan) begin() int64 { return max(0, s.split.Offset-1) }
-
-// buffer passes on the lines that end in b, and tells when the split owns no
+// buffer passes on the lines that end in b, and tells when the part owns no
 // more.
 func (s *scan) buffer(b []byte) (done bool, err error) {
 	rest := b
@@ -154,7 +192,7 @@ func (s *scan) buffer(b []byte) (done bool, err error) {
 		rest = rest[i+1:]
 		s.skipping = false
 		s.first = s.position + int64(len(b)-len(rest))
-		if s.first >= s.split.Offset+s.split.Length {
+		if s.first >= s.part.Offset+s.part.Length {
 			return true, nil
 		}
 	}
@@ -204,5 +242,5 @@ func (s *scan) endOfFile() error {
 
 func (s *scan) tooLong() error {
 	return operator.Permanent(fmt.Errorf("read %s: %w: the one at byte %d has more than %d bytes",
-		s.split.URI, ErrLineTooLong, s.first, s.reader.options.MaxLine))
+		s.uri, ErrLineTooLong, s.first, s.reader.options.MaxLine))
 }

@@ -139,31 +139,54 @@ func TestAChangedFileIsAPermanentError(t *testing.T) {
 			if err := change(t.Context(), f); err != nil {
 				t.Fatal(err)
 			}
-			err := lines.NewReader(f, lines.Options{}).Read(t.Context(), split, func([]byte) error { return nil })
-			if !errors.Is(err, lines.ErrChanged) || !errors.Is(err, operator.ErrPermanent) || !strings.Contains(err.Error(), "mem:///f") {
-				t.Errorf("error %v, want a permanent ErrChanged that names the file", err)
+			for _, buffer := range []int{1, 100} { // read ahead, loaded
+				err := lines.NewReader(f, lines.Options{Buffer: buffer}).Read(t.Context(), split, func([]byte) error { return nil })
+				if !errors.Is(err, lines.ErrChanged) || !errors.Is(err, operator.ErrPermanent) || !strings.Contains(err.Error(), "mem:///f") {
+					t.Errorf("error %v, want a permanent ErrChanged that names the file", err)
+				}
 			}
 		})
 	}
 }
 
-// shrinking is a file that ends before the length that Stat gives.
+// shrinking is a file that ends before the length that it is described with.
 type shrinking struct{ *memfs.FS }
 
 func (s shrinking) Open(ctx context.Context, uri string) (filesystem.File, error) {
-	if err := s.Rename(ctx, uri, uri+".whole"); err != nil {
+	before, err := s.Stat(ctx, uri)
+	if err != nil {
 		return nil, err
 	}
 	s.Write(uri, "one\nt")
-	return s.FS.Open(ctx, uri)
+	file, err := s.FS.Open(ctx, uri)
+	return shrunk{file, before}, err
 }
+
+func (s shrinking) Load(ctx context.Context, uri string, limit int64) ([]byte, filesystem.FileInfo, error) {
+	before, err := s.Stat(ctx, uri)
+	if err != nil {
+		return nil, before, err
+	}
+	s.Write(uri, "one\nt")
+	content, _, err := s.FS.Load(ctx, uri, limit)
+	return content, before, err
+}
+
+type shrunk struct {
+	filesystem.File
+	before filesystem.FileInfo
+}
+
+func (s shrunk) Info() filesystem.FileInfo { return s.before }
 
 func TestAFileThatShrinksWhileItIsReadIsAPermanentError(t *testing.T) {
 	t.Parallel()
-	f := memfs.New(map[string]string{"/f": "one\ntwo\n"})
-	err := lines.NewReader(shrinking{f}, lines.Options{}).Read(t.Context(), whole(t, f, "/f"), func([]byte) error { return nil })
-	if !errors.Is(err, lines.ErrChanged) || !errors.Is(err, operator.ErrPermanent) {
-		t.Errorf("error %v, want a permanent ErrChanged", err)
+	for _, buffer := range []int{2, 100} { // read ahead, loaded
+		f := memfs.New(map[string]string{"/f": "one\ntwo\n"})
+		err := lines.NewReader(shrinking{f}, lines.Options{Buffer: buffer}).Read(t.Context(), whole(t, f, "/f"), func([]byte) error { return nil })
+		if !errors.Is(err, lines.ErrChanged) || !errors.Is(err, operator.ErrPermanent) {
+			t.Errorf("buffer of %d: error %v, want a permanent ErrChanged", buffer, err)
+		}
 	}
 }
 
@@ -171,7 +194,7 @@ func TestAFileThatShrinksWhileItIsReadIsAPermanentError(t *testing.T) {
 func TestFailuresOfTheFileSystemAreReported(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("datanode is gone")
-	for _, op := range []string{"Stat", "Open", "Read"} {
+	for op, buffer := range map[string]int{"Load": 100, "Open": 1, "Read": 1} {
 		f := memfs.New(map[string]string{"/f": "one\ntwo\n"})
 		split := whole(t, f, "/f")
 		f.Fault = func(c memfs.Call) error {
@@ -180,9 +203,34 @@ func TestFailuresOfTheFileSystemAreReported(t *testing.T) {
 			}
 			return nil
 		}
-		err := lines.NewReader(f, lines.Options{}).Read(t.Context(), split, func([]byte) error { return nil })
+		err := lines.NewReader(f, lines.Options{Buffer: buffer}).Read(t.Context(), split, func([]byte) error { return nil })
 		if !errors.Is(err, broken) || errors.Is(err, operator.ErrPermanent) {
 			t.Errorf("%s fails: error %v, want a passing one that wraps the cause", op, err)
+		}
+	}
+}
+
+// A DataNode that hangs up has sent less than was asked for, too. It would catch a job that fails for
+// good, as if its input had changed, and hides what has happened.
+func TestAConnectionThatEndsIsNoChangeOfTheFile(t *testing.T) {
+	t.Parallel()
+	for _, end := range []error{io.ErrUnexpectedEOF, io.EOF} {
+		f := memfs.New(map[string]string{"/f": "one\ntwo\n"})
+		split := whole(t, f, "/f")
+		hungUp := fmt.Errorf("read from DataNode 10.0.0.1:9866: %w", end)
+		reads := 0
+		f.Fault = func(c memfs.Call) error {
+			if c.Op != "Read" {
+				return nil
+			}
+			if reads++; reads > 1 { // which is of a file that has more
+				return hungUp
+			}
+			return nil
+		}
+		err := lines.NewReader(f, lines.Options{Buffer: 2}).Read(t.Context(), split, func([]byte) error { return nil })
+		if !errors.Is(err, hungUp) || errors.Is(err, operator.ErrPermanent) || errors.Is(err, lines.ErrChanged) {
+			t.Errorf("error %v, want a passing one that wraps %v", err, hungUp)
 		}
 	}
 }
@@ -206,16 +254,26 @@ func TestAnErrorOfTheCalleeEndsTheRead(t *testing.T) {
 
 // stuck is a file whose reads end only when it is closed, as with a peer that
 // sends nothing.
-type stuck struct{ closed chan struct{} }
+type stuck struct {
+	info   filesystem.FileInfo
+	closed chan struct{}
+}
 
 func (s stuck) Read([]byte) (int, error)     { <-s.closed; return 0, io.ErrClosedPipe }
 func (stuck) Seek(int64, int) (int64, error) { return 0, nil }
 func (s stuck) Close() error                 { close(s.closed); return nil }
+func (s stuck) Info() filesystem.FileInfo    { return s.info }
 
 type stuckFS struct{ *memfs.FS }
 
-func (s stuckFS) Open(context.Context, string) (filesystem.File, error) {
-	return stuck{make(chan struct{})}, nil
+func (s stuckFS) Open(ctx context.Context, uri string) (filesystem.File, error) {
+	info, err := s.Stat(ctx, uri)
+	return stuck{info, make(chan struct{})}, err
+}
+
+func (s stuckFS) Load(ctx context.Context, _ string, _ int64) ([]byte, filesystem.FileInfo, error) {
+	<-ctx.Done()
+	return nil, filesystem.FileInfo{}, context.Cause(ctx)
 }
 
 func TestCancellingEndsABlockedRead(t *testing.T) {
@@ -224,16 +282,18 @@ func TestCancellingEndsABlockedRead(t *testing.T) {
 	cause := errors.New("job is cancelled")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(time.Millisecond, func() { cancel(cause) })
-	err := lines.NewReader(stuckFS{f}, lines.Options{}).Read(ctx, whole(t, f, "/f"), func([]byte) error { return nil })
-	if !errors.Is(err, cause) {
-		t.Errorf("error %v, want the cause of the cancellation", err)
+	for name, buffer := range map[string]int{"a file that is loaded": 100, "a file that is read ahead": 1} {
+		err := lines.NewReader(stuckFS{f}, lines.Options{Buffer: buffer}).Read(ctx, whole(t, f, "/f"), func([]byte) error { return nil })
+		if !errors.Is(err, cause) {
+			t.Errorf("%s: error %v, want the cause of the cancellation", name, err)
+		}
 	}
 }
 
 func whole(t testing.TB, f *memfs.FS, uri string) jobgraph.Split {
 	t.Helper()
 	s := splitOf(t, f, uri, 0, 0)
-	s.Length = s.FileLength
+	s.Parts[0].Length = s.Parts[0].FileLength
 	return s
 }
 
@@ -242,7 +302,9 @@ func splitOf(t interface{ Fatal(...any) }, f *memfs.FS, uri string, offset, leng
 	if err != nil {
 		t.Fatal(err)
 	}
-	return jobgraph.Split{URI: info.URI, Offset: offset, Length: length, FileLength: info.Size, FileModTime: info.ModTime}
+	return jobgraph.Split{Base: "mem:///", Parts: []jobgraph.Part{{
+		Name: strings.TrimPrefix(info.URI, "mem:///"), Offset: offset, Length: length, FileLength: info.Size, FileModTime: info.ModTime.UnixMilli(),
+	}}}
 }
 
 func BenchmarkRead(b *testing.B) {
@@ -252,7 +314,7 @@ func BenchmarkRead(b *testing.B) {
 			f := memfs.New(map[string]string{"/f": text})
 			split := whole(b, f, "/f")
 			reader := lines.NewReader(f, lines.Options{})
-			b.SetBytes(split.Length)
+			b.SetBytes(split.Bytes())
 			b.ReportAllocs()
 			for b.Loop() {
 				if err := reader.Read(b.Context(), split, func([]byte) error { return nil }); err != nil {

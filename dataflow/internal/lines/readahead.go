@@ -2,7 +2,6 @@ package lines
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -22,9 +21,9 @@ type readAhead struct {
 	err    error         // why filled was closed, or nil at the file's end; read after that
 }
 
-// readAhead starts reading the split's file, in order, from the byte before the
-// split to the end of the file or until it is stopped.
-func (r *Reader) readAhead(file filesystem.File, split jobgraph.Split) *readAhead {
+// readAhead starts reading a part's file, in order, from the byte before the
+// part to the end of the file or until it is stopped.
+func (r *Reader) readAhead(file filesystem.File, part jobgraph.Part) *readAhead {
 	a := &readAhead{
 		file: file, free: r.free,
 		filled: make(chan []byte, buffers),
@@ -33,20 +32,17 @@ func (r *Reader) readAhead(file filesystem.File, split jobgraph.Split) *readAhea
 	go func() { // ends at the file's end or by stop
 		defer close(a.done)
 		defer close(a.filled)
-		a.err = a.run(split, r.options.Buffer)
+		a.err = a.run(part, r.options.Buffer)
 	}()
 	return a
 }
 
-// next gives the next buffer, or io.EOF at the file's end.
+// next gives the next buffer; nil at the file's end.
 func (a *readAhead) next(ctx context.Context) ([]byte, error) {
 	select {
 	case buffer, ok := <-a.filled:
-		if !ok && a.err != nil {
-			return nil, a.err
-		}
 		if !ok {
-			return nil, io.EOF
+			return nil, a.err
 		}
 		return buffer, nil
 	case <-ctx.Done():
@@ -65,14 +61,14 @@ func (a *readAhead) stop() {
 	}
 }
 
-func (a *readAhead) run(split jobgraph.Split, size int) error {
-	position, end := max(0, split.Offset-1), split.Offset+split.Length
+func (a *readAhead) run(part jobgraph.Part, size int) error {
+	position, end := begin(part), part.Offset+part.Length
 	if position > 0 {
 		if _, err := a.file.Seek(position, io.SeekStart); err != nil {
-			return fmt.Errorf("read %s at %d: %w", split.URI, position, err)
+			return readError(a.file.Info(), position, err)
 		}
 	}
-	for position < split.FileLength {
+	for position < part.FileLength {
 		var buffer []byte
 		select {
 		case buffer = <-a.free:
@@ -82,7 +78,7 @@ func (a *readAhead) run(split jobgraph.Split, size int) error {
 		if buffer == nil {
 			buffer = make([]byte, size)
 		}
-		n := min(int64(size), split.FileLength-position)
+		n := min(int64(size), part.FileLength-position)
 		if position < end {
 			n = min(n, end-position)
 		} else {
@@ -91,7 +87,7 @@ func (a *readAhead) run(split jobgraph.Split, size int) error {
 		read, err := io.ReadFull(a.file, buffer[:n])
 		if err != nil {
 			a.free <- buffer
-			return readError(split, position+int64(read), err)
+			return readError(a.file.Info(), position+int64(read), err)
 		}
 		a.filled <- buffer[:n]
 		position += n
@@ -99,10 +95,11 @@ func (a *readAhead) run(split jobgraph.Split, size int) error {
 	return nil
 }
 
-func readError(split jobgraph.Split, position int64, err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return operator.Permanent(fmt.Errorf("read %s: %w: it had %d bytes, now it ends at %d",
-			split.URI, ErrChanged, split.FileLength, position))
+// readError gives the error of an io.ReadFull. That the file has ended is the bare error of io: one that
+// wraps it, such as that of a DataNode that has hung up, is about something else.
+func readError(file filesystem.FileInfo, position int64, err error) error {
+	if err == io.EOF || err == io.ErrUnexpectedEOF { //nolint:errorlint // those that wrap them are not meant
+		return operator.Permanent(fmt.Errorf("read %s: %w: it had %d bytes, now it ends at %d", file.URI, ErrChanged, file.Size, position))
 	}
-	return fmt.Errorf("read %s at %d: %w", split.URI, position, err)
+	return operator.OfFiles(fmt.Errorf("read %s at %d: %w", file.URI, position, err))
 }

@@ -4,24 +4,28 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 )
 
 // reader is an open file. Its content is never changed, only replaced.
 type reader struct {
 	*bytes.Reader
-	fs  *FS
-	uri string
+	fs   *FS
+	info filesystem.FileInfo
 }
 
+func (r *reader) Info() filesystem.FileInfo { return r.info }
+
 func (r *reader) Read(p []byte) (int, error) {
-	if err := r.fs.fault(Call{Op: "Read", URI: r.uri}); err != nil {
+	if err := r.fs.fault(Call{Op: "Read", URI: r.info.URI}); err != nil {
 		return 0, err
 	}
 	return r.Reader.Read(p)
 }
 
 func (r *reader) Close() error {
-	return r.fs.fault(Call{Op: "CloseRead", URI: r.uri})
+	return r.fs.fault(Call{Op: "CloseRead", URI: r.info.URI})
 }
 
 // writer is a file being written. It fails once the file is removed, as an HDFS

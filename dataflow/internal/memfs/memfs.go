@@ -8,6 +8,7 @@ package memfs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +40,10 @@ type FS struct {
 	BlockSize int64
 	// Hosts gives the hosts of the block with this number; nil for none.
 	Hosts func(uri string, block int) []string
+	// Rights gives the rights of a file as Scan has them; nil for none.
+	Rights func(uri string) string
+	// ScanPart is how many entries a part of a Scan has; 0: 1000.
+	ScanPart int
 	// Fault is asked before and after the work of each call and makes it fail
 	// with the error it gives; nil for no faults.
 	Fault func(Call) error
@@ -73,7 +78,7 @@ func New(files map[string]string) *FS {
 
 // View gives the same files to a caller of its own, whose calls alone fault sees.
 func (f *FS) View(fault func(Call) error) *FS {
-	return &FS{BlockSize: f.BlockSize, Hosts: f.Hosts, Fault: fault, tree: f.tree}
+	return &FS{BlockSize: f.BlockSize, Hosts: f.Hosts, Rights: f.Rights, ScanPart: f.ScanPart, Fault: fault, tree: f.tree}
 }
 
 // Write makes or replaces a file and its parents, as by another program.
@@ -146,28 +151,69 @@ func (f *FS) List(_ context.Context, dir string) (infos []filesystem.FileInfo, e
 	return infos, err
 }
 
-// Blocks implements filesystem.FileSystem.
-func (f *FS) Blocks(_ context.Context, uri string) (blocks []filesystem.Block, err error) {
-	err = f.call("Blocks", uri, func(p string) error {
+// Scan implements filesystem.FileSystem. A part has ScanPart entries.
+func (f *FS) Scan(_ context.Context, uri string, part func([]filesystem.Entry) error) error {
+	var entries []filesystem.Entry
+	err := f.call("Scan", uri, func(p string) error {
 		e, ok := f.entries[p]
-		if !ok || e.dir {
+		if !ok {
 			return fs.ErrNotExist
 		}
-		size := int64(len(e.data))
-		step := f.BlockSize
-		if step == 0 {
-			step = max(size, 1)
+		if !e.dir {
+			entries = append(entries, f.scanned(p))
+			return nil
 		}
-		for offset := int64(0); offset < size; offset += step {
-			b := filesystem.Block{Offset: offset, Length: min(step, size-offset)}
-			if f.Hosts != nil {
-				b.Hosts = f.Hosts(scheme+p, len(blocks))
+		for _, child := range f.below(p) {
+			if path.Dir(child) == p {
+				entries = append(entries, f.scanned(child))
 			}
-			blocks = append(blocks, b)
 		}
 		return nil
 	})
-	return blocks, err
+	if err != nil {
+		return err
+	}
+	for found := range slices.Chunk(entries, cmp.Or(f.ScanPart, 1000)) {
+		if err := part(found); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scanned describes a file with its blocks. f.mu is held.
+func (f *FS) scanned(p string) filesystem.Entry {
+	e := f.entries[p]
+	entry := filesystem.Entry{FileInfo: e.info(p)}
+	if e.dir {
+		return entry
+	}
+	if f.Rights != nil {
+		entry.Rights = f.Rights(scheme + p)
+	}
+	size := int64(len(e.data))
+	step := f.BlockSize
+	if step == 0 {
+		step = max(size, 1)
+	}
+	for offset := int64(0); offset < size; offset += step {
+		b := filesystem.Block{Offset: offset, Length: min(step, size-offset)}
+		if f.Hosts != nil {
+			b.Hosts = f.Hosts(scheme+p, len(entry.Blocks))
+		}
+		entry.Blocks = append(entry.Blocks, b)
+	}
+	return entry
+}
+
+// CheckReadable implements filesystem.FileSystem.
+func (f *FS) CheckReadable(_ context.Context, uri string) error {
+	return f.call("CheckReadable", uri, func(p string) error {
+		if e, ok := f.entries[p]; !ok || e.dir {
+			return fs.ErrNotExist
+		}
+		return nil
+	})
 }
 
 // Open implements filesystem.FileSystem. The reader sees the content as it is
@@ -178,10 +224,26 @@ func (f *FS) Open(_ context.Context, uri string) (file filesystem.File, err erro
 		if !ok || e.dir {
 			return fs.ErrNotExist
 		}
-		file = &reader{Reader: bytes.NewReader(e.data), fs: f, uri: scheme + p}
+		file = &reader{Reader: bytes.NewReader(e.data), fs: f, info: e.info(p)}
 		return nil
 	})
 	return file, err
+}
+
+// Load implements filesystem.FileSystem.
+func (f *FS) Load(_ context.Context, uri string, limit int64) (content []byte, info filesystem.FileInfo, err error) {
+	err = f.call("Load", uri, func(p string) error {
+		e, ok := f.entries[p]
+		if !ok || e.dir {
+			return fs.ErrNotExist
+		}
+		if int64(len(e.data)) > limit {
+			return filesystem.ErrTooLarge
+		}
+		content, info = slices.Clone(e.data), e.info(p)
+		return nil
+	})
+	return content, info, err
 }
 
 // Create implements filesystem.FileSystem.
@@ -241,6 +303,20 @@ func (f *FS) RemoveAll(_ context.Context, uri string) error {
 				e.removed = true
 				delete(f.entries, old)
 			}
+		}
+		return nil
+	})
+}
+
+// Remove implements filesystem.FileSystem.
+func (f *FS) Remove(_ context.Context, uri string) error {
+	return f.call("Remove", uri, func(p string) error {
+		if len(f.below(p)) > 0 {
+			return filesystem.ErrNotEmpty
+		}
+		if e, ok := f.entries[p]; ok {
+			e.removed = true
+			delete(f.entries, p)
 		}
 		return nil
 	})

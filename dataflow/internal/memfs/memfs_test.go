@@ -71,21 +71,44 @@ func TestAWriterFailsOnceItsFileIsRemoved(t *testing.T) {
 	}
 }
 
-func TestBlocksCoverTheFile(t *testing.T) {
+func TestAScanTellsTheBlocksOfEachFile(t *testing.T) {
 	t.Parallel()
-	f := memfs.New(map[string]string{"/f": "0123456789", "/empty": ""})
-	f.BlockSize = 4
+	f := memfs.New(map[string]string{"/d/f": "0123456789", "/d/empty": "", "/d/sub/g": "x"})
+	f.BlockSize, f.ScanPart = 4, 2
 	f.Hosts = func(_ string, block int) []string { return []string{"a", "b", "c"}[block : block+1] }
-	got, err := f.Blocks(t.Context(), "/f")
+	var got []filesystem.Entry
+	parts := 0
+	err := f.Scan(t.Context(), "/d", func(part []filesystem.Entry) error {
+		got = append(got, part...)
+		parts++
+		return nil
+	})
+	if err != nil || len(got) != 3 || parts != 2 || len(got[0].Blocks) != 0 || !got[2].IsDir {
+		t.Fatalf("%d parts, %+v, %v", parts, got, err)
+	}
 	want := []filesystem.Block{
 		{Offset: 0, Length: 4, Hosts: []string{"a"}},
 		{Offset: 4, Length: 4, Hosts: []string{"b"}},
 		{Offset: 8, Length: 2, Hosts: []string{"c"}},
 	}
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("error %v, blocks (-want +got):\n%s", err, diff)
+	if diff := cmp.Diff(want, got[1].Blocks); diff != "" {
+		t.Errorf("blocks (-want +got):\n%s", diff)
 	}
-	if got, err := f.Blocks(t.Context(), "/empty"); err != nil || len(got) != 0 {
-		t.Errorf("blocks of an empty file: %v, %v", got, err)
+}
+
+// A directory that is removed with what somebody else has put there is lost.
+func TestADirectoryThatIsNotEmptyStays(t *testing.T) {
+	t.Parallel()
+	f := memfs.New(map[string]string{"/d/f": "x"})
+	if err := f.Remove(t.Context(), "/d"); !errors.Is(err, filesystem.ErrNotEmpty) {
+		t.Errorf("error %v", err)
+	}
+	for _, uri := range []string{"/d/f", "/d", "/d"} {
+		if err := f.Remove(t.Context(), uri); err != nil {
+			t.Error(err)
+		}
+	}
+	if left := f.Files(); len(left) != 0 {
+		t.Errorf("left: %v", left)
 	}
 }

@@ -27,8 +27,8 @@ var ErrFenced = errors.New("a later attempt took over the commit")
 // and by taking over their marker, which must become _SUCCESS in the end:
 //
 //  1. remove every attempt's directory but the winners';
-//  2. if _SUCCESS is this job's, an earlier try got through: done; if there is
-//     another job's result that this one may not replace, remove its own;
+//  2. if _SUCCESS is this job's, an earlier try got through: done, and so with
+//     another job's result that this one may not replace; remove this job's own;
 //  3. rename an earlier try's marker to carry this try's name, or else create it;
 //  4. move old content, or an earlier try's parts, into a winner's directory;
 //  5. move the parts into place;
@@ -36,7 +36,7 @@ var ErrFenced = errors.New("a later attempt took over the commit")
 func (o Output) Commit(ctx context.Context, fsys filesystem.FileSystem, attempt string, winners []string) error {
 	c := commit{Output: o, fs: fsys, marker: o.markerPrefix() + attempt, winners: winners}
 	if err := c.run(ctx); err != nil {
-		return fmt.Errorf("commit output %s: %w", o.Dir, err)
+		return operator.OfFiles(fmt.Errorf("commit output %s: %w", o.Dir, err))
 	}
 	return nil
 }
@@ -78,8 +78,8 @@ func (c *commit) run(ctx context.Context) error {
 	return c.lost(c.fs.Rename(ctx, join(c.Dir, c.marker), join(c.Dir, success)))
 }
 
-// look lists the output and tells whether an earlier try of this job got through.
-// Where another job did, and this one may not replace that, it withdraws.
+// look lists the output and tells whether an earlier try of this job got through. Where
+// one did, or another job that this one may not replace, it withdraws.
 func (c *commit) look(ctx context.Context) (entries []filesystem.FileInfo, done bool, err error) {
 	entries, err = c.fs.List(ctx, c.Dir)
 	if err != nil {
@@ -90,7 +90,7 @@ func (c *commit) look(ctx context.Context) (entries []filesystem.FileInfo, done 
 	case err != nil:
 		return nil, false, err
 	case done:
-		return nil, true, c.fs.RemoveAll(ctx, c.temporary())
+		return nil, true, c.withdraw(ctx)
 	case c.Mode == Fail && slices.ContainsFunc(entries, others) && !slices.ContainsFunc(entries, c.marked):
 		return nil, false, operator.Permanent(errors.Join(ErrExists, c.withdraw(ctx)))
 	}
@@ -100,8 +100,8 @@ func (c *commit) look(ctx context.Context) (entries []filesystem.FileInfo, done 
 func others(e filesystem.FileInfo) bool { return path.Base(e.URI) != temporary }
 
 // marked tells the marker of a try of this job.
-func (c *commit) marked(e filesystem.FileInfo) bool {
-	return strings.HasPrefix(path.Base(e.URI), c.markerPrefix())
+func (o Output) marked(e filesystem.FileInfo) bool {
+	return strings.HasPrefix(path.Base(e.URI), o.markerPrefix())
 }
 
 // withdraw removes what this job has written.
@@ -109,14 +109,7 @@ func (c *commit) withdraw(ctx context.Context) error {
 	if err := c.fs.RemoveAll(ctx, c.jobDir()); err != nil {
 		return err
 	}
-	left, err := c.fs.List(ctx, c.temporary())
-	switch {
-	case errors.Is(err, fs.ErrNotExist) || len(left) > 0: // gone, or in use by other jobs
-		return nil
-	case err != nil:
-		return err
-	}
-	return c.fs.RemoveAll(ctx, c.temporary())
+	return c.removeTemporary(ctx, c.fs)
 }
 
 // lost says what it means that something is gone which only another try removes.

@@ -39,7 +39,7 @@ const (
 )
 
 // ErrExists says that the output directory holds something already.
-var ErrExists = errors.New("output exists already: remove it, choose another or overwrite it (--overwrite)")
+var ErrExists = errors.New("output exists already: remove it, choose another, or have the sink replace it with dataflow.Overwrite()")
 
 // Mode says what becomes of an output that exists.
 type Mode int
@@ -96,11 +96,7 @@ type Part struct {
 func (o Output) Create(ctx context.Context, fsys filesystem.FileSystem, attempt string, index int) (*Part, error) {
 	file, err := fsys.Create(ctx, join(o.attemptDir(attempt), partName(index)), filesystem.MakeParents)
 	if err != nil {
-		err = refused(fmt.Errorf("create output: %w", err))
-		if final(err) {
-			err = operator.Permanent(err)
-		}
-		return nil, err
+		return nil, operator.OfFiles(refused(fmt.Errorf("create output: %w", err)))
 	}
 	return &Part{Writer: bufio.NewWriterSize(file, writeBuffer), file: file}, nil
 }
@@ -113,17 +109,6 @@ func refused(err error) error {
 	return err
 }
 
-// final tells whether an error is the file system's last word: another attempt
-// of the job would hear the same.
-func final(err error) bool {
-	for _, word := range []error{fs.ErrPermission, filesystem.ErrEncryptionZone, filesystem.ErrErasureCoded} {
-		if errors.Is(err, word) {
-			return true
-		}
-	}
-	return false
-}
-
 // Close writes what is buffered; after an error the part must not be committed.
 func (p *Part) Close() error {
 	err := p.Flush()
@@ -131,7 +116,7 @@ func (p *Part) Close() error {
 		err = closeErr
 	}
 	if err != nil {
-		return fmt.Errorf("write output: %w", err)
+		return operator.OfFiles(fmt.Errorf("write output: %w", err))
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func TestOutputThatExistsIsRefusedAndKept(t *testing.T) {
 	before := map[string]string{"/out/part-00000": "precious", "/file": "x"}
 	f := filesystemOf(t, before)
 	if err := output.Check(t.Context(), f, "mem:///out", output.Fail); !errors.Is(err, output.ErrExists) ||
-		!strings.Contains(err.Error(), "mem:///out") || !strings.Contains(err.Error(), "--overwrite") {
+		!strings.Contains(err.Error(), "mem:///out") || !strings.Contains(err.Error(), "dataflow.Overwrite()") {
 		t.Errorf("Check: %v, want ErrExists that names the output and the remedy", err)
 	}
 	for _, mode := range []output.Mode{output.Fail, output.Replace} {
@@ -122,6 +122,29 @@ func TestJobsOfOneOutputLeaveEachOtherAlone(t *testing.T) {
 	}
 	if diff := cmp.Diff(before, f.Files()); diff != "" {
 		t.Errorf("files of the other job (-want +got):\n%s", diff)
+	}
+}
+
+// TestARepeatedCommitLeavesTheNextJobsFiles would catch a commit whose answer was lost, and that comes
+// again when the next job of this output is writing, or has moved away what it replaces.
+func TestARepeatedCommitLeavesTheNextJobsFiles(t *testing.T) {
+	t.Parallel()
+	f := memfs.New(nil)
+	o := output.Output{Dir: "mem:///out", Job: "job"}
+	if err := try(t.Context(), f, o, "1"); err != nil {
+		t.Fatal(err)
+	}
+	f.Write("/out/_temporary/next/1/part-00000", "theirs")
+	f.Write("/out/_temporary/next/1/replaced-part-00009", "precious")
+	before := f.Files()
+	if err := o.Commit(t.Context(), f, "1", []string{"1.0", "1.1", "1.2"}); err != nil {
+		t.Errorf("the same once more: %v", err)
+	}
+	if err := try(t.Context(), f, o, "2"); err != nil {
+		t.Errorf("a later attempt: %v", err)
+	}
+	if diff := cmp.Diff(before, f.Files()); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
 	}
 }
 

@@ -21,7 +21,7 @@ func FuzzPlan(f *testing.F) {
 	}
 	files := memfs.New(tree)
 	f.Fuzz(func(t *testing.T, input string) {
-		found, err := splits.Plan(t.Context(), files, []string{input}, 1)
+		found, err := splits.Plan(t.Context(), files, []string{input}, 1, ignore)
 		if err != nil {
 			if !strings.Contains(err.Error(), input) && !strings.Contains(err.Error(), path.Clean(input)) {
 				t.Errorf("error %v does not name %q", err, input)
@@ -30,12 +30,14 @@ func FuzzPlan(f *testing.F) {
 		}
 		seen := make(map[string]bool)
 		for _, s := range found {
-			name := strings.TrimPrefix(s.URI, "mem://")
-			content, is := tree[name]
-			if !is || seen[name] || s.Offset != 0 || s.Length != int64(len(content)) {
-				t.Errorf("%q names %+v", input, s)
+			for _, part := range s.Parts {
+				name := strings.TrimPrefix(s.URI(part), "mem://")
+				content, is := tree[name]
+				if !is || seen[name] || part.Offset != 0 || part.Length != int64(len(content)) {
+					t.Errorf("%q names %+v", input, s)
+				}
+				seen[name] = true
 			}
-			seen[name] = true
 		}
 	})
 }

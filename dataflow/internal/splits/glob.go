@@ -15,89 +15,149 @@ import (
 // ErrNoMatch says that a glob matches nothing.
 var ErrNoMatch = errors.New("no file matches this pattern: name files that are there, in quotes so that the shell leaves it alone")
 
-// resolve gives the files and directories that an input names: one that exists
-// under exactly this name, or else the matches of a glob in Hadoop's syntax:
-// "*", "?", "[a-z]", "[^a]", "{a,b}", and "\" before a character that stands for
-// itself.
-func resolve(ctx context.Context, fsys filesystem.FileSystem, input string) ([]filesystem.FileInfo, error) {
-	uri, err := fsys.Qualify(input)
-	if err != nil {
-		return nil, err
-	}
-	info, err := fsys.Stat(ctx, uri)
-	if err == nil {
-		return []filesystem.FileInfo{info}, nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) || !strings.ContainsAny(input, `*?[{\`) {
-		return nil, err
-	}
-	var matches []filesystem.FileInfo
+// glob gives the files that the matches of a pattern in Hadoop's syntax name: "*", "?", "[a-z]",
+// "[^a]", "{a,b}", and "\" before a character that stands for itself. No file is given twice.
+func (l *lister) glob(ctx context.Context, uri string) ([]file, error) {
 	patterns, err := alternatives(uri)
 	if err != nil {
 		return nil, err
 	}
-	for _, pattern := range patterns {
-		found, err := glob(ctx, fsys, pattern)
-		if err != nil {
-			return nil, err
-		}
-		matches = append(matches, found...)
-	}
-	if len(matches) == 0 {
-		return nil, ErrNoMatch
-	}
-	slices.SortFunc(matches, func(a, b filesystem.FileInfo) int { return strings.Compare(a.URI, b.URI) })
-	return slices.CompactFunc(matches, func(a, b filesystem.FileInfo) bool { return a.URI == b.URI }), nil
-}
-
-// glob matches a qualified URI without alternatives, component by component.
-func glob(ctx context.Context, fsys filesystem.FileSystem, uri string) ([]filesystem.FileInfo, error) {
-	root, names := splitURI(uri)
-	found := []filesystem.FileInfo{{URI: root, IsDir: true}}
-	for _, name := range names {
-		var next []filesystem.FileInfo
-		for _, dir := range found {
-			matches, err := matchIn(ctx, fsys, dir.URI, name)
-			if err != nil {
-				return nil, err
-			}
-			next = append(next, matches...)
-		}
-		found = next
-	}
-	return found, nil
-}
-
-// matchIn gives what is in a directory and matches one component of a pattern;
-// nothing where the directory is a file.
-func matchIn(ctx context.Context, fsys filesystem.FileSystem, dir, pattern string) ([]filesystem.FileInfo, error) {
-	if !strings.ContainsAny(pattern, `*?[\`) {
-		info, err := fsys.Stat(ctx, join(dir, pattern))
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil
-		}
-		return []filesystem.FileInfo{info}, err
-	}
-	info, err := fsys.Stat(ctx, dir)
-	if err != nil || !info.IsDir {
-		return nil, err
-	}
-	entries, err := fsys.List(ctx, dir)
+	found := make([]matches, len(patterns))
+	err = parallel(ctx, len(patterns), func(ctx context.Context, i int) (err error) {
+		found[i], err = l.match(ctx, patterns[i])
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	var matches []filesystem.FileInfo
-	for _, entry := range entries {
-		name := path.Base(entry.URI)
-		ok, err := path.Match(pattern, name)
+	var all matches
+	for _, m := range found {
+		all.files, all.some = append(all.files, m.files...), all.some || m.some
+	}
+	if !all.some {
+		return nil, ErrNoMatch
+	}
+	slices.SortFunc(all.files, func(a, b file) int { return strings.Compare(a.uri, b.uri) })
+	return slices.CompactFunc(all.files, func(a, b file) bool { return a.uri == b.uri }), nil
+}
+
+// matches are the files of what a pattern matches.
+type matches struct {
+	files []file
+	some  bool // something matches, though it may have no files
+}
+
+// match matches a qualified URI without alternatives, component by component: all but the last one
+// name directories.
+func (l *lister) match(ctx context.Context, uri string) (matches, error) {
+	root, names := splitURI(uri)
+	dirs := []string{root}
+	for _, name := range names[:max(0, len(names)-1)] {
+		next := make([][]string, len(dirs))
+		err := parallel(ctx, len(dirs), func(ctx context.Context, k int) (err error) {
+			next[k], err = l.directoriesIn(ctx, dirs[k], name)
+			return err
+		})
 		if err != nil {
-			return nil, fmt.Errorf("pattern %q: %w", pattern, err)
+			return matches{}, err
 		}
-		if ok && (!hidden(name) || hidden(pattern)) {
-			matches = append(matches, entry)
+		if dirs = slices.Concat(next...); len(dirs) == 0 {
+			return matches{}, nil
 		}
 	}
-	return matches, nil
+	last := ""
+	if len(names) > 0 {
+		last = names[len(names)-1]
+	}
+	found := make([]matches, len(dirs))
+	err := parallel(ctx, len(dirs), func(ctx context.Context, i int) (err error) {
+		found[i], err = l.filesIn(ctx, dirs[i], last)
+		return err
+	})
+	var all matches
+	for _, m := range found {
+		all.files, all.some = append(all.files, m.files...), all.some || m.some
+	}
+	return all, err
+}
+
+// directoriesIn gives the directories in a directory, which was found, that match one component of
+// a pattern.
+func (l *lister) directoriesIn(ctx context.Context, dir, pattern string) ([]string, error) {
+	if !strings.ContainsAny(pattern, `*?[\`) {
+		info, err := l.fs.Stat(ctx, join(dir, pattern))
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir {
+			return nil, nil
+		}
+		return []string{info.URI}, err
+	}
+	entries, err := l.fs.List(ctx, dir)
+	if err != nil {
+		return nil, vanished(dir, err)
+	}
+	var dirs []string
+	for _, entry := range entries {
+		ok, err := fits(pattern, path.Base(entry.URI))
+		if err != nil {
+			return nil, err
+		}
+		if ok && entry.IsDir {
+			dirs = append(dirs, entry.URI)
+		}
+	}
+	return dirs, nil
+}
+
+// filesIn gives the files in a directory, which was found, that match the last component of a
+// pattern, and those in the directories that do.
+func (l *lister) filesIn(ctx context.Context, dir, pattern string) (matches, error) {
+	if !strings.ContainsAny(pattern, `*?[\`) {
+		files, err := l.directory(ctx, join(dir, pattern))
+		if errors.Is(err, fs.ErrNotExist) {
+			return matches{}, nil
+		}
+		return matches{files, err == nil}, err
+	}
+	var found matches
+	var dirs []string
+	rights := make(map[string]bool)
+	err := l.fs.Scan(ctx, dir, func(part []filesystem.Entry) error {
+		kept := part[:0]
+		for _, e := range part {
+			ok, err := fits(pattern, path.Base(e.URI))
+			switch {
+			case err != nil:
+				return err
+			case ok && e.IsDir:
+				dirs = append(dirs, e.URI)
+			case ok:
+				kept = append(kept, e)
+			}
+			found.some = found.some || ok
+		}
+		taken, err := l.take(ctx, kept, rights)
+		found.files = append(found.files, taken...)
+		return err
+	})
+	if err != nil {
+		return matches{}, vanished(dir, err)
+	}
+	below := make([][]file, len(dirs))
+	err = parallel(ctx, len(dirs), func(ctx context.Context, i int) (err error) {
+		below[i], err = l.directory(ctx, dirs[i])
+		return vanished(dirs[i], err)
+	})
+	found.files = append(found.files, slices.Concat(below...)...)
+	return found, err
+}
+
+// fits tells whether a component of a pattern matches a name. Hidden ones have to be asked for.
+func fits(pattern, name string) (bool, error) {
+	ok, err := path.Match(pattern, name)
+	if err != nil {
+		return false, fmt.Errorf("pattern %q: %w", pattern, err)
+	}
+	return ok && (!hidden(name) || hidden(pattern)), nil
 }
 
 // maxAlternatives bounds the patterns that one stands for: each pair of braces

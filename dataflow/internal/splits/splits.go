@@ -1,8 +1,9 @@
 // Package splits lists the input of a text source and cuts it into splits, once,
 // while a job is planned.
 //
-// Plan asks the file system about several files at a time, from goroutines that
-// end before it returns.
+// Plan asks the file system about several directories at a time, from goroutines
+// that end before it returns. For each file it holds some hundred bytes, and gives
+// as many in the splits.
 package splits
 
 import (
@@ -11,10 +12,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
-	"strings"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
@@ -29,123 +29,84 @@ const (
 	// waiting.
 	smallest = 128 << 10
 	largest  = 64 << 20
+	// openCost is how many bytes are read in the time in which a file is opened, a
+	// millisecond or two; Spark's spark.sql.files.openCostInBytes, for a file system
+	// that is near. A split has largest/openCost files at most.
+	openCost = 256 << 10
 	// perSubtask is how many splits each subtask gets where there is enough
 	// input: slow ones then take fewer.
 	perSubtask = 4
-	// probes is how many files the file system is asked about at a time.
-	probes = 16
+	// calls is how many inputs or directories of one are listed at a time.
+	calls = 16
 )
 
 // Plan gives the splits of all files that the inputs name, the largest first: a
 // file as it is; of a directory its files, but neither directories in it nor
 // names that begin with "_" or "."; of a glob whatever it matches, by the same
 // rules. Each input must exist, and each file be readable and uncompressed; an
-// error names the one that is not.
-func Plan(ctx context.Context, fsys filesystem.FileSystem, inputs []string, parallelism int) ([]jobgraph.Split, error) {
-	var files []filesystem.FileInfo
-	for _, input := range inputs {
-		found, err := list(ctx, fsys, input)
-		if err != nil {
-			return nil, refused(input, err)
+// error names the one that is not. Files that are small for their number share
+// splits. Meanwhile listed hears of files that were found, how many more each
+// time; it is called from several goroutines.
+func Plan(ctx context.Context, fsys filesystem.FileSystem, inputs []string, parallelism int, listed func(more int)) ([]jobgraph.Split, error) {
+	l := newLister(fsys, listed)
+	found := make([][]file, len(inputs))
+	err := parallel(ctx, len(inputs), func(ctx context.Context, i int) (err error) {
+		if found[i], err = l.list(ctx, inputs[i]); err != nil {
+			return refused(inputs[i], err)
 		}
-		files = append(files, found...)
-	}
-	total := int64(0)
-	for _, file := range files {
-		total += file.Size
-	}
-	blocks, err := probeAll(ctx, fsys, files)
+		return nil
+	})
 	if err != nil {
 		return nil, err
+	}
+	return share(slices.Concat(found...), parallelism), nil
+}
+
+// share cuts files into splits, the largest first.
+func share(files []file, parallelism int) []jobgraph.Split {
+	total := int64(0)
+	for _, f := range files {
+		total += f.cost()
 	}
 	target := min(max(total/int64(perSubtask*parallelism), smallest), largest)
 	var all []jobgraph.Split
-	for i, file := range files {
-		all = append(all, cut(file, blocks[i], target)...)
+	p := packer{target: target}
+	for _, f := range files {
+		if f.size > 0 && f.cost() <= target {
+			p.add(f)
+		} else {
+			all = append(all, f.cut(target)...)
+		}
 	}
-	slices.SortStableFunc(all, func(a, b jobgraph.Split) int { return cmp.Compare(b.Length, a.Length) })
-	return all, nil
+	all = append(all, p.finish()...)
+	slices.SortStableFunc(all, func(a, b jobgraph.Split) int { return cmp.Compare(costOf(&b), costOf(&a)) })
+	return all
 }
 
-// list gives the files that one input names.
-func list(ctx context.Context, fsys filesystem.FileSystem, input string) ([]filesystem.FileInfo, error) {
-	named, err := resolve(ctx, fsys, input)
-	if err != nil {
-		return nil, err
+// cost is how long it takes to read a file, in bytes.
+func (f *file) cost() int64 {
+	if f.size == 0 { // it is not opened
+		return 0
 	}
-	var files []filesystem.FileInfo
-	for _, info := range named {
-		if !info.IsDir {
-			files = append(files, info)
-			continue
-		}
-		entries, err := fsys.List(ctx, info.URI)
-		if err != nil {
-			return nil, err
-		}
-		for _, entry := range entries {
-			if !entry.IsDir && !hidden(path.Base(entry.URI)) {
-				files = append(files, entry)
-			}
-		}
-	}
-	for _, file := range files {
-		if suffix := strings.ToLower(path.Ext(file.URI)); slices.Contains(compressed, suffix) {
-			return nil, fmt.Errorf("%w (%s)", ErrCompressed, file.URI)
-		}
-	}
-	return files, nil
+	return f.size + openCost
 }
 
-// compressed are the endings by which Hadoop's codecs and common tools name
-// their files.
-var compressed = []string{".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate", ".xz", ".lzo", ".z"}
+func costOf(s *jobgraph.Split) int64 { return s.Bytes() + int64(len(s.Parts))*openCost }
 
-// hidden tells files that programs keep beside data, by Hadoop's convention.
-func hidden(name string) bool { return strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") }
-
-// probeAll gives the blocks of each file, and opens each to learn now whether it
-// can be read.
-func probeAll(ctx context.Context, fsys filesystem.FileSystem, files []filesystem.FileInfo) ([][]filesystem.Block, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	blocks := make([][]filesystem.Block, len(files))
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, probes)
-	for i, file := range files {
-		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
-		}
-		if ctx.Err() != nil {
+// parallel calls do for the numbers below n, several at a time, until one fails.
+func parallel(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	group, working := errgroup.WithContext(ctx)
+	group.SetLimit(calls)
+	for i := range n {
+		if working.Err() != nil {
 			break
 		}
-		wait.Go(func() {
-			defer func() { <-slots }()
-			var err error
-			if blocks[i], err = probe(ctx, fsys, file.URI); err != nil {
-				cancel(err) // only the first counts
-			}
-		})
+		group.Go(func() error { return do(working, i) })
 	}
-	wait.Wait()
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
+	if err := group.Wait(); err != nil {
+		return err
 	}
-	return blocks, nil
-}
-
-func probe(ctx context.Context, fsys filesystem.FileSystem, uri string) ([]filesystem.Block, error) {
-	file, err := fsys.Open(ctx, uri)
-	if err != nil {
-		return nil, refused(uri, err)
-	}
-	_ = file.Close() // nothing was read
-	blocks, err := fsys.Blocks(ctx, uri)
-	if err != nil {
-		return nil, refused(uri, err)
-	}
-	return blocks, nil
+	return context.Cause(ctx)
 }
 
 // refused names the input and, where the file system leaves it open, the remedy.
@@ -158,49 +119,4 @@ func refused(input string, err error) error {
 		remedy = ": have it made readable, or read what is"
 	}
 	return fmt.Errorf("input %s: %w%s", input, err, remedy)
-}
-
-// cut makes splits of about target bytes that begin and end with blocks where
-// these are large enough.
-func cut(file filesystem.FileInfo, blocks []filesystem.Block, target int64) []jobgraph.Split {
-	var all []jobgraph.Split
-	for _, run := range runs(file, blocks, target) {
-		pieces := (run.Length + target - 1) / target
-		for i := range pieces {
-			begin, end := run.Length*i/pieces, run.Length*(i+1)/pieces
-			all = append(all, jobgraph.Split{
-				URI: file.URI, Offset: run.Offset + begin, Length: end - begin,
-				FileLength: file.Size, FileModTime: file.ModTime, Hosts: run.Hosts,
-			})
-		}
-	}
-	return all
-}
-
-// runs joins neighbouring blocks up to target bytes; the hosts are those of the
-// largest. A file whose blocks don't add up to it is one run without hosts.
-func runs(file filesystem.FileInfo, blocks []filesystem.Block, target int64) []filesystem.Block {
-	var joined []filesystem.Block
-	largestBlock, end := int64(0), int64(0)
-	for _, b := range blocks {
-		if b.Offset != end || b.Length < 0 {
-			end = -1
-			break
-		}
-		end += b.Length
-		last := len(joined) - 1
-		if last < 0 || joined[last].Length+b.Length > target {
-			joined = append(joined, b)
-			largestBlock = b.Length
-			continue
-		}
-		joined[last].Length += b.Length
-		if b.Length > largestBlock {
-			joined[last].Hosts, largestBlock = b.Hosts, b.Length
-		}
-	}
-	if end != file.Size {
-		return []filesystem.Block{{Length: file.Size}}
-	}
-	return joined
 }

@@ -1,6 +1,7 @@
 package splits_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
@@ -64,7 +65,7 @@ func TestInputsNameFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := splits.Plan(t.Context(), memfs.New(tree), c.inputs, 1)
+			got, err := splits.Plan(t.Context(), memfs.New(tree), c.inputs, 1, ignore)
 			if !errors.Is(err, c.err) {
 				t.Fatalf("error %v, want %v", err, c.err)
 			}
@@ -73,20 +74,25 @@ func TestInputsNameFiles(t *testing.T) {
 			}
 			var uris []string
 			for _, s := range got {
-				uris = append(uris, strings.TrimPrefix(s.URI, "mem://"))
+				for _, part := range s.Parts {
+					uris = append(uris, strings.TrimPrefix(s.URI(part), "mem://"))
+				}
 			}
 			slices.Sort(uris) // all have one byte: the order of equals is tested below
-			if diff := cmp.Diff(strings.Fields(c.want), uris, cmp.Comparer(slices.Equal[[]string])); diff != "" {
+			if diff := gocmp.Diff(strings.Fields(c.want), uris, gocmp.Comparer(slices.Equal[[]string])); diff != "" {
 				t.Errorf("files (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
+// ignore is for whoever does not ask how far a listing is.
+func ignore(int) {}
+
 func TestUnreadableInputIsNamed(t *testing.T) {
 	t.Parallel()
 	for op, cause := range map[string]error{
-		"Stat": fs.ErrPermission, "List": fs.ErrPermission, "Open": filesystem.ErrEncryptionZone, "Blocks": fs.ErrPermission,
+		"Scan": fs.ErrPermission, "CheckReadable": fs.ErrPermission,
 	} {
 		f := memfs.New(tree)
 		f.Fault = func(c memfs.Call) error {
@@ -95,9 +101,35 @@ func TestUnreadableInputIsNamed(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err := splits.Plan(t.Context(), f, []string{"/in"}, 1); !errors.Is(err, cause) || !strings.Contains(err.Error(), "/in") {
+		if _, err := splits.Plan(t.Context(), f, []string{"/in"}, 1, ignore); !errors.Is(err, cause) || !strings.Contains(err.Error(), "/in") {
 			t.Errorf("%s fails: error %v, want one that names the input and wraps %v", op, err, cause)
 		}
+	}
+}
+
+// refusing has a file that nobody can read among those that somebody may.
+type refusing struct{ *memfs.FS }
+
+func (f refusing) Scan(ctx context.Context, uri string, part func([]filesystem.Entry) error) error {
+	return f.FS.Scan(ctx, uri, func(entries []filesystem.Entry) error {
+		for i := range entries {
+			if strings.HasSuffix(entries[i].URI, "b.txt") {
+				entries[i].Refused = filesystem.ErrEncryptionZone
+			}
+		}
+		return part(entries)
+	})
+}
+
+// It would catch ciphertext that is counted.
+func TestAFileThatNobodyCanReadIsNamed(t *testing.T) {
+	t.Parallel()
+	_, err := splits.Plan(t.Context(), refusing{memfs.New(tree)}, []string{"/in"}, 1, ignore)
+	if !errors.Is(err, filesystem.ErrEncryptionZone) || !strings.Contains(err.Error(), "/in/b.txt") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := splits.Plan(t.Context(), refusing{memfs.New(tree)}, []string{"/in/a*"}, 1, ignore); err != nil {
+		t.Errorf("others are refused, too: %v", err)
 	}
 }
 
@@ -108,7 +140,7 @@ func TestSplitsCoverEachFileOnce(t *testing.T) {
 	ctx := t.Context()
 	rapid.Check(t, func(t *rapid.T) {
 		files := map[string]string{}
-		sizes := rapid.SliceOfN(rapid.IntRange(0, 3<<20), 1, 5).Draw(t, "sizes")
+		sizes := rapid.SliceOfN(rapid.IntRange(0, 3<<20), 1, 12).Draw(t, "sizes")
 		total := 0
 		for i, size := range sizes {
 			files[fmt.Sprintf("/in/%d", i)] = strings.Repeat("x", size)
@@ -116,30 +148,25 @@ func TestSplitsCoverEachFileOnce(t *testing.T) {
 		}
 		f := memfs.New(files)
 		f.BlockSize = rapid.Int64Range(10<<10, 2<<20).Draw(t, "block size")
-		f.Hosts = func(_ string, block int) []string { return []string{fmt.Sprint("host", block)} }
+		nodes := rapid.IntRange(1, 4).Draw(t, "nodes")
+		f.Hosts = func(uri string, block int) []string {
+			return []string{fmt.Sprint("host", (len(uri)+block)%nodes), "everywhere"}
+		}
 		parallelism := rapid.IntRange(1, 40).Draw(t, "parallelism")
-		got, err := splits.Plan(ctx, f, []string{"/in"}, parallelism)
+		got, err := splits.Plan(ctx, f, []string{"/in"}, parallelism, ignore)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.IsSortedFunc(got, func(a, b jobgraph.Split) int { return int(b.Length - a.Length) }) {
-			t.Fatal("not the largest first")
-		}
-		covered := map[string]int64{}
-		byOffset := slices.Clone(got)
-		slices.SortStableFunc(byOffset, func(a, b jobgraph.Split) int { return int(a.Offset - b.Offset) })
-		for _, s := range byOffset {
-			if s.Offset != covered[s.URI] || s.Length <= 0 {
-				t.Fatalf("split at %d of %s, covered to %d", s.Offset, s.URI, covered[s.URI])
+		checkOrder(t, got)
+		checkCover(t, got, sizes)
+		for _, s := range got {
+			if !slices.Contains(s.Hosts, "everywhere") {
+				t.Fatalf("split %+v has lost a host that has all of it", s)
 			}
-			if s.FileModTime.IsZero() || len(s.Hosts) != 1 {
-				t.Fatalf("split without the file's time or hosts: %+v", s)
-			}
-			covered[s.URI] += s.Length
-		}
-		for i, size := range sizes {
-			if got := covered[fmt.Sprintf("mem:///in/%d", i)]; got != int64(size) {
-				t.Fatalf("file %d has %d bytes, its splits %d", i, size, got)
+			for _, part := range s.Parts {
+				if len(s.Parts) > 1 && part.Length != part.FileLength {
+					t.Fatalf("a part of a file shares a split: %+v", s)
+				}
 			}
 		}
 		if least := min(parallelism, total/(128<<10)); len(got) < least {
@@ -149,6 +176,48 @@ func TestSplitsCoverEachFileOnce(t *testing.T) {
 			t.Fatalf("%d splits of %d bytes, want at most %d", len(got), total, most)
 		}
 	})
+}
+
+// openCost is what opening a file costs, in bytes.
+const openCost = 256 << 10
+
+func costOf(s jobgraph.Split) int64 { return s.Bytes() + openCost*int64(len(s.Parts)) }
+
+// checkOrder holds that what takes longest comes first: last, it would keep a job waiting.
+func checkOrder(t *rapid.T, got []jobgraph.Split) {
+	if !slices.IsSortedFunc(got, func(a, b jobgraph.Split) int { return int(costOf(b) - costOf(a)) }) {
+		t.Fatal("not the largest first")
+	}
+}
+
+// checkCover holds that each byte of the files /in/0, /in/1, … is in one part.
+func checkCover(t *rapid.T, got []jobgraph.Split, sizes []int) {
+	type run struct {
+		uri  string
+		part jobgraph.Part
+	}
+	var runs []run
+	for i := range got {
+		for _, part := range got[i].Parts {
+			runs = append(runs, run{got[i].URI(part), part})
+		}
+	}
+	slices.SortFunc(runs, func(a, b run) int { return cmp.Or(strings.Compare(a.uri, b.uri), int(a.part.Offset-b.part.Offset)) })
+	covered := map[string]int64{}
+	for _, r := range runs {
+		if r.part.Offset != covered[r.uri] || r.part.Length <= 0 {
+			t.Fatalf("%d bytes at %d of %s, covered to %d", r.part.Length, r.part.Offset, r.uri, covered[r.uri])
+		}
+		if r.part.FileModTime == 0 {
+			t.Fatalf("part without the file's time: %+v", r.part)
+		}
+		covered[r.uri] += r.part.Length
+	}
+	for i, size := range sizes {
+		if got := covered[fmt.Sprintf("mem:///in/%d", i)]; got != int64(size) {
+			t.Fatalf("file %d has %d bytes, its splits %d", i, size, got)
+		}
+	}
 }
 
 func TestSmallBlocksAreJoinedAndLargeFilesCut(t *testing.T) {
@@ -165,7 +234,7 @@ func TestSmallBlocksAreJoinedAndLargeFilesCut(t *testing.T) {
 		"blocks of 1 MiB":   {1 << 20, 1, 4},
 	} {
 		f.BlockSize = c.block
-		got, err := splits.Plan(t.Context(), f, []string{"/f"}, c.parallelism)
+		got, err := splits.Plan(t.Context(), f, []string{"/f"}, c.parallelism, ignore)
 		if err != nil || len(got) != c.want {
 			t.Errorf("%s: %d splits, %v, want %d", name, len(got), err, c.want)
 		}
@@ -175,14 +244,17 @@ func TestSmallBlocksAreJoinedAndLargeFilesCut(t *testing.T) {
 func TestBlocksThatDoNotAddUpAreIgnored(t *testing.T) {
 	t.Parallel()
 	f := misreporting{memfs.New(map[string]string{"/f": "0123456789"})}
-	got, err := splits.Plan(t.Context(), f, []string{"/f"}, 1)
-	if err != nil || len(got) != 1 || got[0].Length != 10 || got[0].Hosts != nil {
+	got, err := splits.Plan(t.Context(), f, []string{"/f"}, 1, ignore)
+	if err != nil || len(got) != 1 || got[0].Bytes() != 10 || got[0].Hosts != nil {
 		t.Errorf("splits %+v, %v, want the whole file without hosts", got, err)
 	}
 }
 
 type misreporting struct{ *memfs.FS }
 
-func (misreporting) Blocks(context.Context, string) ([]filesystem.Block, error) {
-	return []filesystem.Block{{Length: 4, Hosts: []string{"a"}}, {Offset: 5, Length: 5, Hosts: []string{"b"}}}, nil
+func (f misreporting) Scan(ctx context.Context, uri string, part func([]filesystem.Entry) error) error {
+	return f.FS.Scan(ctx, uri, func(entries []filesystem.Entry) error {
+		entries[0].Blocks = []filesystem.Block{{Length: 4, Hosts: []string{"a"}}, {Offset: 5, Length: 5, Hosts: []string{"b"}}}
+		return part(entries)
+	})
 }

@@ -18,7 +18,7 @@ func TestCommandsNameApplicationsThatAreNotThere(t *testing.T) {
 	u := suite.User(t, clusters.Bob)
 	const unknown = "application_1_0001"
 	refused(t, u, []string{unknown + " is not known to YARN, and HDFS has no logs of it by user " + u.Name}, "logs", unknown)
-	refused(t, u, []string{unknown + " is not known to YARN: bobbin applications lists"}, "kill", unknown)
+	refused(t, u, []string{unknown + " is not known to YARN: bobbin applications --all lists"}, "kill", unknown)
 }
 
 // TestCommandsFollowAnApplication would catch a command that does not see what run

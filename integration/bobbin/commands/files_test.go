@@ -46,7 +46,7 @@ func TestBadFilesAreRefusedWhilePlanning(t *testing.T) {
 		{"somebody else's directory", count(closed+"/room", dir+"/out"), []string{uri(closed + "/room"), denied}},
 		{
 			"an output that exists", count(dir+"/text", dir+"/done"),
-			[]string{"output " + uri(dir+"/done"), "exists already: remove it, choose another or overwrite it (--overwrite)"},
+			[]string{"output " + uri(dir+"/done"), "exists already: remove it, choose another, or have the sink replace it with dataflow.Overwrite()"},
 		},
 		{
 			"an output in somebody else's directory", count(dir+"/text", closed+"/room/out"),

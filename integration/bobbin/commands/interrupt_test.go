@@ -61,7 +61,7 @@ func TestAFullQueueIsToldAndInterrupted(t *testing.T) {
 	}
 	wide := u.Start(t, append(in("run", "-t", "yarn-per-job", "-p", "100"), job...)...)
 	wide.Says(t, "job waits for slots since ")
-	wide.Says(t, " of 100 are there")
+	wide.Says(t, ": it needs 100 slots and has ")
 	first := wide.Application(t)
 
 	before := leftOf(t, u)

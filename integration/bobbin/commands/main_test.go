@@ -1,5 +1,5 @@
 // Package commands tests what people are told who give bobbin something that cannot
-// work, on a real YARN: one line that names the thing and what to do, exit code 1,
+// work, on a real YARN: one line that names the thing and what to do, exit code 1 or 2,
 // and nothing left on HDFS or YARN; and how bobbin behaves when it is
 // interrupted.
 //
@@ -75,14 +75,25 @@ func refused(t *testing.T, u *bobbintest.User, says []string, args ...string) {
 	t.Helper()
 	got := u.Run(t, args...)
 	lines := withoutWaits(got.Stderr)
-	if got.Code != 1 || got.Stdout != "" || len(lines) != 1 || !strings.HasPrefix(lines[0], "bobbin: ") {
-		t.Fatalf("want exit code 1 and one line on stderr, got %s", got)
+	code := codeOf(lines[0])
+	if got.Code != code || got.Stdout != "" || len(lines) != 1 || !strings.HasPrefix(lines[0], "bobbin: ") {
+		t.Fatalf("want exit code %d and one line on stderr, got %s", code, got)
 	}
 	for _, want := range says {
 		if !strings.Contains(lines[0], want) {
 			t.Errorf("%q is not in %q", want, lines[0])
 		}
 	}
+}
+
+// codeOf is the exit code that goes with an error: 2 where the command line or an option is wrong, on any cluster.
+func codeOf(line string) int {
+	for _, fault := range []string{"bobbin: usage: ", "invalid configuration", "container is too small"} {
+		if strings.Contains(line, fault) {
+			return 2
+		}
+	}
+	return 1
 }
 
 // withoutWaits gives the lines of a text but for those about servers that take their time, which a busy machine adds.

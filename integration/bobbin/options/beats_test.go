@@ -49,7 +49,7 @@ func TestTheResourceManagerHearsOfApplicationMasters(t *testing.T) {
 	args := bobbintest.Small("-D", "yarn.heartbeat.container-request-interval=2 s", "-p", "100", suite.Program(t, "dawdle"), "/none", text+"/output", text+"/text")
 	run := alice.Start(t, args...)
 	id := run.Application(t)
-	run.Says(t, " of 100 are there")
+	run.Says(t, ": it needs 100 slots and has ")
 	check("yarn.heartbeat.container-request-interval 2 s", 1400*time.Millisecond, 3*time.Second) // else it is 100 ms, or 5 s
 	if got := alice.Run(t, "kill", id); got.Code != 0 {                                          // or it takes all that the other tests need
 		t.Fatal(got)

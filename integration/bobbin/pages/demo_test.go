@@ -75,6 +75,7 @@ func TestDemoYARNHasAClusterOfItsOwn(t *testing.T) {
 
 // TestDemoYARNEndsItsClusterAtCtrlC would catch daemons that outlive the demo they were started for.
 func TestDemoYARNEndsItsClusterAtCtrlC(t *testing.T) {
+	cluster.Long(t)
 	t.Parallel()
 	w := fork(t, "demo-that-is-interrupted")
 	shell := openTerminal(t, w, nil)

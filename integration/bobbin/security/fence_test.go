@@ -67,6 +67,12 @@ func dialAs(t *testing.T, worker bobbintest.Process, address string) *rolerpc.Co
 // answers are what a role says, until the stream ends. There is room for more than it would say.
 type answers chan msg.Message
 
+// Hears is what either role says.
+func (a answers) Hears() msg.Kinds {
+	return msg.KindsOf(msg.TaskExecutorRegistered{}, msg.RegistrationRejected{}, msg.ReleaseTaskExecutor{}, msg.UpdateTokens{},
+		msg.RequestSlots{}, msg.RegisteredAtJobMaster{}, msg.Heartbeat{}, msg.Disconnect{})
+}
+
 func (a answers) Receive(m msg.Message) { a <- m }
 func (a answers) Closed(error)          { close(a) }
 

@@ -2,6 +2,7 @@ package security
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +18,7 @@ func TestTicketsForHTTP(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.SecurePair)
 	alice, viewer, other := suite.UserOf(t, c, bobbintest.Alice), suite.UserOf(t, c, bob), suite.UserOf(t, c, small)
-	flags := append(option("yarn.view.acls", bob), option("rest.spnego.keytab", c.Keytab("HTTP"))...)
+	flags := slices.Concat(option("yarn.view.acls", bob), option("rest.spnego.keytab", c.Keytab("HTTP")), option("rest.proxy.changes.enable", true))
 	d := suite.Dawdle(t, alice, append(flags, "-p", "2", "-s", "1")...)
 	// In this order: the last one ends the job.
 	t.Run("REST", func(t *testing.T) { checkNegotiation(t, d, viewer, other) })
@@ -50,6 +51,7 @@ func checkNegotiation(t *testing.T, d *bobbintest.Dawdler, viewer, other *bobbin
 		"the owner looks":                   {d.User, nil, 200},
 		"who may look looks":                {viewer, nil, 200},
 		"who may look cancels":              {viewer, []string{"-X", "PATCH"}, 403},
+		"the owner cancels":                 {d.User, []string{"-X", "PATCH"}, 403}, // whoever has the key could make this ticket
 		"a foreign page cancels, for alice": {d.User, []string{"-X", "PATCH", "-H", "Origin: https://evil.test"}, 403},
 		"who may not looks":                 {other, nil, 403},
 		"who has no ticket looks":           {viewer.WithoutTicket(), nil, 401},

@@ -56,7 +56,8 @@ func waiting(results, splits int) *jobgraph.JobGraph {
 	g := &jobgraph.JobGraph{Vertices: []jobgraph.Vertex{{Name: "read", Operators: []string{"read"}, Parallelism: 1, Source: true}}}
 	for i := range splits {
 		g.Vertices[0].Splits = append(g.Vertices[0].Splits, jobgraph.Split{
-			URI: fmt.Sprintf("hdfs://cluster/events/2026/part-%05d", i), Length: 1 << 27, FileLength: 1 << 30, Hosts: []string{"n1.example.com", "n2.example.com"},
+			Base: "hdfs://cluster/events/2026/", Parts: []jobgraph.Part{{Name: fmt.Sprintf("part-%05d", i), Length: 1 << 27, FileLength: 1 << 30}},
+			Hosts: []string{"n1.example.com", "n2.example.com"},
 		})
 	}
 	for i := range results {

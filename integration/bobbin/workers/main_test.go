@@ -164,7 +164,7 @@ func (r *reports) take(_ context.Context, events ...resourcemanager.DriverEvent)
 			r.starting[e.Worker] = e.Host
 		case resourcemanager.WorkerCompleted:
 			r.completed[e.Worker] = e.Cause
-		case resourcemanager.WorkerFailed, resourcemanager.WorkersRefused:
+		case resourcemanager.WorkerFailed, resourcemanager.WorkersRefused, resourcemanager.RefusalEnded, resourcemanager.OrdersTaken:
 			r.others = append(r.others, e)
 		}
 	}

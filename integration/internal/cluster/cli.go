@@ -10,6 +10,7 @@ import (
 // Hadoop's own commands, for CLI and Command.
 const (
 	FsShell        = "org.apache.hadoop.fs.FsShell"                     // hadoop fs
+	DFSAdmin       = "org.apache.hadoop.hdfs.tools.DFSAdmin"            // hdfs dfsadmin
 	LogsCLI        = "org.apache.hadoop.yarn.client.cli.LogsCLI"        // yarn logs
 	ApplicationCLI = "org.apache.hadoop.yarn.client.cli.ApplicationCLI" // yarn application
 	NodeCLI        = "org.apache.hadoop.yarn.client.cli.NodeCLI"        // yarn node

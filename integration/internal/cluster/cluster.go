@@ -251,10 +251,21 @@ func prepare(ctx context.Context, cfg Config) (*Cluster, error) {
 	if jars, err = jars.Patched(ctx, java); err != nil {
 		return nil, err
 	}
+	return settle(ctx, cfg, java, jars)
+}
+
+// settle claims a folder, a place on the machine and ports for a cluster, and writes the folder. After an error nothing is
+// left of that but a folder that the caller has named.
+func settle(ctx context.Context, cfg Config, java string, jars artifacts.Jars) (_ *Cluster, err error) {
 	dir, temp, err := claimDir(cfg.Dir)
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil && temp { // there is no log yet that would tell why
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}()
 	places, err := placesOfMachine()
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os/user"
 	"path"
+	"strconv"
 )
 
 // HDFS asks the NameNode's WebHDFS API, a second way to see the filesystem beside the code under test. It acts as
@@ -70,6 +71,37 @@ func (h HDFS) Mkdir(ctx context.Context, dir, owner, permission string) error {
 		if _, err := h.http.do(ctx, http.MethodPut, h.url(dir, call.op, call.args)); err != nil {
 			return fmt.Errorf("make hdfs directory %s: %w", dir, err)
 		}
+	}
+	return nil
+}
+
+// ModifyACL adds entries to a file's or directory's ACL, such as user:bob:rwx, with a mask that lets them count.
+func (h HDFS) ModifyACL(ctx context.Context, file, entries string) error {
+	if _, err := h.http.do(ctx, http.MethodPut, h.url(file, "MODIFYACLENTRIES", url.Values{"aclspec": {entries}})); err != nil {
+		return fmt.Errorf("modify acl of %s: %w", file, err)
+	}
+	return nil
+}
+
+// RemoveACL takes an ACL away.
+func (h HDFS) RemoveACL(ctx context.Context, file string) error {
+	if _, err := h.http.do(ctx, http.MethodPut, h.url(file, "REMOVEACL", nil)); err != nil {
+		return fmt.Errorf("remove acl of %s: %w", file, err)
+	}
+	return nil
+}
+
+// SetQuota bounds the names in a directory, itself among them, or the bytes of all replicas; 0 leaves a quota as it is.
+func (h HDFS) SetQuota(ctx context.Context, dir string, names, bytes int64) error {
+	quotas := make(url.Values)
+	if names > 0 {
+		quotas.Set("namespacequota", strconv.FormatInt(names, 10))
+	}
+	if bytes > 0 {
+		quotas.Set("storagespacequota", strconv.FormatInt(bytes, 10))
+	}
+	if _, err := h.http.do(ctx, http.MethodPut, h.url(dir, "SETQUOTA", quotas)); err != nil {
+		return fmt.Errorf("set quota of %s: %w", dir, err)
 	}
 	return nil
 }

@@ -6,14 +6,18 @@ import (
 	"maps"
 )
 
-// Reconfigure restarts a daemon with further properties of hdfs-site.xml, an empty value for those it is to be without, and
-// reads them back. The clients' configuration stays as it is.
-func (c *Cluster) Reconfigure(ctx context.Context, name string, hdfs map[string]string) error {
+// Reconfigure restarts a daemon with further properties of hdfs-site.xml, or of yarn-site.xml if it is one of YARN's, an empty
+// value for those it is to be without, and reads them back. The clients' configuration stays as it is.
+func (c *Cluster) Reconfigure(ctx context.Context, name string, properties map[string]string) error {
 	d, err := c.spec.daemon(name)
 	if err != nil {
 		return err
 	}
-	maps.Copy(d.HDFS, hdfs) // the spec's own
+	own := d.HDFS // the spec's own
+	if d.Kind == resourceManager || d.Kind == nodeManager {
+		own = d.YARN
+	}
+	maps.Copy(own, properties)
 	if _, err := c.spec.writeDaemon(d); err != nil {
 		return fmt.Errorf("reconfigure %s: %w", name, err)
 	}

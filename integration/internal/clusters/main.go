@@ -31,12 +31,12 @@ func alone(m runner) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	if err := os.Setenv(RunVariable, dir); err != nil {
-		return 1, err
-	}
 	end, err := cluster.EndWithThisProcess(dir)
 	if err != nil {
-		return 1, err
+		return 1, errors.Join(err, os.RemoveAll(dir)) // nothing has run there
+	}
+	if err := os.Setenv(RunVariable, dir); err != nil {
+		return 1, errors.Join(err, end(), os.RemoveAll(dir))
 	}
 	code = m.Run()
 	if err := end(); err != nil {

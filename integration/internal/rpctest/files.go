@@ -10,6 +10,7 @@ import (
 
 	colinmarc "github.com/colinmarc/hdfs/v2"
 
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
 	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
 	"github.com/bobbin-yarn/bobbin/internal/dfs"
 	"github.com/bobbin-yarn/bobbin/yarnrpc"
@@ -20,6 +21,20 @@ import (
 func FS(t testing.TB, o dfs.Options) *dfs.FS {
 	t.Helper()
 	return Closing(t, dfs.New(o))
+}
+
+// Scan is what a scan of a directory or a file gives.
+func Scan(t testing.TB, f *dfs.FS, uri string) []filesystem.Entry {
+	t.Helper()
+	var entries []filesystem.Entry
+	err := f.Scan(t.Context(), uri, func(part []filesystem.Entry) error {
+		entries = append(entries, part...)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
 }
 
 // FSOptions are those of a user of the cluster's HDFS, with the user's login.

@@ -183,6 +183,8 @@ func (o options) prepare(ctx context.Context, out string, list []suite, stdout i
 		clusters.RunVariable + "=" + r.dir, bobbintest.BinVariable + "=" + bin,
 		cluster.FiguresVariable + "=" + filepath.Join(r.dir, "figures"), cluster.LongVariable + "=" + long,
 	}
-	end, err = cluster.EndWithThisProcess(r.dir)
-	return r, end, err
+	if end, err = cluster.EndWithThisProcess(r.dir); err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(r.dir)) // nothing has run there
+	}
+	return r, end, nil
 }

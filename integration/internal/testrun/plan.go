@@ -30,9 +30,9 @@ func suites() []suite {
 		{name: "bobbin/commands", clusters: kinds(open, victim), parallel: 6},
 		{name: "rpc/conformance", race: true, clusters: kinds(clusters.Features), parallel: 6},
 		{name: "bobbin/options", clusters: kinds(clusters.Features), parallel: 6},
-		{name: "bobbin/workers", race: true, clusters: kinds(open), parallel: 6},
+		{name: "bobbin/workers", race: true, clusters: kinds(open, victim), parallel: 6},
 		{name: "bobbin/examples", clusters: kinds(open), parallel: 6},
-		{name: "harness", folders: []string{"integration/internal", "integration/bench"}, clusters: kinds(open, victim, clusters.Secure)},
+		{name: "harness", folders: []string{"integration/internal", "integration/bench", "integration/flinkrest"}, clusters: kinds(open, victim, clusters.Secure)},
 		{name: "bobbin/security", clusters: kinds(clusters.Secure, clusters.SecurePair), parallel: 6},
 		{name: "rpc/kerberos", race: true, clusters: kinds(clusters.Secure, clusters.SecurePair), parallel: 6},
 		{name: "bobbin/pages", clusters: kinds(open, clusters.Secure), parallel: 8},
@@ -42,11 +42,11 @@ func suites() []suite {
 	}
 }
 
-// secured are suites of open clusters that run once more on secure ones: of each one result that is exact and one loss of
-// each kind, or all of it where the long tests run.
+// secured are suites of open clusters that run once more on secure ones: of each one result that is exact and the loss of
+// a worker and of the master, or all of it where the long tests run.
 func secured(long bool) []suite {
 	some := []suite{
-		{name: "bobbin/jobs", flags: []string{"-test.run", "^Test(WordCountIsExact|TaskHostIsKilled|TaskExecutorIsKilled|ApplicationMasterIsReplaced)$"}},
+		{name: "bobbin/jobs", flags: []string{"-test.run", "^Test(WordCountIsExact|TaskExecutorIsKilled|ApplicationMasterIsReplaced)$"}},
 		{name: "bobbin/sessions", flags: []string{"-test.run", "^Test(ASessionRunsJobsUntilItIsStopped|AnApplicationRunsItsProgramInTheCluster)$"}},
 	}
 	if long {

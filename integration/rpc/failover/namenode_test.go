@@ -69,7 +69,7 @@ func TestTheActiveNameNodeGoesUnderLoad(t *testing.T) {
 		}
 	}
 	first := rpctest.NameNode(t, c, rpctest.NameNodeOptions(t, c, rpctest.Me(t)))
-	if _, err := first.Layout(ctx, "/"); !errors.Is(err, yarnrpc.ErrStandby) {
+	if _, err := first.Locate(ctx, "/", 0, 1); !errors.Is(err, yarnrpc.ErrStandby) {
 		t.Errorf("the first NameNode alone: %v", err)
 	}
 }

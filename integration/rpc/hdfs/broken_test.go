@@ -30,8 +30,8 @@ func TestAnUnreachableNameNodeIsNamedWithTheTimeTried(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "NameNode "+address+" did not answer") || !strings.Contains(err.Error(), " tries in ") || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("error is %v", err)
 	}
-	if _, err := f.Blocks(t.Context(), "hdfs://"+address+"/x"); err == nil || !strings.Contains(err.Error(), address) {
-		t.Errorf("error of Blocks is %v", err)
+	if err := f.CheckReadable(t.Context(), "hdfs://"+address+"/x"); err == nil || !strings.Contains(err.Error(), address) {
+		t.Errorf("error of CheckReadable is %v", err)
 	}
 }
 

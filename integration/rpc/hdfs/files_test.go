@@ -41,10 +41,7 @@ func TestFilesOfManyBlocks(t *testing.T) {
 		t.Errorf("entries are %+v, %v", entries, err)
 	}
 
-	blocks, err := f.Blocks(t.Context(), uri)
-	if err != nil {
-		t.Fatal(err)
-	}
+	blocks := rpctest.Scan(t, f, uri)[0].Blocks
 	var end int64
 	for _, b := range blocks {
 		if b.Offset != end || len(b.Hosts) != 1 || b.Hosts[0] == "" {
@@ -92,8 +89,8 @@ func TestAnEmptyFileHasNoBlocks(t *testing.T) {
 	f := rpctest.FS(t, dfs.Options{Conf: rpctest.Conf(t, clusters.Use(t, clusters.Features)), User: rpctest.Me(t)})
 	uri := rpctest.Scratch(t, f) + "/empty"
 	create(t, f, uri, nil)
-	if blocks, err := f.Blocks(t.Context(), uri); err != nil || len(blocks) != 0 {
-		t.Errorf("blocks are %v, %v", blocks, err)
+	if found := rpctest.Scan(t, f, uri); len(found) != 1 || len(found[0].Blocks) != 0 {
+		t.Errorf("it is scanned as %+v", found)
 	}
 	if content, err := f.ReadFile(t.Context(), uri, 10); err != nil || len(content) != 0 {
 		t.Errorf("content is %q, %v", content, err)
@@ -123,12 +120,12 @@ func TestErrorsCanBeTested(t *testing.T) {
 	}
 	_, stat := f.Stat(ctx, dir+"/none")
 	_, list := f.List(ctx, dir+"/none")
-	_, blocks := f.Blocks(ctx, dir+"/none")
+	scan := f.Scan(ctx, dir+"/none", func([]filesystem.Entry) error { return nil })
 	_, forbidden := stranger.List(ctx, dir+"/mine")
 	tests := map[string]struct{ err, want error }{
 		"stat of nothing":                  {stat, fs.ErrNotExist},
 		"list of nothing":                  {list, fs.ErrNotExist},
-		"blocks of nothing":                {blocks, fs.ErrNotExist},
+		"scan of nothing":                  {scan, fs.ErrNotExist},
 		"open of nothing":                  {opens(dir + "/none"), fs.ErrNotExist},
 		"create of what exists":            {creates(f, dir+"/file"), fs.ErrExist},
 		"create in a missing directory":    {creates(f, dir+"/none/x"), fs.ErrNotExist},

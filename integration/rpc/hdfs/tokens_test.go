@@ -57,7 +57,7 @@ func TestDelegationTokensOfANameNode(t *testing.T) {
 	}
 
 	// It opens a connection, on which its owner speaks.
-	if _, err := nameNode(t, c, "", token).Layout(t.Context(), "/nowhere"); err == nil || errors.Is(err, yarnrpc.ErrInvalidToken) {
+	if _, err := nameNode(t, c, "", token).Locate(t.Context(), "/nowhere", 0, 1); err == nil || errors.Is(err, yarnrpc.ErrInvalidToken) {
 		t.Errorf("a call with the token: %v", err)
 	}
 
@@ -79,7 +79,7 @@ func TestDelegationTokensOfANameNode(t *testing.T) {
 	if _, err := mine.RenewDelegationToken(t.Context(), token); !errors.Is(err, yarnrpc.ErrInvalidToken) {
 		t.Errorf("renewed after it was cancelled: %v", err)
 	}
-	if _, err := nameNode(t, c, "", token).Layout(t.Context(), "/nowhere"); !errors.Is(err, yarnrpc.ErrInvalidToken) {
+	if _, err := nameNode(t, c, "", token).Locate(t.Context(), "/nowhere", 0, 1); !errors.Is(err, yarnrpc.ErrInvalidToken) {
 		t.Errorf("a call with the cancelled token: %v", err)
 	}
 }

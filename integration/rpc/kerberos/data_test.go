@@ -57,6 +57,7 @@ type leg struct {
 	nameNode, dataNode map[string]string // new settings of theirs
 	protection         string            // the client's dfs.data.transfer.protection
 	login              string            // what the client says while it logs in
+	asks               bool              // the client asks for AES
 	aes                bool              // the DataNode's choice
 	readable           bool              // on the socket
 }
@@ -70,11 +71,12 @@ func legs() []leg {
 		{name: "integrity", protection: "integrity", login: "qop=auth-int", readable: true},
 		{name: "privacy", protection: "privacy,integrity", login: "qop=auth-conf"},
 		{
-			name: "privacy-with-AES", protection: "privacy", login: "qop=auth-conf", aes: true,
+			name: "privacy-with-AES", protection: "privacy", login: "qop=auth-conf", asks: true, aes: true,
 			dataNode: settings{suites: "AES/CTR/NoPadding"},
 		},
+		{name: "privacy-where-only-the-datanode-has-AES", protection: "privacy", login: "qop=auth-conf"},
 		{
-			name: "encrypted-with-AES", protection: "authentication", login: `cipher="3des"`, aes: true,
+			name: "encrypted-with-AES", protection: "authentication", login: `cipher="3des"`, asks: true, aes: true,
 			nameNode: settings{encrypt: "true", algorithm: "3des"}, dataNode: settings{encrypt: "true"},
 		},
 		{
@@ -90,7 +92,7 @@ func TestFilesUnderPrivacy(t *testing.T) {
 	t.Parallel()
 	c := clusters.Use(t, clusters.Secure)
 	p := newExchange(t, c)
-	privacy := leg{name: "privacy-with-AES", protection: "privacy", login: "qop=auth-conf", aes: true}
+	privacy := leg{name: "privacy-with-AES", protection: "privacy", login: "qop=auth-conf", asks: true, aes: true}
 	privacy.run(t, c, p.dir)
 	p.javaReads(t, privacy)
 }
@@ -118,7 +120,7 @@ func TestFilesUnderEachProtectionOfTheirBlocks(t *testing.T) {
 		}
 		// The keys of a client that stays are unknown to servers that were started anew.
 		if old == nil {
-			old = library(t, c, leg.protection, &oldSocket)
+			old = rpctest.Library(t, leg.dialer(t, c, &oldSocket), c.NameNodeAddress(), alice)
 		}
 		name := path.Join(p.dir, "go", leg.name, "late")
 		if err := create(old, name, content("late", blockSize+1)); err != nil {
@@ -204,7 +206,7 @@ var proof = regexp.MustCompile(`(?s)rspauth=[0-9a-f]{32}(.)`)
 func (l leg) run(t *testing.T, c *cluster.Cluster, home string) {
 	t.Helper()
 	var socket bobbintest.Tap
-	dialer := dataDialer(t, c, l.protection, &socket)
+	dialer := l.dialer(t, c, &socket)
 	client := rpctest.Library(t, dialer, c.NameNodeAddress(), alice)
 	dir := path.Join(home, "go", l.name)
 	if err := client.MkdirAll(dir, 0o755); err != nil {
@@ -244,6 +246,16 @@ func (l leg) run(t *testing.T, c *cluster.Cluster, home string) {
 			t.Errorf("a file of %s is seen on the way out: %t, back: %t", name, sent, got)
 		}
 	}
+}
+
+// dialer makes the connections of a client that is configured so.
+func (l leg) dialer(t *testing.T, c *cluster.Cluster, socket *bobbintest.Tap) *hdfs.Dialer {
+	t.Helper()
+	properties := map[string]string{"dfs.data.transfer.protection": l.protection, "dfs.encrypt.data.transfer.cipher.suites": ""}
+	if l.asks {
+		properties["dfs.encrypt.data.transfer.cipher.suites"] = "AES/CTR/NoPadding"
+	}
+	return dialerAt(t, c, c.NameNodeAddress(), properties, socket)
 }
 
 // asTheNameNodeSays reads and writes under the protection that the client has with the

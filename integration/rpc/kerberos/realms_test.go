@@ -41,7 +41,7 @@ func TestUsersOfATrustedRealm(t *testing.T) {
 			}
 			o := rpctest.NameNodeOptions(t, c, alice)
 			o.Login = login
-			if _, err := rpctest.NameNode(t, c, o).Layout(t.Context(), "/nothing"); !errors.Is(err, fs.ErrNotExist) {
+			if _, err := rpctest.NameNode(t, c, o).Locate(t.Context(), "/nothing", 0, 1); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("the layout of no file: got %v, want that there is none", err)
 			}
 		})

@@ -104,7 +104,7 @@ func tokensProtect(t *testing.T, c *cluster.Cluster, qop sasl.QOP) {
 		var seen rpctest.Connections
 		o.Login, o.Token, o.Dial, o.Opened = nil, creds.Fixed(token), socket.Dial, seen.Add
 		const path = "/a-path-that-nobody-has" // and that comes back with the answer
-		if _, err := rpctest.NameNode(t, c, o).Layout(t.Context(), path); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := rpctest.NameNode(t, c, o).Locate(t.Context(), path, 0, 1); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("error is %v", err)
 		}
 		seen.Check(t, 1, rpctest.ByToken(qop))
@@ -115,7 +115,7 @@ func tokensProtect(t *testing.T, c *cluster.Cluster, qop sasl.QOP) {
 		}
 		forger := forger{old: []byte(path), new: []byte("/a-path-that-nobody-had")}
 		o.Dial = forger.dial
-		_, err = rpctest.NameNode(t, c, o).Layout(t.Context(), path)
+		_, err = rpctest.NameNode(t, c, o).Locate(t.Context(), path, 0, 1)
 		if forger.changed.Load() == 0 {
 			t.Error("the answer was not changed on its way")
 		}

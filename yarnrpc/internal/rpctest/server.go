@@ -56,6 +56,7 @@ type Server struct {
 	mu     sync.Mutex // guards what follows
 	conns  map[net.Conn]bool
 	closed bool
+	paused chan struct{} // closed by Resume; nil: it goes on
 	pings  int
 	logins int
 }
@@ -130,6 +131,7 @@ func (s *Server) Close() {
 		s.listener.Close() // closing twice is fine
 	}
 	s.Disconnect()
+	s.Resume()
 	s.tasks.Wait()
 }
 
@@ -139,6 +141,36 @@ func (s *Server) Disconnect() {
 	defer s.mu.Unlock()
 	for conn := range s.conns {
 		conn.Close() // closing twice is fine
+	}
+}
+
+// Pause has the server answer nothing until Resume, as a process does that was stopped
+// by SIGSTOP: connections are still made, and what comes over them waits.
+func (s *Server) Pause() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.paused == nil && !s.closed {
+		s.paused = make(chan struct{})
+	}
+}
+
+// Resume has a paused server go on with all that has come meanwhile.
+func (s *Server) Resume() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.paused != nil {
+		close(s.paused)
+		s.paused = nil
+	}
+}
+
+// await waits while the server is paused.
+func (s *Server) await() {
+	s.mu.Lock()
+	paused := s.paused
+	s.mu.Unlock()
+	if paused != nil {
+		<-paused
 	}
 }
 

@@ -171,6 +171,7 @@ func (s *session) handle(frame []byte) bool {
 		s.server.add(&s.server.logins)
 	default:
 		s.calls.Go(func() {
+			s.server.await()
 			answer, err := s.server.Handler(&Call{Request: r, User: s.user, Token: s.token, Conn: s.conn, Gone: s.gone})
 			s.send(r.ID, r.Call.ClientID, answer, err)
 		})
@@ -180,6 +181,7 @@ func (s *session) handle(frame []byte) bool {
 
 // send writes an answer. A nil answer without an error is none: the client waits.
 func (s *session) send(id int32, client []byte, answer proto.Message, err error) {
+	s.server.await()
 	var failure *wire.Failure
 	switch {
 	case err != nil:

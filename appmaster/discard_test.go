@@ -1,0 +1,187 @@
+package appmaster
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/dispatcher"
+	"github.com/bobbin-yarn/bobbin/dataflow/dataflowtest"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/amrm"
+)
+
+// TestWhatAJobHasWrittenStaysUntilItsEndIsRecorded would catch an ApplicationMaster that YARN has given up,
+// and whose job takes away what the same job has written under the next one; parts that stay though
+// nobody comes for them; and those of a job that has succeeded, or of another, that are taken, too.
+func TestWhatAJobHasWrittenStaysUntilItsEndIsRecorded(t *testing.T) {
+	t.Parallel()
+	away := errors.New("YARN is away")
+	const ours, theirs = "_temporary/" + string(testJob) + "/1/part-00000", "_temporary/other/1/part-00000"
+	for name, c := range map[string]struct {
+		deregister error // what YARN says
+		finished   bool  // the job
+		left       []string
+	}{
+		"it has failed":                    {nil, false, []string{theirs}},
+		"it has finished":                  {nil, true, []string{ours, theirs}},
+		"another attempt has taken over":   {amrm.ErrAttemptGone, false, []string{ours, theirs}},
+		"YARN does not answer":             {away, false, []string{ours, theirs}},
+		"it has finished, by another, too": {amrm.ErrAttemptGone, true, []string{ours, theirs}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out := t.TempDir()
+			for _, part := range []string{ours, theirs} {
+				if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(out, part)), 0o700), os.WriteFile(filepath.Join(out, part), []byte("x"), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			left := func() (left []string) {
+				for _, part := range []string{ours, theirs} {
+					if _, err := os.Stat(filepath.Join(out, part)); err == nil {
+						left = append(left, part)
+					}
+				}
+				return left
+			}
+			content := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
+			w := newWorkers(t, content)
+			w.deregister = func(context.Context) error {
+				if got := left(); len(got) < 2 {
+					t.Errorf("before YARN has recorded the end there is only %q", got)
+				}
+				return c.deregister
+			}
+			s := runServices(t, t.Context(), w, content, func(e *environment) { e.launch.Attached = c.finished }, func(s *services) {
+				s.staged.graph.Vertices[0].Outputs = []string{"file://" + out}
+				if !c.finished {
+					content.Write("/in/a", "another")
+				}
+			})
+			if c.finished {
+				s.fetch(t)
+			}
+			if err := <-s.ended; !errors.Is(err, c.deregister) {
+				t.Errorf("run = %v, want %v", err, c.deregister)
+			}
+			if want := map[bool]msg.ApplicationStatus{true: msg.ApplicationSucceeded, false: msg.ApplicationFailed}[c.finished]; s.outcome.Status != want {
+				t.Errorf("the application is %s, want %s: %s", s.outcome.Status, want, s.outcome.Diagnostics)
+			}
+			if got := left(); !slices.Equal(got, c.left) {
+				t.Errorf("left are %q, want %q", got, c.left)
+			}
+		})
+	}
+}
+
+// TestAJobWithoutAResultLeavesNothingInItsOutput would catch parts that fill the quota which has failed
+// their job, a clean-up that the next run does not wait for, and one that takes the files of others.
+func TestAJobWithoutAResultLeavesNothingInItsOutput(t *testing.T) {
+	t.Parallel()
+	const theirs, ours, marker = "/out/_temporary/other/1/part-00000", "/out/_temporary/" + string(testJob) + "/1/part-00000", "/out/_committing-" + string(testJob) + "-1"
+	for name, c := range map[string]struct {
+		end    func(t *testing.T, c *cluster, files *dataflowtest.Files)
+		before []string
+		status msg.JobStatus
+		left   []string
+	}{
+		"it has failed": {
+			func(_ *testing.T, _ *cluster, files *dataflowtest.Files) { files.Write("/in/a", "another") },
+			[]string{theirs, ours},
+			msg.JobFailed,
+			[]string{theirs},
+		},
+		"it was cancelled": {
+			func(t *testing.T, c *cluster, _ *dataflowtest.Files) {
+				if err := c.Dispatcher.CancelJob(t.Context(), testJob); err != nil && !errors.Is(err, msg.ErrJobEnded) {
+					t.Error(err)
+				}
+			},
+			[]string{theirs, ours},
+			msg.JobCanceled,
+			[]string{theirs},
+		},
+		"its commit had begun": {
+			func(_ *testing.T, _ *cluster, files *dataflowtest.Files) { files.Write("/in/a", "another") },
+			[]string{ours, marker},
+			msg.JobFailed,
+			[]string{marker, ours},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n"})
+			for _, file := range c.before {
+				files.Write(file, "x")
+			}
+			ready := make(chan struct{})
+			cluster := startCluster(t, dispatcher.Session, files.View(func(c dataflowtest.Call) error {
+				if c.Op == "Load" && !c.Done {
+					<-ready
+				}
+				return nil
+			}))
+			graph := planned(t, files, "/in", nil)
+			graph.Vertices[0].Outputs = []string{"mem:///out"}
+			cluster.submit(t, graph)
+			c.end(t, cluster, files)
+			close(ready)
+			if ended := cluster.result(t); ended.Status != c.status {
+				t.Fatalf("job is %s: %v", ended.Status, ended.Failure)
+			}
+			var left []string
+			for name := range files.Files() {
+				if name != "/in/a" {
+					left = append(left, name)
+				}
+			}
+			slices.Sort(left)
+			if !slices.Equal(left, c.left) {
+				t.Errorf("left are %q, want %q", left, c.left)
+			}
+		})
+	}
+}
+
+// TestOthersAreListedWhileTheRestOfAJobIsRemoved would catch a list of all jobs that hangs for as long
+// as HDFS takes to remove what one of them has begun to write, and an end that is told before.
+func TestOthersAreListedWhileTheRestOfAJobIsRemoved(t *testing.T) {
+	t.Parallel()
+	const ours = "/out/_temporary/" + string(testJob) + "/1/part-00000"
+	files := dataflowtest.NewFiles(map[string]string{"/in/a": "x\n", ours: "x"})
+	removing, remove := make(chan struct{}), make(chan struct{})
+	begin := sync.OnceFunc(func() { close(removing) })
+	cluster := startCluster(t, dispatcher.Session, files.View(func(c dataflowtest.Call) error {
+		if c.Op == "RemoveAll" && !c.Done {
+			begin()
+			<-remove
+		}
+		return nil
+	}))
+	graph := planned(t, files, "/in", nil)
+	graph.Vertices[0].Outputs = []string{"mem:///out"}
+	files.Write("/in/a", "another")
+	cluster.submit(t, graph)
+	<-removing
+
+	jobs, err := cluster.Dispatcher.Jobs(t.Context())
+	if err != nil || len(jobs) != 1 || jobs[0].Status != msg.JobFailing {
+		t.Errorf("jobs are %+v, error %v", jobs, err)
+	}
+	details, err := cluster.Dispatcher.JobDetails(t.Context(), testJob)
+	if err != nil || details.Status != msg.JobFailing || !details.End.IsZero() {
+		t.Errorf("details are %+v, error %v", details, err)
+	}
+	if ended, err := cluster.Dispatcher.JobResult(t.Context(), testJob, 0); err != nil || ended.Status != msg.JobFailing {
+		t.Errorf("result is %+v, error %v", ended, err)
+	}
+	close(remove)
+	if ended := cluster.result(t); ended.Status != msg.JobFailed {
+		t.Errorf("job is %s: %v", ended.Status, ended.Failure)
+	}
+}

@@ -1,0 +1,88 @@
+package dispatcher
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/patience"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// Some jobs end with their clients, and an Attached cluster keeps for its job's client what
+// the job has left. A client that is not heard of for too long is given up.
+
+// awaited lists the jobs whose clients are waited for.
+func (c *Core) awaited() []*job {
+	if c.config.Mode == Attached {
+		return slices.Concat(c.watched, c.archive.jobs)
+	}
+	return c.watched
+}
+
+// excuse puts off when clients are given up if the process itself was stopped.
+func (c *Core) excuse() {
+	late := patience.Late(c.now, c.wake)
+	if late == 0 {
+		return
+	}
+	for _, j := range c.awaited() {
+		j.client = j.client.Excuse(c.now, late, c.config.ClientInterval)
+	}
+}
+
+// clientSeen lets a job go on for its client's sake, or stay. A client that has been given up
+// is too late.
+func (c *Core) clientSeen(id ids.JobID) error {
+	j := c.jobs[id]
+	if j == nil {
+		return fmt.Errorf("%w: %s", msg.ErrJobNotFound, id)
+	}
+	j.heard = c.now
+	if j.details == nil {
+		j.client = patience.After(c.now, j.clientTimeout)
+	}
+	return nil
+}
+
+// giveClientsUp cancels jobs whose clients have gone, and ends an Attached cluster whose
+// client does not come for what its job has left.
+func (c *Core) giveClientsUp() {
+	c.watched = slices.DeleteFunc(c.watched, func(j *job) bool {
+		if !j.client.Passed(c.now) {
+			return false
+		}
+		c.emit(CancelJob{Job: j.id, Why: fmt.Sprintf("its client was not heard of for %s", j.clientTimeout)})
+		return true
+	})
+	if c.config.Mode != Attached {
+		return
+	}
+	for _, j := range c.archive.jobs {
+		if j.client.Passed(c.now) {
+			c.end(outcomeOf(j.details))
+		}
+	}
+}
+
+// clientFetched ends an Attached cluster once the client has all that the job
+// left, and otherwise gives it time for the rest.
+func (c *Core) clientFetched(j *job) {
+	if c.config.Mode != Attached {
+		return
+	}
+	j.client = patience.After(c.now, j.silence())
+	if j.fetched && (j.unread == 0 || j.details.Status != msg.JobFinished) {
+		c.end(outcomeOf(j.details))
+	}
+}
+
+// silence is for how long an Attached cluster waits for the client of its ended job after its
+// last request.
+func (j *job) silence() time.Duration {
+	if j.unread > 0 && j.details.Status == msg.JobFinished {
+		return collectTime
+	}
+	return fetchTime
+}

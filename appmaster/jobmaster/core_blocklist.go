@@ -1,0 +1,114 @@
+package jobmaster
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/jobmaster/failover"
+	"github.com/bobbin-yarn/bobbin/appmaster/patience"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// hostUnavailable takes in that a worker can have no host of the job. The node may
+// be sick, or the job: so the job goes on without the node, unless another one says
+// the same and none shows the contrary.
+func (c *Core) hostUnavailable(w *worker, f msg.Failure) {
+	if !c.active() {
+		return
+	}
+	w.proven = false
+	entry := c.unavailable(w, f).Entry()
+	if other, known := c.blocklist.Other(w.node); known && !slices.ContainsFunc(c.workers, (*worker).ready) {
+		entry.Failure = *msg.NewFailure(fmt.Sprintf("%s\nso it is on node %s: %s", f.Message, other.Node, other.Cause), "")
+		c.failWith(entry)
+		return
+	}
+	if !c.blocklist.Blocks(w.node) {
+		entry.Failure = *msg.NewFailure(fmt.Sprintf("node %s is set aside for %s: %s", w.node, failover.BlockTime, f.Message), "")
+		c.remember(entry)
+	}
+	c.emit(NodeBlocked{c.blocklist.Block(c.now, w.node, clip(f.Message, maxReason))})
+	c.sick = c.unavailable(w, f)
+	c.tellBlocked() // first, or the ResourceManager would grant the freed slots again
+	for _, other := range c.workers {
+		if c.setAside(other) {
+			c.freeSlots(c.pool.RemoveWorker(other.resource, c.now), fmt.Sprintf("node %s is set aside", other.node))
+		}
+	}
+}
+
+// unavailable is the cause that a worker can have no host of the job.
+func (c *Core) unavailable(w *worker, f msg.Failure) failover.Cause {
+	return failover.Cause{
+		Kind: failover.HostUnavailable, Time: c.now, Failure: *msg.NewFailure(f.Message, ""),
+		Location: w.node, Resource: w.resource,
+	}
+}
+
+// setAside tells whether no slot of a worker is taken because of its node. One that
+// has had a host is used on: its node works as far as this job needs it.
+func (c *Core) setAside(w *worker) bool { return !w.proven && c.blocklist.Blocks(w.node) }
+
+// tellBlocked tells the ResourceManager from which nodes the job wants no slots.
+func (c *Core) tellBlocked() {
+	if c.declared >= 0 {
+		c.emit(TellResourceManager{msg.BlockNodes{
+			Job: c.config.Job, JobMaster: c.config.JobMaster, Nodes: c.blocklist.Nodes(),
+		}})
+	}
+}
+
+// noOtherNode takes in why no node serves the job but those that are set aside: there
+// is none, or none gives slots in time, or YARN gives no more workers. Then the restart
+// strategy decides whether, and after which delay, the job tries them again. While some of
+// its regions can run it goes on without.
+func (c *Core) noOtherNode(reason string) {
+	if !c.active() || c.blocklist.Empty() || !c.blocklist.Lifted().IsZero() {
+		return // it crossed the end of the blocks
+	}
+	if _, starved := c.pool.StarvedSince(); !starved {
+		c.short = true
+		return
+	}
+	decision := c.restarts.Decide(c.now, c.sick, failover.WholeJob)
+	c.emit(NoOtherNode{Root: c.sick.Entry(), Reason: reason, Restart: decision.Restart, Delay: decision.Delay})
+	if !decision.Restart {
+		root := c.sick
+		root.Failure = *msg.NewFailure(root.Failure.Message+"\n"+reason, "")
+		c.failAfter(root, decision)
+		return
+	}
+	c.blocklist.Lift(c.now.Add(decision.Delay))
+	if c.blocklist.Expire(c.now) {
+		c.tellBlocked()
+	}
+}
+
+// slotDeadline is when the job gives up to wait for slots, unless one comes; false while
+// some of its regions can run in those that are there. Nodes that are tried again have
+// the whole time anew.
+func (c *Core) slotDeadline() (*patience.Deadline, bool) {
+	since, starved := c.pool.StarvedSince()
+	if !starved || !c.active() {
+		return nil, false
+	}
+	if lifted := c.blocklist.Lifted(); lifted.After(since) {
+		since = lifted
+	}
+	if !since.Equal(c.slotsSince) { // else it may have been put off
+		c.slotsSince, c.slots = since, patience.After(since, c.config.SlotRequestTimeout)
+	}
+	return &c.slots, true
+}
+
+// slotsTimedOut ends the job, unless there are nodes that have been set aside: a node
+// that may be sick is better than none.
+func (c *Core) slotsTimedOut() {
+	if !c.blocklist.Empty() {
+		c.noOtherNode(fmt.Sprintf("no other node gave slots within %s (slot.request.timeout)", c.config.SlotRequestTimeout))
+		return
+	}
+	c.failJob(fmt.Sprintf(
+		"%d of %d slots are there, and no other came within %s (slot.request.timeout): the cluster has no room for the rest, or workers fail (jobmanager.log tells); lower the parallelism, free resources, or raise slot.request.timeout to wait longer",
+		c.pool.Held(), c.pool.Required(), c.config.SlotRequestTimeout))
+}

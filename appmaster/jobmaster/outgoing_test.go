@@ -1,0 +1,63 @@
+package jobmaster
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bobbin-yarn/bobbin/internal/actor"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// TestABusyResourceManagerHearsTheLastWord would catch a job of thousands of regions whose
+// declarations pile up while the ResourceManager is busy, requirements that are older than those
+// that it has heard, and a last word that is lost.
+func TestABusyResourceManagerHearsTheLastWord(t *testing.T) {
+	t.Parallel()
+	said := []msg.Message{msg.RegisterJobMaster{Job: "j1"}}
+	for slots := range 10_000 {
+		said = append(said, msg.DeclareRequirements{Slots: 10_000 - slots})
+	}
+	want := []msg.Message{msg.RegisterJobMaster{Job: "j1"}, msg.DeclareRequirements{Slots: 1}}
+	if diff := cmp.Diff(want, heardLater(said)); diff != "" {
+		t.Errorf("what the ResourceManager hears differs (-want +got):\n%s", diff)
+	}
+}
+
+// TestABlockedNodeIsHeardOfBeforeTheSlotsThatItLost would catch a job that is granted slots on a
+// node which it has set aside: its first block would go behind its demand for other slots, as
+// another block followed.
+func TestABlockedNodeIsHeardOfBeforeTheSlotsThatItLost(t *testing.T) {
+	t.Parallel()
+	sick := func(nodes ...string) msg.Message {
+		m := msg.BlockNodes{Job: "j1"}
+		for _, node := range nodes {
+			m.Nodes = append(m.Nodes, msg.BlockedNode{Node: node})
+		}
+		return m
+	}
+	want := []msg.Message{sick("n1"), msg.DeclareRequirements{Slots: 4}, sick("n1", "n2")}
+	if diff := cmp.Diff(want, heardLater(want)); diff != "" {
+		t.Errorf("what the ResourceManager hears differs (-want +got):\n%s", diff)
+	}
+	got := heardLater([]msg.Message{msg.DeclareRequirements{Slots: 3}, sick("n1"), msg.DeclareRequirements{Slots: 4}, sick()})
+	want = []msg.Message{sick("n1"), msg.DeclareRequirements{Slots: 4}, sick()}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("what the ResourceManager hears differs (-want +got):\n%s", diff)
+	}
+}
+
+// heardLater gives what a ResourceManager hears that was busy while all of it was said.
+func heardLater(said []msg.Message) (heard []msg.Message) {
+	waiting := actor.NewQueue[msg.Message](0)
+	for _, m := range said {
+		waiting.Put(m, msg.Latest(m))
+	}
+	stop := make(chan struct{})
+	close(stop)
+	waiting.Deliver(stop, func(m msg.Message) bool {
+		heard = append(heard, m)
+		return true
+	})
+	return heard
+}

@@ -1,0 +1,304 @@
+package slotpool
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+const idleTimeout = 3 * time.Second
+
+// model is what a pool should do, computed anew from sets each time.
+type model struct {
+	pool     *Pool
+	now      time.Time
+	regions  [][]int
+	state    []state
+	held     map[ids.AllocationID]ids.ResourceID
+	runs     []map[int]ids.AllocationID // slots of each running region by shared slot, those of lost workers too
+	ready    map[ids.ResourceID]bool
+	required int // as last seen
+	came     time.Time
+}
+
+type state int
+
+const (
+	resting  state = iota // created, or failed: its time has not come
+	waits                 // for slots
+	running               // or ending, in its slots
+	finished              // for good
+)
+
+// TestPoolAgainstSets gives random regions slots that come and go, and loses workers. It would
+// catch a free slot that some region could use and none does, a region that runs in part of
+// its slots, in one of a lost worker or beside another in its place, a finished region's slot
+// that is declared again, and an idle slot that is kept or a busy one that is given away.
+func TestPoolAgainstSets(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		m := newModel(t)
+		t.Repeat(map[string]func(*rapid.T){
+			"offer":        m.offer,
+			"wait":         m.wait,
+			"assign":       m.assign,
+			"release":      m.release,
+			"finish":       m.finish,
+			"lose worker":  m.loseWorker,
+			"host changes": m.hostChanges,
+			"give up":      m.giveUp,
+			"time passes":  func(t *rapid.T) { m.now = m.now.Add(time.Duration(rapid.IntRange(1, 4).Draw(t, "s")) * time.Second) },
+			"":             m.check,
+		})
+	})
+}
+
+// newModel has regions over shared slots as a job's layout gives them: each belongs to some.
+func newModel(t *rapid.T) *model {
+	n := rapid.IntRange(1, 6).Draw(t, "shared slots")
+	var regions [][]int
+	for next := 0; next < n; { // each vertex or group of them divides the shared slots anew
+		var members []int
+		for i := range min(rapid.IntRange(1, 3).Draw(t, "size"), n-next) {
+			members = append(members, next+i)
+		}
+		regions = append(regions, members)
+		next += len(members)
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "more regions") {
+		first := rapid.IntRange(0, n-1).Draw(t, "first")
+		var members []int
+		for i := range min(rapid.IntRange(1, 3).Draw(t, "size"), n-first) {
+			members = append(members, first+i)
+		}
+		regions = append(regions, members)
+	}
+	return &model{
+		pool: New(regions, start), now: start, came: start, regions: regions, required: n,
+		state: make([]state, len(regions)), runs: make([]map[int]ids.AllocationID, len(regions)),
+		held: make(map[ids.AllocationID]ids.ResourceID), ready: map[ids.ResourceID]bool{"w0": true, "w1": true, "w2": true},
+	}
+}
+
+func (m *model) worker(t *rapid.T) ids.ResourceID {
+	return ids.ResourceID(fmt.Sprint("w", rapid.IntRange(0, 2).Draw(t, "worker")))
+}
+
+// in draws a region in a state.
+func (m *model) in(t *rapid.T, s state) int {
+	var found []int
+	for r := range m.regions {
+		if m.state[r] == s {
+			found = append(found, r)
+		}
+	}
+	if len(found) == 0 {
+		t.Skip("no such region")
+	}
+	return rapid.SampledFrom(found).Draw(t, "region")
+}
+
+// standing gives the slot that stands for each shared slot: that of any region that runs
+// there, unless its worker is lost.
+func (m *model) standing() map[int]ids.AllocationID {
+	slots := make(map[int]ids.AllocationID)
+	for r, run := range m.runs {
+		for shared, a := range run {
+			if _, there := m.held[a]; there && m.state[r] == running {
+				slots[shared] = a
+			}
+		}
+	}
+	return slots
+}
+
+// free gives the slots in which nothing runs.
+func (m *model) free() map[ids.AllocationID]bool {
+	free := make(map[ids.AllocationID]bool)
+	for a := range m.held {
+		free[a] = true
+	}
+	for _, a := range m.standing() {
+		delete(free, a)
+	}
+	return free
+}
+
+func (m *model) offer(t *rapid.T) {
+	a := ids.AllocationID(fmt.Sprint("a", rapid.IntRange(0, 9).Draw(t, "allocation")))
+	worker := m.worker(t)
+	owner, known := m.held[a]
+	want := known && owner == worker || !known && len(m.held) < m.required
+	if got := m.pool.Offer(Slot{a, worker}, m.now); got != want {
+		t.Fatalf("offer %s of %s: got %t, want %t", a, worker, got, want)
+	}
+	if want && !known {
+		for r := range m.runs { // what ran in a slot of this name before is not in this one
+			maps.DeleteFunc(m.runs[r], func(_ int, old ids.AllocationID) bool { return old == a })
+		}
+		m.held[a] = worker
+		m.came = m.now
+	}
+}
+
+func (m *model) wait(t *rapid.T) {
+	r := m.in(t, resting)
+	m.state[r] = waits
+	m.pool.Wait(r)
+}
+
+// assign expects that each waiting region in turn starts if the ready slots suffice.
+func (m *model) assign(t *rapid.T) {
+	standing, left := m.standing(), 0
+	for a := range m.free() {
+		if m.ready[m.held[a]] {
+			left++
+		}
+	}
+	taken := make(map[int]bool) // shared slots that get one now
+	var want []int
+	for r, shared := range m.regions {
+		if m.state[r] != waits {
+			continue
+		}
+		lacks, can := 0, true
+		for _, i := range shared {
+			a, stands := standing[i]
+			if !stands && !taken[i] {
+				lacks++
+			}
+			can = can && (!stands || m.ready[m.held[a]])
+		}
+		if can && lacks <= left {
+			want = append(want, r)
+			left -= lacks
+			for _, i := range shared {
+				taken[i] = true
+			}
+		}
+	}
+	got := m.pool.Assign(func(s Slot) bool { return m.ready[s.Resource] })
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Fatalf("regions that start differ (-model +pool):\n%s", diff)
+	}
+	for _, r := range got {
+		m.state[r], m.runs[r] = running, make(map[int]ids.AllocationID)
+		for _, i := range m.regions[r] {
+			slot, runs := m.pool.At(i)
+			if before, stood := standing[i]; !runs || stood && slot.Allocation != before {
+				t.Fatalf("region %d starts, and shared slot %d is %v (%t), was %q", r, i, slot, runs, before)
+			}
+			if owner, there := m.held[slot.Allocation]; !there || owner != slot.Resource || !m.ready[owner] {
+				t.Fatalf("region %d starts in slot %v, which is not there or has no host", r, slot)
+			}
+			m.runs[r][i] = slot.Allocation
+		}
+	}
+}
+
+func (m *model) release(t *rapid.T) {
+	r := m.in(t, running)
+	if !m.pool.Release(r) || m.pool.Release(r) {
+		t.Fatalf("region %d runs, and is told otherwise, or afterwards still", r)
+	}
+	m.state[r], m.runs[r] = resting, nil
+}
+
+func (m *model) finish(t *rapid.T) {
+	r := m.in(t, running)
+	m.pool.Finish(r, m.now)
+	m.state[r], m.runs[r] = finished, nil
+}
+
+func (m *model) loseWorker(t *rapid.T) {
+	worker := m.worker(t)
+	var want []ids.AllocationID
+	for a, owner := range m.held {
+		if owner == worker {
+			want = append(want, a)
+			delete(m.held, a)
+		}
+	}
+	var got []ids.AllocationID
+	for _, s := range m.pool.RemoveWorker(worker, m.now) {
+		got = append(got, s.Allocation)
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(want, got) {
+		t.Fatalf("slots %v of worker %s are gone, want %v", got, worker, want)
+	}
+}
+
+func (m *model) hostChanges(t *rapid.T) {
+	worker := m.worker(t)
+	m.ready[worker] = !m.ready[worker]
+}
+
+func (m *model) giveUp(t *rapid.T) {
+	free := m.free()
+	freed := m.pool.GiveUp(m.now, idleTimeout)
+	if spare := max(len(m.held)-m.required, 0); len(freed) > spare {
+		t.Fatalf("%d slots are given up, %d are to spare", len(freed), spare)
+	}
+	for _, s := range freed {
+		if !free[s.Allocation] {
+			t.Fatalf("slot %v is given up, in which something runs", s)
+		}
+		delete(m.held, s.Allocation)
+	}
+	if since, idle := m.pool.IdleSince(); idle && m.now.Sub(since) >= idleTimeout {
+		t.Fatalf("a slot is idle since %s, at %s", since, m.now)
+	}
+}
+
+func (m *model) check(t *rapid.T) {
+	needed, smallest := make(map[int]bool), 0
+	for r, shared := range m.regions {
+		if m.state[r] == finished {
+			continue
+		}
+		for _, i := range shared {
+			needed[i] = true
+		}
+		if smallest == 0 || len(shared) < smallest {
+			smallest = len(shared)
+		}
+	}
+	if got := m.pool.Required(); got != len(needed) || got > m.required {
+		t.Fatalf("%d slots are required, want %d, and before that it was %d", got, len(needed), m.required)
+	}
+	m.required = len(needed)
+	if got := m.pool.Least(); got != smallest {
+		t.Fatalf("%d slots are enough for a region, want %d", got, smallest)
+	}
+	got := make(map[ids.AllocationID]ids.ResourceID)
+	for _, s := range m.pool.Slots() {
+		got[s.Allocation] = s.Resource
+	}
+	if diff := cmp.Diff(m.held, got); diff != "" || m.pool.Held() != len(m.held) {
+		t.Fatalf("pool holds %d; slots differ (-model +pool):\n%s", m.pool.Held(), diff)
+	}
+	standing := m.standing()
+	for i := range needed {
+		slot, runs := m.pool.At(i)
+		if want, stands := standing[i]; runs != stands || slot.Allocation != want {
+			t.Fatalf("shared slot %d is %v (%t), want %q", i, slot, runs, want)
+		}
+	}
+	if since, idle := m.pool.IdleSince(); idle != (len(m.held) > m.required) || since.After(m.now) {
+		t.Fatalf("idle since %s (%t) at %s with %d of %d slots", since, idle, m.now, len(m.held), m.required)
+	}
+	if since, starved := m.pool.StarvedSince(); starved != (len(m.held) < smallest) || starved && (since.Before(m.came) || since.After(m.now)) {
+		t.Fatalf("no slot circulates since %s (%t) at %s: %d slots, the smallest region needs %d, the last one came at %s",
+			since, starved, m.now, len(m.held), smallest, m.came)
+	}
+}

@@ -1,0 +1,64 @@
+package resourcemanager
+
+import (
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager/slotmanager"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// blocks is what the SlotManager asks of the Core's blocklist.
+type blocks struct{ *Core }
+
+// Blocks tells whether a job has blocked the node of a worker.
+func (b blocks) Blocks(job ids.JobID, worker ids.ResourceID) bool {
+	w := b.workers[worker]
+	return w != nil && b.blocked.Blocks(job, w.host)
+}
+
+// Exhausted tells whether a job has blocked all nodes.
+func (b blocks) Exhausted(job ids.JobID) bool { return b.blocked.Exhausted(job, b.nodes) }
+
+// block takes in from which nodes a job wants no slots now.
+func (c *Core) block(m msg.BlockNodes) {
+	job := c.jobs[m.Job]
+	if job == nil || job.id != m.JobMaster {
+		c.emit(Dropped{Message: m, From: string(m.JobMaster), Why: "it is not the job's JobMaster"})
+		return
+	}
+	job.told, job.toldBlocked = false, false
+	if len(m.Nodes) == 0 {
+		c.failures.hope() // a worker may come up where none was asked for
+	}
+	c.blocked.Set(m.Job, m.Nodes)
+	c.slots.BlocklistChanged()
+	c.slots.Retry(m.Job)
+}
+
+// tellBlocked tells the JobMasters of jobs that lack slots and have blocked every node
+// that could bring them: what follows is theirs to decide.
+func (c *Core) tellBlocked(short []slotmanager.Shortage) {
+	for _, s := range short {
+		job := c.jobs[s.Job]
+		exhausted := c.blocked.Exhausted(s.Job, c.nodes)
+		if exhausted && !job.toldBlocked {
+			c.emit(SendJobMaster{To: job.id, Message: msg.AllNodesBlocked{Job: s.Job}})
+		}
+		job.toldBlocked = exhausted
+	}
+}
+
+// useless lists the nodes on which a worker would serve none of the jobs that wait for
+// one. What only some of them have blocked is not avoided: YARN has one list for the
+// application, and the others would wait for ever.
+func (c *Core) useless(short []slotmanager.Shortage) []string {
+	if c.blocked.Empty() {
+		return nil
+	}
+	var waiting []ids.JobID
+	for _, s := range short {
+		if !c.blocked.Exhausted(s.Job, c.nodes) {
+			waiting = append(waiting, s.Job)
+		}
+	}
+	return c.blocked.Common(waiting)
+}

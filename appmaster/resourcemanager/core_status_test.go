@@ -1,0 +1,53 @@
+package resourcemanager
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// TestStatusTellsWhatJobsWaitFor would catch a job whose user is told of slots that another job holds, and a wait that
+// begins anew with each look.
+func TestStatusTellsWhatJobsWaitFor(t *testing.T) {
+	s := &script{t: t, config: testConfig(), now: testEpoch}
+	status := func() Status {
+		reply := make(chan Status, 1)
+		for _, e := range s.core.Step(s.now, StatusAsked{Reply: reply}) {
+			if answer, is := e.(AnswerStatus); is {
+				return answer.Status
+			}
+		}
+		t.Fatal("no answer")
+		return Status{}
+	}
+	run := func(lines ...string) {
+		for _, line := range lines {
+			s.command(line)
+		}
+	}
+	run("jobmaster j1 jm1", "declare j1 jm1 2", "wait 1s", "jobmaster j2 jm2", "declare j2 jm2 3", "wait 1s")
+	at := testEpoch.Add
+	want := Status{
+		Worker: testConfig().Worker, Requested: 3, RequestedSince: at(0),
+		Jobs: []msg.SlotDemand{{Job: "j1", Needed: 2, Since: at(0)}, {Job: "j2", Needed: 3, Since: at(time.Second)}},
+	}
+	ignored := cmpopts.IgnoreFields(Status{}, "TaskExecutors")
+	if diff := cmp.Diff(want, status(), ignored); diff != "" {
+		t.Errorf("before any worker (-want +got):\n%s", diff)
+	}
+	run("starting w1", "register w1 1 - -", "wait 1s")
+	want.Requested = 2
+	want.Jobs[0] = msg.SlotDemand{Job: "j1", Needed: 2, Held: 2}
+	if diff := cmp.Diff(want, status(), ignored); diff != "" {
+		t.Errorf("with one worker (-want +got):\n%s", diff)
+	}
+	run("gone j2 jm2", "wait 1s")
+	want.Requested, want.RequestedSince, want.Jobs = 0, time.Time{}, want.Jobs[:1]
+	if diff := cmp.Diff(want, status(), ignored); diff != "" {
+		t.Errorf("without the second job (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,90 @@
+package slotmanager
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+)
+
+// Demand is what a job needs of slots, for people who wonder what it waits for.
+type Demand struct {
+	Job      ids.JobID
+	Declared int       // slots that it needs
+	Held     int       // slots that it has, or that are being given to it
+	Since    time.Time // it has had fewer than it needs; zero: it has them
+}
+
+// Demands lists the jobs with requirements, in the order of their first declaration, as the
+// last Reconcile has left them.
+func (m *Manager) Demands() []Demand {
+	demands := make([]Demand, len(m.jobs))
+	for i, j := range m.jobs {
+		demands[i] = Demand{Job: j.id, Declared: j.declared, Held: m.held[j.id], Since: j.since}
+	}
+	return demands
+}
+
+// lacks notes whether a job has fewer slots than it needs.
+func (j *job) lacks(some bool, now time.Time) {
+	switch {
+	case !some:
+		j.since = time.Time{}
+	case j.since.IsZero():
+		j.since = now
+	}
+}
+
+// job finds a job with requirements, or gives nil.
+func (m *Manager) job(id ids.JobID) *job {
+	for _, j := range m.jobs {
+		if j.id == id {
+			return j
+		}
+	}
+	return nil
+}
+
+// forgive forgets what workers have refused a job.
+func (m *Manager) forgive(id ids.JobID) {
+	if j := m.job(id); j != nil {
+		j.refusals = 0
+	}
+}
+
+// reason says why a job cannot have slots enough for any part of it, or "".
+func (m *Manager) reason(j *job) string {
+	if j.refusals >= refusalLimit && m.held[j.id] < j.least {
+		return "workers refuse its slots: " + j.refusal
+	}
+	if limit := m.maxWorkers() * m.config.SlotsPerWorker; m.config.MaxSlots > 0 && j.least > limit {
+		return fmt.Sprintf("it needs %d slots, and slotmanager.number-of-slots.max %d with %d slots a worker allows %d",
+			j.least, m.config.MaxSlots, m.config.SlotsPerWorker, limit)
+	}
+	if m.refusal != "" && !m.suffices(j) {
+		return m.refusal
+	}
+	return ""
+}
+
+// suffices tells whether the workers that are there, or are coming, could serve some part of
+// a job. Slots that other jobs hold count, as they may come free; those of workers that the
+// job blocks do not, but for those that it holds.
+func (m *Manager) suffices(j *job) bool {
+	slots := 0
+	for id, w := range m.workers {
+		if slots >= j.least {
+			break
+		}
+		if !m.blocks(j.id, id) {
+			slots += m.config.SlotsPerWorker
+			continue
+		}
+		for _, s := range w.slots {
+			if s.state != free && s.job == j.id {
+				slots++
+			}
+		}
+	}
+	return slots >= j.least
+}

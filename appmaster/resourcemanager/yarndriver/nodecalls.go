@@ -1,0 +1,111 @@
+package yarndriver
+
+import (
+	"context"
+	"sync"
+
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// nodeCalls runs calls to NodeManagers beside the loop, each in a goroutine of its own
+// while it is under way. Its methods may be called from any goroutine.
+type nodeCalls struct {
+	underWay sync.WaitGroup
+
+	mu    sync.Mutex // guards lines
+	lines lines[call]
+}
+
+func newNodeCalls(each, all int) *nodeCalls {
+	return &nodeCalls{lines: lines[call]{each: each, all: all, nodes: make(map[records.NodeID]*line[call])}}
+}
+
+// put runs a call when its turn comes, unless ctx ends before.
+func (n *nodeCalls) put(ctx context.Context, on records.NodeID, c call) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lines.put(on, c)
+	n.begin(ctx)
+}
+
+// begin begins the calls whose turn has come. n.mu is held.
+func (n *nodeCalls) begin(ctx context.Context) {
+	for ctx.Err() == nil {
+		on, c, ok := n.lines.next()
+		if !ok {
+			return
+		}
+		n.underWay.Go(func() {
+			c(ctx)
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.lines.done(on)
+			n.begin(ctx)
+		})
+	}
+}
+
+// wait waits for the calls under way; their context has ended, and nothing is put any
+// more.
+func (n *nodeCalls) wait() { n.underWay.Wait() }
+
+// lines decide whose turn it is. Each node has a line, of which so many items are under
+// way at a time that a node without an answer holds up only what is behind it. All nodes
+// together have a bound, too, for which the lines take turns.
+type lines[T any] struct {
+	each, all int
+	underWay  int
+	nodes     map[records.NodeID]*line[T] // those with items, waiting or under way
+	ready     []records.NodeID            // those whose first item may begin, by turn
+}
+
+type line[T any] struct {
+	waiting  []T
+	underWay int
+	ready    bool // it is in lines.ready
+}
+
+// put adds an item to the end of a node's line.
+func (l *lines[T]) put(on records.NodeID, item T) {
+	n := l.nodes[on]
+	if n == nil {
+		n = new(line[T])
+		l.nodes[on] = n
+	}
+	n.waiting = append(n.waiting, item)
+	l.enqueue(on, n)
+}
+
+// next takes the item whose turn it is; false while none may begin.
+func (l *lines[T]) next() (on records.NodeID, item T, ok bool) {
+	if l.underWay >= l.all || len(l.ready) == 0 {
+		return on, item, false
+	}
+	on, l.ready = l.ready[0], l.ready[1:]
+	n := l.nodes[on]
+	item, n.waiting = n.waiting[0], n.waiting[1:]
+	n.ready = false
+	n.underWay++
+	l.underWay++
+	l.enqueue(on, n)
+	return on, item, true
+}
+
+// done says that an item of a node is not under way any more.
+func (l *lines[T]) done(on records.NodeID) {
+	n := l.nodes[on]
+	n.underWay--
+	l.underWay--
+	l.enqueue(on, n)
+	if n.underWay == 0 && len(n.waiting) == 0 {
+		delete(l.nodes, on)
+	}
+}
+
+// enqueue gives a node a turn, if it has an item that may begin.
+func (l *lines[T]) enqueue(on records.NodeID, n *line[T]) {
+	if !n.ready && len(n.waiting) > 0 && n.underWay < l.each {
+		n.ready = true
+		l.ready = append(l.ready, on)
+	}
+}

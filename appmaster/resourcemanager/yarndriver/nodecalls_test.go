@@ -1,0 +1,242 @@
+package yarndriver
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// Whatever comes and ends in whatever order: a node never has more under way than it may,
+// nor have all together, items of a node begin in their order, and nothing waits that
+// might begin. A line that is not looked at when it should be hangs a node, and one that
+// is forgotten at its end keeps memory for each node that there ever was.
+func TestLinesAgreeWithANaiveModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := &lines[int]{
+			each:  rapid.IntRange(1, 3).Draw(t, "each"),
+			all:   rapid.IntRange(1, 6).Draw(t, "all"),
+			nodes: make(map[records.NodeID]*line[int]),
+		}
+		waiting, underWay := make(map[records.NodeID][]int), make(map[records.NodeID]int)
+		last, total := 0, 0
+		begin := func(t *rapid.T) {
+			for {
+				on, item, ok := l.next()
+				if !ok {
+					break
+				}
+				if queue := waiting[on]; len(queue) == 0 || queue[0] != item {
+					t.Fatalf("%d begins on %s, where %v wait", item, on, queue)
+				}
+				waiting[on] = waiting[on][1:]
+				underWay[on]++
+				total++
+				if underWay[on] > l.each || total > l.all {
+					t.Fatalf("%d under way on %s and %d in all, of %d and %d", underWay[on], on, total, l.each, l.all)
+				}
+			}
+			for on, queue := range waiting {
+				if len(queue) > 0 && underWay[on] < l.each && total < l.all {
+					t.Fatalf("%v wait on %s, where %d are under way, and %d in all", queue, on, underWay[on], total)
+				}
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"put": func(t *rapid.T) {
+				on := nodeID(rapid.SampledFrom([]string{"h1", "h2", "h3", "h4"}).Draw(t, "host"))
+				last++
+				waiting[on] = append(waiting[on], last)
+				l.put(on, last)
+				begin(t)
+			},
+			"done": func(t *rapid.T) {
+				var busy []records.NodeID
+				for on, n := range underWay {
+					if n > 0 {
+						busy = append(busy, on)
+					}
+				}
+				slices.SortFunc(busy, func(a, b records.NodeID) int { return slices.Compare([]byte(a.Host), []byte(b.Host)) })
+				on := take(t, "node", &busy)
+				underWay[on]--
+				total--
+				l.done(on)
+				begin(t)
+			},
+			"": func(t *rapid.T) {
+				for on := range l.nodes {
+					if underWay[on] == 0 && len(waiting[on]) == 0 {
+						t.Fatalf("%s is kept", on)
+					}
+				}
+			},
+		})
+	})
+}
+
+// Lines take turns: a node with thousands of items would keep the others waiting.
+func TestLinesTakeTurns(t *testing.T) {
+	l := &lines[int]{each: 1, all: 1, nodes: make(map[records.NodeID]*line[int])}
+	for i := range 3 {
+		l.put(nodeID("h1"), i)
+	}
+	l.put(nodeID("h2"), 10)
+	l.put(nodeID("h3"), 20)
+	var order []string
+	for {
+		on, item, ok := l.next()
+		if !ok {
+			break
+		}
+		order = append(order, fmt.Sprintf("%s:%d", on.Host, item))
+		l.done(on)
+	}
+	if want := []string{"h1:0", "h2:10", "h3:20", "h1:1", "h1:2"}; !slices.Equal(order, want) {
+		t.Errorf("turns are %v, want %v", order, want)
+	}
+}
+
+// A node that takes calls and answers none held up the starts, stops and looks at all
+// others, for minutes.
+func TestANodeWithoutAnswersHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		y := newFakeYARN()
+		y.hosts = []string{"h1", "h2"}
+		d, u, stop := run(t, y)
+		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 40})
+		time.Sleep(2 * time.Second)
+		y.mu.Lock()
+		y.dead = "h1"
+		y.ended[containerID(42)] = records.ExitForceKilled // on h2, when it will have started
+		y.mu.Unlock()
+
+		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 240})
+		time.Sleep(1100 * time.Millisecond)
+		synctest.Wait()
+		if n := y.runningCount(); n != 40+100 || u.count("failed") != 0 {
+			t.Errorf("after a moment %d workers run, and %d have failed", n, u.count("failed"))
+		}
+		var release []resourcemanager.Release
+		for id := 1; id <= 40; id++ {
+			release = append(release, resourcemanager.Release{Worker: worker(containerID(id))})
+		}
+		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 240, Release: release, Check: []ids.ResourceID{worker(containerID(42))}})
+		synctest.Wait()
+		if stopped := y.stopped("h2"); stopped != 20 || u.count("completed") != 1 {
+			t.Errorf("at once %d workers are stopped on the other node, and %d are found to have ended", stopped, u.count("completed"))
+		}
+
+		// Those that wait behind a start without an answer fail with it.
+		time.Sleep(startTimeout)
+		synctest.Wait()
+		if n := u.count("failed: "); n != 100 || u.count("the NodeManager has not answered for 20s") != n {
+			t.Errorf("%d starts have failed after %v: %q", n, startTimeout, u.events)
+		}
+		stop()
+	})
+}
+
+// A switch fails just after YARN has given thousands of containers behind it: their starts
+// fail together, faster than the ResourceManager takes reports. It was taken for one that
+// hangs, and the application ended.
+func TestThousandsOfStartsMayFailTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const all = 3000
+		y := newFakeYARN()
+		y.dead = "h1"
+		d, u, stop := run(t, y)
+		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: all})
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if n := u.count("starting"); n != all {
+			t.Fatalf("YARN has given %d containers of %d", n, all)
+		}
+		busy := make(chan struct{})
+		u.mu.Lock()
+		u.busy, u.calls = busy, 0
+		u.mu.Unlock()
+		time.Sleep(startTimeout)
+		synctest.Wait()
+		if n := u.count("failed: "); n != 0 {
+			t.Errorf("a busy ResourceManager has heard of %d starts", n)
+		}
+		close(busy)
+		synctest.Wait()
+		if n := u.count("failed: "); n != all || u.calls > 2 {
+			t.Errorf("%d of %d starts that failed are told, in %d reports", n, all, u.calls)
+		}
+		if err := stop(); !errors.Is(err, errStopped) {
+			t.Errorf("run ends with %v", err)
+		}
+	})
+}
+
+// A ResourceManager that hangs is not waited for in silence.
+func TestRunEndsWhenTheResourceManagerTakesNoReports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, u, stop := run(t, newFakeYARN())
+		u.mu.Lock()
+		u.busy = make(chan struct{})
+		u.mu.Unlock()
+		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 1})
+		time.Sleep(2*time.Second + resourcemanager.HangTime)
+		synctest.Wait()
+		if err := stop(); !errors.Is(err, errResourceManagerHangs) {
+			t.Errorf("run ends with %v", err)
+		}
+	})
+}
+
+// A node that was slow may start a container long after the driver has given it up.
+func TestAStartWithoutAnswerIsStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		y := newFakeYARN()
+		y.dead = "h1"
+		d, u, stop := run(t, y)
+		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: 1})
+		time.Sleep(2*time.Second + startTimeout)
+		synctest.Wait()
+		if u.count("failed: ") != 1 || y.stops[containerID(1)] != 1 {
+			t.Errorf("reported %q; stopped: %v", u.events, y.stops)
+		}
+		stop()
+	})
+}
+
+// Ten thousand starts at as many nodes must not be as many goroutines and connections.
+func TestCallsToManyNodesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const nodes = 3_000
+		y := newFakeYARN()
+		y.startTime = 10 * time.Millisecond
+		y.hosts = nil
+		for i := range nodes {
+			y.hosts = append(y.hosts, fmt.Sprintf("h%d", i))
+		}
+		d, _, stop := run(t, y)
+		before := runtime.NumGoroutine()
+		d.Order(t.Context(), resourcemanager.Orders{Spec: testSpec, Total: nodes})
+		time.Sleep(1100*time.Millisecond + y.startTime/2)
+		synctest.Wait()
+		const others = 10 // such as timers that fire
+		if more := runtime.NumGoroutine() - before; more > callsAtOnce+others {
+			t.Errorf("%d goroutines more while %d starts are to be made", more, nodes)
+		}
+		time.Sleep(nodes / callsAtOnce * y.startTime)
+		synctest.Wait()
+		if n := y.runningCount(); n != nodes || y.maxAtOnce != callsAtOnce {
+			t.Errorf("%d of %d workers run, with %d starts at once", n, nodes, y.maxAtOnce)
+		}
+		stop()
+	})
+}

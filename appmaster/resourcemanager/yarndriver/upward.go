@@ -1,0 +1,67 @@
+package yarndriver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/bobbin-yarn/bobbin/appmaster/resourcemanager"
+)
+
+var errResourceManagerHangs = errors.New("resource manager takes no reports any more")
+
+// news is what the ResourceManager is to hear, and what is to be started once it has.
+type news struct {
+	events []resourcemanager.DriverEvent
+	starts []start
+}
+
+// handUp queues news. Of lists of the nodes, which are all whole, only the newest waits, at the
+// end. It may come sooner or later than the other events of its step, which is all the same.
+func (s *shell) handUp(n news) {
+	rest := news{starts: n.starts}
+	for _, e := range n.events {
+		if _, is := e.(resourcemanager.NodesChanged); is {
+			s.upward.Put(news{events: []resourcemanager.DriverEvent{e}}, "nodes")
+		} else {
+			rest.events = append(rest.events, e)
+		}
+	}
+	if len(rest.events)+len(rest.starts) > 0 {
+		s.upward.Put(rest, "")
+	}
+}
+
+// passOn passes news on until ctx ends.
+func (s *shell) passOn(ctx context.Context) {
+	s.upward.Deliver(ctx.Done(), func(n news) bool {
+		if ctx.Err() == nil {
+			s.pass(ctx, n)
+		}
+		return ctx.Err() == nil
+	})
+}
+
+// pass passes news on, with all that wait behind them: the ResourceManager decides once
+// about what came while it was busy.
+func (s *shell) pass(ctx context.Context, n news) {
+	for more, some := s.upward.Next(); some; more, some = s.upward.Next() {
+		n.events = append(n.events, more.events...)
+		n.starts = append(n.starts, more.starts...)
+	}
+	if err := s.tell(ctx, n.events); err != nil {
+		s.fatal(fmt.Errorf("report to resource manager: %w", err))
+		return
+	}
+	s.startAll(ctx, n.starts)
+}
+
+// tell reports, and gives up a ResourceManager that hangs.
+func (s *shell) tell(ctx context.Context, events []resourcemanager.DriverEvent) error {
+	if len(events) == 0 {
+		return nil
+	}
+	ctx, cancel := resourcemanager.BoundHang(ctx, s.logger, errResourceManagerHangs)
+	defer cancel()
+	return s.report(ctx, events...)
+}

@@ -1,0 +1,24 @@
+package yarndriver
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+)
+
+// Validate reports everything that is wrong with a Config.
+func (c Config) Validate() error {
+	var missing error
+	if c.ResourceManager == nil || c.NodeManagers == nil || c.Launch == nil {
+		missing = errors.New("clients and Launch must be set")
+	}
+	err := errors.Join(missing, config.Check(
+		config.YarnHeartbeatInterval.Is(c.Heartbeat),
+		config.YarnContainerRequestInterval.Is(c.RequestInterval),
+	))
+	if err != nil {
+		return fmt.Errorf("configure yarn driver: %w", err)
+	}
+	return nil
+}

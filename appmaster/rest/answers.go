@@ -1,0 +1,181 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+const (
+	// answersMemory is what answers take where nobody says, in bytes.
+	answersMemory = 16 << 20
+	// smallAnswer is what the kernel takes of an answer at once, in bytes: it is in nobody's way.
+	smallAnswer = 4 << 10
+	// answerPart is written at a time, in bytes.
+	answerPart = 8 << 10
+	// stallTime is how long a reader may take to have the next part of an answer while others need its memory.
+	stallTime = 100 * time.Millisecond
+)
+
+// errNoRoom ends the wait of an answer.
+var errNoRoom = fmt.Errorf("%w: answers to others leave no room for this one: ask again, or raise %s", msg.ErrNotReady, config.JobManagerProcessSize)
+
+// answerRooms divide the memory of answers: users who have all rights have one room, and all others
+// the other. So those who may only look keep nobody waiting who may do everything, nor have him cut.
+type answerRooms struct{ all, some *answerRoom }
+
+// newAnswerRooms divides so much memory, in bytes; 0: answersMemory.
+func newAnswerRooms(memory int64) answerRooms {
+	if memory == 0 {
+		memory = answersMemory
+	}
+	return answerRooms{newAnswerRoom(memory / 2), newAnswerRoom(memory / 2)}
+}
+
+// answerRoom bounds the memory of all answers that are being written. Nobody knows how long a view will
+// be. So one is composed at a time, and has the turn until there is room for it: no more than that one
+// is there beyond the room.
+//
+// Whoever reads slowly keeps his answer until the next one needs the room: then those are cut whose
+// last part has not been taken for the longest time, and for stallTime at least.
+//
+// Make one with newAnswerRoom; any goroutine may use it, by an answer of its own.
+type answerRoom struct {
+	most  int64         // bytes
+	turn  chan struct{} // capacity one: holds a token while an answer has the turn
+	freed chan struct{} // has a token when room was freed since it was last drawn; who has the turn draws it
+
+	mu      sync.Mutex // guards what follows
+	held    int64      // bytes of those that are written
+	writing []*answer
+}
+
+func newAnswerRoom(most int64) *answerRoom {
+	return &answerRoom{most: most, turn: make(chan struct{}, 1), freed: make(chan struct{}, 1)}
+}
+
+// answer is that to one request. It waits for its turn; then, once it is composed, for room; then it
+// is written, and leaves. Each of these may be left out. One goroutine calls its methods.
+type answer struct {
+	room  *answerRoom
+	turn  bool      // it has the room's
+	until time.Time // when it gives up waiting; zero before it waits
+
+	// Guarded by the room's mutex, while it is written:
+	size  int64     // bytes
+	moved time.Time // when its reader last took a part
+	cut   func()    // ends its connection
+}
+
+// await waits for the turn, for roomTime at most. The error is the cause of ctx, or errNoRoom.
+func (a *answer) await(ctx context.Context) error {
+	if a.turn {
+		return nil
+	}
+	ctx, cancel := a.patience(ctx)
+	defer cancel()
+	select {
+	case a.room.turn <- struct{}{}:
+		a.turn = true
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// enter waits until there is room for so many bytes, from when it waited first for roomTime at most,
+// and passes the turn on. One that is larger than the room is alone. cut ends its connection; nobody
+// calls it after leave. The error is the cause of ctx, or errNoRoom.
+func (a *answer) enter(ctx context.Context, size int, cut func()) error {
+	if err := a.await(ctx); err != nil {
+		return err
+	}
+	defer a.pass()
+	a.size, a.cut = min(int64(size), a.room.most), cut
+	ctx, cancel := a.patience(ctx)
+	defer cancel()
+	for {
+		wait := a.room.tryEnter(a)
+		if wait == 0 {
+			return nil
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-a.room.freed:
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		}
+		timer.Stop()
+	}
+}
+
+// patience bounds all waiting of an answer.
+func (a *answer) patience(ctx context.Context) (context.Context, context.CancelFunc) {
+	if a.until.IsZero() {
+		a.until = time.Now().Add(roomTime)
+	}
+	return context.WithDeadlineCause(ctx, a.until, errNoRoom)
+}
+
+// pass gives the turn to the next one, if it has it.
+func (a *answer) pass() {
+	if a.turn {
+		a.turn = false
+		<-a.room.turn
+	}
+}
+
+// progress notes that the reader has taken a part.
+func (a *answer) progress() {
+	a.room.mu.Lock()
+	defer a.room.mu.Unlock()
+	a.moved = time.Now()
+}
+
+// leave gives back all that the answer has, if it has anything.
+func (a *answer) leave() {
+	a.pass()
+	a.room.mu.Lock()
+	defer a.room.mu.Unlock()
+	a.room.remove(a)
+}
+
+// tryEnter takes an answer in, and cuts who is in its way; or it tells how long to wait at most.
+func (r *answerRoom) tryEnter(one *answer) (wait time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	for r.held+one.size > r.most {
+		slowest := slices.MinFunc(r.writing, func(x, y *answer) int { return x.moved.Compare(y.moved) })
+		if left := slowest.moved.Add(stallTime).Sub(now); left > 0 {
+			return left
+		}
+		slowest.cut()
+		r.remove(slowest)
+	}
+	r.held += one.size
+	one.moved = now
+	r.writing = append(r.writing, one)
+	return 0
+}
+
+// remove forgets an answer. Whoever was cut is forgotten already.
+func (r *answerRoom) remove(one *answer) {
+	i := slices.Index(r.writing, one)
+	if i < 0 {
+		return
+	}
+	r.writing = slices.Delete(r.writing, i, i+1)
+	r.held -= one.size
+	select {
+	case r.freed <- struct{}{}:
+	default:
+	}
+}

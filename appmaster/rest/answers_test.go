@@ -1,0 +1,402 @@
+package rest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// longGateway knows many jobs.
+type longGateway struct{ fakeGateway }
+
+func (g *longGateway) Jobs(context.Context) ([]msg.JobOverview, error) {
+	jobs := make([]msg.JobOverview, 100)
+	for i := range jobs {
+		jobs[i] = msg.JobOverview{ID: ids.JobID(fmt.Sprintf("%032x", i)), Name: strings.Repeat("long ", 600), Status: msg.JobRunning}
+	}
+	return jobs, nil
+}
+
+// ask sends a request for the list of these jobs.
+func (p *pipes) ask(t *testing.T) net.Conn {
+	t.Helper()
+	conn := p.dial(t)
+	if _, err := io.WriteString(conn, "GET /jobs/overview HTTP/1.1\r\nHost: am\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// TestSlowReadersOfALargePageChangeNothing is the attack of a user who may look: he asks for a large page on 200
+// connections, and reads none of the answers. It would catch a master whose memory they fill, and one that lets others
+// wait until the readers' time is over.
+func TestSlowReadersOfALargePageChangeNothing(t *testing.T) {
+	t.Parallel()
+	const memory, readers = 2 << 20, 200
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipes{connections: make(chan net.Conn), closed: make(chan struct{})}
+		ctx, cancel := context.WithCancel(t.Context())
+		s := newServer(&longGateway{})
+		s.answers = newAnswerRooms(2 * memory)
+		served := make(chan error, 1)
+		go func() { served <- s.Serve(ctx, p) }()
+		var slow []net.Conn
+		for range readers {
+			slow = append(slow, p.ask(t))
+		}
+		time.Sleep(time.Minute / 2) // less than the time that an answer may take
+		synctest.Wait()
+		if a := s.answers.some; a.held > memory || len(a.writing) == 0 {
+			t.Errorf("%d answers are held, of %d bytes, want %d bytes at most", len(a.writing), a.held, memory)
+		}
+		began := time.Now()
+		for range 10 {
+			response, err := http.ReadResponse(bufio.NewReader(p.ask(t)), nil)
+			if err != nil {
+				t.Fatalf("who reads: %v", err)
+			}
+			body, err := io.ReadAll(response.Body)
+			if err != nil || len(body) < 300_000 || int64(len(body)) != response.ContentLength {
+				t.Fatalf("who reads gets %d bytes of %d, %v", len(body), response.ContentLength, err)
+			}
+			response.Body.Close()
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("who reads waits for %v", took)
+		}
+		open := 0
+		for _, conn := range slow {
+			if n, err := io.Copy(io.Discard, conn); err != nil && !errors.Is(err, io.EOF) {
+				t.Error(err)
+			} else if n > 300_000 {
+				open++
+			}
+		}
+		if open > 2*memory/300_000 {
+			t.Errorf("%d slow readers have an answer yet", open)
+		}
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Second) // as inBubble
+	})
+}
+
+// steady has an answer entered that is read slowly, and never stalls, until ctx ends.
+func steady(ctx context.Context, t *testing.T, room *answerRoom, size int) *answer {
+	t.Helper()
+	one := &answer{room: room}
+	if err := one.enter(ctx, size, func() { t.Error("one is cut that reads") }); err != nil {
+		t.Fatal(err)
+	}
+	go func() { // ends with ctx
+		parts := time.NewTicker(stallTime / 2)
+		defer parts.Stop()
+		for {
+			select {
+			case <-parts.C:
+				one.progress()
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return one
+}
+
+// TestAReaderIsNotCutWhileItReads would catch an answer that breaks off because many others are being
+// read, one that is larger than the room and never gets in, and memory that is held by nobody.
+func TestAReaderIsNotCutWhileItReads(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		room, ctx := newAnswerRoom(100), t.Context()
+		reading, end := context.WithCancel(ctx)
+		reads := steady(reading, t, room, 40)
+		cut := false
+		stalls := &answer{room: room}
+		if err := stalls.enter(ctx, 40, func() { cut = true }); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		late := steady(reading, t, room, 40)
+		if took := time.Since(began); took != stallTime || !cut {
+			t.Errorf("who stalls is cut: %t, after %s", cut, took)
+		}
+		stalls.leave() // as it does when it is cut
+		if room.held != 80 {
+			t.Errorf("%d bytes are held, want 80", room.held)
+		}
+		time.AfterFunc(time.Second, func() {
+			reads.leave()
+			late.leave()
+		})
+		huge := &answer{room: room}
+		if err := huge.enter(ctx, 1000, func() { t.Error("one is cut for nobody") }); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took < time.Second || room.held != 100 {
+			t.Errorf("one that is too large gets in after %s; %d bytes are held", took, room.held)
+		}
+		gone, cancel := context.WithTimeout(ctx, stallTime/2)
+		defer cancel()
+		if err := (&answer{room: room}).enter(gone, 1, func() {}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("who has left is held: %v", err)
+		}
+		huge.leave()
+		huge.leave()
+		if room.held != 0 || len(room.writing) != 0 || len(room.turn) != 0 {
+			t.Errorf("%d bytes are held by nobody, and %d turns", room.held, len(room.turn))
+		}
+		end()
+	})
+}
+
+// TestAViewKeepsTheTurnUntilThereIsRoom would catch a memory that is filled by views which are composed
+// and wait for room.
+func TestAViewKeepsTheTurnUntilThereIsRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		room, ctx := newAnswerRoom(100), t.Context()
+		reads := steady(ctx, t, room, 80)
+		var composed, written atomic.Int64
+		for range 100 {
+			go func() { // ends with its answer
+				view := &answer{room: room}
+				defer view.leave()
+				if err := view.await(ctx); err != nil {
+					t.Error(err)
+				}
+				composed.Add(1)
+				if err := view.enter(ctx, 60, func() {}); err != nil {
+					t.Error(err)
+				}
+				written.Add(1)
+			}()
+		}
+		time.Sleep(time.Second)
+		if n := composed.Load(); n != 1 {
+			t.Errorf("%d views are composed while there is no room, want 1", n)
+		}
+		reads.leave()
+		time.Sleep(time.Second)
+		if n := written.Load(); n != 100 {
+			t.Errorf("%d views are written once there is room, want all", n)
+		}
+	})
+}
+
+// lookers serves users in a bubble whom a header names, of whom the owner has all rights.
+func lookers(s *Server) http.Handler {
+	s.config.Rights = Rights{Owner: "alice", View: ParseACL("bob")}
+	return s.behind(func(_ http.Header, r *http.Request) (caller, error) { return caller{name: r.Header.Get("User")}, nil })
+}
+
+// look asks for a path as somebody.
+func look(h http.Handler, user, path string) *httptest.ResponseRecorder {
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil)
+	r.Header.Set("User", user)
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// TestOneViewIsComposedAtATime would catch a thousand readers who ask at once, and fill the memory
+// before anything is written; an owner who waits for them; and a turn that is lost with a handler that
+// panics.
+func TestOneViewIsComposedAtATime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := &gateGateway{open: make(chan struct{})}
+		s := newServer(g)
+		h := lookers(s)
+		answers := make(chan int, 1000)
+		for i := range cap(answers) {
+			go func() { // ends with its answer
+				answers <- look(h, []string{"alice", "bob"}[i%2], "/jobs").Code
+			}()
+		}
+		synctest.Wait()
+		if got := g.asked.Load(); got != 2 {
+			t.Errorf("%d views are composed at once, want one for the owner and one for all others", got)
+		}
+		close(g.open)
+		for range cap(answers) {
+			if status := <-answers; status != http.StatusOK {
+				t.Fatalf("status %d", status)
+			}
+		}
+		panicking := s.handler(route{access: view, handle: func(*http.Request) (any, error) { panic("test") }})
+		func() {
+			defer func() { _ = recover() }()
+			asks := context.WithValue(t.Context(), callerKey{}, caller{name: "bob"})
+			panicking.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(asks, http.MethodGet, "/", nil))
+		}()
+		if a, b := s.answers.all, s.answers.some; a.held+b.held > 0 || len(a.turn)+len(b.turn) > 0 {
+			t.Errorf("%d bytes and %d turns are taken by nobody", a.held+b.held, len(a.turn)+len(b.turn))
+		}
+	})
+}
+
+// TestWhoFindsNoRoomIsToldSo would catch an answer that says nothing, or nothing of what is to be done,
+// where others leave no room; and one that is waited for until the client has given up.
+func TestWhoFindsNoRoomIsToldSo(t *testing.T) {
+	t.Parallel()
+	for name, full := range map[string]func(ctx context.Context, t *testing.T, room *answerRoom){
+		"as another one's turn does not end": func(_ context.Context, _ *testing.T, room *answerRoom) { room.turn <- struct{}{} },
+		"as others read on":                  func(ctx context.Context, t *testing.T, room *answerRoom) { steady(ctx, t, room, int(room.most)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer(&longGateway{})
+				h := lookers(s)
+				full(t.Context(), t, s.answers.some)
+				began := time.Now()
+				w := look(h, "bob", "/jobs/overview")
+				if took := time.Since(began); w.Code != http.StatusServiceUnavailable || took != roomTime {
+					t.Errorf("status %d after %s", w.Code, took)
+				}
+				if body := w.Body.String(); !strings.Contains(body, "jobmanager.memory.process.size") || w.Header().Get("Content-Length") != fmt.Sprint(len(body)) {
+					t.Errorf("the answer is %q, of %s bytes", body, w.Header().Get("Content-Length"))
+				}
+			})
+		})
+	}
+}
+
+// TestTheOwnersAnswersAreHisOwn would catch users who may look, and who have the owner's answers cut, as
+// he reads slowly and they need the memory; or keep him waiting by reading on, slowly, all that there is
+// room for.
+func TestTheOwnersAnswersAreHisOwn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := besieged(t, &longGateway{}, func(s *Server) { s.answers = newAnswerRooms(2 << 20) })
+		overview := strings.Replace(withTicket, "/jobs", "/jobs/overview", 1)
+		for range 20 {
+			go func() { // ends with the server
+				for {
+					response, err := s.ask(overview)
+					if err != nil {
+						return
+					}
+					for err == nil {
+						_, err = io.CopyN(io.Discard, response.Body, answerPart/2)
+						time.Sleep(stallTime / 4)
+					}
+				}
+			}()
+		}
+		time.Sleep(10 * time.Second)
+		others := s.server.answers.some
+		others.mu.Lock()
+		held := others.held
+		others.mu.Unlock()
+		if held < others.most/2 || len(others.turn) == 0 {
+			t.Fatalf("others hold %d bytes of %d, and %d turns", held, others.most, len(others.turn))
+		}
+		response, err := s.ask(strings.Replace(withToken, "/jobs", "/jobs/overview", 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read int64
+		for err == nil {
+			var n int64
+			n, err = io.CopyN(io.Discard, response.Body, answerPart)
+			read += n
+			time.Sleep(2 * stallTime)
+			began := time.Now()
+			if status := s.status(t, withToken); status != http.StatusOK || time.Since(began) > stallTime {
+				t.Errorf("the owner is told %d after %s", status, time.Since(began))
+			}
+		}
+		if !errors.Is(err, io.EOF) || read != response.ContentLength {
+			t.Errorf("the owner has read %d bytes of %d: %v", read, response.ContentLength, err)
+		}
+	})
+}
+
+// TestALookupOfAProgramKeepsNoViewWaiting would catch a NameNode that is slow and keeps everybody from
+// looking at the cluster.
+func TestALookupOfAProgramKeepsNoViewWaiting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(&fakeGateway{})
+		session := &slowSession{open: make(chan struct{})}
+		s.config.Session = session
+		h := lookers(s)
+		for range 10 {
+			go look(h, "bob", "/programs/"+unknownID) // ends with the lookup
+		}
+		synctest.Wait()
+		if n := session.asked.Load(); n != 10 {
+			t.Errorf("%d programs are looked for, want 10", n)
+		}
+		began := time.Now()
+		if w := look(h, "bob", "/overview"); w.Code != http.StatusOK || time.Since(began) > 0 {
+			t.Errorf("status %d after %s", w.Code, time.Since(began))
+		}
+		close(session.open)
+	})
+}
+
+// slowSession does not know yet whether it has a program.
+type slowSession struct {
+	fakeSession
+	open  chan struct{}
+	asked atomic.Int64
+}
+
+func (s *slowSession) Program(ctx context.Context, sha256 string) (msg.ProgramDetails, error) {
+	s.asked.Add(1)
+	<-s.open
+	return s.fakeSession.Program(ctx, sha256)
+}
+
+// TestRefusalsAreSmall would catch memory that users fill by refusals which are as long as what they
+// sent, and an owner who is not told in full why his program failed.
+func TestRefusalsAreSmall(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"controls":   strings.Repeat("\x01", maxHeader),
+		"characters": strings.Repeat("€", maxHeader/3),
+		"quotes":     strings.Repeat("\"", maxHeader),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(&fakeGateway{err: errors.New(text)})
+			h := lookers(s)
+			if n := look(h, "bob", "/overview").Body.Len(); n > smallAnswer || n < maxRefusal {
+				t.Errorf("who may look is told %d bytes", n)
+			}
+			if n := look(h, "alice", "/overview").Body.Len(); n < maxHeader {
+				t.Errorf("the owner is told %d bytes", n)
+			}
+		})
+	}
+}
+
+// gateGateway keeps those who ask waiting.
+type gateGateway struct {
+	fakeGateway
+	open  chan struct{}
+	asked atomic.Int64
+}
+
+func (g *gateGateway) Jobs(ctx context.Context) ([]msg.JobOverview, error) {
+	g.asked.Add(1)
+	<-g.open
+	return g.fakeGateway.Jobs(ctx)
+}

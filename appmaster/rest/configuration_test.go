@@ -1,0 +1,37 @@
+package rest
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+)
+
+// TestTheConfigurationIsTheEffectiveOne would catch a page that leaves out what is in force by default, and one that shows
+// a secret.
+func TestTheConfigurationIsTheEffectiveOne(t *testing.T) {
+	t.Parallel()
+	answer := ask(&fakeGateway{}, http.MethodGet, "/jobmanager/config")
+	var entries []configEntry
+	if err := json.Unmarshal(answer.Body.Bytes(), &entries); err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]string)
+	for i, e := range entries {
+		if i > 0 && e.Key <= entries[i-1].Key {
+			t.Errorf("%s stands behind %s", e.Key, entries[i-1].Key)
+		}
+		got[e.Key] = e.Value
+	}
+	for name, want := range map[string]string{
+		config.TaskSlots.Name(): "2", string(config.ContainerMasterEnv) + "S3_KEY": hidden, config.HeartbeatTimeout.Name(): "50 s",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+	if len(got) < 50 {
+		t.Errorf("%d options are shown", len(got))
+	}
+}

@@ -1,0 +1,140 @@
+package rest
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+)
+
+// maxConnections bounds all connections, the one that is being accepted among them, so that
+// users who open many take no descriptors from the rest of the process. Of whom nobody knows
+// yet there are fewer: package doorstep says how many.
+const maxConnections = 1024
+
+// crowd is all connections of a port. Once it is full, the one makes room for the next on
+// which nothing has moved for the longest time, of those whose users are known and have not all
+// rights. Who is not known yet is left to package doorstep, which has few of them, and is not
+// cut while he says who he is: so those who may only look do not keep out who may do everything.
+// Make one with newCrowd; its methods may be called from any goroutine.
+type crowd struct {
+	most int
+	left chan struct{} // has a token when one has left since it was last drawn
+
+	mu      sync.Mutex // guards members, and of each what its type says
+	members map[*member]struct{}
+}
+
+// newCrowd makes one of at most so many; 0: maxConnections.
+func newCrowd(most int) *crowd {
+	if most == 0 {
+		most = maxConnections
+	}
+	return &crowd{most: most, left: make(chan struct{}, 1), members: make(map[*member]struct{})}
+}
+
+// member is a connection of the crowd until it is closed.
+type member struct {
+	net.Conn
+	crowd *crowd
+
+	// Guarded by the crowd's mutex:
+	moved time.Time // when a byte last came, or went
+	known bool      // its user is
+	all   bool      // and has all rights: it is not cut for others
+}
+
+// enter takes a connection in. While there is none to cut it waits, until ctx ends: then the
+// error is its cause.
+func (c *crowd) enter(ctx context.Context, conn net.Conn) (net.Conn, error) {
+	m := &member{Conn: conn, crowd: c}
+	for !c.tryEnter(m) {
+		select {
+		case <-c.left:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	return m, nil
+}
+
+func (c *crowd) tryEnter(m *member) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.members) >= c.most-1 {
+		stillest := c.stillest()
+		if stillest == nil {
+			return false
+		}
+		delete(c.members, stillest)
+		_ = stillest.Conn.Close() // nobody to tell
+	}
+	m.moved = time.Now()
+	c.members[m] = struct{}{}
+	return true
+}
+
+// stillest is the member to cut, or nil.
+func (c *crowd) stillest() (stillest *member) {
+	for m := range c.members {
+		if m.known && !m.all && (stillest == nil || m.moved.Before(stillest.moved)) {
+			stillest = m
+		}
+	}
+	return stillest
+}
+
+// admit says that a connection is of somebody who is known, and whether he has all rights, now
+// or once before. It is a member, or what lies over one and tells what is below (NetConn);
+// others are left alone.
+func admit(conn net.Conn, all bool) {
+	for {
+		switch c := conn.(type) {
+		case *member:
+			c.crowd.mu.Lock()
+			defer c.crowd.mu.Unlock()
+			c.known, c.all = true, c.all || all
+			return
+		case interface{ NetConn() net.Conn }:
+			conn = c.NetConn()
+		default:
+			return
+		}
+	}
+}
+
+func (m *member) move(n int) {
+	if n > 0 {
+		m.crowd.mu.Lock()
+		defer m.crowd.mu.Unlock()
+		m.moved = time.Now()
+	}
+}
+
+func (m *member) Read(p []byte) (int, error) {
+	n, err := m.Conn.Read(p)
+	m.move(n)
+	return n, err
+}
+
+func (m *member) Write(p []byte) (int, error) {
+	n, err := m.Conn.Write(p)
+	m.move(n)
+	return n, err
+}
+
+// Close ends the connection, and then leaves the crowd.
+func (m *member) Close() error {
+	err := m.Conn.Close()
+	m.crowd.mu.Lock()
+	delete(m.crowd.members, m)
+	m.crowd.mu.Unlock()
+	select {
+	case m.crowd.left <- struct{}{}:
+	default:
+	}
+	return err
+}
+
+// NetConn is the connection below; package doorstep looks for it.
+func (m *member) NetConn() net.Conn { return m.Conn }

@@ -1,0 +1,73 @@
+package appmaster
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// FuzzDecodeStaged reads what lies in a staging directory for the ApplicationMaster. It would catch content that ends the process in
+// place of its start, a cluster for one job that starts without any, and a job or a node that is not the one that was staged.
+func FuzzDecodeStaged(f *testing.F) {
+	graph, err := json.Marshal(jobgraph.JobGraph{ProtocolVersion: jobgraph.ProtocolVersion, Job: "count", Vertices: []jobgraph.Vertex{{Name: "read", Parallelism: 2}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	node := launch.Node{
+		Host: "n1", Port: 8041, Rack: "/r", MemoryMB: 2048, VCores: 4, Labels: []string{"gpu"},
+		Others: map[string]records.ResourceAmount{"yarn.io/gpu": {Value: 2}, "": {Value: -1, Units: "Ki"}},
+	}
+	for _, s := range []launch.Staged{
+		{},
+		{Nodes: []launch.Node{node, {}}},
+		{Job: &launch.Job{ID: testJob, Graph: graph}, Nodes: []launch.Node{node}},
+		{Job: &launch.Job{Graph: json.RawMessage("null")}},
+		{Shipped: []launch.Shipped{{}}},
+	} {
+		content, err := json.Marshal(s)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(content, true)
+	}
+	f.Add([]byte(`{"Job":{"ID":"a"}}`), true)
+	f.Add([]byte(`{"Job":{"Graph":{"vertices":[null,{"splits":[{}]}],"args":"!"}}}`), true)
+	f.Add([]byte(`null`), false)
+	f.Fuzz(func(t *testing.T, content []byte, perJob bool) {
+		mode := launch.Session
+		if perJob {
+			mode = launch.PerJob
+		}
+		s, err := decodeStaged(content, mode)
+		if errors.Is(err, errNoJob) && (!perJob || s.Job != nil) {
+			t.Errorf("%s is read as %+v, %v", content, s, err)
+		}
+		if err != nil {
+			return
+		}
+		if perJob && s.Job == nil {
+			t.Errorf("%s is read as a cluster's for one job", content)
+		}
+		reports := s.nodeReports()
+		for i, r := range reports {
+			if want := s.Nodes[i]; r.ID.Host != want.Host || r.ID.Port != want.Port || r.Capability.MemoryMB != want.MemoryMB || r.State != records.NodeRunning {
+				t.Errorf("node %+v is reported as %+v", want, r)
+			}
+		}
+		again, err := json.Marshal(s.Staged)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same, err := decodeStaged(again, mode)
+		if diff := cmp.Diff([]any{s.Nodes, s.Shipped, s.graph}, []any{same.Nodes, same.Shipped, same.graph}, cmpopts.EquateEmpty()); diff != "" || err != nil {
+			t.Errorf("%s is read again as another (-first +again): %v\n%s", content, err, diff)
+		}
+	})
+}

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/terminal"
+	"github.com/bobbin-yarn/bobbin/yarnrpc/records"
+)
+
+// statusOf is status, of an application that may have no ApplicationMaster to ask: YARN tells
+// of one that waits for it, or has ended.
+func statusOf(c *cli.Context, p Process) error {
+	err := withCluster(c, p, status)
+	idle, is := errors.AsType[*client.NotRunningError](err)
+	if !is {
+		return err
+	}
+	tellOutdated(p, err)
+	if asJSON, err := wantsJSON(c); err != nil || asJSON {
+		return errors.Join(err, json.NewEncoder(p.Stdout).Encode(reportJSON(idle.Report)))
+	}
+	return writeReport(p.Stdout, idle.Report)
+}
+
+// listOf is list, of an application that may have ended: its jobs are not known then, which is
+// an error, with what is known.
+func listOf(c *cli.Context, p Process) error {
+	err := withCluster(c, p, list)
+	idle, is := errors.AsType[*client.NotRunningError](err)
+	if !is || !idle.Report.State.Terminal() {
+		return err
+	}
+	tellOutdated(p, err)
+	if asJSON, format := wantsJSON(c); format != nil || asJSON {
+		told := reportJSON(idle.Report)
+		told["jobs"], told["error"] = []any{}, err.Error()
+		return errors.Join(err, format, json.NewEncoder(p.Stdout).Encode(told))
+	}
+	fmt.Fprintf(p.Stderr, "%s has ended, and its jobs are not kept:\n", idle.Report.ID)
+	return printed{errors.Join(err, writeReport(p.Stderr, idle.Report))}
+}
+
+// tellOutdated tells which file names an application that does not run.
+func tellOutdated(p Process, err error) {
+	if named, is := errors.AsType[*outdatedError](err); is {
+		fmt.Fprintln(p.Stderr, named.hint())
+	}
+}
+
+// writeReport writes what YARN tells of an application without an ApplicationMaster.
+func writeReport(out io.Writer, report records.ApplicationReport) error {
+	state := fmt.Sprintf("%s, in queue %s", report.State, report.Queue)
+	if report.State.Terminal() {
+		state = fmt.Sprintf("%s (%s), in queue %s", report.State, report.FinalStatus, report.Queue)
+	}
+	facts := terminal.Facts{
+		{"application", fmt.Sprintf("%s (%s)", report.ID, report.Name)},
+		{"state", state},
+		{"started", report.Started.Local().Format(time.DateTime)},
+	}
+	if !report.Finished.IsZero() {
+		took := report.Finished.Sub(report.Started).Round(time.Millisecond)
+		facts = append(facts, [2]string{"ended", fmt.Sprintf("%s, after %s", report.Finished.Local().Format(time.DateTime), took)})
+	}
+	name := "diagnostics"
+	if text := client.Diagnosis(report); text != "" {
+		for line := range strings.SplitSeq(text, "\n") {
+			facts, name = append(facts, [2]string{name, line}), ""
+		}
+	}
+	return append(facts, [2]string{"logs", "bobbin logs " + report.ID.String()}).Write(out)
+}
+
+// reportJSON is what -o json tells of an application as YARN has it. Times are in ms since 1970.
+func reportJSON(report records.ApplicationReport) map[string]any {
+	told := map[string]any{
+		"application": report.ID.String(), "name": report.Name, "state": report.State, "queue": report.Queue, "user": report.User,
+		"started": report.Started.UnixMilli(), "trackingUrl": report.TrackingURL,
+	}
+	if report.State.Terminal() {
+		maps.Copy(told, map[string]any{
+			"finalStatus": report.FinalStatus, "diagnostics": report.Diagnostics, "finished": report.Finished.UnixMilli(),
+		})
+	}
+	return told
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/terminal"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+func listCommand(p Process) *cli.Command {
+	return &cli.Command{
+		Name:  "list",
+		Usage: "list the jobs of an application",
+		Description: "Prints a line for each job that waits for slots or runs: when it began, its id, its\n" +
+			"name and its state, below headings as Flink's command has them.\n\n  bobbin list -a -id application_1700000000000_0001",
+		Flags: slices.Concat([]cli.Flag{
+			&cli.BoolFlag{Name: "running", Aliases: []string{"r"}, Usage: "list those that run, and no others"},
+			&cli.BoolFlag{Name: "scheduled", Aliases: []string{"s"}, Usage: "list those that wait, and no others"},
+			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "list those that have ended, too"},
+		}, meantFlags(), []cli.Flag{outputFlag()}, clusterFlags()),
+		Action: func(c *cli.Context) error { return listOf(c, p) },
+	}
+}
+
+func list(c *cli.Context, p Process, master *reached, asJSON bool) error {
+	jobs, err := master.Jobs(c.Context)
+	if err != nil {
+		return err
+	}
+	supply, err := supplyOf(c.Context, master)
+	if err != nil {
+		return err
+	}
+	asked := sectionsOf(c)
+	jobs = chosen(jobs, asked)
+	if asJSON {
+		return printJobsJSON(p.Stdout, jobs, supply)
+	}
+	for _, s := range asked {
+		if err := s.write(p.Stdout, jobs); err != nil {
+			return err
+		}
+	}
+	for _, d := range supply.Jobs { // beside the list, which scripts read
+		if d.Waits() {
+			fmt.Fprintln(p.Stderr, waitOf(supply, d))
+		}
+	}
+	return nil
+}
+
+// section is a part of a list, in Flink's order.
+type section int
+
+const (
+	sectionRunning section = iota
+	sectionScheduled
+	sectionEnded
+)
+
+// sectionsOf are those that a command line asks for, as Flink has it.
+func sectionsOf(c *cli.Context) []section {
+	switch running, scheduled := c.Bool("running"), c.Bool("scheduled"); {
+	case c.Bool("all"):
+		return []section{sectionRunning, sectionScheduled, sectionEnded}
+	case running == scheduled:
+		return []section{sectionRunning, sectionScheduled}
+	case running:
+		return []section{sectionRunning}
+	}
+	return []section{sectionScheduled}
+}
+
+// write writes the jobs of a section as Flink's command does: below a heading, above a line, or
+// a word where there are none.
+func (s section) write(out io.Writer, jobs []client.JobOverview) error {
+	table := terminal.Table{
+		Columns: []terminal.Column{{Title: "started"}, {Title: "job"}, {Title: "name", Long: true}, {Title: "state"}},
+		Line:    "%s : %s : %s (%s)", // Flink's
+	}
+	some := false
+	for _, j := range jobs {
+		if sectionOf(j.Status) == s {
+			table.Add(j.Start.Local().Format(time.DateTime), j.ID, j.Name, j.Status)
+			some = true
+		}
+	}
+	heading, none := "", ""
+	switch s {
+	case sectionRunning:
+		heading, none = " Running/Restarting Jobs ", "No running jobs."
+	case sectionScheduled:
+		heading, none = " Scheduled/Initializing Jobs ", "No scheduled jobs."
+	case sectionEnded:
+		heading, none = " Terminated Jobs ", "No terminated jobs."
+	}
+	if !some {
+		_, err := fmt.Fprintln(out, none)
+		return err
+	}
+	if _, err := fmt.Fprintln(out, rule(heading)); err != nil {
+		return err
+	}
+	if err := table.Write(out); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(out, rule(""))
+	return err
+}
+
+// rule is a line across, with a heading amid it.
+func rule(heading string) string {
+	const width = 62
+	left := (width - len(heading)) / 2
+	return strings.Repeat("-", left) + heading + strings.Repeat("-", width-left-len(heading))
+}
+
+func sectionOf(status msg.JobStatus) section {
+	switch {
+	case status.GloballyTerminal():
+		return sectionEnded
+	case status == msg.JobCreated || status == msg.JobInitializing:
+		return sectionScheduled
+	}
+	return sectionRunning
+}
+
+// chosen are the jobs that a list shows: those of its sections; of each by the names of their
+// states, and of each state by its begin.
+func chosen(jobs []client.JobOverview, asked []section) []client.JobOverview {
+	kept := slices.DeleteFunc(slices.Clone(jobs), func(j client.JobOverview) bool { return !slices.Contains(asked, sectionOf(j.Status)) })
+	slices.SortFunc(kept, func(a, b client.JobOverview) int {
+		return cmp.Or(cmp.Compare(sectionOf(a.Status), sectionOf(b.Status)), cmp.Compare(a.Status, b.Status), a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID))
+	})
+	return kept
+}
+
+func printJobsJSON(out io.Writer, jobs []client.JobOverview, supply msg.SlotSupply) error {
+	type job struct {
+		ID       ids.JobID     `json:"job"`
+		Name     string        `json:"name"`
+		Status   msg.JobStatus `json:"jobStatus"`
+		Started  int64         `json:"started"` // ms since 1970
+		Ended    int64         `json:"ended"`   // -1 while it goes on
+		Tasks    int           `json:"tasks"`
+		Running  int           `json:"tasksRunning"`
+		Finished int           `json:"tasksFinished"`
+	}
+	list := make([]job, len(jobs))
+	for i, j := range jobs {
+		list[i] = job{j.ID, j.Name, j.Status, j.Start.UnixMilli(), -1, j.Tasks, j.Running, j.Finished}
+		if !j.End.IsZero() {
+			list[i].Ended = j.End.UnixMilli()
+		}
+	}
+	return json.NewEncoder(out).Encode(map[string]any{"jobs": list, "waiting": waitingOf(supply)})
+}

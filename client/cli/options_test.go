@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/jobgraph"
+)
+
+// TestContradictionsAreRefusedBeforeAnythingRuns would catch options that only a container
+// refuses: after the program has planned for minutes, and all files have been uploaded.
+func TestContradictionsAreRefusedBeforeAnythingRuns(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("job", fmt.Appendf(nil, "#!/bin/sh\n# <bobbin sdk protocol version=%d>\ntouch ran\n", jobgraph.ProtocolVersion), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ line, says string }{
+		"here":              {"run -t local -D heartbeat.timeout=5s ./job", "option heartbeat.interval: 10 s (default) is not less than heartbeat.timeout, 5s (-D), lower heartbeat.interval or raise heartbeat.timeout"},
+		"on a cluster":      {"run -t yarn-per-job -D heartbeat.timeout=5s ./job", "heartbeat.timeout, 5s (-D)"},
+		"in a session":      {"run -t yarn-session -D heartbeat.timeout=5s ./job", "heartbeat.timeout, 5s (-D)"},
+		"on its own driver": {"run -t yarn-application -D heartbeat.timeout=5s ./job", "heartbeat.timeout, 5s (-D)"},
+		"a value alone":     {"run -t yarn-session -D slot.request.timeout=0 ./job", "-D: option slot.request.timeout: 0 is out of range, want more than 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, stdout, stderr := command(t, nil, strings.Fields(c.line)...)
+			if code == ExitOK || stdout != "" || !strings.HasPrefix(stderr, "bobbin: ") || !strings.Contains(stderr, c.says) || strings.Count(stderr, "\n") != 1 {
+				t.Errorf("exit code %d, stdout %q, stderr %q; want one line with %q", code, stdout, stderr, c.says)
+			}
+			if _, err := os.Stat("ran"); err == nil {
+				t.Error("the program was started")
+			}
+		})
+	}
+}
+
+// TestADirectoryOfNowhereIsToldByItsVariable would catch the name of a file that its reader
+// has never written down anywhere.
+func TestADirectoryOfNowhereIsToldByItsVariable(t *testing.T) {
+	dir := t.TempDir()
+	for variable, file := range map[string]string{"BOBBIN_CONF_DIR": "bobbin.yaml", "FLINK_CONF_DIR": "flink-conf.yaml"} {
+		for _, words := range [][]string{{"list"}, {"run", "./job"}, {"doctor"}} {
+			_, stdout, stderr := command(t, map[string]string{variable: dir}, words...)
+			said := stdout + stderr // of doctor's findings
+			if !strings.Contains(said, variable+"="+dir+": ") || !strings.Contains(said, filepath.Join(dir, file)) || !strings.Contains(said, "or unset it") {
+				t.Errorf("%s: %v says %q", variable, words, said)
+			}
+		}
+	}
+}
+
+// TestDoctorChecksOptionsTogether would catch a machine that is called well and whose jobs are
+// refused for their options, and a finding that says several things at once.
+func TestDoctorChecksOptionsTogether(t *testing.T) {
+	for _, c := range []struct {
+		definitions []string
+		says        []string
+	}{
+		{
+			[]string{"heartbeat.timeout=5s", "cluster.registration.max-timeout=50 ms"},
+			[]string{
+				"option heartbeat.interval: 10 s (default) is not less than heartbeat.timeout, 5s (-D)", "-> lower heartbeat.interval or raise heartbeat.timeout",
+				"option cluster.registration.initial-timeout: 100 ms (default) is more than cluster.registration.max-timeout, 50 ms (-D)", "-> lower cluster.registration.initial-timeout or raise",
+			},
+		},
+		{
+			[]string{"heartbeat.interval=0", "foo=bar", "hartbeat.timeout=1"},
+			[]string{
+				"-D: option heartbeat.interval: 0 is out of range", "-> want more than 0",
+				"-D: unknown option foo", "the nearest is flink.hadoop.*",
+				"-D: unknown option hartbeat.timeout", "-> did you mean heartbeat.timeout?",
+			},
+		},
+	} {
+		words := []string{"doctor"}
+		for _, definition := range c.definitions {
+			words = append(words, "-D", definition)
+		}
+		code, stdout, stderr := command(t, nil, words...)
+		if code != ExitFailed || stderr != "" {
+			t.Errorf("%v: exit code %d, stderr %q", c.definitions, code, stderr)
+		}
+		for _, want := range c.says {
+			if !strings.Contains(stdout, want) {
+				t.Errorf("%v: %q is not in\n%s", c.definitions, want, stdout)
+			}
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bobbin-yarn/bobbin/client"
+	"github.com/bobbin-yarn/bobbin/client/terminal"
+	"github.com/bobbin-yarn/bobbin/internal/ids"
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// supplyOf asks what jobs wait for. An ApplicationMaster of an earlier release does not tell.
+func supplyOf(ctx context.Context, master *reached) (msg.SlotSupply, error) {
+	supply, err := master.SlotSupply(ctx)
+	if client.NotFound(err) {
+		return msg.SlotSupply{}, nil
+	}
+	return supply, err
+}
+
+// waitsOf are the jobs that wait for slots, for people.
+func waitsOf(supply msg.SlotSupply) (facts terminal.Facts) {
+	for _, d := range supply.Jobs {
+		if d.Waits() {
+			facts = append(facts, [2]string{"waits", waitOf(supply, d)})
+		}
+	}
+	return facts
+}
+
+// waitOf says what a job waits for.
+func waitOf(supply msg.SlotSupply, d msg.SlotDemand) string {
+	return fmt.Sprintf("job %s since %s: %s", d.Job, timeOfDay(d.Since), supply.Explain(d, timeOfDay))
+}
+
+// waiting is a job that waits for slots, as -o json has it.
+type waiting struct {
+	Job    ids.JobID `json:"job"`
+	Needed int       `json:"slotsNeeded"`
+	Held   int       `json:"slotsHeld"`
+	Others int       `json:"slotsOfOthers"`
+	Since  int64     `json:"since"` // ms since 1970
+}
+
+func waitingOf(supply msg.SlotSupply) []waiting {
+	all := []waiting{}
+	for _, d := range supply.Jobs {
+		if d.Waits() {
+			all = append(all, waiting{d.Job, d.Needed, d.Held, supply.Others(d), d.Since.UnixMilli()})
+		}
+	}
+	return all
+}

@@ -1,0 +1,79 @@
+package output
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/bobbin-yarn/bobbin/dataflow/filesystem"
+)
+
+// ErrCommitBegun says that a job's commit had begun when the job was given up. What it has moved away
+// may be the only copy of the old content.
+var ErrCommitBegun = errors.New("the commit had begun: what was there before, and what was to replace it, lie in _temporary")
+
+// Discard removes what the job has left below _temporary, after it has ended without a result; parts
+// of a large output count against its quota. It does nothing where the job has committed, and leaves
+// all as it is, with ErrCommitBegun, where a try to do so has begun. Other jobs' files stay, whoever
+// makes some meanwhile. A late attempt of the job itself may be doing anything all the while: the
+// directory is renamed away first, which ends every commit that has not begun, and only then looked
+// at. It may be called again after an error.
+func (o Output) Discard(ctx context.Context, fsys filesystem.FileSystem) error {
+	if err := o.discard(ctx, fsys); err != nil {
+		return fmt.Errorf("clean up output %s: %w", o.Dir, err)
+	}
+	return nil
+}
+
+func (o Output) discard(ctx context.Context, fsys filesystem.FileSystem) error {
+	begun, err := o.commitBegun(ctx, fsys)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // nothing was written
+		return nil
+	case err != nil:
+		return err
+	case begun:
+		return ErrCommitBegun
+	}
+	// Each try has a name of its own: one that died may have left its behind.
+	away := []string{o.discarded(0)}
+	for err = fsys.Rename(ctx, o.jobDir(), away[0]); errors.Is(err, fs.ErrExist); {
+		away = append(away, o.discarded(len(away)))
+		err = fsys.Rename(ctx, o.jobDir(), away[len(away)-1])
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	switch begun, err = o.commitBegun(ctx, fsys); {
+	case err != nil:
+		return err
+	case begun:
+		return errors.Join(ErrCommitBegun, fsys.Rename(ctx, away[len(away)-1], o.jobDir()))
+	}
+	for _, dir := range away {
+		if err := fsys.RemoveAll(ctx, dir); err != nil {
+			return err
+		}
+	}
+	return o.removeTemporary(ctx, fsys)
+}
+
+func (o Output) discarded(try int) string {
+	return join(o.temporary(), fmt.Sprintf("discarded-%s-%d", o.Job, try))
+}
+
+// commitBegun tells whether a marker of the job is there.
+func (o Output) commitBegun(ctx context.Context, fsys filesystem.FileSystem) (bool, error) {
+	entries, err := fsys.List(ctx, o.Dir)
+	return slices.ContainsFunc(entries, o.marked), err
+}
+
+// removeTemporary removes _temporary, unless it is in use by other jobs.
+func (o Output) removeTemporary(ctx context.Context, fsys filesystem.FileSystem) error {
+	if err := fsys.Remove(ctx, o.temporary()); !errors.Is(err, filesystem.ErrNotEmpty) {
+		return err
+	}
+	return nil
+}

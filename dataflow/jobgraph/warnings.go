@@ -1,0 +1,15 @@
+package jobgraph
+
+import "fmt"
+
+// Warnings are what a user may not have meant by a job that runs all the same, a line each.
+func (g *JobGraph) Warnings() []string {
+	var warnings []string
+	for _, v := range g.Vertices {
+		if v.Source && len(v.Splits) == 0 {
+			warnings = append(warnings, fmt.Sprintf("warning: job %s reads nothing in %s: its input holds no data, or no files "+
+				"(of a directory those are read that lie right in it, and whose names do not begin with _ or .)", g.Name, v.Name))
+		}
+	}
+	return warnings
+}

@@ -1,0 +1,18 @@
+package jobgraph
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestAnInputWithoutFilesIsWarnedOf would catch a job that finishes at once on the wrong directory, without a word, and one
+// on an empty file that is told that there is none: neither has splits.
+func TestAnInputWithoutFilesIsWarnedOf(t *testing.T) {
+	g := JobGraph{Name: "words", Vertices: []Vertex{
+		{Name: "read", Source: true, Splits: []Split{{}}}, {Name: "count"}, {Name: "read more", Source: true},
+	}}
+	got := g.Warnings()
+	if len(got) != 1 || !strings.HasPrefix(got[0], "warning: job words reads nothing in read more: its input holds no data, or no files (of a directory ") {
+		t.Errorf("warnings %q", got)
+	}
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// keeper keeps what has been measured as soon as it is: minutes of work are not to be lost for
+// what comes after them. The zero one keeps nothing.
+type keeper struct {
+	path    string
+	content string // of the file
+}
+
+// keepIn makes a keeper of a file. Where there is none yet, a new page begins.
+func keepIn(path string, m machine, hadoop string) (keeper, error) {
+	if path == "" {
+		return keeper{}, nil
+	}
+	k := keeper{path: path, content: page(m, hadoop, nil)}
+	content, err := os.ReadFile(path)
+	if err == nil {
+		k.content = string(content)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return k, fmt.Errorf("keep measurements: %w", err)
+	}
+	return k, nil
+}
+
+// checkKept tells whether a file can be kept, before the machine is busy with the cluster.
+func checkKept(path string) error {
+	if path == "" {
+		return nil
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && !info.Mode().IsRegular():
+		return fmt.Errorf("keep measurements in %s: it is no regular file", path)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("keep measurements: %w", err)
+	}
+	probe, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("keep measurements in %s: %w", path, err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// add keeps one more section.
+func (k *keeper) add(t table) error {
+	if k.path == "" {
+		return nil
+	}
+	k.content = merge(k.content, []table{t})
+	return k.write()
+}
+
+// end keeps a page of which every section is new, without what was there before.
+func (k *keeper) end(content string) error {
+	if k.path == "" {
+		return nil
+	}
+	k.content = content
+	return k.write()
+}
+
+// write puts the page in place of the one before, as a whole: an interruption leaves either.
+func (k *keeper) write() (err error) {
+	temporary, err := os.CreateTemp(filepath.Dir(k.path), filepath.Base(k.path)+".*")
+	if err != nil {
+		return fmt.Errorf("keep measurements in %s: %w", k.path, err)
+	}
+	_, err = temporary.WriteString(k.content)
+	err = errors.Join(err, temporary.Chmod(0o644), temporary.Close())
+	if err == nil {
+		err = os.Rename(temporary.Name(), k.path)
+	}
+	if err != nil {
+		return fmt.Errorf("keep measurements in %s: %w", k.path, errors.Join(err, os.Remove(temporary.Name())))
+	}
+	return nil
+}

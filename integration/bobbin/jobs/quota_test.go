@@ -1,0 +1,32 @@
+package jobs
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/rpctest"
+)
+
+// TestAQuotaFailsAJobAtOnce would catch a job that runs into its quota four times, and one that leaves what it has written
+// there: the next would fail for it.
+func TestAQuotaFailsAJobAtOnce(t *testing.T) {
+	t.Parallel()
+	alice := suite.User(t, bobbintest.Alice)
+	dir := alice.Scratch(t)
+	alice.Write(t, dir+"/input", "one line\nanother\n")
+	if err := alice.Files(t).MkdirAll(t.Context(), dir+"/output"); err != nil {
+		t.Fatal(err)
+	}
+	if err := rpctest.HDFS(t, suite.Cluster(t)).SetQuota(t.Context(), dir+"/output", 0, 1024); err != nil {
+		t.Fatal(err)
+	}
+	got := alice.Run(t, bobbintest.Small("-o", "json", suite.Program(t, "wordcount"), "--input", dir+"/input", "--output", dir+"/output")...)
+	report := got.JSON(t)
+	if got.Code != 1 || report.JobStatus != "FAILED" || !strings.Contains(got.Stderr, "quota") || strings.Contains(got.Stderr, "restarts used up") {
+		t.Error(got)
+	}
+	if names := alice.Names(t, dir+"/output"); len(names) != 0 {
+		t.Errorf("the failed job leaves %v in its output", names)
+	}
+}

@@ -1,0 +1,49 @@
+package jobs
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/cluster"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+	"github.com/bobbin-yarn/bobbin/integration/internal/wait"
+)
+
+// TestAJobWaitsForTheEndOfSafeMode has a job write its output while the NameNode takes no changes, and another one submitted. It
+// would catch tasks that fail for it, of which there were three in two seconds, and a command that gives up or is silent.
+func TestAJobWaitsForTheEndOfSafeMode(t *testing.T) {
+	t.Parallel()
+	c := clusters.Change(t, suite.Kind(clusters.Victim), "puts the NameNode into safe mode")
+	alice := suite.UserOf(t, c, bobbintest.Alice)
+	safeMode := func(word string) {
+		t.Helper()
+		if _, err := c.CLI(t.Context(), cluster.DFSAdmin, "-safemode", word); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	writes := suite.Dawdle(t, alice, "-p", "1", "-D", "restart-strategy.type=none")
+	safeMode("enter")
+	writes.Release(t)
+	// SafeModeException begins with what cannot be done, to which path.
+	refused := regexp.MustCompile(`Cannot [a-z ]+` + regexp.QuoteMeta(writes.Output))
+	wait.Until(t, "the NameNode has refused the job's output", func() bool {
+		log, err := os.ReadFile(filepath.Join(c.LogDir(), "namenode.log"))
+		return err == nil && refused.Match(log)
+	})
+	safeMode("leave")
+	writes.CheckSucceeds(t)
+
+	dir := alice.Scratch(t)
+	alice.Write(t, dir+"/input", "to be\n")
+	safeMode("enter")
+	submitted := alice.Start(t, bobbintest.Small(suite.Program(t, "wordcount"), "--input", dir+"/input", "--output", dir+"/output")...)
+	submitted.Says(t, "is not ready, trying on")
+	safeMode("leave")
+	if got := submitted.Wait(t); got.Code != 0 {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,64 @@
+package sessions
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/integration/internal/bobbintest"
+	"github.com/bobbin-yarn/bobbin/integration/internal/clusters"
+)
+
+// TestASessionIsReachedWithoutItsResourceManager would catch commands on a session that works on which fail, as YARN is
+// away that would only have told them where it is.
+func TestASessionIsReachedWithoutItsResourceManager(t *testing.T) {
+	t.Parallel()
+	c := clusters.Change(t, suite.Kind(clusters.Victim), "stops the ResourceManager")
+	u := suite.UserOf(t, c, bobbintest.Alice).With("TMPDIR=" + t.TempDir())
+	dir := u.Scratch(t)
+	u.Write(t, dir+"/lines", "to be\nor not\n")
+	id := start(t, u)
+	sift := func(output string) []string {
+		return []string{"run", "-p", "1", suite.Program(t, "wordcount"), "--input", dir + "/lines", "--output", dir + output}
+	}
+	if got := u.Run(t, sift("/before")...); got.Code != 0 { // its worker stays for the job after it
+		t.Fatal(got)
+	}
+	if err := c.Stop(t.Context(), "resourcemanager"); err != nil {
+		t.Fatal(err)
+	}
+	const patience = "client.timeout=10s"
+	for _, args := range [][]string{{"status"}, {"status", "-id", id}, {"list", "-a"}} {
+		if got := u.Run(t, append(args, "-D", patience)...); got.Code != 0 || !strings.Contains(got.Stdout, id) && args[0] == "status" {
+			t.Errorf("%v: %s", args, got)
+		}
+	}
+	if got := u.Run(t, sift("/meanwhile")...); got.Code != 0 {
+		t.Errorf("a job: %s", got)
+	}
+	if err := c.Restart(t.Context(), "resourcemanager"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAnEndedApplicationTellsWhyItFailed would catch a nightly job of which only Java's tools tell why it failed.
+func TestAnEndedApplicationTellsWhyItFailed(t *testing.T) {
+	t.Parallel()
+	u, _ := person(t)
+	got := u.Run(t, "run-application", "-jm", "256m", suite.Program(t, "faulty"), "driver-error", "/none", "/none")
+	if got.Code != 0 {
+		t.Fatal(got)
+	}
+	id := got.Application(t)
+	u.WaitEnded(t, id)
+	const why = "the driver does not feel like it"
+	status := u.Run(t, "status", "-id", id)
+	if status.Code != 0 || !strings.Contains(status.Stdout, "FINISHED (FAILED)") || !strings.Contains(status.Stdout, why) {
+		t.Errorf("status: %s", status)
+	}
+	if list := u.Run(t, "list", "-a", "-id", id); list.Code != 1 || list.Stdout != "" || !strings.Contains(list.Stderr, why) {
+		t.Errorf("list: %s", list)
+	}
+	if logs := u.Run(t, "logs", "--file", "driver.stderr", id); logs.Code != 0 || strings.Count(logs.Stdout, why) != 1 {
+		t.Errorf("its standard error: %s", logs)
+	}
+}

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+)
+
+// It would catch a folder that each call leaves whose Flink is not where it looks, and one that is told to hold the logs of what
+// never ran.
+func TestNothingStaysWhereThereIsNoFlink(t *testing.T) {
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	var stderr bytes.Buffer
+	if code := run(t.Context(), []string{"-flink", "/nowhere"}, &stderr); code != 1 || !strings.Contains(stderr.String(), "is no distribution of Flink") || strings.Contains(stderr.String(), "logs") {
+		t.Errorf("exit code %d: %s", code, &stderr)
+	}
+	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}

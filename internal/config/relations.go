@@ -1,0 +1,94 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// relation is an order that the values of two options have to keep.
+type relation struct {
+	lesser, greater Key
+	equal           bool // they may be equal, too
+}
+
+// relations are all of them. What an option's value has to be beside facts of another kind,
+// such as YARN's limits, is checked where these are known.
+var relations = []relation{ //nolint:gochecknoglobals // a constant table
+	{lesser: HeartbeatInterval, greater: HeartbeatTimeout},             // else a role is lost between two heartbeats
+	{lesser: ClientHeartbeatInterval, greater: ClientHeartbeatTimeout}, // else a job between two of its client's
+	{lesser: YarnContainerRequestInterval, greater: YarnHeartbeatInterval, equal: true},
+	{lesser: RegistrationInitialTimeout, greater: RegistrationMaxTimeout, equal: true},
+	{lesser: TaskSlots, greater: SlotsMax, equal: true}, // else there is no room for any TaskExecutor
+	{lesser: ExponentialInitialBackoff, greater: ExponentialMaxBackoff, equal: true},
+	{lesser: TaskManagerNetworkMin, greater: TaskManagerNetworkMax, equal: true},
+}
+
+// Validate tells how options contradict each other: a *Fault, or several joined. What each
+// may be by itself New has checked.
+func Validate(c Config) error {
+	return errors.Join(contradictions(func(key Key) (held, bool) { return c.held(key), true })...)
+}
+
+// ValidateAmong is Validate for whoever reads these options alone: what others say beside each other is
+// not its concern.
+func ValidateAmong(c Config, keys ...Key) error {
+	return errors.Join(contradictions(func(key Key) (held, bool) {
+		return c.held(key), slices.ContainsFunc(keys, func(k Key) bool { return k.Name() == key.Name() })
+	})...)
+}
+
+func (c Config) held(key Key) held {
+	return held{get[any](c, key), fmt.Sprintf("%s (%s)", c.text(key), c.Source(key))}
+}
+
+// held is the value of an option, and how it is told.
+type held struct {
+	value any
+	text  string
+}
+
+// contradictions goes through the relations of those options that are found.
+func contradictions(find func(Key) (held, bool)) []error {
+	var faults []error
+	for _, r := range relations {
+		lesser, one := find(r.lesser)
+		greater, other := find(r.greater)
+		if !one || !other {
+			continue
+		}
+		if order := compare(lesser.value, greater.value); order > 0 || order == 0 && !r.equal {
+			faults = append(faults, &Fault{
+				What: fmt.Sprintf("option %s: %s is %s %s, %s",
+					r.lesser.Name(), lesser.text, r.broken(), r.greater.Name(), greater.text),
+				Remedy: fmt.Sprintf("lower %s or raise %s", r.lesser.Name(), r.greater.Name()),
+			})
+		}
+	}
+	return faults
+}
+
+func (r relation) broken() string {
+	if r.equal {
+		return "more than"
+	}
+	return "not less than"
+}
+
+// related says what an option has to be beside others, for the reference.
+func related(key Key) []string {
+	var all []string
+	for _, r := range relations {
+		less, more := "Less than", "More than"
+		if r.equal {
+			less, more = "At most", "At least"
+		}
+		switch key {
+		case r.lesser:
+			all = append(all, fmt.Sprintf("%s `%s`.", less, r.greater.Name()))
+		case r.greater:
+			all = append(all, fmt.Sprintf("%s `%s`.", more, r.lesser.Name()))
+		}
+	}
+	return all
+}

@@ -1,0 +1,99 @@
+package launch_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/internal/launch"
+)
+
+// container is a directory as a NodeManager makes it, with a bobbin that tells its arguments.
+func container(t testing.TB, bobbin []byte) (dir, sum string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, launch.BobbinLink), bobbin, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir, fmt.Sprintf("%x", sha256.Sum256(bobbin))
+}
+
+// start runs a command as a NodeManager's script does (ContainerLaunch.UnixShellScriptBuilder).
+func start(t testing.TB, dir, command string, environment ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	script := `exec /bin/bash -c "` + strings.ReplaceAll(command, "<LOG_DIR>", dir) + `"`
+	process := exec.CommandContext(t.Context(), "/bin/bash", "-c", script)
+	process.Dir, process.Env = dir, append(os.Environ(), environment...)
+	err = process.Run()
+	read := func(name string) string {
+		content, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		return string(content)
+	}
+	return read("some.stdout"), read("some.stderr"), err
+}
+
+// TestOnlyTheBinaryThatWasSubmittedIsStarted is the attack of whoever changes the binary on its way over HDFS, with its
+// checksums. It would catch a container that runs it, one that runs unchecked where it cannot check, and one that dies
+// without a word of why.
+func TestOnlyTheBinaryThatWasSubmittedIsStarted(t *testing.T) {
+	t.Parallel()
+	good := []byte("#!/bin/bash\necho runs $*\necho warning >&2\n")
+	for name, test := range map[string]struct {
+		change      func(dir string) error
+		environment []string
+		unknown     bool // the hash is
+		starts      bool
+		says        string
+	}{
+		"what was submitted": {starts: true},
+		"another file of the same length": {
+			change: func(dir string) error {
+				return os.WriteFile(filepath.Join(dir, launch.BobbinLink), bytes.Replace(good, []byte("echo"), []byte("evil"), 1), 0o700)
+			},
+			says: "not that of what was submitted",
+		},
+		"no file":                        {change: func(dir string) error { return os.Remove(filepath.Join(dir, launch.BobbinLink)) }, says: "not that of what was submitted"},
+		"a node without coreutils":       {environment: []string{"PATH=/nowhere"}, says: "no sha256sum (coreutils)"},
+		"one whose hash nobody has told": {unknown: true, starts: true},
+	} {
+		dir, sum := container(t, good)
+		if test.change != nil {
+			if err := test.change(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if test.unknown {
+			sum = ""
+		}
+		stdout, stderr, err := start(t, dir, launch.Command("somerole", sum, "some"), test.environment...)
+		if test.starts && (err != nil || stdout != "runs somerole\n" || stderr != "warning\n") {
+			t.Errorf("%s: %v, it writes %q and %q", name, err, stdout, stderr)
+		}
+		if !test.starts && (err == nil || stdout != "" || !strings.Contains(stderr, test.says)) {
+			t.Errorf("%s: %v, it writes %q, and says %q, want %q", name, err, stdout, stderr, test.says)
+		}
+	}
+}
+
+// BenchmarkCommand starts a binary of bobbin's size, with the check and without: the difference is what the check costs a
+// container's start.
+func BenchmarkCommand(b *testing.B) {
+	dir, sum := container(b, append([]byte("#!/bin/true\n"), make([]byte, 30<<20)...))
+	for name, hash := range map[string]string{"checked": sum, "unchecked": ""} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, _, err := start(b, dir, launch.Command("somerole", hash, "some")); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,43 @@
+package launch
+
+import (
+	"fmt"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+)
+
+// Demand is what a job asks of a cluster's memory.
+type Demand struct {
+	Slots     int   // that it needs to run all at once
+	PerWorker int   // slots of a TaskExecutor
+	WorkerMB  int64 // its container
+	MasterMB  int64 // the ApplicationMaster's, which takes its part of the nodes; 0: not counted
+	// Options say how long the job waits for a slot.
+	Options config.Config
+}
+
+// DemandOf is that of a job which has a cluster of these options for itself.
+func DemandOf(c config.Config, slots int) Demand {
+	return Demand{
+		Slots: slots, PerWorker: c.Int(config.TaskSlots), Options: c,
+		WorkerMB: int64(c.Memory(config.TaskManagerProcessSize).Megabytes()),
+		MasterMB: int64(c.Memory(config.JobManagerProcessSize).Megabytes()),
+	}
+}
+
+// TooLarge says, in a line, that the job needs more memory than all nodes have together, in
+// MB; "" where it does not. It is a hint: parts of a batch job can run one after the other in
+// fewer slots, and nodes may be added.
+func (d Demand) TooLarge(nodesMB int64) string {
+	if d.Slots == 0 || d.PerWorker == 0 {
+		return ""
+	}
+	workers := int64((d.Slots + d.PerWorker - 1) / d.PerWorker)
+	need := workers*d.WorkerMB + d.MasterMB
+	if need <= nodesMB {
+		return ""
+	}
+	return fmt.Sprintf("the job can hardly fit: its %d slots take %d TaskExecutors of %d MB, %d MB in all, and the nodes have %d MB together. "+
+		"It runs as far as its parts fit one after the other, and fails when a slot does not come in %v (%s); less: -p, -tm, or more slots each (-s)",
+		d.Slots, workers, d.WorkerMB, need, nodesMB, d.Options.Duration(config.SlotRequestTimeout), config.SlotRequestTimeout)
+}

@@ -1,0 +1,38 @@
+package launch
+
+import (
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/internal/config"
+)
+
+// TestAJobThatCanHardlyFitIsToldSo would catch 80 GB that are asked of a cluster of 16 without a
+// word, and a warning of a job that fits to the last megabyte.
+func TestAJobThatCanHardlyFitIsToldSo(t *testing.T) {
+	t.Parallel()
+	c, err := config.New(config.Layer{Source: "test", Values: map[string]string{
+		config.TaskManagerProcessSize.Name(): "2g", config.TaskSlots.Name(): "2",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const says = "the job can hardly fit: its 80 slots take 40 TaskExecutors of 2048 MB, 82432 MB in all, and the nodes have 16384 MB together. " +
+		"It runs as far as its parts fit one after the other, and fails when a slot does not come in 5m0s (slot.request.timeout); less: -p, -tm, or more slots each (-s)"
+	if got := DemandOf(c, 80).TooLarge(16384); got != says {
+		t.Errorf("%q, want %q", got, says)
+	}
+	for name, test := range map[string]struct {
+		demand  Demand
+		nodesMB int64
+		fits    bool
+	}{
+		"it fits":                     {DemandOf(c, 15), 8*2048 + 512, true},
+		"a megabyte is missing":       {DemandOf(c, 15), 8*2048 + 511, false},
+		"a session, without a job":    {DemandOf(c, 0), 0, true},
+		"a cluster that does not say": {Demand{Slots: 80}, 0, true},
+	} {
+		if got := test.demand.TooLarge(test.nodesMB); (got == "") != test.fits {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

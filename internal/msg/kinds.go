@@ -1,0 +1,71 @@
+package msg
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// ErrKind says that a peer sent a message of a kind that it has no business to send,
+// or that nobody knows. It was not decoded.
+var ErrKind = errors.New("peer may not send messages of this kind")
+
+// Kinds are messages that may come over a connection, by the names that stand on the
+// wire. Names are part of the protocol version.
+type Kinds struct{ types map[string]reflect.Type }
+
+// KindsOf are the kinds of these messages.
+func KindsOf(messages ...Message) Kinds {
+	k := Kinds{make(map[string]reflect.Type, len(messages))}
+	for _, m := range messages {
+		k.types[Kind(m)] = reflect.TypeOf(m)
+	}
+	return k
+}
+
+// What each end of a connection may say to the other.
+var (
+	TaskExecutorToResourceManager = KindsOf(RegisterTaskExecutor{}, Heartbeat{}, SlotReport{}, SlotRequestsAnswered{}, SlotsFreed{}, Disconnect{})
+	ResourceManagerToTaskExecutor = KindsOf(TaskExecutorRegistered{}, RegistrationRejected{}, Heartbeat{}, RequestSlots{}, ReleaseTaskExecutor{}, UpdateTokens{}, Disconnect{})
+
+	TaskExecutorToJobMaster = KindsOf(RegisterAtJobMaster{}, Heartbeat{}, OfferSlots{}, HostReady{}, HostLost{},
+		TaskStatesChanged{}, TasksProgress{}, RequestSplit{}, CollectBatch{}, Disconnect{})
+	JobMasterToTaskExecutor = KindsOf(RegisteredAtJobMaster{}, Heartbeat{}, SlotOffersAnswered{}, FreeSlots{},
+		DeployTasks{}, CancelTasks{}, SplitAssigned{}, CollectAcknowledged{}, Disconnect{})
+
+	HostToTaskExecutor = KindsOf(HostHello{}, HostReady{}, HostLost{}, Heartbeat{}, TaskStatesChanged{}, TasksProgress{}, RequestSplit{}, CollectBatch{})
+	TaskExecutorToHost = KindsOf(StartHost{}, SetMemory{}, StopHost{}, UpdateTokens{}, Heartbeat{},
+		DeployTasks{}, CancelTasks{}, SplitAssigned{}, CollectAcknowledged{})
+
+	// A driver's starter is the client, or the ApplicationMaster.
+	DriverToStarter = KindsOf(DriverHello{}, ListingInput{}, DriverFailed{}, ExecuteJob{})
+	StarterToDriver = KindsOf(DriverStart{}, JobAccepted{}, CollectedRecords{}, JobEnded{}, UpdateTokens{})
+)
+
+// Kind is the name of a message's type on the wire.
+func Kind(m Message) string { return reflect.TypeOf(m).Name() }
+
+// Allow tells whether a message is of one of the kinds.
+func (k Kinds) Allow(m Message) bool {
+	_, allowed := k.types[Kind(m)]
+	return allowed
+}
+
+// Names lists the kinds.
+func (k Kinds) Names() []string { return slices.Sorted(maps.Keys(k.types)) }
+
+// Decode makes the message of this kind from its encoded form: unmarshal is
+// given a pointer to it. ErrKind where it is none of these.
+func (k Kinds) Decode(kind string, unmarshal func(into any) error) (Message, error) {
+	t, allowed := k.types[kind]
+	if !allowed {
+		return nil, fmt.Errorf("decode message of kind %.40q: %w", kind, ErrKind)
+	}
+	into := reflect.New(t)
+	if err := unmarshal(into.Interface()); err != nil {
+		return nil, fmt.Errorf("decode message %s: %w", kind, err)
+	}
+	return into.Elem().Interface().(Message), nil
+}

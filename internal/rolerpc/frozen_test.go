@@ -1,0 +1,173 @@
+package rolerpc
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bobbin-yarn/bobbin/internal/msg"
+)
+
+// TestAStoppedProcessIsForTheRolesToJudge would catch a transport that gives up a
+// peer whose process is silent, before or after any heartbeat.timeout: gRPC's pings
+// did so after 9 s, and would after two hours if nobody set them.
+func TestAStoppedProcessIsForTheRolesToJudge(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCable()
+		role, worker := newAccepting(""), newRecorder()
+		near := c.open(t, role, worker)
+		far := <-role.streams
+		ends := map[string]*recorder{"worker": worker, "role": role.recorder}
+
+		c.stop()
+		for range 100 { // almost three hours
+			if !near.Send(msg.Heartbeat{}) || !far.Send(msg.Heartbeat{}) {
+				t.Fatal("a stream to a stopped process has ended")
+			}
+			time.Sleep(100 * time.Second)
+		}
+		c.resume()
+		synctest.Wait()
+		for name, r := range ends {
+			if len(r.messages()) == 0 {
+				t.Errorf("%s hears nothing once the other goes on", name)
+			}
+			select {
+			case err := <-r.closed:
+				t.Errorf("%s was told %v", name, err)
+			default:
+			}
+		}
+	})
+}
+
+// cable is a connection without sockets between a server and a client in a bubble:
+// stopped, it takes what is written, as kernels do, and brings nothing.
+type cable struct {
+	connections chan net.Conn
+	closed      chan struct{}
+
+	mu      sync.Mutex // guards stopped
+	stopped chan struct{}
+}
+
+func newCable() *cable {
+	stopped := make(chan struct{})
+	close(stopped)
+	return &cable{connections: make(chan net.Conn, 1), closed: make(chan struct{}), stopped: stopped}
+}
+
+func (c *cable) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopped = make(chan struct{})
+}
+
+func (c *cable) resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.stopped)
+}
+
+// running is closed while bytes move.
+func (c *cable) running() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stopped
+}
+
+func (c *cable) Accept() (net.Conn, error) {
+	select {
+	case conn := <-c.connections:
+		return conn, nil
+	case <-c.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (c *cable) Close() error {
+	close(c.closed)
+	return nil
+}
+
+func (c *cable) Addr() net.Addr { return &net.TCPAddr{} }
+
+// open starts a server with the role and opens a stream to it, all until the test's
+// end.
+func (c *cable) open(t *testing.T, role *accepting, worker *recorder) *Stream {
+	t.Helper()
+	return open(t, c.connect(t, role), "resourcemanager", worker)
+}
+
+// connect starts a server with the role, and gives a connection to it, both until the
+// test's end.
+func (c *cable) connect(t *testing.T, role *accepting) *Conn {
+	t.Helper()
+	certificates := newCluster(t)
+	var mux Mux
+	mux.Handle("resourcemanager", role.accept)
+	server := NewServer(certificates.server(t), &mux)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(c) }()
+	t.Cleanup(func() {
+		server.Close()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	conn, err := newConn("am:1", certificates.client(t), func(context.Context) (net.Conn, error) {
+		near, far := c.pair()
+		c.connections <- far
+		return near, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return conn
+}
+
+// pair makes a connection's two ends.
+func (c *cable) pair() (near, far net.Conn) {
+	near, nearest := net.Pipe()
+	farthest, far := net.Pipe()
+	go c.move(nearest, farthest)
+	go c.move(farthest, nearest)
+	return near, far
+}
+
+// move brings what comes from one end to the other, as long as both are there: it
+// reads on while the cable is stopped.
+func (c *cable) move(from, to net.Conn) {
+	defer to.Close()
+	blocks := make(chan []byte, 1<<16) // a kernel's buffer, larger than what a test writes
+	go func() {
+		defer close(blocks)
+		for {
+			block := make([]byte, 4<<10)
+			n, err := from.Read(block)
+			if err != nil {
+				if !errors.Is(err, net.ErrClosed) {
+					from.Close()
+				}
+				return
+			}
+			blocks <- block[:n]
+		}
+	}()
+	for block := range blocks {
+		<-c.running()
+		if _, err := to.Write(block); err != nil {
+			from.Close()
+		}
+	}
+}

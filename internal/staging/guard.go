@@ -1,0 +1,83 @@
+package staging
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/bobbin-yarn/bobbin/internal/dfs"
+)
+
+// ErrExposed says that others than the user can put files of theirs where containers take
+// what they run from. The text names the place, its owner, its mode and the remedy.
+var ErrExposed = errors.New("others could put there what your containers run")
+
+// guard refuses an area in which others could place something, once an application's
+// directory is there: one that they have made, or may write to; and a home in which everybody
+// may put another area in the place of this one. Of directories above that nothing is asked:
+// they are the administrators'.
+func (a *Area) guard(ctx context.Context, dir string) error {
+	home, err := a.fs.Status(ctx, strings.TrimSuffix(a.root, DirName))
+	if err == nil {
+		err = Replaceable(home)
+	}
+	for _, at := range []string{a.root, dir, a.root + "/cache"} {
+		if err == nil {
+			err = a.private(ctx, at)
+		}
+	}
+	return err
+}
+
+// private refuses a directory that is not the user's alone; one that is missing is none.
+func (a *Area) private(ctx context.Context, dir string) error {
+	status, err := a.fs.Status(ctx, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return a.own(status)
+}
+
+// own refuses what is not the user's alone.
+func (a *Area) own(s dfs.Status) error {
+	if !s.Own {
+		return exposed(s, fmt.Sprintf("it is not yours: find out who has made it, and remove it (hadoop fs -rm -r %s)", s.URI))
+	}
+	return shared(s, fmt.Sprintf(", and remove what they may have put there (hadoop fs -rm -r %s/cache)", a.root))
+}
+
+// Shared refuses a file or directory that others than its owner may write to.
+func Shared(s dfs.Status) error { return shared(s, "") }
+
+func shared(s dfs.Status, more string) error {
+	switch {
+	case s.Mode&0o022 == 0:
+		return nil
+	case s.ACL:
+		return exposed(s, fmt.Sprintf("its ACL lets others write: take it away (hadoop fs -setfacl -b %[1]s; hadoop fs -chmod go-w %[1]s)%s", s.URI, more))
+	default:
+		return exposed(s, fmt.Sprintf("others may write: close it (hadoop fs -chmod go-w %s)%s", s.URI, more))
+	}
+}
+
+// Replaceable refuses a directory in which everybody may put something else in the place of
+// what is there: all may write, and it is not sticky.
+func Replaceable(s dfs.Status) error {
+	if s.Mode&0o002 == 0 || s.Mode&fs.ModeSticky != 0 {
+		return nil
+	}
+	return exposed(s, fmt.Sprintf("everybody may replace what is in it: close it (hadoop fs -chmod o-w %s)", s.URI))
+}
+
+func exposed(s dfs.Status, why string) error {
+	mode := s.Mode
+	if s.IsDir {
+		mode |= fs.ModeDir
+	}
+	return fmt.Errorf("%s (owner %s, mode %s): %w: %s", s.URI, s.Owner, mode, ErrExposed, why)
+}

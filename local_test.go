@@ -1,0 +1,72 @@
+package bobbin
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/bobbin-yarn/bobbin/dataflow"
+	"github.com/bobbin-yarn/bobbin/internal/control"
+)
+
+// exitsIn has this test binary be a program that calls os.Exit(0) in its task or its driver, or nowhere.
+const exitsIn = "BOBBIN_TEST_EXITS_IN"
+
+// exiting is that program. Its argument is the text that it reads.
+func exiting(where string) Driver {
+	return func(ctx context.Context, env *dataflow.Env) error {
+		if _, err := env.Execute(ctx, exits, env.Args()[0]); err != nil {
+			return err
+		}
+		if where == "driver" {
+			os.Exit(0)
+		}
+		return nil
+	}
+}
+
+var (
+	lengths = dataflow.NewCollector[int]("lengths")
+
+	exits = dataflow.Job("exits", func(p *dataflow.Plan, text string) error {
+		dataflow.Collect(dataflow.Map(dataflow.ReadText(p, text), func(line []byte) int {
+			if os.Getenv(exitsIn) == "task" {
+				os.Exit(0)
+			}
+			return len(line)
+		}), lengths)
+		return nil
+	})
+)
+
+// TestALocalRunSaysWhatItIsAmid would catch a task that ends the run by os.Exit(0), and whoever has started that takes
+// it for done; and a program that is taken for broken off, after the end of its job.
+func TestALocalRunSaysWhatItIsAmid(t *testing.T) {
+	t.Parallel()
+	text := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(text, []byte("to be\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for where, want := range map[string]control.Amid{
+		"task": control.AmidJob, "driver": control.AmidDriver, "nowhere": control.AmidNothing,
+	} {
+		parent, err := control.Listen()
+		if err != nil {
+			t.Fatal(err)
+		}
+		program := exec.CommandContext(t.Context(), os.Args[0], "file://"+text)
+		program.Env = []string{"HOME=" + t.TempDir(), "HADOOP_USER_NAME=alice", exitsIn + "=" + where, parent.Environment()}
+		program.ExtraFiles = []*os.File{parent.Child}
+		out, err := program.CombinedOutput()
+		if got := parent.Amid(); err != nil || got != want {
+			t.Errorf("os.Exit in %s: it ends amid %q with %v, want %q\n%s", where, got, err, want, out)
+		}
+		for _, end := range []interface{ Close() error }{parent.Child, parent} {
+			if err := end.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}

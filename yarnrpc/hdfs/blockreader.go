@@ -1,0 +1,215 @@
+package hdfs
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"google.golang.org/protobuf/encoding/protodelim"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/bobbin-yarn/bobbin/hadoopproto/hdfspb"
+)
+
+// ErrUnreachable is in the error for a block of which no DataNode could be connected to, or is
+// known: they may just be starting, or be lost.
+var ErrUnreachable = errors.New("no DataNode that has the block can be reached")
+
+// clientName is who DataNodes note as their client.
+const clientName = "bobbin"
+
+// BlockReader reads a block (DFSInputStream, BlockReaderRemote): from the DataNode that is
+// nearest, and where that fails from the next, until each has been tried once. No byte is given
+// out that does not fit its checksum. It belongs to one goroutine.
+type BlockReader struct {
+	dialer *Dialer
+	life   context.Context //nolint:containedctx // of the reader, not of a call: its end ends a Read that waits
+	end    context.CancelFunc
+	block  Block
+	offset int64    // of the next byte, in the block
+	nodes  []string // addresses that are not tried yet, but for the first, which is asked
+	met    bool     // one has failed otherwise than by not being connected to
+	last   error    // failure
+
+	conn   *blockConn  // nil: none
+	leave  func() bool // has the end of life leave conn alone
+	reused bool        // conn has served another reader, and may have ended meanwhile
+	rest   []byte      // of a packet, not given out yet
+}
+
+// ReadBlock reads a block that NameNode.Locate or NameNode.Open has given, from an offset in it
+// on. It connects with the first Read, and ends with ctx.
+func (d *Dialer) ReadBlock(ctx context.Context, block Block, offset int64) *BlockReader {
+	r := &BlockReader{dialer: d, block: block, offset: offset, nodes: d.nodes.inOrder(block.located.GetLocs())}
+	r.life, r.end = context.WithCancel(ctx)
+	return r
+}
+
+// Read reads what a packet has of the block, and io.EOF at its end. Another error is that of the
+// last DataNode once each has failed, with ErrUnreachable where none could be connected to; or
+// the context's.
+func (r *BlockReader) Read(b []byte) (int, error) {
+	for len(r.rest) == 0 {
+		if r.offset >= r.block.Length {
+			return 0, io.EOF
+		}
+		if err := r.fill(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(b, r.rest)
+	r.rest, r.offset = r.rest[n:], r.offset+int64(n)
+	if r.offset >= r.block.Length {
+		r.finish()
+	}
+	return n, nil
+}
+
+// Close ends the reader's connection, unless the block was read to its end: then that may serve
+// others. It may be called twice.
+func (r *BlockReader) Close() error {
+	if r.conn != nil {
+		r.drop()
+	}
+	r.end()
+	return nil
+}
+
+// fill gets the next packet, from one DataNode or another.
+func (r *BlockReader) fill() error {
+	for {
+		if err := context.Cause(r.life); err != nil {
+			return err
+		}
+		if len(r.nodes) == 0 {
+			return r.failure()
+		}
+		if err := r.dialer.transfer.learn(r.life); err != nil {
+			return err
+		}
+		err := r.ask()
+		if err == nil {
+			r.dialer.nodes.note(r.nodes[0], false)
+			return nil
+		}
+		stale := r.conn != nil && r.reused && !answers(err)
+		if r.conn != nil {
+			r.drop()
+		}
+		if stale || r.life.Err() != nil { // it is no failure of the DataNode
+			continue
+		}
+		_, away := errors.AsType[connectError](err)
+		r.met = r.met || !away
+		r.dialer.nodes.note(r.nodes[0], true)
+		r.nodes, r.last = r.nodes[1:], err
+	}
+}
+
+// answers tells what a DataNode says, or does by its silence, on whatever connection: what it would on
+// a new one, too.
+func answers(err error) bool {
+	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, ErrRefused) || errors.Is(err, ErrBlockToken)
+}
+
+// ask gets the next packet from the DataNode that is asked.
+func (r *BlockReader) ask() error {
+	if r.conn == nil {
+		if err := r.connect(); err != nil {
+			return err
+		}
+	}
+	r.reused = false // or it would not have answered
+	at, data, err := r.conn.packet()
+	if err != nil {
+		return err
+	}
+	return r.take(at, data)
+}
+
+// connect asks for the rest of the block.
+func (r *BlockReader) connect() (err error) {
+	address := r.nodes[0]
+	conn := r.dialer.idle.take(address)
+	r.reused = conn != nil
+	if conn == nil {
+		if conn, err = r.dialer.openDataNode(r.life, "tcp", address); err != nil {
+			return err
+		}
+	}
+	r.conn, r.leave = conn, context.AfterFunc(r.life, func() { conn.Close() })
+	err = r.send(append(binary.BigEndian.AppendUint16(nil, transferVersion), opReadBlock), &hdfspb.OpReadBlockProto{
+		Header: &hdfspb.ClientOperationHeaderProto{
+			BaseHeader: &hdfspb.BaseHeaderProto{Block: r.block.located.GetB(), Token: r.block.located.GetBlockToken()},
+			ClientName: proto.String(clientName),
+		},
+		Offset: proto.Uint64(uint64(r.offset)), Len: proto.Uint64(uint64(r.block.Length - r.offset)),
+	})
+	if err == nil {
+		err = conn.accepted()
+	}
+	return err
+}
+
+func (r *BlockReader) send(before []byte, m proto.Message) error {
+	b := bytes.NewBuffer(before)
+	if _, err := protodelim.MarshalTo(b, m); err != nil {
+		return err
+	}
+	_, err := r.conn.Write(b.Bytes())
+	return err
+}
+
+// take takes in what a packet has. Packets begin where a chunk of the checksums does, which may
+// be before the offset that was asked for.
+func (r *BlockReader) take(at int64, data []byte) error {
+	skip := r.offset - at
+	if skip < 0 || skip >= int64(len(data)) {
+		return fmt.Errorf("%w: %d bytes at %d, and %d of %d were wanted", errPacket, len(data), at, r.offset, r.block.Length)
+	}
+	r.rest = data[skip:min(int64(len(data)), r.block.Length-at)]
+	return nil
+}
+
+// finish takes leave of the DataNode once the block was read to its end.
+func (r *BlockReader) finish() {
+	defer r.Close()
+	if r.conn == nil {
+		return
+	}
+	_, data, err := r.conn.packet() // the empty one
+	if err != nil || len(data) > 0 {
+		return
+	}
+	if r.send(nil, &hdfspb.ClientReadStatusProto{Status: hdfspb.Status_CHECKSUM_OK.Enum()}) != nil {
+		return
+	}
+	conn := r.conn
+	if r.leave() {
+		r.conn = nil
+		r.dialer.idle.keep(conn)
+	}
+}
+
+// drop closes the connection.
+func (r *BlockReader) drop() {
+	r.leave()
+	r.conn.Close()
+	r.conn, r.rest, r.reused = nil, nil, false
+}
+
+func (r *BlockReader) failure() error {
+	id := r.block.located.GetB().GetBlockId()
+	switch {
+	case r.last == nil:
+		return fmt.Errorf("read block %d: %w: the NameNode knows of none", id, ErrUnreachable)
+	case !r.met:
+		return fmt.Errorf("read block %d: %w: %w", id, ErrUnreachable, r.last)
+	default:
+		return fmt.Errorf("read block %d: %w", id, r.last)
+	}
+}
