@@ -16,11 +16,11 @@ func TestASessionIsReachedWithoutItsResourceManager(t *testing.T) {
 	u := suite.UserOf(t, c, bobbintest.Alice).With("TMPDIR=" + t.TempDir())
 	dir := u.Scratch(t)
 	u.Write(t, dir+"/lines", "to be\nor not\n")
-	id := start(t, u)
+	id := start(t, u, "-D", "resourcemanager.taskmanager-timeout=1h") // its worker stays for the job after the first
 	sift := func(output string) []string {
 		return []string{"run", "-p", "1", suite.Program(t, "wordcount"), "--input", dir + "/lines", "--output", dir + output}
 	}
-	if got := u.Run(t, sift("/before")...); got.Code != 0 { // its worker stays for the job after it
+	if got := u.Run(t, sift("/before")...); got.Code != 0 {
 		t.Fatal(got)
 	}
 	if err := c.Stop(t.Context(), "resourcemanager"); err != nil {
