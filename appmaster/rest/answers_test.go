@@ -388,6 +388,37 @@ func TestRefusalsAreSmall(t *testing.T) {
 	}
 }
 
+// TestRedirectionsAreSmall would catch memory that users fill by what net/http answers by itself: where a path is
+// another one when it is clean, it repeats that with the query, of which it makes five times as much in a page.
+func TestRedirectionsAreSmall(t *testing.T) {
+	t.Parallel()
+	const unclean = "/a/../"
+	h := lookers(newServer(&fakeGateway{}))
+	for name, test := range map[string]struct {
+		target     string
+		bob, alice int
+	}{
+		"of a long query":            {unclean + "?" + strings.Repeat("&", maxHeader), http.StatusRequestURITooLong, http.StatusTemporaryRedirect},
+		"of a long path":             {unclean + strings.Repeat("\xff", maxHeader), http.StatusRequestURITooLong, http.StatusTemporaryRedirect},
+		"of a path of another name":  {"/v1?" + strings.Repeat("&", maxHeader), http.StatusRequestURITooLong, http.StatusTemporaryRedirect},
+		"of the longest query":       {unclean + "?" + strings.Repeat("\xff", maxRefusal-len(unclean)-1), http.StatusTemporaryRedirect, http.StatusTemporaryRedirect},
+		"of the longest path":        {unclean + strings.Repeat("\xff", maxRefusal-len(unclean)), http.StatusTemporaryRedirect, http.StatusTemporaryRedirect},
+		"of the longest path, and 1": {unclean + strings.Repeat("\xff", maxRefusal-len(unclean)+1), http.StatusRequestURITooLong, http.StatusTemporaryRedirect},
+	} {
+		w := look(h, "bob", test.target)
+		var header strings.Builder
+		if err := w.Header().Write(&header); err != nil {
+			t.Fatal(err)
+		}
+		if n := header.Len() + w.Body.Len(); w.Code != test.bob || n > smallAnswer {
+			t.Errorf("%s: who may look is told %d bytes, with status %d", name, n, w.Code)
+		}
+		if w := look(h, "alice", test.target); w.Code != test.alice || w.Body.Len() > 0 {
+			t.Errorf("%s: the owner is told %d bytes, with status %d", name, w.Body.Len(), w.Code)
+		}
+	}
+}
+
 // gateGateway keeps those who ask waiting.
 type gateGateway struct {
 	fakeGateway
